@@ -94,8 +94,10 @@ EXTRA_PROGRAMS += %D%/search
 
 bench_programs += %D%/papers
 EXTRA_PROGRAMS += %D%/papers
-%C%_papers_SOURCES = %D%/papers.c tests/fused.h tests/zero_bubble.h
-%C%_papers_LDADD = $(SEARCH_LIBS)
+%C%_papers_SOURCES = %D%/papers.c %D%/papers.h %D%/papers_scale.c %D%/papers_real.c \
+	%D%/papers_hybridflow.c %D%/papers_threshold.c %D%/papers_checks.c \
+	$(papers_sources) tests/fused.h tests/zero_bubble.h
+%C%_papers_LDADD = $(API_LIBS)
 
 bench_programs += %D%/reality
 EXTRA_PROGRAMS += %D%/reality

@@ -2,6 +2,11 @@
  *
  *     bench/papers [SEEDS [CASE ...]]    (default 3, all twelve)
  *     bench/papers optima|sizes|bubbles [SEEDS]
+ *     bench/papers hybridflow [SIZE ...]
+ *     bench/papers real [DEVICES]
+ *     bench/papers scale [quick | SIZE [DEVICES ...]]
+ *     bench/papers threshold [STEPS]
+ *     bench/papers checks
  *
  * RLHFuse's fused pipelines: for each of the twelve problems what is published
  * (bound, serial, greedy schedule and its memory, the best schedule and its
@@ -11,11 +16,15 @@
  * optima: small ones whose shortest schedule is proved. sizes: random ones,
  * ours and the published annealing for 20 seconds each. bubbles: one model
  * whose backward is split in two, beside published schedules and their memory.
+ *
+ * The others: papers_hybridflow.c, papers_real.c, papers_scale.c,
+ * papers_threshold.c; papers_checks.c has the list of what is compared.
  */
+#include "bench/papers.h"
 #include "tests/fused.h"
 #include "tests/zero_bubble.h"
 
-#include "engine/search/chance.h"
+#include "engine/base/chance.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,6 +215,16 @@ main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
     int seeds = argc > 2 ? atoi(argv[2]) : 3;
+    if (!strcmp(what, "scale"))
+        return papers_scale(argc - 2, argv + 2);
+    if (!strcmp(what, "hybridflow"))
+        return papers_hybridflow(argc - 2, argv + 2);
+    if (!strcmp(what, "real"))
+        return papers_real(argc - 2, argv + 2);
+    if (!strcmp(what, "threshold"))
+        return papers_threshold(argc - 2, argv + 2);
+    if (!strcmp(what, "checks"))
+        return papers_checks();
     if (!strcmp(what, "optima") || !strcmp(what, "sizes") ||
         !strcmp(what, "bubbles")) {
         if (*what == 'o')

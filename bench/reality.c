@@ -6,14 +6,15 @@
  *
  * The simulation knows the profile and its lengths, nothing of the runs. A step
  * is by the clock, the median of STEPS (15) behind three; what a rank is busy
- * is processor time of its thread. Other programs of the machine are to stay
+ * is processor time of its thread. All plans are run in three rounds, of which
+ * the middle one of each plan counts. Other programs of the machine are to stay
  * off its cores meanwhile (chrt -r 10, as root). */
 #include "engine/api/planned.h"
 #include "engine/api/profile.h"
 #include "engine/api/trial.h"
 #include "engine/api/workload.h"
 #include "engine/base/vec.h"
-#include "engine/search/fit.h"
+#include "engine/timing/fit.h"
 #include "nodes/table.h"
 
 #include <math.h>
@@ -24,6 +25,7 @@
 
 enum {
     WARM = 3,
+    ROUNDS = 3, /* of all plans: a machine is not as fast at all times */
     MOST_STEPS = 200,
     MOST_RANKS = 4,
     MOST_ROWS = 64,
@@ -65,7 +67,8 @@ static const plan plans[] = {
 typedef struct row {
     const char *program;
     const plan *plan;
-    double said, seen, spread;
+    double said, seen, spread; /* spread: of the rounds */
+    double rounds[ROUNDS], rounds_busy[MOST_RANKS][ROUNDS];
     double said_busy[MOST_RANKS], seen_busy[MOST_RANKS];
 } row;
 
@@ -152,7 +155,7 @@ simulate(rlf_session *s, const char *profile, row *r)
 }
 
 static void
-run(rlf_session *s, int steps, row *r)
+run(rlf_session *s, int steps, int round, row *r)
 {
     double took[MOST_STEPS], busy[MOST_RANKS][MOST_STEPS];
     s->collector = rlf_collector_new();
@@ -165,13 +168,24 @@ run(rlf_session *s, int steps, row *r)
             took[i] = s->step_seconds;
     }
     qsort(took, (size_t)steps, sizeof *took, by_size);
-    r->seen = took[steps / 2];
-    r->spread = (took[3 * steps / 4] - took[steps / 4]) / r->seen;
+    r->rounds[round] = took[steps / 2];
     for (int k = 0; k < r->plan->ranks; k++) {
         qsort(busy[k], (size_t)steps, sizeof *busy[k], by_size);
-        r->seen_busy[k] = busy[k][steps / 2];
+        r->rounds_busy[k][round] = busy[k][steps / 2];
     }
     rlf_session_close(s);
+}
+
+static void
+close_row(row *r)
+{
+    qsort(r->rounds, ROUNDS, sizeof *r->rounds, by_size);
+    r->seen = r->rounds[ROUNDS / 2];
+    r->spread = (r->rounds[ROUNDS - 1] - r->rounds[0]) / r->seen;
+    for (int k = 0; k < r->plan->ranks; k++) {
+        qsort(r->rounds_busy[k], ROUNDS, sizeof *r->rounds_busy[k], by_size);
+        r->seen_busy[k] = r->rounds_busy[k][ROUNDS / 2];
+    }
 }
 
 static double
@@ -263,7 +277,7 @@ main(int argc, char **argv)
     setenv("RLFLOW_STDLIB", RLF_SOURCE_DIR "/stdlib", 0);
     must(mkdtemp(root) != NULL, "no directory", NULL);
     printf("program, ranks, plan: milliseconds of a step as said and as seen, "
-           "error, spread of what was seen;\nof a rank at work as said and as "
+           "error, range of the rounds;\nof a rank at work as said and as "
            "seen, mean error by rank\n\n");
     for (size_t i = 0; i < RLF_COUNT(programs); i++) {
         char program[512], profile[64], command[2048];
@@ -275,15 +289,21 @@ main(int argc, char **argv)
             "'%s' profile '%s' --ranks 4 --time-limit 20 -o '%s' 2>'%s.log'",
             argv[1], program, profile, profile);
         must(system(command) == 0, "rlflow profile has failed", NULL);
-        for (size_t k = 0; k < RLF_COUNT(plans); k++) {
-            row *r = &rows[n];
-            bool critic = strcmp(programs[i], "ppo") == 0;
-            *r = (row){.program = programs[i], .plan = &plans[k]};
-            simulate(open_plan(program, r->plan, critic), profile, r);
-            run(open_plan(program, r->plan, critic), steps, r);
-            put_row(r);
-            sleep(1); /* others of the machine may go on */
-            n++;
+        bool critic = strcmp(programs[i], "ppo") == 0;
+        int first = n;
+        for (size_t k = 0; k < RLF_COUNT(plans); k++, n++) {
+            rows[n] = (row){.program = programs[i], .plan = &plans[k]};
+            simulate(open_plan(program, &plans[k], critic), profile, &rows[n]);
+        }
+        for (int round = 0; round < ROUNDS; round++)
+            for (int k = first; k < n; k++) {
+                run(open_plan(program, rows[k].plan, critic), steps, round,
+                    &rows[k]);
+                sleep(1); /* others of the machine may go on */
+            }
+        for (int k = first; k < n; k++) {
+            close_row(&rows[k]);
+            put_row(&rows[k]);
         }
     }
     put_errors(rows, n);

@@ -39,6 +39,8 @@ libgrammar_la_SOURCES = \
 	%D%/numbers.c \
 	%D%/numbers.h \
 	%D%/op.def \
+	%D%/origin.c \
+	%D%/origin.h \
 	%D%/param.c \
 	%D%/parse.c \
 	%D%/parse.h \

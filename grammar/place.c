@@ -7,6 +7,7 @@
 #include "grammar/sema.h"
 
 #include "engine/graph/place.h"
+#include "grammar/origin.h"
 #include "grammar/parse.h"
 
 #include <math.h>
@@ -194,21 +195,23 @@ power_of_two(const maker *m, const rlf_arg *arg)
     return false;
 }
 
-/* One of the known ones, or the file of a table. */
+/* One of the known ones, a table, or the file of one. */
 static bool
 schedule(maker *m, const rlf_arg *arg)
 {
-    static const char *const known[] = {"gpipe", "1f1b", "interleaved", "zb-h1",
-                                        "zb-h2"};
+    static const char *const known[] = {"gpipe", "1f1b",  "interleaved",
+                                        "zb-h1", "zb-h2", "zb-v"};
     for (size_t i = 0; i < RLF_COUNT(known); i++) {
         if (!strcmp(known[i], arg->text)) {
             m->row.schedule = known[i];
             return true;
         }
     }
-    if (strpbrk(arg->text, "./")) {
+    bool table = rlf_place_is_table(arg->text);
+    if (table || strpbrk(arg->text, "./")) {
         m->row.schedule = "table";
-        m->row.table = rlf_sema_path(m->s, m->module, arg->text);
+        m->row.table =
+            table ? arg->text : rlf_sema_path(m->s, m->module, arg->text);
         return true;
     }
     rlf_diag *diag = rlf_diag_error(m->s->diags, "place", arg->span,
@@ -219,7 +222,7 @@ schedule(maker *m, const rlf_arg *arg)
     else
         rlf_diag_hint(m->s->diags, diag,
                       "it is \"gpipe\", \"1f1b\", \"interleaved\", \"zb-h1\", "
-                      "\"zb-h2\", or the file of a table");
+                      "\"zb-h2\", \"zb-v\", a table, or the file of one");
     return false;
 }
 
@@ -685,22 +688,42 @@ load_plan(rlf_sema *s, const char *path, uint32_t source, rlf_module *out,
     return RLF_OK;
 }
 
+/* Rows that do not suit the program are mostly those of another one. */
+static void
+note_origin(rlf_sema *s, uint32_t source)
+{
+    rlf_plan_origin origin;
+    for (size_t i = 0; i < s->diags->list.count; i++) {
+        rlf_diag *diag = &s->diags->list.data[i];
+        if (diag->severity != RLF_SEVERITY_ERROR || diag->at.source != source)
+            continue;
+        if (rlf_plan_origin_find(s->sources, source, &origin))
+            rlf_diag_note(s->diags, diag, origin.span,
+                          "this is a plan of '%s'; the program is '%s'",
+                          origin.file, s->modules.data[0]->path);
+        return;
+    }
+}
+
 rlf_status
 rlf_sema_place(rlf_sema *s, rlf_err *err)
 {
     rlf_module plan, *program = s->modules.data[0];
     const rlf_module *module = program;
     const char *path = s->options->plan;
+    uint32_t source = 0;
     if (path) {
-        uint32_t source;
         RLF_TRY(rlf_sources_read(s->sources, path, err, &source));
         RLF_TRY(load_plan(s, path, source, &plan, err));
         module = &plan;
     }
     s->part = s->update = -1;
     rlf_scope_push(s, NULL, program);
-    if (!s->diags->errors)
+    if (!s->diags->errors) {
         read_place(s, module);
+        if (source)
+            note_origin(s, source);
+    }
     return RLF_OK;
 }
 

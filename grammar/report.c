@@ -431,6 +431,9 @@ hint_for(const rlf_syntax *syntax, const rlf_report *report, const char *text)
                                 before);
     if (!strcmp(before, "break") && rlf_report_expects(report, "if"))
         return "write 'break if c'; 'break if true' leaves in any case";
+    if (!strcmp(text, ",") && rlf_report_expects(report, "in"))
+        return "sets walked side by side each have their 'in': for a in "
+               "x.split(parts: 2), b in y.split(parts: 2)";
     if (!strcmp(text, "=") && rlf_report_expects(report, "=="))
         return equal_hint(syntax, report->span);
     if ((hint = habit_hint(syntax, report, text, before)))

@@ -31,10 +31,17 @@ typedef struct node {
     bool loaded; /* INPUT, CONST or DOWN */
 } node;
 
-/* Steps of one phase of the stage being built. */
+/* Steps by blocks of tokens of a domain. */
+typedef struct block_steps {
+    int tokens;
+    rlf_expr_steps steps;
+} block_steps;
+
+/* Steps of one phase of the stage being built. A graph may have thousands of
+ * domains, of which an expression has few. */
 typedef struct phase {
     rlf_expr_steps rows, scans;
-    rlf_expr_steps *blocks; /* by tokens domain */
+    RLF_VEC(block_steps) blocks; /* by domain, ascending */
 } phase;
 
 typedef struct planner {
@@ -298,10 +305,23 @@ new_register(planner *p, rlf_expr_register reg)
     return (int)p->stage->registers.count - 1;
 }
 
+/* Valid until another domain's are asked for. */
 static rlf_expr_steps *
 list_of(planner *p, int at, int tokens)
 {
-    return tokens < 0 ? &p->phases[at].rows : &p->phases[at].blocks[tokens];
+    phase *ph = &p->phases[at];
+    size_t i = 0;
+    if (tokens < 0)
+        return &ph->rows;
+    while (i < ph->blocks.count && ph->blocks.data[i].tokens < tokens)
+        i++;
+    if (i == ph->blocks.count || ph->blocks.data[i].tokens != tokens) {
+        RLF_PUSH_IN(p->arena, &ph->blocks, (block_steps){0});
+        for (size_t k = ph->blocks.count - 1; k > i; k--)
+            ph->blocks.data[k] = ph->blocks.data[k - 1];
+        ph->blocks.data[i] = (block_steps){.tokens = tokens};
+    }
+    return &ph->blocks.data[i].steps;
 }
 
 static void
@@ -525,17 +545,17 @@ share_slots(planner *p, const rlf_expr_pass *pass)
 static void
 flatten(planner *p)
 {
-    size_t n_domains = p->expr->domains->list.count;
     for (int i = 0; i < p->n_phases; i++) {
         phase *ph = &p->phases[i];
         if (ph->rows.count)
             RLF_PUSH_IN(p->arena, &p->stage->passes,
                         (rlf_expr_pass){RLF_PASS_ROWS, -1, ph->rows});
-        for (size_t d = 0; d < n_domains; d++)
-            if (ph->blocks[d].count)
-                RLF_PUSH_IN(
-                    p->arena, &p->stage->passes,
-                    (rlf_expr_pass){RLF_PASS_BLOCKS, (int)d, ph->blocks[d]});
+        for (size_t k = 0; k < ph->blocks.count; k++)
+            if (ph->blocks.data[k].steps.count)
+                RLF_PUSH_IN(p->arena, &p->stage->passes,
+                            (rlf_expr_pass){RLF_PASS_BLOCKS,
+                                            ph->blocks.data[k].tokens,
+                                            ph->blocks.data[k].steps});
         if (ph->scans.count)
             RLF_PUSH_IN(p->arena, &p->stage->passes,
                         (rlf_expr_pass){RLF_PASS_SCANS, -1, ph->scans});
@@ -553,14 +573,10 @@ flatten(planner *p)
 static void
 build_stage(planner *p, int stage)
 {
-    size_t n_domains = p->expr->domains->list.count;
     p->stage = &p->plan->stages.data[stage];
     p->memo.count = 0;
     find_phases(p, stage);
     p->phases = RLF_NEW_ARRAY(p->arena, phase, p->n_phases);
-    for (int i = 0; i < p->n_phases; i++)
-        p->phases[i].blocks =
-            RLF_NEW_ARRAY(p->arena, rlf_expr_steps, n_domains);
     for (int i = 0; i < (int)p->expr->ops.count; i++)
         if (p->nodes[i].real && p->nodes[i].stage == stage)
             emit(p, i);

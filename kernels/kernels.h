@@ -82,6 +82,25 @@ rlf_shards_held(rlf_shards s, int64_t n)
            rlf_shard_first(n, s.of, s.first);
 }
 
+/* Where shard s of n things begins that lie in `pieces`, which divide `of` or
+ * are as many or more, or 0. A piece of several shards is the first one's. */
+static inline int64_t
+rlf_piece_first(int64_t n, int pieces, int of, int s)
+{
+    int each = pieces ? of / pieces : 0;
+    return each > 1 ? n * ((s + each - 1) / each) / pieces
+                    : rlf_shard_first(n, of, s);
+}
+
+/* How many of them are held here. */
+static inline int64_t
+rlf_pieces_held(rlf_shards s, int64_t n, int pieces)
+{
+    s = rlf_shards_of(s);
+    return rlf_piece_first(n, pieces, s.of, s.first + s.count) -
+           rlf_piece_first(n, pieces, s.of, s.first);
+}
+
 /* ---- products ---------------------------------------------------------- */
 
 typedef enum rlf_product_form {
@@ -134,6 +153,7 @@ typedef struct rlf_product_args {
      * itself; a partial sum goes over its shard of each in order. */
     rlf_shards shards;
     const int64_t *parts; /* in all places; NULL: one, of k held here */
+    const int *pieces;    /* of each part, as rlf_piece_first; NULL: zeros */
     int n_parts;
     rlf_soon soon; /* n = 0: nothing */
 } rlf_product_args;
@@ -324,7 +344,7 @@ typedef struct rlf_swiglu_grad_args {
 /* c[m, d] = a + b. c may be a or b. */
 typedef struct rlf_add_args {
     int64_t m, d;
-    const rlf_real *a, *b;
+    const rlf_real *a, *b; /* b NULL: c = a */
     int64_t lda, ldb; /* 0: d */
     rlf_real *c;
     int64_t ldc; /* 0: d */
@@ -446,7 +466,9 @@ typedef struct rlf_attention_paged_args {
 
 /* dq =, dk =, dv =: of `attention` with the same inputs, its o and lse. dk and
  * dv of a token add over (query head of the group, query position) in order (in
- * bf16 over position first), dq over positions in order. */
+ * bf16 over position first), dq over positions in order. With `parts`, which is a
+ * power of two and divides the group, dk and dv are the sums over as many equal
+ * parts of the group's query heads, added in a binary tree (in bf16 one sum). */
 typedef struct rlf_attention_grad_args {
     int64_t n_seqs;
     const int32_t *offsets;
@@ -460,6 +482,7 @@ typedef struct rlf_attention_grad_args {
     const float *lse;
     rlf_real *dq, *dk, *dv;
     int64_t lddq, lddk, lddv; /* 0: heads * d, kv_heads * d */
+    int parts;                /* 0: 1 */
 } rlf_attention_grad_args;
 
 /* ---- head -------------------------------------------------------------- *

@@ -326,8 +326,10 @@ check_cuts(const rlf_model_config *config, const rlf_layout *const *layouts,
 {
     for (*wrong = 0; *wrong < n; ++*wrong) {
         const rlf_layout *l = layouts[*wrong];
-        const rlf_cut cut = {
-            .ranks = l->tp, .stages = l->pp, .chunks = l->chunks};
+        const rlf_cut cut = {.ranks = l->tp,
+                             .stages = l->pp,
+                             .chunks = l->chunks,
+                             .vee = l->vee};
         RLF_TRY(rlf_table_check_cut(config, &cut, err));
     }
     const rlf_cut cut = {.shards = shards};

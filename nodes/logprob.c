@@ -92,12 +92,30 @@ run_part(reader *r, micro m, int chunk, rlf_err *err)
     return RLF_OK;
 }
 
+/* As rlf_pipe_reading has it of a V: what comes back to a stage as soon as it
+ * can. */
+static rlf_status
+run_vee(reader *r, rlf_err *err)
+{
+    const rlf_cut *cut = &r->model->table->cut;
+    size_t n = r->micros.count, lag = (size_t)(cut->stages - 1 - cut->stage);
+    for (size_t i = 0; i < n + lag; i++) {
+        if (i < n)
+            RLF_TRY(run_part(r, r->micros.data[i], 0, err));
+        if (i >= lag)
+            RLF_TRY(run_part(r, r->micros.data[i - lag], 1, err));
+    }
+    return rlf_transformer_settle(r->pass, err);
+}
+
 /* In rounds where stages have several chunks, else one micro-batch after the
  * other. */
 static rlf_status
 run_micros(reader *r, rlf_err *err)
 {
     const rlf_cut *cut = &r->model->table->cut;
+    if (cut->vee)
+        return run_vee(r, err);
     size_t n = r->micros.count,
            most = cut->chunks > 1 ? (size_t)cut->stages : 1;
     for (size_t first = 0, last; first < n; first = last) {

@@ -105,6 +105,7 @@ options_of(const rlf_env *env, const rlf_resource *resource,
         .group = hold->mesh.tp,
         .stages = hold->mesh.pp,
         .chunks = hold->mesh.layout.chunks,
+        .vee = hold->mesh.layout.vee,
         .replicas = trained ? hold->mesh.dp : NULL,
         .peers = trained ? hold->mesh.slice : NULL,
         .flights = trained ? hold->mesh.flights : NULL,
@@ -150,10 +151,11 @@ origin_of(const rlf_env *env, const rlf_resource *resource,
         resource = &env->graph->resources.data[resource->source];
     }
     const rlf_arg *from = rlf_declared_source(resource);
-    return (rlf_weights_origin){.dir = from->kind == RLF_ARG_LIST ? NULL : from->text,
-                        .seed = env->seed,
-                        .copies = copies.data,
-                        .n_copies = (int)copies.count};
+    return (rlf_weights_origin){.dir = from->kind == RLF_ARG_LIST ? NULL
+                                                                  : from->text,
+                                .seed = env->seed,
+                                .copies = copies.data,
+                                .n_copies = (int)copies.count};
 }
 
 /* The first weights: those of the model copied, where that has them cut alike;
@@ -167,7 +169,6 @@ fill(const rlf_env *env, const rlf_resource *resource,
     if (alike)
         return rlf_model_copy(model, alike, err);
     const rlf_weights_origin origin = origin_of(env, resource, m, m->arena);
-    model->tokenizer_dir = m->texts;
     return rlf_weights_fill(model, &origin, err);
 }
 
@@ -384,6 +385,17 @@ open_holds(const rlf_env *env, const rlf_resource *resource,
     return RLF_OK;
 }
 
+/* Has this rank the first part of the first replica, of a model that changes?
+ * It saves the files that all of them share. */
+static bool
+saves_texts(const rlf_env *env, const rlf_resource *resource)
+{
+    const rlf_hold *hold = hold_at(env, index_of(env, resource), 0);
+    const rlf_coordinates at = hold->mesh.at;
+    return !env->planned && !hold->fixed && at.dp == 0 && at.tp == 0 &&
+           at.pp == 0;
+}
+
 /* Of a model that is read from files a plan does not need it. */
 static bool
 needs_tokenizer(const rlf_env *env, const rlf_resource *resource,
@@ -402,6 +414,8 @@ open_lm(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
     RLF_TRY(rlf_declared_texts(resource, err, &m->texts));
     if (needs_tokenizer(env, resource, m))
         RLF_TRY(rlf_tokenizer_open(m->texts, err, &m->tokenizer));
+    if (saves_texts(env, resource))
+        RLF_TRY(rlf_tokenizer_files_read(m->texts, m->arena, err, m->files));
     RLF_TRY(rlf_declared_config(resource, m->tokenizer, env->planned, m->arena,
                                 err, m->config));
     return open_holds(env, resource, rlf_declared_head(resource, RLF_HEAD_LM),
@@ -415,6 +429,8 @@ open_copy(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
     m->source = rlf_model_at(env, resource->source);
     m->tokenizer = m->source->tokenizer;
     m->texts = m->source->texts;
+    if (saves_texts(env, resource))
+        RLF_TRY(rlf_tokenizer_files_read(m->texts, m->arena, err, m->files));
     *m->config = *m->source->config;
     return open_holds(
         env, resource,
@@ -698,6 +714,8 @@ save(const rlf_env *env, const rlf_resource *resource, void *object,
         return RLF_OK;
     if (first)
         RLF_TRY(rlf_weights_save(m->model, dir, err));
+    if (saves_texts(env, resource))
+        RLF_TRY(rlf_tokenizer_files_write(m->files, dir, err));
     return rlf_weights_save_state(
         m->model, state_path(env->pool, directory, resource->name), err);
 }

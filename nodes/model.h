@@ -7,6 +7,7 @@
 #define RLF_NODES_MODEL_H
 
 #include "engine/graph/run.h"
+#include "engine/text/files.h"
 #include "nodes/declare.h"
 #include "nodes/model/model.h"
 #include "nodes/rows.h"
@@ -27,17 +28,19 @@ typedef struct rlf_model_object {
     rlf_arena *arena;
     const char *name; /* the user's */
     rlf_model_config *config;
-    const rlf_model *outline; /* the same on every rank */
+    const rlf_model *outline;  /* the same on every rank */
     struct rlf_tables *tables; /* of a plan: that its outlines share; or NULL */
-    rlf_model *model;         /* of the first hold; NULL: none of it is here */
-    rlf_model_hold *holds;    /* [n_holds] */
+    rlf_model *model;          /* of the first hold; NULL: none of it is here */
+    rlf_model_hold *holds;     /* [n_holds] */
     int n_holds;
     const char *half;  /* the type of its files' tensors of 16 bits, or NULL */
     bool rounds;       /* it changes, and is saved in that type */
     bool outlined;     /* tokenizer and template are another object's */
     bool generates;    /* a call of the program samples with it */
     bool writes;       /* a set's responses are in its tokens */
-    const char *texts; /* directory of the tokenizer's files */
+    const char *texts; /* directory of the tokenizer's files, or the file */
+    /* These files, where this rank saves it. */
+    rlf_tokenizer_file files[RLF_TOKENIZER_FILES];
     struct rlf_tokenizer *tokenizer; /* NULL: of a plan, and not there */
     struct rlf_lua_host *template;   /* or NULL */
     rlf_reader reader;

@@ -89,7 +89,8 @@ rlf_load_part(const rlf_load *load, int model)
                          .rank = at.tp,
                          .stages = l->pp,
                          .stage = at.pp,
-                         .chunks = l->chunks};
+                         .chunks = l->chunks,
+                         .vee = l->vee};
     for (int i = 0; i < object->n_holds; i++) {
         const rlf_model *m = object->holds[i].model;
         if (m && rlf_table_cut_alike(&m->table->cut, &cut))

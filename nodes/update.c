@@ -407,11 +407,12 @@ share_live(rlf_update *u, rlf_err *err)
         const rlf_words *w = g->words ? g->words->plan->words : NULL;
         for (size_t i = 0; w && i < w->program->outputs.count; i++)
             columns[n++] = u->inputs[w->result[i]].number;
-        if (cut->stage == cut->stages - 1)
+        if (cut->stage == rlf_table_last(m->table))
             RLF_TRY(rlf_lanes_share(&g->lanes, g->rows, g->last, columns, n,
                                     u->call->env->pool, err));
         for (int i = 0; i < n && m->stages; i++)
-            RLF_TRY(rlf_group_bcast(m->stages, cut->stages - 1, columns[i],
+            RLF_TRY(rlf_group_bcast(m->stages, rlf_table_last(m->table),
+                                    columns[i],
                                     (g->last ? space->count : space->extent) *
                                         sizeof(double),
                                     err));

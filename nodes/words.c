@@ -186,7 +186,7 @@ static bool
 has_heads(const rlf_call *call)
 {
     const rlf_mesh *mesh = rlf_call_mesh(call);
-    return mesh->at.pp == mesh->layout.pp - 1;
+    return mesh->at.pp == rlf_layout_last(&mesh->layout);
 }
 
 static double *

@@ -4,7 +4,7 @@
 #ifndef RLF_TESTS_FUSED_H
 #define RLF_TESTS_FUSED_H
 
-#include "engine/search/fuse.h"
+#include "engine/fuse/fuse.h"
 
 static const struct fused {
     int p, p1, m0, m1;

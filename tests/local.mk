@@ -1,6 +1,6 @@
 # tests: unit tests are check_PROGRAMS of their folder's local.mk; shell tests
 # are tests/NAME.tap, listed here or in their folder's local.mk (tap_tests).
-tap_tests += %D%/gpu_ranks.tap %D%/bad.tap %D%/checkpoints.tap %D%/rescue.tap %D%/data.tap %D%/ranks.tap %D%/weights.tap %D%/stages.tap %D%/zero.tap %D%/ahead.tap %D%/offload.tap %D%/resume.tap %D%/inputs.tap %D%/record.tap %D%/lock.tap %D%/bits.tap %D%/migrate.tap %D%/pipe.tap %D%/schedule.tap %D%/collect.tap %D%/caps.tap %D%/language.tap %D%/learn.tap %D%/place.tap %D%/place_many.tap %D%/plan.tap %D%/auto.tap %D%/profile.tap %D%/manual.tap %D%/layers.tap %D%/man.tap %D%/scripts.tap %D%/words.tap %D%/gradient.tap %D%/readers.tap
+tap_tests += %D%/gpu_ranks.tap %D%/bad.tap %D%/checkpoints.tap %D%/rescue.tap %D%/data.tap %D%/ranks.tap %D%/weights.tap %D%/stages.tap %D%/zero.tap %D%/ahead.tap %D%/offload.tap %D%/resume.tap %D%/inputs.tap %D%/record.tap %D%/lock.tap %D%/bits.tap %D%/migrate.tap %D%/pipe.tap %D%/schedule.tap %D%/collect.tap %D%/caps.tap %D%/language.tap %D%/learn.tap %D%/place.tap %D%/place_many.tap %D%/plan.tap %D%/auto.tap %D%/searched.tap %D%/profile.tap %D%/manual.tap %D%/layers.tap %D%/man.tap %D%/scripts.tap %D%/words.tap %D%/gradient.tap %D%/readers.tap
 tap_tests += %D%/simulate.tap
 tap_tests += %D%/mpi.tap %D%/gpu_runs.tap %D%/terminal.tap
 EXTRA_DIST += %D%/tap.h %D%/tap.sh %D%/limit %D%/aarch64.sh %D%/gpu.sh
@@ -10,11 +10,15 @@ EXTRA_DIST += %D%/layouts.table %D%/mpi.sh
 # Published numbers: what tests and bench/papers share lies in papers/.
 papers_sources = %D%/papers/settings.c %D%/papers/settings.h \
 	%D%/papers/real.c %D%/papers/real.h %D%/papers/real_table.h \
-	%D%/papers/hybridflow.c %D%/papers/hybridflow.h
-check_PROGRAMS += %D%/unit/papers_exact %D%/unit/papers_real
+	%D%/papers/hybridflow.c %D%/papers/hybridflow.h \
+	%D%/papers/scale.c %D%/papers/scale.h
+check_PROGRAMS += %D%/unit/papers_exact %D%/unit/papers_real %D%/unit/papers_scale
+%C%_unit_papers_exact_SOURCES = %D%/unit/papers_exact.c $(papers_sources)
 %C%_unit_papers_exact_LDADD = $(API_LIBS)
 %C%_unit_papers_real_SOURCES = %D%/unit/papers_real.c $(papers_sources)
 %C%_unit_papers_real_LDADD = $(API_LIBS)
+%C%_unit_papers_scale_SOURCES = %D%/unit/papers_scale.c $(papers_sources)
+%C%_unit_papers_scale_LDADD = $(API_LIBS)
 
 TESTS = $(check_PROGRAMS) $(tap_tests)
 TEST_EXTENSIONS = .tap

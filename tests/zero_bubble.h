@@ -6,7 +6,7 @@
 #ifndef RLF_TESTS_ZERO_BUBBLE_H
 #define RLF_TESTS_ZERO_BUBBLE_H
 
-#include "engine/search/fuse.h"
+#include "engine/fuse/fuse.h"
 
 typedef enum zb_shape {
     ZB_ONE, /* a stage a place */

@@ -1,31 +1,60 @@
 /* What messages between thread ranks of this machine take, by the clock: two
- * ranks send to and fro, add numbers, and answer commands. See profile.h. */
+ * ranks send to and fro and answer commands, two and more add numbers; and
+ * copies from the host to a device that has memory of its own. See profile.h.
+ */
 #include "engine/api/profile.h"
 
 #include "engine/base/vec.h"
 #include "engine/comm/mail.h"
-#include "engine/search/fit.h"
+#include "engine/timing/fit.h"
 
+#include <math.h>
 #include <pthread.h>
 
 enum {
-    RANKS = 2,
+    PAIR = 2,
     TAG = 1,
-    LEAST = 1 << 10, /* bytes */
-    MOST_BYTES = 64 << 20,
+    LEAST = 1 << 10, /* bytes; each size is four times the one before */
+    SIZES = 9,
+    MOST_BYTES = LEAST << 2 * (SIZES - 1),
     ROUNDS = 5,
     COMMANDS = 400,
 };
 
+/* What some sizes took. */
+typedef struct sizes {
+    double bytes[SIZES], seconds[SIZES];
+    int n;
+} sizes;
+
 typedef struct seat {
     rlf_comm *comm;
-    int rank;
+    int rank, ranks;
+    bool lines; /* messages and sums are measured */
     char *data;
-    RLF_VEC(rlf_profile_sample) messages, sums; /* of rank 0 */
+    sizes messages, sums;
     rlf_err err;
     rlf_status status;
     pthread_t thread;
 } seat;
+
+static void
+add(sizes *s, size_t bytes, double seconds)
+{
+    s->bytes[s->n] = (double)bytes;
+    s->seconds[s->n++] = fmax(seconds, 1e-9);
+}
+
+static rlf_status
+put_line(rlf_line_kind kind, int ranks, const sizes *s, rlf_err *err,
+         rlf_profile *out)
+{
+    rlf_line *line = &out->links[out->n_links];
+    *line = (rlf_line){.kind = kind, .ranks = ranks};
+    RLF_TRY(rlf_fit_line(s->bytes, s->seconds, s->n, err, line));
+    out->n_links++;
+    return RLF_OK;
+}
 
 /* As often as it takes to be seen. */
 static int
@@ -35,39 +64,44 @@ calls_of(size_t bytes)
     return n < 1 ? 1 : n > 200 ? 200 : (int)n;
 }
 
-/* Seconds of a message one way, or of a sum; the middle of some rounds. */
+/* ---- ranks ---- */
+
+static rlf_status
+send_round(seat *s, int calls, size_t bytes, rlf_err *err)
+{
+    rlf_group *all = rlf_group_world(s->comm);
+    const rlf_part part = {1 - s->rank, s->data, bytes};
+    for (int i = 0; i < 2 * calls; i++) {
+        bool sends = i % 2 == s->rank;
+        RLF_TRY(rlf_group_exchange(all, TAG, &part, sends, &part, !sends, err));
+    }
+    return RLF_OK;
+}
+
+static rlf_status
+sum_round(seat *s, int calls, size_t bytes, rlf_err *err)
+{
+    for (int i = 0; i < calls; i++)
+        RLF_TRY(rlf_group_all_reduce(rlf_group_world(s->comm), s->data, s->data,
+                                     bytes / sizeof(float), RLF_COMM_F32,
+                                     RLF_COMM_SUM, err));
+    return RLF_OK;
+}
+
+/* Seconds of a message one way, or of a sum: the least of some rounds, as other
+ * programs of the machine only make them longer. */
 static rlf_status
 time_one(seat *s, size_t bytes, bool sums, rlf_err *err, double *out)
 {
-    rlf_group *all = rlf_group_world(s->comm);
-    double took[ROUNDS];
     int calls = calls_of(bytes);
-    const rlf_part part = {1 - s->rank, s->data, bytes};
+    *out = INFINITY;
     for (int round = 0; round < ROUNDS; round++) {
-        RLF_TRY(rlf_group_barrier(all, err));
+        RLF_TRY(rlf_group_barrier(rlf_group_world(s->comm), err));
         uint64_t from = rlf_clock_now();
-        for (int i = 0; i < calls; i++) {
-            if (sums) {
-                RLF_TRY(rlf_group_all_reduce(all, s->data, s->data,
-                                             bytes / sizeof(float),
-                                             RLF_COMM_F32, RLF_COMM_SUM, err));
-                continue;
-            }
-            for (int way = 0; way < 2; way++) {
-                bool sends = way == s->rank;
-                RLF_TRY(rlf_group_exchange(all, TAG, &part, sends, &part,
-                                           !sends, err));
-            }
-        }
-        took[round] = rlf_clock_since(from) / calls / (sums ? 1 : 2);
+        RLF_TRY(sums ? sum_round(s, calls, bytes, err)
+                     : send_round(s, calls, bytes, err));
+        *out = fmin(*out, rlf_clock_since(from) / calls / (sums ? 1 : 2));
     }
-    for (int i = 1; i < ROUNDS; i++)
-        for (int k = i; k > 0 && took[k] < took[k - 1]; k--) {
-            double t = took[k];
-            took[k] = took[k - 1];
-            took[k - 1] = t;
-        }
-    *out = took[ROUNDS / 2];
     return RLF_OK;
 }
 
@@ -84,22 +118,26 @@ serve(const seat *s, rlf_err *err)
     return RLF_OK;
 }
 
+/* Of an all-reduce each rank sends 2 (p - 1) / p of what is added. */
 static rlf_status
 work(seat *s, rlf_err *err)
 {
-    RLF_TRY(serve(s, err));
+    double parts = 2.0 * (s->ranks - 1) / s->ranks;
+    if (s->ranks == PAIR)
+        RLF_TRY(serve(s, err));
+    if (!s->lines)
+        return RLF_OK;
     s->data = rlf_try_calloc(MOST_BYTES, 1);
     if (!s->data)
         return rlf_fail_memory(err, MOST_BYTES, "a message to be measured");
     for (size_t bytes = LEAST; bytes <= MOST_BYTES; bytes *= 4) {
         double message, sum;
-        RLF_TRY(time_one(s, bytes, false, err, &message));
+        if (s->ranks == PAIR) {
+            RLF_TRY(time_one(s, bytes, false, err, &message));
+            add(&s->messages, bytes, message);
+        }
         RLF_TRY(time_one(s, bytes, true, err, &sum));
-        rlf_profile_sample m = {(double)bytes, 0, message};
-        /* of two ranks each sends as many bytes as are added */
-        rlf_profile_sample a = {(double)bytes, 0, sum};
-        RLF_PUSH(&s->messages, m);
-        RLF_PUSH(&s->sums, a);
+        add(&s->sums, (size_t)(parts * (double)bytes), sum);
     }
     return RLF_OK;
 }
@@ -123,60 +161,122 @@ dispatch(rlf_comm *controller, rlf_err *err, double *out)
     rlf_mail mail;
     uint64_t from = rlf_clock_now();
     for (int i = 0; i < COMMANDS; i++)
-        for (int r = 0; r < RANKS; r++) {
+        for (int r = 0; r < PAIR; r++) {
             RLF_TRY(rlf_mail_post(controller, r, command, sizeof command, err));
             RLF_TRY(rlf_mail_wait(controller, -1, room, &mail, err));
         }
-    *out = rlf_clock_since(from) / COMMANDS / RANKS;
+    *out = rlf_clock_since(from) / COMMANDS / PAIR;
     return RLF_OK;
 }
 
-static rlf_line
-line_of(rlf_line_kind kind, const rlf_profile_sample *samples, int n)
-{
-    rlf_profile_line line;
-    rlf_profile_fit(samples, n, &line);
-    return (rlf_line){.kind = kind,
-                      .fixed = line.fixed,
-                      .each = line.each,
-                      .least = line.least,
-                      .most = line.most,
-                      .spread = line.spread};
-}
-
-rlf_status
-rlf_profile_links(rlf_arena *arena, rlf_err *err, rlf_profile *out)
+/* So many ranks; two of them measure messages and commands, too. Unless `lines`
+ * it is for the commands alone. */
+static rlf_status
+measure_ranks(int ranks, bool lines, rlf_err *err, rlf_profile *out)
 {
     const rlf_comm_options options = {
-        .n_ranks = RANKS, .limit = 120, .mail_slots = 64};
-    seat seats[RANKS] = {{0}};
-    rlf_comm_world *world;
-    RLF_TRY(rlf_comm_world_new(&options, &world, err));
-    for (int i = 0; i < RANKS; i++) {
-        seats[i] = (seat){
-            .comm = rlf_comm_of(world, i), .rank = i, .err = RLF_ERR_NONE};
+        .n_ranks = ranks, .limit = 120, .mail_slots = 64};
+    seat *seats = rlf_calloc((size_t)ranks, sizeof *seats);
+    rlf_comm_world *world = NULL;
+    rlf_status status = rlf_comm_world_new(&options, &world, err);
+    for (int i = 0; i < ranks && status >= 0; i++) {
+        seats[i] = (seat){.comm = rlf_comm_of(world, i),
+                          .rank = i,
+                          .ranks = ranks,
+                          .lines = lines,
+                          .err = RLF_ERR_NONE};
         pthread_create(&seats[i].thread, NULL, rank_main, &seats[i]);
     }
-    rlf_status status = dispatch(rlf_comm_controller(world), err, &out->post);
-    for (int i = 0; i < RANKS; i++) {
+    bool began = status >= 0;
+    if (began && ranks == PAIR)
+        status = dispatch(rlf_comm_controller(world), err, &out->post);
+    for (int i = 0; i < ranks && began; i++) {
         pthread_join(seats[i].thread, NULL);
         if (seats[i].status < 0 && status >= 0) {
             *err = seats[i].err;
             status = seats[i].status;
         }
     }
-    out->links = RLF_NEW_ARRAY(arena, rlf_line, 2);
-    if (status >= 0) {
-        int n = (int)seats[0].sums.count;
-        out->links[out->n_links++] =
-            line_of(RLF_LINE_MESSAGE, seats[0].messages.data, n);
-        out->links[out->n_links++] =
-            line_of(RLF_LINE_COLLECTIVE, seats[0].sums.data, n);
-    }
-    for (int i = 0; i < RANKS; i++) {
-        RLF_VEC_FREE(&seats[i].messages);
-        RLF_VEC_FREE(&seats[i].sums);
-    }
+    if (status >= 0 && lines && ranks == PAIR)
+        status =
+            put_line(RLF_LINE_MESSAGE, ranks, &seats[0].messages, err, out);
+    if (status >= 0 && lines)
+        status = put_line(RLF_LINE_COLLECTIVE, ranks, &seats[0].sums, err, out);
+    free(seats);
     rlf_comm_world_free(world);
     return status;
+}
+
+/* ---- copies ---- */
+
+static rlf_status
+copy_sizes(rlf_queue *queue, void *to, const void *from, rlf_err *err,
+           sizes *out)
+{
+    for (size_t bytes = LEAST; bytes <= MOST_BYTES; bytes *= 4) {
+        double least = INFINITY;
+        int calls = calls_of(bytes);
+        for (int round = 0; round < ROUNDS; round++) {
+            uint64_t begin = rlf_clock_now();
+            for (int i = 0; i < calls; i++)
+                RLF_TRY(rlf_queue_copy(queue, to, from, bytes,
+                                       RLF_COPY_TO_DEVICE, err));
+            RLF_TRY(rlf_queue_sync(queue, err));
+            least = fmin(least, rlf_clock_since(begin) / calls);
+        }
+        add(out, bytes, least);
+    }
+    return RLF_OK;
+}
+
+/* From memory of the host as offloaded weights have it. */
+static rlf_status
+measure_copies(rlf_device *device, rlf_err *err, rlf_profile *out)
+{
+    rlf_queue *queue = NULL;
+    void *to = NULL, *from = NULL;
+    sizes copies = {0};
+    rlf_status status = rlf_queue_new(device, &queue, err);
+    if (status >= 0)
+        status = rlf_device_alloc(device, MOST_BYTES, &to, err);
+    if (status >= 0)
+        status = device->ops->host_alloc(device, MOST_BYTES, &from, err);
+    if (status >= 0)
+        status = copy_sizes(queue, to, from, err, &copies);
+    if (status >= 0)
+        status = put_line(RLF_LINE_COPY, 1, &copies, err, out);
+    rlf_queue_free(queue);
+    if (from)
+        device->ops->host_free(device, from, MOST_BYTES);
+    rlf_device_release(device, to, MOST_BYTES);
+    return status;
+}
+
+static rlf_status
+measure_device(const rlf_backend *backend, rlf_err *err, bool *own,
+               rlf_profile *out)
+{
+    const rlf_backend_options options = {.n_threads = 1};
+    rlf_device *device;
+    RLF_TRY(backend->open(&options, &device, err));
+    *own = !device->caps.host_memory;
+    rlf_status status = *own ? measure_copies(device, err, out) : RLF_OK;
+    rlf_device_free(device);
+    return status;
+}
+
+/* ---- all ---- */
+
+rlf_status
+rlf_profile_links(int ranks, const rlf_backend *backend, rlf_arena *arena,
+                  rlf_err *err, rlf_profile *out)
+{
+    enum { MOST_LINKS = 40 };
+    out->links = RLF_NEW_ARRAY(arena, rlf_line, MOST_LINKS);
+    bool own = false;
+    if (backend)
+        RLF_TRY(measure_device(backend, err, &own, out));
+    for (int n = PAIR; n == PAIR || (n <= ranks && !own); n *= 2)
+        RLF_TRY(measure_ranks(n, !own, err, out));
+    return RLF_OK;
 }

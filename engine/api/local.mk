@@ -1,4 +1,4 @@
-# engine/api: layer 7. Add the sources (headers too) to the first list, and a
+# engine/api: layer 8. Add the sources (headers too) to the first list, and a
 # test as: check_PROGRAMS += tests/unit/api_NAME
 #          tests_unit_api_NAME_LDADD = $(API_LIBS)
 noinst_LTLIBRARIES += libapi.la
@@ -8,16 +8,21 @@ libapi_la_SOURCES = \
 	%D%/card.c \
 	%D%/cluster.c %D%/cluster.h \
 	%D%/directory.c \
+	%D%/fused.c \
 	%D%/inputs.c \
 	%D%/join.c \
 	%D%/links.c \
 	%D%/journal.c \
+	%D%/origin.c %D%/origin.h \
+	%D%/judge.c %D%/judge.h \
 	%D%/planning.c \
 	%D%/planned.c %D%/planned.h \
 	%D%/prediction.c %D%/prediction.h \
 	%D%/profile.c %D%/profile.h \
 	%D%/record.c \
+	%D%/room.c %D%/room.h \
 	%D%/rundir.c \
+	%D%/sampled.c \
 	%D%/saving.c \
 	%D%/search.c %D%/search.h \
 	%D%/session.c %D%/session.h \

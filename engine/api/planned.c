@@ -1,6 +1,8 @@
 /* See planned.h. */
 #include "engine/api/planned.h"
 
+#include <string.h>
+
 static size_t
 bytes_f32(int64_t rows, int64_t cols, rlf_product_form form)
 {
@@ -18,7 +20,7 @@ const rlf_kernels *
 rlf_planned_kernels(const rlf_session *s, rlf_arena *arena)
 {
     rlf_cast_type real = s->options.real;
-    if (!s->cluster->parts[0].machine->device->gpu)
+    if (strcmp(s->plan->numerics.backend, "cpu") == 0)
         return rlf_kernels_cpu();
     rlf_kernels *gpu = RLF_NEW(arena, rlf_kernels);
     *gpu = *rlf_kernels_cpu();
@@ -38,14 +40,22 @@ rlf_planned_speeds(const rlf_session *s)
     return speeds;
 }
 
+/* A GPU has nothing but what its resources say. */
 double
 rlf_planned_memory(const rlf_opened *opened, bool gpu, rlf_arena *arena)
 {
+    const rlf_graph *graph = opened->plan->graph;
     rlf_memory memory = {.arena = arena};
     double bytes = 0;
-    rlf_opened_memory(opened, &memory);
-    if (!gpu)
+    if (!gpu) {
+        rlf_opened_memory(opened, &memory);
         return (double)rlf_memory_total(&memory);
+    }
+    for (size_t i = 0; i < graph->resources.count; i++) {
+        const rlf_resource *r = &graph->resources.data[i];
+        opened->classes->resource[r->kind]->memory(
+            graph, r, opened->resource[i], &memory);
+    }
     for (size_t i = 0; i < memory.rows.count; i++)
         bytes += (double)memory.rows.data[i].device;
     return bytes;

@@ -5,11 +5,11 @@
 
 #include "engine/api/session.h"
 #include "engine/plan/memory.h"
-#include "engine/search/seconds.h"
+#include "engine/timing/seconds.h"
 
 /* Kernels as far as counts look at them: how large numbers are and how weights
  * are packed. Nothing can be computed with those of GPUs. For a session with a
- * cluster and a plan; in `arena`. */
+ * plan; in `arena`. */
 const rlf_kernels *rlf_planned_kernels(const rlf_session *session,
                                        rlf_arena *arena);
 /* What seconds are worked out with, of a session with a cluster and a plan. */

@@ -3,6 +3,7 @@
  * measured; and, for `place auto`, the plan that is searched for (auto.c). */
 #include "engine/api/auto.h"
 #include "engine/api/cluster.h"
+#include "engine/api/origin.h"
 #include "engine/api/profile.h"
 #include "engine/plan/holds.h"
 #include "grammar/compile.h"
@@ -186,6 +187,7 @@ rlf_planning_begin(rlf_session *s, bool runs, rlf_err *err)
         RLF_TRY(sums_before(s, err, &plan.sums));
     s->planning = plan;
     RLF_TRY(rlf_plan_make(s->graph, &plan, s->arena, err, &s->plan));
+    RLF_TRY(rlf_plan_origin_check(s, err));
     return rlf_plan_fits(s->plan, &rlf_node_classes, err);
 }
 

@@ -140,7 +140,9 @@ add_length(rlf_collector *c, const char *call, const rlf_measured *m)
     for (int k = 0; k < RLF_PACE_LENGTHS; k++)
         n += l->count[k];
     l->prompt += (m->y - l->prompt) / (n + 1);
-    l->count[rlf_pace_class((uint32_t)m->x)]++;
+    int class = rlf_pace_class((uint32_t)m->x);
+    l->count[class]++;
+    l->tokens[class] += m->x;
 }
 
 static void

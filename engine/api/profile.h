@@ -1,11 +1,11 @@
 /* Profiles of runs: measurements of ranks are collected while a session runs,
- * and become lines (engine/search/profile.h); and profiles from files, held
+ * and become lines (engine/timing/profile.h); and profiles from files, held
  * against the program that they are to be used for. */
 #ifndef RLF_API_PROFILE_H
 #define RLF_API_PROFILE_H
 
 #include "engine/api/session.h"
-#include "engine/search/profile.h"
+#include "engine/timing/profile.h"
 
 /* Collects what several runs of one program measure, one after the other. */
 typedef struct rlf_collector rlf_collector;
@@ -31,9 +31,12 @@ rlf_status rlf_collector_profile(const rlf_collector *collector,
                                  rlf_session *session, rlf_arena *arena,
                                  rlf_err *err, rlf_profile *out);
 
-/* Measure messages and sums of two thread ranks, and the controller's posts,
- * into `out`. */
-rlf_status rlf_profile_links(rlf_arena *arena, rlf_err *err, rlf_profile *out);
+/* Measure messages of two thread ranks, sums of 2, 4, ... up to `ranks` of
+ * them and the controller's posts into `out`; of a backend (NULL: the host's)
+ * whose devices have memory of their own, and send to each other by themselves,
+ * in the place of messages and sums copies to them. */
+rlf_status rlf_profile_links(int ranks, const rlf_backend *backend,
+                             rlf_arena *arena, rlf_err *err, rlf_profile *out);
 
 /* What the processor is called here. */
 const char *rlf_profile_machine(rlf_arena *arena);

@@ -182,7 +182,9 @@ rlf_saving_now(rlf_session *s, rlf_err *err)
     uint64_t from = rlf_clock_now();
     RLF_TRY(rlf_directory_check(s, err));
     RLF_TRY(rlf_directory_blame(s, rlf_journals_sync(s, err), err));
+    s->saved.failed = true; /* until it is written */
     RLF_TRY(rlf_directory_blame(s, rlf_run_save(s->run, &s->beside, err), err));
+    s->saved.failed = false;
     s->saved.at = rlf_clock_now();
     s->saved.took = rlf_clock_since(from);
     s->saved.step = rlf_run_steps(s->run);

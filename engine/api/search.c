@@ -1,7 +1,7 @@
 /* See search.h. What is searched counts memory by calls; the plan that is found
  * is then asked for all that a run would take, and if that is too much the
  * search is made again with as much less. */
-#include "engine/api/search.h"
+#include "engine/api/judge.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,99 +14,6 @@
 #include "nodes/table.h"
 
 enum { TRIES = 6 };
-
-typedef struct search {
-    rlf_session *session;
-    const rlf_session_search_options *options;
-    const rlf_outline *outline;
-    rlf_speeds speeds;
-    rlf_plan_options plan; /* of candidates */
-    rlf_session_found *out;
-} search;
-
-/* ---- plans ---- */
-
-/* The plan of a placement, and what it takes. One that is none is told of as
- * if it did not fit. */
-static rlf_status
-plan_one(search *s, rlf_judged *j, rlf_err *err)
-{
-    const rlf_session *session = s->session;
-    const rlf_fronts *fronts = &s->out->fronts;
-    rlf_arena *scratch = rlf_arena_new();
-    rlf_trial trial = {0};
-    rlf_status status = RLF_OK;
-    if (!j->plan) {
-        int n;
-        rlf_place_row *rows =
-            rlf_fronts_rows(fronts, j->placing.choice, session->arena, &n);
-        status = rlf_plan_candidate(session->graph, rows, n, &s->plan,
-                                    session->arena, err, &j->plan);
-    }
-    if (status >= 0)
-        status = rlf_plan_fits(j->plan, &rlf_node_classes, err);
-    if (status >= 0)
-        status =
-            rlf_trial_weigh(session, s->outline, j->plan, scratch, err, &trial);
-    if (status >= 0) {
-        j->memory = trial.memory[trial.fullest];
-        j->fill = trial.fill;
-    }
-    rlf_trial_close(&trial);
-    rlf_arena_free(scratch);
-    return status;
-}
-
-static bool
-fits(const rlf_judged *j)
-{
-    return j->memory > 0 && j->fill <= 1;
-}
-
-/* ---- simulations ---- */
-
-static void
-note_trial(const search *s, const rlf_trial *trial, rlf_judged *j)
-{
-    const rlf_account *a = &trial->account;
-    size_t n = s->session->graph->nodes.count;
-    j->simulated = true;
-    j->step = a->step;
-    j->tokens =
-        rlf_simulated_counts(&trial->out, RLF_JUDGED_WARM).tokens / a->step;
-    j->idle = a->idle;
-    memcpy(j->spent, a->all, sizeof j->spent);
-    j->calls = RLF_NEW_ARRAY(s->session->arena, double, n);
-    memcpy(j->calls, a->calls, n * sizeof *j->calls);
-}
-
-static uint32_t
-steps_of(const search *s)
-{
-    return rlf_workload_draws(&s->out->workload.workload) ? RLF_JUDGED_DRAWN
-                                                          : RLF_JUDGED_STEPS;
-}
-
-static rlf_status
-simulate(const search *s, rlf_judged *j, rlf_err *err)
-{
-    rlf_arena *scratch = rlf_arena_new();
-    rlf_trial trial = {0};
-    const rlf_trial_options options = {.speeds = &s->speeds,
-                                       .workload = &s->out->workload.workload,
-                                       .seed = s->options->search.seed,
-                                       .warm = RLF_JUDGED_WARM,
-                                       .steps = steps_of(s)};
-    rlf_status status =
-        rlf_trial_open(s->session, s->outline, j->plan, scratch, err, &trial);
-    if (status >= 0)
-        status = rlf_trial_run(&trial, &options, err);
-    if (status >= 0)
-        note_trial(s, &trial, j);
-    rlf_trial_close(&trial);
-    rlf_arena_free(scratch);
-    return status;
-}
 
 /* A placement takes the numbers of an earlier one that has the same plan. */
 static bool
@@ -129,8 +36,8 @@ take_same(const rlf_session_found *f, rlf_judged *j)
 }
 
 /* Once the search is stopped only the first one is simulated. */
-static bool
-is_stopped(search *s, int done)
+bool
+rlf_judge_stopped(rlf_searching *s, int done)
 {
     const rlf_search_options *o = &s->options->search;
     rlf_session_found *f = s->out;
@@ -140,22 +47,30 @@ is_stopped(search *s, int done)
 }
 
 static rlf_status
-simulate_all(search *s, rlf_err *err)
+simulate_all(rlf_searching *s, rlf_err *err)
 {
     rlf_session_found *f = s->out;
     int done = 0;
     for (int i = 0; i < f->n_judged; i++) {
         rlf_judged *j = &f->judged[i];
-        if (!fits(j) || take_same(f, j))
+        if (!rlf_judge_fits(j) || take_same(f, j))
             continue;
-        if (is_stopped(s, done))
+        if (rlf_judge_stopped(s, done))
             break;
         if (s->options->judging)
             s->options->judging(s->options->search.arg, i + 1, f->n_judged);
-        RLF_TRY(simulate(s, j, err));
+        RLF_TRY(rlf_judge_simulate(s, j, s->options->search.seed, err));
         done++;
     }
     return RLF_OK;
+}
+
+/* Of two that differ by less than is printed, the search's own is the best. */
+static double
+tie(const rlf_judged *j, const rlf_judged *best)
+{
+    double own = (j->place > 0) - (best->place > 0);
+    return 1 + 5e-4 * own;
 }
 
 /* The shortest step by the simulation, where there was one; else by the
@@ -165,11 +80,11 @@ choose(rlf_session_found *f)
 {
     for (int i = 0; i < f->n_judged; i++) {
         const rlf_judged *j = &f->judged[i], *best = f->best;
-        if (!fits(j))
+        if (!rlf_judge_fits(j))
             continue;
         bool better = !best || (j->simulated && !best->simulated);
         if (best && j->simulated && best->simulated)
-            better = j->step < best->step;
+            better = j->step < best->step * tie(j, best);
         else if (best && !j->simulated && !best->simulated)
             better = j->is_known && j->placing.period < best->placing.period;
         if (better)
@@ -180,11 +95,14 @@ choose(rlf_session_found *f)
 /* ---- placements ---- */
 
 static rlf_judged *
-add(search *s, const char *name, int place, const rlf_placing *placing)
+add(rlf_searching *s, const char *name, int place, const rlf_placing *placing)
 {
     rlf_judged *j = &s->out->judged[s->out->n_judged++];
-    *j = (rlf_judged){
-        .name = name, .place = place, .is_known = true, .placing = *placing};
+    *j = (rlf_judged){.name = name,
+                      .place = place,
+                      .is_known = true,
+                      .placing = *placing,
+                      .base = -1};
     return j;
 }
 
@@ -195,7 +113,7 @@ enum { MOST_TRIED = 512, TRIED_MOVES = 4000 }; /* ranks; placements */
 /* Bytes of the plan of a placement, on the rank that takes most; INFINITY:
  * there is no plan. */
 static double
-plan_bytes(const search *s, const rlf_fronts *fronts, const int *choice,
+plan_bytes(const rlf_searching *s, const rlf_fronts *fronts, const int *choice,
            bool gpu, rlf_arena *arena)
 {
     rlf_err err = RLF_ERR_NONE;
@@ -208,10 +126,10 @@ plan_bytes(const search *s, const rlf_fronts *fronts, const int *choice,
     if (rlf_plan_candidate(s->session->graph, rows, n, fronts->options.plan,
                            arena, &err, &plan) < 0)
         return INFINITY;
-    n = rlf_plan_alike(plan, arena, &ranks);
+    n = rlf_plan_alike(plan, rlf_outline_layers(s->outline), arena, &ranks);
     for (int i = 0; i < n; i++) {
-        if (rlf_outline_rank(s->outline, plan, ranks[i], arena, &err,
-                             &opened) < 0)
+        if (rlf_outline_rank(s->outline, plan, ranks[i], arena, &err, &opened) <
+            0)
             return INFINITY;
         most = fmax(most, rlf_planned_memory(&opened, gpu, arena));
     }
@@ -220,7 +138,7 @@ plan_bytes(const search *s, const rlf_fronts *fronts, const int *choice,
 
 /* Does the program fit into so many machines of the cluster's kind? */
 static bool
-fits_into(const search *s, int machines, rlf_arena *arena)
+fits_into(const rlf_searching *s, int machines, rlf_arena *arena)
 {
     rlf_cluster cluster = *s->session->cluster;
     rlf_cluster_part part = cluster.parts[0];
@@ -253,13 +171,14 @@ fits_into(const search *s, int machines, rlf_arena *arena)
                device->memory;
 }
 
-/* Twice as many machines of its kind as often as it takes; 0: not known. */
+/* So many machines of its kind, or twice as many as often as it takes; 0: not
+ * known. */
 static int
-machines_that_fit(const search *s)
+machines_that_fit(const rlf_searching *s, int first)
 {
     const rlf_cluster *c = s->session->cluster;
     int each = c->parts[0].machine->count;
-    for (int n = 2 * c->machines; c->n_parts == 1 && n * each <= MOST_TRIED;
+    for (int n = first; c->n_parts == 1 && n * each <= MOST_TRIED && !s->cut;
          n *= 2) {
         rlf_arena *arena = rlf_arena_new();
         bool fits = fits_into(s, n, arena);
@@ -271,7 +190,7 @@ machines_that_fit(const search *s)
 }
 
 static rlf_status
-fail_to_fit(const search *s, rlf_err *err)
+fail_to_fit(const rlf_searching *s, rlf_err *err)
 {
     if (s->out->stopped)
         return rlf_fail(err, RLF_STOPPED,
@@ -281,11 +200,12 @@ fail_to_fit(const search *s, rlf_err *err)
              "the program does not fit into the cluster '%s': of a device "
              "with most %.3g GB are missing",
              s->session->cluster->name, s->out->found.best.over / 1e9);
-    int machines = machines_that_fit(s);
+    int machines = machines_that_fit(s, 2 * s->session->cluster->machines);
     if (machines)
-        rlf_err_hint(err, "it fits into %d of these machines; or take smaller "
-                          "models, or lower caps (max_new:, tokens:, rows of "
-                          "the draw)",
+        rlf_err_hint(err,
+                     "it fits into %d of these machines; or take smaller "
+                     "models, or lower caps (max_new:, tokens:, rows of "
+                     "the draw)",
                      machines);
     else
         rlf_err_hint(err, "take more machines, smaller models, or lower caps "
@@ -295,12 +215,12 @@ fail_to_fit(const search *s, rlf_err *err)
 
 /* The search's placements, and plans of them. */
 static rlf_status
-search_once(search *s, rlf_err *err)
+search_once(rlf_searching *s, rlf_err *err)
 {
     rlf_session_found *f = s->out;
     rlf_search(&f->fronts.problem, &s->options->search, s->session->arena,
                &f->found);
-    f->stopped = f->found.stopped;
+    f->stopped = f->found.stopped || s->cut;
     f->n_judged = 0;
     if (!isfinite(f->found.best.period))
         return fail_to_fit(s, err);
@@ -308,7 +228,7 @@ search_once(search *s, rlf_err *err)
     for (int i = 0; i < (many ? f->found.n_kept : 1); i++) {
         rlf_err why = RLF_ERR_NONE;
         rlf_judged *j = add(s, "search", i + 1, &f->found.kept[i]);
-        if (plan_one(s, j, &why) < 0 && !i) {
+        if (rlf_judge_plan(s, j, &why) < 0 && !i) {
             *err = why;
             return why.status;
         }
@@ -318,7 +238,7 @@ search_once(search *s, rlf_err *err)
 
 /* Until the plan of the best one fits as a run would count it. */
 static rlf_status
-search_until_fit(search *s, rlf_err *err)
+search_until_fit(rlf_searching *s, rlf_err *err)
 {
     rlf_fronts *fronts = &s->out->fronts;
     const rlf_cluster *cluster = s->session->cluster;
@@ -331,12 +251,12 @@ search_until_fit(search *s, rlf_err *err)
         fronts->problem.memory = memory;
         RLF_TRY(search_once(s, err));
         const rlf_judged *first = &s->out->judged[0];
-        if (fits(first))
+        if (rlf_judge_fits(first))
             return RLF_OK;
         part *= 0.98 / first->fill;
     }
     for (int i = 0; i < s->out->n_judged; i++)
-        if (fits(&s->out->judged[i]))
+        if (rlf_judge_fits(&s->out->judged[i]))
             return RLF_OK;
     return rlf_fail(err, RLF_USER,
                     "no placement was found whose plan fits into the devices "
@@ -348,7 +268,7 @@ search_until_fit(search *s, rlf_err *err)
 static bool
 stop_others(void *arg, double period, double bound)
 {
-    const search *s = arg;
+    const rlf_searching *s = arg;
     const rlf_search_options *o = &s->options->search;
     (void)period, (void)bound;
     return o->stop &&
@@ -357,7 +277,7 @@ stop_others(void *arg, double period, double bound)
 
 /* The program's own plan and those of others, to stand beside it. */
 static void
-add_others(search *s)
+add_others(rlf_searching *s)
 {
     rlf_session_found *f = s->out;
     rlf_session *session = s->session;
@@ -374,7 +294,7 @@ add_others(search *s)
     rlf_judged *j = add(s, "program", 0, &own);
     j->is_known = known;
     j->plan = session->plan;
-    plan_one(s, j, &ignored);
+    rlf_judge_plan(s, j, &ignored);
     for (int n = p->devices / 2; n; n /= 2) {
         rlf_placing at;
         rlf_baseline_first(p, n, session->arena, &at);
@@ -382,14 +302,14 @@ add_others(search *s)
             continue;
         j = add(s, rlf_arena_printf(session->arena, "first-%d", n), 0, &at);
         j->first = true;
-        plan_one(s, j, &ignored);
+        rlf_judge_plan(s, j, &ignored);
     }
     for (int b = 0; b < RLF_BASELINES; b++) {
         rlf_placing at;
         rlf_baseline_make(p, (rlf_baseline)b, &options, session->arena, &at);
         j = add(s, rlf_baseline_word((rlf_baseline)b), 0, &at);
         if (isfinite(at.period))
-            plan_one(s, j, &ignored);
+            rlf_judge_plan(s, j, &ignored);
     }
 }
 
@@ -405,7 +325,8 @@ add_seconds(rlf_seconds *to, const rlf_seconds *s)
 
 /* All nodes of a call on one rank of the answer. */
 static rlf_status
-count_terms(const search *s, int call, int rank, rlf_seconds *out, rlf_err *err)
+count_terms(const rlf_searching *s, int call, int rank, rlf_seconds *out,
+            rlf_err *err)
 {
     const rlf_fronts *f = &s->out->fronts;
     const rlf_graph *graph = s->session->graph;
@@ -425,7 +346,7 @@ count_terms(const search *s, int call, int rank, rlf_seconds *out, rlf_err *err)
                 continue;
             rlf_call_seconds(&opened, &sizes, expected, node,
                              rlf_call_cut_of(&opened, &sizes, expected, node),
-                             &s->speeds, &seconds);
+                             &s->speeds, &seconds, NULL);
             add_seconds(out, &seconds);
         }
     }
@@ -434,7 +355,7 @@ count_terms(const search *s, int call, int rank, rlf_seconds *out, rlf_err *err)
 }
 
 static rlf_status
-find_terms(const search *s, rlf_err *err)
+find_terms(const rlf_searching *s, rlf_err *err)
 {
     rlf_session_found *f = s->out;
     const rlf_graph *graph = s->session->graph;
@@ -457,24 +378,83 @@ find_terms(const search *s, rlf_err *err)
     return RLF_OK;
 }
 
+/* Once it was stopped it stays so: what was measured is then not all. */
+static bool
+stop_measuring(void *arg, int done, int all)
+{
+    rlf_searching *s = arg;
+    const rlf_session_search_options *o = s->options;
+    if (!s->cut && o->measuring)
+        s->cut = o->measuring(o->search.arg, (double)done / all);
+    return s->cut;
+}
+
+/* The search gets its machines, rows and options. */
 static rlf_status
-search_all(search *s, rlf_err *err)
+prepare(rlf_searching *s, rlf_err *err)
 {
     const rlf_fronts_options fronts = {.graph = s->session->graph,
                                        .classes = &rlf_node_classes,
                                        .outline = s->outline,
                                        .speeds = &s->speeds,
                                        .plan = &s->plan,
-                                       .workload = &s->out->workload.workload};
+                                       .workload = &s->out->workload.workload,
+                                       .stop = stop_measuring,
+                                       .arg = s};
     RLF_TRY(rlf_session_workload_make(s->session, s->outline, &s->options->said,
                                       err, &s->out->workload));
-    RLF_TRY(rlf_fronts_make(&fronts, s->session->arena, err, &s->out->fronts));
+    return rlf_fronts_make(&fronts, s->session->arena, err, &s->out->fronts);
+}
+
+static rlf_status
+search_all(rlf_searching *s, rlf_err *err)
+{
+    RLF_TRY(prepare(s, err));
     RLF_TRY(search_until_fit(s, err));
     add_others(s);
-    if (s->plan.ranks <= RLF_SEARCH_SIMULATED)
+    if (s->plan.ranks <= RLF_SEARCH_SIMULATED) {
         RLF_TRY(simulate_all(s, err));
+        RLF_TRY(rlf_fused_pairs(s, err));
+        RLF_TRY(rlf_sampled_sweep(s, err));
+    }
     choose(s->out);
     return find_terms(s, err);
+}
+
+/* *found points into the answer, in the session's arena. */
+static rlf_status
+begin(rlf_session *session, const rlf_session_search_options *options,
+      rlf_err *err, rlf_session_found *out, rlf_searching **found)
+{
+    const rlf_plan *plan = session->plan;
+    rlf_searching *s = *found = RLF_NEW(session->arena, rlf_searching);
+    *out = (rlf_session_found){0};
+    *s = (rlf_searching){.session = session,
+                         .options = options,
+                         .speeds = rlf_planned_speeds(session),
+                         .plan = {.ranks = plan->ranks,
+                                  .backend = plan->numerics.backend,
+                                  .dtype = plan->numerics.dtype,
+                                  .sums = options->sums,
+                                  .links = plan->links},
+                         .out = out};
+    return rlf_outline_open(session->graph, &rlf_node_classes,
+                            rlf_planned_kernels(session, session->arena), err,
+                            &s->outline);
+}
+
+int
+rlf_session_machines(rlf_session *session)
+{
+    const rlf_session_search_options options = {0};
+    rlf_session_found *out = RLF_NEW(session->arena, rlf_session_found);
+    rlf_err err = RLF_ERR_NONE;
+    rlf_searching *s;
+    int machines = 0;
+    if (begin(session, &options, &err, out, &s) >= 0 && prepare(s, &err) >= 0)
+        machines = machines_that_fit(s, session->cluster->machines);
+    rlf_outline_close(s->outline);
+    return machines;
 }
 
 rlf_status
@@ -482,26 +462,11 @@ rlf_session_search(rlf_session *session,
                    const rlf_session_search_options *options, rlf_err *err,
                    rlf_session_found *out)
 {
-    rlf_outline *outline = NULL;
-    const rlf_plan *plan = session->plan;
-    search *s = RLF_NEW(session->arena, search); /* the answer points into it */
-    *out = (rlf_session_found){0};
-    *s = (search){.session = session,
-                  .options = options,
-                  .speeds = rlf_planned_speeds(session),
-                  .plan = {.ranks = plan->ranks,
-                           .backend = plan->numerics.backend,
-                           .dtype = plan->numerics.dtype,
-                           .sums = options->sums,
-                           .links = plan->links},
-                  .out = out};
-    rlf_status status = rlf_outline_open(
-        session->graph, &rlf_node_classes,
-        rlf_planned_kernels(session, session->arena), err, &outline);
-    s->outline = outline;
+    rlf_searching *s;
+    rlf_status status = begin(session, options, err, out, &s);
     if (status >= 0)
         status = search_all(s, err);
-    rlf_outline_close(outline);
+    rlf_outline_close(s->outline);
     if (status >= 0)
         status = rlf_memory_check(err);
     return status;

@@ -15,8 +15,17 @@
 /* Plans for more ranks are not simulated: it would take too long. */
 enum { RLF_SEARCH_SIMULATED = 128 };
 /* What can be judged: what the search keeps, the session's own plan, all calls
- * on a half of the ranks, a quarter, and so on, and the baselines. */
-enum { RLF_JUDGED = RLF_SEARCH_KEPT + 1 + 16 + RLF_BASELINES };
+ * on a half of the ranks, a quarter, and so on, the baselines, and the best of
+ * these with other words of a generation's row, or with two updates in one
+ * pipeline. */
+enum {
+    RLF_SAMPLED_BASES = 3, /* placements whose generations are looked at */
+    RLF_SAMPLED_POINTS = 128,
+    RLF_FUSED_PAIRS =
+        6, /* cuts of two updates that are tried in one pipeline */
+    RLF_JUDGED = RLF_SEARCH_KEPT + 1 + 16 + RLF_BASELINES + RLF_SAMPLED_BASES +
+                 RLF_FUSED_PAIRS
+};
 /* Placements that a search looks at, and as many again for its proof, where
  * nobody says more. */
 enum { RLF_SEARCH_MOVES = 400000 };
@@ -31,6 +40,14 @@ typedef struct rlf_judged {
     bool first;       /* "first-2" and so on */
     bool is_known;    /* it is one of those that are searched: */
     rlf_placing placing;
+    /* It is that one, by its index, with words of generations; -1: none. */
+    int base;
+    /* "actor.generate (migrate: 40, seats: 16)", or which updates are in one
+     * pipeline; NULL: it has no such words. */
+    const char *words;
+    double without;      /* seconds of a step without them */
+    rlf_place_row *rows; /* of its plan; NULL: none but the plan itself */
+    int n_rows;
     rlf_plan *plan; /* NULL: there is none */
     double memory;  /* bytes of the rank that takes most; 0: no plan */
     double fill;    /* the largest part of a device's memory that it takes */
@@ -47,9 +64,26 @@ typedef struct rlf_session_search_options {
     /* Numbers of shards and lanes that the plan must have, per resource, 0: as
      * it comes; NULL: all as they come. */
     const rlf_sums *sums;
+    /* Called before each layout that is measured, with what part of all is
+     * done: true ends it, and the search goes on with what there is. NULL:
+     * nobody looks. */
+    bool (*measuring)(void *arg, double part); /* with that of `search` */
     /* Called before a simulation: the i-th of n. NULL: nobody looks. */
-    void (*judging)(void *arg, int i, int n); /* with that of `search` */
+    void (*judging)(void *arg, int i, int n); /* the same */
 } rlf_session_search_options;
+
+/* What a threshold and seats of a generation would give. */
+typedef struct rlf_sampled_point {
+    int base, call;     /* of the judged; of the problem, -1: all generations */
+    int migrate, seats; /* seats -1: not said */
+    double step;        /* seconds, by simulation */
+} rlf_sampled_point;
+
+/* What a table for two updates would give. */
+typedef struct rlf_fused_point {
+    const char *words;    /* "actor.update (tp: 2, pp: 8) and ..." */
+    double step, without; /* seconds; INFINITY: that does not fit */
+} rlf_fused_point;
 
 typedef struct rlf_session_found {
     rlf_session_workload workload; /* what seconds are counted for */
@@ -57,6 +91,10 @@ typedef struct rlf_session_found {
     rlf_found found;
     rlf_judged judged[RLF_JUDGED]; /* the search's first */
     int n_judged;
+    rlf_sampled_point *sampled; /* all that were simulated */
+    int n_sampled;
+    rlf_fused_point *fused; /* likewise */
+    int n_fused;
     const rlf_judged *best; /* the answer */
     /* Per call of the problem: what the seconds of the answer's slowest stage
      * are made of, by the estimate. */
@@ -64,6 +102,10 @@ typedef struct rlf_session_found {
     bool stopped; /* by `stop`: nothing repeats it */
 } rlf_session_found;
 
+/* Into how many machines of its cluster's kind the session's program fits, by a
+ * short search: those that there are, or twice as many as often as it takes. 0:
+ * into none that were tried, or it cannot be known. */
+int rlf_session_machines(rlf_session *session);
 /* After rlf_session_plan of a session with a cluster; in its arena. What the
  * program says of placement does not change what is found. */
 rlf_status rlf_session_search(rlf_session *session,

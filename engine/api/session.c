@@ -4,6 +4,7 @@
 #include "config.h"
 #include "engine/api/prediction.h"
 #include "engine/api/profile.h"
+#include "engine/api/room.h"
 #include "engine/base/clock.h"
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
@@ -357,27 +358,30 @@ open_run(rlf_session *s, rlf_err *err)
     const rlf_measure *measure = NULL;
     if (s->collector)
         RLF_TRY(rlf_collector_begin(s->collector, s->plan, err, &measure));
-    const rlf_run_options run = {
-        .measure = measure,
-        .seed = s->options.seed,
-        .threads = s->options.threads,
-        .backend = s->options.backend,
-        .real = s->options.real,
-        .isa = s->options.isa,
-        .memory = s->options.memory,
-        .dry = s->options.dry,
-        .policy = rlf_session_policy(s),
-        .directory = s->options.directory,
-        .keep = (uint32_t)s->options.keep,
-        .inputs = &s->inputs,
-        .world = s->world,
-        .patience = s->options.patience,
-        .log = &s->log,
-        .check_pure = s->options.check_pure,
-        .stops = s->options.stops,
-        .trace = s->trace};
+    const rlf_run_options run = {.measure = measure,
+                                 .seed = s->options.seed,
+                                 .threads = s->options.threads,
+                                 .backend = s->options.backend,
+                                 .real = s->options.real,
+                                 .isa = s->options.isa,
+                                 .memory = s->options.memory,
+                                 .dry = s->options.dry,
+                                 .policy = rlf_session_policy(s),
+                                 .directory = s->options.directory,
+                                 .keep = (uint32_t)s->options.keep,
+                                 .inputs = &s->inputs,
+                                 .world = s->world,
+                                 .patience = s->options.patience,
+                                 .log = &s->log,
+                                 .check_pure = s->options.check_pure,
+                                 .stops = s->options.stops,
+                                 .trace = s->trace};
     __atomic_store_n(&s->opening, true, __ATOMIC_RELEASE);
-    RLF_TRY(rlf_run_open(s->plan, &rlf_node_classes, &run, err, &s->run));
+    rlf_status status =
+        rlf_run_open(s->plan, &rlf_node_classes, &run, err, &s->run);
+    if (status < 0 && s->leads)
+        rlf_room_help_run(s, err);
+    RLF_TRY(status);
     __atomic_store_n(&s->opening, false, __ATOMIC_RELEASE);
     return s->leads ? begin_run(s, err) : RLF_OK;
 }

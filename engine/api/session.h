@@ -44,6 +44,9 @@ typedef struct rlf_session_options {
     const char *like;    /* a run whose profile and lengths are taken; or NULL */
     uint64_t moves; /* that a search of `place auto` makes; 0: as many as ever */
     bool unplaced;  /* no search is made for `place auto` */
+    /* How long that search takes rows to be, as texts (lengths.h); NULL: as
+     * --like or the data say, or as long as can be. */
+    const char *prompts, *responses;
     bool resume;
     uint64_t keep;       /* newest checkpoints that stay */
     uint64_t save_steps; /* between two checkpoints; 0: no matter */
@@ -138,6 +141,7 @@ struct rlf_session {
         uint64_t at; /* clock when the last one was written, or the start */
         double took; /* seconds */
         uint32_t step; /* of it; 0: there is none */
+        bool failed; /* a checkpoint could not be written */
         const char *why_not; /* after an error: why there is none of the last
                                 step that is done; NULL: there is */
     } saved;

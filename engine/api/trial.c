@@ -3,7 +3,7 @@
 
 #include "engine/api/planned.h"
 #include "engine/plan/alike.h"
-#include "engine/search/costs.h"
+#include "engine/simulate/costs.h"
 
 static const rlf_device_kind *
 device_of(const rlf_trial *t, int rank)
@@ -33,7 +33,7 @@ rlf_trial_weigh(const rlf_session *s, const rlf_outline *outline,
                      .arena = arena,
                      .memory = RLF_NEW_ARRAY(arena, double, plan->ranks)};
     const int *ranks;
-    int n = rlf_plan_alike(plan, arena, &ranks);
+    int n = rlf_plan_alike(plan, rlf_outline_layers(outline), arena, &ranks);
     rlf_arena *scratch = rlf_arena_scratch(arena);
     rlf_status status = RLF_OK;
     for (int i = 0; i < n && status >= 0; i++) {
@@ -74,13 +74,55 @@ rlf_trial_fits(const rlf_trial *t, rlf_err *err)
     if (t->fill <= 1)
         return RLF_OK;
     rlf_fail(err, RLF_USER,
-             "rank %d takes %.3g GB, and its device %s has %.3g GB", t->fullest,
-             bytes / 1e9, device->name, device->memory / 1e9);
-    rlf_err_hint(err,
-                 "cut the models into more parts (tp:, pp:), or lower tokens: "
-                 "of updates; %.3g GB are missing",
-                 (bytes - device->memory) / 1e9);
+             "the plan does not fit: rank %d takes %.3g GB, and its device %s "
+             "has %.3g GB: %.3g GB are missing",
+             t->fullest, bytes / 1e9, device->name, device->memory / 1e9,
+             (bytes - device->memory) / 1e9);
     return RLF_USER;
+}
+
+static bool
+any_waits(const rlf_trial *t)
+{
+    for (size_t i = 0; i < t->plan->graph->nodes.count; i++)
+        if (t->out.waiting[i])
+            return true;
+    return false;
+}
+
+/* As many steps once more in another way, at which nobody looks: seconds of
+ * one. */
+static rlf_status
+again(const rlf_trial *t, rlf_simulate_options options, rlf_err *err,
+      double *seconds)
+{
+    rlf_simulated out;
+    options.steps = t->out.steps;
+    options.spread = 0;
+    options.see = NULL;
+    RLF_TRY(rlf_simulate(&options, t->arena, err, &out));
+    *seconds = (out.ends[out.steps - 1] - out.ends[options.warm - 1]) /
+               (out.steps - options.warm);
+    return RLF_OK;
+}
+
+/* Each replica has a seat for every sample; memory is not asked. */
+static rlf_status
+seat_all(rlf_trial *t, rlf_simulate_options options, rlf_err *err)
+{
+    options.seats = NULL;
+    return again(t, options, err, &t->seated);
+}
+
+static rlf_status
+find_kinds(rlf_trial *t, rlf_simulate_options options, rlf_err *err)
+{
+    t->n_kinds = rlf_step_kinds(t->plan->graph, t->arena, &t->kinds);
+    for (int i = 0; i < t->n_kinds; i++) {
+        options.number = t->kinds[i].number;
+        RLF_TRY(again(t, options, err, &t->kinds[i].seconds));
+    }
+    return RLF_OK;
 }
 
 rlf_status
@@ -108,11 +150,16 @@ rlf_trial_run(rlf_trial *t, const rlf_trial_options *o, rlf_err *err)
                                           .self = &t->timeline,
                                           .see = rlf_timeline_see};
     t->timeline.ranks = t->plan->ranks;
+    t->seats = options.seats;
     RLF_TRY(rlf_simulate(&options, t->arena, err, &t->out));
     t->asked = rlf_costs_asked_of(costs);
+    if (o->seats && any_waits(t))
+        RLF_TRY(seat_all(t, options, err));
     rlf_account_make(&t->timeline, t->plan->graph->nodes.count,
                      t->out.ends[o->warm - 1], t->out.ends[t->out.steps - 1],
                      t->out.steps - o->warm, t->arena, &t->account);
+    if (o->kinds)
+        RLF_TRY(find_kinds(t, options, err));
     return RLF_OK;
 }
 

@@ -5,9 +5,10 @@
 
 #include "engine/api/session.h"
 #include "engine/plan/outline.h"
-#include "engine/search/account.h"
-#include "engine/search/costs.h"
-#include "engine/search/seconds.h"
+#include "engine/simulate/account.h"
+#include "engine/simulate/costs.h"
+#include "engine/simulate/kinds.h"
+#include "engine/timing/seconds.h"
 
 typedef struct rlf_trial {
     const rlf_session *session; /* with a cluster */
@@ -22,7 +23,12 @@ typedef struct rlf_trial {
     rlf_simulated out;
     rlf_costs_asked asked;
     rlf_timeline timeline;
-    rlf_account account; /* of the steps that are counted */
+    rlf_account account;   /* of the steps that are counted */
+    const uint32_t *seats; /* per node: of a replica; 0: no limit */
+    double seated; /* seconds of a step if no sample waited for a seat; 0: none
+                      does, or it was not asked for */
+    rlf_step_kind *kinds; /* if asked for, and if not all steps are alike */
+    int n_kinds;
 } rlf_trial;
 
 typedef struct rlf_trial_options {
@@ -31,6 +37,8 @@ typedef struct rlf_trial_options {
     uint64_t seed;
     uint32_t warm, steps; /* that are not counted; that are. At least 1 */
     double spread; /* of rlf_simulate_options: fewer are enough; 0: all */
+    bool seats;    /* where samples wait for seats, find `seated` */
+    bool kinds;    /* find `kinds`, with a simulation for each */
 } rlf_trial_options;
 
 /* Resources and memory of a plan of the session's program, or of a copy of it.

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "engine/io/file.h"
-#include "engine/search/profile.h"
+#include "engine/timing/profile.h"
 #include "nodes/data.h"
 #include "nodes/declare.h"
 #include "nodes/reads.h"
@@ -15,7 +15,7 @@ enum { MOST_TEXT = 64 << 20 };
 /* ---- what the user says ---- */
 
 static rlf_status
-read_said(const char *option, const char *text, rlf_err *err,
+read_said(const char *option, const char *text, rlf_arena *arena, rlf_err *err,
           rlf_length_distribution *out)
 {
     rlf_err why = RLF_ERR_NONE;
@@ -26,8 +26,8 @@ read_said(const char *option, const char *text, rlf_err *err,
     } else {
         status = rlf_file_read(text, MOST_TEXT, &why, &file);
         if (status >= 0)
-            status =
-                rlf_lengths_parse_file(text, file.p ? file.p : "", &why, out);
+            status = rlf_lengths_parse_file(text, file.p ? file.p : "", arena,
+                                            &why, out);
     }
     rlf_buf_free(&file);
     if (status >= 0)
@@ -147,7 +147,7 @@ look_at_data(rlf_session *s, const rlf_outline *outline, int data, rlf_err *err,
     if (!n)
         return RLF_OK;
     rlf_length_distribution *d = RLF_NEW(s->arena, rlf_length_distribution);
-    *d = rlf_lengths_of_list(list, n);
+    *d = rlf_lengths_of_list(list, n, s->arena);
     w->data[data] = d;
     w->model[data] = model;
     w->seen[data] = n;
@@ -176,7 +176,7 @@ look_at_run(const rlf_session *s, rlf_err *err, rlf_session_workload *w)
             continue;
         rlf_length_distribution *d =
             RLF_NEW_ARRAY(s->arena, rlf_length_distribution, 2);
-        RLF_TRY(rlf_lengths_of_classes(seen->count, err, d));
+        RLF_TRY(rlf_lengths_of_classes(seen->count, seen->tokens, err, d));
         d[1] = (rlf_length_distribution){.kind = RLF_LENGTHS_FIXED,
                                          .mean = fmax(1, round(seen->prompt))};
         responses[set] = d;
@@ -206,14 +206,16 @@ rlf_session_workload_make(rlf_session *s, const rlf_outline *outline,
                 ((const rlf_data *)rlf_outline_env(outline)->resource[i])
                     ->records.count;
     if (said && said->responses) {
-        RLF_TRY(read_said("--lengths", said->responses, err, &out->responses));
+        RLF_TRY(read_said("--lengths", said->responses, s->arena, err,
+                          &out->responses));
         RLF_TRY(check(s, out, true, said->responses, err));
         out->workload.responses = &out->responses;
     } else if (s->like) {
         RLF_TRY(look_at_run(s, err, out));
     }
     if (said && said->prompts) {
-        RLF_TRY(read_said("--prompts", said->prompts, err, &out->prompts));
+        RLF_TRY(read_said("--prompts", said->prompts, s->arena, err,
+                          &out->prompts));
         RLF_TRY(check(s, out, false, said->prompts, err));
         out->workload.asked = &out->prompts;
         for (size_t i = 0; i < n; i++)

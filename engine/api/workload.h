@@ -5,7 +5,7 @@
 
 #include "engine/api/session.h"
 #include "engine/plan/outline.h"
-#include "engine/search/workload.h"
+#include "engine/timing/workload.h"
 
 /* Rows of a data set that are looked at, at most. */
 enum { RLF_WORKLOAD_ROWS = 4096 };

@@ -12,6 +12,7 @@ libbase_la_SOURCES = \
 	%D%/memory.c %D%/memory.h \
 	%D%/option.c %D%/option.h %D%/option.def \
 	%D%/option_help.c %D%/option_table.h \
+	%D%/chance.h \
 	%D%/philox.c %D%/philox.h \
 	%D%/source.c %D%/source.h \
 	%D%/diag.c %D%/diag.h \

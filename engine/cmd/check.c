@@ -1,6 +1,7 @@
 /* rlflow check: is the program right, what would it take, what runs where? */
 #include "engine/cmd/cmd.h"
 
+#include "engine/api/room.h"
 #include "engine/layout/lanes.h"
 
 #include <inttypes.h>
@@ -120,8 +121,8 @@ put_caps(const rlf_session *s, const rlf_opened *opened)
     }
 }
 
-/* What lanes take of rank 0, beyond one lane for each replica. An addition reads
- * twice and writes, and what was added is cleared. */
+/* What lanes take of rank 0, beyond one lane for each replica. An addition
+ * reads twice and writes, and what was added is cleared. */
 static void
 put_lanes(const rlf_session *s, const rlf_memory *memory)
 {
@@ -135,9 +136,10 @@ put_lanes(const rlf_session *s, const rlf_memory *memory)
         int lanes = s->plan->sums[model].lanes;
         rlf_range held = rlf_lanes_part(lanes, l->dp, rlf_layout_find(l, 0).dp);
         if (!told)
-            printf("\nlanes: what partial sums of gradients take on rank 0, and "
-                   "adding them in an update\n%-42s %-12s %s\n",
-                   "", "     memory", "read, written");
+            printf(
+                "\nlanes: what partial sums of gradients take on rank 0, and "
+                "adding them in an update\n%-42s %-12s %s\n",
+                "", "     memory", "read, written");
         told = true;
         printf("%-16s %3d lanes, %3d here      ", row->owner, lanes,
                (int)rlf_range_size(held));
@@ -258,6 +260,22 @@ put_updates(const rlf_session *s)
     }
 }
 
+/* What would make it fit, of a device's memory or of the machine's. */
+static void
+help(rlf_session *s, const rlf_needs *of, int rank)
+{
+    int n = s->plan->ranks;
+    double *limit = RLF_NEW_ARRAY(s->arena, double, n), bytes = 0;
+    bool gpu = of[rank].limit.device > 0;
+    const rlf_memory *m = &of[rank].memory;
+    for (size_t i = 0; i < m->rows.count; i++)
+        bytes +=
+            (double)(m->rows.data[i].device + (gpu ? 0 : m->rows.data[i].host));
+    for (int r = 0; r < n; r++)
+        limit[r] = (double)(gpu ? of[r].limit.device : of[r].limit.host);
+    rlf_room_help_here(s, rank, bytes, limit, &s->err);
+}
+
 /* Caps, work, memory; and whether that fits. */
 static rlf_result
 put_needs(rlf_session *s)
@@ -270,8 +288,11 @@ put_needs(rlf_session *s)
     put_costs(s);
     put_memory(of, n);
     for (int i = 0; i < n; i++)
-        if (rlf_memory_fits(&of[i].memory, &of[i].limit, &s->err) < 0)
+        if (rlf_memory_fits(&of[i].memory, &of[i].limit, n > 1 ? i : -1,
+                            &s->err) < 0) {
+            help(s, of, i);
             return rlf_session_result(s->err.status);
+        }
     return RLF_RESULT_OK;
 }
 

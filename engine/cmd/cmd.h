@@ -58,6 +58,8 @@ void rlf_cmd_put_cluster(const rlf_session *session);
 void rlf_cmd_put_promise(const rlf_session *session, const char *begin);
 /* What the command line says of lengths. */
 rlf_workload_said rlf_cmd_lengths(const rlf_command_line *line);
+/* The same for a search of `place auto`, before the session is planned. */
+void rlf_cmd_take_lengths(rlf_session *session, const rlf_command_line *line);
 /* Say on the standard error which of them nobody knows. */
 void rlf_cmd_warn_lengths(const rlf_session *session,
                           const rlf_session_workload *workload);

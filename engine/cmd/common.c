@@ -154,6 +154,14 @@ rlf_cmd_lengths(const rlf_command_line *line)
 }
 
 void
+rlf_cmd_take_lengths(rlf_session *s, const rlf_command_line *line)
+{
+    const rlf_workload_said said = rlf_cmd_lengths(line);
+    s->options.prompts = said.prompts;
+    s->options.responses = said.responses;
+}
+
+void
 rlf_cmd_warn_lengths(const rlf_session *s, const rlf_session_workload *w)
 {
     rlf_buf text = {0};
@@ -169,10 +177,13 @@ rlf_cmd_put_promise(const rlf_session *s, const char *begin)
     const rlf_prediction *p = s->prediction;
     if (!p)
         return;
-    printf("%splace auto: a step of %.3g s by %s, at the caps, on the cluster "
-           "%s%s\n",
+    const char *lengths = s->options.prompts || s->options.responses
+                              ? "with the lengths that are said"
+                          : s->like ? "with lengths like those of --like"
+                                    : "at the caps";
+    printf("%splace auto: a step of %.3g s by %s, %s, on the cluster %s%s\n",
            begin, p->step, p->simulated ? "simulation" : "the estimate",
-           p->cluster,
+           lengths, p->cluster,
            p->guessed ? ", whose rates are guesses that nobody has measured"
                       : "");
 }
@@ -218,6 +229,7 @@ int
 rlf_cmd_end_saying(rlf_session *session, rlf_result result, const char *more)
 {
     rlf_err err = RLF_ERR_NONE;
+    fflush(stdout); /* where both go to one file, the error is the last */
     if (session->leads)
         rlf_cmd_put_message(rlf_session_message(session));
     fputs(more, stderr);

@@ -95,7 +95,9 @@ end_output(int status)
     bool before = ferror(stdout);
     if (fflush(stdout) == 0 && !before)
         return status;
-    if (before) /* it is not known any more why */
+    /* Of an error before it is not known any more why, since others have set
+     * errno: a byte more, of a text that has a hole already, tells. */
+    if (before && write(STDOUT_FILENO, "\n", 1) >= 0)
         rlf_fail(&err, RLF_ENV, "cannot write to the standard output");
     else
         rlf_fail_errno(&err, "cannot write to the standard output");

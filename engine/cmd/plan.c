@@ -5,6 +5,8 @@
  * weights that are cut or move it reads the configs of their models. */
 #include "engine/cmd/cmd.h"
 
+#include "engine/api/auto.h"
+#include "engine/api/room.h"
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
 #include "engine/graph/place.h"
@@ -167,7 +169,8 @@ put_pipeline(rlf_session *s, const rlf_node *node)
 {
     const rlf_node_place *place = &s->plan->place[node->id];
     int n = place->pipe ? place->pipe->n_models : 1, kept = most_kept(place);
-    const char *schedule = place->pipe ? place->table : place->schedule;
+    const char *schedule =
+        place->pipe ? rlf_pipes_name(place->table) : place->schedule;
     printf("# %-18s %-26s %6d %6d ", rlf_cmd_node_name(s, node), schedule,
            place->layout.pp, place->layout.chunks);
     printf(kept ? "%5d" : "  all", kept);
@@ -218,6 +221,18 @@ put_pipelines(rlf_session *s)
     }
 }
 
+/* Does the plan fit into the devices of the cluster? Of models that cannot be
+ * read that is not known, which is said. */
+static rlf_result
+check_room(rlf_session *s)
+{
+    rlf_err why = RLF_ERR_NONE;
+    rlf_status status = rlf_room_check(s, &why, &s->err);
+    if (status == RLF_AGAIN)
+        printf("# whether it fits is not known: %s\n", why.sentence);
+    return rlf_session_result(status);
+}
+
 int
 rlf_cmd_plan(const rlf_command_line *line)
 {
@@ -226,17 +241,21 @@ rlf_cmd_plan(const rlf_command_line *line)
     if (!s)
         return status;
     s->options.unplaced = line->options[RLF_OPTION_SEARCH].given;
+    rlf_cmd_take_lengths(s, line);
     rlf_result result = rlf_session_plan(s);
     if (result == RLF_RESULT_OK && s->leads) {
+        rlf_cmd_warn(s);
         if (s->cluster)
             rlf_cmd_put_cluster(s);
         if (line->options[RLF_OPTION_SEARCH].given)
             return rlf_cmd_search(s, line);
-        if (line->options[RLF_OPTION_LENGTHS].given ||
-            line->options[RLF_OPTION_PROMPTS].given) {
+        bool lengths = line->options[RLF_OPTION_LENGTHS].given ||
+                       line->options[RLF_OPTION_PROMPTS].given;
+        if (lengths && !rlf_auto_asked(s)) {
             rlf_fail(&s->err, RLF_USAGE,
                      "how long rows are changes a plan that is searched only");
-            rlf_err_hint(&s->err, "add --search --cluster a100x8:2, or leave "
+            rlf_err_hint(&s->err, "add --search --cluster a100x8:2, write "
+                                  "'place auto' into the program, or leave "
                                   "out --lengths and --prompts");
             return rlf_cmd_end(s, rlf_session_result(RLF_USAGE));
         }
@@ -246,6 +265,8 @@ rlf_cmd_plan(const rlf_command_line *line)
             put_edges(s);
             put_pipelines(s);
         }
+        if (s->cluster)
+            result = check_room(s);
     }
     return rlf_cmd_end(s, result);
 }

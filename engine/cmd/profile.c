@@ -14,16 +14,19 @@ enum {
     SECONDS = 60, /* in all, if nothing is said */
     LEAST_STEPS = 5,
     MOST_CUTS = 512,
+    PASSES = 2, /* as a machine is not as fast at all times */
 };
 
 /* Sure enough: the mean of what a piece takes is known so well. */
 #define SURE 0.02
 
 /* All models of the program on so many ranks, cut so. `small`: with smaller
- * micro-batches, so that a line has two ends. */
+ * micro-batches; `apart`: each model as one replica on ranks of its own, as far
+ * as there are some, which has all rows: so that a line has two ends. */
 typedef struct cut {
     int ranks, tp, pp;
-    bool small;
+    bool small, apart;
+    bool cannot; /* the models have no such parts */
 } cut;
 
 typedef struct profiler {
@@ -38,14 +41,25 @@ typedef struct profiler {
 } profiler;
 
 static void
+add_cut(profiler *p, cut c)
+{
+    if (p->n_cuts < MOST_CUTS)
+        p->cuts[p->n_cuts++] = c;
+}
+
+static void
 list_cuts(profiler *p, int most)
 {
     for (int ranks = 1; ranks <= most; ranks *= 2)
         for (int tp = 1; tp <= ranks; tp *= 2)
-            for (int pp = 1; tp * pp <= ranks; pp *= 2)
-                for (int small = 0; small < 2; small++)
-                    if ((tp * pp == ranks || !small) && p->n_cuts < MOST_CUTS)
-                        p->cuts[p->n_cuts++] = (cut){ranks, tp, pp, small == 1};
+            for (int pp = 1; tp * pp <= ranks; pp *= 2) {
+                bool whole = tp * pp == ranks;
+                cut c = {.ranks = ranks, .tp = tp, .pp = pp};
+                add_cut(p, c);
+                c.small = whole;
+                c.apart = !whole;
+                add_cut(p, c);
+            }
 }
 
 /* The program's placement becomes that of the cut. */
@@ -54,7 +68,8 @@ place(const profiler *p, rlf_session *s, const cut *c)
 {
     rlf_graph *g = s->graph;
     rlf_placement *placement = RLF_NEW(s->arena, rlf_placement);
-    int *ranks = RLF_NEW_ARRAY(s->arena, int, c->ranks);
+    int *ranks = RLF_NEW_ARRAY(s->arena, int, c->ranks), first = 0;
+    int each = c->apart ? c->tp * c->pp : c->ranks;
     placement->rows =
         RLF_NEW_ARRAY(s->arena, rlf_place_row, g->resources.count + 1);
     for (int i = 0; i < c->ranks; i++)
@@ -63,11 +78,12 @@ place(const profiler *p, rlf_session *s, const cut *c)
         if (g->resources.data[i].kind != RLF_RESOURCE_MODEL)
             continue;
         rlf_place_row row = rlf_place_row_new((int)i, NULL);
-        row.ranks = ranks;
-        row.n_ranks = c->ranks;
+        row.ranks = ranks + first;
+        row.n_ranks = each;
         row.tp = c->tp;
         row.pp = c->pp;
-        row.dp = c->ranks / c->tp / c->pp;
+        row.dp = each / c->tp / c->pp;
+        first = (first + each) % c->ranks;
         if (c->small)
             row.tokens = p->tokens[i];
         placement->rows[placement->n_rows++] = row;
@@ -119,16 +135,22 @@ measure_steps(const profiler *p, rlf_session *s, double share)
     return result;
 }
 
-/* One cut after the other. One that models cannot have is passed over; but the
- * first cuts nothing, so what is wrong there is wrong with the program. The
- * last session stays open, for its graph. */
+/* One cut after the other, and all once more if that took less than half of the
+ * time. One that models cannot have is passed over; but the first cuts nothing,
+ * so what is wrong there is wrong with the program. The last session stays
+ * open, for its graph. */
 static rlf_session *
 measure_cuts(profiler *p, rlf_result *result, int *status)
 {
     rlf_session *s = NULL;
     *result = RLF_RESULT_OK;
-    for (int i = 0; i < p->n_cuts; i++) {
-        const cut *c = &p->cuts[i];
+    for (int i = 0; i < PASSES * p->n_cuts; i++) {
+        int left = p->n_cuts - i % p->n_cuts;
+        cut *c = &p->cuts[i % p->n_cuts];
+        if (i == p->n_cuts && rlf_clock_since(p->begun) > p->seconds / PASSES)
+            break;
+        if (c->cannot)
+            continue;
         if (s) {
             s->collector = NULL;
             rlf_session_close(s);
@@ -146,15 +168,18 @@ measure_cuts(profiler *p, rlf_result *result, int *status)
             return s;
         fprintf(stderr, "%d %s, tp %d, pp %d%s: ", c->ranks,
                 c->ranks == 1 ? "rank" : "ranks", c->tp, c->pp,
-                c->small ? ", small micro-batches" : "");
+                c->small   ? ", small micro-batches"
+                : c->apart ? ", one replica"
+                           : "");
         if (*result != RLF_RESULT_OK) {
             fprintf(stderr, "cannot be: %s\n", s->err.sentence);
+            c->cannot = true;
             *result = RLF_RESULT_OK;
             continue;
         }
         find_tokens(p, s);
-        double left = p->seconds - rlf_clock_since(p->begun);
-        *result = measure_steps(p, s, left / (p->n_cuts - i));
+        double rest = p->seconds - rlf_clock_since(p->begun);
+        *result = measure_steps(p, s, rest / left);
         if (*result != RLF_RESULT_OK)
             return s;
     }
@@ -167,7 +192,8 @@ write_profile(const profiler *p, rlf_session *s, const char *path, rlf_err *err)
     rlf_profile profile;
     rlf_buf text = {0};
     RLF_TRY(rlf_collector_profile(p->collector, s, p->arena, err, &profile));
-    RLF_TRY(rlf_profile_links(p->arena, err, &profile));
+    RLF_TRY(rlf_profile_links(p->cuts[p->n_cuts - 1].ranks, s->options.backend,
+                              p->arena, err, &profile));
     rlf_profile_print(&profile, &text);
     rlf_status status = RLF_OK;
     if (path)

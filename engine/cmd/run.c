@@ -17,30 +17,51 @@
 /* ---- signals ---- */
 
 /* Set by the first SIGINT, SIGTERM, SIGHUP (a terminal that went away) or
- * SIGUSR1 (which every launcher passes on), and when; one that comes a moment
- * later leaves at once. A signal handler has nowhere else to put them. Process
- * 0 looks at them; the others have it hear of theirs, through their world. */
-static volatile sig_atomic_t stop_signal, stop_second, continued;
+ * SIGUSR1 (which every launcher passes on), and when: seconds and milliseconds
+ * of these. A second one leaves at once (is_echo). A signal handler has nowhere
+ * else to put them. Process 0 looks at them; the others have it hear of theirs,
+ * through their world. */
+static volatile sig_atomic_t stop_signal, stop_second, stop_moment, continued;
+static volatile sig_atomic_t launched;    /* by mpiexec or the like */
 static rlf_comm_world *volatile follows;  /* of a process that is not 0 */
 static rlf_comm_world *volatile leads;    /* of process 0, in a step */
 static rlf_comm_world *volatile joined;   /* of any, while the run lasts */
 static volatile sig_atomic_t told_second; /* that another process's signal came
                                              here, or 0 */
 
-/* Seconds: a terminal and a launcher may both send what is one signal. */
-enum { SAME = 1 };
+/* Milliseconds behind the first signal in which another one may mean the same:
+ * under a launcher and elsewhere. */
+enum { LAUNCHER_ECHO = 2000, ECHO = 200 };
+
+/* Does a signal that follows another one say the same once more? mpiexec, told
+ * to end by any signal, sends SIGTERM to processes that may have the first from
+ * the terminal already, Open MPI's a second later. Without a launcher a
+ * terminal and a shell may both tell a process, in the same moment, and who
+ * ends a session sends SIGHUP behind SIGTERM; any other two are a wish to
+ * leave. */
+static bool
+is_echo(int number, const struct timespec *now)
+{
+    long moment = now->tv_nsec / 1000000 - stop_moment;
+    long long after = 1000LL * (now->tv_sec - stop_second) + moment;
+    if (launched)
+        return after < LAUNCHER_ECHO;
+    bool same =
+        number == stop_signal || number == SIGHUP || stop_signal == SIGHUP;
+    return same && after < ECHO;
+}
 
 static void
 on_signal(int number)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    sig_atomic_t second = (sig_atomic_t)now.tv_sec;
-    if (stop_signal && second - stop_second > SAME)
+    if (stop_signal && !is_echo(number, &now))
         _exit(128 + number);
     if (stop_signal)
         return;
-    stop_second = second;
+    stop_second = (sig_atomic_t)now.tv_sec;
+    stop_moment = (sig_atomic_t)(now.tv_nsec / 1000000);
     stop_signal = number;
     if (follows)
         rlf_comm_world_note(follows, number);
@@ -51,11 +72,15 @@ on_signal(int number)
 static void
 on_signal_aloud(int number)
 {
-    static const char text[] = "\nfinishing the present step, then saving; a "
-                               "second signal leaves at once\n";
+    static const char alone[] = "\nfinishing the present step, then saving; a "
+                                "second signal leaves at once\n";
+    static const char several[] =
+        "\nfinishing the present step, then saving; a second signal leaves at "
+        "once if it comes two seconds later or more\n";
     ssize_t told = 0;
     if (!stop_signal)
-        told = write(STDERR_FILENO, text, sizeof text - 1);
+        told = launched ? write(STDERR_FILENO, several, sizeof several - 1)
+                        : write(STDERR_FILENO, alone, sizeof alone - 1);
     (void)told; /* or there is nobody to tell */
     on_signal(number);
 }
@@ -85,6 +110,7 @@ static void
 handle_signals(void (*handler)(int))
 {
     struct sigaction action = {.sa_handler = handler}, before;
+    launched = rlf_comm_launcher() != NULL;
     handle(SIGINT, handler);
     handle(SIGTERM, handler);
     handle(SIGUSR1, handler == SIG_DFL ? SIG_IGN : handler);
@@ -223,8 +249,11 @@ put_saved(const rlf_session *s, const rlf_command_line *line, rlf_buf *out)
         rlf_buf_printf(out, "step %" PRIu64 " could not be saved: %s\n",
                        rlf_session_steps(s), s->saved.why_not);
     if (rlf_directory_check(s, &ignored) >= 0 && !s->saved.step)
-        rlf_buf_puts(out, "no step is saved yet: the first checkpoint is "
-                          "written as --save-every says\n");
+        rlf_buf_puts(out, s->saved.failed
+                              ? "no step is saved: the first checkpoint could "
+                                "not be written\n"
+                              : "no step is saved yet: the first checkpoint is "
+                                "written as --save-every says\n");
     if (!step) /* none, or none any more */
         return;
     rlf_buf_printf(out, "steps up to %" PRIu32 " are saved; go on with:\n    ",

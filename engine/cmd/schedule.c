@@ -6,7 +6,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/io/output.h"
-#include "engine/search/picture.h"
+#include "engine/fuse/picture.h"
 
 #include <math.h>
 #include <signal.h>
@@ -232,7 +232,6 @@ static rlf_status
 search(schedule *s, rlf_err *err)
 {
     rlf_fuse *fuse = &s->fuse;
-    RLF_TRY(rlf_fuse_check(fuse, err));
     s->bound = rlf_fuse_bound(fuse, s->arena);
     RLF_TRY(rlf_fuse_greedy(fuse, s->arena, err, &s->greedy));
     RLF_TRY(rlf_fuse_search(fuse, &s->options, s->arena, err, &s->ours));
@@ -253,8 +252,12 @@ schedule_all(schedule *s, const rlf_command_line *line, rlf_err *err)
     RLF_TRY(rlf_output_check(options[RLF_OPTION_TABLE].text, err));
     RLF_TRY(rlf_output_check(options[RLF_OPTION_SVG].text, err));
     RLF_TRY(rlf_schedule_read(line, s->arena, err, &s->fuse, &cap));
+    if (cap > 0)
+        set_cap(s, cap);
+    RLF_TRY(rlf_fuse_check(&s->fuse, err));
     rlf_fuse_serial(&s->fuse, s->arena, &s->serial);
-    set_cap(s, cap > 0 ? cap : s->serial.peak);
+    if (!(cap > 0))
+        set_cap(s, s->serial.peak);
     s->options = (rlf_fuse_options){
         .seed = (uint64_t)options[RLF_OPTION_SEED].number,
         .moves = options[RLF_OPTION_MOVES].given

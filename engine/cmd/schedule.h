@@ -3,7 +3,7 @@
 #define RLF_CMD_SCHEDULE_H
 
 #include "engine/base/option.h"
-#include "engine/search/fuse.h"
+#include "engine/fuse/fuse.h"
 
 /* As many places as the model with most stages has. A model of fewer has copies
  * NAME.1, NAME.2, .. on places of their own; every second model goes through

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t interrupted;
@@ -22,7 +23,27 @@ typedef struct watcher {
     bool terminal;
     uint64_t begun;
     double limit; /* seconds; 0: none */
+    int shown;    /* the last number of percent */
 } watcher;
+
+static bool
+is_over(const watcher *w)
+{
+    return interrupted ||
+           (w->limit > 0 && rlf_clock_since(w->begun) >= w->limit);
+}
+
+/* What layouts take is worked out before anything is searched. */
+static bool
+show_measuring(void *arg, double part)
+{
+    watcher *w = arg;
+    int percent = (int)(100 * part);
+    if (w->terminal && percent != w->shown)
+        fprintf(stderr, "\rmeasuring layouts: %d %%\033[K", percent);
+    w->shown = percent;
+    return is_over(w);
+}
 
 /* On a terminal: the best so far, and how far it is proved. */
 static bool
@@ -36,8 +57,7 @@ show(void *arg, double period, double bound)
                     100 * (period / bound - 1));
         fprintf(stderr, "\033[K");
     }
-    return interrupted ||
-           (w->limit > 0 && rlf_clock_since(w->begun) >= w->limit);
+    return is_over(w);
 }
 
 static void
@@ -116,9 +136,9 @@ put_order(const rlf_session_found *f)
     printf(", and come in another order:\n#");
     for (int i = 0; i < n; i++)
         printf(" %d", order[i]->place);
-    if (order[0]->place != 1)
-        printf("; number 1 takes %.4g s, number %d %.4g s",
-               f->judged[0].step, order[0]->place, order[0]->step);
+    if (order[0]->place != 1 && f->judged[0].simulated)
+        printf("; number 1 takes %.4g s, number %d %.4g s", f->judged[0].step,
+               order[0]->place, order[0]->step);
     putchar('\n');
 }
 
@@ -165,6 +185,64 @@ put_unused(const rlf_session *s, const rlf_plan *plan)
         printf("# %d of %d devices are unused\n", unused, plan->ranks);
 }
 
+/* "search-2": a placement that is the base of others. */
+static const char *
+base_name(const rlf_session_found *f, int base, rlf_arena *arena)
+{
+    const rlf_judged *j = &f->judged[base];
+    return j->place ? rlf_arena_printf(arena, "search-%d", j->place) : j->name;
+}
+
+/* The best of those that are another one with other words, by its name. */
+static void
+put_changed(const rlf_session *s, const rlf_session_found *f, const char *name)
+{
+    const rlf_judged *best = NULL;
+    for (int i = 0; i < f->n_judged; i++) {
+        const rlf_judged *j = &f->judged[i];
+        if (j->words && !strcmp(j->name, name) &&
+            (!best || j->step < best->step))
+            best = j;
+    }
+    if (!best)
+        return;
+    put_row(best);
+    const char *of = best->base < 0
+                         ? ""
+                         : rlf_arena_printf(s->arena, "%s with ",
+                                            base_name(f, best->base, s->arena));
+    printf("# '%s' is %s%s", name, of, best->words);
+    if (isfinite(best->without))
+        printf(": %.1f %% less than without\n",
+               100 * (1 - best->step / best->without));
+    else
+        printf(", without which it does not fit\n");
+}
+
+/* All that was tried of the best placements. */
+static void
+put_tried(const rlf_session *s, const rlf_session_found *f)
+{
+    for (int i = 0; i < f->n_sampled; i++) {
+        const rlf_sampled_point *p = &f->sampled[i];
+        const char *seats =
+            p->seats < 0 ? ""
+                         : rlf_arena_printf(s->arena, ", seats: %d", p->seats);
+        printf("#     %s with %s (migrate: %d%s): %.4g s, without %.4g s\n",
+               base_name(f, p->base, s->arena),
+               p->call < 0 ? "all generations"
+                           : f->fronts.problem.calls[p->call].name,
+               p->migrate, seats, p->step, f->judged[p->base].step);
+    }
+    for (int i = 0; i < f->n_fused; i++) {
+        const rlf_fused_point *p = &f->fused[i];
+        printf("#     %s: %.4g s", p->words, p->step);
+        if (isfinite(p->without))
+            printf(", without %.4g s", p->without);
+        putchar('\n');
+    }
+}
+
 static void
 put_table(rlf_session *s, const rlf_session_found *f, bool all)
 {
@@ -181,11 +259,12 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all)
            "# %-11s %9s %9s %9s %8s %8s %8s %8s %8s %8s\n",
            rlf_workload_draws(&f->workload.workload) ? RLF_JUDGED_DRAWN
                                                      : RLF_JUDGED_STEPS,
-           RLF_JUDGED_WARM, "placement", "estimate", "simulated", "tokens/s", "idle", "GB",
-           "sampling", "reading", "training", "moving");
+           RLF_JUDGED_WARM, "placement", "estimate", "simulated", "tokens/s",
+           "idle", "GB", "sampling", "reading", "training", "moving");
     for (int i = 0; i < f->n_judged; i++) {
         const rlf_judged *j = &f->judged[i];
-        if (!j->place && (all || !j->first || j == f->best))
+        bool shown = all || !j->first || j == f->best;
+        if (!j->place && !j->words && shown)
             put_row(j);
     }
     for (int i = 0; i < f->n_judged; i++) {
@@ -196,6 +275,10 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all)
         }
     }
     put_row(own);
+    put_changed(s, f, "seats");
+    put_changed(s, f, "fused");
+    if (all)
+        put_tried(s, f);
     if (s->plan->ranks > RLF_SEARCH_SIMULATED)
         printf("# not simulated: that takes too long for more than %d ranks\n",
                RLF_SEARCH_SIMULATED);
@@ -342,6 +425,7 @@ search(rlf_session *s, const rlf_command_line *line, rlf_session_found *found)
 {
     const rlf_option_value *o = line->options;
     watcher w = {.terminal = isatty(STDERR_FILENO),
+                 .shown = -1,
                  .begun = rlf_clock_now(),
                  .limit = o[RLF_OPTION_TIME_LIMIT].given
                               ? (double)o[RLF_OPTION_TIME_LIMIT].number
@@ -357,6 +441,7 @@ search(rlf_session *s, const rlf_command_line *line, rlf_session_found *found)
                    .stop = show,
                    .arg = &w},
         .said = rlf_cmd_lengths(line),
+        .measuring = show_measuring,
         .judging = show_judging};
     struct sigaction was[2], act = {.sa_handler = interrupt};
     sigaction(SIGINT, &act, &was[0]);

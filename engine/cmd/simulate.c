@@ -3,11 +3,13 @@
 #include "engine/cmd/cmd.h"
 
 #include "engine/api/planned.h"
+#include "engine/api/room.h"
 #include "engine/api/trial.h"
 #include "engine/base/clock.h"
 #include "engine/io/output.h"
 #include "nodes/table.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,13 +47,15 @@ simulate(simulation *m, const rlf_workload_said *said, uint64_t seed,
                              &m->outline));
     RLF_TRY(rlf_session_workload_make(s, m->outline, said, err, &m->workload));
     RLF_TRY(rlf_trial_open(s, m->outline, s->plan, m->arena, err, &m->trial));
-    RLF_TRY(rlf_trial_fits(&m->trial, err));
+    RLF_TRY(rlf_room_check(s, err, err));
     const rlf_trial_options options = {.speeds = &m->speeds,
                                        .workload = &m->workload.workload,
                                        .seed = seed,
                                        .warm = WARM,
                                        .steps = m->steps,
-                                       .spread = m->spread};
+                                       .spread = m->spread,
+                                       .seats = true,
+                                       .kinds = true};
     RLF_TRY(rlf_trial_run(&m->trial, &options, err));
     m->steps = m->trial.account.steps;
     return RLF_OK;
@@ -101,6 +105,47 @@ quantile(const double *list, uint32_t n, uint32_t percent)
     return list[((uint64_t)n * percent + 99) / 100 - 1];
 }
 
+/* Samples that wait until others of their replica are complete, and what that
+ * costs. */
+static void
+put_waiting(const simulation *m)
+{
+    const rlf_graph *graph = m->s->graph;
+    const rlf_trial *t = &m->trial;
+    for (size_t i = 0; i < graph->nodes.count; i++)
+        if (t->out.waiting[i])
+            printf(
+                "seats         %10u samples wait at once, at most, for one of "
+                "a replica's %u: %s\n",
+                t->out.waiting[i], t->seats[i],
+                rlf_cmd_node_name(m->s, &graph->nodes.data[i]));
+    if (t->seated <= 0)
+        return;
+    double less = 100 * (1 - t->seated / t->account.step);
+    printf("with one each %10.4g s a step, %.2g %% %s\n", t->seated, fabs(less),
+           less < 0 ? "more" : "less");
+}
+
+/* Where not all steps have the same blocks: how long those of each kind take.
+ * Returns the seconds of a step on average. */
+static double
+put_kinds(const simulation *m)
+{
+    const rlf_trial *t = &m->trial;
+    if (!t->n_kinds)
+        return t->account.step;
+    double mean = rlf_step_kinds_mean(t->kinds, t->n_kinds);
+    printf("usual step    %10.4g s, without blocks that only steps of some "
+           "numbers have\n",
+           t->kinds[0].seconds);
+    for (int i = 1; i < t->n_kinds; i++)
+        printf("every %-7" PRIu64 " %10.4g s, with the blocks of 'every' that "
+               "step %" PRIu64 " has\n",
+               t->kinds[i].number, t->kinds[i].seconds, t->kinds[i].number);
+    printf("on average    %10.4g s a step\n", mean);
+    return mean;
+}
+
 static void
 put_steps(const simulation *m)
 {
@@ -124,6 +169,7 @@ put_steps(const simulation *m)
     if (isfinite(spread))
         printf("; the mean is known to %.2g %%", 100 * spread);
     putchar('\n');
+    double mean = put_kinds(m);
     printf("generated     %10.4g tokens a second, %.4g samples and %.4g tokens "
            "a step\n",
            each.tokens / step, each.samples, each.tokens);
@@ -135,14 +181,19 @@ put_steps(const simulation *m)
                100 * (double)asked->measured / pieces,
                100 * (double)asked->alike / pieces,
                100 * (double)asked->counted / pieces);
+    if (m->s->profiles && asked->beyond > 0)
+        printf("beyond it     %9.1f %% of its seconds, for more or fewer "
+               "tokens than were measured at once\n",
+               100 * asked->beyond / asked->seconds);
     printf("edges         %10.4g messages", each.messages);
     if (isfinite(each.bytes))
         printf(" and %.4g bytes", each.bytes);
     printf(" a step%s; %.4g samples went to other replicas\n",
            isfinite(each.bytes) ? "" : ", some of them texts of any length",
            each.moved);
+    put_waiting(m);
     rlf_buf epochs = {0};
-    rlf_session_workload_epochs(m->s, &m->workload, step, "", &epochs);
+    rlf_session_workload_epochs(m->s, &m->workload, mean, "", &epochs);
     fputs(epochs.p ? epochs.p : "", stdout);
     rlf_buf_free(&epochs);
 }
@@ -308,10 +359,13 @@ rlf_cmd_simulate(const rlf_command_line *line)
     rlf_session *s = rlf_cmd_session(line, &status);
     if (!s)
         return status;
+    rlf_cmd_take_lengths(s, line);
     rlf_result result = rlf_session_plan(s);
     simulation m = {.s = s, .arena = rlf_arena_new()};
-    if (result == RLF_RESULT_OK)
+    if (result == RLF_RESULT_OK) {
+        rlf_cmd_warn(s);
         result = rlf_session_result(run(&m, line, &s->err));
+    }
     rlf_trial_close(&m.trial);
     rlf_arena_free(m.arena);
     rlf_outline_close(m.outline);

@@ -181,9 +181,9 @@ rlf_status rlf_group_new(rlf_comm *comm, const int *ranks, int n,
 /* Members first..first + n - 1 of another one, this rank among them. */
 rlf_status rlf_group_part(const rlf_group *group, int first, int n,
                           rlf_group **out, rlf_err *err);
-/* The group that these ranks would have, seen by member `index`, in a run that
- * is only planned: it can be asked, and parted, and nothing else. */
-rlf_group *rlf_group_planned(const int *ranks, int n, int index);
+/* A group of n, seen by member `index`, in a run that is only planned: it can be
+ * asked for both, and parted, and nothing else. */
+rlf_group *rlf_group_planned(int n, int index);
 void rlf_group_free(rlf_group *group);
 /* All ranks in order; the end's own, not to be freed. */
 rlf_group *rlf_group_world(rlf_comm *comm);

@@ -5,13 +5,11 @@
 #define SCATTER_BYTES ((size_t)1 << 18)
 
 rlf_group *
-rlf_group_planned(const int *ranks, int n, int index)
+rlf_group_planned(int n, int index)
 {
     rlf_group *g = rlf_calloc(1, sizeof *g);
     g->n = n;
     g->index = index;
-    g->ranks = rlf_calloc((size_t)n, sizeof *g->ranks);
-    memcpy(g->ranks, ranks, (size_t)n * sizeof *ranks);
     return g;
 }
 
@@ -40,8 +38,10 @@ rlf_group_new(rlf_comm *comm, const int *ranks, int n, rlf_group **out,
     if (index < 0)
         return rlf_fail(err, RLF_BUG, "rank %d is not in the group it makes",
                         comm->rank);
-    rlf_group *g = rlf_group_planned(ranks, n, index);
+    rlf_group *g = rlf_group_planned(n, index);
     g->comm = comm;
+    g->ranks = rlf_calloc((size_t)n, sizeof *g->ranks);
+    memcpy(g->ranks, ranks, (size_t)n * sizeof *ranks);
     g->one_process = one_process;
     g->sends = rlf_calloc(2 * (size_t)n, sizeof *g->sends);
     g->receives = g->sends + n;
@@ -57,7 +57,7 @@ rlf_group_part(const rlf_group *group, int first, int n, rlf_group **out,
 {
     RLF_ASSERT(first >= 0 && n > 0 && first + n <= group->n);
     if (!group->comm) {
-        *out = rlf_group_planned(group->ranks + first, n, group->index - first);
+        *out = rlf_group_planned(n, group->index - first);
         return RLF_OK;
     }
     return rlf_group_new(group->comm, group->ranks + first, n, out, err);
@@ -96,6 +96,7 @@ rlf_group_index(const rlf_group *group)
 int
 rlf_group_rank(const rlf_group *group, int at)
 {
+    RLF_ASSERT(group->ranks);
     return group->ranks[at];
 }
 

@@ -26,6 +26,13 @@ rlf_carry_word(rlf_carry carry)
     return word[carry];
 }
 
+bool
+rlf_place_is_table(const char *text)
+{
+    return strncmp(text, "places ", strlen("places ")) == 0 &&
+           strchr(text, ';') != NULL;
+}
+
 rlf_place_row
 rlf_place_row_new(int model, const rlf_node_class *call)
 {

@@ -51,8 +51,9 @@ struct rlf_place_row {
     int seats;      /* generation: samples that a replica then takes at most */
     rlf_carry carry;
     const char *schedule; /* of the pipeline: "gpipe", "1f1b", "interleaved",
-                             "zb-h1", "zb-h2" or "table"; NULL */
-    const char *table; /* schedule "table": its file, as it is to be opened */
+                             "zb-h1", "zb-h2", "zb-v" or "table"; NULL */
+    const char *table; /* schedule "table": its file, as it is to be opened, or
+                          the table itself */
     int chunks;    /* schedule "interleaved": parts of the layers a rank has */
     int recompute; /* 1: a training pass keeps only each layer's input */
     int offload;   /* 1: the weights lie in host memory between calls */
@@ -68,6 +69,9 @@ struct rlf_placement {
     int n_rows;
 };
 
+/* Is the text of a schedule a table itself, and no path? It begins with how
+ * many places there are, and semicolons end its lines. */
+bool rlf_place_is_table(const char *text);
 /* A row about which nothing is said but where it is: one rank, number 0. */
 rlf_place_row rlf_place_row_new(int model, const rlf_node_class *call);
 /* Is it a call of a model that a row can place? */

@@ -42,7 +42,7 @@ fail_write(const char *path, rlf_err *err)
         return rlf_fail(err, RLF_ENV, "cannot write %s: %s", path, to_nothing);
     rlf_status status = rlf_fail_errno(err, "cannot write %s", path);
     if (full)
-        rlf_err_hint(err, "make room; what was saved before is untouched");
+        rlf_err_hint(err, "make room");
     return status;
 }
 

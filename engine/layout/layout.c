@@ -107,9 +107,13 @@ rlf_layout_place(const rlf_layout *layout, rlf_coordinates at)
     return place;
 }
 
+/* Ranks that follow each other are found at once. */
 rlf_coordinates
 rlf_layout_find(const rlf_layout *layout, int rank)
 {
+    int64_t near = layout->n_ranks ? (int64_t)rank - layout->ranks[0] : -1;
+    if (near >= 0 && near < layout->n_ranks && layout->ranks[near] == rank)
+        return rlf_layout_at(layout, (int)near);
     for (int i = 0; i < layout->n_ranks; i++)
         if (layout->ranks[i] == rank)
             return rlf_layout_at(layout, i);
@@ -250,7 +254,8 @@ rlf_layout_regroup(const rlf_layout *train, int tp, int pp, rlf_err *err,
                         .tp = tp,
                         .pp = pp,
                         .dp = train->dp * left_tp * left_pp,
-                        .chunks = left_pp == 1 ? train->chunks : 0};
+                        .chunks = left_pp == 1 ? train->chunks : 0,
+                        .vee = left_pp == 1 && train->vee};
     for (int i = 0; i < digit_count(train); i++) {
         rlf_digit d = digit(train, i);
         int *left = d.axis == RLF_AXIS_TP   ? &left_tp
@@ -359,7 +364,8 @@ part_count(const rlf_layout *layout)
 bool
 rlf_layout_same_cut(const rlf_layout *a, const rlf_layout *b)
 {
-    return a->tp == b->tp && a->pp == b->pp && part_count(a) == part_count(b);
+    return a->tp == b->tp && a->pp == b->pp && part_count(a) == part_count(b) &&
+           a->vee == b->vee;
 }
 
 rlf_range
@@ -368,13 +374,15 @@ rlf_layout_layers(const rlf_layout *layout, int rank, int64_t n, int chunk)
     rlf_coordinates at = rlf_layout_find(layout, rank);
     return at.pp < 0 ? (rlf_range){0, 0}
                      : rlf_range_part(n, part_count(layout),
-                                      chunk * layout->pp + at.pp);
+                                      rlf_stage_part(layout->pp, layout->vee,
+                                                     at.pp, chunk));
 }
 
 int
 rlf_layout_stage(const rlf_layout *layout, int64_t n, int64_t i)
 {
-    return rlf_range_owner(n, part_count(layout), i) % layout->pp;
+    return rlf_part_stage(layout->pp, layout->vee,
+                          rlf_range_owner(n, part_count(layout), i));
 }
 
 rlf_range

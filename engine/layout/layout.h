@@ -7,7 +7,9 @@
  * order it is tp, pp, dp: tp fastest, dp slowest.
  *
  * Layers are cut into pp * chunks parts, as even as can be; part k lies at
- * stage k % pp (several chunks: interleaved pipelines).
+ * stage k % pp (several chunks: interleaved pipelines). The two chunks of a V
+ * go down the stages and up again, so that stage 0 has the first part and the
+ * last.
  *
  * Not here: samples of different lengths (lanes.h), tensors (slice.h). */
 #ifndef RLF_LAYOUT_LAYOUT_H
@@ -38,6 +40,7 @@ typedef struct rlf_layout {
     int n_ranks;
     int tp, pp, dp;
     int chunks;  /* parts of the layers that each stage holds; 0: 1 */
+    bool vee;    /* two chunks, the second on the way back */
     int n_order; /* digits, fastest first; 0: tp, pp, dp */
     rlf_digit order[RLF_LAYOUT_DIGITS];
 } rlf_layout;
@@ -99,6 +102,25 @@ void rlf_layout_print_order(const rlf_layout *layout, rlf_buf *out);
 
 /* Do both cut a model's weights into the same parts? */
 bool rlf_layout_same_cut(const rlf_layout *a, const rlf_layout *b);
+
+/* Of a pipeline of so many stages, a V or not: the part of the layers that a
+ * stage's chunk is, and the stage that has a part. */
+static inline int
+rlf_stage_part(int stages, bool vee, int stage, int chunk)
+{
+    return chunk * stages + (vee && chunk ? stages - 1 - stage : stage);
+}
+static inline int
+rlf_part_stage(int stages, bool vee, int part)
+{
+    return vee && part >= stages ? 2 * stages - 1 - part : part % stages;
+}
+/* The stage with the last layers, which has what is made of them. */
+static inline int
+rlf_layout_last(const rlf_layout *layout)
+{
+    return layout->vee ? 0 : layout->pp - 1;
+}
 
 /* The samples out of `n` that a rank holds when samples count alike: those of
  * its dp part. Empty for a rank outside the mesh. By length: lanes.h. */

@@ -75,7 +75,7 @@ rlf_kv_heads(int64_t heads, int tp, int t)
 static bool
 stage_holds(const rlf_layout *l, int stage, int layers, int layer)
 {
-    bool first = stage == 0, last = stage == l->pp - 1;
+    bool first = stage == 0, last = stage == rlf_layout_last(l);
     switch (layer) {
     case RLF_LAYER_FIRST:
         return first;

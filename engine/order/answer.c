@@ -5,6 +5,7 @@
 #include "engine/graph/class.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
     UNKNOWN_ROWS = 16,        /* of each rank, where nothing says how many */
@@ -17,11 +18,20 @@ enum {
 
 /* ---- how many ---- */
 
-static uint32_t
-count_of(const rlf_answers *a, double x)
+uint64_t
+rlf_answer_period(const rlf_node *node)
 {
-    if (isfinite(x))
-        return x < MOST_ROWS ? (uint32_t)x : MOST_ROWS;
+    if (node->class->role != RLF_ROLE_EVERY)
+        return 0;
+    const rlf_arg *steps = rlf_node_arg(node, "steps");
+    return steps->kind == RLF_ARG_NUMBER ? (uint64_t)steps->number : 0;
+}
+
+uint32_t
+rlf_answer_count(const rlf_answers *a, double size)
+{
+    if (isfinite(size))
+        return size < MOST_ROWS ? (uint32_t)size : MOST_ROWS;
     return UNKNOWN_ROWS * (uint32_t)a->plan->ranks;
 }
 
@@ -35,14 +45,89 @@ rlf_answer_turns(const rlf_answers *a, const rlf_node *node)
     return isfinite(n) && n < MOST_ROWS ? (uint32_t)(n + 0.5) : 1;
 }
 
+/* ---- late steps ---- */
+
+static bool late_value(const rlf_graph *graph, int value, double *out);
+
+/* The same of an operation of a node's program. */
+static bool
+late_op(const rlf_graph *graph, const rlf_node *node, int op, double *out)
+{
+    const rlf_expr_op *o = &node->expr->ops.data[op];
+    double a = 0, b = 0;
+    switch (o->code) {
+    case RLF_EXPR_CONST:
+        *out = o->constant;
+        return !o->text;
+    case RLF_EXPR_INPUT:
+        return late_value(graph, node->inputs[o->index], out);
+    case RLF_EXPR_LT:
+    case RLF_EXPR_LE:
+    case RLF_EXPR_EQ:
+    case RLF_EXPR_NE:
+    case RLF_EXPR_AND:
+    case RLF_EXPR_OR:
+    case RLF_EXPR_NOT:
+        break;
+    default:
+        return false;
+    }
+    if (!late_op(graph, node, o->arg[0], &a) ||
+        (o->arg[1] >= 0 && !late_op(graph, node, o->arg[1], &b)))
+        return false;
+    *out = rlf_expr_apply(o->code, a, b, 0);
+    return true;
+}
+
+/* What a number is in late steps, where that of the step is above all others.
+ * False: nothing says. */
+static bool
+late_value(const rlf_graph *graph, int value, double *out)
+{
+    const rlf_value *v = &graph->values.data[value];
+    const rlf_node *node = v->node < 0 ? NULL : &graph->nodes.data[v->node];
+    if (!node)
+        return false;
+    if (node->class->role == RLF_ROLE_FIELD &&
+        !strcmp(node->class->name, "step"))
+        *out = INFINITY;
+    else if (node->class->role != RLF_ROLE_EXPR || !node->expr)
+        return false;
+    else
+        return late_op(graph, node, node->expr->outputs.data[v->port].op, out);
+    return true;
+}
+
+bool
+rlf_answer_late(const rlf_graph *graph, const rlf_node *node, int *branch)
+{
+    double condition;
+    if (node->class->role != RLF_ROLE_IF)
+        return false;
+    const rlf_arg *arg = rlf_node_arg(node, "condition");
+    if (arg->kind == RLF_ARG_NUMBER)
+        condition = arg->number;
+    else if (arg->kind != RLF_ARG_VALUE ||
+             !late_value(graph, arg->value, &condition))
+        return false;
+    if (condition != 0)
+        *branch = 0;
+    else
+        *branch = node->n_regions > 1 ? 1 : -1;
+    return true;
+}
+
+/* ---- reports ---- */
+
 rlf_report
 rlf_answer_open(const rlf_answers *a, const rlf_post *post,
                 const rlf_node *node, rlf_arena *arena)
 {
     const rlf_domain *d = rlf_domains_get(&a->plan->graph->domains, node->rows);
-    uint32_t n = count_of(a, a->sizes->values[node->rows]), *owner = NULL;
+    uint32_t n = rlf_answer_count(a, a->sizes->values[node->rows]),
+             *owner = NULL;
     if (d->owner >= 0) {
-        uint32_t prompts = count_of(a, a->sizes->values[d->owner]);
+        uint32_t prompts = rlf_answer_count(a, a->sizes->values[d->owner]);
         owner = RLF_NEW_ARRAY(arena, uint32_t, n + 1);
         for (uint32_t i = 0; i < n; i++)
             owner[i] = (uint32_t)((uint64_t)i * prompts / n);
@@ -63,6 +148,11 @@ rlf_answer_done(const rlf_answers *a, const rlf_post *post,
     rlf_role role = in->node->class->role;
     if (role == RLF_ROLE_FOR && !in->loop)
         report.count = rlf_answer_turns(a, in->node);
+    uint64_t period = rlf_answer_period(in->node);
+    if (period && a->number % period)
+        report.branch = -1;
+    if (a->number)
+        rlf_answer_late(a->plan->graph, in->node, &report.branch);
     if (role == RLF_ROLE_COLLECT && in->loop &&
         post->iteration >= rlf_answer_turns(a, in->node))
         report.branch = -1;

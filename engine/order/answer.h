@@ -1,8 +1,9 @@
 /* What ranks would answer and send, from the sizes of a program alone: for who
- * plays a step without computing anything (rehearse.h, engine/search).
+ * plays a step without computing anything (rehearse.h, engine/simulate).
  *
- * A step at the caps: every set as large as it can be, `every` taken, the first
- * side of every `if`, no break, a `collect` of as many rounds as it may have.
+ * A step at the caps: every set as large as it can be, `every` taken and the
+ * first side of every `if` unless the step has a number, no break, a `collect`
+ * of as many rounds as it may have.
  * No clock and no data. */
 #ifndef RLF_ORDER_ANSWER_H
 #define RLF_ORDER_ANSWER_H
@@ -13,8 +14,22 @@
 typedef struct rlf_answers {
     const rlf_plan *plan;
     const rlf_sizes *sizes;
+    /* Not 0: an `every` whose period is known (rlf_answer_period) decides as in
+     * the step of this number, an `if` of which the number alone decides as in
+     * late steps (rlf_answer_late). 0: all blocks of both, as above. */
+    uint64_t number;
 } rlf_answers;
 
+/* N of a node that is `every N steps`; 0 if only a run knows it, and of every
+ * other node. */
+uint64_t rlf_answer_period(const rlf_node *node);
+/* Is the node an `if` that goes one way from some step on, as nothing but
+ * comparisons of `step` with numbers that are known now decides? Then which of
+ * its regions runs, or -1. */
+bool rlf_answer_late(const rlf_graph *graph, const rlf_node *node, int *branch);
+
+/* So many rows, where a size says how many; else 16 of each rank. */
+uint32_t rlf_answer_count(const rlf_answers *a, double size);
 /* The report of rank 0 on the OPEN of an instance of `node`: its rows, and of
  * which prompt each is. Where nothing says how many rows there are, 16 of each
  * rank. `owner` in `arena`. */

@@ -17,7 +17,7 @@ replicas_of(const rlf_layout *layout, rlf_arena *arena)
         replica *r = &list[at.dp];
         ranks[at.dp * size + r->n++] = layout->ranks[i];
         r->ranks = ranks + at.dp * size;
-        if (at.tp == 0 && at.pp == layout->pp - 1)
+        if (at.tp == 0 && at.pp == rlf_layout_last(layout))
             r->leader = layout->ranks[i];
     }
     return list;

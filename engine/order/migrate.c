@@ -23,13 +23,17 @@ seats_of(const rlf_control *c, const rlf_node *node, const rlf_pace *pace)
 
 /* With fewer of n samples left they are gathered. */
 static uint32_t
-threshold(const rlf_control *c, const rlf_node *node, const rlf_pace *pace,
+threshold(rlf_control *c, const rlf_node *node, const rlf_pace *pace,
           uint32_t n)
 {
     const rlf_node_place *place = rlf_control_place(c, node);
+    const rlf_pace_begun begun = {.n = n,
+                                  .replicas = place->layout.dp,
+                                  .ranks = rlf_control_replicas(c, node)->n,
+                                  .seats = seats_of(c, node, pace),
+                                  .piece = rlf_order_piece(c->order, n)};
     return place->migrate >= 0 ? (uint32_t)place->migrate
-                               : rlf_pace_threshold(pace, n, place->layout.dp,
-                                                    seats_of(c, node, pace));
+                               : rlf_pace_threshold(pace, &begun);
 }
 
 /* What going over costs. Nobody measures what a byte takes, which is seldom
@@ -101,7 +105,7 @@ rlf_control_followed(rlf_control *c, const active *a, const rlf_report *report)
         if (!node->class->sampled || !rlf_control_aligned(c, in->node, from))
             continue;
         int ranks = rlf_control_replicas(c, in->node)->n;
-        rlf_pace_follow(&c->pace[node->id], report->seconds * ranks);
+        rlf_pace_follow(&c->pace[node->id], report->seconds, ranks);
         return;
     }
 }

@@ -107,6 +107,9 @@ typedef struct rlf_policy {
 } rlf_policy;
 
 rlf_order *rlf_order_new(const rlf_graph *graph, rlf_policy policy);
+/* Of n rows that are being generated: so many that are complete are worth a
+ * piece of what follows them; 0: it waits for all. */
+uint32_t rlf_order_piece(const rlf_order *order, uint32_t n);
 void rlf_order_free(rlf_order *order);
 /* Begin a step; whatever was left of the one before is forgotten, but not what
  * is made ahead of it. Returns how many steps this begins with: 1, that of

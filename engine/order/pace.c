@@ -19,6 +19,7 @@ rlf_pace_begin(rlf_pace *p)
     p->turns.xt /= 2;
     p->samples /= 2;
     p->follows /= 2;
+    p->together = 0;
     for (int i = 0; i < RLF_PACE_LENGTHS; i++)
         p->length[i] /= 2;
 }
@@ -60,9 +61,10 @@ rlf_pace_rows(rlf_pace *p, const rlf_report *report)
 }
 
 void
-rlf_pace_follow(rlf_pace *p, double seconds)
+rlf_pace_follow(rlf_pace *p, double seconds, int ranks)
 {
-    p->follows += seconds;
+    p->follows += seconds * ranks;
+    p->together = ranks > p->together ? ranks : p->together;
 }
 
 bool
@@ -95,9 +97,10 @@ rlf_pace_saturation(const rlf_pace *p)
 
 /* A generation with what follows, played. */
 typedef struct play {
-    double n, replicas, seats;
+    double n, replicas, seats, piece;
     double fixed, each; /* of a turn */
-    double follows;     /* of a sample */
+    double follows;     /* of a sample, if a replica does it alone */
+    double together;    /* replicas that do it together, at least 1 */
     double *left;       /* samples longer than each class */
 } play;
 
@@ -106,6 +109,13 @@ static double
 spread_over(const play *p, double left)
 {
     return p->replicas * (1 - pow(1 - 1 / p->replicas, left));
+}
+
+/* Of the samples that are complete those that are in whole pieces. */
+static double
+in_pieces(const play *p, double left)
+{
+    return p->piece > 0 ? floor((p->n - left) / p->piece) * p->piece : 0;
 }
 
 /* Seconds until all is done. */
@@ -123,22 +133,28 @@ total(const play *p, double threshold)
         double turn = p->fixed + p->each * left / at_work;
         double passed = (here - before) * turn;
         time += passed;
-        done += (p->replicas - at_work) * passed;
-        done = fmin(done, p->follows * (p->n - left));
+        done += fmax(p->replicas - at_work * p->together, 0) * passed;
+        done = fmin(done, p->follows * in_pieces(p, left));
         before = here;
     }
     return time + (p->follows * p->n - done) / p->replicas;
 }
 
 uint32_t
-rlf_pace_threshold(const rlf_pace *p, uint32_t n, int replicas, uint32_t seats)
+rlf_pace_threshold(const rlf_pace *p, const rlf_pace_begun *b)
 {
     double left[RLF_PACE_LENGTHS], all = 0;
-    play of = {.n = n, .replicas = replicas, .seats = seats, .left = left};
-    if (replicas < 2 || !n || !seats || p->samples <= 0 ||
+    uint32_t n = b->n;
+    play of = {.n = n,
+               .replicas = b->replicas,
+               .seats = b->seats,
+               .piece = b->piece,
+               .together = fmax(1, (double)p->together / b->ranks),
+               .left = left};
+    if (b->replicas < 2 || !n || !b->seats || p->samples <= 0 ||
         !rlf_pace_turn(p, &of.fixed, &of.each))
         return 0;
-    of.follows = p->follows / p->samples;
+    of.follows = p->follows / p->samples / b->ranks;
     for (int k = 0; k < RLF_PACE_LENGTHS; k++)
         all += p->length[k];
     double longer = all;

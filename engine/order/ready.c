@@ -162,13 +162,12 @@ is_streaming(const rlf_node *node)
     return node->class->sampled;
 }
 
-/* The rows that are worth a piece while `stream` is still at work. */
-static uint32_t
-worth(const rlf_order *order, const instance *stream)
+uint32_t
+rlf_order_piece(const rlf_order *order, uint32_t n)
 {
     const rlf_policy *p = &order->policy;
-    uint32_t part = p->parts ? stream->n_rows / p->parts : 0;
-    return part > p->piece ? part : p->piece;
+    uint32_t part = p->parts ? n / p->parts : 0;
+    return p->piece && part > p->piece ? part : p->piece;
 }
 
 /* A piece of `in` while a producer is still at work. */
@@ -177,7 +176,7 @@ run_piece(rlf_order *order, int index, const instance *stream,
           rlf_order_command *out)
 {
     instance *in = at(order, index);
-    uint32_t least = worth(order, stream);
+    uint32_t least = rlf_order_piece(order, stream->n_rows);
     if (!order->policy.piece || stream->n_ready < least)
         return false;
     find_more(order, in, stream);

@@ -126,7 +126,8 @@ sort_rows(rlf_control *c, int dp, const uint32_t *rows, uint32_t n,
 static bool
 has_result(const rlf_node *node, const rlf_layout *l, int rank)
 {
-    return node->class->sampled || rlf_layout_find(l, rank).pp == l->pp - 1;
+    return node->class->sampled ||
+           rlf_layout_find(l, rank).pp == rlf_layout_last(l);
 }
 
 static void

@@ -14,6 +14,13 @@ mix(uint64_t x, uint64_t y)
     return x ^ x >> 29;
 }
 
+/* Is it the first, the last, or one between? */
+static uint64_t
+end_of(int at, int n)
+{
+    return at == 0 ? 1 : at == n - 1 ? 2 : 0;
+}
+
 /* Of a layout's replicas: how many lanes, and whether it is at an end. */
 static uint64_t
 replica(const rlf_layout *layout, int lanes, int dp)
@@ -21,18 +28,48 @@ replica(const rlf_layout *layout, int lanes, int dp)
     int64_t held = lanes >= layout->dp
                        ? rlf_range_size(rlf_lanes_part(lanes, layout->dp, dp))
                        : 0;
-    int end = dp == 0 ? 1 : dp == layout->dp - 1 ? 2 : 0;
-    return (uint64_t)held * 4 + (uint64_t)end;
+    return (uint64_t)held * 4 + end_of(dp, layout->dp);
+}
+
+/* A layout, and what its stages keep of micro-batches. */
+typedef struct cut {
+    const rlf_layout *layout;
+    const int *flights, *owed; /* as in rlf_node_place */
+    int layers, lanes;         /* of the model; 0: none */
+} cut;
+
+static uint64_t
+stage_of(const cut *c, int stage)
+{
+    const rlf_layout *l = c->layout;
+    int chunks = l->chunks > 1 ? l->chunks : 1, parts = l->pp * chunks;
+    uint64_t of = end_of(stage, l->pp);
+    if (!c->layers)
+        return (uint64_t)stage;
+    for (int k = 0; k < chunks; k++) {
+        int part = k * l->pp + stage, at = stage * chunks + k;
+        rlf_range range = rlf_range_part(c->layers, parts, part);
+        of = mix(of, (uint64_t)rlf_range_size(range));
+        of = mix(of, c->flights ? (uint64_t)c->flights[at] : 0);
+        of = mix(of, c->owed ? (uint64_t)c->owed[at] : 0);
+    }
+    return of;
 }
 
 static void
-add_layout(const rlf_layout *layout, int lanes, uint64_t what, uint64_t *of)
+add_layout(const cut *c, uint64_t what, rlf_arena *scratch, uint64_t *of)
 {
-    for (int i = 0; i < layout->n_ranks; i++) {
-        rlf_coordinates at = rlf_layout_at(layout, i);
-        uint64_t *to = &of[layout->ranks[i]];
-        *to = mix(mix(*to, what), (uint64_t)at.tp << 32 | (uint64_t)at.pp);
-        *to = mix(*to, replica(layout, lanes, at.dp));
+    const rlf_layout *l = c->layout;
+    uint64_t *stage = RLF_NEW_ARRAY(scratch, uint64_t, l->pp);
+    uint64_t *dp = RLF_NEW_ARRAY(scratch, uint64_t, l->dp);
+    for (int i = 0; i < l->pp; i++)
+        stage[i] = mix(what, stage_of(c, i));
+    for (int i = 0; i < l->dp; i++)
+        dp[i] = replica(l, c->lanes, i);
+    for (int i = 0; i < l->n_ranks; i++) {
+        rlf_coordinates at = rlf_layout_at(l, i);
+        uint64_t *to = &of[l->ranks[i]];
+        *to = mix(mix(*to, stage[at.pp]), dp[at.dp] * 4 + end_of(at.tp, l->tp));
     }
 }
 
@@ -58,16 +95,26 @@ by_rank(const void *a, const void *b)
 }
 
 int
-rlf_plan_alike(const rlf_plan *plan, rlf_arena *arena, const int **ranks)
+rlf_plan_alike(const rlf_plan *plan, const int *layers, rlf_arena *arena,
+               const int **ranks)
 {
     const rlf_graph *graph = plan->graph;
     uint64_t *of = RLF_NEW_ARRAY(arena, uint64_t, plan->ranks);
     for (size_t i = 0; i < graph->resources.count; i++)
         for (int k = 0; k < plan->holds[i].n; k++)
-            add_layout(&plan->holds[i].list[k].mesh.layout, plan->sums[i].lanes,
-                       i * 64 + (uint64_t)k, of);
-    for (size_t i = 0; i < graph->nodes.count; i++)
-        add_layout(&plan->place[i].layout, 0, i << 32, of);
+            add_layout(&(cut){.layout = &plan->holds[i].list[k].mesh.layout,
+                              .layers = layers[i],
+                              .lanes = plan->sums[i].lanes},
+                       i * 64 + (uint64_t)k, arena, of);
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node_place *place = &plan->place[i];
+        int model = graph->nodes.data[i].receiver;
+        add_layout(&(cut){.layout = &place->layout,
+                          .flights = place->flights,
+                          .owed = place->owed,
+                          .layers = model < 0 ? 0 : layers[model]},
+                   (uint64_t)i << 32, arena, of);
+    }
     numbered *all = RLF_NEW_ARRAY(arena, numbered, plan->ranks);
     int *list = RLF_NEW_ARRAY(arena, int, plan->ranks), n = 0;
     for (int r = 0; r < plan->ranks; r++)

@@ -9,7 +9,11 @@
 
 /* One rank of each kind, ascending, in `arena`. Where replicas have slices of
  * the optimizer's state (zero), which differ by some blocks, the first, one
- * between and the last of them stand for all. */
-int rlf_plan_alike(const rlf_plan *plan, rlf_arena *arena, const int **ranks);
+ * between and the last of them stand for all; so do those of the ranks of a
+ * stage, of which the last has the rest of what does not divide. Stages between
+ * the ends are alike that have as many layers and keep as many micro-batches.
+ * `layers`: of each resource, 0 where there are none. */
+int rlf_plan_alike(const rlf_plan *plan, const int *layers, rlf_arena *arena,
+                   const int **ranks);
 
 #endif

@@ -44,7 +44,7 @@ static int
 part_at(const rlf_side *side, int place)
 {
     rlf_coordinates at = rlf_layout_at(side->layout, place);
-    if (side->last && at.pp != side->layout->pp - 1)
+    if (side->last && at.pp != rlf_layout_last(side->layout))
         return -1;
     return side->deal == RLF_DEAL_ALL  ? 0
            : side->deal == RLF_DEAL_DP ? at.dp

@@ -27,8 +27,11 @@ find_cuts(cuts *c)
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
         rlf_layout layout = c->plan->place[i].layout;
-        if (node->class->role != RLF_ROLE_UPDATE || node->receiver != c->model)
+        if (node->class->role != RLF_ROLE_UPDATE ||
+            node->receiver != c->model) {
             layout.chunks = 1;
+            layout.vee = false;
+        }
         if ((node->receiver == c->model && rlf_place_can(node)) ||
             rlf_place_reads_words(node, c->model))
             add(c, node, &layout);
@@ -80,6 +83,64 @@ fail(const cuts *c, int wrong, const rlf_err *why, rlf_err *err)
     return RLF_USER;
 }
 
+/* The way out where a tp does not divide the shards: `row` says them, or a
+ * checkpoint, or they follow from the largest tp. */
+static void
+hint_shards(const cuts *c, const rlf_place_row *row, int most, rlf_err *err)
+{
+    int shards = c->plan->sums[c->model].shards, power = 1;
+    while (power < most)
+        power *= 2;
+    if (power != most)
+        rlf_err_hint(err, "shards are a power of two, so tp is one");
+    else if (row && row->shards > 0)
+        rlf_err_hint(err,
+                     "write shards: %d, or leave it out: then shards are as "
+                     "many as the largest tp of all rows",
+                     most);
+    else if (shards != c->plan->numerics.shards)
+        rlf_err_hint(err,
+                     "the run began with shards %d; --accept shards takes %d, "
+                     "with other bits from here on",
+                     shards, most);
+    else
+        rlf_err_hint(err, "write shards: %d in a row of '%s'", most,
+                     c->plan->graph->resources.data[c->model].name);
+}
+
+/* Ranks hold whole shards: a tp that does not divide them would make other
+ * sums than those that are said and recorded. */
+static rlf_status
+check_shards(const cuts *c, rlf_err *err)
+{
+    const rlf_graph *graph = c->plan->graph;
+    const rlf_resource *r = &graph->resources.data[c->model];
+    int shards = c->plan->sums[c->model].shards, wrong = -1, most = shards;
+    for (int i = 0; i < (int)c->layouts.count; i++) {
+        int tp = c->layouts.data[i].tp;
+        if (shards % tp && wrong < 0)
+            wrong = i;
+        most = tp > most ? tp : most;
+    }
+    if (wrong < 0)
+        return RLF_OK;
+    const rlf_place_row *whole =
+        rlf_placement_find(graph->placement, c->model, NULL);
+    bool said = whole && whole->shards > 0;
+    const rlf_node *node = c->nodes.data[wrong];
+    const rlf_place_row *row = node ? rlf_plan_row(graph, node) : whole;
+    rlf_fail(err, RLF_USER, "tp %d does not divide shards %d of '%s'",
+             c->layouts.data[wrong].tp, shards, r->name);
+    hint_shards(c, whole, most, err);
+    rlf_err_place(err,
+                  said   ? whole->span
+                  : row  ? row->span
+                  : node ? node->span
+                         : r->span,
+                  NULL);
+    return RLF_USER;
+}
+
 /* RLF_OK, or RLF_USER with *why and *wrong as the class says them. */
 static rlf_status
 check_model(cuts *c, const rlf_resource_class *class, rlf_err *why, int *wrong)
@@ -120,7 +181,16 @@ check_all(const rlf_plan *plan, const rlf_classes *classes, rlf_arena *arena,
             first = why;
         }
     }
-    return odd.plan ? fail(&odd, (int)odd.layouts.count, &first, err) : RLF_OK;
+    if (odd.plan)
+        return fail(&odd, (int)odd.layouts.count, &first, err);
+    for (size_t i = 0; i < plan->graph->resources.count; i++) {
+        cuts c = {.plan = plan, .arena = arena, .model = (int)i};
+        if (plan->graph->resources.data[i].kind != RLF_RESOURCE_MODEL)
+            continue;
+        find_cuts(&c);
+        RLF_TRY(check_shards(&c, err));
+    }
+    return RLF_OK;
 }
 
 rlf_status

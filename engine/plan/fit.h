@@ -7,8 +7,9 @@
 #include "engine/plan/plan.h"
 
 /* RLF_USER at the row that asks for what a model has not: more stages than
- * layers, a tp or shards that its heads do not divide into. The message says
- * which number fails, and which are possible. */
+ * layers, a tp or shards that its heads do not divide into, a tp that does not
+ * divide the shards. The message says which number fails, and which are
+ * possible. */
 rlf_status rlf_plan_fits(const rlf_plan *plan, const rlf_classes *classes,
                          rlf_err *err);
 

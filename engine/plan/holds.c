@@ -141,10 +141,12 @@ regroup(const rlf_layout *first, rlf_layout *call)
     bool cut_alike = call->tp == first->tp && call->pp == first->pp;
     if (!same_ranks(first, call))
         return;
-    if (cut_alike)
+    if (cut_alike) {
         call->chunks = first->chunks;
-    else if (first->tp % call->tp == 0 && first->pp % call->pp == 0 &&
-             rlf_layout_regroup(first, call->tp, call->pp, &ignored, &out) >= 0)
+        call->vee = first->vee;
+    } else if (first->tp % call->tp == 0 && first->pp % call->pp == 0 &&
+               rlf_layout_regroup(first, call->tp, call->pp, &ignored, &out) >=
+                   0)
         *call = out;
 }
 
@@ -157,6 +159,7 @@ words_layout(const rlf_layout *first, const rlf_layout *call)
     bool alike = same_ranks(first, call) && call->tp == first->tp &&
                  call->pp == first->pp;
     layout.chunks = alike ? first->chunks : 1;
+    layout.vee = alike && first->vee;
     return layout;
 }
 
@@ -180,6 +183,20 @@ is_written(const rlf_graph *graph, int model)
     return false;
 }
 
+/* Most nodes read no weights, and there may be many states: these nodes have
+ * one row between them. */
+static void
+set_hold(const rlf_plan *plan, rlf_node_place *place, int model, int hold,
+         rlf_arena *arena)
+{
+    if (place->hold == plan->no_hold) {
+        size_t n = plan->graph->resources.count;
+        place->hold = RLF_NEW_ARRAY(arena, int, n);
+        memcpy(place->hold, plan->no_hold, n * sizeof *place->hold);
+    }
+    place->hold[model] = hold;
+}
+
 static void
 hold_calls(rlf_plan *plan, int model, rlf_arena *arena)
 {
@@ -187,8 +204,10 @@ hold_calls(rlf_plan *plan, int model, rlf_arena *arena)
     int first = first_call(plan, model);
     rlf_layout layout =
         first < 0 ? idle_layout(plan, model, arena) : plan->place[first].layout;
-    if (first >= 0 && plan->graph->nodes.data[first].receiver != model)
+    if (first >= 0 && plan->graph->nodes.data[first].receiver != model) {
         layout.chunks = 1; /* those are of another model's training */
+        layout.vee = false;
+    }
     find_hold(holds, &layout, false, NULL, arena);
     if (first >= 0) {
         holds->list[0].mesh.zero = plan->place[first].zero;
@@ -200,18 +219,21 @@ hold_calls(rlf_plan *plan, int model, rlf_arena *arena)
         rlf_node_place *place = &plan->place[i];
         if (rlf_place_reads_words(node, model)) {
             rlf_layout words = words_layout(&layout, &place->layout);
-            place->hold[model] =
-                find_hold(holds, &words, false, node->class, arena);
+            set_hold(plan, place, model,
+                     find_hold(holds, &words, false, node->class, arena),
+                     arena);
         }
         if (node->receiver != model)
             continue;
         if (calls(node, model)) {
             regroup(&layout, &place->layout);
-            place->hold[model] =
-                find_hold(holds, &place->layout, false, node->class, arena);
+            set_hold(
+                plan, place, model,
+                find_hold(holds, &place->layout, false, node->class, arena),
+                arena);
         } else if (node->class->role == RLF_ROLE_ASSIGN) {
             place->layout = layout;
-            place->hold[model] = 0;
+            set_hold(plan, place, model, 0, arena);
         }
     }
     const rlf_place_row *row =
@@ -237,7 +259,7 @@ hold_terms(rlf_plan *plan, const rlf_node *node, rlf_arena *arena)
             continue;
         int hold = find_hold(holds, &place->layout, true, node->class, arena);
         holds->list[hold].by_layer = false;
-        place->hold[model] = hold;
+        set_hold(plan, place, model, hold, arena);
     }
 }
 
@@ -317,11 +339,11 @@ rlf_holds_make(rlf_plan *plan, rlf_arena *arena)
     const rlf_graph *graph = plan->graph;
     size_t n = graph->resources.count;
     plan->holds = RLF_NEW_ARRAY(arena, rlf_holds, n);
-    for (size_t i = 0; i < graph->nodes.count; i++) {
-        plan->place[i].hold = RLF_NEW_ARRAY(arena, int, n);
-        for (size_t k = 0; k < n; k++)
-            plan->place[i].hold[k] = -1;
-    }
+    plan->no_hold = RLF_NEW_ARRAY(arena, int, n);
+    for (size_t k = 0; k < n; k++)
+        plan->no_hold[k] = -1;
+    for (size_t i = 0; i < graph->nodes.count; i++)
+        plan->place[i].hold = plan->no_hold;
     for (size_t i = 0; i < n; i++)
         if (graph->resources.data[i].kind == RLF_RESOURCE_MODEL)
             hold_calls(plan, (int)i, arena);
@@ -384,14 +406,14 @@ rlf_holds_job(const rlf_plan *plan, int model, int from, int to,
 {
     const rlf_hold *list = plan->holds[model].list;
     const rlf_links *links = plan->links ? plan->links : &unknown;
-    return (rlf_realloc_job){
-        .shapes = shapes,
-        .from = &list[from].mesh.layout,
-        .to = &list[to].mesh.layout,
-        .machine = machine ? machine : links->machine,
-        .element = list[to].by_layer ? (int)real : (int)sizeof(float),
-        .vector = sizeof(float),
-        .by_layer = list[to].by_layer,
-        .inside = links->inside,
-        .across = links->across};
+    return (rlf_realloc_job){.shapes = shapes,
+                             .from = &list[from].mesh.layout,
+                             .to = &list[to].mesh.layout,
+                             .machine = machine ? machine : links->machine,
+                             .element = list[to].by_layer ? (int)real
+                                                          : (int)sizeof(float),
+                             .vector = sizeof(float),
+                             .by_layer = list[to].by_layer,
+                             .inside = links->inside,
+                             .across = links->across};
 }

@@ -5,6 +5,8 @@
 #include "engine/layout/lanes.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 /* The program, its libraries, and what is too small to have a row. */
 #define PROGRAM_BYTES ((uint64_t)8 << 20)
@@ -201,6 +203,8 @@ bytes_in(const rlf_memory_row *row, bool device, bool host)
 }
 
 enum { TOLD = 3 };
+/* In the sentence of every such error, and of no other. */
+#define MAY_USE "but it may use"
 
 /* The rows that take most of it. */
 static void
@@ -296,7 +300,7 @@ tell_lanes(const rlf_memory *memory, uint64_t total, int k, rlf_err *err)
 
 static rlf_status
 check_fit(const rlf_memory *memory, bool device, bool host,
-          const rlf_memory_room *room, rlf_err *err)
+          const rlf_memory_room *room, int rank, rlf_err *err)
 {
     uint64_t total = 0, most = 0, limit = host ? room->host : room->device;
     const rlf_memory_row *largest = NULL;
@@ -312,11 +316,14 @@ check_fit(const rlf_memory *memory, bool device, bool host,
     if (total <= limit)
         return RLF_OK;
     rlf_status status = host ? RLF_USER : RLF_ENV;
+    char who[32];
+    snprintf(who, sizeof who, rank < 0 ? "the run" : "rank %d", rank);
     rlf_fail(err, status,
-             "the run takes %.*f MB of %s at its caps, but it may use %.*f MB",
-             digits(total), megabytes(total),
+             "%s takes %.*f MB of %s at its caps, " MAY_USE " %.*f MB: %.*f "
+             "MB are missing",
+             who, digits(total), megabytes(total),
              !host ? "a device's memory" : "memory", digits(limit),
-             megabytes(limit));
+             megabytes(limit), digits(total - limit), megabytes(total - limit));
     int k = find_choice(memory, total, limit);
     uint64_t left = device ? total_with(memory, total, k) : total;
     if (left <= limit) {
@@ -334,19 +341,22 @@ check_fit(const rlf_memory *memory, bool device, bool host,
     if (host)
         return status;
     tell_largest(memory, device, host, err);
-    rlf_err_hint(err, "weights take less in parts (tp:, pp:, zero: 1), and "
-                      "those that are only read next to nothing with "
-                      "offload: true");
     tell_rest(room, err);
     return status;
 }
 
 rlf_status
-rlf_memory_fits(const rlf_memory *memory, const rlf_memory_room *room,
+rlf_memory_fits(const rlf_memory *memory, const rlf_memory_room *room, int rank,
                 rlf_err *err)
 {
     if (!room->device)
-        return check_fit(memory, true, true, room, err);
-    RLF_TRY(check_fit(memory, true, false, room, err));
-    return check_fit(memory, false, true, room, err);
+        return check_fit(memory, true, true, room, rank, err);
+    RLF_TRY(check_fit(memory, true, false, room, rank, err));
+    return check_fit(memory, false, true, room, rank, err);
+}
+
+bool
+rlf_memory_is_missing(const rlf_err *err)
+{
+    return err->status < 0 && strstr(err->sentence, MAY_USE) != NULL;
 }

@@ -37,11 +37,14 @@ typedef struct rlf_memory_room {
     int ranks;
 } rlf_memory_room;
 
-/* More rows than fit: says what takes most of what a cap can lower, and which
+/* More rows than fit: says how much is missing on that rank (-1: there is no
+ * other), what takes most of what a cap can lower, and which
  * cap; of a device's memory also what takes most at all, and whether others
  * have taken of it. RLF_USER of the host's memory, RLF_ENV of a device's. */
 rlf_status rlf_memory_fits(const rlf_memory *memory,
-                           const rlf_memory_room *room, rlf_err *err);
+                           const rlf_memory_room *room, int rank, rlf_err *err);
+/* Is it that error? */
+bool rlf_memory_is_missing(const rlf_err *err);
 /* Device and host bytes of all rows. */
 uint64_t rlf_memory_total(const rlf_memory *memory);
 

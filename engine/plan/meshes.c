@@ -37,38 +37,83 @@ rlf_mesh_group(rlf_mesh_groups *groups, const int *ranks, int n, rlf_err *err,
     return RLF_OK;
 }
 
+/* Axes of a mesh's groups; the last has all its ranks. */
+enum { KINDS = 6 };
+
+static const int kinds[KINDS] = {
+    RLF_AXIS_TP,
+    RLF_AXIS_PP,
+    RLF_AXIS_DP,
+    RLF_AXIS_TP | RLF_AXIS_PP,
+    RLF_AXIS_PP | RLF_AXIS_DP,
+    RLF_AXIS_TP | RLF_AXIS_PP | RLF_AXIS_DP,
+};
+
+/* Members of a group are those that differ in its axes alone, tp first; of all
+ * ranks, as they stand in the layout. */
+static void
+plan_group(rlf_mesh_groups *groups, const rlf_layout *l, rlf_coordinates at,
+           int axes, rlf_group **out)
+{
+    const struct {
+        rlf_axis axis;
+        int size, at;
+    } digits[] = {{RLF_AXIS_TP, l->tp, at.tp},
+                  {RLF_AXIS_PP, l->pp, at.pp},
+                  {RLF_AXIS_DP, l->dp, at.dp}};
+    int n = 1, index = 0;
+    for (size_t i = 0; i < RLF_COUNT(digits); i++)
+        if (axes & (int)digits[i].axis) {
+            index += digits[i].at * n;
+            n *= digits[i].size;
+        }
+    *out = NULL;
+    if (n <= 1)
+        return;
+    if (n == l->n_ranks && axes == kinds[KINDS - 1])
+        index = rlf_layout_place(l, at);
+    *out = rlf_group_planned(n, index);
+    RLF_PUSH(&groups->list, *out);
+}
+
+static rlf_status
+make_groups(rlf_mesh_groups *groups, rlf_group **const *wanted, rlf_err *err,
+            const rlf_mesh *mesh)
+{
+    const rlf_layout *layout = &mesh->layout;
+    int *ranks = rlf_calloc((size_t)layout->n_ranks, sizeof *ranks);
+    rlf_status status = RLF_OK;
+    for (int i = 0; i < KINDS - 1 && status >= 0; i++) {
+        int n = rlf_layout_group(layout, groups->rank, kinds[i], ranks);
+        status = rlf_mesh_group(groups, ranks, n, err, wanted[i]);
+    }
+    free(ranks);
+    RLF_TRY(status);
+    return rlf_mesh_group(groups, layout->ranks, layout->n_ranks, err,
+                          wanted[KINDS - 1]);
+}
+
 rlf_status
 rlf_mesh_make(rlf_mesh_groups *groups, const rlf_layout *layout, int zero,
-              const int *flights, const int *owed, rlf_err *err,
-              rlf_mesh *mesh)
+              const int *flights, const int *owed, rlf_err *err, rlf_mesh *mesh)
 {
-    int rank = groups->rank;
-    *mesh = (rlf_mesh){
-        .layout = *layout, .zero = zero, .at = rlf_layout_find(layout, rank)};
+    *mesh = (rlf_mesh){.layout = *layout,
+                       .zero = zero,
+                       .at = rlf_layout_find(layout, groups->rank)};
     if (mesh->at.tp < 0)
         return RLF_OK;
     if (flights)
         mesh->flights = flights + mesh->at.pp * layout->chunks;
     if (owed)
         mesh->owed = owed + mesh->at.pp * layout->chunks;
-    const struct {
-        int axes;
-        rlf_group **group;
-    } wanted[] = {{RLF_AXIS_TP, &mesh->tp},
-                  {RLF_AXIS_PP, &mesh->pp},
-                  {RLF_AXIS_DP, &mesh->dp},
-                  {RLF_AXIS_TP | RLF_AXIS_PP, &mesh->replica},
-                  {RLF_AXIS_PP | RLF_AXIS_DP, &mesh->slice}};
-    int *ranks = rlf_calloc((size_t)layout->n_ranks, sizeof *ranks);
-    rlf_status status = RLF_OK;
-    for (size_t i = 0; i < RLF_COUNT(wanted) && status >= 0; i++) {
-        int n = rlf_layout_group(layout, rank, wanted[i].axes, ranks);
-        status = rlf_mesh_group(groups, ranks, n, err, wanted[i].group);
-    }
-    free(ranks);
-    RLF_TRY(status);
-    return rlf_mesh_group(groups, layout->ranks, layout->n_ranks, err,
-                          &mesh->all);
+    rlf_group **const wanted[KINDS] = {&mesh->tp,    &mesh->pp,
+                                       &mesh->dp,    &mesh->replica,
+                                       &mesh->slice, &mesh->all};
+    if (groups->make)
+        return make_groups(groups, wanted, err, mesh);
+    for (int i = 0; i < KINDS; i++)
+        plan_group(groups, layout, mesh->at, kinds[i], wanted[i]);
+    return RLF_OK;
 }
 
 /* The holds of a model, with meshes that have groups. */

@@ -10,7 +10,8 @@
 typedef struct rlf_mesh_groups {
     int rank;
     /* Of ranks that the rank is one of, two at least; *out NULL: it has none.
-     */
+     * `make` NULL: meshes have groups that are planned (comm.h), and nobody can
+     * ask for one of ranks. */
     rlf_status (*make)(void *ctx, const int *ranks, int n, rlf_err *err,
                        struct rlf_group **out);
     void *ctx;

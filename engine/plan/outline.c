@@ -1,5 +1,5 @@
-/* See outline.h. A model's groups of ranks are only lists there, so what lays
- * out a model asks them for sizes and places as in a run. */
+/* See outline.h. A model's groups of ranks are only numbers there, so what
+ * lays out a model asks them for sizes and places as in a run. */
 #include "engine/plan/outline.h"
 
 #include <stdlib.h>
@@ -14,6 +14,7 @@ struct rlf_outline {
     rlf_env env;    /* of no plan */
     void **known;   /* per resource */
     bool *is_known; /* it is open */
+    int *layers;
 };
 
 static const rlf_resource_class *
@@ -33,7 +34,8 @@ rlf_outline_open(const rlf_graph *graph, const rlf_classes *classes,
                        .classes = classes,
                        .arena = arena,
                        .known = RLF_NEW_ARRAY(arena, void *, n),
-                       .is_known = RLF_NEW_ARRAY(arena, bool, n)};
+                       .is_known = RLF_NEW_ARRAY(arena, bool, n),
+                       .layers = RLF_NEW_ARRAY(arena, int, n)};
     o->env = (rlf_env){.graph = graph,
                        .kernels = kernels,
                        .n_ranks = 1,
@@ -51,7 +53,12 @@ rlf_outline_open(const rlf_graph *graph, const rlf_classes *classes,
     }
     for (i = 0; i < n && status >= 0; i++) {
         const rlf_resource *r = &graph->resources.data[i];
+        rlf_shapes shapes = {0};
         status = class_of(o, i)->settle(&o->env, r, o->known[i], err);
+        if (status >= 0)
+            status = class_of(o, i)->shapes(graph, r, o->known[i], arena, err,
+                                            &shapes);
+        o->layers[i] = shapes.layers;
         if (status < 0)
             rlf_err_place(err, r->span, r->name);
     }
@@ -81,19 +88,13 @@ rlf_outline_env(const rlf_outline *o)
     return &o->env;
 }
 
-/* ---- a rank ---- */
-
-static rlf_status
-make_group(void *ctx, const int *ranks, int n, rlf_err *err, rlf_group **out)
+const int *
+rlf_outline_layers(const rlf_outline *o)
 {
-    (void)err;
-    const rlf_mesh_groups *groups = ctx;
-    int index = 0;
-    while (ranks[index] != groups->rank)
-        index++;
-    *out = rlf_group_planned(ranks, n, index);
-    return RLF_OK;
+    return o->layers;
 }
+
+/* ---- a rank ---- */
 
 static void
 end_groups(void *groups)
@@ -120,8 +121,7 @@ rlf_outline_rank(const rlf_outline *o, const rlf_plan *plan, int rank,
 {
     size_t n = o->graph->resources.count;
     rlf_mesh_groups *groups = RLF_NEW(arena, rlf_mesh_groups);
-    *groups =
-        (rlf_mesh_groups){.rank = rank, .make = make_group, .ctx = groups};
+    *groups = (rlf_mesh_groups){.rank = rank};
     rlf_arena_defer(arena, end_groups, groups);
     rlf_env *env = RLF_NEW(arena, rlf_env);
     *env = o->env;

@@ -21,6 +21,8 @@ void rlf_outline_close(rlf_outline *outline); /* NULL is fine */
 /* What is the same for all plans and ranks: data and hooks as a run has them,
  * models without weights; it ends with the outline. */
 const rlf_env *rlf_outline_env(const rlf_outline *outline);
+/* Per resource: how many layers a model has; 0 of all else. */
+const int *rlf_outline_layers(const rlf_outline *outline);
 /* Those of one rank of a plan for the same graph, or a copy of it with another
  * placement; they end with `arena`, which must end before the outline does. */
 rlf_status rlf_outline_rank(const rlf_outline *outline, const rlf_plan *plan,

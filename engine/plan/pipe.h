@@ -82,8 +82,12 @@ void rlf_pipe_interleaved(int pp, int micros, int chunks, rlf_arena *arena,
  * than pp micro-batches, depth 2 is ZB-H2, 2 pp - 1. */
 void rlf_pipe_zero_bubble(int pp, int micros, int depth, rlf_arena *arena,
                           rlf_pipe *out);
-/* The schedule "gpipe", "1f1b", "interleaved" (chunks for that one), "zb-h1" or
- * "zb-h2". RLF_USER for another name. */
+/* ZB-V of the same paper: two chunks a place, down the places and up again, so
+ * that the first place has the first stage and the last. It holds no more than
+ * 2 pp micro-batches of a chunk, as many bytes as ZB-H1. */
+void rlf_pipe_vee(int pp, int micros, rlf_arena *arena, rlf_pipe *out);
+/* The schedule "gpipe", "1f1b", "interleaved" (chunks for that one), "zb-h1",
+ * "zb-h2" or "zb-v". RLF_USER for another name. */
 rlf_status rlf_pipe_named(const char *schedule, int pp, int micros, int chunks,
                           rlf_arena *arena, rlf_err *err, rlf_pipe *out);
 /* The same table with only the first micros[model] micro-batches of each model
@@ -109,6 +113,8 @@ void rlf_pipe_join(const rlf_pipe *a, const rlf_pipe *b, const int *where,
 rlf_status rlf_pipe_read(const char *text, const char *name, rlf_arena *arena,
                          rlf_err *err, rlf_pipe *out);
 void rlf_pipe_print(const rlf_pipe *pipe, rlf_buf *out);
+/* The same in one line, as a row has it (rlf_place_is_table). */
+void rlf_pipe_print_row(const rlf_pipe *pipe, rlf_buf *out);
 
 /* RLF_USER with a sentence on the first thing that is wrong, unless the table
  * can be run: every operation exactly once and at its stage's place; backward

@@ -152,6 +152,21 @@ rlf_pipe_serve(const rlf_pipe *pipe, const int *micros, rlf_arena *arena,
     *out = more;
 }
 
+/* Of a V: what comes back to a place does so as soon as it can, so that nothing
+ * waits to be received for longer than others take for one operation. */
+static void
+read_vee(rlf_pipe_list *list, int model, int micros, int lag)
+{
+    for (int i = 0; i < micros + lag; i++) {
+        if (i < micros)
+            list->ops[list->count++] =
+                (rlf_pipe_op){model, i, 0, RLF_PIPE_FORWARD};
+        if (i >= lag)
+            list->ops[list->count++] =
+                (rlf_pipe_op){model, i - lag, 1, RLF_PIPE_FORWARD};
+    }
+}
+
 void
 rlf_pipe_reading(const rlf_pipe *pipe, int model, int micros, rlf_arena *arena,
                  rlf_pipe *out)
@@ -163,13 +178,17 @@ rlf_pipe_reading(const rlf_pipe *pipe, int model, int micros, rlf_arena *arena,
     while (rlf_pipe_stage(m, m->path[0], chunks) >= 0)
         chunks++;
     int round = m->stages / chunks; /* its places */
+    bool vee = chunks == 2 && m->path[round] == m->path[round - 1] && round > 1;
     all[model] = micros;
     start_like(pipe, all, 0, arena, &reading);
     reading.models[model].split = false;
     for (int place = 0; place < pipe->places; place++) {
         rlf_pipe_list *list = &reading.lists[place];
         list->ops = RLF_NEW_ARRAY(arena, rlf_pipe_op, micros * m->stages);
-        for (int first = 0; first < micros; first += round)
+        int stage = rlf_pipe_stage(m, place, 0);
+        if (vee && stage >= 0)
+            read_vee(list, model, micros, round - 1 - stage);
+        for (int first = 0; first < micros && !vee; first += round)
             for (int c = 0; rlf_pipe_stage(m, place, c) >= 0; c++)
                 for (int i = first; i < first + round && i < micros; i++)
                     list->ops[list->count++] =
@@ -235,10 +254,12 @@ rlf_pipe_named(const char *schedule, int pp, int micros, int chunks,
         rlf_pipe_zero_bubble(pp, micros, 1, arena, out);
     else if (!strcmp(schedule, "zb-h2"))
         rlf_pipe_zero_bubble(pp, micros, 2, arena, out);
+    else if (!strcmp(schedule, "zb-v"))
+        rlf_pipe_vee(pp, micros, arena, out);
     else
         return rlf_fail(err, RLF_USER,
                         "there is no schedule \"%s\"; there are gpipe, 1f1b, "
-                        "interleaved, zb-h1 and zb-h2",
+                        "interleaved, zb-h1, zb-h2 and zb-v",
                         schedule);
     return RLF_OK;
 }

@@ -2,6 +2,7 @@
 #include "engine/plan/pipe.h"
 
 #include "engine/base/vec.h"
+#include "engine/graph/place.h"
 
 #include <limits.h>
 #include <string.h>
@@ -152,20 +153,19 @@ read_model(reader *r, rlf_str line)
 /* The kinds of operations, as they are written. */
 static const char letters[] = "FBW";
 
-/* [NAME:]F3[/CHUNK] or B.. or W.. */
+/* [NAME:]F3[/CHUNK] or B.. or W.., of the model that *op has, where it says
+ * none. */
 static bool
 read_op(const reader *r, rlf_str word, rlf_pipe_op *op)
 {
     rlf_str name = {word.p, 0};
     while (name.n < word.n && word.p[name.n] != ':')
         name.n++;
-    *op = (rlf_pipe_op){0};
+    *op = (rlf_pipe_op){.model = op->model};
     if (name.n < word.n) {
         op->model = find_model(r, name);
         word.p += name.n + 1;
         word.n -= name.n + 1;
-    } else if (r->models.count != 1) {
-        return false;
     }
     const char *letter =
         word.n ? memchr(letters, *word.p, RLF_PIPE_KINDS) : NULL;
@@ -189,7 +189,7 @@ static rlf_status
 read_list(reader *r, rlf_str line)
 {
     int place;
-    rlf_pipe_op op;
+    rlf_pipe_op op = {.model = r->models.count == 1 ? 0 : -1};
     rlf_str word = next_word(&line), number = word;
     if (!take_number(&number, &place) || !is_word(number, ":") ||
         place >= r->places)
@@ -225,8 +225,9 @@ static rlf_status
 read_lines(reader *r, rlf_pipe *out)
 {
     rlf_err *err = r->err;
-    for (const char *text = r->text; *text; text += *text == '\n') {
-        rlf_str line = {text, strcspn(text, "\n")};
+    const char *ends = rlf_place_is_table(r->text) ? ";\n" : "\n";
+    for (const char *text = r->text; *text; text += *text != '\0') {
+        rlf_str line = {text, strcspn(text, ends)};
         r->line++;
         RLF_TRY(read_line(r, line));
         text += line.n;
@@ -261,10 +262,11 @@ rlf_pipe_read(const char *text, const char *name, rlf_arena *arena,
     return r.status;
 }
 
-void
-rlf_pipe_print(const rlf_pipe *pipe, rlf_buf *out)
+/* `ends`: what is behind each line; `brief`: names only where they change. */
+static void
+print(const rlf_pipe *pipe, const char *ends, bool brief, rlf_buf *out)
 {
-    rlf_buf_printf(out, "places %d\n", pipe->places);
+    rlf_buf_printf(out, "places %d%s", pipe->places, ends);
     for (int i = 0; i < pipe->n_models; i++) {
         const rlf_pipe_model *m = &pipe->models[i];
         rlf_buf_printf(out, "model %s micros %d%s path", m->name, m->micros,
@@ -273,19 +275,32 @@ rlf_pipe_print(const rlf_pipe *pipe, rlf_buf *out)
                                        : "");
         for (int k = 0; k < m->stages; k++)
             rlf_buf_printf(out, " %d", m->path[k]);
-        rlf_buf_putc(out, '\n');
+        rlf_buf_puts(out, ends);
     }
     for (int place = 0; place < pipe->places; place++) {
         rlf_buf_printf(out, "place %d:", place);
-        for (int i = 0; i < pipe->lists[place].count; i++) {
+        for (int i = 0, last = -1; i < pipe->lists[place].count; i++) {
             rlf_pipe_op op = pipe->lists[place].ops[i];
             rlf_buf_putc(out, ' ');
-            if (pipe->n_models > 1)
+            if (pipe->n_models > 1 && (!brief || op.model != last))
                 rlf_buf_printf(out, "%s:", pipe->models[op.model].name);
             rlf_buf_printf(out, "%c%d", letters[op.kind], op.micro);
             if (op.chunk)
                 rlf_buf_printf(out, "/%d", op.chunk);
+            last = op.model;
         }
-        rlf_buf_putc(out, '\n');
+        rlf_buf_puts(out, brief && place + 1 == pipe->places ? "" : ends);
     }
+}
+
+void
+rlf_pipe_print(const rlf_pipe *pipe, rlf_buf *out)
+{
+    print(pipe, "\n", false, out);
+}
+
+void
+rlf_pipe_print_row(const rlf_pipe *pipe, rlf_buf *out)
+{
+    print(pipe, "; ", true, out);
 }

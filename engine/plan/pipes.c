@@ -67,14 +67,21 @@ count_table(rlf_node_place *p, const rlf_pipe *pipe, int model)
     const rlf_pipe_model *m = &pipe->models[model];
     int pp = p->layout.pp;
     for (int k = 0; k < m->stages; k++) {
-        int place = m->path[k], chunk = k / pp, at = k % pp * p->chunks + chunk;
+        int place = m->path[k], chunk = k / pp;
+        int at = rlf_part_stage(pp, p->vee, k) * p->chunks + chunk;
         raise_to(&p->flights[at], rlf_pipe_held(pipe, model, place, chunk));
         if (p->owed)
             raise_to(&p->owed[at], rlf_pipe_owed(pipe, model, place, chunk));
     }
 }
 
-/* ---- tables from files ---- */
+/* ---- tables from rows and files ---- */
+
+const char *
+rlf_pipes_name(const char *table)
+{
+    return rlf_place_is_table(table) ? "in the row" : table;
+}
 
 /* The same file, read before. */
 static const rlf_pipe *
@@ -116,7 +123,7 @@ check_channels(const said *s, rlf_err *err)
     rlf_fail(err, RLF_USER,
              "the table %s mixes its micro-batches so much that messages need "
              "%d channels; there are %d",
-             s->place->table, channels, RLF_PIPE_CHANNELS);
+             rlf_pipes_name(s->place->table), channels, RLF_PIPE_CHANNELS);
     rlf_err_hint(err, "let a place take what comes from another more nearly in "
                       "the order in which it is sent");
     return RLF_USER;
@@ -130,10 +137,15 @@ read_table(const said *s, rlf_arena *arena, rlf_err *err)
         return RLF_OK;
     rlf_buf text = {0};
     rlf_pipe *pipe = RLF_NEW(arena, rlf_pipe);
-    rlf_status status = rlf_file_read(s->place->table, MOST_BYTES, err, &text);
+    const char *table = s->place->table;
+    bool own = rlf_place_is_table(table);
+    rlf_status status =
+        own ? RLF_OK : rlf_file_read(table, MOST_BYTES, err, &text);
     if (status >= 0)
-        status = rlf_pipe_read(text.p ? text.p : "", s->place->table, arena,
-                               err, pipe);
+        status = rlf_pipe_read(own      ? table
+                               : text.p ? text.p
+                                        : "",
+                               rlf_pipes_name(table), arena, err, pipe);
     rlf_buf_free(&text);
     RLF_TRY(status);
     s->place->pipe = pipe;
@@ -166,34 +178,42 @@ find_model(const said *s, rlf_arena *arena, rlf_err *err)
                                                 n + 1)) == first + n;)
             n++;
     if (first < 0)
-        return rlf_fail(err, RLF_USER,
-                        "the table %s has %d models, and none is named '%s'",
-                        s->place->table, pipe->n_models, s->model);
+        return rlf_fail(
+            err, RLF_USER, "the table %s has %d models, and none is named '%s'",
+            rlf_pipes_name(s->place->table), pipe->n_models, s->model);
     for (int i = first; i < first + n; i++)
         if (pipe->models[i].forward_only)
             return rlf_fail(err, RLF_USER,
                             "the table %s only goes forward with '%s', which "
                             "is trained",
-                            s->place->table, s->model);
+                            rlf_pipes_name(s->place->table), s->model);
     for (int i = first; i < first + n; i++)
         if (pipe->models[i].split != pipe->models[first].split)
             return rlf_fail(err, RLF_USER,
                             "the table %s splits the backward of some copies "
                             "of '%s', and not of others",
-                            s->place->table, s->model);
+                            rlf_pipes_name(s->place->table), s->model);
     s->place->pipe_model = first;
     s->place->pipe_copies = n;
     return RLF_OK;
 }
 
-/* Stage k of a copy has to be at the place of stage k % pp, and no two at one.
- */
+/* Whether the second chunk begins where the first one ends. */
 static bool
-goes_round(const rlf_pipe_model *m, int pp, int chunks, bool *seen)
+turns_back(const rlf_pipe_model *m, int pp)
+{
+    return pp > 1 && m->stages == 2 * pp && m->path[pp] == m->path[pp - 1];
+}
+
+/* Stage k of a copy has to be at the place of stage k % pp, of a V at that of
+ * the stage across, and no two at one. */
+static bool
+goes_round(const rlf_pipe_model *m, int pp, int chunks, bool vee, bool *seen)
 {
     bool good = m->stages == pp * chunks;
     for (int k = 0; k < m->stages && good; k++) {
-        good = m->path[k] == m->path[k % pp] && (k >= pp || !seen[m->path[k]]);
+        good = m->path[k] == m->path[rlf_part_stage(pp, vee, k)] &&
+               (k >= pp || !seen[m->path[k]]);
         seen[m->path[k]] = true;
     }
     return good;
@@ -209,7 +229,7 @@ check_path(const said *s, rlf_arena *arena, rlf_err *err)
     if (pipe->places != n * pp) {
         rlf_fail(err, RLF_USER,
                  "the table %s has %d places, but '%s' has %d stages (pp:)%s",
-                 place->table, pipe->places, s->model, pp,
+                 rlf_pipes_name(place->table), pipe->places, s->model, pp,
                  n > 1 ? rlf_arena_printf(arena, " in each of %d copies", n)
                        : "");
         if (n == 1 && pipe->n_models > 1 && pipe->places % pp == 0)
@@ -223,18 +243,20 @@ check_path(const said *s, rlf_arena *arena, rlf_err *err)
         rlf_fail(err, RLF_USER,
                  "the table %s has %d copies of '%s', which do not divide its "
                  "%d replicas (dp:)",
-                 place->table, n, s->model, place->layout.dp);
+                 rlf_pipes_name(place->table), n, s->model, place->layout.dp);
         return RLF_USER;
     }
+    const rlf_pipe_model *first = &pipe->models[place->pipe_model];
     bool *seen = RLF_NEW_ARRAY(arena, bool, pipe->places);
     for (int i = place->pipe_model; i < place->pipe_model + n; i++)
-        if (!goes_round(&pipe->models[i], pp,
-                        pipe->models[place->pipe_model].stages / pp, seen))
+        if (!goes_round(&pipe->models[i], pp, first->stages / pp,
+                        turns_back(first, pp), seen))
             return rlf_fail(err, RLF_USER,
                             "in the table %s the path of '%s' does not go "
                             "round all of its %d places in one order, as often "
-                            "as it has chunks",
-                            place->table, pipe->models[i].name, pp);
+                            "as it has chunks, nor once and back",
+                            rlf_pipes_name(place->table), pipe->models[i].name,
+                            pp);
     return RLF_OK;
 }
 
@@ -249,6 +271,7 @@ take_file(const said *s, rlf_arena *arena, rlf_err *err)
     int pp = s->place->layout.pp, stages = pipe->models[first].stages,
         chunks = stages / pp;
     s->place->chunks = chunks;
+    s->place->vee = turns_back(&pipe->models[first], pp);
     start_counts(s->place, pipe->models[first].split, arena);
     for (int i = 0; i < n; i++)
         count_table(s->place, pipe, first + i);
@@ -280,7 +303,7 @@ turn_ranks(const said *s, rlf_arena *arena, rlf_err *err)
         rlf_fail(err, RLF_USER,
                  "'%s' has %d ranks at each place of the table %s, and another "
                  "model of it has tp: %d",
-                 s->model, each * l->tp, place->table, tp);
+                 s->model, each * l->tp, rlf_pipes_name(place->table), tp);
         rlf_err_hint(err, "tp: may differ where all have the same ranks");
         return RLF_USER;
     }
@@ -370,7 +393,7 @@ gather_party(const said *s, rlf_arena *arena, rlf_err *err)
                             "ranks",
                             s->model,
                             graph->resources.data[other->receiver].name,
-                            s->place->table);
+                            rlf_pipes_name(s->place->table));
         taken[place->pipe_model] = true;
         place->lead = s->node;
         party++;
@@ -399,6 +422,7 @@ rlf_pipes_make(rlf_plan *plan, rlf_arena *arena, rlf_err *err)
                                       : take_named(&s, arena, err),
                        err));
         s.place->layout.chunks = s.place->chunks;
+        s.place->layout.vee = s.place->vee;
     }
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         if (!plan->place[i].pipe)

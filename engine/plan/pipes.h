@@ -1,5 +1,5 @@
-/* The pipelines that the updates of a plan run in: tables by name or from a
- * file, checked against the layouts, and how much each stage keeps. */
+/* The pipelines that the updates of a plan run in: tables by name, from a
+ * row or a file, checked against the layouts, and how much each stage keeps. */
 #ifndef RLF_PLAN_PIPES_H
 #define RLF_PLAN_PIPES_H
 
@@ -12,6 +12,8 @@
  * RLF_USER, at the row that says it, with what cannot be run. Layouts must be
  * set. */
 rlf_status rlf_pipes_make(rlf_plan *plan, rlf_arena *arena, rlf_err *err);
+/* What messages call a row's table: its file, or where it stands. */
+const char *rlf_pipes_name(const char *table);
 /* The table of an update for so many micro-batches, by model of the table. */
 void rlf_pipes_table(const rlf_node_place *place, const int *micros,
                      rlf_arena *arena, rlf_pipe *out);

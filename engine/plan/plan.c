@@ -103,7 +103,8 @@ place_all(rlf_plan *plan, const rlf_sums *sums, rlf_arena *arena)
         bool interleaved =
             row.schedule && strcmp(row.schedule, "interleaved") == 0;
         bool update = node->class->role == RLF_ROLE_UPDATE;
-        int chunks = row.chunks > 0 ? row.chunks : interleaved ? 2 : 1;
+        bool vee = row.schedule && strcmp(row.schedule, "zb-v") == 0;
+        int chunks = row.chunks > 0 ? row.chunks : interleaved || vee ? 2 : 1;
         plan->place[i] = (rlf_node_place){
             .spread = spread_of(node),
             .ranks = row.ranks,
@@ -112,7 +113,8 @@ place_all(rlf_plan *plan, const rlf_sums *sums, rlf_arena *arena)
                        .tp = row.tp,
                        .pp = row.pp,
                        .dp = row.dp,
-                       .chunks = update && row.pp > 1 ? chunks : 1},
+                       .chunks = update && row.pp > 1 ? chunks : 1,
+                       .vee = update && row.pp > 1 && vee},
             .zero = row.zero > 0 ? row.zero : 0,
             .schedule = row.schedule ? row.schedule : "1f1b",
             .table = row.table,
@@ -122,6 +124,7 @@ place_all(rlf_plan *plan, const rlf_sums *sums, rlf_arena *arena)
             .seats = row.seats > 0 ? row.seats : 0,
             .carry = row.carry,
             .chunks = chunks,
+            .vee = vee,
         };
         limit_replicas(plan, sums, node);
     }
@@ -146,6 +149,12 @@ static rlf_status
 check_rows(const rlf_plan *plan, rlf_err *err)
 {
     const rlf_placement *placement = plan->graph->placement;
+    int needed = 0;
+    for (int i = 0; placement && i < placement->n_rows; i++) {
+        const rlf_place_row *row = &placement->rows[i];
+        int n = row->ranks[row->n_ranks - 1] + 1;
+        needed = n > needed ? n : needed;
+    }
     for (int i = 0; placement && i < placement->n_rows; i++) {
         const rlf_place_row *row = &placement->rows[i];
         int most = row->ranks[row->n_ranks - 1];
@@ -159,8 +168,12 @@ check_rows(const rlf_plan *plan, rlf_err *err)
                  "the run has %d",
                  model, dot, call, most, most + 1, plan->ranks);
         rlf_err_hint(err,
-                     "run it with --ranks %d, or place it on ranks below %d",
-                     most + 1, plan->ranks);
+                     needed > most + 1
+                         ? "run it with --ranks %d, which other rows need, or "
+                           "place all on ranks below %d"
+                         : "run it with --ranks %d, or place it on ranks "
+                           "below %d",
+                     needed, plan->ranks);
         rlf_err_place(err, row->span, NULL);
         return RLF_USER;
     }
@@ -171,6 +184,8 @@ check_rows(const rlf_plan *plan, rlf_err *err)
 static const rlf_node *
 update_of(const rlf_plan *plan, int model)
 {
+    if (plan->graph->resources.data[model].kind != RLF_RESOURCE_MODEL)
+        return NULL;
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
         if (node->class->role == RLF_ROLE_UPDATE && node->receiver == model)
@@ -432,25 +447,34 @@ row_of(const rlf_plan *plan, size_t index)
         if (strcmp(place->schedule, "1f1b") != 0)
             row.schedule = place->schedule;
         row.table = place->table;
-        row.chunks = place->chunks > 1 && !place->table ? place->chunks : -1;
+        row.chunks =
+            strcmp(place->schedule, "interleaved") == 0 && place->chunks > 1
+                ? place->chunks
+                : -1;
     }
     return row;
 }
 
-/* What is said of whole models goes on being said. */
-static void
-put_models(const rlf_plan *plan, rlf_buf *out)
+rlf_place_row *
+rlf_plan_rows(const rlf_plan *plan, rlf_arena *arena, int *n)
 {
     const rlf_placement *placement = plan->graph->placement;
-    for (int i = 0; placement && i < placement->n_rows; i++) {
+    size_t n_nodes = plan->graph->nodes.count;
+    size_t n_said = placement ? (size_t)placement->n_rows : 0;
+    rlf_place_row *rows = RLF_NEW_ARRAY(arena, rlf_place_row, n_nodes + n_said);
+    *n = 0;
+    for (size_t i = 0; i < n_nodes; i++)
+        if (rlf_place_can(&plan->graph->nodes.data[i]) &&
+            !printed_before(plan, i))
+            rows[(*n)++] = row_of(plan, i);
+    for (size_t i = 0; i < n_said; i++) {
+        /* what is said of whole models goes on being said */
         const rlf_place_row *row = &placement->rows[i];
-        if (row->call ||
-            (row->offload < 0 && row->shards < 0 && row->lanes < 0))
-            continue;
-        rlf_buf_puts(out, "    ");
-        rlf_place_row_print(plan->graph, row, out);
-        rlf_buf_putc(out, '\n');
+        if (!row->call &&
+            (row->offload >= 0 || row->shards >= 0 || row->lanes >= 0))
+            rows[(*n)++] = *row;
     }
+    return rows;
 }
 
 /* Models whose sums a row or a checkpoint made others. */
@@ -469,29 +493,39 @@ put_sums(const rlf_plan *plan, rlf_buf *out)
     }
 }
 
+/* Of the program, without its folders: they are nobody else's matter. */
+static const char *
+file_name(const rlf_graph *graph)
+{
+    if (!graph->sources || !graph->sources->list.count)
+        return "?";
+    const char *path = graph->sources->list.data[0].path;
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 void
 rlf_plan_print(const rlf_plan *plan, rlf_buf *out)
 {
     char whole[RLF_DIGEST_TEXT], program[RLF_DIGEST_TEXT];
+    rlf_arena *arena = rlf_arena_new();
+    int n;
+    const rlf_place_row *rows = rlf_plan_rows(plan, arena, &n);
     rlf_buf_printf(out,
-                   "# plan %s, program %s\n"
+                   "# plan %s, program %s, ranks %d, file %s\n"
                    "# numerics: %s %s, shards %d, lanes %d, rlflow %s\n",
                    rlf_digest_print(plan->digest, whole),
-                   rlf_digest_print(plan->program, program),
-                   plan->numerics.backend, plan->numerics.dtype,
-                   plan->numerics.shards, plan->numerics.lanes,
-                   plan->numerics.version);
+                   rlf_digest_print(plan->program, program), plan->ranks,
+                   file_name(plan->graph), plan->numerics.backend,
+                   plan->numerics.dtype, plan->numerics.shards,
+                   plan->numerics.lanes, plan->numerics.version);
     put_sums(plan, out);
     rlf_buf_puts(out, "place {\n");
-    for (size_t i = 0; i < plan->graph->nodes.count; i++) {
-        const rlf_node *node = &plan->graph->nodes.data[i];
-        if (!rlf_place_can(node) || printed_before(plan, i))
-            continue;
-        rlf_place_row row = row_of(plan, i);
+    for (int i = 0; i < n; i++) {
         rlf_buf_puts(out, "    ");
-        rlf_place_row_print(plan->graph, &row, out);
+        rlf_place_row_print(plan->graph, &rows[i], out);
         rlf_buf_putc(out, '\n');
     }
-    put_models(plan, out);
     rlf_buf_puts(out, "}\n");
+    rlf_arena_free(arena);
 }

@@ -43,6 +43,7 @@ typedef struct rlf_node_place {
                              nothing is said */
     const char *table;
     int chunks;
+    bool vee;             /* the second chunk is on the way back */
     const rlf_pipe *pipe; /* of the table's file, or NULL */
     int pipe_model;       /* of its models this one, or the first of its */
     int pipe_copies; /* copies, each of which so many of its replicas run */
@@ -80,6 +81,7 @@ typedef struct rlf_plan {
     const rlf_caps *caps;  /* per resource */
     const rlf_sums *sums;  /* per resource */
     rlf_holds *holds;      /* per resource; meshes have layouts alone */
+    int *no_hold; /* per resource: -1; `hold` of nodes that read none */
     const struct rlf_links *links; /* no part of the digest; NULL: not known */
     rlf_numerics numerics;
     int ranks;
@@ -98,5 +100,7 @@ const rlf_place_row *rlf_plan_row(const rlf_graph *graph, const rlf_node *node);
 void rlf_plan_notes(const rlf_plan *plan, rlf_buf *out);
 /* As text: the place block that would give this plan, and the numerics. */
 void rlf_plan_print(const rlf_plan *plan, rlf_buf *out);
+/* The rows of that print, in `arena`: *n of them. */
+rlf_place_row *rlf_plan_rows(const rlf_plan *plan, rlf_arena *arena, int *n);
 
 #endif

@@ -137,8 +137,9 @@ save(rlf_run *run, const rlf_beside *beside, rlf_arena *arena, rlf_err *err)
     if (status != RLF_OK) {
         rlf_err ignored = RLF_ERR_NONE;
         rlf_dir_remove(writing, &ignored);
-        if (status < 0)
-            rlf_err_hint(err, "the checkpoint before this one is untouched");
+        if (status < 0 && all.count)
+            rlf_err_hint(err, "the checkpoint of step %u is untouched",
+                         all.steps[all.count - 1]);
         return status;
     }
     RLF_TRY(rlf_path_rename(writing, final, err));

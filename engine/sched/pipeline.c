@@ -76,7 +76,9 @@ start(const part *p, const rlf_train_op *op, bool send, rlf_pipe_peer peer,
     if (peer.stage < 0)
         return RLF_OK;
     rlf_train_ports ports = p->class->ports(p->call, op);
-    rlf_part message = {.peer = peer.stage % rlf_group_size(p->stages),
+    const rlf_layout *layout = &rlf_call_mesh(p->call)->layout;
+    rlf_part message = {.peer =
+                            rlf_part_stage(layout->pp, layout->vee, peer.stage),
                         .data = send ? ports.leaves : ports.arrives,
                         .bytes = ports.bytes};
     return rlf_device_start(p->call->env->queue, p->stages, peer.channel,

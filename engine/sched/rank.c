@@ -163,7 +163,8 @@ reserve_all(rlf_rank *rank, rlf_err *err)
     rlf_arena *arena = rlf_arena_new();
     rlf_memory memory = {.arena = arena};
     rlf_rank_memory(rank, &memory);
-    rlf_status status = rlf_memory_fits(&memory, &rank->limit, err);
+    rlf_status status = rlf_memory_fits(
+        &memory, &rank->limit, rank->plan->ranks > 1 ? rank->rank : -1, err);
     rlf_arena_free(arena);
     for (size_t i = 0; status >= 0 && i < rank->graph->resources.count; i++) {
         const rlf_resource *r = &rank->graph->resources.data[i];

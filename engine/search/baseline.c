@@ -4,10 +4,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/search/chance.h"
+#include "engine/base/chance.h"
 #include "engine/search/hybridflow.h"
 
-enum { MOST = RLF_SEARCH_CALLS, LOOK_EVERY = 4096 };
+enum {
+    MOST = RLF_SEARCH_CALLS,
+    LOOK_EVERY = 4096,
+    PAIRS = 400000, /* placements in which two calls change at once */
+};
 
 const char *
 rlf_baseline_word(rlf_baseline which)
@@ -25,21 +29,127 @@ rlf_baseline_word(rlf_baseline which)
 
 /* ---- ranks given, the best cuts there ---- */
 
-/* Each call in its fastest way on the given ranks; then, one call at a time,
- * better ones, and first of all such that fit. */
+static double
+bytes_of(const rlf_choice *c)
+{
+    return c->kept + c->own + c->work;
+}
+
+/* A choice of a call in `span` from which to start: the fastest; with
+ * `smallest` the one with the fewest bytes; with a cut, `like`, the fastest of
+ * those that are cut so, if there are any. */
+static int
+start_of(const rlf_problem_call *call, const rlf_mesh_span *span, bool smallest,
+         const rlf_choice *like)
+{
+    int best = -1;
+    for (int k = span->from; k < span->to; k++) {
+        const rlf_choice *c = &call->choices[k];
+        if (like && (c->tp != like->tp || c->pp != like->pp))
+            continue;
+        const rlf_choice *b = &call->choices[best < 0 ? k : best];
+        if (best < 0 ||
+            (smallest ? bytes_of(c) < bytes_of(b) : c->seconds < b->seconds))
+            best = k;
+    }
+    return best < 0 ? start_of(call, span, smallest, NULL) : best;
+}
+
+/* Descends from one start; the better of it and *out. */
+static void
+cut_from(const rlf_problem *p, rlf_estimator *e, const rlf_mesh_span *within,
+         bool smallest, const rlf_choice *like, rlf_placing *out)
+{
+    int choice[MOST];
+    rlf_placing at = {.choice = choice};
+    for (int i = 0; i < p->n_calls; i++)
+        choice[i] = start_of(&p->calls[i], &within[i], smallest, like);
+    rlf_placing_look(e, &at);
+    rlf_search_descend(e, p, within, &at);
+    if (!rlf_placing_better(&at, out))
+        return;
+    memcpy(out->choice, choice, sizeof *choice * (size_t)p->n_calls);
+    out->period = at.period;
+    out->over = at.over;
+}
+
+/* Is choice k of call i the first of all calls' choices that is cut so? */
+static bool
+is_new_cut(const rlf_problem *p, const rlf_mesh_span *within, int i, int k)
+{
+    const rlf_choice *c = &p->calls[i].choices[k];
+    for (int j = 0; j <= i; j++)
+        for (int n = within[j].from; n < (j == i ? k : within[j].to); n++)
+            if (p->calls[j].choices[n].tp == c->tp &&
+                p->calls[j].choices[n].pp == c->pp)
+                return false;
+    return true;
+}
+
+/* The best two choices of two calls: true if they are better. */
+static bool
+change_two(const rlf_problem *p, rlf_estimator *e, const rlf_mesh_span *within,
+           int i, int j, rlf_placing *at, int *left)
+{
+    int choice[MOST];
+    rlf_placing trial = {.choice = choice};
+    bool changed = false;
+    memcpy(choice, at->choice, sizeof *choice * (size_t)p->n_calls);
+    for (int a = within[i].from; a < within[i].to; a++)
+        for (int b = within[j].from; b < within[j].to; b++) {
+            if (!*left)
+                return changed;
+            --*left;
+            choice[i] = a;
+            choice[j] = b;
+            rlf_placing_look(e, &trial);
+            if (!rlf_placing_better(&trial, at))
+                continue;
+            at->choice[i] = a;
+            at->choice[j] = b;
+            at->period = trial.period;
+            at->over = trial.over;
+            changed = true;
+        }
+    return changed;
+}
+
+/* Where two calls share ranks, one may have to give way before the other gets
+ * better. */
+static void
+change_pairs(const rlf_problem *p, rlf_estimator *e,
+             const rlf_mesh_span *within, rlf_placing *at)
+{
+    int left = PAIRS;
+    bool changed;
+    do {
+        changed = false;
+        for (int i = 0; i < p->n_calls; i++)
+            for (int j = 0; j < i; j++)
+                changed |= change_two(p, e, within, i, j, at, &left);
+        rlf_search_descend(e, p, within, at);
+    } while (changed && left);
+}
+
+/* The best that a descent, one call at a time, finds on the given ranks: from
+ * each call in its fastest way; from each in that with the fewest bytes; and
+ * from all calls cut alike, for each cut there is, since calls of one model
+ * share weights only then, and no change of one of them alone gets there. From
+ * the best of these two calls at a time. */
 static void
 cut(const rlf_problem *p, rlf_estimator *e, const rlf_mesh_span *within,
     rlf_placing *out)
 {
-    for (int i = 0; i < p->n_calls; i++) {
-        out->choice[i] = within[i].from;
+    cut_from(p, e, within, false, NULL, out);
+    cut_from(p, e, within, true, NULL, out);
+    for (int i = 0; i < p->n_calls; i++)
         for (int k = within[i].from; k < within[i].to; k++)
-            if (p->calls[i].choices[k].seconds <
-                p->calls[i].choices[out->choice[i]].seconds)
-                out->choice[i] = k;
-    }
-    rlf_placing_look(e, out);
-    rlf_search_descend(e, p, within, out);
+            if (is_new_cut(p, within, i, k)) {
+                const rlf_choice *like = &p->calls[i].choices[k];
+                cut_from(p, e, within, false, like, out);
+                cut_from(p, e, within, true, like, out);
+            }
+    change_pairs(p, e, within, out);
 }
 
 /* How many calls that model calls need before it come one after another. */

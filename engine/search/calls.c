@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "engine/layout/lanes.h"
-#include "engine/search/sampling.h"
+#include "engine/timing/measured.h"
+#include "engine/timing/sampling.h"
 
 /* ---- rows ---- */
 
@@ -79,7 +80,9 @@ typedef struct work {
     const rlf_node *node;
     const rlf_layout *layout;
     const rlf_speeds *speeds;
+    double part; /* of the times of a piece in which its rank is at work */
     rlf_seconds *sum;
+    double *busy; /* of it: at work */
 } work;
 
 static uint32_t
@@ -92,12 +95,57 @@ static void
 add_cost(const work *w, const rlf_cost *cost, double tokens, double times)
 {
     rlf_seconds seconds;
-    rlf_seconds_of(w->speeds, cost, w->layout, w->opened->rank, tokens, NULL, 0,
+    rlf_seconds_of(w->speeds, cost, w->layout, w->opened->rank, tokens,
                    &seconds);
     double *term = seconds.term;
     bool computes = term[RLF_SECONDS_COMPUTE] >= term[RLF_SECONDS_MEMORY];
     term[computes ? RLF_SECONDS_MEMORY : RLF_SECONDS_COMPUTE] = 0;
     rlf_seconds_add(w->sum, &seconds, times);
+    *w->busy += w->part * times * seconds.total;
+}
+
+/* The piece as runs measure it (engine/graph/measure.h). */
+static rlf_measured_piece
+measured_as(const work *w, const rlf_piece *piece)
+{
+    double rows = (double)piece->rows, prompts = (double)piece->prompts;
+    double p = piece->prompt;
+    bool trains = w->node->class->role == RLF_ROLE_UPDATE;
+    rlf_measured_piece out = {
+        .kind = trains ? RLF_MEASURED_FORWARD : RLF_MEASURED_ROWS,
+        .node = w->node,
+        .rank = w->opened->rank,
+        .x = rows * (w->each->prompt + w->each->response)};
+    if (piece->kind == RLF_PIECE_TURN) {
+        out.kind = RLF_MEASURED_TURN;
+        out.x = rows + prompts * p;
+        out.y = prompts * p * (p + 1) / 2 + rows * (piece->context + 1);
+    } else if (piece->kind == RLF_PIECE_BACKWARD) {
+        out.kind = RLF_MEASURED_BACKWARD;
+    } else if (piece->kind == RLF_PIECE_WEIGHTS) {
+        out.kind = RLF_MEASURED_WEIGHTS;
+    } else if (piece->kind == RLF_PIECE_FINISH) {
+        out.kind = RLF_MEASURED_FINISH;
+        out.x = rows;
+    }
+    return out;
+}
+
+/* By the line of the profile; false: there is none. A line has all passes of an
+ * update's losses in it. */
+static bool
+add_measured(const work *w, const rlf_piece *piece, double times)
+{
+    rlf_measured_said said;
+    rlf_seconds seconds = {0};
+    const rlf_measured_piece of = measured_as(w, piece);
+    if (!rlf_measured_seconds(w->speeds, w->opened->plan, &of, &said))
+        return false;
+    seconds.total = piece->group ? 0 : said.seconds;
+    seconds.term[RLF_SECONDS_MEASURED] = seconds.total;
+    rlf_seconds_add(w->sum, &seconds, times);
+    *w->busy += w->part * times * seconds.total;
+    return true;
 }
 
 /* So many times, and messages between stages that are waited for. */
@@ -107,10 +155,14 @@ add(const work *w, const rlf_piece *piece, double tokens, double times,
 {
     rlf_cost cost = rlf_opened_piece(w->opened, w->sizes, w->node->id, piece);
     rlf_cost message = {0};
+    work waiting = *w;
+    waiting.part = 0;
     message.meets[RLF_AXIS_PP] = cost.meets[RLF_AXIS_PP];
     cost.meets[RLF_AXIS_PP] = (rlf_meets){0};
+    if (add_measured(w, piece, times)) /* all but what an offload copies */
+        cost = (rlf_cost){.brought = cost.brought};
     add_cost(w, &cost, tokens, times);
-    add_cost(w, &message, 0, waits);
+    add_cost(&waiting, &message, 0, waits);
 }
 
 /* A piece that has so many rows on average: some have one more than others. */
@@ -142,8 +194,10 @@ begin(const work *w, double rows, double times)
                        .rows = (uint64_t)(each - groups),
                        .prompt = whole(w->each->prompt),
                        .context = w->each->prompt};
+    work filling = *w;
+    filling.part = pp / (2 * pp - 1);
     times *= 2 * pp - 1;
-    add(w, &first, groups * w->each->prompt, times, times);
+    add(&filling, &first, groups * w->each->prompt, times, times);
 }
 
 /* Waves of turns, where all responses are alike. */
@@ -246,8 +300,10 @@ pass(const work *w, rlf_piece_kind kind, rlf_call_cut cut, double rows)
 {
     const rlf_layout *l = w->layout;
     double chunks = l->chunks > 1 ? l->chunks : 1;
-    double micros = micros_of(cut, rows);
-    go_through(w, kind, rows / micros, micros + (l->pp - 1) / chunks);
+    double micros = micros_of(cut, rows), fill = (l->pp - 1) / chunks;
+    work filling = *w;
+    filling.part = micros / (micros + fill);
+    go_through(&filling, kind, rows / micros, micros + fill);
 }
 
 /* What a split backward leaves is done while others would be waited for: of
@@ -256,18 +312,25 @@ static void
 weights(const work *w, rlf_call_cut cut, double rows)
 {
     double stages = w->layout->pp - 1, micros = micros_of(cut, rows);
-    go_through(w, RLF_PIECE_WEIGHTS, rows / micros,
+    rlf_seconds hidden = {0};
+    work filling = *w, longer = *w;
+    filling.sum = &hidden; /* the rank is at work for all of it */
+    longer.part = 0;
+    go_through(&filling, RLF_PIECE_WEIGHTS, rows / micros, micros);
+    go_through(&longer, RLF_PIECE_WEIGHTS, rows / micros,
                micros - fmin(stages, micros));
 }
 
 void
 rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
                  const rlf_expected_set *expected, const rlf_node *node,
-                 rlf_call_cut cut, const rlf_speeds *speeds, rlf_seconds *out)
+                 rlf_call_cut cut, const rlf_speeds *speeds, rlf_seconds *out,
+                 double *busy)
 {
     double rows = rows_of(opened, sizes, node);
     int set = set_of(opened, node);
     rlf_seconds once = {0};
+    double work_once = 0;
     const work w = {.opened = opened,
                     .sizes = sizes,
                     .size = &sizes->set[set],
@@ -275,7 +338,9 @@ rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
                     .node = node,
                     .layout = &opened->plan->place[node->id].layout,
                     .speeds = speeds,
-                    .sum = &once};
+                    .part = 1,
+                    .sum = &once,
+                    .busy = &work_once};
     *out = once;
     if (node->class->sampled) {
         generate(&w, cut, rows);
@@ -295,6 +360,8 @@ rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
         add(&w, &last, 0, 1, 1);
     }
     rlf_seconds_add(out, &once, sizes->runs[node->id]);
+    if (busy)
+        *busy = work_once * sizes->runs[node->id];
 }
 
 /* ---- memory ---- */

@@ -16,8 +16,8 @@
 
 #include "engine/plan/memory.h"
 #include "engine/search/problem.h"
-#include "engine/search/seconds.h"
-#include "engine/search/workload.h"
+#include "engine/timing/seconds.h"
+#include "engine/timing/workload.h"
 
 /* How the rows of a replica are cut. */
 typedef struct rlf_call_cut {
@@ -31,16 +31,19 @@ rlf_call_cut rlf_call_cut_of(const rlf_opened *opened, const rlf_sizes *sizes,
                              const rlf_expected_set *expected,
                              const rlf_node *node);
 /* All runs of a call of a model in a step, where every stage takes as long as
- * the opened rank's. The terms add up to the total: of a piece that waits for
- * memory what it computes is left out, and the other way round. */
+ * the opened rank's. Pieces of which the rank's device has a profile take what
+ * its lines say, as in a simulation. The terms add up to the total: of a piece
+ * that waits for memory what it computes is left out, and the other way round.
+ * `busy` (NULL: not asked for): seconds of these in which the rank waits for
+ * no other stage. */
 void rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
                       const rlf_expected_set *expected, const rlf_node *node,
                       rlf_call_cut cut, const rlf_speeds *speeds,
-                      rlf_seconds *out);
+                      rlf_seconds *out, double *busy);
 
 /* Bytes of a model on a rank's device. */
 typedef struct rlf_call_bytes {
-    double kept;                      /* weights, for all of its calls */
+    double kept;  /* weights, for all of its calls */
     double lends; /* gradients, part of own[RLF_STAGE_UPDATE] */
     double own[RLF_STAGE_UPDATE + 1]; /* more for those of a kind */
 } rlf_call_bytes;

@@ -24,7 +24,7 @@ typedef struct cached_move {
 struct rlf_estimator {
     const rlf_problem *problem;
     cached_move *cache;
-    int oldest; /* the largest age of a source */
+    int oldest; /* the most steps that a call is made ahead */
     /* Of the placement at hand. */
     const rlf_choice *at[MOST]; /* NULL: not known */
     double seconds[OPS];        /* 0: there is no such move */
@@ -39,8 +39,8 @@ rlf_estimator_new(const rlf_problem *problem, rlf_arena *arena)
     if (problem->move)
         e->cache = RLF_NEW_ARRAY(arena, cached_move, CACHE);
     for (int i = 0; i < problem->n_calls; i++)
-        if (problem->calls[i].source >= 0 && problem->calls[i].age > e->oldest)
-            e->oldest = problem->calls[i].age;
+        if (problem->calls[i].ahead > e->oldest)
+            e->oldest = problem->calls[i].ahead;
     return e;
 }
 
@@ -136,7 +136,8 @@ look(rlf_estimator *e, const int *choice)
 
 typedef struct timeline {
     double end[OPS];         /* of the last run of each operation */
-    double past[AGES][MOST]; /* ends of calls, by step */
+    double past[AGES][MOST]; /* ends of calls, by the step that ran them */
+    double begin;            /* of the step */
     int step;
 } timeline;
 
@@ -151,36 +152,43 @@ latest(const timeline *t, uint64_t of)
     return end;
 }
 
-/* When the weights that call i reads have been made. */
-static double
-made(const timeline *t, const rlf_problem_call *call)
+/* Weights of an update of the step before are there as it begins, and so is
+ * what was made ahead. */
+static void
+run_call(const rlf_estimator *e, timeline *t, int i)
 {
-    if (call->source < 0)
-        return 0;
-    if (!call->age)
-        return t->end[call->source];
-    int step = t->step - call->age;
-    return step < 0 ? 0 : t->past[step & (AGES - 1)][call->source];
+    const rlf_problem_call *calls = e->problem->calls, *call = &calls[i];
+    double ready = t->begin;
+    if (call->source >= 0 && !call->age)
+        ready = fmax(ready, t->end[call->source]);
+    if (e->seconds[MOST + i] > 0) {
+        ready = fmax(ready, latest(t, e->meets[MOST + i]));
+        ready += e->seconds[MOST + i];
+        t->end[MOST + i] = ready;
+    }
+    for (int k = 0; k < call->n_needs; k++)
+        if (calls[call->needs[k]].ahead == call->ahead)
+            ready = fmax(ready, t->end[call->needs[k]]);
+    ready = fmax(ready, latest(t, e->meets[i]));
+    t->end[i] = ready + e->seconds[i];
 }
 
+/* A step runs what is made ahead in it, and then what is its own. It is over
+ * when that is done, and what was made ahead for the next. */
 static void
 run_step(const rlf_estimator *e, timeline *t)
 {
     const rlf_problem *p = e->problem;
-    for (int i = 0; i < p->n_calls; i++) {
-        const rlf_problem_call *call = &p->calls[i];
-        double ready = made(t, call);
-        if (e->seconds[MOST + i] > 0) {
-            ready = fmax(ready, latest(t, e->meets[MOST + i]));
-            ready += e->seconds[MOST + i];
-            t->end[MOST + i] = ready;
-        }
-        for (int k = 0; k < call->n_needs; k++)
-            ready = fmax(ready, t->end[call->needs[k]]);
-        ready = fmax(ready, latest(t, e->meets[i]));
-        t->end[i] = ready + e->seconds[i];
-    }
+    for (int ahead = 1; ahead >= 0; ahead--)
+        for (int i = 0; i < p->n_calls; i++)
+            if ((p->calls[i].ahead > 0) == ahead)
+                run_call(e, t, i);
     memcpy(t->past[t->step & (AGES - 1)], t->end, sizeof t->past[0]);
+    for (int i = 0; i < p->n_calls; i++) {
+        int ahead = p->calls[i].ahead, by = t->step - (ahead ? ahead - 1 : 0);
+        if (by >= 0)
+            t->begin = fmax(t->begin, t->past[by & (AGES - 1)][i]);
+    }
     t->step++;
 }
 
@@ -199,17 +207,38 @@ alike(const timeline *t, int n, double *by)
     return most - least <= 1e-12 * now[n - 1];
 }
 
-double
-rlf_estimate_period(rlf_estimator *e, const int *choice)
+static void
+start(timeline *t)
+{
+    memset(t->end, 0, sizeof t->end);
+    t->begin = 0;
+    t->step = 0;
+}
+
+/* Seconds that the cores need for all calls, whoever has them. */
+static double
+cores_seconds(const rlf_estimator *e)
+{
+    const rlf_problem *p = e->problem;
+    double sum = 0;
+    for (int i = 0; i < p->n_calls && p->cores; i++)
+        sum += e->at[i] ? e->at[i]->busy * e->at[i]->count : p->calls[i].busy;
+    return p->cores ? sum / p->cores : 0;
+}
+
+/* Where nothing is made more than a step ahead all is done as a step ends, and
+ * each is like the first. */
+static double
+unroll(rlf_estimator *e)
 {
     int n = e->problem->n_calls, same = 0;
     double by = 0, half[MOST] = {0}, most = 0;
     timeline t;
-    memset(t.end, 0, sizeof t.end);
-    t.step = 0;
-    look(e, choice);
+    start(&t);
     while (t.step < STEPS) {
         run_step(e, &t);
+        if (e->oldest <= 1)
+            return t.begin;
         if (t.step == STEPS / 2)
             memcpy(half, t.end, sizeof half);
         same = t.step > 1 && alike(&t, n, &by) ? same + 1 : 0;
@@ -221,82 +250,90 @@ rlf_estimate_period(rlf_estimator *e, const int *choice)
     return most;
 }
 
+double
+rlf_estimate_period(rlf_estimator *e, const int *choice)
+{
+    look(e, choice);
+    return fmax(unroll(e), cores_seconds(e));
+}
+
 /* ---- bounds ---- */
 
-/* The longest path from operation `from` to each behind it in one step, both
- * included; -INFINITY: none. */
+/* Seconds that have to pass after each call of a step itself, until the step is
+ * over. */
 static void
-longest(const rlf_estimator *e, int from, double *path)
+find_tails(const rlf_estimator *e, double *tail)
 {
     const rlf_problem *p = e->problem;
-    int first = from < MOST ? from : from - MOST;
-    for (int i = 0; i < first; i++)
-        path[i] = path[MOST + i] = -INFINITY;
-    for (int i = first; i < p->n_calls; i++) {
-        const rlf_problem_call *call = &p->calls[i];
-        bool moved = e->seconds[MOST + i] > 0;
-        double before = -INFINITY;
-        uint64_t calls = ((1ull << i) - 1) & ~((1ull << first) - 1);
-        uint64_t earlier = calls | calls << MOST;
-        if (call->source >= 0 && !call->age && call->source >= first)
-            before = path[call->source];
-        path[MOST + i] = -INFINITY;
-        if (moved) {
-            for (uint64_t of = e->meets[MOST + i] & earlier; of; of &= of - 1)
-                before = fmax(before, path[__builtin_ctzll(of)]);
-            if (from == MOST + i)
-                before = 0;
-            path[MOST + i] = before = before + e->seconds[MOST + i];
+    memset(tail, 0, sizeof *tail * MOST);
+    for (int k = p->n_calls - 1; k >= 0; k--) {
+        const rlf_problem_call *call = &p->calls[k];
+        uint64_t before = e->meets[k] & ((1ull << k) - 1);
+        if (call->ahead)
+            continue;
+        for (int i = 0; i < call->n_needs; i++)
+            before |= 1ull << call->needs[i];
+        for (; before; before &= before - 1) {
+            int i = __builtin_ctzll(before);
+            tail[i] = fmax(tail[i], e->seconds[k] + tail[k]);
         }
-        for (int k = 0; k < call->n_needs; k++)
-            if (call->needs[k] >= first)
-                before = fmax(before, path[call->needs[k]]);
-        for (uint64_t of = e->meets[i] & earlier; of; of &= of - 1)
-            before = fmax(before, path[__builtin_ctzll(of)]);
-        if (from == i) {
-            before = 0;
-            path[MOST + i] = -INFINITY;
-        }
-        path[i] = before + e->seconds[i];
     }
 }
 
-/* The largest mean of the cycles that come back to operation `from` of the next
- * step at once: over a rank that both use, or over weights. */
+/* What calls that begin no sooner than one of them, or end no later, have to do
+ * takes all devices so long, between the first that can begin and the last that
+ * has nothing after it. `begin` and `area`: seconds and rank-seconds of each.
+ */
 static double
-cycle(const rlf_estimator *e, int from)
+crowded(const rlf_estimator *e, const double *begin, const double *area)
 {
     const rlf_problem *p = e->problem;
-    int at = from < MOST ? from : from - MOST;
-    const rlf_problem_call *call = &p->calls[at];
-    double path[OPS], most = 0;
-    longest(e, from, path);
-    for (uint64_t of = e->meets[from]; of; of &= of - 1) {
-        int to = __builtin_ctzll(of);
-        if (to % MOST >= at)
-            most = fmax(most, path[to]);
+    double tail[MOST], most = 0;
+    find_tails(e, tail);
+    for (int i = 0; i < p->n_calls; i++) {
+        double late = 0, early = 0, first = INFINITY, last = INFINITY;
+        if (p->calls[i].ahead)
+            continue;
+        for (int k = 0; k < p->n_calls; k++) {
+            if (p->calls[k].ahead)
+                continue;
+            if (begin[k] >= begin[i]) {
+                late += area[k];
+                last = fmin(last, tail[k]);
+            }
+            if (tail[k] >= tail[i]) {
+                early += area[k];
+                first = fmin(first, begin[k]);
+            }
+        }
+        most = fmax(most, begin[i] + late / p->devices + last);
+        most = fmax(most, first + early / p->devices + tail[i]);
     }
-    bool reads = call->source >= 0 && call->age > 0 &&
-                 (from >= MOST || !(e->seconds[MOST + at] > 0));
-    if (reads && call->source >= at)
-        most = fmax(most, path[call->source] / call->age);
     return most;
 }
 
+/* A step in which nothing of those before is at work, which is no longer than
+ * others: what is its own ends in it, and what is made for k steps on in k. */
 double
 rlf_estimate_bound(rlf_estimator *e, const int *choice)
 {
     const rlf_problem *p = e->problem;
-    double area = 0, most = 0;
+    double all = 0, most = 0, area[MOST], begin[MOST];
+    timeline t;
     look(e, choice);
+    start(&t);
+    run_step(e, &t);
     for (int i = 0; i < p->n_calls; i++) {
         const rlf_choice *c = e->at[i];
-        area += c ? c->seconds * c->count : p->calls[i].area;
-        most = fmax(most, cycle(e, i));
-        if (e->seconds[MOST + i] > 0)
-            most = fmax(most, cycle(e, MOST + i));
+        int ahead = p->calls[i].ahead;
+        area[i] = c ? c->seconds * c->count : p->calls[i].area;
+        begin[i] = t.end[i] - e->seconds[i];
+        all += area[i];
+        most = fmax(most, t.end[i] / (ahead ? ahead : 1));
+        most = fmax(most, e->seconds[i]);
     }
-    return fmax(most, area / p->devices);
+    most = fmax(most, crowded(e, begin, area) * (1 - 1e-12));
+    return fmax(fmax(most, all / p->devices), cores_seconds(e));
 }
 
 /* ---- memory ---- */

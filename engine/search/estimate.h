@@ -1,15 +1,19 @@
 /* The estimate: how long a step takes under a placement, by calls.
  *
  * A call starts when what it reads is there and the ranks it runs on are free;
- * ranks take calls in the order of the program, step after step. Weights that
- * an update has changed go to where the next call reads them, and the ranks of
- * both wait meanwhile. Steps follow each other without end; what is estimated
- * is the period: the time from one to the next, once it repeats.
+ * ranks take calls in the order of the program. Weights that an update has
+ * changed go to where the next call reads them, and the ranks of both wait
+ * meanwhile. As in a run, a step begins when all of the one before is done;
+ * what is made k steps ahead begins with the k-th step before its own, on ranks
+ * that it shares before others, and is done as its own begins. What is
+ * estimated is the period: the time from one step to the next, once it repeats.
  *
- * That is a max-plus system: its period is the largest mean weight of a cycle
- * (Baccelli et al., Synchronization and Linearity, 1992), which also gives
- * bounds for placements of which only a part is known. About a microsecond;
- * lengths are fixed and control takes no time: simulate.h has both. */
+ * That is a max-plus system (Baccelli et al., Synchronization and Linearity,
+ * 1992): a constraint less never makes it slower, so a step of a placement of
+ * which only a part is known bounds those of all that have that part. About a
+ * microsecond; lengths are fixed and control takes no time: simulate.h has
+ * both.
+ */
 #ifndef RLF_SEARCH_ESTIMATE_H
 #define RLF_SEARCH_ESTIMATE_H
 
@@ -22,7 +26,8 @@ rlf_estimator *rlf_estimator_new(const rlf_problem *problem, rlf_arena *arena);
 /* Seconds of a step where call i is run as its choice[i]. */
 double rlf_estimate_period(rlf_estimator *e, const int *choice);
 /* No placement that has these choices, and any for calls with -1, has a shorter
- * period. With all choices known it is the longest cycle of one step. */
+ * period. With all choices known it is the period, unless more is made ahead
+ * than one step. */
 double rlf_estimate_bound(rlf_estimator *e, const int *choice);
 /* Bytes by which a placement does not fit into the device where it is worst;
  * 0 or less: it fits. What calls with -1 need is not counted. */

@@ -7,6 +7,7 @@
 #include "engine/layout/lanes.h"
 #include "engine/plan/candidate.h"
 #include "engine/search/measure.h"
+#include "engine/timing/measured.h"
 
 enum { MOST_STAGES = 64 };
 /* More lanes must save that part of an update. */
@@ -141,7 +142,9 @@ typedef struct options_of {
     rlf_call_measure measure;
     rlf_choice *all[RLF_SEARCH_CALLS]; /* room for those of a mesh */
     int n[RLF_SEARCH_CALLS];
-    rlf_err why; /* the last layout that could not be */
+    int seen, meshes; /* of all models: how many of how many */
+    bool may_stop;    /* there are choices for all calls */
+    rlf_err why;      /* the last layout that could not be */
 } options_of;
 
 enum {
@@ -156,12 +159,24 @@ is_called(const options_of *o, int c)
     return o->fronts->calls[c].model == o->measure.model;
 }
 
+/* Also tells who looks how far it is. */
+static bool
+is_stopped(const options_of *o)
+{
+    const rlf_fronts_options *options = &o->fronts->options;
+    bool stop =
+        options->stop && options->stop(options->arg, o->seen, o->meshes);
+    return stop && o->may_stop;
+}
+
 /* Measures a layout, with words; its choices are added to those of the calls of
  * `only` (-1: of all). */
 static void
 look_at(options_of *o, const rlf_choice *at, int only)
 {
     rlf_err err = RLF_ERR_NONE;
+    if (is_stopped(o))
+        return;
     if (rlf_measure_layout(&o->measure, at, &err) < 0) {
         o->why = err;
         return;
@@ -228,8 +243,10 @@ vary(options_of *o, int call)
 static void
 look_at_layouts(options_of *o, const rlf_cluster_mesh *mesh, int machine)
 {
+    const int shards = o->fronts->sums[o->measure.model].shards;
     memset(o->n, 0, sizeof o->n);
-    for (int tp = 1; tp <= mesh->n && tp <= machine; tp *= 2)
+    for (int tp = 1; tp <= mesh->n && tp <= machine && shards % tp == 0;
+         tp *= 2)
         for (int pp = 1; pp <= MOST_STAGES && tp * pp <= mesh->n; pp++) {
             rlf_choice at = {.first = mesh->first,
                              .count = mesh->n,
@@ -283,6 +300,15 @@ put_choices(options_of *o, const rlf_cluster_mesh *mesh, const layouts *l)
     }
 }
 
+static bool
+has_all(const options_of *o, const layouts *l)
+{
+    bool all = true;
+    for (int c = 0; c < o->fronts->problem.n_calls; c++)
+        all &= !is_called(o, c) || l->n[c] > 0;
+    return all;
+}
+
 /* All meshes of the cluster, larger ones first; those of one size in one part
  * are alike, so one of them is looked at. */
 static void
@@ -300,7 +326,9 @@ look_at_meshes(options_of *o, const rlf_cluster_mesh *meshes, int n)
         } else {
             of[i] = RLF_NEW(o->arena, layouts);
             look_at_mesh(o, &meshes[i], part->machine->count, of[i]);
+            o->may_stop |= has_all(o, of[i]);
         }
+        o->seen++;
         for (int c = 0; c < o->fronts->problem.n_calls; c++)
             if (is_called(o, c))
                 o->fronts->problem.calls[c].n_choices += of[i]->n[c];
@@ -410,11 +438,15 @@ choose_sums(options_of *o, const rlf_cluster_mesh *largest)
             lanes > 0 ? lanes : lanes_of(o, largest, machine);
 }
 
+/* `models`: how many are done, of how many. */
 static rlf_status
 add_choices(rlf_fronts *f, int model, const rlf_cluster_mesh *meshes, int n,
-            rlf_arena *arena, rlf_err *err)
+            const int *models, rlf_arena *arena, rlf_err *err)
 {
-    options_of o = {.fronts = f, .arena = arena};
+    options_of o = {.fronts = f,
+                    .arena = arena,
+                    .seen = models[0] * n,
+                    .meshes = models[1] * n};
     rlf_status status = rlf_measure_begin(&o.measure, f, model, err);
     for (int c = 0; c < f->problem.n_calls; c++)
         o.all[c] = RLF_NEW_ARRAY(arena, rlf_choice, MOST_LAYOUTS);
@@ -452,7 +484,10 @@ move(void *arg, int model, const rlf_choice *from, const rlf_choice *to)
     const rlf_cluster_part *part = rlf_cluster_part_of(cluster, to->first);
     int machine = part->machine->count;
     double bytes = to->kept, all = f->weights[model];
-    double inside = part->machine->start + bytes / part->machine->link;
+    const rlf_line *line =
+        rlf_speeds_line(f->options.speeds, RLF_LINE_MESSAGE, to->first, 2);
+    double inside = line ? rlf_line_at(line, bytes)
+                         : part->machine->start + bytes / part->machine->link;
     bool near = from->first / machine == to->first / machine &&
                 from->first + from->count >= to->first + to->count &&
                 from->count <= machine;
@@ -475,6 +510,15 @@ set_memory(rlf_fronts *f, rlf_arena *arena)
     f->problem.memory = memory;
 }
 
+static bool
+is_model_called(const rlf_fronts *f, int model)
+{
+    for (int c = 0; c < f->problem.n_calls; c++)
+        if (f->problem.calls[c].model == model)
+            return true;
+    return false;
+}
+
 rlf_status
 rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
                 rlf_err *err, rlf_fronts *out)
@@ -484,6 +528,7 @@ rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
     int n;
     *out = (rlf_fronts){.options = *options};
     out->problem.devices = options->plan->ranks;
+    out->problem.cores = rlf_measured_cores(options->speeds);
     out->problem.move = move;
     out->problem.arg = out;
     int machine = cluster->parts[0].machine->count;
@@ -501,13 +546,14 @@ rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
         rlf_cluster_meshes(cluster, RLF_FRONTS_RUNS, arena, err, &meshes, &n));
     for (int i = 0; i < cluster->n_parts; i++)
         out->some |= cluster->parts[i].count > RLF_FRONTS_RUNS;
-    for (size_t i = 0; i < options->graph->resources.count; i++) {
-        bool called = false;
-        for (int c = 0; c < out->problem.n_calls; c++)
-            called |= out->problem.calls[c].model == (int)i;
-        if (called)
-            RLF_TRY(add_choices(out, (int)i, meshes, n, arena, err));
-    }
+    int done[2] = {0}; /* models, of all */
+    for (int i = 0; i < (int)models; i++)
+        done[1] += is_model_called(out, i);
+    for (int i = 0; i < (int)models; i++)
+        if (is_model_called(out, i)) {
+            RLF_TRY(add_choices(out, i, meshes, n, done, arena, err));
+            done[0]++;
+        }
     return rlf_problem_close(&out->problem, arena, err);
 }
 

@@ -2,17 +2,17 @@
  * for each the layouts on every mesh that no other beats.
  *
  * A layout's seconds are those of the pieces of its slowest stage for rows
- * as long as expected (calls.h); its bytes are those that a plan of it prints. Calls of one kind on one model are one call, since one row
- * places them. Edges, hooks and the controller take no time here: a simulation
- * has them. */
+ * as long as expected (calls.h); its bytes are those that a plan of it prints.
+ * Calls of one kind on one model are one call, since one row places them.
+ * Edges, hooks and the controller take no time here: a simulation has them. */
 #ifndef RLF_SEARCH_FRONTS_H
 #define RLF_SEARCH_FRONTS_H
 
 #include "engine/graph/place.h"
 #include "engine/plan/outline.h"
 #include "engine/search/problem.h"
-#include "engine/search/seconds.h"
-#include "engine/search/workload.h"
+#include "engine/timing/seconds.h"
+#include "engine/timing/workload.h"
 
 typedef struct rlf_fronts_options {
     const rlf_graph *graph;
@@ -21,6 +21,11 @@ typedef struct rlf_fronts_options {
     const rlf_speeds *speeds;
     const rlf_plan_options *plan; /* of candidates: ranks, backend, dtype */
     const rlf_workload *workload; /* NULL: all rows are as long as can be */
+    /* Called before each layout that is measured, with how many meshes of how
+     * many are done: true, and meshes after each model's first that has a way
+     * to run all its calls are left out. NULL: nobody looks. */
+    bool (*stop)(void *arg, int done, int all);
+    void *arg;
 } rlf_fronts_options;
 
 /* What a call of the problem stands for. */
@@ -34,7 +39,7 @@ enum { RLF_FRONTS_RUNS = 32 };
 
 typedef struct rlf_fronts {
     rlf_problem problem;
-    bool some; /* not all meshes are looked at */
+    bool some;             /* not all meshes are looked at */
     rlf_front_call *calls; /* per call of it */
     rlf_fronts_options options;
     /* Per resource: */

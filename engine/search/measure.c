@@ -7,6 +7,7 @@
 #include "engine/layout/lanes.h"
 #include "engine/plan/candidate.h"
 #include "engine/search/calls.h"
+#include "engine/timing/measured.h"
 
 enum { SCRATCH = 4 << 20 }; /* bytes that layouts take, mostly */
 
@@ -176,8 +177,9 @@ call_of(const rlf_call_measure *m, const rlf_node *node)
     return node->receiver == m->model ? rlf_fronts_call(m->fronts, node) : -1;
 }
 
-/* Seconds of a call that computes nothing by itself, as one of `logprobs`, whose
- * words are made where they are read: 0 would say that it was not measured. */
+/* Seconds of a call that computes nothing by itself, as one of `logprobs`,
+ * whose words are made where they are read: 0 would say that it was not
+ * measured. */
 static const double nothing = 1e-9;
 
 /* Seconds of all runs of each call, as if all stages were like this rank's. */
@@ -189,7 +191,7 @@ take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
     if (!m->expected)
         m->expected = rlf_workload_expect(f->options.workload, f->options.graph,
                                           &sizes, m->arena);
-    double sum[RLF_SEARCH_CALLS] = {0};
+    double sum[RLF_SEARCH_CALLS] = {0}, busy[RLF_SEARCH_CALLS] = {0}, at_work;
     for (size_t i = 0; i < f->options.graph->nodes.count; i++) {
         const rlf_node *node = &f->options.graph->nodes.data[i];
         int c = call_of(m, node);
@@ -198,11 +200,29 @@ take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
         rlf_seconds seconds;
         rlf_call_seconds(opened, &sizes, m->expected, node,
                          rlf_call_cut_of(opened, &sizes, m->expected, node),
-                         f->options.speeds, &seconds);
+                         f->options.speeds, &seconds, &at_work);
         sum[c] += fmax(seconds.total, nothing);
+        busy[c] += at_work;
     }
-    for (int c = 0; c < f->problem.n_calls; c++)
+    for (int c = 0; c < f->problem.n_calls; c++) {
         m->choice[c].seconds = fmax(m->choice[c].seconds, sum[c]);
+        m->choice[c].busy = fmax(m->choice[c].busy, busy[c]);
+    }
+}
+
+/* A call on more ranks than there are cores takes as long as these have to do
+ * for it. */
+static void
+share_cores(rlf_call_measure *m)
+{
+    int cores = m->fronts->problem.cores;
+    for (int c = 0; c < m->fronts->problem.n_calls; c++) {
+        rlf_choice *to = &m->choice[c];
+        if (cores)
+            to->seconds = fmax(to->seconds, to->busy * to->count / cores);
+        else
+            to->busy = 0;
+    }
 }
 
 static void
@@ -303,6 +323,7 @@ rlf_measure_layout(rlf_call_measure *m, const rlf_choice *at, rlf_err *err)
     else if (trains && m->reads && is_aside(at, aside(m, at)))
         RLF_TRY(take_plan(m, at, true, false, err, &read));
     put_bytes(m, &read, &all);
+    share_cores(m);
     if (at->count == 1)
         m->weights = read.kept;
     return RLF_OK;

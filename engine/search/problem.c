@@ -122,7 +122,7 @@ close_call(rlf_problem_call *call, rlf_arena *arena)
 {
     call->meshes = RLF_NEW_ARRAY(arena, rlf_mesh_span, call->n_choices);
     call->n_meshes = 0;
-    call->fast = call->area = INFINITY;
+    call->fast = call->area = call->busy = INFINITY;
     for (int k = 0; k < call->n_choices; k++) {
         const rlf_choice *c = &call->choices[k];
         if (!k || compare_ranks(c - 1, c))
@@ -131,6 +131,7 @@ close_call(rlf_problem_call *call, rlf_arena *arena)
         call->meshes[call->n_meshes - 1].to = k + 1;
         call->fast = fmin(call->fast, c->seconds);
         call->area = fmin(call->area, c->seconds * c->count);
+        call->busy = fmin(call->busy, c->busy * c->count);
     }
 }
 
@@ -162,7 +163,8 @@ rlf_problem_close(rlf_problem *problem, rlf_arena *arena, rlf_err *err)
 static bool
 beats(const rlf_choice *a, const rlf_choice *b)
 {
-    return a->seconds <= b->seconds && a->kept <= b->kept && a->own <= b->own &&
+    return a->seconds <= b->seconds && a->busy <= b->busy &&
+           a->kept <= b->kept && a->own <= b->own &&
            a->own - a->lends <= b->own - b->lends && a->work <= b->work;
 }
 

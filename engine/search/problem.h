@@ -20,14 +20,16 @@ typedef struct rlf_choice {
     int first, count;        /* ranks first .. first + count - 1 */
     int tp, pp, dp, variant; /* how it is cut there; variant: the caller's */
     double seconds;          /* of one run, > 0 */
+    double busy; /* of these each rank needs a core, on average; 0 where no
+                    cores are shared */
     /* Bytes on each of its ranks. */
     double kept; /* of the weights, always: once for all calls of the model with
                     the same ranks and the same cut */
     double own;  /* always, for this call alone: gradients, optimizer */
     double work; /* more while it runs */
     double lends; /* of `own`: what other holds of the model lie in */
-    int hold;    /* of the model: the same ranks and cut. Made by
-                    rlf_problem_close */
+    int hold;     /* of the model: the same ranks and cut. Made by
+                     rlf_problem_close */
 } rlf_choice;
 
 /* A model's choices on the same ranks stand together: a span of them. */
@@ -58,12 +60,14 @@ typedef struct rlf_problem_call {
     int age;     /* of how many steps before */
     double fast; /* seconds of its fastest choice */
     double area; /* rank-seconds of the one with the fewest */
+    double busy; /* core-seconds of the one with the fewest */
 } rlf_problem_call;
 
 typedef struct rlf_problem {
     rlf_problem_call *calls; /* in the order of the program */
     int n_calls, n_models, devices;
     const double *memory; /* bytes of each device */
+    int cores;            /* that all devices share; 0: each has its own */
     /* Devices of a machine, a power of two, where all devices are alike, ranks
      * inside a machine are aligned powers of two, and a call has the same
      * choices on both halves of such a block (of all devices if they are two
@@ -83,9 +87,9 @@ typedef struct rlf_problem {
 rlf_status rlf_problem_close(rlf_problem *problem, rlf_arena *arena,
                              rlf_err *err);
 /* Takes out of n choices for the same ranks those that another one beats or
- * equals in seconds, kept, own and work: what is searched then has all that is
- * best for each call alone, and not each cut that two calls could share.
- * Returns how many are left; their order is kept. */
+ * equals in seconds, busy, kept, own and work: what is searched then has all
+ * that is best for each call alone, and not each cut that two calls could
+ * share. Returns how many are left; their order is kept. */
 int rlf_choices_front(rlf_choice *choices, int n);
 /* Do the two have a rank in common? */
 static inline bool

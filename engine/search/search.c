@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/search/chance.h"
+#include "engine/base/chance.h"
 
-enum { RESTARTS = 8, LOOK_EVERY = 4096 };
+enum { RESTARTS = 8, ROUNDS = 2, LOOK_EVERY = 4096 };
 
 /* One annealing: where it is, and the best that it has seen. */
 typedef struct walk {
@@ -120,9 +120,16 @@ keep(const rlf_problem *p, const rlf_placing *at, rlf_found *out)
     out->kept[to] = made;
 }
 
-/* Annealing may not have come by a placement next to one of these. */
-static void
-keep_neighbours(walk *w)
+static bool
+stopped(const rlf_search_options *options, double period)
+{
+    return options->stop && options->stop(options->arg, period, 0);
+}
+
+/* Annealing may not have come by a placement next to one of these. True if it
+ * was stopped. */
+static bool
+keep_neighbours(walk *w, const rlf_search_options *options)
 {
     const rlf_problem *p = w->problem;
     for (int k = 0; k < w->found->n_kept; k++)
@@ -132,9 +139,12 @@ keep_neighbours(walk *w)
                 w->now.choice[i] = c;
                 rlf_placing_look(w->e, &w->now);
                 keep(p, &w->now, w->found);
-                w->looks++;
+                if (w->looks++ % LOOK_EVERY == 0 &&
+                    stopped(options, w->best->period))
+                    return true;
             }
         }
+    return false;
 }
 
 const rlf_mesh_span *
@@ -227,12 +237,6 @@ take(walk *w, const rlf_placing *was)
 }
 
 static bool
-stopped(const rlf_search_options *options, double period)
-{
-    return options->stop && options->stop(options->arg, period, 0);
-}
-
-static bool
 anneal(walk *w, int64_t moves, const rlf_search_options *options)
 {
     int n = w->problem->n_calls;
@@ -259,9 +263,22 @@ anneal(walk *w, int64_t moves, const rlf_search_options *options)
     return false;
 }
 
+/* From there downhill. */
+static void
+descend(walk *w, const rlf_placing *from)
+{
+    copy(w->problem, &w->now, from);
+    rlf_placing_look(w->e, &w->now);
+    rlf_search_descend(w->e, w->problem, NULL, &w->now);
+    keep(w->problem, &w->now, w->found);
+    if (rlf_placing_better(&w->now, w->best))
+        copy(w->problem, w->best, &w->now);
+}
+
 void
-rlf_search(const rlf_problem *problem, const rlf_search_options *options,
-           rlf_arena *arena, rlf_found *out)
+rlf_search_anneal(const rlf_problem *problem, const rlf_search_options *options,
+                  const rlf_placing *starts, int n_starts, rlf_arena *arena,
+                  rlf_found *out)
 {
     size_t n = (size_t)problem->n_calls;
     *out = (rlf_found){.best = {.period = INFINITY, .over = INFINITY}};
@@ -277,18 +294,30 @@ rlf_search(const rlf_problem *problem, const rlf_search_options *options,
         w.chance = rlf_chance_begin(options->seed, (uint32_t)r);
         begin(&w, r);
         out->stopped = anneal(&w, options->moves / RESTARTS, options);
-        copy(problem, &w.now, &out->best);
-        rlf_search_descend(w.e, problem, NULL, &w.now);
-        keep(problem, &w.now, out);
-        if (rlf_placing_better(&w.now, &out->best))
-            copy(problem, &out->best, &w.now);
+        descend(&w, &out->best);
     }
-    if (!out->stopped)
-        keep_neighbours(&w);
+    for (int i = 0; i < n_starts; i++)
+        descend(&w, &starts[i]);
+    for (int i = 0; i < ROUNDS && !out->stopped; i++)
+        out->stopped = keep_neighbours(&w, options);
+    if (out->n_kept && rlf_placing_better(&out->kept[0], &out->best))
+        copy(problem, &out->best, &out->kept[0]);
     out->looks = w.looks;
+}
+
+void
+rlf_search(const rlf_problem *problem, const rlf_search_options *options,
+           rlf_arena *arena, rlf_found *out)
+{
+    rlf_arena *scratch = rlf_arena_new();
+    rlf_placing starts[2];
     rlf_proof proof = {0};
+    int n = rlf_search_less(problem, options, scratch, starts);
+    rlf_search_anneal(problem, options, starts, n, arena, out);
+    rlf_arena_free(scratch);
     if (options->branches && !out->stopped)
-        rlf_search_branch(w.e, problem, options, arena, &out->best, &proof);
+        rlf_search_branch(rlf_estimator_new(problem, arena), problem, options,
+                          arena, &out->best, &proof);
     keep(problem, &out->best, out);
     out->bound = proof.bound;
     out->optimal = proof.optimal;

@@ -58,6 +58,19 @@ bool rlf_search_alike(const rlf_problem *problem, const int *a, const int *b);
  * of within[i] only (NULL: to any). */
 void rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
                         const rlf_mesh_span *within, rlf_placing *at);
+/* The first half: annealing, and from `starts` downhill; no proof. */
+void rlf_search_anneal(const rlf_problem *problem,
+                       const rlf_search_options *options,
+                       const rlf_placing *starts, int n_starts,
+                       rlf_arena *arena, rlf_found *out);
+/* The search starts from its answers on the first half of the ranks, and (on up
+ * to 256) with no more than so much memory: 20, 40, ..., 160 GB, the largest
+ * that is less than there is. They start from their own likewise, so that none
+ * of those is shorter than the answer here, with moves of up to 8,000 (more are
+ * not spent on them). Returns how many fit; in `arena`. */
+int rlf_search_less(const rlf_problem *problem,
+                    const rlf_search_options *options, rlf_arena *arena,
+                    rlf_placing out[2]);
 /* The second half: lowers *best where it finds better, and gives the bound that
  * it has proved with at most `branches` placements looked at. */
 typedef struct rlf_proof {

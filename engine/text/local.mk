@@ -6,6 +6,7 @@ libtext_la_SOURCES = \
 	%D%/decoder.c \
 	%D%/detokenizer.c %D%/detokenizer.h \
 	%D%/ends.c \
+	%D%/files.c %D%/files.h \
 	%D%/inside.h \
 	%D%/load.c \
 	%D%/normalizer.c %D%/normalizer.h \

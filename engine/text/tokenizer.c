@@ -9,18 +9,6 @@
 
 #include <string.h>
 
-/* What belongs to a tokenizer, in the order of a saved directory. */
-static const char *const files[] = {
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "vocab.json",
-    "merges.txt",
-    "added_tokens.json",
-    "chat_template.jinja",
-    "special_tokens_map.json",
-    "generation_config.json",
-};
-
 /* tokenizer.json, or what stands for it. */
 static rlf_status
 load_root(rlf_tokenizer *t, const json_t *config, const char *path,
@@ -123,26 +111,6 @@ rlf_tokenizer_close(rlf_tokenizer *tokenizer)
 {
     if (tokenizer)
         rlf_arena_free(tokenizer->arena);
-}
-
-rlf_status
-rlf_tokenizer_save(const rlf_tokenizer *tokenizer, const char *dir,
-                   rlf_err *err)
-{
-    rlf_arena *arena = rlf_arena_new();
-    rlf_status status = RLF_OK;
-    for (size_t i = 0; i < RLF_COUNT(files) && status == RLF_OK; i++) {
-        const char *from = rlf_path_join(arena, tokenizer->dir, files[i]);
-        if (i == 0 && !tokenizer->pair) /* it may be called otherwise */
-            from = tokenizer->file;
-        bool there = false;
-        status = rlf_file_find(from, err, &there);
-        if (there)
-            status =
-                rlf_file_copy(from, rlf_path_join(arena, dir, files[i]), err);
-    }
-    rlf_arena_free(arena);
-    return status;
 }
 
 /* --- encoding --- */

@@ -24,9 +24,6 @@ typedef struct rlf_tokenizer rlf_tokenizer;
 rlf_status rlf_tokenizer_open(const char *path, rlf_err *err,
                               rlf_tokenizer **out);
 void rlf_tokenizer_close(rlf_tokenizer *tokenizer); /* NULL is fine */
-/* Copy the tokenizer's files into the directory `dir`. */
-rlf_status rlf_tokenizer_save(const rlf_tokenizer *tokenizer, const char *dir,
-                              rlf_err *err);
 
 enum {
     /* Put before and after the text what the tokenizer asks for (most often

@@ -214,6 +214,62 @@ grad_head(const rlf_attention_grad_args *a, int64_t base, int64_t len,
     }
 }
 
+/* The sums of a block that wait for others of a tree: [64, d] of dk and of dv
+ * per level, behind the transposed copies. */
+enum { TREE = 2 * MAX_D * BLOCK };
+
+_Static_assert((size_t)(TREE *(1 + 6)) * 4 <= SCRATCH_BYTES &&
+                   MAX_GROUP == 1 << 6,
+               "room for a block at each of 6 levels");
+
+/* to += from, rows of d. */
+static void
+add_block(float *to, int64_t ld, const float *from, int64_t ld_from, int64_t n,
+          int64_t d)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < d; j++)
+            to[i * ld + j] += from[i * ld_from + j];
+}
+
+/* Where the sums of a level are: those of level 0 in dk and dv. */
+static block
+at_level(const block *b, int level, float *tree)
+{
+    block to = *b;
+    if (level == 0)
+        return to;
+    to.dk = tree + (level - 1) * TREE;
+    to.dv = to.dk + MAX_D * BLOCK;
+    to.lddk = to.lddv = b->d;
+    return to;
+}
+
+/* The group's heads from `first` on, in parts: part p adds into level
+ * popcount(p), as many trees wait to be joined as p has bits. */
+static void
+grad_parts(const rlf_attention_grad_args *a, int64_t base, int64_t len,
+           int64_t first, int64_t from, int64_t n, const block *b, float *tree)
+{
+    int64_t each = a->heads / a->kv_heads / a->parts;
+    for (int p = 0; p < a->parts; p++) {
+        int level = __builtin_popcount((unsigned)p);
+        block to = at_level(b, level, tree);
+        if (level > 0) {
+            memset(to.dk, 0, (size_t)(n * b->d) * sizeof(float));
+            memset(to.dv, 0, (size_t)(n * b->d) * sizeof(float));
+        }
+        for (int64_t h = first + p * each; h < first + (p + 1) * each; h++)
+            grad_head(a, base, len, h, from, &to);
+        for (int bits = p; bits & 1; bits >>= 1, level--) {
+            block under = at_level(b, level - 1, tree);
+            to = at_level(b, level, tree);
+            add_block(under.dk, under.lddk, to.dk, to.lddk, n, b->d);
+            add_block(under.dv, under.lddv, to.dv, to.lddv, n, b->d);
+        }
+    }
+}
+
 static void
 grad_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
 {
@@ -244,8 +300,8 @@ grad_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
                        .scale = a->scale};
             transpose(b.k, a->ldk, n, d, kt);
             transpose(a->v + at * a->ldv + g * d, a->ldv, n, d, vt);
-            for (int64_t h = g * group; h < (g + 1) * group; h++)
-                grad_head(a, base, len, h, from, &b);
+            grad_parts(a, base, len, g * group, from, n, &b,
+                       (float *)scratch + TREE);
         }
     }
 }
@@ -262,6 +318,10 @@ ISA(attention_grad)(rlf_queue *queue, const rlf_attention_grad_args *args,
                         "%lld with window %lld are not supported",
                         (long long)a.heads, (long long)a.kv_heads,
                         (long long)a.d, (long long)a.window);
+    a.parts = a.parts ? a.parts : 1;
+    NEED(a.parts > 0 && (a.parts & (a.parts - 1)) == 0 &&
+             a.parts <= MAX_GROUP && a.heads / a.kv_heads % a.parts == 0,
+         "attention_grad");
     a.ldq = or_dense(a.ldq, a.heads * a.d);
     a.ldo = or_dense(a.ldo, a.heads * a.d);
     a.lddo = or_dense(a.lddo, a.heads * a.d);

@@ -456,12 +456,15 @@ shard_sum(const rlf_product_args *a, int s, block d, char *scratch)
     const rlf_shards *h = &a->shards;
     int64_t at = 0; /* where the part begins, of what is held */
     for (int i = 0; i < a->n_parts; i++) {
-        int64_t n = a->parts[i], first = rlf_shard_first(n, h->of, h->first);
-        sum_range(a, &d, at + rlf_shard_first(n, h->of, s) - first,
-                  at + rlf_shard_first(n, h->of, s + 1) - first, scratch);
+        int64_t n = a->parts[i];
+        int pieces = a->pieces ? a->pieces[i] : 0;
+        int64_t first = rlf_piece_first(n, pieces, h->of, h->first);
+        sum_range(a, &d, at + rlf_piece_first(n, pieces, h->of, s) - first,
+                  at + rlf_piece_first(n, pieces, h->of, s + 1) - first,
+                  scratch);
         d.start = d.c;
         d.ld_start = d.ldc;
-        at += rlf_shards_held(*h, n);
+        at += rlf_pieces_held(*h, n, pieces);
     }
 }
 
@@ -578,7 +581,8 @@ find_parts(rlf_product_args *a, rlf_err *err)
         a->n_parts = 1;
     }
     for (int i = 0; i < a->n_parts; i++)
-        k += rlf_shards_held(a->shards, a->parts[i]);
+        k += rlf_pieces_held(a->shards, a->parts[i],
+                             a->pieces ? a->pieces[i] : 0);
     NEED(k == a->k, "product");
     return RLF_OK;
 }

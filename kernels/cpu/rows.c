@@ -306,10 +306,13 @@ add_rows(void *ctx, int64_t first, int64_t last, char *scratch)
     (void)scratch;
     const rlf_add_args *a = ctx;
     for (int64_t m = first; m < last; m++) {
-        const float *x = a->a + m * a->lda, *y = a->b + m * a->ldb;
+        const float *x = a->a + m * a->lda;
+        const float *y = a->b ? a->b + m * a->ldb : NULL;
         float *c = a->c + m * a->ldc;
-        for (int64_t i = 0; i < a->d; i++)
+        for (int64_t i = 0; y && i < a->d; i++)
             c[i] = x[i] + y[i];
+        for (int64_t i = 0; !y && i < a->d; i++)
+            c[i] = x[i];
     }
 }
 

@@ -78,12 +78,31 @@ queries_kernel(plan p)
     }
 }
 
+static constexpr int LEVELS = 7; /* of a tree over the parts of a group */
+static constexpr int EACH_LANE = MOST_D / WARP;
+
+static_assert(1 << (LEVELS - 1) == MOST_GROUP, "levels of a tree");
+
+/* The sum over part `part` goes into a tree; after the last the root is in
+ * sum, too. */
+static __device__ void
+join(float (*tree)[EACH_LANE], int part, float *sum)
+{
+    int level = 0; /* as many sums wait as part has bits */
+    for (; part >> level & 1; level++)
+        for (int x = 0; x < EACH_LANE; x++)
+            sum[x] = tree[level][x] + sum[x];
+    for (int x = 0; x < EACH_LANE; x++)
+        tree[level][x] = sum[x];
+}
+
 static __global__ void
 keys_kernel(plan p)
 {
     const rlf_attention_grad_args &a = p.a;
     int lane = threadIdx.x % WARP;
-    int64_t group = a.heads / a.kv_heads;
+    int64_t group = a.heads / a.kv_heads, each = group / a.parts;
+    float tree_k[LEVELS][EACH_LANE], tree_v[LEVELS][EACH_LANE];
     EACH_WARP(i, p.tokens * a.kv_heads)
     {
         int64_t key = p.first + i / a.kv_heads, g = i % a.kv_heads;
@@ -91,8 +110,10 @@ keys_kernel(plan p)
         int64_t end = a.offsets[s + 1];
         if (a.window && key + a.window < end)
             end = key + a.window;
-        float dk[MOST_D / WARP] = {0}, dv[MOST_D / WARP] = {0};
-        for (int64_t h = g * group; h < (g + 1) * group; h++)
+        float dk[EACH_LANE] = {0}, dv[EACH_LANE] = {0};
+        for (int64_t h = g * group; h < (g + 1) * group; h++) {
+            for (int x = 0; x < EACH_LANE && h % each == 0; x++)
+                dk[x] = dv[x] = 0;
             for (int64_t t0 = key; t0 < end; t0 += WARP) {
                 float weight = 0, ds = 0;
                 if (t0 + lane < end)
@@ -110,6 +131,11 @@ keys_kernel(plan p)
                         }
                 }
             }
+            if (a.parts > 1 && (h + 1) % each == 0) {
+                join(tree_k, (int)(h % group / each), dk);
+                join(tree_v, (int)(h % group / each), dv);
+            }
+        }
         for (int x = 0; x < MOST_D / WARP; x++)
             if (lane + x * WARP < a.d) {
                 a.dk[key * a.lddk + g * a.d + lane + x * WARP] = narrow(dk[x]);
@@ -126,6 +152,10 @@ TYPED(attention_grad)(rlf_queue *queue, const rlf_attention_grad_args *args,
     rlf_attention_grad_args &a = p.a;
     RLF_TRY(
         check_heads(a.heads, a.kv_heads, a.d, a.window, "attention_grad", err));
+    a.parts = a.parts ? a.parts : 1;
+    NEED(a.parts > 0 && (a.parts & (a.parts - 1)) == 0 &&
+             a.heads / a.kv_heads % a.parts == 0,
+         "attention_grad");
     a.ldq = or_dense(a.ldq, a.heads * a.d);
     a.ldo = or_dense(a.ldo, a.heads * a.d);
     a.lddo = or_dense(a.lddo, a.heads * a.d);

@@ -52,6 +52,7 @@ TYPED(product_pack)(rlf_queue *queue, const rlf_product_pack_args *args,
 typedef struct plan {
     rlf_product_args a;
     int64_t parts[MOST_PARTS];
+    int pieces[MOST_PARTS];
     int64_t by_k, by_n; /* from one to the next in the packed weight */
 } plan;
 
@@ -71,6 +72,14 @@ add_range(const plan &p, int64_t row, int rows, int64_t n, int64_t from,
     }
 }
 
+/* As rlf_piece_first. */
+static __device__ int64_t
+piece_first(int64_t n, int pieces, int of, int s)
+{
+    int each = pieces ? of / pieces : 0;
+    return each > 1 ? n * ((s + each - 1) / each) / pieces : n * s / of;
+}
+
 /* Partial sum s: over its shard of each part of k. */
 static __device__ void
 add_shard(const plan &p, int64_t row, int rows, int64_t n, int s, float *sums)
@@ -78,10 +87,14 @@ add_shard(const plan &p, int64_t row, int rows, int64_t n, int s, float *sums)
     const rlf_shards h = p.a.shards;
     int64_t at = 0; /* where the part begins, of what is held */
     for (int i = 0; i < p.a.n_parts; i++) {
-        int64_t size = p.parts[i], first = size * h.first / h.of;
-        add_range(p, row, rows, n, at + size * s / h.of - first,
-                  at + size * (s + 1) / h.of - first, sums);
-        at += size * (h.first + h.count) / h.of - first;
+        int64_t size = p.parts[i];
+        int64_t first = piece_first(size, p.pieces[i], h.of, h.first);
+        add_range(p, row, rows, n,
+                  at + piece_first(size, p.pieces[i], h.of, s) - first,
+                  at + piece_first(size, p.pieces[i], h.of, s + 1) - first,
+                  sums);
+        at +=
+            piece_first(size, p.pieces[i], h.of, h.first + h.count) - first;
     }
 }
 
@@ -140,11 +153,13 @@ find_parts(plan *p, rlf_err *err)
     NEED(a->n_parts <= MOST_PARTS, "product");
     int64_t k = 0;
     p->parts[0] = a->k;
-    for (int i = 0; a->parts && i < a->n_parts; i++)
+    for (int i = 0; a->parts && i < a->n_parts; i++) {
         p->parts[i] = a->parts[i];
+        p->pieces[i] = a->pieces ? a->pieces[i] : 0;
+    }
     a->n_parts = a->parts ? a->n_parts : 1;
     for (int i = 0; i < a->n_parts; i++)
-        k += rlf_shards_held(a->shards, p->parts[i]);
+        k += rlf_pieces_held(a->shards, p->parts[i], p->pieces[i]);
     NEED(k == a->k, "product");
     return RLF_OK;
 }

@@ -406,10 +406,12 @@ add_kernel(rlf_add_args a)
     {
         spot p = spot_of(i, per);
         several<rlf_real, V> x = take<V>(a.a + p.row * a.lda + p.at * V);
-        several<rlf_real, V> y = take<V>(a.b + p.row * a.ldb + p.at * V);
-        RLF_UNROLL
-        for (int e = 0; e < V; e++)
-            x.x[e] = narrow(widen(x.x[e]) + widen(y.x[e]));
+        if (a.b) {
+            several<rlf_real, V> y = take<V>(a.b + p.row * a.ldb + p.at * V);
+            RLF_UNROLL
+            for (int e = 0; e < V; e++)
+                x.x[e] = narrow(widen(x.x[e]) + widen(y.x[e]));
+        }
         give<V>(a.c + p.row * a.ldc + p.at * V, x);
     }
 }
@@ -422,7 +424,7 @@ TYPED(add)(rlf_queue *queue, const rlf_add_args *args, rlf_err *err)
     a.lda = or_dense(a.lda, a.d);
     a.ldb = or_dense(a.ldb, a.d);
     a.ldc = or_dense(a.ldc, a.d);
-    bool wide = is_wide(a.a, a.lda) && is_wide(a.b, a.ldb) &&
+    bool wide = is_wide(a.a, a.lda) && (!a.b || is_wide(a.b, a.ldb)) &&
                 is_wide(a.c, a.ldc) && a.d % WIDE == 0;
     if (a.m * a.d > 0)
         LAUNCH_WIDE(add_kernel, wide, a.m * a.d, queue, a);

@@ -344,7 +344,8 @@ rlf_block_cut(const rlf_model_options *o)
                      .rank = o->group ? rlf_group_index(o->group) : 0,
                      .stages = o->stages ? rlf_group_size(o->stages) : 1,
                      .stage = o->stages ? rlf_group_index(o->stages) : 0,
-                     .chunks = o->chunks};
+                     .chunks = o->chunks,
+                     .vee = o->vee};
 }
 
 rlf_status

@@ -211,6 +211,19 @@ multiply_back(const counter *c, bool bias, double m, double n, double k)
     product(c, m, k, n);
 }
 
+/* Gradients of n keys and values of heads that several ranks hold: added up,
+ * rotated by themselves, and brought to those of the queries. */
+static void
+join_heads(const counter *c, double n)
+{
+    int copies = c->table->copies;
+    if (copies == 1)
+        return;
+    rlf_counter_sum(c, RLF_AXIS_TP, copies, c->passes, c->real * n);
+    rlf_counter_start(c, 2);
+    rlf_counter_add(c, n, 2 * n, n);
+}
+
 static void
 layer_back(const counter *c, const sums *s, int layer)
 {
@@ -232,6 +245,7 @@ layer_back(const counter *c, const sums *s, int layer)
                     m * (3 * c->q + 2 * c->kv),
                     m * (c->q + 2 * c->kv)); /* attention_grad */
     rlf_counter_start(c, 2);                 /* it and swiglu_grad */
+    join_heads(c, m * 2 * c->kv);
     rope(c, m * (c->q + c->kv));
     if (g->qk_norm) {
         norm_grad(c, m * c->q);

@@ -145,10 +145,6 @@ cost_joins(const counter *c)
         rlf_counter_sum(c, RLF_AXIS_TP, ranks, norms,
                         4.0 * norms * c->config->head_dim);
     rlf_counter_sum(c, RLF_AXIS_TP, ranks, 1, 8); /* an f64 */
-    for (int i = 0; t->copies > 1 && i < t->n_slots; i++)
-        if (t->slots[i].slice == RLF_SLICE_KV)
-            rlf_counter_sum(c, RLF_AXIS_TP, t->copies, 1,
-                            4.0 * (double)t->slots[i].count);
 }
 
 /* The squares that this rank adds, of each shard of a tensor what is in its

@@ -236,7 +236,8 @@ fold_norm(rlf_model *m, int layer, int which, rlf_err *err)
                 d, err);
 }
 
-/* What several ranks have parts of: norms of q and k, and key/value heads. */
+/* What several ranks have parts of: norms of q and k. Of ranks that hold the
+ * same key/value heads, and so the same gradient, the first's counts. */
 static rlf_status
 join_ranks(rlf_model *m, rlf_err *err)
 {
@@ -248,12 +249,11 @@ join_ranks(rlf_model *m, rlf_err *err)
         if (l->place < 0)
             continue;
         RLF_TRY(rlf_parallel_sum_f32(m, grads + l->q_norm, d, err));
+        if (t->cut.rank % t->copies)
+            RLF_TRY(rlf_queue_set(m->queue, grads + l->k_norm, 0,
+                                  (size_t)d * sizeof(float), err));
         RLF_TRY(rlf_parallel_sum_f32(m, grads + l->k_norm, d, err));
     }
-    for (int i = 0; i < t->n_slots; i++)
-        if (t->slots[i].slice == RLF_SLICE_KV)
-            RLF_TRY(rlf_parallel_sum_copies(m, grads + t->slots[i].offset,
-                                            t->slots[i].count, err));
     return RLF_OK;
 }
 

@@ -330,9 +330,6 @@ rlf_model_copy(rlf_model *m, const rlf_model *from, rlf_err *err)
                                (size_t)to->count * sizeof(float),
                                rlf_model_copy_kind(m, from), err));
     }
-    m->tokenizer_dir = from->tokenizer_dir
-                           ? rlf_arena_strdup(m->arena, from->tokenizer_dir)
-                           : NULL;
     RLF_TRY(forget_moments(m, err));
     return rlf_model_changed(m, err);
 }

@@ -55,6 +55,7 @@ typedef struct rlf_model_options {
      * the layers (table.h). Likewise. */
     struct rlf_group *stages;
     int chunks;
+    bool vee; /* of a layout (engine/layout) */
     /* The stages of all replicas, stage after stage of one replica after
      * another; needed where both are several and the model is trained. */
     struct rlf_group *peers;
@@ -131,8 +132,8 @@ typedef struct rlf_loan {
 typedef struct rlf_model_bytes {
     size_t weights, packed, gradients, optimizer, tables;
     size_t partial; /* gradients of lanes that wait to be added */
-    size_t loan;  /* asked for beyond what there is */
-    size_t host; /* bytes of weights there */
+    size_t loan;    /* asked for beyond what there is */
+    size_t host;    /* bytes of weights there */
 } rlf_model_bytes;
 
 typedef struct rlf_offload rlf_offload;
@@ -181,7 +182,6 @@ typedef struct rlf_model {
     int positions;
     uint8_t *saved;            /* rlf_element in files, of the slots of all
                                   stages (table->whole); see save_f32 */
-    const char *tokenizer_dir; /* whose files are saved with it; or NULL */
     rlf_work work;
     rlf_loan loan;
     struct rlf_model *lender;  /* in whose loan it lies; NULL: its own block */

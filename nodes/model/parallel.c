@@ -33,11 +33,18 @@ sum(const rlf_model *m, rlf_group *group, float *x, int64_t n, rlf_err *err)
     return sum_type(m, group, x, n, RLF_COMM_F32, err);
 }
 
+static rlf_status
+sum_reals(const rlf_model *m, rlf_group *group, rlf_real *x, int64_t n,
+          rlf_err *err)
+{
+    bool f32 = m->kernels->real == RLF_CAST_F32;
+    return sum_type(m, group, x, n, f32 ? RLF_COMM_F32 : RLF_COMM_BF16, err);
+}
+
 rlf_status
 rlf_parallel_sum(const rlf_model *m, rlf_real *x, int64_t n, rlf_err *err)
 {
-    bool f32 = m->kernels->real == RLF_CAST_F32;
-    return sum_type(m, m->group, x, n, f32 ? RLF_COMM_F32 : RLF_COMM_BF16, err);
+    return sum_reals(m, m->group, x, n, err);
 }
 
 rlf_status
@@ -62,9 +69,10 @@ rlf_parallel_sum_f64(const rlf_model *m, double *x, int64_t n, rlf_err *err)
 }
 
 rlf_status
-rlf_parallel_sum_copies(const rlf_model *m, float *x, int64_t n, rlf_err *err)
+rlf_parallel_sum_copies(const rlf_model *m, rlf_real *x, int64_t n,
+                        rlf_err *err)
 {
-    return sum(m, m->copies, x, n, err);
+    return sum_reals(m, m->copies, x, n, err);
 }
 
 /* ---- slices of the optimizer ---- */
@@ -196,12 +204,13 @@ rlf_status
 rlf_parallel_tell(const rlf_model *m, void *data, size_t bytes, rlf_err *err,
                   rlf_batch **telling)
 {
-    int n = m->table->cut.stages - 1;
+    int stages = m->table->cut.stages, n = 0;
     if (!m->stages)
         return RLF_OK;
-    rlf_part *sends = rlf_calloc((size_t)n, sizeof *sends);
-    for (int i = 0; i < n; i++)
-        sends[i] = (rlf_part){i, data, bytes};
+    rlf_part *sends = rlf_calloc((size_t)stages, sizeof *sends);
+    for (int i = 0; i < stages; i++)
+        if (i != m->table->cut.stage)
+            sends[n++] = (rlf_part){i, data, bytes};
     rlf_status status =
         rlf_group_start(m->stages, TAG_TELL, sends, n, NULL, 0, telling, err);
     free(sends);
@@ -212,7 +221,7 @@ rlf_status
 rlf_parallel_hear(const rlf_model *m, void *data, size_t bytes, rlf_err *err,
                   rlf_batch **telling)
 {
-    int last = m->table->cut.stages - 1;
+    int last = rlf_table_last(m->table);
     rlf_part told = {last, data, bytes};
     if (!m->stages)
         return RLF_OK;

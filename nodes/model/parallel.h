@@ -20,8 +20,8 @@ rlf_status rlf_parallel_sum_f32(const rlf_model *m, float *x, int64_t n,
 /* The same on the host, in f64. */
 rlf_status rlf_parallel_sum_f64(const rlf_model *m, double *x, int64_t n,
                                 rlf_err *err);
-/* x[n] becomes the sum over the ranks that hold the same key/value heads. */
-rlf_status rlf_parallel_sum_copies(const rlf_model *m, float *x, int64_t n,
+/* The same over the ranks that hold the same key/value heads: activations. */
+rlf_status rlf_parallel_sum_copies(const rlf_model *m, rlf_real *x, int64_t n,
                                    rlf_err *err);
 /* x[n] becomes the sum over replicas. */
 rlf_status rlf_parallel_sum_replicas(const rlf_model *m, float *x, int64_t n,

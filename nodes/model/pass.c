@@ -134,6 +134,8 @@ carve_scratch(rlf_pass *p, rlf_carver *c)
             p->d_hidden = rlf_carve_reals(c, k, m * d);
         p->d_qkv = rlf_carve_reals(c, k, m * rlf_table_qkv(t));
         p->d_o = rlf_carve_reals(c, k, m * rlf_table_q(t));
+        if (t->copies > 1)
+            p->d_kv = rlf_carve_reals(c, k, m * 2 * rlf_table_kv(t));
     }
     if (o->split) {
         p->d_normed = rlf_carve_reals(c, k, m * d);
@@ -285,6 +287,7 @@ rlf_pass_lend(rlf_pass *p, const rlf_pass *from)
     p->d_hidden = from->d_hidden;
     p->d_qkv = from->d_qkv;
     p->d_o = from->d_o;
+    p->d_kv = from->d_kv;
     p->d_normed = from->d_normed;
     p->d_act = from->d_act;
     p->d_rows = from->d_rows;

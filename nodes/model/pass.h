@@ -111,6 +111,7 @@ typedef struct rlf_pass {
     rlf_layer_buffers shared; /* of layers that keep nothing */
     rlf_real *d_hidden;       /* [rows, hidden] */
     rlf_real *d_qkv, *d_o;    /* [m, q + 2 kv], [m, q] */
+    rlf_real *d_kv; /* [m, 2 kv], where ranks hold the same heads; else NULL */
     /* If split, gradients that else overwrite what weights need: [m, hidden],
      * [m, ffn], and, where the last layer is, [rows, q]. */
     rlf_real *d_normed, *d_act, *d_rows;

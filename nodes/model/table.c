@@ -150,13 +150,13 @@ divides(int a, int b)
     return a % b == 0 || b % a == 0;
 }
 
-/* Zeros have become ones. */
+/* Zeros have become ones, or a shard for each rank. */
 static rlf_cut
 resolved(const rlf_cut *cut)
 {
     rlf_cut c = cut ? *cut : (rlf_cut){0};
-    c.shards += !c.shards;
     c.ranks += !c.ranks;
+    c.shards = c.shards ? c.shards : c.ranks;
     c.stages += !c.stages;
     c.chunks += !c.chunks;
     return c;
@@ -167,7 +167,7 @@ rlf_table_cut_alike(const rlf_cut *a, const rlf_cut *b)
 {
     const rlf_cut x = resolved(a), y = resolved(b);
     return x.ranks == y.ranks && x.rank == y.rank && x.stages == y.stages &&
-           x.stage == y.stage && x.chunks == y.chunks;
+           x.stage == y.stage && x.chunks == y.chunks && x.vee == y.vee;
 }
 
 static bool
@@ -223,8 +223,7 @@ fail_stages(const rlf_model_config *c, const rlf_cut *cut, rlf_err *err)
         rlf_err_hint(err, "pp %d is possible with one chunk: another schedule:",
                      cut->stages);
     else
-        rlf_err_hint(err, "chunks can be up to %d",
-                     c->layers / cut->stages);
+        rlf_err_hint(err, "chunks can be up to %d", c->layers / cut->stages);
     return RLF_USER;
 }
 
@@ -234,27 +233,31 @@ rlf_table_check_cut(const rlf_model_config *c, const rlf_cut *wanted,
 {
     const rlf_cut cut = resolved(wanted);
     int shards = cut.shards, ranks = cut.ranks;
-    if (!power_of_two(shards) || shards > RLF_MOST_SHARDS)
+    bool said = wanted && wanted->shards;
+    if (said && (!power_of_two(shards) || shards > RLF_MOST_SHARDS))
         return rlf_fail(err, RLF_USER,
                         "shards is %d; it must be a power of two up to %d",
                         shards, RLF_MOST_SHARDS);
-    if (!cut_fits(c, shards))
+    if (said && !cut_fits(c, shards))
         return fail_cut(c, "shards", shards, true, err);
     if (ranks > RLF_MOST_SHARDS || !cut_fits(c, ranks))
         return fail_cut(c, "tp", ranks, false, err);
     if ((int64_t)cut.stages * cut.chunks > c->layers)
         return fail_stages(c, &cut, err);
+    if (shards % ranks)
+        return rlf_fail(err, RLF_USER, "tp %d does not divide shards %d", ranks,
+                        shards);
     return RLF_OK;
 }
 
-/* Where tp does not divide V, each rank's share is one shard. */
+/* Each rank has as many neighbouring shards as the others. */
 static void
 cut_table(rlf_table *t, const rlf_cut *cut)
 {
     const rlf_model_config *c = &t->config;
     t->cut = resolved(cut);
-    int ranks = t->cut.ranks, shards = t->cut.shards;
-    int of = shards % ranks ? ranks : shards;
+    int ranks = t->cut.ranks, of = t->cut.shards;
+    RLF_ASSERT(of % ranks == 0);
     t->shards = (rlf_shards){
         .of = of, .first = t->cut.rank * (of / ranks), .count = of / ranks};
     t->heads = c->heads / ranks;
@@ -281,9 +284,11 @@ rlf_slot_shard(const rlf_table *t, const rlf_slot *slot, int shard)
     int64_t n = slot->slice == RLF_SLICE_COLS ? slot->file_cols
                 : slot->slice == RLF_SLICE_KV ? slot->rows * t->cut.ranks
                                               : slot->file_rows;
-    int64_t from = rlf_shard_first(n, of, first);
-    int64_t at = rlf_shard_first(n, of, first + shard) - from;
-    int64_t held = rlf_shard_first(n, of, first + shard + 1) - from - at;
+    int pieces = slot->slice == RLF_SLICE_KV ? rlf_table_kv_pieces(t) : 0;
+    int64_t from = rlf_piece_first(n, pieces, of, first);
+    int64_t at = rlf_piece_first(n, pieces, of, first + shard) - from;
+    int64_t held =
+        rlf_piece_first(n, pieces, of, first + shard + 1) - from - at;
     if (slot->slice == RLF_SLICE_COLS)
         return (rlf_slot_part){.at = at,
                                .count = held * slot->rows,
@@ -294,6 +299,18 @@ rlf_slot_shard(const rlf_table *t, const rlf_slot *slot, int shard)
 
 /* ---- stages ---- */
 
+static int
+last_stage(const rlf_cut *cut)
+{
+    return rlf_part_stage(cut->stages, cut->vee, cut->stages * cut->chunks - 1);
+}
+
+int
+rlf_table_last(const rlf_table *t)
+{
+    return last_stage(&t->cut);
+}
+
 bool
 rlf_table_begins(const rlf_table *t, int chunk)
 {
@@ -303,7 +320,16 @@ rlf_table_begins(const rlf_table *t, int chunk)
 bool
 rlf_table_ends(const rlf_table *t, int chunk)
 {
-    return t->cut.stage == t->cut.stages - 1 && chunk == t->cut.chunks - 1;
+    return t->cut.stage == last_stage(&t->cut) && chunk == t->cut.chunks - 1;
+}
+
+int
+rlf_table_neighbour(const rlf_table *t, int chunk, int by)
+{
+    const rlf_cut *c = &t->cut;
+    return rlf_part_stage(c->stages, c->vee,
+                          rlf_stage_part(c->stages, c->vee, c->stage, chunk) +
+                              by);
 }
 
 /* The layers of each chunk, and which they make all together. */
@@ -318,7 +344,7 @@ cut_layers(rlf_table *t, rlf_arena *arena)
            (size_t)t->config.layers * sizeof *t->layers);
     for (int k = 0; k < parts; k++) {
         rlf_range r = rlf_range_part(t->config.layers, parts, k);
-        if (k % cut->stages != cut->stage)
+        if (rlf_part_stage(cut->stages, cut->vee, k) != cut->stage)
             continue;
         t->chunk[k / cut->stages] = (rlf_chunk){(int)r.first, (int)r.last};
         for (int64_t i = r.first; i < r.last; i++)
@@ -326,8 +352,10 @@ cut_layers(rlf_table *t, rlf_arena *arena)
     }
     for (int stage = 0; stage < cut->stages; stage++) {
         int64_t n = 0;
-        for (int k = stage; k < parts; k += cut->stages)
-            n += rlf_range_size(rlf_range_part(t->config.layers, parts, k));
+        for (int c = 0; c < cut->chunks; c++)
+            n += rlf_range_size(rlf_range_part(
+                t->config.layers, parts,
+                rlf_stage_part(cut->stages, cut->vee, stage, c)));
         t->most_layers = n > t->most_layers ? (int)n : t->most_layers;
     }
 }
@@ -374,7 +402,7 @@ rlf_table_stage(const rlf_model_config *config, rlf_model_head head,
     t->head = head;
     cut_table(t, cut);
     cut_layers(t, arena);
-    bool first = t->cut.stage == 0, last = t->cut.stage == t->cut.stages - 1;
+    bool first = t->cut.stage == 0, last = t->cut.stage == last_stage(&t->cut);
     bool shared = !(first && last) && config->tied && (head & RLF_HEAD_LM);
     builder b = {t, arena, 18 * t->n_layers + 4};
     t->slots = RLF_NEW_ARRAY(arena, rlf_slot, b.room);

@@ -35,10 +35,11 @@ typedef enum rlf_slot_kind {
 /* Into how many shards, and the part that is held here. Zero-filled: not cut.
  */
 typedef struct rlf_cut {
-    int shards;        /* V; 0: 1 */
+    int shards;        /* V, a multiple of ranks; 0: as many */
     int ranks, rank;   /* of the group that holds a stage; ranks 0: 1 */
     int stages, stage; /* of the pipeline; stages 0: 1 */
     int chunks;        /* parts of the layers that each stage has; 0: 1 */
+    bool vee;          /* two of them, the second on the way back */
 } rlf_cut;
 
 /* Layers first..last-1. */
@@ -112,10 +113,10 @@ typedef struct rlf_table {
 } rlf_table;
 
 /* Can the model be cut so? RLF_USER, saying which number does not divide which,
- * and what is possible: shards is a power of two up to RLF_MOST_SHARDS; shards and
- * ranks divide the heads, and divide the key/value heads or are multiples of
- * them; there is a token and an inner feature for each; and a layer for each
- * chunk. */
+ * and what is possible: shards is 0 or a power of two up to RLF_MOST_SHARDS
+ * that ranks divide; shards and ranks divide the heads, and divide the
+ * key/value heads or are multiples of them; there is a token and an inner
+ * feature for each; and a layer for each chunk. */
 rlf_status rlf_table_check_cut(const rlf_model_config *config,
                                const rlf_cut *cut, rlf_err *err);
 /* The table of a config with a head, cut as checked (NULL: not). In `arena`. */
@@ -133,7 +134,8 @@ rlf_cut rlf_table_whole_cut(const rlf_cut *cut);
 /* Shard `shard` of the tensor, of those held: `count` elements at `at` floats
  * from its start, in rows of `width` that lie `ld` apart (0, 0: dense).
  * Everything of a tensor that is not cut, or held by several ranks, counts as
- * shard 0, or the first rank's. */
+ * shard 0, or the first rank's; a key/value head of several shards as the first
+ * one's. */
 typedef struct rlf_slot_part {
     int64_t at, count, width, ld;
 } rlf_slot_part;
@@ -143,6 +145,11 @@ rlf_slot_part rlf_slot_shard(const rlf_table *table, const rlf_slot *slot,
  * last, which has the heads. */
 bool rlf_table_begins(const rlf_table *table, int chunk);
 bool rlf_table_ends(const rlf_table *table, int chunk);
+/* The stage that has the part of the layers by `by` behind (before) a chunk's.
+ */
+int rlf_table_neighbour(const rlf_table *table, int chunk, int by);
+/* The stage that has the last layers, and so the heads. */
+int rlf_table_last(const rlf_table *table);
 /* Are two models of one form cut into the same parts, and this the same? */
 bool rlf_table_cut_alike(const rlf_cut *a, const rlf_cut *b);
 /* The slot named so, or NULL. */
@@ -176,6 +183,14 @@ static inline int64_t
 rlf_table_kv(const rlf_table *t)
 {
     return (int64_t)t->kv_heads * t->config.head_dim;
+}
+
+/* Pieces that k and v lie in, of a sum over shards (rlf_piece_first): whole
+ * heads, each as often as ranks hold it. */
+static inline int
+rlf_table_kv_pieces(const rlf_table *t)
+{
+    return t->config.kv_heads * t->copies;
 }
 
 static inline int64_t

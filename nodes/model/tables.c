@@ -27,8 +27,8 @@ rlf_tables_new(const rlf_model_config *config, rlf_arena *arena)
 static uint64_t
 key_of(rlf_model_head head, const rlf_cut *cut)
 {
-    const int parts[] = {(int)head,   cut->shards, cut->ranks, cut->rank,
-                         cut->stages, cut->stage,  cut->chunks};
+    const int parts[] = {(int)head,   cut->shards, cut->ranks,  cut->rank,
+                         cut->stages, cut->stage,  cut->chunks, cut->vee};
     uint64_t key = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         key = (key ^ (uint64_t)parts[i]) * 0x9e3779b97f4a7c15u;
@@ -93,5 +93,6 @@ rlf_tables_get(rlf_tables *tables, const rlf_model_config *config,
     c.chunks = cut->chunks + !cut->chunks;
     c.stages = cut->stages + !cut->stages;
     c.stage = cut->stage;
+    c.vee = cut->vee;
     return get(tables, head, &c);
 }

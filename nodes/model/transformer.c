@@ -196,14 +196,14 @@ head_norms(const layer_context *l, rlf_err *err)
     return l->pass->kernels->rmsnorm(l->pass->queue, &args, err);
 }
 
-/* Rotate q and k in place, or their gradients back. */
+/* Rotate `heads` of q and k in place, or their gradients back. */
 static rlf_status
-rotate(const layer_context *l, rlf_real *x, int64_t ldx, bool back,
-       rlf_err *err)
+rotate(const layer_context *l, rlf_real *x, int64_t ldx, int64_t heads,
+       bool back, rlf_err *err)
 {
     const rlf_model *model = l->model;
     rlf_rope_args args = {.m = l->m,
-                          .heads = l->table->heads + l->table->kv_heads,
+                          .heads = heads,
                           .d = l->config->head_dim,
                           .half = l->config->head_dim / 2,
                           .positions = l->pass->positions,
@@ -228,7 +228,8 @@ static rlf_status
 attend_packed(const layer_context *l, rlf_err *err)
 {
     RLF_TRY(head_norms(l, err));
-    RLF_TRY(rotate(l, l->queries, l->ld_queries, false, err));
+    RLF_TRY(rotate(l, l->queries, l->ld_queries,
+                   l->table->heads + l->table->kv_heads, false, err));
     rlf_attention_args args = {.n_seqs = l->pass->n_seqs,
                                .offsets = l->pass->offsets,
                                .heads = l->table->heads,
@@ -406,10 +407,9 @@ rlf_transformer_receive(const rlf_model *model, rlf_pass *p, int chunk,
                         rlf_err *err)
 {
     const rlf_table *t = model->table;
-    int stages = t->cut.stages, stage = t->cut.stage;
     if (!model->stages || rlf_table_begins(t, chunk))
         return RLF_OK;
-    return rlf_parallel_receive(model, (stage + stages - 1) % stages,
+    return rlf_parallel_receive(model, rlf_table_neighbour(t, chunk, -1),
                                 rlf_pass_input(p, chunk),
                                 p->m * t->config.hidden, err);
 }
@@ -419,15 +419,14 @@ rlf_transformer_hand_on(const rlf_model *model, rlf_pass *p, int chunk,
                         rlf_err *err)
 {
     const rlf_table *t = model->table;
-    int stages = t->cut.stages, stage = t->cut.stage;
     int64_t n = p->m * t->config.hidden;
     if (!model->stages || rlf_table_ends(t, chunk))
         return RLF_OK;
     RLF_ASSERT(p->outbox);
     RLF_TRY(rlf_transformer_settle(p, err));
     RLF_TRY(copy_rows(p, p->outbox, rlf_pass_output(p, chunk), n, err));
-    return rlf_parallel_start(model, (stage + 1) % stages, p->outbox, n, err,
-                              &p->sending);
+    return rlf_parallel_start(model, rlf_table_neighbour(t, chunk, 1),
+                              p->outbox, n, err, &p->sending);
 }
 
 rlf_status
@@ -495,17 +494,13 @@ multiply_add_back(const layer_context *l, const rlf_packed *w, int64_t weight,
     return l->pass->kernels->product(l->pass->queue, &args, err);
 }
 
-/* Of multiply: dx = dy w, a sum over shards of the outputs; they are `parts`
- * that lie side by side, in all places. */
+/* Of multiply: dx = dy w, a sum over shards of n outputs held here; they are
+ * `parts` that lie side by side, in all places (kernels.h). */
 static rlf_status
-multiply_back(const layer_context *l, const rlf_packed *w, int64_t weight,
-              int64_t bias, int64_t m, const int64_t *parts, int n_parts,
-              const rlf_real *dy, const rlf_real *x, rlf_real *dx, rlf_err *err)
+multiply_back(const layer_context *l, const rlf_packed *w, int64_t m, int64_t n,
+              const int64_t *parts, const int *pieces, int n_parts,
+              const rlf_real *dy, rlf_real *dx, rlf_err *err)
 {
-    int64_t n = 0; /* outputs held here */
-    for (int i = 0; i < n_parts; i++)
-        n += rlf_shards_held(l->table->shards, parts[i]);
-    RLF_TRY(weight_back(l, weight, bias, m, n, l->d, dy, x, err));
     rlf_product_args args = {.m = m,
                              .n = l->d,
                              .k = n,
@@ -515,6 +510,7 @@ multiply_back(const layer_context *l, const rlf_packed *w, int64_t weight,
                              .c = dx,
                              .shards = l->table->shards,
                              .parts = parts,
+                             .pieces = pieces,
                              .n_parts = n_parts};
     RLF_TRY(l->pass->kernels->product(l->pass->queue, &args, err));
     return rlf_parallel_sum(l->model, dx, m * l->d, err);
@@ -586,9 +582,10 @@ mix_back(const layer_context *l, rlf_real *dx, rlf_err *err)
                                  .lddx = 2 * l->ffn};
     RLF_TRY(p->kernels->swiglu_grad(p->queue, &args, err));
     const int64_t parts[] = {l->config->ffn, l->config->ffn};
-    RLF_TRY(multiply_back(l, &l->packed->gate_up, l->slots->gate_up,
-                          l->slots->gate_bias, l->r, parts, 2, b->gate_up,
-                          b->normed2, d_normed, err));
+    RLF_TRY(weight_back(l, l->slots->gate_up, l->slots->gate_bias, l->r,
+                        2 * l->ffn, l->d, b->gate_up, b->normed2, err));
+    RLF_TRY(multiply_back(l, &l->packed->gate_up, l->r, 2 * l->ffn, parts, NULL,
+                          2, b->gate_up, d_normed, err));
     RLF_TRY(norm_back(l, l->r, b->mid, l->slots->norm2, b->rstd2, d_normed, dx,
                       true, err));
     RLF_TRY(keep_gradient(l, b->mid, dx, l->r * l->d, err));
@@ -602,11 +599,29 @@ mix_back(const layer_context *l, rlf_real *dx, rlf_err *err)
     return spread(l, dx, l->d, p->d_x, err);
 }
 
+/* The gradients of keys, with those of values behind them. Where several ranks
+ * hold the same heads they lie by themselves, to be added up. */
+typedef struct kv_gradient {
+    rlf_real *keys;
+    int64_t ld;
+    bool apart;
+} kv_gradient;
+
+static kv_gradient
+kv_gradient_of(const layer_context *l)
+{
+    const rlf_pass *p = l->pass;
+    return p->d_kv
+               ? (kv_gradient){p->d_kv, 2 * l->kv, true}
+               : (kv_gradient){at(l, p->d_qkv, l->q), l->q + 2 * l->kv, false};
+}
+
 /* Gradients of q and k before the norms of their heads. */
 static rlf_status
 head_norms_back(const layer_context *l, rlf_err *err)
 {
     const rlf_layer_buffers *b = l->buffers;
+    const kv_gradient kv = kv_gradient_of(l);
     int64_t ld = l->q + 2 * l->kv;
     if (l->slots->q_norm == RLF_NO_SLOT)
         return RLF_OK;
@@ -627,7 +642,8 @@ head_norms_back(const layer_context *l, rlf_err *err)
     RLF_TRY(l->pass->kernels->rmsnorm_grad(l->pass->queue, &args, err));
     args.groups = l->table->kv_heads;
     args.x = at(l, b->qkv, l->q);
-    args.dy = args.dx = at(l, l->pass->d_qkv, l->q);
+    args.dy = args.dx = kv.keys;
+    args.lddy = args.lddx = kv.ld;
     args.weight = l->model->weights + l->slots->k_norm;
     args.rstd = b->rstd_k;
     args.dweight = rlf_gradient_head_norm(l->model, l->index, 1);
@@ -635,18 +651,26 @@ head_norms_back(const layer_context *l, rlf_err *err)
     return l->pass->kernels->rmsnorm_grad(l->pass->queue, &args, err);
 }
 
-/* Of attention_part: d_o to d_qkv, then onto d_x. */
+/* d_o to the gradients of q, k and v, rotated. Those of a key/value head are
+ * sums over the shards that its query heads are in, on this rank and then on
+ * others that hold it: afterwards each of them has the whole. */
 static rlf_status
-attention_back(const layer_context *l, rlf_err *err)
+attend_back(const layer_context *l, rlf_err *err)
 {
     const rlf_layer_buffers *b = l->buffers;
     rlf_pass *p = l->pass;
+    const kv_gradient kv = kv_gradient_of(l);
     int64_t ld = l->q + 2 * l->kv;
+    int shards = l->table->shards.count, heads = l->table->kv_heads;
+    if (kv.apart) /* no keys and values here: they count on one rank alone */
+        RLF_TRY(rlf_queue_set(p->queue, p->d_qkv, 0,
+                              (size_t)(l->m * ld) * rlf_real_bytes(p->kernels),
+                              err));
     rlf_attention_grad_args args = {
         .n_seqs = p->n_seqs,
         .offsets = p->offsets,
         .heads = l->table->heads,
-        .kv_heads = l->table->kv_heads,
+        .kv_heads = heads,
         .d = l->config->head_dim,
         .scale = attention_scale(l),
         .window = rlf_model_config_window(l->config, l->index),
@@ -660,20 +684,61 @@ attention_back(const layer_context *l, rlf_err *err)
         .d_o = p->d_o,
         .lse = b->lse,
         .dq = p->d_qkv,
-        .dk = at(l, p->d_qkv, l->q),
-        .dv = at(l, p->d_qkv, l->q + l->kv),
+        .dk = kv.keys,
+        .dv = at(l, kv.keys, l->kv),
         .lddq = ld,
-        .lddk = ld,
-        .lddv = ld};
+        .lddk = kv.ld,
+        .lddv = kv.ld,
+        .parts = shards > heads ? shards / heads : 1};
     RLF_TRY(p->kernels->attention_grad(p->queue, &args, err));
-    RLF_TRY(rotate(l, p->d_qkv, ld, true, err));
+    if (!kv.apart)
+        return rotate(l, p->d_qkv, ld, l->table->heads + heads, true, err);
+    RLF_TRY(rlf_parallel_sum_copies(l->model, kv.keys, l->m * kv.ld, err));
+    RLF_TRY(rotate(l, p->d_qkv, ld, l->table->heads, true, err));
+    return rotate(l, kv.keys, kv.ld, heads, true, err);
+}
+
+/* The gradients of q, k and v side by side, where weights take them. */
+static rlf_status
+gather_qkv(const layer_context *l, rlf_real **d_qkv, rlf_err *err)
+{
+    const rlf_layer_buffers *b = l->buffers;
+    rlf_pass *p = l->pass;
+    const kv_gradient kv = kv_gradient_of(l);
+    int64_t ld = l->q + 2 * l->kv;
+    *d_qkv = kv.apart ? b->qkv : p->d_qkv;
+    if (!kv.apart)
+        return keep_gradient(l, b->qkv, p->d_qkv, l->m * ld, err);
+    rlf_add_args args = {.m = l->m,
+                         .d = kv.ld,
+                         .a = kv.keys,
+                         .c = at(l, b->qkv, l->q),
+                         .ldc = ld};
+    RLF_TRY(copy_rows(p, b->qkv, p->d_qkv, l->m * ld, err));
+    return p->kernels->add(p->queue, &args, err);
+}
+
+/* Of attention_part: d_o to the gradients of q, k and v, then onto d_x. */
+static rlf_status
+attention_back(const layer_context *l, rlf_err *err)
+{
+    const rlf_layer_buffers *b = l->buffers;
+    const rlf_table *t = l->table;
+    rlf_pass *p = l->pass;
+    int64_t width = l->q + 2 * l->kv;
+    rlf_real *d_qkv;
+    RLF_TRY(attend_back(l, err));
     RLF_TRY(head_norms_back(l, err));
-    RLF_TRY(keep_gradient(l, b->qkv, p->d_qkv, l->m * ld, err));
+    RLF_TRY(gather_qkv(l, &d_qkv, err));
+    RLF_TRY(weight_back(l, l->slots->qkv, l->slots->qkv_bias, l->m, width, l->d,
+                        d_qkv, b->normed, err));
     rlf_real *d_normed = p->options.split ? p->d_normed : b->normed;
-    int ranks = l->table->cut.ranks;
+    int ranks = t->cut.ranks, heads = rlf_table_kv_pieces(t);
     const int64_t parts[] = {l->q * ranks, l->kv * ranks, l->kv * ranks};
-    RLF_TRY(multiply_back(l, &l->packed->qkv, l->slots->qkv, l->slots->qkv_bias,
-                          l->m, parts, 3, p->d_qkv, b->normed, d_normed, err));
+    const int pieces[] = {0, heads, heads};
+    RLF_TRY(multiply_back(l, &l->packed->qkv, l->m, width, parts, pieces, 3,
+                          t->cut.rank % t->copies ? p->d_qkv : d_qkv, d_normed,
+                          err));
     return norm_back(l, l->m, b->x, l->slots->norm1, b->rstd1, d_normed, p->d_x,
                      true, err);
 }

@@ -207,8 +207,6 @@ fill_from(rlf_model *m, const rlf_weights_source *from, rlf_err *err)
         if (t->own[i] >= 0)
             RLF_TRY_GOTO(fill_tensor(m, from, i, values, err), done);
     }
-    if (!m->tokenizer_dir && from->origin->dir)
-        m->tokenizer_dir = rlf_arena_strdup(m->arena, from->origin->dir);
     status = rlf_model_changed(m, err);
 done:
     free(values);
@@ -388,33 +386,6 @@ save_text(const char *dir, const char *name, const char *text, rlf_arena *arena,
                           err);
 }
 
-static rlf_status
-copy_tokenizer(const rlf_model *m, const char *dir, rlf_arena *arena,
-               rlf_err *err)
-{
-    static const char *const names[] = {
-        "tokenizer.json",
-        "tokenizer_config.json",
-        "special_tokens_map.json",
-        "vocab.json",
-        "merges.txt",
-        "added_tokens.json",
-        "tokenizer.model",
-        "chat_template.jinja",
-    };
-    if (!m->tokenizer_dir || !strcmp(m->tokenizer_dir, dir))
-        return RLF_OK;
-    for (size_t i = 0; i < RLF_COUNT(names); i++) {
-        const char *from = rlf_path_join(arena, m->tokenizer_dir, names[i]);
-        bool there;
-        RLF_TRY(rlf_file_find(from, err, &there));
-        if (there)
-            RLF_TRY(
-                rlf_file_copy(from, rlf_path_join(arena, dir, names[i]), err));
-    }
-    return RLF_OK;
-}
-
 static rlf_tensor
 declare(const char *name, const rlf_slot *slot, rlf_element element)
 {
@@ -459,7 +430,6 @@ save_texts(const rlf_model *m, const char *dir, rlf_arena *arena, rlf_err *err)
     if (!is_writer(m))
         return RLF_OK;
     RLF_TRY(rlf_dir_make(dir, err));
-    RLF_TRY(copy_tokenizer(m, dir, arena, err));
     bool types[RLF_ELEMENT_COUNT] = {0};
     for (int i = 0; i < m->table->whole->n_slots; i++)
         types[written(m, i)] = true;

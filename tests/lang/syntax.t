@@ -810,3 +810,13 @@ test.rlf:6:24: error: unexpected '=', expected ':', ')' or ','
     6 |     w = m.generate(b, n=
       |                        ^
 hint: the name of an argument ends with ':', as in n: ...; '==' compares
+=== sets walked side by side
+flow f() {
+    for w, l in win.split(parts: 3), lose.split(parts: 3) {
+    }
+}
+--- errors
+test.rlf:2:10: error: unexpected ',', expected 'in'
+    2 |     for w, l in win.split(parts: 3), lose.split(parts: 3) {
+      |          ^
+hint: sets walked side by side each have their 'in': for a in x.split(parts: 2), b in y.split(parts: 2)

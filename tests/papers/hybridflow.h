@@ -8,12 +8,29 @@
 #include "tests/papers/real.h"
 
 typedef struct hybridflow_placed {
-    double colocate, split;
-    double standalone; /* 4 : 2 : 1 : 1, actor, critic, reference, reward */
+    papers_placed colocate, split;
+    papers_placed standalone; /* 4 : 2 : 1 : 1, actor, critic, reference,
+                                 reward */
+    /* actor, reference and reward on one half, the critic on the other */
+    papers_placed critic_apart;
 } hybridflow_placed;
 
-hybridflow_placed hybridflow_place(papers_family *family, int devices);
+/* `critic`: the family of critic and reward model, or `actor` again. `more`:
+ * bytes that each device has besides. */
+hybridflow_placed hybridflow_place(papers_family *actor, papers_family *critic,
+                                   int devices, double more);
 papers_family *hybridflow_open(papers_size size, const papers_speeds *speeds,
                                rlf_arena *arena);
+
+/* Figure 15: seconds of a generation on 16 devices in groups of `tg`, with as
+ * many waves as keys and values need beside weights that are trained on 1-8-2.
+ */
+double hybridflow_generate(papers_family *family, papers_size size, int tg,
+                           int *waves);
+
+/* Table 2: the part of an actor that each rank receives from training on (p, t,
+ * d) to generation on `tg` ranks a replica, by rlf_realloc_make, and the part
+ * that it then has; -1: ranks differ. */
+double hybridflow_volume(int p, int t, int d, int tg, double *peak);
 
 #endif

@@ -3,13 +3,23 @@
 #ifndef RLF_TESTS_PAPERS_REAL_H
 #define RLF_TESTS_PAPERS_REAL_H
 
-#include "engine/search/fit.h"
+#include "engine/timing/fit.h"
 #include "tests/papers/real_table.h"
+
+/* What the fixed time of a decoding step and of a layer is there for. In the
+ * heuristic's times, all of tp 8, the two cannot be told apart. */
+typedef enum real_blamed {
+    REAL_BOTH,        /* operations and collectives take longer to start */
+    REAL_OPERATIONS,  /* operations do, whatever tp is */
+    REAL_COLLECTIVES, /* collectives do, which tp 1 has not */
+    REAL_BLAMED
+} real_blamed;
 
 /* All families that the settings have, opened once. */
 typedef struct real_families {
     papers_family *of[PAPERS_SIZES][3]; /* by size and length of responses */
     papers_speeds speeds;
+    real_blamed blamed; /* by real_fit; real_open says REAL_BOTH */
 } real_families;
 
 void real_open(rlf_arena *arena, real_families *out);
@@ -32,6 +42,25 @@ typedef struct real_found {
 
 real_found real_search(real_families *all, const real_setting *setting,
                        bool everything);
+
+/* What is taken away from the search's space, one more each, until what is left
+ * is the heuristic. */
+typedef enum real_space {
+    REAL_EVERYTHING, /* all meshes; memory as rlflow counts it */
+    REAL_OPTIONS,    /* meshes and cuts that ReaL looks at */
+    REAL_MEMORY,     /* and memory as its estimator counts it */
+    REAL_ONE_MESH,   /* and all calls on all devices */
+    REAL_ONE_CUT,    /* and all of them cut in the same way */
+    REAL_SPACES
+} real_space;
+
+extern const char *const real_space_words[REAL_SPACES];
+
+/* Seconds of the best plan of that space. `wrong`: its search sees the seconds
+ * of every choice times exp(wrong x), x normal, by `seed`; what it then takes
+ * for the best is told as it is. INFINITY: nothing fits. */
+double real_search_in(real_families *all, const real_setting *setting,
+                      real_space space, double wrong, uint64_t seed);
 
 /* Gain over the heuristic, by devices. The figure has the settings of 8 devices
  * twice. */

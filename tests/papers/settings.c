@@ -58,7 +58,7 @@ struct papers_family {
     double sequence, piece;
     int resource[PAPERS_CALLS];
     const rlf_node *node[PAPERS_CALLS];
-    char directory[64];
+    papers_program program;
 };
 
 static void
@@ -105,37 +105,39 @@ static const char text[] =
     "    report r = mean(r over batch)\n"
     "}\n";
 
-static void
-write_program(papers_family *f)
+void
+papers_write(papers_size size, papers_lengths lengths, papers_program *out)
 {
     char room[2048];
-    const papers_model *m = f->model;
-    snprintf(f->directory, sizeof f->directory, "/tmp/rlflow-papers-XXXXXX");
-    if (!mkdtemp(f->directory))
+    const papers_model *m = &papers_models[size];
+    snprintf(out->directory, sizeof out->directory,
+             "/tmp/rlflow-papers-XXXXXX");
+    if (!mkdtemp(out->directory))
         stop("cannot make a directory");
+    snprintf(out->path, sizeof out->path, "%s/ppo.rlf", out->directory);
     snprintf(room, sizeof room, config, m->hidden, m->ffn, m->layers, m->heads,
              m->kv_heads, m->vocab);
-    put(f->directory, "config.json", room);
-    snprintf(room, sizeof room, text, f->lengths.prompt, f->lengths.batch,
-             f->lengths.response);
-    put(f->directory, "ppo.rlf", room);
+    put(out->directory, "config.json", room);
+    snprintf(room, sizeof room, text, lengths.prompt, lengths.batch,
+             lengths.response);
+    put(out->directory, "ppo.rlf", room);
     rlf_buf rows = {0};
-    for (int i = 0; i < f->lengths.batch; i++)
+    for (int i = 0; i < lengths.batch; i++)
         rlf_buf_printf(&rows, "{\"q\": \"x\"}\n");
-    put(f->directory, "rows.jsonl", rows.p);
+    put(out->directory, "rows.jsonl", rows.p);
     rlf_buf_free(&rows);
 }
 
-static void
-remove_program(papers_family *f)
+void
+papers_remove(const papers_program *program)
 {
     static const char *const names[] = {"config.json", "ppo.rlf", "rows.jsonl"};
     char path[128];
     for (int i = 0; i < 3; i++) {
-        snprintf(path, sizeof path, "%s/%s", f->directory, names[i]);
+        snprintf(path, sizeof path, "%s/%s", program->directory, names[i]);
         unlink(path);
     }
-    rmdir(f->directory);
+    rmdir(program->directory);
 }
 
 static void
@@ -175,7 +177,7 @@ end_family(void *p)
     papers_family *f = p;
     rlf_outline_close(f->outline);
     rlf_session_close(f->session);
-    remove_program(f);
+    papers_remove(&f->program);
 }
 
 void
@@ -200,14 +202,13 @@ papers_open(papers_size size, papers_lengths lengths,
             const papers_speeds *speeds, rlf_arena *arena)
 {
     papers_family *f = RLF_NEW(arena, papers_family);
-    char path[128], cluster[64];
+    char cluster[64];
     rlf_err err = RLF_ERR_NONE;
     f->model = &papers_models[size];
     f->lengths = lengths;
-    write_program(f);
-    snprintf(path, sizeof path, "%s/ppo.rlf", f->directory);
+    papers_write(size, lengths, &f->program);
     snprintf(cluster, sizeof cluster, "%s:2", speeds->machine);
-    f->session = rlf_session_open(path);
+    f->session = rlf_session_open(f->program.path);
     rlf_session_set(f->session, "--cluster", cluster);
     if (rlf_session_plan(f->session) != RLF_RESULT_OK)
         stop(rlf_session_message(f->session));
@@ -307,7 +308,8 @@ measure_seconds(papers_family *f, const rlf_opened *o, const rlf_sizes *sizes,
                         .seats = (int)ceil(rows / cut->waves)};
     rlf_seconds seconds;
     rlf_call_seconds(o, sizes, expected, f->node[c], how,
-                     c == PAPERS_GENERATE ? &f->generate : &f->pass, &seconds);
+                     c == PAPERS_GENERATE ? &f->generate : &f->pass, &seconds,
+                     NULL);
     if (c == PAPERS_GENERATE) {
         double length = f->lengths.prompt + f->lengths.response;
         double token = page_bytes(o, sizes, f->node[c]->id);
@@ -425,9 +427,17 @@ skipped(const papers_model *m, double tokens, double vocab)
     return 2 * tokens * m->hidden * ((double)m->layers * m->ffn + vocab);
 }
 
+typedef enum counted {
+    AS_REAL,
+    AS_COMPUTED, /* updates compute forward again */
+    ONCE,        /* they do not */
+} counted;
+
 static double
-count_flops(papers_size actor, papers_size critic, papers_lengths l, bool real)
+count_flops(papers_size actor, papers_size critic, papers_lengths l,
+            counted what)
 {
+    bool real = what == AS_REAL;
     const papers_model *a = &papers_models[actor], *c = &papers_models[critic];
     double rows = l.batch, prompt = l.prompt, length = prompt + l.response;
     double pairs = rows * length * (real ? length : (length + 1) / 2);
@@ -440,8 +450,9 @@ count_flops(papers_size actor, papers_size critic, papers_lengths l, bool real)
     double actor_all = forward_flops(a, rows * length, pairs, real, head);
     double critic_all =
         forward_flops(c, rows * length, pairs, real, real ? c->vocab : 1);
-    sum += 5 * actor_all + 6 * critic_all;
-    if (!real)
+    sum += (what == ONCE ? 4 : 5) * actor_all;
+    sum += (what == ONCE ? 5 : 6) * critic_all;
+    if (what == AS_COMPUTED)
         sum -= skipped(a, rows * length, head) + skipped(c, rows * length, 1);
     return sum;
 }
@@ -449,13 +460,19 @@ count_flops(papers_size actor, papers_size critic, papers_lengths l, bool real)
 double
 papers_real_flops(papers_size actor, papers_size critic, papers_lengths l)
 {
-    return count_flops(actor, critic, l, true);
+    return count_flops(actor, critic, l, AS_REAL);
 }
 
 double
 papers_model_flops(papers_size actor, papers_size critic, papers_lengths l)
 {
-    return count_flops(actor, critic, l, false);
+    return count_flops(actor, critic, l, AS_COMPUTED);
+}
+
+double
+papers_least_flops(papers_size actor, papers_size critic, papers_lengths l)
+{
+    return count_flops(actor, critic, l, ONCE);
 }
 
 /* ---- problems ---- */
@@ -473,6 +490,28 @@ papers_is_real(const rlf_choice *c, bool trains, int machines, int batch)
            (!batch || rows <= batch);
 }
 
+void
+papers_real_memory(papers_size size, papers_lengths l, int call, rlf_choice *c)
+{
+    const papers_model *m = &papers_models[size];
+    double h = m->hidden, layers = m->layers, length = l.prompt + l.response;
+    double n = 3.0 * m->vocab * h + (3 * h * m->ffn + 4 * h * h) * layers;
+    double parts = (double)c->pp * c->tp;
+    double rows = (double)l.batch / c->dp / (c->pp > 1 ? 2 * c->pp : 1);
+    c->kept = c->own = c->lends = 0;
+    if (call == PAPERS_ACTOR || call == PAPERS_CRITIC) {
+        c->own = 4 * n / parts + 20 * n / parts / c->dp;
+        c->work = rows * length * h * 2 * c->pp / parts;
+    } else if (call == PAPERS_GENERATE) {
+        c->own = 4 * n / parts;
+        c->work = 4.0 * l.batch * length * h * layers / parts / c->dp;
+    } else {
+        bool host = call != PAPERS_VALUE;
+        c->own = host ? 0 : 4 * n / parts;
+        c->work = host ? 4 * n / parts : 0;
+    }
+}
+
 enum { MOST_CUTS = 512 };
 
 /* Choices of calls on a mesh of one size, at rank 0. */
@@ -480,6 +519,12 @@ typedef struct mesh_choices {
     rlf_choice list[PAPERS_CALLS][MOST_CUTS];
     int n[PAPERS_CALLS];
 } mesh_choices;
+
+static bool
+is_real(papers_meshes which)
+{
+    return which == PAPERS_REAL || which == PAPERS_REAL_MEMORY;
+}
 
 static papers_family *
 family_of(const papers_problem *p, int call)
@@ -544,10 +589,37 @@ add_cut(const papers_problem *p, int count, int tp, int pp, mesh_choices *to)
     }
 }
 
+/* Of the calls on a mesh those that such a problem has. */
 static void
-cut_mesh(const papers_problem *p, int count, bool real, int machines,
+choose_cuts(const papers_problem *p, papers_meshes which, int machines,
+            mesh_choices *to)
+{
+    const papers_lengths *lengths = &p->actor->lengths;
+    for (int c = 0; c < PAPERS_CALLS; c++) {
+        papers_size size =
+            (papers_size)(family_of(p, c)->model - papers_models);
+        bool trains = p->calls[c].kind == RLF_STAGE_UPDATE;
+        int n = 0;
+        for (int k = 0; k < to->n[c]; k++) {
+            rlf_choice *at = &to->list[c][k];
+            if (is_real(which) &&
+                !papers_is_real(at, trains, machines, lengths->batch))
+                continue;
+            if (which == PAPERS_REAL_MEMORY && at->variant > 1)
+                continue;
+            if (which == PAPERS_REAL_MEMORY)
+                papers_real_memory(size, *lengths, c, at);
+            to->list[c][n++] = *at;
+        }
+        to->n[c] = rlf_choices_front(to->list[c], n);
+    }
+}
+
+static void
+cut_mesh(const papers_problem *p, int count, papers_meshes which, int machines,
          mesh_choices *to)
 {
+    bool real = is_real(which);
     memset(to->n, 0, sizeof to->n);
     int layers = p->actor->model->layers < p->critic->model->layers
                      ? p->actor->model->layers
@@ -562,15 +634,7 @@ cut_mesh(const papers_problem *p, int count, bool real, int machines,
                 (!real || papers_is_real(&at, false, machines, 0)))
                 add_cut(p, count, tp, pp, to);
         }
-    for (int c = 0; c < PAPERS_CALLS; c++) {
-        bool trains = p->calls[c].kind == RLF_STAGE_UPDATE;
-        int n = 0;
-        for (int k = 0; k < to->n[c]; k++)
-            if (!real || papers_is_real(&to->list[c][k], trains, machines,
-                                        p->actor->lengths.batch))
-                to->list[c][n++] = to->list[c][k];
-        to->n[c] = rlf_choices_front(to->list[c], n);
-    }
+    choose_cuts(p, which, machines, to);
 }
 
 /* Each machine gets what its ranks need once, over its link, unless those who
@@ -647,7 +711,6 @@ papers_problem_make(papers_family *actor, papers_family *critic, int devices,
     const rlf_machine_kind *kind = actor->session->cluster->parts[0].machine;
     int n, machine = kind->count;
     int machines = (devices + machine - 1) / machine;
-    bool real = which == PAPERS_REAL;
     *p = (papers_problem){.actor = actor, .critic = critic};
     fill_calls(p);
     if (which == PAPERS_PARTS)
@@ -663,7 +726,7 @@ papers_problem_make(papers_family *actor, papers_family *critic, int devices,
             RLF_NEW_ARRAY(arena, rlf_choice, (size_t)n * MOST_CUTS);
     for (int i = 0; i < n; i++) {
         if (!i || meshes[i].n != meshes[i - 1].n)
-            cut_mesh(p, meshes[i].n, real, machines, of);
+            cut_mesh(p, meshes[i].n, which, machines, of);
         for (int c = 0; c < PAPERS_CALLS; c++)
             for (int k = 0; k < of->n[c]; k++) {
                 rlf_problem_call *call = &p->calls[c];
@@ -687,22 +750,24 @@ papers_problem_make(papers_family *actor, papers_family *critic, int devices,
         stop(err.sentence);
 }
 
-double
-papers_place(const papers_problem *p, const int first[4], const int count[4],
-             rlf_arena *arena, rlf_placing *out)
+papers_placed
+papers_place(const papers_problem *p, const int first[4], const int count[4])
 {
     const rlf_search_options options = {.seed = 1, .moves = 100000};
     rlf_problem_call calls[PAPERS_CALLS];
     rlf_problem part = p->problem;
     rlf_found found;
     rlf_err err = RLF_ERR_NONE;
-    *out = (rlf_placing){.period = INFINITY};
-    for (int c = 0; c < PAPERS_CALLS; c++) {
+    papers_placed out = {.period = INFINITY};
+    rlf_arena *arena = rlf_arena_new();
+    bool runs = true;
+    for (int c = 0; c < PAPERS_CALLS && runs; c++) {
         const rlf_problem_call *call = &p->calls[c];
         const rlf_mesh_span *m =
             rlf_search_mesh(call, first[call->model], count[call->model]);
-        if (!m)
-            return INFINITY;
+        runs = m;
+        if (!runs)
+            break;
         calls[c] = *call;
         calls[c].n_choices = m->to - m->from;
         calls[c].choices = RLF_NEW_ARRAY(arena, rlf_choice, m->to - m->from);
@@ -711,9 +776,14 @@ papers_place(const papers_problem *p, const int first[4], const int count[4],
     }
     part.calls = calls;
     part.machine = 0;
-    if (rlf_problem_close(&part, arena, &err) < 0)
+    if (runs && rlf_problem_close(&part, arena, &err) < 0)
         stop(err.sentence);
-    rlf_search(&part, &options, arena, &found);
-    *out = found.best;
-    return out->period;
+    if (runs) {
+        rlf_search(&part, &options, arena, &found);
+        out.period = found.best.period;
+    }
+    for (int c = 0; c < PAPERS_CALLS && isfinite(out.period); c++)
+        out.call[c] = calls[c].choices[found.best.choice[c]];
+    rlf_arena_free(arena);
+    return out;
 }

@@ -46,6 +46,16 @@ typedef struct papers_lengths {
     int batch, prompt, response;
 } papers_lengths;
 
+/* PPO of four models of one size, the critic and the reward model with a head
+ * of one number, in a directory of its own. */
+typedef struct papers_program {
+    char directory[64], path[96];
+} papers_program;
+
+void papers_write(papers_size size, papers_lengths lengths,
+                  papers_program *out);
+void papers_remove(const papers_program *program);
+
 /* What seconds are worked out with: factors of terms, apart for generation and
  * for reading and updates. */
 typedef struct papers_speeds {
@@ -104,6 +114,9 @@ double papers_real_flops(papers_size actor, papers_size critic,
  * the reward model. */
 double papers_model_flops(papers_size actor, papers_size critic,
                           papers_lengths lengths);
+/* The same of updates that compute nothing again. */
+double papers_least_flops(papers_size actor, papers_size critic,
+                          papers_lengths lengths);
 
 /* Is it among the ways to run a call that ReaL looks at, on machines of eight?
  * Whole machines or an aligned four of one; tp a power of two, tp dp one of 1,
@@ -112,6 +125,14 @@ double papers_model_flops(papers_size actor, papers_size critic,
  * 0: any number of rows.) */
 bool papers_is_real(const rlf_choice *choice, bool trains, int machines,
                     int batch);
+
+/* Bytes of a call on a device as ReaL's estimator counts them: weights and
+ * gradients of training twice 2 bytes, the rest of it 20 bytes over all
+ * replicas; weights that are only read 4 bytes, on the host between calls where
+ * nothing trains them; keys and values as wide as the model. Sets `kept`, `own`
+ * and `work`. */
+void papers_real_memory(papers_size size, papers_lengths lengths, int call,
+                        rlf_choice *choice);
 
 /* A problem of the search. */
 typedef struct papers_problem {
@@ -122,18 +143,25 @@ typedef struct papers_problem {
 
 /* Which meshes a problem has. */
 typedef enum papers_meshes {
-    PAPERS_ALL,   /* rlf_cluster_meshes */
-    PAPERS_REAL,  /* those, and the cuts, that ReaL looks at */
+    PAPERS_ALL,  /* rlf_cluster_meshes */
+    PAPERS_REAL, /* those, and the cuts, that ReaL looks at */
+    /* the same, with memory as ReaL's estimator counts it, and generations that
+     * have all their samples at work at once */
+    PAPERS_REAL_MEMORY,
     PAPERS_PARTS, /* aligned parts of all devices, down to an eighth */
 } papers_meshes;
 
 void papers_problem_make(papers_family *actor, papers_family *critic,
                          int devices, papers_meshes meshes, rlf_arena *arena,
                          papers_problem *out);
-/* Every model's calls on ranks of its own, cut as is best there: by model
- * (actor, critic, reference, reward) first rank and count. INFINITY: it does
- * not fit. */
-double papers_place(const papers_problem *problem, const int first[4],
-                    const int count[4], rlf_arena *arena, rlf_placing *out);
+/* Every model's calls on ranks of its own, cut as is best there. */
+typedef struct papers_placed {
+    double period; /* INFINITY: it does not fit */
+    rlf_choice call[PAPERS_CALLS];
+} papers_placed;
+
+/* By model (actor, critic, reference, reward) first rank and count. */
+papers_placed papers_place(const papers_problem *problem, const int first[4],
+                           const int count[4]);
 
 #endif

@@ -442,7 +442,7 @@ flow f(batch: prompts[8]) {
 test.rlf:9:34: error: there is no schedule "zigzag"
     9 |     actor.update on 0 (schedule: "zigzag")
       |                                  ^~~~~~~~
-hint: it is "gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", or the file of a table
+hint: it is "gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", a table, or the file of one
 test.rlf:10:32: error: 'offload:' is an argument of whole models, not of one call
    10 |     ref.logprob on 0 (offload: true)
       |                                ^~~~

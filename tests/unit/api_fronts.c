@@ -201,7 +201,8 @@ look(const world *w, const int *choice)
     for (int r = 0; r < plan->ranks; r++)
         most = fmax(most, model_bytes(w, plan, r, arena));
     const int *kinds;
-    int n_kinds = rlf_plan_alike(plan, arena, &kinds);
+    int n_kinds =
+        rlf_plan_alike(plan, rlf_outline_layers(w->outline), arena, &kinds);
     for (int i = 0; i < n_kinds; i++)
         most_alike = fmax(most_alike, model_bytes(w, plan, kinds[i], arena));
     s.alike = most_alike >= most && most_alike <= most;
@@ -276,6 +277,92 @@ test_alike(world *w)
        tried);
 }
 
+typedef struct stops {
+    int looks, done, all;
+    bool ordered;
+} stops;
+
+static bool
+stop(void *arg, int done, int all)
+{
+    stops *s = arg;
+    s->ordered &= done >= s->done && done < all && (!s->all || all == s->all);
+    s->looks++;
+    s->done = done;
+    s->all = all;
+    return true;
+}
+
+/* Who stops the measuring of layouts has the first meshes of all calls. */
+static void
+test_stopped(const world *w)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_arena *arena = rlf_arena_new();
+    stops told = {.ordered = true};
+    rlf_fronts_options options = w->fronts.options;
+    rlf_fronts fronts;
+    options.stop = stop;
+    options.arg = &told;
+    bool made = rlf_fronts_make(&options, arena, &err, &fronts) >= 0,
+         one = made;
+    for (int c = 0; made && c < fronts.problem.n_calls; c++) {
+        const rlf_problem_call *call = &fronts.problem.calls[c];
+        const rlf_problem_call *all = &w->fronts.problem.calls[c];
+        one &= call->n_choices > 0 && call->n_choices < all->n_choices;
+        for (int k = 1; k < call->n_choices; k++)
+            one &= call->choices[k].count == call->choices[0].count;
+    }
+    ok(one, "%s: a stop leaves one size of mesh for each call", w->name);
+    ok(told.ordered && told.done > 0, "%s: ... and is told how far it is: %d",
+       w->name, told.looks);
+    rlf_arena_free(arena);
+}
+
+/* Of many ranks few kinds: of tp, stages and replicas the first, one between
+ * and the last. */
+static void
+test_kinds(void)
+{
+    static const char text[] =
+        "data prompts = jsonl(\"rows.jsonl\", prompt: \"q\", max_prompt: 20)\n"
+        "model actor = lm(llama(layers: 8, hidden: 64, heads: 4, ffn: 96,\n"
+        "    context: 128), tokenizer: \"%s/examples/models/arith\")\n"
+        "flow f(batch: prompts[24]) {\n"
+        "    roll = actor.generate(batch, n: 2, max_new: 60)\n"
+        "    report length = mean(roll.length over batch)\n"
+        "}\n"
+        "place {\n"
+        "    actor on 0..63 (tp: 4, pp: 4)\n"
+        "}\n";
+    rlf_err err = RLF_ERR_NONE;
+    world w = {.arena = rlf_arena_new(), .name = "kinds"};
+    const char *path =
+        put(w.arena, "kinds.rlf",
+            rlf_arena_printf(w.arena, text, getenv("RLFLOW_SOURCE")));
+    w.session = rlf_session_open(path);
+    rlf_session_set(w.session, "--cluster", "a100x8:8");
+    if (rlf_session_plan(w.session) != RLF_RESULT_OK ||
+        rlf_outline_open(w.session->graph, &rlf_node_classes,
+                         rlf_planned_kernels(w.session, w.arena), &err,
+                         &w.outline) < 0)
+        bail("kinds: %s", rlf_session_message(w.session));
+    const rlf_plan *plan = w.session->plan;
+    const int *kinds;
+    double most = 0, most_alike = 0;
+    int n =
+        rlf_plan_alike(plan, rlf_outline_layers(w.outline), w.arena, &kinds);
+    for (int r = 0; r < plan->ranks; r++)
+        most = fmax(most, model_bytes(&w, plan, r, w.arena));
+    for (int i = 0; i < n; i++)
+        most_alike = fmax(most_alike, model_bytes(&w, plan, kinds[i], w.arena));
+    ok(n == 27 && most_alike == most,
+       "64 ranks in tp 4, pp 4, dp 4 are of 27 kinds: %d", n);
+    rlf_outline_close(w.outline);
+    rlf_session_close(w.session);
+    rlf_arena_free(w.arena);
+}
+
 int
 main(void)
 {
@@ -292,8 +379,10 @@ main(void)
         world *w = open_world(clusters[i].name, clusters[i].text);
         test_random(w);
         test_alike(w);
+        test_stopped(w);
         close_world(w);
     }
+    test_kinds();
     rlf_arena_free(arena);
     char command[128];
     snprintf(command, sizeof command, "rm -r %s", root);

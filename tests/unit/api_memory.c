@@ -129,6 +129,14 @@ static const struct many {
      "critic.update on 0..3 (pp: 2, tokens: 36, schedule: \"zb-h2\")\n"
      "}\n",
      "actor", "activations of update"},
+    /* two chunks, with the embedding and the heads at one stage */
+    {"pipe.rlf",
+     "place {\n"
+     "actor.update on 0..3 (pp: 2, tokens: 36, schedule: \"zb-v\")\n"
+     "critic.update on 0..3 (pp: 2, tokens: 36, schedule: \"zb-v\", "
+     "recompute: true)\n"
+     "}\n",
+     "critic", "activations of update"},
 };
 
 /* A session on four ranks with this placement. */

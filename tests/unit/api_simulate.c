@@ -6,7 +6,8 @@
 #include "engine/base/vec.h"
 #include "engine/order/answer.h"
 #include "engine/order/rehearse.h"
-#include "engine/search/costs.h"
+#include "engine/simulate/costs.h"
+#include "engine/simulate/kinds.h"
 #include "engine/sched/run.h"
 #include "tests/tap.h"
 
@@ -133,10 +134,9 @@ typedef struct planned {
 } planned;
 
 static planned
-open_plan(const struct plan *how)
+open_text(const struct plan *how, const char *text)
 {
     planned p = {.arena = rlf_arena_new()};
-    const char *text = program(p.arena, how->ahead, how->ranks == 2);
     if (how->rows) {
         const char *flow = strstr(text, "flow f");
         text = rlf_arena_printf(p.arena, "%.*splace {\n %s\n}\n%s",
@@ -149,6 +149,15 @@ open_plan(const struct plan *how)
         bail("%s: %s", how->name, rlf_session_message(p.session));
     p.plan = p.session->plan;
     p.sizes = rlf_sizes_make(p.plan->graph, &(rlf_sizes_options){0}, p.arena);
+    return p;
+}
+
+static planned
+open_plan(const struct plan *how)
+{
+    rlf_arena *arena = rlf_arena_new();
+    planned p = open_text(how, program(arena, how->ahead, how->ranks == 2));
+    rlf_arena_free(arena);
     return p;
 }
 
@@ -476,7 +485,14 @@ is_rehearsed(const planned *p)
 
 /* ---- one rank ---- */
 
-enum { TURN = 16, READ = 1, FORWARD = 2, BACKWARD = 4, FINISH = 8 };
+enum {
+    TURN = 16,
+    READ = 1,
+    FORWARD = 2,
+    BACKWARD = 4,
+    FINISH = 8,
+    HANDOVER = 3, /* of a sample that goes to another replica, on both sides */
+};
 
 static double
 count_portion(void *self, const rlf_portion *p)
@@ -502,6 +518,14 @@ count_turn(void *self, const rlf_turn *turn)
     return TURN;
 }
 
+static double
+count_handover(void *self, const rlf_node *node, int rank, uint32_t samples,
+               uint64_t tokens)
+{
+    (void)self, (void)node, (void)rank, (void)tokens;
+    return (double)HANDOVER * samples;
+}
+
 /* A step on one rank takes what its calls take together: turns until the
  * longest sample ends, a hook and two models on each sample, and two models
  * trained on each. */
@@ -525,6 +549,88 @@ test_sum(void)
              models * (samples * (FORWARD + BACKWARD) + pieces * FINISH),
          1e-9, "one rank: the sum of its calls");
     close_plan(&p);
+}
+
+/* Seconds of a step with the blocks that a step of this number has. */
+static double
+step_of(const planned *p, uint64_t number)
+{
+    const rlf_durations d = {.portion = count_portion, .turn = count_turn};
+    rlf_simulate_options options = {.plan = p->plan,
+                                    .sizes = &p->sizes,
+                                    .durations = &d,
+                                    .policy = streams,
+                                    .number = number,
+                                    .steps = STEPS};
+    rlf_simulated out;
+    rlf_err err = RLF_ERR_NONE;
+    if (rlf_simulate(&options, p->arena, &err, &out) != RLF_OK)
+        bail("%s", err.sentence);
+    return out.ends[STEPS - 1] / STEPS;
+}
+
+/* Behind a step, all samples are read in every second one, in every fourth, in
+ * every third of the second ones, and in each by a block that no step is
+ * without. Of three `if` one has its block in no late step, one has the other
+ * block with two readings, and of one nobody knows, which counts as taken.
+ * Late, twelve steps of a run have 12 * (1 + 2 + 1) + 6 + 3 + 2 such readings.
+ */
+static void
+test_kinds(void)
+{
+    static const uint64_t numbers[] = {1, 2, 4, 6};
+    static const int readings[] = {4, 5, 6, 6};
+    enum { KINDS = RLF_COUNT(numbers), CYCLE = 12 };
+    rlf_arena *arena = rlf_arena_new();
+    const char *text = program(arena, 0, false);
+    planned p = open_text(
+        &plans[0],
+        rlf_arena_printf(
+            arena,
+            "%.*s"
+            "    every 1 steps { report w = mean(critic.value(roll) over "
+            "batch) }\n"
+            "    every 2 steps {\n"
+            "        report x = mean(actor.logprob(roll) over batch)\n"
+            "        every 3 steps { report y = mean(critic.value(roll) over "
+            "batch) }\n"
+            "    }\n"
+            "    every 4 steps { report z = mean(actor.logprob(roll) over "
+            "batch) }\n"
+            "    if step == 1 or not (step > 3) { report p = "
+            "mean(actor.logprob(roll) over batch) }\n"
+            "    if step < 9 and 1 <= step { report q = "
+            "mean(critic.value(roll) over batch) } else {\n"
+            "        report r = mean(critic.value(roll) over batch)\n"
+            "        report s = mean(actor.logprob(roll) over batch)\n"
+            "    }\n"
+            "    if step < mean(score over batch) { report t = "
+            "mean(critic.value(roll) over batch) }\n"
+            "}\n",
+            (int)(strrchr(text, '}') - text), text));
+    double samples = BATCH * EACH, read = READ * samples;
+    double plain = TURN * MOST_NEW + 3 * read +
+                   2 * (samples * (FORWARD + BACKWARD) + 2 * FINISH);
+    rlf_step_kind *kinds;
+    int n = rlf_step_kinds(p.plan->graph, arena, &kinds);
+    ok(n == KINDS, "steps of %d kinds", n);
+    for (int i = 0; i < n && n == KINDS; i++) {
+        ok(kinds[i].number == numbers[i], "... one from step %d on",
+           (int)numbers[i]);
+        kinds[i].seconds = step_of(&p, kinds[i].number);
+        near(kinds[i].seconds, plain + readings[i] * read, 1e-9,
+             "... takes what its blocks do");
+    }
+    double mean = rlf_step_kinds_mean(kinds, n), sum = 0;
+    near(mean, plain + read * (12 * 4 + 6 + 3 + 2) / CYCLE, 1e-9,
+         "... on average each block its part");
+    for (uint64_t number = 1; number <= CYCLE; number++)
+        sum += step_of(&p, number);
+    near(mean, sum / CYCLE, 1e-9, "... as the steps of a run together");
+    near(step_of(&p, 0), plain + 7 * read, 1e-9,
+         "a step without a number has all blocks");
+    close_plan(&p);
+    rlf_arena_free(arena);
 }
 
 /* Two models on ranks of their own train side by side, though one has samples
@@ -577,6 +683,37 @@ test_at_once(void)
     near(end[1], end[0], 1e-9,
          "replicas that end at once: what follows is not cut");
     close_plan(&p);
+}
+
+/* Responses of a node that has no rows of its own, made of data of which nobody
+ * knows how many there are: 16 on each rank. */
+static void
+test_unknown_rows(void)
+{
+    const struct plan two = {"unknown rows", 2, 0, NULL};
+    rlf_arena *arena = rlf_arena_new();
+    planned p = open_text(
+        &two,
+        rlf_arena_printf(
+            arena,
+            "data prompts = jsonl(\"rows.jsonl\", prompt: \"q\", answer: "
+            "\"q\")\n"
+            "data test = jsonl(\"rows.jsonl\", prompt: \"q\", answer: \"q\")\n"
+            "model actor = lm(llama(layers: 1, hidden: 32, heads: 4, ffn: 48, "
+            "context: 128), tokenizer: \"%s/examples/models/arith\", "
+            "optimizer: adamw(lr: 1e-4))\n"
+            "flow f(batch: prompts[%d]) {\n"
+            "    page = respond(test.answer)\n"
+            "    report a = mean(actor.logprob(page) over batch)\n"
+            "    update actor minimize mean(-actor.logprob(page) over batch)\n"
+            "}\n",
+            getenv("RLFLOW_SOURCE"), BATCH));
+    price one = {.scale = 1};
+    witness w = {.plan = p.plan};
+    simulate(&p, &one, 1, false, streams, &w);
+    ok(!w.wrong && w.last > 0, "sets whose rows nobody knows");
+    close_plan(&p);
+    rlf_arena_free(arena);
 }
 
 /* Steps whose time is worked out by hand: 48 samples of 60 turns; 24 in each
@@ -655,6 +792,66 @@ test_by_hand(const struct by_hand *by)
     close_plan(&p);
 }
 
+/* Of each replica's 12 samples so many have 60 tokens with this seed, and the
+ * others 20: 1, 2, 3 and 2. Behind 20 turns 8 are left, fewer than 12, for
+ * which two replicas have seats: ranks 1 and 2 go on with four each. One sample
+ * goes from rank 0 to 2, two from 3 to 1. Ranks 0 and 3 do meanwhile what
+ * follows the 40 that are complete: 20 rows of the hook each, both models on
+ * rank 3 alone. For the last 8 the hook is on all ranks, the models are on
+ * ranks 2 and 3, which then train them: two pieces of 12 rows each. */
+static void
+test_migration_by_hand(void)
+{
+    enum {
+        SHORT = 20,
+        WHOLE = 60,
+        LEFT = 8,
+        TRAIN = 2 * 2 * (12 * (FORWARD + BACKWARD) + FINISH),
+        LAST = 2 * READ + 2 * 4 * READ + TRAIN, /* behind the last sample */
+        STEP = WHOLE * TURN + 2 * HANDOVER + LAST,
+    };
+    static const double busy[] = {
+        SHORT * TURN + HANDOVER + 20 * READ + 2 * READ,
+        WHOLE * TURN + 2 * HANDOVER + 2 * READ,
+        WHOLE * TURN + HANDOVER + LAST,
+        SHORT * TURN + 2 * HANDOVER + (20 + 2 * 40) * READ + LAST,
+    };
+    static const struct plan gathers = {
+        "gathered", 4, 0,
+        "actor on 2..3 (lanes: 2)\n critic on 2..3 (lanes: 2)\n"
+        " ref on 2..3\n actor.generate on 0..3 (migrate: 12, seats: 4)"};
+    uint32_t list[] = {SHORT, SHORT, SHORT, SHORT, SHORT, SHORT, WHOLE};
+    planned p = open_plan(&gathers);
+    const rlf_length_distribution drawn =
+        rlf_lengths_of_list(list, RLF_COUNT(list), p.arena);
+    const rlf_workload two = {.responses = &drawn};
+    const rlf_durations d = {.portion = count_portion,
+                             .turn = count_turn,
+                             .handover = count_handover};
+    witness w = {.plan = p.plan};
+    rlf_simulate_options options = {.plan = p.plan,
+                                    .sizes = &p.sizes,
+                                    .durations = &d,
+                                    .workload = &two,
+                                    .seed = 1,
+                                    .policy = streams,
+                                    .steps = 1,
+                                    .self = &w,
+                                    .see = see};
+    rlf_simulated out;
+    rlf_err err = RLF_ERR_NONE;
+    if (rlf_simulate(&options, p.arena, &err, &out) != RLF_OK)
+        bail("%s", err.sentence);
+    near((double)out.tokens,
+         (BATCH * EACH - LEFT) * SHORT + (double)LEFT * WHOLE, 0,
+         "samples that migrate have their lengths");
+    near((double)out.moved, 3, 0, "... so many go to other replicas");
+    near(out.ends[0], STEP, 0, "... the step takes as long as by hand");
+    for (int r = 0; r < p.plan->ranks; r++)
+        near(w.busy[r], busy[r], 0, "... and each rank is at work as long");
+    close_plan(&p);
+}
+
 /* The same with seconds from counts: those of all that a step computes at the
  * caps, counted node by node, and not in pieces. */
 static double
@@ -676,7 +873,7 @@ check_counted_sum(const struct plan *how)
         rlf_cost cost = rlf_opened_cost(&opened, &sizes, (int)i);
         rlf_seconds seconds;
         cost.host = 0; /* of pieces not counted */
-        rlf_seconds_of(&speeds, &cost, &p.plan->place[i].layout, 0, 0, NULL, 0,
+        rlf_seconds_of(&speeds, &cost, &p.plan->place[i].layout, 0, 0,
                        &seconds);
         want += seconds.total;
     }
@@ -788,10 +985,13 @@ main(void)
     for (size_t i = 0; i < RLF_COUNT(plans); i++)
         test_plan(&plans[i], &tokens);
     test_sum();
+    test_kinds();
     test_apart();
     test_at_once();
+    test_unknown_rows();
     for (size_t i = 0; i < RLF_COUNT(by_hand); i++)
         test_by_hand(&by_hand[i]);
+    test_migration_by_hand();
     test_counted_sum();
     rlf_arena_free(arena);
     char command[128];

@@ -330,6 +330,53 @@ check_slopes(env *e, const problem *p, const float *dx, const float *d_o)
         }
 }
 
+/* dk and dv in parts of a group are what key/value heads of their own for each
+ * part would have, added in a tree; `want` is dq. */
+static void
+check_parts(env *e, const problem *p, const float *d_o, const float *want)
+{
+    const form *f = p->f;
+    int64_t group = f->heads / f->kv_heads, row = f->heads * f->d;
+    int64_t parts = group & -group, wide = parts * p->ldk;
+    float *k = blank(e, p->n * wide), *v = blank(e, p->n * wide);
+    float *dk = blank(e, p->n * wide), *dv = blank(e, p->n * wide);
+    float *sum_k = blank(e, p->n * p->ldk), *sum_v = blank(e, p->n * p->ldk);
+    float *dq = blank(e, p->n * row);
+    for (int64_t i = 0; i < p->n * wide; i++) {
+        int64_t from = i / wide * p->ldq + i % wide / f->d / parts * f->d;
+        k[i] = p->k[from + i % f->d];
+        v[i] = p->v[from + i % f->d];
+    }
+    CALL(e, attention_grad, .n_seqs = p->n_seqs, .offsets = p->offsets,
+         .heads = f->heads, .kv_heads = f->kv_heads * parts, .d = f->d,
+         .scale = p->scale, .window = f->window, .q = p->q, .k = k, .v = v,
+         .ldq = p->ldq, .o = p->o, .d_o = d_o, .lse = p->lse, .dq = dq,
+         .dk = dk, .dv = dv);
+    CALL(e, attention_grad, .n_seqs = p->n_seqs, .offsets = p->offsets,
+         .heads = f->heads, .kv_heads = f->kv_heads, .d = f->d,
+         .scale = p->scale, .window = f->window, .q = p->q, .k = p->k,
+         .v = p->v, .ldq = p->ldq, .ldk = p->ldq, .ldv = p->ldq, .o = p->o,
+         .d_o = d_o, .lse = p->lse, .dq = dq, .dk = sum_k, .dv = sum_v,
+         .parts = (int)parts);
+    for (int64_t i = 0; i < p->n * row; i++)
+        same(e, dq + i, want + i / row * p->ldq + i % row, 1, 4,
+             "dq beside parts");
+    for (int64_t step = 1; step < parts; step *= 2)
+        for (int64_t i = 0; i < p->n * f->kv_heads; i++)
+            for (int64_t s = 0; s < parts; s += 2 * step)
+                for (int64_t j = 0; j < f->d; j++) {
+                    int64_t to = (i * parts + s) * f->d + j;
+                    dk[to] += dk[to + step * f->d];
+                    dv[to] += dv[to + step * f->d];
+                }
+    for (int64_t i = 0; i < p->n * f->kv_heads; i++) {
+        same(e, sum_k + i * f->d, dk + i * parts * f->d, f->d, 4,
+             "dk in parts");
+        same(e, sum_v + i * f->d, dv + i * parts * f->d, f->d, 4,
+             "dv in parts");
+    }
+}
+
 static void
 test_attention_grad(env *e)
 {
@@ -355,6 +402,8 @@ test_attention_grad(env *e)
             uint64_t random = e->random;
             same(e, alone, dx, n, 4, "a sequence alone");
             check_slopes(e, &p, dx, d_o);
+            if (!e->bf16)
+                check_parts(e, &p, d_o, dx);
             e->random = random;
         }
         while (e->n_held > 0)

@@ -222,7 +222,8 @@ typedef struct reference {
     const world *w;
     const rlf_expr *e;
     const rlf_column *in;
-    double **value; /* per operation, NULL: not computed yet */
+    double **value;  /* per operation, NULL: not computed yet */
+    uint64_t *found; /* room for the places of what one value is made of */
 } reference;
 
 static double *compute(reference *r, int op);
@@ -398,7 +399,7 @@ one_value(reference *r, const rlf_expr_op *op, double *const v[3],
     const world *w = r->w;
     uint64_t me = place_of(w, op->domain, row, t);
     uint32_t n = n_tokens(w, op->domain, row);
-    uint64_t *at = NULL, many = 0;
+    uint64_t *at = r->found, many = 0;
     int from = op->arg[0] < 0 ? 0 : r->e->ops.data[op->arg[0]].domain;
     switch (op->code) {
     case RLF_EXPR_CONST:
@@ -416,7 +417,6 @@ one_value(reference *r, const rlf_expr_op *op, double *const v[3],
     case RLF_EXPR_RANK:
     case RLF_EXPR_ROTATE:
     case RLF_EXPR_UNROTATE:
-        at = malloc(8 * (extent_of(w, from) + 1));
         many =
             gather(w, from, op->over, row_above(w, from, row, op->over), t, at);
         break;
@@ -427,19 +427,16 @@ one_value(reference *r, const rlf_expr_op *op, double *const v[3],
     case RLF_EXPR_LEAST:
     case RLF_EXPR_MOST:
     case RLF_EXPR_COUNT:
-        at = malloc(8 * (extent_of(w, from) + 1));
         many = gather(w, from, op->domain, row, t, at);
         break;
     default:
         return libm_point(op->code, v[0][me], v[1] ? v[1][me] : 0,
                           v[2] ? v[2][me] : 0);
     }
-    double out = op->code == RLF_EXPR_RANK || op->code == RLF_EXPR_ROTATE ||
-                         op->code == RLF_EXPR_UNROTATE
-                     ? grouped(op->code, v[0], at, many, me)
-                     : reduce(op->code, v[0], at, many);
-    free(at);
-    return out;
+    return op->code == RLF_EXPR_RANK || op->code == RLF_EXPR_ROTATE ||
+                   op->code == RLF_EXPR_UNROTATE
+               ? grouped(op->code, v[0], at, many, me)
+               : reduce(op->code, v[0], at, many);
 }
 
 static double *
@@ -623,8 +620,14 @@ against_reference(world *w, const rlf_expr *e, const rlf_column *in, int i)
     reference r = {.w = w, .e = e, .in = in};
     r.value = RLF_NEW_ARRAY(w->arena, double *, e->ops.count + 1);
     int op = e->outputs.data[i].op;
-    return difference(w, e->ops.data[op].domain, got[i].number,
-                      compute(&r, op));
+    uint64_t most = 0;
+    for (int d = 0; d < DOMAINS; d++)
+        most = extent_of(w, d) > most ? extent_of(w, d) : most;
+    r.found = rlf_calloc(most + 1, sizeof *r.found);
+    double worst =
+        difference(w, e->ops.data[op].domain, got[i].number, compute(&r, op));
+    free(r.found);
+    return worst;
 }
 
 #endif

@@ -201,16 +201,20 @@ test_product_soon(env *e)
     }
 }
 
-/* Shard s of the product by the definition: parts of k one after another. */
+/* Shard s of the product by the definition: parts of k one after another; of
+ * fewer pieces than shards, whole ones. */
 static float
-shard_chain(const float *x, const float *w, const int64_t *parts, int n_parts,
-            int of, int s, float start)
+shard_chain(const float *x, const float *w, const int64_t *parts,
+            const int *pieces, int n_parts, int of, int s, float start)
 {
     int64_t at = 0;
     for (int p = 0; p < n_parts; p++) {
-        for (int64_t i = parts[p] * s / of; i < parts[p] * (s + 1) / of; i++)
+        int each = pieces && pieces[p] && pieces[p] < of ? of / pieces[p] : 1;
+        int64_t n = parts[p], first = s / each, in = of / each;
+        for (int64_t i = n * first / in;
+             s % each == 0 && i < n * (first + 1) / in; i++)
             start = fmaf(x[at + i], w[at + i], start);
-        at += parts[p];
+        at += n;
     }
     return start;
 }
@@ -219,7 +223,7 @@ shard_chain(const float *x, const float *w, const int64_t *parts, int n_parts,
  * places, whose sum is the tree's last addition. */
 static void
 sharded_shape(env *e, const int64_t *shape, int of, const int64_t *parts,
-              int n_parts)
+              const int *pieces, int n_parts)
 {
     int64_t m = shape[0], n = shape[1], k = 0;
     for (int i = 0; i < n_parts; i++)
@@ -231,12 +235,16 @@ sharded_shape(env *e, const int64_t *shape, int of, const int64_t *parts,
     void *packed = pack(e, w, n, k, RLF_PRODUCT_FORWARD);
     CALL(e, product, .m = m, .n = n, .k = k, .x = x, .ldx = ldx,
          .packed = packed, .c = c, .add = true, .shards = {.of = of},
-         .parts = n_parts > 1 ? parts : NULL, .n_parts = n_parts);
+         .parts = n_parts > 1 ? parts : NULL, .pieces = pieces,
+         .n_parts = n_parts);
     CALL(e, product, .m = m, .n = n, .k = k, .x = x, .ldx = ldx,
          .packed = packed, .c = from_bias, .bias = bias, .shards = {.of = of},
-         .parts = n_parts > 1 ? parts : NULL, .n_parts = n_parts);
-    out_f32(e, c, m * n);
-    out_f32(e, from_bias, m * n);
+         .parts = n_parts > 1 ? parts : NULL, .pieces = pieces,
+         .n_parts = n_parts);
+    if (!pieces) {
+        out_f32(e, c, m * n);
+        out_f32(e, from_bias, m * n);
+    }
     if (!e->check)
         return;
     int64_t stride = m * n * k < 10000000 ? row_stride() : 97;
@@ -245,7 +253,7 @@ sharded_shape(env *e, const int64_t *shape, int of, const int64_t *parts,
         for (int twice = 0; twice < 2; twice++, start = bias[i % n]) {
             for (int s = 0; s < of; s++)
                 sum[s] = shard_chain(x + i / n * ldx, w + i % n * k, parts,
-                                     n_parts, of, s, s ? 0 : start);
+                                     pieces, n_parts, of, s, s ? 0 : start);
             for (int step = 1; step < of; step *= 2)
                 for (int s = 0; s + step < of; s += 2 * step)
                     sum[s] += sum[s + step];
@@ -279,13 +287,18 @@ test_product_shards(env *e)
     for (int64_t s = 0; s < N(shapes); s++) {
         int of = counts[s % N(counts)];
         int64_t k = shapes[s][2], more[] = {k, k / 2 + 1, k / 2 + 1};
-        sharded_shape(e, shapes[s], of, &k, 1);
-        sharded_shape(e, shapes[s], of, more, 3);
+        sharded_shape(e, shapes[s], of, &k, NULL, 1);
+        sharded_shape(e, shapes[s], of, more, NULL, 3);
         while (e->n_held > 0)
             free(e->held[--e->n_held]);
     }
     int64_t large[] = {310, 1000, 0}, k = 1601;
-    sharded_shape(e, large, 64, &k, 1);
+    sharded_shape(e, large, 64, &k, NULL, 1);
+    for (int of = 2; of <= 8; of *= 2) {
+        int64_t shape[] = {5, 37, 0}, parts[] = {99, 32, 48};
+        sharded_shape(e, shape, of, parts, (const int[]){0, 2, 2}, 3);
+        sharded_shape(e, shape, of, parts, (const int[]){0, 1, 4}, 3);
+    }
     rlf_product_args wrong = {
         .m = 1, .n = 1, .k = 3, .shards = {.of = 4, .first = 1, .count = 1}};
     if (!e->bf16 && e->k->product(e->queue, &wrong, &e->err) != RLF_BUG)

@@ -450,6 +450,13 @@ test_flat(env *e)
     CALL(e, axpby, .n = n, .a = 1.5f, .b = 0.25f, .x = x, .y = z);
     CALL(e, add, .m = 1, .d = n, .a = x, .b = y, .c = c);
     CALL(e, fill, .n = n, .a = 2.5f, .y = f);
+    if (e->check) { /* columns between rows of other lengths */
+        float *to = copy_of(e, y, 12 * 30);
+        CALL(e, add, .m = 12, .d = 17, .a = x, .lda = 19, .c = to, .ldc = 30);
+        for (int64_t i = 0; i < 12 * 30; i++)
+            same(e, to + i, i % 30 < 17 ? x + i / 30 * 19 + i % 30 : y + i, 1,
+                 4, "add of nothing");
+    }
     out_f32(e, z, n);
     out_f32(e, c, n);
     for (int64_t i = 0; i < n; i++) {

@@ -1,7 +1,7 @@
 /* Layouts: every row and layer is held exactly as often as the layout says,
  * parts are even and nest, coordinates are a bijection for every order, wrong
- * layouts are refused with what is possible, and the generation groups are those
- * of HybridFlow's paper. */
+ * layouts are refused with what is possible, and the generation groups are
+ * those of HybridFlow's paper. */
 #include "engine/layout/layout.h"
 #include "tests/tap.h"
 
@@ -96,6 +96,23 @@ covers(const rlf_layout *l, int64_t n)
     return none.first == none.last;
 }
 
+/* Of a V, the first stage has the first layers and the last, the last those in
+ * the middle. */
+static bool
+turns(const rlf_layout *l, int64_t n)
+{
+    for (int i = 0; i < l->n_ranks; i++) {
+        int stage = rlf_layout_at(l, i).pp;
+        rlf_range down = rlf_layout_layers(l, l->ranks[i], n, 0);
+        rlf_range up = rlf_layout_layers(l, l->ranks[i], n, 1);
+        if ((stage == 0) != (stage == rlf_layout_last(l)) ||
+            (stage == 0 && (down.first != 0 || up.last != n)) ||
+            (stage == l->pp - 1 && down.last != up.first))
+            return false;
+    }
+    return true;
+}
+
 static rlf_layout
 layout(int tp, int pp, int dp)
 {
@@ -120,6 +137,10 @@ test_covering(void)
                     for (int64_t n = 0; n < 20; n++, tried++) {
                         l.chunks = (int)n % 4; /* 0 is 1 */
                         good &= covers(&l, n);
+                        l.chunks = 2;
+                        l.vee = true;
+                        good &= covers(&l, n) && turns(&l, n);
+                        l.vee = false;
                     }
                     grouped &= groups(&l);
                 }

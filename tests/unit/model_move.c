@@ -131,6 +131,8 @@ part_of(test_machine *t, const rank *a, const rlf_layout *layout, form how,
     MUST(t, rlf_group_new(a->comm, ranks, n, &groups[0], &t->err));
     n = rlf_layout_group(layout, a->rank, RLF_AXIS_PP, ranks);
     MUST(t, rlf_group_new(a->comm, ranks, n, &groups[1], &t->err));
+    if (options.shards % layout->tp)
+        options.shards = 0; /* one for each rank */
     options.group = groups[0];
     options.stages = groups[1];
     options.chunks = layout->chunks;

@@ -314,6 +314,16 @@ test_refusals(void)
     refuses(&c, (rlf_model_options){.shards = 4},
             "shards 4 is more than the model's vocabulary of 3",
             "shards can be 1, 2");
+    for (int shards = 1; shards <= 2; shards++) {
+        rlf_cut cut = {.shards = shards, .ranks = 4};
+        rlf_err err = RLF_ERR_NONE;
+        char name[64];
+        snprintf(name, sizeof name, "tp 4 does not divide shards %d", shards);
+        c = k.config;
+        is_int(rlf_table_check_cut(&c, &cut, &err), RLF_USER, name);
+        is_str(err.sentence, name, "says so");
+        rlf_err_clear(&err);
+    }
 }
 
 static bool
@@ -354,8 +364,9 @@ test_shared(bool tied)
     uint64_t seed = 5;
     bool same = true, once = true;
     for (int i = 0; i < 600; i++) {
-        rlf_cut cut = {.shards = (int)(test_random(&seed) % 3),
-                       .ranks = 1 << test_random(&seed) % 3,
+        int ranks = 1 << test_random(&seed) % 3;
+        rlf_cut cut = {.shards = (int)(test_random(&seed) % 3) * ranks,
+                       .ranks = ranks,
                        .stages = (int)(test_random(&seed) % 4),
                        .chunks = (int)(test_random(&seed) % 3)};
         rlf_model_head head =

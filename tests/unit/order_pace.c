@@ -4,6 +4,8 @@
 #include "engine/order/pace.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "engine/base/philox.h"
 #include "tests/tap.h"
@@ -23,10 +25,25 @@ normal(chance *c)
     return sqrt(-2 * log(1 - u)) * cos(2 * acos(-1) * v);
 }
 
-/* Seconds of a turn, and of what follows a sample. */
+/* Seconds of a turn, and of what follows a sample if a replica does it, which
+ * has so many ranks; samples that this begins with, 0: one. */
 typedef struct costs {
     double fixed, each, follows;
+    int ranks;
+    uint32_t piece;
 } costs;
+
+static int
+ranks_of(const costs *of)
+{
+    return of->ranks ? of->ranks : 1;
+}
+
+static uint32_t
+piece_of(const costs *of)
+{
+    return of->piece ? of->piece : 1;
+}
 
 static uint32_t
 draw_length(chance *c, double sigma)
@@ -61,7 +78,14 @@ show(rlf_pace *pace, const uint32_t *lengths, const costs *of)
         report.lengths = mine;
         rlf_pace_rows(pace, &report);
     }
-    rlf_pace_follow(pace, of->follows * SAMPLES);
+    rlf_pace_follow(pace, of->follows * SAMPLES, ranks_of(of));
+}
+
+static int
+by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
 }
 
 /* Seconds until all is done, with replicas that each have a clock of their own,
@@ -119,7 +143,13 @@ play(const uint32_t *lengths, const costs *of, uint32_t threshold,
     /* what follows, in the order in which samples are complete, on whoever is
      * free first */
     memcpy(free_at, clock, sizeof clock);
-    double end = 0;
+    double end = 0, begins[SAMPLES];
+    memcpy(begins, finished, sizeof begins);
+    qsort(begins, SAMPLES, sizeof *begins, by_size);
+    for (uint32_t n = 0; n < SAMPLES; n++) { /* with the last of its piece */
+        uint32_t last = n / piece_of(of) * piece_of(of) + piece_of(of) - 1;
+        begins[n] = begins[last < SAMPLES ? last : SAMPLES - 1];
+    }
     for (int n = 0; n < SAMPLES; n++) {
         int first = -1, who = 0;
         for (int i = 0; i < SAMPLES; i++)
@@ -129,7 +159,7 @@ play(const uint32_t *lengths, const costs *of, uint32_t threshold,
         for (int d = 0; d < REPLICAS; d++)
             if (free_at[d] < free_at[who])
                 who = d;
-        double from = fmax(free_at[who], finished[first]);
+        double from = fmax(free_at[who], begins[n]);
         end = fmax(end, free_at[who] = from + of->follows);
         finished[first] = -1;
     }
@@ -154,7 +184,9 @@ test_threshold(const char *name, double sigma, const costs *of, bool pays)
         }
         uint32_t seats = rlf_pace_saturation(&pace);
         seats = seats && seats < SAMPLES ? seats : SAMPLES;
-        threshold = rlf_pace_threshold(&pace, SAMPLES, REPLICAS, seats);
+        threshold = rlf_pace_threshold(
+            &pace, &(rlf_pace_begun){SAMPLES, REPLICAS, ranks_of(of), seats,
+                                     piece_of(of)});
         never += play(lengths, of, 0, seats);
         chosen += play(lengths, of, threshold, seats);
         for (uint32_t r = 0; r < SAMPLES; r += 4)
@@ -178,7 +210,8 @@ test_line(void)
     uint32_t lengths[SAMPLES];
     double fixed, each;
     ok(!rlf_pace_turn(&pace, &fixed, &each) && !rlf_pace_saturation(&pace) &&
-           !rlf_pace_threshold(&pace, SAMPLES, REPLICAS, 8),
+           !rlf_pace_threshold(&pace,
+                               &(rlf_pace_begun){SAMPLES, REPLICAS, 1, 8, 1}),
        "nothing was seen, nothing is known");
     for (int i = 0; i < SAMPLES; i++)
         lengths[i] = 1 + (uint32_t)i;
@@ -190,19 +223,59 @@ test_line(void)
     near(rlf_pace_saturation(&pace), 30, 1, "samples that double a turn");
 }
 
+/* What needs the ranks of all replicas is done by none while one samples. */
+static void
+test_together(void)
+{
+    const costs of = {.fixed = 3e-3, .each = 2e-5, .follows = 250e-3};
+    const rlf_pace_begun begun = {SAMPLES, REPLICAS, 1, SAMPLES, 1};
+    uint32_t threshold[2];
+    for (int all = 0; all < 2; all++) {
+        chance c = {.key = {.seed = 77}};
+        rlf_pace pace = {0};
+        uint32_t lengths[SAMPLES];
+        for (int i = 0; i < SAMPLES; i++)
+            lengths[i] = draw_length(&c, 1);
+        show(&pace, lengths, &of);
+        if (all)
+            rlf_pace_follow(&pace, 0, REPLICAS);
+        threshold[all] = rlf_pace_threshold(&pace, &begun);
+    }
+    ok(threshold[0] > 0 && threshold[1] == 0,
+       "samples are not gathered where no rank is free of them then");
+}
+
 int
 main(void)
 {
     test_line();
     test_threshold("long tails, much follows", 0.75,
-                   &(costs){3e-3, 2e-5, 100e-3}, true);
+                   &(costs){.fixed = 3e-3, .each = 2e-5, .follows = 100e-3},
+                   true);
     test_threshold("longer tails, more follows", 1.0,
-                   &(costs){3e-3, 2e-5, 250e-3}, true);
+                   &(costs){.fixed = 3e-3, .each = 2e-5, .follows = 250e-3},
+                   true);
     test_threshold("turns that are soon full", 0.75,
-                   &(costs){3e-3, 2e-4, 100e-3}, true);
-    test_threshold("nothing follows", 0.75, &(costs){3e-3, 1e-4, 0}, false);
-    test_threshold("all of a length", 0, &(costs){3e-3, 1e-4, 20e-3}, false);
-    test_threshold("turns cost by the token", 0.75, &(costs){1e-7, 1e-3, 20e-3},
+                   &(costs){.fixed = 3e-3, .each = 2e-4, .follows = 100e-3},
+                   true);
+    test_threshold(
+        "a fourth follows, of four ranks each", 0.75,
+        &(costs){.fixed = 3e-3, .each = 2e-4, .follows = 25e-3, .ranks = 4},
+        false);
+    test_threshold("what follows comes in halves", 0.75,
+                   &(costs){.fixed = 3e-3,
+                            .each = 2e-4,
+                            .follows = 100e-3,
+                            .piece = SAMPLES / 2},
+                   false);
+    test_together();
+    test_threshold("nothing follows", 0.75,
+                   &(costs){.fixed = 3e-3, .each = 1e-4, .follows = 0}, false);
+    test_threshold("all of a length", 0,
+                   &(costs){.fixed = 3e-3, .each = 1e-4, .follows = 20e-3},
+                   false);
+    test_threshold("turns cost by the token", 0.75,
+                   &(costs){.fixed = 1e-7, .each = 1e-3, .follows = 20e-3},
                    false);
     return done();
 }

@@ -1,5 +1,5 @@
 /* A program of a rollout, what is made of it and updates, and any plan for it:
- * what search_ranks.c plays. */
+ * what simulate_ranks.c plays. */
 #ifndef RLF_TEST_ORDER_PROGRAM_H
 #define RLF_TEST_ORDER_PROGRAM_H
 

@@ -4,9 +4,8 @@
  * ReMax and GRPO, operations of an iteration. */
 #include "engine/api/session.h"
 #include "engine/plan/pipe.h"
-#include "engine/plan/realloc.h"
 #include "engine/search/hybridflow.h"
-#include "tests/papers/settings.h"
+#include "tests/papers/hybridflow.h"
 #include "tests/tap.h"
 
 #include <math.h>
@@ -21,61 +20,9 @@ agree(double a, double b, double by)
 
 /* ---- HybridFlow: resharding ---- */
 
-enum { WORLD = 128, ELEMENT = 2 };
+enum { WORLD = 128 };
 
 static int in_order[WORLD];
-
-/* Matrices that any of the layouts below divides evenly. */
-static int64_t
-even_model(int layers, rlf_shape *tensors, rlf_shapes *out)
-{
-    int64_t bytes = 0;
-    for (int i = 0; i < layers; i++) {
-        tensors[2 * i] = (rlf_shape){"up", i, RLF_SPLIT_ROWS, 2 * WORLD, 3, 1};
-        tensors[2 * i + 1] =
-            (rlf_shape){"down", i, RLF_SPLIT_COLS, 3, WORLD, 1};
-    }
-    *out = (rlf_shapes){tensors, 2 * layers, layers};
-    for (int i = 0; i < out->count; i++)
-        bytes += tensors[i].rows * tensors[i].cols * ELEMENT;
-    return bytes;
-}
-
-/* The part of the model that each rank receives from training (p, t, d) to
- * generation on tg ranks a replica, and what it then has; -1: ranks differ. */
-static double
-volume(int p, int t, int d, int tg, double *peak)
-{
-    rlf_shape tensors[2 * 8];
-    rlf_shapes shapes;
-    rlf_arena *arena = rlf_arena_new();
-    double whole = (double)even_model(8, tensors, &shapes), part = -1;
-    const rlf_wire wire = {5e-6, 1e11, false};
-    rlf_layout train = {
-        .ranks = in_order, .n_ranks = p * t * d, .tp = t, .pp = p, .dp = d};
-    rlf_layout generate;
-    rlf_realloc_plan plan;
-    rlf_err err = RLF_ERR_NONE;
-    if (rlf_layout_regroup(&train, tg, 1, &err, &generate) < 0)
-        bail("%s", err.sentence);
-    const rlf_realloc_job job = {.shapes = &shapes,
-                                 .from = &train,
-                                 .to = &generate,
-                                 .element = ELEMENT,
-                                 .inside = wire,
-                                 .across = wire};
-    if (rlf_realloc_make(&job, arena, &err, &plan) < 0)
-        bail("%s", err.sentence);
-    for (int r = 0; r < train.n_ranks; r++) {
-        rlf_realloc_load load;
-        rlf_realloc_measure(&job, &plan, r, &load);
-        double is = (double)load.received / whole;
-        part = r && is != part ? -1 : is;
-        *peak = (double)load.peak / whole;
-    }
-    rlf_arena_free(arena);
-    return part;
-}
 
 /* Settings of its figure 14, gigabytes, from the formulas of its table 2: of
  * HybridFlow, of its variant that gathers the whole model in a replica, of
@@ -97,19 +44,20 @@ test_volumes(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         double peak, other;
         int p = rows[i].p, t = rows[i].t;
-        double is = rows[i].size * volume(p, t, 1, rows[i].tg, &peak);
+        double is =
+            rows[i].size * hybridflow_volume(p, t, 1, rows[i].tg, &peak);
         ok(agree(is, rows[i].hybrid, 1e-9) &&
                agree(peak * rows[i].size, rows[i].peak, 1e-9),
            "%s, %d-%d to %d: %g GB a rank, peak %g", rows[i].name, p, t,
            rows[i].tg, is, peak * rows[i].size);
-        is = rows[i].size * volume(p, t, 1, 1, &other);
+        is = rows[i].size * hybridflow_volume(p, t, 1, 1, &other);
         ok(agree(is, rows[i].variant, 1e-9), "the whole of it: %g GB", is);
-        is = rows[i].size * volume(1, WORLD, 1, 1, &other);
+        is = rows[i].size * hybridflow_volume(1, WORLD, 1, 1, &other);
         ok(agree(is, rows[i].chat, 0.006), "from 128 ranks: %.2f GB", is);
     }
     static const double parts[] = {0.875, 0.375, 0.125, 0};
     for (int k = 0; k < 4; k++) {
-        double peak, is = volume(1, 8, 2, 1 << k, &peak);
+        double peak, is = hybridflow_volume(1, 8, 2, 1 << k, &peak);
         ok(agree(is, parts[k], 1e-12), "figure 15, 1-8-2 to %d: %g M", 1 << k,
            is);
     }

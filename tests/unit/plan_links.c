@@ -5,7 +5,7 @@
  * With arguments it prints such a table, for tests that run it: a seed, the
  * number of places, and for each model NAME MICROS CHUNKS, the name behind a
  * minus if it is the other way round, behind a plus if it splits its backward.
- */
+ * CHUNKS is v for two, the second on the way back. */
 #include "engine/base/philox.h"
 #include "engine/plan/pipe.h"
 #include "tests/tap.h"
@@ -28,12 +28,13 @@ draw(randomness *r, int n)
 /* ---- random tables ---- */
 
 static rlf_pipe_model
-make_model(const char *name, int places, int micros, int chunks, bool reversed,
-           bool split)
+make_model(const char *name, int places, int micros, int chunks, bool vee,
+           bool reversed, bool split)
 {
     int *path = RLF_NEW_ARRAY(arena, int, places *chunks);
     for (int k = 0; k < places * chunks; k++)
-        path[k] = reversed ? places - 1 - k % places : k % places;
+        path[k] = (vee && k >= places) != reversed ? places - 1 - k % places
+                                                   : k % places;
     return (rlf_pipe_model){.name = name,
                             .micros = micros,
                             .stages = places * chunks,
@@ -118,10 +119,13 @@ make_random(uint64_t seed, rlf_pipe *out)
     randomness r = {.key = {.seed = seed}};
     rlf_pipe_model models[2];
     int places = 2 + draw(&r, 3), n = 1 + draw(&r, 2);
-    for (int m = 0; m < n; m++)
+    for (int m = 0; m < n; m++) {
+        int micros = 1 + draw(&r, 6), chunks = 1 + draw(&r, 2);
+        bool vee = chunks == 2 && draw(&r, 2);
+        bool reversed = draw(&r, 2), split = seed % 2 && draw(&r, 2);
         models[m] =
-            make_model(names[m], places, 1 + draw(&r, 6), 1 + draw(&r, 2),
-                       draw(&r, 2), seed % 2 && draw(&r, 2));
+            make_model(names[m], places, micros, chunks, vee, reversed, split);
+    }
     make_table(&r, places, models, n, out);
 }
 
@@ -340,9 +344,10 @@ print_table(int argc, char **argv)
     for (int i = 3; i + 2 < argc && n < 8; i += 3) {
         bool reversed = argv[i][0] == '-';
         bool split = argv[i][reversed] == '+';
+        bool vee = argv[i + 2][0] == 'v';
         models[n++] =
             make_model(argv[i] + reversed + split, places, atoi(argv[i + 1]),
-                       atoi(argv[i + 2]), reversed, split);
+                       vee ? 2 : atoi(argv[i + 2]), vee, reversed, split);
     }
     make_table(&r, places, models, n, &pipe);
     rlf_pipe_print(&pipe, &text);

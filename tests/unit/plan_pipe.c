@@ -96,15 +96,16 @@ static void
 test_named(void)
 {
     static const char *const names[] = {"gpipe", "1f1b", "interleaved", "zb-h1",
-                                        "zb-h2"};
-    rlf_pipe pipes[5], other;
+                                        "zb-h2", "zb-v"};
+    rlf_pipe pipes[6], other;
     rlf_err err = RLF_ERR_NONE;
     rlf_pipe_gpipe(3, 7, arena, &pipes[0]);
     rlf_pipe_1f1b(3, 7, arena, &pipes[1]);
     rlf_pipe_interleaved(3, 7, 2, arena, &pipes[2]);
     rlf_pipe_zero_bubble(3, 7, 1, arena, &pipes[3]);
     rlf_pipe_zero_bubble(3, 7, 2, arena, &pipes[4]);
-    for (int i = 0; i < 5; i++) {
+    rlf_pipe_vee(3, 7, arena, &pipes[5]);
+    for (int i = 0; i < 6; i++) {
         rlf_buf a = {0}, b = {0};
         if (rlf_pipe_named(names[i], 3, 7, 2, arena, &err, &other) != RLF_OK)
             bail("%s", err.sentence);
@@ -118,7 +119,7 @@ test_named(void)
            "another name is refused");
     is_str(err.sentence,
            "there is no schedule \"zigzag\"; there are gpipe, 1f1b, "
-           "interleaved, zb-h1 and zb-h2",
+           "interleaved, zb-h1, zb-h2 and zb-v",
            "says so");
 }
 
@@ -294,6 +295,35 @@ test_zero_bubble(void)
     ok(spans, "with a third of 1F1B's bubble, and none, if f = b = w");
     ok(held, "in p, and 2 p - 1, micro-batches' memory");
     ok(least, "no sooner than the last place can");
+}
+
+/* As published: where forward, backward and weights take the same, no place
+ * waits from its first operation to its last, in ZB-H1's memory; and each keeps
+ * no more of both chunks, one by one, than half a micro-batch above it. */
+static void
+test_vee(void)
+{
+    static const rlf_pipe_cost one = {1, 1, 0, 1, 1};
+    bool sound = true, spans = true, held = true, apart = true;
+    for (int p = 1; p <= 12; p++)
+        for (int m = 1; m <= 4 * p + 1; m++) {
+            rlf_pipe pipe;
+            rlf_pipe_report r;
+            rlf_pipe_vee(p, m, arena, &pipe);
+            sound &= accepted(&pipe);
+            time_of(&pipe, &one, &r);
+            spans &= m < 2 * p - 1 || equal(r.span, 6 * m);
+            for (int k = 0; k < p; k++) {
+                held &= r.peak[k] <= 2 * p;
+                apart &= rlf_pipe_held(&pipe, 0, k, 0) +
+                             rlf_pipe_held(&pipe, 0, k, 1) <=
+                         2 * p + 1;
+            }
+        }
+    ok(sound, "ZB-V is a table");
+    ok(spans, "without a bubble, if f = b = w and m >= 2 p - 1");
+    ok(held, "in the memory of p micro-batches");
+    ok(apart, "each chunk for itself keeps half a micro-batch more");
 }
 
 /* Fewer micro-batches than a table was made for. */
@@ -878,6 +908,7 @@ main(void)
     test_fusion();
     test_split();
     test_zero_bubble();
+    test_vee();
     test_limit();
     test_send_time();
     test_damage();

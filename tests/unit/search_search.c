@@ -86,8 +86,8 @@ add_choices(made *m, rlf_problem_call *call, chance *c, rlf_arena *arena)
 }
 
 /* The first call generates with model 0, the last trains it; those between read
- * or train something, or of some problems the second generates as well, and need
- * some of the calls before. */
+ * or train something, or of some problems the second generates as well, and
+ * need some of the calls before. */
 static void
 make(made *m, int devices, int n, uint32_t number, rlf_arena *arena)
 {
@@ -115,7 +115,7 @@ make(made *m, int devices, int n, uint32_t number, rlf_arena *arena)
                                                             : RLF_STAGE_READ;
         if (i == 1 && number % 3 == 0)
             call->kind = RLF_STAGE_GENERATE;
-        call->ahead = !i && below(&c, 4) == 0;
+        call->ahead = !i && below(&c, 4) == 0 ? 1 + below(&c, 3) : 0;
         call->needs = m->needs[i];
         for (int k = 0; k < i; k++)
             if ((!k && call->kind != RLF_STAGE_GENERATE) || below(&c, 2))
@@ -129,32 +129,37 @@ make(made *m, int devices, int n, uint32_t number, rlf_arena *arena)
 
 /* ---- a simulation rank by rank ---- */
 
-/* The longest time from one end of a call to the next, over many steps, where
- * every rank keeps the time at which it is free, and so do generations, of which
- * there is one at a time. */
+/* The time from one step to the next, over many steps, where every rank keeps
+ * the time at which it is free, and so do generations, of which there is one at
+ * a time. Step s runs what is made ahead for s + ahead, then what is its own.
+ */
 static double
 simulate(const made *m, const int *choice)
 {
-    enum { STEPS = 600 };
-    static double end[STEPS][MOST_CALLS];
-    double free_at[MOST_DEVICES] = {0}, generated = 0;
+    enum { STEPS = 600, AHEAD = 4 };
+    static double end[STEPS + AHEAD][MOST_CALLS];
+    double free_at[MOST_DEVICES] = {0}, generated = 0, begin = 0, half = 0;
     const rlf_problem_call *calls = m->calls;
     int n = m->problem.n_calls;
-    for (int s = 0; s < STEPS; s++)
-        for (int i = 0; i < n; i++) {
+    memset(end, 0, sizeof end);
+    for (int s = 0; s < STEPS; s++) {
+        if (s == STEPS / 2)
+            half = begin;
+        for (int turn = 0; turn < 2 * n; turn++) {
+            int i = turn % n;
+            if ((calls[i].ahead > 0) != (turn < n))
+                continue;
             const rlf_choice *at = &calls[i].choices[choice[i]];
-            double start = 0;
-            int source = -1, age = 0;
+            double start = begin;
+            int source = -1;
             for (int back = 1; back <= n && source < 0; back++) {
                 int k = (i - back + n) % n;
-                if (calls[k].kind != RLF_STAGE_UPDATE ||
-                    calls[k].model != calls[i].model)
-                    continue;
-                source = k;
-                age = (k >= i) + calls[i].ahead;
+                if (calls[k].kind == RLF_STAGE_UPDATE &&
+                    calls[k].model == calls[i].model)
+                    source = k;
             }
-            if (source >= 0 && s >= age)
-                start = end[s - age][source];
+            if (source >= 0 && source < i && !calls[i].ahead)
+                start = fmax(start, end[s][source]);
             const rlf_choice *from =
                 source < 0 ? at : &calls[source].choices[choice[source]];
             bool moved = from->first != at->first || from->count != at->count ||
@@ -179,23 +184,23 @@ simulate(const made *m, const int *choice)
                         (r >= from->first && r < from->first + from->count))
                         free_at[r] = start;
             }
+            int own = s + calls[i].ahead;
             for (int k = 0; k < calls[i].n_needs; k++)
-                start = fmax(start, end[s][calls[i].needs[k]]);
+                start = fmax(start, end[own][calls[i].needs[k]]);
             for (int r = at->first; r < at->first + at->count; r++)
                 start = fmax(start, free_at[r]);
             if (calls[i].kind == RLF_STAGE_GENERATE)
                 start = fmax(start, generated);
-            end[s][i] = start + at->seconds;
+            end[own][i] = start + at->seconds;
             if (calls[i].kind == RLF_STAGE_GENERATE)
-                generated = end[s][i];
+                generated = end[own][i];
             for (int r = at->first; r < at->first + at->count; r++)
-                free_at[r] = end[s][i];
+                free_at[r] = end[own][i];
         }
-    double most = 0;
-    for (int i = 0; i < n; i++)
-        most = fmax(most, (end[STEPS - 1][i] - end[STEPS / 2 - 1][i]) /
-                              (STEPS - STEPS / 2));
-    return most;
+        for (int i = 0; i < n; i++)
+            begin = fmax(begin, end[s + (calls[i].ahead > 0)][i]);
+    }
+    return (begin - half) / (STEPS - STEPS / 2);
 }
 
 static void
@@ -210,7 +215,7 @@ draw(const made *m, chance *c, int *choice)
 static void
 test_estimate(void)
 {
-    int wrong = 0, above = 0, odd = 0, over = 0, lower = 0;
+    int wrong = 0, above = 0, odd = 0, over = 0, lower = 0, far = 0;
     double worst = 0;
     for (uint32_t number = 0; number < 40; number++) {
         rlf_arena *arena = rlf_arena_new();
@@ -228,7 +233,8 @@ test_estimate(void)
             wrong += off > 1e-9;
             double whole = rlf_estimate_bound(e, choice);
             above += whole > period * (1 + 1e-12);
-            lower += whole < period * (1 - 1e-9);
+            lower += whole < period * (1 - 1e-9) && m.calls[0].ahead <= 1;
+            far += m.calls[0].ahead > 1;
             for (int i = 0; i < m.problem.n_calls; i++)
                 part[i] = below(&c, 2) ? choice[i] : -1;
             odd += rlf_estimate_bound(e, part) > whole * (1 + 1e-12);
@@ -240,8 +246,8 @@ test_estimate(void)
     is_int(wrong, 0, "the period is that of a simulation rank by rank");
     printf("# worst %.3g\n", worst);
     is_int(above, 0, "a bound of all choices is not above the period");
-    ok(lower < 400, "and below it where a cycle takes several steps (%d)",
-       lower);
+    is_int(lower, 0, "and is it where nothing is made more than a step ahead");
+    ok(far > 100, "... which %d are", far);
     is_int(odd, 0, "a bound of some choices is not above that of all");
     is_int(over, 0, "some choices take no more memory than all");
 }
@@ -491,11 +497,77 @@ test_by_hand(void)
     rlf_arena_free(arena);
 }
 
+/* The least period of all placements whose calls stay within spans; INFINITY:
+ * none fits. */
+static double
+least_within(const rlf_problem *p, const rlf_mesh_span *const *within,
+             rlf_estimator *e)
+{
+    int choice[MOST_CALLS], i;
+    double least = INFINITY;
+    for (i = 0; i < p->n_calls; i++)
+        choice[i] = within[i]->from;
+    do {
+        if (rlf_estimate_over(e, choice) <= 0)
+            least = fmin(least, rlf_estimate_period(e, choice));
+        for (i = 0; i < p->n_calls && ++choice[i] == within[i]->to; i++)
+            choice[i] = within[i]->from;
+    } while (i < p->n_calls);
+    return least;
+}
+
+/* Baselines whose ranks are given, against all cuts there: a descent from the
+ * fastest choices alone misses one in eighteen by up to 11 %, and finds no room
+ * in some problems where there is some. */
+static void
+test_cuts(int devices, int calls, int n)
+{
+    int half = devices / 2, known = 0, found = 0, best = 0, wrong = 0;
+    double most = 1;
+    for (uint32_t number = 0; number < (uint32_t)n; number++) {
+        rlf_arena *arena = rlf_arena_new();
+        made m;
+        make(&m, devices, calls, 5000 + number, arena);
+        const rlf_problem *p = &m.problem;
+        const rlf_search_options options = {.seed = number};
+        rlf_estimator *e = rlf_estimator_new(p, arena);
+        for (int which = RLF_BASELINE_FLATTEN; which <= RLF_BASELINE_SEPARATE;
+             which += RLF_BASELINE_SEPARATE - RLF_BASELINE_FLATTEN) {
+            bool apart = which == RLF_BASELINE_SEPARATE;
+            const rlf_mesh_span *within[MOST_CALLS];
+            rlf_placing at;
+            for (int i = 0; i < p->n_calls; i++) {
+                bool trains = p->calls[i].kind == RLF_STAGE_UPDATE;
+                within[i] =
+                    rlf_search_mesh(&p->calls[i], apart && trains ? half : 0,
+                                    apart ? half : devices);
+            }
+            double least = least_within(p, within, e);
+            rlf_baseline_make(p, (rlf_baseline)which, &options, arena, &at);
+            known += isfinite(least);
+            found += isfinite(at.period);
+            wrong += at.period < least * (1 - 1e-9);
+            if (!isfinite(at.period))
+                continue;
+            best += at.period <= least * (1 + 1e-9);
+            most = fmax(most, at.period / least);
+        }
+        rlf_arena_free(arena);
+    }
+    printf("# %d fit, %d found, %d of them the best, at most %.3f of it\n",
+           known, found, best, most);
+    is_int(wrong, 0, "no cut is better than all");
+    ok(known >= n && found == known, "what fits is found: %d of %d", found,
+       known);
+    ok(best >= 0.98 * known && most < 1.05, "and nearly all is the best");
+}
+
 static void
 test_baselines(void)
 {
     int made_of[RLF_BASELINES] = {0}, below_best = 0, unrepeated = 0;
-    for (uint32_t number = 0; number < 40; number++) {
+    int n = quick() ? 12 : 40;
+    for (uint32_t number = 0; number < (uint32_t)n; number++) {
         rlf_arena *arena = rlf_arena_new();
         made m;
         make(&m, 8, 5, 3000 + number, arena);
@@ -521,8 +593,8 @@ test_baselines(void)
     is_int(below_best, 0, "no baseline is better than what the search finds");
     is_int(unrepeated, 0, "baselines repeat");
     for (int which = 0; which < RLF_BASELINES; which++)
-        ok(made_of[which] > 10, "%s fits into %d of 40 problems",
-           rlf_baseline_word(which), made_of[which]);
+        ok(made_of[which] > n / 4, "%s fits into %d of %d problems",
+           rlf_baseline_word(which), made_of[which], n);
 }
 
 int
@@ -531,10 +603,12 @@ main(void)
     const char *set = getenv("RLFLOW_TEST_SEARCH");
     test_estimate();
     test_by_hand();
+    test_cuts(4, 4, quick() ? 30 : 200);
+    test_cuts(8, 5, quick() ? 1 : 3);
     test_baselines();
     test_kept();
-    test_all(2, 50);
-    test_all(4, quick() ? 40 : 200);
+    test_all(2, quick() ? 20 : 50);
+    test_all(4, quick() ? 15 : 200);
     test_all(8, set && !strcmp(set, "all") ? 60 : quick() ? 0 : 3);
     return done();
 }

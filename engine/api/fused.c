@@ -1,0 +1,528 @@
+/* Updates of two models in one pipeline: two that do not need each other's
+ * results, on the same ranks and in stages, which a table fuses (engine/fuse;
+ * RLHFuse's intra-stage fusion).
+ *
+ * Pairs of cuts are ranked by their seconds one after the other, which is too
+ * long by what fusion saves; all other calls are placed around the best of
+ * these. Then the pieces of stages are timed, the bytes of a micro-batch are
+ * found by plans that keep one and two, a table is searched for below the
+ * memory that is left, and the step is simulated, with the table and without.
+ * The rows that run it have the table in them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/api/judge.h"
+#include "engine/fuse/fuse.h"
+#include "engine/plan/candidate.h"
+#include "engine/search/calls.h"
+#include "engine/search/measure.h"
+#include "engine/simulate/costs.h"
+
+enum {
+    LOOKED = 64,    /* pairs of cuts around which the others are placed */
+    MOVES = 100000, /* schedules that are tried for each table */
+    MOST_MICROS = 64,
+    LOWER = 3, /* times that less memory is taken where a plan does not fit */
+};
+/* A gain below that part of a step is none. */
+#define WORTH 0.01
+
+/* Choices for two updates on one mesh. */
+typedef struct pair {
+    int call[2], choice[2]; /* the first has at least as many stages */
+    double seconds;         /* one after the other */
+    rlf_placing placing;    /* with all other calls */
+} pair;
+
+typedef struct fusing {
+    rlf_searching *s;
+    rlf_arena *arena;
+    pair best[LOOKED];
+    int n;
+} fusing;
+
+/* ---- pairs ---- */
+
+static const rlf_choice *
+choice_of(const rlf_searching *s, int call, int choice)
+{
+    return &s->out->fronts.problem.calls[call].choices[choice];
+}
+
+/* The node of a call, in that region or (-1) the first; NULL: none. */
+static const rlf_node *
+node_of(const rlf_searching *s, int call, int region)
+{
+    const rlf_graph *graph = s->session->graph;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (rlf_fronts_call(&s->out->fronts, node) == call &&
+            (region < 0 || node->region == region))
+            return node;
+    }
+    return NULL;
+}
+
+/* May the two go together? They stand in one block, and the later one does not
+ * need the earlier one. */
+static bool
+may_fuse(const rlf_searching *s, int a, int b)
+{
+    const rlf_problem *p = &s->out->fronts.problem;
+    const rlf_graph *graph = s->session->graph;
+    bool together = false;
+    if (p->calls[a].kind != RLF_STAGE_UPDATE ||
+        p->calls[b].kind != RLF_STAGE_UPDATE ||
+        p->calls[a].model == p->calls[b].model)
+        return false;
+    for (size_t r = 0; r < graph->regions.count; r++)
+        together |= node_of(s, a, (int)r) && node_of(s, b, (int)r);
+    int last = a > b ? a : b, first = a + b - last;
+    for (int k = 0; k < p->calls[last].n_needs; k++)
+        together &= p->calls[last].needs[k] != first;
+    return together;
+}
+
+/* Copies of the second that a table has; 0: no table has the two. */
+static int
+copies_of(const rlf_choice *a, const rlf_choice *b)
+{
+    int copies = a->pp / b->pp;
+    bool good = a->first == b->first && a->count == b->count && a->pp > 1 &&
+                a->pp % b->pp == 0 && b->dp % copies == 0;
+    return good && !((a->variant | b->variant) & RLF_VARIANT_SPLIT) ? copies
+                                                                    : 0;
+}
+
+/* Keeps those that take least, in order. */
+static void
+keep(fusing *u, const pair *p)
+{
+    int at = u->n;
+    if (u->n == LOOKED && u->best[at - 1].seconds <= p->seconds)
+        return;
+    if (u->n < LOOKED)
+        u->n++;
+    for (at = u->n - 1; at && u->best[at - 1].seconds > p->seconds; at--)
+        u->best[at] = u->best[at - 1];
+    u->best[at] = *p;
+}
+
+/* Pairs of cuts of two updates. */
+static void
+find_pairs(fusing *u, int a, int b)
+{
+    const rlf_problem *problem = &u->s->out->fronts.problem;
+    for (int i = 0; i < problem->calls[a].n_choices; i++)
+        for (int k = 0; k < problem->calls[b].n_choices; k++) {
+            const rlf_choice *x = &problem->calls[a].choices[i];
+            const rlf_choice *y = &problem->calls[b].choices[k];
+            double seconds = x->seconds + y->seconds;
+            if (copies_of(x, y))
+                keep(u, &(pair){.call = {a, b},
+                                .choice = {i, k},
+                                .seconds = seconds});
+        }
+}
+
+/* The other calls: as they are best beside the pair, from where they are in the
+ * placements that were simulated, and from the pair's ranks. */
+static void
+place_others(fusing *u, rlf_estimator *e, pair *p)
+{
+    const rlf_problem *problem = &u->s->out->fronts.problem;
+    size_t n = (size_t)problem->n_calls;
+    rlf_mesh_span within[RLF_SEARCH_CALLS];
+    p->placing = (rlf_placing){.period = INFINITY, .over = INFINITY};
+    p->placing.choice = RLF_NEW_ARRAY(u->arena, int, n);
+    const rlf_session_found *f = u->s->out;
+    for (int start = 0; start <= f->n_judged; start++) {
+        const rlf_judged *from = start < f->n_judged ? &f->judged[start] : NULL;
+        if (from && (!from->simulated || !from->is_known))
+            continue;
+        rlf_placing at = {.choice = RLF_NEW_ARRAY(u->arena, int, n)};
+        const rlf_choice *there = choice_of(u->s, p->call[0], p->choice[0]);
+        for (int c = 0; c < problem->n_calls; c++) {
+            const rlf_mesh_span *mesh =
+                rlf_search_mesh(&problem->calls[c], there->first, there->count);
+            within[c] = (rlf_mesh_span){.to = problem->calls[c].n_choices};
+            at.choice[c] = from   ? from->placing.choice[c]
+                           : mesh ? mesh->from
+                                  : f->found.best.choice[c];
+        }
+        for (int i = 0; i < 2; i++) {
+            int c = p->call[i], k = p->choice[i];
+            at.choice[c] = k;
+            within[c].from = k;
+            within[c].to = k + 1;
+        }
+        rlf_placing_look(e, &at);
+        rlf_search_descend(e, problem, within, &at);
+        if (rlf_placing_better(&at, &p->placing))
+            p->placing = at;
+    }
+}
+
+static int
+by_period(const void *a, const void *b)
+{
+    double x = ((const pair *)a)->placing.period;
+    double y = ((const pair *)b)->placing.period;
+    return (x > y) - (x < y);
+}
+
+/* Those that fit, by their periods. */
+static void
+place_all(fusing *u)
+{
+    rlf_estimator *e = rlf_estimator_new(&u->s->out->fronts.problem, u->arena);
+    for (int i = 0; i < u->n && !rlf_judge_stopped(u->s, 1); i++)
+        place_others(u, e, &u->best[i]);
+    qsort(u->best, (size_t)u->n, sizeof *u->best, by_period);
+    while (u->n && !isfinite(u->best[u->n - 1].placing.period))
+        u->n--;
+}
+
+/* Do both have the same numbers of ranks and stages? Of those one is enough. */
+static bool
+same_cut(const rlf_searching *s, const pair *a, const pair *b)
+{
+    bool same = true;
+    for (int i = 0; i < 2; i++) {
+        const rlf_choice *x = choice_of(s, a->call[i], a->choice[i]);
+        const rlf_choice *y = choice_of(s, b->call[i], b->choice[i]);
+        same &= a->call[i] == b->call[i] && x->count == y->count &&
+                x->tp == y->tp && x->pp == y->pp;
+    }
+    return same;
+}
+
+/* ---- plans ---- */
+
+/* Rows of the pair's placement; both updates have tables. */
+static rlf_place_row *
+rows_of(const fusing *u, const pair *p, const char *const table[2],
+        rlf_arena *arena, int *n)
+{
+    const rlf_fronts *f = &u->s->out->fronts;
+    rlf_place_row *rows = rlf_fronts_rows(f, p->placing.choice, arena, n);
+    for (int i = 0; i < 2; i++) {
+        const rlf_front_call *of = &f->calls[p->call[i]];
+        for (int r = 0; r < *n; r++) {
+            if (rows[r].model != of->model || rows[r].call != of->class)
+                continue;
+            rows[r].schedule = "table";
+            rows[r].table = table[i];
+        }
+    }
+    return rows;
+}
+
+/* A plan of the pair in which the stages of each keep so many micro-batches,
+ * and what each rank then takes. */
+static rlf_status
+weigh(const fusing *u, const pair *p, const int keeps[2], rlf_arena *arena,
+      rlf_err *err, rlf_trial *out)
+{
+    const rlf_searching *s = u->s;
+    const char *table[2];
+    rlf_plan *plan;
+    int n;
+    for (int i = 0; i < 2; i++) {
+        rlf_pipe pipe;
+        rlf_buf text = {0};
+        rlf_pipe_gpipe(choice_of(s, p->call[i], p->choice[i])->pp, keeps[i],
+                       arena, &pipe);
+        rlf_pipe_print_row(&pipe, &text);
+        table[i] = rlf_arena_strdup(arena, text.p);
+        rlf_buf_free(&text);
+    }
+    const rlf_place_row *rows = rows_of(u, p, table, arena, &n);
+    RLF_TRY(rlf_plan_candidate(s->session->graph, rows, n, &s->plan, arena, err,
+                               &plan));
+    return rlf_trial_open(s->session, s->outline, plan, arena, err, out);
+}
+
+/* ---- problems ---- */
+
+/* The set whose rows an update goes through. */
+static int
+set_of(const rlf_graph *graph, const rlf_node *node)
+{
+    bool calls = node->loss && node->loss->n_calls;
+    int input = calls ? node->loss->calls[0].set_input : 0;
+    return graph->values.data[node->inputs[input]].set;
+}
+
+/* Of the stages of one of the pair: seconds of a micro-batch that has the mean
+ * number of rows, and the bytes that it leaves. Returns how many a replica has
+ * on average. */
+static double
+cost_stages(const fusing *u, const rlf_trial *one, const rlf_trial *two,
+            const rlf_node *node, rlf_costs *costs, rlf_pipe_cost *cost)
+{
+    const rlf_searching *s = u->s;
+    const rlf_layout *l = &one->plan->place[node->id].layout;
+    const rlf_expected_set *expected = rlf_workload_expect(
+        &s->out->workload.workload, s->session->graph, &one->sizes, one->arena);
+    const rlf_opened *opened = &one->ranks[l->ranks[0]];
+    int set = set_of(s->session->graph, node);
+    rlf_call_cut cut = rlf_call_cut_of(opened, &one->sizes, expected, node);
+    double rows = ceil(one->sizes.set[set].samples / l->dp);
+    rlf_durations d = rlf_costs_durations(costs);
+    for (int k = 0; k < l->pp; k++) {
+        int rank = l->ranks[k * l->tp];
+        int next = l->ranks[(k + 1 < l->pp ? k + 1 : k) * l->tp];
+        rlf_portion portion = {.kind = RLF_PORTION_FORWARD,
+                               .node = node,
+                               .rank = rank,
+                               .rows = rows / fmax(cut.micros, 1),
+                               .prompt = expected[set].prompt,
+                               .response = expected[set].response};
+        cost[k].forward = d.portion(d.self, &portion);
+        cost[k].send = next != rank ? d.stage(d.self, &portion, next) : 0;
+        portion.kind = RLF_PORTION_BACKWARD;
+        cost[k].backward = d.portion(d.self, &portion);
+        cost[k].memory = fmax(two->memory[rank] - one->memory[rank], 1);
+    }
+    return cut.micros;
+}
+
+/* The models of the table: the first forward through all places, copies of the
+ * second each backward through places of its own. */
+static void
+lay_models(const fusing *u, const pair *p, const double micros[2], rlf_fuse *f)
+{
+    const rlf_choice *a = choice_of(u->s, p->call[0], p->choice[0]);
+    const rlf_choice *b = choice_of(u->s, p->call[1], p->choice[1]);
+    const rlf_graph *graph = u->s->session->graph;
+    int copies = copies_of(a, b);
+    int *turn = RLF_NEW_ARRAY(u->arena, int, copies + 1);
+    f->n_models = copies + 1;
+    f->places = a->pp;
+    f->models = RLF_NEW_ARRAY(u->arena, rlf_pipe_model, f->n_models);
+    for (int m = 0; m < f->n_models; m++) {
+        int which = m > 0, stages = which ? b->pp : a->pp;
+        int model = u->s->out->fronts.calls[p->call[which]].model;
+        const char *name = graph->resources.data[model].name;
+        int *path = RLF_NEW_ARRAY(u->arena, int, stages);
+        for (int k = 0; k < stages; k++)
+            path[k] = which ? m * stages - 1 - k : k;
+        f->models[m] = (rlf_pipe_model){
+            .name = which && copies > 1
+                        ? rlf_arena_printf(u->arena, "%s.%d", name, m)
+                        : name,
+            .micros = (int)fmin(fmax(ceil(micros[which]), 1), MOST_MICROS),
+            .stages = stages,
+            .path = path};
+        turn[m] = which;
+    }
+    f->turn = turn;
+}
+
+/* Memory of a place beside micro-batches, the least of all of them: copies of
+ * the second stand elsewhere than without a table. */
+static double
+room_for(const fusing *u, const pair *p, const rlf_trial *one,
+         const rlf_node *const node[2], const rlf_pipe_cost *const cost[2])
+{
+    const rlf_cluster *cluster = u->s->session->cluster;
+    const rlf_choice *at = choice_of(u->s, p->call[0], p->choice[0]);
+    double room = INFINITY;
+    for (int r = at->first; r < at->first + at->count; r++) {
+        double held = 0;
+        for (int i = 0; i < 2; i++) {
+            const rlf_layout *l = &one->plan->place[node[i]->id].layout;
+            held += cost[i][rlf_layout_find(l, r).pp].memory;
+        }
+        double memory =
+            rlf_cluster_part_of(cluster, r)->machine->device->memory;
+        room = fmin(room, memory - (one->memory[r] - held));
+    }
+    return room;
+}
+
+/* What the stages of both cost, and how much memory there is for it. */
+static rlf_status
+pose(const fusing *u, const pair *p, rlf_err *err, rlf_fuse *out, double *room)
+{
+    const rlf_node *node[2];
+    rlf_trial one, two[2];
+    rlf_pipe_cost *cost[2];
+    rlf_costs *costs;
+    double micros[2];
+    RLF_TRY(weigh(u, p, (int[2]){1, 1}, u->arena, err, &one));
+    const rlf_costs_options counted = {
+        .ranks = one.ranks,
+        .sizes = &one.sizes,
+        .speeds = &u->s->speeds,
+        .real = rlf_cast_bytes(u->s->session->options.real)};
+    RLF_TRY(rlf_costs_new(&counted, u->arena, err, &costs));
+    for (int i = 0; i < 2; i++) {
+        int pp = choice_of(u->s, p->call[i], p->choice[i])->pp;
+        RLF_TRY(weigh(u, p, (int[2]){1 + !i, 1 + i}, u->arena, err, &two[i]));
+        node[i] = node_of(u->s, p->call[i], -1);
+        cost[i] = RLF_NEW_ARRAY(u->arena, rlf_pipe_cost, pp);
+        micros[i] = cost_stages(u, &one, &two[i], node[i], costs, cost[i]);
+    }
+    *out = (rlf_fuse){0};
+    lay_models(u, p, micros, out);
+    const rlf_pipe_cost **list =
+        RLF_NEW_ARRAY(u->arena, const rlf_pipe_cost *, out->n_models);
+    for (int m = 0; m < out->n_models; m++)
+        list[m] = cost[m > 0];
+    out->cost = list;
+    *room = room_for(u, p, &one, node, (const rlf_pipe_cost *const *)cost);
+    return rlf_fuse_check(out, err);
+}
+
+/* ---- tables ---- */
+
+static bool
+is_late(void *user)
+{
+    return rlf_judge_stopped(user, 1);
+}
+
+/* A table below so much memory, as the text of a row; NULL: there is none. */
+static const char *
+search_table(const fusing *u, rlf_fuse *f, double room)
+{
+    rlf_err none = RLF_ERR_NONE;
+    rlf_fuse_answer answer;
+    rlf_buf text = {0};
+    const rlf_fuse_options options = {.seed = u->s->options->search.seed,
+                                      .moves = MOVES,
+                                      .stop = is_late,
+                                      .user = u->s};
+    double *cap = RLF_NEW_ARRAY(u->arena, double, f->places);
+    for (int i = 0; i < f->places; i++)
+        cap[i] = room;
+    f->cap = cap;
+    if (!(room > 0) ||
+        rlf_fuse_search(f, &options, u->arena, &none, &answer) < 0)
+        return NULL;
+    rlf_pipe_print_row(&answer.pipe, &text);
+    const char *table = rlf_arena_strdup(u->s->session->arena, text.p);
+    rlf_buf_free(&text);
+    return table;
+}
+
+/* The plan that runs a table of the pair; what it takes of memory decides how
+ * much the table may hold. *fits: there is one. */
+static rlf_status
+plan_table(const fusing *u, const pair *p, rlf_judged *out, bool *fits,
+           rlf_err *err)
+{
+    rlf_searching *s = u->s;
+    rlf_fuse fuse;
+    double room;
+    *fits = false;
+    RLF_TRY(pose(u, p, err, &fuse, &room));
+    for (int try = 0; try < LOWER && !*fits; try++) {
+        const char *table = search_table(u, &fuse, room);
+        rlf_err none = RLF_ERR_NONE;
+        if (!table)
+            return RLF_OK;
+        *out = (rlf_judged){.name = "fused",
+                            .is_known = true,
+                            .placing = p->placing,
+                            .base = -1};
+        out->rows = rows_of(u, p, (const char *const[2]){table, table},
+                            s->session->arena, &out->n_rows);
+        if (rlf_judge_plan(s, out, &none) < 0)
+            return RLF_OK;
+        *fits = rlf_judge_fits(out);
+        room -= 1.05 * out->memory * (1 - 1 / out->fill);
+    }
+    return RLF_OK;
+}
+
+/* "actor.update (tp: 2, pp: 8) and critic.update (tp: 2, pp: 4)" */
+static const char *
+words_of(const rlf_searching *s, const pair *p)
+{
+    const rlf_problem *problem = &s->out->fronts.problem;
+    const rlf_choice *a = choice_of(s, p->call[0], p->choice[0]);
+    const rlf_choice *b = choice_of(s, p->call[1], p->choice[1]);
+    return rlf_arena_printf(
+        s->session->arena,
+        "%s (tp: %d, pp: %d) and %s (tp: %d, pp: %d) in one pipeline on %d..%d",
+        problem->calls[p->call[0]].name, a->tp, a->pp,
+        problem->calls[p->call[1]].name, b->tp, b->pp, a->first,
+        a->first + a->count - 1);
+}
+
+/* What the same placement takes with the two one after the other. */
+static rlf_status
+step_without(const fusing *u, const pair *p, rlf_err *err, double *out)
+{
+    rlf_judged j = {.placing = p->placing, .base = -1};
+    *out = INFINITY;
+    RLF_TRY(rlf_judge_plan(u->s, &j, err));
+    if (rlf_judge_fits(&j))
+        RLF_TRY(rlf_judge_simulate(u->s, &j, u->s->options->search.seed, err));
+    if (j.simulated)
+        *out = j.step;
+    return RLF_OK;
+}
+
+static rlf_status
+try_pair(const fusing *u, const pair *p, rlf_err *err)
+{
+    rlf_session_found *f = u->s->out;
+    rlf_judged j;
+    rlf_err none = RLF_ERR_NONE;
+    bool fits;
+    if (plan_table(u, p, &j, &fits, &none) < 0 || !fits)
+        return RLF_OK;
+    RLF_TRY(rlf_judge_simulate(u->s, &j, u->s->options->search.seed, err));
+    RLF_TRY(step_without(u, p, err, &j.without));
+    j.words = words_of(u->s, p);
+    f->fused[f->n_fused++] = (rlf_fused_point){j.words, j.step, j.without};
+    if (j.step < (1 - WORTH) * j.without)
+        f->judged[f->n_judged++] = j;
+    return RLF_OK;
+}
+
+static rlf_status
+try_pairs(fusing *u, rlf_err *err)
+{
+    rlf_session_found *f = u->s->out;
+    f->fused =
+        RLF_NEW_ARRAY(u->s->session->arena, rlf_fused_point, RLF_FUSED_PAIRS);
+    for (int i = 0, tried = 0; i < u->n && tried < RLF_FUSED_PAIRS; i++) {
+        bool known = false;
+        for (int k = 0; k < i; k++)
+            known |= same_cut(u->s, &u->best[k], &u->best[i]);
+        if (known)
+            continue;
+        if (rlf_judge_stopped(u->s, 1))
+            return RLF_OK;
+        tried++;
+        rlf_arena *all = u->arena;
+        u->arena = rlf_arena_new();
+        rlf_status status = try_pair(u, &u->best[i], err);
+        rlf_arena_free(u->arena);
+        u->arena = all;
+        RLF_TRY(status);
+    }
+    return RLF_OK;
+}
+
+rlf_status
+rlf_fused_pairs(rlf_searching *s, rlf_err *err)
+{
+    rlf_session_found *f = s->out;
+    const rlf_problem *problem = &f->fronts.problem;
+    fusing u = {.s = s, .arena = s->session->arena};
+    for (int a = 0; a < problem->n_calls; a++)
+        for (int b = 0; b < problem->n_calls; b++)
+            if (may_fuse(s, a, b))
+                find_pairs(&u, a, b);
+    if (!u.n || f->stopped)
+        return RLF_OK;
+    place_all(&u);
+    return try_pairs(&u, err);
+}

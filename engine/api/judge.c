@@ -1,0 +1,93 @@
+/* See judge.h. */
+#include "engine/api/judge.h"
+
+#include <string.h>
+
+#include "engine/api/planned.h"
+#include "engine/plan/candidate.h"
+#include "nodes/table.h"
+
+/* ---- plans ---- */
+
+/* The plan of a placement, and what it takes. One that is none is told of as
+ * if it did not fit. */
+rlf_status
+rlf_judge_plan(rlf_searching *s, rlf_judged *j, rlf_err *err)
+{
+    const rlf_session *session = s->session;
+    const rlf_fronts *fronts = &s->out->fronts;
+    rlf_arena *scratch = rlf_arena_new();
+    rlf_trial trial = {0};
+    rlf_status status = RLF_OK;
+    if (!j->plan) {
+        if (!j->rows)
+            j->rows = rlf_fronts_rows(fronts, j->placing.choice, session->arena,
+                                      &j->n_rows);
+        status = rlf_plan_candidate(session->graph, j->rows, j->n_rows,
+                                    &s->plan, session->arena, err, &j->plan);
+    }
+    if (status >= 0)
+        status = rlf_plan_fits(j->plan, &rlf_node_classes, err);
+    if (status >= 0)
+        status =
+            rlf_trial_weigh(session, s->outline, j->plan, scratch, err, &trial);
+    if (status >= 0) {
+        j->memory = trial.memory[trial.fullest];
+        j->fill = trial.fill;
+    }
+    rlf_trial_close(&trial);
+    rlf_arena_free(scratch);
+    return status;
+}
+
+bool
+rlf_judge_fits(const rlf_judged *j)
+{
+    return j->memory > 0 && j->fill <= 1;
+}
+
+/* ---- simulations ---- */
+
+static void
+note_trial(const rlf_searching *s, const rlf_trial *trial, rlf_judged *j)
+{
+    const rlf_account *a = &trial->account;
+    size_t n = s->session->graph->nodes.count;
+    j->simulated = true;
+    j->step = a->step;
+    j->tokens =
+        rlf_simulated_counts(&trial->out, RLF_JUDGED_WARM).tokens / a->step;
+    j->idle = a->idle;
+    memcpy(j->spent, a->all, sizeof j->spent);
+    j->calls = RLF_NEW_ARRAY(s->session->arena, double, n);
+    memcpy(j->calls, a->calls, n * sizeof *j->calls);
+}
+
+static uint32_t
+steps_of(const rlf_searching *s)
+{
+    return rlf_workload_draws(&s->out->workload.workload) ? RLF_JUDGED_DRAWN
+                                                          : RLF_JUDGED_STEPS;
+}
+
+rlf_status
+rlf_judge_simulate(const rlf_searching *s, rlf_judged *j, uint64_t seed,
+                   rlf_err *err)
+{
+    rlf_arena *scratch = rlf_arena_new();
+    rlf_trial trial = {0};
+    const rlf_trial_options options = {.speeds = &s->speeds,
+                                       .workload = &s->out->workload.workload,
+                                       .seed = seed,
+                                       .warm = RLF_JUDGED_WARM,
+                                       .steps = steps_of(s)};
+    rlf_status status =
+        rlf_trial_open(s->session, s->outline, j->plan, scratch, err, &trial);
+    if (status >= 0)
+        status = rlf_trial_run(&trial, &options, err);
+    if (status >= 0)
+        note_trial(s, &trial, j);
+    rlf_trial_close(&trial);
+    rlf_arena_free(scratch);
+    return status;
+}

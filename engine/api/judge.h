@@ -1,0 +1,40 @@
+/* How a search judges placements: plans of them, what these take of memory, and
+ * how long their steps are in the simulation. Internal to the search
+ * (search.c), and to what it tries of the best placements when they are found
+ * (sampled.c, fused.c). */
+#ifndef RLF_API_JUDGE_H
+#define RLF_API_JUDGE_H
+
+#include "engine/api/search.h"
+
+/* A search at work. */
+typedef struct rlf_searching {
+    rlf_session *session;
+    const rlf_session_search_options *options;
+    rlf_outline *outline;
+    rlf_speeds speeds;
+    rlf_plan_options plan; /* of candidates */
+    rlf_session_found *out;
+    bool cut; /* not all layouts were measured */
+} rlf_searching;
+
+/* The plan of a placement, where it has none, and what it takes of memory. An
+ * error says why there is none, or why no rank can have it. */
+rlf_status rlf_judge_plan(rlf_searching *s, rlf_judged *j, rlf_err *err);
+/* It has a plan, and each rank has memory for it. */
+bool rlf_judge_fits(const rlf_judged *j);
+/* The steps of one that fits, with lengths drawn by `seed`. */
+rlf_status rlf_judge_simulate(const rlf_searching *s, rlf_judged *j,
+                              uint64_t seed, rlf_err *err);
+/* Was the search stopped, once `done` of its simulations were made? */
+bool rlf_judge_stopped(rlf_searching *s, int done);
+
+/* Thresholds and seats of generations (`migrate:` and `seats:`) for the best
+ * placements that were simulated, where responses differ in length: what gains
+ * is added to the judged. */
+rlf_status rlf_sampled_sweep(rlf_searching *s, rlf_err *err);
+/* Updates of two models in one pipeline, with the other calls as they are best
+ * beside it: what gains is added to the judged. */
+rlf_status rlf_fused_pairs(rlf_searching *s, rlf_err *err);
+
+#endif

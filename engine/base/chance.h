@@ -1,0 +1,43 @@
+/* Random numbers of a search: quick ones, from a seed that Philox makes.
+ * splitmix64 (Steele, Lea, Flood 2014). */
+#ifndef RLF_BASE_CHANCE_H
+#define RLF_BASE_CHANCE_H
+
+#include "engine/base/philox.h"
+
+typedef struct rlf_chance {
+    uint64_t state;
+} rlf_chance;
+
+/* Walk `number` of those with that seed. */
+static inline rlf_chance
+rlf_chance_begin(uint64_t seed, uint32_t number)
+{
+    rlf_random_key key = {.seed = seed, .site = number};
+    return (rlf_chance){rlf_draw(&key, 0)};
+}
+
+static inline uint64_t
+rlf_chance_next(rlf_chance *c)
+{
+    uint64_t x = c->state += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+/* In 0..n-1, n > 0. */
+static inline int
+rlf_chance_below(rlf_chance *c, int n)
+{
+    return (int)((rlf_chance_next(c) >> 32) * (uint64_t)n >> 32);
+}
+
+/* In [0, 1). */
+static inline double
+rlf_chance_uniform(rlf_chance *c)
+{
+    return (double)(rlf_chance_next(c) >> 11) * 0x1p-53;
+}
+
+#endif

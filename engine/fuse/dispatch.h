@@ -1,0 +1,56 @@
+/* Schedules made in order of time by due dates, and the annealing of those.
+ * Internal to engine/fuse. */
+#ifndef RLF_FUSE_DISPATCH_H
+#define RLF_FUSE_DISPATCH_H
+
+#include "engine/fuse/rows.h"
+
+/* What dispatching goes by. In order of time, a place that is free takes, of
+ * the operations that can begin within `look` of the first one, that with the
+ * least due date due[row] + slope[row] micro; none that would make more
+ * micro-batches in flight than most[row] or exceed the place's cap. */
+typedef struct rlf_guide {
+    double *due, *slope; /* by row */
+    int *most;           /* by row that takes memory */
+    double look;
+} rlf_guide;
+
+typedef struct rlf_dispatch {
+    const rlf_rows *rows;
+    rlf_row_number *table; /* what was made */
+    rlf_timing timing;
+    /* By row: when its next micro-batch can begin as far as the stage before
+     * is concerned, and when that is due. */
+    double *ready, *due;
+    /* By row: `same`, or row[n] where `cross` implies it; what it waits for
+     * most, `cross` or else `same`; the row that `same` waits for it so. */
+    int *needs, *after, *wakes;
+    double *held, *late; /* by place */
+    int *pick;           /* by place: what it does next.. */
+    uint64_t *begin;     /* ..and when, with its number in the last bits */
+} rlf_dispatch;
+
+void rlf_dispatch_make(const rlf_rows *rows, rlf_arena *arena,
+                       rlf_dispatch *out);
+/* Make a table, and its timing. False: no place could go on, or the table would
+ * end after `limit`. */
+bool rlf_dispatch_run(rlf_dispatch *dispatch, const rlf_guide *guide,
+                      double limit);
+
+/* Anneal guides for so many moves. `table` gets the best
+ * one's, if that is shorter than *best; ends at `bound`. Returns the moves it
+ * took. */
+typedef struct rlf_dispatch_job {
+    const rlf_rows *rows;
+    int64_t moves;
+    int64_t number; /* which start: kinds of guides take turns */
+    double bound;
+    double *best;
+    rlf_row_number *table;
+    rlf_chance *dice;
+    const rlf_fuse_options *options; /* for its stop */
+    bool *stopped;
+} rlf_dispatch_job;
+int64_t rlf_dispatch_anneal(const rlf_dispatch_job *job, rlf_arena *arena);
+
+#endif

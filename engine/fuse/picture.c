@@ -1,0 +1,197 @@
+/* Pictures of fused schedules: see picture.h. */
+#include "engine/fuse/picture.h"
+
+#include <string.h>
+
+static double
+takes(const rlf_fuse *fuse, int place, rlf_pipe_op op)
+{
+    int stage = rlf_pipe_stage(&fuse->models[op.model], place, op.chunk);
+    const rlf_pipe_cost *cost = &fuse->cost[op.model][stage];
+    return op.kind == RLF_PIPE_FORWARD    ? cost->forward
+           : op.kind == RLF_PIPE_BACKWARD ? cost->backward
+                                          : cost->weights;
+}
+
+static char
+letter_of(const rlf_fuse *fuse, rlf_pipe_op op)
+{
+    static const char first[RLF_PIPE_KINDS] = {'a', 'A', '0'};
+    int most = op.kind == RLF_PIPE_WEIGHTS ? 10 : 26;
+    return (char)(first[op.kind] + fuse->turn[op.model] % most);
+}
+
+/* ---- text ---- */
+
+/* How long each letter ('.': none) is busy between two times, the most of it.
+ */
+static char
+letter_between(const rlf_fuse *fuse, const rlf_fuse_answer *answer, int place,
+               double from, double to)
+{
+    const rlf_pipe_list *list = &answer->pipe.lists[place];
+    double of[128] = {0}, left = to - from;
+    char most = '.';
+    for (int i = 0; i < list->count; i++) {
+        double begin = answer->begin[place][i];
+        double end = begin + takes(fuse, place, list->ops[i]);
+        begin = begin > from ? begin : from;
+        end = end < to ? end : to;
+        if (end <= begin)
+            continue;
+        of[(int)letter_of(fuse, list->ops[i])] += end - begin;
+        left -= end - begin;
+    }
+    of['.'] = left;
+    for (char c = '0'; c <= 'z'; c++)
+        if (of[(int)c] > of[(int)most] * (1 + 1e-9))
+            most = c;
+    return most;
+}
+
+/* What a place holds at most, and how much of the time it waits. */
+static void
+sum_place(const rlf_fuse *fuse, const rlf_fuse_answer *answer, int place,
+          double *peak, double *waits)
+{
+    const rlf_pipe_list *list = &answer->pipe.lists[place];
+    double held = 0;
+    *peak = 0;
+    *waits = answer->makespan;
+    for (int i = 0; i < list->count; i++) {
+        rlf_pipe_op op = list->ops[i];
+        const rlf_pipe_model *model = &fuse->models[op.model];
+        int stage = rlf_pipe_stage(model, place, op.chunk);
+        double memory = fuse->cost[op.model][stage].memory;
+        if (op.kind == RLF_PIPE_FORWARD && !model->forward_only)
+            held += memory;
+        if (op.kind == (model->split ? RLF_PIPE_WEIGHTS : RLF_PIPE_BACKWARD))
+            held -= memory;
+        *peak = held > *peak ? held : *peak;
+        *waits -= takes(fuse, place, op);
+    }
+    *waits *= 100 / answer->makespan;
+}
+
+void
+rlf_picture_text(const rlf_fuse *fuse, const rlf_fuse_answer *answer,
+                 int columns, rlf_buf *out)
+{
+    int wide = columns - 24; /* of the time */
+    double each = answer->makespan / wide;
+    rlf_buf_printf(out, "place  0%*g   waits    peak\n", wide - 1,
+                   answer->makespan);
+    for (int p = 0; p < fuse->places; p++) {
+        double peak, waits;
+        sum_place(fuse, answer, p, &peak, &waits);
+        rlf_buf_printf(out, "%5d  ", p);
+        for (int i = 0; i < wide; i++)
+            rlf_buf_putc(
+                out, letter_between(fuse, answer, p, each * i, each * (i + 1)));
+        rlf_buf_printf(out, " %5.1f %% %7.2f\n", waits, peak);
+    }
+}
+
+/* ---- SVG ---- */
+
+/* A hue for each turn: light forward, dark backward, between them weights. */
+static const char *
+colour_of(const rlf_fuse *fuse, rlf_pipe_op op)
+{
+    static const char *const colours[][RLF_PIPE_KINDS] = {
+        {"#9ecae1", "#2171b5", "#6baed6"}, {"#fdae6b", "#d94801", "#fd8d3c"},
+        {"#a1d99b", "#238b45", "#74c476"}, {"#bcbddc", "#6a51a3", "#9e9ac8"},
+        {"#fbb4b9", "#ae017e", "#f768a1"}, {"#d9d9d9", "#636363", "#969696"},
+    };
+    int n = (int)(sizeof colours / sizeof *colours);
+    return colours[fuse->turn[op.model] % n][op.kind];
+}
+
+static const char *const kinds[RLF_PIPE_KINDS] = {"forward", "backward",
+                                                  "weights"};
+
+/* What may stand in a text of SVG. */
+static void
+put_escaped(rlf_buf *out, const char *text)
+{
+    for (; *text; text++)
+        if (strchr("<>&\"'", *text) || (unsigned char)*text < ' ')
+            rlf_buf_printf(out, "&#%d;", *text < ' ' ? ' ' : *text);
+        else
+            rlf_buf_putc(out, *text);
+}
+
+static void
+put_box(const rlf_fuse *fuse, int place, rlf_pipe_op op, double begin,
+        double scale, rlf_buf *out)
+{
+    int top = 24 * place + 10;
+    double lasts = takes(fuse, place, op), wide = lasts * scale,
+           x = 50 + begin * scale;
+    rlf_buf_printf(out,
+                   "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"20\" "
+                   "fill=\"%s\" stroke=\"white\" stroke-width=\"0.5\"><title>",
+                   x, top, wide, colour_of(fuse, op));
+    put_escaped(out, fuse->models[op.model].name);
+    rlf_buf_printf(out, " %s %d: %g to %g</title></rect>\n", kinds[op.kind],
+                   op.micro, begin, begin + lasts);
+    if (wide >= 12)
+        rlf_buf_printf(out,
+                       "<text x=\"%.2f\" y=\"%d\" text-anchor=\"middle\" "
+                       "fill=\"%s\">%d</text>\n",
+                       x + wide / 2, top + 14,
+                       op.kind == RLF_PIPE_FORWARD ? "black" : "white",
+                       op.micro);
+}
+
+void
+rlf_picture_svg(const rlf_fuse *fuse, const rlf_fuse_answer *answer,
+                rlf_buf *out)
+{
+    double least = answer->makespan;
+    for (int p = 0; p < fuse->places; p++)
+        for (int i = 0; i < answer->pipe.lists[p].count; i++) {
+            double lasts = takes(fuse, p, answer->pipe.lists[p].ops[i]);
+            least = lasts > 0 && lasts < least ? lasts : least;
+        }
+    /* wide enough for a number in every box, but for no more than a screen or
+     * two */
+    double scale = 14 / least;
+    if (answer->makespan * scale > 6000)
+        scale = 6000 / answer->makespan;
+    int wide = (int)(answer->makespan * scale) + 70;
+    int high = 24 * fuse->places + 60;
+    rlf_buf_printf(out,
+                   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
+                   "height=\"%d\" viewBox=\"0 0 %d %d\" "
+                   "font-family=\"sans-serif\" font-size=\"9\">\n"
+                   "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+                   wide, high, wide, high);
+    for (int p = 0; p < fuse->places; p++) {
+        const rlf_pipe_list *list = &answer->pipe.lists[p];
+        rlf_buf_printf(out, "<text x=\"4\" y=\"%d\">place %d</text>\n",
+                       24 * p + 24, p);
+        for (int i = 0; i < list->count; i++)
+            put_box(fuse, p, list->ops[i], answer->begin[p][i], scale, out);
+    }
+    for (int m = 0, x = 50; m < fuse->n_models; m++) {
+        rlf_pipe_op op = {.model = m};
+        if (m && fuse->turn[m] == fuse->turn[m - 1])
+            continue;
+        for (int kind = 0; kind < 2 + fuse->models[m].split; kind++) {
+            op.kind = (rlf_pipe_kind)kind;
+            rlf_buf_printf(out,
+                           "<rect x=\"%d\" y=\"%d\" width=\"12\" height=\"12\" "
+                           "fill=\"%s\"/>\n<text x=\"%d\" y=\"%d\">",
+                           x, high - 24, colour_of(fuse, op), x + 16,
+                           high - 14);
+            put_escaped(out, fuse->models[m].name);
+            rlf_buf_printf(out, " %s</text>\n", kinds[kind]);
+            x += 130;
+        }
+    }
+    rlf_buf_printf(out,
+                   "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%g</text>\n"
+                   "</svg>\n",
+                   wide - 20, high - 40, answer->makespan);
+}

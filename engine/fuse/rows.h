@@ -1,0 +1,107 @@
+/* A fused pipeline as flat arrays: what the searches of this folder time.
+ *
+ * A row is one kind of operation of one stage of one model: its forwards, its
+ * backwards. Micro-batches pass a row in index order, so an order of a place is
+ * a list of rows, and nothing below knows what kinds there are: a row has a
+ * place, a duration, what it adds to the memory in use, and the one or two rows
+ * that the same micro-batch must have passed before. The same problem with time
+ * reversed is again one of rows. Internal to engine/fuse; no allocation once
+ * a timing was made. */
+#ifndef RLF_FUSE_ROWS_H
+#define RLF_FUSE_ROWS_H
+
+#include "engine/base/chance.h"
+#include "engine/fuse/fuse.h"
+
+#include <stdint.h>
+
+#define RLF_NO_LIMIT 1e300
+
+/* An order of all places, one behind the other: place p's is
+ * table[start[p]] .. table[start[p + 1] - 1], each the number of a row. */
+typedef uint16_t rlf_row_number;
+
+typedef struct rlf_row {
+    double takes;
+    double lag;   /* from the end of `cross` to the earliest begin */
+    double delta; /* of the memory in use */
+    int place, micros;
+    int base;  /* the number of its first operation */
+    int cross; /* a row of another stage that comes before, or row[n] */
+    int next;  /* the row whose `cross` it is, or row[n] */
+    int same;  /* a row of the same stage that comes before, or row[n] */
+    int frees; /* the last row of its stage: passing it, memory is free again */
+    int model, kind, stage; /* kind: an rlf_pipe_kind */
+    double head;            /* a micro-batch cannot begin earlier, alone */
+    double tail;            /* from its end to the end of all, alone */
+} rlf_row;
+
+typedef struct rlf_rows {
+    rlf_row *row; /* row[n] is one that has always passed at time 0 */
+    int n, places, operations, most_micros;
+    int *first;    /* places + 1: rows of place p are first[p] and following */
+    int *start;    /* places + 1: see rlf_row_number */
+    double *lead;  /* by place: the least head of its rows */
+    double *work;  /* by place: the sum of its operations */
+    double *rest;  /* by place: the least tail of its rows */
+    double *after; /* by place: it has to end that long before all do */
+    double *cap;   /* by place, with room for rounding */
+} rlf_rows;
+
+/* Arrays to time a table in, and what was found. */
+typedef struct rlf_timing {
+    double *end;  /* by operation */
+    double *idle; /* by place: when it ends */
+    int *passed;  /* by row: micro-batches */
+    int *next;    /* by place: what comes next in the table */
+    int *waiter;  /* by row: the place that waits for it, or -1 */
+    int *queue;
+    int *order;   /* indices of the table, each behind what it waits for */
+    double *late; /* by place: what comes next ends the table too late after */
+    double makespan;
+    double mean; /* of the places' ends */
+} rlf_timing;
+
+/* The rows of a problem. */
+void rlf_rows_make(const rlf_fuse *fuse, rlf_arena *arena, rlf_rows *out);
+/* A table as one of pipelines. */
+void rlf_rows_pipe(const rlf_fuse *fuse, const rlf_rows *rows,
+                   const rlf_row_number *table, rlf_arena *arena,
+                   rlf_pipe *out);
+/* No table ends earlier: see rlf_fuse_bound. */
+double rlf_rows_bound(const rlf_rows *rows);
+/* The same with time reversed: the table of one, turned round place by place,
+ * is one of the other with the same makespan and the same memory. */
+void rlf_rows_reverse(const rlf_rows *rows, rlf_arena *arena, rlf_rows *out);
+/* Turn a table of one round into one of the other, in place. */
+void rlf_rows_turn(const rlf_rows *rows, rlf_row_number *table);
+
+void rlf_timing_make(const rlf_rows *rows, rlf_arena *arena, rlf_timing *out);
+/* When a table ends in which every operation starts as soon as it can. Does not
+ * look at memory nor at `same`. Whether it ends at `limit` or before and its
+ * places, from their leads to their ends, wait no longer than `waits` together;
+ * with false, times are not meant to be read. */
+bool rlf_rows_time(const rlf_rows *rows, const rlf_row_number *table,
+                   double limit, double waits, rlf_timing *timing);
+/* Whether every place has its operations behind those of the same stage that
+ * they need, and holds no more than its cap. */
+bool rlf_rows_sound(const rlf_rows *rows, const rlf_row_number *table,
+                    rlf_timing *timing);
+/* The most memory that a place holds. */
+double rlf_rows_peak(const rlf_rows *rows, const rlf_row_number *table);
+
+/* RLHFuse's first schedule: rlf_fuse_greedy's. */
+void rlf_greedy_table(const rlf_fuse *fuse, const rlf_rows *rows,
+                      rlf_timing *timing, rlf_row_number *table);
+
+/* What its annealing makes of it: rlf_fuse_published's. False: it was
+ * stopped. */
+bool rlf_published_table(const rlf_fuse *fuse, const rlf_rows *rows,
+                         const rlf_fuse_options *options, rlf_arena *arena,
+                         rlf_row_number *table);
+
+/* Moves the operation at `from` of a place's list to `to`; the others close up.
+ */
+void rlf_rows_shift(rlf_row_number *table, int from, int to);
+
+#endif

@@ -1,0 +1,506 @@
+/* From counts to durations: see costs.h. */
+#include "engine/simulate/costs.h"
+
+#include <math.h>
+
+#include "engine/graph/class.h"
+#include "engine/plan/holds.h"
+#include "engine/timing/measured.h"
+
+/* Seconds of the controller for a post, as bench/dispatch measures them: alone,
+ * and for each of several ranks. */
+#define POST_ALONE 0.15e-6
+#define POST_EACH 1.2e-6
+
+struct rlf_costs {
+    rlf_costs_options options;
+    const rlf_plan *plan;
+    rlf_arena *arena;
+    double ***weights; /* per resource: from hold to hold; < 0: none goes */
+    uint32_t *seats;   /* per node */
+    uint32_t *rooms;   /* likewise: tokens of a micro-batch */
+    rlf_costs_asked asked;
+};
+
+/* ---- pieces ---- */
+
+static rlf_cost
+count(const rlf_costs *c, const rlf_node *node, int rank,
+      const rlf_piece *piece)
+{
+    return rlf_opened_piece(&c->options.ranks[rank], c->options.sizes, node->id,
+                            piece);
+}
+
+static double
+seconds_of(const rlf_costs *c, const rlf_cost *cost, const rlf_node *node,
+           int rank, double rows)
+{
+    rlf_seconds out;
+    rlf_seconds_of(c->options.speeds, cost, &c->plan->place[node->id].layout,
+                   rank, rows, &out);
+    return out.total;
+}
+
+/* ---- lines ---- */
+
+/* Seconds of a piece by the profile of the rank's device; false: it has no
+ * line for it. */
+static bool
+by_line(rlf_costs *c, rlf_measured_kind kind, const rlf_node *node, int rank,
+        double x, double y, double *out)
+{
+    const rlf_measured_piece piece = {kind, node, rank, x, y};
+    rlf_measured_said said;
+    if (!c->options.speeds->profiles || !c->options.speeds->profiles[rank])
+        return false;
+    if (!rlf_measured_seconds(c->options.speeds, c->plan, &piece, &said)) {
+        c->asked.counted++;
+        return false;
+    }
+    c->asked.measured += said.exact;
+    c->asked.alike += !said.exact;
+    c->asked.seconds += said.seconds;
+    c->asked.beyond += said.beyond ? said.seconds : 0;
+    *out = said.seconds;
+    return true;
+}
+
+/* Offloaded weights come to a device before a piece reads them, which no line
+ * has in it. */
+static double
+bring(const rlf_costs *c, const rlf_node *node, int rank,
+      const rlf_piece *piece)
+{
+    const rlf_graph *graph = c->plan->graph;
+    const rlf_place_row *row =
+        node->receiver < 0
+            ? NULL
+            : rlf_placement_find(graph->placement, node->receiver, NULL);
+    rlf_seconds out;
+    if (!row || row->offload != 1 ||
+        !rlf_cluster_part_of(c->options.speeds->cluster, rank)
+             ->machine->device->gpu)
+        return 0;
+    rlf_seconds_copy(c->options.speeds, rank,
+                     count(c, node, rank, piece).brought, &out);
+    return out.total;
+}
+
+static bool
+reads_model(const rlf_node *node)
+{
+    const rlf_node_class *class = node->class;
+    return class->role == RLF_ROLE_WORDS ||
+           (class->role == RLF_ROLE_METHOD &&
+            class->receiver == RLF_RECEIVER_MODEL);
+}
+
+static bool
+portion_by_line(rlf_costs *c, const rlf_portion *p, double *out)
+{
+    double tokens = (double)p->rows * (p->prompt + p->response);
+    bool trains = p->node && p->node->class->role == RLF_ROLE_UPDATE;
+    rlf_measured_kind kind = RLF_MEASURED_ROWS;
+    double x = tokens;
+    switch (p->kind) {
+    case RLF_PORTION_OPEN:
+        kind = RLF_MEASURED_OPEN;
+        x = 0;
+        break;
+    case RLF_PORTION_STEP:
+        kind = RLF_MEASURED_STEP;
+        x = 0;
+        break;
+    case RLF_PORTION_ROWS:
+        if (!reads_model(p->node))
+            x = p->all ? 0 : (double)p->rows;
+        break;
+    case RLF_PORTION_BEFORE:
+    case RLF_PORTION_FORWARD:
+        kind = trains ? RLF_MEASURED_FORWARD : RLF_MEASURED_ROWS;
+        break;
+    case RLF_PORTION_BACKWARD:
+        kind = RLF_MEASURED_BACKWARD;
+        break;
+    case RLF_PORTION_WEIGHTS:
+        kind = RLF_MEASURED_WEIGHTS;
+        break;
+    case RLF_PORTION_FINISH:
+        kind = RLF_MEASURED_FINISH;
+        x = (double)p->rows;
+        break;
+    }
+    return by_line(c, kind, p->node, p->rank, x, 0, out);
+}
+
+static uint32_t
+whole(double x)
+{
+    return x < 1 ? 1 : (uint32_t)(x + 0.5);
+}
+
+static rlf_piece
+piece_of(const rlf_portion *p)
+{
+    static const rlf_piece_kind kinds[] = {
+        [RLF_PORTION_ROWS] = RLF_PIECE_ROWS,
+        [RLF_PORTION_BEFORE] = RLF_PIECE_BEFORE,
+        [RLF_PORTION_FORWARD] = RLF_PIECE_FORWARD,
+        [RLF_PORTION_BACKWARD] = RLF_PIECE_BACKWARD,
+        [RLF_PORTION_WEIGHTS] = RLF_PIECE_WEIGHTS,
+        [RLF_PORTION_FINISH] = RLF_PIECE_FINISH};
+    return (rlf_piece){.kind = kinds[p->kind],
+                       .rows = (uint64_t)p->rows,
+                       .prompt = whole(p->prompt),
+                       .response = whole(p->response),
+                       .chunk = p->chunk};
+}
+
+/* Passes of an update: its live calls, those that one pass serves once. */
+static int
+groups_of(const rlf_node *node)
+{
+    int n = node->loss ? rlf_loss_passes(node->loss) : 0;
+    return n ? n : 1;
+}
+
+/* Of so many rows. Messages from stage to stage are asked for apart. */
+static double
+take_rows(const rlf_costs *c, const rlf_portion *p, double rows)
+{
+    rlf_piece piece = piece_of(p);
+    double tokens = rows * (p->prompt + p->response), seconds = 0;
+    piece.rows = (uint64_t)rows;
+    bool micro = p->kind != RLF_PORTION_ROWS && p->kind != RLF_PORTION_FINISH;
+    for (piece.group = 0; piece.group < groups_of(p->node); piece.group++) {
+        rlf_cost cost = count(c, p->node, p->rank, &piece);
+        if (micro)
+            cost.meets[RLF_AXIS_PP] = (rlf_meets){0};
+        seconds += seconds_of(c, &cost, p->node, p->rank, tokens);
+    }
+    return seconds;
+}
+
+/* Of micro-batches that have so many rows on average some have one more than
+ * others. */
+static double
+take_portion(void *self, const rlf_portion *p)
+{
+    rlf_costs *c = self;
+    double fewer = floor(p->rows), more = p->rows - fewer, seconds = 0;
+    bool other = p->kind == RLF_PORTION_OPEN || p->kind == RLF_PORTION_STEP;
+    bool measured = portion_by_line(c, p, &seconds);
+    if (other)
+        return seconds;
+    if (measured) {
+        const rlf_piece piece = piece_of(p);
+        return seconds + bring(c, p->node, p->rank, &piece);
+    }
+    if (more < 1e-9 || fewer < 1)
+        seconds = take_rows(c, p, floor(p->rows + 0.5));
+    else
+        seconds = (1 - more) * take_rows(c, p, fewer) +
+                  more * take_rows(c, p, fewer + 1);
+    return seconds;
+}
+
+static double
+take_message(void *self, int from, int to, double bytes)
+{
+    const rlf_costs *c = self;
+    rlf_seconds out;
+    rlf_seconds_message(c->options.speeds, from, to, bytes, &out);
+    return out.total;
+}
+
+static double
+take_edge(void *self, int rank, double bytes, int messages)
+{
+    double seconds = 0;
+    by_line(self, RLF_MEASURED_EDGE, NULL, rank, bytes, messages, &seconds);
+    return seconds;
+}
+
+static double
+take_stage(void *self, const rlf_portion *p, int to)
+{
+    const rlf_costs *c = self;
+    rlf_piece piece = piece_of(p);
+    piece.rows = (uint64_t)(p->rows + 0.5);
+    rlf_seconds out;
+    double bytes = 0;
+    for (piece.group = 0; piece.group < groups_of(p->node); piece.group++)
+        bytes += count(c, p->node, p->rank, &piece).meets[RLF_AXIS_PP].bytes;
+    rlf_seconds_stage(c->options.speeds, &c->plan->place[p->node->id].layout,
+                      p->rank, to, bytes, &out);
+    return out.total;
+}
+
+static double
+take_pass(rlf_costs *c, const rlf_node *node, int rank, const rlf_piece *piece)
+{
+    double rows = (double)piece->rows, prompts = (double)piece->prompts;
+    double p = piece->prompt, fed = rows + prompts * p, seconds;
+    double keys = prompts * p * (p + 1) / 2 + rows * (piece->context + 1);
+    if (by_line(c, RLF_MEASURED_TURN, node, rank, fed, keys, &seconds))
+        return seconds + bring(c, node, rank, piece);
+    rlf_cost cost = count(c, node, rank, piece);
+    return seconds_of(c, &cost, node, rank, fed);
+}
+
+/* A turn on one stage: as many passes as there are stages, over which samples
+ * are dealt as evenly as can be. A token goes through all stages, so a pass
+ * without samples takes as long as one with one. */
+static double
+take_passes(rlf_costs *c, const rlf_turn *turn, int rank)
+{
+    uint64_t pp = (uint64_t)c->plan->place[turn->node->id].layout.pp;
+    rlf_piece last = {.kind = RLF_PIECE_TURN};
+    double sum = 0, seconds = 0;
+    for (uint64_t k = 0; k < pp; k++) {
+        rlf_piece piece = {.kind = RLF_PIECE_TURN,
+                           .rows = (turn->rows + pp - 1 - k) / pp,
+                           .prompts = (turn->prompts + k) / pp,
+                           .prompt = whole(turn->prompt),
+                           .context = turn->context};
+        piece.rows += !piece.rows && !piece.prompts;
+        if (!k || piece.rows != last.rows || piece.prompts != last.prompts)
+            seconds = take_pass(c, turn->node, rank, &piece);
+        last = piece;
+        sum += seconds;
+    }
+    return sum;
+}
+
+/* That of the slowest stage. */
+static double
+take_turn(void *self, const rlf_turn *turn)
+{
+    rlf_costs *c = self;
+    const rlf_layout *l = &c->plan->place[turn->node->id].layout;
+    double most = 0;
+    for (int i = 0; i < turn->n_ranks; i++)
+        if (rlf_layout_find(l, turn->ranks[i]).tp == 0)
+            most = fmax(most, take_passes(c, turn, turn->ranks[i]));
+    return most;
+}
+
+/* Bytes of keys and values of a token: what a turn reads more if every context
+ * is longer by one. */
+static double
+page_bytes(const rlf_costs *c, const rlf_node *node, int rank)
+{
+    rlf_piece piece = {.kind = RLF_PIECE_TURN, .rows = 1, .context = 64};
+    rlf_cost less = count(c, node, rank, &piece);
+    piece.context++;
+    return count(c, node, rank, &piece).read - less.read;
+}
+
+static double
+take_handover(void *self, const rlf_node *node, int rank, uint32_t samples,
+              uint64_t tokens)
+{
+    const rlf_costs *c = self;
+    const rlf_layout *l = &c->plan->place[node->id].layout;
+    rlf_carry carry = c->plan->place[node->id].carry;
+    if (!samples)
+        return 0;
+    /* nobody says between whom: as far as between the layout's ends */
+    int other = l->ranks[0] == rank ? l->ranks[l->n_ranks - 1] : l->ranks[0];
+    rlf_piece piece = {.kind = RLF_PIECE_TURN,
+                       .prompts = samples,
+                       .prompt = whole((double)tokens / samples)};
+    rlf_cost again = count(c, node, rank, &piece);
+    double pages = take_message(self, rank, other,
+                                (double)tokens * page_bytes(c, node, rank));
+    double anew = l->pp * seconds_of(c, &again, node, rank, (double)tokens);
+    return carry == RLF_CARRY_PAGES    ? pages
+           : carry == RLF_CARRY_TOKENS ? anew
+                                       : fmin(pages, anew);
+}
+
+/* ---- weights ---- */
+
+/* What all that the machines send each other in a round takes at least: those
+ * of one machine share its link. */
+static double
+links_seconds(const rlf_costs *c, const double *bytes, int machines)
+{
+    const rlf_cluster *cluster = c->options.speeds->cluster;
+    double most = 0;
+    for (int r = 0; r < c->plan->ranks; r++) {
+        int m = rlf_cluster_machine(cluster, r);
+        double across = fmax(bytes[m], bytes[machines + m]);
+        double rate = rlf_cluster_part_of(cluster, r)->link;
+        most = fmax(most, across > 0 ? cluster->start + across / rate : 0);
+    }
+    return most;
+}
+
+/* Every round takes as long as its busiest rank sends or receives, one piece
+ * after the other, or its busiest machine. */
+static double
+rounds_seconds(const rlf_costs *c, const rlf_realloc_job *job,
+               const rlf_realloc_plan *plan, rlf_arena *scratch)
+{
+    size_t ranks = (size_t)c->plan->ranks;
+    double *out = RLF_NEW_ARRAY(scratch, double, ranks *(size_t)plan->rounds);
+    double *in = RLF_NEW_ARRAY(scratch, double, ranks *(size_t)plan->rounds);
+    double seconds = 0;
+    const rlf_cluster *cluster = c->options.speeds->cluster;
+    int machines = cluster->machines;
+    double *across =
+        RLF_NEW_ARRAY(scratch, double, 2 * machines * plan->rounds);
+    for (int i = 0; i < plan->n_sends; i++) {
+        const rlf_send *s = &plan->sends[i];
+        double *link = across + (ptrdiff_t)2 * machines * s->round;
+        int a = rlf_cluster_machine(cluster, s->from);
+        int b = rlf_cluster_machine(cluster, s->to);
+        double bytes = (double)(rlf_box_count(s->box) *
+                                rlf_realloc_element(job, s->tensor));
+        double takes = take_message((void *)c, s->from, s->to, bytes);
+        out[(size_t)s->round * ranks + (size_t)s->from] += takes;
+        in[(size_t)s->round * ranks + (size_t)s->to] += takes;
+        link[a] += a == b ? 0 : bytes;
+        link[machines + b] += a == b ? 0 : bytes;
+    }
+    for (int k = 0; k < plan->rounds; k++) {
+        double most =
+            links_seconds(c, across + (ptrdiff_t)2 * machines * k, machines);
+        for (size_t r = 0; r < ranks; r++)
+            most = fmax(most, fmax(out[(size_t)k * ranks + r],
+                                   in[(size_t)k * ranks + r]));
+        seconds += most;
+    }
+    return seconds;
+}
+
+static rlf_status
+time_edge(rlf_costs *c, int model, int from, int to, rlf_err *err)
+{
+    const rlf_resource *r = &c->plan->graph->resources.data[model];
+    const rlf_opened *first = &c->options.ranks[0];
+    rlf_arena *scratch = rlf_arena_new();
+    rlf_shapes shapes;
+    rlf_realloc_plan plan;
+    rlf_status status = first->classes->resource[r->kind]->shapes(
+        c->plan->graph, r, first->resource[model], scratch, err, &shapes);
+    if (status >= 0) {
+        const rlf_realloc_job job = rlf_holds_job(
+            c->plan, model, from, to, &shapes, NULL, c->options.real);
+        status = rlf_realloc_make(&job, scratch, err, &plan);
+        if (status >= 0)
+            c->weights[model][from][to] =
+                rounds_seconds(c, &job, &plan, scratch);
+    }
+    rlf_arena_free(scratch);
+    return status;
+}
+
+static rlf_status
+time_weights(rlf_costs *c, rlf_err *err)
+{
+    size_t n = c->plan->graph->resources.count;
+    c->weights = RLF_NEW_ARRAY(c->arena, double **, n);
+    for (int i = 0; i < (int)n; i++) {
+        const rlf_holds *holds = &c->plan->holds[i];
+        c->weights[i] = RLF_NEW_ARRAY(c->arena, double *, holds->n);
+        for (int k = 0; k < holds->n; k++)
+            c->weights[i][k] = RLF_NEW_ARRAY(c->arena, double, holds->n);
+        for (int k = 1; k < holds->n; k++) {
+            int of = holds->list[k].later_of;
+            RLF_TRY(time_edge(c, i, 0, k, err));
+            if (of)
+                RLF_TRY(time_edge(c, i, k, of, err));
+        }
+    }
+    return RLF_OK;
+}
+
+static double
+take_weights(void *self, const rlf_post *post)
+{
+    const rlf_costs *c = self;
+    return c->weights[post->model][post->from][post->hold];
+}
+
+/* ---- all ---- */
+
+/* By the caps of the models, with nothing left open. */
+static void
+find_caps(rlf_costs *c)
+{
+    const rlf_graph *graph = c->plan->graph;
+    c->seats = RLF_NEW_ARRAY(c->arena, uint32_t, graph->nodes.count);
+    c->rooms = RLF_NEW_ARRAY(c->arena, uint32_t, graph->nodes.count);
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (node->receiver < 0)
+            continue;
+        bool trains = node->class->role == RLF_ROLE_UPDATE;
+        int rank = c->plan->place[i].layout.ranks[0];
+        const rlf_opened *o = &c->options.ranks[rank];
+        const rlf_resource *r = &graph->resources.data[node->receiver];
+        const rlf_caps *caps =
+            o->classes->resource[r->kind]->caps(o->resource[node->receiver]);
+        if (!caps)
+            continue;
+        if (node->class->sampled)
+            c->seats[i] = caps->rows[RLF_USE_GENERATE];
+        else
+            c->rooms[i] = caps->tokens[trains ? RLF_USE_UPDATE : RLF_USE_READ];
+    }
+}
+
+rlf_status
+rlf_costs_new(const rlf_costs_options *options, rlf_arena *arena, rlf_err *err,
+              rlf_costs **out)
+{
+    rlf_costs *c = RLF_NEW(arena, rlf_costs);
+    *c = (rlf_costs){
+        .options = *options, .plan = options->ranks[0].plan, .arena = arena};
+    RLF_TRY(time_weights(c, err));
+    find_caps(c);
+    *out = c;
+    return RLF_OK;
+}
+
+rlf_durations
+rlf_costs_durations(rlf_costs *c)
+{
+    int ranks = c->plan->ranks;
+    const rlf_profile *p =
+        c->options.speeds->profiles ? c->options.speeds->profiles[0] : NULL;
+    return (rlf_durations){.self = c,
+                           .portion = take_portion,
+                           .turn = take_turn,
+                           .message = take_message,
+                           .stage = take_stage,
+                           .edge =
+                               c->options.speeds->profiles ? take_edge : NULL,
+                           .other = c->options.speeds->profiles != NULL,
+                           .weights = take_weights,
+                           .handover = take_handover,
+                           .mail = p && ranks > 1 ? p->post / 2 : 0,
+                           .cores = rlf_measured_cores(c->options.speeds),
+                           .post = ranks > 1 ? POST_EACH * ranks : POST_ALONE};
+}
+
+rlf_costs_asked
+rlf_costs_asked_of(const rlf_costs *c)
+{
+    return c->asked;
+}
+
+const uint32_t *
+rlf_costs_seats(const rlf_costs *c)
+{
+    return c->seats;
+}
+
+const uint32_t *
+rlf_costs_rooms(const rlf_costs *c)
+{
+    return c->rooms;
+}

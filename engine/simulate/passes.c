@@ -1,0 +1,365 @@
+/* Micro-batches of a simulated run: how long a pipeline takes with the times of
+ * its stages. */
+#include "engine/simulate/simulate_state.h"
+
+#include "engine/layout/lanes.h"
+#include "engine/plan/pipes.h"
+
+#include <math.h>
+
+/* The rows of one replica, as micro-batches that are all alike. */
+typedef struct micros {
+    int n;
+    double rows, prompt, response; /* of one; tokens of each row */
+} micros;
+
+/* Cut rows as they come, as many as have no more than `room` tokens; what was
+ * cut before stays as it is. */
+static void
+cut(const sequences *q, const int64_t *rows, int64_t n, double room, micros *m)
+{
+    double filled = INFINITY;
+    for (int64_t i = 0; i < n; i++) {
+        rlf_length length = rlf_sim_length(q, (uint32_t)rows[i]);
+        double tokens = (double)length.prompt + length.response;
+        if (filled + tokens > room) {
+            m->n++;
+            filled = 0;
+        }
+        filled += tokens;
+        m->rows++;
+        m->prompt += length.prompt;
+        m->response += length.response;
+    }
+}
+
+/* Sums become means. */
+static void
+even_out(micros *m)
+{
+    if (!m->n)
+        return;
+    m->prompt /= m->rows;
+    m->response /= m->rows;
+    m->rows /= m->n;
+}
+
+static double
+room_of(const simulation *s, const rlf_node *node, rlf_use use)
+{
+    int tokens = s->plan->place[node->id].tokens;
+    if (s->options->rooms && s->options->rooms[node->id])
+        return s->options->rooms[node->id];
+    if (!tokens && s->plan->caps && node->receiver >= 0)
+        tokens = (int)s->plan->caps[node->receiver].tokens[use];
+    return tokens ? tokens : RLF_CAP_TOKENS;
+}
+
+/* The rows of the lanes that each replica adds up, lane by lane
+ * (nodes/update.c). */
+static void
+deal(simulation *s, const rlf_node *node, const sequences *q, micros *out,
+     rlf_arena *scratch)
+{
+    const rlf_layout *l = &s->plan->place[node->id].layout;
+    int lanes = s->plan->sums ? s->plan->sums[node->receiver].lanes : 1;
+    while (lanes < l->dp)
+        lanes *= 2;
+    int64_t *length = RLF_NEW_ARRAY(scratch, int64_t, q->n + 1);
+    int64_t *rows = RLF_NEW_ARRAY(scratch, int64_t, q->n + 1);
+    int *lane = RLF_NEW_ARRAY(scratch, int, q->n + 1);
+    rlf_err err = RLF_ERR_NONE;
+    for (uint32_t i = 0; i < q->n; i++) {
+        rlf_length of = rlf_sim_length(q, i);
+        length[i] = (int64_t)of.prompt + of.response;
+    }
+    if (rlf_lanes_deal(length, q->n, lanes, &err, lane) < 0)
+        for (uint32_t i = 0; i < q->n; i++)
+            lane[i] = (int)(i % (uint32_t)lanes);
+    for (int d = 0; d < l->dp; d++) {
+        rlf_range part = rlf_lanes_part(lanes, l->dp, d);
+        for (int64_t k = part.first; k < part.last; k++) {
+            int64_t n = rlf_lanes_rows(lane, q->n, (rlf_range){k, k + 1}, rows);
+            cut(q, rows, n, room_of(s, node, RLF_USE_UPDATE), &out[d]);
+        }
+        even_out(&out[d]);
+    }
+}
+
+static double
+portion(const simulation *s, rlf_portion p)
+{
+    const rlf_durations *d = s->options->durations;
+    return d->portion ? d->portion(d->self, &p) : 0;
+}
+
+/* The rank of a replica whose stage is at a place of the pipeline. */
+static int
+rank_at(const rlf_node_place *place, int dp, int where)
+{
+    const rlf_layout *l = &place->layout;
+    for (int i = 0; i < l->n_ranks; i++) {
+        rlf_coordinates at = rlf_layout_at(l, i);
+        if (at.dp == dp && !at.tp && rlf_pipes_place(place, at) == where)
+            return l->ranks[i];
+    }
+    return -1;
+}
+
+/* What the stages of a model cost with these micro-batches, going forward so
+ * and, in training, backward. */
+static rlf_pipe_cost *
+stage_costs(const simulation *s, const rlf_node *node,
+            const rlf_pipe_model *model, int dp, const micros *m,
+            rlf_portion_kind forward, bool trains, rlf_arena *arena)
+{
+    const rlf_durations *d = s->options->durations;
+    const rlf_node_place *place = &s->plan->place[node->id];
+    rlf_pipe_cost *cost = RLF_NEW_ARRAY(arena, rlf_pipe_cost, model->stages);
+    int *rank = RLF_NEW_ARRAY(arena, int, model->stages);
+    for (int k = 0; k < model->stages; k++)
+        rank[k] = rank_at(place, dp, model->path[k]);
+    for (int k = 0; k < model->stages && m->n; k++) {
+        rlf_portion p = {.node = node,
+                         .rank = rank[k],
+                         .rows = m->rows,
+                         .prompt = m->prompt,
+                         .response = m->response};
+        for (int i = 0; i < k; i++)
+            p.chunk += model->path[i] == model->path[k];
+        p.kind = forward;
+        cost[k].forward = portion(s, p);
+        p.kind = RLF_PORTION_BACKWARD;
+        cost[k].backward = trains ? portion(s, p) : 0;
+        p.kind = RLF_PORTION_WEIGHTS;
+        if (trains && model->split)
+            cost[k].weights = portion(s, p);
+        p.kind = forward;
+        if (k + 1 < model->stages && rank[k] != rank[k + 1] && d->stage)
+            cost[k].send = d->stage(d->self, &p, rank[k + 1]);
+    }
+    return cost;
+}
+
+/* ---- updates ---- */
+
+/* Updates that are carried out together. */
+typedef struct party {
+    const rlf_node **node;
+    micros **micros; /* per node and replica */
+    int n;
+} party;
+
+/* Which of a party's replicas are the models of a table in one instance of it:
+ * as many walk a table at once as replicas share a copy. */
+typedef struct run {
+    const rlf_pipe *pipe;
+    int *member, *dp; /* per model: of the party, and its replica; -1: nobody */
+} run;
+
+static int
+turns_of(const rlf_node_place *place)
+{
+    int copies = place->pipe ? place->pipe_copies : 1;
+    return place->layout.dp / (copies ? copies : 1);
+}
+
+static run
+open_run(const simulation *s, const party *p, int turn, rlf_arena *arena)
+{
+    const rlf_node_place *first = &s->plan->place[p->node[0]->id];
+    int n = first->pipe ? first->pipe->n_models : 1;
+    run r = {.member = RLF_NEW_ARRAY(arena, int, n),
+             .dp = RLF_NEW_ARRAY(arena, int, n)};
+    int *count = RLF_NEW_ARRAY(arena, int, n);
+    rlf_pipe *pipe = RLF_NEW(arena, rlf_pipe);
+    for (int m = 0; m < n; m++)
+        r.member[m] = -1;
+    for (int i = 0; i < p->n; i++) {
+        const rlf_node_place *place = &s->plan->place[p->node[i]->id];
+        int turns = turns_of(place), copies = place->layout.dp / turns;
+        for (int c = 0; c < copies; c++) {
+            int m = place->pipe ? place->pipe_model + c : 0;
+            r.member[m] = i;
+            r.dp[m] = c * turns + turn % turns;
+            count[m] = p->micros[i][r.dp[m]].n;
+        }
+    }
+    rlf_pipes_table(first, count, arena, pipe);
+    r.pipe = pipe;
+    return r;
+}
+
+/* Add what a table takes to the ranks of its places. */
+static double
+take_table(const simulation *s, const party *p, const run *r,
+           const rlf_pipe *pipe, bool before, rlf_arena *arena, double *busy)
+{
+    static const micros nothing;
+    const rlf_pipe_cost **cost =
+        RLF_NEW_ARRAY(arena, const rlf_pipe_cost *, pipe->n_models);
+    rlf_pipe_report report;
+    for (int m = 0; m < pipe->n_models; m++) {
+        int i = r->member[m] < 0 ? 0 : r->member[m];
+        cost[m] = stage_costs(
+            s, p->node[i], &pipe->models[m], r->dp[m],
+            r->member[m] < 0 ? &nothing : &p->micros[i][r->dp[m]],
+            before ? RLF_PORTION_BEFORE : RLF_PORTION_FORWARD, !before, arena);
+    }
+    rlf_pipe_time(pipe, cost, arena, &report, NULL);
+    for (int place = 0; place < pipe->places; place++)
+        for (int k = 0; k < pipe->lists[place].count; k++) {
+            rlf_pipe_op op = pipe->lists[place].ops[k];
+            const rlf_pipe_model *model = &pipe->models[op.model];
+            const rlf_pipe_cost *c =
+                &cost[op.model][rlf_pipe_stage(model, place, op.chunk)];
+            busy[place] += op.kind == RLF_PIPE_FORWARD    ? c->forward
+                           : op.kind == RLF_PIPE_BACKWARD ? c->backward
+                                                          : c->weights;
+        }
+    return report.makespan;
+}
+
+/* A table, and before it a pass of those that read all first. */
+static double
+take_run(const simulation *s, const party *p, const run *r, rlf_arena *arena,
+         double *busy)
+{
+    double seconds = 0;
+    for (int m = 0; m < r->pipe->n_models; m++) {
+        const rlf_node *node = r->member[m] < 0 ? NULL : p->node[r->member[m]];
+        if (!node || !node->loss || node->loss->reach != RLF_REACH_BATCH)
+            continue;
+        rlf_pipe reading;
+        rlf_pipe_reading(r->pipe, m, p->micros[r->member[m]][r->dp[m]].n, arena,
+                         &reading);
+        seconds += take_table(s, p, r, &reading, true, arena, busy);
+    }
+    return seconds + take_table(s, p, r, r->pipe, false, arena, busy);
+}
+
+/* All ranks end together, when the last has added and applied gradients. */
+static void
+finish_updates(const simulation *s, const party *p, passes *out)
+{
+    double most = 0;
+    const rlf_layout *l = &s->plan->place[p->node[0]->id].layout;
+    for (int k = 0; k < l->n_ranks; k++) {
+        double seconds = 0;
+        for (int i = 0; i < p->n; i++) {
+            const rlf_layout *own = &s->plan->place[p->node[i]->id].layout;
+            int dp = rlf_layout_find(own, l->ranks[k]).dp;
+            const micros *m = &p->micros[i][dp < 0 ? 0 : dp];
+            seconds += portion(s, (rlf_portion){.kind = RLF_PORTION_FINISH,
+                                                .node = p->node[i],
+                                                .rank = l->ranks[k],
+                                                .rows = m->rows * m->n,
+                                                .prompt = m->prompt,
+                                                .response = m->response});
+        }
+        out->busy[l->ranks[k]] += seconds;
+        most = seconds > most ? seconds : most;
+    }
+    out->seconds += most;
+}
+
+/* Does the rank run the table's instance `turn`? Every model that it has a
+ * replica of says so. */
+static bool
+runs(const simulation *s, const party *p, int rank, int turn)
+{
+    bool does = true;
+    for (int i = 0; i < p->n; i++) {
+        const rlf_node_place *place = &s->plan->place[p->node[i]->id];
+        int dp = rlf_layout_find(&place->layout, rank).dp;
+        int turns = turns_of(place);
+        does &= dp < 0 || dp % turns == turn % turns;
+    }
+    return does;
+}
+
+static void
+take_updates(const simulation *s, const party *p, passes *out,
+             rlf_arena *scratch)
+{
+    const rlf_node_place *first = &s->plan->place[p->node[0]->id];
+    const rlf_layout *l = &first->layout;
+    double longest = 0;
+    int turns = 1;
+    for (int i = 0; i < p->n; i++) {
+        int own = turns_of(&s->plan->place[p->node[i]->id]);
+        turns = own > turns ? own : turns;
+    }
+    for (int turn = 0; turn < turns; turn++) {
+        run r = open_run(s, p, turn, scratch);
+        double *busy = RLF_NEW_ARRAY(scratch, double, r.pipe->places);
+        double seconds = take_run(s, p, &r, scratch, busy);
+        longest = seconds > longest ? seconds : longest;
+        for (int i = 0; i < l->n_ranks; i++)
+            if (runs(s, p, l->ranks[i], turn))
+                out->busy[l->ranks[i]] +=
+                    busy[rlf_pipes_place(first, rlf_layout_at(l, i))];
+    }
+    out->seconds += longest;
+    finish_updates(s, p, out);
+}
+
+const passes *
+rlf_sim_update(simulation *s, const rlf_work *work)
+{
+    passes *out = &s->passes;
+    if (out->n == work->post->n + 1)
+        return out;
+    rlf_arena *scratch = rlf_arena_scratch(s->arena);
+    party p = {.n = work->n_joint + 1};
+    p.node = RLF_NEW_ARRAY(scratch, const rlf_node *, p.n);
+    p.micros = RLF_NEW_ARRAY(scratch, micros *, p.n);
+    memset(out->busy, 0, sizeof *out->busy * (size_t)s->plan->ranks);
+    out->seconds = 0;
+    out->n = work->post->n + 1;
+    for (int i = 0; i < p.n; i++) {
+        const rlf_post *post = i < work->n_joint ? work->joint[i] : work->post;
+        p.node[i] = rlf_sim_instance(s, post->instance)->node;
+        const rlf_layout *l = &s->plan->place[p.node[i]->id].layout;
+        p.micros[i] = RLF_NEW_ARRAY(scratch, micros, l->dp);
+        sequences q = rlf_sim_read(s, post->instance);
+        deal(s, p.node[i], &q, p.micros[i], scratch);
+    }
+    if (s->plan->place[p.node[0]->id].pipe || p.n == 1) {
+        take_updates(s, &p, out, scratch);
+    } else { /* they have tables of their own */
+        for (int i = 0; i < p.n; i++)
+            take_updates(s, &(party){p.node + i, p.micros + i, 1}, out,
+                         scratch);
+    }
+    rlf_arena_free(scratch);
+    return out;
+}
+
+/* ---- reading ---- */
+
+double
+rlf_sim_reading(simulation *s, const rlf_work *work, double *busy)
+{
+    const rlf_node *node = rlf_sim_instance(s, work->post->instance)->node;
+    const rlf_node_place *place = &s->plan->place[node->id];
+    const rlf_share *share = work->duty->share;
+    sequences q = rlf_sim_sequences(s, work->post->instance);
+    rlf_coordinates at = rlf_layout_find(&place->layout, work->rank);
+    rlf_arena *scratch = rlf_arena_scratch(s->arena);
+    int64_t *rows = RLF_NEW_ARRAY(scratch, int64_t, share->n_rows + 1);
+    for (uint32_t i = 0; i < share->n_rows; i++)
+        rows[i] = share->rows[i];
+    micros m = {0};
+    cut(&q, rows, share->n_rows, room_of(s, node, RLF_USE_READ), &m);
+    even_out(&m);
+    rlf_pipe pipe;
+    rlf_pipe_report report;
+    rlf_pipe_forward(place->layout.pp, m.n, scratch, &pipe);
+    const rlf_pipe_cost *cost = stage_costs(
+        s, node, pipe.models, at.dp, &m, RLF_PORTION_FORWARD, false, scratch);
+    rlf_pipe_time(&pipe, &cost, scratch, &report, NULL);
+    *busy = m.n * cost[at.pp].forward;
+    rlf_arena_free(scratch);
+    return report.makespan;
+}

@@ -1,0 +1,548 @@
+/* Ranks on a virtual clock, their posts and events: see ranks.h. */
+#include "engine/simulate/ranks_state.h"
+
+/* ---- life ---- */
+
+rlf_ranks *
+rlf_ranks_new(rlf_control *control, const rlf_ranks_options *options)
+{
+    rlf_ranks *r = rlf_calloc(1, sizeof *r);
+    r->control = control;
+    r->options = *options;
+    r->plan = rlf_control_plan(control);
+    r->n = r->plan->ranks;
+    r->list = rlf_calloc((size_t)r->n, sizeof *r->list);
+    r->n_lanes = (int)r->plan->graph->ahead + 1;
+    size_t lanes = (size_t)r->n_lanes;
+    r->arenas = rlf_calloc(lanes, sizeof *r->arenas);
+    r->generations = rlf_calloc(lanes, sizeof *r->generations);
+    for (size_t i = 0; i < lanes; i++)
+        r->arenas[i] = rlf_arena_new();
+    r->arena = r->arenas[0];
+    return r;
+}
+
+/* The posts of the step of a lane are over. */
+static void
+clear_lane(rlf_ranks *r, size_t lane)
+{
+    for (generation *g = r->generations[lane]; g; g = g->older)
+        rlf_ranks_free_generation(g);
+    r->generations[lane] = NULL;
+    rlf_arena_reset(r->arenas[lane]);
+}
+
+void
+rlf_ranks_free(rlf_ranks *r)
+{
+    if (!r)
+        return;
+    for (int i = 0; i < r->n_lanes; i++) {
+        clear_lane(r, (size_t)i);
+        rlf_arena_free(r->arenas[i]);
+    }
+    for (int i = 0; i < r->n; i++) {
+        RLF_VEC_FREE(&r->list[i].mail);
+        RLF_VEC_FREE(&r->list[i].joint);
+    }
+    RLF_VEC_FREE(&r->events);
+    RLF_VEC_FREE(&r->ends);
+    free(r->arenas);
+    free(r->generations);
+    free(r->list);
+    free(r);
+}
+
+double
+rlf_ranks_now(const rlf_ranks *r)
+{
+    return r->free;
+}
+
+const rlf_post *
+rlf_ranks_generation(const rlf_ranks *r, int rank)
+{
+    const struct rank_state *of = &r->list[rank];
+    return of->open ? of->of->letter->post : NULL;
+}
+
+/* ---- events ---- */
+
+static bool
+earlier(const event *a, const event *b)
+{
+    if (a->at != b->at)
+        return a->at < b->at;
+    if (a->kind != b->kind)
+        return a->kind < b->kind;
+    if (a->kind == HEAR && a->n != b->n)
+        return a->n < b->n;
+    if (a->rank != b->rank)
+        return a->rank < b->rank;
+    return a->number < b->number;
+}
+
+static void
+rise(event *list, size_t i, event e)
+{
+    for (size_t up; i && earlier(&e, &list[up = (i - 1) / 2]); i = up)
+        list[i] = list[up];
+    list[i] = e;
+}
+
+/* Take away the first of n. */
+static void
+sink(event *list, size_t n)
+{
+    event last = list[--n];
+    size_t i = 0;
+    for (size_t down; (down = 2 * i + 1) < n; i = down) {
+        if (down + 1 < n && earlier(&list[down + 1], &list[down]))
+            down++;
+        if (!earlier(&list[down], &last))
+            break;
+        list[i] = list[down];
+    }
+    if (n)
+        list[i] = last;
+}
+
+void
+rlf_ranks_schedule(rlf_ranks *r, event e)
+{
+    e.number = r->number++;
+    RLF_PUSH(&r->events, e);
+    rise(r->events.data, r->events.count - 1, e);
+}
+
+/* ---- cores ---- */
+
+/* What a rank at work gets of a second. */
+static double
+rate(const rlf_ranks *r)
+{
+    double cores = r->options.cores;
+    return cores > 0 && r->demand > cores ? cores / r->demand : 1;
+}
+
+double
+rlf_ranks_served(const rlf_ranks *r, double at)
+{
+    return r->options.cores ? r->served + (at - r->now) * rate(r) : at;
+}
+
+void
+rlf_ranks_schedule_end(rlf_ranks *r, event e)
+{
+    if (!r->options.cores) {
+        rlf_ranks_schedule(r, e);
+        return;
+    }
+    e.number = r->number++;
+    RLF_PUSH(&r->ends, e);
+    rise(r->ends.data, r->ends.count - 1, e);
+}
+
+void
+rlf_ranks_demand(rlf_ranks *r, double more)
+{
+    r->demand += more;
+    if (r->demand < 1e-9)
+        r->demand = 0;
+}
+
+/* The next of both heaps: what ends comes before what else is at that time. */
+static bool
+next_event(rlf_ranks *r, event *out)
+{
+    bool end = r->ends.count > 0;
+    double at = 0;
+    if (end) {
+        double left = r->ends.data[0].at - r->served;
+        at = r->now + (left > 0 ? left : 0) / rate(r);
+        end = !r->events.count || at <= r->events.data[0].at;
+    }
+    if (!end && !r->events.count)
+        return false;
+    if (end) {
+        *out = r->ends.data[0];
+        sink(r->ends.data, r->ends.count--);
+        r->served = out->at > r->served ? out->at : r->served;
+        out->at = at;
+        return true;
+    }
+    *out = r->events.data[0];
+    sink(r->events.data, r->events.count--);
+    r->served += (out->at - r->now) * rate(r);
+    return true;
+}
+
+static void
+look(rlf_ranks *r, int rank, double at)
+{
+    rlf_ranks_schedule(r, (event){.at = at, .kind = LOOK, .rank = rank});
+}
+
+void
+rlf_ranks_report(rlf_ranks *r, rlf_report report)
+{
+    const rlf_ranks_options *o = &r->options;
+    double news = o->news ? o->news(o->self, report.rank) : 0;
+    rlf_ranks_schedule(r, (event){.at = r->now + news,
+                                  .kind = HEAR,
+                                  .rank = report.rank,
+                                  .n = report.n,
+                                  .report = report});
+}
+
+void
+rlf_ranks_see(const rlf_ranks *r, rlf_seen seen)
+{
+    if (r->options.see)
+        r->options.see(r->options.self, &seen);
+}
+
+/* ---- who meets ---- */
+
+static bool
+same_work(const rlf_share *a, const rlf_share *b)
+{
+    return a->rows == b->rows;
+}
+
+/* The shares of a RUN that are carried out together: of rows each replica's,
+ * of an update all. */
+static void
+group_shares(const rlf_ranks *r, letter *l)
+{
+    const rlf_post *post = l->post;
+    bool joint =
+        r->plan->place[l->node->id].spread == RLF_SPREAD_JOINT && !post->joint;
+    int n = 0, last = -1; /* a replica's shares follow one another */
+    for (int i = 0; i < post->n_shares; i++) {
+        const rlf_share *s = &post->shares[i];
+        if (!s->rows && !joint)
+            continue;
+        if (last < 0 || !same_work(&post->shares[last], s))
+            n++;
+        last = i;
+        l->group[s->rank] = n - 1;
+        l->missing[n - 1]++;
+    }
+}
+
+static void
+group_ranks(const rlf_ranks *r, letter *l)
+{
+    for (int i = 0; i < r->n; i++)
+        l->group[i] = -1;
+    if (l->post->kind == RLF_POST_RUN)
+        group_shares(r, l);
+    for (int i = 0; i < r->n; i++) {
+        if (l->post->kind == RLF_POST_WEIGHTS && l->duty[i].works) {
+            l->group[i] = 0;
+            l->missing[0]++;
+        }
+        l->missing[i] += l->duty[i].n_moves;
+    }
+}
+
+static letter *
+write_letter(rlf_ranks *r, const rlf_post *post)
+{
+    letter *l = RLF_NEW(r->arena, letter);
+    l->post = post;
+    if (post->instance >= 0)
+        l->node =
+            rlf_order_instance(rlf_control_order(r->control), post->instance)
+                ->node;
+    l->duty = RLF_NEW_ARRAY(r->arena, rlf_duty, r->n);
+    l->came = RLF_NEW_ARRAY(r->arena, bool, r->n);
+    l->group = RLF_NEW_ARRAY(r->arena, int, r->n);
+    l->missing = RLF_NEW_ARRAY(r->arena, int, r->n);
+    return l;
+}
+
+/* ---- the controller ---- */
+
+/* Of all that is told to everyone, the first posts of instances: without them
+ * a rank has no room for what it is sent later. */
+static bool
+is_for(const letter *l, int i)
+{
+    rlf_post_kind kind = l->post->kind;
+    return l->duty[i].works ||
+           (kind != RLF_POST_EDGE && kind != RLF_POST_WEIGHTS &&
+            kind != RLF_POST_MOVE);
+}
+
+static void
+deliver(rlf_ranks *r, const rlf_post *post)
+{
+    const rlf_ranks_options *o = &r->options;
+    letter *l = write_letter(r, post);
+    bool *told = RLF_NEW_ARRAY(r->arena, bool, r->n);
+    rlf_post_parts(r->control, post, r->arena, l->duty, told);
+    group_ranks(r, l);
+    if (o->posted)
+        o->posted(o->self, post, l->duty);
+    for (int i = 0; i < r->n; i++) {
+        rank_state *to = &r->list[i];
+        if (!told[i] || (o->each_looks && !is_for(l, i)))
+            continue;
+        double at = r->free + (o->mail ? o->mail(o->self, i) : 0);
+        if (at < to->heard)
+            at = to->heard;
+        mail m = {.letter = l, .at = to->heard = at};
+        RLF_PUSH(&to->mail, m);
+        rlf_ranks_shorten(r, i, at);
+        look(r, i, at);
+    }
+}
+
+/* Post until nothing is left to say. */
+static void
+post_all(rlf_ranks *r)
+{
+    const rlf_post *post;
+    while ((post = rlf_control_next(r->control))->kind != RLF_POST_WAIT) {
+        r->free += r->options.post;
+        deliver(r, post);
+    }
+}
+
+/* All reports that are there are heard before more is posted. */
+static void
+hear(rlf_ranks *r, const event *e)
+{
+    event more = *e;
+    r->free = e->at > r->free ? e->at : r->free;
+    do {
+        rlf_control_tell(r->control, &more.report);
+        if (rlf_control_ended(r->control))
+            return;
+    } while (r->events.count && r->events.data[0].kind == HEAR &&
+             r->events.data[0].at == e->at && next_event(r, &more));
+    post_all(r);
+}
+
+/* ---- a rank ---- */
+
+letter *
+rlf_ranks_next_mail(const rlf_ranks *r, int i)
+{
+    const rank_state *me = &r->list[i];
+    if (me->next == me->mail.count || me->mail.data[me->next].at > r->now)
+        return NULL;
+    return me->mail.data[me->next].letter;
+}
+
+/* All who are waited for have come. */
+static void
+begin_work(rlf_ranks *r, int i)
+{
+    rank_state *me = &r->list[i];
+    letter *l = me->now;
+    double seconds = 0;
+    rlf_work work = {.rank = i, .post = l->post, .duty = &l->duty[i]};
+    bool samples = l->node && l->node->class->sampled && work.duty->share &&
+                   work.duty->share->rows;
+    if (l->post->kind == RLF_POST_MOVE)
+        rlf_ranks_give(r, l, &work);
+    if (!l->post->joint && work.duty->share && me->joint.count) {
+        const rlf_post **joint =
+            RLF_NEW_ARRAY(r->arena, const rlf_post *, me->joint.count);
+        for (size_t k = 0; k < me->joint.count; k++)
+            joint[work.n_joint++] = me->joint.data[k]->post;
+        work.joint = joint;
+    }
+    if (work.duty->works && !samples && !l->post->joint)
+        seconds = r->options.work(r->options.self, &work);
+    me->began = r->now;
+    me->part = seconds > 0 && r->options.part
+                   ? r->options.part(r->options.self, i)
+                   : seconds > 0;
+    me->work = seconds * me->part;
+    rlf_ranks_demand(r, me->part);
+    rlf_ranks_schedule_end(r, (event){.at = rlf_ranks_served(r, r->now) +
+                                            seconds,
+                                      .kind = END_WORK,
+                                      .rank = i});
+}
+
+/* The rank has come to an EDGE or MOVE: so many of its moves have their other
+ * end there, and those who waited for it alone begin. */
+static void
+meet_ends(rlf_ranks *r, int i, letter *l)
+{
+    const rlf_duty *duty = &l->duty[i];
+    for (int k = 0; k < duty->n_moves; k++) {
+        const rlf_move *m = &duty->moves[k];
+        int other = m->from == i ? m->to : m->from;
+        if (!--l->missing[other] && l->came[other])
+            begin_work(r, other);
+    }
+    if (!l->missing[i])
+        begin_work(r, i);
+}
+
+static void
+come(rlf_ranks *r, int i)
+{
+    letter *l = r->list[i].now;
+    int group = l->group[i];
+    l->came[i] = true;
+    rlf_ranks_see(r, (rlf_seen){.kind = RLF_SEEN_COME,
+                                .rank = i,
+                                .post = l->post,
+                                .from = r->now});
+    bool sampled = l->post->kind == RLF_POST_RUN && l->node->class->sampled;
+    if (l->post->kind == RLF_POST_EDGE || l->post->kind == RLF_POST_MOVE) {
+        meet_ends(r, i, l);
+    } else if (group < 0 || sampled) {
+        begin_work(r, i);
+    } else if (!--l->missing[group]) {
+        for (int k = 0; k < r->n; k++)
+            if (l->group[k] == group)
+                begin_work(r, k);
+    }
+}
+
+void
+rlf_ranks_take(rlf_ranks *r, int i)
+{
+    rank_state *me = &r->list[i];
+    me->now = me->mail.data[me->next++].letter;
+    me->began = -1;
+    come(r, i);
+}
+
+static void
+answer(rlf_ranks *r, int i, const rlf_post *post, double seconds)
+{
+    rlf_report report = r->options.answer(r->options.self, post, i);
+    report.rank = i;
+    report.n = post->n;
+    report.seconds = seconds;
+    rlf_ranks_report(r, report);
+}
+
+/* What a rank has computed: its own, and what was to be carried out with it. */
+static void
+finish_run(rlf_ranks *r, int i, letter *l)
+{
+    rank_state *me = &r->list[i];
+    const rlf_share *share = l->duty[i].share;
+    if (!share)
+        return;
+    if (l->post->joint) {
+        RLF_PUSH(&me->joint, l);
+        return;
+    }
+    if (l->node->class->sampled && share->rows) {
+        rlf_ranks_open(r, i, l);
+        return;
+    }
+    for (size_t k = 0; k < me->joint.count; k++) {
+        const letter *first = me->joint.data[k];
+        if (first->duty[i].share->reports)
+            answer(r, i, first->post, 0);
+    }
+    me->joint.count = 0;
+    if (share->reports)
+        answer(r, i, l->post, share->rows ? r->now - me->began : 0);
+}
+
+static void
+finish_work(rlf_ranks *r, int i)
+{
+    rank_state *me = &r->list[i];
+    letter *l = me->now;
+    rlf_post_kind kind = l->post->kind;
+    rlf_ranks_demand(r, -me->part);
+    me->now = NULL;
+    if (kind == RLF_POST_MOVE)
+        rlf_ranks_take_over(r, i, l);
+    rlf_ranks_see(r, (rlf_seen){.kind = RLF_SEEN_DONE,
+                                .rank = i,
+                                .post = l->post,
+                                .from = me->began,
+                                .to = r->now,
+                                .work = me->work});
+    if (kind == RLF_POST_RUN)
+        finish_run(r, i, l);
+    else if (kind == RLF_POST_END || (kind == RLF_POST_OPEN && i == 0))
+        answer(r, i, l->post, 0);
+    look(r, i, r->now);
+}
+
+/* A rank that is free looks what is next. One that is alone carries out its own
+ * posts, so it waits for the controller. */
+static void
+look_around(rlf_ranks *r, int i)
+{
+    const rank_state *me = &r->list[i];
+    if (me->now || me->at_turn)
+        return;
+    if (r->n == 1 && r->free > r->now)
+        look(r, i, r->free);
+    else if (me->open)
+        rlf_ranks_between(r, i);
+    else if (rlf_ranks_next_mail(r, i))
+        rlf_ranks_take(r, i);
+}
+
+/* Unless they ended before, for what had come meanwhile. */
+static void
+end_turns(rlf_ranks *r, const event *e)
+{
+    generation *g = r->list[e->rank].of;
+    if (g && g->in_turns && g->version == e->version)
+        rlf_ranks_end_turns(r, g);
+}
+
+/* ---- steps ---- */
+
+int
+rlf_ranks_begin(rlf_ranks *r)
+{
+    int fresh = rlf_control_begin(r->control);
+    size_t lane = ++r->step % (uint64_t)r->n_lanes;
+    for (int i = 0; i < r->n; i++) {
+        rank_state *me = &r->list[i];
+        RLF_ASSERT(me->next == me->mail.count && !me->now);
+        me->mail.count = me->next = 0;
+        if (me->of && me->of->lane == lane)
+            me->of = NULL;
+    }
+    clear_lane(r, lane);
+    r->arena = r->arenas[lane];
+    return fresh;
+}
+
+bool
+rlf_ranks_run(rlf_ranks *r)
+{
+    event e;
+    post_all(r);
+    while (!rlf_control_ended(r->control)) {
+        if (!next_event(r, &e))
+            return false;
+        r->now = e.at;
+        switch (e.kind) {
+        case END_WORK:
+            finish_work(r, e.rank);
+            break;
+        case END_TURNS:
+            end_turns(r, &e);
+            break;
+        case HEAR:
+            hear(r, &e);
+            break;
+        case LOOK:
+            look_around(r, e.rank);
+            break;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,115 @@
+/* Ranks that carry out a controller's posts on a virtual clock and compute
+ * nothing: who waits for whom, and when everything is done.
+ *
+ * The controller is the one of a run (engine/order), and what a rank has of a
+ * post is what it has in a run (post.h). A rank takes its posts in order. Those
+ * who meet in one begin when all have come: the replica of a share, all of an
+ * update, both ends of a message, all who have weights that move. A generation
+ * goes on turn by turn; before each the first rank of its replica looks for a
+ * post, and all leave it together (engine/sched/crew.c). Turns in which nothing
+ * arrives and no sample ends are taken in one jump.
+ *
+ * How long things take, how long responses are and what ranks answer is asked
+ * of functions; here is no randomness, no clock and no data. */
+#ifndef RLF_SIMULATE_RANKS_H
+#define RLF_SIMULATE_RANKS_H
+
+#include "engine/order/post.h"
+
+/* A rank is about to carry out its part in a post. */
+typedef struct rlf_work {
+    int rank;
+    const rlf_post *post;
+    const rlf_duty *duty;
+    const rlf_post *const *joint; /* RUN: those before it that are carried out
+                                     together with it */
+    int n_joint;
+    uint32_t samples; /* MOVE: that go from here or come here, */
+    uint64_t tokens;  /* and what they have */
+} rlf_work;
+
+/* A turn of a generation: every sample gets a token. */
+typedef struct rlf_turn {
+    const rlf_node *node;
+    const int *ranks; /* of the replica */
+    int n_ranks;
+    uint32_t rows;    /* sequences that are fed their last token */
+    uint32_t prompts; /* sequences that begin: their prompts are fed, */
+    double prompt;    /* of so many tokens on average */
+    double context;   /* tokens before the one that is fed, on average */
+} rlf_turn;
+
+/* A sample as it will be. */
+typedef struct rlf_length {
+    uint32_t prompt, response; /* tokens; a response has at least one */
+    uint32_t group; /* neighbouring samples of one group share a prompt */
+} rlf_length;
+
+typedef enum rlf_seen_kind {
+    RLF_SEEN_COME,  /* the rank stands at the post, since `from` */
+    RLF_SEEN_DONE,  /* it has carried it out, from `from` to `to` */
+    RLF_SEEN_TURNS, /* of the generation that the post began, `turns` of them;
+                       `row` samples were at work */
+    RLF_SEEN_MADE,  /* sample `row` is complete on it */
+    RLF_SEEN_GIVEN, /* MOVE: sample `row` leaves the rank's replica, */
+    RLF_SEEN_TAKEN, /* and is with the replica of another */
+} rlf_seen_kind;
+
+typedef struct rlf_seen {
+    rlf_seen_kind kind;
+    int rank;
+    const rlf_post *post;
+    double from, to;
+    double work; /* DONE, TURNS: seconds of a core that the rank took */
+    uint32_t turns, row;
+    uint32_t waiting; /* TURNS: samples that had no seat */
+} rlf_seen;
+
+/* What surrounds the ranks. Functions may be asked in any order. */
+typedef struct rlf_ranks_options {
+    void *self;
+    /* The report on an OPEN, a RUN (of generations those without rows alone) or
+     * an END; arrays last until the next step but `ahead` has begun. */
+    rlf_report (*answer)(void *self, const rlf_post *post, int rank);
+    rlf_length (*length)(void *self, const rlf_post *post, uint32_t row);
+    /* Samples that a replica can have at work; 0: all. */
+    uint32_t (*seats)(void *self, const rlf_node *node);
+    bool lengths; /* of samples are reported */
+    /* Seconds, at least 0. */
+    double (*work)(void *self, const rlf_work *work);
+    double (*turn)(void *self, const rlf_turn *turn);
+    double (*mail)(void *self, int rank); /* from the controller; NULL: 0 */
+    double (*news)(void *self, int rank); /* to the controller; NULL: 0 */
+    double post;                          /* of the controller, for each post */
+    /* Ranks share so many cores: while more than these are at work, all get on
+     * in proportion slower. 0: each has its own. */
+    int cores;
+    /* The part of the work just asked for in which the rank is at work itself,
+     * and does not wait for others of it; NULL: all. */
+    double (*part)(void *self, int rank);
+    /* Without the rule that a replica leaves its generation together: each
+     * member looks for posts by itself, and is told only of what it has a part
+     * in. Such ranks hang; a test shows that the rule is needed. */
+    bool each_looks;
+    /* NULL: nobody looks. */
+    void (*see)(void *self, const rlf_seen *seen);
+    void (*posted)(void *self, const rlf_post *post, const rlf_duty *duties);
+} rlf_ranks_options;
+
+typedef struct rlf_ranks rlf_ranks;
+
+/* The control must outlive them; it is theirs to ask and to tell. */
+rlf_ranks *rlf_ranks_new(rlf_control *control,
+                         const rlf_ranks_options *options);
+void rlf_ranks_free(rlf_ranks *ranks); /* NULL is fine */
+/* Begin a step. Returns as rlf_control_begin. */
+int rlf_ranks_begin(rlf_ranks *ranks);
+/* Until the step, or what was begun with rlf_control_settle, has ended. False:
+ * it never does, since nothing can happen any more. */
+bool rlf_ranks_run(rlf_ranks *ranks);
+/* Seconds since the first step began. */
+double rlf_ranks_now(const rlf_ranks *ranks);
+/* Is a generation at work on this rank? The post that began it, or NULL. */
+const rlf_post *rlf_ranks_generation(const rlf_ranks *ranks, int rank);
+
+#endif

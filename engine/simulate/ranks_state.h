@@ -1,0 +1,141 @@
+/* The state of ranks on a virtual clock, shared by ranks.c (posts, who meets,
+ * events) and turns.c (generations). */
+#ifndef RLF_SIMULATE_RANKS_STATE_H
+#define RLF_SIMULATE_RANKS_STATE_H
+
+#include "engine/base/vec.h"
+#include "engine/graph/class.h"
+#include "engine/simulate/ranks.h"
+
+/* Of events at the same time what ends comes first, then what was reported is
+ * heard, then who is free looks what is next. */
+typedef enum event_kind { END_WORK, END_TURNS, HEAR, LOOK } event_kind;
+
+typedef struct generation generation;
+
+typedef struct event {
+    double at;
+    event_kind kind;
+    int rank;
+    uint64_t n;       /* HEAR: of the post */
+    uint64_t number;  /* in which they were made */
+    uint64_t version; /* END_TURNS: of the jump; `rank` leads */
+    rlf_report report;
+} event;
+
+/* Samples that a MOVE takes away, found when the first of both sides begins. */
+typedef struct parcel parcel;
+
+/* A post, and how far the ranks are with it. */
+typedef struct letter {
+    const rlf_post *post;
+    const rlf_node *node; /* of its instance, or NULL */
+    rlf_duty *duty;       /* per rank */
+    bool *came;           /* per rank */
+    int *group;           /* per rank: who meets; -1: nobody is waited for */
+    int *missing;         /* per group, or per rank of EDGE and MOVE */
+    generation **opened;  /* per group */
+    parcel *parcels;
+} letter;
+
+typedef struct mail {
+    letter *letter;
+    double at; /* when it is there */
+} mail;
+
+typedef struct sample {
+    uint32_t row, made, context; /* tokens of the response; in all */
+    rlf_length length;
+} sample;
+
+/* A replica that samples, or did. */
+struct generation {
+    letter *letter;
+    int *ranks, n_ranks; /* in the order of the shares; the first leads */
+    size_t lane;
+    RLF_VEC(sample) active;
+    RLF_VEC(sample) waiting; /* from `next` on */
+    size_t next;
+    RLF_VEC(letter *) said; /* by the leader, before each turn; NULL: go on */
+    int come;               /* members who are at the turn that comes next */
+    bool open;              /* there is something to make */
+    bool in_turns;
+    double began, first, slope; /* turn i takes first + i slope */
+    double start;               /* as `began`, by what ranks have got */
+    uint32_t turns;             /* in this jump */
+    uint32_t fed, fresh;        /* tokens of a turn; samples that begin */
+    uint64_t version;           /* of the jump, unlike all others */
+    rlf_turns seen;             /* since the last report */
+    generation *older;          /* list of all of a step */
+};
+
+typedef struct rank_state {
+    RLF_VEC(mail) mail; /* from `next` on */
+    size_t next;
+    double heard;   /* when the last of it is there */
+    letter *now;    /* stands at, or works on */
+    double began;   /* < 0: waits for others */
+    double part;    /* of its work in which it needs a core, and */
+    double work;    /* that in seconds */
+    generation *of; /* that it is a member of, or was */
+    bool open;      /* and has something to make of, after its last post */
+    size_t read;    /* of what its leader said */
+    bool at_turn;   /* waits for the others of its replica */
+    RLF_VEC(letter *) joint;
+} rank_state;
+
+struct rlf_ranks {
+    rlf_control *control;
+    rlf_ranks_options options;
+    const rlf_plan *plan;
+    int n;
+    rank_state *list;
+    /* Heaps. Where ranks share cores the ends of work are apart, by how much
+     * each rank at work has got so far. */
+    RLF_VEC(event) events;
+    RLF_VEC(event) ends;
+    double served, demand; /* that; ranks at work, or parts of them */
+    uint64_t number;
+    double now, free; /* the clock; when the controller is free */
+    rlf_arena **arenas;
+    generation **generations; /* per arena, to be freed with it */
+    int n_lanes;
+    uint64_t step;
+    rlf_arena *arena;
+};
+
+/* ---- ranks.c ---- */
+
+void rlf_ranks_schedule(rlf_ranks *r, event e);
+/* The end of work: `at` is by what ranks at work have got, which is the time
+ * itself where each has a core. */
+void rlf_ranks_schedule_end(rlf_ranks *r, event e);
+/* What a rank at work has got now, and will have at a time, if no other begins
+ * or ends. */
+double rlf_ranks_served(const rlf_ranks *r, double at);
+/* So many ranks more, or less, are at work. */
+void rlf_ranks_demand(rlf_ranks *r, double more);
+void rlf_ranks_report(rlf_ranks *r, rlf_report report);
+void rlf_ranks_see(const rlf_ranks *r, rlf_seen seen);
+/* The next letter of a rank if it is there, else NULL. */
+letter *rlf_ranks_next_mail(const rlf_ranks *r, int rank);
+/* The rank stands at its next letter. */
+void rlf_ranks_take(rlf_ranks *r, int rank);
+
+/* ---- turns.c ---- */
+
+/* A rank has its share of a generation. */
+void rlf_ranks_open(rlf_ranks *r, int rank, letter *l);
+/* A member of an open generation is free: it takes a letter, or waits for the
+ * turn that comes next. */
+void rlf_ranks_between(rlf_ranks *r, int rank);
+void rlf_ranks_end_turns(rlf_ranks *r, generation *g);
+/* Something is there for a rank at that time: turns end for it. */
+void rlf_ranks_shorten(rlf_ranks *r, int rank, double at);
+/* What goes with the moves of a rank, both ways, into work->samples, tokens. */
+void rlf_ranks_give(rlf_ranks *r, letter *l, rlf_work *work);
+/* The rank has what came. */
+void rlf_ranks_take_over(rlf_ranks *r, int rank, letter *l);
+void rlf_ranks_free_generation(generation *g);
+
+#endif

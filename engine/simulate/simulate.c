@@ -1,0 +1,448 @@
+/* A simulated run: its life, what work takes, accounts. See simulate.h. */
+#include "engine/simulate/simulate_state.h"
+
+#include <math.h>
+
+const char *const rlf_spent_words[RLF_SPENTS] = {
+    [RLF_SPENT_GENERATE] = "sampling", [RLF_SPENT_READ] = "reading",
+    [RLF_SPENT_TRAIN] = "training",    [RLF_SPENT_HOOK] = "hooks",
+    [RLF_SPENT_OTHER] = "other",       [RLF_SPENT_MESSAGES] = "messages",
+    [RLF_SPENT_WEIGHTS] = "weights",   [RLF_SPENT_BUBBLE] = "waiting",
+};
+
+/* ---- what work takes ---- */
+
+static const rlf_node *
+node_of(const simulation *s, const rlf_post *post)
+{
+    return post->instance < 0 ? NULL
+                              : rlf_sim_instance(s, post->instance)->node;
+}
+
+/* The tokens of a row, on average over rows[0..n) (NULL: all). */
+static rlf_portion
+portion_of(const sequences *q, const uint32_t *rows, uint32_t n)
+{
+    rlf_portion p = {.kind = RLF_PORTION_ROWS, .rows = n};
+    for (uint32_t i = 0; i < n; i++) {
+        rlf_length length = rlf_sim_length(q, rows ? rows[i] : i);
+        p.prompt += length.prompt;
+        p.response += length.response;
+    }
+    if (n) {
+        p.prompt /= n;
+        p.response /= n;
+    }
+    return p;
+}
+
+static double
+take_run(simulation *s, const rlf_work *work)
+{
+    const rlf_durations *d = s->options->durations;
+    const rlf_node *node = node_of(s, work->post);
+    const rlf_node_place *place = &s->plan->place[node->id];
+    const rlf_share *share = work->duty->share;
+    double busy;
+    if (node->class->role == RLF_ROLE_UPDATE) {
+        const passes *p = rlf_sim_update(s, work);
+        s->bubble[work->rank] = p->seconds - p->busy[work->rank];
+        return p->seconds;
+    }
+    if (share->rows && place->layout.pp > 1) {
+        double seconds = rlf_sim_reading(s, work, &busy);
+        s->bubble[work->rank] = seconds - busy;
+        return seconds;
+    }
+    if (!d->portion || rlf_sim_instance(s, work->post->instance)->loop)
+        return 0;
+    sequences q = rlf_sim_sequences(s, work->post->instance);
+    rlf_portion p =
+        portion_of(&q, share->rows, share->rows ? share->n_rows : q.n);
+    p.node = node;
+    p.rank = work->rank;
+    p.all = !share->rows;
+    return d->portion(d->self, &p);
+}
+
+/* What is no computing of samples: a call's outputs are made, a step ends. */
+static double
+take_other(const simulation *s, const rlf_work *work)
+{
+    const rlf_durations *d = s->options->durations;
+    rlf_portion p = {.kind = RLF_PORTION_OPEN,
+                     .node = node_of(s, work->post),
+                     .rank = work->rank};
+    if (work->post->kind == RLF_POST_END)
+        p.kind = RLF_PORTION_STEP;
+    return d->portion && d->other ? d->portion(d->self, &p) : 0;
+}
+
+/* Bytes of a message. */
+static double
+bytes_of(simulation *s, const rlf_post *post, const rlf_move *m)
+{
+    const rlf_node *node = node_of(s, post);
+    sequences q = rlf_sim_sequences(s, post->instance);
+    if (!m->rows || !q.list)
+        return m->n_rows * rlf_answer_bytes(&s->answers, node, -1);
+    rlf_portion p = portion_of(&q, m->rows, m->n_rows);
+    return m->n_rows * rlf_answer_bytes(&s->answers, node, p.response);
+}
+
+/* A rank sends and receives at once, each one message after the other. */
+static double
+take_edge(simulation *s, const rlf_work *work)
+{
+    const rlf_durations *d = s->options->durations;
+    double out = 0, in = 0, all = 0;
+    for (int i = 0; i < work->duty->n_moves && (d->message || d->edge); i++) {
+        const rlf_move *m = &work->duty->moves[i];
+        double bytes = bytes_of(s, work->post, m);
+        bytes = isfinite(bytes) ? bytes : 0;
+        all += bytes;
+        double seconds =
+            d->message ? d->message(d->self, m->from, m->to, bytes) : 0;
+        if (m->from == work->rank)
+            out += seconds;
+        else
+            in += seconds;
+    }
+    double own =
+        d->edge ? d->edge(d->self, work->rank, all, work->duty->n_moves) : 0;
+    return own + (out > in ? out : in);
+}
+
+static double
+take_post(simulation *s, const rlf_work *work)
+{
+    const rlf_durations *d = s->options->durations;
+    s->bubble[work->rank] = 0;
+    switch (work->post->kind) {
+    case RLF_POST_RUN:
+        return take_run(s, work);
+    case RLF_POST_EDGE:
+        return take_edge(s, work);
+    case RLF_POST_MOVE:
+        return d->handover
+                   ? d->handover(d->self, node_of(s, work->post), work->rank,
+                                 work->samples, work->tokens)
+                   : 0;
+    case RLF_POST_WEIGHTS:
+        return d->weights ? d->weights(d->self, work->post) : 0;
+    case RLF_POST_OPEN:
+    case RLF_POST_END:
+        return take_other(s, work);
+    default:
+        return 0;
+    }
+}
+
+static double
+take_work(void *self, const rlf_work *work)
+{
+    simulation *s = self;
+    double *bubble = &s->bubble[work->rank], took = take_post(s, work);
+    *bubble = took > 0 ? *bubble / took : 0;
+    return took;
+}
+
+static double
+take_turn(void *self, const rlf_turn *turn)
+{
+    const rlf_durations *d = ((simulation *)self)->options->durations;
+    return d->turn ? d->turn(d->self, turn) : 0;
+}
+
+static double
+take_mail(void *self, int rank)
+{
+    (void)rank;
+    return ((simulation *)self)->options->durations->mail;
+}
+
+static double
+part_at_work(void *self, int rank)
+{
+    return 1 - ((const simulation *)self)->bubble[rank];
+}
+
+/* ---- answers ---- */
+
+static rlf_report
+answer(void *self, const rlf_post *post, int rank)
+{
+    simulation *s = self;
+    if (post->kind == RLF_POST_END)
+        return rlf_answer_done(&s->answers, post, NULL, rank);
+    if (post->kind == RLF_POST_RUN)
+        return rlf_answer_done(&s->answers, post,
+                               rlf_sim_instance(s, post->instance), rank);
+    return rlf_answer_open(&s->answers, post, node_of(s, post),
+                           s->lanes[post->instance % s->n_lanes]);
+}
+
+static rlf_length
+length(void *self, const rlf_post *post, uint32_t row)
+{
+    sequences q = rlf_sim_sequences(self, post->instance);
+    return rlf_sim_length(&q, row);
+}
+
+static uint32_t
+seats(void *self, const rlf_node *node)
+{
+    const simulation *s = self;
+    return s->options->seats ? s->options->seats[node->id] : 0;
+}
+
+/* ---- accounts ---- */
+
+static rlf_spent
+kind_of(const rlf_post *post, const rlf_node *node)
+{
+    if (post->kind == RLF_POST_EDGE || post->kind == RLF_POST_MOVE)
+        return RLF_SPENT_MESSAGES;
+    if (post->kind == RLF_POST_WEIGHTS)
+        return RLF_SPENT_WEIGHTS;
+    if (!node)
+        return RLF_SPENT_OTHER;
+    const rlf_node_class *class = node->class;
+    if (class->sampled)
+        return RLF_SPENT_GENERATE;
+    if (class->role == RLF_ROLE_UPDATE)
+        return RLF_SPENT_TRAIN;
+    if (class->role == RLF_ROLE_HOOK)
+        return RLF_SPENT_HOOK;
+    bool reads = class->role == RLF_ROLE_WORDS ||
+                 (class->role == RLF_ROLE_METHOD &&
+                  class->receiver == RLF_RECEIVER_MODEL);
+    return reads ? RLF_SPENT_READ : RLF_SPENT_OTHER;
+}
+
+/* Where what is done of an instance counts: in the step that it is of. */
+static rlf_step_counts *
+counts_of(simulation *s, int instance)
+{
+    return &s->out->counts[rlf_sim_step(s, instance) - 1];
+}
+
+static void
+add_made(simulation *s, const rlf_seen *seen)
+{
+    sequences q = rlf_sim_sequences(s, seen->post->instance);
+    uint32_t response = rlf_sim_length(&q, seen->row).response;
+    rlf_step_counts *counts = counts_of(s, seen->post->instance);
+    s->out->samples++;
+    s->out->tokens += response;
+    counts->samples++;
+    counts->tokens += response;
+}
+
+static void
+add_span(simulation *s, const rlf_span_spent *span)
+{
+    rlf_simulated *out = s->out;
+    out->spent[span->rank][span->kind] += span->to - span->from - span->bubble;
+    out->spent[span->rank][RLF_SPENT_BUBBLE] += span->bubble;
+    const double said[] = {(double)span->rank, (double)span->kind,
+                           (double)span->post, span->from, span->to};
+    out->digest = rlf_digest_add(out->digest, said, sizeof said);
+    if (s->options->see)
+        s->options->see(s->options->self, span);
+}
+
+static void
+see(void *self, const rlf_seen *seen)
+{
+    simulation *s = self;
+    const rlf_node *node = node_of(s, seen->post);
+    rlf_span_spent span = {.rank = seen->rank,
+                           .kind = kind_of(seen->post, node),
+                           .node = node,
+                           .step = s->step,
+                           .post = seen->post->n,
+                           .from = seen->from,
+                           .to = seen->to,
+                           .work = seen->work};
+    switch (seen->kind) {
+    case RLF_SEEN_DONE:
+        span.bubble = s->bubble[seen->rank] * (seen->to - seen->from);
+        s->bubble[seen->rank] = 0;
+        add_span(s, &span);
+        break;
+    case RLF_SEEN_TURNS:
+        span.turns = seen->turns;
+        span.rows = seen->row;
+        if (seen->waiting > s->out->waiting[node->id])
+            s->out->waiting[node->id] = seen->waiting;
+        add_span(s, &span);
+        break;
+    case RLF_SEEN_GIVEN:
+        s->out->moved++;
+        counts_of(s, seen->post->instance)->moved++;
+        break;
+    case RLF_SEEN_MADE:
+        for (int i = 0; i < seen->post->n_shares; i++) {
+            const rlf_share *share = &seen->post->shares[i];
+            if (share->rank == seen->rank && share->reports)
+                add_made(s, seen);
+        }
+        break;
+    case RLF_SEEN_COME:
+    case RLF_SEEN_TAKEN:
+        break;
+    }
+}
+
+static void
+posted(void *self, const rlf_post *post, const rlf_duty *duties)
+{
+    simulation *s = self;
+    (void)duties;
+    rlf_sim_note(s, post);
+    s->out->posts++;
+    s->out->weights += post->kind == RLF_POST_WEIGHTS;
+    for (int i = 0; i < post->n_moves && post->kind == RLF_POST_EDGE; i++) {
+        double bytes = bytes_of(s, post, &post->moves[i]);
+        rlf_step_counts *counts = counts_of(s, post->instance);
+        s->out->messages++;
+        s->out->bytes += bytes;
+        counts->messages++;
+        counts->bytes += bytes;
+    }
+    if (s->options->posted)
+        s->options->posted(s->options->self, post, s->control);
+}
+
+/* ---- steps ---- */
+
+/* Nothing is known yet of the instances that a step begins with. */
+static void
+begin_step(simulation *s)
+{
+    int fresh = rlf_ranks_begin(s->ranks);
+    uint64_t last = ++s->step + s->graph->ahead;
+    for (int i = 0; i < fresh; i++) {
+        size_t lane = (last - (uint64_t)i) % (uint64_t)s->n_lanes;
+        rlf_arena_reset(s->lanes[lane]);
+        for (size_t k = lane; k < s->sequences.count; k += (size_t)s->n_lanes)
+            s->sequences.data[k] = (sequences){0};
+    }
+}
+
+static double
+length_of(const rlf_simulated *s, uint32_t step)
+{
+    return s->ends[step] - (step ? s->ends[step - 1] : 0);
+}
+
+double
+rlf_simulated_spread(const rlf_simulated *s, uint32_t warm)
+{
+    enum { LEAST = 4 };
+    const double alike = 1e-9;
+    double n = s->steps > warm ? s->steps - warm : 0, sum = 0, squares = 0;
+    for (uint32_t i = warm; i < s->steps; i++)
+        sum += length_of(s, i);
+    double mean = sum / n;
+    for (uint32_t i = warm; i < s->steps; i++)
+        squares += pow(length_of(s, i) - mean, 2);
+    if (n >= 2 && sqrt(squares) <= alike * sum)
+        return 0;
+    return n < LEAST ? INFINITY : sqrt(squares / (n - 1) / n) / mean;
+}
+
+rlf_step_counts
+rlf_simulated_counts(const rlf_simulated *s, uint32_t warm)
+{
+    rlf_step_counts sum = {0};
+    double n = s->steps - warm;
+    for (uint32_t i = warm; i < s->steps; i++) {
+        const rlf_step_counts *c = &s->counts[i];
+        sum.samples += c->samples / n;
+        sum.tokens += c->tokens / n;
+        sum.messages += c->messages / n;
+        sum.bytes += c->bytes / n;
+        sum.moved += c->moved / n;
+    }
+    return sum;
+}
+
+static rlf_status
+run_steps(simulation *s, rlf_err *err)
+{
+    const rlf_simulate_options *o = s->options;
+    for (uint32_t i = 0; i < o->steps; i++) {
+        begin_step(s);
+        if (!rlf_ranks_run(s->ranks))
+            return rlf_fail(err, RLF_BUG,
+                            "step %u of a simulated run stands still", i + 1);
+        s->out->ends[i] = rlf_ranks_now(s->ranks);
+        s->out->steps = i + 1;
+        if (o->spread > 0 && rlf_simulated_spread(s->out, o->warm) <= o->spread)
+            break;
+    }
+    return RLF_OK;
+}
+
+static void
+open_simulation(simulation *s, const rlf_simulate_options *options,
+                rlf_arena *arena, rlf_simulated *out)
+{
+    const rlf_plan *plan = options->plan;
+    *out = (rlf_simulated){0};
+    *s = (simulation){.options = options,
+                      .plan = plan,
+                      .graph = plan->graph,
+                      .answers = {.plan = plan,
+                                  .sizes = options->sizes,
+                                  .number = options->number},
+                      .arena = arena,
+                      .n_lanes = (int)plan->graph->ahead + 1,
+                      .out = out};
+    out->ends = RLF_NEW_ARRAY(arena, double, options->steps);
+    out->waiting = RLF_NEW_ARRAY(arena, uint32_t, plan->graph->nodes.count);
+    out->counts = RLF_NEW_ARRAY(arena, rlf_step_counts,
+                                options->steps + plan->graph->ahead);
+    out->spent =
+        rlf_arena_alloc(arena, sizeof *out->spent * (size_t)plan->ranks);
+    memset(out->spent, 0, sizeof *out->spent * (size_t)plan->ranks);
+    s->bubble = RLF_NEW_ARRAY(arena, double, plan->ranks);
+    s->passes.busy = RLF_NEW_ARRAY(arena, double, plan->ranks);
+    s->lanes = RLF_NEW_ARRAY(arena, rlf_arena *, s->n_lanes);
+    for (int i = 0; i < s->n_lanes; i++)
+        s->lanes[i] = rlf_arena_new();
+    s->control = rlf_control_new(plan, options->policy);
+    s->ranks = rlf_ranks_new(
+        s->control, &(rlf_ranks_options){
+                        .self = s,
+                        .answer = answer,
+                        .length = length,
+                        .seats = seats,
+                        .lengths = rlf_workload_draws(options->workload),
+                        .work = take_work,
+                        .turn = take_turn,
+                        .post = options->durations->post,
+                        .mail = options->durations->mail > 0 ? take_mail : NULL,
+                        .news = options->durations->mail > 0 ? take_mail : NULL,
+                        .cores = options->durations->cores,
+                        .part = part_at_work,
+                        .see = see,
+                        .posted = posted});
+}
+
+rlf_status
+rlf_simulate(const rlf_simulate_options *options, rlf_arena *arena,
+             rlf_err *err, rlf_simulated *out)
+{
+    simulation s;
+    open_simulation(&s, options, arena, out);
+    rlf_status status = run_steps(&s, err);
+    rlf_ranks_free(s.ranks);
+    rlf_control_free(s.control);
+    for (int i = 0; i < s.n_lanes; i++)
+        rlf_arena_free(s.lanes[i]);
+    RLF_VEC_FREE(&s.sequences);
+    return status;
+}

@@ -1,0 +1,68 @@
+/* The state of a simulated run, shared by simulate.c (life, what work takes,
+ * accounts), sequences.c (how long rows are) and passes.c (micro-batches). */
+#ifndef RLF_SIMULATE_SIMULATE_STATE_H
+#define RLF_SIMULATE_SIMULATE_STATE_H
+
+#include "engine/base/vec.h"
+#include "engine/graph/class.h"
+#include "engine/order/answer.h"
+#include "engine/simulate/simulate.h"
+
+/* The rows that an instance is made of: row i is list[(first + i) % n_list]. */
+typedef struct sequences {
+    bool known;             /* looked for */
+    const rlf_length *list; /* NULL: it has none */
+    uint32_t n_list, first, n;
+} sequences;
+
+/* How long a post takes that many ranks carry out together, found once. */
+typedef struct passes {
+    uint64_t n; /* of the post, + 1 */
+    double seconds;
+    double *busy; /* per rank: of that at work; the rest it waits for stages */
+} passes;
+
+typedef struct simulation {
+    const rlf_simulate_options *options;
+    const rlf_plan *plan;
+    const rlf_graph *graph;
+    rlf_answers answers;
+    rlf_control *control;
+    rlf_ranks *ranks;
+    rlf_arena *arena;  /* of the whole */
+    rlf_arena **lanes; /* of what is known of a step's instances */
+    int n_lanes;
+    uint64_t step;
+    RLF_VEC(sequences) sequences; /* per instance */
+    passes passes;
+    double *bubble; /* per rank: the part of the post that it works on in which
+                       it waits for other stages and replicas */
+    rlf_simulated *out;
+} simulation;
+
+static inline const rlf_instance *
+rlf_sim_instance(const simulation *s, int instance)
+{
+    return rlf_order_instance(rlf_control_order(s->control), instance);
+}
+
+/* ---- sequences.c ---- */
+
+/* The step that an instance is of, or made for. */
+uint64_t rlf_sim_step(const simulation *s, int instance);
+/* A post that tells more of its instance was made. */
+void rlf_sim_note(simulation *s, const rlf_post *post);
+/* Lengths of the rows of an instance. */
+sequences rlf_sim_sequences(simulation *s, int instance);
+/* Of what an instance reads: of an update the set that it trains on. */
+sequences rlf_sim_read(simulation *s, int instance);
+rlf_length rlf_sim_length(const sequences *q, uint32_t row);
+
+/* ---- passes.c ---- */
+
+/* The updates of these posts of one instance each, carried out together. */
+const passes *rlf_sim_update(simulation *s, const rlf_work *work);
+/* A replica reads rows in a pipeline. */
+double rlf_sim_reading(simulation *s, const rlf_work *work, double *busy);
+
+#endif

@@ -1,0 +1,307 @@
+/* Pictures of a simulated run: see timeline.h. */
+#include "engine/simulate/timeline.h"
+
+#include "engine/graph/class.h"
+
+#include <math.h>
+#include <stdio.h>
+
+const char rlf_timeline_letters[RLF_SPENTS + 1] = {
+    [RLF_SPENT_GENERATE] = 'G', [RLF_SPENT_READ] = 'R',
+    [RLF_SPENT_TRAIN] = 'T',    [RLF_SPENT_HOOK] = 'H',
+    [RLF_SPENT_OTHER] = 'o',    [RLF_SPENT_MESSAGES] = 'm',
+    [RLF_SPENT_WEIGHTS] = 'w',  [RLF_SPENT_BUBBLE] = '~'};
+
+/* Told apart by those who do not see all colours, too. */
+static const char *const colors[RLF_SPENTS] = {
+    [RLF_SPENT_GENERATE] = "#0072b2", [RLF_SPENT_READ] = "#56b4e9",
+    [RLF_SPENT_TRAIN] = "#d55e00",    [RLF_SPENT_HOOK] = "#009e73",
+    [RLF_SPENT_OTHER] = "#999999",    [RLF_SPENT_MESSAGES] = "#cc79a7",
+    [RLF_SPENT_WEIGHTS] = "#f0e442",  [RLF_SPENT_BUBBLE] = "#eecfb8"};
+
+void
+rlf_timeline_see(void *timeline, const rlf_span_spent *span)
+{
+    rlf_timeline *t = timeline;
+    if (span->to > span->from)
+        RLF_PUSH(&t->spans, *span);
+}
+
+void
+rlf_timeline_free(rlf_timeline *t)
+{
+    RLF_VEC_FREE(&t->spans);
+}
+
+static double
+overlap(double a, double b, double c, double d)
+{
+    double from = a > c ? a : c, to = b < d ? b : d;
+    return to > from ? to - from : 0;
+}
+
+/* ---- text ---- */
+
+/* Seconds of each kind in each column of each rank. */
+static double *
+fill(const rlf_timeline *t, double from, double width, int columns)
+{
+    double *of =
+        rlf_calloc((size_t)t->ranks * (size_t)columns * RLF_SPENTS, sizeof *of);
+    for (size_t i = 0; i < t->spans.count && width > 0; i++) {
+        const rlf_span_spent *s = &t->spans.data[i];
+        int first = (int)((s->from - from) / width);
+        double share = s->bubble / (s->to - s->from);
+        for (int k = first < 0 ? 0 : first;
+             k < columns && from + k * width < s->to; k++) {
+            double at = from + k * width;
+            double here = overlap(s->from, s->to, at, at + width);
+            double *cell =
+                of +
+                ((size_t)s->rank * (size_t)columns + (size_t)k) * RLF_SPENTS;
+            cell[s->kind] += here * (1 - share);
+            cell[RLF_SPENT_BUBBLE] += here * share;
+        }
+    }
+    return of;
+}
+
+static char
+letter(const double *cell, double width)
+{
+    double idle = width;
+    int most = -1;
+    for (int k = 0; k < RLF_SPENTS; k++) {
+        idle -= cell[k];
+        if (cell[k] > 0 && (most < 0 || cell[k] > cell[most]))
+            most = k;
+    }
+    return most < 0 || idle > cell[most] ? '.' : rlf_timeline_letters[most];
+}
+
+void
+rlf_timeline_text(const rlf_timeline *t, double from, double to, int columns,
+                  rlf_buf *out)
+{
+    double width = (to - from) / columns;
+    double *of = fill(t, from, width, columns);
+    for (int r = 0; r < t->ranks; r++) {
+        rlf_buf_printf(out, "%5d ", r);
+        for (int k = 0; k < columns; k++)
+            rlf_buf_putc(out,
+                         letter(of + ((size_t)r * (size_t)columns + (size_t)k) *
+                                         RLF_SPENTS,
+                                width));
+        rlf_buf_putc(out, '\n');
+    }
+    free(of);
+}
+
+/* ---- SVG ---- */
+
+enum {
+    WIDTH = 1200,
+    LEFT = 60,
+    RIGHT = 60,
+    BAR = 16,
+    GAP = 4,
+    TOP = 76, /* of the first bar; above it the title, colours, steps */
+    TICKS = 10,
+};
+
+/* As XML has them. */
+static void
+put_words(const char *words, rlf_buf *out)
+{
+    for (const char *p = words; *p; p++) {
+        if (*p == '&')
+            rlf_buf_puts(out, "&amp;");
+        else if (*p == '<')
+            rlf_buf_puts(out, "&lt;");
+        else
+            rlf_buf_putc(out, *p);
+    }
+}
+
+static const char *
+name_of(const rlf_timeline *t, const rlf_span_spent *s)
+{
+    if (!s->node)
+        return rlf_spent_words[s->kind];
+    return t->names ? t->names[s->node->id] : s->node->class->name;
+}
+
+static int
+top_of(int rank)
+{
+    return TOP + rank * (BAR + GAP);
+}
+
+static void
+put_title(const rlf_span_spent *s, const char *name, double from, rlf_buf *out)
+{
+    rlf_buf_puts(out, "<title>");
+    put_words(name, out);
+    rlf_buf_printf(out, ", %s: %.6g s from %.6g s", rlf_spent_words[s->kind],
+                   s->to - s->from, s->from - from);
+    if (s->turns)
+        rlf_buf_printf(out, ", %u turns of %u samples", s->turns, s->rows);
+    if (s->bubble > 0)
+        rlf_buf_printf(out, ", %.6g s of it waiting for others", s->bubble);
+    rlf_buf_puts(out, "</title>");
+}
+
+/* A rectangle in a colour, which is left open. */
+static void
+put_box(double x, double y, double width, double height, const char *color,
+        rlf_buf *out)
+{
+    rlf_buf_printf(out,
+                   "<rect x=\"%.3f\" y=\"%.3g\" width=\"%.3f\" "
+                   "height=\"%.3g\" fill=\"%s\"",
+                   x, y, width, height, color);
+}
+
+static void
+put_bar(const rlf_timeline *t, const rlf_span_spent *s, double from, double to,
+        rlf_buf *out)
+{
+    double a = s->from > from ? s->from : from, b = s->to < to ? s->to : to;
+    double scale = (WIDTH - LEFT) / (to - from);
+    double x = LEFT + (a - from) * scale, width = (b - a) * scale;
+    double pale = BAR * s->bubble / (s->to - s->from);
+    if (b <= a)
+        return;
+    rlf_buf_puts(out, "<g>");
+    put_box(x, top_of(s->rank), width, BAR, colors[s->kind], out);
+    rlf_buf_puts(out, "/>");
+    if (pale > 0) {
+        put_box(x, top_of(s->rank) + BAR - pale, width, pale,
+                colors[RLF_SPENT_BUBBLE], out);
+        rlf_buf_puts(out, "/>");
+    }
+    put_title(s, name_of(t, s), from, out);
+    rlf_buf_puts(out, "</g>\n");
+}
+
+static void
+put_text(double x, double y, const char *words, rlf_buf *out)
+{
+    rlf_buf_printf(out, "<text x=\"%.3f\" y=\"%.3f\">", x, y);
+    put_words(words, out);
+    rlf_buf_puts(out, "</text>\n");
+}
+
+static void
+put_colors(rlf_buf *out)
+{
+    for (int k = 0; k < RLF_SPENTS; k++) {
+        put_box(LEFT + 110 * k, 28, 12, 12, colors[k], out);
+        rlf_buf_puts(out, "/>");
+        put_text(LEFT + 110 * k + 16, 38, rlf_spent_words[k], out);
+    }
+    put_box(LEFT + 110 * RLF_SPENTS, 28, 12, 12, "white", out);
+    rlf_buf_puts(out, " stroke=\"#999999\"/>");
+    put_text(LEFT + 110 * RLF_SPENTS + 16, 38, "idle", out);
+}
+
+/* A line where each step ends, and its number before that. */
+static void
+put_steps(const rlf_timeline *t, double from, double to, int bottom,
+          rlf_buf *out)
+{
+    double scale = (WIDTH - LEFT) / (to - from), begin = 0;
+    for (uint32_t i = 0; i < t->steps; begin = t->ends[i++]) {
+        double end = t->ends[i], first = begin > from ? begin : from;
+        if (end <= from || first >= to)
+            continue;
+        double x = LEFT + ((end < to ? end : to) - from) * scale;
+        char words[48];
+        snprintf(words, sizeof words, "step %u: %.4g s", i + 1, end - begin);
+        put_text(LEFT + (first - from) * scale + 4, TOP - 12, words, out);
+        rlf_buf_printf(out,
+                       "<path d=\"M%.3f %d V%d\" stroke=\"black\" "
+                       "stroke-dasharray=\"3 3\"/>\n",
+                       x, TOP - 24, bottom - BAR);
+    }
+}
+
+/* The round number of seconds that is next to a part of the time: 1, 2 or 5
+ * times a power of ten. */
+static double
+round_up(double seconds)
+{
+    double power = pow(10, floor(log10(seconds)));
+    double times = seconds / power;
+    return power * (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10);
+}
+
+static void
+put_scale(double from, double to, int bottom, rlf_buf *out)
+{
+    double tick = round_up((to - from) / TICKS);
+    for (int i = 0; i * tick <= (to - from) * (1 + 1e-9); i++) {
+        double x = LEFT + (WIDTH - LEFT) * i * tick / (to - from);
+        char words[32];
+        snprintf(words, sizeof words, "%.6g s", i * tick);
+        rlf_buf_printf(out, "<path d=\"M%.3f %d v4\" stroke=\"black\"/>", x,
+                       bottom - BAR);
+        put_text(x, bottom, words, out);
+    }
+}
+
+void
+rlf_timeline_svg(const rlf_timeline *t, double from, double to, rlf_buf *out)
+{
+    int bottom = top_of(t->ranks) + BAR;
+    rlf_buf_printf(out,
+                   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
+                   "height=\"%d\" font-family=\"sans-serif\" "
+                   "font-size=\"12\">\n"
+                   "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+                   WIDTH + RIGHT, bottom + BAR);
+    if (t->title)
+        put_text(LEFT, 18, t->title, out);
+    put_colors(out);
+    for (int r = 0; r < t->ranks; r++) {
+        char words[32];
+        snprintf(words, sizeof words, "rank %d", r);
+        put_text(4, top_of(r) + BAR - 3, words, out);
+    }
+    for (size_t i = 0; i < t->spans.count; i++)
+        put_bar(t, &t->spans.data[i], from, to, out);
+    put_steps(t, from, to, bottom, out);
+    put_scale(from, to, bottom, out);
+    rlf_buf_puts(out, "</svg>\n");
+}
+
+/* ---- a trace ---- */
+
+static uint64_t
+nanoseconds(uint64_t start, double seconds)
+{
+    return start + (uint64_t)(seconds * 1e9 + 0.5);
+}
+
+void
+rlf_timeline_trace(const rlf_timeline *t, uint64_t start, rlf_trace *trace)
+{
+    rlf_trace_lane **lanes = rlf_calloc((size_t)t->ranks, sizeof *lanes);
+    for (int r = 0; r < t->ranks; r++)
+        lanes[r] = rlf_trace_add(trace, r, "simulated");
+    rlf_trace_lane *steps = rlf_trace_add(trace, 0, "steps");
+    for (uint32_t i = 0; i < t->steps; i++) {
+        char words[32];
+        snprintf(words, sizeof words, "step %u", i + 1);
+        rlf_trace_span(steps, "step", words,
+                       nanoseconds(start, i ? t->ends[i - 1] : 0),
+                       nanoseconds(start, t->ends[i]), 0);
+    }
+    for (size_t i = 0; i < t->spans.count; i++) {
+        const rlf_span_spent *s = &t->spans.data[i];
+        rlf_trace_span(lanes[s->rank], rlf_spent_words[s->kind], name_of(t, s),
+                       nanoseconds(start, s->from), nanoseconds(start, s->to),
+                       s->turns);
+    }
+    free(lanes);
+}

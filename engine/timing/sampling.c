@@ -1,0 +1,172 @@
+/* Turns in expectation: see sampling.h. */
+#include "engine/timing/sampling.h"
+
+#include "engine/base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    CUTS = 8,      /* of the time in which fewer and fewer are at work */
+    PLAYED = 4096, /* samples of which each is looked at */
+};
+
+typedef struct parts {
+    rlf_sampling_part *list;
+    int n;
+} parts;
+
+static void
+add(parts *p, double turns, double rows, double made, double fresh)
+{
+    if (turns > 0)
+        p->list[p->n++] =
+            (rlf_sampling_part){turns, fmax(rows, 1), fmax(made, 0), fresh};
+}
+
+/* ---- a seat for each ---- */
+
+/* The samples that are still at work after some turns are those that are
+ * longer. Cut where equal parts of them are complete, and where the longest is.
+ */
+static void
+play_at_once(const rlf_sampling *s, parts *p)
+{
+    double end =
+        rlf_lengths_longest(s->lengths, s->rows * s->replicas, s->most);
+    double at = 0, under = 0;
+    for (int k = 1; k <= CUTS; k++) {
+        double to = end;
+        if (k < CUTS)
+            to = rlf_lengths_quantile(s->lengths, (double)k / CUTS);
+        to = fmin(to, end);
+        double mean = rlf_lengths_mean(s->lengths, fmax(to, 0x1p-20));
+        double turns = to - at;
+        if (turns > 0)
+            add(p, turns, s->rows * (mean - under) / turns, at + turns / 2, 0);
+        under = turns > 0 ? mean : under;
+        at = fmax(at, to);
+    }
+}
+
+/* ---- seats that are taken again ---- */
+
+/* Of a sample at work: when it began, and when it is complete. */
+typedef struct seat {
+    double from, to;
+} seat;
+
+/* The seat that is free first to the top of the heap, after seat i was taken
+ * for longer. */
+static void
+sink(seat *seats, int n, int i)
+{
+    for (int child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && seats[child + 1].to < seats[child].to)
+            child++;
+        if (seats[i].to <= seats[child].to)
+            return;
+        seat was = seats[i];
+        seats[i] = seats[child];
+        seats[child] = was;
+    }
+}
+
+static int
+by_end(const void *a, const void *b)
+{
+    double x = ((const seat *)a)->to, y = ((const seat *)b)->to;
+    return (x > y) - (x < y);
+}
+
+/* Those at work when the last one began, until all are complete. */
+static void
+play_ends(seat *seats, int n, double begun, double scale, double more, parts *p)
+{
+    double at = begun;
+    qsort(seats, (size_t)n, sizeof *seats, by_end);
+    for (int k = 0; k < CUTS; k++) {
+        int first = k * n / CUTS, last = (k + 1) * n / CUTS;
+        if (last == first)
+            continue;
+        double to = seats[last - 1].to, rows = 0, made = 0;
+        for (int i = first; i < n; i++) {
+            double until = fmin(seats[i].to, to) - at;
+            rows += until;
+            made += until * ((at + fmin(seats[i].to, to)) / 2 - seats[i].from);
+        }
+        if (to > at)
+            add(p, to - at, scale * rows / (to - at), made / fmax(rows, 1), 0);
+        at = fmax(at, to);
+    }
+    add(p, more, 1, at - seats[n - 1].from, 0);
+}
+
+/* The length of the i-th: of neighbours as many are long as of all, by the
+ * golden section. */
+static double
+typical(const rlf_sampling *s, uint32_t i)
+{
+    double q = fmod((i + 0.5) * 0.61803398874989485, 1);
+    double length = rlf_lengths_quantile(s->lengths, fmax(q, 0x1p-53));
+    return fmin(fmax(floor(length + 0.5), 1), s->most);
+}
+
+/* All replicas are one that has the seats of all, which changes little: where
+ * they end is where the last of them does. Of many seats so many in a smaller
+ * one, with as many samples a seat. */
+static void
+play_seats(const rlf_sampling *s, parts *p)
+{
+    double scale = fmax(1, s->seats * s->replicas / (PLAYED / 4));
+    double part = scale / s->replicas; /* of a replica is what is played */
+    int n = (int)fmax(1, s->seats / part + 0.5);
+    double all = fmax(s->rows / part, n);
+    uint32_t rows = (uint32_t)fmin(all, PLAYED);
+    seat *seats = rlf_calloc((size_t)n, sizeof *seats);
+    double begun = 0, busy = 0, made = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        double length = typical(s, i);
+        if (i < (uint32_t)n) {
+            seats[i].to = length;
+            for (int k = n / 2; i + 1 == (uint32_t)n && k-- > 0;)
+                sink(seats, n, k);
+            continue;
+        }
+        double was = seats[0].to - seats[0].from;
+        busy += was;
+        made += was * was / 2;
+        begun = seats[0].to;
+        seats[0] = (seat){begun, begun + length};
+        sink(seats, n, 0);
+    }
+    for (int k = 0; k < n; k++) { /* what those had made that are at work */
+        double had = begun - seats[k].from;
+        busy += had;
+        made += had * had / 2;
+    }
+    double mean = rlf_lengths_mean(s->lengths, s->most);
+    double turns = begun + (all - rows) * mean / n;
+    double waiting = s->rows - s->seats;
+    add(p, turns, s->seats, busy > 0 ? made / busy : 0,
+        turns > 0 ? waiting / turns : 0);
+    double last = fmin(s->seats, waiting) * s->replicas;
+    double most = rlf_lengths_longest(s->lengths, last, s->most);
+    double least = rlf_lengths_longest(s->lengths, fmax(last / scale, 1),
+                                       s->most); /* of those that are played */
+    play_ends(seats, n, begun, part, most - least, p);
+    free(seats);
+}
+
+int
+rlf_sampling_parts(const rlf_sampling *s,
+                   rlf_sampling_part out[RLF_SAMPLING_PARTS])
+{
+    parts p = {.list = out};
+    if (s->rows <= s->seats)
+        play_at_once(s, &p);
+    else
+        play_seats(s, &p);
+    RLF_ASSERT(p.n > 0 && p.n <= RLF_SAMPLING_PARTS);
+    return p.n;
+}

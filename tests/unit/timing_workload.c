@@ -1,0 +1,274 @@
+/* Expected lengths of rows, turns and micro-batches, against steps that are
+ * drawn row by row and counted plainly. */
+#include "engine/base/vec.h"
+#include "engine/graph/graph.h"
+#include "engine/timing/sampling.h"
+#include "engine/timing/workload.h"
+#include "tests/tap.h"
+
+#include <stdlib.h>
+
+enum { TRIALS = 60 };
+
+static rlf_length_distribution
+read_text(const char *text)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_length_distribution d;
+    if (rlf_lengths_parse(text, &err, &d) < 0)
+        bail("%s", err.sentence);
+    return d;
+}
+
+/* Row i of a trial; other streams are others' rows. */
+static double
+drawn(const rlf_length_distribution *d, uint32_t trial, uint32_t stream,
+      uint64_t i, double most)
+{
+    const rlf_random_key key = {
+        .seed = 11, .site = stream, .step = trial, .sample = i};
+    return rlf_lengths_draw(d, &key, (uint32_t)most);
+}
+
+/* ---- lists ---- */
+
+static void
+check_list(void)
+{
+    rlf_arena *arena = rlf_arena_new();
+    uint32_t list[] = {30, 10, 20, 20, 1000};
+    rlf_length_distribution d =
+        rlf_lengths_of_list(list, RLF_COUNT(list), arena);
+    near(rlf_lengths_mean(&d, 0), 216, 1e-12, "a list: mean");
+    near(rlf_lengths_mean(&d, 25), 20, 1e-12, "... of what is cut");
+    near(rlf_lengths_above(&d, 20), 0.4, 1e-12, "... above one of it");
+    near(rlf_lengths_above(&d, 19.5), 0.8, 1e-12, "... above none of it");
+    near(rlf_lengths_quantile(&d, 0.1), 10, 0, "... the least");
+    near(rlf_lengths_quantile(&d, 0.5), 20, 0, "... the median");
+    near(rlf_lengths_quantile(&d, 0.99), 1000, 0, "... the most");
+    ok(!rlf_lengths_alike(&d, 0) && !rlf_lengths_alike(&d, 20) &&
+           rlf_lengths_alike(&d, 10),
+       "... is all alike where it is cut at the least");
+    uint32_t seen[1001] = {0}, same[] = {7, 7, 7};
+    for (uint32_t i = 0; i < 5000; i++)
+        seen[(int)drawn(&d, 0, 0, i, 0)]++;
+    ok(seen[10] > 900 && seen[10] < 1100 && seen[20] > 1850 &&
+           seen[20] < 2150 && seen[1000] > 900 && seen[1000] < 1100,
+       "... is drawn as often as it says (%u, %u, %u)", seen[10], seen[20],
+       seen[1000]);
+    d = rlf_lengths_of_list(same, 3, arena);
+    ok(rlf_lengths_alike(&d, 0), "a list of one length is all alike");
+    rlf_arena_free(arena);
+}
+
+static void
+check_longest(void)
+{
+    static const char *const texts[] = {"fixed:40", "lognormal:300,0.7",
+                                        "lognormal:300,1.2"};
+    static const int counts[] = {1, 2, 16, 500};
+    for (size_t t = 0; t < RLF_COUNT(texts); t++)
+        for (size_t k = 0; k < RLF_COUNT(counts); k++) {
+            rlf_length_distribution d = read_text(texts[t]);
+            double sum = 0;
+            int trials = 2000;
+            for (int i = 0; i < trials; i++) {
+                double most = 0;
+                for (int j = 0; j < counts[k]; j++)
+                    most = fmax(most,
+                                drawn(&d, (uint32_t)i, 1, (uint64_t)j, 1024));
+                sum += most;
+            }
+            double want = sum / trials;
+            double got = rlf_lengths_longest(&d, counts[k], 1024);
+            ok(fabs(got / want - 1) < 0.05,
+               "%s: the longest of %d is %.4g long, drawn %.4g", texts[t],
+               counts[k], got, want);
+        }
+}
+
+/* ---- turns ---- */
+
+typedef struct turns {
+    double n;     /* until all replicas are done */
+    double rows;  /* summed over turns, of a replica */
+    double made;  /* that each row has in each turn, summed likewise */
+    double fresh; /* rows that begin later */
+} turns;
+
+/* One replica, a turn at a time. */
+static turns
+play(const rlf_sampling *s, uint32_t trial, uint32_t replica)
+{
+    turns t = {0};
+    int all = (int)s->rows, seats = (int)s->seats, next = 0, n = 0;
+    double *left = calloc((size_t)seats, sizeof *left);
+    double *made = calloc((size_t)seats, sizeof *made);
+    for (;;) {
+        for (; n < seats && next < all; next++, n++) {
+            left[n] =
+                drawn(s->lengths, trial, replica, (uint64_t)next, s->most);
+            made[n] = 0;
+            t.fresh += t.n > 0;
+        }
+        if (!n)
+            break;
+        t.n++;
+        t.rows += n;
+        for (int i = 0; i < n; i++)
+            t.made += made[i];
+        for (int i = 0; i < n;) {
+            made[i]++;
+            if (--left[i] > 0) {
+                i++;
+                continue;
+            }
+            n--;
+            left[i] = left[n];
+            made[i] = made[n];
+        }
+    }
+    free(left);
+    free(made);
+    return t;
+}
+
+static void
+check_sampling(const char *text, double rows, double seats, double replicas)
+{
+    rlf_length_distribution d = read_text(text);
+    const rlf_sampling s = {.lengths = &d,
+                            .most = 1024,
+                            .rows = rows,
+                            .seats = seats,
+                            .replicas = replicas};
+    turns want = {0}, last = {0}, got = {0};
+    for (uint32_t i = 0; i < TRIALS; i++) {
+        turns most = {0};
+        for (uint32_t r = 0; r < replicas; r++) {
+            turns one = play(&s, i, r + 2);
+            if (one.n > most.n)
+                most = one;
+            want.rows += one.rows / replicas / TRIALS;
+            want.made += one.made / replicas / TRIALS;
+            want.fresh += one.fresh / replicas / TRIALS;
+        }
+        want.n += most.n / TRIALS;
+        last.rows += most.rows / TRIALS;
+        last.made += most.made / TRIALS;
+    }
+    rlf_sampling_part parts[RLF_SAMPLING_PARTS];
+    int n = rlf_sampling_parts(&s, parts);
+    bool falls = true;
+    for (int i = 0; i < n; i++) {
+        got.n += parts[i].turns;
+        got.rows += parts[i].turns * parts[i].rows;
+        got.made += parts[i].turns * parts[i].rows * parts[i].made;
+        got.fresh += parts[i].turns * parts[i].fresh;
+        falls &= i == 0 || parts[i].rows <= parts[i - 1].rows * (1 + 1e-9);
+    }
+    ok(fabs(got.n / want.n - 1) < 0.06,
+       "%s, %g rows on %g seats of %g: %.4g turns, played %.4g", text, rows,
+       seats, replicas, got.n, want.n);
+    ok(got.rows > 0.96 * want.rows && got.rows < 1.04 * last.rows,
+       "... with %.4g rows of all turns together, played %.4g, of the one that "
+       "is last %.4g",
+       got.rows, want.rows, last.rows);
+    ok(got.made > 0.9 * want.made && got.made < 1.1 * last.made,
+       "... and %.4g tokens before them, played %.4g, %.4g", got.made,
+       want.made, last.made);
+    near(got.fresh, want.fresh, 1e-6 * rows, "... of which begin later");
+    ok(falls, "... and ever fewer are at work");
+}
+
+/* ---- micro-batches ---- */
+
+static void
+check_micros(const char *prompts, const char *responses, double room)
+{
+    rlf_set sets[2] = {{.kind = RLF_SET_DATA,
+                        .origin = -1,
+                        .from = -1,
+                        .data = 0,
+                        .tokens = -1},
+                       {.kind = RLF_SET_SAMPLED,
+                        .origin = -1,
+                        .from = 0,
+                        .data = -1,
+                        .tokens = 1}};
+    rlf_graph graph = {.sets = {.data = sets, .count = 2}};
+    rlf_set_size sizes[2] = {
+        {.prompts = 64, .samples = 64, .prompt = 512},
+        {.prompts = 64, .samples = 512, .prompt = 512, .response = 1024}};
+    const rlf_sizes of = {.set = sizes};
+    rlf_length_distribution p = read_text(prompts), r = read_text(responses);
+    const rlf_length_distribution *data[1] = {&p};
+    const rlf_workload w = {.responses = &r, .prompts = data};
+    rlf_arena *arena = rlf_arena_new();
+    const rlf_expected_set *e = rlf_workload_expect(&w, &graph, &of, arena);
+    near(e[1].prompt, rlf_lengths_mean(&p, 512), 1e-9, "prompts on average");
+    near(e[1].response, rlf_lengths_mean(&r, 1024), 1e-9, "and responses");
+    near(e[0].prompt, e[1].prompt, 0, "a set has the prompts that it answers");
+    static const int rows[] = {1, 5, 64, 700};
+    for (size_t k = 0; k < RLF_COUNT(rows); k++) {
+        double want = 0;
+        int trials = 2000 / rows[k] + 20;
+        for (int t = 0; t < trials; t++) {
+            double filled = room;
+            for (int i = 0; i < rows[k]; i++) {
+                double tokens =
+                    drawn(&p, (uint32_t)t, 1, (uint64_t)i / 8, 512) +
+                    drawn(&r, (uint32_t)t, 2, (uint64_t)i, 1024);
+                want += filled + tokens > room;
+                filled = filled + tokens > room ? tokens : filled + tokens;
+            }
+        }
+        want /= trials;
+        double got = rlf_expected_micros(&e[1], rows[k], room);
+        ok(fabs(got / want - 1) < 0.08,
+           "%s and %s: %d rows are %.4g micro-batches, cut %.4g", prompts,
+           responses, rows[k], got, want);
+    }
+    rlf_arena_free(arena);
+}
+
+/* What is not said is as long as it can be. */
+static void
+check_caps(void)
+{
+    rlf_set set = {
+        .kind = RLF_SET_ASKED, .origin = -1, .from = -1, .tokens = 1};
+    rlf_graph graph = {.sets = {.data = &set, .count = 1}};
+    rlf_set_size size = {
+        .prompts = 8, .samples = 8, .prompt = 100, .response = 50};
+    const rlf_sizes of = {.set = &size};
+    rlf_arena *arena = rlf_arena_new();
+    const rlf_expected_set *e = rlf_workload_expect(NULL, &graph, &of, arena);
+    ok(!e->rows && !e->responses && e->prompt >= 100 && e->response >= 50,
+       "without a workload all is at the caps");
+    near(rlf_expected_micros(e, 8, 450), 3, 0, "three rows fit into 450");
+    near(rlf_expected_micros(e, 8, 10), 8, 0, "one that does not fit is alone");
+    rlf_length_distribution d = read_text("fixed:20");
+    const rlf_workload w = {.asked = &d};
+    e = rlf_workload_expect(&w, &graph, &of, arena);
+    ok(!e->rows && e->prompt <= 20 && e->response >= 50,
+       "prompts that are asked are others than those of data");
+    rlf_arena_free(arena);
+}
+
+int
+main(void)
+{
+    check_list();
+    check_longest();
+    check_sampling("lognormal:300,0.7", 64, 256, 4);
+    check_sampling("lognormal:300,1.2", 8, 256, 16);
+    check_sampling("lognormal:300,0.3", 300, 256, 2);
+    check_sampling("lognormal:300,0.7", 512, 256, 1);
+    check_sampling("lognormal:100,1", 1024, 64, 4);
+    check_micros("fixed:100", "lognormal:300,0.7", 2048);
+    check_micros("lognormal:150,0.5", "lognormal:300,0.7", 4096);
+    check_micros("lognormal:50,1", "fixed:64", 2048);
+    check_caps();
+    return done();
+}
