@@ -75,6 +75,24 @@ newest() {
         sort | command tail -n 1)
     printf '%s\n' "${tap_newest:-$1/checkpoints/none}"
 }
+# begin LOG COMMAND ...: in the background, as $pid. LOG is empty from then on:
+# the shell of a background command may empty it later, and who waits for a line
+# in it would find an old one.
+begin() {
+    tap_log=$1
+    shift
+    : >"$tap_log"
+    "$@" >"$tap_log" 2>&1 &
+    pid=$!
+}
+# await PATTERN FILE: until a line of it matches, for two minutes at most.
+await() {
+    tap_tries=0
+    until grep -q -e "$1" "$2" 2>/dev/null || [ $tap_tries -ge 1200 ]; do
+        sleep 0.1
+        tap_tries=$((tap_tries + 1))
+    done
+}
 finish() {
     echo "1..$tap_run"
     [ "$tap_failed" -eq 0 ]

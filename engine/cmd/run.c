@@ -36,9 +36,10 @@ enum { LAUNCHER_ECHO = 2000, ECHO = 200 };
 /* Does a signal that follows another one say the same once more? mpiexec, told
  * to end by any signal, sends SIGTERM to processes that may have the first from
  * the terminal already, Open MPI's a second later. Without a launcher a
- * terminal and a shell may both tell a process, in the same moment, and who
- * ends a session sends SIGHUP behind SIGTERM; any other two are a wish to
- * leave. */
+ * terminal and a shell may both tell a process, in the same moment. Who ends a
+ * session sends SIGHUP before or behind SIGTERM, and a terminal that is closed
+ * on a run that saves is no wish to lose the step: SIGHUP behind another signal
+ * never leaves. Any other two are a wish to leave. */
 static bool
 is_echo(int number, const struct timespec *now)
 {
@@ -46,9 +47,9 @@ is_echo(int number, const struct timespec *now)
     long long after = 1000LL * (now->tv_sec - stop_second) + moment;
     if (launched)
         return after < LAUNCHER_ECHO;
-    bool same =
-        number == stop_signal || number == SIGHUP || stop_signal == SIGHUP;
-    return same && after < ECHO;
+    if (number == SIGHUP && stop_signal != SIGHUP)
+        return true;
+    return (number == stop_signal || stop_signal == SIGHUP) && after < ECHO;
 }
 
 static void
