@@ -149,13 +149,13 @@ typedef struct rlf_ast_rank {
 
 typedef RLF_VEC(rlf_ast_rank) rlf_ast_ranks;
 
-/* `model.call on ranks (args)` of a place block. */
+/* `model.call on ranks (args)` of a place block, or without ranks. */
 typedef struct rlf_ast_row {
     rlf_span span;
     rlf_ast_name model;
-    rlf_ast_name call; /* text NULL: the whole model */
-    rlf_ast_ranks *ranks;
-    rlf_ast_args *args; /* NULL: none */
+    rlf_ast_name call;    /* text NULL: the whole model */
+    rlf_ast_ranks *ranks; /* NULL: not said; then there are args */
+    rlf_ast_args *args;   /* NULL: none */
 } rlf_ast_row;
 
 typedef RLF_VEC(rlf_ast_row) rlf_ast_rows;
@@ -169,7 +169,7 @@ typedef enum rlf_ast_decl_kind {
     RLF_AST_STATE,  /* state name : word = value */
     RLF_AST_DEF,    /* def name ( formals ) body */
     RLF_AST_FLOW,   /* flow name ( binds ) body */
-    RLF_AST_PLACE,  /* place name, or place { rows } */
+    RLF_AST_PLACE,  /* place name { rows }, or one of the two */
     /* of cluster files: */
     RLF_AST_DEVICE,  /* device name = value */
     RLF_AST_MACHINE, /* machine name = value */

@@ -154,10 +154,10 @@ static void
 dump_row(const rlf_ast_row *row, rlf_buf *out)
 {
     indent(out, 1);
-    rlf_buf_printf(out, "(%s%s%s on", row->model.text,
-                   row->call.text ? "." : "",
-                   row->call.text ? row->call.text : "");
-    for (size_t i = 0; i < row->ranks->count; i++) {
+    rlf_buf_printf(out, "(%s%s%s%s", row->model.text, row->call.text ? "." : "",
+                   row->call.text ? row->call.text : "",
+                   row->ranks ? " on" : "");
+    for (size_t i = 0; row->ranks && i < row->ranks->count; i++) {
         const rlf_ast_rank *rank = &row->ranks->data[i];
         rlf_buf_putc(out, ' ');
         rlf_ast_dump_expr(rank->first, out);

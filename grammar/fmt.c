@@ -588,10 +588,9 @@ put_row(printer *p, const rlf_ast_row *row)
     rlf_buf_puts(p->out, row->model.text);
     if (row->call.text)
         rlf_buf_printf(p->out, ".%s", row->call.text);
-    rlf_buf_puts(p->out, " on ");
-    for (size_t i = 0; i < row->ranks->count; i++) {
+    for (size_t i = 0; row->ranks && i < row->ranks->count; i++) {
         const rlf_ast_rank *rank = &row->ranks->data[i];
-        rlf_buf_puts(p->out, i ? ", " : "");
+        rlf_buf_puts(p->out, i ? ", " : " on ");
         flat(p->out, rank->first);
         if (rank->last) {
             rlf_buf_puts(p->out, "..");
@@ -684,6 +683,8 @@ put_decl(printer *p, const rlf_ast_decl *decl)
     } else if (decl->kind == RLF_AST_DEF || decl->kind == RLF_AST_FLOW) {
         put_body(p, decl);
     } else if (decl->kind == RLF_AST_PLACE) {
+        if (decl->rows && decl->name.text)
+            rlf_buf_putc(p->out, ' ');
         if (decl->rows)
             put_rows(p, decl);
     } else {

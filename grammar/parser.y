@@ -213,6 +213,8 @@ decl
         { $$ = decl(syntax, RLF_AST_PLACE, @$, $2, NULL); }
     | PLACE '{' rows '}'
         { $$ = decl(syntax, RLF_AST_PLACE, @$, NONE, NULL); $$->rows = $3; }
+    | PLACE NAME '{' rows '}'
+        { $$ = decl(syntax, RLF_AST_PLACE, @$, $2, NULL); $$->rows = $4; }
     | DEVICE NAME '=' expr
         { $$ = decl(syntax, RLF_AST_DEVICE, @$, $2, $4); }
     | MACHINE NAME '=' expr
@@ -292,6 +294,10 @@ row
         { $$ = row(@$, $1, NONE, $3, $4); }
     | NAME '.' word ON ranks opts_
         { $$ = row(@$, $1, $3, $5, $6); }
+    | NAME '(' args_ ')'
+        { $$ = row(@$, $1, NONE, NULL, $3); }
+    | NAME '.' word '(' args_ ')'
+        { $$ = row(@$, $1, $3, NULL, $5); }
     ;
 ranks
     : rank              { $$ = rlf_ast_ranks_add(M, NULL, $1); }

@@ -108,6 +108,7 @@ typedef struct maker {
     const rlf_module *module; /* paths are relative to its file */
     const rlf_ast_row *ast;
     const char *what; /* "actor.update" */
+    bool fixes;       /* beside `auto`: what it does not say is searched for */
     rlf_place_row row;
 } maker;
 
@@ -325,11 +326,30 @@ by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* A row without ranks says what a search has to keep. */
+static bool
+is_searched(maker *m)
+{
+    m->row.ranks = NULL;
+    m->row.n_ranks = 0;
+    if (m->fixes)
+        return true;
+    rlf_diag *diag =
+        rlf_diag_error(m->s->diags, "place", m->ast->span,
+                       "this row does not say on which ranks '%s' is", m->what);
+    rlf_diag_hint(m->s->diags, diag,
+                  "write '%s on 0..3', or 'place auto', which finds ranks",
+                  m->what);
+    return false;
+}
+
 static bool
 read_ranks(maker *m)
 {
     RLF_VEC(int) ranks = {0};
     bool *seen = RLF_NEW_ARRAY(m->s->arena, bool, MOST_RANKS);
+    if (!m->ast->ranks)
+        return is_searched(m);
     for (size_t i = 0; i < m->ast->ranks->count; i++) {
         const rlf_ast_rank *r = &m->ast->ranks->data[i];
         int first = rank_number(m, r->first);
@@ -376,18 +396,24 @@ divisors(const maker *m, int n)
     return text;
 }
 
-/* tp * pp * dp is the number of ranks; dp follows if it was not said. */
+/* tp * pp * dp is the number of ranks; dp follows if it was not said. Of what
+ * is searched for nothing follows, and dp too divides the ranks. */
 static bool
 divide(maker *m, const rlf_arg *given[ARGS])
 {
     rlf_diags *diags = m->s->diags;
     int left = m->row.n_ranks;
     const char *ranks = left == 1 ? "rank" : "ranks";
+    const int parts[] = {[TP] = m->row.tp, [PP] = m->row.pp, [DP] = m->row.dp};
+    bool all = given[TP] && given[PP] && given[DP];
+    bool open = m->fixes && !all;
     rlf_diag *diag;
-    for (int i = TP; i <= PP; i++) {
-        int part = i == TP ? m->row.tp : m->row.pp;
-        if (left % part == 0) {
-            left /= part;
+    if (!left)
+        return true;
+    for (int i = TP; i <= (open ? DP : PP); i++) {
+        int part = parts[i];
+        if (part < 0 || left % part == 0) {
+            left /= part < 0 ? 1 : part;
             continue;
         }
         diag = rlf_diag_error(
@@ -404,9 +430,9 @@ divide(maker *m, const rlf_arg *given[ARGS])
             rlf_diag_hint(diags, diag, "write %s", divisors(m, left));
         return false;
     }
-    if (!given[DP])
+    if (!given[DP] && !open)
         m->row.dp = left;
-    if (m->row.dp == left)
+    if (m->row.dp == left || open)
         return true;
     diag = rlf_diag_error(diags, "place", given[DP]->span,
                           "tp %d x pp %d x dp %d is not the %d %s of '%s'",
@@ -421,7 +447,8 @@ static bool
 check_migrate(const maker *m, const rlf_arg *given[ARGS])
 {
     for (int i = MIGRATE; i <= CARRY; i++) {
-        if (!given[i] || m->row.dp > 1)
+        bool open = m->row.dp < 0 && m->row.n_ranks != 1;
+        if (!given[i] || m->row.dp > 1 || open)
             continue;
         rlf_diag_error(m->s->diags, "place", given[i]->span,
                        "'%s' has one replica here, which cannot hand samples "
@@ -571,11 +598,12 @@ is_first(const maker *m, const rows *before)
 
 static void
 add_row(rlf_sema *s, const rlf_module *module, const rlf_ast_row *ast,
-        rows *list)
+        bool fixes, rows *list, rows *pins)
 {
     maker m = {.s = s,
                .module = module,
                .ast = ast,
+               .fixes = fixes,
                .row = rlf_place_row_new(-1, NULL)};
     const rlf_arg *given[ARGS] = {0};
     if (!find_model(&m) || (ast->call.text && !find_call(&m)))
@@ -584,9 +612,18 @@ add_row(rlf_sema *s, const rlf_module *module, const rlf_ast_row *ast,
                                                ast->model.text, ast->call.text)
                             : ast->model.text;
     m.row.span = ast->span;
-    if (is_first(&m, list) && read_ranks(&m) && read_args(&m, given) &&
-        divide(&m, given) && check_migrate(&m, given))
-        RLF_PUSH_IN(s->arena, list, m.row);
+    if (fixes)
+        m.row.tp = m.row.pp = m.row.dp = -1;
+    if (!is_first(&m, list) || !read_ranks(&m) || !read_args(&m, given))
+        return;
+    rlf_place_row pin = m.row;
+    pin.tp = given[TP] ? pin.tp : -1;
+    pin.pp = given[PP] ? pin.pp : -1;
+    pin.dp = given[DP] ? pin.dp : -1;
+    if (!divide(&m, given) || !check_migrate(&m, given))
+        return;
+    RLF_PUSH_IN(s->arena, list, m.row);
+    RLF_PUSH_IN(s->arena, pins, pin);
 }
 
 static void
@@ -620,41 +657,31 @@ set_strategy(rlf_sema *s, const rlf_ast_decl *decl, rlf_placement *placement)
                       "in braces");
 }
 
-/* `auto` has no rows until they are found. */
-static void
-check_auto(rlf_sema *s, const rlf_placement *placement)
-{
-    if (placement->strategy != RLF_STRATEGY_AUTO || !placement->n_rows)
-        return;
-    rlf_diag *diag =
-        rlf_diag_error(s->diags, "place", placement->rows[0].span,
-                       "'place auto' finds a place for every call, and this is "
-                       "a row of one");
-    rlf_diag_note(s->diags, diag, placement->span, "place auto stands here");
-    rlf_diag_hint(s->diags, diag,
-                  "leave out the rows, or begin with what 'rlflow plan' "
-                  "prints");
-}
-
 static rlf_placement *
 read_place(rlf_sema *s, const rlf_module *module)
 {
     rlf_placement *placement = RLF_NEW(s->arena, rlf_placement);
-    rows list = {0};
+    rows list = {0}, pins = {0};
+    size_t n = module->program->decls.count;
     bool said = false;
-    for (size_t i = 0; i < module->program->decls.count; i++) {
+    for (size_t i = 0; i < n; i++) {
         const rlf_ast_decl *decl = module->program->decls.data[i];
         if (decl->kind != RLF_AST_PLACE)
             continue;
         said = true;
         if (decl->name.text)
             set_strategy(s, decl, placement);
+    }
+    bool fixes = placement->strategy == RLF_STRATEGY_AUTO;
+    for (size_t i = 0; i < n; i++) {
+        const rlf_ast_decl *decl = module->program->decls.data[i];
         for (size_t k = 0; decl->rows && k < decl->rows->count; k++)
-            add_row(s, module, &decl->rows->data[k], &list);
+            add_row(s, module, &decl->rows->data[k], fixes, &list, &pins);
     }
     placement->rows = list.data;
-    placement->n_rows = (int)list.count;
-    check_auto(s, placement);
+    placement->n_rows = fixes ? 0 : (int)list.count;
+    placement->pins = pins.data;
+    placement->n_pins = (int)pins.count;
     if (said)
         s->graph->placement = placement;
     return placement;
@@ -741,6 +768,8 @@ rlf_sema_place_text(rlf_sema *s, const char *path, const char *text,
     if (placement && was) {
         placement->strategy = was->strategy;
         placement->span = was->span;
+        placement->pins = was->pins;
+        placement->n_pins = was->n_pins;
     }
     return s->diags->errors ? RLF_USER : RLF_OK;
 }

@@ -32,6 +32,15 @@ rlf_auto_cluster(rlf_session *s, int ranks, const rlf_backend *backend,
     return RLF_OK;
 }
 
+/* Does a row say how many shards the model has? */
+static bool
+keeps_shards(const rlf_session *s, int model)
+{
+    const rlf_place_row *pin =
+        rlf_placement_pin(s->graph->placement, model, NULL);
+    return pin && pin->shards > 0;
+}
+
 const rlf_sums *
 rlf_auto_sums(const rlf_session *s, bool gpu)
 {
@@ -39,7 +48,7 @@ rlf_auto_sums(const rlf_session *s, bool gpu)
     rlf_sums *sums = RLF_NEW_ARRAY(s->arena, rlf_sums, n);
     for (size_t i = 0; i < n; i++) {
         sums[i] = s->plan->sums[i];
-        if (gpu)
+        if (gpu && !keeps_shards(s, (int)i))
             sums[i].shards = 0;
     }
     return sums;
@@ -78,7 +87,8 @@ search_shards(rlf_session *s, rlf_err *err, rlf_session_found *out)
          shards *= 2) {
         rlf_err ignored = RLF_ERR_NONE;
         for (size_t i = 0; i < n; i++)
-            if (s->graph->resources.data[i].kind == RLF_RESOURCE_MODEL)
+            if (s->graph->resources.data[i].kind == RLF_RESOURCE_MODEL &&
+                !keeps_shards(s, (int)i))
                 sums[i].shards = shards;
         status = search(s, sums, &ignored, out);
     }

@@ -17,6 +17,7 @@
 #include "engine/plan/candidate.h"
 #include "engine/search/calls.h"
 #include "engine/search/measure.h"
+#include "engine/search/pins.h"
 #include "engine/simulate/costs.h"
 
 enum {
@@ -64,6 +65,14 @@ node_of(const rlf_searching *s, int call, int region)
     return NULL;
 }
 
+/* Does a row that is kept say in which schedule the update runs? */
+static bool
+keeps_schedule(const rlf_searching *s, int call)
+{
+    const rlf_place_row *pin = rlf_pins_call(&s->out->fronts, call);
+    return pin && pin->schedule;
+}
+
 /* May the two go together? They stand in one block, and the later one does not
  * need the earlier one. */
 static bool
@@ -74,7 +83,8 @@ may_fuse(const rlf_searching *s, int a, int b)
     bool together = false;
     if (p->calls[a].kind != RLF_STAGE_UPDATE ||
         p->calls[b].kind != RLF_STAGE_UPDATE ||
-        p->calls[a].model == p->calls[b].model)
+        p->calls[a].model == p->calls[b].model || keeps_schedule(s, a) ||
+        keeps_schedule(s, b))
         return false;
     for (size_t r = 0; r < graph->regions.count; r++)
         together |= node_of(s, a, (int)r) && node_of(s, b, (int)r);

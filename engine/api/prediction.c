@@ -92,6 +92,21 @@ put_calls(const rlf_session *s, rlf_buf *out)
     rlf_buf_puts(out, "]");
 }
 
+/* The rows beside `auto`, of which the plan keeps what they say. */
+static const char *
+kept_rows(const rlf_session *s)
+{
+    const rlf_placement *p = s->graph->placement;
+    rlf_buf text = {0};
+    for (int i = 0; p && i < p->n_pins; i++) {
+        rlf_place_row_print(s->graph, &p->pins[i], &text);
+        rlf_buf_putc(&text, '\n');
+    }
+    const char *rows = rlf_arena_strdup(s->arena, text.n ? text.p : "");
+    rlf_buf_free(&text);
+    return rows;
+}
+
 /* A prediction names the conditions that it was found for: under others it is
  * of no use. */
 static void
@@ -103,6 +118,7 @@ put_conditions(const rlf_session *s, rlf_buf *out)
     put_text(",\n ", "device", s->plan->numerics.backend, out);
     put_text(",\n ", "dtype", s->plan->numerics.dtype, out);
     rlf_buf_printf(out, ",\n \"ranks\":%d", s->plan->ranks);
+    put_text(",\n ", "kept", kept_rows(s), out);
 }
 
 rlf_status
@@ -162,6 +178,8 @@ other_condition(const rlf_session *s, const json_t *root)
     if (!is_text(root, "device", s->plan->numerics.backend) ||
         !is_text(root, "dtype", s->plan->numerics.dtype))
         return "other devices";
+    if (!is_text(root, "kept", kept_rows(s)))
+        return "other rows beside 'place auto'";
     return NULL;
 }
 

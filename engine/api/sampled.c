@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "engine/api/judge.h"
+#include "engine/search/pins.h"
 
 /* A gain below that part of a step says nothing. */
 #define WORTH 0.01
@@ -90,10 +91,13 @@ with_words(const sweep *w, int migrate, int seats)
     for (int c = 0; c < s->out->fronts.problem.n_calls; c++) {
         rlf_place_row *row = row_of(s, &j, c);
         bool said = w->call < 0 ? is_generation(s, c) : c == w->call;
+        const rlf_place_row *pin = rlf_pins_call(&s->out->fronts, c);
         if (!said || !row || row->dp < 2)
             continue;
-        row->migrate = migrate;
-        row->seats = seats;
+        if (!pin || pin->migrate < 0)
+            row->migrate = migrate;
+        if (!pin || pin->seats < 0)
+            row->seats = seats;
     }
     return j;
 }
@@ -130,7 +134,9 @@ sweep_call(sweep *w, rlf_err *err)
 {
     double n = samples_of(w->s, w->call);
     const rlf_place_row *row = row_of(w->s, &w->best, w->call);
-    if (!row || row->dp < 2 || !isfinite(n) || n < 2)
+    const rlf_place_row *pin = rlf_pins_call(&w->s->out->fronts, w->call);
+    bool kept = pin && pin->migrate >= 0;
+    if (!row || row->dp < 2 || !isfinite(n) || n < 2 || kept)
         return RLF_OK;
     int migrate = 0, dp = row->dp;
     bool better;
@@ -139,7 +145,8 @@ sweep_call(sweep *w, rlf_err *err)
         RLF_TRY(try_words(w, at, -1, &better, err));
         migrate = better ? at : migrate;
     }
-    for (int on = 1; on < dp && migrate > 0; on *= 2)
+    kept = pin && pin->seats >= 0;
+    for (int on = 1; on < dp && migrate > 0 && !kept; on *= 2)
         RLF_TRY(try_words(w, migrate, (migrate + on - 1) / on, &better, err));
     return RLF_OK;
 }

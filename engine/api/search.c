@@ -6,11 +6,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/api/auto.h"
 #include "engine/api/planned.h"
 #include "engine/base/memory.h"
 #include "engine/plan/alike.h"
 #include "engine/plan/candidate.h"
 #include "engine/search/calls.h"
+#include "engine/search/pins.h"
 #include "nodes/table.h"
 
 enum { TRIES = 6 };
@@ -196,10 +198,17 @@ fail_to_fit(const rlf_searching *s, rlf_err *err)
         return rlf_fail(err, RLF_STOPPED,
                         "the search was stopped before anything was found "
                         "that fits");
+    RLF_TRY(rlf_pins_fit(&s->out->fronts, err));
+    bool kept = rlf_pins_any(&s->out->fronts);
     rlf_fail(err, RLF_USER,
-             "the program does not fit into the cluster '%s': of a device "
+             "the program does not fit into the cluster '%s'%s: of a device "
              "with most %.3g GB are missing",
-             s->session->cluster->name, s->out->found.best.over / 1e9);
+             s->session->cluster->name, kept ? " as its rows say" : "",
+             s->out->found.best.over / 1e9);
+    if (kept) {
+        rlf_err_hint(err, "leave out some of the rows, or take more machines");
+        return RLF_USER;
+    }
     int machines = machines_that_fit(s, 2 * s->session->cluster->machines);
     if (machines)
         rlf_err_hint(err,
@@ -258,10 +267,13 @@ search_until_fit(rlf_searching *s, rlf_err *err)
     for (int i = 0; i < s->out->n_judged; i++)
         if (rlf_judge_fits(&s->out->judged[i]))
             return RLF_OK;
-    return rlf_fail(err, RLF_USER,
-                    "no placement was found whose plan fits into the devices "
-                    "of the cluster '%s'",
-                    cluster->name);
+    rlf_fail(err, RLF_USER,
+             "no placement was found whose plan fits into the devices of the "
+             "cluster '%s'",
+             cluster->name);
+    if (rlf_pins_any(fronts))
+        rlf_err_hint(err, "leave out some of the rows that are kept");
+    return RLF_USER;
 }
 
 /* Who looks sees the best so far, also while others' placements are made. */
@@ -275,7 +287,9 @@ stop_others(void *arg, double period, double bound)
            o->stop(o->arg, s->out->found.best.period, s->out->found.bound);
 }
 
-/* The program's own plan and those of others, to stand beside it. */
+/* The program's own plan and those of others, to stand beside it. What the
+ * program would have without a search does not keep the rows that are beside
+ * `auto`, unless by chance. */
 static void
 add_others(rlf_searching *s)
 {
@@ -289,12 +303,15 @@ add_others(rlf_searching *s)
     rlf_placing own = {.period = INFINITY, .over = INFINITY};
     own.choice = RLF_NEW_ARRAY(session->arena, int, p->n_calls);
     bool known = rlf_fronts_find(&f->fronts, session->plan, own.choice);
+    rlf_judged *j;
     if (known)
         rlf_placing_look(rlf_estimator_new(p, session->arena), &own);
-    rlf_judged *j = add(s, "program", 0, &own);
-    j->is_known = known;
-    j->plan = session->plan;
-    rlf_judge_plan(s, j, &ignored);
+    if (known || s->options->keeps || !rlf_pins_any(&f->fronts)) {
+        j = add(s, "program", 0, &own);
+        j->is_known = known;
+        j->plan = session->plan;
+        rlf_judge_plan(s, j, &ignored);
+    }
     for (int n = p->devices / 2; n; n /= 2) {
         rlf_placing at;
         rlf_baseline_first(p, n, session->arena, &at);
@@ -389,6 +406,13 @@ stop_measuring(void *arg, int done, int all)
     return s->cut;
 }
 
+/* Rows beside `auto` are there to be kept. */
+static bool
+keeps_rows(const rlf_searching *s)
+{
+    return s->options->keeps || rlf_auto_asked(s->session);
+}
+
 /* The search gets its machines, rows and options. */
 static rlf_status
 prepare(rlf_searching *s, rlf_err *err)
@@ -399,6 +423,7 @@ prepare(rlf_searching *s, rlf_err *err)
                                        .speeds = &s->speeds,
                                        .plan = &s->plan,
                                        .workload = &s->out->workload.workload,
+                                       .keeps = keeps_rows(s),
                                        .stop = stop_measuring,
                                        .arg = s};
     RLF_TRY(rlf_session_workload_make(s->session, s->outline, &s->options->said,

@@ -64,6 +64,7 @@ typedef struct rlf_session_search_options {
     /* Numbers of shards and lanes that the plan must have, per resource, 0: as
      * it comes; NULL: all as they come. */
     const rlf_sums *sums;
+    bool keeps; /* what the rows of the program say; beside `auto` always */
     /* Called before each layout that is measured, with what part of all is
      * done: true ends it, and the search goes on with what there is. NULL:
      * nobody looks. */
@@ -106,8 +107,9 @@ typedef struct rlf_session_found {
  * short search: those that there are, or twice as many as often as it takes. 0:
  * into none that were tried, or it cannot be known. */
 int rlf_session_machines(rlf_session *session);
-/* After rlf_session_plan of a session with a cluster; in its arena. What the
- * program says of placement does not change what is found. */
+/* After rlf_session_plan of a session with a cluster; in its arena. Of what the
+ * program says of placement only shards and lanes change what is found, unless
+ * its rows are to be kept. */
 rlf_status rlf_session_search(rlf_session *session,
                               const rlf_session_search_options *options,
                               rlf_err *err, rlf_session_found *out);

@@ -249,6 +249,12 @@ rlf_cmd_plan(const rlf_command_line *line)
             rlf_cmd_put_cluster(s);
         if (line->options[RLF_OPTION_SEARCH].given)
             return rlf_cmd_search(s, line);
+        if (line->options[RLF_OPTION_KEEP_ROWS].given) {
+            rlf_fail(&s->err, RLF_USAGE,
+                     "--keep-rows says what a search keeps, and none is made");
+            rlf_err_hint(&s->err, "add --search --cluster a100x8:2");
+            return rlf_cmd_end(s, rlf_session_result(RLF_USAGE));
+        }
         bool lengths = line->options[RLF_OPTION_LENGTHS].given ||
                        line->options[RLF_OPTION_PROMPTS].given;
         if (lengths && !rlf_auto_asked(s)) {

@@ -3,6 +3,7 @@
 #include "engine/api/auto.h"
 #include "engine/base/clock.h"
 #include "engine/cmd/cmd.h"
+#include "engine/search/pins.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -243,6 +244,27 @@ put_tried(const rlf_session *s, const rlf_session_found *f)
     }
 }
 
+/* The rows of the program: that they are kept, or that they are not. */
+static void
+put_kept(const rlf_session *s, const rlf_session_found *f)
+{
+    const rlf_placement *p = s->graph->placement;
+    rlf_buf text = {0};
+    if (rlf_pins_any(&f->fronts)) {
+        for (int i = 0; i < p->n_pins; i++) {
+            rlf_buf_puts(&text, "# kept: ");
+            rlf_place_row_print(s->graph, &p->pins[i], &text);
+            rlf_buf_putc(&text, '\n');
+        }
+        fputs(text.p, stdout);
+        puts("# placements that do not keep that have no layout");
+    } else if (p && p->n_pins) {
+        puts("# searched anew: of the program's rows only shards and lanes are "
+             "kept; --keep-rows keeps all that they say");
+    }
+    rlf_buf_free(&text);
+}
+
 static void
 put_table(rlf_session *s, const rlf_session_found *f, bool all)
 {
@@ -252,6 +274,7 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all)
     rlf_session_workload_blocks(s, "# ", &lengths);
     fputs(lengths.p ? lengths.p : "", stdout);
     rlf_buf_free(&lengths);
+    put_kept(s, f);
     printf("# a step in seconds, with these lengths: by the estimate, by "
            "simulation (%d steps\n# after %d), and there what it goes to, on "
            "average over the ranks; tokens/s: generated;\n# GB: of the rank "
@@ -435,6 +458,7 @@ search(rlf_session *s, const rlf_command_line *line, rlf_session_found *found)
     bool gpu = s->cluster->parts[0].machine->device->gpu;
     const rlf_session_search_options options = {
         .sums = rlf_auto_asked(s) ? rlf_auto_sums(s, gpu) : NULL,
+        .keeps = o[RLF_OPTION_KEEP_ROWS].given,
         .search = {.seed = (uint64_t)o[RLF_OPTION_SEED].number,
                    .moves = moves,
                    .branches = moves,
@@ -454,6 +478,12 @@ search(rlf_session *s, const rlf_command_line *line, rlf_session_found *found)
     return rlf_session_result(status);
 }
 
+static bool
+has_rows(const rlf_session *s)
+{
+    return s->graph->placement && s->graph->placement->n_pins;
+}
+
 int
 rlf_cmd_search(rlf_session *s, const rlf_command_line *line)
 {
@@ -461,6 +491,11 @@ rlf_cmd_search(rlf_session *s, const rlf_command_line *line)
     if (!s->cluster) {
         rlf_fail(&s->err, RLF_USAGE, "--search needs --cluster");
         rlf_err_hint(&s->err, "--cluster a100x8:2, or this:4");
+        return rlf_cmd_end(s, rlf_session_result(RLF_USAGE));
+    }
+    if (line->options[RLF_OPTION_KEEP_ROWS].given && !has_rows(s)) {
+        rlf_fail(&s->err, RLF_USAGE,
+                 "the program has no place rows that --keep-rows could keep");
         return rlf_cmd_end(s, rlf_session_result(RLF_USAGE));
     }
     rlf_result result = search(s, line, &found);

@@ -77,13 +77,12 @@ rlf_place_reads_words(const rlf_node *node, int model)
     return false;
 }
 
-const rlf_place_row *
-rlf_placement_find(const rlf_placement *placement, int model,
-                   const rlf_node_class *call)
+static const rlf_place_row *
+find(const rlf_place_row *rows, int n, int model, const rlf_node_class *call)
 {
     const rlf_place_row *whole = NULL;
-    for (int i = 0; placement && i < placement->n_rows; i++) {
-        const rlf_place_row *row = &placement->rows[i];
+    for (int i = 0; i < n; i++) {
+        const rlf_place_row *row = &rows[i];
         if (row->model != model)
             continue;
         if (row->call && row->call == call)
@@ -92,6 +91,22 @@ rlf_placement_find(const rlf_placement *placement, int model,
             whole = row;
     }
     return whole;
+}
+
+const rlf_place_row *
+rlf_placement_find(const rlf_placement *placement, int model,
+                   const rlf_node_class *call)
+{
+    return placement ? find(placement->rows, placement->n_rows, model, call)
+                     : NULL;
+}
+
+const rlf_place_row *
+rlf_placement_pin(const rlf_placement *placement, int model,
+                  const rlf_node_class *call)
+{
+    return placement ? find(placement->pins, placement->n_pins, model, call)
+                     : NULL;
 }
 
 /* ---- printing ---- */
@@ -149,8 +164,9 @@ void
 rlf_place_row_print(const rlf_graph *graph, const rlf_place_row *row,
                     rlf_buf *out)
 {
-    rlf_buf_printf(out, "%s%s%s on ", graph->resources.data[row->model].name,
-                   row->call ? "." : "", row->call ? row->call->name : "");
+    rlf_buf_printf(out, "%s%s%s%s", graph->resources.data[row->model].name,
+                   row->call ? "." : "", row->call ? row->call->name : "",
+                   row->n_ranks ? " on " : "");
     put_ranks(row, out);
     said list[SAID];
     list_said(row, list);
@@ -168,7 +184,15 @@ rlf_place_row_print(const rlf_graph *graph, const rlf_place_row *row,
             rlf_buf_printf(out, "%d", a->number);
         sign = ", ";
     }
-    rlf_buf_putc(out, ')');
+    rlf_buf_puts(out, *sign == ',' ? ")" : "");
+}
+
+/* The rows that are, or those that are to be kept: *n. */
+static const rlf_place_row *
+rows_of(const rlf_placement *p, int *n)
+{
+    *n = p->n_rows ? p->n_rows : p->n_pins;
+    return p->n_rows ? p->rows : p->pins;
 }
 
 void
@@ -177,14 +201,16 @@ rlf_placement_print(const rlf_graph *graph, rlf_buf *out)
     const rlf_placement *p = graph->placement;
     if (!p)
         return;
+    int n;
+    const rlf_place_row *rows = rows_of(p, &n);
     if (p->strategy != RLF_STRATEGY_NONE)
         rlf_buf_printf(out, "place %s\n", rlf_strategy_word(p->strategy));
-    if (!p->n_rows)
+    if (!n)
         return;
     rlf_buf_puts(out, "place {\n");
-    for (int i = 0; i < p->n_rows; i++) {
+    for (int i = 0; i < n; i++) {
         rlf_buf_puts(out, "    ");
-        rlf_place_row_print(graph, &p->rows[i], out);
+        rlf_place_row_print(graph, &rows[i], out);
         rlf_buf_putc(out, '\n');
     }
     rlf_buf_puts(out, "}\n");
@@ -238,10 +264,12 @@ rlf_placement_json(const rlf_graph *graph, rlf_buf *out)
     rlf_buf_putc(out, '{');
     json_text("strategy", p->strategy ? rlf_strategy_word(p->strategy) : NULL,
               out);
+    int n;
+    const rlf_place_row *rows = rows_of(p, &n);
     rlf_buf_puts(out, ",\"rows\":[");
-    for (int i = 0; i < p->n_rows; i++) {
+    for (int i = 0; i < n; i++) {
         rlf_buf_puts(out, i ? ",\n  " : "\n  ");
-        json_row(graph, &p->rows[i], out);
+        json_row(graph, &rows[i], out);
     }
     rlf_buf_puts(out, "]}");
 }

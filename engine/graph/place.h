@@ -65,8 +65,13 @@ struct rlf_place_row {
 struct rlf_placement {
     rlf_strategy strategy;
     rlf_span span;       /* of the strategy */
-    rlf_place_row *rows; /* in the order of the text */
+    rlf_place_row *rows; /* in the order of the text; beside `auto` none, until
+                            they are found */
     int n_rows;
+    /* The rows as they are written, for a search to keep: without ranks
+     * (n_ranks 0) it finds them, and a tp, pp or dp of -1 was not said. */
+    rlf_place_row *pins;
+    int n_pins;
 };
 
 /* Is the text of a schedule a table itself, and no path? It begins with how
@@ -83,11 +88,16 @@ bool rlf_place_reads_words(const rlf_node *node, int model);
  * NULL: none. With `call` NULL the row of the whole model. */
 const rlf_place_row *rlf_placement_find(const rlf_placement *placement,
                                         int model, const rlf_node_class *call);
+/* The same of rows that a search has to keep: what a row of the call says
+ * stands instead of all that the model's says. */
+const rlf_place_row *rlf_placement_pin(const rlf_placement *placement,
+                                       int model, const rlf_node_class *call);
 /* "actor.update on 0..7 (tp: 4, pp: 2, dp: 1)", as it is written in a place
  * block. */
 void rlf_place_row_print(const rlf_graph *graph, const rlf_place_row *row,
                          rlf_buf *out);
-/* All of it as text, or as a JSON object. Nothing said: nothing, or null. */
+/* All of it as text, or as a JSON object; beside `auto`, what it has to keep
+ * until there are rows. Nothing said: nothing, or null. */
 void rlf_placement_print(const rlf_graph *graph, rlf_buf *out);
 void rlf_placement_json(const rlf_graph *graph, rlf_buf *out);
 

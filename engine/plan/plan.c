@@ -48,11 +48,22 @@ rlf_plan_row(const rlf_graph *graph, const rlf_node *node)
                                : NULL;
 }
 
+/* Are its rows still to be found? They keep what the program says. */
+static bool
+is_searched(const rlf_plan *plan)
+{
+    const rlf_placement *placement = plan->graph->placement;
+    return placement && placement->strategy == RLF_STRATEGY_AUTO &&
+           !placement->n_rows;
+}
+
 /* The row of a whole model, or NULL. */
 static const rlf_place_row *
 model_row(const rlf_plan *plan, int model)
 {
-    return rlf_placement_find(plan->graph->placement, model, NULL);
+    const rlf_placement *placement = plan->graph->placement;
+    return is_searched(plan) ? rlf_placement_pin(placement, model, NULL)
+                             : rlf_placement_find(placement, model, NULL);
 }
 
 /* How many replicas train. A run that goes on has the lanes that it began with,
@@ -221,6 +232,13 @@ default_sums(const rlf_plan *plan)
             base.lanes = power_of_two(dp);
     }
     const rlf_placement *placement = plan->graph->placement;
+    for (int i = 0; is_searched(plan) && i < placement->n_pins; i++) {
+        const rlf_place_row *pin = &placement->pins[i];
+        if (pin->tp > base.shards)
+            base.shards = power_of_two(pin->tp);
+        if (pin->dp > base.lanes)
+            base.lanes = power_of_two(pin->dp);
+    }
     if (placement && placement->strategy != RLF_STRATEGY_NONE &&
         base.lanes < plan->ranks)
         base.lanes = power_of_two(plan->ranks);

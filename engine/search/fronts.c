@@ -7,6 +7,7 @@
 #include "engine/layout/lanes.h"
 #include "engine/plan/candidate.h"
 #include "engine/search/measure.h"
+#include "engine/search/pins.h"
 #include "engine/timing/measured.h"
 
 enum { MOST_STAGES = 64 };
@@ -144,7 +145,7 @@ typedef struct options_of {
     int n[RLF_SEARCH_CALLS];
     int seen, meshes; /* of all models: how many of how many */
     bool may_stop;    /* there are choices for all calls */
-    rlf_err why;      /* the last layout that could not be */
+    rlf_err *why;     /* per call: the last layout that could not be */
 } options_of;
 
 enum {
@@ -169,6 +170,28 @@ is_stopped(const options_of *o)
     return stop && o->may_stop;
 }
 
+static bool
+allows_cut(const options_of *o, int c, const rlf_choice *at)
+{
+    const rlf_place_row *pin = rlf_pins_call(o->fronts, c);
+    return rlf_pins_allow_cut(pin, at->tp, at->pp, at->dp);
+}
+
+/* May any of the model's calls be on the ranks, or (with all of `at`) be cut
+ * so?
+ */
+static bool
+any_on(const options_of *o, const rlf_cluster_mesh *mesh, const rlf_choice *at)
+{
+    bool any = false;
+    for (int c = 0; c < o->fronts->problem.n_calls; c++)
+        any |= is_called(o, c) &&
+               rlf_pins_allow_ranks(rlf_pins_call(o->fronts, c), mesh->first,
+                                    mesh->n) &&
+               (!at || allows_cut(o, c, at));
+    return any;
+}
+
 /* Measures a layout, with words; its choices are added to those of the calls of
  * `only` (-1: of all). */
 static void
@@ -178,12 +201,15 @@ look_at(options_of *o, const rlf_choice *at, int only)
     if (is_stopped(o))
         return;
     if (rlf_measure_layout(&o->measure, at, &err) < 0) {
-        o->why = err;
+        for (int c = 0; c < o->fronts->problem.n_calls; c++)
+            if (allows_cut(o, c, at))
+                o->why[c] = err;
         return;
     }
     for (int c = 0; c < o->fronts->problem.n_calls; c++)
         if (is_called(o, c) && (only < 0 || only == c) &&
-            o->measure.choice[c].seconds > 0 && o->n[c] < MOST_LAYOUTS)
+            allows_cut(o, c, at) && o->measure.choice[c].seconds > 0 &&
+            o->n[c] < MOST_LAYOUTS)
             o->all[c][o->n[c]++] = o->measure.choice[c];
 }
 
@@ -204,6 +230,9 @@ vary_update(options_of *o, int call, int k)
     int most = (at.dp > 1 ? RLF_VARIANT_ZERO : 0) |
                (at.pp > 1 && at.pp <= SPLIT && !many ? RLF_VARIANT_SPLIT : 0) |
                RLF_VARIANT_RECOMPUTE;
+    const rlf_place_row *pin = rlf_pins_call(o->fronts, call);
+    most = rlf_pins_free(pin, most);
+    many |= pin && pin->tokens > 0;
     for (int words = 1; words <= most; words++)
         if ((words & ~most) == 0)
             look_at_variant(o, call, k, words);
@@ -224,7 +253,9 @@ may_offload(const options_of *o)
         if (graph->nodes.data[i].class->role == RLF_ROLE_ASSIGN &&
             graph->nodes.data[i].receiver == m->model)
             return false;
-    return calls == 1 && !m->trains && !m->unified;
+    const rlf_place_row *pin = rlf_pins_model(o->fronts, m->model);
+    return calls == 1 && !m->trains && !m->unified &&
+           rlf_pins_free(pin, RLF_VARIANT_OFFLOAD);
 }
 
 static void
@@ -240,20 +271,36 @@ vary(options_of *o, int call)
     }
 }
 
+/* Does a row ask for that tp, or that pp? */
+static bool
+said(const options_of *o, const rlf_choice *at, bool tp)
+{
+    bool any = false;
+    for (int c = 0; c < o->fronts->problem.n_calls; c++) {
+        const rlf_place_row *pin = rlf_pins_call(o->fronts, c);
+        any |= is_called(o, c) && pin &&
+               (tp ? pin->tp == at->tp : pin->pp == at->pp);
+    }
+    return any;
+}
+
 static void
 look_at_layouts(options_of *o, const rlf_cluster_mesh *mesh, int machine)
 {
     const int shards = o->fronts->sums[o->measure.model].shards;
+    int stages = o->fronts->options.keeps ? mesh->n : MOST_STAGES;
     memset(o->n, 0, sizeof o->n);
-    for (int tp = 1; tp <= mesh->n && tp <= machine && shards % tp == 0;
-         tp *= 2)
-        for (int pp = 1; pp <= MOST_STAGES && tp * pp <= mesh->n; pp++) {
+    for (int tp = 1; tp <= mesh->n && shards % tp == 0; tp *= 2)
+        for (int pp = 1; pp <= stages && tp * pp <= mesh->n; pp++) {
             rlf_choice at = {.first = mesh->first,
                              .count = mesh->n,
                              .tp = tp,
                              .pp = pp,
                              .dp = mesh->n / tp / pp};
-            if (tp * pp * at.dp == mesh->n && at.dp <= RLF_MOST_LANES)
+            bool usual = (tp <= machine || said(o, &at, true)) &&
+                         (pp <= MOST_STAGES || said(o, &at, false));
+            if (usual && tp * pp * at.dp == mesh->n &&
+                at.dp <= RLF_MOST_LANES && any_on(o, mesh, &at))
                 look_at(o, &at, -1);
         }
 }
@@ -279,11 +326,21 @@ look_at_mesh(options_of *o, const rlf_cluster_mesh *mesh, int machine,
 }
 
 static bool
-alike(const rlf_cluster *c, const rlf_cluster_mesh *a,
-      const rlf_cluster_mesh *b)
+alike(const rlf_fronts *f, const rlf_cluster_mesh *a, const rlf_cluster_mesh *b)
 {
+    const rlf_cluster *c = f->options.speeds->cluster;
     return a->n == b->n &&
-           rlf_cluster_part_of(c, a->first) == rlf_cluster_part_of(c, b->first);
+           rlf_cluster_part_of(c, a->first) ==
+               rlf_cluster_part_of(c, b->first) &&
+           !rlf_pins_name_mesh(f, a) && !rlf_pins_name_mesh(f, b);
+}
+
+/* Is the call the model's, and may it be on that mesh? */
+static bool
+is_on(const options_of *o, int c, const rlf_cluster_mesh *mesh)
+{
+    return is_called(o, c) && rlf_pins_allow_ranks(rlf_pins_call(o->fronts, c),
+                                                   mesh->first, mesh->n);
 }
 
 /* The choices of a mesh like `meshes[i]`, at its place. */
@@ -292,7 +349,7 @@ put_choices(options_of *o, const rlf_cluster_mesh *mesh, const layouts *l)
 {
     for (int c = 0; c < o->fronts->problem.n_calls; c++) {
         rlf_problem_call *call = &o->fronts->problem.calls[c];
-        for (int k = 0; is_called(o, c) && k < l->n[c]; k++) {
+        for (int k = 0; is_on(o, c, mesh) && k < l->n[c]; k++) {
             rlf_choice *to = &call->choices[call->n_choices++];
             *to = l->list[c][k];
             to->first = mesh->first;
@@ -319,9 +376,10 @@ look_at_meshes(options_of *o, const rlf_cluster_mesh *meshes, int n)
     for (int i = 0; i < n; i++) {
         const rlf_cluster_part *part =
             rlf_cluster_part_of(cluster, meshes[i].first);
-        if (meshes[i].first + meshes[i].n > o->fronts->problem.devices)
+        if (meshes[i].first + meshes[i].n > o->fronts->problem.devices ||
+            !any_on(o, &meshes[i], NULL))
             continue;
-        if (i && of[i - 1] && alike(cluster, &meshes[i - 1], &meshes[i])) {
+        if (i && of[i - 1] && alike(o->fronts, &meshes[i - 1], &meshes[i])) {
             of[i] = of[i - 1];
         } else {
             of[i] = RLF_NEW(o->arena, layouts);
@@ -330,7 +388,7 @@ look_at_meshes(options_of *o, const rlf_cluster_mesh *meshes, int n)
         }
         o->seen++;
         for (int c = 0; c < o->fronts->problem.n_calls; c++)
-            if (is_called(o, c))
+            if (is_on(o, c, &meshes[i]))
                 o->fronts->problem.calls[c].n_choices += of[i]->n[c];
     }
     for (int c = 0; c < o->fronts->problem.n_calls; c++) {
@@ -350,7 +408,24 @@ look_at_meshes(options_of *o, const rlf_cluster_mesh *meshes, int n)
 static const rlf_place_row *
 model_row(const rlf_fronts *f, int model)
 {
-    return rlf_placement_find(f->options.graph->placement, model, NULL);
+    const rlf_placement *placement = f->options.graph->placement;
+    const rlf_place_row *row = rlf_placement_find(placement, model, NULL);
+    return row ? row : rlf_placement_pin(placement, model, NULL);
+}
+
+/* The most that rows keep of the model's tp, or of its update's dp. */
+static int
+most_said(const rlf_fronts *f, int model, bool tp)
+{
+    int most = 1;
+    for (int c = 0; c < f->problem.n_calls; c++) {
+        const rlf_place_row *pin = rlf_pins_call(f, c);
+        bool update = f->problem.calls[c].kind == RLF_STAGE_UPDATE;
+        int is = !pin ? 1 : tp ? pin->tp : update ? pin->dp : 1;
+        if (f->calls[c].model == model && is > most)
+            most = is;
+    }
+    return most;
 }
 
 /* As the program says; else so many that every tp of a machine has some. */
@@ -368,6 +443,8 @@ shards_of(const rlf_fronts *f, int model)
             most = cluster->parts[i].machine->count;
     if (most > f->problem.devices)
         most = f->problem.devices;
+    if (most < most_said(f, model, true))
+        most = most_said(f, model, true);
     rlf_err err = RLF_ERR_NONE;
     while (2 * shards <= most &&
            f->options.classes->resource[r->kind]->fits(
@@ -411,6 +488,9 @@ lanes_of(options_of *o, const rlf_cluster_mesh *largest, int machine)
     double least = INFINITY;
     if (row && row->lanes > 0)
         return row->lanes;
+    while (lanes < most_said(f, o->measure.model, false))
+        lanes *= 2;
+    best = lanes;
     for (; lanes <= RLF_MOST_LANES && lanes < 2 * largest->n; lanes *= 2) {
         f->sums[o->measure.model].lanes = lanes;
         double seconds = fastest(o, largest, machine);
@@ -438,6 +518,32 @@ choose_sums(options_of *o, const rlf_cluster_mesh *largest)
             lanes > 0 ? lanes : lanes_of(o, largest, machine);
 }
 
+/* May the model's update be on that mesh? It may if it has none. */
+static bool
+may_train(const options_of *o, const rlf_cluster_mesh *mesh)
+{
+    bool may = true;
+    for (int c = 0; c < o->fronts->problem.n_calls; c++)
+        may &= !is_called(o, c) || is_on(o, c, mesh) ||
+               o->fronts->problem.calls[c].kind != RLF_STAGE_UPDATE;
+    return may;
+}
+
+/* No layout is left of a call. */
+static rlf_status
+fail_to_cut(const options_of *o, int call, rlf_err *err)
+{
+    const rlf_fronts *f = o->fronts;
+    const rlf_graph *graph = f->options.graph;
+    if (rlf_pins_call(f, call))
+        return rlf_pins_fail(f, call, &o->why[call], err);
+    rlf_fail(err, RLF_USER,
+             "'%s' cannot be cut so that it runs on this cluster",
+             graph->resources.data[o->measure.model].name);
+    rlf_err_hint(err, "%s", o->why[call].sentence);
+    return RLF_USER;
+}
+
 /* `models`: how many are done, of how many. */
 static rlf_status
 add_choices(rlf_fronts *f, int model, const rlf_cluster_mesh *meshes, int n,
@@ -446,13 +552,15 @@ add_choices(rlf_fronts *f, int model, const rlf_cluster_mesh *meshes, int n,
     options_of o = {.fronts = f,
                     .arena = arena,
                     .seen = models[0] * n,
-                    .meshes = models[1] * n};
+                    .meshes = models[1] * n,
+                    .why = RLF_NEW_ARRAY(arena, rlf_err, f->problem.n_calls)};
     rlf_status status = rlf_measure_begin(&o.measure, f, model, err);
     for (int c = 0; c < f->problem.n_calls; c++)
         o.all[c] = RLF_NEW_ARRAY(arena, rlf_choice, MOST_LAYOUTS);
-    int first = 0; /* that all lies on ranks of the plan */
+    int first = 0; /* that all lies on ranks of the plan, and may train */
     while (first < n - 1 &&
-           meshes[first].first + meshes[first].n > f->problem.devices)
+           (meshes[first].first + meshes[first].n > f->problem.devices ||
+            !may_train(&o, &meshes[first])))
         first++;
     if (status >= 0) {
         choose_sums(&o, &meshes[first]);
@@ -462,13 +570,8 @@ add_choices(rlf_fronts *f, int model, const rlf_cluster_mesh *meshes, int n,
     RLF_TRY(status);
     f->weights[model] = o.measure.weights;
     for (int c = 0; c < f->problem.n_calls; c++)
-        if (is_called(&o, c) && !f->problem.calls[c].n_choices) {
-            rlf_fail(err, RLF_USER,
-                     "'%s' cannot be cut so that it runs on this cluster",
-                     f->options.graph->resources.data[model].name);
-            rlf_err_hint(err, "%s", o.why.sentence);
-            return RLF_USER;
-        }
+        if (is_called(&o, c) && !f->problem.calls[c].n_choices)
+            return fail_to_cut(&o, c, err);
     return RLF_OK;
 }
 
@@ -534,7 +637,6 @@ rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
     int machine = cluster->parts[0].machine->count;
     bool alike = cluster->n_parts == 1 && !(machine & (machine - 1)) &&
                  out->problem.devices == cluster->ranks;
-    out->problem.machine = alike ? machine : 0;
     size_t models = options->graph->resources.count;
     out->weights = RLF_NEW_ARRAY(arena, double, models);
     out->longest = RLF_NEW_ARRAY(arena, uint32_t, models);
@@ -542,8 +644,11 @@ rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
     set_memory(out, arena);
     RLF_TRY(find_calls(out, arena, err));
     find_needs(out, arena);
+    RLF_TRY(rlf_pins_check(out, err));
     RLF_TRY(
         rlf_cluster_meshes(cluster, RLF_FRONTS_RUNS, arena, err, &meshes, &n));
+    bool odd = rlf_pins_add_meshes(out, arena, &meshes, &n);
+    out->problem.machine = alike && !odd ? machine : 0;
     for (int i = 0; i < cluster->n_parts; i++)
         out->some |= cluster->parts[i].count > RLF_FRONTS_RUNS;
     int done[2] = {0}; /* models, of all */
@@ -570,6 +675,7 @@ find_layout(const rlf_fronts *f, int c, const rlf_node_place *place)
         const rlf_choice *at = &call->choices[k];
         rlf_place_row row = rlf_place_row_new(call->model, f->calls[c].class);
         rlf_measure_words(f, call->model, f->calls[c].class, at->variant, &row);
+        rlf_pins_words(rlf_pins_call(f, c), f->calls[c].class, &row);
         const char *schedule = row.schedule ? row.schedule : "1f1b";
         bool words = call->kind != RLF_STAGE_UPDATE ||
                      (place->recompute == (row.recompute > 0) &&
@@ -633,7 +739,7 @@ put_models(const rlf_fronts *f, const int *choice, rlf_arena *arena,
         row->shards = f->sums[call->model].shards;
         if (f->options.graph->resources.data[call->model].trained)
             row->lanes = f->sums[call->model].lanes;
-        row->offload = at->variant & RLF_VARIANT_OFFLOAD ? 1 : -1;
+        row->offload = rlf_measure_offload(f, call->model, at->variant);
     }
     return n;
 }
@@ -652,6 +758,7 @@ rlf_fronts_rows(const rlf_fronts *f, const int *choice, rlf_arena *arena,
         put_on(row, at, arena);
         rlf_measure_words(f, f->calls[c].model, f->calls[c].class, at->variant,
                           row);
+        rlf_pins_words(rlf_pins_call(f, c), f->calls[c].class, row);
     }
     return rows;
 }

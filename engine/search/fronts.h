@@ -21,6 +21,7 @@ typedef struct rlf_fronts_options {
     const rlf_speeds *speeds;
     const rlf_plan_options *plan; /* of candidates: ranks, backend, dtype */
     const rlf_workload *workload; /* NULL: all rows are as long as can be */
+    bool keeps; /* what the graph's rows say is kept (pins.h) */
     /* Called before each layout that is measured, with how many meshes of how
      * many are done: true, and meshes after each model's first that has a way
      * to run all its calls are left out. NULL: nobody looks. */
@@ -49,8 +50,8 @@ typedef struct rlf_fronts {
 } rlf_fronts;
 
 /* All in `arena`; the options must live as long. RLF_USER if the program calls
- * no model, or if one has no layout at all: then with what the last one that
- * was tried says. */
+ * no model, or if one has no layout at all, or none that keeps its row: then
+ * with what the last one that was tried says. */
 rlf_status rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
                            rlf_err *err, rlf_fronts *out);
 /* The call of the problem that a node belongs to, or -1. */

@@ -8,6 +8,7 @@ libsearch_la_SOURCES = \
 	%D%/calls.c %D%/calls.h \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/fronts.c %D%/fronts.h \
+	%D%/pins.c %D%/pins.h \
 	%D%/hybridflow.c %D%/hybridflow.h \
 	%D%/less.c \
 	%D%/measure.c %D%/measure.h \

@@ -7,6 +7,7 @@
 #include "engine/layout/lanes.h"
 #include "engine/plan/candidate.h"
 #include "engine/search/calls.h"
+#include "engine/search/pins.h"
 #include "engine/timing/measured.h"
 
 enum { SCRATCH = 4 << 20 }; /* bytes that layouts take, mostly */
@@ -27,6 +28,13 @@ rlf_measure_words(const rlf_fronts *f, int model, const rlf_node_class *call,
     }
     if (call && !call->sampled && step)
         row->tokens = (int)(step == 1 ? longest : most << (step - 1));
+}
+
+int
+rlf_measure_offload(const rlf_fronts *f, int model, int variant)
+{
+    const rlf_place_row *pin = rlf_pins_model(f, model);
+    return variant & RLF_VARIANT_OFFLOAD ? 1 : pin ? pin->offload : -1;
 }
 
 static void
@@ -77,7 +85,7 @@ model_rows(const rlf_call_measure *m, const rlf_choice *at, const int *ranks,
     rows[0] = rlf_place_row_new(m->model, NULL);
     put_on(&rows[0], at, ranks);
     rows[0].shards = sums.shards;
-    rows[0].offload = at->variant & RLF_VARIANT_OFFLOAD ? 1 : -1;
+    rows[0].offload = rlf_measure_offload(f, m->model, at->variant);
     if (m->trains)
         rows[0].lanes = at->dp > sums.lanes ? power_above(at->dp) : sums.lanes;
     for (int c = 0; c < f->problem.n_calls; c++) {
@@ -90,6 +98,9 @@ model_rows(const rlf_call_measure *m, const rlf_choice *at, const int *ranks,
                    &(rlf_choice){.count = 1, .tp = 1, .pp = 1, .dp = 1}, other);
         rlf_measure_words(f, m->model, f->calls[c].class, at->variant,
                           &rows[n]);
+        const rlf_place_row *pin = rlf_pins_call(f, c);
+        if (rlf_pins_allow_cut(pin, at->tp, at->pp, at->dp))
+            rlf_pins_words(pin, f->calls[c].class, &rows[n]);
         n++;
     }
     return n;
@@ -324,8 +335,11 @@ rlf_measure_layout(rlf_call_measure *m, const rlf_choice *at, rlf_err *err)
         RLF_TRY(take_plan(m, at, true, false, err, &read));
     put_bytes(m, &read, &all);
     share_cores(m);
+    double whole = read.kept * at->tp * at->pp;
     if (at->count == 1)
         m->weights = read.kept;
+    else if (!at->variant && (!(m->weights > 0) || whole < m->weights))
+        m->weights = whole;
     return RLF_OK;
 }
 

@@ -26,16 +26,17 @@ enum {
 typedef struct rlf_call_measure {
     const rlf_fronts *fronts;
     int model, layers;
-    bool trains, reads;          /* it is updated; it is called otherwise */
-    bool unified;                /* memory of host and device is one */
-    rlf_arena *scratch;          /* of one layout at a time */
-    rlf_arena *arena;            /* of all */
+    bool trains, reads; /* it is updated; it is called otherwise */
+    bool unified;       /* memory of host and device is one */
+    rlf_arena *scratch; /* of one layout at a time */
+    rlf_arena *arena;   /* of all */
     const rlf_expected_set *expected; /* per set, the same on every layout */
-    uint32_t longest;            /* tokens of a sequence */
-    uint32_t tokens[RLF_N_USES]; /* of a micro-batch, of the last layout */
+    uint32_t longest;                 /* tokens of a sequence */
+    uint32_t tokens[RLF_N_USES];      /* of a micro-batch, of the last layout */
     rlf_choice choice[RLF_SEARCH_CALLS]; /* per call of the problem; seconds 0:
                                             it cannot be run so */
-    double weights;                      /* bytes of all stages together */
+    double weights; /* bytes of all stages together: of a layout on one rank,
+                       the smallest ranks that were looked at last */
 } rlf_call_measure;
 
 /* RLF_USER if the model cannot be read. rlf_measure_end in any case. */
@@ -49,6 +50,8 @@ rlf_status rlf_measure_layout(rlf_call_measure *m, const rlf_choice *at,
 void rlf_measure_words(const rlf_fronts *fronts, int model,
                        const rlf_node_class *call, int variant,
                        rlf_place_row *row);
+/* What a row of the whole model says of `offload:` under a variant. */
+int rlf_measure_offload(const rlf_fronts *fronts, int model, int variant);
 /* The kinds of stages of a layout: stages[k] is the first of each, and how
  * many they are. */
 int rlf_measure_stages(const rlf_cluster *cluster, const rlf_choice *at,

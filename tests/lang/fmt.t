@@ -72,6 +72,9 @@ def gae(r: token, v: token, gamma = 1.0, lambda = 0.95, end: sample = 0) =
 import   "a"   as b
 place   flatten
 place { a.b   on 1 .. 2 ,3(tp:4) }
+place   auto{ a.b(tp:4)
+ c on 1
+}
 hook h=lua( "x" ) -> ( a , b:token )
 state  s:d=1
 param  p:int=3 in 1 .. 4 "x"
@@ -87,6 +90,10 @@ import "a" as b
 place flatten
 place {
     a.b on 1..2, 3 (tp: 4)
+}
+place auto {
+    a.b (tp: 4)
+    c on 1
 }
 hook h = lua("x") -> (a, b: token)
 state s : d = 1

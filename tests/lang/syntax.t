@@ -538,7 +538,7 @@ place {
 test.rlf:3:13: error: unexpected end of the line, expected a number
     3 |     actor on
       |             ^
-test.rlf:6:7: error: unexpected number 3, expected 'on' or '.'
+test.rlf:6:7: error: unexpected number 3, expected 'on', '(' or '.'
     6 |     z 3
       |       ^
 === bytes that are nothing

@@ -48,6 +48,118 @@ place {
   {"model":"actor","call":null,"ranks":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15],"tp":1,"pp":1,"dp":16,"zero":null,"tokens":null,"migrate":null,"seats":null,"carry":null,"schedule":null,"chunks":null,"recompute":null,"offload":null,"shards":4,"lanes":8},
   {"model":"average","call":null,"ranks":[3],"tp":1,"pp":1,"dp":1,"zero":null,"tokens":null,"migrate":null,"seats":null,"carry":null,"schedule":null,"chunks":null,"recompute":null,"offload":null,"shards":null,"lanes":null}]}
 as a plan file: the same
+=== rows beside auto: what is written in them
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
+model ref = copy(actor)
+model average = copy(actor)
+hook judge = lua("j.lua")
+param width : int = 4
+place auto {
+    actor.update   on 0..7  (tp: width, zero: 1)
+    actor.generate (dp: 2, migrate: 12)
+    ref            (offload: true)
+}
+place {
+    critic on 8
+}
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    kl = roll.logprob - ref.logprob(roll)
+    v = critic.value(roll)
+    for mini in roll.split(parts: 2) {
+        update actor minimize mean(-actor.logprob(mini) * kl over batch)
+        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
+    }
+    average := 0.9 * average + 0.1 * actor
+}
+--- place
+place auto
+place {
+    actor.update on 0..7 (tp: 4, zero: 1)
+    actor.generate (dp: 2, migrate: 12)
+    ref (offload: true)
+    critic on 8
+}
+{"strategy":"auto","rows":[
+  {"model":"actor","call":"update","ranks":[0,1,2,3,4,5,6,7],"tp":4,"pp":null,"dp":null,"zero":1,"tokens":null,"migrate":null,"seats":null,"carry":null,"schedule":null,"chunks":null,"recompute":null,"offload":null,"shards":null,"lanes":null},
+  {"model":"actor","call":"generate","ranks":[],"tp":null,"pp":null,"dp":2,"zero":null,"tokens":null,"migrate":12,"seats":null,"carry":null,"schedule":null,"chunks":null,"recompute":null,"offload":null,"shards":null,"lanes":null},
+  {"model":"ref","call":null,"ranks":[],"tp":null,"pp":null,"dp":null,"zero":null,"tokens":null,"migrate":null,"seats":null,"carry":null,"schedule":null,"chunks":null,"recompute":null,"offload":true,"shards":null,"lanes":null},
+  {"model":"critic","call":null,"ranks":[8],"tp":null,"pp":null,"dp":null,"zero":null,"tokens":null,"migrate":null,"seats":null,"carry":null,"schedule":null,"chunks":null,"recompute":null,"offload":null,"shards":null,"lanes":null}]}
+as a plan file: the same
+=== rows that auto cannot keep
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
+model ref = copy(actor)
+model average = copy(actor)
+hook judge = lua("j.lua")
+param width : int = 4
+place {
+    actor (tp: 2)
+    critic.update on 0..3 (tp: 2, pp: 4)
+    critic.value on 0..3 (dp: 3)
+    actor.generate on 2 (seats: 3)
+    ref on 0, 0
+    rf (tp: 2)
+}
+place auto
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    kl = roll.logprob - ref.logprob(roll)
+    v = critic.value(roll)
+    for mini in roll.split(parts: 2) {
+        update actor minimize mean(-actor.logprob(mini) * kl over batch)
+        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
+    }
+    average := 0.9 * average + 0.1 * actor
+}
+--- errors
+test.rlf:10:39: error: pp: 4 does not divide the 2 ranks that tp: 2 leaves of 'critic.update'
+   10 |     critic.update on 0..3 (tp: 2, pp: 4)
+      |                                       ^
+hint: write 1 or 2
+test.rlf:11:31: error: dp: 3 does not divide the 4 ranks of 'critic.value'
+   11 |     critic.value on 0..3 (dp: 3)
+      |                               ^
+hint: write 1, 2 or 4
+test.rlf:12:33: error: 'actor.generate' has one replica here, which cannot hand samples over ('seats:')
+   12 |     actor.generate on 2 (seats: 3)
+      |                                 ^
+test.rlf:13:15: error: rank 0 is named twice
+   13 |     ref on 0, 0
+      |               ^
+test.rlf:14:5: error: there is no model 'rf'
+   14 |     rf (tp: 2)
+      |     ^~
+hint: did you mean 'ref'?
+=== rows without ranks
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
+model ref = copy(actor)
+model average = copy(actor)
+hook judge = lua("j.lua")
+param width : int = 4
+place {
+    actor (tp: 2)
+}
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    kl = roll.logprob - ref.logprob(roll)
+    v = critic.value(roll)
+    for mini in roll.split(parts: 2) {
+        update actor minimize mean(-actor.logprob(mini) * kl over batch)
+        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
+    }
+    average := 0.9 * average + 0.1 * actor
+}
+--- errors
+test.rlf:9:5: error: this row does not say on which ranks 'actor' is
+    9 |     actor (tp: 2)
+      |     ^~~~~~~~~~~~~
+hint: write 'actor on 0..3', or 'place auto', which finds ranks
 === a strategy alone
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
 model actor = lm("m", optimizer: adamw(lr: 1e-5))

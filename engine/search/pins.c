@@ -1,0 +1,303 @@
+/* See pins.h. */
+#include "engine/search/pins.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "engine/layout/lanes.h"
+#include "engine/search/measure.h"
+
+/* Of a size that no mesh of a cluster has by itself: how often it is doubled at
+ * most, and in how many places each is looked at. */
+enum { SIZES = 32, PLACES = 16 };
+
+static const rlf_placement *
+placement_of(const rlf_fronts *f)
+{
+    return f->options.keeps ? f->options.graph->placement : NULL;
+}
+
+bool
+rlf_pins_any(const rlf_fronts *f)
+{
+    return placement_of(f) && placement_of(f)->n_pins;
+}
+
+const rlf_place_row *
+rlf_pins_call(const rlf_fronts *f, int call)
+{
+    return rlf_placement_pin(placement_of(f), f->calls[call].model,
+                             f->calls[call].class);
+}
+
+const rlf_place_row *
+rlf_pins_model(const rlf_fronts *f, int model)
+{
+    return rlf_placement_pin(placement_of(f), model, NULL);
+}
+
+bool
+rlf_pins_allow_ranks(const rlf_place_row *pin, int first, int count)
+{
+    return !pin || !pin->n_ranks ||
+           (pin->ranks[0] == first && pin->n_ranks == count);
+}
+
+/* What a row says of samples that replicas hand over needs two of them. */
+static bool
+hands_over(const rlf_place_row *pin)
+{
+    return pin->migrate >= 0 || pin->seats >= 0 ||
+           pin->carry != RLF_CARRY_CHEAPER;
+}
+
+bool
+rlf_pins_allow_cut(const rlf_place_row *pin, int tp, int pp, int dp)
+{
+    return !pin ||
+           ((pin->tp < 0 || pin->tp == tp) && (pin->pp < 0 || pin->pp == pp) &&
+            (pin->dp < 0 || pin->dp == dp) && (dp > 1 || !hands_over(pin)));
+}
+
+void
+rlf_pins_words(const rlf_place_row *pin, const rlf_node_class *call,
+               rlf_place_row *row)
+{
+    if (!pin)
+        return;
+    if (!call->sampled && pin->tokens > 0)
+        row->tokens = pin->tokens;
+    if (call->sampled) {
+        row->migrate = pin->migrate;
+        row->seats = pin->seats;
+        row->carry = pin->carry;
+    }
+    if (call->role != RLF_ROLE_UPDATE)
+        return;
+    if (pin->zero >= 0)
+        row->zero = pin->zero;
+    if (pin->recompute >= 0)
+        row->recompute = pin->recompute;
+    if (pin->schedule) {
+        row->schedule = pin->schedule;
+        row->table = pin->table;
+        row->chunks = pin->chunks;
+    }
+}
+
+int
+rlf_pins_free(const rlf_place_row *pin, int variants)
+{
+    int said = 0;
+    if (pin && pin->zero >= 0)
+        said |= RLF_VARIANT_ZERO;
+    if (pin && pin->recompute >= 0)
+        said |= RLF_VARIANT_RECOMPUTE;
+    if (pin && pin->schedule)
+        said |= RLF_VARIANT_SPLIT;
+    if (pin && pin->offload >= 0)
+        said |= RLF_VARIANT_OFFLOAD;
+    return variants & ~said;
+}
+
+/* ---- meshes ---- */
+
+bool
+rlf_pins_name_mesh(const rlf_fronts *f, const rlf_cluster_mesh *mesh)
+{
+    bool any = false;
+    for (int c = 0; c < f->problem.n_calls; c++) {
+        const rlf_place_row *pin = rlf_pins_call(f, c);
+        any |= pin && pin->n_ranks && pin->n_ranks == mesh->n &&
+               pin->ranks[0] == mesh->first;
+    }
+    return any;
+}
+
+/* Larger ones first, then by rank. */
+static int
+by_size(const void *a, const void *b)
+{
+    const rlf_cluster_mesh *x = a, *y = b;
+    return x->n != y->n ? (x->n < y->n ? 1 : -1)
+                        : (x->first > y->first) - (x->first < y->first);
+}
+
+static void
+add_mesh(const rlf_fronts *f, int first, int count, rlf_cluster_mesh *list,
+         int *n)
+{
+    const rlf_cluster *cluster = f->options.speeds->cluster;
+    for (int i = 0; i < *n; i++)
+        if (list[i].first == first && list[i].n == count)
+            return;
+    list[(*n)++] = (rlf_cluster_mesh){
+        .first = first,
+        .n = count,
+        .kind = rlf_cluster_part_of(cluster, first)->machine->device};
+}
+
+/* Ranks that are divided as a row says, which says no ranks. */
+static int
+product_of(const rlf_place_row *pin)
+{
+    int product = 1;
+    const int part[] = {pin->tp, pin->pp, pin->dp};
+    for (int i = 0; i < 3; i++)
+        product *= part[i] > 0 ? part[i] : 1;
+    return product;
+}
+
+bool
+rlf_pins_add_meshes(const rlf_fronts *f, rlf_arena *arena,
+                    rlf_cluster_mesh **meshes, int *n)
+{
+    int devices = f->problem.devices, was = *n;
+    int room = *n + f->problem.n_calls * SIZES * PLACES;
+    bool any = false;
+    if (!placement_of(f))
+        return false;
+    rlf_cluster_mesh *list = RLF_NEW_ARRAY(arena, rlf_cluster_mesh, room);
+    for (int i = 0; i < *n; i++)
+        list[i] = (*meshes)[i];
+    for (int c = 0; c < f->problem.n_calls; c++) {
+        const rlf_place_row *pin = rlf_pins_call(f, c);
+        any |= pin && pin->n_ranks;
+        if (pin && pin->n_ranks)
+            add_mesh(f, pin->ranks[0], pin->n_ranks, list, n);
+        if (!pin || pin->n_ranks)
+            continue;
+        int64_t size = product_of(pin);
+        if (!(size & (size - 1)))
+            continue;
+        for (; size <= devices; size *= 2)
+            for (int k = 0; k < PLACES && (k + 1) * size <= devices; k++)
+                add_mesh(f, (int)(k * size), (int)size, list, n);
+    }
+    qsort(list, (size_t)*n, sizeof *list, by_size);
+    *meshes = list;
+    return any || *n > was;
+}
+
+/* ---- rows that cannot be kept ---- */
+
+/* The row as it is written. */
+static const char *
+words_of(const rlf_fronts *f, const rlf_place_row *pin, rlf_arena *arena)
+{
+    rlf_buf text = {0};
+    rlf_place_row_print(f->options.graph, pin, &text);
+    const char *words = rlf_arena_strdup(arena, text.p);
+    rlf_buf_free(&text);
+    return words;
+}
+
+static rlf_status
+fail_at(const rlf_place_row *pin, rlf_err *err)
+{
+    rlf_err_place(err, pin->span, NULL);
+    return RLF_USER;
+}
+
+static rlf_status
+check_ranks(const rlf_fronts *f, const rlf_place_row *pin, rlf_err *err)
+{
+    int last = pin->ranks[pin->n_ranks - 1];
+    const char *model = f->options.graph->resources.data[pin->model].name;
+    const char *dot = pin->call ? "." : "";
+    const char *call = pin->call ? pin->call->name : "";
+    if (last >= f->problem.devices) {
+        rlf_fail(err, RLF_USER,
+                 "'%s%s%s' is to be kept on rank %d, so it needs %d ranks, and "
+                 "there are %d",
+                 model, dot, call, last, last + 1, f->problem.devices);
+        return fail_at(pin, err);
+    }
+    if (last - pin->ranks[0] + 1 == pin->n_ranks)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "a search places calls on ranks that follow one another, and "
+             "those of '%s%s%s' do not",
+             model, dot, call);
+    rlf_err_hint(err, "write a range, as %d..%d, or place all calls by rows",
+                 pin->ranks[0], pin->ranks[0] + pin->n_ranks - 1);
+    return fail_at(pin, err);
+}
+
+rlf_status
+rlf_pins_check(const rlf_fronts *f, rlf_err *err)
+{
+    const rlf_placement *p = placement_of(f);
+    for (int i = 0; p && i < p->n_pins; i++)
+        if (p->pins[i].n_ranks)
+            RLF_TRY(check_ranks(f, &p->pins[i], err));
+    return RLF_OK;
+}
+
+rlf_status
+rlf_pins_fail(const rlf_fronts *f, int call, const rlf_err *why, rlf_err *err)
+{
+    const rlf_place_row *pin = rlf_pins_call(f, call);
+    const char *name = f->problem.calls[call].name;
+    int devices = f->problem.devices, product = product_of(pin);
+    rlf_sums sums = f->sums[f->calls[call].model];
+    bool update = f->calls[call].class->role == RLF_ROLE_UPDATE;
+    if (pin->tp > 0 && sums.shards % pin->tp) {
+        rlf_fail(err, RLF_USER,
+                 "'%s' cannot keep tp: %d: the model has %d shard%s, and tp "
+                 "divides them",
+                 name, pin->tp, sums.shards, sums.shards == 1 ? "" : "s");
+        rlf_err_hint(err,
+                     "a tp is a power of two, as shards are, and 'shards:' "
+                     "of a row of the model says how many there are");
+    } else if (product > devices) {
+        rlf_fail(err, RLF_USER,
+                 "'%s' cannot keep its row: that takes %d ranks at least, and "
+                 "there are %d",
+                 name, product, devices);
+    } else if (update && pin->dp > sums.lanes) {
+        rlf_fail(err, RLF_USER,
+                 "'%s' cannot keep dp: %d: the model has %d lane%s, and each "
+                 "replica needs one",
+                 name, pin->dp, sums.lanes, sums.lanes == 1 ? "" : "s");
+    } else if (why->status < 0) {
+        rlf_fail(err, RLF_USER, "'%s' cannot keep its row: %s", name,
+                 why->sentence);
+        if (*why->hint)
+            rlf_err_hint(err, "%s", why->hint);
+    } else {
+        rlf_fail(err, RLF_USER,
+                 "'%s' cannot keep its row: no ranks of the cluster can be "
+                 "divided so",
+                 name);
+    }
+    return fail_at(pin, err);
+}
+
+rlf_status
+rlf_pins_fit(const rlf_fronts *f, rlf_err *err)
+{
+    for (int c = 0; c < f->problem.n_calls; c++) {
+        const rlf_problem_call *call = &f->problem.calls[c];
+        const rlf_place_row *pin = rlf_pins_call(f, c);
+        double over = INFINITY;
+        for (int k = 0; pin && k < call->n_choices; k++) {
+            const rlf_choice *at = &call->choices[k];
+            double least = INFINITY;
+            for (int r = at->first; r < at->first + at->count; r++)
+                least = fmin(least, f->problem.memory[r]);
+            over = fmin(over, at->kept + at->own + at->work - least);
+        }
+        if (!pin || !(over > 0))
+            continue;
+        rlf_arena *scratch = rlf_arena_new();
+        rlf_fail(err, RLF_USER,
+                 "'%s' does not fit as its row says, '%s': of a device with "
+                 "most at least %.3g GB are missing",
+                 call->name, words_of(f, pin, scratch), over / 1e9);
+        rlf_arena_free(scratch);
+        rlf_err_hint(err, "leave out a part of the row, or give it more ranks");
+        return fail_at(pin, err);
+    }
+    return RLF_OK;
+}
