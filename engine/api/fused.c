@@ -101,8 +101,8 @@ copies_of(const rlf_choice *a, const rlf_choice *b)
     int copies = a->pp / b->pp;
     bool good = a->first == b->first && a->count == b->count && a->pp > 1 &&
                 a->pp % b->pp == 0 && b->dp % copies == 0;
-    return good && !((a->variant | b->variant) & RLF_VARIANT_SPLIT) ? copies
-                                                                    : 0;
+    bool plain = !((a->variant | b->variant) & RLF_VARIANT_SCHEDULES);
+    return good && plain ? copies : 0;
 }
 
 /* Keeps those that take least, in order. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/layout/lanes.h"
+#include "engine/plan/pipe.h"
 #include "engine/timing/measured.h"
 #include "engine/timing/sampling.h"
 
@@ -270,20 +271,36 @@ groups_of(const rlf_node *node)
     return n ? n : 1;
 }
 
-/* `times` micro-batches, through each chunk that the rank has. What a stage
- * sends is on its way while it computes: only the first of them waits. */
+static int
+chunks_of(const rlf_layout *l)
+{
+    return l->chunks > 1 ? l->chunks : 1;
+}
+
+/* `times` micro-batches through a chunk; so many messages are waited for. */
+static void
+go_through_chunk(const work *w, rlf_piece_kind kind, int chunk, double each,
+                 double times, double waits)
+{
+    rlf_piece piece = {.kind = kind,
+                       .chunk = chunk,
+                       .prompt = whole(w->each->prompt),
+                       .response = whole(w->each->response)};
+    for (piece.group = 0; piece.group < groups_of(w->node); piece.group++)
+        add_rows(w, piece, each, w->each->prompt + w->each->response, times,
+                 waits);
+}
+
+/* Through each chunk that the rank has. What a stage sends is on its way while
+ * it computes: only the first of them waits. */
 static void
 go_through(const work *w, rlf_piece_kind kind, double each, double times)
 {
     const rlf_layout *l = w->layout;
-    double chunks = l->chunks > 1 ? l->chunks : 1;
-    rlf_piece piece = {.kind = kind,
-                       .prompt = whole(w->each->prompt),
-                       .response = whole(w->each->response)};
-    for (piece.group = 0; piece.group < groups_of(w->node); piece.group++)
-        for (piece.chunk = 0; piece.chunk < chunks; piece.chunk++)
-            add_rows(w, piece, each, w->each->prompt + w->each->response, times,
-                     (l->pp - 1) / chunks);
+    int chunks = chunks_of(l);
+    for (int chunk = 0; chunk < chunks; chunk++)
+        go_through_chunk(w, kind, chunk, each, times,
+                         (double)(l->pp - 1) / chunks);
 }
 
 /* Micro-batches that have a row. */
@@ -299,7 +316,7 @@ static void
 pass(const work *w, rlf_piece_kind kind, rlf_call_cut cut, double rows)
 {
     const rlf_layout *l = w->layout;
-    double chunks = l->chunks > 1 ? l->chunks : 1;
+    double chunks = chunks_of(l);
     double micros = micros_of(cut, rows), fill = (l->pp - 1) / chunks;
     work filling = *w;
     filling.part = micros / (micros + fill);
@@ -319,6 +336,64 @@ weights(const work *w, rlf_call_cut cut, double rows)
     go_through(&filling, RLF_PIECE_WEIGHTS, rows / micros, micros);
     go_through(&longer, RLF_PIECE_WEIGHTS, rows / micros,
                micros - fmin(stages, micros));
+}
+
+static const rlf_piece_kind trained[] = {RLF_PIECE_FORWARD, RLF_PIECE_BACKWARD,
+                                         RLF_PIECE_WEIGHTS};
+
+/* Seconds of a V of so many micro-batches, where all stages take for a chunk
+ * what cost[chunk] says: of its table. */
+static double
+time_of_vee(int pp, int micros, const rlf_pipe_cost cost[2])
+{
+    rlf_arena *scratch = rlf_arena_new();
+    rlf_pipe pipe;
+    rlf_pipe_report report;
+    rlf_pipe_vee(pp, micros, scratch, &pipe);
+    rlf_pipe_cost *stages = RLF_NEW_ARRAY(scratch, rlf_pipe_cost, 2 * pp);
+    const rlf_pipe_cost *const list[] = {stages};
+    for (int k = 0; k < 2 * pp; k++)
+        stages[k] = cost[k >= pp];
+    rlf_pipe_time(&pipe, list, scratch, &report, NULL);
+    rlf_arena_free(scratch);
+    return report.makespan;
+}
+
+/* An update down the stages and up again (rlf_pipe_vee): the work of all
+ * micro-batches, and as much of the same as the table takes longer than it. */
+static void
+go_in_vee(const work *w, rlf_call_cut cut, double rows)
+{
+    double micros = micros_of(cut, rows), each = rows / micros, all = 0,
+           ignored;
+    double pp = w->layout->pp, more = micros - floor(micros);
+    rlf_pipe_cost cost[2];
+    work one = *w, waiting = *w;
+    for (int chunk = 0; chunk < 2; chunk++) {
+        double *to[] = {&cost[chunk].forward, &cost[chunk].backward,
+                        &cost[chunk].weights};
+        cost[chunk] = (rlf_pipe_cost){0};
+        for (int k = 0; k < 3; k++) {
+            rlf_seconds seconds = {0};
+            one.sum = &seconds;
+            one.busy = &ignored;
+            ignored = 0;
+            go_through_chunk(&one, trained[k], chunk, each, 1, 0);
+            *to[k] = seconds.total;
+            all += seconds.total;
+        }
+    }
+    int least = (int)floor(micros);
+    double takes = (1 - more) * time_of_vee((int)pp, least, cost);
+    if (more > 0)
+        takes += more * time_of_vee((int)pp, least + 1, cost);
+    waiting.part = 0;
+    for (int k = 0; k < 3; k++)
+        go_through(w, trained[k], each, micros);
+    for (int k = 0; k < 3 && takes > micros * all; k++)
+        for (int chunk = 0; chunk < 2; chunk++)
+            go_through_chunk(&waiting, trained[k], chunk, each,
+                             takes / all - micros, 0);
 }
 
 void
@@ -349,10 +424,14 @@ rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
     } else {
         if (node->loss && node->loss->reach == RLF_REACH_BATCH)
             pass(&w, RLF_PIECE_BEFORE, cut, rows);
-        pass(&w, RLF_PIECE_FORWARD, cut, rows);
-        pass(&w, RLF_PIECE_BACKWARD, cut, rows);
-        if (opened->plan->place[node->id].owed) /* they fill what would wait */
-            weights(&w, cut, rows);
+        if (w.layout->vee) {
+            go_in_vee(&w, cut, rows);
+        } else {
+            pass(&w, RLF_PIECE_FORWARD, cut, rows);
+            pass(&w, RLF_PIECE_BACKWARD, cut, rows);
+            if (opened->plan->place[node->id].owed) /* they fill gaps */
+                weights(&w, cut, rows);
+        }
         rlf_piece last = {.kind = RLF_PIECE_FINISH,
                           .rows = (uint64_t)rows,
                           .prompt = whole(w.each->prompt),

@@ -221,20 +221,28 @@ look_at_variant(options_of *o, int call, int choice, int words)
     look_at(o, &at, call);
 }
 
+/* None of them, or one. */
+static bool
+is_one(int bits)
+{
+    return !(bits & (bits - 1));
+}
+
 /* An update of that layout, with the words of a row. */
 static void
 vary_update(options_of *o, int call, int k)
 {
     const rlf_choice at = o->all[call][k];
     bool many = o->fronts->problem.devices > MANY;
-    int most = (at.dp > 1 ? RLF_VARIANT_ZERO : 0) |
-               (at.pp > 1 && at.pp <= SPLIT && !many ? RLF_VARIANT_SPLIT : 0) |
-               RLF_VARIANT_RECOMPUTE;
+    bool split = at.pp > 1 && at.pp <= SPLIT && !many;
+    int schedules = split ? RLF_VARIANT_SCHEDULES : 0;
+    int most =
+        (at.dp > 1 ? RLF_VARIANT_ZERO : 0) | schedules | RLF_VARIANT_RECOMPUTE;
     const rlf_place_row *pin = rlf_pins_call(o->fronts, call);
     most = rlf_pins_free(pin, most);
     many |= pin && pin->tokens > 0;
     for (int words = 1; words <= most; words++)
-        if ((words & ~most) == 0)
+        if ((words & ~most) == 0 && is_one(words & schedules))
             look_at_variant(o, call, k, words);
     for (int step = 1; step < RLF_VARIANT_STEPS && !many; step++)
         look_at_variant(o, call, k, step * RLF_VARIANT_TOKENS);

@@ -14,6 +14,15 @@ enum { SCRATCH = 4 << 20 }; /* bytes that layouts take, mostly */
 
 /* ---- rows ---- */
 
+static const char *
+schedule_of(int variant)
+{
+    return variant & RLF_VARIANT_SPLIT         ? "zb-h1"
+           : variant & RLF_VARIANT_VEE         ? "zb-v"
+           : variant & RLF_VARIANT_INTERLEAVED ? "interleaved"
+                                               : NULL;
+}
+
 void
 rlf_measure_words(const rlf_fronts *f, int model, const rlf_node_class *call,
                   int variant, rlf_place_row *row)
@@ -24,7 +33,7 @@ rlf_measure_words(const rlf_fronts *f, int model, const rlf_node_class *call,
     if (call && call->role == RLF_ROLE_UPDATE) {
         row->recompute = variant & RLF_VARIANT_RECOMPUTE ? 1 : -1;
         row->zero = variant & RLF_VARIANT_ZERO ? 1 : -1;
-        row->schedule = variant & RLF_VARIANT_SPLIT ? "zb-h1" : NULL;
+        row->schedule = schedule_of(variant);
     }
     if (call && !call->sampled && step)
         row->tokens = (int)(step == 1 ? longest : most << (step - 1));
@@ -146,11 +155,26 @@ typedef struct stage_kind {
     bool first, last, comes, goes; /* from or to another machine */
 } stage_kind;
 
-static stage_kind
-kind_of(const rlf_cluster *cluster, const rlf_choice *at, int layers, int stage)
+/* Layers of a stage, in all chunks that it is trained in. */
+static int64_t
+layers_of(const rlf_choice *at, int layers, const rlf_layout *trained,
+          int stage)
 {
-    stage_kind k = {.layers =
-                        rlf_range_size(rlf_range_part(layers, at->pp, stage)),
+    int chunks = trained && trained->chunks > 1 ? trained->chunks : 1;
+    int64_t n = 0;
+    for (int chunk = 0; chunk < chunks; chunk++) {
+        int part =
+            rlf_stage_part(at->pp, chunks > 1 && trained->vee, stage, chunk);
+        n += rlf_range_size(rlf_range_part(layers, at->pp * chunks, part));
+    }
+    return n;
+}
+
+static stage_kind
+kind_of(const rlf_cluster *cluster, const rlf_choice *at, int layers,
+        const rlf_layout *trained, int stage)
+{
+    stage_kind k = {.layers = layers_of(at, layers, trained, stage),
                     .first = stage == 0,
                     .last = stage == at->pp - 1};
     int machine = machine_of(cluster, at, stage);
@@ -161,14 +185,14 @@ kind_of(const rlf_cluster *cluster, const rlf_choice *at, int layers, int stage)
 
 int
 rlf_measure_stages(const rlf_cluster *cluster, const rlf_choice *at, int layers,
-                   int *stages)
+                   const rlf_layout *trained, int *stages)
 {
     int n = 0;
     for (int s = 0; s < at->pp; s++) {
-        stage_kind is = kind_of(cluster, at, layers, s);
+        stage_kind is = kind_of(cluster, at, layers, trained, s);
         bool known = false;
         for (int i = 0; i < n && !known; i++) {
-            stage_kind was = kind_of(cluster, at, layers, stages[i]);
+            stage_kind was = kind_of(cluster, at, layers, trained, stages[i]);
             known = is.layers == was.layers && is.first == was.first &&
                     is.last == was.last && is.comes == was.comes &&
                     is.goes == was.goes;
@@ -257,6 +281,18 @@ raise_bytes(rlf_call_bytes *most, const rlf_call_bytes *one)
         most->own[k] = fmax(most->own[k], one->own[k]);
 }
 
+/* The layout of the model's update, or NULL. */
+static const rlf_layout *
+trained_on(const rlf_call_measure *m, const rlf_plan *plan)
+{
+    for (size_t i = 0; i < plan->graph->nodes.count; i++) {
+        const rlf_node *node = &plan->graph->nodes.data[i];
+        if (node->receiver == m->model && node->class->role == RLF_ROLE_UPDATE)
+            return &plan->place[i].layout;
+    }
+    return NULL;
+}
+
 /* One plan on the layout: seconds into `choice` if `seconds`; bytes. */
 static rlf_status
 take_plan(rlf_call_measure *m, const rlf_choice *at, bool apart, bool seconds,
@@ -266,7 +302,7 @@ take_plan(rlf_call_measure *m, const rlf_choice *at, bool apart, bool seconds,
     RLF_TRY(make_plan(m, at, apart, err, &plan));
     int *stages = RLF_NEW_ARRAY(m->scratch, int, at->pp);
     int n = rlf_measure_stages(m->fronts->options.speeds->cluster, at,
-                               m->layers, stages);
+                               m->layers, trained_on(m, plan), stages);
     m->unified =
         !rlf_cluster_part_of(m->fronts->options.speeds->cluster, at->first)
              ->machine->device->gpu;

@@ -17,9 +17,13 @@ enum {
     RLF_VARIANT_ZERO = 2,
     RLF_VARIANT_SPLIT = 4, /* schedule: "zb-h1" */
     RLF_VARIANT_OFFLOAD = 8,
+    RLF_VARIANT_VEE = 16,         /* schedule: "zb-v" */
+    RLF_VARIANT_INTERLEAVED = 32, /* schedule: "interleaved", of two chunks */
+    RLF_VARIANT_SCHEDULES =
+        RLF_VARIANT_SPLIT | RLF_VARIANT_VEE | RLF_VARIANT_INTERLEAVED,
     /* Times a step: tokens of a micro-batch are what the caps say (0), one
      * sequence (1), twice, four times (2, 3) the default. */
-    RLF_VARIANT_TOKENS = 16,
+    RLF_VARIANT_TOKENS = 64,
     RLF_VARIANT_STEPS = 4,
 };
 
@@ -53,8 +57,8 @@ void rlf_measure_words(const rlf_fronts *fronts, int model,
 /* What a row of the whole model says of `offload:` under a variant. */
 int rlf_measure_offload(const rlf_fronts *fronts, int model, int variant);
 /* The kinds of stages of a layout: stages[k] is the first of each, and how
- * many they are. */
+ * many they are. `trained`: the layout of its update, NULL: it has none. */
 int rlf_measure_stages(const rlf_cluster *cluster, const rlf_choice *at,
-                       int layers, int *stages);
+                       int layers, const rlf_layout *trained, int *stages);
 
 #endif

@@ -94,7 +94,7 @@ rlf_pins_free(const rlf_place_row *pin, int variants)
     if (pin && pin->recompute >= 0)
         said |= RLF_VARIANT_RECOMPUTE;
     if (pin && pin->schedule)
-        said |= RLF_VARIANT_SPLIT;
+        said |= RLF_VARIANT_SCHEDULES;
     if (pin && pin->offload >= 0)
         said |= RLF_VARIANT_OFFLOAD;
     return variants & ~said;
