@@ -4,6 +4,7 @@
  * order of the program; operation i is call i's run, MOST + i its move. */
 #include "engine/search/estimate.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -14,6 +15,19 @@ enum {
     AGES = 16,  /* steps that are remembered; a power of two */
     CACHE = 1 << 16,
 };
+
+/* fmax and fmin of the C library look for numbers that are none; here all are
+ * numbers, and these are compared a hundred times for every estimate. */
+static inline double
+larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+static inline double
+smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
 
 /* A move of weights that was computed once. */
 typedef struct cached_move {
@@ -111,20 +125,38 @@ add_generations(rlf_estimator *e)
                 meet(e, i, k);
 }
 
+/* The calls up to i that share a rank with it: `first` and `end` are where each
+ * begins, and the rank after its last; those that are not known share none. */
+static uint64_t
+meets_before(const int *first, const int *end, int i)
+{
+    uint64_t with = 0;
+    for (int k = 0; k <= i; k++) {
+        bool both = (first[i] < end[k]) & (first[k] < end[i]);
+        with |= (uint64_t)both << k;
+    }
+    return with;
+}
+
 /* Looks at a placement: who shares ranks with whom, which weights move. */
 static void
 look(rlf_estimator *e, const int *choice)
 {
     const rlf_problem *p = e->problem;
-    int n = p->n_calls;
+    int n = p->n_calls, first[MOST], end[MOST];
     for (int i = 0; i < n; i++) {
-        e->at[i] = choice[i] < 0 ? NULL : &p->calls[i].choices[choice[i]];
-        e->seconds[i] = e->at[i] ? e->at[i]->seconds : p->calls[i].fast;
-        e->meets[i] = e->meets[MOST + i] = 0;
+        const rlf_choice *c =
+            choice[i] < 0 ? NULL : &p->calls[i].choices[choice[i]];
+        e->at[i] = c;
+        e->seconds[i] = c ? c->seconds : p->calls[i].fast;
         e->seconds[MOST + i] = 0;
-        for (int k = 0; e->at[i] && k <= i; k++)
-            if (e->at[k] && rlf_choices_meet(e->at[i], e->at[k]))
-                meet(e, i, k);
+        e->meets[MOST + i] = 0;
+        first[i] = c ? c->first : INT_MAX;
+        end[i] = c ? c->first + c->count : INT_MIN;
+        uint64_t with = meets_before(first, end, i);
+        e->meets[i] = with;
+        for (; with; with &= with - 1)
+            e->meets[__builtin_ctzll(with)] |= 1ull << i;
     }
     for (int i = 0; i < n; i++)
         if (moves(e, i))
@@ -160,16 +192,16 @@ run_call(const rlf_estimator *e, timeline *t, int i)
     const rlf_problem_call *calls = e->problem->calls, *call = &calls[i];
     double ready = t->begin;
     if (call->source >= 0 && !call->age)
-        ready = fmax(ready, t->end[call->source]);
+        ready = larger(ready, t->end[call->source]);
     if (e->seconds[MOST + i] > 0) {
-        ready = fmax(ready, latest(t, e->meets[MOST + i]));
+        ready = larger(ready, latest(t, e->meets[MOST + i]));
         ready += e->seconds[MOST + i];
         t->end[MOST + i] = ready;
     }
     for (int k = 0; k < call->n_needs; k++)
         if (calls[call->needs[k]].ahead == call->ahead)
-            ready = fmax(ready, t->end[call->needs[k]]);
-    ready = fmax(ready, latest(t, e->meets[i]));
+            ready = larger(ready, t->end[call->needs[k]]);
+    ready = larger(ready, latest(t, e->meets[i]));
     t->end[i] = ready + e->seconds[i];
 }
 
@@ -187,7 +219,7 @@ run_step(const rlf_estimator *e, timeline *t)
     for (int i = 0; i < p->n_calls; i++) {
         int ahead = p->calls[i].ahead, by = t->step - (ahead ? ahead - 1 : 0);
         if (by >= 0)
-            t->begin = fmax(t->begin, t->past[by & (AGES - 1)][i]);
+            t->begin = larger(t->begin, t->past[by & (AGES - 1)][i]);
     }
     t->step++;
 }
@@ -200,8 +232,8 @@ alike(const timeline *t, int n, double *by)
     const double *before = t->past[(t->step - 2) & (AGES - 1)];
     double least = INFINITY, most = 0;
     for (int i = 0; i < n; i++) {
-        least = fmin(least, now[i] - before[i]);
-        most = fmax(most, now[i] - before[i]);
+        least = smaller(least, now[i] - before[i]);
+        most = larger(most, now[i] - before[i]);
     }
     *by = most;
     return most - least <= 1e-12 * now[n - 1];
@@ -246,7 +278,7 @@ unroll(rlf_estimator *e)
             return by;
     }
     for (int i = 0; i < n; i++)
-        most = fmax(most, (t.end[i] - half[i]) / (STEPS - STEPS / 2));
+        most = larger(most, (t.end[i] - half[i]) / (STEPS - STEPS / 2));
     return most;
 }
 
@@ -254,7 +286,7 @@ double
 rlf_estimate_period(rlf_estimator *e, const int *choice)
 {
     look(e, choice);
-    return fmax(unroll(e), cores_seconds(e));
+    return larger(unroll(e), cores_seconds(e));
 }
 
 /* ---- bounds ---- */
@@ -275,7 +307,7 @@ find_tails(const rlf_estimator *e, double *tail)
             before |= 1ull << call->needs[i];
         for (; before; before &= before - 1) {
             int i = __builtin_ctzll(before);
-            tail[i] = fmax(tail[i], e->seconds[k] + tail[k]);
+            tail[i] = larger(tail[i], e->seconds[k] + tail[k]);
         }
     }
 }
@@ -299,15 +331,15 @@ crowded(const rlf_estimator *e, const double *begin, const double *area)
                 continue;
             if (begin[k] >= begin[i]) {
                 late += area[k];
-                last = fmin(last, tail[k]);
+                last = smaller(last, tail[k]);
             }
             if (tail[k] >= tail[i]) {
                 early += area[k];
-                first = fmin(first, begin[k]);
+                first = smaller(first, begin[k]);
             }
         }
-        most = fmax(most, begin[i] + late / p->devices + last);
-        most = fmax(most, first + early / p->devices + tail[i]);
+        most = larger(most, begin[i] + late / p->devices + last);
+        most = larger(most, first + early / p->devices + tail[i]);
     }
     return most;
 }
@@ -329,82 +361,97 @@ rlf_estimate_bound(rlf_estimator *e, const int *choice)
         area[i] = c ? c->seconds * c->count : p->calls[i].area;
         begin[i] = t.end[i] - e->seconds[i];
         all += area[i];
-        most = fmax(most, t.end[i] / (ahead ? ahead : 1));
-        most = fmax(most, e->seconds[i]);
+        most = larger(most, t.end[i] / (ahead ? ahead : 1));
+        most = larger(most, e->seconds[i]);
     }
-    most = fmax(most, crowded(e, begin, area) * (1 - 1e-12));
-    return fmax(fmax(most, all / p->devices), cores_seconds(e));
+    most = larger(most, crowded(e, begin, area) * (1 - 1e-12));
+    return larger(larger(most, all / p->devices), cores_seconds(e));
 }
 
 /* ---- memory ---- */
 
-/* Is call k the first with its hold, of the calls that lie on rank `rank`? */
+/* Where each call lies, and the weights that it keeps there: of the calls with
+ * the same hold the first one has them. */
+typedef struct lying {
+    const rlf_choice *at[MOST]; /* NULL: not known */
+    double kept[MOST];
+} lying;
+
+static void
+lay(const rlf_problem *p, const int *choice, lying *out)
+{
+    for (int k = 0; k < p->n_calls; k++) {
+        const rlf_problem_call *call = &p->calls[k];
+        const rlf_choice *c = choice[k] < 0 ? NULL : &call->choices[choice[k]];
+        out->at[k] = c;
+        out->kept[k] = c ? c->kept : 0;
+        for (int i = 0; c && i < k; i++)
+            if (out->at[i] && out->at[i]->hold == c->hold &&
+                p->calls[i].model == call->model)
+                out->kept[k] = 0;
+    }
+}
+
 static bool
-first_hold(const rlf_problem *p, const int *choice, int k)
+has(const rlf_choice *c, int rank)
 {
-    const rlf_choice *c = &p->calls[k].choices[choice[k]];
-    for (int i = 0; i < k; i++)
-        if (choice[i] >= 0 && p->calls[i].model == p->calls[k].model &&
-            p->calls[i].choices[choice[i]].hold == c->hold)
-            return false;
-    return true;
+    return c && rank >= c->first && rank < c->first + c->count;
 }
 
-/* Call k's choice, if that has the rank. */
-static const rlf_choice *
-on(const rlf_problem *p, const int *choice, int k, int rank)
-{
-    if (choice[k] < 0)
-        return NULL;
-    const rlf_choice *c = &p->calls[k].choices[choice[k]];
-    return rank >= c->first && rank < c->first + c->count ? c : NULL;
-}
-
-/* Bytes of the model's other holds on a rank that lie in what `lender`, a
- * choice for call i, lends. */
+/* Bytes of the model's other holds on a rank that lie in what call i's choice
+ * lends. */
 static double
-lent(const rlf_problem *p, const int *choice, int i, const rlf_choice *lender,
-     int rank)
+lent(const rlf_problem *p, const lying *l, int i, int rank)
 {
     double others = 0;
-    for (int k = 0; k < p->n_calls; k++) {
-        const rlf_choice *c = on(p, choice, k, rank);
-        if (c && p->calls[k].model == p->calls[i].model &&
-            c->hold != lender->hold && first_hold(p, choice, k))
-            others += c->kept;
-    }
-    return fmin(others, lender->lends);
+    for (int k = 0; k < p->n_calls; k++)
+        if (has(l->at[k], rank) && p->calls[k].model == p->calls[i].model &&
+            l->at[k]->hold != l->at[i]->hold)
+            others += l->kept[k];
+    return smaller(others, l->at[i]->lends);
 }
 
 static double
-on_rank(const rlf_problem *p, const int *choice, int rank)
+on_rank(const rlf_problem *p, const lying *l, int rank)
 {
     double stays = 0, work = 0;
     for (int k = 0; k < p->n_calls; k++) {
-        const rlf_choice *c = on(p, choice, k, rank);
-        if (!c)
+        const rlf_choice *c = l->at[k];
+        if (!has(c, rank))
             continue;
-        stays += c->own + (first_hold(p, choice, k) ? c->kept : 0);
+        stays += c->own + l->kept[k];
         if (c->lends > 0)
-            stays -= lent(p, choice, k, c, rank);
-        work = fmax(work, c->work);
+            stays -= lent(p, l, k, rank);
+        work = larger(work, c->work);
     }
     return stays + work;
 }
 
-/* Calls that lie on one rank together all lie on the first rank of one of them.
- */
+/* Calls that lie on one rank together all lie on the first rank of one of them:
+ * is call i the first of those that begin there? */
+static bool
+begins(const lying *l, int i)
+{
+    if (!l->at[i])
+        return false;
+    for (int k = 0; k < i; k++)
+        if (l->at[k] && l->at[k]->first == l->at[i]->first)
+            return false;
+    return true;
+}
+
 double
 rlf_estimate_over(const rlf_estimator *e, const int *choice)
 {
     const rlf_problem *p = e->problem;
     double most = -INFINITY;
-    for (int i = 0; i < p->n_calls; i++) {
-        if (choice[i] < 0)
-            continue;
-        int rank = p->calls[i].choices[choice[i]].first;
-        most = fmax(most, on_rank(p, choice, rank) - p->memory[rank]);
-    }
+    lying l;
+    lay(p, choice, &l);
+    for (int i = 0; i < p->n_calls; i++)
+        if (begins(&l, i)) {
+            int rank = l.at[i]->first;
+            most = larger(most, on_rank(p, &l, rank) - p->memory[rank]);
+        }
     return most;
 }
 
@@ -413,10 +460,11 @@ rlf_estimate_memory(const rlf_estimator *e, const int *choice)
 {
     const rlf_problem *p = e->problem;
     double most = 0;
+    lying l;
+    lay(p, choice, &l);
     for (int i = 0; i < p->n_calls; i++)
-        if (choice[i] >= 0)
-            most = fmax(
-                most, on_rank(p, choice, p->calls[i].choices[choice[i]].first));
+        if (begins(&l, i))
+            most = larger(most, on_rank(p, &l, l.at[i]->first));
     return most;
 }
 
