@@ -45,7 +45,9 @@ check_model(const rlf_fuse *fuse, int m, rlf_err *err)
                             "0 to %d",
                             k, model->name, p, fuse->places - 1);
     }
-    for (int p = 0; p < fuse->places && fuse->cap; p++) {
+    /* what has no backward keeps nothing */
+    bool capped = fuse->cap && !model->forward_only;
+    for (int p = 0; p < fuse->places && capped; p++) {
         double kept = 0; /* in all of its stages there */
         for (int k = 0; k < model->stages; k++)
             kept += model->path[k] == p ? fuse->cost[m][k].memory : 0;
