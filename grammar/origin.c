@@ -10,9 +10,11 @@ read_line(const char *line, rlf_plan_origin *out)
     char plan[RLF_DIGEST_TEXT];
     return sscanf(line,
                   "# plan %32[0-9a-f], program %32[0-9a-f], "
-                  "ranks %d, file %127[^\r\n]",
-                  plan, out->program, &out->ranks, out->file) == 4 &&
-           strlen(out->program) == RLF_DIGEST_TEXT - 1 && out->ranks > 0;
+                  "shape %32[0-9a-f], ranks %d, file %127[^\r\n]",
+                  plan, out->program, out->shape, &out->ranks,
+                  out->file) == 5 &&
+           strlen(out->program) == RLF_DIGEST_TEXT - 1 &&
+           strlen(out->shape) == RLF_DIGEST_TEXT - 1 && out->ranks > 0;
 }
 
 bool

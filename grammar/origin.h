@@ -1,8 +1,9 @@
 /* The line of a printed plan that says which program, and how many ranks, it is
  * a plan of:
  *
- *     # plan DIGEST, program DIGEST, ranks N, file NAME
+ *     # plan DIGEST, program DIGEST, shape DIGEST, ranks N, file NAME
  *
+ * The shape is what of the program a plan depends on (rlf_graph_shape).
  * A plan that somebody writes need not have it. */
 #ifndef RLF_GRAMMAR_ORIGIN_H
 #define RLF_GRAMMAR_ORIGIN_H
@@ -11,7 +12,7 @@
 #include "engine/base/source.h"
 
 typedef struct rlf_plan_origin {
-    char program[RLF_DIGEST_TEXT];
+    char program[RLF_DIGEST_TEXT], shape[RLF_DIGEST_TEXT];
     int ranks;
     char file[128]; /* the program's name, cut to what fits */
     rlf_span span;  /* of the line */

@@ -37,11 +37,11 @@ unplaced(const rlf_graph *graph)
 static rlf_status
 check_program(rlf_session *s, const rlf_plan_origin *origin, rlf_err *err)
 {
-    char digest[RLF_DIGEST_TEXT];
+    char digest[RLF_DIGEST_TEXT], shape[RLF_DIGEST_TEXT];
     const rlf_graph *graph = s->graph;
     const rlf_node *node = unplaced(graph);
     rlf_digest_print(s->plan->program, digest);
-    if (strcmp(digest, origin->program) == 0)
+    if (strcmp(rlf_digest_print(s->plan->shape, shape), origin->shape) == 0)
         return RLF_OK;
     if (node) {
         rlf_fail(err, RLF_USER,

@@ -113,8 +113,7 @@ static void
 put_conditions(const rlf_session *s, rlf_buf *out)
 {
     char digest[RLF_DIGEST_TEXT];
-    put_text(",\n ", "program", rlf_digest_print(s->plan->program, digest),
-             out);
+    put_text(",\n ", "shape", rlf_digest_print(s->plan->shape, digest), out);
     put_text(",\n ", "device", s->plan->numerics.backend, out);
     put_text(",\n ", "dtype", s->plan->numerics.dtype, out);
     rlf_buf_printf(out, ",\n \"ranks\":%d", s->plan->ranks);
@@ -173,7 +172,7 @@ other_condition(const rlf_session *s, const json_t *root)
     rlf_json_as_int(json_object_get(root, "ranks"), &ranks);
     if (ranks != s->plan->ranks)
         return "another number of ranks";
-    if (!is_text(root, "program", rlf_digest_print(s->plan->program, digest)))
+    if (!is_text(root, "shape", rlf_digest_print(s->plan->shape, digest)))
         return "another program";
     if (!is_text(root, "device", s->plan->numerics.backend) ||
         !is_text(root, "dtype", s->plan->numerics.dtype))

@@ -328,7 +328,11 @@ bool rlf_graph_once(const rlf_graph *graph, int region);
 rlf_status rlf_graph_verify(const rlf_graph *graph, rlf_err *err);
 /* Identity of what is computed: no spans, paths, names or metrics. */
 rlf_digest rlf_graph_digest(const rlf_graph *graph);
-/* The same of each value, in the graph's arena. */
+/* The same without numbers that reach no size and no call: those of optimizers
+ * and expressions, temperatures, limits of hooks, initial states. Graphs of one
+ * shape have the same plans. */
+rlf_digest rlf_graph_shape(const rlf_graph *graph);
+/* The digest of each value, in the graph's arena. */
 rlf_digest *rlf_graph_value_digests(const rlf_graph *graph);
 void rlf_graph_dump_text(const rlf_graph *graph, rlf_buf *out);
 void rlf_graph_dump_dot(const rlf_graph *graph, rlf_buf *out);

@@ -13,6 +13,7 @@
 typedef struct hasher {
     const rlf_graph *graph;
     rlf_digest *value; /* per value; {0}: not known yet */
+    bool shape;        /* without numbers that reach no size */
 } hasher;
 
 static rlf_digest value_digest(hasher *h, int value);
@@ -48,31 +49,57 @@ is_known(rlf_digest digest)
     return digest.high || digest.low;
 }
 
+/* An argument; `numbers`: with those in it; `values`: with what it is made of.
+ */
 static rlf_digest
-add_args(hasher *h, rlf_digest digest, const rlf_arg *args, int n)
+add_arg(hasher *h, rlf_digest digest, const rlf_arg *arg, bool numbers,
+        bool values)
 {
-    for (int i = 0; i < n; i++) {
-        digest = add_int(digest, (int)args[i].kind);
-        digest = add_text(digest, args[i].name);
-        if (args[i].kind == RLF_ARG_NUMBER)
-            digest = add_number(digest, args[i].number);
-        if (args[i].kind == RLF_ARG_RESOURCE)
-            digest = add_int(digest, args[i].resource);
-        if (args[i].kind == RLF_ARG_TEXT && !args[i].path)
-            digest = add_text(digest, args[i].text);
-        if (args[i].kind == RLF_ARG_LIST)
-            digest = add_args(h, digest, args[i].list, args[i].n_list);
-        if (args[i].kind == RLF_ARG_VALUE && h)
-            digest = add_digest(digest, value_digest(h, args[i].value));
-    }
+    digest = add_int(digest, (int)arg->kind);
+    digest = add_text(digest, arg->name);
+    if (arg->kind == RLF_ARG_NUMBER && numbers)
+        digest = add_number(digest, arg->number);
+    if (arg->kind == RLF_ARG_RESOURCE)
+        digest = add_int(digest, arg->resource);
+    if (arg->kind == RLF_ARG_TEXT && !arg->path)
+        digest = add_text(digest, arg->text);
+    for (int i = 0; arg->kind == RLF_ARG_LIST && i < arg->n_list; i++)
+        digest = add_arg(h, digest, &arg->list[i], numbers, values);
+    if (arg->kind == RLF_ARG_VALUE && values)
+        digest = add_digest(digest, value_digest(h, arg->value));
     return digest;
+}
+
+/* Does a number there count? Of a shape those do that are known when compiling:
+ * how many rows, pieces and tokens there are. One that is read at each call, as
+ * a temperature, reaches no size, and neither does where sampling is cut. */
+static bool
+is_counted(const hasher *h, const rlf_node *node, const rlf_arg *arg)
+{
+    bool counted = true;
+    for (int i = 0; h->shape && arg->name && i < node->class->n_formals; i++) {
+        const rlf_formal *f = &node->class->formals[i];
+        if (strcmp(f->name, arg->name) == 0)
+            counted = f->kind != RLF_FORMAL_NUMBER && strcmp(f->name, "top_k");
+    }
+    return counted;
+}
+
+/* The same of a declaration: limits of a hook, what a state begins with and an
+ * optimizer reach no size. */
+static bool
+is_declared(const hasher *h, const rlf_resource *r, const rlf_arg *arg)
+{
+    bool sized = r->kind == RLF_RESOURCE_MODEL || r->kind == RLF_RESOURCE_DATA;
+    bool optimizer = arg->name && strcmp(arg->name, "optimizer") == 0;
+    return !h->shape || (sized && !optimizer);
 }
 
 /* ---- arithmetic: one output of a program, by its operations ---- */
 
 /* What a program's inputs are: a digest each. */
 static rlf_digest
-op_digest(const rlf_expr *e, int op, const rlf_digest *inputs,
+op_digest(const hasher *h, const rlf_expr *e, int op, const rlf_digest *inputs,
           rlf_digest *known)
 {
     if (is_known(known[op]))
@@ -80,7 +107,7 @@ op_digest(const rlf_expr *e, int op, const rlf_digest *inputs,
     const rlf_expr_op *o = &e->ops.data[op];
     rlf_digest digest = add_text((rlf_digest){0}, rlf_expr_text(o->code));
     digest = add_int(digest, rlf_domains_get(e->domains, o->domain)->kind);
-    digest = add_number(digest, o->constant);
+    digest = add_number(digest, h->shape ? 0 : o->constant);
     digest = o->code == RLF_EXPR_INPUT ? add_digest(digest, inputs[o->index])
                                        : add_int(digest, o->index);
     digest = add_int(digest, o->site);
@@ -88,7 +115,8 @@ op_digest(const rlf_expr *e, int op, const rlf_digest *inputs,
         digest = rlf_digest_add(digest, o->words.p, o->words.n);
     for (int k = 0; k < rlf_expr_arity(o->code); k++)
         if (o->arg[k] >= 0)
-            digest = add_digest(digest, op_digest(e, o->arg[k], inputs, known));
+            digest =
+                add_digest(digest, op_digest(h, e, o->arg[k], inputs, known));
     return known[op] = digest;
 }
 
@@ -98,7 +126,7 @@ output_digest(hasher *h, const rlf_expr *e, int output,
 {
     rlf_digest *known =
         RLF_NEW_ARRAY(h->graph->arena, rlf_digest, e->ops.count + 1);
-    return op_digest(e, e->outputs.data[output].op, inputs, known);
+    return op_digest(h, e, e->outputs.data[output].op, inputs, known);
 }
 
 static rlf_digest
@@ -159,7 +187,9 @@ node_digest(hasher *h, const rlf_node *node)
     rlf_digest digest = add_text((rlf_digest){0}, node->class->name);
     digest = add_int(digest, node->class->role);
     digest = add_int(digest, node->receiver);
-    digest = add_args(h, digest, node->args, node->n_args);
+    for (int i = 0; i < node->n_args; i++)
+        digest = add_arg(h, digest, &node->args[i],
+                         is_counted(h, node, &node->args[i]), true);
     if (node->loss)
         return add_digest(digest, loss_digest(h, node));
     for (int i = 0; i < node->n_inputs; i++)
@@ -218,19 +248,22 @@ given(const rlf_graph *graph, const rlf_node *node)
     return graph->regions.data[node->regions[0]].gives[0];
 }
 
-rlf_digest
-rlf_graph_digest(const rlf_graph *graph)
+static rlf_digest
+graph_digest(const rlf_graph *graph, bool shape)
 {
     hasher h = {.graph = graph,
                 .value = RLF_NEW_ARRAY(graph->arena, rlf_digest,
-                                       graph->values.count + 1)};
+                                       graph->values.count + 1),
+                .shape = shape};
     rlf_digest digest = (rlf_digest){0};
     for (size_t i = 0; i < graph->resources.count; i++) {
         const rlf_resource *r = &graph->resources.data[i];
         digest = add_int(digest, (int)r->kind);
         digest = add_text(digest, r->name);
         digest = add_text(digest, r->constructor);
-        digest = add_args(NULL, digest, r->args, r->n_args);
+        for (int k = 0; k < r->n_args; k++)
+            digest = add_arg(&h, digest, &r->args[k],
+                             is_declared(&h, r, &r->args[k]), false);
         if (r->kind == RLF_RESOURCE_DATA)
             digest = add_int(digest, r->source);
         for (int k = 0; k < r->n_gives; k++)
@@ -249,6 +282,18 @@ rlf_graph_digest(const rlf_graph *graph)
             digest = add_digest(digest, value_digest(&h, given(graph, node)));
     }
     return digest;
+}
+
+rlf_digest
+rlf_graph_digest(const rlf_graph *graph)
+{
+    return graph_digest(graph, false);
+}
+
+rlf_digest
+rlf_graph_shape(const rlf_graph *graph)
+{
+    return graph_digest(graph, true);
 }
 
 rlf_digest *

@@ -394,6 +394,7 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
     rlf_holds_make(plan, arena);
     RLF_TRY(set_sums(plan, options, arena, err));
     plan->program = rlf_graph_digest(graph);
+    plan->shape = rlf_graph_shape(graph);
     if (graph->ahead)
         plan->values = rlf_graph_value_digests(graph);
     plan->digest = digest_plan(plan);
@@ -526,14 +527,16 @@ void
 rlf_plan_print(const rlf_plan *plan, rlf_buf *out)
 {
     char whole[RLF_DIGEST_TEXT], program[RLF_DIGEST_TEXT];
+    char shape[RLF_DIGEST_TEXT];
     rlf_arena *arena = rlf_arena_new();
     int n;
     const rlf_place_row *rows = rlf_plan_rows(plan, arena, &n);
     rlf_buf_printf(out,
-                   "# plan %s, program %s, ranks %d, file %s\n"
+                   "# plan %s, program %s, shape %s, ranks %d, file %s\n"
                    "# numerics: %s %s, shards %d, lanes %d, rlflow %s\n",
                    rlf_digest_print(plan->digest, whole),
-                   rlf_digest_print(plan->program, program), plan->ranks,
+                   rlf_digest_print(plan->program, program),
+                   rlf_digest_print(plan->shape, shape), plan->ranks,
                    file_name(plan->graph), plan->numerics.backend,
                    plan->numerics.dtype, plan->numerics.shards,
                    plan->numerics.lanes, plan->numerics.version);

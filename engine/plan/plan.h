@@ -86,6 +86,7 @@ typedef struct rlf_plan {
     rlf_numerics numerics;
     int ranks;
     rlf_digest program;       /* of the graph alone */
+    rlf_digest shape;         /* of what of it a plan depends on */
     const rlf_digest *values; /* per value: what it is made of; NULL: nothing is
                                made ahead */
     rlf_digest digest;
