@@ -464,17 +464,24 @@ words_of(const rlf_searching *s, const pair *p)
         a->first + a->count - 1);
 }
 
-/* What the same placement takes with the two one after the other. */
+/* What the same placement takes with the two one after the other. It is judged
+ * for itself, too: the search may not have come upon it. */
 static rlf_status
 step_without(const fusing *u, const pair *p, rlf_err *err, double *out)
 {
-    rlf_judged j = {.placing = p->placing, .base = -1};
+    rlf_session_found *f = u->s->out;
+    rlf_judged *j = &f->judged[f->n_judged];
+    rlf_err none = RLF_ERR_NONE;
     *out = INFINITY;
-    RLF_TRY(rlf_judge_plan(u->s, &j, err));
-    if (rlf_judge_fits(&j))
-        RLF_TRY(rlf_judge_simulate(u->s, &j, u->s->options->search.seed, err));
-    if (j.simulated)
-        *out = j.step;
+    *j = (rlf_judged){
+        .name = "unfused", .is_known = true, .placing = p->placing, .base = -1};
+    if (rlf_judge_plan(u->s, j, &none) < 0 || !rlf_judge_fits(j))
+        return RLF_OK;
+    bool same = rlf_judge_take_same(f, j);
+    if (!same)
+        RLF_TRY(rlf_judge_simulate(u->s, j, u->s->options->search.seed, err));
+    f->n_judged += !same;
+    *out = j->step;
     return RLF_OK;
 }
 
@@ -484,11 +491,13 @@ try_pair(const fusing *u, const pair *p, rlf_err *err)
     rlf_session_found *f = u->s->out;
     rlf_judged j;
     rlf_err none = RLF_ERR_NONE;
+    double without;
     bool fits;
+    RLF_TRY(step_without(u, p, err, &without));
     if (plan_table(u, p, &j, &fits, &none) < 0 || !fits)
         return RLF_OK;
     RLF_TRY(rlf_judge_simulate(u->s, &j, u->s->options->search.seed, err));
-    RLF_TRY(step_without(u, p, err, &j.without));
+    j.without = without;
     j.words = words_of(u->s, p);
     f->fused[f->n_fused++] = (rlf_fused_point){j.words, j.step, j.without};
     if (j.step < (1 - WORTH) * j.without)

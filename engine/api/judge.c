@@ -48,6 +48,25 @@ rlf_judge_fits(const rlf_judged *j)
 
 /* ---- simulations ---- */
 
+bool
+rlf_judge_take_same(const rlf_session_found *f, rlf_judged *j)
+{
+    for (const rlf_judged *other = f->judged; other < j; other++) {
+        if (!other->simulated || memcmp(&other->plan->digest, &j->plan->digest,
+                                        sizeof j->plan->digest) != 0)
+            continue;
+        const rlf_judged was = *j;
+        *j = *other;
+        j->name = was.name;
+        j->place = was.place;
+        j->is_known = was.is_known;
+        j->placing = was.placing;
+        j->first = was.first;
+        return true;
+    }
+    return false;
+}
+
 static void
 note_trial(const rlf_searching *s, const rlf_trial *trial, rlf_judged *j)
 {

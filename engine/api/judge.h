@@ -23,6 +23,9 @@ typedef struct rlf_searching {
 rlf_status rlf_judge_plan(rlf_searching *s, rlf_judged *j, rlf_err *err);
 /* It has a plan, and each rank has memory for it. */
 bool rlf_judge_fits(const rlf_judged *j);
+/* It takes the numbers of an earlier one of those judged that has the same
+ * plan. False: there is none. */
+bool rlf_judge_take_same(const rlf_session_found *found, rlf_judged *j);
 /* The steps of one that fits, with lengths drawn by `seed`. */
 rlf_status rlf_judge_simulate(const rlf_searching *s, rlf_judged *j,
                               uint64_t seed, rlf_err *err);

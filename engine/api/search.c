@@ -17,26 +17,6 @@
 
 enum { TRIES = 6 };
 
-/* A placement takes the numbers of an earlier one that has the same plan. */
-static bool
-take_same(const rlf_session_found *f, rlf_judged *j)
-{
-    for (const rlf_judged *other = f->judged; other < j; other++) {
-        if (!other->simulated || memcmp(&other->plan->digest, &j->plan->digest,
-                                        sizeof j->plan->digest) != 0)
-            continue;
-        const rlf_judged was = *j;
-        *j = *other;
-        j->name = was.name;
-        j->place = was.place;
-        j->is_known = was.is_known;
-        j->placing = was.placing;
-        j->first = was.first;
-        return true;
-    }
-    return false;
-}
-
 /* Once the search is stopped only the first one is simulated. */
 bool
 rlf_judge_stopped(rlf_searching *s, int done)
@@ -55,7 +35,7 @@ simulate_all(rlf_searching *s, rlf_err *err)
     int done = 0;
     for (int i = 0; i < f->n_judged; i++) {
         rlf_judged *j = &f->judged[i];
-        if (!rlf_judge_fits(j) || take_same(f, j))
+        if (!rlf_judge_fits(j) || rlf_judge_take_same(f, j))
             continue;
         if (rlf_judge_stopped(s, done))
             break;

@@ -24,7 +24,7 @@ enum {
     RLF_FUSED_PAIRS =
         6, /* cuts of two updates that are tried in one pipeline */
     RLF_JUDGED = RLF_SEARCH_KEPT + 1 + 16 + RLF_BASELINES + RLF_SAMPLED_BASES +
-                 RLF_FUSED_PAIRS
+                 2 * RLF_FUSED_PAIRS
 };
 /* Placements that a search looks at, and as many again for its proof, where
  * nobody says more. */

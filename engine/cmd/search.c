@@ -286,7 +286,8 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all)
            "idle", "GB", "sampling", "reading", "training", "moving");
     for (int i = 0; i < f->n_judged; i++) {
         const rlf_judged *j = &f->judged[i];
-        bool shown = all || !j->first || j == f->best;
+        bool beside = j->first || !strcmp(j->name, "unfused");
+        bool shown = all || !beside || j == f->best;
         if (!j->place && !j->words && shown)
             put_row(j);
     }
