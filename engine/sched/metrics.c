@@ -16,6 +16,16 @@ rlf_metrics_begin(rlf_metrics *metrics)
     }
 }
 
+/* A new entry may have the name of others, before it and behind it. */
+static void
+find_others(rlf_metrics *metrics, size_t at)
+{
+    rlf_metric *m = metrics->data;
+    for (size_t i = 0; i < metrics->count; i++)
+        if (i != at && strcmp(m[i].name, m[at].name) == 0)
+            m[i < at ? at : i].again = true;
+}
+
 /* The place of a node's metric: found, or made behind those of the node and of
  * nodes before it. */
 static rlf_metric *
@@ -33,6 +43,7 @@ place(rlf_metrics *metrics, const char *name)
             (metrics->count - 1 - at) * sizeof *metrics->data);
     metrics->data[at] = (rlf_metric){.name = memcpy(rlf_malloc(n), name, n),
                                      .node = metrics->node};
+    find_others(metrics, at);
     return &metrics->data[at];
 }
 
@@ -87,23 +98,25 @@ rlf_metrics_get(const rlf_metrics *metrics, const char *name, double *out)
     return reported;
 }
 
-/* Is it the first entry of its name? With `now`, of those that the step has: a
- * line does not depend on what steps before it had. */
+/* Is it the first of its name of those that the step has? A line does not
+ * depend on what steps before it had. */
 static bool
-stands_for_name(const rlf_metrics *metrics, size_t at, bool now)
+stands_for_name(const rlf_metrics *metrics, size_t at)
 {
-    for (size_t i = 0; i < at; i++)
-        if ((!now || rlf_metric_reported(&metrics->data[i])) &&
-            strcmp(metrics->data[i].name, metrics->data[at].name) == 0)
+    const rlf_metric *m = metrics->data;
+    if (!rlf_metric_reported(&m[at]))
+        return false;
+    for (size_t i = 0; m[at].again && i < at; i++)
+        if (rlf_metric_reported(&m[i]) && strcmp(m[i].name, m[at].name) == 0)
             return false;
-    return !now || rlf_metric_reported(&metrics->data[at]);
+    return true;
 }
 
 const char *
 rlf_metrics_name(const rlf_metrics *metrics, size_t i)
 {
     for (size_t at = 0; at < metrics->count; at++)
-        if (stands_for_name(metrics, at, false) && i-- == 0)
+        if (!metrics->data[at].again && i-- == 0)
             return metrics->data[at].name;
     return NULL;
 }
@@ -115,7 +128,7 @@ rlf_metrics_json(const rlf_metrics *metrics, rlf_buf *out)
     for (size_t i = 0; i < metrics->count; i++) {
         const char *name = metrics->data[i].name;
         double mean;
-        if (!stands_for_name(metrics, i, true) ||
+        if (!stands_for_name(metrics, i) ||
             !rlf_metrics_get(metrics, name, &mean))
             continue;
         rlf_buf_puts(out, between);

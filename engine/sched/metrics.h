@@ -9,9 +9,10 @@
 
 typedef struct rlf_metric {
     const char *name;
-    int node; /* of the graph, that reports it */
+    int node;       /* of the graph, that reports it */
     double sum;     /* NaN if only nothing was reported (rlf_expr_nothing) */
     uint64_t count; /* of numbers */
+    bool again;     /* an entry before it has the same name */
 } rlf_metric;
 
 /* In the order of the program, not in that in which nodes came to report: this
