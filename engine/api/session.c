@@ -25,7 +25,7 @@
 /* Rows that make a generation yield to what waits for them. On one rank there
  * is nothing to overlap with, so pieces are large; ranks that have done their
  * share go on with what is complete while others still generate. */
-enum { PIECE = 256, PIECE_OF_MANY = 8, PARTS_OF_MANY = 8 };
+enum { PIECE = 256, PIECE_OF_MANY = 8 };
 enum { SAMPLES = 16, PATIENCE = 120 };
 
 static void
@@ -342,7 +342,7 @@ rlf_session_policy(const rlf_session *s)
 {
     bool many = s->plan->ranks > 1;
     return (rlf_policy){.piece = many ? PIECE_OF_MANY : PIECE,
-                        .parts = many ? PARTS_OF_MANY : 0,
+                        .parts = many ? RLF_PIECES : 0,
                         .shown = s->options.samples};
 }
 

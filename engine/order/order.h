@@ -94,6 +94,10 @@ typedef struct rlf_order_event {
     bool leave;            /* DONE of a break that is taken */
 } rlf_order_event;
 
+/* Of many ranks: those that have done their share go on with a part of a
+ * generation's samples when it is complete, while others make the rest. */
+enum { RLF_PIECES = 8 };
+
 typedef struct rlf_policy {
     uint32_t piece; /* rows that make a generation in flight yield; 0: it
                        never does, pieces run when it is over */

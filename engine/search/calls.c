@@ -83,7 +83,8 @@ typedef struct work {
     const rlf_speeds *speeds;
     double part; /* of the times of a piece in which its rank is at work */
     rlf_seconds *sum;
-    double *busy; /* of it: at work */
+    double *busy;     /* of it: at work */
+    double *complete; /* of rlf_call_times; a generation's */
 } work;
 
 static uint32_t
@@ -201,6 +202,25 @@ begin(const work *w, double rows, double times)
     add(&filling, &first, groups * w->each->prompt, times, times);
 }
 
+/* From the seconds after which a part of the samples is complete to those of
+ * the next such moment, at which `to` is. What is left at last is complete when
+ * all is over: many may be as long as can be. */
+static void
+note_complete(const work *w, double *seconds, double *part, double to)
+{
+    for (int k = 0; k < RLF_CHOICE_PARTS; k++) {
+        double at = (k + 1.0) / RLF_CHOICE_PARTS, passed = w->sum->total;
+        if (at <= *part || at > to)
+            continue;
+        if (to < 1)
+            passed =
+                *seconds + (passed - *seconds) * (at - *part) / (to - *part);
+        w->complete[k] = passed;
+    }
+    *seconds = w->sum->total;
+    *part = to;
+}
+
 /* Waves of turns, where all responses are alike. */
 static void
 generate_waves(const work *w, rlf_call_cut cut, double rows)
@@ -213,6 +233,9 @@ generate_waves(const work *w, rlf_call_cut cut, double rows)
     double turns = waves * (w->each->response - 1) * pp;
     begin(w, rows / waves, waves);
     add(w, &turn, each, turns, turns);
+    for (int k = 0; k < RLF_CHOICE_PARTS; k++)
+        w->complete[k] =
+            w->sum->total / waves * ceil(waves * (k + 1) / RLF_CHOICE_PARTS);
 }
 
 /* Those that begin later read their prompts beside the turns of others. */
@@ -251,6 +274,7 @@ generate(const work *w, rlf_call_cut cut, double rows)
     int n = rlf_sampling_parts(&sampling, parts);
     begin(w, fmin(rows, sampling.seats), 1);
     parts[0].turns = fmax(0, parts[0].turns - 1); /* that was the first */
+    double seconds = w->sum->total, part = 0;
     for (int i = 0; i < n; i++) {
         const rlf_sampling_part *p = &parts[i];
         const rlf_piece turn = {.kind = RLF_PIECE_TURN,
@@ -259,6 +283,7 @@ generate(const work *w, rlf_call_cut cut, double rows)
         add_rows(w, turn, fmax(1, p->rows / pp), 1, turns, turns);
         if (p->fresh > 0)
             begin_more(w, p, turn.context);
+        note_complete(w, &seconds, &part, p->complete);
     }
 }
 
@@ -400,12 +425,12 @@ void
 rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
                  const rlf_expected_set *expected, const rlf_node *node,
                  rlf_call_cut cut, const rlf_speeds *speeds, rlf_seconds *out,
-                 double *busy)
+                 rlf_call_times *times)
 {
     double rows = rows_of(opened, sizes, node);
     int set = set_of(opened, node);
     rlf_seconds once = {0};
-    double work_once = 0;
+    double work_once = 0, complete[RLF_CHOICE_PARTS] = {0};
     const work w = {.opened = opened,
                     .sizes = sizes,
                     .size = &sizes->set[set],
@@ -415,7 +440,8 @@ rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
                     .speeds = speeds,
                     .part = 1,
                     .sum = &once,
-                    .busy = &work_once};
+                    .busy = &work_once,
+                    .complete = complete};
     *out = once;
     if (node->class->sampled) {
         generate(&w, cut, rows);
@@ -439,8 +465,12 @@ rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
         add(&w, &last, 0, 1, 1);
     }
     rlf_seconds_add(out, &once, sizes->runs[node->id]);
-    if (busy)
-        *busy = work_once * sizes->runs[node->id];
+    if (!times)
+        return;
+    *times = (rlf_call_times){.busy = work_once * sizes->runs[node->id]};
+    bool known = node->class->sampled && sizes->runs[node->id] == 1;
+    for (int k = 0; k < RLF_CHOICE_PARTS; k++)
+        times->complete[k] = known ? complete[k] / once.total : 1;
 }
 
 /* ---- memory ---- */

@@ -30,16 +30,20 @@ typedef struct rlf_call_cut {
 rlf_call_cut rlf_call_cut_of(const rlf_opened *opened, const rlf_sizes *sizes,
                              const rlf_expected_set *expected,
                              const rlf_node *node);
+typedef struct rlf_call_times {
+    double busy; /* seconds in which the rank waits for no other stage */
+    double complete[RLF_CHOICE_PARTS]; /* as of a choice (problem.h) */
+} rlf_call_times;
+
 /* All runs of a call of a model in a step, where every stage takes as long as
  * the opened rank's. Pieces of which the rank's device has a profile take what
  * its lines say, as in a simulation. The terms add up to the total: of a piece
  * that waits for memory what it computes is left out, and the other way round.
- * `busy` (NULL: not asked for): seconds of these in which the rank waits for
- * no other stage. */
+ * `times` may be NULL. */
 void rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
                       const rlf_expected_set *expected, const rlf_node *node,
                       rlf_call_cut cut, const rlf_speeds *speeds,
-                      rlf_seconds *out, double *busy);
+                      rlf_seconds *out, rlf_call_times *times);
 
 /* Bytes of a model on a rank's device. */
 typedef struct rlf_call_bytes {

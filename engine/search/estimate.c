@@ -14,6 +14,7 @@ enum {
     STEPS = 64, /* after which the period is taken as it is */
     AGES = 16,  /* steps that are remembered; a power of two */
     CACHE = 1 << 16,
+    PARTS = RLF_CHOICE_PARTS,
 };
 
 /* fmax and fmin of the C library look for numbers that are none; here all are
@@ -43,6 +44,8 @@ struct rlf_estimator {
     const rlf_choice *at[MOST]; /* NULL: not known */
     double seconds[OPS];        /* 0: there is no such move */
     uint64_t meets[OPS];        /* operations that share a rank with it */
+    uint64_t follows[MOST];     /* calls that make what it reads as it comes */
+    double beside[MOST];        /* the part of its replicas that do so */
 };
 
 rlf_estimator *
@@ -138,6 +141,39 @@ meets_before(const int *first, const int *end, int i)
     return with;
 }
 
+/* The part of a choice's replicas that have no rank of another one. */
+static double
+part_beside(const rlf_choice *c, const rlf_choice *other)
+{
+    int first = other->first - c->first, end = first + other->count;
+    int size = c->tp * c->pp;
+    first = first < 0 ? 0 : first / size;
+    end = end > c->count ? c->dp : (end + size - 1) / size;
+    return end > first ? 1 - (double)(end - first) / c->dp : 1;
+}
+
+/* Samples are read while others are made by replicas that do not make any; what
+ * was made ahead is there before. */
+static void
+add_follows(rlf_estimator *e)
+{
+    const rlf_problem_call *calls = e->problem->calls;
+    for (int i = 0; i < e->problem->n_calls; i++) {
+        e->follows[i] = 0;
+        e->beside[i] = 1;
+        for (uint64_t of = calls[i].follows; of; of &= of - 1) {
+            int k = __builtin_ctzll(of);
+            const rlf_choice *at = e->at[k];
+            double part = at && e->at[i] ? part_beside(e->at[i], at) : 1;
+            bool late = at && !(at->complete[PARTS - 1] > 0);
+            if (late || part <= 0 || calls[k].ahead != calls[i].ahead)
+                continue;
+            e->follows[i] |= 1ull << k;
+            e->beside[i] = smaller(e->beside[i], part);
+        }
+    }
+}
+
 /* Looks at a placement: who shares ranks with whom, which weights move. */
 static void
 look(rlf_estimator *e, const int *choice)
@@ -161,13 +197,18 @@ look(rlf_estimator *e, const int *choice)
     for (int i = 0; i < n; i++)
         if (moves(e, i))
             add_move(e, i);
+    add_follows(e);
     add_generations(e);
 }
 
 /* ---- the period ---- */
 
 typedef struct timeline {
-    double end[OPS];         /* of the last run of each operation */
+    double end[OPS];    /* of the last run of each operation */
+    double start[MOST]; /* no call begins sooner */
+    /* Of calls that follow a generation: since when their ranks have nothing
+     * else to do, and seconds of all that follows it there up to the call. */
+    double free[MOST], load[MOST];
     double past[AGES][MOST]; /* ends of calls, by the step that ran them */
     double begin;            /* of the step */
     int step;
@@ -184,6 +225,58 @@ latest(const timeline *t, uint64_t of)
     return end;
 }
 
+/* When the last part of what follows generation k is read, by ranks that have
+ * `load` seconds of that to do if all are there, from `free` on. As long as
+ * samples are made `part` of them are. Of a generation whose choice is not
+ * known only the last samples are sure to be late. */
+static double
+read_behind(const rlf_estimator *e, const timeline *t, int k, double load,
+            double free, double part)
+{
+    const rlf_choice *c = e->at[k];
+    double over = t->end[k], begin = over - e->seconds[k];
+    double end =
+        larger(free, over - part * (over - larger(begin, free))) + load;
+    for (int i = 0; i < PARTS; i++) {
+        double complete = c ? c->complete[i] : i == PARTS - 1;
+        end = larger(end, over - part * (1 - complete) * e->seconds[k] +
+                              load * (PARTS - i) / PARTS);
+    }
+    return end;
+}
+
+/* A call that reads samples as they are complete, whose other inputs are there
+ * and whose ranks are free at `ready`. It shares them with others that do so:
+ * each of them takes what there is. No later than if it waited for all. */
+static double
+follow(const rlf_estimator *e, timeline *t, int i, double ready, double waited)
+{
+    uint64_t beside = 0;
+    t->load[i] = 0;
+    t->free[i] = ready;
+    for (int k = 0; k < i; k++)
+        if ((e->meets[i] >> k & 1) && (e->follows[k] & e->follows[i]))
+            beside |= 1ull << k;
+    double alone =
+        larger(ready, latest(t, e->meets[i] & ~beside & ~e->follows[i]));
+    t->free[i] = alone;
+    for (uint64_t of = beside; of; of &= of - 1) {
+        int k = __builtin_ctzll(of);
+        t->load[i] = larger(t->load[i], t->load[k]);
+        t->free[i] = larger(t->free[i], t->free[k]);
+    }
+    t->load[i] += e->seconds[i];
+    double end = 0;
+    t->start[i] = alone;
+    for (uint64_t of = e->follows[i]; of; of &= of - 1) {
+        int k = __builtin_ctzll(of);
+        t->start[i] = larger(t->start[i], t->end[k] - e->seconds[k]);
+        end = larger(
+            end, read_behind(e, t, k, t->load[i], t->free[i], e->beside[i]));
+    }
+    return smaller(end, waited);
+}
+
 /* Weights of an update of the step before are there as it begins, and so is
  * what was made ahead. */
 static void
@@ -198,11 +291,18 @@ run_call(const rlf_estimator *e, timeline *t, int i)
         ready += e->seconds[MOST + i];
         t->end[MOST + i] = ready;
     }
-    for (int k = 0; k < call->n_needs; k++)
-        if (calls[call->needs[k]].ahead == call->ahead)
-            ready = larger(ready, t->end[call->needs[k]]);
-    ready = larger(ready, latest(t, e->meets[i]));
-    t->end[i] = ready + e->seconds[i];
+    double sooner = ready; /* if it follows */
+    for (int k = 0; k < call->n_needs; k++) {
+        int need = call->needs[k];
+        if (calls[need].ahead != call->ahead)
+            continue;
+        ready = larger(ready, t->end[need]);
+        if (!(e->follows[i] >> need & 1))
+            sooner = larger(sooner, t->end[need]);
+    }
+    t->start[i] = ready = larger(ready, latest(t, e->meets[i]));
+    double end = ready + e->seconds[i];
+    t->end[i] = e->follows[i] ? follow(e, t, i, sooner, end) : end;
 }
 
 /* A step runs what is made ahead in it, and then what is its own. It is over
@@ -243,6 +343,7 @@ static void
 start(timeline *t)
 {
     memset(t->end, 0, sizeof t->end);
+    memset(t->start, 0, sizeof t->start);
     t->begin = 0;
     t->step = 0;
 }
@@ -305,9 +406,12 @@ find_tails(const rlf_estimator *e, double *tail)
             continue;
         for (int i = 0; i < call->n_needs; i++)
             before |= 1ull << call->needs[i];
+        double least = e->seconds[k]; /* of it, behind others */
+        if (e->follows[k])
+            least /= PARTS;
         for (; before; before &= before - 1) {
             int i = __builtin_ctzll(before);
-            tail[i] = larger(tail[i], e->seconds[k] + tail[k]);
+            tail[i] = larger(tail[i], least + tail[k]);
         }
     }
 }
@@ -359,7 +463,7 @@ rlf_estimate_bound(rlf_estimator *e, const int *choice)
         const rlf_choice *c = e->at[i];
         int ahead = p->calls[i].ahead;
         area[i] = c ? c->seconds * c->count : p->calls[i].area;
-        begin[i] = t.end[i] - e->seconds[i];
+        begin[i] = t.start[i];
         all += area[i];
         most = larger(most, t.end[i] / (ahead ? ahead : 1));
         most = larger(most, e->seconds[i]);

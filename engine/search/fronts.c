@@ -100,6 +100,28 @@ gather(const rlf_fronts *f, const uint32_t *needs, const rlf_node *node)
     return all;
 }
 
+/* Generations, as bits, whose samples the node reads as they are complete: all
+ * else that it reads is there when the generation begins. */
+static uint32_t
+follows_of(const rlf_fronts *f, const uint32_t *needs, const rlf_node *node)
+{
+    const rlf_graph *graph = f->options.graph;
+    uint32_t follows = 0, rest = 0, before = 0;
+    if (node->grain != RLF_GRAIN_SAMPLE || node->rows < 0)
+        return 0;
+    for (int i = 0; i < node->n_inputs; i++) {
+        int from = graph->values.data[node->inputs[i]].node;
+        const rlf_node *made = from < 0 ? NULL : &graph->nodes.data[from];
+        if (!made || !made->class->sampled || made->rows != node->rows) {
+            rest |= needs_of(f, needs, node->inputs[i]);
+            continue;
+        }
+        follows |= 1u << rlf_fronts_call(f, made);
+        before |= needs[from];
+    }
+    return rest & ~before ? 0 : follows;
+}
+
 static void
 find_needs(rlf_fronts *f, rlf_arena *arena)
 {
@@ -118,9 +140,14 @@ find_needs(rlf_fronts *f, rlf_arena *arena)
         rlf_problem_call *call = &f->problem.calls[c];
         int *list = RLF_NEW_ARRAY(arena, int, f->problem.n_calls);
         uint32_t all = 0;
-        for (size_t i = 0; i < graph->nodes.count; i++)
-            if (rlf_fronts_call(f, &graph->nodes.data[i]) == c)
-                all |= needs[i];
+        for (size_t i = 0; i < graph->nodes.count; i++) {
+            const rlf_node *node = &graph->nodes.data[i];
+            if (rlf_fronts_call(f, node) != c)
+                continue;
+            all |= needs[i];
+            call->follows |= follows_of(f, needs, node);
+        }
+        call->follows &= call->kind == RLF_STAGE_READ ? all : 0;
         for (int k = 0; k < c; k++)
             if (all >> k & 1)
                 list[call->n_needs++] = k;

@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "engine/layout/lanes.h"
+#include "engine/order/order.h"
 #include "engine/plan/candidate.h"
 #include "engine/search/calls.h"
 #include "engine/search/pins.h"
 #include "engine/timing/measured.h"
 
 enum { SCRATCH = 4 << 20 }; /* bytes that layouts take, mostly */
+_Static_assert((int)RLF_CHOICE_PARTS == (int)RLF_PIECES, "parts of a run");
 
 /* ---- rows ---- */
 
@@ -217,6 +219,16 @@ call_of(const rlf_call_measure *m, const rlf_node *node)
  * measured. */
 static const double nothing = 1e-9;
 
+/* The part of samples that is complete last is there when all is over. Of
+ * several runs the longest is the one that is followed. */
+static void
+put_complete(rlf_choice *to, const double *seconds, double all)
+{
+    for (int k = 0; k < RLF_CHOICE_PARTS; k++)
+        to->complete[k] = fmin(seconds[k] / all, 1);
+    to->complete[RLF_CHOICE_PARTS - 1] = 1;
+}
+
 /* Seconds of all runs of each call, as if all stages were like this rank's. */
 static void
 take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
@@ -226,7 +238,10 @@ take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
     if (!m->expected)
         m->expected = rlf_workload_expect(f->options.workload, f->options.graph,
                                           &sizes, m->arena);
-    double sum[RLF_SEARCH_CALLS] = {0}, busy[RLF_SEARCH_CALLS] = {0}, at_work;
+    double sum[RLF_SEARCH_CALLS] = {0}, busy[RLF_SEARCH_CALLS] = {0};
+    double longest[RLF_SEARCH_CALLS] = {0};
+    double complete[RLF_SEARCH_CALLS][RLF_CHOICE_PARTS] = {0};
+    rlf_call_times times;
     for (size_t i = 0; i < f->options.graph->nodes.count; i++) {
         const rlf_node *node = &f->options.graph->nodes.data[i];
         int c = call_of(m, node);
@@ -235,11 +250,17 @@ take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
         rlf_seconds seconds;
         rlf_call_seconds(opened, &sizes, m->expected, node,
                          rlf_call_cut_of(opened, &sizes, m->expected, node),
-                         f->options.speeds, &seconds, &at_work);
+                         f->options.speeds, &seconds, &times);
+        bool most = seconds.total > longest[c];
+        for (int k = 0; k < RLF_CHOICE_PARTS && most; k++)
+            complete[c][k] = sum[c] + seconds.total * times.complete[k];
+        longest[c] = fmax(longest[c], seconds.total);
         sum[c] += fmax(seconds.total, nothing);
-        busy[c] += at_work;
+        busy[c] += times.busy;
     }
     for (int c = 0; c < f->problem.n_calls; c++) {
+        if (sum[c] > m->choice[c].seconds)
+            put_complete(&m->choice[c], complete[c], sum[c]);
         m->choice[c].seconds = fmax(m->choice[c].seconds, sum[c]);
         m->choice[c].busy = fmax(m->choice[c].busy, busy[c]);
     }

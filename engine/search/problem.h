@@ -15,6 +15,10 @@ enum { RLF_SEARCH_CALLS = 32 };
 /* Weights are read at most that many steps after they were made. */
 enum { RLF_SEARCH_AHEAD = 12 };
 
+/* Parts of the samples of a generation, in the order in which they are
+ * complete: as many as a run looks at (RLF_PIECES of engine/order). */
+enum { RLF_CHOICE_PARTS = 8 };
+
 /* A way to run a call. */
 typedef struct rlf_choice {
     int first, count;        /* ranks first .. first + count - 1 */
@@ -30,6 +34,9 @@ typedef struct rlf_choice {
     double lends; /* of `own`: what other holds of the model lie in */
     int hold;     /* of the model: the same ranks and cut. Made by
                      rlf_problem_close */
+    /* Of a generation: after which part of its seconds each part of its samples
+     * is complete, ascending to 1. All 0: when it is over. */
+    double complete[RLF_CHOICE_PARTS];
 } rlf_choice;
 
 /* A model's choices on the same ranks stand together: a span of them. */
@@ -51,6 +58,8 @@ typedef struct rlf_problem_call {
     int ahead; /* it reads weights that many steps older than those of now */
     const int *needs; /* calls before it whose results it reads */
     int n_needs;
+    uint32_t follows;    /* of these the generations, as bits, whose samples it
+                            reads as they are complete */
     rlf_choice *choices; /* sorted by rlf_problem_close */
     int n_choices;
     /* Made by rlf_problem_close. */

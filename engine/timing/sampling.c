@@ -17,11 +17,12 @@ typedef struct parts {
 } parts;
 
 static void
-add(parts *p, double turns, double rows, double made, double fresh)
+add(parts *p, rlf_sampling_part part)
 {
-    if (turns > 0)
-        p->list[p->n++] =
-            (rlf_sampling_part){turns, fmax(rows, 1), fmax(made, 0), fresh};
+    part.rows = fmax(part.rows, 1);
+    part.made = fmax(part.made, 0);
+    if (part.turns > 0)
+        p->list[p->n++] = part;
 }
 
 /* ---- a seat for each ---- */
@@ -43,7 +44,11 @@ play_at_once(const rlf_sampling *s, parts *p)
         double mean = rlf_lengths_mean(s->lengths, fmax(to, 0x1p-20));
         double turns = to - at;
         if (turns > 0)
-            add(p, turns, s->rows * (mean - under) / turns, at + turns / 2, 0);
+            add(p, (rlf_sampling_part){.turns = turns,
+                                       .rows = s->rows * (mean - under) / turns,
+                                       .made = at + turns / 2,
+                                       .complete =
+                                           to < end ? (double)k / CUTS : 1});
         under = turns > 0 ? mean : under;
         at = fmax(at, to);
     }
@@ -79,9 +84,11 @@ by_end(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Those at work when the last one began, until all are complete. */
+/* Those at work when the last one began, until all are complete; `before`: the
+ * part of all samples that is complete before. */
 static void
-play_ends(seat *seats, int n, double begun, double scale, double more, parts *p)
+play_ends(seat *seats, int n, double begun, double scale, double before,
+          double more, parts *p)
 {
     double at = begun;
     qsort(seats, (size_t)n, sizeof *seats, by_end);
@@ -96,10 +103,17 @@ play_ends(seat *seats, int n, double begun, double scale, double more, parts *p)
             made += until * ((at + fmin(seats[i].to, to)) / 2 - seats[i].from);
         }
         if (to > at)
-            add(p, to - at, scale * rows / (to - at), made / fmax(rows, 1), 0);
+            add(p, (rlf_sampling_part){.turns = to - at,
+                                       .rows = scale * rows / (to - at),
+                                       .made = made / fmax(rows, 1),
+                                       .complete =
+                                           before + (1 - before) * last / n});
         at = fmax(at, to);
     }
-    add(p, more, 1, at - seats[n - 1].from, 0);
+    add(p, (rlf_sampling_part){.turns = more,
+                               .rows = 1,
+                               .made = at - seats[n - 1].from,
+                               .complete = 1});
 }
 
 /* The length of the i-th: of neighbours as many are long as of all, by the
@@ -148,13 +162,16 @@ play_seats(const rlf_sampling *s, parts *p)
     double mean = rlf_lengths_mean(s->lengths, s->most);
     double turns = begun + (all - rows) * mean / n;
     double waiting = s->rows - s->seats;
-    add(p, turns, s->seats, busy > 0 ? made / busy : 0,
-        turns > 0 ? waiting / turns : 0);
+    add(p, (rlf_sampling_part){.turns = turns,
+                               .rows = s->seats,
+                               .made = busy > 0 ? made / busy : 0,
+                               .fresh = turns > 0 ? waiting / turns : 0,
+                               .complete = waiting / s->rows});
     double last = fmin(s->seats, waiting) * s->replicas;
     double most = rlf_lengths_longest(s->lengths, last, s->most);
     double least = rlf_lengths_longest(s->lengths, fmax(last / scale, 1),
                                        s->most); /* of those that are played */
-    play_ends(seats, n, begun, part, most - least, p);
+    play_ends(seats, n, begun, part, waiting / s->rows, most - least, p);
     free(seats);
 }
 

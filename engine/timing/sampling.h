@@ -20,6 +20,7 @@ typedef struct rlf_sampling_part {
     double made;  /* tokens that each of them has already, on average */
     double fresh; /* samples that begin in each turn, but for the first turn of
                      all */
+    double complete; /* part of all samples that is complete after it */
 } rlf_sampling_part;
 
 typedef struct rlf_sampling {

@@ -85,6 +85,23 @@ add_choices(made *m, rlf_problem_call *call, chance *c, rlf_arena *arena)
             }
 }
 
+/* Of half the problems that read they do so while samples are made. */
+static void
+make_follow(made *m, uint32_t number)
+{
+    chance c = {.key = {.seed = 14, .site = number}};
+    rlf_problem_call *first = &m->calls[0];
+    for (int k = 0; k < first->n_choices && number % 2; k++) {
+        double early = uniform(&c);
+        for (int part = 0; part < RLF_CHOICE_PARTS; part++)
+            first->choices[k].complete[part] =
+                pow((part + 1.0) / RLF_CHOICE_PARTS, early);
+    }
+    for (int i = 1; i < m->problem.n_calls; i++)
+        if (m->calls[i].kind == RLF_STAGE_READ && below(&c, 4))
+            m->calls[i].follows = 1;
+}
+
 /* The first call generates with model 0, the last trains it; those between read
  * or train something, or of some problems the second generates as well, and
  * need some of the calls before. */
@@ -122,12 +139,63 @@ make(made *m, int devices, int n, uint32_t number, rlf_arena *arena)
                 m->needs[i][call->n_needs++] = k;
         add_choices(m, call, &c, arena);
     }
+    make_follow(m, number);
     rlf_err err = RLF_ERR_NONE;
     if (rlf_problem_close(&m->problem, arena, &err))
         bail("%s", err.sentence);
 }
 
 /* ---- a simulation rank by rank ---- */
+
+/* What a rank does beside the first call, whose samples it reads: seconds of
+ * it, since when it has time for it, and when all else that it has is done. */
+typedef struct beside {
+    double load, since, rest;
+} beside;
+
+/* The part of a choice's replicas that have no rank of another one. */
+static double
+part_beside(const rlf_choice *at, const rlf_choice *other)
+{
+    int n = 0, size = at->tp * at->pp;
+    for (int replica = 0; replica < at->dp; replica++) {
+        rlf_choice own = {.first = at->first + replica * size, .count = size};
+        n += !rlf_choices_meet(&own, other);
+    }
+    return (double)n / at->dp;
+}
+
+/* Call i on its ranks, which begins at `start` or later, but for the first,
+ * which ends at `over`: parts of samples as they are there, until then by
+ * replicas that make none. */
+static double
+read_beside(const made *m, const int *choice, int i, double start, double over,
+            beside *ranks)
+{
+    const rlf_choice *first = &m->calls[0].choices[choice[0]];
+    const rlf_choice *at = &m->calls[i].choices[choice[i]];
+    double begin = over - first->seconds;
+    beside own = {.since = start};
+    for (int r = at->first; r < at->first + at->count; r++) {
+        own.since = fmax(own.since, fmax(ranks[r].rest, ranks[r].since));
+        own.load = fmax(own.load, ranks[r].load);
+    }
+    own.load += at->seconds;
+    double can = part_beside(at, first);
+    double end = own.since + own.load;
+    if (own.since < over)
+        end = over - can * (over - fmax(own.since, begin)) + own.load;
+    for (int part = 0; part < RLF_CHOICE_PARTS; part++) {
+        double left = 1 - (double)part / RLF_CHOICE_PARTS;
+        double there = begin + first->complete[part] * first->seconds;
+        end = fmax(end, over - can * (over - there) + left * own.load);
+    }
+    for (int r = at->first; r < at->first + at->count; r++) {
+        own.rest = ranks[r].rest;
+        ranks[r] = own;
+    }
+    return end;
+}
 
 /* The time from one step to the next, over many steps, where every rank keeps
  * the time at which it is free, and so do generations, of which there is one at
@@ -139,10 +207,15 @@ simulate(const made *m, const int *choice)
     enum { STEPS = 600, AHEAD = 4 };
     static double end[STEPS + AHEAD][MOST_CALLS];
     double free_at[MOST_DEVICES] = {0}, generated = 0, begin = 0, half = 0;
+    const rlf_choice *first = &m->calls[0].choices[choice[0]];
+    bool gradual = first->complete[0] > 0 && !m->calls[0].ahead;
     const rlf_problem_call *calls = m->calls;
     int n = m->problem.n_calls;
     memset(end, 0, sizeof end);
     for (int s = 0; s < STEPS; s++) {
+        beside ranks[MOST_DEVICES] = {{0}};
+        for (int r = 0; r < m->problem.devices; r++)
+            ranks[r].rest = free_at[r];
         if (s == STEPS / 2)
             half = begin;
         for (int turn = 0; turn < 2 * n; turn++) {
@@ -182,20 +255,33 @@ simulate(const made *m, const int *choice)
                 for (int r = 0; r < m->problem.devices; r++)
                     if ((r >= at->first && r < at->first + at->count) ||
                         (r >= from->first && r < from->first + from->count))
-                        free_at[r] = start;
+                        ranks[r].rest = free_at[r] = start;
             }
+            double sooner = start;
+            bool follows =
+                gradual && calls[i].follows && part_beside(at, first) > 0;
             int own = s + calls[i].ahead;
-            for (int k = 0; k < calls[i].n_needs; k++)
+            for (int k = 0; k < calls[i].n_needs; k++) {
                 start = fmax(start, end[own][calls[i].needs[k]]);
+                if (calls[i].needs[k])
+                    sooner = fmax(sooner, end[own][calls[i].needs[k]]);
+            }
             for (int r = at->first; r < at->first + at->count; r++)
                 start = fmax(start, free_at[r]);
             if (calls[i].kind == RLF_STAGE_GENERATE)
                 start = fmax(start, generated);
             end[own][i] = start + at->seconds;
+            if (follows)
+                end[own][i] =
+                    fmin(end[own][i],
+                         read_beside(m, choice, i, sooner, end[own][0], ranks));
             if (calls[i].kind == RLF_STAGE_GENERATE)
                 generated = end[own][i];
-            for (int r = at->first; r < at->first + at->count; r++)
+            for (int r = at->first; r < at->first + at->count; r++) {
                 free_at[r] = end[own][i];
+                if (i && !follows)
+                    ranks[r].rest = end[own][i];
+            }
         }
         for (int i = 0; i < n; i++)
             begin = fmax(begin, end[s + (calls[i].ahead > 0)][i]);
