@@ -442,6 +442,17 @@ printed_before(const rlf_plan *plan, size_t index)
     return false;
 }
 
+/* Is there a call of the model that a row places? */
+static bool
+is_called(const rlf_plan *plan, int model)
+{
+    bool called = false;
+    for (size_t i = 0; i < plan->graph->nodes.count; i++)
+        called |= plan->graph->nodes.data[i].receiver == model &&
+                  rlf_place_can(&plan->graph->nodes.data[i]);
+    return called;
+}
+
 /* The row that would place a node where it is. */
 static rlf_place_row
 row_of(const rlf_plan *plan, size_t index)
@@ -489,8 +500,8 @@ rlf_plan_rows(const rlf_plan *plan, rlf_arena *arena, int *n)
     for (size_t i = 0; i < n_said; i++) {
         /* what is said of whole models goes on being said */
         const rlf_place_row *row = &placement->rows[i];
-        if (!row->call &&
-            (row->offload >= 0 || row->shards >= 0 || row->lanes >= 0))
+        bool says = row->offload >= 0 || row->shards >= 0 || row->lanes >= 0;
+        if (!row->call && (says || !is_called(plan, row->model)))
             rows[(*n)++] = *row;
     }
     return rows;

@@ -783,9 +783,13 @@ rlf_place_row *
 rlf_fronts_rows(const rlf_fronts *f, const int *choice, rlf_arena *arena,
                 int *n)
 {
-    rlf_place_row *rows = RLF_NEW_ARRAY(
-        arena, rlf_place_row, f->problem.n_calls + f->problem.n_models);
+    int idle;
+    const rlf_place_row *kept = rlf_pins_idle(f, arena, &idle);
+    int most = f->problem.n_calls + f->problem.n_models + idle;
+    rlf_place_row *rows = RLF_NEW_ARRAY(arena, rlf_place_row, most);
     *n = put_models(f, choice, arena, rows);
+    for (int i = 0; i < idle; i++)
+        rows[(*n)++] = kept[i];
     for (int c = 0; c < f->problem.n_calls; c++) {
         const rlf_choice *at = &f->problem.calls[c].choices[choice[c]];
         rlf_place_row *row = &rows[(*n)++];

@@ -62,7 +62,8 @@ int rlf_fronts_call(const rlf_fronts *fronts, const rlf_node *node);
 bool rlf_fronts_find(const rlf_fronts *fronts, const rlf_plan *plan,
                      int *choice);
 /* The place rows of a placement, in `arena`: *n, one for each model, with its
- * shards and lanes, and one for each call. */
+ * shards and lanes, one for each call, and those that are kept of models that
+ * nobody calls. */
 rlf_place_row *rlf_fronts_rows(const rlf_fronts *fronts, const int *choice,
                                rlf_arena *arena, int *n);
 

@@ -179,6 +179,43 @@ rlf_pins_add_meshes(const rlf_fronts *f, rlf_arena *arena,
     return any || *n > was;
 }
 
+/* ---- models that nobody calls ---- */
+
+static bool
+is_called(const rlf_fronts *f, int model)
+{
+    bool called = false;
+    for (int c = 0; c < f->problem.n_calls; c++)
+        called |= f->calls[c].model == model;
+    return called;
+}
+
+rlf_place_row *
+rlf_pins_idle(const rlf_fronts *f, rlf_arena *arena, int *n)
+{
+    const rlf_placement *p = placement_of(f);
+    rlf_place_row *rows =
+        RLF_NEW_ARRAY(arena, rlf_place_row, p ? p->n_pins : 0);
+    *n = 0;
+    for (int i = 0; p && i < p->n_pins; i++) {
+        if (is_called(f, p->pins[i].model))
+            continue;
+        rlf_place_row *row = &rows[(*n)++];
+        *row = p->pins[i];
+        if (!row->n_ranks) {
+            int *ranks = RLF_NEW_ARRAY(arena, int, f->problem.devices);
+            for (int r = 0; r < f->problem.devices; r++)
+                ranks[r] = r;
+            row->ranks = ranks;
+            row->n_ranks = f->problem.devices;
+        }
+        row->tp = row->tp < 0 ? 1 : row->tp;
+        row->pp = row->pp < 0 ? 1 : row->pp;
+        row->dp = row->n_ranks / row->tp / row->pp;
+    }
+    return rows;
+}
+
 /* ---- rows that cannot be kept ---- */
 
 /* The row as it is written. */
@@ -213,7 +250,7 @@ check_ranks(const rlf_fronts *f, const rlf_place_row *pin, rlf_err *err)
                  model, dot, call, last, last + 1, f->problem.devices);
         return fail_at(pin, err);
     }
-    if (last - pin->ranks[0] + 1 == pin->n_ranks)
+    if (last - pin->ranks[0] + 1 == pin->n_ranks || !is_called(f, pin->model))
         return RLF_OK;
     rlf_fail(err, RLF_USER,
              "a search places calls on ranks that follow one another, and "
@@ -224,13 +261,29 @@ check_ranks(const rlf_fronts *f, const rlf_place_row *pin, rlf_err *err)
     return fail_at(pin, err);
 }
 
+static rlf_status
+fail_to_divide(const rlf_fronts *f, const rlf_place_row *pin, rlf_err *err)
+{
+    rlf_fail(
+        err, RLF_USER,
+        "'%s' cannot keep its row, which does not divide the %d ranks that "
+        "there are",
+        f->options.graph->resources.data[pin->model].name, f->problem.devices);
+    return fail_at(pin, err);
+}
+
 rlf_status
 rlf_pins_check(const rlf_fronts *f, rlf_err *err)
 {
     const rlf_placement *p = placement_of(f);
-    for (int i = 0; p && i < p->n_pins; i++)
-        if (p->pins[i].n_ranks)
-            RLF_TRY(check_ranks(f, &p->pins[i], err));
+    for (int i = 0; p && i < p->n_pins; i++) {
+        const rlf_place_row *pin = &p->pins[i];
+        int product = product_of(pin);
+        if (pin->n_ranks)
+            RLF_TRY(check_ranks(f, pin, err));
+        else if (!is_called(f, pin->model) && f->problem.devices % product)
+            return fail_to_divide(f, pin, err);
+    }
     return RLF_OK;
 }
 

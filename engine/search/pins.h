@@ -26,6 +26,10 @@ int rlf_pins_free(const rlf_place_row *pin, int variants);
  * machines that are alike are not alike. */
 bool rlf_pins_add_meshes(const rlf_fronts *fronts, rlf_arena *arena,
                          rlf_cluster_mesh **meshes, int *n);
+/* Rows of models that nobody calls, whose weights lie where their rows say: *n,
+ * in `arena`. */
+rlf_place_row *rlf_pins_idle(const rlf_fronts *fronts, rlf_arena *arena,
+                             int *n);
 /* Is it a mesh that the row of any call asks for, which is measured for itself?
  */
 bool rlf_pins_name_mesh(const rlf_fronts *fronts, const rlf_cluster_mesh *mesh);
