@@ -23,7 +23,7 @@ EXTRA_PROGRAMS += %D%/candidates
 
 bench_programs += %D%/realloc
 EXTRA_PROGRAMS += %D%/realloc
-%C%_realloc_LDADD = $(EMULATED_DEVICE_LIBS) libnodes.la $(PLAN_LIBS) -lm
+%C%_realloc_LDADD = $(EMULATED_DEVICE_LIBS) libnodes.a $(PLAN_LIBS) -lm
 
 bench_programs += %D%/longtail
 EXTRA_PROGRAMS += %D%/longtail

@@ -32,5 +32,11 @@ tap_tests += tests/examples.tap
 noinst_PROGRAMS += %D%/embed
 examples_embed_SOURCES = %D%/embed.c
 examples_embed_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/engine
-examples_embed_LDADD = librlflow.la
+if SHARED
+examples_embed_LDADD = $(SONAME)
+examples_embed_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,'$(abs_top_builddir)'
+else
+examples_embed_LDADD = librlflow.a $(filter-out $(layers),$(API_LIBS))
+examples_embed_DEPENDENCIES = librlflow.a
+endif
 tap_tests += tests/embed.tap

@@ -1,7 +1,8 @@
 # grammar: layer 6. What flex and bison make is compiled with fewer warnings,
-# so parser.y and lexer.l are a library of their own inside it.
-noinst_LTLIBRARIES += libgrammar.la libsyntax.la
-libgrammar_la_SOURCES = \
+# so parser.y and lexer.l have flags of their own.
+noinst_LIBRARIES += libgrammar.a
+EXTRA_LIBRARIES += libsyntax.a
+libgrammar_a_SOURCES = \
 	%D%/ahead.c \
 	%D%/args.c \
 	%D%/ast.c \
@@ -58,9 +59,10 @@ libgrammar_la_SOURCES = \
 	%D%/token.h \
 	%D%/update.c \
 	%D%/words.c
-libgrammar_la_LIBADD = libsyntax.la
-libsyntax_la_SOURCES = %D%/parser.y %D%/lexer.l
-libsyntax_la_CFLAGS = $(GENERATED_CFLAGS)
+libgrammar_a_LIBADD = $(libsyntax_a_OBJECTS)
+libgrammar_a_DEPENDENCIES = $(libgrammar_a_LIBADD)
+libsyntax_a_SOURCES = %D%/parser.y %D%/lexer.l
+libsyntax_a_CFLAGS = $(GENERATED_CFLAGS)
 BUILT_SOURCES += %D%/parser.h
 
 # not tests/lang: that is the folder of its cases

@@ -1,8 +1,8 @@
 # engine/api: layer 8. Add the sources (headers too) to the first list, and a
 # test as: check_PROGRAMS += tests/unit/api_NAME
 #          tests_unit_api_NAME_LDADD = $(API_LIBS)
-noinst_LTLIBRARIES += libapi.la
-libapi_la_SOURCES = \
+noinst_LIBRARIES += libapi.a
+libapi_a_SOURCES = \
 	%D%/auto.c %D%/auto.h \
 	%D%/build.c \
 	%D%/card.c \
@@ -31,7 +31,7 @@ libapi_la_SOURCES = \
 	%D%/workload.c %D%/workload.h
 include_HEADERS += engine/rlflow.h
 # where *.rlf and *.lua are installed, as stdlib/... and examples/...
-libapi_la_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_PKGDATADIR='"$(pkgdatadir)"' \
+libapi_a_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_PKGDATADIR='"$(pkgdatadir)"' \
 	-DRLF_SOURCE_DIR='"$(abs_top_srcdir)"'
 
 check_PROGRAMS += tests/unit/api_fault

@@ -1,6 +1,6 @@
 # engine/base: layer 0.
-noinst_LTLIBRARIES += libbase.la
-libbase_la_SOURCES = \
+noinst_LIBRARIES += libbase.a
+libbase_a_SOURCES = \
 	%D%/arena.c %D%/arena.h \
 	%D%/clock.c %D%/clock.h \
 	%D%/digest.c %D%/digest.h \
@@ -20,7 +20,6 @@ libbase_la_SOURCES = \
 	%D%/str.c %D%/str.h \
 	%D%/trace.c %D%/trace.h \
 	%D%/vec.h
-libbase_la_LIBADD = $(XXHASH_LIBS)
 
 check_PROGRAMS += \
 	tests/unit/base_arena \

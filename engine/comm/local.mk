@@ -1,8 +1,8 @@
 # engine/comm: layer 2. Add the sources (headers too) to the first list, and a
 # test as: check_PROGRAMS += tests/unit/comm_NAME
 #          tests_unit_comm_NAME_LDADD = $(COMM_LIBS)
-noinst_LTLIBRARIES += libcomm.la
-libcomm_la_SOURCES = \
+noinst_LIBRARIES += libcomm.a
+libcomm_a_SOURCES = \
 	%D%/comm.h %D%/mail.h %D%/type.def \
 	%D%/internal.h \
 	%D%/batch.c \
@@ -22,16 +22,15 @@ libcomm_la_SOURCES = \
 	%D%/transfer.c \
 	%D%/world.c
 
-libcomm_la_CPPFLAGS = $(AM_CPPFLAGS) $(NCCL_CPPFLAGS)
+libcomm_a_CPPFLAGS = $(AM_CPPFLAGS) $(NCCL_CPPFLAGS)
 EXTRA_DIST += %D%/fold.cu %D%/fold.cuh
 
 if HAVE_CUDA
-%D%/fold.lo: %D%/fold.cu %D%/comm.h %D%/device.h %D%/fold.cuh %D%/type.def \
+%D%/fold.o: %D%/fold.cu %D%/comm.h %D%/device.h %D%/fold.cuh %D%/type.def \
 	engine/base/half.h engine/dev/cuda.h engine/dev/dev.h
-	@$(MKDIR_P) $(@D)/.libs
-	$(AM_V_NVCC)$(NVCC_COMPILE) -o $(@D)/.libs/$(@F:.lo=.o)
-	@$(LO) $@ $(@F:.lo=.o) $(@F:.lo=.o) >$@
-libcomm_la_LIBADD = %D%/fold.lo
+	@$(MKDIR_P) $(@D)
+	$(AM_V_NVCC)$(NVCC_COMPILE) -o $@
+libcomm_a_LIBADD = %D%/fold.o
 endif
 
 check_PROGRAMS += \
@@ -45,9 +44,9 @@ tests_unit_comm_transfer_LDADD = $(COMM_LIBS)
 # The one file that is compiled with MPI, for the program, and once more with
 # each kind of MPI for the test.
 if HAVE_MPI
-noinst_LTLIBRARIES += libcommmpi.la
-libcommmpi_la_SOURCES = %D%/mpi.c
-libcommmpi_la_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+noinst_LIBRARIES += libcommmpi.a
+libcommmpi_a_SOURCES = %D%/mpi.c
+libcommmpi_a_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 endif
 if HAVE_OPENMPI
 check_PROGRAMS += tests/comm_openmpi

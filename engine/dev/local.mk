@@ -1,8 +1,8 @@
 # engine/dev: layer 1. Add the sources (headers too) to the first list, and a
 # test as: check_PROGRAMS += tests/unit/dev_NAME
 #          tests_unit_dev_NAME_LDADD = $(DEV_LIBS)
-noinst_LTLIBRARIES += libdev.la
-libdev_la_SOURCES = \
+noinst_LIBRARIES += libdev.a
+libdev_a_SOURCES = \
 	%D%/cgroup.c %D%/cgroup.h \
 	%D%/copy.c %D%/copy.h \
 	%D%/cores.c %D%/cores.h \
@@ -13,10 +13,10 @@ libdev_la_SOURCES = \
 	%D%/team.c %D%/team.h \
 	%D%/word.c %D%/word.h
 if HAVE_CUDA
-libdev_la_SOURCES += %D%/cuda.c %D%/cuda_peer.c %D%/cuda_queue.c %D%/cuda_record.c
+libdev_a_SOURCES += %D%/cuda.c %D%/cuda_peer.c %D%/cuda_queue.c %D%/cuda_record.c
 endif
 
-libdev_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+libdev_a_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 
 check_PROGRAMS += \
 	tests/unit/dev_cpu \

@@ -1,8 +1,8 @@
 # engine/expr: layer 1. Add the sources (headers too) to the first list, and a
 # test as: check_PROGRAMS += tests/unit/expr_NAME
 #          tests_unit_expr_NAME_LDADD = $(EXPR_LIBS)
-noinst_LTLIBRARIES += libexpr.la
-libexpr_la_SOURCES = %D%/check.c %D%/derive.c %D%/domain.c %D%/domain.h \
+noinst_LIBRARIES += libexpr.a
+libexpr_a_SOURCES = %D%/check.c %D%/derive.c %D%/domain.c %D%/domain.h \
 	%D%/expr.c %D%/expr.h %D%/op.def %D%/pointwise.def %D%/print.c \
 	%D%/reach.c %D%/space.c %D%/space.h
 

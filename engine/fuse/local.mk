@@ -1,8 +1,8 @@
 # engine/fuse: layer 6. Add the sources (headers too) to the first list, and a
 # test as: check_PROGRAMS += tests/unit/fuse_NAME
 #          tests_unit_fuse_NAME_LDADD = $(FUSE_LIBS)
-noinst_LTLIBRARIES += libfuse.la
-libfuse_la_SOURCES = \
+noinst_LIBRARIES += libfuse.a
+libfuse_a_SOURCES = \
 	%D%/dispatch.c %D%/dispatch.h \
 	%D%/fuse.c %D%/fuse.h \
 	%D%/improve.c %D%/improve.h \

@@ -1,6 +1,6 @@
 # engine/io: layer 1.
-noinst_LTLIBRARIES += libio.la
-libio_la_SOURCES = \
+noinst_LIBRARIES += libio.a
+libio_a_SOURCES = \
 	%D%/checksum.c %D%/checksum.h \
 	%D%/csv.c %D%/csv.h \
 	%D%/dir.c \
@@ -14,7 +14,6 @@ libio_la_SOURCES = \
 	%D%/safetensors.c %D%/safetensors.h \
 	%D%/stream.c %D%/stream.h \
 	%D%/tensor_writer.c
-libio_la_LIBADD = $(JANSSON_LIBS) $(ZLIB_LIBS) $(ZSTD_LIBS)
 
 check_PROGRAMS += tests/unit/base_half tests/unit/io_file \
 	tests/unit/io_records tests/unit/io_safetensors tests/unit/io_stream

@@ -1,8 +1,8 @@
 # engine/layout: layer 1. Add the sources (headers too) to the first list, and a
 # test as: check_PROGRAMS += tests/unit/layout_NAME
 #          tests_unit_layout_NAME_LDADD = $(LAYOUT_LIBS)
-noinst_LTLIBRARIES += liblayout.la
-liblayout_la_SOURCES = %D%/cluster.c %D%/cluster.def %D%/cluster.h \
+noinst_LIBRARIES += liblayout.a
+liblayout_a_SOURCES = %D%/cluster.c %D%/cluster.def %D%/cluster.h \
 	%D%/cluster_preset.c %D%/layout.c %D%/layout.h %D%/lanes.c %D%/lanes.h \
 	%D%/slice.c %D%/slice.h
 

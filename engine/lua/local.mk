@@ -1,12 +1,10 @@
 # engine/lua: layer 3. Add the sources (headers too) to the first list, and a
 # test as: check_PROGRAMS += tests/unit/lua_NAME
 #          tests_unit_lua_NAME_LDADD = $(LUA_HOST_LIBS)
-noinst_LTLIBRARIES += libluahost.la
-libluahost_la_SOURCES = %D%/absent.c %D%/array.c %D%/budget.c %D%/coroutine.c %D%/cost.c \
+noinst_LIBRARIES += libluahost.a
+libluahost_a_SOURCES = %D%/absent.c %D%/array.c %D%/budget.c %D%/coroutine.c %D%/cost.c \
 	%D%/freeze.c %D%/host.c %D%/host.h %D%/internal.h %D%/json.c %D%/order.c %D%/pattern.c %D%/place.c %D%/pure.c %D%/program.c %D%/regex.c \
 	%D%/sandbox.c %D%/text.c %D%/value.c
-libluahost_la_LIBADD = $(LUA_LIBS) $(JANSSON_LIBS) $(PCRE2_LIBS) \
-	$(UTF8PROC_LIBS)
 
 check_PROGRAMS += tests/unit/lua_library tests/unit/lua_limits \
 	tests/unit/lua_pattern tests/unit/lua_sandbox tests/unit/lua_value

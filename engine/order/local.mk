@@ -1,8 +1,8 @@
 # engine/order: layer 5. Add the sources (headers too) to the first list, and a
 # test as: check_PROGRAMS += tests/unit/order_NAME
 #          tests_unit_order_NAME_LDADD = $(ORDER_LIBS)
-noinst_LTLIBRARIES += liborder.la
-liborder_la_SOURCES = \
+noinst_LIBRARIES += liborder.a
+liborder_a_SOURCES = \
 	%D%/answer.c %D%/answer.h \
 	%D%/apart.c \
 	%D%/choose.c \

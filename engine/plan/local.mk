@@ -1,11 +1,11 @@
 # engine/plan: layer 4. Add the sources (headers too) to the first list, and a
 # test as: check_PROGRAMS += tests/unit/plan_NAME
 #          tests_unit_plan_NAME_LDADD = $(PLAN_LIBS)
-noinst_LTLIBRARIES += libplan.la
-libplan_la_SOURCES = %D%/caps.c %D%/caps.h %D%/fit.c %D%/fit.h %D%/memory.c %D%/memory.h
-libplan_la_SOURCES += %D%/candidate.c %D%/candidate.h %D%/meshes.c %D%/meshes.h %D%/outline.c %D%/outline.h \
+noinst_LIBRARIES += libplan.a
+libplan_a_SOURCES = %D%/caps.c %D%/caps.h %D%/fit.c %D%/fit.h %D%/memory.c %D%/memory.h
+libplan_a_SOURCES += %D%/candidate.c %D%/candidate.h %D%/meshes.c %D%/meshes.h %D%/outline.c %D%/outline.h \
 	%D%/alike.c %D%/alike.h
-libplan_la_SOURCES += %D%/plan.c %D%/plan.h %D%/strategy.c %D%/strategy.h %D%/edge.c %D%/edge.h %D%/spread.c %D%/holds.c %D%/holds.h %D%/realloc.c %D%/realloc.h %D%/pipe.c %D%/pipe_make.c %D%/pipe_text.c %D%/pipe_vee.c %D%/pipe.h %D%/pipes.c %D%/pipes.h
+libplan_a_SOURCES += %D%/plan.c %D%/plan.h %D%/strategy.c %D%/strategy.h %D%/edge.c %D%/edge.h %D%/spread.c %D%/holds.c %D%/holds.h %D%/realloc.c %D%/realloc.h %D%/pipe.c %D%/pipe_make.c %D%/pipe_text.c %D%/pipe_vee.c %D%/pipe.h %D%/pipes.c %D%/pipes.h
 
 check_PROGRAMS += tests/unit/plan_edge
 tests_unit_plan_edge_LDADD = $(PLAN_LIBS)

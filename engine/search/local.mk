@@ -1,8 +1,8 @@
 # engine/search: layer 7. Add the sources (headers too) to the first list, and a
 # test as: check_PROGRAMS += tests/unit/search_NAME
 #          tests_unit_search_NAME_LDADD = $(SEARCH_LIBS)
-noinst_LTLIBRARIES += libsearch.la
-libsearch_la_SOURCES = \
+noinst_LIBRARIES += libsearch.a
+libsearch_a_SOURCES = \
 	%D%/baseline.c %D%/baseline.h \
 	%D%/branch.c \
 	%D%/calls.c %D%/calls.h \

@@ -1,8 +1,8 @@
 # engine/simulate: layer 7. Add the sources (headers too) to the first list, and
 # a test as: check_PROGRAMS += tests/unit/simulate_NAME
 #            tests_unit_simulate_NAME_LDADD = $(SIMULATE_LIBS)
-noinst_LTLIBRARIES += libsimulate.la
-libsimulate_la_SOURCES = \
+noinst_LIBRARIES += libsimulate.a
+libsimulate_a_SOURCES = \
 	%D%/account.c %D%/account.h \
 	%D%/costs.c %D%/costs.h \
 	%D%/kinds.c %D%/kinds.h \

@@ -1,6 +1,6 @@
 # engine/text: layer 2.
-noinst_LTLIBRARIES += libtext.la
-libtext_la_SOURCES = \
+noinst_LIBRARIES += libtext.a
+libtext_a_SOURCES = \
 	%D%/added.c %D%/added.h \
 	%D%/bpe.c %D%/bpe.h \
 	%D%/decoder.c \
@@ -18,7 +18,6 @@ libtext_la_SOURCES = \
 	%D%/tokenizer.c %D%/tokenizer.h \
 	%D%/unicode.c %D%/unicode.h %D%/unicode_data.h \
 	%D%/utf8.c %D%/utf8.h
-libtext_la_LIBADD = $(PCRE2_LIBS) $(UTF8PROC_LIBS) $(JANSSON_LIBS)
 
 check_PROGRAMS += tests/unit/text_oracle
 tests_unit_text_oracle_LDADD = $(TEXT_LIBS)

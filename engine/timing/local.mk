@@ -1,8 +1,8 @@
 # engine/timing: layer 6. Add the sources (headers too) to the first list, and a
 # test as: check_PROGRAMS += tests/unit/timing_NAME
 #          tests_unit_timing_NAME_LDADD = $(TIMING_LIBS)
-noinst_LTLIBRARIES += libtiming.la
-libtiming_la_SOURCES = \
+noinst_LIBRARIES += libtiming.a
+libtiming_a_SOURCES = \
 	%D%/fit.c %D%/fit.h \
 	%D%/lengths.c %D%/lengths.h \
 	%D%/measured.c %D%/measured.h \

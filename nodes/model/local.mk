@@ -1,5 +1,5 @@
 # nodes/model: part of layer 4.
-libnodes_la_SOURCES += \
+libnodes_a_SOURCES += \
 	nodes/model/block.c nodes/model/block.h \
 	nodes/model/carve.h \
 	nodes/model/cost.c nodes/model/cost.h nodes/model/cost_weights.c \
@@ -37,7 +37,7 @@ tests_unit_model_cost_LDADD = $(NODES_LIBS)
 tests_unit_model_files_LDADD = $(NODES_LIBS)
 tests_unit_model_parity_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_memory_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
-tests_unit_model_move_LDADD = $(EMULATED_DEVICE_LIBS) libnodes.la $(PLAN_LIBS)
+tests_unit_model_move_LDADD = $(EMULATED_DEVICE_LIBS) libnodes.a $(PLAN_LIBS)
 tests_unit_model_ranks_LDADD = $(NODES_LIBS)
 tests_unit_model_recorded_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_sampler_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
