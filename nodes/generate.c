@@ -451,6 +451,7 @@ step(rlf_call *call, rlf_err *err)
     const rlf_generation_counts after = rlf_generation_count(s->generation);
     call->fed = (uint32_t)(after.fed - before.fed);
     call->keys = after.keys - before.keys;
+    call->prefilled = (uint32_t)(after.prefilled - before.prefilled);
     uint32_t *told;
     RLF_TRY(rlf_arena_try(call->env->pool, call->n_rows * sizeof *told,
                           "the complete samples", err, &told));

@@ -180,6 +180,7 @@ typedef struct rlf_call {
     uint32_t fed, seats;
     double keys; /* tokens that these looked at, each at those before it and
                     itself */
+    uint32_t prefilled; /* of them, of prompts, or fed before and lost */
 } rlf_call;
 
 /* ---- making spaces and columns in a pool ---- */

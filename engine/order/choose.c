@@ -11,6 +11,8 @@
  *   call, since it would have to wait for the whole of it;
  * - before a call is posted, all others that can begin before half of it is
  *   over get what they read: those who have it may take part in the call;
+ * - what is made of samples while others of them are still made goes to ranks
+ *   that neither sample nor are at work, or waits for such;
  * - what only reports need comes when nothing else is left.
  *
  * None of this changes what is computed, and any order is free of deadlock. */
@@ -282,7 +284,114 @@ keeps_waiting(rlf_control *c, const ready *r)
     return begins(c, r) > first;
 }
 
+/* None of the ranks is in the set. */
+static bool
+are_apart(const replica *r, const word *set)
+{
+    for (int i = 0; i < r->n; i++)
+        if (has(set, r->ranks[i]))
+            return false;
+    return true;
+}
+
+/* Does it read what the generation at work makes, or what is made of that? */
+static bool
+stems_from_sampling(rlf_control *c, int instance)
+{
+    track *t = rlf_control_track(c, instance);
+    if (instance == c->sampling)
+        return true;
+    if (t->looked == c->sampling + 1)
+        return t->stems;
+    const rlf_instance *in = rlf_control_instance(c, instance);
+    bool stems = false;
+    for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;)
+        stems = stems || stems_from_sampling(c, from);
+    t->looked = c->sampling + 1;
+    t->stems = stems;
+    return stems;
+}
+
+bool
+rlf_control_reads_sampling(rlf_control *c, int instance)
+{
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    rlf_spread spread = rlf_control_place(c, node)->spread;
+    return c->sampling >= 0 && !node->class->sampled &&
+           (spread == RLF_SPREAD_ROWS || spread == RLF_SPREAD_NEAR) &&
+           stems_from_sampling(c, instance);
+}
+
+const word *
+rlf_control_at_work(rlf_control *c)
+{
+    word *set = RLF_NEW_ARRAY(c->arena, word, c->n_words);
+    for (size_t i = 0; i < c->actives.count; i++) {
+        const active *a = &c->actives.data[i];
+        if (a->instance < 0 || a->instance == c->sampling ||
+            !rlf_control_works(rlf_control_instance(c, a->instance)->node))
+            continue;
+        for (int first = 0, end; first < a->n_shares; first = end) {
+            bool awaited = false;
+            for (end = first; end < a->n_shares &&
+                              a->shares[end].rows == a->shares[first].rows;
+                 end++)
+                awaited |= a->shares[end].reports && !a->reported[end];
+            for (int k = first; awaited && k < end; k++)
+                put(set, a->shares[k].rank);
+        }
+    }
+    return set;
+}
+
 /* ---- taking turns ---- */
+
+/* What stems from the generation at work is dealt to replicas of which no rank
+ * samples, if there are such: how many, and how many of them are not at work.
+ */
+static void
+count_open(rlf_control *c, int instance, int *open, int *idle)
+{
+    *open = *idle = 0;
+    if (!rlf_control_reads_sampling(c, instance))
+        return;
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    const replica *of = rlf_control_replicas(c, node);
+    const word *samplers = rlf_control_samplers(c);
+    const word *busy = rlf_control_at_work(c);
+    for (int d = 0; d < rlf_control_place(c, node)->layout.dp; d++)
+        if (are_apart(&of[d], samplers)) {
+            ++*open;
+            *idle += are_apart(&of[d], busy);
+        }
+}
+
+/* Those who sample would stand still, with the rows in their hands, until who
+ * is to have them is not at work. */
+static bool
+is_held(rlf_control *c, const ready *r)
+{
+    int open = 0, idle = 0;
+    if (!r->prepared)
+        count_open(c, r->command.instance, &open, &idle);
+    return open && !idle;
+}
+
+/* Of the rows so many as are their part if the others of its replicas had
+ * theirs: they will be idle, or cease to sample, before it could do all. */
+static uint32_t
+part_for_idle(rlf_control *c, const ready *r)
+{
+    uint32_t n = r->command.n_rows;
+    const rlf_node *node = rlf_control_instance(c, r->command.instance)->node;
+    int open = 0, idle = 0, dp = rlf_control_place(c, node)->layout.dp;
+    if (r->command.rows && !r->prepared && takes_time(node) &&
+        node->grain == RLF_GRAIN_SAMPLE)
+        count_open(c, r->command.instance, &open, &idle);
+    uint64_t part =
+        (2 * (uint64_t)n * (uint64_t)idle + (uint64_t)dp - 1) / (uint64_t)dp;
+    return idle && part < n ? (uint32_t)part : n;
+}
 
 /* Its rows are good until the next command is asked for. */
 static rlf_order_command
@@ -308,21 +417,22 @@ rlf_control_take(rlf_control *c, const rlf_order_command *command)
     int node = rlf_control_instance(c, command->instance)->node->id;
     if (c->last[node] && (c->latest.count || keeps_waiting(c, &r)))
         RLF_PUSH(&c->latest, r);
-    else if (r.works || keeps_waiting(c, &r))
+    else if (r.works || keeps_waiting(c, &r) || is_held(c, &r))
         RLF_PUSH(&c->ready, r);
     else
         rlf_control_run(c, &r);
 }
 
+/* n: there is none. */
 static size_t
 choose(rlf_control *c)
 {
-    size_t best = 0;
+    size_t best = c->ready.count;
     double least = INFINITY;
     for (size_t i = 0; i < c->ready.count; i++) {
         const ready *r = &c->ready.data[i];
         double at = begins(c, r) + takes(c, r) / 2;
-        if (at < least) {
+        if (at < least && !is_held(c, r)) {
             best = i;
             least = at;
         }
@@ -336,7 +446,9 @@ prepare(rlf_control *c, double half)
 {
     for (size_t i = 0; i < c->ready.count; i++) {
         ready *r = &c->ready.data[i];
-        if (r->works && !r->prepared && begins(c, r) <= half)
+        int open, idle;
+        count_open(c, r->command.instance, &open, &idle);
+        if (r->works && !r->prepared && !open && begins(c, r) <= half)
             rlf_control_prepare(c, r);
     }
 }
@@ -344,16 +456,24 @@ prepare(rlf_control *c, double half)
 bool
 rlf_control_run_next(rlf_control *c)
 {
-    if (!c->ready.count)
-        return false;
     size_t best = choose(c);
+    if (best == c->ready.count)
+        return false;
     ready r = c->ready.data[best];
     if (r.works)
         prepare(c, begins(c, &r) + takes(c, &r) / 2);
     r = c->ready.data[best];
-    c->ready.count--;
-    memmove(c->ready.data + best, c->ready.data + best + 1,
-            (c->ready.count - best) * sizeof r);
+    rlf_order_command *left = &c->ready.data[best].command;
+    uint32_t part = part_for_idle(c, &r);
+    if (part < r.command.n_rows) {
+        r.command.n_rows = part;
+        left->rows += part;
+        left->n_rows -= part;
+    } else {
+        c->ready.count--;
+        memmove(c->ready.data + best, c->ready.data + best + 1,
+                (c->ready.count - best) * sizeof r);
+    }
     rlf_control_run(c, &r);
     return true;
 }
@@ -366,7 +486,7 @@ rlf_control_run_latest(rlf_control *c)
         const ready *r = &c->latest.data[i];
         if (!rlf_order_issued(c->order) && keeps_waiting(c, r))
             break;
-        if (rlf_control_holds_up(c, &r->command))
+        if (rlf_control_holds_up(c, &r->command) || is_held(c, r))
             break;
         rlf_control_run(c, r);
         i++;

@@ -47,6 +47,8 @@ rlf_control_new(const rlf_plan *plan, rlf_policy policy)
     c->replicas =
         RLF_NEW_ARRAY(c->lasting, replica *, plan->graph->nodes.count);
     c->pace = RLF_NEW_ARRAY(c->lasting, rlf_pace, plan->graph->nodes.count);
+    c->reader =
+        RLF_NEW_ARRAY(c->lasting, const rlf_node *, plan->graph->nodes.count);
     size_t n = plan->graph->resources.count;
     if (plan->holds)
         c->version = rlf_calloc(n, sizeof *c->version);
@@ -429,6 +431,7 @@ rlf_control_next(rlf_control *c)
 {
     static const rlf_post wait = {.kind = RLF_POST_WAIT, .instance = -1};
     bool more = !c->ending;
+    rlf_control_migrate(c);
     while (c->next == c->posts.count && more)
         more = follow(c);
     if (c->next == c->posts.count)
@@ -511,7 +514,7 @@ rows_sampled(rlf_control *c, const rlf_report *report)
     rlf_control_sampled(c, instance, report);
     const track *t = rlf_control_track(c, instance);
     if (t->n_done < t->n_rows) {
-        rlf_control_migrate(c, instance);
+        c->sampled = true;
         return;
     }
     *a = c->actives.data[--c->actives.count];

@@ -100,9 +100,10 @@ typedef enum rlf_report_kind {
 } rlf_report_kind;
 
 /* Turns of a generation: how many, and sums over them of the tokens that each
- * fed (x) and the seconds that it took (t), for a line through them. */
+ * fed (x), the keys that these looked at (y), the seconds that it took (t), and
+ * products of two of these. */
 typedef struct rlf_turns {
-    double n, x, xx, t, xt;
+    double n, x, y, xx, xy, yy, t, xt, yt;
 } rlf_turns;
 
 typedef struct rlf_report {
@@ -114,7 +115,9 @@ typedef struct rlf_report {
     const uint32_t *lengths; /* ROWS: of the samples, in tokens; or NULL.
                                 OPENED: of what is there of each row's sequence,
                                 or NULL */
-    rlf_turns turns;         /* ROWS: of this rank, since the last report */
+    rlf_turns turns;         /* ROWS: of this rank, since the last report: that
+                                fed a prompt or a part of one; and */
+    rlf_turns decodes;       /* those that fed every sample its last token */
     double seconds;          /* DONE of a share with rows: that it took */
     uint32_t seats;          /* ROWS: samples that can be at work there at once,
                                 however long they become; 0: not known */

@@ -46,7 +46,12 @@ typedef struct track {
     int *maker;         /* per row: the replica that makes it; -1: complete */
     int *going;         /* per row: where it goes on, while that is posted */
     uint32_t *left;     /* per replica: rows that it has still to make */
-    uint32_t threshold; /* with fewer left they are gathered */
+    uint32_t threshold; /* with fewer left they are gathered, */
+    uint32_t seats;     /* at most so many on a replica; 0: found then */
+    double prompt;      /* tokens, on average */
+    uint32_t longest;   /* of the responses that are complete */
+    int looked; /* the generation, less one, that this was found out of: */
+    bool stems; /* it reads what that makes, or what is made of it */
 } track;
 
 /* A post that reports are awaited for. */
@@ -98,6 +103,9 @@ struct rlf_control {
     int n_ranks, n_words;
     rlf_arena *lasting;
     rlf_pace *pace;     /* per node, of generations; in `lasting` */
+    const rlf_node **reader; /* per node: of a generation, the call of those
+                                seen to read its samples that has the most ranks
+                                a replica, or NULL; in `lasting` */
     replica **replicas; /* per node: dp of them, or NULL until they are needed;
                            in `lasting` */
     RLF_VEC(track *) tracks;   /* per instance; NULL: not met yet */
@@ -105,6 +113,7 @@ struct rlf_control {
     size_t next;
     RLF_VEC(active) actives;
     int sampling; /* the generation at work, or -1 */
+    bool sampled; /* samples of it were reported since the last post */
     RLF_VEC(int)
     joining;               /* updates of one party that are ready, and may be
                               joined by others of it */
@@ -196,8 +205,10 @@ void rlf_control_sampling(rlf_control *c, int instance, const uint32_t *rows,
 /* These rows are complete. */
 void rlf_control_sampled(rlf_control *c, int instance,
                          const rlf_report *report);
-/* If few enough rows are left, fewer replicas go on with them. */
-void rlf_control_migrate(rlf_control *c, int instance);
+/* All reports that are there were heard. If few enough rows of the generation
+ * at work are left, fewer replicas go on with them; replicas that end at the
+ * same time have all ended then, so nothing goes to one and on again. */
+void rlf_control_migrate(rlf_control *c);
 /* A share is done that took so long: is it of what follows samples? */
 void rlf_control_followed(rlf_control *c, const active *a,
                           const rlf_report *report);
@@ -231,6 +242,11 @@ int *rlf_control_deal(rlf_control *c, int instance, const uint32_t *rows,
 void rlf_control_find_order(rlf_control *c);
 /* Is it a call that takes long? */
 bool rlf_control_works(const rlf_node *node);
+/* Are its rows dealt, and does it read what the generation at work makes, or
+ * what is made of that? */
+bool rlf_control_reads_sampling(rlf_control *c, int instance);
+/* The ranks of shares of calls that are awaited; generations apart. */
+const word *rlf_control_at_work(rlf_control *c);
 /* A RUN is awaited; a share of it is done. */
 void rlf_control_note_posted(rlf_control *c, active *a);
 void rlf_control_note_done(rlf_control *c, const active *a,

@@ -177,6 +177,8 @@ begin(rlf_control *c, int instance)
         leave_open(c, r, c->makers, true, &d);
     if (samples)
         leave_open(c, r, samples, false, &d);
+    if (rlf_control_reads_sampling(c, instance))
+        leave_open(c, r, rlf_control_at_work(c), false, &d);
     return d;
 }
 

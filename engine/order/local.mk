@@ -19,10 +19,11 @@ liborder_a_SOURCES = \
 	%D%/rehearse.c %D%/rehearse.h \
 	%D%/state.h
 
-check_PROGRAMS += tests/unit/order_choose tests/unit/order_order tests/unit/order_deal tests/unit/order_pace \
+check_PROGRAMS += tests/unit/order_choose tests/unit/order_order tests/unit/order_deal tests/unit/order_pace tests/unit/order_migrate \
 	tests/unit/order_rows
 tests_unit_order_choose_LDADD = $(ORDER_LIBS)
 tests_unit_order_order_LDADD = $(ORDER_LIBS)
 tests_unit_order_deal_LDADD = $(ORDER_LIBS)
+tests_unit_order_migrate_LDADD = $(ORDER_LIBS)
 tests_unit_order_rows_LDADD = $(ORDER_LIBS)
 tests_unit_order_pace_LDADD = $(ORDER_LIBS)

@@ -9,31 +9,46 @@
 #include "engine/graph/class.h"
 #include "engine/order/control_state.h"
 
-/* Samples that a replica is to have at work at most, once they are gathered:
- * what the plan says, or as many as keep a turn short and have room. */
 static uint32_t
-seats_of(const rlf_control *c, const rlf_node *node, const rlf_pace *pace)
+room_of(const rlf_pace *pace)
 {
-    uint32_t seats = (uint32_t)rlf_control_place(c, node)->seats;
-    uint32_t room = pace->seats ? pace->seats : UINT32_MAX;
+    return pace->seats ? pace->seats : UINT32_MAX;
+}
+
+/* Samples that a replica is to have at work at most, now that they are
+ * gathered: as many as keep a turn short and have room, if nothing says how
+ * many. Those that are left are as long as the longest that is complete, or
+ * soon will be. */
+static uint32_t
+seats_of(const track *t, const rlf_pace *pace)
+{
+    uint32_t room = room_of(pace), seats = t->seats;
     if (!seats)
-        seats = rlf_pace_saturation(pace);
+        seats = rlf_pace_saturation(pace, t->prompt + t->longest);
     return seats && seats < room ? seats : room;
 }
 
-/* With fewer of n samples left they are gathered. */
-static uint32_t
-threshold(rlf_control *c, const rlf_node *node, const rlf_pace *pace,
-          uint32_t n)
+static void
+find_threshold(rlf_control *c, const rlf_node *node, track *t)
 {
     const rlf_node_place *place = rlf_control_place(c, node);
-    const rlf_pace_begun begun = {.n = n,
-                                  .replicas = place->layout.dp,
-                                  .ranks = rlf_control_replicas(c, node)->n,
-                                  .seats = seats_of(c, node, pace),
-                                  .piece = rlf_order_piece(c->order, n)};
-    return place->migrate >= 0 ? (uint32_t)place->migrate
-                               : rlf_pace_threshold(pace, &begun);
+    const rlf_pace *pace = &c->pace[node->id];
+    rlf_pace_gather is = {(uint32_t)place->migrate, (uint32_t)place->seats};
+    double prompts = 0;
+    for (uint32_t i = 0; i < t->n_rows && t->tokens; i++)
+        prompts += t->tokens[i];
+    t->prompt = t->n_rows ? prompts / t->n_rows : 0;
+    if (place->migrate < 0)
+        is = rlf_pace_find(
+            pace,
+            &(rlf_pace_begun){.n = t->n_rows,
+                              .replicas = place->layout.dp,
+                              .ranks = rlf_control_replicas(c, node)->n,
+                              .room = room_of(pace),
+                              .prompt = t->prompt,
+                              .piece = rlf_order_piece(c->order, t->n_rows)});
+    t->threshold = is.threshold;
+    t->seats = is.seats;
 }
 
 /* What going over costs. Nobody measures what a byte takes, which is seldom
@@ -47,9 +62,9 @@ price(const rlf_control *c, const rlf_node *node, const rlf_pace *pace)
         [RLF_CARRY_TOKENS] = {.byte = 1}};
     const rlf_node_place *place = rlf_control_place(c, node);
     rlf_price of = said[place->carry];
-    double fixed, each;
-    if (place->carry == RLF_CARRY_CHEAPER && rlf_pace_turn(pace, &fixed, &each))
-        of.token = each;
+    double token;
+    if (place->carry == RLF_CARRY_CHEAPER && rlf_pace_token(pace, &token))
+        of.token = token;
     of.most = RLF_CAP_HANDOVER_BYTES / (uint64_t)place->layout.dp;
     return of;
 }
@@ -66,7 +81,8 @@ rlf_control_sampling(rlf_control *c, int instance, const uint32_t *rows,
         c->open_replicas++;
     rlf_pace *pace = &c->pace[node->id];
     rlf_pace_begin(pace);
-    t->threshold = threshold(c, node, pace, t->n_rows);
+    c->sampled = false;
+    find_threshold(c, node, t);
     rlf_arena *arena = rlf_control_arena(c, instance);
     t->maker = RLF_NEW_ARRAY(arena, int, t->n_rows);
     t->going = RLF_NEW_ARRAY(arena, int, t->n_rows);
@@ -89,8 +105,9 @@ rlf_control_sampled(rlf_control *c, int instance, const rlf_report *report)
         int *maker = &t->maker[report->rows[i]];
         t->left[*maker]--;
         *maker = -1;
-        if (report->lengths)
-            t->tokens[report->rows[i]] += report->lengths[i];
+        uint32_t length = report->lengths ? report->lengths[i] : 0;
+        t->tokens[report->rows[i]] += length;
+        t->longest = length > t->longest ? length : t->longest;
     }
     const rlf_node *node = rlf_control_instance(c, instance)->node;
     rlf_pace_rows(&c->pace[node->id], report);
@@ -105,6 +122,9 @@ rlf_control_followed(rlf_control *c, const active *a, const rlf_report *report)
         if (!node->class->sampled || !rlf_control_aligned(c, in->node, from))
             continue;
         int ranks = rlf_control_replicas(c, in->node)->n;
+        const rlf_node **reader = &c->reader[node->id];
+        if (!*reader || rlf_control_replicas(c, *reader)->n < ranks)
+            *reader = in->node;
         rlf_pace_follow(&c->pace[node->id], report->seconds, ranks);
         return;
     }
@@ -137,17 +157,63 @@ rlf_control_maker(rlf_control *c, int instance)
 
 /* ---- gathering ---- */
 
-/* The replicas that go on: of those at work the n with the most left. */
+/* Per replica of a generation the replica that it lies in of the call that
+ * reads samples on most ranks; itself where it is known of none, or lies in
+ * several. */
+static int *
+readers_of(rlf_control *c, const rlf_node *node, int dp)
+{
+    int *in = RLF_NEW_ARRAY(c->arena, int, dp);
+    int *of = RLF_NEW_ARRAY(c->arena, int, c->n_ranks); /* less one */
+    const rlf_node *reader = c->reader[node->id];
+    const replica *mine = rlf_control_replicas(c, node);
+    int n = reader ? rlf_control_place(c, reader)->layout.dp : 0;
+    for (int k = 0; k < n; k++) {
+        const replica *r = &rlf_control_replicas(c, reader)[k];
+        for (int i = 0; i < r->n; i++)
+            of[r->ranks[i]] = k + 1;
+    }
+    for (int d = 0; d < dp; d++) {
+        int first = of[mine[d].ranks[0]];
+        bool same = first > 0;
+        for (int i = 1; i < mine[d].n; i++)
+            same &= of[mine[d].ranks[i]] == first;
+        in[d] = same ? first - 1 : n + d;
+    }
+    return in;
+}
+
+/* The replicas that go on, n of those at work: all that share the ranks of a
+ * call that reads samples, so that as many others as can be can read; first
+ * those that have most left together, and of them those with the most. */
 static bool *
-staying(const rlf_control *c, const track *t, int dp, int n)
+staying(rlf_control *c, const rlf_node *node, const track *t, int dp, int n)
 {
     bool *stay = RLF_NEW_ARRAY(c->arena, bool, dp);
+    const int *reader = readers_of(c, node, dp);
+    uint32_t *together = RLF_NEW_ARRAY(c->arena, uint32_t, c->n_ranks + dp);
+    int begun = -1;
+    for (int d = 0; d < dp; d++)
+        together[reader[d]] += t->left[d];
     while (n-- > 0) {
         int best = -1;
-        for (int d = 0; d < dp; d++)
-            if (!stay[d] && (best < 0 || t->left[d] > t->left[best]))
+        for (int d = 0; d < dp; d++) {
+            if (stay[d] || !t->left[d])
+                continue;
+            if (best < 0) {
                 best = d;
+                continue;
+            }
+            bool mine = reader[d] == begun, its = reader[best] == begun;
+            uint32_t all = together[reader[d]], most = together[reader[best]];
+            if (mine != its ? mine
+                : all != most
+                    ? all > most
+                    : reader[d] == reader[best] && t->left[d] > t->left[best])
+                best = d;
+        }
         stay[best] = true;
+        begun = reader[best];
     }
     return stay;
 }
@@ -289,8 +355,13 @@ feed(rlf_control *c, int instance, uint32_t seats)
 }
 
 void
-rlf_control_migrate(rlf_control *c, int instance)
+rlf_control_migrate(rlf_control *c)
 {
+    int instance = c->sampling;
+    bool heard = c->sampled;
+    c->sampled = false;
+    if (instance < 0 || !heard)
+        return;
     const rlf_node *node = rlf_control_instance(c, instance)->node;
     int dp = rlf_control_place(c, node)->layout.dp, at_work = 0;
     track *t = rlf_control_track(c, instance);
@@ -301,10 +372,11 @@ rlf_control_migrate(rlf_control *c, int instance)
         feed(c, instance, pace->seats);
     if (rest >= t->threshold)
         return;
-    uint32_t seats = seats_of(c, node, &c->pace[node->id]);
+    uint32_t seats = seats_of(t, pace);
     uint32_t need = rest / seats + (rest % seats > 0);
     for (int d = 0; d < dp; d++)
         at_work += t->left[d] > 0;
     if (need < (uint32_t)at_work)
-        post_moves(c, instance, assign(t, dp, staying(c, t, dp, (int)need)));
+        post_moves(c, instance,
+                   assign(t, dp, staying(c, node, t, dp, (int)need)));
 }

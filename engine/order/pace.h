@@ -1,5 +1,5 @@
 /* What a run has seen of its generations, and what follows from it: with how
- * many samples left it pays to gather them on few replicas.
+ * many samples left it pays to gather them on few replicas, and on how many.
  *
  * Kept per generate call for as long as the run is open: how long responses
  * were, how long a turn takes, how long what follows a sample takes. The older,
@@ -15,11 +15,12 @@
 enum { RLF_PACE_LENGTHS = 192 }; /* classes, eight an octave */
 
 typedef struct rlf_pace {
-    rlf_turns turns;
+    rlf_turns turns, decodes;        /* as in reports */
     double length[RLF_PACE_LENGTHS]; /* responses in each class */
     double samples, follows; /* that were made; seconds of ranks for what is
                                 made of them sample by sample */
-    int together;            /* ranks that work at one sample of that */
+    int together, met;       /* ranks that work at one sample of that: after the
+                                generation before, and after this one; 0: unseen */
     uint32_t seats;          /* of a replica; 0: not known */
 } rlf_pace;
 
@@ -38,30 +39,49 @@ void rlf_pace_rows(rlf_pace *pace, const rlf_report *report);
  * it together. */
 void rlf_pace_follow(rlf_pace *pace, double seconds, int ranks);
 
-/* A turn takes *fixed seconds and *each for every token that it feeds. False:
- * too little was seen. */
-bool rlf_pace_turn(const rlf_pace *pace, double *fixed, double *each);
-/* Samples that a replica can have at work before a turn takes twice as long as
- * one that feeds nothing; at least 1; 0: not known. */
-uint32_t rlf_pace_saturation(const rlf_pace *pace);
+/* One more turn: it fed x tokens, which looked at y keys, in t seconds. */
+void rlf_pace_turn_add(rlf_turns *to, double x, double y, double t);
+
+/* Seconds of a turn in which n samples are fed a token each, and these look at
+ * k keys: fixed + n sample + k key; none is negative. Keys count by themselves
+ * because the samples that are left at the end are the longest. */
+typedef struct rlf_pace_turn {
+    double fixed, sample, key;
+} rlf_pace_turn;
+
+/* The nearest to what was seen (least squares). False: too little was seen. */
+bool rlf_pace_decodes(const rlf_pace *pace, rlf_pace_turn *out);
+/* Seconds for each token more that a turn feeds, of prompts too: the slope of a
+ * line through all turns. False: too little was seen. */
+bool rlf_pace_token(const rlf_pace *pace, double *seconds);
+/* Samples of so many keys that a replica can have at work before a turn takes
+ * twice as long as one that feeds nothing; at least 1; 0: not known. */
+uint32_t rlf_pace_saturation(const rlf_pace *pace, double keys);
+
 /* A generation that begins. */
 typedef struct rlf_pace_begun {
     uint32_t n;          /* samples */
     int replicas, ranks; /* ranks of a replica */
-    uint32_t seats;      /* of a replica, once samples are gathered */
+    uint32_t room;       /* samples that a replica can have at work */
+    double prompt;       /* tokens of a prompt, on average; 0: not known */
     uint32_t piece; /* what follows begins with so many complete samples, and
                        with all when the last is; 0: with all */
 } rlf_pace_begun;
 
-/* With fewer than this many samples left they are to be gathered; 0: that does
- * not pay, or too little was seen.
- *
- * Found by playing generation and what follows at so many thresholds (RLHFuse's
- * sweep): with A samples left that are spread at random, replicas
- * (1 - (1 - 1/replicas)^A) of them are at work, or after gathering
- * ceil(A / seats); the others do what follows the samples that are complete in
- * whole pieces, as far as none of the ranks that do it together samples, and
- * what is left of it at the end is shared by all. */
-uint32_t rlf_pace_threshold(const rlf_pace *pace, const rlf_pace_begun *begun);
+/* With fewer than `threshold` samples left they are to be gathered, at most
+ * `seats` on a replica; 0: that does not pay, or too little was seen. */
+typedef struct rlf_pace_gather {
+    uint32_t threshold, seats;
+} rlf_pace_gather;
+
+/* Found by playing generation and what follows at so many thresholds, each with
+ * half of the replicas, a quarter ... (RLHFuse's sweep): with A samples left
+ * that are spread at random, replicas (1 - (1 - 1/replicas)^A) of them are at
+ * work, or after gathering ceil(A / seats); the others do what follows the
+ * samples that are complete in whole pieces, as far as none of the ranks that
+ * do it together samples, and what is left of it at the end is shared by all.
+ */
+rlf_pace_gather rlf_pace_find(const rlf_pace *pace,
+                              const rlf_pace_begun *begun);
 
 #endif

@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/trace.h"
 #include "engine/graph/class.h"
+#include "engine/order/pace.h"
 #include "engine/sched/pipeline.h"
 #include "engine/sched/rank.h"
 
@@ -280,8 +281,9 @@ tell_rows(rlf_rank *rank, const slot *s, rlf_err *err)
                                .n_rows = call->n_rows,
                                .lengths = lengths,
                                .turns = rank->turns,
+                               .decodes = rank->decodes,
                                .seats = call->seats};
-    rank->turns = (rlf_turns){0};
+    rank->turns = rank->decodes = (rlf_turns){0};
     measure_samples(rank, call);
     return tell(rank, &report, err);
 }
@@ -296,20 +298,15 @@ sample(rlf_rank *rank, slot *s, rlf_err *err)
     if (status < 0)
         return status;
     double x = call->fed, t = rlf_clock_since(from);
-    rank->taken +=
-        rlf_measure_see(&rank->env,
-                        (rlf_measured){.kind = RLF_MEASURED_TURN,
-                                       .node = call->node,
-                                       .model = -1,
-                                       .x = x,
-                                       .y = call->keys},
-                        measured);
-    rlf_turns *turns = &rank->turns;
-    *turns = (rlf_turns){.n = turns->n + 1,
-                         .x = turns->x + x,
-                         .xx = turns->xx + x * x,
-                         .t = turns->t + t,
-                         .xt = turns->xt + x * t};
+    rank->taken += rlf_measure_see(&rank->env,
+                                   (rlf_measured){.kind = RLF_MEASURED_TURN,
+                                                  .node = call->node,
+                                                  .model = -1,
+                                                  .x = x,
+                                                  .y = call->keys},
+                                   measured);
+    rlf_pace_turn_add(call->prefilled ? &rank->turns : &rank->decodes, x,
+                      call->keys, t);
     if (s->reports && call->n_rows)
         RLF_TRY(tell_rows(rank, s, err));
     if (status == RLF_OK)
@@ -532,7 +529,7 @@ rlf_node_words(const rlf_graph *graph, const rlf_node *node, char *text,
         snprintf(text, room, "hook %s", of);
     else
         snprintf(text, room, "%s%s%s", of ? of : "", of ? "." : "",
-             node->class->name);
+                 node->class->name);
 }
 
 /* The flight record: what is done now. */
@@ -587,10 +584,9 @@ measure(rlf_rank *rank, const rlf_task *task, uint64_t from)
         bool trains = node->class->trainable != &rlf_trainable_none;
         if (task->joint)
             return; /* with the next one */
-        piece.kind = node->class->sampled || !task->works
-                         ? RLF_MEASURED_OPEN
-                     : trains             ? RLF_MEASURED_FINISH
-                                          : piece.kind;
+        piece.kind = node->class->sampled || !task->works ? RLF_MEASURED_OPEN
+                     : trains                             ? RLF_MEASURED_FINISH
+                                                          : piece.kind;
         if (piece.kind == RLF_MEASURED_ROWS &&
             time_of(node->class) == RLF_TIME_READ)
             piece.x = call->fed;

@@ -65,7 +65,9 @@ struct generation {
     uint32_t turns;             /* in this jump */
     uint32_t fed, fresh;        /* tokens of a turn; samples that begin */
     uint64_t version;           /* of the jump, unlike all others */
-    rlf_turns seen;             /* since the last report */
+    uint32_t prompts;           /* that it feeds */
+    double keys;                /* that the tokens of its first turn look at */
+    rlf_turns seen, decodes;    /* since the last report */
     generation *older;          /* list of all of a step */
 };
 

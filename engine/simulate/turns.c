@@ -1,5 +1,6 @@
 /* Generations of ranks on a virtual clock: turns, and samples that go to other
  * replicas. See ranks.h. */
+#include "engine/order/pace.h"
 #include "engine/simulate/ranks_state.h"
 
 /* Turns whose time is found from the first and the last of them. */
@@ -155,6 +156,9 @@ begin_turns(rlf_ranks *r, generation *g)
     }
     turn.context = turn.rows ? context / turn.rows : 0;
     g->fed += turn.rows;
+    g->keys = context + turn.rows +
+              turn.prompts * turn.prompt * (turn.prompt + 1) / 2;
+    g->prompts = turn.prompts;
     g->turns = g->fresh ? 1 : turns;
     g->in_turns = true;
     g->come = 0;
@@ -283,25 +287,35 @@ report_rows(rlf_ranks *r, generation *g, rlf_report report)
 {
     const rlf_ranks_options *o = &r->options;
     report.turns = g->seen;
+    report.decodes = g->decodes;
     report.seats = o->seats ? o->seats(o->self, g->letter->node) : 0;
-    g->seen = (rlf_turns){0};
+    g->seen = g->decodes = (rlf_turns){0};
     for (int k = 0; k < g->n_ranks; k++)
         if (g->letter->duty[g->ranks[k]].share->reports)
             report.rank = g->ranks[k];
     rlf_ranks_report(r, report);
 }
 
+/* What a rank reports of these turns: in each every sample has one key more
+ * than in the one before. */
+static void
+note_turns(const rlf_ranks *r, generation *g)
+{
+    double all = seconds_of(g, g->turns), t = r->now - g->began;
+    for (uint32_t i = 0; i < g->turns; i++) {
+        double part =
+            all > 0 ? (g->first + i * g->slope) / all : 1.0 / g->turns;
+        rlf_pace_turn_add(g->prompts ? &g->seen : &g->decodes, g->fed,
+                          g->keys + (double)i * g->fed, t * part);
+    }
+}
+
 void
 rlf_ranks_end_turns(rlf_ranks *r, generation *g)
 {
-    double n = g->turns, x = g->fed, t = r->now - g->began;
     g->in_turns = false;
     rlf_ranks_demand(r, -g->n_ranks);
-    g->seen.n += n;
-    g->seen.x += n * x;
-    g->seen.xx += n * x * x;
-    g->seen.t += t;
-    g->seen.xt += x * t;
+    note_turns(r, g);
     see_turns(r, g);
     rlf_report report = take_tokens(r, g);
     if (report.n_rows)

@@ -1,0 +1,311 @@
+/* Samples that are gathered, and what reads the complete ones meanwhile: the
+ * real controller, told by hand what four ranks report. A generation of eight
+ * samples, one replica a rank, and a call that reads them on replicas of two
+ * ranks or of one. */
+#include "engine/graph/class.h"
+#include "engine/order/control.h"
+#include "engine/plan/holds.h"
+#include "tests/tap.h"
+
+enum { SAMPLES = 8, RANKS = 4, NODES = 3, LENGTH = 10 };
+
+static const rlf_node_class draw = {.name = "draw", .role = RLF_ROLE_DRAW};
+static const rlf_node_class generate = {.name = "generate",
+                                        .role = RLF_ROLE_METHOD,
+                                        .receiver = RLF_RECEIVER_MODEL,
+                                        .sampled = true};
+static const rlf_node_class logprob = {
+    .name = "logprob", .role = RLF_ROLE_METHOD, .receiver = RLF_RECEIVER_MODEL};
+
+typedef struct world {
+    rlf_arena *arena;
+    rlf_sources sources;
+    rlf_graph *graph;
+    rlf_plan plan;
+    rlf_control *control;
+    uint64_t generation;      /* its post */
+    int made[SAMPLES];        /* per row: by the rank that it is with */
+    const rlf_post *reads[4]; /* RUNs of the call, since the step began */
+    int n_reads, n_heard;     /* of them DONE was told */
+    uint32_t moved;           /* rows that went to another replica, and */
+    int to;                   /* the last of these */
+} world;
+
+static void
+make_graph(world *w)
+{
+    static const rlf_node_class *const class[] = {&draw, &generate, &logprob};
+    w->sources.arena = w->arena;
+    w->graph = rlf_graph_new(w->arena, &w->sources);
+    for (int i = 0, before = -1; i < NODES; i++) {
+        int *in = RLF_NEW_ARRAY(w->arena, int, 1);
+        int *out = RLF_NEW_ARRAY(w->arena, int, 1);
+        *in = before;
+        *out = before = rlf_graph_add_value(
+            w->graph, (rlf_value){.set = -1, .node = -1, .name = "x"});
+        rlf_graph_add_node(w->graph, (rlf_node){.class = class[i],
+                                                .grain = i ? RLF_GRAIN_SAMPLE
+                                                           : RLF_GRAIN_BATCH,
+                                                .rows = i ? 1 : -1,
+                                                .receiver = -1,
+                                                .inputs = in,
+                                                .n_inputs = i > 0,
+                                                .outputs = out,
+                                                .n_outputs = 1});
+    }
+}
+
+/* The call reads with `tp` ranks a replica. */
+static world
+make(int migrate, int seats, int tp)
+{
+    world w = {.arena = rlf_arena_new()};
+    int *all = RLF_NEW_ARRAY(w.arena, int, RANKS);
+    for (int r = 0; r < RANKS; r++)
+        all[r] = r;
+    make_graph(&w);
+    w.plan = (rlf_plan){.graph = w.graph, .ranks = RANKS};
+    w.plan.place = RLF_NEW_ARRAY(w.arena, rlf_node_place, NODES);
+    for (int i = 0; i < NODES; i++) {
+        int cut = i == 2 ? tp : 1;
+        w.plan.place[i] =
+            (rlf_node_place){.layout = {.ranks = all,
+                                        .n_ranks = RANKS,
+                                        .tp = cut,
+                                        .pp = 1,
+                                        .dp = RANKS / cut},
+                             .spread = i ? RLF_SPREAD_ROWS : RLF_SPREAD_WHOLE,
+                             .migrate = migrate,
+                             .seats = seats};
+    }
+    rlf_holds_make(&w.plan, w.arena);
+    return w;
+}
+
+static void
+open_rows(const world *w, const rlf_post *post)
+{
+    rlf_control_tell(w->control, &(rlf_report){.kind = RLF_REPORT_OPENED,
+                                               .n = post->n,
+                                               .n_rows = SAMPLES});
+}
+
+static void
+tell_all(const world *w, const rlf_post *post, double seconds)
+{
+    for (int i = 0; i < post->n_shares; i++)
+        if (post->shares[i].reports)
+            rlf_control_tell(
+                w->control,
+                &(rlf_report){.kind = RLF_REPORT_DONE,
+                              .rank = post->shares[i].rank,
+                              .n = post->n,
+                              .branch = -1,
+                              .seconds = post->shares[i].rows ? seconds : 0});
+}
+
+/* Take posts until the controller waits. Reads are not reported. */
+static void
+go_on(world *w)
+{
+    const rlf_post *post;
+    const rlf_order *order = rlf_control_order(w->control);
+    while ((post = rlf_control_next(w->control))->kind != RLF_POST_WAIT) {
+        const rlf_node_class *class =
+            post->instance >= 0
+                ? rlf_order_instance(order, post->instance)->node->class
+                : NULL;
+        for (int i = 0; post->kind == RLF_POST_MOVE && i < post->n_moves; i++) {
+            const rlf_move *m = &post->moves[i];
+            w->moved += m->n_rows;
+            w->to = m->to;
+            for (uint32_t k = 0; k < m->n_rows; k++)
+                w->made[m->rows[k]] = m->to;
+        }
+        if (post->kind == RLF_POST_OPEN)
+            open_rows(w, post);
+        if (post->kind == RLF_POST_END)
+            for (int r = 0; r < RANKS; r++)
+                rlf_control_tell(w->control,
+                                 &(rlf_report){.kind = RLF_REPORT_DONE,
+                                               .rank = r,
+                                               .n = post->n,
+                                               .branch = -1});
+        if (post->kind != RLF_POST_RUN)
+            continue;
+        if (class == &logprob) {
+            w->reads[w->n_reads++] = post;
+        } else if (class == &draw) {
+            tell_all(w, post, 0);
+        } else {
+            w->generation = post->n;
+            for (int i = 0; i < post->n_shares; i++)
+                for (uint32_t k = 0; k < post->shares[i].n_rows; k++)
+                    w->made[post->shares[i].rows[k]] = post->shares[i].rank;
+        }
+    }
+}
+
+static void
+begin(world *w)
+{
+    if (!w->control)
+        w->control =
+            rlf_control_new(&w->plan, (rlf_policy){.piece = 2, .parts = 4});
+    rlf_control_begin(w->control);
+    w->n_reads = w->n_heard = 0;
+    w->moved = 0;
+    go_on(w);
+}
+
+/* So many more samples of a rank are complete. */
+static void
+complete(world *w, int rank, uint32_t n)
+{
+    uint32_t rows[SAMPLES], lengths[SAMPLES], done = 0;
+    for (uint32_t i = 0; i < SAMPLES && done < n; i++) {
+        if (w->made[i] != rank)
+            continue;
+        w->made[i] = -1;
+        rows[done] = i;
+        lengths[done++] = LENGTH;
+    }
+    rlf_control_tell(w->control, &(rlf_report){.kind = RLF_REPORT_ROWS,
+                                               .rank = rank,
+                                               .n = w->generation,
+                                               .rows = rows,
+                                               .n_rows = done,
+                                               .lengths = lengths,
+                                               .seats = SAMPLES});
+}
+
+/* All reads that were posted are done; who does them took a second. */
+static void
+hear_reads(world *w)
+{
+    while (w->n_heard < w->n_reads)
+        tell_all(w, w->reads[w->n_heard++], 1);
+    go_on(w);
+}
+
+static void
+end(world *w)
+{
+    rlf_control_free(w->control);
+    rlf_arena_free(w->arena);
+}
+
+static int
+first_of(const rlf_post *post)
+{
+    return post->shares[0].rank;
+}
+
+static uint32_t
+rows_of(const rlf_post *post)
+{
+    uint32_t n = 0;
+    for (int i = 0; i < post->n_shares; i++)
+        n += post->shares[i].reports ? post->shares[i].n_rows : 0;
+    return n;
+}
+
+/* Ranks 0 and 1 end at the same time. Six samples would need two replicas of
+ * four seats: samples of rank 3 would go to 1 as well, and on from there. */
+static void
+test_equal_ends(void)
+{
+    world w = make(7, 4, 2);
+    begin(&w);
+    complete(&w, 0, 2);
+    complete(&w, 1, 2);
+    go_on(&w);
+    ok(w.moved == 2 && w.to == 2 && w.made[6] == 2 && w.made[7] == 2,
+       "of replicas that end together all are heard before samples go");
+    end(&w);
+}
+
+/* Ranks 0 and 1 are free and read; those of rank 2 wait until they are done. */
+static void
+test_held(void)
+{
+    world w = make(7, 4, 2);
+    begin(&w);
+    complete(&w, 0, 2);
+    complete(&w, 1, 2);
+    go_on(&w);
+    ok(w.n_reads == 1 && first_of(w.reads[0]) == 0 && rows_of(w.reads[0]) == 4,
+       "ranks that are free read what is complete");
+    complete(&w, 2, 2);
+    go_on(&w);
+    ok(w.n_reads == 1, "more is not sent to them while they are at work");
+    hear_reads(&w);
+    ok(w.n_reads == 2 && first_of(w.reads[1]) == 0 && rows_of(w.reads[1]) == 2,
+       "but when they are done");
+    complete(&w, 2, 2);
+    go_on(&w);
+    hear_reads(&w);
+    hear_reads(&w);
+    ok(rlf_control_ended(w.control), "and all is read");
+    end(&w);
+}
+
+/* One of four replicas is free: it gets half of a piece, which is twice its
+ * part, since the others will be free before it could read all. Then two are,
+ * of which one gets the other half, and the last one half of four rows. */
+static void
+test_part(void)
+{
+    world w = make(0, 0, 1);
+    begin(&w);
+    complete(&w, 0, 2);
+    go_on(&w);
+    ok(w.n_reads == 1 && first_of(w.reads[0]) == 0 && rows_of(w.reads[0]) == 1,
+       "one replica of four that is free gets no more than half a piece");
+    complete(&w, 1, 2);
+    complete(&w, 3, 2);
+    go_on(&w);
+    uint32_t others = 0;
+    for (int i = 1; i < w.n_reads; i++)
+        for (int k = 0; k < w.reads[i]->n_shares; k++)
+            others += w.reads[i]->shares[k].rank % 2 == 1
+                          ? w.reads[i]->shares[k].n_rows
+                          : SAMPLES;
+    is_int(others, 3, "others that are free get the rest, and half of more");
+    end(&w);
+}
+
+/* Two replicas are to go on. Those with the most samples are 0 and 2, of which
+ * each would keep one of the replicas of the call from reading. */
+static void
+test_readers(void)
+{
+    world w = make(7, 3, 2);
+    begin(&w);
+    for (int r = 0; r < RANKS; r++)
+        complete(&w, r, 2);
+    go_on(&w);
+    hear_reads(&w);
+    ok(rlf_control_ended(w.control), "a step, in which it is seen who reads");
+    begin(&w);
+    complete(&w, 1, 1);
+    complete(&w, 3, 1);
+    go_on(&w);
+    bool there = true;
+    for (int i = 0; i < SAMPLES; i++)
+        there = there && w.made[i] < 2;
+    ok(there && w.moved == 3,
+       "samples are gathered on replicas that share the ranks of a reader");
+    end(&w);
+}
+
+int
+main(void)
+{
+    plan(9);
+    test_equal_ends();
+    test_held();
+    test_part();
+    test_readers();
+    return done();
+}
