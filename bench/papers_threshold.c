@@ -28,26 +28,13 @@ enum { BATCH = 512, PROMPT = 256, SEATS = 32, WARM = 1, STEPS = 6, SHARES = 7 };
 static const char responses[] = "lognormal:250,1";
 static const int shares[SHARES] = {0, 5, 10, 15, 20, 25, 30};
 
-static const char program_text[] =
-    "data prompts = jsonl(\"rows.jsonl\", prompt: \"q\", max_prompt: %d)\n"
-    "model actor = lm(\"%s\", optimizer: adamw(lr: 1e-5))\n"
-    "model critic = lm(\"%s\", head: scalar, optimizer: adamw(lr: 1e-5))\n"
-    "model ref = lm(\"%s\")\n"
-    "model judge = lm(\"%s\", head: scalar)\n"
-    "flow ppo(batch: prompts[%d]) {\n"
-    "    roll = actor.generate(batch, max_new: %d)\n"
-    "    r = judge.value(roll)\n"
-    "    kl = roll.logprob - ref.logprob(roll)\n"
-    "    v = critic.value(roll)\n"
-    "    a = r - 0.1 * kl - v\n"
-    "    update actor minimize mean(-a * exp(actor.logprob(roll) - "
-    "roll.logprob) over batch)\n"
-    "    update critic minimize mean((critic.value(roll) - v - a) ^ 2 over "
-    "batch)\n"
-    "}\n"
+/* Where a run's own threshold stands among the shares. */
+enum { OWN = SHARES };
+
+static const char places[] =
     "place {\n"
     "    actor on 0..255 (tp: 8, dp: 32, zero: 1)\n"
-    "    actor.generate on 0..255 (tp: 8, dp: 32, migrate: %d%s)\n"
+    "    actor.generate on 0..255 (tp: 8, dp: 32%s)\n"
     "    critic on 0..255 (tp: 8, dp: 32, zero: 1, recompute: true)\n"
     "    ref on 0..255 (tp: 8, dp: 32)\n"
     "    judge on 0..255 (tp: 8, dp: 32)\n"
@@ -134,38 +121,53 @@ simulate(const char *path, uint32_t steps, spent *out)
     rlf_session_close(s);
 }
 
+/* The program with so many samples left, -1: with what the run finds. */
+static void
+write_program(const char *path, const papers_program *actor,
+              const papers_program *critic, papers_lengths lengths, int left,
+              bool seats)
+{
+    rlf_buf text = {0}, words = {0};
+    if (left >= 0)
+        rlf_buf_printf(&words, ", migrate: %d", left);
+    if (left > 0 && seats)
+        rlf_buf_printf(&words, ", seats: %d", SEATS);
+    papers_write_text(&text, lengths, actor->directory, critic->directory);
+    rlf_buf_printf(&text, places, words.n ? words.p : "");
+    FILE *file = fopen(path, "w");
+    if (!file || fputs(text.p, file) < 0 || fclose(file) != 0) {
+        fprintf(stderr, "cannot write %s\n", path);
+        exit(1);
+    }
+    rlf_buf_free(&text);
+    rlf_buf_free(&words);
+}
+
 static void
 show(papers_size critic, int most, bool seats, uint32_t steps)
 {
     const papers_lengths lengths = {BATCH, PROMPT, most};
     papers_program actor, other;
-    char path[128], limit[32] = "";
+    char path[128];
     spent first = {0};
     papers_write(PAPERS_13B, lengths, &actor);
     papers_write(critic, lengths, &other);
     snprintf(path, sizeof path, "%s/threshold.rlf", actor.directory);
-    if (seats)
-        snprintf(limit, sizeof limit, ", seats: %d", SEATS);
-    for (int k = 0; k < SHARES; k++) {
-        int left = (BATCH * shares[k] + 99) / 100;
-        FILE *file = fopen(path, "w");
-        if (!file) {
-            fprintf(stderr, "cannot write %s\n", path);
-            exit(1);
-        }
-        fprintf(file, program_text, PROMPT, actor.directory, other.directory,
-                actor.directory, other.directory, BATCH, most, left,
-                left ? limit : "");
-        fclose(file);
+    for (int k = 0; k < SHARES + !seats; k++) {
+        char share[16] = "its own";
+        int left = k == OWN ? -1 : (BATCH * shares[k] + 99) / 100;
+        if (k != OWN)
+            snprintf(share, sizeof share, "%d %%", shares[k]);
+        write_program(path, &actor, &other, lengths, left, seats);
         spent is;
         simulate(path, steps, &is);
         if (!k)
             first = is;
-        printf("| %s | %d | %s | %d %% | %.0f | %.2f | %.2f | %.3f | %.2f | "
+        printf("| %s | %d | %s | %s | %.0f | %.2f | %.2f | %.3f | %.2f | "
                "%.2f |\n",
-               papers_models[critic].name, most, seats ? "32" : "free",
-               shares[k], is.moved, is.sampled, is.read, first.read / is.read,
-               is.reading, is.step);
+               papers_models[critic].name, most, seats ? "32" : "free", share,
+               is.moved, is.sampled, is.read, first.read / is.read, is.reading,
+               is.step);
         fflush(stdout);
     }
     unlink(path);

@@ -86,12 +86,14 @@ static const char config[] =
     "\"max_position_embeddings\": 8192, \"rms_norm_eps\": 1e-5, "
     "\"tie_word_embeddings\": false, \"hidden_act\": \"silu\"}\n";
 
+/* The actor and the reference from one directory, critic and judge from
+ * another. */
 static const char text[] =
     "data prompts = jsonl(\"rows.jsonl\", prompt: \"q\", max_prompt: %d)\n"
-    "model actor = lm(\".\", optimizer: adamw(lr: 1e-5))\n"
-    "model critic = lm(\".\", head: scalar, optimizer: adamw(lr: 1e-5))\n"
-    "model ref = lm(\".\")\n"
-    "model judge = lm(\".\", head: scalar)\n"
+    "model actor = lm(\"%s\", optimizer: adamw(lr: 1e-5))\n"
+    "model critic = lm(\"%s\", head: scalar, optimizer: adamw(lr: 1e-5))\n"
+    "model ref = lm(\"%s\")\n"
+    "model judge = lm(\"%s\", head: scalar)\n"
     "flow ppo(batch: prompts[%d]) {\n"
     "    roll = actor.generate(batch, max_new: %d)\n"
     "    r = judge.value(roll)\n"
@@ -106,6 +108,14 @@ static const char text[] =
     "}\n";
 
 void
+papers_write_text(rlf_buf *out, papers_lengths lengths, const char *actor,
+                  const char *critic)
+{
+    rlf_buf_printf(out, text, lengths.prompt, actor, critic, actor, critic,
+                   lengths.batch, lengths.response);
+}
+
+void
 papers_write(papers_size size, papers_lengths lengths, papers_program *out)
 {
     char room[2048];
@@ -118,13 +128,13 @@ papers_write(papers_size size, papers_lengths lengths, papers_program *out)
     snprintf(room, sizeof room, config, m->hidden, m->ffn, m->layers, m->heads,
              m->kv_heads, m->vocab);
     put(out->directory, "config.json", room);
-    snprintf(room, sizeof room, text, lengths.prompt, lengths.batch,
-             lengths.response);
-    put(out->directory, "ppo.rlf", room);
-    rlf_buf rows = {0};
+    rlf_buf program = {0}, rows = {0};
+    papers_write_text(&program, lengths, ".", ".");
+    put(out->directory, "ppo.rlf", program.p);
     for (int i = 0; i < lengths.batch; i++)
         rlf_buf_printf(&rows, "{\"q\": \"x\"}\n");
     put(out->directory, "rows.jsonl", rows.p);
+    rlf_buf_free(&program);
     rlf_buf_free(&rows);
 }
 

@@ -52,6 +52,10 @@ typedef struct papers_program {
     char directory[64], path[96];
 } papers_program;
 
+/* The text of PPO to the end of `out`: the actor and the reference are models
+ * from one directory, the critic and the reward model from another. */
+void papers_write_text(rlf_buf *out, papers_lengths lengths, const char *actor,
+                       const char *critic);
 void papers_write(papers_size size, papers_lengths lengths,
                   papers_program *out);
 void papers_remove(const papers_program *program);
