@@ -37,7 +37,9 @@ weights_memory(const rlf_resource *resource, const rlf_model_hold *hold,
     const rlf_model_bytes b = m->bytes;
     const rlf_memory_row rows[] = {
         {.purpose = "weights", .device = b.weights},
-        {.purpose = "weights in host memory", .host = b.host},
+        {.purpose = "weights in host memory",
+         .host = b.host,
+         .offloaded = true},
         {.purpose = "packed weights", .device = b.packed},
         {.purpose = "gradients", .device = b.gradients},
         {.purpose = "partial sums of gradients",

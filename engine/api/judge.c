@@ -18,6 +18,7 @@ rlf_judge_plan(rlf_searching *s, rlf_judged *j, rlf_err *err)
     const rlf_fronts *fronts = &s->out->fronts;
     rlf_arena *scratch = rlf_arena_new();
     rlf_trial trial = {0};
+    rlf_err ignored = RLF_ERR_NONE;
     rlf_status status = RLF_OK;
     if (!j->plan) {
         if (!j->rows)
@@ -34,6 +35,7 @@ rlf_judge_plan(rlf_searching *s, rlf_judged *j, rlf_err *err)
     if (status >= 0) {
         j->memory = trial.memory[trial.fullest];
         j->fill = trial.fill;
+        j->host_lacks = rlf_trial_host_fits(&trial, &ignored) < 0;
     }
     rlf_trial_close(&trial);
     rlf_arena_free(scratch);
@@ -43,7 +45,7 @@ rlf_judge_plan(rlf_searching *s, rlf_judged *j, rlf_err *err)
 bool
 rlf_judge_fits(const rlf_judged *j)
 {
-    return j->memory > 0 && j->fill <= 1;
+    return j->memory > 0 && j->fill <= 1 && !j->host_lacks;
 }
 
 /* ---- simulations ---- */

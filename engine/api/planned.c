@@ -1,6 +1,8 @@
 /* See planned.h. */
 #include "engine/api/planned.h"
 
+#include "engine/graph/place.h"
+
 #include <string.h>
 
 static size_t
@@ -58,5 +60,25 @@ rlf_planned_memory(const rlf_opened *opened, bool gpu, rlf_arena *arena)
     }
     for (size_t i = 0; i < memory.rows.count; i++)
         bytes += (double)memory.rows.data[i].device;
+    return bytes;
+}
+
+double
+rlf_planned_offloaded(const rlf_opened *opened, rlf_arena *arena)
+{
+    const rlf_graph *graph = opened->plan->graph;
+    rlf_memory memory = {.arena = arena};
+    double bytes = 0;
+    for (size_t i = 0; i < graph->resources.count; i++) {
+        const rlf_resource *r = &graph->resources.data[i];
+        const rlf_place_row *row =
+            rlf_placement_find(graph->placement, (int)i, NULL);
+        if (row && row->offload == 1)
+            opened->classes->resource[r->kind]->memory(
+                graph, r, opened->resource[i], &memory);
+    }
+    for (size_t i = 0; i < memory.rows.count; i++)
+        if (memory.rows.data[i].offloaded)
+            bytes += (double)memory.rows.data[i].host;
     return bytes;
 }

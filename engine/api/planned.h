@@ -17,5 +17,7 @@ rlf_speeds rlf_planned_speeds(const rlf_session *session);
 /* Bytes that a rank takes of its device's memory, which on a GPU is not the
  * host's. */
 double rlf_planned_memory(const rlf_opened *opened, bool gpu, rlf_arena *arena);
+/* Bytes of weights that the rank keeps in host memory (`offload:`). */
+double rlf_planned_offloaded(const rlf_opened *opened, rlf_arena *arena);
 
 #endif

@@ -61,6 +61,22 @@ lack_of(const rlf_room *room, const rlf_plan *plan, rlf_arena *arena)
     return most;
 }
 
+/* Have the hosts of a cluster memory for what a plan offloads? */
+static bool
+host_has(const rlf_room *room, const rlf_plan *plan, rlf_arena *arena)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_trial trial;
+    const rlf_placement *p = plan->graph->placement;
+    bool any = false;
+    for (int i = 0; p && i < p->n_rows; i++)
+        any |= p->rows[i].offload == 1;
+    return !room->session->cluster || !any ||
+           (rlf_trial_weigh(room->session, room->outline, plan, arena, &err,
+                            &trial) >= 0 &&
+            rlf_trial_host_fits(&trial, &err) >= 0);
+}
+
 /* The same with other rows; INFINITY: there is no such plan. */
 static double
 lack_with(const rlf_room *room, const row_list *rows)
@@ -72,7 +88,8 @@ lack_with(const rlf_room *room, const row_list *rows)
     double lack = INFINITY;
     if (rlf_plan_candidate(s->graph, rows->data, rows->count, &s->planning,
                            arena, &err, &plan) >= 0 &&
-        rlf_plan_fits(plan, &rlf_node_classes, &err) >= 0)
+        rlf_plan_fits(plan, &rlf_node_classes, &err) >= 0 &&
+        host_has(room, plan, arena))
         lack = lack_of(room, plan, arena);
     rlf_arena_free(arena);
     return lack;
@@ -387,7 +404,7 @@ check_cluster(rlf_session *s, const rlf_outline *outline, rlf_arena *arena,
     RLF_TRY(rlf_trial_weigh(s, outline, s->plan, arena, err, &trial));
     rlf_status status = rlf_trial_fits(&trial, err);
     if (status >= 0)
-        return status;
+        return rlf_trial_host_fits(&trial, err);
     double *limit = RLF_NEW_ARRAY(arena, double, n);
     for (int r = 0; r < n; r++)
         limit[r] = rlf_cluster_part_of(s->cluster, r)->machine->device->memory;

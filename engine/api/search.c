@@ -242,7 +242,7 @@ search_until_fit(rlf_searching *s, rlf_err *err)
         const rlf_judged *first = &s->out->judged[0];
         if (rlf_judge_fits(first))
             return RLF_OK;
-        part *= 0.98 / first->fill;
+        part *= 0.98 / fmax(1, first->fill);
     }
     for (int i = 0; i < s->out->n_judged; i++)
         if (rlf_judge_fits(&s->out->judged[i]))

@@ -48,10 +48,11 @@ typedef struct rlf_judged {
     double without;      /* seconds of a step without them */
     rlf_place_row *rows; /* of its plan; NULL: none but the plan itself */
     int n_rows;
-    rlf_plan *plan; /* NULL: there is none */
-    double memory;  /* bytes of the rank that takes most; 0: no plan */
-    double fill;    /* the largest part of a device's memory that it takes */
-    bool simulated; /* then: */
+    rlf_plan *plan;  /* NULL: there is none */
+    double memory;   /* bytes of the rank that takes most; 0: no plan */
+    double fill;     /* the largest part of a device's memory that it takes */
+    bool host_lacks; /* a host has too little memory for what is offloaded */
+    bool simulated;  /* then: */
     double step, tokens;      /* seconds of a step; tokens generated a second */
     double idle;              /* part of all ranks' time */
     double spent[RLF_SPENTS]; /* seconds of a step, on average over ranks */

@@ -17,6 +17,7 @@ weigh(rlf_trial *t, int r, const rlf_opened *opened, rlf_arena *arena)
 {
     const rlf_device_kind *device = device_of(t, r);
     t->memory[r] = rlf_planned_memory(opened, device->gpu, arena);
+    t->host[r] = device->gpu ? rlf_planned_offloaded(opened, arena) : 0;
     if (t->memory[r] / device->memory <= t->fill)
         return;
     t->fill = t->memory[r] / device->memory;
@@ -31,9 +32,11 @@ rlf_trial_weigh(const rlf_session *s, const rlf_outline *outline,
     *t = (rlf_trial){.session = s,
                      .plan = plan,
                      .arena = arena,
-                     .memory = RLF_NEW_ARRAY(arena, double, plan->ranks)};
-    const int *ranks;
-    int n = rlf_plan_alike(plan, rlf_outline_layers(outline), arena, &ranks);
+                     .memory = RLF_NEW_ARRAY(arena, double, plan->ranks),
+                     .host = RLF_NEW_ARRAY(arena, double, plan->ranks)};
+    const int *ranks, *like;
+    int n = rlf_plan_alike_each(plan, rlf_outline_layers(outline), arena,
+                                &ranks, &like);
     rlf_arena *scratch = rlf_arena_scratch(arena);
     rlf_status status = RLF_OK;
     for (int i = 0; i < n && status >= 0; i++) {
@@ -44,6 +47,8 @@ rlf_trial_weigh(const rlf_session *s, const rlf_outline *outline,
             weigh(t, ranks[i], &opened, scratch);
         rlf_arena_reset(scratch);
     }
+    for (int r = 0; r < plan->ranks; r++)
+        t->host[r] = t->host[like[r]];
     rlf_arena_free(scratch);
     return status;
 }
@@ -57,7 +62,8 @@ rlf_trial_open(const rlf_session *s, const rlf_outline *outline,
                      .plan = plan,
                      .arena = arena,
                      .ranks = RLF_NEW_ARRAY(arena, rlf_opened, plan->ranks),
-                     .memory = RLF_NEW_ARRAY(arena, double, plan->ranks)};
+                     .memory = RLF_NEW_ARRAY(arena, double, plan->ranks),
+                     .host = RLF_NEW_ARRAY(arena, double, plan->ranks)};
     for (int r = 0; r < plan->ranks; r++) {
         RLF_TRY(rlf_outline_rank(outline, plan, r, arena, err, &t->ranks[r]));
         weigh(t, r, &t->ranks[r], arena);
@@ -79,6 +85,47 @@ rlf_trial_fits(const rlf_trial *t, rlf_err *err)
              t->fullest, bytes / 1e9, device->name, device->memory / 1e9,
              (bytes - device->memory) / 1e9);
     return RLF_USER;
+}
+
+static rlf_status
+say_host(const rlf_trial *t, int machine, double bytes, double host,
+         rlf_err *err)
+{
+    const rlf_graph *graph = t->plan->graph;
+    rlf_fail(err, RLF_USER,
+             "the plan does not fit: offloaded weights take %.3g GB of machine "
+             "%d, and its host has %.3g GB: %.3g GB are missing",
+             bytes / 1e9, machine, host / 1e9, (bytes - host) / 1e9);
+    for (size_t i = 0; i < graph->resources.count; i++) {
+        const rlf_place_row *row =
+            rlf_placement_find(graph->placement, (int)i, NULL);
+        if (!row || row->offload != 1)
+            continue;
+        const char *name = graph->resources.data[i].name;
+        rlf_err_hint(err, "leave out offload: of %s, or take a larger tp or pp",
+                     name);
+        rlf_err_place(err, row->span, name);
+        break;
+    }
+    return RLF_USER;
+}
+
+rlf_status
+rlf_trial_host_fits(const rlf_trial *t, rlf_err *err)
+{
+    const rlf_cluster *cluster = t->session->cluster;
+    double bytes = 0;
+    for (int r = 0; r < t->plan->ranks; r++) {
+        int machine = rlf_cluster_machine(cluster, r);
+        bool begins = !r || rlf_cluster_machine(cluster, r - 1) != machine;
+        bool ends = r + 1 == t->plan->ranks ||
+                    rlf_cluster_machine(cluster, r + 1) != machine;
+        double host = rlf_cluster_part_of(cluster, r)->machine->host;
+        bytes = (begins ? 0 : bytes) + t->host[r];
+        if (ends && bytes > 0 && bytes > host)
+            return say_host(t, machine, bytes, host, err);
+    }
+    return RLF_OK;
 }
 
 static bool

@@ -19,6 +19,7 @@ typedef struct rlf_trial {
     double *memory; /* per rank: bytes that it takes of its device */
     int fullest;    /* the rank that takes the largest part of its device */
     double fill;    /* that part; above 1 it does not fit */
+    double *host;   /* per rank: bytes of offloaded weights in its machine */
     /* After rlf_trial_run: */
     rlf_simulated out;
     rlf_costs_asked asked;
@@ -51,8 +52,11 @@ rlf_status rlf_trial_open(const rlf_session *session,
 rlf_status rlf_trial_weigh(const rlf_session *session,
                            const rlf_outline *outline, const rlf_plan *plan,
                            rlf_arena *arena, rlf_err *err, rlf_trial *out);
-/* RLF_USER, if it does not fit, with how much is missing. */
+/* RLF_USER, if it does not fit, with how much is missing: of a device. */
 rlf_status rlf_trial_fits(const rlf_trial *trial, rlf_err *err);
+/* The same of the memory of a machine's host, which all of its ranks share, at
+ * the row that offloads. */
+rlf_status rlf_trial_host_fits(const rlf_trial *trial, rlf_err *err);
 rlf_status rlf_trial_run(rlf_trial *trial, const rlf_trial_options *options,
                          rlf_err *err);
 /* Frees what is not in the arena; may be called of one that is all 0. */

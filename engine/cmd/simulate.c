@@ -242,17 +242,45 @@ put_ranks(const simulation *m)
            100 * m->trial.account.idle);
 }
 
+/* A call, and those that share its pipeline, whose seconds are added. */
+static const char *
+names_of(const simulation *m, const rlf_node *node, double *seconds)
+{
+    const rlf_graph *graph = m->s->graph;
+    const char *name = rlf_cmd_node_name(m->s, node);
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *other = &graph->nodes.data[i];
+        if (other == node || m->s->plan->place[i].lead != node)
+            continue;
+        name = rlf_arena_printf(m->arena, "%s + %s", name,
+                                rlf_cmd_node_name(m->s, other));
+        *seconds += m->trial.account.calls[i];
+    }
+    return name;
+}
+
 /* How long calls keep the rank that has most of each. */
 static void
 put_calls(const simulation *m)
 {
     const rlf_graph *graph = m->s->graph;
     const rlf_account *a = &m->trial.account;
+    int few = 0;
     printf("\n%-24s %14s\n", "call", "seconds a step, of the rank with most");
-    for (size_t i = 0; i < graph->nodes.count; i++)
-        if (a->calls[i] > 1e-3 * a->step)
-            printf("%-24s %14.4g\n",
-                   rlf_cmd_node_name(m->s, &graph->nodes.data[i]), a->calls[i]);
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        const rlf_node *lead = m->s->plan->place[i].lead;
+        if (!rlf_place_can(node) || (lead && lead != node))
+            continue;
+        double seconds = a->calls[i];
+        const char *name = names_of(m, node, &seconds);
+        if (seconds > 1e-3 * a->step)
+            printf("%-24s %14.4g\n", name, seconds);
+        else
+            few++;
+    }
+    if (few)
+        printf("... and %d call%s below 0.1 %%\n", few, few == 1 ? "" : "s");
 }
 
 static void

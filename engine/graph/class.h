@@ -84,14 +84,14 @@ typedef enum rlf_receiver {
 } rlf_receiver;
 
 typedef enum rlf_formal_kind {
-    RLF_FORMAL_NUMBER, /* a scalar expression, read at each call */
-    RLF_FORMAL_INT,    /* a whole number known when compiling */
-    RLF_FORMAL_FLAG,   /* true or false, known when compiling */
-    RLF_FORMAL_TEXT,   /* a text known when compiling */
-    RLF_FORMAL_TEXTS,  /* a text or a list of texts, known when compiling */
+    RLF_FORMAL_NUMBER,  /* a scalar expression, read at each call */
+    RLF_FORMAL_INT,     /* a whole number known when compiling */
+    RLF_FORMAL_FLAG,    /* true or false, known when compiling */
+    RLF_FORMAL_TEXT,    /* a text known when compiling */
+    RLF_FORMAL_TEXTS,   /* a text or a list of texts, known when compiling */
     RLF_FORMAL_NUMBERS, /* a list of numbers, known when compiling */
-    RLF_FORMAL_SET,    /* a sample set */
-    RLF_FORMAL_COLUMN, /* a number column; its level in `level` */
+    RLF_FORMAL_SET,     /* a sample set */
+    RLF_FORMAL_COLUMN,  /* a number column; its level in `level` */
     RLF_FORMAL_TEXT_COLUMN,
     RLF_FORMAL_HOOK,
     RLF_FORMAL_MODEL,       /* a declared model */
@@ -187,7 +187,7 @@ typedef struct rlf_load {
     const rlf_sizes *sizes;
     const rlf_layout *layout;
     int rank;
-    void *const *resource; /* as that rank opened them */
+    void *const *resource;  /* as that rank opened them */
     const rlf_piece *piece; /* NULL: all rows at their caps, dealt evenly. Of a
                                kind that the node has not: nothing */
 } rlf_load;
@@ -213,8 +213,8 @@ typedef struct rlf_cost {
     rlf_meets meets[RLF_AXIS_SETS]; /* by set of axes; [0] is nobody */
     double brought; /* bytes of weights that come from the host's memory, where
                        the device has its own */
-    double host; /* bytes left in the step's pool, outputs apart; a bound,
-                    whichever rows the rank is dealt; of pieces not counted */
+    double host;    /* bytes left in the step's pool, outputs apart; a bound,
+                       whichever rows the rank is dealt; of pieces not counted */
 } rlf_cost;
 
 /* to += times * more, but for `host`. */
@@ -274,7 +274,8 @@ typedef struct rlf_price {
 
 /* Of sampled classes: samples in the making go from one replica of the node to
  * another (engine/order/README.md, Long tails), which changes no bit of them.
- * Every rank of the replica gives its part, to the rank that has the same part there. */
+ * Every rank of the replica gives its part, to the rank that has the same part
+ * there. */
 typedef struct rlf_handover {
     /* Pack those of `rows` (ascending) that are not complete, and forget them.
      * RLF_OK: nothing is left to do here; RLF_AGAIN: something is. */
@@ -339,6 +340,7 @@ typedef struct rlf_memory_row {
     const char *owner, *purpose;
     const char *lower;     /* the cap that makes it smaller; NULL: none does */
     uint64_t device, host; /* bytes */
+    bool offloaded; /* those of the host are weights that `offload:` keeps */
     /* Partial sums of gradients: blocks of memory, of lanes held on this rank;
      * else 0. Which model's, and what fewer lanes would leave of it, set by the
      * plan. */
@@ -392,9 +394,9 @@ typedef enum rlf_field {
 } rlf_field;
 
 typedef struct rlf_lasting {
-    const rlf_space *rows;                 /* of data: all */
-    const rlf_digest *digest;              /* of data: of what is in them */
-    const struct rlf_reader *reader;       /* of a model: nodes/rows.h */
+    const rlf_space *rows;           /* of data: all */
+    const rlf_digest *digest;        /* of data: of what is in them */
+    const struct rlf_reader *reader; /* of a model: nodes/rows.h */
 } rlf_lasting;
 
 struct rlf_resource_class {
@@ -416,8 +418,8 @@ struct rlf_resource_class {
                          void *object, rlf_err *err);
     /* What `open` would make on another rank, or for another plan, as far as
      * caps, memory and costs look at it: of `opened`, which was opened by an
-     * env that is only planned and must outlive it. Ended by close, unless it is
-     * `opened` itself, as of everything that is the same there. */
+     * env that is only planned and must outlive it. Ended by close, unless it
+     * is `opened` itself, as of everything that is the same there. */
     rlf_status (*outline)(const rlf_env *env, const rlf_resource *resource,
                           void *opened, rlf_err *err, void **out);
     void (*close)(void *object);
@@ -453,7 +455,8 @@ struct rlf_resource_class {
     /* Models: can the weights be cut as each of n layouts cuts them, and sums
      * into so many shards? Looks into what the declaration names; what cannot
      * be read is no error here. RLF_USER, saying which number fails and which
-     * are possible: *wrong is the first layout that cannot be had, n the shards. */
+     * are possible: *wrong is the first layout that cannot be had, n the
+     * shards. */
     rlf_status (*fits)(const rlf_graph *graph, const rlf_resource *resource,
                        const rlf_layout *const *layouts, int n, int shards,
                        rlf_err *err, int *wrong);

@@ -98,6 +98,14 @@ int
 rlf_plan_alike(const rlf_plan *plan, const int *layers, rlf_arena *arena,
                const int **ranks)
 {
+    const int *like;
+    return rlf_plan_alike_each(plan, layers, arena, ranks, &like);
+}
+
+int
+rlf_plan_alike_each(const rlf_plan *plan, const int *layers, rlf_arena *arena,
+                    const int **ranks, const int **like)
+{
     const rlf_graph *graph = plan->graph;
     uint64_t *of = RLF_NEW_ARRAY(arena, uint64_t, plan->ranks);
     for (size_t i = 0; i < graph->resources.count; i++)
@@ -117,13 +125,17 @@ rlf_plan_alike(const rlf_plan *plan, const int *layers, rlf_arena *arena,
     }
     numbered *all = RLF_NEW_ARRAY(arena, numbered, plan->ranks);
     int *list = RLF_NEW_ARRAY(arena, int, plan->ranks), n = 0;
+    int *same = RLF_NEW_ARRAY(arena, int, plan->ranks);
     for (int r = 0; r < plan->ranks; r++)
         all[r] = (numbered){of[r], r};
     qsort(all, (size_t)plan->ranks, sizeof *all, by_number);
-    for (int r = 0; r < plan->ranks; r++)
+    for (int r = 0; r < plan->ranks; r++) {
         if (!r || all[r].of != all[r - 1].of)
             list[n++] = all[r].rank;
+        same[all[r].rank] = list[n - 1];
+    }
     qsort(list, (size_t)n, sizeof *list, by_rank);
     *ranks = list;
+    *like = same;
     return n;
 }

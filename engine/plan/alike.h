@@ -15,5 +15,8 @@
  * `layers`: of each resource, 0 where there are none. */
 int rlf_plan_alike(const rlf_plan *plan, const int *layers, rlf_arena *arena,
                    const int **ranks);
+/* The same; `like`: for each rank of the plan the one that stands for it. */
+int rlf_plan_alike_each(const rlf_plan *plan, const int *layers,
+                        rlf_arena *arena, const int **ranks, const int **like);
 
 #endif

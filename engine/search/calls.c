@@ -509,6 +509,7 @@ add_bytes(const rlf_memory_row *row, bool unified, rlf_call_bytes *out)
         }
     }
     out->kept += bytes_of(row, unified);
+    out->host += row->offloaded && !unified ? (double)row->host : 0;
 }
 
 rlf_call_bytes

@@ -50,6 +50,7 @@ typedef struct rlf_call_bytes {
     double kept;  /* weights, for all of its calls */
     double lends; /* gradients, part of own[RLF_STAGE_UPDATE] */
     double own[RLF_STAGE_UPDATE + 1]; /* more for those of a kind */
+    double host; /* offloaded weights, where memory is not one */
 } rlf_call_bytes;
 
 /* `unified`: what lies on the host is on the device too. */

@@ -479,6 +479,7 @@ rlf_estimate_bound(rlf_estimator *e, const int *choice)
 typedef struct lying {
     const rlf_choice *at[MOST]; /* NULL: not known */
     double kept[MOST];
+    bool again[MOST]; /* the same hold as of a call before */
 } lying;
 
 static void
@@ -489,10 +490,13 @@ lay(const rlf_problem *p, const int *choice, lying *out)
         const rlf_choice *c = choice[k] < 0 ? NULL : &call->choices[choice[k]];
         out->at[k] = c;
         out->kept[k] = c ? c->kept : 0;
+        out->again[k] = false;
         for (int i = 0; c && i < k; i++)
             if (out->at[i] && out->at[i]->hold == c->hold &&
                 p->calls[i].model == call->model)
-                out->kept[k] = 0;
+                out->again[k] = true;
+        if (out->again[k])
+            out->kept[k] = 0;
     }
 }
 
@@ -544,6 +548,42 @@ begins(const lying *l, int i)
     return true;
 }
 
+/* Bytes that a host lacks for what is offloaded on a rank's machine. */
+static double
+host_over(const rlf_problem *p, const lying *l, int rank)
+{
+    int machine = p->machine_of[rank], first = rank, last = rank;
+    double bytes = 0;
+    while (first > 0 && p->machine_of[first - 1] == machine)
+        first--;
+    while (last + 1 < p->devices && p->machine_of[last + 1] == machine)
+        last++;
+    for (int k = 0; k < p->n_calls; k++) {
+        const rlf_choice *c = l->at[k];
+        if (!c || c->host <= 0 || l->again[k])
+            continue;
+        int from = c->first > first ? c->first : first;
+        int to = c->first + c->count - 1;
+        to = to < last ? to : last;
+        bytes += to < from ? 0 : c->host * (to - from + 1);
+    }
+    return bytes - p->host[rank];
+}
+
+/* The most that a host lacks; `most` if that is more. */
+static double
+hosts_over(const rlf_problem *p, const lying *l, double most)
+{
+    for (int k = 0; k < p->n_calls; k++) {
+        const rlf_choice *c = l->at[k];
+        for (int r = 0; c && c->host > 0 && r < c->count; r++)
+            if (!r ||
+                p->machine_of[c->first + r] != p->machine_of[c->first + r - 1])
+                most = larger(most, host_over(p, l, c->first + r));
+    }
+    return most;
+}
+
 double
 rlf_estimate_over(const rlf_estimator *e, const int *choice)
 {
@@ -556,7 +596,7 @@ rlf_estimate_over(const rlf_estimator *e, const int *choice)
             int rank = l.at[i]->first;
             most = larger(most, on_rank(p, &l, rank) - p->memory[rank]);
         }
-    return most;
+    return p->host ? hosts_over(p, &l, most) : most;
 }
 
 double

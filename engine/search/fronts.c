@@ -642,10 +642,18 @@ static void
 set_memory(rlf_fronts *f, rlf_arena *arena)
 {
     double *memory = RLF_NEW_ARRAY(arena, double, f->problem.devices);
+    double *host = RLF_NEW_ARRAY(arena, double, f->problem.devices);
+    int *machine_of = RLF_NEW_ARRAY(arena, int, f->problem.devices);
     const rlf_cluster *cluster = f->options.speeds->cluster;
-    for (int i = 0; i < f->problem.devices; i++)
-        memory[i] = rlf_cluster_part_of(cluster, i)->machine->device->memory;
+    for (int i = 0; i < f->problem.devices; i++) {
+        const rlf_machine_kind *m = rlf_cluster_part_of(cluster, i)->machine;
+        memory[i] = m->device->memory;
+        host[i] = m->host;
+        machine_of[i] = rlf_cluster_machine(cluster, i);
+    }
     f->problem.memory = memory;
+    f->problem.host = host;
+    f->problem.machine_of = machine_of;
 }
 
 static bool

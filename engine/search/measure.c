@@ -298,6 +298,7 @@ raise_bytes(rlf_call_bytes *most, const rlf_call_bytes *one)
 {
     most->kept = fmax(most->kept, one->kept);
     most->lends = fmax(most->lends, one->lends);
+    most->host = fmax(most->host, one->host);
     for (int k = 0; k <= RLF_STAGE_UPDATE; k++)
         most->own[k] = fmax(most->own[k], one->own[k]);
 }
@@ -356,6 +357,7 @@ put_bytes(rlf_call_measure *m, const rlf_call_bytes *read,
         if (to->seconds <= 0)
             continue;
         to->kept = read->kept;
+        to->host = read->host;
         to->own = read->own[kind];
         if (kind == RLF_STAGE_UPDATE) {
             to->own = all->own[kind] + fmax(0, all->kept - read->kept);

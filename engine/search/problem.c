@@ -164,7 +164,7 @@ static bool
 beats(const rlf_choice *a, const rlf_choice *b)
 {
     return a->seconds <= b->seconds && a->busy <= b->busy &&
-           a->kept <= b->kept && a->own <= b->own &&
+           a->kept <= b->kept && a->own <= b->own && a->host <= b->host &&
            a->own - a->lends <= b->own - b->lends && a->work <= b->work;
 }
 

@@ -31,6 +31,7 @@ typedef struct rlf_choice {
                     the same ranks and the same cut */
     double own;  /* always, for this call alone: gradients, optimizer */
     double work; /* more while it runs */
+    double host; /* of the machine's host, for each of them, as `kept` */
     double lends; /* of `own`: what other holds of the model lie in */
     int hold;     /* of the model: the same ranks and cut. Made by
                      rlf_problem_close */
@@ -76,7 +77,10 @@ typedef struct rlf_problem {
     rlf_problem_call *calls; /* in the order of the program */
     int n_calls, n_models, devices;
     const double *memory; /* bytes of each device */
-    int cores;            /* that all devices share; 0: each has its own */
+    const double *host; /* per device: bytes of its machine's host, that all of
+                           its devices share; NULL: not asked */
+    const int *machine_of; /* per device, ascending; with `host` */
+    int cores;             /* that all devices share; 0: each has its own */
     /* Devices of a machine, a power of two, where all devices are alike, ranks
      * inside a machine are aligned powers of two, and a call has the same
      * choices on both halves of such a block (of all devices if they are two
