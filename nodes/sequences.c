@@ -1,6 +1,8 @@
 /* See sequences.h. */
 #include "nodes/sequences.h"
 
+#include <math.h>
+
 /* The text of a sample as tokens of another vocabulary. It ends with an end
  * token if its own tokens do: one that was cut is not at its end. */
 static rlf_status
@@ -74,8 +76,9 @@ rlf_sequences_lengths(const rlf_load *load, int value)
 {
     const rlf_set_size *size =
         &load->sizes->set[load->graph->values.data[value].set];
+    double prompt = fmin(size->prompt, size->sequence - size->response);
     return (rlf_lengths){.n = (uint64_t)size->samples,
-                         .prompt = (uint32_t)size->prompt,
+                         .prompt = (uint32_t)prompt,
                          .response = (uint32_t)size->response};
 }
 

@@ -273,7 +273,9 @@ put_prompts(const rlf_session *s, const rlf_session_workload *w, size_t set,
     for (size_t i = 0; i < graph->sets.count; i++)
         if (has_responses(graph, i) &&
             rlf_workload_root(graph, (int)i) == (int)set) {
-            most = fmin(most, w->sizes.set[i].prompt);
+            const rlf_workload_most of =
+                rlf_workload_bound(&w->workload, graph, &w->sizes, (int)i);
+            most = fmin(most, of.prompt);
             answers = i;
         }
     rlf_buf_printf(out, "prompts of '%s': ", is->name);
@@ -293,7 +295,8 @@ put_responses(const rlf_session *s, const rlf_session_workload *w, size_t set,
     const rlf_workload *of = &w->workload;
     rlf_buf_printf(out, "responses of '%s': ", s->graph->sets.data[set].name);
     put_lengths(rlf_workload_responses(of, s->graph, (int)set),
-                w->sizes.set[set].response, out);
+                rlf_workload_bound(of, s->graph, &w->sizes, (int)set).response,
+                out);
     if (of->generated && of->generated[set])
         rlf_buf_printf(out, " (as in %s)", s->options.like);
 }

@@ -59,8 +59,10 @@ put_set(walk *w, int index, rlf_set_size size)
     double longest = w->options->longest > 0 ? w->options->longest : INFINITY;
     size.response = least(size.response, longest);
     size.prompt = least(size.prompt, longest);
-    if (size.prompt + size.response > longest && longest < INFINITY)
-        size.prompt = longest - size.response;
+    size.sequence = least(size.prompt + size.response, longest);
+    /* a generation leaves room for all that it may make */
+    if (set->kind == RLF_SET_SAMPLED && size.sequence < INFINITY)
+        size.prompt = size.sequence - size.response;
     w->sizes.set[index] = size;
     double *values = w->sizes.values;
     if (values[set->prompts] <= 0)
@@ -127,7 +129,7 @@ other(walk *w, const rlf_node *node, int index)
     if (set->kind == RLF_SET_ASKED && set->data >= 0)
         longest = longest_prompt(w->graph, set->data);
     rlf_set_size size = {.prompt = number(node, "max_prompt", longest),
-                         .response = INFINITY};
+                         .response = set->tokens >= 0 ? INFINITY : 0};
     if (set->origin >= 0)
         size = w->sizes.set[set->origin];
     size.prompts = rows_of(w, set->prompts);

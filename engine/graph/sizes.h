@@ -13,7 +13,9 @@
 
 typedef struct rlf_set_size {
     double prompts, samples; /* rows */
-    double prompt, response; /* tokens of one; together at most `longest` */
+    double prompt, response; /* tokens of one, each at most */
+    double sequence;         /* of both together at most: less than their sum
+                                where a model's context is what bounds them */
 } rlf_set_size;
 
 typedef struct rlf_sizes {

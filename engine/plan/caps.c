@@ -21,7 +21,7 @@ raise(double *to, double x)
 static void
 meet(met *m, rlf_use use, const rlf_set_size *size)
 {
-    raise(&m->longest, size->prompt + size->response);
+    raise(&m->longest, size->sequence);
     raise(&m->rows[use], size->samples);
 }
 

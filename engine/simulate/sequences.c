@@ -80,7 +80,10 @@ draw_lengths(simulation *s, int instance, int index)
         rlf_workload_prompts(w, s->graph, index);
     const rlf_length_distribution *responses =
         rlf_workload_responses(w, s->graph, index);
-    uint32_t longest = tokens_of(size->prompt, 1);
+    const rlf_workload_most most =
+        rlf_workload_bound(w, s->graph, s->options->sizes, index);
+    uint32_t longest = tokens_of(most.prompt, 1);
+    uint32_t whole = tokens_of(size->sequence, UINT32_MAX);
     rlf_random_key key = {.seed = s->options->seed,
                           .site = node->site,
                           .step = (uint32_t)rlf_sim_step(s, instance)};
@@ -90,10 +93,12 @@ draw_lengths(simulation *s, int instance, int index)
         key.sample = i;
         const uint32_t group = rows.owner ? rows.owner[i] : i;
         of_prompt.sample = group;
-        list[i] = (rlf_length){
-            .prompt = draw(prompts, &of_prompt, longest),
-            .response = draw(responses, &key, tokens_of(size->response, 0)),
-            .group = group};
+        uint32_t prompt = draw(prompts, &of_prompt, longest);
+        uint32_t rest = prompt < whole ? whole - prompt : 1;
+        uint32_t response = draw(responses, &key, tokens_of(most.response, 0));
+        list[i] = (rlf_length){.prompt = prompt,
+                               .response = response < rest ? response : rest,
+                               .group = group};
     }
     return (sequences){
         .known = true, .list = list, .n_list = rows.n_rows, .n = rows.n_rows};

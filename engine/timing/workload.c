@@ -48,6 +48,34 @@ rlf_workload_responses(const rlf_workload *w, const rlf_graph *graph, int set)
     return d ? d : w->responses;
 }
 
+static double
+mean_of(const rlf_length_distribution *d, double most)
+{
+    return d ? fmax(rlf_lengths_mean(d, most), 1) : most;
+}
+
+rlf_workload_most
+rlf_workload_bound(const rlf_workload *w, const rlf_graph *graph,
+                   const rlf_sizes *sizes, int set)
+{
+    const rlf_set_size *size = &sizes->set[set];
+    const rlf_length_distribution *prompts =
+        rlf_workload_prompts(w, graph, set);
+    const rlf_length_distribution *responses =
+        rlf_workload_responses(w, graph, set);
+    rlf_workload_most most = {size->prompt, size->response};
+    double prompt = mean_of(prompts, most.prompt);
+    double response = mean_of(responses, most.response);
+    if (prompt + response <= size->sequence)
+        return most;
+    bool bounded = prompts || size->prompt < size->sequence;
+    if (bounded && !responses)
+        most.response = size->sequence - prompt;
+    else if (!prompts)
+        most.prompt = size->sequence - response;
+    return most;
+}
+
 /* The lengths of N rows whose shares are even, mixed up: those of `purpose` in
  * another order than others. NULL: all have `most`. */
 static void
@@ -66,12 +94,6 @@ add_typical(const rlf_length_distribution *d, double most, int each,
     }
 }
 
-static double
-mean_of(const rlf_length_distribution *d, double most)
-{
-    return d ? fmax(rlf_lengths_mean(d, most), 1) : most;
-}
-
 rlf_expected_set *
 rlf_workload_expect(const rlf_workload *w, const rlf_graph *graph,
                     const rlf_sizes *sizes, rlf_arena *arena)
@@ -86,20 +108,22 @@ rlf_workload_expect(const rlf_workload *w, const rlf_graph *graph,
         const rlf_length_distribution *responses =
             rlf_workload_responses(w, graph, (int)i);
         double each = size->samples / fmax(1, size->prompts);
+        const rlf_workload_most most =
+            rlf_workload_bound(w, graph, sizes, (int)i);
         rlf_expected_set *e = &out[i];
-        e->prompt = mean_of(prompts, size->prompt);
-        e->response = mean_of(responses, size->response);
-        e->most = size->response;
-        if (responses && !rlf_lengths_alike(responses, size->response))
+        e->prompt = mean_of(prompts, most.prompt);
+        e->response = mean_of(responses, most.response);
+        e->most = most.response;
+        if (responses && !rlf_lengths_alike(responses, most.response))
             e->responses = responses;
-        bool alike = !prompts || rlf_lengths_alike(prompts, size->prompt);
+        bool alike = !prompts || rlf_lengths_alike(prompts, most.prompt);
         if (!e->responses && alike)
             continue;
         double *rows = RLF_NEW_ARRAY(arena, double, RLF_EXPECTED_ROWS);
         each = fmin(fmax(each, 1), RLF_EXPECTED_ROWS);
-        add_typical(prompts, size->prompt, (int)each, 0, rows);
+        add_typical(prompts, most.prompt, (int)each, 0, rows);
         if (tokens)
-            add_typical(responses, size->response, 1, 1, rows);
+            add_typical(responses, most.response, 1, 1, rows);
         e->rows = rows;
     }
     return out;

@@ -42,6 +42,16 @@ rlf_workload_prompts(const rlf_workload *w, const rlf_graph *graph, int set);
 const rlf_length_distribution *
 rlf_workload_responses(const rlf_workload *w, const rlf_graph *graph, int set);
 
+/* Tokens of a prompt and of a response of a set at most, as times are counted
+ * with them: where only both together are bounded, what is not known is what
+ * the other leaves. */
+typedef struct rlf_workload_most {
+    double prompt, response;
+} rlf_workload_most;
+rlf_workload_most rlf_workload_bound(const rlf_workload *w,
+                                     const rlf_graph *graph,
+                                     const rlf_sizes *sizes, int set);
+
 enum { RLF_EXPECTED_ROWS = 2048 };
 
 /* A set of a step, in expectation. */

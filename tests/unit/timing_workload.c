@@ -198,8 +198,12 @@ check_micros(const char *prompts, const char *responses, double room)
                         .tokens = 1}};
     rlf_graph graph = {.sets = {.data = sets, .count = 2}};
     rlf_set_size sizes[2] = {
-        {.prompts = 64, .samples = 64, .prompt = 512},
-        {.prompts = 64, .samples = 512, .prompt = 512, .response = 1024}};
+        {.prompts = 64, .samples = 64, .prompt = 512, .sequence = 512},
+        {.prompts = 64,
+         .samples = 512,
+         .prompt = 512,
+         .response = 1024,
+         .sequence = 1536}};
     const rlf_sizes of = {.set = sizes};
     rlf_length_distribution p = read_text(prompts), r = read_text(responses);
     const rlf_length_distribution *data[1] = {&p};
@@ -239,8 +243,11 @@ check_caps(void)
     rlf_set set = {
         .kind = RLF_SET_ASKED, .origin = -1, .from = -1, .tokens = 1};
     rlf_graph graph = {.sets = {.data = &set, .count = 1}};
-    rlf_set_size size = {
-        .prompts = 8, .samples = 8, .prompt = 100, .response = 50};
+    rlf_set_size size = {.prompts = 8,
+                         .samples = 8,
+                         .prompt = 100,
+                         .response = 50,
+                         .sequence = 150};
     const rlf_sizes of = {.set = &size};
     rlf_arena *arena = rlf_arena_new();
     const rlf_expected_set *e = rlf_workload_expect(NULL, &graph, &of, arena);
@@ -253,6 +260,24 @@ check_caps(void)
     e = rlf_workload_expect(&w, &graph, &of, arena);
     ok(!e->rows && e->prompt <= 20 && e->response >= 50,
        "prompts that are asked are others than those of data");
+    /* both together are bounded, by a context of 150 */
+    size = (rlf_set_size){.prompts = 8,
+                          .samples = 8,
+                          .prompt = 100,
+                          .response = 150,
+                          .sequence = 150};
+    const rlf_length_distribution thirty = read_text("fixed:30");
+    const rlf_workload answers = {.responses = &thirty};
+    rlf_workload_most most = rlf_workload_bound(NULL, &graph, &of, 0);
+    ok(most.prompt >= 100 && most.response <= 50,
+       "a response is what a prompt as long as it can be leaves");
+    most = rlf_workload_bound(&w, &graph, &of, 0);
+    ok(most.prompt >= 100 && most.response >= 130 && most.response <= 130,
+       "... or what one that is known leaves");
+    size.prompt = 150;
+    most = rlf_workload_bound(&answers, &graph, &of, 0);
+    ok(most.prompt >= 120 && most.prompt <= 120 && most.response >= 150,
+       "a prompt without a bound is what a known response leaves");
     rlf_arena_free(arena);
 }
 
