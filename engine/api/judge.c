@@ -82,6 +82,12 @@ note_trial(const rlf_searching *s, const rlf_trial *trial, rlf_judged *j)
     memcpy(j->spent, a->all, sizeof j->spent);
     j->calls = RLF_NEW_ARRAY(s->session->arena, double, n);
     memcpy(j->calls, a->calls, n * sizeof *j->calls);
+    rlf_paged *paged = RLF_NEW_ARRAY(s->session->arena, rlf_paged, n);
+    rlf_page_room *pages = RLF_NEW_ARRAY(s->session->arena, rlf_page_room, n);
+    memcpy(paged, trial->out.paged, n * sizeof *paged);
+    memcpy(pages, trial->pages, n * sizeof *pages);
+    j->paged = paged;
+    j->pages = pages;
 }
 
 static uint32_t

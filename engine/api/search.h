@@ -57,6 +57,9 @@ typedef struct rlf_judged {
     double idle;              /* part of all ranks' time */
     double spent[RLF_SPENTS]; /* seconds of a step, on average over ranks */
     double *calls;            /* per node: seconds of a step */
+    const rlf_paged *paged;   /* per node: turns in which samples waited for
+                                 pages, of which a replica */
+    const rlf_page_room *pages; /* has so many */
 } rlf_judged;
 
 typedef struct rlf_session_search_options {

@@ -3,12 +3,48 @@
 
 #include "engine/api/planned.h"
 #include "engine/plan/alike.h"
+#include "engine/plan/pools.h"
 #include "engine/simulate/costs.h"
 
 static const rlf_device_kind *
 device_of(const rlf_trial *t, int rank)
 {
     return rlf_cluster_part_of(t->session->cluster, rank)->machine->device;
+}
+
+/* Generations have the fewest pages of all ranks, as in a run
+ * (engine/sched/room.c). */
+static void
+note_pages(rlf_trial *t, const rlf_pool *pool, uint64_t units)
+{
+    const rlf_graph *graph = t->plan->graph;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        rlf_page_room *room = &t->pages[i];
+        if (!node->class->sampled || node->receiver != pool->resource)
+            continue;
+        if (!room->tokens || units < room->pages)
+            *room = (rlf_page_room){units, pool->least, pool->tokens};
+    }
+}
+
+/* What the memory of a GPU leaves beside all else is for pages; on a host that
+ * is for others too, and pages are those that the plan counts. */
+static void
+find_pages(rlf_trial *t, int r, const rlf_opened *opened, rlf_arena *arena)
+{
+    const rlf_device_kind *device = device_of(t, r);
+    rlf_pools pools = {.arena = arena};
+    rlf_opened_pools(opened, &pools);
+    uint64_t *units = RLF_NEW_ARRAY(arena, uint64_t, pools.list.count);
+    double taken = t->memory[r] - (double)rlf_pools_bytes(&pools);
+    double left = device->memory > taken ? device->memory - taken : 0;
+    if (device->gpu)
+        rlf_pools_divide(&pools, (uint64_t)left, units);
+    for (size_t i = 0; i < pools.list.count; i++) {
+        const rlf_pool *p = &pools.list.data[i];
+        note_pages(t, p, device->gpu ? units[i] : *p->units);
+    }
 }
 
 /* What a rank takes. */
@@ -18,10 +54,17 @@ weigh(rlf_trial *t, int r, const rlf_opened *opened, rlf_arena *arena)
     const rlf_device_kind *device = device_of(t, r);
     t->memory[r] = rlf_planned_memory(opened, device->gpu, arena);
     t->host[r] = device->gpu ? rlf_planned_offloaded(opened, arena) : 0;
+    find_pages(t, r, opened, arena);
     if (t->memory[r] / device->memory <= t->fill)
         return;
     t->fill = t->memory[r] / device->memory;
     t->fullest = r;
+}
+
+static rlf_page_room *
+new_pages(const rlf_plan *plan, rlf_arena *arena)
+{
+    return RLF_NEW_ARRAY(arena, rlf_page_room, plan->graph->nodes.count);
 }
 
 rlf_status
@@ -33,7 +76,8 @@ rlf_trial_weigh(const rlf_session *s, const rlf_outline *outline,
                      .plan = plan,
                      .arena = arena,
                      .memory = RLF_NEW_ARRAY(arena, double, plan->ranks),
-                     .host = RLF_NEW_ARRAY(arena, double, plan->ranks)};
+                     .host = RLF_NEW_ARRAY(arena, double, plan->ranks),
+                     .pages = new_pages(plan, arena)};
     const int *ranks, *like;
     int n = rlf_plan_alike_each(plan, rlf_outline_layers(outline), arena,
                                 &ranks, &like);
@@ -63,7 +107,8 @@ rlf_trial_open(const rlf_session *s, const rlf_outline *outline,
                      .arena = arena,
                      .ranks = RLF_NEW_ARRAY(arena, rlf_opened, plan->ranks),
                      .memory = RLF_NEW_ARRAY(arena, double, plan->ranks),
-                     .host = RLF_NEW_ARRAY(arena, double, plan->ranks)};
+                     .host = RLF_NEW_ARRAY(arena, double, plan->ranks),
+                     .pages = new_pages(plan, arena)};
     for (int r = 0; r < plan->ranks; r++) {
         RLF_TRY(rlf_outline_rank(outline, plan, r, arena, err, &t->ranks[r]));
         weigh(t, r, &t->ranks[r], arena);
@@ -132,7 +177,7 @@ static bool
 any_waits(const rlf_trial *t)
 {
     for (size_t i = 0; i < t->plan->graph->nodes.count; i++)
-        if (t->out.waiting[i])
+        if (t->out.waiting[i] || t->out.paged[i].waiting)
             return true;
     return false;
 }
@@ -153,11 +198,12 @@ again(const rlf_trial *t, rlf_simulate_options options, rlf_err *err,
     return RLF_OK;
 }
 
-/* Each replica has a seat for every sample; memory is not asked. */
+/* Each replica has a seat and pages for every sample; memory is not asked. */
 static rlf_status
 seat_all(rlf_trial *t, rlf_simulate_options options, rlf_err *err)
 {
     options.seats = NULL;
+    options.pages = NULL;
     return again(t, options, err, &t->seated);
 }
 
@@ -193,6 +239,7 @@ rlf_trial_run(rlf_trial *t, const rlf_trial_options *o, rlf_err *err)
                                           .warm = o->warm,
                                           .spread = o->spread,
                                           .seats = rlf_costs_seats(costs),
+                                          .pages = t->pages,
                                           .rooms = rlf_costs_rooms(costs),
                                           .self = &t->timeline,
                                           .see = rlf_timeline_see};

@@ -20,14 +20,15 @@ typedef struct rlf_trial {
     int fullest;    /* the rank that takes the largest part of its device */
     double fill;    /* that part; above 1 it does not fit */
     double *host;   /* per rank: bytes of offloaded weights in its machine */
+    rlf_page_room *pages; /* per node, of generations: of a replica */
     /* After rlf_trial_run: */
     rlf_simulated out;
     rlf_costs_asked asked;
     rlf_timeline timeline;
     rlf_account account;   /* of the steps that are counted */
     const uint32_t *seats; /* per node: of a replica; 0: no limit */
-    double seated; /* seconds of a step if no sample waited for a seat; 0: none
-                      does, or it was not asked for */
+    double seated; /* seconds of a step if no sample waited for a seat or for
+                      pages; 0: none does, or it was not asked for */
     rlf_step_kind *kinds; /* if asked for, and if not all steps are alike */
     int n_kinds;
 } rlf_trial;
@@ -38,7 +39,7 @@ typedef struct rlf_trial_options {
     uint64_t seed;
     uint32_t warm, steps; /* that are not counted; that are. At least 1 */
     double spread; /* of rlf_simulate_options: fewer are enough; 0: all */
-    bool seats;    /* where samples wait for seats, find `seated` */
+    bool seats;    /* where samples wait, find `seated` */
     bool kinds;    /* find `kinds`, with a simulation for each */
 } rlf_trial_options;
 

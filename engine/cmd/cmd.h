@@ -9,6 +9,7 @@
 #include "engine/base/option.h"
 #include "engine/order/rehearse.h"
 #include "engine/plan/holds.h"
+#include "engine/simulate/simulate.h"
 
 #include <stdio.h>
 
@@ -67,6 +68,10 @@ void rlf_cmd_warn_lengths(const rlf_session *session,
 void rlf_cmd_put_plan(const rlf_session *session);
 /* What a node is called in messages: actor.update, or its class. */
 const char *rlf_cmd_node_name(rlf_session *session, const rlf_node *node);
+/* A line for each generation of a simulation in which samples waited for pages.
+ * Both per node. */
+void rlf_cmd_put_pages(rlf_session *session, const char *begin,
+                       const rlf_paged *paged, const rlf_page_room *pages);
 /* How the weights of a flow move, as on one machine. `object`: the model if it
  * is open, or NULL. */
 rlf_status rlf_cmd_weights(rlf_session *session, const rlf_weight_flow *flow,

@@ -5,6 +5,7 @@
 #include "engine/api/prediction.h"
 #include "nodes/table.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -133,6 +134,20 @@ rlf_cmd_node_name(rlf_session *s, const rlf_node *node)
     return rlf_arena_printf(s->arena, "%s.%s",
                             s->graph->resources.data[node->receiver].name,
                             node->class->name);
+}
+
+void
+rlf_cmd_put_pages(rlf_session *s, const char *begin, const rlf_paged *paged,
+                  const rlf_page_room *pages)
+{
+    for (size_t i = 0; i < s->graph->nodes.count; i++)
+        if (paged[i].waiting)
+            printf("%s%10u samples wait at once, at most, for keys and values "
+                   "in %" PRIu64 " tokens of a replica, which makes %.3g "
+                   "meanwhile: %s\n",
+                   begin, paged[i].waiting, pages[i].pages * pages[i].tokens,
+                   paged[i].rows / paged[i].turns,
+                   rlf_cmd_node_name(s, &s->graph->nodes.data[i]));
 }
 
 void

@@ -427,10 +427,15 @@ put_calls(const rlf_session_found *f, rlf_arena *arena)
            "dp", "seconds", "weights");
     for (int i = 0; i < p->n_calls; i++) {
         const rlf_choice *c = &p->calls[i].choices[at.choice[i]];
+        double seconds = rlf_estimate_call(e, at.choice, i);
         printf("# %-24s %-14s %3d %3d %3d %12.4g %12.4g\n", p->calls[i].name,
-               ranks_of(c, arena), c->tp, c->pp, c->dp, c->seconds,
+               ranks_of(c, arena), c->tp, c->pp, c->dp, seconds,
                rlf_estimate_move(e, at.choice, i));
         put_terms(&f->terms[i]);
+        if (seconds > c->seconds)
+            printf("#     pages: with room for all keys and values it takes "
+                   "%.4g s, as these terms\n",
+                   c->seconds);
         int next = find_next(e, p, i, &at);
         c = &p->calls[i].choices[next < 0 ? 0 : next];
         if (next < 0)
@@ -507,6 +512,9 @@ rlf_cmd_search(rlf_session *s, const rlf_command_line *line)
         put_table(s, &found, verbose);
         if (verbose)
             put_calls(&found, s->arena);
+        if (verbose && found.best->simulated)
+            rlf_cmd_put_pages(s, "# pages: ", found.best->paged,
+                              found.best->pages);
         s->plan = found.best->plan;
         rlf_cmd_put_plan(s);
     }

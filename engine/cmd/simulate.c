@@ -119,11 +119,12 @@ put_waiting(const simulation *m)
                 "a replica's %u: %s\n",
                 t->out.waiting[i], t->seats[i],
                 rlf_cmd_node_name(m->s, &graph->nodes.data[i]));
+    rlf_cmd_put_pages(m->s, "pages         ", t->out.paged, t->pages);
     if (t->seated <= 0)
         return;
     double less = 100 * (1 - t->seated / t->account.step);
-    printf("with one each %10.4g s a step, %.2g %% %s\n", t->seated, fabs(less),
-           less < 0 ? "more" : "less");
+    printf("with room     %10.4g s a step, %.2g %% %s, if none waited\n",
+           t->seated, fabs(less), less < 0 ? "more" : "less");
 }
 
 /* Where not all steps have the same blocks: how long those of each kind take.

@@ -363,6 +363,7 @@ typedef struct rlf_pool {
     int resource;         /* that it is of */
     uint64_t bytes;       /* of a unit, above 0 */
     uint64_t least, most; /* units that it needs; that it has a use for */
+    uint32_t tokens;      /* of one sequence, in a unit */
     uint64_t *units;      /* that it has */
 } rlf_pool;
 typedef struct rlf_pools {

@@ -7,6 +7,7 @@
 #include "engine/comm/comm.h"
 #include "engine/dev/memory.h"
 #include "engine/graph/class.h"
+#include "engine/plan/pools.h"
 #include "engine/sched/rank.h"
 
 #include <string.h>
@@ -109,34 +110,17 @@ taken_bytes(const rlf_rank *rank, const rlf_pools *pools)
     rlf_rank_memory(rank, &memory);
     for (size_t i = 0; i < memory.rows.count; i++)
         bytes += memory.rows.data[i].device;
-    for (size_t i = 0; i < pools->list.count; i++)
-        bytes -= pools->list.data[i].bytes * *pools->list.data[i].units;
-    return bytes;
+    return bytes - rlf_pools_bytes(pools);
 }
 
-/* Each gets the same share of what is left, but no more than it has a use for:
- * what that leaves is for the others. */
 static void
 divide(rlf_pools *pools, uint64_t left)
 {
-    size_t n = pools->list.count, open = n;
-    bool *full = rlf_calloc(n + 1, sizeof *full);
-    for (size_t i = 0; i < n; i++) {
-        const rlf_pool *p = &pools->list.data[i];
-        if (full[i] || p->most > left / open / p->bytes)
-            continue;
-        full[i] = true;
-        *p->units = p->most;
-        left -= p->most * p->bytes;
-        open--;
-        i = (size_t)-1; /* the share of the others is larger now */
-    }
-    for (size_t i = 0; i < n; i++) {
-        const rlf_pool *p = &pools->list.data[i];
-        uint64_t units = full[i] ? p->most : left / open / p->bytes;
-        *p->units = units > p->least ? units : p->least;
-    }
-    free(full);
+    size_t n = pools->list.count;
+    uint64_t *units = RLF_NEW_ARRAY(pools->arena, uint64_t, n);
+    rlf_pools_divide(pools, left, units);
+    for (size_t i = 0; i < n; i++)
+        *pools->list.data[i].units = units[i];
 }
 
 /* What several ranks run together is as large as where there is least: a model
@@ -168,11 +152,8 @@ agree(const rlf_rank *rank, rlf_pools *pools, rlf_err *err)
 static rlf_status
 fill_pools(rlf_rank *rank, rlf_pools *pools, rlf_err *err)
 {
-    for (size_t i = 0; i < rank->graph->resources.count; i++) {
-        const rlf_resource *r = &rank->graph->resources.data[i];
-        rank->classes->resource[r->kind]->pools((int)i, rank->env.resource[i],
-                                                pools);
-    }
+    const rlf_opened opened = rlf_rank_opened(rank);
+    rlf_opened_pools(&opened, pools);
     uint64_t taken = taken_bytes(rank, pools), limit = rank->limit.device;
     divide(pools, taken < limit ? limit - taken : 0);
     return rank->comm ? agree(rank, pools, err) : RLF_OK;

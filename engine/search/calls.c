@@ -7,7 +7,6 @@
 #include "engine/layout/lanes.h"
 #include "engine/plan/pipe.h"
 #include "engine/timing/measured.h"
-#include "engine/timing/sampling.h"
 
 /* ---- rows ---- */
 
@@ -68,6 +67,27 @@ rlf_call_cut_of(const rlf_opened *o, const rlf_sizes *sizes,
         .micros = parts * rlf_expected_micros(&expected[set_of(o, node)],
                                               rows / parts, caps->tokens[use]),
         .seats = (int)fmin(rows, caps->rows[RLF_USE_GENERATE])};
+}
+
+void
+rlf_call_sampling(const rlf_opened *o, const rlf_sizes *sizes,
+                  const rlf_expected_set *expected, const rlf_node *node,
+                  double tokens, rlf_sampling *out, rlf_sampling_pages *pages)
+{
+    int set = set_of(o, node);
+    const rlf_set_size *size = &sizes->set[set];
+    const rlf_expected_set *each = &expected[set];
+    const rlf_call_cut cut = rlf_call_cut_of(o, sizes, expected, node);
+    *out = (rlf_sampling){.lengths = each->responses,
+                          .most = each->responses ? each->most : each->response,
+                          .rows = rows_of(o, sizes, node),
+                          .seats = fmax(1, cut.seats),
+                          .replicas = o->plan->place[node->id].layout.dp};
+    *pages =
+        (rlf_sampling_pages){.pages = INFINITY,
+                             .tokens = tokens,
+                             .prompt = each->prompt,
+                             .group = size->samples / fmax(1, size->prompts)};
 }
 
 /* ---- pieces ---- */
@@ -242,7 +262,8 @@ generate_waves(const work *w, rlf_call_cut cut, double rows)
 static void
 begin_more(const work *w, const rlf_sampling_part *part, double context)
 {
-    double pp = w->layout->pp, many = fmax(1, part->fresh / pp);
+    double at_once = part->burst > 0 ? part->burst : part->fresh;
+    double pp = w->layout->pp, many = fmax(1, at_once / pp);
     double times = part->turns * part->fresh / many, rows = part->rows / pp;
     rlf_piece turn = {.kind = RLF_PIECE_TURN,
                       .prompts = (uint64_t)many,
@@ -257,11 +278,34 @@ begin_more(const work *w, const rlf_sampling_part *part, double context)
     add(w, &turn, (double)turn.rows, -times, -times);
 }
 
+/* The first turn of `first` samples, and these. */
+static void
+generate_parts(const work *w, double first, const rlf_sampling_part *parts,
+               int n)
+{
+    double pp = w->layout->pp;
+    begin(w, first, 1);
+    double seconds = w->sum->total, part = 0;
+    for (int i = 0; i < n; i++) {
+        const rlf_sampling_part *p = &parts[i];
+        const rlf_piece turn = {.kind = RLF_PIECE_TURN,
+                                .context = w->each->prompt + p->made};
+        double turns = (i ? p->turns : fmax(0, p->turns - 1)) * pp;
+        add_rows(w, turn, fmax(1, p->rows / pp), 1, turns, turns);
+        if (p->fresh > 0)
+            begin_more(w, p, turn.context);
+        note_complete(w, &seconds, &part, p->complete);
+    }
+}
+
 static void
 generate(const work *w, rlf_call_cut cut, double rows)
 {
     rlf_sampling_part parts[RLF_SAMPLING_PARTS];
-    double pp = w->layout->pp;
+    if (cut.paged) {
+        generate_parts(w, cut.paged->first, cut.paged->part, cut.paged->n);
+        return;
+    }
     if (!w->each->responses) {
         generate_waves(w, cut, rows);
         return;
@@ -272,19 +316,7 @@ generate(const work *w, rlf_call_cut cut, double rows)
                                    .seats = fmax(1, cut.seats),
                                    .replicas = w->layout->dp};
     int n = rlf_sampling_parts(&sampling, parts);
-    begin(w, fmin(rows, sampling.seats), 1);
-    parts[0].turns = fmax(0, parts[0].turns - 1); /* that was the first */
-    double seconds = w->sum->total, part = 0;
-    for (int i = 0; i < n; i++) {
-        const rlf_sampling_part *p = &parts[i];
-        const rlf_piece turn = {.kind = RLF_PIECE_TURN,
-                                .context = w->each->prompt + p->made};
-        double turns = p->turns * pp;
-        add_rows(w, turn, fmax(1, p->rows / pp), 1, turns, turns);
-        if (p->fresh > 0)
-            begin_more(w, p, turn.context);
-        note_complete(w, &seconds, &part, p->complete);
-    }
+    generate_parts(w, fmin(rows, sampling.seats), parts, n);
 }
 
 /* ---- micro-batches ---- */

@@ -16,6 +16,7 @@
 
 #include "engine/plan/memory.h"
 #include "engine/search/problem.h"
+#include "engine/timing/sampling.h"
 #include "engine/timing/seconds.h"
 #include "engine/timing/workload.h"
 
@@ -23,6 +24,8 @@
 typedef struct rlf_call_cut {
     double micros; /* micro-batches of a reading or an update, on average */
     int seats;     /* samples that are generated at once, in all stages */
+    const rlf_sampling_paged *paged; /* turns in which they wait for pages;
+                                        NULL: there are enough */
 } rlf_call_cut;
 
 /* As a run of the opened rank's plan cuts the rows of a call: by its caps.
@@ -34,7 +37,12 @@ typedef struct rlf_call_times {
     double busy; /* seconds in which the rank waits for no other stage */
     double complete[RLF_CHOICE_PARTS]; /* as of a choice (problem.h) */
 } rlf_call_times;
-
+/* What the turns of a replica's generation follow from; `pages`: without a
+ * limit, where one has so many tokens. */
+void rlf_call_sampling(const rlf_opened *opened, const rlf_sizes *sizes,
+                       const rlf_expected_set *expected, const rlf_node *node,
+                       double tokens, rlf_sampling *out,
+                       rlf_sampling_pages *pages);
 /* All runs of a call of a model in a step, where every stage takes as long as
  * the opened rank's. Pieces of which the rank's device has a profile take what
  * its lines say, as in a simulation. The terms add up to the total: of a piece

@@ -174,7 +174,10 @@ add_follows(rlf_estimator *e)
     }
 }
 
-/* Looks at a placement: who shares ranks with whom, which weights move. */
+static void look_at_pages(rlf_estimator *e, const int *choice);
+
+/* Looks at a placement: who shares ranks with whom, which weights move, and how
+ * many pages generations have. */
 static void
 look(rlf_estimator *e, const int *choice)
 {
@@ -194,6 +197,7 @@ look(rlf_estimator *e, const int *choice)
         for (; with; with &= with - 1)
             e->meets[__builtin_ctzll(with)] |= 1ull << i;
     }
+    look_at_pages(e, choice);
     for (int i = 0; i < n; i++)
         if (moves(e, i))
             add_move(e, i);
@@ -462,7 +466,7 @@ rlf_estimate_bound(rlf_estimator *e, const int *choice)
     for (int i = 0; i < p->n_calls; i++) {
         const rlf_choice *c = e->at[i];
         int ahead = p->calls[i].ahead;
-        area[i] = c ? c->seconds * c->count : p->calls[i].area;
+        area[i] = c ? e->seconds[i] * c->count : p->calls[i].area;
         begin[i] = t.start[i];
         all += area[i];
         most = larger(most, t.end[i] / (ahead ? ahead : 1));
@@ -610,6 +614,55 @@ rlf_estimate_memory(const rlf_estimator *e, const int *choice)
         if (begins(&l, i))
             most = larger(most, on_rank(p, &l, l.at[i]->first));
     return most;
+}
+
+/* What the memory of a rank leaves for the keys and values of a call's choice:
+ * with others that generate there it has the same share, but for what they have
+ * no use for (engine/plan/pools.h). */
+static double
+bytes_for(const rlf_problem *p, const lying *l, const rlf_choice *of, int rank)
+{
+    double left = p->memory[rank] - on_rank(p, l, rank), others = 0;
+    int n = 0;
+    for (int k = 0; k < p->n_calls; k++) {
+        const rlf_choice *c = l->at[k];
+        if (!has(c, rank) || !c->pages)
+            continue;
+        left += c->pages->has;
+        others += c == of ? 0 : c->pages->most;
+        n++;
+    }
+    left = larger(left, 0); /* else it does not fit at all */
+    return larger(left / n, left - others);
+}
+
+/* A generation has as many pages as the rank with the fewest of them. */
+static void
+look_at_pages(rlf_estimator *e, const int *choice)
+{
+    const rlf_problem *p = e->problem;
+    bool known = false;
+    lying l;
+    for (int i = 0; i < p->n_calls; i++) {
+        const rlf_choice *c = e->at[i];
+        double bytes = INFINITY;
+        if (!c || !c->pages)
+            continue;
+        if (!known)
+            lay(p, choice, &l);
+        known = true;
+        for (int k = 0; k < p->n_calls; k++)
+            if (begins(&l, k) && has(c, l.at[k]->first))
+                bytes = smaller(bytes, bytes_for(p, &l, c, l.at[k]->first));
+        e->seconds[i] = rlf_choice_paged(c, bytes);
+    }
+}
+
+double
+rlf_estimate_call(rlf_estimator *e, const int *choice, int i)
+{
+    look(e, choice);
+    return e->seconds[i];
 }
 
 double

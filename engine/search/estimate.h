@@ -10,8 +10,10 @@
  *
  * That is a max-plus system (Baccelli et al., Synchronization and Linearity,
  * 1992): a constraint less never makes it slower, so a step of a placement of
- * which only a part is known bounds those of all that have that part. About a
- * microsecond; lengths are fixed and control takes no time: simulate.h has
+ * which only a part is known bounds those of all that have that part. A
+ * generation takes as long as it does with the memory that all calls on its
+ * ranks leave for keys and values; calls that are not known leave it all. About
+ * a microsecond; lengths are fixed and control takes no time: simulate.h has
  * both.
  */
 #ifndef RLF_SEARCH_ESTIMATE_H
@@ -34,6 +36,8 @@ double rlf_estimate_bound(rlf_estimator *e, const int *choice);
 double rlf_estimate_over(const rlf_estimator *e, const int *choice);
 /* Bytes that the placement needs on the device where it needs most. */
 double rlf_estimate_memory(const rlf_estimator *e, const int *choice);
+/* Seconds of call i, with the pages that all others leave it. */
+double rlf_estimate_call(rlf_estimator *e, const int *choice, int i);
 /* Seconds in which the weights reach call i before it runs; 0 where it reads
  * them as they are. */
 double rlf_estimate_move(rlf_estimator *e, const int *choice, int i);

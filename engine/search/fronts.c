@@ -227,6 +227,7 @@ look_at(options_of *o, const rlf_choice *at, int only)
     rlf_err err = RLF_ERR_NONE;
     if (is_stopped(o))
         return;
+    o->measure.only = only;
     if (rlf_measure_layout(&o->measure, at, &err) < 0) {
         for (int c = 0; c < o->fronts->problem.n_calls; c++)
             if (allows_cut(o, c, at))
@@ -589,7 +590,7 @@ add_choices(rlf_fronts *f, int model, const rlf_cluster_mesh *meshes, int n,
                     .seen = models[0] * n,
                     .meshes = models[1] * n,
                     .why = RLF_NEW_ARRAY(arena, rlf_err, f->problem.n_calls)};
-    rlf_status status = rlf_measure_begin(&o.measure, f, model, err);
+    rlf_status status = rlf_measure_begin(&o.measure, f, model, arena, err);
     for (int c = 0; c < f->problem.n_calls; c++)
         o.all[c] = RLF_NEW_ARRAY(arena, rlf_choice, MOST_LAYOUTS);
     int first = 0; /* that all lies on ranks of the plan, and may train */

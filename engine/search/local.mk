@@ -12,6 +12,7 @@ libsearch_a_SOURCES = \
 	%D%/hybridflow.c %D%/hybridflow.h \
 	%D%/less.c \
 	%D%/measure.c %D%/measure.h \
+	%D%/pages.c \
 	%D%/problem.c %D%/problem.h \
 	%D%/search.c %D%/search.h
 

@@ -7,7 +7,6 @@
 #include "engine/layout/lanes.h"
 #include "engine/order/order.h"
 #include "engine/plan/candidate.h"
-#include "engine/search/calls.h"
 #include "engine/search/pins.h"
 #include "engine/timing/measured.h"
 
@@ -208,8 +207,8 @@ rlf_measure_stages(const rlf_cluster *cluster, const rlf_choice *at, int layers,
 /* ---- layouts ---- */
 
 /* The call of the problem that a node belongs to, or -1. */
-static int
-call_of(const rlf_call_measure *m, const rlf_node *node)
+int
+rlf_measure_call(const rlf_call_measure *m, const rlf_node *node)
 {
     return node->receiver == m->model ? rlf_fronts_call(m->fronts, node) : -1;
 }
@@ -244,12 +243,12 @@ take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
     rlf_call_times times;
     for (size_t i = 0; i < f->options.graph->nodes.count; i++) {
         const rlf_node *node = &f->options.graph->nodes.data[i];
-        int c = call_of(m, node);
+        int c = rlf_measure_call(m, node);
         if (c < 0 || (!updates && f->problem.calls[c].kind == RLF_STAGE_UPDATE))
             continue;
         rlf_seconds seconds;
         rlf_call_seconds(opened, &sizes, m->expected, node,
-                         rlf_call_cut_of(opened, &sizes, m->expected, node),
+                         rlf_measure_cut(m, opened, &sizes, node),
                          f->options.speeds, &seconds, &times);
         bool most = seconds.total > longest[c];
         for (int k = 0; k < RLF_CHOICE_PARTS && most; k++)
@@ -264,6 +263,7 @@ take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
         m->choice[c].seconds = fmax(m->choice[c].seconds, sum[c]);
         m->choice[c].busy = fmax(m->choice[c].busy, busy[c]);
     }
+    rlf_measure_pages(m, opened, &sizes);
 }
 
 /* A call on more ranks than there are cores takes as long as these have to do
@@ -386,6 +386,8 @@ rlf_measure_layout(rlf_call_measure *m, const rlf_choice *at, rlf_err *err)
                                     .pp = at->pp,
                                     .dp = at->dp,
                                     .variant = at->variant};
+    memset(m->pages, 0, sizeof m->pages);
+    m->pool = (rlf_pool){0};
     RLF_TRY(take_plan(m, at, m->trains && !trains, true, err, &all));
     read = all;
     if (trains && m->reads && at->variant)
@@ -393,6 +395,7 @@ rlf_measure_layout(rlf_call_measure *m, const rlf_choice *at, rlf_err *err)
     else if (trains && m->reads && is_aside(at, aside(m, at)))
         RLF_TRY(take_plan(m, at, true, false, err, &read));
     put_bytes(m, &read, &all);
+    rlf_measure_put_pages(m);
     share_cores(m);
     double whole = read.kept * at->tp * at->pp;
     if (at->count == 1)
@@ -404,13 +407,15 @@ rlf_measure_layout(rlf_call_measure *m, const rlf_choice *at, rlf_err *err)
 
 rlf_status
 rlf_measure_begin(rlf_call_measure *m, const rlf_fronts *f, int model,
-                  rlf_err *err)
+                  rlf_arena *kept, rlf_err *err)
 {
     const rlf_resource *r = &f->options.graph->resources.data[model];
     *m = (rlf_call_measure){.fronts = f,
                             .model = model,
+                            .only = -1,
                             .scratch = rlf_arena_sized(SCRATCH),
-                            .arena = rlf_arena_new()};
+                            .arena = rlf_arena_new(),
+                            .kept = kept};
     for (int c = 0; c < f->problem.n_calls; c++) {
         bool update = f->problem.calls[c].kind == RLF_STAGE_UPDATE;
         m->trains |= f->calls[c].model == model && update;

@@ -9,6 +9,7 @@
 #define RLF_SEARCH_MEASURE_H
 
 #include "engine/graph/run.h"
+#include "engine/search/calls.h"
 #include "engine/search/fronts.h"
 
 /* The variant of a choice: a sum of these. */
@@ -27,13 +28,25 @@ enum {
     RLF_VARIANT_STEPS = 4,
 };
 
+/* What a generation takes with fewer and fewer pages, of the stages that were
+ * looked at so far. */
+typedef struct rlf_measured_pages {
+    double peak; /* pages with which no sample waits */
+    double seconds[RLF_PAGE_PARTS];
+} rlf_measured_pages;
+
 typedef struct rlf_call_measure {
     const rlf_fronts *fronts;
     int model, layers;
-    bool trains, reads; /* it is updated; it is called otherwise */
-    bool unified;       /* memory of host and device is one */
-    rlf_arena *scratch; /* of one layout at a time */
-    rlf_arena *arena;   /* of all */
+    bool trains, reads;      /* it is updated; it is called otherwise */
+    bool unified;            /* memory of host and device is one */
+    int only;                /* the only call that is asked for; -1: all are */
+    rlf_arena *scratch;      /* of one layout at a time */
+    rlf_arena *arena;        /* of all */
+    rlf_arena *kept;         /* that of the choices, for what they point to */
+    struct rlf_plays *plays; /* turns that were played before (pages.c) */
+    rlf_measured_pages pages[RLF_SEARCH_CALLS];
+    rlf_pool pool; /* of the stage whose pages take most; bytes 0: none has */
     const rlf_expected_set *expected; /* per set, the same on every layout */
     uint32_t longest;                 /* tokens of a sequence */
     uint32_t tokens[RLF_N_USES];      /* of a micro-batch, of the last layout */
@@ -43,13 +56,16 @@ typedef struct rlf_call_measure {
                        the smallest ranks that were looked at last */
 } rlf_call_measure;
 
-/* RLF_USER if the model cannot be read. rlf_measure_end in any case. */
+/* RLF_USER if the model cannot be read. rlf_measure_end in any case. What
+ * choices point to lies in `kept`. */
 rlf_status rlf_measure_begin(rlf_call_measure *m, const rlf_fronts *fronts,
-                             int model, rlf_err *err);
+                             int model, rlf_arena *kept, rlf_err *err);
 void rlf_measure_end(rlf_call_measure *m);
 /* Fills `choice`. RLF_USER: the model cannot be cut so. */
 rlf_status rlf_measure_layout(rlf_call_measure *m, const rlf_choice *at,
                               rlf_err *err);
+/* The call of the problem that a node of the model belongs to, or -1. */
+int rlf_measure_call(const rlf_call_measure *m, const rlf_node *node);
 /* The words of a variant, into a row of that call. */
 void rlf_measure_words(const rlf_fronts *fronts, int model,
                        const rlf_node_class *call, int variant,
@@ -60,5 +76,18 @@ int rlf_measure_offload(const rlf_fronts *fronts, int model, int variant);
  * many they are. `trained`: the layout of its update, NULL: it has none. */
 int rlf_measure_stages(const rlf_cluster *cluster, const rlf_choice *at,
                        int layers, const rlf_layout *trained, int *stages);
+
+/* ---- pages.c ---- */
+
+/* How the rows of a generation are cut on the opened rank: where its pages do
+ * not depend on what other calls leave (on a host) by how many there are. */
+rlf_call_cut rlf_measure_cut(rlf_call_measure *m, const rlf_opened *opened,
+                             const rlf_sizes *sizes, const rlf_node *node);
+/* Adds to `pages` what the generations of the model take where they have fewer
+ * pages than they have a use for. */
+void rlf_measure_pages(rlf_call_measure *m, const rlf_opened *opened,
+                       const rlf_sizes *sizes);
+/* Into the choices of generations. */
+void rlf_measure_put_pages(rlf_call_measure *m);
 
 #endif

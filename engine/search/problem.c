@@ -160,12 +160,58 @@ rlf_problem_close(rlf_problem *problem, rlf_arena *arena, rlf_err *err)
     return RLF_OK;
 }
 
+/* ---- pages ---- */
+
+/* Where all samples take as many pages they are made in waves, of which there
+ * are one more behind each whole number. */
+const double rlf_page_parts[RLF_PAGE_PARTS] = {1, 1.02, 1.4, 2, 2.04, 3,  3.06,
+                                               4, 4.1,  6,   9, 17,   40, 100};
+
+double
+rlf_choice_paged(const rlf_choice *c, double bytes)
+{
+    const rlf_choice_pages *p = c->pages;
+    int k = 1;
+    if (!p || bytes >= p->need)
+        return c->seconds;
+    double part = p->need / fmax(bytes, 1);
+    while (k < RLF_PAGE_PARTS && rlf_page_parts[k] < part)
+        k++;
+    if (k == RLF_PAGE_PARTS)
+        return p->seconds[k - 1];
+    double from = rlf_page_parts[k - 1], to = rlf_page_parts[k];
+    return p->seconds[k - 1] +
+           (p->seconds[k] - p->seconds[k - 1]) * (part - from) / (to - from);
+}
+
+/* Is a as fast as b with whatever memory b's keys and values have? */
+static bool
+is_as_fast(const rlf_choice *a, const rlf_choice *b)
+{
+    bool fast = a->seconds <= b->seconds;
+    const rlf_choice_pages *each[] = {a->pages, b->pages};
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; each[i] && k < RLF_PAGE_PARTS && fast; k++) {
+            double bytes = each[i]->need / rlf_page_parts[k];
+            fast = rlf_choice_paged(a, bytes) <= rlf_choice_paged(b, bytes);
+        }
+    return fast;
+}
+
+/* Bytes of its own, but for keys and values. */
+static double
+other_bytes(const rlf_choice *c)
+{
+    return c->own - (c->pages ? c->pages->has : 0);
+}
+
 static bool
 beats(const rlf_choice *a, const rlf_choice *b)
 {
     return a->seconds <= b->seconds && a->busy <= b->busy &&
            a->kept <= b->kept && a->own <= b->own && a->host <= b->host &&
-           a->own - a->lends <= b->own - b->lends && a->work <= b->work;
+           a->own - a->lends <= b->own - b->lends && a->work <= b->work &&
+           other_bytes(a) <= other_bytes(b) && is_as_fast(a, b);
 }
 
 static bool

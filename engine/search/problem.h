@@ -19,6 +19,18 @@ enum { RLF_SEARCH_AHEAD = 12 };
  * complete: as many as a run looks at (RLF_PIECES of engine/order). */
 enum { RLF_CHOICE_PARTS = 8 };
 
+/* What a generation takes whose samples wait for pages of keys and values:
+ * there are seconds[k] where 1 / rlf_page_parts[k] of all that it has a use for
+ * is there. */
+enum { RLF_PAGE_PARTS = 14 };
+extern const double rlf_page_parts[RLF_PAGE_PARTS];
+typedef struct rlf_choice_pages {
+    double need; /* bytes on each rank with which no sample waits */
+    double most; /* that a run takes, where there are so many */
+    double has;  /* of rlf_choice.own: so many are there in any case */
+    double seconds[RLF_PAGE_PARTS]; /* ascending, from rlf_choice.seconds */
+} rlf_choice_pages;
+
 /* A way to run a call. */
 typedef struct rlf_choice {
     int first, count;        /* ranks first .. first + count - 1 */
@@ -33,8 +45,10 @@ typedef struct rlf_choice {
     double work; /* more while it runs */
     double host; /* of the machine's host, for each of them, as `kept` */
     double lends; /* of `own`: what other holds of the model lie in */
-    int hold;     /* of the model: the same ranks and cut. Made by
-                     rlf_problem_close */
+    const rlf_choice_pages *pages; /* of a generation, where memory that other
+                                      calls leave matters; else NULL */
+    int hold; /* of the model: the same ranks and cut. Made by
+                 rlf_problem_close */
     /* Of a generation: after which part of its seconds each part of its samples
      * is complete, ascending to 1. All 0: when it is over. */
     double complete[RLF_CHOICE_PARTS];
@@ -100,10 +114,14 @@ typedef struct rlf_problem {
 rlf_status rlf_problem_close(rlf_problem *problem, rlf_arena *arena,
                              rlf_err *err);
 /* Takes out of n choices for the same ranks those that another one beats or
- * equals in seconds, busy, kept, own and work: what is searched then has all
- * that is best for each call alone, and not each cut that two calls could
- * share. Returns how many are left; their order is kept. */
+ * equals in seconds (with whatever memory for pages), busy, kept, own and work:
+ * what is searched then has all that is best for each call alone, and not each
+ * cut that two calls could share. Returns how many are left; their order is
+ * kept. */
 int rlf_choices_front(rlf_choice *choices, int n);
+/* Seconds of a choice whose ranks have so many bytes for its keys and values.
+ * More bytes never take longer. */
+double rlf_choice_paged(const rlf_choice *choice, double bytes);
 /* Do the two have a rank in common? */
 static inline bool
 rlf_choices_meet(const rlf_choice *a, const rlf_choice *b)

@@ -6,6 +6,7 @@ libsimulate_a_SOURCES = \
 	%D%/account.c %D%/account.h \
 	%D%/costs.c %D%/costs.h \
 	%D%/kinds.c %D%/kinds.h \
+	%D%/pages.c \
 	%D%/passes.c \
 	%D%/ranks.c %D%/ranks.h %D%/ranks_state.h \
 	%D%/sequences.c \

@@ -7,7 +7,9 @@
  * update, both ends of a message, all who have weights that move. A generation
  * goes on turn by turn; before each the first rank of its replica looks for a
  * post, and all leave it together (engine/sched/crew.c). Turns in which nothing
- * arrives and no sample ends are taken in one jump.
+ * arrives and no sample ends are taken in one jump. Samples begin in order
+ * while there are pages for them; when pages run out the last ones give up
+ * theirs, and are computed again later (nodes/model/generate.c).
  *
  * How long things take, how long responses are and what ranks answer is asked
  * of functions; here is no randomness, no clock and no data. */
@@ -45,6 +47,13 @@ typedef struct rlf_length {
     uint32_t group; /* neighbouring samples of one group share a prompt */
 } rlf_length;
 
+/* Pages of keys and values that a replica has. */
+typedef struct rlf_page_room {
+    uint64_t pages;
+    uint64_t longest; /* pages of the longest sequence: at least so many */
+    uint32_t tokens;  /* in a page; 0: there is no limit */
+} rlf_page_room;
+
 typedef enum rlf_seen_kind {
     RLF_SEEN_COME,  /* the rank stands at the post, since `from` */
     RLF_SEEN_DONE,  /* it has carried it out, from `from` to `to` */
@@ -62,7 +71,8 @@ typedef struct rlf_seen {
     double from, to;
     double work; /* DONE, TURNS: seconds of a core that the rank took */
     uint32_t turns, row;
-    uint32_t waiting; /* TURNS: samples that had no seat */
+    uint32_t waiting; /* TURNS: samples that had no seat, or no pages */
+    bool paged;       /* TURNS: they had no pages */
 } rlf_seen;
 
 /* What surrounds the ranks. Functions may be asked in any order. */
@@ -74,6 +84,8 @@ typedef struct rlf_ranks_options {
     rlf_length (*length)(void *self, const rlf_post *post, uint32_t row);
     /* Samples that a replica can have at work; 0: all. */
     uint32_t (*seats)(void *self, const rlf_node *node);
+    /* Pages of a replica. NULL: there is no limit. */
+    rlf_page_room (*pages)(void *self, const rlf_node *node);
     bool lengths; /* of samples are reported */
     /* Seconds, at least 0. */
     double (*work)(void *self, const rlf_work *work);

@@ -45,6 +45,7 @@ typedef struct mail {
 
 typedef struct sample {
     uint32_t row, made, context; /* tokens of the response; in all */
+    bool again; /* its pages are gone: all that it has is computed again */
     rlf_length length;
 } sample;
 
@@ -64,6 +65,8 @@ struct generation {
     double start;               /* as `began`, by what ranks have got */
     uint32_t turns;             /* in this jump */
     uint32_t fed, fresh;        /* tokens of a turn; samples that begin */
+    rlf_page_room room;         /* pages that it has */
+    bool paged;                 /* those that wait have no pages */
     uint64_t version;           /* of the jump, unlike all others */
     uint32_t prompts;           /* that it feeds */
     double keys;                /* that the tokens of its first turn look at */
@@ -139,5 +142,18 @@ void rlf_ranks_give(rlf_ranks *r, letter *l, rlf_work *work);
 /* The rank has what came. */
 void rlf_ranks_take_over(rlf_ranks *r, int rank, letter *l);
 void rlf_ranks_free_generation(generation *g);
+
+/* ---- pages.c ---- */
+
+/* Pages of the samples at work, `turns` turns later: those of a prompt that
+ * several share count once. */
+uint64_t rlf_ranks_pages(const generation *g, uint32_t turns);
+/* Pages that one more, behind the last at work, takes as it begins. */
+uint64_t rlf_ranks_pages_more(const generation *g, const sample *s);
+/* The last at work give up their pages and wait, until there are enough for the
+ * next turn. */
+void rlf_ranks_preempt(generation *g);
+/* Of so many turns those for which there are pages; at least 1. */
+uint32_t rlf_ranks_paged_turns(const generation *g, uint32_t turns);
 
 #endif

@@ -196,6 +196,12 @@ seats(void *self, const rlf_node *node)
     return s->options->seats ? s->options->seats[node->id] : 0;
 }
 
+static rlf_page_room
+pages(void *self, const rlf_node *node)
+{
+    return ((const simulation *)self)->options->pages[node->id];
+}
+
 /* ---- accounts ---- */
 
 static rlf_spent
@@ -252,6 +258,20 @@ add_span(simulation *s, const rlf_span_spent *span)
         s->options->see(s->options->self, span);
 }
 
+/* All ranks of a replica see the same. */
+static void
+note_waiting(simulation *s, const rlf_seen *seen, const rlf_node *node)
+{
+    rlf_paged *paged = &s->out->paged[node->id];
+    uint32_t *most = seen->paged ? &paged->waiting : &s->out->waiting[node->id];
+    if (seen->waiting > *most)
+        *most = seen->waiting;
+    if (!seen->paged)
+        return;
+    paged->turns += seen->turns;
+    paged->rows += (double)seen->turns * seen->row;
+}
+
 static void
 see(void *self, const rlf_seen *seen)
 {
@@ -274,8 +294,7 @@ see(void *self, const rlf_seen *seen)
     case RLF_SEEN_TURNS:
         span.turns = seen->turns;
         span.rows = seen->row;
-        if (seen->waiting > s->out->waiting[node->id])
-            s->out->waiting[node->id] = seen->waiting;
+        note_waiting(s, seen, node);
         add_span(s, &span);
         break;
     case RLF_SEEN_GIVEN:
@@ -403,6 +422,7 @@ open_simulation(simulation *s, const rlf_simulate_options *options,
                       .out = out};
     out->ends = RLF_NEW_ARRAY(arena, double, options->steps);
     out->waiting = RLF_NEW_ARRAY(arena, uint32_t, plan->graph->nodes.count);
+    out->paged = RLF_NEW_ARRAY(arena, rlf_paged, plan->graph->nodes.count);
     out->counts = RLF_NEW_ARRAY(arena, rlf_step_counts,
                                 options->steps + plan->graph->ahead);
     out->spent =
@@ -420,6 +440,7 @@ open_simulation(simulation *s, const rlf_simulate_options *options,
                         .answer = answer,
                         .length = length,
                         .seats = seats,
+                        .pages = options->pages ? pages : NULL,
                         .lengths = rlf_workload_draws(options->workload),
                         .work = take_work,
                         .turn = take_turn,

@@ -5,7 +5,8 @@
  * prompts and responses have lengths of their own, drawn by seed, step and row,
  * and a split cuts its set in order. What a rank does takes what
  * `rlf_durations` says of it; an update takes what its pipeline's table does
- * with the times of its stages. Memory is not looked at here. */
+ * with the times of its stages. Of memory only the pages of keys and values are
+ * looked at: who has none waits. */
 #ifndef RLF_SIMULATE_SIMULATE_H
 #define RLF_SIMULATE_SIMULATE_H
 
@@ -103,6 +104,8 @@ typedef struct rlf_simulate_options {
     uint32_t warm;
     const uint32_t *seats; /* per node, of generations: samples that a replica
                               can have at work, 0: all; NULL: all */
+    const rlf_page_room *pages; /* per node, of generations: what a replica has;
+                                   NULL: there is no limit */
     const uint32_t *rooms; /* per node, of what reads or trains: tokens of a
                               micro-batch; NULL, or 0: as place or plan say */
     /* NULL: nobody looks. */
@@ -120,6 +123,13 @@ typedef struct rlf_step_counts {
     double moved;           /* samples that went to another replica */
 } rlf_step_counts;
 
+/* Turns of a generation in which samples wait for pages. */
+typedef struct rlf_paged {
+    double turns;     /* of all ranks and steps */
+    double rows;      /* samples at work in them, summed */
+    uint32_t waiting; /* samples of a replica that waited at once, at most */
+} rlf_paged;
+
 /* Messages and weights of all steps together, as a rehearsal counts them; with
  * samples ahead also what is made for steps that are not run. */
 typedef struct rlf_simulated {
@@ -133,6 +143,7 @@ typedef struct rlf_simulated {
     uint64_t moved;    /* samples that went to another replica */
     uint32_t *waiting; /* per node: samples of a replica that waited for a seat
                           at once, at most */
+    rlf_paged *paged;  /* per node: those that waited for pages instead */
     rlf_digest digest; /* of all that every rank did, and when */
 } rlf_simulated;
 

@@ -44,6 +44,8 @@ new_generation(rlf_ranks *r, letter *l, const rlf_share *of)
         sample s = {.row = of->rows[k], .length = length};
         RLF_PUSH(&g->waiting, s);
     }
+    if (r->options.pages)
+        g->room = r->options.pages(r->options.self, l->node);
     RLF_PUSH(&g->said, NULL); /* the first turn is a part of the RUN */
     return g;
 }
@@ -74,6 +76,32 @@ rlf_ranks_open(rlf_ranks *r, int i, letter *l)
 
 /* ---- turns ---- */
 
+/* Is there a seat for the next that waits, and are there pages for it? There
+ * are for one alone. `pages` are those of the samples at work. */
+static bool
+is_let_in(generation *g, uint32_t seats, uint64_t *pages)
+{
+    if (g->next == g->waiting.count || (seats && g->active.count >= seats))
+        return false;
+    if (!g->room.tokens)
+        return true;
+    *pages += rlf_ranks_pages_more(g, &g->waiting.data[g->next]);
+    g->paged = g->active.count && *pages > g->room.pages;
+    return !g->paged;
+}
+
+/* Tokens that are fed as the sample begins, behind the last at work: its
+ * prompt, unless that one has it; and what it had when it lost its pages. */
+static uint32_t
+fed_first(const generation *g, const sample *s, bool same)
+{
+    if (!s->again)
+        return same ? 0 : s->length.prompt;
+    size_t n = g->active.count;
+    bool has = n && g->active.data[n - 1].length.group == s->length.group;
+    return s->context - (has ? s->length.prompt - 1 : 0);
+}
+
 /* Samples that wait take seats, those of one prompt behind one another. */
 static void
 admit(rlf_ranks *r, generation *g, rlf_turn *turn)
@@ -84,13 +112,15 @@ admit(rlf_ranks *r, generation *g, rlf_turn *turn)
     bool same = false;
     uint32_t group = 0;
     g->fresh = 0;
-    while (g->next < g->waiting.count && (!seats || g->active.count < seats)) {
+    g->paged = false;
+    rlf_ranks_preempt(g);
+    uint64_t pages = g->room.tokens ? rlf_ranks_pages(g, 0) : 0;
+    while (is_let_in(g, seats, &pages)) {
         sample s = g->waiting.data[g->next++];
-        if (!s.made) {
-            if (!same || s.length.group != group) {
-                turn->prompts++;
-                prompts += s.length.prompt;
-            }
+        if (!s.made || s.again) {
+            uint32_t fed = fed_first(g, &s, same && s.length.group == group);
+            turn->prompts += fed > 0;
+            prompts += fed;
             same = true;
             group = s.length.group;
             g->fresh++;
@@ -149,17 +179,18 @@ begin_turns(rlf_ranks *r, generation *g)
     admit(r, g, &turn);
     turn.rows = (uint32_t)g->active.count - g->fresh;
     for (size_t i = 0; i < g->active.count; i++) {
-        const sample *s = &g->active.data[i];
+        sample *s = &g->active.data[i];
         uint32_t left = s->length.response - s->made;
         turns = left < turns ? left : turns;
-        context += s->made ? s->context : 0;
+        context += s->made && !s->again ? s->context : 0;
+        s->again = false;
     }
     turn.context = turn.rows ? context / turn.rows : 0;
     g->fed += turn.rows;
     g->keys = context + turn.rows +
               turn.prompts * turn.prompt * (turn.prompt + 1) / 2;
     g->prompts = turn.prompts;
-    g->turns = g->fresh ? 1 : turns;
+    g->turns = g->fresh ? 1 : rlf_ranks_paged_turns(g, turns);
     g->in_turns = true;
     g->come = 0;
     rlf_ranks_demand(r, g->n_ranks);
@@ -246,7 +277,8 @@ see_turns(const rlf_ranks *r, const generation *g)
                           .work = rlf_ranks_served(r, r->now) - g->start,
                           .turns = g->turns,
                           .row = (uint32_t)g->active.count,
-                          .waiting = (uint32_t)(g->waiting.count - g->next)});
+                          .waiting = (uint32_t)(g->waiting.count - g->next),
+                          .paged = g->paged});
 }
 
 /* Every sample at work has so many tokens more; those that are complete leave,
@@ -282,13 +314,22 @@ take_tokens(rlf_ranks *r, generation *g)
                         .lengths = r->options.lengths ? lengths : NULL};
 }
 
+/* As a run says it: as if all were of the longest. */
+static uint32_t
+seats_of(const rlf_ranks *r, const generation *g)
+{
+    const rlf_ranks_options *o = &r->options;
+    uint32_t seats = o->seats ? o->seats(o->self, g->letter->node) : 0;
+    uint64_t fit = g->room.tokens ? g->room.pages / g->room.longest : seats;
+    return seats && fit < seats ? (uint32_t)fit : seats;
+}
+
 static void
 report_rows(rlf_ranks *r, generation *g, rlf_report report)
 {
-    const rlf_ranks_options *o = &r->options;
     report.turns = g->seen;
     report.decodes = g->decodes;
-    report.seats = o->seats ? o->seats(o->self, g->letter->node) : 0;
+    report.seats = seats_of(r, g);
     g->seen = g->decodes = (rlf_turns){0};
     for (int k = 0; k < g->n_ranks; k++)
         if (g->letter->duty[g->ranks[k]].share->reports)

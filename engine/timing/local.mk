@@ -6,6 +6,7 @@ libtiming_a_SOURCES = \
 	%D%/fit.c %D%/fit.h \
 	%D%/lengths.c %D%/lengths.h \
 	%D%/measured.c %D%/measured.h \
+	%D%/paged.c \
 	%D%/profile.c %D%/profile.h \
 	%D%/sampling.c %D%/sampling.h \
 	%D%/seconds.c %D%/seconds.h \

@@ -116,11 +116,11 @@ play_ends(seat *seats, int n, double begun, double scale, double before,
                                .complete = 1});
 }
 
-/* The length of the i-th: of neighbours as many are long as of all, by the
- * golden section. */
-static double
-typical(const rlf_sampling *s, uint32_t i)
+double
+rlf_sampling_typical(const rlf_sampling *s, uint32_t i)
 {
+    if (!s->lengths)
+        return s->most;
     double q = fmod((i + 0.5) * 0.61803398874989485, 1);
     double length = rlf_lengths_quantile(s->lengths, fmax(q, 0x1p-53));
     return fmin(fmax(floor(length + 0.5), 1), s->most);
@@ -140,7 +140,7 @@ play_seats(const rlf_sampling *s, parts *p)
     seat *seats = rlf_calloc((size_t)n, sizeof *seats);
     double begun = 0, busy = 0, made = 0;
     for (uint32_t i = 0; i < rows; i++) {
-        double length = typical(s, i);
+        double length = rlf_sampling_typical(s, i);
         if (i < (uint32_t)n) {
             seats[i].to = length;
             for (int k = n / 2; i + 1 == (uint32_t)n && k-- > 0;)

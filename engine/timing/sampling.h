@@ -21,12 +21,22 @@ typedef struct rlf_sampling_part {
     double fresh; /* samples that begin in each turn, but for the first turn of
                      all */
     double complete; /* part of all samples that is complete after it */
+    double burst; /* of these so many begin in one turn; 0: they are spread */
 } rlf_sampling_part;
 
+/* Pages of keys and values of a replica. */
+typedef struct rlf_sampling_pages {
+    double pages;  /* that there are; INFINITY: enough */
+    double tokens; /* of one sample in a page */
+    double prompt; /* tokens of each prompt, */
+    double group;  /* which so many neighbouring samples share */
+} rlf_sampling_pages;
+
 typedef struct rlf_sampling {
-    const rlf_length_distribution *lengths;
-    double most; /* tokens of a response at most */
-    double rows; /* of a replica, at least 1 */
+    const rlf_length_distribution *lengths; /* NULL: all have `most`,
+                                               for rlf_sampling_play alone */
+    double most;                            /* tokens of a response at most */
+    double rows;                            /* of a replica, at least 1 */
     double seats;
     double replicas;
 } rlf_sampling;
@@ -34,5 +44,24 @@ typedef struct rlf_sampling {
 /* In the order of time; their number is at least 1. */
 int rlf_sampling_parts(const rlf_sampling *sampling,
                        rlf_sampling_part out[RLF_SAMPLING_PARTS]);
+
+/* The length of the i-th sample, a whole number of tokens: of neighbours as
+ * many are long as of all, by the golden section. */
+double rlf_sampling_typical(const rlf_sampling *sampling, uint32_t i);
+
+/* The same where samples begin as there are pages for them, and the last ones
+ * at work give up theirs where those before them need them: one replica is
+ * played, turn by turn as a simulation does (engine/simulate/pages.c), of many
+ * samples a part. `fresh` are prompts that are computed; what is computed again
+ * counts as so many prompts as it is long. */
+typedef struct rlf_sampling_paged {
+    rlf_sampling_part part[RLF_SAMPLING_PARTS];
+    int n;
+    double first; /* samples that begin in the first turn */
+    double peak;  /* pages that were taken at once */
+} rlf_sampling_paged;
+void rlf_sampling_play(const rlf_sampling *sampling,
+                       const rlf_sampling_pages *pages,
+                       rlf_sampling_paged *out);
 
 #endif

@@ -178,6 +178,7 @@ rlf_work_pool(rlf_model *model)
                                                  page_size(model)),
                       .least = (uint64_t)pages_each(model),
                       .most = (uint64_t)most_pages(model),
+                      .tokens = (uint32_t)page_size(model),
                       .units = &model->work.pages};
 }
 

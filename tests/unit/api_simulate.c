@@ -792,6 +792,91 @@ test_by_hand(const struct by_hand *by)
     close_plan(&p);
 }
 
+/* Generations whose samples wait for pages, on one rank. */
+static double
+paged_step(const planned *p, uint64_t pages, uint32_t tokens, rlf_paged *seen)
+{
+    const rlf_durations d = {.portion = count_portion, .turn = count_turn};
+    rlf_page_room room[MOST_NODES];
+    for (int i = 0; i < MOST_NODES; i++)
+        room[i] = (rlf_page_room){pages, 1, tokens};
+    rlf_simulate_options options = {.plan = p->plan,
+                                    .sizes = &p->sizes,
+                                    .durations = &d,
+                                    .policy = streams,
+                                    .pages = room,
+                                    .steps = STEPS};
+    rlf_simulated out;
+    rlf_err err = RLF_ERR_NONE;
+    if (rlf_simulate(&options, p->arena, &err, &out) != RLF_OK)
+        bail("%s", err.sentence);
+    *seen = (rlf_paged){0};
+    for (size_t i = 0; i < p->plan->graph->nodes.count; i++)
+        if (out.paged[i].waiting)
+            *seen = out.paged[i];
+    return out.ends[STEPS - 1] / STEPS;
+}
+
+/* 48 samples of 20 and 60 tokens, each in one page: half of them at once take
+ * two waves, a third three, and one fewer than all two as well. */
+static void
+test_waves_of_pages(void)
+{
+    enum { ALL = BATCH * EACH };
+    static const struct {
+        uint64_t pages;
+        int waves;
+        double at_once; /* while others wait */
+    } cases[] = {{ALL, 1, 0},
+                 {ALL + 100, 1, 0},
+                 {ALL / 2, 2, ALL / 2},
+                 {ALL / 3, 3, ALL / 3},
+                 {ALL - 1, 2, ALL - 1}};
+    planned p = open_plan(&plans[0]);
+    rlf_paged seen;
+    double free = paged_step(&p, 1, 0, &seen);
+    for (size_t k = 0; k < RLF_COUNT(cases); k++) {
+        double step = paged_step(&p, cases[k].pages, 128, &seen);
+        near(step - free, (cases[k].waves - 1) * TURN * MOST_NEW, 1e-9,
+             "samples wait for pages in waves");
+        near(seen.turns ? seen.rows / seen.turns : 0, cases[k].at_once, 1e-9,
+             "... so many are made at once");
+    }
+    close_plan(&p);
+}
+
+/* Two samples of one prompt of 20 tokens share its first page of 16: with 7
+ * pages both are made for 45 turns, until the 65th token of each would need a
+ * fifth page. The second waits for the first, then it makes its last 15. */
+static void
+test_pages_by_hand(void)
+{
+    static const struct plan one = {"pages", 1, 0, NULL};
+    rlf_arena *arena = rlf_arena_new();
+    planned p = open_text(
+        &one, rlf_arena_printf(
+                  arena,
+                  "data prompts = jsonl(\"rows.jsonl\", prompt: \"q\", "
+                  "max_prompt: 20)\n"
+                  "model actor = lm(llama(layers: 1, hidden: 32, heads: 4, "
+                  "ffn: 48, context: 128), tokenizer: "
+                  "\"%s/examples/models/arith\")\n"
+                  "flow f(batch: prompts[1]) {\n"
+                  "    roll = actor.generate(batch, n: 2, max_new: %d)\n"
+                  "    report l = mean(roll.logprob over batch)\n"
+                  "}\n",
+                  getenv("RLFLOW_SOURCE"), MOST_NEW));
+    rlf_paged seen;
+    double free = paged_step(&p, 1, 0, &seen);
+    near(paged_step(&p, 7, 16, &seen) - free, TURN * 15, 1e-9,
+         "the last sample gives up its pages, and is computed again");
+    near(seen.turns, STEPS * 15, 1e-9, "... so many turns it waits");
+    near(paged_step(&p, 9, 16, &seen) - free, 0, 1e-9,
+         "... with pages for both it does not");
+    close_plan(&p);
+    rlf_arena_free(arena);
+}
+
 /* Of each replica's 12 samples so many have 60 tokens with this seed, and the
  * others 20: 1, 2, 3 and 2. Behind 20 turns 8 are left, fewer than 12, for
  * which two replicas have seats: ranks 1 and 2 go on with four each. One sample
@@ -992,6 +1077,8 @@ main(void)
     for (size_t i = 0; i < RLF_COUNT(by_hand); i++)
         test_by_hand(&by_hand[i]);
     test_migration_by_hand();
+    test_waves_of_pages();
+    test_pages_by_hand();
     test_counted_sum();
     rlf_arena_free(arena);
     char command[128];

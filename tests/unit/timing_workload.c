@@ -181,6 +181,49 @@ check_sampling(const char *text, double rows, double seats, double replicas)
     ok(falls, "... and ever fewer are at work");
 }
 
+/* Two samples of 60 tokens and a prompt of 4, with 5 pages of 16: in turn 30
+ * both need a third one. The second one waits with 29 tokens until the first
+ * has its 60, for it would need 3; then it is fed the 33 that it has, and goes
+ * on. With 6 pages it waits from turn 46 on, and with 8 never. Samples of one
+ * page each: as many at once as there are pages, 3 of 10 in 4 waves. */
+static void
+check_pages(void)
+{
+    static const struct {
+        double rows, length, pages, turns, fresh, peak;
+    } by_hand[] = {
+        {2, 60, 5, 29 + 31 + 31, 33. / 4, 4},
+        {2, 60, 6, 45 + 15 + 15, 49. / 4, 6},
+        {2, 60, 8, 60, 0, 8},
+        {2, 60, INFINITY, 60, 0, 8},
+        {10, 12, 3, 4 * 12, 7, 3},
+        {10, 12, 5, 2 * 12, 5, 5},
+        {10, 12, 9, 2 * 12, 1, 9},
+        {10, 12, 10, 12, 0, 10},
+    };
+    for (size_t k = 0; k < RLF_COUNT(by_hand); k++) {
+        double rows = by_hand[k].rows, pages = by_hand[k].pages;
+        double n = 0, made = 0, fresh = 0;
+        const rlf_sampling s = {.most = by_hand[k].length,
+                                .rows = rows,
+                                .seats = 256,
+                                .replicas = 4};
+        const rlf_sampling_pages room = {
+            .pages = pages, .tokens = 16, .prompt = 4, .group = 1};
+        rlf_sampling_paged out;
+        rlf_sampling_play(&s, &room, &out);
+        for (int i = 0; i < out.n; i++) {
+            n += out.part[i].turns;
+            made += out.part[i].turns * out.part[i].rows;
+            fresh += out.part[i].turns * out.part[i].fresh;
+        }
+        near(n, by_hand[k].turns, 1e-9, "turns where pages are few");
+        near(made, rows * by_hand[k].length, 1e-9, "... make all tokens");
+        near(fresh, by_hand[k].fresh, 1e-9, "... with so many prompts again");
+        near(out.peak, by_hand[k].peak, 0, "... in no more pages than that");
+    }
+}
+
 /* ---- micro-batches ---- */
 
 static void
@@ -294,6 +337,7 @@ main(void)
     check_micros("fixed:100", "lognormal:300,0.7", 2048);
     check_micros("lognormal:150,0.5", "lognormal:300,0.7", 4096);
     check_micros("lognormal:50,1", "fixed:64", 2048);
+    check_pages();
     check_caps();
     return done();
 }
