@@ -157,7 +157,7 @@ play(player *p, double *first, int *last)
     while (p->n_active || p->n_waiting) {
         preempt(p);
         double fed = let_in(p);
-        if (!p->made)
+        if (p->made <= 0)
             *first = p->n_active;
         if (fed > 0)
             *last = p->n_active;
