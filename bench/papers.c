@@ -116,26 +116,10 @@ show(int which, int seeds)
 static void
 show_optima(int seeds)
 {
-    static const struct fused two = {.p = 4,
-                                     .p1 = 2,
-                                     .m0 = 8,
-                                     .m1 = 4,
-                                     .f0 = 5,
-                                     .f1 = 4,
-                                     .memory0 = 1.95,
-                                     .memory1 = 2};
-    static const struct fused even = {.p = 4,
-                                      .p1 = 4,
-                                      .m0 = 4,
-                                      .m1 = 4,
-                                      .f0 = 2,
-                                      .f1 = 1,
-                                      .memory0 = 1.64,
-                                      .memory1 = 1};
     static const struct {
         const struct fused *x;
         double cap, optimum;
-    } all[] = {{&two, 7.8, 186}, {&two, 8, 180}, {&even, 6.56, 43}};
+    } all[] = {{&fused_two, 7.8, 186}, {&fused_two, 8, 180}, {&fused_even, 6.56, 43}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         rlf_arena *arena = rlf_arena_new();
         const struct fused *x = all[i].x;

@@ -297,13 +297,15 @@ fits(const matcher *m, const rlf_formal *f, const rlf_term *t, rlf_span span)
     if (rlf_formal_takes(f, t->value, why))
         return true;
     diag = rlf_diag_error(diags, "argument", span, "%s %s", called(m, f), why);
-    /* So few bytes lack their unit; 16 GB and more are not meant. */
-    double megabyte = 1024 * 1024, megabytes = t->value * megabyte;
-    bool bytes = f->unit == RLF_UNIT_BYTES;
+    /* So few bytes lack their unit; 16 GB of a limit, which has a value of its
+     * own where nothing is said, and more are not meant. */
+    double megabyte = 1024 * 1024;
+    bool bytes = f->unit == RLF_UNIT_BYTES, limit = f->fallback > 0;
+    double scale = limit ? megabyte : 1024 * megabyte;
     if (t->unit == RLF_UNIT_NONE && bytes && t->value < 16384 &&
-        rlf_formal_takes(f, megabytes, why))
-        rlf_diag_hint(diags, diag, "write its unit: %.12gMB (%s)", t->value,
-                      f->doc);
+        rlf_formal_takes(f, t->value * scale, why))
+        rlf_diag_hint(diags, diag, "write its unit: %.12g%s (%s)", t->value,
+                      limit ? "MB" : "GB", f->doc);
     else if (bytes && t->value < f->least && f->least >= megabyte)
         rlf_diag_hint(diags, diag, "write %.12gMB or more (%s)",
                       ceil(f->least / megabyte), f->doc);

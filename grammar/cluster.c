@@ -13,7 +13,9 @@
 /* Plausible numbers: a factor of a thousand that is missing is seen. */
 #define RATE_LEAST 1e6
 #define RATE_MOST 1e18
-#define LINK_LEAST 1e3
+#define LINK_LEAST 1e6
+#define START_MOST 0.1
+#define NET_START_MOST 1
 #define MEMORY_LEAST 1e6
 #define MEMORY_MOST 1e16
 
@@ -36,7 +38,7 @@ static const rlf_formal device_formals[DEVICE_ARGS] = {
         MEMORY_MOST, "bytes, as in 80e9"),
     [BANDWIDTH] = NUMBER("bandwidth", true, RLF_UNIT_NONE, RATE_LEAST,
         RATE_MOST, "bytes a second of its memory, as in 2e12"),
-    [LAUNCH] = NUMBER("launch", true, RLF_UNIT_TIME, 0, 1,
+    [LAUNCH] = NUMBER("launch", true, RLF_UNIT_TIME, 0, START_MOST,
         "seconds to start an operation, as in 6e-6"),
     [PROFILE] = {.name = "profile", .kind = RLF_FORMAL_PATH, .labelled = true,
         .doc = "a file of rlflow profile: what was measured on such a device"},
@@ -48,7 +50,7 @@ static const rlf_formal machine_formals[MACHINE_ARGS] = {
         "devices of the machine, as in 8"),
     [LINK] = NUMBER("link", false, RLF_UNIT_NONE, LINK_LEAST, RATE_MOST,
         "bytes a second from a device to others of the machine, as in 300e9"),
-    [START] = NUMBER("start", false, RLF_UNIT_TIME, 0, 10,
+    [START] = NUMBER("start", false, RLF_UNIT_TIME, 0, START_MOST,
         "seconds that a message inside the machine takes at least, as in "
         "8e-6"),
     [HOST] = NUMBER("host", false, RLF_UNIT_BYTES, MEMORY_LEAST, MEMORY_MOST,
@@ -68,8 +70,8 @@ static const rlf_formal net_formals[NET_ARGS] = {
     [LINK] = NUMBER("link", false, RLF_UNIT_NONE, LINK_LEAST, RATE_MOST,
         "bytes a second from a machine to the others, as in 25e9; where kinds "
         "differ a list"),
-    [START] = NUMBER("start", false, RLF_UNIT_TIME, 0, 10,
-        "seconds that a message between machines takes at least, as in 2e-5"),
+    [START] = NUMBER("start", false, RLF_UNIT_TIME, 0,
+        NET_START_MOST, "seconds that a message between machines takes at least, as in 2e-5"),
 };
 // clang-format on
 

@@ -6,6 +6,7 @@
  * stands for the program's own. */
 #include "grammar/sema.h"
 
+#include "engine/graph/caps.h"
 #include "engine/graph/place.h"
 #include "grammar/origin.h"
 #include "grammar/parse.h"
@@ -65,7 +66,7 @@ static const rlf_formal formals[ARGS] = {
                  .doc = "samples left, with fewer of which replicas hand over "
                         "theirs; 0: never"},
     [SEATS] = {.name = "seats", .kind = RLF_FORMAL_INT, .labelled = true,
-               .least = 1, .most = MOST_TOKENS,
+               .least = 1, .most = RLF_CAP_ACTIVE,
                .doc = "samples that a replica takes over at most"},
     [CARRY] = {.name = "carry", .kind = RLF_FORMAL_TEXT, .labelled = true,
                .doc = "how samples are handed over"},
@@ -459,6 +460,30 @@ check_migrate(const maker *m, const rlf_arg *given[ARGS])
     return true;
 }
 
+/* What a row says without an effect where it is: it is taken, and said. */
+static void
+warn_idle(const maker *m, const rlf_arg *given[ARGS])
+{
+    const rlf_place_row *row = &m->row;
+    const char *why[ARGS] = {0};
+    rlf_diags *diags = m->s->diags;
+    if (row->zero > 0 && row->dp == 1)
+        why[ZERO] = "has one replica here, which has all of the optimizer's "
+                    "state";
+    if (row->migrate == 0)
+        why[SEATS] = why[CARRY] = "hands no samples over (migrate: 0)";
+    if (row->lanes > 1 && !m->s->graph->resources.data[row->model].trained)
+        why[LANES] = "is never updated, and lanes are sums of gradients";
+    for (int i = 0; i < ARGS; i++) {
+        if (!why[i] || !given[i])
+            continue;
+        rlf_diag *diag = rlf_diag_warning(diags, "place", given[i]->span,
+                                          "'%s:' changes nothing: '%s' %s",
+                                          formals[i].name, m->what, why[i]);
+        rlf_diag_hint(diags, diag, "leave it out");
+    }
+}
+
 /* ---- models and calls ---- */
 
 static const char *
@@ -622,6 +647,7 @@ add_row(rlf_sema *s, const rlf_module *module, const rlf_ast_row *ast,
     pin.dp = given[DP] ? pin.dp : -1;
     if (!divide(&m, given) || !check_migrate(&m, given))
         return;
+    warn_idle(&m, given);
     RLF_PUSH_IN(s->arena, list, m.row);
     RLF_PUSH_IN(s->arena, pins, pin);
 }

@@ -450,9 +450,12 @@ hint_for(const rlf_syntax *syntax, const rlf_report *report, const char *text)
         return "a number has digits on both sides of its point";
     bool named = rlf_report_expects(report, "a name") &&
                  !rlf_report_expects(report, "a number");
-    if (begins >= 0 && named &&
-        (!rlf_report_expects(report, "minimize") ||
-         given(syntax, report->span)))
+    /* 'over' and 'in' at the beginning of a line go on with the one before */
+    bool may_end = rlf_report_expects(report, "the end of the line");
+    bool is_given = given(syntax, report->span);
+    if (begins >= 0 &&
+        (named ? is_given || !rlf_report_expects(report, "minimize")
+               : is_given && may_end))
         return rlf_arena_printf(syntax->maker.arena,
                                 "'%s' is a reserved word, choose another name",
                                 text);
@@ -521,7 +524,8 @@ ends_early(const rlf_syntax *syntax, rlf_report *report)
     for (size_t i = word.last; i < report->span.first; i++)
         same = same && text[i] != '\n';
     int begins = keyword_begins(rlf_syntax_text(syntax, word));
-    if (same || begins < 0 || begins == 'c')
+    bool name = word.first && text[word.first - 1] == '.';
+    if (same || name || begins < 0 || begins == 'c')
         return false;
     report->token = "the end of the line";
     report->span = (rlf_span){word.source, word.last, word.last};

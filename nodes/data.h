@@ -103,6 +103,12 @@ rlf_status rlf_data_drop(const rlf_env *env, int index, rlf_data *data,
 rlf_status rlf_data_lengths(const rlf_env *env, int data, int model,
                             uint32_t most, rlf_arena *arena, rlf_err *err,
                             uint32_t **out, uint32_t *n);
+/* The same of the texts of a field, as responses that the model writes, with
+ * its end token. *n is 0 if it is no field of texts. */
+rlf_status rlf_data_response_lengths(const rlf_env *env, int data,
+                                     const char *field, int model,
+                                     uint32_t most, rlf_arena *arena,
+                                     rlf_err *err, uint32_t **out, uint32_t *n);
 
 /* ---- data.c ---- */
 

@@ -1,40 +1,71 @@
-/* How long the prompts of a data set are, for who plans steps: a sample of its
- * rows, written as a step writes them (rows.h). */
+/* How long the prompts and other texts of a data set are, for who plans steps:
+ * a sample of its rows, written as a step writes them (rows.h). */
 #include "nodes/data.h"
 #include "nodes/rows.h"
 
+/* Of a row's text in that column as a response, or (NULL) of its prompt. */
 static rlf_status
-tokens_of(const rlf_env *env, const rlf_data *data, uint32_t row,
+tokens_of(const rlf_env *env, const rlf_data *data,
+          const rlf_record_column *column, uint32_t row,
           const rlf_reader *reader, rlf_err *err, uint32_t *out)
 {
     rlf_prompt prompt = {0};
+    rlf_sample sample = {0};
     rlf_err why = RLF_ERR_NONE;
-    rlf_data_prompt(data, row, &prompt);
-    rlf_status status = rlf_rows_encode(env, reader, &prompt, &why);
+    rlf_status status;
+    if (column) {
+        status = rlf_rows_response(env, reader, column->texts[row], true, &why,
+                                   &sample);
+    } else {
+        rlf_data_prompt(data, row, &prompt);
+        status = rlf_rows_encode(env, reader, &prompt, &why);
+    }
     if (status < 0) {
-        rlf_fail(err, status, "prompt %s: %s",
+        rlf_fail(err, status, "%s %s: %s", column ? "response" : "prompt",
                  rlf_data_place(data, row, env->pool), why.sentence);
         rlf_err_hint(err, "%s", why.hint);
         return status;
     }
-    *out = prompt.n_ids;
+    *out = column ? sample.n_ids : prompt.n_ids;
     return RLF_OK;
 }
 
 /* Rows first .. first + rows, n of them, to out[*at] on. */
 static rlf_status
-take(const rlf_env *env, const rlf_data *data, const rlf_reader *reader,
-     uint32_t first, uint32_t rows, uint32_t n, rlf_err *err, uint32_t *out,
-     uint32_t *at)
+take(const rlf_env *env, const rlf_data *data, const rlf_record_column *column,
+     const rlf_reader *reader, uint32_t first, uint32_t rows, uint32_t n,
+     rlf_err *err, uint32_t *out, uint32_t *at)
 {
     enum { OFTEN = 1024 }; /* rows between two times of giving memory back */
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row = first + (uint32_t)((uint64_t)i * rows / n);
-        RLF_TRY(tokens_of(env, data, row, reader, err, &out[(*at)++]));
+        RLF_TRY(tokens_of(env, data, column, row, reader, err, &out[(*at)++]));
         if (i % OFTEN == OFTEN - 1)
             rlf_arena_reset(env->pool);
     }
     return RLF_OK;
+}
+
+static rlf_status
+lengths_of(const rlf_env *env, const rlf_data *data,
+           const rlf_record_column *column, const rlf_reader *reader,
+           uint32_t most, rlf_arena *arena, rlf_err *err, uint32_t **out,
+           uint32_t *n)
+{
+    uint32_t rows = (uint32_t)data->records.count;
+    rlf_env own = *env;
+    *out = RLF_NEW_ARRAY(arena, uint32_t, most + data->n_members + 1);
+    own.pool = rlf_arena_new();
+    rlf_status status = RLF_OK;
+    if (!data->share)
+        status = take(&own, data, column, reader, 0, rows,
+                      rows < most ? rows : most, err, *out, n);
+    for (uint32_t m = 0; data->share && m < data->n_members && status >= 0; m++)
+        status = take(&own, data, column, reader, data->first[m],
+                      rlf_data_rows_of(data, m),
+                      (uint32_t)(data->share[m] * most + 0.5), err, *out, n);
+    rlf_arena_free(own.pool);
+    return status;
 }
 
 rlf_status
@@ -43,21 +74,22 @@ rlf_data_lengths(const rlf_env *env, int index, int model, uint32_t most,
 {
     const rlf_data *data = env->resource[index];
     const rlf_reader *reader = rlf_model_reader(env->resource[model]);
-    uint32_t rows = (uint32_t)data->records.count;
-    rlf_env own = *env;
     *n = 0;
     if (!data->prompt || !reader->tokenizer)
         return RLF_OK;
-    *out = RLF_NEW_ARRAY(arena, uint32_t, most + data->n_members + 1);
-    own.pool = rlf_arena_new();
-    rlf_status status = RLF_OK;
-    if (!data->share)
-        status = take(&own, data, reader, 0, rows, rows < most ? rows : most,
-                      err, *out, n);
-    for (uint32_t m = 0; data->share && m < data->n_members && status >= 0; m++)
-        status =
-            take(&own, data, reader, data->first[m], rlf_data_rows_of(data, m),
-                 (uint32_t)(data->share[m] * most + 0.5), err, *out, n);
-    rlf_arena_free(own.pool);
-    return status;
+    return lengths_of(env, data, NULL, reader, most, arena, err, out, n);
+}
+
+rlf_status
+rlf_data_response_lengths(const rlf_env *env, int index, const char *field,
+                          int model, uint32_t most, rlf_arena *arena,
+                          rlf_err *err, uint32_t **out, uint32_t *n)
+{
+    const rlf_data *data = env->resource[index];
+    const rlf_reader *reader = rlf_model_reader(env->resource[model]);
+    const rlf_record_column *column = rlf_records_column(&data->records, field);
+    *n = 0;
+    if (!column || !column->texts || !reader->tokenizer)
+        return RLF_OK;
+    return lengths_of(env, data, column, reader, most, arena, err, out, n);
 }

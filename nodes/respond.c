@@ -18,6 +18,13 @@ static const rlf_formal formals[] = {
      .kind = RLF_FORMAL_SET,
      .labelled = true,
      .doc = "the set whose prompts they answer; else that of the text's rows"},
+    {.name = "max_response",
+     .kind = RLF_FORMAL_INT,
+     .labelled = true,
+     .least = 1,
+     .most = 1e9,
+     .doc = "tokens of the longest, with its end token; a longer one is an "
+            "error"},
 };
 
 /* Prompts of the new set, out of those of `to` (`prompts`): these, if the set
@@ -90,6 +97,32 @@ take_known(const rlf_env *env, const rlf_reader *reader,
     return RLF_OK;
 }
 
+/* Has the response a token, and no more than the call says? */
+static rlf_status
+check_length(const rlf_call *call, const rlf_reader *reader,
+             const rlf_rows *out, uint32_t row, rlf_err *err)
+{
+    const rlf_env *env = call->env;
+    const rlf_arg *most =
+        rlf_args_find(call->node->args, call->node->n_args, "max_response");
+    uint32_t n = out->sample[row].n_ids;
+    if (!n) {
+        rlf_fail(err, RLF_USER, "the response to %s has no token",
+                 rlf_rows_name(env, out, row, env->pool));
+        rlf_err_hint(err,
+                     "its text is empty and the tokenizer of '%s' has no end "
+                     "token",
+                     reader->model);
+        return RLF_USER;
+    }
+    if (!most || most->kind != RLF_ARG_NUMBER || n <= most->number)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER, "the response to %s has %u tokens, more than %.0f",
+             rlf_rows_name(env, out, row, env->pool), n, most->number);
+    rlf_err_hint(err, "raise max_response: of respond, or leave such rows out");
+    return RLF_USER;
+}
+
 static rlf_status
 put_samples(const rlf_call *call, const rlf_reader *reader,
             const rlf_column *text, rlf_rows *out, rlf_err *err)
@@ -107,15 +140,7 @@ put_samples(const rlf_call *call, const rlf_reader *reader,
             RLF_TRY(rlf_rows_response(env, reader, text->text[i], true, err,
                                       &out->sample[i]));
         lengths[i] = out->sample[i].n_ids;
-        if (!lengths[i]) {
-            rlf_fail(err, RLF_USER, "the response to %s has no token",
-                     rlf_rows_name(env, out, i, env->pool));
-            rlf_err_hint(err,
-                         "its text is empty and the tokenizer of '%s' "
-                         "has no end token",
-                         reader->model);
-            return RLF_USER;
-        }
+        RLF_TRY(check_length(call, reader, out, i, err));
     }
     uint64_t extent = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -149,8 +174,8 @@ step(rlf_call *call, rlf_err *err)
     rlf_rows *to = call->in[rlf_node_arg(call->node, "to")->input].rows;
     const rlf_value *value = &graph->values.data[call->node->outputs[0]];
 
-    RLF_TRY(rlf_rows_room(env->pool, "a response", 2 * text->space->count, 0,
-                          err));
+    RLF_TRY(
+        rlf_rows_room(env->pool, "a response", 2 * text->space->count, 0, err));
     rlf_rows *out = RLF_NEW(env->pool, rlf_rows);
     out->set = &graph->sets.data[value->set];
     out->temperature = 1;
@@ -179,7 +204,7 @@ const rlf_node_class rlf_node_respond = {
     .doc = "a sample for each row of a text column: the text is the response",
     .role = RLF_ROLE_FUNCTION,
     .formals = formals,
-    .n_formals = 2,
+    .n_formals = sizeof formals / sizeof *formals,
     .gives = RLF_GIVES_SET,
     .level = RLF_LEVEL_SAMPLE,
     .granularity = RLF_GRAIN_BATCH,

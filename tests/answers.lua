@@ -50,7 +50,7 @@ function parts.planes(from, count)
     local c = utf8.char(code >= 0xd800 and code <= 0xdfff and code + 0x10000 or
       code)
     row[#row + 1] = pick({"5%s", "x^%s", "%sx", "%s2"}):gsub("%%s", c)
-    if #row == 100 then
+    if #row == 20 then
       answer.score("\\boxed{" .. table.concat(row, " or ") .. "}", c)
       answer.score(table.concat(row, " "), table.concat(row))
       row = {}

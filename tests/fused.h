@@ -28,6 +28,25 @@ static const struct fused {
     {16, 16, 16, 16, 2, 1, 1.64, 1, 279, 26.24, 219, 41.24, 186, 26.24, 186},
 };
 
+/* Two smaller ones whose shortest schedules are proved: 186 with a cap of 7.80
+ * and 180 with 8.00; 43 with 6.56, where the bound is 42. */
+__attribute__((unused)) static const struct fused fused_two = {.p = 4,
+                                                               .p1 = 2,
+                                                               .m0 = 8,
+                                                               .m1 = 4,
+                                                               .f0 = 5,
+                                                               .f1 = 4,
+                                                               .memory0 = 1.95,
+                                                               .memory1 = 2},
+                                                  fused_even = {.p = 4,
+                                                                .p1 = 4,
+                                                                .m0 = 4,
+                                                                .m1 = 4,
+                                                                .f0 = 2,
+                                                                .f1 = 1,
+                                                                .memory0 = 1.64,
+                                                                .memory1 = 1};
+
 enum { FUSED_CASES = sizeof fused_cases / sizeof *fused_cases };
 
 /* One as a problem, every place with the same cap (0: none); in `arena`. */

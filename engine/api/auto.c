@@ -41,6 +41,16 @@ keeps_shards(const rlf_session *s, int model)
     return pin && pin->shards > 0;
 }
 
+/* The same of lanes; a run that goes on has those that it began with. */
+static bool
+keeps_lanes(const rlf_session *s, int model)
+{
+    const rlf_place_row *pin =
+        rlf_placement_pin(s->graph->placement, model, NULL);
+    const rlf_sums *before = s->planning.sums;
+    return (pin && pin->lanes > 0) || (before && before[model].lanes > 0);
+}
+
 const rlf_sums *
 rlf_auto_sums(const rlf_session *s, bool gpu)
 {
@@ -50,6 +60,8 @@ rlf_auto_sums(const rlf_session *s, bool gpu)
         sums[i] = s->plan->sums[i];
         if (gpu && !keeps_shards(s, (int)i))
             sums[i].shards = 0;
+        if (gpu && !keeps_lanes(s, (int)i))
+            sums[i].lanes = 0;
     }
     return sums;
 }

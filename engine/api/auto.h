@@ -3,7 +3,7 @@
  * Process 0 searches before the run begins, and all take its answer as a text.
  * The answer of the search depends on program, cluster, seed and moves, never
  * on time. Shards and lanes are fixed before, so no bit of the results depends
- * on what is found; on GPUs shards follow from it, as from any plan there. The
+ * on what is found; on GPUs they follow from it, as from any plan there. The
  * answer and what it promises stay in the run's directory (prediction.h), from
  * where a resume takes them. */
 #ifndef RLF_API_AUTO_H
@@ -22,7 +22,8 @@ rlf_status rlf_auto_cluster(rlf_session *session, int ranks,
  * cluster: the text of the plan that is found, or was before the run was
  * resumed; and session->prediction. */
 rlf_status rlf_auto_find(rlf_session *session, rlf_err *err, const char **text);
-/* Shards and lanes that every plan of the search has, per resource. */
+/* Shards and lanes that every plan of the search has, per resource; 0: as the
+ * search finds them. */
 const rlf_sums *rlf_auto_sums(const rlf_session *session, bool gpu);
 
 #endif

@@ -70,23 +70,15 @@ rlf_judge_take_same(const rlf_session_found *f, rlf_judged *j)
 }
 
 static void
-note_trial(const rlf_searching *s, const rlf_trial *trial, rlf_judged *j)
+note_trial(const rlf_searching *s, const rlf_trial *trial, const rlf_mean *mean,
+           rlf_judged *j)
 {
-    const rlf_account *a = &trial->account;
     size_t n = s->session->graph->nodes.count;
-    j->simulated = true;
-    j->step = a->step;
-    j->tokens =
-        rlf_simulated_counts(&trial->out, RLF_JUDGED_WARM).tokens / a->step;
-    j->idle = a->idle;
-    memcpy(j->spent, a->all, sizeof j->spent);
-    j->calls = RLF_NEW_ARRAY(s->session->arena, double, n);
-    memcpy(j->calls, a->calls, n * sizeof *j->calls);
-    rlf_paged *paged = RLF_NEW_ARRAY(s->session->arena, rlf_paged, n);
     rlf_page_room *pages = RLF_NEW_ARRAY(s->session->arena, rlf_page_room, n);
-    memcpy(paged, trial->out.paged, n * sizeof *paged);
     memcpy(pages, trial->pages, n * sizeof *pages);
-    j->paged = paged;
+    j->simulated = true;
+    j->mean = mean;
+    j->step = mean->step;
     j->pages = pages;
 }
 
@@ -98,11 +90,12 @@ steps_of(const rlf_searching *s)
 }
 
 rlf_status
-rlf_judge_simulate(const rlf_searching *s, rlf_judged *j, uint64_t seed,
-                   rlf_err *err)
+rlf_judge_simulate(rlf_searching *s, rlf_judged *j, uint64_t seed, rlf_err *err)
 {
     rlf_arena *scratch = rlf_arena_new();
     rlf_trial trial = {0};
+    rlf_mean *mean;
+    bool compared = seed == s->options->search.seed;
     const rlf_trial_options options = {.speeds = &s->speeds,
                                        .workload = &s->out->workload.workload,
                                        .seed = seed,
@@ -111,9 +104,14 @@ rlf_judge_simulate(const rlf_searching *s, rlf_judged *j, uint64_t seed,
     rlf_status status =
         rlf_trial_open(s->session, s->outline, j->plan, scratch, err, &trial);
     if (status >= 0)
-        status = rlf_trial_run(&trial, &options, err);
-    if (status >= 0)
-        note_trial(s, &trial, j);
+        status = rlf_mean_make(&trial, &options, compared ? s->best : NULL,
+                               s->session->arena, err, &mean);
+    if (status >= 0) {
+        note_trial(s, &trial, mean, j);
+        if (compared && !mean->behind &&
+            (!s->best || mean->step < s->best->step))
+            s->best = mean;
+    }
     rlf_trial_close(&trial);
     rlf_arena_free(scratch);
     return status;

@@ -15,7 +15,8 @@ typedef struct rlf_searching {
     rlf_speeds speeds;
     rlf_plan_options plan; /* of candidates */
     rlf_session_found *out;
-    bool cut; /* not all layouts were measured */
+    bool cut;             /* not all layouts were measured */
+    const rlf_mean *best; /* of those that were simulated; NULL: none was */
 } rlf_searching;
 
 /* The plan of a placement, where it has none, and what it takes of memory. An
@@ -26,9 +27,10 @@ bool rlf_judge_fits(const rlf_judged *j);
 /* It takes the numbers of an earlier one of those judged that has the same
  * plan. False: there is none. */
 bool rlf_judge_take_same(const rlf_session_found *found, rlf_judged *j);
-/* The steps of one that fits, with lengths drawn by `seed`. */
-rlf_status rlf_judge_simulate(const rlf_searching *s, rlf_judged *j,
-                              uint64_t seed, rlf_err *err);
+/* The steps of one that fits, with lengths drawn by `seed`: if that is the
+ * search's, fewer of them where it is clearly behind the best so far. */
+rlf_status rlf_judge_simulate(rlf_searching *s, rlf_judged *j, uint64_t seed,
+                              rlf_err *err);
 /* Was the search stopped, once `done` of its simulations were made? */
 bool rlf_judge_stopped(rlf_searching *s, int done);
 

@@ -15,6 +15,7 @@ libapi_a_SOURCES = \
 	%D%/journal.c \
 	%D%/origin.c %D%/origin.h \
 	%D%/judge.c %D%/judge.h \
+	%D%/mean.c %D%/mean.h \
 	%D%/planning.c \
 	%D%/planned.c %D%/planned.h \
 	%D%/prediction.c %D%/prediction.h \
@@ -46,3 +47,5 @@ check_PROGRAMS += tests/unit/api_fronts
 tests_unit_api_fronts_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_simulate
 tests_unit_api_simulate_LDADD = $(API_LIBS)
+check_PROGRAMS += tests/unit/api_mean
+tests_unit_api_mean_LDADD = $(API_LIBS)

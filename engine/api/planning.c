@@ -160,10 +160,24 @@ take_cluster(rlf_session *s, bool runs, rlf_plan_options *plan, rlf_err *err)
     return RLF_OK;
 }
 
+/* --moves is for a search only. */
+static rlf_status
+check_moves(const rlf_session *s, rlf_err *err)
+{
+    if (!s->options.moves || s->options.unplaced || rlf_auto_asked(s))
+        return RLF_OK;
+    rlf_fail(err, RLF_USAGE,
+             "--moves is how much a search tries, and none is made: there is "
+             "no 'place auto'");
+    rlf_err_hint(err, "leave it out, or see 'rlflow plan --search'");
+    return RLF_USAGE;
+}
+
 rlf_status
 rlf_planning_begin(rlf_session *s, bool runs, rlf_err *err)
 {
     rlf_session_options *o = &s->options;
+    RLF_TRY(check_moves(s, err));
     if (o->any_device)
         o->backend = any_backend(o->backends);
     const rlf_backend *backend = o->backend ? o->backend : *rlf_backends;
@@ -187,6 +201,7 @@ rlf_planning_begin(rlf_session *s, bool runs, rlf_err *err)
         RLF_TRY(sums_before(s, err, &plan.sums));
     s->planning = plan;
     RLF_TRY(rlf_plan_make(s->graph, &plan, s->arena, err, &s->plan));
+    s->planning.same = s->plan;
     RLF_TRY(rlf_plan_origin_check(s, err));
     return rlf_plan_fits(s->plan, &rlf_node_classes, err);
 }

@@ -3,7 +3,9 @@
 
 #include "engine/io/file.h"
 #include "engine/io/json.h"
+#include "engine/order/answer.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum { FORMAT = 1 };
@@ -26,10 +28,12 @@ rlf_prediction_make(rlf_session *s, const rlf_session_found *found,
                           .simulated = best->simulated,
                           .step = best->simulated ? best->step
                                                   : best->placing.period,
-                          .tokens = best->tokens,
-                          .idle = best->idle,
-                          .memory = best->memory,
-                          .calls = best->calls};
+                          .memory = best->memory};
+    if (best->simulated) {
+        p->tokens = best->mean->tokens;
+        p->idle = best->mean->idle;
+        p->calls = best->mean->calls;
+    }
     return p;
 }
 
@@ -80,7 +84,12 @@ put_calls(const rlf_session *s, rlf_buf *out)
             continue;
         rlf_buf_puts(out, between);
         put_text("{", "call", call_name(s, i), out);
-        rlf_buf_printf(out, ",\"node\":%zu,\"seconds\":", i);
+        uint64_t interval =
+            rlf_answer_interval(s->graph, &s->graph->nodes.data[i]);
+        rlf_buf_printf(out, ",\"node\":%zu,", i);
+        if (interval > 1)
+            rlf_buf_printf(out, "\"every\":%" PRIu64 ",", interval);
+        rlf_buf_puts(out, "\"seconds\":");
         rlf_buf_number(out, s->prediction->calls[i]);
         if (s->taken.count) {
             rlf_buf_puts(out, ",\"measured\":");
@@ -188,7 +197,8 @@ read_calls(const rlf_session *s, const char *path, const json_t *root,
 {
     json_t *list = NULL;
     size_t n = s->graph->nodes.count;
-    p->calls = RLF_NEW_ARRAY(s->arena, double, n);
+    double *calls = RLF_NEW_ARRAY(s->arena, double, n);
+    p->calls = calls;
     RLF_TRY(rlf_json_get_array(root, path, "calls", p->simulated, err, &list));
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *call = json_array_get(list, i);
@@ -200,7 +210,7 @@ read_calls(const rlf_session *s, const char *path, const json_t *root,
         if (node < 0 || (size_t)node >= n)
             return rlf_fail(err, RLF_USER, "%s: there is no node %lld", path,
                             (long long)node);
-        p->calls[node] = seconds;
+        calls[node] = seconds;
     }
     return RLF_OK;
 }
@@ -266,10 +276,26 @@ rlf_prediction_read(rlf_session *s, rlf_err *err, const char **text)
 
 /* ---- beside what was measured ---- */
 
+/* Its seconds are those of a step that has it. */
+static const char *
+row_name(const rlf_session *s, size_t node)
+{
+    uint64_t interval =
+        rlf_answer_interval(s->graph, &s->graph->nodes.data[node]);
+    const char *name = call_name(s, node);
+    return interval < 2 ? name
+                        : rlf_arena_printf(s->arena, "%s, every %" PRIu64, name,
+                                           interval);
+}
+
 static void
 put_row(const char *name, double predicted, double took, rlf_buf *out)
 {
-    rlf_buf_printf(out, "%-24s %12.4g %12.4g", name, predicted, took);
+    rlf_buf_printf(out, "%-24s %12.4g", name, predicted);
+    if (took > 0)
+        rlf_buf_printf(out, " %12.4g", took);
+    else
+        rlf_buf_printf(out, " %12s", "not run");
     if (predicted > 0 && took > 0)
         rlf_buf_printf(out, " %10.2f", took / predicted);
     rlf_buf_putc(out, '\n');
@@ -282,17 +308,19 @@ rlf_prediction_compare(const rlf_session *s, rlf_buf *out)
     if (!p || !s->taken.count)
         return;
     double step = s->taken.seconds / s->taken.count;
-    double least = 0.01 * (step > p->step ? step : p->step);
+    const double part = 0.01; /* of a step: what takes less is left out */
+    double least = part * (step > p->step ? step : p->step);
     rlf_buf_printf(out, "%-24s %12s %12s %10s\n", "seconds", "predicted",
                    "measured", "times");
     put_row("step", p->step, step, out);
     for (size_t i = 0; p->simulated && i < s->graph->nodes.count; i++)
-        if (p->calls[i] > least || measured(s, i) > least)
-            put_row(call_name(s, i), p->calls[i], measured(s, i), out);
+        if (p->calls[i] > (measured(s, i) > 0 ? least : part * p->step) ||
+            measured(s, i) > least)
+            put_row(row_name(s, i), p->calls[i], measured(s, i), out);
     rlf_buf_printf(
         out,
-        "measured in %u step%s, of calls on the rank that each keeps "
-        "longest; predicted %s%s\n",
+        "measured in %u step%s, of calls in those that have them, on the rank "
+        "that each keeps longest; predicted on average over many steps, %s%s\n",
         s->taken.count, s->taken.count == 1 ? "" : "s",
         s->like ? "for lengths like those of --like"
                 : "for responses as long as they can be",

@@ -13,7 +13,7 @@ typedef struct rlf_prediction {
     bool simulated;      /* else only the plan is known, and a step by the
                             estimate */
     double step, tokens, idle, memory; /* as in rlf_judged */
-    double *calls;                     /* per node: seconds of a step */
+    const double *calls; /* per node: seconds of a step that has it */
 } rlf_prediction;
 
 /* In the session's arena. */

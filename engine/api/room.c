@@ -432,3 +432,20 @@ rlf_room_check(rlf_session *s, rlf_err *why, rlf_err *err)
     rlf_outline_close(outline);
     return status;
 }
+
+rlf_status
+rlf_room_pages(rlf_session *s, rlf_arena *arena, rlf_err *err,
+               const rlf_page_room **out)
+{
+    rlf_outline *outline = NULL;
+    rlf_trial trial;
+    rlf_status status =
+        rlf_outline_open(s->graph, &rlf_node_classes,
+                         rlf_planned_kernels(s, arena), err, &outline);
+    if (status >= 0)
+        status = rlf_trial_weigh(s, outline, s->plan, arena, err, &trial);
+    rlf_outline_close(outline);
+    if (status >= 0)
+        *out = trial.pages;
+    return status;
+}

@@ -5,6 +5,7 @@
 
 #include "engine/api/session.h"
 #include "engine/plan/outline.h"
+#include "engine/simulate/ranks.h"
 
 typedef struct rlf_room {
     rlf_session *session;       /* with a plan that does not fit */
@@ -31,5 +32,10 @@ void rlf_room_help_run(rlf_session *session, rlf_err *err);
  * with the rank, how much it lacks and what would help. RLF_AGAIN if that
  * cannot be known: then `why` says what cannot be read. */
 rlf_status rlf_room_check(rlf_session *session, rlf_err *why, rlf_err *err);
+
+/* Per node, of generations, what a replica of the session's plan has of pages
+ * of keys and values on the devices of its cluster, in `arena`. */
+rlf_status rlf_room_pages(rlf_session *session, rlf_arena *arena, rlf_err *err,
+                          const rlf_page_room **out);
 
 #endif

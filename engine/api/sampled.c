@@ -151,15 +151,16 @@ sweep_call(sweep *w, rlf_err *err)
     return RLF_OK;
 }
 
-/* Does it gain with other lengths? */
+/* Does it gain with other lengths? One that is clearly behind another placement
+ * is not looked at again. */
 static rlf_status
-gains(const rlf_searching *s, const rlf_judged *base, const rlf_judged *best,
+gains(rlf_searching *s, const rlf_judged *base, const rlf_judged *best,
       bool *does, rlf_err *err)
 {
     rlf_judged without = *base, with = *best;
     uint64_t seed = s->options->search.seed + 1;
     *does = false;
-    if (!(best->step < (1 - WORTH) * base->step))
+    if (best->mean->behind || !(best->step < (1 - WORTH) * base->step))
         return RLF_OK;
     RLF_TRY(rlf_judge_simulate(s, &without, seed, err));
     RLF_TRY(rlf_judge_simulate(s, &with, seed, err));

@@ -153,22 +153,38 @@ fits_into(const rlf_searching *s, int machines, rlf_arena *arena)
                device->memory;
 }
 
-/* So many machines of its kind, or twice as many as often as it takes; 0: not
- * known. */
+static bool
+fits_alone(const rlf_searching *s, int machines)
+{
+    rlf_arena *arena = rlf_arena_new();
+    bool fits = fits_into(s, machines, arena);
+    rlf_arena_free(arena);
+    return fits;
+}
+
+/* The fewest machines of its kind, from so many on, that were found to do: of
+ * those between the first doubling that does and the last that does not by
+ * halves. 0: not known. */
 static int
 machines_that_fit(const rlf_searching *s, int first)
 {
     const rlf_cluster *c = s->session->cluster;
-    int each = c->parts[0].machine->count;
-    for (int n = first; c->n_parts == 1 && n * each <= MOST_TRIED && !s->cut;
-         n *= 2) {
-        rlf_arena *arena = rlf_arena_new();
-        bool fits = fits_into(s, n, arena);
-        rlf_arena_free(arena);
-        if (fits)
-            return n;
+    int each = c->parts[0].machine->count, lacks = first - 1, does = first;
+    if (c->n_parts != 1)
+        return 0;
+    for (; !s->cut && does * each <= MOST_TRIED && !fits_alone(s, does);
+         does *= 2)
+        lacks = does;
+    if (s->cut || does * each > MOST_TRIED)
+        return 0;
+    while (does - lacks > 1 && !s->cut) {
+        int middle = lacks + (does - lacks) / 2;
+        if (fits_alone(s, middle))
+            does = middle;
+        else
+            lacks = middle;
     }
-    return 0;
+    return does;
 }
 
 static rlf_status
@@ -181,15 +197,15 @@ fail_to_fit(const rlf_searching *s, rlf_err *err)
     RLF_TRY(rlf_pins_fit(&s->out->fronts, err));
     bool kept = rlf_pins_any(&s->out->fronts);
     rlf_fail(err, RLF_USER,
-             "the program does not fit into the cluster '%s'%s: of a device "
-             "with most %.3g GB are missing",
+             "the program does not fit into the cluster '%s'%s: the fullest "
+             "device lacks %.3g GB",
              s->session->cluster->name, kept ? " as its rows say" : "",
              s->out->found.best.over / 1e9);
     if (kept) {
         rlf_err_hint(err, "leave out some of the rows, or take more machines");
         return RLF_USER;
     }
-    int machines = machines_that_fit(s, 2 * s->session->cluster->machines);
+    int machines = machines_that_fit(s, s->session->cluster->machines + 1);
     if (machines)
         rlf_err_hint(err,
                      "it fits into %d of these machines; or take smaller "
@@ -216,6 +232,8 @@ search_once(rlf_searching *s, rlf_err *err)
     bool many = s->plan.ranks <= RLF_SEARCH_SIMULATED;
     for (int i = 0; i < (many ? f->found.n_kept : 1); i++) {
         rlf_err why = RLF_ERR_NONE;
+        if (rlf_judge_stopped(s, i))
+            break;
         rlf_judged *j = add(s, "search", i + 1, &f->found.kept[i]);
         if (rlf_judge_plan(s, j, &why) < 0 && !i) {
             *err = why;
@@ -292,7 +310,7 @@ add_others(rlf_searching *s)
         j->plan = session->plan;
         rlf_judge_plan(s, j, &ignored);
     }
-    for (int n = p->devices / 2; n; n /= 2) {
+    for (int n = p->devices / 2; n && !rlf_judge_stopped(s, 1); n /= 2) {
         rlf_placing at;
         rlf_baseline_first(p, n, session->arena, &at);
         if (!isfinite(at.period))
@@ -301,7 +319,7 @@ add_others(rlf_searching *s)
         j->first = true;
         rlf_judge_plan(s, j, &ignored);
     }
-    for (int b = 0; b < RLF_BASELINES; b++) {
+    for (int b = 0; b < RLF_BASELINES && !rlf_judge_stopped(s, 1); b++) {
         rlf_placing at;
         rlf_baseline_make(p, (rlf_baseline)b, &options, session->arena, &at);
         j = add(s, rlf_baseline_word((rlf_baseline)b), 0, &at);
@@ -313,11 +331,11 @@ add_others(rlf_searching *s)
 /* ---- what its seconds are made of ---- */
 
 static void
-add_seconds(rlf_seconds *to, const rlf_seconds *s)
+add_seconds(rlf_seconds *to, const rlf_seconds *s, double share)
 {
     for (int k = 0; k < RLF_SECONDS_TERMS; k++)
-        to->term[k] += s->term[k];
-    to->total += s->total;
+        to->term[k] += share * s->term[k];
+    to->total += share * s->total;
 }
 
 /* All nodes of a call on one rank of the answer. */
@@ -344,7 +362,7 @@ count_terms(const rlf_searching *s, int call, int rank, rlf_seconds *out,
             rlf_call_seconds(&opened, &sizes, expected, node,
                              rlf_call_cut_of(&opened, &sizes, expected, node),
                              &s->speeds, &seconds, NULL);
-            add_seconds(out, &seconds);
+            add_seconds(out, &seconds, rlf_fronts_share(f, node));
         }
     }
     rlf_arena_free(scratch);
@@ -438,6 +456,7 @@ begin(rlf_session *session, const rlf_session_search_options *options,
                          .options = options,
                          .speeds = rlf_planned_speeds(session),
                          .plan = {.ranks = plan->ranks,
+                                  .same = plan,
                                   .backend = plan->numerics.backend,
                                   .dtype = plan->numerics.dtype,
                                   .sums = options->sums,

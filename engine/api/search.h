@@ -7,7 +7,7 @@
 #ifndef RLF_API_SEARCH_H
 #define RLF_API_SEARCH_H
 
-#include "engine/api/trial.h"
+#include "engine/api/mean.h"
 #include "engine/api/workload.h"
 #include "engine/search/baseline.h"
 #include "engine/search/fronts.h"
@@ -53,13 +53,9 @@ typedef struct rlf_judged {
     double fill;     /* the largest part of a device's memory that it takes */
     bool host_lacks; /* a host has too little memory for what is offloaded */
     bool simulated;  /* then: */
-    double step, tokens;      /* seconds of a step; tokens generated a second */
-    double idle;              /* part of all ranks' time */
-    double spent[RLF_SPENTS]; /* seconds of a step, on average over ranks */
-    double *calls;            /* per node: seconds of a step */
-    const rlf_paged *paged;   /* per node: turns in which samples waited for
-                                 pages, of which a replica */
-    const rlf_page_room *pages; /* has so many */
+    double step;     /* seconds of one, on average over a run */
+    const rlf_mean *mean;
+    const rlf_page_room *pages; /* per node: what a replica has of them */
 } rlf_judged;
 
 typedef struct rlf_session_search_options {

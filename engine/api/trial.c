@@ -219,42 +219,59 @@ find_kinds(rlf_trial *t, rlf_simulate_options options, rlf_err *err)
 }
 
 rlf_status
-rlf_trial_run(rlf_trial *t, const rlf_trial_options *o, rlf_err *err)
+rlf_trial_prepare(rlf_trial *t, const rlf_trial_options *o, rlf_err *err,
+                  rlf_simulate_options *out)
 {
     const rlf_session *s = t->session;
-    rlf_costs *costs;
     const rlf_costs_options counted = {.ranks = t->ranks,
                                        .sizes = &t->sizes,
                                        .speeds = o->speeds,
                                        .real = rlf_cast_bytes(s->options.real)};
-    RLF_TRY(rlf_costs_new(&counted, t->arena, err, &costs));
-    const rlf_durations durations = rlf_costs_durations(costs);
-    const rlf_simulate_options options = {.plan = t->plan,
-                                          .sizes = &t->sizes,
-                                          .durations = &durations,
-                                          .workload = o->workload,
-                                          .seed = o->seed,
-                                          .policy = rlf_session_policy(s),
-                                          .steps = o->warm + o->steps,
-                                          .warm = o->warm,
-                                          .spread = o->spread,
-                                          .seats = rlf_costs_seats(costs),
-                                          .pages = t->pages,
-                                          .rooms = rlf_costs_rooms(costs),
-                                          .self = &t->timeline,
-                                          .see = rlf_timeline_see};
+    rlf_durations *durations = RLF_NEW(t->arena, rlf_durations);
+    RLF_TRY(rlf_costs_new(&counted, t->arena, err, &t->costs));
+    *durations = rlf_costs_durations(t->costs);
     t->timeline.ranks = t->plan->ranks;
-    t->seats = options.seats;
-    RLF_TRY(rlf_simulate(&options, t->arena, err, &t->out));
-    t->asked = rlf_costs_asked_of(costs);
-    if (o->seats && any_waits(t))
-        RLF_TRY(seat_all(t, options, err));
-    rlf_account_make(&t->timeline, t->plan->graph->nodes.count,
-                     t->out.ends[o->warm - 1], t->out.ends[t->out.steps - 1],
-                     t->out.steps - o->warm, t->arena, &t->account);
-    if (o->kinds)
-        RLF_TRY(find_kinds(t, options, err));
+    t->seats = rlf_costs_seats(t->costs);
+    *out = (rlf_simulate_options){.plan = t->plan,
+                                  .sizes = &t->sizes,
+                                  .durations = durations,
+                                  .workload = o->workload,
+                                  .seed = o->seed,
+                                  .policy = rlf_session_policy(s),
+                                  .steps = o->warm + o->steps,
+                                  .warm = o->warm,
+                                  .spread = o->spread,
+                                  .seats = t->seats,
+                                  .pages = t->pages,
+                                  .rooms = rlf_costs_rooms(t->costs),
+                                  .self = &t->timeline,
+                                  .see = rlf_timeline_see};
     return RLF_OK;
+}
+
+rlf_status
+rlf_trial_simulate(rlf_trial *t, const rlf_simulate_options *options,
+                   rlf_err *err)
+{
+    uint32_t warm = options->warm;
+    t->timeline.spans.count = 0;
+    RLF_TRY(rlf_simulate(options, t->arena, err, &t->out));
+    rlf_account_make(&t->timeline, t->plan->graph->nodes.count,
+                     t->out.ends[warm - 1], t->out.ends[t->out.steps - 1],
+                     t->out.steps - warm, t->arena, &t->account);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_trial_run(rlf_trial *t, const rlf_trial_options *o, rlf_err *err)
+{
+    rlf_simulate_options options;
+    RLF_TRY(rlf_trial_prepare(t, o, err, &options));
+    RLF_TRY(rlf_trial_simulate(t, &options, err));
+    t->asked = rlf_costs_asked_of(t->costs);
+    if (any_waits(t))
+        RLF_TRY(seat_all(t, options, err));
+    return find_kinds(t, options, err);
 }
 
 void

@@ -21,15 +21,16 @@ typedef struct rlf_trial {
     double fill;    /* that part; above 1 it does not fit */
     double *host;   /* per rank: bytes of offloaded weights in its machine */
     rlf_page_room *pages; /* per node, of generations: of a replica */
-    /* After rlf_trial_run: */
+    rlf_costs *costs;     /* after rlf_trial_prepare */
+    /* After rlf_trial_run, or of the last rlf_trial_simulate: */
     rlf_simulated out;
     rlf_costs_asked asked;
     rlf_timeline timeline;
     rlf_account account;   /* of the steps that are counted */
     const uint32_t *seats; /* per node: of a replica; 0: no limit */
     double seated; /* seconds of a step if no sample waited for a seat or for
-                      pages; 0: none does, or it was not asked for */
-    rlf_step_kind *kinds; /* if asked for, and if not all steps are alike */
+                      pages; 0: none does */
+    rlf_step_kind *kinds; /* if not all steps are alike */
     int n_kinds;
 } rlf_trial;
 
@@ -39,8 +40,6 @@ typedef struct rlf_trial_options {
     uint64_t seed;
     uint32_t warm, steps; /* that are not counted; that are. At least 1 */
     double spread; /* of rlf_simulate_options: fewer are enough; 0: all */
-    bool seats;    /* where samples wait, find `seated` */
-    bool kinds;    /* find `kinds`, with a simulation for each */
 } rlf_trial_options;
 
 /* Resources and memory of a plan of the session's program, or of a copy of it.
@@ -58,6 +57,16 @@ rlf_status rlf_trial_fits(const rlf_trial *trial, rlf_err *err);
 /* The same of the memory of a machine's host, which all of its ranks share, at
  * the row that offloads. */
 rlf_status rlf_trial_host_fits(const rlf_trial *trial, rlf_err *err);
+/* What a simulation of it is asked for, for all that follow: steps with the
+ * blocks of all `every`, unless `number` is set. */
+rlf_status rlf_trial_prepare(rlf_trial *trial, const rlf_trial_options *options,
+                             rlf_err *err, rlf_simulate_options *out);
+/* One simulation: `out`, `timeline` and `account`, instead of those of an
+ * earlier one. */
+rlf_status rlf_trial_simulate(rlf_trial *trial,
+                              const rlf_simulate_options *options,
+                              rlf_err *err);
+/* Both, and then those that `seated` and `kinds` take. */
 rlf_status rlf_trial_run(rlf_trial *trial, const rlf_trial_options *options,
                          rlf_err *err);
 /* Frees what is not in the arena; may be called of one that is all 0. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/io/file.h"
+#include "engine/order/answer.h"
 #include "engine/timing/profile.h"
 #include "nodes/data.h"
 #include "nodes/declare.h"
@@ -88,19 +89,20 @@ most_of(const rlf_session *s, const rlf_session_workload *w, bool responses)
     return most;
 }
 
+/* Some may be longer than they can be, and are cut; of all that is a slip. */
 static rlf_status
 check(const rlf_session *s, const rlf_session_workload *w, bool responses,
       const char *text, rlf_err *err)
 {
     const rlf_length_distribution *d = responses ? &w->responses : &w->prompts;
-    double mean = rlf_lengths_mean(d, 0), most = most_of(s, w, responses);
-    if (most <= 0 || mean <= most)
+    double most = most_of(s, w, responses);
+    if (most <= 0 || rlf_lengths_above(d, most) < 1)
         return RLF_OK;
     rlf_fail(err, RLF_USER,
              "%s %s: that is %.4g tokens on average, and no %s of the program "
              "can have more than %.0f",
-             responses ? "--lengths" : "--prompts", text, mean,
-             responses ? "response" : "prompt", most);
+             responses ? "--lengths" : "--prompts", text,
+             rlf_lengths_mean(d, 0), responses ? "response" : "prompt", most);
     rlf_err_hint(err, responses ? "say less, or raise max_new:"
                                 : "say less, or raise max_prompt: of the data");
     return RLF_USER;
@@ -151,6 +153,88 @@ look_at_data(rlf_session *s, const rlf_outline *outline, int data, rlf_err *err,
     w->data[data] = d;
     w->model[data] = model;
     w->seen[data] = n;
+    return RLF_OK;
+}
+
+/* The node that makes the set of texts that a model reads; NULL: none. */
+static const rlf_node *
+respond_of(const rlf_graph *graph, size_t set)
+{
+    const rlf_set *s = &graph->sets.data[set];
+    bool given = s->kind == RLF_SET_WRITTEN && s->origin < 0 && s->model >= 0;
+    for (size_t i = 0; i < graph->nodes.count && given; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        const rlf_value *made =
+            node->n_outputs ? &graph->values.data[node->outputs[0]] : NULL;
+        if (made && made->kind == RLF_VALUE_SET && made->set == (int)set &&
+            strcmp(node->class->name, "respond") == 0)
+            return node;
+    }
+    return NULL;
+}
+
+/* The field of a data set that such texts are; NULL: they are no such texts. */
+static const rlf_node *
+texts_of(const rlf_graph *graph, size_t set)
+{
+    const rlf_node *node = respond_of(graph, set);
+    if (!node)
+        return NULL;
+    const rlf_arg *arg = rlf_node_arg(node, "text");
+    int from = graph->values.data[node->inputs[arg->input]].node;
+    const rlf_node *field = from < 0 ? NULL : &graph->nodes.data[from];
+    bool data =
+        field && field->class->role == RLF_ROLE_FIELD && field->receiver >= 0 &&
+        graph->resources.data[field->receiver].kind == RLF_RESOURCE_DATA;
+    return data ? field : NULL;
+}
+
+static bool
+generates(const rlf_graph *graph)
+{
+    bool any = false;
+    for (size_t i = 0; i < graph->nodes.count; i++)
+        any |= graph->nodes.data[i].class->sampled;
+    return any;
+}
+
+/* Responses that are given are as long as the data's texts. What the user says
+ * is of what is generated, and of all where nothing is. */
+static rlf_status
+look_at_texts(rlf_session *s, const rlf_outline *outline, rlf_err *err,
+              rlf_session_workload *w)
+{
+    const rlf_graph *graph = s->graph;
+    size_t n_sets = graph->sets.count;
+    const rlf_length_distribution **list =
+        RLF_NEW_ARRAY(s->arena, const rlf_length_distribution *, n_sets);
+    w->texts = RLF_NEW_ARRAY(s->arena, int, n_sets);
+    w->written = RLF_NEW_ARRAY(s->arena, uint32_t, n_sets);
+    if (w->workload.responses && !generates(graph))
+        return RLF_OK;
+    bool any = w->workload.generated != NULL;
+    for (size_t i = 0; i < n_sets; i++) {
+        const rlf_node *field = texts_of(graph, i);
+        uint32_t *lengths = NULL, n;
+        if (any && !list[i])
+            list[i] = w->workload.generated[i];
+        if (!field)
+            continue;
+        RLF_TRY(rlf_data_response_lengths(
+            rlf_outline_env(outline), field->receiver,
+            rlf_node_arg(field, "name")->text, graph->sets.data[i].model,
+            RLF_WORKLOAD_ROWS, s->arena, err, &lengths, &n));
+        if (!n)
+            continue;
+        rlf_length_distribution *d = RLF_NEW(s->arena, rlf_length_distribution);
+        *d = rlf_lengths_of_list(lengths, n, s->arena);
+        list[i] = d;
+        w->texts[i] = field->receiver;
+        w->written[i] = n;
+    }
+    for (size_t i = 0; i < n_sets; i++)
+        if (list[i])
+            w->workload.generated = list;
     return RLF_OK;
 }
 
@@ -213,6 +297,7 @@ rlf_session_workload_make(rlf_session *s, const rlf_outline *outline,
     } else if (s->like) {
         RLF_TRY(look_at_run(s, err, out));
     }
+    RLF_TRY(look_at_texts(s, outline, err, out));
     if (said && said->prompts) {
         RLF_TRY(read_said("--prompts", said->prompts, s->arena, err,
                           &out->prompts));
@@ -239,6 +324,22 @@ put_tokens(double most, rlf_buf *out)
         rlf_buf_puts(out, "any number of");
 }
 
+/* How many are longer, and end there: "; 1.7 % are cut to 1024". */
+static void
+put_cut(const rlf_length_distribution *d, double most, rlf_buf *out)
+{
+    double share = rlf_lengths_above(d, most);
+    if (share <= 0)
+        return;
+    if (d->kind == RLF_LENGTHS_LIST) {
+        double all = d->list[d->n - 1].times;
+        rlf_buf_printf(out, "; %.0f of %.0f are cut to %.0f", share * all, all,
+                       most);
+    } else if (share >= 1e-4) {
+        rlf_buf_printf(out, "; %.2g %% are cut to %.0f", 100 * share, most);
+    }
+}
+
 /* "lognormal:300,0.7, at most 1024: mean 294.1 tokens, median 235, p99 1024";
  * of lengths that are not given so what comes behind the colon. */
 static void
@@ -260,6 +361,7 @@ put_lengths(const rlf_length_distribution *d, double most, rlf_buf *out)
                    rlf_lengths_mean(d, most),
                    fmin(rlf_lengths_quantile(d, 0.5), most),
                    fmin(rlf_lengths_quantile(d, 0.99), most));
+    put_cut(d, most, out);
 }
 
 static void
@@ -297,7 +399,14 @@ put_responses(const rlf_session *s, const rlf_session_workload *w, size_t set,
     put_lengths(rlf_workload_responses(of, s->graph, (int)set),
                 rlf_workload_bound(of, s->graph, &w->sizes, (int)set).response,
                 out);
-    if (of->generated && of->generated[set])
+    const rlf_set *is = &s->graph->sets.data[set];
+    if (w->written[set])
+        rlf_buf_printf(out, " (%u of %llu rows of '%s', as '%s' writes them)",
+                       w->written[set],
+                       (unsigned long long)w->rows[w->texts[set]],
+                       s->graph->resources.data[w->texts[set]].name,
+                       s->graph->resources.data[is->model].name);
+    else if (of->generated && of->generated[set])
         rlf_buf_printf(out, " (as in %s)", s->options.like);
 }
 
@@ -344,18 +453,33 @@ rounds_of(const rlf_node *node)
 }
 
 void
-rlf_session_workload_blocks(const rlf_session *s, const char *prefix,
+rlf_session_workload_blocks(const rlf_session *s, bool mean, const char *prefix,
                             rlf_buf *out)
 {
-    bool every = false, branches = false;
+    bool every = false, branches = false, shared = false, late = false;
     double rounds = 0;
+    int branch;
     for (size_t i = 0; i < s->graph->nodes.count; i++) {
         const rlf_node *node = &s->graph->nodes.data[i];
-        every |= node->class->role == RLF_ROLE_EVERY;
-        branches |= node->class->role == RLF_ROLE_IF;
+        bool by_number = mean && rlf_answer_period(node) > 0;
+        bool settles = mean && rlf_answer_late(s->graph, node, &branch);
+        shared |= by_number;
+        late |= settles;
+        every |= node->class->role == RLF_ROLE_EVERY && !by_number;
+        branches |= node->class->role == RLF_ROLE_IF && !settles;
         if (node->class->role == RLF_ROLE_COLLECT)
             rounds = fmax(rounds, rounds_of(node));
     }
+    if (shared)
+        rlf_buf_printf(out,
+                       "%sa step is one on average over many: a block of "
+                       "'every N steps' counts 1/N\n",
+                       prefix);
+    if (late)
+        rlf_buf_printf(out,
+                       "%san 'if' that compares the step with numbers goes as "
+                       "in late steps\n",
+                       prefix);
     if (every || branches)
         rlf_buf_printf(out, "%seach step has the blocks of all%s%s%s\n", prefix,
                        every ? " 'every'" : "", every && branches ? " and" : "",
@@ -390,6 +514,28 @@ rlf_session_workload_epochs(const rlf_session *s, const rlf_session_workload *w,
     }
 }
 
+/* Responses of the data that are far shorter than what memory is kept for. */
+static void
+warn_room(const rlf_session *s, const rlf_session_workload *w, size_t set,
+          rlf_buf *out)
+{
+    const rlf_set *is = &s->graph->sets.data[set];
+    const rlf_node *by = w->written[set] ? respond_of(s->graph, set) : NULL;
+    if (!by || rlf_args_find(by->args, by->n_args, "max_response")->kind ==
+                   RLF_ARG_NUMBER)
+        return;
+    const rlf_length_distribution *d = w->workload.generated[set];
+    double most = w->sizes.set[set].response, seen = d->list[d->n - 1].length;
+    if (!isfinite(most) || most < 2 * seen)
+        return;
+    rlf_buf_printf(out,
+                   "warning: memory is kept for responses of '%s' of %.0f "
+                   "tokens, and those of '%s' have at most %.0f: "
+                   "max_response: of respond bounds them\n",
+                   is->name, most, s->graph->resources.data[w->texts[set]].name,
+                   seen);
+}
+
 void
 rlf_session_workload_warn(const rlf_session *s, const rlf_session_workload *w,
                           rlf_buf *out)
@@ -401,6 +547,8 @@ rlf_session_workload_warn(const rlf_session *s, const rlf_session_workload *w,
         prompts |= has_responses(s->graph, i) &&
                    !rlf_workload_prompts(&w->workload, s->graph, (int)i);
     }
+    for (size_t i = 0; i < s->graph->sets.count; i++)
+        warn_room(s, w, i, out);
     if (prompts)
         rlf_buf_puts(out,
                      "warning: how long prompts are is not known, and they are "

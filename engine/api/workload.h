@@ -1,5 +1,5 @@
 /* How long the rows of a session's program are taken to be: what the user says,
- * of prompts also what the data has; else as long as can be. */
+ * of prompts and given responses what the data has; else as long as can be. */
 #ifndef RLF_API_WORKLOAD_H
 #define RLF_API_WORKLOAD_H
 
@@ -22,8 +22,12 @@ typedef struct rlf_session_workload {
     const rlf_length_distribution **data; /* per resource; NULL: as long as can
                                              be */
     uint64_t *rows;                       /* per resource: of that data, */
-    uint32_t *seen;  /* those whose prompts were written; 0: none */
-    int *model;      /* by this one */
+    uint32_t *seen; /* those whose prompts were written; 0: none */
+    int *model;     /* by this one */
+    /* Per set whose responses are texts of a data set: that, and how many of
+     * its rows were written; 0: none. */
+    int *texts;
+    uint32_t *written;
     rlf_sizes sizes; /* how long can be, by the program and its models */
 } rlf_session_workload;
 
@@ -39,9 +43,10 @@ void rlf_session_workload_print(const rlf_session *session,
                                 const rlf_session_workload *workload,
                                 const char *prefix, rlf_buf *out);
 /* Lines that say what a step has that not each step of a run has: blocks of
- * `every` and `if`, rounds of a collect. Nothing if it has none. */
-void rlf_session_workload_blocks(const rlf_session *session, const char *prefix,
-                                 rlf_buf *out);
+ * `every` and `if`, rounds of a collect. Nothing if it has none. `mean`: the
+ * step is one on average, where numbers decide. */
+void rlf_session_workload_blocks(const rlf_session *session, bool mean,
+                                 const char *prefix, rlf_buf *out);
 /* A line for each data set that a step draws a number of rows from: how long an
  * epoch is with steps of so many seconds. */
 void rlf_session_workload_epochs(const rlf_session *session,

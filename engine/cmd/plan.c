@@ -233,6 +233,78 @@ check_room(rlf_session *s)
     return rlf_session_result(status);
 }
 
+/* A line for each generation: how many samples have room for their keys and
+ * values, if all are as long as they can be. */
+static void
+put_pages(rlf_session *s)
+{
+    const rlf_page_room *pages;
+    rlf_err err = RLF_ERR_NONE;
+    if (rlf_room_pages(s, s->arena, &err, &pages) < 0)
+        return; /* check_room says why */
+    rlf_sizes sizes =
+        rlf_sizes_make(s->graph, &(rlf_sizes_options){0}, s->arena);
+    for (size_t i = 0; i < s->graph->nodes.count; i++) {
+        const rlf_node *node = &s->graph->nodes.data[i];
+        const rlf_page_room *room = &pages[i];
+        if (!node->class->sampled || !room->tokens || !room->longest)
+            continue;
+        int set = s->graph->values.data[node->outputs[0]].set;
+        double each = sizes.set[set].samples / s->plan->place[i].layout.dp;
+        double fit = (double)(room->pages / room->longest);
+        printf("# pages: %s has keys and values of %" PRIu64 " tokens on each "
+               "replica, for %.0f samples that are as long as they can be",
+               rlf_cmd_node_name(s, node), room->pages * room->tokens, fit);
+        if (isfinite(each))
+            printf("; it has %.0f", ceil(each));
+        putchar('\n');
+    }
+}
+
+/* Without a search nothing follows from what one is told. What the environment
+ * says is meant for other commands. */
+static bool
+check_options(rlf_session *s, const rlf_command_line *line)
+{
+    const struct {
+        rlf_option option;
+        bool automatic; /* that of `place auto` takes it as well */
+        const char *what;
+    } table[] = {
+        {RLF_OPTION_KEEP_ROWS, false, "--keep-rows says what a search keeps"},
+        {RLF_OPTION_TIME_LIMIT, false, "--time-limit ends a search"},
+        {RLF_OPTION_SEED, true, "--seed is of a search"},
+        {RLF_OPTION_LENGTHS, true, "--lengths is what a search looks at"},
+        {RLF_OPTION_PROMPTS, true, "--prompts is what a search looks at"},
+        {RLF_OPTION_PROFILE, true, "--profile is what a search looks at"},
+        {RLF_OPTION_LIKE, true, "--like is what a search looks at"},
+    };
+    bool automatic = rlf_auto_asked(s);
+    const rlf_option_value *samples = &line->options[RLF_OPTION_SAMPLES];
+    if (samples->given && !samples->variable &&
+        !line->options[RLF_OPTION_VERBOSE].given) {
+        rlf_fail(&s->err, RLF_USAGE,
+                 "--samples is of the edges that -v prints");
+        rlf_err_hint(&s->err, "add -v, or leave it out");
+        return false;
+    }
+    for (size_t i = 0; i < RLF_COUNT(table); i++) {
+        const rlf_option_value *o = &line->options[table[i].option];
+        if (!o->given || o->variable || (automatic && table[i].automatic))
+            continue;
+        rlf_fail(&s->err, RLF_USAGE, "%s, and none is made", table[i].what);
+        rlf_err_hint(&s->err, "%s",
+                     automatic ? "add --search, or leave it out: that "
+                                 "of 'place auto' has --moves"
+                     : table[i].automatic
+                         ? "add --search --cluster a100x8:2, or write 'place "
+                           "auto' into the program"
+                         : "add --search --cluster a100x8:2");
+        return false;
+    }
+    return true;
+}
+
 int
 rlf_cmd_plan(const rlf_command_line *line)
 {
@@ -249,27 +321,15 @@ rlf_cmd_plan(const rlf_command_line *line)
             rlf_cmd_put_cluster(s);
         if (line->options[RLF_OPTION_SEARCH].given)
             return rlf_cmd_search(s, line);
-        if (line->options[RLF_OPTION_KEEP_ROWS].given) {
-            rlf_fail(&s->err, RLF_USAGE,
-                     "--keep-rows says what a search keeps, and none is made");
-            rlf_err_hint(&s->err, "add --search --cluster a100x8:2");
+        if (!check_options(s, line))
             return rlf_cmd_end(s, rlf_session_result(RLF_USAGE));
-        }
-        bool lengths = line->options[RLF_OPTION_LENGTHS].given ||
-                       line->options[RLF_OPTION_PROMPTS].given;
-        if (lengths && !rlf_auto_asked(s)) {
-            rlf_fail(&s->err, RLF_USAGE,
-                     "how long rows are changes a plan that is searched only");
-            rlf_err_hint(&s->err, "add --search --cluster a100x8:2, write "
-                                  "'place auto' into the program, or leave "
-                                  "out --lengths and --prompts");
-            return rlf_cmd_end(s, rlf_session_result(RLF_USAGE));
-        }
         rlf_cmd_put_promise(s, "# ");
         rlf_cmd_put_plan(s);
         if (line->options[RLF_OPTION_VERBOSE].given) {
             put_edges(s);
             put_pipelines(s);
+            if (s->cluster)
+                put_pages(s);
         }
         if (s->cluster)
             result = check_room(s);

@@ -11,8 +11,9 @@
 #include <math.h>
 
 enum {
-    SECONDS = 60, /* in all, if nothing is said */
-    LEAST_STEPS = 5,
+    SECONDS = 60,     /* in all, if nothing is said */
+    LEAST_STEPS = 5,  /* of a cut, where there is time */
+    FEWEST_STEPS = 2, /* the first is not counted */
     MOST_CUTS = 512,
     PASSES = 2, /* as a machine is not as fast at all times */
 };
@@ -26,7 +27,8 @@ enum {
 typedef struct cut {
     int ranks, tp, pp;
     bool small, apart;
-    bool cannot; /* the models have no such parts */
+    bool cannot;   /* the models have no such parts */
+    bool measured; /* in a step at least */
 } cut;
 
 typedef struct profiler {
@@ -112,12 +114,19 @@ find_tokens(profiler *p, const rlf_session *s)
     }
 }
 
-/* Steps until it is sure, or its part of the time is over. The first step is
- * not counted: it touches all memory for the first time. */
-static rlf_result
-measure_steps(const profiler *p, rlf_session *s, double share)
+static bool
+is_over(const profiler *p)
 {
-    uint64_t from = rlf_clock_now();
+    return rlf_clock_since(p->begun) >= p->seconds;
+}
+
+/* Steps until it is sure, or its part of the time is over; once all of it is,
+ * none after the one at hand, but that the first cut has something. The first
+ * step is not counted: it touches all memory for the first time. */
+static rlf_result
+measure_steps(const profiler *p, rlf_session *s, uint64_t from, double share,
+              cut *c)
+{
     rlf_result result = RLF_RESULT_OK;
     int steps = 0;
     double doubt = 1;
@@ -126,13 +135,54 @@ measure_steps(const profiler *p, rlf_session *s, double share)
         rlf_collector_end(p->collector, rlf_run_threads(s->run),
                           steps++ > 0 && result == RLF_RESULT_OK);
         doubt = rlf_collector_doubt(p->collector);
-        if (steps >= LEAST_STEPS &&
-            (doubt < SURE || rlf_clock_since(from) > share))
+        bool late = rlf_clock_since(from) > share;
+        if (is_over(p) && (steps >= FEWEST_STEPS || c != p->cuts))
+            break;
+        if (steps >= (late ? FEWEST_STEPS : LEAST_STEPS) &&
+            (late || doubt < SURE))
             break;
     }
-    fprintf(stderr, "%d steps, %.1f s, sure within %.1f %%\n", steps,
-            rlf_clock_since(from), 100 * doubt);
+    c->measured |= steps >= FEWEST_STEPS;
+    fprintf(stderr, "%d step%s, %.1f s", steps, steps == 1 ? "" : "s",
+            rlf_clock_since(from));
+    if (steps >= FEWEST_STEPS)
+        fprintf(stderr, ", sure within %.1f %%\n", 100 * doubt);
+    else
+        fputs(", too few to be counted\n", stderr);
     return result;
+}
+
+static void
+put_cut(const cut *c)
+{
+    fprintf(stderr, "%d %s, tp %d, pp %d%s", c->ranks,
+            c->ranks == 1 ? "rank" : "ranks", c->tp, c->pp,
+            c->small   ? ", small micro-batches"
+            : c->apart ? ", one replica"
+                       : "");
+}
+
+/* What the time was too short for. */
+static void
+put_rest(const profiler *p)
+{
+    int rest = 0;
+    for (int i = 0; i < p->n_cuts; i++)
+        rest += !p->cuts[i].cannot && !p->cuts[i].measured;
+    if (!rest)
+        return;
+    fflush(stdout);
+    fprintf(stderr,
+            "not measured in %g s, %d of %d cuts (--time-limit has more "
+            "time):\n",
+            p->seconds, rest, p->n_cuts);
+    for (int i = 0; i < p->n_cuts; i++) {
+        if (p->cuts[i].cannot || p->cuts[i].measured)
+            continue;
+        fputs("    ", stderr);
+        put_cut(&p->cuts[i]);
+        fputc('\n', stderr);
+    }
 }
 
 /* One cut after the other, and all once more if that took less than half of the
@@ -146,8 +196,12 @@ measure_cuts(profiler *p, rlf_result *result, int *status)
     *result = RLF_RESULT_OK;
     for (int i = 0; i < PASSES * p->n_cuts; i++) {
         int left = p->n_cuts - i % p->n_cuts;
+        uint64_t from = rlf_clock_now(); /* what opens it is of its part */
+        double rest = p->seconds - rlf_clock_since(p->begun);
         cut *c = &p->cuts[i % p->n_cuts];
         if (i == p->n_cuts && rlf_clock_since(p->begun) > p->seconds / PASSES)
+            break;
+        if (i && is_over(p))
             break;
         if (c->cannot)
             continue;
@@ -166,11 +220,8 @@ measure_cuts(profiler *p, rlf_result *result, int *status)
         }
         if (*result != RLF_RESULT_OK && i == 0)
             return s;
-        fprintf(stderr, "%d %s, tp %d, pp %d%s: ", c->ranks,
-                c->ranks == 1 ? "rank" : "ranks", c->tp, c->pp,
-                c->small   ? ", small micro-batches"
-                : c->apart ? ", one replica"
-                           : "");
+        put_cut(c);
+        fputs(": ", stderr);
         if (*result != RLF_RESULT_OK) {
             fprintf(stderr, "cannot be: %s\n", s->err.sentence);
             c->cannot = true;
@@ -178,8 +229,7 @@ measure_cuts(profiler *p, rlf_result *result, int *status)
             continue;
         }
         find_tokens(p, s);
-        double rest = p->seconds - rlf_clock_since(p->begun);
-        *result = measure_steps(p, s, rest / left);
+        *result = measure_steps(p, s, from, rest / left, c);
         if (*result != RLF_RESULT_OK)
             return s;
     }
@@ -203,6 +253,7 @@ write_profile(const profiler *p, rlf_session *s, const char *path, rlf_err *err)
     rlf_buf_free(&text);
     fprintf(stderr, "%d lines of %s with %d cores, %.1f s\n", profile.n_lines,
             profile.machine, profile.cores, rlf_clock_since(p->begun));
+    put_rest(p);
     return status;
 }
 

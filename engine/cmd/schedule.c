@@ -113,6 +113,8 @@ put_answer(const schedule *s, const char *what, const rlf_fuse_answer *a)
            100 * a->makespan / s->bound, 100 * a->bubble, a->peak);
     if (a->moves)
         printf(" %10lld", (long long)a->moves);
+    if (a->peak > s->fuse.cap[0] * (1 + 1e-9))
+        printf("%s  above the cap", a->moves ? "" : "           ");
     putchar('\n');
 }
 

@@ -74,6 +74,10 @@ show_judging(void *arg, int i, int n)
 static void
 put_row(const rlf_judged *j)
 {
+    const rlf_mean *m = j->mean;
+    char step[32] = "";
+    if (j->simulated)
+        snprintf(step, sizeof step, "%.4g%s", j->step, m->behind ? "~" : "");
     printf("# %-11s", j->name);
     if (!j->is_known)
         printf(" %9s", "?");
@@ -82,11 +86,11 @@ put_row(const rlf_judged *j)
     else
         printf(" %9s", isfinite(j->placing.over) ? "no room" : "no layout");
     if (j->simulated)
-        printf(" %9.4g %9.4g %6.1f %% %8.2f %8.4g %8.4g %8.4g %8.4g", j->step,
-               j->tokens, 100 * j->idle, j->memory / 1e9,
-               j->spent[RLF_SPENT_GENERATE], j->spent[RLF_SPENT_READ],
-               j->spent[RLF_SPENT_TRAIN],
-               j->spent[RLF_SPENT_MESSAGES] + j->spent[RLF_SPENT_WEIGHTS]);
+        printf(" %9s %9.4g %6.1f %% %8.2f %8.4g %8.4g %8.4g %8.4g", step,
+               m->tokens, 100 * m->idle, j->memory / 1e9,
+               m->spent[RLF_SPENT_GENERATE], m->spent[RLF_SPENT_READ],
+               m->spent[RLF_SPENT_TRAIN],
+               m->spent[RLF_SPENT_MESSAGES] + m->spent[RLF_SPENT_WEIGHTS]);
     else if (j->memory > 0 && j->fill > 1)
         printf(" %9s %9s %8s %8.2f", "no room", "", "", j->memory / 1e9);
     else if (j->memory > 0)
@@ -154,7 +158,7 @@ put_proof(const rlf_session_found *f)
     else if (found->bound > 0)
         printf("# by the estimate none of those searched is shorter by more "
                "than %.1f %%\n",
-               100 * (1 - found->bound / found->best.period));
+               100 * fmax(0, 1 - found->bound / found->best.period));
     else
         printf("# nothing is proved of how short a step could be\n");
     if (f->stopped)
@@ -244,6 +248,18 @@ put_tried(const rlf_session *s, const rlf_session_found *f)
     }
 }
 
+/* Those whose simulation was not made to the end. */
+static void
+put_given_up(const rlf_session_found *f)
+{
+    int n = 0;
+    for (int i = 0; i < f->n_judged; i++)
+        n += f->judged[i].simulated && f->judged[i].mean->behind;
+    if (n)
+        printf("# ~: clearly behind the best after fewer steps, so no more of "
+               "them were simulated\n");
+}
+
 /* The rows of the program: that they are kept, or that they are not. */
 static void
 put_kept(const rlf_session *s, const rlf_session_found *f)
@@ -265,25 +281,36 @@ put_kept(const rlf_session *s, const rlf_session_found *f)
     rlf_buf_free(&text);
 }
 
+/* Which tokens the table counts. */
+static const char *
+tokens_word(const rlf_session *s)
+{
+    bool generates = false;
+    for (size_t i = 0; i < s->graph->nodes.count; i++)
+        generates |= s->graph->nodes.data[i].class->sampled;
+    return generates ? "generated" : "trained";
+}
+
 static void
 put_table(rlf_session *s, const rlf_session_found *f, bool all)
 {
     const rlf_judged *own = own_best(f);
     rlf_buf lengths = {0};
     rlf_session_workload_print(s, &f->workload, "# ", &lengths);
-    rlf_session_workload_blocks(s, "# ", &lengths);
+    rlf_session_workload_blocks(s, true, "# ", &lengths);
     fputs(lengths.p ? lengths.p : "", stdout);
     rlf_buf_free(&lengths);
     put_kept(s, f);
-    printf("# a step in seconds, with these lengths: by the estimate, by "
-           "simulation (%d steps\n# after %d), and there what it goes to, on "
-           "average over the ranks; tokens/s: generated;\n# GB: of the rank "
-           "with most, at the caps, with the fewest pages of keys and values\n"
-           "# %-11s %9s %9s %9s %8s %8s %8s %8s %8s %8s\n",
-           rlf_workload_draws(&f->workload.workload) ? RLF_JUDGED_DRAWN
-                                                     : RLF_JUDGED_STEPS,
-           RLF_JUDGED_WARM, "placement", "estimate", "simulated", "tokens/s",
-           "idle", "GB", "sampling", "reading", "training", "moving");
+    printf(
+        "# a step in seconds, with these lengths: by the estimate, by "
+        "simulation (%d steps\n# of a kind after %d), and there what it "
+        "goes to, on average over the ranks; tokens/s: %s;\n# GB: of the rank "
+        "with most, at the caps, with the fewest pages of keys and values\n"
+        "# %-11s %9s %9s %9s %8s %8s %8s %8s %8s %8s\n",
+        rlf_workload_draws(&f->workload.workload) ? RLF_JUDGED_DRAWN
+                                                  : RLF_JUDGED_STEPS,
+        RLF_JUDGED_WARM, tokens_word(s), "placement", "estimate", "simulated",
+        "tokens/s", "idle", "GB", "sampling", "reading", "training", "moving");
     for (int i = 0; i < f->n_judged; i++) {
         const rlf_judged *j = &f->judged[i];
         bool beside = j->first || !strcmp(j->name, "unfused");
@@ -303,6 +330,7 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all)
     put_changed(s, f, "fused");
     if (all)
         put_tried(s, f);
+    put_given_up(f);
     if (s->plan->ranks > RLF_SEARCH_SIMULATED)
         printf("# not simulated: that takes too long for more than %d ranks\n",
                RLF_SEARCH_SIMULATED);
@@ -513,7 +541,7 @@ rlf_cmd_search(rlf_session *s, const rlf_command_line *line)
         if (verbose)
             put_calls(&found, s->arena);
         if (verbose && found.best->simulated)
-            rlf_cmd_put_pages(s, "# pages: ", found.best->paged,
+            rlf_cmd_put_pages(s, "# pages: ", found.best->mean->paged,
                               found.best->pages);
         s->plan = found.best->plan;
         rlf_cmd_put_plan(s);

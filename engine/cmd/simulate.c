@@ -2,6 +2,7 @@
  * what would its ranks do? */
 #include "engine/cmd/cmd.h"
 
+#include "engine/api/auto.h"
 #include "engine/api/planned.h"
 #include "engine/api/room.h"
 #include "engine/api/trial.h"
@@ -53,9 +54,7 @@ simulate(simulation *m, const rlf_workload_said *said, uint64_t seed,
                                        .seed = seed,
                                        .warm = WARM,
                                        .steps = m->steps,
-                                       .spread = m->spread,
-                                       .seats = true,
-                                       .kinds = true};
+                                       .spread = m->spread};
     RLF_TRY(rlf_trial_run(&m->trial, &options, err));
     m->steps = m->trial.account.steps;
     return RLF_OK;
@@ -160,7 +159,7 @@ put_steps(const simulation *m)
     qsort(took, n, sizeof *took, by_size);
     rlf_buf lengths = {0};
     rlf_session_workload_print(m->s, &m->workload, "", &lengths);
-    rlf_session_workload_blocks(m->s, "", &lengths);
+    rlf_session_workload_blocks(m->s, false, "", &lengths);
     printf("\n%u step%s after %d, on %d ranks\n%s", n, n == 1 ? "" : "s", WARM,
            m->s->plan->ranks, lengths.p ? lengths.p : "");
     rlf_buf_free(&lengths);
@@ -171,9 +170,14 @@ put_steps(const simulation *m)
         printf("; the mean is known to %.2g %%", 100 * spread);
     putchar('\n');
     double mean = put_kinds(m);
-    printf("generated     %10.4g tokens a second, %.4g samples and %.4g tokens "
-           "a step\n",
-           each.tokens / step, each.samples, each.tokens);
+    if (each.samples > 0)
+        printf("generated     %10.4g tokens a second, %.4g samples and %.4g "
+               "tokens a step\n",
+               each.tokens / step, each.samples, each.tokens);
+    if (each.trained > 0)
+        printf("trained       %10.4g tokens a second, %.4g a step, prompts "
+               "among them\n",
+               each.trained / step, each.trained);
     const rlf_costs_asked *asked = &m->trial.asked;
     double pieces = (double)(asked->measured + asked->alike + asked->counted);
     if (m->s->profiles && pieces > 0)
@@ -210,6 +214,7 @@ rank_words(const simulation *m, int rank)
         idle -= a->spent[rank][k];
         rlf_buf_printf(&text, " %8.1f %%", 100 * a->spent[rank][k] / all);
     }
+    idle = fmax(idle, 0); /* nothing of it may be left */
     rlf_buf_printf(&text, " %8.1f %% %8.2f GB", 100 * idle / all,
                    m->trial.memory[rank] / 1e9);
     const char *words = rlf_arena_strdup(m->arena, text.p);
@@ -372,6 +377,10 @@ run(simulation *m, const rlf_command_line *line, rlf_err *err)
     RLF_TRY(simulate(m, &said, (uint64_t)o[RLF_OPTION_SEED].number, err));
     rlf_cmd_warn_lengths(m->s, &m->workload);
     rlf_cmd_put_cluster(m->s);
+    if (rlf_auto_asked(m->s)) {
+        rlf_cmd_put_promise(m->s, "# ");
+        rlf_cmd_put_plan(m->s);
+    }
     put_steps(m);
     put_ranks(m);
     put_calls(m);

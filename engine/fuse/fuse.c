@@ -187,7 +187,7 @@ rlf_fuse_serial(const rlf_fuse *fuse, rlf_arena *arena, rlf_fuse_answer *out)
         turns = fuse->turn[m] >= turns ? fuse->turn[m] + 1 : turns;
     for (int turn = 0; turn < turns; turn++)
         out->makespan += time_turn(fuse, turn, arena, &busy, out);
-    out->bubble = 1 - busy / (fuse->places * out->makespan);
+    out->bubble = fmax(0, 1 - busy / (fuse->places * out->makespan));
 }
 
 rlf_status

@@ -77,6 +77,17 @@ rlf_place_reads_words(const rlf_node *node, int model)
     return false;
 }
 
+bool
+rlf_place_borrows(const rlf_node *node, int model)
+{
+    bool term = false;
+    bool sums = node->class->role == RLF_ROLE_ASSIGN;
+    for (int k = 0; sums && k < node->n_args; k++)
+        term |= node->args[k].list[1].resource == model;
+    return node->receiver != model &&
+           (term || rlf_place_reads_words(node, model));
+}
+
 static const rlf_place_row *
 find(const rlf_place_row *rows, int n, int model, const rlf_node_class *call)
 {

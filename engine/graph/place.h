@@ -84,6 +84,9 @@ bool rlf_place_can(const rlf_node *node);
 /* Does it take the model's weights to read distributions over the vocabulary,
  * those of the model that it trains apart? */
 bool rlf_place_reads_words(const rlf_node *node, int model);
+/* Does it take the weights of that model, on which it is not called, to where
+ * its own are: to read such distributions, or as a term of `:=`? */
+bool rlf_place_borrows(const rlf_node *node, int model);
 /* The row that places calls of `call` on `model`: its own or the model's.
  * NULL: none. With `call` NULL the row of the whole model. */
 const rlf_place_row *rlf_placement_find(const rlf_placement *placement,

@@ -120,7 +120,8 @@ sample(walk *w, const rlf_node *node, int index)
 
 /* A part of another set, or texts: rows by their domains, tokens by the set
  * that they come from; of what is asked as the call says, or the data whose
- * rows they go back to. */
+ * rows they go back to; of given responses as the call says, and prompts of the
+ * set that they answer. */
 static void
 other(walk *w, const rlf_node *node, int index)
 {
@@ -128,8 +129,12 @@ other(walk *w, const rlf_node *node, int index)
     double longest = INFINITY;
     if (set->kind == RLF_SET_ASKED && set->data >= 0)
         longest = longest_prompt(w->graph, set->data);
-    rlf_set_size size = {.prompt = number(node, "max_prompt", longest),
-                         .response = set->tokens >= 0 ? INFINITY : 0};
+    if (set->kind == RLF_SET_WRITTEN && set->from >= 0)
+        longest = w->sizes.set[set->from].prompt;
+    rlf_set_size size = {
+        .prompt = number(node, "max_prompt", longest),
+        .response =
+            set->tokens < 0 ? 0 : number(node, "max_response", INFINITY)};
     if (set->origin >= 0)
         size = w->sizes.set[set->origin];
     size.prompts = rows_of(w, set->prompts);

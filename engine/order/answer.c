@@ -27,6 +27,37 @@ rlf_answer_period(const rlf_node *node)
     return steps->kind == RLF_ARG_NUMBER ? (uint64_t)steps->number : 0;
 }
 
+/* Steps that no run has. */
+static const uint64_t never = UINT64_C(1) << 40;
+
+static uint64_t
+common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+uint64_t
+rlf_answer_interval(const rlf_graph *graph, const rlf_node *node)
+{
+    uint64_t interval = 1;
+    for (;;) {
+        uint64_t period = rlf_answer_period(node);
+        if (period)
+            interval *= period / common_divisor(interval, period);
+        if (interval > never)
+            return 0;
+        int outer = graph->regions.data[node->region].node;
+        if (outer < 0)
+            return interval;
+        node = &graph->nodes.data[outer];
+    }
+}
+
 uint32_t
 rlf_answer_count(const rlf_answers *a, double size)
 {

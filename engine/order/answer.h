@@ -23,6 +23,10 @@ typedef struct rlf_answers {
 /* N of a node that is `every N steps`; 0 if only a run knows it, and of every
  * other node. */
 uint64_t rlf_answer_period(const rlf_node *node);
+/* The least number of a step that has the node's block, by its own period and
+ * those of the blocks in which it stands; a step has it if this divides its
+ * number. 1: each step does, or a run alone knows; 0: no step of a run does. */
+uint64_t rlf_answer_interval(const rlf_graph *graph, const rlf_node *node);
 /* Is the node an `if` that goes one way from some step on, as nothing but
  * comparisons of `step` with numbers that are known now decides? Then which of
  * its regions runs, or -1. */

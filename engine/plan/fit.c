@@ -33,7 +33,8 @@ find_cuts(cuts *c)
             layout.vee = false;
         }
         if ((node->receiver == c->model && rlf_place_can(node)) ||
-            rlf_place_reads_words(node, c->model))
+            rlf_place_reads_words(node, c->model) ||
+            rlf_place_borrows(node, c->model))
             add(c, node, &layout);
     }
     if (!c->layouts.count)
@@ -67,7 +68,8 @@ fail(const cuts *c, int wrong, const rlf_err *why, rlf_err *err)
     const char *with = "";
     if (node && node->receiver != c->model)
         with = rlf_arena_printf(
-            c->arena, ", whose words '%s%s' reads where its own are,",
+            c->arena, ", whose %s '%s%s' reads where its own are,",
+            node->class->role == RLF_ROLE_ASSIGN ? "weights" : "words",
             graph->resources.data[node->receiver].name,
             node->class->role == RLF_ROLE_UPDATE ? ".update" : "");
     rlf_fail(err, RLF_USER, "'%s%s%s'%s cannot be cut so: %s", r->name,

@@ -85,13 +85,12 @@ calls(const rlf_node *node, int model)
            node->class->level != RLF_LEVEL_VOCAB;
 }
 
-/* The node whose layout the weights of a model have first, or -1. */
-static int
-first_call(const rlf_plan *plan, int model)
+int
+rlf_holds_first(const rlf_graph *graph, int model)
 {
     int call = -1;
-    for (size_t i = 0; i < plan->graph->nodes.count; i++) {
-        const rlf_node *node = &plan->graph->nodes.data[i];
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
         if (calls(node, model) && node->class->role == RLF_ROLE_UPDATE)
             return (int)i;
         if (calls(node, model) || rlf_place_reads_words(node, model))
@@ -201,7 +200,7 @@ static void
 hold_calls(rlf_plan *plan, int model, rlf_arena *arena)
 {
     rlf_holds *holds = &plan->holds[model];
-    int first = first_call(plan, model);
+    int first = rlf_holds_first(plan->graph, model);
     rlf_layout layout =
         first < 0 ? idle_layout(plan, model, arena) : plan->place[first].layout;
     if (first >= 0 && plan->graph->nodes.data[first].receiver != model) {

@@ -9,6 +9,9 @@
 #include "engine/plan/plan.h"
 #include "engine/plan/realloc.h"
 
+/* The node whose layout the weights of a model have first, where `:=` makes
+ * them: its update, else what reads it first. -1: nobody does. */
+int rlf_holds_first(const rlf_graph *graph, int model);
 /* What is made ahead (rlf_node.ahead) reads the model, and all of it from holds
  * on ranks that the first hold, the one that changes, is not on. */
 bool rlf_holds_apart(const rlf_plan *plan, int model);

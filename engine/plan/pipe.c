@@ -2,6 +2,7 @@
  * way: every place goes on until its next operation lacks something. */
 #include "engine/plan/pipe.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,9 @@ typedef struct walk {
     const rlf_pipe *pipe;
     const rlf_pipe_cost *const *cost; /* NULL: nothing takes time */
     size_t *base;                     /* by model: its first task's number */
+    /* By model: its stages, place by place, in order of the path; those of a
+     * place are stage[first[place]] .. stage[first[place + 1] - 1]. */
+    int **stage, **first_stage;
     double *end;    /* by task number: when it ended; < 0: not yet */
     int *next;      /* by place: what it does next */
     double *idle;   /* by place: since when */
@@ -69,10 +73,12 @@ op_of(const rlf_pipe *pipe, task t)
     return (rlf_pipe_op){t.model, t.micro, chunk, t.kind};
 }
 
+/* Of an operation whose chunk is there. */
 static task
-task_of(const rlf_pipe *pipe, int place, rlf_pipe_op op)
+task_of(const walk *w, int place, rlf_pipe_op op)
 {
-    int stage = rlf_pipe_stage(&pipe->models[op.model], place, op.chunk);
+    int first = w->first_stage[op.model][place];
+    int stage = w->stage[op.model][first + op.chunk];
     return (task){op.model, stage, op.micro, op.kind};
 }
 
@@ -121,6 +127,30 @@ task_number(const walk *w, task t)
            t.kind;
 }
 
+/* How many stages of a model a place has. */
+static int
+chunks_of(const walk *w, int model, int place)
+{
+    const int *first = w->first_stage[model];
+    return first[place + 1] - first[place];
+}
+
+static void
+sort_stages(const rlf_pipe *pipe, int model, rlf_arena *scratch, walk *w)
+{
+    const rlf_pipe_model *m = &pipe->models[model];
+    int *first = RLF_NEW_ARRAY(scratch, int, pipe->places + 2);
+    int *stage = RLF_NEW_ARRAY(scratch, int, m->stages);
+    for (int k = 0; k < m->stages; k++)
+        first[m->path[k] + 2]++;
+    for (int p = 0; p < pipe->places; p++)
+        first[p + 2] += first[p + 1];
+    for (int k = 0; k < m->stages; k++)
+        stage[first[m->path[k] + 1]++] = k;
+    w->first_stage[model] = first;
+    w->stage[model] = stage;
+}
+
 static void
 walk_start(walk *w, const rlf_pipe *pipe, const rlf_pipe_cost *const *cost,
            rlf_arena *scratch)
@@ -128,7 +158,10 @@ walk_start(walk *w, const rlf_pipe *pipe, const rlf_pipe_cost *const *cost,
     size_t n = 0;
     *w = (walk){.pipe = pipe, .cost = cost};
     w->base = RLF_NEW_ARRAY(scratch, size_t, pipe->n_models + 1);
+    w->stage = RLF_NEW_ARRAY(scratch, int *, pipe->n_models + 1);
+    w->first_stage = RLF_NEW_ARRAY(scratch, int *, pipe->n_models + 1);
     for (int i = 0; i < pipe->n_models; i++) {
+        sort_stages(pipe, i, scratch, w);
         w->base[i] = n;
         n += RLF_PIPE_KINDS * (size_t)pipe->models[i].stages *
              (size_t)pipe->models[i].micros;
@@ -147,22 +180,27 @@ walk_start(walk *w, const rlf_pipe *pipe, const rlf_pipe_cost *const *cost,
 static double
 ready_at(const walk *w, task t, task *missing)
 {
-    task before[2];
+    const rlf_pipe_model *m = &w->pipe->models[t.model];
+    const double *end = &w->end[task_number(w, t)];
+    ptrdiff_t stage = (ptrdiff_t)RLF_PIPE_KINDS * m->micros;
+    int by = t.kind == RLF_PIPE_BACKWARD ? 1 : -1, other = t.stage + by;
     double at = 0;
-    int n = needs(w->pipe, t, before);
-    for (int i = 0; i < n; i++) {
-        double end = w->end[task_number(w, before[i])];
-        if (end < 0) {
-            *missing = before[i];
+    *missing = t;
+    if (t.kind != RLF_PIPE_FORWARD) {
+        missing->kind--;
+        if (end[-1] < 0)
             return NEVER;
-        }
-        if (w->cost && place_of(w->pipe, before[i]) != place_of(w->pipe, t)) {
-            int other = before[i].stage;
-            end += w->cost[t.model][other < t.stage ? other : t.stage].send;
-        }
-        at = end > at ? end : at;
+        at = end[-1];
     }
-    return at;
+    if (t.kind == RLF_PIPE_WEIGHTS || other < 0 || other == m->stages)
+        return at;
+    double came = end[by * stage];
+    *missing = (task){t.model, other, t.micro, t.kind};
+    if (came < 0)
+        return NEVER;
+    if (w->cost && m->path[other] != m->path[t.stage])
+        came += w->cost[t.model][other < t.stage ? other : t.stage].send;
+    return came > at ? came : at;
 }
 
 static double
@@ -182,7 +220,7 @@ walk_place(walk *w, int place)
     const rlf_pipe_list *list = &w->pipe->lists[place];
     int first = w->next[place];
     for (; w->next[place] < list->count; w->next[place]++) {
-        task t = task_of(w->pipe, place, list->ops[w->next[place]]), missing;
+        task t = task_of(w, place, list->ops[w->next[place]]), missing;
         double start = ready_at(w, t, &missing);
         if (start < 0)
             break;
@@ -236,8 +274,9 @@ check_models(const rlf_pipe *pipe, rlf_err *err)
 
 /* Whether an operation means something at a place. */
 static rlf_status
-check_op(const rlf_pipe *pipe, int place, int at, rlf_err *err)
+check_op(const walk *w, int place, int at, rlf_err *err)
 {
+    const rlf_pipe *pipe = w->pipe;
     rlf_pipe_op op = pipe->lists[place].ops[at];
     if (op.model < 0 || op.model >= pipe->n_models)
         return rlf_fail(err, RLF_USER,
@@ -250,9 +289,7 @@ check_op(const rlf_pipe *pipe, int place, int at, rlf_err *err)
                         "operation %d of place %d is of micro-batch %d of %s, "
                         "which has 0 to %d",
                         at, place, op.micro, m->name, m->micros - 1);
-    int chunks = 0;
-    while (rlf_pipe_stage(m, place, chunks) >= 0)
-        chunks++;
+    int chunks = chunks_of(w, op.model, place);
     if (op.chunk < 0 || op.chunk >= chunks)
         return rlf_fail(err, RLF_USER,
                         "operation %d of place %d is of chunk %d of %s, which "
@@ -307,8 +344,8 @@ check_list(walk *w, int place, rlf_err *err)
     const rlf_pipe_list *list = &w->pipe->lists[place];
     char name[128];
     for (int at = 0; at < list->count; at++) {
-        RLF_TRY(check_op(w->pipe, place, at, err));
-        task t = task_of(w->pipe, place, list->ops[at]);
+        RLF_TRY(check_op(w, place, at, err));
+        task t = task_of(w, place, list->ops[at]);
         double *mark = &w->end[task_number(w, t)];
         name_of(w->pipe, list->ops[at], name, sizeof name);
         if (*mark >= 0)
@@ -359,7 +396,7 @@ check_progress(const walk *w, rlf_err *err)
         if (i)
             place = place_of(pipe, missing);
         op = pipe->lists[place].ops[w->next[place]];
-        ready_at(w, task_of(pipe, place, op), &missing);
+        ready_at(w, task_of(w, place, op), &missing);
     }
     return rlf_fail(err, RLF_USER,
                     "place %d waits for ever: its operation %d, %s, needs %s "
@@ -378,25 +415,55 @@ change_of(const rlf_pipe *pipe, int model, rlf_pipe_kind kind)
                                                      : 0;
 }
 
+/* What a place holds now of the stages that it has. */
+static double
+held_now(const walk *w, const rlf_pipe_cost *const *cost, int place,
+         int *const *held)
+{
+    double now = 0;
+    for (int m = 0; m < w->pipe->n_models; m++)
+        for (int i = w->first_stage[m][place]; i < w->first_stage[m][place + 1];
+             i++) {
+            int k = w->stage[m][i];
+            now += held[m][k] * cost[m][k].memory;
+        }
+    return now;
+}
+
+/* Does a place have a stage that keeps anything? */
+static bool
+keeps_any(const walk *w, const rlf_pipe_cost *const *cost, int place)
+{
+    for (int m = 0; m < w->pipe->n_models; m++)
+        for (int i = w->first_stage[m][place]; i < w->first_stage[m][place + 1];
+             i++)
+            if (!w->pipe->models[m].forward_only &&
+                cost[m][w->stage[m][i]].memory > 0)
+                return true;
+    return false;
+}
+
 /* What a place holds at most, and at which operation it first does. */
 static double
-peak_of(const rlf_pipe *pipe, const rlf_pipe_cost *const *cost, int place,
+peak_of(const walk *w, const rlf_pipe_cost *const *cost, int place,
         rlf_arena *scratch, int *at)
 {
+    const rlf_pipe *pipe = w->pipe;
     const rlf_pipe_list *list = &pipe->lists[place];
-    int **held = RLF_NEW_ARRAY(scratch, int *, pipe->n_models + 1);
     double most = 0;
+    *at = 0;
+    if (!keeps_any(w, cost, place))
+        return 0;
+    int **held = RLF_NEW_ARRAY(scratch, int *, pipe->n_models + 1);
     for (int m = 0; m < pipe->n_models; m++)
         held[m] = RLF_NEW_ARRAY(scratch, int, pipe->models[m].stages);
-    *at = 0;
     for (int i = 0; i < list->count; i++) {
-        task t = task_of(pipe, place, list->ops[i]);
-        double now = 0;
-        if (!pipe->models[t.model].forward_only)
-            held[t.model][t.stage] += change_of(pipe, t.model, t.kind);
-        for (int m = 0; m < pipe->n_models; m++)
-            for (int k = 0; k < pipe->models[m].stages; k++)
-                now += held[m][k] * cost[m][k].memory;
+        task t = task_of(w, place, list->ops[i]);
+        if (pipe->models[t.model].forward_only)
+            continue;
+        int change = change_of(pipe, t.model, t.kind);
+        held[t.model][t.stage] += change;
+        double now = change > 0 ? held_now(w, cost, place, held) : 0;
         if (now > most) {
             most = now;
             *at = i;
@@ -406,12 +473,13 @@ peak_of(const rlf_pipe *pipe, const rlf_pipe_cost *const *cost, int place,
 }
 
 static rlf_status
-check_memory(const rlf_pipe *pipe, const rlf_pipe_cost *const *cost,
-             const double *cap, rlf_arena *scratch, rlf_err *err)
+check_memory(const walk *w, const rlf_pipe_cost *const *cost, const double *cap,
+             rlf_arena *scratch, rlf_err *err)
 {
+    const rlf_pipe *pipe = w->pipe;
     for (int place = 0; place < pipe->places && cost && cap; place++) {
         int at;
-        double peak = peak_of(pipe, cost, place, scratch, &at);
+        double peak = peak_of(w, cost, place, scratch, &at);
         if (peak > cap[place] * (1 + 1e-9))
             return rlf_fail(err, RLF_USER,
                             "place %d holds %g of activations at its operation "
@@ -449,7 +517,7 @@ check_walk(checking *c, const rlf_pipe_cost *const *cost, const double *cap,
         w->end[i] = NEVER;
     walk_all(w);
     RLF_TRY(check_progress(w, err));
-    return check_memory(pipe, cost, cap, c->scratch, err);
+    return check_memory(w, cost, cap, c->scratch, err);
 }
 
 rlf_status
@@ -496,16 +564,16 @@ rlf_pipe_time(const rlf_pipe *pipe, const rlf_pipe_cost *const *cost,
     for (int place = 0; place < pipe->places; place++) {
         const rlf_pipe_list *list = &pipe->lists[place];
         int at;
-        out->peak[place] = peak_of(pipe, cost, place, scratch, &at);
+        out->peak[place] = peak_of(&w, cost, place, scratch, &at);
         if (w.idle[place] > out->makespan)
             out->makespan = w.idle[place];
         if (w.idle[place] - w.first[place] > out->span)
             out->span = w.idle[place] - w.first[place];
         for (int i = 0; i < list->count; i++)
-            out->busy += takes(cost, task_of(pipe, place, list->ops[i]));
+            out->busy += takes(cost, task_of(&w, place, list->ops[i]));
     }
     if (out->makespan > 0)
-        out->bubble = 1 - out->busy / (pipe->places * out->makespan);
+        out->bubble = fmax(0, 1 - out->busy / (pipe->places * out->makespan));
     rlf_arena_free(scratch);
 }
 
@@ -583,7 +651,7 @@ give_channels(post *p, int place, rlf_pipe_kind kind)
     for (int i = 0; i < pipe->places * p->room; i++)
         p->last[i] = -1;
     for (int i = 0; i < list->count; i++) {
-        task t = task_of(pipe, place, list->ops[i]), from;
+        task t = task_of(&p->walk, place, list->ops[i]), from;
         if (t.kind != RLF_PIPE_FORWARD)
             continue;
         t.kind = kind;
@@ -612,11 +680,11 @@ post_start(post *p, const rlf_pipe *pipe, rlf_arena *scratch)
     for (int place = 0; place < pipe->places; place++) {
         const rlf_pipe_list *list = &pipe->lists[place];
         for (int i = 0; i < list->count; i++)
-            p->at[task_number(&p->walk, task_of(pipe, place, list->ops[i]))] =
-                i;
+            p->at[task_number(&p->walk,
+                              task_of(&p->walk, place, list->ops[i]))] = i;
         p->room = list->count > p->room ? list->count : p->room;
     }
-    p->last = RLF_NEW_ARRAY(scratch, int, p->room *pipe->places);
+    p->last = RLF_NEW_ARRAY(scratch, int, p->room * pipe->places);
     for (int i = 0; i < 2 * pipe->places; i++)
         give_channels(p, i / 2, i % 2 ? RLF_PIPE_BACKWARD : RLF_PIPE_FORWARD);
 }
@@ -642,7 +710,7 @@ rlf_pipe_links(const rlf_pipe *pipe, int place, rlf_arena *arena, int *channels)
     rlf_pipe_link *links = RLF_NEW_ARRAY(arena, rlf_pipe_link, list->count);
     for (int i = 0; i < list->count; i++) {
         const rlf_pipe_peer none = {-1, 0};
-        task t = task_of(pipe, place, list->ops[i]), back = t, to;
+        task t = task_of(&p.walk, place, list->ops[i]), back = t, to;
         back.kind = RLF_PIPE_BACKWARD;
         links[i] = (rlf_pipe_link){none, none, none};
         if (t.kind == RLF_PIPE_FORWARD) {

@@ -32,17 +32,22 @@ spread_of(const rlf_node *node)
     }
 }
 
-/* The row for a node: of what is reduced over vocab that of the logprobs. */
-const rlf_place_row *
-rlf_plan_row(const rlf_graph *graph, const rlf_node *node)
+const rlf_node *
+rlf_plan_placed_as(const rlf_graph *graph, const rlf_node *node)
 {
     for (size_t i = 0; node->words && i < node->words->program->inputs.count;
          i++)
         if (node->words->model[i] == node->receiver) {
             int value = node->inputs[node->words->input[i]];
-            node = &graph->nodes.data[graph->values.data[value].node];
-            break;
+            return &graph->nodes.data[graph->values.data[value].node];
         }
+    return node;
+}
+
+const rlf_place_row *
+rlf_plan_row(const rlf_graph *graph, const rlf_node *node)
+{
+    node = rlf_plan_placed_as(graph, node);
     return rlf_place_can(node) ? rlf_placement_find(graph->placement,
                                                     node->receiver, node->class)
                                : NULL;
@@ -372,6 +377,17 @@ check_offload(const rlf_plan *plan, rlf_err *err)
     return RLF_OK;
 }
 
+/* These digests do not depend on where calls are. */
+static void
+digest_graph(rlf_plan *plan, const rlf_plan *same)
+{
+    const rlf_graph *graph = plan->graph;
+    plan->program = same ? same->program : rlf_graph_digest(graph);
+    plan->shape = same ? same->shape : rlf_graph_shape(graph);
+    if (graph->ahead)
+        plan->values = same ? same->values : rlf_graph_value_digests(graph);
+}
+
 rlf_status
 rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
               rlf_arena *arena, rlf_err *err, rlf_plan **out)
@@ -393,10 +409,7 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
     plan->caps = caps_of(plan, arena);
     rlf_holds_make(plan, arena);
     RLF_TRY(set_sums(plan, options, arena, err));
-    plan->program = rlf_graph_digest(graph);
-    plan->shape = rlf_graph_shape(graph);
-    if (graph->ahead)
-        plan->values = rlf_graph_value_digests(graph);
+    digest_graph(plan, options->same);
     plan->digest = digest_plan(plan);
     *out = plan;
     return RLF_OK;
@@ -507,20 +520,44 @@ rlf_plan_rows(const rlf_plan *plan, rlf_arena *arena, int *n)
     return rows;
 }
 
-/* Models whose sums a row or a checkpoint made others. */
+/* Is it a model whose sums a row or a checkpoint made others? */
+static bool
+has_own_sums(const rlf_plan *plan, size_t resource)
+{
+    const rlf_resource *r = &plan->graph->resources.data[resource];
+    const rlf_sums *s = &plan->sums[resource];
+    int lanes = r->trained ? plan->numerics.lanes : 1;
+    return r->kind == RLF_RESOURCE_MODEL &&
+           (s->shards != plan->numerics.shards || s->lanes != lanes);
+}
+
+/* "shards 2, lanes 4 (all models but actor)", then a line for each of these;
+ * where there is no other one only the lines. */
 static void
 put_sums(const rlf_plan *plan, rlf_buf *out)
 {
     const rlf_numerics *n = &plan->numerics;
-    for (size_t i = 0; i < plan->graph->resources.count; i++) {
-        const rlf_resource *r = &plan->graph->resources.data[i];
-        const rlf_sums *s = &plan->sums[i];
-        int lanes = r->trained ? n->lanes : 1;
-        if (r->kind == RLF_RESOURCE_MODEL &&
-            (s->shards != n->shards || s->lanes != lanes))
-            rlf_buf_printf(out, "# numerics of %s: shards %d, lanes %d\n",
-                           r->name, s->shards, s->lanes);
+    const rlf_resource *r = plan->graph->resources.data;
+    size_t count = plan->graph->resources.count;
+    int models = 0, own = 0;
+    for (size_t i = 0; i < count; i++) {
+        models += r[i].kind == RLF_RESOURCE_MODEL;
+        own += has_own_sums(plan, i);
     }
+    rlf_buf_printf(out, "# numerics: %s %s", n->backend, n->dtype);
+    if (!models || own < models)
+        rlf_buf_printf(out, ", shards %d, lanes %d", n->shards, n->lanes);
+    for (size_t i = 0, k = 0; i < count && own < models; i++)
+        if (has_own_sums(plan, i))
+            rlf_buf_printf(out, "%s%s", k++ ? ", " : " (all models but ",
+                           r[i].name);
+    rlf_buf_printf(out, "%s, rlflow %s\n", own && own < models ? ")" : "",
+                   n->version);
+    for (size_t i = 0; i < count; i++)
+        if (has_own_sums(plan, i))
+            rlf_buf_printf(out, "# numerics of %s: shards %d, lanes %d\n",
+                           r[i].name, plan->sums[i].shards,
+                           plan->sums[i].lanes);
 }
 
 /* Of the program, without its folders: they are nobody else's matter. */
@@ -542,15 +579,11 @@ rlf_plan_print(const rlf_plan *plan, rlf_buf *out)
     rlf_arena *arena = rlf_arena_new();
     int n;
     const rlf_place_row *rows = rlf_plan_rows(plan, arena, &n);
-    rlf_buf_printf(out,
-                   "# plan %s, program %s, shape %s, ranks %d, file %s\n"
-                   "# numerics: %s %s, shards %d, lanes %d, rlflow %s\n",
+    rlf_buf_printf(out, "# plan %s, program %s, shape %s, ranks %d, file %s\n",
                    rlf_digest_print(plan->digest, whole),
                    rlf_digest_print(plan->program, program),
                    rlf_digest_print(plan->shape, shape), plan->ranks,
-                   file_name(plan->graph), plan->numerics.backend,
-                   plan->numerics.dtype, plan->numerics.shards,
-                   plan->numerics.lanes, plan->numerics.version);
+                   file_name(plan->graph));
     put_sums(plan, out);
     rlf_buf_puts(out, "place {\n");
     for (int i = 0; i < n; i++) {

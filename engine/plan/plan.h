@@ -73,6 +73,9 @@ typedef struct rlf_plan_options {
      * as without one; NULL: none. */
     const rlf_sums *sums;
     const struct rlf_links *links; /* of the cluster, kept; NULL: not known */
+    /* Of the same graph, elsewhere placed: what it knows of the graph alone is
+     * taken over; NULL: none. */
+    const struct rlf_plan *same;
 } rlf_plan_options;
 
 typedef struct rlf_plan {
@@ -95,6 +98,10 @@ typedef struct rlf_plan {
 rlf_status rlf_plan_make(const rlf_graph *graph,
                          const rlf_plan_options *options, rlf_arena *arena,
                          rlf_err *err, rlf_plan **out);
+/* The node with whose row another one is placed: of what is reduced over vocab
+ * that of the logprobs, else itself. */
+const rlf_node *rlf_plan_placed_as(const rlf_graph *graph,
+                                   const rlf_node *node);
 /* The row that says where a node runs, its own or the model's; NULL: none. */
 const rlf_place_row *rlf_plan_row(const rlf_graph *graph, const rlf_node *node);
 /* A line for every model that trains on fewer replicas than there could be. */

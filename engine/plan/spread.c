@@ -131,13 +131,6 @@ goes_at_once(const spreader *s)
     return most <= 2 * rounds_for(s->n_to);
 }
 
-static int
-ascending(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The rows of the parts in `from` that are not in `to`. */
 static rlf_transfer
 difference(const spreader *s, const word *from, const word *to)
@@ -153,11 +146,9 @@ difference(const spreader *s, const word *from, const word *to)
     if (parts < 2)
         return t;
     int64_t *rows = RLF_NEW_ARRAY(s->arena, int64_t, t.n_rows), n = 0;
-    for (int k = 0; k < s->have->count; k++)
-        for (int64_t i = s->first[k]; i < s->first[k + 1]; i++)
-            if (has(from, k) && !has(to, k))
-                rows[n++] = s->row[i];
-    qsort(rows, (size_t)n, sizeof *rows, ascending);
+    for (int64_t i = 0; n < t.n_rows; i++)
+        if (has(from, part_of(s, i)) && !has(to, part_of(s, i)))
+            rows[n++] = i;
     t.rows = rows;
     return t;
 }

@@ -274,14 +274,17 @@ rlf_baseline_first(const rlf_problem *problem, int n, rlf_arena *arena,
     rlf_mesh_span within[MOST];
     *out = (rlf_placing){.period = INFINITY, .over = INFINITY};
     out->choice = RLF_NEW_ARRAY(arena, int, problem->n_calls);
+    bool any = false;
     for (int i = 0; i < problem->n_calls; i++) {
         const rlf_problem_call *call = &problem->calls[i];
         const rlf_mesh_span *there = rlf_search_mesh(call, 0, n);
+        any |= there != NULL;
         if (!there && n == problem->devices)
             return;
         within[i] = there ? *there : (rlf_mesh_span){.to = call->n_choices};
     }
-    cut(problem, e, within, out);
+    if (any)
+        cut(problem, e, within, out);
 }
 
 void

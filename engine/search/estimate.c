@@ -452,6 +452,53 @@ crowded(const rlf_estimator *e, const double *begin, const double *area)
     return most;
 }
 
+/* Calls of which one reads samples as the other makes them are at work at the
+ * same time, as far as they are not on the same ranks. */
+static bool
+may_overlap(const rlf_problem *p, int a, int b)
+{
+    return p->calls[a].follows >> b & 1 || p->calls[b].follows >> a & 1;
+}
+
+/* Seconds that calls other than i take of a rank; of a generation and what
+ * follows it one is counted. */
+static double
+load_beside(const rlf_problem *p, const int *choice, int i, int rank)
+{
+    double sum = 0;
+    uint32_t counted = 1u << i;
+    for (int k = 0; k < p->n_calls; k++) {
+        const rlf_choice *c = &p->calls[k].choices[choice[k]];
+        bool overlaps = false;
+        if (k == i || rank < c->first || rank >= c->first + c->count)
+            continue;
+        for (uint32_t of = counted; of; of &= of - 1)
+            overlaps |= may_overlap(p, k, __builtin_ctz(of));
+        if (overlaps)
+            continue;
+        counted |= 1u << k;
+        sum += c->seconds;
+    }
+    return sum;
+}
+
+/* More than a step ahead, steps are not each like the first. */
+static double
+seconds_beside(const rlf_estimator *e, const int *choice, int i, int first,
+               int count)
+{
+    const rlf_problem *p = e->problem;
+    if (e->oldest > 1)
+        return 0;
+    double most = load_beside(p, choice, i, first);
+    for (int k = 0; k < p->n_calls; k++) {
+        int rank = p->calls[k].choices[choice[k]].first;
+        if (k != i && rank > first && rank < first + count)
+            most = larger(most, load_beside(p, choice, i, rank));
+    }
+    return most;
+}
+
 /* A step in which nothing of those before is at work, which is no longer than
  * others: what is its own ends in it, and what is made for k steps on in k. */
 double
@@ -614,6 +661,48 @@ rlf_estimate_memory(const rlf_estimator *e, const int *choice)
         if (begins(&l, i))
             most = larger(most, on_rank(p, &l, l.at[i]->first));
     return most;
+}
+
+/* ---- all choices of a call on the same ranks ---- */
+
+void
+rlf_estimate_beside(const rlf_estimator *e, const int *choice, int i, int first,
+                    int count, rlf_around *out)
+{
+    const rlf_problem *p = e->problem;
+    int others[MOST];
+    lying l;
+    memcpy(others, choice, sizeof *others * (size_t)p->n_calls);
+    others[i] = -1;
+    lay(p, others, &l);
+    out->seconds = seconds_beside(e, choice, i, first, count);
+    out->over = -INFINITY;
+    out->here = on_rank(p, &l, first) - p->memory[first];
+    for (int k = 0; k < p->n_calls; k++) {
+        if (!begins(&l, k))
+            continue;
+        int rank = l.at[k]->first;
+        double over = on_rank(p, &l, rank) - p->memory[rank];
+        out->over = larger(out->over, over);
+        if (rank >= first && rank < first + count)
+            out->here = larger(out->here, over);
+    }
+}
+
+/* Weights are there once, and may lie in what others lend. */
+double
+rlf_estimate_least_over(const rlf_estimator *e, const int *choice, int i,
+                        const rlf_choice *at, const rlf_around *beside)
+{
+    const rlf_problem *p = e->problem;
+    double bytes = at->own - at->lends, kept = at->kept;
+    for (int k = 0; k < p->n_calls; k++) {
+        const rlf_choice *other = &p->calls[k].choices[choice[k]];
+        if (k != i && p->calls[k].model == p->calls[i].model &&
+            (other->hold == at->hold || other->lends > 0))
+            kept = 0;
+    }
+    return larger(beside->over, beside->here + bytes + kept);
 }
 
 /* What the memory of a rank leaves for the keys and values of a call's choice:

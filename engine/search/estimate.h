@@ -31,6 +31,18 @@ double rlf_estimate_period(rlf_estimator *e, const int *choice);
  * period. With all choices known it is the period, unless more is made ahead
  * than one step. */
 double rlf_estimate_bound(rlf_estimator *e, const int *choice);
+/* What all placements have in common in which the other calls stay as they are
+ * and call i is on these ranks, whatever its choice there. */
+typedef struct rlf_around {
+    double seconds; /* none is shorter than its own and these */
+    double over;    /* bytes by which the others alone do not fit */
+    double here;    /* the same on the worst of the ranks; < 0: it has room */
+} rlf_around;
+void rlf_estimate_beside(const rlf_estimator *e, const int *choice, int i,
+                         int first, int count, rlf_around *out);
+/* With that choice no less is over, but for rounding. */
+double rlf_estimate_least_over(const rlf_estimator *e, const int *choice, int i,
+                               const rlf_choice *at, const rlf_around *beside);
 /* Bytes by which a placement does not fit into the device where it is worst;
  * 0 or less: it fits. What calls with -1 need is not counted. */
 double rlf_estimate_over(const rlf_estimator *e, const int *choice);

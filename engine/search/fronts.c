@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "engine/layout/lanes.h"
+#include "engine/order/answer.h"
 #include "engine/plan/candidate.h"
 #include "engine/search/measure.h"
 #include "engine/search/pins.h"
+#include "engine/search/shards.h"
 #include "engine/timing/measured.h"
 
 enum { MOST_STAGES = 64 };
@@ -26,6 +28,13 @@ rlf_fronts_call(const rlf_fronts *f, const rlf_node *node)
             f->calls[i].class == node->class)
             return i;
     return -1;
+}
+
+double
+rlf_fronts_share(const rlf_fronts *f, const rlf_node *node)
+{
+    uint64_t interval = rlf_answer_interval(f->options.graph, node);
+    return interval ? 1 / (double)interval : 0;
 }
 
 static rlf_status
@@ -55,7 +64,7 @@ find_calls(rlf_fronts *f, rlf_arena *arena, rlf_err *err)
             .ahead = node->ahead ? (int)graph->ahead : 0,
         };
         f->calls[f->problem.n_calls++] =
-            (rlf_front_call){node->receiver, node->class};
+            (rlf_front_call){node->receiver, node->class, -1};
     }
     return f->problem.n_calls ? RLF_OK
                               : rlf_fail(err, RLF_USER,
@@ -201,7 +210,8 @@ static bool
 allows_cut(const options_of *o, int c, const rlf_choice *at)
 {
     const rlf_place_row *pin = rlf_pins_call(o->fronts, c);
-    return rlf_pins_allow_cut(pin, at->tp, at->pp, at->dp);
+    return rlf_pins_allow_cut(pin, at->tp, at->pp, at->dp) &&
+           rlf_shards_allow(o->fronts, c, at->tp);
 }
 
 /* May any of the model's calls be on the ranks, or (with all of `at`) be cut
@@ -439,55 +449,7 @@ look_at_meshes(options_of *o, const rlf_cluster_mesh *meshes, int n)
             put_choices(o, &meshes[i], of[i]);
 }
 
-/* ---- shards and lanes ---- */
-
-static const rlf_place_row *
-model_row(const rlf_fronts *f, int model)
-{
-    const rlf_placement *placement = f->options.graph->placement;
-    const rlf_place_row *row = rlf_placement_find(placement, model, NULL);
-    return row ? row : rlf_placement_pin(placement, model, NULL);
-}
-
-/* The most that rows keep of the model's tp, or of its update's dp. */
-static int
-most_said(const rlf_fronts *f, int model, bool tp)
-{
-    int most = 1;
-    for (int c = 0; c < f->problem.n_calls; c++) {
-        const rlf_place_row *pin = rlf_pins_call(f, c);
-        bool update = f->problem.calls[c].kind == RLF_STAGE_UPDATE;
-        int is = !pin ? 1 : tp ? pin->tp : update ? pin->dp : 1;
-        if (f->calls[c].model == model && is > most)
-            most = is;
-    }
-    return most;
-}
-
-/* As the program says; else so many that every tp of a machine has some. */
-static int
-shards_of(const rlf_fronts *f, int model)
-{
-    const rlf_place_row *row = model_row(f, model);
-    const rlf_resource *r = &f->options.graph->resources.data[model];
-    const rlf_cluster *cluster = f->options.speeds->cluster;
-    int most = 1, shards = 1, wrong;
-    if (row && row->shards > 0)
-        return row->shards;
-    for (int i = 0; i < cluster->n_parts; i++)
-        if (cluster->parts[i].machine->count > most)
-            most = cluster->parts[i].machine->count;
-    if (most > f->problem.devices)
-        most = f->problem.devices;
-    if (most < most_said(f, model, true))
-        most = most_said(f, model, true);
-    rlf_err err = RLF_ERR_NONE;
-    while (2 * shards <= most &&
-           f->options.classes->resource[r->kind]->fits(
-               f->options.graph, r, NULL, 0, 2 * shards, &err, &wrong) >= 0)
-        shards *= 2;
-    return shards;
-}
+/* ---- lanes ---- */
 
 /* The least seconds of the model's updates on a mesh, of the layouts that fit
  * by themselves. */
@@ -510,50 +472,6 @@ fastest(options_of *o, const rlf_cluster_mesh *mesh, int machine)
     return least;
 }
 
-/* As the program says; else those with which an update on all ranks of the
- * largest mesh is fastest. More must be worth it: a rank with several keeps
- * sums that wait. On the CPU no fewer than by default. */
-static int
-lanes_of(options_of *o, const rlf_cluster_mesh *largest, int machine)
-{
-    rlf_fronts *f = o->fronts;
-    const rlf_place_row *row = model_row(f, o->measure.model);
-    bool gpu = rlf_cluster_part_of(f->options.speeds->cluster, largest->first)
-                   ->machine->device->gpu;
-    int lanes = gpu ? 1 : RLF_CPU_LANES, best = lanes;
-    double least = INFINITY;
-    if (row && row->lanes > 0)
-        return row->lanes;
-    while (lanes < most_said(f, o->measure.model, false))
-        lanes *= 2;
-    best = lanes;
-    for (; lanes <= RLF_MOST_LANES && lanes < 2 * largest->n; lanes *= 2) {
-        f->sums[o->measure.model].lanes = lanes;
-        double seconds = fastest(o, largest, machine);
-        if (seconds < least * (1 - WORTH)) {
-            least = seconds;
-            best = lanes;
-        }
-    }
-    return best;
-}
-
-static void
-choose_sums(options_of *o, const rlf_cluster_mesh *largest)
-{
-    rlf_fronts *f = o->fronts;
-    int model = o->measure.model;
-    const rlf_cluster *cluster = f->options.speeds->cluster;
-    int machine = rlf_cluster_part_of(cluster, largest->first)->machine->count;
-    const rlf_sums *given = f->options.plan->sums; /* of a checkpoint */
-    int shards = given ? given[model].shards : 0;
-    int lanes = given ? given[model].lanes : 0;
-    f->sums[model] = (rlf_sums){shards > 0 ? shards : shards_of(f, model), 1};
-    if (o->measure.trains)
-        f->sums[model].lanes =
-            lanes > 0 ? lanes : lanes_of(o, largest, machine);
-}
-
 /* May the model's update be on that mesh? It may if it has none. */
 static bool
 may_train(const options_of *o, const rlf_cluster_mesh *mesh)
@@ -563,6 +481,90 @@ may_train(const options_of *o, const rlf_cluster_mesh *mesh)
         may &= !is_called(o, c) || is_on(o, c, mesh) ||
                o->fronts->problem.calls[c].kind != RLF_STAGE_UPDATE;
     return may;
+}
+
+/* Is it a power of two, or three times one? */
+static bool
+divides_well(int n)
+{
+    while (n % 2 == 0)
+        n /= 2;
+    return n == 1 || n == 3;
+}
+
+enum { LESS_MESHES = 4 }; /* below the largest one, of any size */
+
+/* The meshes on which lanes are compared: the largest one of all, and of those
+ * that begin with it and are more than its half the next ones, and those whose
+ * size has many divisors: eleven ranks are two replicas of five and one left,
+ * so that more ranks never have lanes that do worse than those of fewer. */
+static int
+list_trained(const options_of *o, const rlf_cluster_mesh *meshes, int n,
+             const rlf_cluster_mesh *largest, const rlf_cluster_mesh **out)
+{
+    int count = 0;
+    out[count++] = largest;
+    for (int size = largest->n - 1; 2 * size > largest->n; size--) {
+        bool wanted = largest->n - size <= LESS_MESHES || divides_well(size);
+        for (int i = 0; i < n && wanted; i++)
+            if (meshes[i].first == largest->first && meshes[i].n == size &&
+                may_train(o, &meshes[i])) {
+                out[count++] = &meshes[i];
+                break;
+            }
+    }
+    return count;
+}
+
+/* As the program says; else those with which an update is fastest on most of
+ * the ranks, all or a few less. More must be worth it: a rank with several
+ * keeps sums that wait. On the CPU no fewer than by default. */
+static int
+lanes_of(options_of *o, const rlf_cluster_mesh *meshes, int n,
+         const rlf_cluster_mesh *largest, int machine)
+{
+    enum { MOST = 1 + LESS_MESHES + 2 };
+    const rlf_cluster_mesh *trained[MOST];
+    int n_trained = list_trained(o, meshes, n, largest, trained);
+    rlf_fronts *f = o->fronts;
+    const rlf_place_row *row = rlf_shards_row(f, o->measure.model);
+    bool gpu = rlf_cluster_part_of(f->options.speeds->cluster, largest->first)
+                   ->machine->device->gpu;
+    int lanes = gpu ? 1 : RLF_CPU_LANES, best = lanes;
+    double least = INFINITY;
+    if (row && row->lanes > 0)
+        return row->lanes;
+    while (lanes < rlf_shards_said(f, o->measure.model, false))
+        lanes *= 2;
+    best = lanes;
+    for (; lanes <= RLF_MOST_LANES && lanes < 2 * largest->n; lanes *= 2) {
+        f->sums[o->measure.model].lanes = lanes;
+        double seconds = INFINITY;
+        for (int i = 0; i < n_trained; i++)
+            if (lanes < 2 * trained[i]->n)
+                seconds = fmin(seconds, fastest(o, trained[i], machine));
+        if (seconds < least * (1 - WORTH)) {
+            least = seconds;
+            best = lanes;
+        }
+    }
+    return best;
+}
+
+static void
+choose_lanes(options_of *o, const rlf_cluster_mesh *meshes, int n,
+             const rlf_cluster_mesh *largest)
+{
+    rlf_fronts *f = o->fronts;
+    int model = o->measure.model;
+    const rlf_cluster *cluster = f->options.speeds->cluster;
+    int machine = rlf_cluster_part_of(cluster, largest->first)->machine->count;
+    const rlf_sums *given = f->options.plan->sums; /* of a checkpoint */
+    int lanes = given ? given[model].lanes : 0;
+    f->sums[model].lanes = 1;
+    if (o->measure.trains)
+        f->sums[model].lanes =
+            lanes > 0 ? lanes : lanes_of(o, meshes, n, largest, machine);
 }
 
 /* No layout is left of a call. */
@@ -599,7 +601,7 @@ add_choices(rlf_fronts *f, int model, const rlf_cluster_mesh *meshes, int n,
             !may_train(&o, &meshes[first])))
         first++;
     if (status >= 0) {
-        choose_sums(&o, &meshes[first]);
+        choose_lanes(&o, meshes, n, &meshes[first]);
         look_at_meshes(&o, meshes, n);
     }
     rlf_measure_end(&o.measure);
@@ -657,15 +659,6 @@ set_memory(rlf_fronts *f, rlf_arena *arena)
     f->problem.machine_of = machine_of;
 }
 
-static bool
-is_model_called(const rlf_fronts *f, int model)
-{
-    for (int c = 0; c < f->problem.n_calls; c++)
-        if (f->problem.calls[c].model == model)
-            return true;
-    return false;
-}
-
 rlf_status
 rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
                 rlf_err *err, rlf_fronts *out)
@@ -689,6 +682,7 @@ rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
     RLF_TRY(find_calls(out, arena, err));
     find_needs(out, arena);
     RLF_TRY(rlf_pins_check(out, err));
+    rlf_shards_set(out);
     RLF_TRY(
         rlf_cluster_meshes(cluster, RLF_FRONTS_RUNS, arena, err, &meshes, &n));
     bool odd = rlf_pins_add_meshes(out, arena, &meshes, &n);
@@ -697,9 +691,9 @@ rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
         out->some |= cluster->parts[i].count > RLF_FRONTS_RUNS;
     int done[2] = {0}; /* models, of all */
     for (int i = 0; i < (int)models; i++)
-        done[1] += is_model_called(out, i);
+        done[1] += rlf_shards_called(out, i);
     for (int i = 0; i < (int)models; i++)
-        if (is_model_called(out, i)) {
+        if (rlf_shards_called(out, i)) {
             RLF_TRY(add_choices(out, i, meshes, n, done, arena, err));
             done[0]++;
         }

@@ -3,7 +3,8 @@
  *
  * A layout's seconds are those of the pieces of its slowest stage for rows
  * as long as expected (calls.h); its bytes are those that a plan of it prints.
- * Calls of one kind on one model are one call, since one row places them.
+ * Calls of one kind on one model are one call, since one row places them; those
+ * in an `every N steps` count 1/N, for a step on average.
  * Edges, hooks and the controller take no time here: a simulation has them. */
 #ifndef RLF_SEARCH_FRONTS_H
 #define RLF_SEARCH_FRONTS_H
@@ -33,6 +34,10 @@ typedef struct rlf_fronts_options {
 typedef struct rlf_front_call {
     int model; /* resource */
     const rlf_node_class *class;
+    /* The model with the fewest shards among those whose weights are taken to
+     * where the call runs (rlf_place_borrows): the call's tp divides these,
+     * too. -1: nothing binds it. */
+    int lender;
 } rlf_front_call;
 
 /* Machines of one kind of which all runs are meshes; of more only some. */
@@ -56,6 +61,9 @@ rlf_status rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
                            rlf_err *err, rlf_fronts *out);
 /* The call of the problem that a node belongs to, or -1. */
 int rlf_fronts_call(const rlf_fronts *fronts, const rlf_node *node);
+/* The part of all steps that have the node: 1/N in an `every N steps` (see
+ * rlf_answer_interval). */
+double rlf_fronts_share(const rlf_fronts *fronts, const rlf_node *node);
 /* The choices that a plan of the same graph has made, into choice[n_calls].
  * False if one of them is not among those of the problem: ranks that are no
  * mesh of it, or a layout that others beat. */

@@ -14,7 +14,8 @@ libsearch_a_SOURCES = \
 	%D%/measure.c %D%/measure.h \
 	%D%/pages.c \
 	%D%/problem.c %D%/problem.h \
-	%D%/search.c %D%/search.h
+	%D%/search.c %D%/search.h \
+	%D%/shards.c %D%/shards.h
 
 check_PROGRAMS += tests/unit/search_search tests/unit/search_ppo
 tests_unit_search_search_LDADD = $(SEARCH_LIBS)

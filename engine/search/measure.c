@@ -116,6 +116,15 @@ model_rows(const rlf_call_measure *m, const rlf_choice *at, const int *ranks,
     return n;
 }
 
+/* Another model has its shards, and no fewer than parts here: calls that read
+ * it where they run and would have too many are left out (shards.h). */
+static int
+lent_shards(const rlf_call_measure *m, int model, int tp)
+{
+    int shards = m->fronts->sums[model].shards;
+    return shards <= 0 ? -1 : shards > tp ? shards : tp;
+}
+
 /* Every other model lies aside. */
 static rlf_status
 make_plan(const rlf_call_measure *m, const rlf_choice *at, bool apart,
@@ -136,6 +145,7 @@ make_plan(const rlf_call_measure *m, const rlf_choice *at, bool apart,
             (int)i == m->model)
             continue;
         rows[n] = rlf_place_row_new((int)i, NULL);
+        rows[n].shards = lent_shards(m, (int)i, at->tp);
         rows[n++].ranks = other;
     }
     return rlf_plan_candidate(graph, rows, n, m->fronts->options.plan,
@@ -228,7 +238,8 @@ put_complete(rlf_choice *to, const double *seconds, double all)
     to->complete[RLF_CHOICE_PARTS - 1] = 1;
 }
 
-/* Seconds of all runs of each call, as if all stages were like this rank's. */
+/* Seconds of all runs of each call in a step on average, as if all stages were
+ * like this rank's. */
 static void
 take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
 {
@@ -250,12 +261,14 @@ take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
         rlf_call_seconds(opened, &sizes, m->expected, node,
                          rlf_measure_cut(m, opened, &sizes, node),
                          f->options.speeds, &seconds, &times);
-        bool most = seconds.total > longest[c];
+        double share = rlf_fronts_share(f, node);
+        double total = share * seconds.total;
+        bool most = total > longest[c];
         for (int k = 0; k < RLF_CHOICE_PARTS && most; k++)
-            complete[c][k] = sum[c] + seconds.total * times.complete[k];
-        longest[c] = fmax(longest[c], seconds.total);
-        sum[c] += fmax(seconds.total, nothing);
-        busy[c] += times.busy;
+            complete[c][k] = sum[c] + total * times.complete[k];
+        longest[c] = fmax(longest[c], total);
+        sum[c] += fmax(total, nothing);
+        busy[c] += share * times.busy;
     }
     for (int c = 0; c < f->problem.n_calls; c++) {
         if (sum[c] > m->choice[c].seconds)

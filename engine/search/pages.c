@@ -112,7 +112,7 @@ add_node(rlf_call_measure *m, const rlf_opened *opened, const rlf_sizes *sizes,
         cut.paged = &p->paged[k];
         rlf_call_seconds(opened, sizes, m->expected, node, cut,
                          m->fronts->options.speeds, &seconds, NULL);
-        to->seconds[k] += seconds.total;
+        to->seconds[k] += rlf_fronts_share(m->fronts, node) * seconds.total;
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "engine/layout/lanes.h"
 #include "engine/search/measure.h"
+#include "engine/search/shards.h"
 
 /* Of a size that no mesh of a cluster has by itself: how often it is doubled at
  * most, and in how many places each is looked at. */
@@ -303,6 +304,13 @@ rlf_pins_fail(const rlf_fronts *f, int call, const rlf_err *why, rlf_err *err)
         rlf_err_hint(err,
                      "a tp is a power of two, as shards are, and 'shards:' "
                      "of a row of the model says how many there are");
+    } else if (pin->tp > 0 && !rlf_shards_allow(f, call, pin->tp)) {
+        int lender = f->calls[call].lender, shards = f->sums[lender].shards;
+        rlf_fail(err, RLF_USER,
+                 "'%s' cannot keep tp: %d: weights of '%s' are read where it "
+                 "runs, which has %d shard%s, and tp divides them",
+                 name, pin->tp, f->options.graph->resources.data[lender].name,
+                 shards, shards == 1 ? "" : "s");
     } else if (product > devices) {
         rlf_fail(err, RLF_USER,
                  "'%s' cannot keep its row: that takes %d ranks at least, and "
@@ -345,8 +353,8 @@ rlf_pins_fit(const rlf_fronts *f, rlf_err *err)
             continue;
         rlf_arena *scratch = rlf_arena_new();
         rlf_fail(err, RLF_USER,
-                 "'%s' does not fit as its row says, '%s': of a device with "
-                 "most at least %.3g GB are missing",
+                 "'%s' does not fit as its row says, '%s': the fullest device "
+                 "lacks at least %.3g GB",
                  call->name, words_of(f, pin, scratch), over / 1e9);
         rlf_arena_free(scratch);
         rlf_err_hint(err, "leave out a part of the row, or give it more ranks");

@@ -43,6 +43,62 @@ copy(const rlf_problem *problem, rlf_placing *to, const rlf_placing *from)
     to->over = from->over;
 }
 
+/* The choices of a call where the others stay, one after the other: what is
+ * known of all on the same ranks is found once. */
+typedef struct neighbours {
+    const rlf_estimator *e;
+    const int *choice;
+    int call;
+    const rlf_choice *last;
+    rlf_around around;
+} neighbours;
+
+/* A choice that is surely longer than `period`, or does not fit by `over` bytes
+ * or more, need not be looked at; what rounding may change is looked at. */
+static bool
+may_be_better(neighbours *n, const rlf_choice *c, double period, double over)
+{
+    const double bytes = 1;
+    if (!n->last || c->first != n->last->first || c->count != n->last->count)
+        rlf_estimate_beside(n->e, n->choice, n->call, c->first, c->count,
+                            &n->around);
+    n->last = c;
+    double least =
+        rlf_estimate_least_over(n->e, n->choice, n->call, c, &n->around);
+    return n->around.seconds + c->seconds < period * (1 + 1e-9) &&
+           n->around.over < over && least < over + bytes;
+}
+
+/* The best choice of call i from..to - 1 where the others stay, if it is better
+ * than the one that it has. */
+static bool
+descend_call(rlf_estimator *e, const rlf_problem *problem, int i, int from,
+             int to, rlf_placing *at)
+{
+    int best = at->choice[i];
+    rlf_placing trial = *at;
+    neighbours n = {.e = e, .choice = at->choice, .call = i};
+    bool changed = false;
+    for (int k = from; k < to; k++) {
+        double over = isfinite(trial.period) ? 1 : trial.over;
+        if (!may_be_better(&n, &problem->calls[i].choices[k], trial.period,
+                           over))
+            continue;
+        at->choice[i] = k;
+        rlf_placing_look(e, at);
+        if (!rlf_placing_better(at, &trial))
+            continue;
+        trial.period = at->period;
+        trial.over = at->over;
+        best = k;
+        changed = true;
+    }
+    at->choice[i] = best;
+    at->period = trial.period;
+    at->over = trial.over;
+    return changed;
+}
+
 void
 rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
                    const rlf_mesh_span *within, rlf_placing *at)
@@ -51,23 +107,9 @@ rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
     do {
         changed = false;
         for (int i = 0; i < problem->n_calls; i++) {
-            int best = at->choice[i];
             int from = within ? within[i].from : 0;
             int to = within ? within[i].to : problem->calls[i].n_choices;
-            rlf_placing trial = *at;
-            for (int k = from; k < to; k++) {
-                at->choice[i] = k;
-                rlf_placing_look(e, at);
-                if (rlf_placing_better(at, &trial)) {
-                    trial.period = at->period;
-                    trial.over = at->over;
-                    best = k;
-                    changed = true;
-                }
-            }
-            at->choice[i] = best;
-            at->period = trial.period;
-            at->over = trial.over;
+            changed |= descend_call(e, problem, i, from, to, at);
         }
     } while (changed);
 }
@@ -120,6 +162,14 @@ keep(const rlf_problem *p, const rlf_placing *at, rlf_found *out)
     out->kept[to] = made;
 }
 
+/* A placement with a longer period than this one is not kept. */
+static double
+worst(const rlf_found *found)
+{
+    int n = found->n_kept;
+    return n == RLF_SEARCH_KEPT ? found->kept[n - 1].period : INFINITY;
+}
+
 static bool
 stopped(const rlf_search_options *options, double period)
 {
@@ -135,10 +185,14 @@ keep_neighbours(walk *w, const rlf_search_options *options)
     for (int k = 0; k < w->found->n_kept; k++)
         for (int i = 0; i < p->n_calls; i++) {
             copy(p, &w->now, &w->found->kept[k]);
+            neighbours n = {.e = w->e, .choice = w->now.choice, .call = i};
             for (int c = 0; c < p->calls[i].n_choices; c++) {
                 w->now.choice[i] = c;
-                rlf_placing_look(w->e, &w->now);
-                keep(p, &w->now, w->found);
+                if (may_be_better(&n, &p->calls[i].choices[c], worst(w->found),
+                                  1)) {
+                    rlf_placing_look(w->e, &w->now);
+                    keep(p, &w->now, w->found);
+                }
                 if (w->looks++ % LOOK_EVERY == 0 &&
                     stopped(options, w->best->period))
                     return true;

@@ -1,6 +1,8 @@
 /* Accounts of simulated runs: see account.h. */
 #include "engine/simulate/account.h"
 
+#include <math.h>
+
 #include <stdlib.h>
 
 static double
@@ -63,5 +65,6 @@ rlf_account_make(const rlf_timeline *t, size_t n_nodes, double from, double to,
             if (k != RLF_SPENT_BUBBLE)
                 a->idle -= a->spent[r][k] / t->ranks / (to - from);
         }
+    a->idle = fmax(a->idle, 0);
     add_calls(t, n_nodes, a);
 }

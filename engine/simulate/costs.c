@@ -480,6 +480,7 @@ rlf_costs_durations(rlf_costs *c)
                            .edge =
                                c->options.speeds->profiles ? take_edge : NULL,
                            .other = c->options.speeds->profiles != NULL,
+                           .known = !c->options.speeds->profiles,
                            .weights = take_weights,
                            .handover = take_handover,
                            .mail = p && ranks > 1 ? p->post / 2 : 0,

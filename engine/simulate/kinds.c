@@ -3,40 +3,28 @@
 
 #include <stdlib.h>
 
+#include "engine/graph/place.h"
 #include "engine/order/answer.h"
 
-/* Steps that no run has. */
-static const uint64_t never = UINT64_C(1) << 40;
-
-static uint64_t
-common_divisor(uint64_t a, uint64_t b)
+/* Has the call of a model, or a hook, to be waited for? */
+static bool
+takes_time(const rlf_node *node)
 {
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
+    rlf_role role = node->class->role;
+    return rlf_place_can(node) || role == RLF_ROLE_WORDS ||
+           role == RLF_ROLE_HOOK || role == RLF_ROLE_ASSIGN;
 }
 
-/* The least number of a step that has the node's block, by its own period and
- * those of the blocks in which it stands. 1: each step has it, or a run alone
- * knows; 0: no step of a run does. */
-static uint64_t
-first_step(const rlf_graph *graph, const rlf_node *node)
+/* Does anything take time that stands in blocks of that number? */
+static bool
+is_empty(const rlf_graph *graph, uint64_t number)
 {
-    uint64_t first = 1;
-    for (;;) {
-        uint64_t period = rlf_answer_period(node);
-        if (period)
-            first *= period / common_divisor(first, period);
-        if (first > never)
-            return 0;
-        int outer = graph->regions.data[node->region].node;
-        if (outer < 0)
-            return first;
-        node = &graph->nodes.data[outer];
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (takes_time(node) && rlf_answer_interval(graph, node) == number)
+            return false;
     }
+    return true;
 }
 
 static int
@@ -57,13 +45,15 @@ rlf_step_kinds(const rlf_graph *graph, rlf_arena *arena, rlf_step_kind **out)
     kinds[n++].number = 1;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        uint64_t number = rlf_answer_period(node) ? first_step(graph, node) : 0;
+        uint64_t number =
+            rlf_answer_period(node) ? rlf_answer_interval(graph, node) : 0;
         bool known = !number;
         alike &= !rlf_answer_late(graph, node, &branch) || branch == 0;
         for (int k = 0; k < n; k++)
             known |= kinds[k].number == number;
         if (!known)
-            kinds[n++].number = number;
+            kinds[n++] = (rlf_step_kind){.number = number,
+                                         .empty = is_empty(graph, number)};
     }
     qsort(kinds, (size_t)n, sizeof *kinds, by_number);
     *out = kinds;

@@ -15,6 +15,9 @@ typedef struct rlf_step_kind {
     /* A step of this number is one of the kind: that of a usual step is 1, else
      * the least with the block (rlf_simulate_options.number). */
     uint64_t number;
+    /* Nothing in its own blocks takes time, as in those that only write a
+     * checkpoint. */
+    bool empty;
     double seconds; /* that a step of the kind takes: to be set */
     double added;   /* of that, by blocks that no kind has whose number divides
                        this one: rlf_step_kinds_mean sets it */

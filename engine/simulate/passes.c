@@ -7,12 +7,6 @@
 
 #include <math.h>
 
-/* The rows of one replica, as micro-batches that are all alike. */
-typedef struct micros {
-    int n;
-    double rows, prompt, response; /* of one; tokens of each row */
-} micros;
-
 /* Cut rows as they come, as many as have no more than `room` tokens; what was
  * cut before stays as it is. */
 static void
@@ -230,10 +224,10 @@ take_run(const simulation *s, const party *p, const run *r, rlf_arena *arena,
         const rlf_node *node = r->member[m] < 0 ? NULL : p->node[r->member[m]];
         if (!node || !node->loss || node->loss->reach != RLF_REACH_BATCH)
             continue;
-        rlf_pipe reading;
+        rlf_pipe pass;
         rlf_pipe_reading(r->pipe, m, p->micros[r->member[m]][r->dp[m]].n, arena,
-                         &reading);
-        seconds += take_table(s, p, r, &reading, true, arena, busy);
+                         &pass);
+        seconds += take_table(s, p, r, &pass, true, arena, busy);
     }
     return seconds + take_table(s, p, r, r->pipe, false, arena, busy);
 }
@@ -338,14 +332,12 @@ rlf_sim_update(simulation *s, const rlf_work *work)
 
 /* ---- reading ---- */
 
-double
-rlf_sim_reading(simulation *s, const rlf_work *work, double *busy)
+/* The micro-batches of a share. */
+static micros
+cut_share(simulation *s, const rlf_work *work, const rlf_node *node)
 {
-    const rlf_node *node = rlf_sim_instance(s, work->post->instance)->node;
-    const rlf_node_place *place = &s->plan->place[node->id];
     const rlf_share *share = work->duty->share;
     sequences q = rlf_sim_sequences(s, work->post->instance);
-    rlf_coordinates at = rlf_layout_find(&place->layout, work->rank);
     rlf_arena *scratch = rlf_arena_scratch(s->arena);
     int64_t *rows = RLF_NEW_ARRAY(scratch, int64_t, share->n_rows + 1);
     for (uint32_t i = 0; i < share->n_rows; i++)
@@ -353,13 +345,64 @@ rlf_sim_reading(simulation *s, const rlf_work *work, double *busy)
     micros m = {0};
     cut(&q, rows, share->n_rows, room_of(s, node, RLF_USE_READ), &m);
     even_out(&m);
+    rlf_arena_free(scratch);
+    return m;
+}
+
+static void
+read_through(simulation *s, const rlf_node *node, int dp, reading *r)
+{
+    int pp = s->plan->place[node->id].layout.pp;
+    rlf_arena *scratch = rlf_arena_scratch(s->arena);
     rlf_pipe pipe;
     rlf_pipe_report report;
-    rlf_pipe_forward(place->layout.pp, m.n, scratch, &pipe);
-    const rlf_pipe_cost *cost = stage_costs(
-        s, node, pipe.models, at.dp, &m, RLF_PORTION_FORWARD, false, scratch);
+    rlf_pipe_forward(pp, r->micros.n, scratch, &pipe);
+    const rlf_pipe_cost *cost =
+        stage_costs(s, node, pipe.models, dp, &r->micros, RLF_PORTION_FORWARD,
+                    false, scratch);
     rlf_pipe_time(&pipe, &cost, scratch, &report, NULL);
-    *busy = m.n * cost[at.pp].forward;
+    r->seconds = report.makespan;
+    for (int k = 0; k < pp; k++)
+        r->busy[k] = r->micros.n * cost[k].forward;
     rlf_arena_free(scratch);
-    return report.makespan;
+}
+
+/* Where it is kept what a replica last read. */
+static reading *
+reading_of(simulation *s, const rlf_node *node, int dp)
+{
+    const rlf_layout *l = &s->plan->place[node->id].layout;
+    reading **all = &s->readings[node->id];
+    if (!*all)
+        *all = RLF_NEW_ARRAY(s->arena, reading, l->dp);
+    reading *r = &(*all)[dp];
+    if (!r->busy)
+        r->busy = RLF_NEW_ARRAY(s->arena, double, l->pp);
+    return r;
+}
+
+/* All ranks of a replica read the same rows, and often as many as long ones as
+ * before. */
+double
+rlf_sim_reading(simulation *s, const rlf_work *work, double *busy)
+{
+    const rlf_node *node = rlf_sim_instance(s, work->post->instance)->node;
+    const rlf_share *share = work->duty->share;
+    rlf_coordinates at =
+        rlf_layout_find(&s->plan->place[node->id].layout, work->rank);
+    reading *r = reading_of(s, node, at.dp);
+    uint64_t n = work->post->n + 1;
+    bool known = r->n && s->options->durations->known;
+    if (!known || r->n != n || r->rows != share->rows) {
+        micros m = cut_share(s, work, node), was = r->micros;
+        known = known && m.n == was.n && m.rows == was.rows &&
+                m.prompt == was.prompt && m.response == was.response;
+        r->micros = m;
+        r->n = n;
+        r->rows = share->rows;
+        if (!known)
+            read_through(s, node, at.dp, r);
+    }
+    *busy = r->busy[at.pp];
+    return r->seconds;
 }

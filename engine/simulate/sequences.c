@@ -6,14 +6,6 @@
 
 static const sequences none = {.known = true};
 
-rlf_length
-rlf_sim_length(const sequences *q, uint32_t row)
-{
-    if (!q->list)
-        return (rlf_length){0};
-    return q->list[(q->first + row) % q->n_list];
-}
-
 uint64_t
 rlf_sim_step(const simulation *s, int instance)
 {

@@ -24,16 +24,42 @@ static rlf_portion
 portion_of(const sequences *q, const uint32_t *rows, uint32_t n)
 {
     rlf_portion p = {.kind = RLF_PORTION_ROWS, .rows = n};
+    uint64_t prompt = 0, response = 0;
     for (uint32_t i = 0; i < n; i++) {
         rlf_length length = rlf_sim_length(q, rows ? rows[i] : i);
-        p.prompt += length.prompt;
-        p.response += length.response;
+        prompt += length.prompt;
+        response += length.response;
     }
     if (n) {
-        p.prompt /= n;
-        p.response /= n;
+        p.prompt = (double)prompt / n;
+        p.response = (double)response / n;
     }
     return p;
+}
+
+/* Where what is done of an instance counts: in the step that it is of. */
+static rlf_step_counts *
+counts_of(simulation *s, int instance)
+{
+    return &s->out->counts[rlf_sim_step(s, instance) - 1];
+}
+
+/* One rank tells of what all carry out together. */
+static void
+add_trained(simulation *s, const rlf_work *work)
+{
+    for (int i = 0; i <= work->n_joint; i++) {
+        const rlf_post *post = i < work->n_joint ? work->joint[i] : work->post;
+        const rlf_node *node = node_of(s, post);
+        if (work->rank != s->plan->place[node->id].layout.ranks[0])
+            continue;
+        sequences q = rlf_sim_read(s, post->instance);
+        for (uint32_t k = 0; k < q.n; k++) {
+            rlf_length length = rlf_sim_length(&q, k);
+            counts_of(s, post->instance)->trained +=
+                (double)length.prompt + length.response;
+        }
+    }
 }
 
 static double
@@ -46,6 +72,7 @@ take_run(simulation *s, const rlf_work *work)
     double busy;
     if (node->class->role == RLF_ROLE_UPDATE) {
         const passes *p = rlf_sim_update(s, work);
+        add_trained(s, work);
         s->bubble[work->rank] = p->seconds - p->busy[work->rank];
         return p->seconds;
     }
@@ -226,13 +253,6 @@ kind_of(const rlf_post *post, const rlf_node *node)
     return reads ? RLF_SPENT_READ : RLF_SPENT_OTHER;
 }
 
-/* Where what is done of an instance counts: in the step that it is of. */
-static rlf_step_counts *
-counts_of(simulation *s, int instance)
-{
-    return &s->out->counts[rlf_sim_step(s, instance) - 1];
-}
-
 static void
 add_made(simulation *s, const rlf_seen *seen)
 {
@@ -381,6 +401,7 @@ rlf_simulated_counts(const rlf_simulated *s, uint32_t warm)
         const rlf_step_counts *c = &s->counts[i];
         sum.samples += c->samples / n;
         sum.tokens += c->tokens / n;
+        sum.trained += c->trained / n;
         sum.messages += c->messages / n;
         sum.bytes += c->bytes / n;
         sum.moved += c->moved / n;
@@ -400,6 +421,8 @@ run_steps(simulation *s, rlf_err *err)
         s->out->ends[i] = rlf_ranks_now(s->ranks);
         s->out->steps = i + 1;
         if (o->spread > 0 && rlf_simulated_spread(s->out, o->warm) <= o->spread)
+            break;
+        if (o->enough && i >= o->warm && o->enough(o->judge, s->out))
             break;
     }
     return RLF_OK;
@@ -430,6 +453,7 @@ open_simulation(simulation *s, const rlf_simulate_options *options,
     memset(out->spent, 0, sizeof *out->spent * (size_t)plan->ranks);
     s->bubble = RLF_NEW_ARRAY(arena, double, plan->ranks);
     s->passes.busy = RLF_NEW_ARRAY(arena, double, plan->ranks);
+    s->readings = RLF_NEW_ARRAY(arena, reading *, plan->graph->nodes.count);
     s->lanes = RLF_NEW_ARRAY(arena, rlf_arena *, s->n_lanes);
     for (int i = 0; i < s->n_lanes; i++)
         s->lanes[i] = rlf_arena_new();

@@ -57,6 +57,8 @@ typedef struct rlf_durations {
     double mail; /* a post to its rank, or a report to the controller */
     int cores;   /* that all ranks share; 0: each has its own */
     bool other;  /* portions of OPEN and STEP are asked for, too */
+    bool known;  /* the same portion always takes as long, and nobody counts how
+                    often it is asked for: it may be asked for once */
 } rlf_durations;
 
 /* What a rank's time goes to. */
@@ -86,6 +88,7 @@ typedef struct rlf_span_spent {
     uint32_t rows;  /* at work in these turns */
 } rlf_span_spent;
 
+typedef struct rlf_simulated rlf_simulated;
 typedef struct rlf_simulate_options {
     const rlf_plan *plan;
     const rlf_sizes *sizes;
@@ -102,6 +105,10 @@ typedef struct rlf_simulate_options {
      * takes to this part of it (rlf_simulated_spread). */
     double spread;
     uint32_t warm;
+    /* Asked after each step behind those: true, and no more of them. NULL:
+     * nobody is. */
+    void *judge;
+    bool (*enough)(void *judge, const rlf_simulated *so_far);
     const uint32_t *seats; /* per node, of generations: samples that a replica
                               can have at work, 0: all; NULL: all */
     const rlf_page_room *pages; /* per node, of generations: what a replica has;
@@ -119,6 +126,7 @@ typedef struct rlf_simulate_options {
  * mean. */
 typedef struct rlf_step_counts {
     double samples, tokens; /* generated */
+    double trained;         /* tokens that updates read, prompts among them */
     double messages, bytes; /* bytes INFINITY: nothing bounds them */
     double moved;           /* samples that went to another replica */
 } rlf_step_counts;
@@ -132,7 +140,7 @@ typedef struct rlf_paged {
 
 /* Messages and weights of all steps together, as a rehearsal counts them; with
  * samples ahead also what is made for steps that are not run. */
-typedef struct rlf_simulated {
+struct rlf_simulated {
     uint32_t steps;
     double *ends;                /* per step: seconds since the beginning */
     rlf_step_counts *counts;     /* per step */
@@ -145,7 +153,7 @@ typedef struct rlf_simulated {
                           at once, at most */
     rlf_paged *paged;  /* per node: those that waited for pages instead */
     rlf_digest digest; /* of all that every rank did, and when */
-} rlf_simulated;
+};
 
 /* In `arena`. RLF_BUG if the run stands still. */
 rlf_status rlf_simulate(const rlf_simulate_options *options, rlf_arena *arena,

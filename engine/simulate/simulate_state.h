@@ -22,6 +22,21 @@ typedef struct passes {
     double *busy; /* per rank: of that at work; the rest it waits for stages */
 } passes;
 
+/* The rows of one replica, as micro-batches that are all alike. */
+typedef struct micros {
+    int n;
+    double rows, prompt, response; /* of one; tokens of each row */
+} micros;
+
+/* What a replica last read in a pipeline. */
+typedef struct reading {
+    uint64_t n; /* of the post, + 1; 0: nothing yet */
+    const uint32_t *rows;
+    micros micros;
+    double seconds;
+    double *busy; /* per stage */
+} reading;
+
 typedef struct simulation {
     const rlf_simulate_options *options;
     const rlf_plan *plan;
@@ -35,6 +50,7 @@ typedef struct simulation {
     uint64_t step;
     RLF_VEC(sequences) sequences; /* per instance */
     passes passes;
+    reading **readings; /* per node and replica; NULL: it has not read yet */
     double *bubble; /* per rank: the part of the post that it works on in which
                        it waits for other stages and replicas */
     rlf_simulated *out;
@@ -56,7 +72,14 @@ void rlf_sim_note(simulation *s, const rlf_post *post);
 sequences rlf_sim_sequences(simulation *s, int instance);
 /* Of what an instance reads: of an update the set that it trains on. */
 sequences rlf_sim_read(simulation *s, int instance);
-rlf_length rlf_sim_length(const sequences *q, uint32_t row);
+static inline rlf_length
+rlf_sim_length(const sequences *q, uint32_t row)
+{
+    uint32_t at = q->first + row;
+    if (!q->list)
+        return (rlf_length){0};
+    return q->list[at < q->n_list ? at : at % q->n_list];
+}
 
 /* ---- passes.c ---- */
 

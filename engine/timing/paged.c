@@ -17,7 +17,7 @@ typedef struct sample {
     bool again;         /* all that it has is to be computed again */
 } sample;
 
-/* What is added up of turns that are put together. */
+/* Sums over turns that are put together. */
 typedef struct bin {
     double turns, rows, made, fresh, bursts, complete;
 } bin;

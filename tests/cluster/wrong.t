@@ -91,7 +91,7 @@ hint: it is one number already
 test.rlf:1:66: error: there is nothing named 'a'
     1 | device a = cpu(f32: step, memory: mean(3 over batch), bandwidth: a.b(3), launch: max(1, 2))
       |                                                                  ^
-test.rlf:1:82: error: 'launch:' of 'cpu' is 2, and must be from 0 to 1
+test.rlf:1:82: error: 'launch:' of 'cpu' is 2, and must be from 0 to 0.1
     1 | device a = cpu(f32: step, memory: mean(3 over batch), bandwidth: a.b(3), launch: max(1, 2))
       |                                                                                  ^~~~~~~~~
 hint: seconds to start an operation, as in 6e-6
@@ -308,7 +308,7 @@ test.rlf:5:49: error: 'count:' of 'net' is 0, and must be from 1 to 65536
     5 | cluster e = net(a100_box, h100_box, count: [16, 0], link: 25e9, start: 0)
       |                                                 ^
 hint: machines, as in 16; of several kinds a list, as in [16, 4]
-test.rlf:6:66: error: 'link:' of 'net' is 1, and must be from 1000 to 1e+18
+test.rlf:6:66: error: 'link:' of 'net' is 1, and must be from 1000000 to 1e+18
     6 | cluster f = net(a100_box, h100_box, count: [16, 2], link: [25e9, 1], start: 0)
       |                                                                  ^
 hint: bytes a second from a machine to the others, as in 25e9; where kinds differ a list
@@ -482,3 +482,36 @@ test.rlf:6:1: error: unexpected end of the file, expected ':', ')' or ','
 test.rlf:5:16: note: this '(' is not closed
     5 | cluster d = net(m
       |                ^
+=== numbers that lack their unit: 80 for GB, seconds for microseconds, GB a second
+device a = gpu(bf16: 312e12, f32: 19e12, memory: 80, bandwidth: 2e12, launch: 6)
+machine m = node(a100, count: 8, link: 300e9, start: 8, host: 2000, copy: 2e4, cores: 4)
+cluster c = net(a100_box, count: 2, link: 1e3, start: 20)
+--- errors
+test.rlf:1:50: error: 'memory:' of 'gpu' is 80, and must be from 1000000 to 1e+16
+    1 | device a = gpu(bf16: 312e12, f32: 19e12, memory: 80, bandwidth: 2e12, launch: 6)
+      |                                                  ^~
+hint: write its unit: 80GB (bytes, as in 80e9)
+test.rlf:1:79: error: 'launch:' of 'gpu' is 6, and must be from 0 to 0.1
+    1 | device a = gpu(bf16: 312e12, f32: 19e12, memory: 80, bandwidth: 2e12, launch: 6)
+      |                                                                               ^
+hint: seconds to start an operation, as in 6e-6
+test.rlf:2:54: error: 'start:' of 'node' is 8, and must be from 0 to 0.1
+    2 | machine m = node(a100, count: 8, link: 300e9, start: 8, host: 2000, copy: 2e4, cores: 4)
+      |                                                      ^
+hint: seconds that a message inside the machine takes at least, as in 8e-6
+test.rlf:2:63: error: 'host:' of 'node' is 2000, and must be from 1000000 to 1e+16
+    2 | machine m = node(a100, count: 8, link: 300e9, start: 8, host: 2000, copy: 2e4, cores: 4)
+      |                                                               ^~~~
+hint: write its unit: 2000GB (bytes of the machine's own memory, as in 1e12)
+test.rlf:2:75: error: 'copy:' of 'node' is 20000, and must be from 1000000 to 1e+18
+    2 | machine m = node(a100, count: 8, link: 300e9, start: 8, host: 2000, copy: 2e4, cores: 4)
+      |                                                                           ^~~
+hint: bytes a second between the machine's memory and a device, as in 20e9
+test.rlf:3:43: error: 'link:' of 'net' is 1000, and must be from 1000000 to 1e+18
+    3 | cluster c = net(a100_box, count: 2, link: 1e3, start: 20)
+      |                                           ^~~
+hint: bytes a second from a machine to the others, as in 25e9; where kinds differ a list
+test.rlf:3:55: error: 'start:' of 'net' is 20, and must be from 0 to 1
+    3 | cluster c = net(a100_box, count: 2, link: 1e3, start: 20)
+      |                                                       ^~
+hint: seconds that a message between machines takes at least, as in 2e-5

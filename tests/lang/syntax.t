@@ -443,6 +443,7 @@ flow g() {
     for in in x { }
     y.import = 3
     z = y.import
+    over = z
 }
 def update(x) = 3
 param flow : int
@@ -464,12 +465,16 @@ hint: 'in' is a reserved word, choose another name
 test.rlf:6:6: error: unexpected '.', expected ':=' or '='
     6 |     y.import = 3
       |      ^
-test.rlf:9:5: error: unexpected 'update', expected a name
-    9 | def update(x) = 3
+test.rlf:8:5: error: unexpected 'over', expected the end of the line
+    8 |     over = z
+      |     ^~~~
+hint: 'over' is a reserved word, choose another name
+test.rlf:10:5: error: unexpected 'update', expected a name
+   10 | def update(x) = 3
       |     ^~~~~~
 hint: 'update' is a reserved word, choose another name
-test.rlf:10:7: error: unexpected 'flow', expected a name
-   10 | param flow : int
+test.rlf:11:7: error: unexpected 'flow', expected a name
+   11 | param flow : int
       |       ^~~~
 hint: 'flow' is a reserved word, choose another name
 === statements outside, declarations inside

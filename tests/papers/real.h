@@ -43,8 +43,8 @@ typedef struct real_found {
 real_found real_search(real_families *all, const real_setting *setting,
                        bool everything);
 
-/* What is taken away from the search's space, one more each, until what is left
- * is the heuristic. */
+/* Spaces of the search: each lacks one thing more than the one before, and the
+ * last is the heuristic. */
 typedef enum real_space {
     REAL_EVERYTHING, /* all meshes; memory as rlflow counts it */
     REAL_OPTIONS,    /* meshes and cuts that ReaL looks at */

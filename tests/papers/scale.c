@@ -126,7 +126,7 @@ describe(const rlf_session *s, const rlf_session_found *f, rlf_arena *arena,
     out->binds = find_binding(f, arena);
     out->simulated = best->simulated;
     out->step = best->simulated ? best->step : best->placing.period;
-    out->idle = best->simulated ? best->idle : idle_of(f);
+    out->idle = best->simulated ? best->mean->idle : idle_of(f);
     out->tokens =
         SCALE_BATCH * (double)(SCALE_PROMPT + SCALE_RESPONSE) / out->step;
     out->gap = 1 - f->found.bound / f->found.best.period;

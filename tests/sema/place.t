@@ -134,6 +134,47 @@ test.rlf:14:5: error: there is no model 'rf'
    14 |     rf (tp: 2)
       |     ^~
 hint: did you mean 'ref'?
+=== rows that change nothing where they are
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
+model ref = copy(actor)
+place {
+    actor.update on 0..3 (tp: 2, pp: 2, zero: 1)
+    critic.update on 0..1 (zero: 1)
+    critic on 0 (zero: 0, lanes: 4)
+    actor.generate on 0..3 (migrate: 0, seats: 3, carry: "tokens")
+    ref on 0 (shards: 2, lanes: 2)
+    actor on 0 (zero: 1)
+}
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    kl = roll.logprob - ref.logprob(roll)
+    v = critic.value(roll)
+    update actor minimize mean(-actor.logprob(roll) * kl over batch)
+    update critic minimize mean((critic.value(roll) - v) ^ 2 over batch)
+}
+--- warnings
+test.rlf:6:47: warning: 'zero:' changes nothing: 'actor.update' has one replica here, which has all of the optimizer's state
+    6 |     actor.update on 0..3 (tp: 2, pp: 2, zero: 1)
+      |                                               ^
+hint: leave it out
+test.rlf:9:48: warning: 'seats:' changes nothing: 'actor.generate' hands no samples over (migrate: 0)
+    9 |     actor.generate on 0..3 (migrate: 0, seats: 3, carry: "tokens")
+      |                                                ^
+hint: leave it out
+test.rlf:9:58: warning: 'carry:' changes nothing: 'actor.generate' hands no samples over (migrate: 0)
+    9 |     actor.generate on 0..3 (migrate: 0, seats: 3, carry: "tokens")
+      |                                                          ^~~~~~~~
+hint: leave it out
+test.rlf:10:33: warning: 'lanes:' changes nothing: 'ref' is never updated, and lanes are sums of gradients
+   10 |     ref on 0 (shards: 2, lanes: 2)
+      |                                 ^
+hint: leave it out
+test.rlf:11:23: warning: 'zero:' changes nothing: 'actor' has one replica here, which has all of the optimizer's state
+   11 |     actor on 0 (zero: 1)
+      |                       ^
+hint: leave it out
 === rows without ranks
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
 model actor = lm("m", optimizer: adamw(lr: 1e-5))
@@ -573,41 +614,48 @@ data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
 model actor = lm("m", optimizer: adamw(lr: 1e-5))
 model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
 model ref = copy(actor)
+model average = copy(actor)
 place {
     actor.update on 0..3 (migrate: 8)
     actor.generate on 0..3 (migrate: 8, carry: "post")
     ref on 0..1 (seats: 2)
     ref.generate on 0..1 (tp: 2, migrate: 4)
     critic on 0..1 (migrate: -1)
+    average.generate on 0..1 (seats: 300)
 }
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     other = ref.generate(batch, max_new: 4)
+    more = average.generate(batch, max_new: 4)
     kl = roll.logprob - ref.logprob(roll)
     v = critic.value(roll)
     update actor minimize mean(-actor.logprob(roll) * kl over batch) + 0 * mean(other.length over batch)
     update critic minimize mean((critic.value(roll) - v) ^ 2 over batch)
 }
 --- errors
-test.rlf:6:36: error: 'migrate:' is an argument of generate, and this row places 'actor.update'
-    6 |     actor.update on 0..3 (migrate: 8)
+test.rlf:7:36: error: 'migrate:' is an argument of generate, and this row places 'actor.update'
+    7 |     actor.update on 0..3 (migrate: 8)
       |                                    ^
 hint: write it in the row of actor.generate
-test.rlf:7:48: error: samples cannot be handed over as "post"
-    7 |     actor.generate on 0..3 (migrate: 8, carry: "post")
+test.rlf:8:48: error: samples cannot be handed over as "post"
+    8 |     actor.generate on 0..3 (migrate: 8, carry: "post")
       |                                                ^~~~~~
 hint: it is "pages" or "tokens"; leave it out to take the one that costs less
-test.rlf:8:25: error: 'seats:' is an argument of generate, and this row places 'ref'
-    8 |     ref on 0..1 (seats: 2)
+test.rlf:9:25: error: 'seats:' is an argument of generate, and this row places 'ref'
+    9 |     ref on 0..1 (seats: 2)
       |                         ^
 hint: write it in the row of ref.generate
-test.rlf:9:43: error: 'ref.generate' has one replica here, which cannot hand samples over ('migrate:')
-    9 |     ref.generate on 0..1 (tp: 2, migrate: 4)
+test.rlf:10:43: error: 'ref.generate' has one replica here, which cannot hand samples over ('migrate:')
+   10 |     ref.generate on 0..1 (tp: 2, migrate: 4)
       |                                           ^
-test.rlf:10:30: error: 'migrate:' of 'critic' is -1, and must be from 0 to 1073741824
-   10 |     critic on 0..1 (migrate: -1)
+test.rlf:11:30: error: 'migrate:' of 'critic' is -1, and must be from 0 to 1073741824
+   11 |     critic on 0..1 (migrate: -1)
       |                              ^~
 hint: samples left, with fewer of which replicas hand over theirs; 0: never
+test.rlf:12:38: error: 'seats:' of 'average.generate' is 300, and must be from 1 to 256
+   12 |     average.generate on 0..1 (seats: 300)
+      |                                      ^~~
+hint: samples that a replica takes over at most
 === placed twice
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
 model actor = lm("m", optimizer: adamw(lr: 1e-5))

@@ -7,13 +7,12 @@
 #include "engine/base/vec.h"
 #include "engine/text/tokenizer.h"
 #include "nodes/table.h"
+#include "tests/put.h"
 #include "tests/unit/counting.h"
 
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static char root[64];
 
 static uint64_t
 resident_peak(void)
@@ -27,17 +26,6 @@ resident_peak(void)
     if (file)
         fclose(file);
     return kb * 1024;
-}
-
-/* A file in the directory of the test; its path. */
-static const char *
-put(rlf_arena *arena, const char *name, const char *text)
-{
-    const char *path = rlf_arena_printf(arena, "%s/%s", root, name);
-    FILE *file = fopen(path, "w");
-    if (!file || fputs(text, file) < 0 || fclose(file) != 0)
-        bail("cannot write %s", path);
-    return path;
 }
 
 #define PROMPT \
@@ -133,8 +121,8 @@ test_memory(rlf_arena *arena)
     const char *path = program(
         arena, "full.rlf",
         quick ? "layers: 1, hidden: 32, heads: 4, ffn: 48, context: 160"
-              : "layers: 3, hidden: 128, heads: 4, ffn: 352, context: 160",
-        prompt_length(arena), 256, "max_new: 80, greedy: true");
+              : "layers: 2, hidden: 128, heads: 4, ffn: 352, context: 160",
+        prompt_length(arena), 160, "max_new: 80, greedy: true");
     rlf_session *s = rlf_session_open(path);
     rlf_session_set(s, "--steps", "2");
     if (rlf_session_ready(s) != RLF_RESULT_OK)

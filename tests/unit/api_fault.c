@@ -28,7 +28,7 @@ static const struct setup {
     enum phase phase;
     const char *steps;
 } setups[] = {
-    {"a step", "tiny.rlf", "3", NULL, 3, {1, 1}, 20, STEP, "1"},
+    {"a step", "tiny.rlf", "3", NULL, 3, {3, 1}, 20, STEP, "1"},
     {"pipelines", "pipe.rlf", "4", "pipe.place", 4, {131, 7}, 20, STEP, "1"},
     {"migration", "tail.rlf", "3", "migrate.place", 3, {23, 7}, 20, STEP, "1"},
     {"many layouts, saved",

@@ -13,22 +13,11 @@
 #include "engine/search/estimate.h"
 #include "engine/search/fronts.h"
 #include "nodes/table.h"
+#include "tests/put.h"
 #include "tests/tap.h"
 
 #include <math.h>
 #include <unistd.h>
-
-static char root[64];
-
-static const char *
-put(rlf_arena *arena, const char *name, const char *text)
-{
-    const char *path = rlf_arena_printf(arena, "%s/%s", root, name);
-    FILE *file = fopen(path, "w");
-    if (!file || fputs(text, file) < 0 || fclose(file) != 0)
-        bail("cannot write %s", path);
-    return path;
-}
 
 static const char program[] =
     "data prompts = jsonl(\"rows.jsonl\", prompt: \"q\", max_prompt: 20)\n"
@@ -86,16 +75,35 @@ typedef struct world {
     const char *name;
 } world;
 
+/* `ref` has two shards, and what reads its weights where its own are runs in no
+ * more parts: the update, which has its words, and the readers of the average,
+ * which is summed where it is read. */
+static const char bound[] =
+    "data prompts = jsonl(\"rows.jsonl\", prompt: \"q\", max_prompt: 20)\n"
+    "model actor = lm(llama(layers: 2, hidden: 64, heads: 4, ffn: 96,\n"
+    "    context: 128), tokenizer: \"%s/examples/models/arith\",\n"
+    "    optimizer: adamw(lr: 1e-4))\n"
+    "model ref = copy(actor)\n"
+    "model average = copy(actor)\n"
+    "flow f(batch: prompts[24]) {\n"
+    "    roll = actor.generate(batch, max_new: 60)\n"
+    "    report far = mean(average.logprob(roll) over batch)\n"
+    "    every 4 steps { report r = mean(ref.logprob(roll) over batch) }\n"
+    "    update actor minimize mean(sum(-exp(ref.logprobs(roll)) *\n"
+    "        actor.logprobs(roll) over vocab) over batch)\n"
+    "    average := 0.9 * average + 0.1 * ref\n"
+    "}\n"
+    "place { ref on 0 (shards: 2) }\n";
+
 static world *
-open_world(const char *name, const char *cluster)
+open_world(const char *name, const char *cluster, const char *text)
 {
     rlf_err err = RLF_ERR_NONE;
     rlf_arena *arena = rlf_arena_new();
     world *w = RLF_NEW(arena, world);
     *w = (world){.arena = arena, .name = name};
-    const char *path =
-        put(arena, "f.rlf",
-            rlf_arena_printf(arena, program, getenv("RLFLOW_SOURCE")));
+    const char *path = put(
+        arena, "f.rlf", rlf_arena_printf(arena, text, getenv("RLFLOW_SOURCE")));
     w->session = rlf_session_open(path);
     rlf_session_set(w->session, "--cluster", put(arena, "c.rlf", cluster));
     if (rlf_session_plan(w->session) != RLF_RESULT_OK)
@@ -152,7 +160,7 @@ model_bytes(const world *w, const rlf_plan *plan, int rank, rlf_arena *arena)
 
 /* What a placement of the problem is, as a plan. */
 typedef struct seen {
-    bool made, one_kind, same_sums;
+    bool made, one_kind, same_sums, same_digests;
     double over;  /* the largest part by which a rank takes more than counted */
     double under; /* or the fullest rank less */
     bool alike;   /* those of each kind have the fullest among them */
@@ -170,6 +178,22 @@ sums_as_said(const world *w, const rlf_plan *plan)
                     (!r->trained || plan->sums[i].lanes == fixed->lanes);
     }
     return same;
+}
+
+/* The same rows again, with what the plan of the session knows of the graph. */
+static bool
+same_digests(const world *w, const rlf_place_row *rows, int n,
+             const rlf_plan *plan, rlf_arena *arena)
+{
+    rlf_plan_options options = w->options;
+    rlf_plan *again;
+    rlf_err err = RLF_ERR_NONE;
+    options.same = w->session->plan;
+    return rlf_plan_candidate(w->session->graph, rows, n, &options, arena, &err,
+                              &again) >= 0 &&
+           memcmp(&again->program, &plan->program, sizeof plan->program) == 0 &&
+           memcmp(&again->shape, &plan->shape, sizeof plan->shape) == 0 &&
+           memcmp(&again->digest, &plan->digest, sizeof plan->digest) == 0;
 }
 
 static seen
@@ -196,6 +220,7 @@ look(const world *w, const int *choice)
         s.one_kind &= rlf_cluster_kind(w->session->cluster, ends, 2) != NULL;
     }
     s.same_sums = sums_as_said(w, plan);
+    s.same_digests = same_digests(w, rows, n, plan, arena);
     double counted = rlf_estimate_memory(rlf_estimator_new(p, arena), choice);
     double most = 0, most_alike = 0;
     for (int r = 0; r < plan->ranks; r++)
@@ -213,11 +238,11 @@ look(const world *w, const int *choice)
 }
 
 static void
-test_random(world *w)
+test_random(world *w, bool counted)
 {
     const rlf_problem *p = &w->fronts.problem;
     int choice[RLF_SEARCH_CALLS], made = 0, kinds = 0, sums = 0, alike = 0;
-    int n = quick() ? 40 : 200;
+    int n = quick() ? 40 : 200, digests = 0;
     double over = 0, under = 0;
     uint64_t seed = 11;
     for (int i = 0; i < n; i++) {
@@ -229,6 +254,7 @@ test_random(world *w)
         made += s.made;
         kinds += s.one_kind;
         sums += s.same_sums;
+        digests += s.same_digests;
         alike += s.alike;
         over = fmax(over, s.over);
         under = fmax(under, s.under);
@@ -236,11 +262,57 @@ test_random(world *w)
     ok(made == n, "%s: random placements are plans", w->name);
     ok(kinds == n, "%s: ... on devices of one kind a call", w->name);
     ok(sums == n, "%s: ... with the shards and lanes fixed before", w->name);
+    ok(digests == n, "%s: ... and the digests that each has alone", w->name);
     ok(alike == n, "%s: ranks that are alike tell the memory", w->name);
+    if (!counted)
+        return;
     ok(over < 0.1, "%s: no rank takes much more than is counted: %.2g %%",
        w->name, 100 * over);
     note("%s: the fullest rank takes up to %.0f %% less than is counted",
          w->name, 100 * under);
+}
+
+/* The largest tp of all choices of a call. */
+static int
+most_tp(const world *w, const char *call)
+{
+    const rlf_problem *p = &w->fronts.problem;
+    int most = 0;
+    for (int c = 0; c < p->n_calls; c++)
+        for (int k = 0;
+             !strcmp(p->calls[c].name, call) && k < p->calls[c].n_choices; k++)
+            if (p->calls[c].choices[k].tp > most)
+                most = p->calls[c].choices[k].tp;
+    return most;
+}
+
+/* The least seconds of all choices of a call. */
+static double
+least_seconds(const world *w, const char *call)
+{
+    const rlf_problem *p = &w->fronts.problem;
+    double least = INFINITY;
+    for (int c = 0; c < p->n_calls; c++)
+        for (int k = 0;
+             !strcmp(p->calls[c].name, call) && k < p->calls[c].n_choices; k++)
+            least = fmin(least, p->calls[c].choices[k].seconds);
+    return least;
+}
+
+static void
+test_bound(world *w)
+{
+    const char *const read[] = {"actor.update", "average.logprob"};
+    for (int i = 0; i < 2; i++) {
+        int most = most_tp(w, read[i]);
+        ok(most == 2, "%s has no tp above two shards: %d", read[i], most);
+    }
+    ok(most_tp(w, "actor.generate") == 4, "which binds no other call");
+    double each = least_seconds(w, "average.logprob");
+    double fourth = least_seconds(w, "ref.logprob");
+    ok(each > 0 && fabs(4 * fourth / each - 1) < 1e-9,
+       "a call in every fourth step counts a fourth");
+    test_random(w, false); /* weights that are lent are not counted */
 }
 
 /* Every call on one layout of its model, on all ranks of a kind. */
@@ -376,12 +448,15 @@ main(void)
     put(arena, "rows.jsonl", rows.p);
     rlf_buf_free(&rows);
     for (size_t i = 0; i < sizeof clusters / sizeof *clusters; i++) {
-        world *w = open_world(clusters[i].name, clusters[i].text);
-        test_random(w);
+        world *w = open_world(clusters[i].name, clusters[i].text, program);
+        test_random(w, true);
         test_alike(w);
         test_stopped(w);
         close_world(w);
     }
+    world *w = open_world("bound", clusters[2].text, bound);
+    test_bound(w);
+    close_world(w);
     test_kinds();
     rlf_arena_free(arena);
     char command[128];

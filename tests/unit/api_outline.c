@@ -13,6 +13,7 @@
 #include "engine/plan/fit.h"
 #include "engine/plan/outline.h"
 #include "nodes/table.h"
+#include "tests/put.h"
 #include "tests/tap.h"
 
 #include <math.h>
@@ -22,18 +23,6 @@
 #include <unistd.h>
 
 enum { ROWS = 16, EACH = 2, NEW = 6, MOST_RANKS = 4 };
-
-static char root[64];
-
-static const char *
-put(rlf_arena *arena, const char *name, const char *text)
-{
-    const char *path = rlf_arena_printf(arena, "%s/%s", root, name);
-    FILE *file = fopen(path, "w");
-    if (!file || fputs(text, file) < 0 || fclose(file) != 0)
-        bail("cannot write %s", path);
-    return path;
-}
 
 /* So many tokens has each prompt, with what begins a text. */
 static int

@@ -9,6 +9,7 @@
 #include "engine/simulate/costs.h"
 #include "engine/simulate/kinds.h"
 #include "engine/sched/run.h"
+#include "tests/put.h"
 #include "tests/tap.h"
 
 #include <unistd.h>
@@ -22,18 +23,6 @@ enum {
     MOST_NODES = 64,
     SEATS = 7,
 };
-
-static char root[64];
-
-static const char *
-put(rlf_arena *arena, const char *name, const char *text)
-{
-    const char *path = rlf_arena_printf(arena, "%s/%s", root, name);
-    FILE *file = fopen(path, "w");
-    if (!file || fputs(text, file) < 0 || fclose(file) != 0)
-        bail("cannot write %s", path);
-    return path;
-}
 
 /* PPO: a batch is sampled, looked at by three models and a hook, and trained on
  * in two pieces. */
@@ -173,7 +162,9 @@ close_plan(planned *p)
 typedef struct price {
     double scale;
     uint64_t asked;
-    int cores; /* that all ranks share; 0: each has its own */
+    int cores;         /* that all ranks share; 0: each has its own */
+    bool known;        /* a portion need not be asked for twice.. */
+    uint64_t portions; /* ..and so often one was */
 } price;
 
 static double
@@ -183,8 +174,9 @@ take_portion(void *self, const rlf_portion *p)
         [RLF_PORTION_ROWS] = 1e-5,    [RLF_PORTION_BEFORE] = 1e-5,
         [RLF_PORTION_FORWARD] = 1e-5, [RLF_PORTION_BACKWARD] = 2e-5,
         [RLF_PORTION_WEIGHTS] = 1e-5, [RLF_PORTION_FINISH] = 0};
-    const price *of = self;
+    price *of = self;
     double tokens = (double)p->rows * (p->prompt + p->response);
+    of->portions++;
     double fixed = p->kind == RLF_PORTION_FINISH ? 3e-3 : 1e-4;
     return of->scale * (fixed + each[p->kind] * tokens * (1 + p->chunk));
 }
@@ -242,7 +234,8 @@ durations(price *of)
                            .weights = take_weights,
                            .handover = take_handover,
                            .post = of->scale * 2e-6,
-                           .cores = of->cores};
+                           .cores = of->cores,
+                           .known = of->known};
 }
 
 /* ---- what is seen ---- */
@@ -1025,10 +1018,14 @@ test_plan(const struct plan *how, uint64_t *tokens)
     planned p = open_plan(how);
     witness w = {.plan = p.plan};
     price full = {.scale = 1}, half = {.scale = 0.5};
+    price once = {.scale = 1, .known = true};
     rlf_simulated a = simulate(&p, &full, STEPS, true, streams, &w);
-    rlf_simulated b = simulate(&p, &full, STEPS, true, streams, NULL);
+    rlf_simulated b = simulate(&p, &once, STEPS, true, streams, NULL);
     rlf_simulated c = simulate(&p, &half, STEPS, true, streams, NULL);
     ok(same_twice(&a, &b), "%s: the same twice", how->name);
+    if (how->rows && strstr(how->rows, "critic on 0..3 (pp:"))
+        ok(once.portions < full.portions,
+           "%s: all ranks of a replica read in one pipeline", how->name);
     ok(twice_as_fast(&a, &c), "%s: twice as fast takes half", how->name);
     test_cores(&p, how, &a);
     ok(conserves(&a, &w) && !w.wrong, "%s: busy or idle, one at a time%s%s",

@@ -480,33 +480,17 @@ test_enumeration(void)
 static void
 test_optima(void)
 {
-    const struct fused two = {.p = 4,
-                              .p1 = 2,
-                              .m0 = 8,
-                              .m1 = 4,
-                              .f0 = 5,
-                              .f1 = 4,
-                              .memory0 = 1.95,
-                              .memory1 = 2};
-    const struct fused even = {.p = 4,
-                               .p1 = 4,
-                               .m0 = 4,
-                               .m1 = 4,
-                               .f0 = 2,
-                               .f1 = 1,
-                               .memory0 = 1.64,
-                               .memory1 = 1};
     rlf_fuse fuse;
-    fused_make(&two, 7.8, arena, &fuse);
+    fused_make(&fused_two, 7.8, arena, &fuse);
     near(rlf_fuse_bound(&fuse, arena), 180, 0, "4, 2, 8, 4: bound 180");
     if (quick())
         skip("20 million moves: in full passes");
     else
         near(search(&fuse, 1, 20000000).makespan, 186, 0,
              "186 with 7.80, which is the shortest");
-    fused_make(&two, 8, arena, &fuse);
+    fused_make(&fused_two, 8, arena, &fuse);
     near(search(&fuse, 1, 5000000).makespan, 180, 0, "180 with 8.00");
-    fused_make(&even, 4 * 1.64, arena, &fuse);
+    fused_make(&fused_even, 4 * 1.64, arena, &fuse);
     near(rlf_fuse_bound(&fuse, arena), 42, 0, "4, 4, 4, 4: bound 42");
     if (quick())
         skip("5 million moves: in full passes");

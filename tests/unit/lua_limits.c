@@ -155,12 +155,12 @@ test_instructions(void)
         snprintf(source, sizeof source, "return function(s)\n%s\nend",
                  cases[i].body);
         double t = seconds();
-        outcome out = lua_run((setup){.instructions = 2000000}, source);
+        outcome out = lua_run((setup){.instructions = 1000000}, source);
         t = seconds() - t;
         bool good =
             ok(out.status == RLF_USER &&
                    strcmp(out.err.sentence,
-                          "r.lua:2: more than 2000000 instructions" WHO) == 0 &&
+                          "r.lua:2: more than 1000000 instructions" WHO) == 0 &&
                    t < 10,
                "instructions: %s", cases[i].name);
         if (!good || t > 1)
@@ -396,8 +396,8 @@ test_nothing_before(void)
         "  return sum + #select(2, pcall(error, 'x', 2))\n"
         "end\n";
     static const char *const paths[] = {"r.lua", "a/longer/way/to/r.lua"};
-    enum { CALLS = 6 };
-    int calls = quick() ? 3 : CALLS;
+    enum { CALLS = 4 };
+    int calls = quick() ? 2 : CALLS;
     rlf_arena *arena = rlf_arena_new();
     rlf_status status[2][CALLS];
     double number[2][CALLS] = {{0}};
@@ -623,8 +623,8 @@ test_same_memory(void)
         "  for i = 1, s.grade do t[i] = 'text ' .. i end\n"
         "  return #t\n"
         "end\n";
-    enum { MOST = 24 };
-    int calls = quick() ? MOST / 4 : MOST;
+    enum { MOST = 12 };
+    int calls = quick() ? MOST / 2 : MOST;
     rlf_arena *arena = rlf_arena_new();
     rlf_err err = RLF_ERR_NONE;
     setup s = {.memory = 2 << 20};

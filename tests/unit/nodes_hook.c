@@ -352,7 +352,7 @@ test_respond(void)
                                          .model = -1});
     const rlf_node_class *class = rlf_classes_find(
         &rlf_node_classes, RLF_ROLE_DRAW, RLF_RECEIVER_DATA, NULL);
-    rlf_arg args[2] = {{.name = "count"}, {.name = "weight"}};
+    rlf_arg args[3] = {{.name = "count"}, {.name = "weight"}};
     rlf_call call = make_call(
         w, add_node(w, class, m.data, args, 2, NULL, 0, &set, 1, 0), NULL);
     run_call(w, &call);
@@ -375,7 +375,17 @@ test_respond(void)
     int inputs[] = {text, set};
     class = rlf_classes_find(&rlf_node_classes, RLF_ROLE_FUNCTION,
                              RLF_RECEIVER_NONE, "respond");
-    call = make_call(w, add_node(w, class, -1, args, 2, inputs, 2, &page, 1, 0),
+    args[2] =
+        (rlf_arg){.name = "max_response", .kind = RLF_ARG_NUMBER, .number = 2};
+    call = make_call(w, add_node(w, class, -1, args, 3, inputs, 2, &page, 1, 0),
+                     in);
+    is_int(run_call(w, &call), RLF_USER, "a response beyond max_response");
+    ok(strstr(w->err.sentence, "nodes_hook.tmp.jsonl:1") &&
+           strstr(w->err.sentence, "has 3 tokens, more than 2"),
+       "... says which: %s", w->err.sentence);
+    rlf_err_clear(&w->err);
+    args[2].number = 3;
+    call = make_call(w, add_node(w, class, -1, args, 3, inputs, 2, &page, 1, 0),
                      in);
     is_int(run_call(w, &call), RLF_OK, "respond runs");
     const rlf_rows *out = call.out[0].rows;

@@ -365,12 +365,30 @@ draw(const made *m, chance *c, int *choice)
         choice[i] = below(c, m->calls[i].n_choices);
 }
 
+/* The bounds for all choices of a call on its ranks hold for the choice that it
+ * has. */
+static bool
+is_beside(const made *m, const rlf_estimator *e, const int *choice,
+          double period)
+{
+    bool good = true;
+    for (int i = 0; i < m->problem.n_calls; i++) {
+        const rlf_choice *at = &m->calls[i].choices[choice[i]];
+        rlf_around b;
+        rlf_estimate_beside(e, choice, i, at->first, at->count, &b);
+        double over = rlf_estimate_least_over(e, choice, i, at, &b);
+        good &= b.seconds + at->seconds <= period * (1 + 1e-9) &&
+                over <= rlf_estimate_over(e, choice) + 1e-9;
+    }
+    return good;
+}
+
 /* Half of the ends as given, half as they come: with one rank all calls are one
  * after another. */
 static void
 test_estimate(void)
 {
-    int wrong = 0, above = 0, odd = 0, over = 0, lower = 0, far = 0;
+    int wrong = 0, above = 0, odd = 0, over = 0, lower = 0, far = 0, less = 0;
     double worst = 0;
     for (uint32_t number = 0; number < 40; number++) {
         rlf_arena *arena = rlf_arena_new();
@@ -386,6 +404,7 @@ test_estimate(void)
             double off = fabs(period - real) / real;
             worst = fmax(worst, off);
             wrong += off > 1e-9;
+            less += !is_beside(&m, e, choice, period);
             double whole = rlf_estimate_bound(e, choice);
             above += whole > period * (1 + 1e-12);
             lower += whole < period * (1 - 1e-9) && m.calls[0].ahead <= 1;
@@ -405,6 +424,7 @@ test_estimate(void)
     ok(far > 100, "... which %d are", far);
     is_int(odd, 0, "a bound of some choices is not above that of all");
     is_int(over, 0, "some choices take no more memory than all");
+    is_int(less, 0, "what is said of a call's ranks holds of its choice there");
 }
 
 /* ---- against all placements ---- */
@@ -722,6 +742,7 @@ static void
 test_baselines(void)
 {
     int made_of[RLF_BASELINES] = {0}, below_best = 0, unrepeated = 0;
+    int nowhere = 0; /* placements on ranks that no call can have */
     int n = quick() ? 12 : 40;
     for (uint32_t number = 0; number < (uint32_t)n; number++) {
         rlf_arena *arena = rlf_arena_new();
@@ -732,6 +753,9 @@ test_baselines(void)
         rlf_estimator *e = rlf_estimator_new(&m.problem, arena);
         rlf_found found;
         rlf_search(&m.problem, &options, arena, &found);
+        rlf_placing odd;
+        rlf_baseline_first(&m.problem, 3, arena, &odd);
+        nowhere += isfinite(odd.period);
         for (int which = 0; which < RLF_BASELINES; which++) {
             rlf_placing a, b;
             rlf_baseline_make(&m.problem, which, &options, arena, &a);
@@ -748,6 +772,7 @@ test_baselines(void)
     }
     is_int(below_best, 0, "no baseline is better than what the search finds");
     is_int(unrepeated, 0, "baselines repeat");
+    is_int(nowhere, 0, "none is on ranks that no call can have");
     for (int which = 0; which < RLF_BASELINES; which++)
         ok(made_of[which] > n / 4, "%s fits into %d of %d problems",
            rlf_baseline_word(which), made_of[which], n);
