@@ -27,6 +27,8 @@ typedef struct dealing {
     const uint32_t *rows;
     unit *units;
     uint32_t n;
+    const track **inputs; /* of the same rows, that are not everywhere */
+    int n_inputs;
 } dealing;
 
 /* A part may have more than the best possible by this part of it, so that rows
@@ -46,17 +48,13 @@ replica_has(const rlf_control *c, const replica *r, const track *t,
 
 /* How many of the unit's rows of the inputs a replica has. */
 static uint32_t
-count_there(rlf_control *c, const rlf_instance *in, const replica *r,
-            const dealing *d, const unit *u)
+count_there(const rlf_control *c, const replica *r, const dealing *d,
+            const unit *u)
 {
     uint32_t count = 0;
-    for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;) {
-        const track *t = rlf_control_track(c, from);
-        if (t->everywhere || !rlf_control_aligned(c, in->node, from))
-            continue;
+    for (int i = 0; i < d->n_inputs; i++)
         for (uint32_t k = u->first; k < u->last; k++)
-            count += replica_has(c, r, t, d->rows[k]);
-    }
+            count += replica_has(c, r, d->inputs[i], d->rows[k]);
     return count;
 }
 
@@ -69,7 +67,7 @@ nearest(rlf_control *c, const rlf_instance *in, const dealing *d, const unit *u)
     int best = -1;
     uint32_t most = 0;
     for (int k = 0; k < d->dp; k++) {
-        uint32_t count = count_there(c, in, &r[k], d, u);
+        uint32_t count = count_there(c, &r[k], d, u);
         if (count > most ||
             (best >= 0 && count == most && d->load[k] < d->load[best])) {
             most = count;
@@ -153,6 +151,20 @@ leave_open(const rlf_control *c, const replica *r, const word *set, bool in,
     }
     if (some)
         d->open = open;
+}
+
+static void
+list_inputs(rlf_control *c, const rlf_instance *in, dealing *d)
+{
+    int n = 0;
+    for (int i = 0; rlf_control_input(c, in, &i) >= 0;)
+        n++;
+    d->inputs = RLF_NEW_ARRAY(c->arena, const track *, n + 1);
+    for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;) {
+        const track *t = rlf_control_track(c, from);
+        if (!t->everywhere && rlf_control_aligned(c, in->node, from))
+            d->inputs[d->n_inputs++] = t;
+    }
 }
 
 static dealing
@@ -266,6 +278,7 @@ rlf_control_deal(rlf_control *c, int instance, const uint32_t *rows, uint32_t n)
     const rlf_node *node = in->node;
     track *t = rlf_control_track(c, instance);
     dealing d = begin(c, instance);
+    list_inputs(c, in, &d);
     list_units(c, instance, rows, n, &d);
     /* how long a response becomes is not known before */
     if (t->tokens && !node->class->sampled &&

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "engine/layout/lanes.h"
-#include "engine/plan/pipe.h"
 #include "engine/timing/measured.h"
 
 /* ---- rows ---- */
@@ -398,22 +397,20 @@ weights(const work *w, rlf_call_cut cut, double rows)
 static const rlf_piece_kind trained[] = {RLF_PIECE_FORWARD, RLF_PIECE_BACKWARD,
                                          RLF_PIECE_WEIGHTS};
 
-/* Seconds of a V of so many micro-batches, where all stages take for a chunk
- * what cost[chunk] says: of its table. */
+/* Of a number of micro-batches that need not be whole. */
 static double
-time_of_vee(int pp, int micros, const rlf_pipe_cost cost[2])
+time_of_vee(const work *w, rlf_call_cut cut, double micros,
+            const rlf_pipe_cost cost[2])
 {
-    rlf_arena *scratch = rlf_arena_new();
-    rlf_pipe pipe;
-    rlf_pipe_report report;
-    rlf_pipe_vee(pp, micros, scratch, &pipe);
-    rlf_pipe_cost *stages = RLF_NEW_ARRAY(scratch, rlf_pipe_cost, 2 * pp);
-    const rlf_pipe_cost *const list[] = {stages};
-    for (int k = 0; k < 2 * pp; k++)
-        stages[k] = cost[k >= pp];
-    rlf_pipe_time(&pipe, list, scratch, &report, NULL);
+    rlf_arena *scratch = cut.vees ? NULL : rlf_arena_new();
+    rlf_vees *vees = cut.vees ? cut.vees : rlf_vees_new(scratch);
+    int pp = w->layout->pp, least = (int)floor(micros);
+    double more = micros - least;
+    double takes = (1 - more) * rlf_vees_time(vees, pp, least, cost);
+    if (more > 0)
+        takes += more * rlf_vees_time(vees, pp, least + 1, cost);
     rlf_arena_free(scratch);
-    return report.makespan;
+    return takes;
 }
 
 /* An update down the stages and up again (rlf_pipe_vee): the work of all
@@ -423,7 +420,6 @@ go_in_vee(const work *w, rlf_call_cut cut, double rows)
 {
     double micros = micros_of(cut, rows), each = rows / micros, all = 0,
            ignored;
-    double pp = w->layout->pp, more = micros - floor(micros);
     rlf_pipe_cost cost[2];
     work one = *w, waiting = *w;
     for (int chunk = 0; chunk < 2; chunk++) {
@@ -440,10 +436,7 @@ go_in_vee(const work *w, rlf_call_cut cut, double rows)
             all += seconds.total;
         }
     }
-    int least = (int)floor(micros);
-    double takes = (1 - more) * time_of_vee((int)pp, least, cost);
-    if (more > 0)
-        takes += more * time_of_vee((int)pp, least + 1, cost);
+    double takes = time_of_vee(w, cut, micros, cost);
     waiting.part = 0;
     for (int k = 0; k < 3; k++)
         go_through(w, trained[k], each, micros);

@@ -16,6 +16,7 @@
 
 #include "engine/plan/memory.h"
 #include "engine/search/problem.h"
+#include "engine/search/vees.h"
 #include "engine/timing/sampling.h"
 #include "engine/timing/seconds.h"
 #include "engine/timing/workload.h"
@@ -26,6 +27,7 @@ typedef struct rlf_call_cut {
     int seats;     /* samples that are generated at once, in all stages */
     const rlf_sampling_paged *paged; /* turns in which they wait for pages;
                                         NULL: there are enough */
+    rlf_vees *vees; /* that were timed before; NULL: none are kept */
 } rlf_call_cut;
 
 /* As a run of the opened rank's plan cuts the rows of a call: by its caps.

@@ -15,9 +15,12 @@ libsearch_a_SOURCES = \
 	%D%/pages.c \
 	%D%/problem.c %D%/problem.h \
 	%D%/search.c %D%/search.h \
-	%D%/shards.c %D%/shards.h
+	%D%/shards.c %D%/shards.h \
+	%D%/vees.c %D%/vees.h
 
-check_PROGRAMS += tests/unit/search_search tests/unit/search_ppo
+check_PROGRAMS += tests/unit/search_search tests/unit/search_ppo \
+	tests/unit/search_vees
 tests_unit_search_search_LDADD = $(SEARCH_LIBS)
 tests_unit_search_ppo_SOURCES = tests/unit/search_ppo.c tests/ppo_problem.h
 tests_unit_search_ppo_LDADD = $(SEARCH_LIBS)
+tests_unit_search_vees_LDADD = $(SEARCH_LIBS)
