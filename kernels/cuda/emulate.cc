@@ -356,37 +356,49 @@ c_column(int lane, int i)
     return lane % 4 * 2 + (i & 1);
 }
 
-/* c[16, 8] += a[16, 16] b[16, 8], each element in order of k. */
+#define UNROLL _Pragma("GCC unroll 16")
+
+/* c[16, 8] += a[16, 16] b[16, 8], each element in order of k; some rows at once,
+ * for their sums wait for each other along k. */
 static void
 multiply(void)
 {
+    enum { AT_ONCE = 4 };
     double a[16][16];
     float *c[16][8];
     union {
         quad part[2];
         double at[8];
-    } b[16], sum;
+    } b[16], sum[AT_ONCE];
     for (int lane = 0; lane < WARP; lane++) {
         const product *p = shown<product>(lane);
+        UNROLL
         for (int i = 0; i < 8; i++)
             a[a_row(lane, i)][a_column(lane, i)] = half_of(p->a[i / 2], i % 2);
+        UNROLL
         for (int i = 0; i < 4; i++) {
             b[b_row(lane, i)].at[b_column(lane)] = half_of(p->b[i / 2], i % 2);
             c[c_row(lane, i)][c_column(lane, i)] = &p->c[i];
         }
     }
-    for (int row = 0; row < 16; row++) {
-        for (int i = 0; i < 8; i++)
-            sum.at[i] = (double)*c[row][i];
-        quad x = sum.part[0], y = sum.part[1];
-        for (int k = 0; k < 16; k++) {
-            x += a[row][k] * b[k].part[0];
-            y += a[row][k] * b[k].part[1];
-        }
-        sum.part[0] = x;
-        sum.part[1] = y;
-        for (int i = 0; i < 8; i++)
-            *c[row][i] = (float)sum.at[i];
+    for (int row = 0; row < 16; row += AT_ONCE) {
+        UNROLL
+        for (int r = 0; r < AT_ONCE; r++)
+            UNROLL
+            for (int i = 0; i < 8; i++)
+                sum[r].at[i] = (double)*c[row + r][i];
+        UNROLL
+        for (int k = 0; k < 16; k++)
+            UNROLL
+            for (int r = 0; r < AT_ONCE; r++) {
+                sum[r].part[0] += a[row + r][k] * b[k].part[0];
+                sum[r].part[1] += a[row + r][k] * b[k].part[1];
+            }
+        UNROLL
+        for (int r = 0; r < AT_ONCE; r++)
+            UNROLL
+            for (int i = 0; i < 8; i++)
+                *c[row + r][i] = (float)sum[r].at[i];
     }
 }
 
@@ -413,8 +425,10 @@ load_all(void)
     for (int lane = 0; lane < WARP; lane++) {
         const load *l = shown<load>(lane);
         int g = lane / 4, t = lane % 4;
+        UNROLL
         for (int i = 0; i < 4; i++) {
             uint16_t pair[2];
+            UNROLL
             for (int h = 0; h < 2; h++) {
                 int at = l->transposed ? 2 * t + h : g;
                 int column = l->transposed ? g : 2 * t + h;

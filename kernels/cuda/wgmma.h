@@ -101,22 +101,32 @@ wgmma(float (&c)[N / 8][4], const char *a, const char *b, int k);
 
 #ifdef RLF_CUDA_EMULATED
 
+typedef double wgmma_sums __attribute__((vector_size(32)));
+
 /* This thread's share. */
 template <int N>
 static inline void
 emulate_wgmma(float *c, const char *a, const char *b, int k)
 {
     int lane = emulate_lane(), warp = (int)threadIdx.x / WARP % 4;
-    for (int j = 0; j < N / 8; j++)
-        for (int i = 0; i < 4; i++) {
-            int row = warp * 16 + lane / 4 + i / 2 * 8;
-            int col = j * 8 + lane % 4 * 2 + i % 2;
-            double sum = (double)c[j * 4 + i];
-            for (int e = k; e < k + 16; e++)
-                sum +=
-                    (double)wgmma_at(a, row, e) * (double)wgmma_at(b, col, e);
-            c[j * 4 + i] = (float)sum;
+    int row = warp * 16 + lane / 4, col = lane % 4 * 2;
+    wgmma_sums x[16];
+    for (int e = 0; e < 16; e++) {
+        double upper = (double)wgmma_at(a, row, k + e);
+        double lower = (double)wgmma_at(a, row + 8, k + e);
+        x[e] = wgmma_sums{upper, upper, lower, lower};
+    }
+    for (int j = 0; j < N / 8; j++, c += 4, col += 8) {
+        wgmma_sums sum = {(double)c[0], (double)c[1], (double)c[2],
+                          (double)c[3]};
+        for (int e = 0; e < 16; e++) {
+            double left = (double)wgmma_at(b, col, k + e);
+            double right = (double)wgmma_at(b, col + 1, k + e);
+            sum += x[e] * wgmma_sums{left, right, left, right};
         }
+        for (int i = 0; i < 4; i++)
+            c[i] = (float)sum[i];
+    }
 }
 
 template <int N>

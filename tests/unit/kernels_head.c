@@ -3,10 +3,11 @@
 
 #define N(a) ((int64_t)(sizeof(a) / sizeof *(a)))
 
-/* rows, vocabulary, width */
+/* rows, vocabulary, width: rows in one, two and three tasks of a team and tiles
+ * of a GPU, the vocabulary in a chunk, just more than one, and several */
 static const int64_t shapes[][3] = {
-    {1, 1, 8},     {5, 2, 3},     {40, 43, 96},
-    {33, 768, 16}, {70, 769, 20}, {130, 3001, 48},
+    {1, 1, 8},     {5, 2, 3},     {130, 43, 96},
+    {33, 768, 16}, {70, 769, 20}, {19, 3001, 48},
 };
 
 typedef struct problem {

@@ -292,7 +292,8 @@ test_product_shards(env *e)
         while (e->n_held > 0)
             free(e->held[--e->n_held]);
     }
-    int64_t large[] = {310, 1000, 0}, k = 1601;
+    /* more columns than scratch has room for partial sums of */
+    int64_t large[] = {310, 1000, 0}, k = 64 * 4 + 1;
     sharded_shape(e, large, 64, &k, NULL, 1);
     for (int of = 2; of <= 8; of *= 2) {
         int64_t shape[] = {5, 37, 0}, parts[] = {99, 32, 48};
@@ -337,11 +338,12 @@ test_product_grad(env *e)
     }
 }
 
-/* Larger than every tile and block, in all directions. */
+/* Larger than every tile and block, in all directions; k larger than one part
+ * of a GPU's. */
 static void
 test_product_large(env *e)
 {
-    int64_t m = 515, n = 1700, k = 530;
+    int64_t m = 400, n = 801, k = 530;
     float *x = values(e, m * k, 1), *w = values(e, n * k, 1);
     float *c = blank(e, m * n), *dw = values(e, n * k, 1);
     float *dx = blank(e, m * k), *want = copy_of(e, dw, n * k);
