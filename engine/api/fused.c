@@ -367,7 +367,8 @@ pose(const fusing *u, const pair *p, rlf_err *err, rlf_fuse *out, double *room)
         .ranks = one.ranks,
         .sizes = &one.sizes,
         .speeds = &u->s->speeds,
-        .real = rlf_cast_bytes(u->s->session->options.real)};
+        .real = rlf_cast_bytes(u->s->session->options.real),
+        .moves = &u->s->moves};
     RLF_TRY(rlf_costs_new(&counted, u->arena, err, &costs));
     for (int i = 0; i < 2; i++) {
         int pp = choice_of(u->s, p->call[i], p->choice[i])->pp;

@@ -100,7 +100,8 @@ rlf_judge_simulate(rlf_searching *s, rlf_judged *j, uint64_t seed, rlf_err *err)
                                        .workload = &s->out->workload.workload,
                                        .seed = seed,
                                        .warm = RLF_JUDGED_WARM,
-                                       .steps = steps_of(s)};
+                                       .steps = steps_of(s),
+                                       .moves = &s->moves};
     rlf_status status =
         rlf_trial_open(s->session, s->outline, j->plan, scratch, err, &trial);
     if (status >= 0)

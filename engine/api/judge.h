@@ -17,6 +17,7 @@ typedef struct rlf_searching {
     rlf_session_found *out;
     bool cut;             /* not all layouts were measured */
     const rlf_mean *best; /* of those that were simulated; NULL: none was */
+    rlf_map moves;        /* of weights, of all plans that were simulated */
 } rlf_searching;
 
 /* The plan of a placement, where it has none, and what it takes of memory. An

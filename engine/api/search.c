@@ -461,6 +461,7 @@ begin(rlf_session *session, const rlf_session_search_options *options,
                                   .dtype = plan->numerics.dtype,
                                   .sums = options->sums,
                                   .links = plan->links},
+                         .moves = {.arena = session->arena},
                          .out = out};
     return rlf_outline_open(session->graph, &rlf_node_classes,
                             rlf_planned_kernels(session, session->arena), err,

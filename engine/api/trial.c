@@ -226,7 +226,8 @@ rlf_trial_prepare(rlf_trial *t, const rlf_trial_options *o, rlf_err *err,
     const rlf_costs_options counted = {.ranks = t->ranks,
                                        .sizes = &t->sizes,
                                        .speeds = o->speeds,
-                                       .real = rlf_cast_bytes(s->options.real)};
+                                       .real = rlf_cast_bytes(s->options.real),
+                                       .moves = o->moves};
     rlf_durations *durations = RLF_NEW(t->arena, rlf_durations);
     RLF_TRY(rlf_costs_new(&counted, t->arena, err, &t->costs));
     *durations = rlf_costs_durations(t->costs);

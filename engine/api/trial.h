@@ -40,6 +40,7 @@ typedef struct rlf_trial_options {
     uint64_t seed;
     uint32_t warm, steps; /* that are not counted; that are. At least 1 */
     double spread; /* of rlf_simulate_options: fewer are enough; 0: all */
+    rlf_map *moves; /* of rlf_costs_options */
 } rlf_trial_options;
 
 /* Resources and memory of a plan of the session's program, or of a copy of it.

@@ -377,7 +377,8 @@ rounds_seconds(const rlf_costs *c, const rlf_realloc_job *job,
 }
 
 static rlf_status
-time_edge(rlf_costs *c, int model, int from, int to, rlf_err *err)
+time_edge(const rlf_costs *c, int model, int from, int to, rlf_err *err,
+          double *seconds)
 {
     const rlf_resource *r = &c->plan->graph->resources.data[model];
     const rlf_opened *first = &c->options.ranks[0];
@@ -391,10 +392,50 @@ time_edge(rlf_costs *c, int model, int from, int to, rlf_err *err)
             c->plan, model, from, to, &shapes, NULL, c->options.real);
         status = rlf_realloc_make(&job, scratch, err, &plan);
         if (status >= 0)
-            c->weights[model][from][to] =
-                rounds_seconds(c, &job, &plan, scratch);
+            *seconds = rounds_seconds(c, &job, &plan, scratch);
     }
     rlf_arena_free(scratch);
+    return status;
+}
+
+/* All of a hold that its moves depend on. */
+static void
+name_hold(const rlf_hold *hold, rlf_buf *out)
+{
+    const rlf_layout *l = &hold->mesh.layout;
+    rlf_buf_printf(out, " %d %d %d %d %d %d:", hold->by_layer, l->tp, l->pp,
+                   l->dp, l->chunks, l->vee);
+    for (int i = 0; i < l->n_order; i++)
+        rlf_buf_printf(out, " %d %d", (int)l->order[i].axis, l->order[i].size);
+    for (int i = 0; i < l->n_ranks; i++)
+        rlf_buf_printf(out, " %d", l->ranks[i]);
+}
+
+/* As it was timed before, or else now. */
+static rlf_status
+find_edge(rlf_costs *c, int model, int from, int to, rlf_err *err)
+{
+    const rlf_hold *list = c->plan->holds[model].list;
+    double *seconds = &c->weights[model][from][to];
+    rlf_map *moves = c->options.moves;
+    rlf_buf key = {0};
+    if (!moves)
+        return time_edge(c, model, from, to, err, seconds);
+    rlf_buf_printf(&key, "%d", model);
+    name_hold(&list[from], &key);
+    name_hold(&list[to], &key);
+    const double *known = rlf_map_get(moves, key.p);
+    rlf_status status = RLF_OK;
+    if (known)
+        *seconds = *known;
+    else
+        status = time_edge(c, model, from, to, err, seconds);
+    if (!known && status >= 0) {
+        double *kept = RLF_NEW(moves->arena, double);
+        *kept = *seconds;
+        rlf_map_put(moves, key.p, kept);
+    }
+    rlf_buf_free(&key);
     return status;
 }
 
@@ -410,9 +451,9 @@ time_weights(rlf_costs *c, rlf_err *err)
             c->weights[i][k] = RLF_NEW_ARRAY(c->arena, double, holds->n);
         for (int k = 1; k < holds->n; k++) {
             int of = holds->list[k].later_of;
-            RLF_TRY(time_edge(c, i, 0, k, err));
+            RLF_TRY(find_edge(c, i, 0, k, err));
             if (of)
-                RLF_TRY(time_edge(c, i, k, of, err));
+                RLF_TRY(find_edge(c, i, k, of, err));
         }
     }
     return RLF_OK;

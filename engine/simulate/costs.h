@@ -9,6 +9,7 @@
 #ifndef RLF_SIMULATE_COSTS_H
 #define RLF_SIMULATE_COSTS_H
 
+#include "engine/base/map.h"
 #include "engine/plan/memory.h"
 #include "engine/timing/profile.h"
 #include "engine/timing/seconds.h"
@@ -21,6 +22,10 @@ typedef struct rlf_costs_options {
     const rlf_sizes *sizes;  /* with nothing left open */
     const rlf_speeds *speeds;
     size_t real; /* bytes of an activation */
+    /* Moves of weights that were timed for other plans of the same program with
+     * the same speeds, links and activations, to which those of this plan are
+     * added; NULL: each is timed. */
+    rlf_map *moves;
 } rlf_costs_options;
 
 /* Pieces of work that were asked for, where speeds have profiles: what they
