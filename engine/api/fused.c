@@ -28,6 +28,9 @@ enum {
 };
 /* A gain below that part of a step is none. */
 #define WORTH 0.01
+/* The least that a table takes of the work of its places: not all stages have
+ * as much as the slowest, by which choices are timed. */
+#define LEAST 0.9
 
 /* Choices for two updates on one mesh. */
 typedef struct pair {
@@ -41,6 +44,7 @@ typedef struct fusing {
     rlf_arena *arena;
     pair best[LOOKED];
     int n;
+    double limit; /* seconds of a step by the estimate: longer ones lose */
 } fusing;
 
 /* ---- pairs ---- */
@@ -136,6 +140,67 @@ find_pairs(fusing *u, int a, int b)
         }
 }
 
+/* Seconds of a step that a table of the pair can save at most, by the estimate:
+ * all that its places wait for. */
+static double
+most_saved(const fusing *u, const pair *p)
+{
+    double work = 0;
+    for (int i = 0; i < 2; i++)
+        work += choice_of(u->s, p->call[i], p->choice[i])->filled;
+    return p->seconds - LEAST * work;
+}
+
+/* A step that the estimate says to be longer is longer than the best one also
+ * if the simulation takes as little of what the estimate says as of any
+ * placement so far. */
+static double
+longest(const rlf_session_found *f)
+{
+    double best = INFINITY, least = INFINITY;
+    for (int i = 0; i < f->n_judged; i++) {
+        const rlf_judged *j = &f->judged[i];
+        if (!j->simulated)
+            continue;
+        best = fmin(best, j->step);
+        if (j->is_known)
+            least = fmin(least, j->step / j->placing.period);
+    }
+    return isfinite(least) ? best / least : INFINITY;
+}
+
+/* Is there no choice for a call beside those that are known with which a step
+ * could be as short as `least`? */
+static bool
+has_none(const fusing *u, rlf_estimator *e, int *choice, int call, double least)
+{
+    const rlf_problem_call *of = &u->s->out->fronts.problem.calls[call];
+    bool none = true;
+    for (int k = 0; k < of->n_choices && none; k++) {
+        choice[call] = k;
+        none = rlf_estimate_bound(e, choice) > least;
+    }
+    choice[call] = -1;
+    return none;
+}
+
+/* Even if the table leaves nobody idle, no placement around the pair is short
+ * enough. */
+static bool
+is_hopeless(const fusing *u, rlf_estimator *e, const pair *p)
+{
+    int n = u->s->out->fronts.problem.n_calls, choice[RLF_SEARCH_CALLS];
+    double least = u->limit + most_saved(u, p);
+    for (int c = 0; c < n; c++)
+        choice[c] = -1;
+    for (int i = 0; i < 2; i++)
+        choice[p->call[i]] = p->choice[i];
+    bool none = rlf_estimate_bound(e, choice) > least;
+    for (int c = 0; c < n && !none; c++)
+        none = choice[c] < 0 && has_none(u, e, choice, c, least);
+    return none;
+}
+
 /* The other calls: as they are best beside the pair, from where they are in the
  * placements that were simulated, and from the pair's ranks. */
 static void
@@ -147,6 +212,8 @@ place_others(fusing *u, rlf_estimator *e, pair *p)
     p->placing = (rlf_placing){.period = INFINITY, .over = INFINITY};
     p->placing.choice = RLF_NEW_ARRAY(u->arena, int, n);
     const rlf_session_found *f = u->s->out;
+    if (is_hopeless(u, e, p))
+        return;
     for (int start = 0; start <= f->n_judged; start++) {
         const rlf_judged *from = start < f->n_judged ? &f->judged[start] : NULL;
         if (from && (!from->simulated || !from->is_known))
@@ -172,6 +239,8 @@ place_others(fusing *u, rlf_estimator *e, pair *p)
         if (rlf_placing_better(&at, &p->placing))
             p->placing = at;
     }
+    if (p->placing.period - most_saved(u, p) > u->limit)
+        p->placing.period = INFINITY;
 }
 
 static int
@@ -536,7 +605,7 @@ rlf_fused_pairs(rlf_searching *s, rlf_err *err)
 {
     rlf_session_found *f = s->out;
     const rlf_problem *problem = &f->fronts.problem;
-    fusing u = {.s = s, .arena = s->session->arena};
+    fusing u = {.s = s, .arena = s->session->arena, .limit = longest(f)};
     for (int a = 0; a < problem->n_calls; a++)
         for (int b = 0; b < problem->n_calls; b++)
             if (may_fuse(s, a, b))

@@ -287,6 +287,7 @@ share_cores(rlf_call_measure *m)
     int cores = m->fronts->problem.cores;
     for (int c = 0; c < m->fronts->problem.n_calls; c++) {
         rlf_choice *to = &m->choice[c];
+        to->filled = to->busy;
         if (cores)
             to->seconds = fmax(to->seconds, to->busy * to->count / cores);
         else

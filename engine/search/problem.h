@@ -38,6 +38,8 @@ typedef struct rlf_choice {
     double seconds;          /* of one run, > 0 */
     double busy; /* of these each rank needs a core, on average; 0 where no
                     cores are shared */
+    double filled; /* of `seconds`: those that a rank is at work, however few
+                      its pipeline leaves idle; 0: not known */
     /* Bytes on each of its ranks. */
     double kept; /* of the weights, always: once for all calls of the model with
                     the same ranks and the same cut */
