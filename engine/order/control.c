@@ -244,17 +244,20 @@ rlf_control_set_rows(rlf_control *c, int instance, uint32_t n_rows,
 }
 
 void
-rlf_control_give(rlf_control *c, int instance, uint32_t row, int rank)
+rlf_control_give(rlf_control *c, int instance, const uint32_t *rows, int64_t n,
+                 int rank)
 {
     track *t = rlf_control_track(c, instance);
-    word *have = t->have + (size_t)row * (size_t)c->n_words;
-    if (has(have, rank))
-        return;
-    if (!t->n_have)
+    if (!t->n_have && n > 0)
         t->n_have =
             RLF_NEW_ARRAY(rlf_control_arena(c, instance), uint32_t, c->n_ranks);
-    put(have, rank);
-    t->n_have[rank]++;
+    for (int64_t i = 0; i < n; i++) {
+        word *have = t->have + (size_t)rows[i] * (size_t)c->n_words;
+        if (has(have, rank))
+            continue;
+        put(have, rank);
+        t->n_have[rank]++;
+    }
 }
 
 /* ---- posting ---- */
@@ -314,10 +317,9 @@ rlf_control_note_rows(rlf_control *c, const active *a, const rlf_share *by,
                       const uint32_t *rows, uint32_t n)
 {
     track *t = rlf_control_track(c, a->instance);
-    for (uint32_t k = 0; k < n; k++)
-        for (int i = 0; i < a->n_shares; i++)
-            if (a->shares[i].rows == by->rows && a->shares[i].has)
-                rlf_control_give(c, a->instance, rows[k], a->shares[i].rank);
+    for (int i = 0; i < a->n_shares; i++)
+        if (a->shares[i].rows == by->rows && a->shares[i].has)
+            rlf_control_give(c, a->instance, rows, n, a->shares[i].rank);
     t->n_done += n;
     if (n)
         rlf_order_tell(c->order, &(rlf_order_event){.kind = RLF_EVENT_ROWS,
@@ -333,10 +335,11 @@ rlf_control_done_together(rlf_control *c, const active *a,
     track *t = rlf_control_track(c, a->instance);
     t->everywhere = a->n_shares == c->n_ranks;
     if (!t->everywhere) {
+        const uint32_t first = 0;
         t->have =
             RLF_NEW_ARRAY(rlf_control_arena(c, a->instance), word, c->n_words);
         for (int i = 0; i < a->n_shares; i++)
-            rlf_control_give(c, a->instance, 0, a->shares[i].rank);
+            rlf_control_give(c, a->instance, &first, 1, a->shares[i].rank);
     }
     rlf_control_tell_done(c, a->instance, report);
 }

@@ -150,8 +150,9 @@ put(word *set, int rank)
 
 /* ---- control.c ---- */
 
-/* The rank has this row of the instance from now on. */
-void rlf_control_give(rlf_control *c, int instance, uint32_t row, int rank);
+/* The rank has these n rows of the instance from now on. */
+void rlf_control_give(rlf_control *c, int instance, const uint32_t *rows,
+                      int64_t n, int rank);
 const rlf_node_place *rlf_control_place(const rlf_control *c,
                                         const rlf_node *node);
 const replica *rlf_control_replicas(rlf_control *c, const rlf_node *node);

@@ -97,10 +97,9 @@ post_edge(rlf_control *c, int of, int reader, int round, const uint32_t *rows,
     for (int i = 0; i < e->count; i++) {
         const rlf_transfer *x = &e->list[i];
         uint32_t *list = RLF_NEW_ARRAY(c->arena, uint32_t, x->n_rows);
-        for (int64_t k = 0; k < x->n_rows; k++) {
+        for (int64_t k = 0; k < x->n_rows; k++)
             list[k] = nth(rows, x->rows[k]);
-            rlf_control_give(c, of, list[k], x->to);
-        }
+        rlf_control_give(c, of, list, x->n_rows, x->to);
         moves[i] = (rlf_move){.from = x->from,
                               .to = x->to,
                               .rows = whole ? NULL : list,

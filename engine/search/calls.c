@@ -100,6 +100,7 @@ typedef struct work {
     const rlf_node *node;
     const rlf_layout *layout;
     const rlf_speeds *speeds;
+    rlf_rank_links *links; /* of the opened rank */
     double part; /* of the times of a piece in which its rank is at work */
     rlf_seconds *sum;
     double *busy;     /* of it: at work */
@@ -116,8 +117,7 @@ static void
 add_cost(const work *w, const rlf_cost *cost, double tokens, double times)
 {
     rlf_seconds seconds;
-    rlf_seconds_of(w->speeds, cost, w->layout, w->opened->rank, tokens,
-                   &seconds);
+    rlf_seconds_over(w->speeds, cost, w->links, tokens, &seconds);
     double *term = seconds.term;
     bool computes = term[RLF_SECONDS_COMPUTE] >= term[RLF_SECONDS_MEMORY];
     term[computes ? RLF_SECONDS_MEMORY : RLF_SECONDS_COMPUTE] = 0;
@@ -456,13 +456,16 @@ rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
     int set = set_of(opened, node);
     rlf_seconds once = {0};
     double work_once = 0, complete[RLF_CHOICE_PARTS] = {0};
+    const rlf_layout *layout = &opened->plan->place[node->id].layout;
+    rlf_rank_links links = {.layout = layout, .rank = opened->rank};
     const work w = {.opened = opened,
                     .sizes = sizes,
                     .size = &sizes->set[set],
                     .each = &expected[set],
                     .node = node,
-                    .layout = &opened->plan->place[node->id].layout,
+                    .layout = layout,
                     .speeds = speeds,
+                    .links = &links,
                     .part = 1,
                     .sum = &once,
                     .busy = &work_once,

@@ -17,6 +17,7 @@ struct rlf_costs {
     const rlf_plan *plan;
     rlf_arena *arena;
     double ***weights; /* per resource: from hold to hold; < 0: none goes */
+    rlf_rank_links ***links; /* per node and rank; NULL: not asked for yet */
     uint32_t *seats;   /* per node */
     uint32_t *rooms;   /* likewise: tokens of a micro-batch */
     rlf_costs_asked asked;
@@ -32,13 +33,28 @@ count(const rlf_costs *c, const rlf_node *node, int rank,
                             piece);
 }
 
+static rlf_rank_links *
+links_of(const rlf_costs *c, const rlf_node *node, int rank)
+{
+    rlf_rank_links ***all = &c->links[node->id];
+    if (!*all)
+        *all = RLF_NEW_ARRAY(c->arena, rlf_rank_links *, c->plan->ranks);
+    rlf_rank_links **links = &(*all)[rank];
+    if (!*links) {
+        *links = RLF_NEW(c->arena, rlf_rank_links);
+        **links = (rlf_rank_links){.layout = &c->plan->place[node->id].layout,
+                                   .rank = rank};
+    }
+    return *links;
+}
+
 static double
 seconds_of(const rlf_costs *c, const rlf_cost *cost, const rlf_node *node,
            int rank, double rows)
 {
     rlf_seconds out;
-    rlf_seconds_of(c->options.speeds, cost, &c->plan->place[node->id].layout,
-                   rank, rows, &out);
+    rlf_seconds_over(c->options.speeds, cost, links_of(c, node, rank), rows,
+                     &out);
     return out.total;
 }
 
@@ -501,6 +517,8 @@ rlf_costs_new(const rlf_costs_options *options, rlf_arena *arena, rlf_err *err,
     rlf_costs *c = RLF_NEW(arena, rlf_costs);
     *c = (rlf_costs){
         .options = *options, .plan = options->ranks[0].plan, .arena = arena};
+    c->links = RLF_NEW_ARRAY(arena, rlf_rank_links **,
+                             c->plan->graph->nodes.count);
     RLF_TRY(time_weights(c, err));
     find_caps(c);
     *out = c;

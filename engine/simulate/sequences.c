@@ -57,6 +57,16 @@ rows_of(const simulation *s, const rlf_node *node, int set, rlf_arena *arena)
     return (rlf_report){.n_rows = n, .owner = owner};
 }
 
+static bool
+are_even(const rlf_length *list, uint32_t n)
+{
+    bool even = n > 0;
+    for (uint32_t i = 1; i < n; i++)
+        even &= list[i].prompt == list[0].prompt &&
+                list[i].response == list[0].response;
+    return even;
+}
+
 /* Of a set with responses that a node makes: lengths are functions of step, of
  * the call or the prompts' set, and of the row there. */
 static sequences
@@ -92,8 +102,11 @@ draw_lengths(simulation *s, int instance, int index)
                                .response = response < rest ? response : rest,
                                .group = group};
     }
-    return (sequences){
-        .known = true, .list = list, .n_list = rows.n_rows, .n = rows.n_rows};
+    return (sequences){.known = true,
+                       .even = are_even(list, rows.n_rows),
+                       .list = list,
+                       .n_list = rows.n_rows,
+                       .n = rows.n_rows};
 }
 
 /* The set with responses that a node makes anew, or that it collects; or -1. */

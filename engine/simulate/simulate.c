@@ -1,7 +1,10 @@
 /* A simulated run: its life, what work takes, accounts. See simulate.h. */
 #include "engine/simulate/simulate_state.h"
 
+#include "engine/base/hash.h"
+
 #include <math.h>
+#include <string.h>
 
 const char *const rlf_spent_words[RLF_SPENTS] = {
     [RLF_SPENT_GENERATE] = "sampling", [RLF_SPENT_READ] = "reading",
@@ -19,21 +22,40 @@ node_of(const simulation *s, const rlf_post *post)
                               : rlf_sim_instance(s, post->instance)->node;
 }
 
+static void
+add_up(const sequences *q, row_sum *sum)
+{
+    if (q->even) {
+        sum->prompt = (uint64_t)q->list->prompt * sum->n;
+        sum->response = (uint64_t)q->list->response * sum->n;
+        return;
+    }
+    for (uint32_t i = 0; i < sum->n; i++) {
+        rlf_length length = rlf_sim_length(q, sum->rows ? sum->rows[i] : i);
+        sum->prompt += length.prompt;
+        sum->response += length.response;
+    }
+}
+
 /* The tokens of a row, on average over rows[0..n) (NULL: all). */
 static rlf_portion
-portion_of(const sequences *q, const uint32_t *rows, uint32_t n)
+portion_of(const simulation *s, const sequences *q, const uint32_t *rows,
+           uint32_t n)
 {
     rlf_portion p = {.kind = RLF_PORTION_ROWS, .rows = n};
-    uint64_t prompt = 0, response = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        rlf_length length = rlf_sim_length(q, rows ? rows[i] : i);
-        prompt += length.prompt;
-        response += length.response;
+    if (!n || !q->list)
+        return p;
+    const row_sum of = {
+        .list = q->list, .rows = rows, .first = q->first, .n = n};
+    uint64_t mixed = rlf_hash_mix((uintptr_t)rows + n);
+    row_sum *sum = &s->sums[mixed & (RLF_SIM_SUMS - 1)];
+    if (sum->list != of.list || sum->rows != rows || sum->first != of.first ||
+        sum->n != n) {
+        *sum = of;
+        add_up(q, sum);
     }
-    if (n) {
-        p.prompt = (double)prompt / n;
-        p.response = (double)response / n;
-    }
+    p.prompt = (double)sum->prompt / n;
+    p.response = (double)sum->response / n;
     return p;
 }
 
@@ -85,7 +107,7 @@ take_run(simulation *s, const rlf_work *work)
         return 0;
     sequences q = rlf_sim_sequences(s, work->post->instance);
     rlf_portion p =
-        portion_of(&q, share->rows, share->rows ? share->n_rows : q.n);
+        portion_of(s, &q, share->rows, share->rows ? share->n_rows : q.n);
     p.node = node;
     p.rank = work->rank;
     p.all = !share->rows;
@@ -113,7 +135,7 @@ bytes_of(simulation *s, const rlf_post *post, const rlf_move *m)
     sequences q = rlf_sim_sequences(s, post->instance);
     if (!m->rows || !q.list)
         return m->n_rows * rlf_answer_bytes(&s->answers, node, -1);
-    rlf_portion p = portion_of(&q, m->rows, m->n_rows);
+    rlf_portion p = portion_of(s, &q, m->rows, m->n_rows);
     return m->n_rows * rlf_answer_bytes(&s->answers, node, p.response);
 }
 
@@ -362,6 +384,7 @@ begin_step(simulation *s)
 {
     int fresh = rlf_ranks_begin(s->ranks);
     uint64_t last = ++s->step + s->graph->ahead;
+    memset(s->sums, 0, sizeof *s->sums * RLF_SIM_SUMS);
     for (int i = 0; i < fresh; i++) {
         size_t lane = (last - (uint64_t)i) % (uint64_t)s->n_lanes;
         rlf_arena_reset(s->lanes[lane]);
@@ -453,6 +476,7 @@ open_simulation(simulation *s, const rlf_simulate_options *options,
     memset(out->spent, 0, sizeof *out->spent * (size_t)plan->ranks);
     s->bubble = RLF_NEW_ARRAY(arena, double, plan->ranks);
     s->passes.busy = RLF_NEW_ARRAY(arena, double, plan->ranks);
+    s->sums = RLF_NEW_ARRAY(arena, row_sum, RLF_SIM_SUMS);
     s->readings = RLF_NEW_ARRAY(arena, reading *, plan->graph->nodes.count);
     s->lanes = RLF_NEW_ARRAY(arena, rlf_arena *, s->n_lanes);
     for (int i = 0; i < s->n_lanes; i++)

@@ -11,6 +11,7 @@
 /* The rows that an instance is made of: row i is list[(first + i) % n_list]. */
 typedef struct sequences {
     bool known;             /* looked for */
+    bool even;              /* all of the list are as long as the first */
     const rlf_length *list; /* NULL: it has none */
     uint32_t n_list, first, n;
 } sequences;
@@ -37,6 +38,16 @@ typedef struct reading {
     double *busy; /* per stage */
 } reading;
 
+/* Tokens of some rows, which every message with them asks for at both of its
+ * ends. All of a step's rows stay where they are while it lasts. */
+enum { RLF_SIM_SUMS = 1 << 10 };
+typedef struct row_sum {
+    const rlf_length *list; /* of the sequences, from `first` on; NULL: none */
+    const uint32_t *rows;
+    uint32_t first, n;
+    uint64_t prompt, response;
+} row_sum;
+
 typedef struct simulation {
     const rlf_simulate_options *options;
     const rlf_plan *plan;
@@ -51,6 +62,7 @@ typedef struct simulation {
     RLF_VEC(sequences) sequences; /* per instance */
     passes passes;
     reading **readings; /* per node and replica; NULL: it has not read yet */
+    row_sum *sums;      /* of this step, by a hash of their rows */
     double *bubble; /* per rank: the part of the post that it works on in which
                        it waits for other stages and replicas */
     rlf_simulated *out;

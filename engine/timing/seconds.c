@@ -156,25 +156,37 @@ message_of(int rank)
     return (meeting){RLF_SECONDS_WAIT_INSIDE, RLF_LINE_MESSAGE, rank, 2};
 }
 
+/* Of a set of axes, but for stages alone: a ring through the group. */
+static void
+find_ring(const rlf_cluster *c, int axes, rlf_rank_links *links)
+{
+    const rlf_layout *layout = links->layout;
+    int *group = rlf_calloc((size_t)layout->n_ranks, sizeof *group);
+    int n = rlf_layout_group(layout, links->rank, axes, group);
+    int share = rlf_cluster_share(c, layout->ranks, layout->n_ranks, group, n);
+    links->of[axes].link = rlf_cluster_ring(c, group, n, share);
+    links->of[axes].ranks = n;
+    free(group);
+}
+
 static void
 put_meets(const rlf_speeds *speeds, const rlf_meets *meets, int axes,
-          const rlf_layout *layout, int rank, rlf_seconds *out)
+          rlf_rank_links *links, rlf_seconds *out)
 {
     const rlf_cluster *c = speeds->cluster;
+    bool stages = axes == RLF_AXIS_PP, known = links->of[axes].ranks > 0;
     if (meets->n <= 0 && meets->bytes <= 0)
         return;
-    if (axes == RLF_AXIS_PP) {
-        put_link(speeds, message_of(rank), meets->n, meets->bytes,
-                 stage_link(c, layout, rank), out);
-        return;
+    if (!known && stages) {
+        links->of[axes].link = stage_link(c, links->layout, links->rank);
+        links->of[axes].ranks = 2;
+    } else if (!known) {
+        find_ring(c, axes, links);
     }
-    int *group = rlf_calloc((size_t)layout->n_ranks, sizeof *group);
-    int n = rlf_layout_group(layout, rank, axes, group);
-    int share = rlf_cluster_share(c, layout->ranks, layout->n_ranks, group, n);
-    const meeting all = {RLF_SECONDS_MEET_INSIDE, RLF_LINE_COLLECTIVE, rank, n};
-    put_link(speeds, all, meets->n, meets->bytes,
-             rlf_cluster_ring(c, group, n, share), out);
-    free(group);
+    const meeting all = {RLF_SECONDS_MEET_INSIDE, RLF_LINE_COLLECTIVE,
+                         links->rank, links->of[axes].ranks};
+    put_link(speeds, stages ? message_of(links->rank) : all, meets->n,
+             meets->bytes, links->of[axes].link, out);
 }
 
 static void
@@ -195,6 +207,15 @@ rlf_seconds_of(const rlf_speeds *speeds, const rlf_cost *cost,
                const rlf_layout *layout, int rank, double rows,
                rlf_seconds *out)
 {
+    rlf_rank_links links = {.layout = layout, .rank = rank};
+    rlf_seconds_over(speeds, cost, &links, rows, out);
+}
+
+void
+rlf_seconds_over(const rlf_speeds *speeds, const rlf_cost *cost,
+                 rlf_rank_links *links, double rows, rlf_seconds *out)
+{
+    int rank = links->rank;
     const rlf_device_kind *device =
         rlf_cluster_part_of(speeds->cluster, rank)->machine->device;
     bool bf16 = speeds->bf16 && device->bf16 > 0;
@@ -206,7 +227,7 @@ rlf_seconds_of(const rlf_speeds *speeds, const rlf_cost *cost,
         (cost->read + cost->written) / device->bandwidth, out);
     put(speeds, RLF_SECONDS_LAUNCH, cost->calls * device->launch, out);
     for (int axes = 1; axes < RLF_AXIS_SETS; axes++)
-        put_meets(speeds, &cost->meets[axes], axes, layout, rank, out);
+        put_meets(speeds, &cost->meets[axes], axes, links, out);
     put_copy(speeds, rank, cost->host + (device->gpu ? cost->brought : 0), out);
     total(out);
 }

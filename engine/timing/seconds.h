@@ -85,6 +85,17 @@ rlf_speeds rlf_speeds_of(const rlf_cluster *cluster, bool bf16);
 const rlf_line *rlf_speeds_line(const rlf_speeds *speeds, rlf_line_kind kind,
                                 int rank, int ranks);
 
+/* What a rank of a layout communicates over, by the set of axes: found when it
+ * is first asked for. Begins as {.layout = .., .rank = ..}. */
+typedef struct rlf_rank_links {
+    const rlf_layout *layout;
+    int rank;
+    struct {
+        int ranks; /* of the group; 0: not known yet */
+        rlf_link_speed link;
+    } of[RLF_AXIS_SETS];
+} rlf_rank_links;
+
 /* What the cost of `rank` (one of the layout's, which ascend and are of the
  * cluster) takes.
  * `rows` of a product, as the tokens of a micro-batch; 0: many. All groups of
@@ -92,6 +103,9 @@ const rlf_line *rlf_speeds_line(const rlf_speeds *speeds, rlf_line_kind kind,
 void rlf_seconds_of(const rlf_speeds *speeds, const rlf_cost *cost,
                     const rlf_layout *layout, int rank, double rows,
                     rlf_seconds *out);
+/* The same of a rank that is asked for again and again. */
+void rlf_seconds_over(const rlf_speeds *speeds, const rlf_cost *cost,
+                      rlf_rank_links *links, double rows, rlf_seconds *out);
 /* A message of that size between two ranks by itself. */
 void rlf_seconds_message(const rlf_speeds *speeds, int from, int to,
                          double bytes, rlf_seconds *out);
