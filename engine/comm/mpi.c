@@ -188,6 +188,11 @@ nobody_comes(meeting *m, double seconds, rlf_err *err)
     return RLF_ENV;
 }
 
+/* So many seconds after the last sign of another process the wait for the next
+ * one leaves the core to others, so many nanoseconds at a time. */
+#define AWAKE 0.02
+#define NAP_NS 1000000
+
 /* Until all requests are done; while none is for the world's `silence`,
  * somebody will not come. */
 static rlf_status
@@ -195,7 +200,7 @@ await_all(meeting *m, rlf_err *err)
 {
     double most = m->world->options.silence;
     uint64_t from = rlf_clock_now();
-    for (;; sched_yield()) {
+    for (;;) {
         int n_done;
         int code =
             MPI_Testsome(2 * m->n, m->requests, &n_done, m->done, m->statuses);
@@ -205,8 +210,13 @@ await_all(meeting *m, rlf_err *err)
             return RLF_OK;
         if (n_done)
             from = rlf_clock_now();
-        if (most > 0 && rlf_clock_since(from) > most)
+        double gone = rlf_clock_since(from);
+        if (most > 0 && gone > most)
             return nobody_comes(m, most, err);
+        if (gone < AWAKE)
+            sched_yield();
+        else
+            rlf_clock_sleep(NAP_NS);
     }
 }
 
