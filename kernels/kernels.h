@@ -724,6 +724,9 @@ rlf_packed_row(const rlf_kernels *k, int64_t cols)
 const rlf_kernels *rlf_kernels_cpu(void);
 /* "v4", "v3" or "portable"; NULL when this build or machine lacks it. */
 const rlf_kernels *rlf_kernels_cpu_isa(const char *isa);
+/* This machine executes the instructions of "v4", "v3" or "portable", whether
+ * or not this build has kernels for them. */
+bool rlf_kernels_machine_has(const char *isa);
 /* Of the queues of a GPU (engine/dev/cuda.h), in builds with CUDA only: f32
  * with the bits of the CPU's, and bf16. */
 const rlf_kernels *rlf_kernels_cuda(void);

@@ -25,13 +25,18 @@ libkernels_portable_a_SOURCES = $(kernel_isa_sources)
 libkernels_portable_a_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_ISA=portable -DRLF_REAL=float
 libkernels_portable_a_CFLAGS = $(KERNEL_CFLAGS)
 
-if ISA_X86_64
-EXTRA_LIBRARIES += libkernels_v3.a libkernels_v4.a
-libkernels_a_LIBADD += $(libkernels_v3_a_OBJECTS) $(libkernels_v4_a_OBJECTS)
+if ISA_V3
+EXTRA_LIBRARIES += libkernels_v3.a
+libkernels_a_LIBADD += $(libkernels_v3_a_OBJECTS)
 
 libkernels_v3_a_SOURCES = $(kernel_isa_sources)
 libkernels_v3_a_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_ISA=v3 -DRLF_REAL=float
 libkernels_v3_a_CFLAGS = $(KERNEL_CFLAGS) -march=x86-64-v3
+endif
+
+if ISA_V4
+EXTRA_LIBRARIES += libkernels_v4.a
+libkernels_a_LIBADD += $(libkernels_v4_a_OBJECTS)
 
 libkernels_v4_a_SOURCES = $(kernel_isa_sources)
 libkernels_v4_a_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_ISA=v4 -DRLF_REAL=float

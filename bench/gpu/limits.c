@@ -37,7 +37,7 @@ open_instead(rlf_device **device, const rlf_kernels **kernels)
 {
     rlf_err err = RLF_ERR_NONE;
 #ifdef RLF_HAVE_EMULATED
-    if (rlf_kernels_cpu_isa("v3")) {
+    if (rlf_kernels_machine_has("v3")) {
         const rlf_backend *b = &rlf_backend_emulated;
         must(b->open(&(rlf_backend_options){.n_threads = 1}, device, &err),
              &err);

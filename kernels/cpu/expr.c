@@ -255,11 +255,12 @@ find_hop(const frame *f, const rlf_expr_hop *way, hop *out)
 static rlf_expr_loop *const *
 choose_loops(void)
 {
-#if defined(__x86_64__)
-    const char *isa = rlf_kernels_cpu()->isa;
-    if (strcmp(isa, "v4") == 0)
+#ifdef RLF_ISA_V4
+    if (strcmp(rlf_kernels_cpu()->isa, "v4") == 0)
         return rlf_cpu_v4_expr_loops;
-    if (strcmp(isa, "v3") == 0)
+#endif
+#ifdef RLF_ISA_V3
+    if (strcmp(rlf_kernels_cpu()->isa, "v3") == 0)
         return rlf_cpu_v3_expr_loops;
 #endif
     return rlf_cpu_portable_expr_loops;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* GCC 12 knows "x86-64-v3" by name, clang 14 only the features. */
-static bool
-machine_has(const char *isa)
+bool
+rlf_kernels_machine_has(const char *isa)
 {
 #if defined(__x86_64__)
     bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -23,8 +23,10 @@ machine_has(const char *isa)
 }
 
 static const rlf_kernels *const instances[] = {
-#if defined(__x86_64__)
+#ifdef RLF_ISA_V4
     &rlf_cpu_v4_kernels,
+#endif
+#ifdef RLF_ISA_V3
     &rlf_cpu_v3_kernels,
 #endif
     &rlf_cpu_portable_kernels,
@@ -36,7 +38,7 @@ const rlf_kernels *
 rlf_kernels_cpu_isa(const char *isa)
 {
     for (size_t i = 0; i < N_INSTANCES; i++)
-        if (strcmp(instances[i]->isa, isa) == 0 && machine_has(isa))
+        if (strcmp(instances[i]->isa, isa) == 0 && rlf_kernels_machine_has(isa))
             return instances[i];
     return NULL;
 }
@@ -45,7 +47,7 @@ const rlf_kernels *
 rlf_kernels_cpu(void)
 {
     for (size_t i = 0; i + 1 < N_INSTANCES; i++)
-        if (machine_has(instances[i]->isa))
+        if (rlf_kernels_machine_has(instances[i]->isa))
             return instances[i];
     return instances[N_INSTANCES - 1];
 }

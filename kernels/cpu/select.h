@@ -2,11 +2,15 @@
 #ifndef RLF_KERNELS_CPU_SELECT_H
 #define RLF_KERNELS_CPU_SELECT_H
 
+#include "config.h"
 #include "kernels/kernels.h"
 
 extern const rlf_kernels rlf_cpu_portable_kernels;
-#if defined(__x86_64__)
-extern const rlf_kernels rlf_cpu_v3_kernels, rlf_cpu_v4_kernels;
+#ifdef RLF_ISA_V3
+extern const rlf_kernels rlf_cpu_v3_kernels;
+#endif
+#ifdef RLF_ISA_V4
+extern const rlf_kernels rlf_cpu_v4_kernels;
 #endif
 
 #endif

@@ -57,7 +57,7 @@ NVCC_COMPILE = $(NVCC) $(NVCC_RULES) $(NVCCFLAGS) $(if $(findstring wgmma,$<),$(
 	@$(MKDIR_P) $(@D)
 	$(AM_V_NVCC)$(NVCC_COMPILE) $(BF16_FLAGS) -o $@
 
-if ISA_X86_64
+if HOST_X86_64
 EMULATED_FLAGS = -march=x86-64-v3
 endif
 if HAVE_CXX

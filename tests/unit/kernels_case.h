@@ -342,8 +342,8 @@ emulated_backend(bool bf16)
                  .once = true,
                  .again = bf16};
 #ifdef RLF_HAVE_EMULATED
-#ifdef RLF_ISA_X86_64
-    bool can = rlf_kernels_cpu_isa("v3") != NULL;
+#ifdef __x86_64__
+    bool can = rlf_kernels_machine_has("v3");
 #else
     bool can = true;
 #endif

@@ -75,8 +75,10 @@ main(void)
     fill(b, 2);
     fill(c, 3);
     instance("portable", rlf_cpu_portable_expr_loops);
-#if defined(__x86_64__)
+#ifdef RLF_ISA_V3
     instance("v3", rlf_cpu_v3_expr_loops);
+#endif
+#ifdef RLF_ISA_V4
     instance("v4", rlf_cpu_v4_expr_loops);
 #endif
     return done();

@@ -374,8 +374,8 @@ main(void)
     int n;
     test_cpu();
 #ifdef RLF_HAVE_EMULATED
-#ifdef RLF_ISA_X86_64
-    if (!rlf_kernels_cpu_isa("v3"))
+#ifdef __x86_64__
+    if (!rlf_kernels_machine_has("v3"))
         skip("emulated: this machine has no fma");
     else
 #endif

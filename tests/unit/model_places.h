@@ -47,8 +47,8 @@ add_places(const rlf_backend *b, bool slow, test_place *out)
 static int
 add_emulated(test_place *out)
 {
-#ifdef RLF_ISA_X86_64
-    if (!rlf_kernels_cpu_isa("v3")) {
+#ifdef __x86_64__
+    if (!rlf_kernels_machine_has("v3")) {
         skip("emulated: this machine has no fma");
         return 0;
     }

@@ -411,8 +411,8 @@ main(void)
     uint64_t seed = 11;
     const rlf_model_options how = {
         .head = RLF_HEAD_LM, .trained = true, .shards = SHARDS};
-#ifdef RLF_ISA_X86_64
-    if (!rlf_kernels_cpu_isa("v3"))
+#ifdef __x86_64__
+    if (!rlf_kernels_machine_has("v3"))
         skip_all("this machine has no fma");
 #endif
     for (int i = 0; i < PROMPTS; i++)
