@@ -151,22 +151,30 @@ most_saved(const fusing *u, const pair *p)
     return p->seconds - LEAST * work;
 }
 
+/* Seconds of the best step so far. */
+static double
+shortest(const rlf_session_found *f)
+{
+    double best = INFINITY;
+    for (int i = 0; i < f->n_judged; i++)
+        if (f->judged[i].simulated)
+            best = fmin(best, f->judged[i].step);
+    return best;
+}
+
 /* A step that the estimate says to be longer is longer than the best one also
  * if the simulation takes as little of what the estimate says as of any
  * placement so far. */
 static double
 longest(const rlf_session_found *f)
 {
-    double best = INFINITY, least = INFINITY;
+    double least = INFINITY;
     for (int i = 0; i < f->n_judged; i++) {
         const rlf_judged *j = &f->judged[i];
-        if (!j->simulated)
-            continue;
-        best = fmin(best, j->step);
-        if (j->is_known)
+        if (j->simulated && j->is_known)
             least = fmin(least, j->step / j->placing.period);
     }
-    return isfinite(least) ? best / least : INFINITY;
+    return isfinite(least) ? shortest(f) / least : INFINITY;
 }
 
 /* Is there no choice for a call beside those that are known with which a step
@@ -201,6 +209,16 @@ is_hopeless(const fusing *u, rlf_estimator *e, const pair *p)
     return none;
 }
 
+/* Is that one of the lists of n choices? */
+static bool
+is_known(const int *lists, int count, const int *choice, size_t n)
+{
+    for (int i = 0; i < count; i++)
+        if (memcmp(lists + n * (size_t)i, choice, n * sizeof *choice) == 0)
+            return true;
+    return false;
+}
+
 /* The other calls: as they are best beside the pair, from where they are in the
  * placements that were simulated, and from the pair's ranks. */
 static void
@@ -212,6 +230,8 @@ place_others(fusing *u, rlf_estimator *e, pair *p)
     p->placing = (rlf_placing){.period = INFINITY, .over = INFINITY};
     p->placing.choice = RLF_NEW_ARRAY(u->arena, int, n);
     const rlf_session_found *f = u->s->out;
+    int *starts = RLF_NEW_ARRAY(u->arena, int, n *(size_t)(f->n_judged + 1));
+    int n_starts = 0;
     if (is_hopeless(u, e, p))
         return;
     for (int start = 0; start <= f->n_judged; start++) {
@@ -234,6 +254,9 @@ place_others(fusing *u, rlf_estimator *e, pair *p)
             within[c].from = k;
             within[c].to = k + 1;
         }
+        if (is_known(starts, n_starts, at.choice, n))
+            continue;
+        memcpy(starts + n * (size_t)n_starts++, at.choice, n * sizeof *starts);
         rlf_placing_look(e, &at);
         rlf_search_descend(e, problem, within, &at);
         if (rlf_placing_better(&at, &p->placing))
@@ -564,6 +587,9 @@ try_pair(const fusing *u, const pair *p, rlf_err *err)
     double without;
     bool fits;
     RLF_TRY(step_without(u, p, err, &without));
+    double part = most_saved(u, p) / p->placing.period; /* of a step */
+    if (isfinite(without) && without * (1 - part) > shortest(f))
+        return RLF_OK;
     if (plan_table(u, p, &j, &fits, &none) < 0 || !fits)
         return RLF_OK;
     RLF_TRY(rlf_judge_simulate(u->s, &j, u->s->options->search.seed, err));

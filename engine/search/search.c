@@ -103,15 +103,13 @@ void
 rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
                    const rlf_mesh_span *within, rlf_placing *at)
 {
-    bool changed;
-    do {
-        changed = false;
-        for (int i = 0; i < problem->n_calls; i++) {
-            int from = within ? within[i].from : 0;
-            int to = within ? within[i].to : problem->calls[i].n_choices;
-            changed |= descend_call(e, problem, i, from, to, at);
-        }
-    } while (changed);
+    int n = problem->n_calls;
+    /* A call after whose turn none of the others changed has no better one. */
+    for (int i = 0, still = 0; still < n; i = (i + 1) % n) {
+        int from = within ? within[i].from : 0;
+        int to = within ? within[i].to : problem->calls[i].n_choices;
+        still = descend_call(e, problem, i, from, to, at) ? 1 : still + 1;
+    }
 }
 
 /* ---- those that are kept ---- */
