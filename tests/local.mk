@@ -27,7 +27,9 @@ print-unit-tests:
 	@echo $(unit_tests)
 print-tests:
 	@echo $(TESTS)
-.PHONY: print-unit-tests print-tests
+print-programs:
+	@echo $(check_PROGRAMS)
+.PHONY: print-unit-tests print-tests print-programs
 tap_driver = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 LOG_DRIVER = $(tap_driver)
 TAP_LOG_DRIVER = $(tap_driver)
