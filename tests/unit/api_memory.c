@@ -24,8 +24,8 @@ resident_peak(void)
     return kb * 1024;
 }
 
-/* The largest resident size of a process of its own that runs two steps and
- * saves, or goes on from there and does so. */
+/* The largest resident size of a process of its own that runs a step and saves,
+ * or goes on from there and does so. */
 static uint64_t
 peak_of(const char *path, const char *dir, const char *ranks, bool resume)
 {
@@ -37,7 +37,7 @@ peak_of(const char *path, const char *dir, const char *ranks, bool resume)
     pid_t child = fork();
     if (child == 0) {
         rlf_session *s = rlf_session_open(path);
-        rlf_session_set(s, "--steps", resume ? "3" : "2");
+        rlf_session_set(s, "--steps", resume ? "2" : "1");
         rlf_session_set(s, "--ranks", ranks);
         rlf_session_set(s, "--out", dir);
         rlf_session_set(s, "--resume", resume ? "1" : "0");

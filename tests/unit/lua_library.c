@@ -560,7 +560,7 @@ test_fuzz(void)
         fuzz(host, arena, "expressions", i, quick() ? 25 : 100);
     for (int i = 0; i < (quick() ? 1 : 8); i++)
         fuzz(host, arena, "numbers", i, quick() ? 25 : 100);
-    fuzz(host, arena, "radicals", 0, quick() ? 10 : 200);
+    fuzz(host, arena, "radicals", 0, quick() ? 10 : 100);
     fuzz(host, arena, "latin", 0xa0, 0xe0);
     for (int i = 0; i < 4; i++)
         fuzz(host, arena, "planes", 0xa0 + i * 0x4000,

@@ -396,7 +396,7 @@ test_nothing_before(void)
         "  return sum + #select(2, pcall(error, 'x', 2))\n"
         "end\n";
     static const char *const paths[] = {"r.lua", "a/longer/way/to/r.lua"};
-    enum { CALLS = 4 };
+    enum { CALLS = 3 };
     int calls = quick() ? 2 : CALLS;
     rlf_arena *arena = rlf_arena_new();
     rlf_status status[2][CALLS];
