@@ -789,7 +789,7 @@ main(void)
     test_baselines();
     test_kept();
     test_all(2, quick() ? 20 : 50);
-    test_all(4, quick() ? 15 : 200);
+    test_all(4, quick() ? 15 : 80);
     test_all(8, set && !strcmp(set, "all") ? 60 : quick() ? 0 : 3);
     return done();
 }
