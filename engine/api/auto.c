@@ -169,6 +169,10 @@ rlf_auto_find(rlf_session *s, rlf_err *err, const char **text)
     *text = NULL;
     if (s->options.resume && s->options.directory)
         RLF_TRY(rlf_prediction_read(s, err, text));
+    if (*text && s->options.moves)
+        rlf_buf_puts(&s->warnings,
+                     "--moves is how much a search tries, and none is made: the "
+                     "run goes on with the plan that was found when it began\n");
     if (*text)
         return RLF_OK;
     rlf_status status = search_shards(s, err, &found);

@@ -514,15 +514,23 @@ rlf_session_workload_epochs(const rlf_session *s, const rlf_session_workload *w,
     }
 }
 
+/* The respond that makes a set without a bound of its own; NULL: none does. */
+static const rlf_node *
+unbounded(const rlf_graph *graph, size_t set)
+{
+    const rlf_node *by = respond_of(graph, set);
+    bool says = by && rlf_args_find(by->args, by->n_args, "max_response")
+                              ->kind == RLF_ARG_NUMBER;
+    return says ? NULL : by;
+}
+
 /* Responses of the data that are far shorter than what memory is kept for. */
 static void
 warn_room(const rlf_session *s, const rlf_session_workload *w, size_t set,
           rlf_buf *out)
 {
     const rlf_set *is = &s->graph->sets.data[set];
-    const rlf_node *by = w->written[set] ? respond_of(s->graph, set) : NULL;
-    if (!by || rlf_args_find(by->args, by->n_args, "max_response")->kind ==
-                   RLF_ARG_NUMBER)
+    if (!w->written[set] || !unbounded(s->graph, set))
         return;
     const rlf_length_distribution *d = w->workload.generated[set];
     double most = w->sizes.set[set].response, seen = d->list[d->n - 1].length;
@@ -540,10 +548,13 @@ void
 rlf_session_workload_warn(const rlf_session *s, const rlf_session_workload *w,
                           rlf_buf *out)
 {
-    bool prompts = false, responses = false;
+    bool prompts = false, responses = false, texts = false;
     for (size_t i = 0; i < s->graph->sets.count; i++) {
-        responses |= has_responses(s->graph, i) &&
-                     !rlf_workload_responses(&w->workload, s->graph, (int)i);
+        bool unknown =
+            has_responses(s->graph, i) &&
+            !rlf_workload_responses(&w->workload, s->graph, (int)i);
+        responses |= unknown;
+        texts |= unknown && unbounded(s->graph, i);
         prompts |= has_responses(s->graph, i) &&
                    !rlf_workload_prompts(&w->workload, s->graph, (int)i);
     }
@@ -557,8 +568,13 @@ rlf_session_workload_warn(const rlf_session *s, const rlf_session_workload *w,
                      "beside the model's config.json; memory is kept for the "
                      "longest, which max_prompt: of the data bounds\n");
     if (responses)
-        rlf_buf_puts(out,
-                     "warning: responses are taken to be as long as they can "
-                     "be: --lengths lognormal:MEAN,SIGMA says how long they "
-                     "are, --like RUN that they are as in a run\n");
+        rlf_buf_printf(out,
+                       "warning: responses are taken to be as long as they can "
+                       "be: --lengths lognormal:MEAN,SIGMA says how long they "
+                       "are, --like RUN that they are as in a run%s\n",
+                       texts ? ", a tokenizer beside the model's config.json "
+                               "how long those of the data are; memory is kept "
+                               "for the longest, which max_response: of respond "
+                               "bounds"
+                             : "");
 }
