@@ -11,8 +11,7 @@
  *   call, since it would have to wait for the whole of it;
  * - before a call is posted, all others that can begin before half of it is
  *   over get what they read: those who have it may take part in the call;
- * - what is made of samples while others of them are still made goes to ranks
- *   that neither sample nor are at work, or waits for such;
+ * - a piece of rows waits while someone would stand still for it (hold.c);
  * - what only reports need comes when nothing else is left.
  *
  * None of this changes what is computed, and any order is free of deadlock. */
@@ -91,8 +90,8 @@ rlf_control_find_order(rlf_control *c)
 
 /* Who samples can do something else between two turns; hooks are as quick as
  * one likes. */
-static bool
-takes_time(const rlf_node *node)
+bool
+rlf_control_takes_time(const rlf_node *node)
 {
     return rlf_control_works(node) && !node->class->sampled &&
            node->class->role != RLF_ROLE_HOOK;
@@ -142,7 +141,7 @@ rlf_control_note_posted(rlf_control *c, active *a)
     const rlf_node *node = rlf_control_instance(c, a->instance)->node;
     int dp = rlf_control_place(c, node)->layout.dp;
     bool rows = a->n_shares && a->shares[0].rows;
-    if (takes_time(node))
+    if (rlf_control_takes_time(node))
         meet_shares(c, a, rows ? dp * part_of(c, a->instance, 1) : 1);
     a->until = RLF_NEW_ARRAY(c->arena, double, a->n_shares);
     for (int i = 0; i < a->n_shares; i++)
@@ -256,10 +255,7 @@ begins(rlf_control *c, const ready *r)
 static double
 takes(rlf_control *c, const ready *r)
 {
-    if (!r->works)
-        return 0;
-    return r->command.rows ? part_of(c, r->command.instance, r->command.n_rows)
-                           : 1;
+    return r->works ? rlf_control_part(c, r) : 0;
 }
 
 static ready
@@ -284,114 +280,7 @@ keeps_waiting(rlf_control *c, const ready *r)
     return begins(c, r) > first;
 }
 
-/* None of the ranks is in the set. */
-static bool
-are_apart(const replica *r, const word *set)
-{
-    for (int i = 0; i < r->n; i++)
-        if (has(set, r->ranks[i]))
-            return false;
-    return true;
-}
-
-/* Does it read what the generation at work makes, or what is made of that? */
-static bool
-stems_from_sampling(rlf_control *c, int instance)
-{
-    track *t = rlf_control_track(c, instance);
-    if (instance == c->sampling)
-        return true;
-    if (t->looked == c->sampling + 1)
-        return t->stems;
-    const rlf_instance *in = rlf_control_instance(c, instance);
-    bool stems = false;
-    for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;)
-        stems = stems || stems_from_sampling(c, from);
-    t->looked = c->sampling + 1;
-    t->stems = stems;
-    return stems;
-}
-
-bool
-rlf_control_reads_sampling(rlf_control *c, int instance)
-{
-    const rlf_node *node = rlf_control_instance(c, instance)->node;
-    rlf_spread spread = rlf_control_place(c, node)->spread;
-    return c->sampling >= 0 && !node->class->sampled &&
-           (spread == RLF_SPREAD_ROWS || spread == RLF_SPREAD_NEAR) &&
-           stems_from_sampling(c, instance);
-}
-
-const word *
-rlf_control_at_work(rlf_control *c)
-{
-    word *set = RLF_NEW_ARRAY(c->arena, word, c->n_words);
-    for (size_t i = 0; i < c->actives.count; i++) {
-        const active *a = &c->actives.data[i];
-        if (a->instance < 0 || a->instance == c->sampling ||
-            !rlf_control_works(rlf_control_instance(c, a->instance)->node))
-            continue;
-        for (int first = 0, end; first < a->n_shares; first = end) {
-            bool awaited = false;
-            for (end = first; end < a->n_shares &&
-                              a->shares[end].rows == a->shares[first].rows;
-                 end++)
-                awaited |= a->shares[end].reports && !a->reported[end];
-            for (int k = first; awaited && k < end; k++)
-                put(set, a->shares[k].rank);
-        }
-    }
-    return set;
-}
-
 /* ---- taking turns ---- */
-
-/* What stems from the generation at work is dealt to replicas of which no rank
- * samples, if there are such: how many, and how many of them are not at work.
- */
-static void
-count_open(rlf_control *c, int instance, int *open, int *idle)
-{
-    *open = *idle = 0;
-    if (!rlf_control_reads_sampling(c, instance))
-        return;
-    const rlf_node *node = rlf_control_instance(c, instance)->node;
-    const replica *of = rlf_control_replicas(c, node);
-    const word *samplers = rlf_control_samplers(c);
-    const word *busy = rlf_control_at_work(c);
-    for (int d = 0; d < rlf_control_place(c, node)->layout.dp; d++)
-        if (are_apart(&of[d], samplers)) {
-            ++*open;
-            *idle += are_apart(&of[d], busy);
-        }
-}
-
-/* Those who sample would stand still, with the rows in their hands, until who
- * is to have them is not at work. */
-static bool
-is_held(rlf_control *c, const ready *r)
-{
-    int open = 0, idle = 0;
-    if (!r->prepared)
-        count_open(c, r->command.instance, &open, &idle);
-    return open && !idle;
-}
-
-/* Of the rows so many as are their part if the others of its replicas had
- * theirs: they will be idle, or cease to sample, before it could do all. */
-static uint32_t
-part_for_idle(rlf_control *c, const ready *r)
-{
-    uint32_t n = r->command.n_rows;
-    const rlf_node *node = rlf_control_instance(c, r->command.instance)->node;
-    int open = 0, idle = 0, dp = rlf_control_place(c, node)->layout.dp;
-    if (r->command.rows && !r->prepared && takes_time(node) &&
-        node->grain == RLF_GRAIN_SAMPLE)
-        count_open(c, r->command.instance, &open, &idle);
-    uint64_t part =
-        (2 * (uint64_t)n * (uint64_t)idle + (uint64_t)dp - 1) / (uint64_t)dp;
-    return idle && part < n ? (uint32_t)part : n;
-}
 
 /* Its rows are good until the next command is asked for. */
 static rlf_order_command
@@ -413,11 +302,14 @@ rlf_control_take(rlf_control *c, const rlf_order_command *command)
         rlf_control_run(c, &(ready){.command = copy});
         return;
     }
+    if (copy.rows && rlf_control_knows_rows(c, copy.instance) &&
+        rlf_control_join(c, &copy))
+        return;
     ready r = ready_of(c, &copy);
     int node = rlf_control_instance(c, command->instance)->node->id;
     if (c->last[node] && (c->latest.count || keeps_waiting(c, &r)))
         RLF_PUSH(&c->latest, r);
-    else if (r.works || keeps_waiting(c, &r) || is_held(c, &r))
+    else if (r.works || keeps_waiting(c, &r) || !rlf_control_is_whole(c, &r))
         RLF_PUSH(&c->ready, r);
     else
         rlf_control_run(c, &r);
@@ -430,14 +322,61 @@ choose(rlf_control *c)
     size_t best = c->ready.count;
     double least = INFINITY;
     for (size_t i = 0; i < c->ready.count; i++) {
-        const ready *r = &c->ready.data[i];
+        ready *r = &c->ready.data[i];
         double at = begins(c, r) + takes(c, r) / 2;
-        if (at < least && !is_held(c, r)) {
+        if (at < least && !rlf_control_is_held(c, r)) {
             best = i;
             least = at;
         }
     }
     return best;
+}
+
+/* Is nobody at work who has the weights that an instance reads, or their newest
+ * version? */
+static bool
+have_come(rlf_control *c, int instance, const word *busy)
+{
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    const int *hold = rlf_control_place(c, node)->hold;
+    for (size_t i = 0; c->version && i < c->plan->graph->resources.count; i++) {
+        int sides[] = {0, hold[i]};
+        for (int k = 0; k < 2 && hold[i] > 0; k++) {
+            const rlf_layout *l = &c->plan->holds[i].list[sides[k]].mesh.layout;
+            for (int j = 0; j < l->n_ranks; j++)
+                if (has(busy, l->ranks[j]))
+                    return false;
+        }
+    }
+    return true;
+}
+
+/* Once some are at work, the others would wait for them with weights in their
+ * hands. */
+static void
+bring_weights(rlf_control *c)
+{
+    const word *busy = rlf_control_at_work(c);
+    for (size_t i = 0; i < c->ready.count; i++) {
+        int instance = c->ready.data[i].command.instance;
+        if (have_come(c, instance, busy))
+            rlf_control_bring_weights(c, instance);
+    }
+}
+
+/* A command of those that are ready, or a piece of it, is one no longer. */
+static ready
+take_out(rlf_control *c, size_t i)
+{
+    ready r = c->ready.data[i], left;
+    if (rlf_control_cut(c, &r, &left)) {
+        c->ready.data[i] = left;
+        return r;
+    }
+    c->ready.count--;
+    memmove(c->ready.data + i, c->ready.data + i + 1,
+            (c->ready.count - i) * sizeof r);
+    return r;
 }
 
 /* All calls that can begin before half of it is over get what they read. */
@@ -446,9 +385,7 @@ prepare(rlf_control *c, double half)
 {
     for (size_t i = 0; i < c->ready.count; i++) {
         ready *r = &c->ready.data[i];
-        int open, idle;
-        count_open(c, r->command.instance, &open, &idle);
-        if (r->works && !r->prepared && !open && begins(c, r) <= half)
+        if (r->works && begins(c, r) <= half && rlf_control_can_prepare(c, r))
             rlf_control_prepare(c, r);
     }
 }
@@ -459,21 +396,11 @@ rlf_control_run_next(rlf_control *c)
     size_t best = choose(c);
     if (best == c->ready.count)
         return false;
-    ready r = c->ready.data[best];
-    if (r.works)
-        prepare(c, begins(c, &r) + takes(c, &r) / 2);
-    r = c->ready.data[best];
-    rlf_order_command *left = &c->ready.data[best].command;
-    uint32_t part = part_for_idle(c, &r);
-    if (part < r.command.n_rows) {
-        r.command.n_rows = part;
-        left->rows += part;
-        left->n_rows -= part;
-    } else {
-        c->ready.count--;
-        memmove(c->ready.data + best, c->ready.data + best + 1,
-                (c->ready.count - best) * sizeof r);
-    }
+    bring_weights(c);
+    const ready *next = &c->ready.data[best];
+    if (next->works)
+        prepare(c, begins(c, next) + takes(c, next) / 2);
+    ready r = take_out(c, best);
     rlf_control_run(c, &r);
     return true;
 }
@@ -482,11 +409,11 @@ void
 rlf_control_run_latest(rlf_control *c)
 {
     size_t i = 0;
-    while (i < c->latest.count) {
-        const ready *r = &c->latest.data[i];
+    while (i < c->latest.count && !c->ready.count) {
+        ready *r = &c->latest.data[i];
         if (!rlf_order_issued(c->order) && keeps_waiting(c, r))
             break;
-        if (rlf_control_holds_up(c, &r->command) || is_held(c, r))
+        if (rlf_control_holds_up(c, &r->command) || !rlf_control_is_whole(c, r))
             break;
         rlf_control_run(c, r);
         i++;

@@ -30,6 +30,7 @@ rlf_control_new(const rlf_plan *plan, rlf_policy policy)
     c->plan = plan;
     c->shown = policy.shown;
     c->lasting = rlf_arena_new();
+    c->scratch = rlf_arena_new();
     c->n_lanes = (int)plan->graph->ahead + 1;
     c->lanes = RLF_NEW_ARRAY(c->lasting, rlf_arena *, c->n_lanes);
     c->posted = RLF_NEW_ARRAY(c->lasting, rlf_arena *, c->n_lanes);
@@ -39,6 +40,7 @@ rlf_control_new(const rlf_plan *plan, rlf_policy policy)
     }
     c->arena = c->posted[0];
     c->sampling = -1;
+    c->changes = 1;
     c->n_ranks = plan->ranks;
     c->n_words = (plan->ranks + BITS - 1) / BITS;
     rlf_control_find_apart(c, &policy);
@@ -78,6 +80,7 @@ rlf_control_free(rlf_control *c)
         rlf_arena_free(c->lanes[i]);
         rlf_arena_free(c->posted[i]);
     }
+    rlf_arena_free(c->scratch);
     rlf_arena_free(c->lasting);
     free(c);
 }
@@ -279,6 +282,14 @@ rlf_control_post(rlf_control *c, rlf_post_kind kind, int instance)
     return post;
 }
 
+/* Is it a post of a call, or a hook? */
+static bool
+calls(const rlf_control *c, const active *a)
+{
+    return a->instance >= 0 &&
+           rlf_control_works(rlf_control_instance(c, a->instance)->node);
+}
+
 active *
 rlf_control_await(rlf_control *c, const rlf_post *post)
 {
@@ -293,6 +304,7 @@ rlf_control_await(rlf_control *c, const rlf_post *post)
     for (int i = 0; i < post->n_shares; i++)
         a.left += post->shares[i].reports;
     rlf_control_note_posted(c, &a);
+    c->changes += calls(c, &a);
     RLF_PUSH(&c->actives, a);
     return &c->actives.data[c->actives.count - 1];
 }
@@ -422,9 +434,9 @@ follow(rlf_control *c)
     }
     if (rlf_control_run_next(c))
         return true;
-    if (command.kind != RLF_DO_END)
+    if (command.kind != RLF_DO_END && !c->ready.count)
         rlf_control_go_joined(c);
-    else if (!rlf_control_holds_up(c, &command))
+    else if (command.kind == RLF_DO_END && !rlf_control_holds_up(c, &command))
         end_step(c);
     return false;
 }
@@ -469,6 +481,7 @@ done(rlf_control *c, const rlf_report *report)
 {
     active *a = active_of(c, report->n);
     RLF_ASSERT(a);
+    c->changes += calls(c, a);
     if (a->instance < 0) {
         a->reported[report->rank] = true;
     } else {
@@ -522,6 +535,8 @@ rows_sampled(rlf_control *c, const rlf_report *report)
     }
     *a = c->actives.data[--c->actives.count];
     c->sampling = -1;
+    c->changes++;
+    rlf_control_join_all(c);
     if (rlf_control_replicas(c, rlf_control_instance(c, instance)->node)->n > 1)
         c->open_replicas--;
     rlf_control_tell_done(c, instance, NULL);

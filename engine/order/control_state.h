@@ -2,6 +2,7 @@
  *
  *   control.c   life, what is posted next, reports
  *   choose.c    which of the commands that are ready is posted next
+ *   hold.c      which of their rows wait
  *   share.c     what is posted to compute an instance
  *   deal.c      who computes which rows
  *   move.c      what has to be moved before: rows and weights
@@ -75,6 +76,12 @@ typedef struct ready {
     const uint32_t *rows;
     uint32_t n_rows;
     const int *to; /* per row: its replica */
+    /* Of a piece, when `changes` of the control was that: */
+    uint64_t looked;
+    uint32_t *going; /* rows of the command that can go; there is room for so
+                        many: */
+    uint32_t n_going, room;
+    bool rest; /* the others went: what comes next joins these */
 } ready;
 
 /* A hold that is read ahead, and by whom; and the weights that wait to be its
@@ -94,6 +101,7 @@ struct rlf_control {
     const rlf_plan *plan;
     uint32_t shown; /* of the policy */
     rlf_order *order;
+    rlf_arena *scratch; /* of hold.c */
     rlf_arena *arena;   /* of what is posted in the present step: */
     rlf_arena **posted; /* step s has number s % n_lanes, since what is made
                            ahead may be at work for so long */
@@ -127,6 +135,7 @@ struct rlf_control {
     put_off; /* apart.c: until who samples ahead need
                 not stand still for them */
     uint64_t n;
+    uint64_t changes; /* of who samples, is at work, or has rows */
     uint64_t **version; /* per resource and hold; NULL: no holds */
     const bool *apart;  /* per resource; NULL: none. See rlf_policy */
     pin *pins;
@@ -146,6 +155,12 @@ static inline void
 put(word *set, int rank)
 {
     set[rank / BITS] |= (word)1 << (rank % BITS);
+}
+
+static inline void
+take(word *set, int rank)
+{
+    set[rank / BITS] &= ~((word)1 << (rank % BITS));
 }
 
 /* ---- control.c ---- */
@@ -243,11 +258,8 @@ int *rlf_control_deal(rlf_control *c, int instance, const uint32_t *rows,
 void rlf_control_find_order(rlf_control *c);
 /* Is it a call that takes long? */
 bool rlf_control_works(const rlf_node *node);
-/* Are its rows dealt, and does it read what the generation at work makes, or
- * what is made of that? */
-bool rlf_control_reads_sampling(rlf_control *c, int instance);
-/* The ranks of shares of calls that are awaited; generations apart. */
-const word *rlf_control_at_work(rlf_control *c);
+/* Is a rank that computes it at work until it is done? */
+bool rlf_control_takes_time(const rlf_node *node);
 /* A RUN is awaited; a share of it is done. */
 void rlf_control_note_posted(rlf_control *c, active *a);
 void rlf_control_note_done(rlf_control *c, const active *a,
@@ -263,8 +275,35 @@ bool rlf_control_run_next(rlf_control *c);
 /* Nor is there one of these: what comes last, as far as it can now. */
 void rlf_control_run_latest(rlf_control *c);
 
+/* ---- hold.c ---- */
+
+/* Are its rows dealt, and does it read what the generation at work makes, or
+ * what is made of that? */
+bool rlf_control_reads_sampling(rlf_control *c, int instance);
+/* The ranks of shares of calls that are awaited; generations apart. */
+word *rlf_control_at_work(rlf_control *c);
+/* If it were posted now, would someone wait who could go on? */
+bool rlf_control_is_held(rlf_control *c, ready *r);
+/* Not so, and that is true of all that there is of it. */
+bool rlf_control_is_whole(rlf_control *c, ready *r);
+/* ... and where its rows are computed does not hang on who samples. */
+bool rlf_control_can_prepare(rlf_control *c, ready *r);
+/* Of a call on all rows, the part that a command is; as often as there are
+ * replicas for each that gets some of it. */
+double rlf_control_part(rlf_control *c, const ready *r);
+/* Of one that is not held, what is to be posted first stays in `r`. False: that
+ * is all. */
+bool rlf_control_cut(rlf_control *c, ready *r, ready *left);
+/* Its rows join those of the same instance that wait: of what was posted without
+ * them, or when nothing is sampled, of all. False: there are none. */
+bool rlf_control_join(rlf_control *c, const rlf_order_command *command);
+/* Nothing is sampled any more. */
+void rlf_control_join_all(rlf_control *c);
+
 /* ---- share.c ---- */
 
+/* Are the rows of an instance known, or those of what it is made of? */
+bool rlf_control_knows_rows(rlf_control *c, int instance);
 /* Have what a call reads sent; of rows nobody knows yet, nothing. */
 void rlf_control_prepare(rlf_control *c, ready *r);
 /* Have a command carried out. */

@@ -128,12 +128,31 @@ list_units(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
     }
 }
 
-/* Tokens of calls that were posted to each rank's replica and that nobody has
- * said to be done. */
+/* Those of calls whose rows were dealt, and that are not posted. */
+static void
+add_prepared(rlf_control *c, uint64_t *tokens)
+{
+    for (size_t i = 0; i < c->ready.count; i++) {
+        const ready *r = &c->ready.data[i];
+        int instance = r->command.instance;
+        const rlf_node *node = rlf_control_instance(c, instance)->node;
+        if (!r->works || !r->prepared || !r->to)
+            continue;
+        const track *t = rlf_control_track(c, instance);
+        const replica *of = rlf_control_replicas(c, node);
+        for (uint32_t k = 0; k < r->n_rows; k++)
+            for (int j = 0; j < of[r->to[k]].n; j++)
+                tokens[of[r->to[k]].ranks[j]] += tokens_of(t, r->rows[k]);
+    }
+}
+
+/* Tokens of calls that each rank's replica was dealt and that nobody has said
+ * to be done. */
 static uint64_t *
 under_way(rlf_control *c)
 {
     uint64_t *tokens = RLF_NEW_ARRAY(c->arena, uint64_t, c->n_ranks);
+    add_prepared(c, tokens);
     for (size_t i = 0; i < c->actives.count; i++) {
         const active *a = &c->actives.data[i];
         if (a->instance < 0 || a->instance == c->sampling ||
@@ -306,7 +325,7 @@ rlf_control_deal(rlf_control *c, int instance, const uint32_t *rows, uint32_t n)
 {
     const rlf_instance *in = rlf_control_instance(c, instance);
     const rlf_node *node = in->node;
-    track *t = rlf_control_track(c, instance);
+    const track *t = rlf_control_track(c, instance);
     dealing d = begin(c, instance);
     list_inputs(c, in, &d);
     list_replicas(c, in, &d);
@@ -317,7 +336,6 @@ rlf_control_deal(rlf_control *c, int instance, const uint32_t *rows, uint32_t n)
         deal_by_length(c, in, &d);
     else
         deal_by_count(c, in, &d, n);
-    t->dealt = true;
     int *to = RLF_NEW_ARRAY(c->arena, int, n + 1);
     for (uint32_t i = 0; i < d.n; i++)
         for (uint32_t k = d.units[i].first; k < d.units[i].last; k++)

@@ -5,7 +5,7 @@ noinst_LIBRARIES += liborder.a
 liborder_a_SOURCES = \
 	%D%/answer.c %D%/answer.h \
 	%D%/apart.c \
-	%D%/choose.c \
+	%D%/choose.c %D%/hold.c \
 	%D%/control.c %D%/control.h %D%/control_state.h \
 	%D%/deal.c \
 	%D%/migrate.c \
@@ -20,10 +20,11 @@ liborder_a_SOURCES = \
 	%D%/state.h
 
 check_PROGRAMS += tests/unit/order_choose tests/unit/order_order tests/unit/order_deal tests/unit/order_pace tests/unit/order_migrate \
-	tests/unit/order_rows
+	tests/unit/order_rows tests/unit/order_hold
 tests_unit_order_choose_LDADD = $(ORDER_LIBS)
 tests_unit_order_order_LDADD = $(ORDER_LIBS)
 tests_unit_order_deal_LDADD = $(ORDER_LIBS)
 tests_unit_order_migrate_LDADD = $(ORDER_LIBS)
 tests_unit_order_rows_LDADD = $(ORDER_LIBS)
+tests_unit_order_hold_LDADD = $(ORDER_LIBS)
 tests_unit_order_pace_LDADD = $(ORDER_LIBS)

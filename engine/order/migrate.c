@@ -103,7 +103,7 @@ rlf_control_sampled(rlf_control *c, int instance, const rlf_report *report)
     track *t = rlf_control_track(c, instance);
     for (uint32_t i = 0; i < report->n_rows; i++) {
         int *maker = &t->maker[report->rows[i]];
-        t->left[*maker]--;
+        c->changes += --t->left[*maker] == 0;
         *maker = -1;
         uint32_t length = report->lengths ? report->lengths[i] : 0;
         t->tokens[report->rows[i]] += length;
@@ -298,6 +298,7 @@ post_moves(rlf_control *c, int instance, const int *to)
         t->left[t->maker[i]]--;
         t->maker[i] = to[i];
     }
+    c->changes++;
     post->price = price(c, node, &c->pace[node->id]);
 }
 

@@ -62,9 +62,22 @@ nth(const uint32_t *rows, int64_t i)
     return rows ? rows[i] : (uint32_t)i;
 }
 
+/* Those who have a row, without those of a set, unless they are all: whoever is
+ * at work would keep the others waiting. */
+static const word *
+senders_of(const rlf_control *c, const track *t, uint32_t row, const word *busy)
+{
+    const word *have = ranks_with(c, t, row);
+    word *left = RLF_NEW_ARRAY(c->arena, word, c->n_words), some = 0;
+    for (int k = 0; k < c->n_words; k++)
+        some |= left[k] = have[k] & ~busy[k];
+    return some ? left : have;
+}
+
+/* `busy`: ranks that had better not send. */
 static holders
 holders_of(const rlf_control *c, const track *t, const uint32_t *rows,
-           uint32_t n)
+           uint32_t n, const word *busy)
 {
     holders h = {.n_slots = 2};
     while (h.n_slots < 2 * (size_t)n)
@@ -73,7 +86,7 @@ holders_of(const rlf_control *c, const track *t, const uint32_t *rows,
     h.set = RLF_NEW_ARRAY(c->arena, const word *, n + 1);
     h.part = RLF_NEW_ARRAY(c->arena, int, n + 1);
     for (uint32_t i = 0; i < n; i++)
-        h.part[i] = part_of_set(c, &h, ranks_with(c, t, nth(rows, i)));
+        h.part[i] = part_of_set(c, &h, senders_of(c, t, nth(rows, i), busy));
     list_ranks(c, &h);
     h.shown.part = h.part;
     return h;
@@ -119,7 +132,10 @@ rlf_control_bring(rlf_control *c, int of, int reader, const uint32_t *rows,
 {
     if (!is_stored(c, of))
         return;
-    holders h = holders_of(c, rlf_control_track(c, of), rows, n);
+    word *busy = rlf_control_at_work(c);
+    for (int i = 0; i < need->first[need->count]; i++)
+        take(busy, need->list[i]); /* it need not be sent what it has */
+    holders h = holders_of(c, rlf_control_track(c, of), rows, n, busy);
     rlf_edge e;
     rlf_edge_between(&h.shown, need, n, NULL, NULL, c->arena, &e);
     if (e.count)
@@ -139,7 +155,8 @@ rlf_control_bring_all(rlf_control *c, int from, int reader, const int *to,
     if (!is_stored(c, from))
         return;
     rlf_arena *scratch = rlf_arena_new();
-    holders h = holders_of(c, t, NULL, n);
+    const word *nobody = RLF_NEW_ARRAY(scratch, word, c->n_words);
+    holders h = holders_of(c, t, NULL, n, nobody);
     rlf_edge *rounds;
     int n_rounds = rlf_edge_spread(&h.shown, to, n_to, n, scratch, &rounds);
     for (int i = 0; i < n_rounds; i++)

@@ -173,7 +173,7 @@ static void
 prepare_rows(rlf_control *c, ready *r)
 {
     int instance = r->command.instance;
-    const track *t = rlf_control_track(c, instance);
+    track *t = rlf_control_track(c, instance);
     r->rows = r->command.rows;
     r->n_rows = r->command.n_rows;
     if (!r->rows) {
@@ -184,6 +184,7 @@ prepare_rows(rlf_control *c, ready *r)
         r->n_rows = t->n_rows;
     }
     r->to = rlf_control_deal(c, instance, r->rows, r->n_rows);
+    t->dealt = true;
     bring_rows(c, instance, r->rows, r->n_rows, r->to);
     r->prepared = true;
 }
@@ -229,8 +230,8 @@ inherit_rows(rlf_control *c, int instance)
     return t->opened;
 }
 
-static bool
-knows_rows(rlf_control *c, int instance)
+bool
+rlf_control_knows_rows(rlf_control *c, int instance)
 {
     return rlf_control_track(c, instance)->opened || inherit_rows(c, instance);
 }
@@ -241,7 +242,7 @@ run_split(rlf_control *c, const ready *r)
     int instance = r->command.instance;
     track *t = rlf_control_track(c, instance);
     ready now = *r;
-    if (r->prepared || knows_rows(c, instance)) {
+    if (r->prepared || rlf_control_knows_rows(c, instance)) {
         if (!r->prepared)
             prepare_rows(c, &now);
         post_rows(c, &now);
@@ -285,7 +286,7 @@ rlf_control_prepare(rlf_control *c, ready *r)
     if (spread == RLF_SPREAD_NEAR)
         return;
     if (spread == RLF_SPREAD_ROWS) {
-        if (knows_rows(c, instance))
+        if (rlf_control_knows_rows(c, instance))
             prepare_rows(c, r);
         return;
     }

@@ -252,7 +252,8 @@ test_held(void)
 
 /* One of four replicas is free: it gets half of a piece, which is twice its
  * part, since the others will be free before it could read all. Then two are,
- * of which one gets the other half, and the last one half of four rows. */
+ * which get four rows: twice their part. The other half of the piece is with
+ * the first, which is at work, and is read by the next that is free. */
 static void
 test_part(void)
 {
@@ -271,7 +272,11 @@ test_part(void)
             others += w.reads[i]->shares[k].rank % 2 == 1
                           ? w.reads[i]->shares[k].n_rows
                           : SAMPLES;
-    is_int(others, 3, "others that are free get the rest, and half of more");
+    is_int(others, 4, "others that are free get what lies with nobody at work");
+    int posted = w.n_reads;
+    hear_reads(&w);
+    ok(w.n_reads == posted + 1 && rows_of(w.reads[posted]) == 1,
+       "... and the rest when its rank has read");
     end(&w);
 }
 
@@ -302,7 +307,7 @@ test_readers(void)
 int
 main(void)
 {
-    plan(9);
+    plan(10);
     test_equal_ends();
     test_held();
     test_part();

@@ -1,0 +1,327 @@
+/* Which rows of a call are posted, and which wait for those who are at work:
+ * the real controller, told by hand what four ranks report. A generation of
+ * nine samples, and two calls that read them. */
+#include "engine/graph/class.h"
+#include "engine/order/control.h"
+#include "engine/plan/holds.h"
+#include "tests/tap.h"
+
+enum { SAMPLES = 9, RANKS = 4, MOST = 32 };
+/* Nodes. */
+enum { DRAW, GENERATE, REFERENCE, CRITIC, REPORT, NODES };
+
+static const rlf_node_class draw = {.name = "draw", .role = RLF_ROLE_DRAW};
+static const rlf_node_class generate = {.name = "generate",
+                                        .role = RLF_ROLE_METHOD,
+                                        .receiver = RLF_RECEIVER_MODEL,
+                                        .sampled = true};
+static const rlf_node_class call = {
+    .name = "call", .role = RLF_ROLE_METHOD, .receiver = RLF_RECEIVER_MODEL};
+static const rlf_node_class reports = {.name = "report",
+                                       .role = RLF_ROLE_REPORT};
+
+/* The ranks of a node: `n` from the first on, `tp` of them a replica. */
+typedef struct ranks {
+    int first, n, tp;
+} ranks;
+
+typedef struct world {
+    rlf_arena *arena;
+    rlf_sources sources;
+    rlf_graph *graph;
+    rlf_plan plan;
+    rlf_control *control;
+    uint64_t generation;       /* its post */
+    int maker[SAMPLES];        /* per row: who makes it; -1: it is there */
+    const rlf_post *all[MOST]; /* posts since the step began */
+    int n;
+    bool told[MOST];
+} world;
+
+static void
+add_node(world *w, int id, const rlf_node_class *class, int in)
+{
+    bool by_row = id >= GENERATE && id <= CRITIC;
+    int *inputs = RLF_NEW_ARRAY(w->arena, int, 1);
+    int *output = RLF_NEW_ARRAY(w->arena, int, 1);
+    *inputs = in;
+    *output = rlf_graph_add_value(
+        w->graph, (rlf_value){.set = -1, .node = -1, .name = "x"});
+    rlf_graph_add_node(w->graph, (rlf_node){.class = class,
+                                            .grain = by_row ? RLF_GRAIN_SAMPLE
+                                                            : RLF_GRAIN_BATCH,
+                                            .rows = by_row ? 1 : -1,
+                                            .receiver = -1,
+                                            .inputs = inputs,
+                                            .n_inputs = in >= 0,
+                                            .outputs = output,
+                                            .n_outputs = 1});
+}
+
+static void
+place(world *w, int id, ranks at, rlf_spread spread)
+{
+    int *list = RLF_NEW_ARRAY(w->arena, int, at.n);
+    for (int i = 0; i < at.n; i++)
+        list[i] = at.first + i;
+    w->plan.place[id] = (rlf_node_place){.layout = {.ranks = list,
+                                                    .n_ranks = at.n,
+                                                    .tp = at.tp,
+                                                    .pp = 1,
+                                                    .dp = at.n / at.tp},
+                                         .spread = spread};
+}
+
+/* Take posts until the controller waits. */
+static void
+go_on(world *w)
+{
+    const rlf_post *post;
+    while ((post = rlf_control_next(w->control))->kind != RLF_POST_WAIT) {
+        if (w->n == MOST)
+            bail("more posts than there is room for");
+        w->all[w->n++] = post;
+        if (post->kind == RLF_POST_OPEN)
+            rlf_control_tell(w->control,
+                             &(rlf_report){.kind = RLF_REPORT_OPENED,
+                                           .n = post->n,
+                                           .n_rows = SAMPLES});
+    }
+}
+
+static bool
+is_run(const world *w, const rlf_post *post, int node)
+{
+    return post->kind == RLF_POST_RUN &&
+           rlf_order_instance(rlf_control_order(w->control), post->instance)
+                   ->node->id == node;
+}
+
+/* What was posted of a node is done. */
+static void
+finish(world *w, int node)
+{
+    for (int i = 0; i < w->n; i++) {
+        const rlf_post *post = w->all[i];
+        if (w->told[i] || !is_run(w, post, node))
+            continue;
+        w->told[i] = true;
+        for (int k = 0; k < post->n_shares; k++)
+            if (post->shares[k].reports)
+                rlf_control_tell(w->control,
+                                 &(rlf_report){.kind = RLF_REPORT_DONE,
+                                               .rank = post->shares[k].rank,
+                                               .n = post->n,
+                                               .branch = -1});
+    }
+    go_on(w);
+}
+
+static void
+begin(world *w, ranks sample, ranks reference, ranks critic)
+{
+    *w = (world){.arena = rlf_arena_new()};
+    w->sources.arena = w->arena;
+    w->graph = rlf_graph_new(w->arena, &w->sources);
+    add_node(w, DRAW, &draw, -1);
+    add_node(w, GENERATE, &generate, 0);
+    add_node(w, REFERENCE, &call, 1);
+    add_node(w, CRITIC, &call, 1);
+    add_node(w, REPORT, &reports, 3);
+    w->plan = (rlf_plan){.graph = w->graph, .ranks = RANKS};
+    w->plan.place = RLF_NEW_ARRAY(w->arena, rlf_node_place, NODES);
+    place(w, DRAW, (ranks){0, RANKS, 1}, RLF_SPREAD_WHOLE);
+    place(w, GENERATE, sample, RLF_SPREAD_ROWS);
+    place(w, REFERENCE, reference, RLF_SPREAD_ROWS);
+    place(w, CRITIC, critic, RLF_SPREAD_ROWS);
+    place(w, REPORT, (ranks){0, RANKS, 1}, RLF_SPREAD_WHOLE);
+    rlf_holds_make(&w->plan, w->arena);
+    w->control = rlf_control_new(&w->plan, (rlf_policy){.piece = 2});
+    rlf_control_begin(w->control);
+    go_on(w);
+    finish(w, DRAW);
+    for (int i = 0; i < w->n; i++) {
+        const rlf_post *post = w->all[i];
+        if (!is_run(w, post, GENERATE))
+            continue;
+        w->generation = post->n;
+        for (int k = 0; k < post->n_shares; k++)
+            for (uint32_t j = 0; j < post->shares[k].n_rows; j++)
+                w->maker[post->shares[k].rows[j]] = post->shares[k].rank;
+    }
+}
+
+/* So many more samples of a rank are complete. */
+static void
+complete(world *w, int rank, uint32_t n)
+{
+    uint32_t rows[SAMPLES], done = 0;
+    for (uint32_t i = 0; i < SAMPLES && done < n; i++)
+        if (w->maker[i] == rank) {
+            w->maker[i] = -1;
+            rows[done++] = i;
+        }
+    if (!done)
+        return;
+    rlf_control_tell(w->control, &(rlf_report){.kind = RLF_REPORT_ROWS,
+                                               .rank = rank,
+                                               .n = w->generation,
+                                               .rows = rows,
+                                               .n_rows = done});
+    go_on(w);
+}
+
+/* RUNs of a node; rows that a post of them has. */
+static int
+count_runs(const world *w, int node)
+{
+    int n = 0;
+    for (int i = 0; i < w->n; i++)
+        n += is_run(w, w->all[i], node);
+    return n;
+}
+
+static uint32_t
+count_rows(const world *w, int node)
+{
+    uint32_t n = 0;
+    for (int i = 0; i < w->n; i++)
+        for (int k = 0; is_run(w, w->all[i], node) && k < w->all[i]->n_shares;
+             k++)
+            n += w->all[i]->shares[k].reports ? w->all[i]->shares[k].n_rows : 0;
+    return n;
+}
+
+/* Rows that went from one rank to another. */
+static uint32_t
+count_sent(const world *w, int from, int to)
+{
+    uint32_t n = 0;
+    for (int i = 0; i < w->n; i++)
+        for (int k = 0;
+             w->all[i]->kind == RLF_POST_EDGE && k < w->all[i]->n_moves; k++) {
+            const rlf_move *m = &w->all[i]->moves[k];
+            n += m->from == from && m->to == to ? m->n_rows : 0;
+        }
+    return n;
+}
+
+/* All that is left, until the step is over. */
+static void
+end(world *w, const char *name)
+{
+    for (int r = 0; r < RANKS; r++)
+        complete(w, r, SAMPLES);
+    for (int i = 0; i < 2 * SAMPLES; i++) {
+        finish(w, REFERENCE);
+        finish(w, CRITIC);
+    }
+    finish(w, REPORT);
+    const rlf_post *last = w->all[w->n - 1];
+    ok(last->kind == RLF_POST_END && count_rows(w, REFERENCE) == SAMPLES &&
+           count_rows(w, CRITIC) == SAMPLES,
+       "%s: everything is read once, and the step ends", name);
+    rlf_control_free(w->control);
+    rlf_arena_free(w->arena);
+}
+
+/* Rank 3 is free for the reference. Samples of rank 0, which reads for the
+ * critic, wait; those of rank 2 do not. */
+static void
+test_sender_at_work(void)
+{
+    world w;
+    begin(&w, (ranks){0, 3, 1}, (ranks){3, 1, 1}, (ranks){0, 1, 1});
+    complete(&w, 1, 2);
+    ok(count_rows(&w, REFERENCE) == 2 && count_rows(&w, CRITIC) == 2,
+       "what is complete is read, by one who samples too if there is no other");
+    finish(&w, REFERENCE);
+    uint32_t sent = count_sent(&w, 0, 3);
+    complete(&w, 0, 2);
+    is_int(count_rows(&w, REFERENCE), 2,
+           "what lies with a rank that is at work is not sent");
+    complete(&w, 2, 2);
+    ok(count_rows(&w, REFERENCE) == 4 && count_sent(&w, 2, 3) == 2,
+       "what a rank has that samples is");
+    finish(&w, REFERENCE);
+    is_int(count_sent(&w, 0, 3), sent, "the other rows wait until it has read");
+    finish(&w, CRITIC);
+    ok(count_rows(&w, REFERENCE) == 6 && count_sent(&w, 0, 3) == sent + 2,
+       "... and no longer");
+    end(&w, "a sender at work");
+}
+
+/* Rank 0, which reads for the critic, and rank 1 have a sample. */
+static void
+test_two_senders(void)
+{
+    world w;
+    begin(&w, (ranks){0, 3, 1}, (ranks){3, 1, 1}, (ranks){0, 1, 1});
+    complete(&w, 2, 2);
+    finish(&w, CRITIC);
+    uint32_t sent = count_sent(&w, 0, 3);
+    complete(&w, 1, 2);
+    ok(count_sent(&w, 1, 0) == 2 && count_rows(&w, REFERENCE) == 2,
+       "rows are sent to one who is free, and wait for another who is not");
+    finish(&w, REFERENCE);
+    ok(count_sent(&w, 1, 3) == 2 && count_sent(&w, 0, 3) == sent,
+       "of two that have a row the one that is not at work sends it");
+    end(&w, "two senders");
+}
+
+/* The reference is on ranks 0 and 1 together, the critic on 1: while it reads
+ * there, 0 goes on sampling. */
+static void
+test_partner_at_work(void)
+{
+    world w;
+    begin(&w, (ranks){0, 3, 1}, (ranks){0, 2, 2}, (ranks){1, 1, 1});
+    complete(&w, 2, 2);
+    ok(count_rows(&w, REFERENCE) == 2 && count_rows(&w, CRITIC) == 2,
+       "two calls between turns");
+    finish(&w, REFERENCE);
+    complete(&w, 0, 2);
+    is_int(count_rows(&w, REFERENCE), 2,
+           "a rank goes on sampling while its partner is at work");
+    finish(&w, CRITIC);
+    is_int(count_rows(&w, REFERENCE), 4, "then both read");
+    end(&w, "a partner at work");
+}
+
+/* Pieces that wait are one when no more come; what only a report needs waits
+ * for them. */
+static void
+test_joined(void)
+{
+    world w;
+    begin(&w, (ranks){0, 2, 1}, (ranks){3, 1, 1}, (ranks){2, 1, 1});
+    complete(&w, 0, 2);
+    complete(&w, 1, 2);
+    complete(&w, 0, 2);
+    ok(count_runs(&w, REFERENCE) == 1 && count_runs(&w, CRITIC) == 1,
+       "pieces wait for the first");
+    finish(&w, CRITIC);
+    finish(&w, CRITIC);
+    complete(&w, 0, SAMPLES);
+    complete(&w, 1, SAMPLES);
+    finish(&w, CRITIC);
+    finish(&w, CRITIC);
+    ok(count_rows(&w, CRITIC) == SAMPLES && count_runs(&w, REPORT) == 0,
+       "no report while pieces of another call wait");
+    finish(&w, REFERENCE);
+    ok(count_runs(&w, REFERENCE) == 2 && count_rows(&w, REFERENCE) == SAMPLES,
+       "all that waited is read at once when no more comes");
+    is_int(count_runs(&w, REPORT), 1, "... and the report follows");
+    end(&w, "joined");
+}
+
+int
+main(void)
+{
+    plan(18);
+    test_sender_at_work();
+    test_two_senders();
+    test_partner_at_work();
+    test_joined();
+    return done();
+}
