@@ -29,66 +29,51 @@ typedef struct dealing {
     uint32_t n;
     const track **inputs; /* of the same rows, that are not everywhere */
     int n_inputs;
-    int *replica; /* per rank; -1: it has none */
-    /* Scratch. Per replica: its ranks that have a row, and rows of a unit that
-     * it has; those that have any. */
-    int *ranks, *near, n_near;
-    uint32_t *count;
 } dealing;
 
 /* A part may have more than the best possible by this part of it, so that rows
  * stay where they are. */
 enum { SLACK = 16 };
 
-/* Counts a row of an input for the replicas all of whose ranks have it. */
-static void
-count_row(const rlf_control *c, const replica *r, const track *t, uint32_t row,
-          dealing *d)
+static inline bool
+replica_has(const rlf_control *c, const replica *r, const track *t,
+            uint32_t row)
 {
     const word *have = t->have + (size_t)row * (size_t)c->n_words;
-    for (int w = 0; w < c->n_words; w++)
-        for (word left = have[w]; left; left &= left - 1) {
-            int k = d->replica[w * BITS + __builtin_ctzll(left)];
-            if (k < 0 || ++d->ranks[k] < r[k].n)
-                continue;
-            if (!d->count[k]++)
-                d->near[d->n_near++] = k;
-        }
-    for (int w = 0; w < c->n_words; w++)
-        for (word left = have[w]; left; left &= left - 1) {
-            int k = d->replica[w * BITS + __builtin_ctzll(left)];
-            if (k >= 0)
-                d->ranks[k] = 0;
-        }
+    for (int i = 0; i < r->n; i++)
+        if (!has(have, r->ranks[i]))
+            return false;
+    return true;
 }
 
-/* Is the replica nearer than another one that has some of a unit, too? */
-static bool
-is_nearer(const dealing *d, int k, int other)
+/* How many of the unit's rows of the inputs a replica has. */
+static uint32_t
+count_there(const rlf_control *c, const replica *r, const dealing *d,
+            const unit *u)
 {
-    if (d->count[k] != d->count[other])
-        return d->count[k] > d->count[other];
-    if (d->load[k] != d->load[other])
-        return d->load[k] < d->load[other];
-    return k < other;
+    uint32_t count = 0;
+    for (int i = 0; i < d->n_inputs; i++)
+        for (uint32_t k = u->first; k < u->last; k++)
+            count += replica_has(c, r, d->inputs[i], d->rows[k]);
+    return count;
 }
 
 /* The replica that has most of the unit, of several the one with the least to
- * do, or the first; or -1: none has anything of it. */
+ * do; or -1: none has anything of it. */
 static int
-nearest(rlf_control *c, const rlf_instance *in, dealing *d, const unit *u)
+nearest(rlf_control *c, const rlf_instance *in, const dealing *d, const unit *u)
 {
     const replica *r = rlf_control_replicas(c, in->node);
     int best = -1;
-    d->n_near = 0;
-    for (int i = 0; i < d->n_inputs; i++)
-        for (uint32_t k = u->first; k < u->last; k++)
-            count_row(c, r, d->inputs[i], d->rows[k], d);
-    for (int i = 0; i < d->n_near; i++)
-        if (best < 0 || is_nearer(d, d->near[i], best))
-            best = d->near[i];
-    for (int i = 0; i < d->n_near; i++)
-        d->count[d->near[i]] = 0;
+    uint32_t most = 0;
+    for (int k = 0; k < d->dp; k++) {
+        uint32_t count = count_there(c, &r[k], d, u);
+        if (count > most ||
+            (best >= 0 && count == most && d->load[k] < d->load[best])) {
+            most = count;
+            best = k;
+        }
+    }
     return best;
 }
 
@@ -199,21 +184,6 @@ list_inputs(rlf_control *c, const rlf_instance *in, dealing *d)
         if (!t->everywhere && rlf_control_aligned(c, in->node, from))
             d->inputs[d->n_inputs++] = t;
     }
-}
-
-static void
-list_replicas(rlf_control *c, const rlf_instance *in, dealing *d)
-{
-    const replica *r = rlf_control_replicas(c, in->node);
-    d->replica = RLF_NEW_ARRAY(c->arena, int, c->n_ranks);
-    d->ranks = RLF_NEW_ARRAY(c->arena, int, d->dp);
-    d->near = RLF_NEW_ARRAY(c->arena, int, d->dp);
-    d->count = RLF_NEW_ARRAY(c->arena, uint32_t, d->dp);
-    for (int k = 0; k < c->n_ranks; k++)
-        d->replica[k] = -1;
-    for (int k = 0; k < d->dp; k++)
-        for (int i = 0; i < r[k].n; i++)
-            d->replica[r[k].ranks[i]] = k;
 }
 
 static dealing
@@ -328,7 +298,6 @@ rlf_control_deal(rlf_control *c, int instance, const uint32_t *rows, uint32_t n)
     const track *t = rlf_control_track(c, instance);
     dealing d = begin(c, instance);
     list_inputs(c, in, &d);
-    list_replicas(c, in, &d);
     list_units(c, instance, rows, n, &d);
     /* how long a response becomes is not known before */
     if (t->tokens && !node->class->sampled &&
