@@ -782,6 +782,7 @@ int
 main(void)
 {
     const char *set = getenv("RLFLOW_TEST_SEARCH");
+    bool all = set && strcmp(set, "all") == 0;
     test_estimate();
     test_by_hand();
     test_cuts(4, 4, quick() ? 30 : 200);
@@ -789,7 +790,7 @@ main(void)
     test_baselines();
     test_kept();
     test_all(2, quick() ? 20 : 50);
-    test_all(4, quick() ? 15 : 80);
-    test_all(8, set && !strcmp(set, "all") ? 60 : quick() ? 0 : 3);
+    test_all(4, all ? 200 : quick() ? 15 : 80);
+    test_all(8, all ? 60 : quick() ? 0 : 3);
     return done();
 }
