@@ -152,7 +152,7 @@ difference(const spreader *s, const word *from, const word *to)
     const int *part = s->have->part;
     for (int64_t i = 0; n < t.n_rows; i++) {
         rows[n] = i; /* to be written over, if it is not one */
-        n += has(from, part[i]) & !has(to, part[i]);
+        n += has(from, part[i]) && !has(to, part[i]);
     }
     t.rows = rows;
     return t;
