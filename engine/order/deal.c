@@ -29,51 +29,73 @@ typedef struct dealing {
     uint32_t n;
     const track **inputs; /* of the same rows, that are not everywhere */
     int n_inputs;
+    /* If there are inputs: the set of ranks of each replica; the set of their
+     * leaders; per rank the first replica that it leads, -1: none; per replica
+     * the next one of its leader. */
+    word *ranks, *leaders;
+    int *led, *next;
+    /* Rows of a unit that each replica has; those that have any. */
+    uint32_t *there;
+    int *near, n_near;
 } dealing;
 
 /* A part may have more than the best possible by this part of it, so that rows
  * stay where they are. */
 enum { SLACK = 16 };
 
+/* Does each rank of a set have a row that these have? */
 static inline bool
-replica_has(const rlf_control *c, const replica *r, const track *t,
-            uint32_t row)
+all_have(const rlf_control *c, const word *ranks, const word *have)
 {
-    const word *have = t->have + (size_t)row * (size_t)c->n_words;
-    for (int i = 0; i < r->n; i++)
-        if (!has(have, r->ranks[i]))
+    for (int w = 0; w < c->n_words; w++)
+        if (ranks[w] & ~have[w])
             return false;
     return true;
 }
 
-/* How many of the unit's rows of the inputs a replica has. */
-static uint32_t
-count_there(const rlf_control *c, const replica *r, const dealing *d,
-            const unit *u)
+/* Counts a row of an input for each replica that has it. Of a replica that has
+ * it, its leader does. */
+static void
+count_row(const rlf_control *c, dealing *d, const track *t, uint32_t row)
 {
-    uint32_t count = 0;
-    for (int i = 0; i < d->n_inputs; i++)
-        for (uint32_t k = u->first; k < u->last; k++)
-            count += replica_has(c, r, d->inputs[i], d->rows[k]);
-    return count;
+    size_t n_words = (size_t)c->n_words;
+    const word *have = t->have + (size_t)row * n_words;
+    for (size_t w = 0; w < n_words; w++)
+        for (word left = have[w] & d->leaders[w]; left; left &= left - 1) {
+            int k = d->led[w * BITS + (size_t)__builtin_ctzll(left)];
+            for (; k >= 0; k = d->next[k])
+                if (all_have(c, d->ranks + (size_t)k * n_words, have) &&
+                    !d->there[k]++)
+                    d->near[d->n_near++] = k;
+        }
+}
+
+/* Is a replica nearer than another one that has some of a unit, too? */
+static bool
+is_nearer(const dealing *d, int k, int other)
+{
+    if (d->there[k] != d->there[other])
+        return d->there[k] > d->there[other];
+    if (d->load[k] != d->load[other])
+        return d->load[k] < d->load[other];
+    return k < other;
 }
 
 /* The replica that has most of the unit, of several the one with the least to
- * do; or -1: none has anything of it. */
+ * do, or the first; or -1: none has anything of it. */
 static int
-nearest(rlf_control *c, const rlf_instance *in, const dealing *d, const unit *u)
+nearest(const rlf_control *c, dealing *d, const unit *u)
 {
-    const replica *r = rlf_control_replicas(c, in->node);
     int best = -1;
-    uint32_t most = 0;
-    for (int k = 0; k < d->dp; k++) {
-        uint32_t count = count_there(c, &r[k], d, u);
-        if (count > most ||
-            (best >= 0 && count == most && d->load[k] < d->load[best])) {
-            most = count;
-            best = k;
-        }
-    }
+    d->n_near = 0;
+    for (int i = 0; i < d->n_inputs; i++)
+        for (uint32_t k = u->first; k < u->last; k++)
+            count_row(c, d, d->inputs[i], d->rows[k]);
+    for (int i = 0; i < d->n_near; i++)
+        if (best < 0 || is_nearer(d, d->near[i], best))
+            best = d->near[i];
+    for (int i = 0; i < d->n_near; i++)
+        d->there[d->near[i]] = 0;
     return best;
 }
 
@@ -173,6 +195,27 @@ leave_open(const rlf_control *c, const replica *r, const word *set, bool in,
 }
 
 static void
+list_replicas(const rlf_control *c, const replica *r, dealing *d)
+{
+    size_t n_words = (size_t)c->n_words;
+    d->ranks = RLF_NEW_ARRAY(c->arena, word, (size_t)d->dp * n_words);
+    d->leaders = RLF_NEW_ARRAY(c->arena, word, n_words);
+    d->led = RLF_NEW_ARRAY(c->arena, int, c->n_ranks);
+    d->next = RLF_NEW_ARRAY(c->arena, int, d->dp);
+    d->there = RLF_NEW_ARRAY(c->arena, uint32_t, d->dp);
+    d->near = RLF_NEW_ARRAY(c->arena, int, d->dp);
+    for (int k = 0; k < c->n_ranks; k++)
+        d->led[k] = -1;
+    for (int k = 0; k < d->dp; k++) {
+        for (int i = 0; i < r[k].n; i++)
+            put(d->ranks + (size_t)k * n_words, r[k].ranks[i]);
+        put(d->leaders, r[k].leader);
+        d->next[k] = d->led[r[k].leader];
+        d->led[r[k].leader] = k;
+    }
+}
+
+static void
 list_inputs(rlf_control *c, const rlf_instance *in, dealing *d)
 {
     int n = 0;
@@ -184,6 +227,8 @@ list_inputs(rlf_control *c, const rlf_instance *in, dealing *d)
         if (!t->everywhere && rlf_control_aligned(c, in->node, from))
             d->inputs[d->n_inputs++] = t;
     }
+    if (d->n_inputs)
+        list_replicas(c, rlf_control_replicas(c, in->node), d);
 }
 
 static dealing
@@ -252,14 +297,14 @@ best_most(rlf_control *c, const dealing *d)
 /* Where it is while that has room below the limit; the shorter ones that find
  * none go to who has the least. */
 static void
-deal_by_length(rlf_control *c, const rlf_instance *in, dealing *d)
+deal_by_length(rlf_control *c, dealing *d)
 {
     qsort(d->units, d->n, sizeof *d->units, longest_first);
     uint64_t most = best_most(c, d);
     most += most / SLACK;
     for (uint32_t i = 0; i < d->n; i++) {
         unit *u = &d->units[i];
-        u->to = nearest(c, in, d, u);
+        u->to = nearest(c, d, u);
         if (u->to >= 0 &&
             (!d->open[u->to] || d->load[u->to] + u->tokens > most))
             u->to = -1;
@@ -277,11 +322,11 @@ deal_by_length(rlf_control *c, const rlf_instance *in, dealing *d)
 
 /* Where they are, else in even runs of the n rows; but to who is open. */
 static void
-deal_by_count(rlf_control *c, const rlf_instance *in, dealing *d, uint32_t n)
+deal_by_count(const rlf_control *c, dealing *d, uint32_t n)
 {
     for (uint32_t i = 0; i < d->n; i++) {
         unit *u = &d->units[i];
-        u->to = nearest(c, in, d, u);
+        u->to = nearest(c, d, u);
         if (u->to < 0)
             u->to = (int)((uint64_t)u->first * (uint64_t)d->dp / n);
         if (!d->open[u->to])
@@ -302,9 +347,9 @@ rlf_control_deal(rlf_control *c, int instance, const uint32_t *rows, uint32_t n)
     /* how long a response becomes is not known before */
     if (t->tokens && !node->class->sampled &&
         rlf_control_place(c, node)->spread == RLF_SPREAD_ROWS)
-        deal_by_length(c, in, &d);
+        deal_by_length(c, &d);
     else
-        deal_by_count(c, in, &d, n);
+        deal_by_count(c, &d, n);
     int *to = RLF_NEW_ARRAY(c->arena, int, n + 1);
     for (uint32_t i = 0; i < d.n; i++)
         for (uint32_t k = d.units[i].first; k < d.units[i].last; k++)
