@@ -14,6 +14,7 @@
 
 #include "engine/base/inline.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -37,6 +38,15 @@ rlf_f64_from_bits(uint64_t u)
     double x;
     memcpy(&x, &u, sizeof x);
     return x;
+}
+
+/* The remainder of a by b with the sign of b. fmod has no error; the quotient
+ * would have one, and be no whole number at all beyond 2^53. */
+RLF_INLINE double
+rlf_mod(double a, double b)
+{
+    double rest = fmod(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
 /* x * 2^n, rounded once; |n| < 2200. */

@@ -148,10 +148,37 @@ test_special(void)
     near(rlf_scale2(0x1.8p0, -1074), 0x1p-1073, 0, "a tie goes to even");
 }
 
+/* Remainders of whole numbers up to 2^113, against those of integers, and with
+ * the sign of the divisor. */
+static void
+test_remainder(void)
+{
+    int wrong = 0;
+    for (int i = 0; i < 20000; i++) {
+        int64_t m = (int64_t)between(0, 0x1p53), b = (int64_t)between(1, 0x1p40);
+        int up = i % 61;
+        double rest = (double)(int64_t)(((unsigned __int128)m << up) %
+                                        (unsigned __int128)b);
+        double a = (double)m * rlf_scale2(1, up), n = (double)b;
+        wrong += rlf_mod(a, n) != rest || rlf_mod(-a, -n) != -rest ||
+                 rlf_mod(-a, n) != (rest > 0 ? n - rest : 0) ||
+                 rlf_mod(a, -n) != (rest > 0 ? rest - n : 0);
+    }
+    ok(wrong == 0, "20000 remainders are those of integers (%d are not)", wrong);
+    double rest = rlf_mod(5.5, 0.1);
+    ok(rest > 0.0999 && rest < 0.1, "5.5 %% 0.1 is just below 0.1: %.17g", rest);
+    rest = rlf_mod(25.24, 0.04);
+    ok(rest >= 0 && rest < 0.04, "25.24 %% 0.04 has the divisor's sign: %g",
+       rest);
+    ok(isnan(rlf_mod(1, 0)) && isnan(rlf_mod(INFINITY, 2)),
+       "there is none by 0, or of infinity");
+}
+
 int
 main(void)
 {
     test_accuracy();
+    test_remainder();
     test_special();
     return done();
 }
