@@ -574,8 +574,18 @@ await_end(rlf_crew *crew)
 
 /* Seconds after an abort in which the threads of one of many processes end:
  * whoever waits for one that is stuck in a message to a process that stands
- * still is ended by the others before it has said why. */
+ * still is ended by the others before it has said why. So many seconds of
+ * processor time, for on a busy machine a step at hand takes longer; three
+ * times as many in all. */
 #define ONE_OF_MANY 1.0
+
+static double
+processor_time(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /* Until *n threads (of those that run, or wait to be told, under the lock) are
  * no more than `most`; false: one is stuck. */
@@ -588,11 +598,16 @@ await_threads(rlf_crew *crew, const int *n, const int *most)
     if (many && !(patience > 0 && patience < ONE_OF_MANY))
         patience = ONE_OF_MANY;
     uint64_t aborted = 0; /* when that was seen */
+    double worked = 0;    /* until then */
     bool stuck = false;
     while (*n > *most && !stuck) {
-        if (!aborted && rlf_comm_check(crew->world, &ignored) < 0)
+        if (!aborted && rlf_comm_check(crew->world, &ignored) < 0) {
             aborted = rlf_clock_now();
-        stuck = aborted && patience > 0 && rlf_clock_since(aborted) > patience;
+            worked = processor_time();
+        }
+        double gone = aborted ? rlf_clock_since(aborted) : 0;
+        bool starved = many && processor_time() - worked < patience;
+        stuck = aborted && patience > 0 && gone > (starved ? 3 : 1) * patience;
         if (!stuck)
             await_end(crew);
     }
