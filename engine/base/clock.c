@@ -4,12 +4,18 @@
 #include <errno.h>
 #include <time.h>
 
+static uint64_t
+read_clock(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 uint64_t
 rlf_clock_now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return read_clock(CLOCK_MONOTONIC);
 }
 
 double
@@ -21,9 +27,13 @@ rlf_clock_since(uint64_t from)
 uint64_t
 rlf_clock_busy(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
+uint64_t
+rlf_clock_process(void)
+{
+    return read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 void

@@ -13,8 +13,8 @@
  * - what stems from the generation at work goes to replicas of which no rank
  *   samples, if there are such: it waits until one of them is not at work.
  *
- * Who is at work is known from posts and reports. Whoever is at work reports,
- * so nothing waits for ever. */
+ * The controller knows from posts and reports which ranks are at work. Each of
+ * those reports, so nothing waits for ever. */
 #include "engine/graph/class.h"
 #include "engine/order/control_state.h"
 

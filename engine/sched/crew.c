@@ -579,14 +579,6 @@ await_end(rlf_crew *crew)
  * times as many in all. */
 #define ONE_OF_MANY 1.0
 
-static double
-processor_time(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Until *n threads (of those that run, or wait to be told, under the lock) are
  * no more than `most`; false: one is stuck. */
 static bool
@@ -598,15 +590,16 @@ await_threads(rlf_crew *crew, const int *n, const int *most)
     if (many && !(patience > 0 && patience < ONE_OF_MANY))
         patience = ONE_OF_MANY;
     uint64_t aborted = 0; /* when that was seen */
-    double worked = 0;    /* until then */
+    uint64_t worked = 0;  /* by this process until then */
     bool stuck = false;
     while (*n > *most && !stuck) {
         if (!aborted && rlf_comm_check(crew->world, &ignored) < 0) {
             aborted = rlf_clock_now();
-            worked = processor_time();
+            worked = rlf_clock_process();
         }
         double gone = aborted ? rlf_clock_since(aborted) : 0;
-        bool starved = many && processor_time() - worked < patience;
+        double busy = (double)(rlf_clock_process() - worked) * 1e-9;
+        bool starved = many && busy < patience;
         stuck = aborted && patience > 0 && gone > (starved ? 3 : 1) * patience;
         if (!stuck)
             await_end(crew);

@@ -97,7 +97,7 @@ is_run(const world *w, const rlf_post *post, int node)
                    ->node->id == node;
 }
 
-/* What was posted of a node is done. */
+/* All ranks report a node's posts as done. */
 static void
 finish(world *w, int node)
 {
