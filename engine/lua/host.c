@@ -89,8 +89,12 @@ on_error(lua_State *L)
     const char *path = program->path;
     lua_settop(L, 1);
     if (!lua_tostring(L, 1)) {
-        lua_pushfstring(L, "an error that is a %s, not a text",
-                        luaL_typename(L, 1));
+        if (lua_isnil(L, 1))
+            lua_pushliteral(L, "an error without a message: it is nil"
+                            RLF_LUA_HINT "say what is wrong: error(\"...\")");
+        else
+            lua_pushfstring(L, "an error that is a %s, not a text",
+                            luaL_typename(L, 1));
         lua_replace(L, 1);
     }
     rlf_lua_show(L, 1);
@@ -300,25 +304,31 @@ forget_sources(rlf_lua_host *host)
     RLF_VEC_FREE(&host->sources);
 }
 
+rlf_str
+rlf_lua_skip_head(rlf_str text)
+{
+    if (text.n >= 3 && !memcmp(text.p, "\xef\xbb\xbf", 3))
+        text = (rlf_str){text.p + 3, text.n - 3};
+    if (!text.n || text.p[0] != '#')
+        return text;
+    const char *end = memchr(text.p, '\n', text.n);
+    return end ? (rlf_str){end, text.n - (size_t)(end - text.p)} : (rlf_str){0};
+}
+
 /* Push the file's chunk. */
 static void
 compile(lua_State *L)
 {
     rlf_lua_host *host = rlf_lua_host_of(L);
     const rlf_lua_program *p = host->program;
-    size_t before = p->line - 1, n = p->source.n;
-    const char *source = p->source.p;
+    size_t before = p->line - 1;
+    rlf_str source = before ? p->source : rlf_lua_skip_head(p->source);
     rlf_lua_bytes text;
     rlf_lua_bytes_init(L, &text);
     memset(rlf_lua_bytes_room(&text, before), '\n', before);
     text.n += before;
-    if (before == 0 && n > 1 && source[0] == '#' && source[1] == '!') {
-        const char *end = memchr(source, '\n', n);
-        n = end ? n - (size_t)(end - source) : 0;
-        source = end ? end : source;
-    }
-    rlf_lua_bytes_add(&text, source, n);
-    rlf_lua_charge_source(L, source, n);
+    rlf_lua_bytes_add(&text, source.p, source.n);
+    rlf_lua_charge_source(L, source.p, source.n);
     const char *name = lua_pushfstring(L, "@%s", p->name);
     rlf_lua_name(host, p->name, p->path);
     rlf_lua_add_source(host, "", p->path, p->source);

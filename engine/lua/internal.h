@@ -187,6 +187,9 @@ extern const char rlf_lua_key_back, rlf_lua_key_frozen, rlf_lua_key_meta,
     rlf_lua_key_modules;
 
 /* host.c */
+/* The text of a file as Lua's own loader takes it: without a byte order mark,
+ * and without what stands in a first line that begins with '#'. */
+rlf_str rlf_lua_skip_head(rlf_str text);
 /* Note that the text was loaded. */
 void rlf_lua_add_source(rlf_lua_host *host, const char *module,
                         const char *path, rlf_str text);

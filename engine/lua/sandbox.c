@@ -398,7 +398,8 @@ load_module(lua_State *L, const char *dir, const char *name)
     if (rlf_file_read(path, (size_t)64 << 20, &err, &text) >= 0) {
         rlf_lua_add_source(host, name, path, (rlf_str){text.p, text.n});
         rlf_lua_name(host, known, path);
-        status = luaL_loadbufferx(L, text.p ? text.p : "", text.n, chunk, "t");
+        rlf_str code = rlf_lua_skip_head((rlf_str){text.p, text.n});
+        status = luaL_loadbufferx(L, code.n ? code.p : "", code.n, chunk, "t");
     }
     rlf_buf_free(&text);
     if (err.status < 0)

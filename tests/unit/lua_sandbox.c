@@ -349,7 +349,8 @@ test_require(void)
         bail("mkdtemp");
     snprintf(path, sizeof path, "%s/mine.lua", dir);
     FILE *f = fopen(path, "w");
-    fprintf(f, "local m = {name = ..., n = 0}\n"
+    fprintf(f, "\xef\xbb\xbf"
+               "local m = {name = ..., n = 0}\n"
                "function m.up() m.n = m.n + 1 return m.n end\n"
                "local ring = pcall(require, 'mine')\n"
                "m.ring = ring\nreturn m\n");
@@ -393,6 +394,11 @@ test_loading(void)
               NULL);
     lua_fails("return function(s) error({}) end",
               "r.lua:1: an error that is a table, not a text" WHO, NULL);
+    lua_fails("return function(s) error() end",
+              "r.lua:1: an error without a message: it is nil" WHO,
+              "say what is wrong: error(\"...\")");
+    lua_fails("\xef\xbb\xbf# a comment\nreturn function(s) error('x') end",
+              "r.lua:2: x" WHO, NULL);
     lua_fails(
         "return function(s) return s.respone:match('a') end",
         "r.lua:1: the sample has no field 'respone'" WHO,
