@@ -4,6 +4,36 @@
 #include "grammar/syntax.h"
 #include "grammar/parser.h"
 
+/* What the scanner would take as it is, within comments and strings too: the
+ * first byte that is not UTF-8, and the first carriage return alone, for what
+ * follows it would silently belong to its line. */
+static void
+check_bytes(const rlf_source *text, uint32_t source, rlf_diags *diags)
+{
+    bool alone = false;
+    for (size_t i = 0; i < text->size;) {
+        rlf_span at = {source, (uint32_t)i, (uint32_t)i + 1};
+        size_t n = rlf_str_utf8(text->text + i, text->size - i);
+        if (!n) {
+            rlf_diag *diag =
+                rlf_diag_error(diags, "syntax", at,
+                               "the byte 0x%02x does not belong to UTF-8",
+                               (unsigned char)text->text[i]);
+            rlf_diag_hint(diags, diag,
+                          "the text of a program is UTF-8: save the file so");
+            return;
+        }
+        if (text->text[i] == '\r' && text->text[i + 1] != '\n' && !alone) {
+            alone = true;
+            rlf_diag *diag = rlf_diag_error(
+                diags, "syntax", at,
+                "a carriage return (CR) without a line feed (LF)");
+            rlf_diag_hint(diags, diag, "lines end with LF, or with CR LF");
+        }
+        i += n;
+    }
+}
+
 rlf_ast_program *
 rlf_parse(rlf_sources *sources, uint32_t source, rlf_arena *arena,
           rlf_diags *diags)
@@ -20,6 +50,7 @@ rlf_parse(rlf_sources *sources, uint32_t source, rlf_arena *arena,
         .prev = T,
     };
     size_t errors = diags->errors;
+    check_bytes(text, source, diags);
     rlf_raw_open(&syntax);
     rlf_yyparse(&syntax);
     rlf_raw_close(&syntax);

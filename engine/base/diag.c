@@ -147,25 +147,6 @@ errors_left_out(const rlf_diags *diags)
     return diags->errors - diags->kept;
 }
 
-/* Bytes of the UTF-8 character at p (n bytes are left); 0: not UTF-8. */
-static size_t
-character(const char *p, size_t n)
-{
-    const unsigned char *u = (const unsigned char *)p;
-    size_t size = u[0] < 0x80   ? 1
-                  : u[0] < 0xc2 ? 0
-                  : u[0] < 0xe0 ? 2
-                  : u[0] < 0xf0 ? 3
-                  : u[0] < 0xf5 ? 4
-                                : 0;
-    if (size > n)
-        return 0;
-    for (size_t i = 1; i < size; i++)
-        if ((u[i] & 0xc0) != 0x80)
-            return 0;
-    return size;
-}
-
 /* What stands under the byte `at` of a source: '^', '~' or ' '. */
 static char
 mark(size_t at, rlf_span caret, rlf_span left, rlf_span right)
@@ -192,7 +173,7 @@ print_line(const rlf_sources *sources, rlf_span caret, rlf_span left,
     size_t begin = (size_t)(p - rlf_sources_get(sources, caret.source)->text);
     size_t cells = 0, caret_cell = 0, size;
     for (size_t i = 0; i < n; i += size, cells++) {
-        size = character(p + i, n - i);
+        size = rlf_str_utf8(p + i, n - i);
         size = size ? size : 1;
         if (begin + i <= caret.first)
             caret_cell = cells;
@@ -207,7 +188,7 @@ print_line(const rlf_sources *sources, rlf_span caret, rlf_span left,
     rlf_buf_printf(out, "%5u | %s", place.line, from ? "..." : "");
     rlf_buf_puts(&under, from ? "   " : "");
     for (size_t i = 0, cell = 0; i < n; i += size, cell++) {
-        size = character(p + i, n - i);
+        size = rlf_str_utf8(p + i, n - i);
         bool shown = cell >= from && cell < to;
         if (shown && size && ((unsigned char)p[i] >= ' ' || p[i] == '\t'))
             rlf_buf_add(out, p + i, size);

@@ -48,6 +48,26 @@ fail_open(int fd, const char *path, rlf_err *err)
     return status;
 }
 
+/* A 0 byte, told with its line and column. */
+static rlf_status
+fail_zero(const rlf_buf *text, const char *path, rlf_err *err)
+{
+    size_t zero = strlen(text->p), line = 1, begin = 0;
+    for (size_t i = 0; i < zero; i++)
+        if (text->p[i] == '\n') {
+            line++;
+            begin = i + 1;
+        }
+    bool wide = !memcmp(text->p, "\xff\xfe", 2) ||
+                !memcmp(text->p, "\xfe\xff", 2);
+    rlf_fail(err, RLF_USER,
+             "%s is not a text: it holds a 0 byte, in line %zu, column %zu",
+             path, line, zero - begin + 1);
+    if (wide)
+        rlf_err_hint(err, "it is UTF-16: save it as UTF-8");
+    return RLF_USER;
+}
+
 rlf_status
 rlf_sources_read(rlf_sources *sources, const char *path, rlf_err *err,
                  uint32_t *out)
@@ -84,8 +104,7 @@ rlf_sources_read(rlf_sources *sources, const char *path, rlf_err *err,
     else if (buf.n > LARGEST)
         status = rlf_fail(err, RLF_USER, "%s is larger than 16 MiB", path);
     else if (buf.n && memchr(buf.p, 0, buf.n))
-        status = rlf_fail(err, RLF_USER, "%s is not a text: it holds a 0 byte",
-                          path);
+        status = fail_zero(&buf, path, err);
     else
         *out = rlf_sources_add(sources, path, buf.n ? buf.p : "", buf.n);
     rlf_buf_free(&buf);

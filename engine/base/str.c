@@ -90,10 +90,10 @@ rlf_buf_printf(rlf_buf *buf, const char *fmt, ...)
     va_end(ap);
 }
 
-/* Length of the valid UTF-8 sequence at p (n bytes left), 0 if there is none */
-static size_t
-utf8_length(const unsigned char *p, size_t n)
+size_t
+rlf_str_utf8(const char *text, size_t n)
 {
+    const unsigned char *p = (const unsigned char *)text;
     if (p[0] < 0x80)
         return 1;
     size_t want = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
@@ -114,7 +114,7 @@ rlf_buf_json(rlf_buf *buf, const char *text, size_t n)
     const unsigned char *p = (const unsigned char *)text;
     rlf_buf_putc(buf, '"');
     for (size_t i = 0; i < n;) {
-        size_t k = utf8_length(p + i, n - i);
+        size_t k = rlf_str_utf8(text + i, n - i);
         unsigned char c = p[i];
         if (!k) {
             rlf_buf_puts(buf, "\\ufffd");

@@ -15,6 +15,9 @@ typedef struct rlf_str {
 #define RLF_STR(literal) ((rlf_str){(literal), sizeof(literal) - 1})
 rlf_str rlf_str_of(const char *p);
 bool rlf_str_eq(rlf_str a, rlf_str b);
+/* Bytes of the UTF-8 character that the n >= 1 bytes at p begin with; 0: they
+ * begin with none. */
+size_t rlf_str_utf8(const char *p, size_t n);
 
 /* Bytes that grow; p is always 0-terminated once something was added.
  * {0} is an empty buffer; rlf_buf_free ends it. */

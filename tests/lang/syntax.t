@@ -825,3 +825,40 @@ test.rlf:2:10: error: unexpected ',', expected 'in'
     2 |     for w, l in win.split(parts: 3), lose.split(parts: 3) {
       |          ^
 hint: sets walked side by side each have their 'in': for a in x.split(parts: 2), b in y.split(parts: 2)
+=== bytes that are not UTF-8, in a comment
+def f(x) = 3
+# café
+--- errors
+test.rlf:2:6: error: the byte 0xe9 does not belong to UTF-8
+    2 | # caf?
+      |      ^
+hint: the text of a program is UTF-8: save the file so
+=== bytes that are not UTF-8, in a string: a surrogate
+def f(x) = "í €"
+--- errors
+test.rlf:1:13: error: the byte 0xed does not belong to UTF-8
+    1 | def f(x) = "???"
+      |             ^
+hint: the text of a program is UTF-8: save the file so
+=== a byte order mark at the beginning is in no column
+ï»¿def f(x) = ÿ
+--- errors
+test.rlf:1:12: error: the byte 0xff does not belong to UTF-8
+    1 | def f(x) = ?
+      |            ^
+hint: the text of a program is UTF-8: save the file so
+=== lines that end with a carriage return alone
+# a commentdef f(x) = 3def g(x) = 4
+--- errors
+test.rlf:1:12: error: a carriage return (CR) without a line feed (LF)
+    1 | # a comment
+      |            ^
+hint: lines end with LF, or with CR LF
+=== lines that end with CR LF
+def f(x) = 3
+def g(x) = = 4
+--- errors
+test.rlf:2:12: error: unexpected '=', expected an expression
+    2 | def g(x) = = 4
+      |            ^
+hint: the arguments stand in parentheses: def g(x) = ...

@@ -188,7 +188,12 @@ files(void)
     is_str(rlf_sources_get(&sources, 1)->text, "a = 1\n", "and its text");
     is_int(read_bytes(&sources, "", 0, &err), RLF_OK, "an empty file");
     is_int(read_bytes(&sources, "a\0b", 3, &err), RLF_USER, "a 0 byte");
-    ok(strstr(err.sentence, "holds a 0 byte") != NULL, "is no text");
+    ok(strstr(err.sentence, "holds a 0 byte, in line 1, column 2") != NULL,
+       "is no text");
+    rlf_err_clear(&err);
+    is_int(read_bytes(&sources, "\xff\xfe" "a\0\n\0", 6, &err), RLF_USER,
+           "UTF-16");
+    is_str(err.hint, "it is UTF-16: save it as UTF-8", "is told");
     rlf_err_clear(&err);
     uint32_t index;
     is_int(rlf_sources_read(&sources, "/nowhere/x.rlf", &err, &index), RLF_USER,
