@@ -396,7 +396,7 @@ test_words(void)
 static void
 test_command(const char *text)
 {
-#define COMMAND(name, word, arguments, doc) told("commands", word);
+#define COMMAND(name, word, ...) told("commands", word);
 #define OPTION(name, word, argument, variable, ...)                         \
     told("options", word);                                                  \
     ok(!*variable || strstr(text, variable), "rlflow.1 names the variable " \

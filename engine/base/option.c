@@ -12,7 +12,8 @@
 #include <string.h>
 
 const rlf_command_row rlf_command_rows[RLF_COMMANDS] = {
-#define COMMAND(name, word, arguments, doc) {word, arguments, doc},
+#define COMMAND(name, word, arguments, least, most, settings, takes, doc) \
+    {word, arguments, least, most, settings, takes, doc},
 #include "engine/base/option.def"
 #undef COMMAND
 };
@@ -80,7 +81,7 @@ unknown_command(const char *word, rlf_err *err)
 static rlf_status
 unknown_option(rlf_command command, const char *word, int n, rlf_err *err)
 {
-    bool settings = strstr(rlf_command_rows[command].arguments, "NAME=VALUE");
+    bool settings = rlf_command_rows[command].settings;
     const char *words[RLF_OPTIONS];
     size_t count = 0;
     for (int i = 0; i < RLF_OPTIONS; i++) {
@@ -290,8 +291,7 @@ meant_setting(int argc, char *const *argv, int i, rlf_arena *arena)
 static rlf_status
 check_words(const rlf_command_line *line, rlf_arena *arena, rlf_err *err)
 {
-    const char *arguments = rlf_command_rows[line->command].arguments;
-    if (line->n_files < 2 || !strstr(arguments, "NAME=VALUE"))
+    if (line->n_files < 2 || !rlf_command_rows[line->command].settings)
         return RLF_OK;
     for (int i = 2; i < line->argc; i++) {
         bool file = false;
@@ -309,6 +309,31 @@ check_words(const rlf_command_line *line, rlf_arena *arena, rlf_err *err)
         return RLF_USAGE;
     }
     return RLF_OK;
+}
+
+/* The command gets as many words as it takes, and settings only if it takes
+ * any. */
+static rlf_status
+count_words(const rlf_command_line *line, rlf_err *err)
+{
+    const rlf_command_row *row = &rlf_command_rows[line->command];
+    if (line->n_files > row->most && !row->most)
+        rlf_fail(err, RLF_USAGE, "%s takes %s, but '%s' is given", row->word,
+                 row->takes, line->files[0]);
+    else if (line->n_files > row->most || line->n_files < row->least)
+        rlf_fail(err, RLF_USAGE, "%s takes %s, %zu were given", row->word,
+                 row->takes, line->n_files);
+    else if (line->n_settings && !row->settings) {
+        const rlf_setting *first = &line->settings[0];
+        rlf_fail(err, RLF_USAGE, "%s takes %s, and no NAME=VALUE: %s=%s",
+                 row->word, row->takes, first->name, first->value);
+        if (row->most)
+            rlf_err_hint(err, "write ./%s=%s if that is a file", first->name,
+                         first->value);
+    } else
+        return RLF_OK;
+    rlf_err_hint(err, "rlflow help %s", row->word);
+    return RLF_USAGE;
 }
 
 static rlf_status
@@ -340,10 +365,11 @@ rlf_command_line_read(int argc, char *const *argv, rlf_arena *arena,
 {
     *out = (rlf_command_line){
         .argc = argc, .argv = argv, .command = RLF_COMMAND_HELP};
-    if (argc < 2 || strcmp(argv[1], "--help") == 0 ||
-        strcmp(argv[1], "-h") == 0)
+    if (argc < 2)
         return RLF_OK;
-    out->command = strcmp(argv[1], "--version") == 0
+    bool help = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
+    out->command = help ? RLF_COMMAND_HELP
+                   : strcmp(argv[1], "--version") == 0
                        ? RLF_COMMAND_VERSION
                        : rlf_command_named(argv[1]);
     if (out->command == RLF_COMMANDS)
@@ -368,5 +394,78 @@ rlf_command_line_read(int argc, char *const *argv, rlf_arena *arena,
             return RLF_USAGE;
         }
     }
-    return check_words(out, arena, err);
+    if (out->help)
+        return RLF_OK;
+    RLF_TRY(check_words(out, arena, err));
+    return count_words(out, err);
+}
+
+/* ---- the environment ---- */
+
+static bool
+is_read(const char *name)
+{
+    static const char *const others[] = {
+#define VARIABLE(name) name,
+#include "engine/base/option.def"
+#undef VARIABLE
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        size_t n = strlen(others[i]);
+        if (others[i][n - 1] == '_' ? strncmp(name, others[i], n) == 0
+                                    : strcmp(name, others[i]) == 0)
+            return true;
+    }
+    for (int i = 0; i < RLF_OPTIONS; i++)
+        if (strcmp(name, rlf_option_rows[i].environment) == 0)
+            return true;
+    return false;
+}
+
+/* The option that the variable would preset, were it called as others are; or
+ * NULL. */
+static const char *
+option_of(const char *name)
+{
+    for (int i = 0; i < RLF_OPTIONS; i++) {
+        const char *a = rlf_option_rows[i].word, *b = name + strlen("RLFLOW_");
+        while (*a && *b == (*a == '-' ? '_' : toupper((unsigned char)*a)))
+            a++, b++;
+        if (!*a && !*b)
+            return rlf_option_rows[i].word;
+    }
+    return NULL;
+}
+
+void
+rlf_command_environment(char *const *environment, rlf_buf *out)
+{
+    const size_t begin = strlen("RLFLOW_"); /* which all names have */
+    const char *names[RLF_OPTIONS + 2] = {"LOG", "STDLIB"};
+    for (int i = 0; i < RLF_OPTIONS; i++)
+        names[i + 2] = *rlf_option_rows[i].environment
+                           ? rlf_option_rows[i].environment + begin
+                           : NULL;
+    for (; *environment; environment++) {
+        size_t n = strcspn(*environment, "=");
+        char name[128]; /* a longer one is like none */
+        if (strncmp(*environment, "RLFLOW_", begin) != 0 || !(*environment)[n] ||
+            !(*environment)[n + 1])
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)n, *environment);
+        if (is_read(name))
+            continue;
+        const char *option = option_of(name);
+        const char *near =
+            rlf_str_nearest(name + begin, names, RLF_OPTIONS + 2);
+        rlf_buf_printf(out,
+                       "warning: the environment variable %s is none that "
+                       "rlflow reads, so it does nothing\n",
+                       name);
+        if (option)
+            rlf_buf_printf(out, "hint: --%s is for the command line only\n",
+                           option);
+        else if (near)
+            rlf_buf_printf(out, "hint: did you mean RLFLOW_%s\n", near);
+    }
 }

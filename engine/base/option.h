@@ -6,7 +6,7 @@
  * Options may stand anywhere after the command, as --name value or
  * --name=value, where alone a value may begin with two dashes; `--` ends
  * them. What may be an error is one: an option that
- * the command does not take is never ignored. */
+ * the command does not take is never ignored, nor is a word or a NAME=VALUE. */
 #ifndef RLF_BASE_OPTION_H
 #define RLF_BASE_OPTION_H
 
@@ -15,7 +15,7 @@
 #include "engine/base/str.h"
 
 typedef enum rlf_command {
-#define COMMAND(name, word, arguments, doc) RLF_COMMAND_##name,
+#define COMMAND(name, ...) RLF_COMMAND_##name,
 #include "engine/base/option.def"
 #undef COMMAND
     RLF_COMMANDS
@@ -67,6 +67,9 @@ typedef struct rlf_command_line {
  * `version`. */
 rlf_status rlf_command_line_read(int argc, char *const *argv, rlf_arena *arena,
                                  rlf_err *err, rlf_command_line *out);
+/* Of the environment ("NAME=VALUE" each, ended by NULL): say in *out, a warning
+ * with a hint each, which variables RLFLOW_... are none that rlflow reads. */
+void rlf_command_environment(char *const *environment, rlf_buf *out);
 /* The help of one command. */
 void rlf_command_help(rlf_command command, rlf_buf *out);
 /* The overview of all commands. */

@@ -6,7 +6,10 @@
 #include "engine/base/option.h"
 
 typedef struct rlf_command_row {
-    const char *word, *arguments, *doc;
+    const char *word, *arguments;
+    size_t least, most; /* words that are no settings */
+    bool settings;
+    const char *takes, *doc;
 } rlf_command_row;
 
 typedef struct rlf_option_row {

@@ -57,13 +57,6 @@ put_cluster(const rlf_cluster *cluster)
 int
 rlf_cmd_cluster(const rlf_command_line *line)
 {
-    if (line->n_files != 1 || line->n_settings) {
-        rlf_err err = RLF_ERR_NONE;
-        rlf_fail(&err, RLF_USAGE, "cluster takes one cluster");
-        rlf_err_hint(&err, "rlflow help cluster");
-        rlf_cmd_say(&err, NULL);
-        return 2;
-    }
     reading r;
     rlf_cluster *cluster;
     begin(&r);
@@ -112,8 +105,7 @@ rlf_cmd_check_cluster(const rlf_command_line *line, int *exit_status)
     rlf_clusters all = {0};
     begin(&r);
     const rlf_ast_program *program = NULL;
-    if (line->n_files == 1 &&
-        rlf_sources_read(&r.sources, line->files[0], &r.err, &source) >= 0)
+    if (rlf_sources_read(&r.sources, line->files[0], &r.err, &source) >= 0)
         program = rlf_parse(&r.sources, source, r.arena, &r.diags);
     if (program && !program->decls.count && !r.diags.errors) {
         *exit_status = end(

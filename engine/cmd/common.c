@@ -64,15 +64,6 @@ take_options(rlf_session *s, const rlf_command_line *line)
 rlf_session *
 rlf_cmd_session(const rlf_command_line *line, int *status)
 {
-    if (line->n_files != 1) {
-        fprintf(stderr,
-                "rlflow: error: %s takes one program, %zu were given\n"
-                "hint: rlflow help %s\n",
-                rlf_command_word(line->command), line->n_files,
-                rlf_command_word(line->command));
-        *status = 2;
-        return NULL;
-    }
     rlf_session *s = rlf_session_open(line->files[0]);
     if (!s) {
         fputs(rlf_session_message(s), stderr);

@@ -42,12 +42,6 @@ format(const char *path, bool write)
 int
 rlf_cmd_fmt(const rlf_command_line *line)
 {
-    if (!line->n_files) {
-        fputs("rlflow: error: fmt takes at least one program\n"
-              "hint: rlflow help fmt\n",
-              stderr);
-        return 2;
-    }
     int status = 0;
     for (size_t i = 0; i < line->n_files; i++) {
         int one = format(line->files[i], line->options[RLF_OPTION_WRITE].given);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+extern char **environ;
+
 static int
 help(const rlf_command_line *line)
 {
@@ -34,7 +36,7 @@ help(const rlf_command_line *line)
 static int
 completion(const rlf_command_line *line)
 {
-    const char *shell = line->n_files == 1 ? line->files[0] : "";
+    const char *shell = line->files[0];
     rlf_buf text = {0};
     if (strcmp(shell, "bash") == 0)
         rlf_complete_bash(&text);
@@ -105,6 +107,19 @@ end_output(int status)
     return status ? status : -(int)RLF_RESULT_FAILED;
 }
 
+/* A variable that nobody reads is a mistake, or of somebody else: that is said,
+ * and all goes on. Of several processes the first one says it. */
+static void
+warn_of_environment(void)
+{
+    rlf_buf text = {0};
+    if (rlf_comm_launcher_process() == 0)
+        rlf_command_environment(environ, &text);
+    if (text.n)
+        rlf_cmd_put_message(text.p);
+    rlf_buf_free(&text);
+}
+
 /* There is no memory for something small: no more than this can be done. What
  * is on disk is as whole as after a kill. */
 static void
@@ -135,6 +150,7 @@ rlf_cmd_main(int argc, char **argv, const rlf_backend *const *backends)
     rlf_command_line line;
     int status;
     hold_standard_files();
+    warn_of_environment();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow: as on a full disk */
     if (rlf_command_line_read(argc, argv, arena, &err, &line) < 0) {
         rlf_cmd_say(&err, NULL);

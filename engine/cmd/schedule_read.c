@@ -310,10 +310,6 @@ rlf_schedule_read(const rlf_command_line *line, rlf_arena *arena, rlf_err *err,
     entry entries[MOST_MODELS] = {0};
     int n = 0, most = 0;
     *fuse = (rlf_fuse){0};
-    if (line->n_files || line->n_settings)
-        return rlf_fail(err, RLF_USAGE, "schedule takes no program: \"%s\"",
-                        line->n_files ? line->files[0]
-                                      : line->settings[0].name);
     RLF_TRY(read_entries(line, arena, err, entries, &n));
     RLF_TRY(read_cap(line, err, cap));
     for (int i = 0; i < n; i++)

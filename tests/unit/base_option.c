@@ -131,6 +131,89 @@ wrong(void)
             "rlflow help run lists its options");
 }
 
+/* A command gets as many words as it takes. */
+static void
+counts(void)
+{
+    refused("run", "run takes one program, 0 were given", "rlflow help run");
+    refused("plan a.rlf b.rlf", "plan takes one program, 2 were given",
+            "rlflow help plan");
+    refused("version x y", "version takes no arguments, but 'x' is given",
+            "rlflow help version");
+    refused("--version x", "version takes no arguments, but 'x' is given",
+            "rlflow help version");
+    refused("version x=1",
+            "version takes no arguments, and no NAME=VALUE: x=1",
+            "rlflow help version");
+    refused("help run extra", "help takes one command at most, 2 were given",
+            "rlflow help help");
+    refused("--help run extra", "help takes one command at most, 2 were given",
+            "rlflow help help");
+    refused("fmt f.rlf zz=3",
+            "fmt takes at least one program, and no NAME=VALUE: zz=3",
+            "write ./zz=3 if that is a file; rlflow help fmt");
+    refused("fmt", "fmt takes at least one program, 0 were given",
+            "rlflow help fmt");
+    refused("completion bash x=3",
+            "completion takes one shell, bash or zsh, and no NAME=VALUE: x=3",
+            "write ./x=3 if that is a file; rlflow help completion");
+    refused("completion", "completion takes one shell, bash or zsh, 0 were "
+            "given", "rlflow help completion");
+    refused("schedule --times 1 x.rlf",
+            "schedule takes no program, but 'x.rlf' is given",
+            "rlflow help schedule");
+    refused("cluster a100x8 h100x8", "cluster takes one cluster, 2 were given",
+            "rlflow help cluster");
+    is_int(given("run a.rlf b.rlf --help"), RLF_OK, "who wants help gets it");
+    is_int(given("--help fmt"), RLF_OK, "--help of a command");
+    ok(line.command == RLF_COMMAND_HELP && line.n_files == 1,
+       "is help of that command");
+}
+
+static void
+told_of(const char *variable, const char *want)
+{
+    char *environment[] = {rlf_arena_strdup(arena, variable), NULL};
+    rlf_buf text = {0};
+    rlf_command_environment(environment, &text);
+    is_str(text.p ? text.p : "", want, variable);
+    rlf_buf_free(&text);
+}
+
+/* Variables that nobody reads. */
+static void
+unread(void)
+{
+    told_of("RLFLOW_SEEED=1",
+            "warning: the environment variable RLFLOW_SEEED is none that "
+            "rlflow reads, so it does nothing\n"
+            "hint: did you mean RLFLOW_SEED\n");
+    told_of("RLFLOW_STEPS=3",
+            "warning: the environment variable RLFLOW_STEPS is none that "
+            "rlflow reads, so it does nothing\n"
+            "hint: --steps is for the command line only\n");
+    told_of("RLFLOW_KEEP_BEST=kl",
+            "warning: the environment variable RLFLOW_KEEP_BEST is none that "
+            "rlflow reads, so it does nothing\n"
+            "hint: --keep-best is for the command line only\n");
+    told_of("RLFLOW_STDLIBS=x",
+            "warning: the environment variable RLFLOW_STDLIBS is none that "
+            "rlflow reads, so it does nothing\n"
+            "hint: did you mean RLFLOW_STDLIB\n");
+    told_of("RLFLOW_INSTALLATION=/opt",
+            "warning: the environment variable RLFLOW_INSTALLATION is none "
+            "that rlflow reads, so it does nothing\n");
+    told_of("RLFLOW_ROOT=/opt",
+            "warning: the environment variable RLFLOW_ROOT is none that "
+            "rlflow reads, so it does nothing\n");
+    told_of("RLFLOW_STEPS=", "");
+    told_of("RLFLOWER=1", "");
+    told_of("RLFLOW_SEED=1", "");
+    told_of("RLFLOW_LOG=info", "");
+    told_of("RLFLOW_STDLIB=/x", "");
+    told_of("RLFLOW_TEST_QUICK=1", "");
+}
+
 static void
 environment(void)
 {
@@ -240,6 +323,8 @@ main(void)
     blanks();
     words();
     wrong();
+    counts();
+    unread();
     environment();
     tables();
     rlf_arena_free(arena);
