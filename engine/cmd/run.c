@@ -140,8 +140,9 @@ wants_end(const rlf_session *s, uint32_t *pauses)
     return continued;
 }
 
-/* Seconds after a signal that a call of a Lua function may take in all. */
-enum { CALL = 10 };
+/* Seconds after a signal that a call of a Lua function may take in all: those
+ * of --grace. */
+static int64_t grace;
 
 /* A call that might never return: the signal is not to need a second one,
  * whichever process it was sent to. Asked by the threads of ranks. */
@@ -156,8 +157,8 @@ gives_up(double seconds)
     sig_atomic_t second = (sig_atomic_t)now.tv_sec;
     if (told && !told_second)
         told_second = second;
-    return seconds >= CALL &&
-           second - (told ? told_second : stop_second) >= CALL;
+    return seconds >= (double)grace &&
+           second - (told ? told_second : stop_second) >= grace;
 }
 
 /* The step was not finished: a call in it was given up. */
@@ -350,6 +351,7 @@ rlf_cmd_run(const rlf_command_line *line)
     s->options.leaves = true;
     s->options.hangs = end_hanging;
     s->options.stops = gives_up;
+    grace = line->options[RLF_OPTION_GRACE].number;
     signal(SIGPIPE, SIG_IGN); /* as in run | head: see rlf_display_flush */
     print_somewhere();
     rlf_display *d = rlf_display_open(s, quiet);
