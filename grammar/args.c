@@ -442,6 +442,11 @@ put_text(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     rlf_thing t = rlf_eval(m->s, e);
     if (t.kind != RLF_THING_TEXT)
         return wrong(m, f, &t, path ? "a path" : "a text");
+    if (path && !t.text[0]) {
+        rlf_diag_error(m->s->diags, "argument", t.span, "%s is an empty path",
+                       called(m, f));
+        return false;
+    }
     arg->kind = RLF_ARG_TEXT;
     arg->path = path;
     arg->text = path && !t.resolved

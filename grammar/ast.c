@@ -1,6 +1,8 @@
 /* Constructors of the syntax tree: spans, numbers, strings, doc comments. */
 #include "grammar/ast.h"
 
+#include "grammar/literal.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -93,28 +95,6 @@ rlf_ast_expr_name(rlf_ast_maker *m, rlf_ast_name name)
     return e;
 }
 
-/* What a unit multiplies by. */
-typedef struct unit_row {
-    const char *text;
-    double factor;
-    rlf_ast_unit unit;
-} unit_row;
-
-// clang-format off
-static const unit_row units[] = {
-    {"", 1, RLF_AST_PLAIN},
-    {"K", 1e3, RLF_AST_PLAIN},
-    {"M", 1e6, RLF_AST_PLAIN},
-    {"ms", 1e-3, RLF_AST_TIME},
-    {"s", 1, RLF_AST_TIME},
-    {"min", 60, RLF_AST_TIME},
-    {"h", 3600, RLF_AST_TIME},
-    {"KB", 1024, RLF_AST_BYTES},
-    {"MB", 1024.0 * 1024, RLF_AST_BYTES},
-    {"GB", 1024.0 * 1024 * 1024, RLF_AST_BYTES},
-};
-// clang-format on
-
 rlf_ast_expr *
 rlf_ast_expr_number(rlf_ast_maker *m, rlf_span span)
 {
@@ -122,31 +102,19 @@ rlf_ast_expr_number(rlf_ast_maker *m, rlf_span span)
     size_t n = span.last - span.first;
     e->name.span = span;
     e->name.text = rlf_arena_strndup(m->arena, m->text + span.first, n);
-    char *digits = rlf_arena_alloc(m->arena, n + 1), *p = digits;
-    for (size_t i = 0; i < n; i++) {
-        if (e->name.text[i] != '_')
-            *p++ = e->name.text[i];
-    }
-    char *end;
-    e->number = strtod(digits, &end);
-    for (size_t i = 0; i < RLF_COUNT(units); i++) {
-        if (!strcmp(units[i].text, end)) {
-            e->unit = units[i].unit;
-            /* 3 ms is 0.003, rounded once. */
-            e->number = units[i].factor == 1e-3 ? e->number / 1e3
-                                                : e->number * units[i].factor;
-        }
-    }
-    if (!isfinite(e->number)) {
+    switch (rlf_literal_read(e->name.text, false, &e->number, &e->unit)) {
+    case RLF_LITERAL_LARGE:
         rlf_diag_error(m->diags, "syntax", span, "this number is too large");
-        e->number = 0;
-    }
-    size_t first = strcspn(digits, "123456789eE");
-    if (fpclassify(e->number) == FP_ZERO && digits[first] >= '1' &&
-        digits[first] <= '9') {
-        rlf_diag *diag = rlf_diag_error(m->diags, "syntax", span,
-                                        "this number is too small");
-        rlf_diag_hint(m->diags, diag, "it would be 0: write 0 if that is meant");
+        break;
+    case RLF_LITERAL_SMALL:
+        rlf_diag_hint(m->diags,
+                      rlf_diag_error(m->diags, "syntax", span,
+                                     "this number is too small"),
+                      "it would be 0: write 0 if that is meant");
+        break;
+    case RLF_LITERAL_FORM: /* the scanner has seen that it is one */
+    case RLF_LITERAL_FINE:
+        break;
     }
     return e;
 }

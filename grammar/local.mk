@@ -32,6 +32,8 @@ libgrammar_a_SOURCES = \
 	%D%/level.c \
 	%D%/measure.c \
 	%D%/lex.c \
+	%D%/literal.c \
+	%D%/literal.h \
 	%D%/lower.c \
 	%D%/lower.h \
 	%D%/meant.c \

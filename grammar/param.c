@@ -1,6 +1,7 @@
 /* Parameters: defaults, settings of the command line, ranges. */
 #include "grammar/sema.h"
 
+#include "grammar/literal.h"
 #include "grammar/meant.h"
 
 #include <math.h>
@@ -39,27 +40,6 @@ text_of(rlf_sema *s, const rlf_thing *thing, const char *type)
 /* ---- values given as texts ---- */
 
 static bool
-read_number(const char *text, double *out)
-{
-    char digits[64], *p = digits, *end;
-    for (; *text && p < digits + sizeof digits - 1; text++) {
-        if (*text != '_')
-            *p++ = *text;
-    }
-    *p = 0;
-    *out = strtod(digits, &end);
-    return end != digits && !*end && !*text;
-}
-
-/* Nothing is left of it but its zeros: 1e-400. */
-static bool
-is_too_small(const char *text, double x)
-{
-    const char *first = text + strcspn(text, "123456789eE");
-    return fpclassify(x) == FP_ZERO && *first >= '1' && *first <= '9';
-}
-
-static bool
 read_bool(const char *text, double *out)
 {
     bool yes = !strcmp(text, "true") || !strcmp(text, "1");
@@ -83,13 +63,62 @@ wrong_number(const char *type, double x)
     return fabs(x) <= LARGEST_INT ? NULL : "a whole number of up to 2^53";
 }
 
+/* Not what the parameter takes, which is `wanted`. */
+static rlf_diag *
+complain(const reader *r, const char *text, const char *wanted)
+{
+    const char *given =
+        *text ? rlf_arena_printf(r->s->arena, "'%s' was given", text)
+              : "what was given is empty";
+    return rlf_diag_error(r->s->diags, "param", r->decl->name.span,
+                          "parameter '%s' is %s, and %s", r->decl->name.text,
+                          wanted, given);
+}
+
 static rlf_thing
 refuse(const reader *r, const char *text, const char *wanted)
 {
-    rlf_diag_error(r->s->diags, "param", r->decl->name.span,
-                   "parameter '%s' is %s, and '%s' was given",
-                   r->decl->name.text, wanted, text);
+    complain(r, text, wanted);
     return rlf_thing_none(r->decl->name.span);
+}
+
+/* A number as programs write it, with a '-' before it if it is negative; false:
+ * what is wrong is told. */
+static bool
+read_number(const reader *r, const char *text, double *out)
+{
+    rlf_sema *s = r->s;
+    rlf_span at = r->decl->name.span;
+    rlf_ast_unit unit;
+    rlf_diag *diag;
+    switch (rlf_literal_read(text, true, out, &unit)) {
+    case RLF_LITERAL_FORM:
+        diag = complain(r, text, "a number");
+        if (*text)
+            rlf_diag_hint(s->diags, diag,
+                          "numbers are written as in programs: 1e-5, 0.5, 10K");
+        return false;
+    case RLF_LITERAL_LARGE:
+        rlf_diag_error(s->diags, "param", at,
+                       "what parameter '%s' was given, '%s', is too large a "
+                       "number",
+                       r->decl->name.text, text);
+        return false;
+    case RLF_LITERAL_SMALL:
+        diag = rlf_diag_error(
+            s->diags, "param", at,
+            "what parameter '%s' was given, '%s', is too small a number",
+            r->decl->name.text, text);
+        rlf_diag_hint(s->diags, diag, "it would be 0: say 0 if that is meant");
+        return false;
+    case RLF_LITERAL_FINE:
+        break;
+    }
+    if (unit == RLF_AST_PLAIN)
+        return true;
+    diag = complain(r, text, "a number without a unit");
+    rlf_diag_hint(s->diags, diag, "K and M multiply by 1,000 and 1,000,000");
+    return false;
 }
 
 static const char *
@@ -107,26 +136,20 @@ read_setting(const reader *r, const char *text)
     rlf_sema *s = r->s;
     rlf_thing thing = rlf_thing_none(r->decl->name.span);
     double x = 0;
-    if (!strcmp(r->type, "text") || !strcmp(r->type, "path")) {
+    bool path = !strcmp(r->type, "path");
+    if (path && !*text)
+        return refuse(r, text, "a path");
+    if (path || !strcmp(r->type, "text")) {
         thing.kind = RLF_THING_TEXT;
-        thing.resolved = r->type[0] == 'p';
-        thing.text = thing.resolved ? start_path(s, text)
-                                    : rlf_arena_strdup(s->arena, text);
+        thing.resolved = path;
+        thing.text = path ? start_path(s, text)
+                          : rlf_arena_strdup(s->arena, text);
         return thing;
     }
     if (!strcmp(r->type, "bool")) {
         if (!read_bool(text, &x))
             return refuse(r, text, "true or false");
-    } else if (!read_number(text, &x)) {
-        return refuse(r, text, "a number");
-    } else if (!isfinite(x)) {
-        return refuse(r, text, "a finite number");
-    } else if (is_too_small(text, x)) {
-        rlf_diag *diag = rlf_diag_error(
-            s->diags, "param", r->decl->name.span,
-            "what parameter '%s' was given, '%s', is too small a number",
-            r->decl->name.text, text);
-        rlf_diag_hint(s->diags, diag, "it would be 0: say 0 if that is meant");
+    } else if (!read_number(r, text, &x)) {
         return thing;
     }
     const char *wanted = wrong_number(r->type, x);
@@ -307,10 +330,11 @@ rlf_param_value(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
     value = given ? read_setting(&r, given) : fallback;
     bool inside;
     const char *within = check_range(&r, &value, &inside);
+    const char *text = text_of(s, &value, r.type);
     if (!inside)
         rlf_diag_error(s->diags, "param", decl->name.span,
                        "parameter '%s' is %s, and must be in %s",
-                       decl->name.text, text_of(s, &value, r.type), within);
+                       decl->name.text, *text ? text : "empty", within);
     if (!given && !decl->value && !s->options->params_only)
         rlf_diag_error(s->diags, "param", decl->name.span,
                        "parameter '%s' must be given: %s=VALUE",

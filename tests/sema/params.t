@@ -64,6 +64,106 @@ error: test.rlf has no parameter 'aa'
 hint: did you mean 'aaa'?
 error: test.rlf has no parameter 'zzzz'
 hint: `rlflow params test.rlf` lists them
+=== numbers are written as in a program
+#set a=10K
+#set b=-1_000.5e-1
+#set c=08
+param a : float = 1
+param b : float = 1
+param c : int = 1
+flow z() { }
+--- params
+a float = 10000 (1) in : -, given
+b float = -100.05 (1) in : -, given
+c int = 8 (1) in : -, given
+=== and not otherwise
+#set a=0x1p-3
+#set b=.5
+#set c= 3
+#set d=60s
+#set e=inf
+#set f=+3
+#set g=1__0
+#set h=1e999
+#set i=1e
+param a : float = 1
+param b : float = 1
+param c : float = 1
+param d : float = 1
+param e : float = 1
+param f : float = 1
+param g : float = 1
+param h : float = 1
+param i : float = 1
+flow z() { }
+--- errors
+test.rlf:10:7: error: parameter 'a' is a number, and '0x1p-3' was given
+   10 | param a : float = 1
+      |       ^
+hint: numbers are written as in programs: 1e-5, 0.5, 10K
+test.rlf:11:7: error: parameter 'b' is a number, and '.5' was given
+   11 | param b : float = 1
+      |       ^
+hint: numbers are written as in programs: 1e-5, 0.5, 10K
+test.rlf:12:7: error: parameter 'c' is a number, and ' 3' was given
+   12 | param c : float = 1
+      |       ^
+hint: numbers are written as in programs: 1e-5, 0.5, 10K
+test.rlf:13:7: error: parameter 'd' is a number without a unit, and '60s' was given
+   13 | param d : float = 1
+      |       ^
+hint: K and M multiply by 1,000 and 1,000,000
+test.rlf:14:7: error: parameter 'e' is a number, and 'inf' was given
+   14 | param e : float = 1
+      |       ^
+hint: numbers are written as in programs: 1e-5, 0.5, 10K
+test.rlf:15:7: error: parameter 'f' is a number, and '+3' was given
+   15 | param f : float = 1
+      |       ^
+hint: numbers are written as in programs: 1e-5, 0.5, 10K
+test.rlf:16:7: error: parameter 'g' is a number, and '1__0' was given
+   16 | param g : float = 1
+      |       ^
+hint: numbers are written as in programs: 1e-5, 0.5, 10K
+test.rlf:17:7: error: what parameter 'h' was given, '1e999', is too large a number
+   17 | param h : float = 1
+      |       ^
+test.rlf:18:7: error: parameter 'i' is a number, and '1e' was given
+   18 | param i : float = 1
+      |       ^
+hint: numbers are written as in programs: 1e-5, 0.5, 10K
+=== what is empty
+#set a=
+#set b=
+#set c=
+#set d=
+#set e=
+param a : float = 1
+param b : path = "x"
+param c : text = "x" in ["x", "y"]
+param d : text = "x"
+param e : bool = true
+flow z() { }
+--- errors
+test.rlf:6:7: error: parameter 'a' is a number, and what was given is empty
+    6 | param a : float = 1
+      |       ^
+test.rlf:7:7: error: parameter 'b' is a path, and what was given is empty
+    7 | param b : path = "x"
+      |       ^
+test.rlf:8:7: error: parameter 'c' is empty, and must be in [x, y]
+    8 | param c : text = "x" in ["x", "y"]
+      |       ^
+test.rlf:10:7: error: parameter 'e' is true or false, and what was given is empty
+   10 | param e : bool = true
+      |       ^
+=== a path that is empty
+data d = jsonl("", prompt: "q")
+flow z() { }
+--- errors
+test.rlf:1:16: error: 'path' of 'jsonl' is an empty path
+    1 | data d = jsonl("", prompt: "q")
+      |                ^~
 === of the wrong type
 #set a=3.5
 #set b=x
@@ -85,6 +185,7 @@ test.rlf:5:7: error: parameter 'a' is a whole number, and '3.5' was given
 test.rlf:6:7: error: parameter 'b' is a number, and 'x' was given
     6 | param b : float = 0.5 in 0..1
       |       ^
+hint: numbers are written as in programs: 1e-5, 0.5, 10K
 test.rlf:8:7: error: parameter 'd' is true or false, and 'yes' was given
     8 | param d : bool = true
       |       ^
@@ -226,7 +327,7 @@ test.rlf:4:7: error: parameter 'a' is a whole number of up to 2^53, and '9999999
 test.rlf:5:7: error: parameter 'b' is true or false, and '2' was given
     5 | param b : bool
       |       ^
-test.rlf:6:7: error: parameter 'c' is a finite number, and '1e999' was given
+test.rlf:6:7: error: what parameter 'c' was given, '1e999', is too large a number
     6 | param c : float
       |       ^
 === constants are finite
@@ -337,10 +438,11 @@ param a : float = 1
 param b : float = 1
 flow z() { }
 --- errors
-test.rlf:3:7: error: parameter 'a' is a finite number, and 'inf' was given
+test.rlf:3:7: error: parameter 'a' is a number, and 'inf' was given
     3 | param a : float = 1
       |       ^
-test.rlf:4:7: error: parameter 'b' is a finite number, and '1e999' was given
+hint: numbers are written as in programs: 1e-5, 0.5, 10K
+test.rlf:4:7: error: what parameter 'b' was given, '1e999', is too large a number
     4 | param b : float = 1
       |       ^
 === the side of a choice that is not taken may be infinite
