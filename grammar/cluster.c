@@ -507,7 +507,7 @@ read_machines(maker *m, const call *c, rlf_cluster *out)
             rlf_diag_note(m->s.diags, diag, c->plain.data[k].span,
                           "first here");
             rlf_diag_hint(m->s.diags, diag,
-                          "how many there are of it is said by count:");
+                          "'count:' says how many there are of it");
             return false;
         }
     }

@@ -309,7 +309,7 @@ upwards(rlf_sema *s, int x, const rlf_ast_name *over)
                    ? "a prompt without responses has no samples: take values "
                      "of the set that generate gave, as in judge(roll)"
                    : "with one sample a prompt there are no groups: give "
-                     "generate an n:");
+                     "generate an n: of 2 or more");
     } else if (!strcmp(over->text, "batch")) {
         if (t->domain != 0)
             return 0;

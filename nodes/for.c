@@ -57,11 +57,11 @@ infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
         rlf_span at = a[SIZE].given ? a[SIZE].span : node->span;
         if (a[PARTS].given == a[SIZE].given)
             rlf_diag_error(diags, "argument", at,
-                           "split takes either parts: or size:");
+                           "split takes either 'parts:' or 'size:'");
         else if (n_sets(node) > 1 && !a[PARTS].given)
             rlf_diag_error(diags, "argument", at,
                            "sets that are walked side by side are split by "
-                           "parts:");
+                           "'parts:', not by 'size:'");
         else if (a[PARTS].number != first[PARTS].number ||
                  a[EPOCHS].number != first[EPOCHS].number)
             rlf_diag_error(diags, "argument", a[PARTS].span,

@@ -19,6 +19,20 @@ rlf_status_word(rlf_status status)
     return "unknown";
 }
 
+/* Write into `to`. Of what is longer than `room` the end is left out, at the end
+ * of a UTF-8 character, and "..." says so. */
+static void
+put(char *to, size_t room, const char *fmt, va_list ap)
+{
+    int n = vsnprintf(to, room, fmt, ap);
+    if (n < 0 || (size_t)n < room || room < sizeof "...")
+        return;
+    size_t at = room - sizeof "...";
+    while (at && (to[at] & 0xc0) == 0x80)
+        at--;
+    memcpy(to + at, "...", sizeof "...");
+}
+
 /* Begin an error unless one is there already; true if it is ours to fill. */
 static bool
 begin(rlf_err *err, rlf_status status)
@@ -36,7 +50,7 @@ rlf_fail(rlf_err *err, rlf_status status, const char *fmt, ...)
     if (begin(err, status)) {
         va_list ap;
         va_start(ap, fmt);
-        vsnprintf(err->sentence, sizeof err->sentence, fmt, ap);
+        put(err->sentence, sizeof err->sentence, fmt, ap);
         va_end(ap);
     }
     return status;
@@ -49,10 +63,10 @@ fail_number(rlf_err *err, rlf_status status, int number, const char *fmt,
     if (number == ENOMEM)
         status = RLF_MEMORY;
     if (begin(err, status)) {
-        vsnprintf(err->sentence, sizeof err->sentence, fmt, ap);
-        size_t n = strlen(err->sentence);
-        snprintf(err->sentence + n, sizeof err->sentence - n, ": %s",
-                 strerror(number));
+        const char *reason = strerror(number);
+        size_t room = sizeof err->sentence - strlen(reason) - strlen(": ");
+        put(err->sentence, room, fmt, ap);
+        strcat(strcat(err->sentence, ": "), reason);
     }
     return status;
 }
@@ -91,7 +105,7 @@ append(char *to, size_t room, const char *between, const char *fmt, va_list ap)
         n += strlen(between);
     }
     if (n + 1 < room)
-        vsnprintf(to + n, room - n, fmt, ap);
+        put(to + n, room - n, fmt, ap);
 }
 
 void

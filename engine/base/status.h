@@ -47,7 +47,8 @@ typedef struct rlf_err {
 const char *rlf_status_word(rlf_status status);
 
 /* Fill *err and return `status`. A second failure never overwrites the first:
- * then only `status` is returned. */
+ * then only `status` is returned. Of texts that are too long the end is left
+ * out, which "..." says; the reason of a system's call always stands. */
 rlf_status rlf_fail(rlf_err *err, rlf_status status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* As rlf_fail, with ": strerror(errno)" at the end and status RLF_ENV; where

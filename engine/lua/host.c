@@ -194,7 +194,7 @@ fail_spent(rlf_lua_host *host, rlf_err *err, const char *who)
         rlf_fail(err, RLF_USER, "%smore than %" PRIu64 " instructions%s", where,
                  rlf_lua_budget(host), who);
         rlf_err_hint(err, "an endless loop, or a pattern that backtracks? "
-                          "otherwise raise instructions:");
+                          "otherwise raise 'instructions:'");
         return RLF_USER;
     case RLF_LUA_SPENT_MEMORY:
         if (host->starved)
@@ -205,7 +205,7 @@ fail_spent(rlf_lua_host *host, rlf_err *err, const char *who)
                  where[0] ? where : p->path, where[0] ? "" : ": ", size, who);
         rlf_err_hint(err,
                      "an endless recursion? otherwise keep less alive at a "
-                     "time, or raise memory:");
+                     "time, or raise 'memory:'");
         return RLF_USER;
     case RLF_LUA_SPENT_CHAIN:
         rlf_fail(err, RLF_USER,
@@ -217,14 +217,15 @@ fail_spent(rlf_lua_host *host, rlf_err *err, const char *who)
                  where, who);
         rlf_err_hint(err, "the step is left out, and done again when the run "
                           "goes on; does the function ever return? lower "
-                          "time: or instructions:");
+                          "'time:' or 'instructions:'");
         return host->end;
     default:
         rlf_fail(err, RLF_ENV, "%smore than %g s of wall-clock time%s", where,
                  p->time, who);
         rlf_err_hint(err, "time never decides a result, so the run ends here: "
-                          "go on with --resume; for a slow machine raise time:,"
-                          " for a slow function lower instructions:");
+                          "go on with --resume; for a slow machine raise "
+                          "'time:', for a slow function lower "
+                          "'instructions:'");
         return RLF_ENV;
     }
 }

@@ -220,7 +220,7 @@ fail_stages(const rlf_model_config *c, const rlf_cut *cut, rlf_err *err)
     if (c->layers < cut->stages)
         rlf_err_hint(err, "pp can be up to %d, with one chunk", c->layers);
     else if (c->layers / cut->stages == 1)
-        rlf_err_hint(err, "pp %d is possible with one chunk: another schedule:",
+        rlf_err_hint(err, "pp %d is possible with one chunk: give 'schedule:' another",
                      cut->stages);
     else
         rlf_err_hint(err, "chunks can be up to %d", c->layers / cut->stages);

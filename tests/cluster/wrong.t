@@ -275,7 +275,7 @@ test.rlf:5:37: error: 'a100_box' is named twice
 test.rlf:5:17: note: first here
     5 | cluster e = net(a100_box, h100_box, a100_box, link: 25e9, start: 0)
       |                 ^~~~~~~~
-hint: how many there are of it is said by count:
+hint: 'count:' says how many there are of it
 test.rlf:6:17: error: this takes a machine, and 'a100' is a device
     6 | cluster f = net(a100, h100_box, link: 25e9, start: 0)
       |                 ^~~~

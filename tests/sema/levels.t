@@ -163,7 +163,7 @@ flow f(batch: prompts[8]) {
 test.rlf:12:31: error: 'over group' takes several samples a prompt, and this is one per sample of 'roll'
    12 |     a = mean(judge(roll) over group)
       |              ~~~~~~~~~~~      ^~~~~
-hint: with one sample a prompt there are no groups: give generate an n:
+hint: with one sample a prompt there are no groups: give generate an n: of 2 or more
 test.rlf:13:31: error: 'over group' takes several samples a prompt, and this is one per prompt of 'batch'
    13 |     b = mean(batch.grade over group)
       |              ~~~~~~~~~~~      ^~~~~

@@ -306,16 +306,16 @@ flow f(batch: prompts[8]) {
     for a in roll.split(parts: 2), b in batch.split(parts: 3) { x = 1 }
 }
 --- errors
-test.rlf:13:5: error: split takes either parts: or size:
+test.rlf:13:5: error: split takes either 'parts:' or 'size:'
    13 |     for mini in roll.split() { x = 1 }
       |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-test.rlf:14:44: error: split takes either parts: or size:
+test.rlf:14:44: error: split takes either 'parts:' or 'size:'
    14 |     for mini in roll.split(parts: 2, size: 3) { x = 1 }
       |                                            ^
-test.rlf:15:31: error: sets that are walked side by side are split by parts:
+test.rlf:15:31: error: sets that are walked side by side are split by 'parts:', not by 'size:'
    15 |     for a in roll.split(size: 2), b in batch.split(size: 2) { x = 1 }
       |                               ^
-test.rlf:15:58: error: sets that are walked side by side are split by parts:
+test.rlf:15:58: error: sets that are walked side by side are split by 'parts:', not by 'size:'
    15 |     for a in roll.split(size: 2), b in batch.split(size: 2) { x = 1 }
       |                                                          ^
 test.rlf:16:60: error: sets that are walked side by side have equally many pieces

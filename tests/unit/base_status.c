@@ -29,6 +29,30 @@ out:
     return status;
 }
 
+/* Texts that are longer than an error has room for. */
+static void
+too_long(void)
+{
+    char path[2000];
+    rlf_err err = RLF_ERR_NONE;
+    for (size_t i = 0; i + 1 < sizeof path; i++)
+        path[i] = i % 2 ? '\xa9' : '\xc3'; /* two bytes a character */
+    path[sizeof path - 1] = 0;
+    rlf_fail(&err, RLF_USER, "no %s", path);
+    size_t n = strlen(err.sentence);
+    is_str(err.sentence + n - 4, "\xa9...", "what is cut ends with dots");
+    ok(n < sizeof err.sentence, "and within its room");
+    rlf_err_hint(&err, "%s", path + 1);
+    is_str(err.hint + strlen(err.hint) - 4, "\xa9...", "a hint too");
+    rlf_err_clear(&err);
+    errno = ENOENT;
+    rlf_fail_path(&err, "cannot open %s", path);
+    n = strlen(err.sentence);
+    is_str(err.sentence + n - 30, "\xa9...: No such file or directory" + 1,
+           "the reason stands after a long path");
+    ok(n < sizeof err.sentence, "within the room");
+}
+
 int
 main(void)
 {
@@ -77,5 +101,6 @@ main(void)
            strlen(error.trail) < sizeof error.trail,
        "what is too long is cut");
     is_str(rlf_status_word(RLF_USAGE), "usage", "a status has a word");
+    too_long();
     return done();
 }
