@@ -218,7 +218,7 @@ lacks(rlf_control *c, const word *samplers, int from, const rlf_layout *l)
     uint32_t n = rows ? t->n_rows : 1;
     for (int i = 0; i < l->n_ranks && !t->everywhere; i++)
         for (uint32_t k = 0; k < n && has(samplers, l->ranks[i]); k++)
-            if (!has(t->have + (size_t)k * (size_t)c->n_words, l->ranks[i]))
+            if (!has(rlf_control_ranks_with(c, t, k), l->ranks[i]))
                 return true;
     return false;
 }

@@ -255,7 +255,7 @@ rlf_control_give(rlf_control *c, int instance, const uint32_t *rows, int64_t n,
         t->n_have =
             RLF_NEW_ARRAY(rlf_control_arena(c, instance), uint32_t, c->n_ranks);
     for (int64_t i = 0; i < n; i++) {
-        word *have = t->have + (size_t)rows[i] * (size_t)c->n_words;
+        word *have = rlf_control_ranks_with(c, t, rows[i]);
         if (has(have, rank))
             continue;
         put(have, rank);
@@ -347,6 +347,8 @@ rlf_control_done_together(rlf_control *c, const active *a,
     track *t = rlf_control_track(c, a->instance);
     t->everywhere = a->n_shares == c->n_ranks;
     if (!t->everywhere) {
+        RLF_ASSERT(rlf_control_instance(c, a->instance)->node->rows < 0 ||
+                   !rlf_control_is_stored(c, a->instance));
         const uint32_t first = 0;
         t->have =
             RLF_NEW_ARRAY(rlf_control_arena(c, a->instance), word, c->n_words);
@@ -509,6 +511,7 @@ opened(rlf_control *c, const rlf_report *report)
         i++;
     track *t = c->tracks.data[i];
     t->held = false;
+    c->n_asked--;
     if (report->lengths) {
         rlf_arena *arena = rlf_control_arena(c, (int)i);
         t->tokens = RLF_NEW_ARRAY(arena, uint32_t, report->n_rows + 1);
@@ -554,15 +557,44 @@ rlf_control_tell(rlf_control *c, const rlf_report *report)
     }
 }
 
+/* The first OPEN that is not answered; or -1: none is waited for. */
+static int
+first_asked(const rlf_control *c)
+{
+    int first = -1;
+    for (size_t i = 0; i < c->tracks.count; i++) {
+        const track *t = c->tracks.data[i];
+        if (t && t->held &&
+            (first < 0 || t->asked < c->tracks.data[first]->asked))
+            first = (int)i;
+    }
+    return first;
+}
+
+bool
+rlf_control_stands(const rlf_control *c)
+{
+    return !c->ended && c->next == c->posts.count && !c->actives.count &&
+           !c->n_asked;
+}
+
 bool
 rlf_control_waits(rlf_control *c, uint64_t *n, int *instance, int *rank)
 {
+    int asked = c->n_asked ? first_asked(c) : -1;
+    if (asked >= 0) {
+        *n = c->tracks.data[asked]->asked;
+        *instance = asked;
+        *rank = 0; /* that opens */
+    }
     if (!c->actives.count)
-        return false;
+        return asked >= 0;
     const active *a = &c->actives.data[0];
     for (size_t i = 1; i < c->actives.count; i++)
         if (c->actives.data[i].n < a->n)
             a = &c->actives.data[i];
+    if (asked >= 0 && *n < a->n)
+        return true;
     *n = a->n;
     *instance = a->instance;
     *rank = -1;

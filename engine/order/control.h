@@ -149,6 +149,9 @@ const rlf_plan *rlf_control_plan(const rlf_control *control);
 /* What it follows, for instances and what is shown after the step. */
 const rlf_order *rlf_control_order(const rlf_control *control);
 
+/* After WAIT: no report is awaited, and the step has not ended. It never will:
+ * the controller has lost something. */
+bool rlf_control_stands(const rlf_control *control);
 /* For messages about a run that stands still: what is being waited for, a
  * post and the first rank that has not reported it. False: nothing. */
 bool rlf_control_waits(rlf_control *control, uint64_t *n, int *instance,

@@ -47,6 +47,7 @@ typedef struct track {
     int *maker;         /* per row: the replica that makes it; -1: complete */
     int *going;         /* per row: where it goes on, while that is posted */
     uint32_t *left;     /* per replica: rows that it has still to make */
+    bool *began;        /* per replica: it had rows to make at first */
     uint32_t threshold; /* with fewer left they are gathered, */
     uint32_t seats;     /* at most so many on a replica; 0: found then */
     double prompt;      /* tokens, on average */
@@ -110,7 +111,7 @@ struct rlf_control {
     uint64_t step;
     int n_ranks, n_words;
     rlf_arena *lasting;
-    rlf_pace *pace;     /* per node, of generations; in `lasting` */
+    rlf_pace *pace;          /* per node, of generations; in `lasting` */
     const rlf_node **reader; /* per node: of a generation, the call of those
                                 seen to read its samples that has the most ranks
                                 a replica, or NULL; in `lasting` */
@@ -120,6 +121,7 @@ struct rlf_control {
     RLF_VEC(rlf_post *) posts; /* not yet given out, from `next` on */
     size_t next;
     RLF_VEC(active) actives;
+    int n_asked;  /* OPENs that are not answered */
     int sampling; /* the generation at work, or -1 */
     bool sampled; /* samples of it were reported since the last post */
     RLF_VEC(int)
@@ -135,7 +137,7 @@ struct rlf_control {
     put_off; /* apart.c: until who samples ahead need
                 not stand still for them */
     uint64_t n;
-    uint64_t changes; /* of who samples, is at work, or has rows */
+    uint64_t changes;   /* of who samples, is at work, or has rows */
     uint64_t **version; /* per resource and hold; NULL: no holds */
     const bool *apart;  /* per resource; NULL: none. See rlf_policy */
     pin *pins;
@@ -161,6 +163,24 @@ static inline void
 take(word *set, int rank)
 {
     set[rank / BITS] &= ~((word)1 << (rank % BITS));
+}
+
+/* Which ranks have an instance is known in one of three ways: `everywhere`; row
+ * by row, once its rows were given; or, where some ranks computed all of it
+ * together, as one row. The last is so only of what has no rows, or is not
+ * stored: then its readers need not be where it is. */
+static inline bool
+lies_by_row(const track *t)
+{
+    return t->opened && !t->everywhere;
+}
+
+/* The ranks that have a row of what lies by row, or row 0 of what has none. */
+static inline word *
+rlf_control_ranks_with(const rlf_control *c, const track *t, uint32_t row)
+{
+    RLF_ASSERT(row < (t->n_rows ? t->n_rows : 1));
+    return t->have + (size_t)row * (size_t)c->n_words;
 }
 
 /* ---- control.c ---- */
@@ -201,6 +221,8 @@ void rlf_control_done_together(rlf_control *c, const active *a,
  * i) of instance `of`, for what instance `reader` (-1: none) does with it. */
 void rlf_control_bring(rlf_control *c, int of, int reader, const uint32_t *rows,
                        uint32_t n, const rlf_parts *need);
+/* Is an instance ever sent? A value per word is not, and never stored. */
+bool rlf_control_is_stored(const rlf_control *c, int instance);
 /* The ranks `to` need all of instance `from`; all that instance `of` reads. */
 void rlf_control_bring_all(rlf_control *c, int from, int reader, const int *to,
                            int n_to);
@@ -249,7 +271,10 @@ bool rlf_control_holds_up(rlf_control *c, const rlf_order_command *command);
 
 /* ---- deal.c ---- */
 
-/* Which replica of its layout computes each of these rows of an instance. */
+/* Which replica of its layout computes each of these rows of an instance. This
+ * is advice on time and nothing else: any answer is right that names a replica
+ * for each row, and one for rows that are computed as a group, and with any of
+ * them every step comes to its end. It may change from one call to the next. */
 int *rlf_control_deal(rlf_control *c, int instance, const uint32_t *rows,
                       uint32_t n);
 
@@ -294,8 +319,8 @@ double rlf_control_part(rlf_control *c, const ready *r);
 /* Of one that is not held, what is to be posted first stays in `r`. False: that
  * is all. */
 bool rlf_control_cut(rlf_control *c, ready *r, ready *left);
-/* Its rows join those of the same instance that wait: of what was posted without
- * them, or when nothing is sampled, of all. False: there are none. */
+/* Its rows join those of the same instance that wait: of what was posted
+ * without them, or when nothing is sampled, of all. False: there are none. */
 bool rlf_control_join(rlf_control *c, const rlf_order_command *command);
 /* Nothing is sampled any more. */
 void rlf_control_join_all(rlf_control *c);

@@ -27,7 +27,7 @@ typedef struct dealing {
     const uint32_t *rows;
     unit *units;
     uint32_t n;
-    const track **inputs; /* of the same rows, that are not everywhere */
+    const track **inputs; /* of the same rows, that lie somewhere */
     int n_inputs;
     /* If there are inputs: the set of ranks of each replica; the set of their
      * leaders; per rank the first replica that it leads, -1: none; per replica
@@ -59,7 +59,7 @@ static void
 count_row(const rlf_control *c, dealing *d, const track *t, uint32_t row)
 {
     size_t n_words = (size_t)c->n_words;
-    const word *have = t->have + (size_t)row * n_words;
+    const word *have = rlf_control_ranks_with(c, t, row);
     for (size_t w = 0; w < n_words; w++)
         for (word left = have[w] & d->leaders[w]; left; left &= left - 1) {
             int k = d->led[w * BITS + (size_t)__builtin_ctzll(left)];
@@ -224,7 +224,7 @@ list_inputs(rlf_control *c, const rlf_instance *in, dealing *d)
     d->inputs = RLF_NEW_ARRAY(c->arena, const track *, n + 1);
     for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;) {
         const track *t = rlf_control_track(c, from);
-        if (!t->everywhere && rlf_control_aligned(c, in->node, from))
+        if (lies_by_row(t) && rlf_control_aligned(c, in->node, from))
             d->inputs[d->n_inputs++] = t;
     }
     if (d->n_inputs)

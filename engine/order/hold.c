@@ -151,9 +151,9 @@ can_go(rlf_control *c, const rlf_instance *in, uint32_t row, const replica *to,
         return false;
     for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;) {
         const track *t = rlf_control_track(c, from);
-        if (t->everywhere || !rlf_control_aligned(c, in->node, from))
+        if (!lies_by_row(t) || !rlf_control_aligned(c, in->node, from))
             continue;
-        const word *have = t->have + (size_t)row * (size_t)c->n_words;
+        const word *have = rlf_control_ranks_with(c, t, row);
         if (!has_row(to, have) && (n_busy || !exceeds(c, have, busy)))
             return false;
     }

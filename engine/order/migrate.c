@@ -87,9 +87,11 @@ rlf_control_sampling(rlf_control *c, int instance, const uint32_t *rows,
     t->maker = RLF_NEW_ARRAY(arena, int, t->n_rows);
     t->going = RLF_NEW_ARRAY(arena, int, t->n_rows);
     t->left = RLF_NEW_ARRAY(arena, uint32_t, dp);
+    t->began = RLF_NEW_ARRAY(arena, bool, dp);
     for (uint32_t i = 0; i < n; i++) {
         t->maker[rows[i]] = to[i];
         t->left[to[i]]++;
+        t->began[to[i]] = true;
     }
     uint32_t *tokens = RLF_NEW_ARRAY(arena, uint32_t, t->n_rows);
     if (t->tokens) /* of prompts; may be those of another instance */
@@ -319,16 +321,18 @@ first_of_prompt(const track *t, uint32_t last)
 
 /* While samples wait for a seat at one replica and another has seats to spare,
  * that takes so many of them that both have the same: the last rows, for a
- * generation begins with the first, and those of a prompt together. */
+ * generation begins with the first, and those of a prompt together. One that
+ * was given none at first has not begun, and would not report them. */
 static void
 feed(rlf_control *c, int instance, uint32_t seats)
 {
     const rlf_node *node = rlf_control_instance(c, instance)->node;
     track *t = rlf_control_track(c, instance);
-    int dp = rlf_control_place(c, node)->layout.dp, from = 0, by = 0;
-    for (int d = 1; d < dp; d++) {
+    int dp = rlf_control_place(c, node)->layout.dp, from = 0, by = -1;
+    for (int d = 0; d < dp; d++) {
         from = t->left[d] > t->left[from] ? d : from;
-        by = t->left[d] < t->left[by] ? d : by;
+        if (t->began[d] && (by < 0 || t->left[d] < t->left[by]))
+            by = d;
     }
     uint32_t most = t->left[from], least = t->left[by], went = 0;
     uint32_t empty = (seats + EMPTY_SEATS - 1) / EMPTY_SEATS;

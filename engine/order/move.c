@@ -49,12 +49,6 @@ list_ranks(const rlf_control *c, holders *h)
     h->shown.list = list;
 }
 
-static word *
-ranks_with(const rlf_control *c, const track *t, uint32_t row)
-{
-    return t->have + (size_t)row * (size_t)c->n_words;
-}
-
 /* Row i of `rows`; NULL: row i. */
 static uint32_t
 nth(const uint32_t *rows, int64_t i)
@@ -67,7 +61,7 @@ nth(const uint32_t *rows, int64_t i)
 static const word *
 senders_of(const rlf_control *c, const track *t, uint32_t row, const word *busy)
 {
-    const word *have = ranks_with(c, t, row);
+    const word *have = rlf_control_ranks_with(c, t, row);
     word *left = RLF_NEW_ARRAY(c->arena, word, c->n_words), some = 0;
     for (int k = 0; k < c->n_words; k++)
         some |= left[k] = have[k] & ~busy[k];
@@ -92,9 +86,8 @@ holders_of(const rlf_control *c, const track *t, const uint32_t *rows,
     return h;
 }
 
-/* A value per word is never stored. */
-static bool
-is_stored(const rlf_control *c, int instance)
+bool
+rlf_control_is_stored(const rlf_control *c, int instance)
 {
     return rlf_control_instance(c, instance)->node->class->level !=
            RLF_LEVEL_VOCAB;
@@ -130,7 +123,7 @@ void
 rlf_control_bring(rlf_control *c, int of, int reader, const uint32_t *rows,
                   uint32_t n, const rlf_parts *need)
 {
-    if (!is_stored(c, of))
+    if (!rlf_control_is_stored(c, of))
         return;
     word *busy = rlf_control_at_work(c);
     for (int i = 0; i < need->first[need->count]; i++)
@@ -152,7 +145,7 @@ rlf_control_bring_all(rlf_control *c, int from, int reader, const int *to,
     bool rows = rlf_control_instance(c, from)->node->rows >= 0;
     uint32_t n = rows ? t->n_rows : 1;
     t->everywhere = n_to == c->n_ranks && (!rows || t->n_done == n);
-    if (!is_stored(c, from))
+    if (!rlf_control_is_stored(c, from))
         return;
     rlf_arena *scratch = rlf_arena_new();
     const word *nobody = RLF_NEW_ARRAY(scratch, word, c->n_words);

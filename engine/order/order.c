@@ -163,6 +163,21 @@ rlf_order_restore(rlf_order *order, uint64_t step)
 }
 
 int
+rlf_order_undone(const rlf_order *order, uint32_t *complete, uint32_t *n_rows)
+{
+    for (uint64_t s = order->step; s <= order->made; s++) {
+        const lane *l = lane_of(order, s);
+        if (l->first_open == l->instances.count)
+            continue;
+        const instance *in = l->instances.data[l->first_open];
+        *complete = in->n_ready;
+        *n_rows = in->n_rows;
+        return (int)l->first_open * order->n_lanes + l->index;
+    }
+    return -1;
+}
+
+int
 rlf_order_generation(const rlf_order *order)
 {
     return order->generation;

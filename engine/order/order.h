@@ -136,6 +136,10 @@ rlf_order_command rlf_order_next(rlf_order *order);
 void rlf_order_tell(rlf_order *order, const rlf_order_event *event);
 /* Nothing of the step is left to be issued, but for what is made ahead. */
 bool rlf_order_issued(const rlf_order *order);
+/* The first instance that is not done, or -1: what a step that stands still
+ * lacks. So many of its rows are complete, if they are known. */
+int rlf_order_undone(const rlf_order *order, uint32_t *complete,
+                     uint32_t *n_rows);
 /* The generation that was given out and is not over, or -1. */
 int rlf_order_generation(const rlf_order *order);
 const rlf_instance *rlf_order_instance(const rlf_order *order, int index);

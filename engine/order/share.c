@@ -168,6 +168,21 @@ post_shares(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
         rlf_control_tell_done(c, instance, NULL);
 }
 
+/* Whatever the rows of an instance are dealt by: a row that went to no replica
+ * would never be computed, and the run stand still. */
+static void
+check_deal(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
+           const int *to)
+{
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    const uint32_t *owner = rlf_control_track(c, instance)->owner;
+    int dp = rlf_control_place(c, node)->layout.dp;
+    for (uint32_t k = 0; k < n; k++)
+        RLF_ASSERT(to[k] >= 0 && to[k] < dp);
+    for (uint32_t k = 1; k < n && owner && node->grain == RLF_GRAIN_GROUP; k++)
+        RLF_ASSERT(owner[rows[k]] != owner[rows[k - 1]] || to[k] == to[k - 1]);
+}
+
 /* Who computes which of the command's rows, and what they need for it. */
 static void
 prepare_rows(rlf_control *c, ready *r)
@@ -184,6 +199,7 @@ prepare_rows(rlf_control *c, ready *r)
         r->n_rows = t->n_rows;
     }
     r->to = rlf_control_deal(c, instance, r->rows, r->n_rows);
+    check_deal(c, instance, r->rows, r->n_rows, r->to);
     t->dealt = true;
     bring_rows(c, instance, r->rows, r->n_rows, r->to);
     r->prepared = true;
@@ -250,6 +266,7 @@ run_split(rlf_control *c, const ready *r)
     }
     RLF_ASSERT(!r->command.rows); /* pieces follow rows that are known */
     t->held = true;
+    c->n_asked++;
     t->asked = rlf_control_post(c, RLF_POST_OPEN, instance)->n;
 }
 

@@ -19,6 +19,12 @@ static const rlf_node_class generate = {.name = "generate",
 static const rlf_node_class logprob = {
     .name = "logprob", .role = RLF_ROLE_METHOD, .receiver = RLF_RECEIVER_MODEL};
 
+static const rlf_node_class logprobs = {.name = "logprobs",
+                                        .role = RLF_ROLE_METHOD,
+                                        .receiver = RLF_RECEIVER_MODEL,
+                                        .level = RLF_LEVEL_VOCAB};
+static const rlf_node_class words = {.name = "words", .role = RLF_ROLE_WORDS};
+
 /* What one step did. */
 typedef struct trial {
     rlf_arena *arena;
@@ -33,32 +39,45 @@ typedef struct trial {
     uint64_t moved;               /* tokens of samples, before logprobs */
 } trial;
 
-/* draw -> generate -> logprob, or draw -> logprob. */
+/* Returns what it makes of `in`; -1: it is the first, and makes no rows. */
+static int
+add_node(trial *t, const rlf_node_class *class, int in)
+{
+    bool first = in < 0;
+    int *inputs = RLF_NEW_ARRAY(t->arena, int, 1);
+    int *out = RLF_NEW_ARRAY(t->arena, int, 1);
+    *inputs = in;
+    *out = rlf_graph_add_value(t->graph,
+                               (rlf_value){.set = -1, .node = -1, .name = "x"});
+    rlf_graph_add_node(t->graph, (rlf_node){.class = class,
+                                            .grain = first ? RLF_GRAIN_BATCH
+                                                           : RLF_GRAIN_SAMPLE,
+                                            .rows = first ? -1 : 1,
+                                            .receiver = -1,
+                                            .inputs = inputs,
+                                            .n_inputs = !first,
+                                            .outputs = out,
+                                            .n_outputs = 1});
+    return *out;
+}
+
 static void
-make_graph(trial *t, bool sampled)
+begin_graph(trial *t)
 {
     static rlf_sources sources;
     sources.arena = t->arena;
     t->graph = rlf_graph_new(t->arena, &sources);
-    const rlf_node_class *const class[] = {&draw, &generate, &logprob};
-    for (int i = 0, before = -1; i < 3; i++) {
-        if (i == 1 && !sampled)
-            continue;
-        int *in = RLF_NEW_ARRAY(t->arena, int, 1);
-        int *out = RLF_NEW_ARRAY(t->arena, int, 1);
-        *in = before;
-        *out = before = rlf_graph_add_value(
-            t->graph, (rlf_value){.set = -1, .node = -1, .name = "x"});
-        rlf_graph_add_node(t->graph, (rlf_node){.class = class[i],
-                                                .grain = i ? RLF_GRAIN_SAMPLE
-                                                           : RLF_GRAIN_BATCH,
-                                                .rows = i ? 1 : -1,
-                                                .receiver = -1,
-                                                .inputs = in,
-                                                .n_inputs = i > 0,
-                                                .outputs = out,
-                                                .n_outputs = 1});
-    }
+}
+
+/* draw -> generate -> logprob, or draw -> logprob. */
+static void
+make_graph(trial *t, bool sampled)
+{
+    begin_graph(t);
+    int rows = add_node(t, &draw, -1);
+    if (sampled)
+        rows = add_node(t, &generate, rows);
+    add_node(t, &logprob, rows);
 }
 
 static void
@@ -89,7 +108,9 @@ take_run(trial *t, rlf_control *c, const rlf_post *post)
         for (uint32_t k = 0; s->rows && k < s->n_rows; k++) {
             uint32_t row = s->rows[k];
             length[k] = t->length[row];
-            if (node->class->sampled) {
+            if (node->class == &words) {
+                t->made[row] = s->rank;
+            } else if (node->class->sampled) {
                 t->made[row] = s->rank;
                 t->sampled[s->rank] += length[k];
             } else {
@@ -208,6 +229,38 @@ run(bool sampled, bool known)
     return s;
 }
 
+/* ---- values per word ---- */
+
+/* Values per word that nobody stores are made of what is everywhere, by the
+ * first half of the ranks, and then something is computed of some of them
+ * there. Returns the imbalance of that. */
+static double
+words_imbalance(int ranks)
+{
+    enum { VALUES = 3 * SAMPLES };
+    trial t = {.arena = rlf_arena_new()};
+    begin_graph(&t);
+    int rows = add_node(&t, &draw, -1), value = 0;
+    for (int i = 0; i < VALUES; i++)
+        value = add_node(&t, &logprobs, rows);
+    add_node(&t, &words, value - VALUES + 1);
+    make_plan(&t, ranks);
+    for (int i = 1; i <= VALUES + 1; i++) {
+        rlf_layout *l = &t.plan.place[i].layout;
+        l->n_ranks = l->dp = ranks / 2;
+        if (i <= VALUES)
+            t.plan.place[i].spread = RLF_SPREAD_NEAR;
+    }
+    t.length = RLF_NEW_ARRAY(t.arena, uint32_t, SAMPLES);
+    play(&t);
+    uint64_t count[MOST_RANKS] = {0};
+    for (int k = 0; k < SAMPLES; k++)
+        count[t.made[k]]++;
+    double by = imbalance(count, ranks / 2);
+    rlf_arena_free(t.arena);
+    return by;
+}
+
 /* ---- waiting samples ---- */
 
 /* A generation on `ranks` replicas, of which the last makes a sample in so many
@@ -271,7 +324,7 @@ ticks(int ranks, int slow, uint32_t seats, int migrate)
 int
 main(void)
 {
-    plan(9);
+    plan(10);
     seen count = run(true, false), length = run(true, true);
     ok(count.once && length.once, "every row is computed once");
     ok(count.mean > 1.15,
@@ -294,5 +347,8 @@ main(void)
        fed, alone);
     is_int(ticks(4, 8, SAMPLES, 1), alone, "those that have a seat stay");
     is_int(ticks(4, 8, 0, 1), alone, "nothing goes while seats are not known");
+    ok(words_imbalance(4) == 1 && words_imbalance(8) == 1,
+       "values per word that some ranks made together lie nowhere: rows are "
+       "dealt evenly, as if they were not read");
     return done();
 }

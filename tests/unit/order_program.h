@@ -30,6 +30,11 @@ static const rlf_node_class generate = {.name = "generate",
                                         .sampled = true};
 static const rlf_node_class logprob = {
     .name = "logprob", .role = RLF_ROLE_METHOD, .receiver = RLF_RECEIVER_MODEL};
+static const rlf_node_class logprobs = {.name = "logprobs",
+                                        .role = RLF_ROLE_METHOD,
+                                        .receiver = RLF_RECEIVER_MODEL,
+                                        .level = RLF_LEVEL_VOCAB};
+static const rlf_node_class words = {.name = "words", .role = RLF_ROLE_WORDS};
 static const rlf_node_class judge = {.name = "judge", .role = RLF_ROLE_HOOK};
 static const rlf_node_class arith = {.name = "expr", .role = RLF_ROLE_EXPR};
 static const rlf_node_class update = {.name = "update",
@@ -44,8 +49,10 @@ typedef struct program {
     rlf_arena *arena;
     rlf_sources sources;
     rlf_graph *graph;
-    int actor, ref, critic, samples;
-    int updates[2]; /* nodes: of the actor, of the critic */
+    int actor, ref, critic;
+    int samples, given; /* rows: that are sampled, that are there from the
+                           first */
+    int updates[2];     /* nodes: of the actor, of the critic */
 } program;
 
 static int
@@ -95,6 +102,23 @@ node(program *p, const rlf_node_class *class, int region, rlf_granularity grain,
     return out;
 }
 
+/* What is made of values per word, which nobody stores: of `in`, which has
+ * these rows or none. Returns the output. */
+static int
+words_of(program *p, int in, int rows)
+{
+    size_t first = p->graph->nodes.count;
+    int a =
+        node(p, &logprobs, 0, RLF_GRAIN_SAMPLE, p->actor, (const int[]){in}, 1);
+    int b =
+        node(p, &logprobs, 0, RLF_GRAIN_SAMPLE, p->ref, (const int[]){in}, 1);
+    int out =
+        node(p, &words, 0, RLF_GRAIN_SAMPLE, -1, (const int[]){a, b, in}, 3);
+    for (size_t i = first; i < p->graph->nodes.count; i++)
+        p->graph->nodes.data[i].rows = rows;
+    return out;
+}
+
 #define IN(...)                 \
     (const int[]){__VA_ARGS__}, \
         (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int))
@@ -104,7 +128,7 @@ node(program *p, const rlf_node_class *class, int region, rlf_granularity grain,
 static program
 make(uint32_t ahead, bool again)
 {
-    program p = {.arena = rlf_arena_new(), .samples = 1};
+    program p = {.arena = rlf_arena_new(), .samples = 1, .given = 2};
     p.sources.arena = p.arena;
     p.graph = rlf_graph_new(p.arena, &p.sources);
     p.actor = rlf_graph_add_resource(
@@ -124,6 +148,8 @@ make(uint32_t ahead, bool again)
     int kl = node(&p, &arith, 0, sample, -1, IN(roll, base, score));
     int mean = node(&p, &arith, 0, group, -1, IN(kl));
     int white = node(&p, &arith, 0, batch, -1, IN(kl, mean));
+    words_of(&p, rows, p.given);
+    words_of(&p, roll, p.samples);
     int over = (int)p.graph->nodes.count;
     node(&p, &loop, 0, batch, -1, IN(roll));
     int body = p.graph->nodes.data[over].regions[0];
@@ -213,6 +239,23 @@ put_apart(chance *c, const program *p, rlf_plan *plan)
     }
 }
 
+/* What is made of values per word is made where the first of them would be. */
+static void
+place_words(const program *p, rlf_plan *plan)
+{
+    for (size_t i = 0; i < p->graph->nodes.count; i++) {
+        const rlf_node *n = &p->graph->nodes.data[i];
+        if (n->class != &words)
+            continue;
+        for (int k = 0; k < 2; k++) {
+            int from = p->graph->values.data[n->inputs[k]].node;
+            rlf_node_place *at = &plan->place[k ? from : (int)i];
+            at->layout =
+                plan->place[p->graph->values.data[n->inputs[0]].node].layout;
+        }
+    }
+}
+
 static rlf_plan
 any_plan(chance *c, const program *p, rlf_arena *arena)
 {
@@ -231,10 +274,11 @@ any_plan(chance *c, const program *p, rlf_arena *arena)
         const rlf_node *n = &p->graph->nodes.data[i];
         rlf_node_place *at = &plan.place[i];
         at->layout = world;
-        at->spread = n->class == &update  ? RLF_SPREAD_JOINT
-                     : n->rows < 0        ? RLF_SPREAD_WHOLE
-                     : n->class == &arith ? RLF_SPREAD_NEAR
-                                          : RLF_SPREAD_ROWS;
+        at->spread = n->class == &update ? RLF_SPREAD_JOINT
+                     : n->rows < 0       ? RLF_SPREAD_WHOLE
+                     : n->class == &arith || n->class == &logprobs
+                         ? RLF_SPREAD_NEAR
+                         : RLF_SPREAD_ROWS;
         if (n->receiver >= 0)
             at->layout = any_layout(c, arena, plan.ranks, n->class != &update);
         if (n->class == &generate) {
@@ -251,6 +295,7 @@ any_plan(chance *c, const program *p, rlf_arena *arena)
     }
     if (p->graph->ahead && plan.ranks > 1 && roll_die(c, 2))
         put_apart(c, p, &plan);
+    place_words(p, &plan);
     rlf_holds_make(&plan, arena);
     return plan;
 }

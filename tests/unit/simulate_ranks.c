@@ -10,7 +10,10 @@
  * meshes and open generations. What is made ahead reads the weights that its
  * step began with, and where they lie apart updates go on beside it, also those
  * of later steps; when a run settles between two steps, nothing is open.
- * And the rule of the open replica is needed: without it, it does hang. */
+ * And the rule of the open replica is needed: without it, it does hang.
+ *
+ * All that holds for rows that are dealt as in a run, and in half of the
+ * schedules for rows that are dealt by dice. */
 #include "tests/tap.h"
 #include "tests/unit/simulate_world.h"
 
@@ -22,6 +25,35 @@ typedef struct seen {
     long beside;       /* updates while something was made ahead */
     long open;         /* steps that ended before that did */
 } seen;
+
+/* ---- any deal ---- */
+
+static chance *dealer; /* NULL: rows are dealt as in a run */
+
+int *__real_rlf_control_deal(rlf_control *control, int instance,
+                             const uint32_t *rows, uint32_t n);
+int *__wrap_rlf_control_deal(rlf_control *control, int instance,
+                             const uint32_t *rows, uint32_t n);
+
+/* To any replica of the layout, but those of a group that is computed together
+ * to one. */
+int *
+__wrap_rlf_control_deal(rlf_control *control, int instance,
+                        const uint32_t *rows, uint32_t n)
+{
+    const rlf_node *node =
+        rlf_order_instance(rlf_control_order(control), instance)->node;
+    int dp = rlf_control_plan(control)->place[node->id].layout.dp;
+    int *to = __real_rlf_control_deal(control, instance, rows, n);
+    for (uint32_t k = 0; dealer && k < n; k++) {
+        bool with_last = node->grain == RLF_GRAIN_GROUP && k > 0 &&
+                         rows[k] / EACH == rows[k - 1] / EACH;
+        to[k] = with_last ? to[k - 1] : (int)roll_die(dealer, (uint32_t)dp);
+    }
+    return to;
+}
+
+/* ---- trials ---- */
 
 /* A step begins: what there was is forgotten, but not what is made ahead. */
 static void
@@ -75,6 +107,8 @@ trial(const program *p, uint64_t seed, bool rule, seen *out)
     }
     memset(w->carried, 0xff, sizeof w->carried); /* -1 */
     w->seats = roll_die(&c, 4);
+    chance deals = {.key = {.seed = seed, .purpose = RLF_PURPOSE_INIT}};
+    dealer = roll_die(&c, 2) ? &deals : NULL;
     w->all = rlf_ranks_new(w->control,
                            &(rlf_ranks_options){.self = w,
                                                 .answer = answer,

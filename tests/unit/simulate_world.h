@@ -103,6 +103,8 @@ check_inputs(world *w, int r, const rlf_post *post, const rlf_share *share)
         rlf_order_instance(rlf_control_order(w->control), post->instance);
     for (int i = 0; i < in->node->n_inputs; i++) {
         int from = in->input[i].instance;
+        if (node_of(w, from)->class == &logprobs)
+            continue; /* what is never stored need not be there */
         bool aligned =
             in->node->rows >= 0 && node_of(w, from)->rows >= 0 && share->rows;
         uint32_t n = aligned ? share->n_rows : rows_of(w, from);
@@ -137,7 +139,7 @@ static void
 check_weights(world *w, int r, const rlf_post *post)
 {
     const rlf_node *node = node_of(w, post->instance);
-    if (node->receiver != w->p->actor)
+    if (node->receiver != w->p->actor || node->class == &logprobs)
         return;
     uint64_t step = w->step;
     if (is_ahead(w->p, node)) {
@@ -282,6 +284,8 @@ see(void *self, const rlf_seen *seen)
 {
     world *w = self;
     const rlf_post *post = seen->post;
+    if (seen->kind != RLF_SEEN_TURNS && rlf_control_stands(w->control))
+        w->wrong = "the controller waits for nothing";
     switch (seen->kind) {
     case RLF_SEEN_COME:
         if (w->ranks[seen->rank].now)
