@@ -217,19 +217,42 @@ hear_all(rlf_run *run, rlf_err *err)
     return RLF_OK;
 }
 
+/* Nothing is posted any more, and nobody has anything to do. */
+static rlf_status
+stuck(const rlf_run *run, rlf_err *err)
+{
+    const rlf_order *order = rlf_control_order(run->control);
+    uint32_t complete = 0, n_rows = 0;
+    int undone = rlf_order_undone(order, &complete, &n_rows);
+    const rlf_node *node =
+        undone >= 0 ? rlf_order_instance(order, undone)->node : NULL;
+    char name[96] = "", rows[64] = "";
+    if (node)
+        rlf_node_words(run->graph, node, name, sizeof name);
+    if (n_rows)
+        snprintf(rows, sizeof rows, ", %u of %u rows are there", complete,
+                 n_rows);
+    rlf_fail(err, RLF_BUG,
+             "step %u: nothing can run and the step is not complete%s%s%s",
+             run->step + 1, node ? ": it lacks " : "", name, rows);
+    if (node)
+        rlf_err_place(err, node->span, name);
+    return RLF_BUG;
+}
+
 /* Nothing can be posted before a rank has done more. */
 static rlf_status
 await(rlf_run *run, rlf_err *err)
 {
+    if (rlf_control_stands(run->control))
+        return stuck(run, err);
     if (run->crew) {
         RLF_TRY(hear_next(run, err));
         return hear_all(run, err);
     }
     if (run->ranks[0].generation >= 0)
         return rlf_rank_turn(&run->ranks[0], err);
-    return rlf_fail(err, RLF_BUG,
-                    "step %u: nothing can run and the step is not complete",
-                    run->step + 1);
+    return stuck(run, err);
 }
 
 static rlf_status

@@ -1,6 +1,8 @@
 /* Posts without end: a step of more nodes than any mailbox holds messages,
  * whose ranks all report, on more ranks than there are cores. Each node runs
- * once on each rank, and no mailbox overflows, the controller's included. */
+ * once on each rank, and no mailbox overflows, the controller's included.
+ * And posts that end too soon: a controller that has lost something says so at
+ * once, and what. */
 #include "engine/graph/class.h"
 #include "engine/sched/desk.h"
 #include "engine/sched/run.h"
@@ -44,8 +46,22 @@ make_world(int ranks, rlf_err *err, rlf_comm_world **out)
     return ranks > 1 ? rlf_comm_world_new(&options, out, err) : RLF_OK;
 }
 
-static void
-test(const rlf_node_class *class, int ranks)
+/* The order is not told that this instance is done. */
+static int lost = -1;
+
+void __real_rlf_order_tell(rlf_order *order, const rlf_order_event *event);
+void __wrap_rlf_order_tell(rlf_order *order, const rlf_order_event *event);
+
+void
+__wrap_rlf_order_tell(rlf_order *order, const rlf_order_event *event)
+{
+    if (event->instance != lost)
+        __real_rlf_order_tell(order, event);
+}
+
+/* Steps of many nodes; what the last one returns. */
+static rlf_status
+steps(const rlf_node_class *class, int ranks, rlf_err *err)
 {
     static const rlf_classes none = {0};
     rlf_arena *arena = rlf_arena_new();
@@ -56,38 +72,59 @@ test(const rlf_node_class *class, int ranks)
                                              .grain = RLF_GRAIN_BATCH,
                                              .rows = -1,
                                              .receiver = -1});
-    rlf_err err = RLF_ERR_NONE;
     rlf_plan *plan;
     rlf_run *run = NULL;
     rlf_run_options options = {.threads = ranks};
     rlf_status status = rlf_plan_make(
-        graph, &(rlf_plan_options){.ranks = ranks}, arena, &err, &plan);
+        graph, &(rlf_plan_options){.ranks = ranks}, arena, err, &plan);
     if (status >= 0)
-        status = make_world(ranks, &err, &options.world);
+        status = make_world(ranks, err, &options.world);
     if (status >= 0)
-        status = rlf_run_open(plan, &none, &options, &err, &run);
+        status = rlf_run_open(plan, &none, &options, err, &run);
     atomic_store(&ran, 0);
     for (int i = 0; i < STEPS && status >= 0; i++)
-        status = rlf_run_step(run, &err);
-    if (status < 0)
-        note("%s", err.sentence);
-    is_int(atomic_load(&ran), NODES * STEPS * ranks,
-           "every node ran once on every rank");
+        status = rlf_run_step(run, err);
     rlf_run_close(run);
     if (options.world)
         rlf_comm_world_free(options.world);
     rlf_arena_free(arena);
+    return status;
+}
+
+static void
+test(const rlf_node_class *class, int ranks)
+{
+    rlf_err err = RLF_ERR_NONE;
+    if (steps(class, ranks, &err) < 0)
+        note("%s", err.sentence);
+    is_int(atomic_load(&ran), NODES * STEPS * ranks,
+           "every node ran once on every rank");
+}
+
+static void
+test_lost(const rlf_node_class *class, int ranks)
+{
+    rlf_err err = RLF_ERR_NONE;
+    lost = NODES / 2;
+    rlf_status status = steps(class, ranks, &err);
+    lost = -1;
+    ok(status == RLF_BUG && strstr(err.sentence, "nothing can run") &&
+           strstr(err.sentence, class->name),
+       "%d ranks: a step that nothing can end fails at once: %s", ranks,
+       err.sentence);
 }
 
 int
 main(void)
 {
-    plan(4);
+    plan(6);
     rlf_node_class choice = empty;
     choice.role = RLF_ROLE_IF;
     test(&empty, 1);
     test(&empty, RANKS);
     test(&choice, 1);
     test(&choice, RANKS);
+    test_lost(&choice, 1);
+    test_lost(&choice, RANKS);
     return done();
 }
