@@ -317,6 +317,7 @@ rlf_room_help(const rlf_room *room, rlf_err *err)
     rows.data = rlf_plan_rows(s->plan, arena, &rows.count);
     double lack = lack_of(room, s->plan, arena);
     if (lack > 0 && isfinite(lack)) {
+        char text[RLF_BYTES_TEXT];
         try_alone(room, &rows, arena, &fits);
         if (fits.n) {
             rlf_err_hint(err,
@@ -324,6 +325,10 @@ rlf_room_help(const rlf_room *room, rlf_err *err)
                          fits.p);
         } else {
             lack = try_together(room, &rows, lack, arena, &together);
+            if (s->cluster)
+                snprintf(text, sizeof text, "%.3g GB", lack / 1e9);
+            else
+                rlf_bytes_text((uint64_t)fmax(lack, 0), text);
             if (lack <= 0)
                 rlf_err_hint(err,
                              "in the rows of place, together these make it "
@@ -332,10 +337,9 @@ rlf_room_help(const rlf_room *room, rlf_err *err)
             else
                 rlf_err_hint(err,
                              "no rows on these ranks were found that make it "
-                             "fit: with %s %.3g %s are missing",
+                             "fit: with %s %s are missing",
                              together.n ? together.p : "those that there are",
-                             s->cluster ? lack / 1e9 : lack / (1 << 20),
-                             s->cluster ? "GB" : "MB");
+                             text);
         }
         if (s->cluster)
             tell_machines(s, err);

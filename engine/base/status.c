@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 const char *
 rlf_status_word(rlf_status status)
@@ -56,6 +57,29 @@ rlf_fail(rlf_err *err, rlf_status status, const char *fmt, ...)
     return status;
 }
 
+/* Who has no room left is to know where: on the disk, in a quota, or below a
+ * limit, where an emptier disk helps nobody. */
+static void
+hint_room(rlf_err *err, int number)
+{
+    struct rlimit limit;
+    if (number == ENOSPC)
+        rlf_err_hint(err, "make room");
+    if (number == EDQUOT)
+        rlf_err_hint(err, "your quota of the disk is used up: remove files, or "
+                          "have it raised");
+    if (number != EFBIG)
+        return;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+        limit.rlim_cur != RLIM_INFINITY)
+        rlf_err_hint(err,
+                     "no file may have more than %llu bytes here: raise that "
+                     "limit (ulimit -f)",
+                     (unsigned long long)limit.rlim_cur);
+    else
+        rlf_err_hint(err, "the file system takes no file that is so large");
+}
+
 static rlf_status
 fail_number(rlf_err *err, rlf_status status, int number, const char *fmt,
             va_list ap)
@@ -67,6 +91,7 @@ fail_number(rlf_err *err, rlf_status status, int number, const char *fmt,
         size_t room = sizeof err->sentence - strlen(reason) - strlen(": ");
         put(err->sentence, room, fmt, ap);
         strcat(strcat(err->sentence, ": "), reason);
+        hint_room(err, number);
     }
     return status;
 }

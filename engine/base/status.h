@@ -52,7 +52,8 @@ const char *rlf_status_word(rlf_status status);
 rlf_status rlf_fail(rlf_err *err, rlf_status status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* As rlf_fail, with ": strerror(errno)" at the end and status RLF_ENV; where
- * errno says that memory is missing, RLF_MEMORY. */
+ * errno says that memory is missing, RLF_MEMORY; where it says that a disk, a
+ * quota or a limit on files is full, with a hint. */
 rlf_status rlf_fail_errno(rlf_err *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* As rlf_fail_errno of opening a path that a user gave: RLF_USER where errno

@@ -265,3 +265,18 @@ rlf_str_nearest(const char *name, const char *const *names, size_t n)
     }
     return best;
 }
+
+const char *
+rlf_bytes_text(uint64_t bytes, char out[RLF_BYTES_TEXT])
+{
+    bool mega = bytes >= 100 << 10, kilo = !mega && bytes >= 1 << 10;
+    uint64_t unit = mega ? 1 << 20 : kilo ? 1 << 10 : 1;
+    if (mega || kilo)
+        snprintf(out, RLF_BYTES_TEXT, "%.*f %s",
+                 bytes >= 10 * unit || bytes % unit == 0 ? 0 : 1,
+                 (double)bytes / (double)unit, mega ? "MB" : "KB");
+    else
+        snprintf(out, RLF_BYTES_TEXT, "%u byte%s", (unsigned)bytes,
+                 bytes == 1 ? "" : "s");
+    return out;
+}

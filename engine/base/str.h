@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* n bytes at p, not 0-terminated, owned by someone else. */
 typedef struct rlf_str {
@@ -54,5 +55,10 @@ size_t rlf_str_distance(const char *a, const char *b, size_t cap);
  */
 const char *rlf_str_nearest(const char *name, const char *const *names,
                             size_t n);
+
+/* A number of bytes in words, "20 MB", "1.5 MB", "64 KB", "1 byte" (KB: 1024):
+ * so that little is not said to be nothing. In `out`, which is returned. */
+enum { RLF_BYTES_TEXT = 32 };
+const char *rlf_bytes_text(uint64_t bytes, char out[RLF_BYTES_TEXT]);
 
 #endif

@@ -37,13 +37,9 @@ fail_open(const char *path, rlf_err *err)
 static rlf_status
 fail_write(const char *path, rlf_err *err)
 {
-    bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
     if (is_link_to_nothing(path))
         return rlf_fail(err, RLF_ENV, "cannot write %s: %s", path, to_nothing);
-    rlf_status status = rlf_fail_errno(err, "cannot write %s", path);
-    if (full)
-        rlf_err_hint(err, "make room");
-    return status;
+    return rlf_fail_errno(err, "cannot write %s", path);
 }
 
 bool

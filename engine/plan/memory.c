@@ -181,20 +181,6 @@ rlf_memory_total(const rlf_memory *memory)
     return sum;
 }
 
-static double
-megabytes(uint64_t bytes)
-{
-    return (double)bytes / (1 << 20);
-}
-
-/* Behind the point, so that little is not said to be nothing. */
-static int
-digits(uint64_t bytes)
-{
-    bool whole = bytes >= 10 << 20 || bytes % (1 << 20) == 0;
-    return whole ? 0 : bytes >= 100 << 10 ? 1 : 4;
-}
-
 /* Bytes of a row that lie in the memory in question. */
 static uint64_t
 bytes_in(const rlf_memory_row *row, bool device, bool host)
@@ -224,10 +210,10 @@ tell_largest(const rlf_memory *memory, bool device, bool host, rlf_err *err)
         }
         if (!told[k])
             return;
-        uint64_t bytes = bytes_in(told[k], device, host);
-        rlf_err_hint(err, "%s '%s' %s takes %.*f MB",
-                     k ? "then" : "most of all", told[k]->owner,
-                     told[k]->purpose, digits(bytes), megabytes(bytes));
+        char text[RLF_BYTES_TEXT];
+        rlf_bytes_text(bytes_in(told[k], device, host), text);
+        rlf_err_hint(err, "%s '%s' %s takes %s", k ? "then" : "most of all",
+                     told[k]->owner, told[k]->purpose, text);
     }
 }
 
@@ -241,7 +227,8 @@ tell_rest(const rlf_memory_room *room, rlf_err *err)
         rlf_err_hint(err,
                      "of its %.0f MB only %.0f were free: see what else runs "
                      "there",
-                     megabytes(room->all), megabytes(room->free));
+                     (double)room->all / (1 << 20),
+                     (double)room->free / (1 << 20));
 }
 
 /* A row under its k-th choice, or the last one. */
@@ -283,6 +270,7 @@ tell_lanes(const rlf_memory *memory, uint64_t total, int k, rlf_err *err)
 {
     uint64_t less = total - total_with(memory, total, k), sums = 0;
     rlf_buf rows = {0};
+    char all[RLF_BYTES_TEXT], saved[RLF_BYTES_TEXT];
     for (size_t i = 0; i < memory->rows.count; i++) {
         const rlf_memory_row *row = &memory->rows.data[i];
         if (!row->n_choices)
@@ -291,10 +279,10 @@ tell_lanes(const rlf_memory *memory, uint64_t total, int k, rlf_err *err)
         sums += row->device;
     }
     rlf_err_hint(err,
-                 "%.*f MB are for partial sums of gradients, by lanes: place { "
-                 "%s } takes %.*f MB less, and has other bits",
-                 digits(sums), megabytes(sums), rows.p, digits(less),
-                 megabytes(less));
+                 "%s are for partial sums of gradients, by lanes: place { "
+                 "%s } takes %s less, and has other bits",
+                 rlf_bytes_text(sums, all), rows.p,
+                 rlf_bytes_text(less, saved));
     rlf_buf_free(&rows);
 }
 
@@ -316,14 +304,14 @@ check_fit(const rlf_memory *memory, bool device, bool host,
     if (total <= limit)
         return RLF_OK;
     rlf_status status = host ? RLF_USER : RLF_ENV;
-    char who[32];
+    char who[32], is[RLF_BYTES_TEXT], may[RLF_BYTES_TEXT],
+        lacks[RLF_BYTES_TEXT];
     snprintf(who, sizeof who, rank < 0 ? "the run" : "rank %d", rank);
     rlf_fail(err, status,
-             "%s takes %.*f MB of %s at its caps, " MAY_USE " %.*f MB: %.*f "
-             "MB are missing",
-             who, digits(total), megabytes(total),
-             !host ? "a device's memory" : "memory", digits(limit),
-             megabytes(limit), digits(total - limit), megabytes(total - limit));
+             "%s takes %s of %s at its caps, " MAY_USE " %s: %s are missing",
+             who, rlf_bytes_text(total, is),
+             !host ? "a device's memory" : "memory", rlf_bytes_text(limit, may),
+             rlf_bytes_text(total - limit, lacks));
     int k = find_choice(memory, total, limit);
     uint64_t left = device ? total_with(memory, total, k) : total;
     if (left <= limit) {
@@ -331,8 +319,8 @@ check_fit(const rlf_memory *memory, bool device, bool host,
         return status;
     }
     if (largest)
-        rlf_err_hint(err, "%.*f MB are for '%s' %s: lower %s", digits(most),
-                     megabytes(most), largest->owner, largest->purpose,
+        rlf_err_hint(err, "%s are for '%s' %s: lower %s",
+                     rlf_bytes_text(most, is), largest->owner, largest->purpose,
                      largest->lower);
     else
         rlf_err_hint(err, "no cap makes it smaller: take smaller models");

@@ -82,6 +82,15 @@ main(void)
     is_int(rlf_fail_errno(&error, "cannot write %s", "x"), RLF_ENV, "errno");
     is_str(error.sentence, "cannot write x: No space left on device",
            "in words");
+    is_str(error.hint, "make room", "a full disk");
+    rlf_err_clear(&error);
+    errno = EDQUOT;
+    rlf_fail_errno(&error, "cannot write %s", "x");
+    ok(strstr(error.hint, "quota") != NULL, "a quota is no full disk");
+    rlf_err_clear(&error);
+    errno = EFBIG;
+    rlf_fail_errno(&error, "cannot write %s", "x");
+    ok(error.hint[0] && !strstr(error.hint, "room"), "nor is a limit");
     is_int(rlf_fail(NULL, RLF_PEER, "nobody asks"), RLF_PEER,
            "no error to fill");
 

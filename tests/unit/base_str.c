@@ -207,9 +207,32 @@ files(void)
     rlf_arena_free(arena);
 }
 
+static void
+sizes(void)
+{
+    static const struct {
+        uint64_t bytes;
+        const char *text;
+    } table[] = {{0, "0 bytes"},
+                 {1, "1 byte"},
+                 {1023, "1023 bytes"},
+                 {1024, "1 KB"},
+                 {1100, "1.1 KB"},
+                 {64 << 10, "64 KB"},
+                 {100 << 10, "0.1 MB"},
+                 {3 << 19, "1.5 MB"},
+                 {20 << 20, "20 MB"},
+                 {UINT64_C(5) << 40, "5242880 MB"}};
+    char out[RLF_BYTES_TEXT];
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        is_str(rlf_bytes_text(table[i].bytes, out), table[i].text,
+               table[i].text);
+}
+
 int
 main(void)
 {
+    sizes();
     json();
     shell();
     numbers();

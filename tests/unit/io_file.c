@@ -117,7 +117,7 @@ check_input(void)
        "a directory is no file");
 }
 
-/* A disk that is full, played by a limit on the size of files. */
+/* A limit on the size of files; a disk that is full goes the same way. */
 static void
 check_full(void)
 {
@@ -136,8 +136,9 @@ check_full(void)
     rlf_status added = rlf_file_append(path, big, sizeof big, false, &second);
     setrlimit(RLIMIT_FSIZE, &old);
     ok(written == RLF_ENV && strstr(err.sentence, path) &&
-           strstr(err.hint, "make room"),
-       "a full disk is told");
+           strstr(err.hint, "more than 1000 bytes") &&
+           strstr(err.hint, "ulimit -f"),
+       "a limit on the size of files is told");
     ok(added == RLF_ENV && holds(path, "old"),
        "and the old file is as it was, also after half an append");
     ok(!rlf_file_exists(in("full.part")), "no part is left");
