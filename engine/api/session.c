@@ -31,8 +31,18 @@ enum { SAMPLES = 16, PATIENCE = 120 };
 static void
 log_to_stderr(void *arg, rlf_log_level level, const char *line)
 {
-    (void)arg, (void)level;
-    fprintf(stderr, "%s\n", line);
+    const rlf_session *s = arg;
+    rlf_buf text = {0};
+    (void)level;
+    if (s->options.json) {
+        rlf_buf_puts(&text, "{\"severity\": \"log\", \"code\": \"run\", "
+                            "\"text\": ");
+        rlf_buf_json(&text, line, strlen(line));
+        rlf_buf_puts(&text, "}");
+    } else
+        rlf_buf_puts(&text, line);
+    fprintf(stderr, "%s\n", text.p);
+    rlf_buf_free(&text);
 }
 
 /* A line at a time, so that those of several threads and processes stand
@@ -67,7 +77,7 @@ rlf_session_open(const char *path)
     s->options.save_gently = true;
     s->leads = rlf_comm_launcher_process() == 0;
     rlf_err_clear(&s->err);
-    rlf_log_init(&s->log, log_to_stderr, NULL, 0);
+    rlf_log_init(&s->log, log_to_stderr, s, 0);
     s->log_file = -1;
     s->accepted = "";
     return s;

@@ -273,10 +273,9 @@ void
 rlf_diags_print_json(rlf_diags *diags, rlf_buf *out)
 {
     const sorted *all = sort(diags);
-    rlf_buf_puts(out, "[");
     for (size_t i = 0; i < diags->list.count; i++) {
         const rlf_diag *d = all[i].diag;
-        rlf_buf_printf(out, "%s\n  {\"severity\": \"%s\"", i ? "," : "",
+        rlf_buf_printf(out, "{\"severity\": \"%s\"",
                        severity_word(d->severity));
         json_text("code", d->code, out);
         json_place(diags->sources, d->at, out);
@@ -284,21 +283,20 @@ rlf_diags_print_json(rlf_diags *diags, rlf_buf *out)
         if (d->hint)
             json_text("hint", d->hint, out);
         for (size_t k = 0; k < d->notes.count; k++) {
-            rlf_buf_puts(out, k ? ",\n    {" : ", \"notes\": [\n    {");
+            rlf_buf_puts(out, k ? ", {" : ", \"notes\": [{");
             rlf_buf_puts(out, "\"severity\": \"note\"");
             json_place(diags->sources, d->notes.data[k].span, out);
             json_text("text", d->notes.data[k].text, out);
             rlf_buf_puts(out, "}");
         }
-        rlf_buf_puts(out, d->notes.count ? "]}" : "}");
+        rlf_buf_puts(out, d->notes.count ? "]}\n" : "}\n");
     }
     size_t more = errors_left_out(diags);
     if (more)
         rlf_buf_printf(out,
-                       ",\n  {\"severity\": \"error\", \"code\": \"more\", "
-                       "\"text\": \"%zu more error%s\"}",
+                       "{\"severity\": \"error\", \"code\": \"more\", "
+                       "\"text\": \"%zu more error%s\"}\n",
                        more, more == 1 ? "" : "s");
-    rlf_buf_puts(out, diags->list.count ? "\n]\n" : "]\n");
 }
 
 /* Print text with `indent` spaces before each of its lines. */
@@ -334,7 +332,7 @@ rlf_err_print(const rlf_err *err, const rlf_sources *sources, rlf_buf *out)
 void
 rlf_err_print_json(const rlf_err *err, const rlf_sources *sources, rlf_buf *out)
 {
-    rlf_buf_puts(out, "[\n  {\"severity\": \"error\"");
+    rlf_buf_puts(out, "{\"severity\": \"error\"");
     json_text("code", "run", out);
     if (sources)
         json_place(sources, err->span, out);
@@ -347,5 +345,5 @@ rlf_err_print_json(const rlf_err *err, const rlf_sources *sources, rlf_buf *out)
         json_text("detail", err->detail, out);
     if (err->hint[0])
         json_text("hint", err->hint, out);
-    rlf_buf_puts(out, "}\n]\n");
+    rlf_buf_puts(out, "}\n");
 }

@@ -69,13 +69,13 @@ void rlf_diag_note(rlf_diags *diags, rlf_diag *diag, rlf_span at,
  * one of its code stands there already, it goes instead. */
 void rlf_diag_move(rlf_diags *diags, size_t i, rlf_span at);
 
-/* All diagnostics in order of place, as text or as a JSON array. */
+/* All diagnostics in order of place, as text or as JSON, an object a line. */
 void rlf_diags_print(rlf_diags *diags, rlf_buf *out);
 void rlf_diags_print_json(rlf_diags *diags, rlf_buf *out);
 /* A run-time error in the same form (with its span if it has one). */
 void rlf_err_print(const rlf_err *err, const rlf_sources *sources,
                    rlf_buf *out);
-/* The same as a JSON array of one. */
+/* The same as JSON, a line. */
 void rlf_err_print_json(const rlf_err *err, const rlf_sources *sources,
                         rlf_buf *out);
 

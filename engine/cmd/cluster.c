@@ -27,10 +27,9 @@ begin(reading *r)
 
 /* Print what is wrong, or the warnings; the exit status. */
 static int
-end(reading *r, const rlf_command_line *line, rlf_status status)
+end(reading *r, rlf_status status)
 {
-    const char *diag = line->options[RLF_OPTION_DIAG].text;
-    bool json = diag && strcmp(diag, "json") == 0;
+    bool json = rlf_cmd_diag_json();
     rlf_buf text = {0};
     if (r->diags.list.count)
         (json ? rlf_diags_print_json : rlf_diags_print)(&r->diags, &text);
@@ -38,7 +37,9 @@ end(reading *r, const rlf_command_line *line, rlf_status status)
         (json ? rlf_err_print_json : rlf_err_print)(&r->err, &r->sources,
                                                     &text);
     fflush(stdout);
-    if (text.n)
+    if (text.n && json)
+        rlf_cmd_put_text(text.p, stderr);
+    else if (text.n)
         rlf_cmd_put_message(text.p);
     rlf_buf_free(&text);
     rlf_arena_free(r->arena);
@@ -64,7 +65,7 @@ rlf_cmd_cluster(const rlf_command_line *line)
                                          &r.diags, &r.err, &cluster);
     if (status >= 0)
         put_cluster(cluster);
-    return end(&r, line, status);
+    return end(&r, status);
 }
 
 /* The word of something that a program can be given, and a cluster cannot; or
@@ -109,7 +110,7 @@ rlf_cmd_check_cluster(const rlf_command_line *line, int *exit_status)
         program = rlf_parse(&r.sources, source, r.arena, &r.diags);
     if (program && !program->decls.count && !r.diags.errors) {
         *exit_status = end(
-            &r, line,
+            &r,
             rlf_fail(&r.err, RLF_USER,
                      "%s is empty: it declares neither a flow nor a cluster",
                      line->files[0]));
@@ -133,6 +134,6 @@ rlf_cmd_check_cluster(const rlf_command_line *line, int *exit_status)
                all.list[i]->name);
         put_cluster(all.list[i]);
     }
-    *exit_status = end(&r, line, status);
+    *exit_status = end(&r, status);
     return true;
 }

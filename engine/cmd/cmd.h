@@ -83,8 +83,20 @@ bool rlf_cmd_colors(int fd);
 /* Print a text that may have names and texts of the user's in it: what a
  * terminal would act on is written as escapes. */
 void rlf_cmd_put_text(const char *text, FILE *to);
-/* Print diagnostics to stderr, so, and coloured where that is a terminal. */
+/* ---- the standard error (message.c) ---- */
+
+/* Before anything else: does the command line or RLFLOW_DIAG ask for JSON? Also
+ * where the command line is wrong. */
+void rlf_cmd_diag(int argc, char *const *argv);
+bool rlf_cmd_diag_json(void);
+/* Print a text so, coloured where that is a terminal. */
+void rlf_cmd_put_colored(const char *text);
+/* Print messages, a line or several each: "warning: TEXT", "hint: TEXT", lines
+ * of the one before that begin with blanks, remarks. As JSON an object each. */
 void rlf_cmd_put_message(const char *text);
+/* Print a remark, or a piece of one: it ends with its line. By the main thread
+ * only. */
+void rlf_cmd_aside(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Print an error, with its place if there are sources. */
 void rlf_cmd_say(const rlf_err *err, const rlf_sources *sources);
 /* Print the session's message to stderr; close it; the exit status for

@@ -71,17 +71,7 @@ put_line(const char *line, size_t n)
 }
 
 void
-rlf_cmd_put_text(const char *text, FILE *to)
-{
-    rlf_buf shown = {0};
-    rlf_buf_shown(&shown, text, strlen(text));
-    if (shown.n)
-        fputs(shown.p, to);
-    rlf_buf_free(&shown);
-}
-
-void
-rlf_cmd_put_message(const char *text)
+rlf_cmd_put_colored(const char *text)
 {
     if (!rlf_cmd_colors(STDERR_FILENO)) {
         rlf_cmd_put_text(text, stderr);

@@ -53,8 +53,7 @@ take_options(rlf_session *s, const rlf_command_line *line)
         result = rlf_session_set(s, "--resume", "1");
     if (line->options[RLF_OPTION_CHECK_PURE].given && result == RLF_RESULT_OK)
         result = rlf_session_set(s, "--check-pure", "1");
-    const char *diag = line->options[RLF_OPTION_DIAG].text;
-    s->options.json = diag && strcmp(diag, "json") == 0;
+    s->options.json = rlf_cmd_diag_json();
     for (size_t i = 0; i < line->n_settings && result == RLF_RESULT_OK; i++)
         result =
             rlf_session_set(s, line->settings[i].name, line->settings[i].value);
@@ -66,7 +65,7 @@ rlf_cmd_session(const rlf_command_line *line, int *status)
 {
     rlf_session *s = rlf_session_open(line->files[0]);
     if (!s) {
-        fputs(rlf_session_message(s), stderr);
+        rlf_cmd_put_message(rlf_session_message(s));
         *status = -(int)RLF_RESULT_FAILED;
         return NULL;
     }
@@ -101,7 +100,7 @@ rlf_cmd_notes(const rlf_session *session)
     rlf_plan_notes(session->plan, &text);
     rlf_run_notes(session->run, &text);
     fflush(stdout);
-    rlf_cmd_put_text(text.p ? text.p : "", stderr);
+    rlf_cmd_put_message(text.p ? text.p : "");
     rlf_buf_free(&text);
 }
 
@@ -216,15 +215,6 @@ rlf_cmd_weights(rlf_session *s, const rlf_weight_flow *flow, const void *object,
     return rlf_realloc_make(job, s->arena, err, out);
 }
 
-void
-rlf_cmd_say(const rlf_err *err, const rlf_sources *sources)
-{
-    rlf_buf text = {0};
-    rlf_err_print(err, sources, &text);
-    rlf_cmd_put_message(text.p);
-    rlf_buf_free(&text);
-}
-
 int
 rlf_cmd_end(rlf_session *session, rlf_result result)
 {
@@ -236,9 +226,12 @@ rlf_cmd_end_saying(rlf_session *session, rlf_result result, const char *more)
 {
     rlf_err err = RLF_ERR_NONE;
     fflush(stdout); /* where both go to one file, the error is the last */
-    if (session->leads)
-        rlf_cmd_put_message(rlf_session_message(session));
-    fputs(more, stderr);
+    const char *message = session->leads ? rlf_session_message(session) : "";
+    if (session->options.json)
+        rlf_cmd_put_text(message, stderr);
+    else
+        rlf_cmd_put_message(message);
+    rlf_cmd_put_message(more);
     rlf_status status = rlf_session_end(session, &err);
     if (status < 0) {
         rlf_cmd_say(&err, NULL);

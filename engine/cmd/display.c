@@ -52,10 +52,9 @@ rlf_display_flush(const rlf_session *session)
         return;
     clearerr(stdout);
     if (freopen("/dev/null", "w", stdout))
-        fprintf(stderr,
-                "nobody reads the output any more: the run goes on, its "
-                "metrics are in %s/metrics.jsonl\n",
-                session->options.directory);
+        rlf_cmd_aside("nobody reads the output any more: the run goes on, its "
+                      "metrics are in %s/metrics.jsonl\n",
+                      session->options.directory);
 }
 
 /* ---- the parts of a line ---- */
@@ -342,7 +341,7 @@ say_warnings(rlf_display *d)
         rlf_buf_printf(&all, "warning: %.*s\n", n, text);
         text += n + (text[n] == '\n');
     }
-    rlf_cmd_put_text(all.p, stderr);
+    rlf_cmd_put_message(all.p);
     rlf_buf_free(&all);
 }
 

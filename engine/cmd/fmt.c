@@ -28,10 +28,13 @@ format(const char *path, bool write)
         status >= 0 ? rlf_sources_get(&sources, source) : NULL;
     if (s && write && (s->size != text.n || memcmp(s->text, text.p, text.n)))
         status = rlf_output_write(path, text.p, text.n, &err);
-    rlf_diags_print(&diags, &message);
+    bool json = rlf_cmd_diag_json();
+    (json ? rlf_diags_print_json : rlf_diags_print)(&diags, &message);
     if (err.status < 0)
-        rlf_err_print(&err, &sources, &message);
-    if (message.n)
+        (json ? rlf_err_print_json : rlf_err_print)(&err, &sources, &message);
+    if (message.n && json)
+        rlf_cmd_put_text(message.p, stderr);
+    else if (message.n)
         rlf_cmd_put_message(message.p);
     rlf_buf_free(&text);
     rlf_buf_free(&message);

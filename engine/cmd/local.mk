@@ -11,6 +11,7 @@ cmd_sources = \
 	%D%/fmt.c \
 	%D%/graph.c \
 	%D%/main.c \
+	%D%/message.c \
 	%D%/params.c \
 	%D%/plan.c \
 	%D%/profile.c \

@@ -125,10 +125,14 @@ warn_of_environment(void)
 static void
 end_without_memory(size_t n)
 {
-    char text[96];
+    char text[128];
     int length =
         snprintf(text, sizeof text,
-                 "rlflow: error: out of memory (%zu bytes asked for)\n", n);
+                 rlf_cmd_diag_json()
+                     ? "{\"severity\": \"error\", \"code\": \"run\", \"text\": "
+                       "\"out of memory (%zu bytes asked for)\"}\n"
+                     : "rlflow: error: out of memory (%zu bytes asked for)\n",
+                 n);
     ssize_t told = write(STDERR_FILENO, text, (size_t)length);
     (void)told;
     _exit(-RLF_RESULT_FAILED);
@@ -150,6 +154,7 @@ rlf_cmd_main(int argc, char **argv, const rlf_backend *const *backends)
     rlf_command_line line;
     int status;
     hold_standard_files();
+    rlf_cmd_diag(argc, argv);
     warn_of_environment();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow: as on a full disk */
     if (rlf_command_line_read(argc, argv, arena, &err, &line) < 0) {

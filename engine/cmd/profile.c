@@ -143,19 +143,19 @@ measure_steps(const profiler *p, rlf_session *s, uint64_t from, double share,
             break;
     }
     c->measured |= steps >= FEWEST_STEPS;
-    fprintf(stderr, "%d step%s, %.1f s", steps, steps == 1 ? "" : "s",
+    rlf_cmd_aside("%d step%s, %.1f s", steps, steps == 1 ? "" : "s",
             rlf_clock_since(from));
     if (steps >= FEWEST_STEPS)
-        fprintf(stderr, ", sure within %.1f %%\n", 100 * doubt);
+        rlf_cmd_aside(", sure within %.1f %%\n", 100 * doubt);
     else
-        fputs(", too few to be counted\n", stderr);
+        rlf_cmd_aside(", too few to be counted\n");
     return result;
 }
 
 static void
 put_cut(const cut *c)
 {
-    fprintf(stderr, "%d %s, tp %d, pp %d%s", c->ranks,
+    rlf_cmd_aside("%d %s, tp %d, pp %d%s", c->ranks,
             c->ranks == 1 ? "rank" : "ranks", c->tp, c->pp,
             c->small   ? ", small micro-batches"
             : c->apart ? ", one replica"
@@ -172,16 +172,15 @@ put_rest(const profiler *p)
     if (!rest)
         return;
     fflush(stdout);
-    fprintf(stderr,
-            "not measured in %g s, %d of %d cuts (--time-limit has more "
+    rlf_cmd_aside("not measured in %g s, %d of %d cuts (--time-limit has more "
             "time):\n",
             p->seconds, rest, p->n_cuts);
     for (int i = 0; i < p->n_cuts; i++) {
         if (p->cuts[i].cannot || p->cuts[i].measured)
             continue;
-        fputs("    ", stderr);
+        rlf_cmd_aside("    ");
         put_cut(&p->cuts[i]);
-        fputc('\n', stderr);
+        rlf_cmd_aside("\n");
     }
 }
 
@@ -221,9 +220,9 @@ measure_cuts(profiler *p, rlf_result *result, int *status)
         if (*result != RLF_RESULT_OK && i == 0)
             return s;
         put_cut(c);
-        fputs(": ", stderr);
+        rlf_cmd_aside(": ");
         if (*result != RLF_RESULT_OK) {
-            fprintf(stderr, "cannot be: %s\n", s->err.sentence);
+            rlf_cmd_aside("cannot be: %s\n", s->err.sentence);
             c->cannot = true;
             *result = RLF_RESULT_OK;
             continue;
@@ -251,7 +250,7 @@ write_profile(const profiler *p, rlf_session *s, const char *path, rlf_err *err)
     else
         fputs(text.p, stdout);
     rlf_buf_free(&text);
-    fprintf(stderr, "%d lines of %s with %d cores, %.1f s\n", profile.n_lines,
+    rlf_cmd_aside("%d lines of %s with %d cores, %.1f s\n", profile.n_lines,
             profile.machine, profile.cores, rlf_clock_since(p->begun));
     put_rest(p);
     return status;

@@ -78,8 +78,13 @@ on_signal_aloud(int number)
     static const char several[] =
         "\nfinishing the present step, then saving; a second signal leaves at "
         "once if it comes two seconds later or more\n";
+    static const char as_json[] =
+        "{\"severity\": \"note\", \"code\": \"run\", \"text\": "
+        "\"finishing the present step, then saving\"}\n";
     ssize_t told = 0;
-    if (!stop_signal)
+    if (!stop_signal && rlf_cmd_diag_json())
+        told = write(STDERR_FILENO, as_json, sizeof as_json - 1);
+    else if (!stop_signal)
         told = launched ? write(STDERR_FILENO, several, sizeof several - 1)
                         : write(STDERR_FILENO, alone, sizeof alone - 1);
     (void)told; /* or there is nobody to tell */
@@ -270,10 +275,9 @@ warn_best(const rlf_session *s)
 {
     const rlf_best *best = &s->beside.best;
     if (best->metric && !best->step)
-        fprintf(stderr,
-                "warning: --keep-best %s: no step reported it, so none was "
-                "kept\n",
-                best->metric);
+        rlf_cmd_aside("warning: --keep-best %s: no step reported it, so none "
+                      "was kept\n",
+                      best->metric);
 }
 
 /* In a step that may not end by itself a signal to process 0, or to any other,
@@ -384,7 +388,7 @@ rlf_cmd_run(const rlf_command_line *line)
         s->stopped = stopping_signal();
     joined = NULL;
     rlf_buf saved = {0};
-    if (lost && !s->options.json)
+    if (lost)
         put_saved(s, line, &saved);
     status = rlf_cmd_end_saying(s, result, saved.p ? saved.p : "");
     rlf_buf_free(&saved);

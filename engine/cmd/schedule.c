@@ -301,9 +301,8 @@ rlf_cmd_schedule(const rlf_command_line *line)
         return status == RLF_USAGE ? 2 : status == RLF_USER ? 1 : 3;
     if (!signalled)
         return 0;
-    fprintf(stderr,
-            "rlflow: stopped by signal %d; the schedule is the best "
-            "that was found until then\n",
-            (int)signalled);
+    rlf_cmd_aside("rlflow: stopped by signal %d; the schedule is the best "
+                  "that was found until then\n",
+                  (int)signalled);
     return 128 + (int)signalled;
 }

@@ -481,7 +481,7 @@ static rlf_result
 search(rlf_session *s, const rlf_command_line *line, rlf_session_found *found)
 {
     const rlf_option_value *o = line->options;
-    watcher w = {.terminal = isatty(STDERR_FILENO),
+    watcher w = {.terminal = isatty(STDERR_FILENO) && !rlf_cmd_diag_json(),
                  .shown = -1,
                  .begun = rlf_clock_now(),
                  .limit = o[RLF_OPTION_TIME_LIMIT].given
@@ -551,9 +551,8 @@ rlf_cmd_search(rlf_session *s, const rlf_command_line *line)
     if (!number || (status && !cut))
         return status;
     if (!status)
-        fprintf(stderr,
-                "rlflow: stopped by signal %d; the plan is the best that was "
-                "found until then\n",
-                number);
+        rlf_cmd_aside("rlflow: stopped by signal %d; the plan is the best that "
+                      "was found until then\n",
+                      number);
     return 128 + number;
 }

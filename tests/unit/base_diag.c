@@ -190,18 +190,17 @@ json(void)
     rlf_buf out = {0};
     rlf_diags_print_json(&diags, &out);
     is_str(out.p,
-           "[\n  {\"severity\": \"error\", \"code\": \"type\", "
+           "{\"severity\": \"error\", \"code\": \"type\", "
            "\"path\": \"ppo.rlf\", \"line\": 1, \"column\": 5, "
            "\"first\": 4, \"last\": 7, \"text\": \"not \\\"b\\\"\", "
-           "\"hint\": \"say c\", \"notes\": [\n"
-           "    {\"severity\": \"note\", \"path\": \"ppo.rlf\", \"line\": 1, "
-           "\"column\": 1, \"first\": 0, \"last\": 1, \"text\": \"here\"}]}\n"
-           "]\n",
+           "\"hint\": \"say c\", \"notes\": ["
+           "{\"severity\": \"note\", \"path\": \"ppo.rlf\", \"line\": 1, "
+           "\"column\": 1, \"first\": 0, \"last\": 1, \"text\": \"here\"}]}\n",
            "as JSON");
     rlf_buf_clear(&out);
     begin("");
     rlf_diags_print_json(&diags, &out);
-    is_str(out.p, "[]\n", "nothing, as JSON");
+    is_int((int64_t)out.n, 0, "nothing, as JSON");
     rlf_buf_free(&out);
 }
 
