@@ -157,7 +157,9 @@ rlf_session_stdlib(rlf_arena *arena)
     if (env && *env)
         return env;
     /* In the build tree the program stands beside config.status and the
-     * library is where it was configured from. */
+     * library is where it was configured from. Where it was installed, maybe
+     * moved since with all that was installed, the library has its place from
+     * the program on. */
     char exe[4096];
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
     if (n > 0) {
@@ -165,6 +167,10 @@ rlf_session_stdlib(rlf_arena *arena)
         char *dir = rlf_path_parent(arena, exe);
         if (rlf_file_exists(rlf_path_join(arena, dir, "config.status")))
             return RLF_SOURCE_DIR "/stdlib";
+        char *beside = rlf_path_join(arena, rlf_path_parent(arena, dir),
+                                     "share/rlflow/stdlib");
+        if (rlf_dir_exists(beside))
+            return beside;
     }
     return RLF_PKGDATADIR "/stdlib";
 }

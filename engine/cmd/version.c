@@ -1,5 +1,7 @@
-/* rlflow version: its own, and what it was built with. */
+/* rlflow version: its own, what it was built with, and where its library is. */
 #include "engine/cmd/cmd.h"
+
+#include "engine/io/file.h"
 
 #include <stdio.h>
 
@@ -12,5 +14,10 @@ rlf_cmd_version(const rlf_command_line *line)
     printf("rlflow %s\n", rlf_version());
     for (size_t i = 0; i < n; i++)
         printf("  %-10s %s\n", facts[i].name, facts[i].value);
+    rlf_arena *arena = rlf_arena_new();
+    const char *stdlib = rlf_session_stdlib(arena);
+    printf("  %-10s %s%s\n", "stdlib", stdlib,
+           rlf_dir_exists(stdlib) ? "" : " (which is not there)");
+    rlf_arena_free(arena);
     return 0;
 }
