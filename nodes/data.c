@@ -39,8 +39,8 @@
         .name = "on_error", .kind = RLF_FORMAL_WORD, .words = "drop",          \
         .labelled = true,                                                      \
         .doc = "drop: rows that lack a field, have null or another kind of "   \
-               "value there, a key twice, or a prompt longer than max_prompt " \
-               "are left out"                                                  \
+               "value there, a key twice, or a prompt or response that no "    \
+               "model can read are left out"                                                  \
     }
 
 static const rlf_formal jsonl_formals[] = {
@@ -344,14 +344,12 @@ settle(const rlf_env *env, const rlf_resource *resource, void *object,
     int index = (int)(resource - env->graph->resources.data);
     if (data->n_members)
         RLF_TRY(join(resource, data, err));
-    else if (data->drops && data->prompt)
+    else if (data->drops)
         RLF_TRY(rlf_data_drop(env, index, data, err));
-    if (!data->n_members) {
-        rlf_status status = rlf_data_check(env, index, data, err);
-        if (status < 0) {
-            rlf_err_place(err, resource->span, resource->name);
-            return status;
-        }
+    rlf_status status = rlf_data_check(env, index, data, err);
+    if (status < 0) {
+        rlf_err_place(err, resource->span, resource->name);
+        return status;
     }
     return make_space(env->graph, resource->domain, data, err);
 }
@@ -390,7 +388,7 @@ note(const rlf_resource *resource, void *object, rlf_buf *out)
             data->records.why);
     if (data->dropped)
         rlf_buf_printf(
-            out, "%s: %llu of %llu rows dropped, the first because prompt %s\n",
+            out, "%s: %llu of %llu rows dropped, the first because %s\n",
             resource->name, (unsigned long long)data->dropped,
             (unsigned long long)(data->records.count + data->dropped),
             data->why);
@@ -475,8 +473,8 @@ rlf_data_can_draw(const rlf_data *data, double count, bool weighted,
                               ? "rows that lack a value were dropped: draw "
                                 "fewer, or mend them"
                           : data->dropped
-                              ? "rows with long prompts were dropped: raise "
-                                "max_prompt, or draw fewer"
+                              ? "rows that no step could use were dropped: "
+                                "mend them, or draw fewer"
                               : "a draw never has a row twice in a step: draw fewer, "
                                 "or give the data more rows");
         return RLF_USER;

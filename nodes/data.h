@@ -37,8 +37,8 @@ struct rlf_data {
     rlf_records records;
     const rlf_record_column *prompt; /* NULL: prompts are empty */
     uint32_t max_prompt;             /* of a file: tokens; 0: no limit */
-    bool drops;                      /* longer prompts are left out */
-    uint64_t dropped;                /* so many were for their prompts */
+    bool drops;                      /* rows that no step can use go */
+    uint64_t dropped;                /* so many were for their texts */
     const char *why;                 /* the first of them: a sentence */
     rlf_buf warnings;                /* lines: of lengths */
     rlf_space *space;                /* all rows, once settled */
@@ -86,11 +86,13 @@ void rlf_data_prompt(const rlf_data *data, uint32_t row, rlf_prompt *out);
 /* ---- drop.c ---- */
 
 /* That every model which reads the rows of resource `index` can: RLF_USER for a
- * prompt that its tokenizer cannot write, that is longer than `max_prompt` or
- * leaves no room in its context, and for chats without a template. */
+ * prompt (of a file) that its tokenizer cannot write, that is longer than
+ * `max_prompt` or leaves no room in its context, for chats without a template,
+ * and for a text that no model can read as a response (responses.h). */
 rlf_status rlf_data_check(const rlf_env *env, int index, rlf_data *data,
                           rlf_err *err);
-/* Leave out the rows of resource `index` that would be refused so. */
+/* Leave out the rows of resource `index`, a file, that would be refused so, also
+ * as rows of what is made of it. RLF_USER, with the reason, if none is left. */
 rlf_status rlf_data_drop(const rlf_env *env, int index, rlf_data *data,
                          rlf_err *err);
 

@@ -1,13 +1,14 @@
 /* Prompts that no step may meet are found before the first one: those that a
  * model's tokenizer cannot write, that are longer than `max_prompt` or leave no
- * room in a model's context, and chats where a model has no template.
- * `on_error: drop` leaves the rows out, without it they are an error.
+ * room in a model's context, and chats where a model has no template; and rows
+ * with texts that no step may give as responses (responses.h). `on_error: drop` leaves the rows out, without it they are an error.
  *
  * A prompt's tokens are those of a model. With `drop` one that does not fit any
  * model of the program goes; else only models count that read the data. */
 #include "engine/text/tokenizer.h"
 #include "nodes/data.h"
 #include "nodes/reads.h"
+#include "nodes/responses.h"
 #include "nodes/rows.h"
 
 /* How a model reads, and whether a call of it reads the data. */
@@ -123,28 +124,39 @@ fits_or_say(const rlf_env *env, const rlf_data *data, uint32_t row,
     return status;
 }
 
+/* RLF_USER, naming the row, if no step could use it. */
 static rlf_status
-choose(const rlf_env *env, int index, rlf_data *data, uint32_t *keep,
-       uint32_t *n, rlf_err *err)
+row_fits(const rlf_env *env, const rlf_data *data, uint32_t row,
+         const use *uses, uint32_t n_uses, const rlf_response_uses *responses,
+         rlf_err *err)
+{
+    uint32_t tokens;
+    for (uint32_t k = 0; data->prompt && k < n_uses; k++)
+        RLF_TRY(fits_or_say(env, data, row, &uses[k], err, &tokens));
+    return rlf_responses_fit(env, data, row, responses, err);
+}
+
+static rlf_status
+choose(const rlf_env *env, int index, rlf_data *data,
+       const rlf_response_uses *responses, uint32_t *keep, uint32_t *n,
+       rlf_err *err)
 {
     enum { OFTEN = 1024 }; /* rows between two times of giving memory back */
     use *uses;
     uint32_t rows = (uint32_t)data->records.count;
-    uint32_t n_uses = list_uses(env, index, data->arena, &uses), tokens;
+    uint32_t n_uses = list_uses(env, index, data->arena, &uses);
     for (uint32_t i = 0; i < rows; i++) {
-        rlf_status status = RLF_OK;
         rlf_err why = RLF_ERR_NONE;
-        for (uint32_t k = 0; k < n_uses && status >= 0; k++) {
-            status = fits(env, data, i, &uses[k], &why, &tokens);
-            if (status < 0 && status != RLF_USER)
-                return fits_or_say(env, data, i, &uses[k], err, &tokens);
+        rlf_status status =
+            row_fits(env, data, i, uses, n_uses, responses, &why);
+        if (status < 0 && status != RLF_USER) {
+            *err = why;
+            return status;
         }
         if (status >= 0)
             keep[(*n)++] = i;
         else if (!data->why)
-            data->why = rlf_arena_printf(data->arena, "%s: %s",
-                                         rlf_data_place(data, i, env->pool),
-                                         why.sentence);
+            data->why = rlf_arena_strdup(data->arena, why.sentence);
         if (i % OFTEN == 0)
             rlf_arena_reset(env->pool);
     }
@@ -175,26 +187,51 @@ check_rows(const rlf_env *env, const rlf_data *data, const rlf_reader *reader,
     return RLF_OK;
 }
 
-rlf_status
-rlf_data_check(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
+static rlf_status
+check_prompts(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
 {
     const rlf_graph *graph = env->graph;
-    rlf_env own = *env;
-    rlf_status status = RLF_OK;
-    if (!data->prompt)
-        return RLF_OK;
-    own.pool = rlf_arena_new();
-    for (size_t i = 0; i < graph->resources.count && status >= 0; i++) {
+    for (size_t i = 0; i < graph->resources.count; i++) {
         if (graph->resources.data[i].kind != RLF_RESOURCE_MODEL ||
             !reads(graph, (int)i, index) ||
             !rlf_model_reader(env->resource[i])->tokenizer)
             continue;
         rlf_longest longest = {.data = index, .model = (int)i};
-        status = check_rows(&own, data, rlf_model_reader(env->resource[i]), err,
-                            &longest);
-        if (status >= 0)
-            rlf_reads_warn_long(&own, &longest, &data->warnings);
+        RLF_TRY(check_rows(env, data, rlf_model_reader(env->resource[i]), err,
+                           &longest));
+        rlf_reads_warn_long(env, &longest, &data->warnings);
     }
+    return RLF_OK;
+}
+
+static rlf_status
+check_responses(const rlf_env *env, int index, const rlf_data *data,
+                rlf_err *err)
+{
+    enum { OFTEN = 1024 };
+    rlf_response_uses uses = {0};
+    rlf_status status = RLF_OK;
+    rlf_responses_list(env, index, data, false, &uses);
+    for (uint32_t i = 0;
+         uses.count && i < data->records.count && status >= 0; i++) {
+        status = rlf_responses_fit(env, data, i, &uses, err);
+        if (i % OFTEN == OFTEN - 1)
+            rlf_arena_reset(env->pool);
+    }
+    RLF_VEC_FREE(&uses);
+    return status;
+}
+
+rlf_status
+rlf_data_check(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
+{
+    rlf_env own = *env;
+    rlf_status status = RLF_OK;
+    own.pool = rlf_arena_new();
+    if (data->prompt && !data->n_members)
+        status = check_prompts(&own, index, data, err);
+    if (status >= 0)
+        status = check_responses(&own, index, data, err);
     rlf_arena_free(own.pool);
     return status;
 }
@@ -203,21 +240,27 @@ rlf_status
 rlf_data_drop(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
 {
     uint32_t rows = (uint32_t)data->records.count, n = 0;
+    rlf_response_uses responses = {0};
+    rlf_responses_list(env, index, data, true, &responses);
+    if (!data->prompt && !responses.count)
+        return RLF_OK;
     uint32_t *keep = RLF_NEW_ARRAY(data->arena, uint32_t, rows);
     rlf_env own = *env;
     own.pool = rlf_arena_new();
-    rlf_status status = choose(&own, index, data, keep, &n, err);
+    rlf_status status = choose(&own, index, data, &responses, keep, &n, err);
     rlf_arena_free(own.pool);
+    RLF_VEC_FREE(&responses);
     RLF_TRY(status);
     data->dropped = rows - n;
     if (n == rows)
         return RLF_OK;
     if (!n) {
         rlf_fail(err, RLF_USER,
-                 "none of the %u prompts of '%s' can be used: each is too "
-                 "long, or cannot be written in a model's tokens",
-                 rows, data->name);
-        rlf_err_hint(err, "without on_error: drop the first one is named");
+                 "none of the %u rows of '%s' can be used; the first is "
+                 "dropped because %s",
+                 rows, data->name, data->why);
+        rlf_err_hint(err, "on_error: drop leaves out rows that no step could "
+                          "use, and all are such rows");
         return RLF_USER;
     }
     RLF_TRY(rlf_data_keep(data, keep, n, err));

@@ -33,6 +33,7 @@ libnodes_a_SOURCES = \
 	%D%/report.c \
 	%D%/resource.def \
 	%D%/respond.c \
+	%D%/responses.c %D%/responses.h \
 	%D%/rows.c %D%/rows.h \
 	%D%/sequences.c %D%/sequences.h \
 	%D%/state.c %D%/state.h \

@@ -123,6 +123,24 @@ check_length(const rlf_call *call, const rlf_reader *reader,
     return RLF_USER;
 }
 
+/* The tokens of a text that is no sample's own. */
+static rlf_status
+read_text(const rlf_call *call, const rlf_reader *reader, rlf_str text,
+          rlf_rows *out, uint32_t row, rlf_err *err)
+{
+    const rlf_env *env = call->env;
+    rlf_err why = RLF_ERR_NONE;
+    rlf_status status =
+        rlf_rows_response(env, reader, text, true, &why, &out->sample[row]);
+    if (status >= 0)
+        return status;
+    rlf_fail(err, status, "the response to %s: %s",
+             rlf_rows_name(env, out, row, env->pool), why.sentence);
+    rlf_err_hint(err, "%s", why.hint);
+    rlf_err_detail(err, "%s", why.detail);
+    return status;
+}
+
 static rlf_status
 put_samples(const rlf_call *call, const rlf_reader *reader,
             const rlf_column *text, rlf_rows *out, rlf_err *err)
@@ -137,8 +155,7 @@ put_samples(const rlf_call *call, const rlf_reader *reader,
         if (known)
             RLF_TRY(take_known(env, reader, known, err, &out->sample[i]));
         else
-            RLF_TRY(rlf_rows_response(env, reader, text->text[i], true, err,
-                                      &out->sample[i]));
+            RLF_TRY(read_text(call, reader, text->text[i], out, i, err));
         lengths[i] = out->sample[i].n_ids;
         RLF_TRY(check_length(call, reader, out, i, err));
     }

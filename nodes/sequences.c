@@ -17,16 +17,26 @@ read_anew(const rlf_env *env, const rlf_rows *rows, const rlf_reader *reader,
 
 static rlf_status
 check_length(const rlf_env *env, const rlf_rows *rows, uint32_t row,
-             const rlf_model_object *model, uint64_t length, rlf_err *err)
+             const rlf_model_object *model, const rlf_sequence *seq,
+             rlf_err *err)
 {
+    uint64_t length = (uint64_t)seq->n_prompt + seq->n_response;
     if (length <= (uint64_t)model->config->context)
         return RLF_OK;
     rlf_fail(err, RLF_USER,
-             "%s has %llu tokens, more than the context of %d that model '%s' "
-             "was made for",
+             "%s has %llu tokens, %u of them in its response, more than the "
+             "context of %d that model '%s' was made for",
              rlf_rows_name(env, rows, row, env->pool),
-             (unsigned long long)length, model->config->context, model->name);
-    rlf_err_hint(err, "shorten prompts (max_prompt:) or responses (max_new:)");
+             (unsigned long long)length, seq->n_response,
+             model->config->context, model->name);
+    if (rows->set->kind == RLF_SET_WRITTEN)
+        rlf_err_hint(err,
+                     "shorten prompts (max_prompt:), leave out long responses, "
+                     "as in page.where(page.length < 100), or take a model "
+                     "with a longer context");
+    else
+        rlf_err_hint(err, "shorten prompts (max_prompt:) or responses "
+                          "(max_new:)");
     return RLF_USER;
 }
 
@@ -63,8 +73,7 @@ rlf_sequences_read(const rlf_env *env, const rlf_rows *rows,
                                  .response = sample.ids,
                                  .n_response = sample.n_ids,
                                  .temperature = rows->temperature};
-        uint64_t length = (uint64_t)prompt.n_ids + sample.n_ids;
-        RLF_TRY(check_length(env, rows, row, model, length, err));
+        RLF_TRY(check_length(env, rows, row, model, &seqs[i], err));
         RLF_TRY(rlf_memory_check(err));
     }
     *out = seqs;

@@ -10,6 +10,7 @@
 #include "nodes/data.h"
 #include "nodes/declare.h"
 #include "nodes/reads.h"
+#include "nodes/responses.h"
 
 enum { MOST_TEXT = 64 << 20 };
 
@@ -178,15 +179,7 @@ static const rlf_node *
 texts_of(const rlf_graph *graph, size_t set)
 {
     const rlf_node *node = respond_of(graph, set);
-    if (!node)
-        return NULL;
-    const rlf_arg *arg = rlf_node_arg(node, "text");
-    int from = graph->values.data[node->inputs[arg->input]].node;
-    const rlf_node *field = from < 0 ? NULL : &graph->nodes.data[from];
-    bool data =
-        field && field->class->role == RLF_ROLE_FIELD && field->receiver >= 0 &&
-        graph->resources.data[field->receiver].kind == RLF_RESOURCE_DATA;
-    return data ? field : NULL;
+    return node ? rlf_responses_field(graph, node) : NULL;
 }
 
 static bool

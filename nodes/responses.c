@@ -1,0 +1,276 @@
+/* Texts of a data set that are given as responses, respond(batch.answer): those
+ * that no step may meet are found before the first one, as prompts are (drop.c).
+ *
+ * Looked at are texts of all rows that are drawn. Where a where() has chosen the
+ * rows first, or chooses samples before a model reads them, only the step knows
+ * which texts are read. */
+#include "nodes/responses.h"
+
+#include "engine/text/tokenizer.h"
+#include "nodes/reads.h"
+#include "nodes/rows.h"
+
+/* ---- who reads them ---- */
+
+/* The node that makes a set; NULL: there is none. */
+static const rlf_node *
+maker(const rlf_graph *graph, int set)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        for (int k = 0; k < node->n_outputs; k++) {
+            const rlf_value *value = &graph->values.data[node->outputs[k]];
+            if (value->kind == RLF_VALUE_SET && value->set == set)
+                return node;
+        }
+    }
+    return NULL;
+}
+
+/* The set that it is a part of, or whose prompts it answers; -1: none. */
+static int
+before(const rlf_graph *graph, int set)
+{
+    const rlf_set *s = &graph->sets.data[set];
+    return s->origin >= 0 ? s->origin : s->from;
+}
+
+/* Has a where() or a collect chosen rows of what the set is made of, back to
+ * `whole` (-1: to the first)? */
+static bool
+is_chosen(const rlf_graph *graph, int set, int whole)
+{
+    for (; set >= 0 && set != whole; set = before(graph, set)) {
+        const rlf_node *node = maker(graph, set);
+        if (node && (strcmp(node->class->name, "where") == 0 ||
+                     strcmp(node->class->name, "collect") == 0))
+            return true;
+    }
+    return false;
+}
+
+static bool
+is_part(const rlf_graph *graph, int set, int whole)
+{
+    while (set >= 0 && set != whole)
+        set = graph->sets.data[set].origin;
+    return set == whole;
+}
+
+/* Does a call of the model read responses of the set; *all: not only of those
+ * samples that a where() has left? */
+static bool
+reads(const rlf_graph *graph, int model, int set, bool *all)
+{
+    bool any = false;
+    *all = false;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (node->class->role == RLF_ROLE_FUNCTION)
+            continue;
+        for (int k = 0; k < node->n_inputs; k++) {
+            if (!rlf_reads(graph, node, model, k))
+                continue;
+            int from = graph->values.data[node->inputs[k]].set;
+            if (!is_part(graph, from, set))
+                continue;
+            any = true;
+            *all |= !is_chosen(graph, from, set);
+        }
+    }
+    return any;
+}
+
+/* The set whose rows the texts are of: its fields are the data's. -1: none, or
+ * a where() has chosen them. */
+static int
+rows_of_texts(const rlf_graph *graph, const rlf_node *field)
+{
+    for (int k = 0; k < field->n_inputs; k++) {
+        const rlf_value *value = &graph->values.data[field->inputs[k]];
+        if (value->kind == RLF_VALUE_SET)
+            return is_chosen(graph, value->set, -1) ? -1 : value->set;
+    }
+    return -1;
+}
+
+/* Do the texts answer the prompts of the rows that they stand in? */
+static bool
+answers_own(const rlf_graph *graph, const rlf_node *respond, int rows)
+{
+    const rlf_arg *to = rlf_node_arg(respond, "to");
+    int set = graph->values.data[respond->inputs[to->input]].set;
+    return graph->sets.data[set].prompts == graph->sets.data[rows].prompts &&
+           rlf_reads_data(graph, set) >= 0;
+}
+
+const rlf_node *
+rlf_responses_field(const rlf_graph *graph, const rlf_node *node)
+{
+    if (strcmp(node->class->name, "respond") != 0)
+        return NULL;
+    const rlf_arg *arg = rlf_node_arg(node, "text");
+    int from = graph->values.data[node->inputs[arg->input]].node;
+    const rlf_node *field = from < 0 ? NULL : &graph->nodes.data[from];
+    bool data =
+        field && field->class->role == RLF_ROLE_FIELD && field->receiver >= 0 &&
+        graph->resources.data[field->receiver].kind == RLF_RESOURCE_DATA;
+    return data ? field : NULL;
+}
+
+static void
+add_use(rlf_response_uses *uses, rlf_response_use use)
+{
+    for (size_t i = 0; i < uses->count; i++) {
+        const rlf_response_use *u = &uses->data[i];
+        if (u->respond == use.respond && u->all == use.all &&
+            u->reader->context == use.reader->context &&
+            rlf_digest_equal(u->reader->writes, use.reader->writes))
+            return;
+    }
+    RLF_PUSH(uses, use);
+}
+
+static void
+list_readers(const rlf_env *env, const rlf_data *data, const rlf_node *node,
+             rlf_response_uses *uses)
+{
+    const rlf_graph *graph = env->graph;
+    const rlf_node *field = rlf_responses_field(graph, node);
+    int rows = rows_of_texts(graph, field);
+    int set = graph->values.data[node->outputs[0]].set;
+    int writer = graph->sets.data[set].model;
+    const char *name = rlf_node_arg(field, "name")->text;
+    const rlf_record_column *column = rlf_records_column(&data->records, name);
+    if (rows < 0 || writer < 0 || !column || !column->texts)
+        return;
+    rlf_response_use use = {.respond = node,
+                            .set = &graph->sets.data[set],
+                            .column = column,
+                            .writer = rlf_model_reader(env->resource[writer]),
+                            .own_prompt = answers_own(graph, node, rows)};
+    if (!use.writer->tokenizer) /* of a plan: nobody knows */
+        return;
+    use.reader = use.writer;
+    add_use(uses, use);
+    for (size_t i = 0; i < graph->resources.count; i++) {
+        if (graph->resources.data[i].kind != RLF_RESOURCE_MODEL)
+            continue;
+        use.reader = rlf_model_reader(env->resource[i]);
+        if (use.reader->tokenizer && reads(graph, (int)i, set, &use.all))
+            add_use(uses, use);
+    }
+}
+
+void
+rlf_responses_list(const rlf_env *env, int index, const rlf_data *data,
+                   bool parts, rlf_response_uses *out)
+{
+    const rlf_graph *graph = env->graph;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        const rlf_node *field = rlf_responses_field(graph, node);
+        if (field && (field->receiver == index ||
+                      (parts && rlf_reads_part(graph, field->receiver, index))))
+            list_readers(env, data, node, out);
+    }
+}
+
+/* ---- what a row's text may be ---- */
+
+/* Tokens of the row's prompt as the reader writes it; 0: it cannot, which is
+ * told of the prompt. */
+static rlf_status
+count_prompt(const rlf_env *env, const rlf_data *data, uint32_t row,
+             const rlf_reader *reader, rlf_err *err, uint32_t *out)
+{
+    rlf_prompt prompt = {0};
+    rlf_data_prompt(data, row, &prompt);
+    *out = 0;
+    if (prompt.n_messages && !reader->template)
+        return RLF_OK;
+    rlf_status status = rlf_rows_encode(env, reader, &prompt, err);
+    if (status == RLF_USER) {
+        rlf_err_clear(err);
+        return RLF_OK;
+    }
+    *out = prompt.n_ids;
+    return status;
+}
+
+static rlf_status
+check_context(const rlf_env *env, const rlf_data *data, uint32_t row,
+              const rlf_response_use *use, uint32_t n, rlf_err *err)
+{
+    const rlf_reader *reader = use->reader;
+    uint32_t prompt = 1; /* the least that a prompt has */
+    if (!use->all || !reader->context)
+        return RLF_OK;
+    if (use->own_prompt)
+        RLF_TRY(count_prompt(env, data, row, reader, err, &prompt));
+    if ((uint64_t)n + prompt <= reader->context)
+        return RLF_OK;
+    rlf_buf with = {0};
+    if (use->own_prompt)
+        rlf_buf_printf(&with, ", %u with its prompt", n + prompt);
+    rlf_fail(err, RLF_USER,
+             "it has %u tokens%s, more than the context of %u that model '%s' "
+             "was made for",
+             n, with.p ? with.p : ", and a prompt before them", reader->context,
+             reader->model);
+    rlf_buf_free(&with);
+    rlf_err_hint(err, "leave such rows out: on_error: drop, or take a model "
+                      "with a longer context");
+    return RLF_USER;
+}
+
+/* Without the row's place. */
+static rlf_status
+check_text(const rlf_env *env, const rlf_data *data, uint32_t row,
+           const rlf_response_use *use, rlf_err *err)
+{
+    const rlf_arg *most = rlf_args_find(use->respond->args,
+                                        use->respond->n_args, "max_response");
+    bool written =
+        rlf_rows_same_tokens(use->writer->tokenizer, use->reader->tokenizer);
+    rlf_sample sample;
+    RLF_TRY(rlf_rows_response(env, written ? use->writer : use->reader,
+                              use->column->texts[row], true, err, &sample));
+    uint32_t n = sample.n_ids;
+    if (!n) {
+        rlf_fail(err, RLF_USER, "it has no token");
+        rlf_err_hint(err,
+                     "its text is empty and the tokenizer of '%s' has no end "
+                     "token",
+                     use->writer->model);
+        return RLF_USER;
+    }
+    if (written && most && most->kind == RLF_ARG_NUMBER && n > most->number) {
+        rlf_fail(err, RLF_USER, "it has %u tokens, more than max_response: %.0f",
+                 n, most->number);
+        rlf_err_hint(err, "raise max_response: of respond, or leave such rows "
+                          "out: on_error: drop");
+        return RLF_USER;
+    }
+    return check_context(env, data, row, use, n, err);
+}
+
+rlf_status
+rlf_responses_fit(const rlf_env *env, const rlf_data *data, uint32_t row,
+                  const rlf_response_uses *uses, rlf_err *err)
+{
+    for (size_t i = 0; i < uses->count; i++) {
+        const rlf_response_use *use = &uses->data[i];
+        rlf_err why = RLF_ERR_NONE;
+        rlf_status status = check_text(env, data, row, use, &why);
+        if (status >= 0)
+            continue;
+        rlf_fail(err, status, "response %s of '%s': %s",
+                 rlf_data_place(data, row, env->pool), use->set->name,
+                 why.sentence);
+        rlf_err_hint(err, "%s", why.hint);
+        rlf_err_detail(err, "%s", why.detail);
+        return status;
+    }
+    return RLF_OK;
+}
