@@ -27,6 +27,7 @@ typedef struct spreader {
     int64_t *first; /* rows of part k: row[first[k]] up to row[first[k + 1]] */
     int64_t *row;
     word *now, *next; /* [n_to][n_words]: the parts that each has */
+    word *marks;      /* scratch: a bit of each row, all 0 */
 } spreader;
 
 static int
@@ -86,6 +87,7 @@ begin(spreader *s)
         place[s->to[i]] = i + 1;
     s->n_words = (have->count + BITS - 1) / BITS;
     size_t words = (size_t)s->n_to * (size_t)s->n_words;
+    s->marks = RLF_NEW_ARRAY(s->arena, word, s->n / BITS + 1);
     s->now = RLF_NEW_ARRAY(s->arena, word, words);
     s->next = RLF_NEW_ARRAY(s->arena, word, words);
     for (int k = 0; k < have->count; k++)
@@ -131,7 +133,14 @@ goes_at_once(const spreader *s)
     return most <= 2 * rounds_for(s->n_to);
 }
 
-/* The rows of the parts in `from` that are not in `to`. */
+static void
+mark_rows(const spreader *s, int part)
+{
+    for (int64_t i = s->first[part]; i < s->first[part + 1]; i++)
+        s->marks[s->row[i] / BITS] |= (word)1 << (s->row[i] % BITS);
+}
+
+/* The rows of the parts in `from` that are not in `to`, ascending. */
 static rlf_transfer
 difference(const spreader *s, const word *from, const word *to)
 {
@@ -149,10 +158,13 @@ difference(const spreader *s, const word *from, const word *to)
     if (parts < 2)
         return t;
     int64_t *rows = RLF_NEW_ARRAY(s->arena, int64_t, t.n_rows), n = 0;
-    const int *part = s->have->part;
-    for (int64_t i = 0; n < t.n_rows; i++) {
-        rows[n] = i; /* to be written over, if it is not one */
-        n += has(from, part[i]) && !has(to, part[i]);
+    for (int w = 0; w < s->n_words; w++)
+        for (word more = from[w] & ~to[w]; more; more &= more - 1)
+            mark_rows(s, w * BITS + __builtin_ctzll(more));
+    for (int64_t w = 0; n < t.n_rows; w++) {
+        for (word left = s->marks[w]; left; left &= left - 1)
+            rows[n++] = w * BITS + __builtin_ctzll(left);
+        s->marks[w] = 0;
     }
     t.rows = rows;
     return t;
