@@ -357,6 +357,24 @@ changes(rlf_sema *s, const rlf_ast_expr *e)
     return false;
 }
 
+/* A number that changes while running must be in the formal's bounds in some
+ * step. */
+static bool
+could_fit(const matcher *m, const rlf_formal *f, int term, rlf_span span)
+{
+    double least, most;
+    rlf_term_bounds(m->s, term, &least, &most);
+    bool below = most < f->least, above = least > f->most;
+    if (f->least >= f->most || (!below && !above))
+        return true;
+    rlf_diag *diag = rlf_diag_error(
+        m->s->diags, "argument", span,
+        "%s is never %s %.12g, and must be from %.12g to %.12g", called(m, f),
+        below ? "above" : "below", below ? most : least, f->least, f->most);
+    rlf_diag_hint(m->s->diags, diag, "%s", f->doc);
+    return false;
+}
+
 /* A text where a number is wanted: its quotes are too much if it begins as one.
  */
 static void
@@ -410,7 +428,7 @@ put_number(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
                                  : "reduce it, as in mean(... over batch)");
         return false;
     }
-    return put_term(m, arg, term);
+    return could_fit(m, f, term, e->span) && put_term(m, arg, term);
 }
 
 /* Is it said as a number: one that is written, or a parameter that is one? */

@@ -23,6 +23,7 @@ libgrammar_a_SOURCES = \
 	%D%/flow.c \
 	%D%/fmt.c \
 	%D%/form.c \
+	%D%/bounds.c \
 	%D%/formal.c \
 	%D%/habit.c \
 	%D%/habit.h \

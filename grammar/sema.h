@@ -486,6 +486,9 @@ int rlf_term_op(rlf_sema *s, rlf_term term);
 int rlf_term_add(rlf_sema *s, rlf_term term);
 /* Is the term a number that is known now? */
 bool rlf_term_constant(const rlf_sema *s, int term, double *out);
+/* Numbers between which a number that is used as such stays in every step, as
+ * far as constants and `step` tell; -INFINITY, INFINITY: any. */
+void rlf_term_bounds(const rlf_sema *s, int term, double *least, double *most);
 /* "a number", "a time", "a number of bytes" */
 const char *rlf_unit_word(rlf_unit unit);
 /* A number that is used as such has no unit: says so. */

@@ -18,6 +18,7 @@
 #include "nodes/model/weights.h"
 #include "nodes/model/work.h"
 #include "nodes/reads.h"
+#include "nodes/sequences.h"
 #include "nodes/update.h"
 
 /* ---- weights, where they lie ---- */
@@ -341,8 +342,10 @@ check_origin(const rlf_env *env, const rlf_resource *resource,
 {
     const rlf_weights_origin origin = origin_of(env, resource, m, m->arena);
     if (!m->source)
-        return rlf_weights_check(m->outline->table, &origin, err, &m->half);
-    m->half = m->source->half;
+        return rlf_weights_check(m->outline->table, &origin, err, &m->known);
+    m->known = m->source->known;
+    if (m->source->outline->table->whole->score == RLF_NO_SLOT)
+        m->known.blank_score = m->outline->table->whole->score != RLF_NO_SLOT;
     return RLF_OK;
 }
 
@@ -371,7 +374,9 @@ open_holds(const rlf_env *env, const rlf_resource *resource,
         RLF_TRY(rlf_model_check_copy(m->outline, m->source->outline, err));
     if (!env->planned)
         RLF_TRY(check_origin(env, resource, m, err));
-    m->rounds = m->half && !options.save_f32 && !hold_at(env, index, 0)->fixed;
+    bool fixed = hold_at(env, index, 0)->fixed;
+    m->rounds = m->known.half && !options.save_f32 && !fixed;
+    m->blank = m->known.blank_score && fixed;
     find_holds(env, index, m);
     for (int i = 0; i < m->n_holds; i++) {
         rlf_model_hold *to = &m->holds[i];
@@ -574,6 +579,9 @@ find_makes(const rlf_graph *graph, int model, rlf_model_object *m)
         m->generates |= node->receiver == model &&
                         node->class->role == RLF_ROLE_METHOD &&
                         node->class->sampled;
+        m->scores |=
+            node->receiver == model && (node->class == &rlf_node_score ||
+                                        node->class == &rlf_node_value);
     }
     for (size_t i = 0; i < graph->sets.count; i++) {
         const rlf_set *set = &graph->sets.data[i];
@@ -781,7 +789,12 @@ note(const rlf_resource *resource, void *object, rlf_buf *out)
         rlf_buf_printf(out,
                        "%s: its files have tensors of %s, and saved models "
                        "are rounded to that; save: f32 keeps all bits\n",
-                       resource->name, m->half);
+                       resource->name, m->known.half);
+    if (m->blank && m->scores)
+        rlf_buf_printf(out,
+                       "%s: no file has its scalar head, and nothing trains "
+                       "it: every value and score of it is 0\n",
+                       resource->name);
     rlf_buf_puts(out, m->warnings.p ? m->warnings.p : "");
 }
 

@@ -10,6 +10,7 @@
 #include "engine/text/files.h"
 #include "nodes/declare.h"
 #include "nodes/model/model.h"
+#include "nodes/model/origin.h"
 #include "nodes/rows.h"
 
 /* The weights as one layout has them (rlf_holds). */
@@ -33,10 +34,12 @@ typedef struct rlf_model_object {
     rlf_model *model;          /* of the first hold; NULL: none of it is here */
     rlf_model_hold *holds;     /* [n_holds] */
     int n_holds;
-    const char *half;  /* the type of its files' tensors of 16 bits, or NULL */
-    bool rounds;       /* it changes, and is saved in that type */
+    rlf_weights_known known; /* of its files */
+    bool rounds;       /* it changes, and is saved in a type of 16 bits */
+    bool blank;        /* its scalar head stays 0 */
     bool outlined;     /* tokenizer and template are another object's */
     bool generates;    /* a call of the program samples with it */
+    bool scores;       /* one asks for its scalar head */
     bool writes;       /* a set's responses are in its tokens */
     const char *texts; /* directory of the tokenizer's files, or the file */
     /* These files, where this rank saves it. */

@@ -234,13 +234,13 @@ rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
         out->columns[c].label = rlf_arena_strdup(arena, spec->columns[c].label);
         out->columns[c].field = rlf_arena_strdup(arena, spec->columns[c].field);
     }
-    bool tabs = ends_in(spec->path, ".tsv");
     rlf_stream *stream = NULL;
     RLF_TRY(rlf_stream_open(spec->path, err, &stream));
     rlf_lines lines = {.stream = stream};
-    out->csv = spec->csv || tabs || ends_in(spec->path, ".csv");
+    out->csv = spec->csv;
+    char between = ends_in(spec->path, ".tsv") ? '\t' : ',';
     rlf_status status =
-        out->csv ? rlf_records_read_csv(&r, stream, tabs ? '\t' : ',', err)
+        out->csv ? rlf_records_read_csv(&r, stream, between, err)
                  : rlf_records_read_json(&r, &lines, err);
     rlf_buf_free(&lines.buf);
     rlf_stream_close(stream);

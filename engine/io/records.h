@@ -1,9 +1,8 @@
 /* Data sets: rows of labelled columns from jsonl, JSON or csv files.
  *
  * A file, plain or compressed (stream.h), is one of
- *  - csv, if the spec says so or its name ends in .csv or .tsv (before .gz or
- *    .zst): fields by RFC 4180, in a .tsv with tabs between, the first record
- *    names them;
+ *  - csv, if the spec says so: fields by RFC 4180, with tabs between if the name
+ *    ends in .tsv (before .gz or .zst), the first record names them;
  *  - a JSON list of objects, if its first byte that is not a space is '[';
  *  - else jsonl: one object a line, empty lines passed over.
  * A column takes one field of each row. A field is a name, or a dotted path

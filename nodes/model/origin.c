@@ -276,18 +276,20 @@ rlf_weights_tie(const char *dir, rlf_model_config *config, rlf_err *err)
 
 rlf_status
 rlf_weights_check(const rlf_table *table, const rlf_weights_origin *origin,
-                  rlf_err *err, const char **half)
+                  rlf_err *err, rlf_weights_known *out)
 {
     const rlf_table *whole = table->whole;
     const rlf_tensor *x;
     rlf_weights_source from;
     rlf_status status = rlf_weights_source_open(whole, origin, err, &from);
-    *half = NULL;
+    *out = (rlf_weights_known){0};
     for (int i = 0; status >= 0 && i < whole->n_slots; i++) {
-        status =
-            rlf_weights_source_find(whole, &from, &whole->slots[i], err, &x);
-        if (status >= 0 && x && !*half && rlf_element_size(x->element) == 2)
-            *half = rlf_element_text(x->element);
+        const rlf_slot *slot = &whole->slots[i];
+        status = rlf_weights_source_find(whole, &from, slot, err, &x);
+        if (status >= 0 && x && !out->half && rlf_element_size(x->element) == 2)
+            out->half = rlf_element_text(x->element);
+        if (status >= 0 && !x && slot->offset == whole->score)
+            out->blank_score = true;
     }
     rlf_weights_source_close(&from);
     return status;

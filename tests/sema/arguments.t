@@ -655,3 +655,47 @@ test.rlf:5:55: error: 'stop:' of 'generate' is an empty text, which does nothing
     5 |     b = actor.generate(batch, max_new: 8, stop: ["x", ""])
       |                                                       ^~
 hint: leave 'stop:' out, or write a text
+=== numbers that are out of bounds in every step
+param lr : float = -1e-3
+model actor = lm("m", optimizer: adamw(lr: lr * min(1, step / 5)))
+model later = lm("m", optimizer: adamw(lr: 1e-3 * (0.5 - step)))
+model large = lm("m", optimizer: adamw(lr: max(exp(step), 2000)))
+flow f(batch: prompts[4]) {
+    roll = actor.generate(batch, max_new: 2, temperature: -1 / step)
+    update actor minimize mean(actor.logprob(roll) over batch)
+    update later minimize mean(later.logprob(roll) over batch)
+    update large minimize mean(large.logprob(roll) over batch)
+}
+data prompts = jsonl("p.jsonl", prompt: "q")
+--- errors
+test.rlf:2:44: error: 'lr:' of 'adamw' is never above -0.0002, and must be from 0 to 1000
+    2 | model actor = lm("m", optimizer: adamw(lr: lr * min(1, step / 5)))
+      |                                            ^~~~~~~~~~~~~~~~~~~~~
+hint: learning rate; may use step and states
+test.rlf:3:44: error: 'lr:' of 'adamw' is never above -0.0005, and must be from 0 to 1000
+    3 | model later = lm("m", optimizer: adamw(lr: 1e-3 * (0.5 - step)))
+      |                                            ^~~~~~~~~~~~~~~~~~~
+hint: learning rate; may use step and states
+test.rlf:4:44: error: 'lr:' of 'adamw' is never below 2000, and must be from 0 to 1000
+    4 | model large = lm("m", optimizer: adamw(lr: max(exp(step), 2000)))
+      |                                            ^~~~~~~~~~~~~~~~~~~~
+hint: learning rate; may use step and states
+test.rlf:6:59: error: 'temperature:' of 'generate' is never above 0, and must be from 0.001 to 1000
+    6 |     roll = actor.generate(batch, max_new: 2, temperature: -1 / step)
+      |                                                           ^~~~~~~~~
+hint: logits are divided by it; greedy: true takes the most likely token
+=== numbers that are in bounds in some step
+state c = 0 - 1
+model actor = lm("m", optimizer: adamw(lr: 1e-3 * (9 - step)))
+model other = lm("m", optimizer: adamw(lr: c * 1e-3))
+model third = lm("m", optimizer: adamw(lr: clamp(step - 9, -1, 1e-3)))
+flow f(batch: prompts[4]) {
+    roll = actor.generate(batch, max_new: 2, temperature: step > 5 ? -1 : 1)
+    update actor minimize mean(actor.logprob(roll) over batch)
+    update other minimize mean(other.logprob(roll) over batch)
+    update third minimize mean(third.logprob(roll) over batch)
+    c := c + step
+}
+data prompts = jsonl("p.jsonl", prompt: "q")
+--- errors
+compiles

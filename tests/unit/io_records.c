@@ -20,13 +20,25 @@ put(const char *name, const char *text)
     return path;
 }
 
-/* Read the columns p (of field `prompt`) and a (of field `answer`). */
+static bool
+ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), k = strlen(end);
+    return n >= k && strcmp(text + n - k, end) == 0;
+}
+
+/* Read the columns p (of field `prompt`) and a (of field `answer`), as csv()
+ * does if the file's name says so, else as jsonl() does. */
 static rlf_status
 read_two(const char *path, const char *prompt, const char *answer, rlf_err *err,
          rlf_records *rows)
 {
     rlf_record_field columns[] = {{"p", prompt}, {"a", answer}};
-    rlf_records_spec spec = {.path = path, .columns = columns, .n_columns = 2};
+    rlf_records_spec spec = {.path = path,
+                             .columns = columns,
+                             .n_columns = 2,
+                             .csv = ends_in(path, ".csv") ||
+                                    ends_in(path, ".tsv")};
     rlf_err_clear(err);
     return rlf_records_read(&spec, arena, err, rows);
 }
@@ -194,7 +206,8 @@ check_some(void)
     rlf_err_clear(&err);
     spec = (rlf_records_spec){.path = put("header.csv", "n,m\n"),
                               .columns = &column,
-                              .n_columns = 1};
+                              .n_columns = 1,
+                              .csv = true};
     ok(rlf_records_read(&spec, arena, &err, &rows) == RLF_USER &&
            strstr(err.hint, "first line names the fields"),
        "a csv file with a header only: %s", err.hint);
@@ -234,6 +247,7 @@ check_parted(void)
         const char *path = put(files[i].name, files[i].text);
         for (uint64_t k = 1; k < 7; k++) {
             rlf_records_spec head = {.path = path,
+                                     .csv = ends_in(path, ".csv"),
                                      .columns = &column,
                                      .n_columns = 1,
                                      .drop = true,
@@ -300,6 +314,7 @@ check_dropped(void)
     };
     for (size_t i = 0; i < sizeof of_no_use / sizeof *of_no_use; i++) {
         spec.path = put(of_no_use[i].name, of_no_use[i].text);
+        spec.csv = ends_in(spec.path, ".csv");
         rlf_status status = rlf_records_read(&spec, arena, &err, &rows);
         ok(status == RLF_OK && rows.dropped == of_no_use[i].dropped &&
                strstr(rows.why, of_no_use[i].why) &&
@@ -315,6 +330,7 @@ check_dropped(void)
     };
     for (size_t i = 0; i < sizeof torn / sizeof *torn; i++) {
         spec.path = put(torn[i][0], torn[i][1]);
+        spec.csv = false;
         ok(rlf_records_read(&spec, arena, &err, &rows) == RLF_USER &&
                strstr(err.sentence, "not JSON"),
            "torn after it: %s", err.sentence);
@@ -349,6 +365,17 @@ check_dropped(void)
                               .csv = true};
     rlf_records_read(&spec, arena, &err, &rows);
     is_str(show(&rows), "x|1;", "csv of another name");
+    rlf_err_clear(&err);
+    spec = (rlf_records_spec){
+        .path = put("json.csv", "{\"q\": \"x\", \"n\": 1}\n"),
+        .columns = columns,
+        .n_columns = 2};
+    rlf_records_read(&spec, arena, &err, &rows);
+    is_str(show(&rows), "x|1;", "jsonl of another name");
+    spec.path = put("no.csv", "q,n\nx,1\n");
+    ok(rlf_records_read(&spec, arena, &err, &rows) == RLF_USER &&
+           strstr(err.hint, "csv(...)"),
+       "commas are not read as JSON, whatever the name: %s", err.hint);
     rlf_err_clear(&err);
     read_two(put("t.txt", "q\tn\nx\t1\n"), "q", "n", &err, &rows);
     ok(strstr(err.hint, ".tsv"), "a hint for tabs: %s", err.hint);
