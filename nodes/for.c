@@ -5,6 +5,7 @@
  * order, so that what is summed in sample order does not depend on the cut.
  * Sets of equal size that are split side by side are cut alike. */
 #include "nodes/rows.h"
+#include "nodes/update.h"
 
 #include "engine/base/philox.h"
 #include "engine/graph/class.h"
@@ -93,6 +94,23 @@ n_pieces(const rlf_arg *args, uint32_t prompts)
     return prompts / size + (prompts % size != 0);
 }
 
+/* The updates of a block that runs for no piece had no samples, and none of them
+ * is there to say so. */
+static void
+report_empty(const rlf_env *env, int region)
+{
+    const rlf_graph *graph = env->graph;
+    const rlf_region *body = &graph->regions.data[region];
+    for (int i = 0; i < body->n_nodes && env->report; i++) {
+        const rlf_node *node = &graph->nodes.data[body->nodes[i]];
+        if (node->class->role == RLF_ROLE_UPDATE)
+            env->report(env->sink,
+                        rlf_update_metric(graph, node, "empty", env->pool), 1);
+        else if (node->class->role == RLF_ROLE_FOR)
+            report_empty(env, node->regions[0]);
+    }
+}
+
 static rlf_status
 open(rlf_call *call, rlf_err *err)
 {
@@ -105,6 +123,8 @@ open(rlf_call *call, rlf_err *err)
     n = list_prompts(graph, rows, prompts, samples_of);
     const rlf_arg *args = args_of(call->node, 0);
     call->count = n_pieces(args, n) * (uint32_t)args[EPOCHS].number;
+    if (!call->count)
+        report_empty(call->env, call->node->regions[0]);
     return RLF_OK;
 }
 

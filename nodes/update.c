@@ -35,21 +35,9 @@ typedef struct state {
     rlf_update *update;
 } state;
 
-static void
-fini(void *object)
-{
-    state *s = object;
-    if (!s)
-        return;
-    rlf_arena_free(s->arena);
-    free(s);
-}
-
-/* "actor.loss", of the model's second update "actor.loss.2": losses of two
- * statements have no common mean. */
-static const char *
-metric_name(const rlf_graph *graph, const rlf_node *node, const char *what,
-            rlf_arena *arena)
+const char *
+rlf_update_metric(const rlf_graph *graph, const rlf_node *node,
+                  const char *what, rlf_arena *arena)
 {
     const char *model = graph->resources.data[node->receiver].name;
     int number = 1;
@@ -63,14 +51,24 @@ metric_name(const rlf_graph *graph, const rlf_node *node, const char *what,
                : rlf_arena_printf(arena, "%s.%s", model, what);
 }
 
+static void
+fini(void *object)
+{
+    state *s = object;
+    if (!s)
+        return;
+    rlf_arena_free(s->arena);
+    free(s);
+}
+
 static rlf_status
 init(const rlf_env *env, const rlf_node *node, rlf_err *err, void **out)
 {
     state *s = rlf_calloc(1, sizeof *s);
     s->arena = rlf_arena_new();
-    s->loss = metric_name(env->graph, node, "loss", s->arena);
-    s->gradient = metric_name(env->graph, node, "gradient", s->arena);
-    s->empty = metric_name(env->graph, node, "empty", s->arena);
+    s->loss = rlf_update_metric(env->graph, node, "loss", s->arena);
+    s->gradient = rlf_update_metric(env->graph, node, "gradient", s->arena);
+    s->empty = rlf_update_metric(env->graph, node, "empty", s->arena);
     s->words = RLF_NEW_ARRAY(s->arena, rlf_words_plan, node->loss->n_words);
     rlf_status status =
         rlf_update_points_new(node->loss, s->arena, err, &s->points);

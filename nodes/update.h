@@ -167,6 +167,13 @@ rlf_status rlf_update_settle(rlf_update *u, rlf_err *err);
  * to be, or, if all are, what else it may be. */
 rlf_status rlf_update_fail_loss(const rlf_update *u, double loss, rlf_err *err);
 
+/* ---- update.c ---- */
+
+/* What an update's metric is called, in `arena`: "actor.loss", of the model's
+ * second update "actor.loss.2": losses of two statements have no common mean. */
+const char *rlf_update_metric(const rlf_graph *graph, const rlf_node *node,
+                              const char *what, rlf_arena *arena);
+
 /* ---- update_cost.c ---- */
 
 /* Micro-batches that an update of a model with these caps, resolved, can have

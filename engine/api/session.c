@@ -503,20 +503,23 @@ put_place(rlf_session *s, const rlf_metric *m)
 }
 
 /* Had the step only updates of no samples, which report this metric and no
- * loss (nodes/update.c)? */
+ * loss (nodes/update.c, and nodes/for.c for those that never ran)? */
 static bool
 is_empty_update(const rlf_session *s, const rlf_metric *m)
 {
-    const rlf_metrics *metrics = rlf_run_metrics(s->run);
-    if (!strstr(m->name, ".empty") || !m->count ||
-        s->graph->nodes.data[m->node].class->role != RLF_ROLE_UPDATE)
+    static const char empty[] = ".empty", loss[] = ".loss";
+    rlf_role role = s->graph->nodes.data[m->node].class->role;
+    const char *at = strstr(m->name, empty);
+    if (!at || !m->count || (role != RLF_ROLE_UPDATE && role != RLF_ROLE_FOR))
         return false;
-    for (size_t i = 0; i < metrics->count; i++) {
-        const rlf_metric *other = &metrics->data[i];
-        if (other->node == m->node && other->count && other != m)
-            return false;
-    }
-    return true;
+    rlf_buf name = {0};
+    double ignored;
+    rlf_buf_printf(&name, "%.*s%s%s", (int)(at - m->name), m->name, loss,
+                   at + sizeof empty - 1);
+    bool learned =
+        rlf_metrics_get(rlf_run_metrics(s->run), name.p, &ignored);
+    rlf_buf_free(&name);
+    return !learned;
 }
 
 /* A metric that is no number changes nothing that is trained, so the run goes
