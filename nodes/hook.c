@@ -16,6 +16,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- the state of a call in the program ---- */
 
@@ -226,8 +227,11 @@ ask_lua(const rlf_call *call, const rlf_lua_sample *samples, size_t n,
 static rlf_status
 keep_text(rlf_arena *pool, rlf_str text, rlf_err *err, rlf_str *out)
 {
-    RLF_TRY(rlf_arena_room(pool, text.n + 1, "the texts of a hook", err));
-    *out = (rlf_str){rlf_arena_strndup(pool, text.p, text.n), text.n};
+    char *copy;
+    RLF_TRY(rlf_arena_try(pool, text.n + 1, "the texts of a hook", err, &copy));
+    if (text.n)
+        memcpy(copy, text.p, text.n);
+    *out = (rlf_str){copy, text.n};
     return RLF_OK;
 }
 
@@ -357,9 +361,11 @@ call_for(rlf_call *call, const uint32_t *row, uint32_t n, const uint32_t *place,
         say_who(call, row[0], err);
         return status;
     }
-    for (uint32_t i = 0; i < n; i++)
-        RLF_TRY(put_values(call, rows, row[i], values + i * hook->n_gives, ok,
-                           err));
+    for (uint32_t i = 0; i < n && status >= 0; i++)
+        status =
+            put_values(call, rows, row[i], values + i * hook->n_gives, ok, err);
+    rlf_arena_reset(scratch);
+    RLF_TRY(status);
     rlf_comm_beat(call->env->comm);
     return RLF_OK;
 }
@@ -467,7 +473,9 @@ step_scalar(rlf_call *call, rlf_err *err)
         RLF_NEW_ARRAY(scratch, rlf_lua_value, hook->n_gives);
     bool ok;
     RLF_TRY(ask_lua(call, &sample, 1, values, &ok, err));
-    return put_values(call, NULL, 0, values, ok, err);
+    rlf_status status = put_values(call, NULL, 0, values, ok, err);
+    rlf_arena_reset(scratch);
+    return status;
 }
 
 /* ---- the classes: one for each `per` ---- */
@@ -499,10 +507,23 @@ count_rows(const rlf_load *load, const rlf_node *node)
     return (double)rlf_load_own(load, node->inputs[0]).n;
 }
 
+/* Host memory while one call for so many rows goes on: the texts that it gives,
+ * and those of the other state in which it is made again. What becomes of them
+ * in the step is counted as all columns are. */
+static double
+text_bytes(const rlf_load *load, const rlf_node *node, double rows)
+{
+    const rlf_graph *graph = load->graph;
+    double bytes = 0;
+    for (int i = 0; i < node->n_outputs; i++)
+        bytes += rlf_sizes_text(graph, &graph->values.data[node->outputs[i]]);
+    return 2 * rows * bytes;
+}
+
 static void
 cost_sample(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 {
-    *out = (rlf_cost){0};
+    *out = (rlf_cost){.host = text_bytes(load, node, 1)};
     if (rlf_load_has(load, RLF_PIECE_ROWS))
         out->calls = count_rows(load, node);
 }
@@ -512,17 +533,27 @@ cost_group(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 {
     int set = load->graph->values.data[node->inputs[0]].set;
     const rlf_set_size *size = &load->sizes->set[set];
-    *out = (rlf_cost){0};
+    double most = size->prompts > 0 ? ceil(size->samples / size->prompts) : 0;
+    *out = (rlf_cost){.host = text_bytes(load, node, most)};
     if (rlf_load_has(load, RLF_PIECE_ROWS) && size->samples > 0)
         out->calls =
             ceil(count_rows(load, node) * size->prompts / size->samples);
 }
 
 static void
-cost_once(const rlf_load *load, const rlf_node *node, rlf_cost *out)
+cost_batch(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 {
-    (void)node;
-    *out = (rlf_cost){.calls = rlf_load_has(load, RLF_PIECE_ROWS)};
+    int set = load->graph->values.data[node->inputs[0]].set;
+    const rlf_set_size *size = &load->sizes->set[set];
+    *out = (rlf_cost){.calls = rlf_load_has(load, RLF_PIECE_ROWS),
+                      .host = text_bytes(load, node, size->samples)};
+}
+
+static void
+cost_step(const rlf_load *load, const rlf_node *node, rlf_cost *out)
+{
+    *out = (rlf_cost){.calls = rlf_load_has(load, RLF_PIECE_ROWS),
+                      .host = text_bytes(load, node, 1)};
 }
 
 static const rlf_formal set_formals[] = {
@@ -589,7 +620,7 @@ const rlf_node_class rlf_node_hook_batch = {
     .level = RLF_LEVEL_SAMPLE,
     .granularity = RLF_GRAIN_BATCH,
     .infer = infer,
-    .cost = cost_once,
+    .cost = cost_batch,
     .init = init,
     .fini = fini,
     .open = open_rows,
@@ -609,7 +640,7 @@ const rlf_node_class rlf_node_hook_step = {
     .level = RLF_LEVEL_SCALAR,
     .granularity = RLF_GRAIN_BATCH,
     .infer = infer,
-    .cost = cost_once,
+    .cost = cost_step,
     .init = init,
     .fini = fini,
     .open = rlf_class_no_open,

@@ -168,10 +168,30 @@ rlf_arena_room(rlf_arena *arena, size_t n, const char *what, rlf_err *err)
     return RLF_OK;
 }
 
+/* One of its own for what is large, below the top, which goes on being filled;
+ * not where it would be the first, which a reset keeps. NULL: no memory. */
+static void *
+own_block(rlf_arena *arena, size_t n)
+{
+    enum { ALIGN = 64 };
+    void *p = NULL;
+    if (n + sizeof(block) < n || posix_memalign(&p, ALIGN, sizeof(block) + n))
+        return NULL;
+    block *b = arena->top->next = block_init(p, n, arena->top->next);
+    b->used = n;
+    arena->used += n;
+    return memset(b->data, 0, n);
+}
+
 rlf_status
 rlf_arena_try(rlf_arena *arena, size_t n, const char *what, rlf_err *err,
               void *out)
 {
+    if (n > BLOCK / 8 && arena->top->next && !has_room(arena->top, n, 16)) {
+        void *own = own_block(arena, n);
+        memcpy(out, &own, sizeof own);
+        return own ? RLF_OK : rlf_fail_memory(err, n, "%s", what);
+    }
     RLF_TRY(rlf_arena_room(arena, n, what, err));
     void *p = rlf_arena_alloc(arena, n);
     memcpy(out, &p, sizeof p);

@@ -285,6 +285,18 @@ set_bytes(const rlf_graph *graph, const rlf_set *set, const rlf_set_size *size)
 }
 
 double
+rlf_sizes_text(const rlf_graph *graph, const rlf_value *value)
+{
+    enum { ROUNDING = 128 }; /* where it is alone in a block */
+    if (value->kind != RLF_VALUE_TEXT || value->node < 0)
+        return 0;
+    const rlf_node *node = &graph->nodes.data[value->node];
+    if (node->class->role != RLF_ROLE_HOOK)
+        return 0;
+    return option(graph, node->receiver, "max_text", 0) + ROUNDING;
+}
+
+double
 rlf_sizes_bytes(const rlf_graph *graph, const rlf_sizes *sizes,
                 const rlf_value *value)
 {
@@ -297,7 +309,8 @@ rlf_sizes_bytes(const rlf_graph *graph, const rlf_sizes *sizes,
     case RLF_VALUE_NUMBER:
         return sizeof(double) * sizes->values[value->domain];
     case RLF_VALUE_TEXT:
-        return sizeof(rlf_str) * sizes->values[value->domain];
+        return (sizeof(rlf_str) + rlf_sizes_text(graph, value)) *
+               sizes->values[value->domain];
     case RLF_VALUE_SET:
         return set_bytes(graph, &graph->sets.data[value->set],
                          &sizes->set[value->set]);

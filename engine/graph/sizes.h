@@ -34,9 +34,14 @@ typedef struct rlf_sizes_options {
 rlf_sizes rlf_sizes_make(const rlf_graph *graph,
                          const rlf_sizes_options *options, rlf_arena *arena);
 
+/* Bytes of one row of a text that a hook gives, at most: its `max_text`, and
+ * what an arena adds. 0: any other value, whose texts lie elsewhere, in a set
+ * or in data. */
+double rlf_sizes_text(const rlf_graph *graph, const rlf_value *value);
+
 /* Host bytes of the content of a value, as the step's pool holds it: a column's
- * numbers; a set's arrays, tokens and (8 bytes a token) texts. What a part
- * shares with its whole is not counted again. */
+ * numbers, and the texts that a hook gives; a set's arrays, tokens and (8 bytes
+ * a token) texts. What a part shares with its whole is not counted again. */
 double rlf_sizes_bytes(const rlf_graph *graph, const rlf_sizes *sizes,
                        const rlf_value *value);
 

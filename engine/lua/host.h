@@ -59,6 +59,7 @@ typedef struct rlf_lua_spec {
     size_t n_gives;
     uint64_t instructions; /* 0: 10 million a call */
     uint64_t memory;       /* bytes alive in one state; 0: 64 MB */
+    uint64_t text;         /* bytes of a TEXT that is given; 0: any */
     double time;           /* seconds a call; 0: 60 */
 } rlf_lua_spec;
 

@@ -37,7 +37,7 @@ struct rlf_lua_program {
     rlf_lua_per per;
     const rlf_lua_give *gives;
     size_t n_gives;
-    uint64_t instructions, memory;
+    uint64_t instructions, memory, text;
     double time;
 };
 

@@ -57,6 +57,7 @@ rlf_lua_program_open(rlf_arena *arena, const rlf_lua_spec *spec, rlf_err *err,
     p->per = spec->per;
     p->instructions = spec->instructions ? spec->instructions : 10000000;
     p->memory = spec->memory ? spec->memory : (uint64_t)64 << 20;
+    p->text = spec->text ? spec->text : UINT64_MAX;
     p->time = spec->time > 0 ? spec->time : 60;
     if (spec->source) {
         p->source = rlf_str_of(rlf_arena_strdup(arena, spec->source));

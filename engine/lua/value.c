@@ -355,6 +355,12 @@ take_value(const taker *t, const rlf_lua_give *give, int index,
             refuse(t, give, NULL, "is %s, not a text", what(L, index));
         size_t n;
         const char *text = lua_tolstring(L, index, &n);
+        if (n > t->program->text)
+            refuse(t, give,
+                   "raise max_text: of the hook, for which memory is planned, "
+                   "or return less",
+                   "has %I bytes, more than max_text: %I", (LUAI_UACINT)n,
+                   (LUAI_UACINT)t->program->text);
         out->text = rlf_lua_keep(L, t->arena, text, n);
         break;
     }

@@ -134,6 +134,58 @@ find_choices(const rlf_opened *o, int model, rlf_arena *arena,
     }
 }
 
+/* The texts that a call of a hook gives in a step, and what its calls of the
+ * function take for them. */
+static double
+texts_of(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node)
+{
+    const rlf_graph *graph = o->plan->graph;
+    if (node->class->role != RLF_ROLE_HOOK)
+        return 0;
+    double bytes = cost_of(o, sizes, node, NULL).host;
+    for (int i = 0; i < node->n_outputs; i++) {
+        const rlf_value *value = &graph->values.data[node->outputs[i]];
+        bytes += rlf_sizes_text(graph, value) * sizes->values[value->domain];
+    }
+    return sizes->runs[node->id] * bytes;
+}
+
+/* A row for each hook that gives texts; all of them together. */
+static double
+put_texts(const rlf_opened *o, const rlf_sizes *sizes, rlf_memory *out)
+{
+    const rlf_graph *graph = o->plan->graph;
+    double all = 0;
+    for (size_t k = 0; k < graph->resources.count; k++) {
+        double own = 0;
+        for (size_t i = 0; i < graph->nodes.count; i++)
+            if (graph->nodes.data[i].receiver == (int)k)
+                own += texts_of(o, sizes, &graph->nodes.data[i]);
+        if (own > 0)
+            RLF_PUSH_IN(out->arena, &out->rows,
+                        (rlf_memory_row){.owner = graph->resources.data[k].name,
+                                         .purpose = "texts of a step",
+                                         .lower = "max_text: of the hook, or "
+                                                  "rows of the flow's draw",
+                                         .host = (uint64_t)ceil(own)});
+        all += own;
+    }
+    return all;
+}
+
+/* What goes from rank to rank at once: of what one node makes, no row is both
+ * sent and received, and what is kept of it is counted where it is made. */
+static double
+largest_output(const rlf_opened *o, const rlf_sizes *sizes)
+{
+    const rlf_graph *graph = o->plan->graph;
+    const rlf_cost none = {0};
+    double most = 0;
+    for (size_t i = 0; i < graph->nodes.count; i++)
+        most = fmax(most, host_bytes(o, sizes, &graph->nodes.data[i], &none));
+    return most;
+}
+
 void
 rlf_opened_memory(const rlf_opened *o, rlf_memory *out)
 {
@@ -150,12 +202,21 @@ rlf_opened_memory(const rlf_opened *o, rlf_memory *out)
                 (rlf_memory_row){.owner = "rlflow",
                                  .purpose = "program and libraries",
                                  .host = PROGRAM_BYTES});
+    step -= put_texts(o, &sizes, out);
     RLF_PUSH_IN(out->arena, &out->rows,
                 (rlf_memory_row){.owner = "step",
                                  .purpose = "sets and columns",
                                  .lower = "rows of the flow's draw, n: or "
                                           "max_new: of generate",
                                  .host = (uint64_t)ceil(step)});
+    if (o->plan->ranks > 1)
+        RLF_PUSH_IN(out->arena, &out->rows,
+                    (rlf_memory_row){
+                        .owner = "step",
+                        .purpose = "rows between ranks",
+                        .lower = "rows of the flow's draw, n: or max_new: of "
+                                 "generate, or max_text: of hooks",
+                        .host = (uint64_t)ceil(largest_output(o, &sizes))});
     if (graph->ahead)
         RLF_PUSH_IN(out->arena, &out->rows,
                     (rlf_memory_row){.owner = "steps",

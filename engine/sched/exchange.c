@@ -15,6 +15,7 @@ enum { TAG_SIZES = 1, TAG_ROWS = 2 };
 typedef struct unpacker {
     const char *p, *end;
     rlf_arena *pool;
+    bool stays; /* the bytes live as long as the pool: texts may lie there */
     bool torn;
 } unpacker;
 
@@ -31,15 +32,19 @@ take(unpacker *u, void *to, size_t n)
 
 /* ---- a row of a set that a model sampled ---- */
 
-/* false, here and below: there is no memory for it. */
-static bool
+/* Bytes of it, here and below: at least as many as are packed. */
+static size_t
+sample_bytes(const rlf_rows *rows, uint32_t row)
+{
+    const rlf_sample *s = &rows->sample[row];
+    return sizeof *s + s->text.n + s->n_ids * (sizeof *s->ids + sizeof(double));
+}
+
+static void
 pack_sample(rlf_buf *out, const rlf_rows *rows, uint32_t row)
 {
     const rlf_sample *s = &rows->sample[row];
     uint64_t text = s->text.n;
-    if (!rlf_buf_try(out, sizeof *s + text +
-                              s->n_ids * (sizeof *s->ids + sizeof(double))))
-        return false;
     rlf_buf_add(out, &s->n_ids, sizeof s->n_ids);
     rlf_buf_add(out, &s->finished, sizeof s->finished);
     rlf_buf_add(out, &text, sizeof text);
@@ -48,7 +53,6 @@ pack_sample(rlf_buf *out, const rlf_rows *rows, uint32_t row)
     if (rows->logprob)
         rlf_buf_add(out, rows->logprob + rows->tokens->offset[row],
                     s->n_ids * sizeof *rows->logprob);
-    return true;
 }
 
 static void
@@ -108,12 +112,14 @@ cells_of(const rlf_rank *rank, const slot *s, const rlf_column *column,
                    .at = at};
 }
 
+/* A text ends with a 0 byte, so that it may stay where it was received. */
 static void
 pack_text(rlf_buf *out, rlf_str text)
 {
     uint64_t n = text.n;
     rlf_buf_add(out, &n, sizeof n);
     rlf_buf_add(out, text.p, text.n);
+    rlf_buf_putc(out, 0);
 }
 
 static void
@@ -121,24 +127,30 @@ unpack_text(unpacker *u, rlf_str *out)
 {
     uint64_t n = 0;
     take(u, &n, sizeof n);
-    if (u->torn || n > (size_t)(u->end - u->p)) {
+    if (u->torn || n >= (size_t)(u->end - u->p) || u->p[n]) {
         u->torn = true;
         return;
     }
-    char *p = rlf_arena_alloc(u->pool, n + 1);
-    take(u, p, n);
-    p[n] = 0;
-    *out = (rlf_str){p, n};
+    *out = (rlf_str){u->p, n};
+    if (!u->stays) {
+        char *p = rlf_arena_alloc(u->pool, n + 1);
+        out->p = memcpy(p, u->p, n);
+    }
+    u->p += n + 1;
 }
 
-static bool
-pack_cells(rlf_buf *out, const rlf_column *column, cells c)
+static size_t
+cells_bytes(const rlf_column *column, cells c)
 {
     size_t n = sizeof c.count + c.count * sizeof(double);
     for (uint32_t i = 0; column->text && i < c.count; i++)
-        n += column->text[c.first + i].n;
-    if (!rlf_buf_try(out, n))
-        return false;
+        n += sizeof(uint64_t) + column->text[c.first + i].n + 1;
+    return n;
+}
+
+static void
+pack_cells(rlf_buf *out, const rlf_column *column, cells c)
+{
     if (c.tokens)
         rlf_buf_add(out, &c.count, sizeof c.count);
     if (column->number)
@@ -146,7 +158,6 @@ pack_cells(rlf_buf *out, const rlf_column *column, cells c)
                     c.count * sizeof *column->number);
     for (uint32_t i = 0; column->text && i < c.count; i++)
         pack_text(out, column->text[c.first + i]);
-    return true;
 }
 
 /* The receiver of a token's row may not have the row's tokens: then it learns
@@ -174,21 +185,47 @@ all_cells(const rlf_column *column)
     return (cells){.count = (uint32_t)n};
 }
 
+static cells
+cells_in(const rlf_rank *rank, const slot *s, const rlf_column *column,
+         const uint32_t *row)
+{
+    return row ? cells_of(rank, s, column, *row) : all_cells(column);
+}
+
 static bool
+is_set(const rlf_rank *rank, const rlf_node *node, int output)
+{
+    return rank->graph->values.data[node->outputs[output]].kind ==
+           RLF_VALUE_SET;
+}
+
+static size_t
+row_bytes(const rlf_rank *rank, const slot *s, const uint32_t *row)
+{
+    const rlf_node *node = s->call.node;
+    size_t n = 0;
+    for (int i = 0; i < node->n_outputs; i++) {
+        const rlf_content *content = &s->call.out[i];
+        n += is_set(rank, node, i)
+                 ? sample_bytes(content->rows, *row)
+                 : cells_bytes(&content->column,
+                               cells_in(rank, s, &content->column, row));
+    }
+    return n;
+}
+
+static void
 pack_row(const rlf_rank *rank, const slot *s, const uint32_t *row, rlf_buf *out)
 {
     const rlf_node *node = s->call.node;
-    bool ok = true;
-    for (int i = 0; i < node->n_outputs && ok; i++) {
+    for (int i = 0; i < node->n_outputs; i++) {
         const rlf_content *content = &s->call.out[i];
-        if (rank->graph->values.data[node->outputs[i]].kind == RLF_VALUE_SET)
-            ok = pack_sample(out, content->rows, *row);
+        if (is_set(rank, node, i))
+            pack_sample(out, content->rows, *row);
         else
-            ok = pack_cells(out, &content->column,
-                            row ? cells_of(rank, s, &content->column, *row)
-                                : all_cells(&content->column));
+            pack_cells(out, &content->column,
+                       cells_in(rank, s, &content->column, row));
     }
-    return ok;
 }
 
 static void
@@ -197,37 +234,68 @@ unpack_row(const rlf_rank *rank, slot *s, const uint32_t *row, unpacker *u)
     const rlf_node *node = s->call.node;
     for (int i = 0; i < node->n_outputs; i++) {
         rlf_content *content = &s->call.out[i];
-        if (rank->graph->values.data[node->outputs[i]].kind == RLF_VALUE_SET)
+        if (is_set(rank, node, i))
             unpack_sample(u, content->rows, *row);
         else
             unpack_cells(u, &content->column,
-                         row ? cells_of(rank, s, &content->column, *row)
-                             : all_cells(&content->column));
+                         cells_in(rank, s, &content->column, row));
     }
 }
 
+/* Room is taken once, of the size that it gets: texts may be most of what a
+ * step takes. */
 static rlf_status
 pack(const rlf_rank *rank, const slot *s, const rlf_move *move, rlf_buf *out,
      rlf_err *err)
 {
-    bool ok = move->rows || pack_row(rank, s, NULL, out);
-    for (uint32_t i = 0; move->rows && i < move->n_rows && ok; i++)
-        ok = pack_row(rank, s, &move->rows[i], out);
-    return ok ? RLF_OK
-              : rlf_fail_memory(err, 2 * out->n, "rows for rank %d", move->to);
+    size_t n = move->rows ? 0 : row_bytes(rank, s, NULL);
+    for (uint32_t i = 0; move->rows && i < move->n_rows; i++)
+        n += row_bytes(rank, s, &move->rows[i]);
+    *out = (rlf_buf){.p = rlf_try_malloc(n + 1), .room = n + 1};
+    if (!out->p)
+        return rlf_fail_memory(err, n, "rows for rank %d", move->to);
+    if (!move->rows)
+        pack_row(rank, s, NULL, out);
+    for (uint32_t i = 0; move->rows && i < move->n_rows; i++)
+        pack_row(rank, s, &move->rows[i], out);
+    return RLF_OK;
 }
 
+/* Are the bytes kept with the step, so that its texts lie in them? Not where
+ * numbers of tokens came along, which have been copied to their columns. */
+static bool
+may_stay(const rlf_rank *rank, const rlf_node *node)
+{
+    bool texts = false;
+    for (int i = 0; i < node->n_outputs; i++) {
+        const rlf_value *v = &rank->graph->values.data[node->outputs[i]];
+        texts |= v->kind == RLF_VALUE_TEXT;
+        if (v->kind == RLF_VALUE_SET ||
+            rlf_domains_get(&rank->graph->domains, v->domain)->kind ==
+                RLF_DOMAIN_TOKENS)
+            return false;
+    }
+    return texts;
+}
+
+/* `bytes` go to the pool, where they may stay. */
 static rlf_status
-unpack(rlf_rank *rank, slot *s, const rlf_move *move, const rlf_buf *bytes,
+unpack(rlf_rank *rank, slot *s, const rlf_move *move, rlf_buf *bytes,
        rlf_err *err)
 {
-    unpacker u = {
-        .p = bytes->p, .end = bytes->p + bytes->n, .pool = s->call.env->pool};
-    /* tokens and texts, each with what it is aligned by */
-    RLF_TRY(rlf_arena_room(u.pool,
-                           bytes->n + ((size_t)move->n_rows + 1) * 64 *
-                                          (size_t)s->call.node->n_outputs,
-                           "rows of another rank", err));
+    unpacker u = {.p = bytes->p,
+                  .end = bytes->p + bytes->n,
+                  .pool = s->call.env->pool,
+                  .stays = may_stay(rank, s->call.node)};
+    if (u.stays) {
+        rlf_arena_defer(u.pool, free, bytes->p);
+        bytes->room = 0; /* it is lent, as below */
+    } else { /* tokens and texts, each with what it is aligned by */
+        RLF_TRY(rlf_arena_room(u.pool,
+                               bytes->n + ((size_t)move->n_rows + 1) * 64 *
+                                              (size_t)s->call.node->n_outputs,
+                               "rows of another rank", err));
+    }
     if (!move->rows)
         unpack_row(rank, s, NULL, &u);
     for (uint32_t i = 0; move->rows && i < move->n_rows && !u.torn; i++)
@@ -317,13 +385,32 @@ trace_moves(const rlf_rank *rank, const slot *s, const rlf_task *task,
     }
 }
 
+static bool
+same_rows(const rlf_move *a, const rlf_move *b)
+{
+    if (!a->rows || !b->rows)
+        return a->rows == b->rows;
+    return a->n_rows == b->n_rows &&
+           memcmp(a->rows, b->rows, a->n_rows * sizeof *a->rows) == 0;
+}
+
+/* What goes to several ranks is packed once: their bytes are lent, without
+ * room. */
 static rlf_status
 exchange_rows(rlf_rank *rank, slot *s, const rlf_task *task, rlf_buf *bytes,
               rlf_err *err)
 {
-    for (int i = 0; i < task->n_moves; i++)
-        if (task->moves[i].from == rank->rank)
-            RLF_TRY(pack(rank, s, &task->moves[i], &bytes[i], err));
+    int last = -1; /* from here */
+    for (int i = 0; i < task->n_moves; i++) {
+        const rlf_move *move = &task->moves[i];
+        if (move->from != rank->rank)
+            continue;
+        if (last >= 0 && same_rows(move, &task->moves[last]))
+            bytes[i] = (rlf_buf){.p = bytes[last].p, .n = bytes[last].n};
+        else
+            RLF_TRY(pack(rank, s, move, &bytes[i], err));
+        last = i;
+    }
     RLF_TRY(rlf_rank_swap(rank, task->moves, task->n_moves, bytes, err));
     for (int i = 0; i < task->n_moves; i++)
         if (task->moves[i].from != rank->rank)
@@ -372,7 +459,8 @@ carry_moves(rlf_rank *rank, slot *s, const rlf_task *task,
     rank->exchanged = 0;
     for (int i = 0; i < task->n_moves; i++) {
         rank->exchanged += bytes[i].n;
-        rlf_buf_free(&bytes[i]);
+        if (bytes[i].room)
+            rlf_buf_free(&bytes[i]);
     }
     free(bytes);
     return status;

@@ -74,8 +74,8 @@ print_of(const char *path, const char *ranks)
 }
 
 /* Files that are a third of what a run takes go from and to the disk, with no
- * more of it resident than is printed. Nothing here has a Lua state, so that
- * the print has no slack. */
+ * more of it resident than is printed. What is planned for here is
+ * taken, so that the print has little slack. */
 static void
 check_files(const char *source, const char *program, const char *ranks)
 {
@@ -247,6 +247,9 @@ main(void)
     } else {
         check_files(source, "wide.rlf", "1");
         check_files(source, "wide.rlf", "2");
+        /* and texts of hooks: where they are made, packed and received */
+        check_files(source, "texts.rlf", "1");
+        check_files(source, "texts.rlf", "2");
     }
     char path[4096];
     snprintf(path, sizeof path, "%s/tests/e2e/tiny.rlf", source);

@@ -220,6 +220,22 @@ test_memory(void)
            "while loading");
 }
 
+/* A text may be as long as planned for, and is an error of the function beyond
+ * that. */
+static void
+test_text(void)
+{
+    outcome out = lua_run((setup){.text = true, .most_text = 3},
+                          "return function() return 'abc' end");
+    is_str(out.text, "abc", "a text of as many bytes as there may be");
+    out = lua_run((setup){.text = true, .most_text = 3},
+                  "return function() return 'abcd' end");
+    is_str(out.err.sentence,
+           "r.lua:1: the result has 4 bytes, more than max_text: 3" WHO,
+           "and one more");
+    is_int(out.status, RLF_USER, "for which on_error: may stand in");
+}
+
 /* Errors that pcall may catch, it does. */
 static void
 test_caught(void)
@@ -662,6 +678,7 @@ main(void)
 {
     test_instructions();
     test_memory();
+    test_text();
     test_caught();
     test_time();
     test_time_in_one_instruction();

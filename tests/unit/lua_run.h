@@ -18,7 +18,7 @@ typedef struct setup {
     const char *path; /* NULL: "r.lua" */
     rlf_lua_per per;
     bool text; /* the result is a text */
-    uint64_t instructions, memory;
+    uint64_t instructions, memory, most_text;
     double time;
     const char *dir;
     rlf_lua_options options;
@@ -61,6 +61,7 @@ lua_open(rlf_arena *arena, const setup *s, const char *source, rlf_err *err,
         .n_gives = s->text,
         .instructions = s->instructions,
         .memory = s->memory,
+        .text = s->most_text,
         .time = s->time,
         .dirs = &s->dir,
         .n_dirs = s->dir != NULL,
