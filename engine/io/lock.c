@@ -222,6 +222,34 @@ rlf_lock_take(const char *directory, rlf_err *err, rlf_lock **out)
     return RLF_OK;
 }
 
+bool
+rlf_lock_removed(const rlf_lock *lock)
+{
+    struct stat open_one;
+    return fstat(lock->file, &open_one) == 0 && !open_one.st_nlink;
+}
+
+/* Of a tree that is removed the directory stays where somebody writes to it in
+ * the same moment: with that, and nothing from before. */
+static bool
+is_bare(const char *directory)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_err ignored = RLF_ERR_NONE;
+    const char **names;
+    size_t n = 0;
+    bool bare = rlf_dir_list(directory, arena, &ignored, &names, &n) >= 0;
+    for (size_t i = 0; i < n; i++)
+        bare = bare && strcmp(names[i], "run.json") != 0 &&
+               strcmp(names[i], "lock") != 0;
+    rlf_arena_free(arena);
+    return bare;
+}
+
+static const char lost[] =
+    "all that was saved there is lost, unless there is a copy to put back; "
+    "without one begin anew";
+
 rlf_status
 rlf_lock_check(const rlf_lock *lock, rlf_err *err)
 {
@@ -231,11 +259,19 @@ rlf_lock_check(const rlf_lock *lock, rlf_err *err)
     if (!there && errno != ENOENT && errno != ENOTDIR)
         return rlf_fail_errno(err, "cannot look at %s", directory);
     if (!there || !is_same(&now, &lock->found)) {
-        rlf_fail(err, RLF_ENV,
-                 "%s was moved or removed while it was written to%s", directory,
+        bool removed = rlf_lock_removed(lock);
+        rlf_fail(err, RLF_ENV, "%s was %s while it was written to%s", directory,
+                 removed ? "removed" : "moved",
                  there ? ", and another directory is there now" : "");
-        rlf_err_hint(err, "move it back to where it was, and go on with "
-                          "--resume");
+        rlf_err_hint(err, "%s",
+                     removed ? lost : "move it back to where it was, and go on "
+                                      "with --resume");
+        return RLF_ENV;
+    }
+    if (rlf_lock_removed(lock) && is_bare(directory)) {
+        rlf_fail(err, RLF_ENV, "what %s held was removed while it was written "
+                 "to", directory);
+        rlf_err_hint(err, "%s", lost);
         return RLF_ENV;
     }
     if (is_at(lock->file, lock->path))
