@@ -8,6 +8,7 @@
  * cannot be made again is deleted. What stands in a line is rundir.c's. */
 #include "engine/api/session.h"
 
+#include "engine/base/vec.h"
 #include "engine/io/checksum.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
@@ -51,21 +52,66 @@ count_lines(const char *p, size_t n)
 
 /* ---- while the run goes on ---- */
 
-/* Is the file as long as it was left? Else somebody cut, replaced or removed it
- * meanwhile: that is told, and what there is now is what the run goes on with,
- * so that a resume does not take it for damage. */
+/* The bytes before `size` that are the run's own. */
+static void
+own_bytes(const rlf_session *session, int which, const rlf_mapping *file,
+          uint64_t size, rlf_buf *out)
+{
+    uint64_t from = 0;
+    const char *p = (const char *)file->p;
+    for (size_t i = 0; i <= session->beside.journals[which].foreign.count;
+         i++) {
+        const struct rlf_foreign *f =
+            i < session->beside.journals[which].foreign.count
+                ? &session->beside.journals[which].foreign.data[i]
+                : &(struct rlf_foreign){size, size};
+        if (f->from > from && f->from <= file->n)
+            rlf_buf_add(out, p + from, (size_t)(f->from - from));
+        from = f->to;
+    }
+}
+
+/* Is it what the run left, with or without more behind? */
+static bool
+is_whole(const rlf_session *session, int which, const rlf_mapping *file)
+{
+    rlf_buf own = {0};
+    uint64_t n = session->beside.journals[which].size;
+    if (file->n < n)
+        return false;
+    own_bytes(session, which, file, n, &own);
+    bool whole = rlf_checksum(0, own.p, own.n) ==
+                 session->beside.journals[which].checksum;
+    rlf_buf_free(&own);
+    return whole;
+}
+
+/* Is the file as long as it was left? Else somebody wrote to it, cut, replaced
+ * or removed it meanwhile: that is told, and the run goes on behind what there
+ * is now. Of what was added the place is known, so that a resume can put it
+ * aside; what is there of another file is what a resume takes for whole. */
 static rlf_status
 watch(rlf_session *session, int which, rlf_err *err)
 {
     struct stat found;
     const char *path = path_of(session, which);
     uint64_t *size = &session->beside.journals[which].size, is = 0;
-    uint32_t sum = 0;
+    uint32_t sum = session->beside.journals[which].checksum;
+    rlf_mapping file = {0};
     bool there = stat(path, &found) == 0;
     if (there ? (uint64_t)found.st_size == *size : !*size)
         return RLF_OK;
     if (there)
-        RLF_TRY(rlf_checksum_file(path, err, &sum, &is));
+        RLF_TRY(rlf_mapping_open(path, err, &file));
+    is = file.n;
+    if (there && is_whole(session, which, &file))
+        RLF_PUSH_IN(session->arena, &session->beside.journals[which].foreign,
+                    ((struct rlf_foreign){*size, is}));
+    else {
+        session->beside.journals[which].foreign.count = 0;
+        sum = rlf_checksum(0, file.p, file.n);
+    }
+    rlf_mapping_close(&file);
     rlf_buf_printf(&session->warnings,
                    "%s was changed while the run writes to it: it had %" PRIu64
                    " bytes and %s %" PRIu64 "; the run goes on behind them\n",
@@ -181,18 +227,64 @@ mend(rlf_session *session, int which, const rlf_mapping *file, uint32_t step,
         session->beside.journals[which].size = good.n;
         session->beside.journals[which].checksum =
             rlf_checksum(0, good.p, good.n);
+        session->beside.journals[which].foreign.count = 0;
     }
     rlf_buf_free(&good);
     return status;
 }
 
-/* Is it what it was at the checkpoint, with or without more behind? */
+/* Is what stands behind the checkpoint, from byte n on, what a run wrote there:
+ * lines of steps after it, the last one maybe torn? */
 static bool
-is_whole(const rlf_session *session, int which, const rlf_mapping *file)
+is_of_steps(const rlf_mapping *file, size_t n, int which, uint32_t step)
 {
-    size_t n = (size_t)session->beside.journals[which].size;
-    return file->n >= n && rlf_checksum(0, file->p, n) ==
-                               session->beside.journals[which].checksum;
+    static const char begin[] = "{\"step\":";
+    const char *p = (const char *)file->p + n,
+               *end = (const char *)file->p + file->n;
+    int64_t last = step;
+    rlf_buf lines = {0};
+    bool good = true;
+    while (good && p < end) {
+        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        size_t k = (size_t)((stop ? stop + 1 : end) - p);
+        size_t m = k < sizeof begin - 1 ? k : sizeof begin - 1;
+        good = stop ? take_line(p, k, which, UINT32_MAX, &last, &lines) &&
+                          last > (int64_t)step
+                    : memcmp(p, begin, m) == 0;
+        p += k;
+    }
+    rlf_buf_free(&lines);
+    return good;
+}
+
+/* Others have written into the journal, before the checkpoint or behind it: the
+ * file is put aside as it is, and the run's own lines are the new one. */
+static rlf_status
+put_aside(rlf_session *session, int which, const rlf_mapping *file,
+          rlf_err *err)
+{
+    const char *path = path_of(session, which), *to;
+    uint64_t n = session->beside.journals[which].size, first = n;
+    if (session->beside.journals[which].foreign.count)
+        first = session->beside.journals[which].foreign.data[0].from;
+    rlf_buf own = {0};
+    RLF_TRY(rlf_journal_free_name(session, path, err, &to));
+    RLF_TRY(rlf_file_copy(path, to, err));
+    own_bytes(session, which, file, n, &own);
+    rlf_status status =
+        rlf_file_write(path, own.p ? own.p : "", own.n, err);
+    if (status >= 0) {
+        rlf_buf_printf(&session->warnings,
+                       "%s has lines that the run did not write, from line %zu "
+                       "on: %s is as it was found, %s has the run's own\n",
+                       path,
+                       count_lines((const char *)file->p, (size_t)first) + 1,
+                       to, path);
+        session->beside.journals[which].size = own.n;
+        session->beside.journals[which].foreign.count = 0;
+    }
+    rlf_buf_free(&own);
+    return status;
 }
 
 static rlf_status
@@ -205,6 +297,9 @@ go_on(rlf_session *session, int which, uint32_t step, rlf_err *err)
     rlf_status status = RLF_OK;
     if (!is_whole(session, which, &file))
         status = mend(session, which, &file, step, err);
+    else if (session->beside.journals[which].foreign.count ||
+             !is_of_steps(&file, n, which, step))
+        status = put_aside(session, which, &file, err);
     else if (file.n > n)
         status = rlf_file_truncate(path, n, err);
     rlf_mapping_close(&file);
@@ -227,6 +322,7 @@ rlf_journals_open(rlf_session *session, uint32_t step, rlf_err *err)
                                path, session->beside.journals[i].size, step);
             session->beside.journals[i].size = 0;
             session->beside.journals[i].checksum = 0;
+            session->beside.journals[i].foreign.count = 0;
         } else if (step) {
             RLF_TRY(go_on(session, i, step, err));
         } else {

@@ -11,6 +11,7 @@
  * The last line is the digest of all text above it. */
 #include "engine/sched/manifest.h"
 
+#include "engine/base/vec.h"
 #include "engine/io/checksum.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
@@ -84,8 +85,14 @@ put_beside(const rlf_beside *beside, bool ended, rlf_buf *out)
     for (int i = 0; i < RLF_JOURNALS; i++) {
         rlf_buf_puts(out, i ? "," : "");
         put_file(rlf_journal_names[i], beside->journals[i].size, out);
-        rlf_buf_printf(out, ",\"crc32\":%" PRIu32 "}",
+        rlf_buf_printf(out, ",\"crc32\":%" PRIu32,
                        beside->journals[i].checksum);
+        for (size_t k = 0; k < beside->journals[i].foreign.count; k++)
+            rlf_buf_printf(out, "%s[%" PRIu64 ",%" PRIu64 "]",
+                           k ? "," : ",\"foreign\":[",
+                           beside->journals[i].foreign.data[k].from,
+                           beside->journals[i].foreign.data[k].to);
+        rlf_buf_puts(out, beside->journals[i].foreign.count ? "]}" : "}");
     }
     rlf_buf_printf(out, "],\n \"ended\":%s,\n \"keep\":%" PRIu32,
                    ended ? "true" : "false", beside->keep);
@@ -228,6 +235,26 @@ get_best(const json_t *object, const char *dir, rlf_arena *arena, rlf_err *err,
 }
 
 static rlf_status
+get_foreign(const json_t *entry, const char *dir, rlf_arena *arena,
+            rlf_err *err, rlf_beside *out, int i)
+{
+    json_t *list = NULL;
+    RLF_TRY(rlf_json_get_array(entry, dir, "foreign", false, err, &list));
+    for (size_t k = 0; k < json_array_size(list); k++) {
+        const json_t *pair = json_array_get(list, k);
+        int64_t from = 0, to = 0;
+        bool good = rlf_json_as_int(json_array_get(pair, 0), &from) &&
+                    rlf_json_as_int(json_array_get(pair, 1), &to) &&
+                    from >= 0 && to >= from;
+        if (!good)
+            return fail_damaged(dir, err);
+        RLF_PUSH_IN(arena, &out->journals[i].foreign,
+                    ((struct rlf_foreign){(uint64_t)from, (uint64_t)to}));
+    }
+    return RLF_OK;
+}
+
+static rlf_status
 get_beside(const json_t *manifest, const char *dir, rlf_arena *arena,
            rlf_err *err, rlf_beside *out, bool *ended)
 {
@@ -243,6 +270,7 @@ get_beside(const json_t *manifest, const char *dir, rlf_arena *arena,
         RLF_TRY(rlf_json_get_int(entry, dir, "crc32", true, err, &crc));
         out->journals[i].size = (uint64_t)size;
         out->journals[i].checksum = (uint32_t)crc;
+        RLF_TRY(get_foreign(entry, dir, arena, err, out, i));
     }
     RLF_TRY(rlf_json_get_bool(manifest, dir, "ended", true, err, ended));
     RLF_TRY(rlf_json_get_int(manifest, dir, "keep", false, err, &keep));

@@ -50,12 +50,19 @@ typedef struct rlf_best {
     double value;
 } rlf_best;
 
-/* What a checkpoint knows of what its run keeps beside it: how much of each
- * journal had been written, with its checksum (io/checksum.h). */
+/* What a checkpoint knows of what its run keeps beside it: how many bytes each
+ * journal had, which of them others wrote, in order, and the checksum
+ * (io/checksum.h) of the rest, which is the run's own. */
 typedef struct rlf_beside {
     struct {
         uint64_t size;
         uint32_t checksum;
+        struct {
+            struct rlf_foreign {
+                uint64_t from, to; /* bytes */
+            } *data; /* in an arena */
+            size_t count, room;
+        } foreign;
     } journals[RLF_JOURNALS];
     rlf_best best;
     uint32_t keep; /* newest checkpoints that stay; 0: as 1 */
