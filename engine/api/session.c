@@ -362,6 +362,26 @@ rlf_session_policy(const rlf_session *s)
                         .shown = s->options.samples};
 }
 
+/* What a resume cannot open may be another file than the run began with: that
+ * is the reason then, and what is wrong in it comes behind. */
+static rlf_status
+tell_inputs(rlf_session *s, rlf_err *err)
+{
+    rlf_err why = RLF_ERR_NONE, found = *err;
+    rlf_inputs inputs = {.accept = s->inputs.accept};
+    if (!s->options.resume || !s->options.directory || s->options.dry ||
+        rlf_inputs_collect(s, true, &why, &inputs) < 0 ||
+        rlf_run_inputs(&inputs, s->options.directory, s->arena, &why) !=
+            RLF_USER)
+        return err->status;
+    *err = why;
+    rlf_buf text = {0};
+    rlf_err_print(&found, &s->sources, &text);
+    rlf_err_detail(err, "what was found when it was opened:\n%s", text.p);
+    rlf_buf_free(&text);
+    return err->status;
+}
+
 static rlf_status
 open_run(rlf_session *s, rlf_err *err)
 {
@@ -397,6 +417,8 @@ open_run(rlf_session *s, rlf_err *err)
         rlf_run_open(s->plan, &rlf_node_classes, &run, err, &s->run);
     if (status < 0 && s->leads)
         rlf_room_help_run(s, err);
+    if (status == RLF_USER && s->leads)
+        status = tell_inputs(s, err);
     RLF_TRY(status);
     __atomic_store_n(&s->opening, false, __ATOMIC_RELEASE);
     return s->leads ? begin_run(s, err) : RLF_OK;

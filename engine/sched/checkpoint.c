@@ -273,6 +273,57 @@ rlf_run_sums(const rlf_graph *graph, const char *directory, rlf_arena *arena,
     return read_sums(graph, directory, arena, err, out);
 }
 
+/* Inputs whose value is known once they are open. */
+static bool
+is_late(const rlf_inputs *inputs, const char *name, const char *part)
+{
+    if (strcmp(name, "device") == 0 && strcmp(part, "products") == 0)
+        return true;
+    for (size_t i = 0; i < inputs->list.count; i++)
+        if (inputs->list.data[i].rows &&
+            strcmp(inputs->list.data[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+rlf_status
+rlf_run_inputs(rlf_inputs *inputs, const char *directory, rlf_arena *arena,
+               rlf_err *err)
+{
+    rlf_checkpoints all;
+    json_t *state = NULL, *was = NULL;
+    rlf_buf accepted = {0};
+    RLF_TRY(rlf_checkpoints_list(directory, arena, err, &all));
+    if (!all.count)
+        return RLF_OK;
+    const char *here =
+        rlf_checkpoints_path(&all, all.steps[all.count - 1], arena);
+    RLF_TRY(
+        rlf_json_load(rlf_path_join(arena, here, "state.json"), err, &state));
+    rlf_status status =
+        rlf_json_get_array(state, here, "inputs", true, err, &was);
+    for (size_t i = status >= 0 ? json_array_size(was) : 0; i-- > 0;) {
+        const json_t *one = json_array_get(was, i);
+        const char *name = json_string_value(json_object_get(one, "name"));
+        const char *part = json_string_value(json_object_get(one, "part"));
+        if (name && is_late(inputs, name, part ? part : ""))
+            json_array_remove(was, i);
+    }
+    size_t n = 0; /* and so of what there is */
+    for (size_t i = 0; i < inputs->list.count; i++) {
+        rlf_input *in = &inputs->list.data[i];
+        if (!is_late(inputs, in->name, in->part))
+            inputs->list.data[n++] = *in;
+    }
+    inputs->list.count = n;
+    if (status >= 0)
+        status = rlf_inputs_check(inputs, was, here, directory, 0, arena, err,
+                                  &accepted);
+    json_decref(state);
+    rlf_buf_free(&accepted);
+    return status;
+}
+
 /* Is the checkpoint whole, and the one that was saved? */
 static rlf_status
 check_whole(const rlf_registry *registry, const char *here, uint32_t step,

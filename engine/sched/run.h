@@ -210,6 +210,12 @@ void rlf_run_rescue_follow(rlf_run *run);
  * first step. */
 rlf_status rlf_run_resume(rlf_run *run, rlf_err *err, rlf_resumed *out);
 
+/* Are these the inputs of the newest checkpoint in the run's directory? As a
+ * resume asks, but before anything is opened, and so without the inputs that are
+ * known only then: RLF_USER names what differs. No checkpoint: they are. */
+rlf_status rlf_run_inputs(rlf_inputs *inputs, const char *directory,
+                          rlf_arena *arena, rlf_err *err);
+
 /* Shards and lanes per resource of the newest checkpoint in the run's
  * directory, for the plan of the run that goes on from it, on whatever ranks;
  * *out is NULL if there is none. */
