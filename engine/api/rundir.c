@@ -205,6 +205,58 @@ make_directory(rlf_session *session, rlf_err *err)
     return status;
 }
 
+/* Written down beforehand, for a signal handler may not put paths together. */
+static void
+note_made(rlf_session *session)
+{
+    rlf_arena *arena = session->arena;
+    int n = 0, ranks = session->plan ? session->plan->ranks : 0;
+    const char *path = session->options.directory,
+               **directories = RLF_NEW_ARRAY(arena, const char *,
+                                             session->made + 1),
+               **files = RLF_NEW_ARRAY(arena, const char *, ranks + 2);
+    for (int i = 0; i < ranks; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "flight-%d", i);
+        files[n++] = inside(session, name);
+    }
+    if (session->lock)
+        files[n++] = inside(session, "lock");
+    files[n] = NULL;
+    for (n = 0; n < session->made; n++) {
+        directories[n] = path;
+        path = rlf_path_parent(arena, path);
+    }
+    directories[n] = NULL;
+    session->opened.files = files;
+    session->opened.directories = directories;
+}
+
+void
+rlf_rundir_interrupt(const rlf_session *session)
+{
+    const char **files = session->opened.files,
+               **directories = session->opened.directories;
+    for (; files && *files; files++)
+        unlink(*files);
+    while (directories && *directories && rmdir(*directories) == 0)
+        directories++;
+}
+
+void
+rlf_rundir_forget(rlf_session *session)
+{
+    static const char *const parts[] = {"inputs", "plan.rlf", "run.json",
+                                        "prediction.json"};
+    rlf_err ignored = RLF_ERR_NONE;
+    if (!session->made || session->resumed ||
+        rlf_directory_check(session, &ignored) < 0)
+        return; /* then run.json says that it was stopped */
+    for (size_t i = 0; i < RLF_COUNT(parts); i++)
+        rlf_dir_remove(inside(session, parts[i]), &ignored);
+    session->record.path = NULL;
+}
+
 rlf_status
 rlf_rundir_open(rlf_session *session, rlf_err *err)
 {
@@ -212,6 +264,8 @@ rlf_rundir_open(rlf_session *session, rlf_err *err)
         RLF_TRY(make_directory(session, err));
     if (session->world)
         RLF_TRY(see_directory(session, err));
+    if (!session->options.dry)
+        note_made(session);
     rlf_buf mine = {0};
     rlf_record_process(&mine);
     rlf_status status = rlf_join_list(session, &mine, err, &session->processes);

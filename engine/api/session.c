@@ -341,6 +341,7 @@ begin_run(rlf_session *s, rlf_err *err)
         s->accepted = from.accepted;
         rlf_buf_puts(&s->warnings, from.warning);
     }
+    s->opened.writes = 1;
     if (s->options.directory) {
         rlf_status status = rlf_journals_open(s, s->resumed, err);
         RLF_TRY(rlf_directory_blame(s, status, err));

@@ -3,6 +3,8 @@
 #ifndef RLF_API_SESSION_H
 #define RLF_API_SESSION_H
 
+#include <signal.h>
+
 #include "engine/base/log.h"
 #include "engine/base/trace.h"
 #include "engine/comm/comm.h"
@@ -128,6 +130,11 @@ struct rlf_session {
     struct rlf_lock *lock; /* of the run's directory; NULL: not this process */
     bool chose;            /* that directory by itself, for a new run */
     int made; /* directories, from options.directory up, that were not there */
+    struct {
+        const char **files, **directories; /* to be removed, ended by NULL */
+        volatile sig_atomic_t writes; /* what it leaves is being written: not to
+                                         be ended by a signal */
+    } opened; /* what opening it has made, for rlf_rundir_interrupt */
     const char *killed; /* what the run before was doing when it was killed,
                            or NULL */
     bool complete;      /* the final checkpoint is written */
@@ -258,6 +265,12 @@ rlf_status rlf_rundir_open(rlf_session *session, rlf_err *err);
 /* Lets the directory go. What it made goes again where nothing was put in: a run that is refused
  * before its first step leaves nothing behind. */
 void rlf_rundir_undo(rlf_session *session);
+/* For a signal handler: a run that opens ends now, and what it has made until
+ * now goes: flight records, lock, directories. Not while opened.writes. */
+void rlf_rundir_interrupt(const rlf_session *session);
+/* A run that was opened is not begun after all: in a directory that it made
+ * nothing stays. Before it is closed. */
+void rlf_rundir_forget(rlf_session *session);
 /* plan.rlf, once the plan is known. */
 rlf_status rlf_rundir_plan(rlf_session *session, rlf_err *err);
 /* One line in metrics.jsonl, some in samples.jsonl. */

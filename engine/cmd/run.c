@@ -107,6 +107,25 @@ handle(int number, void (*handler)(int))
     sigaction(number, &action, NULL);
 }
 
+/* The session of a run that opens. */
+static rlf_session *volatile opening;
+
+/* To leave at once, with nothing left of what was begun. What is written in the
+ * end, within a moment, is written whole: train sees the signal then. */
+static void
+on_signal_opening(int number)
+{
+    rlf_session *s = opening;
+    if (s && s->opened.writes && !s->world) {
+        on_signal(number);
+        return;
+    }
+    if (s)
+        rlf_rundir_interrupt(s);
+    signal(number, SIG_DFL);
+    raise(number); /* comes when this returns */
+}
+
 /* To finish the step first; or, where there is none, to leave at once: while
  * the run opens and when it is over. Launchers send SIGTERM to what is left of
  * a run and wait for it. SIGUSR1 is but the wish to end early: while the run
@@ -119,7 +138,9 @@ handle_signals(void (*handler)(int))
     launched = rlf_comm_launcher() != NULL;
     handle(SIGINT, handler);
     handle(SIGTERM, handler);
-    handle(SIGUSR1, handler == SIG_DFL ? SIG_IGN : handler);
+    handle(SIGUSR1, handler == SIG_DFL             ? SIG_IGN
+                    : handler == on_signal_opening ? on_signal
+                                                   : handler);
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &action, NULL);
     action.sa_handler = on_continue;
@@ -302,15 +323,27 @@ step(rlf_session *s)
 static rlf_result
 train(rlf_session *s, rlf_display *d, bool *began, bool *stopped)
 {
+    opening = s;
+    handle_signals(on_signal_opening);
     rlf_result result = rlf_session_ready(s);
-    if (result != RLF_RESULT_OK)
+    if (result != RLF_RESULT_OK) {
+        opening = NULL;
         return result;
+    }
+    if (stop_signal && stop_signal != SIGUSR1 && !s->world) {
+        handle_signals(SIG_DFL);
+        opening = NULL;
+        s->stopped = stop_signal;
+        rlf_rundir_forget(s);
+        return result;
+    }
     *began = true;
     follows = s->leads ? NULL : s->world;
     joined = s->world;
     if (follows && stop_signal) /* while it opened */
         rlf_comm_world_note(follows, stop_signal);
     handle_signals(s->leads ? on_signal_aloud : on_signal);
+    opening = NULL;
     if (!s->leads)
         return rlf_session_step(s);
     rlf_display_ready(d);
@@ -347,7 +380,7 @@ rlf_cmd_run(const rlf_command_line *line)
 {
     int status;
     bool began = false, stopped = false;
-    handle(SIGUSR1, on_signal);
+    handle(SIGUSR1, on_signal); /* a wish for later, also before that */
     bool quiet = line->options[RLF_OPTION_QUIET].given;
     rlf_session *s = rlf_cmd_session(line, &status);
     if (!s)
@@ -381,6 +414,7 @@ rlf_cmd_run(const rlf_command_line *line)
     stopped |= told != 0;
     if (told)
         stop_signal = told;
+    stopped |= s->stopped && !began; /* while it opened */
     bool cut = is_cut(s);
     if (cut && !stop_signal && joined)
         stop_signal = rlf_comm_world_told(joined);
