@@ -1,5 +1,6 @@
 /* Between which numbers an expression stays in every step, as far as it is made
- * of numbers and `step`: what is wrong in each of them need not wait for one. */
+ * of numbers and `step`: what is wrong in each of them need not wait for one.
+ */
 #include "grammar/sema.h"
 
 #include <math.h>

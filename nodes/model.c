@@ -774,6 +774,9 @@ note(const rlf_resource *resource, void *object, rlf_buf *out)
                        "\"tie_word_embeddings\": true: that head is taken, and "
                        "saved models say false\n",
                        resource->name);
+    if (m->config->slips && !m->source)
+        rlf_buf_printf(out, "%s: its config.json has keys that nothing reads: %s\n",
+                       resource->name, m->config->slips);
     if (m->config->unheeded && m->generates)
         rlf_buf_printf(out,
                        "%s: its generation_config.json asks for what generate "

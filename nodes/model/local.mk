@@ -6,6 +6,7 @@ libnodes_a_SOURCES += \
 	nodes/model/counter.h \
 	nodes/model/config.c nodes/model/config.h \
 	nodes/model/feed.c \
+	nodes/model/slips.c nodes/model/slips.h \
 	nodes/model/finite.c nodes/model/finite.h \
 	nodes/model/first.c \
 	nodes/model/generate.c nodes/model/generate.h nodes/model/generation.h \

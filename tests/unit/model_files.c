@@ -160,6 +160,15 @@ test_configs(test_machine *t, rlf_arena *arena)
            silent[i].members, c.kv_heads, c.head_dim, c.window, c.window_from,
            c.rope_theta);
     }
+    is_str(c.slips ? c.slips : "", "", "keys that are read are no slips");
+    MUST(t, read_config(arena, with_members(arena, "\"rope_thata\": 5, "
+                                                   "\"atention_bias\": 1, "
+                                                   "\"torch_dtype\": 1"),
+                        &t->err, &c));
+    is_str(c.slips ? c.slips : "",
+           "\"rope_thata\" (did you mean \"rope_theta\"?), \"atention_bias\" "
+           "(did you mean \"attention_bias\"?)",
+           "keys that are close to others");
     rlf_err_clear(&t->err);
     is_int(read_config(arena, "{\"model_type\": ", &t->err, &c), RLF_USER,
            "a torn config is the user's");
