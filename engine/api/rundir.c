@@ -328,19 +328,22 @@ put_metrics(const rlf_session *session, rlf_buf *out)
 }
 
 static rlf_status
+add_samples(void *arg, const char *lines, size_t n, rlf_err *err)
+{
+    return rlf_journal_add(arg, RLF_JOURNAL_SAMPLES, lines, n, err);
+}
+
+static rlf_status
 add_step(rlf_session *session, rlf_err *err)
 {
     rlf_buf text = {0};
     put_metrics(session, &text);
     rlf_status status =
         rlf_journal_add(session, RLF_JOURNAL_METRICS, text.p, text.n, err);
-    rlf_buf_clear(&text);
-    rlf_run_samples(session->run, session->options.samples, &text);
-    if (status >= 0 && text.n)
-        status =
-            rlf_journal_add(session, RLF_JOURNAL_SAMPLES, text.p, text.n, err);
     rlf_buf_free(&text);
-    return status;
+    RLF_TRY(status);
+    return rlf_run_samples(session->run, session->options.samples, add_samples,
+                           session, err);
 }
 
 rlf_status

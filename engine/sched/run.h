@@ -156,8 +156,12 @@ void rlf_run_doing(const rlf_run *run, char *text, size_t room);
 const rlf_metrics *rlf_run_metrics(const rlf_run *run);
 /* One JSON object a line for the first `most` samples of each set that the
  * flow generated in the last step: step, set, prompt, response, its named
- * columns of one value a sample, and the fields of its data row. */
-void rlf_run_samples(const rlf_run *run, uint32_t most, rlf_buf *out);
+ * columns of one value a sample, and the fields of its data row. Given to
+ * `take`, with `arg`, some whole lines at a time; its first error ends it. */
+typedef rlf_status (*rlf_take_lines)(void *arg, const char *lines, size_t n,
+                                     rlf_err *err);
+rlf_status rlf_run_samples(const rlf_run *run, uint32_t most,
+                           rlf_take_lines take, void *arg, rlf_err *err);
 /* Seconds of the last step that went to one of RLF_TIMES: the mean of all
  * ranks, so that with the rest they add up to the step's. */
 double rlf_run_seconds(const rlf_run *run, int which);

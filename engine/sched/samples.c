@@ -127,26 +127,61 @@ put_sample(const rlf_run *run, int value, const rlf_rows *rows, uint32_t row,
     rlf_buf_puts(out, "}\n");
 }
 
-static void
-put_region(const rlf_run *run, int region, uint32_t most, rlf_buf *out)
+/* Lines on their way; a step's may be larger than all else that it makes. */
+typedef struct writer {
+    const rlf_run *run;
+    uint32_t most;
+    rlf_take_lines take;
+    void *arg;
+    rlf_buf lines;
+} writer;
+
+static rlf_status
+pass_on(writer *w, rlf_err *err)
 {
-    const rlf_region *r = &run->graph->regions.data[region];
-    for (int i = 0; i < r->n_nodes; i++) {
-        const rlf_node *node = &run->graph->nodes.data[r->nodes[i]];
-        for (int k = 0; k < node->n_outputs; k++) {
-            const rlf_rows *rows = sampled(run, node->outputs[k]);
-            for (uint32_t n = 0; rows && n < rows->samples->count && n < most;
-                 n++)
-                put_sample(run, node->outputs[k], rows, n, out);
-        }
-        for (int k = 0; k < node->n_regions; k++)
-            if (rlf_graph_once(run->graph, node->regions[k]))
-                put_region(run, node->regions[k], most, out);
-    }
+    rlf_status status =
+        w->lines.n ? w->take(w->arg, w->lines.p, w->lines.n, err) : RLF_OK;
+    rlf_buf_clear(&w->lines);
+    return status;
 }
 
-void
-rlf_run_samples(const rlf_run *run, uint32_t most, rlf_buf *out)
+static rlf_status
+put_set(writer *w, int value, rlf_err *err)
 {
-    put_region(run, 0, most, out);
+    enum { ENOUGH = 1 << 20 }; /* bytes */
+    const rlf_rows *rows = sampled(w->run, value);
+    for (uint32_t n = 0; rows && n < rows->samples->count && n < w->most; n++) {
+        put_sample(w->run, value, rows, n, &w->lines);
+        if (w->lines.n >= ENOUGH)
+            RLF_TRY(pass_on(w, err));
+    }
+    return RLF_OK;
+}
+
+static rlf_status
+put_region(writer *w, int region, rlf_err *err)
+{
+    const rlf_graph *graph = w->run->graph;
+    const rlf_region *r = &graph->regions.data[region];
+    for (int i = 0; i < r->n_nodes; i++) {
+        const rlf_node *node = &graph->nodes.data[r->nodes[i]];
+        for (int k = 0; k < node->n_outputs; k++)
+            RLF_TRY(put_set(w, node->outputs[k], err));
+        for (int k = 0; k < node->n_regions; k++)
+            if (rlf_graph_once(graph, node->regions[k]))
+                RLF_TRY(put_region(w, node->regions[k], err));
+    }
+    return RLF_OK;
+}
+
+rlf_status
+rlf_run_samples(const rlf_run *run, uint32_t most, rlf_take_lines take,
+                void *arg, rlf_err *err)
+{
+    writer w = {.run = run, .most = most, .take = take, .arg = arg};
+    rlf_status status = put_region(&w, 0, err);
+    if (status >= 0)
+        status = pass_on(&w, err);
+    rlf_buf_free(&w.lines);
+    return status;
 }

@@ -40,6 +40,7 @@ peak_of(const char *path, const char *dir, const char *ranks, bool resume)
         rlf_session_set(s, "--steps", resume ? "2" : "1");
         rlf_session_set(s, "--ranks", ranks);
         rlf_session_set(s, "--out", dir);
+        rlf_session_set(s, "--samples", "99");
         rlf_session_set(s, "--resume", resume ? "1" : "0");
         while (rlf_session_step(s) == RLF_RESULT_OK)
             continue;
@@ -94,6 +95,49 @@ check_files(const char *source, const char *program, const char *ranks)
             note("peak %llu, printed %llu", (unsigned long long)peak,
                  (unsigned long long)print);
     }
+    rlf_dir_remove(dir, &ignored);
+}
+
+/* Samples are written with the fields of their data rows, which may be long. */
+static void
+check_samples(const char *source)
+{
+    enum { ROWS = 8, LONG = 1 << 20 };
+    char dir[] = "/tmp/rlflow-memory-XXXXXX", path[64], out[64];
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_buf rows = {0}, program = {0};
+    if (!mkdtemp(dir))
+        bail("no directory");
+    for (int i = 0; i < ROWS; i++)
+        rlf_buf_printf(&rows, "{\"question\":\"%d\",\"doc\":\"%0*d\"}\n", i,
+                       LONG, i);
+    snprintf(path, sizeof path, "%s/rows.jsonl", dir);
+    bool written = rlf_file_append(path, rows.p, rows.n, false, &ignored) >= 0;
+    rlf_buf_printf(
+        &program,
+        "data rows = jsonl(\"rows.jsonl\", prompt: \"question\", doc: "
+        "\"doc\", max_prompt: 10)\n"
+        "model m = lm(llama(layers: 1, hidden: 16, heads: 2, kv_heads: 1, ffn: "
+        "16, context: 16), tokenizer: \"%s/examples/models/arith\")\n"
+        "flow f(batch: rows[%d]) {\n"
+        "    roll = m.generate(batch, n: 8, max_new: 2)\n"
+        "    report n = mean(roll.length over batch)\n"
+        "}\n",
+        source, ROWS);
+    snprintf(path, sizeof path, "%s/docs.rlf", dir);
+    snprintf(out, sizeof out, "%s/run", dir);
+    if (!written ||
+        rlf_file_append(path, program.p, program.n, false, &ignored) < 0)
+        bail("cannot write %s", path);
+    rlf_buf_free(&rows);
+    rlf_buf_free(&program);
+    uint64_t print = print_of(path, "1");
+    uint64_t peak = peak_of(path, out, "1", false);
+    if (!ok(peak <= print + ((uint64_t)32 << 20),
+            "samples of %d MB are written: below the print and 32 MB",
+            8 * ROWS))
+        note("peak %llu, printed %llu", (unsigned long long)peak,
+             (unsigned long long)print);
     rlf_dir_remove(dir, &ignored);
 }
 
@@ -250,6 +294,7 @@ main(void)
         /* and texts of hooks: where they are made, packed and received */
         check_files(source, "texts.rlf", "1");
         check_files(source, "texts.rlf", "2");
+        check_samples(source);
     }
     char path[4096];
     snprintf(path, sizeof path, "%s/tests/e2e/tiny.rlf", source);
