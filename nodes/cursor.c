@@ -282,14 +282,13 @@ rlf_data_left(rlf_data *data, uint32_t site, uint32_t step,
     return left;
 }
 
-/* All are numbers, and n rows that the step does not have are above 0. */
-static rlf_status
-check_weights(const rlf_data *data, const double *weight, const bool *taken,
-              uint32_t n, rlf_err *err)
+rlf_status
+rlf_data_check_weights(const rlf_data *data, const double *weight,
+                       const bool *taken, uint32_t n, rlf_err *err)
 {
     uint32_t rows = (uint32_t)data->records.count, positive = 0;
     for (uint32_t i = 0; i < rows; i++) {
-        positive += weight[i] > 0 && !taken[i];
+        positive += weight[i] > 0 && !(taken && taken[i]);
         if (weight[i] >= 0 && isfinite(weight[i]))
             continue;
         rlf_fail(err, RLF_USER, "the weight of row %s of '%s' is %g",
@@ -342,7 +341,7 @@ rlf_data_draw_weighted(rlf_data *data, uint64_t seed, uint32_t site,
     uint32_t rows = (uint32_t)data->records.count;
     rlf_cursor *cursor = rlf_data_cursor(data, site, 0);
     begin_step(cursor, step, rows);
-    RLF_TRY(check_weights(data, weight, cursor->taken, n, err));
+    RLF_TRY(rlf_data_check_weights(data, weight, cursor->taken, n, err));
     const rlf_random_key key = {
         .seed = seed, .purpose = RLF_PURPOSE_WEIGHT, .site = site};
     ticket *heap = rlf_try_malloc(sizeof *heap * n);

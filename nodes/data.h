@@ -68,6 +68,13 @@ struct rlf_data {
  * RLF_USER if there is none. */
 rlf_status rlf_data_choose(rlf_data *data, const rlf_expr *condition,
                            rlf_err *err);
+/* The numbers that operation `op` of a program gives at the rows of `data`, into
+ * out[rows], where each is made of what stands in its row alone; `column`: per
+ * input of the program, NULL: it is no column of the data. false: they are not
+ * known from the data. */
+bool rlf_data_values(const rlf_data *data, const rlf_expr *e, int op,
+                     const rlf_record_column *const *column, rlf_arena *arena,
+                     double *out);
 /* Make `data` all rows of its members, with the columns that all have. RLF_USER
  * if a column is of another kind in one of them. */
 rlf_status rlf_data_join(rlf_data *data, rlf_err *err);
@@ -134,6 +141,11 @@ rlf_status rlf_data_can_draw(const rlf_data *data, double count, bool weighted,
 rlf_cursor *rlf_data_cursor(rlf_data *data, uint32_t site, uint32_t member);
 /* Rows of a mixture's member. */
 uint32_t rlf_data_rows_of(const rlf_data *data, uint32_t member);
+/* RLF_USER if one of these weights of the rows is no number or negative, naming
+ * the row, or fewer than n are positive of those that are not `taken` (NULL: none
+ * is). */
+rlf_status rlf_data_check_weights(const rlf_data *data, const double *weight,
+                                  const bool *taken, uint32_t n, rlf_err *err);
 /* Rows with a weight above 0 that the draw at `site` has not given this step
  * yet. */
 uint32_t rlf_data_left(rlf_data *data, uint32_t site, uint32_t step,

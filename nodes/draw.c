@@ -8,6 +8,8 @@
 #include "nodes/data.h"
 #include "nodes/rows.h"
 
+#include <string.h>
+
 static const rlf_formal formals[] = {
     {.name = "count",
      .kind = RLF_FORMAL_INT,
@@ -42,6 +44,81 @@ infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
     rlf_data_free(data);
 }
 
+/* The column of the data that a value is; NULL: it is none. */
+static const rlf_record_column *
+column_of(const rlf_env *env, const rlf_node *draw, int value)
+{
+    const rlf_graph *graph = env->graph;
+    const rlf_data *data = env->resource[draw->receiver];
+    int by = graph->values.data[value].node;
+    const rlf_node *node = by < 0 ? NULL : &graph->nodes.data[by];
+    if (!node || node->class->role != RLF_ROLE_FIELD)
+        return NULL;
+    const rlf_value *of = &graph->values.data[node->inputs[0]];
+    if (strcmp(node->class->name, "prompt") == 0)
+        return of->kind == RLF_VALUE_SET &&
+                       graph->sets.data[of->set].data == draw->receiver
+                   ? data->prompt
+                   : NULL;
+    if (node->receiver != draw->receiver)
+        return NULL;
+    return rlf_records_column(&data->records, rlf_node_arg(node, "name")->text);
+}
+
+/* The weights of the rows as far as numbers and the data tell them: false if
+ * something else does, such as a state. */
+static bool
+known_weights(const rlf_env *env, const rlf_node *draw, rlf_arena *arena,
+              double *out)
+{
+    const rlf_graph *graph = env->graph;
+    const rlf_data *data = env->resource[draw->receiver];
+    const rlf_arg *arg = rlf_node_arg(draw, "weight");
+    const rlf_record_column *column = NULL;
+    if (arg->kind == RLF_ARG_VALUE)
+        column = column_of(env, draw, arg->value);
+    for (size_t i = 0; i < data->records.count; i++)
+        out[i] = column && column->numbers ? column->numbers[i] : arg->number;
+    if (arg->kind != RLF_ARG_VALUE || (column && column->numbers))
+        return true;
+    int by = graph->values.data[arg->value].node, op = -1;
+    const rlf_node *node = by < 0 ? NULL : &graph->nodes.data[by];
+    if (!node || node->class->role != RLF_ROLE_EXPR)
+        return false;
+    for (int i = 0; i < node->n_outputs; i++)
+        if (node->outputs[i] == arg->value)
+            op = node->expr->outputs.data[i].op;
+    size_t n = node->expr->inputs.count;
+    const rlf_record_column **columns =
+        RLF_NEW_ARRAY(arena, const rlf_record_column *, n);
+    for (size_t i = 0; i < n; i++)
+        columns[i] = column_of(env, draw, node->inputs[i]);
+    return op >= 0 &&
+           rlf_data_values(data, node->expr, op, columns, arena, out);
+}
+
+/* In a collect only the first draw must have all its rows, however few. */
+static rlf_status
+check_known_weights(const rlf_env *env, const rlf_node *draw, rlf_err *err)
+{
+    const rlf_data *data = env->resource[draw->receiver];
+    const rlf_arg *count = rlf_node_arg(draw, "count"),
+                  *weight = rlf_node_arg(draw, "weight");
+    uint32_t n = count->kind == RLF_ARG_NUMBER ? (uint32_t)count->number : 1;
+    rlf_arena *arena = rlf_arena_new();
+    double *weights;
+    rlf_status status =
+        rlf_arena_try(arena, sizeof *weights * data->records.count,
+                      "the weights of rows", err, &weights);
+    if (status >= 0 && known_weights(env, draw, arena, weights))
+        status = rlf_data_check_weights(data, weights, NULL, n, err);
+    rlf_arena_free(arena);
+    if (status < 0)
+        rlf_err_place(err, weight->span.source ? weight->span : draw->span,
+                      "draw");
+    return status;
+}
+
 static rlf_status
 init(const rlf_env *env, const rlf_node *node, rlf_err *err, void **state)
 {
@@ -52,10 +129,12 @@ init(const rlf_env *env, const rlf_node *node, rlf_err *err, void **state)
     bool weighted = rlf_node_arg(node, "weight")->kind != RLF_ARG_ABSENT;
     rlf_status status = rlf_data_can_draw(env->resource[node->receiver],
                                           count->number, weighted, err);
-    if (status < 0)
+    if (status < 0) {
         rlf_err_place(err, count->span.source ? count->span : node->span,
                       "draw");
-    return status;
+        return status;
+    }
+    return weighted ? check_known_weights(env, node, err) : RLF_OK;
 }
 
 /* A weight for each row of the data, from the column that was given. */

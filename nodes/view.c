@@ -103,16 +103,27 @@ typedef union value {
     rlf_str text;
 } value;
 
-/* Does it hold at this row? `column`: per input; `at`: room for all values. */
 static bool
-holds(const rlf_expr *e, const rlf_record_column *const *column, uint32_t row,
-      value *at)
+is_pointwise(rlf_expr_code code)
 {
-    for (size_t i = 0; i < e->ops.count; i++) {
+    return rlf_expr_is_pointwise(code) || code == RLF_EXPR_INPUT ||
+           code == RLF_EXPR_CONST || code == RLF_EXPR_DOWN ||
+           code == RLF_EXPR_TEXT_EQ || code == RLF_EXPR_SELECT;
+}
+
+/* The value of operation `last` at this row. `column`: per input; `at`: room for
+ * all values; `needed`: by operation, NULL: all are. */
+static value
+value_at(const rlf_expr *e, int last, const bool *needed,
+         const rlf_record_column *const *column, uint32_t row, value *at)
+{
+    for (int i = 0; i <= last; i++) {
         const rlf_expr_op *op = &e->ops.data[i];
         const value *a = op->arg[0] >= 0 ? &at[op->arg[0]] : NULL;
         const value *b = op->arg[1] >= 0 ? &at[op->arg[1]] : NULL;
         const value *c = op->arg[2] >= 0 ? &at[op->arg[2]] : NULL;
+        if (needed && !needed[i])
+            continue;
         if (op->code == RLF_EXPR_INPUT && op->text)
             at[i].text = column[op->index]->texts[row];
         else if (op->code == RLF_EXPR_INPUT)
@@ -131,7 +142,34 @@ holds(const rlf_expr *e, const rlf_record_column *const *column, uint32_t row,
             at[i].number = rlf_expr_apply(op->code, a->number,
                                           b ? b->number : 0, c ? c->number : 0);
     }
-    return at[e->outputs.data[0].op].number != 0;
+    return at[last];
+}
+
+bool
+rlf_data_values(const rlf_data *data, const rlf_expr *e, int op,
+                const rlf_record_column *const *column, rlf_arena *arena,
+                double *out)
+{
+    bool *needed = RLF_NEW_ARRAY(arena, bool, e->ops.count);
+    needed[op] = true;
+    for (int i = op; i >= 0; i--) {
+        const rlf_expr_op *o = &e->ops.data[i];
+        if (!needed[i])
+            continue;
+        const rlf_record_column *c =
+            o->code == RLF_EXPR_INPUT ? column[o->index] : NULL;
+        if (!is_pointwise(o->code) ||
+            (o->code == RLF_EXPR_INPUT &&
+             (!c || (o->text ? !c->texts : !c->numbers))))
+            return false;
+        for (int k = 0; k < 3; k++)
+            if (o->arg[k] >= 0)
+                needed[o->arg[k]] = true;
+    }
+    value *at = RLF_NEW_ARRAY(arena, value, e->ops.count);
+    for (uint32_t i = 0; i < data->records.count; i++)
+        out[i] = value_at(e, op, needed, column, i, at).number;
+    return true;
 }
 
 /* The columns that a condition looks at. */
@@ -165,11 +203,12 @@ rlf_data_choose(rlf_data *data, const rlf_expr *condition, rlf_err *err)
     const rlf_record_column **column = RLF_NEW_ARRAY(
         arena, const rlf_record_column *, condition->inputs.count);
     value *at = RLF_NEW_ARRAY(arena, value, condition->ops.count);
+    int last = condition->outputs.data[0].op;
     RLF_TRY(find_columns(from, condition, column, err));
     RLF_TRY(rlf_arena_try(arena, sizeof *data->row * rows,
                           "the rows that are chosen", err, &data->row));
     for (uint32_t i = 0; i < rows; i++)
-        if (holds(condition, column, i, at))
+        if (value_at(condition, last, NULL, column, i, at).number != 0)
             data->row[n++] = i;
     if (!n) {
         rlf_fail(err, RLF_USER,
