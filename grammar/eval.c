@@ -104,7 +104,8 @@ rlf_eval_outside(rlf_sema *s, rlf_span span, const char *what)
         return false;
     rlf_diag *diag = rlf_diag_error(
         s->diags, "type", span, "%s has no value before the run starts", what);
-    rlf_diag_hint(s->diags, diag, "here only parameters and numbers can stand");
+    rlf_diag_hint(s->diags, diag, "here only %sparameters and numbers can stand",
+                  s->choosing >= 0 ? "fields of the row, " : "");
     return true;
 }
 

@@ -456,6 +456,7 @@ rlf_model_check_tokens(const rlf_graph *graph, const rlf_node *node,
         "tokenizer",
         set->name, writer->name, model->name);
     rlf_diag_hint(diags, diag,
-                  "it can read the text: %s.score(%s), or ask(...) it",
-                  model->name, set->name);
+                  "it can read the text: %s.score(%s), or in tokens of its own: "
+                  "respond(%s.text), ask(...)",
+                  model->name, set->name, set->name);
 }

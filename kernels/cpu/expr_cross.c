@@ -12,7 +12,7 @@ rlf_expr_fail_empty(const frame *f, int op, uint32_t row, rlf_err *err)
     const char *below = name_of(f, f->expr->ops.data[o->arg[0]].domain);
     rlf_status status;
     if (o->domain == 0)
-        status = rlf_fail(err, RLF_USER, "%s of nothing: there are no %s", word,
+        status = rlf_fail(err, RLF_USER, "%s of nothing: %s has no row", word,
                           below);
     else
         status = rlf_fail(err, RLF_USER,
@@ -20,7 +20,13 @@ rlf_expr_fail_empty(const frame *f, int op, uint32_t row, rlf_err *err)
                           (unsigned long long)identity_of(
                               f, rlf_domain_rows(f->domains, o->domain), row),
                           name_of(f, o->domain), below);
-    rlf_err_hint(err, "leave such rows out with where()");
+    if (o->domain == 0)
+        rlf_err_hint(err,
+                     "a where() or a collect has left none: choose among the "
+                     "values of all rows, as in %s(good ? x : 0 over batch)",
+                     word);
+    else
+        rlf_err_hint(err, "leave such rows out with where()");
     rlf_err_place(err, o->span, NULL);
     return status;
 }

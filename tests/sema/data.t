@@ -120,11 +120,11 @@ hint: uniform and reductions take rows of a step
 test.rlf:22:26: error: 'step' has no value before the run starts
    22 | data d17 = prompts.where(step > 3)
       |                          ^~~~
-hint: here only parameters and numbers can stand
+hint: here only fields of the row, parameters and numbers can stand
 test.rlf:23:26: error: a state has no value before the run starts
    23 | data d18 = prompts.where(s)
       |                          ^
-hint: here only parameters and numbers can stand
+hint: here only fields of the row, parameters and numbers can stand
 test.rlf:24:6: error: 'd19' is declared by itself
    24 | data d19 = d19.where(true)
       |      ^~~
