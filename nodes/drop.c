@@ -66,6 +66,33 @@ list_uses(const rlf_env *env, int data, rlf_arena *arena, use **out)
     return n;
 }
 
+/* A prompt of n tokens, or of so many at least. */
+static rlf_status
+check_length(const rlf_data *data, const use *u, uint64_t n, const char *least,
+             rlf_err *err)
+{
+    const rlf_reader *reader = u->reader;
+    if (data->max_prompt && n > data->max_prompt) {
+        rlf_fail(err, RLF_USER,
+                 "it has %s%llu tokens, more than max_prompt: %u", least,
+                 (unsigned long long)n, data->max_prompt);
+        rlf_err_hint(err,
+                     "shorten it, or raise max_prompt of '%s', or leave such "
+                     "rows out: on_error: drop",
+                     data->name);
+        return RLF_USER;
+    }
+    if (!u->reads || !reader->context || n < reader->context)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "it has %s%llu tokens, which leaves no room in the context of %u "
+             "that model '%s' was made for",
+             least, (unsigned long long)n, reader->context, reader->model);
+    rlf_err_hint(err, "leave such rows out: on_error: drop, or take a model "
+                      "with a longer context");
+    return RLF_USER;
+}
+
 /* RLF_USER with the reason if a step could not use the row's prompt. For a
  * model that does not read it only max_prompt counts. *tokens are those of the
  * prompt, 0 if the model does not write it. */
@@ -81,31 +108,17 @@ fits(const rlf_env *env, const rlf_data *data, uint32_t row, const use *u,
     if (prompt.n_messages && !reader->template)
         return RLF_OK;
     rlf_err why = RLF_ERR_NONE;
+    uint64_t least = 0;
+    if (!prompt.n_messages)
+        RLF_TRY(rlf_rows_least(reader, prompt.text, err, &least));
+    RLF_TRY(check_length(data, u, least, "at least ", err));
     rlf_status status = rlf_rows_encode(env, reader, &prompt, &why);
     if (status < 0) {
         *err = why;
         return !u->reads && status == RLF_USER ? RLF_OK : status;
     }
     *tokens = prompt.n_ids;
-    if (data->max_prompt && prompt.n_ids > data->max_prompt) {
-        rlf_fail(err, RLF_USER, "it has %u tokens, more than max_prompt: %u",
-                 prompt.n_ids, data->max_prompt);
-        rlf_err_hint(err,
-                     "shorten it, or raise max_prompt of '%s', or leave such "
-                     "rows out: on_error: drop",
-                     data->name);
-        return RLF_USER;
-    }
-    if (u->reads && reader->context && prompt.n_ids >= reader->context) {
-        rlf_fail(err, RLF_USER,
-                 "it has %u tokens, which leaves no room in the context of %u "
-                 "that model '%s' was made for",
-                 prompt.n_ids, reader->context, reader->model);
-        rlf_err_hint(err, "leave such rows out: on_error: drop, or take a "
-                          "model with a longer context");
-        return RLF_USER;
-    }
-    return RLF_OK;
+    return check_length(data, u, prompt.n_ids, "", err);
 }
 
 /* The same, with the place of the row. */

@@ -118,6 +118,17 @@ rlf_responses_field(const rlf_graph *graph, const rlf_node *node)
     return data ? field : NULL;
 }
 
+/* Does the writer read the texts of this respond itself? */
+static bool
+is_used(const rlf_response_uses *uses, const rlf_response_use *use)
+{
+    bool used = false;
+    for (size_t i = 0; i < uses->count; i++)
+        used |= uses->data[i].respond == use->respond &&
+                uses->data[i].reader == use->writer;
+    return used;
+}
+
 static void
 add_use(rlf_response_uses *uses, rlf_response_use use)
 {
@@ -151,8 +162,6 @@ list_readers(const rlf_env *env, const rlf_data *data, const rlf_node *node,
                             .own_prompt = answers_own(graph, node, rows)};
     if (!use.writer->tokenizer) /* of a plan: nobody knows */
         return;
-    use.reader = use.writer;
-    add_use(uses, use);
     for (size_t i = 0; i < graph->resources.count; i++) {
         if (graph->resources.data[i].kind != RLF_RESOURCE_MODEL)
             continue;
@@ -160,6 +169,10 @@ list_readers(const rlf_env *env, const rlf_data *data, const rlf_node *node,
         if (use.reader->tokenizer && reads(graph, (int)i, set, &use.all))
             add_use(uses, use);
     }
+    use.reader = use.writer;
+    use.all = false;
+    if (!is_used(uses, &use))
+        add_use(uses, use);
 }
 
 void
@@ -177,6 +190,9 @@ rlf_responses_list(const rlf_env *env, int index, const rlf_data *data,
 }
 
 /* ---- what a row's text may be ---- */
+
+static const char too_long[] = "leave such rows out: on_error: drop, or take a "
+                               "model with a longer context";
 
 /* Tokens of the row's prompt as the reader writes it; 0: it cannot, which is
  * told of the prompt. */
@@ -219,8 +235,44 @@ check_context(const rlf_env *env, const rlf_data *data, uint32_t row,
              n, with.p ? with.p : ", and a prompt before them", reader->context,
              reader->model);
     rlf_buf_free(&with);
-    rlf_err_hint(err, "leave such rows out: on_error: drop, or take a model "
-                      "with a longer context");
+    rlf_err_hint(err, "%s", too_long);
+    return RLF_USER;
+}
+
+static rlf_status
+check_most(const rlf_response_use *use, uint64_t n, const char *least,
+           rlf_err *err)
+{
+    const rlf_arg *most = rlf_args_find(use->respond->args,
+                                        use->respond->n_args, "max_response");
+    if (!most || most->kind != RLF_ARG_NUMBER || (double)n <= most->number)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "it has %s%llu tokens, more than max_response: %.0f", least,
+             (unsigned long long)n, most->number);
+    rlf_err_hint(err, "raise max_response: of respond, or leave such rows "
+                      "out: on_error: drop");
+    return RLF_USER;
+}
+
+/* A text of megabytes that cannot fit is not made into tokens first. */
+static rlf_status
+check_large(const rlf_response_use *use, const rlf_reader *by, rlf_str text,
+            rlf_err *err)
+{
+    static const char at_least[] = "at least ";
+    const rlf_reader *reader = use->reader;
+    uint64_t n;
+    RLF_TRY(rlf_rows_least(by, text, err, &n));
+    if (by == use->writer)
+        RLF_TRY(check_most(use, n, at_least, err));
+    if (!use->all || !reader->context || n < reader->context)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "it has %s%llu tokens, more than the context of %u that model "
+             "'%s' was made for",
+             at_least, (unsigned long long)n, reader->context, reader->model);
+    rlf_err_hint(err, "%s", too_long);
     return RLF_USER;
 }
 
@@ -229,13 +281,13 @@ static rlf_status
 check_text(const rlf_env *env, const rlf_data *data, uint32_t row,
            const rlf_response_use *use, rlf_err *err)
 {
-    const rlf_arg *most = rlf_args_find(use->respond->args,
-                                        use->respond->n_args, "max_response");
     bool written =
         rlf_rows_same_tokens(use->writer->tokenizer, use->reader->tokenizer);
+    const rlf_reader *by = written ? use->writer : use->reader;
+    rlf_str text = use->column->texts[row];
     rlf_sample sample;
-    RLF_TRY(rlf_rows_response(env, written ? use->writer : use->reader,
-                              use->column->texts[row], true, err, &sample));
+    RLF_TRY(check_large(use, by, text, err));
+    RLF_TRY(rlf_rows_response(env, by, text, true, err, &sample));
     uint32_t n = sample.n_ids;
     if (!n) {
         rlf_fail(err, RLF_USER, "it has no token");
@@ -245,13 +297,8 @@ check_text(const rlf_env *env, const rlf_data *data, uint32_t row,
                      use->writer->model);
         return RLF_USER;
     }
-    if (written && most && most->kind == RLF_ARG_NUMBER && n > most->number) {
-        rlf_fail(err, RLF_USER, "it has %u tokens, more than max_response: %.0f",
-                 n, most->number);
-        rlf_err_hint(err, "raise max_response: of respond, or leave such rows "
-                          "out: on_error: drop");
-        return RLF_USER;
-    }
+    if (written)
+        RLF_TRY(check_most(use, n, "", err));
     return check_context(env, data, row, use, n, err);
 }
 

@@ -219,6 +219,17 @@ rlf_rows_encode(const rlf_env *env, const rlf_reader *reader,
                   &prompt->n_ids);
 }
 
+rlf_status
+rlf_rows_least(const rlf_reader *reader, rlf_str text, rlf_err *err,
+               uint64_t *out)
+{
+    enum { LARGE = 1 << 16 }; /* bytes */
+    *out = 0;
+    return text.n < LARGE ? RLF_OK
+                          : rlf_tokenizer_least(reader->tokenizer, text.p,
+                                                text.n, 0, err, out);
+}
+
 bool
 rlf_rows_same_tokens(const rlf_tokenizer *a, const rlf_tokenizer *b)
 {

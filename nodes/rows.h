@@ -47,6 +47,10 @@ rlf_status rlf_rows_prompts(const rlf_env *env, const rlf_rows *rows,
  * length. */
 rlf_status rlf_rows_encode(const rlf_env *env, const rlf_reader *reader,
                            rlf_prompt *prompt, rlf_err *err);
+/* As many tokens as the text has at least, where it is so large that writing it
+ * costs: 0 of others. */
+rlf_status rlf_rows_least(const rlf_reader *reader, rlf_str text, rlf_err *err,
+                          uint64_t *out);
 /* Do both give the same tokens? Models loaded from one directory have
  * tokenizers of their own that are the same. */
 bool rlf_rows_same_tokens(const struct rlf_tokenizer *a,

@@ -120,7 +120,9 @@ typedef struct encoder {
     unsigned flags;
     rlf_words words;
     rlf_bpe_work work;
-    rlf_ids *out;
+    rlf_ids *out;     /* NULL: only count, */
+    uint64_t n_added; /* added tokens */
+    uint64_t n_bytes; /* and what the model makes tokens of */
 } encoder;
 
 /* A normalized text without added tokens. */
@@ -129,6 +131,10 @@ encode_plain(encoder *e, const char *p, size_t n, bool begins, rlf_err *err)
 {
     if (!n)
         return RLF_OK;
+    if (!e->out) {
+        e->n_bytes += n;
+        return RLF_OK;
+    }
     rlf_buf_clear(&e->words.text);
     if (!rlf_buf_try(&e->words.text, n))
         return rlf_fail_memory(err, n, "a text that is split");
@@ -143,16 +149,19 @@ encode_plain(encoder *e, const char *p, size_t n, bool begins, rlf_err *err)
     return RLF_OK;
 }
 
-/* What lies between added tokens: normalize, then look for those that are to
- * be found only now. */
 static rlf_status
-add_id(rlf_ids *out, uint32_t id, rlf_err *err)
+add_id(encoder *e, uint32_t id, rlf_err *err)
 {
-    RLF_TRY_ROOM(out, 1, "the tokens of a text");
-    RLF_PUSH(out, id);
+    e->n_added++;
+    if (!e->out)
+        return RLF_OK;
+    RLF_TRY_ROOM(e->out, 1, "the tokens of a text");
+    RLF_PUSH(e->out, id);
     return RLF_OK;
 }
 
+/* What lies between added tokens: normalize, then look for those that are to
+ * be found only now. */
 static rlf_status
 encode_between(encoder *e, const char *p, size_t n, bool begins, rlf_err *err)
 {
@@ -172,7 +181,7 @@ encode_between(encoder *e, const char *p, size_t n, bool begins, rlf_err *err)
             encode_plain(e, text.p + at, to - at, begins && at == 0, err), end);
         if (!found.added)
             break;
-        RLF_TRY_GOTO(add_id(e->out, found.added->id, err), end);
+        RLF_TRY_GOTO(add_id(e, found.added->id, err), end);
         at = found.to;
     }
 end:
@@ -190,7 +199,7 @@ encode_text(encoder *e, const char *p, size_t n, rlf_err *err)
         RLF_TRY(encode_between(e, p + at, to - at, at == 0, err));
         if (!found.added)
             return RLF_OK;
-        RLF_TRY(add_id(e->out, found.added->id, err));
+        RLF_TRY(add_id(e, found.added->id, err));
         at = found.to;
     }
 }
@@ -202,6 +211,20 @@ add_ids(rlf_ids *out, const rlf_ids *ids)
         RLF_PUSH(out, ids->data[i]);
 }
 
+static rlf_status
+encode_clean(encoder *e, const char *text, size_t n, rlf_err *err)
+{
+    rlf_buf clean = {0};
+    if (!rlf_utf8_valid(text, n)) {
+        rlf_utf8_clean(text, n, &clean);
+        text = clean.p;
+        n = clean.n;
+    }
+    rlf_status status = encode_text(e, text, n, err);
+    rlf_buf_free(&clean);
+    return status;
+}
+
 rlf_status
 rlf_tokenizer_encode(const rlf_tokenizer *tokenizer, const char *text, size_t n,
                      unsigned flags, rlf_err *err, rlf_ids *out)
@@ -209,21 +232,47 @@ rlf_tokenizer_encode(const rlf_tokenizer *tokenizer, const char *text, size_t n,
     encoder e = {.t = tokenizer, .flags = flags, .out = out};
     if (tokenizer->plain)
         e.flags |= RLF_ENCODE_PLAIN;
-    rlf_buf clean = {0};
-    if (!rlf_utf8_valid(text, n)) {
-        rlf_utf8_clean(text, n, &clean);
-        text = clean.p;
-        n = clean.n;
-    }
     if (flags & RLF_ENCODE_SPECIAL)
         add_ids(out, &tokenizer->prefix);
-    rlf_status status = encode_text(&e, text, n, err);
+    rlf_status status = encode_clean(&e, text, n, err);
     if (status == RLF_OK && (flags & RLF_ENCODE_SPECIAL))
         add_ids(out, &tokenizer->suffix);
-    rlf_buf_free(&clean);
     rlf_words_free(&e.words);
     rlf_bpe_work_free(&e.work);
     return status;
+}
+
+/* The most bytes that one token stands for, as the model sees them; 0: there is
+ * no such number. */
+static size_t
+longest_token(const rlf_tokenizer *t)
+{
+    size_t longest = 4; /* a character that is unknown */
+    bool bytes = t->bpe.byte_fallback;
+    for (int i = 0; i < 256; i++)
+        bytes = bytes && t->bpe.byte_ids[i] != RLF_NO_ID;
+    bool unbounded = t->bpe.unk != RLF_NO_ID && t->bpe.fuse_unk && !bytes;
+    for (size_t i = 0; i < t->splitter.count; i++)
+        unbounded |= t->splitter.data[i].way == RLF_SPLIT_REMOVED;
+    for (uint32_t i = 0; i < t->bpe.n_tokens; i++)
+        if (t->bpe.tokens[i].p && t->bpe.tokens[i].n > longest)
+            longest = t->bpe.tokens[i].n;
+    return unbounded ? 0 : longest;
+}
+
+rlf_status
+rlf_tokenizer_least(const rlf_tokenizer *tokenizer, const char *text, size_t n,
+                    unsigned flags, rlf_err *err, uint64_t *out)
+{
+    encoder e = {.t = tokenizer, .flags = flags};
+    size_t longest = longest_token(tokenizer);
+    if (tokenizer->plain)
+        e.flags |= RLF_ENCODE_PLAIN;
+    RLF_TRY(encode_clean(&e, text, n, err));
+    *out = e.n_added;
+    if (longest)
+        *out += (e.n_bytes + longest - 1) / longest;
+    return RLF_OK;
 }
 
 /* --- looking up --- */

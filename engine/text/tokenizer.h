@@ -38,6 +38,13 @@ rlf_status rlf_tokenizer_encode(const rlf_tokenizer *tokenizer,
                                 const char *text, size_t n, unsigned flags,
                                 rlf_err *err, rlf_ids *out);
 
+/* A bound from below of the ids that `encode` would append, those around the
+ * text left out, in a fraction of its time and memory: as many as the longest
+ * token makes of the bytes. */
+rlf_status rlf_tokenizer_least(const rlf_tokenizer *tokenizer, const char *text,
+                               size_t n, unsigned flags, rlf_err *err,
+                               uint64_t *out);
+
 enum {
     RLF_DECODE_SKIP_SPECIAL = 1, /* special tokens give no text */
     /* The ids go on after other ids: a leading space stays (sentencepiece's

@@ -89,7 +89,7 @@ check_texts(const char *name, const rlf_tokenizer *t, const json_t *texts,
             const json_t *want)
 {
     rlf_err err = RLF_ERR_NONE;
-    size_t wrong_ids = 0, wrong_plain = 0, wrong_text = 0;
+    size_t wrong_ids = 0, wrong_plain = 0, wrong_text = 0, wrong_least = 0;
     size_t prefix = (size_t)json_number_value(json_object_get(want, "prefix"));
     for (size_t i = 0; i < json_array_size(texts); i++) {
         const char *text = json_string_value(json_array_get(texts, i));
@@ -108,6 +108,9 @@ check_texts(const char *name, const rlf_tokenizer *t, const json_t *texts,
             note_ids(text, ids, &got);
         }
         rlf_tokenizer_encode(t, text, n, RLF_ENCODE_PLAIN, &err, &bare);
+        uint64_t least = UINT64_MAX;
+        rlf_tokenizer_least(t, text, n, RLF_ENCODE_PLAIN, &err, &least);
+        wrong_least += least > bare.count;
         bool same = json_is_null(plain)
                         ? bare.count + prefix == got.count &&
                               (!bare.count ||
@@ -130,6 +133,7 @@ check_texts(const char *name, const rlf_tokenizer *t, const json_t *texts,
     ok(!wrong_ids, "%s: ids of %zu texts", name, json_array_size(texts));
     ok(!wrong_plain, "%s: ids without special tokens", name);
     ok(!wrong_text, "%s: text of the ids", name);
+    ok(!wrong_least, "%s: no text has fewer ids than its bytes need", name);
 }
 
 static void

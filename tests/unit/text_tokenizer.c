@@ -35,6 +35,8 @@ open_text(const char *json)
     return t;
 }
 
+static int too_few; /* texts with fewer ids than they were said to have at least */
+
 /* The ids of a text, as "1 2 3". */
 static const char *
 ids_of(const rlf_tokenizer *t, const char *text, unsigned flags)
@@ -48,6 +50,10 @@ ids_of(const rlf_tokenizer *t, const char *text, unsigned flags)
         for (size_t i = 0; i < ids.count; i++)
             out = rlf_arena_printf(arena, "%s%s%u", out, i ? " " : "",
                                    ids.data[i]);
+    uint64_t least = 0;
+    if (err.status == RLF_OK)
+        rlf_tokenizer_least(t, text, strlen(text), flags, &err, &least);
+    too_few += err.status == RLF_OK && least > ids.count;
     RLF_VEC_FREE(&ids);
     return out;
 }
@@ -612,6 +618,7 @@ main(void)
     check_utf8();
     check_refused();
     check_damage();
+    ok(!too_few, "no text has fewer ids than its bytes need");
     rlf_dir_remove(base, &err);
     rlf_arena_free(arena);
     return done();
