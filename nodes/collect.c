@@ -78,8 +78,7 @@ fail_condition(const rlf_call *call, const rlf_rows *rows, uint32_t prompt,
     const rlf_data *data = call->env->resource[call->node->receiver];
     rlf_fail(err, RLF_USER, "the condition of keep is not a number for %s",
              rlf_data_place(data, rows->data_row[prompt], call->env->pool));
-    rlf_err_hint(err, "0 / 0, log of what is below 0, or the mean of no sample "
-                      "at all: write what is meant there, as in n > 0 ? x : 0");
+    rlf_err_hint(err, "%s", RLF_EXPR_NAN_HINT);
     return RLF_USER;
 }
 

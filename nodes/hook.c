@@ -116,10 +116,23 @@ add_data(fields *to, const rlf_data *data, uint32_t data_row)
     }
 }
 
-/* The labelled arguments of the call, at this row (`space` NULL: scalars). */
-static void
+/* The function would compare with it and come to some result. */
+static rlf_status
+fail_argument(const rlf_call *call, const rlf_arg *arg, rlf_err *err)
+{
+    rlf_fail(err, RLF_USER, "the argument '%s' of the hook is not a number",
+             arg->name);
+    rlf_err_hint(err, "%s", RLF_EXPR_NAN_HINT);
+    rlf_call_place_odd(call, err);
+    rlf_err_place(err, arg->span, call->node->class->name);
+    return RLF_USER;
+}
+
+/* The labelled arguments of the call, at this row (`space` NULL: scalars).
+ * RLF_USER if one is NaN. */
+static rlf_status
 add_extra(fields *to, const rlf_call *call, const rlf_space *space,
-          uint32_t row)
+          uint32_t row, rlf_err *err)
 {
     const rlf_node *node = call->node;
     for (int i = node->class->n_formals; i < node->n_args; i++) {
@@ -134,17 +147,20 @@ add_extra(fields *to, const rlf_call *call, const rlf_space *space,
             if (space && c->space->domain != 0)
                 at = rlf_space_row(&call->env->graph->domains, space, row,
                                    c->space->domain);
+            if (!c->text && isnan(c->number[at]))
+                return fail_argument(call, arg, err);
             if (c->text)
                 add_text(to, arg->name, c->text[at]);
             else
                 add_number(to, arg->name, c->number[at]);
         }
     }
+    return RLF_OK;
 }
 
-static rlf_lua_sample
+static rlf_status
 make_sample(const rlf_call *call, const rlf_rows *rows, uint32_t row,
-            uint32_t place)
+            uint32_t place, rlf_err *err, rlf_lua_sample *out)
 {
     const rlf_env *env = call->env;
     rlf_arena *scratch = ((state *)call->state)->scratch;
@@ -164,8 +180,8 @@ make_sample(const rlf_call *call, const rlf_rows *rows, uint32_t row,
         add_response(&to, scratch, rows, row);
     if (data)
         add_data(&to, data, rows->data_row[prompt]);
-    add_extra(&to, call, rows->samples, row);
-    return (rlf_lua_sample){
+    RLF_TRY(add_extra(&to, call, rows->samples, row, err));
+    *out = (rlf_lua_sample){
         .fields = to.at,
         .n_fields = to.n,
         .length = rows->sample ? rows->sample[row].n_ids : 0,
@@ -177,6 +193,7 @@ make_sample(const rlf_call *call, const rlf_rows *rows, uint32_t row,
                 .site = call->node->site,
                 .step = env->step,
                 .sample = rows->samples->identity[row] + call->iteration}};
+    return RLF_OK;
 }
 
 /* ---- one call of the function ---- */
@@ -354,7 +371,8 @@ call_for(rlf_call *call, const uint32_t *row, uint32_t n, const uint32_t *place,
     rlf_lua_value *values =
         RLF_NEW_ARRAY(scratch, rlf_lua_value, n * hook->n_gives);
     for (uint32_t i = 0; i < n; i++)
-        samples[i] = make_sample(call, rows, row[i], place[row[i]]);
+        RLF_TRY(make_sample(call, rows, row[i], place[row[i]], err,
+                            &samples[i]));
     bool ok;
     rlf_status status = ask_lua(call, samples, n, values, &ok, err);
     if (status < 0) {
@@ -460,7 +478,7 @@ step_scalar(rlf_call *call, rlf_err *err)
     size_t room = (size_t)call->node->n_args + 1;
     fields to = {RLF_NEW_ARRAY(scratch, rlf_lua_field, room), 0};
     add_number(&to, "step", env->step);
-    add_extra(&to, call, NULL, 0);
+    RLF_TRY(add_extra(&to, call, NULL, 0, err));
     rlf_lua_sample sample = {.fields = to.at,
                              .n_fields = to.n,
                              .step = env->step,

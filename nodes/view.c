@@ -6,6 +6,8 @@
 #include "engine/base/vec.h"
 #include "nodes/data.h"
 
+#include <math.h>
+
 /* ---- where rows come from ---- */
 
 const rlf_data *
@@ -111,9 +113,10 @@ is_pointwise(rlf_expr_code code)
            code == RLF_EXPR_TEXT_EQ || code == RLF_EXPR_SELECT;
 }
 
-/* The value of operation `last` at this row. `column`: per input; `at`: room for
- * all values; `needed`: by operation, NULL: all are. */
-static value
+/* The value of operation `last`, a number, at this row: NaN also where a text
+ * is chosen by one. `column`: per input; `at`: room for all values; `needed`:
+ * by operation, NULL: all are. */
+static double
 value_at(const rlf_expr *e, int last, const bool *needed,
          const rlf_record_column *const *column, uint32_t row, value *at)
 {
@@ -136,13 +139,15 @@ value_at(const rlf_expr *e, int last, const bool *needed,
             at[i] = *a;
         else if (op->code == RLF_EXPR_TEXT_EQ)
             at[i].number = rlf_str_eq(a->text, b->text);
+        else if (op->code == RLF_EXPR_SELECT && isnan(a->number) && op->text)
+            return a->number;
         else if (op->code == RLF_EXPR_SELECT)
-            at[i] = a->number != 0 ? *b : *c;
+            at[i] = isnan(a->number) ? *a : a->number != 0 ? *b : *c;
         else
             at[i].number = rlf_expr_apply(op->code, a->number,
                                           b ? b->number : 0, c ? c->number : 0);
     }
-    return at[last];
+    return at[last].number;
 }
 
 bool
@@ -168,7 +173,7 @@ rlf_data_values(const rlf_data *data, const rlf_expr *e, int op,
     }
     value *at = RLF_NEW_ARRAY(arena, value, e->ops.count);
     for (uint32_t i = 0; i < data->records.count; i++)
-        out[i] = value_at(e, op, needed, column, i, at).number;
+        out[i] = value_at(e, op, needed, column, i, at);
     return true;
 }
 
@@ -207,9 +212,19 @@ rlf_data_choose(rlf_data *data, const rlf_expr *condition, rlf_err *err)
     RLF_TRY(find_columns(from, condition, column, err));
     RLF_TRY(rlf_arena_try(arena, sizeof *data->row * rows,
                           "the rows that are chosen", err, &data->row));
-    for (uint32_t i = 0; i < rows; i++)
-        if (value_at(condition, last, NULL, column, i, at).number != 0)
+    for (uint32_t i = 0; i < rows; i++) {
+        double x = value_at(condition, last, NULL, column, i, at);
+        if (isnan(x)) {
+            const rlf_expr_output *y = &condition->outputs.data[0];
+            rlf_fail(err, RLF_USER, "the condition is not a number for %s",
+                     rlf_data_place(from, i, arena));
+            rlf_err_hint(err, "%s", RLF_EXPR_NAN_HINT);
+            rlf_err_place(err, condition->ops.data[y->op].span, NULL);
+            return RLF_USER;
+        }
+        if (x < 0 || x > 0)
             data->row[n++] = i;
+    }
     if (!n) {
         rlf_fail(err, RLF_USER,
                  "no row of '%s' is left: the condition holds for none of %u",

@@ -31,8 +31,7 @@ holds(const rlf_call *call, const rlf_space *space, uint32_t row, rlf_err *err,
     if (!isnan(c->number[at]))
         return RLF_OK;
     rlf_fail(err, RLF_USER, "the condition of where is not a number");
-    rlf_err_hint(err, "0 / 0, log of what is below 0, or the mean of no sample "
-                      "at all: write what is meant there, as in n > 0 ? x : 0");
+    rlf_err_hint(err, "%s", RLF_EXPR_NAN_HINT);
     rlf_call_place_odd(call, err);
     return RLF_USER;
 }

@@ -64,7 +64,7 @@ chain(walk *w, rlf_expr_code code, int p)
     int y = make(w, code, w->g, p, -1);
     if (!w->guarded[w->op])
         return y;
-    return make(w, RLF_EXPR_SELECT, w->g, y, number(w, 0));
+    return make(w, RLF_EXPR_PICK, w->g, y, number(w, 0));
 }
 
 static int
@@ -100,7 +100,7 @@ give_where(walk *w, int to, int condition, bool inverted, int x)
         return;
     int zero = number(w, 0);
     give(w, to,
-         make(w, RLF_EXPR_SELECT, condition, inverted ? zero : x,
+         make(w, RLF_EXPR_PICK, condition, inverted ? zero : x,
               inverted ? x : zero));
     w->guarded[to] = true;
 }
@@ -189,13 +189,13 @@ power(walk *w)
         int p = make(w, RLF_EXPR_MUL, w->b,
                      make(w, RLF_EXPR_POW, w->a, less, -1), -1);
         int none = make(w, RLF_EXPR_EQ, w->b, zero, -1);
-        give(w, w->a, times(w, make(w, RLF_EXPR_SELECT, none, zero, p)));
+        give(w, w->a, times(w, make(w, RLF_EXPR_PICK, none, zero, p)));
     }
     if (w->live[w->b]) {
         int p = make(w, RLF_EXPR_MUL, w->op,
                      make(w, RLF_EXPR_LOG, w->a, -1, -1), -1);
         int none = make(w, RLF_EXPR_EQ, w->a, zero, -1);
-        give(w, w->b, times(w, make(w, RLF_EXPR_SELECT, none, zero, p)));
+        give(w, w->b, times(w, make(w, RLF_EXPR_PICK, none, zero, p)));
     }
 }
 
@@ -231,8 +231,8 @@ absolute(walk *w)
     int zero = number(w, 0);
     int above = make(w, RLF_EXPR_LT, zero, w->a, -1);
     int below = make(w, RLF_EXPR_LT, w->a, zero, -1);
-    int minus = make(w, RLF_EXPR_SELECT, below, negative(w, w->g), zero);
-    give(w, w->a, make(w, RLF_EXPR_SELECT, above, w->g, minus));
+    int minus = make(w, RLF_EXPR_PICK, below, negative(w, w->g), zero);
+    give(w, w->a, make(w, RLF_EXPR_PICK, above, w->g, minus));
     w->guarded[w->a] = true;
 }
 
@@ -257,9 +257,9 @@ clamp(walk *w)
 {
     int zero = number(w, 0);
     int low = make(w, RLF_EXPR_LT, w->a, w->b, -1);
-    int raised = make(w, RLF_EXPR_SELECT, low, w->b, w->a);
+    int raised = make(w, RLF_EXPR_PICK, low, w->b, w->a);
     int high = make(w, RLF_EXPR_LT, w->c, raised, -1);
-    int inner = make(w, RLF_EXPR_SELECT, high, zero, w->g);
+    int inner = make(w, RLF_EXPR_PICK, high, zero, w->g);
     give_where(w, w->a, low, true, inner);
     give_where(w, w->b, low, false, inner);
     give_where(w, w->c, high, false, w->g);
@@ -324,7 +324,7 @@ variance(walk *w)
     int twice = make(w, RLF_EXPR_MUL, number(w, 2), w->g, -1);
     int scale = make(w, RLF_EXPR_DIV, twice, rest, -1);
     int several = make(w, RLF_EXPR_LT, one, n, -1);
-    give_deviation(w, make(w, RLF_EXPR_SELECT, several, scale, zero));
+    give_deviation(w, make(w, RLF_EXPR_PICK, several, scale, zero));
 }
 
 /* d std = 1 / ((n - 1) std) (a - mean) da; 0 where all are the same. */
@@ -336,7 +336,7 @@ deviation(walk *w)
     int under = make(w, RLF_EXPR_MUL, rest, w->op, -1);
     int scale = make(w, RLF_EXPR_DIV, w->g, under, -1);
     int spread = make(w, RLF_EXPR_LT, zero, w->op, -1);
-    give_deviation(w, make(w, RLF_EXPR_SELECT, spread, scale, zero));
+    give_deviation(w, make(w, RLF_EXPR_PICK, spread, scale, zero));
 }
 
 /* The first that attains it: the one of rank 0. */
@@ -427,7 +427,7 @@ prev(walk *w)
 static void
 at_last(walk *w)
 {
-    int last = make(w, RLF_EXPR_SELECT, at_end(w, RLF_EXPR_NEXT, w->domain),
+    int last = make(w, RLF_EXPR_PICK, at_end(w, RLF_EXPR_NEXT, w->domain),
                     w->g, number(w, 0));
     give(w, w->a, made(w, RLF_EXPR_SUM, domain_of(w, w->a), last, -1, 0));
 }

@@ -209,7 +209,8 @@ simplify(rlf_expr *expr, const rlf_expr_op *op)
     case RLF_EXPR_SG:
         return a->code == RLF_EXPR_SG ? op->arg[0] : -1;
     case RLF_EXPR_SELECT:
-        if (known[0])
+    case RLF_EXPR_PICK:
+        if (known[0] && !isnan(value[0]))
             return op->arg[value[0] != 0 ? 1 : 2];
         return op->arg[1] == op->arg[2] ? op->arg[1] : -1;
     default:

@@ -72,6 +72,10 @@ bool rlf_expr_is_pointwise(rlf_expr_code code);
 /* Their value; arguments beyond the arity are not looked at. */
 double rlf_expr_apply(rlf_expr_code code, double a, double b, double c);
 
+/* What to do about a NaN that would decide something. */
+#define RLF_EXPR_NAN_HINT                                              \
+    "0 / 0, log of what is below 0, or the mean of no sample at all: " \
+    "write what is meant there, as in n > 0 ? x : 0"
 /* The NaN that stands for a number that was not measured, such as the mean of
  * an empty set in a metric; operations on it may give another NaN. */
 double rlf_expr_nothing(void);

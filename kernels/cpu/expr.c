@@ -163,6 +163,18 @@ run_row_blocks(frame *f, const rows *r)
     }
 }
 
+/* A choice of texts by a NaN: unlike a number, no text can stand for that. */
+static rlf_status
+check_decided(const frame *f, rlf_err *err)
+{
+    if (*f->undecided < 0)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER, "the condition of a choice is not a number");
+    rlf_err_hint(err, "%s", RLF_EXPR_NAN_HINT);
+    rlf_err_place(err, f->expr->ops.data[*f->undecided].span, NULL);
+    return RLF_USER;
+}
+
 static rlf_status
 run_stage(frame *f, const rlf_expr_stage *stage, rlf_err *err)
 {
@@ -173,7 +185,7 @@ run_stage(frame *f, const rlf_expr_stage *stage, rlf_err *err)
     RLF_TRY(lay_out(f, err));
     if (!stage->has_tokens) {
         run_row_blocks(f, r);
-        return RLF_OK;
+        return check_decided(f, err);
     }
     for (uint32_t i = 0; i < r->n; i++) {
         rlf_expr_part part = {row_at(r, i), 0, UINT32_MAX};
@@ -181,7 +193,7 @@ run_stage(frame *f, const rlf_expr_stage *stage, rlf_err *err)
             part = r->parts[i];
         RLF_TRY(run_row(f, &part, err));
     }
-    return RLF_OK;
+    return check_decided(f, err);
 }
 
 /* ---- frames ---- */
@@ -281,6 +293,8 @@ open_frame(const rlf_expr_plan *plan, rlf_queue *queue,
                  .loops = choose_loops(),
                  .seed = bind->seed,
                  .scalars = true};
+    f->undecided = RLF_NEW(arena, int);
+    *f->undecided = -1;
     if (bind->iteration)
         f->seed = rlf_hash_mix(bind->seed ^ rlf_hash_mix(bind->iteration));
     RLF_TRY(find_spaces(f, err));

@@ -36,6 +36,7 @@ struct rlf_expr_frame {
     rlf_expr_loop *const *loops;
     const rlf_space **space; /* by domain */
     void **temp;
+    int *undecided; /* the last choice of texts by a NaN, or -1 */
     hop *hops;
     rows *rows; /* by domain */
     uint64_t seed;

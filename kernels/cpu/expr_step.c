@@ -3,6 +3,7 @@
 
 #include "engine/base/philox.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* ---- steps ---- */
@@ -129,8 +130,11 @@ step_text_select(const frame *f, const rlf_expr_step *s)
     const rlf_str *b = (const rlf_str *)argument(f, s, 1);
     const rlf_str *c = (const rlf_str *)argument(f, s, 2);
     rlf_str *y = (rlf_str *)result(f, s);
-    for (uint32_t i = 0, n = width(f, s); i < n; i++)
+    for (uint32_t i = 0, n = width(f, s); i < n; i++) {
         y[i] = a[i] != 0 ? b[i] : c[i];
+        if (isnan(a[i]))
+            *f->undecided = s->op;
+    }
 }
 
 static void
@@ -202,15 +206,12 @@ typedef struct ranked {
     uint64_t at; /* place among the group */
 } ranked;
 
-/* The largest first, NaN last, ties in order. */
+/* The largest first, ties in order. */
 static int
 by_rank(const void *pa, const void *pb)
 {
     const ranked *a = pa, *b = pb;
-    bool a_nan = a->x != a->x, b_nan = b->x != b->x;
-    if (a_nan != b_nan)
-        return a_nan ? 1 : -1;
-    if (!a_nan && a->x != b->x)
+    if (a->x != b->x)
         return a->x > b->x ? -1 : 1;
     return a->at < b->at ? -1 : a->at > b->at;
 }
@@ -234,9 +235,14 @@ rlf_expr_regroup(rlf_expr_code code, char *y, const char *x, const uint64_t *at,
     }
     if (code != RLF_EXPR_RANK)
         return;
-    qsort(sorted, m, sizeof *sorted, by_rank);
+    const double *none = NULL; /* a NaN: then nobody has a place */
+    for (uint64_t i = 0; i < m && !none; i++)
+        none = isnan(sorted[i].x) ? &sorted[i].x : NULL;
+    double nan = none ? *none : 0;
+    if (!none)
+        qsort(sorted, m, sizeof *sorted, by_rank);
     for (uint64_t i = 0; i < m; i++) {
-        double rank = (double)i;
+        double rank = none ? nan : (double)i;
         uint64_t k = sorted[i].at;
         memcpy(y + (at ? at[k] : k) * size, &rank, size);
     }

@@ -5,6 +5,8 @@
 #include "engine/expr/expr.h"
 #include "tests/tap.h"
 
+#include <math.h>
+
 static const rlf_span nowhere;
 static rlf_arena *arena;
 static rlf_domains domains;
@@ -219,6 +221,39 @@ copied(void)
     is_int(number(copy, 99), number(e, 99), "and one that it has");
 }
 
+/* NaN decides nothing; and and or may do without it. */
+static void
+decides(void)
+{
+    static const rlf_expr_code either[] = {RLF_EXPR_LT,  RLF_EXPR_LE,
+                                           RLF_EXPR_EQ,  RLF_EXPR_NE,
+                                           RLF_EXPR_MIN, RLF_EXPR_MAX};
+    for (size_t i = 0; i < RLF_COUNT(either); i++)
+        ok(isnan(rlf_expr_apply(either[i], NAN, 1, 0)) &&
+               isnan(rlf_expr_apply(either[i], 1, NAN, 0)) &&
+               !isnan(rlf_expr_apply(either[i], 1, -INFINITY, 0)),
+           "%s of a NaN is one", rlf_expr_text(either[i]));
+    ok(isnan(rlf_expr_apply(RLF_EXPR_NOT, NAN, 0, 0)) &&
+           isnan(rlf_expr_apply(RLF_EXPR_SELECT, NAN, 1, 2)) &&
+           rlf_expr_apply(RLF_EXPR_SELECT, 1, 2, NAN) == 2,
+       "so is what it would choose");
+    ok(isnan(rlf_expr_apply(RLF_EXPR_CLAMP, NAN, 0, 1)) &&
+           isnan(rlf_expr_apply(RLF_EXPR_CLAMP, 0.5, NAN, 1)) &&
+           isnan(rlf_expr_apply(RLF_EXPR_CLAMP, 0.5, 0, NAN)),
+       "and what it is a bound of");
+    static const double truth[] = {0, 1, NAN};
+    for (int i = 0; i < 9; i++) {
+        double a = truth[i / 3], b = truth[i % 3];
+        double both = rlf_expr_apply(RLF_EXPR_AND, a, b, 0),
+               one = rlf_expr_apply(RLF_EXPR_OR, a, b, 0);
+        bool no = a == 0 || b == 0, yes = a == 1 || b == 1;
+        bool unknown = isnan(a) || isnan(b);
+        ok((no ? both == 0 : unknown ? isnan(both) : both == 1) &&
+               (yes ? one == 1 : unknown ? isnan(one) : one == 0),
+           "%g and, or %g", a, b);
+    }
+}
+
 int
 main(void)
 {
@@ -236,6 +271,7 @@ main(void)
     text_and_hash();
     derivative();
     copied();
+    decides();
     rlf_arena_free(arena);
     return done();
 }

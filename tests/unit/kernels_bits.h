@@ -20,7 +20,7 @@ static const struct {
     {"cast", UINT64_C(0x22a3a4e26cd22e7c)},
     {"dense_chains", UINT64_C(0x26f730082259dbae)},
     {"dense_in_place", UINT64_C(0x371ebfd1f2e32c1d)},
-    {"dense_random", UINT64_C(0xf009c117661bfb52)},
+    {"dense_random", UINT64_C(0x11e525a46fe2c215)},
     {"dense_rows", UINT64_C(0xe40260efce9bdc6c)},
     {"dense_sums", UINT64_C(0x2f11e560bbc68b31)},
     {"embed", UINT64_C(0xbc9ccbee5d872e19)},

@@ -290,7 +290,8 @@ random_point(made *p)
     rlf_expr_code code;
     bool poor; /* says little of what it is made from */
     do {
-        code = (rlf_expr_code)(uniform(p->e) * RLF_EXPR_CODES);
+        /* all but the last, PICK, which is what SELECT is here */
+        code = (rlf_expr_code)(uniform(p->e) * RLF_EXPR_PICK);
         poor = (code >= RLF_EXPR_LT && code <= RLF_EXPR_NOT) ||
                code == RLF_EXPR_FLOOR;
     } while (!rlf_expr_is_pointwise(code) || (poor && uniform(p->e) < 0.8));

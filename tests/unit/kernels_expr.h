@@ -281,6 +281,7 @@ libm_point(rlf_expr_code code, double a, double b, double c)
     case RLF_EXPR_NOT:
         return a == 0;
     case RLF_EXPR_SELECT:
+    case RLF_EXPR_PICK:
         return a != 0 ? b : c;
     case RLF_EXPR_EXP:
         return exp(a);
