@@ -249,8 +249,8 @@ check_finite(rlf_sema *s, rlf_expr_code code, const int *args, int n,
                         "d > 0 ? x / d : 0"
                   : isnan(value)
                       ? "write what it is to be instead, or choose: c ? a : b"
-                      : "write a large number; for no limit leave the argument "
-                        "out");
+                      : "numbers go up to 1.8e308: write a smaller one; where "
+                        "no limit is meant, leave the limit out");
     for (int k = 0; k < 2 && k < n; k++)
         *(k ? &diag->right : &diag->left) = s->operand[k];
     return false;

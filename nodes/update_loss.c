@@ -83,6 +83,30 @@ place_odd(const rlf_update *u, int output, uint64_t at, rlf_err *err)
                       u->call->node->class->name);
 }
 
+/* How a derivative comes not to be finite in single precision. */
+static void
+hint_derivative(double value, double derivative, rlf_err *err)
+{
+    if (isnan(derivative))
+        rlf_err_hint(err,
+                     "the value there is %g: a derivative is a product of "
+                     "those of each operation, and 0 times infinity is not a "
+                     "number: keep what is under a root or a log, or divided "
+                     "by, away from 0, as in sqrt(x + 1e-8)",
+                     value);
+    else if (isfinite(derivative))
+        rlf_err_hint(err, "models are trained in single precision, whose "
+                          "numbers go up to 3.4e38: look for a factor of the "
+                          "loss, or a reward, that is as large");
+    else
+        rlf_err_hint(err,
+                     "the value there is %g: it is infinite, or beyond single "
+                     "precision, whose numbers go up to 3.4e38: look for a "
+                     "factor of the loss, or a reward, that is as large; else "
+                     "clamp what is divided by or exponentiated",
+                     value);
+}
+
 /* `live`: what the derivative is by; NULL: by log-probabilities of words. */
 static rlf_status
 fail_row(const rlf_update *u, const rlf_update_group *g,
@@ -90,15 +114,16 @@ fail_row(const rlf_update *u, const rlf_update_group *g,
          rlf_err *err)
 {
     const char *name = live ? live->class->name : "logprobs";
+    const char *shown =
+        isnan(derivative)
+            ? "not a number"
+            : rlf_arena_printf(u->call->env->pool, "%g", derivative);
     rlf_fail(err, RLF_USER,
-             "the loss's derivative by %s.%s is %g for token %u of %s",
-             u->object->name, name, derivative, c.token + 1,
+             "the loss's derivative by %s.%s is %s for token %u of %s",
+             u->object->name, name, shown, c.token + 1,
              rlf_rows_name(u->call->env, g->rows, g->row[c.seq],
                            u->call->env->pool));
-    rlf_err_hint(err,
-                 "the value there is %g: clamp what is divided by or "
-                 "exponentiated",
-                 value);
+    hint_derivative(value, derivative, err);
     if (live && live->gradient >= 0)
         place_odd(u, live->gradient, cursor_place(g, c), err);
     return RLF_USER;

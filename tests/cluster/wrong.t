@@ -18,7 +18,7 @@ hint: bytes, as in 80e9
 test.rlf:1:67: error: 1e+300 * 1e+300 is infinite
     1 | device a = gpu(bf16: 312, f32: 0, memory: -80e9, bandwidth: 1e300 * 1e300, launch: 1 / 0)
       |                                                             ~~~~~ ^ ~~~~~
-hint: write a large number; for no limit leave the argument out
+hint: numbers go up to 1.8e308: write a smaller one; where no limit is meant, leave the limit out
 test.rlf:1:86: error: 1 / 0 is infinite
     1 | device a = gpu(bf16: 312, f32: 0, memory: -80e9, bandwidth: 1e300 * 1e300, launch: 1 / 0)
       |                                                                                    ~ ^ ~

@@ -361,7 +361,7 @@ hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
 test.rlf:8:19: error: exp(1000) is infinite
     8 | param g : float = exp(1000) - 1
       |                   ^~~
-hint: write a large number; for no limit leave the argument out
+hint: numbers go up to 1.8e308: write a smaller one; where no limit is meant, leave the limit out
 === constants are finite: declarations
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
 model actor = lm("m", optimizer: adamw(lr: 1e-5 / 0, clip: 0 - 1 / 0))
