@@ -22,7 +22,7 @@ flow f(batch: prompts[8, weight: rate * (1 - rate) + 0.1]) {
 data prompts = jsonl {path: "rows.jsonl", prompt: "question", answer: "answer", grade: "grade"}
 model actor = lm {from: "m", optimizer: adamw[lr: 1e-05, beta1: 0.9, beta2: 0.999, eps: 1e-08]}
 model ref = copy {from: actor}
-hook judge = lua {path: "j.lua", instructions: 10000000, memory: 67108864, time: 60}
+hook judge = lua {path: "j.lua", instructions: 10000000, memory: 67108864, max_text: 65536, time: 60}
 state heat = number {1}
 state rate = rows {0.5} of prompts
 flow f
@@ -126,7 +126,7 @@ flow f(batch: prompts[8]) {
 data prompts = jsonl {path: "rows.jsonl", prompt: "question", answer: "answer", grade: "grade"}
 model actor = lm {from: "m", optimizer: adamw[lr: 1e-05, beta1: 0.9, beta2: 0.999, eps: 1e-08]}
 model ref = copy {from: actor}
-hook judge = lua {path: "j.lua", instructions: 10000000, memory: 67108864, time: 60}
+hook judge = lua {path: "j.lua", instructions: 10000000, memory: 67108864, max_text: 65536, time: 60}
 state heat = number {1}
 state rate = rows {0.5} of prompts
 flow f
@@ -160,7 +160,7 @@ flow f(batch: prompts[8]) {
 data prompts = jsonl {path: "rows.jsonl", prompt: "question", answer: "answer", grade: "grade"}
 model actor = lm {from: "m", optimizer: adamw[lr: 1e-05, beta1: 0.9, beta2: 0.999, eps: 1e-08]}
 model ref = copy {from: actor}
-hook judge = lua {path: "j.lua", instructions: 10000000, memory: 67108864, time: 60}
+hook judge = lua {path: "j.lua", instructions: 10000000, memory: 67108864, max_text: 65536, time: 60}
 state heat = number {1}
 state rate = rows {0.5} of prompts
 flow f

@@ -26,9 +26,9 @@ flow f(batch: prompts[8]) {
 data prompts = jsonl {path: "rows.jsonl", prompt: "question", answer: "answer", grade: "grade"}
 model actor = lm {from: "m", optimizer: adamw[lr: 1e-05, beta1: 0.9, beta2: 0.999, eps: 1e-08]}
 model ref = copy {from: actor}
-hook judge = lua {path: "j.lua", instructions: 10000000, memory: 67108864, time: 60}
-hook parts = lua {path: "p.lua", instructions: 10000000, memory: 67108864, time: 60}
-hook date = lua {path: "d.lua", per: "step", instructions: 10000000, memory: 67108864, time: 60}
+hook judge = lua {path: "j.lua", instructions: 10000000, memory: 67108864, max_text: 65536, time: 60}
+hook parts = lua {path: "p.lua", instructions: 10000000, memory: 67108864, max_text: 65536, time: 60}
+hook date = lua {path: "d.lua", per: "step", instructions: 10000000, memory: 67108864, max_text: 65536, time: 60}
 state lambda = number {1}
 flow f
     %0 batch : set, %1 roll : set, %2 right : roll = prompts.collect() {rounds: 10, count: 8} by batch
@@ -83,9 +83,9 @@ flow f(batch: prompts[8]) {
 data prompts = jsonl {path: "rows.jsonl", prompt: "question", answer: "answer", grade: "grade"}
 model actor = lm {from: "m", optimizer: adamw[lr: 1e-05, beta1: 0.9, beta2: 0.999, eps: 1e-08]}
 model ref = copy {from: actor}
-hook judge = lua {path: "j.lua", instructions: 10000000, memory: 67108864, time: 60}
-hook parts = lua {path: "p.lua", instructions: 10000000, memory: 67108864, time: 60}
-hook date = lua {path: "d.lua", per: "step", instructions: 10000000, memory: 67108864, time: 60}
+hook judge = lua {path: "j.lua", instructions: 10000000, memory: 67108864, max_text: 65536, time: 60}
+hook parts = lua {path: "p.lua", instructions: 10000000, memory: 67108864, max_text: 65536, time: 60}
+hook date = lua {path: "d.lua", per: "step", instructions: 10000000, memory: 67108864, max_text: 65536, time: 60}
 state lambda = number {1}
 flow f
     %0 lambda : scalar = lambda.state() by batch, looking
@@ -282,9 +282,9 @@ flow f(batch: prompts[8], more: prompts[8], rest: prompts[8]) {
 data prompts = jsonl {path: "rows.jsonl", prompt: "question", answer: "answer", grade: "grade"}
 model actor = lm {from: "m", optimizer: adamw[lr: 1e-05, beta1: 0.9, beta2: 0.999, eps: 1e-08]}
 model ref = copy {from: actor}
-hook judge = lua {path: "j.lua", instructions: 10000000, memory: 67108864, time: 60}
-hook parts = lua {path: "p.lua", instructions: 10000000, memory: 67108864, time: 60}
-hook date = lua {path: "d.lua", per: "step", instructions: 10000000, memory: 67108864, time: 60}
+hook judge = lua {path: "j.lua", instructions: 10000000, memory: 67108864, max_text: 65536, time: 60}
+hook parts = lua {path: "p.lua", instructions: 10000000, memory: 67108864, max_text: 65536, time: 60}
+hook date = lua {path: "d.lua", per: "step", instructions: 10000000, memory: 67108864, max_text: 65536, time: 60}
 state lambda = number {1}
 flow f
     %0 batch : set = prompts.collect() {rounds: 4, count: 8} by batch

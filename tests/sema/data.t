@@ -211,7 +211,7 @@ flow f(batch: prompts[8, weight: rate * (1 - rate) + 0.02], more: hard[4, weight
 data prompts = jsonl {path: "rows.jsonl", prompt: "question", answer: "answer", grade: "grade"}
 data hard = where of prompts
 model actor = lm {from: "m", optimizer: adamw[lr: 1e-05, beta1: 0.9, beta2: 0.999, eps: 1e-08]}
-hook judge = lua {path: "j.lua", instructions: 10000000, memory: 67108864, time: 60}
+hook judge = lua {path: "j.lua", instructions: 10000000, memory: 67108864, max_text: 65536, time: 60}
 state rate = rows {0.5} of prompts
 state seen = rows {0} of hard
 flow f

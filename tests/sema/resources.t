@@ -122,10 +122,10 @@ data prompts = jsonl {path: "rows.jsonl", prompt: "question", answer: "answer", 
 model actor = lm {from: "m", optimizer: adamw[lr: 1e-05, beta1: 0.9, beta2: 0.999, eps: 1e-08]}
 model critic = lm {from: "m", head: "scalar", optimizer: adamw[beta1: 0.9, beta2: 0.999, eps: 1e-08]}
 model ref = copy {from: actor}
-hook judge = lua {path: "j.lua", instructions: 10000000, memory: 67108864, time: 60}
+hook judge = lua {path: "j.lua", instructions: 10000000, memory: 67108864, max_text: 65536, time: 60}
 state lambda = number {1}
 data a = jsonl {path: "/tmp/none.jsonl"}
-hook h = lua {path: "STDLIB/reward.lua", instructions: 10000000, memory: 67108864, time: 60}
+hook h = lua {path: "STDLIB/reward.lua", instructions: 10000000, memory: 67108864, max_text: 65536, time: 60}
 flow f
     %0 batch : set = prompts.draw() {count: 8} by batch
 === results of a hook
