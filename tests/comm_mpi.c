@@ -135,7 +135,7 @@ come(const options *o, int turn, bool write)
     char path[512];
     snprintf(path, sizeof path, "%s/come.%d", o->dir, turn);
     FILE *file = write ? fopen(path, "w") : NULL;
-    for (int tries = 0; !write && tries < 2000; tries++) {
+    for (int tries = 0; !write && tries < 6000; tries++) {
         if (access(path, F_OK) == 0)
             return true;
         rlf_clock_sleep(10000000);
@@ -214,7 +214,7 @@ leave_word(rlf_comm_world *world, const options *o, const rank_thread *threads)
     if (!file || fclose(file) != 0 || rename(unfinished, path) != 0)
         bail("cannot write %s", path);
     int n = rlf_comm_world_caps(world)->n_processes, there = 0;
-    for (int tries = 0; there < n && tries < 1000; tries++) {
+    for (int tries = 0; there < n && tries < 6000; tries++) {
         there = 0;
         for (int p = 0; p < n; p++)
             there += access(file_of(o->dir, p, path), F_OK) == 0;

@@ -85,12 +85,28 @@ begin() {
     "$@" >"$tap_log" 2>&1 &
     pid=$!
 }
-# await PATTERN FILE: until a line of it matches, for two minutes at most.
+# await PATTERN FILE: until a line of it matches, for ten minutes at most.
 await() {
     tap_tries=0
-    until grep -q -e "$1" "$2" 2>/dev/null || [ $tap_tries -ge 1200 ]; do
+    until grep -q -e "$1" "$2" 2>/dev/null || [ $tap_tries -ge 6000 ]; do
         sleep 0.1
         tap_tries=$((tap_tries + 1))
+    done
+}
+# lives PID: has it not ended yet? A child that has ended and that nobody has
+# waited for has not gone, but is a zombie.
+lives() {
+    case $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) in
+    '' | [ZX]*) return 1 ;;
+    esac
+}
+# worked PID HUNDREDTHS: until it has taken so much processor time, in hundredths
+# of a second, or has ended: what it does by then it does by then on a machine
+# that is slow or busy, too.
+worked() {
+    while lives "$1" && [ "$(awk '{ sub(/.*\) /, ""); print $12 + $13 }' \
+        "/proc/$1/stat" 2>/dev/null || echo "$2")" -lt "$2" ]; do
+        sleep 0.05
     done
 }
 finish() {
