@@ -101,9 +101,9 @@ rlf_compile(const rlf_compile_options *options, rlf_arena *arena,
     RLF_TRY(rlf_sema_load(s, err));
     RLF_TRY(failed(s, err));
     rlf_sema_params(s);
-    if (!options->params_only && !diags->errors)
+    if (!options->params_only && diags->errors == s->ungiven)
         rlf_sema_resources(s);
-    if (!options->params_only && !diags->errors)
+    if (!options->params_only && diags->errors == s->ungiven)
         RLF_TRY(compile_flow(s, err));
     RLF_TRY(failed(s, err));
     if (!options->params_only)

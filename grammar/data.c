@@ -21,6 +21,10 @@ rlf_data_kind(rlf_sema *s, int data, const rlf_ast_name *name, rlf_field *kind,
     if (s->classes->resource[RLF_RESOURCE_DATA]->field(
             s->graph, of, name->text, &err, kind, nearest) >= 0)
         return true;
+    if (s->ungiven) { /* it may be the file of a path that was not given */
+        rlf_err_clear(&err);
+        return false;
+    }
     rlf_diag *diag =
         rlf_diag_error(s->diags, "data", of->span, "%s", err.sentence);
     rlf_diag_note(s->diags, diag, name->span, "looked for here");

@@ -305,6 +305,19 @@ known_type(const char *type)
     return false;
 }
 
+/* Some path or text, so that all else that is wrong can be told as well. */
+static void
+stand_in(const reader *r, rlf_thing *value)
+{
+    bool path = !strcmp(r->type, "path");
+    if ((!path && strcmp(r->type, "text") != 0) || r->decl->low)
+        return;
+    value->kind = RLF_THING_TEXT;
+    value->text = r->decl->name.text;
+    value->resolved = path;
+    r->s->ungiven++;
+}
+
 rlf_thing
 rlf_param_value(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
 {
@@ -335,10 +348,12 @@ rlf_param_value(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
         rlf_diag_error(s->diags, "param", decl->name.span,
                        "parameter '%s' is %s, and must be in %s",
                        decl->name.text, *text ? text : "empty", within);
-    if (!given && !decl->value && !s->options->params_only)
+    if (!given && !decl->value && !s->options->params_only) {
         rlf_diag_error(s->diags, "param", decl->name.span,
                        "parameter '%s' must be given: %s=VALUE",
                        decl->name.text, decl->name.text);
+        stand_in(&r, &value);
+    }
     rlf_param param = {
         .name = decl->name.text,
         .type = r.type,

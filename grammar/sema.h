@@ -338,6 +338,8 @@ typedef struct rlf_sema {
     int part;      /* region; -1: outside of the flow */
     int update;    /* number of the update around; -1 */
     int choosing;  /* data whose rows a condition chooses; -1 */
+    size_t ungiven; /* parameters without a value, each of them an error, that
+                       have a stand-in */
     int asked;     /* set whose method takes the arguments in hand; -1 */
     int condition; /* in an update: term of the ifs around; -1 */
     rlf_loop *loop;

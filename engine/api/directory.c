@@ -23,6 +23,7 @@ static const struct {
     {"plan.rlf", false, false, false},
     {"checkpoints.json", false, false, false},
     {"prediction.json", false, false, false},
+    {"profile.json", false, false, false},
 };
 
 /* Is anything there, in a directory anything in it? */

@@ -433,7 +433,8 @@ rlf_inputs_copy(rlf_session *s, const rlf_inputs *inputs, rlf_err *err)
             continue;
         const char *to =
             rlf_path_join(s->arena, s->options.directory, input->copy);
-        rlf_status status = rlf_dir_make(rlf_path_parent(s->arena, to), err);
+        rlf_status status = rlf_dir_make_in(
+            s->options.directory, rlf_path_parent(s->arena, to), err);
         RLF_TRY(rlf_directory_blame(s, status, err));
         RLF_TRY(put_copy(s, input, to, err));
     }

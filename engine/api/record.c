@@ -231,6 +231,11 @@ starts_before(rlf_session *s, const char *path, rlf_err *err, json_t **out)
     bool there;
     *out = NULL;
     RLF_TRY(rlf_file_find(path, err, &there));
+    if (!there && s->resumed)
+        rlf_buf_printf(&s->warnings,
+                       "%s is not there, which tells when the run was started "
+                       "before: it begins anew\n",
+                       path);
     if (!there)
         return RLF_OK;
     if (s->options.resume)

@@ -56,12 +56,12 @@ rlf_path_parent(rlf_arena *arena, const char *path)
     return n ? rlf_arena_strndup(arena, path, n) : rlf_arena_strdup(arena, ".");
 }
 
-/* Make what is missing of it; false: errno says why not, and the path is cut
- * behind the directory that could not be made. */
+/* Make what is missing of it behind the first `there` bytes; false: errno says
+ * why not, and the path is cut behind the directory that could not be made. */
 static bool
-make_parts(rlf_buf *path)
+make_parts(rlf_buf *path, size_t there)
 {
-    for (size_t i = 1; i <= path->n; i++) {
+    for (size_t i = there + 1; i <= path->n; i++) {
         if (i < path->n && path->p[i] != '/')
             continue;
         char saved = path->p[i];
@@ -73,8 +73,8 @@ make_parts(rlf_buf *path)
     return true;
 }
 
-rlf_status
-rlf_dir_make(const char *path, rlf_err *err)
+static rlf_status
+make(const char *path, size_t there, rlf_err *err)
 {
     enum { TRIES = 10 }; /* of others that remove what they made of it */
     rlf_buf buf = {0};
@@ -83,7 +83,7 @@ rlf_dir_make(const char *path, rlf_err *err)
     for (int i = 0; i < TRIES && !made && errno == ENOENT; i++) {
         rlf_buf_clear(&buf);
         rlf_buf_puts(&buf, path);
-        made = make_parts(&buf);
+        made = make_parts(&buf, there);
     }
     rlf_status status = RLF_OK;
     if (!made)
@@ -93,6 +93,20 @@ rlf_dir_make(const char *path, rlf_err *err)
         status =
             rlf_fail(err, RLF_USER, "%s is there, but is no directory", path);
     return status;
+}
+
+rlf_status
+rlf_dir_make(const char *path, rlf_err *err)
+{
+    return make(path, 0, err);
+}
+
+rlf_status
+rlf_dir_make_in(const char *base, const char *path, rlf_err *err)
+{
+    size_t n = strlen(base);
+    bool within = strncmp(base, path, n) == 0 && path[n] == '/';
+    return make(path, within ? n : 0, err);
 }
 
 /* Remove what stands under `name` in the open directory `at`. */

@@ -92,6 +92,9 @@ void rlf_mapping_close(rlf_mapping *mapping);
 
 /* Make the directory and its parents; one that is there is fine. */
 rlf_status rlf_dir_make(const char *path, rlf_err *err);
+/* The same of what stands in `base`, which is there: if somebody has moved it
+ * away it is not made again. */
+rlf_status rlf_dir_make_in(const char *base, const char *path, rlf_err *err);
 /* Remove a file or a tree; nothing there is fine. Links are not followed. */
 rlf_status rlf_dir_remove(const char *path, rlf_err *err);
 /* fsync the directory: the names in it are on the disk. */

@@ -128,7 +128,7 @@ save(rlf_run *run, const rlf_beside *beside, rlf_arena *arena, rlf_err *err)
     if (rlf_dir_exists(final))
         return RLF_OK; /* of this step already */
     RLF_TRY(rlf_dir_remove(writing, err));
-    RLF_TRY(rlf_dir_make(writing, err));
+    RLF_TRY(rlf_dir_make_in(run->options.directory, writing, err));
     rlf_digest digest;
     rlf_status status = write_all(run, writing, beside, arena, err, &digest);
     if (status == RLF_OK)

@@ -429,7 +429,7 @@ save_texts(const rlf_model *m, const char *dir, rlf_arena *arena, rlf_err *err)
     const rlf_model_config *c = &m->table->config;
     if (!is_writer(m))
         return RLF_OK;
-    RLF_TRY(rlf_dir_make(dir, err));
+    RLF_TRY(rlf_dir_make_in(rlf_path_parent(arena, dir), dir, err));
     bool types[RLF_ELEMENT_COUNT] = {0};
     for (int i = 0; i < m->table->whole->n_slots; i++)
         types[written(m, i)] = true;

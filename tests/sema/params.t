@@ -40,6 +40,38 @@ d bool = false (true) in : -, given
 e path = x/y (x/y) in : -
 f path = here (-) in : Documented before., given
 g float = 0.2 (0.2) in : -
+=== other mistakes beside paths and texts that were not given
+param dir : path
+param kind : text
+param rows : path
+data prompts = jsonl(rows, prompt: "q")
+model actor = lm(dir)
+flow f(batch: prompts[4]) {
+    roll = actor.generate(batch, max_ew: 3, stop: kind)
+    report s = mean(roll.length over btch), t = mean(prompts.grade == 2)
+}
+--- errors
+test.rlf:1:7: error: parameter 'dir' must be given: dir=VALUE
+    1 | param dir : path
+      |       ^~~
+test.rlf:2:7: error: parameter 'kind' must be given: kind=VALUE
+    2 | param kind : text
+      |       ^~~~
+test.rlf:3:7: error: parameter 'rows' must be given: rows=VALUE
+    3 | param rows : path
+      |       ^~~~
+test.rlf:7:34: error: 'generate' has no argument 'max_ew:'
+    7 |     roll = actor.generate(batch, max_ew: 3, stop: kind)
+      |                                  ^~~~~~
+hint: did you mean 'max_new:'?
+test.rlf:8:38: error: there is no 'over btch'
+    8 |     report s = mean(roll.length over btch), t = mean(prompts.grade == 2)
+      |                                      ^~~~
+hint: it is over tokens, group, batch or vocab
+test.rlf:8:49: error: 'mean' does not say over what
+    8 |     report s = mean(roll.length over btch), t = mean(prompts.grade == 2)
+      |                                                 ^~~~
+hint: mean(prompts.grade == 2 over tokens), (prompts.grade == 2 over group) or (prompts.grade == 2 over batch)
 === what must be given
 param a : int = 8 in 2..64 "how many"
 param b : float = 0.5 in 0..1

@@ -155,6 +155,13 @@ check_dirs(void)
     ok(rlf_dir_make(in("d/e/f"), &err) == RLF_OK, "once more is fine");
     ok(rlf_dir_make(in("a.txt/x"), &err) < 0, "none inside a file");
     rlf_err_clear(&err);
+    ok(rlf_dir_make_in(in("d/e"), in("d/e/f/g"), &err) == RLF_OK &&
+           rlf_dir_exists(in("d/e/f/g")),
+       "directories in one that is there");
+    ok(rlf_dir_make_in(in("away"), in("away/g/h"), &err) < 0 &&
+           !rlf_dir_exists(in("away")),
+       "one that was moved away is not made again: %s", err.sentence);
+    rlf_err_clear(&err);
     rlf_file_write(in("d/e/z"), "", 0, &err);
     rlf_file_write(in("d/e/b"), "", 0, &err);
     rlf_dir_list(in("d/e"), arena, &err, &names, &n);
