@@ -61,6 +61,13 @@ end
 -- float, as JSON's numbers are, is met by each number to which it is the nearest
 -- float.
 function answer.score(response, truth)
+  if type(response) ~= "string" then
+    error("answer.score: the response is " .. type(response) ..
+      ", not a text", 2)
+  elseif type(truth) ~= "string" and type(truth) ~= "number" then
+    error("answer.score: the truth is " .. type(truth) ..
+      ", not a text or a number", 2)
+  end
   local found = extract.of(response)
   if not found then
     return 0

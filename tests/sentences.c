@@ -230,7 +230,8 @@ says_number(const item *x, double number)
     static const struct {
         const char *unit;
         double factor;
-    } units[] = {{"", 1}, {"K", 1e3}, {"M", 1e6}, {"MB", 1048576}, {"s", 1}};
+    } units[] = {{"", 1},      {"K", 1e3},      {"M", 1e6},
+                 {"KB", 1024}, {"MB", 1048576}, {"s", 1}};
     for (const char *p = x->body; p < x->body + x->size; p++) {
         if (!isdigit((unsigned char)*p) || isdigit((unsigned char)p[-1]) ||
             p[-1] == '.')

@@ -258,6 +258,8 @@ what(lua_State *L, int index)
         return "a table";
     case LUA_TFUNCTION:
         return "a function";
+    case LUA_TTHREAD:
+        return "a coroutine";
     case LUA_TNUMBER: {
         double x = lua_tonumber(L, index);
         if (isfinite(x))
@@ -435,7 +437,8 @@ take_one(const taker *t, int first, int n, rlf_lua_value *out)
                                 "the values in the declared order"
                               : "declare names for them: -> (a, b); or put the "
                                 "call in parentheses to keep its first value",
-               "has %d values where %d are declared", n, (int)p->n_gives);
+               "has %d value%s where %d %s declared", n, n == 1 ? "" : "s",
+               (int)p->n_gives, p->n_gives == 1 ? "is" : "are");
     for (int g = 0; g < n; g++)
         take_value(t, &p->gives[g], first + g, &out[g]);
 }

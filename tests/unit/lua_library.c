@@ -601,6 +601,16 @@ test_answer(void)
     test_hostile_answers(host, arena, "the answer is ");
     test_hostile_answers(host, arena, "#### ");
     rlf_lua_host_free(host);
+    if (lua_open(arena, &s,
+                 "local answer = require('answer')\n"
+                 "return function(s) return answer.score(nil, '2') end",
+                 &err, &host) < 0)
+        bail("%s", err.sentence);
+    score_of(host, rlf_str_of("x"), rlf_str_of("2"), arena, &err);
+    ok(strstr(err.sentence, "answer.score: the response is nil, not a text"),
+       "a response that is none: %s", err.sentence);
+    rlf_err_clear(&err);
+    rlf_lua_host_free(host);
     rlf_arena_free(arena);
 }
 

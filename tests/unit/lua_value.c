@@ -71,12 +71,14 @@ test_one_number(void)
               "tonumber(text) makes a number of it");
     lua_fails("return function(s) return {} end",
               "r.lua:1: the result is a table, not a number" WHO, NULL);
+    lua_fails("return function(s) return coroutine.create(type) end",
+              "r.lua:1: the result is a coroutine, not a number" WHO, NULL);
     lua_fails("return function(s) return 0/0 end",
               "r.lua:1: the result is NaN, not a finite number" WHO, NULL);
     lua_fails("return function(s) return 1/0 end",
               "r.lua:1: the result is infinite, not a finite number" WHO, NULL);
     lua_fails("return function(s) return ('a'):gsub('a', 'b') end",
-              "r.lua:1: the result has 2 values where 1 are declared" WHO,
+              "r.lua:1: the result has 2 values where 1 is declared" WHO,
               "declare names for them: -> (a, b); or put the call in "
               "parentheses to keep its first value");
 }
@@ -124,7 +126,7 @@ test_named(void)
         {"return 1, {1, 2, 3}",
          "r.lua:1: the result has 2 values where 3 are declared" WHO},
         {"return 1",
-         "r.lua:1: the result has 1 values where 3 are declared" WHO},
+         "r.lua:1: the result has 1 value where 3 are declared" WHO},
     };
     rlf_arena *arena = rlf_arena_new();
     rlf_err err = RLF_ERR_NONE;
