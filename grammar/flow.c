@@ -330,10 +330,16 @@ branch(rlf_sema *s, const rlf_ast_stmt *stmt)
                                  -1, stmt->value, stmt->span);
     if (!item)
         return;
+    const rlf_arg *condition = &item->args[0];
+    bool known = condition->kind == RLF_ARG_NUMBER;
+    bool yes = known && (condition->number > 0 || condition->number < 0);
     int index = rlf_item_place(s, item);
+    s->idle += known && !yes;
     body(s, index, stmt->body, rlf_part_new(s, index));
+    s->idle += yes - (known && !yes);
     if (stmt->other)
         body(s, index, stmt->other, rlf_part_new(s, index));
+    s->idle -= yes;
 }
 
 static void

@@ -309,13 +309,13 @@ known_type(const char *type)
 static void
 stand_in(const reader *r, rlf_thing *value)
 {
-    bool path = !strcmp(r->type, "path");
-    if ((!path && strcmp(r->type, "text") != 0) || r->decl->low)
-        return;
+    bool path = !strcmp(r->type, "path"), text = !strcmp(r->type, "text");
+    r->s->ungiven++;
+    if ((!path && !text) || r->decl->low)
+        return; /* nothing is said of what depends on it */
     value->kind = RLF_THING_TEXT;
     value->text = r->decl->name.text;
     value->resolved = path;
-    r->s->ungiven++;
 }
 
 rlf_thing

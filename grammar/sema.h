@@ -338,8 +338,8 @@ typedef struct rlf_sema {
     int part;      /* region; -1: outside of the flow */
     int update;    /* number of the update around; -1 */
     int choosing;  /* data whose rows a condition chooses; -1 */
-    size_t ungiven; /* parameters without a value, each of them an error, that
-                       have a stand-in */
+    size_t ungiven; /* parameters without a value: so many errors have been told
+                       of, beside which others can be */
     int asked;     /* set whose method takes the arguments in hand; -1 */
     int condition; /* in an update: term of the ifs around; -1 */
     rlf_loop *loop;
@@ -359,7 +359,8 @@ typedef struct rlf_sema {
         size_t count, room;
     } rereads;
     bool collecting; /* in the block of a collect */
-    int idle;        /* sides of choices around that may not be taken */
+    int idle;        /* sides of choices around that may not be taken, and
+                        branches of ifs that never are */
     int nesting;     /* expressions inside one another */
     int importing;   /* files that import one another, being read */
     int expanding;   /* defs inside one another, their arguments too */

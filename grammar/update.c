@@ -201,8 +201,12 @@ branch(rlf_sema *s, const rlf_ast_stmt *stmt)
                       "value: c ? a : b");
         return;
     }
+    double value;
+    bool known = rlf_term_constant(s, condition, &value);
+    int taken = known && (value > 0 || value < 0) ? 0 : 1;
     int no = rlf_term_pointwise(s, RLF_EXPR_NOT, condition, -1, -1, stmt->span);
     for (int k = 0; k < 2; k++) {
+        s->idle += known && k != taken;
         int mine = k ? no : condition;
         s->condition = outer < 0 ? mine
                                  : rlf_term_pointwise(s, RLF_EXPR_AND, outer,
@@ -211,6 +215,7 @@ branch(rlf_sema *s, const rlf_ast_stmt *stmt)
             statements(s, stmt->body);
         else if (stmt->other)
             statements(s, stmt->other);
+        s->idle -= known && k != taken;
     }
     s->condition = outer;
 }

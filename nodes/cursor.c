@@ -6,6 +6,7 @@
 #include "nodes/data.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- epochs ---- */
@@ -291,8 +292,11 @@ rlf_data_check_weights(const rlf_data *data, const double *weight,
         positive += weight[i] > 0 && !(taken && taken[i]);
         if (weight[i] >= 0 && isfinite(weight[i]))
             continue;
-        rlf_fail(err, RLF_USER, "the weight of row %s of '%s' is %g",
-                 rlf_data_place(data, i, data->arena), data->name, weight[i]);
+        char is[32] = "not a number";
+        if (!isnan(weight[i]))
+            snprintf(is, sizeof is, "%g", weight[i]);
+        rlf_fail(err, RLF_USER, "the weight of row %s of '%s' is %s",
+                 rlf_data_place(data, i, data->arena), data->name, is);
         rlf_err_hint(err, "a weight is a number, 0 or more");
         return RLF_USER;
     }

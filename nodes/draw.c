@@ -52,8 +52,8 @@ column_of(const rlf_env *env, const rlf_node *draw, int value)
     const rlf_data *data = env->resource[draw->receiver];
     int by = graph->values.data[value].node;
     const rlf_node *node = by < 0 ? NULL : &graph->nodes.data[by];
-    if (!node || node->class->role != RLF_ROLE_FIELD)
-        return NULL;
+    if (!node || node->class->role != RLF_ROLE_FIELD || !node->n_inputs)
+        return NULL; /* `step` has no input */
     const rlf_value *of = &graph->values.data[node->inputs[0]];
     if (strcmp(node->class->name, "prompt") == 0)
         return of->kind == RLF_VALUE_SET &&

@@ -72,6 +72,56 @@ test.rlf:8:49: error: 'mean' does not say over what
     8 |     report s = mean(roll.length over btch), t = mean(prompts.grade == 2)
       |                                                 ^~~~
 hint: mean(prompts.grade == 2 over tokens), (prompts.grade == 2 over group) or (prompts.grade == 2 over batch)
+=== other mistakes beside numbers that were not given
+param k : int
+param kind : text in ["a", "b"]
+param lr : float in 0..1
+data prompts = jsonl("p.jsonl", prompt: "q")
+model actor = lm("m", optimizer: adamw(lr: lr))
+flow f(batch: prompts[k]) {
+    roll = actor.generate(batch, max_new: k, n: 2, stop: kind)
+    update actor minimize mean(actor.logprob(roll) * k over batch)
+    report s = k * 2, t = foo
+}
+--- errors
+test.rlf:1:7: error: parameter 'k' must be given: k=VALUE
+    1 | param k : int
+      |       ^
+test.rlf:2:7: error: parameter 'kind' must be given: kind=VALUE
+    2 | param kind : text in ["a", "b"]
+      |       ^~~~
+test.rlf:3:7: error: parameter 'lr' must be given: lr=VALUE
+    3 | param lr : float in 0..1
+      |       ^~
+test.rlf:9:27: error: there is nothing named 'foo'
+    9 |     report s = k * 2, t = foo
+      |                           ^~~
+=== constants in branches that are never taken
+param kl : float = 0
+param no : bool = false
+data prompts = jsonl("p.jsonl", prompt: "q")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+flow f(batch: prompts[4]) {
+    roll = actor.generate(batch, max_new: 2)
+    length = mean(roll.length over batch)
+    if kl > 0 { report rel = length / kl * (1 / kl) } else { report all = length }
+    if no { report a = length * (1 / kl) }
+    if kl == 0 { report b = length } else { report c = length * log(0 - kl - 1) }
+    update actor {
+        if kl > 0 { minimize mean(actor.logprob(roll) over batch) * (1 / kl) } else { minimize mean(actor.logprob(roll) over batch) }
+    }
+    if kl == 0 { report d = length * (1 / kl) }
+    if length > 0 { report e = length * (1 / kl) }
+}
+--- errors
+test.rlf:14:41: error: 1 / 0 is infinite
+   14 |     if kl == 0 { report d = length * (1 / kl) }
+      |                                       ~ ^ ~~
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+test.rlf:15:44: error: 1 / 0 is infinite
+   15 |     if length > 0 { report e = length * (1 / kl) }
+      |                                          ~ ^ ~~
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
 === what must be given
 param a : int = 8 in 2..64 "how many"
 param b : float = 0.5 in 0..1
