@@ -3,6 +3,7 @@
 #include "nodes/model/slips.h"
 
 #include "engine/base/str.h"
+#include "engine/base/vec.h"
 
 static const char *const keys[] = {
     "model_type",
@@ -32,34 +33,62 @@ static const char *const keys[] = {
     "bos_token_id",
     "eos_token_id",
 };
-enum { KEYS = sizeof keys / sizeof *keys };
+
+/* Of an object that scales rotations. */
+static const char *const rope_keys[] = {
+    "rope_type",
+    "type",
+    "factor",
+    "rope_theta",
+    "low_freq_factor",
+    "high_freq_factor",
+    "partial_rotary_factor",
+    "original_max_position_embeddings",
+};
+
+enum { MOST_KEYS = 64 };
+_Static_assert(RLF_COUNT(keys) <= MOST_KEYS, "room for all of them");
 
 static bool
-is_read(const char *name)
+is_one(const char *const *names, size_t n, const char *name)
 {
-    for (int i = 0; i < KEYS; i++)
-        if (rlf_str_eq(rlf_str_of(keys[i]), rlf_str_of(name)))
+    for (size_t i = 0; i < n; i++)
+        if (rlf_str_eq(rlf_str_of(names[i]), rlf_str_of(name)))
             return true;
     return false;
 }
 
-const char *
-rlf_config_slips(const json_t *root, rlf_arena *arena)
+/* What is close to one of n names, added to `text`; NULL: nothing yet. */
+static const char *
+add_slips(const json_t *object, const char *const *names, size_t n,
+          const char *text, rlf_arena *arena)
 {
-    const char *lacking[KEYS], *name, *text = NULL;
+    const char *lacking[MOST_KEYS], *name;
     json_t *value;
-    size_t n = 0;
-    for (int i = 0; i < KEYS; i++)
-        if (!json_object_get(root, keys[i]))
-            lacking[n++] = keys[i];
-    json_object_foreach((json_t *)(uintptr_t)root, name, value)
+    size_t n_lacking = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!json_object_get(object, names[i]))
+            lacking[n_lacking++] = names[i];
+    json_object_foreach((json_t *)(uintptr_t)object, name, value)
     {
-        const char *meant =
-            is_read(name) ? NULL : rlf_str_nearest(name, lacking, n);
+        const char *meant = is_one(names, n, name)
+                                ? NULL
+                                : rlf_str_nearest(name, lacking, n_lacking);
         if (meant)
             text = rlf_arena_printf(arena, "%s%s\"%s\" (did you mean \"%s\"?)",
                                     text ? text : "", text ? ", " : "", name,
                                     meant);
     }
+    return text;
+}
+
+const char *
+rlf_config_slips(const json_t *root, rlf_arena *arena)
+{
+    static const char *const objects[] = {"rope_scaling", "rope_parameters"};
+    const char *text = add_slips(root, keys, RLF_COUNT(keys), NULL, arena);
+    for (size_t i = 0; i < RLF_COUNT(objects); i++)
+        text = add_slips(json_object_get(root, objects[i]), rope_keys,
+                         RLF_COUNT(rope_keys), text, arena);
     return text;
 }

@@ -163,11 +163,14 @@ test_configs(test_machine *t, rlf_arena *arena)
     is_str(c.slips ? c.slips : "", "", "keys that are read are no slips");
     MUST(t, read_config(arena, with_members(arena, "\"rope_thata\": 5, "
                                                    "\"atention_bias\": 1, "
-                                                   "\"torch_dtype\": 1"),
+                                                   "\"torch_dtype\": 1, "
+                                                   "\"rope_parameters\": "
+                                                   "{\"rope_typ\": \"x\"}"),
                         &t->err, &c));
     is_str(c.slips ? c.slips : "",
            "\"rope_thata\" (did you mean \"rope_theta\"?), \"atention_bias\" "
-           "(did you mean \"attention_bias\"?)",
+           "(did you mean \"attention_bias\"?), \"rope_typ\" (did you mean "
+           "\"rope_type\"?)",
            "keys that are close to others");
     rlf_err_clear(&t->err);
     is_int(read_config(arena, "{\"model_type\": ", &t->err, &c), RLF_USER,
