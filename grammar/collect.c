@@ -386,7 +386,9 @@ walk(collecting *c, const rlf_ast_stmt *stmt)
     c->twin = RLF_NEW_ARRAY(s->arena, int, c->n_twins);
     for (int i = 0; i < c->n_twins; i++)
         c->twin[i] = -1;
-    c->twin[c->rows] = s->graph->sets.data[c->kept].prompts;
+    int rows = s->graph->sets.data[c->kept].prompts;
+    s->graph->domains.list.data[rows].maybe_empty = true;
+    c->twin[c->rows] = rows;
     rlf_item_output_set(s, c->item, c->kept);
     add_source(c, true, c->drawn);
     give_names(c, inside);
