@@ -34,6 +34,7 @@ typedef struct rlf_expr_bind {
     uint64_t seed;      /* of UNIFORM: the run's, */
     uint32_t step;      /* the step, */
     uint64_t iteration; /* and a hash of the loop counters around it, or 0 */
+    bool quiet; /* the least and the most of nothing are infinite, no error */
 } rlf_expr_bind;
 
 /* Tokens first..last-1 of a row; last is cut to the row's length. Values of the

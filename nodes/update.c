@@ -293,7 +293,8 @@ cut_micros(rlf_update *u, rlf_err *err)
 }
 
 /* Columns of the program: constants are the node's inputs; live values and
- * results get storage here, reports in the node's outputs. */
+ * results get storage here, reports in the node's outputs. Without samples
+ * nobody looks at the loss, so a least or most of nothing in it is no error. */
 static rlf_status
 make_columns(rlf_update *u, rlf_err *err)
 {
@@ -325,7 +326,8 @@ make_columns(rlf_update *u, rlf_err *err)
                               .spaces = spaces,
                               .seed = call->env->seed,
                               .step = call->env->step,
-                              .iteration = call->iteration};
+                              .iteration = call->iteration,
+                              .quiet = !u->any};
     return RLF_OK;
 }
 
@@ -449,14 +451,14 @@ finish(rlf_call *call, rlf_err *err)
         RLF_TRY(share_live(u, err));
         RLF_TRY(rlf_expr_rest(u->frame, err));
     }
-    double loss = u->outputs[call->node->loss->loss].number[0], norm = 0;
-    if (!isfinite(loss))
-        return rlf_update_fail_loss(u, loss, err);
     const state *s = call->state;
     if (!u->any && env->report)
         env->report(env->sink, s->empty, 1);
     if (!u->any)
         return RLF_OK;
+    double loss = u->outputs[call->node->loss->loss].number[0], norm = 0;
+    if (!isfinite(loss))
+        return rlf_update_fail_loss(u, loss, err);
     rlf_adamw settings;
     RLF_TRY(read_settings(call, err, &settings));
     for (int c = 0; c < u->model->table->cut.chunks; c++)

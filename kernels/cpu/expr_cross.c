@@ -64,7 +64,7 @@ cross_reduce(const frame *f, const rlf_expr_cross *c, rlf_err *err)
     uint32_t n = row_count(f, op->domain);
     bool counts = op->code == RLF_EXPR_COUNT;
     bool extreme = op->code == RLF_EXPR_LEAST || op->code == RLF_EXPR_MOST;
-    extreme = extreme && !op->index;
+    extreme = extreme && !op->index && !f->bind->quiet;
     rlf_expr_code code = counts ? RLF_EXPR_SUM : op->code;
     bool *seen = extreme ? rlf_calloc(n, 1) : NULL;
     for (uint32_t i = 0; i < n; i++)
