@@ -65,6 +65,7 @@ void rlf_words_emit(rlf_lower *l, int part, const int *terms, size_t n,
 /* Those of a loss, derived. Appends to the node's inputs, and to its reads. */
 typedef struct rlf_words_leaf {
     int term, input; /* and its input of the loss's program */
+    bool guarded;    /* rlf_derivative.guarded of that */
 } rlf_words_leaf;
 void rlf_words_loss(rlf_lower *l, const rlf_update *u,
                     const rlf_words_leaf *leaves, size_t n, rlf_node *node,

@@ -442,7 +442,9 @@ rlf_lower_loss(rlf_lower *l, const rlf_item *item, rlf_node *node)
         const rlf_term *t = &s->terms.data[m.leaves.data[i]];
         if (t->touches && t->kind != RLF_TERM_LIVE)
             RLF_PUSH_IN(s->arena, &words,
-                        (rlf_words_leaf){m.leaves.data[i], (int)i});
+                        (rlf_words_leaf){.term = m.leaves.data[i],
+                                         .input = (int)i,
+                                         .guarded = d->guarded[i]});
         if (t->kind != RLF_TERM_LIVE)
             continue;
         const rlf_update_call *call = &u->calls.data[t->port];

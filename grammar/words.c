@@ -302,9 +302,10 @@ rlf_words_emit(rlf_lower *l, int part, const int *terms, size_t n, bool looking)
 
 /* The derivative by the live model's log-probabilities of sum(slope * result)
  * over results: what the loss gives for them, the slopes being its derivatives
- * by the results. */
+ * by the results. `guarded`, per result: a slope of 0 may be that of a side not
+ * taken, whose words count for nothing, even if they are infinite. */
 static const rlf_expr *
-make_slope(const maker *m)
+make_slope(const maker *m, const int *guarded)
 {
     const rlf_expr *program = m->expr;
     rlf_arena *arena = m->s->arena;
@@ -320,9 +321,14 @@ make_slope(const maker *m)
         int input = rlf_expr_add_input(
             e, (rlf_expr_input){.name = rlf_arena_printf(arena, "d %s", name),
                                 .domain = AT});
-        int op = rlf_expr_pointwise(
-            e, RLF_EXPR_MUL, rlf_expr_input_op(e, input, (rlf_span){0}),
-            program->outputs.data[i].op, -1, (rlf_span){0});
+        int slope = rlf_expr_input_op(e, input, (rlf_span){0});
+        int op =
+            rlf_expr_pointwise(e, RLF_EXPR_MUL, slope,
+                               program->outputs.data[i].op, -1, (rlf_span){0});
+        if (guarded[i])
+            op = rlf_expr_pointwise(e, RLF_EXPR_SELECT, slope, op,
+                                    rlf_expr_constant(e, 0, (rlf_span){0}),
+                                    (rlf_span){0});
         sum = rlf_expr_pointwise(e, RLF_EXPR_ADD, sum, op, -1, (rlf_span){0});
     }
     rlf_expr_op all = {.code = RLF_EXPR_SUM, .arg = {sum, -1, -1}};
@@ -354,18 +360,19 @@ loss_words(const rlf_lower *l, const rlf_update *u,
            ints *reads, rlf_loss *loss)
 {
     rlf_sema *s = l->s;
-    ints terms = {0}, results = {0};
+    ints terms = {0}, results = {0}, guarded = {0};
     for (size_t i = 0; i < n; i++) {
         if (s->terms.data[leaves[i].term].domain != domain)
             continue;
         RLF_PUSH_IN(s->arena, &terms, leaves[i].term);
         RLF_PUSH_IN(s->arena, &results, leaves[i].input);
+        RLF_PUSH_IN(s->arena, &guarded, leaves[i].guarded);
     }
     maker m = make_program(s, terms.data, terms.count);
     rlf_words *words = &loss->words[loss->n_words++];
     words->program = m.expr;
     resolve(&m, inputs, reads, words);
-    words->slope = make_slope(&m);
+    words->slope = make_slope(&m, guarded.data);
     words->result = results.data;
     words->derivative = RLF_NEW_ARRAY(s->arena, int, results.count);
     for (size_t i = 0; i < m.sources.count; i++) {

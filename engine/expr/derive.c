@@ -57,14 +57,20 @@ domain_of(const walk *w, int op)
     return w->expr->ops.data[op].domain;
 }
 
+/* `y`, a multiple of g: 0 where g is a guarded 0. */
+static int
+kept(walk *w, int y)
+{
+    if (!w->guarded[w->op])
+        return y;
+    return make(w, RLF_EXPR_PICK, w->g, y, number(w, 0));
+}
+
 /* g * p, or g / p: 0 where g is a guarded 0. */
 static int
 chain(walk *w, rlf_expr_code code, int p)
 {
-    int y = make(w, code, w->g, p, -1);
-    if (!w->guarded[w->op])
-        return y;
-    return make(w, RLF_EXPR_PICK, w->g, y, number(w, 0));
+    return kept(w, make(w, code, w->g, p, -1));
 }
 
 static int
@@ -312,7 +318,7 @@ give_deviation(walk *w, int scale)
 {
     int center = made(w, RLF_EXPR_MEAN, w->domain, w->a, -1, 0);
     int away = make(w, RLF_EXPR_SUB, w->a, center, -1);
-    give(w, w->a, make(w, RLF_EXPR_MUL, scale, away, -1));
+    give(w, w->a, kept(w, make(w, RLF_EXPR_MUL, scale, away, -1)));
 }
 
 /* d var = 2 / (n - 1) (a - mean) da; one value has none. */
@@ -376,12 +382,31 @@ unrotate(walk *w)
 
 /* ---- scans ---- */
 
+static int
+ones_where(walk *w, int x)
+{
+    return make(w, RLF_EXPR_PICK, x, number(w, 1), number(w, 0));
+}
+
+/* The factors `p` of a running sum of g in direction `scan`: 0 where the sum
+ * of the tokens before is a guarded 0. `shift` looks at the token before. */
+static int
+factors(walk *w, rlf_expr_code scan, rlf_expr_code shift, int p)
+{
+    if (!w->guarded[w->op])
+        return p;
+    int counts =
+        made(w, scan, w->domain, ones_where(w, w->g), ones_where(w, p), 0);
+    return make(w, RLF_EXPR_PICK, shifted(w, shift, counts), p, number(w, 0));
+}
+
 /* y[t] = a[t] + b[t] y[t+1]: with u[t] = g[t] + b[t-1] u[t-1] (that is
  * dloss/dy through all earlier tokens), da = u and db = u[t] y[t+1]. */
 static void
 discount(walk *w)
 {
     int back = shifted(w, RLF_EXPR_PREV, w->b);
+    back = factors(w, RLF_EXPR_COMPOUND, RLF_EXPR_PREV, back);
     int u = made(w, RLF_EXPR_COMPOUND, w->domain, w->g, back, 0);
     give(w, w->a, u);
     if (w->live[w->b]) {
@@ -395,6 +420,7 @@ static void
 compound(walk *w)
 {
     int ahead = shifted(w, RLF_EXPR_NEXT, w->b);
+    ahead = factors(w, RLF_EXPR_DISCOUNT, RLF_EXPR_NEXT, ahead);
     int u = made(w, RLF_EXPR_DISCOUNT, w->domain, w->g, ahead, 0);
     give(w, w->a, u);
     if (w->live[w->b]) {
@@ -427,8 +453,8 @@ prev(walk *w)
 static void
 at_last(walk *w)
 {
-    int last = make(w, RLF_EXPR_PICK, at_end(w, RLF_EXPR_NEXT, w->domain),
-                    w->g, number(w, 0));
+    int last = make(w, RLF_EXPR_PICK, at_end(w, RLF_EXPR_NEXT, w->domain), w->g,
+                    number(w, 0));
     give(w, w->a, made(w, RLF_EXPR_SUM, domain_of(w, w->a), last, -1, 0));
 }
 
@@ -540,12 +566,15 @@ rlf_expr_derive(const rlf_expr *given, int loss, rlf_arena *arena)
     rlf_expr *expr = w.expr;
     rlf_derivative *out = RLF_NEW(arena, rlf_derivative);
     out->output_of_input = RLF_NEW_ARRAY(arena, int, expr->inputs.count + 1);
+    out->guarded = RLF_NEW_ARRAY(arena, bool, expr->inputs.count + 1);
     int *gradient = RLF_NEW_ARRAY(arena, int, expr->inputs.count + 1);
     for (size_t i = 0; i < expr->inputs.count; i++)
         gradient[i] = -1;
     for (int i = 0; i < n; i++)
-        if (expr->ops.data[i].code == RLF_EXPR_INPUT)
+        if (expr->ops.data[i].code == RLF_EXPR_INPUT) {
             gradient[expr->ops.data[i].index] = w.adjoint[i];
+            out->guarded[expr->ops.data[i].index] = w.guarded[i];
+        }
     for (size_t i = 0; i < expr->inputs.count; i++) {
         const rlf_expr_input in = expr->inputs.data[i];
         out->output_of_input[i] = -1;

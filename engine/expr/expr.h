@@ -128,7 +128,10 @@ typedef struct rlf_derivative {
      * the input's domain. Outputs of the given program keep their numbers. */
     rlf_expr *expr;
     int *output_of_input; /* per input: its gradient's output, -1 not live */
-    rlf_reach reach;      /* the farthest of all gradient outputs */
+    /* Per input: its gradient may be the 0 of a side that was not taken, which
+     * stays 0 however far it is carried on. */
+    bool *guarded;
+    rlf_reach reach; /* the farthest of all gradient outputs */
 } rlf_derivative;
 
 /* Reverse-mode derivative of scalar output `loss`. Comparisons, COUNT, RANK,

@@ -281,6 +281,47 @@ not_taken(world *w)
     }
 }
 
+/* y[t] = x[t] + 1 / x[t] y[t+1], and with time turned around */
+static int
+reciprocal_sum(rlf_expr *e, int x, rlf_expr_code code)
+{
+    int p = one_of(e, RLF_EXPR_DIV, rlf_expr_constant(e, 1, nowhere), x, -1);
+    int y = op(e, code, TOKENS, x, p, 0);
+    return op(e, RLF_EXPR_SUM, ROLL, y, -1, 0);
+}
+
+/* A side not taken is a reduction of what is infinite, or has no derivative. */
+static void
+not_taken_below(world *w)
+{
+    static const rlf_expr_code codes[] = {RLF_EXPR_VAR, RLF_EXPR_STD,
+                                          RLF_EXPR_DISCOUNT, RLF_EXPR_COMPOUND};
+    for (size_t i = 0; i < RLF_COUNT(codes); i++) {
+        rlf_expr *e = program(w);
+        int x = live_input(e, TOKENS), taken = input(e, ROLL);
+        bool spreads = codes[i] == RLF_EXPR_VAR || codes[i] == RLF_EXPR_STD;
+        int y = spreads ? op(e, codes[i], ROLL, x, -1, 0)
+                        : reciprocal_sum(e, x, codes[i]);
+        y = one_of(e, RLF_EXPR_SELECT, taken, y,
+                   op(e, RLF_EXPR_SUM, ROLL, x, -1, 0));
+        rlf_expr_add_output(e, "loss", op(e, RLF_EXPR_SUM, 0, y, -1, 0));
+        rlf_derivative *d = rlf_expr_derive(e, 0, w->arena);
+        rlf_column in[2] = {column(w, TOKENS, 1, 2), column(w, ROLL, 0, 0)};
+        for (uint32_t r = 0; r < n_rows(w, ROLL); r++)
+            for (uint32_t t = 0; t < n_tokens(w, TOKENS, r); t++)
+                in[0].number[place_of(w, TOKENS, r, t)] = t % 2 == 0 ? 1
+                                                          : spreads  ? INFINITY
+                                                                     : 0;
+        const rlf_column *out = run_all(w, d->expr, in);
+        const double *g = out[d->output_of_input[0]].number;
+        bool ones = true;
+        for (uint32_t r = 0; r < n_rows(w, ROLL); r++)
+            for (uint32_t t = 0; t < n_tokens(w, TOKENS, r); t++)
+                ones = ones && g[place_of(w, TOKENS, r, t)] == 1;
+        ok(ones, "%s not taken counts for nothing", rlf_expr_text(codes[i]));
+    }
+}
+
 /* Ties and points without a derivative. */
 static void
 corners(world *w)
@@ -362,6 +403,7 @@ main(void)
     each_operation(&w);
     random_losses(&w, 150);
     not_taken(&w);
+    not_taken_below(&w);
     corners(&w);
     liveness(&w);
     rlf_arena_free(w.arena);
