@@ -104,7 +104,8 @@ rlf_eval_outside(rlf_sema *s, rlf_span span, const char *what)
         return false;
     rlf_diag *diag = rlf_diag_error(
         s->diags, "type", span, "%s has no value before the run starts", what);
-    rlf_diag_hint(s->diags, diag, "here only %sparameters and numbers can stand",
+    rlf_diag_hint(s->diags, diag,
+                  "here only %sparameters and numbers can stand",
                   s->choosing >= 0 ? "fields of the row, " : "");
     return true;
 }
@@ -343,6 +344,8 @@ eval_choice(rlf_sema *s, const rlf_ast_expr *e)
     int x = words ? text_term(s, &a) : rlf_thing_number(s, &a, e->right->span);
     int y = words ? text_term(s, &b) : rlf_thing_number(s, &b, e->other->span);
     int term = rlf_term_pointwise(s, RLF_EXPR_SELECT, c, x, y, e->at);
+    if (term >= 0 && !words)
+        term = rlf_measure_choice(s, term);
     widen(s, term, e->span);
     return rlf_thing_term(s, term, e->span);
 }

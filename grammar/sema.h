@@ -99,6 +99,7 @@ typedef struct rlf_term {
     int set;    /* the set it came through, for messages; -1: none, several */
     bool text;
     bool quiet;        /* LEAST, MOST: infinite of nothing, and no error */
+    bool ends;         /* a number with a LEAST or MOST that is not quiet */
     rlf_unit unit;     /* CONST of a number */
     bool live;         /* the loss of its update is derived through it */
     bool touches;      /* it depends on live calls, derived or not */
@@ -524,6 +525,9 @@ int rlf_level_reduce(rlf_sema *s, const char *function, int x,
  * min, max) of a set that turns out to be empty, which ends no run. -1 after a
  * message. */
 int rlf_measure(rlf_sema *s, int term);
+/* A choice that is not ended by the min or max of an empty set on a side that
+ * is not taken: as `term`, but NaN if that side is taken. -1 after a message. */
+int rlf_measure_choice(rlf_sema *s, int term);
 
 /* ---- set.c ---- */
 
