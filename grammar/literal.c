@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a unit multiplies by. */
+/* The factors of units. */
 typedef struct unit_row {
     const char *text;
     double factor;
@@ -33,8 +33,8 @@ is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* What follows the digits at p, which are copied without their '_' to *to;
- * NULL: there are none. */
+/* Copies the digits at p, without their '_', to *to. Returns the place behind
+ * them; NULL: there are none. */
 static const char *
 copy_digits(const char *p, char **to)
 {

@@ -4,9 +4,9 @@
 #include "grammar/syntax.h"
 #include "grammar/parser.h"
 
-/* What the scanner would take as it is, within comments and strings too: the
- * first byte that is not UTF-8, and the first carriage return alone, for what
- * follows it would silently belong to its line. */
+/* Tells of the first byte that is not UTF-8, and of the first carriage return
+ * without a line feed, also within comments and strings: the scanner would take
+ * both, and what follows such a return would belong to the line before it. */
 static void
 check_bytes(const rlf_source *text, uint32_t source, rlf_diags *diags)
 {

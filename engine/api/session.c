@@ -363,8 +363,8 @@ rlf_session_policy(const rlf_session *s)
                         .shown = s->options.samples};
 }
 
-/* What a resume cannot open may be another file than the run began with: that
- * is the reason then, and what is wrong in it comes behind. */
+/* A file that a resume cannot open may be another one than the run began with:
+ * that is told first, and what is wrong in the file behind it. */
 static rlf_status
 tell_inputs(rlf_session *s, rlf_err *err)
 {

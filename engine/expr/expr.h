@@ -72,7 +72,7 @@ bool rlf_expr_is_pointwise(rlf_expr_code code);
 /* Their value; arguments beyond the arity are not looked at. */
 double rlf_expr_apply(rlf_expr_code code, double a, double b, double c);
 
-/* What to do about a NaN that would decide something. */
+/* The hint of an error where a NaN would decide something. */
 #define RLF_EXPR_NAN_HINT                                              \
     "0 / 0, log of what is below 0, or the mean of no sample at all: " \
     "write what is meant there, as in n > 0 ? x : 0"

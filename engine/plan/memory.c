@@ -173,8 +173,9 @@ put_texts(const rlf_opened *o, const rlf_sizes *sizes, rlf_memory *out)
     return all;
 }
 
-/* What goes from rank to rank at once: of what one node makes, no row is both
- * sent and received, and what is kept of it is counted where it is made. */
+/* The bytes that go from rank to rank at once: of the outputs of one node no row
+ * is both sent and received, and rows that are kept are counted where they are
+ * made. */
 static double
 largest_output(const rlf_opened *o, const rlf_sizes *sizes)
 {

@@ -394,8 +394,8 @@ same_rows(const rlf_move *a, const rlf_move *b)
            memcmp(a->rows, b->rows, a->n_rows * sizeof *a->rows) == 0;
 }
 
-/* What goes to several ranks is packed once: their bytes are lent, without
- * room. */
+/* Rows that go to several ranks are packed once: the messages but one have lent
+ * bytes, without room. */
 static rlf_status
 exchange_rows(rlf_rank *rank, slot *s, const rlf_task *task, rlf_buf *bytes,
               rlf_err *err)

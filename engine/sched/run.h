@@ -50,8 +50,8 @@ typedef struct rlf_best {
     double value;
 } rlf_best;
 
-/* What a checkpoint knows of what its run keeps beside it: how many bytes each
- * journal had, which of them others wrote, in order, and the checksum
+/* A checkpoint knows of the journals that its run keeps beside it: how many
+ * bytes each had, which of them others wrote, in order, and the checksum
  * (io/checksum.h) of the rest, which is the run's own. */
 typedef struct rlf_beside {
     struct {

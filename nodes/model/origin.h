@@ -23,14 +23,14 @@ typedef struct rlf_weights_origin {
  * ties it (`untied` says so). */
 rlf_status rlf_weights_tie(const char *dir, rlf_model_config *config,
                            rlf_err *err);
-/* What is known of an origin without its numbers. */
+/* An origin as far as it is known without its numbers. */
 typedef struct rlf_weights_known {
     const char *half; /* the type of tensors of 16 bits, as a file has it, or
                          NULL */
     bool blank_score; /* there is a scalar head, and it begins as 0 */
 } rlf_weights_known;
 
-/* That a model can be filled from it, as far as can be known so. */
+/* Checks that a model can be filled from it, as far as can be known so. */
 rlf_status rlf_weights_check(const rlf_table *table,
                              const rlf_weights_origin *origin, rlf_err *err,
                              rlf_weights_known *out);

@@ -58,7 +58,7 @@ is_one(const char *const *names, size_t n, const char *name)
     return false;
 }
 
-/* What is close to one of n names, added to `text`; NULL: nothing yet. */
+/* Adds the keys that are close to one of n names to `text`, which may be NULL. */
 static const char *
 add_slips(const json_t *object, const char *const *names, size_t n,
           const char *text, rlf_arena *arena)
