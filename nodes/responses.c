@@ -1,9 +1,10 @@
 /* Texts of a data set that are given as responses, respond(batch.answer): those
- * that no step may meet are found before the first one, as prompts are (drop.c).
+ * that no step may meet are found before the first one, as prompts are
+ * (drop.c).
  *
- * Looked at are texts of all rows that are drawn. Where a where() has chosen the
- * rows first, or chooses samples before a model reads them, only the step knows
- * which texts are read. */
+ * Looked at are texts of all rows that are drawn. Where a where() has chosen
+ * the rows first, or chooses samples before a model reads them, only the step
+ * knows which texts are read. */
 #include "nodes/responses.h"
 
 #include "engine/text/tokenizer.h"
@@ -243,8 +244,8 @@ static rlf_status
 check_most(const rlf_response_use *use, uint64_t n, const char *least,
            rlf_err *err)
 {
-    const rlf_arg *most = rlf_args_find(use->respond->args,
-                                        use->respond->n_args, "max_response");
+    const rlf_arg *most =
+        rlf_args_find(use->respond->args, use->respond->n_args, "max_response");
     if (!most || most->kind != RLF_ARG_NUMBER || (double)n <= most->number)
         return RLF_OK;
     rlf_fail(err, RLF_USER,

@@ -57,8 +57,8 @@ rlf_fail(rlf_err *err, rlf_status status, const char *fmt, ...)
     return status;
 }
 
-/* The hint tells where room is lacking: on the disk, in a quota, or below a limit
- * on the size of files, where an emptier disk does not help. */
+/* The hint tells where room is lacking: on the disk, in a quota, or below a
+ * limit on the size of files, where an emptier disk does not help. */
 static void
 hint_room(rlf_err *err, int number)
 {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The form that --diag or RLFLOW_DIAG asks for, also of messages that no session
- * prints. */
+/* The form that --diag or RLFLOW_DIAG asks for, also of messages that no
+ * session prints. */
 static bool as_json;
 
 void

@@ -58,7 +58,8 @@ is_one(const char *const *names, size_t n, const char *name)
     return false;
 }
 
-/* Adds the keys that are close to one of n names to `text`, which may be NULL. */
+/* Adds the keys that are close to one of n names to `text`, which may be NULL.
+ */
 static const char *
 add_slips(const json_t *object, const char *const *names, size_t n,
           const char *text, rlf_arena *arena)
