@@ -160,8 +160,8 @@ add_id(encoder *e, uint32_t id, rlf_err *err)
     return RLF_OK;
 }
 
-/* What lies between added tokens: normalize, then look for those that are to
- * be found only now. */
+/* Encodes text between added tokens: normalizes it, then looks for the added
+ * tokens that are found only in normalized text. */
 static rlf_status
 encode_between(encoder *e, const char *p, size_t n, bool begins, rlf_err *err)
 {
