@@ -209,22 +209,35 @@ void rlf_lua_locate(lua_State *L, int level, char *out, size_t room);
 rlf_lua_spent rlf_lua_pay(rlf_lua_host *host, uint64_t n);
 /* The same; raises if something ran out. */
 void rlf_lua_charge(lua_State *L, uint64_t n);
-/* Raise because something ran out; `level` is whose line it was. */
 /* n bytes of the arena; if there are none the call stops. */
 void *rlf_lua_room(lua_State *L, rlf_arena *arena, size_t n);
 /* The same, with a copy of the n bytes at p and a 0 byte behind them. */
 rlf_str rlf_lua_keep(lua_State *L, rlf_arena *arena, const char *p, size_t n);
+/* Raise because something ran out; `level` is the one whose line it was. */
 _Noreturn void rlf_lua_stop(lua_State *L, rlf_lua_spent why, int level);
 /* To be called where an error was caught, with its value on top: passes it on
  * if it is one that nobody may catch. */
 void rlf_lua_caught(lua_State *L, int status);
 /* Raises if the wall clock ran out. */
 void rlf_lua_check_time(lua_State *L, int level);
-/* host.c */
+/* error.c */
 /* Raise "file:line: fmt" with the innermost Lua line; `hint` may be NULL. fmt
  * is one of lua_pushfstring. */
 _Noreturn void rlf_lua_error(lua_State *L, const char *hint, const char *fmt,
                              ...) __attribute__((format(printf, 3, 4)));
+/* The message handler of protected calls, which runs where the error was
+ * raised: adds the place if the message has none, and the traceback. */
+int rlf_lua_on_error(lua_State *L);
+/* Turn the failed protected call, whose error is on top, into *err. */
+rlf_status rlf_lua_fail(rlf_lua_host *host, int code, rlf_err *err);
+/* "path:line: " of the function that the file returned. */
+void rlf_lua_place(rlf_lua_host *host, char *out, size_t room);
+/* The text at `index`, from the stack's bottom on, for people: control
+ * characters as Lua writes them, \000 for a zero byte, which would end it in
+ * C. */
+void rlf_lua_show(lua_State *L, int index);
+/* " (prompt 3, sample 2, step 7)", or "" */
+void rlf_lua_who(const rlf_lua_host *host, char *out, size_t room);
 
 /* absent.c: reading an undefined global is an error from here on. */
 void rlf_lua_open_absent(lua_State *L);
@@ -258,13 +271,6 @@ typedef rlf_status rlf_lua_again(rlf_lua_host *host, void *job,
 rlf_status rlf_lua_check_pure(rlf_lua_host *host, rlf_lua_again *again,
                               void *job, const char *who, rlf_status first,
                               const rlf_lua_value *a, size_t n, rlf_err *err);
-/* host.c: "path:line: " of the function that the file returned. */
-void rlf_lua_place(rlf_lua_host *host, char *out, size_t room);
-/* host.c: the text at `index`, from the stack's bottom on, for people: control characters
- * as Lua writes them, \000 for a zero byte, which would end it in C. */
-void rlf_lua_show(lua_State *L, int index);
-/* host.c: " (prompt 3, sample 2, step 7)", or "" */
-void rlf_lua_who(const rlf_lua_host *host, char *out, size_t room);
 /* coroutine.c */
 void rlf_lua_open_coroutine(lua_State *L);
 /* pattern.c: find, match, gmatch, gsub into the table on top. */
