@@ -45,7 +45,12 @@ check_PROGRAMS += tests/unit/api_memory
 tests_unit_api_memory_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_fronts
 tests_unit_api_fronts_LDADD = $(API_LIBS)
-check_PROGRAMS += tests/unit/api_simulate
+check_PROGRAMS += tests/unit/api_simulate tests/unit/api_simulate_hand
+tests_unit_api_simulate_SOURCES = tests/unit/api_simulate.c \
+	tests/unit/simulated_program.h
 tests_unit_api_simulate_LDADD = $(API_LIBS)
+tests_unit_api_simulate_hand_SOURCES = tests/unit/api_simulate_hand.c \
+	tests/unit/simulated_program.h
+tests_unit_api_simulate_hand_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_mean
 tests_unit_api_mean_LDADD = $(API_LIBS)
