@@ -11,7 +11,11 @@ check_PROGRAMS += tests/unit/plan_edge
 tests_unit_plan_edge_LDADD = $(PLAN_LIBS)
 check_PROGRAMS += tests/unit/plan_realloc
 tests_unit_plan_realloc_LDADD = $(PLAN_LIBS)
-check_PROGRAMS += tests/unit/plan_pipe
+check_PROGRAMS += tests/unit/plan_pipe tests/unit/plan_pipe_judge
+tests_unit_plan_pipe_SOURCES = tests/unit/plan_pipe.c tests/unit/pipe_tables.h
 tests_unit_plan_pipe_LDADD = $(PLAN_LIBS)
+tests_unit_plan_pipe_judge_SOURCES = tests/unit/plan_pipe_judge.c \
+	tests/unit/pipe_tables.h
+tests_unit_plan_pipe_judge_LDADD = $(PLAN_LIBS)
 check_PROGRAMS += tests/unit/plan_links
 tests_unit_plan_links_LDADD = $(PLAN_LIBS)
