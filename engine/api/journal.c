@@ -14,6 +14,7 @@
 #include "engine/io/json.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -89,35 +90,35 @@ is_whole(const rlf_session *session, int which, const rlf_mapping *file)
 /* Is the file as long as it was left? Else somebody wrote to it, cut, replaced
  * or removed it meanwhile: that is told, and the run goes on behind what there
  * is now. Of what was added the place is known, so that a resume can put it
- * aside; what is there of another file is what a resume takes for whole. */
+ * aside. Of all else a checkpoint goes on to know what the run wrote, so that a
+ * resume finds the file damaged and says which lines it lacks. */
 static rlf_status
 watch(rlf_session *session, int which, rlf_err *err)
 {
     struct stat found;
     const char *path = path_of(session, which);
+    rlf_appended *now = &session->appended[which];
     uint64_t *size = &session->beside.journals[which].size, is = 0;
-    uint32_t sum = session->beside.journals[which].checksum;
     rlf_mapping file = {0};
     bool there = stat(path, &found) == 0;
-    if (there ? (uint64_t)found.st_size == *size : !*size)
+    if (there ? (uint64_t)found.st_size == now->length : !now->length)
         return RLF_OK;
     if (there)
         RLF_TRY(rlf_mapping_open(path, err, &file));
     is = file.n;
-    if (there && is_whole(session, which, &file))
+    if (there && !now->changed && is_whole(session, which, &file)) {
         RLF_PUSH_IN(session->arena, &session->beside.journals[which].foreign,
                     ((struct rlf_foreign){*size, is}));
-    else {
-        session->beside.journals[which].foreign.count = 0;
-        sum = rlf_checksum(0, file.p, file.n);
+        *size = is;
+    } else {
+        now->changed = true;
     }
     rlf_mapping_close(&file);
     rlf_buf_printf(&session->warnings,
                    "%s was changed while the run writes to it: it had %" PRIu64
                    " bytes and %s %" PRIu64 "; the run goes on behind them\n",
-                   path, *size, there ? "has" : "is gone, so it has", is);
-    *size = is;
-    session->beside.journals[which].checksum = sum;
+                   path, now->length, there ? "has" : "is gone, so it has", is);
+    now->length = is;
     return RLF_OK;
 }
 
@@ -127,6 +128,7 @@ rlf_journal_add(rlf_session *session, int which, const char *p, size_t n,
 {
     RLF_TRY(watch(session, which, err));
     RLF_TRY(rlf_file_append(path_of(session, which), p, n, false, err));
+    session->appended[which].length += n;
     session->beside.journals[which].size += n;
     session->beside.journals[which].checksum =
         rlf_checksum(session->beside.journals[which].checksum, p, n);
@@ -138,7 +140,7 @@ rlf_journals_sync(rlf_session *session, rlf_err *err)
 {
     for (int i = 0; i < RLF_JOURNALS; i++) {
         RLF_TRY(watch(session, i, err));
-        if (session->beside.journals[i].size)
+        if (session->appended[i].length)
             RLF_TRY(rlf_file_sync(path_of(session, i), err));
     }
     return RLF_OK;
@@ -181,58 +183,6 @@ take_line(const char *line, size_t n, int which, uint32_t step, int64_t *last,
     return true;
 }
 
-/* The lines that can be read, and the number of the first that cannot; 0:
- * each can. */
-static size_t
-read_lines(const rlf_mapping *file, int which, uint32_t step, rlf_buf *out)
-{
-    size_t bad = 0, number = 1;
-    int64_t last = 0;
-    const char *p = (const char *)file->p, *end = p + file->n;
-    for (; p < end; number++) {
-        const char *stop = memchr(p, '\n', (size_t)(end - p));
-        size_t n = (size_t)((stop ? stop + 1 : end) - p);
-        if ((!stop || !take_line(p, n, which, step, &last, out)) && !bad)
-            bad = number;
-        p += n;
-    }
-    return bad;
-}
-
-static rlf_status
-mend(rlf_session *session, int which, const rlf_mapping *file, uint32_t step,
-     rlf_err *err)
-{
-    const char *path = path_of(session, which);
-    const char *to;
-    RLF_TRY(rlf_journal_free_name(session, path, err, &to));
-    rlf_buf good = {0}, *said = &session->warnings;
-    RLF_TRY(rlf_file_copy(path, to, err));
-    size_t bad = read_lines(file, which, step, &good);
-    rlf_status status = rlf_file_write(path, good.p ? good.p : "", good.n, err);
-    if (status >= 0) {
-        rlf_buf_printf(said, "%s is damaged: ", path);
-        if (bad)
-            rlf_buf_printf(said,
-                           "line %zu is the first that cannot be read as one "
-                           "of steps up to %" PRIu32,
-                           bad, step);
-        else
-            rlf_buf_puts(said, "each line can be read, but they are not what "
-                               "was written");
-        rlf_buf_printf(said,
-                       "\n%s is as it was found, %s has the %zu lines that can "
-                       "be read\n",
-                       to, path, count_lines(good.p, good.n));
-        session->beside.journals[which].size = good.n;
-        session->beside.journals[which].checksum =
-            rlf_checksum(0, good.p, good.n);
-        session->beside.journals[which].foreign.count = 0;
-    }
-    rlf_buf_free(&good);
-    return status;
-}
-
 /* Is what stands behind the checkpoint, from byte n on, what a run wrote there:
  * lines of steps after it, the last one maybe torn? */
 static bool
@@ -255,6 +205,104 @@ is_of_steps(const rlf_mapping *file, size_t n, int which, uint32_t step)
     }
     rlf_buf_free(&lines);
     return good;
+}
+
+/* The lines of steps up to `step` that can be read, and the number of the first
+ * that cannot, unless only later steps follow, which are done again; 0: each
+ * can. `of` is set for the steps that there are lines of. */
+static size_t
+read_lines(const rlf_mapping *file, int which, uint32_t step, bool *of,
+           rlf_buf *out)
+{
+    size_t bad = 0, number = 1;
+    int64_t last = 0;
+    bool took = true; /* the line before */
+    const char *p = (const char *)file->p, *end = p + file->n;
+    for (; p < end; number++) {
+        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        size_t n = (size_t)((stop ? stop + 1 : end) - p);
+        bool takes = stop && take_line(p, n, which, step, &last, out);
+        if (!takes && took && stop &&
+            is_of_steps(file, (size_t)(p - (const char *)file->p), which, step))
+            break;
+        if (takes)
+            of[last] = true;
+        else if (!bad)
+            bad = number;
+        took = takes;
+        p += n;
+    }
+    return bad;
+}
+
+/* ", but none of steps 1 to 4, 7": those of 1 to `step` that are not set. */
+static void
+put_missing(const bool *of, uint32_t step, rlf_buf *out)
+{
+    enum { MOST = 8 }; /* ranges */
+    int ranges = 0;
+    for (uint32_t from = 1, to; from <= step; from = to + 1) {
+        for (to = from; to <= step && !of[to];)
+            to++;
+        if (to == from)
+            continue;
+        if (ranges++ == MOST) {
+            rlf_buf_puts(out, " and more");
+            return;
+        }
+        rlf_buf_printf(out, "%s%" PRIu32,
+                       ranges > 1             ? ", "
+                       : to - from > 1        ? ", but none of steps "
+                                              : ", but none of step ",
+                       from);
+        if (to - from > 1)
+            rlf_buf_printf(out, " to %" PRIu32, to - 1);
+    }
+}
+
+static void
+tell_damage(rlf_session *session, const char *path, size_t bad, uint32_t step)
+{
+    rlf_buf *said = &session->warnings;
+    rlf_buf_printf(said, "%s is damaged: ", path);
+    if (bad)
+        rlf_buf_printf(said,
+                       "line %zu is the first that cannot be read as one "
+                       "of steps up to %" PRIu32 "\n",
+                       bad, step);
+    else
+        rlf_buf_puts(said, "each line can be read, but they are not what was "
+                           "written\n");
+}
+
+static rlf_status
+mend(rlf_session *session, int which, const rlf_mapping *file, uint32_t step,
+     rlf_err *err)
+{
+    const char *path = path_of(session, which);
+    const char *to;
+    RLF_TRY(rlf_journal_free_name(session, path, err, &to));
+    rlf_buf good = {0}, *said = &session->warnings;
+    RLF_TRY(rlf_file_copy(path, to, err));
+    bool *of = rlf_calloc((size_t)step + 1, sizeof *of);
+    size_t bad = read_lines(file, which, step, of, &good);
+    rlf_status status = rlf_file_write(path, good.p ? good.p : "", good.n, err);
+    if (status >= 0) {
+        tell_damage(session, path, bad, step);
+        rlf_buf_printf(said,
+                       "%s is as it was found, %s has the %zu lines that can "
+                       "be read",
+                       to, path, count_lines(good.p, good.n));
+        put_missing(of, step, said);
+        rlf_buf_putc(said, '\n');
+        session->beside.journals[which].size = good.n;
+        session->beside.journals[which].checksum =
+            rlf_checksum(0, good.p, good.n);
+        session->beside.journals[which].foreign.count = 0;
+    }
+    free(of);
+    rlf_buf_free(&good);
+    return status;
 }
 
 /* Others have written into the journal, before the checkpoint or behind it: the
@@ -306,28 +354,37 @@ go_on(rlf_session *session, int which, uint32_t step, rlf_err *err)
     return status;
 }
 
+/* The file is gone or has nothing in it. */
+static void
+begin_empty(rlf_session *session, int which, bool there, uint32_t step)
+{
+    if (session->beside.journals[which].size)
+        rlf_buf_printf(&session->warnings,
+                       "%s is %s: it had %" PRIu64 " bytes when step %" PRIu32
+                       " was saved; it begins anew with step %" PRIu32 "\n",
+                       path_of(session, which), there ? "empty" : "gone",
+                       session->beside.journals[which].size, step, step + 1);
+    session->beside.journals[which].size = 0;
+    session->beside.journals[which].checksum = 0;
+    session->beside.journals[which].foreign.count = 0;
+}
+
 rlf_status
 rlf_journals_open(rlf_session *session, uint32_t step, rlf_err *err)
 {
     for (int i = 0; i < RLF_JOURNALS; i++) {
         const char *path = path_of(session, i);
+        struct stat found;
         bool there;
         RLF_TRY(rlf_file_find(path, err, &there));
-        if (!there) {
-            if (session->beside.journals[i].size)
-                rlf_buf_printf(&session->warnings,
-                               "%s is gone: it had %" PRIu64
-                               " bytes when step %" PRIu32
-                               " was saved; it begins anew\n",
-                               path, session->beside.journals[i].size, step);
-            session->beside.journals[i].size = 0;
-            session->beside.journals[i].checksum = 0;
-            session->beside.journals[i].foreign.count = 0;
-        } else if (step) {
+        if (!there || (step && stat(path, &found) == 0 && !found.st_size))
+            begin_empty(session, i, there, step);
+        else if (step)
             RLF_TRY(go_on(session, i, step, err));
-        } else {
+        else
             RLF_TRY(begin_anew(session, path, err));
-        }
+        session->appended[i] =
+            (rlf_appended){.length = session->beside.journals[i].size};
     }
     return RLF_OK;
 }

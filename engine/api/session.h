@@ -77,6 +77,13 @@ typedef struct rlf_record {
     rlf_buf text;     /* all but how the present start ends */
 } rlf_record;
 
+/* A journal as this process left it (journal.c). */
+typedef struct rlf_appended {
+    uint64_t length; /* bytes of the file */
+    bool changed;    /* by others since it was opened, other than by lines that
+                        were added */
+} rlf_appended;
+
 struct rlf_session {
     rlf_arena *arena;
     locale_t locale; /* numbers are read and written with a point, whatever the
@@ -144,6 +151,7 @@ struct rlf_session {
     const char *accepted;  /* by this resume: likewise */
     rlf_record record;
     rlf_beside beside;  /* journals and best step up to now */
+    rlf_appended appended[RLF_JOURNALS];
     struct {
         uint64_t at; /* clock when the last one was written, or the start */
         double took; /* seconds */

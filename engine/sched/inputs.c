@@ -407,6 +407,22 @@ refuse(comparison *c, rlf_err *err)
     return RLF_USER;
 }
 
+/* The names that --accept takes in this run, each once. */
+static void
+hint_names(const char *const *names, size_t n, rlf_err *err)
+{
+    rlf_buf list = {0};
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        while (strcmp(names[k], names[i]) != 0)
+            k++;
+        if (k == i)
+            rlf_buf_printf(&list, "%s%s", list.n ? ", " : "", names[i]);
+    }
+    rlf_err_hint(err, "its inputs are %s", list.n ? list.p : "none");
+    rlf_buf_free(&list);
+}
+
 /* A name that no input has, nor had, is a mistake. */
 static rlf_status
 check_names(const comparison *c, rlf_err *err)
@@ -431,7 +447,7 @@ check_names(const comparison *c, rlf_err *err)
         if (nearest)
             rlf_err_hint(err, "did you mean %s", nearest);
         else
-            rlf_err_hint(err, "state.json of a checkpoint lists the inputs");
+            hint_names(names, n, err);
         return RLF_USAGE;
     }
     return RLF_OK;

@@ -102,8 +102,8 @@ node(program *p, const rlf_node_class *class, int region, rlf_granularity grain,
     return out;
 }
 
-/* What is made of values per word, which nobody stores: of `in`, which has
- * these rows or none. Returns the output. */
+/* Adds a node whose output has a value per word, which nobody stores, made of
+ * `in`, which has these rows or none. Returns the output. */
 static int
 words_of(program *p, int in, int rows)
 {
@@ -239,7 +239,7 @@ put_apart(chance *c, const program *p, rlf_plan *plan)
     }
 }
 
-/* What is made of values per word is made where the first of them would be. */
+/* A node of values per word runs where the first of its inputs would be. */
 static void
 place_words(const program *p, rlf_plan *plan)
 {
