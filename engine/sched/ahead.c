@@ -25,11 +25,12 @@ path_of(rlf_arena *arena, const char *directory, uint32_t step)
 }
 
 static rlf_keeper
-keeper_of(const rlf_rank *rank)
+keeper_of(const rlf_rank *rank, rlf_err *err)
 {
     return (rlf_keeper){.graph = rank->graph,
                         .classes = rank->classes,
-                        .resource = rank->env.resource};
+                        .resource = rank->env.resource,
+                        .err = err};
 }
 
 /* Of the values that are made of the same it is this one. */
@@ -62,55 +63,90 @@ keep_metrics(rlf_keeper *k, const rlf_metrics *metrics)
     }
 }
 
-/* `later` counts from the last step that is done; of one that failed the
- * controller is a step further. */
+/* A value that is saved: `later` counts from the last step that is done; of one
+ * that failed the controller is a step further. */
 static void
-keep_value(rlf_keeper *k, const rlf_run *run, int value, int later)
+keep_content(rlf_keeper *k, const rlf_run *run, int value, int later)
 {
-    const rlf_rank *rank = &run->ranks[0];
-    struct rlf_origin at =
-        rlf_order_later(rlf_control_order(run->control),
-                        later - (run->failed ? 1 : 0), value);
-    uint32_t number = twin(run->plan, value);
-    rlf_buf content = {0}, *out = k->out;
-    k->out = &content;
+    struct rlf_origin at = rlf_order_later(
+        rlf_control_order(run->control), later - (run->failed ? 1 : 0), value);
     rlf_keep_content(k, &run->graph->values.data[value],
-                     &rank->slots.data[at.instance].call.out[at.port]);
-    k->out = out;
-    RLF_KEEP(k, run->plan->values[value]);
-    RLF_KEEP(k, number);
-    rlf_keep_text(k, (rlf_str){content.p, content.n});
-    rlf_buf_free(&content);
+                     &run->ranks[0].slots.data[at.instance].call.out[at.port]);
+}
+
+/* A value of the file. */
+typedef struct kept {
+    rlf_digest digest;
+    uint32_t number;
+    uint64_t size;
+    uint64_t at;
+    int value;
+} kept;
+
+/* The values of a step, with the bytes that each takes. */
+static kept *
+count_values(rlf_keeper *k, const rlf_run *run, int later, rlf_arena *arena,
+             uint32_t *n)
+{
+    const rlf_node *node;
+    *n = 0;
+    for (int i = 0; (node = rlf_order_restored(run->graph, i)); i++)
+        *n += (uint32_t)node->n_outputs;
+    kept *list = RLF_NEW_ARRAY(arena, kept, *n + 1), *next = list;
+    for (int i = 0; (node = rlf_order_restored(run->graph, i)); i++)
+        for (int o = 0; o < node->n_outputs; o++, next++) {
+            int value = node->outputs[o];
+            uint64_t from = k->at;
+            keep_content(k, run, value, later);
+            *next = (kept){.digest = run->plan->values[value],
+                           .number = twin(run->plan, value),
+                           .size = k->at - from,
+                           .value = value};
+        }
+    return list;
+}
+
+static void
+keep_step(rlf_keeper *k, const rlf_run *run, int later, const kept *list,
+          uint32_t n)
+{
+    uint32_t step = run->step + (uint32_t)later;
+    const run_step *told = &run->steps[step % run->n_steps];
+    RLF_KEEP(k, mark);
+    keep_metrics(k, &told->metrics);
+    RLF_KEEP(k, told->tokens);
+    rlf_keep_spaces(k);
+    RLF_KEEP(k, n);
+    for (uint32_t i = 0; i < n && !k->torn; i++) {
+        RLF_KEEP(k, list[i].digest);
+        RLF_KEEP(k, list[i].number);
+        RLF_KEEP(k, list[i].size);
+        uint64_t from = k->at;
+        keep_content(k, run, list[i].value, later);
+        RLF_ASSERT(k->at - from == list[i].size);
+    }
 }
 
 static rlf_status
 save_step(const rlf_run *run, const char *directory, int later,
           rlf_arena *arena, rlf_err *err)
 {
-    const rlf_rank *rank = &run->ranks[0];
     uint32_t step = run->step + (uint32_t)later, n = 0;
-    rlf_buf head = {0}, values = {0};
-    rlf_keeper k = keeper_of(rank);
-    const rlf_node *node;
-    k.out = &values;
-    for (int i = 0; (node = rlf_order_restored(run->graph, i)); i++)
-        for (int o = 0; o < node->n_outputs; o++, n++)
-            keep_value(&k, run, node->outputs[o], later);
-    k.out = &head;
-    RLF_KEEP(&k, mark);
-    const run_step *told = &run->steps[step % run->n_steps];
-    keep_metrics(&k, &told->metrics);
-    RLF_KEEP(&k, told->tokens);
-    rlf_keep_spaces(&k);
-    RLF_KEEP(&k, n);
-    rlf_keep_bytes(&k, values.p, values.n);
-    rlf_status status = rlf_keeper_check(&k, err);
-    if (status >= 0)
-        status = rlf_file_write(path_of(arena, directory, step), head.p, head.n,
-                                err);
+    rlf_keeper k = keeper_of(&run->ranks[0], err);
+    rlf_writer *file = NULL;
+    const kept *list = count_values(&k, run, later, arena, &n);
+    rlf_status status =
+        rlf_writer_open(path_of(arena, directory, step), err, &file);
+    if (status >= 0) {
+        k.to = file;
+        keep_step(&k, run, later, list, n);
+        status = rlf_keep_end(&k);
+        if (status >= 0)
+            status = rlf_writer_commit(file, err);
+        else
+            rlf_writer_drop(file);
+    }
     rlf_keeper_free(&k);
-    rlf_buf_free(&head);
-    rlf_buf_free(&values);
     return status;
 }
 
@@ -141,13 +177,6 @@ kept_metrics(rlf_keeper *k, rlf_metrics *metrics)
     }
 }
 
-/* A value of the file. */
-typedef struct kept {
-    rlf_digest digest;
-    uint32_t number;
-    rlf_str content;
-} kept;
-
 static const kept *
 find(const kept *list, uint32_t n, rlf_digest digest, uint32_t number)
 {
@@ -162,14 +191,17 @@ static kept *
 kept_values(rlf_keeper *k, uint32_t *n)
 {
     RLF_KEPT(k, *n);
-    k->torn |= *n > (size_t)(k->end - k->p);
+    k->torn |= *n > k->end - k->at;
     if (k->torn)
         return NULL;
     kept *list = rlf_kept_room(k, (*n + 1) * sizeof *list);
-    for (uint32_t i = 0; i < *n && !k->torn; i++) {
+    for (uint32_t i = 0; list && i < *n && !k->torn; i++) {
         RLF_KEPT(k, list[i].digest);
         RLF_KEPT(k, list[i].number);
-        list[i].content = rlf_kept_text(k);
+        RLF_KEPT(k, list[i].size);
+        k->torn |= list[i].size > k->end - k->at;
+        list[i].at = k->at;
+        k->at += list[i].size;
     }
     return list;
 }
@@ -191,10 +223,10 @@ restore_value(rlf_rank *rank, rlf_keeper *k, const kept *list, uint32_t n,
         rlf_err_place(err, v->span, NULL);
         return RLF_USER;
     }
-    k->p = is->content.p;
-    k->end = k->p + is->content.n;
+    k->at = is->at;
+    k->end = is->at + is->size;
     *out = rlf_kept_content(k, v);
-    k->torn |= k->p != k->end;
+    k->torn |= k->at != k->end;
     return RLF_OK;
 }
 
@@ -225,7 +257,7 @@ restore_values(rlf_rank *rank, rlf_keeper *k, uint32_t step, const char *path,
     uint32_t n = 0;
     rlf_kept_spaces(k);
     const kept *list = kept_values(k, &n);
-    k->torn |= k->p != k->end;
+    k->torn |= k->at != k->end;
     for (int i = 0; (node = rlf_order_restored(rank->graph, i)); i++) {
         slot *s;
         RLF_TRY(
@@ -234,7 +266,7 @@ restore_values(rlf_rank *rank, rlf_keeper *k, uint32_t step, const char *path,
             RLF_TRY(restore_value(rank, k, list, n, node->outputs[o], path, err,
                                   &s->call.out[o]));
     }
-    RLF_TRY(rlf_keeper_check(k, err));
+    RLF_TRY(rlf_keeper_check(k));
     if (k->torn)
         return rlf_fail(err, RLF_USER, "%s is not what was saved", path);
     return RLF_OK;
@@ -245,14 +277,14 @@ restore_step(rlf_rank *rank, const char *directory, uint32_t step, rlf_err *err)
 {
     rank_step *at = &rank->steps[step % (uint32_t)rank->n_steps];
     const char *path = path_of(rank->env.pool, directory, step);
-    rlf_mapping file;
-    rlf_keeper k = keeper_of(rank);
+    rlf_infile *file = NULL;
+    rlf_keeper k = keeper_of(rank, err);
     char is[sizeof mark];
     rlf_metrics passed = {0};
-    RLF_TRY(rlf_mapping_open(path, err, &file));
+    RLF_TRY(rlf_infile_open(path, err, &file));
     k.arena = at->env.pool;
-    k.p = (const char *)file.p;
-    k.end = k.p + file.n;
+    k.from = file;
+    k.end = rlf_infile_size(file);
     RLF_KEPT(&k, is);
     k.torn |= memcmp(is, mark, sizeof is) != 0;
     kept_metrics(&k, rank->rank ? &passed : &at->metrics);
@@ -262,7 +294,7 @@ restore_step(rlf_rank *rank, const char *directory, uint32_t step, rlf_err *err)
     rlf_status status = restore_values(rank, &k, step, path, err);
     rlf_metrics_free(&passed);
     rlf_keeper_free(&k);
-    rlf_mapping_close(&file);
+    rlf_infile_close(file);
     return status;
 }
 

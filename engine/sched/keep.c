@@ -3,60 +3,141 @@
 
 #include "engine/io/records.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define NO_SPACE UINT32_MAX
 
-/* There is no memory for n bytes: nothing is kept or read any more. */
+/* Bytes of the file that are held at once. What is longer passes by. */
+enum { PIECE = 1 << 16 };
+
+/* It has failed, which *k->err says: nothing is kept or read any more. */
 static void
-miss(rlf_keeper *k, size_t n)
+stop(rlf_keeper *k, rlf_status status)
 {
-    k->missing = k->missing ? k->missing : n;
+    k->status = k->status < 0 ? k->status : status;
     k->torn = true;
 }
 
 rlf_status
-rlf_keeper_check(const rlf_keeper *k, rlf_err *err)
+rlf_keeper_check(const rlf_keeper *k)
 {
-    return k->missing ? rlf_fail_memory(err, k->missing,
-                                        "what is made ahead, in a checkpoint")
-                      : RLF_OK;
+    return k->status;
 }
 
 void *
 rlf_kept_room(rlf_keeper *k, size_t n)
 {
-    rlf_err ignored = RLF_ERR_NONE;
     void *p = NULL;
-    if (rlf_arena_try(k->arena, n, "", &ignored, &p) < 0)
-        miss(k, n);
+    rlf_status status = rlf_arena_try(
+        k->arena, n, "what is made ahead, in a checkpoint", k->err, &p);
+    if (status < 0)
+        stop(k, status);
     return p;
 }
 
-/* ---- numbers and texts ---- */
+/* ---- the file ---- */
+
+static char *
+piece_of(rlf_keeper *k)
+{
+    if (!k->piece.p)
+        k->piece.p = rlf_malloc(PIECE);
+    return k->piece.p;
+}
+
+static void
+write_out(rlf_keeper *k, const void *p, size_t n)
+{
+    rlf_status status =
+        k->status < 0 ? k->status : rlf_writer_add(k->to, p, n, k->err);
+    if (status < 0)
+        stop(k, status);
+}
+
+rlf_status
+rlf_keep_end(rlf_keeper *k)
+{
+    if (k->piece.n)
+        write_out(k, k->piece.p, k->piece.n);
+    k->piece.n = 0;
+    return k->status;
+}
 
 void
 rlf_keep_bytes(rlf_keeper *k, const void *p, size_t n)
 {
-    if (!n || k->missing)
+    k->at += n;
+    if (!k->to || !n)
         return;
-    if (rlf_buf_try(k->out, n))
-        rlf_buf_add(k->out, p, n);
-    else
-        miss(k, k->out->n + n);
+    if (n > PIECE - k->piece.n)
+        rlf_keep_end(k);
+    if (n > PIECE) {
+        write_out(k, p, n);
+    } else {
+        memcpy(piece_of(k) + k->piece.n, p, n);
+        k->piece.n += n;
+    }
+}
+
+/* The piece of the file from `at` on. */
+static rlf_status
+read_piece(rlf_keeper *k)
+{
+    uint64_t rest = rlf_infile_size(k->from) - k->at;
+    k->piece.at = k->at;
+    k->piece.n = rest < PIECE ? (size_t)rest : PIECE;
+    return rlf_infile_read(k->from, k->at, piece_of(k), k->piece.n, k->err);
+}
+
+static rlf_status
+read_in(rlf_keeper *k, char *to, size_t n)
+{
+    while (n) {
+        uint64_t in = k->at - k->piece.at; /* huge, if it lies before */
+        size_t most = n;
+        if (in < k->piece.n) {
+            if (most > k->piece.n - in)
+                most = (size_t)(k->piece.n - in);
+            memcpy(to, k->piece.p + in, most);
+        } else if (n >= PIECE) {
+            rlf_status status = rlf_infile_read(k->from, k->at, to, n, k->err);
+            if (status < 0)
+                return status;
+        } else {
+            rlf_status status = read_piece(k);
+            if (status < 0)
+                return status;
+            continue;
+        }
+        to += most;
+        k->at += most;
+        n -= most;
+    }
+    return RLF_OK;
+}
+
+/* Bytes that are left to read. */
+static uint64_t
+left(const rlf_keeper *k)
+{
+    return k->at < k->end ? k->end - k->at : 0;
 }
 
 void
 rlf_kept_bytes(rlf_keeper *k, void *to, size_t n)
 {
-    if (k->torn || n > (size_t)(k->end - k->p)) {
-        k->torn = true;
+    rlf_status status = RLF_OK;
+    k->torn |= n > left(k);
+    if (!k->torn)
+        status = read_in(k, to, n);
+    if (status < 0)
+        stop(k, status);
+    if (k->torn)
         memset(to, 0, n);
-        return;
-    }
-    memcpy(to, k->p, n);
-    k->p += n;
 }
+
+/* ---- numbers and texts ---- */
 
 void
 rlf_keep_text(rlf_keeper *k, rlf_str text)
@@ -71,7 +152,7 @@ rlf_kept_text(rlf_keeper *k)
 {
     uint64_t n;
     RLF_KEPT(k, n);
-    if (n > (size_t)(k->end - k->p))
+    if (n > left(k))
         k->torn = true;
     if (k->torn)
         return RLF_STR("");
@@ -100,7 +181,7 @@ kept_array(rlf_keeper *k, size_t n, size_t size)
     RLF_KEPT(k, has);
     if (!has)
         return NULL;
-    if (n > (size_t)(k->end - k->p) / size)
+    if (n > left(k) / size)
         k->torn = true;
     if (k->torn)
         return NULL;
@@ -159,7 +240,7 @@ domain_of(const rlf_keeper *k, const rlf_space *space)
     return rlf_domains_get(&k->graph->domains, space->domain);
 }
 
-/* The number of a space: found, or written behind those that it hangs from. */
+/* The number of a space: found, or the next behind those that it hangs from. */
 static uint32_t
 number_of(rlf_keeper *k, const rlf_space *space)
 {
@@ -168,25 +249,11 @@ number_of(rlf_keeper *k, const rlf_space *space)
     for (uint32_t i = 0; i < k->known.count; i++)
         if (k->known.data[i].space == space)
             return i;
-    int owner = owner_of(k, space);
     rlf_known_space new = {.space = (rlf_space *)space};
-    if (owner < 0)
+    if (owner_of(k, space) < 0)
         new.n_up = domain_of(k, space)->n_up;
     for (int i = 0; i < new.n_up; i++)
         new.up[i] = number_of(k, space->up[i].to);
-    rlf_buf *values = k->out;
-    k->out = &k->spaces;
-    keep_owner(k, owner);
-    RLF_KEEP(k, new.n_up);
-    RLF_KEEP(k, space->count);
-    for (int i = 0; i < new.n_up; i++) {
-        RLF_KEEP(k, new.up[i]);
-        keep_array(k, space->up[i].index, space->count, sizeof(uint32_t));
-    }
-    keep_array(k, owner < 0 ? space->identity : NULL, space->count,
-               sizeof(uint64_t));
-    keep_array(k, space->length, space->count, sizeof(uint32_t));
-    k->out = values;
     RLF_PUSH(&k->known, new);
     return (uint32_t)k->known.count - 1;
 }
@@ -198,12 +265,30 @@ keep_space(rlf_keeper *k, const rlf_space *space)
     RLF_KEEP(k, number);
 }
 
+static void
+keep_known(rlf_keeper *k, const rlf_known_space *known)
+{
+    const rlf_space *space = known->space;
+    int owner = owner_of(k, space);
+    keep_owner(k, owner);
+    RLF_KEEP(k, known->n_up);
+    RLF_KEEP(k, space->count);
+    for (int i = 0; i < known->n_up; i++) {
+        RLF_KEEP(k, known->up[i]);
+        keep_array(k, space->up[i].index, space->count, sizeof(uint32_t));
+    }
+    keep_array(k, owner < 0 ? space->identity : NULL, space->count,
+               sizeof(uint64_t));
+    keep_array(k, space->length, space->count, sizeof(uint32_t));
+}
+
 void
 rlf_keep_spaces(rlf_keeper *k)
 {
     uint32_t n = (uint32_t)k->known.count;
     RLF_KEEP(k, n);
-    rlf_keep_bytes(k, k->spaces.p, k->spaces.n);
+    for (uint32_t i = 0; i < n; i++)
+        keep_known(k, &k->known.data[i]);
 }
 
 /* Rows of tokens are packed. */
@@ -333,8 +418,7 @@ kept_column(rlf_keeper *k, int domain)
     uint32_t rows = c.space ? c.space->count : 1, n;
     if (c.space && !has_tokens(k, c.space))
         extent = rows;
-    if (k->torn ||
-        ((what[0] || what[1]) && extent > (size_t)(k->end - k->p) / 8)) {
+    if (k->torn || ((what[0] || what[1]) && extent > left(k) / 8)) {
         k->torn = true;
         return (rlf_column){0};
     }
@@ -379,7 +463,7 @@ kept_prompt(rlf_keeper *k)
     if (has)
         p.text = text;
     RLF_KEPT(k, p.n_messages);
-    k->torn |= p.n_messages > (size_t)(k->end - k->p);
+    k->torn |= p.n_messages > left(k);
     if (k->torn)
         return p;
     rlf_message *messages = NULL;
@@ -454,7 +538,7 @@ kept_rows(rlf_keeper *k, const rlf_set *set)
         return rows;
     }
     uint32_t n = rows->prompts->count;
-    k->torn |= n > (size_t)(k->end - k->p);
+    k->torn |= n > left(k);
     if (k->torn)
         return rows;
     rows->prompt = rlf_kept_room(k, (n + 1) * sizeof *rows->prompt);
@@ -463,7 +547,7 @@ kept_rows(rlf_keeper *k, const rlf_set *set)
     rows->data_row = kept_array(k, n, sizeof *rows->data_row);
     RLF_KEPT(k, has_samples);
     n = rows->samples->count;
-    k->torn |= has_samples && n > (size_t)(k->end - k->p);
+    k->torn |= has_samples && n > left(k);
     if (has_samples && !k->torn)
         rows->sample = rlf_kept_room(k, (n + 1) * sizeof *rows->sample);
     for (uint32_t i = 0; has_samples && i < n && !k->torn; i++)
@@ -512,5 +596,5 @@ void
 rlf_keeper_free(rlf_keeper *k)
 {
     RLF_VEC_FREE(&k->known);
-    rlf_buf_free(&k->spaces);
+    free(k->piece.p);
 }

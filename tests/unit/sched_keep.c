@@ -1,7 +1,9 @@
 /* Values of a step as bytes and back: sets with chats, tokens and columns come
  * back as they were, spaces that were one are one again, all rows of data are
- * those of the rank that reads; a value that nobody asks for does no harm; and
- * what is torn is found, wherever it was cut. */
+ * those of the rank that reads; a value that nobody asks for does no harm; a
+ * text may be longer than what is written and read at once; and what is torn is
+ * found, wherever it was cut. */
+#define _GNU_SOURCE /* mkdtemp */
 #include "engine/io/records.h"
 #include "engine/sched/keep.h"
 #include "tests/tap.h"
@@ -135,50 +137,97 @@ make_things(rlf_arena *arena, const rlf_graph *g)
     return x;
 }
 
+static char path[] = "/tmp/rlflow-keep-XXXXXX/values";
+static rlf_err failed = RLF_ERR_NONE;
+
 static rlf_keeper
 keeper(const rlf_graph *g, rlf_arena *arena)
 {
-    return (rlf_keeper){
-        .graph = g, .classes = &classes, .resource = objects, .arena = arena};
+    return (rlf_keeper){.graph = g,
+                        .classes = &classes,
+                        .resource = objects,
+                        .arena = arena,
+                        .err = &failed};
 }
 
-/* As a file: spaces, then the values; `ends` of these. */
 static void
-keep(const rlf_graph *g, const things *x, rlf_buf *out, size_t *ends)
+keep_all(rlf_keeper *k, const things *x)
 {
-    rlf_buf values = {0};
+    rlf_keep_content(k, &text_value, &x->texts);
+    rlf_keep_content(k, &set_value, &x->set);
+    rlf_keep_content(k, &token_value, &x->numbers);
+}
+
+/* As a file: spaces, then the values; its size, and that of the first value. */
+static size_t
+keep(const rlf_graph *g, const things *x, size_t *first)
+{
+    rlf_writer *file;
     rlf_keeper k = keeper(g, NULL);
-    k.out = &values;
     rlf_keep_content(&k, &text_value, &x->texts);
-    ends[0] = values.n;
-    rlf_keep_content(&k, &set_value, &x->set);
-    rlf_keep_content(&k, &token_value, &x->numbers);
-    k.out = out;
+    *first = (size_t)k.at;
+    keep_all(&k, x);
+    if (rlf_writer_open(path, &failed, &file) < 0)
+        bail("%s", failed.sentence);
+    k.to = file;
+    k.at = 0;
     rlf_keep_spaces(&k);
-    ends[1] = out->n;
-    rlf_keep_bytes(&k, values.p, values.n);
+    keep_all(&k, x);
+    if (rlf_keep_end(&k) < 0 || rlf_writer_size(file) != k.at ||
+        rlf_writer_commit(file, &failed) < 0)
+        bail("%s has %s", path, failed.sentence);
     rlf_keeper_free(&k);
-    rlf_buf_free(&values);
+    return (size_t)k.at;
 }
 
 /* True unless it is torn. `skip`: without the first value. */
 static bool
-read_back(const rlf_graph *g, rlf_arena *arena, const char *p, size_t n,
-          size_t skip, things *out)
+read_back(const rlf_graph *g, rlf_arena *arena, size_t skip, things *out)
 {
+    rlf_infile *file;
     rlf_keeper k = keeper(g, arena);
-    k.p = p;
-    k.end = p + n;
+    if (rlf_infile_open(path, &failed, &file) < 0)
+        bail("%s", failed.sentence);
+    k.from = file;
+    k.end = rlf_infile_size(file);
     rlf_kept_spaces(&k);
     if (skip)
-        k.p += skip;
+        k.at += skip;
     else
         out->texts = rlf_kept_content(&k, &text_value);
     out->set = rlf_kept_content(&k, &set_value);
     out->numbers = rlf_kept_content(&k, &token_value);
-    bool whole = !k.torn && k.p == k.end;
+    bool whole = !k.torn && k.at == k.end && rlf_keeper_check(&k) >= 0;
     rlf_keeper_free(&k);
+    rlf_infile_close(file);
     return whole;
+}
+
+/* Texts of these lengths, by which pieces of the file begin and end in them,
+ * beside them, and with them. */
+static bool
+check_long(const rlf_graph *g, rlf_arena *arena, things *x)
+{
+    enum { PIECE = 1 << 16, MOST = 3 * PIECE };
+    static const size_t lengths[] = {PIECE - 9, PIECE - 8, PIECE,
+                                     2 * PIECE, PIECE + 1, MOST};
+    char *letters = rlf_arena_alloc(arena, MOST);
+    bool good = true;
+    for (size_t i = 0; i < MOST; i++)
+        letters[i] = (char)('a' + (i * i / 7) % 26);
+    for (size_t i = 0; i < RLF_COUNT(lengths); i++) {
+        things y = {0};
+        size_t first;
+        rlf_str *texts = x->texts.column.text;
+        texts[0] = (rlf_str){letters, lengths[i]};
+        texts[1] = (rlf_str){letters + 1, MOST - lengths[i]};
+        keep(g, x, &first);
+        good &= read_back(g, arena, 0, &y) &&
+                rlf_str_eq(y.texts.column.text[0], texts[0]) &&
+                rlf_str_eq(y.texts.column.text[1], texts[1]) &&
+                y.set.rows->sample[3].n_ids == length[3];
+    }
+    return good;
 }
 
 static void
@@ -217,35 +266,39 @@ check_set(const rlf_rows *rows)
 int
 main(void)
 {
-    plan(10);
+    plan(11);
     rlf_arena *arena = rlf_arena_new(), *other = rlf_arena_new();
     rlf_sources sources = {.arena = arena};
     rlf_graph *g = make_graph(arena, &sources);
     all_rows = *rlf_space_rows(arena, g, DATA, ROWS);
     things x = make_things(arena, g), y = {0};
-    rlf_buf file = {0};
-    size_t ends[2];
-    keep(g, &x, &file, ends);
-    ok(read_back(g, other, file.p, file.n, 0, &y), "values come back");
+    size_t first;
+    rlf_err ignored = RLF_ERR_NONE;
+    *strrchr(path, '/') = 0;
+    if (!mkdtemp(path))
+        bail("no directory");
+    path[strlen(path)] = '/';
+    size_t size = keep(g, &x, &first);
+    ok(read_back(g, other, 0, &y), "values come back");
     check_set(y.set.rows);
     ok(y.numbers.column.space == y.set.rows->tokens &&
            y.texts.column.space == y.set.rows->prompts &&
            rlf_str_eq(y.texts.column.text[0], RLF_STR("a")),
        "columns stand on the spaces of their set");
     y = (things){0};
-    ok(read_back(g, other, file.p, file.n, ends[0], &y) &&
+    ok(read_back(g, other, first, &y) &&
            y.numbers.column.space == y.set.rows->tokens,
        "a value may be left out");
     size_t found = 0;
-    for (size_t n = 0; n < file.n; n++) {
-        char *cut = malloc(n + 1); /* nothing behind it may be read */
-        memcpy(cut, file.p, n);
-        found += !read_back(g, other, cut, n, 0, &y);
-        free(cut);
+    for (size_t n = size; n-- > 0;) {
+        if (rlf_file_truncate(path, n, &ignored) < 0)
+            bail("%s", ignored.sentence);
+        found += !read_back(g, other, 0, &y);
         rlf_arena_reset(other);
     }
-    ok(found == file.n, "cut anywhere, it is torn");
-    rlf_buf_free(&file);
+    ok(found == size, "cut anywhere, it is torn");
+    ok(check_long(g, other, &x), "texts longer than a piece of the file");
+    rlf_dir_remove(rlf_path_parent(arena, path), &ignored);
     rlf_arena_free(other);
     rlf_arena_free(arena);
     return done();
