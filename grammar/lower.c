@@ -77,6 +77,8 @@ mark_item(rlf_lower *l, int item)
     }
     if (it->update >= 0)
         mark_term(l, s->updates.data[it->update].loss);
+    if (it->update >= 0 && s->updates.data[it->update].taken >= 0)
+        mark_term(l, s->updates.data[it->update].taken);
     int parent = s->parts.data[it->region].parent;
     if (parent >= 0)
         mark_item(l, parent);
@@ -373,6 +375,8 @@ demand_part(rlf_lower *l, int part)
         if (it->update >= 0) {
             const rlf_update *u = &s->updates.data[it->update];
             demand_loss(l, u->loss, item, it->update);
+            if (u->taken >= 0)
+                demand_loss(l, u->taken, item, it->update);
             for (size_t k = 0; k < u->reports.count; k++)
                 demand_loss(l, u->reports.data[k].term, item, it->update);
         }

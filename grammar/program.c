@@ -425,6 +425,11 @@ rlf_lower_loss(rlf_lower *l, const rlf_item *item, rlf_node *node)
     rlf_loss *loss = RLF_NEW(s->arena, rlf_loss);
     int op = build(&m, u->loss);
     loss->loss = rlf_expr_add_output(m.expr, "loss", op);
+    loss->taken = -1;
+    if (u->taken >= 0) {
+        op = build(&m, u->taken);
+        loss->taken = rlf_expr_add_output(m.expr, "taken", op);
+    }
     loss->n_reports = (int)u->reports.count;
     loss->report = RLF_NEW_ARRAY(s->arena, int, u->reports.count);
     for (size_t i = 0; i < u->reports.count; i++) {

@@ -156,6 +156,7 @@ typedef struct rlf_update {
         size_t count, room;
     } calls;
     int loss;   /* term, -1: nothing minimized yet */
+    int taken;  /* term: is something minimized? -1: always, or nothing yet */
     bool tried; /* it has a minimize, maybe one that was refused */
     struct {
         rlf_update_report *data;

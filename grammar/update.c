@@ -85,6 +85,20 @@ no_derivative(rlf_sema *s, const rlf_ast_stmt *stmt, int term)
                   "they are made of");
 }
 
+/* Something is minimized here: always, or where the ifs around hold. */
+static void
+note_taken(rlf_sema *s, rlf_span span)
+{
+    rlf_update *u = &s->updates.data[s->update];
+    if (s->condition < 0)
+        u->taken = -1;
+    else if (u->loss < 0)
+        u->taken = s->condition;
+    else if (u->taken >= 0)
+        u->taken = rlf_term_pointwise(s, RLF_EXPR_OR, u->taken, s->condition,
+                                      -1, span);
+}
+
 static void
 minimize(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
@@ -123,6 +137,7 @@ minimize(rlf_sema *s, const rlf_ast_stmt *stmt)
         term = rlf_term_pointwise(s, RLF_EXPR_SELECT, s->condition, term, zero,
                                   stmt->span);
     }
+    note_taken(s, stmt->span);
     int loss = s->updates.data[s->update].loss;
     if (loss >= 0)
         term = rlf_term_pointwise(s, RLF_EXPR_ADD, loss, term, -1, stmt->span);
@@ -332,12 +347,28 @@ place_conditional(rlf_sema *s, const rlf_update *u, int when)
     s->part = part;
 }
 
+/* An update that never minimizes anything changes nothing. */
+static void
+warn_idle(rlf_sema *s, rlf_update *u)
+{
+    double value;
+    if (u->taken < 0 || !rlf_term_constant(s, u->taken, &value))
+        return;
+    if (value > 0 || value < 0)
+        u->taken = -1;
+    else if (!s->idle)
+        rlf_diag_warning(s->diags, "update", u->span,
+                         "this update changes nothing: no 'minimize' of it is "
+                         "ever carried out");
+}
+
 /* Enter the node, and what its reports go to. */
 static void
 finish(rlf_sema *s, rlf_item *item, int number)
 {
     rlf_update *u = &s->updates.data[number];
     item->update = number;
+    warn_idle(s, u);
     for (size_t i = 0; i < u->calls.count; i++)
         rlf_item_input_set(s, item, u->calls.data[i].set);
     RLF_PUSH_IN(s->arena, &item->writes, item->receiver);
@@ -382,7 +413,10 @@ rlf_sema_update(rlf_sema *s, const rlf_ast_stmt *stmt)
         return;
     RLF_PUSH_IN(
         s->arena, &s->updates,
-        (rlf_update){.model = model.resource, .span = stmt->span, .loss = -1});
+        (rlf_update){.model = model.resource,
+                             .span = stmt->span,
+                             .loss = -1,
+                             .taken = -1});
     int number = (int)s->updates.count - 1, condition = s->condition;
     s->update = number;
     s->condition = -1;

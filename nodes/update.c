@@ -21,6 +21,7 @@
 
 #include "engine/comm/comm.h"
 #include "nodes/declare.h"
+#include "nodes/model/gradient.h"
 #include "nodes/model/optimizer.h"
 #include "nodes/model/work.h"
 
@@ -441,6 +442,41 @@ read_settings(const rlf_call *call, rlf_err *err, rlf_adamw *out)
     return rlf_call_number(call, "clip", err, &out->clip);
 }
 
+/* Is anything minimized, of any sample? What is not a number says so too, and
+ * makes the loss one that ends the run. */
+static bool
+minimizes(const rlf_update *u)
+{
+    int taken = u->call->node->loss->taken;
+    return u->any && (taken < 0 || u->outputs[taken].number[0] != 0);
+}
+
+/* The sums of all lanes together. */
+static rlf_status
+end_lanes(rlf_update *u, rlf_err *err)
+{
+    for (int c = 0; c < u->model->table->cut.chunks; c++)
+        RLF_TRY(rlf_update_end_lanes(u, c, RLF_GRADIENT_ALL,
+                                     (uint32_t)u->model->gradient.held, err));
+    return RLF_OK;
+}
+
+/* An update that minimizes nothing changes nothing, neither by decay nor by
+ * momentum; the gradient, which is 0, is let go of as after a step. */
+static rlf_status
+skip(rlf_update *u, rlf_err *err)
+{
+    const rlf_env *env = u->call->env;
+    const state *s = u->call->state;
+    if (env->report)
+        env->report(env->sink, s->empty, 1);
+    if (!u->any)
+        return RLF_OK;
+    RLF_TRY(end_lanes(u, err));
+    RLF_TRY(rlf_gradient_finish(u->model, err));
+    return rlf_gradient_clear(u->model, err);
+}
+
 static rlf_status
 finish(rlf_call *call, rlf_err *err)
 {
@@ -452,18 +488,14 @@ finish(rlf_call *call, rlf_err *err)
         RLF_TRY(rlf_expr_rest(u->frame, err));
     }
     const state *s = call->state;
-    if (!u->any && env->report)
-        env->report(env->sink, s->empty, 1);
-    if (!u->any)
-        return RLF_OK;
+    if (!minimizes(u))
+        return skip(u, err);
     double loss = u->outputs[call->node->loss->loss].number[0], norm = 0;
     if (!isfinite(loss))
         return rlf_update_fail_loss(u, loss, err);
     rlf_adamw settings;
     RLF_TRY(read_settings(call, err, &settings));
-    for (int c = 0; c < u->model->table->cut.chunks; c++)
-        RLF_TRY(rlf_update_end_lanes(u, c, RLF_GRADIENT_ALL,
-                                     (uint32_t)u->model->gradient.held, err));
+    RLF_TRY(end_lanes(u, err));
     RLF_TRY(rlf_optimizer_step(u->model, &settings, err, &norm));
     if (env->report) {
         env->report(env->sink, s->loss, loss);

@@ -525,7 +525,7 @@ put_place(rlf_session *s, const rlf_metric *m)
     rlf_buf_printf(&s->warnings, "%s:%u: ", at.path, at.line);
 }
 
-/* Had the step only updates of no samples, which report this metric and no
+/* Had the step only updates of nothing, which report this metric and no
  * loss (nodes/update.c, and nodes/for.c for those that never ran)? */
 static bool
 is_empty_update(const rlf_session *s, const rlf_metric *m)
@@ -561,9 +561,9 @@ warn_of_metrics(rlf_session *s)
         put_place(s, m);
         if (empty) {
             rlf_buf_printf(&s->warnings,
-                           "the update had no samples in step %u and changed "
-                           "nothing: the metric %s is 1; it is not told of "
-                           "again\n",
+                           "the update had nothing to minimize in step %u and "
+                           "changed nothing: the metric %s is 1; it is not "
+                           "told of again\n",
                            rlf_run_steps(s->run), m->name);
             continue;
         }

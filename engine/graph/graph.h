@@ -141,6 +141,7 @@ typedef struct rlf_loss {
     rlf_live_call *calls;
     int n_calls;
     int loss;    /* output: the sum of the minimize'd expressions */
+    int taken;   /* output: 0 if no minimize is carried out; -1: one always is */
     int *report; /* outputs that `report` asked for: node output ports */
     int n_reports;
     rlf_words *words; /* n_words: live values over vocab, one a set */

@@ -176,7 +176,11 @@ loss_digest(hasher *h, const rlf_node *node)
         for (size_t k = 0; k < loss->words[i].program->outputs.count; k++)
             inputs[loss->words[i].result[k]] =
                 words_digest(h, node, &loss->words[i], (int)k);
-    return output_digest(h, loss->program, loss->loss, inputs);
+    rlf_digest digest = output_digest(h, loss->program, loss->loss, inputs);
+    if (loss->taken < 0)
+        return digest;
+    return add_digest(digest,
+                      output_digest(h, loss->program, loss->taken, inputs));
 }
 
 /* ---- nodes and values ---- */

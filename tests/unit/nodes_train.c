@@ -323,6 +323,7 @@ make_loss(made *m, kind k)
     rlf_expr_add_output(e, "mean", mean);
     rlf_derivative *d = rlf_expr_derive(e, 0, w->arena);
     rlf_loss *out = RLF_NEW(w->arena, rlf_loss);
+    out->taken = -1;
     static const int constants[] = {-1, -1, -1, 1, 2};
     const rlf_node_class *const classes[] = {&rlf_node_logprob, &rlf_node_value,
                                              &rlf_node_score};
