@@ -36,6 +36,20 @@ test.rlf:17:32: error: 'actor' changes this loss only through what has no deriva
    17 |     update actor minimize mean(actor.logprob(roll) > 0 over batch)
       |                                ^~~~~~~~~~~~~~~~~~~~~~~
 hint: comparisons, the condition of a choice, floor, sg, count and rank are constants to the derivative: minimize what they are made of
+=== an update that never minimizes
+param train : bool = false
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    update actor { if train { minimize mean(actor.logprob(roll) over batch) } }
+    update actor { if not train { minimize mean(actor.logprob(roll) over batch) } }
+    update actor { if step > 3 { minimize mean(actor.logprob(roll) over batch) } }
+}
+--- warnings
+test.rlf:6:5: warning: this update changes nothing: no 'minimize' of it is ever carried out
+    6 |     update actor { if train { minimize mean(actor.logprob(roll) over batch) } }
+      |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 === a loss is one number
 import "std/advantage"
 import "std/loss"
