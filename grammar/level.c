@@ -203,7 +203,15 @@ rlf_level_meet(rlf_sema *s, int a, int b, rlf_span at)
                        rlf_level_name(s, y->domain, y->set));
     diag->left = written(s, 0, a);
     diag->right = written(s, 1, b);
-    hint_meet(s, diag, a, b);
+    if (x->set >= 0 && y->set >= 0 && x->set != y->set &&
+        !strcmp(rlf_level_name(s, x->domain, x->set),
+                rlf_level_name(s, y->domain, y->set)))
+        rlf_diag_hint(s->diags, diag,
+                      "each time that it is written it makes a set of its own: "
+                      "where one set is meant, give it a name, x = ..., and "
+                      "use x twice");
+    else
+        hint_meet(s, diag, a, b);
     return -1;
 }
 

@@ -514,3 +514,24 @@ test.rlf:11:9: error: 'std' does not say over what
    11 |     h = std([roll.length, 1])
       |         ^~~
 hint: std([roll.length, 1] over tokens), ([roll.length, 1] over group) or ([roll.length, 1] over batch)
+=== a set that is written twice
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model ref = copy(actor)
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, max_new: 8)
+    gold = respond(batch.answer, to: batch, max_response: 6)
+    report a = mean(ref.logprob(gold.where(roll.length > 3)) - actor.logprob(gold.where(roll.length > 3)) over batch)
+    for mini in roll.split(parts: 2) {
+        update actor minimize mean(ref.logprob(gold[mini]) - actor.logprob(gold[mini]) over batch)
+    }
+}
+--- errors
+test.rlf:7:62: error: one per token of 'where(...)' and one per token of 'where(...)' cannot be combined
+    7 | ...   report a = mean(ref.logprob(gold.where(roll.length > 3)) - actor.logprob(gold.where(roll.length >...
+      |                       ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~ ^ ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: each time that it is written it makes a set of its own: where one set is meant, give it a name, x = ..., and use x twice
+test.rlf:9:60: error: one per token of 'gold[mini]' and one per token of 'gold[mini]' cannot be combined
+    9 |         update actor minimize mean(ref.logprob(gold[mini]) - actor.logprob(gold[mini]) over batch)
+      |                                    ~~~~~~~~~~~~~~~~~~~~~~~ ^ ~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: each time that it is written it makes a set of its own: where one set is meant, give it a name, x = ..., and use x twice
