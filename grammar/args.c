@@ -276,10 +276,40 @@ called(const matcher *m, const rlf_formal *f)
                             f->name, m->what);
 }
 
+/* Does the run take a value that is never finite? What is infinite is a number
+ * there, if the formal has no bounds. */
+static bool
+finite_enough(const matcher *m, const rlf_formal *f, int term, rlf_span span)
+{
+    char why[RLF_FORMAL_WHY];
+    bool state = m->item && m->item->class->role == RLF_ROLE_SET_STATE;
+    bool bounded =
+        f->kind == RLF_FORMAL_INT || (!rlf_formal_takes(f, INFINITY, why) &&
+                                      !rlf_formal_takes(f, -INFINITY, why));
+    if (state)
+        return rlf_finite_effect(m->s, term, span);
+    return rlf_finite_use(m->s, term, bounded ? RLF_ODD_INFINITE : RLF_ODD_NAN,
+                          span);
+}
+
+/* What stands for a constant in a branch that is never taken: `x` if the formal
+ * takes it. The branch may be dead because it does not. */
+static double
+stand_in(const rlf_formal *f, double x)
+{
+    const double others[] = {f->fallback, f->least, 1};
+    char why[RLF_FORMAL_WHY];
+    for (size_t i = 0; i < RLF_COUNT(others); i++)
+        if (!isfinite(x) || !rlf_formal_takes(f, x, why))
+            x = others[i];
+    return x;
+}
+
 /* A constant: in the formal's unit, if any, and in its bounds. */
 static bool
-fits(const matcher *m, const rlf_formal *f, const rlf_term *t, rlf_span span)
+fits(const matcher *m, const rlf_formal *f, int term, rlf_span span)
 {
+    const rlf_term *t = &m->s->terms.data[term];
     rlf_diags *diags = m->s->diags;
     rlf_diag *diag;
     char why[RLF_FORMAL_WHY];
@@ -294,7 +324,9 @@ fits(const matcher *m, const rlf_formal *f, const rlf_term *t, rlf_span span)
                           : "write it without the unit");
         return false;
     }
-    if (rlf_formal_takes(f, t->value, why))
+    if (!finite_enough(m, f, term, span))
+        return false;
+    if (m->s->idle || rlf_formal_takes(f, t->value, why))
         return true;
     diag = rlf_diag_error(diags, "argument", span, "%s %s", called(m, f), why);
     /* So few bytes lack their unit; 16 GB of a limit, which has a value of its
@@ -364,7 +396,7 @@ could_fit(const matcher *m, const rlf_formal *f, int term, rlf_span span)
 {
     double least, most;
     rlf_term_bounds(m->s, term, &least, &most);
-    bool below = most < f->least, above = least > f->most;
+    bool below = most<f->least, above = least> f->most;
     if (f->least >= f->most || (!below && !above))
         return true;
     rlf_diag *diag = rlf_diag_error(
@@ -409,7 +441,9 @@ put_number(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     const rlf_term *t = &s->terms.data[term];
     if (rlf_term_constant(s, term, &arg->number)) {
         arg->kind = RLF_ARG_NUMBER;
-        return fits(m, f, t, e->span);
+        if (s->idle)
+            arg->number = stand_in(f, arg->number);
+        return fits(m, f, term, e->span);
     }
     if (!m->item || f->kind != RLF_FORMAL_NUMBER) {
         rlf_diag_error(s->diags, "argument", e->span,
@@ -428,7 +462,8 @@ put_number(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
                                  : "reduce it, as in mean(... over batch)");
         return false;
     }
-    return could_fit(m, f, term, e->span) && put_term(m, arg, term);
+    return finite_enough(m, f, term, e->span) &&
+           could_fit(m, f, term, e->span) && put_term(m, arg, term);
 }
 
 /* Is it said as a number: one that is written, or a parameter that is one? */
@@ -511,7 +546,7 @@ put_element(const matcher *m, const rlf_formal *f, const rlf_thing *t,
     if (!text && !rlf_term_plain(m->s, t->term, t->span))
         return false;
     if (!text && rlf_term_constant(m->s, t->term, &one->number))
-        return true;
+        return rlf_finite_use(m->s, t->term, RLF_ODD_INFINITE, t->span);
     rlf_diag_error(m->s->diags, "argument", t->span,
                    "%s must be known before the run starts", called(m, f));
     return false;
@@ -646,7 +681,7 @@ put_column(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
         return wrong(m, f, &t, "a column of texts");
     int term = text ? t.term : rlf_thing_number(m->s, &t, e->span);
     return term >= 0 && rlf_term_plain(m->s, term, e->span) &&
-           put_term(m, arg, term);
+           finite_enough(m, f, term, e->span) && put_term(m, arg, term);
 }
 
 static bool
@@ -726,7 +761,8 @@ put_extra(const matcher *m, const rlf_ast_arg *given, rlf_arg *arg)
     if (t.kind == RLF_THING_WORDS && m->item)
         return put_term(m, arg, t.term);
     int term = rlf_thing_number(m->s, &t, given->value->span);
-    if (term < 0 || !rlf_term_plain(m->s, term, given->value->span))
+    if (term < 0 || !rlf_term_plain(m->s, term, given->value->span) ||
+        !rlf_finite_use(m->s, term, RLF_ODD_NAN, given->value->span))
         return false;
     if (rlf_term_constant(m->s, term, &arg->number)) {
         arg->kind = RLF_ARG_NUMBER;

@@ -77,6 +77,10 @@ look_into(const rlf_sema *s, const rlf_term *t, int *looks)
     case RLF_EXPR_CLAMP: /* at least a[1], then at most a[2] */
         return (bounds){fmin(fmax(a[0].least, a[1].least), a[2].least),
                         fmin(fmax(a[0].most, a[1].most), a[2].most)};
+    case RLF_EXPR_LT:
+        return (bounds){a[0].most < a[1].least, !(a[0].least >= a[1].most)};
+    case RLF_EXPR_LE:
+        return (bounds){a[0].most <= a[1].least, !(a[0].least > a[1].most)};
     case RLF_EXPR_SELECT:
         return both(a[1], a[2]);
     case RLF_EXPR_EXP:

@@ -299,8 +299,18 @@ of_arguments(const rlf_diag *diag)
                           diag->code);
 }
 
-/* Of what was reported inside a def: in which use of it. What an imported file
- * declares is right, and the use is not: it is reported there, once. */
+/* Is it about what the def holds? What an imported file declares is right, and
+ * the use is not (*moves): it is reported there, once. */
+static bool
+is_inside(const rlf_sema *s, const rlf_diag *diag, const rlf_ast_decl *def,
+          const rlf_module *module, bool *moves)
+{
+    *moves = module != s->modules.data[0] && of_arguments(diag);
+    return diag->at.source == def->span.source &&
+           diag->at.first >= def->span.first && diag->at.last <= def->span.last;
+}
+
+/* Of what was reported inside a def: in which use of it. */
 static void
 note_use(rlf_sema *s, size_t before, const rlf_ast_decl *def,
          const rlf_module *module, const rlf_ast_expr *call)
@@ -309,10 +319,8 @@ note_use(rlf_sema *s, size_t before, const rlf_ast_decl *def,
     while (i < s->diags->list.count) {
         rlf_diag *diag = &s->diags->list.data[i];
         size_t count = s->diags->list.count;
-        bool inside = diag->at.source == def->span.source &&
-                      diag->at.first >= def->span.first &&
-                      diag->at.last <= def->span.last;
-        if (inside && module != s->modules.data[0] && of_arguments(diag)) {
+        bool moves, inside = is_inside(s, diag, def, module, &moves);
+        if (inside && moves) {
             rlf_diag_note(s->diags, diag, diag->at, "in '%s', here",
                           def->name.text);
             rlf_diag_move(s->diags, i, place_of_use(call));
@@ -321,6 +329,26 @@ note_use(rlf_sema *s, size_t before, const rlf_ast_decl *def,
                           def->name.text);
         }
         i += s->diags->list.count == count;
+    }
+}
+
+/* The same of what may be reported yet. */
+static void
+note_use_of_faults(rlf_sema *s, size_t before, const rlf_ast_decl *def,
+                   const rlf_module *module, const rlf_ast_expr *call)
+{
+    for (size_t i = before; i < s->faults.count; i++) {
+        rlf_diag *diag = &s->faults.data[i];
+        bool moves, inside = is_inside(s, diag, def, module, &moves);
+        if (inside && moves) {
+            rlf_diag_note(s->diags, diag, diag->at, "in '%s', here",
+                          def->name.text);
+            diag->at = place_of_use(call);
+            diag->left = diag->right = (rlf_span){0};
+        } else if (inside && !diag->notes.count) {
+            rlf_diag_note(s->diags, diag, call->at, "in this use of '%s'",
+                          def->name.text);
+        }
     }
 }
 
@@ -354,12 +382,13 @@ rlf_eval_def(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
     rlf_thing result = rlf_thing_none(call->span);
     if (!rlf_def_ends(s, def, call))
         return result;
-    size_t before = s->diags->list.count;
+    size_t before = s->diags->list.count, faults = s->faults.count;
     int n_defs = s->n_defs;
     s->expanding++;
     if (bind(s, def, module, call)) {
         result = run_body(s, def);
         note_use(s, before, def, module, call);
+        note_use_of_faults(s, faults, def, module, call);
     }
     s->expanding--;
     s->n_defs = n_defs;

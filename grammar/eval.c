@@ -279,7 +279,7 @@ warn_signs(rlf_sema *s, const rlf_ast_expr *e, const rlf_ast_expr *operand)
                   "leave one out, or put what is negative in parentheses");
 }
 
-/* What counts for nothing unless `counts`: it may be infinite. */
+/* What counts for nothing unless `counts`. */
 static rlf_thing
 eval_side(rlf_sema *s, const rlf_ast_expr *e, bool counts)
 {
@@ -296,7 +296,8 @@ is_decided(const rlf_sema *s, rlf_ast_op op, const rlf_thing *left)
     double value;
     if ((op != RLF_AST_AND && op != RLF_AST_OR) ||
         left->kind != RLF_THING_NUMBER ||
-        !rlf_term_constant(s, left->term, &value))
+        !rlf_term_constant(s, left->term, &value) ||
+        s->terms.data[left->term].odd == RLF_ODD_NAN)
         return false;
     return (value > 0 || value < 0) == (op == RLF_AST_OR);
 }
@@ -332,15 +333,18 @@ eval_choice(rlf_sema *s, const rlf_ast_expr *e)
 {
     int c = rlf_eval_number(s, e->left);
     double value;
-    bool known = c >= 0 && rlf_term_constant(s, c, &value);
+    bool known = c >= 0 && rlf_term_constant(s, c, &value) &&
+                 s->terms.data[c].odd != RLF_ODD_NAN; /* decides nothing */
     bool yes = known && (value > 0 || value < 0);
-    rlf_thing a = eval_side(s, e->right, yes);
-    rlf_thing b = eval_side(s, e->other, known && !yes);
+    rlf_thing a = eval_side(s, e->right, !known || yes);
+    rlf_thing b = eval_side(s, e->other, !known || !yes);
     if (c < 0 || a.kind == RLF_THING_NONE || b.kind == RLF_THING_NONE)
         return rlf_thing_none(e->span);
     if (known && a.kind == b.kind)
         return yes ? a : b;
     bool words = is_text(&a) && is_text(&b);
+    if (words && !rlf_finite_use(s, c, RLF_ODD_NAN, e->left->span))
+        return rlf_thing_none(e->span);
     int x = words ? text_term(s, &a) : rlf_thing_number(s, &a, e->right->span);
     int y = words ? text_term(s, &b) : rlf_thing_number(s, &b, e->other->span);
     int term = rlf_term_pointwise(s, RLF_EXPR_SELECT, c, x, y, e->at);

@@ -109,7 +109,7 @@ add_weighted(rlf_sema *s, rlf_item *item, const rlf_ast_expr *e, double sign,
         int term = rlf_eval_plain(s, factor);
         if (sign < 0)
             term = rlf_term_pointwise(s, RLF_EXPR_NEG, term, -1, -1, e->at);
-        if (term < 0)
+        if (term < 0 || !rlf_finite_effect(s, term, factor->span))
             return false;
         if (s->terms.data[term].domain != 0) {
             rlf_diag_error(s->diags, "level", factor->span,
@@ -334,12 +334,14 @@ branch(rlf_sema *s, const rlf_ast_stmt *stmt)
     bool known = condition->kind == RLF_ARG_NUMBER;
     bool yes = known && (condition->number > 0 || condition->number < 0);
     int index = rlf_item_place(s, item);
+    s->maybe += !known;
     s->idle += known && !yes;
     body(s, index, stmt->body, rlf_part_new(s, index));
     s->idle += yes - (known && !yes);
     if (stmt->other)
         body(s, index, stmt->other, rlf_part_new(s, index));
     s->idle -= yes;
+    s->maybe -= !known;
 }
 
 static void
@@ -471,6 +473,7 @@ report(rlf_sema *s, const rlf_ast_stmt *stmt)
             rlf_diag_hint(s->diags, diag, "mean(... over batch)");
             continue;
         }
+        rlf_finite_metric(s, bind->name.text, term, bind->name.span);
         term = rlf_measure(s, term);
         if (term < 0)
             continue;

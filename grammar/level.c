@@ -24,6 +24,16 @@ rlf_level_of(const rlf_sema *s, int domain)
     return d->owner >= 0 ? RLF_LEVEL_SAMPLE : RLF_LEVEL_PROMPT;
 }
 
+bool
+rlf_level_may_be_empty(const rlf_sema *s, int domain)
+{
+    const rlf_domain *d = rlf_domains_get(&s->graph->domains, domain);
+    bool maybe = d->maybe_empty;
+    for (int k = 0; k < d->n_up && !maybe; k++)
+        maybe = rlf_level_may_be_empty(s, d->up[k]);
+    return maybe;
+}
+
 int
 rlf_level_vocab(rlf_sema *s, int tokens)
 {

@@ -20,6 +20,7 @@ libgrammar_a_SOURCES = \
 	%D%/def_unused.c \
 	%D%/dump.c \
 	%D%/eval.c \
+	%D%/finite.c \
 	%D%/flow.c \
 	%D%/fmt.c \
 	%D%/form.c \

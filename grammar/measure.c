@@ -18,16 +18,6 @@ typedef struct measuring {
                              -1: no such thing */
 } measuring;
 
-static bool
-may_be_empty(const rlf_sema *s, int domain)
-{
-    const rlf_domain *d = rlf_domains_get(&s->graph->domains, domain);
-    bool maybe = d->maybe_empty;
-    for (int k = 0; k < d->n_up && !maybe; k++)
-        maybe = may_be_empty(s, d->up[k]);
-    return maybe;
-}
-
 /* Does the term reduce a set to one number, which nothing has not? */
 static bool
 averages(const measuring *m, const rlf_term *t)
@@ -40,7 +30,7 @@ averages(const measuring *m, const rlf_term *t)
     case RLF_EXPR_STD:
     case RLF_EXPR_LEAST:
     case RLF_EXPR_MOST:
-        return may_be_empty(m->s, m->s->terms.data[t->arg[0]].domain);
+        return rlf_level_may_be_empty(m->s, m->s->terms.data[t->arg[0]].domain);
     default:
         return false;
     }

@@ -142,8 +142,8 @@ read_setting(const reader *r, const char *text)
     if (path || !strcmp(r->type, "text")) {
         thing.kind = RLF_THING_TEXT;
         thing.resolved = path;
-        thing.text = path ? start_path(s, text)
-                          : rlf_arena_strdup(s->arena, text);
+        thing.text =
+            path ? start_path(s, text) : rlf_arena_strdup(s->arena, text);
         return thing;
     }
     if (!strcmp(r->type, "bool")) {
@@ -180,7 +180,9 @@ read_default(const reader *r, rlf_module *module)
     }
     bool number =
         thing.kind == RLF_THING_NUMBER && rlf_term_constant(s, thing.term, &x);
-    if (!text && number && !rlf_term_plain(s, thing.term, e->span))
+    if (!text && number &&
+        (!rlf_term_plain(s, thing.term, e->span) ||
+         !rlf_finite_use(s, thing.term, RLF_ODD_INFINITE, e->span)))
         return rlf_thing_none(e->span);
     const char *wanted = !number ? NULL : wrong_number(r->type, x);
     if (!text && number && !wanted)
@@ -218,12 +220,22 @@ check_choice(const reader *r, const rlf_thing *choice)
     bool number = choice->kind == RLF_THING_NUMBER &&
                   rlf_term_constant(r->s, choice->term, &x);
     if (choice->kind == RLF_THING_NONE ||
+        (number &&
+         !rlf_finite_use(r->s, choice->term, RLF_ODD_INFINITE, choice->span)) ||
         (text ? choice->kind == RLF_THING_TEXT
               : number && !wrong_number(r->type, x) &&
                     rlf_term_plain(r->s, choice->term, choice->span)))
         return;
     rlf_diag_error(r->s->diags, "param", choice->span,
                    "a parameter of type %s cannot be this", r->type);
+}
+
+static bool
+range_end(rlf_sema *s, const rlf_ast_expr *e, double *out)
+{
+    int term = rlf_eval_plain(s, e);
+    return rlf_term_constant(s, term, out) &&
+           rlf_finite_use(s, term, RLF_ODD_INFINITE, e->span);
 }
 
 /* What may be given, as text; *inside: whether `value` is. */
@@ -236,9 +248,8 @@ check_range(const reader *r, const rlf_thing *value, bool *inside)
     *inside = true;
     if (decl->low && decl->high) {
         double low, high, x;
-        bool known = rlf_term_constant(s, rlf_eval_plain(s, decl->low), &low);
-        known =
-            rlf_term_constant(s, rlf_eval_plain(s, decl->high), &high) && known;
+        bool known = range_end(s, decl->low, &low);
+        known = range_end(s, decl->high, &high) && known;
         if (known && value->kind == RLF_THING_NUMBER &&
             rlf_term_constant(s, value->term, &x))
             *inside = x >= low && x <= high;

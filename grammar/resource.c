@@ -256,17 +256,17 @@ work_out(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
 /* Work something out as if at the top of `module`. */
 typedef struct place {
     rlf_scope *scope;
-    int part, update, choosing, asked, idle;
+    int part, update, choosing, asked, idle, maybe;
 } place;
 
 static place
 go_to(rlf_sema *s, rlf_module *module)
 {
-    place before = {s->scope,    s->part,  s->update,
-                    s->choosing, s->asked, s->idle};
+    place before = {s->scope, s->part, s->update, s->choosing,
+                    s->asked, s->idle, s->maybe};
     rlf_scope_push(s, NULL, module);
     s->part = s->update = s->choosing = s->asked = -1;
-    s->idle = 0;
+    s->idle = s->maybe = 0;
     return before;
 }
 
@@ -279,6 +279,7 @@ come_back(rlf_sema *s, place before)
     s->choosing = before.choosing;
     s->asked = before.asked;
     s->idle = before.idle;
+    s->maybe = before.maybe;
 }
 
 rlf_thing
@@ -362,7 +363,8 @@ rlf_sema_state(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
     place before = go_to(s, module);
     int term = rlf_eval_plain(s, decl->value), source = -1;
     double value;
-    bool good = rlf_term_constant(s, term, &value);
+    bool good = rlf_term_constant(s, term, &value) &&
+                rlf_finite_use(s, term, RLF_ODD_INFINITE, decl->value->span);
     if (decl->word.text)
         good = state_data(s, decl->name.text, &decl->word, &source) && good;
     come_back(s, before);

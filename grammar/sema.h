@@ -79,6 +79,13 @@ typedef struct rlf_record {
 
 /* ---- terms ---- */
 
+/* What a number is in every step, if it is there, for what is known now. */
+typedef enum rlf_oddity {
+    RLF_ODD_NONE,
+    RLF_ODD_INFINITE, /* infinite, or not a number: never finite */
+    RLF_ODD_NAN       /* not a number */
+} rlf_oddity;
+
 typedef enum rlf_term_kind {
     RLF_TERM_CONST, /* value or words */
     RLF_TERM_OP,    /* code, arg */
@@ -101,6 +108,8 @@ typedef struct rlf_term {
     bool quiet;        /* LEAST, MOST: infinite of nothing, and no error */
     bool ends;         /* a number with a LEAST or MOST that is not quiet */
     rlf_unit unit;     /* CONST of a number */
+    rlf_oddity odd;       /* and where that */
+    int fault;         /* arose: the number of the message */
     bool live;         /* the loss of its update is derived through it */
     bool touches;      /* it depends on live calls, derived or not */
     const char *name;  /* NULL: none */
@@ -361,8 +370,15 @@ typedef struct rlf_sema {
         size_t count, room;
     } rereads;
     bool collecting; /* in the block of a collect */
-    int idle;        /* sides of choices around that may not be taken, and
-                        branches of ifs that never are */
+    int idle;        /* sides of choices and branches of ifs around that are
+                        never taken */
+    int maybe;       /* branches of ifs around of which the run decides */
+    /* Constants that are not finite: what is to be said of each if it is used.
+     */
+    struct {
+        rlf_diag *data;
+        size_t count, room;
+    } faults;
     int nesting;     /* expressions inside one another */
     int importing;   /* files that import one another, being read */
     int expanding;   /* defs inside one another, their arguments too */
@@ -500,8 +516,28 @@ const char *rlf_unit_word(rlf_unit unit);
 bool rlf_term_plain(rlf_sema *s, int term, rlf_span span);
 void rlf_term_use(rlf_sema *s, int term);
 
+/* ---- finite.c ---- */
+
+/* `result` is the constant that an operation gives of constants: if it is the
+ * first that is not finite, what is to be said of it. */
+void rlf_finite_fold(rlf_sema *s, rlf_expr_code code, const int *args, int n,
+                     int result, rlf_span at);
+/* Of an operation: t->odd, by its operands. */
+void rlf_finite_note(const rlf_sema *s, rlf_term *t);
+/* A value is used at `use`, where `wrong` ends the run: false after a message.
+ */
+bool rlf_finite_use(rlf_sema *s, int term, rlf_oddity wrong, rlf_span use);
+/* The same of what a statement does, which may never come to run: no more than
+ * a warning then. */
+bool rlf_finite_effect(rlf_sema *s, int term, rlf_span use);
+/* A metric that is never finite is null: says so. */
+void rlf_finite_metric(rlf_sema *s, const char *name, int term, rlf_span at);
+
 /* ---- level.c ---- */
 
+/* Has a set that may turn out to be empty the domain, or is one of those that
+ * it belongs to such? */
+bool rlf_level_may_be_empty(const rlf_sema *s, int domain);
 /* The domain where a and b meet, or -1 after the message. */
 int rlf_level_meet(rlf_sema *s, int a, int b, rlf_span at);
 /* "one per sample of 'roll'" */

@@ -1,8 +1,6 @@
 /* Terms: arithmetic as it was written, each operation on its domain. */
 #include "grammar/sema.h"
 
-#include <math.h>
-
 int
 rlf_term_add(rlf_sema *s, rlf_term term)
 {
@@ -185,6 +183,7 @@ finish(rlf_sema *s, rlf_term term)
     bool extreme = term.code == RLF_EXPR_LEAST || term.code == RLF_EXPR_MOST;
     term.ends = term.ends || (extreme && !term.quiet && term.domain == 0);
     note_repeat(s, &term);
+    rlf_finite_note(s, &term);
     return rlf_term_add(s, term);
 }
 
@@ -200,64 +199,6 @@ fold(rlf_sema *s, rlf_expr_code code, const int *args, int n, double *out)
     }
     *out = rlf_expr_apply(code, value[0], value[1], value[2]);
     return true;
-}
-
-/* "1 / 0", "log(-1)": an operation on constants. */
-static const char *
-constants(const rlf_sema *s, rlf_expr_code code, const double *v)
-{
-    switch (code) {
-    case RLF_EXPR_ADD:
-    case RLF_EXPR_SUB:
-    case RLF_EXPR_MUL:
-    case RLF_EXPR_DIV:
-    case RLF_EXPR_MOD:
-    case RLF_EXPR_POW:
-        return rlf_arena_printf(s->arena, "%.12g %c %.12g", v[0],
-                                code == RLF_EXPR_ADD   ? '+'
-                                : code == RLF_EXPR_SUB ? '-'
-                                : code == RLF_EXPR_MUL ? '*'
-                                : code == RLF_EXPR_DIV ? '/'
-                                : code == RLF_EXPR_MOD ? '%'
-                                                       : '^',
-                                v[1]);
-    case RLF_EXPR_LOG:
-        return rlf_arena_printf(s->arena, "log(%.12g)", v[0]);
-    case RLF_EXPR_SQRT:
-        return rlf_arena_printf(s->arena, "sqrt(%.12g)", v[0]);
-    case RLF_EXPR_EXP:
-        return rlf_arena_printf(s->arena, "exp(%.12g)", v[0]);
-    default:
-        return "this";
-    }
-}
-
-/* A constant is finite, but for one of a choice whose side is not taken. */
-static bool
-check_finite(rlf_sema *s, rlf_expr_code code, const int *args, int n,
-             double value, rlf_span at)
-{
-    double v[3] = {0};
-    bool before = true;
-    for (int k = 0; k < n; k++)
-        before =
-            rlf_term_constant(s, args[k], &v[k]) && isfinite(v[k]) && before;
-    if (isfinite(value) || !before || s->idle)
-        return true;
-    rlf_diag *diag = rlf_diag_error(s->diags, "number", at, "%s is %s",
-                                    constants(s, code, v),
-                                    isnan(value) ? "not a number" : "infinite");
-    rlf_diag_hint(s->diags, diag, "%s",
-                  code == RLF_EXPR_DIV || code == RLF_EXPR_MOD
-                      ? "where the divisor may be 0 choose another value: "
-                        "d > 0 ? x / d : 0"
-                  : isnan(value)
-                      ? "write what it is to be instead, or choose: c ? a : b"
-                      : "numbers go up to 1.8e308: write a smaller one; where "
-                        "no limit is meant, leave the limit out");
-    for (int k = 0; k < 2 && k < n; k++)
-        *(k ? &diag->right : &diag->left) = s->operand[k];
-    return false;
 }
 
 /* The unit of what an operation gives, by those of its arguments, which are
@@ -433,10 +374,9 @@ rlf_term_pointwise(rlf_sema *s, rlf_expr_code code, int a, int b, int c,
         !check_units(s, code, args, n, at, &unit))
         return -1;
     if (fold(s, code, args, n, &value)) {
-        if (!check_finite(s, code, args, n, value, at))
-            return -1;
         int term = rlf_term_number(s, value, at);
         s->terms.data[term].unit = unit;
+        rlf_finite_fold(s, code, args, n, term, at);
         return term;
     }
     int domain = n > 1 ? rlf_level_meet(s, a, b, at) : s->terms.data[a].domain;

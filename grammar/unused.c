@@ -98,7 +98,8 @@ look_at_metrics(rlf_sema *s)
     double value;
     for (size_t i = 0; i < s->metrics.count; i++) {
         const rlf_metric_name *m = &s->metrics.data[i];
-        if (!rlf_term_constant(s, m->term, &value))
+        if (!rlf_term_constant(s, m->term, &value) ||
+            s->terms.data[m->term].odd) /* said of it already */
             continue;
         rlf_diag *diag = rlf_diag_warning(s->diags, "constant", m->span,
                                           "the metric '%s' is %.12g each time",

@@ -132,6 +132,8 @@ minimize(rlf_sema *s, const rlf_ast_stmt *stmt)
                       model);
         return;
     }
+    if (!rlf_finite_effect(s, term, stmt->value->span))
+        return;
     if (s->condition >= 0) {
         int zero = rlf_term_number(s, 0, stmt->span);
         term = rlf_term_pointwise(s, RLF_EXPR_SELECT, s->condition, term, zero,
@@ -186,6 +188,7 @@ report(rlf_sema *s, const rlf_ast_stmt *stmt)
             rlf_diag_hint(s->diags, diag, "mean(... over batch)");
             continue;
         }
+        rlf_finite_metric(s, bind->name.text, term, bind->name.span);
         term = rlf_measure(s, term);
         if (term < 0)
             continue;
@@ -203,7 +206,8 @@ static void
 branch(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
     int condition = rlf_eval_plain(s, stmt->value), outer = s->condition;
-    if (condition < 0)
+    if (condition < 0 ||
+        !rlf_finite_use(s, condition, RLF_ODD_NAN, stmt->value->span))
         return;
     const rlf_term *t = &s->terms.data[condition];
     if (t->domain != 0) {
@@ -221,6 +225,7 @@ branch(rlf_sema *s, const rlf_ast_stmt *stmt)
     int taken = known && (value > 0 || value < 0) ? 0 : 1;
     int no = rlf_term_pointwise(s, RLF_EXPR_NOT, condition, -1, -1, stmt->span);
     for (int k = 0; k < 2; k++) {
+        s->maybe += !known;
         s->idle += known && k != taken;
         int mine = k ? no : condition;
         s->condition = outer < 0 ? mine
@@ -231,6 +236,7 @@ branch(rlf_sema *s, const rlf_ast_stmt *stmt)
         else if (stmt->other)
             statements(s, stmt->other);
         s->idle -= known && k != taken;
+        s->maybe -= !known;
     }
     s->condition = outer;
 }

@@ -113,14 +113,20 @@ flow f(batch: prompts[4]) {
     if kl == 0 { report d = length * (1 / kl) }
     if length > 0 { report e = length * (1 / kl) }
 }
---- errors
-test.rlf:14:41: error: 1 / 0 is infinite
+--- warnings
+test.rlf:14:25: warning: the metric 'd' is never finite: null each time
    14 |     if kl == 0 { report d = length * (1 / kl) }
-      |                                       ~ ^ ~~
+      |                         ^
+test.rlf:14:41: note: 1 / 0 is infinite
+   14 |     if kl == 0 { report d = length * (1 / kl) }
+      |                                         ^
 hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
-test.rlf:15:44: error: 1 / 0 is infinite
+test.rlf:15:28: warning: the metric 'e' is never finite: null each time
    15 |     if length > 0 { report e = length * (1 / kl) }
-      |                                          ~ ^ ~~
+      |                            ^
+test.rlf:15:44: note: 1 / 0 is infinite
+   15 |     if length > 0 { report e = length * (1 / kl) }
+      |                                            ^
 hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
 === what must be given
 param a : int = 8 in 2..64 "how many"
@@ -480,14 +486,21 @@ flow z(batch: prompts[8]) {
     a = k(score)
     b = k(score, 0 / 0)
     c = whiten(score, eps: (0 - 1) ^ 0.5)
-    report d = 3 / (1 - 1)
+    h := mean(a + b + c over batch)
+    h := mean(a over batch)
+    h := mean(c over batch)
+    h := 3 / (1 - 1)
     h := h + 2 / 0
+    if 0 / 0 > step { checkpoint }
     if 1 / 0 > step { checkpoint }
 }
 --- errors
 test.rlf:6:16: error: 1 / 0 is infinite
     6 | def k(x, y = 1 / 0) = x * y
       |              ~ ^ ~
+test.rlf:10:9: note: in this use of 'k'
+   10 |     a = k(score)
+      |         ^
 hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
 test.rlf:8:65: error: sqrt(-2) is not a number
     8 |     roll = actor.generate(batch, n: 4, max_new: 8, temperature: sqrt(0 - 2))
@@ -496,22 +509,189 @@ hint: write what it is to be instead, or choose: c ? a : b
 test.rlf:11:20: error: 0 / 0 is not a number
    11 |     b = k(score, 0 / 0)
       |                  ~ ^ ~
+test.rlf:13:10: note: it is used here
+   13 |     h := mean(a + b + c over batch)
+      |          ^~~~~~~~~~~~~~~~~~~~~~~~~~
 hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
 test.rlf:12:36: error: -1 ^ 0.5 is not a number
    12 |     c = whiten(score, eps: (0 - 1) ^ 0.5)
       |                            ~~~~~~~ ^ ~~~
+test.rlf:15:10: note: it is used here
+   15 |     h := mean(c over batch)
+      |          ^~~~~~~~~~~~~~~~~~
 hint: write what it is to be instead, or choose: c ? a : b
-test.rlf:13:18: error: 3 / 0 is infinite
-   13 |     report d = 3 / (1 - 1)
-      |                ~ ^ ~~~~~~~
+test.rlf:16:12: error: 3 / 0 is infinite
+   16 |     h := 3 / (1 - 1)
+      |          ~ ^ ~~~~~~~
 hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
-test.rlf:14:16: error: 2 / 0 is infinite
-   14 |     h := h + 2 / 0
+test.rlf:17:16: error: 2 / 0 is infinite
+   17 |     h := h + 2 / 0
       |              ~ ^ ~
 hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
-test.rlf:15:10: error: 1 / 0 is infinite
-   15 |     if 1 / 0 > step { checkpoint }
+test.rlf:18:10: error: 0 / 0 is not a number
+   18 |     if 0 / 0 > step { checkpoint }
       |        ~ ^ ~
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+=== constants that are not finite, and not used
+#set d=0
+import "std/advantage"
+param d : float = 1
+param k : float = 0
+param e : float = d > 0 ? 1 / d : 2
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: min(1e-5, 1 / d) * e))
+hook judge = lua("j.lua")
+state h = min(1, 1 / d)
+def inverse(x) = 1 / x
+def scaled(x, by, s = inverse(d)) {
+    t = s * x
+    return by > 0 ? t : x
+}
+data some = prompts.where(d > 0 ? prompts.grade > 1 / d : prompts.grade < 1 / k)
+flow z(batch: some[8]) {
+    s = 1 / k
+    no = 0 / k
+    roll = actor.generate(batch, n: 4, max_new: 8, temperature: min(1, s))
+    score = judge(roll, most: s)
+    never = score * s
+    h := mean(k > 0 ? s * score : score over batch)
+    h := mean(scaled(score, d) over batch)
+    h := k > 0 ? mean(never over batch) : d > 0 ? inverse(d) : 3
+    h := min(step, s) + no ^ 0 + 1 / s + exp(0 - s) + (step > 0 or no > 0) + (step < s)
+    h := step > 5 ? s : step > 0 ? 1 : no
+    h := max(no > 0 and 0, min(score * 0 over batch))
+    if k > 0 { h := s * 2 } else if d == 1 { h := no } else { h := 1 }
+    if k > 0 { for mini in roll.split(parts: 1 / k) { h := no } }
+    if s { h := 2 }
+    none = roll.where(k > 0 ? score * no : score)
+    h := mean(none.length over batch)
+    update actor {
+        logp = actor.logprob(roll)
+        worst = logp * no
+        if d > 0 { minimize mean(worst over batch) }
+        minimize mean(step > 2 and k > 0 ? worst : clamp(logp, -s, s) over batch)
+    }
+}
+--- errors
+compiles
+=== what is used and never finite
+param k : float = 0
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+state h = 0
+def inverse(x) = 1 / x
+flow z(batch: prompts[8]) {
+    s = 1 / k
+    no = 0 / k
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll, least: 2 * no)
+    h := max(step, s)
+    h := step > 0 and no > 1
+    h := step > 0 ? inverse(0) : 1
+    h := no ? 1 : 2
+    h := mean(step > 3 ? score + (no + 1) : score / (k - k) over batch)
+    every (k / k) steps { checkpoint }
+    few = roll.where(score > inverse(k) * k)
+    text = log(k - 1) > 0 ? "a" : "b"
+    actor := sqrt(k - 2) * actor
+    update actor {
+        if exp(1000) - exp(1000) > 0 { report a = 1 }
+        minimize mean(actor.logprob(roll) over batch) + log(k - 3)
+    }
+}
+--- errors
+test.rlf:6:20: error: 1 / 0 is infinite
+    6 | def inverse(x) = 1 / x
+      |                  ~ ^ ~
+test.rlf:14:21: note: in this use of 'inverse'
+   14 |     h := step > 0 ? inverse(0) : 1
+      |                     ^~~~~~~
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+test.rlf:8:11: error: 1 / 0 is infinite
+    8 |     s = 1 / k
+      |         ~ ^ ~
+test.rlf:12:10: note: it is used here
+   12 |     h := max(step, s)
+      |          ^~~~~~~~~~~~
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+test.rlf:9:12: error: 0 / 0 is not a number
+    9 |     no = 0 / k
+      |          ~ ^ ~
+test.rlf:11:32: note: it is used here
+   11 |     score = judge(roll, least: 2 * no)
+      |                                ^~~~~~
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+test.rlf:17:14: error: 0 / 0 is not a number
+   17 |     every (k / k) steps { checkpoint }
+      |            ~ ^ ~
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+test.rlf:19:12: error: log(-1) is not a number
+   19 |     text = log(k - 1) > 0 ? "a" : "b"
+      |            ^~~
+hint: write what it is to be instead, or choose: c ? a : b
+test.rlf:20:14: error: sqrt(-2) is not a number
+   20 |     actor := sqrt(k - 2) * actor
+      |              ^~~~
+hint: write what it is to be instead, or choose: c ? a : b
+test.rlf:22:12: error: exp(1000) is infinite
+   22 |         if exp(1000) - exp(1000) > 0 { report a = 1 }
+      |            ^~~
+hint: numbers go up to 1.8e308: write a smaller one; where no limit is meant, leave the limit out
+test.rlf:23:57: error: log(-3) is not a number
+   23 |         minimize mean(actor.logprob(roll) over batch) + log(k - 3)
+      |                                                         ^~~
+hint: write what it is to be instead, or choose: c ? a : b
+=== what may be used and is never finite, metrics that are
+param k : float = 0
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+state h = 0
+flow z(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    if step > 100 { h := 1 / k }
+    some = roll.where(score > 0)
+    report a = 0 / k, b = log(k), c = h * (1 / k), d = mean(score[some] / k over batch)
+    update actor {
+        if step > 100 { minimize mean(actor.logprob(roll) over batch) / k }
+        minimize mean(actor.logprob(roll) over batch)
+        report e = h + 0 / k
+    }
+}
+--- warnings
+test.rlf:9:28: warning: 1 / 0 is infinite, which ends the run if it comes to that
+    9 |     if step > 100 { h := 1 / k }
+      |                          ~ ^ ~
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+test.rlf:11:12: warning: the metric 'a' is not a number: null each time
+   11 |     report a = 0 / k, b = log(k), c = h * (1 / k), d = mean(score[some] / k over batch)
+      |            ^
+test.rlf:11:18: note: 0 / 0 is not a number
+   11 |     report a = 0 / k, b = log(k), c = h * (1 / k), d = mean(score[some] / k over batch)
+      |                  ^
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+test.rlf:11:23: warning: the metric 'b' is never finite: null each time
+   11 |     report a = 0 / k, b = log(k), c = h * (1 / k), d = mean(score[some] / k over batch)
+      |                       ^
+test.rlf:11:27: note: log(0) is infinite
+   11 |     report a = 0 / k, b = log(k), c = h * (1 / k), d = mean(score[some] / k over batch)
+      |                           ^~~
+hint: numbers go up to 1.8e308: write a smaller one; where no limit is meant, leave the limit out
+test.rlf:11:35: warning: the metric 'c' is never finite: null each time
+   11 |     report a = 0 / k, b = log(k), c = h * (1 / k), d = mean(score[some] / k over batch)
+      |                                   ^
+test.rlf:11:46: note: 1 / 0 is infinite
+   11 |     report a = 0 / k, b = log(k), c = h * (1 / k), d = mean(score[some] / k over batch)
+      |                                              ^
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+test.rlf:15:16: warning: the metric 'e' is not a number: null each time
+   15 |         report e = h + 0 / k
+      |                ^
+test.rlf:15:26: note: 0 / 0 is not a number
+   15 |         report e = h + 0 / k
+      |                          ^
 hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
 === parameters that are not finite
 #set a=inf
