@@ -395,23 +395,6 @@ written_together(const rlf_sema *s, const rlf_metric_name *a,
            rlf_part_holds(s, b->part, a->part);
 }
 
-/* Each may be written without the other, and both in one step. */
-static void
-warn_of_mean(rlf_sema *s, const rlf_metric_name *a, const rlf_metric_name *b)
-{
-    if (rlf_part_excludes(s, a->part, b->part) || a->update >= 0 || s->idle)
-        return;
-    rlf_diag *diag = rlf_diag_warning(
-        s->diags, "name", b->span,
-        "'%s' is reported in two blocks: in a step that carries out both, the "
-        "mean of both is written",
-        b->name);
-    rlf_diag_note(s->diags, diag, a->span, "first here");
-    rlf_diag_hint(s->diags, diag,
-                  "give one of them another name; blocks of which one is "
-                  "carried out are those of an if and its else");
-}
-
 bool
 rlf_sema_metric(rlf_sema *s, const rlf_ast_name *name, int term)
 {
@@ -442,8 +425,6 @@ rlf_sema_metric(rlf_sema *s, const rlf_ast_name *name, int term)
         rlf_diag_hint(s->diags, diag, "give one of them another name");
         return false;
     }
-    if (last > 0)
-        warn_of_mean(s, &s->metrics.data[last - 1], &metric);
     RLF_PUSH_IN(s->arena, &s->metrics, metric);
     rlf_map_put(&s->metric_at, name->text, (void *)(uintptr_t)s->metrics.count);
     return true;

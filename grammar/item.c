@@ -124,25 +124,6 @@ rlf_part_new(rlf_sema *s, int parent)
     return (int)s->parts.count - 1;
 }
 
-/* The region around, or -1. */
-static int
-part_around(const rlf_sema *s, int part)
-{
-    int item = s->parts.data[part].parent;
-    return item < 0 ? -1 : s->items.data[item].region;
-}
-
-bool
-rlf_part_excludes(const rlf_sema *s, int a, int b)
-{
-    for (int x = a; x >= 0; x = part_around(s, x))
-        for (int y = b; y >= 0; y = part_around(s, y))
-            if (x != y && s->parts.data[x].parent >= 0 &&
-                s->parts.data[x].parent == s->parts.data[y].parent)
-                return true;
-    return false;
-}
-
 bool
 rlf_part_holds(const rlf_sema *s, int outer, int inner)
 {

@@ -710,8 +710,6 @@ void rlf_item_keep(rlf_sema *s, const rlf_node_class *class, int of,
                    const char *name, int made);
 /* Is region `inner` region `outer`, or inside of it? */
 bool rlf_part_holds(const rlf_sema *s, int outer, int inner);
-/* Are they in, or are they, the two sides of one if? */
-bool rlf_part_excludes(const rlf_sema *s, int a, int b);
 
 /* ---- flow.c, collect.c, update.c ---- */
 

@@ -545,6 +545,27 @@ is_empty_update(const rlf_session *s, const rlf_metric *m)
     return !learned;
 }
 
+/* Did another block report it in this step, too? The sides of an if, which
+ * pieces of a for may take in turn, are one block. */
+static bool
+is_of_two_blocks(const rlf_session *s, const rlf_metric *m)
+{
+    const rlf_metrics *metrics = rlf_run_metrics(s->run);
+    const rlf_node *nodes = s->graph->nodes.data;
+    const rlf_region *regions = s->graph->regions.data;
+    int mine = nodes[m->node].region;
+    if (!m->again || nodes[m->node].class->role != RLF_ROLE_REPORT)
+        return false;
+    for (const rlf_metric *o = metrics->data; o < m; o++) {
+        int region = nodes[o->node].region;
+        bool sides = region != mine && regions[region].node >= 0 &&
+                     regions[region].node == regions[mine].node;
+        if (!sides && rlf_metric_reported(o) && !strcmp(o->name, m->name))
+            return true;
+    }
+    return false;
+}
+
 /* A metric that is no number changes nothing that is trained, so the run goes
  * on, and so it does where there was nothing to train on; but somebody should
  * know. */
@@ -554,11 +575,18 @@ warn_of_metrics(rlf_session *s)
     const rlf_metrics *metrics = rlf_run_metrics(s->run);
     for (size_t i = 0; i < metrics->count; i++) {
         const rlf_metric *m = &metrics->data[i];
-        bool empty = is_empty_update(s, m);
-        if (!rlf_metric_reported(m) || (isfinite(m->sum) && !empty) ||
+        bool empty = is_empty_update(s, m), two = is_of_two_blocks(s, m);
+        if (!rlf_metric_reported(m) || (isfinite(m->sum) && !empty && !two) ||
             is_told(s, m->name))
             continue;
         put_place(s, m);
+        if (two && isfinite(m->sum)) {
+            rlf_buf_printf(&s->warnings,
+                           "two blocks reported the metric %s in step %u: the "
+                           "mean of both is written; it is not told of again\n",
+                           m->name, rlf_run_steps(s->run));
+            continue;
+        }
         if (empty) {
             rlf_buf_printf(&s->warnings,
                            "the update had nothing to minimize in step %u and "

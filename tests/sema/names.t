@@ -843,34 +843,3 @@ test.rlf:2:19: error: 'copy(...)' is written by itself, not after a name and a d
     2 | model ref = actor.copy()
       |                   ^~~~
 hint: copy(actor)
-=== one metric in two blocks that may be carried out together
-param k : int = 2
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-flow f(batch: prompts[8]) {
-    x = sum(batch.answer == "1" over batch)
-    every k steps { report a = x }
-    every k + 1 steps { report a = 2 * x }
-    if step > 3 { report b = x } else { report b = 2 * x }
-    if step > 3 {
-        if step > 5 { report c = x }
-    } else {
-        every 2 steps { report c = 2 * x }
-    }
-    if step > 3 { report d = x }
-    if step > 5 { report d = 2 * x }
-}
---- warnings
-test.rlf:6:32: warning: 'a' is reported in two blocks: in a step that carries out both, the mean of both is written
-    6 |     every k + 1 steps { report a = 2 * x }
-      |                                ^
-test.rlf:5:28: note: first here
-    5 |     every k steps { report a = x }
-      |                            ^
-hint: give one of them another name; blocks of which one is carried out are those of an if and its else
-test.rlf:14:26: warning: 'd' is reported in two blocks: in a step that carries out both, the mean of both is written
-   14 |     if step > 5 { report d = 2 * x }
-      |                          ^
-test.rlf:13:26: note: first here
-   13 |     if step > 3 { report d = x }
-      |                          ^
-hint: give one of them another name; blocks of which one is carried out are those of an if and its else
