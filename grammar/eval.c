@@ -348,8 +348,6 @@ eval_choice(rlf_sema *s, const rlf_ast_expr *e)
     int x = words ? text_term(s, &a) : rlf_thing_number(s, &a, e->right->span);
     int y = words ? text_term(s, &b) : rlf_thing_number(s, &b, e->other->span);
     int term = rlf_term_pointwise(s, RLF_EXPR_SELECT, c, x, y, e->at);
-    if (term >= 0 && !words)
-        term = rlf_measure_choice(s, term);
     widen(s, term, e->span);
     return rlf_thing_term(s, term, e->span);
 }

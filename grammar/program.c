@@ -66,7 +66,6 @@ build_op(maker *m, int term, const rlf_term *t)
                       .domain = t->domain,
                       .arg = {arg[0], arg[1], arg[2]},
                       .over = t->over,
-                      .index = t->quiet,
                       .text = t->text,
                       .span = t->span};
     if (t->code == RLF_EXPR_UNIFORM)

@@ -105,8 +105,6 @@ typedef struct rlf_term {
     int update; /* number of the update it was written in, or -1 */
     int set;    /* the set it came through, for messages; -1: none, several */
     bool text;
-    bool quiet;        /* LEAST, MOST: infinite of nothing, and no error */
-    bool ends;         /* a number with a LEAST or MOST that is not quiet */
     rlf_unit unit;     /* CONST of a number */
     rlf_oddity odd;       /* and where that */
     int fault;         /* arose: the number of the message */
@@ -558,13 +556,10 @@ int rlf_level_reduce(rlf_sema *s, const char *function, int x,
 
 /* ---- measure.c ---- */
 
-/* A number for a metric: as `term`, but NaN where it is the mean (var, std,
- * min, max) of a set that turns out to be empty, which ends no run. -1 after a
- * message. */
+/* A number for a metric: as `term`, but rlf_expr_nothing() where it is the mean
+ * (var, std, min, max) of a set that turns out to be empty. -1 after a message.
+ */
 int rlf_measure(rlf_sema *s, int term);
-/* A choice that is not ended by the min or max of an empty set on a side that
- * is not taken: as `term`, but NaN if that side is taken. -1 after a message. */
-int rlf_measure_choice(rlf_sema *s, int term);
 
 /* ---- set.c ---- */
 

@@ -165,8 +165,6 @@ finish(rlf_sema *s, rlf_term term)
             live = false;
         term.live = term.live || live;
         term.touches = term.touches || a->touches;
-        term.ends = term.ends || (a->ends && term.domain == 0 &&
-                                  rlf_expr_is_pointwise(term.code));
         if (a->domain == term.domain && term.set < 0)
             term.set = a->set;
         rlf_term_use(s, term.arg[k]);
@@ -180,8 +178,6 @@ finish(rlf_sema *s, rlf_term term)
                        RLF_TERM_DEPTH);
         return -1;
     }
-    bool extreme = term.code == RLF_EXPR_LEAST || term.code == RLF_EXPR_MOST;
-    term.ends = term.ends || (extreme && !term.quiet && term.domain == 0);
     note_repeat(s, &term);
     rlf_finite_note(s, &term);
     return rlf_term_add(s, term);

@@ -34,7 +34,6 @@ typedef struct rlf_expr_bind {
     uint64_t seed;      /* of UNIFORM: the run's, */
     uint32_t step;      /* the step, */
     uint64_t iteration; /* and a hash of the loop counters around it, or 0 */
-    bool quiet; /* the least and the most of nothing are infinite, no error */
 } rlf_expr_bind;
 
 /* Tokens first..last-1 of a row; last is cut to the row's length. Values of the
@@ -49,8 +48,8 @@ typedef struct rlf_expr_part {
 rlf_status rlf_expr_plan_new(const rlf_expr *expr, rlf_arena *arena,
                              rlf_err *err, const rlf_expr_plan **out);
 
-/* Compute all outputs. RLF_USER for the least or most of nothing, with the
- * place and the row. `queue` may be NULL; if it has a hook, the hook sees
+/* Compute all outputs. RLF_USER for a choice of texts by a NaN, with its place.
+ * `queue` may be NULL; if it has a hook, the hook sees
  * operation "expr". Returns when the work is done. */
 rlf_status rlf_expr_run(const rlf_expr_plan *plan, rlf_queue *queue,
                         const rlf_expr_bind *bind, rlf_err *err);

@@ -2,9 +2,12 @@
  *
  * mean, var and std become sums (two passes: the mean first, then squares of
  * what is away from it); a reduction of tokens over more than their row becomes
- * one over the row and one over the rows. What is left: SUM, LEAST and MOST
- * from tokens to their row or from rows to rows, and COUNT likewise. */
+ * one over the row and one over the rows; min and max choose NaN where there is
+ * nothing. What is left: SUM, LEAST and MOST from tokens to their row or from
+ * rows to rows, and COUNT likewise. */
 #include "kernels/expr_plan.h"
+
+#include <math.h>
 
 typedef struct lower {
     rlf_expr *to;
@@ -18,36 +21,37 @@ point(lower *l, rlf_expr_code code, int a, int b, int c)
 }
 
 static int
-reduce_once(lower *l, rlf_expr_code code, int a, int domain, int quiet)
+reduce_once(lower *l, rlf_expr_code code, int a, int domain)
 {
     return rlf_expr_add(l->to, (rlf_expr_op){.code = code,
                                              .domain = domain,
                                              .arg = {a, -1, -1},
-                                             .index = quiet,
                                              .span = l->span});
 }
 
-/* code is SUM, LEAST or MOST, or COUNT (then the counts of rows add). `quiet`:
- * the least of nothing is infinite instead of an error. */
+/* code is SUM, LEAST or MOST, or COUNT (then the counts of rows add). The least
+ * of nothing is infinite. */
 static int
-reduce_to(lower *l, rlf_expr_code code, int a, int domain, int quiet)
+reduce(lower *l, rlf_expr_code code, int a, int domain)
 {
     const rlf_domains *ds = l->to->domains;
     int below = l->to->ops.data[a].domain;
     int rows = rlf_domain_rows(ds, below);
     if (below == rows || domain == rows ||
         rlf_domains_get(ds, domain)->kind == RLF_DOMAIN_TOKENS)
-        return reduce_once(l, code, a, domain, quiet);
-    bool extreme = code == RLF_EXPR_LEAST || code == RLF_EXPR_MOST;
-    int inner = reduce_once(l, code, a, rows, extreme);
+        return reduce_once(l, code, a, domain);
+    int inner = reduce_once(l, code, a, rows);
     return reduce_once(l, code == RLF_EXPR_COUNT ? RLF_EXPR_SUM : code, inner,
-                       domain, quiet);
+                       domain);
 }
 
+/* Of nothing it is not a number. */
 static int
-reduce(lower *l, rlf_expr_code code, int a, int domain)
+extreme(lower *l, rlf_expr_code code, int a, int domain)
 {
-    return reduce_to(l, code, a, domain, 0);
+    int n = reduce(l, RLF_EXPR_COUNT, a, domain);
+    return point(l, RLF_EXPR_SELECT, n, reduce(l, code, a, domain),
+                 rlf_expr_constant(l->to, (double)NAN, l->span));
 }
 
 static int
@@ -76,8 +80,8 @@ variance(lower *l, int a, int domain)
     var = point(l, RLF_EXPR_SELECT, several, var, zero);
     if (rlf_domains_get(l->to->domains, domain)->kind == RLF_DOMAIN_TOKENS)
         return var;
-    int same = point(l, RLF_EXPR_EQ, reduce_to(l, RLF_EXPR_LEAST, a, domain, 1),
-                     reduce_to(l, RLF_EXPR_MOST, a, domain, 1), -1);
+    int same = point(l, RLF_EXPR_EQ, reduce(l, RLF_EXPR_LEAST, a, domain),
+                     reduce(l, RLF_EXPR_MOST, a, domain), -1);
     return point(l, RLF_EXPR_SELECT, same, zero, var);
 }
 
@@ -87,10 +91,11 @@ lower_op(lower *l, rlf_expr_op op)
     l->span = op.span;
     switch (op.code) {
     case RLF_EXPR_SUM:
+    case RLF_EXPR_COUNT:
+        return reduce(l, op.code, op.arg[0], op.domain);
     case RLF_EXPR_LEAST:
     case RLF_EXPR_MOST:
-    case RLF_EXPR_COUNT:
-        return reduce_to(l, op.code, op.arg[0], op.domain, op.index);
+        return extreme(l, op.code, op.arg[0], op.domain);
     case RLF_EXPR_MEAN:
         return mean(l, op.arg[0], op.domain);
     case RLF_EXPR_VAR:

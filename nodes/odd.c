@@ -61,8 +61,8 @@ make_columns(looking *l)
         bytes += n * sizeof(double);
         if (bytes > MOST)
             return false;
-        l->values[i] = (rlf_column){
-            .space = space, .number = rlf_calloc(n, sizeof(double))};
+        l->values[i] = (rlf_column){.space = space,
+                                    .number = rlf_calloc(n, sizeof(double))};
     }
     return true;
 }
@@ -74,8 +74,7 @@ run(looking *l, rlf_arena *arena)
     const rlf_expr_plan *plan;
     rlf_expr *all = rlf_expr_copy(l->expr, arena);
     rlf_expr_bind bind = *l->bind;
-    rlf_column *outputs =
-        RLF_NEW_ARRAY(arena, rlf_column, l->expr->ops.count);
+    rlf_column *outputs = RLF_NEW_ARRAY(arena, rlf_column, l->expr->ops.count);
     all->outputs.count = 0;
     for (size_t i = 0; i < l->expr->ops.count; i++)
         if (l->values[i].number)
@@ -83,11 +82,11 @@ run(looking *l, rlf_arena *arena)
     bind.outputs = outputs;
     rlf_status status = rlf_expr_plan_new(all, arena, &ignored, &plan);
     if (status >= 0)
-        status = l->piece->rows
-                     ? rlf_expr_run_rows(plan, NULL, &bind, l->piece->domain,
-                                         l->piece->rows, l->piece->n_rows,
-                                         &ignored)
-                     : rlf_expr_run(plan, NULL, &bind, &ignored);
+        status =
+            l->piece->rows
+                ? rlf_expr_run_rows(plan, NULL, &bind, l->piece->domain,
+                                    l->piece->rows, l->piece->n_rows, &ignored)
+                : rlf_expr_run(plan, NULL, &bind, &ignored);
     rlf_err_clear(&ignored);
     return status >= 0;
 }
@@ -148,7 +147,7 @@ rlf_odd_find(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
 /* ---- nodes ---- */
 
 /* Where an input of an expression node was made. */
-static rlf_span
+static rlf_odd_place
 made_before(const rlf_call *call, int input)
 {
     return call->env->odd[call->node->inputs[input]];
@@ -174,6 +173,7 @@ rlf_odd_note(const rlf_call *call, const rlf_expr_bind *bind)
             continue;
         const rlf_expr_op *o = &expr->ops.data[op];
         call->env->odd[node->outputs[i]] =
-            o->code == RLF_EXPR_INPUT ? made_before(call, o->index) : o->span;
+            o->code == RLF_EXPR_INPUT ? made_before(call, o->index)
+                                      : (rlf_odd_place){o->span, o->code};
     }
 }

@@ -294,8 +294,7 @@ cut_micros(rlf_update *u, rlf_err *err)
 }
 
 /* Columns of the program: constants are the node's inputs; live values and
- * results get storage here, reports in the node's outputs. Without samples
- * nobody looks at the loss, so a least or most of nothing in it is no error. */
+ * results get storage here, reports in the node's outputs. */
 static rlf_status
 make_columns(rlf_update *u, rlf_err *err)
 {
@@ -327,8 +326,7 @@ make_columns(rlf_update *u, rlf_err *err)
                               .spaces = spaces,
                               .seed = call->env->seed,
                               .step = call->env->step,
-                              .iteration = call->iteration,
-                              .quiet = !u->any};
+                              .iteration = call->iteration};
     return RLF_OK;
 }
 

@@ -79,8 +79,9 @@ place_odd(const rlf_update *u, int output, uint64_t at, rlf_err *err)
                           at, &all);
     bool made = op >= 0 && program->ops.data[op].code != RLF_EXPR_INPUT;
     if (!rlf_call_place_odd(u->call, err) && made)
-        rlf_err_place(err, program->ops.data[op].span,
-                      u->call->node->class->name);
+        rlf_odd_blame(&(rlf_odd_place){program->ops.data[op].span,
+                                       program->ops.data[op].code},
+                      u->call->node->class->name, err);
 }
 
 /* How a derivative comes not to be finite in single precision. */
@@ -114,10 +115,9 @@ fail_row(const rlf_update *u, const rlf_update_group *g,
          rlf_err *err)
 {
     const char *name = live ? live->class->name : "logprobs";
-    const char *shown =
-        isnan(derivative)
-            ? "not a number"
-            : rlf_arena_printf(u->call->env->pool, "%g", derivative);
+    const char *shown = isnan(derivative) ? "not a number"
+                                          : rlf_arena_printf(u->call->env->pool,
+                                                             "%g", derivative);
     rlf_fail(err, RLF_USER,
              "the loss's derivative by %s.%s is %s for token %u of %s",
              u->object->name, name, shown, c.token + 1,
@@ -158,6 +158,8 @@ rlf_update_fail_loss(const rlf_update *u, double loss, rlf_err *err)
     rlf_fail(err, RLF_USER, "the loss of model '%s' is %s", u->object->name,
              isnan(loss) ? "not a number" : "infinite");
     place_odd(u, l->loss, UINT64_MAX, err);
+    if (err && err->hint[0]) /* a min or max of nothing */
+        return RLF_USER;
     for (int i = 0; i < l->n_calls; i++) {
         const rlf_live_call *live = &l->calls[i];
         if (live->input < 0)

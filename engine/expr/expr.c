@@ -72,6 +72,19 @@ rlf_expr_apply(rlf_expr_code code, double a, double b, double c)
     }
 }
 
+#define NOTHING_HINT(name)                                            \
+    "it is the " name " of nothing, which is not a number: where there " \
+    "may be none, say what is meant then, as in n > 0 ? " name           \
+    "(x over batch) : 0, or leave such rows out with where()"
+
+const char *
+rlf_expr_nan_hint(rlf_expr_code code)
+{
+    return code == RLF_EXPR_LEAST  ? NOTHING_HINT("min")
+           : code == RLF_EXPR_MOST ? NOTHING_HINT("max")
+                                   : NULL;
+}
+
 /* A quiet NaN with a payload that no operation makes. */
 #define NOTHING UINT64_C(0x7ff8006e6f6e6500)
 

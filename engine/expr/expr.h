@@ -24,7 +24,7 @@ typedef struct rlf_expr_op {
     int domain;      /* where the result lives */
     int arg[3];      /* operations before this one; -1 unused */
     int over;        /* RANK, ROTATE: the domain whose indices are the groups */
-    int index;       /* INPUT: which; LEAST, MOST: 1 if infinite of nothing */
+    int index;       /* INPUT: which */
     uint32_t site;   /* UNIFORM: call site of the program */
     double constant; /* CONST of a number, */
     rlf_str words;   /* and of a text */
@@ -76,6 +76,9 @@ double rlf_expr_apply(rlf_expr_code code, double a, double b, double c);
 #define RLF_EXPR_NAN_HINT                                              \
     "0 / 0, log of what is below 0, or the mean of no sample at all: " \
     "write what is meant there, as in n > 0 ? x : 0"
+/* The hint where it is what operation `code` gives of values that are finite;
+ * NULL: none of its own. */
+const char *rlf_expr_nan_hint(rlf_expr_code code);
 /* The NaN that stands for a number that was not measured, such as the mean of
  * an empty set in a metric; operations on it may give another NaN. */
 double rlf_expr_nothing(void);

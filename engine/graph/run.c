@@ -30,8 +30,8 @@ rlf_column_try(rlf_arena *pool, const rlf_space *space, bool text,
 }
 
 rlf_status
-rlf_rows_room(rlf_arena *pool, const char *name, uint64_t rows,
-              uint64_t tokens, rlf_err *err)
+rlf_rows_room(rlf_arena *pool, const char *name, uint64_t rows, uint64_t tokens,
+              rlf_err *err)
 {
     /* of each row: what stands in spaces, lists of rows, prompt and sample */
     size_t each = sizeof(rlf_prompt) + sizeof(rlf_sample) +
@@ -337,6 +337,17 @@ rlf_column_odd(const rlf_column *column, const uint32_t *rows, uint32_t n)
     return UINT64_MAX;
 }
 
+void
+rlf_odd_blame(const rlf_odd_place *odd, const char *class, rlf_err *err)
+{
+    const char *hint = rlf_expr_nan_hint(odd->code);
+    rlf_err_place(err, odd->span, class);
+    if (!err || !hint)
+        return;
+    err->hint[0] = 0;
+    rlf_err_hint(err, "%s", hint);
+}
+
 bool
 rlf_call_place_odd(const rlf_call *call, rlf_err *err)
 {
@@ -346,10 +357,11 @@ rlf_call_place_odd(const rlf_call *call, rlf_err *err)
         const rlf_column *c = &call->in[i].column;
         bool number =
             call->env->graph->values.data[value].kind == RLF_VALUE_NUMBER;
-        if (!number || !c->number || !call->env->odd[value].source ||
+        const rlf_odd_place *odd = &call->env->odd[value];
+        if (!number || !c->number || !odd->span.source ||
             rlf_column_odd(c, NULL, 0) == UINT64_MAX)
             continue;
-        rlf_err_place(err, call->env->odd[value], node->class->name);
+        rlf_odd_blame(odd, node->class->name, err);
         return true;
     }
     return false;

@@ -107,6 +107,12 @@ typedef struct rlf_sums {
     int lanes;  /* of the gradients of a minibatch */
 } rlf_sums;
 
+/* Where a value that is not finite was made. */
+typedef struct rlf_odd_place {
+    rlf_span span;      /* source 0: that is not known */
+    rlf_expr_code code; /* the operation */
+} rlf_odd_place;
+
 /* The surroundings, constant during a step. */
 typedef struct rlf_env {
     const rlf_graph *graph;
@@ -137,9 +143,9 @@ typedef struct rlf_env {
     /* Metrics: report() calls it; the mean over the step is written. */
     void (*report)(void *sink, const char *name, double value);
     void *sink;
-    /* Per value that is not finite: the expression that made it so, as far as
-     * nodes have found that out; NULL: nobody wants to know. */
-    rlf_span *odd;
+    /* Per value that is not finite: what made it so, as far as nodes have found
+     * that out; NULL: nobody wants to know. */
+    rlf_odd_place *odd;
 } rlf_env;
 
 /* Flags that a node raises for the scheduler. */
@@ -248,6 +254,9 @@ rlf_status rlf_call_number(const rlf_call *call, const char *arg, rlf_err *err,
  * n; UINT64_MAX: all are. */
 uint64_t rlf_column_odd(const rlf_column *column, const uint32_t *rows,
                         uint32_t n);
+/* Place an error of a node about a value that was made there. Of a min or max of
+ * nothing it gets another hint. */
+void rlf_odd_blame(const rlf_odd_place *odd, const char *class, rlf_err *err);
 /* Place an error about a value that is not finite at the expression that made
  * the first such input; false: there is none, or it is not known. */
 bool rlf_call_place_odd(const rlf_call *call, rlf_err *err);

@@ -261,7 +261,7 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
                           .report = report,
                           .sink = rank};
     rank->env.odd =
-        RLF_NEW_ARRAY(rank->arena, rlf_span, rank->graph->values.count);
+        RLF_NEW_ARRAY(rank->arena, rlf_odd_place, rank->graph->values.count);
     RLF_TRY(open_device(rank, threads, run_threads, err));
     if (rank->comm)
         RLF_TRY(attach(rank, err));

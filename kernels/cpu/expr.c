@@ -79,28 +79,11 @@ set_aliases(frame *f, uint32_t row)
     }
 }
 
-static rlf_status
-check_not_empty(const frame *f, const rlf_expr_steps *steps, uint32_t row,
-                rlf_err *err)
-{
-    for (size_t i = 0; i < steps->count; i++) {
-        const rlf_expr_step *s = &steps->data[i];
-        const rlf_expr_op *op = &f->expr->ops.data[s->op];
-        if (s->kind == RLF_STEP_REDUCE && op->code != RLF_EXPR_SUM &&
-            !op->index && length_of(f, s->tokens, row) == 0)
-            return rlf_expr_fail_empty(f, s->op, row, err);
-    }
-    return RLF_OK;
-}
-
-static rlf_status
-run_blocks(frame *f, const rlf_expr_pass *pass, const rlf_expr_part *part,
-           rlf_err *err)
+static void
+run_blocks(frame *f, const rlf_expr_pass *pass, const rlf_expr_part *part)
 {
     uint32_t length = length_of(f, pass->tokens, part->row);
     uint32_t last = part->last < length ? part->last : length;
-    if (length == 0 && !f->bind->quiet)
-        RLF_TRY(check_not_empty(f, &pass->steps, part->row, err));
     f->first = part->first < last ? part->first : last;
     f->starts = true;
     do { /* once also for a row without tokens: sums start at 0 */
@@ -111,7 +94,6 @@ run_blocks(frame *f, const rlf_expr_pass *pass, const rlf_expr_part *part,
         f->first += f->count;
         f->starts = false;
     } while (f->first < last);
-    return RLF_OK;
 }
 
 static void
@@ -126,8 +108,8 @@ run_scans(frame *f, const rlf_expr_pass *pass, uint32_t row)
     }
 }
 
-static rlf_status
-run_row(frame *f, const rlf_expr_part *part, rlf_err *err)
+static void
+run_row(frame *f, const rlf_expr_part *part)
 {
     f->row = &part->row;
     f->n_rows = 1;
@@ -138,11 +120,10 @@ run_row(frame *f, const rlf_expr_part *part, rlf_err *err)
         if (pass->kind == RLF_PASS_ROWS)
             run_steps(f, &pass->steps);
         else if (pass->kind == RLF_PASS_BLOCKS)
-            RLF_TRY(run_blocks(f, pass, part, err));
+            run_blocks(f, pass, part);
         else if (part->first == 0 && part->last == UINT32_MAX)
             run_scans(f, pass, part->row);
     }
-    return RLF_OK;
 }
 
 /* A stage without tokens: many rows at a time. */
@@ -181,7 +162,7 @@ run_stage(frame *f, const rlf_expr_stage *stage, rlf_err *err)
     const rows *r = &f->rows[stage->rows];
     f->stage = stage;
     for (size_t i = 0; i < stage->cross.count; i++)
-        RLF_TRY(rlf_expr_cross_run(f, &stage->cross.data[i], err));
+        rlf_expr_cross_run(f, &stage->cross.data[i]);
     RLF_TRY(lay_out(f, err));
     if (!stage->has_tokens) {
         run_row_blocks(f, r);
@@ -191,7 +172,7 @@ run_stage(frame *f, const rlf_expr_stage *stage, rlf_err *err)
         rlf_expr_part part = {row_at(r, i), 0, UINT32_MAX};
         if (r->parts)
             part = r->parts[i];
-        RLF_TRY(run_row(f, &part, err));
+        run_row(f, &part);
     }
     return check_decided(f, err);
 }
@@ -308,8 +289,7 @@ open_frame(const rlf_expr_plan *plan, rlf_queue *queue,
         bool tokens = domain && rlf_domain_rows(f->domains, domain) != domain;
         uint64_t n = tokens ? s->extent : row_count(f, domain);
         RLF_TRY(rlf_arena_try(arena, n * element(plan->temps.data[i].text),
-                              "the values of an expression", err,
-                              &f->temp[i]));
+                              "the values of an expression", err, &f->temp[i]));
     }
     f->rows = RLF_NEW_ARRAY(arena, rows, f->domains->list.count);
     *out = f;

@@ -4,33 +4,6 @@
 
 #include <stdlib.h>
 
-rlf_status
-rlf_expr_fail_empty(const frame *f, int op, uint32_t row, rlf_err *err)
-{
-    const rlf_expr_op *o = &f->expr->ops.data[op];
-    const char *word = o->code == RLF_EXPR_LEAST ? "min" : "max";
-    const char *below = name_of(f, f->expr->ops.data[o->arg[0]].domain);
-    rlf_status status;
-    if (o->domain == 0)
-        status = rlf_fail(err, RLF_USER, "%s of nothing: %s has no row", word,
-                          below);
-    else
-        status = rlf_fail(err, RLF_USER,
-                          "%s of nothing: row %llu of %s has no %s", word,
-                          (unsigned long long)identity_of(
-                              f, rlf_domain_rows(f->domains, o->domain), row),
-                          name_of(f, o->domain), below);
-    if (o->domain == 0)
-        rlf_err_hint(err,
-                     "a where() or a collect has left none: choose among the "
-                     "values of all rows, as in %s(good ? x : 0 over batch)",
-                     word);
-    else
-        rlf_err_hint(err, "leave such rows out with where()");
-    rlf_err_place(err, o->span, NULL);
-    return status;
-}
-
 /* SUM (or, x NULL, COUNT) from tokens to tokens: those of each row are added,
  * one by one, to those of the row above that it belongs to. */
 static void
@@ -47,8 +20,8 @@ add_tokens(const frame *f, const rlf_expr_cross *c, const double *x, double *y)
     }
 }
 
-static rlf_status
-cross_reduce(const frame *f, const rlf_expr_cross *c, rlf_err *err)
+static void
+cross_reduce(const frame *f, const rlf_expr_cross *c)
 {
     const rlf_expr_op *op = &f->expr->ops.data[c->op];
     double *y = f->temp[c->temp];
@@ -58,30 +31,18 @@ cross_reduce(const frame *f, const rlf_expr_cross *c, rlf_err *err)
     if (op->domain &&
         rlf_domains_get(f->domains, op->domain)->kind == RLF_DOMAIN_TOKENS) {
         add_tokens(f, c, x, y);
-        return RLF_OK;
+        return;
     }
     const rows *r = &f->rows[c->from.domain];
     uint32_t n = row_count(f, op->domain);
     bool counts = op->code == RLF_EXPR_COUNT;
-    bool extreme = op->code == RLF_EXPR_LEAST || op->code == RLF_EXPR_MOST;
-    extreme = extreme && !op->index && !f->bind->quiet;
     rlf_expr_code code = counts ? RLF_EXPR_SUM : op->code;
-    bool *seen = extreme ? rlf_calloc(n, 1) : NULL;
     for (uint32_t i = 0; i < n; i++)
         y[i] = fold_start(code);
     for (uint32_t i = 0; i < r->n; i++) {
         uint32_t row = row_at(r, i), there = follow(&f->hops[c->hop], row);
         y[there] = fold(code, y[there], counts ? 1 : x[row]);
-        if (seen)
-            seen[there] = true;
     }
-    rlf_status status = RLF_OK;
-    const rows *above = &f->rows[op->domain];
-    for (uint32_t i = 0; seen && i < above->n && status == RLF_OK; i++)
-        if (!seen[row_at(above, i)])
-            status = rlf_expr_fail_empty(f, c->op, row_at(above, i), err);
-    free(seen);
-    return status;
 }
 
 /* RANK and the rotations over groups of rows, or of the tokens of rows. */
@@ -120,16 +81,16 @@ cross_regroup(const frame *f, const rlf_expr_cross *c)
     free(start);
 }
 
-rlf_status
-rlf_expr_cross_run(const frame *f, const rlf_expr_cross *c, rlf_err *err)
+void
+rlf_expr_cross_run(const frame *f, const rlf_expr_cross *c)
 {
     switch (f->expr->ops.data[c->op].code) {
     case RLF_EXPR_RANK:
     case RLF_EXPR_ROTATE:
     case RLF_EXPR_UNROTATE:
         cross_regroup(f, c);
-        return RLF_OK;
+        break;
     default:
-        return cross_reduce(f, c, err);
+        cross_reduce(f, c);
     }
 }

@@ -140,10 +140,6 @@ void rlf_expr_regroup(rlf_expr_code code, char *y, const char *x,
                       const uint64_t *at, uint64_t m, bool text);
 
 /* expr_cross.c: a whole-column operation. */
-rlf_status rlf_expr_cross_run(const frame *f, const rlf_expr_cross *c,
-                              rlf_err *err);
-/* The least or most of nothing, for row `row` of the operation's domain. */
-rlf_status rlf_expr_fail_empty(const frame *f, int op, uint32_t row,
-                               rlf_err *err);
+void rlf_expr_cross_run(const frame *f, const rlf_expr_cross *c);
 
 #endif

@@ -353,9 +353,9 @@ reduce(rlf_expr_code code, const double *x, const uint64_t *at, uint64_t n)
     case RLF_EXPR_STD:
         return sqrt(var);
     case RLF_EXPR_LEAST:
-        return least;
+        return n ? least : (double)NAN;
     case RLF_EXPR_MOST:
-        return most;
+        return n ? most : (double)NAN;
     default:
         return (double)n;
     }
