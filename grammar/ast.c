@@ -112,6 +112,9 @@ rlf_ast_expr_number(rlf_ast_maker *m, rlf_span span)
                                      "this number is too small"),
                       "it would be 0: write 0 if that is meant");
         break;
+    case RLF_LITERAL_ROUND:
+        e->rounded = true;
+        break;
     case RLF_LITERAL_FORM: /* the scanner has seen that it is one */
     case RLF_LITERAL_FINE:
         break;

@@ -79,6 +79,7 @@ struct rlf_ast_expr {
     rlf_ast_expr *left, *right, *other;
     rlf_ast_name name;
     double number;
+    bool rounded; /* NUMBER: its digits say more than that */
     rlf_str string; /* with escapes carried out; a 0 byte follows */
     rlf_ast_args *args;
 };

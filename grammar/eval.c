@@ -563,6 +563,14 @@ eval_constant(rlf_sema *s, const rlf_ast_expr *e)
     static const rlf_unit units[] = {[RLF_AST_PLAIN] = RLF_UNIT_NONE,
                                      [RLF_AST_TIME] = RLF_UNIT_TIME,
                                      [RLF_AST_BYTES] = RLF_UNIT_BYTES};
+    if (e->rounded) {
+        rlf_diag_hint(s->diags,
+                      rlf_diag_error(s->diags, "number", e->span,
+                                     "this number would be %.0f", e->number),
+                      "above 2^53 not all whole numbers are kept: write one "
+                      "that is, or a measure with an exponent, as 1e20");
+        return rlf_thing_none(e->span);
+    }
     int term = rlf_term_number(s, e->number, e->span);
     s->terms.data[term].unit = units[e->unit];
     return rlf_thing_term(s, term, e->span);

@@ -2,6 +2,7 @@
 #include "grammar/literal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,9 @@ static const unit_row units[] = {
     {"GB", 1024.0 * 1024 * 1024, RLF_AST_BYTES},
 };
 // clang-format on
+
+/* All whole numbers up to here are doubles. */
+#define LARGEST_INT 9007199254740992.0
 
 static bool
 is_digit(char c)
@@ -67,6 +71,34 @@ copy_number(const char *p, char **to)
     return copy_digits(p + sign, to);
 }
 
+/* Is `x` what the digits say? Of 2^53 and more only some whole numbers are
+ * doubles. Beyond 1e17 what has an exponent is a measure, not a count. */
+static bool
+is_exact(const char *digits, double x)
+{
+    char exact[512], said[512];
+    const char *point = strchr(digits, '.');
+    const char *e = strpbrk(digits, "eE");
+    long shift = e ? strtol(e + 1, NULL, 10) : 0;
+    size_t n = 0, whole, end = e ? (size_t)(e - digits) : strlen(digits);
+    if (x < LARGEST_INT || (e && x >= 1e17) || end > sizeof said / 2)
+        return true;
+    for (size_t i = 0; i < end; i++)
+        if (is_digit(digits[i]))
+            said[n++] = digits[i];
+    whole = point ? (size_t)(point - digits) : end;
+    /* 2^53 has 16 digits, so that many are left of the point now */
+    for (long at = (long)whole + shift; (long)n < at && n < sizeof said - 1;)
+        said[n++] = '0';
+    size_t behind = (size_t)((long)whole + shift);
+    for (size_t i = behind; i < n; i++)
+        if (said[i] != '0')
+            return false;
+    said[behind < n ? behind : n] = 0;
+    snprintf(exact, sizeof exact, "%.0f", x);
+    return strcmp(said + strspn(said, "0"), exact) == 0;
+}
+
 static rlf_literal_fault
 convert(const char *digits, const unit_row *row, double *out)
 {
@@ -77,7 +109,14 @@ convert(const char *digits, const unit_row *row, double *out)
         return RLF_LITERAL_LARGE;
     size_t first = strcspn(digits, "123456789eE");
     bool nothing = fpclassify(*out) == FP_ZERO && is_digit(digits[first]);
-    return nothing ? RLF_LITERAL_SMALL : RLF_LITERAL_FINE;
+    if (nothing)
+        return RLF_LITERAL_SMALL;
+    bool whole = x == floor(x) && *out >= LARGEST_INT;
+    bool counts = whole && !strpbrk(digits, "eE");
+    if (!is_exact(digits, x) ||
+        (counts && row->factor > 1 && fma(x, row->factor, -*out) != 0))
+        return RLF_LITERAL_ROUND;
+    return RLF_LITERAL_FINE;
 }
 
 rlf_literal_fault
@@ -97,7 +136,7 @@ rlf_literal_read(const char *text, bool sign, double *out, rlf_ast_unit *unit)
         *unit = units[i].unit;
     }
     free(digits);
-    if (fault != RLF_LITERAL_FINE)
+    if (fault != RLF_LITERAL_FINE && fault != RLF_LITERAL_ROUND)
         *out = 0;
     *out = minus ? -*out : *out;
     return fault;

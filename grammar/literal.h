@@ -13,11 +13,13 @@ typedef enum rlf_literal_fault {
     RLF_LITERAL_FINE,
     RLF_LITERAL_FORM,  /* no number by that grammar */
     RLF_LITERAL_LARGE, /* no double is as large */
-    RLF_LITERAL_SMALL  /* only 0 would be left of it */
+    RLF_LITERAL_SMALL, /* only 0 would be left of it */
+    RLF_LITERAL_ROUND  /* its digits say more than a double of 2^53 or more has:
+                          *out is the nearest */
 } rlf_literal_fault;
 
 /* Read `text`, with a '-' before it if `sign`. *out is 0 and *unit
- * RLF_AST_PLAIN where it is not fine. */
+ * RLF_AST_PLAIN where it is none. */
 rlf_literal_fault rlf_literal_read(const char *text, bool sign, double *out,
                                    rlf_ast_unit *unit);
 

@@ -111,6 +111,19 @@ read_number(const reader *r, const char *text, double *out)
             r->decl->name.text, text);
         rlf_diag_hint(s->diags, diag, "it would be 0: say 0 if that is meant");
         return false;
+    case RLF_LITERAL_ROUND:
+        if (!strcmp(r->type, "int")) {
+            complain(r, text, "a whole number of up to 2^53");
+            return false;
+        }
+        diag =
+            rlf_diag_error(s->diags, "param", at,
+                           "what parameter '%s' was given, '%s', would be %.0f",
+                           r->decl->name.text, text, *out);
+        rlf_diag_hint(s->diags, diag,
+                      "above 2^53 not all whole numbers are kept: give one "
+                      "that is, or a measure with an exponent, as 1e20");
+        return false;
     case RLF_LITERAL_FINE:
         break;
     }

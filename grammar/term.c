@@ -1,6 +1,8 @@
 /* Terms: arithmetic as it was written, each operation on its domain. */
 #include "grammar/sema.h"
 
+#include <math.h>
+
 int
 rlf_term_add(rlf_sema *s, rlf_term term)
 {
@@ -183,8 +185,53 @@ finish(rlf_sema *s, rlf_term term)
     return rlf_term_add(s, term);
 }
 
+enum { MOST_POWER = 1024 }; /* more makes any base infinite but 1 */
+
+/* Is `value`, whole, what the operation gives of whole numbers that are all
+ * exact? */
 static bool
-fold(rlf_sema *s, rlf_expr_code code, const int *args, int n, double *out)
+is_exact(rlf_expr_code code, const double *v, double value)
+{
+    const double largest = 9007199254740992.0; /* 2^53 */
+    if (fabs(v[0]) > largest || fabs(v[1]) > largest || v[0] != floor(v[0]) ||
+        v[1] != floor(v[1]) || fabs(value) < largest || !isfinite(value))
+        return true;
+    double power = 1;
+    switch (code) {
+    case RLF_EXPR_ADD:
+        return value - v[0] == v[1] && value - v[1] == v[0];
+    case RLF_EXPR_SUB:
+        return v[0] - value == v[1] && value + v[1] == v[0];
+    case RLF_EXPR_MUL:
+        return fma(v[0], v[1], -value) == 0;
+    case RLF_EXPR_POW:
+        for (int i = 0; i < v[1] && i < MOST_POWER; i++) {
+            if (fma(power, v[0], -(power * v[0])) != 0)
+                return false;
+            power *= v[0];
+        }
+        return true;
+    default:
+        return true;
+    }
+}
+
+static void
+warn_rounded(rlf_sema *s, rlf_expr_code code, const double *v, double value,
+             rlf_span at)
+{
+    if (s->idle || is_exact(code, v, value))
+        return;
+    rlf_diag *diag = rlf_diag_warning(s->diags, "number", at,
+                                      "this is not exact: it is %.0f", value);
+    diag->left = s->operand[0];
+    diag->right = s->operand[1];
+    rlf_diag_hint(s->diags, diag, "above 2^53 not all whole numbers are kept");
+}
+
+static bool
+fold(rlf_sema *s, rlf_expr_code code, const int *args, int n, rlf_span at,
+     double *out)
 {
     double value[3] = {0};
     if (!rlf_expr_is_pointwise(code))
@@ -194,6 +241,7 @@ fold(rlf_sema *s, rlf_expr_code code, const int *args, int n, double *out)
             return false;
     }
     *out = rlf_expr_apply(code, value[0], value[1], value[2]);
+    warn_rounded(s, code, value, *out, at);
     return true;
 }
 
@@ -369,7 +417,7 @@ rlf_term_pointwise(rlf_sema *s, rlf_expr_code code, int a, int b, int c,
     if (!check_texts(s, code, args, n, at) ||
         !check_units(s, code, args, n, at, &unit))
         return -1;
-    if (fold(s, code, args, n, &value)) {
+    if (fold(s, code, args, n, at, &value)) {
         int term = rlf_term_number(s, value, at);
         s->terms.data[term].unit = unit;
         rlf_finite_fold(s, code, args, n, term, at);

@@ -364,10 +364,10 @@ test.rlf:1:18: error: the default of a parameter of type bool cannot be this
     1 | param a : bool = 5
       |                  ^
 hint: it is true or false
-test.rlf:2:17: error: the default of a parameter of type int cannot be this
+test.rlf:2:17: error: this number would be 100000000000000000000
     2 | param b : int = 99999999999999999999
       |                 ^~~~~~~~~~~~~~~~~~~~
-hint: it is a whole number of up to 2^53
+hint: above 2^53 not all whole numbers are kept: write one that is, or a measure with an exponent, as 1e20
 test.rlf:4:25: error: a parameter of type text has no range of numbers
     4 | param d : text = "x" in 1..3
       |                         ^~~~
@@ -400,6 +400,135 @@ test.rlf:11:25: error: a number is wanted, and this is a time
    11 | param l : int = 2 in 1..3s
       |                         ^~
 hint: write it without the unit
+=== whole numbers that would be rounded
+#set a=9007199254740993
+#set b=-9007199254740992
+#set c=9007199254740993
+#set d=9.007199254740993e15
+#set e=9007199254740991K
+#set f=9007199254740992.5
+#set g=18014398509481984
+#set h=1e23
+#set i=900719925474099.3e1
+param a : int
+param b : int
+param c : float
+param d : int
+param e : float
+param f : int
+param g : float
+param h : float
+param i : int
+param j : int = 9007199254740993
+param k : float = 9_007_199_254_740_992 + 0.000_000_000_1
+param l : float = 100000000000000000000000.0
+param m : float = 9007199254740992000000
+param n : int = 9007199254740992
+flow z() { }
+--- errors
+test.rlf:10:7: error: parameter 'a' is a whole number of up to 2^53, and '9007199254740993' was given
+   10 | param a : int
+      |       ^
+test.rlf:12:7: error: what parameter 'c' was given, '9007199254740993', would be 9007199254740992
+   12 | param c : float
+      |       ^
+hint: above 2^53 not all whole numbers are kept: give one that is, or a measure with an exponent, as 1e20
+test.rlf:13:7: error: parameter 'd' is a whole number of up to 2^53, and '9.007199254740993e15' was given
+   13 | param d : int
+      |       ^
+test.rlf:14:7: error: what parameter 'e' was given, '9007199254740991K', would be 9007199254740990976
+   14 | param e : float
+      |       ^
+hint: above 2^53 not all whole numbers are kept: give one that is, or a measure with an exponent, as 1e20
+test.rlf:15:7: error: parameter 'f' is a whole number of up to 2^53, and '9007199254740992.5' was given
+   15 | param f : int
+      |       ^
+test.rlf:18:7: error: parameter 'i' is a whole number of up to 2^53, and '900719925474099.3e1' was given
+   18 | param i : int
+      |       ^
+test.rlf:19:17: error: this number would be 9007199254740992
+   19 | param j : int = 9007199254740993
+      |                 ^~~~~~~~~~~~~~~~
+hint: above 2^53 not all whole numbers are kept: write one that is, or a measure with an exponent, as 1e20
+test.rlf:21:19: error: this number would be 99999999999999991611392
+   21 | param l : float = 100000000000000000000000.0
+      |                   ^~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: above 2^53 not all whole numbers are kept: write one that is, or a measure with an exponent, as 1e20
+=== whole numbers in values that would be rounded
+#set k=9007199254740992
+param k : int
+state s = 12345678901234567890
+state t = 9007199254740993 > k ? 1 : 0
+flow z() { }
+--- errors
+test.rlf:3:11: error: this number would be 12345678901234567168
+    3 | state s = 12345678901234567890
+      |           ^~~~~~~~~~~~~~~~~~~~
+hint: above 2^53 not all whole numbers are kept: write one that is, or a measure with an exponent, as 1e20
+test.rlf:4:11: error: this number would be 9007199254740992
+    4 | state t = 9007199254740993 > k ? 1 : 0
+      |           ^~~~~~~~~~~~~~~~
+hint: above 2^53 not all whole numbers are kept: write one that is, or a measure with an exponent, as 1e20
+=== whole numbers in a flow that would be rounded
+flow z() { report x = step > 36028797018963969 ? 1 : 2 * 4503599627370497K }
+--- errors
+test.rlf:1:30: error: this number would be 36028797018963968
+    1 | flow z() { report x = step > 36028797018963969 ? 1 : 2 * 4503599627370497K }
+      |                              ^~~~~~~~~~~~~~~~~
+hint: above 2^53 not all whole numbers are kept: write one that is, or a measure with an exponent, as 1e20
+test.rlf:1:58: error: this number would be 4503599627370497024
+    1 | flow z() { report x = step > 36028797018963969 ? 1 : 2 * 4503599627370497K }
+      |                                                          ^~~~~~~~~~~~~~~~~
+hint: above 2^53 not all whole numbers are kept: write one that is, or a measure with an exponent, as 1e20
+=== arithmetic on whole numbers that is not exact
+#set k=9007199254740992
+param k : int
+param no : bool = false
+state s = k + 1
+state t = 3 ^ 40
+def twice(x) = x * 3 + 0
+flow z() {
+    if step > k - 1 + 2 { s := 94906267 * 94906267 }
+    t := k * 2 + k * 1024 + 10 ^ 22 + 1e300 * 1e5 + (k - 0.5) + 2 ^ 60
+    if no { t := k + 1 }
+    report x = twice(k - 1) + t + s, y = 0 - k - 3, z = 1e20 + 1
+}
+--- warnings
+test.rlf:4:13: warning: this is not exact: it is 9007199254740992
+    4 | state s = k + 1
+      |           ~ ^ ~
+hint: above 2^53 not all whole numbers are kept
+test.rlf:5:13: warning: this is not exact: it is 12157665459056928768
+    5 | state t = 3 ^ 40
+      |           ~ ^ ~~
+hint: above 2^53 not all whole numbers are kept
+test.rlf:6:18: warning: this is not exact: it is 27021597764222972
+    6 | def twice(x) = x * 3 + 0
+      |                ~ ^ ~
+test.rlf:11:16: note: in this use of 'twice'
+   11 |     report x = twice(k - 1) + t + s, y = 0 - k - 3, z = 1e20 + 1
+      |                ^~~~~
+hint: above 2^53 not all whole numbers are kept
+test.rlf:8:21: warning: this is not exact: it is 9007199254740992
+    8 |     if step > k - 1 + 2 { s := 94906267 * 94906267 }
+      |               ~~~~~ ^ ~
+hint: above 2^53 not all whole numbers are kept
+test.rlf:8:41: warning: this is not exact: it is 9007199515875288
+    8 |     if step > k - 1 + 2 { s := 94906267 * 94906267 }
+      |                                ~~~~~~~~ ^ ~~~~~~~~
+hint: above 2^53 not all whole numbers are kept
+test.rlf:11:38: warning: the metric 'y' is -9.00719925474e+15 each time
+   11 |     report x = twice(k - 1) + t + s, y = 0 - k - 3, z = 1e20 + 1
+      |                                      ^
+hint: it is made of numbers and parameters alone
+test.rlf:11:48: warning: this is not exact: it is -9007199254740996
+   11 |     report x = twice(k - 1) + t + s, y = 0 - k - 3, z = 1e20 + 1
+      |                                          ~~~~~ ^ ~
+hint: above 2^53 not all whole numbers are kept
+test.rlf:11:53: warning: the metric 'z' is 1e+20 each time
+   11 |     report x = twice(k - 1) + t + s, y = 0 - k - 3, z = 1e20 + 1
+      |                                                     ^
+hint: it is made of numbers and parameters alone
 === settings out of their types
 #set a=99999999999999999999
 #set b=2
