@@ -55,14 +55,13 @@ typedef struct flights {
         rlf_flight_report *data;
         size_t count, room;
     } all;
-    bool any_lost;
 } flights;
 
 static int
-by_rank(const void *a, const void *b)
+by_loss(const void *a, const void *b)
 {
     const rlf_flight_report *x = a, *y = b;
-    return x->rank - y->rank;
+    return x->lost != y->lost ? y->lost - x->lost : x->rank - y->rank;
 }
 
 /* The flight records, which go unless they are to stay. */
@@ -78,28 +77,26 @@ take_flights(rlf_session *session, bool stay, flights *out, rlf_err *err)
         if (strncmp(names[i], "flight-", 7) != 0)
             continue;
         rlf_flight_report report;
-        if (rlf_flight_read(inside(session, names[i]), &report)) {
+        if (rlf_flight_read(inside(session, names[i]), &report))
             RLF_PUSH_IN(session->arena, &out->all, report);
-            out->any_lost |= report.lost;
-        }
         if (!stay)
             unlink(inside(session, names[i]));
     }
     if (out->all.count)
-        qsort(out->all.data, out->all.count, sizeof *out->all.data, by_rank);
+        qsort(out->all.data, out->all.count, sizeof *out->all.data, by_loss);
     return RLF_OK;
 }
 
-/* Which rank was doing what: of several those that died first, if that is
- * known. */
+/* Which rank was doing what: first those that are known to have died, then all
+ * others that left a record, for a launcher that ends the survivors may let one
+ * of them see another one go before it sees the one that was killed. */
 static const char *
 tell_flights(rlf_session *session, const flights *f)
 {
+    enum { SHOWN = 8 };
     const char *text = NULL;
-    for (size_t i = 0; i < f->all.count; i++) {
+    for (size_t i = 0; i < f->all.count && i < SHOWN; i++) {
         const rlf_flight_report *r = &f->all.data[i];
-        if (f->any_lost && !r->lost)
-            continue;
         const char *one = r->text;
         if (f->all.count > 1 || r->rank > 0 || r->lost)
             one = rlf_arena_printf(session->arena, "rank %d in %s", r->rank,
@@ -107,6 +104,9 @@ tell_flights(rlf_session *session, const flights *f)
         text = text ? rlf_arena_printf(session->arena, "%s; %s", text, one)
                     : rlf_arena_strdup(session->arena, one);
     }
+    if (f->all.count > SHOWN)
+        text = rlf_arena_printf(session->arena, "%s; and %zu more", text,
+                                f->all.count - SHOWN);
     return text;
 }
 
