@@ -4,6 +4,7 @@ noinst_LIBRARIES += libgrammar.a
 EXTRA_LIBRARIES += libsyntax.a
 libgrammar_a_SOURCES = \
 	%D%/ahead.c \
+	%D%/arg.c \
 	%D%/args.c \
 	%D%/ast.c \
 	%D%/ast.h \
@@ -39,6 +40,7 @@ libgrammar_a_SOURCES = \
 	%D%/lower.c \
 	%D%/lower.h \
 	%D%/meant.c \
+	%D%/matcher.h \
 	%D%/meant.h \
 	%D%/name.c \
 	%D%/numbers.c \
