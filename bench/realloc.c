@@ -355,7 +355,7 @@ measure(const bench *b, const rlf_backend *backend, int megabytes, int rounds)
                          .vocab = 8 * hidden,
                          .context = 64,
                          .eps = 1e-5,
-                         .rope_theta = 10000,
+                         .rope.theta = 10000,
                          .tied = true,
                          .bos = -1}};
     rlf_arena *arena = rlf_arena_new();

@@ -777,6 +777,14 @@ note(const rlf_resource *resource, void *object, rlf_buf *out)
     if (m->config->slips && !m->source)
         rlf_buf_printf(out, "%s: its config.json has keys that nothing reads: %s\n",
                        resource->name, m->config->slips);
+    double longest = m->outline ? m->outline->caps.reach : 0;
+    if (rlf_rope_is_stretched(&m->config->rope, longest) && !m->source)
+        rlf_buf_printf(out,
+                       "%s: its %s rotations are stretched for %.0f tokens, "
+                       "the longest sequence that this program can have: a "
+                       "program of at most %.0f has other log-probabilities\n",
+                       resource->name, rlf_rope_kind(m->config->rope.kind),
+                       longest, m->config->rope.original);
     if (m->config->unheeded && m->generates)
         rlf_buf_printf(out,
                        "%s: its generation_config.json asks for what generate "

@@ -2,7 +2,8 @@
  * (engine/plan/README.md).
  *
  * Part of the plan, one for each model, read by the model's resource and its
- * node classes through rlf_env. They bound memory and change no bit. */
+ * node classes through rlf_env. They bound memory and change no bit, but for
+ * `reach`, which the program alone decides. */
 #ifndef RLF_GRAPH_CAPS_H
 #define RLF_GRAPH_CAPS_H
 
@@ -30,6 +31,8 @@ enum {
 
 typedef struct rlf_caps {
     uint32_t longest;            /* S: tokens of a sequence; 0: the context */
+    uint32_t reach; /* tokens of the longest sequence of all models of which
+                       that is known; no less than `longest` */
     uint32_t rows[RLF_N_USES];   /* samples that a call meets; 0: any number */
     uint32_t tokens[RLF_N_USES]; /* T: of a micro-batch; 0: by default */
     uint32_t cut[RLF_N_USES]; /* micro-batches that the rows are to be cut into

@@ -90,8 +90,13 @@ rlf_caps_make(const rlf_graph *graph, rlf_arena *arena)
         if (node->receiver >= 0)
             hear(graph, node, &caps[node->receiver]);
     }
+    uint32_t reach = 0;
+    for (size_t i = 0; i < n; i++)
+        if (whole(of[i].longest) > reach)
+            reach = whole(of[i].longest);
     for (size_t i = 0; i < n; i++) {
         caps[i].longest = whole(of[i].longest);
+        caps[i].reach = reach;
         for (int use = 0; use < RLF_N_USES; use++)
             caps[i].rows[use] = whole(of[i].rows[use]);
     }

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/fmath.h"
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
@@ -76,11 +75,9 @@ static const struct {
     {"max_position_embeddings", offsetof(rlf_model_config, context),  1 << 30, false},
 };
 
-/* Numbers, which must make sense and stay what they are in single precision. */
+/* Of every norm: more or less makes no sense in single precision. */
 #define LEAST_EPS 1e-20
 #define MOST_EPS 1.0
-#define MOST_THETA 1e12
-#define MOST_FACTOR 1e6
 
 /* Keys that would change the mathematics: anything but null, false, and the
  * number or word given here is refused. */
@@ -148,59 +145,6 @@ static const struct {
 };
 // clang-format on
 
-typedef struct reader {
-    const char *path; /* of the file that is being read */
-    const json_t *root;
-    rlf_err *err;
-} reader;
-
-static rlf_status
-fail_key(const reader *r, const char *key, const char *why)
-{
-    return rlf_fail(r->err, RLF_USER, "%s: \"%s\" %s", r->path, key, why);
-}
-
-/* The member, NULL if it is missing or null. */
-static const json_t *
-member(const json_t *object, const char *key)
-{
-    const json_t *j = json_object_get(object, key);
-    return !j || json_is_null(j) ? NULL : j;
-}
-
-static rlf_status
-read_number(const reader *r, const json_t *object, const char *key,
-            double least, double most, double *out)
-{
-    rlf_err *err = r->err;
-    RLF_TRY(rlf_json_get_number(object, r->path, key, false, err, out));
-    if (member(object, key) && !(*out >= least && *out <= most))
-        return rlf_fail(err, RLF_USER,
-                        "%s: \"%s\" must be from %g to %g, not %g", r->path,
-                        key, least, most, *out);
-    return RLF_OK;
-}
-
-static rlf_status
-read_int(const reader *r, const char *key, int least, int most, int *out)
-{
-    int64_t x = *out;
-    rlf_err *err = r->err;
-    RLF_TRY(rlf_json_get_int(r->root, r->path, key, false, err, &x));
-    if (x < least || x > most)
-        return rlf_fail(err, RLF_USER, "%s: \"%s\" must be at %s %d", r->path,
-                        key, x < least ? "least" : "most",
-                        x < least ? least : most);
-    *out = (int)x;
-    return RLF_OK;
-}
-
-static rlf_status
-read_flag(const reader *r, const char *key, bool *out)
-{
-    return rlf_json_get_bool(r->root, r->path, key, false, r->err, out);
-}
-
 static bool
 has_word(const char *words, const char *word)
 {
@@ -215,17 +159,17 @@ has_word(const char *words, const char *word)
 }
 
 static rlf_status
-check_refused(const reader *r)
+check_refused(const rlf_config_keys *r)
 {
     rlf_err *err = r->err;
     bool causal = true;
-    RLF_TRY(read_flag(r, "is_causal", &causal));
+    RLF_TRY(rlf_config_flag(r, "is_causal", &causal));
     if (!causal)
-        return fail_key(r, "is_causal",
-                        "is false: attention to later tokens is not "
-                        "supported");
+        return rlf_config_fail(r, "is_causal",
+                               "is false: attention to later tokens is not "
+                               "supported");
     for (size_t i = 0; i < RLF_COUNT(refused); i++) {
-        const json_t *j = member(r->root, refused[i].key);
+        const json_t *j = rlf_config_member(r->root, refused[i].key);
         if (!j || json_is_false(j))
             continue;
         if (json_is_number(j) && json_number_value(j) == refused[i].number)
@@ -249,124 +193,28 @@ check_refused(const reader *r)
     return RLF_OK;
 }
 
-/* What would turn positions otherwise than it says at first sight: a part of
- * each head, or every kind of layer its own way. */
-static rlf_status
-check_rope(const reader *r, const char *key, const json_t *j)
-{
-    rlf_err *err = r->err;
-    const char *name;
-    json_t *value;
-    double part = 1;
-    json_object_foreach((json_t *)(uintptr_t)j, name, value)
-    {
-        if (json_is_object(value))
-            return rlf_fail(err, RLF_USER,
-                            "%s: \"%s\" has a \"%s\" of its own: rotations "
-                            "by kind of layer are not supported",
-                            r->path, key, name);
-    }
-    RLF_TRY(read_number(r, j, "partial_rotary_factor", 0, 1, &part));
-    if (part != 1)
-        return fail_key(r, key,
-                        "has a \"partial_rotary_factor\": rotation of a part "
-                        "of each head is not supported");
-    return RLF_OK;
-}
-
-/* The length before scaling; where it stands twice, it must say the same. */
-static rlf_status
-read_original(const reader *r, const json_t *j, double *out)
-{
-    rlf_err *err = r->err;
-    static const char key[] = "original_max_position_embeddings";
-    RLF_TRY(read_number(r, j, key, 1, INT_MAX, out));
-    double outer = *out;
-    RLF_TRY(read_number(r, r->root, key, 1, INT_MAX, &outer));
-    if (outer != *out)
-        return fail_key(r, key,
-                        "says another length than the object that scales "
-                        "rotations: write it in there, once");
-    return RLF_OK;
-}
-
-/* rope_scaling, or rope_parameters, its newer name, which has the base too and
- * is read where the other is absent or empty. */
-static rlf_status
-read_rope(const reader *r, rlf_model_config *c)
-{
-    rlf_err *err = r->err;
-    RLF_TRY(
-        read_number(r, r->root, "rope_theta", 1, MOST_THETA, &c->rope_theta));
-    const char *key = "rope_scaling";
-    const json_t *j = member(r->root, key);
-    if (!j || (json_is_object(j) && !json_object_size(j))) {
-        key = "rope_parameters";
-        j = member(r->root, key);
-    }
-    if (!j)
-        return RLF_OK;
-    if (!json_is_object(j))
-        return fail_key(r, key, "must be an object");
-    RLF_TRY(check_rope(r, key, j));
-    RLF_TRY(read_number(r, j, "rope_theta", 1, MOST_THETA, &c->rope_theta));
-    const json_t *kind = member(j, "rope_type");
-    if (!kind)
-        kind = member(j, "type");
-    const char *word = kind ? json_string_value(kind) : "default";
-    if (!word)
-        return fail_key(r, key, "needs a \"rope_type\" that is a word");
-    if (!strcmp(word, "default"))
-        return RLF_OK;
-    if (!strcmp(word, "linear"))
-        c->rope = RLF_ROPE_LINEAR;
-    else if (!strcmp(word, "llama3"))
-        c->rope = RLF_ROPE_LLAMA3;
-    else
-        return rlf_fail(err, RLF_USER,
-                        "%s: \"%s\": rotary scaling \"%s\" is not supported "
-                        "(default, linear and llama3 are)",
-                        r->path, key, word);
-    RLF_TRY(read_number(r, j, "factor", 1, MOST_FACTOR, &c->rope_factor));
-    if (!(c->rope_factor >= 1)) /* it is missing */
-        return fail_key(r, key, "needs a \"factor\" of at least 1");
-    if (c->rope == RLF_ROPE_LINEAR)
-        return RLF_OK;
-    c->rope_original = c->context;
-    RLF_TRY(read_number(r, j, "low_freq_factor", 0, MOST_FACTOR, &c->rope_low));
-    RLF_TRY(
-        read_number(r, j, "high_freq_factor", 0, MOST_FACTOR, &c->rope_high));
-    RLF_TRY(read_original(r, j, &c->rope_original));
-    if (!(c->rope_low > 0 && c->rope_high > c->rope_low &&
-          c->rope_original > 0))
-        return fail_key(r, key,
-                        "needs 0 < \"low_freq_factor\" < \"high_freq_factor\" "
-                        "and \"original_max_position_embeddings\"");
-    return RLF_OK;
-}
-
 /* layer_types says layer by layer which have a window: the first of them. */
 static rlf_status
-read_types(const reader *r, const rlf_model_config *c, int *from)
+read_types(const rlf_config_keys *r, const rlf_model_config *c, int *from)
 {
-    const json_t *types = member(r->root, "layer_types");
+    const json_t *types = rlf_config_member(r->root, "layer_types");
     if (!types)
         return RLF_OK;
     if (!json_is_array(types) || (int)json_array_size(types) != c->layers)
-        return fail_key(r, "layer_types", "must name every layer");
+        return rlf_config_fail(r, "layer_types", "must name every layer");
     *from = c->layers;
     for (int i = 0; i < c->layers; i++) {
         const char *word = json_string_value(json_array_get(types, (size_t)i));
         bool sliding = word && !strcmp(word, "sliding_attention");
         if (!sliding && (!word || strcmp(word, "full_attention")))
-            return fail_key(r, "layer_types",
-                            "may hold full_attention and "
-                            "sliding_attention only");
+            return rlf_config_fail(r, "layer_types",
+                                   "may hold full_attention and "
+                                   "sliding_attention only");
         if (sliding && *from == c->layers)
             *from = i;
         if (!sliding && *from < i)
-            return fail_key(r, "layer_types",
-                            "must have its sliding layers last");
+            return rlf_config_fail(r, "layer_types",
+                                   "must have its sliding layers last");
     }
     return RLF_OK;
 }
@@ -374,7 +222,7 @@ read_types(const reader *r, const rlf_model_config *c, int *from)
 /* Which layers see only the last `window` keys. A key that is absent and one
  * that is null differ: null means no window. */
 static rlf_status
-read_window(const reader *r, const family *f, rlf_model_config *c)
+read_window(const rlf_config_keys *r, const family *f, rlf_model_config *c)
 {
     rlf_err *err = r->err;
     bool use = !f->window_key;
@@ -382,22 +230,23 @@ read_window(const reader *r, const family *f, rlf_model_config *c)
     int window =
         f->window && !json_object_get(r->root, "sliding_window") ? WINDOW : 0;
     if (f->window_key)
-        RLF_TRY(read_flag(r, "use_sliding_window", &use));
-    RLF_TRY(read_int(r, "sliding_window", 0, INT_MAX, &window));
+        RLF_TRY(rlf_config_flag(r, "use_sliding_window", &use));
+    RLF_TRY(rlf_config_int(r, "sliding_window", 0, INT_MAX, &window));
     if (f->window_key)
-        RLF_TRY(read_int(r, "max_window_layers", 0, INT_MAX, &from));
+        RLF_TRY(rlf_config_int(r, "max_window_layers", 0, INT_MAX, &from));
     first = from;
     RLF_TRY(read_types(r, c, &from));
     if (!f->window && window)
-        return fail_key(r, "sliding_window",
-                        "is not of this model_type: which layers have one "
-                        "cannot be known");
+        return rlf_config_fail(
+            r, "sliding_window",
+            "is not of this model_type: which layers have one "
+            "cannot be known");
     if (!f->window || !use || !window)
         return RLF_OK;
     if (!f->window_types && from != first)
-        return fail_key(r, "layer_types",
-                        "asks for layers without the window that this "
-                        "model_type has in all");
+        return rlf_config_fail(r, "layer_types",
+                               "asks for layers without the window that this "
+                               "model_type has in all");
     if (from < c->layers) {
         c->window = window;
         c->window_from = from;
@@ -408,9 +257,9 @@ read_window(const reader *r, const family *f, rlf_model_config *c)
 /* The end tokens, a token id or a list of them; those known before stay where
  * it names none. */
 static rlf_status
-read_eos(const reader *r, rlf_model_config *c)
+read_eos(const rlf_config_keys *r, rlf_model_config *c)
 {
-    const json_t *j = member(r->root, "eos_token_id");
+    const json_t *j = rlf_config_member(r->root, "eos_token_id");
     size_t n = !j ? 0 : json_is_array(j) ? json_array_size(j) : 1;
     if (n)
         c->n_eos = 0;
@@ -418,15 +267,16 @@ read_eos(const reader *r, rlf_model_config *c)
         const json_t *x = json_is_array(j) ? json_array_get(j, i) : j;
         int64_t id = -1;
         if (!rlf_json_as_int(x, &id) || id < 0 || id >= c->vocab)
-            return fail_key(r, "eos_token_id",
-                            "must be a token of the vocabulary");
+            return rlf_config_fail(r, "eos_token_id",
+                                   "must be a token of the vocabulary");
         bool known = false;
         for (int k = 0; k < c->n_eos; k++)
             known |= c->eos[k] == (int)id;
         if (known)
             continue;
         if (c->n_eos == RLF_MODEL_MAX_EOS)
-            return fail_key(r, "eos_token_id", "names more than 8 tokens");
+            return rlf_config_fail(r, "eos_token_id",
+                                   "names more than 8 tokens");
         c->eos[c->n_eos++] = (int)id;
     }
     return RLF_OK;
@@ -453,7 +303,7 @@ list_unheeded(const char *generation, rlf_arena *arena, rlf_err *err,
     json_t *root;
     RLF_TRY(parse_again("generation_config.json", generation, err, &root));
     for (size_t i = 0; i < RLF_COUNT(unheeded); i++) {
-        const json_t *j = member(root, unheeded[i].key);
+        const json_t *j = rlf_config_member(root, unheeded[i].key);
         if (!j || json_is_false(j) ||
             (json_is_number(j) &&
              json_number_value(j) == unheeded[i].neutral) ||
@@ -476,28 +326,29 @@ list_unheeded(const char *generation, rlf_arena *arena, rlf_err *err,
 }
 
 static rlf_status
-check_shape(const reader *r, const rlf_model_config *c)
+check_shape(const rlf_config_keys *r, const rlf_model_config *c)
 {
     if (c->heads % c->kv_heads)
-        return fail_key(r, "num_attention_heads",
-                        "must be a multiple of \"num_key_value_heads\"");
+        return rlf_config_fail(r, "num_attention_heads",
+                               "must be a multiple of \"num_key_value_heads\"");
     if (c->head_dim % 8 || c->head_dim > 256)
         return rlf_fail(r->err, RLF_USER,
                         "%s: heads of %d elements are not supported: they "
                         "must be a multiple of 8, at most 256",
                         r->path, c->head_dim);
     if (c->bos >= c->vocab)
-        return fail_key(r, "bos_token_id", "must be a token of the vocabulary");
+        return rlf_config_fail(r, "bos_token_id",
+                               "must be a token of the vocabulary");
     return RLF_OK;
 }
 
 static rlf_status
-read_family(const reader *r, const family **out)
+read_family(const rlf_config_keys *r, const family **out)
 {
-    const json_t *type = member(r->root, "model_type");
+    const json_t *type = rlf_config_member(r->root, "model_type");
     const char *word = type ? json_string_value(type) : NULL;
     if (!word)
-        return fail_key(r, "model_type", "is missing");
+        return rlf_config_fail(r, "model_type", "is missing");
     for (size_t i = 0; i < RLF_COUNT(families); i++)
         if (!strcmp(families[i].type, word)) {
             *out = &families[i];
@@ -525,15 +376,15 @@ rlf_model_family(size_t i)
 
 /* Sizes, with what the family takes for those that are absent. */
 static rlf_status
-read_sizes(const reader *r, const family *f, rlf_model_config *c)
+read_sizes(const rlf_config_keys *r, const family *f, rlf_model_config *c)
 {
     rlf_err *err = r->err;
     for (size_t i = 0; i < RLF_COUNT(sizes); i++) {
-        if (sizes[i].needed && !member(r->root, sizes[i].key))
-            return fail_key(r, sizes[i].key, "is missing");
-        if (member(r->root, sizes[i].key))
-            RLF_TRY(read_int(r, sizes[i].key, 1, sizes[i].most,
-                             (int *)((char *)c + sizes[i].offset)));
+        if (sizes[i].needed && !rlf_config_member(r->root, sizes[i].key))
+            return rlf_config_fail(r, sizes[i].key, "is missing");
+        if (rlf_config_member(r->root, sizes[i].key))
+            RLF_TRY(rlf_config_int(r, sizes[i].key, 1, sizes[i].most,
+                                   (int *)((char *)c + sizes[i].offset)));
     }
     if (!json_object_get(r->root, "num_key_value_heads"))
         c->kv_heads = f->kv_heads;
@@ -543,22 +394,23 @@ read_sizes(const reader *r, const family *f, rlf_model_config *c)
         c->head_dim = f->head_dim;
     if (!c->head_dim) {
         if (c->hidden % c->heads)
-            return fail_key(r, "hidden_size",
-                            "must be a multiple of \"num_attention_heads\"");
+            return rlf_config_fail(
+                r, "hidden_size",
+                "must be a multiple of \"num_attention_heads\"");
         c->head_dim = c->hidden / c->heads;
     }
     return RLF_OK;
 }
 
 static rlf_status
-read_config(const reader *r, rlf_model_config *c)
+read_config(const rlf_config_keys *r, rlf_arena *arena, rlf_model_config *c)
 {
     rlf_err *err = r->err;
     const family *f = NULL;
     RLF_TRY(read_family(r, &f));
     RLF_TRY(check_refused(r));
     *c = (rlf_model_config){.eps = f->eps,
-                            .rope_theta = f->theta,
+                            .rope = {.theta = f->theta},
                             .context = f->context,
                             .qkv_bias = f->qkv_bias,
                             .qk_norm = f->qk_norm,
@@ -566,18 +418,18 @@ read_config(const reader *r, rlf_model_config *c)
     RLF_TRY(read_sizes(r, f, c));
     bool bias = false;
     if (f->bias_key)
-        RLF_TRY(read_flag(r, "attention_bias", &bias));
+        RLF_TRY(rlf_config_flag(r, "attention_bias", &bias));
     c->qkv_bias |= bias;
     c->o_bias = bias && f->o_bias_key;
     if (f->mlp_bias_key)
-        RLF_TRY(read_flag(r, "mlp_bias", &c->mlp_bias));
-    RLF_TRY(read_flag(r, "tie_word_embeddings", &c->tied));
-    RLF_TRY(
-        read_number(r, r->root, "rms_norm_eps", LEAST_EPS, MOST_EPS, &c->eps));
-    RLF_TRY(read_rope(r, c));
+        RLF_TRY(rlf_config_flag(r, "mlp_bias", &c->mlp_bias));
+    RLF_TRY(rlf_config_flag(r, "tie_word_embeddings", &c->tied));
+    RLF_TRY(rlf_config_number(r, r->root, "rms_norm_eps", LEAST_EPS, MOST_EPS,
+                              &c->eps));
+    RLF_TRY(rlf_rope_read(r, c->head_dim, &c->context, arena, &c->rope));
     RLF_TRY(read_window(r, f, c));
-    if (member(r->root, "bos_token_id"))
-        RLF_TRY(read_int(r, "bos_token_id", 0, INT_MAX, &c->bos));
+    if (rlf_config_member(r->root, "bos_token_id"))
+        RLF_TRY(rlf_config_int(r, "bos_token_id", 0, INT_MAX, &c->bos));
     RLF_TRY(read_eos(r, c));
     return check_shape(r, c);
 }
@@ -605,8 +457,8 @@ rlf_model_config_read(const char *dir, rlf_arena *arena, rlf_err *err,
     rlf_buf text = {0};
     rlf_status status = RLF_OK;
     RLF_TRY_GOTO(rlf_json_load_object(path, err, &root), done);
-    reader r = {path, root, err};
-    RLF_TRY_GOTO(read_config(&r, out), done);
+    rlf_config_keys r = {path, root, err};
+    RLF_TRY_GOTO(read_config(&r, arena, out), done);
     RLF_TRY_GOTO(rlf_file_read(path, 1 << 24, err, &text), done);
     out->json = rlf_arena_strndup(arena, text.p, text.n);
     out->dir = rlf_arena_strdup(arena, dir);
@@ -614,7 +466,7 @@ rlf_model_config_read(const char *dir, rlf_arena *arena, rlf_err *err,
     RLF_TRY_GOTO(rlf_file_find(more, err, &there), done);
     if (there) {
         RLF_TRY_GOTO(rlf_json_load_object(more, err, &extra), done);
-        r = (reader){more, extra, err};
+        r = (rlf_config_keys){more, extra, err};
         RLF_TRY_GOTO(read_eos(&r, out), done);
         rlf_buf_clear(&text);
         RLF_TRY_GOTO(rlf_file_read(more, 1 << 24, err, &text), done);
@@ -695,7 +547,7 @@ rlf_model_config_llama(const rlf_llama_args *a, rlf_arena *arena, rlf_err *err,
         .vocab = a->vocab,
         .context = a->context ? a->context : 2048,
         .eps = a->eps > 0 ? a->eps : 1e-5,
-        .rope_theta = a->rope_theta > 0 ? a->rope_theta : 10000,
+        .rope = {.theta = a->rope_theta > 0 ? a->rope_theta : 10000},
         .tied = a->tied,
         .bos = a->bos,
         .n_eos = a->n_eos,
@@ -709,7 +561,7 @@ rlf_model_config_llama(const rlf_llama_args *a, rlf_arena *arena, rlf_err *err,
         "num_attention_heads", out->heads, "num_key_value_heads", kv,
         "head_dim", out->head_dim, "intermediate_size", out->ffn, "vocab_size",
         out->vocab, "max_position_embeddings", out->context, "rms_norm_eps",
-        out->eps, "rope_theta", out->rope_theta, "tie_word_embeddings",
+        out->eps, "rope_theta", out->rope.theta, "tie_word_embeddings",
         out->tied, "hidden_act", "silu", "torch_dtype", "float32");
     RLF_ASSERT(root);
     json_object_set_new(root, "bos_token_id",
@@ -732,7 +584,8 @@ say_type(json_t *root, const char *key, const bool *types)
         {RLF_ELEMENT_BF16, "bfloat16"},
         {RLF_ELEMENT_F16, "float16"},
     };
-    const char *word = NULL, *was = json_string_value(member(root, key));
+    const char *word = NULL,
+               *was = json_string_value(rlf_config_member(root, key));
     for (size_t i = 0; i < RLF_COUNT(words); i++) {
         if (!types[words[i].element])
             continue;
@@ -781,25 +634,6 @@ rlf_model_config_generation(const rlf_model_config *c, rlf_arena *arena)
         json_object_set_new(root, "bos_token_id", json_integer(c->bos));
     json_object_set_new(root, "eos_token_id", eos_value(c));
     return dump(root, arena);
-}
-
-void
-rlf_model_config_rope(const rlf_model_config *c, double *frequency)
-{
-    const double turn = 6.283185307179586;
-    for (int i = 0; i < c->head_dim / 2; i++) {
-        double f = rlf_pow(c->rope_theta, -2.0 * i / c->head_dim);
-        if (c->rope == RLF_ROPE_LINEAR)
-            f /= c->rope_factor;
-        if (c->rope == RLF_ROPE_LLAMA3) {
-            /* turns made within the original context decide */
-            double turns = c->rope_original * f / turn;
-            double keep = (turns - c->rope_low) / (c->rope_high - c->rope_low);
-            keep = keep < 0 ? 0 : keep > 1 ? 1 : keep;
-            f = (1 - keep) * f / c->rope_factor + keep * f;
-        }
-        frequency[i] = f;
-    }
 }
 
 int

@@ -9,18 +9,12 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/status.h"
+#include "nodes/model/rope.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define RLF_MODEL_MAX_EOS 8
-
-/* How positions are stretched beyond the length of pretraining. */
-typedef enum rlf_rope_kind {
-    RLF_ROPE_PLAIN,
-    RLF_ROPE_LINEAR, /* every frequency divided by `factor` */
-    RLF_ROPE_LLAMA3, /* low frequencies divided, high kept, a ramp between */
-} rlf_rope_kind;
 
 /* What is computed on top of the last hidden state. */
 typedef enum rlf_model_head {
@@ -33,9 +27,7 @@ typedef struct rlf_model_config {
     int layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
     int context; /* positions it was made for; longer sequences are errors */
     double eps;  /* of every RMSNorm */
-    double rope_theta;
-    rlf_rope_kind rope;
-    double rope_factor, rope_low, rope_high, rope_original;
+    rlf_rope rope;
     int window;      /* keys a query sees, itself included; 0: all */
     int window_from; /* first layer with a window */
     bool tied;       /* the head is the embedding's matrix */
@@ -93,8 +85,6 @@ rlf_status rlf_model_config_text(const rlf_model_config *config,
  * In `arena` or the config's. */
 const char *rlf_model_config_generation(const rlf_model_config *config,
                                         rlf_arena *arena);
-/* Angular frequency of each of the head_dim / 2 rotations, scaling applied. */
-void rlf_model_config_rope(const rlf_model_config *config, double *frequency);
 /* The window of one layer, 0 for none. */
 int rlf_model_config_window(const rlf_model_config *config, int layer);
 

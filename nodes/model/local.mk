@@ -5,6 +5,8 @@ libnodes_a_SOURCES += \
 	nodes/model/cost.c nodes/model/cost.h nodes/model/cost_weights.c \
 	nodes/model/counter.h \
 	nodes/model/config.c nodes/model/config.h \
+	nodes/model/config_keys.c nodes/model/config_keys.h \
+	nodes/model/rope.c nodes/model/rope.h \
 	nodes/model/feed.c \
 	nodes/model/slips.c nodes/model/slips.h \
 	nodes/model/finite.c nodes/model/finite.h \
@@ -31,6 +33,7 @@ libnodes_a_SOURCES += \
 
 check_PROGRAMS += tests/unit/model_cost tests/unit/model_files \
 	tests/unit/model_memory tests/unit/model_move tests/unit/model_parity tests/unit/model_ranks tests/unit/model_recorded \
+	tests/unit/model_rope \
 	tests/unit/model_sampler \
 	tests/unit/model_shards tests/unit/model_stories \
 	tests/unit/model_training
@@ -41,10 +44,11 @@ tests_unit_model_memory_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_move_LDADD = $(EMULATED_DEVICE_LIBS) libnodes.a $(PLAN_LIBS)
 tests_unit_model_ranks_LDADD = $(NODES_LIBS)
 tests_unit_model_recorded_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
+tests_unit_model_rope_LDADD = $(NODES_LIBS)
 tests_unit_model_sampler_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_shards_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_stories_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_training_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 
 EXTRA_DIST += tests/unit/counting.h tests/unit/model.h tests/unit/model_places.h tests/oracle/transformers_llama.py \
-	tests/data/models
+	tests/data/models tests/data/rope.json tests/oracle/rope.py

@@ -21,7 +21,8 @@ make_rotations(rlf_model *m, rlf_err *err)
     int half = c->head_dim / 2;
     double *exact = RLF_NEW_ARRAY(m->arena, double, half);
     float *frequency = RLF_NEW_ARRAY(m->arena, float, half);
-    rlf_model_config_rope(c, exact);
+    double scale = rlf_rope_frequencies(&c->rope, c->head_dim,
+                                        m->caps.reach, exact);
     for (int i = 0; i < half; i++)
         frequency[i] = (float)exact[i];
     RLF_TRY(rlf_queue_copy(m->queue, m->frequencies, frequency,
@@ -30,6 +31,7 @@ make_rotations(rlf_model *m, rlf_err *err)
     rlf_rope_table_args args = {.n = m->positions,
                                 .half = half,
                                 .inv_freq = m->frequencies,
+                                .scale = (float)scale,
                                 .cos = m->cosines,
                                 .sin = m->sines};
     return m->kernels->rope_table(m->queue, &args, err);

@@ -44,6 +44,14 @@ static const char *const rope_keys[] = {
     "high_freq_factor",
     "partial_rotary_factor",
     "original_max_position_embeddings",
+    "attention_factor",
+    "mscale",
+    "mscale_all_dim",
+    "beta_slow",
+    "beta_fast",
+    "truncate",
+    "short_factor",
+    "long_factor",
 };
 
 enum { MOST_KEYS = 64 };

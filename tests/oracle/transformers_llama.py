@@ -28,6 +28,16 @@ LLAMA3 = dict(rope_type="llama3", factor=4.0, low_freq_factor=1.0,
               high_freq_factor=4.0, original_max_position_embeddings=16,
               rope_theta=500.0)
 
+YARN = dict(rope_type="yarn", factor=4.0, rope_theta=10000.0,
+            original_max_position_embeddings=16)
+
+# All sequences are longer than the original context, so that all have the long
+# factors: rlflow has one set of factors for a run.
+LONGROPE = dict(rope_type="longrope", rope_theta=10000.0,
+                original_max_position_embeddings=6,
+                short_factor=[1.0, 1.1, 1.3, 1.7],
+                long_factor=[1.0, 2.5, 6.0, 9.0])
+
 MODELS = {
     # name: (class, arguments, element type, head)
     "llama": ("Llama", dict(attention_bias=True, mlp_bias=True,
@@ -44,6 +54,11 @@ MODELS = {
                                                      rope_theta=10000.0)),
                 torch.float32, "lm"),
     "critic": ("Llama", dict(num_labels=1), torch.float32, "scalar"),
+    "yarn": ("Qwen2", dict(tie_word_embeddings=True, rope_parameters=YARN),
+             torch.float32, "lm"),
+    "longrope": ("Llama", dict(tie_word_embeddings=False,
+                               rope_parameters=LONGROPE),
+                 torch.float32, "lm"),
 }
 
 # prompt and response lengths, temperature

@@ -39,7 +39,7 @@ random_config(uint64_t *seed)
                           .vocab = (int)choose(seed, 7, 150),
                           .context = 128,
                           .eps = 1e-5,
-                          .rope_theta = 10000,
+                          .rope.theta = 10000,
                           .bos = -1};
     c.tied = choose(seed, 0, 1);
     c.qkv_bias = choose(seed, 0, 1);

@@ -25,7 +25,15 @@ static const struct {
     {"\"num_local_experts\": 8",            "\"num_local_experts\": 8: mixtures of experts"},
     {"\"hidden_act\": \"gelu\"",            "\"hidden_act\": \"gelu\""},
     {"\"quantization_config\": {\"bits\": 4}", "\"quantization_config\""},
-    {"\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4}", "rotary scaling \"yarn\""},
+    {"\"rope_scaling\": {\"rope_type\": \"axial\", \"factor\": 4}",
+     "rotary scaling \"axial\" is not supported (default, linear, dynamic, llama3, yarn and longrope are)"},
+    {"\"rope_scaling\": {\"rope_type\": \"dynamic\"}", "needs a \"factor\""},
+    {"\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 4, \"beta_slow\": 40}", "\"beta_slow\" <= \"beta_fast\""},
+    {"\"rope_scaling\": {\"type\": \"yarn\", \"attention_factor\": 0}", "\"attention_factor\" must be from 1e-06"},
+    {"\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 4}, \"rope_theta\": 1", "\"rope_theta\" must be above 1"},
+    {"\"rope_scaling\": {\"type\": \"longrope\", \"short_factor\": [1, 1, 1, 1]}", "\"long_factor\" must be a list of 4 numbers"},
+    {"\"rope_scaling\": {\"type\": \"longrope\", \"short_factor\": [1, 1, 1, 0]}", "\"short_factor\" must have numbers from 1e-06"},
+    {"\"rope_scaling\": {\"type\": \"longrope\", \"short_factor\": [1, 1, 1]}", "\"short_factor\" must be a list of 4 numbers"},
     {"\"rope_scaling\": {\"type\": \"linear\"}", "\"factor\""},
     {"\"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8}", "low_freq_factor"},
     {"\"attention_dropout\": 0.1",          "\"attention_dropout\": 0.1"},
@@ -155,10 +163,10 @@ test_configs(test_machine *t, rlf_arena *arena)
                c.head_dim == silent[i].head_dim &&
                c.window == silent[i].window &&
                c.window_from == silent[i].from &&
-               c.rope_theta == silent[i].theta,
+               c.rope.theta == silent[i].theta,
            "%s: %d key heads of %d, a window of %d from layer %d, theta %g",
            silent[i].members, c.kv_heads, c.head_dim, c.window, c.window_from,
-           c.rope_theta);
+           c.rope.theta);
     }
     is_str(c.slips ? c.slips : "", "", "keys that are read are no slips");
     MUST(t, read_config(arena, with_members(arena, "\"rope_thata\": 5, "

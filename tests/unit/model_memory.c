@@ -25,7 +25,7 @@ static const rlf_model_config plain = {.layers = 3,
                                        .vocab = 160,
                                        .context = 64,
                                        .eps = 1e-5,
-                                       .rope_theta = 10000,
+                                       .rope.theta = 10000,
                                        .bos = -1};
 
 static counted

@@ -1,7 +1,8 @@
 /* Log-probabilities, entropies, values and all gradients against PyTorch in
  * double precision (tests/oracle/transformers_llama.py): Llama with biases and
  * llama3 rotation, Qwen2 (tied, a sliding layer, bf16), Qwen3 (norms of heads,
- * f16), Mistral (window, linear rotation), a Llama critic. The same with
+ * f16), Mistral (window, linear rotation), Qwen2 with yarn, Llama with longrope,
+ * a Llama critic. The same with
  * recomputation, and in micro-batches of one sequence.
  *
  * On GPUs, emulated and real: in f32 the bits of the CPU; in bf16 close to the
@@ -354,6 +355,8 @@ main(void)
                              {.name = "qwen2", .head = RLF_HEAD_LM},
                              {.name = "qwen3", .head = RLF_HEAD_LM},
                              {.name = "mistral", .head = RLF_HEAD_LM},
+                             {.name = "yarn", .head = RLF_HEAD_LM},
+                             {.name = "longrope", .head = RLF_HEAD_LM},
                              {.name = "critic", .head = RLF_HEAD_SCALAR}};
     test_place places[MOST_PLACES];
     int n = test_places(places);

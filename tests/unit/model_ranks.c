@@ -86,7 +86,7 @@ make_task(task *k, int kv_heads, uint64_t seed)
                                    .vocab = sizes[4],
                                    .context = 256,
                                    .eps = 1e-5,
-                                   .rope_theta = 10000,
+                                   .rope.theta = 10000,
                                    .tied = kind & 1,
                                    .qkv_bias = kind >> 1 & 1,
                                    .o_bias = kind >> 2 & 1,

@@ -48,7 +48,7 @@ static rlf_model_config config = {.layers = 2,
                                   .vocab = 61,
                                   .context = 128,
                                   .eps = 1e-5,
-                                  .rope_theta = 10000,
+                                  .rope.theta = 10000,
                                   .qk_norm = true,
                                   .bos = -1};
 static uint32_t prompts[PROMPTS][20];

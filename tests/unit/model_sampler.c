@@ -80,7 +80,7 @@ random_config(uint64_t *seed)
                           .vocab = (int)choose(seed, 7, 150),
                           .context = 256,
                           .eps = 1e-5,
-                          .rope_theta = 10000,
+                          .rope.theta = 10000,
                           .bos = -1};
     c.tied = choose(seed, 0, 1);
     c.qkv_bias = choose(seed, 0, 1);
@@ -593,7 +593,7 @@ test_long(void)
                                .vocab = 20,
                                .context = 600,
                                .eps = 1e-5,
-                               .rope_theta = 10000,
+                               .rope.theta = 10000,
                                .bos = -1};
     for (uint32_t i = 0; i < p.n_groups; i++)
         for (uint32_t k = 0; k < p.length[i]; k++)

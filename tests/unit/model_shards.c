@@ -32,7 +32,7 @@ make_task(task *k, uint64_t seed, bool tied)
                                    .vocab = tied ? 77 : 1601,
                                    .context = 256,
                                    .eps = 1e-5,
-                                   .rope_theta = 10000,
+                                   .rope.theta = 10000,
                                    .tied = tied,
                                    .qkv_bias = true,
                                    .o_bias = true,

@@ -29,7 +29,7 @@ make_task(task *k, uint64_t seed, bool tied)
                                    .vocab = 77,
                                    .context = 256,
                                    .eps = 1e-5,
-                                   .rope_theta = 10000,
+                                   .rope.theta = 10000,
                                    .tied = tied,
                                    .qkv_bias = true,
                                    .qk_norm = true,

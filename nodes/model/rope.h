@@ -1,0 +1,46 @@
+/* Rotary positions (Su et al. 2021, RoFormer): the angular frequency of each
+ * rotation, and how they are stretched for sequences longer than those of
+ * pretraining.
+ *
+ * A kind of scaling is a row of the table in rope.c: its name in config.json,
+ * the keys that it reads, its formula, all as transformers 5 has them. Two
+ * kinds choose by the length of what is read: dynamic and longrope.
+ * transformers does so for every batch, so that the same tokens have other
+ * log-probabilities beside longer ones; here the longest sequence that a run
+ * can have decides once, for all of its models. */
+#ifndef RLF_MODEL_ROPE_H
+#define RLF_MODEL_ROPE_H
+
+#include "nodes/model/config_keys.h"
+
+#include "engine/base/arena.h"
+
+typedef struct rlf_rope {
+    size_t kind;      /* row of the table; 0: not stretched */
+    double theta;     /* base of the frequencies */
+    double factor;    /* how much longer sequences may be than `original` */
+    double original;  /* positions of pretraining; not of linear */
+    double scale;     /* of cosines and sines; 0: 1 */
+    double low, high; /* llama3, yarn: the ramp from frequencies that turn so
+                         often within `original`, or less, to those that do
+                         more often */
+    bool truncated;   /* yarn: the ramp begins and ends at whole rotations */
+    const double *short_factor, *long_factor; /* longrope: [head_dim / 2] */
+} rlf_rope;
+
+/* The name of kind `i` in config.json, or NULL. */
+const char *rlf_rope_kind(size_t i);
+/* Read rope_theta, and rope_scaling or rope_parameters. out->theta is the
+ * family's, and *context the positions that config.json names; it is raised to
+ * those that the scaling reaches. Numbers live in `arena`. RLF_USER: a key is
+ * wrong, missing or not supported. */
+rlf_status rlf_rope_read(const rlf_config_keys *keys, int head_dim,
+                         int *context, rlf_arena *arena, rlf_rope *out);
+/* Radians per position of the head_dim / 2 rotations, in runs whose longest
+ * sequence has so many tokens. Returns the factor of cosines and sines. */
+double rlf_rope_frequencies(const rlf_rope *rope, int head_dim, double longest,
+                            double *frequency);
+/* Does the longest sequence decide, and otherwise than shorter ones would? */
+bool rlf_rope_is_stretched(const rlf_rope *rope, double longest);
+
+#endif

@@ -1,0 +1,117 @@
+/* Frequencies of rotary positions against transformers (tests/oracle/rope.py):
+ * every kind of scaling, with the keys that it may have, at lengths within and
+ * beyond those of pretraining. */
+#include "engine/io/file.h"
+#include "engine/io/json.h"
+#include "nodes/model/config.h"
+#include "tests/unit/model.h"
+
+#include <math.h>
+#include <unistd.h>
+
+/* The reference computes in single precision, powers included. */
+#define OFF 3e-6
+
+static char scratch[64];
+
+static void
+read_case(test_machine *t, rlf_arena *arena, const json_t *of,
+          rlf_model_config *out)
+{
+    const char *path = rlf_path_join(arena, scratch, "config.json");
+    char *text = json_dumps(json_object_get(of, "config"), 0);
+    MUST(t, rlf_file_write(path, text, strlen(text), &t->err));
+    MUST(t, rlf_model_config_read(scratch, arena, &t->err, out));
+    free(text);
+}
+
+static void
+test_case(test_machine *t, rlf_arena *arena, const json_t *of, size_t number)
+{
+    rlf_model_config config;
+    read_case(t, arena, of, &config);
+    const json_t *want = json_object_get(of, "frequency");
+    double longest = json_number_value(json_object_get(of, "longest"));
+    double scale = json_number_value(json_object_get(of, "scale"));
+    int n = config.head_dim / 2;
+    double *got = RLF_NEW_ARRAY(arena, double, n), worst = 0;
+    double got_scale =
+        rlf_rope_frequencies(&config.rope, config.head_dim, longest, got);
+    if (json_array_size(want) != (size_t)n)
+        bail("case %zu: %zu frequencies", number, json_array_size(want));
+    for (int i = 0; i < n; i++) {
+        double x = json_number_value(json_array_get(want, (size_t)i));
+        worst = fmax(worst, fabs(got[i] - x) / x);
+    }
+    ok(worst <= OFF && fabs(got_scale - scale) <= 1e-12 * scale,
+       "case %zu: %s, %.0f tokens: frequencies and their factor %g", number,
+       rlf_rope_kind(config.rope.kind), longest, scale);
+    if (worst > OFF)
+        note("worst %g", worst);
+}
+
+static rlf_model_config
+config_of(test_machine *t, rlf_arena *arena, const char *members)
+{
+    rlf_model_config config;
+    json_t *of = json_loads(
+        rlf_arena_printf(arena,
+                         "{\"config\": {\"model_type\": \"llama\", "
+                         "\"hidden_size\": 16, \"num_attention_heads\": 2, "
+                         "\"num_hidden_layers\": 1, \"vocab_size\": 11, "
+                         "\"intermediate_size\": 24, "
+                         "\"max_position_embeddings\": 100, %s}}",
+                         members),
+        0, NULL);
+    if (!of)
+        bail("no JSON: %s", members);
+    read_case(t, arena, of, &config);
+    json_decref(of);
+    return config;
+}
+
+/* Of the sequences that a scaling is made for, and of what decides. */
+static void
+test_reach(test_machine *t, rlf_arena *arena)
+{
+    rlf_model_config c = config_of(
+        t, arena, "\"rope_scaling\": {\"type\": \"dynamic\", \"factor\": 4}");
+    is_int(c.context, 400, "dynamic: four times the context");
+    ok(!rlf_rope_is_stretched(&c.rope, 100) &&
+           rlf_rope_is_stretched(&c.rope, 101),
+       "a longer sequence stretches all");
+    c = config_of(t, arena,
+                  "\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 4, "
+                  "\"original_max_position_embeddings\": 50}");
+    is_int(c.context, 200, "yarn: four times what came before");
+    ok(!rlf_rope_is_stretched(&c.rope, 200), "whatever the length");
+    c = config_of(t, arena,
+                  "\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 2, "
+                  "\"original_max_position_embeddings\": 25}");
+    is_int(c.context, 100, "the context that config.json names is not cut");
+    c = config_of(t, arena,
+                  "\"rope_scaling\": {\"type\": \"linear\", \"factor\": 4}");
+    is_int(c.context, 100, "linear: config.json names the context");
+}
+
+int
+main(void)
+{
+    test_machine t;
+    test_machine_open(&t, 1);
+    rlf_arena *arena = rlf_arena_new();
+    const char *path = source_path(arena, "tests/data/rope.json");
+    json_t *cases = json_load_file(path, 0, NULL);
+    snprintf(scratch, sizeof scratch, "model_rope.%ld", (long)getpid());
+    MUST(&t, rlf_dir_make(scratch, &t.err));
+    if (!cases)
+        bail("no cases in %s", path);
+    for (size_t i = 0; i < json_array_size(cases); i++)
+        test_case(&t, arena, json_array_get(cases, i), i + 1);
+    test_reach(&t, arena);
+    json_decref(cases);
+    MUST(&t, rlf_dir_remove(scratch, &t.err));
+    rlf_arena_free(arena);
+    test_machine_close(&t);
+    return done();
+}
