@@ -1,6 +1,8 @@
 /* Measuring pieces of work: see measure.h. */
 #include "engine/graph/measure.h"
 
+#include "engine/dev/dev.h"
+
 static bool
 by_itself(const rlf_env *env)
 {

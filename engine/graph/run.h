@@ -5,12 +5,10 @@
 #ifndef RLF_GRAPH_RUN_H
 #define RLF_GRAPH_RUN_H
 
-#include "engine/dev/dev.h"
 #include "engine/expr/space.h"
 #include "engine/graph/caps.h"
 #include "engine/graph/graph.h"
 #include "engine/layout/layout.h"
-#include "kernels/kernels.h"
 
 /* A prompt: its text, and its tokens as the reader of its set writes them; in a
  * set without a reader there are no tokens, and of chats no text. Every model
@@ -118,8 +116,8 @@ typedef struct rlf_env {
     const rlf_graph *graph;
     bool planned;     /* nothing is run: no queue, groups can only be asked,
                          weights and tokenizers need not be there */
-    rlf_queue *queue; /* this rank's device queue and team */
-    const rlf_kernels *kernels; /* its backend */
+    struct rlf_queue *queue; /* this rank's device queue and team */
+    const struct rlf_kernels *kernels; /* its backend */
     int rank, n_ranks;          /* this one, of all */
     struct rlf_comm *comm;      /* its end of the world; NULL: it is alone */
     const rlf_mesh *mesh;       /* per node; NULL: all on this rank */

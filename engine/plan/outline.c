@@ -25,7 +25,7 @@ class_of(const rlf_outline *o, size_t i)
 
 rlf_status
 rlf_outline_open(const rlf_graph *graph, const rlf_classes *classes,
-                 const rlf_kernels *kernels, rlf_err *err, rlf_outline **out)
+                 const struct rlf_kernels *kernels, rlf_err *err, rlf_outline **out)
 {
     rlf_arena *arena = rlf_arena_new();
     rlf_outline *o = RLF_NEW(arena, rlf_outline);
