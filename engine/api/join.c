@@ -27,11 +27,15 @@
 static void
 process_lost(void *sink, const rlf_comm_world *world, int process)
 {
-    const rlf_session *s = sink;
+    rlf_session *s = sink;
     int local = rlf_comm_world_local(world);
     bool opening = __atomic_load_n(&s->opening, __ATOMIC_ACQUIRE);
+    if (rlf_opening_refused(world))
+        return; /* it went as it was told to */
+    rlf_gate_enter(&s->opened.gate);
     for (int i = 0; i < local && s->options.directory; i++)
         rlf_flight_lost(s->options.directory, process * local + i, opening);
+    rlf_gate_leave(&s->opened.gate);
     if (rlf_comm_world_caps(world)->n_processes == 1 && s->options.hangs)
         s->options.hangs(s); /* else the next process speaks */
 }
@@ -71,6 +75,9 @@ rlf_join_world(rlf_session *s, rlf_err *err)
         s->leads = rlf_comm_launcher_process() == 1;
     RLF_TRY(status);
     s->leads = rlf_comm_world_process(s->world) == 0;
+    rlf_gate_enter(&s->opened.gate);
+    s->opened.world = s->world;
+    rlf_gate_leave(&s->opened.gate);
     return RLF_OK;
 }
 

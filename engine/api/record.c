@@ -323,8 +323,8 @@ rlf_record_fail(const rlf_session *s, const rlf_err *cause, rlf_err *err)
     return status;
 }
 
-static const char *
-signal_name(int number)
+const char *
+rlf_record_signal(int number)
 {
     return number == SIGINT    ? "SIGINT"
            : number == SIGTERM ? "SIGTERM"
@@ -348,7 +348,7 @@ write_end(const rlf_session *s, rlf_err *err)
         status = rlf_record_fail(s, s->err.status < 0 ? &s->err : &lost, err);
     else if (s->stopped)
         status =
-            end_record(s, "stopped", "signal", signal_name(s->stopped), err);
+            end_record(s, "stopped", "signal", rlf_record_signal(s->stopped), err);
     else
         status =
             end_record(s, s->complete ? "done" : "closed", NULL, NULL, err);

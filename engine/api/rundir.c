@@ -79,8 +79,10 @@ take_flights(rlf_session *session, bool stay, flights *out, rlf_err *err)
         rlf_flight_report report;
         if (rlf_flight_read(inside(session, names[i]), &report))
             RLF_PUSH_IN(session->arena, &out->all, report);
-        if (!stay)
-            unlink(inside(session, names[i]));
+        if (stay)
+            continue;
+        rlf_opening_keep(session, inside(session, names[i]));
+        unlink(inside(session, names[i]));
     }
     if (out->all.count)
         qsort(out->all.data, out->all.count, sizeof *out->all.data, by_loss);
@@ -116,7 +118,10 @@ see_directory(rlf_session *session, rlf_err *err)
 {
     const char *dir = session->options.directory;
     RLF_TRY(rlf_join_share(session, &dir, err)); /* when it is there */
+    rlf_gate_enter(&session->opened.gate);
     session->options.directory = dir;
+    session->opened.claimed = true;
+    rlf_gate_leave(&session->opened.gate);
     if (rlf_dir_exists(dir))
         return RLF_OK;
     rlf_fail(err, RLF_ENV, "process %d does not see the run's directory %s",
@@ -190,7 +195,7 @@ claim(rlf_session *session, rlf_err *err)
 /* Runs that begin at the same moment may choose the same name, of which one
  * gets it, or remove the directory that it is made in. */
 static rlf_status
-make_directory(rlf_session *session, rlf_err *err)
+choose_and_claim(rlf_session *session, rlf_err *err)
 {
     enum { TRIES = 1000 };
     rlf_status status = claim(session, err);
@@ -205,56 +210,14 @@ make_directory(rlf_session *session, rlf_err *err)
     return status;
 }
 
-/* Written down beforehand, for a signal handler may not put paths together. */
-static void
-note_made(rlf_session *session)
+static rlf_status
+make_directory(rlf_session *session, rlf_err *err)
 {
-    rlf_arena *arena = session->arena;
-    int n = 0, ranks = session->plan ? session->plan->ranks : 0;
-    const char *path = session->options.directory,
-               **directories = RLF_NEW_ARRAY(arena, const char *,
-                                             session->made + 1),
-               **files = RLF_NEW_ARRAY(arena, const char *, ranks + 2);
-    for (int i = 0; i < ranks; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "flight-%d", i);
-        files[n++] = inside(session, name);
-    }
-    if (session->lock)
-        files[n++] = inside(session, "lock");
-    files[n] = NULL;
-    for (n = 0; n < session->made; n++) {
-        directories[n] = path;
-        path = rlf_path_parent(arena, path);
-    }
-    directories[n] = NULL;
-    session->opened.files = files;
-    session->opened.directories = directories;
-}
-
-void
-rlf_rundir_interrupt(const rlf_session *session)
-{
-    const char **files = session->opened.files,
-               **directories = session->opened.directories;
-    for (; files && *files; files++)
-        unlink(*files);
-    while (directories && *directories && rmdir(*directories) == 0)
-        directories++;
-}
-
-void
-rlf_rundir_forget(rlf_session *session)
-{
-    static const char *const parts[] = {"inputs", "plan.rlf", "run.json",
-                                        "prediction.json"};
-    rlf_err ignored = RLF_ERR_NONE;
-    if (!session->made || session->resumed ||
-        rlf_directory_check(session, &ignored) < 0)
-        return; /* then run.json says that it was stopped */
-    for (size_t i = 0; i < RLF_COUNT(parts); i++)
-        rlf_dir_remove(inside(session, parts[i]), &ignored);
-    session->record.path = NULL;
+    rlf_gate_enter(&session->opened.gate);
+    rlf_status status = choose_and_claim(session, err);
+    session->opened.claimed = true;
+    rlf_gate_leave(&session->opened.gate);
+    return status;
 }
 
 rlf_status
@@ -264,8 +227,6 @@ rlf_rundir_open(rlf_session *session, rlf_err *err)
         RLF_TRY(make_directory(session, err));
     if (session->world)
         RLF_TRY(see_directory(session, err));
-    if (!session->options.dry)
-        note_made(session);
     rlf_buf mine = {0};
     rlf_record_process(&mine);
     rlf_status status = rlf_join_list(session, &mine, err, &session->processes);
@@ -277,6 +238,8 @@ void
 rlf_rundir_undo(rlf_session *session)
 {
     const char *path = session->options.directory;
+    if (!session->opened.begun)
+        rlf_opening_restore(session);
     rlf_lock_release(session->lock);
     session->lock = NULL;
     for (; session->made && rmdir(path) == 0; session->made--)

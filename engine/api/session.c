@@ -76,6 +76,7 @@ rlf_session_open(const char *path)
     s->options.save_seconds = RLF_SAVE_SECONDS;
     s->options.save_gently = true;
     s->leads = rlf_comm_launcher_process() == 0;
+    pthread_mutex_init(&s->opened.gate, NULL);
     rlf_err_clear(&s->err);
     rlf_log_init(&s->log, log_to_stderr, s, 0);
     s->log_file = -1;
@@ -120,6 +121,7 @@ rlf_session_end(rlf_session *s, rlf_err *err)
     rlf_buf_free(&s->warned);
     if (s->locale)
         freelocale(s->locale);
+    pthread_mutex_destroy(&s->opened.gate);
     rlf_arena_free(s->arena);
     free(s);
     return status;
@@ -285,7 +287,13 @@ open_trace(rlf_session *s, rlf_err *err)
         return RLF_OK;
     const char *path = own_file(s, s->options.trace);
     RLF_TRY(not_an_input(s, "--trace", path, err));
-    return rlf_trace_open(path, rlf_clock_now(), err, &s->trace);
+    bool there;
+    RLF_TRY(rlf_file_find(path, err, &there));
+    rlf_gate_enter(&s->opened.gate);
+    s->opened.trace = there ? NULL : path;
+    rlf_status status = rlf_trace_open(path, rlf_clock_now(), err, &s->trace);
+    rlf_gate_leave(&s->opened.gate);
+    return status;
 }
 
 static rlf_status
@@ -341,7 +349,7 @@ begin_run(rlf_session *s, rlf_err *err)
         s->accepted = from.accepted;
         rlf_buf_puts(&s->warnings, from.warning);
     }
-    s->opened.writes = 1;
+    rlf_opening_begun(s);
     if (s->options.directory) {
         rlf_status status = rlf_journals_open(s, s->resumed, err);
         RLF_TRY(rlf_directory_blame(s, status, err));
@@ -405,6 +413,7 @@ open_run(rlf_session *s, rlf_err *err)
                                  .dry = s->options.dry,
                                  .policy = rlf_session_policy(s),
                                  .directory = s->options.directory,
+                                 .gate = &s->opened.gate,
                                  .keep = (uint32_t)s->options.keep,
                                  .inputs = &s->inputs,
                                  .world = s->world,

@@ -3,8 +3,6 @@
 #ifndef RLF_API_SESSION_H
 #define RLF_API_SESSION_H
 
-#include <signal.h>
-
 #include "engine/base/log.h"
 #include "engine/base/trace.h"
 #include "engine/comm/comm.h"
@@ -84,6 +82,17 @@ typedef struct rlf_appended {
                         were added */
 } rlf_appended;
 
+/* What opening a run writes (the list is in opening.c), and where run.json is in
+ * that; the bytes of a small file. */
+enum { RLF_OPENING_PARTS = 4, RLF_OPENING_RECORD = 2 };
+enum { RLF_OPENING_MOST = 1 << 20 };
+
+/* A small file as it was. */
+typedef struct rlf_kept_file {
+    const char *path, *text;
+    size_t n;
+} rlf_kept_file;
+
 struct rlf_session {
     rlf_arena *arena;
     locale_t locale; /* numbers are read and written with a point, whatever the
@@ -138,10 +147,17 @@ struct rlf_session {
     bool chose;            /* that directory by itself, for a new run */
     int made; /* directories, from options.directory up, that were not there */
     struct {
-        const char **files, **directories; /* to be removed, ended by NULL */
-        volatile sig_atomic_t writes; /* what it leaves is being written: not to
-                                         be ended by a signal */
-    } opened; /* what opening it has made, for rlf_rundir_interrupt */
+        rlf_gate gate; /* entered to make files, and for what follows */
+        rlf_comm_world *world; /* once all processes have met; else NULL */
+        const char *trace; /* file that is made for it; NULL: it was there */
+        bool claimed; /* directory, lock and `made` are known */
+        bool begun;   /* it has: what it leaves is being written */
+        bool found[RLF_OPENING_PARTS]; /* which parts were there before that */
+        struct {
+            rlf_kept_file *data;
+            size_t count, room;
+        } flights; /* of a run that was killed, removed until it has begun */
+    } opened; /* while the run opens (opening.c) */
     const char *killed; /* what the run before was doing when it was killed,
                            or NULL */
     bool complete;      /* the final checkpoint is written */
@@ -273,18 +289,37 @@ rlf_status rlf_rundir_open(rlf_session *session, rlf_err *err);
 /* Lets the directory go. What it made goes again where nothing was put in: a run that is refused
  * before its first step leaves nothing behind. */
 void rlf_rundir_undo(rlf_session *session);
-/* For a signal handler: a run that opens ends now, and what it has made until
- * now goes: flight records, lock, directories. Not while opened.writes. */
-void rlf_rundir_interrupt(const rlf_session *session);
-/* A run that was opened is not begun after all: in a directory that it made
- * nothing stays. Before it is closed. */
-void rlf_rundir_forget(rlf_session *session);
 /* plan.rlf, once the plan is known. */
 rlf_status rlf_rundir_plan(rlf_session *session, rlf_err *err);
 /* One line in metrics.jsonl, some in samples.jsonl. */
 rlf_status rlf_rundir_step(rlf_session *session, rlf_err *err);
 
+/* ---- a run that is told to end while it opens (opening.c) ---- */
+
+/* Called by a thread of its own while the run opens, every now and then and
+ * when this process got the signal `number` (else 0): the signal that is to end
+ * this process now, or 0. Of several processes 0 hears of it first. */
+int rlf_opening_told(rlf_session *session, int number);
+/* The same thread, with that: remove what the run has made until now, and put
+ * back what it removed. The process is to end then: nothing more is made. False:
+ * it has begun, so it is to end as a run does. */
+bool rlf_opening_interrupt(rlf_session *session, int number);
+/* Process 0 has said that the run ends before it has begun. */
+bool rlf_opening_refused(const rlf_comm_world *world);
+/* From here on it has begun. Does not return where it was interrupted. */
+void rlf_opening_begun(rlf_session *session);
+/* A run that has begun takes no step after all: of a new one nothing stays that
+ * was not there. Before it is closed. */
+void rlf_opening_forget(rlf_session *session);
+/* Remember the record of a killed run, before it is removed; write those that
+ * are remembered again. */
+void rlf_opening_keep(rlf_session *session, const char *path);
+void rlf_opening_restore(rlf_session *session);
+
 /* ---- run.json (record.c) ---- */
+
+/* "SIGTERM". */
+const char *rlf_record_signal(int number);
 
 /* A JSON object of this process: host, number, directory, command line. */
 void rlf_record_process(rlf_buf *out);

@@ -5,6 +5,7 @@ libbase_a_SOURCES = \
 	%D%/clock.c %D%/clock.h \
 	%D%/digest.c %D%/digest.h \
 	%D%/fmath.h \
+	%D%/gate.c %D%/gate.h \
 	%D%/half.h \
 	%D%/hash.c %D%/hash.h \
 	%D%/log.c %D%/log.h %D%/log.def \

@@ -12,6 +12,7 @@ cmd_sources = \
 	%D%/graph.c \
 	%D%/main.c \
 	%D%/message.c \
+	%D%/opening.c %D%/opening.h \
 	%D%/params.c \
 	%D%/plan.c \
 	%D%/profile.c \

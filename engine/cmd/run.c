@@ -1,6 +1,7 @@
 /* rlflow run: train, until the end or a signal. */
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/display.h"
+#include "engine/cmd/opening.h"
 
 #include "engine/api/prediction.h"
 #include "engine/base/vec.h"
@@ -107,23 +108,14 @@ handle(int number, void (*handler)(int))
     sigaction(number, &action, NULL);
 }
 
-/* The session of a run that opens. */
-static rlf_session *volatile opening;
-
-/* To leave at once, with nothing left of what was begun. What is written in the
- * end, within a moment, is written whole: train sees the signal then. */
+/* A thread hears of it (opening.c); SIGUSR1 before it asked for less. */
 static void
 on_signal_opening(int number)
 {
-    rlf_session *s = opening;
-    if (s && s->opened.writes && !s->world) {
-        on_signal(number);
-        return;
-    }
-    if (s)
-        rlf_rundir_interrupt(s);
-    signal(number, SIG_DFL);
-    raise(number); /* comes when this returns */
+    if (stop_signal == SIGUSR1)
+        stop_signal = 0;
+    on_signal(number);
+    rlf_opening_wake();
 }
 
 /* To finish the step first; or, where there is none, to leave at once: while
@@ -320,32 +312,46 @@ step(rlf_session *s)
     return result;
 }
 
+/* It was told to end in the moment in which it began. */
+static rlf_result
+begin_nothing(rlf_session *s)
+{
+    handle_signals(SIG_DFL);
+    s->stopped = stop_signal;
+    if (s->world)
+        rlf_comm_world_tell(s->world, stop_signal);
+    rlf_opening_forget(s);
+    rlf_opening_say(stop_signal);
+    return RLF_RESULT_OK;
+}
+
 static rlf_result
 train(rlf_session *s, rlf_display *d, bool *began, bool *stopped)
 {
-    opening = s;
+    if (rlf_opening_watch(s, &stop_signal, &s->err) < 0)
+        return rlf_session_result(s->err.status);
     handle_signals(on_signal_opening);
     rlf_result result = rlf_session_ready(s);
     if (result != RLF_RESULT_OK) {
-        opening = NULL;
-        return result;
-    }
-    if (stop_signal && stop_signal != SIGUSR1 && !s->world) {
+        rlf_opening_over();
         handle_signals(SIG_DFL);
-        opening = NULL;
-        s->stopped = stop_signal;
-        rlf_rundir_forget(s);
         return result;
     }
+    if (s->leads)
+        rlf_opening_over();
+    if (s->leads && stop_signal && stop_signal != SIGUSR1)
+        return begin_nothing(s);
     *began = true;
     follows = s->leads ? NULL : s->world;
     joined = s->world;
     if (follows && stop_signal) /* while it opened */
         rlf_comm_world_note(follows, stop_signal);
     handle_signals(s->leads ? on_signal_aloud : on_signal);
-    opening = NULL;
-    if (!s->leads)
-        return rlf_session_step(s);
+    if (!s->leads) {
+        result = rlf_session_step(s);
+        rlf_opening_over();
+        return result;
+    }
     rlf_display_ready(d);
     uint32_t pauses = s->world ? rlf_comm_world_pauses(s->world) : 0;
     while (!*stopped && (result = step(s)) == RLF_RESULT_OK) {

@@ -288,12 +288,18 @@ rlf_lock_check(const rlf_lock *lock, rlf_err *err)
 }
 
 void
+rlf_lock_leave(const rlf_lock *lock)
+{
+    if (lock && is_at(lock->file, lock->path))
+        unlink(lock->path); /* before it is let go, so that it is ours */
+}
+
+void
 rlf_lock_release(rlf_lock *lock)
 {
     if (!lock)
         return;
-    if (is_at(lock->file, lock->path))
-        unlink(lock->path); /* before it is let go, so that it is ours */
+    rlf_lock_leave(lock);
     close(lock->file);
     free(lock);
 }

@@ -22,6 +22,8 @@ rlf_status rlf_lock_take(const char *directory, rlf_err *err, rlf_lock **out);
 /* The lock's file has no name any more: it was not moved, but removed. */
 bool rlf_lock_removed(const rlf_lock *lock);
 rlf_status rlf_lock_check(const rlf_lock *lock, rlf_err *err);
+/* Removes the lock file, if it is still this lock's, as the process ends. */
+void rlf_lock_leave(const rlf_lock *lock); /* NULL is fine */
 /* Removes the lock file, if it is still this lock's. */
 void rlf_lock_release(rlf_lock *lock); /* NULL is fine */
 

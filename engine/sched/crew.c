@@ -464,9 +464,11 @@ never_opens(const rlf_crew *crew, const bool *open, rlf_err *err)
              "program's models and data",
              crew->patience, rank);
     err->rank = rank;
-    const char *directory = crew->members[0].rank->options->directory;
-    if (directory)
-        rlf_flight_lost(directory, rank, true);
+    const rlf_run_options *o = crew->members[0].rank->options;
+    rlf_gate_enter(o->gate);
+    if (o->directory)
+        rlf_flight_lost(o->directory, rank, true);
+    rlf_gate_leave(o->gate);
     rlf_crew_waits(crew, err);
     rlf_err_hint(err, "see what that rank is reading; if it is working, give "
                       "more seconds by --patience");

@@ -241,6 +241,17 @@ attach(rlf_rank *rank, rlf_err *err)
     return RLF_OK;
 }
 
+static rlf_status
+open_flight(rlf_rank *rank, rlf_err *err)
+{
+    const rlf_run_options *o = rank->options;
+    rlf_gate_enter(o->gate);
+    rlf_status status =
+        rlf_flight_open(o->directory, rank->rank, err, &rank->flight);
+    rlf_gate_leave(o->gate);
+    return status;
+}
+
 rlf_status
 rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
 {
@@ -266,7 +277,7 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
     if (rank->comm)
         RLF_TRY(attach(rank, err));
     if (o->directory)
-        RLF_TRY(rlf_flight_open(o->directory, rank->rank, err, &rank->flight));
+        RLF_TRY(open_flight(rank, err));
     RLF_TRY(open_meshes(rank, err));
     RLF_TRY(open_resources(rank, err));
     RLF_TRY(rlf_rank_open_edges(rank, err));
