@@ -1,0 +1,549 @@
+/* A backend that computes nothing and writes down the calls that it gets: the
+ * program that a model's passes are.
+ *
+ * A call is a line: operation, numbers, and for each operand which value it is.
+ * A value is the result of a call, named after the number of its line ("12", or
+ * "12y" of several results); a part of its columns is "12[16:32]", values that
+ * lie side by side are joined by "|". So a list does not depend on where values
+ * lie: buffers may move, be shared or be copied, but whoever reads a value
+ * reads the one that the formula wants. A row of which a part was written over
+ * meanwhile is not one value, and its line says "torn". Weights have the names
+ * of their tensors, gradients the same with "d ". */
+#ifndef RLF_TESTS_UNIT_MODEL_CALLS_H
+#define RLF_TESTS_UNIT_MODEL_CALLS_H
+
+#include "nodes/model/gradient.h"
+#include "tests/unit/model.h"
+
+/* One number in memory: element (row, col) of a value. */
+typedef struct place {
+    const char *at; /* NULL: empty */
+    int value, row, col;
+} place;
+
+typedef struct packing {
+    const void *packed;
+    const float *weight;
+} packing;
+
+typedef struct calls {
+    rlf_buf text; /* the list */
+    rlf_buf line; /* the call at hand */
+    int n;        /* calls so far */
+    int outputs;  /* of the call at hand */
+    int n_values, room_values;
+    char (*name)[16]; /* of each value */
+    int *width;       /* its columns */
+    place *places;    /* by address, open addressing */
+    size_t n_places, room;
+    packing *packings;
+    size_t n_packings, room_packings;
+    const rlf_model *model; /* NULL: nothing is written down yet */
+    int64_t tokens;         /* of the micro-batch at hand */
+} calls;
+
+/* Kernels have no context of their own: one recorder at a time. */
+static calls *recorder;
+
+static place *
+place_of(calls *c, const char *at)
+{
+    if (2 * (c->n_places + 1) > c->room) {
+        place *old = c->places;
+        size_t n = c->room;
+        c->room = c->room ? 2 * c->room : 1 << 12;
+        c->places = rlf_calloc(c->room, sizeof *c->places);
+        c->n_places = 0;
+        for (size_t i = 0; i < n; i++)
+            if (old[i].at)
+                *place_of(c, old[i].at) = old[i];
+        free(old);
+    }
+    size_t i = (uintptr_t)at / 4 * 0x9e3779b97f4a7c15u >> 20;
+    for (;; i++) {
+        place *p = &c->places[i % c->room];
+        if (p->at == at)
+            return p;
+        if (p->at)
+            continue;
+        *p = (place){at, -1, 0, 0};
+        c->n_places++;
+        return p;
+    }
+}
+
+/* ---- values ---- */
+
+static int
+new_value(calls *c, const char *name, int width)
+{
+    if (c->n_values == c->room_values) {
+        c->room_values = c->room_values ? 2 * c->room_values : 64;
+        c->name =
+            rlf_realloc(c->name, (size_t)c->room_values * sizeof *c->name);
+        c->width =
+            rlf_realloc(c->width, (size_t)c->room_values * sizeof *c->width);
+    }
+    snprintf(c->name[c->n_values], sizeof *c->name, "%s", name);
+    c->width[c->n_values] = width;
+    return c->n_values++;
+}
+
+static void
+put_value(calls *c, const void *at, int value, int64_t m, int64_t n, int64_t ld)
+{
+    for (int64_t i = 0; at && i < m; i++)
+        for (int64_t k = 0; k < n; k++) {
+            const char *x = (const char *)at + 4 * (i * (ld ? ld : n) + k);
+            *place_of(c, x) = (place){x, value, (int)i, (int)k};
+        }
+}
+
+/* Columns first..last-1 of the operand are those of one value. */
+static void
+say_columns(calls *c, const place *first, int n)
+{
+    rlf_buf_printf(&c->line, "%s", c->name[first->value]);
+    if (!strcmp(c->name[first->value], "zeros"))
+        return;
+    if (first->col || n != c->width[first->value])
+        rlf_buf_printf(&c->line, "[%d:%d]", first->col, first->col + n);
+}
+
+/* Are rows and columns of the operand, from column k on, those of the value
+ * that its first row has there? */
+static bool
+is_whole(calls *c, const char *at, int64_t m, int64_t ld, int64_t k, int64_t n)
+{
+    const place first = *place_of(c, at + 4 * k);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            const place *p = place_of(c, at + 4 * (i * ld + k + j));
+            bool zeros = !strcmp(c->name[first.value], "zeros");
+            if (p->value != first.value ||
+                (!zeros &&
+                 (p->row != first.row + i || p->col != first.col + j)))
+                return false;
+        }
+    return true;
+}
+
+static void
+say_value(calls *c, const void *operand, int64_t m, int64_t n, int64_t ld)
+{
+    const char *at = operand;
+    ld = ld ? ld : n;
+    for (int64_t k = 0, width; k < n && m > 0; k += width) {
+        const place first = *place_of(c, at + 4 * k);
+        for (width = 1; k + width < n; width++)
+            if (place_of(c, at + 4 * (k + width))->value != first.value)
+                break;
+        rlf_buf_printf(&c->line, "%s", k ? "|" : "");
+        if (first.value < 0 || !is_whole(c, at, m, ld, k, width))
+            rlf_buf_printf(&c->line, first.value < 0 ? "unwritten" : "torn");
+        else
+            say_columns(c, &first, (int)width);
+        if (first.row)
+            rlf_buf_printf(&c->line, " from row %d", first.row);
+    }
+}
+
+/* ---- weights ---- */
+
+/* A number of a block that has the form of the weights. */
+static bool
+say_slot(calls *c, const char *what, const float *block, const float *at)
+{
+    const rlf_table *t = c->model->table;
+    if (!block || at < block || at >= block + t->count)
+        return false;
+    for (int i = 0; i < t->n_slots; i++) {
+        const rlf_slot *s = &t->slots[i];
+        if (at - block < s->offset || at - block >= s->offset + s->count)
+            continue;
+        rlf_buf_printf(&c->line, "%s%s", what, s->name);
+        if (at - block > s->offset)
+            rlf_buf_printf(&c->line, "+%lld",
+                           (long long)(at - block - s->offset));
+    }
+    return true;
+}
+
+static void
+say_weight(calls *c, const float *at)
+{
+    const rlf_model *m = c->model;
+    const rlf_gradient *g = &m->gradient;
+    if (!at)
+        rlf_buf_printf(&c->line, "none");
+    else if (say_slot(c, "", m->weights, at))
+        return;
+    else if (say_slot(c, "d ", g->weights, at))
+        return;
+    else if (at == m->cosines || at == m->sines)
+        rlf_buf_printf(&c->line, at == m->sines ? "sines" : "cosines");
+    else if (at == g->tied)
+        rlf_buf_printf(&c->line, "d head");
+    else if (g->head_norms && at >= g->head_norms)
+        rlf_buf_printf(&c->line, "d head norms+%lld",
+                       (long long)(at - g->head_norms));
+    else
+        rlf_buf_printf(&c->line, "elsewhere");
+}
+
+static void
+say_packed(calls *c, const void *packed, const char *form)
+{
+    for (size_t i = c->n_packings; i-- > 0;)
+        if (c->packings[i].packed == packed) {
+            say_weight(c, c->packings[i].weight);
+            rlf_buf_printf(&c->line, "%s", form);
+            return;
+        }
+    rlf_buf_printf(&c->line, "not packed");
+}
+
+/* ---- one call ---- */
+
+static void
+say_name(const char *operation)
+{
+    calls *c = recorder;
+    c->n++;
+    c->outputs = 0;
+    rlf_buf_clear(&c->line);
+    rlf_buf_printf(&c->line, "%d %s", c->n, operation);
+}
+
+static void
+say_number(const char *name, double x)
+{
+    if (x != 0)
+        rlf_buf_printf(&recorder->line, " %s %.6g", name, x);
+}
+
+static void
+say_input(const char *name, const void *at, int64_t m, int64_t n, int64_t ld)
+{
+    if (!at)
+        return;
+    rlf_buf_printf(&recorder->line, ", %s = ", name);
+    say_value(recorder, at, m, n, ld);
+}
+
+static void
+say_operand(const char *name, const float *weight)
+{
+    if (!weight)
+        return;
+    rlf_buf_printf(&recorder->line, ", %s = ", name);
+    say_weight(recorder, weight);
+}
+
+static void
+say_matrix(const void *packed, rlf_product_form form)
+{
+    rlf_buf_printf(&recorder->line, ", w = ");
+    say_packed(recorder, packed, form == RLF_PRODUCT_BACKWARD ? " back" : "");
+}
+
+static void
+say_output(const char *name, void *at, int64_t m, int64_t n, int64_t ld)
+{
+    calls *c = recorder;
+    char text[16];
+    if (!at)
+        return;
+    snprintf(text, sizeof text, "%d%s", c->n, c->outputs++ ? name : "");
+    put_value(c, at, new_value(c, text, (int)n), m, n, ld);
+    rlf_buf_printf(&c->line, " -> %s", text);
+}
+
+static rlf_status
+end_call(void)
+{
+    rlf_buf_printf(&recorder->text, "%s\n", recorder->line.p);
+    return RLF_OK;
+}
+
+/* ---- operations ---- */
+
+#define RECORD(name)                                  \
+    static rlf_status record_##name(rlf_queue *queue, \
+                                    const rlf_##name##_args *a, rlf_err *err)
+#define BEGIN(name) ((void)queue, (void)err, say_name(#name))
+#define NUMBER(member) say_number(#member, (double)a->member)
+#define INPUT(member, m, n, ld) say_input(#member, a->member, m, n, ld)
+#define OUTPUT(member, m, n, ld) say_output(#member, a->member, m, n, ld)
+
+RECORD(product_pack)
+{
+    (void)queue, (void)err;
+    calls *c = recorder;
+    if (c->n_packings == c->room_packings) {
+        c->room_packings = c->room_packings ? 2 * c->room_packings : 64;
+        c->packings =
+            rlf_realloc(c->packings, c->room_packings * sizeof *c->packings);
+    }
+    c->packings[c->n_packings++] = (packing){a->packed, a->w};
+    return RLF_OK;
+}
+
+static void
+say_shards(rlf_shards s)
+{
+    say_number("shards", s.of);
+}
+
+RECORD(product)
+{
+    BEGIN(product);
+    NUMBER(m), NUMBER(n), NUMBER(k), NUMBER(add);
+    say_shards(a->shards);
+    for (int i = 0; i < a->n_parts; i++)
+        say_number("part", (double)a->parts[i]);
+    INPUT(x, a->m, a->k, a->ldx);
+    say_matrix(a->packed, a->form);
+    say_operand("bias", a->bias);
+    if (a->add)
+        say_input("onto", a->c, a->m, a->n, a->ldc);
+    OUTPUT(c, a->m, a->n, a->ldc);
+    return end_call();
+}
+
+RECORD(product_swiglu)
+{
+    BEGIN(product_swiglu);
+    NUMBER(m), NUMBER(d), NUMBER(k);
+    INPUT(x, a->m, a->k, a->ldx);
+    say_matrix(a->packed, RLF_PRODUCT_FORWARD);
+    say_operand("bias", a->bias);
+    OUTPUT(y, a->m, a->d, a->ldy);
+    if (a->keep)
+        OUTPUT(c, a->m, 2 * a->d, 0);
+    return end_call();
+}
+
+RECORD(product_grad)
+{
+    BEGIN(product_grad);
+    NUMBER(m), NUMBER(n), NUMBER(k);
+    INPUT(dy, a->m, a->n, a->lddy);
+    INPUT(x, a->m, a->k, a->ldx);
+    say_operand("onto", a->dw);
+    return end_call();
+}
+
+RECORD(bias_grad)
+{
+    BEGIN(bias_grad);
+    NUMBER(m), NUMBER(n);
+    INPUT(dy, a->m, a->n, a->lddy);
+    say_operand("onto", a->db);
+    return end_call();
+}
+
+RECORD(embed)
+{
+    BEGIN(embed);
+    NUMBER(m), NUMBER(d), NUMBER(v), NUMBER(first), NUMBER(part);
+    say_operand("w", a->w);
+    OUTPUT(y, a->m, a->d, a->ldy);
+    return end_call();
+}
+
+RECORD(embed_grad)
+{
+    BEGIN(embed_grad);
+    NUMBER(m), NUMBER(d), NUMBER(v), NUMBER(first), NUMBER(part);
+    INPUT(dy, a->m, a->d, a->lddy);
+    say_operand("onto", a->dw);
+    return end_call();
+}
+
+RECORD(rows_gather)
+{
+    BEGIN(rows_gather);
+    NUMBER(m), NUMBER(d);
+    INPUT(x, recorder->tokens, a->d, a->ldx);
+    OUTPUT(y, a->m, a->d, a->ldy);
+    return end_call();
+}
+
+/* Into rows that were zeros, or onto what is there. */
+RECORD(rows_scatter)
+{
+    BEGIN(rows_scatter);
+    NUMBER(m), NUMBER(d), NUMBER(add);
+    INPUT(x, a->m, a->d, a->ldx);
+    say_input("into", a->y, recorder->tokens, a->d, a->ldy);
+    OUTPUT(y, recorder->tokens, a->d, a->ldy);
+    return end_call();
+}
+
+RECORD(rmsnorm)
+{
+    int64_t groups = a->groups ? a->groups : 1, n = groups * a->d;
+    BEGIN(rmsnorm);
+    NUMBER(m), NUMBER(d), NUMBER(groups), NUMBER(eps);
+    INPUT(x, a->m, n, a->ldx);
+    say_operand("weight", a->weight);
+    OUTPUT(y, a->m, n, a->ldy);
+    OUTPUT(rstd, a->m, groups, 0);
+    return end_call();
+}
+
+RECORD(rmsnorm_grad)
+{
+    int64_t groups = a->groups ? a->groups : 1, n = groups * a->d;
+    BEGIN(rmsnorm_grad);
+    NUMBER(m), NUMBER(d), NUMBER(groups), NUMBER(shards);
+    INPUT(x, a->m, n, a->ldx);
+    say_operand("weight", a->weight);
+    INPUT(rstd, a->m, groups, 0);
+    INPUT(dy, a->m, n, a->lddy);
+    if (a->add)
+        say_input("onto", a->dx, a->m, n, a->lddx);
+    say_operand("dweight", a->dweight);
+    OUTPUT(dx, a->m, n, a->lddx);
+    return end_call();
+}
+
+RECORD(rope_table)
+{
+    (void)queue, (void)a, (void)err;
+    return RLF_OK;
+}
+
+RECORD(rope)
+{
+    BEGIN(rope);
+    NUMBER(m), NUMBER(heads), NUMBER(d), NUMBER(half), NUMBER(back);
+    INPUT(x, a->m, a->heads * a->d, a->ldx);
+    say_operand("cos", a->cos);
+    say_operand("sin", a->sin);
+    OUTPUT(y, a->m, a->heads * a->d, a->ldy);
+    return end_call();
+}
+
+RECORD(swiglu_grad)
+{
+    BEGIN(swiglu_grad);
+    NUMBER(m), NUMBER(d);
+    INPUT(gate, a->m, a->d, a->ldx);
+    INPUT(up, a->m, a->d, a->ldx);
+    INPUT(dy, a->m, a->d, a->lddy);
+    OUTPUT(dgate, a->m, a->d, a->lddx);
+    OUTPUT(dup, a->m, a->d, a->lddx);
+    return end_call();
+}
+
+RECORD(attention)
+{
+    int64_t m = a->offsets[a->n_seqs], q = a->heads * a->d;
+    int64_t kv = a->kv_heads * a->d;
+    BEGIN(attention);
+    NUMBER(heads), NUMBER(kv_heads), NUMBER(d), NUMBER(scale), NUMBER(window);
+    INPUT(q, m, q, a->ldq);
+    INPUT(k, m, kv, a->ldk);
+    INPUT(v, m, kv, a->ldv);
+    OUTPUT(o, m, q, a->ldo);
+    OUTPUT(lse, m, a->heads, 0);
+    return end_call();
+}
+
+RECORD(attention_grad)
+{
+    int64_t m = a->offsets[a->n_seqs], q = a->heads * a->d;
+    int64_t kv = a->kv_heads * a->d;
+    BEGIN(attention_grad);
+    NUMBER(heads), NUMBER(kv_heads), NUMBER(d), NUMBER(scale), NUMBER(window);
+    NUMBER(parts);
+    INPUT(q, m, q, a->ldq);
+    INPUT(k, m, kv, a->ldk);
+    INPUT(v, m, kv, a->ldv);
+    INPUT(o, m, q, a->ldo);
+    INPUT(d_o, m, q, a->lddo);
+    INPUT(lse, m, a->heads, 0);
+    OUTPUT(dq, m, q, a->lddq);
+    OUTPUT(dk, m, kv, a->lddk);
+    OUTPUT(dv, m, kv, a->lddv);
+    return end_call();
+}
+
+/* ---- the device ---- */
+
+/* A copy takes its values along and is no call. */
+static rlf_status
+record_copy(rlf_queue *queue, void *to, const void *from, size_t bytes,
+            rlf_copy kind, rlf_err *err)
+{
+    (void)queue, (void)err;
+    if (kind != RLF_COPY_ON_DEVICE)
+        memcpy(to, from, bytes);
+    if (kind != RLF_COPY_ON_DEVICE || !recorder->model)
+        return RLF_OK;
+    for (size_t i = 0; i < bytes; i += 4) {
+        place p = *place_of(recorder, (const char *)from + i);
+        p.at = (char *)to + i;
+        *place_of(recorder, p.at) = p;
+    }
+    return RLF_OK;
+}
+
+static rlf_status
+record_set(rlf_queue *queue, void *to, int byte, size_t bytes, rlf_err *err)
+{
+    (void)queue, (void)err;
+    calls *c = recorder;
+    memset(to, byte, bytes);
+    int zeros = c->model ? new_value(c, "zeros", (int)(bytes / 4)) : -1;
+    for (size_t i = 0; zeros >= 0 && i < bytes; i += 4) {
+        const char *at = (const char *)to + i;
+        *place_of(c, at) = (place){at, zeros, 0, 0};
+    }
+    return RLF_OK;
+}
+
+/* From now on calls of the machine are written down. */
+static void
+record(test_machine *t, calls *c, rlf_device_ops *ops, rlf_kernels *kernels)
+{
+    *kernels = *t->kernels;
+    kernels->product_pack = record_product_pack;
+    kernels->product = record_product;
+    kernels->product_swiglu = record_product_swiglu;
+    kernels->product_grad = record_product_grad;
+    kernels->bias_grad = record_bias_grad;
+    kernels->embed = record_embed;
+    kernels->embed_grad = record_embed_grad;
+    kernels->rows_gather = record_rows_gather;
+    kernels->rows_scatter = record_rows_scatter;
+    kernels->rmsnorm = record_rmsnorm;
+    kernels->rmsnorm_grad = record_rmsnorm_grad;
+    kernels->rope_table = record_rope_table;
+    kernels->rope = record_rope;
+    kernels->swiglu_grad = record_swiglu_grad;
+    kernels->attention = record_attention;
+    kernels->attention_grad = record_attention_grad;
+    t->kernels = kernels;
+    *ops = *t->device->ops;
+    ops->copy = record_copy;
+    ops->set = record_set;
+    t->device->ops = ops;
+    *c = (calls){0};
+    recorder = c;
+}
+
+static void
+forget(calls *c)
+{
+    rlf_buf_free(&c->text);
+    rlf_buf_free(&c->line);
+    free(c->name);
+    free(c->width);
+    free(c->places);
+    free(c->packings);
+}
+
+#endif
