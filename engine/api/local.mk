@@ -4,6 +4,7 @@
 noinst_LIBRARIES += libapi.a
 libapi_a_SOURCES = \
 	%D%/auto.c %D%/auto.h \
+	%D%/broken.c \
 	%D%/build.c \
 	%D%/card.c \
 	%D%/cluster.c %D%/cluster.h \

@@ -77,6 +77,7 @@ rlf_session_open(const char *path)
     s->options.save_gently = true;
     s->leads = rlf_comm_launcher_process() == 0;
     pthread_mutex_init(&s->opened.gate, NULL);
+    pthread_mutex_init(&s->broken.gate, NULL);
     rlf_err_clear(&s->err);
     rlf_log_init(&s->log, log_to_stderr, s, 0);
     s->log_file = -1;
@@ -122,6 +123,8 @@ rlf_session_end(rlf_session *s, rlf_err *err)
     if (s->locale)
         freelocale(s->locale);
     pthread_mutex_destroy(&s->opened.gate);
+    pthread_mutex_destroy(&s->broken.gate);
+    RLF_VEC_FREE(&s->broken.list);
     rlf_arena_free(s->arena);
     free(s);
     return status;
@@ -385,7 +388,11 @@ tell_inputs(rlf_session *s, rlf_err *err)
         return err->status;
     *err = why;
     rlf_buf text = {0};
-    rlf_err_print(&found, &s->sources, &text);
+    bool json = s->options.json;
+    s->options.json = false;
+    rlf_broken_print(s, &found, &text);
+    s->options.json = json;
+    s->broken.list.count = 0;
     rlf_err_detail(err, "what was found when it was opened:\n%s", text.p);
     rlf_buf_free(&text);
     return err->status;
@@ -421,6 +428,8 @@ open_run(rlf_session *s, rlf_err *err)
                                  .log = &s->log,
                                  .check_pure = s->options.check_pure,
                                  .stops = s->options.stops,
+                                 .broken = rlf_broken_add,
+                                 .sink = s,
                                  .trace = s->trace};
     __atomic_store_n(&s->opening, true, __ATOMIC_RELEASE);
     rlf_status status =
@@ -732,10 +741,8 @@ rlf_session_message(rlf_session *s)
         rlf_comm_world_process(s->world) > 0)
         rlf_buf_printf(&s->message, "  on rank %d\n",
                        rlf_comm_rank(rlf_comm_of(s->world, 0)));
-    if (s->err.status < 0 && s->options.json && !s->diags.errors)
-        rlf_err_print_json(&s->err, &s->sources, &s->message);
-    else if (s->err.status < 0 && !s->options.json)
-        rlf_err_print(&s->err, &s->sources, &s->message);
+    if (s->err.status < 0 && !(s->options.json && s->diags.errors))
+        rlf_broken_print(s, &s->err, &s->message);
     return s->message.p ? s->message.p : "";
 }
 

@@ -110,6 +110,13 @@ struct rlf_session {
     rlf_sources sources;
     rlf_diags diags;
     rlf_err err;
+    struct {
+        rlf_gate gate; /* entered by the threads of ranks */
+        struct {
+            rlf_err *data;
+            size_t count, room;
+        } list;
+    } broken; /* inputs that could not be opened, as ranks met them */
     rlf_log log;
     int log_file;      /* that it is written to, or -1 */
     int log_failed;    /* atomic: errno of a line that could not be, or 0 */
@@ -293,6 +300,14 @@ void rlf_rundir_undo(rlf_session *session);
 rlf_status rlf_rundir_plan(rlf_session *session, rlf_err *err);
 /* One line in metrics.jsonl, some in samples.jsonl. */
 rlf_status rlf_rundir_step(rlf_session *session, rlf_err *err);
+
+/* ---- inputs that cannot be opened (broken.c) ---- */
+
+/* See rlf_run_options.broken; `sink` is the session. */
+void rlf_broken_add(void *sink, const rlf_err *err);
+/* The error of a run, and all else that was found when its inputs were opened:
+ * first by the same rank, then by others. */
+void rlf_broken_print(rlf_session *session, const rlf_err *first, rlf_buf *out);
 
 /* ---- a run that is told to end while it opens (opening.c) ---- */
 

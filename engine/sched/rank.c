@@ -35,22 +35,68 @@ open_meshes(rlf_rank *rank, rlf_err *err)
 
 /* ---- resources and nodes ---- */
 
-/* Resources in order of declaration: a copy comes after what it copies. When
- * all are open each may look at others. */
+static bool
+names_broken(const rlf_arg *args, int n, const bool *broken)
+{
+    for (int i = 0; i < n; i++)
+        if ((args[i].kind == RLF_ARG_RESOURCE && broken[args[i].resource]) ||
+            (args[i].kind == RLF_ARG_LIST &&
+             names_broken(args[i].list, args[i].n_list, broken)))
+            return true;
+    return false;
+}
+
+/* An input is wrong, not the run: whoever mends it wants to hear of all of them
+ * at once. */
+static bool
+can_go_on(const rlf_rank *rank, rlf_status status)
+{
+    return (status == RLF_USER || status == RLF_ENV) &&
+           (!rank->comm ||
+            rlf_comm_cause(rlf_comm_world_of(rank->comm)) == RLF_OK);
+}
+
+/* Each resource that can be opened, in order of declaration: a copy comes after
+ * what it copies. The first error is the rank's. */
+static rlf_status
+open_each(rlf_rank *rank, bool *broken, rlf_err *err)
+{
+    const rlf_run_options *o = rank->options;
+    for (size_t i = 0; i < rank->graph->resources.count; i++) {
+        const rlf_resource *r = &rank->graph->resources.data[i];
+        broken[i] = (r->source >= 0 && broken[r->source]) ||
+                    names_broken(r->args, r->n_args, broken);
+        if (broken[i])
+            continue;
+        rlf_err why = RLF_ERR_NONE;
+        rlf_status status = rank->classes->resource[r->kind]->open(
+            &rank->env, r, &why, &rank->env.resource[i]);
+        if (status >= 0)
+            continue;
+        broken[i] = true;
+        rlf_err_place(&why, r->span, r->name);
+        why.rank = rank->comm ? rank->rank : -1;
+        bool more = can_go_on(rank, status);
+        if (more && o->broken)
+            o->broken(o->sink, &why);
+        if (err->status >= 0)
+            *err = why;
+        if (!more || !o->broken)
+            break;
+    }
+    return err->status;
+}
+
+/* When all are open each may look at others. */
 static rlf_status
 open_resources(rlf_rank *rank, rlf_err *err)
 {
     size_t n = rank->graph->resources.count;
     rank->env.resource = rlf_calloc(n, sizeof(void *));
-    for (size_t i = 0; i < n; i++) {
-        const rlf_resource *r = &rank->graph->resources.data[i];
-        rlf_status status = rank->classes->resource[r->kind]->open(
-            &rank->env, r, err, &rank->env.resource[i]);
-        if (status < 0) {
-            rlf_err_place(err, r->span, r->name);
-            return status;
-        }
-    }
+    bool *broken = rlf_calloc(n + 1, sizeof *broken);
+    rlf_status opened = open_each(rank, broken, err);
+    free(broken);
+    RLF_TRY(opened);
     for (size_t i = 0; i < n; i++) {
         const rlf_resource *r = &rank->graph->resources.data[i];
         rlf_status status = rank->classes->resource[r->kind]->settle(

@@ -109,6 +109,11 @@ typedef struct rlf_run_options {
     /* Is the run to end, and not to wait for a call of a Lua function that has
      * taken so many seconds? Any rank's thread may ask. NULL: it waits. */
     bool (*stops)(double seconds);
+    /* A resource cannot be opened, by a fault of the input: called with each of
+     * them by the threads of ranks, which return the first. NULL: a rank stops
+     * at the first. */
+    void (*broken)(void *sink, const rlf_err *err);
+    void *sink;
     struct rlf_trace *trace; /* NULL: no trace */
     const rlf_measure *measure; /* NULL: nobody wants to know; it outlives the
                                    run */

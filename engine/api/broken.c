@@ -1,0 +1,46 @@
+/* Inputs that cannot be opened: the ranks of a run tell of each of them, so
+ * that all are reported at once. */
+#include "engine/api/session.h"
+
+#include "engine/base/vec.h"
+
+#include <string.h>
+
+void
+rlf_broken_add(void *sink, const rlf_err *err)
+{
+    rlf_session *s = sink;
+    rlf_gate_enter(&s->broken.gate);
+    if (s->broken.list.count < RLF_DIAG_MOST)
+        RLF_PUSH(&s->broken.list, *err);
+    rlf_gate_leave(&s->broken.gate);
+}
+
+static bool
+is_same_error(const rlf_err *a, const rlf_err *b)
+{
+    return a->span.source == b->span.source && a->span.first == b->span.first &&
+           strcmp(a->sentence, b->sentence) == 0;
+}
+
+void
+rlf_broken_print(rlf_session *s, const rlf_err *first, rlf_buf *out)
+{
+    const rlf_err *said[2 * RLF_DIAG_MOST + 1] = {first}, *all;
+    size_t n = 1, k;
+    rlf_gate_enter(&s->broken.gate);
+    all = s->broken.list.data;
+    for (size_t i = 0; i < 2 * s->broken.list.count; i++) {
+        const rlf_err *e = &all[i % s->broken.list.count];
+        if ((i < s->broken.list.count) != (e->rank == first->rank))
+            continue;
+        for (k = 0; k < n && !is_same_error(said[k], e);)
+            k++;
+        if (k == n)
+            said[n++] = e;
+    }
+    for (k = 0; k < n; k++)
+        (s->options.json ? rlf_err_print_json
+                         : rlf_err_print)(said[k], &s->sources, out);
+    rlf_gate_leave(&s->broken.gate);
+}
