@@ -93,10 +93,16 @@ static bool
 wrong(const rlf_matcher *m, const rlf_formal *f, const rlf_thing *got,
       const char *wanted)
 {
-    if (got->kind != RLF_THING_NONE)
-        rlf_diag_error(m->s->diags, "argument", got->span,
-                       "%s is %s, and this is %s", called(m, f), wanted,
-                       rlf_thing_word(m->s, got));
+    if (got->kind == RLF_THING_NONE)
+        return false;
+    rlf_diag *diag = rlf_diag_error(m->s->diags, "argument", got->span,
+                                    "%s is %s, and this is %s", called(m, f),
+                                    wanted, rlf_thing_word(m->s, got));
+    if (f->kind == RLF_FORMAL_TEXT_COLUMN)
+        rlf_diag_hint(m->s->diags, diag,
+                      "texts of rows are a data column, as batch.answer, those "
+                      "of samples, as roll.text, or of a hook: hook h = "
+                      "lua(\"h.lua\") -> text");
     return false;
 }
 
@@ -353,7 +359,10 @@ put_word(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
                        (int)strcspn(p, "|"), p);
     rlf_diag *diag = rlf_diag_error(m->s->diags, "argument", e->span,
                                     "%s cannot be this", called(m, f));
-    rlf_diag_hint(m->s->diags, diag, "it is one of %s", list.p);
+    if (strchr(f->words, '|'))
+        rlf_diag_hint(m->s->diags, diag, "it is one of %s", list.p);
+    else
+        rlf_diag_hint(m->s->diags, diag, "it is %s (%s)", list.p, f->doc);
     rlf_buf_free(&list);
     return false;
 }
@@ -399,10 +408,30 @@ put_constructor(const rlf_matcher *m, const rlf_formal *f,
     return rlf_args_constructor(m->s, e, c, m->kind, &arg->list, &arg->n_list);
 }
 
+/* reward(roll.text), where the hook gets the samples with all they have. */
+static void
+field_for_set(const rlf_matcher *m, const rlf_thing *field,
+              const rlf_ast_expr *e)
+{
+    rlf_diag *diag =
+        rlf_diag_error(m->s->diags, "type", e->span,
+                       "a set of samples is wanted, and this is %s",
+                       rlf_thing_word(m->s, field));
+    rlf_diag_hint(m->s->diags, diag, "a set goes with all its fields: write %s",
+                  rlf_form_text(m->s, e->left->span));
+}
+
 static bool
 put_set(const rlf_matcher *m, const rlf_ast_expr *e, rlf_arg *arg)
 {
     rlf_thing t = rlf_eval(m->s, e);
+    bool field = (t.kind == RLF_THING_WORDS || t.kind == RLF_THING_NUMBER) &&
+                 e->kind == RLF_AST_FIELD &&
+                 rlf_form_kind(m->s, e->left) == RLF_THING_SET;
+    if (field) {
+        field_for_set(m, &t, e);
+        return false;
+    }
     int set = rlf_thing_set(m->s, &t, e->span);
     if (set < 0)
         return false;
@@ -476,9 +505,36 @@ rlf_arg_put(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     return false;
 }
 
+/* A column that is no text; `field`: the one that it may be. */
+static void
+no_column(const rlf_matcher *m, const rlf_ast_arg *given, const char *field)
+{
+    rlf_diag *diag = rlf_diag_error(
+        m->s->diags, "argument", given->label.span,
+        "'%s' has no option '%s:', and a column is the name of a field, a "
+        "text",
+        m->what, given->label.text);
+    rlf_diag_hint(m->s->diags, diag, "%s: \"%s\" makes a column of it",
+                  given->label.text, field);
+}
+
+/* x.y, where x means nothing yet: a field of rows, as a flow writes it. */
+static bool
+is_field(const rlf_matcher *m, const rlf_ast_expr *e)
+{
+    rlf_found found;
+    return e->kind == RLF_AST_FIELD && e->left->kind == RLF_AST_NAME &&
+           !rlf_name_find(m->s, &e->left->name, &found) &&
+           !rlf_name_qualified(m->s, e, &found);
+}
+
 bool
 rlf_arg_put_extra(const rlf_matcher *m, const rlf_ast_arg *given, rlf_arg *arg)
 {
+    if (m->texts && is_field(m, given->value)) {
+        no_column(m, given, given->value->name.text);
+        return false;
+    }
     rlf_thing t = rlf_eval(m->s, given->value);
     arg->name = given->label.text;
     arg->span = given->span;
@@ -491,13 +547,7 @@ rlf_arg_put_extra(const rlf_matcher *m, const rlf_ast_arg *given, rlf_arg *arg)
     if (m->texts) {
         if (t.kind == RLF_THING_NONE)
             return false;
-        rlf_diag *diag = rlf_diag_error(
-            m->s->diags, "argument", given->label.span,
-            "'%s' has no option '%s:', and a column is the name of a field, a "
-            "text",
-            m->what, given->label.text);
-        rlf_diag_hint(m->s->diags, diag, "%s: \"FIELD\" makes a column of it",
-                      given->label.text);
+        no_column(m, given, "FIELD");
         return false;
     }
     if (t.kind == RLF_THING_WORDS && m->item)

@@ -68,6 +68,40 @@ as_several(const rlf_matcher *m, const rlf_ast_arg *arg)
     return NULL;
 }
 
+/* The formals' names, in their order. */
+static const char *const *
+names_of(const rlf_matcher *m)
+{
+    const char **names = RLF_NEW_ARRAY(m->s->arena, const char *, m->n + 1);
+    for (int i = 0; i < m->n; i++)
+        names[i] = m->formals[i].name;
+    return names;
+}
+
+/* The argument that a formal's constructor has: lm has no lr:, and adamw(...)
+ * in its optimizer: has one. NULL: none has it. */
+static const char *
+as_nested(const rlf_matcher *m, const rlf_ast_arg *arg)
+{
+    const rlf_resource_class *class = m->s->classes->resource[m->kind];
+    for (int i = 0; i < m->n && !m->item; i++) {
+        const rlf_formal *f = &m->formals[i];
+        for (int k = 0; k < class->n_constructors; k++) {
+            const rlf_constructor *c = &class->constructors[k];
+            if (f->kind != RLF_FORMAL_CONSTRUCTOR || !c->within ||
+                strcmp(c->within, m->what) != 0)
+                continue;
+            int at = rlf_formal_known(m->s, c->formals, c->n_formals,
+                                      arg->label.text);
+            if (at >= 0)
+                return rlf_arena_printf(m->s->arena, "%s: %s(%s: %s)", f->name,
+                                        c->name, c->formals[at].name,
+                                        rlf_form_text(m->s, arg->value->span));
+        }
+    }
+    return NULL;
+}
+
 static void
 unknown_label(const rlf_matcher *m, const rlf_ast_arg *arg)
 {
@@ -79,9 +113,19 @@ unknown_label(const rlf_matcher *m, const rlf_ast_arg *arg)
         rlf_diag_error(m->s->diags, "argument", arg->label.span,
                        "'%s' has no argument '%s:'", m->what, arg->label.text);
     const char *several = as_several(m, arg);
-    int i = rlf_formal_meant(m->s, m->formals, m->n, arg->label.text);
-    spoil(m, several ? -1 : i);
-    if (several)
+    const char *sentence =
+        rlf_meant_label(arg->label.text, names_of(m), (size_t)m->n);
+    const char *nested = as_nested(m, arg);
+    int i = sentence || nested
+                ? -1
+                : rlf_formal_meant(m->s, m->formals, m->n, arg->label.text);
+    if (several || i >= 0 || !(sentence || nested))
+        spoil(m, several ? -1 : i);
+    if (sentence)
+        rlf_diag_hint(m->s->diags, diag, "%s", sentence);
+    else if (nested)
+        rlf_diag_hint(m->s->diags, diag, "it is written %s", nested);
+    else if (several)
         rlf_diag_hint(m->s->diags, diag, "write %s", several);
     else if (i >= 0)
         rlf_diag_hint(m->s->diags, diag, "did you mean '%s:'?",
@@ -103,7 +147,8 @@ meant(const rlf_matcher *m, const rlf_ast_arg *arg,
         const rlf_formal *f = &m->formals[i];
         bool takes = f->kind == RLF_FORMAL_TEXT;
         if (f->labelled && !given[i] && takes == text &&
-            rlf_str_nearest(arg->label.text, &f->name, 1))
+            (rlf_str_nearest(arg->label.text, &f->name, 1) ||
+             (!text && rlf_meant_exactly(arg->label.text, &f->name, 1))))
             return f;
     }
     return NULL;
@@ -143,8 +188,10 @@ refused_label(const rlf_matcher *m, const rlf_ast_arg *arg,
                       "choose another name, as in given_%s:", arg->label.text);
         return true;
     }
-    const rlf_formal *f = meant(m, arg, given);
-    if (f) {
+    bool text = arg->value->kind == RLF_AST_STRING;
+    bool known = m->texts && !text &&
+                 rlf_meant_label(arg->label.text, names_of(m), (size_t)m->n);
+    if (known || meant(m, arg, given)) {
         unknown_label(m, arg);
         return true;
     }
@@ -172,7 +219,7 @@ unnamed(const rlf_matcher *m, const rlf_ast_args *args, const rlf_ast_arg *arg)
         if (!f->labelled || m->spoiled[i] || is_labelled(args, f->name))
             continue;
         int mine = e->kind == RLF_AST_NAME && !strcmp(e->name.text, f->name) ? 3
-                   : !rlf_formal_could_take(f, e)                            ? 0
+                   : !rlf_formal_could_take(m->s, f, e)                      ? 0
                    : f->required                                             ? 2
                                  : 1;
         if (mine > rank) {
@@ -211,15 +258,16 @@ without_name(const rlf_matcher *m, const rlf_ast_args *args,
 /* given[i]: the argument for formal i, or NULL. */
 static bool
 sort_args(const rlf_matcher *m, const rlf_ast_args *args, bool extra,
-          const rlf_ast_arg **given, const rlf_ast_arg **more, int *n_more)
+          rlf_span at, const rlf_ast_arg **given, const rlf_ast_arg **more,
+          int *n_more)
 {
     bool good = true;
     for (size_t k = 0; args && k < args->count; k++) {
         const rlf_ast_arg *arg = &args->data[k];
         rlf_diags *diags = m->s->diags;
         if (arg->over.text) {
-            rlf_diag_error(diags, "argument", arg->over.span,
-                           "'%s' is not a reduction", m->what);
+            rlf_diag_error(diags, "argument", at, "'%s' is not a reduction",
+                           m->what);
             return false;
         }
         int i = arg->label.text ? find_formal(m, arg->label.text)
@@ -299,7 +347,7 @@ match(rlf_matcher *m, const rlf_ast_args *args, bool extra, rlf_span at)
         RLF_NEW_ARRAY(m->s->arena, const rlf_ast_arg *, room);
     int n_more = 0;
     m->spoiled = RLF_NEW_ARRAY(m->s->arena, bool, room + 1);
-    bool good = sort_args(m, args, extra, given, more, &n_more);
+    bool good = sort_args(m, args, extra, at, given, more, &n_more);
     m->out = RLF_NEW_ARRAY(m->s->arena, rlf_arg, room);
     m->n_out = m->n + n_more;
     for (int i = 0; i < m->n; i++)

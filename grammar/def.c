@@ -4,6 +4,8 @@
  * inside say in which use it was. */
 #include "grammar/sema.h"
 
+#include "grammar/meant.h"
+
 #include <string.h>
 
 /* ---- what a formal takes ---- */
@@ -129,6 +131,21 @@ sort_args(const rlf_ast_args *args, const rlf_map *at, size_t n,
     }
 }
 
+/* "low: 0.2, high: 0.2" of clip_eps: 0.2; NULL: it is not several, or not of
+ * these names. */
+static const char *
+as_several(const rlf_sema *s, const rlf_ast_arg *arg, const char *const *names,
+           size_t n)
+{
+    const char *parts = rlf_meant_parts(arg->label.text);
+    const char *x = rlf_form_text(s, arg->value->span);
+    for (size_t i = 0; parts && i < n; i++)
+        if (rlf_word_is_of(parts, names[i]))
+            return rlf_meant_pairs(s->arena, parts, (const char *const[]){x, x},
+                                   2);
+    return NULL;
+}
+
 /* Labels that no formal has, and too many arguments. */
 static bool
 check_args(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_expr *call,
@@ -143,11 +160,11 @@ check_args(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_expr *call,
         const rlf_ast_arg *arg = &call->args->data[k];
         if (arg->over.text) {
             rlf_diag *diag =
-                rlf_diag_error(s->diags, "argument", arg->over.span,
+                rlf_diag_error(s->diags, "argument", call->at,
                                "'%s' is not a reduction", def->name.text);
-            if (arg->value->kind == RLF_AST_NAME)
+            if (call->args->count == 1)
                 rlf_diag_hint(s->diags, diag, "write %s(%s)", def->name.text,
-                              arg->value->name.text);
+                              rlf_form_text(s, arg->value->span));
             return false;
         }
         size_t at =
@@ -171,9 +188,14 @@ check_args(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_expr *call,
                                         : "'%s' has no argument '%s'",
                                   def->name.text, arg->label.text);
         const char *nearest = arg->label.text && !known
-                                  ? rlf_str_nearest(arg->label.text, names, n)
+                                  ? rlf_meant(arg->label.text, names, n)
                                   : NULL;
-        if (nearest)
+        const char *several = arg->label.text && !known && !nearest
+                                  ? as_several(s, arg, names, n)
+                                  : NULL;
+        if (several)
+            rlf_diag_hint(s->diags, diag, "write %s", several);
+        else if (nearest)
             rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
         rlf_diag_note(s->diags, diag, def->name.span, "it is declared here");
     }

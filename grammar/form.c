@@ -37,9 +37,8 @@ arguments(const rlf_sema *s, const rlf_ast_args *args, int left_out)
 
 /* ---- what stands for what ---- */
 
-/* The kind of thing that a name is, without a use of it. */
-static rlf_thing_kind
-kind_of(rlf_sema *s, const rlf_ast_expr *e)
+rlf_thing_kind
+rlf_form_kind(const rlf_sema *s, const rlf_ast_expr *e)
 {
     if (e->kind != RLF_AST_NAME)
         return RLF_THING_NONE;
@@ -77,7 +76,7 @@ receiver_in(rlf_sema *s, const rlf_ast_args *args, const char *name,
     *model = rlf_classes_find(s->classes, RLF_ROLE_METHOD, RLF_RECEIVER_MODEL,
                               name) != NULL;
     for (size_t i = 0; args && i < args->count; i++) {
-        rlf_thing_kind kind = kind_of(s, args->data[i].value);
+        rlf_thing_kind kind = rlf_form_kind(s, args->data[i].value);
         bool fits = *model ? kind == RLF_THING_MODEL
                            : kind == RLF_THING_SET || kind == RLF_THING_DATA;
         if (fits && !args->data[i].over.text)
@@ -264,7 +263,7 @@ rlf_form_called(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call)
 {
     const char *name = call->left->name.text;
     const char *hint = as_method(s, call->args, name);
-    rlf_thing_kind kind = kind_of(s, call->left);
+    rlf_thing_kind kind = rlf_form_kind(s, call->left);
     if (hint)
         rlf_diag_hint(s->diags, diag, "the method is called so: %s", hint);
     else if (kind == RLF_THING_MODEL)

@@ -27,14 +27,34 @@ rlf_formal_meant(rlf_sema *s, const rlf_formal *formals, int n,
     return meant ? find(formals, n, meant) : -1;
 }
 
-bool
-rlf_formal_could_take(const rlf_formal *f, const rlf_ast_expr *e)
+int
+rlf_formal_known(rlf_sema *s, const rlf_formal *formals, int n,
+                 const char *label)
 {
+    const char **names = RLF_NEW_ARRAY(s->arena, const char *, n + 1);
+    for (int i = 0; i < n; i++)
+        names[i] = formals[i].name;
+    int same = find(formals, n, label);
+    const char *meant = rlf_meant_exactly(label, names, (size_t)n);
+    return same >= 0 ? same : meant ? find(formals, n, meant) : -1;
+}
+
+bool
+rlf_formal_could_take(rlf_sema *s, const rlf_formal *f, const rlf_ast_expr *e)
+{
+    rlf_thing_kind kind = rlf_form_kind(s, e);
+    bool resource = kind != RLF_THING_NONE && kind != RLF_THING_NUMBER;
     switch (f->kind) {
     case RLF_FORMAL_NUMBER:
     case RLF_FORMAL_INT:
         return e->kind != RLF_AST_STRING && e->kind != RLF_AST_LIST &&
-               e->kind != RLF_AST_TRUTH;
+               e->kind != RLF_AST_TRUTH && !resource;
+    case RLF_FORMAL_SET:
+        return kind == RLF_THING_SET || kind == RLF_THING_DATA;
+    case RLF_FORMAL_MODEL:
+        return kind == RLF_THING_MODEL;
+    case RLF_FORMAL_HOOK:
+        return kind == RLF_THING_HOOK;
     case RLF_FORMAL_FLAG:
         return e->kind == RLF_AST_TRUTH;
     case RLF_FORMAL_TEXT:

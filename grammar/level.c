@@ -5,6 +5,8 @@
  * moves it upwards. */
 #include "grammar/sema.h"
 
+#include "grammar/meant.h"
+
 #include <string.h>
 
 rlf_level
@@ -380,11 +382,14 @@ rlf_level_reduce(rlf_sema *s, const char *function, int x,
             code = reductions[i].code;
     }
     if (code == RLF_EXPR_CODES) {
-        rlf_diag *diag = rlf_diag_error(s->diags, "argument", over->span,
+        rlf_diag *diag = rlf_diag_error(s->diags, "argument", at,
                                         "'%s' is not a reduction", function);
+        const char *instead = rlf_meant_instead(function);
         bool mean = !strcmp(function, "avg") || !strcmp(function, "average");
         if (mean)
             rlf_diag_hint(s->diags, diag, "did you mean 'mean'?");
+        else if (instead)
+            rlf_diag_hint(s->diags, diag, "%s", instead);
         else
             rlf_diag_hint(s->diags, diag,
                           "reductions are sum mean std var min max count, rank "

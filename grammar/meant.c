@@ -16,12 +16,67 @@ static const struct {
     {"max_tokens", "max_new"},
     {"max_new_tokens", "max_new"},
     {"max_length", "max_new"},
+    {"max_length", "max_response"},
+    {"max_length", "max_prompt"},
+    {"max_seq_len", "max_prompt"},
+    {"max_seq_length", "max_prompt"},
+    {"max_completion_length", "max_new"},
+    {"max_response_length", "max_new"},
+    {"response_length", "max_new"},
+    {"generate_max_len", "max_new"},
+    {"max_completion_length", "max_response"},
+    {"max_response_length", "max_response"},
+    {"max_prompt_length", "max_prompt"},
+    {"prompt_max_len", "max_prompt"},
+    {"prompt_key", "prompt"},
+    {"input_key", "prompt"},
+    {"max_samples", "first"},
+    {"max_train_samples", "first"},
     {"num", "n"},
     {"num_samples", "n"},
     {"samples", "n"},
     {"num_return_sequences", "n"},
-    {"do_sample", "greedy"},
+    {"num_generations", "n"},
+    {"n_samples_per_prompt", "n"},
+    {"rollout_n", "n"},
+    {"group_size", "n"},
+    {"stop_words", "stop"},
+    {"stop_strings", "stop"},
+    {"stop_sequences", "stop"},
     {"learning_rate", "lr"},
+    {"actor_learning_rate", "lr"},
+    {"critic_learning_rate", "lr"},
+    {"adam_beta1", "beta1"},
+    {"adam_beta2", "beta2"},
+    {"adam_epsilon", "eps"},
+    {"adam_eps", "eps"},
+    {"l2", "decay"},
+    {"clip_grad", "clip"},
+    {"model_name_or_path", "from"},
+    {"model_name", "from"},
+    {"pretrain", "from"},
+    {"torch_dtype", "dtype"},
+    {"chat_template", "template"},
+    {"tokenizer_path", "tokenizer"},
+    {"ppo_epochs", "epochs"},
+    {"num_ppo_epochs", "epochs"},
+    {"num_iterations", "epochs"},
+    {"update_epochs", "epochs"},
+    {"num_mini_batches", "parts"},
+    {"mini_batch_size", "size"},
+    {"ppo_mini_batch_size", "size"},
+    {"train_batch_size", "size"},
+    {"lam", "lambda"},
+    {"gae_lambda", "lambda"},
+    {"cliprange_value", "eps"},
+    {"clip_ratio_low", "low"},
+    {"clip_ratio_high", "high"},
+    {"epsilon_low", "low"},
+    {"epsilon_high", "high"},
+    {"clip_ratio_c", "most"},
+    {"label_smoothing", "smooth"},
+    {"desirable_weight", "weight_good"},
+    {"undesirable_weight", "weight_bad"},
     {"weight_decay", "decay"},
     {"weightdecay", "decay"},
     {"wd", "decay"},
@@ -112,7 +167,7 @@ longer(const char *name, const char *const *names, size_t n)
 }
 
 const char *
-rlf_meant(const char *name, const char *const *names, size_t n)
+rlf_meant_exactly(const char *name, const char *const *names, size_t n)
 {
     for (size_t k = 0; k < RLF_COUNT(other_names); k++) {
         const char *ours = !strcmp(other_names[k].other, name)
@@ -121,16 +176,35 @@ rlf_meant(const char *name, const char *const *names, size_t n)
         if (ours)
             return ours;
     }
-    const char *found = longer(name, names, n);
+    return NULL;
+}
+
+const char *
+rlf_meant(const char *name, const char *const *names, size_t n)
+{
+    const char *found = rlf_meant_exactly(name, names, n);
+    found = found ? found : longer(name, names, n);
     return found ? found : rlf_str_nearest(name, names, n);
 }
 
 /* ---- one argument that is several ---- */
 
+static const struct {
+    const char *other, *parts;
+} several[] = {
+    {"betas", "beta1|beta2"},   {"adam_betas", "beta1|beta2"},
+    {"cliprange", "low|high"},  {"clip_range", "low|high"},
+    {"clip_eps", "low|high"},   {"eps_clip", "low|high"},
+    {"clip_ratio", "low|high"}, {"epsilon", "low|high"},
+};
+
 const char *
 rlf_meant_parts(const char *label)
 {
-    return !strcmp(label, "betas") ? "beta1|beta2" : NULL;
+    for (size_t i = 0; i < RLF_COUNT(several); i++)
+        if (!strcmp(several[i].other, label))
+            return several[i].parts;
+    return NULL;
 }
 
 const char *
@@ -221,9 +295,62 @@ rlf_meant_formula(rlf_arena *arena, const char *name, const char *x)
 
 /* ---- what is said in a sentence ---- */
 
+/* Arguments without a counterpart of their own, where one called `beside` is.
+ */
+static const struct {
+    const char *label, *beside, *hint;
+} labels[] = {
+    {"do_sample", "greedy",
+     "sampling is what it does anyway: greedy: true switches it off"},
+    {"sampling", "greedy",
+     "sampling is what it does anyway: greedy: true switches it off"},
+    {"seed", "greedy", "the seed of a run is given by rlflow run --seed 7"},
+    {"batch_size", "on_error",
+     "rows of a step are counted in the head of the flow: batch: prompts[8]"},
+    {"per_device_train_batch_size", "on_error",
+     "rows of a step are counted in the head of the flow: batch: prompts[8]"},
+    {"train_batch_size", "on_error",
+     "rows of a step are counted in the head of the flow: batch: prompts[8]"},
+    {"rollout_batch_size", "on_error",
+     "rows of a step are counted in the head of the flow: batch: prompts[8]"},
+    {"seed", "on_error", "the seed of a run is given by rlflow run --seed 7"},
+    {"filter_overlong_prompts", "on_error",
+     "on_error: drop leaves out rows that are longer than max_prompt:"},
+};
+
+const char *
+rlf_meant_label(const char *label, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < RLF_COUNT(labels); i++)
+        if (!strcmp(labels[i].label, label) && find(names, n, labels[i].beside))
+            return labels[i].hint;
+    return NULL;
+}
+
+#define KL                                                                \
+    "the library has several, import \"std/loss\": k3(p, q) or k2(p, q) " \
+    "in a loss, k1(p, q) to report"
+#define NO_ORDER                                                            \
+    "reductions are sum mean std var min max count; rank(x over batch) is " \
+    "the place of each value in the order of all"
+#define NO_PLACE \
+    "there are no places: x == max(x over group) holds where the most is"
+
 static const struct {
     const char *name, *hint;
 } sentences[] = {
+    {"kl", KL},
+    {"kl_div", KL},
+    {"kl_divergence", KL},
+    {"kl_penalty", KL},
+    {"approx_kl", KL},
+    {"median", NO_ORDER},
+    {"quantile", NO_ORDER},
+    {"percentile", NO_ORDER},
+    {"sort", NO_ORDER},
+    {"topk", NO_ORDER},
+    {"argmax", NO_PLACE},
+    {"argsort", NO_ORDER},
     {"True", "write 'true'"},
     {"False", "write 'false'"},
     {"None", "leave the argument out instead"},

@@ -12,6 +12,13 @@
 /* The one of `names` that `name` was meant to be: what others call so, one that
  * is written nearly so, or the only one that begins so; NULL: who knows. */
 const char *rlf_meant(const char *name, const char *const *names, size_t n);
+/* The same of what others call so alone. */
+const char *rlf_meant_exactly(const char *name, const char *const *names,
+                              size_t n);
+/* A hint for an argument that means nothing, as a sentence, where `names` are
+ * the arguments that there are; or NULL. */
+const char *rlf_meant_label(const char *label, const char *const *names,
+                            size_t n);
 /* The arguments that one of another library is here: "beta1|beta2" of betas;
  * NULL: it is none of those. */
 const char *rlf_meant_parts(const char *label);

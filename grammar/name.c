@@ -140,13 +140,17 @@ rlf_name_refuse_builtin(rlf_sema *s, const rlf_ast_name *name, bool function)
 }
 
 static void
-given_twice(rlf_sema *s, const rlf_ast_name *name, rlf_span before)
+given_twice(rlf_sema *s, const rlf_ast_name *name, rlf_span before, bool state)
 {
     rlf_diag *diag = rlf_diag_error(s->diags, "name", name->span,
                                     "'%s' is given a second time", name->text);
     rlf_diag_note(s->diags, diag, before, "first here");
-    rlf_diag_hint(s->diags, diag,
-                  "a name stands for one value; what changes is a state");
+    if (state)
+        rlf_diag_hint(s->diags, diag,
+                      "a state changes by ':=': write %s := ...", name->text);
+    else
+        rlf_diag_hint(s->diags, diag,
+                      "a name stands for one value; what changes is a state");
 }
 
 /* A set that has no name of its own takes this one; its domains too. */
@@ -219,7 +223,7 @@ rlf_name_give(rlf_sema *s, const rlf_ast_name *name, rlf_thing thing)
     for (rlf_scope *scope = s->scope; scope; scope = scope->parent) {
         const rlf_named *before = rlf_map_get(&scope->things, name->text);
         if (before) {
-            given_twice(s, name, before->span);
+            given_twice(s, name, before->span, false);
             return named;
         }
         if (scope->def)
@@ -228,7 +232,7 @@ rlf_name_give(rlf_sema *s, const rlf_ast_name *name, rlf_thing thing)
     const rlf_ast_decl *decl =
         rlf_map_get(&s->scope->module->names, name->text);
     if (decl)
-        given_twice(s, name, decl->name.span);
+        given_twice(s, name, decl->name.span, decl->kind == RLF_AST_STATE);
     rlf_map_put(&s->scope->things, name->text, named);
     name_thing(s, &thing, name->text);
     return named;

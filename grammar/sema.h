@@ -445,6 +445,9 @@ rlf_scope *rlf_scope_push(rlf_sema *s, rlf_scope *parent, rlf_module *module);
 
 /* The text of the span, if it is short and of one line; else "...". */
 const char *rlf_form_text(const rlf_sema *s, rlf_span span);
+/* The kind of thing that a name is, without a use of it; NONE: another
+ * expression, or a name of nothing. */
+rlf_thing_kind rlf_form_kind(const rlf_sema *s, const rlf_ast_expr *e);
 /* Of a call of what is no function, of what has a value, of no method of the
  * receiver: how it is written instead. False: no hint. */
 bool rlf_form_function(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call);
@@ -673,7 +676,11 @@ bool rlf_args_constructor(rlf_sema *s, const rlf_ast_expr *call,
 int rlf_formal_meant(rlf_sema *s, const rlf_formal *formals, int n,
                      const char *label);
 /* Could the formal take what is written so? */
-bool rlf_formal_could_take(const rlf_formal *f, const rlf_ast_expr *e);
+bool rlf_formal_could_take(rlf_sema *s, const rlf_formal *f,
+                           const rlf_ast_expr *e);
+/* The formal that the label names, or that others call so; -1: none. */
+int rlf_formal_known(rlf_sema *s, const rlf_formal *formals, int n,
+                     const char *label);
 
 /* Is it one of the words of "a|b|c"? `words` NULL: there are none. */
 bool rlf_word_is_of(const char *words, const char *word);

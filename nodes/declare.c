@@ -49,7 +49,7 @@ static const rlf_formal lm_formals[] = {
      .kind = RLF_FORMAL_WORD,
      .words = "f32",
      .labelled = true,
-     .doc = "type that it computes in; on the CPU f32"},
+     .doc = "type that it computes in; that of a run: --dtype bf16"},
     SAVE_FORMAL,
 };
 

@@ -46,7 +46,7 @@ static const rlf_formal formals[] = {
     {.name = "greedy", .kind = RLF_FORMAL_FLAG, .labelled = true,
      .doc = "always the most likely token"},
     {.name = "tool", .kind = RLF_FORMAL_HOOK, .labelled = true,
-     .unsupported = "tools cannot run yet", .doc = "a hook that answers"},
+     .unsupported = RLF_NO_TURNS, .doc = "a hook that answers"},
     {.name = "turns", .kind = RLF_FORMAL_INT, .labelled = true, .least = 1,
      .most = MOST_TURNS, .doc = "answers of the tool at most"},
     {.name = "ahead", .kind = RLF_FORMAL_INT, .labelled = true,

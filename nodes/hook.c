@@ -677,7 +677,7 @@ const rlf_node_class rlf_node_hook_turn = {
     .gives = RLF_GIVES_TEXT,
     .level = RLF_LEVEL_SAMPLE,
     .granularity = RLF_GRAIN_SAMPLE,
-    .unsupported = "tools and turns cannot run yet",
+    .unsupported = RLF_NO_TURNS,
     .open = rlf_class_unsupported,
     .step = rlf_class_unsupported,
     RLF_CLASS_PLAIN,

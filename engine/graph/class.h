@@ -543,6 +543,10 @@ rlf_status rlf_class_no_open(rlf_call *call, rlf_err *err);
 /* step of a class whose open has done everything */
 rlf_status rlf_class_no_step(rlf_call *call, rlf_err *err);
 rlf_status rlf_class_unsupported(rlf_call *call, rlf_err *err);
+/* Tools and turns within one call of generate, refused with this. */
+#define RLF_NO_TURNS                                                        \
+    "tools and turns in one generation cannot run yet: each turn is a call, " \
+    "as in man rlf, Two turns"
 /* State that lies in an arena of its own, which is its first member: `bytes`
  * of zeros, and the end of it as a class's fini (NULL is fine). */
 void *rlf_class_arena_state(size_t bytes);

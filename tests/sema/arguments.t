@@ -699,3 +699,219 @@ flow f(batch: prompts[4]) {
 data prompts = jsonl("p.jsonl", prompt: "q")
 --- errors
 compiles
+=== what other libraries call an argument
+import "std/loss"
+import "std/advantage"
+data a = jsonl("rows.jsonl", prompt: "question", max_prompt_length: 256)
+data b = jsonl("rows.jsonl", prompt: "question", max_length: 256)
+data c = jsonl("rows.jsonl", prompt: "question", batch_size: 8)
+data d = jsonl("rows.jsonl", prompt: "question", max_samples: 8)
+data e = jsonl("rows.jsonl", prompt: "question", level: batch.grade)
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(learning_rate: 1e-5, adam_epsilon: 1e-6))
+model other = lm("m", lr: 1e-5)
+model third = lm("m", weight_decay: 0.1)
+model fourth = lm("m", dtype: bf16)
+model fifth = lm(pretrain: "m")
+flow f(batch: prompts[8]) { }
+--- errors
+test.rlf:3:50: error: 'jsonl' has no argument 'max_prompt_length:'
+    3 | data a = jsonl("rows.jsonl", prompt: "question", max_prompt_length: 256)
+      |                                                  ^~~~~~~~~~~~~~~~~
+hint: did you mean 'max_prompt:'?
+test.rlf:4:50: error: 'jsonl' has no argument 'max_length:'
+    4 | data b = jsonl("rows.jsonl", prompt: "question", max_length: 256)
+      |                                                  ^~~~~~~~~~
+hint: did you mean 'max_prompt:'?
+test.rlf:5:50: error: 'jsonl' has no argument 'batch_size:'
+    5 | data c = jsonl("rows.jsonl", prompt: "question", batch_size: 8)
+      |                                                  ^~~~~~~~~~
+hint: rows of a step are counted in the head of the flow: batch: prompts[8]
+test.rlf:6:50: error: 'jsonl' has no argument 'max_samples:'
+    6 | data d = jsonl("rows.jsonl", prompt: "question", max_samples: 8)
+      |                                                  ^~~~~~~~~~~
+hint: did you mean 'first:'?
+test.rlf:7:50: error: 'jsonl' has no option 'level:', and a column is the name of a field, a text
+    7 | data e = jsonl("rows.jsonl", prompt: "question", level: batch.grade)
+      |                                                  ^~~~~
+hint: level: "grade" makes a column of it
+test.rlf:9:40: error: 'adamw' has no argument 'learning_rate:'
+    9 | model actor = lm("m", optimizer: adamw(learning_rate: 1e-5, adam_epsilon: 1e-6))
+      |                                        ^~~~~~~~~~~~~
+hint: did you mean 'lr:'?
+test.rlf:9:61: error: 'adamw' has no argument 'adam_epsilon:'
+    9 | model actor = lm("m", optimizer: adamw(learning_rate: 1e-5, adam_epsilon: 1e-6))
+      |                                                             ^~~~~~~~~~~~
+hint: did you mean 'eps:'?
+test.rlf:10:23: error: 'lm' has no argument 'lr:'
+   10 | model other = lm("m", lr: 1e-5)
+      |                       ^~
+hint: it is written optimizer: adamw(lr: 1e-5)
+test.rlf:11:23: error: 'lm' has no argument 'weight_decay:'
+   11 | model third = lm("m", weight_decay: 0.1)
+      |                       ^~~~~~~~~~~~
+hint: it is written optimizer: adamw(decay: 0.1)
+test.rlf:12:31: error: 'dtype:' of 'lm' cannot be this
+   12 | model fourth = lm("m", dtype: bf16)
+      |                               ^~~~
+hint: it is f32 (type that it computes in; that of a run: --dtype bf16)
+test.rlf:13:18: error: 'lm' has no argument 'pretrain:'
+   13 | model fifth = lm(pretrain: "m")
+      |                  ^~~~~~~~
+hint: did you mean 'from:'?
+=== what other libraries call an argument of a call
+import "std/loss"
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+flow f(batch: prompts[8]) {
+    x = actor.generate(batch, n: 2, max_new: 4, do_sample: true)
+    y = actor.generate(batch, num_generations: 2, max_completion_length: 4)
+    z = respond(batch.answer, batch)
+    v = respond(batch.answer, batch, max_length: 5)
+    for mini in x.split(ppo_mini_batch_size: 4, ppo_epochs: 2) {
+    }
+    l = clip(1, 1, clip_eps: 0.2)
+    k = clip(1, 1, epsilon_high: 0.2)
+    q = respond("yes")
+    t = ask(3)
+}
+--- errors
+test.rlf:5:49: error: 'generate' has no argument 'do_sample:'
+    5 |     x = actor.generate(batch, n: 2, max_new: 4, do_sample: true)
+      |                                                 ^~~~~~~~~
+hint: sampling is what it does anyway: greedy: true switches it off
+test.rlf:6:31: error: 'generate' has no argument 'num_generations:'
+    6 |     y = actor.generate(batch, num_generations: 2, max_completion_length: 4)
+      |                               ^~~~~~~~~~~~~~~
+hint: did you mean 'n:'?
+test.rlf:6:51: error: 'generate' has no argument 'max_completion_length:'
+    6 |     y = actor.generate(batch, num_generations: 2, max_completion_length: 4)
+      |                                                   ^~~~~~~~~~~~~~~~~~~~~
+hint: did you mean 'max_new:'?
+test.rlf:7:31: error: 'respond' takes no further argument without a name
+    7 |     z = respond(batch.answer, batch)
+      |                               ^~~~~
+hint: write its name before it: to: batch
+test.rlf:8:31: error: 'respond' takes no further argument without a name
+    8 |     v = respond(batch.answer, batch, max_length: 5)
+      |                               ^~~~~
+hint: write its name before it: to: batch
+test.rlf:8:38: error: 'respond' has no argument 'max_length:'
+    8 |     v = respond(batch.answer, batch, max_length: 5)
+      |                                      ^~~~~~~~~~
+hint: did you mean 'max_response:'?
+test.rlf:9:25: error: 'split' has no argument 'ppo_mini_batch_size:'
+    9 |     for mini in x.split(ppo_mini_batch_size: 4, ppo_epochs: 2) {
+      |                         ^~~~~~~~~~~~~~~~~~~
+hint: did you mean 'size:'?
+test.rlf:9:49: error: 'split' has no argument 'ppo_epochs:'
+    9 |     for mini in x.split(ppo_mini_batch_size: 4, ppo_epochs: 2) {
+      |                                                 ^~~~~~~~~~
+hint: did you mean 'epochs:'?
+test.rlf:11:20: error: 'clip' has no argument 'clip_eps'
+   11 |     l = clip(1, 1, clip_eps: 0.2)
+      |                    ^~~~~~~~
+STDLIB/loss.rlf:26:5: note: it is declared here
+   26 | def clip(ratio, adv, low = 0.2, high = 0.2) =
+      |     ^~~~
+hint: write low: 0.2, high: 0.2
+test.rlf:12:20: error: 'clip' has no argument 'epsilon_high'
+   12 |     k = clip(1, 1, epsilon_high: 0.2)
+      |                    ^~~~~~~~~~~~
+STDLIB/loss.rlf:26:5: note: it is declared here
+   26 | def clip(ratio, adv, low = 0.2, high = 0.2) =
+      |     ^~~~
+hint: did you mean 'high'?
+test.rlf:13:17: error: the text of 'respond' is a column of texts, and this is a text
+   13 |     q = respond("yes")
+      |                 ^~~~~
+hint: texts of rows are a data column, as batch.answer, those of samples, as roll.text, or of a hook: hook h = lua("h.lua") -> text
+test.rlf:14:13: error: the text of 'ask' is a column of texts, and this is a number
+   14 |     t = ask(3)
+      |             ^
+hint: texts of rows are a data column, as batch.answer, those of samples, as roll.text, or of a hook: hook h = lua("h.lua") -> text
+=== a field where the set goes with all of them
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m")
+hook judge = lua("j.lua")
+flow f(batch: prompts[8]) {
+    x = actor.generate(batch, n: 2, max_new: 4)
+    a = judge(x.text)
+    b = judge(batch.answer)
+    c = judge(x.length)
+    report a = mean(a over batch), b = mean(b over batch), c = mean(c over batch)
+}
+--- errors
+test.rlf:6:15: error: a set of samples is wanted, and this is a text
+    6 |     a = judge(x.text)
+      |               ^~~~~~
+hint: a set goes with all its fields: write x
+test.rlf:7:15: error: a set of samples is wanted, and this is a text
+    7 |     b = judge(batch.answer)
+      |               ^~~~~~~~~~~~
+hint: a set goes with all its fields: write batch
+test.rlf:8:15: error: a set of samples is wanted, and this is a number
+    8 |     c = judge(x.length)
+      |               ^~~~~~~~
+hint: a set goes with all its fields: write x
+=== reductions that there are not
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+def half(x) = x / 2
+flow f(batch: prompts[8]) {
+    report a = median(batch.grade over batch), b = argmax(batch.grade over batch)
+    report c = product(batch.grade over batch), d = half(batch.grade over batch)
+    report e = kl(batch.grade, batch.grade), g = argmax(batch.grade)
+}
+--- errors
+test.rlf:4:16: error: 'median' is not a reduction
+    4 |     report a = median(batch.grade over batch), b = argmax(batch.grade over batch)
+      |                ^~~~~~
+hint: reductions are sum mean std var min max count; rank(x over batch) is the place of each value in the order of all
+test.rlf:4:52: error: 'argmax' is not a reduction
+    4 |     report a = median(batch.grade over batch), b = argmax(batch.grade over batch)
+      |                                                    ^~~~~~
+hint: there are no places: x == max(x over group) holds where the most is
+test.rlf:5:16: error: 'product' is not a reduction
+    5 |     report c = product(batch.grade over batch), d = half(batch.grade over batch)
+      |                ^~~~~~~
+hint: reductions are sum mean std var min max count, rank and rotate
+test.rlf:5:53: error: 'half' is not a reduction
+    5 |     report c = product(batch.grade over batch), d = half(batch.grade over batch)
+      |                                                     ^~~~
+hint: write half(batch.grade)
+test.rlf:6:16: error: there is no function named 'kl'
+    6 |     report e = kl(batch.grade, batch.grade), g = argmax(batch.grade)
+      |                ^~
+hint: the library has several, import "std/loss": k3(p, q) or k2(p, q) in a loss, k1(p, q) to report
+test.rlf:6:50: error: there is no function named 'argmax'
+    6 |     report e = kl(batch.grade, batch.grade), g = argmax(batch.grade)
+      |                                                  ^~~~~~
+hint: there are no places: x == max(x over group) holds where the most is
+=== a state that changes by '='
+state beta = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question")
+flow f(batch: prompts[8]) {
+    beta = beta * 0.9
+    report b = beta
+}
+--- errors
+test.rlf:4:5: error: 'beta' is given a second time
+    4 |     beta = beta * 0.9
+      |     ^~~~
+test.rlf:1:7: note: first here
+    1 | state beta = 0.1
+      |       ^~~~
+hint: a state changes by ':=': write beta := ...
+=== tools and turns, refused
+data prompts = jsonl("rows.jsonl", prompt: "question")
+model actor = lm("m")
+hook judge = lua("j.lua", per: turn) -> text
+flow f(batch: prompts[8]) {
+    x = actor.generate(batch, n: 2, max_new: 4, tool: judge, turns: 2)
+    report n = mean(x.length over batch)
+}
+--- errors
+test.rlf:5:49: error: tools and turns in one generation cannot run yet: each turn is a call, as in man rlf, Two turns
+    5 |     x = actor.generate(batch, n: 2, max_new: 4, tool: judge, turns: 2)
+      |                                                 ^~~~~~~~~~~
+hint: the program is right, but this version of rlflow cannot run this part of it

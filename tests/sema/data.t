@@ -185,7 +185,7 @@ flow f(batch: a[8]) { }
 test.rlf:2:60: error: 'on_error:' of 'jsonl' cannot be this
     2 | data b = jsonl("rows.jsonl", prompt: "question", on_error: skip, max_prompt: 3)
       |                                                            ^~~~
-hint: it is one of drop
+hint: it is drop (drop: rows that lack a field, have null or another kind of value there, a key twice, or a prompt or response that no model can read are left out)
 test.rlf:3:78: error: 'max_prompt:' of 'jsonl' is 0, and must be from 1 to 1000000000
     3 | data c = jsonl("rows.jsonl", prompt: "question", on_error: drop, max_prompt: 0)
       |                                                                              ^

@@ -199,15 +199,15 @@ flow f(batch: prompts[8]) {
     report turns = mean(max(roll.turn over tokens) over batch), first = mean(roll.logprob * (roll.turn == 1) over batch)
 }
 --- errors
-test.rlf:12:48: error: tools cannot run yet
+test.rlf:12:48: error: tools and turns in one generation cannot run yet: each turn is a call, as in man rlf, Two turns
    12 |     roll = student.generate(batch, max_new: 8, tool: lookup, turns: 4)
       |                                                ^~~~~~~~~~~~
 hint: the program is right, but this version of rlflow cannot run this part of it
-test.rlf:13:29: error: turns cannot run yet
+test.rlf:13:29: error: tools and turns in one generation cannot run yet: each turn is a call, as in man rlf, Two turns
    13 |     report turns = mean(max(roll.turn over tokens) over batch), first = mean(roll.logprob * (roll.tu...
       |                             ^~~~~~~~~
 hint: the program is right, but this version of rlflow cannot run this part of it
-test.rlf:13:94: error: turns cannot run yet
+test.rlf:13:94: error: tools and turns in one generation cannot run yet: each turn is a call, as in man rlf, Two turns
    13 | ...ean(max(roll.turn over tokens) over batch), first = mean(roll.logprob * (roll.turn == 1) over batch)
       |                                                                             ^~~~~~~~~
 hint: the program is right, but this version of rlflow cannot run this part of it

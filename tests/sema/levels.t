@@ -127,9 +127,9 @@ test.rlf:16:25: error: there is no 'over everything'
    16 |     d = mean(score over everything)
       |                         ^~~~~~~~~~
 hint: it is over tokens, group, batch or vocab
-test.rlf:17:24: error: 'exp' is not a reduction
+test.rlf:17:9: error: 'exp' is not a reduction
    17 |     e = exp(score over batch)
-      |                        ^~~~~
+      |         ^~~
 hint: reductions are sum mean std var min max count, rank and rotate
 test.rlf:18:9: error: 'mean' takes numbers, not texts
    18 |     g = mean(roll.text over batch)
@@ -402,6 +402,7 @@ hint: a response is made by m.generate(h, ...) or respond(text)
 test.rlf:19:13: error: the text of 'ask' is a column of texts, and this is a number
    19 |     j = ask(3)
       |             ^
+hint: texts of rows are a data column, as batch.answer, those of samples, as roll.text, or of a hook: hook h = lua("h.lua") -> text
 === texts answer their own prompts; fields of a hook go down
 import "std/advantage"
 import "std/loss"
@@ -615,9 +616,9 @@ flow f(batch: prompts[8]) {
     b = grpo(score * roll.logprob)
 }
 --- errors
-test.rlf:8:25: error: 'grpo' is not a reduction
+test.rlf:8:9: error: 'grpo' is not a reduction
     8 |     a = grpo(score over group)
-      |                         ^~~~~
+      |         ^~~~
 hint: write grpo(score)
 test.rlf:9:14: error: the argument 'score' of 'grpo' takes one per sample at most, and this is one per token of 'roll'
     9 |     b = grpo(score * roll.logprob)

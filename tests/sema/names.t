@@ -382,9 +382,10 @@ test.rlf:10:5: note: it is declared here
    10 | def two(a, b = 2) = a + b
       |     ^~~
 hint: did you mean 'b'?
-test.rlf:20:20: error: 'two' is not a reduction
+test.rlf:20:9: error: 'two' is not a reduction
    20 |     g = two(1 over batch)
-      |                    ^~~~~
+      |         ^~~
+hint: write two(1)
 test.rlf:21:11: error: the argument 'x' of 'm' takes a model, and this is a set
    21 |     h = m(roll, roll, 1, 1, 1)
       |           ^~~~
@@ -790,9 +791,9 @@ test.rlf:5:9: error: there is nothing named 'score'
     5 |     a = score + 1
       |         ^~~~~
 hint: it is named below, in line 7: a name is used after that
-test.rlf:8:24: error: 'avg' is not a reduction
+test.rlf:8:9: error: 'avg' is not a reduction
     8 |     b = avg(score over batch)
-      |                        ^~~~~
+      |         ^~~
 hint: did you mean 'mean'?
 test.rlf:9:21: error: 'judge' gives no 'joy'
     9 |     c = judge(roll).joy
