@@ -313,5 +313,10 @@ rlf_status
 rlf_rundir_step(rlf_session *session, rlf_err *err)
 {
     RLF_TRY(rlf_directory_check(session, err));
+    if (session->lock && rlf_lock_remade(session->lock))
+        rlf_buf_printf(&session->warnings,
+                       "%s was removed while the run writes there: it is made "
+                       "again, and no other run began meanwhile\n",
+                       inside(session, "lock"));
     return rlf_directory_blame(session, add_step(session, err), err);
 }

@@ -16,6 +16,8 @@
 
 struct rlf_lock {
     int file;
+    int whole;   /* the directory, which is locked itself; -1: it cannot be */
+    bool remade; /* the file, since it was asked */
     struct stat found;     /* the directory, when it was locked */
     const char *directory; /* its name, behind the path */
     char path[];           /* of the lock file */
@@ -160,19 +162,53 @@ lacks_locks(int number)
            number == EINVAL;
 }
 
+static int
+lock_now(int file)
+{
+    int locked;
+    do
+        locked = flock(file, LOCK_EX | LOCK_NB);
+    while (locked != 0 && errno == EINTR);
+    return locked;
+}
+
+/* The directory itself: who removes the file in it does not let others in. Some
+ * file systems lock files alone; there the file has to do. */
+static rlf_status
+take_whole(rlf_lock *lock, bool last, rlf_err *err, bool *again)
+{
+    char holder[SAID] = "another process";
+    lock->whole = open(lock->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock->whole < 0 || lock_now(lock->whole) == 0)
+        return RLF_OK;
+    bool is_held = errno == EWOULDBLOCK;
+    close(lock->whole);
+    lock->whole = -1;
+    if (!is_held)
+        return RLF_OK;
+    int file =
+        open(lock->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    *again = file < 0 || !hear(file, holder) || is_gone(holder);
+    if (file >= 0)
+        close(file);
+    return *again && !last ? RLF_OK : held(lock, holder, false, err);
+}
+
 /* Open and lock it; *again: it went meanwhile, or who holds it has not said yet
  * who that is, which the `last` try forgives. */
 static rlf_status
 take(rlf_lock *lock, bool last, rlf_err *err, bool *again)
 {
     bool made;
+    lock->file = -1;
+    *again = false;
+    RLF_TRY(take_whole(lock, last, err, again));
+    if (*again)
+        return RLF_OK;
     RLF_TRY(open_file(lock, err, &made, again));
     if (*again)
         return RLF_OK;
-    int locked;
-    do
-        locked = flock(lock->file, LOCK_EX | LOCK_NB);
-    while (locked != 0 && errno == EINTR);
+    int locked = lock_now(lock->file);
     if (locked != 0 && errno == EWOULDBLOCK) {
         char holder[SAID];
         *again = !hear(lock->file, holder) || is_gone(holder);
@@ -184,8 +220,18 @@ take(rlf_lock *lock, bool last, rlf_err *err, bool *again)
         return take_by_name(lock, made, last, err, again);
     if (locked != 0)
         return rlf_fail_errno(err, "cannot lock %s", lock->path);
-    *again = !is_at(lock->file, lock->path);
+    *again = !is_at(lock->file, lock->path) ||
+             (lock->whole >= 0 && !is_at(lock->whole, lock->directory));
     return RLF_OK;
+}
+
+static void
+close_both(const rlf_lock *lock)
+{
+    if (lock->file >= 0)
+        close(lock->file);
+    if (lock->whole >= 0)
+        close(lock->whole);
 }
 
 enum { TRIES = 200, BETWEEN_TRIES_NS = 10000000 };
@@ -203,21 +249,22 @@ rlf_lock_take(const char *directory, rlf_err *err, rlf_lock **out)
         if (i > 0)
             rlf_clock_sleep(BETWEEN_TRIES_NS);
         status = take(lock, i == TRIES - 1, err, &again);
-        if ((again || status < 0) && lock->file >= 0)
-            close(lock->file);
+        if (again || status < 0)
+            close_both(lock);
     }
     if (status >= 0 && again)
         status = rlf_fail(err, RLF_ENV, "cannot lock %s: it comes and goes",
                           lock->path);
     if (status >= 0 && stat(directory, &lock->found) != 0) {
         status = rlf_fail_errno(err, "cannot look at %s", directory);
-        close(lock->file);
+        close_both(lock);
     }
     if (status < 0) {
         free(lock);
         return status;
     }
     say(lock->file);
+    lock->remade = false;
     *out = lock;
     return RLF_OK;
 }
@@ -250,8 +297,36 @@ static const char lost[] =
     "all that was saved there is lost, unless there is a copy to put back; "
     "without one begin anew";
 
+/* The file was removed or moved, but the directory is still this lock's. */
+static bool
+remake(rlf_lock *lock)
+{
+    if (lock->whole < 0)
+        return false;
+    int file = open(lock->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file < 0)
+        return false;
+    if (lock_now(file) != 0) {
+        close(file);
+        return false;
+    }
+    say(file);
+    close(lock->file);
+    lock->file = file;
+    lock->remade = true;
+    return true;
+}
+
+bool
+rlf_lock_remade(rlf_lock *lock)
+{
+    bool remade = lock->remade;
+    lock->remade = false;
+    return remade;
+}
+
 rlf_status
-rlf_lock_check(const rlf_lock *lock, rlf_err *err)
+rlf_lock_check(rlf_lock *lock, rlf_err *err)
 {
     struct stat now;
     const char *directory = lock->directory;
@@ -276,7 +351,11 @@ rlf_lock_check(const rlf_lock *lock, rlf_err *err)
     }
     if (is_at(lock->file, lock->path))
         return RLF_OK;
-    if (errno)
+    int why = errno;
+    if (!why && remake(lock))
+        return RLF_OK;
+    errno = why;
+    if (why)
         return rlf_fail_errno(err, "cannot look at %s", lock->path);
     rlf_fail(err, RLF_ENV,
              "%s was removed or replaced, so another process may write to %s "
@@ -300,6 +379,6 @@ rlf_lock_release(rlf_lock *lock)
     if (!lock)
         return;
     rlf_lock_leave(lock);
-    close(lock->file);
+    close_both(lock);
     free(lock);
 }

@@ -4,7 +4,10 @@
  *
  * On file systems without flock the file itself is the lock: it is then made by
  * whoever comes first, and one that a killed process left has to be removed by
- * hand unless that was on this machine. */
+ * hand unless that was on this machine.
+ *
+ * The directory itself is locked as well, where the file system can do that: so
+ * who removes the file lets nobody in, and its holder makes it again. */
 #ifndef RLF_IO_LOCK_H
 #define RLF_IO_LOCK_H
 
@@ -16,12 +19,14 @@ typedef struct rlf_lock rlf_lock;
 /* Lock the directory, which is there. RLF_USER, naming process and host, if
  * another one holds it; RLF_ENV if no lock file can be made. */
 rlf_status rlf_lock_take(const char *directory, rlf_err *err, rlf_lock **out);
-/* Is the directory still the one that was locked, with this lock in it? RLF_ENV,
- * saying what is not, where somebody moved or removed either: another process
- * may write there then. */
+/* Is the directory still the one that was locked, with this lock in it? A file
+ * that somebody removed from a directory that is locked itself is made again.
+ * RLF_ENV, saying what is not, where another process may write there. */
+rlf_status rlf_lock_check(rlf_lock *lock, rlf_err *err);
+/* That was done, since it was asked for the last time. */
+bool rlf_lock_remade(rlf_lock *lock);
 /* The lock's file has no name any more: it was not moved, but removed. */
 bool rlf_lock_removed(const rlf_lock *lock);
-rlf_status rlf_lock_check(const rlf_lock *lock, rlf_err *err);
 /* Removes the lock file, if it is still this lock's, as the process ends. */
 void rlf_lock_leave(const rlf_lock *lock); /* NULL is fine */
 /* Removes the lock file, if it is still this lock's. */

@@ -11,17 +11,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 int __real_flock(int file, int what);
 int __wrap_flock(int file, int what);
 
-static int fails; /* errno of flock, or 0 */
+static int fails;       /* errno of flock, or 0 */
+static bool files_only; /* directories cannot be locked */
 
 int
 __wrap_flock(int file, int what)
 {
+    struct stat it;
+    if (files_only && fstat(file, &it) == 0 && S_ISDIR(it.st_mode)) {
+        errno = EBADF;
+        return -1;
+    }
     if (!fails)
         return __real_flock(file, what);
     errno = fails;
@@ -86,6 +93,40 @@ check_late(const char *dir, const char *path)
     unlink(path);
 }
 
+/* The file of a lock that is held is removed. */
+static void
+check_removed(const char *dir, const char *path)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_lock *lock = NULL, *other = NULL;
+    char record[64];
+    snprintf(record, sizeof record, "%s/run.json", dir);
+    put_holder(record, 1, "of a run that has begun");
+    ok(rlf_lock_take(dir, &err, &lock) == RLF_OK, "taken");
+    unlink(path);
+    ok(rlf_lock_take(dir, &err, &other) == RLF_USER &&
+           strstr(err.sentence, "in use by another process"),
+       "a lock whose file is removed holds: %s", err.sentence);
+    rlf_err_clear(&err);
+    ok(!rlf_lock_remade(lock) && rlf_lock_check(lock, &err) == RLF_OK &&
+           access(path, F_OK) == 0 && rlf_lock_remade(lock) &&
+           !rlf_lock_remade(lock),
+       "... and is made again, which is told of once");
+    rlf_lock_release(lock);
+    ok(access(path, F_OK) != 0, "... and goes");
+
+    files_only = true;
+    check_held(dir, "directories cannot be locked");
+    ok(rlf_lock_take(dir, &err, &lock) == RLF_OK, "... taken");
+    unlink(path);
+    ok(rlf_lock_check(lock, &err) == RLF_ENV &&
+           strstr(err.sentence, "was removed"),
+       "... a file that is removed is told of: %s", err.sentence);
+    rlf_err_clear(&err);
+    rlf_lock_release(lock);
+    files_only = false;
+}
+
 int
 main(void)
 {
@@ -106,6 +147,7 @@ main(void)
     ok(rlf_lock_take(dir, &err, &lock) == RLF_OK, "one that was left is free");
     rlf_lock_release(lock);
     check_late(dir, path);
+    check_removed(dir, path);
 
     static const int numbers[] = {ENOLCK, ENOSYS, EOPNOTSUPP};
     for (size_t i = 0; i < 3; i++) {
