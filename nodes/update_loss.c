@@ -224,7 +224,8 @@ rlf_update_run_program(rlf_update *u, const rlf_update_micro *m, int64_t first,
         parts[i] = (rlf_expr_part){g->row[c.seq + i], 0, UINT32_MAX};
     if (!g->last) {
         parts[0].first = c.token;
-        parts[count - 1].last = end.token + 1;
+        if (end.token + 1 < g->seqs[end.seq].n_response)
+            parts[count - 1].last = end.token + 1;
     }
     return rlf_expr_part_run(u->frame, g->rows->samples->domain, parts, count,
                              err);

@@ -96,14 +96,15 @@ run_blocks(frame *f, const rlf_expr_pass *pass, const rlf_expr_part *part)
     } while (f->first < last);
 }
 
+/* What looks along a row needs all of its tokens. */
 static void
-run_scans(frame *f, const rlf_expr_pass *pass, uint32_t row)
+run_scans(frame *f, const rlf_expr_pass *pass, const rlf_expr_part *part)
 {
     for (size_t i = 0; i < pass->steps.count; i++) {
         const rlf_expr_step *s = &pass->steps.data[i];
         f->first = 0;
-        f->count = length_of(f, s->tokens, row);
-        if (f->count)
+        f->count = length_of(f, s->tokens, part->row);
+        if (f->count && part->first == 0 && part->last >= f->count)
             rlf_expr_step_run(f, s);
     }
 }
@@ -121,8 +122,8 @@ run_row(frame *f, const rlf_expr_part *part)
             run_steps(f, &pass->steps);
         else if (pass->kind == RLF_PASS_BLOCKS)
             run_blocks(f, pass, part);
-        else if (part->first == 0 && part->last == UINT32_MAX)
-            run_scans(f, pass, part->row);
+        else
+            run_scans(f, pass, part);
     }
 }
 
