@@ -319,14 +319,20 @@ places(const rlf_call *call, const rlf_rows *rows)
     return place;
 }
 
-/* Below the message: where the sample came from and what it is, so that it can
- * be tried by hand. Of several the first. */
+/* Below the message: where the `n` samples came from and what they are, so that
+ * it can be tried by hand. Of several the first, `row`. */
 static void
-say_who(const rlf_call *call, uint32_t row, rlf_err *err)
+say_who(const rlf_call *call, uint32_t row, uint32_t n, rlf_err *err)
 {
     const rlf_rows *rows = call->in[0].rows;
-    rlf_err_detail(err, "called for %s",
-                   rlf_rows_name(call->env, rows, row, call->env->pool));
+    const char *name = rlf_rows_name(call->env, rows, row, call->env->pool);
+    if (n > 1)
+        rlf_err_detail(err,
+                       "called once for %u samples, of which the first is "
+                       "%s",
+                       n, name);
+    else
+        rlf_err_detail(err, "called for %s", name);
     if (!rows->sample)
         return;
     rlf_str text = rows->sample[row].text;
@@ -371,12 +377,12 @@ call_for(rlf_call *call, const uint32_t *row, uint32_t n, const uint32_t *place,
     rlf_lua_value *values =
         RLF_NEW_ARRAY(scratch, rlf_lua_value, n * hook->n_gives);
     for (uint32_t i = 0; i < n; i++)
-        RLF_TRY(make_sample(call, rows, row[i], place[row[i]], err,
-                            &samples[i]));
+        RLF_TRY(
+            make_sample(call, rows, row[i], place[row[i]], err, &samples[i]));
     bool ok;
     rlf_status status = ask_lua(call, samples, n, values, &ok, err);
     if (status < 0) {
-        say_who(call, row[0], err);
+        say_who(call, row[0], n, err);
         return status;
     }
     for (uint32_t i = 0; i < n && status >= 0; i++)

@@ -14,8 +14,8 @@
 #include <string.h>
 
 const char rlf_lua_key_back, rlf_lua_key_frozen, rlf_lua_key_meta,
-    rlf_lua_key_slot, rlf_lua_key_metas, rlf_lua_key_lazy, rlf_lua_key_walk,
-    rlf_lua_key_modules;
+    rlf_lua_key_slot, rlf_lua_key_metas, rlf_lua_key_lazy, rlf_lua_key_list,
+    rlf_lua_key_walk, rlf_lua_key_modules;
 
 /* ------------------------------------------------------------- loading */
 
@@ -318,7 +318,7 @@ do_call(lua_State *L)
     const rlf_lua_program *p = j->host->program;
     lua_rawgeti(L, LUA_REGISTRYINDEX, j->host->function);
     if (p->per == RLF_LUA_PER_GROUP || p->per == RLF_LUA_PER_BATCH) {
-        lua_createtable(L, (int)j->n, 0);
+        rlf_lua_push_list(L, j->n);
         for (size_t i = 0; i < j->n; i++) {
             rlf_lua_push_sample(L, i);
             lua_rawseti(L, -2, (lua_Integer)i + 1);
@@ -336,7 +336,7 @@ do_template(lua_State *L)
 {
     const job *j = lua_touserdata(L, 1);
     lua_rawgeti(L, LUA_REGISTRYINDEX, j->host->function);
-    lua_createtable(L, (int)j->n, 0);
+    rlf_lua_push_list(L, j->n);
     for (size_t i = 0; i < j->n; i++) {
         rlf_lua_push_record(L, &j->messages[i]);
         lua_rawseti(L, -2, (lua_Integer)i + 1);

@@ -183,8 +183,8 @@ rlf_lua_host_of(lua_State *L)
 
 /* Registry keys: the addresses of these. */
 extern const char rlf_lua_key_back, rlf_lua_key_frozen, rlf_lua_key_meta,
-    rlf_lua_key_slot, rlf_lua_key_metas, rlf_lua_key_lazy, rlf_lua_key_walk,
-    rlf_lua_key_modules;
+    rlf_lua_key_slot, rlf_lua_key_metas, rlf_lua_key_lazy, rlf_lua_key_list,
+    rlf_lua_key_walk, rlf_lua_key_modules;
 
 /* host.c */
 /* The text of a file as Lua's own loader takes it: without a byte order mark,
@@ -304,6 +304,9 @@ bool rlf_lua_restore(rlf_lua_host *host, const char **name, lua_Debug *where);
 void rlf_lua_open_value(lua_State *L);
 /* Push the sample's table; `slot` is its index in the running call. */
 void rlf_lua_push_sample(lua_State *L, size_t slot);
+/* Push an empty list with room for `n` samples or messages, of which a field of
+ * one of them is no field. */
+void rlf_lua_push_list(lua_State *L, size_t n);
 void rlf_lua_push_record(lua_State *L, const rlf_lua_record *record);
 /* Make the arrays that a sample's table at `index` does not have yet. */
 void rlf_lua_complete(lua_State *L, int index);

@@ -134,12 +134,45 @@ fail_field(lua_State *L, const rlf_lua_sample *s, const char *name)
     __builtin_unreachable();
 }
 
+/* One sample is taken for a list of samples, as hooks of other programs are
+ * given: nil would end the loop over it, and make a reward 0 without a word. */
+_Noreturn static void
+fail_list(lua_State *L, const char *wrong)
+{
+    switch (rlf_lua_host_of(L)->program->per) {
+    case RLF_LUA_PER_SAMPLE:
+        rlf_lua_error(L,
+                      "it is one sample, whose fields have names, as in "
+                      "sample.response; a list of all samples of a prompt is "
+                      "what a hook with per: group gets",
+                      "the sample %s", wrong);
+    case RLF_LUA_PER_STEP:
+        rlf_lua_error(L, "what the call passes has names, as in fields.step",
+                      "the argument %s", wrong);
+    default:
+        rlf_lua_error(L, "its fields have names, as in samples[1].response",
+                      "the sample %s", wrong);
+    }
+    __builtin_unreachable();
+}
+
+/* __len of a sample's table. */
+static int
+sample_length(lua_State *L)
+{
+    fail_list(L, "is no list and has no length #");
+}
+
 /* __index of a sample's table. */
 static int
 lazy_index(lua_State *L)
 {
+    if (lua_type(L, 2) == LUA_TNUMBER)
+        fail_list(L, lua_pushfstring(L, "is no list and has no element %s",
+                                     rlf_lua_text(L, 2, NULL)));
     if (lua_type(L, 2) != LUA_TSTRING)
-        return 0;
+        fail_list(L, lua_pushfstring(L, "has no field whose name is a %s",
+                                     luaL_typename(L, 2)));
     const char *name = lua_tostring(L, 2);
     const rlf_lua_sample *s = sample_of(L, 1);
     for (size_t i = 0; i < s->n_fields; i++) {
@@ -183,15 +216,57 @@ rlf_lua_complete(lua_State *L, int index)
     }
 }
 
+/* __index of a list. Past its end is nil, where loops end. */
+static int
+list_index(lua_State *L)
+{
+    if (lua_type(L, 2) == LUA_TNUMBER)
+        return 0;
+    bool template = rlf_lua_host_of(L)->program->per == RLF_LUA_PER_TEMPLATE;
+    const char *each = template ? "message" : "sample";
+    if (lua_type(L, 2) != LUA_TSTRING)
+        rlf_lua_error(L, NULL,
+                      "the list of %ss has no field whose name is a %s", each,
+                      luaL_typename(L, 2));
+    const char *name = lua_tostring(L, 2);
+    const char *hint =
+        lua_pushfstring(L,
+                        "each %s has its own: for i, %s in ipairs(%ss) do ... "
+                        "%s.%s ... end",
+                        each, each, each, each, name);
+    rlf_lua_error(L, hint, "the list of %ss has no field '%s'", each, name);
+}
+
+void
+rlf_lua_push_list(lua_State *L, size_t n)
+{
+    lua_createtable(L, (int)n, 0);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_list);
+    lua_setmetatable(L, -2);
+}
+
+/* The metatable at `key`, which users do not see; `length` may be NULL. */
+static void
+open_meta(lua_State *L, const void *key, lua_CFunction index,
+          lua_CFunction length)
+{
+    lua_createtable(L, 0, 3);
+    lua_pushcfunction(L, index);
+    lua_setfield(L, -2, "__index");
+    if (length) {
+        lua_pushcfunction(L, length);
+        lua_setfield(L, -2, "__len");
+    }
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__metatable");
+    lua_rawsetp(L, LUA_REGISTRYINDEX, key);
+}
+
 void
 rlf_lua_open_value(lua_State *L)
 {
-    lua_createtable(L, 0, 2);
-    lua_pushcfunction(L, lazy_index);
-    lua_setfield(L, -2, "__index");
-    lua_pushboolean(L, 0);
-    lua_setfield(L, -2, "__metatable");
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_lazy);
+    open_meta(L, &rlf_lua_key_lazy, lazy_index, sample_length);
+    open_meta(L, &rlf_lua_key_list, list_index, NULL);
 }
 
 /* ------------------------------------------------------------- results */

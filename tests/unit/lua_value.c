@@ -278,6 +278,64 @@ test_turn_and_step(void)
     rlf_arena_free(arena);
 }
 
+/* A sample is no list, and a list of samples is no sample. */
+static void
+test_sample_or_list(void)
+{
+    static const char one[] =
+        "it is one sample, whose fields have names, as in sample.response; a "
+        "list of all samples of a prompt is what a hook with per: group gets";
+    lua_fails("return function(all) return #all end",
+              "r.lua:1: the sample is no list and has no length #" WHO, one);
+    lua_fails("return function(all) local n = 0\n"
+              "for _, c in ipairs(all) do n = n + #c end return n end",
+              "r.lua:2: the sample is no list and has no element 1" WHO, one);
+    lua_fails("return function(all) return all[1] and 1 or 0 end",
+              "r.lua:1: the sample is no list and has no element 1" WHO, one);
+    lua_fails("return function(all) return all[true] and 1 or 0 end",
+              "r.lua:1: the sample has no field whose name is a boolean" WHO,
+              one);
+    lua_gives("local t = {} for k in pairs(s) do t[#t + 1] = k end return "
+              "table.concat(t, ' ')",
+              "answer finished grade length pieces prompt response tokens");
+    static const char *const bad[][3] = {
+        {"return s.response == '42' and {1, 2} or {0, 0}",
+         "r.lua:1: the list of samples has no field 'response'",
+         "each sample has its own: for i, sample in ipairs(samples) do ... "
+         "sample.response ... end"},
+        {"return {s[1][1] or 0, 0}",
+         "r.lua:1: the sample is no list and has no element 1",
+         "its fields have names, as in samples[1].response"},
+    };
+    rlf_arena *arena = rlf_arena_new();
+    rlf_err err = RLF_ERR_NONE;
+    rlf_lua_value v[2];
+    const rlf_lua_sample two[] = {lua_run_sample, lua_run_sample};
+    for (size_t i = 0; i < 3; i++) {
+        char source[512];
+        snprintf(source, sizeof source, "return function(s) %s end",
+                 i < 2 ? bad[i][0]
+                       : "local x = {} for i, one in ipairs(s) do x[i] = "
+                         "one.grade + #s end table.sort(s, function(a, b) "
+                         "return a.grade < b.grade end) return s[3] == nil "
+                         "and x");
+        rlf_lua_host *host =
+            open_gives(arena, RLF_LUA_PER_GROUP, NULL, 0, source);
+        rlf_err_clear(&err);
+        rlf_status status = rlf_lua_call(host, two, 2, arena, &err, v);
+        if (i < 2)
+            ok(strncmp(err.sentence, bad[i][1], strlen(bad[i][1])) == 0 &&
+                   strcmp(err.hint, bad[i][2]) == 0,
+               "%s: %s; %s", bad[i][0], err.sentence, err.hint);
+        else
+            ok(status == RLF_OK && v[1].number == 4.5, "a list is walked: %s",
+               err.sentence);
+        rlf_lua_host_free(host);
+    }
+    rlf_err_clear(&err);
+    rlf_arena_free(arena);
+}
+
 static void
 test_template_and_rows(void)
 {
@@ -411,6 +469,7 @@ main(void)
     test_named();
     test_group();
     test_turn_and_step();
+    test_sample_or_list();
     test_template_and_rows();
     test_random();
     test_options();

@@ -1,0 +1,3 @@
+return function(samples)
+  return { #samples.response, 0 }
+end
