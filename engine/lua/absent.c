@@ -7,7 +7,9 @@
 #include "engine/base/vec.h"
 #include "engine/lua/internal.h"
 
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What many reach for and will not find. */
@@ -35,6 +37,29 @@ static const struct {
     {"None", "nothing is nil in Lua"},
     {"True", "it is true in Lua"},
     {"False", "it is false in Lua"},
+    {"len", "the length of a text or an array is #x"},
+    {"str", "a text of a value is tostring(x)"},
+    {"repr", "a text of a value is tostring(x)"},
+    {"int", "the number of a text is tonumber(x); a number without its "
+            "fraction is math.floor(x)"},
+    {"float", "the number of a text is tonumber(x), or nil if it is none"},
+    {"re", "string patterns are s:match(p) and s:find(p); regular expressions "
+           "are rlf.regex(p):match(s)"},
+    {"regex", "it is rlf.regex(p)"},
+    {"answer", "load it at the top of the file: local answer = "
+               "require(\"answer\")"},
+    {"sum", "add up in a loop: for _, x in ipairs(list) do t = t + x end"},
+    {"any", "a loop finds it: for _, x in ipairs(list) do ... end"},
+    {"all", "a loop finds it: for _, x in ipairs(list) do ... end"},
+    {"range", "a loop over numbers is for i = 1, n do ... end"},
+    {"enumerate", "a loop over an array is for i, x in ipairs(list) do ... end"},
+    {"round", "the nearest whole number is math.floor(x + 0.5)"},
+    {"isinstance", "the kind of a value is type(x) == \"string\""},
+    {"try", "errors are caught by pcall(f, ...)"},
+    {"raise", "errors are raised by error(\"...\")"},
+    {"throw", "errors are raised by error(\"...\")"},
+    {"switch", "Lua has if, elseif, else, end"},
+    {"undefined", "nothing is nil in Lua"},
     // clang-format on
 };
 
@@ -45,6 +70,41 @@ static const struct {
     {"(field 'randomseed')", "there is no randomseed: math.random is seeded by "
                              "the sample, and gives it the same each time"},
     {"(field 'getn')", "the length of a table is #t"},
+    {"(field 'length')", "the length of a text or an array is #x"},
+    {"'strip')", "white space goes by rlf.trim(s)"},
+    {"'trim')", "white space goes by rlf.trim(s)"},
+    {"'split')", "parts are rlf.split(s, \",\"), words rlf.words(s)"},
+    {"'startswith')", "the test is rlf.starts(s, text)"},
+    {"'startsWith')", "the test is rlf.starts(s, text)"},
+    {"'endswith')", "the test is rlf.ends(s, text)"},
+    {"'endsWith')", "the test is rlf.ends(s, text)"},
+    {"'replace')", "texts are replaced by s:gsub(pattern, text)"},
+    {"'includes')", "a text is looked for by s:find(text, 1, true)"},
+    {"'contains')", "a text is looked for by s:find(text, 1, true)"},
+    {"'count')",
+     "count in a loop: for _ in s:gmatch(pattern) do n = n + 1 end"},
+    {"'isdigit')", "the test is s:match(\"^%d+$\")"},
+    {"'append')", "an array grows by table.insert(list, x)"},
+    {"'push')", "an array grows by table.insert(list, x)"},
+    {"'join')", "texts are joined by table.concat(list, \" \")"},
+    {"'loads')", "JSON is read by rlf.json_decode(text)"},
+    {"'clamp')", "bounds are math.max(low, math.min(x, high))"},
+    {"'round')", "the nearest whole number is math.floor(x + 0.5)"},
+    {"a string value (for iterator", "words of a text are walked by for w in "
+                                     "s:gmatch(\"%S+\") do ... end"},
+    {"a table value (for iterator", "an array is walked by for i, x in "
+                                    "ipairs(list) do ... end"},
+    {"to add a 'string' with", "texts are joined by ..; the number of a text "
+                               "is tonumber(x)"},
+    {"near 'elif'", "Lua writes elseif"},
+    {"near 'in'", "a text is looked for by s:find(text, 1, true); a loop is "
+                  "for i, x in ipairs(list) do ... end"},
+    {"near '?'", "a choice of values is c and a or b"},
+    {"near '&'", "Lua writes and"},
+    {"near '|'", "Lua writes or"},
+    {"near '//'", "a comment begins with --"},
+    {"near '#'", "a comment begins with --"},
+    {"'end' expected near 'if'", "a choice of values is c and a or b"},
     {"near '!'", "Lua writes ~= for 'is not equal'"},
     {"near '+'", "Lua has no += and no ++: write x = x + 1"},
     {"near '-'", "Lua has no -= and no -> : write x = x - 1"},
@@ -60,14 +120,91 @@ rlf_lua_absent(const char *name)
     return NULL;
 }
 
+/* Words of other languages in a line that Lua's compiler did not understand,
+ * where it names the sign after them. */
+static const struct {
+    const char *word, *hint;
+} words[] = {
+    {"def", "a function is: function f(x) ... end"},
+    {"fn", "a function is: function f(x) ... end"},
+    {"lambda", "a function as a value is function(x) return ... end"},
+    {"=>", "a function as a value is function(x) return ... end"},
+    {"import", "a module is loaded by: local m = require(\"name\")"},
+    {"from", "a module is loaded by: local m = require(\"name\")"},
+    {"try:", "errors are caught by pcall(f, ...)"},
+    {"let", "a variable is: local x = 1"},
+    {"var", "a variable is: local x = 1"},
+    {"const", "a variable is: local x = 1"},
+    {"):", "no ':' follows a head: function(x) ... end, if c then ... end"},
+    {"else:", "no ':' follows a head: if c then ... else ... end"},
+    {"{", "a body is no {...}: if c then ... end, while c do ... end, "
+          "function(x) ... end"},
+};
+
+/* Is the word in the line, not as a part of another? */
+static bool
+has_word(const char *line, size_t n, const char *word)
+{
+    size_t k = strlen(word);
+    bool name = isalpha((unsigned char)*word);
+    for (size_t i = 0; i + k <= n; i++) {
+        bool before = i && (isalnum((unsigned char)line[i - 1]) ||
+                            line[i - 1] == '_' || line[i - 1] == '.');
+        bool after = i + k < n && (isalnum((unsigned char)line[i + k]) ||
+                                   line[i + k] == '_');
+        if (!strncmp(line + i, word, k) && !(name && (before || after)))
+            return true;
+    }
+    return false;
+}
+
+/* Of a syntax error: what the line means that it names. */
+static const char *
+syntax_hint(const char *message, const char *source)
+{
+    const char *at = strchr(message, ':');
+    unsigned long line = at ? strtoul(at + 1, NULL, 10) : 0;
+    for (; line > 1 && *source; line--)
+        source += strcspn(source, "\n") + 1;
+    for (size_t i = 0; line == 1 && i < RLF_COUNT(words); i++)
+        if (has_word(source, strcspn(source, "\n"), words[i].word))
+            return words[i].hint;
+    return NULL;
+}
+
 const char *
-rlf_lua_absent_hint(const char *message)
+rlf_lua_absent_hint(const char *message, const rlf_lua_program *program)
 {
     for (size_t i = 0; i < RLF_COUNT(sayings); i++) {
         if (strstr(message, sayings[i].said))
             return sayings[i].hint;
     }
-    return NULL;
+    size_t n = strlen(program->name);
+    bool syntax = strstr(message, " near ") != NULL;
+    return syntax && !strncmp(message, program->name, n) && program->line == 1
+               ? syntax_hint(message, program->source.p)
+               : NULL;
+}
+
+/* The library that has a function of that name: "it is math.max"; or NULL. */
+static const char *
+in_library(lua_State *L, const char *name)
+{
+    static const char *const libraries[] = {"math", "string", "table", "rlf"};
+    const char *found = NULL;
+    int top = lua_gettop(L);
+    lua_pushglobaltable(L);
+    if (!rlf_lua_contents(L, -1))
+        lua_pushvalue(L, -1);
+    for (size_t i = 0; i < RLF_COUNT(libraries) && !found; i++) {
+        lua_pushstring(L, libraries[i]);
+        if (lua_rawget(L, top + 2) == LUA_TTABLE &&
+            lua_getfield(L, -1, name) == LUA_TFUNCTION)
+            found = libraries[i];
+        lua_settop(L, top + 2);
+    }
+    lua_settop(L, top);
+    return found ? lua_pushfstring(L, "it is %s.%s", found, name) : NULL;
 }
 
 /* Push the global that the name is nearest to, or nil. In the order of the
@@ -131,6 +268,8 @@ undefined(lua_State *L)
     const char *hint = rlf_lua_absent(name);
     bool field = false;
     rlf_lua_charge(L, 1000);
+    if (!hint && n <= LONGEST)
+        hint = in_library(L, name);
     if (!hint && n <= LONGEST) {
         const char *near = nearest_local(L, name, &field);
         if (near && field)

@@ -252,7 +252,7 @@ rlf_lua_fail(rlf_lua_host *host, int code, rlf_err *err)
         else
             hint = strstr(text, "stack overflow")
                        ? "a function that calls itself without end?"
-                       : rlf_lua_absent_hint(text);
+                       : rlf_lua_absent_hint(text, host->program);
         if (hint)
             rlf_err_hint(err, "%s", hint);
     }

@@ -244,7 +244,8 @@ void rlf_lua_open_absent(lua_State *L);
 /* What to use instead of a global that is not there, and what to do about a
  * message of Lua's; NULL: nothing is known of it. */
 const char *rlf_lua_absent(const char *name);
-const char *rlf_lua_absent_hint(const char *message);
+const char *rlf_lua_absent_hint(const char *message,
+                                const rlf_lua_program *program);
 /* sandbox.c: the base library and what replaces parts of the others. */
 void rlf_lua_open_sandbox(lua_State *L);
 /* Pay for what the compiler needs more than linear time for. */

@@ -303,6 +303,61 @@ test_texts(void)
               "c:1: assignment to global 'y' after loading\nhint: " KEEP);
 }
 
+/* What other languages write, where it means nothing: a hint says how. */
+static void
+test_habits(void)
+{
+    static const char *const bad[][3] = {
+        {"return float('1')", "'float' is not defined",
+         "the number of a text is tonumber(x), or nil if it is none"},
+        {"return len(s)", "'len' is not defined",
+         "the length of a text or an array is #x"},
+        {"return max(1, 2)", "'max' is not defined", "it is math.max"},
+        {"return trim('a')", "'trim' is not defined", "it is rlf.trim"},
+        {"return answer.score(1)", "'answer' is not defined",
+         "load it at the top of the file: local answer = require(\"answer\")"},
+        {"return re.match('a', 'b')", "'re' is not defined",
+         "string patterns are s:match(p) and s:find(p); regular expressions "
+         "are rlf.regex(p):match(s)"},
+        {"return ('a'):strip()", "attempt to call a nil value (method 'strip')",
+         "white space goes by rlf.trim(s)"},
+        {"return rlf.strip('a')", "attempt to call a nil value (field 'strip')",
+         "white space goes by rlf.trim(s)"},
+        {"return ('a'):split(',')",
+         "attempt to call a nil value (method 'split')",
+         "parts are rlf.split(s, \",\"), words rlf.words(s)"},
+        {"for w in 'a b' do end",
+         "attempt to call a string value (for iterator 'for iterator')",
+         "words of a text are walked by for w in s:gmatch(\"%S+\") do ... end"},
+        {"return 1 if s else 2", "'end' expected near 'if'",
+         "a choice of values is c and a or b"},
+        {"if 'a' in s then end", "'then' expected near 'in'",
+         "a text is looked for by s:find(text, 1, true); a loop is for i, x in "
+         "ipairs(list) do ... end"},
+        {"if s then return 1 elif s then return 2 end",
+         "'end' expected near 'elif'", "Lua writes elseif"},
+        {"return lambda x: 1", "'end' expected near 'x'",
+         "a function as a value is function(x) return ... end"},
+        {"import re", "syntax error near 're'",
+         "a module is loaded by: local m = require(\"name\")"},
+        {"local f = function(x): return 1 end", "unexpected symbol near ':'",
+         "no ':' follows a head: function(x) ... end, if c then ... end"},
+        {"// add", "unexpected symbol near '//'", "a comment begins with --"},
+    };
+    for (size_t i = 0; i < RLF_COUNT(bad); i++) {
+        bool syntax = strstr(bad[i][1], " near ") != NULL;
+        char code[200], text[200];
+        snprintf(code, sizeof code, "return function(s) %s end", bad[i][0]);
+        snprintf(text, sizeof text, "r.lua:1: %s%s", bad[i][1],
+                 syntax ? "" : WHO);
+        lua_fails(code, text, bad[i][2]);
+    }
+    lua_fails("local x = max(1, 2)\nreturn function(s) return x end",
+              "r.lua:1: 'max' is not defined", "it is math.max");
+    lua_fails("def f(s):\n  return 1", "r.lua:1: syntax error near 'f'",
+              "a function is: function f(x) ... end");
+}
+
 static void
 test_metatables(void)
 {
@@ -540,6 +595,7 @@ main(void)
     test_frozen_reads();
     test_pairs();
     test_texts();
+    test_habits();
     test_metatables();
     test_require();
     test_loading();
