@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 typedef struct reader {
     rlf_sema *s;
@@ -410,7 +411,9 @@ check_settings(rlf_sema *s)
         rlf_diag *diag =
             rlf_diag_error(s->diags, "param", (rlf_span){0},
                            "%s has no parameter '%s'", s->options->path, name);
-        const char *nearest = rlf_str_nearest(name, names, n);
+        const char *nearest = rlf_meant(name, names, n);
+        for (size_t i = 0; i < n && !nearest; i++)
+            nearest = strcasecmp(names[i], name) ? NULL : names[i];
         if (nearest)
             rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
         else

@@ -729,9 +729,14 @@ load_plan(rlf_sema *s, const char *path, uint32_t source, rlf_module *out,
     for (size_t i = 0; i < out->program->decls.count; i++) {
         const rlf_ast_decl *decl = out->program->decls.data[i];
         placed = placed || decl->kind == RLF_AST_PLACE;
-        if (decl->kind != RLF_AST_PLACE)
+        if (decl->kind == RLF_AST_PLACE)
+            continue;
+        rlf_diag *diag =
             rlf_diag_error(s->diags, "place", decl->span,
                            "a plan file holds 'place' and nothing else");
+        rlf_diag_hint(s->diags, diag,
+                      "'rlflow check' prints a plan, 'rlflow plan' writes one");
+        break;
     }
     if (!placed && !s->diags->errors) {
         rlf_fail(err, RLF_USER, "%s: there is no 'place' in this plan", path);

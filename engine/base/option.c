@@ -77,6 +77,53 @@ unknown_command(const char *word, rlf_err *err)
     return RLF_USAGE;
 }
 
+#define LENGTH "--steps N says how long a run is"
+#define OF_PROGRAM \
+    "a number of the program: in its text, or NAME=VALUE if it is a parameter"
+
+/* Options of other programs. */
+static const struct {
+    const char *word, *hint;
+} other_options[] = {
+    {"epochs", LENGTH},
+    {"num-epochs", LENGTH},
+    {"num-train-epochs", LENGTH},
+    {"max-steps", LENGTH},
+    {"num-steps", LENGTH},
+    {"total-steps", LENGTH},
+    {"iterations", LENGTH},
+    {"output", "--out DIR names the directory of the run"},
+    {"output-dir", "--out DIR names the directory of the run"},
+    {"out-dir", "--out DIR names the directory of the run"},
+    {"save-dir", "--out DIR names the directory of the run"},
+    {"save-path", "--out DIR names the directory of the run"},
+    {"resume-from", "--resume goes on with the run in --out DIR"},
+    {"resume-from-checkpoint", "--resume goes on with the run in --out DIR"},
+    {"save-steps", "--save-every N saves every so many steps"},
+    {"gpus", "--ranks N takes as many GPUs, with --device cuda"},
+    {"num-gpus", "--ranks N takes as many GPUs, with --device cuda"},
+    {"world-size", "--ranks N is the number of ranks"},
+    {"bf16", "--dtype bf16 computes so, on GPUs"},
+    {"batch-size", OF_PROGRAM},
+    {"learning-rate", OF_PROGRAM},
+    {"model", OF_PROGRAM},
+};
+
+/* What an option of other programs is here: written with dashes or not; NULL:
+ * who knows. */
+static const char *
+other_option(const char *name)
+{
+    for (size_t i = 0; i < RLF_COUNT(other_options); i++) {
+        const char *a = other_options[i].word, *b = name;
+        while (*a && (*a == *b || (*a == '-' && *b == '_')))
+            a++, b++;
+        if (!*a && !*b)
+            return other_options[i].hint;
+    }
+    return NULL;
+}
+
 /* `word` (n bytes) is no option of the command: say so, and what is. */
 static rlf_status
 unknown_option(rlf_command command, const char *word, int n, rlf_err *err)
@@ -100,7 +147,11 @@ unknown_option(rlf_command command, const char *word, int n, rlf_err *err)
     char name[64];
     snprintf(name, sizeof name, "%.*s", n, word);
     const char *nearest = rlf_str_nearest(name, words, count);
-    if (nearest)
+    const char *other = settings ? other_option(name) : NULL;
+    if (other)
+        rlf_err_hint(err, "%s; rlflow help %s lists the options", other,
+                     rlf_command_rows[command].word);
+    else if (nearest)
         rlf_err_hint(err, "did you mean --%s", nearest);
     else if (settings && !strchr(name, '-'))
         rlf_err_hint(err,
@@ -267,7 +318,7 @@ is_setting(const char *text)
 }
 
 /* NAME=VALUE that words from argv[i] on were meant to be: `lr = 1`, `lr =1`,
- * `lr= 1`, `lr 1`, `lr:1`; NULL: none. */
+ * `lr= 1`, `lr 1`, `lr:1`, `lr: 1`; NULL: none. */
 static const char *
 meant_setting(int argc, char *const *argv, int i, rlf_arena *arena)
 {
@@ -276,8 +327,9 @@ meant_setting(int argc, char *const *argv, int i, rlf_arena *arena)
     const char *before = i > 2 ? argv[i - 1] : "";
     if (is_setting(before) && before[strlen(before) - 1] == '=')
         return rlf_arena_printf(arena, "%s%s", before, text);
-    if (n && text[n] == ':' && text[n + 1])
-        return rlf_arena_printf(arena, "%.*s=%s", (int)n, text, text + n + 1);
+    if (n && text[n] == ':' && (text[n + 1] || last))
+        return rlf_arena_printf(arena, "%.*s=%s", (int)n, text,
+                                text[n + 1] ? text + n + 1 : last);
     if (!n || text[n] || !last || last[0] == '-' || is_program(last))
         return NULL;
     if (strcmp(last, "=") == 0)
@@ -285,6 +337,27 @@ meant_setting(int argc, char *const *argv, int i, rlf_arena *arena)
     else if (last[0] == '=')
         last++;
     return rlf_arena_printf(arena, "%s=%s", text, last);
+}
+
+/* Why argv[i] is a word too many: it follows an option without a value, or the
+ * value of one, as its unit. "" if nobody knows. */
+static const char *
+surplus(int argc, char *const *argv, int i, rlf_arena *arena)
+{
+    const char *before = i > 2 ? argv[i - 1] : "";
+    for (int k = 0; k < RLF_OPTIONS && !strncmp(before, "--", 2); k++)
+        if (rlf_option_rows[k].type == RLF_OPTION_IS_FLAG &&
+            !strcmp(rlf_option_rows[k].word, before + 2))
+            return rlf_arena_printf(arena, "%s takes no value: %s", before,
+                                    rlf_option_rows[k].doc);
+    bool number = strspn(before, "0123456789.") == strlen(before) && *before;
+    size_t letters = strspn(argv[i], "abcdefghijklmnopqrstuvwxyz"
+                                     "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    bool unit = number && letters && letters <= 3 && !argv[i][letters];
+    if (unit && i > 3 && !strncmp(argv[i - 2], "--", 2) && i < argc)
+        return rlf_arena_printf(arena, "write %s %s%s, the unit at its number",
+                                argv[i - 2], before, argv[i]);
+    return "";
 }
 
 /* Words beside the program: parameters that are written otherwise. */
@@ -297,15 +370,21 @@ check_words(const rlf_command_line *line, rlf_arena *arena, rlf_err *err)
         bool file = false;
         for (size_t k = 0; k < line->n_files; k++)
             file = file || line->files[k] == line->argv[i];
-        const char *meant =
-            file && !is_program(line->argv[i])
-                ? meant_setting(line->argc, line->argv, i, arena)
-                : NULL;
-        if (!meant)
+        if (!file || is_program(line->argv[i]))
             continue;
+        const char *meant = meant_setting(line->argc, line->argv, i, arena);
+        const char *why = surplus(line->argc, line->argv, i, arena);
         rlf_fail(err, RLF_USAGE, "'%s' is no program and no NAME=VALUE",
                  line->argv[i]);
-        rlf_err_hint(err, "write %s, without blanks", meant);
+        if (*why)
+            rlf_err_hint(err, "%s", why);
+        else if (meant)
+            rlf_err_hint(err, "write %s, without blanks", meant);
+        else
+            rlf_err_hint(err, "%s takes %s; rlflow help %s",
+                         rlf_command_rows[line->command].word,
+                         rlf_command_rows[line->command].takes,
+                         rlf_command_rows[line->command].word);
         return RLF_USAGE;
     }
     return RLF_OK;
@@ -449,8 +528,8 @@ rlf_command_environment(char *const *environment, rlf_buf *out)
     for (; *environment; environment++) {
         size_t n = strcspn(*environment, "=");
         char name[128]; /* a longer one is like none */
-        if (strncmp(*environment, "RLFLOW_", begin) != 0 || !(*environment)[n] ||
-            !(*environment)[n + 1])
+        if (strncmp(*environment, "RLFLOW_", begin) != 0 ||
+            !(*environment)[n] || !(*environment)[n + 1])
             continue;
         snprintf(name, sizeof name, "%.*s", (int)n, *environment);
         if (is_read(name))

@@ -873,3 +873,14 @@ test.rlf:2:56: error: this number is too small
     2 | flow f(batch: prompts[8]) { report a = step * 1e-400 + 0.000_1e-400 + 0e-400 + 0.0 + step }
       |                                                        ^~~~~~~~~~~~
 hint: it would be 0: write 0 if that is meant
+=== settings as other libraries call them
+#set learning_rate=1e-5
+#set N=4
+param lr: float = 1e-4
+param n: int = 2
+flow f() { report a = lr + n }
+--- errors
+error: test.rlf has no parameter 'learning_rate'
+hint: did you mean 'lr'?
+error: test.rlf has no parameter 'N'
+hint: did you mean 'n'?

@@ -68,6 +68,8 @@ blanks(void)
     refused("run a.rlf --lr 1e-4", "no option --lr",
             "a parameter of the program is given without dashes: lr=VALUE; "
             "rlflow help run lists the options");
+    refused("run a.rlf lr: 1e-4", "'lr:' is no program and no NAME=VALUE",
+            "write lr=1e-4, without blanks");
     is_int(given("run name= a.rlf"), RLF_OK,
            "an empty value, then the program");
     is_int((int64_t)line.n_files, 1, "which is one file");
@@ -129,6 +131,23 @@ wrong(void)
             "rlflow help check lists its options");
     refused("run --unheard-of", "no option --unheard-of",
             "rlflow help run lists its options");
+    refused("run a.rlf --epochs 3", "no option --epochs",
+            "--steps N says how long a run is; rlflow help run lists the "
+            "options");
+    refused("run a.rlf --output_dir x", "no option --output_dir",
+            "--out DIR names the directory of the run; rlflow help run lists "
+            "the options");
+    refused("run a.rlf --batch-size 8", "no option --batch-size",
+            "a number of the program: in its text, or NAME=VALUE if it is a "
+            "parameter; rlflow help run lists the options");
+    refused("run a.rlf --save-every 10 min",
+            "'min' is no program and no NAME=VALUE",
+            "write --save-every 10min, the unit at its number");
+    refused("run a.rlf --resume dir", "'dir' is no program and no NAME=VALUE",
+            "--resume takes no value: go on from the last checkpoint of the run's "
+            "directory");
+    refused("run a.rlf --steps 3 7", "'7' is no program and no NAME=VALUE",
+            "run takes one program; rlflow help run");
 }
 
 /* A command gets as many words as it takes. */
