@@ -399,8 +399,9 @@ call_class(rlf_sema *s, const rlf_node_class *class, const rlf_thing *receiver,
     if (live)
         return rlf_thing_term(s, term, call->span);
     if (s->update >= 0 && class->sampled) {
-        rlf_diag_error(s->diags, "update", call->span,
-                       "an update holds no generation");
+        rlf_diag *diag = rlf_diag_error(s->diags, "update", call->span,
+                                        "an update holds no generation");
+        rlf_diag_hint(s->diags, diag, "give the set a name before it");
         return none;
     }
     if (on_set && class->gives == RLF_GIVES_SET) {

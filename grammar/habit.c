@@ -192,6 +192,39 @@ def_hint(const rlf_syntax *syntax, const rlf_report *report, const char *text)
                : NULL;
 }
 
+/* What other libraries do by a statement, by the word that it begins with. */
+static const struct {
+    const char *word, *hint;
+} calls[] = {
+    {"save", "write checkpoint, as in: every 5 steps { checkpoint }"},
+    {"save_model", "write checkpoint, as in: every 5 steps { checkpoint }"},
+    {"log", "write report name = value"},
+    {"logger", "write report name = value"},
+    {"logging", "write report name = value"},
+    {"wandb", "write report name = value"},
+    {"writer", "write report name = value"},
+    {"optimizer", "an update steps its optimizer: update m { minimize LOSS }"},
+    {"loss", "an update computes gradients: update m { minimize LOSS }"},
+    {"train", "a step of the flow trains: update m { minimize LOSS }"},
+    {"pass", "leave it out: a block may be empty"},
+    {"continue", "write if c { ... } around the rest of the loop"},
+    {"return", "what a flow has is reported: report name = value"},
+};
+
+/* `name : value`, as other languages give a type, or a label. */
+static const char *
+colon_hint(const rlf_syntax *syntax, size_t start, size_t colon)
+{
+    const char *text = syntax->maker.text;
+    size_t end = rest_end(syntax, colon + 1), value = colon + 1;
+    for (size_t i = colon + 1; i < end; i++)
+        if (text[i] == '=' && text[i + 1] != '=' &&
+            !strchr("<>!=", text[i - 1]))
+            value = i + 1;
+    return SAY("a name is given by '=', without a type: %s = %s",
+               cut(syntax, start, colon), cut(syntax, value, end));
+}
+
 /* Is there a '=' in it that compares nothing? */
 static bool
 gives(const char *text)
@@ -211,8 +244,17 @@ rlf_habit_alone(const rlf_syntax *syntax, const rlf_report *report)
     if (!is_alone(syntax, report, &start))
         return NULL;
     const char *value = cut(syntax, start, rest_end(syntax, start));
+    if (syntax->maker.text[report->span.first] == ':')
+        return colon_hint(syntax, start, report->span.first);
+    if (syntax->maker.text[report->span.first] == '[' && strstr(value, ":="))
+        return SAY("a state of rows changes for those of the step, without an "
+                   "index: %s%s",
+                   word_at(syntax, start), strstr(value, ":=") - 1);
     if (gives(value))
         return NULL;
+    for (size_t i = 0; i < RLF_COUNT(calls); i++)
+        if (starts_with(syntax, start, calls[i].word))
+            return calls[i].hint;
     if (in_def(syntax, report, &def)) {
         size_t before = start;
         while (before && isspace((unsigned char)syntax->maker.text[before - 1]))
@@ -291,6 +333,96 @@ param_hint(const rlf_syntax *syntax, const rlf_report *report, const char *text)
         cut(syntax, report->span.last, rest_end(syntax, report->span.last));
     return SAY("a parameter has a type: %s : %s = %s",
                cut(syntax, line, report->span.first), type_of(value), value);
+}
+
+/* `n = 4` or `n: int = 4` outside of everything. */
+static const char *
+constant_hint(const rlf_syntax *syntax, const rlf_report *report)
+{
+    size_t at = report->span.first, sign = after_word(syntax, at);
+    const char *text = syntax->maker.text, *type = NULL;
+    if (!rlf_report_expects(report, "flow") ||
+        rlf_report_expects(report, "update") ||
+        strcmp(report->token, "a name") != 0)
+        return NULL;
+    if (text[sign] == ':' && text[sign + 1] != '=') {
+        size_t word = sign + 1;
+        while (text[word] == ' ')
+            word++;
+        type = word_at(syntax, word);
+        sign = after_word(syntax, word);
+    }
+    if (text[sign] != '=' || text[sign + 1] == '=')
+        return NULL;
+    const char *value = cut(syntax, sign + 1, rest_end(syntax, sign + 1));
+    bool digit = isdigit((unsigned char)value[*value == '-']);
+    bool constant =
+        (digit && strspn(value, "-0123456789._eKM") == strlen(value)) ||
+        *value == '"' || !strcmp(value, "true") || !strcmp(value, "false");
+    const char *name = word_at(syntax, at);
+    if (constant && *value)
+        return SAY(
+            "a constant of the program is a parameter: param %s: %s = %s", name,
+            type && is_type(type) ? type : type_of(value), value);
+    return SAY("a declaration begins with its kind: data, model, hook, state, "
+               "param or def %s",
+               name);
+}
+
+/* `param n: int = 4 in (2, 64)`, an interval elsewhere. */
+static const char *
+interval_hint(const rlf_syntax *syntax, const rlf_report *report)
+{
+    size_t line = line_start(syntax, report->span.first);
+    const rlf_bracket *open = rlf_lex_open_bracket(syntax, ',');
+    if (!starts_with(syntax, line, "param") || !open || open->token != '(' ||
+        syntax->maker.text[report->span.first] != ',')
+        return NULL;
+    size_t last = rest_end(syntax, report->span.last);
+    return SAY("a range is written %s..%s, a list of values [a, b]",
+               cut(syntax, open->span.last, report->span.first),
+               cut(syntax, report->span.last, last));
+}
+
+/* `report` with a metric that is no name. */
+static const char *
+metric_hint(const rlf_syntax *syntax, const rlf_report *report)
+{
+    size_t start = statement_start(syntax, report->span.first);
+    size_t after = after_word(syntax, start), at = report->span.first;
+    const char *text = syntax->maker.text;
+    if (!starts_with(syntax, start, "report"))
+        return NULL;
+    if (at == after && text[at] == '(')
+        return SAY("report has no parentheses: report name = %s",
+                   cut(syntax, at + 1, rest_end(syntax, at + 1)));
+    if (at == after && text[at] == '"')
+        return "the name of a metric has no quotes: report name = value";
+    return strchr("/.-", text[at]) && rlf_report_expects(report, "'='") &&
+                   after_word(syntax, after) == at
+               ? SAY("a metric is one name: report %s_%s = ...",
+                     word_at(syntax, after), word_at(syntax, at + 1))
+               : NULL;
+}
+
+/* A statement, or a row of place, on the line of another. */
+static const char *
+same_line_hint(const rlf_syntax *syntax, const rlf_report *report)
+{
+    const char *text = syntax->maker.text;
+    size_t at = report->span.first, after = after_word(syntax, at);
+    bool word = isalpha((unsigned char)text[at]) || text[at] == '_';
+    bool gives = text[after] == '=' || !strncmp(text + after, ":=", 2);
+    bool row = rlf_report_expects(report, "..") && text[after] != '(';
+    bool known = starts_with(syntax, at, "report") ||
+                 starts_with(syntax, at, "update") ||
+                 starts_with(syntax, at, "for") ||
+                 starts_with(syntax, at, "minimize") ||
+                 starts_with(syntax, at, "checkpoint");
+    if (!word || !rlf_report_expects(report, "the end of the line") ||
+        at == line_start(syntax, at) || !(gives || row || known))
+        return NULL;
+    return SAY("a ';' or a new line stands before '%s'", word_at(syntax, at));
 }
 
 /* `f(x) = ...` outside of everything. */
@@ -376,6 +508,8 @@ rlf_habit_unit(const rlf_syntax *syntax, const char *text)
 {
     size_t n = strspn(text, "0123456789._");
     const char *unit = unit_of(text + n);
+    if (text[n] != 'x' && text[n + strcspn(text + n, "0123456789")])
+        return SAY("a text stands in quotes: \"%s\"", text);
     return unit ? SAY("write %.*s%s: units of numbers are ms s min h, K M, KB "
                       "MB GB",
                       (int)n, text, unit)
@@ -522,7 +656,11 @@ rlf_habit_form(const rlf_syntax *syntax, const rlf_report *report,
         (hint = state_hint(syntax, report)) ||
         (hint = param_hint(syntax, report, text)) ||
         (hint = function_hint(syntax, report)) ||
+        (hint = constant_hint(syntax, report)) ||
+        (hint = metric_hint(syntax, report)) ||
+        (hint = interval_hint(syntax, report)) ||
         (hint = tuple_hint(syntax, report)) ||
+        (hint = same_line_hint(syntax, report)) ||
         (hint = apart_hint(syntax, report, text)))
         return hint;
     if (!strcmp(text, "..") && starts_with(syntax, line, "for"))

@@ -156,7 +156,7 @@ refuse_flows(rlf_sema *s, const rlf_module *module)
         const rlf_ast_decl *decl = module->program->decls.data[i];
         if (decl->kind == RLF_AST_FLOW || decl->kind == RLF_AST_PLACE)
             rlf_diag_error(s->diags, "import", decl->span,
-                           "a file that is imported has no %s",
+                           "a file that is imported must not have a %s",
                            decl->kind == RLF_AST_FLOW ? "flow" : "place");
     }
 }

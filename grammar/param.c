@@ -330,6 +330,25 @@ known_type(const char *type)
     return false;
 }
 
+/* A number between the two of a list: others write a range so. */
+static void
+hint_interval(rlf_sema *s, rlf_diag *diag, const rlf_ast_decl *decl,
+              const rlf_thing *value)
+{
+    const rlf_ast_args *list =
+        decl->low && !decl->high ? decl->low->args : NULL;
+    double x, low, high;
+    if (!list || list->count != 2 || value->kind != RLF_THING_NUMBER ||
+        !rlf_term_constant(s, value->term, &x) ||
+        !range_end(s, list->data[0].value, &low) ||
+        !range_end(s, list->data[1].value, &high) || x < low || x > high)
+        return;
+    rlf_diag_hint(s->diags, diag,
+                  "a list has the values that it can be; a range is in %s..%s",
+                  rlf_form_text(s, list->data[0].span),
+                  rlf_form_text(s, list->data[1].span));
+}
+
 /* Some path or text, so that all else that is wrong can be told as well. */
 static void
 stand_in(const reader *r, rlf_thing *value)
@@ -369,10 +388,13 @@ rlf_param_value(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
     bool inside;
     const char *within = check_range(&r, &value, &inside);
     const char *text = text_of(s, &value, r.type);
-    if (!inside)
-        rlf_diag_error(s->diags, "param", decl->name.span,
-                       "parameter '%s' is %s, and must be in %s",
-                       decl->name.text, *text ? text : "empty", within);
+    if (!inside) {
+        rlf_diag *diag =
+            rlf_diag_error(s->diags, "param", decl->name.span,
+                           "parameter '%s' is %s, and must be in %s",
+                           decl->name.text, *text ? text : "empty", within);
+        hint_interval(s, diag, decl, &value);
+    }
     if (!given && !decl->value && !s->options->params_only) {
         rlf_diag_error(s->diags, "param", decl->name.span,
                        "parameter '%s' must be given: %s=VALUE",

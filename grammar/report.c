@@ -197,6 +197,28 @@ slip_hint(const char *text)
     return NULL;
 }
 
+#define BLANK "this is no plain blank, as copied texts have it: write one"
+
+/* What texts that are copied have in the place of plain signs, in UTF-8. */
+static const struct {
+    const char *bytes, *hint;
+} copied[] = {
+    {"\xc2\xa0", BLANK},
+    {"\xe2\x80\x89", BLANK},
+    {"\xe2\x80\x8b", BLANK},
+    {"\xe2\x80\xaf", BLANK},
+    {"\xe3\x80\x80", BLANK},
+    {"\xef\xbb\xbf", BLANK},
+    {"\xe2\x80\x93", "write a plain '-'"},
+    {"\xe2\x80\x94", "write a plain '-'"},
+    {"\xe2\x88\x92", "write a plain '-'"},
+    {"\xc3\x97", "a product is written with '*'"},
+    {"\xe2\x89\xa4", "write '<='"},
+    {"\xe2\x89\xa5", "write '>='"},
+    {"\xe2\x80\x98", "strings stand in double quotes: \"...\""},
+    {"\xe2\x80\x99", "strings stand in double quotes: \"...\""},
+};
+
 static const char *
 stray_hint(const rlf_syntax *syntax, const char *text)
 {
@@ -207,6 +229,9 @@ stray_hint(const rlf_syntax *syntax, const char *text)
     if (text[0] == '\'' || !strncmp(text, "\xe2\x80\x9c", 3) ||
         !strncmp(text, "\xe2\x80\x9d", 3))
         return "strings stand in double quotes: \"...\"";
+    for (size_t i = 0; i < RLF_COUNT(copied); i++)
+        if (!strncmp(text, copied[i].bytes, strlen(copied[i].bytes)))
+            return copied[i].hint;
     if (isdigit((unsigned char)text[0])) {
         const char *unit = rlf_habit_unit(syntax, text);
         return text[strlen(text) - 1] == '.'
@@ -377,7 +402,8 @@ habit_hint(const rlf_syntax *syntax, const rlf_report *report, const char *text,
     bool body = rlf_report_expects(report, "'{'") && name && slip_hint(text);
     const char *line = line_before(syntax, report->span.first);
     const char *word = line + strspn(line, " 	");
-    if (!strncmp(p, "--", 2) || !strncmp(word, "--", 2))
+    if (!strncmp(p, "--", 2) || !strncmp(word, "--", 2) ||
+        !strncmp(p, "\"\"\"", 3))
         return "a comment starts with '#'";
     if (*p == ',' && after_number && isdigit((unsigned char)p[1]))
         return "the point of a decimal number is '.', as in 0.02";
@@ -395,6 +421,10 @@ habit_hint(const rlf_syntax *syntax, const rlf_report *report, const char *text,
         return "a set of the flow is given by ':': batch: prompts[8]";
     if (!strcmp(before, "checkpoint") && !strcmp(text, "every"))
         return "write 'every 5 steps { checkpoint }'";
+    if (!strcmp(before, "checkpoint") && *p == '(')
+        return "checkpoint has no parentheses";
+    if (!strcmp(before, "on") && name && rlf_report_expects(report, "a number"))
+        return "ranks are numbers from 0 on: on 0, or on 0..3";
     if (!strcmp(before, "checkpoint") && !strcmp(text, "if"))
         return "write 'if c { checkpoint }'";
     if (!strcmp(text, "if") && (value || rlf_report_expects(report, "'?'")))
@@ -468,7 +498,9 @@ hint_for(const rlf_syntax *syntax, const rlf_report *report, const char *text)
         return "statements stand in the braces of a flow";
     if (begins == 'd' && rlf_report_expects(report, "minimize") &&
         !rlf_report_expects(report, "flow"))
-        return "declarations stand outside of flows: is a '}' missing?";
+        return *line_before(syntax, report->span.first)
+                   ? "declarations stand outside of flows"
+                   : "declarations stand outside of flows: is a '}' missing?";
     return rlf_habit_alone(syntax, report);
 }
 
@@ -501,7 +533,9 @@ note_open(rlf_syntax *syntax, rlf_diag *diag, const rlf_report *report,
           const char *text)
 {
     const rlf_bracket *open = rlf_lex_open_bracket(syntax, text[0]);
-    if (!open)
+    /* One in a block has its '}' below, unless it begins its line. */
+    bool indented = *line_before(syntax, report->span.first) != 0;
+    if (!open || (indented && keyword_begins(text) == 'd'))
         return;
     rlf_place here = rlf_sources_place(syntax->sources, report->span);
     rlf_place there = rlf_sources_place(syntax->sources, open->span);
@@ -536,12 +570,24 @@ void
 rlf_report_syntax(rlf_syntax *syntax, rlf_report *report)
 {
     rlf_diags *diags = syntax->maker.diags;
+    bool outer = rlf_report_expects(report, "flow") &&
+                 !rlf_report_expects(report, "update");
+    bool inside = *line_before(syntax, report->span.first) ||
+                  syntax->maker.text[report->span.first] == '}';
+    if (syntax->unbraced && outer && inside) /* its '}' closed the flow */
+        return;
     bool early = ends_early(syntax, report);
     const char *text = early ? "\n" : rlf_syntax_text(syntax, report->span);
     const char *hint = hint_for(syntax, report, text);
     const char *what = met(syntax, report, text);
     bool line = rlf_report_expects(report, "the end of the line");
     bool outside = rlf_report_expects(report, "the end of the file");
+    if (rlf_report_expects(report, "'{'") && !strcmp(text, ":"))
+        syntax->unbraced =
+            syntax->maker
+                .text[report->span.last +
+                      strspn(syntax->maker.text + report->span.last, " \t")] !=
+            '{';
     fold(report);
     /* These are expected wherever a line's end is. */
     if (line) {

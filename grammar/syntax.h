@@ -44,6 +44,7 @@ typedef struct rlf_syntax {
     int depth;
     rlf_lex_skip skip;
     int skip_depth; /* brackets open where the broken statement began */
+    bool unbraced;  /* a body began with ':', so a '}' too many follows */
 } rlf_syntax;
 
 /* The bytes of `span`, copied into the arena. */

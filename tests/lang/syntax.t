@@ -104,9 +104,6 @@ hint: a number has digits on both sides of its point
 test.rlf:29:5: error: unexpected 'data', expected a statement
    29 |     data = 3
       |     ^~~~
-test.rlf:9:22: note: this '{' is not closed
-    9 | flow g(batch: p[64]) {
-      |                      ^
 hint: 'data' is a reserved word, choose another name
 test.rlf:30:11: error: unknown escape in a string
    30 |     u = "a\qb"
@@ -427,10 +424,7 @@ test.rlf:17:14: error: unexpected end of the line, expected ':'
 test.rlf:18:5: error: unexpected 'import', expected a statement
    18 |     import "x"
       |     ^~~~~~
-test.rlf:2:10: note: this '{' is not closed
-    2 | flow g() {
-      |          ^
-hint: declarations stand outside of flows: is a '}' missing?
+hint: declarations stand outside of flows
 test.rlf:20:1: error: unexpected name 'fn', expected a declaration
    20 | fn f(x) = x
       | ^~
@@ -451,9 +445,6 @@ param flow : int
 test.rlf:3:5: error: unexpected 'data', expected a statement
     3 |     data = 3
       |     ^~~~
-test.rlf:2:10: note: this '{' is not closed
-    2 | flow g() {
-      |          ^
 hint: 'data' is a reserved word, choose another name
 test.rlf:4:16: error: unexpected 'update', expected an expression
     4 |     x = step + update
@@ -488,14 +479,11 @@ flow f() {
 test.rlf:2:1: error: unexpected name 'x', expected a declaration
     2 | x = 3
       | ^
-hint: statements stand in the braces of a flow
+hint: a constant of the program is a parameter: param x: int = 3
 test.rlf:5:5: error: unexpected 'model', expected a statement
     5 |     model m = lm("x")
       |     ^~~~~
-test.rlf:4:10: note: this '{' is not closed
-    4 | flow f() {
-      |          ^
-hint: declarations stand outside of flows: is a '}' missing?
+hint: declarations stand outside of flows
 === comparisons do not chain, and = is not ==
 
 flow g() {
@@ -862,3 +850,188 @@ test.rlf:2:12: error: unexpected '=', expected an expression
     2 | def g(x) = = 4
       |            ^
 hint: the arguments stand in parentheses: def g(x) = ...
+=== a value outside of everything is a parameter
+n = 4
+import "a"
+m: int = 4
+import "b"
+rate = 1e-4
+import "c"
+name = "x"
+import "d"
+prompts = jsonl("p.jsonl", prompt: "question", answer: "answer", grade: "the grade of it")
+--- errors
+test.rlf:1:1: error: unexpected name 'n', expected a declaration
+    1 | n = 4
+      | ^
+hint: a constant of the program is a parameter: param n: int = 4
+test.rlf:3:1: error: unexpected name 'm', expected a declaration
+    3 | m: int = 4
+      | ^
+hint: a constant of the program is a parameter: param m: int = 4
+test.rlf:5:1: error: unexpected name 'rate', expected a declaration
+    5 | rate = 1e-4
+      | ^~~~
+hint: a constant of the program is a parameter: param rate: float = 1e-4
+test.rlf:7:1: error: unexpected name 'name', expected a declaration
+    7 | name = "x"
+      | ^~~~
+hint: a constant of the program is a parameter: param name: text = "x"
+test.rlf:9:1: error: unexpected name 'prompts', expected a declaration
+    9 | prompts = jsonl("p.jsonl", prompt: "question", answer: "answer", grade: "the grade of it")
+      | ^~~~~~~
+hint: a declaration begins with its kind: data, model, hook, state, param or def prompts
+=== an interval in parentheses
+param n : int = 4 in (2, 64)
+--- errors
+test.rlf:1:24: error: unexpected ',', expected ')'
+    1 | param n : int = 4 in (2, 64)
+      |                        ^
+hint: a range is written 2..64, a list of values [a, b]
+=== statements of other libraries
+flow f(batch: prompts[8]) {
+    r: judge(roll)
+    s: float = mean(r over batch)
+    save
+    log({"reward": mean(r over batch)})
+    optimizer.step()
+    loss.backward()
+    wandb.log(r)
+    checkpoint()
+    rate[batch] := mean(r over group)
+}
+--- errors
+test.rlf:2:6: error: unexpected ':', expected ':=' or '='
+    2 |     r: judge(roll)
+      |      ^
+hint: a name is given by '=', without a type: r = judge(roll)
+test.rlf:3:6: error: unexpected ':', expected ':=' or '='
+    3 |     s: float = mean(r over batch)
+      |      ^
+hint: a name is given by '=', without a type: s = mean(r over batch)
+test.rlf:4:9: error: unexpected end of the line, expected ':=' or '='
+    4 |     save
+      |         ^
+hint: write checkpoint, as in: every 5 steps { checkpoint }
+test.rlf:5:8: error: unexpected '(', expected ':=' or '='
+    5 |     log({"reward": mean(r over batch)})
+      |        ^
+hint: write report name = value
+test.rlf:6:14: error: unexpected '.', expected ':=' or '='
+    6 |     optimizer.step()
+      |              ^
+hint: an update steps its optimizer: update m { minimize LOSS }
+test.rlf:7:9: error: unexpected '.', expected ':=' or '='
+    7 |     loss.backward()
+      |         ^
+hint: an update computes gradients: update m { minimize LOSS }
+test.rlf:8:10: error: unexpected '.', expected ':=' or '='
+    8 |     wandb.log(r)
+      |          ^
+hint: write report name = value
+test.rlf:9:15: error: unexpected '(', expected the end of the line
+    9 |     checkpoint()
+      |               ^
+hint: checkpoint has no parentheses
+test.rlf:10:9: error: unexpected '[', expected ':=' or '='
+   10 |     rate[batch] := mean(r over group)
+      |         ^
+hint: a state of rows changes for those of the step, without an index: rate := mean(r over group)
+=== metrics that are no names
+flow f(batch: prompts[8]) {
+    report train/reward = 1
+    report "x"
+    report(mean(r over batch))
+}
+--- errors
+test.rlf:2:17: error: unexpected '/', expected '='
+    2 |     report train/reward = 1
+      |                 ^
+hint: a metric is one name: report train_reward = ...
+test.rlf:3:12: error: unexpected string, expected a name
+    3 |     report "x"
+      |            ^~~
+hint: the name of a metric has no quotes: report name = value
+test.rlf:4:11: error: unexpected '(', expected a name
+    4 |     report(mean(r over batch))
+      |           ^
+hint: report has no parentheses: report name = mean(r over batch)
+=== texts of other languages
+"""A program."""
+flow f(batch: prompts[8]) {
+    """Its flow."""
+    a = b
+    c = d – e
+}
+--- errors
+test.rlf:1:1: error: unexpected string, expected a declaration
+    1 | """A program."""
+      | ^~
+hint: a comment starts with '#'
+test.rlf:3:5: error: unexpected string, expected a statement
+    3 |     """Its flow."""
+      |     ^~
+hint: a comment starts with '#'
+test.rlf:4:8: error: unexpected ' ', expected an expression
+    4 |     a = b
+      |        ^
+hint: this is no plain blank, as copied texts have it: write one
+test.rlf:5:11: error: unexpected '–', expected the end of the line
+    5 |     c = d – e
+      |           ^
+hint: write a plain '-'
+=== two on one line
+flow f(batch: prompts[8]) {
+    r = judge(roll) s = r + 1
+    report r = 1 report s = 2
+}
+place { actor on 0 ref on 0 }
+place { actor on gpu[0] }
+place { actor.update on 0 (schedule: 1f1b) }
+--- errors
+test.rlf:2:21: error: unexpected name 's', expected the end of the line
+    2 |     r = judge(roll) s = r + 1
+      |                     ^
+hint: a ';' or a new line stands before 's'
+test.rlf:3:18: error: unexpected 'report', expected the end of the line or ','
+    3 |     report r = 1 report s = 2
+      |                  ^~~~~~
+hint: a ';' or a new line stands before 'report'
+test.rlf:5:20: error: unexpected name 'ref', expected the end of the line, '..', '(' or ','
+    5 | place { actor on 0 ref on 0 }
+      |                    ^~~
+hint: a ';' or a new line stands before 'ref'
+test.rlf:6:18: error: unexpected name 'gpu', expected a number
+    6 | place { actor on gpu[0] }
+      |                  ^~~
+hint: ranks are numbers from 0 on: on 0, or on 0..3
+test.rlf:7:38: error: unexpected '1f1b', expected an expression
+    7 | place { actor.update on 0 (schedule: 1f1b) }
+      |                                      ^~~~
+hint: a text stands in quotes: "1f1b"
+=== a body that begins with ':' is one error
+flow f(batch: prompts[8]) {
+    for mini in range(2):
+        a = 1
+    }
+    report b = 2
+}
+--- errors
+test.rlf:2:25: error: unexpected ':', expected '{' or ','
+    2 |     for mini in range(2):
+      |                         ^
+hint: a body stands in braces: { ... }
+=== a declaration among statements
+flow f(batch: prompts[8]) {
+    data = r
+    def g(x) = x
+}
+--- errors
+test.rlf:2:5: error: unexpected 'data', expected a statement
+    2 |     data = r
+      |     ^~~~
+hint: 'data' is a reserved word, choose another name
+test.rlf:3:5: error: unexpected 'def', expected a statement
+    3 |     def g(x) = x
+      |     ^~~
+hint: declarations stand outside of flows

@@ -462,6 +462,7 @@ hint: it holds names, if, report and minimize
 test.rlf:22:37: error: an update holds no generation
    22 |         minimize mean(actor.logprob(actor.generate(more, max_new: 2)) over batch)
       |                                     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: give the set a name before it
 === what is collected
 import "std/advantage"
 import "std/loss"

@@ -884,3 +884,11 @@ error: test.rlf has no parameter 'learning_rate'
 hint: did you mean 'lr'?
 error: test.rlf has no parameter 'N'
 hint: did you mean 'n'?
+=== a list of two where a range is meant
+param n: int = 4 in [2, 64]
+flow f() { report a = n }
+--- errors
+test.rlf:1:7: error: parameter 'n' is 4, and must be in [2, 64]
+    1 | param n: int = 4 in [2, 64]
+      |       ^
+hint: a list has the values that it can be; a range is in 2..64

@@ -104,6 +104,7 @@ hint: give the result a name before it
 test.rlf:15:13: error: an update holds no generation
    15 |         y = actor.generate(batch, max_new: 3)
       |             ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: give the set a name before it
 test.rlf:16:9: error: this cannot stand in an update
    16 |         lambda := 2
       |         ^~~~~~~~~~~
@@ -473,3 +474,17 @@ test.rlf:5:5: error: this update minimizes nothing
     5 |     update actor { report a = 1 }
       |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 hint: write its loss: update actor minimize LOSS, or a 'minimize LOSS' in the block
+=== a generation in an update
+data prompts = jsonl("rows.jsonl", prompt: "question")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+flow f(batch: prompts[8]) {
+    update actor {
+        z = actor.generate(batch, max_new: 2)
+        minimize mean(-actor.logprob(z) over batch)
+    }
+}
+--- errors
+test.rlf:5:13: error: an update holds no generation
+    5 |         z = actor.generate(batch, max_new: 2)
+      |             ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: give the set a name before it
