@@ -39,52 +39,155 @@ rlf_journal_free_name(const rlf_session *session, const char *path,
     return RLF_OK;
 }
 
-static size_t
-count_lines(const char *p, size_t n)
+/* ---- reading, in pieces: a journal may be larger than the memory ---- */
+
+enum { PIECE = 64 << 10 };
+
+/* Lines of steps in a file, one after the other. */
+typedef struct reader {
+    const rlf_infile *file;
+    uint64_t at;    /* of the next piece */
+    char *piece;    /* PIECE bytes, NULL: none is read yet */
+    size_t n, used; /* bytes of it, and those that were given */
+    rlf_buf line;
+} reader;
+
+static void
+reader_close(reader *r)
 {
-    size_t lines = 0;
-    const char *end = p + n;
-    while (p < end && (p = memchr(p, '\n', (size_t)(end - p)))) {
-        lines++;
-        p++;
+    free(r->piece);
+    rlf_buf_free(&r->line);
+}
+
+/* The next piece; r->n is 0 at the end. */
+static rlf_status
+next_piece(reader *r, rlf_err *err)
+{
+    uint64_t left = rlf_infile_size(r->file) - r->at;
+    size_t n = left < PIECE ? (size_t)left : PIECE;
+    if (!r->piece)
+        r->piece = rlf_malloc(PIECE);
+    r->n = r->used = 0;
+    RLF_TRY(rlf_infile_read(r->file, r->at, r->piece, n, err));
+    r->n = n;
+    r->at += n;
+    return RLF_OK;
+}
+
+/* The next line is r->line, empty behind the last one; *ends: a newline is its
+ * last byte. */
+static rlf_status
+next_line(reader *r, rlf_err *err, bool *ends)
+{
+    *ends = false;
+    rlf_buf_clear(&r->line);
+    while (!*ends) {
+        if (r->used == r->n)
+            RLF_TRY(next_piece(r, err));
+        if (!r->n)
+            return RLF_OK;
+        const char *from = r->piece + r->used;
+        size_t left = r->n - r->used;
+        const char *stop = memchr(from, '\n', left);
+        size_t n = stop ? (size_t)(stop + 1 - from) : left;
+        if (!rlf_buf_try(&r->line, n))
+            return rlf_fail_memory(err, r->line.n + n, "a line of a journal");
+        rlf_buf_add(&r->line, from, n);
+        r->used += n;
+        *ends = stop != NULL;
     }
-    return lines;
+    return RLF_OK;
+}
+
+/* Lines in the first n bytes. */
+static rlf_status
+count_lines(const rlf_infile *file, uint64_t n, rlf_err *err, size_t *lines)
+{
+    reader r = {.file = file};
+    rlf_status status = RLF_OK;
+    *lines = 0;
+    while (status >= 0 && r.at < n) {
+        uint64_t from = r.at;
+        status = next_piece(&r, err);
+        size_t most = r.n;
+        if (status >= 0 && !most)
+            break;
+        if (most > n - from)
+            most = (size_t)(n - from);
+        for (size_t i = 0; status >= 0 && i < most; i++)
+            *lines += r.piece[i] == '\n';
+    }
+    reader_close(&r);
+    return status;
 }
 
 /* ---- while the run goes on ---- */
 
+/* What was copied, or looked at. */
+typedef struct copied {
+    rlf_writer *to; /* NULL: nowhere */
+    uint64_t bytes;
+    size_t lines;
+    uint32_t checksum;
+} copied;
+
+static rlf_status
+copy(copied *c, const char *p, size_t n, rlf_err *err)
+{
+    c->checksum = rlf_checksum(c->checksum, p, n);
+    c->bytes += n;
+    return c->to ? rlf_writer_add(c->to, p, n, err) : RLF_OK;
+}
+
+static rlf_status
+copy_range(const rlf_infile *file, uint64_t from, uint64_t to, copied *c,
+           rlf_err *err)
+{
+    char *piece = rlf_malloc(PIECE);
+    rlf_status status = RLF_OK;
+    while (status >= 0 && from < to) {
+        size_t n = to - from < PIECE ? (size_t)(to - from) : PIECE;
+        status = rlf_infile_read(file, from, piece, n, err);
+        if (status >= 0)
+            status = copy(c, piece, n, err);
+        from += n;
+    }
+    free(piece);
+    return status;
+}
+
 /* The bytes before `size` that are the run's own. */
-static void
-own_bytes(const rlf_session *session, int which, const rlf_mapping *file,
-          uint64_t size, rlf_buf *out)
+static rlf_status
+copy_own(const rlf_session *session, int which, const rlf_infile *file,
+         uint64_t size, copied *c, rlf_err *err)
 {
     uint64_t from = 0;
-    const char *p = (const char *)file->p;
     for (size_t i = 0; i <= session->beside.journals[which].foreign.count;
          i++) {
         const struct rlf_foreign *f =
             i < session->beside.journals[which].foreign.count
                 ? &session->beside.journals[which].foreign.data[i]
                 : &(struct rlf_foreign){size, size};
-        if (f->from > from && f->from <= file->n)
-            rlf_buf_add(out, p + from, (size_t)(f->from - from));
+        if (f->from > from && f->from <= rlf_infile_size(file))
+            RLF_TRY(copy_range(file, from, f->from, c, err));
         from = f->to;
     }
+    return RLF_OK;
 }
 
 /* Is it what the run left, with or without more behind? */
-static bool
-is_whole(const rlf_session *session, int which, const rlf_mapping *file)
+static rlf_status
+is_whole(const rlf_session *session, int which, const rlf_infile *file,
+         rlf_err *err, bool *whole)
 {
-    rlf_buf own = {0};
+    copied own = {0};
     uint64_t n = session->beside.journals[which].size;
-    if (file->n < n)
-        return false;
-    own_bytes(session, which, file, n, &own);
-    bool whole = rlf_checksum(0, own.p, own.n) ==
-                 session->beside.journals[which].checksum;
-    rlf_buf_free(&own);
-    return whole;
+    *whole = false;
+    if (rlf_infile_size(file) < n)
+        return RLF_OK;
+    RLF_TRY(copy_own(session, which, file, n, &own, err));
+    *whole = own.checksum == session->beside.journals[which].checksum;
+    return RLF_OK;
 }
 
 /* Is the file as long as it was left? Else somebody wrote to it, cut, replaced
@@ -99,21 +202,26 @@ watch(rlf_session *session, int which, rlf_err *err)
     const char *path = path_of(session, which);
     rlf_appended *now = &session->appended[which];
     uint64_t *size = &session->beside.journals[which].size, is = 0;
-    rlf_mapping file = {0};
-    bool there = stat(path, &found) == 0;
+    rlf_infile *file;
+    RLF_TRY(rlf_path_own(path, err));
+    bool there = lstat(path, &found) == 0, whole = false;
     if (there ? (uint64_t)found.st_size == now->length : !now->length)
         return RLF_OK;
-    if (there)
-        RLF_TRY(rlf_mapping_open(path, err, &file));
-    is = file.n;
-    if (there && !now->changed && is_whole(session, which, &file)) {
+    if (there) {
+        RLF_TRY(rlf_infile_open(path, err, &file));
+        is = rlf_infile_size(file);
+        rlf_status status =
+            now->changed ? RLF_OK : is_whole(session, which, file, err, &whole);
+        rlf_infile_close(file);
+        RLF_TRY(status);
+    }
+    if (whole) {
         RLF_PUSH_IN(session->arena, &session->beside.journals[which].foreign,
                     ((struct rlf_foreign){*size, is}));
         *size = is;
     } else {
         now->changed = true;
     }
-    rlf_mapping_close(&file);
     rlf_buf_printf(&session->warnings,
                    "%s was changed while the run writes to it: it had %" PRIu64
                    " bytes and %s %" PRIu64 "; the run goes on behind them\n",
@@ -162,16 +270,15 @@ begin_anew(rlf_session *session, const char *path, rlf_err *err)
     return RLF_OK;
 }
 
-/* Append the line to `out` if it reads as one of a step from *last to `step`;
- * a step has one line of metrics. */
+/* Does the line read as one of a step from *last to `step`? A step has one line
+ * of metrics. */
 static bool
-take_line(const char *line, size_t n, int which, uint32_t step, int64_t *last,
-          rlf_buf *out)
+take_line(const rlf_buf *line, int which, uint32_t step, int64_t *last)
 {
     json_t *root = NULL;
     rlf_err ignored = RLF_ERR_NONE;
     int64_t of = 0;
-    bool good = rlf_json_parse("", 1, line, n, &ignored, &root) >= 0 &&
+    bool good = rlf_json_parse("", 1, line->p, line->n, &ignored, &root) >= 0 &&
                 json_is_object(root) &&
                 rlf_json_as_int(json_object_get(root, "step"), &of);
     json_decref(root);
@@ -179,60 +286,61 @@ take_line(const char *line, size_t n, int which, uint32_t step, int64_t *last,
     if (!good || of < least || of < 1 || of > (int64_t)step)
         return false;
     *last = of;
-    rlf_buf_add(out, line, n);
     return true;
 }
 
 /* Is what stands behind the checkpoint, from byte n on, what a run wrote there:
  * lines of steps after it, the last one maybe torn? */
-static bool
-is_of_steps(const rlf_mapping *file, size_t n, int which, uint32_t step)
+static rlf_status
+is_of_steps(const rlf_infile *file, uint64_t n, int which, uint32_t step,
+            rlf_err *err, bool *good)
 {
     static const char begin[] = "{\"step\":";
-    const char *p = (const char *)file->p + n,
-               *end = (const char *)file->p + file->n;
+    reader r = {.file = file, .at = n};
     int64_t last = step;
-    rlf_buf lines = {0};
-    bool good = true;
-    while (good && p < end) {
-        const char *stop = memchr(p, '\n', (size_t)(end - p));
-        size_t k = (size_t)((stop ? stop + 1 : end) - p);
-        size_t m = k < sizeof begin - 1 ? k : sizeof begin - 1;
-        good = stop ? take_line(p, k, which, UINT32_MAX, &last, &lines) &&
-                          last > (int64_t)step
-                    : memcmp(p, begin, m) == 0;
-        p += k;
+    bool ends;
+    rlf_status status;
+    *good = true;
+    while ((status = next_line(&r, err, &ends)) >= 0 && r.line.n && *good) {
+        size_t m = r.line.n < sizeof begin - 1 ? r.line.n : sizeof begin - 1;
+        *good = ends ? take_line(&r.line, which, UINT32_MAX, &last) &&
+                           last > (int64_t)step
+                     : memcmp(r.line.p, begin, m) == 0;
     }
-    rlf_buf_free(&lines);
-    return good;
+    reader_close(&r);
+    return status;
 }
 
-/* The lines of steps up to `step` that can be read, and the number of the first
- * that cannot, unless only later steps follow, which are done again; 0: each
- * can. `of` is set for the steps that there are lines of. */
-static size_t
-read_lines(const rlf_mapping *file, int which, uint32_t step, bool *of,
-           rlf_buf *out)
+/* Copy the lines of steps up to `step` that can be read; *bad is the number of
+ * the first that cannot, unless only later steps follow, which are done again;
+ * 0: each can. `of` is set for the steps that there are lines of. */
+static rlf_status
+copy_lines(reader *r, int which, uint32_t step, bool *of, copied *c,
+           rlf_err *err, size_t *bad)
 {
-    size_t bad = 0, number = 1;
     int64_t last = 0;
-    bool took = true; /* the line before */
-    const char *p = (const char *)file->p, *end = p + file->n;
-    for (; p < end; number++) {
-        const char *stop = memchr(p, '\n', (size_t)(end - p));
-        size_t n = (size_t)((stop ? stop + 1 : end) - p);
-        bool takes = stop && take_line(p, n, which, step, &last, out);
-        if (!takes && took && stop &&
-            is_of_steps(file, (size_t)(p - (const char *)file->p), which, step))
-            break;
-        if (takes)
+    uint64_t from = 0;      /* of the line */
+    bool took = true, ends; /* the line before */
+    *bad = 0;
+    for (size_t number = 1;; number++, from += r->line.n) {
+        bool later = false;
+        RLF_TRY(next_line(r, err, &ends));
+        if (!r->line.n)
+            return RLF_OK;
+        bool takes = ends && take_line(&r->line, which, step, &last);
+        if (!takes && took && ends)
+            RLF_TRY(is_of_steps(r->file, from, which, step, err, &later));
+        if (later)
+            return RLF_OK;
+        if (takes) {
+            RLF_TRY(copy(c, r->line.p, r->line.n, err));
+            c->lines++;
             of[last] = true;
-        else if (!bad)
-            bad = number;
+        } else if (!*bad) {
+            *bad = number;
+        }
         took = takes;
-        p += n;
     }
-    return bad;
 }
 
 /* ", but none of steps 1 to 4, 7": those of 1 to `step` that are not set. */
@@ -251,9 +359,9 @@ put_missing(const bool *of, uint32_t step, rlf_buf *out)
             return;
         }
         rlf_buf_printf(out, "%s%" PRIu32,
-                       ranges > 1             ? ", "
-                       : to - from > 1        ? ", but none of steps "
-                                              : ", but none of step ",
+                       ranges > 1      ? ", "
+                       : to - from > 1 ? ", but none of steps "
+                                       : ", but none of step ",
                        from);
         if (to - from > 1)
             rlf_buf_printf(out, " to %" PRIu32, to - 1);
@@ -275,82 +383,100 @@ tell_damage(rlf_session *session, const char *path, size_t bad, uint32_t step)
                            "written\n");
 }
 
+/* What was copied is the journal now. */
 static rlf_status
-mend(rlf_session *session, int which, const rlf_mapping *file, uint32_t step,
+replace(rlf_session *session, int which, rlf_status status, const copied *c,
+        rlf_err *err)
+{
+    if (status < 0) {
+        rlf_writer_drop(c->to);
+        return status;
+    }
+    RLF_TRY(rlf_writer_commit(c->to, err));
+    session->beside.journals[which].size = c->bytes;
+    session->beside.journals[which].checksum = c->checksum;
+    session->beside.journals[which].foreign.count = 0;
+    return RLF_OK;
+}
+
+static rlf_status
+mend(rlf_session *session, int which, const rlf_infile *file, uint32_t step,
      rlf_err *err)
 {
     const char *path = path_of(session, which);
     const char *to;
     RLF_TRY(rlf_journal_free_name(session, path, err, &to));
-    rlf_buf good = {0}, *said = &session->warnings;
+    rlf_buf *said = &session->warnings;
+    copied good = {0};
+    reader r = {.file = file};
+    size_t bad;
     RLF_TRY(rlf_file_copy(path, to, err));
+    RLF_TRY(rlf_writer_open(path, err, &good.to));
     bool *of = rlf_calloc((size_t)step + 1, sizeof *of);
-    size_t bad = read_lines(file, which, step, of, &good);
-    rlf_status status = rlf_file_write(path, good.p ? good.p : "", good.n, err);
+    rlf_status status = copy_lines(&r, which, step, of, &good, err, &bad);
+    reader_close(&r);
+    status = replace(session, which, status, &good, err);
     if (status >= 0) {
         tell_damage(session, path, bad, step);
         rlf_buf_printf(said,
                        "%s is as it was found, %s has the %zu lines that can "
                        "be read",
-                       to, path, count_lines(good.p, good.n));
+                       to, path, good.lines);
         put_missing(of, step, said);
         rlf_buf_putc(said, '\n');
-        session->beside.journals[which].size = good.n;
-        session->beside.journals[which].checksum =
-            rlf_checksum(0, good.p, good.n);
-        session->beside.journals[which].foreign.count = 0;
     }
     free(of);
-    rlf_buf_free(&good);
     return status;
 }
 
 /* Others have written into the journal, before the checkpoint or behind it: the
  * file is put aside as it is, and the run's own lines are the new one. */
 static rlf_status
-put_aside(rlf_session *session, int which, const rlf_mapping *file,
-          rlf_err *err)
+put_aside(rlf_session *session, int which, const rlf_infile *file, rlf_err *err)
 {
     const char *path = path_of(session, which), *to;
     uint64_t n = session->beside.journals[which].size, first = n;
+    size_t lines;
+    copied own = {0};
     if (session->beside.journals[which].foreign.count)
         first = session->beside.journals[which].foreign.data[0].from;
-    rlf_buf own = {0};
     RLF_TRY(rlf_journal_free_name(session, path, err, &to));
+    RLF_TRY(count_lines(file, first, err, &lines));
     RLF_TRY(rlf_file_copy(path, to, err));
-    own_bytes(session, which, file, n, &own);
-    rlf_status status =
-        rlf_file_write(path, own.p ? own.p : "", own.n, err);
-    if (status >= 0) {
-        rlf_buf_printf(&session->warnings,
-                       "%s has lines that the run did not write, from line %zu "
-                       "on: %s is as it was found, %s has the run's own\n",
-                       path,
-                       count_lines((const char *)file->p, (size_t)first) + 1,
-                       to, path);
-        session->beside.journals[which].size = own.n;
-        session->beside.journals[which].foreign.count = 0;
-    }
-    rlf_buf_free(&own);
-    return status;
+    RLF_TRY(rlf_writer_open(path, err, &own.to));
+    rlf_status status = copy_own(session, which, file, n, &own, err);
+    RLF_TRY(replace(session, which, status, &own, err));
+    rlf_buf_printf(&session->warnings,
+                   "%s has lines that the run did not write, from line %zu "
+                   "on: %s is as it was found, %s has the run's own\n",
+                   path, lines + 1, to, path);
+    return RLF_OK;
+}
+
+static rlf_status
+hold_against(rlf_session *session, int which, const rlf_infile *file,
+             uint32_t step, rlf_err *err)
+{
+    uint64_t n = session->beside.journals[which].size;
+    bool whole, of_steps;
+    RLF_TRY(is_whole(session, which, file, err, &whole));
+    if (!whole)
+        return mend(session, which, file, step, err);
+    RLF_TRY(is_of_steps(file, n, which, step, err, &of_steps));
+    if (session->beside.journals[which].foreign.count || !of_steps)
+        return put_aside(session, which, file, err);
+    return rlf_infile_size(file) > n
+               ? rlf_file_truncate(path_of(session, which), (size_t)n, err)
+               : RLF_OK;
 }
 
 static rlf_status
 go_on(rlf_session *session, int which, uint32_t step, rlf_err *err)
 {
-    const char *path = path_of(session, which);
-    size_t n = (size_t)session->beside.journals[which].size;
-    rlf_mapping file;
-    RLF_TRY(rlf_mapping_open(path, err, &file));
-    rlf_status status = RLF_OK;
-    if (!is_whole(session, which, &file))
-        status = mend(session, which, &file, step, err);
-    else if (session->beside.journals[which].foreign.count ||
-             !is_of_steps(&file, n, which, step))
-        status = put_aside(session, which, &file, err);
-    else if (file.n > n)
-        status = rlf_file_truncate(path, n, err);
-    rlf_mapping_close(&file);
+    rlf_infile *file;
+    RLF_TRY(rlf_infile_open(path_of(session, which), err, &file));
+    rlf_status status = hold_against(session, which, file, step, err);
+    rlf_infile_close(file);
     return status;
 }
 

@@ -361,14 +361,38 @@ rlf_file_same(const char *a, const char *b)
     return same;
 }
 
+/* `wanted` stands nowhere that is something else. */
+static rlf_status
+fail_kind(const char *path, const struct stat *found, const char *wanted,
+          rlf_err *err)
+{
+    const char *is = S_ISREG(found->st_mode)    ? "a file"
+                     : S_ISDIR(found->st_mode)  ? "a directory"
+                     : S_ISFIFO(found->st_mode) ? "a named pipe"
+                     : S_ISSOCK(found->st_mode) ? "a socket"
+                                                : "a device";
+    rlf_fail(err, RLF_ENV, "%s is %s, not a %s", path, is, wanted);
+    rlf_err_hint(err, "move it away");
+    return RLF_ENV;
+}
+
 rlf_status
 rlf_file_append(const char *path, const void *p, size_t n, bool sync,
                 rlf_err *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK,
+    struct stat found;
+    int fd = open(path,
+                  O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK |
+                      O_NOFOLLOW,
                   0666);
+    if (fd < 0 && errno == ELOOP)
+        RLF_TRY(rlf_path_own(path, err)); /* a link: somebody else's file */
     if (fd < 0)
         return fail_write(path, err);
+    if (fstat(fd, &found) == 0 && !S_ISREG(found.st_mode)) {
+        close(fd);
+        return fail_kind(path, &found, "file", err);
+    }
     off_t end = lseek(fd, 0, SEEK_END);
     bool good = end >= 0 && rlf_fd_write(fd, p, n) && (!sync || fsync(fd) == 0);
     if (!good) {
@@ -433,21 +457,6 @@ rlf_path_own(const char *path, rlf_err *err)
     rlf_err_hint(err, "what it leads to may be used by others too: move that "
                       "here in its place, or move the whole directory that "
                       "it stands in and link to that");
-    return RLF_ENV;
-}
-
-/* `wanted` stands nowhere that is something else. */
-static rlf_status
-fail_kind(const char *path, const struct stat *found, const char *wanted,
-          rlf_err *err)
-{
-    const char *is = S_ISREG(found->st_mode)    ? "a file"
-                     : S_ISDIR(found->st_mode)  ? "a directory"
-                     : S_ISFIFO(found->st_mode) ? "a named pipe"
-                     : S_ISSOCK(found->st_mode) ? "a socket"
-                                                : "a device";
-    rlf_fail(err, RLF_ENV, "%s is %s, not a %s", path, is, wanted);
-    rlf_err_hint(err, "move it away");
     return RLF_ENV;
 }
 

@@ -141,6 +141,34 @@ check_samples(const char *source)
     rlf_dir_remove(dir, &ignored);
 }
 
+/* A journal that has to be mended is read and written in pieces. */
+static void
+check_journal(const char *source)
+{
+    enum { LINES = 640, LONG = 100000 };
+    char dir[] = "/tmp/rlflow-memory-XXXXXX", path[4096], out[64];
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_buf lines = {0};
+    if (!mkdtemp(dir))
+        bail("no directory");
+    snprintf(path, sizeof path, "%s/tests/e2e/tiny.rlf", source);
+    snprintf(out, sizeof out, "%s/run", dir);
+    uint64_t first = peak_of(path, out, "1", false);
+    for (int i = 0; i < LINES; i++)
+        rlf_buf_printf(&lines, "{\"step\":1,\"response\":\"%0*d\"}\n", LONG, i);
+    char journal[96];
+    snprintf(journal, sizeof journal, "%s/samples.jsonl", out);
+    if (rlf_file_write(journal, lines.p, lines.n, &ignored) < 0)
+        bail("cannot write %s", journal);
+    rlf_buf_free(&lines);
+    uint64_t peak = peak_of(path, out, "1", true);
+    if (!ok(peak <= first + ((uint64_t)16 << 20),
+            "a journal of %d MB is mended in 16 MB", LINES * LONG / 1000000))
+        note("peak %llu, before %llu", (unsigned long long)peak,
+             (unsigned long long)first);
+    rlf_dir_remove(dir, &ignored);
+}
+
 /* The same for the first of four ranks: a program, its placement, and one line
  * that is printed. */
 static const struct many {
@@ -295,6 +323,7 @@ main(void)
         check_files(source, "texts.rlf", "1");
         check_files(source, "texts.rlf", "2");
         check_samples(source);
+        check_journal(source);
     }
     char path[4096];
     snprintf(path, sizeof path, "%s/tests/e2e/tiny.rlf", source);

@@ -117,6 +117,28 @@ check_input(void)
        "a directory is no file");
 }
 
+/* What is appended goes to a file that stands there itself. */
+static void
+check_link(void)
+{
+    rlf_err err = RLF_ERR_NONE;
+    char to[256], link[256];
+    snprintf(to, sizeof to, "%s", in("target"));
+    snprintf(link, sizeof link, "%s", in("link"));
+    rlf_file_write(to, "a", 1, &err);
+    ok(symlink(to, link) == 0 &&
+           rlf_file_append(link, "b", 1, false, &err) == RLF_ENV &&
+           strstr(err.sentence, "link is a symbolic link") && holds(to, "a"),
+       "nothing is appended behind a link: %s", err.sentence);
+    rlf_err_clear(&err);
+    unlink(link);
+    ok(mkfifo(link, 0666) == 0 &&
+           rlf_file_append(link, "b", 1, false, &err) == RLF_ENV,
+       "... nor to a pipe");
+    unlink(link);
+    unlink(to);
+}
+
 /* A limit on the size of files; a disk that is full goes the same way. */
 static void
 check_full(void)
@@ -222,6 +244,7 @@ main(void)
     check_write();
     check_append();
     check_input();
+    check_link();
     check_full();
     check_dirs();
     rlf_file_write(in("sum"), "123456789", 9, &err);
