@@ -322,6 +322,9 @@ main(void)
         /* and texts of hooks: where they are made, packed and received */
         check_files(source, "texts.rlf", "1");
         check_files(source, "texts.rlf", "2");
+        /* and those made ahead, which a checkpoint has */
+        check_files(source, "made.rlf", "1");
+        check_files(source, "made.rlf", "2");
         check_samples(source);
         check_journal(source);
     }
