@@ -223,9 +223,11 @@ release(unsigned first, unsigned last, state at)
 JUMPS static void
 go_on(void)
 {
-    unsigned first = current / WARP * WARP, n = warp_end(current) - first;
-    for (unsigned k = 1; k < n; k++) {
-        unsigned i = first + (current - first + k) % n;
+    unsigned first = current / WARP * WARP, last = warp_end(current);
+    for (unsigned i = current;;) {
+        i = i + 1 < last ? i + 1 : first;
+        if (i == current)
+            break;
         if (threads.at[i] != READY || !threads.entered[i])
             continue;
         current = i;
