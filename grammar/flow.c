@@ -73,65 +73,6 @@ body(rlf_sema *s, int item, const rlf_ast_block *block, int part)
 
 /* ---- names and states ---- */
 
-/* One term of a weighted sum of models: `c * m` or `m`. */
-static bool
-add_weighted(rlf_sema *s, rlf_item *item, const rlf_ast_expr *e, double sign,
-             rlf_arg *out)
-{
-    const rlf_ast_expr *factor = NULL, *of = e;
-    if (e->kind == RLF_AST_BINARY && e->op == RLF_AST_MUL) {
-        factor = e->left;
-        of = e->right;
-    }
-    rlf_thing model = rlf_eval(s, of);
-    if (factor && model.kind == RLF_THING_NUMBER) { /* m * c */
-        of = e->left;
-        factor = e->right;
-        model = rlf_eval(s, of);
-    }
-    if (model.kind == RLF_THING_NONE)
-        return false;
-    if (model.kind != RLF_THING_MODEL) {
-        rlf_diag *diag = rlf_diag_error(s->diags, "type", e->span,
-                                        "a model is set to a weighted sum of "
-                                        "models");
-        rlf_diag_hint(s->diags, diag, "avg := 0.99 * avg + 0.01 * actor");
-        return false;
-    }
-    rlf_arg *pair = RLF_NEW_ARRAY(s->arena, rlf_arg, 2);
-    pair[0] = (rlf_arg){
-        .kind = RLF_ARG_NUMBER, .number = sign, .span = e->span, .given = true};
-    pair[1] = (rlf_arg){.kind = RLF_ARG_RESOURCE,
-                        .resource = model.resource,
-                        .given = true,
-                        .span = of->span};
-    if (factor) {
-        int term = rlf_eval_plain(s, factor);
-        if (sign < 0)
-            term = rlf_term_pointwise(s, RLF_EXPR_NEG, term, -1, -1, e->at);
-        if (term < 0 || !rlf_finite_effect(s, term, factor->span))
-            return false;
-        if (s->terms.data[term].domain != 0) {
-            rlf_diag_error(s->diags, "level", factor->span,
-                           "a model is weighted by one number");
-            return false;
-        }
-        if (!rlf_term_constant(s, term, &pair[0].number)) {
-            pair[0].kind = RLF_ARG_VALUE;
-            pair[0].value = term;
-            pair[0].input = rlf_item_input_term(s, item, term);
-        }
-    }
-    if (model.resource != item->receiver)
-        RLF_PUSH_IN(s->arena, &item->reads, model.resource);
-    *out = (rlf_arg){.kind = RLF_ARG_LIST,
-                     .list = pair,
-                     .n_list = 2,
-                     .given = true,
-                     .span = e->span};
-    return true;
-}
-
 static void
 set_model(rlf_sema *s, const rlf_ast_stmt *stmt, int model)
 {
@@ -140,28 +81,8 @@ set_model(rlf_sema *s, const rlf_ast_stmt *stmt, int model)
     if (!supported(s, class, stmt->span))
         return;
     rlf_item *item = rlf_item_new(s, class, model, stmt->span);
-    RLF_VEC(rlf_arg) terms = {0};
-    /* The sum leans to the left: take its terms off from the right. */
-    const rlf_ast_expr *e = stmt->value;
-    bool good = true;
-    while (good) {
-        bool sum = e->kind == RLF_AST_BINARY &&
-                   (e->op == RLF_AST_ADD || e->op == RLF_AST_SUB);
-        rlf_arg term;
-        good = add_weighted(s, item, sum ? e->right : e,
-                            sum && e->op == RLF_AST_SUB ? -1 : 1, &term);
-        if (good)
-            RLF_PUSH_IN(s->arena, &terms, term);
-        if (!sum)
-            break;
-        e = e->left;
-    }
-    if (!good)
+    if (!rlf_assign_sum(s, item, stmt->value))
         return;
-    item->args = RLF_NEW_ARRAY(s->arena, rlf_arg, terms.count);
-    item->n_args = (int)terms.count;
-    for (size_t i = 0; i < terms.count; i++)
-        item->args[i] = terms.data[terms.count - 1 - i];
     RLF_PUSH_IN(s->arena, &item->writes, model);
     rlf_item_place(s, item);
 }

@@ -6,6 +6,7 @@ libgrammar_a_SOURCES = \
 	%D%/ahead.c \
 	%D%/arg.c \
 	%D%/args.c \
+	%D%/assign.c \
 	%D%/ast.c \
 	%D%/ast.h \
 	%D%/builtin.c \

@@ -685,6 +685,13 @@ int rlf_formal_known(rlf_sema *s, const rlf_formal *formals, int n,
 /* Is it one of the words of "a|b|c"? `words` NULL: there are none. */
 bool rlf_word_is_of(const char *words, const char *word);
 
+/* ---- assign.c ---- */
+
+/* The terms of a weighted sum of models, as args of an item of class ASSIGN:
+ * sums, differences, factors and divisors, with parentheses. False after a
+ * message. */
+bool rlf_assign_sum(rlf_sema *s, rlf_item *item, const rlf_ast_expr *e);
+
 /* ---- item.c ---- */
 
 rlf_item *rlf_item_new(rlf_sema *s, const rlf_node_class *class, int receiver,

@@ -25,23 +25,45 @@ fail_factor(const rlf_call *call, const rlf_arg *model, double exact,
                     name, exact);
 }
 
+static int
+model_of(const rlf_node *node, int term)
+{
+    return node->args[term].list[1].resource;
+}
+
+/* The first term of the same model. */
+static int
+first_of(const rlf_node *node, int term)
+{
+    int i = 0;
+    while (model_of(node, i) != model_of(node, term))
+        i++;
+    return i;
+}
+
+/* Terms of one model are one: their factors are added first, in double. */
 static rlf_status
 step(rlf_call *call, rlf_err *err)
 {
     const rlf_node *node = call->node;
-    float *factors = RLF_NEW_ARRAY(call->env->pool, float, node->n_args);
+    rlf_arena *pool = call->env->pool;
+    double *exact = RLF_NEW_ARRAY(pool, double, node->n_args);
+    float *factors = RLF_NEW_ARRAY(pool, float, node->n_args);
     const rlf_model **models =
-        RLF_NEW_ARRAY(call->env->pool, const rlf_model *, node->n_args);
+        RLF_NEW_ARRAY(pool, const rlf_model *, node->n_args);
+    int n = 0;
+    for (int i = 0; i < node->n_args; i++)
+        exact[first_of(node, i)] += factor(call, &node->args[i].list[0]);
     for (int i = 0; i < node->n_args; i++) {
-        const rlf_arg *term = &node->args[i];
-        double exact = factor(call, &term->list[0]);
-        factors[i] = (float)exact;
-        if (!isfinite(factors[i]))
-            return fail_factor(call, &term->list[1], exact, err);
-        models[i] = rlf_model_of(call, term->list[1].resource);
+        if (first_of(node, i) != i)
+            continue;
+        factors[n] = (float)exact[i];
+        if (!isfinite(factors[n]))
+            return fail_factor(call, &node->args[i].list[1], exact[i], err);
+        models[n++] = rlf_model_of(call, model_of(node, i));
     }
     return rlf_model_assign(rlf_model_of(call, node->receiver), factors, models,
-                            node->n_args, err);
+                            n, err);
 }
 
 static const rlf_shape *
@@ -110,7 +132,7 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
     const rlf_model *model = rlf_load_model(load, node);
     int others = 0;
     for (int i = 0; i < node->n_args; i++)
-        others += node->args[i].list[1].resource != node->receiver;
+        others += model_of(node, i) != node->receiver && first_of(node, i) == i;
     rlf_counts counts = {.kernels = model->kernels};
     rlf_cost_assign(model->table, model->trained, others ? others : 1, &counts);
     *out = counts.cost;

@@ -488,3 +488,33 @@ test.rlf:5:13: error: an update holds no generation
     5 |         z = actor.generate(batch, max_new: 2)
       |             ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 hint: give the set a name before it
+=== weighted sums of models
+data prompts = jsonl("a.jsonl", prompt: "q")
+model actor = lm("m")
+model avg = copy(actor)
+state w = 1
+flow f(b: prompts[4]) {
+    avg := actor * avg
+    avg := 1 / actor
+    avg := 2 * (actor - 3)
+    avg := -(w * avg - actor) / 2
+    avg := actor ^ 2
+    w := w + 1
+}
+--- errors
+test.rlf:6:12: error: a model is set to a weighted sum of models
+    6 |     avg := actor * avg
+      |            ^~~~~~~~~~~
+hint: avg := 0.99 * avg + 0.01 * actor
+test.rlf:7:12: error: a model is set to a weighted sum of models
+    7 |     avg := 1 / actor
+      |            ^~~~~~~~~
+hint: avg := 0.99 * avg + 0.01 * actor
+test.rlf:8:25: error: a model is set to a weighted sum of models
+    8 |     avg := 2 * (actor - 3)
+      |                         ^
+hint: avg := 0.99 * avg + 0.01 * actor
+test.rlf:10:12: error: a model is set to a weighted sum of models
+   10 |     avg := actor ^ 2
+      |            ^~~~~~~~~
+hint: avg := 0.99 * avg + 0.01 * actor
