@@ -476,6 +476,7 @@ open_simulation(simulation *s, const rlf_simulate_options *options,
     memset(out->spent, 0, sizeof *out->spent * (size_t)plan->ranks);
     s->bubble = RLF_NEW_ARRAY(arena, double, plan->ranks);
     s->passes.busy = RLF_NEW_ARRAY(arena, double, plan->ranks);
+    s->updates = RLF_NEW_ARRAY(arena, updates, plan->graph->nodes.count);
     s->sums = RLF_NEW_ARRAY(arena, row_sum, RLF_SIM_SUMS);
     s->readings = RLF_NEW_ARRAY(arena, reading *, plan->graph->nodes.count);
     s->lanes = RLF_NEW_ARRAY(arena, rlf_arena *, s->n_lanes);

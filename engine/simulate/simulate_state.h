@@ -29,6 +29,15 @@ typedef struct micros {
     double rows, prompt, response; /* of one; tokens of each row */
 } micros;
 
+/* What updates that are carried out together last took. */
+typedef struct updates {
+    int n; /* 0: nothing yet */
+    const rlf_node **node;
+    micros **micros; /* per node and replica */
+    double seconds;
+    double *busy; /* per rank */
+} updates;
+
 /* What a replica last read in a pipeline. */
 typedef struct reading {
     uint64_t n; /* of the post, + 1; 0: nothing yet */
@@ -61,6 +70,7 @@ typedef struct simulation {
     uint64_t step;
     RLF_VEC(sequences) sequences; /* per instance */
     passes passes;
+    updates *updates;   /* per node, of which it is the last */
     reading **readings; /* per node and replica; NULL: it has not read yet */
     row_sum *sums;      /* of this step, by a hash of their rows */
     double *bubble; /* per rank: the part of the post that it works on in which

@@ -59,6 +59,7 @@ typedef struct price {
     int cores;         /* that all ranks share; 0: each has its own */
     bool known;        /* a portion need not be asked for twice.. */
     uint64_t portions; /* ..and so often one was */
+    uint64_t trained;  /* of these of an update */
 } price;
 
 static double
@@ -71,6 +72,7 @@ take_portion(void *self, const rlf_portion *p)
     price *of = self;
     double tokens = (double)p->rows * (p->prompt + p->response);
     of->portions++;
+    of->trained += p->kind == RLF_PORTION_BACKWARD;
     double fixed = p->kind == RLF_PORTION_FINISH ? 3e-3 : 1e-4;
     return of->scale * (fixed + each[p->kind] * tokens * (1 + p->chunk));
 }
@@ -399,6 +401,13 @@ test_plan(const plan_case *how, uint64_t *tokens)
     rlf_simulated b = simulate(&p, &once, STEPS, true, streams, NULL);
     rlf_simulated c = simulate(&p, &half, STEPS, true, streams, NULL);
     ok(same_twice(&a, &b), "%s: the same twice", how->name);
+    price fixed = {.scale = 1, .known = true}, asked = {.scale = 1};
+    rlf_simulated d = simulate(&p, &fixed, STEPS, false, streams, NULL);
+    rlf_simulated e = simulate(&p, &asked, STEPS, false, streams, NULL);
+    ok(same_twice(&d, &e) && fixed.trained * STEPS <= asked.trained,
+       "%s: of fixed lengths updates are timed once: %llu portions, not %llu",
+       how->name, (unsigned long long)fixed.trained,
+       (unsigned long long)asked.trained);
     if (how->rows && strstr(how->rows, "critic on 0..3 (pp:"))
         ok(once.portions < full.portions,
            "%s: all ranks of a replica read in one pipeline", how->name);
