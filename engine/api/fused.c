@@ -23,11 +23,14 @@
 enum {
     LOOKED = 64,    /* pairs of cuts around which the others are placed */
     MOVES = 100000, /* schedules that are tried for each table */
-    MOST_MICROS = 64,
+    MOST_OPERATIONS = 1 << 13, /* of a table */
     LOWER = 3, /* times that less memory is taken where a plan does not fit */
 };
 /* A gain below that part of a step is none. */
 #define WORTH 0.01
+/* A table needs little more than what is kept one model after the other. Its
+ * memory is none for keys and values, so it first has that much of it alone. */
+#define TIGHT 1.25
 /* The least that a table takes of the work of its places: not all stages have
  * as much as the slowest, by which choices are timed. */
 #define LEAST 0.9
@@ -133,7 +136,9 @@ find_pairs(fusing *u, int a, int b)
             const rlf_choice *x = &problem->calls[a].choices[i];
             const rlf_choice *y = &problem->calls[b].choices[k];
             double seconds = x->seconds + y->seconds;
-            if (copies_of(x, y))
+            /* the other way round is its mirror image */
+            bool mirrored = x->pp == y->pp && a > b;
+            if (copies_of(x, y) && !mirrored)
                 keep(u, &(pair){.call = {a, b},
                                 .choice = {i, k},
                                 .seconds = seconds});
@@ -177,89 +182,132 @@ longest(const rlf_session_found *f)
     return isfinite(least) ? shortest(f) / least : INFINITY;
 }
 
-/* Is there no choice for a call beside those that are known with which a step
- * could be as short as `least`? */
-static bool
-has_none(const fusing *u, rlf_estimator *e, int *choice, int call, double least)
+/* No placement with the choices that are known, and any for this call, has a
+ * shorter period. */
+static double
+bound_with(const fusing *u, rlf_estimator *e, int *choice, int call)
 {
     const rlf_problem_call *of = &u->s->out->fronts.problem.calls[call];
-    bool none = true;
-    for (int k = 0; k < of->n_choices && none; k++) {
+    double least = INFINITY;
+    for (int k = 0; k < of->n_choices; k++) {
         choice[call] = k;
-        none = rlf_estimate_bound(e, choice) > least;
+        least = fmin(least, rlf_estimate_bound(e, choice));
     }
     choice[call] = -1;
-    return none;
+    return least;
 }
 
-/* Even if the table leaves nobody idle, no placement around the pair is short
- * enough. */
-static bool
-is_hopeless(const fusing *u, rlf_estimator *e, const pair *p)
+/* No placement around the pair has a shorter period; not looked for further
+ * where that is more than `limit`. */
+static double
+bound_around(const fusing *u, rlf_estimator *e, const pair *p, double limit)
 {
     int n = u->s->out->fronts.problem.n_calls, choice[RLF_SEARCH_CALLS];
-    double least = u->limit + most_saved(u, p);
     for (int c = 0; c < n; c++)
         choice[c] = -1;
     for (int i = 0; i < 2; i++)
         choice[p->call[i]] = p->choice[i];
-    bool none = rlf_estimate_bound(e, choice) > least;
-    for (int c = 0; c < n && !none; c++)
-        none = choice[c] < 0 && has_none(u, e, choice, c, least);
-    return none;
+    double bound = rlf_estimate_bound(e, choice);
+    for (int c = 0; c < n && bound <= limit; c++)
+        if (choice[c] < 0)
+            bound = fmax(bound, bound_with(u, e, choice, c));
+    return bound;
 }
 
-/* Is that one of the lists of n choices? */
+/* Do both have the same numbers of ranks and stages? Of those one is enough. */
 static bool
-is_known(const int *lists, int count, const int *choice, size_t n)
+same_cut(const rlf_searching *s, const pair *a, const pair *b)
 {
-    for (int i = 0; i < count; i++)
-        if (memcmp(lists + n * (size_t)i, choice, n * sizeof *choice) == 0)
-            return true;
-    return false;
+    bool same = true;
+    for (int i = 0; i < 2; i++) {
+        const rlf_choice *x = choice_of(s, a->call[i], a->choice[i]);
+        const rlf_choice *y = choice_of(s, b->call[i], b->choice[i]);
+        same &= a->call[i] == b->call[i] && x->count == y->count &&
+                x->tp == y->tp && x->pp == y->pp;
+    }
+    return same;
+}
+
+/* With a longer period pair i is not tried: others of its cut, or of as many
+ * cuts as are, have been placed better; or it is hopeless even if its table
+ * leaves nobody idle. */
+static double
+worth_placing(const fusing *u, int i)
+{
+    const pair *p = &u->best[i], *first[RLF_FUSED_PAIRS];
+    double most = u->limit + most_saved(u, p);
+    int n = 0; /* cuts, by their periods */
+    for (int k = 0; k < i; k++) {
+        const pair *other = &u->best[k];
+        double period = other->placing.period;
+        if (!isfinite(period))
+            continue;
+        if (same_cut(u->s, p, other))
+            most = fmin(most, period);
+        int at = 0;
+        while (at < n && !same_cut(u->s, first[at], other))
+            at++;
+        if (at < n && first[at]->placing.period <= period)
+            continue;
+        if (at == n && n == RLF_FUSED_PAIRS &&
+            first[--at]->placing.period <= period)
+            continue;
+        n += at == n;
+        for (; at && first[at - 1]->placing.period > period; at--)
+            first[at] = first[at - 1];
+        first[at] = other;
+    }
+    return n == RLF_FUSED_PAIRS ? fmin(most, first[n - 1]->placing.period)
+                                : most;
+}
+
+/* Where the other calls are as a descent beside the pair begins: where they are
+ * in a placement that was judged, or (NULL) on the pair's ranks. */
+static void
+start_beside(const fusing *u, const pair *p, const rlf_judged *from,
+             int *choice)
+{
+    const rlf_problem *problem = &u->s->out->fronts.problem;
+    const rlf_choice *there = choice_of(u->s, p->call[0], p->choice[0]);
+    for (int c = 0; c < problem->n_calls; c++) {
+        const rlf_mesh_span *mesh =
+            rlf_search_mesh(&problem->calls[c], there->first, there->count);
+        choice[c] = from   ? from->placing.choice[c]
+                    : mesh ? mesh->from
+                           : u->s->out->found.best.choice[c];
+    }
+    for (int i = 0; i < 2; i++)
+        choice[p->call[i]] = p->choice[i];
 }
 
 /* The other calls: as they are best beside the pair, from where they are in the
  * placements that were simulated, and from the pair's ranks. */
 static void
-place_others(fusing *u, rlf_estimator *e, pair *p)
+place_others(const fusing *u, rlf_estimator *e, pair *p, double limit)
 {
-    const rlf_problem *problem = &u->s->out->fronts.problem;
+    const rlf_session_found *f = u->s->out;
+    const rlf_problem *problem = &f->fronts.problem;
     size_t n = (size_t)problem->n_calls;
     rlf_mesh_span within[RLF_SEARCH_CALLS];
     p->placing = (rlf_placing){.period = INFINITY, .over = INFINITY};
     p->placing.choice = RLF_NEW_ARRAY(u->arena, int, n);
-    const rlf_session_found *f = u->s->out;
-    int *starts = RLF_NEW_ARRAY(u->arena, int, n *(size_t)(f->n_judged + 1));
-    int n_starts = 0;
-    if (is_hopeless(u, e, p))
+    if (bound_around(u, e, p, limit) > limit)
         return;
+    rlf_descents *before = rlf_descents_new(problem, u->arena);
+    for (int c = 0; c < problem->n_calls; c++)
+        within[c] = (rlf_mesh_span){.to = problem->calls[c].n_choices};
+    for (int i = 0; i < 2; i++)
+        within[p->call[i]] =
+            (rlf_mesh_span){.from = p->choice[i], .to = p->choice[i] + 1};
     for (int start = 0; start <= f->n_judged; start++) {
         const rlf_judged *from = start < f->n_judged ? &f->judged[start] : NULL;
         if (from && (!from->simulated || !from->is_known))
             continue;
         rlf_placing at = {.choice = RLF_NEW_ARRAY(u->arena, int, n)};
-        const rlf_choice *there = choice_of(u->s, p->call[0], p->choice[0]);
-        for (int c = 0; c < problem->n_calls; c++) {
-            const rlf_mesh_span *mesh =
-                rlf_search_mesh(&problem->calls[c], there->first, there->count);
-            within[c] = (rlf_mesh_span){.to = problem->calls[c].n_choices};
-            at.choice[c] = from   ? from->placing.choice[c]
-                           : mesh ? mesh->from
-                                  : f->found.best.choice[c];
-        }
-        for (int i = 0; i < 2; i++) {
-            int c = p->call[i], k = p->choice[i];
-            at.choice[c] = k;
-            within[c].from = k;
-            within[c].to = k + 1;
-        }
-        if (is_known(starts, n_starts, at.choice, n))
-            continue;
-        memcpy(starts + n * (size_t)n_starts++, at.choice, n * sizeof *starts);
+        start_beside(u, p, from, at.choice);
         rlf_placing_look(e, &at);
-        rlf_search_descend(e, problem, within, &at);
-        if (rlf_placing_better(&at, &p->placing))
+        if (rlf_search_descend(e, problem, within, before, &at) &&
+            rlf_placing_better(&at, &p->placing))
             p->placing = at;
     }
     if (p->placing.period - most_saved(u, p) > u->limit)
@@ -280,24 +328,10 @@ place_all(fusing *u)
 {
     rlf_estimator *e = rlf_estimator_new(&u->s->out->fronts.problem, u->arena);
     for (int i = 0; i < u->n && !rlf_judge_stopped(u->s, 1); i++)
-        place_others(u, e, &u->best[i]);
+        place_others(u, e, &u->best[i], worth_placing(u, i));
     qsort(u->best, (size_t)u->n, sizeof *u->best, by_period);
     while (u->n && !isfinite(u->best[u->n - 1].placing.period))
         u->n--;
-}
-
-/* Do both have the same numbers of ranks and stages? Of those one is enough. */
-static bool
-same_cut(const rlf_searching *s, const pair *a, const pair *b)
-{
-    bool same = true;
-    for (int i = 0; i < 2; i++) {
-        const rlf_choice *x = choice_of(s, a->call[i], a->choice[i]);
-        const rlf_choice *y = choice_of(s, b->call[i], b->choice[i]);
-        same &= a->call[i] == b->call[i] && x->count == y->count &&
-                x->tp == y->tp && x->pp == y->pp;
-    }
-    return same;
 }
 
 /* ---- plans ---- */
@@ -347,6 +381,16 @@ weigh(const fusing *u, const pair *p, const int keeps[2], rlf_arena *arena,
 }
 
 /* ---- problems ---- */
+
+/* A table to be searched for. */
+typedef struct posed {
+    rlf_fuse fuse;
+    double room; /* memory of a place */
+    double peak; /* of that, what one model after the other takes */
+    /* Of a step for each second of the table: where it is gone through several
+     * times it drains before each. */
+    double seconds;
+} posed;
 
 /* The set whose rows an update goes through. */
 static int
@@ -415,7 +459,7 @@ lay_models(const fusing *u, const pair *p, const double micros[2], rlf_fuse *f)
             .name = which && copies > 1
                         ? rlf_arena_printf(u->arena, "%s.%d", name, m)
                         : name,
-            .micros = (int)fmin(fmax(ceil(micros[which]), 1), MOST_MICROS),
+            .micros = (int)fmax(ceil(micros[which]), 1),
             .stages = stages,
             .path = path};
         turn[m] = which;
@@ -445,9 +489,23 @@ room_for(const fusing *u, const pair *p, const rlf_trial *one,
     return room;
 }
 
+/* A table of all micro-batches, or of so many that it is gone through several
+ * times. */
+static int
+cut_rounds(rlf_fuse *f)
+{
+    int operations = 0;
+    for (int m = 0; m < f->n_models; m++)
+        operations += 2 * f->models[m].stages * f->models[m].micros;
+    int rounds = (operations + MOST_OPERATIONS - 1) / MOST_OPERATIONS;
+    for (int m = 0; m < f->n_models; m++)
+        f->models[m].micros = (f->models[m].micros + rounds - 1) / rounds;
+    return rounds;
+}
+
 /* What the stages of both cost, and how much memory there is for it. */
 static rlf_status
-pose(const fusing *u, const pair *p, rlf_err *err, rlf_fuse *out, double *room)
+pose(const fusing *u, const pair *p, rlf_err *err, posed *out)
 {
     const rlf_node *node[2];
     rlf_trial one, two[2];
@@ -469,15 +527,19 @@ pose(const fusing *u, const pair *p, rlf_err *err, rlf_fuse *out, double *room)
         cost[i] = RLF_NEW_ARRAY(u->arena, rlf_pipe_cost, pp);
         micros[i] = cost_stages(u, &one, &two[i], node[i], costs, cost[i]);
     }
-    *out = (rlf_fuse){0};
-    lay_models(u, p, micros, out);
+    *out = (posed){0};
+    lay_models(u, p, micros, &out->fuse);
     const rlf_pipe_cost **list =
-        RLF_NEW_ARRAY(u->arena, const rlf_pipe_cost *, out->n_models);
-    for (int m = 0; m < out->n_models; m++)
+        RLF_NEW_ARRAY(u->arena, const rlf_pipe_cost *, out->fuse.n_models);
+    for (int m = 0; m < out->fuse.n_models; m++)
         list[m] = cost[m > 0];
-    out->cost = list;
-    *room = room_for(u, p, &one, node, (const rlf_pipe_cost *const *)cost);
-    return rlf_fuse_check(out, err);
+    out->fuse.cost = list;
+    out->room = room_for(u, p, &one, node, (const rlf_pipe_cost *const *)cost);
+    rlf_fuse_answer serial;
+    rlf_fuse_serial(&out->fuse, u->arena, &serial);
+    out->peak = serial.peak;
+    out->seconds = p->seconds * cut_rounds(&out->fuse) / serial.makespan;
+    return rlf_fuse_check(&out->fuse, err);
 }
 
 /* ---- tables ---- */
@@ -488,46 +550,45 @@ is_late(void *user)
     return rlf_judge_stopped(user, 1);
 }
 
-/* A table below so much memory, as the text of a row; NULL: there is none. */
+/* A table below so much memory, and its text in a row, or NULL: there is none.
+ */
 static const char *
-search_table(const fusing *u, rlf_fuse *f, double room)
+search_table(const fusing *u, posed *t, double room, rlf_fuse_answer *out)
 {
     rlf_err none = RLF_ERR_NONE;
-    rlf_fuse_answer answer;
     rlf_buf text = {0};
     const rlf_fuse_options options = {.seed = u->s->options->search.seed,
                                       .moves = MOVES,
                                       .stop = is_late,
                                       .user = u->s};
-    double *cap = RLF_NEW_ARRAY(u->arena, double, f->places);
-    for (int i = 0; i < f->places; i++)
+    double *cap = RLF_NEW_ARRAY(u->arena, double, t->fuse.places);
+    for (int i = 0; i < t->fuse.places; i++)
         cap[i] = room;
-    f->cap = cap;
+    t->fuse.cap = cap;
     if (!(room > 0) ||
-        rlf_fuse_search(f, &options, u->arena, &none, &answer) < 0)
+        rlf_fuse_search(&t->fuse, &options, u->arena, &none, out) < 0)
         return NULL;
-    rlf_pipe_print_row(&answer.pipe, &text);
-    const char *table = rlf_arena_strdup(u->s->session->arena, text.p);
+    rlf_pipe_print_row(&out->pipe, &text);
+    const char *row = rlf_arena_strdup(u->s->session->arena, text.p);
     rlf_buf_free(&text);
-    return table;
+    return row;
 }
 
-/* The plan that runs a table of the pair; what it takes of memory decides how
- * much the table may hold. *fits: there is one. */
-static rlf_status
-plan_table(const fusing *u, const pair *p, rlf_judged *out, bool *fits,
-           rlf_err *err)
+/* The plan that runs a table of the pair below so much memory; what it takes of
+ * all decides how much the table may hold. *span: seconds of the table;
+ * INFINITY: no plan fits. */
+static void
+plan_table(const fusing *u, const pair *p, posed *wanted, double room,
+           rlf_judged *out, double *span)
 {
     rlf_searching *s = u->s;
-    rlf_fuse fuse;
-    double room;
-    *fits = false;
-    RLF_TRY(pose(u, p, err, &fuse, &room));
-    for (int try = 0; try < LOWER && !*fits; try++) {
-        const char *table = search_table(u, &fuse, room);
+    *span = INFINITY;
+    for (int try = 0; try < LOWER; try++) {
+        rlf_fuse_answer found;
+        const char *table = search_table(u, wanted, room, &found);
         rlf_err none = RLF_ERR_NONE;
         if (!table)
-            return RLF_OK;
+            return;
         *out = (rlf_judged){.name = "fused",
                             .is_known = true,
                             .placing = p->placing,
@@ -535,9 +596,43 @@ plan_table(const fusing *u, const pair *p, rlf_judged *out, bool *fits,
         out->rows = rows_of(u, p, (const char *const[2]){table, table},
                             s->session->arena, &out->n_rows);
         if (rlf_judge_plan(s, out, &none) < 0)
-            return RLF_OK;
-        *fits = rlf_judge_fits(out);
+            return;
+        *span = found.makespan;
+        if (rlf_judge_fits(out))
+            return;
+        *span = INFINITY;
         room -= 1.05 * out->memory * (1 - 1 / out->fill);
+    }
+}
+
+/* The best of two tables by simulation; the second has all memory, and is made
+ * where the first one gains and is not as short as any. Not simulated: none can
+ * be worth it beside a step of `without` seconds. */
+static rlf_status
+judge_tables(const fusing *u, const pair *p, double without, rlf_judged *out,
+             rlf_err *err)
+{
+    rlf_err none = RLF_ERR_NONE;
+    posed wanted;
+    *out = (rlf_judged){.step = INFINITY};
+    if (pose(u, p, &none, &wanted) < 0)
+        return RLF_OK;
+    double bound = rlf_fuse_bound(&wanted.fuse, u->arena);
+    double least = without - (p->seconds - wanted.seconds * bound);
+    if (least > (1 - WORTH) * without || least > shortest(u->s->out))
+        return RLF_OK;
+    double rooms[2] = {fmin(TIGHT * wanted.peak, wanted.room), wanted.room};
+    for (int i = 0; i < 2 && rooms[i] > rooms[0] * i; i++) {
+        rlf_judged j;
+        double span;
+        plan_table(u, p, &wanted, rooms[i], &j, &span);
+        if (!isfinite(span))
+            break;
+        RLF_TRY(rlf_judge_simulate(u->s, &j, u->s->options->search.seed, err));
+        if (j.step < out->step)
+            *out = j;
+        if (j.step > without || span <= bound * (1 + 1e-9))
+            break;
     }
     return RLF_OK;
 }
@@ -583,16 +678,15 @@ try_pair(const fusing *u, const pair *p, rlf_err *err)
 {
     rlf_session_found *f = u->s->out;
     rlf_judged j;
-    rlf_err none = RLF_ERR_NONE;
     double without;
-    bool fits;
     RLF_TRY(step_without(u, p, err, &without));
     double part = most_saved(u, p) / p->placing.period; /* of a step */
+    double step = isfinite(without) ? without : p->placing.period;
     if (isfinite(without) && without * (1 - part) > shortest(f))
         return RLF_OK;
-    if (plan_table(u, p, &j, &fits, &none) < 0 || !fits)
+    RLF_TRY(judge_tables(u, p, step, &j, err));
+    if (!j.simulated)
         return RLF_OK;
-    RLF_TRY(rlf_judge_simulate(u->s, &j, u->s->options->search.seed, err));
     j.without = without;
     j.words = words_of(u->s, p);
     f->fused[f->n_fused++] = (rlf_fused_point){j.words, j.step, j.without};

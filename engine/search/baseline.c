@@ -65,7 +65,7 @@ cut_from(const rlf_problem *p, rlf_estimator *e, const rlf_mesh_span *within,
     for (int i = 0; i < p->n_calls; i++)
         choice[i] = start_of(&p->calls[i], &within[i], smallest, like);
     rlf_placing_look(e, &at);
-    rlf_search_descend(e, p, within, &at);
+    rlf_search_descend(e, p, within, NULL, &at);
     if (!rlf_placing_better(&at, out))
         return;
     memcpy(out->choice, choice, sizeof *choice * (size_t)p->n_calls);
@@ -127,7 +127,7 @@ change_pairs(const rlf_problem *p, rlf_estimator *e,
         for (int i = 0; i < p->n_calls; i++)
             for (int j = 0; j < i; j++)
                 changed |= change_two(p, e, within, i, j, at, &left);
-        rlf_search_descend(e, p, within, at);
+        rlf_search_descend(e, p, within, NULL, at);
     } while (changed && left);
 }
 

@@ -72,7 +72,7 @@ judge(mapping *m)
         return;
     rlf_placing_look(m->e, &m->trial);
     if (m->trial.over > 0)
-        rlf_search_descend(m->e, p, m->within, &m->trial);
+        rlf_search_descend(m->e, p, m->within, NULL, &m->trial);
     double is = rlf_hybridflow_cost(p, m->set_of, m->trial.choice);
     if (m->trial.over > 0 || is >= m->least)
         return;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/chance.h"
+#include "engine/base/vec.h"
 
 enum { RESTARTS = 8, ROUNDS = 2, LOOK_EVERY = 4096 };
 
@@ -99,17 +100,71 @@ descend_call(rlf_estimator *e, const rlf_problem *problem, int i, int from,
     return changed;
 }
 
-void
+/* ---- descents ---- */
+
+/* Placements from which a descent went on, and the call whose turn it was
+ * there; END: no turn changes it. */
+enum { END = -1 };
+
+struct rlf_descents {
+    rlf_arena *arena;
+    int n_calls;
+    RLF_VEC(int) states; /* a call and the choices of all, one after another */
+};
+
+rlf_descents *
+rlf_descents_new(const rlf_problem *problem, rlf_arena *arena)
+{
+    rlf_descents *d = RLF_NEW(arena, rlf_descents);
+    d->arena = arena;
+    d->n_calls = problem->n_calls;
+    return d;
+}
+
+/* Has one come by there, or ended? */
+static bool
+came_by(const rlf_descents *d, int turn, const int *choice)
+{
+    size_t n = (size_t)d->n_calls;
+    for (size_t i = 0; i < d->states.count; i += n + 1) {
+        const int *state = &d->states.data[i];
+        if ((state[0] == turn || state[0] == END) &&
+            memcmp(state + 1, choice, n * sizeof *choice) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void
+note_state(rlf_descents *d, int turn, const int *choice)
+{
+    RLF_PUSH_IN(d->arena, &d->states, turn);
+    for (int i = 0; i < d->n_calls; i++)
+        RLF_PUSH_IN(d->arena, &d->states, choice[i]);
+}
+
+bool
 rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
-                   const rlf_mesh_span *within, rlf_placing *at)
+                   const rlf_mesh_span *within, rlf_descents *before,
+                   rlf_placing *at)
 {
     int n = problem->n_calls;
+    bool changed = true;
     /* A call after whose turn none of the others changed has no better one. */
     for (int i = 0, still = 0; still < n; i = (i + 1) % n) {
         int from = within ? within[i].from : 0;
         int to = within ? within[i].to : problem->calls[i].n_choices;
-        still = descend_call(e, problem, i, from, to, at) ? 1 : still + 1;
+        if (before && changed) {
+            if (came_by(before, i, at->choice))
+                return false;
+            note_state(before, i, at->choice);
+        }
+        changed = descend_call(e, problem, i, from, to, at);
+        still = changed ? 1 : still + 1;
     }
+    if (before)
+        note_state(before, END, at->choice);
+    return true;
 }
 
 /* ---- those that are kept ---- */
@@ -321,7 +376,7 @@ descend(walk *w, const rlf_placing *from)
 {
     copy(w->problem, &w->now, from);
     rlf_placing_look(w->e, &w->now);
-    rlf_search_descend(w->e, w->problem, NULL, &w->now);
+    rlf_search_descend(w->e, w->problem, NULL, NULL, &w->now);
     keep(w->problem, &w->now, w->found);
     if (rlf_placing_better(&w->now, w->best))
         copy(w->problem, w->best, &w->now);

@@ -54,10 +54,15 @@ bool rlf_placing_better(const rlf_placing *a, const rlf_placing *b);
 /* Do two placements of a problem put calls on ranks in the same way, as above?
  */
 bool rlf_search_alike(const rlf_problem *problem, const int *a, const int *b);
+/* Where several descents came by that may choose the same. In `arena`. */
+typedef struct rlf_descents rlf_descents;
+rlf_descents *rlf_descents_new(const rlf_problem *problem, rlf_arena *arena);
 /* Moves one call at a time to its best choice while that helps; call i to one
- * of within[i] only (NULL: to any). */
-void rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
-                        const rlf_mesh_span *within, rlf_placing *at);
+ * of within[i] only (NULL: to any). False: it came to where one of `before` had
+ * been (NULL: none is known), and would end as that one did. */
+bool rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
+                        const rlf_mesh_span *within, rlf_descents *before,
+                        rlf_placing *at);
 /* The first half: annealing, and from `starts` downhill; no proof. */
 void rlf_search_anneal(const rlf_problem *problem,
                        const rlf_search_options *options,

@@ -3,6 +3,10 @@
  * more memory or more ranks are never worse, the order of choices does not
  * matter; what flatten can be. */
 #include "engine/search/baseline.h"
+
+#include <string.h>
+
+#include "engine/base/chance.h"
 #include "tests/ppo_problem.h"
 #include "tests/tap.h"
 
@@ -168,6 +172,42 @@ test_more(int size)
        ppo_models[size].size, fit, 100 * worst);
 }
 
+/* Starts that differ in one call: descents that come to where another one was
+ * end there, and the best of all is the same. */
+static void
+test_descents(void)
+{
+    enum { STARTS = 40 };
+    rlf_arena *arena = rlf_arena_new();
+    ppo_problem p;
+    rlf_placing best[2];
+    int ended = 0;
+    make(&p, 1, 32, arena);
+    rlf_estimator *e = rlf_estimator_new(&p.problem, arena);
+    rlf_descents *before = rlf_descents_new(&p.problem, arena);
+    for (int known = 0; known < 2; known++) {
+        rlf_chance chance = rlf_chance_begin(1, 0);
+        best[known].period = best[known].over = INFINITY;
+        for (int k = 0; k < STARTS; k++) {
+            rlf_placing at = {.choice = RLF_NEW_ARRAY(arena, int, PPO_CALLS)};
+            int i = k % PPO_CALLS;
+            at.choice[i] = rlf_chance_below(&chance, p.calls[i].n_choices);
+            rlf_placing_look(e, &at);
+            if (!rlf_search_descend(e, &p.problem, NULL, known ? before : NULL,
+                                    &at))
+                ended++;
+            else if (rlf_placing_better(&at, &best[known]))
+                best[known] = at;
+        }
+    }
+    ok(ended > 0 && best[0].period == best[1].period &&
+           memcmp(best[0].choice, best[1].choice, sizeof(int) * PPO_CALLS) == 0,
+       "%d of %d descents end where another one was, and the best, %g s, is "
+       "that of all",
+       ended, STARTS, best[1].period);
+    rlf_arena_free(arena);
+}
+
 static bool
 stop_soon(void *arg, double period, double bound)
 {
@@ -208,6 +248,7 @@ main(void)
 {
     test_proofs();
     test_flatten();
+    test_descents();
     test_laws();
     test_more(0);
     test_more(3);
