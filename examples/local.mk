@@ -7,15 +7,19 @@ nobase_dist_pkgdata_DATA += \
 	%D%/curriculum.rlf \
 	%D%/dapo.rlf \
 	%D%/distill.rlf \
+	%D%/dpo.rlf \
 	%D%/grpo.rlf \
+	%D%/judge.rlf \
 	%D%/ppo.rlf \
 	%D%/reinforce_pp.rlf \
 	%D%/remax.rlf \
+	%D%/reward_model.rlf \
 	%D%/rloo.rlf \
 	%D%/sft.rlf \
 	%D%/stories.rlf \
 	%D%/data/arith.jsonl \
 	%D%/data/arith.lua \
+	%D%/data/pairs.jsonl \
 	%D%/data/stories.jsonl \
 	%D%/data/stories.lua \
 	%D%/models/arith/config.json \
@@ -25,6 +29,7 @@ nobase_dist_pkgdata_DATA += \
 	%D%/models/arith/tokenizer_config.json \
 	%D%/rewards/arith.lua \
 	%D%/rewards/arith_seq.lua \
+	%D%/rewards/judge.lua \
 	%D%/rewards/stories.lua \
 	%D%/templates/arith_seq.lua
 tap_tests += tests/examples.tap

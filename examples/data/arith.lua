@@ -2,24 +2,28 @@
 --
 --     lua5.4 arith.lua rl  > arith.jsonl      prompts to train and to test on
 --     lua5.4 arith.lua sft > arith-sft.jsonl  labelled ones, some labels wrong
+--     lua5.4 arith.lua pairs > pairs.jsonl    a right answer beside a wrong one
 --     lua5.4 arith.lua MODE SEED ROWS         another seed, another length
 --
 -- Numbers are 0 to 9, read from left to right; results on the way and at the
 -- end are never negative. Of all 2605 such problems 400 are held out: the
 -- first 400 rows of mode rl are these, each in one written form; every other
--- row, of both modes, is of the other 2205, its form (which numbers are words,
+-- row, of all modes, is of the other 2205, its form (which numbers are words,
 -- at least one) drawn anew.
 --
 -- The labels of mode sft are weak: where a problem has a "minus", 7 of 10 are
 -- one too large. So what learns from them knows how to add, but mostly answers
 -- such problems wrongly: that is left for reinforcement learning.
 --
+-- The pairs are preferences: the answer is chosen, and another number, at most
+-- 2 away, is rejected.
+--
 -- The same arguments give the same bytes on every machine.
 
 local mode, seed, rows = ...
-local default_rows = { rl = 12000, sft = 134400 }
+local default_rows = { rl = 12000, sft = 134400, pairs = 2048 }
 if not default_rows[mode] then
-  io.stderr:write("usage: lua5.4 arith.lua rl|sft [SEED [ROWS]]\n")
+  io.stderr:write("usage: lua5.4 arith.lua rl|sft|pairs [SEED [ROWS]]\n")
   os.exit(2)
 end
 seed = math.tointeger(seed or 1)
@@ -79,6 +83,12 @@ local function question(p, form)
                                      number(2, p[5]))
 end
 
+local function write_pair(p, form, away)
+  local wrong = p.answer + away < 0 and p.answer - away or p.answer + away
+  io.write(('{"question": "%s", "chosen": "%d", "rejected": "%d"}\n')
+           :format(question(p, form), p.answer, wrong))
+end
+
 local function write(p, form, answer)
   io.write(('{"question": "%s", "answer": "%d"}\n')
            :format(question(p, form), answer))
@@ -103,5 +113,9 @@ for _ = written + 1, rows do
   local p = all[held_out + 1 + below(#all - held_out)]
   local form = below(7) + 1
   local wrong = mode == "sft" and p.minus and below(10) < 7
-  write(p, form, wrong and p.answer + 1 or p.answer)
+  if mode == "pairs" then
+    write_pair(p, form, ({ -2, -1, 1, 1, 2 })[below(5) + 1])
+  else
+    write(p, form, wrong and p.answer + 1 or p.answer)
+  end
 end
