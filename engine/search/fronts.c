@@ -495,17 +495,27 @@ divides_well(int n)
 enum { LESS_MESHES = 4 }; /* below the largest one, of any size */
 
 /* The meshes on which lanes are compared: the largest one of all, and of those
- * that begin with it and are more than its half the next ones, and those whose
- * size has many divisors: eleven ranks are two replicas of five and one left,
- * so that more ranks never have lanes that do worse than those of fewer. */
+ * that begin with it
+ *
+ * - more than its half the next ones, and those whose size has many divisors:
+ *   eleven ranks are two replicas of five and one left, so that more ranks
+ * never have lanes that do worse than those of fewer;
+ * - its half, a quarter ... down to a machine, for where machines are far from
+ *   each other models are trained on few of them, with few replicas. */
 static int
 list_trained(const options_of *o, const rlf_cluster_mesh *meshes, int n,
-             const rlf_cluster_mesh *largest, const rlf_cluster_mesh **out)
+             const rlf_cluster_mesh *largest, int machine,
+             const rlf_cluster_mesh **out)
 {
-    int count = 0;
+    int count = 0, half = largest->n / 2;
+    int least = machine <= half ? machine : half + 1;
     out[count++] = largest;
-    for (int size = largest->n - 1; 2 * size > largest->n; size--) {
+    for (int size = largest->n - 1; size >= least; size--) {
         bool wanted = largest->n - size <= LESS_MESHES || divides_well(size);
+        if (2 * size <= largest->n)
+            wanted = size == half;
+        if (size == half)
+            half /= 2;
         for (int i = 0; i < n && wanted; i++)
             if (meshes[i].first == largest->first && meshes[i].n == size &&
                 may_train(o, &meshes[i])) {
@@ -523,9 +533,9 @@ static int
 lanes_of(options_of *o, const rlf_cluster_mesh *meshes, int n,
          const rlf_cluster_mesh *largest, int machine)
 {
-    enum { MOST = 1 + LESS_MESHES + 2 };
+    enum { MOST = 1 + LESS_MESHES + 2 + 32 };
     const rlf_cluster_mesh *trained[MOST];
-    int n_trained = list_trained(o, meshes, n, largest, trained);
+    int n_trained = list_trained(o, meshes, n, largest, machine, trained);
     rlf_fronts *f = o->fronts;
     const rlf_place_row *row = rlf_shards_row(f, o->measure.model);
     bool gpu = rlf_cluster_part_of(f->options.speeds->cluster, largest->first)
