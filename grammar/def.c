@@ -108,6 +108,10 @@ fits_word(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
         rlf_diag_hint(s->diags, diag,
                       "s.at_last(x) puts one per sample on its last token, "
                       "s.at_all(x) on each");
+    else if (level == (int)RLF_LEVEL_TOKEN)
+        rlf_diag_hint(s->diags, diag,
+                      "reduce it first: sum(... over tokens), or mean(... over "
+                      "tokens)");
     rlf_diag_note(s->diags, diag, f->span, "it is declared here");
     return false;
 }

@@ -162,6 +162,18 @@ one_of_prompt(const rlf_sema *s, int rows)
                             set >= 0 ? s->graph->sets.data[set].name : "s");
 }
 
+/* Do they meet once each is reduced over its tokens? */
+static bool
+meet_as_samples(const rlf_sema *s, int a, int b)
+{
+    const rlf_domains *domains = &s->graph->domains;
+    int x = s->terms.data[a].domain, y = s->terms.data[b].domain;
+    int rows_x = rlf_domain_rows(domains, x);
+    int rows_y = rlf_domain_rows(domains, y);
+    return (x != rows_x || y != rows_y) &&
+           rlf_domain_meet(domains, rows_x, rows_y) >= 0;
+}
+
 static void
 hint_meet(rlf_sema *s, rlf_diag *diag, int a, int b)
 {
@@ -170,6 +182,17 @@ hint_meet(rlf_sema *s, rlf_diag *diag, int a, int b)
         if (rlf_level_of(s, s->terms.data[k ? b : a].domain) != RLF_LEVEL_VOCAB)
             continue;
         rlf_diag_hint(s->diags, diag, "reduce it first: sum(... over vocab)");
+        return;
+    }
+    if (meet_as_samples(s, a, b)) {
+        bool first =
+            rlf_level_of(s, s->terms.data[a].domain) == RLF_LEVEL_TOKEN;
+        bool both = first &&
+                    rlf_level_of(s, s->terms.data[b].domain) == RLF_LEVEL_TOKEN;
+        rlf_diag_hint(
+            s->diags, diag, "reduce %s first: sum(%s over tokens)",
+            both ? "each" : "it",
+            both ? "..." : rlf_form_text(s, written(s, !first, first ? a : b)));
         return;
     }
     int common = shared(s, s->terms.data[a].domain, s->terms.data[b].domain);

@@ -482,8 +482,8 @@ hint: s.at_last(x) puts one per sample on its last token, s.at_all(x) on each
 test.rlf:17:20: error: the argument 'x' of 'token_mean' takes one per token or one number, and this is one per sample of 'roll'
    17 |     g = token_mean(score)
       |                    ^~~~~
-STDLIB/loss.rlf:145:16: note: it is declared here
-  145 | def token_mean(x: token) = mean(x over batch)
+STDLIB/loss.rlf:146:16: note: it is declared here
+  146 | def token_mean(x: token) = mean(x over batch)
       |                ^~~~~~~~
 hint: s.at_last(x) puts one per sample on its last token, s.at_all(x) on each
 === a sum that repeats a value per sample at each token
@@ -626,6 +626,7 @@ test.rlf:9:14: error: the argument 'score' of 'grpo' takes one per sample at mos
 STDLIB/advantage.rlf:30:10: note: it is declared here
    30 | def grpo(score: sample, eps = 1e-6) =
       |          ^~~~~~~~~~~~~
+hint: reduce it first: sum(... over tokens), or mean(... over tokens)
 === one number, and samples of prompts
 import "std/advantage"
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
@@ -672,3 +673,54 @@ hint: a product is written with '*'
 flow f(batch: prompts[8]) { report x = 1 }
 --- errors
 compiles
+=== preferences compare whole responses
+import "std/loss"
+data pairs = jsonl("rows.jsonl", prompt: "question", chosen: "answer", rejected: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-4))
+flow f(batch: pairs[4]) {
+    win = respond(batch.chosen)
+    lose = respond(batch.rejected)
+    update actor {
+        w = actor.logprob(win)
+        l = actor.logprob(lose)
+        minimize mean(dpo(w - sum(l over tokens)) over batch)
+        minimize mean(ipo(w - sum(l over tokens)) over batch)
+        minimize mean(kto(w, 0, 1) over batch)
+        minimize mean(pair(sum(w over tokens), l) over batch)
+        minimize mean(dpo(w - l) over batch)
+        minimize mean(pair(sum(w over tokens), sum(l over tokens)) over batch)
+    }
+}
+--- errors
+test.rlf:10:27: error: the argument 'margin' of 'dpo' takes one per sample at most, and this is one per token of 'win'
+   10 |         minimize mean(dpo(w - sum(l over tokens)) over batch)
+      |                           ^~~~~~~~~~~~~~~~~~~~~~
+STDLIB/loss.rlf:124:9: note: it is declared here
+  124 | def dpo(margin: sample, beta = 0.1, smooth = 0) =
+      |         ^~~~~~~~~~~~~~
+hint: reduce it first: sum(... over tokens), or mean(... over tokens)
+test.rlf:11:27: error: the argument 'margin' of 'ipo' takes one per sample at most, and this is one per token of 'win'
+   11 |         minimize mean(ipo(w - sum(l over tokens)) over batch)
+      |                           ^~~~~~~~~~~~~~~~~~~~~~
+STDLIB/loss.rlf:128:9: note: it is declared here
+  128 | def ipo(margin: sample, beta = 0.1) = (margin - 1 / (2 * beta))^2
+      |         ^~~~~~~~~~~~~~
+hint: reduce it first: sum(... over tokens), or mean(... over tokens)
+test.rlf:12:27: error: the argument 'gain' of 'kto' takes one per sample at most, and this is one per token of 'win'
+   12 |         minimize mean(kto(w, 0, 1) over batch)
+      |                           ^
+STDLIB/loss.rlf:133:9: note: it is declared here
+  133 | def kto(gain: sample, base: sample, good: sample, beta = 0.1, weight_good = 1.0,
+      |         ^~~~~~~~~~~~
+hint: reduce it first: sum(... over tokens), or mean(... over tokens)
+test.rlf:13:48: error: the argument 'rejected' of 'pair' takes one per sample at most, and this is one per token of 'lose'
+   13 |         minimize mean(pair(sum(w over tokens), l) over batch)
+      |                                                ^
+STDLIB/loss.rlf:140:26: note: it is declared here
+  140 | def pair(chosen: sample, rejected: sample, margin: sample = 0) = -log_sigmoid(chosen - rejected - ma...
+      |                          ^~~~~~~~~~~~~~~~
+hint: reduce it first: sum(... over tokens), or mean(... over tokens)
+test.rlf:14:29: error: one per token of 'win' and one per token of 'lose' cannot be combined
+   14 |         minimize mean(dpo(w - l) over batch)
+      |                           ~ ^ ~
+hint: reduce each first: sum(... over tokens)

@@ -404,6 +404,7 @@ test.rlf:24:35: error: the argument 'end' of 'gae' takes one per sample at most,
 STDLIB/advantage.rlf:13:57: note: it is declared here
    13 | def gae(r: token, v: token, gamma = 1.0, lambda = 0.95, end: sample = 0) =
       |                                                         ^~~~~~~~~~~~~~~
+hint: reduce it first: sum(... over tokens), or mean(... over tokens)
 === bodies of defs
 import "std/advantage"
 import "std/loss"
