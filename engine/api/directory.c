@@ -8,6 +8,10 @@
 #include "engine/io/file.h"
 #include "engine/io/lock.h"
 
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 /* What a run leaves in its directory. */
 static const struct {
     const char *name;
@@ -52,6 +56,33 @@ rlf_directory_holds_run(const rlf_session *s, const char *directory,
                             rlf_path_join(s->arena, directory, parts[i].name),
                             err, out));
     return RLF_OK;
+}
+
+/* Whatever else a directory holds, one with these two is that of a run. */
+static bool
+is_of_run(const rlf_session *s, const char *directory)
+{
+    return access(rlf_path_join(s->arena, directory, "run.json"), F_OK) == 0 &&
+           access(rlf_path_join(s->arena, directory, "plan.rlf"), F_OK) == 0;
+}
+
+const char *
+rlf_directory_around(const rlf_session *s, const char *directory)
+{
+    const char *path = rlf_path_parent(s->arena, directory);
+    while (!rlf_dir_exists(path) && strcmp(path, "."))
+        path = rlf_path_parent(s->arena, path);
+    char *whole = realpath(path, NULL);
+    const char *found = NULL;
+    path = whole ? rlf_arena_strdup(s->arena, whole) : ".";
+    free(whole);
+    for (const char *last = ""; !found && strcmp(path, last) != 0;) {
+        if (is_of_run(s, path))
+            found = path;
+        last = path;
+        path = rlf_path_parent(s->arena, path);
+    }
+    return found;
 }
 
 rlf_status

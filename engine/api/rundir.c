@@ -160,6 +160,14 @@ claim(rlf_session *session, rlf_err *err)
     const char *dir = session->options.directory;
     flights left = {0};
     rlf_err why = RLF_ERR_NONE; /* why it cannot be made or locked */
+    const char *around = rlf_directory_around(session, dir);
+    if (around) {
+        rlf_fail(err, RLF_USER, "%s lies in the directory of another run, %s",
+                 dir, around);
+        rlf_err_hint(err, "that run removes and replaces what is in it: give "
+                          "a directory beside it with --out");
+        return RLF_USER;
+    }
     for (const char *path = dir; !rlf_dir_exists(path);
          path = rlf_path_parent(session->arena, path))
         session->made++;

@@ -272,6 +272,10 @@ rlf_status rlf_inputs_copy(rlf_session *session, const rlf_inputs *inputs,
 rlf_status rlf_directory_holds_run(const rlf_session *session,
                                    const char *directory, rlf_err *err,
                                    bool *out);
+/* The directory of another run in which `directory` lies, at whatever depth and
+ * whether it is there or not; NULL: in none. */
+const char *rlf_directory_around(const rlf_session *session,
+                                 const char *directory);
 /* Can what stands in the run's directory be what a run keeps there? RLF_ENV. */
 rlf_status rlf_directory_look(const rlf_session *session, rlf_err *err);
 /* Before anything is written: RLF_ENV if the directory or its lock was moved,
