@@ -482,8 +482,8 @@ hint: s.at_last(x) puts one per sample on its last token, s.at_all(x) on each
 test.rlf:17:20: error: the argument 'x' of 'token_mean' takes one per token or one number, and this is one per sample of 'roll'
    17 |     g = token_mean(score)
       |                    ^~~~~
-STDLIB/loss.rlf:146:16: note: it is declared here
-  146 | def token_mean(x: token) = mean(x over batch)
+STDLIB/loss.rlf:147:16: note: it is declared here
+  147 | def token_mean(x: token) = mean(x over batch)
       |                ^~~~~~~~
 hint: s.at_last(x) puts one per sample on its last token, s.at_all(x) on each
 === a sum that repeats a value per sample at each token
@@ -717,7 +717,7 @@ test.rlf:13:48: error: the argument 'rejected' of 'pair' takes one per sample at
    13 |         minimize mean(pair(sum(w over tokens), l) over batch)
       |                                                ^
 STDLIB/loss.rlf:140:26: note: it is declared here
-  140 | def pair(chosen: sample, rejected: sample, margin: sample = 0) = -log_sigmoid(chosen - rejected - ma...
+  140 | def pair(chosen: sample, rejected: sample, margin: sample = 0) =
       |                          ^~~~~~~~~~~~~~~~
 hint: reduce it first: sum(... over tokens), or mean(... over tokens)
 test.rlf:14:29: error: one per token of 'win' and one per token of 'lose' cannot be combined
