@@ -460,3 +460,16 @@ rlf_model_check_tokens(const rlf_graph *graph, const rlf_node *node,
                   "respond(%s.text), ask(...)",
                   model->name, set->name, set->name);
 }
+
+void
+rlf_declared_hint_template(const char *stdlib, const char *path, rlf_err *err)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    rlf_buf file = {0};
+    rlf_buf_printf(&file, "%s/template/%s", stdlib ? stdlib : "", name);
+    if (!rlf_file_exists(path) && rlf_file_exists(file.p))
+        rlf_err_hint(err,
+                     "the library has one: template: \"std/template/%s\"",
+                     name);
+    rlf_buf_free(&file);
+}

@@ -52,6 +52,10 @@ rlf_status rlf_declared_fits(const rlf_graph *graph,
  * one, is not what the model's declaration asks for. For a class's infer. */
 void rlf_model_check_head(const rlf_graph *graph, const rlf_node *node,
                           bool scalar, rlf_diags *diags);
+/* A hint to the error of a template that is not there, if the library (its
+ * directory, or NULL) has one of its name. */
+void rlf_declared_hint_template(const char *stdlib, const char *path,
+                                rlf_err *err);
 /* Positions that a model was made for; 0 where that cannot be read. */
 int rlf_declared_context(const rlf_graph *graph, const rlf_resource *resource);
 

@@ -459,7 +459,10 @@ open_template(const rlf_env *env, const rlf_resource *resource,
         .per = RLF_LUA_PER_TEMPLATE,
     };
     const rlf_lua_program *program;
-    RLF_TRY(rlf_lua_program_open(m->arena, &spec, err, &program));
+    rlf_status status = rlf_lua_program_open(m->arena, &spec, err, &program);
+    if (status < 0)
+        rlf_declared_hint_template(env->graph->stdlib, path->text, err);
+    RLF_TRY(status);
     const rlf_lua_options options = {.check_pure = env->check_pure,
                                      .stops = rlf_hook_stops,
                                      .stops_arg = (void *)(uintptr_t)env};

@@ -83,7 +83,9 @@ write_chat(const rlf_env *env, const rlf_reader *reader, rlf_prompt *prompt,
                  "the prompt is a list of chat messages, but model '%s' has "
                  "no template",
                  reader->model);
-        rlf_err_hint(err, "give it one: lm(..., template: \"FILE.lua\")");
+        rlf_err_hint(err, "give it one: lm(..., template: "
+                          "\"std/template/chatml.lua\"), or llama3.lua, or a "
+                          "file of your own");
         return RLF_USER;
     }
     rlf_arena *pool = env->pool;

@@ -118,10 +118,46 @@ fail_chat(rlf_record_reader *r, const char *field, const json_t *list)
                     rlf_record_where(r), field);
 }
 
-/* "did you mean" over the names of the row. */
+/* "turns.1" of "turns[1]": places stand after dots here. NULL: there are no
+ * brackets in it. */
 static void
-hint_names(rlf_record_reader *r, const json_t *object, const char *field)
+hint_brackets(rlf_record_reader *r, const char *field)
 {
+    rlf_buf path = {0};
+    for (const char *p = field; *p; p++)
+        if (*p == '[')
+            rlf_buf_putc(&path, '.');
+        else if (!strchr("]'\"", *p))
+            rlf_buf_putc(&path, *p);
+    rlf_err_hint(r->err, "a place in a list stands after a dot: \"%.300s\"",
+                 path.p ? path.p : "");
+    rlf_buf_free(&path);
+}
+
+/* What is not one value: a part of it is a column. */
+static void
+hint_parts(rlf_record_reader *r, const char *field, const json_t *value)
+{
+    bool list = json_is_array(value);
+    const char *key = list ? "0"
+                           : json_object_iter_key(
+                                 json_object_iter((json_t *)(uintptr_t)value));
+    rlf_err_hint(r->err,
+                 "%s is no column, a part is: \"%.200s.%.60s\"; or write it as "
+                 "a text of JSON, which rlf.json_decode reads in Lua",
+                 list ? "a list" : "an object", field, key ? key : "NAME");
+}
+
+/* "did you mean" over the names of the row. `column`: what asks for the field.
+ */
+static void
+hint_names(rlf_record_reader *r, const json_t *object, const char *column,
+           const char *field)
+{
+    if (strchr(field, '[')) {
+        hint_brackets(r, field);
+        return;
+    }
     RLF_VEC(const char *) names = {0};
     rlf_buf all = {0};
     const char *key;
@@ -134,6 +170,11 @@ hint_names(rlf_record_reader *r, const json_t *object, const char *field)
     const char *near = rlf_str_nearest(field, names.data, names.count);
     if (near)
         rlf_err_hint(r->err, "did you mean \"%s\"?", near);
+    else if (all.n && strcmp(column, field) != 0 && strcmp(column, "prompt"))
+        rlf_err_hint(r->err,
+                     "the row has %.300s; '%.100s:' is no option, so it makes "
+                     "a column of a field",
+                     all.p, column);
     else if (all.n)
         rlf_err_hint(r->err, "the row has %.300s", all.p);
     RLF_VEC_FREE(&names);
@@ -160,7 +201,7 @@ read_json_cell(rlf_record_reader *r, size_t c, const json_t *object)
     if (!value) {
         rlf_fail(r->err, RLF_USER, "%s: the row has no \"%s\"",
                  rlf_record_where(r), field);
-        hint_names(r, object, field);
+        hint_names(r, object, r->rows->columns[c].label, field);
         return RLF_USER;
     }
     rlf_record_cell out = {0};
@@ -188,14 +229,19 @@ read_json_cell(rlf_record_reader *r, size_t c, const json_t *object)
         out.chat = value;
     } else if (json_is_array(value)) {
         rlf_status status = fail_chat(r, field, value);
-        rlf_err_hint(r->err, "a message is {\"role\": \"user\", \"content\": "
-                             "\"...\"}, both texts");
+        if (json_array_size(value) && !json_is_object(json_array_get(value, 0)))
+            hint_parts(r, field, value);
+        else
+            rlf_err_hint(r->err, "a message is {\"role\": \"user\", "
+                                 "\"content\": \"...\"}, both texts");
         return status;
     } else {
         rlf_fail(r->err, RLF_USER,
                  "%s: \"%s\" is %s where a number, a text, true or false, or "
                  "a list of chat messages is wanted",
                  rlf_record_where(r), field, rlf_json_word(value));
+        if (json_is_object(value))
+            hint_parts(r, field, value);
         return RLF_USER;
     }
     r->cells[c] = out;

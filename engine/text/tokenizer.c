@@ -30,7 +30,12 @@ load_root(rlf_tokenizer *t, const json_t *config, const char *path,
              "%s holds neither tokenizer.json nor vocab.json and merges.txt",
              t->dir);
     const char *old = rlf_path_join(t->arena, t->dir, "tokenizer.model");
-    if (rlf_file_exists(old))
+    const char *model = rlf_path_join(t->arena, t->dir, "config.json");
+    if (!rlf_file_exists(model) && !rlf_file_exists(old))
+        rlf_err_hint(err, "it has no config.json either, so it is no model in "
+                          "the format of Hugging Face; convert it, or name "
+                          "another directory");
+    else if (rlf_file_exists(old))
         rlf_err_hint(err, "tokenizer.model is not read: save the tokenizer as "
                           "tokenizer.json first");
     else

@@ -443,6 +443,27 @@ check_bad(void)
     read_two(put("name.jsonl", "{\"question\": \"x\", \"n\": 1}\n"), "questoin",
              "n", &err, &rows);
     is_str(err.hint, "did you mean \"question\"?", "a slip of the name");
+    static const char *const hints[][3] = {
+        {"train", "n",
+         "the row has list, object, n; 'p:' is no option, so it makes a column "
+         "of a field"},
+        {"list", "n",
+         "a list is no column, a part is: \"list.0\"; or write it as a text of "
+         "JSON, which rlf.json_decode reads in Lua"},
+        {"object", "n",
+         "an object is no column, a part is: \"object.a\"; or write it as a "
+         "text of JSON, which rlf.json_decode reads in Lua"},
+        {"list[1]", "n", "a place in a list stands after a dot: \"list.1\""},
+    };
+    const char *row =
+        put("row.jsonl", "{\"list\": [\"x\", \"y\"], \"object\": {\"a\": 1}, "
+                         "\"n\": 1}\n");
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {
+        rlf_err_clear(&err);
+        read_two(row, hints[i][0], hints[i][1], &err, &rows);
+        is_str(err.hint, hints[i][2], hints[i][0]);
+    }
+    rlf_err_clear(&err);
     ok(read_two("/nowhere/x.jsonl", "q", "n", &err, &rows) == RLF_USER,
        "no such file");
 }
