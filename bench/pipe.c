@@ -15,6 +15,7 @@
 #include "config.h"
 
 #include "engine/base/clock.h"
+#include "engine/dev/dev.h"
 #include "engine/comm/comm.h"
 #include "engine/dev/cores.h"
 #include "engine/plan/pipes.h"
