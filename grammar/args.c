@@ -83,8 +83,10 @@ names_of(const rlf_matcher *m)
 static const char *
 as_nested(const rlf_matcher *m, const rlf_ast_arg *arg)
 {
+    if (m->item || !m->s->classes->resource) /* clusters have none */
+        return NULL;
     const rlf_resource_class *class = m->s->classes->resource[m->kind];
-    for (int i = 0; i < m->n && !m->item; i++) {
+    for (int i = 0; i < m->n; i++) {
         const rlf_formal *f = &m->formals[i];
         for (int k = 0; k < class->n_constructors; k++) {
             const rlf_constructor *c = &class->constructors[k];
