@@ -7,9 +7,13 @@
  *     --- mode
  *     what must come out, to the byte
  *
- * Lines before the first case are remarks. With RLFLOW_WRITE_GOLDEN=1 in the
- * environment the expected texts are written anew instead: read the difference
- * before you keep it. */
+ * Lines before the first case are remarks, but for parts: a line `+++ NAME`
+ * there begins a text that several programs share, and in a program it stands
+ * for that text. Parts that several files share are in tests/FOLDER/parts. A
+ * part that no program of its file names is an error.
+ *
+ * With RLFLOW_WRITE_GOLDEN=1 in the environment the expected texts are written
+ * anew instead: read the difference before you keep it. */
 #ifndef RLF_TESTS_GOLDEN_H
 #define RLF_TESTS_GOLDEN_H
 
@@ -19,6 +23,7 @@
 #include "engine/base/vec.h"
 
 #include <dirent.h>
+#include <unistd.h>
 
 /* What comes out of `source` in `mode`; further checks under `name`, unless
  * `quiet`. */
@@ -44,10 +49,69 @@ next_line(char **p)
     return line;
 }
 
+/* A text that stands in programs under its name. */
+typedef struct golden_part {
+    char *name;
+    rlf_buf text;
+    bool used;
+} golden_part;
+
+typedef RLF_VEC(golden_part) golden_parts;
+
 typedef struct golden {
     char *title, *mode;
-    rlf_buf source, want;
+    rlf_buf written; /* the program as the file has it */
+    rlf_buf source;  /* with parts in place of their names */
+    rlf_buf want;
 } golden;
+
+static void
+free_parts(golden_parts *parts)
+{
+    for (size_t i = 0; i < parts->count; i++)
+        rlf_buf_free(&parts->data[i].text);
+    RLF_VEC_FREE(parts);
+}
+
+/* NULL if there is none of that name. */
+static golden_part *
+find_part(golden_parts *parts, const char *name)
+{
+    for (size_t i = 0; i < parts->count; i++)
+        if (!strcmp(parts->data[i].name, name))
+            return &parts->data[i];
+    return NULL;
+}
+
+/* A line `+++ NAME` before the first case; returns where its text goes. */
+static rlf_buf *
+begin_part(golden_parts *parts, const char *file, char *name)
+{
+    if (find_part(parts, name))
+        bail("%s: there are two parts '%s'", file, name);
+    RLF_PUSH(parts, (golden_part){.name = name});
+    return &parts->data[parts->count - 1].text;
+}
+
+/* A line of a program: itself, or the part that it names, of the file's own
+ * ones or of those that files share. */
+static void
+add_line(golden *g, const char *file, const char *line, golden_parts *own,
+         golden_parts *shared)
+{
+    rlf_buf_printf(&g->written, "%s\n", line);
+    if (strncmp(line, "+++ ", 4) != 0) {
+        rlf_buf_printf(&g->source, "%s\n", line);
+        return;
+    }
+    golden_part *part = find_part(own, line + 4);
+    if (!part)
+        part = find_part(shared, line + 4);
+    if (!part)
+        bail("%s: %s: there is no part '%s'", file, g->title, line + 4);
+    part->used = true;
+    rlf_buf_add(&g->source, text_of(&part->text), part->text.n);
+}
 
 static void
 run_case(golden_case *run, const char *file, golden *g, rlf_buf *out)
@@ -58,7 +122,7 @@ run_case(golden_case *run, const char *file, golden *g, rlf_buf *out)
         &got);
     if (out) {
         rlf_buf_printf(out, "=== %s\n%s--- %s\n%s", g->title,
-                       text_of(&g->source), g->mode, text_of(&got));
+                       text_of(&g->written), g->mode, text_of(&got));
         if (got.n && got.p[got.n - 1] != '\n')
             rlf_buf_putc(out, '\n');
     } else {
@@ -66,6 +130,7 @@ run_case(golden_case *run, const char *file, golden *g, rlf_buf *out)
     }
     rlf_buf_free(&got);
     rlf_buf_free(&name);
+    rlf_buf_free(&g->written);
     rlf_buf_free(&g->source);
     rlf_buf_free(&g->want);
 }
@@ -86,38 +151,62 @@ slurp(const char *path)
     return buf.p;
 }
 
+/* The parts of `file`, whose text they keep. */
+static char *
+read_parts(const char *path, golden_parts *parts)
+{
+    char *text = slurp(path), *p = text, *line;
+    rlf_buf *part = NULL;
+    while ((line = next_line(&p)))
+        if (!strncmp(line, "+++ ", 4))
+            part = begin_part(parts, path, line + 4);
+        else if (part)
+            rlf_buf_printf(part, "%s\n", line);
+    return text;
+}
+
 static void
-run_file(golden_case *run, const char *directory, const char *file, bool write)
+run_file(golden_case *run, const char *directory, const char *file,
+         golden_parts *shared, bool write)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", directory, file);
     char *text = slurp(path), *p = text, *line;
     rlf_buf out = {0};
     golden g = {0};
-    rlf_buf *part = NULL;
+    golden_parts own = {0};
+    rlf_buf *part = NULL; /* which the lines belong to, if no program */
     while ((line = next_line(&p))) {
         if (!strncmp(line, "=== ", 4)) {
             if (g.title)
                 run_case(run, file, &g, write ? &out : NULL);
             g.title = line + 4;
             g.mode = NULL;
-            part = &g.source;
-        } else if (part && !strncmp(line, "--- ", 4)) {
+            part = NULL;
+        } else if (g.title && !strncmp(line, "--- ", 4)) {
             g.mode = line + 4;
             part = &g.want;
+        } else if (g.title && !g.mode) {
+            add_line(&g, file, line, &own, shared);
+        } else if (!g.title && !strncmp(line, "+++ ", 4)) {
+            part = begin_part(&own, file, line + 4);
         } else if (part) {
             rlf_buf_printf(part, "%s\n", line);
-        } else if (write) {
-            rlf_buf_printf(&out, "%s\n", line);
         }
+        if (write && !g.title)
+            rlf_buf_printf(&out, "%s\n", line);
     }
     if (g.title)
         run_case(run, file, &g, write ? &out : NULL);
+    for (size_t i = 0; i < own.count; i++)
+        if (!own.data[i].used)
+            bail("%s: no program names the part '%s'", file, own.data[i].name);
     if (write) {
         FILE *f = fopen(path, "wb");
         if (!f || fwrite(out.p, 1, out.n, f) != out.n || fclose(f))
             bail("cannot write %s", path);
     }
+    free_parts(&own);
     rlf_buf_free(&out);
     free(text);
 }
@@ -138,6 +227,11 @@ golden_run(golden_case *run, const char *folder, const char *one)
              folder);
     bool write = getenv("RLFLOW_WRITE_GOLDEN") != NULL;
     RLF_VEC(char *) files = {0};
+    golden_parts shared = {0};
+    char path[4096], *parts = NULL;
+    snprintf(path, sizeof path, "%s/parts", directory);
+    if (access(path, R_OK) == 0)
+        parts = read_parts(path, &shared);
     DIR *d = opendir(directory);
     if (!d)
         bail("there is no directory %s", directory);
@@ -153,10 +247,12 @@ golden_run(golden_case *run, const char *folder, const char *one)
         bail("there are no tests in %s", directory);
     qsort(files.data, files.count, sizeof *files.data, by_name);
     for (size_t i = 0; i < files.count; i++) {
-        run_file(run, directory, files.data[i], write);
+        run_file(run, directory, files.data[i], &shared, write);
         free(files.data[i]);
     }
     RLF_VEC_FREE(&files);
+    free_parts(&shared);
+    free(parts);
     return done();
 }
 

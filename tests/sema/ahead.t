@@ -1,5 +1,5 @@
 What is made ahead: which nodes, and what is refused.
-=== two parts
++++ grpo
 import "std/advantage"
 import "std/loss"
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
@@ -8,6 +8,8 @@ model ref = copy(actor)
 hook judge = lua("j.lua")
 state heat = 1.0
 state rate : prompts = 0.5
+=== two parts
++++ grpo
 flow f(batch: prompts[8, weight: rate * (1 - rate) + 0.1]) {
     warm  = heat * 2
     cold  = heat / 3
@@ -105,14 +107,7 @@ flow f
     %14 heat : scalar = heat.state() by batch, looking
     report(%14 heat) {hot: %14 heat} by batch, looking
 === a collect as a whole
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state heat = 1.0
-state rate : prompts = 0.5
++++ grpo
 flow f(batch: prompts[8]) {
     collect batch (rounds: 3) {
         base  = judge(actor.generate(batch, max_new: 4))
@@ -142,14 +137,7 @@ flow f
     }
     actor.update(%2 roll, %3 score) {lr: 1e-05, beta1: 0.9, beta2: 0.999, eps: 1e-08} by batch
 === samples of samples
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state heat = 1.0
-state rate : prompts = 0.5
++++ grpo
 flow f(batch: prompts[8]) {
     draft = ref.generate(batch, max_new: 4)
     roll  = actor.generate(ask(draft.text), max_new: 8, ahead: 1)
@@ -172,14 +160,7 @@ flow f
     %5 more : set = actor.generate(%0 batch) {set: %0 batch, n: 2, max_new: 8, temperature: 1, top_p: 1} by sample
     actor.update(%4 roll, %5 more) {lr: 1e-05, beta1: 0.9, beta2: 0.999, eps: 1e-08} by batch
 === two numbers
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state heat = 1.0
-state rate : prompts = 0.5
++++ grpo
 flow f(batch: prompts[8]) {
     a = actor.generate(batch, max_new: 8, ahead: 1)
     b = actor.generate(batch, max_new: 8, ahead: 3)
@@ -193,14 +174,7 @@ test.rlf:10:50: note: the other one is here
    10 |     a = actor.generate(batch, max_new: 8, ahead: 1)
       |                                                  ^
 === in blocks
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state heat = 1.0
-state rate : prompts = 0.5
++++ grpo
 flow f(batch: prompts[8]) {
     a = actor.generate(batch, max_new: 8)
     if step > 2 {

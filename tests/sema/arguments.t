@@ -1,4 +1,8 @@
 Arguments: which there are, of which kind, unit and size.
++++ actor
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
 === a label that is no option and no column
 data a = jsonl("rows.jsonl", promt: "question")
 data b = jsonl("rows.jsonl", prompt: "question", frist: 8)
@@ -35,9 +39,7 @@ test.rlf:6:50: note: first here
     6 | data g = jsonl("rows.jsonl", prompt: "question", answer: "answer", answer: "grade")
       |                                                  ^~~~~~
 === what a hook's sample has by itself
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
++++ actor
 data a = jsonl("rows.jsonl", prompt: "question", response: "answer")
 data b = jsonl("rows.jsonl", prompt: "question", length: "grade", tokens: "answer", pieces: "answer", finished: "grade", turns: "grade")
 flow f(batch: prompts[8]) { report a = 1 }
@@ -67,9 +69,7 @@ test.rlf:5:122: error: a column cannot be called 'turns': what hooks get has its
       |                                                                                         ^~~~~
 hint: choose another name, as in given_turns:
 === what a call adds
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
++++ actor
 hook often = lua("o.lua", per: step)
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
@@ -100,9 +100,7 @@ test.rlf:11:21: note: first here
    11 |     d = judge(roll, best: score, best: 2 * score)
       |                     ^~~~
 === units
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
++++ actor
 param limit : float = 2
 hook h1 = lua("j.lua", time: 64MB)
 hook h2 = lua("j.lua", memory: 60s)
@@ -140,9 +138,7 @@ test.rlf:13:16: error: a number is wanted, and this is a time
       |                ^~
 hint: write it without the unit
 === units in a flow
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
++++ actor
 state lambda = 1
 flow f(batch: prompts[8]) {
     bad = actor.generate(batch, n: 4, max_new: 16s, temperature: 1ms)
@@ -200,9 +196,7 @@ test.rlf:17:9: error: a number is wanted, and this is a time
       |         ^~~ ~~
 hint: write it without the unit: units are for arguments that measure a time or bytes, as time: 60s
 === a flag is true or false
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
++++ actor
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, max_new: 8, greedy: 5)
     a = actor.generate(batch, max_new: 8, greedy: 1)
@@ -219,9 +213,7 @@ test.rlf:7:51: error: 'greedy:' of 'generate' is true or false, and this is a nu
     7 |     b = actor.generate(batch, max_new: 8, greedy: 0.5)
       |                                                   ^~~
 === what is made of a value many times over costs once
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
++++ actor
 def square(x) = x * x
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
@@ -357,9 +349,7 @@ flow f(batch: prompts[8]) {
 --- errors
 compiles
 === what stands in a list
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
++++ actor
 param often : int = 2
 data a = jsonl("rows.jsonl", prompt: "question")
 data b = mix(a, a, weights: ["x", 2])
@@ -399,9 +389,7 @@ test.rlf:3:50: error: a column cannot be called 'turn': a set of samples has its
       |                                                  ^~~~
 hint: choose another name, as in given_turn:
 === true or false
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
++++ actor
 param yes : bool = true
 param one : int = 1
 flow f(batch: prompts[8]) {
@@ -422,9 +410,7 @@ test.rlf:11:51: error: 'greedy:' of 'generate' is true or false, and this is a t
    11 |     e = actor.generate(batch, max_new: 8, greedy: "yes")
       |                                                   ^~~~~
 === bounds in their order
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
++++ actor
 import "std/loss"
 param low : float = 2.0
 flow f(batch: prompts[8]) {
@@ -529,9 +515,7 @@ test.rlf:6:30: error: 'optimizer:' of 'lm' cannot be this
       |                              ^~~~~~~~~~~~
 hint: there is no 'adam'; there is adamw(...)
 === and that of a call
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
++++ actor
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, 4, max_new: 8)
     for mini in roll.split(2) { report x = 1 }
@@ -552,9 +536,7 @@ test.rlf:7:31: error: 'generate' takes no further argument without a name
 hint: write its name before it: max_new: 4
 === what is there, though wrong, does not lack
 import "std/advantage"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
++++ actor
 flow f(batch: prompts[8]) {
     a = actor.generate(batch, num: 4, max_new: 8)
     b = grpo(judge(a))
@@ -606,9 +588,7 @@ test.rlf:4:46: error: 'adamw' has no argument 'betas:'
       |                                              ^~~~~
 hint: write beta1: 0.9, beta2: 0.95
 === how many rows are drawn
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
++++ actor
 flow f(batch: prompts[0], other: prompts[1.5]) { report x = 1 }
 --- errors
 test.rlf:4:23: error: the count of 'prompts[...]' is 0, and must be from 1 to 1000000000
@@ -620,9 +600,7 @@ test.rlf:4:42: error: the count of 'prompts[...]' is a whole number, not 1.5
       |                                          ^~~
 hint: how many rows a step draws
 === what a hook's call adds hides no field
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
++++ actor
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     a = judge(roll, grade: 1000)

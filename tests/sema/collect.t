@@ -1,5 +1,5 @@
 Collecting: what is kept, what is left of the rest, what is refused.
-=== dynamic sampling
++++ grpo
 import "std/advantage"
 import "std/loss"
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
@@ -9,6 +9,8 @@ hook judge = lua("j.lua")
 hook parts = lua("p.lua") -> (form, value)
 hook date = lua("d.lua", per: step)
 state lambda = 1.0
+=== dynamic sampling
++++ grpo
 flow f(batch: prompts[8]) {
     collect batch (rounds: 10) {
         roll  = actor.generate(batch, n: 16, max_new: 8)
@@ -50,15 +52,7 @@ flow f
     %14 it : scalar = expr(%10 score) by batch, looking
     report(%14 it) {reward: %14 it} by batch, looking
 === what goes on after it: sets, parts, columns of every level, texts, records, constants
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-hook parts = lua("p.lua") -> (form, value)
-hook date = lua("d.lua", per: step)
-state lambda = 1.0
++++ grpo
 flow f(batch: prompts[8]) {
     lim = 3 * lambda
     collect batch (rounds: 4, draw: 16) {
@@ -116,15 +110,7 @@ flow f
     %34 it : scalar, %35 it : scalar, %36 it : scalar, %37 it : scalar, %38 it : scalar, %39 it : scalar, %40 it : scalar = expr(%29 length, %0 lambda, %5 value, %6 logp, %30 logprob, %31 answer, %2 answer, %32 logprob, %9 q, %33 grade) by batch, looking
     report(%34 it, %35 it, %36 it, %37 it, %38 it, %39 it, %40 it) {a: %34 it, b: %35 it, c: %36 it, d: %37 it, e: %38 it, f: %39 it, g: %40 it} by batch, looking
 === names of one round are nothing after it
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-hook parts = lua("p.lua") -> (form, value)
-hook date = lua("d.lua", per: step)
-state lambda = 1.0
++++ grpo
 flow f(batch: prompts[8]) {
     collect batch (rounds: 4) {
         roll = actor.generate(batch, n: 2, max_new: 8)
@@ -174,15 +160,7 @@ test.rlf:13:9: note: made here
       |         ^~~
 hint: name it before the collect, or make it of what was kept
 === what a round drew and what was kept
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-hook parts = lua("p.lua") -> (form, value)
-hook date = lua("d.lua", per: step)
-state lambda = 1.0
++++ grpo
 flow f(batch: prompts[8]) {
     collect batch (rounds: 4) {
         roll = actor.generate(batch, n: 2, max_new: 8)
@@ -205,15 +183,7 @@ test.rlf:12:9: note: first here
       |         ^~~~
 hint: a name stands for one value; what changes is a state
 === the condition
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-hook parts = lua("p.lua") -> (form, value)
-hook date = lua("d.lua", per: step)
-state lambda = 1.0
++++ grpo
 flow f(batch: prompts[8]) {
     collect batch (rounds: 4) {
         roll = actor.generate(batch, n: 2, max_new: 8)
@@ -227,15 +197,7 @@ test.rlf:13:14: error: 'keep' takes one per prompt of 'batch', and this is one p
       |              ^~~~~~~~~~~
 hint: mean(... over group) is one per prompt
 === a condition by token; of all rows, which go down; of another draw
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-hook parts = lua("p.lua") -> (form, value)
-hook date = lua("d.lua", per: step)
-state lambda = 1.0
++++ grpo
 flow f(batch: prompts[8], more: prompts[8], rest: prompts[8]) {
     collect batch (rounds: 4) {
         roll = actor.generate(batch, max_new: 8)
@@ -256,15 +218,7 @@ test.rlf:19:14: error: 'keep' takes one per prompt of 'rest', and this is one pe
    19 |         keep more.grade > 1
       |              ^~~~~~~~~~~~~~
 === conditions that are coarser, or by sample without n
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-hook parts = lua("p.lua") -> (form, value)
-hook date = lua("d.lua", per: step)
-state lambda = 1.0
++++ grpo
 flow f(batch: prompts[8], more: prompts[8], rest: prompts[8]) {
     collect batch (rounds: 4) {
         keep lambda > 1
@@ -313,15 +267,7 @@ flow f
     %19 it : scalar, %20 it : scalar, %21 it : scalar = expr(%16 length, %17 grade, %18 grade) by batch, looking
     report(%19 it, %20 it, %21 it) {a: %19 it, b: %20 it, c: %21 it} by batch, looking
 === one keep, at its end
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-hook parts = lua("p.lua") -> (form, value)
-hook date = lua("d.lua", per: step)
-state lambda = 1.0
++++ grpo
 flow f(batch: prompts[8]) {
     collect batch (rounds: 4) {
         roll = actor.generate(batch, n: 2, max_new: 8)
@@ -333,15 +279,7 @@ test.rlf:11:5: error: a collect ends with 'keep c'
    11 |     collect batch (rounds: 4) {
       |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~
 === two keeps; statements behind it; inside an if; outside
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-hook parts = lua("p.lua") -> (form, value)
-hook date = lua("d.lua", per: step)
-state lambda = 1.0
++++ grpo
 flow f(batch: prompts[8], more: prompts[8], rest: prompts[8], last: prompts[8]) {
     collect batch (rounds: 4) {
         keep batch.grade > 1
@@ -377,15 +315,7 @@ test.rlf:24:5: error: keep stands only in a collect, at its end
       |     ^~~~~~~~~~~~~~~~~~~~
 hint: samples of a set s are chosen by s.where(batch.grade > 1)
 === what it cannot hold
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-hook parts = lua("p.lua") -> (form, value)
-hook date = lua("d.lua", per: step)
-state lambda = 1.0
++++ grpo
 flow f(batch: prompts[8], more: prompts[8]) {
     collect batch (rounds: 4) {
         roll = actor.generate(batch, n: 2, max_new: 8)
@@ -421,15 +351,7 @@ test.rlf:21:9: error: a collect holds no other collect
    21 |         collect more (rounds: 2) { keep more.grade > 1 }
       |         ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 === where it stands
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-hook parts = lua("p.lua") -> (form, value)
-hook date = lua("d.lua", per: step)
-state lambda = 1.0
++++ grpo
 flow f(batch: prompts[8], more: prompts[8]) {
     for mini in batch.split(parts: 2) {
         collect batch (rounds: 4) { keep batch.grade > 1 }
@@ -464,15 +386,7 @@ test.rlf:22:37: error: an update holds no generation
       |                                     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 hint: give the set a name before it
 === what is collected
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-hook parts = lua("p.lua") -> (form, value)
-hook date = lua("d.lua", per: step)
-state lambda = 1.0
++++ grpo
 flow f(batch: prompts[8], more: prompts[8]) {
     roll = actor.generate(batch, max_new: 4)
     collect roll (rounds: 4) { keep roll.length > 1 }
@@ -504,15 +418,7 @@ test.rlf:17:13: error: 'more' is collected already
       |             ^~~~
 hint: one collect may hold all that it is kept for
 === used before it is collected
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-hook parts = lua("p.lua") -> (form, value)
-hook date = lua("d.lua", per: step)
-state lambda = 1.0
++++ grpo
 flow f(batch: prompts[8]) {
     base = ref.generate(batch, max_new: 4)
     collect batch (rounds: 4) {
@@ -530,15 +436,7 @@ test.rlf:12:13: note: collected here
       |             ^~~~~
 hint: say this in the collect, or after it
 === its arguments
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-hook parts = lua("p.lua") -> (form, value)
-hook date = lua("d.lua", per: step)
-state lambda = 1.0
++++ grpo
 flow f(batch: prompts[8]) {
     collect batch { keep batch.grade > 1 }
     collect batch (rounds: 0) { keep batch.grade > 1 }
@@ -563,15 +461,7 @@ test.rlf:14:31: error: 'collect' has no argument 'often:'
       |                               ^~~~~
 hint: it has rounds:, draw:
 === names are given once
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-hook parts = lua("p.lua") -> (form, value)
-hook date = lua("d.lua", per: step)
-state lambda = 1.0
++++ grpo
 flow f(batch: prompts[8]) {
     roll = actor.generate(prompts, max_new: 4)
     collect batch (rounds: 2) {

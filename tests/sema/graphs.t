@@ -1,14 +1,6 @@
 Graphs of whole programs.
 === proximal policy optimization
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll  = actor.generate(batch, max_new: 16)
     score = judge(roll)
@@ -211,15 +203,7 @@ flow f
         checkpoint() by batch, looking
     }
 === preferences: nothing is generated
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 def lp(m: model, s: set) = sum(m.logprob(s) over tokens)
 flow f(batch: prompts[8]) {
     base = lp(ref, respond(batch.answer)) - lp(ref, respond(batch.prompt))
@@ -244,15 +228,7 @@ flow f
     %8 base : batch = expr(%3 logprob, %6 logprob) by sample
     actor.update(%7 respond(...), %8 base) {lr: 1e-05, beta1: 0.9, beta2: 0.999, eps: 1e-08} by batch
 === one poses, another solves
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     q = ref.generate(batch, n: 4, max_new: 8)
     a = actor.generate(ask(q.text), n: 8, max_new: 8)
@@ -292,15 +268,7 @@ flow f
     %18 lambda : scalar = lambda.state() by batch
     ref.:=(%18 lambda) {[0.9, ref], [%18 lambda, actor]} by batch
 === metrics move no site of what is trained
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     a = actor.generate(batch, n: 2, max_new: 8)
     report before = mean(judge(actor.generate(batch, n: 2, max_new: 4)) over batch)

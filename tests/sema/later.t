@@ -1,6 +1,6 @@
 What cannot run yet is checked as all else, and refused when nothing is wrong: tools
 and turns. And what is wrong with values per word of the vocabulary.
-=== a value per word that is not brought up
++++ distil
 import "std/advantage"
 import "std/loss"
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
@@ -11,6 +11,8 @@ hook judge = lua("j.lua")
 hook lookup = lua("x", per: turn)
 hook once = lua("x", per: step)
 state lambda = 1.0
+=== a value per word that is not brought up
++++ distil
 flow f(batch: prompts[8]) {
     roll = student.generate(batch, n: 4, max_new: 8)
     p = student.logprobs(roll)
@@ -65,16 +67,7 @@ test.rlf:23:9: error: 'where' takes one per sample or prompt of 'roll', and this
       |         ^~~~~~~~~~~~~~~~~
 hint: reduce it: max(p > 0 over tokens)
 === ... that leaves its block
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model student = lm("m", optimizer: adamw(lr: 1e-5))
-model teacher = lm("t")
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
-hook lookup = lua("x", per: turn)
-hook once = lua("x", per: step)
-state lambda = 1.0
++++ distil
 flow f(batch: prompts[8]) {
     roll = student.generate(batch, n: 4, max_new: 8)
     q = teacher.logprobs(roll)
@@ -113,16 +106,7 @@ test.rlf:13:9: note: it was named there
       |         ^~~~~~~~~~~~~~~~~~~~~~
 hint: call logprobs here, or name what it reduces to: sum(... over vocab)
 === ... that goes where it cannot
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model student = lm("m", optimizer: adamw(lr: 1e-5))
-model teacher = lm("t")
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
-hook lookup = lua("x", per: turn)
-hook once = lua("x", per: step)
-state lambda = 1.0
++++ distil
 flow f(batch: prompts[8]) {
     roll = student.generate(batch, n: 4, max_new: 8)
     other = student.generate(batch, n: 4, max_new: 8)
@@ -184,16 +168,7 @@ test.rlf:25:14: error: the condition of 'break' is one number, and this is one p
       |              ^
 hint: reduce it, as in mean(... over batch)
 === a tool
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model student = lm("m", optimizer: adamw(lr: 1e-5))
-model teacher = lm("t")
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
-hook lookup = lua("x", per: turn)
-hook once = lua("x", per: step)
-state lambda = 1.0
++++ distil
 flow f(batch: prompts[8]) {
     roll = student.generate(batch, max_new: 8, tool: lookup, turns: 4)
     report turns = mean(max(roll.turn over tokens) over batch), first = mean(roll.logprob * (roll.turn == 1) over batch)
@@ -212,16 +187,7 @@ test.rlf:13:94: error: tools and turns in one generation cannot run yet: each tu
       |                                                                             ^~~~~~~~~
 hint: the program is right, but this version of rlflow cannot run this part of it
 === tools that are none
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model student = lm("m", optimizer: adamw(lr: 1e-5))
-model teacher = lm("t")
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
-hook lookup = lua("x", per: turn)
-hook once = lua("x", per: step)
-state lambda = 1.0
++++ distil
 hook wrong = lua("x", per: turn) -> (a, b)
 flow f(batch: prompts[8]) {
     a = student.generate(batch, max_new: 8, tool: judge, turns: 4)
@@ -235,16 +201,7 @@ test.rlf:11:1: error: a hook per turn gives a text
       | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 hint: leave the arrow out, or write -> text
 === tools that are none, by their hook
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model student = lm("m", optimizer: adamw(lr: 1e-5))
-model teacher = lm("t")
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
-hook lookup = lua("x", per: turn)
-hook once = lua("x", per: step)
-state lambda = 1.0
++++ distil
 flow f(batch: prompts[8]) {
     a = student.generate(batch, max_new: 8, tool: judge, turns: 4)
     b = student.generate(batch, max_new: 8, tool: lookup)
@@ -273,16 +230,7 @@ test.rlf:9:1: note: it is declared here
     9 | hook once = lua("x", per: step)
       | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 === arguments of tools, by their kind
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model student = lm("m", optimizer: adamw(lr: 1e-5))
-model teacher = lm("t")
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
-hook lookup = lua("x", per: turn)
-hook once = lua("x", per: step)
-state lambda = 1.0
++++ distil
 flow f(batch: prompts[8]) {
     a = student.generate(batch, max_new: 8, tool: teacher, turns: 4)
     b = student.generate(batch, max_new: 8, tool: lookup, turns: 0)
@@ -324,16 +272,7 @@ test.rlf:19:9: error: 'batch' has no responses
       |         ^~~~~~~~~~
 hint: a response is made by m.generate(batch, ...) or respond(text)
 === ahead of nothing
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model student = lm("m", optimizer: adamw(lr: 1e-5))
-model teacher = lm("t")
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
-hook lookup = lua("x", per: turn)
-hook once = lua("x", per: step)
-state lambda = 1.0
++++ distil
 param k : int = 0
 flow f(batch: prompts[8]) {
     a = student.generate(batch, max_new: 8, ahead: k)
@@ -341,16 +280,7 @@ flow f(batch: prompts[8]) {
 --- errors
 compiles
 === ahead by what is no number of steps
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model student = lm("m", optimizer: adamw(lr: 1e-5))
-model teacher = lm("t")
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
-hook lookup = lua("x", per: turn)
-hook once = lua("x", per: step)
-state lambda = 1.0
++++ distil
 flow f(batch: prompts[8]) {
     a = student.generate(batch, max_new: 8, ahead: -1)
     b = student.generate(batch, max_new: 8, ahead: 1.5)

@@ -1,14 +1,6 @@
 Levels: where values live and where they meet.
 === the example of the manual
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     other = actor.generate(batch, n: 4, max_new: 8)
@@ -21,15 +13,7 @@ test.rlf:14:17: error: one per sample of 'roll' and one per sample of 'other' ca
       |           ~~~~~ ^ ~~~~~~~~~~~~
 hint: reduce one to the prompts they share: mean(judge(other) over group)
 === down by themselves: prompt, sample, token, subset
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
@@ -41,15 +25,7 @@ flow f(batch: prompts[8]) {
 --- errors
 compiles
 === never up or across
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
@@ -88,15 +64,7 @@ test.rlf:21:9: error: 'where' takes one per sample or prompt of 'roll', and this
       |         ^~~~~~~~~~~~~~~~~~~~~~~~~~~~
 hint: reduce it: max(roll.logprob > 0 over tokens)
 === reductions say over what
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
@@ -145,15 +113,7 @@ test.rlf:21:9: error: 'max' takes 2 to 16 arguments, not 1
       |         ^~~
 hint: max(score over tokens), (score over group) or (score over batch)
 === over group needs several samples a prompt
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, max_new: 8)
     a = mean(judge(roll) over group)
@@ -169,15 +129,7 @@ test.rlf:13:31: error: 'over group' takes several samples a prompt, and this is 
       |              ~~~~~~~~~~~      ^~~~~
 hint: a prompt without responses has no samples: take values of the set that generate gave, as in judge(roll)
 === scans run over tokens
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
@@ -195,15 +147,7 @@ test.rlf:16:9: error: 'discount' takes 2 arguments, not 1
    16 |     d = discount(roll.logprob)
       |         ^~~~~~~~
 === texts
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
@@ -237,15 +181,7 @@ test.rlf:20:13: error: a number is wanted, and this is a text
    20 |     i = exp(roll.text)
       |             ^~~~~~~~~
 === parts
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
@@ -271,15 +207,7 @@ test.rlf:20:9: error: x[s] takes one set in its brackets
    20 |     h = score[best, best]
       |         ^~~~~
 === in a loop a reduction over all of the set is an error in an update
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
@@ -309,15 +237,7 @@ test.rlf:21:63: error: this runs over all of 'roll', not over 'mini'
       |                                                               ^~~~ ~~~~~
 hint: say score[mini], or give it a name before the loop
 === what takes one number
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
@@ -363,15 +283,7 @@ test.rlf:20:50: error: 'top_p:' of 'generate' is 2, and must be from 1e-09 to 1
       |                                                  ^
 hint: only the most likely tokens that together have this mass
 === sets without responses
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     a = batch.length
     b = actor.logprob(batch)
@@ -404,15 +316,7 @@ test.rlf:19:13: error: the text of 'ask' is a column of texts, and this is a num
       |             ^
 hint: texts of rows are a data column, as batch.answer, those of samples, as roll.text, or of a hook: hook h = lua("h.lua") -> text
 === texts answer their own prompts; fields of a hook go down
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 hook each = lua("s.lua", per: step)
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)

@@ -1,14 +1,6 @@
 Names: what they mean, and that each is given once.
 === unknown names and what was meant
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
@@ -76,15 +68,7 @@ test.rlf:23:9: error: there is nothing named 'nothing_like_it'
    23 |     k = nothing_like_it
       |         ^~~~~~~~~~~~~~~
 === a name is given once
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     a = 1
     a = 2
@@ -123,15 +107,7 @@ test.rlf:15:5: note: first here
       |     ^
 hint: a name stands for one value; what changes is a state
 === names end with their block, and hide imported and built-in ones
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
@@ -150,15 +126,7 @@ test.rlf:13:20: note: a name ends with its block, and this did
       |                    ^~~~~
 hint: use it in the block, or name before the block what is needed after it
 === declared twice
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 data prompts = jsonl("x")
 def beta() = 1
 flow f(batch: prompts[8]) {
@@ -178,15 +146,7 @@ test.rlf:3:7: note: first here
     3 | param beta : float = 0.1
       |       ^~~~
 === functions and values are not the same
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
@@ -243,15 +203,7 @@ test.rlf:12:5: note: it is named here
    12 |     score = judge(roll)
       |     ^~~~~
 === imports: hiding, two that give a name, an alias
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 import "other"
 import "other.rlf" as o
 flow f(batch: prompts[8]) {
@@ -278,15 +230,7 @@ other.rlf:3:15: error: 'loop' is expanded without end: it uses itself
     3 | def loop(x) = loop(x)
       |               ^~~~
 === imports that are not there, or come back
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 import "std/nothing"
 import "gone"
 import "cycle"
@@ -306,15 +250,7 @@ cycle.rlf:1:8: error: 'cycle' imports itself, through this import
     1 | import "cycle"
       |        ^~~~~~~
 === a def that uses itself
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 import "other" as o
 flow f(batch: prompts[8]) {
     a = o.loop(1)
@@ -327,15 +263,7 @@ test.rlf:12:11: note: in this use of 'loop'
    12 |     a = o.loop(1)
       |           ^~~~
 === arguments of defs
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 def two(a, b = 2) = a + b
 def m(x: model, s: set, t: token, p: prompt, w: word) = 1
 flow f(batch: prompts[8]) {
@@ -406,15 +334,7 @@ STDLIB/advantage.rlf:13:57: note: it is declared here
       |                                                         ^~~~~~~~~~~~~~~
 hint: reduce it first: sum(... over tokens), or mean(... over tokens)
 === bodies of defs
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 def a(x) { y = x + 1; return y * 2 }
 def b(x) { y = x }
 def c(x) { return x; y = 2 }
@@ -442,15 +362,7 @@ test.rlf:13:5: note: of this def
    13 | def d(x) { report z = x }
       |     ^
 === an error inside a def says in which use
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 def add(x, y) = x + y
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
@@ -467,15 +379,7 @@ test.rlf:15:9: note: in this use of 'add'
       |         ^~~
 hint: reduce one to the prompts they share: mean(y over group)
 === no flow, two flows
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow a() { }
 flow b() { }
 --- errors
@@ -486,30 +390,14 @@ test.rlf:10:6: note: first here
    10 | flow a() { }
       |      ^
 === no flow
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 
 --- errors
 test.rlf:1:1: error: the program has no flow
     1 | import "std/advantage"
       | ^
 === what a flow draws from
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(a: prompts, b: actor[3], c: prompts[0], d: prompts[1.5], e: prompts[beta], g: prompts[4, weight: 3], h: 3) { }
 --- errors
 test.rlf:10:11: error: the flow's head says how many rows a step draws

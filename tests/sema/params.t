@@ -1,5 +1,5 @@
 Parameters: defaults, settings, types, ranges.
-=== defaults
++++ params
 param a : int = 8 in 2..64 "how many"
 param b : float = 0.5 in 0..1
 param c : text = "adam" in ["adam", "sgd"]
@@ -9,6 +9,8 @@ param e : path = "x/y"
 param f : path
 param g : float = b * 2
 flow z() { }
+=== defaults
++++ params
 --- params
 a int = 8 (8) in 2..64: how many
 b float = 0.5 (0.5) in 0..1: -
@@ -23,15 +25,7 @@ g float = 1 (1) in : -
 #set c=sgd
 #set d=false
 #set f=here
-param a : int = 8 in 2..64 "how many"
-param b : float = 0.5 in 0..1
-param c : text = "adam" in ["adam", "sgd"]
-param d : bool = true
-param e : path = "x/y"
-## Documented before.
-param f : path
-param g : float = b * 2
-flow z() { }
++++ params
 --- params
 a int = 3 (8) in 2..64: how many, given
 b float = 0.1 (0.5) in 0..1: -, given
@@ -129,15 +123,7 @@ test.rlf:15:44: note: 1 / 0 is infinite
       |                                            ^
 hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
 === what must be given
-param a : int = 8 in 2..64 "how many"
-param b : float = 0.5 in 0..1
-param c : text = "adam" in ["adam", "sgd"]
-param d : bool = true
-param e : path = "x/y"
-## Documented before.
-param f : path
-param g : float = b * 2
-flow z() { }
++++ params
 --- errors
 test.rlf:7:7: error: parameter 'f' must be given: f=VALUE
     7 | param f : path
@@ -257,15 +243,7 @@ test.rlf:1:16: error: 'path' of 'jsonl' is an empty path
 #set b=x
 #set d=yes
 #set f=here
-param a : int = 8 in 2..64 "how many"
-param b : float = 0.5 in 0..1
-param c : text = "adam" in ["adam", "sgd"]
-param d : bool = true
-param e : path = "x/y"
-## Documented before.
-param f : path
-param g : float = b * 2
-flow z() { }
++++ params
 --- errors
 test.rlf:5:7: error: parameter 'a' is a whole number, and '3.5' was given
     5 | param a : int = 8 in 2..64 "how many"
@@ -282,15 +260,7 @@ test.rlf:8:7: error: parameter 'd' is true or false, and 'yes' was given
 #set b=1.5
 #set c=lion
 #set f=here
-param a : int = 8 in 2..64 "how many"
-param b : float = 0.5 in 0..1
-param c : text = "adam" in ["adam", "sgd"]
-param d : bool = true
-param e : path = "x/y"
-## Documented before.
-param f : path
-param g : float = b * 2
-flow z() { }
++++ params
 --- errors
 test.rlf:5:7: error: parameter 'a' is 1, and must be in 2..64
     5 | param a : int = 8 in 2..64 "how many"

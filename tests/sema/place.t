@@ -1,6 +1,6 @@
 Placement: rows and strategies. Mode `place` prints what was understood, twice: it
 reads its own print as a plan file.
-=== rows, strategies, all arguments
++++ models
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
 model actor = lm("m", optimizer: adamw(lr: 1e-5))
 model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
@@ -8,16 +8,7 @@ model ref = copy(actor)
 model average = copy(actor)
 hook judge = lua("j.lua")
 param width : int = 4
-place separate
-place {
-    actor.update   on 0..7  (tp: width, pp: 2, zero: 1, tokens: 4096, schedule: "interleaved", chunks: 2, recompute: true)
-    actor.generate on 14, 15, 0..3 (tp: 2, migrate: 12, seats: 8, carry: "pages")
-    critic.update on 8..11 (pp: 4, schedule: "tables/fused.json")
-    critic on 8..9
-    ref on 5 (offload: true, tokens: 512)
-    actor on 0..15 (shards: 4, lanes: 8)
-    average on 3
-}
++++ step
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     kl = roll.logprob - ref.logprob(roll)
@@ -28,6 +19,19 @@ flow f(batch: prompts[8]) {
     }
     average := 0.9 * average + 0.1 * actor
 }
+=== rows, strategies, all arguments
++++ models
+place separate
+place {
+    actor.update   on 0..7  (tp: width, pp: 2, zero: 1, tokens: 4096, schedule: "interleaved", chunks: 2, recompute: true)
+    actor.generate on 14, 15, 0..3 (tp: 2, migrate: 12, seats: 8, carry: "pages")
+    critic.update on 8..11 (pp: 4, schedule: "tables/fused.json")
+    critic on 8..9
+    ref on 5 (offload: true, tokens: 512)
+    actor on 0..15 (shards: 4, lanes: 8)
+    average on 3
+}
++++ step
 --- place
 place separate
 place {
@@ -49,13 +53,7 @@ place {
   {"model":"average","call":null,"ranks":[3],"tp":1,"pp":1,"dp":1,"zero":null,"tokens":null,"migrate":null,"seats":null,"carry":null,"schedule":null,"chunks":null,"recompute":null,"offload":null,"shards":null,"lanes":null}]}
 as a plan file: the same
 === rows beside auto: what is written in them
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-model average = copy(actor)
-hook judge = lua("j.lua")
-param width : int = 4
++++ models
 place auto {
     actor.update   on 0..7  (tp: width, zero: 1)
     actor.generate (dp: 2, migrate: 12)
@@ -64,16 +62,7 @@ place auto {
 place {
     critic on 8
 }
-flow f(batch: prompts[8]) {
-    roll = actor.generate(batch, n: 4, max_new: 8)
-    kl = roll.logprob - ref.logprob(roll)
-    v = critic.value(roll)
-    for mini in roll.split(parts: 2) {
-        update actor minimize mean(-actor.logprob(mini) * kl over batch)
-        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
-    }
-    average := 0.9 * average + 0.1 * actor
-}
++++ step
 --- place
 place auto
 place {
@@ -89,13 +78,7 @@ place {
   {"model":"critic","call":null,"ranks":[8],"tp":null,"pp":null,"dp":null,"zero":null,"tokens":null,"migrate":null,"seats":null,"carry":null,"schedule":null,"chunks":null,"recompute":null,"offload":null,"shards":null,"lanes":null}]}
 as a plan file: the same
 === rows that auto cannot keep
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-model average = copy(actor)
-hook judge = lua("j.lua")
-param width : int = 4
++++ models
 place {
     actor (tp: 2)
     critic.update on 0..3 (tp: 2, pp: 4)
@@ -105,16 +88,7 @@ place {
     rf (tp: 2)
 }
 place auto
-flow f(batch: prompts[8]) {
-    roll = actor.generate(batch, n: 4, max_new: 8)
-    kl = roll.logprob - ref.logprob(roll)
-    v = critic.value(roll)
-    for mini in roll.split(parts: 2) {
-        update actor minimize mean(-actor.logprob(mini) * kl over batch)
-        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
-    }
-    average := 0.9 * average + 0.1 * actor
-}
++++ step
 --- errors
 test.rlf:10:39: error: pp: 4 does not divide the 2 ranks that tp: 2 leaves of 'critic.update'
    10 |     critic.update on 0..3 (tp: 2, pp: 4)
@@ -176,85 +150,34 @@ test.rlf:11:23: warning: 'zero:' changes nothing: 'actor' has one replica here, 
       |                       ^
 hint: leave it out
 === rows without ranks
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-model average = copy(actor)
-hook judge = lua("j.lua")
-param width : int = 4
++++ models
 place {
     actor (tp: 2)
 }
-flow f(batch: prompts[8]) {
-    roll = actor.generate(batch, n: 4, max_new: 8)
-    kl = roll.logprob - ref.logprob(roll)
-    v = critic.value(roll)
-    for mini in roll.split(parts: 2) {
-        update actor minimize mean(-actor.logprob(mini) * kl over batch)
-        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
-    }
-    average := 0.9 * average + 0.1 * actor
-}
++++ step
 --- errors
 test.rlf:9:5: error: this row does not say on which ranks 'actor' is
     9 |     actor (tp: 2)
       |     ^~~~~~~~~~~~~
 hint: write 'actor on 0..3', or 'place auto', which finds ranks
 === a strategy alone
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-model average = copy(actor)
-hook judge = lua("j.lua")
-param width : int = 4
++++ models
 place interleave
-flow f(batch: prompts[8]) {
-    roll = actor.generate(batch, n: 4, max_new: 8)
-    kl = roll.logprob - ref.logprob(roll)
-    v = critic.value(roll)
-    for mini in roll.split(parts: 2) {
-        update actor minimize mean(-actor.logprob(mini) * kl over batch)
-        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
-    }
-    average := 0.9 * average + 0.1 * actor
-}
++++ step
 --- place
 place interleave
 {"strategy":"interleave","rows":[]}
 as a plan file: the same
 === an empty block
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-model average = copy(actor)
-hook judge = lua("j.lua")
-param width : int = 4
++++ models
 place { }
-flow f(batch: prompts[8]) {
-    roll = actor.generate(batch, n: 4, max_new: 8)
-    kl = roll.logprob - ref.logprob(roll)
-    v = critic.value(roll)
-    for mini in roll.split(parts: 2) {
-        update actor minimize mean(-actor.logprob(mini) * kl over batch)
-        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
-    }
-    average := 0.9 * average + 0.1 * actor
-}
++++ step
 --- place
 {"strategy":null,"rows":[]}
 error: plan.rlf: there is no 'place' in this plan
 hint: 'rlflow check' prints one that can be changed
 === names
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-model average = copy(actor)
-hook judge = lua("j.lua")
-param width : int = 4
++++ models
 place {
     aktor.update on 0
     judge on 0
@@ -267,16 +190,7 @@ place {
     average.generate on 0
     ref.reward on 0
 }
-flow f(batch: prompts[8]) {
-    roll = actor.generate(batch, n: 4, max_new: 8)
-    kl = roll.logprob - ref.logprob(roll)
-    v = critic.value(roll)
-    for mini in roll.split(parts: 2) {
-        update actor minimize mean(-actor.logprob(mini) * kl over batch)
-        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
-    }
-    average := 0.9 * average + 0.1 * actor
-}
++++ step
 --- errors
 test.rlf:9:5: error: there is no model 'aktor'
     9 |     aktor.update on 0
@@ -316,27 +230,12 @@ test.rlf:18:9: error: the program never calls ref.reward
       |         ^~~~~~
 hint: of 'ref' it calls logprob
 === strategies
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-model average = copy(actor)
-hook judge = lua("j.lua")
-param width : int = 4
++++ models
 place flaten
 place sideways
 place flatten
 place separate
-flow f(batch: prompts[8]) {
-    roll = actor.generate(batch, n: 4, max_new: 8)
-    kl = roll.logprob - ref.logprob(roll)
-    v = critic.value(roll)
-    for mini in roll.split(parts: 2) {
-        update actor minimize mean(-actor.logprob(mini) * kl over batch)
-        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
-    }
-    average := 0.9 * average + 0.1 * actor
-}
++++ step
 --- errors
 test.rlf:8:7: error: there is no strategy 'flaten'
     8 | place flaten
@@ -353,13 +252,7 @@ test.rlf:10:1: note: here
    10 | place flatten
       | ^~~~~~~~~~~~~
 === ranks
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-model average = copy(actor)
-hook judge = lua("j.lua")
-param width : int = 4
++++ models
 place {
     actor.update on 8..3
     actor.generate on 0, 1, 1
@@ -368,16 +261,7 @@ place {
     ref on 70000
     average on 3s
 }
-flow f(batch: prompts[8]) {
-    roll = actor.generate(batch, n: 4, max_new: 8)
-    kl = roll.logprob - ref.logprob(roll)
-    v = critic.value(roll)
-    for mini in roll.split(parts: 2) {
-        update actor minimize mean(-actor.logprob(mini) * kl over batch)
-        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
-    }
-    average := 0.9 * average + 0.1 * actor
-}
++++ step
 --- errors
 test.rlf:9:21: error: a range of ranks goes up
     9 |     actor.update on 8..3
@@ -399,13 +283,7 @@ test.rlf:14:16: error: a rank is a whole number from 0 to 65535
    14 |     average on 3s
       |                ^~
 === divisors
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-model average = copy(actor)
-hook judge = lua("j.lua")
-param width : int = 4
++++ models
 place {
     actor.update on 0..7 (tp: 3)
     actor.generate on 0..7 (tp: 2, pp: 3)
@@ -414,16 +292,7 @@ place {
     ref on 0 (tp: 2)
     average on 0..1 (tp: 2, pp: 2)
 }
-flow f(batch: prompts[8]) {
-    roll = actor.generate(batch, n: 4, max_new: 8)
-    kl = roll.logprob - ref.logprob(roll)
-    v = critic.value(roll)
-    for mini in roll.split(parts: 2) {
-        update actor minimize mean(-actor.logprob(mini) * kl over batch)
-        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
-    }
-    average := 0.9 * average + 0.1 * actor
-}
++++ step
 --- errors
 test.rlf:9:31: error: tp: 3 does not divide the 8 ranks of 'actor.update'
     9 |     actor.update on 0..7 (tp: 3)
@@ -450,13 +319,7 @@ test.rlf:14:33: error: pp: 2 does not divide the 1 rank that tp: 2 leaves of 'av
       |                                 ^
 hint: write 1, or name more ranks
 === arguments
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-model average = copy(actor)
-hook judge = lua("j.lua")
-param width : int = 4
++++ models
 place {
     actor.update on 0 (tp: 0)
     actor.generate on 0 (tq: 1)
@@ -468,16 +331,7 @@ place {
 place {
     actor on 0 (lanes: 0, shards: 4)
 }
-flow f(batch: prompts[8]) {
-    roll = actor.generate(batch, n: 4, max_new: 8)
-    kl = roll.logprob - ref.logprob(roll)
-    v = critic.value(roll)
-    for mini in roll.split(parts: 2) {
-        update actor minimize mean(-actor.logprob(mini) * kl over batch)
-        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
-    }
-    average := 0.9 * average + 0.1 * actor
-}
++++ step
 --- errors
 test.rlf:9:28: error: 'tp:' of 'actor.update' is 0, and must be from 1 to 65536
     9 |     actor.update on 0 (tp: 0)
@@ -508,13 +362,7 @@ test.rlf:17:24: error: 'lanes:' of 'actor' is 0, and must be from 1 to 65536
       |                        ^
 hint: partial sums of gradients over samples
 === arguments that mean nothing there
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-model average = copy(actor)
-hook judge = lua("j.lua")
-param width : int = 4
++++ models
 place {
     actor.update on 0 (shards: 4)
     actor.generate on 0 (tokens: 512)
@@ -525,16 +373,7 @@ place {
     actor on 0 (offload: true)
     critic on 0..3 (chunks: 4)
 }
-flow f(batch: prompts[8]) {
-    roll = actor.generate(batch, n: 4, max_new: 8)
-    kl = roll.logprob - ref.logprob(roll)
-    v = critic.value(roll)
-    for mini in roll.split(parts: 2) {
-        update actor minimize mean(-actor.logprob(mini) * kl over batch)
-        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
-    }
-    average := 0.9 * average + 0.1 * actor
-}
++++ step
 --- errors
 test.rlf:9:32: error: 'shards:' is an argument of whole models, not of one call
     9 |     actor.update on 0 (shards: 4)
@@ -567,13 +406,7 @@ test.rlf:16:29: error: 'chunks:' is of the interleaved schedule
       |                             ^
 hint: add schedule: "interleaved", or leave it out
 === more arguments that mean nothing there
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-model average = copy(actor)
-hook judge = lua("j.lua")
-param width : int = 4
++++ models
 place {
     actor.update on 0 (schedule: "zigzag")
     ref.logprob on 0 (offload: true)
@@ -581,16 +414,7 @@ place {
     critic.value on 0 (tp: prompts)
     actor.generate on 0 (tp: 1, tp: 1)
 }
-flow f(batch: prompts[8]) {
-    roll = actor.generate(batch, n: 4, max_new: 8)
-    kl = roll.logprob - ref.logprob(roll)
-    v = critic.value(roll)
-    for mini in roll.split(parts: 2) {
-        update actor minimize mean(-actor.logprob(mini) * kl over batch)
-        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
-    }
-    average := 0.9 * average + 0.1 * actor
-}
++++ step
 --- errors
 test.rlf:9:34: error: there is no schedule "zigzag"
     9 |     actor.update on 0 (schedule: "zigzag")
@@ -657,13 +481,7 @@ test.rlf:12:38: error: 'seats:' of 'average.generate' is 300, and must be from 1
       |                                      ^~~
 hint: samples that a replica takes over at most
 === placed twice
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-model ref = copy(actor)
-model average = copy(actor)
-hook judge = lua("j.lua")
-param width : int = 4
++++ models
 place {
     actor.update on 0
     actor.update on 1
@@ -671,16 +489,7 @@ place {
     critic on 0
 }
 place { ref on 1 }
-flow f(batch: prompts[8]) {
-    roll = actor.generate(batch, n: 4, max_new: 8)
-    kl = roll.logprob - ref.logprob(roll)
-    v = critic.value(roll)
-    for mini in roll.split(parts: 2) {
-        update actor minimize mean(-actor.logprob(mini) * kl over batch)
-        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
-    }
-    average := 0.9 * average + 0.1 * actor
-}
++++ step
 --- errors
 test.rlf:10:5: error: 'actor.update' is placed twice
    10 |     actor.update on 1

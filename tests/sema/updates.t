@@ -1,14 +1,6 @@
 Updates: liveness and what they hold; other statements.
 === a loss needs something live
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
@@ -51,15 +43,7 @@ test.rlf:6:5: warning: this update changes nothing: no 'minimize' of it is ever 
     6 |     update actor { if train { minimize mean(actor.logprob(roll) over batch) } }
       |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 === a loss is one number
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
@@ -71,15 +55,7 @@ test.rlf:13:27: error: a loss is one number, and this is one per token of 'roll'
       |                           ^~~~~~~~~~~~~~~~~~~
 hint: say how to average: mean(... over batch)
 === what an update holds
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
@@ -138,15 +114,7 @@ test.rlf:23:9: error: this cannot stand in an update
       |         ^~~~~~
 hint: it holds names, if, report and minimize
 === nothing is minimized; no optimizer; not a model
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
@@ -174,15 +142,7 @@ test.rlf:16:12: error: there is nothing named 'nobody'
    16 |     update nobody minimize 1
       |            ^~~~~~
 === values of live calls stay in the update
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
@@ -199,15 +159,7 @@ test.rlf:16:15: error: 'where' takes one per sample or prompt of 'roll', and thi
       |               ^~~~~~~~~~~~~~~~~~~~
 hint: reduce it: max(logp > 0 over tokens)
 === misplaced statements
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     minimize 3
     return 4
@@ -227,15 +179,7 @@ test.rlf:13:5: error: keep stands only in a collect, at its end
       |     ^~~~~~
 hint: samples of a set s are chosen by s.where(5)
 === what changes
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
@@ -278,15 +222,7 @@ test.rlf:18:12: error: a model is weighted by one number
    18 |     ref := score * actor
       |            ^~~~~
 === loops
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
@@ -303,15 +239,7 @@ test.rlf:14:9: error: pieces are for a loop only
       |         ^~~~~~~~~~~~~~~~~~~~
 hint: for mini in s.split(...) { ... }
 === how a loop cuts
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
@@ -337,15 +265,7 @@ test.rlf:16:60: error: sets that are walked side by side have equally many piece
    16 |     for a in roll.split(parts: 2), b in batch.split(parts: 3) { x = 1 }
       |                                                            ^
 === heads that models do not have
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
++++ ppo
 flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
