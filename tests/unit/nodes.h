@@ -3,6 +3,7 @@
 #ifndef RLF_TESTS_UNIT_NODES_H
 #define RLF_TESTS_UNIT_NODES_H
 
+#include "engine/base/vec.h"
 #include "engine/graph/class.h"
 #include "nodes/table.h"
 #include "tests/tap.h"
@@ -166,30 +167,48 @@ add_column_value(world *w, rlf_value_kind kind, int domain)
         w->graph, (rlf_value){.kind = kind, .domain = domain, .set = -1});
 }
 
-/* A node of `class` in the flow, arrays copied. Arguments are given in the
- * order of its formals, then the extra ones. */
+/* What a node has beside its class: (node_parts){ARGS(...), OUT(set)}.
+ * Arguments are in the order of the class's formals, then the extra ones. */
+typedef struct node_parts {
+    const rlf_arg *args;
+    const int *inputs, *outputs; /* values */
+    int n_args, n_inputs, n_outputs;
+    uint32_t site;
+} node_parts;
+
+#define LISTED(type, name, ...)          \
+    .name = (const type[]){__VA_ARGS__}, \
+    .n_##name = (int)RLF_COUNT(((const type[]){__VA_ARGS__}))
+#define ARGS(...) LISTED(rlf_arg, args, __VA_ARGS__)
+#define IN(...) LISTED(int, inputs, __VA_ARGS__)
+#define OUT(...) LISTED(int, outputs, __VA_ARGS__)
+/* the first n of an array */
+#define ARGS_OF(array, n) .args = array, .n_args = n
+#define IN_OF(array, n) .inputs = array, .n_inputs = n
+#define OUT_OF(array, n) .outputs = array, .n_outputs = n
+
+/* A node in the flow, on `receiver` (a resource, -1: none); parts are copied.
+ * Returns its index. */
 TAP_FUNCTION int
-add_node(world *w, const rlf_node_class *class, int receiver,
-         const rlf_arg *args, int n_args, const int *inputs, int n_inputs,
-         const int *outputs, int n_outputs, uint32_t site)
+add_node(world *w, const rlf_node_class *class, int receiver, node_parts parts)
 {
     rlf_node node = {.class = class,
                      .grain = class->granularity,
                      .rows = -1,
                      .receiver = receiver,
-                     .n_inputs = n_inputs,
-                     .n_outputs = n_outputs,
-                     .n_args = n_args,
-                     .site = site};
-    node.args = RLF_NEW_ARRAY(w->arena, rlf_arg, n_args);
-    node.inputs = RLF_NEW_ARRAY(w->arena, int, n_inputs);
-    node.outputs = RLF_NEW_ARRAY(w->arena, int, n_outputs);
-    if (n_args)
-        memcpy(node.args, args, sizeof *args * (size_t)n_args);
-    if (n_inputs)
-        memcpy(node.inputs, inputs, sizeof *inputs * (size_t)n_inputs);
-    if (n_outputs)
-        memcpy(node.outputs, outputs, sizeof *outputs * (size_t)n_outputs);
+                     .n_inputs = parts.n_inputs,
+                     .n_outputs = parts.n_outputs,
+                     .n_args = parts.n_args,
+                     .site = parts.site};
+    node.args = RLF_NEW_ARRAY(w->arena, rlf_arg, parts.n_args);
+    node.inputs = RLF_NEW_ARRAY(w->arena, int, parts.n_inputs);
+    node.outputs = RLF_NEW_ARRAY(w->arena, int, parts.n_outputs);
+    for (int i = 0; i < parts.n_args; i++)
+        node.args[i] = parts.args[i];
+    for (int i = 0; i < parts.n_inputs; i++)
+        node.inputs[i] = parts.inputs[i];
+    for (int i = 0; i < parts.n_outputs; i++)
+        node.outputs[i] = parts.outputs[i];
     return rlf_graph_add_node(w->graph, node);
 }
 

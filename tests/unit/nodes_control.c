@@ -19,7 +19,7 @@ run_scalar(world *w, const rlf_node_class *class, int receiver, double value,
     int input = add_column_value(w, RLF_VALUE_NUMBER, 0);
     rlf_arg arg = value_arg(class->n_formals ? class->formals[0].name : "shown",
                             input, 0);
-    int id = add_node(w, class, receiver, &arg, 1, &input, 1, NULL, 0, 0);
+    int id = add_node(w, class, receiver, (node_parts){ARGS(arg), IN(input)});
     w->graph->nodes.data[id].n_regions = n_regions;
     rlf_space *scalar = rlf_space_rows(w->pool, w->graph, 0, 1);
     rlf_content in = {.column = rlf_column_new(w->pool, scalar, false)};
@@ -56,8 +56,7 @@ test_control(void)
            "break if: leaves");
     is_int(run_scalar(w, class, -1, 0, 0).raised, 0, "or not");
     class = find(RLF_ROLE_CHECKPOINT);
-    rlf_call call = make_call(
-        w, add_node(w, class, -1, NULL, 0, NULL, 0, NULL, 0, 0), NULL);
+    rlf_call call = make_call(w, add_node(w, class, -1, (node_parts){0}), NULL);
     run_call(w, &call);
     is_int(call.raised, RLF_RAISE_CHECKPOINT, "checkpoint: saves");
     run_scalar(w, find(RLF_ROLE_REPORT), -1, 0.25, 0);
@@ -68,8 +67,7 @@ test_control(void)
     class = rlf_classes_find(&rlf_node_classes, RLF_ROLE_FIELD,
                              RLF_RECEIVER_NONE, "step");
     int out = add_column_value(w, RLF_VALUE_NUMBER, 0);
-    call = make_call(w, add_node(w, class, -1, NULL, 0, NULL, 0, &out, 1, 0),
-                     NULL);
+    call = make_call(w, add_node(w, class, -1, (node_parts){OUT(out)}), NULL);
     run_call(w, &call);
     ok(call.out[0].column.number[0] == 20, "step");
     world_free(w);
@@ -80,8 +78,7 @@ get_state(world *w, int state)
 {
     int out = add_column_value(w, RLF_VALUE_NUMBER, 0);
     rlf_call call = make_call(
-        w,
-        add_node(w, find(RLF_ROLE_STATE), state, NULL, 0, NULL, 0, &out, 1, 0),
+        w, add_node(w, find(RLF_ROLE_STATE), state, (node_parts){OUT(out)}),
         NULL);
     run_call(w, &call);
     return call.out[0].column.number[0];

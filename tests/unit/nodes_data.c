@@ -409,12 +409,12 @@ test_state(void)
     int set = add_node(w,
                        rlf_classes_find(&rlf_node_classes, RLF_ROLE_SET_STATE,
                                         RLF_RECEIVER_STATE, "set_rows"),
-                       r, &arg, 1, &value, 1, NULL, 0, 0);
+                       r, (node_parts){ARGS(arg), IN(value)});
     int out = add_column_value(w, RLF_VALUE_NUMBER, rows);
     int get = add_node(w,
                        rlf_classes_find(&rlf_node_classes, RLF_ROLE_STATE,
                                         RLF_RECEIVER_STATE, "rows"),
-                       r, NULL, 0, NULL, 0, &out, 1, 0);
+                       r, (node_parts){OUT(out)});
     rlf_call before = make_call(w, get, NULL), call = make_call(w, set, &in);
     run_call(w, &before);
     is_int(run_call(w, &call), RLF_OK, "rows are set");

@@ -236,7 +236,8 @@ test_node(void)
     const rlf_node_class *class = rlf_classes_find(
         &rlf_node_classes, RLF_ROLE_DRAW, RLF_RECEIVER_DATA, NULL);
     rlf_arg args[2] = {number_arg("count", 4), {.name = "weight"}};
-    int draw = add_node(w, class, data, args, 2, NULL, 0, &set, 1, 9);
+    int draw = add_node(w, class, data,
+                        (node_parts){ARGS_OF(args, 2), OUT(set), .site = 9});
     rlf_call call = make_call(w, draw, NULL);
     is_int(run_call(w, &call), RLF_OK, "a draw runs");
     call = make_call(w, draw, NULL);
@@ -261,7 +262,7 @@ test_node(void)
     int field = add_node(w,
                          rlf_classes_find(&rlf_node_classes, RLF_ROLE_FIELD,
                                           RLF_RECEIVER_DATA, "words"),
-                         data, &name, 1, &set, 1, &out, 1, 0);
+                         data, (node_parts){ARGS(name), IN(set), OUT(out)});
     call = make_call(w, field, &in);
     is_int(run_call(w, &call), RLF_OK, "a text field");
     bool right = true;
@@ -278,7 +279,7 @@ test_node(void)
     field = add_node(w,
                      rlf_classes_find(&rlf_node_classes, RLF_ROLE_FIELD,
                                       RLF_RECEIVER_DATA, "number"),
-                     data, &name, 1, &set, 1, &out, 1, 0);
+                     data, (node_parts){ARGS(name), IN(set), OUT(out)});
     call = make_call(w, field, &in);
     is_int(run_call(w, &call), RLF_OK, "a number field");
     right = true;
@@ -287,7 +288,8 @@ test_node(void)
     ok(right, "has the numbers of the rows drawn");
 
     args[0] = (rlf_arg){.name = "count"};
-    draw = add_node(w, class, data, args, 2, NULL, 0, &set, 1, 9);
+    draw = add_node(w, class, data,
+                    (node_parts){ARGS_OF(args, 2), OUT(set), .site = 9});
     call = make_call(w, draw, NULL);
     run_call(w, &call);
     batch = call.out[0].rows;
@@ -297,7 +299,8 @@ test_node(void)
     ok(right, "without a count: all rows, in order, numbered");
 
     args[0] = number_arg("count", 11);
-    draw = add_node(w, class, data, args, 2, NULL, 0, &set, 1, 9);
+    draw = add_node(w, class, data,
+                    (node_parts){ARGS_OF(args, 2), OUT(set), .site = 9});
     void *state;
     rlf_err_clear(&w->err);
     is_int(class->init(&w->env, &w->graph->nodes.data[draw], &w->err, &state),

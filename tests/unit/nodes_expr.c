@@ -56,8 +56,8 @@ expr_call(made *m, rlf_expr *program, int domain, bool with_set)
     int out = add_column_value(w, RLF_VALUE_NUMBER, domain);
     const rlf_node_class *class = rlf_classes_find(
         &rlf_node_classes, RLF_ROLE_EXPR, RLF_RECEIVER_NONE, NULL);
-    int id =
-        add_node(w, class, -1, NULL, 0, inputs, with_set ? 2 : 1, &out, 1, 0);
+    int id = add_node(w, class, -1,
+                      (node_parts){IN_OF(inputs, with_set ? 2 : 1), OUT(out)});
     w->graph->nodes.data[id].expr = program;
     w->graph->nodes.data[id].rows = m->roll;
     rlf_content in[] = {{.column = m->column}, {.rows = m->rows}};

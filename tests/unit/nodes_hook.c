@@ -145,8 +145,9 @@ hook_call(made *m, int hook, const char *per, int n_gives)
     int inputs[] = {m->set, m->extra}, outputs[8];
     for (int i = 0; i <= n_gives; i++)
         outputs[i] = add_column_value(w, RLF_VALUE_NUMBER, m->roll);
-    int node =
-        add_node(w, class, hook, args, 2, inputs, 2, outputs, n_gives + 1, 6);
+    int node = add_node(w, class, hook,
+                        (node_parts){ARGS_OF(args, 2), IN_OF(inputs, 2),
+                                     OUT_OF(outputs, n_gives + 1), .site = 6});
     rlf_column bonus = rlf_column_new(w->pool, m->rows->prompts, false);
     for (uint32_t i = 0; i < PROMPTS; i++)
         bonus.number[i] = 100 * (i + 1);
@@ -275,7 +276,8 @@ test_step(void)
     int outputs[] = {add_column_value(w, RLF_VALUE_NUMBER, 0),
                      add_column_value(w, RLF_VALUE_NUMBER, 0)};
     rlf_arg arg = number_arg("x", 0.5);
-    int node = add_node(w, class, hook, &arg, 1, NULL, 0, outputs, 2, 0);
+    int node =
+        add_node(w, class, hook, (node_parts){ARGS(arg), OUT_OF(outputs, 2)});
     w->env.step = 3;
     rlf_call call = make_call(w, node, NULL);
     is_int(run_call(w, &call), RLF_OK, "a hook per step runs");
@@ -354,7 +356,8 @@ test_respond(void)
         &rlf_node_classes, RLF_ROLE_DRAW, RLF_RECEIVER_DATA, NULL);
     rlf_arg args[3] = {{.name = "count"}, {.name = "weight"}};
     rlf_call call = make_call(
-        w, add_node(w, class, m.data, args, 2, NULL, 0, &set, 1, 0), NULL);
+        w, add_node(w, class, m.data, (node_parts){ARGS_OF(args, 2), OUT(set)}),
+        NULL);
     run_call(w, &call);
     rlf_content in[2] = {[1] = call.out[0]};
     int text = add_column_value(w, RLF_VALUE_TEXT, rows);
@@ -377,16 +380,22 @@ test_respond(void)
                              RLF_RECEIVER_NONE, "respond");
     args[2] =
         (rlf_arg){.name = "max_response", .kind = RLF_ARG_NUMBER, .number = 2};
-    call = make_call(w, add_node(w, class, -1, args, 3, inputs, 2, &page, 1, 0),
-                     in);
+    call = make_call(
+        w,
+        add_node(w, class, -1,
+                 (node_parts){ARGS_OF(args, 3), IN_OF(inputs, 2), OUT(page)}),
+        in);
     is_int(run_call(w, &call), RLF_USER, "a response beyond max_response");
     ok(strstr(w->err.sentence, "nodes_hook.tmp.jsonl:1") &&
            strstr(w->err.sentence, "has 3 tokens, more than 2"),
        "... says which: %s", w->err.sentence);
     rlf_err_clear(&w->err);
     args[2].number = 3;
-    call = make_call(w, add_node(w, class, -1, args, 3, inputs, 2, &page, 1, 0),
-                     in);
+    call = make_call(
+        w,
+        add_node(w, class, -1,
+                 (node_parts){ARGS_OF(args, 3), IN_OF(inputs, 2), OUT(page)}),
+        in);
     is_int(run_call(w, &call), RLF_OK, "respond runs");
     const rlf_rows *out = call.out[0].rows;
     static const uint32_t want[] = {8, 13, 2};
@@ -417,8 +426,11 @@ test_respond(void)
                                        .from = -1,
                                        .data = -1,
                                        .model = -1});
-    call =
-        make_call(w, add_node(w, class, -1, args, 1, inputs, 1, &q, 1, 0), in);
+    call = make_call(
+        w,
+        add_node(w, class, -1,
+                 (node_parts){ARGS_OF(args, 1), IN_OF(inputs, 1), OUT(q)}),
+        in);
     is_int(run_call(w, &call), RLF_OK, "ask runs");
     out = call.out[0].rows;
     ok(out->prompts->count == 3 &&

@@ -105,7 +105,7 @@ field(made *m, const char *name, rlf_value_kind kind, int domain)
 {
     int out = add_column_value(m->w, kind, domain);
     int node = add_node(m->w, find(RLF_ROLE_FIELD, RLF_RECEIVER_SET, name), -1,
-                        NULL, 0, &m->set, 1, &out, 1, 0);
+                        (node_parts){IN(m->set), OUT(out)});
     rlf_content in = {.rows = m->rows};
     rlf_call call = make_call(m->w, node, &in);
     is_int(run_call(m->w, &call), RLF_OK, name);
@@ -161,7 +161,7 @@ run_where(made *m, int domain, const rlf_space *space, const bool *keep,
     rlf_arg arg = value_arg("condition", condition, 1);
     int inputs[] = {m->set, condition};
     int node = add_node(w, find(RLF_ROLE_METHOD, RLF_RECEIVER_SET, "where"), -1,
-                        &arg, 1, inputs, 2, &out, 1, 0);
+                        (node_parts){ARGS(arg), IN_OF(inputs, 2), OUT(out)});
     rlf_column c = rlf_column_new(w->pool, space, false);
     for (uint32_t i = 0; i < space->count; i++)
         c.number[i] = keep[i];
@@ -257,8 +257,9 @@ split(uint64_t seed, uint32_t step, int sets, rlf_arg parts, rlf_arg size,
     }
     k.m.info = set_of(w, k.m.set);
     k.m.rows->set = k.m.info;
-    int node = add_node(w, find(RLF_ROLE_FOR, RLF_RECEIVER_NONE, NULL), -1,
-                        args, 3 * sets, inputs, sets, NULL, 0, 4);
+    int node = add_node(
+        w, find(RLF_ROLE_FOR, RLF_RECEIVER_NONE, NULL), -1,
+        (node_parts){ARGS_OF(args, 3 * sets), IN_OF(inputs, sets), .site = 4});
     int body = rlf_graph_add_region(w->graph, node);
     rlf_region *region = &w->graph->regions.data[body];
     region->args = RLF_NEW_ARRAY(w->arena, int, sets);
@@ -408,8 +409,9 @@ test_infer(void)
         }
         const rlf_node_class *class =
             find(RLF_ROLE_FOR, RLF_RECEIVER_NONE, NULL);
-        int node = add_node(w, class, -1, args, 3 * cases[i].sets, inputs,
-                            cases[i].sets, NULL, 0, 0);
+        int node = add_node(w, class, -1,
+                            (node_parts){ARGS_OF(args, 3 * cases[i].sets),
+                                         IN_OF(inputs, cases[i].sets)});
         rlf_diags diags = {.arena = w->arena, .sources = &w->sources};
         class->infer(w->graph, &w->graph->nodes.data[node], &diags);
         is_int((int64_t)diags.errors, (int64_t)cases[i].errors,

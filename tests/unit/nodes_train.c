@@ -104,8 +104,10 @@ generate(made *m)
     args[2] = number_arg("max_new", NEW);
     args[3] = number_arg("temperature", 0.75);
     args[8] = number_arg("greedy", 0);
-    int id = add_node(w, &rlf_node_generate, m->model, args, RLF_COUNT(args),
-                      &m->batch_set, 1, &m->roll_set, 1, 3);
+    int id =
+        add_node(w, &rlf_node_generate, m->model,
+                 (node_parts){ARGS_OF(args, RLF_COUNT(args)), IN(m->batch_set),
+                              OUT(m->roll_set), .site = 3});
     rlf_content in = {.rows = m->prompts};
     rlf_call call = make_call(w, id, &in);
     if (call.node->class->open(&call, &w->err) < 0)
@@ -188,7 +190,9 @@ read_column(made *m, const rlf_node_class *class, bool pieces)
     int out =
         add_column_value(w, RLF_VALUE_NUMBER, score ? m->roll : m->tokens);
     rlf_arg arg = value_arg("set", m->roll_set, 0);
-    int id = add_node(w, class, m->model, &arg, 1, &m->roll_set, 1, &out, 1, 9);
+    int id =
+        add_node(w, class, m->model,
+                 (node_parts){ARGS(arg), IN(m->roll_set), OUT(out), .site = 9});
     rlf_content in = {.rows = m->rows};
     rlf_call call = make_call(w, id, &in);
     if (class->open(&call, &w->err) < 0)
@@ -402,8 +406,9 @@ update_once(const made *from, kind k, int poison, uint32_t *micros,
         number_arg("beta2", 0.98), number_arg("eps", 1e-8),
         number_arg("decay", 0),    number_arg("clip", 0),
     };
-    int id = add_node(w, &rlf_node_update, m.model, args, RLF_COUNT(args),
-                      inputs, 3, &report, 1, 5);
+    int id = add_node(w, &rlf_node_update, m.model,
+                      (node_parts){ARGS_OF(args, RLF_COUNT(args)),
+                                   IN_OF(inputs, 3), OUT(report), .site = 5});
     w->graph->nodes.data[id].loss = make_loss(&m, k);
     rlf_call call = make_call(w, id, in);
     *micros = 0;
