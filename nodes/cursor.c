@@ -5,6 +5,7 @@
 #include "engine/base/vec.h"
 #include "nodes/data.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -243,15 +244,32 @@ rlf_data_draw(rlf_data *data, uint64_t seed, uint32_t site, uint32_t step,
 
 /* ---- drawing by weight ---- */
 
+/* The time is `time` * 2^exponent, with time 0 or from 1/2 up to 1: the quotient
+ * of a random number and any weight, rounded as others are, that is neither
+ * infinite nor 0 where weights are 1e-320 or 1e300. */
 typedef struct ticket {
     double time;
+    int exponent;
     uint32_t row;
 } ticket;
+
+static ticket
+ticket_of(uint32_t row, double ring, double weight)
+{
+    ticket t = {.row = row};
+    int over, under, rest;
+    double quotient = frexp(ring, &over) / frexp(weight, &under);
+    t.time = frexp(quotient, &rest);
+    t.exponent = t.time > 0 ? rest + over - under : INT_MIN;
+    return t;
+}
 
 static int
 by_time(const void *a, const void *b)
 {
     const ticket *x = a, *y = b;
+    if (x->exponent != y->exponent)
+        return x->exponent < y->exponent ? -1 : 1;
     if (x->time != y->time)
         return x->time < y->time ? -1 : 1;
     return (x->row > y->row) - (x->row < y->row);
@@ -325,7 +343,7 @@ first_to_ring(const rlf_random_key *base, uint64_t draw, const double *weight,
             continue;
         key.sample = i;
         double u = rlf_draw_uniform(&key, draw);
-        ticket t = {.row = i, .time = -rlf_ln(1 - u) / weight[i]};
+        ticket t = ticket_of(i, -rlf_ln(1 - u), weight[i]);
         if (got == n && by_time(&t, &heap[0]) < 0)
             sift(heap, n, 0, t);
         if (got == n)

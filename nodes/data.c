@@ -266,6 +266,24 @@ rlf_data_has_prompts(const rlf_graph *graph, const rlf_resource *resource)
     return all;
 }
 
+/* Weights over their sum. They are scaled by a power of 2 first, so that no sum
+ * is infinite and only their ratios matter. */
+static double *
+shares(const rlf_arg *weights, rlf_arena *arena)
+{
+    double *share = RLF_NEW_ARRAY(arena, double, weights->n_list);
+    double most = 0, sum = 0;
+    int exponent;
+    for (int m = 0; m < weights->n_list; m++)
+        most = fmax(most, weights->list[m].number);
+    frexp(most, &exponent);
+    for (int m = 0; m < weights->n_list; m++)
+        sum += share[m] = ldexp(weights->list[m].number, -exponent);
+    for (int m = 0; m < weights->n_list; m++)
+        share[m] /= sum;
+    return share;
+}
+
 /* Without rows yet if it is made of others. */
 static rlf_data *
 new_data(const rlf_resource *resource, int *members)
@@ -279,13 +297,7 @@ new_data(const rlf_resource *resource, int *members)
         rlf_args_find(resource->args, resource->n_args, "weights");
     if (!weights)
         return data;
-    double *share = RLF_NEW_ARRAY(data->arena, double, data->n_members);
-    double sum = 0;
-    for (size_t m = 0; m < data->n_members; m++)
-        sum += weights->list[m].number;
-    for (size_t m = 0; m < data->n_members; m++)
-        share[m] = weights->list[m].number / sum;
-    data->share = share;
+    data->share = shares(weights, data->arena);
     return data;
 }
 

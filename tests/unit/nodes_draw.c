@@ -4,6 +4,8 @@
 #include "nodes/data.h"
 #include "tests/unit/nodes.h"
 
+#include <math.h>
+
 static const char *const file = "nodes_draw.tmp.jsonl";
 
 static void
@@ -322,6 +324,47 @@ test_node(void)
     world_free(w);
 }
 
+/* Only the ratios of weights matter, from the smallest numbers to the largest. */
+static void
+test_weights(void)
+{
+    enum { ROWS = 12, N = 5, STEPS = 40, TOTAL = N * STEPS };
+    static const int scales[] = {0, 40, -1000, -1074, 1018};
+    uint32_t got[TOTAL], want[TOTAL] = {0};
+    uint64_t first;
+    write_rows(ROWS);
+    for (size_t k = 0; k < sizeof scales / sizeof *scales; k++) {
+        world *w = world_new(5);
+        int d = open_rows(w);
+        double weight[ROWS];
+        rlf_status status = RLF_OK;
+        for (int i = 0; i < ROWS; i++)
+            weight[i] = ldexp(i % 6, scales[k]);
+        for (uint32_t s = 0; s < STEPS && status >= 0; s++)
+            status = rlf_data_draw_weighted(w->resource[d], 5, 2, s + 1, N,
+                                            weight, &w->err, got + N * s,
+                                            &first);
+        if (!k)
+            memcpy(want, got, sizeof want);
+        ok(status >= 0 && memcmp(got, want, sizeof want) == 0,
+           "weights times 2^%d draw the same rows", scales[k]);
+        world_free(w);
+    }
+
+    /* as far apart as numbers go: a row comes once those before it are out */
+    double weight[ROWS] = {1e-320, 1e300, 1};
+    bool right = true;
+    world *w = world_new(5);
+    int d = open_rows(w);
+    for (uint32_t s = 0; s < STEPS && right; s++)
+        right = rlf_data_draw_weighted(w->resource[d], 5, 2, s + 1, 3, weight,
+                                       &w->err, got, &first) >= 0 &&
+                got[0] == 1 && got[1] == 2 && got[2] == 0;
+    ok(right, "1e-320 beside 1 and 1e300 is drawn after them");
+    world_free(w);
+    unlink(file);
+}
+
 static void
 test_refused(void)
 {
@@ -368,6 +411,7 @@ main(void)
     test_rounds(100, 33, 20);
     test_resume();
     test_node();
+    test_weights();
     test_refused();
     unlink(file);
     return done();
