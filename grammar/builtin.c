@@ -120,8 +120,9 @@ apply(rlf_sema *s, const builtin *b, const int *x, size_t n, rlf_span of,
                                          .domain = s->terms.data[x[0]].domain,
                                          .span = at});
     double low, high;
-    if (b->code == RLF_EXPR_CLAMP && rlf_term_constant(s, x[1], &low) &&
-        rlf_term_constant(s, x[2], &high) && low > high) {
+    if (b->code == RLF_EXPR_CLAMP && !s->idle &&
+        rlf_term_constant(s, x[1], &low) && rlf_term_constant(s, x[2], &high) &&
+        low > high) {
         rlf_diag *diag =
             rlf_diag_error(s->diags, "argument", at,
                            "there is nothing from %.12g to %.12g", low, high);

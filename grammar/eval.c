@@ -531,8 +531,11 @@ eval_call(rlf_sema *s, const rlf_ast_expr *e)
     }
     if (rlf_name_find(s, name, &found))
         return call_found(s, &found, name, e);
-    if (rlf_builtin_call(s, name->text, e, &out))
+    if (rlf_builtin_call(s, name->text, e, &out)) {
+        if (out.kind == RLF_THING_NUMBER)
+            widen(s, out.term, e->span);
         return out;
+    }
     const rlf_node_class *class = rlf_classes_find(
         s->classes, RLF_ROLE_FUNCTION, RLF_RECEIVER_NONE, name->text);
     if (!class) {

@@ -430,12 +430,6 @@ rlf_term_pointwise(rlf_sema *s, rlf_expr_code code, int a, int b, int c,
         return -1;
     if (n == 2)
         warn_ratio(s, code, a, b, at);
-    rlf_span span = at;
-    for (int k = 0; k < n; k++) {
-        rlf_span part = s->terms.data[args[k]].span;
-        if (part.source == span.source && part.source)
-            span = rlf_span_join(span, part);
-    }
     return finish(s,
                   (rlf_term){
                       .kind = RLF_TERM_OP,
@@ -444,7 +438,7 @@ rlf_term_pointwise(rlf_sema *s, rlf_expr_code code, int a, int b, int c,
                       .domain = domain,
                       .item = -1,
                       .text = code == RLF_EXPR_SELECT && s->terms.data[b].text,
-                      .span = span,
+                      .span = at,
                   });
 }
 

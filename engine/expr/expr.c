@@ -82,7 +82,11 @@ rlf_expr_nan_hint(rlf_expr_code code)
 {
     return code == RLF_EXPR_LEAST  ? NOTHING_HINT("min")
            : code == RLF_EXPR_MOST ? NOTHING_HINT("max")
-                                   : NULL;
+           : code == RLF_EXPR_CLAMP
+               ? "the lower bound of the clamp is above the upper one there, "
+                 "and nothing lies between: where bounds may cross, say which "
+                 "one holds, as in min(max(x, low), high)"
+               : NULL;
 }
 
 /* A quiet NaN with a payload that no operation makes. */

@@ -893,3 +893,18 @@ test.rlf:5:49: error: tools and turns in one generation cannot run yet: each tur
     5 |     x = actor.generate(batch, n: 2, max_new: 4, tool: judge, turns: 2)
       |                                                 ^~~~~~~~~~~
 hint: the program is right, but this version of rlflow cannot run this part of it
+=== bounds that cross where they are not taken
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m")
+hook judge = lua("j.lua")
+param low : float = 2.0
+param high : float = 1.0
+def within(x, low, high) = low <= high ? clamp(x, low, high) : x
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 2, max_new: 8)
+    score = judge(roll)
+    if low <= high { report y = mean(clamp(score, low, high) over batch) }
+    report x = mean(within(score, low, high) over batch)
+}
+--- warnings
+compiles

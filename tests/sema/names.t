@@ -561,7 +561,7 @@ test.rlf:19:22: error: this is a text and a number: texts and numbers do not mix
 hint: two texts can be compared by == and !=
 test.rlf:20:32: error: 'actor' changes this loss only through what has no derivative
    20 |     update actor minimize mean(floor(actor.logprob(roll)) over batch)
-      |                                ^~~~~~~~~~~~~~~~~~~~~~~~~
+      |                                ^~~~~~~~~~~~~~~~~~~~~~~~~~
 hint: comparisons, the condition of a choice, floor, sg, count and rank are constants to the derivative: minimize what they are made of
 test.rlf:21:9: error: there is nothing named 'x'
    21 |     j = x

@@ -18,7 +18,7 @@ test.rlf:14:27: error: nothing in this loss is live: it does not change with 'ac
 hint: call actor.logprob(...) in the update; what was named before is a constant
 test.rlf:15:32: error: 'actor' changes this loss only through what has no derivative
    15 |     update actor minimize mean(sg(actor.logprob(roll)) over batch)
-      |                                ^~~~~~~~~~~~~~~~~~~~~~
+      |                                ^~~~~~~~~~~~~~~~~~~~~~~
 hint: comparisons, the condition of a choice, floor, sg, count and rank are constants to the derivative: minimize what they are made of
 test.rlf:16:27: error: nothing in this loss is live: it does not change with 'actor'
    16 |     update actor minimize mean(critic.value(roll) over batch)
@@ -365,7 +365,7 @@ test.rlf:10:26: warning: both sides are the same live value: the difference is a
 hint: compare it with what was sampled, roll.logprob, with a value that was named before the update, or with sg(...)
 test.rlf:11:31: warning: both sides are the same live value: the ratio is always 1
    11 |         other = exp(2 * logp) / exp(2 * actor.logprob(roll))
-      |                 ~~~~~~~~~~~~  ^ ~~~~~~~~~~~~~~~~~~~~~~~~~~~
+      |                 ~~~~~~~~~~~~~ ^ ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 hint: compare it with what was sampled, roll.logprob, with a value that was named before the update, or with sg(...)
 test.rlf:12:38: warning: both sides are the same live value: the difference is always 0
    12 |         sums = sum(logp over tokens) - sum(actor.logprob(roll) over tokens)

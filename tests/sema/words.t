@@ -222,7 +222,7 @@ flow f(batch: prompts[8]) {
 --- errors
 test.rlf:7:29: error: there are no random numbers for each word of the vocabulary
     7 |     report a = mean(sum(p * uniform(p) over vocab) over batch)
-      |                             ^~~~~~~
+      |                             ^~~~~~~~~~
 test.rlf:8:37: error: there are no texts for each word of the vocabulary
     8 |     report b = mean(count((p > -1 ? batch.answer : "b") over vocab) over batch)
       |                                     ^~~~~~~~~~~~

@@ -241,6 +241,10 @@ decides(void)
            isnan(rlf_expr_apply(RLF_EXPR_CLAMP, 0.5, NAN, 1)) &&
            isnan(rlf_expr_apply(RLF_EXPR_CLAMP, 0.5, 0, NAN)),
        "and what it is a bound of");
+    ok(isnan(rlf_expr_apply(RLF_EXPR_CLAMP, 5, 2, 1)) &&
+           rlf_expr_apply(RLF_EXPR_CLAMP, 5, 2, 2) == 2 &&
+           rlf_expr_apply(RLF_EXPR_CLAMP, 5, -INFINITY, INFINITY) == 5,
+       "a clamp whose bounds cross is one");
     static const double truth[] = {0, 1, NAN};
     for (int i = 0; i < 9; i++) {
         double a = truth[i / 3], b = truth[i % 3];

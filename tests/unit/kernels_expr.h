@@ -296,7 +296,7 @@ libm_point(rlf_expr_code code, double a, double b, double c)
     case RLF_EXPR_MAX:
         return isnan(a) || isnan(b) ? NAN : fmax(a, b);
     case RLF_EXPR_CLAMP:
-        return fmin(fmax(a, b), c);
+        return b > c ? NAN : fmin(fmax(a, b), c);
     case RLF_EXPR_FLOOR:
         return floor(a);
     case RLF_EXPR_SIGMOID:
@@ -528,6 +528,11 @@ random_op(world *w, rlf_expr *e)
             return -1;
         rlf_expr_code code =
             points[(int)between(w, 0, (double)RLF_COUNT(points))];
+        if (code == RLF_EXPR_CLAMP) { /* bounds in their order */
+            int one = rlf_expr_down(e, b, d), other = rlf_expr_down(e, c, d);
+            b = rlf_expr_pointwise(e, RLF_EXPR_MIN, one, other, -1, nowhere);
+            c = rlf_expr_pointwise(e, RLF_EXPR_MAX, one, other, -1, nowhere);
+        }
         return rlf_expr_pointwise(e, code, a, b, c, nowhere);
     }
     if (kind < 7) {

@@ -144,8 +144,10 @@ each_operation(world *w)
             .code = o->code, .domain = o->domain, .over = o->over};
         int n = rlf_expr_arity(o->code);
         for (int k = 0; k < n; k++) {
+            bool clamp = o->code == RLF_EXPR_CLAMP; /* bounds in order */
             it.arg[k] = live_input(e, o->from[k]);
-            in[k] = column(w, o->from[k], o->low, o->high);
+            in[k] = column(w, o->from[k], clamp && k == 2 ? 0 : o->low,
+                           clamp && k == 1 ? 0 : o->high);
         }
         int y = rlf_expr_add(e, it);
         int weight = rlf_expr_add_input(
