@@ -210,9 +210,7 @@ main(void)
 {
     if (!getenv("RLFLOW_SOURCE"))
         skip_all("RLFLOW_SOURCE is not set");
-    snprintf(root, sizeof root, "/tmp/rlf_api_caps_XXXXXX");
-    if (!mkdtemp(root))
-        bail("no temporary folder");
+    make_root();
     rlf_arena *arena = rlf_arena_new();
     put_data(arena, 256);
     put(arena, "full.lua",
@@ -224,11 +222,6 @@ main(void)
         "end\n");
     test_memory(arena);
     test_work(arena);
-    static const char *const files[] = {"rows.jsonl", "full.lua", "full.rlf",
-                                        "work.rlf"};
-    for (size_t i = 0; i < RLF_COUNT(files); i++)
-        unlink(rlf_arena_printf(arena, "%s/%s", root, files[i]));
-    rmdir(root);
     rlf_arena_free(arena);
     return done();
 }

@@ -439,9 +439,7 @@ int
 main(void)
 {
     rlf_arena *arena = rlf_arena_new();
-    snprintf(root, sizeof root, "/tmp/rlflow-fronts-XXXXXX");
-    if (!mkdtemp(root))
-        bail("cannot make a directory");
+    make_root();
     rlf_buf rows = {0};
     for (int i = 0; i < 24; i++)
         rlf_buf_printf(&rows, "{\"q\": \"1 plus %d =\"}\n", i % 8);
@@ -459,9 +457,5 @@ main(void)
     close_world(w);
     test_kinds();
     rlf_arena_free(arena);
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %s", root);
-    if (system(command) != 0)
-        note("%s is left", root);
     return done();
 }

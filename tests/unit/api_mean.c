@@ -181,9 +181,7 @@ main(void)
 {
     world w = {0};
     rlf_trial trial;
-    snprintf(root, sizeof root, "/tmp/rlflow-mean-XXXXXX");
-    if (!mkdtemp(root))
-        bail("cannot make a directory");
+    make_root();
     open_world(&w);
     const rlf_mean *mean = mean_of(&w, w.session->plan, NULL, &trial);
     test_mean(&w, mean, &trial);
@@ -192,9 +190,5 @@ main(void)
     rlf_outline_close(w.outline);
     rlf_session_close(w.session);
     rlf_arena_free(w.arena);
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %s", root);
-    if (system(command) != 0)
-        note("%s is left", root);
     return done();
 }

@@ -695,9 +695,7 @@ main(void)
 {
     if (!getenv("RLFLOW_SOURCE"))
         skip_all("RLFLOW_SOURCE is not set");
-    snprintf(root, sizeof root, "/tmp/rlf_api_outline_XXXXXX");
-    if (!mkdtemp(root))
-        bail("no temporary folder");
+    make_root();
     rlf_arena *arena = rlf_arena_new();
     rlf_buf rows = {0};
     for (int i = 0; i < 2 * ROWS; i++)
@@ -726,11 +724,6 @@ main(void)
     }
     test_config_alone(arena);
     test_candidates(arena);
-    static const char *const files[] = {"rows.jsonl", "judge.lua",
-                                        "program.rlf"};
-    for (size_t i = 0; i < RLF_COUNT(files); i++)
-        unlink(rlf_arena_printf(arena, "%s/%s", root, files[i]));
-    rmdir(root);
     rlf_arena_free(arena);
     return done();
 }

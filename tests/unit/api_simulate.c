@@ -444,6 +444,5 @@ main(void)
         test_plan(&plans[i], &tokens);
     test_unknown_rows();
     rlf_arena_free(arena);
-    remove_files();
     return done();
 }

@@ -3,18 +3,16 @@
 #define _GNU_SOURCE
 #include "engine/dev/cores.h"
 #include "engine/dev/dev.h"
-#include "tests/tap.h"
+#include "tests/put.h"
 
 #include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char root[64];
-
 static void
-put(const char *path, const char *text)
+put_below(const char *path, const char *text)
 {
-    char at[256];
+    char at[sizeof root + 256];
     snprintf(at, sizeof at, "%s/%s", root, path);
     for (char *p = at + strlen(root) + 1; (p = strchr(p, '/')); p++) {
         *p = 0;
@@ -29,8 +27,8 @@ put(const char *path, const char *text)
 static double
 quota(const char *self)
 {
-    char at[256];
-    put("self", self);
+    char at[sizeof root + 256];
+    put_below("self", self);
     snprintf(at, sizeof at, "%s/self", root);
     return rlf_cores_quota(root, at);
 }
@@ -38,16 +36,14 @@ quota(const char *self)
 static void
 test_cores(void)
 {
-    snprintf(root, sizeof root, "/tmp/rlf_dev_cpu_XXXXXX");
-    if (!mkdtemp(root))
-        bail("no temporary folder");
-    put("a/b/cpu.max", "max 100000\n");
-    put("a/cpu.max", "150000 100000\n");
-    put("cpu.max", "400000 100000\n");
-    put("cpu,cpuacct/x/cpu.cfs_quota_us", "50000\n");
-    put("cpu,cpuacct/x/cpu.cfs_period_us", "100000\n");
-    put("cpu,cpuacct/y/cpu.cfs_quota_us", "-1\n");
-    put("cpu,cpuacct/y/cpu.cfs_period_us", "100000\n");
+    make_root();
+    put_below("a/b/cpu.max", "max 100000\n");
+    put_below("a/cpu.max", "150000 100000\n");
+    put_below("cpu.max", "400000 100000\n");
+    put_below("cpu,cpuacct/x/cpu.cfs_quota_us", "50000\n");
+    put_below("cpu,cpuacct/x/cpu.cfs_period_us", "100000\n");
+    put_below("cpu,cpuacct/y/cpu.cfs_quota_us", "-1\n");
+    put_below("cpu,cpuacct/y/cpu.cfs_period_us", "100000\n");
     near(quota("0::/a/b\n"), 1.5, 0, "the least quota up to the root");
     near(quota("0::/\n"), 4, 0, "the root's own");
     near(quota("0::/gone/away\n"), 4, 0, "a group that cannot be seen");
@@ -64,10 +60,6 @@ test_cores(void)
     sched_setaffinity(0, sizeof one, &one);
     is_int(rlf_cores_count(), 1, "an affinity of one core");
     sched_setaffinity(0, sizeof set, &set);
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", root);
-    if (system(command) != 0)
-        note("%s stays", root);
 }
 
 static void

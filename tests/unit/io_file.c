@@ -1,7 +1,7 @@
 /* Files and directories: what is written is whole, what is old survives. */
 #include "engine/io/checksum.h"
 #include "engine/io/file.h"
-#include "tests/tap.h"
+#include "tests/put.h"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -9,12 +9,11 @@
 #include <unistd.h>
 
 static rlf_arena *arena;
-static char base[] = "/tmp/rlflow-file-XXXXXX";
 
 static const char *
 in(const char *name)
 {
-    return rlf_path_join(arena, base, name);
+    return in_root(arena, name);
 }
 
 static bool
@@ -55,7 +54,7 @@ check_write(void)
            strstr(err.sentence, "No such file"),
        "a file that is not there");
     rlf_err_clear(&err);
-    ok(rlf_file_read(base, 10, &err, &buf) == RLF_USER &&
+    ok(rlf_file_read(root, 10, &err, &buf) == RLF_USER &&
            strstr(err.sentence, "not a regular file"),
        "a directory is no file");
     rlf_err_clear(&err);
@@ -191,7 +190,7 @@ check_dirs(void)
            strcmp(names[2], "z") == 0,
        "names in order");
     ok(symlink(in("a.txt"), in("d/link")) == 0 &&
-           symlink(base, in("d/loop")) == 0 &&
+           symlink(root, in("d/loop")) == 0 &&
            rlf_dir_remove(in("d"), &err) == RLF_OK && !rlf_dir_exists(in("d")),
        "a tree is removed");
     ok(rlf_file_exists(in("a.txt")), "what its links point to is not");
@@ -238,8 +237,7 @@ main(void)
     rlf_err err = RLF_ERR_NONE;
     uint32_t sum = 0;
     uint64_t size = 0;
-    if (!mkdtemp(base))
-        bail("no directory for the test");
+    make_root();
     arena = rlf_arena_new();
     check_write();
     check_append();
@@ -260,7 +258,6 @@ main(void)
     ok(rlf_checksum_file(in("empty"), &err, &sum, &size) == RLF_OK && !sum &&
            !size,
        "an empty file");
-    rlf_dir_remove(base, &err);
     rlf_arena_free(arena);
     return done();
 }

@@ -1,24 +1,11 @@
 /* Data rows: every format, every kind of column, every complaint. */
 #include "engine/io/file.h"
 #include "engine/io/records.h"
-#include "tests/tap.h"
+#include "tests/put.h"
 
 #include <zlib.h>
 
 static rlf_arena *arena;
-static char base[] = "/tmp/rlflow-rows-XXXXXX";
-
-/* Without an fsync, which would take most of the time. */
-static const char *
-put(const char *name, const char *text)
-{
-    const char *path = rlf_path_join(arena, base, name);
-    remove(path); /* to cut an old file short may wait for the disk */
-    FILE *file = fopen(path, "w");
-    if (!file || fputs(text, file) < 0 || fclose(file) != 0)
-        bail("cannot write %s", path);
-    return path;
-}
 
 static bool
 ends_in(const char *text, const char *end)
@@ -77,7 +64,7 @@ check_formats(void)
         "  {\"q\": \"\\u00e9\", \"n\": 1, \"m\": {\"x\": [7, \"eight\"]}}";
     rlf_err err = RLF_ERR_NONE;
     rlf_records rows, again;
-    const char *path = put("a.jsonl", lines);
+    const char *path = put(arena, "a.jsonl", lines);
     ok(read_two(path, "q", "n", &err, &rows) == RLF_OK, "jsonl");
     is_str(show(&rows), "1 + 1|2;\xc3\xa9|1;", "its rows");
     ok(rows.lines[0] == 1 && rows.lines[1] == 3, "their lines");
@@ -89,44 +76,48 @@ check_formats(void)
     read_two(path, "m.x.1", "m.x.0", &err, &rows);
     is_str(show(&rows), "six|5;eight|7;", "dotted paths");
 
-    path =
-        put("b.json", "\n [{\"q\": \"x\", \"n\": 1},\n {\"q\": \"y\", \"n\": "
-                      "2.5, \"a.b\": 0}]\n");
+    path = put(arena, "b.json",
+               "\n [{\"q\": \"x\", \"n\": 1},\n {\"q\": \"y\", \"n\": "
+               "2.5, \"a.b\": 0}]\n");
     ok(read_two(path, "q", "n", &err, &rows) == RLF_OK, "a JSON list");
     is_str(show(&rows), "x|1;y|2.5;", "its rows");
     is_str(rlf_records_place(&rows, 1, arena),
            rlf_arena_printf(arena, "%s row 2", path), "a row's place");
-    path = put("c.jsonl", "{\"a.b\": 1, \"a\": {\"b\": 2}, \"q\": \"\"}");
+    path =
+        put(arena, "c.jsonl", "{\"a.b\": 1, \"a\": {\"b\": 2}, \"q\": \"\"}");
     read_two(path, "q", "a.b", &err, &rows);
     is_str(show(&rows), "|1;", "a name with a dot goes first");
 
-    path = put("t.jsonl", "{\"q\": true, \"n\": 1}\n"
-                          "{\"q\": false, \"n\": 0}\n");
+    path = put(arena, "t.jsonl",
+               "{\"q\": true, \"n\": 1}\n"
+               "{\"q\": false, \"n\": 0}\n");
     read_two(path, "q", "n", &err, &rows);
     is_str(show(&rows), "yes|1;no|0;", "true is no number");
-    path = put("d.csv", "\xef\xbb\xbfid,q,n\n1,\"a, \"\"b\"\"\nc\",4\r\n\n"
-                        "2,plain,-5.5\n");
+    path = put(arena, "d.csv",
+               "\xef\xbb\xbfid,q,n\n1,\"a, \"\"b\"\"\nc\",4\r\n\n"
+               "2,plain,-5.5\n");
     ok(read_two(path, "q", "n", &err, &rows) == RLF_OK, "csv");
     is_str(show(&rows), "a, \"b\"\nc|4;plain|-5.5;", "its rows");
     ok(rows.lines[0] == 2 && rows.lines[1] == 5, "their lines");
-    path = put("r.csv", "q,n\r\n\"a\r\nb\nc\r\r\n\",\"x\"\r\nd,e\r\n");
+    path = put(arena, "r.csv", "q,n\r\n\"a\r\nb\nc\r\r\n\",\"x\"\r\nd,e\r\n");
     read_two(path, "q", "n", &err, &rows);
     is_str(show(&rows), "a\r\nb\nc\r\r\n|x;d|e;",
            "line ends in quotes are kept, others are not in the fields");
-    path = put("e.csv", "q,n\nx,\"7\"\ny,8\n");
+    path = put(arena, "e.csv", "q,n\nx,\"7\"\ny,8\n");
     read_two(path, "q", "n", &err, &rows);
     ok(rows.columns[1].kind == RLF_RECORD_TEXT, "a quoted number is a text");
 
-    read_two(put("f.jsonl", lines), "q", "n", &err, &rows);
-    gzFile gz = gzopen(rlf_path_join(arena, base, "f.jsonl.gz"), "wb");
+    read_two(put(arena, "f.jsonl", lines), "q", "n", &err, &rows);
+    gzFile gz = gzopen(in_root(arena, "f.jsonl.gz"), "wb");
     gzputs(gz, lines);
     gzclose(gz);
-    read_two(rlf_path_join(arena, base, "f.jsonl.gz"), "q", "n", &err, &again);
+    read_two(in_root(arena, "f.jsonl.gz"), "q", "n", &err, &again);
     ok(err.status == RLF_OK && rlf_digest_equal(rows.digest, again.digest) &&
            strcmp(show(&rows), show(&again)) == 0,
        "gzip, with the same rows and hash");
-    path = put("f.jsonl", "{\"q\": \"1 + 1\", \"n\": 2}\n"
-                          "{\"q\": \"\\u00e9\", \"n\": 2}");
+    path = put(arena, "f.jsonl",
+               "{\"q\": \"1 + 1\", \"n\": 2}\n"
+               "{\"q\": \"\\u00e9\", \"n\": 2}");
     read_two(path, "q", "n", &err, &again);
     ok(!rlf_digest_equal(rows.digest, again.digest),
        "another value, another hash");
@@ -138,19 +129,20 @@ check_chats(void)
     rlf_err err = RLF_ERR_NONE;
     rlf_records rows;
     const char *path =
-        put("chat.jsonl",
+        put(arena, "chat.jsonl",
             "{\"q\": [{\"role\": \"system\", \"content\": \"be\"}, {\"role\": "
             "\"user\", \"content\": \"hi\", \"x\": 1}], \"n\": 1}\n"
             "{\"q\": [{\"role\": \"user\", \"content\": \"yo\"}], \"n\": 2}\n");
     ok(read_two(path, "q", "n", &err, &rows) == RLF_OK, "chat messages");
     is_str(show(&rows), "<system:be><user:hi>|1;<user:yo>|2;", "as they are");
-    path = put("wide.jsonl", "{\"q\": 1e30, \"n\": 9007199254740992}\n"
-                             "{\"q\": 22451251.999999996, \"n\": -1,"
-                             " \"id\": 123456789012345678901}\n");
+    path = put(arena, "wide.jsonl",
+               "{\"q\": 1e30, \"n\": 9007199254740992}\n"
+               "{\"q\": 22451251.999999996, \"n\": -1,"
+               " \"id\": 123456789012345678901}\n");
     read_two(path, "q", "n", &err, &rows);
     is_str(show(&rows), "1e+30|9007199254740992;22451251.999999996|-1;",
            "numbers keep their digits, whatever else is in the row");
-    path = put("nul.jsonl", "{\"q\": \"a\\u0000b\", \"n\": 1}\n");
+    path = put(arena, "nul.jsonl", "{\"q\": \"a\\u0000b\", \"n\": 1}\n");
     read_two(path, "q", "n", &err, &rows);
     ok(rows.columns[0].texts[0].n == 3, "a text may hold a zero byte");
 }
@@ -172,14 +164,15 @@ check_cells(void)
         /* tabs, as one of them has a comma */
         const char *file = rlf_arena_printf(
             arena, "q\tn\nx\t7\ny\t%s\nz\t1.25\n", as_written[i]);
-        read_two(put("cells.tsv", file), "q", "n", &err, &rows);
+        read_two(put(arena, "cells.tsv", file), "q", "n", &err, &rows);
         const char *want =
             rlf_arena_printf(arena, "x|7;y|%s;z|1.25;", as_written[i]);
         is_str(show(&rows), want, "a cell stays as it is written");
         ok(rows.columns[1].kind == RLF_RECORD_TEXT, "and is a text");
     }
-    read_two(put("cells.csv", "q,n\nx,0\ny,-12\nz,0.25\nu,123456789012345\n"),
-             "q", "n", &err, &rows);
+    read_two(
+        put(arena, "cells.csv", "q,n\nx,0\ny,-12\nz,0.25\nu,123456789012345\n"),
+        "q", "n", &err, &rows);
     ok(rows.columns[1].kind == RLF_RECORD_NUMBER, "numbers, all exact");
     is_str(show(&rows), "x|0;y|-12;z|0.25;u|123456789012345;", "their values");
 }
@@ -190,8 +183,9 @@ check_some(void)
     rlf_err err = RLF_ERR_NONE;
     rlf_records rows;
     rlf_record_field column = {"n", "n"};
-    rlf_records_spec spec = {.path = put("n.jsonl", "{\"n\": 0}\n{\"n\": 1}\n"
-                                                    "{\"n\": 2}\n{\"n\": 3}\n"),
+    rlf_records_spec spec = {.path = put(arena, "n.jsonl",
+                                         "{\"n\": 0}\n{\"n\": 1}\n"
+                                         "{\"n\": 2}\n{\"n\": 3}\n"),
                              .columns = &column,
                              .n_columns = 1,
                              .skip = 1,
@@ -204,7 +198,7 @@ check_some(void)
            strstr(err.sentence, "has no rows") && strstr(err.hint, "it has 4"),
        "nothing left");
     rlf_err_clear(&err);
-    spec = (rlf_records_spec){.path = put("header.csv", "n,m\n"),
+    spec = (rlf_records_spec){.path = put(arena, "header.csv", "n,m\n"),
                               .columns = &column,
                               .n_columns = 1,
                               .csv = true};
@@ -215,7 +209,7 @@ check_some(void)
     rlf_buf big = {0};
     for (int i = 0; i < 2000; i++)
         rlf_buf_printf(&big, "{\"n\": \"%0200d\"}\n", i);
-    spec = (rlf_records_spec){.path = put("big.jsonl", big.p),
+    spec = (rlf_records_spec){.path = put(arena, "big.jsonl", big.p),
                               .columns = &column,
                               .n_columns = 1,
                               .most = 100000};
@@ -244,7 +238,7 @@ check_parted(void)
     rlf_err err = RLF_ERR_NONE;
     rlf_record_field column = {"n", "n"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        const char *path = put(files[i].name, files[i].text);
+        const char *path = put(arena, files[i].name, files[i].text);
         for (uint64_t k = 1; k < 7; k++) {
             rlf_records_spec head = {.path = path,
                                      .csv = ends_in(path, ".csv"),
@@ -280,7 +274,7 @@ check_dropped(void)
     rlf_err err = RLF_ERR_NONE;
     rlf_records rows, again;
     rlf_record_field columns[] = {{"p", "q"}, {"a", "n"}};
-    rlf_records_spec spec = {.path = put("null.jsonl", text),
+    rlf_records_spec spec = {.path = put(arena, "null.jsonl", text),
                              .columns = columns,
                              .n_columns = 2,
                              .drop = true};
@@ -290,8 +284,9 @@ check_dropped(void)
            strstr(rows.why, "null.jsonl:1: \"q\" is null"),
        "%llu, the first because %s", (unsigned long long)rows.dropped,
        rows.why);
-    spec.path = put("whole.jsonl", "{\"q\": \"a\", \"n\": 1}\n"
-                                   "{\"q\": \"e\", \"n\": 3}\n");
+    spec.path = put(arena, "whole.jsonl",
+                    "{\"q\": \"a\", \"n\": 1}\n"
+                    "{\"q\": \"e\", \"n\": 3}\n");
     rlf_records_read(&spec, arena, &err, &again);
     ok(rlf_digest_equal(again.digest, rows.digest),
        "the hash is of the rows that stay");
@@ -313,7 +308,7 @@ check_dropped(void)
          "k.csv:3: the record has 1 fields, the first line 2", 1},
     };
     for (size_t i = 0; i < sizeof of_no_use / sizeof *of_no_use; i++) {
-        spec.path = put(of_no_use[i].name, of_no_use[i].text);
+        spec.path = put(arena, of_no_use[i].name, of_no_use[i].text);
         spec.csv = ends_in(spec.path, ".csv");
         rlf_status status = rlf_records_read(&spec, arena, &err, &rows);
         ok(status == RLF_OK && rows.dropped == of_no_use[i].dropped &&
@@ -329,22 +324,22 @@ check_dropped(void)
         {"o.json", "[{\"n\": 1, \"n\": 2}, {\"q\": \"e\", \"n\": 3},]"},
     };
     for (size_t i = 0; i < sizeof torn / sizeof *torn; i++) {
-        spec.path = put(torn[i][0], torn[i][1]);
+        spec.path = put(arena, torn[i][0], torn[i][1]);
         spec.csv = false;
         ok(rlf_records_read(&spec, arena, &err, &rows) == RLF_USER &&
                strstr(err.sentence, "not JSON"),
            "torn after it: %s", err.sentence);
         rlf_err_clear(&err);
     }
-    spec.path = put("none.jsonl", "{\"q\": null, \"n\": 1}\n");
+    spec.path = put(arena, "none.jsonl", "{\"q\": null, \"n\": 1}\n");
     ok(rlf_records_read(&spec, arena, &err, &rows) == RLF_USER &&
            strstr(err.hint, "none.jsonl:1"),
        "all rows left out: %s", err.hint);
 
-    const char *path =
-        put("cut.jsonl", "{\"m\": [{\"role\": \"user\", \"content\": \"x\"},"
-                         " {\"role\": \"assistant\", \"content\": \"y\"},"
-                         " {\"role\": \"user\", \"content\": \"z\"}]}\n");
+    const char *path = put(arena, "cut.jsonl",
+                           "{\"m\": [{\"role\": \"user\", \"content\": \"x\"},"
+                           " {\"role\": \"assistant\", \"content\": \"y\"},"
+                           " {\"role\": \"user\", \"content\": \"z\"}]}\n");
     static const char *const cuts[][2] = {
         {"m.0:-1", "<user:x><assistant:y>|z;"},
         {"m.-2:", "<assistant:y><user:z>|z;"},
@@ -356,10 +351,10 @@ check_dropped(void)
     }
     ok(read_two(path, "m.0:-3", "m.-4", &err, &rows) == RLF_USER,
        "a place that is not there");
-    path = put("t.tsv", "q\tn\nx, y\t1\n\"a\tb\"\t2\n");
+    path = put(arena, "t.tsv", "q\tn\nx, y\t1\n\"a\tb\"\t2\n");
     read_two(path, "q", "n", &err, &rows);
     is_str(show(&rows), "x, y|1;a\tb|2;", "tabs between");
-    spec = (rlf_records_spec){.path = put("c.txt", "q,n\nx,1\n"),
+    spec = (rlf_records_spec){.path = put(arena, "c.txt", "q,n\nx,1\n"),
                               .columns = columns,
                               .n_columns = 2,
                               .csv = true};
@@ -367,17 +362,17 @@ check_dropped(void)
     is_str(show(&rows), "x|1;", "csv of another name");
     rlf_err_clear(&err);
     spec = (rlf_records_spec){
-        .path = put("json.csv", "{\"q\": \"x\", \"n\": 1}\n"),
+        .path = put(arena, "json.csv", "{\"q\": \"x\", \"n\": 1}\n"),
         .columns = columns,
         .n_columns = 2};
     rlf_records_read(&spec, arena, &err, &rows);
     is_str(show(&rows), "x|1;", "jsonl of another name");
-    spec.path = put("no.csv", "q,n\nx,1\n");
+    spec.path = put(arena, "no.csv", "q,n\nx,1\n");
     ok(rlf_records_read(&spec, arena, &err, &rows) == RLF_USER &&
            strstr(err.hint, "csv(...)"),
        "commas are not read as JSON, whatever the name: %s", err.hint);
     rlf_err_clear(&err);
-    read_two(put("t.txt", "q\tn\nx\t1\n"), "q", "n", &err, &rows);
+    read_two(put(arena, "t.txt", "q\tn\nx\t1\n"), "q", "n", &err, &rows);
     ok(strstr(err.hint, ".tsv"), "a hint for tabs: %s", err.hint);
 }
 
@@ -434,14 +429,14 @@ check_bad(void)
     rlf_err err = RLF_ERR_NONE;
     rlf_records rows;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        rlf_status status =
-            read_two(put(bad[i].name, bad[i].text), "q", "n", &err, &rows);
+        rlf_status status = read_two(put(arena, bad[i].name, bad[i].text), "q",
+                                     "n", &err, &rows);
         if (!ok(status == RLF_USER && strstr(err.sentence, bad[i].want), "%s",
                 bad[i].want))
             note("got: %s", err.sentence);
     }
-    read_two(put("name.jsonl", "{\"question\": \"x\", \"n\": 1}\n"), "questoin",
-             "n", &err, &rows);
+    read_two(put(arena, "name.jsonl", "{\"question\": \"x\", \"n\": 1}\n"),
+             "questoin", "n", &err, &rows);
     is_str(err.hint, "did you mean \"question\"?", "a slip of the name");
     static const char *const hints[][3] = {
         {"train", "n",
@@ -455,9 +450,9 @@ check_bad(void)
          "text of JSON, which rlf.json_decode reads in Lua"},
         {"list[1]", "n", "a place in a list stands after a dot: \"list.1\""},
     };
-    const char *row =
-        put("row.jsonl", "{\"list\": [\"x\", \"y\"], \"object\": {\"a\": 1}, "
-                         "\"n\": 1}\n");
+    const char *row = put(arena, "row.jsonl",
+                          "{\"list\": [\"x\", \"y\"], \"object\": {\"a\": 1}, "
+                          "\"n\": 1}\n");
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {
         rlf_err_clear(&err);
         read_two(row, hints[i][0], hints[i][1], &err, &rows);
@@ -472,8 +467,7 @@ int
 main(void)
 {
     rlf_err err = RLF_ERR_NONE;
-    if (!mkdtemp(base))
-        bail("no directory for the test");
+    make_root();
     arena = rlf_arena_new();
     check_formats();
     check_chats();
@@ -492,7 +486,6 @@ main(void)
     } else {
         skip("%s is not there", gsm);
     }
-    rlf_dir_remove(base, &err);
     rlf_arena_free(arena);
     return done();
 }

@@ -6,15 +6,14 @@
 #include "engine/io/checksum.h"
 #include "engine/io/file.h"
 #include "engine/io/safetensors.h"
-#include "tests/tap.h"
+#include "tests/put.h"
 
 static rlf_arena *arena;
-static char base[] = "/tmp/rlflow-tensors-XXXXXX";
 
 static const char *
 in(const char *name)
 {
-    return rlf_path_join(arena, base, name);
+    return in_root(arena, name);
 }
 
 /* A file of an explicit header and n bytes 0, 1, 2 ... of data. */
@@ -178,7 +177,7 @@ check_bad(void)
             note("got: %s", err.sentence);
     }
     rlf_err err = RLF_ERR_NONE;
-    ok(rlf_safetensors_open(base, &err, &file) == RLF_USER &&
+    ok(rlf_safetensors_open(root, &err, &file) == RLF_USER &&
            strstr(err.sentence, "holds neither model.safetensors"),
        "a directory without a model");
     rlf_err_clear(&err);
@@ -339,9 +338,7 @@ check_models(const char *data)
 int
 main(void)
 {
-    rlf_err err = RLF_ERR_NONE;
-    if (!mkdtemp(base))
-        bail("no directory for the test");
+    make_root();
     arena = rlf_arena_new();
     for (int i = 0; i < 5000; i++)
         values[i] = ldexpf((float)sin(i), i % 40 - 20);
@@ -352,7 +349,6 @@ main(void)
     check_damage();
     const char *data = getenv("RLFLOW_TEST_DATA");
     check_models(data ? data : "/nowhere");
-    rlf_dir_remove(base, &err);
     rlf_arena_free(arena);
     return done();
 }

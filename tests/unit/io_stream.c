@@ -1,13 +1,12 @@
 /* Streams: plain, gzip and zstd give the same bytes; torn ones are told. */
 #include "engine/io/file.h"
 #include "engine/io/stream.h"
-#include "tests/tap.h"
+#include "tests/put.h"
 
 #include <zlib.h>
 #include <zstd.h>
 
 static rlf_arena *arena;
-static char base[] = "/tmp/rlflow-stream-XXXXXX";
 
 enum { SIZE = 300000 };
 static char data[SIZE];
@@ -149,10 +148,9 @@ int
 main(void)
 {
     rlf_err err = RLF_ERR_NONE;
-    if (!mkdtemp(base))
-        bail("no directory for the test");
+    make_root();
     arena = rlf_arena_new();
-    const char *path = rlf_path_join(arena, base, "data");
+    const char *path = in_root(arena, "data");
     uint32_t x = 1;
     for (size_t i = 0; i < SIZE; i++) { /* half compressible, no line ends */
         x = x * 1664525 + 1013904223;
@@ -182,9 +180,8 @@ main(void)
 
     check_lines(path);
     rlf_stream *stream = NULL;
-    ok(rlf_stream_open(base, &err, &stream) == RLF_USER, "a directory");
+    ok(rlf_stream_open(root, &err, &stream) == RLF_USER, "a directory");
     rlf_buf_free(&bytes);
-    rlf_dir_remove(base, &err);
     rlf_arena_free(arena);
     return done();
 }

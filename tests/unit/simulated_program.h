@@ -69,9 +69,7 @@ typedef struct plan_case {
 static void
 put_files(rlf_arena *arena)
 {
-    snprintf(root, sizeof root, "/tmp/rlflow-simulate-XXXXXX");
-    if (!mkdtemp(root))
-        bail("cannot make a directory");
+    make_root();
     rlf_buf rows = {0};
     for (int i = 0; i < BATCH; i++)
         rlf_buf_printf(&rows, "{\"q\": \"1 plus %d =\"}\n", i % 8);
@@ -79,15 +77,6 @@ put_files(rlf_arena *arena)
     rlf_buf_free(&rows);
     put(arena, "full.lua", "return function(s) return 1 end\n");
     put(arena, "fused.table", table);
-}
-
-static void
-remove_files(void)
-{
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %s", root);
-    if (system(command) != 0)
-        note("%s is left", root);
 }
 
 typedef struct planned {

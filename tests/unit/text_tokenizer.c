@@ -4,33 +4,20 @@
 #include "engine/text/detokenizer.h"
 #include "engine/text/files.h"
 #include "engine/text/utf8.h"
-#include "tests/tap.h"
+#include "tests/put.h"
 
 #include <pthread.h>
 #include <time.h>
 
 static rlf_arena *arena;
-static char base[] = "/tmp/rlflow-text-XXXXXX";
-
-/* Without an fsync, which would take most of the time. */
-static const char *
-put(const char *name, const char *text)
-{
-    const char *path = rlf_path_join(arena, base, name);
-    remove(path); /* to cut an old file short may wait for the disk */
-    FILE *file = fopen(path, "w");
-    if (!file || fputs(text, file) < 0 || fclose(file) != 0)
-        bail("cannot write %s", path);
-    return path;
-}
 
 static rlf_tokenizer *
 open_text(const char *json)
 {
     rlf_err err = RLF_ERR_NONE;
     rlf_tokenizer *t = NULL;
-    put("tokenizer.json", json);
-    if (rlf_tokenizer_open(base, &err, &t) < 0)
+    put(arena, "tokenizer.json", json);
+    if (rlf_tokenizer_open(root, &err, &t) < 0)
         bail("%s", err.sentence);
     return t;
 }
@@ -94,7 +81,7 @@ check_characters(void)
         "{\"bos_token\": \"<bos>\", \"eos_token\": {\"content\": \"<eos>\"},"
         "\"pad_token\": \"<pad>\", \"add_eos_token\": true,"
         "\"model_max_length\": 1000000000000000019884624838656}";
-    put("tokenizer_config.json", config);
+    put(arena, "tokenizer_config.json", config);
     rlf_tokenizer *t = open_text(characters);
     is_str(ids_of(t, "1+0 \xc3\xa9", 0), "4 5 3 6 7", "characters");
     is_str(ids_of(t, "1", RLF_ENCODE_SPECIAL), "1 4", "with the beginning");
@@ -115,45 +102,45 @@ check_characters(void)
     is_int((int64_t)rlf_tokenizer_piece(t, 7).n, 2, "a piece's bytes");
     is_int((int64_t)rlf_tokenizer_piece(t, 8).n, 0, "no piece");
     /* Saved elsewhere, it is the same, whatever the directory has become. */
-    const char *copy = rlf_path_join(arena, base, "copy");
+    const char *copy = in_root(arena, "copy");
     rlf_tokenizer *u = NULL;
     rlf_tokenizer_file files[RLF_TOKENIZER_FILES] = {0};
     rlf_dir_make(copy, &err);
-    ok(rlf_tokenizer_files_read(base, arena, &err, files) == RLF_OK,
+    ok(rlf_tokenizer_files_read(root, arena, &err, files) == RLF_OK,
        "its files are read");
-    put("tokenizer_config.json", "{\"bos_token\": \"7\"}");
+    put(arena, "tokenizer_config.json", "{\"bos_token\": \"7\"}");
     ok(rlf_tokenizer_files_write(files, copy, &err) == RLF_OK &&
            rlf_tokenizer_open(copy, &err, &u) == RLF_OK &&
            rlf_digest_equal(rlf_tokenizer_digest(u), rlf_tokenizer_digest(t)) &&
            rlf_tokenizer_bos(u) == 1,
        "a saved copy has the same hash");
-    put("tokenizer_config.json", config);
+    put(arena, "tokenizer_config.json", config);
     rlf_tokenizer_close(u);
     /* Several ends, the tokenizer's own first, and others than its own. */
-    put("config.json", "{\"eos_token_id\": 3}");
-    put("generation_config.json", "{\"eos_token_id\": [5, 2]}");
+    put(arena, "config.json", "{\"eos_token_id\": 3}");
+    put(arena, "generation_config.json", "{\"eos_token_id\": [5, 2]}");
     u = open_text(characters);
     ok(rlf_tokenizer_eos(u, &n)[0] == 2 && n == 2 && rlf_tokenizer_is_eos(u, 5),
        "several ends");
     rlf_tokenizer_close(u);
-    put("generation_config.json", "{\"eos_token_id\": [5, 4]}");
+    put(arena, "generation_config.json", "{\"eos_token_id\": [5, 4]}");
     u = open_text(characters);
     ok(rlf_tokenizer_eos(u, &n)[0] == 5 && n == 2 &&
            !rlf_tokenizer_is_eos(u, 2) && !rlf_tokenizer_is_eos(u, 3),
        "generation_config.json's alone");
     rlf_tokenizer_close(u);
-    put("generation_config.json", "{\"temperature\": 0.6}");
+    put(arena, "generation_config.json", "{\"temperature\": 0.6}");
     u = open_text(characters);
     ok(rlf_tokenizer_eos(u, &n)[0] == 3 && n == 1,
        "config.json's, where that names none");
     rlf_tokenizer_close(u);
-    rlf_dir_remove(rlf_path_join(arena, base, "config.json"), &err);
-    put("generation_config.json", "{\"eos_token_id\": 50}");
-    ok(rlf_tokenizer_open(base, &err, &u) == RLF_USER &&
+    rlf_dir_remove(in_root(arena, "config.json"), &err);
+    put(arena, "generation_config.json", "{\"eos_token_id\": 50}");
+    ok(rlf_tokenizer_open(root, &err, &u) == RLF_USER &&
            strstr(err.sentence, "generation_config.json: \"eos_token_id\""),
        "an end that is no token");
-    rlf_dir_remove(rlf_path_join(arena, base, "generation_config.json"), &err);
-    rlf_dir_remove(rlf_path_join(arena, base, "tokenizer_config.json"), &err);
+    rlf_dir_remove(in_root(arena, "generation_config.json"), &err);
+    rlf_dir_remove(in_root(arena, "tokenizer_config.json"), &err);
     rlf_tokenizer_close(t);
 }
 
@@ -436,8 +423,8 @@ check_refused(void)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         rlf_err err = RLF_ERR_NONE;
         rlf_tokenizer *t = NULL;
-        put("tokenizer.json", bad[i].json);
-        rlf_status status = rlf_tokenizer_open(base, &err, &t);
+        put(arena, "tokenizer.json", bad[i].json);
+        rlf_status status = rlf_tokenizer_open(root, &err, &t);
         if (!ok(status == RLF_USER && strstr(err.sentence, bad[i].want) &&
                     strstr(err.sentence, "tokenizer.json"),
                 "%s", bad[i].want))
@@ -445,8 +432,8 @@ check_refused(void)
     }
     rlf_err err = RLF_ERR_NONE;
     rlf_tokenizer *t = NULL;
-    rlf_dir_remove(rlf_path_join(arena, base, "tokenizer.json"), &err);
-    ok(rlf_tokenizer_open(base, &err, &t) == RLF_USER &&
+    rlf_dir_remove(in_root(arena, "tokenizer.json"), &err);
+    ok(rlf_tokenizer_open(root, &err, &t) == RLF_USER &&
            strstr(err.sentence, "holds neither tokenizer.json nor"),
        "a directory without a tokenizer");
 }
@@ -472,8 +459,8 @@ check_damage(void)
             else
                 copy[at] = round % 2 ? (char)(random >> 24 | 1)
                                      : "0{}[],:\"a-"[(random >> 24) % 10];
-            put("tokenizer.json", copy);
-            if (rlf_tokenizer_open(base, &err, &t) == RLF_OK) {
+            put(arena, "tokenizer.json", copy);
+            if (rlf_tokenizer_open(root, &err, &t) == RLF_OK) {
                 ids_of(t, "a0 <l> word \xc3\xa9 <bos>", RLF_ENCODE_SPECIAL);
                 rlf_tokenizer_close(t);
                 opened++;
@@ -515,7 +502,7 @@ time_added(int n)
     rlf_buf_puts(&json, "], \"model\": {\"type\": \"BPE\", \"vocab\": {"
                         "\"<\": 0, \"e\": 1}, \"merges\": []}}");
     rlf_buf_puts(&config, "]}");
-    put("tokenizer_config.json", config.p);
+    put(arena, "tokenizer_config.json", config.p);
     double begin = seconds();
     rlf_tokenizer *t = open_text(json.p);
     rlf_err err = RLF_ERR_NONE;
@@ -599,15 +586,13 @@ check_added(void)
     double few = time_added(4000), many = time_added(32000);
     if (!ok(many < 32 * few, "8 times as many take no square of the time"))
         note("4,000: %.3f s, 32,000: %.3f s", few, many);
-    put("tokenizer_config.json", "{}");
+    put(arena, "tokenizer_config.json", "{}");
 }
 
 int
 main(void)
 {
-    rlf_err err = RLF_ERR_NONE;
-    if (!mkdtemp(base))
-        bail("no directory for the test");
+    make_root();
     arena = rlf_arena_new();
     check_characters();
     check_merges();
@@ -619,7 +604,6 @@ main(void)
     check_refused();
     check_damage();
     ok(!too_few, "no text has fewer ids than its bytes need");
-    rlf_dir_remove(base, &err);
     rlf_arena_free(arena);
     return done();
 }
