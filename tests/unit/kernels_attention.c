@@ -1,6 +1,6 @@
 /* Attention: packed, paged and its gradient, against double precision and
  * against itself in other batches: see kernels_case.h. */
-#include "tests/unit/kernels_case.h"
+#include "tests/unit/kernels_pages.h"
 
 #define N(a) ((int64_t)(sizeof(a) / sizeof *(a)))
 
@@ -95,15 +95,6 @@ row_double(const problem *p, const double *x, int64_t s, int64_t t, int64_t h,
     return top + log(sum);
 }
 
-static double *
-as_doubles(env *e, const float *x, int64_t n)
-{
-    double *y = take(e, n, sizeof *y);
-    for (int64_t i = 0; i < n; i++)
-        y[i] = (double)x[i];
-    return y;
-}
-
 static void
 test_attention(env *e)
 {
@@ -135,36 +126,21 @@ test_attention(env *e)
     }
 }
 
-/* A cache of pages in shuffled order, everything else NaN. */
+/* A cache of pages, NaN where nothing was written. */
 typedef struct cache {
     float *kv;
-    int32_t *pages, *slots;
-    int64_t ld, stride;
+    page_table table;
+    int64_t stride;
 } cache;
 
 static cache
 make_cache(env *e, const problem *p)
 {
     const form *f = p->f;
-    cache c = {.ld = 512 / f->page + 1};
-    int64_t n_pages = p->n_seqs * c.ld;
-    c.stride = rlf_kv_page_floats(f->page, f->kv_heads, f->d) + 64;
-    c.kv = blank(e, n_pages * c.stride);
-    c.pages = take(e, n_pages, sizeof *c.pages);
-    c.slots = take(e, p->n, sizeof *c.slots);
-    for (int64_t i = 0; i < n_pages; i++)
-        c.pages[i] = (int32_t)i;
-    for (int64_t i = n_pages - 1; i > 0; i--) {
-        int64_t j = (int64_t)(uniform(e) * (double)(i + 1));
-        int32_t held = c.pages[i];
-        c.pages[i] = c.pages[j];
-        c.pages[j] = held;
-    }
-    for (int64_t s = 0; s < p->n_seqs; s++)
-        for (int64_t t = 0; t < f->lengths[s]; t++)
-            c.slots[p->offsets[s] + t] =
-                (int32_t)(c.pages[s * c.ld + t / f->page] * f->page +
-                          t % f->page);
+    int64_t ld = 512 / f->page + 1;
+    cache c = {.stride = rlf_kv_page_floats(f->page, f->kv_heads, f->d) + 64};
+    c.kv = blank(e, p->n_seqs * ld * c.stride);
+    c.table = shuffled_pages(e, p->n_seqs, ld, f->page, p->offsets, f->lengths);
     return c;
 }
 
@@ -178,14 +154,14 @@ paged_step(env *e, const problem *p, const cache *c, int64_t s, int64_t a,
     int32_t offsets[2] = {0, (int32_t)(b - a)}, start = (int32_t)a;
     CALL(e, kv_write, .m = b - a, .kv_heads = f->kv_heads, .d = f->d,
          .k = p->k + base * p->ldq, .v = p->v + base * p->ldq, .ldk = p->ldq,
-         .ldv = p->ldq, .slots = c->slots + base, .kv = c->kv,
+         .ldv = p->ldq, .slots = c->table.slots + base, .kv = c->kv,
          .page_size = f->page, .page_stride = c->stride);
     CALL(e, attention_paged, .n_seqs = 1, .offsets = offsets, .starts = &start,
-         .pages = c->pages + s * c->ld, .ld_pages = c->ld, .heads = f->heads,
-         .kv_heads = f->kv_heads, .d = f->d, .scale = p->scale,
-         .window = f->window, .q = p->q + base * p->ldq, .ldq = p->ldq,
-         .kv = c->kv, .page_size = f->page, .page_stride = c->stride,
-         .o = o + base * f->heads * f->d);
+         .pages = c->table.pages + s * c->table.ld, .ld_pages = c->table.ld,
+         .heads = f->heads, .kv_heads = f->kv_heads, .d = f->d,
+         .scale = p->scale, .window = f->window, .q = p->q + base * p->ldq,
+         .ldq = p->ldq, .kv = c->kv, .page_size = f->page,
+         .page_stride = c->stride, .o = o + base * f->heads * f->d);
 }
 
 static void
@@ -220,11 +196,11 @@ test_attention_paged(env *e)
             int32_t starts[8] = {0};
             float *all = blank(e, n);
             CALL(e, attention_paged, .n_seqs = p.n_seqs, .offsets = p.offsets,
-                 .starts = starts, .pages = pages.pages, .ld_pages = pages.ld,
-                 .heads = f->heads, .kv_heads = f->kv_heads, .d = f->d,
-                 .scale = p.scale, .window = f->window, .q = p.q, .ldq = p.ldq,
-                 .kv = pages.kv, .page_size = f->page,
-                 .page_stride = pages.stride, .o = all);
+                 .starts = starts, .pages = pages.table.pages,
+                 .ld_pages = pages.table.ld, .heads = f->heads,
+                 .kv_heads = f->kv_heads, .d = f->d, .scale = p.scale,
+                 .window = f->window, .q = p.q, .ldq = p.ldq, .kv = pages.kv,
+                 .page_size = f->page, .page_stride = pages.stride, .o = all);
             same(e, all, p.o, n, 4, "all sequences at once");
         }
         e->random = random;

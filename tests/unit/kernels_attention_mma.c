@@ -2,7 +2,7 @@
  * itself bit by bit in other batches, pages, pieces. On the host's emulation of
  * a GPU, and on a GPU if there is one. */
 #include "engine/base/half.h"
-#include "tests/unit/kernels_case.h"
+#include "tests/unit/kernels_pages.h"
 
 #define N(a) ((int64_t)(sizeof(a) / sizeof *(a)))
 
@@ -125,7 +125,7 @@ packed(env *e, const problem *p, int64_t first, int64_t n_seqs, uint16_t *o,
 /* ---- double precision -------------------------------------------------- */
 
 static double *
-as_doubles(env *e, const uint16_t *x, int64_t n)
+half_doubles(env *e, const uint16_t *x, int64_t n)
 {
     double *y = take(e, n, sizeof *y);
     for (int64_t i = 0; i < n; i++)
@@ -238,7 +238,7 @@ test_packed(env *e, const form *f)
 {
     problem p = make(e, f);
     int64_t row = f->heads * f->d;
-    double *x = as_doubles(e, p.q, p.n * p.ldq), want[256], w[2048];
+    double *x = half_doubles(e, p.q, p.n * p.ldq), want[256], w[2048];
     packed(e, &p, 0, p.n_seqs, p.o, p.lse);
     out(e, p.o, p.n * row, sizeof *p.o);
     out_f32(e, p.lse, p.n * f->heads);
@@ -261,36 +261,21 @@ test_packed(env *e, const form *f)
 
 /* ---- pages ------------------------------------------------------------- */
 
-/* A cache of pages in shuffled order, everything else NaN. */
+/* A cache of pages, NaN where nothing was written. */
 typedef struct cache {
     uint16_t *kv;
-    int32_t *pages, *slots;
-    int64_t ld, stride;
+    page_table table;
+    int64_t stride;
 } cache;
 
 static cache
 make_cache(env *e, const problem *p)
 {
     const form *f = p->f;
-    cache c = {.ld = 1152 / f->page + 1};
-    int64_t n_pages = p->n_seqs * c.ld;
-    c.stride = rlf_kv_page_floats(f->page, f->kv_heads, f->d) + 64;
-    c.kv = halves(e, n_pages * c.stride);
-    c.pages = take(e, n_pages, sizeof *c.pages);
-    c.slots = take(e, p->n, sizeof *c.slots);
-    for (int64_t i = 0; i < n_pages; i++)
-        c.pages[i] = (int32_t)i;
-    for (int64_t i = n_pages - 1; i > 0; i--) {
-        int64_t j = (int64_t)(uniform(e) * (double)(i + 1));
-        int32_t held = c.pages[i];
-        c.pages[i] = c.pages[j];
-        c.pages[j] = held;
-    }
-    for (int64_t s = 0; s < p->n_seqs; s++)
-        for (int64_t t = 0; t < f->lengths[s]; t++)
-            c.slots[p->offsets[s] + t] =
-                (int32_t)(c.pages[s * c.ld + t / f->page] * f->page +
-                          t % f->page);
+    int64_t ld = 1152 / f->page + 1;
+    cache c = {.stride = rlf_kv_page_floats(f->page, f->kv_heads, f->d) + 64};
+    c.kv = halves(e, p->n_seqs * ld * c.stride);
+    c.table = shuffled_pages(e, p->n_seqs, ld, f->page, p->offsets, f->lengths);
     return c;
 }
 
@@ -321,7 +306,7 @@ paged_step(env *e, const problem *p, const cache *c, int64_t first,
         int64_t at = p->offsets[first + i] + from[i];
         memcpy(x + offsets[i] * p->ldq, p->q + at * p->ldq,
                (size_t)((to[i] - from[i]) * p->ldq) * 2);
-        memcpy(slots + offsets[i], c->slots + at,
+        memcpy(slots + offsets[i], c->table.slots + at,
                (size_t)(to[i] - from[i]) * sizeof *slots);
     }
     const uint16_t *k = x + row, *v = k + f->kv_heads * f->d;
@@ -332,7 +317,7 @@ paged_step(env *e, const problem *p, const cache *c, int64_t first,
          .starts = bound ? most : starts,
          .device_offsets = bound ? offsets : NULL,
          .device_starts = bound ? starts : NULL,
-         .pages = c->pages + first * c->ld, .ld_pages = c->ld,
+         .pages = c->table.pages + first * c->table.ld, .ld_pages = c->table.ld,
          .heads = f->heads, .kv_heads = f->kv_heads, .d = f->d,
          .scale = p->scale, .window = f->window, .q = x, .ldq = p->ldq,
          .kv = c->kv, .page_size = f->page, .page_stride = c->stride, .o = y);
@@ -423,8 +408,8 @@ test_grad(env *e, const form *f)
     for (int64_t s = 0; s < p.n_seqs; s++)
         grad(e, &p, s, 1, d_o, alone);
     same(e, alone, dx, n, 2, "a sequence alone");
-    double *x = as_doubles(e, p.q, n), *dy = as_doubles(e, d_o, p.n * row);
-    double *want = grad_double(e, &p, x, dy, as_doubles(e, p.o, p.n * row));
+    double *x = half_doubles(e, p.q, n), *dy = half_doubles(e, d_o, p.n * row);
+    double *want = grad_double(e, &p, x, dy, half_doubles(e, p.o, p.n * row));
     near_vectors(e, dx, want, n / f->d, f->d, 1e-2, 0.05, "gradient");
     want = grad_double(e, &p, x, dy, NULL);
     near_vectors(e, dx, want, n / f->d, f->d, 3e-2, 1, "gradient of exact o");

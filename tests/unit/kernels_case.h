@@ -116,6 +116,15 @@ copy_of(env *e, const float *x, int64_t n)
     return y;
 }
 
+TAP_FUNCTION double *
+as_doubles(env *e, const float *x, int64_t n)
+{
+    double *y = take(e, n, sizeof *y);
+    for (int64_t i = 0; i < n; i++)
+        y[i] = (double)x[i];
+    return y;
+}
+
 TAP_FUNCTION int32_t *
 indices(env *e, int64_t n, int64_t below)
 {

@@ -106,15 +106,6 @@ alone_stride(const env *e)
     return e->slow ? 61 : e->bf16 ? 13 : 1;
 }
 
-static double *
-as_doubles(env *e, const float *x, int64_t n)
-{
-    double *y = take(e, n, sizeof *y);
-    for (int64_t i = 0; i < n; i++)
-        y[i] = (double)x[i];
-    return y;
-}
-
 static void
 check_logprob(env *e, int shards)
 {

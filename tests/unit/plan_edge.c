@@ -2,9 +2,9 @@
  * layouts are played through: who sends has the row, who receives needs it and
  * has it not, everyone ends with what is needed, each row arriving once. So are
  * the rounds of what many ranks need alike. */
-#include "engine/base/philox.h"
 #include "engine/plan/edge.h"
 #include "tests/tap.h"
+#include "tests/unit/randomness.h"
 
 #define WORLD 48
 #define MAX_ROWS 40
@@ -180,17 +180,6 @@ test_protocol(const protocol *x)
 }
 
 /* Random edges */
-
-typedef struct randomness {
-    rlf_random_key key;
-    uint64_t next;
-} randomness;
-
-static int
-draw(randomness *r, int n)
-{
-    return (int)rlf_draw_below(&r->key, r->next++, (uint64_t)n);
-}
 
 typedef struct random_side {
     rlf_layout layout;

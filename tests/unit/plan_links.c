@@ -6,24 +6,13 @@
  * number of places, and for each model NAME MICROS CHUNKS, the name behind a
  * minus if it is the other way round, behind a plus if it splits its backward.
  * CHUNKS is v for two, the second on the way back. */
-#include "engine/base/philox.h"
 #include "engine/plan/pipe.h"
 #include "tests/tap.h"
+#include "tests/unit/randomness.h"
 
 enum { TABLES = 400 };
 
 static rlf_arena *arena;
-
-typedef struct randomness {
-    rlf_random_key key;
-    uint64_t next;
-} randomness;
-
-static int
-draw(randomness *r, int n)
-{
-    return (int)rlf_draw_below(&r->key, r->next++, (uint64_t)n);
-}
 
 /* ---- random tables ---- */
 

@@ -1,7 +1,7 @@
 /* Pipeline tables, thousands of them damaged, and times of stages that differ,
  * as a slow and separate judge has them. */
-#include "engine/base/philox.h"
 #include "tests/unit/pipe_tables.h"
+#include "tests/unit/randomness.h"
 
 /* A judge of its own: counts, orders and circles from the definition. */
 
@@ -99,17 +99,6 @@ judge_fine(judge *j, const rlf_pipe *pipe)
 }
 
 /* Damage */
-
-typedef struct randomness {
-    rlf_random_key key;
-    uint64_t next;
-} randomness;
-
-static int
-draw(randomness *r, int n)
-{
-    return (int)rlf_draw_below(&r->key, r->next++, (uint64_t)n);
-}
 
 static rlf_pipe
 copy_of(const rlf_pipe *pipe)

@@ -2,9 +2,9 @@
  * number, sends and copies move them, and each destination slice must end
  * complete, every element written once. Machine borders are counted, and within
  * one mesh the bytes are those of HybridFlow's Table 2. */
-#include "engine/base/philox.h"
 #include "engine/plan/holds.h"
 #include "tests/tap.h"
+#include "tests/unit/randomness.h"
 
 #define WORLD 64
 #define LAYERS 5
@@ -188,17 +188,6 @@ play(const rlf_realloc_job *job, bool same_mesh)
 }
 
 /* Random layouts */
-
-typedef struct randomness {
-    rlf_random_key key;
-    uint64_t next;
-} randomness;
-
-static int
-draw(randomness *r, int n)
-{
-    return (int)rlf_draw_below(&r->key, r->next++, (uint64_t)n);
-}
 
 /* A layout that fits on `world` ranks and the model, on ranks of its own
  * choice. */
