@@ -150,8 +150,8 @@ rlf_answer_late(const rlf_graph *graph, const rlf_node *node, int *branch)
 
 /* ---- reports ---- */
 
-rlf_report
-rlf_answer_open(const rlf_answers *a, const rlf_post *post,
+rlf_rank_event
+rlf_answer_open(const rlf_answers *a, const rlf_rank_command *command,
                 const rlf_node *node, rlf_arena *arena)
 {
     const rlf_domain *d = rlf_domains_get(&a->plan->graph->domains, node->rows);
@@ -163,31 +163,32 @@ rlf_answer_open(const rlf_answers *a, const rlf_post *post,
         for (uint32_t i = 0; i < n; i++)
             owner[i] = (uint32_t)((uint64_t)i * prompts / n);
     }
-    return (rlf_report){
-        .kind = RLF_REPORT_OPENED, .n = post->n, .n_rows = n, .owner = owner};
+    return (rlf_rank_event){
+        .kind = RLF_EVENT_OPENED, .n = command->n, .n_rows = n, .owner = owner};
 }
 
-rlf_report
-rlf_answer_done(const rlf_answers *a, const rlf_post *post,
+rlf_rank_event
+rlf_answer_done(const rlf_answers *a, const rlf_rank_command *command,
                 const rlf_instance *in, int rank)
 {
-    rlf_report report = {.kind = RLF_REPORT_DONE, .rank = rank, .n = post->n};
+    rlf_rank_event event = {
+        .kind = RLF_EVENT_DONE, .rank = rank, .n = command->n};
     if (!in) {
-        report.branch = -1;
-        return report;
+        event.branch = -1;
+        return event;
     }
     rlf_role role = in->node->class->role;
     if (role == RLF_ROLE_FOR && !in->loop)
-        report.count = rlf_answer_turns(a, in->node);
+        event.count = rlf_answer_turns(a, in->node);
     uint64_t period = rlf_answer_period(in->node);
     if (period && a->number % period)
-        report.branch = -1;
+        event.branch = -1;
     if (a->number)
-        rlf_answer_late(a->plan->graph, in->node, &report.branch);
+        rlf_answer_late(a->plan->graph, in->node, &event.branch);
     if (role == RLF_ROLE_COLLECT && in->loop &&
-        post->iteration >= rlf_answer_turns(a, in->node))
-        report.branch = -1;
-    return report;
+        command->iteration >= rlf_answer_turns(a, in->node))
+        event.branch = -1;
+    return event;
 }
 
 /* ---- bytes ---- */

@@ -37,12 +37,14 @@ uint32_t rlf_answer_count(const rlf_answers *a, double size);
 /* The report of rank 0 on the OPEN of an instance of `node`: its rows, and of
  * which prompt each is. Where nothing says how many rows there are, 16 of each
  * rank. `owner` in `arena`. */
-rlf_report rlf_answer_open(const rlf_answers *a, const rlf_post *post,
-                           const rlf_node *node, rlf_arena *arena);
+rlf_rank_event rlf_answer_open(const rlf_answers *a,
+                               const rlf_rank_command *command,
+                               const rlf_node *node, rlf_arena *arena);
 /* A rank's report that a RUN or LOOP of an instance, no generation, or an END
  * (`in` NULL) is done. */
-rlf_report rlf_answer_done(const rlf_answers *a, const rlf_post *post,
-                           const rlf_instance *in, int rank);
+rlf_rank_event rlf_answer_done(const rlf_answers *a,
+                               const rlf_rank_command *command,
+                               const rlf_instance *in, int rank);
 /* How often what stands in the node's body runs for each time that it does. */
 uint32_t rlf_answer_turns(const rlf_answers *a, const rlf_node *node);
 /* Bytes that go from rank to rank of one row of all that a node makes, or of

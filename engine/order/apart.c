@@ -109,12 +109,12 @@ take_waiting(rlf_control *c, pin *p)
         memmove(p->waiting, p->waiting + 1,
                 (size_t)p->n_waiting * sizeof *p->waiting);
         version[p->hold] = version[from];
-        rlf_post *post = rlf_control_post(c, RLF_POST_WEIGHTS, -1);
-        post->model = p->model;
-        post->from = from;
-        post->hold = p->hold;
-        post->node = p->node;
-        rlf_control_note_weights(c, post);
+        rlf_rank_command *command = rlf_control_post(c, RLF_DO_WEIGHTS, -1);
+        command->model = p->model;
+        command->from = from;
+        command->hold = p->hold;
+        command->node = p->node;
+        rlf_control_note_weights(c, command);
     }
 }
 
@@ -224,7 +224,7 @@ lacks(rlf_control *c, const word *samplers, int from, const rlf_layout *l)
 }
 
 bool
-rlf_control_holds_up(rlf_control *c, const rlf_order_command *command)
+rlf_control_holds_up(rlf_control *c, const rlf_decision *decision)
 {
     int generation = rlf_order_generation(c->order);
     if (generation < 0 || !rlf_control_instance(c, generation)->node->ahead)
@@ -232,11 +232,11 @@ rlf_control_holds_up(rlf_control *c, const rlf_order_command *command)
     const word *samplers = samplers_of(c, generation);
     if (!others_work(c, samplers, generation))
         return false;
-    if (command->kind == RLF_DO_END)
+    if (decision->kind == RLF_NEXT_END)
         return true; /* it waits for everyone anyway */
-    const rlf_instance *in = rlf_control_instance(c, command->instance);
+    const rlf_instance *in = rlf_control_instance(c, decision->instance);
     const rlf_node_place *place = rlf_control_place(c, in->node);
-    if (command->kind == RLF_DO_RUN && place->spread != RLF_SPREAD_WHOLE)
+    if (decision->kind == RLF_NEXT_RUN && place->spread != RLF_SPREAD_WHOLE)
         return false; /* that goes where it is free, or has what it needs */
     for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;)
         if (lacks(c, samplers, from, &place->layout))

@@ -1,10 +1,11 @@
-/* Which of the commands that are ready is posted next.
+/* Which of the decisions that are ready is posted next.
  *
- * A rank carries out its posts in order, so a post keeps all who meet in it
- * waiting for the last of them. When ranks are free is counted in calls, for
+ * A rank carries out its commands in order, so a command keeps all who meet in
+ * it waiting for the last of them. When ranks are free is counted in calls, for
  * there is no clock: a call of a model on all its rows takes one, everything
- * else nothing; who meets in a post goes on from the same moment; a report says
- * that the moment at which its post ends has come. Of all that is ready:
+ * else nothing; who meets in a command goes on from the same moment; a report
+ * says that the moment at which its command ends has come. Of all that is
+ * ready:
  *
  * - what keeps nobody waiting and is quickly done is posted at once;
  * - else what can begin first comes first; what is quick has a start of half a
@@ -154,26 +155,26 @@ rlf_control_note_done(rlf_control *c, const active *a, const rlf_share *by)
     c->now = fmax(c->now, a->until[by - a->shares]);
 }
 
-/* All moves of a post begin at once. */
+/* All moves of a command begin at once. */
 void
-rlf_control_note_moves(rlf_control *c, const rlf_post *post)
+rlf_control_note_moves(rlf_control *c, const rlf_rank_command *command)
 {
-    double *at = RLF_NEW_ARRAY(c->arena, double, post->n_moves);
-    for (int i = 0; i < post->n_moves; i++)
-        at[i] = fmax(free_at(c, post->moves[i].from),
-                     free_at(c, post->moves[i].to));
-    for (int i = 0; i < post->n_moves; i++) {
-        be_free(c, post->moves[i].from, at[i]);
-        be_free(c, post->moves[i].to, at[i]);
+    double *at = RLF_NEW_ARRAY(c->arena, double, command->n_moves);
+    for (int i = 0; i < command->n_moves; i++)
+        at[i] = fmax(free_at(c, command->moves[i].from),
+                     free_at(c, command->moves[i].to));
+    for (int i = 0; i < command->n_moves; i++) {
+        be_free(c, command->moves[i].from, at[i]);
+        be_free(c, command->moves[i].to, at[i]);
     }
 }
 
 void
-rlf_control_note_weights(rlf_control *c, const rlf_post *post)
+rlf_control_note_weights(rlf_control *c, const rlf_rank_command *command)
 {
-    const rlf_hold *holds = c->plan->holds[post->model].list;
-    const rlf_layout *sides[] = {&holds[post->from].mesh.layout,
-                                 &holds[post->hold].mesh.layout};
+    const rlf_hold *holds = c->plan->holds[command->model].list;
+    const rlf_layout *sides[] = {&holds[command->from].mesh.layout,
+                                 &holds[command->hold].mesh.layout};
     double at = 0;
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < sides[k]->n_ranks; i++)
@@ -241,12 +242,12 @@ add_senders(rlf_control *c, int instance, const rlf_layout *l, word *set)
     }
 }
 
-/* When a command can begin: replicas that are dealt rows do not wait for each
+/* When a decision can begin: replicas that are dealt rows do not wait for each
  * other. */
 static double
 begins(rlf_control *c, const ready *r)
 {
-    const rlf_node *node = rlf_control_instance(c, r->command.instance)->node;
+    const rlf_node *node = rlf_control_instance(c, r->decision.instance)->node;
     bool cut = rlf_control_place(c, node)->spread == RLF_SPREAD_ROWS;
     double own = cut && r->works ? first_free(c, r->own) : last_free(c, r->own);
     return r->prepared ? own : fmax(own, last_free(c, r->senders));
@@ -259,17 +260,17 @@ takes(rlf_control *c, const ready *r)
 }
 
 static ready
-ready_of(rlf_control *c, const rlf_order_command *command)
+ready_of(rlf_control *c, const rlf_decision *decision)
 {
-    const rlf_node *node = rlf_control_instance(c, command->instance)->node;
+    const rlf_node *node = rlf_control_instance(c, decision->instance)->node;
     const rlf_layout *l = &rlf_control_place(c, node)->layout;
-    ready r = {.command = *command,
+    ready r = {.decision = *decision,
                .works = rlf_control_works(node),
                .own = RLF_NEW_ARRAY(c->arena, word, c->n_words),
                .senders = RLF_NEW_ARRAY(c->arena, word, c->n_words)};
     for (int i = 0; i < l->n_ranks; i++)
         put(r.own, l->ranks[i]);
-    add_senders(c, command->instance, l, r.senders);
+    add_senders(c, decision->instance, l, r.senders);
     return r;
 }
 
@@ -282,11 +283,11 @@ keeps_waiting(rlf_control *c, const ready *r)
 
 /* ---- taking turns ---- */
 
-/* Its rows are good until the next command is asked for. */
-static rlf_order_command
-copy_of(rlf_control *c, const rlf_order_command *command)
+/* Its rows are good until the next decision is asked for. */
+static rlf_decision
+copy_of(rlf_control *c, const rlf_decision *decision)
 {
-    rlf_order_command copy = *command;
+    rlf_decision copy = *decision;
     if (copy.rows) {
         uint32_t *rows = RLF_NEW_ARRAY(c->arena, uint32_t, copy.n_rows + 1);
         copy.rows = memcpy(rows, copy.rows, copy.n_rows * sizeof *rows);
@@ -295,18 +296,18 @@ copy_of(rlf_control *c, const rlf_order_command *command)
 }
 
 void
-rlf_control_take(rlf_control *c, const rlf_order_command *command)
+rlf_control_take(rlf_control *c, const rlf_decision *decision)
 {
-    rlf_order_command copy = copy_of(c, command);
+    rlf_decision copy = copy_of(c, decision);
     if (c->n_ranks == 1) { /* nobody waits for anybody */
-        rlf_control_run(c, &(ready){.command = copy});
+        rlf_control_run(c, &(ready){.decision = copy});
         return;
     }
     if (copy.rows && rlf_control_knows_rows(c, copy.instance) &&
         rlf_control_join(c, &copy))
         return;
     ready r = ready_of(c, &copy);
-    int node = rlf_control_instance(c, command->instance)->node->id;
+    int node = rlf_control_instance(c, decision->instance)->node->id;
     if (c->last[node] && (c->latest.count || keeps_waiting(c, &r)))
         RLF_PUSH(&c->latest, r);
     else if (r.works || keeps_waiting(c, &r) || !rlf_control_is_whole(c, &r))
@@ -358,13 +359,13 @@ bring_weights(rlf_control *c)
 {
     const word *busy = rlf_control_at_work(c);
     for (size_t i = 0; i < c->ready.count; i++) {
-        int instance = c->ready.data[i].command.instance;
+        int instance = c->ready.data[i].decision.instance;
         if (have_come(c, instance, busy))
             rlf_control_bring_weights(c, instance);
     }
 }
 
-/* A command of those that are ready, or a piece of it, is one no longer. */
+/* A decision of those that are ready, or a piece of it, is one no longer. */
 static ready
 take_out(rlf_control *c, size_t i)
 {
@@ -413,7 +414,8 @@ rlf_control_run_latest(rlf_control *c)
         ready *r = &c->latest.data[i];
         if (!rlf_order_issued(c->order) && keeps_waiting(c, r))
             break;
-        if (rlf_control_holds_up(c, &r->command) || !rlf_control_is_whole(c, r))
+        if (rlf_control_holds_up(c, &r->decision) ||
+            !rlf_control_is_whole(c, r))
             break;
         rlf_control_run(c, r);
         i++;

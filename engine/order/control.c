@@ -70,7 +70,7 @@ rlf_control_free(rlf_control *c)
     free(c->version);
     rlf_order_free(c->order);
     RLF_VEC_FREE(&c->tracks);
-    RLF_VEC_FREE(&c->posts);
+    RLF_VEC_FREE(&c->commands);
     RLF_VEC_FREE(&c->actives);
     RLF_VEC_FREE(&c->joining);
     RLF_VEC_FREE(&c->ready);
@@ -112,11 +112,11 @@ rlf_control_begin(rlf_control *c)
     rlf_arena_reset(c->arena);
     for (int i = 0; i < fresh; i++)
         clear_lane(c, last - (uint64_t)i);
-    size_t left = c->posts.count - c->next; /* that came behind the END */
+    size_t left = c->commands.count - c->next; /* that came behind the END */
     if (left)
-        memmove(c->posts.data, c->posts.data + c->next,
-                left * sizeof *c->posts.data);
-    c->posts.count = left;
+        memmove(c->commands.data, c->commands.data + c->next,
+                left * sizeof *c->commands.data);
+    c->commands.count = left;
     c->next = 0;
     go_on(c);
     rlf_control_bring_pins(c);
@@ -240,10 +240,7 @@ rlf_control_set_rows(rlf_control *c, int instance, uint32_t n_rows,
         memcpy(copy, owner, n_rows * sizeof *copy);
         t->owner = copy;
     }
-    rlf_order_tell(c->order, &(rlf_order_event){.kind = RLF_EVENT_OPENED,
-                                                .instance = instance,
-                                                .n_rows = n_rows,
-                                                .owner = t->owner});
+    rlf_order_opened(c->order, instance, n_rows, t->owner);
 }
 
 void
@@ -265,24 +262,25 @@ rlf_control_give(rlf_control *c, int instance, const uint32_t *rows, int64_t n,
 
 /* ---- posting ---- */
 
-/* The ranks of an open replica leave their generation for a post together, so
- * they must all get it, whether they take part or not. */
-rlf_post *
-rlf_control_post(rlf_control *c, rlf_post_kind kind, int instance)
+/* The ranks of an open replica leave their generation for a command together,
+ * so they must all get it, whether they take part or not. */
+rlf_rank_command *
+rlf_control_post(rlf_control *c, rlf_do kind, int instance)
 {
-    rlf_post *post = RLF_NEW(c->arena, rlf_post);
-    *post = (rlf_post){.kind = kind, .n = c->n++, .instance = instance};
-    if (instance >= 0 && (kind == RLF_POST_OPEN || kind == RLF_POST_RUN)) {
+    rlf_rank_command *command = RLF_NEW(c->arena, rlf_rank_command);
+    *command =
+        (rlf_rank_command){.kind = kind, .n = c->n++, .instance = instance};
+    if (instance >= 0 && (kind == RLF_DO_OPEN || kind == RLF_DO_RUN)) {
         track *t = rlf_control_track(c, instance);
-        post->everyone = !t->announced;
+        command->everyone = !t->announced;
         t->announced = true;
     }
-    post->everyone |= c->open_replicas > 0;
-    RLF_PUSH(&c->posts, post);
-    return post;
+    command->everyone |= c->open_replicas > 0;
+    RLF_PUSH(&c->commands, command);
+    return command;
 }
 
-/* Is it a post of a call, or a hook? */
+/* Is it a command of a call, or a hook? */
 static bool
 calls(const rlf_control *c, const active *a)
 {
@@ -291,18 +289,18 @@ calls(const rlf_control *c, const active *a)
 }
 
 active *
-rlf_control_await(rlf_control *c, const rlf_post *post)
+rlf_control_await(rlf_control *c, const rlf_rank_command *command)
 {
-    active a = {.n = post->n,
-                .instance = post->instance,
-                .shares = post->shares,
-                .n_shares = post->n_shares};
-    int n = post->kind == RLF_POST_RUN ? post->n_shares : c->n_ranks;
+    active a = {.n = command->n,
+                .instance = command->instance,
+                .shares = command->shares,
+                .n_shares = command->n_shares};
+    int n = command->kind == RLF_DO_RUN ? command->n_shares : c->n_ranks;
     a.reported = RLF_NEW_ARRAY(c->arena, bool, n);
-    if (post->kind == RLF_POST_END)
+    if (command->kind == RLF_DO_END)
         a.left = c->n_ranks;
-    for (int i = 0; i < post->n_shares; i++)
-        a.left += post->shares[i].reports;
+    for (int i = 0; i < command->n_shares; i++)
+        a.left += command->shares[i].reports;
     rlf_control_note_posted(c, &a);
     c->changes += calls(c, &a);
     RLF_PUSH(&c->actives, a);
@@ -312,16 +310,13 @@ rlf_control_await(rlf_control *c, const rlf_post *post)
 /* ---- what is done ---- */
 
 void
-rlf_control_tell_done(rlf_control *c, int instance, const rlf_report *report)
+rlf_control_tell_done(rlf_control *c, int instance, const rlf_rank_event *event)
 {
-    rlf_order_event event = {
-        .kind = RLF_EVENT_DONE, .instance = instance, .branch = -1};
-    if (report) {
-        event.count = report->count;
-        event.branch = report->branch;
-        event.leave = report->leave;
-    }
-    rlf_order_tell(c->order, &event);
+    if (event)
+        rlf_order_done(c->order, instance, event->count, event->branch,
+                       event->leave);
+    else
+        rlf_order_done(c->order, instance, 0, -1, false);
 }
 
 void
@@ -334,15 +329,12 @@ rlf_control_note_rows(rlf_control *c, const active *a, const rlf_share *by,
             rlf_control_give(c, a->instance, rows, n, a->shares[i].rank);
     t->n_done += n;
     if (n)
-        rlf_order_tell(c->order, &(rlf_order_event){.kind = RLF_EVENT_ROWS,
-                                                    .instance = a->instance,
-                                                    .rows = rows,
-                                                    .n_rows = n});
+        rlf_order_rows(c->order, a->instance, rows, n);
 }
 
 void
 rlf_control_done_together(rlf_control *c, const active *a,
-                          const rlf_report *report)
+                          const rlf_rank_event *event)
 {
     track *t = rlf_control_track(c, a->instance);
     t->everywhere = a->n_shares == c->n_ranks;
@@ -355,7 +347,7 @@ rlf_control_done_together(rlf_control *c, const active *a,
         for (int i = 0; i < a->n_shares; i++)
             rlf_control_give(c, a->instance, &first, 1, a->shares[i].rank);
     }
-    rlf_control_tell_done(c, a->instance, report);
+    rlf_control_tell_done(c, a->instance, event);
 }
 
 /* The first rows of what the flow and its ifs and everys name, to rank 0, where
@@ -399,16 +391,16 @@ catch_up(rlf_control *c)
 {
     size_t left = 0, n = c->put_off.count;
     for (size_t i = 0; i < n; i++) {
-        rlf_order_command command = c->put_off.data[i];
-        if (rlf_control_holds_up(c, &command))
-            c->put_off.data[left++] = command;
+        rlf_decision decision = c->put_off.data[i];
+        if (rlf_control_holds_up(c, &decision))
+            c->put_off.data[left++] = decision;
         else
-            rlf_control_take(c, &command);
+            rlf_control_take(c, &decision);
     }
     c->put_off.count = left;
     while (rlf_control_run_next(c))
         ;
-    if (c->next == c->posts.count)
+    if (c->next == c->commands.count)
         rlf_control_run_latest(c);
 }
 
@@ -416,46 +408,46 @@ static void
 end_step(rlf_control *c)
 {
     bring_shown(c);
-    rlf_control_await(c, rlf_control_post(c, RLF_POST_END, -1));
-    c->end = c->posts.count;
+    rlf_control_await(c, rlf_control_post(c, RLF_DO_END, -1));
+    c->end = c->commands.count;
     c->ending = true;
 }
 
-/* The order's next command, or if it has none one that is ready. False: there
+/* The order's next decision, or if it has none one that is ready. False: there
  * is nothing more to post before the next report. */
 static bool
 follow(rlf_control *c)
 {
-    rlf_order_command command = rlf_order_next(c->order);
-    if (command.kind == RLF_DO_LOOP || command.kind == RLF_DO_RUN) {
-        if (rlf_control_holds_up(c, &command))
-            RLF_PUSH(&c->put_off, command);
+    rlf_decision decision = rlf_order_next(c->order);
+    if (decision.kind == RLF_NEXT_LOOP || decision.kind == RLF_NEXT_RUN) {
+        if (rlf_control_holds_up(c, &decision))
+            RLF_PUSH(&c->put_off, decision);
         else
-            rlf_control_take(c, &command);
+            rlf_control_take(c, &decision);
         return true;
     }
     if (rlf_control_run_next(c))
         return true;
-    if (command.kind != RLF_DO_END && !c->ready.count)
+    if (decision.kind != RLF_NEXT_END && !c->ready.count)
         rlf_control_go_joined(c);
-    else if (command.kind == RLF_DO_END && !rlf_control_holds_up(c, &command))
+    else if (decision.kind == RLF_NEXT_END &&
+             !rlf_control_holds_up(c, &decision))
         end_step(c);
     return false;
 }
 
-const rlf_post *
+const rlf_rank_command *
 rlf_control_next(rlf_control *c)
 {
-    static const rlf_post wait = {.kind = RLF_POST_WAIT, .instance = -1};
     bool more = !c->ending;
     rlf_control_migrate(c);
-    while (c->next == c->posts.count && more)
+    while (c->next == c->commands.count && more)
         more = follow(c);
-    if (c->next == c->posts.count)
+    if (c->next == c->commands.count)
         catch_up(c);
-    return c->next < c->posts.count && c->next < c->end
-               ? c->posts.data[c->next++]
-               : &wait;
+    return c->next < c->commands.count && c->next < c->end
+               ? c->commands.data[c->next++]
+               : NULL;
 }
 
 /* ---- reports ---- */
@@ -479,58 +471,58 @@ active_of(rlf_control *c, uint64_t n)
 }
 
 static void
-done(rlf_control *c, const rlf_report *report)
+done(rlf_control *c, const rlf_rank_event *event)
 {
-    active *a = active_of(c, report->n);
+    active *a = active_of(c, event->n);
     RLF_ASSERT(a);
     c->changes += calls(c, a);
     if (a->instance < 0) {
-        a->reported[report->rank] = true;
+        a->reported[event->rank] = true;
     } else {
-        const rlf_share *share = share_of(a, report->rank);
+        const rlf_share *share = share_of(a, event->rank);
         a->reported[share - a->shares] = true;
         rlf_control_note_done(c, a, share);
     }
     active copy = *a;
     if (--a->left == 0)
         *a = c->actives.data[--c->actives.count];
-    if (report->seconds > 0)
-        rlf_control_followed(c, &copy, report);
+    if (event->seconds > 0)
+        rlf_control_followed(c, &copy, event);
     if (copy.instance < 0)
         c->ended = copy.left == 1;
     else if (!copy.told) /* else what follows it was posted behind it */
-        rlf_control_done_together(c, &copy, report);
+        rlf_control_done_together(c, &copy, event);
 }
 
 static void
-opened(rlf_control *c, const rlf_report *report)
+opened(rlf_control *c, const rlf_rank_event *event)
 {
     size_t i = 0;
     while (!c->tracks.data[i] || !c->tracks.data[i]->held ||
-           c->tracks.data[i]->asked != report->n)
+           c->tracks.data[i]->asked != event->n)
         i++;
     track *t = c->tracks.data[i];
     t->held = false;
     c->n_asked--;
-    if (report->lengths) {
+    if (event->lengths) {
         rlf_arena *arena = rlf_control_arena(c, (int)i);
-        t->tokens = RLF_NEW_ARRAY(arena, uint32_t, report->n_rows + 1);
-        memcpy(t->tokens, report->lengths, report->n_rows * sizeof *t->tokens);
+        t->tokens = RLF_NEW_ARRAY(arena, uint32_t, event->n_rows + 1);
+        memcpy(t->tokens, event->lengths, event->n_rows * sizeof *t->tokens);
     }
-    rlf_control_set_rows(c, (int)i, report->n_rows, report->owner);
+    rlf_control_set_rows(c, (int)i, event->n_rows, event->owner);
     rlf_control_run_rows(c, (int)i);
 }
 
 /* Samples are complete; the generation is, with the last of them. */
 static void
-rows_sampled(rlf_control *c, const rlf_report *report)
+rows_sampled(rlf_control *c, const rlf_rank_event *event)
 {
-    active *a = active_of(c, report->n);
+    active *a = active_of(c, event->n);
     RLF_ASSERT(a);
     int instance = a->instance;
-    rlf_control_note_rows(c, a, share_of(a, report->rank), report->rows,
-                          report->n_rows);
-    rlf_control_sampled(c, instance, report);
+    rlf_control_note_rows(c, a, share_of(a, event->rank), event->rows,
+                          event->n_rows);
+    rlf_control_sampled(c, instance, event);
     const track *t = rlf_control_track(c, instance);
     if (t->n_done < t->n_rows) {
         c->sampled = true;
@@ -546,14 +538,14 @@ rows_sampled(rlf_control *c, const rlf_report *report)
 }
 
 void
-rlf_control_tell(rlf_control *c, const rlf_report *report)
+rlf_control_tell(rlf_control *c, const rlf_rank_event *event)
 {
-    if (report->kind == RLF_REPORT_DONE) {
-        done(c, report);
-    } else if (report->kind == RLF_REPORT_ROWS) {
-        rows_sampled(c, report);
+    if (event->kind == RLF_EVENT_DONE) {
+        done(c, event);
+    } else if (event->kind == RLF_EVENT_ROWS) {
+        rows_sampled(c, event);
     } else {
-        opened(c, report);
+        opened(c, event);
     }
 }
 
@@ -574,7 +566,7 @@ first_asked(const rlf_control *c)
 bool
 rlf_control_stands(const rlf_control *c)
 {
-    return !c->ended && c->next == c->posts.count && !c->actives.count &&
+    return !c->ended && c->next == c->commands.count && !c->actives.count &&
            !c->n_asked;
 }
 

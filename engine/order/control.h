@@ -6,14 +6,14 @@
  * numbers only, never a tensor; like order it has no clock, no threads and no
  * transport, so a simulator can drive it.
  *
- * The rule that excludes deadlocks: posts have one global order n. Each rank
+ * The rule that excludes deadlocks: commands have one global order n. Each rank
  * carries out
- * its posts in that order, and a post waits only for its own participants and
- * for smaller n; so the smallest unfinished one can always go on. Therefore a
- * rank's data is there for every later post once the piece that made it was
- * posted. What follows is posted behind it at once; only answers that decide
- * the run's course, rows that a generation completes and the end of the step
- * are waited for. Of the ranks that compute the same, one reports.
+ * its commands in that order, and a command waits only for its own participants
+ * and for smaller n; so the smallest unfinished one can always go on. Therefore
+ * a rank's data is there for every later command once the piece that made it
+ * was posted. What follows is posted behind it at once; only answers that
+ * decide the run's course, rows that a generation completes and the end of the
+ * step are waited for. Of the ranks that compute the same, one reports.
  *
  * Weights are values too: an instance that changes a model makes a new version
  * of its first hold, and another hold gets it before the next instance that
@@ -27,7 +27,7 @@
  * on few of them (migrate.c): MOVE takes to other replicas what is not complete
  * where it is when its turn comes, so rows may still be reported by either.
  *
- * The first post of an instance goes to every rank, which makes the outputs'
+ * The first command of an instance goes to every rank, which makes the outputs'
  * spaces: what rows there are is known everywhere, what they hold is not. */
 #ifndef RLF_ORDER_CONTROL_H
 #define RLF_ORDER_CONTROL_H
@@ -38,18 +38,17 @@
 
 typedef struct rlf_control rlf_control;
 
-typedef enum rlf_post_kind {
-    RLF_POST_WAIT, /* nothing to tell before the next report */
-    RLF_POST_OPEN, /* every rank makes the outputs; rank 0 reports the rows */
-    RLF_POST_RUN,  /* those with a share compute it; at the first post of an
-                      instance the others make its outputs */
-    RLF_POST_EDGE, /* rows of an instance's outputs go from rank to rank */
-    RLF_POST_MOVE, /* rows of a generation that are not complete go on at
-                      another replica, part by part */
-    RLF_POST_WEIGHTS, /* the newest weights of a model go to the hold that an
+typedef enum rlf_do {
+    RLF_DO_OPEN,    /* every rank makes the outputs; rank 0 reports the rows */
+    RLF_DO_RUN,     /* those with a share compute it; at the first command of an
+                         instance the others make its outputs */
+    RLF_DO_EDGE,    /* rows of an instance's outputs go from rank to rank */
+    RLF_DO_MOVE,    /* rows of a generation that are not complete go on at
+                         another replica, part by part */
+    RLF_DO_WEIGHTS, /* the newest weights of a model go to the hold that an
                          instance is about to read */
-    RLF_POST_END,     /* the step is complete: every rank reports */
-} rlf_post_kind;
+    RLF_DO_END,     /* the step is complete: every rank reports */
+} rlf_do;
 
 /* What one rank computes. */
 typedef struct rlf_share {
@@ -66,13 +65,13 @@ typedef struct rlf_move {
     uint32_t n_rows;
 } rlf_move;
 
-typedef struct rlf_post {
-    rlf_post_kind kind;
+typedef struct rlf_rank_command {
+    rlf_do kind;
     uint64_t n;
     int instance;
     uint32_t iteration; /* RUN of the pieces of a for */
-    bool joint; /* RUN: nothing is done yet; the next post is a RUN on the same
-                   ranks, which is carried out together with this one */
+    bool joint;    /* RUN: nothing is done yet; the next command is a RUN on the
+                      same ranks, which is carried out together with this one */
     bool everyone; /* posted to every rank: the first of its instance, and
                       all while a replica of several ranks generates */
     const rlf_share *shares;
@@ -88,16 +87,17 @@ typedef struct rlf_post {
                               or one that keeps later weights) to another;
                               ranks of both take part */
     int node; /* WEIGHTS: that reads it; its instance may be yet to come, -1 */
-} rlf_post;   /* good until the next step begins; of what is made ahead, and
-                 what it is made of, until the step that it is made for is over
-               */
+} rlf_rank_command; /* good until the next step begins; of what is made ahead,
+               and what it is made of, until the step that it is made for is
+               over
+             */
 
-typedef enum rlf_report_kind {
-    RLF_REPORT_OPENED, /* by rank 0, of an OPEN */
-    RLF_REPORT_ROWS,   /* of an open generation: these samples are complete */
-    RLF_REPORT_DONE,   /* of a RUN by the ranks that report, generations
+typedef enum rlf_event_kind {
+    RLF_EVENT_OPENED, /* by rank 0, of an OPEN */
+    RLF_EVENT_ROWS,   /* of an open generation: these samples are complete */
+    RLF_EVENT_DONE,   /* of a RUN by the ranks that report, generations
                           apart; of END by all */
-} rlf_report_kind;
+} rlf_event_kind;
 
 /* Turns of a generation: how many, and sums over them of the tokens that each
  * fed (x), the keys that these looked at (y), the seconds that it took (t), and
@@ -106,10 +106,10 @@ typedef struct rlf_turns {
     double n, x, y, xx, xy, yy, t, xt, yt;
 } rlf_turns;
 
-typedef struct rlf_report {
-    rlf_report_kind kind;
+typedef struct rlf_rank_event {
+    rlf_event_kind kind;
     int rank;
-    uint64_t n; /* of the post */
+    uint64_t n; /* of the command */
     uint32_t n_rows;
     const uint32_t *rows;    /* ROWS */
     const uint32_t *lengths; /* ROWS: of the samples, in tokens; or NULL.
@@ -125,7 +125,7 @@ typedef struct rlf_report {
     uint32_t count;          /* DONE of a control node, as in order.h */
     int branch;
     bool leave;
-} rlf_report;
+} rlf_rank_event;
 
 /* The plan must outlive the control. Which weights are read apart is found
  * here. */
@@ -140,20 +140,20 @@ void rlf_control_settle(rlf_control *control);
 void rlf_control_gather(rlf_control *control);
 /* As rlf_order_restore: every rank has all of what was made ahead. */
 void rlf_control_restore(rlf_control *control, uint64_t step);
-/* The next post, or WAIT. After END: WAIT, until there is more to do. */
-const rlf_post *rlf_control_next(rlf_control *control);
-void rlf_control_tell(rlf_control *control, const rlf_report *report);
+/* The next command; NULL: there is none before the next event, or after END. */
+const rlf_rank_command *rlf_control_next(rlf_control *control);
+void rlf_control_tell(rlf_control *control, const rlf_rank_event *event);
 /* END was posted and every rank has reported it. */
 bool rlf_control_ended(const rlf_control *control);
 const rlf_plan *rlf_control_plan(const rlf_control *control);
 /* What it follows, for instances and what is shown after the step. */
 const rlf_order *rlf_control_order(const rlf_control *control);
 
-/* After WAIT: no report is awaited, and the step has not ended. It never will:
+/* After NULL: no event is awaited, and the step has not ended. It never will:
  * the controller has lost something. */
 bool rlf_control_stands(const rlf_control *control);
 /* For messages about a run that stands still: what is being waited for, a
- * post and the first rank that has not reported it. False: nothing. */
+ * command and the first rank that has not reported it. False: nothing. */
 bool rlf_control_waits(rlf_control *control, uint64_t *n, int *instance,
                        int *rank);
 

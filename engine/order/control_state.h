@@ -1,7 +1,7 @@
 /* The state of the controller of many ranks, shared by its files:
  *
  *   control.c   life, what is posted next, reports
- *   choose.c    which of the commands that are ready is posted next
+ *   choose.c    which of the decisions that are ready is posted next
  *   hold.c      which of their rows wait
  *   share.c     what is posted to compute an instance
  *   deal.c      who computes which rows
@@ -56,7 +56,7 @@ typedef struct track {
     bool stems; /* it reads what that makes, or what is made of it */
 } track;
 
-/* A post that reports are awaited for. */
+/* A command that reports are awaited for. */
 typedef struct active {
     uint64_t n;
     int instance;
@@ -68,9 +68,9 @@ typedef struct active {
     double *until; /* per share: when its rank is free */
 } active;
 
-/* A command that waits for its turn to be posted. */
+/* A decision of the order that waits for its turn to be posted. */
 typedef struct ready {
-    rlf_order_command command;
+    rlf_decision decision;
     bool works;          /* it is a call of a model or a hook */
     word *own, *senders; /* ranks that take part; that may have to send */
     bool prepared;       /* what it reads was posted; of rows that are dealt: */
@@ -79,7 +79,7 @@ typedef struct ready {
     const int *to; /* per row: its replica */
     /* Of a piece, when `changes` of the control was that: */
     uint64_t looked;
-    uint32_t *going; /* rows of the command that can go; there is room for so
+    uint32_t *going; /* rows of the decision that can go; there is room for so
                         many: */
     uint32_t n_going, room;
     bool rest; /* the others went: what comes next joins these */
@@ -118,12 +118,13 @@ struct rlf_control {
     replica **replicas; /* per node: dp of them, or NULL until they are needed;
                            in `lasting` */
     RLF_VEC(track *) tracks;   /* per instance; NULL: not met yet */
-    RLF_VEC(rlf_post *) posts; /* not yet given out, from `next` on */
+    RLF_VEC(rlf_rank_command *)
+    commands; /* not yet given out, from `next` on */
     size_t next;
     RLF_VEC(active) actives;
     int n_asked;  /* OPENs that are not answered */
     int sampling; /* the generation at work, or -1 */
-    bool sampled; /* samples of it were reported since the last post */
+    bool sampled; /* samples of it were reported since the last command */
     RLF_VEC(int)
     joining;               /* updates of one party that are ready, and may be
                               joined by others of it */
@@ -133,7 +134,7 @@ struct rlf_control {
     double *until, now;    /* per rank: when it is free (choose.c) */
     RLF_VEC(ready) ready;  /* in the order in which they became so */
     RLF_VEC(ready) latest; /* those that come last */
-    RLF_VEC(rlf_order_command)
+    RLF_VEC(rlf_decision)
     put_off; /* apart.c: until who samples ahead need
                 not stand still for them */
     uint64_t n;
@@ -144,7 +145,7 @@ struct rlf_control {
     int n_pins;
     word *makers; /* ranks that sample ahead */
     bool ending, ended;
-    size_t end; /* posts before this one can be given out: END is the last */
+    size_t end; /* commands before this one can be given out: END is the last */
 };
 
 static inline bool
@@ -203,17 +204,17 @@ bool rlf_control_aligned(const rlf_control *c, const rlf_node *node, int from);
 /* The rows of an instance are known now. */
 void rlf_control_set_rows(rlf_control *c, int instance, uint32_t n_rows,
                           const uint32_t *owner);
-rlf_post *rlf_control_post(rlf_control *c, rlf_post_kind kind, int instance);
-/* Reports of this post are awaited. */
-active *rlf_control_await(rlf_control *c, const rlf_post *post);
+rlf_rank_command *rlf_control_post(rlf_control *c, rlf_do kind, int instance);
+/* Reports of this command are awaited. */
+active *rlf_control_await(rlf_control *c, const rlf_rank_command *command);
 void rlf_control_tell_done(rlf_control *c, int instance,
-                           const rlf_report *report);
+                           const rlf_rank_event *event);
 /* Rows that a share's ranks have from now on. */
 void rlf_control_note_rows(rlf_control *c, const active *a, const rlf_share *by,
                            const uint32_t *rows, uint32_t n);
 /* What is computed together is on every rank of the layout. */
 void rlf_control_done_together(rlf_control *c, const active *a,
-                               const rlf_report *report);
+                               const rlf_rank_event *event);
 
 /* ---- move.c ---- */
 
@@ -242,14 +243,14 @@ void rlf_control_sampling(rlf_control *c, int instance, const uint32_t *rows,
                           uint32_t n, const int *to);
 /* These rows are complete. */
 void rlf_control_sampled(rlf_control *c, int instance,
-                         const rlf_report *report);
+                         const rlf_rank_event *event);
 /* All reports that are there were heard. If few enough rows of the generation
  * at work are left, fewer replicas go on with them; replicas that end at the
  * same time have all ended then, so nothing goes to one and on again. */
 void rlf_control_migrate(rlf_control *c);
 /* A share is done that took so long: is it of what follows samples? */
 void rlf_control_followed(rlf_control *c, const active *a,
-                          const rlf_report *report);
+                          const rlf_rank_event *event);
 /* The ranks that sample; there is a generation at work. */
 const word *rlf_control_samplers(rlf_control *c);
 /* The replica that makes a row that is not complete, or NULL: all are. */
@@ -267,7 +268,7 @@ void rlf_control_take_waiting(rlf_control *c, int model);
 const word *rlf_control_kept_free(rlf_control *c);
 /* Would ranks that sample ahead stand still if this were posted now, and wait
  * for what others have to do before? */
-bool rlf_control_holds_up(rlf_control *c, const rlf_order_command *command);
+bool rlf_control_holds_up(rlf_control *c, const rlf_decision *decision);
 
 /* ---- deal.c ---- */
 
@@ -290,10 +291,10 @@ void rlf_control_note_posted(rlf_control *c, active *a);
 void rlf_control_note_done(rlf_control *c, const active *a,
                            const rlf_share *by);
 /* An EDGE, or WEIGHTS, is posted. */
-void rlf_control_note_moves(rlf_control *c, const rlf_post *post);
-void rlf_control_note_weights(rlf_control *c, const rlf_post *post);
-/* A command of the order, RUN or LOOP, is ready: it is posted, or waits. */
-void rlf_control_take(rlf_control *c, const rlf_order_command *command);
+void rlf_control_note_moves(rlf_control *c, const rlf_rank_command *command);
+void rlf_control_note_weights(rlf_control *c, const rlf_rank_command *command);
+/* A decision of the order, RUN or LOOP, is ready: it is posted, or waits. */
+void rlf_control_take(rlf_control *c, const rlf_decision *decision);
 /* Nothing else becomes ready before something is posted: the one that is best
  * next. False: there is none. */
 bool rlf_control_run_next(rlf_control *c);
@@ -313,7 +314,7 @@ bool rlf_control_is_held(rlf_control *c, ready *r);
 bool rlf_control_is_whole(rlf_control *c, ready *r);
 /* ... and where its rows are computed does not hang on who samples. */
 bool rlf_control_can_prepare(rlf_control *c, ready *r);
-/* Of a call on all rows, the part that a command is; as often as there are
+/* Of a call on all rows, the part that a decision is; as often as there are
  * replicas for each that gets some of it. */
 double rlf_control_part(rlf_control *c, const ready *r);
 /* Of one that is not held, what is to be posted first stays in `r`. False: that
@@ -321,7 +322,7 @@ double rlf_control_part(rlf_control *c, const ready *r);
 bool rlf_control_cut(rlf_control *c, ready *r, ready *left);
 /* Its rows join those of the same instance that wait: of what was posted
  * without them, or when nothing is sampled, of all. False: there are none. */
-bool rlf_control_join(rlf_control *c, const rlf_order_command *command);
+bool rlf_control_join(rlf_control *c, const rlf_decision *decision);
 /* Nothing is sampled any more. */
 void rlf_control_join_all(rlf_control *c);
 
@@ -331,7 +332,7 @@ void rlf_control_join_all(rlf_control *c);
 bool rlf_control_knows_rows(rlf_control *c, int instance);
 /* Have what a call reads sent; of rows nobody knows yet, nothing. */
 void rlf_control_prepare(rlf_control *c, ready *r);
-/* Have a command carried out. */
+/* Have a decision carried out. */
 void rlf_control_run(rlf_control *c, const ready *r);
 /* Nothing else can be posted now: updates that wait for others of their party
  * need not wait any longer. Whether there were such. */

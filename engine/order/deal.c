@@ -141,7 +141,7 @@ add_prepared(rlf_control *c, uint64_t *tokens)
 {
     for (size_t i = 0; i < c->ready.count; i++) {
         const ready *r = &c->ready.data[i];
-        int instance = r->command.instance;
+        int instance = r->decision.instance;
         const rlf_node *node = rlf_control_instance(c, instance)->node;
         if (!r->works || !r->prepared || !r->to)
             continue;

@@ -1,4 +1,4 @@
-/* Which rows of a ready command are posted now, and which wait.
+/* Which rows of a ready decision are posted now, and which wait.
  *
  * Rows that a generation completes become ready in pieces (ready.c). A message
  * of them keeps both of its ends waiting until both have come, so a piece that
@@ -13,8 +13,8 @@
  * - what stems from the generation at work goes to replicas of which no rank
  *   samples, if there are such: it waits until one of them is not at work.
  *
- * The controller knows from posts and reports which ranks are at work. Each of
- * those reports, so nothing waits for ever. */
+ * The controller knows from commands and reports which ranks are at work. Each
+ * of those reports, so nothing waits for ever. */
 #include "engine/graph/class.h"
 #include "engine/order/control_state.h"
 
@@ -162,45 +162,45 @@ can_go(rlf_control *c, const rlf_instance *in, uint32_t row, const replica *to,
 
 /* Of a node of grain group: a row stays with those of its group that stay. */
 static void
-keep_groups(rlf_control *c, const rlf_order_command *command, bool *goes)
+keep_groups(rlf_control *c, const rlf_decision *decision, bool *goes)
 {
-    const track *t = rlf_control_track(c, command->instance);
+    const track *t = rlf_control_track(c, decision->instance);
     bool *stays = RLF_NEW_ARRAY(c->arena, bool, t->n_rows + 1);
-    for (uint32_t k = 0; k < command->n_rows; k++)
-        stays[t->owner[command->rows[k]]] |= !goes[k];
-    for (uint32_t k = 0; k < command->n_rows; k++)
-        goes[k] &= !stays[t->owner[command->rows[k]]];
+    for (uint32_t k = 0; k < decision->n_rows; k++)
+        stays[t->owner[decision->rows[k]]] |= !goes[k];
+    for (uint32_t k = 0; k < decision->n_rows; k++)
+        goes[k] &= !stays[t->owner[decision->rows[k]]];
 }
 
-/* Find the rows of a command that can go, as things are. This is done often:
+/* Find the rows of a decision that can go, as things are. This is done often:
  * what it takes lasts until the next time. */
 static void
 find_going(rlf_control *c, ready *r)
 {
-    const rlf_order_command *command = &r->command;
-    if (r->room < command->n_rows) {
-        r->room = rlf_control_track(c, command->instance)->n_rows;
+    const rlf_decision *decision = &r->decision;
+    if (r->room < decision->n_rows) {
+        r->room = rlf_control_track(c, decision->instance)->n_rows;
         r->going = RLF_NEW_ARRAY(c->arena, uint32_t, r->room);
     }
     rlf_arena *posted = c->arena;
     rlf_arena_reset(c->scratch);
     c->arena = c->scratch;
-    const rlf_instance *in = rlf_control_instance(c, command->instance);
+    const rlf_instance *in = rlf_control_instance(c, decision->instance);
     const replica *of = rlf_control_replicas(c, in->node);
     const word *busy = rlf_control_at_work(c);
     const int *n_busy = count_busy(c, in->node, busy);
-    const int *to =
-        rlf_control_deal(c, command->instance, command->rows, command->n_rows);
-    bool *goes = RLF_NEW_ARRAY(c->arena, bool, command->n_rows + 1);
-    for (uint32_t k = 0; k < command->n_rows; k++)
+    const int *to = rlf_control_deal(c, decision->instance, decision->rows,
+                                     decision->n_rows);
+    bool *goes = RLF_NEW_ARRAY(c->arena, bool, decision->n_rows + 1);
+    for (uint32_t k = 0; k < decision->n_rows; k++)
         goes[k] =
-            can_go(c, in, command->rows[k], &of[to[k]], n_busy[to[k]], busy);
+            can_go(c, in, decision->rows[k], &of[to[k]], n_busy[to[k]], busy);
     if (in->node->grain == RLF_GRAIN_GROUP)
-        keep_groups(c, command, goes);
+        keep_groups(c, decision, goes);
     r->n_going = 0;
-    for (uint32_t k = 0; k < command->n_rows; k++)
+    for (uint32_t k = 0; k < decision->n_rows; k++)
         if (goes[k])
-            r->going[r->n_going++] = command->rows[k];
+            r->going[r->n_going++] = decision->rows[k];
     c->arena = posted;
 }
 
@@ -208,17 +208,17 @@ find_going(rlf_control *c, ready *r)
 static bool
 is_piece(const rlf_control *c, const ready *r)
 {
-    return r->command.rows && !r->prepared &&
-           is_dealt(c, rlf_control_instance(c, r->command.instance)->node);
+    return r->decision.rows && !r->prepared &&
+           is_dealt(c, rlf_control_instance(c, r->decision.instance)->node);
 }
 
 /* Rows of a piece, if there are so many. */
 static uint32_t
 least_of(rlf_control *c, const ready *r)
 {
-    const track *t = rlf_control_track(c, r->command.instance);
+    const track *t = rlf_control_track(c, r->decision.instance);
     uint32_t piece = rlf_order_piece(c->order, t->n_rows);
-    return piece && piece < r->command.n_rows ? piece : r->command.n_rows;
+    return piece && piece < r->decision.n_rows ? piece : r->decision.n_rows;
 }
 
 bool
@@ -227,7 +227,7 @@ rlf_control_is_held(rlf_control *c, ready *r)
     int open = 0, idle = 0;
     if (r->prepared)
         return false;
-    count_open(c, r->command.instance, &open, &idle);
+    count_open(c, r->decision.instance, &open, &idle);
     if (open && !idle)
         return true;
     if (!is_piece(c, r))
@@ -242,14 +242,14 @@ bool
 rlf_control_is_whole(rlf_control *c, ready *r)
 {
     return !rlf_control_is_held(c, r) &&
-           (!is_piece(c, r) || r->n_going == r->command.n_rows);
+           (!is_piece(c, r) || r->n_going == r->decision.n_rows);
 }
 
 bool
 rlf_control_can_prepare(rlf_control *c, ready *r)
 {
     int open, idle;
-    count_open(c, r->command.instance, &open, &idle);
+    count_open(c, r->decision.instance, &open, &idle);
     return !r->prepared && !open && rlf_control_is_whole(c, r);
 }
 
@@ -260,10 +260,10 @@ rlf_control_can_prepare(rlf_control *c, ready *r)
 static uint32_t
 part_for_idle(rlf_control *c, const ready *r, uint32_t n)
 {
-    const rlf_node *node = rlf_control_instance(c, r->command.instance)->node;
+    const rlf_node *node = rlf_control_instance(c, r->decision.instance)->node;
     int open = 0, idle = 0, dp = rlf_control_place(c, node)->layout.dp;
     if (rlf_control_takes_time(node) && node->grain == RLF_GRAIN_SAMPLE)
-        count_open(c, r->command.instance, &open, &idle);
+        count_open(c, r->decision.instance, &open, &idle);
     uint64_t part =
         (2 * (uint64_t)n * (uint64_t)idle + (uint64_t)dp - 1) / (uint64_t)dp;
     return idle && part < n ? (uint32_t)part : n;
@@ -272,16 +272,16 @@ part_for_idle(rlf_control *c, const ready *r, uint32_t n)
 double
 rlf_control_part(rlf_control *c, const ready *r)
 {
-    const rlf_order_command *command = &r->command;
-    const rlf_node *node = rlf_control_instance(c, command->instance)->node;
-    const track *t = rlf_control_track(c, command->instance);
+    const rlf_decision *decision = &r->decision;
+    const rlf_node *node = rlf_control_instance(c, decision->instance)->node;
+    const track *t = rlf_control_track(c, decision->instance);
     int open = 0, idle = 0, dp = rlf_control_place(c, node)->layout.dp;
-    if (!command->rows || !t->n_rows)
+    if (!decision->rows || !t->n_rows)
         return 1;
     if (!is_piece(c, r))
-        return (double)command->n_rows / t->n_rows;
-    count_open(c, command->instance, &open, &idle);
-    double part = (double)command->n_rows / t->n_rows;
+        return (double)decision->n_rows / t->n_rows;
+    count_open(c, decision->instance, &open, &idle);
+    double part = (double)decision->n_rows / t->n_rows;
     return idle ? part * dp / idle : part;
 }
 
@@ -290,29 +290,29 @@ rlf_control_cut(rlf_control *c, ready *r, ready *left)
 {
     if (!is_piece(c, r))
         return false;
-    uint32_t n = part_for_idle(c, r, r->n_going), all = r->command.n_rows;
+    uint32_t n = part_for_idle(c, r, r->n_going), all = r->decision.n_rows;
     if (n == all)
         return false;
     uint32_t *rows = RLF_NEW_ARRAY(c->arena, uint32_t, all);
     *left = *r;
     left->rest = n == r->n_going;
     left->room = 0; /* what there was is that of the rows that go */
-    left->command.rows = rows;
-    left->command.n_rows = 0;
+    left->decision.rows = rows;
+    left->decision.n_rows = 0;
     for (uint32_t k = 0, i = 0; k < all; k++)
-        if (i < n && r->command.rows[k] == r->going[i])
+        if (i < n && r->decision.rows[k] == r->going[i])
             i++;
         else
-            rows[left->command.n_rows++] = r->command.rows[k];
-    r->command.rows = r->going;
-    r->command.n_rows = n;
+            rows[left->decision.n_rows++] = r->decision.rows[k];
+    r->decision.rows = r->going;
+    r->decision.n_rows = n;
     c->changes++;
     return true;
 }
 
 /* Rows that two ascending lists have, which have none in common. */
 static uint32_t *
-merge(rlf_control *c, const rlf_order_command *a, const rlf_order_command *b)
+merge(rlf_control *c, const rlf_decision *a, const rlf_decision *b)
 {
     uint32_t n = a->n_rows + b->n_rows;
     uint32_t *rows = RLF_NEW_ARRAY(c->arena, uint32_t, n + 1);
@@ -325,24 +325,24 @@ merge(rlf_control *c, const rlf_order_command *a, const rlf_order_command *b)
     return rows;
 }
 
-/* A command joins one of the same instance. */
+/* A decision joins one of the same instance. */
 static void
-join(rlf_control *c, ready *r, const rlf_order_command *command)
+join(rlf_control *c, ready *r, const rlf_decision *decision)
 {
-    r->command.rows = merge(c, &r->command, command);
-    r->command.n_rows += command->n_rows;
+    r->decision.rows = merge(c, &r->decision, decision);
+    r->decision.n_rows += decision->n_rows;
     c->changes++;
 }
 
 bool
-rlf_control_join(rlf_control *c, const rlf_order_command *command)
+rlf_control_join(rlf_control *c, const rlf_decision *decision)
 {
-    for (size_t i = 0; i < c->ready.count && command->rows; i++) {
+    for (size_t i = 0; i < c->ready.count && decision->rows; i++) {
         ready *r = &c->ready.data[i];
-        if (r->command.instance != command->instance || !is_piece(c, r) ||
+        if (r->decision.instance != decision->instance || !is_piece(c, r) ||
             (c->sampling >= 0 && !r->rest))
             continue;
-        join(c, r, command);
+        join(c, r, decision);
         return true;
     }
     return false;
@@ -355,7 +355,7 @@ rlf_control_join_all(rlf_control *c)
     for (size_t i = 0; i < n; i++) {
         ready r = c->ready.data[i];
         c->ready.count = left;
-        if (!is_piece(c, &r) || !rlf_control_join(c, &r.command))
+        if (!is_piece(c, &r) || !rlf_control_join(c, &r.decision))
             c->ready.data[left++] = r;
     }
     c->ready.count = left;

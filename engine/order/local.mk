@@ -14,7 +14,7 @@ liborder_a_SOURCES = \
 	%D%/pace.c %D%/pace.h \
 	%D%/order.c %D%/order.h \
 	%D%/ready.c \
-	%D%/post.c %D%/post.h \
+	%D%/part.c %D%/part.h \
 	%D%/share.c \
 	%D%/rehearse.c %D%/rehearse.h \
 	%D%/state.h

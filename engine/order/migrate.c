@@ -100,23 +100,24 @@ rlf_control_sampling(rlf_control *c, int instance, const uint32_t *rows,
 }
 
 void
-rlf_control_sampled(rlf_control *c, int instance, const rlf_report *report)
+rlf_control_sampled(rlf_control *c, int instance, const rlf_rank_event *event)
 {
     track *t = rlf_control_track(c, instance);
-    for (uint32_t i = 0; i < report->n_rows; i++) {
-        int *maker = &t->maker[report->rows[i]];
+    for (uint32_t i = 0; i < event->n_rows; i++) {
+        int *maker = &t->maker[event->rows[i]];
         c->changes += --t->left[*maker] == 0;
         *maker = -1;
-        uint32_t length = report->lengths ? report->lengths[i] : 0;
-        t->tokens[report->rows[i]] += length;
+        uint32_t length = event->lengths ? event->lengths[i] : 0;
+        t->tokens[event->rows[i]] += length;
         t->longest = length > t->longest ? length : t->longest;
     }
     const rlf_node *node = rlf_control_instance(c, instance)->node;
-    rlf_pace_rows(&c->pace[node->id], report);
+    rlf_pace_rows(&c->pace[node->id], event);
 }
 
 void
-rlf_control_followed(rlf_control *c, const active *a, const rlf_report *report)
+rlf_control_followed(rlf_control *c, const active *a,
+                     const rlf_rank_event *event)
 {
     const rlf_instance *in = rlf_control_instance(c, a->instance);
     for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;) {
@@ -127,7 +128,7 @@ rlf_control_followed(rlf_control *c, const active *a, const rlf_report *report)
         const rlf_node **reader = &c->reader[node->id];
         if (!*reader || rlf_control_replicas(c, *reader)->n < ranks)
             *reader = in->node;
-        rlf_pace_follow(&c->pace[node->id], report->seconds, ranks);
+        rlf_pace_follow(&c->pace[node->id], event->seconds, ranks);
         return;
     }
 }
@@ -285,15 +286,15 @@ post_moves(rlf_control *c, int instance, const int *to)
     uint32_t *end, *rows;
     int pairs = sort_moves(c, t, to, dp, &end, &rows);
     rlf_move *moves = RLF_NEW_ARRAY(c->arena, rlf_move, pairs * r->n);
-    rlf_post *post = rlf_control_post(c, RLF_POST_MOVE, instance);
-    post->moves = moves;
+    rlf_rank_command *command = rlf_control_post(c, RLF_DO_MOVE, instance);
+    command->moves = moves;
     uint32_t first = 0;
     for (int k = 0; k < dp * dp; first = end[k++])
         for (int i = 0; i < r->n && end[k] > first; i++)
-            moves[post->n_moves++] = (rlf_move){.from = r[k / dp].ranks[i],
-                                                .to = r[k % dp].ranks[i],
-                                                .rows = rows + first,
-                                                .n_rows = end[k] - first};
+            moves[command->n_moves++] = (rlf_move){.from = r[k / dp].ranks[i],
+                                                   .to = r[k % dp].ranks[i],
+                                                   .rows = rows + first,
+                                                   .n_rows = end[k] - first};
     for (uint32_t i = 0; i < t->n_rows; i++) {
         if (to[i] < 0)
             continue;
@@ -301,7 +302,7 @@ post_moves(rlf_control *c, int instance, const int *to)
         t->maker[i] = to[i];
     }
     c->changes++;
-    post->price = price(c, node, &c->pace[node->id]);
+    command->price = price(c, node, &c->pace[node->id]);
 }
 
 /* ---- feeding ---- */

@@ -111,12 +111,12 @@ post_edge(rlf_control *c, int of, int reader, int round, const uint32_t *rows,
                               .rows = whole ? NULL : list,
                               .n_rows = (uint32_t)x->n_rows};
     }
-    rlf_post *post = rlf_control_post(c, RLF_POST_EDGE, of);
-    post->reader = reader;
-    post->round = round;
-    post->moves = moves;
-    post->n_moves = e->count;
-    rlf_control_note_moves(c, post);
+    rlf_rank_command *command = rlf_control_post(c, RLF_DO_EDGE, of);
+    command->reader = reader;
+    command->round = round;
+    command->moves = moves;
+    command->n_moves = e->count;
+    rlf_control_note_moves(c, command);
 }
 
 void
@@ -175,11 +175,11 @@ rlf_control_bring_hold(rlf_control *c, int model, int hold, int node,
     if (version[hold] == version[0])
         return;
     version[hold] = version[0];
-    rlf_post *post = rlf_control_post(c, RLF_POST_WEIGHTS, instance);
-    post->model = model;
-    post->hold = hold;
-    post->node = node;
-    rlf_control_note_weights(c, post);
+    rlf_rank_command *command = rlf_control_post(c, RLF_DO_WEIGHTS, instance);
+    command->model = model;
+    command->hold = hold;
+    command->node = node;
+    rlf_control_note_weights(c, command);
 }
 
 void

@@ -213,22 +213,27 @@ rlf_order_later(const rlf_order *order, int later, int value)
     return lane_of(order, order->step + (uint64_t)later)->latest[value];
 }
 
-static void
-opened(lane *l, instance *in, const rlf_order_event *event)
+void
+rlf_order_opened(rlf_order *order, int index, uint32_t n_rows,
+                 const uint32_t *owner)
 {
+    lane *l = &order->lanes[index % order->n_lanes];
+    instance *in = at(order, index);
     in->opened = true;
-    in->n_rows = event->n_rows;
-    in->owner = event->owner;
-    in->ready = RLF_NEW_ARRAY(l->arena, bool, event->n_rows);
-    in->arrived = RLF_NEW_ARRAY(l->arena, uint32_t, event->n_rows);
+    in->n_rows = n_rows;
+    in->owner = owner;
+    in->ready = RLF_NEW_ARRAY(l->arena, bool, n_rows);
+    in->arrived = RLF_NEW_ARRAY(l->arena, uint32_t, n_rows);
     if (!in->taken) /* else a piece was given out already */
-        in->taken = RLF_NEW_ARRAY(l->arena, bool, event->n_rows);
+        in->taken = RLF_NEW_ARRAY(l->arena, bool, n_rows);
 }
 
-static void
-rows_ready(instance *in, const uint32_t *rows, uint32_t n)
+void
+rlf_order_rows(rlf_order *order, int index, const uint32_t *rows,
+               uint32_t n_rows)
 {
-    for (uint32_t i = 0; i < n; i++) {
+    instance *in = at(order, index);
+    for (uint32_t i = 0; i < n_rows; i++) {
         RLF_ASSERT(rows[i] < in->n_rows && !in->ready[rows[i]]);
         in->ready[rows[i]] = true;
         in->arrived[in->n_ready++] = rows[i];
@@ -236,27 +241,18 @@ rows_ready(instance *in, const uint32_t *rows, uint32_t n)
 }
 
 void
-rlf_order_tell(rlf_order *order, const rlf_order_event *event)
+rlf_order_done(rlf_order *order, int index, uint32_t count, int branch,
+               bool leave)
 {
-    instance *in = at(order, event->instance);
-    lane *l = &order->lanes[event->instance % order->n_lanes];
-    switch (event->kind) {
-    case RLF_EVENT_OPENED:
-        opened(l, in, event);
-        break;
-    case RLF_EVENT_ROWS:
-        rows_ready(in, event->rows, event->n_rows);
-        break;
-    case RLF_EVENT_DONE:
-        in->opened = in->done = true;
-        in->count = event->count;
-        in->branch = event->branch;
-        in->leave = event->leave;
-        if (order->generation == event->instance)
-            order->generation = -1;
-        while (l->first_open < l->instances.count &&
-               l->instances.data[l->first_open]->done)
-            l->first_open++;
-        break;
-    }
+    lane *l = &order->lanes[index % order->n_lanes];
+    instance *in = at(order, index);
+    in->opened = in->done = true;
+    in->count = count;
+    in->branch = branch;
+    in->leave = leave;
+    if (order->generation == index)
+        order->generation = -1;
+    while (l->first_open < l->instances.count &&
+           l->instances.data[l->first_open]->done)
+        l->first_open++;
 }

@@ -1,6 +1,6 @@
 /* The controller: what runs next, as a pure state machine.
  *
- *     (state, event) -> commands
+ *     (state, what ranks have done) -> what can run
  *
  * It knows the graph, and of the run only metadata: which nodes were issued,
  * how many rows each has and which of them are complete. It has no clock, no
@@ -39,24 +39,23 @@
 
 typedef struct rlf_order rlf_order;
 
-typedef enum rlf_do {
-    RLF_DO_RUN,  /* compute `rows` of the instance (all if NULL); the
+typedef enum rlf_next {
+    RLF_NEXT_RUN,  /* compute `rows` of the instance (all if NULL); the
                          first RUN of an instance also makes its outputs */
-    RLF_DO_LOOP, /* make what iteration `iteration` of a for is given; of a
+    RLF_NEXT_LOOP, /* make what iteration `iteration` of a for is given; of a
                     collect, or say that there is none */
-    RLF_DO_TURN, /* let the open generation take one turn */
-    RLF_DO_WAIT, /* nothing to do before the next event */
-    RLF_DO_END,  /* the step is complete */
-} rlf_do;
+    RLF_NEXT_TURN, /* let the open generation take one turn */
+    RLF_NEXT_WAIT, /* nothing to do before the next event */
+    RLF_NEXT_END,  /* the step is complete */
+} rlf_next;
 
-typedef struct rlf_order_command {
-    rlf_do kind;
-    uint64_t n; /* commands have one global order */
+typedef struct rlf_decision {
+    rlf_next kind;
     int instance;
     uint32_t iteration;   /* LOOP */
     const uint32_t *rows; /* RUN: a piece, ascending; NULL: all */
     uint32_t n_rows;      /* of `rows`; good until the next call */
-} rlf_order_command;
+} rlf_decision;
 
 /* An issued node. In a program that makes nothing ahead, indices count from 0
  * in each step; else index i of step s is i * (k + 1) + s % (k + 1). */
@@ -74,25 +73,6 @@ typedef struct rlf_instance {
     } * input;
     bool loop; /* of one iteration, not the for or collect itself */
 } rlf_instance;
-
-typedef enum rlf_event_kind {
-    RLF_EVENT_OPENED, /* outputs exist: n_rows rows; owner per row if the
-                         rows belong to prompts */
-    RLF_EVENT_ROWS,   /* these rows are complete */
-    RLF_EVENT_DONE,   /* all rows are; control: count, branch, raised */
-} rlf_event_kind;
-
-typedef struct rlf_order_event {
-    rlf_event_kind kind;
-    int instance;
-    uint32_t n_rows;
-    const uint32_t *rows;  /* ROWS */
-    const uint32_t *owner; /* OPENED: row -> prompt row, or NULL; kept */
-    uint32_t count;        /* DONE of a for: iterations */
-    int branch;            /* DONE of if, every: region to enter or -1; of a
-                              collect's LOOP: 0 for a round, or -1 */
-    bool leave;            /* DONE of a break that is taken */
-} rlf_order_event;
 
 /* Of many ranks: those that have done their share go on with a part of a
  * generation's samples when it is complete, while others make the rest. */
@@ -130,10 +110,20 @@ bool rlf_order_made_before(const rlf_order *order, uint64_t step);
 void rlf_order_restore(rlf_order *order, uint64_t step);
 /* The i-th node of the flow itself that works ahead, or NULL. */
 const rlf_node *rlf_order_restored(const rlf_graph *graph, int i);
-/* The next command. RUN, LOOP and TURN must be carried out and answered by
- * events before the step can end, but more commands may be asked for first. */
-rlf_order_command rlf_order_next(rlf_order *order);
-void rlf_order_tell(rlf_order *order, const rlf_order_event *event);
+/* What can be done next. RUN, LOOP and TURN must be carried out, and the order
+ * told of it, before the step can end, but more may be asked for first. */
+rlf_decision rlf_order_next(rlf_order *order);
+/* The instance's outputs exist: n_rows rows; `owner` (which is kept) has the
+ * prompt row of each if the rows belong to prompts, else it is NULL. */
+void rlf_order_opened(rlf_order *order, int index, uint32_t n_rows,
+                      const uint32_t *owner);
+/* These rows are complete. */
+void rlf_order_rows(rlf_order *order, int index, const uint32_t *rows,
+                    uint32_t n_rows);
+/* All rows are. Of a for: its iterations. Of if, every: the region to enter, or
+ * -1; of a collect's LOOP: 0 for a round, or -1. Of a break: it is taken. */
+void rlf_order_done(rlf_order *order, int index, uint32_t count, int branch,
+                    bool leave);
 /* Nothing of the step is left to be issued, but for what is made ahead. */
 bool rlf_order_issued(const rlf_order *order);
 /* The first instance that is not done, or -1: what a step that stands still

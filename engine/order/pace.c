@@ -76,15 +76,15 @@ length_of(int class)
 }
 
 void
-rlf_pace_rows(rlf_pace *p, const rlf_report *report)
+rlf_pace_rows(rlf_pace *p, const rlf_rank_event *event)
 {
-    p->turns = sum_turns(1, &p->turns, 1, &report->turns);
-    p->decodes = sum_turns(1, &p->decodes, 1, &report->decodes);
-    for (uint32_t i = 0; i < report->n_rows && report->lengths; i++)
-        p->length[rlf_pace_class(report->lengths[i])]++;
-    p->samples += report->n_rows;
-    if (report->seats)
-        p->seats = report->seats;
+    p->turns = sum_turns(1, &p->turns, 1, &event->turns);
+    p->decodes = sum_turns(1, &p->decodes, 1, &event->decodes);
+    for (uint32_t i = 0; i < event->n_rows && event->lengths; i++)
+        p->length[rlf_pace_class(event->lengths[i])]++;
+    p->samples += event->n_rows;
+    if (event->seats)
+        p->seats = event->seats;
 }
 
 void

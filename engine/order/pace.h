@@ -34,7 +34,7 @@ double rlf_pace_least(int class);
 /* A generation begins: what was seen before counts half. */
 void rlf_pace_begin(rlf_pace *pace);
 /* A ROWS report. */
-void rlf_pace_rows(rlf_pace *pace, const rlf_report *report);
+void rlf_pace_rows(rlf_pace *pace, const rlf_rank_event *event);
 /* What follows some samples took so many seconds of each of `ranks`, which did
  * it together. */
 void rlf_pace_follow(rlf_pace *pace, double seconds, int ranks);

@@ -173,7 +173,7 @@ rlf_order_piece(const rlf_order *order, uint32_t n)
 /* A piece of `in` while a producer is still at work. */
 static bool
 run_piece(rlf_order *order, int index, const instance *stream,
-          rlf_order_command *out)
+          rlf_decision *out)
 {
     instance *in = at(order, index);
     uint32_t least = rlf_order_piece(order, stream->n_rows);
@@ -192,19 +192,19 @@ run_piece(rlf_order *order, int index, const instance *stream,
         in->taken[rows[i]] = true;
     in->n_taken += n;
     in->started = true;
-    *out = (rlf_order_command){
-        .kind = RLF_DO_RUN, .instance = index, .rows = rows, .n_rows = n};
+    *out = (rlf_decision){
+        .kind = RLF_NEXT_RUN, .instance = index, .rows = rows, .n_rows = n};
     return true;
 }
 
 /* All that is left of `in`: its inputs are complete. */
 static bool
-run_rest(rlf_order *order, int index, rlf_order_command *out)
+run_rest(rlf_order *order, int index, rlf_decision *out)
 {
     instance *in = at(order, index);
     if (in->all || (in->started && (!in->opened || in->n_taken == in->n_rows)))
         return false;
-    *out = (rlf_order_command){.kind = RLF_DO_RUN, .instance = index};
+    *out = (rlf_decision){.kind = RLF_NEXT_RUN, .instance = index};
     if (in->started) {
         uint32_t *rows = RLF_NEW_ARRAY(arena_of(order, in), uint32_t,
                                        in->n_rows - in->n_taken);
@@ -220,7 +220,7 @@ run_rest(rlf_order *order, int index, rlf_order_command *out)
 }
 
 static bool
-ready_in(rlf_order *order, const lane *l, rlf_order_command *out)
+ready_in(rlf_order *order, const lane *l, rlf_decision *out)
 {
     for (size_t i = l->first_open; i < l->instances.count; i++) {
         instance *in = l->instances.data[i];
@@ -245,7 +245,7 @@ ready_in(rlf_order *order, const lane *l, rlf_order_command *out)
 /* What is ahead goes first: where it has ranks of its own they begin at once.
  */
 bool
-rlf_order_ready(rlf_order *order, rlf_order_command *out)
+rlf_order_ready(rlf_order *order, rlf_decision *out)
 {
     for (uint64_t s = order->step; s <= order->made; s++) {
         const lane *l = lane_of(order, s);
@@ -267,22 +267,21 @@ is_over(const rlf_order *order)
            l->first_open == l->instances.count;
 }
 
-rlf_order_command
+rlf_decision
 rlf_order_next(rlf_order *order)
 {
-    rlf_order_command out = {.kind = RLF_DO_WAIT};
+    rlf_decision out = {.kind = RLF_NEXT_WAIT};
     uint32_t iteration = 0;
     int loop = rlf_order_issue(order, &iteration);
     if (loop >= 0)
-        out = (rlf_order_command){
-            .kind = RLF_DO_LOOP, .instance = loop, .iteration = iteration};
+        out = (rlf_decision){
+            .kind = RLF_NEXT_LOOP, .instance = loop, .iteration = iteration};
     else if (rlf_order_ready(order, &out))
         ;
     else if (is_over(order))
-        out.kind = RLF_DO_END;
+        out.kind = RLF_NEXT_END;
     else if (order->generation >= 0)
-        out = (rlf_order_command){.kind = RLF_DO_TURN,
-                                  .instance = order->generation};
-    out.n = order->n++;
+        out = (rlf_decision){.kind = RLF_NEXT_TURN,
+                             .instance = order->generation};
     return out;
 }

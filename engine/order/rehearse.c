@@ -22,7 +22,7 @@ typedef struct play {
     RLF_VEC(load) loads;
     int **moved;            /* per resource and hold: how often */
     RLF_VEC(bool) together; /* per instance: its ranks computed all of it */
-    RLF_VEC(rlf_report) reports; /* that nobody has heard yet, */
+    RLF_VEC(rlf_rank_event) reports; /* that nobody has heard yet, */
     size_t heard;                /* but so many */
 } play;
 
@@ -46,13 +46,14 @@ side_of(const play *p, const rlf_node *node, bool whole)
 }
 
 static load *
-load_of(play *p, const rlf_post *post)
+load_of(play *p, const rlf_rank_command *command)
 {
     static const int first_rank = 0;
     static const rlf_layout shown = {
         .ranks = &first_rank, .n_ranks = 1, .tp = 1, .pp = 1, .dp = 1};
-    const rlf_node *from = node_of(p, post->instance);
-    const rlf_node *to = post->reader < 0 ? NULL : node_of(p, post->reader);
+    const rlf_node *from = node_of(p, command->instance);
+    const rlf_node *to =
+        command->reader < 0 ? NULL : node_of(p, command->reader);
     for (size_t i = 0; i < p->loads.count; i++) {
         const rlf_flow *f = &p->loads.data[i].flow;
         if (f->from == from->id && f->to == (to ? to->id : -1))
@@ -62,7 +63,7 @@ load_of(play *p, const rlf_post *post)
     load new = {
         .flow = {.from = from->id,
                  .to = to ? to->id : -1,
-                 .have = side_of(p, from, p->together.data[post->instance]),
+                 .have = side_of(p, from, p->together.data[command->instance]),
                  .need = to ? side_of(p, to, !alike)
                             : (rlf_side){.layout = &shown}},
         .sent = RLF_NEW_ARRAY(p->arena, double, p->plan->ranks),
@@ -73,20 +74,21 @@ load_of(play *p, const rlf_post *post)
 }
 
 static void
-take_edge(play *p, const rlf_post *post)
+take_edge(play *p, const rlf_rank_command *command)
 {
-    load *l = load_of(p, post);
-    double each = rlf_answer_bytes(&p->answers, node_of(p, post->instance), -1);
+    load *l = load_of(p, command);
+    double each =
+        rlf_answer_bytes(&p->answers, node_of(p, command->instance), -1);
     /* a size that is only played says nothing about a real one */
-    const rlf_node *node = node_of(p, post->instance);
+    const rlf_node *node = node_of(p, command->instance);
     if (node->rows >= 0 && !isfinite(p->answers.sizes->values[node->rows]))
         each = INFINITY;
-    l->flow.times += post->round == 0;
-    if (post->round >= l->flow.rounds)
-        l->flow.rounds = post->round + 1;
-    l->flow.messages += post->n_moves;
-    for (int i = 0; i < post->n_moves; i++) {
-        const rlf_move *m = &post->moves[i];
+    l->flow.times += command->round == 0;
+    if (command->round >= l->flow.rounds)
+        l->flow.rounds = command->round + 1;
+    l->flow.messages += command->n_moves;
+    for (int i = 0; i < command->n_moves; i++) {
+        const rlf_move *m = &command->moves[i];
         double bytes = each * m->n_rows;
         l->flow.bytes += bytes;
         l->sent[m->from] += bytes;
@@ -97,45 +99,45 @@ take_edge(play *p, const rlf_post *post)
 /* ---- answers ---- */
 
 static void
-answer_open(play *p, const rlf_post *post)
+answer_open(play *p, const rlf_rank_command *command)
 {
     RLF_PUSH(&p->reports,
-             rlf_answer_open(&p->answers, post, node_of(p, post->instance),
-                             p->arena));
+             rlf_answer_open(&p->answers, command,
+                             node_of(p, command->instance), p->arena));
 }
 
 static void
-answer_share(play *p, const rlf_post *post, const rlf_share *share)
+answer_share(play *p, const rlf_rank_command *command, const rlf_share *share)
 {
     const rlf_instance *in =
-        rlf_order_instance(rlf_control_order(p->control), post->instance);
-    rlf_report report = {.kind = RLF_REPORT_ROWS,
-                         .rank = share->rank,
-                         .n = post->n,
-                         .rows = share->rows,
-                         .n_rows = share->n_rows};
+        rlf_order_instance(rlf_control_order(p->control), command->instance);
+    rlf_rank_event event = {.kind = RLF_EVENT_ROWS,
+                            .rank = share->rank,
+                            .n = command->n,
+                            .rows = share->rows,
+                            .n_rows = share->n_rows};
     if (!in->node->class->sampled || !share->rows)
-        report = rlf_answer_done(&p->answers, post, in, share->rank);
-    RLF_PUSH(&p->reports, report);
+        event = rlf_answer_done(&p->answers, command, in, share->rank);
+    RLF_PUSH(&p->reports, event);
 }
 
 static void
-answer_end(play *p, const rlf_post *post)
+answer_end(play *p, const rlf_rank_command *command)
 {
     for (int r = 0; r < p->plan->ranks; r++)
-        RLF_PUSH(&p->reports, rlf_answer_done(&p->answers, post, NULL, r));
+        RLF_PUSH(&p->reports, rlf_answer_done(&p->answers, command, NULL, r));
 }
 
 static void
-take_run(play *p, const rlf_post *post)
+take_run(play *p, const rlf_rank_command *command)
 {
-    while (p->together.count <= (size_t)post->instance)
+    while (p->together.count <= (size_t)command->instance)
         RLF_PUSH(&p->together, false);
-    p->together.data[post->instance] =
-        post->n_shares > 0 && !post->shares[0].rows;
-    for (int i = 0; i < post->n_shares; i++)
-        if (post->shares[i].reports)
-            answer_share(p, post, &post->shares[i]);
+    p->together.data[command->instance] =
+        command->n_shares > 0 && !command->shares[0].rows;
+    for (int i = 0; i < command->n_shares; i++)
+        if (command->shares[i].reports)
+            answer_share(p, command, &command->shares[i]);
 }
 
 /* As in a run, a report is heard when nothing more can be posted. Those of
@@ -144,16 +146,16 @@ static void
 hear(play *p)
 {
     size_t at = p->heard;
-    while (at < p->reports.count && p->reports.data[at].kind == RLF_REPORT_DONE)
+    while (at < p->reports.count && p->reports.data[at].kind == RLF_EVENT_DONE)
         at++;
     if (at == p->reports.count)
         at = p->heard;
     RLF_ASSERT(at < p->reports.count);
-    const rlf_report report = p->reports.data[at];
+    const rlf_rank_event event = p->reports.data[at];
     memmove(p->reports.data + p->heard + 1, p->reports.data + p->heard,
-            (at - p->heard) * sizeof report);
+            (at - p->heard) * sizeof event);
     p->heard++;
-    rlf_control_tell(p->control, &report);
+    rlf_control_tell(p->control, &event);
 }
 
 /* A whole step. */
@@ -165,19 +167,19 @@ play_step(play *p)
         p->moved[i] = RLF_NEW_ARRAY(p->arena, int, p->plan->holds[i].n);
     rlf_control_begin(p->control);
     while (!rlf_control_ended(p->control)) {
-        const rlf_post *post = rlf_control_next(p->control);
-        if (post->kind == RLF_POST_OPEN)
-            answer_open(p, post);
-        else if (post->kind == RLF_POST_RUN)
-            take_run(p, post);
-        else if (post->kind == RLF_POST_EDGE)
-            take_edge(p, post);
-        else if (post->kind == RLF_POST_WEIGHTS && !post->from)
-            p->moved[post->model][post->hold]++;
-        else if (post->kind == RLF_POST_END)
-            answer_end(p, post);
-        else if (post->kind == RLF_POST_WAIT)
+        const rlf_rank_command *command = rlf_control_next(p->control);
+        if (!command)
             hear(p);
+        else if (command->kind == RLF_DO_OPEN)
+            answer_open(p, command);
+        else if (command->kind == RLF_DO_RUN)
+            take_run(p, command);
+        else if (command->kind == RLF_DO_EDGE)
+            take_edge(p, command);
+        else if (command->kind == RLF_DO_WEIGHTS && !command->from)
+            p->moved[command->model][command->hold]++;
+        else if (command->kind == RLF_DO_END)
+            answer_end(p, command);
     }
 }
 

@@ -20,9 +20,9 @@ answers(const rlf_instance *in)
 }
 
 /* All ranks of the layout, each everything. One report is enough: the others
- * do the same in their own time, before any later post. Unless it answers
+ * do the same in their own time, before any later command. Unless it answers
  * something, what follows need not wait for it: it is posted behind it. */
-static rlf_post *
+static rlf_rank_command *
 post_together(rlf_control *c, int instance, uint32_t iteration)
 {
     const rlf_node *node = rlf_control_instance(c, instance)->node;
@@ -31,17 +31,17 @@ post_together(rlf_control *c, int instance, uint32_t iteration)
     for (int i = 0; i < l->n_ranks; i++)
         shares[i] =
             (rlf_share){.rank = l->ranks[i], .reports = i == 0, .has = true};
-    rlf_post *post = rlf_control_post(c, RLF_POST_RUN, instance);
-    post->iteration = iteration;
-    post->shares = shares;
-    post->n_shares = l->n_ranks;
+    rlf_rank_command *command = rlf_control_post(c, RLF_DO_RUN, instance);
+    command->iteration = iteration;
+    command->shares = shares;
+    command->n_shares = l->n_ranks;
     rlf_control_note_writes(c, instance);
-    active *a = rlf_control_await(c, post);
+    active *a = rlf_control_await(c, command);
     if (!answers(rlf_control_instance(c, instance))) {
         a->told = true;
         rlf_control_done_together(c, a, NULL);
     }
-    return post;
+    return command;
 }
 
 static void
@@ -52,7 +52,7 @@ bring_together(rlf_control *c, int instance)
     rlf_control_bring_inputs(c, instance, l->ranks, l->n_ranks);
 }
 
-/* Nothing comes between their posts: all have what they read. */
+/* Nothing comes between their commands: all have what they read. */
 bool
 rlf_control_go_joined(rlf_control *c)
 {
@@ -151,10 +151,10 @@ post_shares(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
                             .rows = sorted + end[d],
                             .n_rows = count};
     }
-    rlf_post *post = rlf_control_post(c, RLF_POST_RUN, instance);
-    post->shares = shares;
-    post->n_shares = n_shares;
-    active *a = rlf_control_await(c, post);
+    rlf_rank_command *command = rlf_control_post(c, RLF_DO_RUN, instance);
+    command->shares = shares;
+    command->n_shares = n_shares;
+    active *a = rlf_control_await(c, command);
     if (node->class->sampled)
         return;
     a->told = true;
@@ -183,14 +183,14 @@ check_deal(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
         RLF_ASSERT(owner[rows[k]] != owner[rows[k - 1]] || to[k] == to[k - 1]);
 }
 
-/* Who computes which of the command's rows, and what they need for it. */
+/* Who computes which of the decision's rows, and what they need for it. */
 static void
 prepare_rows(rlf_control *c, ready *r)
 {
-    int instance = r->command.instance;
+    int instance = r->decision.instance;
     track *t = rlf_control_track(c, instance);
-    r->rows = r->command.rows;
-    r->n_rows = r->command.n_rows;
+    r->rows = r->decision.rows;
+    r->n_rows = r->decision.n_rows;
     if (!r->rows) {
         uint32_t *all = RLF_NEW_ARRAY(c->arena, uint32_t, t->n_rows + 1);
         for (uint32_t i = 0; i < t->n_rows; i++)
@@ -208,7 +208,7 @@ prepare_rows(rlf_control *c, ready *r)
 static void
 post_rows(rlf_control *c, const ready *r)
 {
-    int instance = r->command.instance;
+    int instance = r->decision.instance;
     const rlf_instance *in = rlf_control_instance(c, instance);
     post_shares(c, instance, r->rows, r->n_rows, r->to);
     if (in->node->class->sampled && r->n_rows)
@@ -222,7 +222,7 @@ post_rows(rlf_control *c, const ready *r)
 void
 rlf_control_run_rows(rlf_control *c, int instance)
 {
-    ready r = {.command = {.kind = RLF_DO_RUN, .instance = instance}};
+    ready r = {.decision = {.kind = RLF_NEXT_RUN, .instance = instance}};
     prepare_rows(c, &r);
     post_rows(c, &r);
 }
@@ -255,7 +255,7 @@ rlf_control_knows_rows(rlf_control *c, int instance)
 static void
 run_split(rlf_control *c, const ready *r)
 {
-    int instance = r->command.instance;
+    int instance = r->decision.instance;
     track *t = rlf_control_track(c, instance);
     ready now = *r;
     if (r->prepared || rlf_control_knows_rows(c, instance)) {
@@ -264,10 +264,10 @@ run_split(rlf_control *c, const ready *r)
         post_rows(c, &now);
         return;
     }
-    RLF_ASSERT(!r->command.rows); /* pieces follow rows that are known */
+    RLF_ASSERT(!r->decision.rows); /* pieces follow rows that are known */
     t->held = true;
     c->n_asked++;
-    t->asked = rlf_control_post(c, RLF_POST_OPEN, instance)->n;
+    t->asked = rlf_control_post(c, RLF_DO_OPEN, instance)->n;
 }
 
 /* Does every rank have all that it reads? */
@@ -285,8 +285,8 @@ inputs_everywhere(rlf_control *c, int instance)
 static void
 run_near(rlf_control *c, const ready *r)
 {
-    int instance = r->command.instance;
-    if (!rlf_control_track(c, instance)->announced && !r->command.rows &&
+    int instance = r->decision.instance;
+    if (!rlf_control_track(c, instance)->announced && !r->decision.rows &&
         inputs_everywhere(c, instance))
         post_together(c, instance, 0);
     else
@@ -296,7 +296,7 @@ run_near(rlf_control *c, const ready *r)
 void
 rlf_control_prepare(rlf_control *c, ready *r)
 {
-    int instance = r->command.instance;
+    int instance = r->decision.instance;
     const rlf_node *node = rlf_control_instance(c, instance)->node;
     rlf_spread spread = rlf_control_place(c, node)->spread;
     rlf_control_bring_weights(c, instance); /* opening may look */
@@ -314,13 +314,13 @@ rlf_control_prepare(rlf_control *c, ready *r)
 void
 rlf_control_run(rlf_control *c, const ready *r)
 {
-    int instance = r->command.instance;
+    int instance = r->decision.instance;
     const rlf_node *node = rlf_control_instance(c, instance)->node;
     rlf_spread spread = rlf_control_place(c, node)->spread;
     ready now = *r;
-    if (r->command.kind == RLF_DO_LOOP) {
+    if (r->decision.kind == RLF_NEXT_LOOP) {
         bring_together(c, instance);
-        post_together(c, instance, r->command.iteration);
+        post_together(c, instance, r->decision.iteration);
         return;
     }
     if (!now.prepared)

@@ -87,7 +87,6 @@ struct rlf_order {
     bool begun;     /* the walk through what is not ahead */
     bool settles;   /* rlf_order_settle */
     bool left;
-    uint64_t n; /* commands given */
 };
 
 static inline lane *
@@ -106,13 +105,13 @@ at(const rlf_order *order, int id)
 }
 
 /* issue.c: issue nodes until a control node must be answered or the program
- * ends. Returns an instance that needs a LOOP command (its frame's turn in
+ * ends. Returns an instance that needs a LOOP (its frame's turn in
  * *iteration), or -1. */
 int rlf_order_issue(rlf_order *order, uint32_t *iteration);
 /* Enter an instance of a node; returns its id. */
 int rlf_order_add(rlf_order *order, lane *l, const rlf_node *node,
                   uint64_t iteration);
 /* ready.c: the next piece that can run. False if there is none. */
-bool rlf_order_ready(rlf_order *order, rlf_order_command *out);
+bool rlf_order_ready(rlf_order *order, rlf_decision *out);
 
 #endif

@@ -114,11 +114,11 @@ open_slot(rlf_rank *rank, slot *s, rlf_err *err)
 /* ---- reports ---- */
 
 static rlf_status
-tell(rlf_rank *rank, const rlf_report *report, rlf_err *err)
+tell(rlf_rank *rank, const rlf_rank_event *event, rlf_err *err)
 {
     rlf_notice notice = {
-        .kind = RLF_NOTICE_REPORT, .rank = rank->rank, .report = *report};
-    notice.report.rank = rank->rank;
+        .kind = RLF_NOTICE_REPORT, .rank = rank->rank, .event = *event};
+    notice.event.rank = rank->rank;
     return rank->tell(rank->sink, &notice, err);
 }
 
@@ -126,13 +126,14 @@ static rlf_status
 tell_done(rlf_rank *rank, uint64_t n, const rlf_call *call, double seconds,
           rlf_err *err)
 {
-    const rlf_report report = {.kind = RLF_REPORT_DONE,
-                               .n = n,
-                               .seconds = call->rows ? seconds : 0,
-                               .count = call->count,
-                               .branch = call->branch,
-                               .leave = (call->raised & RLF_RAISE_BREAK) != 0};
-    return tell(rank, &report, err);
+    const rlf_rank_event event = {.kind = RLF_EVENT_DONE,
+                                  .n = n,
+                                  .seconds = call->rows ? seconds : 0,
+                                  .count = call->count,
+                                  .branch = call->branch,
+                                  .leave =
+                                      (call->raised & RLF_RAISE_BREAK) != 0};
+    return tell(rank, &event, err);
 }
 
 /* Where each row's prompt is, if the rows belong to prompts. */
@@ -206,11 +207,11 @@ carry_open(rlf_rank *rank, const rlf_task *task, rlf_err *err)
         return RLF_OK;
     RLF_TRY(lengths_of(rank, s, err, &lengths));
     return tell(rank,
-                &(rlf_report){.kind = RLF_REPORT_OPENED,
-                              .n = task->n,
-                              .n_rows = s->space->count,
-                              .lengths = lengths,
-                              .owner = owners(rank->graph, s->space)},
+                &(rlf_rank_event){.kind = RLF_EVENT_OPENED,
+                                  .n = task->n,
+                                  .n_rows = s->space->count,
+                                  .lengths = lengths,
+                                  .owner = owners(rank->graph, s->space)},
                 err);
 }
 
@@ -275,17 +276,17 @@ tell_rows(rlf_rank *rank, const slot *s, rlf_err *err)
         lengths[i] = rows->sample[call->rows[i]].n_ids;
         rank->now->tokens += lengths[i];
     }
-    const rlf_report report = {.kind = RLF_REPORT_ROWS,
-                               .n = s->n,
-                               .rows = call->rows,
-                               .n_rows = call->n_rows,
-                               .lengths = lengths,
-                               .turns = rank->turns,
-                               .decodes = rank->decodes,
-                               .seats = call->seats};
+    const rlf_rank_event event = {.kind = RLF_EVENT_ROWS,
+                                  .n = s->n,
+                                  .rows = call->rows,
+                                  .n_rows = call->n_rows,
+                                  .lengths = lengths,
+                                  .turns = rank->turns,
+                                  .decodes = rank->decodes,
+                                  .seats = call->seats};
     rank->turns = rank->decodes = (rlf_turns){0};
     measure_samples(rank, call);
-    return tell(rank, &report, err);
+    return tell(rank, &event, err);
 }
 
 /* One quantum of the generation in this slot. */
@@ -480,7 +481,7 @@ carry_end(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     rlf_notice notice = {
         .kind = RLF_NOTICE_REPORT,
         .rank = rank->rank,
-        .report = {.kind = RLF_REPORT_DONE, .rank = rank->rank, .n = task->n},
+        .event = {.kind = RLF_EVENT_DONE, .rank = rank->rank, .n = task->n},
         .at_end = true,
         .calls = rank->calls,
         .n_calls = (uint32_t)rank->graph->nodes.count};

@@ -394,8 +394,8 @@ keep_next(rlf_crew *crew, double patience, rlf_arena *arena, rlf_err *err)
 
 /* Empty the controller's own mailbox, so that it has room for what the ranks
  * say while the controller posts and posts; then go on until the rank's has
- * room for n pieces: by the law of posts the rank goes on whatever it is that
- * waits here. */
+ * room for n pieces: by the law of commands the rank goes on whatever it is
+ * that waits here. */
 static rlf_status
 make_room(rlf_crew *crew, int rank, uint32_t n, rlf_err *err)
 {

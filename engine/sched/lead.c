@@ -5,8 +5,8 @@
 
 typedef struct call {
     rlf_run *run;
-    const rlf_report *report;
-    const rlf_post *next;
+    const rlf_rank_event *event;
+    const rlf_rank_command *next;
     uint32_t step;
     int fresh;
 } call;
@@ -41,7 +41,7 @@ next(void *p)
 }
 
 rlf_status
-rlf_lead_next(rlf_run *run, rlf_err *err, const rlf_post **out)
+rlf_lead_next(rlf_run *run, rlf_err *err, const rlf_rank_command **out)
 {
     call c = {.run = run};
     RLF_TRY(lead(next, &c, err));
@@ -53,13 +53,13 @@ static void
 tell(void *p)
 {
     call *c = p;
-    rlf_control_tell(c->run->control, c->report);
+    rlf_control_tell(c->run->control, c->event);
 }
 
 rlf_status
-rlf_lead_tell(rlf_run *run, const rlf_report *report, rlf_err *err)
+rlf_lead_tell(rlf_run *run, const rlf_rank_event *event, rlf_err *err)
 {
-    return lead(tell, &(call){.run = run, .report = report}, err);
+    return lead(tell, &(call){.run = run, .event = event}, err);
 }
 
 static void

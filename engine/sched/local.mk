@@ -31,4 +31,4 @@ libsched_a_SOURCES = \
 check_PROGRAMS += tests/unit/sched_posts tests/unit/sched_keep
 tests_unit_sched_keep_LDADD = $(SCHED_LIBS)
 tests_unit_sched_posts_LDADD = $(SCHED_LIBS)
-tests_unit_sched_posts_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=rlf_order_tell
+tests_unit_sched_posts_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=rlf_order_done

@@ -1,7 +1,8 @@
-/* One step: the controller's posts to the ranks, what they report back to it.
+/* One step: the controller's commands to the ranks, what they report back to
+ * it.
  *
- * With one rank there is no mail: a post is a call, and what it did is told at
- * once. */
+ * With one rank there is no mail: a command is a call, and what it did is told
+ * at once. */
 #include "engine/base/clock.h"
 #include "engine/graph/class.h"
 #include "engine/sched/state.h"
@@ -37,7 +38,7 @@ rlf_run_hear(rlf_run *run, const rlf_notice *notice, rlf_err *err)
     if (notice->kind == RLF_NOTICE_SAVED)
         run->left--;
     else if (notice->kind == RLF_NOTICE_REPORT)
-        return rlf_lead_tell(run, &notice->report, err);
+        return rlf_lead_tell(run, &notice->event, err);
     return RLF_OK;
 }
 
@@ -188,14 +189,15 @@ rlf_run_tell_all(rlf_run *run, const rlf_task *task, rlf_err *err)
 }
 
 static rlf_status
-post(rlf_run *run, const rlf_post *post, rlf_err *err)
+post(rlf_run *run, const rlf_rank_command *command, rlf_err *err)
 {
     for (int r = 0; r < run->plan->ranks; r++) {
         rlf_task task;
-        RLF_TRY(rlf_arena_room(run->arena,
-                               (size_t)post->n_moves * sizeof *post->moves,
-                               "a task of a rank", err));
-        if (rlf_task_of(run->control, run->graph, post, r, run->arena, &task))
+        RLF_TRY(rlf_arena_room(
+            run->arena, (size_t)command->n_moves * sizeof *command->moves,
+            "a task of a rank", err));
+        if (rlf_task_of(run->control, run->graph, command, r, run->arena,
+                        &task))
             RLF_TRY(tell_rank(run, r, &task, err));
     }
     return RLF_OK;
@@ -259,10 +261,9 @@ static rlf_status
 run_posts(rlf_run *run, rlf_err *err)
 {
     while (!rlf_control_ended(run->control)) {
-        const rlf_post *next;
+        const rlf_rank_command *next;
         RLF_TRY(rlf_lead_next(run, err, &next));
-        RLF_TRY(next->kind == RLF_POST_WAIT ? await(run, err)
-                                            : post(run, next, err));
+        RLF_TRY(next ? post(run, next, err) : await(run, err));
     }
     return RLF_OK;
 }
@@ -270,14 +271,14 @@ run_posts(rlf_run *run, rlf_err *err)
 rlf_status
 rlf_run_settle(rlf_run *run, rlf_err *err)
 {
-    const rlf_post *next;
+    const rlf_rank_command *next;
     rlf_control_settle(run->control);
     RLF_TRY(run_posts(run, err));
     gather(run);
     RLF_TRY(rlf_lead_gather(run, err));
     for (;;) {
         RLF_TRY(rlf_lead_next(run, err, &next));
-        if (next->kind == RLF_POST_WAIT)
+        if (!next)
             return RLF_OK;
         RLF_TRY(post(run, next, err));
     }

@@ -1,10 +1,10 @@
-/* Tasks from posts, and the bytes of tasks and notices: see task.h. */
+/* Tasks from commands, and the bytes of tasks and notices: see task.h. */
 #include "engine/sched/task.h"
 
 #include "engine/base/vec.h"
-#include "engine/order/post.h"
+#include "engine/order/part.h"
 
-/* ---- from posts ---- */
+/* ---- from commands ---- */
 
 static void
 tell_instance(const rlf_control *control, const rlf_graph *graph, int instance,
@@ -24,31 +24,32 @@ tell_instance(const rlf_control *control, const rlf_graph *graph, int instance,
 
 bool
 rlf_task_of(const rlf_control *control, const rlf_graph *graph,
-            const rlf_post *post, int rank, rlf_arena *arena, rlf_task *out)
+            const rlf_rank_command *command, int rank, rlf_arena *arena,
+            rlf_task *out)
 {
     static const rlf_task_kind kinds[] = {
-        [RLF_POST_OPEN] = RLF_TASK_OPEN, [RLF_POST_RUN] = RLF_TASK_RUN,
-        [RLF_POST_EDGE] = RLF_TASK_EDGE, [RLF_POST_WEIGHTS] = RLF_TASK_WEIGHTS,
-        [RLF_POST_MOVE] = RLF_TASK_MOVE, [RLF_POST_END] = RLF_TASK_END,
+        [RLF_DO_OPEN] = RLF_TASK_OPEN, [RLF_DO_RUN] = RLF_TASK_RUN,
+        [RLF_DO_EDGE] = RLF_TASK_EDGE, [RLF_DO_WEIGHTS] = RLF_TASK_WEIGHTS,
+        [RLF_DO_MOVE] = RLF_TASK_MOVE, [RLF_DO_END] = RLF_TASK_END,
     };
-    rlf_duty part;
-    if (!rlf_post_part(control, post, rank, arena, &part))
+    rlf_rank_part part;
+    if (!rlf_rank_part_of(control, command, rank, arena, &part))
         return false;
-    *out = (rlf_task){.kind = kinds[post->kind],
-                      .n = post->n,
-                      .turn = post->iteration,
+    *out = (rlf_task){.kind = kinds[command->kind],
+                      .n = command->n,
+                      .turn = command->iteration,
                       .works = part.share != NULL,
-                      .joint = post->joint,
+                      .joint = command->joint,
                       .moves = part.moves,
                       .n_moves = part.n_moves,
-                      .price = post->price,
-                      .model = post->model,
-                      .from = post->from,
-                      .hold = post->hold};
+                      .price = command->price,
+                      .model = command->model,
+                      .from = command->from,
+                      .hold = command->hold};
     out->instance = -1;
-    out->node = post->node;
-    if (post->instance >= 0)
-        tell_instance(control, graph, post->instance, out);
+    out->node = command->node;
+    if (command->instance >= 0)
+        tell_instance(control, graph, command->instance, out);
     if (part.share) {
         out->reports = part.share->reports;
         out->rows = part.share->rows;
@@ -293,7 +294,7 @@ rlf_notice_bytes(const rlf_notice *notice)
     /* rows, who has them, and how long they are */
     size_t n = sizeof *notice + 1024;
     if (notice->kind == RLF_NOTICE_REPORT)
-        n += 3 * (size_t)notice->report.n_rows * sizeof(uint32_t);
+        n += 3 * (size_t)notice->event.n_rows * sizeof(uint32_t);
     for (uint32_t i = 0; i < notice->n_steps; i++)
         n += notice->metrics[i].count * 128;
     return n + notice->n_calls * sizeof *notice->calls;
@@ -320,7 +321,7 @@ rlf_notice_write(const rlf_notice *notice, rlf_buf *out)
     }
     if (notice->kind != RLF_NOTICE_REPORT)
         return;
-    const rlf_report *r = &notice->report;
+    const rlf_rank_event *r = &notice->event;
     PUT(out, *r);
     put_rows(out, r->rows, r->rows ? r->n_rows : 0);
     put_rows(out, r->lengths, r->lengths ? r->n_rows : 0);
@@ -359,10 +360,10 @@ rlf_notice_read(const char *bytes, size_t n, rlf_arena *arena, rlf_err *err,
     out->tokens = tokens;
     if (out->kind == RLF_NOTICE_REPORT) {
         uint32_t count;
-        GET(&r, out->report);
-        out->report.rows = get_rows(&r, &count);
-        out->report.lengths = get_rows(&r, &count);
-        out->report.owner = get_rows(&r, &count);
+        GET(&r, out->event);
+        out->event.rows = get_rows(&r, &count);
+        out->event.lengths = get_rows(&r, &count);
+        out->event.owner = get_rows(&r, &count);
     }
     return finish(&r, "report", err);
 }

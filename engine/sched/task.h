@@ -1,10 +1,10 @@
 /* What a rank is told and what it reports, and both as bytes.
  *
- * A task is a post of the controller (engine/order/control.h) as one rank sees
- * it: its own share, its own moves, and what the instance is, so that a rank
- * needs nothing but its tasks to know what to do. With one rank tasks are made
- * and carried out by the same thread; else they are written to bytes, which
- * travel as mail in pieces of a fixed size. */
+ * A task is a command of the controller (engine/order/control.h) as one rank
+ * sees it: its own share, its own moves, and what the instance is, so that a
+ * rank needs nothing but its tasks to know what to do. With one rank tasks are
+ * made and carried out by the same thread; else they are written to bytes,
+ * which travel as mail in pieces of a fixed size. */
 #ifndef RLF_SCHED_TASK_H
 #define RLF_SCHED_TASK_H
 
@@ -51,10 +51,10 @@ typedef struct rlf_task {
     int model, from, hold; /* WEIGHTS */
 } rlf_task;
 
-/* The post as `rank` sees it; arrays are the post's, or in `arena`. False if
- * it is not for this rank. */
+/* The command as `rank` sees it; arrays are the command's, or in `arena`. False
+ * if it is not for this rank. */
 bool rlf_task_of(const rlf_control *control, const rlf_graph *graph,
-                 const rlf_post *post, int rank, rlf_arena *arena,
+                 const rlf_rank_command *command, int rank, rlf_arena *arena,
                  rlf_task *out);
 /* As bytes, and back (arrays in `arena`). RLF_BUG if they are torn. */
 /* About how many bytes it will be: what grows with rows is all in it. */
@@ -74,7 +74,7 @@ typedef struct rlf_notice {
         RLF_NOTICE_KINDS
     } kind;
     int rank;
-    rlf_report report;
+    rlf_rank_event event;
     rlf_digest plan;
     const rlf_needs *needs; /* or NULL */
     uint32_t count;

@@ -7,8 +7,8 @@
 #include "engine/plan/holds.h"
 #include "engine/timing/measured.h"
 
-/* Seconds of the controller for a post, as bench/dispatch measures them: alone,
- * and for each of several ranks. */
+/* Seconds of the controller for a command, as bench/dispatch measures them:
+ * alone, and for each of several ranks. */
 #define POST_ALONE 0.15e-6
 #define POST_EACH 1.2e-6
 
@@ -476,10 +476,10 @@ time_weights(rlf_costs *c, rlf_err *err)
 }
 
 static double
-take_weights(void *self, const rlf_post *post)
+take_weights(void *self, const rlf_rank_command *command)
 {
     const rlf_costs *c = self;
-    return c->weights[post->model][post->from][post->hold];
+    return c->weights[command->model][command->from][command->hold];
 }
 
 /* ---- all ---- */

@@ -192,7 +192,7 @@ take_table(const simulation *s, const party *p, const run *r,
     static const micros nothing;
     const rlf_pipe_cost **cost =
         RLF_NEW_ARRAY(arena, const rlf_pipe_cost *, pipe->n_models);
-    rlf_pipe_report report;
+    rlf_pipe_report said;
     for (int m = 0; m < pipe->n_models; m++) {
         int i = r->member[m] < 0 ? 0 : r->member[m];
         cost[m] = stage_costs(
@@ -200,7 +200,7 @@ take_table(const simulation *s, const party *p, const run *r,
             r->member[m] < 0 ? &nothing : &p->micros[i][r->dp[m]],
             before ? RLF_PORTION_BEFORE : RLF_PORTION_FORWARD, !before, arena);
     }
-    rlf_pipe_time(pipe, cost, arena, &report, NULL);
+    rlf_pipe_time(pipe, cost, arena, &said, NULL);
     for (int place = 0; place < pipe->places; place++)
         for (int k = 0; k < pipe->lists[place].count; k++) {
             rlf_pipe_op op = pipe->lists[place].ops[k];
@@ -211,7 +211,7 @@ take_table(const simulation *s, const party *p, const run *r,
                            : op.kind == RLF_PIPE_BACKWARD ? c->backward
                                                           : c->weights;
         }
-    return report.makespan;
+    return said.makespan;
 }
 
 /* A table, and before it a pass of those that read all first. */
@@ -354,19 +354,20 @@ const passes *
 rlf_sim_update(simulation *s, const rlf_work *work)
 {
     passes *out = &s->passes;
-    if (out->n == work->post->n + 1)
+    if (out->n == work->command->n + 1)
         return out;
     rlf_arena *scratch = rlf_arena_scratch(s->arena);
     party p = {.n = work->n_joint + 1};
     p.node = RLF_NEW_ARRAY(scratch, const rlf_node *, p.n);
     p.micros = RLF_NEW_ARRAY(scratch, micros *, p.n);
-    out->n = work->post->n + 1;
+    out->n = work->command->n + 1;
     for (int i = 0; i < p.n; i++) {
-        const rlf_post *post = i < work->n_joint ? work->joint[i] : work->post;
-        p.node[i] = rlf_sim_instance(s, post->instance)->node;
+        const rlf_rank_command *command =
+            i < work->n_joint ? work->joint[i] : work->command;
+        p.node[i] = rlf_sim_instance(s, command->instance)->node;
         const rlf_layout *l = &s->plan->place[p.node[i]->id].layout;
         p.micros[i] = RLF_NEW_ARRAY(scratch, micros, l->dp);
-        sequences q = rlf_sim_read(s, post->instance);
+        sequences q = rlf_sim_read(s, command->instance);
         deal(s, p.node[i], &q, p.micros[i], scratch);
     }
     updates *last = &s->updates[p.node[p.n - 1]->id];
@@ -388,8 +389,8 @@ rlf_sim_update(simulation *s, const rlf_work *work)
 static micros
 cut_share(simulation *s, const rlf_work *work, const rlf_node *node)
 {
-    const rlf_share *share = work->duty->share;
-    sequences q = rlf_sim_sequences(s, work->post->instance);
+    const rlf_share *share = work->part->share;
+    sequences q = rlf_sim_sequences(s, work->command->instance);
     rlf_arena *scratch = rlf_arena_scratch(s->arena);
     int64_t *rows = RLF_NEW_ARRAY(scratch, int64_t, share->n_rows + 1);
     for (uint32_t i = 0; i < share->n_rows; i++)
@@ -407,13 +408,13 @@ read_through(simulation *s, const rlf_node *node, int dp, reading *r)
     int pp = s->plan->place[node->id].layout.pp;
     rlf_arena *scratch = rlf_arena_scratch(s->arena);
     rlf_pipe pipe;
-    rlf_pipe_report report;
+    rlf_pipe_report said;
     rlf_pipe_forward(pp, r->micros.n, scratch, &pipe);
     const rlf_pipe_cost *cost =
         stage_costs(s, node, pipe.models, dp, &r->micros, RLF_PORTION_FORWARD,
                     false, scratch);
-    rlf_pipe_time(&pipe, &cost, scratch, &report, NULL);
-    r->seconds = report.makespan;
+    rlf_pipe_time(&pipe, &cost, scratch, &said, NULL);
+    r->seconds = said.makespan;
     for (int k = 0; k < pp; k++)
         r->busy[k] = r->micros.n * cost[k].forward;
     rlf_arena_free(scratch);
@@ -438,12 +439,12 @@ reading_of(simulation *s, const rlf_node *node, int dp)
 double
 rlf_sim_reading(simulation *s, const rlf_work *work, double *busy)
 {
-    const rlf_node *node = rlf_sim_instance(s, work->post->instance)->node;
-    const rlf_share *share = work->duty->share;
+    const rlf_node *node = rlf_sim_instance(s, work->command->instance)->node;
+    const rlf_share *share = work->part->share;
     rlf_coordinates at =
         rlf_layout_find(&s->plan->place[node->id].layout, work->rank);
     reading *r = reading_of(s, node, at.dp);
-    uint64_t n = work->post->n + 1;
+    uint64_t n = work->command->n + 1;
     bool known = r->n && s->options->durations->known;
     if (!known || r->n != n || r->rows != share->rows) {
         micros m = cut_share(s, work, node), was = r->micros;

@@ -1,4 +1,4 @@
-/* Ranks on a virtual clock, their posts and events: see ranks.h. */
+/* Ranks on a virtual clock, their commands and events: see ranks.h. */
 #include "engine/simulate/ranks_state.h"
 
 /* ---- life ---- */
@@ -22,7 +22,7 @@ rlf_ranks_new(rlf_control *control, const rlf_ranks_options *options)
     return r;
 }
 
-/* The posts of the step of a lane are over. */
+/* The commands of the step of a lane are over. */
 static void
 clear_lane(rlf_ranks *r, size_t lane)
 {
@@ -59,11 +59,11 @@ rlf_ranks_now(const rlf_ranks *r)
     return r->free;
 }
 
-const rlf_post *
+const rlf_rank_command *
 rlf_ranks_generation(const rlf_ranks *r, int rank)
 {
     const struct rank_state *of = &r->list[rank];
-    return of->open ? of->of->letter->post : NULL;
+    return of->open ? of->of->letter->command : NULL;
 }
 
 /* ---- events ---- */
@@ -184,15 +184,15 @@ look(rlf_ranks *r, int rank, double at)
 }
 
 void
-rlf_ranks_report(rlf_ranks *r, rlf_report report)
+rlf_ranks_report(rlf_ranks *r, rlf_rank_event said)
 {
     const rlf_ranks_options *o = &r->options;
-    double news = o->news ? o->news(o->self, report.rank) : 0;
+    double news = o->news ? o->news(o->self, said.rank) : 0;
     rlf_ranks_schedule(r, (event){.at = r->now + news,
                                   .kind = HEAR,
-                                  .rank = report.rank,
-                                  .n = report.n,
-                                  .report = report});
+                                  .rank = said.rank,
+                                  .n = said.n,
+                                  .said = said});
 }
 
 void
@@ -215,15 +215,15 @@ same_work(const rlf_share *a, const rlf_share *b)
 static void
 group_shares(const rlf_ranks *r, letter *l)
 {
-    const rlf_post *post = l->post;
-    bool joint =
-        r->plan->place[l->node->id].spread == RLF_SPREAD_JOINT && !post->joint;
+    const rlf_rank_command *command = l->command;
+    bool joint = r->plan->place[l->node->id].spread == RLF_SPREAD_JOINT &&
+                 !command->joint;
     int n = 0, last = -1; /* a replica's shares follow one another */
-    for (int i = 0; i < post->n_shares; i++) {
-        const rlf_share *s = &post->shares[i];
+    for (int i = 0; i < command->n_shares; i++) {
+        const rlf_share *s = &command->shares[i];
         if (!s->rows && !joint)
             continue;
-        if (last < 0 || !same_work(&post->shares[last], s))
+        if (last < 0 || !same_work(&command->shares[last], s))
             n++;
         last = i;
         l->group[s->rank] = n - 1;
@@ -236,27 +236,27 @@ group_ranks(const rlf_ranks *r, letter *l)
 {
     for (int i = 0; i < r->n; i++)
         l->group[i] = -1;
-    if (l->post->kind == RLF_POST_RUN)
+    if (l->command->kind == RLF_DO_RUN)
         group_shares(r, l);
     for (int i = 0; i < r->n; i++) {
-        if (l->post->kind == RLF_POST_WEIGHTS && l->duty[i].works) {
+        if (l->command->kind == RLF_DO_WEIGHTS && l->parts[i].works) {
             l->group[i] = 0;
             l->missing[0]++;
         }
-        l->missing[i] += l->duty[i].n_moves;
+        l->missing[i] += l->parts[i].n_moves;
     }
 }
 
 static letter *
-write_letter(rlf_ranks *r, const rlf_post *post)
+write_letter(rlf_ranks *r, const rlf_rank_command *command)
 {
     letter *l = RLF_NEW(r->arena, letter);
-    l->post = post;
-    if (post->instance >= 0)
+    l->command = command;
+    if (command->instance >= 0)
         l->node =
-            rlf_order_instance(rlf_control_order(r->control), post->instance)
+            rlf_order_instance(rlf_control_order(r->control), command->instance)
                 ->node;
-    l->duty = RLF_NEW_ARRAY(r->arena, rlf_duty, r->n);
+    l->parts = RLF_NEW_ARRAY(r->arena, rlf_rank_part, r->n);
     l->came = RLF_NEW_ARRAY(r->arena, bool, r->n);
     l->group = RLF_NEW_ARRAY(r->arena, int, r->n);
     l->missing = RLF_NEW_ARRAY(r->arena, int, r->n);
@@ -265,27 +265,26 @@ write_letter(rlf_ranks *r, const rlf_post *post)
 
 /* ---- the controller ---- */
 
-/* Of all that is told to everyone, the first posts of instances: without them
- * a rank has no room for what it is sent later. */
+/* Of all that is told to everyone, the first commands of instances: without
+ * them a rank has no room for what it is sent later. */
 static bool
 is_for(const letter *l, int i)
 {
-    rlf_post_kind kind = l->post->kind;
-    return l->duty[i].works ||
-           (kind != RLF_POST_EDGE && kind != RLF_POST_WEIGHTS &&
-            kind != RLF_POST_MOVE);
+    rlf_do kind = l->command->kind;
+    return l->parts[i].works || (kind != RLF_DO_EDGE &&
+                                 kind != RLF_DO_WEIGHTS && kind != RLF_DO_MOVE);
 }
 
 static void
-deliver(rlf_ranks *r, const rlf_post *post)
+deliver(rlf_ranks *r, const rlf_rank_command *command)
 {
     const rlf_ranks_options *o = &r->options;
-    letter *l = write_letter(r, post);
+    letter *l = write_letter(r, command);
     bool *told = RLF_NEW_ARRAY(r->arena, bool, r->n);
-    rlf_post_parts(r->control, post, r->arena, l->duty, told);
+    rlf_rank_parts_of(r->control, command, r->arena, l->parts, told);
     group_ranks(r, l);
     if (o->posted)
-        o->posted(o->self, post, l->duty);
+        o->posted(o->self, command, l->parts);
     for (int i = 0; i < r->n; i++) {
         rank_state *to = &r->list[i];
         if (!told[i] || (o->each_looks && !is_for(l, i)))
@@ -304,10 +303,10 @@ deliver(rlf_ranks *r, const rlf_post *post)
 static void
 post_all(rlf_ranks *r)
 {
-    const rlf_post *post;
-    while ((post = rlf_control_next(r->control))->kind != RLF_POST_WAIT) {
+    const rlf_rank_command *command;
+    while ((command = rlf_control_next(r->control))) {
         r->free += r->options.post;
-        deliver(r, post);
+        deliver(r, command);
     }
 }
 
@@ -318,7 +317,7 @@ hear(rlf_ranks *r, const event *e)
     event more = *e;
     r->free = e->at > r->free ? e->at : r->free;
     do {
-        rlf_control_tell(r->control, &more.report);
+        rlf_control_tell(r->control, &more.said);
         if (rlf_control_ended(r->control))
             return;
     } while (r->events.count && r->events.data[0].kind == HEAR &&
@@ -344,19 +343,19 @@ begin_work(rlf_ranks *r, int i)
     rank_state *me = &r->list[i];
     letter *l = me->now;
     double seconds = 0;
-    rlf_work work = {.rank = i, .post = l->post, .duty = &l->duty[i]};
-    bool samples = l->node && l->node->class->sampled && work.duty->share &&
-                   work.duty->share->rows;
-    if (l->post->kind == RLF_POST_MOVE)
+    rlf_work work = {.rank = i, .command = l->command, .part = &l->parts[i]};
+    bool samples = l->node && l->node->class->sampled && work.part->share &&
+                   work.part->share->rows;
+    if (l->command->kind == RLF_DO_MOVE)
         rlf_ranks_give(r, l, &work);
-    if (!l->post->joint && work.duty->share && me->joint.count) {
-        const rlf_post **joint =
-            RLF_NEW_ARRAY(r->arena, const rlf_post *, me->joint.count);
+    if (!l->command->joint && work.part->share && me->joint.count) {
+        const rlf_rank_command **joint =
+            RLF_NEW_ARRAY(r->arena, const rlf_rank_command *, me->joint.count);
         for (size_t k = 0; k < me->joint.count; k++)
-            joint[work.n_joint++] = me->joint.data[k]->post;
+            joint[work.n_joint++] = me->joint.data[k]->command;
         work.joint = joint;
     }
-    if (work.duty->works && !samples && !l->post->joint)
+    if (work.part->works && !samples && !l->command->joint)
         seconds = r->options.work(r->options.self, &work);
     me->began = r->now;
     me->part = seconds > 0 && r->options.part
@@ -375,9 +374,9 @@ begin_work(rlf_ranks *r, int i)
 static void
 meet_ends(rlf_ranks *r, int i, letter *l)
 {
-    const rlf_duty *duty = &l->duty[i];
-    for (int k = 0; k < duty->n_moves; k++) {
-        const rlf_move *m = &duty->moves[k];
+    const rlf_rank_part *part = &l->parts[i];
+    for (int k = 0; k < part->n_moves; k++) {
+        const rlf_move *m = &part->moves[k];
         int other = m->from == i ? m->to : m->from;
         if (!--l->missing[other] && l->came[other])
             begin_work(r, other);
@@ -394,10 +393,10 @@ come(rlf_ranks *r, int i)
     l->came[i] = true;
     rlf_ranks_see(r, (rlf_seen){.kind = RLF_SEEN_COME,
                                 .rank = i,
-                                .post = l->post,
+                                .command = l->command,
                                 .from = r->now});
-    bool sampled = l->post->kind == RLF_POST_RUN && l->node->class->sampled;
-    if (l->post->kind == RLF_POST_EDGE || l->post->kind == RLF_POST_MOVE) {
+    bool sampled = l->command->kind == RLF_DO_RUN && l->node->class->sampled;
+    if (l->command->kind == RLF_DO_EDGE || l->command->kind == RLF_DO_MOVE) {
         meet_ends(r, i, l);
     } else if (group < 0 || sampled) {
         begin_work(r, i);
@@ -418,13 +417,13 @@ rlf_ranks_take(rlf_ranks *r, int i)
 }
 
 static void
-answer(rlf_ranks *r, int i, const rlf_post *post, double seconds)
+answer(rlf_ranks *r, int i, const rlf_rank_command *command, double seconds)
 {
-    rlf_report report = r->options.answer(r->options.self, post, i);
-    report.rank = i;
-    report.n = post->n;
-    report.seconds = seconds;
-    rlf_ranks_report(r, report);
+    rlf_rank_event said = r->options.answer(r->options.self, command, i);
+    said.rank = i;
+    said.n = command->n;
+    said.seconds = seconds;
+    rlf_ranks_report(r, said);
 }
 
 /* What a rank has computed: its own, and what was to be carried out with it. */
@@ -432,10 +431,10 @@ static void
 finish_run(rlf_ranks *r, int i, letter *l)
 {
     rank_state *me = &r->list[i];
-    const rlf_share *share = l->duty[i].share;
+    const rlf_share *share = l->parts[i].share;
     if (!share)
         return;
-    if (l->post->joint) {
+    if (l->command->joint) {
         RLF_PUSH(&me->joint, l);
         return;
     }
@@ -445,12 +444,12 @@ finish_run(rlf_ranks *r, int i, letter *l)
     }
     for (size_t k = 0; k < me->joint.count; k++) {
         const letter *first = me->joint.data[k];
-        if (first->duty[i].share->reports)
-            answer(r, i, first->post, 0);
+        if (first->parts[i].share->reports)
+            answer(r, i, first->command, 0);
     }
     me->joint.count = 0;
     if (share->reports)
-        answer(r, i, l->post, share->rows ? r->now - me->began : 0);
+        answer(r, i, l->command, share->rows ? r->now - me->began : 0);
 }
 
 static void
@@ -458,26 +457,26 @@ finish_work(rlf_ranks *r, int i)
 {
     rank_state *me = &r->list[i];
     letter *l = me->now;
-    rlf_post_kind kind = l->post->kind;
+    rlf_do kind = l->command->kind;
     rlf_ranks_demand(r, -me->part);
     me->now = NULL;
-    if (kind == RLF_POST_MOVE)
+    if (kind == RLF_DO_MOVE)
         rlf_ranks_take_over(r, i, l);
     rlf_ranks_see(r, (rlf_seen){.kind = RLF_SEEN_DONE,
                                 .rank = i,
-                                .post = l->post,
+                                .command = l->command,
                                 .from = me->began,
                                 .to = r->now,
                                 .work = me->work});
-    if (kind == RLF_POST_RUN)
+    if (kind == RLF_DO_RUN)
         finish_run(r, i, l);
-    else if (kind == RLF_POST_END || (kind == RLF_POST_OPEN && i == 0))
-        answer(r, i, l->post, 0);
+    else if (kind == RLF_DO_END || (kind == RLF_DO_OPEN && i == 0))
+        answer(r, i, l->command, 0);
     look(r, i, r->now);
 }
 
 /* A rank that is free looks what is next. One that is alone carries out its own
- * posts, so it waits for the controller. */
+ * commands, so it waits for the controller. */
 static void
 look_around(rlf_ranks *r, int i)
 {

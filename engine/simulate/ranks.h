@@ -1,30 +1,30 @@
-/* Ranks that carry out a controller's posts on a virtual clock and compute
+/* Ranks that carry out a controller's commands on a virtual clock and compute
  * nothing: who waits for whom, and when everything is done.
  *
  * The controller is the one of a run (engine/order), and what a rank has of a
- * post is what it has in a run (post.h). A rank takes its posts in order. Those
- * who meet in one begin when all have come: the replica of a share, all of an
- * update, both ends of a message, all who have weights that move. A generation
- * goes on turn by turn; before each the first rank of its replica looks for a
- * post, and all leave it together (engine/sched/crew.c). Turns in which nothing
- * arrives and no sample ends are taken in one jump. Samples begin in order
- * while there are pages for them; when pages run out the last ones give up
- * theirs, and are computed again later (nodes/model/generate.c).
+ * command is what it has in a run (part.h). A rank takes its commands in order.
+ * Those who meet in one begin when all have come: the replica of a share, all
+ * of an update, both ends of a message, all who have weights that move. A
+ * generation goes on turn by turn; before each the first rank of its replica
+ * looks for a command, and all leave it together (engine/sched/crew.c). Turns
+ * in which nothing arrives and no sample ends are taken in one jump. Samples
+ * begin in order while there are pages for them; when pages run out the last
+ * ones give up theirs, and are computed again later (nodes/model/generate.c).
  *
  * How long things take, how long responses are and what ranks answer is asked
  * of functions; here is no randomness, no clock and no data. */
 #ifndef RLF_SIMULATE_RANKS_H
 #define RLF_SIMULATE_RANKS_H
 
-#include "engine/order/post.h"
+#include "engine/order/part.h"
 
-/* A rank is about to carry out its part in a post. */
+/* A rank is about to carry out its part in a command. */
 typedef struct rlf_work {
     int rank;
-    const rlf_post *post;
-    const rlf_duty *duty;
-    const rlf_post *const *joint; /* RUN: those before it that are carried out
-                                     together with it */
+    const rlf_rank_command *command;
+    const rlf_rank_part *part;
+    const rlf_rank_command *const *joint; /* RUN: those before it that are
+                                     carried out together with it */
     int n_joint;
     uint32_t samples; /* MOVE: that go from here or come here, */
     uint64_t tokens;  /* and what they have */
@@ -55,10 +55,10 @@ typedef struct rlf_page_room {
 } rlf_page_room;
 
 typedef enum rlf_seen_kind {
-    RLF_SEEN_COME,  /* the rank stands at the post, since `from` */
+    RLF_SEEN_COME,  /* the rank stands at the command, since `from` */
     RLF_SEEN_DONE,  /* it has carried it out, from `from` to `to` */
-    RLF_SEEN_TURNS, /* of the generation that the post began, `turns` of them;
-                       `row` samples were at work */
+    RLF_SEEN_TURNS, /* of the generation that the command began, `turns` of
+                       them; `row` samples were at work */
     RLF_SEEN_MADE,  /* sample `row` is complete on it */
     RLF_SEEN_GIVEN, /* MOVE: sample `row` leaves the rank's replica, */
     RLF_SEEN_TAKEN, /* and is with the replica of another */
@@ -67,7 +67,7 @@ typedef enum rlf_seen_kind {
 typedef struct rlf_seen {
     rlf_seen_kind kind;
     int rank;
-    const rlf_post *post;
+    const rlf_rank_command *command;
     double from, to;
     double work; /* DONE, TURNS: seconds of a core that the rank took */
     uint32_t turns, row;
@@ -80,8 +80,10 @@ typedef struct rlf_ranks_options {
     void *self;
     /* The report on an OPEN, a RUN (of generations those without rows alone) or
      * an END; arrays last until the next step but `ahead` has begun. */
-    rlf_report (*answer)(void *self, const rlf_post *post, int rank);
-    rlf_length (*length)(void *self, const rlf_post *post, uint32_t row);
+    rlf_rank_event (*answer)(void *self, const rlf_rank_command *command,
+                             int rank);
+    rlf_length (*length)(void *self, const rlf_rank_command *command,
+                         uint32_t row);
     /* Samples that a replica can have at work; 0: all. */
     uint32_t (*seats)(void *self, const rlf_node *node);
     /* Pages of a replica. NULL: there is no limit. */
@@ -92,7 +94,7 @@ typedef struct rlf_ranks_options {
     double (*turn)(void *self, const rlf_turn *turn);
     double (*mail)(void *self, int rank); /* from the controller; NULL: 0 */
     double (*news)(void *self, int rank); /* to the controller; NULL: 0 */
-    double post;                          /* of the controller, for each post */
+    double post; /* of the controller, for each command */
     /* Ranks share so many cores: while more than these are at work, all get on
      * in proportion slower. 0: each has its own. */
     int cores;
@@ -100,12 +102,13 @@ typedef struct rlf_ranks_options {
      * and does not wait for others of it; NULL: all. */
     double (*part)(void *self, int rank);
     /* Without the rule that a replica leaves its generation together: each
-     * member looks for posts by itself, and is told only of what it has a part
-     * in. Such ranks hang; a test shows that the rule is needed. */
+     * member looks for commands by itself, and is told only of what it has a
+     * part in. Such ranks hang; a test shows that the rule is needed. */
     bool each_looks;
     /* NULL: nobody looks. */
     void (*see)(void *self, const rlf_seen *seen);
-    void (*posted)(void *self, const rlf_post *post, const rlf_duty *duties);
+    void (*posted)(void *self, const rlf_rank_command *command,
+                   const rlf_rank_part *parts);
 } rlf_ranks_options;
 
 typedef struct rlf_ranks rlf_ranks;
@@ -121,7 +124,7 @@ int rlf_ranks_begin(rlf_ranks *ranks);
 bool rlf_ranks_run(rlf_ranks *ranks);
 /* Seconds since the first step began. */
 double rlf_ranks_now(const rlf_ranks *ranks);
-/* Is a generation at work on this rank? The post that began it, or NULL. */
-const rlf_post *rlf_ranks_generation(const rlf_ranks *ranks, int rank);
+/* Is a generation at work on this rank? The command that began it, or NULL. */
+const rlf_rank_command *rlf_ranks_generation(const rlf_ranks *ranks, int rank);
 
 #endif

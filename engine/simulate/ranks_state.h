@@ -1,5 +1,5 @@
-/* The state of ranks on a virtual clock, shared by ranks.c (posts, who meets,
- * events) and turns.c (generations). */
+/* The state of ranks on a virtual clock, shared by ranks.c (commands, who
+ * meets, events) and turns.c (generations). */
 #ifndef RLF_SIMULATE_RANKS_STATE_H
 #define RLF_SIMULATE_RANKS_STATE_H
 
@@ -17,20 +17,20 @@ typedef struct event {
     double at;
     event_kind kind;
     int rank;
-    uint64_t n;       /* HEAR: of the post */
+    uint64_t n;       /* HEAR: of the command */
     uint64_t number;  /* in which they were made */
     uint64_t version; /* END_TURNS: of the jump; `rank` leads */
-    rlf_report report;
+    rlf_rank_event said;
 } event;
 
 /* Samples that a MOVE takes away, found when the first of both sides begins. */
 typedef struct parcel parcel;
 
-/* A post, and how far the ranks are with it. */
+/* A command, and how far the ranks are with it. */
 typedef struct letter {
-    const rlf_post *post;
+    const rlf_rank_command *command;
     const rlf_node *node; /* of its instance, or NULL */
-    rlf_duty *duty;       /* per rank */
+    rlf_rank_part *parts; /* per rank */
     bool *came;           /* per rank */
     int *group;           /* per rank: who meets; -1: nobody is waited for */
     int *missing;         /* per group, or per rank of EDGE and MOVE */
@@ -83,7 +83,7 @@ typedef struct rank_state {
     double part;    /* of its work in which it needs a core, and */
     double work;    /* that in seconds */
     generation *of; /* that it is a member of, or was */
-    bool open;      /* and has something to make of, after its last post */
+    bool open;      /* and has something to make of, after its last command */
     size_t read;    /* of what its leader said */
     bool at_turn;   /* waits for the others of its replica */
     RLF_VEC(letter *) joint;
@@ -120,7 +120,7 @@ void rlf_ranks_schedule_end(rlf_ranks *r, event e);
 double rlf_ranks_served(const rlf_ranks *r, double at);
 /* So many ranks more, or less, are at work. */
 void rlf_ranks_demand(rlf_ranks *r, double more);
-void rlf_ranks_report(rlf_ranks *r, rlf_report report);
+void rlf_ranks_report(rlf_ranks *r, rlf_rank_event said);
 void rlf_ranks_see(const rlf_ranks *r, rlf_seen seen);
 /* The next letter of a rank if it is there, else NULL. */
 letter *rlf_ranks_next_mail(const rlf_ranks *r, int rank);

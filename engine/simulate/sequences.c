@@ -43,18 +43,19 @@ draw(const rlf_length_distribution *d, const rlf_random_key *key, uint32_t most)
 }
 
 /* The rows of a set that an instance makes, and of which prompt each is. */
-static rlf_report
+static rlf_rank_event
 rows_of(const simulation *s, const rlf_node *node, int set, rlf_arena *arena)
 {
     const rlf_set_size *size = &s->options->sizes->set[set];
     if (node->class->sampled)
-        return rlf_answer_open(&s->answers, &(rlf_post){.n = 0}, node, arena);
+        return rlf_answer_open(&s->answers, &(rlf_rank_command){.n = 0}, node,
+                               arena);
     uint32_t n = rlf_answer_count(&s->answers, size->samples);
     uint64_t prompts = rlf_answer_count(&s->answers, size->prompts);
     uint32_t *owner = RLF_NEW_ARRAY(arena, uint32_t, n + 1);
     for (uint32_t i = 0; i < n; i++)
         owner[i] = (uint32_t)(i * prompts / n);
-    return (rlf_report){.n_rows = n, .owner = owner};
+    return (rlf_rank_event){.n_rows = n, .owner = owner};
 }
 
 static bool
@@ -75,7 +76,7 @@ draw_lengths(simulation *s, int instance, int index)
     const rlf_node *node = rlf_sim_instance(s, instance)->node;
     const rlf_workload *w = s->options->workload;
     rlf_arena *arena = s->lanes[instance % s->n_lanes];
-    rlf_report rows = rows_of(s, node, index, arena);
+    rlf_rank_event rows = rows_of(s, node, index, arena);
     rlf_length *list = RLF_NEW_ARRAY(arena, rlf_length, rows.n_rows + 1);
     const rlf_set_size *size = &s->options->sizes->set[index];
     const rlf_length_distribution *prompts =
@@ -187,7 +188,8 @@ rlf_sim_sequences(simulation *s, int instance)
 
 /* Which piece of its set an iteration of a for has. */
 static void
-note_piece(simulation *s, const rlf_post *post, const rlf_instance *in)
+note_piece(simulation *s, const rlf_rank_command *command,
+           const rlf_instance *in)
 {
     const rlf_region *body = &s->graph->regions.data[in->node->regions[0]];
     sequences q = rlf_sim_sequences(s, in->input[0].instance);
@@ -197,20 +199,20 @@ note_piece(simulation *s, const rlf_post *post, const rlf_instance *in)
     uint32_t n = q.n;
     if (piece->kind == RLF_VALUE_SET)
         n = tokens_of(s->options->sizes->set[piece->set].samples, q.n);
-    uint32_t pieces = (q.n + n - 1) / n, at = post->iteration % pieces * n;
+    uint32_t pieces = (q.n + n - 1) / n, at = command->iteration % pieces * n;
     q.first += at;
     q.n = at + n > q.n ? q.n - at : n;
-    *slot(s, post->instance) = q;
+    *slot(s, command->instance) = q;
 }
 
 void
-rlf_sim_note(simulation *s, const rlf_post *post)
+rlf_sim_note(simulation *s, const rlf_rank_command *command)
 {
-    if (post->kind != RLF_POST_RUN)
+    if (command->kind != RLF_DO_RUN)
         return;
-    const rlf_instance *in = rlf_sim_instance(s, post->instance);
+    const rlf_instance *in = rlf_sim_instance(s, command->instance);
     if (in->loop && in->node->class->role == RLF_ROLE_FOR)
-        note_piece(s, post, in);
+        note_piece(s, command, in);
 }
 
 sequences

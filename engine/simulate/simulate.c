@@ -16,10 +16,10 @@ const char *const rlf_spent_words[RLF_SPENTS] = {
 /* ---- what work takes ---- */
 
 static const rlf_node *
-node_of(const simulation *s, const rlf_post *post)
+node_of(const simulation *s, const rlf_rank_command *command)
 {
-    return post->instance < 0 ? NULL
-                              : rlf_sim_instance(s, post->instance)->node;
+    return command->instance < 0 ? NULL
+                                 : rlf_sim_instance(s, command->instance)->node;
 }
 
 static void
@@ -71,14 +71,15 @@ static void
 add_trained(simulation *s, const rlf_work *work)
 {
     for (int i = 0; i <= work->n_joint; i++) {
-        const rlf_post *post = i < work->n_joint ? work->joint[i] : work->post;
-        const rlf_node *node = node_of(s, post);
+        const rlf_rank_command *command =
+            i < work->n_joint ? work->joint[i] : work->command;
+        const rlf_node *node = node_of(s, command);
         if (work->rank != s->plan->place[node->id].layout.ranks[0])
             continue;
-        sequences q = rlf_sim_read(s, post->instance);
+        sequences q = rlf_sim_read(s, command->instance);
         for (uint32_t k = 0; k < q.n; k++) {
             rlf_length length = rlf_sim_length(&q, k);
-            counts_of(s, post->instance)->trained +=
+            counts_of(s, command->instance)->trained +=
                 (double)length.prompt + length.response;
         }
     }
@@ -88,9 +89,9 @@ static double
 take_run(simulation *s, const rlf_work *work)
 {
     const rlf_durations *d = s->options->durations;
-    const rlf_node *node = node_of(s, work->post);
+    const rlf_node *node = node_of(s, work->command);
     const rlf_node_place *place = &s->plan->place[node->id];
-    const rlf_share *share = work->duty->share;
+    const rlf_share *share = work->part->share;
     double busy;
     if (node->class->role == RLF_ROLE_UPDATE) {
         const passes *p = rlf_sim_update(s, work);
@@ -103,9 +104,9 @@ take_run(simulation *s, const rlf_work *work)
         s->bubble[work->rank] = seconds - busy;
         return seconds;
     }
-    if (!d->portion || rlf_sim_instance(s, work->post->instance)->loop)
+    if (!d->portion || rlf_sim_instance(s, work->command->instance)->loop)
         return 0;
-    sequences q = rlf_sim_sequences(s, work->post->instance);
+    sequences q = rlf_sim_sequences(s, work->command->instance);
     rlf_portion p =
         portion_of(s, &q, share->rows, share->rows ? share->n_rows : q.n);
     p.node = node;
@@ -120,19 +121,19 @@ take_other(const simulation *s, const rlf_work *work)
 {
     const rlf_durations *d = s->options->durations;
     rlf_portion p = {.kind = RLF_PORTION_OPEN,
-                     .node = node_of(s, work->post),
+                     .node = node_of(s, work->command),
                      .rank = work->rank};
-    if (work->post->kind == RLF_POST_END)
+    if (work->command->kind == RLF_DO_END)
         p.kind = RLF_PORTION_STEP;
     return d->portion && d->other ? d->portion(d->self, &p) : 0;
 }
 
 /* Bytes of a message. */
 static double
-bytes_of(simulation *s, const rlf_post *post, const rlf_move *m)
+bytes_of(simulation *s, const rlf_rank_command *command, const rlf_move *m)
 {
-    const rlf_node *node = node_of(s, post);
-    sequences q = rlf_sim_sequences(s, post->instance);
+    const rlf_node *node = node_of(s, command);
+    sequences q = rlf_sim_sequences(s, command->instance);
     if (!m->rows || !q.list)
         return m->n_rows * rlf_answer_bytes(&s->answers, node, -1);
     rlf_portion p = portion_of(s, &q, m->rows, m->n_rows);
@@ -145,9 +146,9 @@ take_edge(simulation *s, const rlf_work *work)
 {
     const rlf_durations *d = s->options->durations;
     double out = 0, in = 0, all = 0;
-    for (int i = 0; i < work->duty->n_moves && (d->message || d->edge); i++) {
-        const rlf_move *m = &work->duty->moves[i];
-        double bytes = bytes_of(s, work->post, m);
+    for (int i = 0; i < work->part->n_moves && (d->message || d->edge); i++) {
+        const rlf_move *m = &work->part->moves[i];
+        double bytes = bytes_of(s, work->command, m);
         bytes = isfinite(bytes) ? bytes : 0;
         all += bytes;
         double seconds =
@@ -158,7 +159,7 @@ take_edge(simulation *s, const rlf_work *work)
             in += seconds;
     }
     double own =
-        d->edge ? d->edge(d->self, work->rank, all, work->duty->n_moves) : 0;
+        d->edge ? d->edge(d->self, work->rank, all, work->part->n_moves) : 0;
     return own + (out > in ? out : in);
 }
 
@@ -167,20 +168,20 @@ take_post(simulation *s, const rlf_work *work)
 {
     const rlf_durations *d = s->options->durations;
     s->bubble[work->rank] = 0;
-    switch (work->post->kind) {
-    case RLF_POST_RUN:
+    switch (work->command->kind) {
+    case RLF_DO_RUN:
         return take_run(s, work);
-    case RLF_POST_EDGE:
+    case RLF_DO_EDGE:
         return take_edge(s, work);
-    case RLF_POST_MOVE:
+    case RLF_DO_MOVE:
         return d->handover
-                   ? d->handover(d->self, node_of(s, work->post), work->rank,
+                   ? d->handover(d->self, node_of(s, work->command), work->rank,
                                  work->samples, work->tokens)
                    : 0;
-    case RLF_POST_WEIGHTS:
-        return d->weights ? d->weights(d->self, work->post) : 0;
-    case RLF_POST_OPEN:
-    case RLF_POST_END:
+    case RLF_DO_WEIGHTS:
+        return d->weights ? d->weights(d->self, work->command) : 0;
+    case RLF_DO_OPEN:
+    case RLF_DO_END:
         return take_other(s, work);
     default:
         return 0;
@@ -218,23 +219,23 @@ part_at_work(void *self, int rank)
 
 /* ---- answers ---- */
 
-static rlf_report
-answer(void *self, const rlf_post *post, int rank)
+static rlf_rank_event
+answer(void *self, const rlf_rank_command *command, int rank)
 {
     simulation *s = self;
-    if (post->kind == RLF_POST_END)
-        return rlf_answer_done(&s->answers, post, NULL, rank);
-    if (post->kind == RLF_POST_RUN)
-        return rlf_answer_done(&s->answers, post,
-                               rlf_sim_instance(s, post->instance), rank);
-    return rlf_answer_open(&s->answers, post, node_of(s, post),
-                           s->lanes[post->instance % s->n_lanes]);
+    if (command->kind == RLF_DO_END)
+        return rlf_answer_done(&s->answers, command, NULL, rank);
+    if (command->kind == RLF_DO_RUN)
+        return rlf_answer_done(&s->answers, command,
+                               rlf_sim_instance(s, command->instance), rank);
+    return rlf_answer_open(&s->answers, command, node_of(s, command),
+                           s->lanes[command->instance % s->n_lanes]);
 }
 
 static rlf_length
-length(void *self, const rlf_post *post, uint32_t row)
+length(void *self, const rlf_rank_command *command, uint32_t row)
 {
-    sequences q = rlf_sim_sequences(self, post->instance);
+    sequences q = rlf_sim_sequences(self, command->instance);
     return rlf_sim_length(&q, row);
 }
 
@@ -254,11 +255,11 @@ pages(void *self, const rlf_node *node)
 /* ---- accounts ---- */
 
 static rlf_spent
-kind_of(const rlf_post *post, const rlf_node *node)
+kind_of(const rlf_rank_command *command, const rlf_node *node)
 {
-    if (post->kind == RLF_POST_EDGE || post->kind == RLF_POST_MOVE)
+    if (command->kind == RLF_DO_EDGE || command->kind == RLF_DO_MOVE)
         return RLF_SPENT_MESSAGES;
-    if (post->kind == RLF_POST_WEIGHTS)
+    if (command->kind == RLF_DO_WEIGHTS)
         return RLF_SPENT_WEIGHTS;
     if (!node)
         return RLF_SPENT_OTHER;
@@ -278,9 +279,9 @@ kind_of(const rlf_post *post, const rlf_node *node)
 static void
 add_made(simulation *s, const rlf_seen *seen)
 {
-    sequences q = rlf_sim_sequences(s, seen->post->instance);
+    sequences q = rlf_sim_sequences(s, seen->command->instance);
     uint32_t response = rlf_sim_length(&q, seen->row).response;
-    rlf_step_counts *counts = counts_of(s, seen->post->instance);
+    rlf_step_counts *counts = counts_of(s, seen->command->instance);
     s->out->samples++;
     s->out->tokens += response;
     counts->samples++;
@@ -294,7 +295,7 @@ add_span(simulation *s, const rlf_span_spent *span)
     out->spent[span->rank][span->kind] += span->to - span->from - span->bubble;
     out->spent[span->rank][RLF_SPENT_BUBBLE] += span->bubble;
     const double said[] = {(double)span->rank, (double)span->kind,
-                           (double)span->post, span->from, span->to};
+                           (double)span->command, span->from, span->to};
     out->digest = rlf_digest_add(out->digest, said, sizeof said);
     if (s->options->see)
         s->options->see(s->options->self, span);
@@ -318,12 +319,12 @@ static void
 see(void *self, const rlf_seen *seen)
 {
     simulation *s = self;
-    const rlf_node *node = node_of(s, seen->post);
+    const rlf_node *node = node_of(s, seen->command);
     rlf_span_spent span = {.rank = seen->rank,
-                           .kind = kind_of(seen->post, node),
+                           .kind = kind_of(seen->command, node),
                            .node = node,
                            .step = s->step,
-                           .post = seen->post->n,
+                           .command = seen->command->n,
                            .from = seen->from,
                            .to = seen->to,
                            .work = seen->work};
@@ -341,11 +342,11 @@ see(void *self, const rlf_seen *seen)
         break;
     case RLF_SEEN_GIVEN:
         s->out->moved++;
-        counts_of(s, seen->post->instance)->moved++;
+        counts_of(s, seen->command->instance)->moved++;
         break;
     case RLF_SEEN_MADE:
-        for (int i = 0; i < seen->post->n_shares; i++) {
-            const rlf_share *share = &seen->post->shares[i];
+        for (int i = 0; i < seen->command->n_shares; i++) {
+            const rlf_share *share = &seen->command->shares[i];
             if (share->rank == seen->rank && share->reports)
                 add_made(s, seen);
         }
@@ -357,23 +358,23 @@ see(void *self, const rlf_seen *seen)
 }
 
 static void
-posted(void *self, const rlf_post *post, const rlf_duty *duties)
+posted(void *self, const rlf_rank_command *command, const rlf_rank_part *parts)
 {
     simulation *s = self;
-    (void)duties;
-    rlf_sim_note(s, post);
-    s->out->posts++;
-    s->out->weights += post->kind == RLF_POST_WEIGHTS;
-    for (int i = 0; i < post->n_moves && post->kind == RLF_POST_EDGE; i++) {
-        double bytes = bytes_of(s, post, &post->moves[i]);
-        rlf_step_counts *counts = counts_of(s, post->instance);
+    (void)parts;
+    rlf_sim_note(s, command);
+    s->out->commands++;
+    s->out->weights += command->kind == RLF_DO_WEIGHTS;
+    for (int i = 0; i < command->n_moves && command->kind == RLF_DO_EDGE; i++) {
+        double bytes = bytes_of(s, command, &command->moves[i]);
+        rlf_step_counts *counts = counts_of(s, command->instance);
         s->out->messages++;
         s->out->bytes += bytes;
         counts->messages++;
         counts->bytes += bytes;
     }
     if (s->options->posted)
-        s->options->posted(s->options->self, post, s->control);
+        s->options->posted(s->options->self, command, s->control);
 }
 
 /* ---- steps ---- */

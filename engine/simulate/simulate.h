@@ -50,11 +50,11 @@ typedef struct rlf_durations {
     double (*edge)(void *self, int rank, double bytes, int messages);
     double (*stage)(void *self, const rlf_portion *portion, int to);
     /* WEIGHTS, all of it; MOVE, what a rank gives and takes. */
-    double (*weights)(void *self, const rlf_post *post);
+    double (*weights)(void *self, const rlf_rank_command *command);
     double (*handover)(void *self, const rlf_node *node, int rank,
                        uint32_t samples, uint64_t tokens);
-    double post; /* of the controller, for each post */
-    double mail; /* a post to its rank, or a report to the controller */
+    double post; /* of the controller, for each command */
+    double mail; /* a command to its rank, or a report to the controller */
     int cores;   /* that all ranks share; 0: each has its own */
     bool other;  /* portions of OPEN and STEP are asked for, too */
     bool known;  /* the same portion always takes as long, and nobody counts how
@@ -80,7 +80,7 @@ typedef struct rlf_span_spent {
     int rank;
     rlf_spent kind;
     const rlf_node *node; /* NULL: none */
-    uint64_t step, post;
+    uint64_t step, command;
     double from, to;
     double bubble;  /* of that, waiting for other stages */
     double work;    /* seconds of a core, of which others may take some */
@@ -118,7 +118,7 @@ typedef struct rlf_simulate_options {
     /* NULL: nobody looks. */
     void *self;
     void (*see)(void *self, const rlf_span_spent *span);
-    void (*posted)(void *self, const rlf_post *post,
+    void (*posted)(void *self, const rlf_rank_command *command,
                    const rlf_control *control);
 } rlf_simulate_options;
 
@@ -146,7 +146,7 @@ struct rlf_simulated {
     rlf_step_counts *counts;     /* per step */
     double (*spent)[RLF_SPENTS]; /* per rank */
     uint64_t samples, tokens;    /* generated */
-    uint64_t posts, messages, weights;
+    uint64_t commands, messages, weights;
     double bytes;      /* of messages; INFINITY: nothing bounds it */
     uint64_t moved;    /* samples that went to another replica */
     uint32_t *waiting; /* per node: samples of a replica that waited for a seat

@@ -16,9 +16,9 @@ typedef struct sequences {
     uint32_t n_list, first, n;
 } sequences;
 
-/* How long a post takes that many ranks carry out together, found once. */
+/* How long a command takes that many ranks carry out together, found once. */
 typedef struct passes {
-    uint64_t n; /* of the post, + 1 */
+    uint64_t n; /* of the command, + 1 */
     double seconds;
     double *busy; /* per rank: of that at work; the rest it waits for stages */
 } passes;
@@ -40,7 +40,7 @@ typedef struct updates {
 
 /* What a replica last read in a pipeline. */
 typedef struct reading {
-    uint64_t n; /* of the post, + 1; 0: nothing yet */
+    uint64_t n; /* of the command, + 1; 0: nothing yet */
     const uint32_t *rows;
     micros micros;
     double seconds;
@@ -73,8 +73,8 @@ typedef struct simulation {
     updates *updates;   /* per node, of which it is the last */
     reading **readings; /* per node and replica; NULL: it has not read yet */
     row_sum *sums;      /* of this step, by a hash of their rows */
-    double *bubble; /* per rank: the part of the post that it works on in which
-                       it waits for other stages and replicas */
+    double *bubble;     /* per rank: the part of the command that it works on in
+                           which     it waits for other stages and replicas */
     rlf_simulated *out;
 } simulation;
 
@@ -88,8 +88,8 @@ rlf_sim_instance(const simulation *s, int instance)
 
 /* The step that an instance is of, or made for. */
 uint64_t rlf_sim_step(const simulation *s, int instance);
-/* A post that tells more of its instance was made. */
-void rlf_sim_note(simulation *s, const rlf_post *post);
+/* A command that tells more of its instance was made. */
+void rlf_sim_note(simulation *s, const rlf_rank_command *command);
 /* Lengths of the rows of an instance. */
 sequences rlf_sim_sequences(simulation *s, int instance);
 /* Of what an instance reads: of an update the set that it trains on. */
@@ -105,7 +105,7 @@ rlf_sim_length(const sequences *q, uint32_t row)
 
 /* ---- passes.c ---- */
 
-/* The updates of these posts of one instance each, carried out together. */
+/* The updates of these commands of one instance each, carried out together. */
 const passes *rlf_sim_update(simulation *s, const rlf_work *work);
 /* A replica reads rows in a pipeline. */
 double rlf_sim_reading(simulation *s, const rlf_work *work, double *busy);

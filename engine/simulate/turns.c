@@ -29,18 +29,18 @@ static generation *
 new_generation(rlf_ranks *r, letter *l, const rlf_share *of)
 {
     generation *g = RLF_NEW(r->arena, generation);
-    const rlf_post *post = l->post;
+    const rlf_rank_command *command = l->command;
     g->letter = l;
     g->lane = r->step % (uint64_t)r->n_lanes;
     g->older = r->generations[g->lane];
     r->generations[g->lane] = g;
-    g->ranks = RLF_NEW_ARRAY(r->arena, int, post->n_shares);
-    for (int i = 0; i < post->n_shares; i++)
-        if (post->shares[i].rows == of->rows)
-            g->ranks[g->n_ranks++] = post->shares[i].rank;
+    g->ranks = RLF_NEW_ARRAY(r->arena, int, command->n_shares);
+    for (int i = 0; i < command->n_shares; i++)
+        if (command->shares[i].rows == of->rows)
+            g->ranks[g->n_ranks++] = command->shares[i].rank;
     for (uint32_t k = 0; k < of->n_rows; k++) {
         rlf_length length =
-            r->options.length(r->options.self, post, of->rows[k]);
+            r->options.length(r->options.self, command, of->rows[k]);
         sample s = {.row = of->rows[k], .length = length};
         RLF_PUSH(&g->waiting, s);
     }
@@ -62,7 +62,7 @@ void
 rlf_ranks_open(rlf_ranks *r, int i, letter *l)
 {
     rank_state *me = &r->list[i];
-    const rlf_share *share = l->duty[i].share;
+    const rlf_share *share = l->parts[i].share;
     RLF_ASSERT(!me->open);
     if (!l->opened)
         l->opened = RLF_NEW_ARRAY(r->arena, generation *, r->n);
@@ -271,7 +271,7 @@ see_turns(const rlf_ranks *r, const generation *g)
         rlf_ranks_see(
             r, (rlf_seen){.kind = RLF_SEEN_TURNS,
                           .rank = g->ranks[k],
-                          .post = g->letter->post,
+                          .command = g->letter->command,
                           .from = g->began,
                           .to = r->now,
                           .work = rlf_ranks_served(r, r->now) - g->start,
@@ -283,7 +283,7 @@ see_turns(const rlf_ranks *r, const generation *g)
 
 /* Every sample at work has so many tokens more; those that are complete leave,
  * into a report. */
-static rlf_report
+static rlf_rank_event
 take_tokens(rlf_ranks *r, generation *g)
 {
     uint32_t n = (uint32_t)g->active.count, left = 0, made = 0;
@@ -302,16 +302,16 @@ take_tokens(rlf_ranks *r, generation *g)
         for (int k = 0; k < g->n_ranks; k++)
             rlf_ranks_see(r, (rlf_seen){.kind = RLF_SEEN_MADE,
                                         .rank = g->ranks[k],
-                                        .post = g->letter->post,
+                                        .command = g->letter->command,
                                         .from = r->now,
                                         .row = s.row});
     }
     g->active.count = left;
-    return (rlf_report){.kind = RLF_REPORT_ROWS,
-                        .n = g->letter->post->n,
-                        .rows = rows,
-                        .n_rows = made,
-                        .lengths = r->options.lengths ? lengths : NULL};
+    return (rlf_rank_event){.kind = RLF_EVENT_ROWS,
+                            .n = g->letter->command->n,
+                            .rows = rows,
+                            .n_rows = made,
+                            .lengths = r->options.lengths ? lengths : NULL};
 }
 
 /* As a run says it: as if all were of the longest. */
@@ -325,16 +325,16 @@ seats_of(const rlf_ranks *r, const generation *g)
 }
 
 static void
-report_rows(rlf_ranks *r, generation *g, rlf_report report)
+report_rows(rlf_ranks *r, generation *g, rlf_rank_event said)
 {
-    report.turns = g->seen;
-    report.decodes = g->decodes;
-    report.seats = seats_of(r, g);
+    said.turns = g->seen;
+    said.decodes = g->decodes;
+    said.seats = seats_of(r, g);
     g->seen = g->decodes = (rlf_turns){0};
     for (int k = 0; k < g->n_ranks; k++)
-        if (g->letter->duty[g->ranks[k]].share->reports)
-            report.rank = g->ranks[k];
-    rlf_ranks_report(r, report);
+        if (g->letter->parts[g->ranks[k]].share->reports)
+            said.rank = g->ranks[k];
+    rlf_ranks_report(r, said);
 }
 
 /* What a rank reports of these turns: in each every sample has one key more
@@ -358,9 +358,9 @@ rlf_ranks_end_turns(rlf_ranks *r, generation *g)
     rlf_ranks_demand(r, -g->n_ranks);
     note_turns(r, g);
     see_turns(r, g);
-    rlf_report report = take_tokens(r, g);
-    if (report.n_rows)
-        report_rows(r, g, report);
+    rlf_rank_event said = take_tokens(r, g);
+    if (said.n_rows)
+        report_rows(r, g, said);
     for (int k = 0; k < g->n_ranks; k++) {
         rank_state *member = &r->list[g->ranks[k]];
         member->at_turn = false;
@@ -407,7 +407,7 @@ pack_move(rlf_ranks *r, letter *l, const rlf_move *m)
     parcel *p = RLF_NEW(r->arena, parcel);
     *p = (parcel){.rows = m->rows, .next = l->parcels};
     l->parcels = p;
-    if (!g || g->letter->post->instance != l->post->instance)
+    if (!g || g->letter->command->instance != l->command->instance)
         return p; /* all that it had is complete */
     g->active.count = pack(p, g->active.data, 0, g->active.count, m);
     g->waiting.count = pack(p, g->waiting.data, g->next, g->waiting.count, m);
@@ -415,7 +415,7 @@ pack_move(rlf_ranks *r, letter *l, const rlf_move *m)
     for (uint32_t i = 0; i < p->n; i++)
         rlf_ranks_see(r, (rlf_seen){.kind = RLF_SEEN_GIVEN,
                                     .rank = m->from,
-                                    .post = l->post,
+                                    .command = l->command,
                                     .from = r->now,
                                     .row = p->samples.data[i].row});
     return p;
@@ -437,7 +437,7 @@ parcel_of(rlf_ranks *r, letter *l, const rlf_move *m)
 {
     if (!find_parcel(l, m)) {
         const generation *g = r->list[m->from].of;
-        const rlf_duty *from = &l->duty[m->from];
+        const rlf_rank_part *from = &l->parts[m->from];
         for (int k = 0; k < from->n_moves; k++)
             if (from->moves[k].from == m->from)
                 pack_move(r, l, &from->moves[k]);
@@ -451,8 +451,8 @@ parcel_of(rlf_ranks *r, letter *l, const rlf_move *m)
 void
 rlf_ranks_give(rlf_ranks *r, letter *l, rlf_work *work)
 {
-    for (int k = 0; k < work->duty->n_moves; k++) {
-        const parcel *p = parcel_of(r, l, &work->duty->moves[k]);
+    for (int k = 0; k < work->part->n_moves; k++) {
+        const parcel *p = parcel_of(r, l, &work->part->moves[k]);
         work->samples += (uint32_t)p->samples.count;
         for (size_t i = 0; i < p->samples.count; i++)
             work->tokens += p->samples.data[i].context;
@@ -463,11 +463,11 @@ static void
 unpack(rlf_ranks *r, int i, const letter *l, parcel *p)
 {
     generation *g = r->list[i].of;
-    RLF_ASSERT(!p->n || g->letter->post->instance == l->post->instance);
+    RLF_ASSERT(!p->n || g->letter->command->instance == l->command->instance);
     for (uint32_t k = 0; k < p->n && !p->taken; k++) {
         rlf_ranks_see(r, (rlf_seen){.kind = RLF_SEEN_TAKEN,
                                     .rank = i,
-                                    .post = l->post,
+                                    .command = l->command,
                                     .from = r->now,
                                     .row = p->samples.data[k].row});
         RLF_PUSH(&g->waiting, p->samples.data[k]);
@@ -479,10 +479,10 @@ unpack(rlf_ranks *r, int i, const letter *l, parcel *p)
 void
 rlf_ranks_take_over(rlf_ranks *r, int i, letter *l)
 {
-    const rlf_duty *duty = &l->duty[i];
+    const rlf_rank_part *part = &l->parts[i];
     rank_state *me = &r->list[i];
-    for (int k = 0; k < duty->n_moves; k++) {
-        const rlf_move *m = &duty->moves[k];
+    for (int k = 0; k < part->n_moves; k++) {
+        const rlf_move *m = &part->moves[k];
         parcel *p = parcel_of(r, l, m);
         if (m->from == i) {
             me->open = me->open && p->leaves;

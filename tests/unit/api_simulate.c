@@ -104,10 +104,10 @@ take_stage(void *self, const rlf_portion *p, int to)
 }
 
 static double
-take_weights(void *self, const rlf_post *post)
+take_weights(void *self, const rlf_rank_command *command)
 {
     const price *of = self;
-    return of->scale * (post->from ? 5e-3 : 1e-2);
+    return of->scale * (command->from ? 5e-3 : 1e-2);
 }
 
 static double
@@ -137,19 +137,20 @@ durations(price *of)
 /* ---- what is seen ---- */
 
 static void
-count_post(counts *c, const rlf_control *control, const rlf_post *post)
+count_post(counts *c, const rlf_control *control,
+           const rlf_rank_command *command)
 {
     const rlf_order *order = rlf_control_order(control);
     int node = 0;
-    if (post->instance >= 0)
-        node = rlf_order_instance(order, post->instance)->node->id;
-    c->of[post->kind][node % MOST_NODES]++;
+    if (command->instance >= 0)
+        node = rlf_order_instance(order, command->instance)->node->id;
+    c->of[command->kind][node % MOST_NODES]++;
 }
 
 static void
-posted(void *self, const rlf_post *post, const rlf_control *control)
+posted(void *self, const rlf_rank_command *command, const rlf_control *control)
 {
-    count_post(&((witness *)self)->posts, control, post);
+    count_post(&((witness *)self)->commands, control, command);
 }
 
 static rlf_length_distribution lengths = {
@@ -196,7 +197,7 @@ same_twice(const rlf_simulated *a, const rlf_simulated *b)
 {
     return rlf_digest_equal(a->digest, b->digest) &&
            !memcmp(a->ends, b->ends, sizeof *a->ends * a->steps) &&
-           a->posts == b->posts && a->bytes == b->bytes;
+           a->commands == b->commands && a->bytes == b->bytes;
 }
 
 static bool
@@ -205,7 +206,7 @@ twice_as_fast(const rlf_simulated *a, const rlf_simulated *b)
     for (uint32_t i = 0; i < a->steps; i++)
         if (a->ends[i] != 2 * b->ends[i])
             return false;
-    return a->posts == b->posts && a->messages == b->messages;
+    return a->commands == b->commands && a->messages == b->messages;
 }
 
 static bool
@@ -225,38 +226,38 @@ conserves(const rlf_simulated *a, const witness *w)
 
 /* Reports that nobody has heard yet, but the first `heard`. */
 typedef struct reports {
-    RLF_VEC(rlf_report) list;
+    RLF_VEC(rlf_rank_event) list;
     size_t heard;
 } reports;
 
 static void
-answer_post(const rlf_answers *a, const rlf_control *c, const rlf_post *post,
-            rlf_arena *arena, reports *out)
+answer_post(const rlf_answers *a, const rlf_control *c,
+            const rlf_rank_command *command, rlf_arena *arena, reports *out)
 {
     const rlf_instance *in =
-        post->instance < 0
+        command->instance < 0
             ? NULL
-            : rlf_order_instance(rlf_control_order(c), post->instance);
-    rlf_report report;
-    if (post->kind == RLF_POST_OPEN) {
-        report = rlf_answer_open(a, post, in->node, arena);
-        RLF_PUSH(&out->list, report);
+            : rlf_order_instance(rlf_control_order(c), command->instance);
+    rlf_rank_event event;
+    if (command->kind == RLF_DO_OPEN) {
+        event = rlf_answer_open(a, command, in->node, arena);
+        RLF_PUSH(&out->list, event);
     }
-    for (int r = 0; r < a->plan->ranks && post->kind == RLF_POST_END; r++) {
-        report = rlf_answer_done(a, post, NULL, r);
-        RLF_PUSH(&out->list, report);
+    for (int r = 0; r < a->plan->ranks && command->kind == RLF_DO_END; r++) {
+        event = rlf_answer_done(a, command, NULL, r);
+        RLF_PUSH(&out->list, event);
     }
-    for (int i = 0; i < post->n_shares; i++) {
-        const rlf_share *s = &post->shares[i];
-        report = rlf_answer_done(a, post, in, s->rank);
+    for (int i = 0; i < command->n_shares; i++) {
+        const rlf_share *s = &command->shares[i];
+        event = rlf_answer_done(a, command, in, s->rank);
         if (in->node->class->sampled && s->rows)
-            report = (rlf_report){.kind = RLF_REPORT_ROWS,
-                                  .rank = s->rank,
-                                  .n = post->n,
-                                  .rows = s->rows,
-                                  .n_rows = s->n_rows};
+            event = (rlf_rank_event){.kind = RLF_EVENT_ROWS,
+                                     .rank = s->rank,
+                                     .n = command->n,
+                                     .rows = s->rows,
+                                     .n_rows = s->n_rows};
         if (s->reports)
-            RLF_PUSH(&out->list, report);
+            RLF_PUSH(&out->list, event);
     }
 }
 
@@ -265,20 +266,20 @@ static void
 hear(rlf_control *c, reports *all)
 {
     size_t n = all->list.count, at = all->heard;
-    while (at < n && all->list.data[at].kind == RLF_REPORT_DONE)
+    while (at < n && all->list.data[at].kind == RLF_EVENT_DONE)
         at++;
     at = at == n ? all->heard : at;
     if (at == n)
         bail("ranks that answer stand still");
-    const rlf_report report = all->list.data[at];
+    const rlf_rank_event event = all->list.data[at];
     memmove(all->list.data + all->heard + 1, all->list.data + all->heard,
-            (at - all->heard) * sizeof report);
+            (at - all->heard) * sizeof event);
     all->heard++;
-    rlf_control_tell(c, &report);
+    rlf_control_tell(c, &event);
 }
 
 /* With ranks that have done everything when nothing more can be posted, the
- * posts of two steps. */
+ * commands of two steps. */
 static void
 count_answered(const planned *p, rlf_policy policy, counts *out)
 {
@@ -288,13 +289,13 @@ count_answered(const planned *p, rlf_policy policy, counts *out)
     for (int step = 0; step < 2; step++) {
         rlf_control_begin(c);
         while (!rlf_control_ended(c)) {
-            const rlf_post *post = rlf_control_next(c);
-            if (post->kind == RLF_POST_WAIT) {
+            const rlf_rank_command *command = rlf_control_next(c);
+            if (!command) {
                 hear(c, &all);
                 continue;
             }
-            count_post(out, c, post);
-            answer_post(&answers, c, post, p->arena, &all);
+            count_post(out, c, command);
+            answer_post(&answers, c, command, p->arena, &all);
         }
     }
     RLF_VEC_FREE(&all.list);
@@ -302,7 +303,7 @@ count_answered(const planned *p, rlf_policy policy, counts *out)
 }
 
 /* A step without costs has the messages, bytes and moves of weights of the one
- * that is rehearsed, the second, and two have the posts that ranks get for
+ * that is rehearsed, the second, and two have the commands that ranks get for
  * which nothing takes time. */
 static bool
 is_rehearsed(const planned *p)
@@ -310,11 +311,11 @@ is_rehearsed(const planned *p)
     const rlf_policy policy = {.shown = 4};
     rlf_rehearsal want;
     witness w = {.plan = p->plan};
-    counts posts = {0};
+    counts commands = {0};
     rlf_rehearse(p->plan, &p->sizes, policy.shown, p->arena, &want);
     rlf_simulated one = simulate(p, NULL, 1, false, policy, NULL);
     rlf_simulated two = simulate(p, NULL, 2, false, policy, &w);
-    count_answered(p, policy, &posts);
+    count_answered(p, policy, &commands);
     uint64_t messages = 0, weights = 0;
     double bytes = 0;
     for (int i = 0; i < want.count; i++) {
@@ -327,7 +328,7 @@ is_rehearsed(const planned *p)
     bool good = two.weights - one.weights == weights && two.ends[1] == 0 &&
                 isfinite(bytes) && close_to(sent, bytes);
     good &= two.messages - one.messages == messages &&
-            !memcmp(&posts, &w.posts, sizeof posts);
+            !memcmp(&commands, &w.commands, sizeof commands);
     if (!good)
         note("%llu messages of %g bytes and %llu of weights, but %llu of %g "
              "and %llu",
@@ -381,7 +382,7 @@ test_cores(const planned *p, const plan_case *how, const rlf_simulated *own)
     bool same = true;
     for (uint32_t i = 0; i < STEPS; i++)
         same &= close_to(a.ends[i], own->ends[i]);
-    ok(same && a.posts == own->posts, "%s: a core for each", how->name);
+    ok(same && a.commands == own->commands, "%s: a core for each", how->name);
     bool alone = how->ranks == 1;
     double end = b.ends[STEPS - 1];
     ok(w.work <= w.last * (1 + 1e-9) && w.work > 0 &&
@@ -428,8 +429,8 @@ test_plan(const plan_case *how, uint64_t *tokens)
     if (how->rows && strstr(how->rows, "migrate:"))
         ok(a.moved > 0, "%s: samples go to other replicas", how->name);
     ok(is_rehearsed(&p), "%s: without costs as it is rehearsed", how->name);
-    note("%s: %g s a step, %llu posts, %llu messages, %llu samples moved",
-         how->name, a.ends[STEPS - 1] / STEPS, (unsigned long long)a.posts,
+    note("%s: %g s a step, %llu commands, %llu messages, %llu samples moved",
+         how->name, a.ends[STEPS - 1] / STEPS, (unsigned long long)a.commands,
          (unsigned long long)a.messages, (unsigned long long)a.moved);
     close_plan(&p);
 }

@@ -1,11 +1,11 @@
 /* In which order ready commands are posted: the real controller, ranks that
- * carry out their posts in order, and a clock on which every call of a model
- * takes a second and nothing else takes time. Those who meet in a post begin
+ * carry out their commands in order, and a clock on which every call of a model
+ * takes a second and nothing else takes time. Those who meet in a command begin
  * when all have come. So a step takes as long as its calls allow only if nobody
  * is kept waiting by what others do first. */
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
-#include "engine/order/post.h"
+#include "engine/order/part.h"
 #include "engine/plan/holds.h"
 #include "tests/tap.h"
 
@@ -27,7 +27,7 @@ typedef struct step {
     rlf_graph *graph;
     rlf_plan plan;
     double at[RANKS];      /* per rank: when it is free */
-    int turn[MOST_NODES];  /* per node: its RUN is the post of that number */
+    int turn[MOST_NODES];  /* per node: its RUN is the command of that number */
     int sends[MOST_NODES]; /* per node: the last EDGE for it */
 } step;
 
@@ -113,15 +113,16 @@ meet(step *s, const bool *come, double seconds)
         s->at[r] = come[r] ? from + seconds : s->at[r];
 }
 
-/* Ends of a message meet each other; all of a post begin at once, so messages
- * of a post in which ranks form a chain wait no longer than in pairs. */
+/* Ends of a message meet each other; all of a command begin at once, so
+ * messages of a command in which ranks form a chain wait no longer than in
+ * pairs. */
 static void
-take_edge(step *s, const rlf_post *post)
+take_edge(step *s, const rlf_rank_command *command)
 {
     double from[RANKS];
     memcpy(from, s->at, sizeof from);
-    for (int i = 0; i < post->n_moves; i++) {
-        const rlf_move *m = &post->moves[i];
+    for (int i = 0; i < command->n_moves; i++) {
+        const rlf_move *m = &command->moves[i];
         double late = from[m->from] > from[m->to] ? from[m->from] : from[m->to];
         s->at[m->from] = late > s->at[m->from] ? late : s->at[m->from];
         s->at[m->to] = late > s->at[m->to] ? late : s->at[m->to];
@@ -129,64 +130,65 @@ take_edge(step *s, const rlf_post *post)
 }
 
 static void
-take(step *s, const rlf_control *c, const rlf_post *post)
+take(step *s, const rlf_control *c, const rlf_rank_command *command)
 {
-    if (post->kind == RLF_POST_EDGE) {
-        take_edge(s, post);
-        if (post->reader >= 0)
-            s->sends[post->reader] = (int)post->n;
+    if (command->kind == RLF_DO_EDGE) {
+        take_edge(s, command);
+        if (command->reader >= 0)
+            s->sends[command->reader] = (int)command->n;
     }
-    if (post->kind != RLF_POST_RUN)
+    if (command->kind != RLF_DO_RUN)
         return;
     bool come[RANKS] = {false};
     const rlf_node *node =
-        rlf_order_instance(rlf_control_order(c), post->instance)->node;
+        rlf_order_instance(rlf_control_order(c), command->instance)->node;
     bool works = node->class == &update || node->class == &call;
-    for (int i = 0; i < post->n_shares; i++)
-        come[post->shares[i].rank] = true;
+    for (int i = 0; i < command->n_shares; i++)
+        come[command->shares[i].rank] = true;
     if (works)
         meet(s, come, 1);
-    s->turn[node->id] = (int)post->n;
+    s->turn[node->id] = (int)command->n;
 }
 
 static void
-report(step *s, rlf_control *c, const rlf_post *post)
+report(step *s, rlf_control *c, const rlf_rank_command *command)
 {
     (void)s;
-    rlf_report done = {.kind = RLF_REPORT_DONE, .n = post->n, .branch = -1};
-    for (int r = 0; post->kind == RLF_POST_END && r < RANKS; r++) {
+    rlf_rank_event done = {
+        .kind = RLF_EVENT_DONE, .n = command->n, .branch = -1};
+    for (int r = 0; command->kind == RLF_DO_END && r < RANKS; r++) {
         done.rank = r;
         rlf_control_tell(c, &done);
     }
-    for (int i = 0; i < post->n_shares; i++) {
-        done.rank = post->shares[i].rank;
-        if (post->shares[i].reports)
+    for (int i = 0; i < command->n_shares; i++) {
+        done.rank = command->shares[i].rank;
+        if (command->shares[i].reports)
             rlf_control_tell(c, &done);
     }
 }
 
 /* Seconds of a step. Reports are heard when nothing more can be posted, those
- * of the earliest post first. */
+ * of the earliest command first. */
 static double
 play(step *s)
 {
-    const rlf_post *posts[MOST_POSTS];
+    const rlf_rank_command *commands[MOST_POSTS];
     int n = 0, heard = 0;
     double end = 0;
     rlf_control *c = rlf_control_new(&s->plan, (rlf_policy){0});
     rlf_control_begin(c);
     while (!rlf_control_ended(c)) {
-        const rlf_post *post = rlf_control_next(c);
-        if (post->kind == RLF_POST_WAIT) {
+        const rlf_rank_command *command = rlf_control_next(c);
+        if (!command) {
             if (heard == n)
                 bail("the controller waits, and nobody has anything to do");
-            report(s, c, posts[heard++]);
+            report(s, c, commands[heard++]);
             continue;
         }
         if (n == MOST_POSTS)
-            bail("more posts than there is room for");
-        take(s, c, post);
-        posts[n++] = post;
+            bail("more commands than there is room for");
+        take(s, c, command);
+        commands[n++] = command;
     }
     for (int r = 0; r < RANKS; r++)
         end = s->at[r] > end ? s->at[r] : end;

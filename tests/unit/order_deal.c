@@ -98,12 +98,12 @@ make_plan(trial *t, int ranks)
 }
 
 static void
-take_run(trial *t, rlf_control *c, const rlf_post *post)
+take_run(trial *t, rlf_control *c, const rlf_rank_command *command)
 {
     const rlf_order *order = rlf_control_order(c);
-    const rlf_node *node = rlf_order_instance(order, post->instance)->node;
-    for (int i = 0; i < post->n_shares; i++) {
-        const rlf_share *s = &post->shares[i];
+    const rlf_node *node = rlf_order_instance(order, command->instance)->node;
+    for (int i = 0; i < command->n_shares; i++) {
+        const rlf_share *s = &command->shares[i];
         uint32_t length[SAMPLES];
         for (uint32_t k = 0; s->rows && k < s->n_rows; k++) {
             uint32_t row = s->rows[k];
@@ -120,13 +120,14 @@ take_run(trial *t, rlf_control *c, const rlf_post *post)
         }
         if (s->reports)
             rlf_control_tell(
-                c, &(rlf_report){.kind = node->class->sampled ? RLF_REPORT_ROWS
-                                                              : RLF_REPORT_DONE,
-                                 .rank = s->rank,
-                                 .n = post->n,
-                                 .rows = s->rows,
-                                 .n_rows = s->n_rows,
-                                 .lengths = t->known ? length : NULL});
+                c,
+                &(rlf_rank_event){.kind = node->class->sampled ? RLF_EVENT_ROWS
+                                                               : RLF_EVENT_DONE,
+                                  .rank = s->rank,
+                                  .n = command->n,
+                                  .rows = s->rows,
+                                  .n_rows = s->n_rows,
+                                  .lengths = t->known ? length : NULL});
     }
 }
 
@@ -136,27 +137,29 @@ play(trial *t)
     rlf_control *c = rlf_control_new(&t->plan, (rlf_policy){0});
     rlf_control_begin(c);
     while (!rlf_control_ended(c)) {
-        const rlf_post *post = rlf_control_next(c);
-        rlf_report report = {.n = post->n, .branch = -1};
-        if (post->kind == RLF_POST_RUN) {
-            take_run(t, c, post);
-        } else if (post->kind == RLF_POST_OPEN) {
+        const rlf_rank_command *command = rlf_control_next(c);
+        if (!command)
+            bail("the controller waits, and all is done that it has told");
+        rlf_rank_event event = {.n = command->n, .branch = -1};
+        if (command->kind == RLF_DO_RUN) {
+            take_run(t, c, command);
+        } else if (command->kind == RLF_DO_OPEN) {
             const rlf_order *order = rlf_control_order(c);
-            bool sampled =
-                rlf_order_instance(order, post->instance)->node->class->sampled;
-            report.kind = RLF_REPORT_OPENED;
-            report.n_rows = SAMPLES;
-            report.lengths = t->known && !sampled ? t->length : NULL;
-            rlf_control_tell(c, &report);
-        } else if (post->kind == RLF_POST_EDGE) {
-            for (int i = 0; i < post->n_moves; i++)
-                for (uint32_t k = 0; k < post->moves[i].n_rows; k++)
-                    t->moved += t->length[post->moves[i].rows[k]];
+            bool sampled = rlf_order_instance(order, command->instance)
+                               ->node->class->sampled;
+            event.kind = RLF_EVENT_OPENED;
+            event.n_rows = SAMPLES;
+            event.lengths = t->known && !sampled ? t->length : NULL;
+            rlf_control_tell(c, &event);
+        } else if (command->kind == RLF_DO_EDGE) {
+            for (int i = 0; i < command->n_moves; i++)
+                for (uint32_t k = 0; k < command->moves[i].n_rows; k++)
+                    t->moved += t->length[command->moves[i].rows[k]];
         } else {
-            report.kind = RLF_REPORT_DONE;
+            event.kind = RLF_EVENT_DONE;
             for (int r = 0; r < t->plan.ranks; r++) {
-                report.rank = r;
-                rlf_control_tell(c, &report);
+                event.rank = r;
+                rlf_control_tell(c, &event);
             }
         }
     }
@@ -279,24 +282,26 @@ ticks(int ranks, int slow, uint32_t seats, int migrate)
     rlf_control *c = rlf_control_new(&t.plan, (rlf_policy){0});
     rlf_control_begin(c);
     int tick = 0, made = 0;
-    uint64_t n = 0; /* the generation's post */
+    uint64_t n = 0; /* the generation's command */
     while (made < SAMPLES && tick < SAMPLES * slow) {
-        const rlf_post *post = rlf_control_next(c);
-        if (post->kind == RLF_POST_OPEN) {
-            rlf_control_tell(c, &(rlf_report){.kind = RLF_REPORT_OPENED,
-                                              .n = post->n,
-                                              .n_rows = SAMPLES});
-        } else if (post->kind == RLF_POST_RUN && post->shares[0].rows) {
-            n = post->n;
-            for (int i = 0; i < post->n_shares; i++)
-                for (uint32_t k = 0; k < post->shares[i].n_rows; k++)
-                    t.made[post->shares[i].rows[k]] = post->shares[i].rank;
-        } else if (post->kind == RLF_POST_RUN) {
-            take_run(&t, c, post);
-        } else if (post->kind == RLF_POST_MOVE) {
-            for (int i = 0; i < post->n_moves; i++)
-                for (uint32_t k = 0; k < post->moves[i].n_rows; k++)
-                    t.made[post->moves[i].rows[k]] = post->moves[i].to;
+        const rlf_rank_command *command = rlf_control_next(c);
+        rlf_do kind = command ? command->kind : RLF_DO_END;
+        if (kind == RLF_DO_OPEN) {
+            rlf_control_tell(c, &(rlf_rank_event){.kind = RLF_EVENT_OPENED,
+                                                  .n = command->n,
+                                                  .n_rows = SAMPLES});
+        } else if (kind == RLF_DO_RUN && command->shares[0].rows) {
+            n = command->n;
+            for (int i = 0; i < command->n_shares; i++)
+                for (uint32_t k = 0; k < command->shares[i].n_rows; k++)
+                    t.made[command->shares[i].rows[k]] =
+                        command->shares[i].rank;
+        } else if (kind == RLF_DO_RUN) {
+            take_run(&t, c, command);
+        } else if (kind == RLF_DO_MOVE) {
+            for (int i = 0; i < command->n_moves; i++)
+                for (uint32_t k = 0; k < command->moves[i].n_rows; k++)
+                    t.made[command->moves[i].rows[k]] = command->moves[i].to;
         } else {
             tick++;
             for (int r = 0; r < ranks; r++) {
@@ -307,12 +312,12 @@ ticks(int ranks, int slow, uint32_t seats, int migrate)
                     continue;
                 t.made[row] = -1;
                 made++;
-                rlf_control_tell(c, &(rlf_report){.kind = RLF_REPORT_ROWS,
-                                                  .rank = r,
-                                                  .n = n,
-                                                  .rows = &row,
-                                                  .n_rows = 1,
-                                                  .seats = seats});
+                rlf_control_tell(c, &(rlf_rank_event){.kind = RLF_EVENT_ROWS,
+                                                      .rank = r,
+                                                      .n = n,
+                                                      .rows = &row,
+                                                      .n_rows = 1,
+                                                      .seats = seats});
             }
         }
     }

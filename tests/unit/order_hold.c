@@ -31,9 +31,9 @@ typedef struct world {
     rlf_graph *graph;
     rlf_plan plan;
     rlf_control *control;
-    uint64_t generation;       /* its post */
+    uint64_t generation;       /* its command */
     int maker[SAMPLES];        /* per row: who makes it; -1: it is there */
-    const rlf_post *all[MOST]; /* posts since the step began */
+    const rlf_rank_command *all[MOST]; /* commands since the step began */
     int n;
     bool told[MOST];
 } world;
@@ -72,47 +72,48 @@ place(world *w, int id, ranks at, rlf_spread spread)
                                          .spread = spread};
 }
 
-/* Take posts until the controller waits. */
+/* Take commands until the controller waits. */
 static void
 go_on(world *w)
 {
-    const rlf_post *post;
-    while ((post = rlf_control_next(w->control))->kind != RLF_POST_WAIT) {
+    const rlf_rank_command *command;
+    while ((command = rlf_control_next(w->control))) {
         if (w->n == MOST)
-            bail("more posts than there is room for");
-        w->all[w->n++] = post;
-        if (post->kind == RLF_POST_OPEN)
+            bail("more commands than there is room for");
+        w->all[w->n++] = command;
+        if (command->kind == RLF_DO_OPEN)
             rlf_control_tell(w->control,
-                             &(rlf_report){.kind = RLF_REPORT_OPENED,
-                                           .n = post->n,
-                                           .n_rows = SAMPLES});
+                             &(rlf_rank_event){.kind = RLF_EVENT_OPENED,
+                                               .n = command->n,
+                                               .n_rows = SAMPLES});
     }
 }
 
 static bool
-is_run(const world *w, const rlf_post *post, int node)
+is_run(const world *w, const rlf_rank_command *command, int node)
 {
-    return post->kind == RLF_POST_RUN &&
-           rlf_order_instance(rlf_control_order(w->control), post->instance)
+    return command->kind == RLF_DO_RUN &&
+           rlf_order_instance(rlf_control_order(w->control), command->instance)
                    ->node->id == node;
 }
 
-/* All ranks report a node's posts as done. */
+/* All ranks report a node's commands as done. */
 static void
 finish(world *w, int node)
 {
     for (int i = 0; i < w->n; i++) {
-        const rlf_post *post = w->all[i];
-        if (w->told[i] || !is_run(w, post, node))
+        const rlf_rank_command *command = w->all[i];
+        if (w->told[i] || !is_run(w, command, node))
             continue;
         w->told[i] = true;
-        for (int k = 0; k < post->n_shares; k++)
-            if (post->shares[k].reports)
-                rlf_control_tell(w->control,
-                                 &(rlf_report){.kind = RLF_REPORT_DONE,
-                                               .rank = post->shares[k].rank,
-                                               .n = post->n,
-                                               .branch = -1});
+        for (int k = 0; k < command->n_shares; k++)
+            if (command->shares[k].reports)
+                rlf_control_tell(
+                    w->control,
+                    &(rlf_rank_event){.kind = RLF_EVENT_DONE,
+                                      .rank = command->shares[k].rank,
+                                      .n = command->n,
+                                      .branch = -1});
     }
     go_on(w);
 }
@@ -141,13 +142,13 @@ begin(world *w, ranks sample, ranks reference, ranks critic)
     go_on(w);
     finish(w, DRAW);
     for (int i = 0; i < w->n; i++) {
-        const rlf_post *post = w->all[i];
-        if (!is_run(w, post, GENERATE))
+        const rlf_rank_command *command = w->all[i];
+        if (!is_run(w, command, GENERATE))
             continue;
-        w->generation = post->n;
-        for (int k = 0; k < post->n_shares; k++)
-            for (uint32_t j = 0; j < post->shares[k].n_rows; j++)
-                w->maker[post->shares[k].rows[j]] = post->shares[k].rank;
+        w->generation = command->n;
+        for (int k = 0; k < command->n_shares; k++)
+            for (uint32_t j = 0; j < command->shares[k].n_rows; j++)
+                w->maker[command->shares[k].rows[j]] = command->shares[k].rank;
     }
 }
 
@@ -163,15 +164,15 @@ complete(world *w, int rank, uint32_t n)
         }
     if (!done)
         return;
-    rlf_control_tell(w->control, &(rlf_report){.kind = RLF_REPORT_ROWS,
-                                               .rank = rank,
-                                               .n = w->generation,
-                                               .rows = rows,
-                                               .n_rows = done});
+    rlf_control_tell(w->control, &(rlf_rank_event){.kind = RLF_EVENT_ROWS,
+                                                   .rank = rank,
+                                                   .n = w->generation,
+                                                   .rows = rows,
+                                                   .n_rows = done});
     go_on(w);
 }
 
-/* RUNs of a node; rows that a post of them has. */
+/* RUNs of a node; rows that a command of them has. */
 static int
 count_runs(const world *w, int node)
 {
@@ -199,7 +200,7 @@ count_sent(const world *w, int from, int to)
     uint32_t n = 0;
     for (int i = 0; i < w->n; i++)
         for (int k = 0;
-             w->all[i]->kind == RLF_POST_EDGE && k < w->all[i]->n_moves; k++) {
+             w->all[i]->kind == RLF_DO_EDGE && k < w->all[i]->n_moves; k++) {
             const rlf_move *m = &w->all[i]->moves[k];
             n += m->from == from && m->to == to ? m->n_rows : 0;
         }
@@ -217,8 +218,8 @@ end(world *w, const char *name)
         finish(w, CRITIC);
     }
     finish(w, REPORT);
-    const rlf_post *last = w->all[w->n - 1];
-    ok(last->kind == RLF_POST_END && count_rows(w, REFERENCE) == SAMPLES &&
+    const rlf_rank_command *last = w->all[w->n - 1];
+    ok(last->kind == RLF_DO_END && count_rows(w, REFERENCE) == SAMPLES &&
            count_rows(w, CRITIC) == SAMPLES,
        "%s: everything is read once, and the step ends", name);
     rlf_control_free(w->control);

@@ -23,9 +23,10 @@ typedef struct world {
     rlf_graph *graph;
     rlf_plan plan;
     rlf_control *control;
-    uint64_t generation;      /* its post */
+    uint64_t generation;      /* its command */
     int made[SAMPLES];        /* per row: by the rank that it is with */
-    const rlf_post *reads[4]; /* RUNs of the call, since the step began */
+    const rlf_rank_command
+        *reads[4];            /* RUNs of the call, since the step began */
     int n_reads, n_heard;     /* of them DONE was told */
     uint32_t moved;           /* rows that went to another replica, and */
     int to;                   /* the last of these */
@@ -83,65 +84,68 @@ make(int migrate, int seats, int tp)
 }
 
 static void
-open_rows(const world *w, const rlf_post *post)
+open_rows(const world *w, const rlf_rank_command *command)
 {
-    rlf_control_tell(w->control, &(rlf_report){.kind = RLF_REPORT_OPENED,
-                                               .n = post->n,
-                                               .n_rows = SAMPLES});
+    rlf_control_tell(w->control, &(rlf_rank_event){.kind = RLF_EVENT_OPENED,
+                                                   .n = command->n,
+                                                   .n_rows = SAMPLES});
 }
 
 static void
-tell_all(const world *w, const rlf_post *post, double seconds)
+tell_all(const world *w, const rlf_rank_command *command, double seconds)
 {
-    for (int i = 0; i < post->n_shares; i++)
-        if (post->shares[i].reports)
+    for (int i = 0; i < command->n_shares; i++)
+        if (command->shares[i].reports)
             rlf_control_tell(
                 w->control,
-                &(rlf_report){.kind = RLF_REPORT_DONE,
-                              .rank = post->shares[i].rank,
-                              .n = post->n,
-                              .branch = -1,
-                              .seconds = post->shares[i].rows ? seconds : 0});
+                &(rlf_rank_event){.kind = RLF_EVENT_DONE,
+                                  .rank = command->shares[i].rank,
+                                  .n = command->n,
+                                  .branch = -1,
+                                  .seconds =
+                                      command->shares[i].rows ? seconds : 0});
 }
 
-/* Take posts until the controller waits. Reads are not reported. */
+/* Take commands until the controller waits. Reads are not reported. */
 static void
 go_on(world *w)
 {
-    const rlf_post *post;
+    const rlf_rank_command *command;
     const rlf_order *order = rlf_control_order(w->control);
-    while ((post = rlf_control_next(w->control))->kind != RLF_POST_WAIT) {
+    while ((command = rlf_control_next(w->control))) {
         const rlf_node_class *class =
-            post->instance >= 0
-                ? rlf_order_instance(order, post->instance)->node->class
+            command->instance >= 0
+                ? rlf_order_instance(order, command->instance)->node->class
                 : NULL;
-        for (int i = 0; post->kind == RLF_POST_MOVE && i < post->n_moves; i++) {
-            const rlf_move *m = &post->moves[i];
+        for (int i = 0; command->kind == RLF_DO_MOVE && i < command->n_moves;
+             i++) {
+            const rlf_move *m = &command->moves[i];
             w->moved += m->n_rows;
             w->to = m->to;
             for (uint32_t k = 0; k < m->n_rows; k++)
                 w->made[m->rows[k]] = m->to;
         }
-        if (post->kind == RLF_POST_OPEN)
-            open_rows(w, post);
-        if (post->kind == RLF_POST_END)
+        if (command->kind == RLF_DO_OPEN)
+            open_rows(w, command);
+        if (command->kind == RLF_DO_END)
             for (int r = 0; r < RANKS; r++)
                 rlf_control_tell(w->control,
-                                 &(rlf_report){.kind = RLF_REPORT_DONE,
-                                               .rank = r,
-                                               .n = post->n,
-                                               .branch = -1});
-        if (post->kind != RLF_POST_RUN)
+                                 &(rlf_rank_event){.kind = RLF_EVENT_DONE,
+                                                   .rank = r,
+                                                   .n = command->n,
+                                                   .branch = -1});
+        if (command->kind != RLF_DO_RUN)
             continue;
         if (class == &logprob) {
-            w->reads[w->n_reads++] = post;
+            w->reads[w->n_reads++] = command;
         } else if (class == &draw) {
-            tell_all(w, post, 0);
+            tell_all(w, command, 0);
         } else {
-            w->generation = post->n;
-            for (int i = 0; i < post->n_shares; i++)
-                for (uint32_t k = 0; k < post->shares[i].n_rows; k++)
-                    w->made[post->shares[i].rows[k]] = post->shares[i].rank;
+            w->generation = command->n;
+            for (int i = 0; i < command->n_shares; i++)
+                for (uint32_t k = 0; k < command->shares[i].n_rows; k++)
+                    w->made[command->shares[i].rows[k]] =
+                        command->shares[i].rank;
         }
     }
 }
@@ -170,13 +174,13 @@ complete(world *w, int rank, uint32_t n)
         rows[done] = i;
         lengths[done++] = LENGTH;
     }
-    rlf_control_tell(w->control, &(rlf_report){.kind = RLF_REPORT_ROWS,
-                                               .rank = rank,
-                                               .n = w->generation,
-                                               .rows = rows,
-                                               .n_rows = done,
-                                               .lengths = lengths,
-                                               .seats = SAMPLES});
+    rlf_control_tell(w->control, &(rlf_rank_event){.kind = RLF_EVENT_ROWS,
+                                                   .rank = rank,
+                                                   .n = w->generation,
+                                                   .rows = rows,
+                                                   .n_rows = done,
+                                                   .lengths = lengths,
+                                                   .seats = SAMPLES});
 }
 
 /* All reads that were posted are done; who does them took a second. */
@@ -196,17 +200,17 @@ end(world *w)
 }
 
 static int
-first_of(const rlf_post *post)
+first_of(const rlf_rank_command *command)
 {
-    return post->shares[0].rank;
+    return command->shares[0].rank;
 }
 
 static uint32_t
-rows_of(const rlf_post *post)
+rows_of(const rlf_rank_command *command)
 {
     uint32_t n = 0;
-    for (int i = 0; i < post->n_shares; i++)
-        n += post->shares[i].reports ? post->shares[i].n_rows : 0;
+    for (int i = 0; i < command->n_shares; i++)
+        n += command->shares[i].reports ? command->shares[i].n_rows : 0;
     return n;
 }
 

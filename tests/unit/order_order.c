@@ -182,12 +182,6 @@ fault(world *w, const char *what)
     w->ok = false;
 }
 
-static void
-tell(world *w, rlf_order_event event)
-{
-    rlf_order_tell(w->order, &event);
-}
-
 static const uint32_t *
 owner(void)
 {
@@ -206,26 +200,19 @@ rows(world *w, int instance, const uint32_t *list, uint32_t n)
         w->row[instance][list[i]] = true;
     }
     w->n_rows[instance] += (int)n;
-    tell(w, (rlf_order_event){.kind = RLF_EVENT_ROWS,
-                              .instance = instance,
-                              .rows = list,
-                              .n_rows = n});
+    rlf_order_rows(w->order, instance, list, n);
 }
 
 static void
 finish(world *w, int instance, uint32_t count, bool leave)
 {
     w->done[instance] = true;
-    tell(w, (rlf_order_event){.kind = RLF_EVENT_DONE,
-                              .instance = instance,
-                              .count = count,
-                              .branch = -1,
-                              .leave = leave});
+    rlf_order_done(w->order, instance, count, -1, leave);
 }
 
 /* Every row's inputs are complete; a piece of groups holds whole ones. */
 static void
-check_piece(world *w, const rlf_order_command *c)
+check_piece(world *w, const rlf_decision *c)
 {
     const rlf_instance *in = rlf_order_instance(w->order, c->instance);
     for (int i = 0; i < in->node->n_inputs; i++) {
@@ -247,17 +234,15 @@ check_piece(world *w, const rlf_order_command *c)
 }
 
 static void
-run(world *w, const rlf_order_command *c)
+run(world *w, const rlf_decision *c)
 {
     const rlf_instance *in = rlf_order_instance(w->order, c->instance);
     const rlf_node_class *class = in->node->class;
     check_piece(w, c);
     bool pieces = in->node->grain != RLF_GRAIN_BATCH;
     if (!w->n_rows[c->instance])
-        tell(w, (rlf_order_event){.kind = RLF_EVENT_OPENED,
-                                  .instance = c->instance,
-                                  .n_rows = pieces ? SAMPLES : 0,
-                                  .owner = pieces ? owner() : NULL});
+        rlf_order_opened(w->order, c->instance, pieces ? SAMPLES : 0,
+                         pieces ? owner() : NULL);
     if (class == &generate) {
         if (w->rounds < 0 && w->updates != 0 &&
             w->updates != (w->leave_at >= 0 ? w->leave_at + 1 : TURNS))
@@ -286,7 +271,7 @@ run(world *w, const rlf_order_command *c)
 /* Before each round the collect says whether there is one; it has what the
  * round before gave, and that is complete. */
 static void
-round_of(world *w, const rlf_order_command *c)
+round_of(world *w, const rlf_decision *c)
 {
     const rlf_instance *in = rlf_order_instance(w->order, c->instance);
     const rlf_region *body = &w->p->graph->regions.data[in->node->regions[0]];
@@ -303,9 +288,7 @@ round_of(world *w, const rlf_order_command *c)
     if (!more)
         w->last = c->instance;
     w->done[c->instance] = true;
-    tell(w, (rlf_order_event){.kind = RLF_EVENT_DONE,
-                              .instance = c->instance,
-                              .branch = more ? 0 : -1});
+    rlf_order_done(w->order, c->instance, 0, more ? 0 : -1, false);
 }
 
 /* Every round has its own instances, with keys of their own; what follows is
@@ -359,20 +342,20 @@ play(program *p, uint64_t seed, uint32_t piece, int leave_at, int rounds,
     rlf_order_begin(w->order);
     int n = 0;
     for (; n < 10000; n++) {
-        rlf_order_command c = rlf_order_next(w->order);
-        if (c.kind == RLF_DO_END)
+        rlf_decision c = rlf_order_next(w->order);
+        if (c.kind == RLF_NEXT_END)
             break;
-        if (c.kind == RLF_DO_WAIT) {
+        if (c.kind == RLF_NEXT_WAIT) {
             fault(w, "it waits for nothing");
             break;
         }
-        if (c.kind == RLF_DO_RUN)
+        if (c.kind == RLF_NEXT_RUN)
             run(w, &c);
-        else if (c.kind == RLF_DO_LOOP &&
+        else if (c.kind == RLF_NEXT_LOOP &&
                  rlf_order_instance(w->order, c.instance)->node->class ==
                      &gather)
             round_of(w, &c);
-        else if (c.kind == RLF_DO_LOOP)
+        else if (c.kind == RLF_NEXT_LOOP)
             finish(w, c.instance, 0, false);
         else
             turn(w, c.instance);

@@ -59,7 +59,7 @@ show(rlf_pace *pace, const uint32_t *lengths, const costs *of)
 {
     rlf_pace_begin(pace);
     for (int d = 0; d < REPLICAS; d++) {
-        rlf_report report = {.seats = SAMPLES};
+        rlf_rank_event event = {.seats = SAMPLES};
         for (uint32_t turn = 0;; turn++) {
             double left = 0;
             for (int i = d; i < SAMPLES; i += REPLICAS)
@@ -68,13 +68,13 @@ show(rlf_pace *pace, const uint32_t *lengths, const costs *of)
                 break;
             double keys = left * (PROMPT + turn);
             double t = of->fixed + of->each * left + of->key * keys;
-            rlf_pace_turn_add(&report.decodes, left, keys, t);
+            rlf_pace_turn_add(&event.decodes, left, keys, t);
         }
         uint32_t mine[SAMPLES];
         for (int i = d; i < SAMPLES; i += REPLICAS)
-            mine[report.n_rows++] = lengths[i];
-        report.lengths = mine;
-        rlf_pace_rows(pace, &report);
+            mine[event.n_rows++] = lengths[i];
+        event.lengths = mine;
+        rlf_pace_rows(pace, &event);
     }
     rlf_pace_follow(pace, of->follows * SAMPLES, ranks_of(of));
 }
@@ -234,7 +234,7 @@ test_line(void)
     near(turn.key, 1e-6, 1e-11, "what a key takes");
     near(rlf_pace_saturation(&pace, 200), 10, 0.5,
          "samples of 200 keys that double a turn");
-    rlf_report prompts = {.turns = {0}};
+    rlf_rank_event prompts = {.turns = {0}};
     rlf_pace_turn_add(&prompts.turns, 4000, 4000 * 500, 0.1);
     rlf_pace_rows(&pace, &prompts);
     ok(rlf_pace_decodes(&pace, &turn) && fabs(turn.sample - 1e-4) < 1e-9,

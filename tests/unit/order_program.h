@@ -40,8 +40,7 @@ static const rlf_node_class arith = {.name = "expr", .role = RLF_ROLE_EXPR};
 static const rlf_node_class update = {.name = "update",
                                       .role = RLF_ROLE_UPDATE};
 static const rlf_node_class loop = {.name = "for", .role = RLF_ROLE_FOR};
-static const rlf_node_class report = {.name = "report",
-                                      .role = RLF_ROLE_REPORT};
+static const rlf_node_class event = {.name = "report", .role = RLF_ROLE_REPORT};
 
 /* ---- a program ---- */
 
@@ -158,7 +157,7 @@ make(uint32_t ahead, bool again)
     p.graph->regions.data[body].args = args;
     p.graph->regions.data[body].n_args = 1;
     int loss = node(&p, &update, body, batch, p.actor, IN(piece, white));
-    node(&p, &report, body, batch, -1, IN(loss));
+    node(&p, &event, body, batch, -1, IN(loss));
     node(&p, &update, body, batch, p.critic, IN(piece, white));
     for (int i = 0, k = 0; i < (int)p.graph->nodes.count; i++)
         if (p.graph->nodes.data[i].class == &update)

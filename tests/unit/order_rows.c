@@ -30,8 +30,8 @@ typedef struct step {
     rlf_plan plan;
     uint32_t n, *owner;
     uint32_t *done;      /* per node: rows that were computed */
-    uint64_t generation; /* its post */
-    const rlf_post *post;
+    uint64_t generation; /* its command */
+    const rlf_rank_command *command;
     uint32_t *made; /* per replica: of its share reported */
     double seconds;
     size_t bytes;         /* held at the end */
@@ -96,33 +96,33 @@ make(uint32_t n, int ranks)
 }
 
 static void
-take_run(step *s, rlf_control *c, const rlf_post *post)
+take_run(step *s, rlf_control *c, const rlf_rank_command *command)
 {
     const rlf_node *node =
-        rlf_order_instance(rlf_control_order(c), post->instance)->node;
-    if (node->class->sampled && post->n_shares) {
-        s->post = post;
+        rlf_order_instance(rlf_control_order(c), command->instance)->node;
+    if (node->class->sampled && command->n_shares) {
+        s->command = command;
         return;
     }
-    for (int i = 0; i < post->n_shares; i++) {
-        const rlf_share *share = &post->shares[i];
+    for (int i = 0; i < command->n_shares; i++) {
+        const rlf_share *share = &command->shares[i];
         s->done[node->id] += share->n_rows;
         if (share->reports)
-            rlf_control_tell(c, &(rlf_report){.kind = RLF_REPORT_DONE,
-                                              .rank = share->rank,
-                                              .n = post->n});
+            rlf_control_tell(c, &(rlf_rank_event){.kind = RLF_EVENT_DONE,
+                                                  .rank = share->rank,
+                                                  .n = command->n});
     }
 }
 
 static void
-take_edge(step *s, rlf_control *c, const rlf_post *post)
+take_edge(step *s, rlf_control *c, const rlf_rank_command *command)
 {
     const rlf_order *order = rlf_control_order(c);
-    if (post->reader < 0 ||
-        rlf_order_instance(order, post->reader)->node->rows >= 0)
+    if (command->reader < 0 ||
+        rlf_order_instance(order, command->reader)->node->rows >= 0)
         return;
-    s->messages += post->n_moves;
-    s->rounds = post->round + 1;
+    s->messages += command->n_moves;
+    s->rounds = command->round + 1;
 }
 
 /* Another sample is complete, the next of the replica that is behind. */
@@ -131,19 +131,19 @@ report_row(step *s, rlf_control *c)
 {
     static const uint32_t length = 100;
     int next = -1;
-    for (int i = 0; i < s->post->n_shares; i++)
-        if (s->made[i] < s->post->shares[i].n_rows &&
+    for (int i = 0; i < s->command->n_shares; i++)
+        if (s->made[i] < s->command->shares[i].n_rows &&
             (next < 0 || s->made[i] < s->made[next]))
             next = i;
-    const rlf_share *share = &s->post->shares[next];
-    rlf_control_tell(c, &(rlf_report){.kind = RLF_REPORT_ROWS,
-                                      .rank = share->rank,
-                                      .n = s->post->n,
-                                      .rows = &share->rows[s->made[next]++],
-                                      .lengths = &length,
-                                      .seats = SEATS,
-                                      .turns = {1, 1, 1, 1, 1},
-                                      .n_rows = 1});
+    const rlf_share *share = &s->command->shares[next];
+    rlf_control_tell(c, &(rlf_rank_event){.kind = RLF_EVENT_ROWS,
+                                          .rank = share->rank,
+                                          .n = s->command->n,
+                                          .rows = &share->rows[s->made[next]++],
+                                          .lengths = &length,
+                                          .seats = SEATS,
+                                          .turns = {1, 1, 1, 1, 1},
+                                          .n_rows = 1});
 }
 
 static size_t
@@ -162,22 +162,24 @@ play(step *s)
         rlf_control_new(&s->plan, (rlf_policy){.piece = PIECE, .parts = PARTS});
     rlf_control_begin(c);
     while (!rlf_control_ended(c)) {
-        const rlf_post *post = rlf_control_next(c);
-        if (post->kind == RLF_POST_OPEN)
-            rlf_control_tell(c, &(rlf_report){.kind = RLF_REPORT_OPENED,
-                                              .n = post->n,
-                                              .n_rows = s->n,
-                                              .owner = s->owner});
-        else if (post->kind == RLF_POST_RUN)
-            take_run(s, c, post);
-        else if (post->kind == RLF_POST_EDGE)
-            take_edge(s, c, post);
-        else if (post->kind == RLF_POST_WAIT)
+        const rlf_rank_command *command = rlf_control_next(c);
+        if (!command) {
             report_row(s, c);
-        for (int r = 0; post->kind == RLF_POST_END && r < s->plan.ranks; r++)
-            rlf_control_tell(c, &(rlf_report){.kind = RLF_REPORT_DONE,
-                                              .rank = r,
-                                              .n = post->n});
+            continue;
+        }
+        if (command->kind == RLF_DO_OPEN)
+            rlf_control_tell(c, &(rlf_rank_event){.kind = RLF_EVENT_OPENED,
+                                                  .n = command->n,
+                                                  .n_rows = s->n,
+                                                  .owner = s->owner});
+        else if (command->kind == RLF_DO_RUN)
+            take_run(s, c, command);
+        else if (command->kind == RLF_DO_EDGE)
+            take_edge(s, c, command);
+        for (int r = 0; command->kind == RLF_DO_END && r < s->plan.ranks; r++)
+            rlf_control_tell(c, &(rlf_rank_event){.kind = RLF_EVENT_DONE,
+                                                  .rank = r,
+                                                  .n = command->n});
     }
     s->bytes = held() - before;
     s->seconds = rlf_clock_since(from);

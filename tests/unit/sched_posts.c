@@ -49,14 +49,17 @@ make_world(int ranks, rlf_err *err, rlf_comm_world **out)
 /* The order is not told that this instance is done. */
 static int lost = -1;
 
-void __real_rlf_order_tell(rlf_order *order, const rlf_order_event *event);
-void __wrap_rlf_order_tell(rlf_order *order, const rlf_order_event *event);
+void __real_rlf_order_done(rlf_order *order, int instance, uint32_t count,
+                           int branch, bool leave);
+void __wrap_rlf_order_done(rlf_order *order, int instance, uint32_t count,
+                           int branch, bool leave);
 
 void
-__wrap_rlf_order_tell(rlf_order *order, const rlf_order_event *event)
+__wrap_rlf_order_done(rlf_order *order, int instance, uint32_t count,
+                      int branch, bool leave)
 {
-    if (event->instance != lost)
-        __real_rlf_order_tell(order, event);
+    if (instance != lost)
+        __real_rlf_order_done(order, instance, count, branch, leave);
 }
 
 /* Steps of many nodes; what the last one returns. */

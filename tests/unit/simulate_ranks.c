@@ -2,7 +2,7 @@
  * virtual clock on which everything takes a random time.
  *
  * What must hold in every schedule: a rank that computes rows has what they
- * are made of; what the ranks are told of a post fits together, message by
+ * are made of; what the ranks are told of a command fits together, message by
  * message; rows are computed once; an edge never sends what is there
  * already; a call reads the weights of all updates before it, and they stay as
  * they are while it reads; a sample is made by one replica, though samples go

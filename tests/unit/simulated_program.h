@@ -125,7 +125,7 @@ static const rlf_policy streams = {.piece = 4, .parts = 8, .shown = 4};
 
 /* Posts by kind and node. */
 typedef struct counts {
-    int of[RLF_POST_END + 1][MOST_NODES];
+    int of[RLF_DO_END + 1][MOST_NODES];
 } counts;
 
 typedef struct witness {
@@ -134,7 +134,7 @@ typedef struct witness {
     double spent[MOST_RANKS][RLF_SPENTS];
     double work, last; /* seconds of cores; when the last span of all ends */
     const char *wrong;
-    counts posts;
+    counts commands;
     const rlf_plan *plan;
 } witness;
 

@@ -1,0 +1,103 @@
+/* One rank's part in a command: see part.h. */
+#include "engine/order/part.h"
+
+static const rlf_share *
+share_of(const rlf_rank_command *command, int rank)
+{
+    for (int i = 0; i < command->n_shares; i++)
+        if (command->shares[i].rank == rank)
+            return &command->shares[i];
+    return NULL;
+}
+
+static bool
+is_of(const rlf_move *move, int rank)
+{
+    return move->from == rank || move->to == rank;
+}
+
+static void
+take_moves(const rlf_rank_command *command, int rank, rlf_arena *arena,
+           rlf_rank_part *out)
+{
+    int n = 0;
+    for (int i = 0; i < command->n_moves; i++)
+        n += is_of(&command->moves[i], rank);
+    rlf_move *moves = n ? RLF_NEW_ARRAY(arena, rlf_move, n) : NULL;
+    for (int i = 0; i < command->n_moves; i++)
+        if (is_of(&command->moves[i], rank))
+            moves[out->n_moves++] = command->moves[i];
+    out->moves = moves;
+}
+
+/* Has the rank weights of either side? */
+static bool
+has_weights(const rlf_control *control, const rlf_rank_command *command,
+            int rank)
+{
+    const rlf_holds *holds = &rlf_control_plan(control)->holds[command->model];
+    return rlf_layout_find(&holds->list[command->from].mesh.layout, rank).tp >=
+               0 ||
+           rlf_layout_find(&holds->list[command->hold].mesh.layout, rank).tp >=
+               0;
+}
+
+bool
+rlf_rank_part_of(const rlf_control *control, const rlf_rank_command *command,
+                 int rank, rlf_arena *arena, rlf_rank_part *out)
+{
+    *out = (rlf_rank_part){0};
+    switch (command->kind) {
+    case RLF_DO_RUN:
+        out->share = share_of(command, rank);
+        out->works = out->share != NULL;
+        break;
+    case RLF_DO_EDGE:
+    case RLF_DO_MOVE:
+        take_moves(command, rank, arena, out);
+        out->works = out->n_moves > 0;
+        break;
+    case RLF_DO_WEIGHTS:
+        out->works = has_weights(control, command, rank);
+        break;
+    case RLF_DO_OPEN:
+    case RLF_DO_END:
+        out->works = true;
+        break;
+    }
+    return out->works || command->everyone;
+}
+
+void
+rlf_rank_parts_of(const rlf_control *control, const rlf_rank_command *command,
+                  rlf_arena *arena, rlf_rank_part *out, bool *told)
+{
+    int n = rlf_control_plan(control)->ranks;
+    rlf_move **moves = RLF_NEW_ARRAY(arena, rlf_move *, n);
+    bool sends = command->kind == RLF_DO_EDGE || command->kind == RLF_DO_MOVE;
+    for (int r = 0; r < n; r++) {
+        out[r] = (rlf_rank_part){.works = command->kind == RLF_DO_OPEN ||
+                                          command->kind == RLF_DO_END};
+        if (command->kind == RLF_DO_WEIGHTS)
+            out[r].works = has_weights(control, command, r);
+    }
+    for (int i = 0; i < command->n_shares; i++) {
+        rlf_rank_part *part = &out[command->shares[i].rank];
+        part->share = &command->shares[i];
+        part->works = true;
+    }
+    for (int i = 0; i < command->n_moves && sends; i++) {
+        out[command->moves[i].from].n_moves++;
+        out[command->moves[i].to].n_moves++;
+    }
+    for (int r = 0; r < n; r++) {
+        out[r].moves = moves[r] =
+            RLF_NEW_ARRAY(arena, rlf_move, out[r].n_moves);
+        out[r].works |= out[r].n_moves > 0;
+        told[r] = out[r].works || command->everyone;
+    }
+    for (int i = 0; i < command->n_moves && sends; i++) {
+        *moves[command->moves[i].from]++ = command->moves[i];
+        *moves[command->moves[i].to]++ = command->moves[i];
+    }
+}
