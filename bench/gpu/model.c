@@ -113,15 +113,13 @@ fill_weights(const bench *b, rlf_model *model)
                             &err),
              &err);
     }
-    rlf_fill_args one = {.n = model->table->config.hidden, .a = 1};
-    for (int i = 0; i < model->table->config.layers; i++) {
-        one.y = model->weights + model->table->layers[i].norm1;
-        must(b->kernels->fill(b->queue, &one, &err), &err);
-        one.y = model->weights + model->table->layers[i].norm2;
-        must(b->kernels->fill(b->queue, &one, &err), &err);
+    for (int i = 0; i < model->table->n_slots; i++) {
+        const rlf_slot *slot = &model->table->slots[i];
+        const rlf_fill_args one = {
+            .n = slot->count, .a = 1, .y = model->weights + slot->offset};
+        if (slot->kind == RLF_SLOT_NORM)
+            must(b->kernels->fill(b->queue, &one, &err), &err);
     }
-    one.y = model->weights + model->table->norm;
-    must(b->kernels->fill(b->queue, &one, &err), &err);
     must(rlf_queue_sync(b->queue, &err), &err);
     must(rlf_model_changed(model, &err), &err);
     free(block);

@@ -2,7 +2,6 @@
  * out its parts and, run without a block, counts them. */
 #include "nodes/model/block.h"
 
-#include "engine/base/vec.h"
 #include "engine/comm/comm.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/offload.h"
@@ -77,8 +76,7 @@ carve_near(rlf_model *m, rlf_carver *c)
 int64_t
 rlf_block_layer_floats(const rlf_table *t, int layer)
 {
-    const rlf_layer_slots *l = &t->layers[layer];
-    return l->place < 0 ? 0 : l->down + t->config.hidden * t->ffn - l->qkv;
+    return t->layers[layer].matrices_end - t->layers[layer].matrices;
 }
 
 /* Has it a head that lands? An embedding comes to where it stays. */
@@ -112,9 +110,9 @@ int
 rlf_block_layer(const rlf_table *t, int64_t offset)
 {
     int layer = 0;
-    while (
-        layer < t->config.layers &&
-        !within(offset, t->layers[layer].qkv, rlf_block_layer_floats(t, layer)))
+    while (layer < t->config.layers &&
+           !within(offset, t->layers[layer].matrices,
+                   rlf_block_layer_floats(t, layer)))
         layer++;
     return layer;
 }
@@ -134,7 +132,8 @@ rlf_block_place(const rlf_model *m, int64_t offset)
         return m->landing + (offset - t->lm);
     if (within(offset, t->score, t->config.hidden))
         return m->landing + (head_lands(t) ? words : 0) + (offset - t->score);
-    return m->landing + (offset - t->layers[rlf_block_layer(t, offset)].qkv);
+    return m->landing +
+           (offset - t->layers[rlf_block_layer(t, offset)].matrices);
 }
 
 /* Of a matrix by layer, where packing is the matrix. */
@@ -148,21 +147,11 @@ packed_spot(const rlf_model *m, const rlf_slot *slot, size_t row)
         return m->lm.forward;
     if (slot->offset == t->score)
         return m->score.forward;
-    int layer = rlf_block_layer(t, slot->offset);
-    const rlf_layer_slots *l = &t->layers[layer];
-    const rlf_layer_packed *p = &m->packed[layer];
-    const struct {
-        int64_t first;
-        const rlf_packed *packed;
-    } parts[] = {{l->qkv, &p->qkv},
-                 {l->o, &p->o},
-                 {l->gate_up, &p->gate_up},
-                 {l->down, &p->down}};
-    size_t i = RLF_COUNT(parts) - 1;
-    while (slot->offset < parts[i].first)
+    int i = t->layers[rlf_block_layer(t, slot->offset)].last - 1;
+    while (slot->offset < t->matrix[i].offset)
         i--;
-    int64_t rows = (slot->offset - parts[i].first) / slot->cols;
-    return (char *)parts[i].packed->forward + (size_t)rows * row;
+    int64_t rows = (slot->offset - t->matrix[i].offset) / slot->cols;
+    return (char *)m->packed[i].forward + (size_t)rows * row;
 }
 
 rlf_spot
@@ -209,35 +198,36 @@ since(const rlf_carver *c, size_t *at)
     return bytes;
 }
 
+/* Those of an offloaded model share the memory of the largest layer. */
+static void
+carve_layers(rlf_model *m, rlf_carver *c, bool trained)
+{
+    const rlf_table *t = m->table;
+    size_t begin = c->used, end = begin;
+    for (int i = 0; i < t->config.layers; i++) {
+        if (m->offload)
+            c->used = begin;
+        for (int k = t->layers[i].first; k < t->layers[i].last; k++)
+            m->packed[k] = carve_packed(c, m->kernels, t->matrix[k].rows,
+                                        t->matrix[k].cols, trained);
+        end = c->used > end ? c->used : end;
+    }
+    c->used = end;
+}
+
 static void
 carve_matrices(rlf_model *m, rlf_carver *c, bool trained)
 {
     const rlf_table *t = m->table;
-    const rlf_model_config *g = &t->config;
     const rlf_kernels *k = m->kernels;
-    const rlf_layer_packed *one = NULL; /* that offloaded layers share */
-    for (int i = 0; i < g->layers; i++) {
-        rlf_layer_packed *p = &m->packed[i];
-        if (t->layers[i].place < 0)
-            continue;
-        if (m->offload && one) {
-            *p = *one;
-            continue;
-        }
-        one = p;
-        int64_t d = g->hidden, f = t->ffn, q = rlf_table_q(t);
-        p->qkv = carve_packed(c, k, rlf_table_qkv(t), d, trained);
-        p->o = carve_packed(c, k, d, q, trained);
-        p->gate_up = carve_packed(c, k, 2 * f, d, trained);
-        p->down = carve_packed(c, k, d, f, trained);
-    }
+    carve_layers(m, c, trained);
     if (t->lm != RLF_NO_SLOT)
         m->lm = carve_head(c, k, t, trained);
     if (m->vectors && k->one_pack && t->embed != RLF_NO_SLOT &&
         t->embed == t->lm)
         m->rows = m->lm.forward;
     if (t->score != RLF_NO_SLOT)
-        m->score = carve_packed(c, k, 1, g->hidden, trained);
+        m->score = carve_packed(c, k, 1, t->config.hidden, trained);
 }
 
 /* Those of the lender are the same. */
@@ -327,7 +317,7 @@ rlf_model_count_bytes(const rlf_table *table, const rlf_kernels *kernels,
                    .caps = rlf_caps_resolve(options->caps,
                                             (uint32_t)table->config.context),
                    .slices = rlf_block_slices(table, options, arena)};
-    m.packed = RLF_NEW_ARRAY(arena, rlf_layer_packed, table->config.layers);
+    m.packed = RLF_NEW_ARRAY(arena, rlf_packed, table->n_matrix);
     if (options->offload)
         m.offload = RLF_NEW(arena, rlf_offload);
     rlf_carver c = {0};

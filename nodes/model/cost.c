@@ -162,10 +162,10 @@ pass_on(const counter *c, const sums *s, bool comes, bool goes)
 
 /* An offloaded layer's matrices, once a pass. */
 static void
-bring(const counter *c)
+bring(const counter *c, const rlf_layer *l)
 {
-    double n = c->d * (c->qkv + c->q + 3 * c->ffn) * c->passes;
-    rlf_counter_start(c, 4);
+    double n = c->passes * (double)(l->matrices_end - l->matrices);
+    rlf_counter_start(c, l->last - l->first);
     rlf_counter_add_f32(c, 0, n, 0);
     rlf_counter_add(c, 0, 0, n);
     c->out->cost.brought += 4 * n;
@@ -192,7 +192,7 @@ forward(const counter *c, const sums *s, int chunk)
         bool last = i == c->config->layers - 1;
         double r = last ? s->rows : s->tokens;
         if (c->offload && t->n_layers > 1)
-            bring(c);
+            bring(c, &t->layers[i]);
         attention_part(c, s, i);
         mix_part(c, s, last);
         product(c, r, c->d, c->ffn);

@@ -16,8 +16,9 @@ static double
 matrices(const counter *c)
 {
     const rlf_table *t = c->table;
-    double layer = c->qkv * c->d + c->d * c->q + 3 * c->ffn * c->d;
-    double n = t->n_layers * layer;
+    double n = 0;
+    for (int i = 0; i < t->n_matrix; i++)
+        n += (double)(t->matrix[i].rows * t->matrix[i].cols);
     if (t->lm != RLF_NO_SLOT)
         n += c->vocab * c->d;
     if (t->score != RLF_NO_SLOT)
@@ -36,7 +37,7 @@ pack(const counter *c, bool trained)
     double n = forms * matrices(c);
     rlf_counter_add_f32(c, 0, n, 0);
     rlf_counter_add(c, 0, 0, n);
-    rlf_counter_start(c, forms * (4 * t->n_layers + (t->score != RLF_NO_SLOT)));
+    rlf_counter_start(c, forms * (t->n_matrix + (t->score != RLF_NO_SLOT)));
     rlf_counter_start(c, heads ? t->shards.count + forms - 1 : 0);
 }
 

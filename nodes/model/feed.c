@@ -110,7 +110,7 @@ addresses(const rlf_generation *g)
     uint64_t hash = rlf_hash(RLF_HASH_INIT, all, sizeof all);
     hash = rlf_hash(hash, strides, sizeof strides);
     return rlf_hash(hash, m->packed,
-                    (size_t)m->table->config.layers * sizeof *m->packed);
+                    (size_t)m->table->n_matrix * sizeof *m->packed);
 }
 
 /* Ranks that record together find no room together. */

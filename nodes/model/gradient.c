@@ -116,9 +116,9 @@ float *
 rlf_gradient_head_norm(const rlf_model *m, int layer, int which)
 {
     const rlf_table *t = m->table;
-    const rlf_layer_slots *l = &t->layers[layer];
+    const rlf_layer *l = &t->layers[layer];
     if (!m->gradient.head_norms)
-        return m->gradient.weights + (which ? l->k_norm : l->q_norm);
+        return m->gradient.weights + l->head_norms->vector[which];
     return m->gradient.head_norms + l->place * norm_floats(t) +
            which * t->norm_sums[0] * t->config.head_dim;
 }
@@ -143,23 +143,22 @@ find_ranges(const rlf_table *t, int chunk, int part, rlf_range out[RANGES])
 {
     const rlf_chunk span = t->chunk[chunk];
     bool first = chunk == 0, last = chunk == t->cut.chunks - 1;
-    const rlf_layer_slots *l = &t->layers[span.first];
-    const rlf_layer_slots *next =
-        last ? NULL : &t->layers[t->chunk[chunk + 1].first];
-    int64_t front = t->layers[t->chunk[0].first].qkv;
-    int64_t end = t->layers[span.last - 1].down + t->config.hidden * t->ffn;
+    const rlf_layer *l = &t->layers[span.first];
+    const rlf_layer *next = last ? NULL : &t->layers[t->chunk[chunk + 1].first];
+    int64_t front = t->layers[t->chunk[0].first].matrices;
+    int64_t end = t->layers[span.last - 1].matrices_end;
     bool head = last && t->embed == RLF_NO_SLOT;
     int64_t tied = last ? tied_floats(t) : 0, each = norm_floats(t);
     int64_t norms = t->count + tied_floats(t);
     bool embeds = first && t->embed != RLF_NO_SLOT;
     memset(out, 0, RANGES * sizeof *out);
     if (part == RLF_GRADIENT_MATRICES) {
-        out[0] = (rlf_range){embeds ? 0 : l->qkv, end};
+        out[0] = (rlf_range){embeds ? 0 : l->matrices, end};
         return;
     }
     out[0] = (rlf_range){end, last ? t->matrices : end};
-    out[1] = (rlf_range){first ? t->matrices : l->norm1,
-                         last ? t->count : next->norm1};
+    out[1] = (rlf_range){first ? t->matrices : l->vectors,
+                         last ? t->count : next->vectors};
     out[2] = (rlf_range){0, head ? front : 0};
     out[3] = (rlf_range){t->count, t->count + tied};
     out[4] = (rlf_range){norms + l->place * each,
@@ -225,15 +224,14 @@ rlf_gradient_next(rlf_model *m, int chunk, int parts, rlf_err *err)
 static rlf_status
 fold_norm(rlf_model *m, int layer, int which, rlf_err *err)
 {
-    const rlf_layer_slots *l = &m->table->layers[layer];
+    const rlf_row_slots *norms = m->table->layers[layer].head_norms;
     int64_t d = m->table->config.head_dim;
     int n = m->table->norm_sums[which];
     float *sums = rlf_gradient_head_norm(m, layer, which);
     for (int step = 1; step < n; step *= 2)
         for (int s = 0; s + step < n; s += 2 * step)
             RLF_TRY(move(m, sums + s * d, sums + (s + step) * d, d, err));
-    return move(m, m->gradient.weights + (which ? l->k_norm : l->q_norm), sums,
-                d, err);
+    return move(m, m->gradient.weights + norms->vector[which], sums, d, err);
 }
 
 /* What several ranks have parts of: norms of q and k. Of ranks that hold the
@@ -243,16 +241,16 @@ join_ranks(rlf_model *m, rlf_err *err)
 {
     const rlf_table *t = m->table;
     float *grads = m->gradient.weights;
-    for (int i = 0; t->config.qk_norm && i < t->config.layers; i++) {
-        const rlf_layer_slots *l = &t->layers[i];
+    for (int i = 0; i < t->config.layers; i++) {
+        const rlf_row_slots *norms = t->layers[i].head_norms;
         int64_t d = t->config.head_dim;
-        if (l->place < 0)
+        if (!norms)
             continue;
-        RLF_TRY(rlf_parallel_sum_f32(m, grads + l->q_norm, d, err));
+        float *q = grads + norms->vector[0], *k = grads + norms->vector[1];
+        RLF_TRY(rlf_parallel_sum_f32(m, q, d, err));
         if (t->cut.rank % t->copies)
-            RLF_TRY(rlf_queue_set(m->queue, grads + l->k_norm, 0,
-                                  (size_t)d * sizeof(float), err));
-        RLF_TRY(rlf_parallel_sum_f32(m, grads + l->k_norm, d, err));
+            RLF_TRY(rlf_queue_set(m->queue, k, 0, (size_t)d * sizeof *k, err));
+        RLF_TRY(rlf_parallel_sum_f32(m, k, d, err));
     }
     return RLF_OK;
 }

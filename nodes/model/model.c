@@ -130,7 +130,7 @@ make_tables(void *p)
     m->flights = flights_of(m, options->flights);
     m->owed = options->owed ? flights_of(m, options->owed) : NULL;
     m->gradient.lane = RLF_NEW_ARRAY(m->arena, int, 2 * m->table->cut.chunks);
-    m->packed = RLF_NEW_ARRAY(m->arena, rlf_layer_packed, k->config->layers);
+    m->packed = RLF_NEW_ARRAY(m->arena, rlf_packed, m->table->n_matrix);
     m->saved = RLF_NEW_ARRAY(m->arena, uint8_t, m->table->whole->n_slots);
     memset(m->saved, RLF_ELEMENT_F32, (size_t)m->table->whole->n_slots);
     if (options->offload)

@@ -23,10 +23,6 @@ typedef struct rlf_packed {
     void *forward, *backward;
 } rlf_packed;
 
-typedef struct rlf_layer_packed {
-    rlf_packed qkv, o, gate_up, down;
-} rlf_layer_packed;
-
 typedef struct rlf_model_options {
     rlf_model_head head;
     bool trained;
@@ -175,7 +171,7 @@ typedef struct rlf_model {
     uint64_t begun;  /* changes of weights or moments that have begun, whether
                         they came to their end or not */
     uint64_t marked; /* how many had when the step began */
-    rlf_layer_packed *packed; /* [layers] */
+    rlf_packed *packed;       /* [table->n_matrix] */
     rlf_packed lm, score;     /* heads; lm.forward shard by shard */
     float *frequencies;       /* [head_dim / 2] of the rotations */
     float *cosines, *sines;   /* [positions, head_dim / 2] */

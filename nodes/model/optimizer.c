@@ -194,50 +194,33 @@ step_range(rlf_model *m, const step *s, int64_t first, int64_t last,
     return m->kernels->adamw(m->queue, &args, err);
 }
 
-/* A matrix of the block that has a packed copy. */
+/* Matrix i of all that rlf_model_changed would pack, in the order of the block:
+ * an embedding that is the head, those of layers, heads. Of a model that is
+ * only laid out, without memory, nothing is packed anywhere. */
 typedef struct matrix {
-    int64_t first, rows, cols;
+    rlf_matrix is;
     void *packed;
 } matrix;
 
-typedef struct matrices {
-    matrix *data;
-    int count;
-} matrices;
-
-/* In the order of the block. */
-static void
-add_matrix(matrices *all, int64_t first, int64_t rows, int64_t cols,
-           const rlf_packed *to)
+static bool
+get_matrix(const rlf_model *m, int i, matrix *out)
 {
-    int i = all->count++;
-    for (; i > 0 && all->data[i - 1].first > first; i--)
-        all->data[i] = all->data[i - 1];
-    all->data[i] = (matrix){first, rows, cols, to->forward};
-}
-
-/* All that rlf_model_changed would pack; of a model that is only laid out,
- * without memory, nothing is packed anywhere. */
-static void
-find_matrices(const rlf_model *m, matrices *out)
-{
-    static const rlf_layer_packed nowhere;
     const rlf_table *t = m->table;
     int64_t d = t->config.hidden;
-    for (int i = 0; i < t->config.layers; i++) {
-        const rlf_layer_slots *l = &t->layers[i];
-        const rlf_layer_packed *p = m->packed ? &m->packed[i] : &nowhere;
-        if (l->place < 0)
-            continue;
-        add_matrix(out, l->qkv, rlf_table_qkv(t), d, &p->qkv);
-        add_matrix(out, l->o, d, rlf_table_q(t), &p->o);
-        add_matrix(out, l->gate_up, 2 * t->ffn, d, &p->gate_up);
-        add_matrix(out, l->down, d, t->ffn, &p->down);
+    const matrix head = {{t->lm, t->vocab, d}, m->lm.forward};
+    int before = t->lm == 0, behind = t->lm > 0;
+    if (i < before) {
+        *out = head;
+        return true;
     }
-    if (t->lm != RLF_NO_SLOT)
-        add_matrix(out, t->lm, t->vocab, d, &m->lm);
-    if (t->score != RLF_NO_SLOT)
-        add_matrix(out, t->score, 1, d, &m->score);
+    i -= before;
+    if (i < t->n_matrix) {
+        *out = (matrix){t->matrix[i], m->packed ? m->packed[i].forward : NULL};
+        return true;
+    }
+    i -= t->n_matrix;
+    *out = i < behind ? head : (matrix){{t->score, 1, d}, m->score.forward};
+    return i < behind + (t->score != RLF_NO_SLOT);
 }
 
 /* Matrices with their packed copies, and what lies between them. */
@@ -245,27 +228,18 @@ static rlf_status
 step_packed(rlf_model *m, const step *s, rlf_err *err)
 {
     double decay = s->settings->decay;
-    matrices all = {0};
-    RLF_TRY(rlf_try_array((size_t)(4 * m->table->config.layers + 2),
-                          sizeof *all.data, "the matrices of a model", err,
-                          &all.data));
-    rlf_status status = RLF_OK;
     int64_t at = 0;
-    find_matrices(m, &all);
-    for (int i = 0; i < all.count && status == RLF_OK; i++) {
-        const matrix *w = &all.data[i];
-        status = step_range(m, s, at, w->first, decay, err);
-        if (status < 0)
-            break;
-        at = w->first + w->rows * w->cols;
-        rlf_adamw_args args = arguments(m, s, w->first, w->rows * w->cols);
+    matrix w;
+    for (int i = 0; get_matrix(m, i, &w); i++) {
+        int64_t n = w.is.rows * w.is.cols;
+        RLF_TRY(step_range(m, s, at, w.is.offset, decay, err));
+        rlf_adamw_args args = arguments(m, s, w.is.offset, n);
         args.decay = (float)decay;
-        args.packed = w->packed;
-        args.cols = w->cols;
-        status = m->kernels->adamw(m->queue, &args, err);
+        args.packed = w.packed;
+        args.cols = w.is.cols;
+        RLF_TRY(m->kernels->adamw(m->queue, &args, err));
+        at = w.is.offset + n;
     }
-    free(all.data);
-    RLF_TRY(status);
     return step_range(m, s, at, m->table->matrices, decay, err);
 }
 
@@ -292,16 +266,13 @@ rlf_optimizer_ranges(const rlf_model *m)
     int vectors = steps_any(m, t->matrices, t->count);
     if (!rlf_optimizer_packs(m))
         return steps_any(m, 0, t->matrices) + vectors;
-    matrices all = {.data = rlf_calloc((size_t)(4 * t->config.layers + 2),
-                                       sizeof *all.data)};
     int64_t at = 0;
-    find_matrices(m, &all);
-    int n = all.count + vectors;
-    for (int i = 0; i < all.count; i++) {
-        n += all.data[i].first > at;
-        at = all.data[i].first + all.data[i].rows * all.data[i].cols;
+    int n = vectors;
+    matrix w;
+    for (int i = 0; get_matrix(m, i, &w); i++) {
+        n += 1 + (w.is.offset > at);
+        at = w.is.offset + w.is.rows * w.is.cols;
     }
-    free(all.data);
     return n + (t->matrices > at);
 }
 

@@ -55,20 +55,20 @@ static rlf_status
 pack_layer(const rlf_model *m, int layer, const float *w, rlf_err *err)
 {
     const rlf_table *t = m->table;
-    const rlf_layer_slots *l = &t->layers[layer];
-    const rlf_layer_packed *p = &m->packed[layer];
-    int64_t d = t->config.hidden, f = t->ffn;
-    RLF_TRY(pack(m, w, rlf_table_qkv(t), d, p->qkv, err));
-    RLF_TRY(pack(m, w + (l->o - l->qkv), d, rlf_table_q(t), p->o, err));
-    RLF_TRY(pack(m, w + (l->gate_up - l->qkv), 2 * f, d, p->gate_up, err));
-    return pack(m, w + (l->down - l->qkv), d, f, p->down, err);
+    const rlf_layer *l = &t->layers[layer];
+    for (int i = l->first; i < l->last; i++) {
+        const rlf_matrix *x = &t->matrix[i];
+        RLF_TRY(pack(m, w + (x->offset - l->matrices), x->rows, x->cols,
+                     m->packed[i], err));
+    }
+    return RLF_OK;
 }
 
 rlf_status
 rlf_model_pack_layer(const rlf_model *m, int layer, rlf_err *err)
 {
-    return pack_layer(m, layer, rlf_block_place(m, m->table->layers[layer].qkv),
-                      err);
+    return pack_layer(
+        m, layer, rlf_block_place(m, m->table->layers[layer].matrices), err);
 }
 
 rlf_status
@@ -142,7 +142,8 @@ fill_layer(rlf_model *m, const rlf_slot *slot, const float *part, rlf_err *err)
 {
     const rlf_table *t = m->table;
     int layer = rlf_block_layer(t, slot->offset);
-    int64_t n = rlf_block_layer_floats(t, layer), first = t->layers[layer].qkv;
+    int64_t n = rlf_block_layer_floats(t, layer),
+            first = t->layers[layer].matrices;
     if (!m->filling)
         m->filling = rlf_try_malloc((size_t)n * sizeof *part);
     if (!m->filling)

@@ -45,18 +45,16 @@ cut_slot(const rlf_table *t, rlf_slot *slot)
     }
 }
 
-/* Append a tensor; `layer` < 0: the name is whole. Returns its offset. */
+/* Append a tensor of the whole model's size. Returns its offset. */
 static int64_t
-add(builder *b, rlf_slot_kind kind, rlf_slice slice, int layer,
-    const char *name, int64_t rows, int64_t cols)
+add(builder *b, rlf_slot_kind kind, rlf_slice slice, const char *name,
+    int64_t rows, int64_t cols)
 {
     rlf_table *t = b->table;
     RLF_ASSERT(t->n_slots < b->room);
     rlf_slot *slot = &t->slots[t->n_slots++];
     *slot = (rlf_slot){
-        .name = layer < 0 ? name
-                          : rlf_arena_printf(b->arena, "model.layers.%d.%s",
-                                             layer, name),
+        .name = name,
         .kind = kind,
         .slice = slice,
         .rows = rows,
@@ -71,68 +69,125 @@ add(builder *b, rlf_slot_kind kind, rlf_slice slice, int layer,
     return slot->offset;
 }
 
+/* ---- rows ---- */
+
+static bool
+is_cut(rlf_width width)
+{
+    return width != RLF_WIDTH_HIDDEN && width != RLF_WIDTH_HEAD;
+}
+
+static const char *
+name_of(const builder *b, const rlf_model_row *row, int part,
+        const char *ending)
+{
+    if (row->layer < 0 || row->layer == b->table->config.layers)
+        return rlf_arena_printf(b->arena, "%s.%s", row->name[part], ending);
+    return rlf_arena_printf(b->arena, "model.layers.%d.%s.%s", row->layer,
+                            row->name[part], ending);
+}
+
+/* One tensor of a row: [rows, cols]. */
+static int64_t
+add_matrix(builder *b, rlf_slot_kind kind, const char *name, rlf_width rows,
+           rlf_width cols)
+{
+    const rlf_model_config *c = &b->table->config;
+    rlf_slice slice = rows == RLF_WIDTH_KV ? RLF_SLICE_KV
+                      : is_cut(rows)       ? RLF_SLICE_ROWS
+                      : is_cut(cols)       ? RLF_SLICE_COLS
+                                           : RLF_SLICE_NOT;
+    return add(b, kind, slice, name, rlf_width_size(c, rows),
+               rlf_width_size(c, cols));
+}
+
+static int64_t
+add_vector(builder *b, rlf_slot_kind kind, const char *name, rlf_width width)
+{
+    rlf_slice slice = width == RLF_WIDTH_KV ? RLF_SLICE_KV
+                      : is_cut(width)       ? RLF_SLICE_ROWS
+                                            : RLF_SLICE_NOT;
+    return add(b, kind, slice, name, rlf_width_size(&b->table->config, width),
+               0);
+}
+
+/* The matrices of a row as one. */
+static void
+add_row_matrix(builder *b, const rlf_model_row *row)
+{
+    rlf_table *t = b->table;
+    const rlf_width *width = t->program->width;
+    rlf_row_slots *own = &t->rows[row - t->program->rows];
+    if (row->kind != RLF_ROW_LINEAR && row->kind != RLF_ROW_ONTO)
+        return;
+    align(b);
+    own->matrix = t->count;
+    own->number = t->n_matrix++;
+    for (int i = 0; i < row->n_out; i++)
+        add_matrix(
+            b, row->kind == RLF_ROW_ONTO ? RLF_SLOT_RESIDUAL : RLF_SLOT_LINEAR,
+            name_of(b, row, i, "weight"), width[row->out[i]],
+            width[row->in[0]]);
+    int64_t cols = rlf_table_width(t, width[row->in[0]]);
+    t->matrix[own->number] =
+        (rlf_matrix){own->matrix, (t->count - own->matrix) / cols, cols};
+}
+
+/* The weights of a norm, or biases. */
+static void
+add_row_vectors(builder *b, const rlf_model_row *row)
+{
+    rlf_table *t = b->table;
+    const rlf_width *width = t->program->width;
+    rlf_row_slots *own = &t->rows[row - t->program->rows];
+    bool norm = row->kind == RLF_ROW_NORM,
+         heads = row->kind == RLF_ROW_HEAD_NORM;
+    for (int i = 0; (norm || heads) && i < row->n_out; i++) {
+        align(b);
+        own->vector[i] =
+            add_vector(b, RLF_SLOT_NORM, name_of(b, row, i, "weight"),
+                       heads ? RLF_WIDTH_HEAD : width[row->out[i]]);
+    }
+    if (!row->bias)
+        return;
+    align(b);
+    own->vector[0] = t->count;
+    for (int i = 0; i < row->n_out; i++)
+        add_vector(b, RLF_SLOT_ZERO, name_of(b, row, i, "bias"),
+                   width[row->out[i]]);
+}
+
 static void
 add_layer_matrices(builder *b, int i)
 {
     rlf_table *t = b->table;
-    const rlf_model_config *c = &t->config;
-    int64_t q = (int64_t)c->heads * c->head_dim, d = c->hidden;
-    int64_t kv = (int64_t)c->kv_heads * c->head_dim, f = c->ffn;
-    rlf_layer_slots *l = &t->layers[i];
-    // clang-format off
+    const rlf_program *p = t->program;
+    rlf_layer *l = &t->layers[i];
     align(b);
-    l->qkv = add(b, RLF_SLOT_LINEAR, RLF_SLICE_ROWS, i, "self_attn.q_proj.weight", q, d);
-    add(b, RLF_SLOT_LINEAR, RLF_SLICE_KV, i, "self_attn.k_proj.weight", kv, d);
-    add(b, RLF_SLOT_LINEAR, RLF_SLICE_KV, i, "self_attn.v_proj.weight", kv, d);
-    align(b);
-    l->o = add(b, RLF_SLOT_RESIDUAL, RLF_SLICE_COLS, i, "self_attn.o_proj.weight", d, q);
-    align(b);
-    l->gate_up = add(b, RLF_SLOT_LINEAR, RLF_SLICE_ROWS, i, "mlp.gate_proj.weight", f, d);
-    add(b, RLF_SLOT_LINEAR, RLF_SLICE_ROWS, i, "mlp.up_proj.weight", f, d);
-    align(b);
-    l->down = add(b, RLF_SLOT_RESIDUAL, RLF_SLICE_COLS, i, "mlp.down_proj.weight", d, f);
-    // clang-format on
-}
-
-/* A vector that stands alone. */
-static int64_t
-add_vector(builder *b, rlf_slot_kind kind, int layer, const char *name,
-           int64_t n)
-{
-    align(b);
-    return add(b, kind, RLF_SLICE_NOT, layer, name, n, 0);
+    l->matrices = t->count;
+    l->first = t->n_matrix;
+    for (int r = p->first[i]; r < p->first[i + 1]; r++)
+        add_row_matrix(b, &p->rows[r]);
+    l->matrices_end = t->count;
+    l->last = t->n_matrix;
 }
 
 static void
 add_layer_vectors(builder *b, int i)
 {
     rlf_table *t = b->table;
-    const rlf_model_config *c = &t->config;
-    rlf_layer_slots *l = &t->layers[i];
-    int64_t q = (int64_t)c->heads * c->head_dim, d = c->hidden;
-    int64_t kv = (int64_t)c->kv_heads * c->head_dim, f = c->ffn;
-    // clang-format off
-    l->norm1 = add_vector(b, RLF_SLOT_NORM, i, "input_layernorm.weight", d);
-    l->norm2 = add_vector(b, RLF_SLOT_NORM, i, "post_attention_layernorm.weight", d);
-    if (c->qkv_bias) {
-        align(b);
-        l->qkv_bias = add(b, RLF_SLOT_ZERO, RLF_SLICE_ROWS, i, "self_attn.q_proj.bias", q, 0);
-        add(b, RLF_SLOT_ZERO, RLF_SLICE_KV, i, "self_attn.k_proj.bias", kv, 0);
-        add(b, RLF_SLOT_ZERO, RLF_SLICE_KV, i, "self_attn.v_proj.bias", kv, 0);
-    }
-    if (c->qk_norm) {
-        l->q_norm = add_vector(b, RLF_SLOT_NORM, i, "self_attn.q_norm.weight", c->head_dim);
-        l->k_norm = add_vector(b, RLF_SLOT_NORM, i, "self_attn.k_norm.weight", c->head_dim);
-    }
-    if (c->o_bias)
-        l->o_bias = add_vector(b, RLF_SLOT_ZERO, i, "self_attn.o_proj.bias", d);
-    if (c->mlp_bias) {
-        align(b);
-        l->gate_bias = add(b, RLF_SLOT_ZERO, RLF_SLICE_ROWS, i, "mlp.gate_proj.bias", f, 0);
-        add(b, RLF_SLOT_ZERO, RLF_SLICE_ROWS, i, "mlp.up_proj.bias", f, 0);
-        l->down_bias = add_vector(b, RLF_SLOT_ZERO, i, "mlp.down_proj.bias", d);
-    }
-    // clang-format on
+    const rlf_program *p = t->program;
+    rlf_layer *l = &t->layers[i];
+    align(b);
+    l->vectors = t->count;
+    for (int later = 0; later < 2; later++)
+        for (int r = p->first[i]; r < p->first[i + 1]; r++) {
+            const rlf_model_row *row = &p->rows[r];
+            if (later == (row->kind != RLF_ROW_NORM))
+                add_row_vectors(b, row);
+            if (row->kind == RLF_ROW_HEAD_NORM)
+                l->head_norms = &t->rows[r];
+        }
 }
 
 /* ---- cuts ---- */
@@ -271,6 +326,25 @@ cut_table(rlf_table *t, const rlf_cut *cut)
     t->vocab = hold(t, c->vocab, &t->token);
 }
 
+int64_t
+rlf_table_width(const rlf_table *t, rlf_width width)
+{
+    switch (width) {
+    case RLF_WIDTH_Q:
+        return rlf_table_q(t);
+    case RLF_WIDTH_KV:
+        return rlf_table_kv(t);
+    case RLF_WIDTH_FFN:
+        return t->ffn;
+    case RLF_WIDTH_VOCAB:
+        return t->vocab;
+    case RLF_WIDTH_HIDDEN:
+    case RLF_WIDTH_HEAD:
+        break;
+    }
+    return rlf_width_size(&t->config, width);
+}
+
 rlf_slot_part
 rlf_slot_shard(const rlf_table *t, const rlf_slot *slot, int shard)
 {
@@ -339,9 +413,9 @@ cut_layers(rlf_table *t, rlf_arena *arena)
     const rlf_cut *cut = &t->cut;
     int parts = cut->stages * cut->chunks;
     t->chunk = RLF_NEW_ARRAY(arena, rlf_chunk, cut->chunks);
-    t->layers = RLF_NEW_ARRAY(arena, rlf_layer_slots, t->config.layers);
-    memset(t->layers, 0xff, /* RLF_NO_SLOT, no place */
-           (size_t)t->config.layers * sizeof *t->layers);
+    t->layers = RLF_NEW_ARRAY(arena, rlf_layer, t->config.layers);
+    for (int i = 0; i < t->config.layers; i++)
+        t->layers[i].place = -1;
     for (int k = 0; k < parts; k++) {
         rlf_range r = rlf_range_part(t->config.layers, parts, k);
         if (rlf_part_stage(cut->stages, cut->vee, k) != cut->stage)
@@ -381,39 +455,65 @@ add_heads(builder *b, bool first, bool last)
     const rlf_model_config *c = &t->config;
     if (last && (t->head & RLF_HEAD_LM)) {
         align(b);
-        t->lm = !c->tied ? add(b, RLF_SLOT_EMBEDDING, RLF_SLICE_ROWS, -1,
-                               "lm_head.weight", c->vocab, c->hidden)
+        t->lm = !c->tied ? add_matrix(b, RLF_SLOT_EMBEDDING, "lm_head.weight",
+                                      RLF_WIDTH_VOCAB, RLF_WIDTH_HIDDEN)
                 : first  ? t->embed
                          : t->ends;
     }
     if (last && (t->head & RLF_HEAD_SCALAR)) {
         align(b);
-        t->score = add(b, RLF_SLOT_ZERO, RLF_SLICE_NOT, -1, "score.weight", 1,
-                       c->hidden);
+        t->score =
+            add(b, RLF_SLOT_ZERO, RLF_SLICE_NOT, "score.weight", 1, c->hidden);
     }
 }
 
+/* The embedding: of the first stage, and where it is the head of the last. */
+static void
+add_embedding(builder *b, bool first, bool shared)
+{
+    rlf_table *t = b->table;
+    const rlf_model_row *row = t->program->rows;
+    RLF_ASSERT(row->kind == RLF_ROW_EMBED);
+    int64_t at = add_matrix(b, RLF_SLOT_EMBEDDING, name_of(b, row, 0, "weight"),
+                            RLF_WIDTH_VOCAB, RLF_WIDTH_HIDDEN);
+    t->embed = first ? at : RLF_NO_SLOT;
+    t->ends = shared ? at : RLF_NO_SLOT;
+}
+
+/* At most as many slots as all rows have. */
+static void
+make_lists(builder *b)
+{
+    rlf_table *t = b->table;
+    const rlf_program *p = t->program;
+    b->room = 2; /* heads */
+    for (int i = 0; i < p->n_rows; i++)
+        b->room += p->rows[i].n_out * (1 + p->rows[i].bias);
+    t->slots = RLF_NEW_ARRAY(b->arena, rlf_slot, b->room);
+    t->rows = RLF_NEW_ARRAY(b->arena, rlf_row_slots, p->n_rows);
+    t->matrix = RLF_NEW_ARRAY(b->arena, rlf_matrix, p->n_rows);
+    memset(t->rows, 0xff, /* RLF_NO_SLOT, no number */
+           (size_t)p->n_rows * sizeof *t->rows);
+}
+
 const rlf_table *
-rlf_table_stage(const rlf_model_config *config, rlf_model_head head,
+rlf_table_stage(const rlf_program *program, rlf_model_head head,
                 const rlf_cut *cut, const rlf_table *whole, rlf_arena *arena)
 {
+    const rlf_model_config *config = program->config;
     rlf_table *t = RLF_NEW(arena, rlf_table);
     t->config = *config;
+    t->program = program;
     t->head = head;
     cut_table(t, cut);
     cut_layers(t, arena);
     bool first = t->cut.stage == 0, last = t->cut.stage == last_stage(&t->cut);
     bool shared = !(first && last) && config->tied && (head & RLF_HEAD_LM);
-    builder b = {t, arena, 18 * t->n_layers + 4};
-    t->slots = RLF_NEW_ARRAY(arena, rlf_slot, b.room);
-    t->embed = t->ends = t->lm = t->score = t->norm = RLF_NO_SLOT;
-    if (first || (last && shared)) {
-        int64_t at =
-            add(&b, RLF_SLOT_EMBEDDING, RLF_SLICE_ROWS, -1,
-                "model.embed_tokens.weight", config->vocab, config->hidden);
-        t->embed = first ? at : RLF_NO_SLOT;
-        t->ends = shared ? at : RLF_NO_SLOT;
-    }
+    builder b = {.table = t, .arena = arena};
+    make_lists(&b);
+    t->embed = t->ends = t->lm = t->score = RLF_NO_SLOT;
+    if (first || (last && shared))
+        add_embedding(&b, first, shared);
     for (int i = 0; i < config->layers; i++)
         if (t->layers[i].place >= 0)
             add_layer_matrices(&b, i);
@@ -423,9 +523,9 @@ rlf_table_stage(const rlf_model_config *config, rlf_model_head head,
     for (int i = 0; i < config->layers; i++)
         if (t->layers[i].place >= 0)
             add_layer_vectors(&b, i);
-    if (last)
-        t->norm = add_vector(&b, RLF_SLOT_NORM, -1, "model.norm.weight",
-                             config->hidden);
+    for (int r = program->first[config->layers]; last && r < program->n_rows;
+         r++)
+        add_row_vectors(&b, &program->rows[r]);
     align(&b);
     t->whole = whole ? whole : t;
     number_slots(t, arena);
@@ -449,9 +549,10 @@ rlf_table_new(const rlf_model_config *config, rlf_model_head head,
 {
     const rlf_cut all = rlf_table_whole_cut(cut);
     bool several = cut && cut->stages > 1;
+    const rlf_program *program = rlf_program_new(config, arena);
     const rlf_table *whole =
-        several ? rlf_table_stage(config, head, &all, NULL, arena) : NULL;
-    return rlf_table_stage(config, head, cut, whole, arena);
+        several ? rlf_table_stage(program, head, &all, NULL, arena) : NULL;
+    return rlf_table_stage(program, head, cut, whole, arena);
 }
 
 const rlf_slot *

@@ -4,8 +4,13 @@
  * All weights of a model are one block of f32; gradients and optimizer states
  * are blocks of the same form. Matrices come first (the part that weight decay
  * applies to), vectors after them. What is multiplied together lies together:
- * q, k and v are one matrix [q + k + v, hidden], gate and up another, though
- * Hugging Face files name them one by one.
+ * the tensors of a LINEAR row, such as q, k and v, are one matrix
+ * [q + k + v, hidden], though Hugging Face files name them one by one.
+ *
+ * All of it follows from the rows of the model's program. Matrices come in the
+ * order of rows, then, layer by layer, vectors: norms of the residual first,
+ * then all others in the order of rows. This order is numerics: the gradient's
+ * norm adds in it.
  *
  * Tensor parallelism: heads, inner features of the mlp and tokens of the
  * vocabulary are cut into shards (kernels/kernels.h), and whatever is summed
@@ -21,7 +26,7 @@
 #define RLF_MODEL_TABLE_H
 
 #include "kernels/kernels.h"
-#include "nodes/model/config.h"
+#include "nodes/model/program.h"
 
 /* What a tensor is, for its initial values. */
 typedef enum rlf_slot_kind {
@@ -72,19 +77,30 @@ typedef struct rlf_slot {
 
 #define RLF_NO_SLOT (-1)
 
-/* Offsets of one layer's tensors, RLF_NO_SLOT where it has none. */
-typedef struct rlf_layer_slots {
-    int place; /* among the layers held here; -1: another stage's, no slots */
-    int64_t norm1, norm2;       /* [hidden] */
-    int64_t qkv, qkv_bias;      /* [(heads + 2 kv_heads) head_dim, hidden] */
-    int64_t q_norm, k_norm;     /* [head_dim] */
-    int64_t o, o_bias;          /* [hidden, heads head_dim] */
-    int64_t gate_up, gate_bias; /* [2 ffn, hidden]; biases gate, up */
-    int64_t down, down_bias;    /* [hidden, ffn] */
-} rlf_layer_slots;
+/* Where the weights of a row begin in the block; RLF_NO_SLOT where it has none,
+ * or another stage has them. */
+typedef struct rlf_row_slots {
+    int64_t matrix;    /* all of the row, side by side */
+    int64_t vector[2]; /* of a norm, one for each out; biases side by side */
+    int number;        /* of the matrix, see rlf_table.matrix; -1: none */
+} rlf_row_slots;
+
+/* A matrix of the block that products read packed: of a LINEAR or ONTO row. */
+typedef struct rlf_matrix {
+    int64_t offset, rows, cols; /* held here */
+} rlf_matrix;
+
+typedef struct rlf_layer {
+    int place; /* among the layers held here; -1: another stage's, all else 0 */
+    int64_t matrices, matrices_end;  /* its part of the block's matrices */
+    int64_t vectors;                 /* where its vectors begin */
+    int first, last;                 /* its matrices: first..last-1 */
+    const rlf_row_slots *head_norms; /* NULL: none */
+} rlf_layer;
 
 typedef struct rlf_table {
     rlf_model_config config; /* of the whole model */
+    const rlf_program *program;
     rlf_model_head head;
     rlf_cut cut;
     rlf_shards shards;             /* of every sum that is cut */
@@ -101,9 +117,12 @@ typedef struct rlf_table {
     int norm_sums[2]; /* sums of the gradients of q and k norms */
     rlf_slot *slots;  /* in the order of the block */
     int n_slots;
-    rlf_layer_slots *layers; /* [config.layers] */
+    rlf_row_slots *rows; /* [program->n_rows] */
+    rlf_layer *layers;   /* [config.layers] */
+    rlf_matrix *matrix;  /* of all layers held, in the order of the block */
+    int n_matrix;
     /* Of other stages, RLF_NO_SLOT. */
-    int64_t embed, norm;
+    int64_t embed;
     int64_t lm;       /* [vocab, hidden]; == embed if tied, on one stage */
     int64_t score;    /* [1, hidden], RLF_NO_SLOT without scalar head */
     int64_t ends;     /* the embedding where first and last stage share it; of
@@ -123,12 +142,14 @@ rlf_status rlf_table_check_cut(const rlf_model_config *config,
 const rlf_table *rlf_table_new(const rlf_model_config *config,
                                rlf_model_head head, const rlf_cut *cut,
                                rlf_arena *arena);
-/* The same, of which the table of all stages is there: `whole`, cut as
- * rlf_table_whole_cut says, which must live as long; NULL if there is one
- * stage. */
-const rlf_table *rlf_table_stage(const rlf_model_config *config,
+/* The same of a program, of which the table of all stages is there: `whole`,
+ * cut as rlf_table_whole_cut says; NULL if there is one stage. Both must live
+ * as long. */
+const rlf_table *rlf_table_stage(const rlf_program *program,
                                  rlf_model_head head, const rlf_cut *cut,
                                  const rlf_table *whole, rlf_arena *arena);
+/* How much of a width is held here. */
+int64_t rlf_table_width(const rlf_table *table, rlf_width width);
 /* A rank's part in all stages together: with zeros as ones. */
 rlf_cut rlf_table_whole_cut(const rlf_cut *cut);
 /* Shard `shard` of the tensor, of those held: `count` elements at `at` floats

@@ -9,7 +9,7 @@ typedef struct entry {
 } entry;
 
 struct rlf_tables {
-    const rlf_model_config *config;
+    const rlf_program *program;
     rlf_arena *arena;
     entry *entries; /* open addressing */
     size_t count, room;
@@ -19,7 +19,8 @@ rlf_tables *
 rlf_tables_new(const rlf_model_config *config, rlf_arena *arena)
 {
     rlf_tables *t = RLF_NEW(arena, rlf_tables);
-    *t = (rlf_tables){.config = config, .arena = arena, .room = 64};
+    *t = (rlf_tables){
+        .program = rlf_program_new(config, arena), .arena = arena, .room = 64};
     t->entries = RLF_NEW_ARRAY(arena, entry, t->room);
     return t;
 }
@@ -76,7 +77,7 @@ get(rlf_tables *t, rlf_model_head head, const rlf_cut *cut)
     const rlf_cut all = rlf_table_whole_cut(cut);
     const rlf_table *whole = cut->stages > 1 ? get(t, head, &all) : NULL;
     const rlf_table *table =
-        rlf_table_stage(t->config, head, cut, whole, t->arena);
+        rlf_table_stage(t->program, head, cut, whole, t->arena);
     if (2 * ++t->count > t->room)
         grow(t);
     put(t, table, key);

@@ -11,14 +11,29 @@
 #include "nodes/model/offload.h"
 #include "nodes/model/parallel.h"
 
+/* Offsets of one layer's tensors, RLF_NO_SLOT where it has none. */
+typedef struct layer_slots {
+    int64_t norm1, norm2;
+    int64_t qkv, qkv_bias;
+    int64_t q_norm, k_norm;
+    int64_t o, o_bias;
+    int64_t gate_up, gate_bias;
+    int64_t down, down_bias;
+} layer_slots;
+
+typedef struct layer_packed {
+    rlf_packed qkv, o, gate_up, down;
+} layer_packed;
+
 /* Everything that the steps of one layer share. */
 typedef struct layer_context {
     const rlf_model *model;
     rlf_pass *pass;
     const rlf_table *table;
     const rlf_model_config *config;
-    const rlf_layer_slots *slots;
-    const rlf_layer_packed *packed;
+    layer_slots slots;
+    layer_packed packed;
+    int place; /* of the layer among those held here */
     rlf_layer_buffers *buffers;
     int index;
     bool last;
@@ -29,6 +44,41 @@ typedef struct layer_context {
     int64_t ld_queries; /* of queries and keys; values: q + 2 kv */
 } layer_context;
 
+/* The n-th row of a kind in a layer. */
+static const rlf_row_slots *
+row_of(const rlf_table *t, int layer, rlf_row_kind kind, int n)
+{
+    const rlf_program *p = t->program;
+    for (int r = p->first[layer]; r < p->first[layer + 1]; r++)
+        if (p->rows[r].kind == kind && n-- == 0)
+            return &t->rows[r];
+    return NULL;
+}
+
+static layer_slots
+slots_of(const rlf_table *t, int layer)
+{
+    const rlf_row_slots *qkv = row_of(t, layer, RLF_ROW_LINEAR, 0),
+                        *gate_up = row_of(t, layer, RLF_ROW_LINEAR, 1),
+                        *o = row_of(t, layer, RLF_ROW_ONTO, 0),
+                        *down = row_of(t, layer, RLF_ROW_ONTO, 1),
+                        *heads = t->layers[layer].head_norms;
+    return (layer_slots){
+        .norm1 = row_of(t, layer, RLF_ROW_NORM, 0)->vector[0],
+        .norm2 = row_of(t, layer, RLF_ROW_NORM, 1)->vector[0],
+        .qkv = qkv->matrix,
+        .qkv_bias = qkv->vector[0],
+        .q_norm = heads ? heads->vector[0] : RLF_NO_SLOT,
+        .k_norm = heads ? heads->vector[1] : RLF_NO_SLOT,
+        .o = o->matrix,
+        .o_bias = o->vector[0],
+        .gate_up = gate_up->matrix,
+        .gate_bias = gate_up->vector[0],
+        .down = down->matrix,
+        .down_bias = down->vector[0],
+    };
+}
+
 static layer_context
 layer_at(const rlf_model *model, rlf_pass *pass, int index)
 {
@@ -38,13 +88,15 @@ layer_at(const rlf_model *model, rlf_pass *pass, int index)
     bool last = index == c->layers - 1;
     int64_t q = rlf_table_q(t), kv = rlf_table_kv(t);
     rlf_real *queries = b->qk ? b->qk : b->qkv;
+    const rlf_packed *w = &model->packed[t->layers[index].first];
     return (layer_context){
         .model = model,
         .pass = pass,
         .table = t,
         .config = c,
-        .slots = &t->layers[index],
-        .packed = &model->packed[index],
+        .slots = slots_of(t, index),
+        .packed = {w[0], w[1], w[2], w[3]},
+        .place = t->layers[index].place,
         .buffers = b,
         .index = index,
         .last = last,
@@ -93,7 +145,7 @@ static rlf_real *
 kv_layer(const layer_context *l)
 {
     const rlf_paged *g = l->pass->paged;
-    return at(l, g->kv, l->slots->place * g->layer_stride);
+    return at(l, g->kv, l->place * g->layer_stride);
 }
 
 /* Queries, keys and values; meanwhile come the pages that keys and values are
@@ -106,8 +158,8 @@ multiply_qkv(const layer_context *l, rlf_err *err)
                              .n = l->q + 2 * l->kv,
                              .k = l->d,
                              .x = l->buffers->normed,
-                             .packed = l->packed->qkv.forward,
-                             .bias = near(l, l->slots->qkv_bias),
+                             .packed = l->packed.qkv.forward,
+                             .bias = near(l, l->slots.qkv_bias),
                              .c = l->buffers->qkv};
     if (g)
         args.soon = (rlf_soon){.base = kv_layer(l),
@@ -125,8 +177,8 @@ gate(const layer_context *l, rlf_err *err)
                                     .d = l->ffn,
                                     .k = l->d,
                                     .x = l->buffers->normed2,
-                                    .packed = l->packed->gate_up.forward,
-                                    .bias = near(l, l->slots->gate_bias),
+                                    .packed = l->packed.gate_up.forward,
+                                    .bias = near(l, l->slots.gate_bias),
                                     .c = l->buffers->gate_up,
                                     .keep = l->pass->options.train,
                                     .y = l->buffers->act};
@@ -175,14 +227,14 @@ static rlf_status
 head_norms(const layer_context *l, rlf_err *err)
 {
     const rlf_layer_buffers *b = l->buffers;
-    if (l->slots->q_norm == RLF_NO_SLOT)
+    if (l->slots.q_norm == RLF_NO_SLOT)
         return RLF_OK;
     rlf_rmsnorm_args args = {.m = l->m,
                              .d = l->config->head_dim,
                              .groups = l->table->heads,
                              .x = b->qkv,
                              .ldx = l->q + 2 * l->kv,
-                             .weight = near(l, l->slots->q_norm),
+                             .weight = near(l, l->slots.q_norm),
                              .eps = (float)l->config->eps,
                              .y = l->queries,
                              .ldy = l->ld_queries,
@@ -191,7 +243,7 @@ head_norms(const layer_context *l, rlf_err *err)
     args.groups = l->table->kv_heads;
     args.x = at(l, b->qkv, l->q);
     args.y = l->keys;
-    args.weight = near(l, l->slots->k_norm);
+    args.weight = near(l, l->slots.k_norm);
     args.rstd = b->rstd_k;
     return l->pass->kernels->rmsnorm(l->pass->queue, &args, err);
 }
@@ -275,8 +327,8 @@ attend_paged(const layer_context *l, rlf_err *err)
                                .n_positions = l->model->positions,
                                .cos = l->model->cosines,
                                .sin = l->model->sines,
-                               .q_weight = near(l, l->slots->q_norm),
-                               .k_weight = near(l, l->slots->k_norm),
+                               .q_weight = near(l, l->slots.q_norm),
+                               .k_weight = near(l, l->slots.k_norm),
                                .eps = (float)l->config->eps};
     RLF_TRY(l->pass->kernels->kv_write(l->pass->queue, &write, err));
     rlf_attention_paged_args args = {
@@ -307,7 +359,7 @@ attention_part(const layer_context *l, rlf_err *err)
 {
     const rlf_layer_buffers *b = l->buffers;
     RLF_TRY(
-        norm_forward(l, l->m, b->x, l->slots->norm1, b->normed, b->rstd1, err));
+        norm_forward(l, l->m, b->x, l->slots.norm1, b->normed, b->rstd1, err));
     RLF_TRY(multiply_qkv(l, err));
     return l->pass->paged ? attend_paged(l, err) : attend_packed(l, err);
 }
@@ -334,9 +386,9 @@ mix_part(const layer_context *l, rlf_err *err)
         x = b->x_rows;
     }
     RLF_TRY(copy_rows(l->pass, b->mid, x, l->r * l->d, err));
-    RLF_TRY(multiply_add(l, &l->packed->o, l->slots->o_bias, l->r,
+    RLF_TRY(multiply_add(l, &l->packed.o, l->slots.o_bias, l->r,
                          l->q * l->table->cut.ranks, o, b->mid, err));
-    RLF_TRY(norm_forward(l, l->r, b->mid, l->slots->norm2, b->normed2, b->rstd2,
+    RLF_TRY(norm_forward(l, l->r, b->mid, l->slots.norm2, b->normed2, b->rstd2,
                          err));
     return gate(l, err);
 }
@@ -346,8 +398,14 @@ down_part(const layer_context *l, rlf_err *err)
 {
     const rlf_layer_buffers *b = l->buffers;
     RLF_TRY(copy_rows(l->pass, b->out, b->mid, l->r * l->d, err));
-    return multiply_add(l, &l->packed->down, l->slots->down_bias, l->r,
+    return multiply_add(l, &l->packed.down, l->slots.down_bias, l->r,
                         l->config->ffn, b->act, b->out, err);
+}
+
+static int64_t
+final_norm(const rlf_table *t)
+{
+    return t->rows[t->program->n_rows - 1].vector[0];
 }
 
 static rlf_status
@@ -392,8 +450,8 @@ rlf_transformer_forward_chunk(const rlf_model *model, rlf_pass *p, int chunk,
     if (!rlf_table_ends(t, chunk))
         return RLF_OK;
     layer_context l = layer_at(model, p, span.last - 1);
-    return norm_forward(&l, p->n_rows, p->last, t->norm, p->hidden, p->rstd,
-                        err);
+    return norm_forward(&l, p->n_rows, p->last, final_norm(t), p->hidden,
+                        p->rstd, err);
 }
 
 rlf_status
@@ -568,8 +626,8 @@ mix_back(const layer_context *l, rlf_real *dx, rlf_err *err)
     rlf_real *d_act = split ? p->d_act : b->act,
              *d_normed = split ? p->d_normed : b->normed2;
     RLF_TRY(keep_gradient(l, b->out, dx, l->r * l->d, err));
-    RLF_TRY(multiply_add_back(l, &l->packed->down, l->slots->down,
-                              l->slots->down_bias, l->r, l->ffn, dx, b->act,
+    RLF_TRY(multiply_add_back(l, &l->packed.down, l->slots.down,
+                              l->slots.down_bias, l->r, l->ffn, dx, b->act,
                               d_act, err));
     rlf_swiglu_grad_args args = {.m = l->r,
                                  .d = l->ffn,
@@ -582,16 +640,16 @@ mix_back(const layer_context *l, rlf_real *dx, rlf_err *err)
                                  .lddx = 2 * l->ffn};
     RLF_TRY(p->kernels->swiglu_grad(p->queue, &args, err));
     const int64_t parts[] = {l->config->ffn, l->config->ffn};
-    RLF_TRY(weight_back(l, l->slots->gate_up, l->slots->gate_bias, l->r,
+    RLF_TRY(weight_back(l, l->slots.gate_up, l->slots.gate_bias, l->r,
                         2 * l->ffn, l->d, b->gate_up, b->normed2, err));
-    RLF_TRY(multiply_back(l, &l->packed->gate_up, l->r, 2 * l->ffn, parts, NULL,
+    RLF_TRY(multiply_back(l, &l->packed.gate_up, l->r, 2 * l->ffn, parts, NULL,
                           2, b->gate_up, d_normed, err));
-    RLF_TRY(norm_back(l, l->r, b->mid, l->slots->norm2, b->rstd2, d_normed, dx,
+    RLF_TRY(norm_back(l, l->r, b->mid, l->slots.norm2, b->rstd2, d_normed, dx,
                       true, err));
     RLF_TRY(keep_gradient(l, b->mid, dx, l->r * l->d, err));
     rlf_real *o = l->last ? b->o_rows : b->o;
     rlf_real *d_o = !l->last ? p->d_o : split ? p->d_rows : b->o_rows;
-    RLF_TRY(multiply_add_back(l, &l->packed->o, l->slots->o, l->slots->o_bias,
+    RLF_TRY(multiply_add_back(l, &l->packed.o, l->slots.o, l->slots.o_bias,
                               l->r, l->q, dx, o, d_o, err));
     if (!l->last)
         return RLF_OK;
@@ -623,7 +681,7 @@ head_norms_back(const layer_context *l, rlf_err *err)
     const rlf_layer_buffers *b = l->buffers;
     const kv_gradient kv = kv_gradient_of(l);
     int64_t ld = l->q + 2 * l->kv;
-    if (l->slots->q_norm == RLF_NO_SLOT)
+    if (l->slots.q_norm == RLF_NO_SLOT)
         return RLF_OK;
     rlf_rmsnorm_grad_args args = {
         .m = l->m,
@@ -631,7 +689,7 @@ head_norms_back(const layer_context *l, rlf_err *err)
         .groups = l->table->heads,
         .x = b->qkv,
         .ldx = ld,
-        .weight = l->model->weights + l->slots->q_norm,
+        .weight = l->model->weights + l->slots.q_norm,
         .rstd = b->rstd_q,
         .dy = l->pass->d_qkv,
         .lddy = ld,
@@ -644,7 +702,7 @@ head_norms_back(const layer_context *l, rlf_err *err)
     args.x = at(l, b->qkv, l->q);
     args.dy = args.dx = kv.keys;
     args.lddy = args.lddx = kv.ld;
-    args.weight = l->model->weights + l->slots->k_norm;
+    args.weight = l->model->weights + l->slots.k_norm;
     args.rstd = b->rstd_k;
     args.dweight = rlf_gradient_head_norm(l->model, l->index, 1);
     args.shards = l->table->norm_sums[1];
@@ -730,16 +788,16 @@ attention_back(const layer_context *l, rlf_err *err)
     RLF_TRY(attend_back(l, err));
     RLF_TRY(head_norms_back(l, err));
     RLF_TRY(gather_qkv(l, &d_qkv, err));
-    RLF_TRY(weight_back(l, l->slots->qkv, l->slots->qkv_bias, l->m, width, l->d,
+    RLF_TRY(weight_back(l, l->slots.qkv, l->slots.qkv_bias, l->m, width, l->d,
                         d_qkv, b->normed, err));
     rlf_real *d_normed = p->options.split ? p->d_normed : b->normed;
     int ranks = t->cut.ranks, heads = rlf_table_kv_pieces(t);
     const int64_t parts[] = {l->q * ranks, l->kv * ranks, l->kv * ranks};
     const int pieces[] = {0, heads, heads};
-    RLF_TRY(multiply_back(l, &l->packed->qkv, l->m, width, parts, pieces, 3,
+    RLF_TRY(multiply_back(l, &l->packed.qkv, l->m, width, parts, pieces, 3,
                           t->cut.rank % t->copies ? p->d_qkv : d_qkv, d_normed,
                           err));
-    return norm_back(l, l->m, b->x, l->slots->norm1, b->rstd1, d_normed, p->d_x,
+    return norm_back(l, l->m, b->x, l->slots.norm1, b->rstd1, d_normed, p->d_x,
                      true, err);
 }
 
@@ -750,7 +808,7 @@ static rlf_status
 layer_weights(const layer_context *l, rlf_err *err)
 {
     const rlf_layer_buffers *b = l->buffers;
-    const rlf_layer_slots *s = l->slots;
+    const layer_slots *s = &l->slots;
     RLF_TRY(matrix_back(l, s->down, l->r, l->d, l->ffn, b->out, b->act, err));
     RLF_TRY(matrix_back(l, s->gate_up, l->r, 2 * l->ffn, l->d, b->gate_up,
                         b->normed2, err));
@@ -788,8 +846,8 @@ rlf_transformer_backward_chunk(rlf_model *model, rlf_pass *p, int chunk,
     rlf_gradient_select(model, chunk, RLF_GRADIENT_REST);
     layer_context l = layer_at(model, p, span.last - 1);
     if (l.last)
-        RLF_TRY(norm_back(&l, p->n_rows, p->last, t->norm, p->rstd, p->d_hidden,
-                          p->d_hidden, false, err));
+        RLF_TRY(norm_back(&l, p->n_rows, p->last, final_norm(t), p->rstd,
+                          p->d_hidden, p->d_hidden, false, err));
     for (int i = span.last - 1; i >= span.first; i--) {
         l = layer_at(model, p, i);
         if (p->options.recompute && (several || !l.last)) {

@@ -137,8 +137,7 @@ test_same(const rlf_kernels *k, rlf_queue *queue, bool tied)
         rlf_weights_init(whole, 3, &err) < 0 ||
         rlf_weights_init(fixed, 3, &err) < 0)
         bail("%s", err.sentence);
-    const char *from = fixed->packed[0].qkv.forward,
-               *as = whole->packed[0].qkv.forward;
+    const char *from = fixed->packed[0].forward, *as = whole->packed[0].forward;
     size_t n = (size_t)((char *)whole->block + whole->block_bytes - as);
     char *a = rlf_malloc(n), *b = rlf_malloc(n);
     if (n != (size_t)((char *)fixed->block + fixed->block_bytes - from) ||

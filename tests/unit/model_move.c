@@ -182,9 +182,7 @@ static int64_t
 compare_kept(const rlf_model *m, const rlf_model *want)
 {
     const rlf_table *t = m->table;
-    int layer = t->chunk[0].first;
-    const char *a = m->packed[layer].qkv.forward,
-               *b = want->packed[layer].qkv.forward;
+    const char *a = m->packed[0].forward, *b = want->packed[0].forward;
     int64_t n = (char *)m->block + m->block_bytes - a;
     int64_t differ = n != (char *)want->block + want->block_bytes - b;
     if (m->embed) /* the CPU packs otherwise, so it is f32 */

@@ -251,8 +251,9 @@ test_not_finite(test_machine *t, rlf_model *model, const rlf_adamw *s)
     float *before = test_copy(t, model->weights, n);
     float bad = INFINITY;
     double norm;
-    test_write(t, &bad, 1,
-               model->gradient.weights + model->table->layers[1].down + 5);
+    const rlf_slot *down =
+        rlf_table_find(model->table, "model.layers.1.mlp.down_proj.weight");
+    test_write(t, &bad, 1, model->gradient.weights + down->offset + 5);
     is_int(rlf_optimizer_step(model, s, &t->err, &norm), RLF_USER,
            "a gradient that is not finite ends the run");
     ok(strstr(t->err.sentence, "model.layers.1.mlp.down_proj.weight"),

@@ -1,0 +1,33 @@
+/* Llama, and what shares its form: Mistral (windows), Qwen2 (biases of q, k and
+ * v), Qwen3 (norms of the heads of q and k). */
+#include "nodes/model/families/families.h"
+
+static rlf_var
+layer(rlf_program *r, int i, rlf_var x)
+{
+    const rlf_model_config *c = r->config;
+    rlf_var n = rlf_norm(r, x, "input_layernorm");
+    rlf_heads h = rlf_linear_heads(r, n, "self_attn.q_proj", "self_attn.k_proj",
+                                   "self_attn.v_proj", c->qkv_bias);
+    if (c->qk_norm)
+        h = rlf_head_norms(r, h, "self_attn.q_norm", "self_attn.k_norm");
+    h = rlf_rotate(r, h);
+    rlf_var o = rlf_attend(r, h, rlf_model_config_window(c, i));
+    x = rlf_linear_onto(r, x, o, "self_attn.o_proj", c->o_bias);
+    n = rlf_norm(r, x, "post_attention_layernorm");
+    rlf_gates g =
+        rlf_linear_gates(r, n, "mlp.gate_proj", "mlp.up_proj", c->mlp_bias);
+    return rlf_linear_onto(r, x, rlf_glu(r, g), "mlp.down_proj", c->mlp_bias);
+}
+
+void
+rlf_llama_rows(rlf_program *r)
+{
+    rlf_var x = rlf_embed(r, "model.embed_tokens");
+    for (int i = 0; i < r->config->layers; i++) {
+        rlf_begin_layer(r, i);
+        x = layer(r, i, x);
+    }
+    rlf_begin_layer(r, r->config->layers);
+    r->hidden = rlf_norm(r, x, "model.norm");
+}

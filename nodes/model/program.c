@@ -1,0 +1,188 @@
+/* Rows are appended; see program.h. */
+#include "nodes/model/program.h"
+
+#include <string.h>
+
+#include "nodes/model/families/families.h"
+
+int64_t
+rlf_width_size(const rlf_model_config *c, rlf_width width)
+{
+    switch (width) {
+    case RLF_WIDTH_HIDDEN:
+        return c->hidden;
+    case RLF_WIDTH_HEAD:
+        return c->head_dim;
+    case RLF_WIDTH_Q:
+        return (int64_t)c->heads * c->head_dim;
+    case RLF_WIDTH_KV:
+        return (int64_t)c->kv_heads * c->head_dim;
+    case RLF_WIDTH_FFN:
+        return c->ffn;
+    case RLF_WIDTH_VOCAB:
+        break;
+    }
+    return c->vocab;
+}
+
+/* Room for one more in an array of the arena. */
+static void *
+grown(rlf_program *r, void *list, int n, int *room, size_t each)
+{
+    if (n < *room)
+        return list;
+    *room = *room ? 2 * *room : 64;
+    char *more = rlf_arena_alloc(r->arena, (size_t)*room * each);
+    if (n)
+        memcpy(more, list, (size_t)n * each);
+    return more;
+}
+
+static rlf_var
+new_value(rlf_program *r, rlf_width width)
+{
+    r->width =
+        grown(r, r->width, r->n_values, &r->room_values, sizeof *r->width);
+    r->width[r->n_values] = width;
+    return r->n_values++;
+}
+
+/* Fields that are not given yet are the caller's. */
+static rlf_model_row *
+new_row(rlf_program *r, rlf_row_kind kind)
+{
+    r->rows = grown(r, r->rows, r->n_rows, &r->room_rows, sizeof *r->rows);
+    rlf_model_row *row = &r->rows[r->n_rows++];
+    *row = (rlf_model_row){.kind = kind, .layer = r->layer};
+    return row;
+}
+
+static void
+read_value(rlf_model_row *row, rlf_var x)
+{
+    row->in[row->n_in++] = x;
+}
+
+/* One more result, with the tensor that it is made with (or NULL). */
+static rlf_var
+give_value(rlf_program *r, rlf_model_row *row, rlf_width width,
+           const char *name)
+{
+    row->name[row->n_out] = name;
+    return row->out[row->n_out++] = new_value(r, width);
+}
+
+const rlf_program *
+rlf_program_new(const rlf_model_config *config, rlf_arena *arena)
+{
+    rlf_program *r = RLF_NEW(arena, rlf_program);
+    *r = (rlf_program){.config = config, .arena = arena, .layer = -1};
+    r->first = RLF_NEW_ARRAY(arena, int, config->layers + 1);
+    rlf_llama_rows(r);
+    return r;
+}
+
+void
+rlf_begin_layer(rlf_program *r, int layer)
+{
+    r->layer = layer;
+    r->first[layer] = r->n_rows;
+}
+
+rlf_var
+rlf_embed(rlf_program *r, const char *name)
+{
+    rlf_model_row *row = new_row(r, RLF_ROW_EMBED);
+    return give_value(r, row, RLF_WIDTH_HIDDEN, name);
+}
+
+rlf_var
+rlf_norm(rlf_program *r, rlf_var x, const char *name)
+{
+    rlf_model_row *row = new_row(r, RLF_ROW_NORM);
+    read_value(row, x);
+    return give_value(r, row, r->width[x], name);
+}
+
+rlf_heads
+rlf_linear_heads(rlf_program *r, rlf_var x, const char *q, const char *k,
+                 const char *v, bool bias)
+{
+    rlf_model_row *row = new_row(r, RLF_ROW_LINEAR);
+    rlf_heads h;
+    read_value(row, x);
+    row->bias = bias;
+    h.q = give_value(r, row, RLF_WIDTH_Q, q);
+    h.k = give_value(r, row, RLF_WIDTH_KV, k);
+    h.v = give_value(r, row, RLF_WIDTH_KV, v);
+    return h;
+}
+
+/* New queries and keys, made of the old ones. */
+static rlf_heads
+renew_heads(rlf_program *r, rlf_row_kind kind, rlf_heads h, const char *q,
+            const char *k)
+{
+    rlf_model_row *row = new_row(r, kind);
+    read_value(row, h.q);
+    read_value(row, h.k);
+    h.q = give_value(r, row, RLF_WIDTH_Q, q);
+    h.k = give_value(r, row, RLF_WIDTH_KV, k);
+    return h;
+}
+
+rlf_heads
+rlf_head_norms(rlf_program *r, rlf_heads h, const char *q, const char *k)
+{
+    return renew_heads(r, RLF_ROW_HEAD_NORM, h, q, k);
+}
+
+rlf_heads
+rlf_rotate(rlf_program *r, rlf_heads h)
+{
+    return renew_heads(r, RLF_ROW_ROTATE, h, NULL, NULL);
+}
+
+rlf_var
+rlf_attend(rlf_program *r, rlf_heads h, int window)
+{
+    rlf_model_row *row = new_row(r, RLF_ROW_ATTEND);
+    read_value(row, h.q);
+    read_value(row, h.k);
+    read_value(row, h.v);
+    row->window = window;
+    return give_value(r, row, RLF_WIDTH_Q, NULL);
+}
+
+rlf_var
+rlf_linear_onto(rlf_program *r, rlf_var to, rlf_var x, const char *name,
+                bool bias)
+{
+    rlf_model_row *row = new_row(r, RLF_ROW_ONTO);
+    read_value(row, x);
+    read_value(row, to);
+    row->bias = bias;
+    return give_value(r, row, r->width[to], name);
+}
+
+rlf_gates
+rlf_linear_gates(rlf_program *r, rlf_var x, const char *gate, const char *up,
+                 bool bias)
+{
+    rlf_model_row *row = new_row(r, RLF_ROW_LINEAR);
+    rlf_gates g;
+    read_value(row, x);
+    row->bias = bias;
+    g.gate = give_value(r, row, RLF_WIDTH_FFN, gate);
+    g.up = give_value(r, row, RLF_WIDTH_FFN, up);
+    return g;
+}
+
+rlf_var
+rlf_glu(rlf_program *r, rlf_gates g)
+{
+    rlf_model_row *row = new_row(r, RLF_ROW_GLU);
+    read_value(row, g.gate);
+    read_value(row, g.up);
+    return give_value(r, row, r->width[g.gate], NULL);
+}

@@ -1,0 +1,111 @@
+/* A model as a program: the rows that its family appends.
+ *
+ * A row is an operation of a closed list with the values that it reads, the
+ * values that it gives, and its weights. Values are variables, each given once:
+ * the residual that comes into a layer keeps its name beside the one that goes
+ * out. A family (families/) is a function that appends rows, for they depend on
+ * the config (biases, norms of heads) and on the layer (windows); what it
+ * appends is plain data.
+ *
+ * Rows know neither sizes nor ranks nor memory. The width of a value is a
+ * symbol, and the symbol says whether and how tensor parallelism cuts what has
+ * it: no row says how it is cut. What follows from rows:
+ *
+ *     table.h    names, shapes, cuts and order of the weights
+ *
+ * Start with families/llama.c, which is what a reader of a model wants to see.
+ */
+#ifndef RLF_MODEL_PROGRAM_H
+#define RLF_MODEL_PROGRAM_H
+
+#include "engine/base/arena.h"
+#include "nodes/model/config.h"
+
+/* How many numbers a row of a value has. */
+typedef enum rlf_width {
+    RLF_WIDTH_HIDDEN, /* the residual: whole on all ranks */
+    RLF_WIDTH_HEAD,   /* one head: of weights that all heads share */
+    RLF_WIDTH_Q,      /* all query heads: cut between heads */
+    RLF_WIDTH_KV,     /* all key heads, or value heads: cut between heads, and
+                         with more ranks than heads neighbours share one */
+    RLF_WIDTH_FFN,    /* inner features of the mlp: cut anywhere */
+    RLF_WIDTH_VOCAB,  /* tokens: cut anywhere */
+} rlf_width;
+
+/* In the whole model. */
+int64_t rlf_width_size(const rlf_model_config *config, rlf_width width);
+
+/* The closed list. x, y are values, w, b weights; side by side: several values
+ * or weights that one call of a kernel reads or gives. */
+typedef enum rlf_row_kind {
+    RLF_ROW_EMBED,     /* y = w[token] */
+    RLF_ROW_NORM,      /* y = x / rms(x) * w */
+    RLF_ROW_LINEAR,    /* y = x w^T [+ b], one y or several side by side */
+    RLF_ROW_ONTO,      /* y = to + x w^T [+ b], a sum that begins with `to` */
+    RLF_ROW_HEAD_NORM, /* NORM of each head of q and of k */
+    RLF_ROW_ROTATE,    /* q and k by position */
+    RLF_ROW_ATTEND,    /* y = attention of q, k, v */
+    RLF_ROW_GLU,       /* y = silu(gate) * up */
+} rlf_row_kind;
+
+typedef int rlf_var; /* its number in the program */
+
+enum { RLF_ROW_VALUES = 3 };
+
+typedef struct rlf_model_row {
+    rlf_row_kind kind;
+    int layer; /* -1: before the layers; config->layers: behind them */
+    int n_in, n_out;
+    rlf_var in[RLF_ROW_VALUES];  /* ONTO: x, to */
+    rlf_var out[RLF_ROW_VALUES]; /* side by side */
+    /* Its tensors in files without ".weight", one for each out. */
+    const char *name[RLF_ROW_VALUES];
+    bool bias;  /* LINEAR, ONTO: ".bias" beside each */
+    int window; /* ATTEND: keys that a query sees, itself included; 0: all */
+} rlf_model_row;
+
+typedef struct rlf_program {
+    const rlf_model_config *config;
+    rlf_arena *arena;
+    rlf_model_row *rows;
+    int n_rows, room_rows;
+    rlf_width *width; /* of each value */
+    int n_values, room_values;
+    int layer;      /* of rows that are appended now */
+    int *first;     /* [layers + 1] of each layer the first row; behind them */
+    rlf_var hidden; /* what heads read */
+} rlf_program;
+
+/* The program of a config, in `arena`; the config must live as long. */
+const rlf_program *rlf_program_new(const rlf_model_config *config,
+                                   rlf_arena *arena);
+
+/* ---- what a family's function calls ------------------------------------- */
+
+typedef struct rlf_heads {
+    rlf_var q, k, v;
+} rlf_heads;
+
+typedef struct rlf_gates {
+    rlf_var gate, up;
+} rlf_gates;
+
+/* Rows from now on are of this layer; config->layers: behind the last. Names of
+ * tensors of a layer begin with "model.layers.N.", which is not said. */
+void rlf_begin_layer(rlf_program *r, int layer);
+rlf_var rlf_embed(rlf_program *r, const char *name);
+rlf_var rlf_norm(rlf_program *r, rlf_var x, const char *name);
+rlf_heads rlf_linear_heads(rlf_program *r, rlf_var x, const char *q,
+                           const char *k, const char *v, bool bias);
+rlf_heads rlf_head_norms(rlf_program *r, rlf_heads h, const char *q,
+                         const char *k);
+rlf_heads rlf_rotate(rlf_program *r, rlf_heads h);
+rlf_var rlf_attend(rlf_program *r, rlf_heads h, int window);
+/* Onto the residual: another sum than that of a product and an addition. */
+rlf_var rlf_linear_onto(rlf_program *r, rlf_var to, rlf_var x, const char *name,
+                        bool bias);
+rlf_gates rlf_linear_gates(rlf_program *r, rlf_var x, const char *gate,
+                           const char *up, bool bias);
+rlf_var rlf_glu(rlf_program *r, rlf_gates g);
+
+#endif
