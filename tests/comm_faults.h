@@ -66,4 +66,16 @@ fail_in(seat *s, int which, int victim, int at)
     free(b);
 }
 
+/* The same, of a failure: what a world of ranks runs. */
+typedef struct failure {
+    int which, victim, at;
+} failure;
+
+TAP_FUNCTION void
+run_failure(seat *s, void *arg)
+{
+    const failure *f = arg;
+    fail_in(s, f->which, f->victim, f->at);
+}
+
 #endif

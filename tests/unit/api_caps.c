@@ -9,24 +9,11 @@
 #include "nodes/table.h"
 #include "tests/put.h"
 #include "tests/unit/counting.h"
+#include "tests/unit/resident.h"
 
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static uint64_t
-resident_peak(void)
-{
-    FILE *file = fopen("/proc/self/status", "r");
-    char line[256];
-    unsigned long long kb = 0;
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "VmHWM: %llu", &kb) == 1)
-            break;
-    if (file)
-        fclose(file);
-    return kb * 1024;
-}
 
 #define PROMPT \
     "8 minus 6 minus 4 plus 2 minus 8 plus 7 minus 3 plus %d minus %d ="

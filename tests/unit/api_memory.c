@@ -9,20 +9,7 @@
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
 #include "tests/tap.h"
-
-static uint64_t
-resident_peak(void)
-{
-    FILE *file = fopen("/proc/self/status", "r");
-    char line[256];
-    unsigned long long kb = 0;
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "VmHWM: %llu", &kb) == 1)
-            break;
-    if (file)
-        fclose(file);
-    return kb * 1024;
-}
+#include "tests/unit/resident.h"
 
 /* The largest resident size of a process of its own that runs a step and saves,
  * or goes on from there and does so. */

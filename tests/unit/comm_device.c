@@ -176,17 +176,6 @@ test_cases(int n, kind way)
     }
 }
 
-typedef struct failure {
-    int which, victim, at;
-} failure;
-
-static void
-run_failure(seat *s, void *arg)
-{
-    const failure *f = arg;
-    fail_in(s, f->which, f->victim, f->at);
-}
-
 static void
 test_failures(int n, kind way)
 {

@@ -78,17 +78,6 @@ test_cases(int n)
     }
 }
 
-typedef struct failure {
-    int which, victim, at;
-} failure;
-
-static void
-run_failure(seat *s, void *arg)
-{
-    const failure *f = arg;
-    fail_in(s, f->which, f->victim, f->at);
-}
-
 static void
 test_failures(int n)
 {

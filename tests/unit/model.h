@@ -57,6 +57,13 @@ test_random(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
+/* From low to high, both included. */
+__attribute__((unused)) static uint32_t
+choose(uint64_t *seed, uint32_t low, uint32_t high)
+{
+    return low + test_random(seed) % (high - low + 1);
+}
+
 __attribute__((unused)) static float
 test_float(uint64_t *state)
 {

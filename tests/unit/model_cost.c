@@ -20,12 +20,6 @@
 
 enum { MODELS = 8, LISTS = 5, MOST = 40 };
 
-static uint32_t
-choose(uint64_t *seed, uint32_t low, uint32_t high)
-{
-    return low + test_random(seed) % (high - low + 1);
-}
-
 static rlf_model_config
 random_config(uint64_t *seed)
 {

@@ -32,12 +32,6 @@ typedef struct rank {
     int64_t differ, count;
 } rank;
 
-static uint32_t
-choose(uint64_t *seed, uint32_t low, uint32_t high)
-{
-    return low + test_random(seed) % (high - low + 1);
-}
-
 /* tp of 1, 2, 4 or 8, stages of one or two chunks if there are layers for them,
  * on neighbours that start anywhere. */
 static rlf_layout

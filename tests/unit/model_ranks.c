@@ -62,12 +62,6 @@ typedef struct rank {
     rlf_arena *arena;
 } rank;
 
-static uint32_t
-choose(uint64_t *seed, uint32_t low, uint32_t high)
-{
-    return low + test_random(seed) % (high - low + 1);
-}
-
 static void
 make_task(task *k, int kv_heads, uint64_t seed)
 {

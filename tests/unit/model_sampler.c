@@ -60,12 +60,6 @@ few(uint32_t max_new)
     return on->slow && max_new > 9 ? 9 : max_new;
 }
 
-static uint32_t
-choose(uint64_t *seed, uint32_t low, uint32_t high)
-{
-    return low + test_random(seed) % (high - low + 1);
-}
-
 static rlf_model_config
 random_config(uint64_t *seed)
 {

@@ -151,6 +151,21 @@ add_domain_under(world *w, rlf_domain_kind kind, const char *name, int owner,
             .kind = kind, .name = name, .owner = owner, .up = {up}, .n_up = 1});
 }
 
+/* A rollout, made of no other set, no data and no model. */
+TAP_FUNCTION rlf_set
+sampled_set(const char *name, int prompts, int samples, int tokens)
+{
+    return (rlf_set){.kind = RLF_SET_SAMPLED,
+                     .name = name,
+                     .prompts = prompts,
+                     .samples = samples,
+                     .tokens = tokens,
+                     .origin = -1,
+                     .from = -1,
+                     .data = -1,
+                     .model = -1};
+}
+
 TAP_FUNCTION int
 add_set_value(world *w, rlf_set set)
 {

@@ -19,15 +19,7 @@ make(void)
     m.batch = add_domain(w, RLF_DOMAIN_ROWS, "batch", -1);
     m.roll = add_domain(w, RLF_DOMAIN_ROWS, "roll", m.batch);
     m.tokens = add_domain(w, RLF_DOMAIN_TOKENS, "tokens of roll", m.roll);
-    m.set = add_set_value(w, (rlf_set){.kind = RLF_SET_SAMPLED,
-                                       .name = "roll",
-                                       .prompts = m.batch,
-                                       .samples = m.roll,
-                                       .tokens = m.tokens,
-                                       .origin = -1,
-                                       .from = -1,
-                                       .data = -1,
-                                       .model = -1});
+    m.set = add_set_value(w, sampled_set("roll", m.batch, m.roll, m.tokens));
     m.score = add_column_value(w, RLF_VALUE_NUMBER, m.roll);
     rlf_rows *rows = m.rows = RLF_NEW(w->pool, rlf_rows);
     rows->set = &w->graph->sets.data[0];

@@ -94,15 +94,9 @@ make(uint64_t seed)
     m.batch = add_domain(w, RLF_DOMAIN_ROWS, "batch", -1);
     m.roll = add_domain(w, RLF_DOMAIN_ROWS, "roll", m.batch);
     m.tokens = add_domain(w, RLF_DOMAIN_TOKENS, "tokens of roll", m.roll);
-    m.set = add_set_value(w, (rlf_set){.kind = RLF_SET_SAMPLED,
-                                       .name = "roll",
-                                       .prompts = m.batch,
-                                       .samples = m.roll,
-                                       .tokens = m.tokens,
-                                       .origin = -1,
-                                       .from = -1,
-                                       .data = m.data,
-                                       .model = -1});
+    rlf_set roll = sampled_set("roll", m.batch, m.roll, m.tokens);
+    roll.data = m.data;
+    m.set = add_set_value(w, roll);
     m.extra = add_column_value(w, RLF_VALUE_NUMBER, m.batch);
     fill(&m);
     return m;

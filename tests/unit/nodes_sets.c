@@ -13,20 +13,6 @@ typedef struct made {
     rlf_rows *rows;
 } made;
 
-static rlf_set
-sampled(const char *name, int prompts, int samples, int tokens)
-{
-    return (rlf_set){.kind = RLF_SET_SAMPLED,
-                     .name = name,
-                     .prompts = prompts,
-                     .samples = samples,
-                     .tokens = tokens,
-                     .origin = -1,
-                     .from = -1,
-                     .data = -1,
-                     .model = -1};
-}
-
 static const rlf_set *
 set_of(const world *w, int value)
 {
@@ -83,7 +69,7 @@ make(uint64_t seed)
     m.batch = add_domain(m.w, RLF_DOMAIN_ROWS, "batch", -1);
     m.roll = add_domain(m.w, RLF_DOMAIN_ROWS, "roll", m.batch);
     m.tokens = add_domain(m.w, RLF_DOMAIN_TOKENS, "tokens of roll", m.roll);
-    m.set = add_set_value(m.w, sampled("roll", m.batch, m.roll, m.tokens));
+    m.set = add_set_value(m.w, sampled_set("roll", m.batch, m.roll, m.tokens));
     m.info = set_of(m.w, m.set);
     m.rows = fill(m.w, m.set);
     return m;
@@ -152,7 +138,7 @@ run_where(made *m, int domain, const rlf_space *space, const bool *keep,
     roll = add_domain_under(w, RLF_DOMAIN_ROWS, "some", batch, m->roll);
     tokens = add_domain_under(w, RLF_DOMAIN_TOKENS, "tokens of some", roll,
                               m->tokens);
-    rlf_set set = sampled("some", batch, roll, tokens);
+    rlf_set set = sampled_set("some", batch, roll, tokens);
     set.origin = w->graph->values.data[m->set].set;
     int out = add_set_value(w, set);
     m->info = set_of(w, m->set); /* the table may have moved */
@@ -249,7 +235,7 @@ split(uint64_t seed, uint32_t step, int sets, rlf_arg parts, rlf_arg size,
             add_domain_under(w, RLF_DOMAIN_ROWS, "mini", batch, k.m.roll);
         int tokens = add_domain_under(w, RLF_DOMAIN_TOKENS, "tokens of mini",
                                       roll, k.m.tokens);
-        pieces[i] = add_set_value(w, sampled("mini", batch, roll, tokens));
+        pieces[i] = add_set_value(w, sampled_set("mini", batch, roll, tokens));
         inputs[i] = k.m.set;
         args[3 * i] = parts;
         args[3 * i + 1] = size;

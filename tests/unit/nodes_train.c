@@ -158,15 +158,10 @@ make(int tokens_of_pass)
                                              .from = -1,
                                              .data = -1,
                                              .model = -1});
-    m.roll_set = add_set_value(w, (rlf_set){.kind = RLF_SET_SAMPLED,
-                                            .name = "roll",
-                                            .prompts = m.batch,
-                                            .samples = m.roll,
-                                            .tokens = m.tokens,
-                                            .origin = -1,
-                                            .from = 0,
-                                            .data = -1,
-                                            .model = m.model});
+    rlf_set roll = sampled_set("roll", m.batch, m.roll, m.tokens);
+    roll.from = 0;
+    roll.model = m.model;
+    m.roll_set = add_set_value(w, roll);
     m.prompts = make_prompts(&m);
     generate(&m);
     return m;
