@@ -11,7 +11,9 @@
  * - a piece is posted as soon as half of its rows can go. What comes later
  *   joins those that stay; when the generation is over all that waits does;
  * - what stems from the generation at work goes to replicas of which no rank
- *   samples, if there are such: it waits until one of them is not at work.
+ *   samples, if there are such: it waits until one of them is not at work;
+ * - what stems from no generation at work does not wait: other calls would be
+ *   posted before it, and it would have to wait for these.
  *
  * The controller knows from commands and reports which ranks are at work. Each
  * of those reports, so nothing waits for ever. */
@@ -192,9 +194,10 @@ find_going(rlf_control *c, ready *r)
     const int *to = rlf_control_deal(c, decision->instance, decision->rows,
                                      decision->n_rows);
     bool *goes = RLF_NEW_ARRAY(c->arena, bool, decision->n_rows + 1);
+    bool all = !rlf_control_reads_sampling(c, decision->instance);
     for (uint32_t k = 0; k < decision->n_rows; k++)
-        goes[k] =
-            can_go(c, in, decision->rows[k], &of[to[k]], n_busy[to[k]], busy);
+        goes[k] = all || can_go(c, in, decision->rows[k], &of[to[k]],
+                                n_busy[to[k]], busy);
     if (in->node->grain == RLF_GRAIN_GROUP)
         keep_groups(c, decision, goes);
     r->n_going = 0;

@@ -8,7 +8,7 @@
 
 enum { SAMPLES = 9, RANKS = 4, MOST = 32 };
 /* Nodes. */
-enum { DRAW, GENERATE, REFERENCE, CRITIC, REPORT, NODES };
+enum { DRAW, GENERATE, REFERENCE, CRITIC, REPORT, ARITH, UPDATE, OTHER, NODES };
 
 static const rlf_node_class draw = {.name = "draw", .role = RLF_ROLE_DRAW};
 static const rlf_node_class generate = {.name = "generate",
@@ -17,6 +17,9 @@ static const rlf_node_class generate = {.name = "generate",
                                         .sampled = true};
 static const rlf_node_class call = {
     .name = "call", .role = RLF_ROLE_METHOD, .receiver = RLF_RECEIVER_MODEL};
+static const rlf_node_class arith = {.name = "expr", .role = RLF_ROLE_EXPR};
+static const rlf_node_class update = {.name = "update",
+                                      .role = RLF_ROLE_UPDATE};
 static const rlf_node_class reports = {.name = "report",
                                        .role = RLF_ROLE_REPORT};
 
@@ -41,7 +44,7 @@ typedef struct world {
 static void
 add_node(world *w, int id, const rlf_node_class *class, int in)
 {
-    bool by_row = id >= GENERATE && id <= CRITIC;
+    bool by_row = (id >= GENERATE && id <= CRITIC) || id == ARITH;
     int *inputs = RLF_NEW_ARRAY(w->arena, int, 1);
     int *output = RLF_NEW_ARRAY(w->arena, int, 1);
     *inputs = in;
@@ -118,8 +121,12 @@ finish(world *w, int node)
     go_on(w);
 }
 
+/* `trained`: the ranks of an update that reads what the critic says; of none:
+ * there is none. `other`: those of one that reads what is made there of what
+ * the reference says. */
 static void
-begin(world *w, ranks sample, ranks reference, ranks critic)
+begin_training(world *w, ranks sample, ranks reference, ranks critic,
+               ranks trained, ranks other)
 {
     *w = (world){.arena = rlf_arena_new()};
     w->sources.arena = w->arena;
@@ -129,6 +136,11 @@ begin(world *w, ranks sample, ranks reference, ranks critic)
     add_node(w, REFERENCE, &call, 1);
     add_node(w, CRITIC, &call, 1);
     add_node(w, REPORT, &reports, 3);
+    if (trained.n) {
+        add_node(w, ARITH, &arith, 2);
+        add_node(w, UPDATE, &update, 3);
+        add_node(w, OTHER, &update, 5);
+    }
     w->plan = (rlf_plan){.graph = w->graph, .ranks = RANKS};
     w->plan.place = RLF_NEW_ARRAY(w->arena, rlf_node_place, NODES);
     place(w, DRAW, (ranks){0, RANKS, 1}, RLF_SPREAD_WHOLE);
@@ -136,6 +148,9 @@ begin(world *w, ranks sample, ranks reference, ranks critic)
     place(w, REFERENCE, reference, RLF_SPREAD_ROWS);
     place(w, CRITIC, critic, RLF_SPREAD_ROWS);
     place(w, REPORT, (ranks){0, RANKS, 1}, RLF_SPREAD_WHOLE);
+    place(w, ARITH, other, RLF_SPREAD_ROWS);
+    place(w, UPDATE, trained, RLF_SPREAD_WHOLE);
+    place(w, OTHER, other, RLF_SPREAD_WHOLE);
     rlf_holds_make(&w->plan, w->arena);
     w->control = rlf_control_new(&w->plan, (rlf_policy){.piece = 2});
     rlf_control_begin(w->control);
@@ -150,6 +165,13 @@ begin(world *w, ranks sample, ranks reference, ranks critic)
             for (uint32_t j = 0; j < command->shares[k].n_rows; j++)
                 w->maker[command->shares[k].rows[j]] = command->shares[k].rank;
     }
+}
+
+static void
+begin(world *w, ranks sample, ranks reference, ranks critic)
+{
+    const ranks none = {.tp = 1};
+    begin_training(w, sample, reference, critic, none, none);
 }
 
 /* So many more samples of a rank are complete. */
@@ -180,6 +202,16 @@ count_runs(const world *w, int node)
     for (int i = 0; i < w->n; i++)
         n += is_run(w, w->all[i], node);
     return n;
+}
+
+/* The number of the last RUN of a node; -1: there is none. */
+static int
+last_run(const world *w, int node)
+{
+    int last = -1;
+    for (int i = 0; i < w->n; i++)
+        last = is_run(w, w->all[i], node) ? i : last;
+    return last;
 }
 
 static uint32_t
@@ -217,6 +249,9 @@ end(world *w, const char *name)
         finish(w, REFERENCE);
         finish(w, CRITIC);
     }
+    finish(w, ARITH);
+    finish(w, UPDATE);
+    finish(w, OTHER);
     finish(w, REPORT);
     const rlf_rank_command *last = w->all[w->n - 1];
     ok(last->kind == RLF_DO_END && count_rows(w, REFERENCE) == SAMPLES &&
@@ -307,22 +342,44 @@ test_joined(void)
     complete(&w, 1, SAMPLES);
     finish(&w, CRITIC);
     finish(&w, CRITIC);
-    ok(count_rows(&w, CRITIC) == SAMPLES && count_runs(&w, REPORT) == 0,
-       "no report while pieces of another call wait");
-    finish(&w, REFERENCE);
-    ok(count_runs(&w, REFERENCE) == 2 && count_rows(&w, REFERENCE) == SAMPLES,
+    ok(count_rows(&w, CRITIC) == SAMPLES && count_runs(&w, REFERENCE) == 2 &&
+           count_rows(&w, REFERENCE) == SAMPLES,
        "all that waited is read at once when no more comes");
-    is_int(count_runs(&w, REPORT), 1, "... and the report follows");
+    ok(last_run(&w, REPORT) > last_run(&w, REFERENCE),
+       "... and the report follows");
     end(&w, "joined");
+}
+
+/* Rank 3 reads for the reference and trains then. Rank 2 trains with what the
+ * reference says, which rank 3 has to send before. */
+static void
+test_training(void)
+{
+    world w;
+    begin_training(&w, (ranks){0, 2, 1}, (ranks){3, 1, 1}, (ranks){2, 1, 1},
+                   (ranks){3, 1, 1}, (ranks){2, 1, 1});
+    complete(&w, 0, SAMPLES);
+    complete(&w, 1, SAMPLES);
+    for (int i = 0; i < SAMPLES; i++)
+        finish(&w, CRITIC);
+    finish(&w, REFERENCE);
+    int trained = last_run(&w, UPDATE), made = last_run(&w, ARITH);
+    ok(trained > last_run(&w, REFERENCE),
+       "all rows are read before the update that follows");
+    ok(count_rows(&w, ARITH) == SAMPLES && made < trained,
+       "... and what others make of them goes there before it");
+    ok(last_run(&w, OTHER) > made, "... so that they train beside it");
+    end(&w, "training");
 }
 
 int
 main(void)
 {
-    plan(18);
+    plan(21);
     test_sender_at_work();
     test_two_senders();
     test_partner_at_work();
     test_joined();
+    test_training();
     return done();
 }
