@@ -9,7 +9,8 @@ typedef struct entry {
 } entry;
 
 struct rlf_tables {
-    const rlf_program *program;
+    const rlf_model_config *config;
+    const rlf_program *program; /* NULL: nobody asked for a table */
     rlf_arena *arena;
     entry *entries; /* open addressing */
     size_t count, room;
@@ -19,8 +20,7 @@ rlf_tables *
 rlf_tables_new(const rlf_model_config *config, rlf_arena *arena)
 {
     rlf_tables *t = RLF_NEW(arena, rlf_tables);
-    *t = (rlf_tables){
-        .program = rlf_program_new(config, arena), .arena = arena, .room = 64};
+    *t = (rlf_tables){.config = config, .arena = arena, .room = 64};
     t->entries = RLF_NEW_ARRAY(arena, entry, t->room);
     return t;
 }
@@ -95,5 +95,7 @@ rlf_tables_get(rlf_tables *tables, const rlf_model_config *config,
     c.stages = cut->stages + !cut->stages;
     c.stage = cut->stage;
     c.vee = cut->vee;
+    if (!tables->program)
+        tables->program = rlf_program_new(tables->config, tables->arena);
     return get(tables, head, &c);
 }
