@@ -2,6 +2,7 @@
  * parts are even and nest, coordinates are a bijection for every order, wrong
  * layouts are refused with what is possible, and the generation groups are
  * those of HybridFlow's paper. */
+#include "engine/base/vec.h"
 #include "engine/layout/layout.h"
 #include "tests/tap.h"
 
@@ -283,54 +284,62 @@ test_regroup(void)
     rlf_buf_free(&text);
 }
 
-/* A layout or order is refused with this sentence and hint. */
-static void
-refused(int n_ranks, int tp, int pp, int dp, const char *order,
-        const char *sentence, const char *hint)
-{
-    static const int twice[] = {0, 1, 2, 1}, fine[] = {0, 1, 2, 3, 4, 5};
-    rlf_layout l = {.ranks = n_ranks == 4 && !tp ? twice : fine,
-                    .n_ranks = n_ranks,
-                    .tp = tp ? tp : 2,
-                    .pp = pp,
-                    .dp = dp};
-    rlf_err err = RLF_ERR_NONE;
-    rlf_status status = order ? rlf_layout_read_order(order, &l, &err)
-                              : rlf_layout_check(&l, &err);
-    is_int(status, RLF_USER, sentence);
-    is_str(err.sentence, sentence, "says so");
-    is_str(err.hint, hint, "and what is possible");
-}
-
+/* Layouts and orders that are refused, with a sentence and what is possible. */
 static void
 test_refusals(void)
 {
-    refused(6, 2, 1, 2, NULL,
-            "tp 2 x pp 1 x dp 2 makes 4 ranks, but there are 6",
-            "take dp 3, or 4 ranks");
-    refused(6, 4, 1, 1, NULL,
-            "tp 4 x pp 1 x dp 1 makes 4 ranks, but there are 6",
-            "tp x pp = 4 does not divide 6; use a tp and a pp whose product "
-            "does, or 4 ranks");
-    refused(4, 2, 0, 2, NULL, "pp is 0; it must be at least 1", "");
-    refused(4, 0, 2, 1, NULL, "rank 1 is named twice", "");
-    refused(4, 2, 2, 1, "tp3 tp pp dp",
-            "the order has a digit of tp of size 3, but tp is 2", "");
-    refused(4, 2, 2, 1, "tp pp1 dp",
-            "the order's digits of pp make 1, but pp is 2", "");
-    refused(4, 2, 2, 1, "pp dp", "the order's digits of tp make 1, but tp is 2",
-            "");
-    refused(4, 2, 2, 1, "tp0 pp dp",
-            "the order has a digit of tp of size -1, but tp is 2", "");
-    refused(4, 2, 2, 1, "tp pp dp cp",
-            "the order \"tp pp dp cp\" has something else than tp, pp and dp "
-            "at \"cp\"",
-            "");
-    refused(4, 2, 2, 1, "tp2x pp",
-            "the order \"tp2x pp\" has \"x pp\" after a digit", "");
-    refused(4, 2, 2, 1, "tp pp dp dp dp dp dp dp dp",
-            "the order \"tp pp dp dp dp dp dp dp dp\" has more than 8 digits",
-            "");
+    static const int twice[] = {0, 1, 2, 1}, six[] = {0, 1, 2, 3, 4, 5};
+    const struct {
+        rlf_layout layout;
+        const char *order; /* NULL: the layout is */
+        const char *sentence, *hint;
+    } refused[] = {
+        {.layout = {.ranks = six, .n_ranks = 6, .tp = 2, .pp = 1, .dp = 2},
+         .sentence = "tp 2 x pp 1 x dp 2 makes 4 ranks, but there are 6",
+         .hint = "take dp 3, or 4 ranks"},
+        {.layout = {.ranks = six, .n_ranks = 6, .tp = 4, .pp = 1, .dp = 1},
+         .sentence = "tp 4 x pp 1 x dp 1 makes 4 ranks, but there are 6",
+         .hint = "tp x pp = 4 does not divide 6; use a tp and a pp whose "
+                 "product does, or 4 ranks"},
+        {.layout = {.ranks = six, .n_ranks = 4, .tp = 2, .pp = 0, .dp = 2},
+         .sentence = "pp is 0; it must be at least 1"},
+        {.layout = {.ranks = twice, .n_ranks = 4, .tp = 2, .pp = 2, .dp = 1},
+         .sentence = "rank 1 is named twice"},
+        {.layout = layout(2, 2, 1),
+         .order = "tp3 tp pp dp",
+         .sentence = "the order has a digit of tp of size 3, but tp is 2"},
+        {.layout = layout(2, 2, 1),
+         .order = "tp pp1 dp",
+         .sentence = "the order's digits of pp make 1, but pp is 2"},
+        {.layout = layout(2, 2, 1),
+         .order = "pp dp",
+         .sentence = "the order's digits of tp make 1, but tp is 2"},
+        {.layout = layout(2, 2, 1),
+         .order = "tp0 pp dp",
+         .sentence = "the order has a digit of tp of size -1, but tp is 2"},
+        {.layout = layout(2, 2, 1),
+         .order = "tp pp dp cp",
+         .sentence = "the order \"tp pp dp cp\" has something else than tp, pp "
+                     "and dp at \"cp\""},
+        {.layout = layout(2, 2, 1),
+         .order = "tp2x pp",
+         .sentence = "the order \"tp2x pp\" has \"x pp\" after a digit"},
+        {.layout = layout(2, 2, 1),
+         .order = "tp pp dp dp dp dp dp dp dp",
+         .sentence = "the order \"tp pp dp dp dp dp dp dp dp\" has more than 8 "
+                     "digits"},
+    };
+    for (size_t i = 0; i < RLF_COUNT(refused); i++) {
+        rlf_layout l = refused[i].layout;
+        rlf_err of = RLF_ERR_NONE;
+        rlf_status status =
+            refused[i].order ? rlf_layout_read_order(refused[i].order, &l, &of)
+                             : rlf_layout_check(&l, &of);
+        const char *hint = refused[i].hint;
+        is_int(status, RLF_USER, refused[i].sentence);
+        is_str(of.sentence, refused[i].sentence, "says so");
+        is_str(of.hint, hint ? hint : "", "and what is possible");
+    }
     rlf_layout train = layout(4, 2, 1), out;
     rlf_err err = RLF_ERR_NONE;
     rlf_layout_regroup(&train, 3, 2, &err, &out);

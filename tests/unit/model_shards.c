@@ -133,15 +133,19 @@ typedef struct result {
     float *gradient, *weights; /* after one step */
 } result;
 
+typedef struct how {
+    int shards, lanes, threads, tokens;
+    bool recompute;
+} how;
+
 static result
-one_step(const test_place *at, const task *k, int shards, int lanes,
-         int threads, int tokens, bool recompute)
+one_step(const test_place *at, const task *k, how of)
 {
     test_machine t;
-    test_machine_open_at(&t, at, threads);
-    rlf_model *model = new_model(&t, k, shards, lanes);
+    test_machine_open_at(&t, at, of.threads);
+    rlf_model *model = new_model(&t, k, of.shards, of.lanes);
     result r = {.n = (size_t)model->table->count};
-    r.loss = add_gradients(&t, model, k, tokens, recompute);
+    r.loss = add_gradients(&t, model, k, of.tokens, of.recompute);
     r.gradient = test_copy(&t, model->gradient.weights, r.n);
     rlf_adamw s = {
         .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .clip = 1};
@@ -191,14 +195,19 @@ test_numbers(const test_place *at, bool tied)
 {
     static task k;
     make_task(&k, 21, tied);
-    result one = one_step(at, &k, 1, 1, 2, 4000, false);
+    result one = one_step(
+        at, &k, (how){.shards = 1, .lanes = 1, .threads = 2, .tokens = 4000});
     int step = quick() ? 4 : 2;
     for (int shards = 1; shards <= 8; shards *= step)
         for (int lanes = 1; lanes <= 4; lanes *= step) {
             if (quick() && tied && shards * lanes < 16)
                 continue;
             char name[128];
-            result r = one_step(at, &k, shards, lanes, 2, 4000, false);
+            result r = one_step(at, &k,
+                                (how){.shards = shards,
+                                      .lanes = lanes,
+                                      .threads = 2,
+                                      .tokens = 4000});
             double grad = worst_tensor(&k, &r, &one);
             double loss = fabs(r.loss / one.loss - 1);
             ok(grad < 1e-5 && loss < 1e-5,
@@ -208,7 +217,12 @@ test_numbers(const test_place *at, bool tied)
             if (shards * lanes > 1)
                 ok(memcmp(r.gradient, one.gradient, r.n * sizeof(float)) != 0,
                    "with other bits");
-            result small = one_step(at, &k, shards, lanes, 1, 150, true);
+            result small = one_step(at, &k,
+                                    (how){.shards = shards,
+                                          .lanes = lanes,
+                                          .threads = 1,
+                                          .tokens = 150,
+                                          .recompute = true});
             snprintf(name, sizeof name,
                      "%d shards, %d lanes: small micro-batches, one thread",
                      shards, lanes);
@@ -227,8 +241,14 @@ test_place_step(const test_place *cpu, const test_place *at)
     static task k;
     make_task(&k, 21, false);
     k.n = at->slow ? 3 : SEQS;
-    result a = one_step(cpu, &k, 4, 2, 2, 4000, false);
-    result b = one_step(at, &k, 4, 2, 1, at->slow ? 120 : 4000, true);
+    result a = one_step(
+        cpu, &k, (how){.shards = 4, .lanes = 2, .threads = 2, .tokens = 4000});
+    result b = one_step(at, &k,
+                        (how){.shards = 4,
+                              .lanes = 2,
+                              .threads = 1,
+                              .tokens = at->slow ? 120 : 4000,
+                              .recompute = true});
     if (is_exact(at)) {
         is_bits_f32(b.gradient, a.gradient, a.n,
                     "4 shards, 2 lanes on a GPU: the CPU's gradients");

@@ -109,22 +109,27 @@ unmake(made *m)
     world_free(m->w);
 }
 
+typedef struct hook_parts {
+    const rlf_give *gives;
+    int n_gives;
+    const rlf_arg *more; /* NULL, or one more argument */
+} hook_parts;
+
 /* The hook `lua(..., per:, ...) -> gives` with this source; its index. */
 static int
-add_hook(made *m, const char *source, const char *per, const rlf_give *gives,
-         int n_gives, const rlf_arg *more, int n_more)
+add_hook(made *m, const char *source, const char *per, hook_parts parts)
 {
     write_file(lua_file, source);
-    rlf_arg args[4] = {text_arg(NULL, lua_file), text_arg("per", per)};
-    for (int i = 0; i < n_more; i++)
-        args[2 + i] = more[i];
+    rlf_arg args[3] = {text_arg(NULL, lua_file), text_arg("per", per)};
+    if (parts.more)
+        args[2] = *parts.more;
     return add_resource(m->w,
                         (rlf_resource){.kind = RLF_RESOURCE_HOOK,
                                        .name = "judge",
                                        .constructor = "lua",
-                                       .gives = gives,
-                                       .n_gives = n_gives},
-                        args, 2 + n_more);
+                                       .gives = parts.gives,
+                                       .n_gives = parts.n_gives},
+                        args, parts.more ? 3 : 2);
 }
 
 /* A call of the hook on the set, with the column `extra`. */
@@ -168,7 +173,7 @@ test_sample(void)
         "                  s.bonus .. '|' .. s.length .. tostring(s.finished)"
         " }\n"
         "end\n",
-        "sample", gives, 3, NULL, 0);
+        "sample", (hook_parts){.gives = gives, .n_gives = 3});
     if (hook < 0)
         bail("%s", m.w->err.sentence);
     rlf_call call = hook_call(&m, hook, "sample", 3);
@@ -201,7 +206,7 @@ test_pieces(void)
 {
     made m = make(1);
     const char *source = "return function(s) return math.random() end\n";
-    int hook = add_hook(&m, source, "sample", NULL, 0, NULL, 0);
+    int hook = add_hook(&m, source, "sample", (hook_parts){0});
     rlf_call whole = hook_call(&m, hook, "sample", 1);
     run_call(m.w, &whole);
     rlf_call call = hook_call(&m, hook, "sample", 1);
@@ -237,7 +242,7 @@ test_group(void)
                          "  end\n"
                          "  return out\n"
                          "end\n";
-    int hook = add_hook(&m, source, "group", NULL, 0, NULL, 0);
+    int hook = add_hook(&m, source, "group", (hook_parts){0});
     rlf_call call = hook_call(&m, hook, "group", 1);
     is_int(run_call(m.w, &call), RLF_OK, "a hook per group runs");
     bool right = true;
@@ -247,7 +252,7 @@ test_group(void)
     ok(right, "it is given the samples of a prompt");
     unmake(&m);
     m = make(1);
-    hook = add_hook(&m, source, "batch", NULL, 0, NULL, 0);
+    hook = add_hook(&m, source, "batch", (hook_parts){0});
     call = hook_call(&m, hook, "batch", 1);
     is_int(run_call(m.w, &call), RLF_OK, "a hook per batch runs");
     right = true;
@@ -264,7 +269,7 @@ test_step(void)
     made m = make(1);
     world *w = m.w;
     int hook = add_hook(&m, "return function(s) return 10 * s.step + s.x end\n",
-                        "step", NULL, 0, NULL, 0);
+                        "step", (hook_parts){0});
     const rlf_node_class *class = rlf_classes_find(
         &rlf_node_classes, RLF_ROLE_HOOK, RLF_RECEIVER_HOOK, "step");
     int outputs[] = {add_column_value(w, RLF_VALUE_NUMBER, 0),
@@ -288,7 +293,7 @@ test_errors(void)
                          "end\n";
     made m = make(1);
     m.rows->sample[3].text = RLF_STR("345");
-    int hook = add_hook(&m, source, "sample", NULL, 0, NULL, 0);
+    int hook = add_hook(&m, source, "sample", (hook_parts){0});
     rlf_call call = hook_call(&m, hook, "sample", 1);
     is_int(run_call(m.w, &call), RLF_USER, "an error in Lua ends the run");
     ok(strstr(m.w->err.sentence, "nodes_hook.tmp.lua:2") &&
@@ -301,7 +306,7 @@ test_errors(void)
     m = make(1);
     m.rows->sample[3].text = RLF_STR("345");
     rlf_arg forgive = number_arg("on_error", -2);
-    hook = add_hook(&m, source, "sample", NULL, 0, &forgive, 1);
+    hook = add_hook(&m, source, "sample", (hook_parts){.more = &forgive});
     call = hook_call(&m, hook, "sample", 1);
     is_int(run_call(m.w, &call), RLF_OK, "with on_error: it goes on");
     bool right = true;
@@ -316,8 +321,8 @@ test_errors(void)
     unmake(&m);
 
     m = make(1);
-    hook = add_hook(&m, "return functio(s) return 1 end\n", "sample", NULL, 0,
-                    NULL, 0);
+    hook = add_hook(&m, "return functio(s) return 1 end\n", "sample",
+                    (hook_parts){0});
     ok(hook < 0 && m.w->err.status == RLF_USER &&
            strstr(m.w->err.sentence, "nodes_hook.tmp.lua:1"),
        "a file that does not load: %s", m.w->err.sentence);

@@ -19,15 +19,28 @@ static rlf_arena *arena;
 static const rlf_wire fast = {5e-6, 1e11, false}, slow = {2e-5, 1e10, false};
 
 /* A small model of every kind of tensor, its sizes odd on purpose. */
+typedef struct sizes {
+    int heads, kv_heads, head_dim;
+    int64_t ffn, vocab, hidden;
+    bool tied;
+} sizes;
+
+static const sizes odd = {.heads = 8,
+                          .kv_heads = 8,
+                          .head_dim = 3,
+                          .ffn = 11,
+                          .vocab = 37,
+                          .hidden = 5};
+
 static void
-make_model(int heads, int kv_heads, int head_dim, int64_t ffn, int64_t vocab,
-           int64_t hidden, bool tied)
+make_model(sizes of)
 {
-    int n = 0;
-    int64_t q = heads * head_dim, kv = kv_heads * head_dim;
+    int n = 0, head_dim = of.head_dim;
+    int64_t q = of.heads * head_dim, kv = of.kv_heads * head_dim;
+    int64_t hidden = of.hidden, ffn = of.ffn;
 #define ADD(...) tensors[n++] = (rlf_shape){__VA_ARGS__}
-    ADD("embed", tied ? RLF_LAYER_ENDS : RLF_LAYER_FIRST, RLF_SPLIT_ROWS, vocab,
-        hidden, 2);
+    ADD("embed", of.tied ? RLF_LAYER_ENDS : RLF_LAYER_FIRST, RLF_SPLIT_ROWS,
+        of.vocab, hidden, 2);
     for (int i = 0; i < LAYERS; i++) {
         ADD("q", i, RLF_SPLIT_ROWS, q, hidden, head_dim);
         ADD("k", i, RLF_SPLIT_KV, kv, hidden, head_dim);
@@ -228,7 +241,13 @@ play_random(int world, uint64_t seed)
 {
     randomness r = {.key = {.seed = seed, .step = (uint32_t)world}};
     int from_ranks[WORLD], to_ranks[WORLD], kv = 1 << draw(&r, 4);
-    make_model(8, kv, 1 + draw(&r, 2), 11, 17, 3, draw(&r, 2));
+    make_model((sizes){.heads = 8,
+                       .kv_heads = kv,
+                       .head_dim = 1 + draw(&r, 2),
+                       .ffn = 11,
+                       .vocab = 17,
+                       .hidden = 3,
+                       .tied = draw(&r, 2)});
     rlf_layout from = draw_layout(&r, world, 8, kv, from_ranks);
     rlf_layout to = draw_layout(&r, world, 8, kv, to_ranks);
     if (draw(&r, 4) == 0 && from.n_ranks == to.n_ranks)
@@ -385,7 +404,7 @@ test_odd(void)
                 for (int tg = 1; tg <= t; tg *= 2) {
                     if (p % pg || p * t * 2 > WORLD)
                         continue;
-                    make_model(8, 8, 3, 11, 37, 5, false);
+                    make_model(odd);
                     rlf_layout train = {.ranks = in_order,
                                         .n_ranks = p * t * 2,
                                         .tp = t,
@@ -468,7 +487,12 @@ one_port(const rlf_realloc_plan *plan)
 static void
 test_topologies(void)
 {
-    make_model(8, 8, 1, 11, 17, 3, false);
+    make_model((sizes){.heads = 8,
+                       .kv_heads = 8,
+                       .head_dim = 1,
+                       .ffn = 11,
+                       .vocab = 17,
+                       .hidden = 3});
     rlf_realloc_plan direct = one_to_many(RLF_TOPOLOGY_DIRECT, 13);
     rlf_realloc_plan tree = one_to_many(RLF_TOPOLOGY_TREE, 13);
     rlf_realloc_plan ring = one_to_many(RLF_TOPOLOGY_RING, 13);
@@ -598,7 +622,12 @@ test_balance(void)
 static void
 test_refusal(void)
 {
-    make_model(6, 3, 2, 11, 17, 3, false);
+    make_model((sizes){.heads = 6,
+                       .kv_heads = 3,
+                       .head_dim = 2,
+                       .ffn = 11,
+                       .vocab = 17,
+                       .hidden = 3});
     rlf_layout from = {
         .ranks = in_order, .n_ranks = 2, .tp = 2, .pp = 1, .dp = 1};
     rlf_layout to = {
@@ -649,7 +678,7 @@ static void
 test_links(void)
 {
     int64_t bytes[4], across[4];
-    make_model(8, 8, 3, 11, 37, 5, false);
+    make_model(odd);
     for (int i = 0; i < WORLD; i++)
         machine[i] = i / 8;
     const rlf_links starts = {.inside = {1, 1e12, false},
