@@ -39,7 +39,7 @@ nothing(rlf_call *call, rlf_err *err)
 }
 
 static const rlf_node_class empty = {.name = "empty",
-                                     .role = RLF_ROLE_EXPR,
+                                     .program = RLF_PROGRAM_EXPR,
                                      .granularity = RLF_GRAIN_BATCH,
                                      .infer = rlf_class_no_infer,
                                      .cost = rlf_class_no_cost,
@@ -240,7 +240,7 @@ main(int argc, char **argv)
 {
     static const int usual[] = {1, 2, 4, 8};
     choice = empty;
-    choice.role = RLF_ROLE_IF;
+    choice.course = RLF_COURSE_CHOICE;
     if (!rlf_comm_launcher_process())
         printf("cores: %d; a call of the class alone: %.4f us\n"
                "ranks   a node  of wanted   an answer  of wanted    a step\n",

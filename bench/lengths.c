@@ -104,7 +104,7 @@ const rlf_node *
 bench_generate(const rlf_graph *graph)
 {
     size_t i = 0;
-    while (!graph->nodes.data[i].class->sampled)
+    while (graph->nodes.data[i].class->work != RLF_WORK_GENERATE)
         i++;
     return &graph->nodes.data[i];
 }

@@ -141,7 +141,7 @@ static const rlf_trainable sleeper = {.begin = begin,
                                       .gather = nothing,
                                       .finish = nothing};
 static const rlf_node_class sleeping = {.name = "update",
-                                        .role = RLF_ROLE_UPDATE,
+                                        .work = RLF_WORK_TRAIN,
                                         .receiver = RLF_RECEIVER_MODEL,
                                         .trainable = &sleeper};
 

@@ -25,7 +25,7 @@ finite_enough(const rlf_matcher *m, const rlf_formal *f, int term,
               rlf_span span)
 {
     char why[RLF_FORMAL_WHY];
-    bool state = m->item && m->item->class->role == RLF_ROLE_SET_STATE;
+    bool state = m->item && m->item->class->receiver == RLF_RECEIVER_STATE;
     bool bounded =
         f->kind == RLF_FORMAL_INT || (!rlf_formal_takes(f, INFINITY, why) &&
                                       !rlf_formal_takes(f, -INFINITY, why));
@@ -126,7 +126,7 @@ changes(rlf_sema *s, const rlf_ast_expr *e)
     if (e->kind == RLF_AST_NAME) {
         if (rlf_name_find(s, &e->name, &found))
             return found.decl && found.decl->kind == RLF_AST_STATE;
-        return rlf_classes_find(s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_NONE,
+        return rlf_classes_find(s->classes, RLF_FORM_FIELD, RLF_RECEIVER_NONE,
                                 e->name.text) != NULL;
     }
     if (changes(s, e->left) || changes(s, e->right) || changes(s, e->other))
@@ -200,7 +200,7 @@ put_number(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
         return false;
     }
     if (t->domain != 0 || t->text) {
-        bool choice = m->item->class->role == RLF_ROLE_IF;
+        bool choice = m->item->class->condition != NULL;
         rlf_diag *diag = rlf_diag_error(
             s->diags, "level", e->span, "%s is one number, and this is %s",
             called(m, f), rlf_level_name(s, t->domain, t->set));

@@ -160,7 +160,7 @@ meant(const rlf_matcher *m, const rlf_ast_arg *arg,
 static bool
 is_of_sets(const rlf_sema *s, const char *name)
 {
-    return rlf_classes_find(s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_SET,
+    return rlf_classes_find(s->classes, RLF_FORM_FIELD, RLF_RECEIVER_SET,
                             name) != NULL;
 }
 
@@ -384,8 +384,7 @@ rlf_args_match(rlf_sema *s, const rlf_ast_args *args, const rlf_formal *formals,
 static bool
 is_optimizer(const rlf_sema *s, const rlf_constructor *c)
 {
-    const rlf_node_class *update =
-        rlf_classes_find(s->classes, RLF_ROLE_UPDATE, RLF_RECEIVER_MODEL, NULL);
+    const rlf_node_class *update = rlf_classes_syntax(s->classes, "update");
     if (!update || !c->within)
         return false;
     for (int i = 0; i < c->n_formals; i++) {

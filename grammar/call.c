@@ -71,12 +71,14 @@ check_tokens(rlf_sema *s, const rlf_node_class *class, int model, int set,
     return true;
 }
 
+/* One that is read without arguments: made where it is first asked for. */
 static rlf_item *
-new_item(rlf_sema *s, const rlf_node_class *class, int receiver, rlf_span span)
+new_shared(rlf_sema *s, const rlf_node_class *class, int receiver,
+           rlf_span span)
 {
     rlf_item *item = rlf_item_new(s, class, receiver, span);
-    if (receiver >= 0 && class->receiver == RLF_RECEIVER_MODEL)
-        RLF_PUSH_IN(s->arena, &item->reads, receiver);
+    item->shared = true;
+    item->writes.count = 0;
     return item;
 }
 
@@ -104,7 +106,7 @@ make_set(rlf_sema *s, const rlf_item *item, int receiver_set)
     const rlf_node_class *class = item->class;
     const char *name = rlf_arena_printf(s->arena, "%s(...)", class->name);
     int set = set_argument(item);
-    if (class->sampled) {
+    if (class->work == RLF_WORK_GENERATE) {
         const rlf_arg *n = arg_named(item, "n");
         bool several = n && n->given;
         int made = rlf_set_generated(s, name, set, several, item->receiver,
@@ -208,7 +210,7 @@ rlf_call_function(rlf_sema *s, const rlf_node_class *class,
                   const rlf_ast_expr *call)
 {
     rlf_thing none = rlf_thing_none(call->span);
-    rlf_item *item = new_item(s, class, -1, call->span);
+    rlf_item *item = rlf_item_new(s, class, -1, call->span);
     if (!rlf_args_match(s, call->args, class->formals, class->n_formals,
                         class->extra, class->name, call->at, item))
         return none;
@@ -305,7 +307,7 @@ unknown_method(rlf_sema *s, const rlf_thing *receiver, const rlf_ast_expr *call)
     size_t n = 0;
     for (int i = 0; i < s->classes->n_nodes && n < RLF_COUNT(names) - 3; i++) {
         const rlf_node_class *c = s->classes->node[i];
-        if (c->role == RLF_ROLE_METHOD && c->receiver == receiver_of(receiver))
+        if (c->form == RLF_FORM_CALL && c->receiver == receiver_of(receiver))
             names[n++] = c->name;
     }
     if (receiver->kind == RLF_THING_SET) {
@@ -377,7 +379,7 @@ call_class(rlf_sema *s, const rlf_node_class *class, const rlf_thing *receiver,
     bool on_set = receiver->kind == RLF_THING_SET;
     int asked = s->asked;
     int model = receiver->kind == RLF_THING_MODEL ? receiver->resource : -1;
-    rlf_item *item = new_item(s, class, model, call->span);
+    rlf_item *item = rlf_item_new(s, class, model, call->span);
     if (on_set)
         rlf_item_input_set(s, item, receiver->set);
     s->asked = on_set ? receiver->set : -1;
@@ -386,7 +388,7 @@ call_class(rlf_sema *s, const rlf_node_class *class, const rlf_thing *receiver,
     s->asked = asked;
     /* What is wrong was said already; where a set is made it is there
      * nevertheless, so that what follows is looked at too. */
-    if (!good && (!class->sampled || set_argument(item) < 0))
+    if (!good && (class->work != RLF_WORK_GENERATE || set_argument(item) < 0))
         return none;
     check_supported(s, class, call->span);
     int set = on_set ? receiver->set : set_argument(item);
@@ -394,11 +396,11 @@ call_class(rlf_sema *s, const rlf_node_class *class, const rlf_thing *receiver,
         return none;
     int term;
     bool live = rlf_update_live(s, item, set, &term);
-    if (model >= 0 && !class->sampled)
+    if (model >= 0 && class->work != RLF_WORK_GENERATE)
         note_reread(s, class, model, set, live, call->span);
     if (live)
         return rlf_thing_term(s, term, call->span);
-    if (s->update >= 0 && class->sampled) {
+    if (s->update >= 0 && class->work == RLF_WORK_GENERATE) {
         rlf_diag *diag = rlf_diag_error(s->diags, "update", call->span,
                                         "an update holds no generation");
         rlf_diag_hint(s->diags, diag, "give the set a name before it");
@@ -440,7 +442,7 @@ rlf_call_method(rlf_sema *s, const rlf_thing *receiver,
     const rlf_node_class *class =
         receiver_of(&thing) == RLF_RECEIVER_NONE
             ? NULL
-            : rlf_classes_find(s->classes, RLF_ROLE_METHOD, receiver_of(&thing),
+            : rlf_classes_find(s->classes, RLF_FORM_CALL, receiver_of(&thing),
                                name->text);
     if (class)
         return call_class(s, class, &thing, call);
@@ -477,13 +479,13 @@ hint_field(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *e, const rlf_set *d,
     for (int i = 0; i < s->classes->n_nodes && n < RLF_COUNT(names); i++) {
         const rlf_node_class *c = s->classes->node[i];
         bool method = c->receiver == RLF_RECEIVER_SET &&
-                      c->role == RLF_ROLE_METHOD && !strcmp(c->name, name);
+                      c->form == RLF_FORM_CALL && !strcmp(c->name, name);
         if (method) {
             rlf_diag_hint(s->diags, diag, "a method is called: %s.%s(...)", x,
                           name);
             return;
         }
-        if (c->role != RLF_ROLE_FIELD || c->receiver != RLF_RECEIVER_SET ||
+        if (c->form != RLF_FORM_FIELD || c->receiver != RLF_RECEIVER_SET ||
             (d->tokens < 0 && c->needs_tokens) || c->unsupported)
             continue;
         names[n++] = c->name;
@@ -521,12 +523,12 @@ data_field(rlf_sema *s, int set, const rlf_ast_expr *e)
         return none;
     }
     const rlf_node_class *class =
-        rlf_classes_find(s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_DATA,
+        rlf_classes_find(s->classes, RLF_FORM_FIELD, RLF_RECEIVER_DATA,
                          kind == RLF_FIELD_TEXT ? "words" : "number");
     int term = rlf_item_made(s, class, set, e->name.text);
     if (term >= 0)
         return rlf_thing_term(s, term, e->span);
-    rlf_item *item = new_item(s, class, d->data, e->span);
+    rlf_item *item = new_shared(s, class, d->data, e->span);
     rlf_item_input_set(s, item, set);
     item->args = RLF_NEW(s->arena, rlf_arg);
     item->args[0] = (rlf_arg){.kind = RLF_ARG_TEXT,
@@ -546,7 +548,7 @@ static rlf_thing
 set_field(rlf_sema *s, int set, const rlf_ast_expr *e)
 {
     const rlf_node_class *class = rlf_classes_find(
-        s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_SET, e->name.text);
+        s->classes, RLF_FORM_FIELD, RLF_RECEIVER_SET, e->name.text);
     rlf_thing none = rlf_thing_none(e->span);
     if (!class)
         return data_field(s, set, e);
@@ -556,7 +558,7 @@ set_field(rlf_sema *s, int set, const rlf_ast_expr *e)
     int term = rlf_item_made(s, class, set, NULL);
     if (term >= 0)
         return rlf_thing_term(s, term, e->span);
-    rlf_item *item = new_item(s, class, -1, e->span);
+    rlf_item *item = new_shared(s, class, -1, e->span);
     rlf_item_input_set(s, item, set);
     int index = rlf_item_place(s, item);
     term =
@@ -736,7 +738,7 @@ rlf_call_hook(rlf_sema *s, int hook, const rlf_ast_expr *call)
                       resource->name);
         return none;
     }
-    rlf_item *item = new_item(s, class, hook, call->span);
+    rlf_item *item = rlf_item_new(s, class, hook, call->span);
     if (!rlf_args_match(s, call->args, class->formals, class->n_formals,
                         class->extra, resource->name, call->at, item))
         return none;
@@ -771,13 +773,12 @@ rlf_call_data(rlf_sema *s, int data, rlf_span span)
     rlf_thing thing = rlf_thing_none(span);
     if (rlf_eval_outside(s, span, "a data set"))
         return thing;
-    const rlf_node_class *class =
-        rlf_classes_find(s->classes, RLF_ROLE_DRAW, RLF_RECEIVER_DATA, NULL);
+    const rlf_node_class *class = rlf_classes_syntax(s->classes, "draw");
     thing.kind = RLF_THING_SET;
     thing.set = rlf_item_made(s, class, data, NULL);
     if (thing.set >= 0)
         return thing;
-    rlf_item *item = new_item(s, class, data, span);
+    rlf_item *item = new_shared(s, class, data, span);
     rlf_args_match(s, NULL, class->formals, class->n_formals, false,
                    class->name, span, item);
     const char *name = s->graph->resources.data[data].name;
@@ -793,10 +794,9 @@ rlf_call_state(rlf_sema *s, int state, rlf_span span)
 {
     const rlf_resource *r = &s->graph->resources.data[state];
     const rlf_node_class *class =
-        rlf_classes_find(s->classes, RLF_ROLE_STATE, RLF_RECEIVER_STATE,
+        rlf_classes_find(s->classes, RLF_FORM_FIELD, RLF_RECEIVER_STATE,
                          r->domain > 0 ? "rows" : "state");
-    rlf_item *item = new_item(s, class, state, span);
-    RLF_PUSH_IN(s->arena, &item->reads, state);
+    rlf_item *item = new_shared(s, class, state, span);
     int index = rlf_item_place(s, item);
     return rlf_item_output_term(s, index, r->domain, false, -1, r->name);
 }
@@ -807,7 +807,7 @@ rlf_call_value(rlf_sema *s, const rlf_node_class *class, rlf_span span)
     int term = rlf_item_made(s, class, -1, NULL);
     if (term >= 0)
         return term;
-    rlf_item *item = new_item(s, class, -1, span);
+    rlf_item *item = new_shared(s, class, -1, span);
     int index = rlf_item_place(s, item);
     term = rlf_item_output_term(s, index, 0, false, -1, class->name);
     rlf_item_keep(s, class, -1, NULL, term);

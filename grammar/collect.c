@@ -218,11 +218,11 @@ find_draw(rlf_sema *s, const rlf_ast_name *name)
     int item = thing && thing->kind == RLF_THING_SET
                    ? s->makers.data[thing->set].item
                    : -1;
-    if (item >= 0 && s->items.data[item].class->role == RLF_ROLE_DRAW &&
+    if (item >= 0 && s->items.data[item].class->draws &&
         s->items.data[item].writes.count)
         return item;
     bool again =
-        item >= 0 && s->items.data[item].class->role == RLF_ROLE_COLLECT;
+        item >= 0 && s->items.data[item].class->course == RLF_COURSE_ROUNDS;
     rlf_diag *diag = rlf_diag_error(s->diags, "collect", name->span,
                                     again ? "'%s' is collected already"
                                           : "'%s' is not what the flow draws",
@@ -333,9 +333,8 @@ static int
 place_keep(collecting *c, const rlf_ast_expr *e, rlf_span span)
 {
     rlf_sema *s = c->s;
-    rlf_item *item = rlf_item_of(
-        s, rlf_classes_find(s->classes, RLF_ROLE_KEEP, RLF_RECEIVER_NONE, NULL),
-        -1, e, span);
+    rlf_item *item =
+        rlf_item_of(s, rlf_classes_syntax(s->classes, "keep"), -1, e, span);
     if (!item)
         return -1;
     const rlf_term *t = &s->terms.data[item->inputs.data[0].id];
@@ -407,8 +406,7 @@ add_count(rlf_sema *s, rlf_item *item, const rlf_arg *count)
 void
 rlf_sema_collect(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
-    const rlf_node_class *class =
-        rlf_classes_find(s->classes, RLF_ROLE_COLLECT, RLF_RECEIVER_NONE, NULL);
+    const rlf_node_class *class = rlf_classes_syntax(s->classes, "collect");
     if (s->part != 0) {
         rlf_diag_error(s->diags, "statement", stmt->span,
                        "a collect stands in the flow itself, not in a block "

@@ -60,7 +60,7 @@ look_at_call(looker *l, const rlf_ast_expr *e)
         return;
     if (!field && !rlf_name_find(s, &called->name, &found)) {
         if (!rlf_builtin_is(name) &&
-            !rlf_classes_find(s->classes, RLF_ROLE_FUNCTION, RLF_RECEIVER_NONE,
+            !rlf_classes_find(s->classes, RLF_FORM_CALL, RLF_RECEIVER_NONE,
                               name))
             rlf_name_unknown(s, &called->name, RLF_WANT_FUNCTION, e);
         return;
@@ -79,7 +79,7 @@ look_at_name(looker *l, const rlf_ast_expr *e)
         wrong = found.decl && (found.decl->kind == RLF_AST_DEF ||
                                found.decl->kind == RLF_AST_FLOW);
     else
-        wrong = !rlf_classes_find(s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_NONE,
+        wrong = !rlf_classes_find(s->classes, RLF_FORM_FIELD, RLF_RECEIVER_NONE,
                                   e->name.text);
     if (wrong)
         rlf_eval(s, e); /* says so */

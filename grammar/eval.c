@@ -175,7 +175,7 @@ eval_name(rlf_sema *s, const rlf_ast_name *name)
                    : rlf_thing_none(name->span);
     }
     const rlf_node_class *value = rlf_classes_find(
-        s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_NONE, name->text);
+        s->classes, RLF_FORM_FIELD, RLF_RECEIVER_NONE, name->text);
     if (value) {
         if (rlf_eval_outside(s, name->span, quoted(s, value->name)))
             return rlf_thing_none(name->span);
@@ -370,11 +370,8 @@ part_of_set(rlf_sema *s, const rlf_ast_expr *e, int x, int set)
         return part;
     }
     if (made) {
-        rlf_item *item =
-            rlf_item_new(s,
-                         rlf_classes_find(s->classes, RLF_ROLE_PART,
-                                          RLF_RECEIVER_NONE, NULL),
-                         -1, e->span);
+        rlf_item *item = rlf_item_new(s, rlf_classes_syntax(s->classes, "part"),
+                                      -1, e->span);
         rlf_item_input_set(s, item, x);
         rlf_item_input_set(s, item, set);
         rlf_item_output_set(s, rlf_item_place(s, item), index);
@@ -537,7 +534,7 @@ eval_call(rlf_sema *s, const rlf_ast_expr *e)
         return out;
     }
     const rlf_node_class *class = rlf_classes_find(
-        s->classes, RLF_ROLE_FUNCTION, RLF_RECEIVER_NONE, name->text);
+        s->classes, RLF_FORM_CALL, RLF_RECEIVER_NONE, name->text);
     if (!class) {
         rlf_name_unknown(s, name, RLF_WANT_FUNCTION, e);
         return rlf_thing_none(e->span);

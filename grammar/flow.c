@@ -6,9 +6,9 @@
 /* ---- small helpers ---- */
 
 static const rlf_node_class *
-class_of(const rlf_sema *s, rlf_role role, rlf_receiver receiver)
+class_of(const rlf_sema *s, const char *name)
 {
-    return rlf_classes_find(s->classes, role, receiver, NULL);
+    return rlf_classes_syntax(s->classes, name);
 }
 
 static bool
@@ -76,14 +76,12 @@ body(rlf_sema *s, int item, const rlf_ast_block *block, int part)
 static void
 set_model(rlf_sema *s, const rlf_ast_stmt *stmt, int model)
 {
-    const rlf_node_class *class =
-        class_of(s, RLF_ROLE_ASSIGN, RLF_RECEIVER_MODEL);
+    const rlf_node_class *class = class_of(s, ":=");
     if (!supported(s, class, stmt->span))
         return;
     rlf_item *item = rlf_item_new(s, class, model, stmt->span);
     if (!rlf_assign_sum(s, item, stmt->value))
         return;
-    RLF_PUSH_IN(s->arena, &item->writes, model);
     rlf_item_place(s, item);
 }
 
@@ -121,12 +119,10 @@ set_state(rlf_sema *s, const rlf_ast_stmt *stmt, const rlf_found *found)
     }
     int rows = s->graph->resources.data[state].domain;
     const rlf_node_class *class =
-        rlf_classes_find(s->classes, RLF_ROLE_SET_STATE, RLF_RECEIVER_STATE,
-                         rows > 0 ? "set_rows" : "set_state");
+        rlf_classes_syntax(s->classes, rows > 0 ? "set_rows" : "set_state");
     rlf_item *item = rlf_item_of(s, class, state, stmt->value, stmt->span);
     if (!item || (rows > 0 && !fits_rows(s, item, state, stmt->value)))
         return;
-    RLF_PUSH_IN(s->arena, &item->writes, state);
     rlf_item_place(s, item);
 }
 
@@ -203,7 +199,7 @@ split_set(rlf_sema *s, const rlf_ast_expr *e, const char *word)
 static void
 loop(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
-    const rlf_node_class *class = class_of(s, RLF_ROLE_FOR, RLF_RECEIVER_NONE);
+    const rlf_node_class *class = class_of(s, "split");
     if (forbidden(s, stmt->span, "loop") || !supported(s, class, stmt->span))
         return;
     rlf_item *item = rlf_item_new(s, class, -1, stmt->span);
@@ -247,8 +243,8 @@ loop(rlf_sema *s, const rlf_ast_stmt *stmt)
 static void
 branch(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
-    rlf_item *item = rlf_item_of(s, class_of(s, RLF_ROLE_IF, RLF_RECEIVER_NONE),
-                                 -1, stmt->value, stmt->span);
+    rlf_item *item =
+        rlf_item_of(s, class_of(s, "if"), -1, stmt->value, stmt->span);
     if (!item)
         return;
     const rlf_arg *condition = &item->args[0];
@@ -271,8 +267,7 @@ every(rlf_sema *s, const rlf_ast_stmt *stmt)
     if (forbidden(s, stmt->span, "every"))
         return;
     rlf_item *item =
-        rlf_item_of(s, class_of(s, RLF_ROLE_EVERY, RLF_RECEIVER_NONE), -1,
-                    stmt->value, stmt->span);
+        rlf_item_of(s, class_of(s, "every"), -1, stmt->value, stmt->span);
     if (!item)
         return;
     int index = rlf_item_place(s, item);
@@ -285,8 +280,7 @@ leave(rlf_sema *s, const rlf_ast_stmt *stmt)
     if (forbidden(s, stmt->span, "break"))
         return;
     rlf_item *item =
-        rlf_item_of(s, class_of(s, RLF_ROLE_BREAK, RLF_RECEIVER_NONE), -1,
-                    stmt->value, stmt->span);
+        rlf_item_of(s, class_of(s, "break"), -1, stmt->value, stmt->span);
     if (item)
         rlf_item_place(s, item);
 }
@@ -294,8 +288,7 @@ leave(rlf_sema *s, const rlf_ast_stmt *stmt)
 static void
 checkpoint(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
-    const rlf_node_class *class =
-        class_of(s, RLF_ROLE_CHECKPOINT, RLF_RECEIVER_NONE);
+    const rlf_node_class *class = class_of(s, "checkpoint");
     if (forbidden(s, stmt->span, "checkpoint") ||
         !supported(s, class, stmt->span))
         return;
@@ -319,8 +312,7 @@ written_together(const rlf_sema *s, const rlf_metric_name *a,
 bool
 rlf_sema_metric(rlf_sema *s, const rlf_ast_name *name, int term)
 {
-    const rlf_node_class *class =
-        class_of(s, RLF_ROLE_REPORT, RLF_RECEIVER_NONE);
+    const rlf_node_class *class = class_of(s, "report");
     rlf_metric_name metric = {name->text,   term,       s->part, s->update,
                               s->condition, name->span, 0};
     if (rlf_word_is_of(class->taken, name->text)) {
@@ -354,8 +346,7 @@ rlf_sema_metric(rlf_sema *s, const rlf_ast_name *name, int term)
 static void
 report(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
-    const rlf_node_class *class =
-        class_of(s, RLF_ROLE_REPORT, RLF_RECEIVER_NONE);
+    const rlf_node_class *class = class_of(s, "report");
     if (!supported(s, class, stmt->span))
         return;
     rlf_item *item = rlf_item_new(s, class, -1, stmt->span);
@@ -526,7 +517,7 @@ static void
 draw(rlf_sema *s, const rlf_ast_bind *bind)
 {
     const rlf_ast_expr *e = bind->value;
-    const rlf_node_class *class = class_of(s, RLF_ROLE_DRAW, RLF_RECEIVER_DATA);
+    const rlf_node_class *class = class_of(s, "draw");
     const rlf_ast_expr *of = e->kind == RLF_AST_INDEX ? e->left : e;
     rlf_thing data = rlf_eval(s, of);
     rlf_thing thing = rlf_thing_none(bind->name.span);
@@ -560,7 +551,6 @@ draw(rlf_sema *s, const rlf_ast_bind *bind)
     thing.kind = RLF_THING_SET;
     thing.set =
         rlf_set_draw(s, bind->name.text, data.resource, false, bind->name.span);
-    RLF_PUSH_IN(s->arena, &item->writes, data.resource);
     /* What is wrong was said already; the set is there so that no more is. */
     int index = rlf_item_place(s, item);
     rlf_item_output_set(s, index, thing.set);

@@ -63,8 +63,7 @@ is_method_of_sets(const rlf_sema *s, const char *name)
 {
     return !strcmp(name, "at_last") || !strcmp(name, "at_all") ||
            !strcmp(name, "split") ||
-           rlf_classes_find(s->classes, RLF_ROLE_METHOD, RLF_RECEIVER_SET,
-                            name);
+           rlf_classes_find(s->classes, RLF_FORM_CALL, RLF_RECEIVER_SET, name);
 }
 
 /* The argument that stands before the dot of method `name`; -1: none does.
@@ -73,7 +72,7 @@ static int
 receiver_in(rlf_sema *s, const rlf_ast_args *args, const char *name,
             bool *model)
 {
-    *model = rlf_classes_find(s->classes, RLF_ROLE_METHOD, RLF_RECEIVER_MODEL,
+    *model = rlf_classes_find(s->classes, RLF_FORM_CALL, RLF_RECEIVER_MODEL,
                               name) != NULL;
     for (size_t i = 0; args && i < args->count; i++) {
         rlf_thing_kind kind = rlf_form_kind(s, args->data[i].value);
@@ -94,7 +93,7 @@ method_meant(const rlf_sema *s, const char *name)
     size_t n = 0;
     for (int i = 0; i < s->classes->n_nodes && n < RLF_COUNT(names); i++) {
         const rlf_node_class *c = s->classes->node[i];
-        if (c->role == RLF_ROLE_METHOD && c->receiver == RLF_RECEIVER_MODEL)
+        if (c->form == RLF_FORM_CALL && c->receiver == RLF_RECEIVER_MODEL)
             names[n++] = c->name;
     }
     const char *meant =
@@ -151,9 +150,9 @@ rlf_form_function(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call)
     const char *name = call->left->name.text;
     const rlf_ast_args *args = call->args;
     const char *hint = as_method(s, args, name);
-    bool model = rlf_classes_find(s->classes, RLF_ROLE_METHOD,
-                                  RLF_RECEIVER_MODEL, name) != NULL;
-    bool field = rlf_classes_find(s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_SET,
+    bool model = rlf_classes_find(s->classes, RLF_FORM_CALL, RLF_RECEIVER_MODEL,
+                                  name) != NULL;
+    bool field = rlf_classes_find(s->classes, RLF_FORM_FIELD, RLF_RECEIVER_SET,
                                   name) != NULL;
     if (hint) {
         rlf_diag_hint(s->diags, diag, "it is a method: write %s", hint);
@@ -246,7 +245,7 @@ methods_of(const rlf_sema *s, rlf_receiver receiver, const char *before)
     const char *text = "";
     for (int i = 0; i < s->classes->n_nodes; i++) {
         const rlf_node_class *c = s->classes->node[i];
-        if (c->role == RLF_ROLE_METHOD && c->receiver == receiver)
+        if (c->form == RLF_FORM_CALL && c->receiver == receiver)
             text = rlf_arena_printf(s->arena, "%s%s%s.%s(...)", text,
                                     *text ? ", " : "", before, c->name);
     }
@@ -325,7 +324,7 @@ rlf_form_method(rlf_sema *s, rlf_diag *diag, const rlf_thing *receiver,
         return true;
     }
     if (set &&
-        rlf_classes_find(s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_SET,
+        rlf_classes_find(s->classes, RLF_FORM_FIELD, RLF_RECEIVER_SET,
                          name->text) &&
         !*more) {
         rlf_diag_hint(s->diags, diag, "a field has no parentheses: write %s.%s",

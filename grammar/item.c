@@ -12,6 +12,12 @@ rlf_item_new(rlf_sema *s, const rlf_node_class *class, int receiver,
     item->node = -1;
     item->keep = -1;
     item->span = span;
+    bool lasts = class->receiver == RLF_RECEIVER_MODEL ||
+                 class->receiver == RLF_RECEIVER_STATE;
+    if (receiver >= 0 && class->writes)
+        RLF_PUSH_IN(s->arena, &item->writes, receiver);
+    else if (receiver >= 0 && lasts)
+        RLF_PUSH_IN(s->arena, &item->reads, receiver);
     return item;
 }
 

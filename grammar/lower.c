@@ -68,7 +68,7 @@ mark_item(rlf_lower *l, int item)
         return;
     it->looking = false;
     /* A keep needs its condition; what it keeps is marked by who reads it. */
-    size_t n = it->class->role == RLF_ROLE_KEEP ? 1 : it->inputs.count;
+    size_t n = it->class->keeps ? 1 : it->inputs.count;
     for (size_t i = 0; i < n; i++) {
         if (it->inputs.data[i].is_set)
             mark_set(l, it->inputs.data[i].id);
@@ -87,18 +87,8 @@ mark_item(rlf_lower *l, int item)
 static bool
 changes_something(const rlf_item *it)
 {
-    switch (it->class->role) {
-    case RLF_ROLE_UPDATE:
-    case RLF_ROLE_ASSIGN:
-    case RLF_ROLE_SET_STATE:
-    case RLF_ROLE_BREAK:
-    case RLF_ROLE_KEEP:
-        return true;
-    case RLF_ROLE_DRAW:
-        return it->writes.count > 0;
-    default:
-        return false;
-    }
+    return it->writes.count || it->class->course == RLF_COURSE_LEAVE ||
+           it->class->keeps;
 }
 
 static void
@@ -120,16 +110,6 @@ mark(rlf_lower *l)
 
 /* ---- sites ---- */
 
-/* Is it made where a value is first asked for, maybe by a metric, and then
- * used by all? Nothing is random in those. */
-static bool
-is_shared(const rlf_item *it)
-{
-    rlf_role role = it->class->role;
-    return role == RLF_ROLE_FIELD || role == RLF_ROLE_STATE ||
-           (role == RLF_ROLE_DRAW && !it->writes.count);
-}
-
 /* Numbers of calls, keys of what is random in them. Each kind counts by itself
  * in the order of the text, and what only metrics want counts apart, so that
  * more or fewer metrics move no other number. */
@@ -142,7 +122,7 @@ number_sites(rlf_lower *l)
                             RLF_SITE_UNIFORM + RLF_SITE_LOOKING};
     for (size_t i = 0; i < s->items.count; i++) {
         const rlf_item *it = &s->items.data[i];
-        l->item_site[i] = is_shared(it) ? shared++ : items[it->looking]++;
+        l->item_site[i] = it->shared ? shared++ : items[it->looking]++;
     }
     for (size_t i = 0; i < s->terms.count; i++) {
         if (s->terms.data[i].code == RLF_EXPR_UNIFORM)
@@ -446,11 +426,12 @@ drop_unused(rlf_sema *s, int item)
 static int
 tokens_wanted(const rlf_item *it)
 {
-    bool field = it->class->role == RLF_ROLE_FIELD && it->class->needs_tokens &&
-                 it->class->gives == RLF_GIVES_COLUMN;
-    bool hook = it->class->role == RLF_ROLE_HOOK && it->inputs.count &&
+    const rlf_node_class *class = it->class;
+    bool counts = class->needs_tokens && class->gives == RLF_GIVES_COLUMN &&
+                  class->receiver != RLF_RECEIVER_MODEL;
+    bool hook = class->form == RLF_FORM_HOOK && it->inputs.count &&
                 it->inputs.data[0].is_set;
-    return field || hook ? it->inputs.data[0].id : -1;
+    return counts || hook ? it->inputs.data[0].id : -1;
 }
 
 /* Token counts of a response that is given as a text need a tokenizer: that of
@@ -470,7 +451,7 @@ check_readers(rlf_sema *s)
             continue;
         for (int k = wanted; k >= 0; k = sets[k].origin)
             sets[k].model = first;
-        if (first >= 0 || it->class->role == RLF_ROLE_HOOK)
+        if (first >= 0 || !it->class->needs_tokens)
             continue;
         rlf_diag *diag = rlf_diag_error(s->diags, "level", it->span,
                                         "there is no model, so '%s' has no "
@@ -514,7 +495,7 @@ made_by(const rlf_lower *l, const rlf_item *it, const char *name)
 {
     const rlf_sema *s = l->s;
     const char *maker = NULL;
-    if (it->receiver >= 0 && it->class->role != RLF_ROLE_FIELD)
+    if (it->receiver >= 0 && it->class->form != RLF_FORM_FIELD)
         maker = s->graph->resources.data[it->receiver].name;
     else if (it->inputs.count && it->inputs.data[0].is_set)
         maker = s->graph->sets.data[it->inputs.data[0].id].name;

@@ -124,10 +124,10 @@ rlf_name_qualified(rlf_sema *s, const rlf_ast_expr *field, rlf_found *out)
 void
 rlf_name_refuse_builtin(rlf_sema *s, const rlf_ast_name *name, bool function)
 {
-    bool value = rlf_classes_find(s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_NONE,
+    bool value = rlf_classes_find(s->classes, RLF_FORM_FIELD, RLF_RECEIVER_NONE,
                                   name->text);
     function = function && (rlf_builtin_is(name->text) ||
-                            rlf_classes_find(s->classes, RLF_ROLE_FUNCTION,
+                            rlf_classes_find(s->classes, RLF_FORM_CALL,
                                              RLF_RECEIVER_NONE, name->text));
     if (!value && !function)
         return;

@@ -126,7 +126,7 @@ belongs(const maker *m, about kind, const rlf_arg *arg)
     const rlf_node_class *call = m->row.call;
     rlf_diags *diags = m->s->diags;
     bool trained = m->s->graph->resources.data[m->row.model].trained;
-    bool update = call ? call->role == RLF_ROLE_UPDATE : trained;
+    bool update = call ? call->work == RLF_WORK_TRAIN : trained;
     const char *model = model_name(m);
     rlf_diag *diag;
     if (kind == ABOUT_TRAIN && !update && !call) {
@@ -147,13 +147,13 @@ belongs(const maker *m, about kind, const rlf_arg *arg)
                           model);
         return false;
     }
-    if (kind == ABOUT_MICRO && call && call->sampled) {
+    if (kind == ABOUT_MICRO && call && call->work == RLF_WORK_GENERATE) {
         rlf_diag_error(diags, "place", arg->span,
                        "'%s' works token by token and has no micro-batches",
                        m->what);
         return false;
     }
-    if (kind == ABOUT_SAMPLE && !(call && call->sampled)) {
+    if (kind == ABOUT_SAMPLE && !(call && call->work == RLF_WORK_GENERATE)) {
         diag = rlf_diag_error(
             diags, "place", arg->span,
             "'%s:' is an argument of generate, and this row places "

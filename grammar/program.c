@@ -273,8 +273,7 @@ emit(rlf_lower *l, int part, const bucket *b, bool looking)
     rlf_sema *s = l->s;
     maker m = maker_new(l);
     rlf_node node = {
-        .class = rlf_classes_find(s->classes, RLF_ROLE_EXPR, RLF_RECEIVER_NONE,
-                                  NULL),
+        .class = rlf_classes_syntax(s->classes, "expr"),
         .region = s->parts.data[part].index,
         .grain = b->grain.grain,
         .rows = b->grain.rows,

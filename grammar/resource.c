@@ -190,7 +190,7 @@ static bool
 make_hook(rlf_sema *s, const rlf_ast_decl *decl, rlf_resource *out)
 {
     const rlf_arg *per = rlf_args_find(out->args, out->n_args, "per");
-    out->class = rlf_classes_find(s->classes, RLF_ROLE_HOOK, RLF_RECEIVER_HOOK,
+    out->class = rlf_classes_find(s->classes, RLF_FORM_HOOK, RLF_RECEIVER_HOOK,
                                   per ? per->text : "sample");
     if (!out->class) {
         rlf_diag_error(s->diags, "unsupported", decl->span,

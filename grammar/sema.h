@@ -192,6 +192,8 @@ typedef struct rlf_item {
     int update; /* class update: its number, else -1 */
     int keep;   /* class collect: its keep, whose inputs are the condition and
                    then, for each output, what it is made of; else -1 */
+    bool shared; /* it is made where a value is first asked for, maybe by a
+                    metric, and then used by all: nothing is random in it */
     bool looking;
     bool ahead; /* lower.c: it is made so many steps ahead */
     int node;   /* lower.c: the graph's node */

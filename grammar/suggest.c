@@ -57,9 +57,9 @@ add_built_in(const rlf_sema *s, names *list, rlf_wanted wanted)
         RLF_PUSH(list, builtins[i]);
     for (int i = 0; i < s->classes->n_nodes; i++) {
         const rlf_node_class *c = s->classes->node[i];
-        bool function = c->role == RLF_ROLE_FUNCTION;
-        bool value =
-            c->role == RLF_ROLE_FIELD && c->receiver == RLF_RECEIVER_NONE;
+        bool plain = c->receiver == RLF_RECEIVER_NONE;
+        bool function = c->form == RLF_FORM_CALL && plain;
+        bool value = c->form == RLF_FORM_FIELD && plain;
         if ((function && wanted == RLF_WANT_FUNCTION) ||
             (value && wanted == RLF_WANT_VALUE))
             RLF_PUSH(list, c->name);
@@ -231,7 +231,7 @@ is_of_set(rlf_sema *s, const char *name)
 {
     if (s->asked < 0)
         return false;
-    if (rlf_classes_find(s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_SET, name))
+    if (rlf_classes_find(s->classes, RLF_FORM_FIELD, RLF_RECEIVER_SET, name))
         return true;
     int data = s->graph->sets.data[s->asked].data;
     rlf_field kind = RLF_FIELD_NONE;

@@ -320,10 +320,8 @@ report_arg(rlf_sema *s, const rlf_update_report *r, rlf_item *item,
 static void
 place_report(rlf_sema *s, const rlf_update *u, int when)
 {
-    rlf_item *item = rlf_item_new(
-        s,
-        rlf_classes_find(s->classes, RLF_ROLE_REPORT, RLF_RECEIVER_NONE, NULL),
-        -1, u->span);
+    rlf_item *item =
+        rlf_item_new(s, rlf_classes_syntax(s->classes, "report"), -1, u->span);
     item->args = RLF_NEW_ARRAY(s->arena, rlf_arg, u->reports.count);
     for (size_t i = 0; i < u->reports.count; i++) {
         const rlf_update_report *r = &u->reports.data[i];
@@ -338,8 +336,7 @@ place_report(rlf_sema *s, const rlf_update *u, int when)
 static void
 place_conditional(rlf_sema *s, const rlf_update *u, int when)
 {
-    const rlf_node_class *class =
-        rlf_classes_find(s->classes, RLF_ROLE_IF, RLF_RECEIVER_NONE, NULL);
+    const rlf_node_class *class = rlf_classes_syntax(s->classes, "if");
     const rlf_update_report *r = &u->reports.data[when];
     rlf_item *item = rlf_item_new(s, class, -1, r->span);
     item->args = RLF_NEW(s->arena, rlf_arg);
@@ -377,7 +374,6 @@ finish(rlf_sema *s, rlf_item *item, int number)
     warn_idle(s, u);
     for (size_t i = 0; i < u->calls.count; i++)
         rlf_item_input_set(s, item, u->calls.data[i].set);
-    RLF_PUSH_IN(s->arena, &item->writes, item->receiver);
     s->graph->resources.data[item->receiver].trained = true;
     int index = rlf_item_place(s, item);
     for (size_t i = 0; i < u->reports.count; i++) {
@@ -406,8 +402,7 @@ rlf_sema_update(rlf_sema *s, const rlf_ast_stmt *stmt)
                            rlf_thing_word(s, &model));
         return;
     }
-    const rlf_node_class *class =
-        rlf_classes_find(s->classes, RLF_ROLE_UPDATE, RLF_RECEIVER_MODEL, NULL);
+    const rlf_node_class *class = rlf_classes_syntax(s->classes, "update");
     if (!class || class->unsupported) {
         rlf_diag_error(s->diags, "unsupported", stmt->span, "%s",
                        class ? class->unsupported : "updates cannot run yet");

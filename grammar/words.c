@@ -266,8 +266,7 @@ rlf_words_emit(rlf_lower *l, int part, const int *terms, size_t n, bool looking)
     RLF_PUSH_IN(s->arena, &inputs, s->makers.data[set].value_index);
     resolve(&m, &inputs, &reads, words);
     rlf_node node = {
-        .class = rlf_classes_find(s->classes, RLF_ROLE_WORDS,
-                                  RLF_RECEIVER_MODEL, NULL),
+        .class = rlf_classes_syntax(s->classes, "words"),
         .region = s->parts.data[part].index,
         .grain = RLF_GRAIN_SAMPLE,
         .rows = rlf_domain_rows(&s->graph->domains, domain),

@@ -64,7 +64,7 @@ step(rlf_call *call, rlf_err *err)
 const rlf_node_class rlf_node_ask = {
     .name = "ask",
     .doc = "a prompt for each row of a text column",
-    .role = RLF_ROLE_FUNCTION,
+    .form = RLF_FORM_CALL,
     .formals = formals,
     .n_formals = sizeof formals / sizeof *formals,
     .gives = RLF_GIVES_SET,

@@ -141,7 +141,10 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 const rlf_node_class rlf_node_assign = {
     .name = ":=",
     .doc = "set a model's weights to a weighted sum of models",
-    .role = RLF_ROLE_ASSIGN,
+    .form = RLF_FORM_SYNTAX,
+    .spread = RLF_SPREAD_JOINT,
+    .work = RLF_WORK_WEIGHTS,
+    .writes = true,
     .receiver = RLF_RECEIVER_MODEL,
     .gives = RLF_GIVES_OTHER,
     .granularity = RLF_GRAIN_BATCH,

@@ -22,7 +22,8 @@ step(rlf_call *call, rlf_err *err)
 const rlf_node_class rlf_node_break = {
     .name = "break",
     .doc = "leaves a loop, or ends the run after the step",
-    .role = RLF_ROLE_BREAK,
+    .form = RLF_FORM_SYNTAX,
+    .course = RLF_COURSE_LEAVE,
     .formals = formals,
     .n_formals = 1,
     .gives = RLF_GIVES_NOTHING,

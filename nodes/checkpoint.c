@@ -12,7 +12,7 @@ step(rlf_call *call, rlf_err *err)
 const rlf_node_class rlf_node_checkpoint = {
     .name = "checkpoint",
     .doc = "saves the run at the end of the step",
-    .role = RLF_ROLE_CHECKPOINT,
+    .form = RLF_FORM_SYNTAX,
     .gives = RLF_GIVES_NOTHING,
     .granularity = RLF_GRAIN_BATCH,
     .open = rlf_class_no_open,

@@ -215,7 +215,9 @@ step(rlf_call *call, rlf_err *err)
 const rlf_node_class rlf_node_collect = {
     .name = "collect",
     .doc = "runs its block on fresh draws until it has kept a batch",
-    .role = RLF_ROLE_COLLECT,
+    .form = RLF_FORM_SYNTAX,
+    .course = RLF_COURSE_ROUNDS,
+    .draws = true,
     .formals = formals,
     .n_formals = RLF_COUNT(formals),
     .gives = RLF_GIVES_OTHER,

@@ -52,7 +52,7 @@ column_of(const rlf_env *env, const rlf_node *draw, int value)
     const rlf_data *data = env->resource[draw->receiver];
     int by = graph->values.data[value].node;
     const rlf_node *node = by < 0 ? NULL : &graph->nodes.data[by];
-    if (!node || node->class->role != RLF_ROLE_FIELD || !node->n_inputs)
+    if (!node || node->class->form != RLF_FORM_FIELD || !node->n_inputs)
         return NULL; /* `step` has no input */
     const rlf_value *of = &graph->values.data[node->inputs[0]];
     if (strcmp(node->class->name, "prompt") == 0)
@@ -83,7 +83,7 @@ known_weights(const rlf_env *env, const rlf_node *draw, rlf_arena *arena,
         return true;
     int by = graph->values.data[arg->value].node, op = -1;
     const rlf_node *node = by < 0 ? NULL : &graph->nodes.data[by];
-    if (!node || node->class->role != RLF_ROLE_EXPR)
+    if (!node || !node->expr)
         return false;
     for (int i = 0; i < node->n_outputs; i++)
         if (node->outputs[i] == arg->value)
@@ -255,7 +255,9 @@ step(rlf_call *call, rlf_err *err)
 const rlf_node_class rlf_node_draw = {
     .name = "draw",
     .doc = "rows of a data set: some each step, or all of them",
-    .role = RLF_ROLE_DRAW,
+    .form = RLF_FORM_SYNTAX,
+    .writes = true,
+    .draws = true,
     .receiver = RLF_RECEIVER_DATA,
     .formals = formals,
     .n_formals = 2,

@@ -42,7 +42,9 @@ infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
 const rlf_node_class rlf_node_every = {
     .name = "every",
     .doc = "runs its block in every k-th step",
-    .role = RLF_ROLE_EVERY,
+    .form = RLF_FORM_SYNTAX,
+    .course = RLF_COURSE_CHOICE,
+    .period = "steps",
     .formals = formals,
     .n_formals = 1,
     .gives = RLF_GIVES_OTHER,

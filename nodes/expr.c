@@ -147,7 +147,9 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 const rlf_node_class rlf_node_expr = {
     .name = "expr",
     .doc = "arithmetic on columns, fused into one pass",
-    .role = RLF_ROLE_EXPR,
+    .form = RLF_FORM_SYNTAX,
+    .spread = RLF_SPREAD_NEAR,
+    .program = RLF_PROGRAM_EXPR,
     .gives = RLF_GIVES_OTHER,
     .granularity = RLF_GRAIN_SAMPLE,
     .infer = rlf_class_no_infer,

@@ -171,11 +171,11 @@ open_data(rlf_call *call, rlf_err *err)
 
 /* ---- the classes ---- */
 
-#define A_FIELD                                                  \
-    .role = RLF_ROLE_FIELD, .granularity = RLF_GRAIN_SAMPLE,     \
-    .cost = rlf_class_no_cost, .init = rlf_class_no_init,        \
-    .fini = rlf_class_no_fini, .trainable = &rlf_trainable_none, \
-    .handover = &rlf_handover_none
+#define A_FIELD                                                 \
+    .form = RLF_FORM_FIELD, .spread = RLF_SPREAD_NEAR,          \
+    .granularity = RLF_GRAIN_SAMPLE, .cost = rlf_class_no_cost, \
+    .init = rlf_class_no_init, .fini = rlf_class_no_fini,       \
+    .trainable = &rlf_trainable_none, .handover = &rlf_handover_none
 
 const rlf_node_class rlf_node_field_prompt = {
     A_FIELD,
@@ -232,6 +232,7 @@ const rlf_node_class rlf_node_field_turn = {
     A_FIELD,
     .name = "turn",
     .doc = "number of the turn that a token is in",
+    .view = true,
     .receiver = RLF_RECEIVER_SET,
     .gives = RLF_GIVES_COLUMN,
     .level = RLF_LEVEL_TOKEN,
@@ -246,6 +247,7 @@ const rlf_node_class rlf_node_field_logprob = {
     A_FIELD,
     .name = "logprob",
     .doc = "log-probability of each token as sampled",
+    .view = true,
     .receiver = RLF_RECEIVER_SET,
     .gives = RLF_GIVES_COLUMN,
     .level = RLF_LEVEL_TOKEN,

@@ -103,10 +103,10 @@ report_empty(const rlf_env *env, int region)
     const rlf_region *body = &graph->regions.data[region];
     for (int i = 0; i < body->n_nodes && env->report; i++) {
         const rlf_node *node = &graph->nodes.data[body->nodes[i]];
-        if (node->class->role == RLF_ROLE_UPDATE)
+        if (node->class->work == RLF_WORK_TRAIN)
             env->report(env->sink,
                         rlf_update_metric(graph, node, "empty", env->pool), 1);
-        else if (node->class->role == RLF_ROLE_FOR)
+        else if (node->class->course == RLF_COURSE_LOOP)
             report_empty(env, node->regions[0]);
     }
 }
@@ -228,7 +228,8 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 const rlf_node_class rlf_node_for = {
     .name = "split",
     .doc = "runs its block on pieces of sets, groups whole",
-    .role = RLF_ROLE_FOR,
+    .form = RLF_FORM_SYNTAX,
+    .course = RLF_COURSE_LOOP,
     .formals = formals,
     .n_formals = N_FORMALS,
     .gives = RLF_GIVES_OTHER,

@@ -23,7 +23,9 @@ step(rlf_call *call, rlf_err *err)
 const rlf_node_class rlf_node_if = {
     .name = "if",
     .doc = "runs one of two blocks",
-    .role = RLF_ROLE_IF,
+    .form = RLF_FORM_SYNTAX,
+    .course = RLF_COURSE_CHOICE,
+    .condition = "condition",
     .formals = formals,
     .n_formals = 1,
     .gives = RLF_GIVES_OTHER,

@@ -46,6 +46,8 @@ libnodes_a_SOURCES = \
 	%D%/where.c \
 	%D%/words.c %D%/words.h
 
+check_PROGRAMS += tests/unit/nodes_classes
+tests_unit_nodes_classes_LDADD = $(NODES_LIBS)
 check_PROGRAMS += tests/unit/nodes_draw
 tests_unit_nodes_draw_LDADD = $(NODES_LIBS)
 check_PROGRAMS += tests/unit/nodes_data

@@ -182,7 +182,9 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
     const rlf_node_class rlf_node_##name_ = { \
         .name = #name_,                       \
         .doc = doc_,                          \
-        .role = RLF_ROLE_METHOD,              \
+        .form = RLF_FORM_CALL,                \
+        .spread = RLF_SPREAD_ROWS,            \
+        .work = RLF_WORK_READ,                \
         .receiver = RLF_RECEIVER_MODEL,       \
         .formals = formals,                   \
         .n_formals = 1,                       \

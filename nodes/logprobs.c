@@ -30,7 +30,9 @@ open(rlf_call *call, rlf_err *err)
 const rlf_node_class rlf_node_logprobs = {
     .name = "logprobs",
     .doc = "log-probability of each word of the vocabulary, at each token",
-    .role = RLF_ROLE_METHOD,
+    .form = RLF_FORM_CALL,
+    .spread = RLF_SPREAD_NEAR,
+    .work = RLF_WORK_READ,
     .receiver = RLF_RECEIVER_MODEL,
     .formals = formals,
     .n_formals = RLF_COUNT(formals),

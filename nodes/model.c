@@ -212,15 +212,15 @@ find_uses(const rlf_env *env, int model, rlf_model_object *m)
     m->holds[0].uses[RLF_USE_UPDATE] = m->holds[0].own && m->outline->trained;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        const rlf_node_class *class = node->class;
+        rlf_work_kind work = node->class->work;
         if (env->mesh && env->mesh[i].at.tp < 0)
             continue;
         if (rlf_place_reads_words(node, model))
             add_use(env, node, model, m, RLF_USE_READ);
-        if (node->receiver == model && class->role == RLF_ROLE_METHOD &&
-            class->level != RLF_LEVEL_VOCAB)
+        if (rlf_place_calls(node, model) && work != RLF_WORK_TRAIN)
             add_use(env, node, model, m,
-                    class->sampled ? RLF_USE_GENERATE : RLF_USE_READ);
+                    work == RLF_WORK_GENERATE ? RLF_USE_GENERATE
+                                              : RLF_USE_READ);
     }
 }
 
@@ -253,7 +253,7 @@ at_row(const rlf_env *env, const rlf_resource *resource, bool update,
         const rlf_place_row *row = &placement->rows[i];
         bool asks = tokens ? row->tokens == tokens : row->schedule != NULL;
         if (asks && row->model == index_of(env, resource) &&
-            (!row->call || (row->call->role == RLF_ROLE_UPDATE) == update))
+            (!row->call || (row->call->work == RLF_WORK_TRAIN) == update))
             rlf_err_place(err, row->span, NULL);
     }
 }
@@ -579,9 +579,8 @@ find_makes(const rlf_graph *graph, int model, rlf_model_object *m)
 {
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        m->generates |= node->receiver == model &&
-                        node->class->role == RLF_ROLE_METHOD &&
-                        node->class->sampled;
+        m->generates |=
+            node->receiver == model && node->class->work == RLF_WORK_GENERATE;
         m->scores |=
             node->receiver == model && (node->class == &rlf_node_score ||
                                         node->class == &rlf_node_value);

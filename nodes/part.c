@@ -20,7 +20,7 @@ step(rlf_call *call, rlf_err *err)
 const rlf_node_class rlf_node_part = {
     .name = "part",
     .doc = "the part of a set that belongs to another",
-    .role = RLF_ROLE_PART,
+    .form = RLF_FORM_SYNTAX,
     .gives = RLF_GIVES_SET,
     .level = RLF_LEVEL_SAMPLE,
     .granularity = RLF_GRAIN_BATCH,

@@ -36,16 +36,16 @@ rlf_reads(const rlf_graph *graph, const rlf_node *node, int model, int k)
     const rlf_value *values = graph->values.data;
     if (values[node->inputs[k]].kind != RLF_VALUE_SET)
         return false;
-    if (node->class->role == RLF_ROLE_METHOD)
-        return node->receiver == model;
-    if (node->class->role == RLF_ROLE_WORDS)
+    if (node->words)
         return is_read_by_words(node->words, model, k);
-    if (node->class->role == RLF_ROLE_UPDATE) {
+    if (node->class->work == RLF_WORK_TRAIN) {
         bool read = is_read_in_loss(node, model, k);
         for (int i = 0; i < node->loss->n_words; i++)
             read |= is_read_by_words(&node->loss->words[i], model, k);
         return read;
     }
+    if (node->receiver >= 0)
+        return node->receiver == model;
     const rlf_arg *to = rlf_args_find(node->args, node->n_args, "to");
     return strcmp(node->class->name, "respond") == 0 && to && to->input == k &&
            graph->sets.data[values[node->outputs[0]].set].model == model;
@@ -103,7 +103,7 @@ rlf_reads_warn_long(const rlf_env *env, const rlf_longest *longest,
             if (!rlf_reads(graph, node, longest->model, k))
                 continue;
             int from = values[node->inputs[k]].set;
-            bool sampled = node->class->sampled;
+            bool sampled = node->class->work == RLF_WORK_GENERATE;
             int set = sampled ? values[node->outputs[0]].set : from;
             const rlf_set *s = &graph->sets.data[set];
             int root = rlf_reads_data(graph, from);

@@ -20,7 +20,8 @@ step(rlf_call *call, rlf_err *err)
 const rlf_node_class rlf_node_report = {
     .name = "report",
     .doc = "writes scalars to the metrics",
-    .role = RLF_ROLE_REPORT,
+    .form = RLF_FORM_SYNTAX,
+    .reports = true,
     .extra = true,
     .taken = "step|tokens|time",
     .gives = RLF_GIVES_NOTHING,

@@ -67,7 +67,7 @@ reads(const rlf_graph *graph, int model, int set, bool *all)
     *all = false;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        if (node->class->role == RLF_ROLE_FUNCTION)
+        if (node->class->receiver == RLF_RECEIVER_NONE)
             continue;
         for (int k = 0; k < node->n_inputs; k++) {
             if (!rlf_reads(graph, node, model, k))
@@ -114,7 +114,7 @@ rlf_responses_field(const rlf_graph *graph, const rlf_node *node)
     int from = graph->values.data[node->inputs[arg->input]].node;
     const rlf_node *field = from < 0 ? NULL : &graph->nodes.data[from];
     bool data =
-        field && field->class->role == RLF_ROLE_FIELD && field->receiver >= 0 &&
+        field && field->class->form == RLF_FORM_FIELD && field->receiver >= 0 &&
         graph->resources.data[field->receiver].kind == RLF_RESOURCE_DATA;
     return data ? field : NULL;
 }

@@ -150,8 +150,6 @@ given_bound(const rlf_graph *graph, const rlf_rows *rows)
         return NULL;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        if (node->class->role != RLF_ROLE_FUNCTION)
-            continue;
         for (int k = 0; k < node->n_outputs; k++) {
             const rlf_value *value = &graph->values.data[node->outputs[k]];
             if (value->kind == RLF_VALUE_SET && value->set == set)

@@ -289,7 +289,7 @@ get(rlf_call *call, rlf_err *err)
 const rlf_node_class rlf_node_state = {
     .name = "state",
     .doc = "the present value of a state",
-    .role = RLF_ROLE_STATE,
+    .form = RLF_FORM_FIELD,
     .receiver = RLF_RECEIVER_STATE,
     .gives = RLF_GIVES_COLUMN,
     .level = RLF_LEVEL_SCALAR,
@@ -321,7 +321,8 @@ set(rlf_call *call, rlf_err *err)
 const rlf_node_class rlf_node_set_state = {
     .name = "set_state",
     .doc = "gives a state a new value, at once",
-    .role = RLF_ROLE_SET_STATE,
+    .form = RLF_FORM_SYNTAX,
+    .writes = true,
     .receiver = RLF_RECEIVER_STATE,
     .formals = set_formals,
     .n_formals = RLF_COUNT(set_formals),

@@ -22,7 +22,7 @@ get(rlf_call *call, rlf_err *err)
 const rlf_node_class rlf_node_state_rows = {
     .name = "rows",
     .doc = "the present values of a state that has one per row of data",
-    .role = RLF_ROLE_STATE,
+    .form = RLF_FORM_FIELD,
     .receiver = RLF_RECEIVER_STATE,
     .gives = RLF_GIVES_COLUMN,
     .level = RLF_LEVEL_PROMPT,
@@ -81,7 +81,8 @@ set(rlf_call *call, rlf_err *err)
 const rlf_node_class rlf_node_set_rows = {
     .name = "set_rows",
     .doc = "gives the rows of a state that a column has new values, at once",
-    .role = RLF_ROLE_SET_STATE,
+    .form = RLF_FORM_SYNTAX,
+    .writes = true,
     .receiver = RLF_RECEIVER_STATE,
     .formals = formals,
     .n_formals = 1,

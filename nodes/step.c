@@ -16,7 +16,8 @@ open(rlf_call *call, rlf_err *err)
 const rlf_node_class rlf_node_step = {
     .name = "step",
     .doc = "the number of the present step, from 1 on",
-    .role = RLF_ROLE_FIELD,
+    .form = RLF_FORM_FIELD,
+    .counts = true,
     .receiver = RLF_RECEIVER_NONE,
     .gives = RLF_GIVES_COLUMN,
     .level = RLF_LEVEL_SCALAR,

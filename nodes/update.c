@@ -44,7 +44,7 @@ rlf_update_metric(const rlf_graph *graph, const rlf_node *node,
     int number = 1;
     for (int i = 0; i < node->id; i++) {
         const rlf_node *other = &graph->nodes.data[i];
-        number += other->class->role == RLF_ROLE_UPDATE &&
+        number += other->class->work == RLF_WORK_TRAIN &&
                   other->receiver == node->receiver;
     }
     return number > 1
@@ -513,7 +513,11 @@ static const rlf_trainable trainable = {.begin = begin,
 const rlf_node_class rlf_node_update = {
     .name = "update",
     .doc = "one optimizer step of a model",
-    .role = RLF_ROLE_UPDATE,
+    .form = RLF_FORM_SYNTAX,
+    .spread = RLF_SPREAD_JOINT,
+    .work = RLF_WORK_TRAIN,
+    .program = RLF_PROGRAM_LOSS,
+    .writes = true,
     .receiver = RLF_RECEIVER_MODEL,
     .formals = rlf_adamw_formals,
     .n_formals = RLF_ADAMW_FORMALS,

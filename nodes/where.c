@@ -86,7 +86,7 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 const rlf_node_class rlf_node_where = {
     .name = "where",
     .doc = "the samples, or the prompts, for which a condition holds",
-    .role = RLF_ROLE_METHOD,
+    .form = RLF_FORM_CALL,
     .receiver = RLF_RECEIVER_SET,
     .formals = formals,
     .n_formals = 1,

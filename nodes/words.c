@@ -622,7 +622,10 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 const rlf_node_class rlf_node_over_vocab = {
     .name = "words",
     .doc = "what is reduced over the vocabulary, at each token",
-    .role = RLF_ROLE_WORDS,
+    .form = RLF_FORM_SYNTAX,
+    .spread = RLF_SPREAD_ROWS,
+    .work = RLF_WORK_READ,
+    .program = RLF_PROGRAM_WORDS,
     .receiver = RLF_RECEIVER_MODEL,
     .gives = RLF_GIVES_OTHER,
     .granularity = RLF_GRAIN_SAMPLE,

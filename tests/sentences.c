@@ -346,17 +346,19 @@ test_language(const char *text)
     for (int i = 0; i < classes->n_nodes; i++) {
         const rlf_node_class *c = classes->node[i];
         bool set = c->receiver == RLF_RECEIVER_SET;
-        if (c->role == RLF_ROLE_METHOD)
+        bool called = c->form == RLF_FORM_CALL;
+        bool function = called && c->receiver == RLF_RECEIVER_NONE;
+        if (called && !function)
             told(set ? "set-methods" : "model-methods", c->name);
-        if (c->role == RLF_ROLE_FIELD && set)
+        if (c->form == RLF_FORM_FIELD && set)
             told("columns", c->name);
-        if (c->role == RLF_ROLE_FUNCTION)
+        if (function)
             told_somewhere(text, c->name);
-        bool several = c->n_formals > 1 && c->role != RLF_ROLE_DRAW &&
-                       c->role != RLF_ROLE_UPDATE;
-        if (several || c->role == RLF_ROLE_FUNCTION)
+        bool several = c->n_formals > 1 && c->receiver != RLF_RECEIVER_DATA &&
+                       c->work != RLF_WORK_TRAIN;
+        if (several || function)
             told_formals(c->name, c->formals, c->n_formals);
-        if (c->role == RLF_ROLE_HOOK)
+        if (c->form == RLF_FORM_HOOK)
             told("per", c->name);
     }
     told("set-methods", "split");
@@ -510,7 +512,7 @@ test_lua(void)
         told("sample", name);
         p += n;
     }
-    told("sample", rlf_classes_find(&rlf_node_classes, RLF_ROLE_HOOK,
+    told("sample", rlf_classes_find(&rlf_node_classes, RLF_FORM_HOOK,
                                     RLF_RECEIVER_HOOK, "step")
                        ->taken);
 }

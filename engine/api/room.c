@@ -100,7 +100,7 @@ lack_with(const rlf_room *room, const row_list *rows)
 static bool
 is_update(const rlf_place_row *row)
 {
-    return row->call && row->call->role == RLF_ROLE_UPDATE;
+    return row->call && row->call->work == RLF_WORK_TRAIN;
 }
 
 /* "actor.update, ref"; what is said of rows that are changed. */

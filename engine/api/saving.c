@@ -107,7 +107,7 @@ rlf_saving_check(const rlf_session *s, rlf_err *err)
     bool known = !metric || reports_itself(s->graph, metric);
     for (size_t i = 0; i < s->graph->nodes.count && !known; i++) {
         const rlf_node *node = &s->graph->nodes.data[i];
-        if (node->class->role != RLF_ROLE_REPORT)
+        if (!node->class->reports)
             continue;
         for (int k = 0; k < node->n_args; k++) {
             known |= strcmp(node->args[k].name, metric) == 0;

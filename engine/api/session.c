@@ -325,13 +325,13 @@ steps_of(rlf_session *s)
 {
     for (size_t i = 0; i < s->graph->nodes.count; i++) {
         const rlf_node *node = &s->graph->nodes.data[i];
-        rlf_role role = node->class->role;
         const rlf_arg *count =
-            role == RLF_ROLE_DRAW || role == RLF_ROLE_COLLECT
+            node->class->draws
                 ? rlf_args_find(node->args, node->n_args, "count")
                 : NULL;
         bool all = !count || count->kind == RLF_ARG_ABSENT;
-        if (role == RLF_ROLE_BREAK || (node->region == 0 && !all))
+        if (node->class->course == RLF_COURSE_LEAVE ||
+            (node->region == 0 && !all))
             return rlf_run_epoch(s->run);
     }
     s->one = true;
@@ -549,9 +549,10 @@ static bool
 is_empty_update(const rlf_session *s, const rlf_metric *m)
 {
     static const char empty[] = ".empty", loss[] = ".loss";
-    rlf_role role = s->graph->nodes.data[m->node].class->role;
+    const rlf_node_class *class = s->graph->nodes.data[m->node].class;
     const char *at = strstr(m->name, empty);
-    if (!at || !m->count || (role != RLF_ROLE_UPDATE && role != RLF_ROLE_FOR))
+    if (!at || !m->count ||
+        (class->work != RLF_WORK_TRAIN && class->course != RLF_COURSE_LOOP))
         return false;
     rlf_buf name = {0};
     double ignored;
@@ -572,7 +573,7 @@ is_of_two_blocks(const rlf_session *s, const rlf_metric *m)
     const rlf_node *nodes = s->graph->nodes.data;
     const rlf_region *regions = s->graph->regions.data;
     int mine = nodes[m->node].region;
-    if (!m->again || nodes[m->node].class->role != RLF_ROLE_REPORT)
+    if (!m->again || !nodes[m->node].class->reports)
         return false;
     for (const rlf_metric *o = metrics->data; o < m; o++) {
         int region = nodes[o->node].region;

@@ -21,7 +21,8 @@ note_pages(rlf_trial *t, const rlf_pool *pool, uint64_t units)
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
         rlf_page_room *room = &t->pages[i];
-        if (!node->class->sampled || node->receiver != pool->resource)
+        if (node->class->work != RLF_WORK_GENERATE ||
+            node->receiver != pool->resource)
             continue;
         if (!room->tokens || units < room->pages)
             *room = (rlf_page_room){units, pool->least, pool->tokens};

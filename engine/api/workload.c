@@ -127,7 +127,7 @@ writer_of(const rlf_graph *graph, int data)
                 int set = graph->values.data[node->inputs[k]].set;
                 if (rlf_reads_data(graph, set) != data)
                     continue;
-                if (node->class->sampled)
+                if (node->class->work == RLF_WORK_GENERATE)
                     return (int)m;
                 reads = reads < 0 ? (int)m : reads;
             }
@@ -187,7 +187,7 @@ generates(const rlf_graph *graph)
 {
     bool any = false;
     for (size_t i = 0; i < graph->nodes.count; i++)
-        any |= graph->nodes.data[i].class->sampled;
+        any |= graph->nodes.data[i].class->work == RLF_WORK_GENERATE;
     return any;
 }
 
@@ -244,7 +244,7 @@ look_at_run(const rlf_session *s, rlf_err *err, rlf_session_workload *w)
     char words[256];
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        if (!node->class->sampled)
+        if (node->class->work != RLF_WORK_GENERATE)
             continue;
         int set = graph->values.data[node->outputs[0]].set;
         const rlf_profile_lengths *seen = rlf_profile_lengths_of(
@@ -458,9 +458,9 @@ rlf_session_workload_blocks(const rlf_session *s, bool mean, const char *prefix,
         bool settles = mean && rlf_answer_late(s->graph, node, &branch);
         shared |= by_number;
         late |= settles;
-        every |= node->class->role == RLF_ROLE_EVERY && !by_number;
-        branches |= node->class->role == RLF_ROLE_IF && !settles;
-        if (node->class->role == RLF_ROLE_COLLECT)
+        every |= node->class->period && !by_number;
+        branches |= node->class->condition && !settles;
+        if (node->class->course == RLF_COURSE_ROUNDS)
             rounds = fmax(rounds, rounds_of(node));
     }
     if (shared)
@@ -488,7 +488,7 @@ rlf_session_workload_epochs(const rlf_session *s, const rlf_session_workload *w,
 {
     for (size_t i = 0; i < s->graph->nodes.count; i++) {
         const rlf_node *node = &s->graph->nodes.data[i];
-        if (node->class->role != RLF_ROLE_DRAW || w->sizes.runs[i] != 1)
+        if (!node->class->draws || node->n_regions || w->sizes.runs[i] != 1)
             continue;
         const rlf_arg *count = rlf_node_arg(node, "count");
         if (count->kind != RLF_ARG_NUMBER || count->number < 1)

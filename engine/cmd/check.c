@@ -88,7 +88,7 @@ is_used(const rlf_session *s, size_t model, rlf_use use)
         if (node->receiver != (int)model)
             continue;
         if (use == RLF_USE_UPDATE     ? node->loss != NULL
-            : use == RLF_USE_GENERATE ? node->class->sampled
+            : use == RLF_USE_GENERATE ? node->class->work == RLF_WORK_GENERATE
                                       : node->class->live)
             return true;
     }
@@ -174,7 +174,7 @@ put_nodes(rlf_session *s, bool alone)
         const rlf_node *node = &s->graph->nodes.data[i];
         rlf_cost cost = rlf_opened_cost(&opened, &sizes, (int)i);
         bool works = rlf_place_can(node) || node->words ||
-                     node->class->role == RLF_ROLE_ASSIGN;
+                     node->class->work == RLF_WORK_WEIGHTS;
         if (works && cost.flops + cost.read + cost.written > 0)
             put_cost(rlf_cmd_node_name(s, node), sizes.runs[i], &cost, alone);
     }

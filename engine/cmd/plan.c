@@ -203,7 +203,7 @@ put_pipelines(rlf_session *s)
     bool any = false;
     for (size_t i = 0; i < s->graph->nodes.count; i++) {
         const rlf_node *node = &s->graph->nodes.data[i];
-        if (node->class->role != RLF_ROLE_UPDATE || shown[node->receiver] ||
+        if (node->class->work != RLF_WORK_TRAIN || shown[node->receiver] ||
             s->plan->place[i].layout.pp == 1)
             continue;
         if (!any) {
@@ -247,7 +247,8 @@ put_pages(rlf_session *s)
     for (size_t i = 0; i < s->graph->nodes.count; i++) {
         const rlf_node *node = &s->graph->nodes.data[i];
         const rlf_page_room *room = &pages[i];
-        if (!node->class->sampled || !room->tokens || !room->longest)
+        if (node->class->work != RLF_WORK_GENERATE || !room->tokens ||
+            !room->longest)
             continue;
         int set = s->graph->values.data[node->outputs[0]].set;
         double each = sizes.set[set].samples / s->plan->place[i].layout.dp;

@@ -287,7 +287,7 @@ tokens_word(const rlf_session *s)
 {
     bool generates = false;
     for (size_t i = 0; i < s->graph->nodes.count; i++)
-        generates |= s->graph->nodes.data[i].class->sampled;
+        generates |= s->graph->nodes.data[i].class->work == RLF_WORK_GENERATE;
     return generates ? "generated" : "trained";
 }
 

@@ -2,19 +2,31 @@
 #include "engine/graph/class.h"
 
 #include "engine/base/diag.h"
+#include "engine/base/vec.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 const rlf_node_class *
-rlf_classes_find(const rlf_classes *classes, rlf_role role,
+rlf_classes_find(const rlf_classes *classes, rlf_form form,
                  rlf_receiver receiver, const char *name)
 {
     for (int i = 0; i < classes->n_nodes; i++) {
         const rlf_node_class *c = classes->node[i];
-        if (c->role == role &&
-            (!name || (c->receiver == receiver && strcmp(c->name, name) == 0)))
+        if (c->form == form && c->receiver == receiver &&
+            strcmp(c->name, name) == 0)
+            return c;
+    }
+    return NULL;
+}
+
+const rlf_node_class *
+rlf_classes_syntax(const rlf_classes *classes, const char *name)
+{
+    for (int i = 0; i < classes->n_nodes; i++) {
+        const rlf_node_class *c = classes->node[i];
+        if (c->form == RLF_FORM_SYNTAX && strcmp(c->name, name) == 0)
             return c;
     }
     return NULL;
@@ -60,6 +72,87 @@ check_formals(const char *owner, const rlf_formal *formals, int n, rlf_err *err)
     return RLF_OK;
 }
 
+static bool
+has_formal(const rlf_node_class *c, const char *name)
+{
+    bool found = false;
+    for (int i = 0; i < c->n_formals; i++)
+        found |= strcmp(c->formals[i].name, name) == 0;
+    return found;
+}
+
+/* Of which of its traits the engine could do nothing; NULL: of none. */
+static const char *
+fault_of(const rlf_node_class *c)
+{
+    bool by_hook = c->form == RLF_FORM_HOOK;
+    bool on_hook = c->receiver == RLF_RECEIVER_HOOK;
+    bool on_model = c->receiver == RLF_RECEIVER_MODEL;
+    bool on_data = c->receiver == RLF_RECEIVER_DATA;
+    bool lasts = on_model || on_data || c->receiver == RLF_RECEIVER_STATE;
+    bool samples = c->work == RLF_WORK_GENERATE;
+    bool trains = c->work == RLF_WORK_TRAIN;
+    bool changes = trains || c->work == RLF_WORK_WEIGHTS;
+    bool weights = samples || changes || c->work == RLF_WORK_READ;
+    bool hands_over = c->handover != &rlf_handover_none;
+    bool passes = c->trainable != &rlf_trainable_none;
+    bool joint = c->spread == RLF_SPREAD_JOINT;
+    bool dealt = c->spread == RLF_SPREAD_ROWS || c->spread == RLF_SPREAD_NEAR;
+    bool decides = c->course != RLF_COURSE_NONE;
+    bool chooses = c->course == RLF_COURSE_CHOICE;
+    bool batch = c->granularity == RLF_GRAIN_BATCH;
+    const struct {
+        bool broken;
+        const char *fault;
+    } rules[] = {
+        {by_hook && !on_hook,
+         "is called by the name of a hook, which is not its receiver"},
+        {on_hook && !by_hook,
+         "has a hook as receiver, and is not called by its name"},
+        {c->gives == RLF_GIVES_OTHER && c->form != RLF_FORM_SYNTAX,
+         "gives what only syntax of its own can make, and has none"},
+        {weights && !on_model, "works with weights of what is no model"},
+        {samples && !hands_over, "generates samples and cannot hand them over"},
+        {hands_over && !samples, "hands over samples and generates none"},
+        {samples && c->gives != RLF_GIVES_SET,
+         "generates samples and gives no set"},
+        {trains && !passes, "trains and has no passes of micro-batches"},
+        {passes && !trains, "has passes of micro-batches and does not train"},
+        {trains && c->program != RLF_PROGRAM_LOSS, "trains without a loss"},
+        {c->program == RLF_PROGRAM_LOSS && !trains,
+         "has a loss and does not train"},
+        {c->live && c->work != RLF_WORK_READ,
+         "is live in an update and reads no model"},
+        {changes && !c->writes, "changes weights and does not write its model"},
+        {changes && !joint, "changes weights, but not on all ranks together"},
+        {joint && !changes, "is on all ranks together and changes no weights"},
+        {c->writes && !lasts, "writes a receiver that does not last"},
+        {c->writes && c->form == RLF_FORM_FIELD,
+         "writes its receiver, which a field only reads"},
+        {dealt && batch, "deals rows to ranks and needs all of them at once"},
+        {decides && c->spread != RLF_SPREAD_WHOLE,
+         "decides the run's course on some ranks only"},
+        {decides && !batch, "decides the run's course by some of the rows"},
+        {c->period && !(chooses && has_formal(c, c->period)),
+         "has a period without choice, or one that is no formal of it"},
+        {c->condition && !(chooses && has_formal(c, c->condition)),
+         "has a condition without choice, or one that is no formal of it"},
+        {c->keeps && (decides || !batch),
+         "keeps prompts by more than a condition on all of them"},
+        {c->draws && !on_data && c->course != RLF_COURSE_ROUNDS,
+         "draws rows of what is no data"},
+        {c->reports && !c->extra, "reports metrics and takes no labels"},
+        {c->view && c->form != RLF_FORM_FIELD,
+         "is a view of a set whose field it is not"},
+        {c->counts && (c->form != RLF_FORM_FIELD || c->level),
+         "counts the steps and is no scalar"},
+    };
+    for (size_t i = 0; i < RLF_COUNT(rules); i++)
+        if (rules[i].broken)
+            return rules[i].fault;
+    return NULL;
+}
+
 static rlf_status
 check_node_class(const rlf_classes *classes, int i, rlf_err *err)
 {
@@ -75,12 +168,14 @@ check_node_class(const rlf_classes *classes, int i, rlf_err *err)
         !t->gather || !t->finish)
         return rlf_fail(err, RLF_BUG, "node class %s: NULL in trainable",
                         c->name);
-    if (!c->handover->give || !c->handover->take ||
-        c->sampled == (c->handover == &rlf_handover_none))
-        return rlf_fail(err, RLF_BUG,
-                        "node class %s: samples that cannot go over", c->name);
+    if (!c->handover->give || !c->handover->take)
+        return rlf_fail(err, RLF_BUG, "node class %s: NULL in handover",
+                        c->name);
+    const char *fault = fault_of(c);
+    if (fault)
+        return rlf_fail(err, RLF_BUG, "node class %s %s", c->name, fault);
     for (int k = 0; k < i; k++)
-        if (classes->node[k]->role == c->role &&
+        if (classes->node[k]->form == c->form &&
             classes->node[k]->receiver == c->receiver &&
             strcmp(classes->node[k]->name, c->name) == 0)
             return rlf_fail(err, RLF_BUG, "two node classes are named %s",

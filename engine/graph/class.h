@@ -13,65 +13,58 @@
 #include "engine/graph/sizes.h"
 #include "engine/layout/slice.h"
 
-/* How the language reaches a class. What a node of each role holds, besides
- * what the formals of its class say (a set or column that an argument names is
- * an input; a receiver that is a set is input 0):
+/* ---- traits ---- */
+
+/* How the language reaches a class. */
+typedef enum rlf_form {
+    RLF_FORM_CALL,   /* name(...), or x.name(...) on a receiver */
+    RLF_FORM_FIELD,  /* name, or x.name: no arguments */
+    RLF_FORM_HOOK,   /* hookname(...): the class that the hook's `per` names */
+    RLF_FORM_SYNTAX, /* by syntax of its own, for which the grammar finds it by
+                        name: below */
+} rlf_form;
+
+/* What a node holds, besides what the formals of its class say (a set or column
+ * that an argument names is an input; a receiver that is a set is input 0):
  *
- *   FIELD      input 0: the set. A name that no FIELD class on SET has is a
- *              field of the set's data: class "number" or "words" on DATA,
- *              receiver: the data, argument `name`. With receiver NONE: a
- *              built-in value, `step`, without inputs
- *   HOOK       the class named by the hook's `per` (absent: sample); receiver:
- *              the hook. Input 0: the set (none if per: step); extra labelled
- *              numbers and texts, or columns that go down to its rows. Outputs:
- * one for each give in order, then `ok` (on the samples; per: step a scalar)
- *   FUNCTION   respond: without `to`, the grammar passes there the set whose
- *              rows the text has (`given` false); ask: input 1 is that set, so
- *              that fields of the data are at hand (or there is none)
- *   DRAW       receiver: the data; output 0: the set. `count` absent: all rows
- *   STATE      receiver: the state; output 0: its value
- *   SET_STATE  receiver: the state; input 0: the value
- *   ASSIGN     receiver: the model; args: for each term of the weighted sum a
- *              list of two, its coefficient (NUMBER, or VALUE of a scalar) and
- *              its model (RESOURCE)
- *   UPDATE     receiver: the model; args: the formals of the class, which are
- *              named as those of the constructor `adamw` that the model was
- *              declared with, NUMBER or VALUE of a scalar read at each update;
- *              inputs: what rlf_node.loss refers to; outputs: its reports
- *   REPORT     args: extra labelled scalars; the label is the metric's name
- *   FOR        inputs: the sets that are split. args: the formals once for each
- *              set in turn. call->out: the contents of the region's args, one
- *              piece of each set
- *   COLLECT    receiver: the data; args: the formals, then `count`, the prompts
+ *   fields     input 0: the set. A name that no field of SET has is a field of
+ *              the set's data: class "number" or "words" on DATA, receiver: the
+ *              data, argument `name`. On STATE: "state" and "rows", receiver:
+ *              the state; output 0: its value
+ *   hooks      receiver: the hook. Input 0: the set (none if per: step); extra
+ *              labelled numbers and texts, or columns that go down to its rows.
+ *              Outputs: one for each give in order, then `ok` (on the samples;
+ *              per: step a scalar)
+ *   functions  that give a set: respond without `to` is passed there the set
+ *              whose rows the text has (`given` false); input 1 of ask is that
+ *              set, so that fields of the data are at hand (or there is none)
+ *
+ * and of those with a syntax of their own:
+ *
+ *   "part"     x[s] on sets: inputs x, s
+ *   "draw"     the head of a flow, or a data name outside it. Receiver: the
+ *              data; output 0: the set. `count` absent: all rows
+ *   "expr"     arithmetic: rlf_node.expr
+ *   "words"    what is reduced over vocab: rlf_node.words
+ *   "set_state", "set_rows"  s := e. Receiver: the state; input 0: the value
+ *   ":="       m := e on models. Receiver: the model; args: for each term of
+ *              the weighted sum a list of two, its coefficient (NUMBER, or
+ * VALUE of a scalar) and its model (RESOURCE) "update"   receiver: the model;
+ * args: the formals of the class, which are named as those of the constructor
+ * `adamw` that the model was declared with, NUMBER or VALUE of a scalar read at
+ * each update; inputs: what rlf_node.loss refers to; outputs: its reports
+ *   "report"   args: extra labelled scalars; the label is the metric's name
+ *   "split"    for x in s.split(...), ... { }. Inputs: the sets that are split;
+ *              args: the formals once for each set in turn. call->out: the
+ *              contents of the region's args, one piece of each set
+ *   "collect"  receiver: the data; args: the formals, then `count`, the prompts
  *              that are wanted. Outputs: what is collected, the draw first. The
  *              region's arg: how many rows this round draws, the `count` of the
  *              draw in it, a VALUE whose `number` is the most that it can be.
  *              The region gives the inputs of its keep
- *   KEEP       input 0: the condition, on the prompts of the draw or coarser;
- *              then, for each output of the collect, what it is made of */
-typedef enum rlf_role {
-    RLF_ROLE_METHOD,    /* receiver.name(args): on a model, set or data */
-    RLF_ROLE_FUNCTION,  /* name(args): ask, respond */
-    RLF_ROLE_FIELD,     /* set.name: text, length, or a field of its data */
-    RLF_ROLE_PART,      /* x[s] on sets: inputs x, s */
-    RLF_ROLE_HOOK,      /* hookname(args); receiver is the hook */
-    RLF_ROLE_DRAW,      /* the head of a flow, or a data name outside it */
-    RLF_ROLE_EXPR,      /* arithmetic; rlf_node.expr */
-    RLF_ROLE_WORDS,     /* what is reduced over vocab; rlf_node.words */
-    RLF_ROLE_UPDATE,    /* update m { }; rlf_node.loss */
-    RLF_ROLE_ASSIGN,    /* m := e on models */
-    RLF_ROLE_STATE,     /* reading a state */
-    RLF_ROLE_SET_STATE, /* s := e on states */
-    RLF_ROLE_REPORT,    /* report name = e */
-    RLF_ROLE_FOR,       /* for x in s.split(...), ... { } */
-    RLF_ROLE_IF,
-    RLF_ROLE_EVERY,
-    RLF_ROLE_COLLECT,
-    RLF_ROLE_KEEP,
-    RLF_ROLE_BREAK,
-    RLF_ROLE_CHECKPOINT,
-    RLF_ROLES
-} rlf_role;
+ *   "keep"     input 0: the condition, on the prompts of the draw or coarser;
+ *              then, for each output of the collect, what it is made of
+ *   "if", "every", "break", "checkpoint" */
 
 /* The object that a method's receiver names. */
 typedef enum rlf_receiver {
@@ -82,6 +75,50 @@ typedef enum rlf_receiver {
     RLF_RECEIVER_DATA,
     RLF_RECEIVER_STATE,
 } rlf_receiver;
+
+/* How the work of a node is spread over the ranks of its layout. */
+typedef enum rlf_spread {
+    RLF_SPREAD_WHOLE, /* every rank computes all of it: what is cheap, and
+                         whatever decides the run's course */
+    RLF_SPREAD_NEAR,  /* rows where most of their inputs are; whole if all
+                         ranks have all inputs */
+    RLF_SPREAD_ROWS,  /* rows dealt to the data-parallel parts */
+    RLF_SPREAD_JOINT, /* all ranks together, in one collective program */
+} rlf_spread;
+
+/* What takes time in a node. Calls of models that work with weights where a row
+ * of `place` says (GENERATE, READ, TRAIN; but what is reduced over vocab is
+ * where its first model is read) have a layout of their own; the others have
+ * that of what they work on, or all ranks. */
+typedef enum rlf_work_kind {
+    RLF_WORK_NONE,     /* it is soon done, and nobody plans with it */
+    RLF_WORK_GENERATE, /* samples of its model come one by one; handover */
+    RLF_WORK_READ,     /* forward passes of its model; at level VOCAB they are
+                          made by whoever reads its values */
+    RLF_WORK_TRAIN,    /* an optimizer step of its model; trainable */
+    RLF_WORK_WEIGHTS,  /* its model's weights are changed where they lie, with
+                          those of models that its arguments name */
+    RLF_WORK_HOST,     /* functions of the user, as quick as they like */
+} rlf_work_kind;
+
+/* What a node decides of the run's course. The controller goes no further in
+ * its region before it has the answer, and every rank must find the same. */
+typedef enum rlf_course {
+    RLF_COURSE_NONE,
+    RLF_COURSE_CHOICE, /* which of its regions is run, or none */
+    RLF_COURSE_LOOP,   /* how often its region is run */
+    RLF_COURSE_ROUNDS, /* before each round of its region whether there is one;
+                          its outputs are made of what the rounds keep */
+    RLF_COURSE_LEAVE,  /* whether the innermost loop, or the run, is left */
+} rlf_course;
+
+/* What the grammar compiles for a node. */
+typedef enum rlf_program_kind {
+    RLF_PROGRAM_NONE,
+    RLF_PROGRAM_EXPR,  /* rlf_node.expr */
+    RLF_PROGRAM_WORDS, /* rlf_node.words */
+    RLF_PROGRAM_LOSS,  /* rlf_node.loss */
+} rlf_program_kind;
 
 typedef enum rlf_formal_kind {
     RLF_FORMAL_NUMBER,  /* a scalar expression, read at each call */
@@ -139,7 +176,7 @@ typedef enum rlf_gives_kind {
     RLF_GIVES_COLUMN, /* output 0: a number column */
     RLF_GIVES_TEXT,   /* output 0: a text column */
     RLF_GIVES_SET,    /* output 0: a new set */
-    RLF_GIVES_OTHER,  /* the grammar lowers this role by itself */
+    RLF_GIVES_OTHER,  /* the grammar makes its outputs by itself */
 } rlf_gives_kind;
 
 typedef enum rlf_level {
@@ -272,10 +309,10 @@ typedef struct rlf_price {
     uint64_t most; /* bytes of what is kept, of one call of give */
 } rlf_price;
 
-/* Of sampled classes: samples in the making go from one replica of the node to
- * another (engine/order/README.md, Long tails), which changes no bit of them.
- * Every rank of the replica gives its part, to the rank that has the same part
- * there. */
+/* Of classes that generate: samples in the making go from one replica of the
+ * node to another (engine/order/README.md, Long tails), which changes no bit of
+ * them. Every rank of the replica gives its part, to the rank that has the same
+ * part there. */
 typedef struct rlf_handover {
     /* Pack those of `rows` (ascending) that are not complete, and forget them.
      * RLF_OK: nothing is left to do here; RLF_AGAIN: something is. */
@@ -288,10 +325,29 @@ typedef struct rlf_handover {
 } rlf_handover;
 
 struct rlf_node_class {
-    const char *name; /* what the user writes, or the role's word */
+    const char *name; /* what the user writes, or the grammar's word for it */
     const char *doc;  /* one sentence */
-    rlf_role role;
+
+    /* Traits: all that the grammar and the engine know of a class. Which go
+     * together is checked by rlf_classes_check. */
+    rlf_form form;
     rlf_receiver receiver;
+    rlf_spread spread; /* of nodes whose pieces are rows; others are whole */
+    rlf_work_kind work;
+    rlf_course course;
+    rlf_program_kind program;
+    bool writes;  /* its receiver is another afterwards: what uses that is kept
+                     in the program's order, and counts as trained */
+    bool draws;   /* the argument `count` says how many rows of the data it
+                     gives in a step; absent: all there are */
+    bool keeps;   /* by input 0 the rounds around it keep their prompts */
+    bool reports; /* its arguments are metrics, each with its label as name */
+    bool view;    /* its values lie in the set that it is a field of */
+    bool counts;  /* its value is the number of the step */
+    const char *period;    /* CHOICE: the formal that says in each how many-th
+                              step region 0 is run */
+    const char *condition; /* CHOICE: the formal by which region 0 is run if it
+                              is not 0, else region 1 */
     const rlf_formal *formals;
     int n_formals;
     bool extra;        /* takes further labelled arguments (a hook's fields) */
@@ -301,7 +357,6 @@ struct rlf_node_class {
     rlf_level level;   /* of the column given */
     bool live;         /* may stand live in an update of its model */
     bool needs_tokens; /* the set must have responses */
-    bool sampled;      /* set given is sampled by the receiver */
     rlf_granularity granularity;
     const char *unsupported; /* not NULL: refused by the grammar, with this */
 
@@ -319,12 +374,11 @@ struct rlf_node_class {
     /* One piece. A class that produces samples over time (generate) returns
      * RLF_AGAIN while it has more and reports the rows that became complete in
      * call->rows, n_rows (an array of its own, good until the next step); all
-     * others compute the rows given.
-     * Roles FOR, COLLECT, EVERY, IF, BREAK, CHECKPOINT answer in call->count,
-     * branch and raised: see rlf_call. */
+     * others compute the rows given. What decides the run's course answers in
+     * call->count, branch and raised: see rlf_call. */
     rlf_status (*step)(rlf_call *call, rlf_err *err);
     const rlf_trainable *trainable; /* rlf_trainable_none if it is not */
-    const rlf_handover *handover;   /* rlf_handover_none if not sampled */
+    const rlf_handover *handover;   /* rlf_handover_none if not GENERATE */
 };
 
 /* ---- resources ---- */
@@ -507,16 +561,19 @@ typedef struct rlf_classes {
     const rlf_resource_class *const *resource; /* by rlf_resource_kind */
 } rlf_classes;
 
-/* By role and name; NULL if there is none. A role with one class ignores the
- * name (pass NULL). */
+/* NULL if there is none. */
 const rlf_node_class *rlf_classes_find(const rlf_classes *classes,
-                                       rlf_role role, rlf_receiver receiver,
+                                       rlf_form form, rlf_receiver receiver,
                                        const char *name);
+/* That for which the grammar has a syntax: "if". */
+const rlf_node_class *rlf_classes_syntax(const rlf_classes *classes,
+                                         const char *name);
 const rlf_constructor *rlf_classes_constructor(const rlf_classes *classes,
                                                rlf_resource_kind kind,
                                                const char *within,
                                                const char *name);
-/* Walks the tables: no NULL, every doc there, names distinct. */
+/* Walks the tables: no NULL, every doc there, names distinct, traits that go
+ * together. */
 rlf_status rlf_classes_check(const rlf_classes *classes, rlf_err *err);
 
 /* ---- stubs ---- */

@@ -106,8 +106,7 @@ rlf_graph_once(const rlf_graph *graph, int region)
     while (region > 0) {
         const rlf_node *node =
             &graph->nodes.data[graph->regions.data[region].node];
-        if (node->class->role != RLF_ROLE_IF &&
-            node->class->role != RLF_ROLE_EVERY)
+        if (node->class->course != RLF_COURSE_CHOICE)
             return false;
         region = node->region;
     }

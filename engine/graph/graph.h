@@ -103,7 +103,7 @@ typedef struct rlf_arg {
     rlf_span span;
 } rlf_arg;
 
-/* The loss of an update (class with role RLF_ROLE_UPDATE): what is live and
+/* The loss of an update (class update): what is live and
  * how the gradient is got. Made by the grammar from the update's block. */
 typedef struct rlf_live_call {
     const rlf_node_class *class; /* logprob, value or score */

@@ -189,7 +189,8 @@ static rlf_digest
 node_digest(hasher *h, const rlf_node *node)
 {
     rlf_digest digest = add_text((rlf_digest){0}, node->class->name);
-    digest = add_int(digest, node->class->role);
+    digest = add_int(digest, node->class->form);
+    digest = add_int(digest, node->class->receiver);
     digest = add_int(digest, node->receiver);
     for (int i = 0; i < node->n_args; i++)
         digest = add_arg(h, digest, &node->args[i],
@@ -231,7 +232,8 @@ value_digest(hasher *h, int value)
     const rlf_value *v = &h->graph->values.data[value];
     const rlf_node *node =
         v->node >= 0 ? &h->graph->nodes.data[v->node] : giver(h->graph, value);
-    bool kept = node && v->node >= 0 && node->class->role == RLF_ROLE_COLLECT;
+    bool kept =
+        node && v->node >= 0 && node->class->course == RLF_COURSE_ROUNDS;
     /* what else is kept, perhaps for metrics only, moves the ports */
     rlf_digest digest = add_int((rlf_digest){0}, kept ? 0 : v->port);
     if (kept)
@@ -279,10 +281,10 @@ graph_digest(const rlf_graph *graph, bool shape)
     }
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        bool control = node->n_regions || node->class->role == RLF_ROLE_BREAK;
+        bool control = node->class->course != RLF_COURSE_NONE;
         if (!node->looking && (node->n_writes || control))
             digest = add_digest(digest, node_digest(&h, node));
-        if (node->class->role == RLF_ROLE_COLLECT) /* how many rounds */
+        if (node->class->course == RLF_COURSE_ROUNDS) /* how many rounds */
             digest = add_digest(digest, value_digest(&h, given(graph, node)));
     }
     return digest;

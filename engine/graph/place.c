@@ -58,10 +58,17 @@ rlf_place_row_new(int model, const rlf_node_class *call)
 bool
 rlf_place_can(const rlf_node *node)
 {
-    return node->receiver >= 0 &&
-           (node->class->role == RLF_ROLE_UPDATE ||
-            (node->class->role == RLF_ROLE_METHOD &&
-             node->class->receiver == RLF_RECEIVER_MODEL));
+    rlf_work_kind work = node->class->work;
+    return node->receiver >= 0 && node->class->program != RLF_PROGRAM_WORDS &&
+           (work == RLF_WORK_GENERATE || work == RLF_WORK_READ ||
+            work == RLF_WORK_TRAIN);
+}
+
+bool
+rlf_place_calls(const rlf_node *node, int model)
+{
+    return node->receiver == model && rlf_place_can(node) &&
+           node->class->level != RLF_LEVEL_VOCAB;
 }
 
 bool
@@ -81,7 +88,7 @@ bool
 rlf_place_borrows(const rlf_node *node, int model)
 {
     bool term = false;
-    bool sums = node->class->role == RLF_ROLE_ASSIGN;
+    bool sums = node->class->work == RLF_WORK_WEIGHTS;
     for (int k = 0; sums && k < node->n_args; k++)
         term |= node->args[k].list[1].resource == model;
     return node->receiver != model &&

@@ -81,6 +81,9 @@ bool rlf_place_is_table(const char *text);
 rlf_place_row rlf_place_row_new(int model, const rlf_node_class *call);
 /* Is it a call of a model that a row can place? */
 bool rlf_place_can(const rlf_node *node);
+/* Is it one of that model, and works with the weights itself? What reads
+ * distributions that `logprobs` only names is asked for below. */
+bool rlf_place_calls(const rlf_node *node, int model);
 /* Does it take the model's weights to read distributions over the vocabulary,
  * those of the model that it trains apart? */
 bool rlf_place_reads_words(const rlf_node *node, int model);

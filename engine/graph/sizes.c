@@ -191,11 +191,11 @@ walk_node(walk *w, const rlf_node *node, double runs)
     for (int i = 0; i < node->n_outputs; i++) {
         const rlf_value *value = &w->graph->values.data[node->outputs[i]];
         if (value->kind != RLF_VALUE_SET ||
-            node->class->role == RLF_ROLE_COLLECT)
+            node->class->course == RLF_COURSE_ROUNDS)
             continue;
-        if (node->class->role == RLF_ROLE_DRAW)
+        if (node->class->draws)
             draw(w, node, value->set);
-        else if (node->class->sampled)
+        else if (node->class->work == RLF_WORK_GENERATE)
             sample(w, node, value->set);
         else
             other(w, node, value->set);
@@ -203,16 +203,16 @@ walk_node(walk *w, const rlf_node *node, double runs)
     double inside = runs;
     const rlf_region *body =
         node->n_regions ? &w->graph->regions.data[node->regions[0]] : NULL;
-    if (node->class->role == RLF_ROLE_FOR)
+    if (node->class->course == RLF_COURSE_LOOP)
         for (int i = 0; i < body->n_args; i++)
             inside = runs * piece(w, node, i,
                                   w->graph->values.data[node->inputs[i]].set,
                                   w->graph->values.data[body->args[i]].set);
-    if (node->class->role == RLF_ROLE_COLLECT)
+    if (node->class->course == RLF_COURSE_ROUNDS)
         inside = runs * number(node, "rounds", 1);
     for (int i = 0; i < node->n_regions; i++)
         walk_region(w, node->regions[i], inside);
-    if (node->class->role == RLF_ROLE_COLLECT)
+    if (node->class->course == RLF_COURSE_ROUNDS)
         collect(w, node);
 }
 
@@ -291,7 +291,7 @@ rlf_sizes_text(const rlf_graph *graph, const rlf_value *value)
     if (value->kind != RLF_VALUE_TEXT || value->node < 0)
         return 0;
     const rlf_node *node = &graph->nodes.data[value->node];
-    if (node->class->role != RLF_ROLE_HOOK)
+    if (node->class->form != RLF_FORM_HOOK)
         return 0;
     return option(graph, node->receiver, "max_text", 0) + ROUNDING;
 }

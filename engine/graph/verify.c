@@ -99,7 +99,7 @@ check_inputs(const rlf_graph *graph, const rlf_node *node, rlf_err *err)
 static rlf_status
 check_args(const rlf_node *node, rlf_err *err)
 {
-    if (node->class->role == RLF_ROLE_FOR || node->class->extra ||
+    if (node->class->course == RLF_COURSE_LOOP || node->class->extra ||
         node->class->gives == RLF_GIVES_OTHER)
         return RLF_OK;
     if (node->n_args < node->class->n_formals)
@@ -115,7 +115,7 @@ static rlf_status
 check_program(const rlf_graph *graph, const rlf_node *node, rlf_err *err)
 {
     const rlf_expr *e = node->expr;
-    if (node->class->role != RLF_ROLE_EXPR)
+    if (node->class->program != RLF_PROGRAM_EXPR)
         return RLF_OK;
     if (!e)
         return bug(node, err, "it has no program");
@@ -150,7 +150,7 @@ static rlf_status
 check_loss(const rlf_graph *graph, const rlf_node *node, rlf_err *err)
 {
     const rlf_loss *loss = node->loss;
-    if (node->class->role != RLF_ROLE_UPDATE)
+    if (node->class->program != RLF_PROGRAM_LOSS)
         return RLF_OK;
     if (!loss || !loss->n_calls)
         return bug(node, err, "an update without a live call");

@@ -21,9 +21,9 @@ enum {
 uint64_t
 rlf_answer_period(const rlf_node *node)
 {
-    if (node->class->role != RLF_ROLE_EVERY)
+    if (!node->class->period)
         return 0;
-    const rlf_arg *steps = rlf_node_arg(node, "steps");
+    const rlf_arg *steps = rlf_node_arg(node, node->class->period);
     return steps->kind == RLF_ARG_NUMBER ? (uint64_t)steps->number : 0;
 }
 
@@ -119,10 +119,9 @@ late_value(const rlf_graph *graph, int value, double *out)
     const rlf_node *node = v->node < 0 ? NULL : &graph->nodes.data[v->node];
     if (!node)
         return false;
-    if (node->class->role == RLF_ROLE_FIELD &&
-        !strcmp(node->class->name, "step"))
+    if (node->class->counts)
         *out = INFINITY;
-    else if (node->class->role != RLF_ROLE_EXPR || !node->expr)
+    else if (!node->expr)
         return false;
     else
         return late_op(graph, node, node->expr->outputs.data[v->port].op, out);
@@ -133,9 +132,9 @@ bool
 rlf_answer_late(const rlf_graph *graph, const rlf_node *node, int *branch)
 {
     double condition;
-    if (node->class->role != RLF_ROLE_IF)
+    if (!node->class->condition)
         return false;
-    const rlf_arg *arg = rlf_node_arg(node, "condition");
+    const rlf_arg *arg = rlf_node_arg(node, node->class->condition);
     if (arg->kind == RLF_ARG_NUMBER)
         condition = arg->number;
     else if (arg->kind != RLF_ARG_VALUE ||
@@ -177,15 +176,15 @@ rlf_answer_done(const rlf_answers *a, const rlf_rank_command *command,
         event.branch = -1;
         return event;
     }
-    rlf_role role = in->node->class->role;
-    if (role == RLF_ROLE_FOR && !in->loop)
+    rlf_course course = in->node->class->course;
+    if (course == RLF_COURSE_LOOP && !in->loop)
         event.count = rlf_answer_turns(a, in->node);
     uint64_t period = rlf_answer_period(in->node);
     if (period && a->number % period)
         event.branch = -1;
     if (a->number)
         rlf_answer_late(a->plan->graph, in->node, &event.branch);
-    if (role == RLF_ROLE_COLLECT && in->loop &&
+    if (course == RLF_COURSE_ROUNDS && in->loop &&
         command->iteration >= rlf_answer_turns(a, in->node))
         event.branch = -1;
     return event;

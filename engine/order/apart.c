@@ -75,7 +75,8 @@ rlf_control_find_apart(rlf_control *c, rlf_policy *policy)
     size_t n = graph->resources.count, nodes = graph->nodes.count;
     c->makers = RLF_NEW_ARRAY(c->lasting, word, c->n_words);
     for (size_t i = 0; i < nodes; i++)
-        if (graph->nodes.data[i].ahead && graph->nodes.data[i].class->sampled)
+        if (graph->nodes.data[i].ahead &&
+            graph->nodes.data[i].class->work == RLF_WORK_GENERATE)
             put_layout(c->makers, &c->plan->place[i].layout);
     bool *apart = RLF_NEW_ARRAY(c->lasting, bool, n);
     bool *copies = RLF_NEW_ARRAY(c->lasting, bool, nodes);

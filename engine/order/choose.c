@@ -26,16 +26,8 @@
 bool
 rlf_control_works(const rlf_node *node)
 {
-    switch (node->class->role) {
-    case RLF_ROLE_HOOK:
-    case RLF_ROLE_WORDS:
-    case RLF_ROLE_UPDATE:
-        return true;
-    case RLF_ROLE_METHOD:
-        return node->class->receiver == RLF_RECEIVER_MODEL;
-    default:
-        return false;
-    }
+    rlf_work_kind work = node->class->work;
+    return work != RLF_WORK_NONE && work != RLF_WORK_WEIGHTS;
 }
 
 /* Is it one that may come last, if its outputs may? Nothing waits for it
@@ -43,8 +35,8 @@ rlf_control_works(const rlf_node *node)
 static bool
 may_be_last(const rlf_node *node)
 {
-    bool quick = node->class->role == RLF_ROLE_REPORT ||
-                 node->class->role == RLF_ROLE_EXPR;
+    bool quick =
+        node->class->reports || node->class->program == RLF_PROGRAM_EXPR;
     return quick && !node->ahead && !node->n_reads && !node->n_writes &&
            !node->n_regions;
 }
@@ -94,8 +86,8 @@ rlf_control_find_order(rlf_control *c)
 bool
 rlf_control_takes_time(const rlf_node *node)
 {
-    return rlf_control_works(node) && !node->class->sampled &&
-           node->class->role != RLF_ROLE_HOOK;
+    rlf_work_kind work = node->class->work;
+    return work == RLF_WORK_READ || work == RLF_WORK_TRAIN;
 }
 
 /* Of a call on all rows, so many of an instance's. */

@@ -112,7 +112,8 @@ static bool
 together(const rlf_node *node, const uint32_t *owner, uint32_t a, uint32_t b)
 {
     return owner && owner[a] == owner[b] &&
-           (node->class->sampled || node->grain == RLF_GRAIN_GROUP);
+           (node->class->work == RLF_WORK_GENERATE ||
+            node->grain == RLF_GRAIN_GROUP);
 }
 
 static void
@@ -345,7 +346,7 @@ rlf_control_deal(rlf_control *c, int instance, const uint32_t *rows, uint32_t n)
     list_inputs(c, in, &d);
     list_units(c, instance, rows, n, &d);
     /* how long a response becomes is not known before */
-    if (t->tokens && !node->class->sampled &&
+    if (t->tokens && node->class->work != RLF_WORK_GENERATE &&
         rlf_control_place(c, node)->spread == RLF_SPREAD_ROWS)
         deal_by_length(c, &d);
     else

@@ -55,7 +55,7 @@ static bool
 is_dealt(const rlf_control *c, const rlf_node *node)
 {
     rlf_spread spread = rlf_control_place(c, node)->spread;
-    return !node->class->sampled &&
+    return node->class->work != RLF_WORK_GENERATE &&
            (spread == RLF_SPREAD_ROWS || spread == RLF_SPREAD_NEAR);
 }
 

@@ -119,21 +119,6 @@ add_iteration(rlf_order *order, lane *l, frame *f)
     return self;
 }
 
-static bool
-is_control(const rlf_node *node)
-{
-    switch (node->class->role) {
-    case RLF_ROLE_FOR:
-    case RLF_ROLE_IF:
-    case RLF_ROLE_EVERY:
-    case RLF_ROLE_COLLECT:
-    case RLF_ROLE_BREAK:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static uint64_t
 deeper(uint64_t iteration, const rlf_node *node, uint32_t turn)
 {
@@ -159,7 +144,7 @@ is_round(const rlf_order *order, const frame *f)
     if (f->for_instance < 0)
         return false;
     const instance *loop = at(order, f->for_instance);
-    return loop->shown.node->class->role == RLF_ROLE_COLLECT;
+    return loop->shown.node->class->course == RLF_COURSE_ROUNDS;
 }
 
 /* Begin a round of a collect: its LOOP instance says whether there is one. */
@@ -199,14 +184,14 @@ enter(rlf_order *order, lane *l, uint32_t *iteration)
     instance *in = at(order, answered);
     const rlf_node *node = in->shown.node;
     l->control = -1;
-    if (node->class->role == RLF_ROLE_BREAK) {
+    if (node->class->course == RLF_COURSE_LEAVE) {
         if (in->leave)
             leave(order, l);
         return -1;
     }
-    if (node->class->role == RLF_ROLE_COLLECT)
+    if (node->class->course == RLF_COURSE_ROUNDS)
         return enter_collect(order, l, answered, iteration);
-    if (node->class->role != RLF_ROLE_FOR) {
+    if (node->class->course != RLF_COURSE_LOOP) {
         if (in->branch >= 0 && in->branch < node->n_regions)
             RLF_PUSH(&l->frames, (frame){.region = node->regions[in->branch],
                                          .for_instance = -1,
@@ -283,9 +268,9 @@ issue_node(rlf_order *order, lane *l, frame *f, const rlf_node *node)
 {
     int self = rlf_order_add(order, l, node, f->iteration);
     order_by_resources(order, l, self);
-    if (is_control(node))
+    if (node->class->course != RLF_COURSE_NONE)
         l->control = self;
-    if (node->class->role == RLF_ROLE_KEEP)
+    if (node->class->keeps)
         f->keep = self;
 }
 

@@ -122,7 +122,8 @@ rlf_control_followed(rlf_control *c, const active *a,
     const rlf_instance *in = rlf_control_instance(c, a->instance);
     for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;) {
         const rlf_node *node = rlf_control_instance(c, from)->node;
-        if (!node->class->sampled || !rlf_control_aligned(c, in->node, from))
+        if (node->class->work != RLF_WORK_GENERATE ||
+            !rlf_control_aligned(c, in->node, from))
             continue;
         int ranks = rlf_control_replicas(c, in->node)->n;
         const rlf_node **reader = &c->reader[node->id];

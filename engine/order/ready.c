@@ -159,7 +159,7 @@ by_number(const void *a, const void *b)
 static bool
 is_streaming(const rlf_node *node)
 {
-    return node->class->sampled;
+    return node->class->work == RLF_WORK_GENERATE;
 }
 
 uint32_t

@@ -116,7 +116,7 @@ answer_share(play *p, const rlf_rank_command *command, const rlf_share *share)
                             .n = command->n,
                             .rows = share->rows,
                             .n_rows = share->n_rows};
-    if (!in->node->class->sampled || !share->rows)
+    if (in->node->class->work != RLF_WORK_GENERATE || !share->rows)
         event = rlf_answer_done(&p->answers, command, in, share->rank);
     RLF_PUSH(&p->reports, event);
 }

@@ -6,17 +6,8 @@
 static bool
 answers(const rlf_instance *in)
 {
-    switch (in->node->class->role) {
-    case RLF_ROLE_FOR:
-        return !in->loop;
-    case RLF_ROLE_IF:
-    case RLF_ROLE_EVERY:
-    case RLF_ROLE_BREAK:
-    case RLF_ROLE_COLLECT:
-        return true;
-    default:
-        return false;
-    }
+    rlf_course course = in->node->class->course;
+    return course == RLF_COURSE_LOOP ? !in->loop : course != RLF_COURSE_NONE;
 }
 
 /* All ranks of the layout, each everything. One report is enough: the others
@@ -126,7 +117,7 @@ sort_rows(rlf_control *c, int dp, const uint32_t *rows, uint32_t n,
 static bool
 has_result(const rlf_node *node, const rlf_layout *l, int rank)
 {
-    return node->class->sampled ||
+    return node->class->work == RLF_WORK_GENERATE ||
            rlf_layout_find(l, rank).pp == rlf_layout_last(l);
 }
 
@@ -155,7 +146,7 @@ post_shares(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
     command->shares = shares;
     command->n_shares = n_shares;
     active *a = rlf_control_await(c, command);
-    if (node->class->sampled)
+    if (node->class->work == RLF_WORK_GENERATE)
         return;
     a->told = true;
     active copy = *a;
@@ -211,7 +202,7 @@ post_rows(rlf_control *c, const ready *r)
     int instance = r->decision.instance;
     const rlf_instance *in = rlf_control_instance(c, instance);
     post_shares(c, instance, r->rows, r->n_rows, r->to);
-    if (in->node->class->sampled && r->n_rows)
+    if (in->node->class->work == RLF_WORK_GENERATE && r->n_rows)
         rlf_control_sampling(c, instance, r->rows, r->n_rows, r->to);
     if (!r->n_rows) { /* nobody will report */
         c->actives.count--;

@@ -34,7 +34,7 @@ meet_node(const rlf_graph *graph, const rlf_sizes *sizes, const rlf_node *node,
     if (node->receiver < 0)
         return;
     met *m = &of[node->receiver];
-    if (node->class->sampled)
+    if (node->class->work == RLF_WORK_GENERATE)
         meet(m, RLF_USE_GENERATE, &sizes->set[values[node->outputs[0]].set]);
     if (node->class->live)
         meet(m, RLF_USE_READ, &sizes->set[values[node->inputs[0]].set]);
@@ -58,9 +58,9 @@ hear(const rlf_graph *graph, const rlf_node *node, rlf_caps *caps)
             : NULL;
     if (!row)
         return;
-    rlf_use use = node->class->sampled ? RLF_USE_GENERATE
-                  : node->loss         ? RLF_USE_UPDATE
-                                       : RLF_USE_READ;
+    rlf_use use = node->class->work == RLF_WORK_GENERATE ? RLF_USE_GENERATE
+                  : node->loss                           ? RLF_USE_UPDATE
+                                                         : RLF_USE_READ;
     if (use != RLF_USE_GENERATE && row->tokens > 0 &&
         (uint32_t)row->tokens > caps->tokens[use])
         caps->tokens[use] = (uint32_t)row->tokens;

@@ -27,8 +27,7 @@ find_cuts(cuts *c)
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
         rlf_layout layout = c->plan->place[i].layout;
-        if (node->class->role != RLF_ROLE_UPDATE ||
-            node->receiver != c->model) {
+        if (node->class->work != RLF_WORK_TRAIN || node->receiver != c->model) {
             layout.chunks = 1;
             layout.vee = false;
         }
@@ -69,9 +68,9 @@ fail(const cuts *c, int wrong, const rlf_err *why, rlf_err *err)
     if (node && node->receiver != c->model)
         with = rlf_arena_printf(
             c->arena, ", whose %s '%s%s' reads where its own are,",
-            node->class->role == RLF_ROLE_ASSIGN ? "weights" : "words",
+            node->class->work == RLF_WORK_WEIGHTS ? "weights" : "words",
             graph->resources.data[node->receiver].name,
-            node->class->role == RLF_ROLE_UPDATE ? ".update" : "");
+            node->class->work == RLF_WORK_TRAIN ? ".update" : "");
     rlf_fail(err, RLF_USER, "'%s%s%s'%s cannot be cut so: %s", r->name,
              call ? "." : "", call ? node->class->name : "", with,
              why->sentence);

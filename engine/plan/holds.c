@@ -77,23 +77,15 @@ find_hold(rlf_holds *holds, const rlf_layout *layout, bool bare,
         arena);
 }
 
-/* Does it take the weights where it is placed? */
-static bool
-calls(const rlf_node *node, int model)
-{
-    return node->receiver == model && rlf_place_can(node) &&
-           node->class->level != RLF_LEVEL_VOCAB;
-}
-
 int
 rlf_holds_first(const rlf_graph *graph, int model)
 {
     int call = -1;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        if (calls(node, model) && node->class->role == RLF_ROLE_UPDATE)
+        if (rlf_place_calls(node, model) && node->class->work == RLF_WORK_TRAIN)
             return (int)i;
-        if (calls(node, model) || rlf_place_reads_words(node, model))
+        if (rlf_place_calls(node, model) || rlf_place_reads_words(node, model))
             call = call < 0 ? (int)i : call;
     }
     return call;
@@ -224,13 +216,13 @@ hold_calls(rlf_plan *plan, int model, rlf_arena *arena)
         }
         if (node->receiver != model)
             continue;
-        if (calls(node, model)) {
+        if (rlf_place_calls(node, model)) {
             regroup(&layout, &place->layout);
             set_hold(
                 plan, place, model,
                 find_hold(holds, &place->layout, false, node->class, arena),
                 arena);
-        } else if (node->class->role == RLF_ROLE_ASSIGN) {
+        } else if (node->class->work == RLF_WORK_WEIGHTS) {
             place->layout = layout;
             set_hold(plan, place, model, 0, arena);
         }
@@ -347,7 +339,7 @@ rlf_holds_make(rlf_plan *plan, rlf_arena *arena)
         if (graph->resources.data[i].kind == RLF_RESOURCE_MODEL)
             hold_calls(plan, (int)i, arena);
     for (size_t i = 0; i < graph->nodes.count; i++)
-        if (graph->nodes.data[i].class->role == RLF_ROLE_ASSIGN)
+        if (graph->nodes.data[i].class->work == RLF_WORK_WEIGHTS)
             hold_terms(plan, &graph->nodes.data[i], arena);
     for (size_t i = 0; i < n; i++)
         if (graph->resources.data[i].kind == RLF_RESOURCE_MODEL)

@@ -41,10 +41,7 @@ host_bytes(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node,
     double bytes = cost->host;
     for (int i = 0; i < node->n_outputs; i++) {
         const rlf_value *value = &graph->values.data[node->outputs[i]];
-        bool lies = node->class->role == RLF_ROLE_FIELD && value->domain > 0 &&
-                    rlf_domains_get(&graph->domains, value->domain)->kind ==
-                        RLF_DOMAIN_TOKENS;
-        if (!lies)
+        if (!node->class->view)
             bytes += rlf_sizes_bytes(graph, sizes, value);
     }
     return bytes;
@@ -140,7 +137,7 @@ static double
 texts_of(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node)
 {
     const rlf_graph *graph = o->plan->graph;
-    if (node->class->role != RLF_ROLE_HOOK)
+    if (node->class->form != RLF_FORM_HOOK)
         return 0;
     double bytes = cost_of(o, sizes, node, NULL).host;
     for (int i = 0; i < node->n_outputs; i++) {

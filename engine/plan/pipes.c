@@ -32,7 +32,7 @@ said_of(rlf_plan *plan, const rlf_node *node)
 static bool
 is_update(const rlf_node *node)
 {
-    return node->class->role == RLF_ROLE_UPDATE;
+    return node->class->work == RLF_WORK_TRAIN;
 }
 
 /* The error is at the row. */

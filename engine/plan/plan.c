@@ -14,22 +14,9 @@
 static rlf_spread
 spread_of(const rlf_node *node)
 {
-    switch (node->class->role) {
-    case RLF_ROLE_UPDATE:
-    case RLF_ROLE_ASSIGN:
-        return RLF_SPREAD_JOINT;
-    case RLF_ROLE_METHOD:
-    case RLF_ROLE_WORDS:
-    case RLF_ROLE_HOOK:
-        if (node->class->level == RLF_LEVEL_VOCAB) /* it computes nothing */
-            return RLF_SPREAD_NEAR;
-        return node->rows >= 0 ? RLF_SPREAD_ROWS : RLF_SPREAD_WHOLE;
-    case RLF_ROLE_EXPR:
-    case RLF_ROLE_FIELD:
-        return node->rows >= 0 ? RLF_SPREAD_NEAR : RLF_SPREAD_WHOLE;
-    default:
-        return RLF_SPREAD_WHOLE;
-    }
+    rlf_spread spread = node->class->spread;
+    bool rows = spread == RLF_SPREAD_ROWS || spread == RLF_SPREAD_NEAR;
+    return rows && node->rows < 0 ? RLF_SPREAD_WHOLE : spread;
 }
 
 const rlf_node *
@@ -81,7 +68,7 @@ limit_replicas(const rlf_plan *plan, const rlf_sums *sums, const rlf_node *node)
     rlf_node_place *place = &plan->place[node->id];
     rlf_layout *layout = &place->layout;
     place->asked_dp = layout->dp;
-    if (node->class->role != RLF_ROLE_UPDATE)
+    if (node->class->work != RLF_WORK_TRAIN)
         return;
     const rlf_place_row *row = model_row(plan, node->receiver);
     int lanes =
@@ -118,7 +105,7 @@ place_all(rlf_plan *plan, const rlf_sums *sums, rlf_arena *arena)
             row = *said;
         bool interleaved =
             row.schedule && strcmp(row.schedule, "interleaved") == 0;
-        bool update = node->class->role == RLF_ROLE_UPDATE;
+        bool update = node->class->work == RLF_WORK_TRAIN;
         bool vee = row.schedule && strcmp(row.schedule, "zb-v") == 0;
         int chunks = row.chunks > 0 ? row.chunks : interleaved || vee ? 2 : 1;
         plan->place[i] = (rlf_node_place){
@@ -154,7 +141,8 @@ caps_of(const rlf_plan *plan, rlf_arena *arena)
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
         const rlf_node_place *place = &plan->place[i];
-        if (node->class->sampled && place->migrate && place->layout.dp > 1)
+        if (node->class->work == RLF_WORK_GENERATE && place->migrate &&
+            place->layout.dp > 1)
             caps[node->receiver].handover = true;
     }
     return caps;
@@ -204,7 +192,7 @@ update_of(const rlf_plan *plan, int model)
         return NULL;
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
-        if (node->class->role == RLF_ROLE_UPDATE && node->receiver == model)
+        if (node->class->work == RLF_WORK_TRAIN && node->receiver == model)
             return node;
     }
     return NULL;
@@ -233,7 +221,7 @@ default_sums(const rlf_plan *plan)
         int tp = plan->place[i].layout.tp, dp = plan->place[i].asked_dp;
         if (rlf_place_can(node) && tp > base.shards)
             base.shards = power_of_two(tp);
-        if (node->class->role == RLF_ROLE_UPDATE && dp > base.lanes)
+        if (node->class->work == RLF_WORK_TRAIN && dp > base.lanes)
             base.lanes = power_of_two(dp);
     }
     const rlf_placement *placement = plan->graph->placement;
@@ -357,7 +345,7 @@ check_offload(const rlf_plan *plan, rlf_err *err)
     const rlf_graph *graph = plan->graph;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        if (node->class->role != RLF_ROLE_ASSIGN)
+        if (node->class->work != RLF_WORK_WEIGHTS)
             continue;
         for (int k = -1; k < node->n_args; k++) {
             int model = k < 0 ? node->receiver : node->args[k].list[1].resource;
@@ -479,12 +467,12 @@ row_of(const rlf_plan *plan, size_t index)
     row.pp = place->layout.pp;
     row.dp = place->layout.dp;
     row.tokens = place->tokens ? place->tokens : -1;
-    if (node->class->sampled) {
+    if (node->class->work == RLF_WORK_GENERATE) {
         row.migrate = place->migrate;
         row.seats = place->seats ? place->seats : -1;
         row.carry = place->carry;
     }
-    if (node->class->role == RLF_ROLE_UPDATE) {
+    if (node->class->work == RLF_WORK_TRAIN) {
         row.recompute = place->recompute ? 1 : -1;
         row.zero = place->zero ? place->zero : -1;
         if (strcmp(place->schedule, "1f1b") != 0)

@@ -22,16 +22,6 @@ typedef struct rlf_numerics {
     int shards, lanes;   /* of models about which no row says more */
 } rlf_numerics;
 
-/* How the work of a node is spread over the ranks of its layout. */
-typedef enum rlf_spread {
-    RLF_SPREAD_WHOLE, /* every rank computes all of it: what is cheap, and
-                         whatever decides the run's course */
-    RLF_SPREAD_NEAR,  /* rows where most of their inputs are; whole if all
-                         ranks have all inputs */
-    RLF_SPREAD_ROWS,  /* rows dealt to the data-parallel parts */
-    RLF_SPREAD_JOINT, /* all ranks together, in one collective program */
-} rlf_spread;
-
 /* Where a node runs, and how its work is cut there. */
 typedef struct rlf_node_place {
     rlf_spread spread;

@@ -13,14 +13,15 @@ typedef struct spread {
 static bool
 is_update(const rlf_node *node)
 {
-    return node->class->role == RLF_ROLE_UPDATE;
+    return node->class->work == RLF_WORK_TRAIN;
 }
 
 /* A call that neither samples nor trains. */
 static bool
 reads(const rlf_node *node)
 {
-    return rlf_place_can(node) && !is_update(node) && !node->class->sampled;
+    return rlf_place_can(node) && !is_update(node) &&
+           node->class->work != RLF_WORK_GENERATE;
 }
 
 /* ---- separate ---- */

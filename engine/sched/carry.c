@@ -319,14 +319,11 @@ sample(rlf_rank *rank, slot *s, rlf_err *err)
 static int
 time_of(const rlf_node_class *class)
 {
-    return class->sampled                   ? RLF_TIME_GENERATE
-           : class->role == RLF_ROLE_UPDATE ? RLF_TIME_TRAIN
-           : class->role == RLF_ROLE_HOOK   ? RLF_TIME_LUA
-           : class->role == RLF_ROLE_WORDS  ? RLF_TIME_READ
-           : class->role == RLF_ROLE_METHOD &&
-                   class->receiver == RLF_RECEIVER_MODEL
-               ? RLF_TIME_READ
-               : RLF_TIMES;
+    return class->work == RLF_WORK_GENERATE ? RLF_TIME_GENERATE
+           : class->work == RLF_WORK_TRAIN  ? RLF_TIME_TRAIN
+           : class->work == RLF_WORK_HOST   ? RLF_TIME_LUA
+           : class->work == RLF_WORK_READ   ? RLF_TIME_READ
+                                            : RLF_TIMES;
 }
 
 static void
@@ -381,7 +378,7 @@ carry_run(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     s->n = task->n;
     call->rows = task->rows;
     call->n_rows = task->n_rows;
-    if (class->sampled) {
+    if (class->work == RLF_WORK_GENERATE) {
         rank->generation = task->instance;
         return sample(rank, s, err);
     }
@@ -585,9 +582,10 @@ measure(rlf_rank *rank, const rlf_task *task, uint64_t from)
         bool trains = node->class->trainable != &rlf_trainable_none;
         if (task->joint)
             return; /* with the next one */
-        piece.kind = node->class->sampled || !task->works ? RLF_MEASURED_OPEN
-                     : trains                             ? RLF_MEASURED_FINISH
-                                                          : piece.kind;
+        piece.kind = node->class->work == RLF_WORK_GENERATE || !task->works
+                         ? RLF_MEASURED_OPEN
+                     : trains ? RLF_MEASURED_FINISH
+                              : piece.kind;
         if (piece.kind == RLF_MEASURED_ROWS &&
             time_of(node->class) == RLF_TIME_READ)
             piece.x = call->fed;

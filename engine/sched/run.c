@@ -204,8 +204,7 @@ rlf_run_epoch(const rlf_run *run)
     const rlf_region *flow = &run->graph->regions.data[0];
     for (int i = 0; i < flow->n_nodes; i++) {
         const rlf_node *node = &run->graph->nodes.data[flow->nodes[i]];
-        if (node->class->role != RLF_ROLE_DRAW &&
-            node->class->role != RLF_ROLE_COLLECT)
+        if (!node->class->draws)
             continue;
         const rlf_arg *count = rlf_args_find(node->args, node->n_args, "count");
         if (count->kind != RLF_ARG_NUMBER || count->number < 1)

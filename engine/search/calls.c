@@ -13,7 +13,7 @@
 static int
 set_of(const rlf_opened *o, const rlf_node *node)
 {
-    int value = node->class->sampled ? node->outputs[0]
+    int value = node->class->work == RLF_WORK_GENERATE ? node->outputs[0]
                 : node->loss && node->loss->n_calls
                     ? node->inputs[node->loss->calls[0].set_input]
                     : node->inputs[0];
@@ -28,7 +28,7 @@ lanes_of(const rlf_opened *o, const rlf_node *node, double *held, double *all)
     int lanes = o->plan->sums ? o->plan->sums[node->receiver].lanes : 0;
     *held = 1;
     *all = dp;
-    if (node->class->role != RLF_ROLE_UPDATE || lanes < dp)
+    if (node->class->work != RLF_WORK_TRAIN || lanes < dp)
         return;
     *held = (double)rlf_range_size(rlf_lanes_part(lanes, dp, dp - 1));
     *all = lanes;
@@ -46,8 +46,8 @@ rows_of(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node)
 static rlf_use
 use_of(const rlf_node *node)
 {
-    return node->class->sampled                   ? RLF_USE_GENERATE
-           : node->class->role == RLF_ROLE_UPDATE ? RLF_USE_UPDATE
+    return node->class->work == RLF_WORK_GENERATE ? RLF_USE_GENERATE
+           : node->class->work == RLF_WORK_TRAIN  ? RLF_USE_UPDATE
                                                   : RLF_USE_READ;
 }
 
@@ -131,7 +131,7 @@ measured_as(const work *w, const rlf_piece *piece)
 {
     double rows = (double)piece->rows, prompts = (double)piece->prompts;
     double p = piece->prompt;
-    bool trains = w->node->class->role == RLF_ROLE_UPDATE;
+    bool trains = w->node->class->work == RLF_WORK_TRAIN;
     rlf_measured_piece out = {
         .kind = trains ? RLF_MEASURED_FORWARD : RLF_MEASURED_ROWS,
         .node = w->node,
@@ -471,9 +471,9 @@ rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
                     .busy = &work_once,
                     .complete = complete};
     *out = once;
-    if (node->class->sampled) {
+    if (node->class->work == RLF_WORK_GENERATE) {
         generate(&w, cut, rows);
-    } else if (node->class->role != RLF_ROLE_UPDATE) {
+    } else if (node->class->work != RLF_WORK_TRAIN) {
         pass(&w, RLF_PIECE_FORWARD, cut, rows);
     } else {
         if (node->loss && node->loss->reach == RLF_REACH_BATCH)
@@ -496,7 +496,8 @@ rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
     if (!times)
         return;
     *times = (rlf_call_times){.busy = work_once * sizes->runs[node->id]};
-    bool known = node->class->sampled && sizes->runs[node->id] == 1;
+    bool known =
+        node->class->work == RLF_WORK_GENERATE && sizes->runs[node->id] == 1;
     for (int k = 0; k < RLF_CHOICE_PARTS; k++)
         times->complete[k] = known ? complete[k] / once.total : 1;
 }

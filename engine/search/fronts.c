@@ -52,15 +52,16 @@ find_calls(rlf_fronts *f, rlf_arena *arena, rlf_err *err)
                             "the program has more than %d calls of models that "
                             "can be placed",
                             RLF_SEARCH_CALLS);
-        bool trains = node->class->role == RLF_ROLE_UPDATE;
+        bool trains = node->class->work == RLF_WORK_TRAIN;
         f->problem.calls[f->problem.n_calls] = (rlf_problem_call){
             .name = rlf_arena_printf(arena, "%s.%s",
                                      graph->resources.data[node->receiver].name,
                                      node->class->name),
             .model = node->receiver,
-            .kind = trains                 ? RLF_STAGE_UPDATE
-                    : node->class->sampled ? RLF_STAGE_GENERATE
-                                           : RLF_STAGE_READ,
+            .kind = trains ? RLF_STAGE_UPDATE
+                    : node->class->work == RLF_WORK_GENERATE
+                        ? RLF_STAGE_GENERATE
+                        : RLF_STAGE_READ,
             .ahead = node->ahead ? (int)graph->ahead : 0,
         };
         f->calls[f->problem.n_calls++] =
@@ -121,7 +122,8 @@ follows_of(const rlf_fronts *f, const uint32_t *needs, const rlf_node *node)
     for (int i = 0; i < node->n_inputs; i++) {
         int from = graph->values.data[node->inputs[i]].node;
         const rlf_node *made = from < 0 ? NULL : &graph->nodes.data[from];
-        if (!made || !made->class->sampled || made->rows != node->rows) {
+        if (!made || made->class->work != RLF_WORK_GENERATE ||
+            made->rows != node->rows) {
             rest |= needs_of(f, needs, node->inputs[i]);
             continue;
         }
@@ -296,7 +298,7 @@ may_offload(const options_of *o)
     for (int c = 0; c < o->fronts->problem.n_calls; c++)
         calls += is_called(o, c);
     for (size_t i = 0; i < graph->nodes.count; i++)
-        if (graph->nodes.data[i].class->role == RLF_ROLE_ASSIGN &&
+        if (graph->nodes.data[i].class->work == RLF_WORK_WEIGHTS &&
             graph->nodes.data[i].receiver == m->model)
             return false;
     const rlf_place_row *pin = rlf_pins_model(o->fronts, m->model);

@@ -31,12 +31,12 @@ rlf_measure_words(const rlf_fronts *f, int model, const rlf_node_class *call,
     uint32_t longest = f->longest[model];
     uint32_t most = longest > RLF_CAP_TOKENS ? longest : RLF_CAP_TOKENS;
     int step = variant / RLF_VARIANT_TOKENS;
-    if (call && call->role == RLF_ROLE_UPDATE) {
+    if (call && call->work == RLF_WORK_TRAIN) {
         row->recompute = variant & RLF_VARIANT_RECOMPUTE ? 1 : -1;
         row->zero = variant & RLF_VARIANT_ZERO ? 1 : -1;
         row->schedule = schedule_of(variant);
     }
-    if (call && !call->sampled && step)
+    if (call && call->work != RLF_WORK_GENERATE && step)
         row->tokens = (int)(step == 1 ? longest : most << (step - 1));
 }
 
@@ -323,7 +323,7 @@ trained_on(const rlf_call_measure *m, const rlf_plan *plan)
 {
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
-        if (node->receiver == m->model && node->class->role == RLF_ROLE_UPDATE)
+        if (node->receiver == m->model && node->class->work == RLF_WORK_TRAIN)
             return &plan->place[i].layout;
     }
     return NULL;

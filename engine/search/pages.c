@@ -79,7 +79,7 @@ rlf_measure_cut(rlf_call_measure *m, const rlf_opened *opened,
 {
     rlf_call_cut cut = rlf_call_cut_of(opened, sizes, m->expected, node);
     cut.vees = m->vees;
-    if (!m->unified || !node->class->sampled)
+    if (!m->unified || node->class->work != RLF_WORK_GENERATE)
         return cut;
     const rlf_pool pool = pool_of(m, opened);
     if (!pool.bytes || *pool.units >= pool.most)

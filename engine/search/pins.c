@@ -66,14 +66,14 @@ rlf_pins_words(const rlf_place_row *pin, const rlf_node_class *call,
 {
     if (!pin)
         return;
-    if (!call->sampled && pin->tokens > 0)
+    if (call->work != RLF_WORK_GENERATE && pin->tokens > 0)
         row->tokens = pin->tokens;
-    if (call->sampled) {
+    if (call->work == RLF_WORK_GENERATE) {
         row->migrate = pin->migrate;
         row->seats = pin->seats;
         row->carry = pin->carry;
     }
-    if (call->role != RLF_ROLE_UPDATE)
+    if (call->work != RLF_WORK_TRAIN)
         return;
     if (pin->zero >= 0)
         row->zero = pin->zero;
@@ -295,7 +295,7 @@ rlf_pins_fail(const rlf_fronts *f, int call, const rlf_err *why, rlf_err *err)
     const char *name = f->problem.calls[call].name;
     int devices = f->problem.devices, product = product_of(pin);
     rlf_sums sums = f->sums[f->calls[call].model];
-    bool update = f->calls[call].class->role == RLF_ROLE_UPDATE;
+    bool update = f->calls[call].class->work == RLF_WORK_TRAIN;
     if (pin->tp > 0 && sums.shards % pin->tp) {
         rlf_fail(err, RLF_USER,
                  "'%s' cannot keep tp: %d: the model has %d shard%s, and tp "

@@ -79,7 +79,7 @@ static int
 call_of(const rlf_fronts *f, const rlf_node *node)
 {
     const rlf_graph *graph = f->options.graph;
-    if (node->class->role == RLF_ROLE_ASSIGN) {
+    if (node->class->work == RLF_WORK_WEIGHTS) {
         int first = rlf_holds_first(graph, node->receiver);
         if (first < 0)
             return -1;

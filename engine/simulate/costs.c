@@ -106,17 +106,15 @@ bring(const rlf_costs *c, const rlf_node *node, int rank,
 static bool
 reads_model(const rlf_node *node)
 {
-    const rlf_node_class *class = node->class;
-    return class->role == RLF_ROLE_WORDS ||
-           (class->role == RLF_ROLE_METHOD &&
-            class->receiver == RLF_RECEIVER_MODEL);
+    return node->class->work == RLF_WORK_READ ||
+           node->class->work == RLF_WORK_GENERATE;
 }
 
 static bool
 portion_by_line(rlf_costs *c, const rlf_portion *p, double *out)
 {
     double tokens = (double)p->rows * (p->prompt + p->response);
-    bool trains = p->node && p->node->class->role == RLF_ROLE_UPDATE;
+    bool trains = p->node && p->node->class->work == RLF_WORK_TRAIN;
     rlf_measured_kind kind = RLF_MEASURED_ROWS;
     double x = tokens;
     switch (p->kind) {
@@ -495,7 +493,7 @@ find_caps(rlf_costs *c)
         const rlf_node *node = &graph->nodes.data[i];
         if (node->receiver < 0)
             continue;
-        bool trains = node->class->role == RLF_ROLE_UPDATE;
+        bool trains = node->class->work == RLF_WORK_TRAIN;
         int rank = c->plan->place[i].layout.ranks[0];
         const rlf_opened *o = &c->options.ranks[rank];
         const rlf_resource *r = &graph->resources.data[node->receiver];
@@ -503,7 +501,7 @@ find_caps(rlf_costs *c)
             o->classes->resource[r->kind]->caps(o->resource[node->receiver]);
         if (!caps)
             continue;
-        if (node->class->sampled)
+        if (node->class->work == RLF_WORK_GENERATE)
             c->seats[i] = caps->rows[RLF_USE_GENERATE];
         else
             c->rooms[i] = caps->tokens[trains ? RLF_USE_UPDATE : RLF_USE_READ];

@@ -10,9 +10,7 @@
 static bool
 takes_time(const rlf_node *node)
 {
-    rlf_role role = node->class->role;
-    return rlf_place_can(node) || role == RLF_ROLE_WORDS ||
-           role == RLF_ROLE_HOOK || role == RLF_ROLE_ASSIGN;
+    return node->class->work != RLF_WORK_NONE;
 }
 
 /* Does anything take time that stands in blocks of that number? */

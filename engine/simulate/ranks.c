@@ -344,8 +344,8 @@ begin_work(rlf_ranks *r, int i)
     letter *l = me->now;
     double seconds = 0;
     rlf_work work = {.rank = i, .command = l->command, .part = &l->parts[i]};
-    bool samples = l->node && l->node->class->sampled && work.part->share &&
-                   work.part->share->rows;
+    bool samples = l->node && l->node->class->work == RLF_WORK_GENERATE &&
+                   work.part->share && work.part->share->rows;
     if (l->command->kind == RLF_DO_MOVE)
         rlf_ranks_give(r, l, &work);
     if (!l->command->joint && work.part->share && me->joint.count) {
@@ -395,7 +395,8 @@ come(rlf_ranks *r, int i)
                                 .rank = i,
                                 .command = l->command,
                                 .from = r->now});
-    bool sampled = l->command->kind == RLF_DO_RUN && l->node->class->sampled;
+    bool sampled = l->command->kind == RLF_DO_RUN &&
+                   l->node->class->work == RLF_WORK_GENERATE;
     if (l->command->kind == RLF_DO_EDGE || l->command->kind == RLF_DO_MOVE) {
         meet_ends(r, i, l);
     } else if (group < 0 || sampled) {
@@ -438,7 +439,7 @@ finish_run(rlf_ranks *r, int i, letter *l)
         RLF_PUSH(&me->joint, l);
         return;
     }
-    if (l->node->class->sampled && share->rows) {
+    if (l->node->class->work == RLF_WORK_GENERATE && share->rows) {
         rlf_ranks_open(r, i, l);
         return;
     }

@@ -47,7 +47,7 @@ static rlf_rank_event
 rows_of(const simulation *s, const rlf_node *node, int set, rlf_arena *arena)
 {
     const rlf_set_size *size = &s->options->sizes->set[set];
-    if (node->class->sampled)
+    if (node->class->work == RLF_WORK_GENERATE)
         return rlf_answer_open(&s->answers, &(rlf_rank_command){.n = 0}, node,
                                arena);
     uint32_t n = rlf_answer_count(&s->answers, size->samples);
@@ -211,7 +211,7 @@ rlf_sim_note(simulation *s, const rlf_rank_command *command)
     if (command->kind != RLF_DO_RUN)
         return;
     const rlf_instance *in = rlf_sim_instance(s, command->instance);
-    if (in->loop && in->node->class->role == RLF_ROLE_FOR)
+    if (in->loop && in->node->class->course == RLF_COURSE_LOOP)
         note_piece(s, command, in);
 }
 

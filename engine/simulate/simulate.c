@@ -93,7 +93,7 @@ take_run(simulation *s, const rlf_work *work)
     const rlf_node_place *place = &s->plan->place[node->id];
     const rlf_share *share = work->part->share;
     double busy;
-    if (node->class->role == RLF_ROLE_UPDATE) {
+    if (node->class->work == RLF_WORK_TRAIN) {
         const passes *p = rlf_sim_update(s, work);
         add_trained(s, work);
         s->bubble[work->rank] = p->seconds - p->busy[work->rank];
@@ -264,16 +264,13 @@ kind_of(const rlf_rank_command *command, const rlf_node *node)
     if (!node)
         return RLF_SPENT_OTHER;
     const rlf_node_class *class = node->class;
-    if (class->sampled)
+    if (class->work == RLF_WORK_GENERATE)
         return RLF_SPENT_GENERATE;
-    if (class->role == RLF_ROLE_UPDATE)
+    if (class->work == RLF_WORK_TRAIN)
         return RLF_SPENT_TRAIN;
-    if (class->role == RLF_ROLE_HOOK)
+    if (class->work == RLF_WORK_HOST)
         return RLF_SPENT_HOOK;
-    bool reads = class->role == RLF_ROLE_WORDS ||
-                 (class->role == RLF_ROLE_METHOD &&
-                  class->receiver == RLF_RECEIVER_MODEL);
-    return reads ? RLF_SPENT_READ : RLF_SPENT_OTHER;
+    return class->work == RLF_WORK_READ ? RLF_SPENT_READ : RLF_SPENT_OTHER;
 }
 
 static void

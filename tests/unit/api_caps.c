@@ -171,11 +171,11 @@ test_work(rlf_arena *arena)
     rlf_cost said = {0};
     for (size_t i = 0; i < s->graph->nodes.count; i++) {
         rlf_cost cost = rlf_opened_cost(&opened, &sizes, (int)i);
-        if (s->graph->nodes.data[i].class->role == RLF_ROLE_EXPR)
+        if (s->graph->nodes.data[i].class->program == RLF_PROGRAM_EXPR)
             continue; /* on the host */
         said.flops += cost.flops;
         said.read += cost.read + cost.written;
-        if (s->graph->nodes.data[i].class->role != RLF_ROLE_HOOK)
+        if (s->graph->nodes.data[i].class->work != RLF_WORK_HOST)
             said.calls += cost.calls;
     }
     counting = (counted){0};

@@ -535,8 +535,10 @@ check_node(const seat *t)
         return adds_up(&sum, &whole);
     }
     const rlf_set_size *size =
-        set_of(t, node->class->sampled ? node->outputs[0] : node->inputs[0]);
-    double n = node->class->sampled ? size->prompts : size->samples;
+        set_of(t, node->class->work == RLF_WORK_GENERATE ? node->outputs[0]
+                                                         : node->inputs[0]);
+    double n =
+        node->class->work == RLF_WORK_GENERATE ? size->prompts : size->samples;
     rlf_range own = rlf_layout_rows(&t->layout, t->o->rank, (int64_t)n);
     const rlf_piece piece = {.rows = (uint64_t)rlf_range_size(own),
                              .prompt = (uint32_t)size->prompt,
@@ -544,10 +546,10 @@ check_node(const seat *t)
     add_piece(t, &piece, &rows);
     if (!adds_up(&rows, &whole))
         return false;
-    if (node->class->role != RLF_ROLE_METHOD ||
-        (node->class->sampled && t->layout.pp > 1))
+    if (node->class->form != RLF_FORM_CALL ||
+        (node->class->work == RLF_WORK_GENERATE && t->layout.pp > 1))
         return true;
-    if (node->class->sampled)
+    if (node->class->work == RLF_WORK_GENERATE)
         add_turns(t, size, &sum);
     else
         add_micros(t, piece.rows, size,
@@ -572,7 +574,7 @@ check_pieces(const rlf_opened *said, const char *name, rlf_arena *arena)
                       .layout = plan->place[i].layout};
             t.at = rlf_layout_find(&t.layout, r);
             bool is =
-                node->loss || node->class->role == RLF_ROLE_HOOK ||
+                node->loss || node->class->form == RLF_FORM_HOOK ||
                 (rlf_place_can(node) && node->class->level != RLF_LEVEL_VOCAB);
             if (!is || t.at.tp < 0)
                 continue;

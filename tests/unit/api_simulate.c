@@ -250,7 +250,7 @@ answer_post(const rlf_answers *a, const rlf_control *c,
     for (int i = 0; i < command->n_shares; i++) {
         const rlf_share *s = &command->shares[i];
         event = rlf_answer_done(a, command, in, s->rank);
-        if (in->node->class->sampled && s->rows)
+        if (in->node->class->work == RLF_WORK_GENERATE && s->rows)
             event = (rlf_rank_event){.kind = RLF_EVENT_ROWS,
                                      .rank = s->rank,
                                      .n = command->n,

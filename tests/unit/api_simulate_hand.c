@@ -24,13 +24,11 @@ count_portion(void *self, const rlf_portion *p)
                                [RLF_PORTION_FORWARD] = FORWARD,
                                [RLF_PORTION_BACKWARD] = BACKWARD,
                                [RLF_PORTION_WEIGHTS] = 0};
-    rlf_role role = p->node->class->role;
+    rlf_work_kind work = p->node->class->work;
     (void)self;
     if (p->kind == RLF_PORTION_FINISH)
         return FINISH;
-    bool asked = role == RLF_ROLE_HOOK || role == RLF_ROLE_UPDATE ||
-                 (role == RLF_ROLE_METHOD &&
-                  p->node->class->receiver == RLF_RECEIVER_MODEL);
+    bool asked = work != RLF_WORK_NONE && work != RLF_WORK_WEIGHTS;
     return asked ? each[p->kind] * (double)p->rows : 0;
 }
 

@@ -2,12 +2,11 @@
 #include "tests/unit/nodes.h"
 
 static const rlf_node_class *
-find(rlf_role role)
+find(const char *name)
 {
-    const rlf_node_class *class =
-        rlf_classes_find(&rlf_node_classes, role, RLF_RECEIVER_NONE, NULL);
+    const rlf_node_class *class = rlf_classes_syntax(&rlf_node_classes, name);
     if (!class)
-        bail("no class of role %d", role);
+        bail("the grammar has no class for %s", name);
     return class;
 }
 
@@ -33,14 +32,14 @@ static void
 test_control(void)
 {
     world *w = world_new(1);
-    const rlf_node_class *class = find(RLF_ROLE_IF);
+    const rlf_node_class *class = find("if");
     is_int(run_scalar(w, class, -1, 1, 2).branch, 0, "if: the first block");
     is_int(run_scalar(w, class, -1, 0, 2).branch, 1, "else: the second");
     is_int(run_scalar(w, class, -1, 0, 1).branch, -1, "without else: none");
     run_scalar(w, class, -1, NAN, 1);
     is_str(w->err.sentence, "this is not a number", "nan is no condition");
 
-    class = find(RLF_ROLE_EVERY);
+    class = find("every");
     w->env.step = 20;
     is_int(run_scalar(w, class, -1, 5, 1).branch, 0, "every 5: in step 20");
     is_int(run_scalar(w, class, -1, 20, 1).branch, 0, "every 20: in step 20");
@@ -51,20 +50,20 @@ test_control(void)
     run_scalar(w, class, -1, 2.5, 1);
     is_int(w->err.status, RLF_USER, "every 2.5 steps too");
 
-    class = find(RLF_ROLE_BREAK);
+    class = find("break");
     is_int(run_scalar(w, class, -1, 1, 0).raised, RLF_RAISE_BREAK,
            "break if: leaves");
     is_int(run_scalar(w, class, -1, 0, 0).raised, 0, "or not");
-    class = find(RLF_ROLE_CHECKPOINT);
+    class = find("checkpoint");
     rlf_call call = make_call(w, add_node(w, class, -1, (node_parts){0}), NULL);
     run_call(w, &call);
     is_int(call.raised, RLF_RAISE_CHECKPOINT, "checkpoint: saves");
-    run_scalar(w, find(RLF_ROLE_REPORT), -1, 0.25, 0);
+    run_scalar(w, find("report"), -1, 0.25, 0);
     ok(w->n_reported == 1 && w->reported[0].sum == 0.25 &&
            strcmp(w->reported[0].name, "shown") == 0,
        "report: name and value");
 
-    class = rlf_classes_find(&rlf_node_classes, RLF_ROLE_FIELD,
+    class = rlf_classes_find(&rlf_node_classes, RLF_FORM_FIELD,
                              RLF_RECEIVER_NONE, "step");
     int out = add_column_value(w, RLF_VALUE_NUMBER, 0);
     call = make_call(w, add_node(w, class, -1, (node_parts){OUT(out)}), NULL);
@@ -77,9 +76,13 @@ static double
 get_state(world *w, int state)
 {
     int out = add_column_value(w, RLF_VALUE_NUMBER, 0);
-    rlf_call call = make_call(
-        w, add_node(w, find(RLF_ROLE_STATE), state, (node_parts){OUT(out)}),
-        NULL);
+    rlf_call call =
+        make_call(w,
+                  add_node(w,
+                           rlf_classes_find(&rlf_node_classes, RLF_FORM_FIELD,
+                                            RLF_RECEIVER_STATE, "state"),
+                           state, (node_parts){OUT(out)}),
+                  NULL);
     run_call(w, &call);
     return call.out[0].column.number[0];
 }
@@ -102,7 +105,7 @@ test_state(void)
         int a = add_resource(w, resource, &start, 1);
         int b = add_resource(x, resource, &start, 1);
         same = same && get_state(w, a) == 1.5;
-        run_scalar(w, find(RLF_ROLE_SET_STATE), a, values[i], 0);
+        run_scalar(w, find("set_state"), a, values[i], 0);
         double now = get_state(w, a);
         same = same && memcmp(&now, &values[i], sizeof now) == 0;
         if (class->save(&w->env, &w->graph->resources.data[a], w->resource[a],
@@ -119,7 +122,7 @@ test_state(void)
     world *y = world_new(1);
     int c = add_resource(y, resource, &start, 1);
     for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
-        run_scalar(y, find(RLF_ROLE_SET_STATE), c, nothing[i], 0);
+        run_scalar(y, find("set_state"), c, nothing[i], 0);
         ok(*y->err.sentence && get_state(y, c) == 1.5,
            "it is not set to %g: %s", nothing[i], y->err.sentence);
     }

@@ -406,13 +406,11 @@ test_state(void)
     in.column.number[1] = -1.0 / 3;
     int value = add_column_value(w, RLF_VALUE_NUMBER, batch);
     rlf_arg arg = value_arg("value", value, 0);
-    int set = add_node(w,
-                       rlf_classes_find(&rlf_node_classes, RLF_ROLE_SET_STATE,
-                                        RLF_RECEIVER_STATE, "set_rows"),
-                       r, (node_parts){ARGS(arg), IN(value)});
+    int set = add_node(w, rlf_classes_syntax(&rlf_node_classes, "set_rows"), r,
+                       (node_parts){ARGS(arg), IN(value)});
     int out = add_column_value(w, RLF_VALUE_NUMBER, rows);
     int get = add_node(w,
-                       rlf_classes_find(&rlf_node_classes, RLF_ROLE_STATE,
+                       rlf_classes_find(&rlf_node_classes, RLF_FORM_FIELD,
                                         RLF_RECEIVER_STATE, "rows"),
                        r, (node_parts){OUT(out)});
     rlf_call before = make_call(w, get, NULL), call = make_call(w, set, &in);

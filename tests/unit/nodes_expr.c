@@ -46,8 +46,7 @@ expr_call(made *m, rlf_expr *program, int domain, bool with_set)
     world *w = m->w;
     int inputs[] = {m->score, m->set};
     int out = add_column_value(w, RLF_VALUE_NUMBER, domain);
-    const rlf_node_class *class = rlf_classes_find(
-        &rlf_node_classes, RLF_ROLE_EXPR, RLF_RECEIVER_NONE, NULL);
+    const rlf_node_class *class = rlf_classes_syntax(&rlf_node_classes, "expr");
     int id = add_node(w, class, -1,
                       (node_parts){IN_OF(inputs, with_set ? 2 : 1), OUT(out)});
     w->graph->nodes.data[id].expr = program;

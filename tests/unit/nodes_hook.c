@@ -138,7 +138,7 @@ hook_call(made *m, int hook, const char *per, int n_gives)
 {
     world *w = m->w;
     const rlf_node_class *class = rlf_classes_find(
-        &rlf_node_classes, RLF_ROLE_HOOK, RLF_RECEIVER_HOOK, per);
+        &rlf_node_classes, RLF_FORM_HOOK, RLF_RECEIVER_HOOK, per);
     rlf_arg args[] = {value_arg("set", m->set, 0),
                       value_arg("bonus", m->extra, 1)};
     int inputs[] = {m->set, m->extra}, outputs[8];
@@ -271,7 +271,7 @@ test_step(void)
     int hook = add_hook(&m, "return function(s) return 10 * s.step + s.x end\n",
                         "step", (hook_parts){0});
     const rlf_node_class *class = rlf_classes_find(
-        &rlf_node_classes, RLF_ROLE_HOOK, RLF_RECEIVER_HOOK, "step");
+        &rlf_node_classes, RLF_FORM_HOOK, RLF_RECEIVER_HOOK, "step");
     int outputs[] = {add_column_value(w, RLF_VALUE_NUMBER, 0),
                      add_column_value(w, RLF_VALUE_NUMBER, 0)};
     rlf_arg arg = number_arg("x", 0.5);
@@ -351,8 +351,7 @@ test_respond(void)
                                          .from = -1,
                                          .data = m.data,
                                          .model = -1});
-    const rlf_node_class *class = rlf_classes_find(
-        &rlf_node_classes, RLF_ROLE_DRAW, RLF_RECEIVER_DATA, NULL);
+    const rlf_node_class *class = rlf_classes_syntax(&rlf_node_classes, "draw");
     rlf_arg args[3] = {{.name = "count"}, {.name = "weight"}};
     rlf_call call = make_call(
         w, add_node(w, class, m.data, (node_parts){ARGS_OF(args, 2), OUT(set)}),
@@ -375,7 +374,7 @@ test_respond(void)
     args[0] = value_arg("text", text, 0);
     args[1] = value_arg("to", set, 1);
     int inputs[] = {text, set};
-    class = rlf_classes_find(&rlf_node_classes, RLF_ROLE_FUNCTION,
+    class = rlf_classes_find(&rlf_node_classes, RLF_FORM_CALL,
                              RLF_RECEIVER_NONE, "respond");
     args[2] =
         (rlf_arg){.name = "max_response", .kind = RLF_ARG_NUMBER, .number = 2};
@@ -413,7 +412,7 @@ test_respond(void)
        "the prompts are read with the beginning token");
     ok(out->samples == in[1].rows->prompts, "the sample is the row");
 
-    class = rlf_classes_find(&rlf_node_classes, RLF_ROLE_FUNCTION,
+    class = rlf_classes_find(&rlf_node_classes, RLF_FORM_CALL,
                              RLF_RECEIVER_NONE, "ask");
     int asked = add_domain_under(w, RLF_DOMAIN_ROWS, "asked", -1, rows);
     int q = add_set_value(w, (rlf_set){.kind = RLF_SET_ASKED,

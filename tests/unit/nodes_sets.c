@@ -76,10 +76,10 @@ make(uint64_t seed)
 }
 
 static const rlf_node_class *
-find(rlf_role role, rlf_receiver receiver, const char *name)
+find(rlf_form form, rlf_receiver receiver, const char *name)
 {
     const rlf_node_class *class =
-        rlf_classes_find(&rlf_node_classes, role, receiver, name);
+        rlf_classes_find(&rlf_node_classes, form, receiver, name);
     if (!class)
         bail("no class %s", name ? name : "of this role");
     return class;
@@ -90,7 +90,7 @@ static rlf_column
 field(made *m, const char *name, rlf_value_kind kind, int domain)
 {
     int out = add_column_value(m->w, kind, domain);
-    int node = add_node(m->w, find(RLF_ROLE_FIELD, RLF_RECEIVER_SET, name), -1,
+    int node = add_node(m->w, find(RLF_FORM_FIELD, RLF_RECEIVER_SET, name), -1,
                         (node_parts){IN(m->set), OUT(out)});
     rlf_content in = {.rows = m->rows};
     rlf_call call = make_call(m->w, node, &in);
@@ -146,7 +146,7 @@ run_where(made *m, int domain, const rlf_space *space, const bool *keep,
     int condition = add_column_value(w, RLF_VALUE_NUMBER, domain);
     rlf_arg arg = value_arg("condition", condition, 1);
     int inputs[] = {m->set, condition};
-    int node = add_node(w, find(RLF_ROLE_METHOD, RLF_RECEIVER_SET, "where"), -1,
+    int node = add_node(w, find(RLF_FORM_CALL, RLF_RECEIVER_SET, "where"), -1,
                         (node_parts){ARGS(arg), IN_OF(inputs, 2), OUT(out)});
     rlf_column c = rlf_column_new(w->pool, space, false);
     for (uint32_t i = 0; i < space->count; i++)
@@ -244,7 +244,7 @@ split(uint64_t seed, uint32_t step, int sets, rlf_arg parts, rlf_arg size,
     k.m.info = set_of(w, k.m.set);
     k.m.rows->set = k.m.info;
     int node = add_node(
-        w, find(RLF_ROLE_FOR, RLF_RECEIVER_NONE, NULL), -1,
+        w, find(RLF_FORM_SYNTAX, RLF_RECEIVER_NONE, "split"), -1,
         (node_parts){ARGS_OF(args, 3 * sets), IN_OF(inputs, sets), .site = 4});
     int body = rlf_graph_add_region(w->graph, node);
     rlf_region *region = &w->graph->regions.data[body];
@@ -394,7 +394,7 @@ test_infer(void)
             args[3 * s + 2] = number_arg("epochs", 1);
         }
         const rlf_node_class *class =
-            find(RLF_ROLE_FOR, RLF_RECEIVER_NONE, NULL);
+            find(RLF_FORM_SYNTAX, RLF_RECEIVER_NONE, "split");
         int node = add_node(w, class, -1,
                             (node_parts){ARGS_OF(args, 3 * cases[i].sets),
                                          IN_OF(inputs, cases[i].sets)});

@@ -11,15 +11,15 @@
 
 enum { RANKS = 4, MOST_NODES = 16, MOST_POSTS = 128 };
 
-static const rlf_node_class draw = {.name = "draw", .role = RLF_ROLE_DRAW};
+static const rlf_node_class draw = {.name = "draw", .draws = true};
 static const rlf_node_class call = {
-    .name = "call", .role = RLF_ROLE_METHOD, .receiver = RLF_RECEIVER_MODEL};
-static const rlf_node_class update = {.name = "update",
-                                      .role = RLF_ROLE_UPDATE};
-static const rlf_node_class arith = {.name = "expr", .role = RLF_ROLE_EXPR};
-static const rlf_node_class reports = {.name = "report",
-                                       .role = RLF_ROLE_REPORT};
-static const rlf_node_class branch = {.name = "if", .role = RLF_ROLE_IF};
+    .name = "call", .work = RLF_WORK_READ, .receiver = RLF_RECEIVER_MODEL};
+static const rlf_node_class update = {.name = "update", .work = RLF_WORK_TRAIN};
+static const rlf_node_class arith = {.name = "expr",
+                                     .program = RLF_PROGRAM_EXPR};
+static const rlf_node_class reports = {.name = "report", .reports = true};
+static const rlf_node_class branch = {.name = "if",
+                                      .course = RLF_COURSE_CHOICE};
 
 typedef struct step {
     rlf_arena *arena;

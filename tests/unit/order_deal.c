@@ -11,19 +11,18 @@
 
 enum { SAMPLES = 96, MOST_RANKS = 8, TRIALS = 40, MOST_LENGTH = 1 << 12 };
 
-static const rlf_node_class draw = {.name = "draw", .role = RLF_ROLE_DRAW};
+static const rlf_node_class draw = {.name = "draw", .draws = true};
 static const rlf_node_class generate = {.name = "generate",
-                                        .role = RLF_ROLE_METHOD,
                                         .receiver = RLF_RECEIVER_MODEL,
-                                        .sampled = true};
+                                        .work = RLF_WORK_GENERATE};
 static const rlf_node_class logprob = {
-    .name = "logprob", .role = RLF_ROLE_METHOD, .receiver = RLF_RECEIVER_MODEL};
+    .name = "logprob", .work = RLF_WORK_READ, .receiver = RLF_RECEIVER_MODEL};
 
 static const rlf_node_class logprobs = {.name = "logprobs",
-                                        .role = RLF_ROLE_METHOD,
+                                        .work = RLF_WORK_READ,
                                         .receiver = RLF_RECEIVER_MODEL,
                                         .level = RLF_LEVEL_VOCAB};
-static const rlf_node_class words = {.name = "words", .role = RLF_ROLE_WORDS};
+static const rlf_node_class words = {.name = "words", .work = RLF_WORK_READ};
 
 /* What one step did. */
 typedef struct trial {
@@ -110,7 +109,7 @@ take_run(trial *t, rlf_control *c, const rlf_rank_command *command)
             length[k] = t->length[row];
             if (node->class == &words) {
                 t->made[row] = s->rank;
-            } else if (node->class->sampled) {
+            } else if (node->class->work == RLF_WORK_GENERATE) {
                 t->made[row] = s->rank;
                 t->sampled[s->rank] += length[k];
             } else {
@@ -121,8 +120,9 @@ take_run(trial *t, rlf_control *c, const rlf_rank_command *command)
         if (s->reports)
             rlf_control_tell(
                 c,
-                &(rlf_rank_event){.kind = node->class->sampled ? RLF_EVENT_ROWS
-                                                               : RLF_EVENT_DONE,
+                &(rlf_rank_event){.kind = node->class->work == RLF_WORK_GENERATE
+                                              ? RLF_EVENT_ROWS
+                                              : RLF_EVENT_DONE,
                                   .rank = s->rank,
                                   .n = command->n,
                                   .rows = s->rows,
@@ -146,7 +146,7 @@ play(trial *t)
         } else if (command->kind == RLF_DO_OPEN) {
             const rlf_order *order = rlf_control_order(c);
             bool sampled = rlf_order_instance(order, command->instance)
-                               ->node->class->sampled;
+                               ->node->class->work == RLF_WORK_GENERATE;
             event.kind = RLF_EVENT_OPENED;
             event.n_rows = SAMPLES;
             event.lengths = t->known && !sampled ? t->length : NULL;

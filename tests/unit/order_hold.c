@@ -10,18 +10,17 @@ enum { SAMPLES = 9, RANKS = 4, MOST = 32 };
 /* Nodes. */
 enum { DRAW, GENERATE, REFERENCE, CRITIC, REPORT, ARITH, UPDATE, OTHER, NODES };
 
-static const rlf_node_class draw = {.name = "draw", .role = RLF_ROLE_DRAW};
+static const rlf_node_class draw = {.name = "draw", .draws = true};
 static const rlf_node_class generate = {.name = "generate",
-                                        .role = RLF_ROLE_METHOD,
                                         .receiver = RLF_RECEIVER_MODEL,
-                                        .sampled = true};
+                                        .work = RLF_WORK_GENERATE};
 static const rlf_node_class call = {
-    .name = "call", .role = RLF_ROLE_METHOD, .receiver = RLF_RECEIVER_MODEL};
-static const rlf_node_class arith = {.name = "expr", .role = RLF_ROLE_EXPR};
+    .name = "call", .work = RLF_WORK_READ, .receiver = RLF_RECEIVER_MODEL};
+static const rlf_node_class arith = {.name = "expr",
+                                     .program = RLF_PROGRAM_EXPR};
 static const rlf_node_class update = {.name = "update",
-                                      .role = RLF_ROLE_UPDATE};
-static const rlf_node_class reports = {.name = "report",
-                                       .role = RLF_ROLE_REPORT};
+                                      .work = RLF_WORK_TRAIN};
+static const rlf_node_class reports = {.name = "report", .reports = true};
 
 /* The ranks of a node: `n` from the first on, `tp` of them a replica. */
 typedef struct ranks {

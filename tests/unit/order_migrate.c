@@ -9,13 +9,12 @@
 
 enum { SAMPLES = 8, RANKS = 4, NODES = 3, LENGTH = 10 };
 
-static const rlf_node_class draw = {.name = "draw", .role = RLF_ROLE_DRAW};
+static const rlf_node_class draw = {.name = "draw", .draws = true};
 static const rlf_node_class generate = {.name = "generate",
-                                        .role = RLF_ROLE_METHOD,
                                         .receiver = RLF_RECEIVER_MODEL,
-                                        .sampled = true};
+                                        .work = RLF_WORK_GENERATE};
 static const rlf_node_class logprob = {
-    .name = "logprob", .role = RLF_ROLE_METHOD, .receiver = RLF_RECEIVER_MODEL};
+    .name = "logprob", .work = RLF_WORK_READ, .receiver = RLF_RECEIVER_MODEL};
 
 typedef struct world {
     rlf_arena *arena;

@@ -11,19 +11,20 @@
 enum { PROMPTS = 4, EACH = 3, SAMPLES = PROMPTS * EACH, TURNS = 3 };
 
 /* Classes with nothing but what the controller looks at. */
-static const rlf_node_class draw = {.name = "draw", .role = RLF_ROLE_DRAW};
-static const rlf_node_class generate = {
-    .name = "generate", .role = RLF_ROLE_METHOD, .sampled = true};
-static const rlf_node_class judge = {.name = "judge", .role = RLF_ROLE_HOOK};
-static const rlf_node_class arith = {.name = "expr", .role = RLF_ROLE_EXPR};
-static const rlf_node_class update = {.name = "update",
-                                      .role = RLF_ROLE_UPDATE};
-static const rlf_node_class loop = {.name = "for", .role = RLF_ROLE_FOR};
-static const rlf_node_class quit = {.name = "break", .role = RLF_ROLE_BREAK};
+static const rlf_node_class draw = {.name = "draw", .draws = true};
+static const rlf_node_class generate = {.name = "generate",
+                                        .work = RLF_WORK_GENERATE};
+static const rlf_node_class judge = {.name = "judge", .work = RLF_WORK_HOST};
+static const rlf_node_class arith = {.name = "expr",
+                                     .program = RLF_PROGRAM_EXPR};
+static const rlf_node_class update = {.name = "update", .work = RLF_WORK_TRAIN};
+static const rlf_node_class loop = {.name = "for", .course = RLF_COURSE_LOOP};
+static const rlf_node_class quit = {.name = "break",
+                                    .course = RLF_COURSE_LEAVE};
 static const rlf_node_class gather = {.name = "collect",
-                                      .role = RLF_ROLE_COLLECT};
-static const rlf_node_class keep = {.name = "keep", .role = RLF_ROLE_KEEP};
-static const rlf_node_class when = {.name = "if", .role = RLF_ROLE_IF};
+                                      .course = RLF_COURSE_ROUNDS};
+static const rlf_node_class keep = {.name = "keep", .keeps = true};
+static const rlf_node_class when = {.name = "if", .course = RLF_COURSE_CHOICE};
 
 typedef struct program {
     rlf_arena *arena;

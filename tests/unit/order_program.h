@@ -23,24 +23,23 @@ enum {
     MOST_POSTS = 2048
 };
 
-static const rlf_node_class draw = {.name = "draw", .role = RLF_ROLE_DRAW};
+static const rlf_node_class draw = {.name = "draw", .draws = true};
 static const rlf_node_class generate = {.name = "generate",
-                                        .role = RLF_ROLE_METHOD,
                                         .receiver = RLF_RECEIVER_MODEL,
-                                        .sampled = true};
+                                        .work = RLF_WORK_GENERATE};
 static const rlf_node_class logprob = {
-    .name = "logprob", .role = RLF_ROLE_METHOD, .receiver = RLF_RECEIVER_MODEL};
+    .name = "logprob", .work = RLF_WORK_READ, .receiver = RLF_RECEIVER_MODEL};
 static const rlf_node_class logprobs = {.name = "logprobs",
-                                        .role = RLF_ROLE_METHOD,
+                                        .work = RLF_WORK_READ,
                                         .receiver = RLF_RECEIVER_MODEL,
                                         .level = RLF_LEVEL_VOCAB};
-static const rlf_node_class words = {.name = "words", .role = RLF_ROLE_WORDS};
-static const rlf_node_class judge = {.name = "judge", .role = RLF_ROLE_HOOK};
-static const rlf_node_class arith = {.name = "expr", .role = RLF_ROLE_EXPR};
-static const rlf_node_class update = {.name = "update",
-                                      .role = RLF_ROLE_UPDATE};
-static const rlf_node_class loop = {.name = "for", .role = RLF_ROLE_FOR};
-static const rlf_node_class event = {.name = "report", .role = RLF_ROLE_REPORT};
+static const rlf_node_class words = {.name = "words", .work = RLF_WORK_READ};
+static const rlf_node_class judge = {.name = "judge", .work = RLF_WORK_HOST};
+static const rlf_node_class arith = {.name = "expr",
+                                     .program = RLF_PROGRAM_EXPR};
+static const rlf_node_class update = {.name = "update", .work = RLF_WORK_TRAIN};
+static const rlf_node_class loop = {.name = "for", .course = RLF_COURSE_LOOP};
+static const rlf_node_class event = {.name = "report", .reports = true};
 
 /* ---- a program ---- */
 

@@ -16,13 +16,13 @@
 
 enum { EACH = 4, PIECE = 8, PARTS = 8, SEATS = 64 };
 
-static const rlf_node_class draw = {.name = "draw", .role = RLF_ROLE_DRAW};
+static const rlf_node_class draw = {.name = "draw", .draws = true};
 static const rlf_node_class generate = {.name = "generate",
-                                        .role = RLF_ROLE_METHOD,
                                         .receiver = RLF_RECEIVER_MODEL,
-                                        .sampled = true};
-static const rlf_node_class judge = {.name = "judge", .role = RLF_ROLE_HOOK};
-static const rlf_node_class arith = {.name = "expr", .role = RLF_ROLE_EXPR};
+                                        .work = RLF_WORK_GENERATE};
+static const rlf_node_class judge = {.name = "judge", .work = RLF_WORK_HOST};
+static const rlf_node_class arith = {.name = "expr",
+                                     .program = RLF_PROGRAM_EXPR};
 
 typedef struct step {
     rlf_arena *arena;
@@ -100,7 +100,7 @@ take_run(step *s, rlf_control *c, const rlf_rank_command *command)
 {
     const rlf_node *node =
         rlf_order_instance(rlf_control_order(c), command->instance)->node;
-    if (node->class->sampled && command->n_shares) {
+    if (node->class->work == RLF_WORK_GENERATE && command->n_shares) {
         s->command = command;
         return;
     }

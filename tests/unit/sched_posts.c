@@ -24,7 +24,7 @@ count(rlf_call *call, rlf_err *err)
 }
 
 static const rlf_node_class empty = {.name = "empty",
-                                     .role = RLF_ROLE_EXPR,
+                                     .program = RLF_PROGRAM_EXPR,
                                      .granularity = RLF_GRAIN_BATCH,
                                      .infer = rlf_class_no_infer,
                                      .cost = rlf_class_no_cost,
@@ -122,7 +122,7 @@ main(void)
 {
     plan(6);
     rlf_node_class choice = empty;
-    choice.role = RLF_ROLE_IF;
+    choice.course = RLF_COURSE_CHOICE;
     test(&empty, 1);
     test(&empty, RANKS);
     test(&choice, 1);

@@ -227,7 +227,8 @@ check_meeting(world *w, int r, const rlf_rank_command *command)
     for (int i = 0; i < command->n_shares && share; i++) {
         const rlf_share *s = &command->shares[i];
         bool together = update_here || (share->rows && s->rows == share->rows);
-        if (together && !node_of(w, command->instance)->class->sampled &&
+        if (together &&
+            node_of(w, command->instance)->class->work != RLF_WORK_GENERATE &&
             !has_come(w, s->rank, command))
             w->wrong = "a rank does not wait for those it works with";
     }
@@ -255,7 +256,7 @@ finish(world *w, int r, const rlf_rank_command *command)
         return;
     check_inputs(w, r, command, share);
     check_weights(w, r, command);
-    if (node_of(w, command->instance)->class->sampled)
+    if (node_of(w, command->instance)->class->work == RLF_WORK_GENERATE)
         me->began_with = version_at(w, r, node_of(w, command->instance));
     else
         compute(w, r, command, share);
