@@ -158,8 +158,18 @@ typedef struct rlf_product_args {
     rlf_soon soon; /* n = 0: nothing */
 } rlf_product_args;
 
-/* y[m, d] = gate * sigmoid(gate) * up, where c[m, 2 d] = gates beside ups =
- * x w^T + bias (if set): the bits of a product and swiglu. Without `keep` c is
+/* Activation functions, both of the form x * sigmoid(z(x)):
+ *   SILU       z = x
+ *   GELU_TANH  z = 2 sqrt(2/pi) (x + 0.044715 x^3): GELU's approximation by
+ *              tanh (Hendrycks and Gimpel 2016), since (1 + tanh(u)) / 2 is
+ *              sigmoid(2 u). */
+typedef enum rlf_act {
+    RLF_ACT_SILU,
+    RLF_ACT_GELU_TANH,
+} rlf_act;
+
+/* y[m, d] = act(gate) * up, where c[m, 2 d] = gates beside ups = x w^T + bias
+ * (if set): the bits of a product and swiglu. Without `keep` c is
  * the operation's to use; what it holds afterwards is nothing. */
 typedef struct rlf_product_swiglu_args {
     int64_t m, d, k;
@@ -167,6 +177,7 @@ typedef struct rlf_product_swiglu_args {
     int64_t ldx;        /* 0: k */
     const void *packed; /* [2 d, k], FORWARD */
     const float *bias;  /* [2 d] or NULL */
+    rlf_act act;
     rlf_real *c;        /* dense */
     bool keep;
     rlf_real *y;
@@ -321,20 +332,23 @@ typedef struct rlf_rope_args {
     bool back;
 } rlf_rope_args;
 
-/* y = gate * sigmoid(gate) * up. */
+/* y = act(gate) * up; without `up` y = act(gate), and y may be gate. */
 typedef struct rlf_swiglu_args {
     int64_t m, d;
-    const rlf_real *gate, *up;
-    int64_t ldx; /* of gate and up; 0: d */
+    const rlf_real *gate, *up; /* up NULL: 1 */
+    int64_t ldx;               /* of gate and up; 0: d */
+    rlf_act act;
     rlf_real *y;
     int64_t ldy; /* 0: d */
 } rlf_swiglu_args;
 
-/* dgate =, dup =; may be gate and up themselves. */
+/* dgate =, dup =; may be gate and up themselves. Without `up` there is no dup,
+ * and dgate may be dy. */
 typedef struct rlf_swiglu_grad_args {
     int64_t m, d;
-    const rlf_real *gate, *up;
-    int64_t ldx; /* of gate and up; 0: d */
+    const rlf_real *gate, *up; /* up NULL: 1 */
+    int64_t ldx;               /* of gate and up; 0: d */
+    rlf_act act;
     const rlf_real *dy;
     int64_t lddy; /* 0: d */
     rlf_real *dgate, *dup;

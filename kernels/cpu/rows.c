@@ -1,5 +1,5 @@
 /* Operations on rows one by one: embedding, gather and scatter, sums down the
- * columns, swiglu, additions, casts. What adds over tokens is shared by
+ * columns, activations, additions, casts. What adds over tokens is shared by
  * columns, so that every column adds in token order. */
 #include "engine/base/half.h"
 #include "kernels/cpu/ops.h"
@@ -196,27 +196,64 @@ ISA(bias_grad)(rlf_queue *queue, const rlf_bias_grad_args *args, rlf_err *err)
     return RLF_OK;
 }
 
-/* ---- swiglu ------------------------------------------------------------ */
+/* ---- gated activations -------------------------------------------------- */
+
+/* z of the activation x * sigmoid(z), and its derivative. */
+INLINE vf
+inner(rlf_act act, vf x, vf *slope)
+{
+    if (act == RLF_ACT_SILU) {
+        *slope = vset(1);
+        return x;
+    }
+    const float k = 1.59576912f, cubic = 0.0713548163f; /* k 0.044715 */
+    vf square = x * x;
+    *slope = vfma(square, vset(3 * cubic), vset(k));
+    return x * vfma(square, vset(cubic), vset(k));
+}
+
+INLINE vf
+activate(rlf_act act, vf x)
+{
+    vf slope;
+    return x * vsigmoid(inner(act, x, &slope));
+}
+
+/* The loop `rows` once for each activation, with and without a second side. */
+#define BY_ACT(rows, a, first, last)                        \
+    do {                                                    \
+        if ((a)->act == RLF_ACT_SILU && (a)->up)            \
+            rows(a, RLF_ACT_SILU, true, first, last);       \
+        else if ((a)->act == RLF_ACT_SILU)                  \
+            rows(a, RLF_ACT_SILU, false, first, last);      \
+        else if ((a)->up)                                   \
+            rows(a, RLF_ACT_GELU_TANH, true, first, last);  \
+        else                                                \
+            rows(a, RLF_ACT_GELU_TANH, false, first, last); \
+    } while (0)
+
+INLINE void
+glu_rows(const rlf_swiglu_args *a, rlf_act act, bool gated, int64_t first,
+         int64_t last)
+{
+    for (int64_t m = first; m < last; m++) {
+        const float *gate = a->gate + m * a->ldx;
+        const float *up = gated ? a->up + m * a->ldx : gate;
+        float *y = a->y + m * a->ldy;
+        for (int64_t i = 0; i < a->d; i += VL) {
+            int64_t n = a->d - i;
+            vf v = activate(act, load_part(gate + i, n));
+            store_part(y + i, gated ? v * load_part(up + i, n) : v, n);
+        }
+    }
+}
 
 static void
 swiglu_rows(void *ctx, int64_t first, int64_t last, char *scratch)
 {
     (void)scratch;
     const rlf_swiglu_args *a = ctx;
-    for (int64_t m = first; m < last; m++) {
-        const float *gate = a->gate + m * a->ldx, *up = a->up + m * a->ldx;
-        float *y = a->y + m * a->ldy;
-        int64_t i = 0;
-        for (; i + VL <= a->d; i += VL) {
-            vf g = vload(gate + i);
-            vstore(y + i, g * vsigmoid(g) * vload(up + i));
-        }
-        if (i < a->d) {
-            int64_t n = a->d - i;
-            vf g = vload_n(gate + i, n);
-            vstore_n(y + i, g * vsigmoid(g) * vload_n(up + i, n), n);
-        }
-    }
+    BY_ACT(glu_rows, a, first, last);
 }
 
 rlf_status
@@ -242,6 +279,7 @@ ISA(product_swiglu)(rlf_queue *queue, const rlf_product_swiglu_args *args,
                               .gate = a->c,
                               .up = a->c + a->d,
                               .ldx = 2 * a->d,
+                              .act = a->act,
                               .y = a->y,
                               .ldy = a->ldy};
     RLF_TRY(ISA(product)(queue, &product, err));
@@ -249,12 +287,26 @@ ISA(product_swiglu)(rlf_queue *queue, const rlf_product_swiglu_args *args,
 }
 
 INLINE void
-swiglu_back(vf g, vf u, vf dy, vf *dg, vf *du)
+glu_grad_rows(const rlf_swiglu_grad_args *a, rlf_act act, bool gated,
+              int64_t first, int64_t last)
 {
-    vf s = vsigmoid(g);
-    *du = dy * (g * s);
-    vf t = vfma(g, 1.0f - s, vset(1));
-    *dg = dy * u * (s * t);
+    for (int64_t m = first; m < last; m++) {
+        const float *gate = a->gate + m * a->ldx;
+        const float *up = gated ? a->up + m * a->ldx : gate;
+        const float *dy = a->dy + m * a->lddy;
+        float *dgate = a->dgate + m * a->lddx;
+        float *dup = gated ? a->dup + m * a->lddx : NULL;
+        for (int64_t i = 0; i < a->d; i += VL) {
+            int64_t n = a->d - i;
+            vf g = load_part(gate + i, n), d = load_part(dy + i, n), slope;
+            vf s = vsigmoid(inner(act, g, &slope));
+            vf t = s * vfma(g * slope, 1.0f - s, vset(1));
+            vf u = gated ? load_part(up + i, n) : d;
+            if (gated)
+                store_part(dup + i, d * (g * s), n);
+            store_part(dgate + i, gated ? d * u * t : d * t, n);
+        }
+    }
 }
 
 static void
@@ -262,26 +314,7 @@ swiglu_grad_rows(void *ctx, int64_t first, int64_t last, char *scratch)
 {
     (void)scratch;
     const rlf_swiglu_grad_args *a = ctx;
-    for (int64_t m = first; m < last; m++) {
-        const float *gate = a->gate + m * a->ldx, *up = a->up + m * a->ldx;
-        const float *dy = a->dy + m * a->lddy;
-        float *dgate = a->dgate + m * a->lddx, *dup = a->dup + m * a->lddx;
-        int64_t i = 0;
-        vf dg, du;
-        for (; i + VL <= a->d; i += VL) {
-            swiglu_back(vload(gate + i), vload(up + i), vload(dy + i), &dg,
-                        &du);
-            vstore(dgate + i, dg);
-            vstore(dup + i, du);
-        }
-        if (i < a->d) {
-            int64_t n = a->d - i;
-            swiglu_back(vload_n(gate + i, n), vload_n(up + i, n),
-                        vload_n(dy + i, n), &dg, &du);
-            vstore_n(dgate + i, dg, n);
-            vstore_n(dup + i, du, n);
-        }
-    }
+    BY_ACT(glu_grad_rows, a, first, last);
 }
 
 rlf_status

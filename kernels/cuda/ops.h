@@ -300,10 +300,24 @@ sigmoid_1(float x)
     return 1.0f / (exp_1(-x) + 1.0f);
 }
 
+/* z of the activation x * sigmoid(z), and its derivative. */
 static __device__ __forceinline__ float
-swiglu_1(float gate, float up)
+inner_1(rlf_act act, float x, float *slope)
 {
-    return gate * sigmoid_1(gate) * up;
+    *slope = 1;
+    if (act == RLF_ACT_SILU)
+        return x;
+    const float k = 1.59576912f, cubic = 0.0713548163f; /* k 0.044715 */
+    float square = x * x;
+    *slope = fmaf(square, 3 * cubic, k);
+    return x * fmaf(square, cubic, k);
+}
+
+static __device__ __forceinline__ float
+activate_1(rlf_act act, float x)
+{
+    float slope;
+    return x * sigmoid_1(inner_1(act, x, &slope));
 }
 
 /* The larger; b where one of them is a NaN. */

@@ -276,7 +276,7 @@ CUDA(mma_product_swiglu)(rlf_queue *queue, const rlf_product_swiglu_args *a,
     both.c = a->y;
     both.ldc = or_dense(a->ldy, a->d);
     matmul p = product_of(&both);
-    if (a->keep || p.m > FEW || !p.a_whole)
+    if (a->keep || p.m > FEW || !p.a_whole || a->act != RLF_ACT_SILU)
         return TYPED(product_swiglu)(queue, a, err);
     cut(&p);
     return rlf_group_tiles(queue) ? rlf_group_gated(queue, p, err)

@@ -489,7 +489,7 @@ gated(const matmul &p, int64_t at, float gate, float up)
     }
     unpack(bf16_pair(gate, 0), gate, ignored);
     unpack(bf16_pair(up, 0), up, ignored);
-    return swiglu_1(gate, up);
+    return activate_1(RLF_ACT_SILU, gate) * up;
 }
 
 /* A warp's tile of gates and ups, as half as many columns of c. */

@@ -1,6 +1,6 @@
 /* Operations on rows one by one: embedding, gather and scatter, sums down the
- * columns, swiglu, additions, casts. What adds over tokens does so in token
- * order, a column a thread. */
+ * columns, activations, additions, casts. What adds over tokens does so in
+ * token order, a column a thread. */
 #include "kernels/cuda/columns.h"
 
 extern "C" {
@@ -304,7 +304,7 @@ TYPED(bias_grad)(rlf_queue *queue, const rlf_bias_grad_args *args, rlf_err *err)
     return CUDA(launched)("bias_grad", err);
 }
 
-/* ---- swiglu ------------------------------------------------------------ */
+/* ---- gated activations -------------------------------------------------- */
 
 template <int V>
 static __global__ void
@@ -315,10 +315,13 @@ swiglu_kernel(rlf_swiglu_args a)
     {
         spot p = spot_of(i, per);
         int64_t at = p.row * a.ldx + p.at * V;
-        several<rlf_real, V> g = take<V>(a.gate + at), u = take<V>(a.up + at);
+        several<rlf_real, V> g = take<V>(a.gate + at), u = g;
+        if (a.up)
+            u = take<V>(a.up + at);
         RLF_UNROLL
         for (int e = 0; e < V; e++) {
-            g.x[e] = narrow(swiglu_1(widen(g.x[e]), widen(u.x[e])));
+            float y = activate_1(a.act, widen(g.x[e]));
+            g.x[e] = narrow(a.up ? y * widen(u.x[e]) : y);
         }
         give<V>(a.y + p.row * a.ldy + p.at * V, g);
     }
@@ -331,7 +334,7 @@ TYPED(swiglu)(rlf_queue *queue, const rlf_swiglu_args *args, rlf_err *err)
     rlf_swiglu_args a = *args;
     a.ldx = or_dense(a.ldx, a.d);
     a.ldy = or_dense(a.ldy, a.d);
-    bool wide = is_wide(a.gate, a.ldx) && is_wide(a.up, a.ldx) &&
+    bool wide = is_wide(a.gate, a.ldx) && (!a.up || is_wide(a.up, a.ldx)) &&
                 is_wide(a.y, a.ldy) && a.d % WIDE == 0;
     if (a.m * a.d > 0)
         LAUNCH_WIDE(swiglu_kernel, wide, a.m * a.d, queue, a);
@@ -349,6 +352,7 @@ TYPED(product_swiglu)(rlf_queue *queue, const rlf_product_swiglu_args *args,
                               .gate = a.c,
                               .up = a.c + a.d,
                               .ldx = 2 * a.d,
+                              .act = a.act,
                               .y = a.y,
                               .ldy = a.ldy};
     RLF_TRY(TYPED(rows).product(queue, &product, err));
@@ -364,16 +368,20 @@ swiglu_grad_kernel(rlf_swiglu_grad_args a)
     {
         spot p = spot_of(i, per);
         int64_t at = p.row * a.ldx + p.at * V, to = p.row * a.lddx + p.at * V;
-        several<rlf_real, V> g = take<V>(a.gate + at), u = take<V>(a.up + at);
         several<rlf_real, V> dy = take<V>(a.dy + p.row * a.lddy + p.at * V);
+        several<rlf_real, V> g = take<V>(a.gate + at), u = g;
+        if (a.up)
+            u = take<V>(a.up + at);
         RLF_UNROLL
         for (int e = 0; e < V; e++) {
             float x = widen(g.x[e]), up = widen(u.x[e]), d = widen(dy.x[e]);
-            float s = sigmoid_1(x), t = fmaf(x, 1.0f - s, 1);
+            float slope, s = sigmoid_1(inner_1(a.act, x, &slope));
+            float t = s * fmaf(x * slope, 1.0f - s, 1);
             u.x[e] = narrow(d * (x * s));
-            g.x[e] = narrow(d * up * (s * t));
+            g.x[e] = narrow(a.up ? d * up * t : d * t);
         }
-        give<V>(a.dup + to, u);
+        if (a.up)
+            give<V>(a.dup + to, u);
         give<V>(a.dgate + to, g);
     }
 }
@@ -387,9 +395,10 @@ TYPED(swiglu_grad)(rlf_queue *queue, const rlf_swiglu_grad_args *args,
     a.ldx = or_dense(a.ldx, a.d);
     a.lddy = or_dense(a.lddy, a.d);
     a.lddx = or_dense(a.lddx, a.d);
-    bool wide = is_wide(a.gate, a.ldx) && is_wide(a.up, a.ldx) &&
-                is_wide(a.dy, a.lddy) && is_wide(a.dgate, a.lddx) &&
-                is_wide(a.dup, a.lddx) && a.d % WIDE == 0;
+    bool wide = is_wide(a.gate, a.ldx) && is_wide(a.dy, a.lddy) &&
+                is_wide(a.dgate, a.lddx) && a.d % WIDE == 0;
+    if (a.up)
+        wide = wide && is_wide(a.up, a.ldx) && is_wide(a.dup, a.lddx);
     if (a.m * a.d > 0)
         LAUNCH_WIDE(swiglu_grad_kernel, wide, a.m * a.d, queue, a);
     return CUDA(launched)("swiglu_grad", err);

@@ -11,6 +11,7 @@ static const struct {
     const char *name;
     uint64_t hash;
 } kernels_bits[] = {
+    {"activations", UINT64_C(0xad123f7c4b24e8be)},
     {"adamw", UINT64_C(0xbb3faea80a49c7a3)},
     {"adamw_packed", UINT64_C(0x535e37af0cc11896)},
     {"attention", UINT64_C(0x00ea1eeb2873ca0c)},
@@ -39,11 +40,12 @@ static const struct {
     {"kv_write", UINT64_C(0xc8f1a1c12c092754)},
     {"product", UINT64_C(0xed54da2b6a89f238)},
     {"product_back", UINT64_C(0x1248ab013eb2dfd6)},
+    {"product_geglu", UINT64_C(0xb2d643c9a32ac154)},
     {"product_grad", UINT64_C(0x078463fdd06edfc4)},
     {"product_large", UINT64_C(0xafbf0d28962decc5)},
     {"product_pieces", UINT64_C(0x5a4f4211f7dfa2dd)},
-    {"product_soon", UINT64_C(0x123f94a5619e1eef)},
     {"product_shards", UINT64_C(0xcac27ffee7cb52a2)},
+    {"product_soon", UINT64_C(0x123f94a5619e1eef)},
     {"product_swiglu", UINT64_C(0x9235286292eac06e)},
     {"rmsnorm", UINT64_C(0x9849b199a6165107)},
     {"rmsnorm_grad", UINT64_C(0xef08787369d52f17)},

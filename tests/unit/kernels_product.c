@@ -94,10 +94,10 @@ test_product_back(env *e)
     }
 }
 
-/* Gates and ups, and what swiglu makes of them, by two operations and by one;
- * some of whose rows are 16-byte aligned. */
+/* Gates and ups, and what an activation makes of them, by two operations and
+ * by one; some of whose rows are 16-byte aligned. */
 static void
-test_product_swiglu(env *e)
+gated_products(env *e, rlf_act act)
 {
     static const int64_t sizes[][3] = {{1, 32, 64},  {5, 33, 40},  {16, 64, 96},
                                        {64, 40, 72}, {70, 24, 64}, {3, 5, 7},
@@ -113,24 +113,36 @@ test_product_swiglu(env *e)
         CALL(e, product, .m = m, .n = n, .k = k, .x = x, .packed = packed,
              .bias = bias, .c = c);
         CALL(e, swiglu, .m = m, .d = d, .gate = c, .up = c + d, .ldx = n,
-             .y = y, .ldy = ldy);
+             .act = act, .y = y, .ldy = ldy);
         out_f32(e, y, m * ldy);
         for (int keep = 0; keep < 2; keep++) {
             memset(z, 0xff, (size_t)(m * ldy) * sizeof *z);
             CALL(e, product_swiglu, .m = m, .d = d, .k = k, .x = x,
-                 .packed = packed, .bias = bias, .c = kept, .keep = keep,
-                 .y = z, .ldy = ldy);
+                 .packed = packed, .bias = bias, .act = act, .c = kept,
+                 .keep = keep, .y = z, .ldy = ldy);
             same(e, z, y, m * ldy, 4, keep ? "y, c kept" : "y");
         }
         same(e, kept, c, m * n, 4, "c");
         for (int64_t i = 0; e->check && i < m; i += row_stride()) {
             CALL(e, product_swiglu, .m = 1, .d = d, .k = k, .x = x + i * k,
-                 .packed = packed, .bias = bias, .c = kept, .y = z);
+                 .packed = packed, .bias = bias, .act = act, .c = kept, .y = z);
             same(e, z, y + i * ldy, d, 4, "a row alone");
         }
         while (e->n_held > 0)
             free(e->held[--e->n_held]);
     }
+}
+
+static void
+test_product_swiglu(env *e)
+{
+    gated_products(e, RLF_ACT_SILU);
+}
+
+static void
+test_product_geglu(env *e)
+{
+    gated_products(e, RLF_ACT_GELU_TANH);
 }
 
 /* One product of every number of rows, and k cut anywhere. */
@@ -376,6 +388,7 @@ test_product_large(env *e)
 static const op_case cases[] = {
     {"product", test_product},
     {"product_back", test_product_back},
+    {"product_geglu", test_product_geglu},
     {"product_swiglu", test_product_swiglu},
     {"product_pieces", test_product_pieces},
     {"product_soon", test_product_soon},

@@ -441,6 +441,64 @@ test_swiglu(env *e)
     }
 }
 
+/* The definition by tanh, of which the kernels have another form. */
+static double
+gelu_tanh(double x)
+{
+    double u = sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+    return 0.5 * x * (1 + tanh(u));
+}
+
+static double
+activation(rlf_act act, double x)
+{
+    return act == RLF_ACT_SILU ? silu_up(x, 1) : gelu_tanh(x);
+}
+
+/* Each activation, with what it gates and without. */
+static void
+test_activations(env *e)
+{
+    for (int form = 0; form < 4; form++) {
+        rlf_act act = form % 2 ? RLF_ACT_GELU_TANH : RLF_ACT_SILU;
+        bool gated = form >= 2;
+        int64_t m = 5, d = 67, ld = gated ? 2 * d : d, n = m * d;
+        float *x = values(e, m * ld, 6), *y = blank(e, n);
+        float *dy = values(e, n, 1), *dx = blank(e, m * ld);
+        const float *up = gated ? x + d : NULL;
+        float *dup = gated ? dx + d : NULL;
+        x[0] = -200, x[1] = 200, x[2] = -0.0f;
+        CALL(e, swiglu, .m = m, .d = d, .gate = x, .up = up, .ldx = ld,
+             .act = act, .y = y);
+        CALL(e, swiglu_grad, .m = m, .d = d, .gate = x, .up = up, .ldx = ld,
+             .act = act, .dy = dy, .dgate = dx, .dup = dup, .lddx = ld);
+        out_f32(e, y, n);
+        out_f32(e, dx, m * ld);
+        double *want = doubles(e, n), *wd = doubles(e, m * ld);
+        for (int64_t i = 0; i < n; i++) {
+            int64_t at = i / d * ld + i % d;
+            double g = (double)x[at], h = 1e-5;
+            double u = gated ? (double)x[at + d] : 1;
+            want[i] = activation(act, g) * u;
+            wd[at] = (activation(act, g + h) - activation(act, g - h)) /
+                     (2 * h) * u * (double)dy[i];
+            if (gated)
+                wd[at + d] = activation(act, g) * (double)dy[i];
+        }
+        like_real(e, y, want, n, 5e-7, "y");
+        like_real(e, dx, wd, m * ld, 1.5e-6, "gradient");
+        if (gated)
+            continue;
+        float *in_place = copy_of(e, x, n), *slope = copy_of(e, dy, n);
+        CALL(e, swiglu, .m = m, .d = d, .gate = in_place, .act = act,
+             .y = in_place);
+        same(e, in_place, y, n, 4, "in place");
+        CALL(e, swiglu_grad, .m = m, .d = d, .gate = x, .act = act, .dy = slope,
+             .dgate = slope);
+        same(e, slope, dx, n, 4, "gradient in place");
+    }
+}
+
 static void
 test_flat(env *e)
 {
@@ -612,6 +670,7 @@ static const op_case cases[] = {
     {"rmsnorm_shards", test_rmsnorm_shards},
     {"rmsnorm_tiles", test_rmsnorm_tiles},
     {"rope", test_rope},
+    {"activations", test_activations},
     {"swiglu", test_swiglu},
     {"flat", test_flat},
     {"cast", test_cast},
