@@ -306,6 +306,38 @@ typedef struct rlf_rmsnorm_grad_args {
     int shards; /* 0: 1 */
 } rlf_rmsnorm_grad_args;
 
+/* y = (x - mean) rstd weight + bias, with mean(x) and rstd = 1 / sqrt(
+ * mean((x - mean)^2) + eps) of each row. y may be x (then no gradient later).
+ */
+typedef struct rlf_layernorm_args {
+    int64_t m, d;
+    const rlf_real *x;
+    int64_t ldx; /* 0: d */
+    const float *weight;
+    const float *bias; /* [d] or NULL */
+    float eps;
+    rlf_real *y;
+    int64_t ldy;        /* 0: d */
+    float *mean, *rstd; /* [m] =, for the gradient; or NULL */
+} rlf_layernorm_args;
+
+/* With t = (x - mean) rstd and g = weight dy:
+ * dx = or += rstd (g - mean(g) - t mean(g t)); dweight += in order of rows of
+ * dy t, dbias += of dy. dx may be dy. dweight, dbias NULL: not wanted. */
+typedef struct rlf_layernorm_grad_args {
+    int64_t m, d;
+    const rlf_real *x;
+    int64_t ldx; /* 0: d */
+    const float *weight;
+    const float *mean, *rstd; /* [m] of the forward call */
+    const rlf_real *dy;
+    int64_t lddy; /* 0: d */
+    rlf_real *dx;
+    int64_t lddx; /* 0: d */
+    bool add;     /* dx += (the residual's gradient is there already) */
+    float *dweight, *dbias;
+} rlf_layernorm_grad_args;
+
 /* cos, sin [n, half]: of the angle float(position) * inv_freq[i] (rounded to
  * f32 as the reference models do), times `scale` (0: 1; some rope scalings).
  * Positions 0..n-1. Once a model. */
@@ -355,11 +387,13 @@ typedef struct rlf_swiglu_grad_args {
     int64_t lddx; /* of dgate and dup; 0: d */
 } rlf_swiglu_grad_args;
 
-/* c[m, d] = a + b. c may be a or b. */
+/* c[m, d] = a + scale b, by one fused multiply-add; c = scale a where there is
+ * no b. c may be a or b. */
 typedef struct rlf_add_args {
     int64_t m, d;
-    const rlf_real *a, *b; /* b NULL: c = a */
-    int64_t lda, ldb; /* 0: d */
+    const rlf_real *a, *b; /* b NULL: none */
+    int64_t lda, ldb;      /* 0: d */
+    float scale;           /* 0: 1 */
     rlf_real *c;
     int64_t ldc; /* 0: d */
 } rlf_add_args;

@@ -14,6 +14,7 @@ kernel_isa_sources += \
 	%D%/expr_loops.c \
 	%D%/head.c %D%/head.h %D%/heads.h \
 	%D%/instance.c \
+	%D%/layernorm.c \
 	%D%/norm.c \
 	%D%/ops.h \
 	%D%/optim.c \

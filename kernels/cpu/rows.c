@@ -342,10 +342,13 @@ add_rows(void *ctx, int64_t first, int64_t last, char *scratch)
         const float *x = a->a + m * a->lda;
         const float *y = a->b ? a->b + m * a->ldb : NULL;
         float *c = a->c + m * a->ldc;
-        for (int64_t i = 0; y && i < a->d; i++)
-            c[i] = x[i] + y[i];
-        for (int64_t i = 0; !y && i < a->d; i++)
-            c[i] = x[i];
+        vf scale = vset(a->scale);
+        for (int64_t i = 0; i < a->d; i += VL) {
+            int64_t n = a->d - i;
+            vf t = load_part(x + i, n);
+            store_part(c + i,
+                       y ? vfma(scale, load_part(y + i, n), t) : t * scale, n);
+        }
     }
 }
 
@@ -354,6 +357,7 @@ ISA(add)(rlf_queue *queue, const rlf_add_args *args, rlf_err *err)
 {
     NEED(args->m >= 0 && args->d >= 0, "add");
     rlf_add_args a = *args;
+    a.scale = a.scale == 0 ? 1 : a.scale;
     a.lda = or_dense(a.lda, a.d);
     a.ldb = or_dense(a.ldb, a.d);
     a.ldc = or_dense(a.ldc, a.d);

@@ -12,13 +12,15 @@
 
 #include "kernels/cuda/mma.h"
 
-/* sum[j] += a[k][j], or fma(a[k][j], b[k][j] * scale[k], sum), over k in order:
- * row k / each of a and b, group k % each of those from `group` on. */
+/* sum[j] += a[k][j], or fma(a[k][j], (b[k][j] - center[k]) * scale[k], sum),
+ * over k in order: row k / each of a and b, group k % each of those from
+ * `group` on. */
 typedef struct columns {
     int64_t m, d, each;
     const rlf_real *a, *b; /* b NULL: none */
     int64_t lda, ldb;
-    const float *scale; /* of row and group, `groups` a row */
+    const float *center; /* of row and group, `groups` a row; NULL: 0 */
+    const float *scale;  /* likewise */
     int64_t groups;
     float *sum; /* [groups / each, d] */
 } columns;
@@ -30,7 +32,7 @@ static constexpr int TILE_ROWS = (int)(128 / sizeof(rlf_real));
 typedef struct column_tile {
     alignas(16) rlf_real a[TILE_ROWS][COLUMNS];
     alignas(16) rlf_real b[TILE_ROWS][COLUMNS];
-    float scale[TILE_ROWS];
+    float center[TILE_ROWS], scale[TILE_ROWS];
 } column_tile;
 
 /* Rows from `first` on of the columns from `col` on of a shard, as far as there
@@ -50,10 +52,11 @@ fetch_columns(const columns &c, column_tile *to, int64_t first, int64_t shard,
         copy_async16(&to->a[row][at], c.a + p.row * c.lda + j, valid);
         if (c.b)
             copy_async16(&to->b[row][at], c.b + p.row * c.ldb + j, valid);
+        int64_t of = p.row * c.groups + shard * c.each + p.at;
         if (c.b && at == 0)
-            copy_async4(&to->scale[row],
-                        c.scale + p.row * c.groups + shard * c.each + p.at,
-                        valid);
+            copy_async4(&to->scale[row], c.scale + of, valid);
+        if (c.center && at == 0)
+            copy_async4(&to->center[row], c.center + of, valid);
     }
     copy_async_commit();
 }
@@ -81,7 +84,14 @@ __launch_bounds__(THREADS) columns_kernel(columns c)
         int n = (int)(terms - first < TILE_ROWS ? terms - first : TILE_ROWS);
         if (!adds)
             continue;
-        if (c.b) {
+        if (c.center) {
+            RLF_UNROLL_BY(8)
+            for (int r = 0; r < n; r++) {
+                float b = widen(from->b[r][threadIdx.x]) - from->center[r];
+                sum = fmaf(widen(from->a[r][threadIdx.x]), b * from->scale[r],
+                           sum);
+            }
+        } else if (c.b) {
             RLF_UNROLL_BY(8)
             for (int r = 0; r < n; r++)
                 sum =
@@ -111,6 +121,7 @@ narrow_columns_kernel(columns c)
             int64_t row = k / c.each, g = shard * c.each + k % c.each;
             float a = widen(c.a[row * c.lda + g * c.d + j]);
             float b = c.b ? widen(c.b[row * c.ldb + g * c.d + j]) : 0;
+            b = c.center ? b - c.center[row * c.groups + g] : b;
             sum = c.b ? fmaf(a, b * c.scale[row * c.groups + g], sum) : sum + a;
         }
         c.sum[i] = sum;

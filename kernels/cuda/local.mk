@@ -9,6 +9,7 @@
 cuda_sources = \
 	%D%/head.cu \
 	%D%/instance.cu \
+	%D%/layernorm.cu \
 	%D%/norm.cu \
 	%D%/optim.cu \
 	%D%/rotary.cu \

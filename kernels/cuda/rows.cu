@@ -419,7 +419,11 @@ add_kernel(rlf_add_args a)
             several<rlf_real, V> y = take<V>(a.b + p.row * a.ldb + p.at * V);
             RLF_UNROLL
             for (int e = 0; e < V; e++)
-                x.x[e] = narrow(widen(x.x[e]) + widen(y.x[e]));
+                x.x[e] = narrow(fmaf(a.scale, widen(y.x[e]), widen(x.x[e])));
+        } else if (a.scale != 1) {
+            RLF_UNROLL
+            for (int e = 0; e < V; e++)
+                x.x[e] = narrow(widen(x.x[e]) * a.scale);
         }
         give<V>(a.c + p.row * a.ldc + p.at * V, x);
     }
@@ -430,6 +434,7 @@ TYPED(add)(rlf_queue *queue, const rlf_add_args *args, rlf_err *err)
 {
     NEED(args->m >= 0 && args->d >= 0, "add");
     rlf_add_args a = *args;
+    a.scale = a.scale == 0 ? 1 : a.scale;
     a.lda = or_dense(a.lda, a.d);
     a.ldb = or_dense(a.ldb, a.d);
     a.ldc = or_dense(a.ldc, a.d);

@@ -38,6 +38,8 @@ static const struct {
     {"head_words", UINT64_C(0xcc3a94a27a340c8c)},
     {"head_words_shards", UINT64_C(0x680490860a3a8292)},
     {"kv_write", UINT64_C(0xc8f1a1c12c092754)},
+    {"layernorm", UINT64_C(0x5ec68e5efd199b51)},
+    {"layernorm_grad", UINT64_C(0x6221199c55a12ae6)},
     {"product", UINT64_C(0xed54da2b6a89f238)},
     {"product_back", UINT64_C(0x1248ab013eb2dfd6)},
     {"product_geglu", UINT64_C(0xb2d643c9a32ac154)},
@@ -57,6 +59,7 @@ static const struct {
     {"sample_filters", UINT64_C(0xc5612df40a337c8e)},
     {"sample_shards", UINT64_C(0xf1e4a1ac041adf9e)},
     {"sample_ties", UINT64_C(0x36d446f431afbd75)},
+    {"scaled_add", UINT64_C(0xed66d8f73f3b6fe2)},
     {"sumsq", UINT64_C(0xcb56a5e55b2d4269)},
     {"swiglu", UINT64_C(0x841f870baf29a14d)},
 };

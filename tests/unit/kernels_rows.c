@@ -358,6 +358,119 @@ test_rmsnorm_tiles(env *e)
     }
 }
 
+/* One row of LayerNorm, in double precision: the loss sum(dy y). */
+static double
+layer_double(const double *x, const float *w, const float *b, const float *dy,
+             int64_t d, double *y)
+{
+    double mean = 0, spread = 0, loss = 0;
+    for (int64_t i = 0; i < d; i++)
+        mean += x[i] / (double)d;
+    for (int64_t i = 0; i < d; i++)
+        spread += (x[i] - mean) * (x[i] - mean) / (double)d;
+    for (int64_t i = 0; i < d; i++) {
+        double v = (x[i] - mean) / sqrt(spread + 1e-2) * (double)w[i];
+        v += b ? (double)b[i] : 0;
+        if (y)
+            y[i] = v;
+        loss += dy ? v * (double)dy[i] : 0;
+    }
+    return loss;
+}
+
+/* Rows that lie off zero, with and without a bias; a row has the same bits
+ * alone, and gradients of weight and bias do in micro-batches. */
+static void
+test_layernorm(env *e)
+{
+    EACH_SHAPE
+    {
+        int64_t n = m * d, ld = d + si % 2;
+        float *x = values(e, m * ld, 2), *w = values(e, d, 1);
+        float *b = si % 3 ? values(e, d, 1) : NULL, *one = blank(e, d);
+        float *y = blank(e, n), *mean = blank(e, m), *r = blank(e, m);
+        for (int64_t i = 0; i < m * ld; i++) {
+            x[i] += i / ld % 2 ? 3 : 0;
+            if (e->bf16)
+                x[i] = rlf_bf16_to_f32(rlf_f32_to_bf16(x[i]));
+        }
+        CALL(e, layernorm, .m = m, .d = d, .x = x, .ldx = ld, .weight = w,
+             .bias = b, .eps = 1e-2f, .y = y, .mean = mean, .rstd = r);
+        out_f32(e, y, n);
+        out_f32(e, mean, m);
+        out_f32(e, r, m);
+        double *in = doubles(e, d), *want = doubles(e, d);
+        for (int64_t i = 0; e->check && i < m; i++) {
+            for (int64_t j = 0; j < d; j++)
+                in[j] = (double)x[i * ld + j];
+            layer_double(in, w, b, NULL, d, want);
+            like_real(e, y + i * d, want, d, 2e-6, "y");
+            CALL(e, layernorm, .m = 1, .d = d, .x = x + i * ld, .weight = w,
+                 .bias = b, .eps = 1e-2f, .y = one);
+            same(e, one, y + i * d, d, 4, "a row alone");
+        }
+        for (; e->n_held > 0;)
+            free(e->held[--e->n_held]);
+    }
+}
+
+static void
+test_layernorm_grad(env *e)
+{
+    EACH_SHAPE
+    {
+        int64_t n = m * d;
+        float *x = values(e, n, 2), *w = values(e, d, 1), *y = blank(e, n);
+        float *mean = blank(e, m), *r = blank(e, m), *dy = values(e, n, 1);
+        float *dx = values(e, n, 1), *dx0 = copy_of(e, dx, n);
+        float *dw = values(e, d, 1), *dw0 = copy_of(e, dw, d);
+        float *db = values(e, d, 1), *db0 = copy_of(e, db, d);
+        float *cut = copy_of(e, dw, d), *cut_b = copy_of(e, db, d);
+        CALL(e, layernorm, .m = m, .d = d, .x = x, .weight = w, .eps = 1e-2f,
+             .y = y, .mean = mean, .rstd = r);
+        CALL(e, layernorm_grad, .m = m, .d = d, .x = x, .weight = w,
+             .mean = mean, .rstd = r, .dy = dy, .dx = dx, .add = true,
+             .dweight = dw, .dbias = db);
+        out_f32(e, dx, n);
+        out_f32(e, dw, d);
+        out_f32(e, db, d);
+        if (e->check) {
+            double *in = doubles(e, d), *want = doubles(e, n);
+            double *want_w = doubles(e, d), *want_b = doubles(e, d);
+            for (int64_t j = 0; j < d; j++) {
+                want_w[j] = (double)dw0[j];
+                want_b[j] = (double)db0[j];
+            }
+            for (int64_t i = 0; i < n; i++) {
+                for (int64_t j = 0; j < d; j++)
+                    in[j] = (double)x[i / d * d + j];
+                double h = 1e-5, at = in[i % d];
+                const float *row = dy + i / d * d;
+                in[i % d] = at + h;
+                double up = layer_double(in, w, NULL, row, d, NULL);
+                in[i % d] = at - h;
+                double down = layer_double(in, w, NULL, row, d, NULL);
+                want[i] = (double)dx0[i] + (up - down) / (2 * h);
+                want_w[i % d] += (double)dy[i] * (at - (double)mean[i / d]) *
+                                 (double)r[i / d];
+                want_b[i % d] += (double)dy[i];
+            }
+            like_real(e, dx, want, n, 6e-6, "dx");
+            like(e, dw, want_w, d, 3e-6, "dweight");
+            like(e, db, want_b, d, 3e-6, "dbias");
+            for (int64_t i = 0; i < m; i += 2) /* dx may be dy */
+                CALL(e, layernorm_grad, .m = m - i < 2 ? m - i : 2, .d = d,
+                     .x = x + i * d, .weight = w, .mean = mean + i,
+                     .rstd = r + i, .dy = dy + i * d, .dx = dy + i * d,
+                     .dweight = cut, .dbias = cut_b);
+            same(e, cut, dw, d, 4, "dweight in micro-batches");
+            same(e, cut_b, db, d, 4, "dbias in micro-batches");
+        }
+        for (; e->n_held > 0;)
+            free(e->held[--e->n_held]);
+    }
+}
+
 static void
 test_rope(env *e)
 {
@@ -497,6 +610,25 @@ test_activations(env *e)
              .dgate = slope);
         same(e, slope, dx, n, 4, "gradient in place");
     }
+}
+
+static void
+test_scaled_add(env *e)
+{
+    int64_t m = 7, d = 37, lda = 40, ldc = 38, n = m * ldc;
+    float *a = values(e, m * lda, 1), *b = values(e, m * d, 1);
+    float *c = blank(e, n), *alone = copy_of(e, a, m * lda);
+    CALL(e, add, .m = m, .d = d, .a = a, .lda = lda, .b = b, .scale = 0.3f,
+         .c = c, .ldc = ldc);
+    CALL(e, add, .m = m, .d = d, .a = alone, .lda = lda, .scale = 0.3f,
+         .c = alone, .ldc = lda);
+    for (int64_t i = 0; i < m * d; i++) {
+        float at = a[i / d * lda + i % d];
+        float sum = fmaf(0.3f, b[i], at), scaled = 0.3f * at;
+        agree(e, c + i / d * ldc + i % d, &sum, 1, true, "a + scale b");
+        agree(e, alone + i / d * lda + i % d, &scaled, 1, true, "scale a");
+    }
+    out_f32(e, alone, m * lda);
 }
 
 static void
@@ -665,12 +797,15 @@ static const op_case cases[] = {
     {"embed_sampled", test_embed_sampled},
     {"gather_scatter", test_gather_scatter},
     {"bias_grad", test_bias_grad},
+    {"layernorm", test_layernorm},
+    {"layernorm_grad", test_layernorm_grad},
     {"rmsnorm", test_rmsnorm},
     {"rmsnorm_grad", test_rmsnorm_grad},
     {"rmsnorm_shards", test_rmsnorm_shards},
     {"rmsnorm_tiles", test_rmsnorm_tiles},
     {"rope", test_rope},
     {"activations", test_activations},
+    {"scaled_add", test_scaled_add},
     {"swiglu", test_swiglu},
     {"flat", test_flat},
     {"cast", test_cast},

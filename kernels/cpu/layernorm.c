@@ -1,0 +1,145 @@
+/* LayerNorm (Ba, Kiros and Hinton 2016) and its gradient.
+ *
+ * Both sums of a row, of x and of (x - mean)^2, are 64 lanes; the second looks
+ * at x - mean as it is rounded, which is what y is made of. */
+#include "kernels/cpu/ops.h"
+
+INLINE float
+row_sum(const float *x, int64_t n)
+{
+    lanes s = lanes_set(0);
+    for (int64_t i = 0, j = 0; i < n; i += VL, j = (j + 1) % NL)
+        s.v[j] += load_part(x + i, n - i);
+    return lanes_sum(&s);
+}
+
+/* Of (x - mean)^2. */
+INLINE float
+row_spread(const float *x, float mean, int64_t n)
+{
+    lanes s = lanes_set(0);
+    for (int64_t i = 0, j = 0; i < n; i += VL, j = (j + 1) % NL) {
+        int64_t left = n - i;
+        vf t = load_part(x + i, left) - vset(mean);
+        vf sum = vfma(t, t, s.v[j]);
+        if (left < VL) { /* behind the row x is 0, and counts nothing */
+            float old[VL], now[VL];
+            vstore(old, s.v[j]);
+            vstore(now, sum);
+            memcpy(old, now, (size_t)left * sizeof *old);
+            sum = vload(old);
+        }
+        s.v[j] = sum;
+    }
+    return lanes_sum(&s);
+}
+
+static void
+layernorm_rows(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_layernorm_args *a = ctx;
+    for (int64_t m = first; m < last; m++) {
+        const float *x = a->x + m * a->ldx;
+        float *y = a->y + m * a->ldy;
+        float mean = row_sum(x, a->d) / (float)a->d;
+        float spread = row_spread(x, mean, a->d) / (float)a->d;
+        float r = 1 / __builtin_sqrtf(spread + a->eps);
+        for (int64_t j = 0; j < a->d; j += VL) {
+            int64_t n = a->d - j;
+            vf t = (load_part(x + j, n) - vset(mean)) * vset(r);
+            vf w = load_part(a->weight + j, n);
+            t = a->bias ? vfma(t, w, load_part(a->bias + j, n)) : t * w;
+            store_part(y + j, t, n);
+        }
+        if (a->mean)
+            a->mean[m] = mean;
+        if (a->rstd)
+            a->rstd[m] = r;
+    }
+}
+
+rlf_status
+ISA(layernorm)(rlf_queue *queue, const rlf_layernorm_args *args, rlf_err *err)
+{
+    NEED(args->m >= 0 && args->d > 0, "layernorm");
+    rlf_layernorm_args a = *args;
+    a.ldx = or_dense(a.ldx, a.d);
+    a.ldy = or_dense(a.ldy, a.d);
+    rlf_cpu_share(queue, a.m, 16, 24.0 * (double)a.m * (double)a.d,
+                  layernorm_rows, &a);
+    return RLF_OK;
+}
+
+static void
+layernorm_grad_rows(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_layernorm_grad_args *a = ctx;
+    int64_t d = a->d;
+    for (int64_t m = first; m < last; m++) {
+        const float *x = a->x + m * a->ldx, *dy = a->dy + m * a->lddy;
+        float *dx = a->dx + m * a->lddx;
+        vf mean = vset(a->mean[m]), r = vset(a->rstd[m]);
+        lanes along = lanes_set(0), all = lanes_set(0);
+        for (int64_t i = 0, j = 0; i < d; i += VL, j = (j + 1) % NL) {
+            int64_t n = d - i;
+            /* behind the row dy is 0 */
+            vf g = load_part(dy + i, n) * load_part(a->weight + i, n);
+            vf t = (load_part(x + i, n) - mean) * r;
+            all.v[j] += g;
+            along.v[j] = vfma(g, t, along.v[j]);
+        }
+        vf coef = vset(-(lanes_sum(&along) / (float)d));
+        vf shift = vset(lanes_sum(&all) / (float)d);
+        for (int64_t i = 0; i < d; i += VL) {
+            int64_t n = d - i;
+            vf g = load_part(dy + i, n) * load_part(a->weight + i, n);
+            vf t = (load_part(x + i, n) - mean) * r;
+            t = vfma(t, coef, g - shift);
+            t = a->add ? vfma(r, t, load_part(dx + i, n)) : t * r;
+            store_part(dx + i, t, n);
+        }
+    }
+}
+
+/* Columns first..last-1 of the gradients of weight and bias, over rows in
+ * order. */
+static void
+layernorm_grad_columns(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_layernorm_grad_args *a = ctx;
+    for (int64_t m = 0; m < a->m; m++) {
+        const float *x = a->x + m * a->ldx, *dy = a->dy + m * a->lddy;
+        vf mean = vset(a->mean[m]), r = vset(a->rstd[m]);
+        for (int64_t j = first; j < last; j += VL) {
+            int64_t n = last - j;
+            vf d = load_part(dy + j, n);
+            if (a->dweight) {
+                vf t = (load_part(x + j, n) - mean) * r;
+                t = vfma(d, t, load_part(a->dweight + j, n));
+                store_part(a->dweight + j, t, n);
+            }
+            if (a->dbias)
+                store_part(a->dbias + j, load_part(a->dbias + j, n) + d, n);
+        }
+    }
+}
+
+rlf_status
+ISA(layernorm_grad)(rlf_queue *queue, const rlf_layernorm_grad_args *args,
+                    rlf_err *err)
+{
+    NEED(args->m >= 0 && args->d > 0, "layernorm_grad");
+    rlf_layernorm_grad_args a = *args;
+    a.ldx = or_dense(a.ldx, a.d);
+    a.lddy = or_dense(a.lddy, a.d);
+    a.lddx = or_dense(a.lddx, a.d);
+    double work = (double)a.m * (double)a.d;
+    /* first: dx may be dy */
+    if (a.dweight || a.dbias)
+        rlf_cpu_share(queue, a.d, 64, 6 * work, layernorm_grad_columns, &a);
+    rlf_cpu_share(queue, a.m, 16, 12 * work, layernorm_grad_rows, &a);
+    return RLF_OK;
+}
