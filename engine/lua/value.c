@@ -317,7 +317,17 @@ refuse(const taker *t, const rlf_lua_give *give, const char *hint,
     __builtin_unreachable();
 }
 
-/* "nil", "a table", "NaN"... */
+/* An integer that the program's numbers, which have 53 bits, do not keep. */
+static bool
+is_rounded(lua_State *L, int index)
+{
+    if (!lua_isinteger(L, index))
+        return false;
+    double x = lua_tonumber(L, index);
+    return x >= 0x1p63 || (lua_Integer)x != lua_tointeger(L, index);
+}
+
+/* "nil", "a table", "NaN"...; it may push what it gives. */
 static const char *
 what(lua_State *L, int index)
 {
@@ -337,6 +347,9 @@ what(lua_State *L, int index)
         return "a coroutine";
     case LUA_TNUMBER: {
         double x = lua_tonumber(L, index);
+        if (is_rounded(L, index))
+            return lua_pushfstring(L, "the integer %I",
+                                   (LUAI_UACINT)lua_tointeger(L, index));
         if (isfinite(x))
             return "a number";
         return isnan(x) ? "NaN" : x > 0 ? "infinite" : "minus infinity";
@@ -350,7 +363,20 @@ static bool
 is_number(lua_State *L, int index)
 {
     return lua_type(L, index) == LUA_TNUMBER &&
-           isfinite(lua_tonumber(L, index));
+           isfinite(lua_tonumber(L, index)) && !is_rounded(L, index);
+}
+
+#define ROUNDED_HINT                                                        \
+    "numbers of the program have 53 bits: return a smaller one, x + 0.0 where " \
+    "it may be rounded, or the digits as a text"
+
+/* What is wanted where there is no such number. */
+static const char *
+wanted(lua_State *L, int index)
+{
+    if (lua_type(L, index) != LUA_TNUMBER)
+        return "a number";
+    return is_rounded(L, index) ? "a number of up to 2^53" : "a finite number";
 }
 
 static const char *
@@ -366,6 +392,8 @@ number_hint(const taker *t, int index)
     case LUA_TNIL:
         return "nil is what an element or a variable without a value gives: "
                "arrays begin at 1";
+    case LUA_TNUMBER:
+        return is_rounded(t->L, index) ? ROUNDED_HINT : NULL;
     case LUA_TTABLE:
         return "several results need names in the program: hook h = "
                "lua(...) -> (right, style)";
@@ -393,10 +421,11 @@ take_tokens(const taker *t, const rlf_lua_give *give, int index,
     rlf_lua_charge(L, t->length);
     for (size_t i = 0; i < t->length; i++) {
         lua_geti(L, index, (lua_Integer)i + 1);
-        if (!is_number(L, -1))
-            refuse(t, give, number_hint(t, -1),
-                   "is %s at token %d, not a finite number", what(L, -1),
-                   (int)i + 1);
+        int x_i = lua_gettop(L);
+        if (!is_number(L, x_i))
+            refuse(t, give, number_hint(t, x_i), "is %s at token %d, not %s",
+                   what(L, x_i), (int)i + 1,
+                   is_rounded(L, x_i) ? wanted(L, x_i) : "a finite number");
         x[i] = lua_tonumber(L, -1);
         lua_pop(L, 1);
     }
@@ -414,10 +443,8 @@ take_value(const taker *t, const rlf_lua_give *give, int index,
     case RLF_LUA_SCALAR:
     case RLF_LUA_SAMPLE:
         if (!is_number(L, index))
-            refuse(t, give, number_hint(t, index), "is %s, not a %s",
-                   what(L, index),
-                   lua_type(L, index) == LUA_TNUMBER ? "finite number"
-                                                     : "number");
+            refuse(t, give, number_hint(t, index), "is %s, not %s",
+                   what(L, index), wanted(L, index));
         out->number = lua_tonumber(L, index);
         break;
     case RLF_LUA_TOKEN:
@@ -573,6 +600,10 @@ rlf_lua_take_record(lua_State *L, int index, rlf_arena *arena,
         lua_getfield(L, index, name);
         switch (lua_type(L, -1)) {
         case LUA_TNUMBER:
+            if (is_rounded(L, -1))
+                refuse(&t, NULL, ROUNDED_HINT,
+                       "has %s as field '%s', not a number of up to 2^53",
+                       what(L, -1), name);
             fields[i].kind = RLF_LUA_NUMBER;
             fields[i].number = lua_tonumber(L, -1);
             break;

@@ -45,6 +45,10 @@ test_seen(void)
         "\"response\":\" 42\",\"tokens\":[11,12,13]}");
 }
 
+static const char rounded[] =
+    "numbers of the program have 53 bits: return a smaller one, x + 0.0 where "
+    "it may be rounded, or the digits as a text";
+
 static void
 test_one_number(void)
 {
@@ -66,6 +70,20 @@ test_one_number(void)
     lua_fails("return function(s) return s.answer == '42' end",
               "r.lua:1: the result is true, not a number" WHO,
               "write: return condition and 1 or 0");
+    out = lua_run((setup){0}, "return function(s) return 1 << 53 end");
+    ok(out.status == RLF_OK && out.number == 0x1p53, "2^53");
+    out = lua_run((setup){0}, "return function(s) return 1 << 62 end");
+    ok(out.status == RLF_OK && out.number == 0x1p62, "2^62, which is kept");
+    out = lua_run((setup){0}, "return function(s) return 1 << 63 end");
+    ok(out.status == RLF_OK && out.number == -0x1p63, "-2^63, which is too");
+    lua_fails("return function(s) return (1 << 53) + 1 end",
+              "r.lua:1: the result is the integer 9007199254740993, not a "
+              "number of up to 2^53" WHO,
+              rounded);
+    lua_fails("return function(s) return math.maxinteger end",
+              "r.lua:1: the result is the integer 9223372036854775807, not a "
+              "number of up to 2^53" WHO,
+              rounded);
     lua_fails("return function(s) return '1' end",
               "r.lua:1: the result is a text, not a number" WHO,
               "tonumber(text) makes a number of it");
