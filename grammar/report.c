@@ -524,7 +524,8 @@ met(const rlf_syntax *syntax, const rlf_report *report, const char *text)
             return "control character";
     }
     bool quoted = text[0] == '\'';
-    return rlf_arena_printf(arena, quoted ? "text %.40s" : "'%.40s'", text);
+    return rlf_arena_printf(arena, quoted ? "text %.*s" : "'%.*s'",
+                            RLF_CUT(40, text));
 }
 
 /* A bracket that is still open, if that is worth a word. */

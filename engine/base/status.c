@@ -1,6 +1,8 @@
 /* Outcomes and errors: see status.h. */
 #include "engine/base/status.h"
 
+#include "engine/base/str.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,9 +30,7 @@ put(char *to, size_t room, const char *fmt, va_list ap)
     int n = vsnprintf(to, room, fmt, ap);
     if (n < 0 || (size_t)n < room || room < sizeof "...")
         return;
-    size_t at = room - sizeof "...";
-    while (at && (to[at] & 0xc0) == 0x80)
-        at--;
+    size_t at = rlf_str_cut((rlf_str){to, room - 1}, room - sizeof "...");
     memcpy(to + at, "...", sizeof "...");
 }
 

@@ -108,6 +108,17 @@ rlf_str_utf8(const char *text, size_t n)
     return want;
 }
 
+size_t
+rlf_str_cut(rlf_str text, size_t most)
+{
+    if (text.n <= most)
+        return text.n;
+    size_t n = most;
+    while (n && most - n < 3 && (text.p[n] & 0xc0) == 0x80)
+        n--;
+    return n;
+}
+
 void
 rlf_buf_json(rlf_buf *buf, const char *text, size_t n)
 {

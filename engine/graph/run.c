@@ -38,7 +38,7 @@ rlf_rows_room(rlf_arena *pool, const char *name, uint64_t rows, uint64_t tokens,
                   2 * (sizeof(uint64_t) + RLF_DOMAIN_UPS * sizeof(uint32_t)) +
                   8 * sizeof(uint64_t);
     char what[100];
-    snprintf(what, sizeof what, "the rows of '%.60s'", name);
+    snprintf(what, sizeof what, "the rows of '%.*s'", RLF_CUT(60, name));
     return rlf_arena_room(pool, each * rows + tokens * sizeof(double) + 4096,
                           what, err);
 }

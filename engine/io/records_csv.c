@@ -30,7 +30,7 @@ match_header(rlf_record_reader *r, const rlf_csv *csv, size_t *places,
         for (i = 0; i < csv->fields.count; i++)
             rlf_buf_printf(&all, "%s%s", i ? ", " : "",
                            csv->fields.data[i].text.p);
-        rlf_err_hint(err, "it has %.300s", all.p ? all.p : "none");
+        rlf_err_hint(err, "it has %.*s", RLF_CUT(300, all.p ? all.p : "none"));
         rlf_buf_free(&all);
         return RLF_USER;
     }

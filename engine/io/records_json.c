@@ -129,8 +129,8 @@ hint_brackets(rlf_record_reader *r, const char *field)
             rlf_buf_putc(&path, '.');
         else if (!strchr("]'\"", *p))
             rlf_buf_putc(&path, *p);
-    rlf_err_hint(r->err, "a place in a list stands after a dot: \"%.300s\"",
-                 path.p ? path.p : "");
+    rlf_err_hint(r->err, "a place in a list stands after a dot: \"%.*s\"",
+                 RLF_CUT(300, path.p ? path.p : ""));
     rlf_buf_free(&path);
 }
 
@@ -143,9 +143,10 @@ hint_parts(rlf_record_reader *r, const char *field, const json_t *value)
                            : json_object_iter_key(
                                  json_object_iter((json_t *)(uintptr_t)value));
     rlf_err_hint(r->err,
-                 "%s is no column, a part is: \"%.200s.%.60s\"; or write it as "
+                 "%s is no column, a part is: \"%.*s.%.*s\"; or write it as "
                  "a text of JSON, which rlf.json_decode reads in Lua",
-                 list ? "a list" : "an object", field, key ? key : "NAME");
+                 list ? "a list" : "an object", RLF_CUT(200, field),
+                 RLF_CUT(60, key ? key : "NAME"));
 }
 
 /* "did you mean" over the names of the row. `column`: what asks for the field.
@@ -172,11 +173,11 @@ hint_names(rlf_record_reader *r, const json_t *object, const char *column,
         rlf_err_hint(r->err, "did you mean \"%s\"?", near);
     else if (all.n && strcmp(column, field) != 0 && strcmp(column, "prompt"))
         rlf_err_hint(r->err,
-                     "the row has %.300s; '%.100s:' is no option, so it makes "
+                     "the row has %.*s; '%.*s:' is no option, so it makes "
                      "a column of a field",
-                     all.p, column);
+                     RLF_CUT(300, all.p), RLF_CUT(100, column));
     else if (all.n)
-        rlf_err_hint(r->err, "the row has %.300s", all.p);
+        rlf_err_hint(r->err, "the row has %.*s", RLF_CUT(300, all.p));
     RLF_VEC_FREE(&names);
     rlf_buf_free(&all);
 }

@@ -71,9 +71,10 @@ read_shape(const json_t *entry, rlf_tensor *tensor, rlf_err *err)
         e++;
     if (!dtype || e == RLF_ELEMENT_COUNT)
         return rlf_fail(err, RLF_USER,
-                        "%s: tensor %s has element type \"%.20s\", which is "
+                        "%s: tensor %s has element type \"%.*s\", which is "
                         "not known",
-                        tensor->file, tensor->name, dtype ? dtype : "(none)");
+                        tensor->file, tensor->name,
+                        RLF_CUT(20, dtype ? dtype : "(none)"));
     tensor->element = (rlf_element)e;
     const json_t *shape = json_object_get(entry, "shape");
     if (!json_is_array(shape) || json_array_size(shape) > RLF_TENSOR_DIMS)

@@ -117,7 +117,8 @@ add_traceback(const rlf_lua_host *host, rlf_err *err, const char *text)
             rlf_err_detail(err, "%.*s", (int)strcspn(head, "\n"), head);
         head = NULL;
         char own[300], shown[600];
-        snprintf(own, sizeof own, "%.*s", (int)n, line);
+        snprintf(own, sizeof own, "%.*s",
+                 (int)rlf_str_cut((rlf_str){line, n}, sizeof own - 1), line);
         rlf_lua_paths(host, own, shown, sizeof shown);
         rlf_err_detail(err, "%s", shown);
     }
@@ -242,7 +243,8 @@ rlf_lua_fail(rlf_lua_host *host, int code, rlf_err *err)
         const char *hint = strstr(text, RLF_LUA_HINT);
         size_t n = strcspn(text, "\n"), most = 400;
         char shown[700], line[420];
-        snprintf(line, sizeof line, "%.*s", (int)(n < most ? n : most), text);
+        snprintf(line, sizeof line, "%.*s",
+                 (int)rlf_str_cut((rlf_str){text, n}, most), text);
         rlf_lua_paths(host, line, shown, sizeof shown);
         rlf_fail(err, RLF_USER, "%s%s%s", shown, n > most ? "..." : "", who);
         if (!hint && text[n])

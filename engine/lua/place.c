@@ -65,5 +65,7 @@ rlf_lua_paths(const rlf_lua_host *host, const char *text, char *out,
             out[n++] = *text++;
         }
     }
+    if (*text)
+        n = rlf_str_cut((rlf_str){out, n}, n - 1);
     out[n] = 0;
 }

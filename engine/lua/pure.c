@@ -34,7 +34,7 @@ say(const rlf_lua_value *v, size_t token, char *out, size_t room)
         snprintf(out, room, "nothing");
     else if (v->text.p)
         snprintf(out, room, "the text \"%.*s\"",
-                 (int)(v->text.n < 40 ? v->text.n : 40), v->text.p);
+                 (int)rlf_str_cut(v->text, 40), v->text.p);
     else if (v->tokens)
         snprintf(out, room, "%.17g for token %zu", v->tokens[token], token + 1);
     else
@@ -108,8 +108,10 @@ compare(rlf_lua_host *host, const char *who, rlf_status first,
     if (first < 0 && second < 0)
         return first;
     if (first < 0 || second < 0) {
-        snprintf(one, sizeof one, "an error (%.200s)", why->sentence);
-        snprintf(two, sizeof two, "an error (%.200s)", why_second->sentence);
+        snprintf(one, sizeof one, "an error (%.*s)",
+                 RLF_CUT(200, why->sentence));
+        snprintf(two, sizeof two, "an error (%.*s)",
+                 RLF_CUT(200, why_second->sentence));
         return first < 0 ? refuse(host, who, one, "a result", err)
                          : refuse(host, who, "a result", two, err);
     }

@@ -41,8 +41,8 @@ name_of(const rlf_pipe *pipe, rlf_pipe_op op, char *out, size_t room)
     char chunk[32] = "";
     if (op.chunk)
         snprintf(chunk, sizeof chunk, " on chunk %d", op.chunk);
-    snprintf(out, room, "%s of micro-batch %d of %.40s%s", words[op.kind],
-             op.micro, m->name, chunk);
+    snprintf(out, room, "%s of micro-batch %d of %.*s%s", words[op.kind],
+             op.micro, RLF_CUT(40, m->name), chunk);
     return out;
 }
 

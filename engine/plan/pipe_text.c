@@ -28,7 +28,7 @@ static rlf_status
 wrong(reader *r, const char *what, rlf_str word)
 {
     return rlf_fail(r->err, RLF_USER, "%s:%d: %s \"%.*s\"", r->name, r->line,
-                    what, (int)(word.n < 60 ? word.n : 60), word.p);
+                    what, (int)rlf_str_cut(word, 60), word.p);
 }
 
 /* Words */

@@ -228,7 +228,7 @@ show_line(const comparison *c, const text_line *line)
     if (!line->p)
         return "(the file has ended)";
     bool long_one = n > LINE_SHOWN;
-    n = long_one ? LINE_SHOWN : n;
+    n = rlf_str_cut((rlf_str){line->p, n}, LINE_SHOWN);
     while (n && is_space(line->p[n - 1]))
         n--;
     return rlf_arena_printf(c->arena, "%u: %.*s%s", line->number, (int)n,

@@ -92,8 +92,8 @@ load_step(rlf_decoder *decoder, const json_t *json, const char *file,
                             file);
         RLF_PUSH_IN(arena, &decoder->replaces, replace);
     } else {
-        return rlf_fail(err, RLF_USER, "%s: the decoder %.40s is not supported",
-                        file, type);
+        return rlf_fail(err, RLF_USER, "%s: the decoder %.*s is not supported",
+                        file, RLF_CUT(40, type));
     }
     return RLF_OK;
 }

@@ -36,8 +36,8 @@ named_id(rlf_tokenizer *t, const json_t *json, const char *key, rlf_err *err,
     if (*out == RLF_NO_ID) {
         rlf_fail(err, RLF_USER,
                  "%s/tokenizer_config.json, or special_tokens_map.json: the %s "
-                 "\"%.60s\" is not in the vocabulary",
-                 t->dir, key, text);
+                 "\"%.*s\" is not in the vocabulary",
+                 t->dir, key, RLF_CUT(60, text));
         rlf_err_hint(err, "name a token of %s", t->file);
         return RLF_USER;
     }

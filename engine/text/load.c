@@ -22,9 +22,9 @@ check_id(const rlf_tokenizer *t, const json_t *value, const char *token,
     if (!rlf_json_as_int(value, &id) || id < 0 || id >= IDS_MOST)
         return rlf_fail(
             err, RLF_USER,
-            "%s: the id of the token \"%.60s\" is no integer from 0 "
+            "%s: the id of the token \"%.*s\" is no integer from 0 "
             "to %d",
-            t->file, token, IDS_MOST - 1);
+            t->file, RLF_CUT(60, token), IDS_MOST - 1);
     *out = (uint32_t)id;
     return RLF_OK;
 }
@@ -74,9 +74,10 @@ load_vocab(rlf_tokenizer *t, const json_t *model, rlf_err *err)
         RLF_TRY(rlf_memory_check(err));
         if (t->texts[id].p)
             return rlf_fail(err, RLF_USER,
-                            "%s: the tokens \"%.60s\" and \"%.60s\" have the "
+                            "%s: the tokens \"%.*s\" and \"%.*s\" have the "
                             "same id %u",
-                            t->file, t->texts[id].p, text, id);
+                            t->file, RLF_CUT(60, t->texts[id].p),
+                            RLF_CUT(60, text), id);
         t->texts[id] = keep(t, text, strlen(text));
         t->n_words++;
     }
@@ -180,8 +181,8 @@ add_merge(rlf_tokenizer *t, size_t i, const json_t *json, rlf_buf *whole,
         return rlf_fail(err, RLF_USER,
                         "%s: merge %zu, of \"%.*s\" and \"%.*s\", has a token "
                         "that is not in the vocabulary",
-                        t->file, i, (int)(left.n < 60 ? left.n : 60), left.p,
-                        (int)(right.n < 60 ? right.n : 60), right.p);
+                        t->file, i, (int)rlf_str_cut(left, 60), left.p,
+                        (int)rlf_str_cut(right, 60), right.p);
     rlf_bpe_add_merge(&t->bpe, merge);
     return RLF_OK;
 }
@@ -197,8 +198,8 @@ check_model(const rlf_tokenizer *t, const json_t *model, rlf_err *err)
     RLF_TRY(rlf_json_get_text(model, t->file, "type", false, err, &type));
     if (strcmp(type, "BPE") != 0)
         return rlf_fail(err, RLF_USER,
-                        "%s: the model type %.40s is not supported, only BPE",
-                        t->file, type);
+                        "%s: the model type %.*s is not supported, only BPE",
+                        t->file, RLF_CUT(40, type));
     RLF_TRY(
         rlf_json_get_number(model, t->file, "dropout", false, err, &dropout));
     if (dropout != 0)
@@ -261,9 +262,9 @@ load_model(rlf_tokenizer *t, const json_t *model, rlf_err *err)
         bpe->unk = find_text(t, unk, strlen(unk), &bytes);
         if (bpe->unk == RLF_NO_ID)
             status = rlf_fail(err, RLF_USER,
-                              "%s: the unk_token \"%.60s\" is not in the "
+                              "%s: the unk_token \"%.*s\" is not in the "
                               "vocabulary",
-                              t->file, unk);
+                              t->file, RLF_CUT(60, unk));
     }
     rlf_buf_free(&whole);
     rlf_buf_free(&bytes);
@@ -278,16 +279,16 @@ rlf_tokenizer_add(rlf_tokenizer *t, const rlf_added *added, rlf_err *err)
     uint32_t id = rlf_tokenizer_find(t, added->text.p);
     if (id != RLF_NO_ID && id != added->id)
         return rlf_fail(err, RLF_USER,
-                        "%s: the added token \"%.60s\" has the id %u, in the "
+                        "%s: the added token \"%.*s\" has the id %u, in the "
                         "vocabulary it has %u",
-                        t->file, added->text.p, added->id, id);
+                        t->file, RLF_CUT(60, added->text.p), added->id, id);
     RLF_TRY(make_room(t, added->id, err));
     if (t->texts[added->id].p && !rlf_str_eq(t->texts[added->id], added->text))
         return rlf_fail(err, RLF_USER,
-                        "%s: the added token \"%.60s\" has the id %u of "
-                        "\"%.60s\"",
-                        t->file, added->text.p, added->id,
-                        t->texts[added->id].p);
+                        "%s: the added token \"%.*s\" has the id %u of "
+                        "\"%.*s\"",
+                        t->file, RLF_CUT(60, added->text.p), added->id,
+                        RLF_CUT(60, t->texts[added->id].p));
     if (t->added_by_id[added->id])
         return RLF_OK; /* known: what was said first holds */
     t->texts[added->id] = added->text;
@@ -345,9 +346,9 @@ load_all_added(rlf_tokenizer *t, const json_t *root, const json_t *config,
         rlf_status status = RLF_OK;
         if (!id || *end || end == key)
             status = rlf_fail(err, RLF_USER,
-                              "tokenizer_config.json: \"%.40s\" in "
+                              "tokenizer_config.json: \"%.*s\" in "
                               "added_tokens_decoder is no id",
-                              key);
+                              RLF_CUT(40, key));
         else
             status = load_added(t, entry, id, err);
         json_decref(id);
@@ -440,8 +441,8 @@ load_post(rlf_tokenizer *t, const json_t *json, rlf_err *err)
     }
     if (strcmp(type, "TemplateProcessing") != 0)
         return rlf_fail(err, RLF_USER,
-                        "%s: the post_processor %.40s is not supported",
-                        t->file, type);
+                        "%s: the post_processor %.*s is not supported",
+                        t->file, RLF_CUT(40, type));
     RLF_TRY(rlf_json_get_array(json, t->file, "single", true, err, &list));
     RLF_TRY(rlf_json_get_object(json, t->file, "special_tokens", false, err,
                                 &tokens));

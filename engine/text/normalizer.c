@@ -71,8 +71,8 @@ rlf_normalizer_load(rlf_normalizer *normalizer, const json_t *json,
                 step.form = forms[i].form;
         if (!step.form)
             return rlf_fail(err, RLF_USER,
-                            "%s: the normalizer %.40s is not supported", file,
-                            type);
+                            "%s: the normalizer %.*s is not supported", file,
+                            RLF_CUT(40, type));
     }
     RLF_PUSH_IN(arena, normalizer, step);
     return RLF_OK;

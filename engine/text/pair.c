@@ -102,9 +102,9 @@ rlf_tokenizer_pair(const char *dir, rlf_arena *arena, const json_t *config,
     }
     if (i == RLF_COUNT(classes)) {
         rlf_fail(err, RLF_USER,
-                 "%s: the tokenizer_class %.60s cannot be read from vocab.json "
+                 "%s: the tokenizer_class %.*s cannot be read from vocab.json "
                  "and merges.txt",
-                 dir, name);
+                 dir, RLF_CUT(60, name));
         rlf_err_hint(err, "save the tokenizer as tokenizer.json first");
         return RLF_USER;
     }

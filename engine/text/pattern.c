@@ -453,7 +453,7 @@ rlf_pattern_parse(rlf_arena *arena, const char *file, const char *text,
     if (!r.wrong)
         return RLF_OK;
     return rlf_fail(err, RLF_USER,
-                    "%s: the pattern %.200s cannot be read as its reference "
+                    "%s: the pattern %.*s cannot be read as its reference "
                     "reads it: at byte %zu: %s",
-                    file, text, (size_t)(r.p - r.begin), r.wrong);
+                    file, RLF_CUT(200, text), (size_t)(r.p - r.begin), r.wrong);
 }

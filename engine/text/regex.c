@@ -195,8 +195,8 @@ compile(rlf_arena *arena, const char *file, const rlf_buf *text, rlf_err *err,
         PCRE2_UCHAR message[200];
         pcre2_get_error_message(code, message, sizeof message);
         return rlf_fail(err, RLF_USER,
-                        "%s: the pattern %.200s cannot be compiled: %s", file,
-                        regex->pattern, (const char *)message);
+                        "%s: the pattern %.*s cannot be compiled: %s", file,
+                        RLF_CUT(200, regex->pattern), (const char *)message);
     }
     rlf_arena_defer(arena, free_code, regex->code);
     /* Where there is no just-in-time compiler the interpreter is used. */
@@ -221,9 +221,9 @@ rlf_regex_new(rlf_arena *arena, const char *file, const char *pattern,
     rlf_status status = rlf_pattern_parse(scratch, file, pattern, err, &parsed);
     if (status == RLF_OK && !find_kinds(scratch, &parsed, &d))
         status = rlf_fail(err, RLF_USER,
-                          "%s: the pattern %.200s tells more than %d kinds of "
+                          "%s: the pattern %.*s tells more than %d kinds of "
                           "characters apart, which is not supported",
-                          file, pattern, MAX_KINDS);
+                          file, RLF_CUT(200, pattern), MAX_KINDS);
     if (status == RLF_OK) {
         for (size_t i = 0; i < parsed.parts.count; i++) {
             const rlf_pattern_part *part = &parsed.parts.data[i];
@@ -321,8 +321,8 @@ search(const rlf_regex_walk *walk, rlf_err *err, bool *found, size_t *begin,
         PCRE2_UCHAR message[200];
         pcre2_get_error_message(k, message, sizeof message);
         return rlf_fail(err, RLF_USER,
-                        "the pattern %.200s fails on a text of %zu bytes: %s",
-                        regex->pattern, walk->n, (const char *)message);
+                        "the pattern %.*s fails on a text of %zu bytes: %s",
+                        RLF_CUT(200, regex->pattern), walk->n, (const char *)message);
     }
     return RLF_OK;
 }

@@ -32,8 +32,8 @@ load_split(const json_t *json, const char *file, rlf_arena *arena, rlf_err *err,
         i++;
     if (i == RLF_COUNT(ways))
         return rlf_fail(err, RLF_USER,
-                        "%s: the split behavior %.40s is not supported", file,
-                        way);
+                        "%s: the split behavior %.*s is not supported", file,
+                        RLF_CUT(40, way));
     step->way = (rlf_split_way)i;
     return rlf_pattern_load(json, file, arena, err, &step->regex);
 }
@@ -83,8 +83,8 @@ load_metaspace(const json_t *json, const char *file, rlf_arena *arena,
     step->prefix_first = strcmp(scheme, "first") == 0;
     if (step->prefix && !step->prefix_first && strcmp(scheme, "always") != 0)
         return rlf_fail(err, RLF_USER,
-                        "%s: the prepend_scheme %.40s is not supported", file,
-                        scheme);
+                        "%s: the prepend_scheme %.*s is not supported", file,
+                        RLF_CUT(40, scheme));
     step->way = RLF_SPLIT_WITH_NEXT;
     if (!split)
         return RLF_OK;
@@ -124,8 +124,8 @@ rlf_splitter_load(rlf_splitter *splitter, const json_t *json, const char *file,
         RLF_TRY(load_metaspace(json, file, arena, err, &step));
     } else {
         return rlf_fail(err, RLF_USER,
-                        "%s: the pre_tokenizer %.40s is not supported", file,
-                        type);
+                        "%s: the pre_tokenizer %.*s is not supported", file,
+                        RLF_CUT(40, type));
     }
     RLF_PUSH_IN(arena, splitter, step);
     return RLF_OK;

@@ -185,8 +185,9 @@ check_refused(const rlf_config_keys *r)
                          ? NULL
                          : json_dumps(j, JSON_ENCODE_ANY | JSON_COMPACT);
         rlf_status status = rlf_fail(
-            r->err, RLF_USER, "%s: \"%s\": %.80s: %s are not supported",
-            r->path, refused[i].key, text ? text : number, refused[i].what);
+            r->err, RLF_USER, "%s: \"%s\": %.*s: %s are not supported",
+            r->path, refused[i].key, RLF_CUT(80, text ? text : number),
+            refused[i].what);
         free(text);
         return status;
     }
@@ -315,7 +316,7 @@ list_unheeded(const char *generation, rlf_arena *arena, rlf_err *err,
         if (json_is_number(j))
             rlf_buf_number(&all, json_number_value(j));
         else
-            rlf_buf_printf(&all, "%.40s%s", text,
+            rlf_buf_printf(&all, "%.*s%s", RLF_CUT(40, text),
                            strlen(text) > 40 ? "..." : "");
         free(text);
     }

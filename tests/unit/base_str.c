@@ -229,9 +229,26 @@ sizes(void)
                table[i].text);
 }
 
+static void
+cuts(void)
+{
+    /* of 1, 2, 3 and 4 bytes */
+    static const char text[] = "a\u00e9\u20ac\U0001f600b";
+    static const size_t want[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
+    for (size_t most = 0; most < sizeof want / sizeof *want; most++)
+        ok(rlf_str_cut(rlf_str_of(text), most) == want[most],
+           "up to %zu bytes of a text", most);
+    ok(rlf_str_cut((rlf_str){"\x80\x80\x80\x80\x80\x80", 6}, 5) == 2,
+       "what is no UTF-8 is cut somewhere");
+    char shown[16];
+    snprintf(shown, sizeof shown, "%.*s", RLF_CUT(5, text));
+    is_str(shown, "a\u00e9", "for printf");
+}
+
 int
 main(void)
 {
+    cuts();
     sizes();
     json();
     shell();

@@ -473,6 +473,20 @@ test_loading(void)
     out = lua_run((setup){0}, "return function(s) error(('x'):rep(5000)) end");
     ok(strstr(out.err.sentence, "xxx..." WHO) != NULL,
        "a long message is cut, and the sample still named");
+    bool whole = true;
+    for (int before = 0; before < 4; before++) {
+        char source[128];
+        snprintf(source, sizeof source,
+                 "return function(s) error(('x'):rep(%d) .. "
+                 "('\u20ac'):rep(5000), 0) end",
+                 before);
+        out = lua_run((setup){0}, source);
+        for (const char *p = out.err.sentence; *p && whole;
+             p += rlf_str_utf8(p, strlen(p)))
+            whole = rlf_str_utf8(p, strlen(p)) > 0;
+        whole = whole && strstr(out.err.sentence, "\u20ac..." WHO);
+    }
+    ok(whole, "... at the end of a character");
     out = lua_run((setup){0}, "#!/usr/bin/rlflow\nreturn function(s)\n"
                               "  local f = function() s.prompt.x.y = 1 end\n"
                               "  f()\nend");
