@@ -33,8 +33,8 @@ say(const rlf_lua_value *v, size_t token, char *out, size_t room)
     if (v->none)
         snprintf(out, room, "nothing");
     else if (v->text.p)
-        snprintf(out, room, "the text \"%.*s\"",
-                 (int)rlf_str_cut(v->text, 40), v->text.p);
+        snprintf(out, room, "the text \"%.*s\"", (int)rlf_str_cut(v->text, 40),
+                 v->text.p);
     else if (v->tokens)
         snprintf(out, room, "%.17g for token %zu", v->tokens[token], token + 1);
     else

@@ -366,8 +366,9 @@ is_number(lua_State *L, int index)
            isfinite(lua_tonumber(L, index)) && !is_rounded(L, index);
 }
 
-#define ROUNDED_HINT                                                        \
-    "numbers of the program have 53 bits: return a smaller one, x + 0.0 where " \
+#define ROUNDED_HINT                                                      \
+    "numbers of the program have 53 bits: return a smaller one, x + 0.0 " \
+    "where "                                                              \
     "it may be rounded, or the digits as a text"
 
 /* What is wanted where there is no such number. */

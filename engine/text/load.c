@@ -20,11 +20,10 @@ check_id(const rlf_tokenizer *t, const json_t *value, const char *token,
 {
     int64_t id;
     if (!rlf_json_as_int(value, &id) || id < 0 || id >= IDS_MOST)
-        return rlf_fail(
-            err, RLF_USER,
-            "%s: the id of the token \"%.*s\" is no integer from 0 "
-            "to %d",
-            t->file, RLF_CUT(60, token), IDS_MOST - 1);
+        return rlf_fail(err, RLF_USER,
+                        "%s: the id of the token \"%.*s\" is no integer from 0 "
+                        "to %d",
+                        t->file, RLF_CUT(60, token), IDS_MOST - 1);
     *out = (uint32_t)id;
     return RLF_OK;
 }
@@ -441,8 +440,8 @@ load_post(rlf_tokenizer *t, const json_t *json, rlf_err *err)
     }
     if (strcmp(type, "TemplateProcessing") != 0)
         return rlf_fail(err, RLF_USER,
-                        "%s: the post_processor %.*s is not supported",
-                        t->file, RLF_CUT(40, type));
+                        "%s: the post_processor %.*s is not supported", t->file,
+                        RLF_CUT(40, type));
     RLF_TRY(rlf_json_get_array(json, t->file, "single", true, err, &list));
     RLF_TRY(rlf_json_get_object(json, t->file, "special_tokens", false, err,
                                 &tokens));

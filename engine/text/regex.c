@@ -320,9 +320,9 @@ search(const rlf_regex_walk *walk, rlf_err *err, bool *found, size_t *begin,
     } else if (k != PCRE2_ERROR_NOMATCH) {
         PCRE2_UCHAR message[200];
         pcre2_get_error_message(k, message, sizeof message);
-        return rlf_fail(err, RLF_USER,
-                        "the pattern %.*s fails on a text of %zu bytes: %s",
-                        RLF_CUT(200, regex->pattern), walk->n, (const char *)message);
+        return rlf_fail(
+            err, RLF_USER, "the pattern %.*s fails on a text of %zu bytes: %s",
+            RLF_CUT(200, regex->pattern), walk->n, (const char *)message);
     }
     return RLF_OK;
 }

@@ -185,9 +185,8 @@ check_refused(const rlf_config_keys *r)
                          ? NULL
                          : json_dumps(j, JSON_ENCODE_ANY | JSON_COMPACT);
         rlf_status status = rlf_fail(
-            r->err, RLF_USER, "%s: \"%s\": %.*s: %s are not supported",
-            r->path, refused[i].key, RLF_CUT(80, text ? text : number),
-            refused[i].what);
+            r->err, RLF_USER, "%s: \"%s\": %.*s: %s are not supported", r->path,
+            refused[i].key, RLF_CUT(80, text ? text : number), refused[i].what);
         free(text);
         return status;
     }
