@@ -26,7 +26,8 @@ rlf_data_kind(rlf_sema *s, int data, const rlf_ast_name *name, rlf_field *kind,
         return false;
     }
     rlf_diag *diag =
-        rlf_diag_error(s->diags, "data", of->span, "%s", err.sentence);
+        rlf_diag_error(s->diags, "data", err.span.source ? err.span : of->span,
+                       "%s", err.sentence);
     rlf_diag_note(s->diags, diag, name->span, "looked for here");
     if (err.hint[0])
         rlf_diag_hint(s->diags, diag, "%s", err.hint);

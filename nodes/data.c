@@ -105,15 +105,21 @@ drops(const rlf_resource *resource)
     return rlf_args_find(resource->args, resource->n_args, "on_error") != NULL;
 }
 
+/* The argument that names the file. */
+static const rlf_arg *
+path_of(const rlf_resource *resource)
+{
+    const rlf_arg *path =
+        rlf_args_find(resource->args, resource->n_args, "path");
+    return path ? path : rlf_args_plain(resource->args, resource->n_args, 0);
+}
+
 /* What the declaration asks of the file. */
 static rlf_status
 make_spec(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
           rlf_records_spec *out)
 {
-    const rlf_arg *path =
-        rlf_args_find(resource->args, resource->n_args, "path");
-    if (!path)
-        path = rlf_args_plain(resource->args, resource->n_args, 0);
+    const rlf_arg *path = path_of(resource);
     if (!path || path->kind != RLF_ARG_TEXT)
         return rlf_fail(err, RLF_BUG, "data '%s' has no path", resource->name);
     rlf_record_field *fields =
@@ -161,10 +167,11 @@ check_chats(const rlf_records *records, const rlf_record_column *c,
 
 /* The prompt is a text or a chat, everything else a number or a text. */
 static rlf_status
-check_kinds(const rlf_records *records, rlf_arena *arena, rlf_err *err)
+check_kinds(rlf_records *records, rlf_arena *arena, rlf_err *err)
 {
     for (size_t i = 0; i < records->n_columns; i++) {
         const rlf_record_column *c = &records->columns[i];
+        records->wrong = c->label;
         bool prompt = strcmp(c->label, "prompt") == 0;
         if (prompt && c->numbers) {
             rlf_fail(err, RLF_USER, "%s: \"%s\" is %s, but a prompt is a text",
@@ -184,12 +191,13 @@ check_kinds(const rlf_records *records, rlf_arena *arena, rlf_err *err)
                          c->label, c->field);
             return RLF_USER;
         }
+        records->wrong = NULL;
     }
     return RLF_OK;
 }
 
 static rlf_status
-read_data(const rlf_resource *resource, uint64_t at_most, rlf_data *data,
+read_rows(const rlf_resource *resource, uint64_t at_most, rlf_data *data,
           rlf_err *err)
 {
     rlf_records_spec spec;
@@ -204,6 +212,19 @@ read_data(const rlf_resource *resource, uint64_t at_most, rlf_data *data,
     data->max_prompt = (uint32_t)option(resource, "max_prompt");
     data->drops = drops(resource);
     return RLF_OK;
+}
+
+/* An error is placed at the column that it is of, or at the file. */
+static rlf_status
+read_data(const rlf_resource *resource, uint64_t at_most, rlf_data *data,
+          rlf_err *err)
+{
+    rlf_status status = read_rows(resource, at_most, data, err);
+    const char *wrong = data->records.wrong;
+    return rlf_arg_blame(
+        wrong ? rlf_args_find(resource->args, resource->n_args, wrong)
+              : path_of(resource),
+        status, err);
 }
 
 static void

@@ -251,19 +251,26 @@ check_directory(const rlf_resource *resource, rlf_err *err)
     return RLF_USER;
 }
 
+const rlf_arg *
+rlf_declared_tokenizer(const rlf_resource *resource)
+{
+    const rlf_arg *own = rlf_declared(resource, "tokenizer");
+    return own ? own : rlf_declared_source(resource);
+}
+
 rlf_status
 rlf_declared_texts(const rlf_resource *resource, rlf_err *err, const char **out)
 {
-    const rlf_arg *own = rlf_declared(resource, "tokenizer");
-    if (!own && is_fresh(resource)) {
+    if (!rlf_declared(resource, "tokenizer") && is_fresh(resource)) {
         rlf_fail(err, RLF_USER, "model '%s' has no tokenizer", resource->name);
         rlf_err_hint(err, "a new model needs one: lm(llama(...), tokenizer: "
                           "\"DIR\")");
         return RLF_USER;
     }
     if (!is_fresh(resource))
-        RLF_TRY(check_directory(resource, err));
-    *out = own ? own->text : rlf_declared_source(resource)->text;
+        RLF_TRY(rlf_arg_blame(rlf_declared_source(resource),
+                              check_directory(resource, err), err));
+    *out = rlf_declared_tokenizer(resource)->text;
     return RLF_OK;
 }
 
@@ -275,13 +282,14 @@ rlf_declared_config(const rlf_resource *resource,
     const rlf_arg *from = rlf_declared_source(resource);
     if (is_fresh(resource))
         return config_llama(from, tokenizer, arena, err, out);
-    RLF_TRY(rlf_model_config_read(from->text, arena, err, out));
+    RLF_TRY(rlf_arg_blame(
+        from, rlf_model_config_read(from->text, arena, err, out), err));
     rlf_err why = RLF_ERR_NONE;
     rlf_status status = rlf_weights_tie(from->text, out, &why);
     if (status >= 0 || planned)
         return RLF_OK;
     *err = why;
-    return status;
+    return rlf_arg_blame(from, status, err);
 }
 
 static rlf_status

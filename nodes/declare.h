@@ -27,6 +27,8 @@ rlf_model_head rlf_declared_head(const rlf_resource *resource,
 /* Is it saved in f32? Copies of a model are if that is. */
 bool rlf_declared_save_f32(const rlf_graph *graph,
                            const rlf_resource *resource);
+/* Of lm(...): the argument that names the directory of its tokenizer. */
+const rlf_arg *rlf_declared_tokenizer(const rlf_resource *resource);
 /* Of lm(...): the directory of its tokenizer. RLF_USER: there is none. */
 rlf_status rlf_declared_texts(const rlf_resource *resource, rlf_err *err,
                               const char **out);

@@ -186,7 +186,9 @@ load(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
         .time = number_or(resource, "time", 0),
     };
     RLF_TRY(make_gives(resource, spec.per, hook->arena, err, &spec));
-    RLF_TRY(rlf_lua_program_open(hook->arena, &spec, err, &hook->program));
+    RLF_TRY(rlf_arg_blame(
+        path, rlf_lua_program_open(hook->arena, &spec, err, &hook->program),
+        err));
     hook->name = resource->name;
     hook->n_gives = rlf_lua_program_gives(hook->program);
     const rlf_arg *value =
@@ -200,7 +202,8 @@ load(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
                                      .check_pure = env->check_pure,
                                      .stops = rlf_hook_stops,
                                      .stops_arg = (void *)(uintptr_t)env};
-    return rlf_lua_host_new(hook->program, &options, err, &hook->host);
+    return rlf_arg_blame(
+        path, rlf_lua_host_new(hook->program, &options, err, &hook->host), err);
 }
 
 static void

@@ -342,7 +342,9 @@ check_origin(const rlf_env *env, const rlf_resource *resource,
 {
     const rlf_weights_origin origin = origin_of(env, resource, m, m->arena);
     if (!m->source)
-        return rlf_weights_check(m->outline->table, &origin, err, &m->known);
+        return rlf_arg_blame(
+            rlf_declared_source(resource),
+            rlf_weights_check(m->outline->table, &origin, err, &m->known), err);
     m->known = m->source->known;
     if (m->source->outline->table->whole->score == RLF_NO_SLOT)
         m->known.blank_score = m->outline->table->whole->score != RLF_NO_SLOT;
@@ -356,7 +358,8 @@ fill_hold(const rlf_env *env, const rlf_resource *resource,
     RLF_TRY(rlf_model_take(hold->model, err));
     if (hold->later)
         return RLF_OK;
-    RLF_TRY(fill(env, resource, m, hold->model, err));
+    RLF_TRY(rlf_arg_blame(rlf_declared_source(resource),
+                          fill(env, resource, m, hold->model, err), err));
     hold->model->version = 1; /* in however many steps it was made */
     return RLF_OK;
 }
@@ -416,11 +419,15 @@ static rlf_status
 open_lm(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
         rlf_err *err)
 {
+    const rlf_arg *texts = rlf_declared_tokenizer(resource);
     RLF_TRY(rlf_declared_texts(resource, err, &m->texts));
     if (needs_tokenizer(env, resource, m))
-        RLF_TRY(rlf_tokenizer_open(m->texts, err, &m->tokenizer));
+        RLF_TRY(rlf_arg_blame(
+            texts, rlf_tokenizer_open(m->texts, err, &m->tokenizer), err));
     if (saves_texts(env, resource))
-        RLF_TRY(rlf_tokenizer_files_read(m->texts, m->arena, err, m->files));
+        RLF_TRY(rlf_arg_blame(
+            texts, rlf_tokenizer_files_read(m->texts, m->arena, err, m->files),
+            err));
     RLF_TRY(rlf_declared_config(resource, m->tokenizer, env->planned, m->arena,
                                 err, m->config));
     return open_holds(env, resource, rlf_declared_head(resource, RLF_HEAD_LM),
@@ -462,11 +469,12 @@ open_template(const rlf_env *env, const rlf_resource *resource,
     rlf_status status = rlf_lua_program_open(m->arena, &spec, err, &program);
     if (status < 0)
         rlf_declared_hint_template(env->graph->stdlib, path->text, err);
-    RLF_TRY(status);
+    RLF_TRY(rlf_arg_blame(path, status, err));
     const rlf_lua_options options = {.check_pure = env->check_pure,
                                      .stops = rlf_hook_stops,
                                      .stops_arg = (void *)(uintptr_t)env};
-    return rlf_lua_host_new(program, &options, err, &m->template);
+    return rlf_arg_blame(
+        path, rlf_lua_host_new(program, &options, err, &m->template), err);
 }
 
 static rlf_status

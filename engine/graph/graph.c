@@ -91,6 +91,14 @@ rlf_args_find(const rlf_arg *args, int n, const char *name)
     return NULL;
 }
 
+rlf_status
+rlf_arg_blame(const rlf_arg *arg, rlf_status status, rlf_err *err)
+{
+    if (status < 0 && arg && arg->span.source)
+        rlf_err_place(err, arg->span, NULL);
+    return status;
+}
+
 const rlf_arg *
 rlf_args_plain(const rlf_arg *args, int n, int i)
 {

@@ -318,6 +318,9 @@ const rlf_arg *rlf_node_arg(const rlf_node *node, const char *name);
 const rlf_arg *rlf_args_find(const rlf_arg *args, int n, const char *name);
 /* The i-th argument without a label; NULL if there are fewer. */
 const rlf_arg *rlf_args_plain(const rlf_arg *args, int n, int i);
+/* Gives `status` back. An error, which is of what the argument names, is at the
+ * argument's place, unless it has one already; `arg` NULL: nothing. */
+rlf_status rlf_arg_blame(const rlf_arg *arg, rlf_status status, rlf_err *err);
 
 /* Is the region the flow, or the body of an if or every in it, at whatever
  * depth? It is carried out once a step at most, so each of its sets has one

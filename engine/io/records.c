@@ -29,6 +29,14 @@ rlf_record_where(const rlf_record_reader *r)
                             r->spec->path, r->line);
 }
 
+rlf_status
+rlf_record_column_status(rlf_record_reader *r, size_t c, rlf_status status)
+{
+    if (status < 0)
+        r->rows->wrong = r->rows->columns[c].label;
+    return status;
+}
+
 /* --- cells --- */
 
 static rlf_str
@@ -141,11 +149,12 @@ rlf_record_end_row(rlf_record_reader *r, rlf_status status)
 {
     rlf_err *err = r->err;
     for (size_t c = 0; c < r->rows->n_columns && status >= 0; c++)
-        status = check_cell(r, c);
+        status = rlf_record_column_status(r, c, check_cell(r, c));
     if (status == RLF_USER && r->spec->drop) {
         if (!r->rows->dropped++)
             r->rows->why = rlf_arena_strdup(r->arena, r->err->sentence);
         rlf_err_clear(r->err);
+        r->rows->wrong = NULL;
         return RLF_OK;
     }
     if (status < 0)

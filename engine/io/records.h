@@ -90,6 +90,8 @@ typedef struct rlf_records {
     const uint32_t *lines; /* of each row in the file; in a JSON list, its
                               1-based place */
     rlf_digest digest;     /* of labels, kinds and values */
+    const char *wrong;     /* after an error: the label of the column that it
+                              is of; NULL: of the file */
     uint64_t dropped;      /* rows left out */
     const char *why;       /* the first of them; NULL: none */
 } rlf_records;

@@ -5,36 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The place of each column's field in the records, by the first record. */
+/* The place of column c's field in the records, by the first record. */
 static rlf_status
-match_header(rlf_record_reader *r, const rlf_csv *csv, size_t *places,
-             rlf_err *err)
+match_field(rlf_record_reader *r, size_t c, const rlf_csv *csv, size_t *place,
+            rlf_err *err)
 {
-    for (size_t c = 0; c < r->rows->n_columns; c++) {
-        const char *field = r->rows->columns[c].field;
-        size_t i = 0;
-        while (i < csv->fields.count &&
-               !rlf_str_eq(csv->fields.data[i].text, rlf_str_of(field)))
-            i++;
-        places[c] = i;
-        for (size_t k = i + 1; k < csv->fields.count; k++)
-            if (rlf_str_eq(csv->fields.data[k].text, rlf_str_of(field)))
-                return rlf_fail(err, RLF_USER,
-                                "%s: the first line has the field \"%s\" twice",
-                                r->spec->path, field);
-        if (i < csv->fields.count)
-            continue;
-        rlf_fail(err, RLF_USER, "%s: the first line has no field \"%s\"",
-                 r->spec->path, field);
-        rlf_buf all = {0};
-        for (i = 0; i < csv->fields.count; i++)
-            rlf_buf_printf(&all, "%s%s", i ? ", " : "",
-                           csv->fields.data[i].text.p);
-        rlf_err_hint(err, "it has %.*s", RLF_CUT(300, all.p ? all.p : "none"));
-        rlf_buf_free(&all);
-        return RLF_USER;
-    }
-    return RLF_OK;
+    const char *field = r->rows->columns[c].field;
+    size_t i = 0;
+    while (i < csv->fields.count &&
+           !rlf_str_eq(csv->fields.data[i].text, rlf_str_of(field)))
+        i++;
+    *place = i;
+    for (size_t k = i + 1; k < csv->fields.count; k++)
+        if (rlf_str_eq(csv->fields.data[k].text, rlf_str_of(field)))
+            return rlf_fail(err, RLF_USER,
+                            "%s: the first line has the field \"%s\" twice",
+                            r->spec->path, field);
+    if (i < csv->fields.count)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER, "%s: the first line has no field \"%s\"",
+             r->spec->path, field);
+    rlf_buf all = {0};
+    for (i = 0; i < csv->fields.count; i++)
+        rlf_buf_printf(&all, "%s%s", i ? ", " : "", csv->fields.data[i].text.p);
+    rlf_err_hint(err, "it has %.*s", RLF_CUT(300, all.p ? all.p : "none"));
+    rlf_buf_free(&all);
+    return RLF_USER;
 }
 
 /* Would the number that a cell holds be printed as the cell is written? Not
@@ -96,7 +92,9 @@ read_csv_rows(rlf_record_reader *r, rlf_csv *csv, size_t *places, rlf_err *err)
     RLF_TRY(rlf_csv_next(csv, RLF_RECORD_MOST_LINE, err, &more));
     if (!more)
         return RLF_OK;
-    RLF_TRY(match_header(r, csv, places, err));
+    for (size_t c = 0; c < r->rows->n_columns; c++)
+        RLF_TRY(rlf_record_column_status(
+            r, c, match_field(r, c, csv, &places[c], err)));
     size_t n = csv->fields.count;
     while (rlf_record_wanted(r)) {
         RLF_TRY(rlf_csv_next(csv, RLF_RECORD_MOST_LINE, err, &more));
@@ -112,7 +110,8 @@ read_csv_rows(rlf_record_reader *r, rlf_csv *csv, size_t *places, rlf_err *err)
                          "%s: the record has %zu fields, the first line %zu",
                          rlf_record_where(r), csv->fields.count, n);
         for (size_t c = 0; c < r->rows->n_columns && status >= 0; c++)
-            status = read_csv_cell(r, c, &csv->fields.data[places[c]], err);
+            status = rlf_record_column_status(
+                r, c, read_csv_cell(r, c, &csv->fields.data[places[c]], err));
         RLF_TRY(rlf_record_end_row(r, status));
     }
     return RLF_OK;

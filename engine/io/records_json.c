@@ -259,7 +259,7 @@ put_object(rlf_record_reader *r, const json_t *object, rlf_err *err)
         status = rlf_fail(err, RLF_USER, "%s: the row is %s, not an object",
                           rlf_record_where(r), rlf_json_word(object));
     for (size_t c = 0; c < r->rows->n_columns && status >= 0; c++)
-        status = read_json_cell(r, c, object);
+        status = rlf_record_column_status(r, c, read_json_cell(r, c, object));
     status = rlf_record_end_row(r, status);
     json_decref(r->made);
     r->made = NULL;
