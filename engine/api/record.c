@@ -317,7 +317,9 @@ rlf_record_fail(const rlf_session *s, const rlf_err *cause, rlf_err *err)
     rlf_buf text = {0};
     if (!s->record.path)
         return RLF_OK;
-    rlf_err_print(cause, &s->sources, &text);
+    rlf_sources sources = s->sources;
+    sources.columns = 0; /* the record is of no screen */
+    rlf_err_print(cause, &sources, &text);
     rlf_status status = end_record(s, "failed", "message", text.p, err);
     rlf_buf_free(&text);
     return status;

@@ -11,7 +11,10 @@
 
 enum {
     WINDOW = 100, /* characters of a source line that are shown at most */
-    BEFORE = 60   /* of these before the caret, if the line is longer */
+    LEAST = 20,   /* and on the narrowest screen */
+    NUMBER = 8,   /* columns of the line's number and what follows it */
+    DOTS = 3,     /* of "...", where the line goes on */
+    TAB = 8
 };
 
 /* What makes two diagnostics the same: code and place; of those without a place
@@ -162,6 +165,20 @@ mark(size_t at, rlf_span caret, rlf_span left, rlf_span right)
     return ' ';
 }
 
+/* How many of a line's cells are shown, so that a screen holds them in a row.
+ */
+static size_t
+window(const rlf_sources *sources, size_t cells, size_t tabs)
+{
+    size_t room = WINDOW, columns = sources->columns;
+    size_t wide = NUMBER + cells + (TAB - 1) * tabs;
+    size_t beside = NUMBER + 2 * DOTS + (TAB - 1) * tabs;
+    if (columns && columns < wide)
+        room = columns < beside + LEAST ? LEAST : columns - beside;
+    room = room < WINDOW ? room : WINDOW;
+    return cells < room ? cells : room;
+}
+
 /* Print the line that `caret` begins in, and the marks under it. */
 static void
 print_line(const rlf_sources *sources, rlf_span caret, rlf_span left,
@@ -171,19 +188,19 @@ print_line(const rlf_sources *sources, rlf_span caret, rlf_span left,
     const char *p = place.text.p;
     size_t n = place.text.n;
     size_t begin = (size_t)(p - rlf_sources_get(sources, caret.source)->text);
-    size_t cells = 0, caret_cell = 0, size;
+    size_t cells = 0, tabs = 0, caret_cell = 0, size;
     for (size_t i = 0; i < n; i += size, cells++) {
         size = rlf_str_utf8(p + i, n - i);
         size = size ? size : 1;
+        tabs += p[i] == '\t';
         if (begin + i <= caret.first)
             caret_cell = cells;
     }
-    size_t from = 0, to = cells;
-    if (cells > WINDOW) {
-        from = caret_cell > BEFORE ? caret_cell - BEFORE : 0;
-        from = from > cells - WINDOW ? cells - WINDOW : from;
-        to = from + WINDOW;
-    }
+    size_t shown_cells = window(sources, cells, tabs),
+           before = shown_cells * 3 / 5;
+    size_t from = caret_cell > before ? caret_cell - before : 0;
+    from = from > cells - shown_cells ? cells - shown_cells : from;
+    size_t to = from + shown_cells;
     rlf_buf under = {0};
     rlf_buf_printf(out, "%5u | %s", place.line, from ? "..." : "");
     rlf_buf_puts(&under, from ? "   " : "");

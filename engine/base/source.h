@@ -25,6 +25,8 @@ typedef struct rlf_sources {
         rlf_source *data;
         size_t count, room;
     } list;
+    size_t
+        columns; /* of the screen that lines are shown on; 0: there is none */
 } rlf_sources;
 
 /* Add a text (copied); returns its 1-based index for spans. */

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct reading {
     rlf_arena *arena;
@@ -22,6 +23,7 @@ begin(reading *r)
 {
     *r = (reading){.arena = rlf_arena_new(), .err = RLF_ERR_NONE};
     r->sources.arena = r->diags.arena = r->arena;
+    r->sources.columns = rlf_cmd_columns(STDERR_FILENO);
     r->diags.sources = &r->sources;
 }
 

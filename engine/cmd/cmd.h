@@ -80,6 +80,8 @@ rlf_status rlf_cmd_weights(rlf_session *session, const rlf_weight_flow *flow,
 /* Does the terminal behind a descriptor have colours, and are they wanted
  * (NO_COLOR)? */
 bool rlf_cmd_colors(int fd);
+/* Columns of the terminal `fd`; 0: it is none, or does not tell. */
+size_t rlf_cmd_columns(int fd);
 /* Print a text that may have names and texts of the user's in it: what a
  * terminal would act on is written as escapes. */
 void rlf_cmd_put_text(const char *text, FILE *to);

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static rlf_result
 take_options(rlf_session *s, const rlf_command_line *line)
@@ -70,6 +71,7 @@ rlf_cmd_session(const rlf_command_line *line, int *status)
         return NULL;
     }
     s->options.backends = line->backends;
+    s->sources.columns = rlf_cmd_columns(STDERR_FILENO);
     rlf_result result = take_options(s, line);
     if (result == RLF_RESULT_OK)
         return s;

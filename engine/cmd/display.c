@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -193,10 +192,8 @@ put_parts(const rlf_display *d, rlf_buf *out)
 static size_t
 columns(void)
 {
-    struct winsize size = {0};
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
-        return size.ws_col - 1;
-    return 79;
+    size_t columns = rlf_cmd_columns(STDOUT_FILENO);
+    return columns > 1 ? columns - 1 : 79;
 }
 
 static void

@@ -6,12 +6,14 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int
 format(const char *path, bool write)
 {
     rlf_arena *arena = rlf_arena_new();
-    rlf_sources sources = {.arena = arena};
+    rlf_sources sources = {.arena = arena,
+                           .columns = rlf_cmd_columns(STDERR_FILENO)};
     rlf_diags diags = {.arena = arena, .sources = &sources};
     rlf_err err = RLF_ERR_NONE;
     rlf_buf text = {0}, message = {0};

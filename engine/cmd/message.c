@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 /* The form that --diag or RLFLOW_DIAG asks for, also of messages that no
  * session prints. */
@@ -173,6 +174,13 @@ rlf_cmd_aside(const char *fmt, ...)
         return;
     put_as_json(line.p);
     rlf_buf_free(&line);
+}
+
+size_t
+rlf_cmd_columns(int fd)
+{
+    struct winsize size = {0};
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 void

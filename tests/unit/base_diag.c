@@ -157,6 +157,45 @@ window(void)
     prints(want, "the end of a long line");
 }
 
+/* On a screen of `columns` no line is wider, and the caret is under the X. */
+static bool
+fits(size_t columns)
+{
+    rlf_buf out = {0};
+    sources.columns = columns;
+    rlf_diags_print(&diags, &out);
+    const char *line = strchr(out.p, '\n') + 1, *next = strchr(line, '\n') + 1;
+    const char *x = strchr(line, 'X'), *caret = strchr(next, '^');
+    size_t wide = 0;
+    for (const char *p = line; *p != '\n'; p++)
+        wide = *p == '\t' ? wide / 8 * 8 + 8 : wide + 1;
+    bool good = wide <= columns && strcspn(next, "\n") <= columns && x < next &&
+                caret && x - line == caret - next;
+    if (!good)
+        note("%zu columns, of which are taken %zu:\n%s", columns, wide, out.p);
+    rlf_buf_free(&out);
+    return good;
+}
+
+static void
+narrow(void)
+{
+    bool good = true;
+    for (size_t at = 0; at < 120; at += 7) {
+        char text[128] = "\t\t";
+        memset(text + 2, 'a', 120);
+        text[2 + at] = 'X';
+        begin(at % 2 ? text : text + 2);
+        rlf_diag_error(&diags, "long", find("X", 0), "here");
+        for (size_t columns = 50; columns < 150 && good; columns++)
+            good = fits(columns);
+    }
+    ok(good, "lines are shown on screens of any width");
+    begin("a = X");
+    rlf_diag_error(&diags, "short", find("X", 0), "here");
+    ok(fits(13), "a short line is shown whole");
+}
+
 static void
 too_many(void)
 {
@@ -240,6 +279,7 @@ main(void)
     sorted_with_notes();
     columns();
     window();
+    narrow();
     too_many();
     json();
     run_time_error();
