@@ -134,9 +134,9 @@ rlf_backend_real(const rlf_backend *backend, const char *name,
     *out = *real;
     if (*real != RLF_CAST_TYPES)
         return RLF_OK;
-    rlf_fail(err, RLF_USER, "device %s does not compute in %s", backend->name,
+    rlf_fail(err, RLF_USAGE, "device %s does not compute in %s", backend->name,
              name);
     rlf_err_hint(err, "leave out --dtype: it computes in %s",
                  rlf_cast_name(*backend->reals));
-    return RLF_USER;
+    return RLF_USAGE;
 }

@@ -47,7 +47,7 @@ const rlf_backend *rlf_backend_find(const rlf_backend *const *list,
                                     const char *name);
 
 /* The type of that name (NULL: the first), if activations can be of it there;
- * RLF_USER else. */
+ * RLF_USAGE else. */
 rlf_status rlf_backend_real(const rlf_backend *backend, const char *name,
                             rlf_cast_type *out, rlf_err *err);
 

@@ -76,8 +76,6 @@ search(rlf_session *s, const rlf_sums *sums, rlf_err *err,
         s->options.moves ? (int64_t)s->options.moves : RLF_SEARCH_MOVES;
     const rlf_session_search_options options = {
         .search = {.seed = s->options.seed, .moves = moves, .branches = moves},
-        .said = {.prompts = s->options.prompts,
-                 .responses = s->options.responses},
         .sums = sums};
     return rlf_session_search(s, &options, err, out);
 }

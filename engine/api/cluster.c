@@ -32,15 +32,15 @@ read_count(const char *name, const char *text, rlf_err *err, int *out)
     if (digits && n > 0 && !many)
         return RLF_OK;
     if (digits && many) {
-        rlf_fail(err, RLF_USER, "'%s' is too many machines", text);
+        rlf_fail(err, RLF_USAGE, "'%s' is too many machines", text);
         rlf_err_hint(err, "write a smaller number after the colon, as in %s:4",
                      name);
-        return RLF_USER;
+        return RLF_USAGE;
     }
-    rlf_fail(err, RLF_USER, "'%s' is no number of %s", text,
+    rlf_fail(err, RLF_USAGE, "'%s' is no number of %s", text,
              strcmp(name, "this") == 0 ? "ranks" : "machines");
     rlf_err_hint(err, "write a whole number after the colon, as in %s:4", name);
-    return RLF_USER;
+    return RLF_USAGE;
 }
 
 static rlf_status
@@ -49,10 +49,15 @@ open_preset(const char *name, const char *count, rlf_arena *arena, rlf_err *err,
 {
     int n;
     RLF_TRY(read_count(name, count, err, &n));
-    if (strcmp(name, "this") != 0)
-        return rlf_cluster_preset(name, n, arena, err, out);
+    if (strcmp(name, "this") != 0) {
+        rlf_status status = rlf_cluster_preset(name, n, arena, err, out);
+        if (status == RLF_USER)
+            status = err->status = RLF_USAGE;
+        return status;
+    }
     if (n > RLF_CLUSTER_RANKS)
-        return rlf_fail(err, RLF_USER, "a cluster has at most %d ranks, not %d",
+        return rlf_fail(err, RLF_USAGE,
+                        "a cluster has at most %d ranks, not %d",
                         (int)RLF_CLUSTER_RANKS, n);
     *out = rlf_cluster_this(n, rlf_cores_count(), (double)rlf_memory_limit(),
                             arena);
@@ -76,15 +81,15 @@ choose(const rlf_clusters *all, const char *path, const char *name,
     const char *near =
         name ? rlf_str_nearest(name, names, (size_t)all->n) : NULL;
     if (!*out && name)
-        rlf_fail(err, RLF_USER, "%s has no cluster '%s'", path, name);
+        rlf_fail(err, RLF_USAGE, "%s has no cluster '%s'", path, name);
     else if (!*out)
-        rlf_fail(err, RLF_USER, "%s has %d clusters", path, all->n);
+        rlf_fail(err, RLF_USAGE, "%s has %d clusters", path, all->n);
     if (!*out && near)
         rlf_err_hint(err, "did you mean '%s'?", near);
     else if (!*out)
         rlf_err_hint(err, "name one of them: %s", list.p);
     rlf_buf_free(&list);
-    return *out ? RLF_OK : RLF_USER;
+    return *out ? RLF_OK : RLF_USAGE;
 }
 
 static rlf_status
@@ -110,7 +115,7 @@ no_such(const char *name, rlf_err *err)
     for (; presets[n]; n++)
         rlf_buf_printf(&list, "%s, ", presets[n]);
     const char *near = rlf_str_nearest(name, presets, n);
-    rlf_fail(err, RLF_USER, "there is no cluster, and no file, called '%s'",
+    rlf_fail(err, RLF_USAGE, "there is no cluster, and no file, called '%s'",
              name);
     if (near)
         rlf_err_hint(err, "did you mean '%s'?", near);
@@ -118,7 +123,7 @@ no_such(const char *name, rlf_err *err)
         rlf_err_hint(err, "it is %sthis, or the path of a cluster file",
                      list.p);
     rlf_buf_free(&list);
-    return RLF_USER;
+    return RLF_USAGE;
 }
 
 rlf_status

@@ -9,8 +9,9 @@
 #include "engine/base/diag.h"
 #include "engine/layout/cluster.h"
 
-/* RLF_USER if it cannot be had: what is wrong with a file is in `diags`, all
- * else in `err`. Warnings stay in `diags`. All lives in `arena`. */
+/* RLF_USAGE if there is none of that name, or not so many; RLF_USER if a file
+ * is wrong: what is in `diags`, all else in `err`. Warnings stay in `diags`.
+ * All lives in `arena`. */
 rlf_status rlf_cluster_open(const char *name, rlf_arena *arena,
                             rlf_sources *sources, rlf_diags *diags,
                             rlf_err *err, rlf_cluster **out);

@@ -7,8 +7,8 @@
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
 #include "engine/io/lock.h"
+#include "engine/io/output.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -59,30 +59,50 @@ rlf_directory_holds_run(const rlf_session *s, const char *directory,
 }
 
 /* Whatever else a directory holds, one with these two is that of a run. */
-static bool
-is_of_run(const rlf_session *s, const char *directory)
+bool
+rlf_directory_is_run(const char *directory, rlf_arena *arena)
 {
-    return access(rlf_path_join(s->arena, directory, "run.json"), F_OK) == 0 &&
-           access(rlf_path_join(s->arena, directory, "plan.rlf"), F_OK) == 0;
+    return access(rlf_path_join(arena, directory, "run.json"), F_OK) == 0 &&
+           access(rlf_path_join(arena, directory, "plan.rlf"), F_OK) == 0;
 }
 
 const char *
-rlf_directory_around(const rlf_session *s, const char *directory)
+rlf_directory_around(const char *path, rlf_arena *arena)
 {
-    const char *path = rlf_path_parent(s->arena, directory);
-    while (!rlf_dir_exists(path) && strcmp(path, "."))
-        path = rlf_path_parent(s->arena, path);
-    char *whole = realpath(path, NULL);
-    const char *found = NULL;
-    path = whole ? rlf_arena_strdup(s->arena, whole) : ".";
-    free(whole);
-    for (const char *last = ""; !found && strcmp(path, last) != 0;) {
-        if (is_of_run(s, path))
-            found = path;
-        last = path;
-        path = rlf_path_parent(s->arena, path);
+    path = rlf_output_path(path, arena);
+    for (const char *last = path;; last = path) {
+        path = rlf_path_parent(arena, path);
+        if (strcmp(path, last) == 0)
+            return NULL;
+        if (rlf_directory_is_run(path, arena))
+            return path;
     }
-    return found;
+}
+
+bool
+rlf_directory_keeps(const char *name, size_t n)
+{
+    for (size_t i = 0; i < RLF_COUNT(parts); i++) {
+        size_t m = strlen(parts[i].name);
+        if (n >= m && strncmp(name, parts[i].name, m) == 0 &&
+            (n == m || name[m] == '.'))
+            return true;
+    }
+    return (n == 4 && strncmp(name, "lock", n) == 0) ||
+           (n > 7 && strncmp(name, "flight-", 7) == 0);
+}
+
+const char *
+rlf_directory_replaces(size_t i)
+{
+    size_t at = 0;
+    while (at < RLF_COUNT(parts)) {
+        bool is = !parts[at].is_directory && !parts[at].of_steps;
+        if (is && i-- == 0)
+            return parts[at].name;
+        at++;
+    }
+    return NULL;
 }
 
 rlf_status

@@ -18,6 +18,7 @@ libapi_a_SOURCES = \
 	%D%/origin.c %D%/origin.h \
 	%D%/judge.c %D%/judge.h \
 	%D%/mean.c %D%/mean.h \
+	%D%/outputs.c \
 	%D%/planning.c \
 	%D%/planned.c %D%/planned.h \
 	%D%/prediction.c %D%/prediction.h \

@@ -100,8 +100,6 @@ remove_all(rlf_session *s, const rlf_comm_world *world, rlf_arena *arena)
 {
     const char *path = s->options.directory;
     int all = s->plan ? s->plan->ranks : 0;
-    if (s->opened.trace)
-        unlink(s->opened.trace);
     if (!is_first(world)) {
         int local = rlf_comm_world_local(world),
             first = rlf_comm_world_process(world) * local;
@@ -129,6 +127,10 @@ rlf_opening_interrupt(rlf_session *s, int number)
     if (world && is_first(world))
         rlf_comm_world_tell(world, number | NOT_BEGUN);
     rlf_arena *arena = rlf_arena_new();
+    if (s->opened.log)
+        unlink(s->opened.log);
+    if (s->opened.trace)
+        unlink(s->opened.trace);
     if (s->opened.claimed)
         remove_all(s, world, arena);
     rlf_arena_free(arena);

@@ -160,7 +160,7 @@ claim(rlf_session *session, rlf_err *err)
     const char *dir = session->options.directory;
     flights left = {0};
     rlf_err why = RLF_ERR_NONE; /* why it cannot be made or locked */
-    const char *around = rlf_directory_around(session, dir);
+    const char *around = rlf_directory_around(dir, session->arena);
     if (around) {
         rlf_fail(err, RLF_USER, "%s lies in the directory of another run, %s",
                  dir, around);

@@ -424,8 +424,8 @@ prepare(rlf_searching *s, rlf_err *err)
                                        .keeps = keeps_rows(s),
                                        .stop = stop_measuring,
                                        .arg = s};
-    RLF_TRY(rlf_session_workload_make(s->session, s->outline, &s->options->said,
-                                      err, &s->out->workload));
+    RLF_TRY(rlf_session_workload_make(s->session, s->outline, err,
+                                      &s->out->workload));
     return rlf_fronts_make(&fronts, s->session->arena, err, &s->out->fronts);
 }
 

@@ -60,7 +60,6 @@ typedef struct rlf_judged {
 
 typedef struct rlf_session_search_options {
     rlf_search_options search;
-    rlf_workload_said said; /* how long rows are */
     /* Numbers of shards and lanes that the plan must have, per resource, 0: as
      * it comes; NULL: all as they come. */
     const rlf_sums *sums;

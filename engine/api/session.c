@@ -240,6 +240,8 @@ rlf_session_plan(rlf_session *s)
         return result;
     locale_t before = enter(s);
     rlf_status status = rlf_planning_begin(s, false, &s->err);
+    if (status >= 0)
+        status = rlf_outputs_check(&s->outputs, s, &s->err);
     status = rlf_planning_end(s, status, &s->err);
     leave(before);
     if (status >= 0)
@@ -247,39 +249,12 @@ rlf_session_plan(rlf_session *s)
     return rlf_session_result(status);
 }
 
-/* A file of each process: the name as it is given in the first. */
-static const char *
-own_file(rlf_session *s, const char *path)
+const char *
+rlf_session_own_file(rlf_session *s, const char *path)
 {
     int process = s->world ? rlf_comm_world_process(s->world) : 0;
     return process > 0 ? rlf_arena_printf(s->arena, "%s.%d", path, process)
                        : path;
-}
-
-/* An option names a file to be written: it must be none that the run reads. */
-static rlf_status
-not_an_input(rlf_session *s, const char *option, const char *path, rlf_err *err)
-{
-    struct stat it, other;
-    rlf_inputs inputs = {0};
-    bool there;
-    RLF_TRY(rlf_file_find(path, err, &there));
-    if (!there || stat(path, &it) != 0 || !S_ISREG(it.st_mode))
-        return RLF_OK;
-    RLF_TRY(rlf_inputs_collect(s, false, err, &inputs));
-    for (size_t i = 0; i < inputs.list.count; i++) {
-        const rlf_input *input = &inputs.list.data[i];
-        if (!input->path || stat(input->path, &other) != 0 ||
-            other.st_ino != it.st_ino || other.st_dev != it.st_dev)
-            continue;
-        rlf_fail(err, RLF_USAGE,
-                 "%s %s would be written over: it is %s of "
-                 "the run",
-                 option, path, input->name);
-        rlf_err_hint(err, "give %s another file", option);
-        return RLF_USAGE;
-    }
-    return RLF_OK;
 }
 
 /* Each process writes a trace of its own ranks. */
@@ -288,8 +263,7 @@ open_trace(rlf_session *s, rlf_err *err)
 {
     if (!s->options.trace)
         return RLF_OK;
-    const char *path = own_file(s, s->options.trace);
-    RLF_TRY(not_an_input(s, "--trace", path, err));
+    const char *path = rlf_session_own_file(s, s->options.trace);
     bool there;
     RLF_TRY(rlf_file_find(path, err, &there));
     rlf_gate_enter(&s->opened.gate);
@@ -303,11 +277,15 @@ static rlf_status
 open_log(rlf_session *s, rlf_err *err)
 {
     if (s->options.log) {
-        const char *path = own_file(s, s->options.log);
+        const char *path = rlf_session_own_file(s, s->options.log);
         int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC;
-        RLF_TRY(not_an_input(s, "--log", path, err));
+        bool there;
+        RLF_TRY(rlf_file_find(path, err, &there));
+        rlf_gate_enter(&s->opened.gate);
+        s->opened.log = there ? NULL : path;
         /* a named pipe that nobody reads does not keep the run waiting */
         s->log_file = open(path, flags | O_NONBLOCK, 0666);
+        rlf_gate_leave(&s->opened.gate);
         if (s->log_file < 0)
             return rlf_fail_errno(err, "cannot write the log %s", path);
         fcntl(s->log_file, F_SETFL, flags & (O_ACCMODE | O_APPEND));
@@ -451,6 +429,7 @@ compile_and_plan(rlf_session *s, rlf_err *err)
     rlf_status status = compile(s, false);
     RLF_TRY(status < 0 ? status : rlf_planning_begin(s, true, err));
     RLF_TRY(rlf_saving_check(s, err));
+    RLF_TRY(rlf_outputs_check(&s->outputs, s, err));
     return s->options.backend ? s->options.backend->count(&n, err) : RLF_OK;
 }
 

@@ -69,6 +69,16 @@ typedef struct rlf_option_set {
     const char *name, *value;
 } rlf_option_set;
 
+/* Files that options name to be written: "--trace" and the path. */
+typedef struct rlf_output {
+    const char *option, *path;
+} rlf_output;
+
+typedef struct rlf_outputs {
+    rlf_output *data;
+    size_t count, room;
+} rlf_outputs;
+
 /* run.json, where this process writes it (record.c). */
 typedef struct rlf_record {
     const char *path; /* NULL: not begun, or ended */
@@ -107,6 +117,7 @@ struct rlf_session {
         rlf_option_set *data;
         size_t count, room;
     } given; /* options, in the order that they were set */
+    rlf_outputs outputs; /* those of them that name files to be written */
     rlf_sources sources;
     rlf_diags diags;
     rlf_err err;
@@ -157,6 +168,7 @@ struct rlf_session {
         rlf_gate gate; /* entered to make files, and for what follows */
         rlf_comm_world *world; /* once all processes have met; else NULL */
         const char *trace; /* file that is made for it; NULL: it was there */
+        const char *log;   /* likewise */
         bool claimed; /* directory, lock and `made` are known */
         bool begun;   /* it has: what it leaves is being written */
         bool found[RLF_OPENING_PARTS]; /* which parts were there before that */
@@ -222,6 +234,23 @@ typedef struct rlf_build_fact {
 } rlf_build_fact;
 const rlf_build_fact *rlf_build_facts(size_t *n);
 
+/* A file of each process: the name as it is given in the first. */
+const char *rlf_session_own_file(rlf_session *session, const char *path);
+
+/* ---- files that options name to be written (outputs.c) ---- */
+
+/* Is "trace" one of these options? */
+bool rlf_outputs_has(const char *option);
+void rlf_outputs_add(rlf_outputs *outputs, rlf_arena *arena, const char *option,
+                     const char *path);
+/* Before anything is written: RLF_USAGE, with the option, the file and what
+ * that is, if one of them is a file that the session reads, that a run keeps in
+ * its directory, or another one of them; or if a new run would replace files in
+ * its directory that no run has left there. Of a session that is compiled, and
+ * knows its cluster and its directory; NULL: nothing is read. */
+rlf_status rlf_outputs_check(const rlf_outputs *outputs, rlf_session *session,
+                             rlf_err *err);
+
 /* What a call's status means to who called it. */
 rlf_result rlf_session_result(rlf_status status);
 
@@ -272,10 +301,16 @@ rlf_status rlf_inputs_copy(rlf_session *session, const rlf_inputs *inputs,
 rlf_status rlf_directory_holds_run(const rlf_session *session,
                                    const char *directory, rlf_err *err,
                                    bool *out);
-/* The directory of another run in which `directory` lies, at whatever depth and
- * whether it is there or not; NULL: in none. */
-const char *rlf_directory_around(const rlf_session *session,
-                                 const char *directory);
+/* Whatever else a directory holds, is it that of a run? */
+bool rlf_directory_is_run(const char *directory, rlf_arena *arena);
+/* The directory of a run in which `path` lies, at whatever depth and whether it
+ * is there or not; NULL: in none. */
+const char *rlf_directory_around(const char *path, rlf_arena *arena);
+/* Is that (n bytes) the name of what a run keeps in its directory? */
+bool rlf_directory_keeps(const char *name, size_t n);
+/* The names of files there that a new run replaces: i = 0, 1, ...; NULL after
+ * the last. */
+const char *rlf_directory_replaces(size_t i);
 /* Can what stands in the run's directory be what a run keeps there? RLF_ENV. */
 rlf_status rlf_directory_look(const rlf_session *session, rlf_err *err);
 /* Before anything is written: RLF_ENV if the directory or its lock was moved,

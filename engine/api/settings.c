@@ -142,10 +142,16 @@ set_text(rlf_session *s, const char *name, const char *value)
     rlf_session_options *o = &s->options;
     const struct {
         const char *name, **to;
-    } texts[] = {{"out", &o->directory},   {"dtype", &o->dtype},
-                 {"isa", &o->isa},         {"plan", &o->plan},
-                 {"cluster", &o->cluster}, {"profile", &o->profile},
-                 {"like", &o->like}, {"trace", &o->trace},
+    } texts[] = {{"out", &o->directory},
+                 {"dtype", &o->dtype},
+                 {"isa", &o->isa},
+                 {"plan", &o->plan},
+                 {"cluster", &o->cluster},
+                 {"profile", &o->profile},
+                 {"like", &o->like},
+                 {"prompts", &o->prompts},
+                 {"lengths", &o->responses},
+                 {"trace", &o->trace},
                  {"log", &o->log}};
     for (size_t i = 0; i < RLF_COUNT(texts); i++) {
         if (strcmp(name, texts[i].name) != 0)
@@ -153,7 +159,7 @@ set_text(rlf_session *s, const char *name, const char *value)
         *texts[i].to = rlf_arena_strdup(s->arena, value);
         return true;
     }
-    return false;
+    return rlf_outputs_has(name); /* others write those */
 }
 
 static rlf_status
@@ -203,6 +209,8 @@ rlf_session_set(rlf_session *s, const char *name, const char *value)
         rlf_status status = set_option(s, name + 2, value, &s->err);
         if (status >= 0)
             note_option(s, name, value);
+        if (status >= 0 && rlf_outputs_has(name + 2))
+            rlf_outputs_add(&s->outputs, s->arena, name, value);
         return rlf_session_result(status);
     }
     RLF_PUSH(&s->settings,

@@ -25,6 +25,7 @@ read_said(const char *option, const char *text, rlf_arena *arena, rlf_err *err,
     rlf_status status;
     if (rlf_lengths_is_text(text)) {
         status = rlf_lengths_parse(text, &why, out);
+        status = status == RLF_USER ? RLF_USAGE : status;
     } else {
         status = rlf_file_read(text, MOST_TEXT, &why, &file);
         if (status >= 0)
@@ -99,14 +100,14 @@ check(const rlf_session *s, const rlf_session_workload *w, bool responses,
     double most = most_of(s, w, responses);
     if (most <= 0 || rlf_lengths_above(d, most) < 1)
         return RLF_OK;
-    rlf_fail(err, RLF_USER,
+    rlf_fail(err, RLF_USAGE,
              "%s %s: that is %.4g tokens on average, and no %s of the program "
              "can have more than %.0f",
              responses ? "--lengths" : "--prompts", text,
              rlf_lengths_mean(d, 0), responses ? "response" : "prompt", most);
     rlf_err_hint(err, responses ? "say less, or raise max_new:"
                                 : "say less, or raise max_prompt: of the data");
-    return RLF_USER;
+    return RLF_USAGE;
 }
 
 /* ---- what the data has ---- */
@@ -266,9 +267,9 @@ look_at_run(const rlf_session *s, rlf_err *err, rlf_session_workload *w)
 
 rlf_status
 rlf_session_workload_make(rlf_session *s, const rlf_outline *outline,
-                          const rlf_workload_said *said, rlf_err *err,
-                          rlf_session_workload *out)
+                          rlf_err *err, rlf_session_workload *out)
 {
+    const char *prompts = s->options.prompts, *responses = s->options.responses;
     size_t n = s->graph->resources.count;
     *out = (rlf_session_workload){
         .data = RLF_NEW_ARRAY(s->arena, const rlf_length_distribution *, n),
@@ -282,19 +283,18 @@ rlf_session_workload_make(rlf_session *s, const rlf_outline *outline,
             out->rows[i] =
                 ((const rlf_data *)rlf_outline_env(outline)->resource[i])
                     ->records.count;
-    if (said && said->responses) {
-        RLF_TRY(read_said("--lengths", said->responses, s->arena, err,
-                          &out->responses));
-        RLF_TRY(check(s, out, true, said->responses, err));
+    if (responses) {
+        RLF_TRY(
+            read_said("--lengths", responses, s->arena, err, &out->responses));
+        RLF_TRY(check(s, out, true, responses, err));
         out->workload.responses = &out->responses;
     } else if (s->like) {
         RLF_TRY(look_at_run(s, err, out));
     }
     RLF_TRY(look_at_texts(s, outline, err, out));
-    if (said && said->prompts) {
-        RLF_TRY(read_said("--prompts", said->prompts, s->arena, err,
-                          &out->prompts));
-        RLF_TRY(check(s, out, false, said->prompts, err));
+    if (prompts) {
+        RLF_TRY(read_said("--prompts", prompts, s->arena, err, &out->prompts));
+        RLF_TRY(check(s, out, false, prompts, err));
         out->workload.asked = &out->prompts;
         for (size_t i = 0; i < n; i++)
             out->data[i] = &out->prompts;
@@ -329,7 +329,9 @@ put_cut(const rlf_length_distribution *d, double most, rlf_buf *out)
         rlf_buf_printf(out, "; %.0f of %.0f are cut to %.0f", share * all, all,
                        most);
     } else if (share >= 1e-4) {
-        rlf_buf_printf(out, "; %.2g %% are cut to %.0f", 100 * share, most);
+        rlf_buf_puts(out, "; ");
+        rlf_buf_percent(out, share);
+        rlf_buf_printf(out, " are cut to %.0f", most);
     }
 }
 

@@ -10,12 +10,6 @@
 /* Rows of a data set that are looked at, at most. */
 enum { RLF_WORKLOAD_ROWS = 4096 };
 
-/* What the user says: a text as lengths.h has it or a file's path; NULL:
- * nothing. */
-typedef struct rlf_workload_said {
-    const char *prompts, *responses;
-} rlf_workload_said;
-
 typedef struct rlf_session_workload {
     rlf_workload workload; /* points to what follows */
     rlf_length_distribution prompts, responses;
@@ -31,12 +25,12 @@ typedef struct rlf_session_workload {
     rlf_sizes sizes; /* how long can be, by the program and its models */
 } rlf_session_workload;
 
-/* In the session's arena; `out` has to stay where it is. RLF_USER for a text
- * that is none, or lengths that no row can have. */
+/* In the session's arena; `out` has to stay where it is. RLF_USAGE for a text
+ * of --lengths or --prompts that is none, or lengths that no row can have;
+ * RLF_USER for a file of lengths that is wrong. */
 rlf_status rlf_session_workload_make(rlf_session *session,
-                                     const rlf_outline *outline,
-                                     const rlf_workload_said *said,
-                                     rlf_err *err, rlf_session_workload *out);
+                                     const rlf_outline *outline, rlf_err *err,
+                                     rlf_session_workload *out);
 /* A line for each set of prompts and each of responses: how long they are taken
  * to be, and why; with `prefix` before each. */
 void rlf_session_workload_print(const rlf_session *session,

@@ -212,7 +212,7 @@ set(rlf_command_line *line, int index, const char *text, const char *from,
     }
     if (row->type == RLF_OPTION_IS_FLAG)
         value->number = strcmp(text, "0") != 0;
-    if (row->type == RLF_OPTION_IS_TEXT && !*text)
+    if (row->type >= RLF_OPTION_IS_TEXT && !*text)
         return rlf_fail(err, RLF_USAGE, "%s is empty", from);
     return RLF_OK;
 }

@@ -32,7 +32,9 @@ typedef enum rlf_option_type {
     RLF_OPTION_IS_FLAG,
     RLF_OPTION_IS_INT,
     RLF_OPTION_IS_WORD,
-    RLF_OPTION_IS_TEXT
+    RLF_OPTION_IS_TEXT,
+    RLF_OPTION_IS_INPUT, /* a TEXT: a file that is read, or something else */
+    RLF_OPTION_IS_OUTPUT /* a TEXT: a file that is written */
 } rlf_option_type;
 
 typedef struct rlf_option_value {

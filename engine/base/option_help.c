@@ -77,6 +77,13 @@ rlf_commands_help(rlf_buf *out)
 
 /* ---- completion ---- */
 
+static bool
+is_file(const rlf_option_row *row)
+{
+    return row->type == RLF_OPTION_IS_INPUT ||
+           row->type == RLF_OPTION_IS_OUTPUT;
+}
+
 /* The words of "a|b|c", one space between. */
 static void
 put_choices(rlf_buf *out, const char *choices)
@@ -95,14 +102,14 @@ put_bash_values(rlf_buf *out)
         if (!*row->argument)
             continue;
         rlf_buf_printf(out, "    --%s | --%s=) ", row->word, row->word);
-        if (strchr(row->argument, '|')) {
+        if (is_file(row)) {
+            rlf_buf_puts(out, "COMPREPLY=($(compgen -f -- \"$word\")); ");
+        } else if (strchr(row->argument, '|')) {
             rlf_buf_puts(out, "COMPREPLY=($(compgen -W '");
             put_choices(out, row->argument);
             rlf_buf_puts(out, "' -- \"$word\")); ");
         } else if (strcmp(row->argument, "DIR") == 0)
             rlf_buf_puts(out, "COMPREPLY=($(compgen -d -- \"$word\")); ");
-        else if (strcmp(row->argument, "FILE") == 0)
-            rlf_buf_puts(out, "COMPREPLY=($(compgen -f -- \"$word\")); ");
         rlf_buf_puts(out, "return ;;\n");
     }
 }
@@ -201,14 +208,14 @@ put_zsh_option(rlf_buf *out, const rlf_option_row *row)
                    *row->argument ? "=" : "");
     put_zsh_text(out, row->doc);
     rlf_buf_putc(out, ']');
-    if (strchr(row->argument, '|')) {
+    if (is_file(row)) {
+        rlf_buf_puts(out, ":file:_files");
+    } else if (strchr(row->argument, '|')) {
         rlf_buf_printf(out, ":%s:(", row->word);
         put_choices(out, row->argument);
         rlf_buf_putc(out, ')');
     } else if (strcmp(row->argument, "DIR") == 0)
         rlf_buf_puts(out, ":directory:_files -/");
-    else if (strcmp(row->argument, "FILE") == 0)
-        rlf_buf_puts(out, ":file:_files");
     else if (*row->argument)
         rlf_buf_printf(out, ":%s: ", row->argument);
     rlf_buf_putc(out, '\'');

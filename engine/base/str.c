@@ -210,6 +210,21 @@ rlf_buf_shown(rlf_buf *buf, const char *p, size_t n)
 }
 
 void
+rlf_buf_percent(rlf_buf *buf, double part)
+{
+    enum { MOST = 6 }; /* decimals */
+    const double percent = 100 * part;
+    const double x = fabs(percent);
+    double near = 99.5;
+    int decimals = x >= 10 || x < 1e-6 ? 0 : x >= 1 ? 1 : 2;
+    for (double least = 0.1; x >= 1e-6 && x < least && decimals < MOST;)
+        decimals++, least /= 10;
+    for (; x < 100 && x >= near && decimals < MOST; near += 0.9 * (100 - near))
+        decimals++;
+    rlf_buf_printf(buf, "%.*f %%", decimals, percent);
+}
+
+void
 rlf_buf_clear(rlf_buf *buf)
 {
     buf->n = 0;

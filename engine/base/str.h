@@ -51,6 +51,10 @@ void rlf_buf_shown(rlf_buf *buf, const char *p, size_t n);
 void rlf_buf_shell(rlf_buf *buf, const char *word);
 /* The shortest decimal that reads back as exactly x; nan and inf as null. */
 void rlf_buf_number(rlf_buf *buf, double x);
+/* A part of the whole as people read it, in two digits: "12 %", "1.7 %",
+ * "0.034 %"; "100 %" of the whole alone, else "99.6 %"; below a millionth of
+ * a percent "0 %". */
+void rlf_buf_percent(rlf_buf *buf, double part);
 void rlf_buf_clear(rlf_buf *buf);
 void rlf_buf_free(rlf_buf *buf);
 

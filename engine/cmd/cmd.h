@@ -45,6 +45,9 @@ int rlf_cmd_with_stack(int (*run)(void *), void *arg);
  * options that sessions know. NULL after a message: then *status is the exit
  * status. */
 rlf_session *rlf_cmd_session(const rlf_command_line *line, int *status);
+/* Before long work: could the files that options name be written, and are they
+ * none of a run, and not the same? A session's files: see rlf_outputs_check. */
+rlf_status rlf_cmd_outputs(const rlf_command_line *line, rlf_err *err);
 /* Show the warnings about the program, once. */
 void rlf_cmd_warn(rlf_session *session);
 /* Print what the data and models of a session that is ready have to say, to the
@@ -57,11 +60,7 @@ void rlf_cmd_put_cluster(const rlf_session *session);
 /* Print what the search of `place auto` promised, a line that begins so, if it
  * placed the calls. */
 void rlf_cmd_put_promise(const rlf_session *session, const char *begin);
-/* What the command line says of lengths. */
-rlf_workload_said rlf_cmd_lengths(const rlf_command_line *line);
-/* The same for a search of `place auto`, before the session is planned. */
-void rlf_cmd_take_lengths(rlf_session *session, const rlf_command_line *line);
-/* Say on the standard error which of them nobody knows. */
+/* Say on the standard error how long which rows are nobody knows. */
 void rlf_cmd_warn_lengths(const rlf_session *session,
                           const rlf_session_workload *workload);
 /* Print the plan as a place block. */

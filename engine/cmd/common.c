@@ -3,12 +3,60 @@
 #include "engine/cmd/cmd.h"
 
 #include "engine/api/prediction.h"
+#include "engine/base/option_table.h"
+#include "engine/io/output.h"
 #include "nodes/table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+static rlf_result
+take_option(rlf_session *s, const rlf_option_value *v, const char *name)
+{
+    rlf_result result =
+        v->text ? rlf_session_set(s, name, v->text) : RLF_RESULT_OK;
+    if (result != RLF_RESULT_OK && v->variable)
+        rlf_err_hint(&s->err, "it is in the environment variable %s",
+                     v->variable);
+    return result;
+}
+
+/* All that name files to be written. */
+static rlf_result
+take_outputs(rlf_session *s, const rlf_command_line *line)
+{
+    rlf_result result = RLF_RESULT_OK;
+    for (int i = 0; i < RLF_OPTIONS && result == RLF_RESULT_OK; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "--%s", rlf_option_rows[i].word);
+        if (rlf_option_rows[i].type == RLF_OPTION_IS_OUTPUT)
+            result = take_option(s, &line->options[i], name);
+    }
+    return result;
+}
+
+rlf_status
+rlf_cmd_outputs(const rlf_command_line *line, rlf_err *err)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_outputs outputs = {0};
+    rlf_status status = RLF_OK;
+    for (int i = 0; i < RLF_OPTIONS && status >= 0; i++) {
+        const char *path = line->options[i].text;
+        if (rlf_option_rows[i].type != RLF_OPTION_IS_OUTPUT || !path)
+            continue;
+        rlf_outputs_add(
+            &outputs, arena,
+            rlf_arena_printf(arena, "--%s", rlf_option_rows[i].word), path);
+        status = rlf_output_check(path, err);
+    }
+    if (status >= 0)
+        status = rlf_outputs_check(&outputs, NULL, err);
+    rlf_arena_free(arena);
+    return status;
+}
 
 static rlf_result
 take_options(rlf_session *s, const rlf_command_line *line)
@@ -22,7 +70,6 @@ take_options(rlf_session *s, const rlf_command_line *line)
         {RLF_OPTION_RANKS, "--ranks"},
         {RLF_OPTION_STEPS, "--steps"},
         {RLF_OPTION_OUT, "--out"},
-        {RLF_OPTION_TRACE, "--trace"},
         {RLF_OPTION_SAMPLES, "--samples"},
         {RLF_OPTION_ISA, "--isa"},
         {RLF_OPTION_DEVICE, "--device"},
@@ -32,24 +79,18 @@ take_options(rlf_session *s, const rlf_command_line *line)
         {RLF_OPTION_CLUSTER, "--cluster"},
         {RLF_OPTION_PROFILE, "--profile"},
         {RLF_OPTION_LIKE, "--like"},
+        {RLF_OPTION_LENGTHS, "--lengths"},
+        {RLF_OPTION_PROMPTS, "--prompts"},
         {RLF_OPTION_MOVES, "--moves"},
         {RLF_OPTION_PATIENCE, "--patience"},
         {RLF_OPTION_KEEP, "--keep"},
         {RLF_OPTION_SAVE_EVERY, "--save-every"},
         {RLF_OPTION_KEEP_BEST, "--keep-best"},
-        {RLF_OPTION_LOG, "--log"},
         {RLF_OPTION_ACCEPT, "--accept"},
     };
-    rlf_result result = RLF_RESULT_OK;
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        const rlf_option_value *v = &line->options[table[i].option];
-        if (!v->text || result != RLF_RESULT_OK)
-            continue;
-        result = rlf_session_set(s, table[i].name, v->text);
-        if (result != RLF_RESULT_OK && v->variable)
-            rlf_err_hint(&s->err, "it is in the environment variable %s",
-                         v->variable);
-    }
+    rlf_result result = take_outputs(s, line);
+    for (size_t i = 0; i < RLF_COUNT(table) && result == RLF_RESULT_OK; i++)
+        result = take_option(s, &line->options[table[i].option], table[i].name);
     if (line->options[RLF_OPTION_RESUME].given && result == RLF_RESULT_OK)
         result = rlf_session_set(s, "--resume", "1");
     if (line->options[RLF_OPTION_CHECK_PURE].given && result == RLF_RESULT_OK)
@@ -150,22 +191,6 @@ rlf_cmd_put_cluster(const rlf_session *s)
     printf("# cluster %s\n", s->cluster->name);
     rlf_cmd_put_text(text.p, stdout);
     rlf_buf_free(&text);
-}
-
-rlf_workload_said
-rlf_cmd_lengths(const rlf_command_line *line)
-{
-    return (rlf_workload_said){
-        .prompts = line->options[RLF_OPTION_PROMPTS].text,
-        .responses = line->options[RLF_OPTION_LENGTHS].text};
-}
-
-void
-rlf_cmd_take_lengths(rlf_session *s, const rlf_command_line *line)
-{
-    const rlf_workload_said said = rlf_cmd_lengths(line);
-    s->options.prompts = said.prompts;
-    s->options.responses = said.responses;
 }
 
 void

@@ -314,7 +314,6 @@ rlf_cmd_plan(const rlf_command_line *line)
     if (!s)
         return status;
     s->options.unplaced = line->options[RLF_OPTION_SEARCH].given;
-    rlf_cmd_take_lengths(s, line);
     rlf_result result = rlf_session_plan(s);
     if (result == RLF_RESULT_OK && s->leads) {
         rlf_cmd_warn(s);

@@ -263,9 +263,9 @@ rlf_cmd_profile(const rlf_command_line *line)
     rlf_result result;
     rlf_err err = RLF_ERR_NONE;
     int status = 0;
-    if (rlf_output_check(o[RLF_OPTION_TABLE].text, &err) < 0) {
+    if (rlf_cmd_outputs(line, &err) < 0) {
         rlf_cmd_say(&err, NULL);
-        return 3;
+        return -(int)rlf_session_result(err.status);
     }
     profiler p = {.line = line,
                   .collector = rlf_collector_new(),

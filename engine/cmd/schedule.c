@@ -251,8 +251,7 @@ schedule_all(schedule *s, const rlf_command_line *line, rlf_err *err)
 {
     const rlf_option_value *options = line->options;
     double cap;
-    RLF_TRY(rlf_output_check(options[RLF_OPTION_TABLE].text, err));
-    RLF_TRY(rlf_output_check(options[RLF_OPTION_SVG].text, err));
+    RLF_TRY(rlf_cmd_outputs(line, err));
     RLF_TRY(rlf_schedule_read(line, s->arena, err, &s->fuse, &cap));
     if (cap > 0)
         set_cap(s, cap);

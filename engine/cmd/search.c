@@ -498,7 +498,6 @@ search(rlf_session *s, const rlf_command_line *line, rlf_session_found *found)
                    .branches = moves,
                    .stop = show,
                    .arg = &w},
-        .said = rlf_cmd_lengths(line),
         .measuring = show_measuring,
         .judging = show_judging};
     struct sigaction was[2], act = {.sa_handler = interrupt};

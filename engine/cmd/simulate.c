@@ -38,15 +38,14 @@ typedef struct simulation {
 /* ---- what is simulated ---- */
 
 static rlf_status
-simulate(simulation *m, const rlf_workload_said *said, uint64_t seed,
-         rlf_err *err)
+simulate(simulation *m, uint64_t seed, rlf_err *err)
 {
     rlf_session *s = m->s;
     m->speeds = rlf_planned_speeds(s);
     RLF_TRY(rlf_outline_open(s->graph, &rlf_node_classes,
                              rlf_planned_kernels(s, m->arena), err,
                              &m->outline));
-    RLF_TRY(rlf_session_workload_make(s, m->outline, said, err, &m->workload));
+    RLF_TRY(rlf_session_workload_make(s, m->outline, err, &m->workload));
     RLF_TRY(rlf_trial_open(s, m->outline, s->plan, m->arena, err, &m->trial));
     RLF_TRY(rlf_room_check(s, err, err));
     const rlf_trial_options options = {.speeds = &m->speeds,
@@ -121,9 +120,12 @@ put_waiting(const simulation *m)
     rlf_cmd_put_pages(m->s, "pages         ", t->out.paged, t->pages);
     if (t->seated <= 0)
         return;
-    double less = 100 * (1 - t->seated / t->account.step);
-    printf("with room     %10.4g s a step, %.2g %% %s, if none waited\n",
-           t->seated, fabs(less), less < 0 ? "more" : "less");
+    double less = 1 - t->seated / t->account.step;
+    rlf_buf text = {0};
+    rlf_buf_percent(&text, fabs(less));
+    printf("with room     %10.4g s a step, %s %s, if none waited\n", t->seated,
+           text.p, less < 0 ? "more" : "less");
+    rlf_buf_free(&text);
 }
 
 /* Where not all steps have the same blocks: how long those of each kind take.
@@ -166,8 +168,12 @@ put_steps(const simulation *m)
     printf("step          %10.4g s, p50 %.4g s, p99 %.4g s", step,
            quantile(took, n, 50), quantile(took, n, 99));
     double spread = rlf_simulated_spread(out, WARM);
-    if (isfinite(spread))
-        printf("; the mean is known to %.2g %%", 100 * spread);
+    if (isfinite(spread)) {
+        rlf_buf text = {0};
+        rlf_buf_percent(&text, spread);
+        printf("; the mean is known to %s", text.p);
+        rlf_buf_free(&text);
+    }
     putchar('\n');
     double mean = put_kinds(m);
     if (each.samples > 0)
@@ -370,11 +376,9 @@ run(simulation *m, const rlf_command_line *line, rlf_err *err)
         return RLF_USAGE;
     }
     RLF_TRY(check_program(m->s, err));
-    RLF_TRY(rlf_output_check(o[RLF_OPTION_SVG].text, err));
-    RLF_TRY(rlf_output_check(o[RLF_OPTION_TRACE].text, err));
+    RLF_TRY(rlf_cmd_outputs(line, err));
     RLF_TRY(read_steps(m, &o[RLF_OPTION_STEPS], err));
-    const rlf_workload_said said = rlf_cmd_lengths(line);
-    RLF_TRY(simulate(m, &said, (uint64_t)o[RLF_OPTION_SEED].number, err));
+    RLF_TRY(simulate(m, (uint64_t)o[RLF_OPTION_SEED].number, err));
     rlf_cmd_warn_lengths(m->s, &m->workload);
     rlf_cmd_put_cluster(m->s);
     if (rlf_auto_asked(m->s)) {
@@ -397,7 +401,6 @@ rlf_cmd_simulate(const rlf_command_line *line)
     rlf_session *s = rlf_cmd_session(line, &status);
     if (!s)
         return status;
-    rlf_cmd_take_lengths(s, line);
     rlf_result result = rlf_session_plan(s);
     simulation m = {.s = s, .arena = rlf_arena_new()};
     if (result == RLF_RESULT_OK) {

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,6 +38,32 @@ follow(const char *path, rlf_arena *arena)
         path = rlf_path_join(arena, rlf_path_parent(arena, path), to);
     }
     return path;
+}
+
+const char *
+rlf_output_path(const char *path, rlf_arena *arena)
+{
+    path = follow(path, arena);
+    char *real = realpath(path, NULL);
+    if (real) {
+        path = rlf_arena_strdup(arena, real);
+        free(real);
+        return path;
+    }
+    const char *parent = rlf_path_parent(arena, path);
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    size_t from = n;
+    while (from > 0 && path[from - 1] != '/')
+        from--;
+    const char *name = rlf_arena_strndup(arena, path + from, n - from);
+    if (strcmp(parent, path) == 0)
+        return path; /* the working directory is gone */
+    parent = rlf_output_path(parent, arena);
+    return strcmp(name, ".") == 0    ? parent
+           : strcmp(name, "..") == 0 ? rlf_path_parent(arena, parent)
+                                     : rlf_path_join(arena, parent, name);
 }
 
 /* The standard output or error, if that goes into this file (/dev/stdout, say):

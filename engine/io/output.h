@@ -9,12 +9,16 @@
 #ifndef RLF_IO_OUTPUT_H
 #define RLF_IO_OUTPUT_H
 
+#include "engine/base/arena.h"
 #include "engine/base/status.h"
 
 /* Could the file be written? Changes nothing, so that it can be asked before
  * long work; a full disk, or a named pipe that nobody reads, shows only when it
  * is written. `path` NULL: no file is wanted. */
 rlf_status rlf_output_check(const char *path, rlf_err *err);
+/* The one absolute path of what is at `path`, or would be once it is written:
+ * without links, "." and "..". */
+const char *rlf_output_path(const char *path, rlf_arena *arena);
 /* Make n bytes what the file holds, or send them to what stands there. */
 rlf_status rlf_output_write(const char *path, const void *p, size_t n,
                             rlf_err *err);

@@ -96,6 +96,33 @@ numbers(void)
 }
 
 static void
+percent_is(double part, const char *want)
+{
+    rlf_buf buf = {0};
+    rlf_buf_percent(&buf, part);
+    is_str(buf.p, want, want);
+    rlf_buf_free(&buf);
+}
+
+/* As people write them: no exponents, and the whole is the whole. */
+static void
+percents(void)
+{
+    percent_is(0, "0 %");
+    percent_is(1, "100 %");
+    percent_is(1.5, "150 %");
+    percent_is(0.994, "99 %");
+    percent_is(0.996, "99.6 %");
+    percent_is(0.9996, "99.96 %");
+    percent_is(0.5, "50 %");
+    percent_is(0.0171, "1.7 %");
+    percent_is(0.00171, "0.17 %");
+    percent_is(0.000171, "0.017 %");
+    percent_is(0.0000171, "0.0017 %");
+    percent_is(1e-12, "0 %");
+}
+
+static void
 nearest(void)
 {
     const char *const names[] = {"temperature", "top_k", "lr", NULL, "steps"};
@@ -253,6 +280,7 @@ main(void)
     json();
     shell();
     numbers();
+    percents();
     nearest();
     buffers();
     places();

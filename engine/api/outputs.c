@@ -1,0 +1,293 @@
+/* Files that options name to be written: none is written over what the command
+ * reads, over what a run keeps in its directory, or over another one of them.
+ *
+ * Which options these are, and which name files that are read, stands in
+ * base/option.def. A file is what it is on the disk, by whatever path and links
+ * it is reached; one that is not there yet is where it would be. */
+#include "engine/api/session.h"
+
+#include "engine/base/option_table.h"
+#include "engine/base/vec.h"
+#include "engine/io/file.h"
+#include "engine/io/output.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct guard {
+    const rlf_output *output;
+    rlf_arena *arena;
+    rlf_err *err;
+    bool there; /* with this state: else it cannot be what is read */
+    struct stat info;
+    const char *real;
+} guard;
+
+static rlf_status
+refuse(const guard *g, const char *what, const char *path)
+{
+    rlf_fail(g->err, RLF_USAGE, "%s %s would write over %s", g->output->option,
+             g->output->path, what);
+    if (path && strcmp(path, g->output->path) != 0)
+        rlf_err_detail(g->err, "it is the same file as %s", path);
+    rlf_err_hint(g->err, "give %s another %s", g->output->option,
+                 strcmp(g->output->option, "--out") ? "file" : "directory");
+    return RLF_USAGE;
+}
+
+/* Is what stands there the file at `path`? */
+static bool
+is_at(const guard *g, const char *path)
+{
+    struct stat other;
+    return g->there && stat(path, &other) == 0 &&
+           other.st_ino == g->info.st_ino && other.st_dev == g->info.st_dev;
+}
+
+/* ---- what the command reads ---- */
+
+static rlf_option_type
+type_of(const char *option)
+{
+    for (int i = 0; i < RLF_OPTIONS; i++)
+        if (strcmp(rlf_option_rows[i].word, option) == 0)
+            return rlf_option_rows[i].type;
+    return RLF_OPTION_IS_TEXT;
+}
+
+bool
+rlf_outputs_has(const char *option)
+{
+    return type_of(option) == RLF_OPTION_IS_OUTPUT;
+}
+
+static rlf_status
+check_options(const guard *g, const rlf_session *s)
+{
+    for (size_t i = 0; i < s->given.count; i++) {
+        const rlf_option_set *o = &s->given.data[i];
+        if (type_of(o->name + 2) == RLF_OPTION_IS_INPUT && is_at(g, o->value))
+            return refuse(g,
+                          rlf_arena_printf(g->arena, "the file of %s", o->name),
+                          o->value);
+    }
+    return RLF_OK;
+}
+
+static rlf_status
+check_sources(const guard *g, const rlf_session *s)
+{
+    for (size_t i = 0; i < s->sources.list.count; i++) {
+        const rlf_source *source = &s->sources.list.data[i];
+        if (is_at(g, source->path))
+            return refuse(g,
+                          i == 0           ? "the program"
+                          : source->beside ? "a file that is read beside it"
+                                           : "a file that the program imports",
+                          source->path);
+    }
+    return RLF_OK;
+}
+
+static rlf_status
+check_profiles(const guard *g, const rlf_session *s)
+{
+    for (int i = 0; s->cluster && i < s->cluster->n_parts; i++) {
+        const char *path = s->cluster->parts[i].machine->device->profile;
+        if (path && is_at(g, path))
+            return refuse(g, "a profile that the cluster names", path);
+    }
+    return RLF_OK;
+}
+
+/* "a file of the hook 'reward'": of an input that is called so, or so.PART. */
+static const char *
+words_of(const guard *g, const rlf_session *s, const char *name)
+{
+    static const char *const kinds[RLF_RESOURCE_KINDS] = {
+        [RLF_RESOURCE_MODEL] = "model",
+        [RLF_RESOURCE_DATA] = "data",
+        [RLF_RESOURCE_HOOK] = "hook",
+        [RLF_RESOURCE_STATE] = "state"};
+    size_t n = strcspn(name, ".");
+    for (size_t i = 0; i < s->graph->resources.count; i++) {
+        const rlf_resource *r = &s->graph->resources.data[i];
+        if (strlen(r->name) == n && strncmp(r->name, name, n) == 0)
+            return rlf_arena_printf(g->arena, "a file of the %s '%s'",
+                                    kinds[r->kind], r->name);
+    }
+    return rlf_arena_printf(g->arena, "a file of '%s'", name);
+}
+
+/* Data, models, hooks and what those load. */
+static rlf_status
+check_inputs(const guard *g, rlf_session *s)
+{
+    rlf_err *err = g->err;
+    rlf_inputs inputs = {0};
+    RLF_TRY(rlf_inputs_collect(s, false, err, &inputs));
+    for (size_t i = 0; i < inputs.list.count; i++) {
+        const rlf_input *input = &inputs.list.data[i];
+        if (input->path && is_at(g, input->path))
+            return refuse(g, words_of(g, s, input->name), input->path);
+    }
+    return RLF_OK;
+}
+
+static rlf_status
+check_read(const guard *g, rlf_session *s)
+{
+    rlf_err *err = g->err;
+    RLF_TRY(check_options(g, s));
+    RLF_TRY(check_sources(g, s));
+    RLF_TRY(check_profiles(g, s));
+    return check_inputs(g, s);
+}
+
+/* ---- directories of runs ---- */
+
+/* What lies in `directory`, as the path behind it; NULL: not in there. */
+static const char *
+within(const guard *g, const char *directory)
+{
+    size_t n = strlen(directory);
+    bool is = strncmp(g->real, directory, n) == 0 && g->real[n] == '/';
+    return is ? g->real + n + 1 : NULL;
+}
+
+static rlf_status
+check_run(const guard *g, const char *directory)
+{
+    const char *name = within(g, directory);
+    size_t n = name ? strcspn(name, "/") : 0;
+    if (!name || !rlf_directory_keeps(name, n))
+        return RLF_OK;
+    return refuse(g,
+                  rlf_arena_printf(g->arena, "what a run keeps in %s: %s",
+                                   directory, name),
+                  NULL);
+}
+
+/* The run's own, which may not be there yet; what --like names; any other. */
+static rlf_status
+check_runs(const guard *g, const rlf_session *s)
+{
+    rlf_err *err = g->err;
+    const char *around = rlf_directory_around(g->real, g->arena);
+    const char *own = s ? s->options.directory : NULL;
+    if (around)
+        RLF_TRY(check_run(g, around));
+    if (s && s->options.like)
+        RLF_TRY(check_run(g, rlf_output_path(s->options.like, g->arena)));
+    if (!own)
+        return RLF_OK;
+    own = rlf_output_path(own, g->arena);
+    size_t n = strlen(g->real);
+    bool file = !g->there || S_ISREG(g->info.st_mode);
+    if (file && strncmp(own, g->real, n) == 0 && (!own[n] || own[n] == '/'))
+        return refuse(
+            g, rlf_arena_printf(g->arena, "the run's directory, %s", own),
+            NULL);
+    return check_run(g, own);
+}
+
+/* ---- the options ---- */
+
+static guard
+look(const rlf_output *output, rlf_arena *arena, rlf_err *err)
+{
+    guard g = {.output = output, .arena = arena, .err = err};
+    g.real = rlf_output_path(output->path, arena);
+    g.there = stat(output->path, &g.info) == 0;
+    return g;
+}
+
+/* One that is written through (a terminal, a pipe) loses nothing. */
+static bool
+is_through(const guard *g)
+{
+    return g->there && !S_ISREG(g->info.st_mode) && !S_ISDIR(g->info.st_mode);
+}
+
+static rlf_status
+check_pair(const guard *g, const rlf_output *other)
+{
+    if (!is_at(g, other->path) &&
+        strcmp(g->real, rlf_output_path(other->path, g->arena)) != 0)
+        return RLF_OK;
+    return refuse(g,
+                  rlf_arena_printf(g->arena, "the file of %s", other->option),
+                  other->path);
+}
+
+static rlf_status
+check_all(const rlf_outputs *outputs, rlf_session *s, rlf_arena *arena,
+          rlf_err *err)
+{
+    for (size_t i = 0; i < outputs->count; i++) {
+        rlf_output output = outputs->data[i];
+        output.path = s ? rlf_session_own_file(s, output.path) : output.path;
+        const guard g = look(&output, arena, err);
+        if (is_through(&g))
+            continue;
+        for (size_t k = 0; k < i; k++)
+            RLF_TRY(check_pair(&g, &outputs->data[k]));
+        RLF_TRY(check_runs(&g, s));
+        if (g.there && s)
+            RLF_TRY(check_read(&g, s));
+    }
+    return RLF_OK;
+}
+
+/* Has a run left anything in the directory, however it ended? */
+static bool
+has_traces(const char *directory, rlf_arena *arena)
+{
+    static const char *const traces[] = {"lock", "inputs", "run.json",
+                                         "metrics.jsonl"};
+    bool has = false;
+    for (size_t i = 0; i < RLF_COUNT(traces); i++) {
+        const char *path = rlf_path_join(arena, directory, traces[i]);
+        has |= rlf_file_exists(path) || rlf_dir_exists(path);
+    }
+    return has;
+}
+
+/* A new run writes files into its directory, which are not to be the user's. */
+static rlf_status
+check_directory(rlf_session *s, rlf_arena *arena, rlf_err *err)
+{
+    const char *name, *directory = s->options.directory;
+    if (!directory || !s->leads || has_traces(directory, arena))
+        return RLF_OK;
+    for (size_t i = 0; (name = rlf_directory_replaces(i)); i++) {
+        const char *path = rlf_path_join(arena, directory, name);
+        const rlf_output output = {.option = "--out", .path = path};
+        const guard g = look(&output, arena, err);
+        if (!g.there)
+            continue;
+        RLF_TRY(check_read(&g, s));
+        return refuse(&g, "a file that no run has left there", NULL);
+    }
+    return RLF_OK;
+}
+
+void
+rlf_outputs_add(rlf_outputs *outputs, rlf_arena *arena, const char *option,
+                const char *path)
+{
+    const rlf_output output = {.option = rlf_arena_strdup(arena, option),
+                               .path = rlf_arena_strdup(arena, path)};
+    RLF_PUSH_IN(arena, outputs, output);
+}
+
+rlf_status
+rlf_outputs_check(const rlf_outputs *outputs, rlf_session *s, rlf_err *err)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_status status = check_all(outputs, s, arena, err);
+    if (status >= 0 && s)
+        status = check_directory(s, arena, err);
+    rlf_arena_free(arena);
+    return status;
+}
