@@ -73,13 +73,15 @@ libsyntax_a_CFLAGS = $(GENERATED_CFLAGS)
 BUILT_SOURCES += %D%/parser.h
 
 # not tests/lang: that is the folder of its cases
-check_PROGRAMS += tests/cluster_cases tests/lang_cases tests/sema_cases tests/fuzz_replay tests/mutants tests/sentences
+check_PROGRAMS += tests/cluster_cases tests/lang_cases tests/sema_cases tests/graph_law tests/fuzz_replay tests/mutants tests/sentences
 tests_cluster_cases_SOURCES = tests/cluster.c tests/golden.h
 tests_cluster_cases_LDADD = $(GRAMMAR_LIBS)
 tests_lang_cases_SOURCES = tests/lang.c tests/golden.h
 tests_lang_cases_LDADD = $(GRAMMAR_LIBS)
 tests_sema_cases_SOURCES = tests/sema.c tests/golden.h
 tests_sema_cases_LDADD = $(API_LIBS)
+tests_graph_law_SOURCES = tests/graph_law.c
+tests_graph_law_LDADD = $(API_LIBS)
 tests_mutants_SOURCES = tests/mutants.c
 tests_mutants_LDADD = $(API_LIBS)
 tests_sentences_SOURCES = tests/sentences.c

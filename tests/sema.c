@@ -4,6 +4,8 @@
  *   errors   the diagnostics of compiling
  *   graph    the graph without its expression programs
  *   full     the graph with them
+ *   dot      the graph for graphviz
+ *   json     the graph as JSON
  *   params   names, values, defaults and ranges of the parameters
  *   place    the placement; and whether its print is a plan that gives it again
  *
@@ -56,6 +58,23 @@ put_outline(rlf_buf *out, char *text)
         if (p[strspn(p, " ")] != '|')
             rlf_buf_add(out, p, (size_t)(end - p));
     }
+}
+
+static void
+put_graph(rlf_buf *out, const char *mode, const rlf_graph *graph)
+{
+    rlf_buf text = {0};
+    if (!strcmp(mode, "dot"))
+        rlf_graph_dump_dot(graph, out);
+    else if (!strcmp(mode, "json"))
+        rlf_graph_dump_json(graph, out);
+    else
+        rlf_graph_dump_text(graph, &text);
+    if (!strcmp(mode, "graph"))
+        put_outline(out, text.p);
+    else
+        rlf_buf_add(out, text.p, text.n);
+    rlf_buf_free(&text);
 }
 
 static void
@@ -155,13 +174,7 @@ run(const char *name, const char *mode, const char *source, size_t size,
     } else if (!strcmp(mode, "place")) {
         put_place(out, options, graph);
     } else {
-        rlf_buf text = {0};
-        rlf_graph_dump_text(graph, &text);
-        if (!strcmp(mode, "graph"))
-            put_outline(out, text.p);
-        else
-            rlf_buf_add(out, text.p, text.n);
-        rlf_buf_free(&text);
+        put_graph(out, mode, graph);
     }
     hide_stdlib(out);
     rlf_arena_free(arena);

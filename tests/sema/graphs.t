@@ -1,4 +1,22 @@
 Graphs of whole programs.
++++ dynamic
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua") -> (value, why: text)
+state heat = 1.0
+place { actor on 0 }
+flow grpo(batch: prompts[8]) {
+    collect batch (rounds: 2) {
+        roll = actor.generate(batch, n: 4, max_new: 8, temperature: heat)
+        said = judge(roll)
+        keep std(said.value over group) > 0
+    }
+    score = said.value * (said.why == "good")
+    report reward = mean(score over batch)
+    for mini in roll.split(parts: 2) {
+        update actor minimize mean(-actor.logprob(mini) * score over batch)
+    }
+}
 === proximal policy optimization
 +++ ppo
 flow f(batch: prompts[8]) {
@@ -371,3 +389,88 @@ test.rlf:4:1: note: it is declared here
     4 | data pages = jsonl("rows.jsonl", body: "question")
       | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 hint: name the field that they are in: prompt: "FIELD"
+=== a picture for graphviz
++++ dynamic
+--- dot
+digraph flow {
+  rankdir=LR
+  node [shape=box, fontname="sans-serif"]
+  edge [fontname="sans-serif", fontsize=9]
+  n0 [label="prompts.collect"]
+  n1 [label="prompts.draw"]
+  n2 [label="heat.state"]
+  n3 [label="actor.generate", style=filled, fillcolor="#dde8f8"]
+  n4 [label="judge.sample"]
+  n5 [label="expr"]
+  n6 [label="keep"]
+  n7 [label="expr"]
+  n8 [label="expr", style=dashed]
+  n9 [label="report", style=dashed]
+  n10 [label="split"]
+  n11 [label="actor.update", style=filled, fillcolor="#dde8f8"]
+  n0 -> n1 [style=dotted]
+  n0 -> n2 [style=dotted]
+  n0 -> n3 [style=dotted]
+  n0 -> n4 [style=dotted]
+  n0 -> n5 [style=dotted]
+  n0 -> n6 [style=dotted]
+  n6 -> n0 [style=bold, constraint=false]
+  n0 -> n1 [label="wanted"]
+  n1 -> n3 [label="batch"]
+  n2 -> n3 [label="heat"]
+  n3 -> n4 [label="roll"]
+  n4 -> n5 [label="value"]
+  n5 -> n6 [label="it"]
+  n1 -> n6 [label="batch"]
+  n3 -> n6 [label="roll"]
+  n4 -> n6 [label="value"]
+  n4 -> n6 [label="why"]
+  n0 -> n7 [label="value"]
+  n0 -> n7 [label="why"]
+  n7 -> n8 [label="score"]
+  n8 -> n9 [label="it"]
+  n0 -> n10 [label="roll"]
+  n10 -> n11 [style=dotted]
+  n10 -> n11 [label="mini"]
+  n7 -> n11 [label="score"]
+}
+=== JSON
++++ dynamic
+--- json
+{"flow":"grpo",
+"resources":[
+ {"kind":"data","name":"prompts","constructor":"jsonl"},
+ {"kind":"model","name":"actor","constructor":"lm"},
+ {"kind":"hook","name":"judge","constructor":"lua"},
+ {"kind":"state","name":"heat","constructor":"number"}],
+"values":[
+ {"id":0,"name":"batch","on":"batch","kind":"set"},
+ {"id":1,"name":"roll","on":"roll","kind":"set"},
+ {"id":2,"name":"value","on":"roll","kind":"number"},
+ {"id":3,"name":"why","on":"roll","kind":"text"},
+ {"id":4,"name":"wanted","on":"scalar","kind":"number"},
+ {"id":5,"name":"batch","on":"batch","kind":"set"},
+ {"id":6,"name":"heat","on":"scalar","kind":"number"},
+ {"id":7,"name":"roll","on":"roll","kind":"set"},
+ {"id":8,"name":"value","on":"roll","kind":"number"},
+ {"id":9,"name":"why","on":"roll","kind":"text"},
+ {"id":10,"name":"ok","on":"roll","kind":"number"},
+ {"id":11,"name":"it","on":"batch","kind":"number"},
+ {"id":12,"name":"score","on":"roll","kind":"number"},
+ {"id":13,"name":"it","on":"scalar","kind":"number"},
+ {"id":14,"name":"mini","on":"mini","kind":"set"}],
+"nodes":[
+ {"id":0,"class":"collect","on":"prompts","region":0,"by":"batch","looking":false,"inputs":[],"outputs":[0,1,2,3],"regions":[1],"line":7,"column":5},
+ {"id":1,"class":"draw","on":"prompts","region":1,"by":"batch","looking":false,"inputs":[4],"outputs":[5],"regions":[],"line":6,"column":18},
+ {"id":2,"class":"state","on":"heat","region":1,"by":"batch","looking":false,"inputs":[],"outputs":[6],"regions":[],"line":8,"column":69},
+ {"id":3,"class":"generate","on":"actor","region":1,"by":"sample","looking":false,"inputs":[5,6],"outputs":[7],"regions":[],"line":8,"column":16},
+ {"id":4,"class":"sample","on":"judge","region":1,"by":"sample","looking":false,"inputs":[7],"outputs":[8,9,10],"regions":[],"line":9,"column":16},
+ {"id":5,"class":"expr","on":null,"region":1,"by":"group","looking":false,"inputs":[8],"outputs":[11],"regions":[],"line":10,"column":14},
+ {"id":6,"class":"keep","on":null,"region":1,"by":"batch","looking":false,"inputs":[11,5,7,8,9],"outputs":[],"regions":[],"line":10,"column":9},
+ {"id":7,"class":"expr","on":null,"region":0,"by":"sample","looking":false,"inputs":[2,3],"outputs":[12],"regions":[],"line":12,"column":13},
+ {"id":8,"class":"expr","on":null,"region":0,"by":"batch","looking":true,"inputs":[12],"outputs":[13],"regions":[],"line":13,"column":21},
+ {"id":9,"class":"report","on":null,"region":0,"by":"batch","looking":true,"inputs":[13],"outputs":[],"regions":[],"line":13,"column":5},
+ {"id":10,"class":"split","on":null,"region":0,"by":"batch","looking":false,"inputs":[1],"outputs":[],"regions":[2],"line":14,"column":5},
+ {"id":11,"class":"update","on":"actor","region":2,"by":"batch","looking":false,"inputs":[14,12],"outputs":[],"regions":[],"line":15,"column":9}],
+"place":{"strategy":null,"rows":[
+  {"model":"actor","call":null,"ranks":[0],"tp":1,"pp":1,"dp":1,"zero":null,"tokens":null,"migrate":null,"seats":null,"carry":null,"schedule":null,"chunks":null,"recompute":null,"offload":null,"shards":null,"lanes":null}]}}
