@@ -112,14 +112,13 @@ rlf_gradient_carve(rlf_model *m, const rlf_model_options *o, rlf_carver *c)
     return partial;
 }
 
-float *
-rlf_gradient_head_norm(const rlf_model *m, int layer, int which)
+int64_t
+rlf_gradient_head_norm(const rlf_table *t, int layer, int which)
 {
-    const rlf_table *t = m->table;
     const rlf_layer *l = &t->layers[layer];
-    if (!m->gradient.head_norms)
-        return m->gradient.weights + l->head_norms->vector[which];
-    return m->gradient.head_norms + l->place * norm_floats(t) +
+    if (!norm_floats(t))
+        return l->head_norms->vector[which];
+    return t->count + tied_floats(t) + l->place * norm_floats(t) +
            which * t->norm_sums[0] * t->config.head_dim;
 }
 
@@ -227,7 +226,8 @@ fold_norm(rlf_model *m, int layer, int which, rlf_err *err)
     const rlf_row_slots *norms = m->table->layers[layer].head_norms;
     int64_t d = m->table->config.head_dim;
     int n = m->table->norm_sums[which];
-    float *sums = rlf_gradient_head_norm(m, layer, which);
+    float *sums =
+        m->gradient.weights + rlf_gradient_head_norm(m->table, layer, which);
     for (int step = 1; step < n; step *= 2)
         for (int s = 0; s + step < n; s += 2 * step)
             RLF_TRY(move(m, sums + s * d, sums + (s + step) * d, d, err));

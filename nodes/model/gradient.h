@@ -45,7 +45,8 @@ rlf_status rlf_gradient_clear(rlf_model *m, rlf_err *err);
 /* Additions that it takes to join a lane to the next on all chunks. */
 int rlf_gradient_ranges(const rlf_table *table);
 
-/* Where the sums of the norm of q (which = 0) or k (1) of a layer are. */
-float *rlf_gradient_head_norm(const rlf_model *m, int layer, int which);
+/* Where a block has the sums of a layer's norm of q (0) or k (1): floats from
+ * its beginning. */
+int64_t rlf_gradient_head_norm(const rlf_table *table, int layer, int which);
 
 #endif

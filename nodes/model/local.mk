@@ -1,7 +1,9 @@
 # nodes/model: part of layer 4.
 libnodes_a_SOURCES += \
 	nodes/model/block.c nodes/model/block.h \
+	nodes/model/call.c nodes/model/call.h \
 	nodes/model/carve.h \
+	nodes/model/compile.c nodes/model/compile.h \
 	nodes/model/cost.c nodes/model/cost.h nodes/model/cost_weights.c \
 	nodes/model/counter.h \
 	nodes/model/config.c nodes/model/config.h \

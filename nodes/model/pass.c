@@ -1,4 +1,5 @@
-/* carve_pass() is the list of all buffers. */
+/* carve_pass() is the list of all memory; what lies in the layers' and values'
+ * is compile.c's. */
 #include "nodes/model/pass.h"
 
 #include <stdlib.h>
@@ -19,46 +20,11 @@ rlf_pass_tile_rows(const rlf_kernels *k, const rlf_table *t, int tokens)
     return rows < 64 ? 64 : (rows + 15) / 16 * 16;
 }
 
-/* What a layer keeps besides its input; m tokens, r rows of the part after
- * attention. */
-static void
-carve_layer(const rlf_pass *p, bool last, rlf_carver *c, rlf_layer_buffers *b)
-{
-    const rlf_table *t = p->table;
-    const rlf_pass_options *o = &p->options;
-    const rlf_kernels *k = p->kernels;
-    const rlf_model_config *g = &t->config;
-    int64_t m = o->tokens, d = g->hidden, q = rlf_table_q(t);
-    b->normed = rlf_carve_reals(c, k, m * d);
-    b->qkv = rlf_carve_reals(c, k, m * rlf_table_qkv(t));
-    b->o = rlf_carve_reals(c, k, m * q);
-    if (o->train) {
-        b->rstd1 = rlf_carve_floats(c, m);
-        b->rstd2 = rlf_carve_floats(c, m);
-        b->lse = rlf_carve_floats(c, m * t->heads);
-        b->normed2 = rlf_carve_reals(c, k, m * d);
-        b->mid = rlf_carve_reals(c, k, m * d);
-    } else {
-        b->normed2 = b->normed;
-    }
-    if (o->train && g->qk_norm) {
-        b->qk = rlf_carve_reals(c, k, m * (q + rlf_table_kv(t)));
-        b->rstd_q = rlf_carve_floats(c, m * t->heads);
-        b->rstd_k = rlf_carve_floats(c, m * t->kv_heads);
-    }
-    b->gate_up = rlf_carve_reals(c, k, m * 2 * t->ffn);
-    b->act = rlf_carve_reals(c, k, m * t->ffn);
-    if (last) {
-        b->x_rows = rlf_carve_reals(c, k, m * d);
-        b->o_rows = rlf_carve_reals(c, k, m * q);
-    }
-}
-
 /* Do its layers keep what they compute? */
 static bool
 keeps(const rlf_pass_options *o)
 {
-    return o->train && !o->recompute;
+    return o->layers || (o->train && !o->recompute);
 }
 
 /* Does this rank have the last layer? */
@@ -68,87 +34,58 @@ has_last(const rlf_table *t)
     return rlf_table_ends(t, t->cut.chunks - 1);
 }
 
-/* The buffers of a layer are those that all share, but for its residuals. */
-static void
-use_shared(rlf_layer_buffers *b, const rlf_layer_buffers *shared, bool last)
+static size_t
+larger(size_t a, size_t b)
 {
-    rlf_layer_buffers own = *b;
-    *b = *shared;
-    b->x = own.x;
-    b->out = own.out;
-    if (!last)
-        b->x_rows = b->o_rows = NULL;
+    return a > b ? a : b;
 }
 
+/* What layers that keep nothing share, and what gradients lie in on their way:
+ * as large as any chunk of the stage needs it. */
 static void
-carve_chunk(rlf_pass *p, int chunk, rlf_real *x, rlf_carver *c)
+carve_shared(rlf_pass *p, rlf_carver *c)
 {
-    const rlf_pass_options *o = &p->options;
-    const rlf_kernels *k = p->kernels;
-    const rlf_chunk span = p->table->chunk[chunk];
-    int64_t md = (int64_t)o->tokens * p->table->config.hidden;
-    for (int i = span.first; i < span.last; i++) {
-        rlf_layer_buffers *b = &p->layers[i];
-        bool last = i == p->table->config.layers - 1;
-        if (keeps(o))
-            carve_layer(p, last, c, b);
-        else
-            use_shared(b, &p->shared, last);
-        b->x = x;
-        if (o->train)
-            b->out = x = rlf_carve_reals(c, k, md);
-        else /* onto the residual in place */
-            b->mid = b->out = last ? b->x_rows : x;
-        if (last)
-            p->last = b->out;
+    const rlf_table *t = p->table;
+    rlf_pass_options o = p->options;
+    size_t layer = 0, scratch = 0;
+    rlf_arena *arena = rlf_arena_new();
+    for (o.chunk = 0; o.chunk < (o.train ? t->cut.chunks : 1); o.chunk++) {
+        const rlf_code *code = rlf_measure_pass(t, p->kernels, &o, arena);
+        for (int i = 0; i < t->config.layers; i++)
+            layer = larger(layer, code->layer[i]);
+        scratch = larger(scratch, code->scratch);
     }
+    rlf_arena_free(arena);
+    if (!keeps(&p->options))
+        p->shared = rlf_carve(c, layer);
+    p->scratch = rlf_carve(c, scratch);
 }
 
-/* A pass that trains has a residual for each layer, others have one. */
-static void
-carve_layers(rlf_pass *p, rlf_carver *c)
-{
-    const rlf_kernels *k = p->kernels;
-    int64_t md = (int64_t)p->options.tokens * p->table->config.hidden;
-    rlf_real *x = rlf_carve_reals(c, k, md);
-    if (p->options.train)
-        carve_chunk(p, p->options.chunk, x, c);
-    for (int i = 0; !p->options.train && i < p->table->cut.chunks; i++)
-        carve_chunk(p, i, x, c);
-}
-
-/* As large as any chunk needs it. */
 static void
 carve_scratch(rlf_pass *p, rlf_carver *c)
 {
     const rlf_kernels *k = p->kernels;
     const rlf_table *t = p->table;
     const rlf_pass_options *o = &p->options;
-    int64_t m = o->tokens, d = t->config.hidden;
-    if (o->lent)
-        return;
-    if (!keeps(o))
-        carve_layer(p, has_last(t), c, &p->shared);
-    if (o->train) {
-        if (has_last(t))
-            p->d_hidden = rlf_carve_reals(c, k, m * d);
-        p->d_qkv = rlf_carve_reals(c, k, m * rlf_table_qkv(t));
-        p->d_o = rlf_carve_reals(c, k, m * rlf_table_q(t));
-        if (t->copies > 1)
-            p->d_kv = rlf_carve_reals(c, k, m * 2 * rlf_table_kv(t));
-    }
-    if (o->split) {
-        p->d_normed = rlf_carve_reals(c, k, m * d);
-        p->d_act = rlf_carve_reals(c, k, m * t->ffn);
-        if (has_last(t))
-            p->d_rows = rlf_carve_reals(c, k, m * rlf_table_q(t));
-    }
+    int64_t d = t->config.hidden;
+    carve_shared(p, c);
+    if (o->train && has_last(t))
+        p->d_hidden = rlf_carve_reals(c, k, o->tokens * d);
     rlf_head_part part = {.shards = t->shards};
     p->work_rows = rlf_pass_tile_rows(k, t, o->tokens);
     if (t->lm != RLF_NO_SLOT)
         p->work_bytes = p->kernels->head_work_bytes(p->work_rows,
                                                     t->config.vocab, d, &part);
     p->work = rlf_carve(c, p->work_bytes);
+}
+
+/* The layers' own memory, or that which they share. */
+static void
+carve_layers(rlf_pass *p, rlf_carver *c)
+{
+    for (int i = 0; i < p->table->config.layers; i++)
+        p->layers[i] =
+            keeps(&p->options) ? rlf_carve(c, p->code->layer[i]) : p->shared;
 }
 
 static void
@@ -171,15 +108,6 @@ carve_heads(rlf_pass *p, rlf_carver *c)
                            : rlf_carve_reals(c, k, m);
 }
 
-/* What the layers of the chunk keep, without their residuals. */
-static void
-carve_kept(rlf_pass *p, rlf_carver *c)
-{
-    const rlf_chunk span = p->table->chunk[p->options.chunk];
-    for (int i = span.first; i < span.last; i++)
-        carve_layer(p, i == p->table->config.layers - 1, c, &p->layers[i]);
-}
-
 static void
 carve_pass(rlf_pass *p, rlf_carver *c)
 {
@@ -188,7 +116,7 @@ carve_pass(rlf_pass *p, rlf_carver *c)
     const rlf_pass_options *o = &p->options;
     int64_t m = o->tokens;
     if (o->layers) {
-        carve_kept(p, c);
+        carve_layers(p, c);
         return;
     }
     p->tokens = rlf_carve_ints(c, m);
@@ -196,8 +124,10 @@ carve_pass(rlf_pass *p, rlf_carver *c)
     p->rows = rlf_carve_ints(c, m);
     p->targets = rlf_carve_ints(c, m);
     p->temperatures = rlf_carve_floats(c, m);
-    carve_scratch(p, c);
+    if (!o->lent)
+        carve_scratch(p, c);
     carve_layers(p, c);
+    p->values = rlf_carve(c, p->code->values);
     if (o->train ? rlf_table_ends(t, o->chunk) : has_last(t))
         carve_heads(p, c);
     if (o->train)
@@ -210,13 +140,24 @@ size_t
 rlf_pass_count_bytes(const rlf_table *table, const rlf_kernels *kernels,
                      const rlf_pass_options *options)
 {
-    rlf_pass p = {.options = *options, .table = table, .kernels = kernels};
-    p.layers =
-        rlf_calloc((size_t)table->config.layers, sizeof(rlf_layer_buffers));
+    rlf_arena *arena = rlf_arena_new();
+    rlf_pass p = {.options = *options,
+                  .table = table,
+                  .kernels = kernels,
+                  .code = rlf_measure_pass(table, kernels, options, arena),
+                  .layers = RLF_NEW_ARRAY(arena, char *, table->config.layers)};
     rlf_carver c = {0};
     carve_pass(&p, &c);
-    free(p.layers);
+    rlf_arena_free(arena);
     return c.used;
+}
+
+static void
+compile(void *pass)
+{
+    rlf_pass *p = pass;
+    p->code = rlf_compile_pass(p->table, p->kernels, &p->options, p->arena);
+    p->layers = RLF_NEW_ARRAY(p->arena, char *, p->table->config.layers);
 }
 
 static rlf_status
@@ -224,8 +165,7 @@ open_pass(rlf_pass *p, rlf_err *err)
 {
     static const char what[] = "a pass through the model";
     size_t n = (size_t)p->options.tokens;
-    RLF_TRY(rlf_try_array((size_t)p->table->config.layers, sizeof *p->layers,
-                          what, err, &p->layers));
+    RLF_TRY(rlf_memory_guard(compile, p, what, err));
     if (p->options.layers)
         n = 0; /* no micro-batch of its own */
     RLF_TRY(
@@ -250,6 +190,7 @@ rlf_pass_new(const rlf_model *model, const rlf_pass_options *options,
     RLF_ASSERT(options->tokens > 0);
     rlf_pass *p = rlf_calloc(1, sizeof *p);
     *p = (rlf_pass){.options = *options,
+                    .arena = rlf_arena_new(),
                     .table = t,
                     .queue = model->queue,
                     .kernels = model->kernels};
@@ -272,7 +213,7 @@ rlf_pass_free(rlf_pass *p)
         rlf_device_wait(&p->sending, &ignored);
     (void)rlf_queue_sync(p->queue, &ignored);
     rlf_device_release(p->queue->device, p->block, p->block_bytes);
-    free(p->layers);
+    rlf_arena_free(p->arena);
     free(p->host_ints);
     free(p->host_floats);
     free(p->offsets);
@@ -284,41 +225,41 @@ rlf_pass_lend(rlf_pass *p, const rlf_pass *from)
 {
     RLF_ASSERT(p->options.lent && !from->options.lent);
     p->shared = from->shared;
+    p->scratch = from->scratch;
     p->d_hidden = from->d_hidden;
-    p->d_qkv = from->d_qkv;
-    p->d_o = from->d_o;
-    p->d_kv = from->d_kv;
-    p->d_normed = from->d_normed;
-    p->d_act = from->d_act;
-    p->d_rows = from->d_rows;
     p->work = from->work;
     p->work_bytes = from->work_bytes;
     p->work_rows = from->work_rows;
-    const rlf_chunk span = p->table->chunk[p->options.chunk];
-    for (int i = span.first; i < span.last && !keeps(&p->options); i++)
-        use_shared(&p->layers[i], &p->shared, i == p->table->config.layers - 1);
+    for (int i = 0; i < p->table->config.layers && !keeps(&p->options); i++)
+        p->layers[i] = p->shared;
 }
 
 void
 rlf_pass_borrow(rlf_pass *p, const rlf_pass *from)
 {
-    const rlf_chunk span = p->table->chunk[p->options.chunk];
     RLF_ASSERT(p->options.split && !keeps(&p->options));
-    for (int i = span.first; i < span.last; i++)
-        use_shared(&p->layers[i], from ? &from->layers[i] : &p->shared,
-                   i == p->table->config.layers - 1);
+    for (int i = 0; i < p->table->config.layers; i++)
+        p->layers[i] = from ? from->layers[i] : p->shared;
+}
+
+/* Of the block that residuals lie in. */
+static rlf_real *
+value_at(const rlf_pass *p, rlf_address place)
+{
+    RLF_ASSERT(rlf_address_block(place) == RLF_AT_VALUES);
+    return p->values + (place - rlf_address_at(RLF_AT_VALUES, 0));
 }
 
 rlf_real *
 rlf_pass_input(const rlf_pass *p, int chunk)
 {
-    return p->layers[p->table->chunk[chunk].first].x;
+    return value_at(p, p->code->input[chunk]);
 }
 
 rlf_real *
 rlf_pass_output(const rlf_pass *p, int chunk)
 {
-    return p->layers[p->table->chunk[chunk].last - 1].out;
+    return value_at(p, p->code->output[chunk]);
 }
 
 rlf_status

@@ -19,7 +19,7 @@
 #ifndef RLF_MODEL_PASS_H
 #define RLF_MODEL_PASS_H
 
-#include "nodes/model/model.h"
+#include "nodes/model/compile.h"
 
 /* A prompt and its response. */
 typedef struct rlf_sequence {
@@ -33,32 +33,6 @@ typedef enum rlf_rows_kind {
     RLF_ROWS_TOKENS, /* per response token, of the token before it */
     RLF_ROWS_LAST,   /* per sequence, of its last token */
 } rlf_rows_kind;
-
-typedef struct rlf_pass_options {
-    int tokens;     /* T */
-    bool train;     /* keeps what backward needs */
-    bool recompute; /* ... but computes most of it again */
-    int chunk;      /* of a pass that trains: whose layers it has */
-    bool lent;      /* has no scratch of its own: rlf_pass_lend */
-    bool split;     /* backward leaves weights for later (transformer.h) */
-    bool layers;    /* has what a layer keeps but for residuals, for others */
-} rlf_pass_options;
-
-/* Buffers of one layer; m tokens, r rows. Shared ones are equal pointers. */
-typedef struct rlf_layer_buffers {
-    rlf_real *x;               /* [m, hidden] the residual that comes in */
-    rlf_real *normed;          /* [m, hidden] */
-    rlf_real *qkv;             /* [m, q + 2 kv] rotated, unless qk is set */
-    rlf_real *qk;              /* [m, q + kv] normalized and rotated, or NULL */
-    rlf_real *o;               /* [m, q] attention's output */
-    rlf_real *x_rows, *o_rows; /* last layer: x and o of the rows; else NULL */
-    rlf_real *mid;             /* residual after attention */
-    rlf_real *normed2;
-    rlf_real *gate_up, *act; /* [., 2 ffn], [., ffn] */
-    rlf_real *out;           /* residual that goes out: the next layer's x */
-    float *rstd1, *rstd2, *rstd_q, *rstd_k; /* [m] or [m, heads] */
-    float *lse;                             /* [m, heads] */
-} rlf_layer_buffers;
 
 /* Where generation keeps keys and values (kv.h); see attention_paged. */
 typedef struct rlf_paged {
@@ -75,6 +49,7 @@ typedef struct rlf_paged {
 
 typedef struct rlf_pass {
     rlf_pass_options options;
+    rlf_arena *arena;
     const rlf_table *table;
     rlf_queue *queue;
     const rlf_kernels *kernels;
@@ -90,9 +65,11 @@ typedef struct rlf_pass {
     bool one_temperature;
     const rlf_paged *paged; /* NULL: packed sequences */
 
-    rlf_layer_buffers *layers; /* [layers], of those that it has */
+    const rlf_code *code; /* what it does */
+    /* Where values of its calls lie (call.h): what lives through forward and
+     * backward, and by layer what may be recomputed. */
+    char *values, **layers;
     /* Where the heads are: */
-    rlf_real *last;   /* [rows, hidden]: out of the last layer */
     rlf_real *hidden; /* [rows, hidden]: after final norm */
     float *rstd;      /* [rows] */
     float *logprob, *entropy, *scalar; /* [rows] what the heads gave */
@@ -108,14 +85,10 @@ typedef struct rlf_pass {
     struct rlf_transfer *sending; /* NULL: nothing is */
 
     /* Scratch. */
-    rlf_layer_buffers shared; /* of layers that keep nothing */
-    rlf_real *d_hidden;       /* [rows, hidden] */
-    rlf_real *d_qkv, *d_o;    /* [m, q + 2 kv], [m, q] */
-    rlf_real *d_kv; /* [m, 2 kv], where ranks hold the same heads; else NULL */
-    /* If split, gradients that else overwrite what weights need: [m, hidden],
-     * [m, ffn], and, where the last layer is, [rows, q]. */
-    rlf_real *d_normed, *d_act, *d_rows;
-    void *work;               /* of the head's tiles */
+    char *shared;       /* what layers that keep nothing share */
+    char *scratch;      /* gradients on their way */
+    rlf_real *d_hidden; /* [rows, hidden] */
+    void *work;         /* of the head's tiles */
     size_t work_bytes;
     int64_t work_rows; /* of such a tile; the same on all ranks of a model */
     void *block;

@@ -41,9 +41,9 @@ grown(rlf_program *r, void *list, int n, int *room, size_t each)
 static rlf_var
 new_value(rlf_program *r, rlf_width width)
 {
-    r->width =
-        grown(r, r->width, r->n_values, &r->room_values, sizeof *r->width);
-    r->width[r->n_values] = width;
+    r->values =
+        grown(r, r->values, r->n_values, &r->room_values, sizeof *r->values);
+    r->values[r->n_values] = (rlf_var_info){.width = width};
     return r->n_values++;
 }
 
@@ -72,6 +72,57 @@ give_value(rlf_program *r, rlf_model_row *row, rlf_width width,
     return row->out[row->n_out++] = new_value(r, width);
 }
 
+/* ---- the last layer ---- */
+
+static int
+last_attention(const rlf_program *r)
+{
+    int i = r->n_rows - 1;
+    while (r->rows[i].kind != RLF_ROW_ATTEND)
+        i--;
+    return i;
+}
+
+/* From row `from` on, y stands for x. Returns whether any row reads it. */
+static bool
+replace_reads(rlf_program *r, int from, rlf_var x, rlf_var y)
+{
+    bool any = false;
+    for (int i = from; i < r->n_rows; i++)
+        for (int k = 0; k < r->rows[i].n_in; k++)
+            if (r->rows[i].in[k] == x) {
+                r->rows[i].in[k] = y;
+                any = true;
+            }
+    return any;
+}
+
+/* Behind the last attention: of each value that later rows read, in the order
+ * in which values are given. */
+static void
+gather_rows(rlf_program *r)
+{
+    int at = last_attention(r) + 1, end = r->rows[at - 1].out[0] + 1;
+    for (rlf_var x = end; x < r->n_values; x++)
+        r->values[x].rows = true;
+    for (rlf_var x = 0; x < end; x++) {
+        rlf_var y = r->n_values;
+        if (!replace_reads(r, at, x, y))
+            continue;
+        new_value(r, r->values[x].width);
+        r->values[y].rows = true;
+        rlf_model_row gather = *new_row(r, RLF_ROW_GATHER);
+        gather.layer = r->config->layers - 1;
+        gather.n_in = gather.n_out = 1;
+        gather.in[0] = x;
+        gather.out[0] = y;
+        memmove(&r->rows[at + 1], &r->rows[at],
+                (size_t)(r->n_rows - 1 - at) * sizeof gather);
+        r->rows[at++] = gather;
+        r->first[r->config->layers]++;
+    }
+}
+
 const rlf_program *
 rlf_program_new(const rlf_model_config *config, rlf_arena *arena)
 {
@@ -79,6 +130,7 @@ rlf_program_new(const rlf_model_config *config, rlf_arena *arena)
     *r = (rlf_program){.config = config, .arena = arena, .layer = -1};
     r->first = RLF_NEW_ARRAY(arena, int, config->layers + 1);
     rlf_llama_rows(r);
+    gather_rows(r);
     return r;
 }
 
@@ -101,7 +153,7 @@ rlf_norm(rlf_program *r, rlf_var x, const char *name)
 {
     rlf_model_row *row = new_row(r, RLF_ROW_NORM);
     read_value(row, x);
-    return give_value(r, row, r->width[x], name);
+    return give_value(r, row, r->values[x].width, name);
 }
 
 rlf_heads
@@ -162,7 +214,7 @@ rlf_linear_onto(rlf_program *r, rlf_var to, rlf_var x, const char *name,
     read_value(row, x);
     read_value(row, to);
     row->bias = bias;
-    return give_value(r, row, r->width[to], name);
+    return give_value(r, row, r->values[to].width, name);
 }
 
 rlf_gates
@@ -184,5 +236,5 @@ rlf_glu(rlf_program *r, rlf_gates g)
     rlf_model_row *row = new_row(r, RLF_ROW_GLU);
     read_value(row, g.gate);
     read_value(row, g.up);
-    return give_value(r, row, r->width[g.gate], NULL);
+    return give_value(r, row, r->values[g.gate].width, NULL);
 }

@@ -11,7 +11,11 @@
  * symbol, and the symbol says whether and how tensor parallelism cuts what has
  * it: no row says how it is cut. What follows from rows:
  *
- *     table.h    names, shapes, cuts and order of the weights
+ *     table.h      names, shapes, cuts and order of the weights
+ *     compile.h    calls of kernels, forward and backward; memory of values
+ *
+ * In the last layer all behind its attention is for the tokens alone whose
+ * output is wanted: GATHER rows stand there, which no family writes.
  *
  * Start with families/llama.c, which is what a reader of a model wants to see.
  */
@@ -32,6 +36,12 @@ typedef enum rlf_width {
     RLF_WIDTH_VOCAB,  /* tokens: cut anywhere */
 } rlf_width;
 
+static inline bool
+rlf_width_is_cut(rlf_width width)
+{
+    return width != RLF_WIDTH_HIDDEN && width != RLF_WIDTH_HEAD;
+}
+
 /* In the whole model. */
 int64_t rlf_width_size(const rlf_model_config *config, rlf_width width);
 
@@ -46,9 +56,15 @@ typedef enum rlf_row_kind {
     RLF_ROW_ROTATE,    /* q and k by position */
     RLF_ROW_ATTEND,    /* y = attention of q, k, v */
     RLF_ROW_GLU,       /* y = silu(gate) * up */
+    RLF_ROW_GATHER,    /* y = x of the tokens whose output is wanted */
 } rlf_row_kind;
 
 typedef int rlf_var; /* its number in the program */
+
+typedef struct rlf_var_info {
+    rlf_width width;
+    bool rows; /* for tokens whose output is wanted alone; else for all */
+} rlf_var_info;
 
 enum { RLF_ROW_VALUES = 3 };
 
@@ -69,7 +85,7 @@ typedef struct rlf_program {
     rlf_arena *arena;
     rlf_model_row *rows;
     int n_rows, room_rows;
-    rlf_width *width; /* of each value */
+    rlf_var_info *values;
     int n_values, room_values;
     int layer;      /* of rows that are appended now */
     int *first;     /* [layers + 1] of each layer the first row; behind them */

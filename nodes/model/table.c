@@ -71,12 +71,6 @@ add(builder *b, rlf_slot_kind kind, rlf_slice slice, const char *name,
 
 /* ---- rows ---- */
 
-static bool
-is_cut(rlf_width width)
-{
-    return width != RLF_WIDTH_HIDDEN && width != RLF_WIDTH_HEAD;
-}
-
 static const char *
 name_of(const builder *b, const rlf_model_row *row, int part,
         const char *ending)
@@ -93,10 +87,10 @@ add_matrix(builder *b, rlf_slot_kind kind, const char *name, rlf_width rows,
            rlf_width cols)
 {
     const rlf_model_config *c = &b->table->config;
-    rlf_slice slice = rows == RLF_WIDTH_KV ? RLF_SLICE_KV
-                      : is_cut(rows)       ? RLF_SLICE_ROWS
-                      : is_cut(cols)       ? RLF_SLICE_COLS
-                                           : RLF_SLICE_NOT;
+    rlf_slice slice = rows == RLF_WIDTH_KV     ? RLF_SLICE_KV
+                      : rlf_width_is_cut(rows) ? RLF_SLICE_ROWS
+                      : rlf_width_is_cut(cols) ? RLF_SLICE_COLS
+                                               : RLF_SLICE_NOT;
     return add(b, kind, slice, name, rlf_width_size(c, rows),
                rlf_width_size(c, cols));
 }
@@ -104,9 +98,9 @@ add_matrix(builder *b, rlf_slot_kind kind, const char *name, rlf_width rows,
 static int64_t
 add_vector(builder *b, rlf_slot_kind kind, const char *name, rlf_width width)
 {
-    rlf_slice slice = width == RLF_WIDTH_KV ? RLF_SLICE_KV
-                      : is_cut(width)       ? RLF_SLICE_ROWS
-                                            : RLF_SLICE_NOT;
+    rlf_slice slice = width == RLF_WIDTH_KV     ? RLF_SLICE_KV
+                      : rlf_width_is_cut(width) ? RLF_SLICE_ROWS
+                                                : RLF_SLICE_NOT;
     return add(b, kind, slice, name, rlf_width_size(&b->table->config, width),
                0);
 }
@@ -116,7 +110,7 @@ static void
 add_row_matrix(builder *b, const rlf_model_row *row)
 {
     rlf_table *t = b->table;
-    const rlf_width *width = t->program->width;
+    const rlf_var_info *value = t->program->values;
     rlf_row_slots *own = &t->rows[row - t->program->rows];
     if (row->kind != RLF_ROW_LINEAR && row->kind != RLF_ROW_ONTO)
         return;
@@ -126,9 +120,9 @@ add_row_matrix(builder *b, const rlf_model_row *row)
     for (int i = 0; i < row->n_out; i++)
         add_matrix(
             b, row->kind == RLF_ROW_ONTO ? RLF_SLOT_RESIDUAL : RLF_SLOT_LINEAR,
-            name_of(b, row, i, "weight"), width[row->out[i]],
-            width[row->in[0]]);
-    int64_t cols = rlf_table_width(t, width[row->in[0]]);
+            name_of(b, row, i, "weight"), value[row->out[i]].width,
+            value[row->in[0]].width);
+    int64_t cols = rlf_table_width(t, value[row->in[0]].width);
     t->matrix[own->number] =
         (rlf_matrix){own->matrix, (t->count - own->matrix) / cols, cols};
 }
@@ -138,7 +132,7 @@ static void
 add_row_vectors(builder *b, const rlf_model_row *row)
 {
     rlf_table *t = b->table;
-    const rlf_width *width = t->program->width;
+    const rlf_var_info *value = t->program->values;
     rlf_row_slots *own = &t->rows[row - t->program->rows];
     bool norm = row->kind == RLF_ROW_NORM,
          heads = row->kind == RLF_ROW_HEAD_NORM;
@@ -146,7 +140,7 @@ add_row_vectors(builder *b, const rlf_model_row *row)
         align(b);
         own->vector[i] =
             add_vector(b, RLF_SLOT_NORM, name_of(b, row, i, "weight"),
-                       heads ? RLF_WIDTH_HEAD : width[row->out[i]]);
+                       heads ? RLF_WIDTH_HEAD : value[row->out[i]].width);
     }
     if (!row->bias)
         return;
@@ -154,7 +148,7 @@ add_row_vectors(builder *b, const rlf_model_row *row)
     own->vector[0] = t->count;
     for (int i = 0; i < row->n_out; i++)
         add_vector(b, RLF_SLOT_ZERO, name_of(b, row, i, "bias"),
-                   width[row->out[i]]);
+                   value[row->out[i]].width);
 }
 
 static void

@@ -1,9 +1,7 @@
 /* The transformer: forward and backward over what a pass holds.
  *
- *     x = embed(tokens)
- *     per layer: x += o(attention(rope(qkv(norm(x)))))
- *                x += down(swiglu(gate_up(norm(x))))
- *     hidden = norm(x) of the rows; heads on top
+ * What it computes are the rows of the model's program (program.h), compiled
+ * once for a pass (compile.h); heads are on top.
  *
  * Every step is one kernel of kernels/kernels.h, so a token's numbers depend
  * on its sequence and the weights only, and weight gradients add token by
