@@ -156,7 +156,7 @@ run(int lag, int steps, const rlf_kernels *kernels, sums *out)
     must(rlf_trace_open(path, rlf_clock_now(), &err, &options.trace), &err);
     must(rlf_comm_world_new(&world, &options.world, &err), &err);
     rlf_run *r;
-    must(rlf_run_open(plan, &rlf_node_classes, &options, &err, &r), &err);
+    must(rlf_run_open(plan, &options, &err, &r), &err);
     uint64_t from = 0;
     for (int s = 0; s < WARM + steps; s++) {
         if (s == WARM)

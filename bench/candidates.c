@@ -68,8 +68,7 @@ main(int argc, char **argv)
         stop(rlf_session_message(s));
     rlf_err err = RLF_ERR_NONE;
     rlf_outline *outline;
-    if (rlf_outline_open(s->graph, &rlf_node_classes, rlf_kernels_cpu(), &err,
-                         &outline) < 0)
+    if (rlf_outline_open(s->graph, rlf_kernels_cpu(), &err, &outline) < 0)
         stop(err.sentence);
     const rlf_plan_options options = {.ranks = ranks};
     double made = 0, looked = 0;

@@ -118,7 +118,7 @@ measure(const rlf_node_class *class, int nodes, rlf_comm_world *world)
          &err);
     rlf_run_options options = {
         .threads = world ? rlf_comm_world_local(world) : 1, .world = world};
-    must(rlf_run_open(plan, &rlf_node_classes, &options, &err, &run), &err);
+    must(rlf_run_open(plan, &options, &err, &run), &err);
     bool leads = !world || rlf_comm_world_process(world) == 0;
     double best = 1e9;
     for (int i = 0; leads && i < STEPS * (nodes > 1 ? 1 : 100); i++) {

@@ -139,8 +139,7 @@ open_run(one *o, const way *w, int ranks, const rlf_kernels *kernels)
     if (w->streams)
         o->options.policy = (rlf_policy){.piece = 8, .parts = 8};
     must(rlf_comm_world_new(&world, &o->options.world, &err), &err);
-    must(rlf_run_open(plan, &rlf_node_classes, &o->options, &err, &o->run),
-         &err);
+    must(rlf_run_open(plan, &o->options, &err, &o->run), &err);
 }
 
 static void

@@ -102,8 +102,8 @@ simulate(const char *path, uint32_t steps, spent *out)
         exit(1);
     }
     const rlf_speeds speeds = rlf_planned_speeds(s);
-    must(rlf_outline_open(s->graph, &rlf_node_classes,
-                          rlf_planned_kernels(s, arena), &err, &outline),
+    must(rlf_outline_open(s->graph, rlf_planned_kernels(s, arena), &err,
+                          &outline),
          &err);
     must(rlf_session_workload_make(s, outline, &said, &err, &workload), &err);
     must(rlf_trial_open(s, outline, s->plan, arena, &err, &trial), &err);

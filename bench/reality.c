@@ -137,8 +137,7 @@ simulate(rlf_session *s, const char *profile, row *r)
                                        .seed = 1,
                                        .warm = 2,
                                        .steps = 10};
-    must(rlf_outline_open(s->graph, &rlf_node_classes,
-                          rlf_planned_kernels(s, arena), &s->err,
+    must(rlf_outline_open(s->graph, rlf_planned_kernels(s, arena), &s->err,
                           &outline) >= 0 &&
              rlf_session_workload_make(s, outline, &nothing, &s->err,
                                        &workload) >= 0 &&

@@ -99,8 +99,7 @@ look(const rlf_sema *s, int term, int *looks)
     double value;
     if (rlf_term_constant(s, term, &value))
         return (bounds){value, value};
-    if (t->kind == RLF_TERM_OUT &&
-        strcmp(s->items.data[t->item].class->name, "step") == 0)
+    if (t->kind == RLF_TERM_OUT && s->items.data[t->item].class->counts)
         return (bounds){1, INFINITY};
     if (t->kind != RLF_TERM_OP || ++*looks > MOST_LOOKS)
         return any;

@@ -699,8 +699,8 @@ extras_hide(rlf_sema *s, const rlf_item *item, int set)
         rlf_field kind = RLF_FIELD_NONE;
         const char *near = NULL;
         rlf_err ignored = RLF_ERR_NONE;
-        if (s->classes->resource[RLF_RESOURCE_DATA]->field(
-                s->graph, of, arg->name, &ignored, &kind, &near) < 0 ||
+        if (of->class->data->field(s->graph, of, arg->name, &ignored, &kind,
+                                   &near) < 0 ||
             kind == RLF_FIELD_NONE)
             continue;
         rlf_diag *diag = rlf_diag_error(
@@ -720,7 +720,7 @@ rlf_call_hook(rlf_sema *s, int hook, const rlf_ast_expr *call)
 {
     rlf_thing none = rlf_thing_none(call->span);
     const rlf_resource *resource = &s->graph->resources.data[hook];
-    const rlf_node_class *class = resource->class;
+    const rlf_node_class *class = resource->calls;
     if (rlf_eval_outside(s, call->span, "a hook"))
         return none;
     if (s->update >= 0) {

@@ -18,8 +18,8 @@ rlf_data_kind(rlf_sema *s, int data, const rlf_ast_name *name, rlf_field *kind,
     rlf_err err = RLF_ERR_NONE;
     *kind = RLF_FIELD_NONE;
     *nearest = NULL;
-    if (s->classes->resource[RLF_RESOURCE_DATA]->field(
-            s->graph, of, name->text, &err, kind, nearest) >= 0)
+    if (of->class->data->field(s->graph, of, name->text, &err, kind, nearest) >=
+        0)
         return true;
     if (s->ungiven) { /* it may be the file of a path that was not given */
         rlf_err_clear(&err);
@@ -223,6 +223,7 @@ rlf_data_make(rlf_sema *s, const rlf_ast_expr *e, const char *name,
               rlf_span span, const rlf_module *module)
 {
     rlf_resource data = {.kind = RLF_RESOURCE_DATA,
+                         .class = s->classes->resource[RLF_RESOURCE_DATA],
                          .name = name,
                          .source = -1,
                          .directory = module->directory,
@@ -234,7 +235,7 @@ rlf_data_make(rlf_sema *s, const rlf_ast_expr *e, const char *name,
     data.domain = rlf_set_all_rows(s, name, above, span);
     int index = rlf_graph_add_resource(s->graph, data);
     size_t errors = s->diags->errors;
-    s->classes->resource[RLF_RESOURCE_DATA]->infer(
-        s->graph, &s->graph->resources.data[index], s->diags);
+    data.class->data->infer(s->graph, &s->graph->resources.data[index],
+                            s->diags);
     return s->diags->errors > errors ? -1 : index;
 }

@@ -70,6 +70,7 @@ make(rlf_sema *s, rlf_resource_kind kind, const rlf_ast_decl *decl,
      const rlf_module *module, rlf_resource *out)
 {
     *out = (rlf_resource){.kind = kind,
+                          .class = s->classes->resource[kind],
                           .name = decl->name.text,
                           .source = -1,
                           .directory = module->directory,
@@ -151,12 +152,12 @@ make_gives(rlf_sema *s, const rlf_ast_decl *decl, rlf_resource *out)
 {
     size_t n = decl->formals ? decl->formals->count : 1;
     rlf_give *gives = RLF_NEW_ARRAY(s->arena, rlf_give, n);
-    const char *usual = out->class->gives == RLF_GIVES_TEXT     ? "text"
-                        : out->class->level == RLF_LEVEL_SCALAR ? "scalar"
+    const char *usual = out->calls->gives == RLF_GIVES_TEXT     ? "text"
+                        : out->calls->level == RLF_LEVEL_SCALAR ? "scalar"
                                                                 : "sample";
     gives[0] = (rlf_give){"", usual};
     if (decl->word.text && is_level(decl->word.text)) {
-        if (!gives_level(s, out->class, &decl->word))
+        if (!gives_level(s, out->calls, &decl->word))
             return false;
         gives[0].level = decl->word.text;
     } else if (decl->word.text) {
@@ -167,7 +168,7 @@ make_gives(rlf_sema *s, const rlf_ast_decl *decl, rlf_resource *out)
     for (size_t i = 0; decl->formals && i < n; i++) {
         const rlf_ast_formal *f = &decl->formals->data[i];
         const char *level = f->word.text ? f->word.text : usual;
-        if (f->word.text && !gives_level(s, out->class, &f->word))
+        if (f->word.text && !gives_level(s, out->calls, &f->word))
             return false;
         gives[i] = (rlf_give){f->name.text, level};
         if (!is_new_give(s, gives, i, &f->name))
@@ -175,11 +176,11 @@ make_gives(rlf_sema *s, const rlf_ast_decl *decl, rlf_resource *out)
     }
     out->gives = gives;
     out->n_gives = (int)n;
-    if (out->class->gives == RLF_GIVES_TEXT &&
+    if (out->calls->gives == RLF_GIVES_TEXT &&
         (n != 1 || gives[0].name[0] || strcmp(gives[0].level, "text") != 0)) {
         rlf_diag *diag =
             rlf_diag_error(s->diags, "type", decl->span,
-                           "a hook per %s gives a text", out->class->name);
+                           "a hook per %s gives a text", out->calls->name);
         rlf_diag_hint(s->diags, diag, "leave the arrow out, or write -> text");
         return false;
     }
@@ -189,12 +190,12 @@ make_gives(rlf_sema *s, const rlf_ast_decl *decl, rlf_resource *out)
 static bool
 make_hook(rlf_sema *s, const rlf_ast_decl *decl, rlf_resource *out)
 {
-    const rlf_arg *per = rlf_args_find(out->args, out->n_args, "per");
-    out->class = rlf_classes_find(s->classes, RLF_FORM_HOOK, RLF_RECEIVER_HOOK,
-                                  per ? per->text : "sample");
-    if (!out->class) {
+    const char *per = out->class->hook->per(out);
+    out->calls =
+        rlf_classes_find(s->classes, RLF_FORM_HOOK, RLF_RECEIVER_HOOK, per);
+    if (!out->calls) {
         rlf_diag_error(s->diags, "unsupported", decl->span,
-                       "hooks per %s cannot run", per ? per->text : "sample");
+                       "hooks per %s cannot run", per);
         return false;
     }
     return make_gives(s, decl, out);
@@ -379,6 +380,7 @@ rlf_sema_state(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
         s->graph,
         (rlf_resource){
             .kind = RLF_RESOURCE_STATE,
+            .class = s->classes->resource[RLF_RESOURCE_STATE],
             .name = decl->name.text,
             .constructor = c->name,
             .args = arg,

@@ -209,17 +209,17 @@ given_below(const rlf_sema *s, const rlf_ast_name *name)
     return NULL;
 }
 
-/* Has the data whose rows are chosen here such a field? */
+/* Has the data (-1: none) such a field? */
 static bool
-is_field(rlf_sema *s, const char *name)
+is_field(rlf_sema *s, int data, const char *name)
 {
     rlf_field kind = RLF_FIELD_NONE;
     const char *nearest;
     rlf_err unread = RLF_ERR_NONE;
-    bool found = s->choosing >= 0 &&
-                 s->classes->resource[RLF_RESOURCE_DATA]->field(
-                     s->graph, &s->graph->resources.data[s->choosing], name,
-                     &unread, &kind, &nearest) >= 0 &&
+    const rlf_resource *of = data < 0 ? NULL : &s->graph->resources.data[data];
+    bool found = of &&
+                 of->class->data->field(s->graph, of, name, &unread, &kind,
+                                        &nearest) >= 0 &&
                  kind != RLF_FIELD_NONE;
     rlf_err_clear(&unread);
     return found;
@@ -233,17 +233,7 @@ is_of_set(rlf_sema *s, const char *name)
         return false;
     if (rlf_classes_find(s->classes, RLF_FORM_FIELD, RLF_RECEIVER_SET, name))
         return true;
-    int data = s->graph->sets.data[s->asked].data;
-    rlf_field kind = RLF_FIELD_NONE;
-    const char *nearest;
-    rlf_err unread = RLF_ERR_NONE;
-    bool found = data >= 0 &&
-                 s->classes->resource[RLF_RESOURCE_DATA]->field(
-                     s->graph, &s->graph->resources.data[data], name, &unread,
-                     &kind, &nearest) >= 0 &&
-                 kind != RLF_FIELD_NONE;
-    rlf_err_clear(&unread);
-    return found;
+    return is_field(s, s->graph->sets.data[s->asked].data, name);
 }
 
 /* The functions that there are, where nothing is like the name. */
@@ -290,7 +280,7 @@ hint_known(rlf_sema *s, rlf_diag *diag, const rlf_ast_name *name,
             (unsigned)rlf_sources_place(s->sources, below->span).line);
         return true;
     }
-    if (is_field(s, name->text)) {
+    if (is_field(s, s->choosing, name->text)) {
         rlf_diag_hint(s->diags, diag, "a field of a row: write %s.%s",
                       s->graph->resources.data[s->choosing].name, name->text);
         return true;

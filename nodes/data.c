@@ -647,12 +647,6 @@ field(const rlf_graph *graph, const rlf_resource *resource, const char *name,
     return RLF_OK;
 }
 
-static uint64_t
-count_rows(void *object)
-{
-    return ((const rlf_data *)object)->records.count;
-}
-
 static void
 put_fields(const void *object, uint32_t row, rlf_buf *out)
 {
@@ -850,38 +844,42 @@ back(void *object)
     return true;
 }
 
-static rlf_lasting
-lasting(const void *object)
+static const rlf_space *
+rows(const void *object)
 {
     const rlf_data *data = object;
-    return (rlf_lasting){.rows = data->space, .digest = &data->records.digest};
+    return data->space;
 }
+
+static const rlf_digest *
+digest(const void *object)
+{
+    const rlf_data *data = object;
+    return &data->records.digest;
+}
+
+static const rlf_data_class of_data = {
+    .infer = infer,
+    .field = field,
+    .rows = rows,
+    .digest = digest,
+    .fields = put_fields,
+};
 
 const rlf_resource_class rlf_resource_data = {
     .name = "data",
     .kind = RLF_RESOURCE_DATA,
     .doc = "rows of prompts and what belongs to them",
+    .data = &of_data,
     .constructors = constructors,
     .n_constructors = RLF_COUNT(constructors),
-    .infer = infer,
     .open = open_data,
-    .outline = rlf_class_same_outline,
     .settle = settle,
     .close = close_data,
     .note = note,
-    .reserve = rlf_class_no_reserve,
-    .caps = rlf_class_no_caps,
-    .shapes = rlf_resource_no_shapes,
-    .fits = rlf_resource_no_fits,
-    .move = rlf_resource_no_move,
     .memory = memory,
-    .pools = rlf_resource_no_pools,
     .save = save,
     .restore = restore,
     .mark = mark,
     .back = back,
-    .field = field,
-    .lasting = lasting,
-    .rows = count_rows,
-    .fields = put_fields,
 };

@@ -114,11 +114,11 @@ check_tool(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
     if (!tool->given)
         return;
     const rlf_resource *hook = &graph->resources.data[tool->resource];
-    if (hook->class == &rlf_node_hook_turn)
+    if (hook->calls == &rlf_node_hook_turn)
         return;
     diag = rlf_diag_error(diags, "tool", tool->span,
                           "a tool is a hook per: turn, and '%s' is per: %s",
-                          hook->name, hook->class->name);
+                          hook->name, hook->calls->name);
     rlf_diag_note(diags, diag, hook->span, "it is declared here");
 }
 

@@ -260,31 +260,36 @@ no_state(const rlf_env *env, const rlf_resource *resource, void *object,
     return RLF_OK;
 }
 
+static const char *
+per(const rlf_resource *resource)
+{
+    const rlf_arg *word =
+        rlf_args_find(resource->args, resource->n_args, "per");
+    return word ? word->text : "sample";
+}
+
+static double
+text(const rlf_resource *resource)
+{
+    return number_or(resource, "max_text", 0);
+}
+
+static const rlf_hook_class of_hooks = {.per = per, .text = text};
+
 const rlf_resource_class rlf_resource_hook = {
     .name = "hook",
     .kind = RLF_RESOURCE_HOOK,
     .doc = "a function in Lua",
+    .hook = &of_hooks,
     .constructors = constructors,
     .n_constructors = RLF_COUNT(constructors),
     .open = open_hook,
-    .outline = rlf_class_same_outline,
-    .infer = rlf_resource_no_infer,
     .settle = rlf_resource_no_settle,
     .note = rlf_resource_no_note,
     .close = close_hook,
-    .reserve = rlf_class_no_reserve,
-    .caps = rlf_class_no_caps,
-    .shapes = rlf_resource_no_shapes,
-    .fits = rlf_resource_no_fits,
-    .move = rlf_resource_no_move,
     .memory = memory,
-    .pools = rlf_resource_no_pools,
     .save = no_state,
     .restore = no_state,
     .mark = rlf_resource_no_mark,
     .back = rlf_resource_no_back,
-    .field = rlf_resource_no_field,
-    .lasting = rlf_resource_no_lasting,
-    .rows = rlf_resource_no_rows,
-    .fields = rlf_resource_no_fields,
 };

@@ -819,38 +819,38 @@ note(const rlf_resource *resource, void *object, rlf_buf *out)
     rlf_buf_puts(out, m->warnings.p ? m->warnings.p : "");
 }
 
-static rlf_lasting
-lasting(const void *object)
+static const rlf_reader *
+reader(const void *object)
 {
     const rlf_model_object *m = object;
-    return (rlf_lasting){.reader = &m->reader};
+    return &m->reader;
 }
+
+static const rlf_model_class of_models = {
+    .outline = outline_object,
+    .caps = caps,
+    .reserve = reserve,
+    .pools = rlf_model_pools,
+    .shapes = shapes,
+    .fits = rlf_declared_fits,
+    .move = move,
+    .reader = reader,
+};
 
 const rlf_resource_class rlf_resource_model = {
     .name = "model",
     .kind = RLF_RESOURCE_MODEL,
     .doc = "a transformer with its tokenizer",
+    .model = &of_models,
     .constructors = rlf_model_constructors,
     .n_constructors = RLF_MODEL_CONSTRUCTORS,
     .open = open_object,
-    .outline = outline_object,
-    .infer = rlf_resource_no_infer,
     .settle = settle,
     .note = note,
     .close = close_object,
-    .reserve = reserve,
-    .caps = caps,
-    .shapes = shapes,
-    .fits = rlf_declared_fits,
-    .move = move,
     .memory = rlf_model_memory,
-    .pools = rlf_model_pools,
     .save = save,
     .restore = restore,
     .mark = mark,
     .back = back,
-    .field = rlf_resource_no_field,
-    .lasting = lasting,
-    .rows = rlf_resource_no_rows,
-    .fields = rlf_resource_no_fields,
 };

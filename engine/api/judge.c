@@ -28,7 +28,7 @@ rlf_judge_plan(rlf_searching *s, rlf_judged *j, rlf_err *err)
                                     &s->plan, session->arena, err, &j->plan);
     }
     if (status >= 0)
-        status = rlf_plan_fits(j->plan, &rlf_node_classes, err);
+        status = rlf_plan_fits(j->plan, err);
     if (status >= 0)
         status =
             rlf_trial_weigh(session, s->outline, j->plan, scratch, err, &trial);

@@ -55,8 +55,7 @@ rlf_planned_memory(const rlf_opened *opened, bool gpu, rlf_arena *arena)
     }
     for (size_t i = 0; i < graph->resources.count; i++) {
         const rlf_resource *r = &graph->resources.data[i];
-        opened->classes->resource[r->kind]->memory(
-            graph, r, opened->resource[i], &memory);
+        r->class->memory(graph, r, opened->resource[i], &memory);
     }
     for (size_t i = 0; i < memory.rows.count; i++)
         bytes += (double)memory.rows.data[i].device;
@@ -74,8 +73,7 @@ rlf_planned_offloaded(const rlf_opened *opened, rlf_arena *arena)
         const rlf_place_row *row =
             rlf_placement_find(graph->placement, (int)i, NULL);
         if (row && row->offload == 1)
-            opened->classes->resource[r->kind]->memory(
-                graph, r, opened->resource[i], &memory);
+            r->class->memory(graph, r, opened->resource[i], &memory);
     }
     for (size_t i = 0; i < memory.rows.count; i++)
         if (memory.rows.data[i].offloaded)

@@ -203,7 +203,7 @@ rlf_planning_begin(rlf_session *s, bool runs, rlf_err *err)
     RLF_TRY(rlf_plan_make(s->graph, &plan, s->arena, err, &s->plan));
     s->planning.same = s->plan;
     RLF_TRY(rlf_plan_origin_check(s, err));
-    return rlf_plan_fits(s->plan, &rlf_node_classes, err);
+    return rlf_plan_fits(s->plan, err);
 }
 
 rlf_status
@@ -221,5 +221,5 @@ rlf_planning_end(rlf_session *s, rlf_status status, rlf_err *err)
     RLF_TRY(
         rlf_compile_place(s->compiled, "the plan of 'place auto'", text, err));
     RLF_TRY(rlf_plan_make(s->graph, &s->planning, s->arena, err, &s->plan));
-    return rlf_plan_fits(s->plan, &rlf_node_classes, err);
+    return rlf_plan_fits(s->plan, err);
 }

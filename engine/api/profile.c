@@ -258,8 +258,7 @@ shape_of(const rlf_session *s, const rlf_resource *r, rlf_arena *arena,
     const void *object = NULL; /* of a run it is open */
     if (s->run && rlf_run_steps(s->run))
         object = rlf_run_opened(s->run).resource[r - s->graph->resources.data];
-    RLF_TRY(rlf_node_classes.resource[r->kind]->shapes(s->graph, r, object,
-                                                       arena, err, &shapes));
+    RLF_TRY(r->class->model->shapes(s->graph, r, object, arena, err, &shapes));
     for (int i = 0; i < shapes.count; i++) {
         const int64_t of[] = {shapes.list[i].layer, shapes.list[i].rows,
                               shapes.list[i].cols, shapes.list[i].unit};

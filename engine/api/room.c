@@ -88,8 +88,7 @@ lack_with(const rlf_room *room, const row_list *rows)
     double lack = INFINITY;
     if (rlf_plan_candidate(s->graph, rows->data, rows->count, &s->planning,
                            arena, &err, &plan) >= 0 &&
-        rlf_plan_fits(plan, &rlf_node_classes, &err) >= 0 &&
-        host_has(room, plan, arena))
+        rlf_plan_fits(plan, &err) >= 0 && host_has(room, plan, arena))
         lack = lack_of(room, plan, arena);
     rlf_arena_free(arena);
     return lack;
@@ -156,9 +155,8 @@ fewer_tokens(const rlf_room *room, int model, int level)
     int tokens = 0;
     if (rlf_outline_rank(room->outline, s->plan, 0, arena, &err, &opened) >=
         0) {
-        const rlf_caps *caps =
-            opened.classes->resource[RLF_RESOURCE_MODEL]->caps(
-                opened.resource[model]);
+        const rlf_caps *caps = rlf_resource_caps(
+            &s->graph->resources.data[model], opened.resource[model]);
         int least = caps ? (int)caps->longest : 0;
         int now = caps ? (int)caps->tokens[RLF_USE_UPDATE] : 0;
         tokens = now >> (level + 1);
@@ -360,9 +358,8 @@ rlf_room_help_here(rlf_session *s, int rank, double bytes, const double *limit,
     rlf_opened opened;
     rlf_err ignored = RLF_ERR_NONE;
     bool gpu = strcmp(s->plan->numerics.backend, "cpu") != 0;
-    rlf_status status =
-        rlf_outline_open(s->graph, &rlf_node_classes,
-                         rlf_planned_kernels(s, arena), &ignored, &outline);
+    rlf_status status = rlf_outline_open(
+        s->graph, rlf_planned_kernels(s, arena), &ignored, &outline);
     if (status >= 0)
         status =
             rlf_outline_rank(outline, s->plan, rank, arena, &ignored, &opened);
@@ -425,9 +422,8 @@ rlf_room_check(rlf_session *s, rlf_err *why, rlf_err *err)
 {
     rlf_arena *arena = rlf_arena_new();
     rlf_outline *outline = NULL;
-    rlf_status status =
-        rlf_outline_open(s->graph, &rlf_node_classes,
-                         rlf_planned_kernels(s, arena), why, &outline);
+    rlf_status status = rlf_outline_open(
+        s->graph, rlf_planned_kernels(s, arena), why, &outline);
     if (status >= 0)
         status = check_cluster(s, outline, arena, err);
     else
@@ -443,9 +439,8 @@ rlf_room_pages(rlf_session *s, rlf_arena *arena, rlf_err *err,
 {
     rlf_outline *outline = NULL;
     rlf_trial trial;
-    rlf_status status =
-        rlf_outline_open(s->graph, &rlf_node_classes,
-                         rlf_planned_kernels(s, arena), err, &outline);
+    rlf_status status = rlf_outline_open(
+        s->graph, rlf_planned_kernels(s, arena), err, &outline);
     if (status >= 0)
         status = rlf_trial_weigh(s, outline, s->plan, arena, err, &trial);
     rlf_outline_close(outline);

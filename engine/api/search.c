@@ -416,7 +416,6 @@ static rlf_status
 prepare(rlf_searching *s, rlf_err *err)
 {
     const rlf_fronts_options fronts = {.graph = s->session->graph,
-                                       .classes = &rlf_node_classes,
                                        .outline = s->outline,
                                        .speeds = &s->speeds,
                                        .plan = &s->plan,
@@ -463,7 +462,7 @@ begin(rlf_session *session, const rlf_session_search_options *options,
                                   .links = plan->links},
                          .moves = {.arena = session->arena},
                          .out = out};
-    return rlf_outline_open(session->graph, &rlf_node_classes,
+    return rlf_outline_open(session->graph,
                             rlf_planned_kernels(session, session->arena), err,
                             &s->outline);
 }

@@ -410,8 +410,7 @@ open_run(rlf_session *s, rlf_err *err)
                                  .sink = s,
                                  .trace = s->trace};
     __atomic_store_n(&s->opening, true, __ATOMIC_RELEASE);
-    rlf_status status =
-        rlf_run_open(s->plan, &rlf_node_classes, &run, err, &s->run);
+    rlf_status status = rlf_run_open(s->plan, &run, err, &s->run);
     if (status < 0 && s->leads)
         rlf_room_help_run(s, err);
     if (status == RLF_USER && s->leads)

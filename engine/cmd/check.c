@@ -107,8 +107,7 @@ put_caps(const rlf_session *s, const rlf_opened *opened)
            "samples generated at once\n");
     for (size_t i = 0; i < s->graph->resources.count; i++) {
         const rlf_resource *r = &s->graph->resources.data[i];
-        const rlf_caps *caps =
-            opened->classes->resource[r->kind]->caps(opened->resource[i]);
+        const rlf_caps *caps = rlf_resource_caps(r, opened->resource[i]);
         if (!caps)
             continue;
         printf("%-16s sequence %u", r->name, caps->longest);

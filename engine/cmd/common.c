@@ -235,8 +235,8 @@ rlf_cmd_weights(rlf_session *s, const rlf_weight_flow *flow, const void *object,
 {
     const rlf_resource *r = &s->graph->resources.data[flow->model];
     rlf_shapes *shapes = RLF_NEW(s->arena, rlf_shapes);
-    RLF_TRY(rlf_node_classes.resource[r->kind]->shapes(s->graph, r, object,
-                                                       s->arena, err, shapes));
+    RLF_TRY(
+        r->class->model->shapes(s->graph, r, object, s->arena, err, shapes));
     *job = rlf_holds_job(s->plan, flow->model, 0, flow->hold, shapes, NULL,
                          rlf_cast_bytes(s->options.real));
     return rlf_realloc_make(job, s->arena, err, out);

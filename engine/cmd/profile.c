@@ -105,8 +105,7 @@ find_tokens(profiler *p, const rlf_session *s)
     p->tokens = RLF_NEW_ARRAY(p->arena, int, n + 1);
     for (size_t i = 0; i < n; i++) {
         const rlf_resource *r = &s->graph->resources.data[i];
-        const rlf_caps *caps =
-            opened.classes->resource[r->kind]->caps(opened.resource[i]);
+        const rlf_caps *caps = rlf_resource_caps(r, opened.resource[i]);
         if (!caps)
             continue;
         uint32_t tokens = caps->tokens[RLF_USE_UPDATE] / 3;

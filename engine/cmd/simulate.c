@@ -42,8 +42,7 @@ simulate(simulation *m, uint64_t seed, rlf_err *err)
 {
     rlf_session *s = m->s;
     m->speeds = rlf_planned_speeds(s);
-    RLF_TRY(rlf_outline_open(s->graph, &rlf_node_classes,
-                             rlf_planned_kernels(s, m->arena), err,
+    RLF_TRY(rlf_outline_open(s->graph, rlf_planned_kernels(s, m->arena), err,
                              &m->outline));
     RLF_TRY(rlf_session_workload_make(s, m->outline, err, &m->workload));
     RLF_TRY(rlf_trial_open(s, m->outline, s->plan, m->arena, err, &m->trial));

@@ -183,6 +183,24 @@ check_node_class(const rlf_classes *classes, int i, rlf_err *err)
     return check_formals(c->name, c->formals, c->n_formals, err);
 }
 
+/* Does it do what its kind does, and all of that? */
+static bool
+has_own(const rlf_resource_class *c)
+{
+    const rlf_model_class *m = c->model;
+    const rlf_data_class *d = c->data;
+    const rlf_hook_class *h = c->hook;
+    if (!m != (c->kind != RLF_RESOURCE_MODEL) ||
+        !d != (c->kind != RLF_RESOURCE_DATA) ||
+        !h != (c->kind != RLF_RESOURCE_HOOK))
+        return false;
+    return (!m || (m->outline && m->caps && m->reserve && m->pools &&
+                   m->shapes && m->fits && m->move && m->reader)) &&
+           (!d ||
+            (d->infer && d->field && d->rows && d->digest && d->fields)) &&
+           (!h || (h->per && h->text));
+}
+
 rlf_status
 rlf_classes_check(const rlf_classes *classes, rlf_err *err)
 {
@@ -190,11 +208,9 @@ rlf_classes_check(const rlf_classes *classes, rlf_err *err)
         RLF_TRY(check_node_class(classes, i, err));
     for (int kind = 0; kind < RLF_RESOURCE_KINDS; kind++) {
         const rlf_resource_class *c = classes->resource[kind];
-        if (!c || !c->name || !c->doc || !c->infer || !c->open || !c->settle ||
-            !c->close || !c->note || !c->memory || !c->save || !c->restore ||
-            !c->field || !c->lasting || !c->rows || !c->shapes || !c->fits ||
-            !c->move || !c->reserve || !c->caps || !c->outline ||
-            c->kind != (rlf_resource_kind)kind)
+        if (!c || !c->name || !c->doc || !c->open || !c->settle || !c->close ||
+            !c->note || !c->memory || !c->save || !c->restore || !c->mark ||
+            !c->back || c->kind != (rlf_resource_kind)kind || !has_own(c))
             return rlf_fail(err, RLF_BUG, "resource class %d is incomplete",
                             kind);
         for (int i = 0; i < c->n_constructors; i++)
@@ -242,30 +258,6 @@ rlf_class_no_cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 {
     (void)load, (void)node;
     *out = (rlf_cost){0};
-}
-
-rlf_status
-rlf_class_no_reserve(const rlf_env *env, const rlf_resource *resource,
-                     void *object, rlf_err *err)
-{
-    (void)env, (void)resource, (void)object, (void)err;
-    return RLF_OK;
-}
-
-rlf_status
-rlf_class_same_outline(const rlf_env *env, const rlf_resource *resource,
-                       void *opened, rlf_err *err, void **out)
-{
-    (void)env, (void)resource, (void)err;
-    *out = opened;
-    return RLF_OK;
-}
-
-const rlf_caps *
-rlf_class_no_caps(const void *object)
-{
-    (void)object;
-    return NULL;
 }
 
 rlf_status
@@ -322,11 +314,11 @@ rlf_class_arena_fini(void *state)
         rlf_arena_free(*(rlf_arena **)state);
 }
 
-void
-rlf_resource_no_infer(const rlf_graph *graph, const rlf_resource *resource,
-                      rlf_diags *diags)
+const rlf_caps *
+rlf_resource_caps(const rlf_resource *resource, const void *object)
 {
-    (void)graph, (void)resource, (void)diags;
+    const rlf_model_class *model = resource->class->model;
+    return model ? model->caps(object) : NULL;
 }
 
 rlf_status
@@ -354,72 +346,6 @@ void
 rlf_resource_no_note(const rlf_resource *resource, void *object, rlf_buf *out)
 {
     (void)resource, (void)object, (void)out;
-}
-
-rlf_lasting
-rlf_resource_no_lasting(const void *object)
-{
-    (void)object;
-    return (rlf_lasting){0};
-}
-
-rlf_status
-rlf_resource_no_field(const rlf_graph *graph, const rlf_resource *resource,
-                      const char *name, rlf_err *err, rlf_field *out,
-                      const char **nearest)
-{
-    (void)graph, (void)resource, (void)name, (void)err;
-    *out = RLF_FIELD_NONE;
-    *nearest = NULL;
-    return RLF_OK;
-}
-
-void
-rlf_resource_no_pools(int index, void *object, rlf_pools *out)
-{
-    (void)index, (void)object, (void)out;
-}
-
-void
-rlf_resource_no_fields(const void *object, uint32_t row, rlf_buf *out)
-{
-    (void)object, (void)row, (void)out;
-}
-
-uint64_t
-rlf_resource_no_rows(void *object)
-{
-    (void)object;
-    return 0;
-}
-
-rlf_status
-rlf_resource_no_shapes(const rlf_graph *graph, const rlf_resource *resource,
-                       const void *object, rlf_arena *arena, rlf_err *err,
-                       rlf_shapes *out)
-{
-    (void)graph, (void)resource, (void)object, (void)arena, (void)err;
-    *out = (rlf_shapes){0};
-    return RLF_OK;
-}
-
-rlf_status
-rlf_resource_no_fits(const rlf_graph *graph, const rlf_resource *resource,
-                     const rlf_layout *const *layouts, int n, int shards,
-                     rlf_err *err, int *wrong)
-{
-    (void)graph, (void)resource, (void)layouts, (void)n, (void)shards;
-    (void)err, (void)wrong;
-    return RLF_OK;
-}
-
-rlf_status
-rlf_resource_no_move(const rlf_env *env, const rlf_resource *resource,
-                     void *object, const rlf_weight_edge *edge,
-                     struct rlf_group *world, rlf_err *err, rlf_moved *moved)
-{
-    (void)env, (void)object, (void)edge, (void)world, (void)moved;
-    return rlf_fail(err, RLF_BUG, "'%s' has no weights", resource->name);
 }
 
 static rlf_status

@@ -448,48 +448,94 @@ typedef enum rlf_field {
     RLF_FIELD_TEXT,
 } rlf_field;
 
-typedef struct rlf_lasting {
-    const rlf_space *rows;           /* of data: all */
-    const rlf_digest *digest;        /* of data: of what is in them */
-    const struct rlf_reader *reader; /* of a model: nodes/rows.h */
-} rlf_lasting;
+/* What only models do. */
+typedef struct rlf_model_class {
+    /* What `open` would make on another rank, or for another plan, as far as
+     * caps, memory and costs look at it: of `opened`, which was opened by an
+     * env that is only planned and must outlive it. Ended by close. */
+    rlf_status (*outline)(const rlf_env *env, const rlf_resource *resource,
+                          void *opened, rlf_err *err, void **out);
+    /* With nothing left open. */
+    const rlf_caps *(*caps)(const void *object);
+    /* Make what is as large as its caps; after all memory was found to fit. */
+    rlf_status (*reserve)(const rlf_env *env, const rlf_resource *resource,
+                          void *object, rlf_err *err);
+    /* Adds the pools of resource `index` that are on this rank. */
+    void (*pools)(int index, void *object, rlf_pools *out);
+    /* Its tensors, in the order in which a hold has them, in `arena`. `object`
+     * NULL: it is not open, and what the declaration names is looked into. */
+    rlf_status (*shapes)(const rlf_graph *graph, const rlf_resource *resource,
+                         const void *object, rlf_arena *arena, rlf_err *err,
+                         rlf_shapes *out);
+    /* Can the weights be cut as each of n layouts cuts them, and sums into so
+     * many shards? Looks into what the declaration names; what cannot be read
+     * is no error here. RLF_USER, saying which number fails and which are
+     * possible: *wrong is the first layout that cannot be had, n the shards. */
+    rlf_status (*fits)(const rlf_graph *graph, const rlf_resource *resource,
+                       const rlf_layout *const *layouts, int n, int shards,
+                       rlf_err *err, int *wrong);
+    /* This rank's part in a weight edge. The ranks of `world` that the edge
+     * names make the call together; what this one sends is added to *moved. */
+    rlf_status (*move)(const rlf_env *env, const rlf_resource *resource,
+                       void *object, const rlf_weight_edge *edge,
+                       struct rlf_group *world, rlf_err *err, rlf_moved *moved);
+    /* What the sets that it has written point to: nodes/rows.h. */
+    const struct rlf_reader *(*reader)(const void *object);
+} rlf_model_class;
 
-struct rlf_resource_class {
-    const char *name;
-    rlf_resource_kind kind;
-    const char *doc;
-    /* Constructors and their arguments, for checks and messages: a table like
-     * a node class's formals. */
-    const struct rlf_constructor *constructors;
-    int n_constructors;
+/* What only data sets do. */
+typedef struct rlf_data_class {
     /* Further checks of a declaration whose arguments fit; may add diagnostics
      * at its span or its arguments'. */
     void (*infer)(const rlf_graph *graph, const rlf_resource *resource,
                   rlf_diags *diags);
+    /* While compiling: does a row have the field `name`, and is it a text?
+     * Reads the first row of the file if need be. RLF_USER with a sentence if
+     * the file cannot be read; *out is RLF_FIELD_NONE, NUMBER or TEXT, *nearest
+     * a name to propose or NULL. */
+    rlf_status (*field)(const rlf_graph *graph, const rlf_resource *resource,
+                        const char *name, rlf_err *err, rlf_field *out,
+                        const char **nearest);
+    /* All its rows, which sets and columns of a step point to; and the digest
+     * of what is in them. */
+    const rlf_space *(*rows)(const void *object);
+    const rlf_digest *(*digest)(const void *object);
+    /* The fields of a row but its prompt: `"name":value,...`, JSON without
+     * braces. */
+    void (*fields)(const void *object, uint32_t row, rlf_buf *out);
+} rlf_data_class;
+
+/* What only hooks do. */
+typedef struct rlf_hook_class {
+    /* The class of form HOOK that its calls have, by name. */
+    const char *(*per)(const rlf_resource *resource);
+    /* Bytes of the longest text that it may give. */
+    double (*text)(const rlf_resource *resource);
+} rlf_hook_class;
+
+/* What all do, and one of the above of that kind; a state has none. */
+struct rlf_resource_class {
+    const char *name;
+    rlf_resource_kind kind;
+    const char *doc;
+    const rlf_model_class *model;
+    const rlf_data_class *data;
+    const rlf_hook_class *hook;
+    /* Constructors and their arguments, for checks and messages: a table like
+     * a node class's formals. */
+    const struct rlf_constructor *constructors;
+    int n_constructors;
     rlf_status (*open)(const rlf_env *env, const rlf_resource *resource,
                        rlf_err *err, void **out);
     /* When all resources are open, in their order: what takes others. */
     rlf_status (*settle)(const rlf_env *env, const rlf_resource *resource,
                          void *object, rlf_err *err);
-    /* What `open` would make on another rank, or for another plan, as far as
-     * caps, memory and costs look at it: of `opened`, which was opened by an
-     * env that is only planned and must outlive it. Ended by close, unless it
-     * is `opened` itself, as of everything that is the same there. */
-    rlf_status (*outline)(const rlf_env *env, const rlf_resource *resource,
-                          void *opened, rlf_err *err, void **out);
     void (*close)(void *object);
     /* A line about it for who starts a run, or nothing. */
     void (*note)(const rlf_resource *resource, void *object, rlf_buf *out);
-    /* Make what is as large as its caps; after all memory was found to fit. */
-    rlf_status (*reserve)(const rlf_env *env, const rlf_resource *resource,
-                          void *object, rlf_err *err);
-    /* Models: its caps, with nothing left open; NULL else. */
-    const rlf_caps *(*caps)(const void *object);
     /* Memory it takes, by purpose: adds rows to the plan's memory table. */
     void (*memory)(const rlf_graph *graph, const rlf_resource *resource,
                    void *object, rlf_memory *out);
-    /* Models: adds the pools of resource `index` that are on this rank. */
-    void (*pools)(int index, void *object, rlf_pools *out);
     /* Checkpoints: write to, or read from, files under `directory` that begin
      * with the resource's name. */
     rlf_status (*save)(const rlf_env *env, const rlf_resource *resource,
@@ -501,42 +547,11 @@ struct rlf_resource_class {
     /* After a step that failed: all that a checkpoint has of it is as it was
      * marked. False: that cannot be had again. */
     bool (*back)(void *object);
-    /* Models: their tensors, in the order in which a hold has them, in `arena`;
-     * none else. `object` NULL: it is not open, and what the declaration names
-     * is looked into. */
-    rlf_status (*shapes)(const rlf_graph *graph, const rlf_resource *resource,
-                         const void *object, rlf_arena *arena, rlf_err *err,
-                         rlf_shapes *out);
-    /* Models: can the weights be cut as each of n layouts cuts them, and sums
-     * into so many shards? Looks into what the declaration names; what cannot
-     * be read is no error here. RLF_USER, saying which number fails and which
-     * are possible: *wrong is the first layout that cannot be had, n the
-     * shards. */
-    rlf_status (*fits)(const rlf_graph *graph, const rlf_resource *resource,
-                       const rlf_layout *const *layouts, int n, int shards,
-                       rlf_err *err, int *wrong);
-    /* Models: this rank's part in a weight edge. The ranks of `world` that the
-     * edge names make the call together; what this one sends is added to
-     * *moved. */
-    rlf_status (*move)(const rlf_env *env, const rlf_resource *resource,
-                       void *object, const rlf_weight_edge *edge,
-                       struct rlf_group *world, rlf_err *err, rlf_moved *moved);
-    /* While compiling: does a row of this data set have the field `name`, and
-     * is it a text? Reads the first row of the file if need be. RLF_USER with a
-     * sentence if the file cannot be read; *out is RLF_FIELD_NONE, NUMBER or
-     * TEXT, *nearest a name to propose or NULL. Kinds other than data have
-     * none. */
-    rlf_status (*field)(const rlf_graph *graph, const rlf_resource *resource,
-                        const char *name, rlf_err *err, rlf_field *out,
-                        const char **nearest);
-    /* What sets and columns of a step point to, and that outlives them. */
-    rlf_lasting (*lasting)(const void *object);
-    /* How many rows a data set has (for the length of an epoch); 0 else. */
-    uint64_t (*rows)(void *object);
-    /* The fields of a data set's row but its prompt: `"name":value,...`, JSON
-     * without braces. */
-    void (*fields)(const void *object, uint32_t row, rlf_buf *out);
 };
+
+/* The caps of a resource that is a model; NULL: it is none. */
+const rlf_caps *rlf_resource_caps(const rlf_resource *resource,
+                                  const void *object);
 
 typedef struct rlf_constructor {
     const char *name;   /* "lm", "copy", "jsonl", "mix", "lua", "adamw"... */
@@ -585,14 +600,6 @@ void rlf_class_no_infer(const rlf_graph *graph, const rlf_node *node,
 /* Of a class that does next to nothing. */
 void rlf_class_no_cost(const rlf_load *load, const rlf_node *node,
                        rlf_cost *out);
-rlf_status rlf_class_no_reserve(const rlf_env *env,
-                                const rlf_resource *resource, void *object,
-                                rlf_err *err);
-const rlf_caps *rlf_class_no_caps(const void *object);
-/* Of what is the same on all ranks of all plans. */
-rlf_status rlf_class_same_outline(const rlf_env *env,
-                                  const rlf_resource *resource, void *opened,
-                                  rlf_err *err, void **out);
 rlf_status rlf_class_no_init(const rlf_env *env, const rlf_node *node,
                              rlf_err *err, void **state);
 void rlf_class_no_fini(void *state);
@@ -617,9 +624,7 @@ void rlf_class_arena_fini(void *state);
 #define RLF_CLASS_PLAIN \
     RLF_CLASS_STATELESS, .infer = rlf_class_no_infer, .cost = rlf_class_no_cost
 
-/* infer, settle and note of a resource class that has none */
-void rlf_resource_no_infer(const rlf_graph *graph, const rlf_resource *resource,
-                           rlf_diags *diags);
+/* settle, mark, back and note of a resource class that has none */
 rlf_status rlf_resource_no_settle(const rlf_env *env,
                                   const rlf_resource *resource, void *object,
                                   rlf_err *err);
@@ -627,28 +632,5 @@ void rlf_resource_no_mark(void *object);
 bool rlf_resource_no_back(void *object);
 void rlf_resource_no_note(const rlf_resource *resource, void *object,
                           rlf_buf *out);
-/* field and rows of a resource class that has none */
-rlf_status rlf_resource_no_field(const rlf_graph *graph,
-                                 const rlf_resource *resource, const char *name,
-                                 rlf_err *err, rlf_field *out,
-                                 const char **nearest);
-uint64_t rlf_resource_no_rows(void *object);
-void rlf_resource_no_fields(const void *object, uint32_t row, rlf_buf *out);
-void rlf_resource_no_pools(int index, void *object, rlf_pools *out);
-rlf_lasting rlf_resource_no_lasting(const void *object);
-/* shapes, fits and move of a resource class that has no weights */
-rlf_status rlf_resource_no_shapes(const rlf_graph *graph,
-                                  const rlf_resource *resource,
-                                  const void *object, rlf_arena *arena,
-                                  rlf_err *err, rlf_shapes *out);
-rlf_status rlf_resource_no_fits(const rlf_graph *graph,
-                                const rlf_resource *resource,
-                                const rlf_layout *const *layouts, int n,
-                                int shards, rlf_err *err, int *wrong);
-rlf_status rlf_resource_no_move(const rlf_env *env,
-                                const rlf_resource *resource, void *object,
-                                const rlf_weight_edge *edge,
-                                struct rlf_group *world, rlf_err *err,
-                                rlf_moved *moved);
 
 #endif

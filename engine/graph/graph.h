@@ -226,9 +226,10 @@ typedef enum rlf_resource_kind {
  * here: they are inputs of each update (rlf_node.args of class update). */
 typedef struct rlf_resource {
     rlf_resource_kind kind;
+    const rlf_resource_class *class; /* the compiler's, of that kind */
     const char *name;
     const char *constructor;     /* "lm", "copy", "jsonl", "mix", "lua"... */
-    const rlf_node_class *class; /* hook: the class its calls have */
+    const rlf_node_class *calls; /* hook: the class its calls have */
     rlf_arg *args; /* labelled or not, as written; paths already resolved */
     int n_args;
     int source; /* copy(m): resource it starts as; state of a data set: that

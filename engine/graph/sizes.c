@@ -291,9 +291,9 @@ rlf_sizes_text(const rlf_graph *graph, const rlf_value *value)
     if (value->kind != RLF_VALUE_TEXT || value->node < 0)
         return 0;
     const rlf_node *node = &graph->nodes.data[value->node];
-    if (node->class->form != RLF_FORM_HOOK)
-        return 0;
-    return option(graph, node->receiver, "max_text", 0) + ROUNDING;
+    const rlf_resource *r =
+        node->receiver < 0 ? NULL : &graph->resources.data[node->receiver];
+    return r && r->class->hook ? r->class->hook->text(r) + ROUNDING : 0;
 }
 
 double

@@ -144,7 +144,7 @@ check_shards(const cuts *c, rlf_err *err)
 
 /* RLF_OK, or RLF_USER with *why and *wrong as the class says them. */
 static rlf_status
-check_model(cuts *c, const rlf_resource_class *class, rlf_err *why, int *wrong)
+check_model(cuts *c, rlf_err *why, int *wrong)
 {
     const rlf_graph *graph = c->plan->graph;
     int shards = c->plan->sums[c->model].shards;
@@ -155,15 +155,14 @@ check_model(cuts *c, const rlf_resource_class *class, rlf_err *why, int *wrong)
     const rlf_layout **layouts = RLF_NEW_ARRAY(c->arena, const rlf_layout *, n);
     for (int i = 0; i < n; i++)
         layouts[i] = &c->layouts.data[i];
-    return class->fits(graph, &graph->resources.data[c->model], layouts, n,
-                       shards, why, wrong);
+    const rlf_resource *r = &graph->resources.data[c->model];
+    return r->class->model->fits(graph, r, layouts, n, shards, why, wrong);
 }
 
 /* Layouts are what users ask for; shards may only follow from that, so they are
  * told of where all layouts are fine. */
 static rlf_status
-check_all(const rlf_plan *plan, const rlf_classes *classes, rlf_arena *arena,
-          rlf_err *err)
+check_all(const rlf_plan *plan, rlf_arena *arena, rlf_err *err)
 {
     cuts odd = {0};
     rlf_err first = RLF_ERR_NONE;
@@ -172,8 +171,7 @@ check_all(const rlf_plan *plan, const rlf_classes *classes, rlf_arena *arena,
         cuts c = {.plan = plan, .arena = arena, .model = (int)i};
         rlf_err why = RLF_ERR_NONE;
         int wrong;
-        if (kind != RLF_RESOURCE_MODEL ||
-            check_model(&c, classes->resource[kind], &why, &wrong) >= 0)
+        if (kind != RLF_RESOURCE_MODEL || check_model(&c, &why, &wrong) >= 0)
             continue;
         if (wrong < (int)c.layouts.count)
             return fail(&c, wrong, &why, err);
@@ -195,10 +193,10 @@ check_all(const rlf_plan *plan, const rlf_classes *classes, rlf_arena *arena,
 }
 
 rlf_status
-rlf_plan_fits(const rlf_plan *plan, const rlf_classes *classes, rlf_err *err)
+rlf_plan_fits(const rlf_plan *plan, rlf_err *err)
 {
     rlf_arena *arena = rlf_arena_new();
-    rlf_status status = check_all(plan, classes, arena, err);
+    rlf_status status = check_all(plan, arena, err);
     rlf_arena_free(arena);
     return status;
 }

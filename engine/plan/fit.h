@@ -10,7 +10,6 @@
  * layers, a tp or shards that its heads do not divide into, a tp that does not
  * divide the shards. The message says which number fails, and which are
  * possible. */
-rlf_status rlf_plan_fits(const rlf_plan *plan, const rlf_classes *classes,
-                         rlf_err *err);
+rlf_status rlf_plan_fits(const rlf_plan *plan, rlf_err *err);
 
 #endif

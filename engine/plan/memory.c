@@ -20,9 +20,9 @@ rlf_opened_sizes(const rlf_opened *o, rlf_arena *arena)
     rlf_sizes_options options = {.rows = rows};
     for (size_t i = 0; i < n; i++) {
         const rlf_resource *r = &graph->resources.data[i];
-        const rlf_resource_class *class = o->classes->resource[r->kind];
-        rows[i] = (double)class->rows(o->resource[i]);
-        const rlf_caps *caps = class->caps(o->resource[i]);
+        const rlf_data_class *data = r->class->data;
+        rows[i] = data ? (double)data->rows(o->resource[i])->count : 0;
+        const rlf_caps *caps = rlf_resource_caps(r, o->resource[i]);
         if (caps && caps->longest > options.longest)
             options.longest = caps->longest;
     }
@@ -137,7 +137,7 @@ static double
 texts_of(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node)
 {
     const rlf_graph *graph = o->plan->graph;
-    if (node->class->form != RLF_FORM_HOOK)
+    if (!graph->resources.data[node->receiver].class->hook)
         return 0;
     double bytes = cost_of(o, sizes, node, NULL).host;
     for (int i = 0; i < node->n_outputs; i++) {
@@ -224,7 +224,7 @@ rlf_opened_memory(const rlf_opened *o, rlf_memory *out)
     for (size_t i = 0; i < graph->resources.count; i++) {
         const rlf_resource *r = &graph->resources.data[i];
         size_t k = out->rows.count;
-        o->classes->resource[r->kind]->memory(graph, r, o->resource[i], out);
+        r->class->memory(graph, r, o->resource[i], out);
         for (; k < out->rows.count; k++)
             if (out->rows.data[k].blocks)
                 find_choices(o, (int)i, out->arena, &out->rows.data[k]);

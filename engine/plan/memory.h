@@ -11,7 +11,6 @@
 /* A plan with its resources open; per resource of the graph. */
 typedef struct rlf_opened {
     const rlf_plan *plan;
-    const rlf_classes *classes;
     void *const *resource;
     int rank; /* whose they are */
 } rlf_opened;

@@ -9,7 +9,6 @@
 
 struct rlf_outline {
     const rlf_graph *graph;
-    const rlf_classes *classes;
     rlf_arena *arena;
     rlf_env env;    /* of no plan */
     void **known;   /* per resource */
@@ -17,21 +16,14 @@ struct rlf_outline {
     int *layers;
 };
 
-static const rlf_resource_class *
-class_of(const rlf_outline *o, size_t i)
-{
-    return o->classes->resource[o->graph->resources.data[i].kind];
-}
-
 rlf_status
-rlf_outline_open(const rlf_graph *graph, const rlf_classes *classes,
-                 const struct rlf_kernels *kernels, rlf_err *err, rlf_outline **out)
+rlf_outline_open(const rlf_graph *graph, const struct rlf_kernels *kernels,
+                 rlf_err *err, rlf_outline **out)
 {
     rlf_arena *arena = rlf_arena_new();
     rlf_outline *o = RLF_NEW(arena, rlf_outline);
     size_t n = graph->resources.count;
     *o = (rlf_outline){.graph = graph,
-                       .classes = classes,
                        .arena = arena,
                        .known = RLF_NEW_ARRAY(arena, void *, n),
                        .is_known = RLF_NEW_ARRAY(arena, bool, n),
@@ -46,7 +38,7 @@ rlf_outline_open(const rlf_graph *graph, const rlf_classes *classes,
     size_t i = 0;
     for (; i < n && status >= 0; i++) {
         const rlf_resource *r = &graph->resources.data[i];
-        status = class_of(o, i)->open(&o->env, r, err, &o->known[i]);
+        status = r->class->open(&o->env, r, err, &o->known[i]);
         o->is_known[i] = status >= 0;
         if (status < 0)
             rlf_err_place(err, r->span, r->name);
@@ -54,10 +46,10 @@ rlf_outline_open(const rlf_graph *graph, const rlf_classes *classes,
     for (i = 0; i < n && status >= 0; i++) {
         const rlf_resource *r = &graph->resources.data[i];
         rlf_shapes shapes = {0};
-        status = class_of(o, i)->settle(&o->env, r, o->known[i], err);
-        if (status >= 0)
-            status = class_of(o, i)->shapes(graph, r, o->known[i], arena, err,
-                                            &shapes);
+        status = r->class->settle(&o->env, r, o->known[i], err);
+        if (status >= 0 && r->class->model)
+            status = r->class->model->shapes(graph, r, o->known[i], arena, err,
+                                             &shapes);
         o->layers[i] = shapes.layers;
         if (status < 0)
             rlf_err_place(err, r->span, r->name);
@@ -77,7 +69,7 @@ rlf_outline_close(rlf_outline *o)
         return;
     for (size_t i = o->graph->resources.count; i-- > 0;)
         if (o->is_known[i])
-            class_of(o, i)->close(o->known[i]);
+            o->graph->resources.data[i].class->close(o->known[i]);
     rlf_arena_free(o->env.pool);
     rlf_arena_free(o->arena);
 }
@@ -131,23 +123,21 @@ rlf_outline_rank(const rlf_outline *o, const rlf_plan *plan, int rank,
     RLF_TRY(rlf_meshes_make(groups, plan, arena, err, env));
     for (size_t i = 0; i < n; i++) {
         const rlf_resource *r = &plan->graph->resources.data[i];
-        const rlf_resource_class *class = class_of(o, i);
+        env->resource[i] = o->known[i];
+        if (!r->class->model)
+            continue; /* the same everywhere */
         void *object = NULL;
-        rlf_status status = class->outline(env, r, o->known[i], err, &object);
+        rlf_status status =
+            r->class->model->outline(env, r, o->known[i], err, &object);
         if (status < 0) {
             rlf_err_place(err, r->span, r->name);
             return status;
         }
         env->resource[i] = object;
-        if (object == o->known[i])
-            continue;
         ending *e = RLF_NEW(arena, ending);
-        *e = (ending){class->close, object};
+        *e = (ending){r->class->close, object};
         rlf_arena_defer(arena, end_object, e);
     }
-    *out = (rlf_opened){.plan = plan,
-                        .classes = o->classes,
-                        .resource = env->resource,
-                        .rank = rank};
+    *out = (rlf_opened){.plan = plan, .resource = env->resource, .rank = rank};
     return RLF_OK;
 }

@@ -13,8 +13,8 @@
 typedef struct rlf_outline rlf_outline;
 
 /* `kernels`: those of the device that is planned for; its packings decide what
- * models take. Graph and classes must outlive it. */
-rlf_status rlf_outline_open(const rlf_graph *graph, const rlf_classes *classes,
+ * models take. The graph must outlive it. */
+rlf_status rlf_outline_open(const rlf_graph *graph,
                             const struct rlf_kernels *kernels, rlf_err *err,
                             rlf_outline **out);
 void rlf_outline_close(rlf_outline *outline); /* NULL is fine */

@@ -9,9 +9,11 @@ void
 rlf_opened_pools(const rlf_opened *o, rlf_pools *out)
 {
     const rlf_graph *graph = o->plan->graph;
-    for (size_t i = 0; i < graph->resources.count; i++)
-        o->classes->resource[graph->resources.data[i].kind]->pools(
-            (int)i, o->resource[i], out);
+    for (size_t i = 0; i < graph->resources.count; i++) {
+        const rlf_model_class *model = graph->resources.data[i].class->model;
+        if (model)
+            model->pools((int)i, o->resource[i], out);
+    }
 }
 
 uint64_t

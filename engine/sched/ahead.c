@@ -27,10 +27,8 @@ path_of(rlf_arena *arena, const char *directory, uint32_t step)
 static rlf_keeper
 keeper_of(const rlf_rank *rank, rlf_err *err)
 {
-    return (rlf_keeper){.graph = rank->graph,
-                        .classes = rank->classes,
-                        .resource = rank->env.resource,
-                        .err = err};
+    return (rlf_keeper){
+        .graph = rank->graph, .resource = rank->env.resource, .err = err};
 }
 
 /* Of the values that are made of the same it is this one. */

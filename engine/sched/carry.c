@@ -492,7 +492,7 @@ carry_files(rlf_rank *rank, const rlf_task *task, rlf_err *err)
 {
     for (size_t i = 0; i < rank->graph->resources.count; i++) {
         const rlf_resource *r = &rank->graph->resources.data[i];
-        const rlf_resource_class *class = rank->classes->resource[r->kind];
+        const rlf_resource_class *class = r->class;
         void *object = rank->env.resource[i];
         if (task->kind == RLF_TASK_SAVE && r->kind != RLF_RESOURCE_MODEL &&
             rank->rank != 0)

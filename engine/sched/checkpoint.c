@@ -54,10 +54,9 @@ rlf_run_settle_inputs(rlf_run *run)
             const rlf_resource *r = &graph->resources.data[k];
             if (r->kind != RLF_RESOURCE_DATA || strcmp(r->name, in->name) != 0)
                 continue;
-            rlf_lasting lasting = run->classes->resource[r->kind]->lasting(
-                run->ranks[0].env.resource[k]);
             char text[RLF_DIGEST_TEXT];
-            rlf_digest_print(*lasting.digest, text);
+            rlf_digest_print(
+                *r->class->data->digest(run->ranks[0].env.resource[k]), text);
             in->value = rlf_arena_strdup(run->kept, text);
             in->rows = false;
         }

@@ -193,22 +193,29 @@ kept_array(rlf_keeper *k, size_t n, size_t size)
 
 /* ---- what outlives a step, by name ---- */
 
-static rlf_lasting
-lasting(const rlf_keeper *k, size_t resource)
+static const rlf_space *
+rows_of(const rlf_keeper *k, int resource)
 {
-    rlf_resource_kind kind = k->graph->resources.data[resource].kind;
-    return k->classes->resource[kind]->lasting(k->resource[resource]);
+    const rlf_data_class *data =
+        resource < 0 ? NULL : k->graph->resources.data[resource].class->data;
+    return data ? data->rows(k->resource[resource]) : NULL;
+}
+
+static const struct rlf_reader *
+reader_of(const rlf_keeper *k, int resource)
+{
+    const rlf_model_class *model =
+        resource < 0 ? NULL : k->graph->resources.data[resource].class->model;
+    return model ? model->reader(k->resource[resource]) : NULL;
 }
 
 /* The resource whose rows, or whose reader, it is; -1: none. */
 static int
 owner_of(const rlf_keeper *k, const void *thing)
 {
-    for (size_t i = 0; thing && i < k->graph->resources.count; i++) {
-        rlf_lasting l = lasting(k, i);
-        if (l.rows == thing || (const void *)l.reader == thing)
-            return (int)i;
-    }
+    for (int i = 0; thing && i < (int)k->graph->resources.count; i++)
+        if (rows_of(k, i) == thing || (const void *)reader_of(k, i) == thing)
+            return i;
     return -1;
 }
 
@@ -220,16 +227,16 @@ keep_owner(rlf_keeper *k, int resource)
     rlf_keep_text(k, rlf_str_of(name));
 }
 
-static rlf_lasting
+static int
 kept_owner(rlf_keeper *k)
 {
     rlf_str name = rlf_kept_text(k);
     for (size_t i = 0; i < k->graph->resources.count; i++)
         if (name.n &&
             rlf_str_eq(name, rlf_str_of(k->graph->resources.data[i].name)))
-            return lasting(k, i);
+            return (int)i;
     k->torn |= name.n > 0;
-    return (rlf_lasting){0};
+    return -1;
 }
 
 /* ---- spaces ---- */
@@ -310,7 +317,7 @@ kept_new_space(rlf_keeper *k)
 {
     rlf_space *space = RLF_NEW(k->arena, rlf_space);
     rlf_known_space new = {.space = space};
-    rlf_lasting owner = kept_owner(k);
+    const rlf_space *rows = rows_of(k, kept_owner(k));
     space->domain = -1;
     RLF_KEPT(k, new.n_up);
     RLF_KEPT(k, space->count);
@@ -324,9 +331,9 @@ kept_new_space(rlf_keeper *k)
     space->length = kept_array(k, space->count, sizeof(uint32_t));
     if (space->length && !k->torn)
         place_tokens(k, space);
-    if (owner.rows) {
-        k->torn |= space->count != owner.rows->count; /* other data */
-        new.space = (rlf_space *)owner.rows;
+    if (rows) {
+        k->torn |= space->count != rows->count; /* other data */
+        new.space = (rlf_space *)rows;
     }
     return new;
 }
@@ -530,7 +537,7 @@ kept_rows(rlf_keeper *k, const rlf_set *set)
     rows->prompts = kept_space(k, set->prompts);
     rows->samples = kept_space(k, set->samples);
     rows->tokens = kept_space(k, set->tokens);
-    rows->reader = kept_owner(k).reader;
+    rows->reader = reader_of(k, kept_owner(k));
     RLF_KEPT(k, rows->temperature);
     RLF_KEPT(k, rows->lag);
     if (k->torn || !rows->prompts || !rows->samples) {

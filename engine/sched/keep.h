@@ -23,7 +23,6 @@ typedef struct rlf_known_space {
 
 typedef struct rlf_keeper {
     const rlf_graph *graph;
-    const rlf_classes *classes;
     void *const *resource;  /* as the rank opened them */
     rlf_arena *arena;       /* of what is read */
     rlf_writer *to;         /* writing: NULL while bytes are only counted */

@@ -69,8 +69,8 @@ open_each(rlf_rank *rank, bool *broken, rlf_err *err)
         if (broken[i])
             continue;
         rlf_err why = RLF_ERR_NONE;
-        rlf_status status = rank->classes->resource[r->kind]->open(
-            &rank->env, r, &why, &rank->env.resource[i]);
+        rlf_status status =
+            r->class->open(&rank->env, r, &why, &rank->env.resource[i]);
         if (status >= 0)
             continue;
         broken[i] = true;
@@ -99,8 +99,8 @@ open_resources(rlf_rank *rank, rlf_err *err)
     RLF_TRY(opened);
     for (size_t i = 0; i < n; i++) {
         const rlf_resource *r = &rank->graph->resources.data[i];
-        rlf_status status = rank->classes->resource[r->kind]->settle(
-            &rank->env, r, rank->env.resource[i], err);
+        rlf_status status =
+            r->class->settle(&rank->env, r, rank->env.resource[i], err);
         if (status < 0) {
             rlf_err_place(err, r->span, r->name);
             return status;
@@ -118,10 +118,8 @@ megabytes(size_t bytes)
 rlf_opened
 rlf_rank_opened(const rlf_rank *rank)
 {
-    return (rlf_opened){.plan = rank->plan,
-                        .classes = rank->classes,
-                        .resource = rank->env.resource,
-                        .rank = rank->rank};
+    return (rlf_opened){
+        .plan = rank->plan, .resource = rank->env.resource, .rank = rank->rank};
 }
 
 void
@@ -214,8 +212,10 @@ reserve_all(rlf_rank *rank, rlf_err *err)
     rlf_arena_free(arena);
     for (size_t i = 0; status >= 0 && i < rank->graph->resources.count; i++) {
         const rlf_resource *r = &rank->graph->resources.data[i];
-        status = rank->classes->resource[r->kind]->reserve(
-            &rank->env, r, rank->env.resource[i], err);
+        if (!r->class->model)
+            continue;
+        status =
+            r->class->model->reserve(&rank->env, r, rank->env.resource[i], err);
         if (status < 0)
             rlf_err_place(err, r->span, r->name);
     }
@@ -351,8 +351,7 @@ rlf_rank_close(rlf_rank *rank)
         rlf_arena_free(rank->env.pool);
     for (size_t i = graph->resources.count; rank->env.resource && i-- > 0;)
         if (rank->env.resource[i])
-            rank->classes->resource[graph->resources.data[i].kind]->close(
-                rank->env.resource[i]);
+            graph->resources.data[i].class->close(rank->env.resource[i]);
     free(rank->env.resource);
     rlf_mesh_groups_free(&rank->groups);
     if (rank->arena)

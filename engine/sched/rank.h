@@ -42,7 +42,6 @@ typedef struct rlf_rank {
     int rank;
     const rlf_plan *plan;
     const rlf_graph *graph;
-    const rlf_classes *classes;
     const rlf_run_options *options;
     rlf_device *device;
     rlf_memory_room limit; /* what the run may take of its machine and of its

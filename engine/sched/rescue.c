@@ -23,9 +23,9 @@ void
 rlf_rank_mark(rlf_rank *rank, uint32_t step)
 {
     for (size_t i = 0; i < rank->graph->resources.count; i++) {
-        rlf_resource_kind kind = rank->graph->resources.data[i].kind;
-        if (kind == RLF_RESOURCE_MODEL || rank->rank == 0)
-            rank->classes->resource[kind]->mark(rank->env.resource[i]);
+        const rlf_resource_class *class = rank->graph->resources.data[i].class;
+        if (class->model || rank->rank == 0)
+            class->mark(rank->env.resource[i]);
     }
     for (int i = 0; i < rank->n_steps; i++)
         rank->steps[i].marked = rank->steps[i].tokens;
@@ -55,13 +55,12 @@ rescue_one(rlf_rank *rank, size_t i, uint32_t step, const char *directory,
            rlf_err *err)
 {
     const rlf_resource *r = &rank->graph->resources.data[i];
-    const rlf_resource_class *class = rank->classes->resource[r->kind];
-    if (rank->marked == step && !class->back(rank->env.resource[i])) {
+    if (rank->marked == step && !r->class->back(rank->env.resource[i])) {
         rlf_fail(err, RLF_AGAIN, "'%s' had begun to change in step %u", r->name,
                  step);
         return RLF_AGAIN;
     }
-    return class->save(&rank->env, r, rank->env.resource[i], directory, err);
+    return r->class->save(&rank->env, r, rank->env.resource[i], directory, err);
 }
 
 rlf_status

@@ -28,7 +28,6 @@ make_ranks(rlf_run *run, int n, int first)
         *rank = (rlf_rank){.rank = first + i,
                            .plan = run->plan,
                            .graph = run->graph,
-                           .classes = run->classes,
                            .options = &run->options,
                            .tell = tell,
                            .sink = run};
@@ -61,13 +60,12 @@ open_crew(rlf_run *run, rlf_err *err)
 }
 
 rlf_status
-rlf_run_open(const rlf_plan *plan, const rlf_classes *classes,
-             const rlf_run_options *options, rlf_err *err, rlf_run **out)
+rlf_run_open(const rlf_plan *plan, const rlf_run_options *options, rlf_err *err,
+             rlf_run **out)
 {
     rlf_run *run = rlf_calloc(1, sizeof *run);
     run->plan = plan;
     run->graph = plan->graph;
-    run->classes = classes;
     run->options = *options;
     run->arena = rlf_arena_new();
     run->kept = rlf_arena_new();
@@ -209,8 +207,10 @@ rlf_run_epoch(const rlf_run *run)
         const rlf_arg *count = rlf_args_find(node->args, node->n_args, "count");
         if (count->kind != RLF_ARG_NUMBER || count->number < 1)
             continue;
-        uint64_t rows = run->classes->resource[RLF_RESOURCE_DATA]->rows(
-            run->ranks[0].env.resource[node->receiver]);
+        const rlf_resource *r = &run->graph->resources.data[node->receiver];
+        uint64_t rows =
+            r->class->data->rows(run->ranks[0].env.resource[node->receiver])
+                ->count;
         uint64_t steps =
             (rows + (uint64_t)count->number - 1) / (uint64_t)count->number;
         if (!least || steps < least)
@@ -254,8 +254,7 @@ rlf_run_notes(const rlf_run *run, rlf_buf *out)
 {
     for (size_t i = 0; i < run->graph->resources.count; i++) {
         const rlf_resource *r = &run->graph->resources.data[i];
-        run->classes->resource[r->kind]->note(r, run->ranks[0].env.resource[i],
-                                              out);
+        r->class->note(r, run->ranks[0].env.resource[i], out);
     }
 }
 

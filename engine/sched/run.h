@@ -125,9 +125,8 @@ typedef struct rlf_run_options {
  * own and the calling thread of process 0 is the controller's. In the other
  * processes a run that is open can only be followed, and closed. After an error
  * *out is a run that can only be closed. */
-rlf_status rlf_run_open(const rlf_plan *plan, const rlf_classes *classes,
-                        const rlf_run_options *options, rlf_err *err,
-                        rlf_run **out);
+rlf_status rlf_run_open(const rlf_plan *plan, const rlf_run_options *options,
+                        rlf_err *err, rlf_run **out);
 /* False: a rank's thread is stuck in somebody else's code and could not be
  * ended within `patience`, so nothing was freed, and what the run was given has
  * to stay. NULL is fine. */

@@ -79,7 +79,7 @@ put_fields(const rlf_run *run, const rlf_rows *rows, uint32_t prompt,
     if (data < 0 || !rows->data_row)
         return;
     rlf_buf_puts(out, ",\"row\":{");
-    run->classes->resource[RLF_RESOURCE_DATA]->fields(
+    run->graph->resources.data[data].class->data->fields(
         run->ranks[0].env.resource[data], rows->data_row[prompt], out);
     rlf_buf_putc(out, '}');
 }

@@ -32,7 +32,7 @@ entry_of(const rlf_run *run, size_t i)
 {
     const rlf_resource *r = &run->graph->resources.data[i];
     bool rows = r->kind == RLF_RESOURCE_STATE && r->source >= 0;
-    return (entry){r->name, run->classes->resource[r->kind]->name,
+    return (entry){r->name, r->class->name,
                    rows ? run->graph->resources.data[r->source].name : ""};
 }
 

@@ -18,7 +18,6 @@ typedef struct run_step {
 struct rlf_run {
     const rlf_plan *plan;
     const rlf_graph *graph;
-    const rlf_classes *classes;
     rlf_run_options options;
     rlf_control *control;
     rlf_arena *arena; /* of what is told and heard in one step */

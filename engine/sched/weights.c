@@ -58,8 +58,8 @@ open_model_edges(rlf_rank *rank, size_t model, const int *machine, rlf_err *err)
     const rlf_holds *holds = &rank->env.holds[model];
     const rlf_resource *r = &rank->graph->resources.data[model];
     rlf_shapes shapes;
-    RLF_TRY(rank->classes->resource[r->kind]->shapes(
-        rank->graph, r, rank->env.resource[model], rank->arena, err, &shapes));
+    RLF_TRY(r->class->model->shapes(rank->graph, r, rank->env.resource[model],
+                                    rank->arena, err, &shapes));
     rank->edges[model] = RLF_NEW_ARRAY(rank->arena, rlf_weight_edge, holds->n);
     rank->later[model] = RLF_NEW_ARRAY(rank->arena, rlf_weight_edge, holds->n);
     for (int k = 1; k < holds->n; k++) {
@@ -137,9 +137,9 @@ rlf_rank_move(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     rlf_moved moved = {0};
     if (rank->env.trace)
         RLF_TRY(trace_move(rank, task, edge, true, err));
-    RLF_TRY(rank->classes->resource[r->kind]->move(
-        &rank->env, r, rank->env.resource[task->model], edge,
-        rlf_group_world(rank->comm), err, &moved));
+    RLF_TRY(r->class->model->move(&rank->env, r,
+                                  rank->env.resource[task->model], edge,
+                                  rlf_group_world(rank->comm), err, &moved));
     rank->exchanged = moved.bytes;
     if (rank->env.trace) {
         RLF_TRY(trace_move(rank, task, edge, false, err));

@@ -57,8 +57,7 @@ rlf_call_cut_of(const rlf_opened *o, const rlf_sizes *sizes,
                 const rlf_expected_set *expected, const rlf_node *node)
 {
     const rlf_resource *r = &o->plan->graph->resources.data[node->receiver];
-    const rlf_caps *caps =
-        o->classes->resource[r->kind]->caps(o->resource[node->receiver]);
+    const rlf_caps *caps = rlf_resource_caps(r, o->resource[node->receiver]);
     rlf_use use = use_of(node);
     double rows = rows_of(o, sizes, node), parts, all;
     lanes_of(o, node, &parts, &all);
@@ -549,8 +548,7 @@ rlf_call_memory(const rlf_opened *o, int model, bool unified)
     rlf_arena *scratch = rlf_arena_new();
     rlf_memory memory = {.arena = scratch};
     rlf_call_bytes out = {0};
-    o->classes->resource[r->kind]->memory(graph, r, o->resource[model],
-                                          &memory);
+    r->class->memory(graph, r, o->resource[model], &memory);
     for (size_t i = 0; i < memory.rows.count; i++)
         add_bytes(&memory.rows.data[i], unified, &out);
     rlf_arena_free(scratch);

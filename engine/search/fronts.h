@@ -17,7 +17,6 @@
 
 typedef struct rlf_fronts_options {
     const rlf_graph *graph;
-    const rlf_classes *classes;
     const rlf_outline *outline;
     const rlf_speeds *speeds;
     const rlf_plan_options *plan; /* of candidates: ranks, backend, dtype */

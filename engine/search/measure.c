@@ -299,8 +299,7 @@ static void
 take_caps(rlf_call_measure *m, const rlf_opened *opened)
 {
     const rlf_resource *r = &m->fronts->options.graph->resources.data[m->model];
-    const rlf_caps *caps =
-        opened->classes->resource[r->kind]->caps(opened->resource[m->model]);
+    const rlf_caps *caps = rlf_resource_caps(r, opened->resource[m->model]);
     memcpy(m->tokens, caps->tokens, sizeof m->tokens);
     m->longest = caps->longest;
     m->fronts->longest[m->model] = caps->longest;
@@ -437,8 +436,8 @@ rlf_measure_begin(rlf_call_measure *m, const rlf_fronts *f, int model,
         m->reads |= f->calls[c].model == model && !update;
     }
     rlf_shapes shapes;
-    RLF_TRY(f->options.classes->resource[r->kind]->shapes(
-        f->options.graph, r, NULL, m->scratch, err, &shapes));
+    RLF_TRY(r->class->model->shapes(f->options.graph, r, NULL, m->scratch, err,
+                                    &shapes));
     m->layers = shapes.layers;
     return RLF_OK;
 }

@@ -54,8 +54,8 @@ called_shards(const rlf_fronts *f, int model)
         most = rlf_shards_said(f, model, true);
     rlf_err err = RLF_ERR_NONE;
     while (2 * shards <= most &&
-           f->options.classes->resource[r->kind]->fits(
-               f->options.graph, r, NULL, 0, 2 * shards, &err, &wrong) >= 0)
+           r->class->model->fits(f->options.graph, r, NULL, 0, 2 * shards, &err,
+                                 &wrong) >= 0)
         shards *= 2;
     return shards;
 }

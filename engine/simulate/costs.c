@@ -399,7 +399,7 @@ time_edge(const rlf_costs *c, int model, int from, int to, rlf_err *err,
     rlf_arena *scratch = rlf_arena_new();
     rlf_shapes shapes;
     rlf_realloc_plan plan;
-    rlf_status status = first->classes->resource[r->kind]->shapes(
+    rlf_status status = r->class->model->shapes(
         c->plan->graph, r, first->resource[model], scratch, err, &shapes);
     if (status >= 0) {
         const rlf_realloc_job job = rlf_holds_job(
@@ -498,7 +498,7 @@ find_caps(rlf_costs *c)
         const rlf_opened *o = &c->options.ranks[rank];
         const rlf_resource *r = &graph->resources.data[node->receiver];
         const rlf_caps *caps =
-            o->classes->resource[r->kind]->caps(o->resource[node->receiver]);
+            rlf_resource_caps(r, o->resource[node->receiver]);
         if (!caps)
             continue;
         if (node->class->work == RLF_WORK_GENERATE)

@@ -228,8 +228,7 @@ papers_open(papers_size size, papers_lengths lengths,
         stop(err.sentence);
     const rlf_kernels *kernels =
         rlf_planned_kernels(f->session, f->session->arena);
-    if (rlf_outline_open(f->session->graph, &rlf_node_classes, kernels, &err,
-                         &f->outline) < 0)
+    if (rlf_outline_open(f->session->graph, kernels, &err, &f->outline) < 0)
         stop(err.sentence);
     find_nodes(f);
     papers_set_speeds(f, speeds);
@@ -293,7 +292,7 @@ make_plan(const papers_family *f, const papers_cut *cut, asked what,
     }
     if (what == FOR_SECONDS)
         (*out)->caps = caps;
-    return rlf_plan_fits(*out, &rlf_node_classes, err);
+    return rlf_plan_fits(*out, err);
 }
 
 /* Bytes of keys and values of a token: what a turn reads more with a context

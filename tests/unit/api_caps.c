@@ -164,7 +164,7 @@ test_work(rlf_arena *arena)
     rlf_run *run;
     rlf_err err = RLF_ERR_NONE;
     if (rlf_plan_make(s->graph, &plan_options, s->arena, &err, &plan) < 0 ||
-        rlf_run_open(plan, &rlf_node_classes, &options, &err, &run) < 0)
+        rlf_run_open(plan, &options, &err, &run) < 0)
         bail("%s", err.sentence);
     rlf_opened opened = rlf_run_opened(run);
     rlf_sizes sizes = rlf_opened_sizes(&opened, s->arena);

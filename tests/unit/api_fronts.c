@@ -113,12 +113,11 @@ open_world(const char *name, const char *cluster, const char *text)
     w->options = (rlf_plan_options){.ranks = plan->ranks,
                                     .backend = plan->numerics.backend,
                                     .dtype = plan->numerics.dtype};
-    if (rlf_outline_open(w->session->graph, &rlf_node_classes,
+    if (rlf_outline_open(w->session->graph,
                          rlf_planned_kernels(w->session, arena), &err,
                          &w->outline) < 0)
         bail("%s: %s", name, err.sentence);
     const rlf_fronts_options options = {.graph = w->session->graph,
-                                        .classes = &rlf_node_classes,
                                         .outline = w->outline,
                                         .speeds = &w->speeds,
                                         .plan = &w->options};
@@ -150,7 +149,7 @@ model_bytes(const world *w, const rlf_plan *plan, int rank, rlf_arena *arena)
         bail("%s: rank %d: %s", w->name, rank, err.sentence);
     for (size_t i = 0; i < graph->resources.count; i++)
         if (graph->resources.data[i].kind == RLF_RESOURCE_MODEL)
-            opened.classes->resource[RLF_RESOURCE_MODEL]->memory(
+            rlf_node_classes.resource[RLF_RESOURCE_MODEL]->memory(
                 graph, &graph->resources.data[i], opened.resource[i], &memory);
     for (size_t i = 0; i < memory.rows.count; i++)
         bytes += (double)memory.rows.data[i].device +
@@ -208,7 +207,7 @@ look(const world *w, const int *choice)
     rlf_place_row *rows = rlf_fronts_rows(&w->fronts, choice, arena, &n);
     s.made = rlf_plan_candidate(w->session->graph, rows, n, &w->options, arena,
                                 &err, &plan) >= 0 &&
-             rlf_plan_fits(plan, &rlf_node_classes, &err) >= 0;
+             rlf_plan_fits(plan, &err) >= 0;
     if (!s.made) {
         note("%s", err.sentence);
         rlf_arena_free(arena);
@@ -415,7 +414,7 @@ test_kinds(void)
     w.session = rlf_session_open(path);
     rlf_session_set(w.session, "--cluster", "a100x8:8");
     if (rlf_session_plan(w.session) != RLF_RESULT_OK ||
-        rlf_outline_open(w.session->graph, &rlf_node_classes,
+        rlf_outline_open(w.session->graph,
                          rlf_planned_kernels(w.session, w.arena), &err,
                          &w.outline) < 0)
         bail("kinds: %s", rlf_session_message(w.session));

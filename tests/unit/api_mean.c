@@ -63,7 +63,7 @@ open_world(world *w)
     if (rlf_session_plan(w->session) != RLF_RESULT_OK)
         bail("%s", rlf_session_message(w->session));
     w->speeds = rlf_planned_speeds(w->session);
-    if (rlf_outline_open(w->session->graph, &rlf_node_classes,
+    if (rlf_outline_open(w->session->graph,
                          rlf_planned_kernels(w->session, arena), &err,
                          &w->outline) < 0 ||
         rlf_lengths_parse("lognormal:20,0.8", &err, lengths) < 0)

@@ -189,10 +189,9 @@ same_nodes(const rlf_opened *is, const rlf_opened *said, rlf_arena *arena)
     rlf_sizes its = rlf_opened_sizes(said, arena);
     bool same = true;
     for (size_t i = 0; i < graph->resources.count; i++) {
-        const rlf_resource_class *class =
-            is->classes->resource[graph->resources.data[i].kind];
-        const rlf_caps *a = class->caps(is->resource[i]);
-        const rlf_caps *b = class->caps(said->resource[i]);
+        const rlf_resource *r = &graph->resources.data[i];
+        const rlf_caps *a = rlf_resource_caps(r, is->resource[i]);
+        const rlf_caps *b = rlf_resource_caps(r, said->resource[i]);
         same = same && (!a ? !b : memcmp(a, b, sizeof *a) == 0);
     }
     for (size_t i = 0; i < graph->nodes.count; i++) {
@@ -222,7 +221,7 @@ open_run(const rlf_plan *plan, rlf_comm_world *world, bool dry)
         .threads = plan->ranks, .world = world, .dry = dry};
     rlf_err err = RLF_ERR_NONE;
     rlf_run *run;
-    if (rlf_run_open(plan, &rlf_node_classes, &options, &err, &run) < 0)
+    if (rlf_run_open(plan, &options, &err, &run) < 0)
         bail("%s", err.sentence);
     return run;
 }
@@ -338,8 +337,7 @@ open_scene(scene *c, rlf_arena *arena, const char *model, int length, size_t k)
                                    layouts[k].place),
                  .arena = rlf_arena_new()};
     if (rlf_plan_make(c->s->graph, &options, c->s->arena, &err, &c->plan) < 0 ||
-        rlf_outline_open(c->s->graph, &rlf_node_classes, rlf_kernels_cpu(),
-                         &err, &c->outline) < 0)
+        rlf_outline_open(c->s->graph, rlf_kernels_cpu(), &err, &c->outline) < 0)
         bail("%s", err.sentence);
     for (int r = 0; r < c->plan->ranks; r++)
         if (rlf_outline_rank(c->outline, c->plan, r, c->arena, &err,
@@ -423,7 +421,7 @@ static const rlf_caps *
 caps_of(const seat *t, int resource)
 {
     const rlf_resource *r = &t->o->plan->graph->resources.data[resource];
-    return t->o->classes->resource[r->kind]->caps(t->o->resource[resource]);
+    return rlf_resource_caps(r, t->o->resource[resource]);
 }
 
 /* n samples, cut into micro-batches of as many as fit, each the given ways
@@ -625,8 +623,8 @@ test_config_alone(rlf_arena *arena)
         same = same_nodes(&a.rank[r], &b.rank[r], arena) && same;
     ok(same, "costs of a model of which only config.json is there");
     rlf_err err = RLF_ERR_NONE;
-    ok(rlf_plan_fits(b.plan, &rlf_node_classes, &err) >= 0,
-       "its plan is looked at: %s", err.sentence);
+    ok(rlf_plan_fits(b.plan, &err) >= 0, "its plan is looked at: %s",
+       err.sentence);
     close_scene(&a);
     close_scene(&b);
     unlink(rlf_arena_printf(arena, "%s/config.json", dir));

@@ -119,17 +119,19 @@ add_resource(world *w, rlf_resource resource, const rlf_arg *args, int n)
                                           (rlf_domain){.kind = RLF_DOMAIN_ROWS,
                                                        .name = resource.name,
                                                        .owner = -1});
-    int index = rlf_graph_add_resource(w->graph, resource);
     const rlf_resource_class *class = rlf_node_classes.resource[resource.kind];
+    resource.class = class;
+    int index = rlf_graph_add_resource(w->graph, resource);
     rlf_err_clear(&w->err);
     rlf_status status = class->open(&w->env, &w->graph->resources.data[index],
                                     &w->err, &w->resource[index]);
     if (status >= 0)
         status = class->settle(&w->env, &w->graph->resources.data[index],
                                w->resource[index], &w->err);
-    if (status >= 0)
-        status = class->reserve(&w->env, &w->graph->resources.data[index],
-                                w->resource[index], &w->err);
+    if (status >= 0 && class->model)
+        status =
+            class->model->reserve(&w->env, &w->graph->resources.data[index],
+                                  w->resource[index], &w->err);
     return status < 0 ? -1 : index;
 }
 

@@ -128,10 +128,47 @@ test_members(void)
        "%s", twice.sentence);
 }
 
+/* A resource class has the interface of its kind, whole, and no other. */
+static void
+refused_resource(rlf_resource_kind kind, rlf_resource_class broken,
+                 const char *what)
+{
+    const rlf_resource_class *list[RLF_RESOURCE_KINDS];
+    rlf_classes table = rlf_node_classes;
+    memcpy(list, table.resource, sizeof list);
+    list[kind] = &broken;
+    table.resource = list;
+    rlf_err err = RLF_ERR_NONE;
+    ok(rlf_classes_check(&table, &err) == RLF_BUG &&
+           strstr(err.sentence, "is incomplete"),
+       "%s: %s", what, err.sentence);
+}
+
+static void
+test_resources(void)
+{
+    const rlf_resource_class *const *all = rlf_node_classes.resource;
+    rlf_resource_class broken = *all[RLF_RESOURCE_MODEL];
+    rlf_model_class model = *broken.model;
+    model.move = NULL;
+    broken.model = &model;
+    refused_resource(RLF_RESOURCE_MODEL, broken, "weights that do not move");
+    broken = *all[RLF_RESOURCE_DATA];
+    broken.data = NULL;
+    refused_resource(RLF_RESOURCE_DATA, broken, "data without rows");
+    broken = *all[RLF_RESOURCE_HOOK];
+    broken.model = all[RLF_RESOURCE_MODEL]->model;
+    refused_resource(RLF_RESOURCE_HOOK, broken, "a hook with weights");
+    broken = *all[RLF_RESOURCE_STATE];
+    broken.back = NULL;
+    refused_resource(RLF_RESOURCE_STATE, broken, "a state without a way back");
+}
+
 int
 main(void)
 {
     test_members();
+    test_resources();
     test_traits();
     return done();
 }

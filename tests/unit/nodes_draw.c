@@ -190,20 +190,20 @@ test_resume(void)
     /* which rows they are is an input of a run, held by its digest */
     world *w = world_new(3);
     int d = open_rows(w);
-    rlf_digest those = *class->lasting(w->resource[d]).digest;
+    rlf_digest those = *class->data->digest(w->resource[d]);
     rlf_data_draw(w->resource[d], 3, 1, 1, N, got);
     class->save(&w->env, &w->graph->resources.data[d], w->resource[d], ".",
                 &w->err);
     world_free(w);
     w = world_new(3);
     d = open_rows(w);
-    ok(rlf_digest_equal(those, *class->lasting(w->resource[d]).digest),
+    ok(rlf_digest_equal(those, *class->data->digest(w->resource[d])),
        "the same rows, the same digest");
     world_free(w);
     write_rows(ROWS + 1);
     w = world_new(3);
     d = open_rows(w);
-    ok(!rlf_digest_equal(those, *class->lasting(w->resource[d]).digest),
+    ok(!rlf_digest_equal(those, *class->data->digest(w->resource[d])),
        "other rows, another");
     world_free(w);
     write_rows(N - 1);
@@ -313,11 +313,11 @@ test_node(void)
     const char *nearest;
     const rlf_resource *resource = &w->graph->resources.data[data];
     const rlf_resource_class *rc = rlf_node_classes.resource[RLF_RESOURCE_DATA];
-    rc->field(w->graph, resource, "grade", &w->err, &kind, &nearest);
+    rc->data->field(w->graph, resource, "grade", &w->err, &kind, &nearest);
     is_int(kind, RLF_FIELD_NUMBER, "while compiling: a number field");
-    rc->field(w->graph, resource, "answer", &w->err, &kind, &nearest);
+    rc->data->field(w->graph, resource, "answer", &w->err, &kind, &nearest);
     is_int(kind, RLF_FIELD_TEXT, "a text field");
-    rc->field(w->graph, resource, "anser", &w->err, &kind, &nearest);
+    rc->data->field(w->graph, resource, "anser", &w->err, &kind, &nearest);
     is_int(kind, RLF_FIELD_NONE, "no field");
     is_str(nearest, "answer", "the nearest one");
     world_free(w);

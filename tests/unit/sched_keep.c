@@ -15,22 +15,25 @@ enum { ROWS = 5, PROMPTS = 2, EACH = 2, SAMPLES = PROMPTS * EACH };
 static rlf_space all_rows; /* of the data */
 static char words;         /* stands for the model's reader */
 
-static rlf_lasting
-lasting(const void *object)
+static const rlf_space *
+rows_of(const void *object)
 {
-    const int *kind = object;
-    if (*kind == RLF_RESOURCE_DATA)
-        return (rlf_lasting){.rows = &all_rows};
-    return (rlf_lasting){.reader = (const struct rlf_reader *)&words};
+    (void)object;
+    return &all_rows;
 }
 
-static const rlf_resource_class of_data = {.lasting = lasting},
-                                of_model = {.lasting = lasting};
-static const rlf_resource_class *const resources[RLF_RESOURCE_KINDS] = {
-    [RLF_RESOURCE_DATA] = &of_data, [RLF_RESOURCE_MODEL] = &of_model};
-static const rlf_classes classes = {.resource = resources};
-static int kinds[] = {RLF_RESOURCE_DATA, RLF_RESOURCE_MODEL};
-static void *objects[] = {&kinds[0], &kinds[1]};
+static const struct rlf_reader *
+reader_of(const void *object)
+{
+    (void)object;
+    return (const struct rlf_reader *)&words;
+}
+
+static const rlf_data_class data_only = {.rows = rows_of};
+static const rlf_model_class model_only = {.reader = reader_of};
+static const rlf_resource_class of_data = {.data = &data_only},
+                                of_model = {.model = &model_only};
+static void *objects[2];
 
 enum { DATA = 1, DRAW, ROLL, TOKENS }; /* domains */
 
@@ -50,10 +53,12 @@ make_graph(rlf_arena *arena, rlf_sources *sources)
     for (size_t i = 0; i < RLF_COUNT(list); i++)
         rlf_domains_add(&g->domains, list[i]);
     rlf_graph_add_resource(g, (rlf_resource){.kind = RLF_RESOURCE_DATA,
+                                             .class = &of_data,
                                              .name = "rows",
                                              .domain = DATA});
-    rlf_graph_add_resource(
-        g, (rlf_resource){.kind = RLF_RESOURCE_MODEL, .name = "actor"});
+    rlf_graph_add_resource(g, (rlf_resource){.kind = RLF_RESOURCE_MODEL,
+                                             .class = &of_model,
+                                             .name = "actor"});
     rlf_graph_add_set(g, (rlf_set){.kind = RLF_SET_SAMPLED,
                                    .name = "roll",
                                    .prompts = DRAW,
@@ -143,11 +148,8 @@ static rlf_err failed = RLF_ERR_NONE;
 static rlf_keeper
 keeper(const rlf_graph *g, rlf_arena *arena)
 {
-    return (rlf_keeper){.graph = g,
-                        .classes = &classes,
-                        .resource = objects,
-                        .arena = arena,
-                        .err = &failed};
+    return (rlf_keeper){
+        .graph = g, .resource = objects, .arena = arena, .err = &failed};
 }
 
 static void

@@ -66,7 +66,6 @@ __wrap_rlf_order_done(rlf_order *order, int instance, uint32_t count,
 static rlf_status
 steps(const rlf_node_class *class, int ranks, rlf_err *err)
 {
-    static const rlf_classes none = {0};
     rlf_arena *arena = rlf_arena_new();
     rlf_sources sources = {.arena = arena};
     rlf_graph *graph = rlf_graph_new(arena, &sources);
@@ -83,7 +82,7 @@ steps(const rlf_node_class *class, int ranks, rlf_err *err)
     if (status >= 0)
         status = make_world(ranks, err, &options.world);
     if (status >= 0)
-        status = rlf_run_open(plan, &none, &options, err, &run);
+        status = rlf_run_open(plan, &options, err, &run);
     atomic_store(&ran, 0);
     for (int i = 0; i < STEPS && status >= 0; i++)
         status = rlf_run_step(run, err);
