@@ -316,26 +316,19 @@ check_units(rlf_sema *s, rlf_expr_code code, const int *args, int n,
     return false;
 }
 
-/* All numbers, but for the two texts of a comparison or a choice. */
+/* All numbers, but for the two texts of a comparison or a choice: who makes a
+ * term has seen to it. */
 static bool
-check_texts(rlf_sema *s, rlf_expr_code code, const int *args, int n,
-            rlf_span at)
+are_numbers(const rlf_sema *s, rlf_expr_code code, const int *args, int n)
 {
+    bool good = true;
     for (int k = 0; k < n; k++) {
-        bool wanted =
+        bool text =
             code == RLF_EXPR_TEXT_EQ ||
             (code == RLF_EXPR_SELECT && k > 0 && s->terms.data[args[1]].text);
-        if (s->terms.data[args[k]].text == wanted)
-            continue;
-        rlf_diag *diag =
-            rlf_diag_error(s->diags, "type", at,
-                           wanted ? "a text and a number do not mix"
-                                  : "a text is not a number");
-        diag->left = s->terms.data[args[k]].span;
-        rlf_diag_hint(s->diags, diag, "texts can be compared by == and !=");
-        return false;
+        good = good && s->terms.data[args[k]].text == text;
     }
-    return true;
+    return good;
 }
 
 /* A third operand, where the first two met already. */
@@ -414,8 +407,8 @@ rlf_term_pointwise(rlf_sema *s, rlf_expr_code code, int a, int b, int c,
     }
     double value;
     rlf_unit unit;
-    if (!check_texts(s, code, args, n, at) ||
-        !check_units(s, code, args, n, at, &unit))
+    RLF_ASSERT(are_numbers(s, code, args, n));
+    if (!check_units(s, code, args, n, at, &unit))
         return -1;
     if (fold(s, code, args, n, at, &value)) {
         int term = rlf_term_number(s, value, at);

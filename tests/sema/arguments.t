@@ -908,3 +908,65 @@ flow f(batch: prompts[8]) {
 }
 --- warnings
 compiles
+=== what is no reduction, has no names, no responses, no part
++++ actor
+data others = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+hook credit = lua("j.lua") -> (each: token)
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 2, max_new: 8)
+    a = respond(batch.answer over batch)
+    b = exp(x: 1)
+    c = roll[others]
+    d = credit(batch)
+    e = respond("yes")
+    g = respond(others.answer, to: batch)
+    more = actor.generate(others, max_new: 8)
+    h = roll.length > 2 ? 1 : more.length
+    report i = roll.text == 3, j = roll.text + 1
+    update actor {
+        for m in roll.split(parts: 2) { }
+        report x = actor.logprob(roll)
+        minimize mean(actor.logprob(roll) over batch)
+    }
+}
+--- errors
+test.rlf:8:9: error: 'respond' is not a reduction
+    8 |     a = respond(batch.answer over batch)
+      |         ^~~~~~~
+hint: reductions are sum mean std var min max count, rank and rotate
+test.rlf:9:13: error: arguments of 'exp' have no names
+    9 |     b = exp(x: 1)
+      |             ^
+test.rlf:10:9: error: 'roll' has no part that belongs to 'others'
+   10 |     c = roll[others]
+      |         ^~~~~~~~~~~~
+hint: what stands in the brackets has some of the prompts of what stands before them
+test.rlf:11:9: error: 'credit' gives one per token, and 'batch' has no responses
+   11 |     d = credit(batch)
+      |         ^~~~~~~~~~~~~
+test.rlf:12:17: error: the text of 'respond' is a column of texts, and this is a text
+   12 |     e = respond("yes")
+      |                 ^~~~~
+hint: texts of rows are a data column, as batch.answer, those of samples, as roll.text, or of a hook: hook h = lua("h.lua") -> text
+test.rlf:13:9: error: the text is one per prompt of 'others', whose rows belong to no prompts of 'batch'
+   13 |     g = respond(others.answer, to: batch)
+      |         ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+test.rlf:15:25: error: one per sample of 'roll' and one per sample of 'more' cannot be combined
+   15 |     h = roll.length > 2 ? 1 : more.length
+      |                         ^     ~~~~~~~~~~~
+test.rlf:16:26: error: this is a text and a number: texts and numbers do not mix
+   16 |     report i = roll.text == 3, j = roll.text + 1
+      |                ~~~~~~~~~ ^~ ~
+hint: two texts can be compared by == and !=
+test.rlf:16:46: error: this is a text and a number: texts and numbers do not mix
+   16 |     report i = roll.text == 3, j = roll.text + 1
+      |                                    ~~~~~~~~~ ^ ~
+hint: two texts can be compared by == and !=
+test.rlf:18:9: error: this cannot stand in an update
+   18 |         for m in roll.split(parts: 2) { }
+      |         ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: it holds names, if, report and minimize
+test.rlf:19:20: error: a report is one number, and this is one per token of 'roll'
+   19 |         report x = actor.logprob(roll)
+      |                    ^~~~~~~~~~~~~~~~~~~
+hint: mean(... over batch)
