@@ -3,23 +3,11 @@
  * takes a second and nothing else takes time. Those who meet in a command begin
  * when all have come. So a step takes as long as its calls allow only if nobody
  * is kept waiting by what others do first. */
-#include "engine/base/vec.h"
-#include "engine/graph/class.h"
 #include "engine/order/part.h"
 #include "engine/plan/holds.h"
-#include "tests/tap.h"
+#include "tests/unit/order_graph.h"
 
 enum { RANKS = 4, MOST_NODES = 16, MOST_POSTS = 128 };
-
-static const rlf_node_class draw = {.name = "draw", .draws = true};
-static const rlf_node_class call = {
-    .name = "call", .work = RLF_WORK_READ, .receiver = RLF_RECEIVER_MODEL};
-static const rlf_node_class update = {.name = "update", .work = RLF_WORK_TRAIN};
-static const rlf_node_class arith = {.name = "expr",
-                                     .program = RLF_PROGRAM_EXPR};
-static const rlf_node_class reports = {.name = "report", .reports = true};
-static const rlf_node_class branch = {.name = "if",
-                                      .course = RLF_COURSE_CHOICE};
 
 typedef struct step {
     rlf_arena *arena;
@@ -40,43 +28,16 @@ typedef struct row {
     int model; /* + 1; an update writes it, a call reads it */
 } row;
 
-static rlf_layout
-layout_of(rlf_arena *arena, int first, int n)
-{
-    int *ranks = RLF_NEW_ARRAY(arena, int, n);
-    for (int i = 0; i < n; i++)
-        ranks[i] = first + i;
-    return (rlf_layout){
-        .ranks = ranks, .n_ranks = n, .tp = 1, .pp = 1, .dp = n};
-}
-
 static void
-add_node(step *s, const row *r)
+add_row(step *s, const row *r)
 {
-    int *inputs = RLF_NEW_ARRAY(s->arena, int, 3);
-    int *output = RLF_NEW_ARRAY(s->arena, int, 1);
-    int *model = RLF_NEW_ARRAY(s->arena, int, 1);
-    rlf_node node = {.class = r->class,
-                     .grain = RLF_GRAIN_BATCH,
-                     .rows = -1,
-                     .receiver = r->model - 1,
-                     .inputs = inputs,
-                     .outputs = output,
-                     .n_outputs = 1};
+    int inputs[3], n = 0;
     for (int i = 0; i < 3; i++)
         if (r->in[i])
-            inputs[node.n_inputs++] = r->in[i] - 1; /* output i is of node i */
-    *output = rlf_graph_add_value(
-        s->graph, (rlf_value){.set = -1, .node = -1, .name = r->class->name});
-    *model = r->model - 1;
-    if (r->model && r->class == &update) {
-        node.writes = model;
-        node.n_writes = 1;
-    } else if (r->model) {
-        node.reads = model;
-        node.n_reads = 1;
-    }
-    rlf_graph_add_node(s->graph, node);
+            inputs[n++] = r->in[i] - 1; /* output i is of node i */
+    add_node(s->graph, r->class,
+             (node_parts){BATCH, .inputs = inputs, .n_inputs = n,
+                          .model = r->model});
 }
 
 static step
@@ -91,10 +52,10 @@ make(const row *rows, int n)
     s.plan = (rlf_plan){.graph = s.graph, .ranks = RANKS};
     s.plan.place = RLF_NEW_ARRAY(s.arena, rlf_node_place, n);
     for (int i = 0; i < n; i++) {
-        add_node(&s, &rows[i]);
-        bool joint = rows[i].class == &update || rows[i].class == &call;
+        add_row(&s, &rows[i]);
+        bool joint = rows[i].class == &update || rows[i].class == &logprob;
         s.plan.place[i] = (rlf_node_place){
-            .layout = layout_of(s.arena, rows[i].first, rows[i].n),
+            .layout = ranks_of(s.arena, rows[i].first, rows[i].n, 1),
             .spread = joint ? RLF_SPREAD_JOINT : RLF_SPREAD_WHOLE};
     }
     rlf_holds_make(&s.plan, s.arena);
@@ -142,7 +103,7 @@ take(step *s, const rlf_control *c, const rlf_rank_command *command)
     bool come[RANKS] = {false};
     const rlf_node *node =
         rlf_order_instance(rlf_control_order(c), command->instance)->node;
-    bool works = node->class == &update || node->class == &call;
+    bool works = node->class == &update || node->class == &logprob;
     for (int i = 0; i < command->n_shares; i++)
         come[command->shares[i].rank] = true;
     if (works)
@@ -204,19 +165,19 @@ static void
 test_updates(void)
 {
     const row rows[] = {
-        {&draw, 0, RANKS, {0}, 0},     /* 1 */
-        {&call, 0, 2, {1}, 3},         /* 2: the reference */
-        {&call, 2, 2, {1}, 2},         /* 3: values */
-        {&arith, 0, RANKS, {2, 3}, 0}, /* 4: advantages */
-        {&arith, 0, 2, {2}, 0},        /* 5: had by 0..1 alone */
-        {&update, 0, 2, {4}, 1},       /* 6: the actor */
-        {&arith, 0, RANKS, {6}, 0},    /* 7: what its loss is */
-        {&reports, 0, RANKS, {7}, 0},  /* 8 */
-        {&update, 2, 2, {5, 4}, 2},    /* 9: the critic */
-        {&update, 0, 2, {3, 4}, 1},    /* 10 */
-        {&reports, 0, RANKS, {10}, 0}, /* 11 */
-        {&update, 2, 2, {5, 4}, 2},    /* 12 */
-        {&reports, 0, RANKS, {12}, 0}, /* 13 */
+        {&draw, 0, RANKS, {0}, 0},       /* 1 */
+        {&logprob, 0, 2, {1}, 3},        /* 2: the reference */
+        {&logprob, 2, 2, {1}, 2},        /* 3: values */
+        {&arith, 0, RANKS, {2, 3}, 0},   /* 4: advantages */
+        {&arith, 0, 2, {2}, 0},          /* 5: had by 0..1 alone */
+        {&update, 0, 2, {4}, 1},         /* 6: the actor */
+        {&arith, 0, RANKS, {6}, 0},      /* 7: what its loss is */
+        {&reporting, 0, RANKS, {7}, 0},  /* 8 */
+        {&update, 2, 2, {5, 4}, 2},      /* 9: the critic */
+        {&update, 0, 2, {3, 4}, 1},      /* 10 */
+        {&reporting, 0, RANKS, {10}, 0}, /* 11 */
+        {&update, 2, 2, {5, 4}, 2},      /* 12 */
+        {&reporting, 0, RANKS, {12}, 0}, /* 13 */
     };
     step s = make(rows, (int)RLF_COUNT(rows));
     near(play(&s), 3, 0, "updates of two models on ranks of their own: 3 s");
@@ -234,11 +195,11 @@ test_join(void)
 {
     const row rows[] = {
         {&draw, 0, RANKS, {0}, 0},  /* 1 */
-        {&call, 0, 2, {1}, 1},      /* 2 */
-        {&call, 0, 2, {2}, 1},      /* 3: more on the same ranks */
+        {&logprob, 0, 2, {1}, 1},   /* 2 */
+        {&logprob, 0, 2, {2}, 1},   /* 3: more on the same ranks */
         {&arith, 0, RANKS, {2}, 0}, /* 4: everyone needs it */
-        {&call, 2, 2, {4}, 2},      /* 5 */
-        {&call, 2, 2, {5}, 2},      /* 6 */
+        {&logprob, 2, 2, {4}, 2},   /* 5 */
+        {&logprob, 2, 2, {5}, 2},   /* 6 */
     };
     step s = make(rows, (int)RLF_COUNT(rows));
     near(play(&s), 3, 0, "what others wait for is sent before the next call");
@@ -253,9 +214,9 @@ test_after_join(void)
 {
     const row rows[] = {
         {&draw, 0, RANKS, {0}, 0},     /* 1 */
-        {&call, 0, 2, {1}, 3},         /* 2 */
-        {&call, 2, 2, {1}, 2},         /* 3 */
-        {&call, 2, 2, {3}, 2},         /* 4 */
+        {&logprob, 0, 2, {1}, 3},      /* 2 */
+        {&logprob, 2, 2, {1}, 2},      /* 3 */
+        {&logprob, 2, 2, {3}, 2},      /* 4 */
         {&arith, 0, RANKS, {2, 4}, 0}, /* 5 */
         {&arith, 0, 2, {2}, 0},        /* 6: had by 0..1 alone */
         {&update, 0, 2, {5}, 1},       /* 7 */
@@ -271,11 +232,11 @@ static void
 test_first(void)
 {
     const row rows[] = {
-        {&draw, 0, RANKS, {0}, 0},  /* 1 */
-        {&call, 0, 2, {1}, 1},      /* 2 */
-        {&arith, 0, RANKS, {2}, 0}, /* 3: 2..3 wait for 0..1 */
-        {&call, 2, 2, {1}, 2},      /* 4 */
-        {&call, 2, 2, {3, 4}, 2},   /* 5 */
+        {&draw, 0, RANKS, {0}, 0},   /* 1 */
+        {&logprob, 0, 2, {1}, 1},    /* 2 */
+        {&arith, 0, RANKS, {2}, 0},  /* 3: 2..3 wait for 0..1 */
+        {&logprob, 2, 2, {1}, 2},    /* 4 */
+        {&logprob, 2, 2, {3, 4}, 2}, /* 5 */
     };
     step s = make(rows, (int)RLF_COUNT(rows));
     near(play(&s), 2, 0, "what can begin is done before what has to wait");
@@ -287,13 +248,13 @@ static void
 test_answer(void)
 {
     const row rows[] = {
-        {&draw, 0, RANKS, {0}, 0},    /* 1 */
-        {&update, 0, 2, {1}, 1},      /* 2 */
-        {&reports, 0, RANKS, {2}, 0}, /* 3 */
-        {&update, 2, 2, {1}, 2},      /* 4 */
-        {&branch, 0, RANKS, {2}, 0},  /* 5 */
-        {&update, 2, 2, {4}, 2},      /* 6 */
-        {&reports, 0, RANKS, {6}, 0}, /* 7 */
+        {&draw, 0, RANKS, {0}, 0},      /* 1 */
+        {&update, 0, 2, {1}, 1},        /* 2 */
+        {&reporting, 0, RANKS, {2}, 0}, /* 3 */
+        {&update, 2, 2, {1}, 2},        /* 4 */
+        {&when, 0, RANKS, {2}, 0},      /* 5 */
+        {&update, 2, 2, {4}, 2},        /* 6 */
+        {&reporting, 0, RANKS, {6}, 0}, /* 7 */
     };
     step s = make(rows, (int)RLF_COUNT(rows));
     near(play(&s), 2, 0, "and before an answer is waited for");

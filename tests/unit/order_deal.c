@@ -2,27 +2,13 @@
  * answer at once, and lengths as responses have them (log-normal, sigma 0.75).
  */
 #include "engine/base/philox.h"
-#include "engine/graph/class.h"
 #include "engine/order/control.h"
 #include "engine/plan/holds.h"
-#include "tests/tap.h"
+#include "tests/unit/order_graph.h"
 
 #include <math.h>
 
 enum { SAMPLES = 96, MOST_RANKS = 8, TRIALS = 40, MOST_LENGTH = 1 << 12 };
-
-static const rlf_node_class draw = {.name = "draw", .draws = true};
-static const rlf_node_class generate = {.name = "generate",
-                                        .receiver = RLF_RECEIVER_MODEL,
-                                        .work = RLF_WORK_GENERATE};
-static const rlf_node_class logprob = {
-    .name = "logprob", .work = RLF_WORK_READ, .receiver = RLF_RECEIVER_MODEL};
-
-static const rlf_node_class logprobs = {.name = "logprobs",
-                                        .work = RLF_WORK_READ,
-                                        .receiver = RLF_RECEIVER_MODEL,
-                                        .level = RLF_LEVEL_VOCAB};
-static const rlf_node_class words = {.name = "words", .work = RLF_WORK_READ};
 
 /* What one step did. */
 typedef struct trial {
@@ -38,28 +24,6 @@ typedef struct trial {
     uint64_t moved;               /* tokens of samples, before logprobs */
 } trial;
 
-/* Returns what it makes of `in`; -1: it is the first, and makes no rows. */
-static int
-add_node(trial *t, const rlf_node_class *class, int in)
-{
-    bool first = in < 0;
-    int *inputs = RLF_NEW_ARRAY(t->arena, int, 1);
-    int *out = RLF_NEW_ARRAY(t->arena, int, 1);
-    *inputs = in;
-    *out = rlf_graph_add_value(t->graph,
-                               (rlf_value){.set = -1, .node = -1, .name = "x"});
-    rlf_graph_add_node(t->graph, (rlf_node){.class = class,
-                                            .grain = first ? RLF_GRAIN_BATCH
-                                                           : RLF_GRAIN_SAMPLE,
-                                            .rows = first ? -1 : 1,
-                                            .receiver = -1,
-                                            .inputs = inputs,
-                                            .n_inputs = !first,
-                                            .outputs = out,
-                                            .n_outputs = 1});
-    return *out;
-}
-
 static void
 begin_graph(trial *t)
 {
@@ -73,10 +37,10 @@ static void
 make_graph(trial *t, bool sampled)
 {
     begin_graph(t);
-    int rows = add_node(t, &draw, -1);
+    int rows = add_node(t->graph, &draw, (node_parts){BATCH});
     if (sampled)
-        rows = add_node(t, &generate, rows);
-    add_node(t, &logprob, rows);
+        rows = add_node(t->graph, &generate, (node_parts){.rows = 1, IN(rows)});
+    add_node(t->graph, &logprob, (node_parts){.rows = 1, IN(rows)});
 }
 
 static void
@@ -243,10 +207,10 @@ words_imbalance(int ranks)
     enum { VALUES = 3 * SAMPLES };
     trial t = {.arena = rlf_arena_new()};
     begin_graph(&t);
-    int rows = add_node(&t, &draw, -1), value = 0;
+    int rows = add_node(t.graph, &draw, (node_parts){BATCH}), value = 0;
     for (int i = 0; i < VALUES; i++)
-        value = add_node(&t, &logprobs, rows);
-    add_node(&t, &words, value - VALUES + 1);
+        value = add_node(t.graph, &logprobs, (node_parts){.rows = 1, IN(rows)});
+    add_node(t.graph, &words, (node_parts){.rows = 1, IN(value - VALUES + 1)});
     make_plan(&t, ranks);
     for (int i = 1; i <= VALUES + 1; i++) {
         rlf_layout *l = &t.plan.place[i].layout;

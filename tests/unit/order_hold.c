@@ -1,26 +1,13 @@
 /* Which rows of a call are posted, and which wait for those who are at work:
  * the real controller, told by hand what four ranks report. A generation of
  * nine samples, and two calls that read them. */
-#include "engine/graph/class.h"
 #include "engine/order/control.h"
 #include "engine/plan/holds.h"
-#include "tests/tap.h"
+#include "tests/unit/order_graph.h"
 
 enum { SAMPLES = 9, RANKS = 4, MOST = 32 };
 /* Nodes. */
 enum { DRAW, GENERATE, REFERENCE, CRITIC, REPORT, ARITH, UPDATE, OTHER, NODES };
-
-static const rlf_node_class draw = {.name = "draw", .draws = true};
-static const rlf_node_class generate = {.name = "generate",
-                                        .receiver = RLF_RECEIVER_MODEL,
-                                        .work = RLF_WORK_GENERATE};
-static const rlf_node_class call = {
-    .name = "call", .work = RLF_WORK_READ, .receiver = RLF_RECEIVER_MODEL};
-static const rlf_node_class arith = {.name = "expr",
-                                     .program = RLF_PROGRAM_EXPR};
-static const rlf_node_class update = {.name = "update",
-                                      .work = RLF_WORK_TRAIN};
-static const rlf_node_class reports = {.name = "report", .reports = true};
 
 /* The ranks of a node: `n` from the first on, `tp` of them a replica. */
 typedef struct ranks {
@@ -41,37 +28,10 @@ typedef struct world {
 } world;
 
 static void
-add_node(world *w, int id, const rlf_node_class *class, int in)
-{
-    bool by_row = (id >= GENERATE && id <= CRITIC) || id == ARITH;
-    int *inputs = RLF_NEW_ARRAY(w->arena, int, 1);
-    int *output = RLF_NEW_ARRAY(w->arena, int, 1);
-    *inputs = in;
-    *output = rlf_graph_add_value(
-        w->graph, (rlf_value){.set = -1, .node = -1, .name = "x"});
-    rlf_graph_add_node(w->graph, (rlf_node){.class = class,
-                                            .grain = by_row ? RLF_GRAIN_SAMPLE
-                                                            : RLF_GRAIN_BATCH,
-                                            .rows = by_row ? 1 : -1,
-                                            .receiver = -1,
-                                            .inputs = inputs,
-                                            .n_inputs = in >= 0,
-                                            .outputs = output,
-                                            .n_outputs = 1});
-}
-
-static void
 place(world *w, int id, ranks at, rlf_spread spread)
 {
-    int *list = RLF_NEW_ARRAY(w->arena, int, at.n);
-    for (int i = 0; i < at.n; i++)
-        list[i] = at.first + i;
-    w->plan.place[id] = (rlf_node_place){.layout = {.ranks = list,
-                                                    .n_ranks = at.n,
-                                                    .tp = at.tp,
-                                                    .pp = 1,
-                                                    .dp = at.n / at.tp},
-                                         .spread = spread};
+    w->plan.place[id] = (rlf_node_place){
+        .layout = ranks_of(w->arena, at.first, at.n, at.tp), .spread = spread};
 }
 
 /* Take commands until the controller waits. */
@@ -130,15 +90,15 @@ begin_training(world *w, ranks sample, ranks reference, ranks critic,
     *w = (world){.arena = rlf_arena_new()};
     w->sources.arena = w->arena;
     w->graph = rlf_graph_new(w->arena, &w->sources);
-    add_node(w, DRAW, &draw, -1);
-    add_node(w, GENERATE, &generate, 0);
-    add_node(w, REFERENCE, &call, 1);
-    add_node(w, CRITIC, &call, 1);
-    add_node(w, REPORT, &reports, 3);
+    add_node(w->graph, &draw, (node_parts){BATCH});
+    add_node(w->graph, &generate, (node_parts){.rows = 1, IN(0)});
+    add_node(w->graph, &logprob, (node_parts){.rows = 1, IN(1)});
+    add_node(w->graph, &logprob, (node_parts){.rows = 1, IN(1)});
+    add_node(w->graph, &reporting, (node_parts){BATCH, IN(3)});
     if (trained.n) {
-        add_node(w, ARITH, &arith, 2);
-        add_node(w, UPDATE, &update, 3);
-        add_node(w, OTHER, &update, 5);
+        add_node(w->graph, &arith, (node_parts){.rows = 1, IN(2)});
+        add_node(w->graph, &update, (node_parts){BATCH, IN(3)});
+        add_node(w->graph, &update, (node_parts){BATCH, IN(5)});
     }
     w->plan = (rlf_plan){.graph = w->graph, .ranks = RANKS};
     w->plan.place = RLF_NEW_ARRAY(w->arena, rlf_node_place, NODES);

@@ -2,19 +2,11 @@
  * real controller, told by hand what four ranks report. A generation of eight
  * samples, one replica a rank, and a call that reads them on replicas of two
  * ranks or of one. */
-#include "engine/graph/class.h"
 #include "engine/order/control.h"
 #include "engine/plan/holds.h"
-#include "tests/tap.h"
+#include "tests/unit/order_graph.h"
 
 enum { SAMPLES = 8, RANKS = 4, NODES = 3, LENGTH = 10 };
-
-static const rlf_node_class draw = {.name = "draw", .draws = true};
-static const rlf_node_class generate = {.name = "generate",
-                                        .receiver = RLF_RECEIVER_MODEL,
-                                        .work = RLF_WORK_GENERATE};
-static const rlf_node_class logprob = {
-    .name = "logprob", .work = RLF_WORK_READ, .receiver = RLF_RECEIVER_MODEL};
 
 typedef struct world {
     rlf_arena *arena;
@@ -34,25 +26,11 @@ typedef struct world {
 static void
 make_graph(world *w)
 {
-    static const rlf_node_class *const class[] = {&draw, &generate, &logprob};
     w->sources.arena = w->arena;
     w->graph = rlf_graph_new(w->arena, &w->sources);
-    for (int i = 0, before = -1; i < NODES; i++) {
-        int *in = RLF_NEW_ARRAY(w->arena, int, 1);
-        int *out = RLF_NEW_ARRAY(w->arena, int, 1);
-        *in = before;
-        *out = before = rlf_graph_add_value(
-            w->graph, (rlf_value){.set = -1, .node = -1, .name = "x"});
-        rlf_graph_add_node(w->graph, (rlf_node){.class = class[i],
-                                                .grain = i ? RLF_GRAIN_SAMPLE
-                                                           : RLF_GRAIN_BATCH,
-                                                .rows = i ? 1 : -1,
-                                                .receiver = -1,
-                                                .inputs = in,
-                                                .n_inputs = i > 0,
-                                                .outputs = out,
-                                                .n_outputs = 1});
-    }
+    int rows = add_node(w->graph, &draw, (node_parts){BATCH});
+    int roll = add_node(w->graph, &generate, (node_parts){.rows = 1, IN(rows)});
+    add_node(w->graph, &logprob, (node_parts){.rows = 1, IN(roll)});
 }
 
 /* The call reads with `tp` ranks a replica. */
@@ -60,23 +38,15 @@ static world
 make(int migrate, int seats, int tp)
 {
     world w = {.arena = rlf_arena_new()};
-    int *all = RLF_NEW_ARRAY(w.arena, int, RANKS);
-    for (int r = 0; r < RANKS; r++)
-        all[r] = r;
     make_graph(&w);
     w.plan = (rlf_plan){.graph = w.graph, .ranks = RANKS};
     w.plan.place = RLF_NEW_ARRAY(w.arena, rlf_node_place, NODES);
     for (int i = 0; i < NODES; i++) {
-        int cut = i == 2 ? tp : 1;
-        w.plan.place[i] =
-            (rlf_node_place){.layout = {.ranks = all,
-                                        .n_ranks = RANKS,
-                                        .tp = cut,
-                                        .pp = 1,
-                                        .dp = RANKS / cut},
-                             .spread = i ? RLF_SPREAD_ROWS : RLF_SPREAD_WHOLE,
-                             .migrate = migrate,
-                             .seats = seats};
+        w.plan.place[i] = (rlf_node_place){
+            .layout = ranks_of(w.arena, 0, RANKS, i == 2 ? tp : 1),
+            .spread = i ? RLF_SPREAD_ROWS : RLF_SPREAD_WHOLE,
+            .migrate = migrate,
+            .seats = seats};
     }
     rlf_holds_make(&w.plan, w.arena);
     return w;

@@ -3,28 +3,10 @@
  * for, pieces cover all rows once, groups are whole, resources order writers
  * and readers, loops and breaks are followed, and the step ends. */
 #include "engine/base/philox.h"
-#include "engine/base/vec.h"
-#include "engine/graph/class.h"
 #include "engine/order/order.h"
-#include "tests/tap.h"
+#include "tests/unit/order_graph.h"
 
 enum { PROMPTS = 4, EACH = 3, SAMPLES = PROMPTS * EACH, TURNS = 3 };
-
-/* Classes with nothing but what the controller looks at. */
-static const rlf_node_class draw = {.name = "draw", .draws = true};
-static const rlf_node_class generate = {.name = "generate",
-                                        .work = RLF_WORK_GENERATE};
-static const rlf_node_class judge = {.name = "judge", .work = RLF_WORK_HOST};
-static const rlf_node_class arith = {.name = "expr",
-                                     .program = RLF_PROGRAM_EXPR};
-static const rlf_node_class update = {.name = "update", .work = RLF_WORK_TRAIN};
-static const rlf_node_class loop = {.name = "for", .course = RLF_COURSE_LOOP};
-static const rlf_node_class quit = {.name = "break",
-                                    .course = RLF_COURSE_LEAVE};
-static const rlf_node_class gather = {.name = "collect",
-                                      .course = RLF_COURSE_ROUNDS};
-static const rlf_node_class keep = {.name = "keep", .keeps = true};
-static const rlf_node_class when = {.name = "if", .course = RLF_COURSE_CHOICE};
 
 typedef struct program {
     rlf_arena *arena;
@@ -32,59 +14,16 @@ typedef struct program {
     rlf_graph *graph;
     int batch, roll, score, mean, white, piece; /* values */
     int actor;                                  /* resource */
-    int rows;                                   /* domain of the samples */
 } program;
 
-static int *
-ints(program *p, int a, int b, int n)
-{
-    int *list = RLF_NEW_ARRAY(p->arena, int, 2);
-    list[0] = a;
-    if (n > 1)
-        list[1] = b;
-    return list;
-}
-
+/* Samples of the batch, in `region`. */
 static int
-value(program *p, const char *name)
+add_sampled(program *p, int region)
 {
-    return rlf_graph_add_value(
-        p->graph,
-        (rlf_value){.domain = 0, .set = -1, .node = -1, .name = name});
-}
-
-static void
-node(program *p, const rlf_node_class *class, int region, rlf_granularity grain,
-     int in, int in2, int out)
-{
-    rlf_node n = {.class = class,
-                  .region = region,
-                  .grain = grain,
-                  .rows = grain == RLF_GRAIN_BATCH ? -1 : p->rows,
-                  .receiver = -1};
-    if (in >= 0) {
-        n.n_inputs = in2 >= 0 ? 2 : 1;
-        n.inputs = ints(p, in, in2, n.n_inputs);
-    }
-    if (out >= 0) {
-        n.n_outputs = 1;
-        n.outputs = ints(p, out, 0, 1);
-    }
-    if (class == &generate) {
-        n.n_reads = 1;
-        n.reads = ints(p, p->actor, 0, 1);
-    }
-    if (class == &update) {
-        n.n_writes = 1;
-        n.writes = ints(p, p->actor, 0, 1);
-    }
-    if (class == &loop || class == &when || class == &gather) {
-        n.n_regions = 1;
-        n.regions =
-            ints(p, rlf_graph_add_region(p->graph, (int)p->graph->nodes.count),
-                 0, 1);
-    }
-    rlf_graph_add_node(p->graph, n);
+    return add_node(
+        p->graph, &generate,
+        (node_parts){
+            .rows = 1, .region = region, .model = p->actor + 1, IN(p->batch)});
 }
 
 /* roll = generate(batch); score = judge(roll); mean = per group; white = per
@@ -95,29 +34,27 @@ make(void)
     program p = {.arena = rlf_arena_new()};
     p.sources.arena = p.arena;
     p.graph = rlf_graph_new(p.arena, &p.sources);
-    p.rows = 1;
     p.actor = rlf_graph_add_resource(
         p.graph, (rlf_resource){.kind = RLF_RESOURCE_MODEL, .name = "actor"});
-    p.batch = value(&p, "batch");
-    p.roll = value(&p, "roll");
-    p.score = value(&p, "score");
-    p.mean = value(&p, "mean");
-    p.white = value(&p, "white");
-    p.piece = value(&p, "piece");
-    node(&p, &draw, 0, RLF_GRAIN_BATCH, -1, -1, p.batch);
-    node(&p, &generate, 0, RLF_GRAIN_SAMPLE, p.batch, -1, p.roll);
-    node(&p, &judge, 0, RLF_GRAIN_SAMPLE, p.roll, -1, p.score);
-    node(&p, &arith, 0, RLF_GRAIN_GROUP, p.score, -1, p.mean);
-    node(&p, &arith, 0, RLF_GRAIN_BATCH, p.score, p.mean, p.white);
-    node(&p, &loop, 0, RLF_GRAIN_BATCH, p.roll, -1, -1);
+    p.batch = add_node(p.graph, &draw, (node_parts){BATCH});
+    p.roll = add_sampled(&p, 0);
+    p.score = add_node(p.graph, &judge, (node_parts){.rows = 1, IN(p.roll)});
+    p.mean = add_node(
+        p.graph, &arith,
+        (node_parts){.grain = RLF_GRAIN_GROUP, .rows = 1, IN(p.score)});
+    p.white =
+        add_node(p.graph, &arith, (node_parts){BATCH, IN(p.score, p.mean)});
+    p.piece = add_value(p.graph, "piece");
+    add_node(p.graph, &loop, (node_parts){BATCH, IN(p.roll), .silent = true});
     int body = p.graph->nodes.data[5].regions[0];
-    int *args = RLF_NEW_ARRAY(p.arena, int, 1);
-    args[0] = p.piece;
-    p.graph->regions.data[body].args = args;
+    p.graph->regions.data[body].args = one_int(p.graph, p.piece);
     p.graph->regions.data[body].n_args = 1;
-    node(&p, &update, body, RLF_GRAIN_BATCH, p.piece, p.white, -1);
-    node(&p, &quit, body, RLF_GRAIN_BATCH, -1, -1, -1);
-    node(&p, &generate, 0, RLF_GRAIN_SAMPLE, p.batch, -1, value(&p, "again"));
+    add_node(p.graph, &update,
+             (node_parts){BATCH, .region = body, .model = p.actor + 1,
+                          IN(p.piece, p.white), .silent = true});
+    add_node(p.graph, &quit,
+             (node_parts){BATCH, .region = body, .silent = true});
+    add_sampled(&p, 0);
     return p;
 }
 
@@ -129,27 +66,30 @@ make_collect(void)
     program p = {.arena = rlf_arena_new()};
     p.sources.arena = p.arena;
     p.graph = rlf_graph_new(p.arena, &p.sources);
-    p.rows = 1;
     p.actor = rlf_graph_add_resource(
         p.graph, (rlf_resource){.kind = RLF_RESOURCE_MODEL, .name = "actor"});
-    int kept = value(&p, "kept"), count = value(&p, "count");
-    p.batch = value(&p, "batch");
-    p.roll = value(&p, "roll");
-    p.score = value(&p, "score");
-    p.white = value(&p, "white");
-    node(&p, &gather, 0, RLF_GRAIN_BATCH, -1, -1, kept);
+    int count = add_value(p.graph, "count");
+    int kept = add_node(p.graph, &gather, (node_parts){BATCH});
     int body = p.graph->nodes.data[0].regions[0];
+    p.batch = add_node(p.graph, &draw,
+                       (node_parts){BATCH, .region = body, IN(count)});
+    p.roll = add_sampled(&p, body);
+    p.score = add_node(p.graph, &judge,
+                       (node_parts){.rows = 1, .region = body, IN(p.roll)});
+    add_node(p.graph, &keep,
+             (node_parts){BATCH, .region = body, IN(p.score, p.roll),
+                          .silent = true});
     rlf_region *region = &p.graph->regions.data[body];
-    region->args = ints(&p, count, 0, 1);
+    region->args = one_int(p.graph, count);
     region->n_args = 1;
-    region->gives = ints(&p, p.score, p.roll, 2);
+    region->gives = RLF_NEW_ARRAY(p.arena, int, 2);
+    region->gives[0] = p.score;
+    region->gives[1] = p.roll;
     region->n_gives = 2;
-    node(&p, &draw, body, RLF_GRAIN_BATCH, count, -1, p.batch);
-    node(&p, &generate, body, RLF_GRAIN_SAMPLE, p.batch, -1, p.roll);
-    node(&p, &judge, body, RLF_GRAIN_SAMPLE, p.roll, -1, p.score);
-    node(&p, &keep, body, RLF_GRAIN_BATCH, p.score, p.roll, -1);
-    node(&p, &arith, 0, RLF_GRAIN_BATCH, kept, -1, p.white);
-    node(&p, &update, 0, RLF_GRAIN_BATCH, p.white, -1, -1);
+    p.white = add_node(p.graph, &arith, (node_parts){BATCH, IN(kept)});
+    add_node(
+        p.graph, &update,
+        (node_parts){BATCH, .model = p.actor + 1, IN(p.white), .silent = true});
     return p;
 }
 

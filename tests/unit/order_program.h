@@ -4,9 +4,8 @@
 #define RLF_TEST_ORDER_PROGRAM_H
 
 #include "engine/base/philox.h"
-#include "engine/base/vec.h"
-#include "engine/graph/class.h"
 #include "engine/plan/holds.h"
+#include "tests/unit/order_graph.h"
 
 enum {
     PROMPTS = 3,
@@ -23,24 +22,6 @@ enum {
     MOST_POSTS = 2048
 };
 
-static const rlf_node_class draw = {.name = "draw", .draws = true};
-static const rlf_node_class generate = {.name = "generate",
-                                        .receiver = RLF_RECEIVER_MODEL,
-                                        .work = RLF_WORK_GENERATE};
-static const rlf_node_class logprob = {
-    .name = "logprob", .work = RLF_WORK_READ, .receiver = RLF_RECEIVER_MODEL};
-static const rlf_node_class logprobs = {.name = "logprobs",
-                                        .work = RLF_WORK_READ,
-                                        .receiver = RLF_RECEIVER_MODEL,
-                                        .level = RLF_LEVEL_VOCAB};
-static const rlf_node_class words = {.name = "words", .work = RLF_WORK_READ};
-static const rlf_node_class judge = {.name = "judge", .work = RLF_WORK_HOST};
-static const rlf_node_class arith = {.name = "expr",
-                                     .program = RLF_PROGRAM_EXPR};
-static const rlf_node_class update = {.name = "update", .work = RLF_WORK_TRAIN};
-static const rlf_node_class loop = {.name = "for", .course = RLF_COURSE_LOOP};
-static const rlf_node_class event = {.name = "report", .reports = true};
-
 /* ---- a program ---- */
 
 typedef struct program {
@@ -53,73 +34,17 @@ typedef struct program {
     int updates[2];     /* nodes: of the actor, of the critic */
 } program;
 
-static int
-value(program *p, const char *name)
-{
-    return rlf_graph_add_value(
-        p->graph,
-        (rlf_value){.domain = 0, .set = -1, .node = -1, .name = name});
-}
-
-/* A node on up to three inputs; returns its output. */
-static int
-node(program *p, const rlf_node_class *class, int region, rlf_granularity grain,
-     int model, const int *in, int n_in)
-{
-    int out = value(p, class->name);
-    rlf_node n = {.class = class,
-                  .region = region,
-                  .grain = grain,
-                  .rows = grain == RLF_GRAIN_BATCH ? -1 : p->samples,
-                  .receiver = model,
-                  .n_inputs = n_in,
-                  .n_outputs = 1};
-    n.inputs = RLF_NEW_ARRAY(p->arena, int, 4);
-    if (n_in)
-        memcpy(n.inputs, in, sizeof(int) * (size_t)n_in);
-    n.outputs = RLF_NEW_ARRAY(p->arena, int, 1);
-    n.outputs[0] = out;
-    if (model >= 0) {
-        int *uses = RLF_NEW_ARRAY(p->arena, int, 1);
-        uses[0] = model;
-        if (class == &update) {
-            n.n_writes = 1;
-            n.writes = uses;
-        } else {
-            n.n_reads = 1;
-            n.reads = uses;
-        }
-    }
-    if (class == &loop) {
-        n.n_regions = 1;
-        n.regions = RLF_NEW_ARRAY(p->arena, int, 1);
-        n.regions[0] =
-            rlf_graph_add_region(p->graph, (int)p->graph->nodes.count);
-    }
-    rlf_graph_add_node(p->graph, n);
-    return out;
-}
-
 /* Adds a node whose output has a value per word, which nobody stores, made of
  * `in`, which has these rows or none. Returns the output. */
 static int
 words_of(program *p, int in, int rows)
 {
-    size_t first = p->graph->nodes.count;
-    int a =
-        node(p, &logprobs, 0, RLF_GRAIN_SAMPLE, p->actor, (const int[]){in}, 1);
-    int b =
-        node(p, &logprobs, 0, RLF_GRAIN_SAMPLE, p->ref, (const int[]){in}, 1);
-    int out =
-        node(p, &words, 0, RLF_GRAIN_SAMPLE, -1, (const int[]){a, b, in}, 3);
-    for (size_t i = first; i < p->graph->nodes.count; i++)
-        p->graph->nodes.data[i].rows = rows;
-    return out;
+    int a = add_node(p->graph, &logprobs,
+                     (node_parts){.rows = rows, .model = p->actor + 1, IN(in)});
+    int b = add_node(p->graph, &logprobs,
+                     (node_parts){.rows = rows, .model = p->ref + 1, IN(in)});
+    return add_node(p->graph, &words, (node_parts){.rows = rows, IN(a, b, in)});
 }
-
-#define IN(...)                 \
-    (const int[]){__VA_ARGS__}, \
-        (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int))
 
 /* With `ahead` the first generation and what the actor says of its samples is
  * made so many steps ahead; with `again` there is another. */
@@ -135,36 +60,55 @@ make(uint32_t ahead, bool again)
         p.graph, (rlf_resource){.kind = RLF_RESOURCE_MODEL, .name = "ref"});
     p.critic = rlf_graph_add_resource(
         p.graph, (rlf_resource){.kind = RLF_RESOURCE_MODEL, .name = "critic"});
-    rlf_granularity sample = RLF_GRAIN_SAMPLE, group = RLF_GRAIN_GROUP,
-                    batch = RLF_GRAIN_BATCH;
-    int rows = node(&p, &draw, 0, batch, -1, NULL, 0);
-    int roll = node(&p, &generate, 0, sample, p.actor, IN(rows));
-    node(&p, &logprob, 0, sample, p.actor, IN(roll));
-    int score = node(&p, &judge, 0, sample, -1, IN(roll));
-    node(&p, &logprob, 0, sample, p.actor, IN(roll, score));
-    int base = node(&p, &logprob, 0, sample, p.ref, IN(roll));
-    int kl = node(&p, &arith, 0, sample, -1, IN(roll, base, score));
-    int mean = node(&p, &arith, 0, group, -1, IN(kl));
-    int white = node(&p, &arith, 0, batch, -1, IN(kl, mean));
+    int rows = add_node(p.graph, &draw, (node_parts){BATCH});
+    int roll = add_node(
+        p.graph, &generate,
+        (node_parts){.rows = p.samples, .model = p.actor + 1, IN(rows)});
+    add_node(p.graph, &logprob,
+             (node_parts){.rows = p.samples, .model = p.actor + 1, IN(roll)});
+    int score =
+        add_node(p.graph, &judge, (node_parts){.rows = p.samples, IN(roll)});
+    add_node(
+        p.graph, &logprob,
+        (node_parts){.rows = p.samples, .model = p.actor + 1, IN(roll, score)});
+    int base =
+        add_node(p.graph, &logprob,
+                 (node_parts){.rows = p.samples, .model = p.ref + 1, IN(roll)});
+    int kl = add_node(p.graph, &arith,
+                      (node_parts){.rows = p.samples, IN(roll, base, score)});
+    int mean = add_node(
+        p.graph, &arith,
+        (node_parts){.grain = RLF_GRAIN_GROUP, .rows = p.samples, IN(kl)});
+    int white = add_node(p.graph, &arith, (node_parts){BATCH, IN(kl, mean)});
     words_of(&p, rows, p.given);
     words_of(&p, roll, p.samples);
     int over = (int)p.graph->nodes.count;
-    node(&p, &loop, 0, batch, -1, IN(roll));
+    add_node(p.graph, &loop, (node_parts){BATCH, IN(roll)});
     int body = p.graph->nodes.data[over].regions[0];
     int *args = RLF_NEW_ARRAY(p.arena, int, 1);
-    int piece = args[0] = value(&p, "piece");
+    int piece = args[0] = add_value(p.graph, "piece");
     p.graph->regions.data[body].args = args;
     p.graph->regions.data[body].n_args = 1;
-    int loss = node(&p, &update, body, batch, p.actor, IN(piece, white));
-    node(&p, &event, body, batch, -1, IN(loss));
-    node(&p, &update, body, batch, p.critic, IN(piece, white));
+    int loss = add_node(p.graph, &update,
+                        (node_parts){BATCH, .region = body,
+                                     .model = p.actor + 1, IN(piece, white)});
+    add_node(p.graph, &reporting,
+             (node_parts){BATCH, .region = body, IN(loss)});
+    add_node(p.graph, &update,
+             (node_parts){BATCH, .region = body, .model = p.critic + 1,
+                          IN(piece, white)});
     for (int i = 0, k = 0; i < (int)p.graph->nodes.count; i++)
         if (p.graph->nodes.data[i].class == &update)
             p.updates[k++] = i;
     if (again) {
-        int more = node(&p, &generate, 0, sample, p.actor, IN(rows));
-        node(&p, &logprob, 0, sample, p.ref, IN(more));
-        node(&p, &judge, 0, group, -1, IN(more));
+        int more = add_node(
+            p.graph, &generate,
+            (node_parts){.rows = p.samples, .model = p.actor + 1, IN(rows)});
+        add_node(p.graph, &logprob,
+                 (node_parts){.rows = p.samples, .model = p.ref + 1, IN(more)});
+        add_node(p.graph, &judge,
+                 (node_parts){
+                     .grain = RLF_GRAIN_GROUP, .rows = p.samples, IN(more)});
     }
     p.graph->ahead = ahead;
     for (int i = 0; i < 3; i++)

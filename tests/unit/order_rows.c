@@ -6,23 +6,14 @@
  * With arguments, ROWS [RANKS], it prints the time and the memory of one step,
  * for bench/RESULTS.md. */
 #include "engine/base/clock.h"
-#include "engine/graph/class.h"
 #include "engine/order/control.h"
 #include "engine/plan/holds.h"
-#include "tests/tap.h"
+#include "tests/unit/order_graph.h"
 
 #include <malloc.h>
 #include <stdlib.h>
 
 enum { EACH = 4, PIECE = 8, PARTS = 8, SEATS = 64 };
-
-static const rlf_node_class draw = {.name = "draw", .draws = true};
-static const rlf_node_class generate = {.name = "generate",
-                                        .receiver = RLF_RECEIVER_MODEL,
-                                        .work = RLF_WORK_GENERATE};
-static const rlf_node_class judge = {.name = "judge", .work = RLF_WORK_HOST};
-static const rlf_node_class arith = {.name = "expr",
-                                     .program = RLF_PROGRAM_EXPR};
 
 typedef struct step {
     rlf_arena *arena;
@@ -38,28 +29,6 @@ typedef struct step {
     int messages, rounds; /* of the edge to the node on every rank */
 } step;
 
-static int
-add(step *s, const rlf_node_class *class, rlf_granularity grain, int in,
-    int in2)
-{
-    int *inputs = RLF_NEW_ARRAY(s->arena, int, 2);
-    int *output = RLF_NEW_ARRAY(s->arena, int, 1);
-    inputs[0] = in;
-    inputs[1] = in2;
-    *output = rlf_graph_add_value(
-        s->graph, (rlf_value){.set = -1, .node = -1, .name = class->name});
-    rlf_graph_add_node(s->graph,
-                       (rlf_node){.class = class,
-                                  .grain = grain,
-                                  .rows = grain == RLF_GRAIN_BATCH ? -1 : 1,
-                                  .receiver = -1,
-                                  .inputs = inputs,
-                                  .n_inputs = (in >= 0) + (in2 >= 0),
-                                  .outputs = output,
-                                  .n_outputs = 1});
-    return *output;
-}
-
 static step
 make(uint32_t n, int ranks)
 {
@@ -67,12 +36,15 @@ make(uint32_t n, int ranks)
     step s = {.arena = rlf_arena_new(), .n = n};
     sources.arena = s.arena;
     s.graph = rlf_graph_new(s.arena, &sources);
-    int rows = add(&s, &draw, RLF_GRAIN_BATCH, -1, -1);
-    int roll = add(&s, &generate, RLF_GRAIN_SAMPLE, rows, -1);
-    int score = add(&s, &judge, RLF_GRAIN_SAMPLE, roll, -1);
-    add(&s, &arith, RLF_GRAIN_SAMPLE, roll, score);
-    add(&s, &arith, RLF_GRAIN_GROUP, roll, score);
-    add(&s, &arith, RLF_GRAIN_BATCH, score, -1); /* on every rank */
+    int rows = add_node(s.graph, &draw, (node_parts){BATCH});
+    int roll = add_node(s.graph, &generate, (node_parts){.rows = 1, IN(rows)});
+    int score = add_node(s.graph, &judge, (node_parts){.rows = 1, IN(roll)});
+    add_node(s.graph, &arith, (node_parts){.rows = 1, IN(roll, score)});
+    add_node(
+        s.graph, &arith,
+        (node_parts){.grain = RLF_GRAIN_GROUP, .rows = 1, IN(roll, score)});
+    add_node(s.graph, &arith,
+             (node_parts){BATCH, IN(score)}); /* on every rank */
     int *all = RLF_NEW_ARRAY(s.arena, int, ranks);
     for (int r = 0; r < ranks; r++)
         all[r] = r;
