@@ -44,6 +44,7 @@ libgrammar_a_SOURCES = \
 	%D%/matcher.h \
 	%D%/meant.h \
 	%D%/name.c \
+	%D%/narrow.c \
 	%D%/numbers.c \
 	%D%/numbers.h \
 	%D%/op.def \

@@ -734,6 +734,12 @@ bool rlf_sema_metric(rlf_sema *s, const rlf_ast_name *name, int term);
 /* A live call, if class and receiver make it one; its term. */
 bool rlf_update_live(rlf_sema *s, const rlf_item *item, int set, int *term);
 
+/* ---- narrow.c ---- */
+
+/* Of an update with a loss: warn of calls of which it takes some rows only,
+ * because they meet calls on a part of their set. */
+void rlf_narrow_warn(rlf_sema *s, const rlf_update *u);
+
 /* ---- unused.c ---- */
 
 /* Warn of what the program says to no effect. */

@@ -372,6 +372,7 @@ finish(rlf_sema *s, rlf_item *item, int number)
     rlf_update *u = &s->updates.data[number];
     item->update = number;
     warn_idle(s, u);
+    rlf_narrow_warn(s, u);
     for (size_t i = 0; i < u->calls.count; i++)
         rlf_item_input_set(s, item, u->calls.data[i].set);
     s->graph->resources.data[item->receiver].trained = true;

@@ -438,3 +438,63 @@ test.rlf:10:12: error: a model is set to a weighted sum of models
    10 |     avg := actor ^ 2
       |            ^~~~~~~~~
 hint: avg := 0.99 * avg + 0.01 * actor
+=== a loss of which live values leave out rows
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+def len(s: set) = sum(actor.logprob(s) over tokens)
+flow f(batch: prompts[8]) {
+    one = respond(batch.answer)
+    two = respond(batch.prompt)
+    for mini in one.split(parts: 2) {
+        update actor {
+            total = len(mini) + len(two)
+            minimize -mean(total over batch)
+        }
+    }
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    good = roll.where(judge(roll) > 0)
+    update actor minimize -mean(exp(actor.logprob(roll)) * actor.logprob(good) over batch)
+}
+--- warnings
+test.rlf:10:21: warning: of 'two' the loss takes only the rows of 'mini', with which actor.logprob(two) is combined here
+   10 |             total = len(mini) + len(two)
+      |                     ^~~~~~~~~~~~~~~~~~~~
+test.rlf:4:23: note: it is called here
+    4 | def len(s: set) = sum(actor.logprob(s) over tokens)
+      |                       ^~~~~~~~~~~~~~~~
+hint: where that is meant, say so: two[mini]; where all rows are to count, reduce each by itself, mean(... over batch) + mean(... over batch)
+test.rlf:16:33: warning: of 'roll' the loss takes only the rows of 'good', with which actor.logprob(roll) is combined here
+   16 |     update actor minimize -mean(exp(actor.logprob(roll)) * actor.logprob(good) over batch)
+      |                                 ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: where that is meant, say so: roll[good]; where all rows are to count, reduce each by itself, mean(... over batch) + mean(... over batch)
+=== losses that take all rows, or say which
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+def len(s: set) = sum(actor.logprob(s) over tokens)
+flow f(batch: prompts[8]) {
+    one = respond(batch.answer)
+    two = respond(batch.prompt)
+    for mini in one.split(parts: 2) {
+        update actor minimize -mean(len(mini) + len(two[mini]) over batch)
+    }
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    good = roll.where(score > 0)
+    adv = score[good] - mean(score over batch)
+    update actor {
+        logp = actor.logprob(roll)
+        minimize -mean(logp * adv over batch) - mean(actor.logprob(good) over batch)
+        minimize -mean(logp over batch)
+    }
+    update actor {
+        logp = actor.logprob(roll)
+        other = actor.logprob(good)
+        minimize -mean(logp[good] * other over batch) - mean(logp * other over batch) - mean(logp over batch)
+        report all = mean(logp + other over batch)
+    }
+    update actor minimize -mean(len(one) - len(two) over batch)
+}
+--- warnings
+compiles
