@@ -404,6 +404,13 @@ note_kinds(const rlf_resource *resource, const rlf_data *data, rlf_buf *out)
     }
     if (n)
         rlf_buf_puts(out, "\n");
+    for (size_t i = 0; i < data->records.n_columns; i++)
+        if (data->records.columns[i].odd)
+            rlf_buf_printf(out,
+                           "%s: '%s' would be of numbers but for %s, which is "
+                           "none, or is not written as it would be printed\n",
+                           resource->name, data->records.columns[i].label,
+                           data->records.columns[i].odd);
 }
 
 static void

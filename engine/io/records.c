@@ -124,6 +124,7 @@ put_cell(rlf_record_reader *r, size_t c)
         RLF_TRY(rlf_arena_room(r->arena, from->text.n + 1, what, err));
         RLF_PUSH(&to->texts, keep_text(r, from->text.p, from->text.n));
         to->numeric += from->numeric;
+        to->odd += to->numeric == to->texts.count;
         digest = add_text(digest, from->text);
         break;
     case RLF_RECORD_CHAT: {

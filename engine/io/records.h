@@ -78,6 +78,8 @@ typedef struct rlf_record_column {
     const double *numbers; /* bool: 1 and 0 */
     const rlf_str *texts;
     const rlf_chat *chats;
+    const char *odd; /* csv, of texts most of which are numbers: the first that
+                        is none, with its place; NULL: no such column */
 } rlf_record_column;
 
 typedef struct rlf_records {

@@ -68,6 +68,16 @@ read_csv_cell(rlf_record_reader *r, size_t c, const rlf_csv_field *field,
     return RLF_OK;
 }
 
+static void
+note_odd(rlf_record_reader *r, size_t c)
+{
+    const struct rlf_growing_column *from = &r->columns[c];
+    const char *text = from->texts.data[from->odd].p;
+    r->line = r->lines.data[from->odd];
+    r->rows->columns[c].odd = rlf_arena_printf(
+        r->arena, "%s: \"%.*s\"", rlf_record_where(r), RLF_CUT(60, text));
+}
+
 /* A column all of whose cells are numeric is one of numbers. */
 static void
 number_columns(rlf_record_reader *r)
@@ -75,6 +85,8 @@ number_columns(rlf_record_reader *r)
     rlf_records *rows = r->rows;
     for (size_t c = 0; c < rows->n_columns && rows->count; c++) {
         struct rlf_growing_column *from = &r->columns[c];
+        if (from->numeric > rows->count / 2 && from->numeric < rows->count)
+            note_odd(r, c);
         if (from->numeric != rows->count)
             continue;
         for (size_t i = 0; i < rows->count; i++)

@@ -30,6 +30,7 @@ typedef struct rlf_record_reader {
         RLF_VEC(rlf_str) texts;
         RLF_VEC(rlf_chat) chats;
         size_t numeric; /* csv: cells that are */
+        size_t odd;     /* and the first that is not */
     } * columns;
     rlf_record_cell *cells; /* of the row at hand, by column */
     json_t *made;           /* lists cut out of it */
