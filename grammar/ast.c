@@ -185,7 +185,7 @@ static void
 bad_escape(rlf_ast_maker *m, rlf_span span, const char *p)
 {
     rlf_span at = {span.source, (uint32_t)(p - m->text) - 1,
-                   (uint32_t)(p - m->text) + 1};
+                   (uint32_t)(p - m->text) + 1, 0};
     rlf_diag *diag =
         rlf_diag_error(m->diags, "syntax", at, "unknown escape in a string");
     rlf_diag_hint(m->diags, diag,

@@ -400,6 +400,18 @@ rlf_def_ends(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_expr *call)
     return false;
 }
 
+/* For messages of the run: what the body computes is of this use. */
+static uint32_t
+enter_use(rlf_sema *s, const rlf_ast_decl *def, const rlf_module *module,
+          const rlf_ast_expr *call)
+{
+    rlf_source_use use = {.at = call->span,
+                          .name = def->name.text,
+                          .imported = module != s->modules.data[0]};
+    use.at.use = s->use;
+    return rlf_sources_use(s->diags->sources, use);
+}
+
 rlf_thing
 rlf_eval_def(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
              const rlf_ast_expr *call)
@@ -410,9 +422,12 @@ rlf_eval_def(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
         return result;
     size_t before = s->diags->list.count, faults = s->faults.count;
     int n_defs = s->n_defs;
+    uint32_t outside = s->use;
     s->expanding++;
     if (bind(s, def, module, call)) {
+        s->use = enter_use(s, def, module, call);
         result = run_body(s, def);
+        s->use = outside;
         note_use(s, before, def, module, call);
         note_use_of_faults(s, faults, def, module, call);
     }
@@ -423,7 +438,9 @@ rlf_eval_def(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
     bool number =
         result.kind == RLF_THING_NUMBER || result.kind == RLF_THING_WORDS;
     if (number && s->terms.data[result.term].kind == RLF_TERM_OP &&
-        !s->terms.data[result.term].named)
+        !s->terms.data[result.term].named) {
         s->terms.data[result.term].span = call->span;
+        s->terms.data[result.term].span.use = s->use;
+    }
     return result;
 }

@@ -256,8 +256,10 @@ static void
 widen(rlf_sema *s, int term, rlf_span span)
 {
     if (term >= 0 && s->terms.data[term].kind == RLF_TERM_OP &&
-        !s->terms.data[term].named)
+        !s->terms.data[term].named) {
         s->terms.data[term].span = span;
+        s->terms.data[term].span.use = s->use;
+    }
 }
 
 /* `a - -b` is a + b, and more often a slip. */

@@ -574,7 +574,7 @@ find_flow(rlf_sema *s, const rlf_module *module)
     }
     if (!flow)
         rlf_diag_error(s->diags, "name",
-                       (rlf_span){module->program->source, 0, 0},
+                       (rlf_span){module->program->source, 0, 0, 0},
                        "the program has no flow");
     return flow;
 }

@@ -12,6 +12,7 @@ rlf_item_new(rlf_sema *s, const rlf_node_class *class, int receiver,
     item->node = -1;
     item->keep = -1;
     item->span = span;
+    item->span.use = s->use;
     bool lasts = class->receiver == RLF_RECEIVER_MODEL ||
                  class->receiver == RLF_RECEIVER_STATE;
     if (receiver >= 0 && class->writes)

@@ -200,7 +200,7 @@ scan(rlf_syntax *syntax, rlf_span *span, bool *line, rlf_span *at)
         if (!token)
             scan->at = scan->next = syntax->size;
         *span = (rlf_span){syntax->source, (uint32_t)scan->at,
-                           (uint32_t)scan->next};
+                           (uint32_t)scan->next, 0};
         if (token != RLF_TOKEN_LINE)
             return token;
         if (!*line)

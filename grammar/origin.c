@@ -26,7 +26,7 @@ rlf_plan_origin_find(const rlf_sources *sources, uint32_t source,
         size_t n = strcspn(line, "\n");
         if (read_line(line, out)) {
             uint32_t first = (uint32_t)(line - text);
-            out->span = (rlf_span){source, first, first + (uint32_t)n};
+            out->span = (rlf_span){source, first, first + (uint32_t)n, 0};
             return true;
         }
         line += n + (line[n] == '\n');

@@ -12,7 +12,7 @@ check_bytes(const rlf_source *text, uint32_t source, rlf_diags *diags)
 {
     bool alone = false;
     for (size_t i = 0; i < text->size;) {
-        rlf_span at = {source, (uint32_t)i, (uint32_t)i + 1};
+        rlf_span at = {source, (uint32_t)i, (uint32_t)i + 1, 0};
         size_t n = rlf_str_utf8(text->text + i, text->size - i);
         if (!n) {
             rlf_diag *diag =

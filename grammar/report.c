@@ -257,7 +257,7 @@ place_before(const rlf_syntax *syntax, rlf_span span, bool over_lines)
     while (first &&
            (isalnum((unsigned char)text[first - 1]) || text[first - 1] == '_'))
         first--;
-    return (rlf_span){span.source, (uint32_t)first, (uint32_t)last};
+    return (rlf_span){span.source, (uint32_t)first, (uint32_t)last, 0};
 }
 
 static const char *
@@ -361,7 +361,7 @@ sign_before(const rlf_syntax *syntax, rlf_span at)
     bool sign =
         last && strchr("+-*/%^<>=?:", text[last - 1]) && at.first > last;
     const char *line = line_before(syntax, last);
-    return sign && !strchr(line, '#') ? (rlf_span){at.source, last - 1, last}
+    return sign && !strchr(line, '#') ? (rlf_span){at.source, last - 1, last, 0}
                                       : (rlf_span){0};
 }
 
@@ -563,7 +563,7 @@ ends_early(const rlf_syntax *syntax, rlf_report *report)
     if (same || name || begins < 0 || begins == 'c')
         return false;
     report->token = "the end of the line";
-    report->span = (rlf_span){word.source, word.last, word.last};
+    report->span = (rlf_span){word.source, word.last, word.last, 0};
     return true;
 }
 

@@ -381,6 +381,7 @@ typedef struct rlf_sema {
     } faults;
     int nesting;     /* expressions inside one another */
     int importing;   /* files that import one another, being read */
+    uint32_t use;    /* the def that is expanded, for spans; 0: none */
     int expanding;   /* defs inside one another, their arguments too */
     const rlf_ast_decl *defs[RLF_DEF_DEPTH]; /* whose bodies the walk is in */
     int n_defs;

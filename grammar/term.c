@@ -9,6 +9,7 @@ rlf_term_add(rlf_sema *s, rlf_term term)
     term.region = s->part;
     term.update = s->update;
     term.value_index = -1;
+    term.span.use = s->use;
     RLF_PUSH_IN(s->arena, &s->terms, term);
     return (int)s->terms.count - 1;
 }

@@ -514,7 +514,8 @@ is_told(rlf_session *s, const char *name)
 static void
 put_place(rlf_session *s, const rlf_metric *m)
 {
-    rlf_span span = s->graph->nodes.data[m->node].span;
+    rlf_span span =
+        rlf_sources_own(&s->sources, s->graph->nodes.data[m->node].span);
     if (!span.source)
         return;
     rlf_place at = rlf_sources_place(&s->sources, span);

@@ -6,6 +6,7 @@
 
 #include "engine/base/vec.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,8 @@ enum {
     LEAST = 20,   /* and on the narrowest screen */
     NUMBER = 8,   /* columns of the line's number and what follows it */
     DOTS = 3,     /* of "...", where the line goes on */
-    TAB = 8
+    TAB = 8,
+    CHAIN = 8 /* functions in one another of which messages tell */
 };
 
 /* What makes two diagnostics the same: code and place; of those without a place
@@ -286,6 +288,20 @@ json_text(const char *name, const char *text, rlf_buf *out)
     rlf_buf_json(out, text, strlen(text));
 }
 
+static void
+json_notes(const rlf_sources *sources, const rlf_note *notes, size_t n,
+           rlf_buf *out)
+{
+    for (size_t k = 0; k < n; k++) {
+        rlf_buf_puts(out, k ? ", {" : ", \"notes\": [{");
+        rlf_buf_puts(out, "\"severity\": \"note\"");
+        json_place(sources, notes[k].span, out);
+        json_text("text", notes[k].text, out);
+        rlf_buf_puts(out, "}");
+    }
+    rlf_buf_puts(out, n ? "]" : "");
+}
+
 void
 rlf_diags_print_json(rlf_diags *diags, rlf_buf *out)
 {
@@ -299,14 +315,8 @@ rlf_diags_print_json(rlf_diags *diags, rlf_buf *out)
         json_text("text", d->text, out);
         if (d->hint)
             json_text("hint", d->hint, out);
-        for (size_t k = 0; k < d->notes.count; k++) {
-            rlf_buf_puts(out, k ? ", {" : ", \"notes\": [{");
-            rlf_buf_puts(out, "\"severity\": \"note\"");
-            json_place(diags->sources, d->notes.data[k].span, out);
-            json_text("text", d->notes.data[k].text, out);
-            rlf_buf_puts(out, "}");
-        }
-        rlf_buf_puts(out, d->notes.count ? "]}\n" : "}\n");
+        json_notes(diags->sources, d->notes.data, d->notes.count, out);
+        rlf_buf_puts(out, "}\n");
     }
     size_t more = errors_left_out(diags);
     if (more)
@@ -327,12 +337,65 @@ print_indented(const char *text, int indent, rlf_buf *out)
     }
 }
 
+/* Where the places are that lead from one in a function's body to the program.
+ */
+typedef struct chain {
+    rlf_span at;               /* in the program's own file */
+    rlf_note notes[2 * CHAIN]; /* then into imported functions, and outwards */
+    size_t n;
+    rlf_buf text;
+} chain;
+
+static void
+add_note(chain *c, rlf_span span, bool inwards, const rlf_source_use *use)
+{
+    char text[128];
+    snprintf(text, sizeof text, "in %s'%.*s'%s", inwards ? "" : "this use of ",
+             RLF_CUT(60, use->name), inwards ? ", here" : "");
+    c->notes[c->n++] = (rlf_note){span, NULL};
+    rlf_buf_add(&c->text, text, strlen(text) + 1);
+}
+
+/* The innermost place comes last. */
+static void
+add_inwards(const rlf_sources *sources, rlf_span span, int depth, chain *c)
+{
+    const rlf_source_use *use = rlf_sources_used(sources, span);
+    if (!use || !use->imported || depth == CHAIN)
+        return;
+    add_inwards(sources, use->at, depth + 1, c);
+    add_note(c, span, true, use);
+}
+
+static void
+follow(const rlf_sources *sources, rlf_span span, chain *c)
+{
+    *c = (chain){.at = rlf_sources_own(sources, span)};
+    add_inwards(sources, span, 0, c);
+    const rlf_source_use *use;
+    for (rlf_span at = c->at; c->n < RLF_COUNT(c->notes); at = use->at) {
+        if (!(use = rlf_sources_used(sources, at)))
+            break;
+        if (!use->imported)
+            add_note(c, use->at, false, use);
+    }
+    const char *text = c->text.p;
+    for (size_t i = 0; i < c->n; i++, text += strlen(text) + 1)
+        c->notes[i].text = text;
+}
+
 void
 rlf_err_print(const rlf_err *err, const rlf_sources *sources, rlf_buf *out)
 {
     const rlf_span none = {0};
-    rlf_span at = sources ? err->span : none;
-    print_message(sources, at, none, none, "error", err->sentence, out);
+    chain c = {0};
+    if (sources)
+        follow(sources, err->span, &c);
+    print_message(sources, c.at, none, none, "error", err->sentence, out);
+    for (size_t i = 0; i < c.n; i++)
+        print_message(sources, c.notes[i].span, none, none, "note",
+                      c.notes[i].text, out);
+    rlf_buf_free(&c.text);
     if (err->node[0] && err->rank >= 0)
         rlf_buf_printf(out, "  in %s on rank %d\n", err->node, err->rank);
     else if (err->node[0])
@@ -351,8 +414,10 @@ rlf_err_print_json(const rlf_err *err, const rlf_sources *sources, rlf_buf *out)
 {
     rlf_buf_puts(out, "{\"severity\": \"error\"");
     json_text("code", "run", out);
+    chain c = {0};
     if (sources)
-        json_place(sources, err->span, out);
+        follow(sources, err->span, &c);
+    json_place(sources, c.at, out);
     json_text("text", err->sentence, out);
     if (err->node[0])
         json_text("node", err->node, out);
@@ -362,5 +427,7 @@ rlf_err_print_json(const rlf_err *err, const rlf_sources *sources, rlf_buf *out)
         json_text("detail", err->detail, out);
     if (err->hint[0])
         json_text("hint", err->hint, out);
+    json_notes(sources, c.notes, c.n, out);
     rlf_buf_puts(out, "}\n");
+    rlf_buf_free(&c.text);
 }

@@ -124,6 +124,28 @@ rlf_sources_get(const rlf_sources *sources, uint32_t index)
     return &sources->list.data[index - 1];
 }
 
+uint32_t
+rlf_sources_use(rlf_sources *sources, rlf_source_use use)
+{
+    RLF_PUSH_IN(sources->arena, &sources->uses, use);
+    return (uint32_t)sources->uses.count;
+}
+
+const rlf_source_use *
+rlf_sources_used(const rlf_sources *sources, rlf_span span)
+{
+    return span.use ? &sources->uses.data[span.use - 1] : NULL;
+}
+
+rlf_span
+rlf_sources_own(const rlf_sources *sources, rlf_span span)
+{
+    const rlf_source_use *use;
+    while ((use = rlf_sources_used(sources, span)) && use->imported)
+        span = use->at;
+    return span;
+}
+
 rlf_place
 rlf_sources_place(const rlf_sources *sources, rlf_span span)
 {
@@ -155,6 +177,7 @@ rlf_span_join(rlf_span a, rlf_span b)
         return b;
     if (!b.source || a.source != b.source)
         return a;
-    return (rlf_span){a.source, a.first < b.first ? a.first : b.first,
-                      a.last > b.last ? a.last : b.last};
+    a.first = a.first < b.first ? a.first : b.first;
+    a.last = a.last > b.last ? a.last : b.last;
+    return a;
 }

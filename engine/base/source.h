@@ -18,6 +18,13 @@ typedef struct rlf_source {
     bool beside; /* no part of the program: a plan, a cluster */
 } rlf_source;
 
+/* A function's body is written once and used in many places. */
+typedef struct rlf_source_use {
+    rlf_span at;      /* where it is used; that may be in a function's body */
+    const char *name; /* of the function; in the arena of the sources */
+    bool imported;    /* from another file than the program's own */
+} rlf_source_use;
+
 /* All sources of one compilation: files, imports, parameter values. */
 typedef struct rlf_sources {
     rlf_arena *arena;
@@ -25,8 +32,12 @@ typedef struct rlf_sources {
         rlf_source *data;
         size_t count, room;
     } list;
-    size_t
-        columns; /* of the screen that lines are shown on; 0: there is none */
+    struct {
+        rlf_source_use *data;
+        size_t count, room;
+    } uses;
+    /* of the screen that lines are shown on; 0: there is none */
+    size_t columns;
 } rlf_sources;
 
 /* Add a text (copied); returns its 1-based index for spans. */
@@ -39,6 +50,15 @@ rlf_status rlf_sources_read(rlf_sources *sources, const char *path,
 /* What was added last is no part of the program. */
 void rlf_sources_beside(rlf_sources *sources);
 const rlf_source *rlf_sources_get(const rlf_sources *sources, uint32_t index);
+
+/* Enter a use; its number for spans. */
+uint32_t rlf_sources_use(rlf_sources *sources, rlf_source_use use);
+/* The use that a span in a function's body is of; NULL: it is in none. */
+const rlf_source_use *rlf_sources_used(const rlf_sources *sources,
+                                       rlf_span span);
+/* Where somebody who looks for a mistake begins: a place in an imported
+ * function is that of its use in the program. */
+rlf_span rlf_sources_own(const rlf_sources *sources, rlf_span span);
 
 /* A printable place: 1-based line and column (in bytes), and that line. */
 typedef struct rlf_place {

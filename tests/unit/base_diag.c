@@ -27,7 +27,7 @@ find(const char *word, size_t from)
     if (!p)
         bail("no %s in the text", word);
     uint32_t first = (uint32_t)(p - text);
-    return (rlf_span){1, first, first + (uint32_t)strlen(word)};
+    return (rlf_span){1, first, first + (uint32_t)strlen(word), 0};
 }
 
 static void
@@ -112,7 +112,7 @@ columns(void)
            "      |          ^\n",
            "control characters and broken UTF-8 are not sent to the terminal");
     begin("a = (1");
-    rlf_diag_error(&diags, "syntax", (rlf_span){1, 6, 6}, "missing )");
+    rlf_diag_error(&diags, "syntax", (rlf_span){1, 6, 6, 0}, "missing )");
     prints("ppo.rlf:1:7: error: missing )\n"
            "    1 | a = (1\n"
            "      |       ^\n",
@@ -124,7 +124,7 @@ columns(void)
            "      |     ^~~~\n",
            "a span over two lines is shown on its first");
     begin("");
-    rlf_diag_error(&diags, "syntax", (rlf_span){1, 0, 0}, "nothing here");
+    rlf_diag_error(&diags, "syntax", (rlf_span){1, 0, 0, 0}, "nothing here");
     prints("ppo.rlf:1:1: error: nothing here\n"
            "    1 | \n"
            "      | ^\n",
@@ -204,8 +204,8 @@ too_many(void)
     strcpy(text + 30, "\n");
     begin(text);
     for (uint32_t i = 0; i < 30; i++) {
-        rlf_diag *d = rlf_diag_error(&diags, "syntax", (rlf_span){1, i, i + 1},
-                                     "error %u", i);
+        rlf_diag *d = rlf_diag_error(&diags, "syntax",
+                                     (rlf_span){1, i, i + 1, 0}, "error %u", i);
         rlf_diag_hint(&diags, d, "none");
     }
     rlf_buf out = {0};

@@ -72,8 +72,8 @@ main(void)
     rlf_err_detail(&error, "line %d", 1);
     rlf_err_detail(&error, "line %d", 2);
     is_str(error.detail, "line 1\nline 2", "details are lines");
-    rlf_err_place(&error, (rlf_span){1, 2, 3}, "judge");
-    rlf_err_place(&error, (rlf_span){4, 5, 6}, "other");
+    rlf_err_place(&error, (rlf_span){1, 2, 3, 0}, "judge");
+    rlf_err_place(&error, (rlf_span){4, 5, 6, 0}, "other");
     ok(error.span.source == 1 && strcmp(error.node, "judge") == 0,
        "the innermost place stays");
 

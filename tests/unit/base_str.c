@@ -163,7 +163,7 @@ static void
 place_is(const rlf_sources *sources, uint32_t at, uint32_t line,
          uint32_t column, const char *text)
 {
-    rlf_place place = rlf_sources_place(sources, (rlf_span){1, at, at});
+    rlf_place place = rlf_sources_place(sources, (rlf_span){1, at, at, 0});
     ok(place.line == line && place.column == column &&
            rlf_str_eq(place.text, rlf_str_of(text)),
        "byte %u is %u:%u in \"%s\"", at, line, column, text);
@@ -182,7 +182,8 @@ places(void)
     place_is(&sources, 10, 4, 1, "end");
     place_is(&sources, 13, 4, 4, "end");
     place_is(&sources, 99, 4, 4, "end");
-    rlf_span a = {1, 5, 8}, b = {1, 0, 6}, other = {2, 0, 1}, none = {0};
+    rlf_span a = {1, 5, 8, 0}, b = {1, 0, 6, 0}, other = {2, 0, 1, 0},
+             none = {0};
     rlf_span joined = rlf_span_join(a, b);
     ok(joined.first == 0 && joined.last == 8, "two spans joined");
     ok(rlf_span_join(none, a).first == 5 && rlf_span_join(a, none).last == 8 &&

@@ -168,7 +168,7 @@ text_and_hash(void)
     ok(!rlf_digest_equal(h, rlf_expr_digest(example(4), (rlf_digest){0})),
        "another constant");
     rlf_expr *moved = example(3);
-    moved->ops.data[1].span = (rlf_span){1, 2, 3};
+    moved->ops.data[1].span = (rlf_span){1, 2, 3, 0};
     ok(rlf_digest_equal(h, rlf_expr_digest(moved, (rlf_digest){0})),
        "spans do not count");
 }

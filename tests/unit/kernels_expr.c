@@ -245,7 +245,7 @@ static void
 errors(world *w)
 {
     rlf_expr *e = program(w);
-    rlf_span span = {1, 20, 30};
+    rlf_span span = {1, 20, 30, 0};
     int y = rlf_expr_add(e, (rlf_expr_op){.code = RLF_EXPR_MOST,
                                           .domain = BATCH,
                                           .arg = {input(e, ROLL), -1, -1},
