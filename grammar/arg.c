@@ -237,10 +237,38 @@ put_flag(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     return put_number(m, f, e, arg);
 }
 
+/* judge.lua or models/small without quotes: a field or a quotient of what means
+ * nothing there. */
+static bool
+is_bare_path(const rlf_matcher *m, const rlf_ast_expr *e)
+{
+    rlf_found found;
+    const rlf_ast_expr *first = e;
+    while (!first->paren &&
+           (first->kind == RLF_AST_FIELD ||
+            (first->kind == RLF_AST_BINARY && first->op == RLF_AST_DIV)))
+        first = first->left;
+    if (first == e || first->kind != RLF_AST_NAME ||
+        (e->kind == RLF_AST_FIELD && rlf_name_qualified(m->s, e, &found)))
+        return false;
+    return !rlf_name_find(m->s, &first->name, &found) ||
+           (found.decl && (found.decl->kind == RLF_AST_HOOK ||
+                           found.decl->kind == RLF_AST_DATA ||
+                           found.decl->kind == RLF_AST_MODEL));
+}
+
 static bool
 put_text(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
          rlf_arg *arg, bool path)
 {
+    if (path && is_bare_path(m, e)) {
+        rlf_diag *diag = rlf_diag_error(m->s->diags, "argument", e->span,
+                                        "%s is a path, which stands in quotes",
+                                        called(m, f));
+        rlf_diag_hint(m->s->diags, diag, "write \"%s\"",
+                      rlf_form_text(m->s, e->span));
+        return false;
+    }
     rlf_thing t = rlf_eval(m->s, e);
     if (t.kind != RLF_THING_TEXT)
         return wrong(m, f, &t, path ? "a path" : "a text");

@@ -195,6 +195,12 @@ hint_meet(rlf_sema *s, rlf_diag *diag, int a, int b)
             both ? "..." : rlf_form_text(s, written(s, !first, first ? a : b)));
         return;
     }
+    if (s->terms.data[a].live && s->terms.data[b].live) {
+        rlf_diag_hint(s->diags, diag,
+                      "a loss of two sets is the sum of what each gives: "
+                      "mean(... over batch) + mean(... over batch)");
+        return;
+    }
     int common = shared(s, s->terms.data[a].domain, s->terms.data[b].domain);
     if (common < 0) {
         rlf_diag_hint(s->diags, diag,

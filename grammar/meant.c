@@ -344,6 +344,8 @@ static const struct {
     {"kl_divergence", KL},
     {"kl_penalty", KL},
     {"approx_kl", KL},
+    {"clip", "PPO's clip(ratio, adv) is in the library, import \"std/loss\"; a "
+             "value between two bounds is clamp(x, low, high)"},
     {"median", NO_ORDER},
     {"quantile", NO_ORDER},
     {"percentile", NO_ORDER},

@@ -733,3 +733,15 @@ test.rlf:2:19: error: 'copy(...)' is written by itself, not after a name and a d
     2 | model ref = actor.copy()
       |                   ^~~~
 hint: copy(actor)
+=== clip, which others have for clamp
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m")
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    report x = mean(clip(roll.length, 0, 1) over batch)
+}
+--- errors
+test.rlf:5:21: error: there is no function named 'clip'
+    5 |     report x = mean(clip(roll.length, 0, 1) over batch)
+      |                     ^~~~
+hint: PPO's clip(ratio, adv) is in the library, import "std/loss"; a value between two bounds is clamp(x, low, high)

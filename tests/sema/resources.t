@@ -179,3 +179,27 @@ test.rlf:5:44: error: a hook per step cannot give one per sample
     5 | hook e = lua("j.lua", per: step) -> (x, y: sample)
       |                                            ^~~~~~
 hint: it gives numbers or texts; leave out 'per: step' to have one per sample
+=== paths without quotes
+data prompts = jsonl(rows.jsonl, prompt: "question")
+model actor = lm(models/small)
+model other = lm("m", template: templates/chat.lua)
+hook judge = lua(judge.lua)
+hook named = lua(judge)
+flow f(batch: prompts[8]) { report x = 1 }
+--- errors
+test.rlf:1:22: error: 'path' of 'jsonl' is a path, which stands in quotes
+    1 | data prompts = jsonl(rows.jsonl, prompt: "question")
+      |                      ^~~~~~~~~~
+hint: write "rows.jsonl"
+test.rlf:2:18: error: 'from' of 'lm' is a path, which stands in quotes
+    2 | model actor = lm(models/small)
+      |                  ^~~~~~~~~~~~
+hint: write "models/small"
+test.rlf:3:33: error: 'template:' of 'lm' is a path, which stands in quotes
+    3 | model other = lm("m", template: templates/chat.lua)
+      |                                 ^~~~~~~~~~~~~~~~~~
+hint: write "templates/chat.lua"
+test.rlf:4:18: error: 'path' of 'lua' is a path, which stands in quotes
+    4 | hook judge = lua(judge.lua)
+      |                  ^~~~~~~~~
+hint: write "judge.lua"

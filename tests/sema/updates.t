@@ -498,3 +498,17 @@ flow f(batch: prompts[8]) {
 }
 --- warnings
 compiles
+=== live values of two sets that do not meet
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    a = roll.where(roll.length > 1)
+    b = roll.where(roll.length > 2)
+    update actor minimize -mean(actor.logprob(a) + actor.logprob(b) over batch)
+}
+--- errors
+test.rlf:7:50: error: one per token of 'a' and one per token of 'b' cannot be combined
+    7 |     update actor minimize -mean(actor.logprob(a) + actor.logprob(b) over batch)
+      |                                 ~~~~~~~~~~~~~~~~ ^ ~~~~~~~~~~~~~~~~
+hint: a loss of two sets is the sum of what each gives: mean(... over batch) + mean(... over batch)
