@@ -1,7 +1,7 @@
 /* How a search judges placements: plans of them, what these take of memory, and
  * how long their steps are in the simulation. Internal to the search
  * (search.c), and to what it tries of the best placements when they are found
- * (sampled.c, fused.c). */
+ * (cuts.c, sampled.c, fused.c). */
 #ifndef RLF_API_JUDGE_H
 #define RLF_API_JUDGE_H
 
@@ -35,6 +35,9 @@ rlf_status rlf_judge_simulate(rlf_searching *s, rlf_judged *j, uint64_t seed,
 /* Was the search stopped, once `done` of its simulations were made? */
 bool rlf_judge_stopped(rlf_searching *s, int done);
 
+/* Cuts of the best placement's calls, downhill by simulation: what gains is
+ * added to the judged. */
+rlf_status rlf_cuts_improve(rlf_searching *s, rlf_err *err);
 /* Thresholds and seats of generations (`migrate:` and `seats:`) for the best
  * placements that were simulated, where responses differ in length: what gains
  * is added to the judged. */

@@ -8,6 +8,7 @@ libapi_a_SOURCES = \
 	%D%/build.c \
 	%D%/card.c \
 	%D%/cluster.c %D%/cluster.h \
+	%D%/cuts.c \
 	%D%/directory.c \
 	%D%/fused.c \
 	%D%/inputs.c \

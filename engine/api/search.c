@@ -438,6 +438,7 @@ search_all(rlf_searching *s, rlf_err *err)
         RLF_TRY(simulate_all(s, err));
         RLF_TRY(rlf_fused_pairs(s, err));
         RLF_TRY(rlf_sampled_sweep(s, err));
+        RLF_TRY(rlf_cuts_improve(s, err));
     }
     choose(s->out);
     return find_terms(s, err);

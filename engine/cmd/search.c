@@ -328,6 +328,7 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all)
     put_row(own);
     put_changed(s, f, "seats");
     put_changed(s, f, "fused");
+    put_changed(s, f, "cuts");
     if (all)
         put_tried(s, f);
     put_given_up(f);

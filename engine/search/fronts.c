@@ -170,8 +170,9 @@ find_needs(rlf_fronts *f, rlf_arena *arena)
 
 /* The choices for a model's calls on the meshes of one size and kind. */
 typedef struct layouts {
-    rlf_choice *list[RLF_SEARCH_CALLS]; /* per call of the problem */
-    int n[RLF_SEARCH_CALLS];
+    rlf_choice *list[RLF_SEARCH_CALLS]; /* per call of the problem: */
+    int n[RLF_SEARCH_CALLS];            /* those that none beats, */
+    int others[RLF_SEARCH_CALLS];       /* and behind them the other cuts */
 } layouts;
 
 /* One model's. */
@@ -353,6 +354,28 @@ look_at_layouts(options_of *o, const rlf_cluster_mesh *mesh, int machine)
         }
 }
 
+static bool
+same_cut(const rlf_choice *a, const rlf_choice *b)
+{
+    return a->tp == b->tp && a->pp == b->pp && a->dp == b->dp &&
+           a->variant == b->variant;
+}
+
+/* Of `n` cuts those that are not in the front, behind it. */
+static int
+put_others(const rlf_choice *cuts, int n, rlf_choice *front, int n_front)
+{
+    int others = 0;
+    for (int i = 0; i < n; i++) {
+        bool is_there = false;
+        for (int k = 0; k < n_front; k++)
+            is_there |= same_cut(&cuts[i], &front[k]);
+        if (!is_there)
+            front[n_front + others++] = cuts[i];
+    }
+    return others;
+}
+
 /* All layouts of one mesh; what others beat is left out before words are
  * tried. */
 static void
@@ -360,16 +383,24 @@ look_at_mesh(options_of *o, const rlf_cluster_mesh *mesh, int machine,
              layouts *out)
 {
     int n_calls = o->fronts->problem.n_calls;
+    rlf_choice *cuts[RLF_SEARCH_CALLS];
+    int n_cuts[RLF_SEARCH_CALLS];
     look_at_layouts(o, mesh, machine);
     for (int c = 0; c < n_calls; c++) {
+        n_cuts[c] = o->fronts->problem.devices <= MANY ? o->n[c] : 0;
+        cuts[c] = RLF_NEW_ARRAY(o->arena, rlf_choice, n_cuts[c] + 1);
+        memcpy(cuts[c], o->all[c], sizeof *o->all[c] * (size_t)n_cuts[c]);
         o->n[c] = rlf_choices_front(o->all[c], o->n[c]);
         if (is_called(o, c))
             vary(o, c);
     }
     for (int c = 0; c < n_calls; c++) {
         out->n[c] = rlf_choices_front(o->all[c], o->n[c]);
-        out->list[c] = RLF_NEW_ARRAY(o->arena, rlf_choice, out->n[c]);
+        out->list[c] =
+            RLF_NEW_ARRAY(o->arena, rlf_choice, out->n[c] + n_cuts[c] + 1);
         memcpy(out->list[c], o->all[c], sizeof *o->all[c] * (size_t)out->n[c]);
+        out->others[c] =
+            put_others(cuts[c], n_cuts[c], out->list[c], out->n[c]);
     }
 }
 
@@ -391,16 +422,19 @@ is_on(const options_of *o, int c, const rlf_cluster_mesh *mesh)
                                                    mesh->first, mesh->n);
 }
 
-/* The choices of a mesh like `meshes[i]`, at its place. */
+/* The choices of a mesh like `meshes[i]`, at its place, and behind all choices
+ * those that others beat. */
 static void
-put_choices(options_of *o, const rlf_cluster_mesh *mesh, const layouts *l)
+put_choices(options_of *o, const rlf_cluster_mesh *mesh, const layouts *l,
+            int *room)
 {
     for (int c = 0; c < o->fronts->problem.n_calls; c++) {
         rlf_problem_call *call = &o->fronts->problem.calls[c];
-        for (int k = 0; is_on(o, c, mesh) && k < l->n[c]; k++) {
-            rlf_choice *to = &call->choices[call->n_choices++];
-            *to = l->list[c][k];
-            to->first = mesh->first;
+        for (int k = 0; is_on(o, c, mesh) && k < l->n[c] + l->others[c]; k++) {
+            int at =
+                k < l->n[c] ? call->n_choices++ : room[c] + call->n_others++;
+            call->choices[at] = l->list[c][k];
+            call->choices[at].first = mesh->first;
         }
     }
 }
@@ -421,6 +455,7 @@ look_at_meshes(options_of *o, const rlf_cluster_mesh *meshes, int n)
 {
     const rlf_cluster *cluster = o->fronts->options.speeds->cluster;
     layouts **of = RLF_NEW_ARRAY(o->arena, layouts *, n);
+    int room[RLF_SEARCH_CALLS] = {0}, others[RLF_SEARCH_CALLS] = {0};
     for (int i = 0; i < n; i++) {
         const rlf_cluster_part *part =
             rlf_cluster_part_of(cluster, meshes[i].first);
@@ -436,19 +471,21 @@ look_at_meshes(options_of *o, const rlf_cluster_mesh *meshes, int n)
         }
         o->seen++;
         for (int c = 0; c < o->fronts->problem.n_calls; c++)
-            if (is_on(o, c, &meshes[i]))
-                o->fronts->problem.calls[c].n_choices += of[i]->n[c];
+            if (is_on(o, c, &meshes[i])) {
+                room[c] += of[i]->n[c];
+                others[c] += of[i]->others[c];
+            }
     }
     for (int c = 0; c < o->fronts->problem.n_calls; c++) {
         rlf_problem_call *call = &o->fronts->problem.calls[c];
         if (!is_called(o, c))
             continue;
-        call->choices = RLF_NEW_ARRAY(o->arena, rlf_choice, call->n_choices);
-        call->n_choices = 0;
+        call->choices =
+            RLF_NEW_ARRAY(o->arena, rlf_choice, room[c] + others[c]);
     }
     for (int i = 0; i < n; i++)
         if (of[i])
-            put_choices(o, &meshes[i], of[i]);
+            put_choices(o, &meshes[i], of[i], room);
 }
 
 /* ---- lanes ---- */

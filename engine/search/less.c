@@ -39,7 +39,7 @@ take_choices(const rlf_problem_call *call, int devices, rlf_arena *arena,
              rlf_problem_call *out, int *whole)
 {
     *out = *call;
-    out->n_choices = out->n_meshes = 0;
+    out->n_choices = out->n_others = out->n_meshes = 0;
     out->choices = RLF_NEW_ARRAY(arena, rlf_choice, call->n_choices);
     out->meshes = RLF_NEW_ARRAY(arena, rlf_mesh_span, call->n_meshes);
     for (int m = 0; m < call->n_meshes; m++) {

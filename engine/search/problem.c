@@ -71,28 +71,30 @@ check_call(const rlf_problem *problem, int i, rlf_err *err)
 static void
 number_holds(rlf_problem *problem, int model, rlf_arena *arena)
 {
-    int n = 0, count = 0;
-    for (int i = 0; i < problem->n_calls; i++)
-        if (problem->calls[i].model == model)
-            n += problem->calls[i].n_choices;
+    struct {
+        rlf_choice *at, *end;
+    } list[2 * RLF_SEARCH_CALLS];
+    int lists = 0, n = 0, count = 0;
+    for (int i = 0; i < problem->n_calls; i++) {
+        const rlf_problem_call *call = &problem->calls[i];
+        rlf_choice *others = call->choices + call->n_choices;
+        if (call->model != model)
+            continue;
+        list[lists].at = call->choices;
+        list[lists++].end = others;
+        list[lists].at = others;
+        list[lists++].end = others + call->n_others;
+        n += call->n_choices + call->n_others;
+    }
     rlf_choice **all = RLF_NEW_ARRAY(arena, rlf_choice *, n);
-    int *at = RLF_NEW_ARRAY(arena, int, problem->n_calls);
-    /* Each call's choices are sorted: they are merged. */
+    /* Each list is sorted: they are merged. */
     while (count < n) {
-        rlf_choice *least = NULL;
-        int of = 0;
-        for (int i = 0; i < problem->n_calls; i++) {
-            const rlf_problem_call *call = &problem->calls[i];
-            if (call->model != model || at[i] == call->n_choices)
-                continue;
-            rlf_choice *next = &call->choices[at[i]];
-            if (!least || compare_holds(next, least) < 0) {
-                least = next;
+        int of = -1;
+        for (int i = 0; i < lists; i++)
+            if (list[i].at < list[i].end &&
+                (of < 0 || compare_holds(list[i].at, list[of].at) < 0))
                 of = i;
-            }
-        }
-        all[count++] = least;
-        at[of]++;
+        all[count++] = list[of].at++;
     }
     for (int i = 0, hold = 0; i < n; i++) {
         hold += i && compare_holds(all[i - 1], all[i]) != 0;
@@ -147,6 +149,8 @@ rlf_problem_close(rlf_problem *problem, rlf_arena *arena, rlf_err *err)
         rlf_problem_call *call = &problem->calls[i];
         qsort(call->choices, (size_t)call->n_choices, sizeof *call->choices,
               compare);
+        qsort(call->choices + call->n_choices, (size_t)call->n_others,
+              sizeof *call->choices, compare);
         close_call(call, arena);
     }
     problem->n_models = 0;

@@ -79,6 +79,9 @@ typedef struct rlf_problem_call {
                             reads as they are complete */
     rlf_choice *choices; /* sorted by rlf_problem_close */
     int n_choices;
+    int n_others; /* behind them, sorted likewise: ways that others beat on the
+                     same ranks. They can be in a placement, but no search puts
+                     one there */
     /* Made by rlf_problem_close. */
     rlf_mesh_span *meshes;
     int n_meshes;
