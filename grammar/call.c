@@ -132,12 +132,31 @@ make_set(rlf_sema *s, const rlf_item *item, int receiver_set)
     return rlf_set_written(s, name, t->domain, set, item->span);
 }
 
+/* May it stand here, if it changes something, or ends something? */
+static bool
+may_change(rlf_sema *s, const rlf_item *item)
+{
+    if (!item->writes.count && item->class->course == RLF_COURSE_NONE)
+        return true;
+    if (s->update < 0 && !s->collecting)
+        return true;
+    const char *block = s->update >= 0 ? "update" : "collect";
+    rlf_diag *diag =
+        rlf_diag_error(s->diags, "statement", item->span,
+                       "%s %s holds no '%s': it changes more than its result",
+                       s->update >= 0 ? "an" : "a", block, item->class->name);
+    rlf_diag_hint(s->diags, diag, "call it before or after the %s", block);
+    return false;
+}
+
 /* Enter the item and make its one result. */
 static rlf_thing
 finish(rlf_sema *s, rlf_item *item, int receiver_set)
 {
     const rlf_node_class *class = item->class;
     rlf_thing thing = rlf_thing_none(item->span);
+    if (!may_change(s, item))
+        return thing;
     read_arguments(s, item);
     int set = receiver_set >= 0 ? receiver_set : set_argument(item);
     if (class->gives == RLF_GIVES_SET) {
@@ -215,6 +234,8 @@ rlf_call_function(rlf_sema *s, const rlf_node_class *class,
                         class->extra, class->name, call->at, item))
         return none;
     check_supported(s, class, call->span);
+    if (class->gives != RLF_GIVES_SET)
+        return finish(s, item, -1);
     for (size_t i = 0; i < item->inputs.count; i++) {
         const rlf_item_input *in = &item->inputs.data[i];
         rlf_level level = in->is_set

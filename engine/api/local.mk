@@ -56,5 +56,9 @@ tests_unit_api_simulate_LDADD = $(API_LIBS)
 tests_unit_api_simulate_hand_SOURCES = tests/unit/api_simulate_hand.c \
 	tests/unit/simulated_program.h
 tests_unit_api_simulate_hand_LDADD = $(API_LIBS)
+check_PROGRAMS += tests/unit/api_roles
+tests_unit_api_roles_SOURCES = tests/unit/api_roles.c tests/unit/roles.c \
+	tests/unit/roles.h
+tests_unit_api_roles_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_mean
 tests_unit_api_mean_LDADD = $(API_LIBS)

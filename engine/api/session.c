@@ -67,6 +67,7 @@ rlf_session_open(const char *path)
     s->arena = rlf_arena_new();
     s->locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     s->path = rlf_arena_strdup(s->arena, path);
+    s->classes = &rlf_node_classes;
     s->sources.arena = s->arena;
     s->diags.arena = s->arena;
     s->diags.sources = &s->sources;
@@ -199,12 +200,15 @@ compile(rlf_session *s, bool params_only)
 {
     if (s->graph)
         return RLF_OK;
+    rlf_status status = rlf_classes_check(s->classes, &s->err);
+    if (status < 0)
+        return status;
     const rlf_compile_options options = {
         .path = s->path,
         .stdlib = rlf_session_stdlib(s->arena),
         .settings = s->settings.data,
         .n_settings = s->settings.count,
-        .classes = &rlf_node_classes,
+        .classes = s->classes,
         .plan = s->options.plan,
         .kept = &s->compiled,
         .params_only = params_only,

@@ -108,6 +108,8 @@ struct rlf_session {
     locale_t locale; /* numbers are read and written with a point, whatever the
                         host program's locale is */
     const char *path;
+    const rlf_classes *classes; /* that programs are compiled with: all of
+                                   nodes/, if nobody gives others */
     rlf_session_options options;
     struct {
         struct rlf_compile_setting *data;

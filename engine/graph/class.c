@@ -130,6 +130,8 @@ fault_of(const rlf_node_class *c)
         {c->writes && c->form == RLF_FORM_FIELD,
          "writes its receiver, which a field only reads"},
         {dealt && batch, "deals rows to ranks and needs all of them at once"},
+        {decides && c->course != RLF_COURSE_LEAVE && c->form != RLF_FORM_SYNTAX,
+         "decides about blocks, for which it has no syntax"},
         {decides && c->spread != RLF_SPREAD_WHOLE,
          "decides the run's course on some ranks only"},
         {decides && !batch, "decides the run's course by some of the rows"},

@@ -89,8 +89,8 @@ rlf_place_borrows(const rlf_node *node, int model)
 {
     bool term = false;
     bool sums = node->class->work == RLF_WORK_WEIGHTS;
-    for (int k = 0; sums && k < node->n_args; k++)
-        term |= node->args[k].list[1].resource == model;
+    for (int k = 0; sums && k < node->n_reads; k++)
+        term |= node->reads[k] == model;
     return node->receiver != model &&
            (term || rlf_place_reads_words(node, model));
 }

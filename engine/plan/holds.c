@@ -243,10 +243,10 @@ static void
 hold_terms(rlf_plan *plan, const rlf_node *node, rlf_arena *arena)
 {
     rlf_node_place *place = &plan->place[node->id];
-    for (int k = 0; k < node->n_args; k++) {
-        int model = node->args[k].list[1].resource;
+    for (int k = 0; k < node->n_reads; k++) {
+        int model = node->reads[k];
         rlf_holds *holds = &plan->holds[model];
-        if (model == node->receiver)
+        if (plan->graph->resources.data[model].kind != RLF_RESOURCE_MODEL)
             continue;
         int hold = find_hold(holds, &place->layout, true, node->class, arena);
         holds->list[hold].by_layer = false;

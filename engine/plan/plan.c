@@ -347,16 +347,16 @@ check_offload(const rlf_plan *plan, rlf_err *err)
         const rlf_node *node = &graph->nodes.data[i];
         if (node->class->work != RLF_WORK_WEIGHTS)
             continue;
-        for (int k = -1; k < node->n_args; k++) {
-            int model = k < 0 ? node->receiver : node->args[k].list[1].resource;
+        for (int k = -1; k < node->n_reads; k++) {
+            int model = k < 0 ? node->receiver : node->reads[k];
             const rlf_place_row *row =
                 rlf_placement_find(graph->placement, model, NULL);
             if (!row || row->offload != 1)
                 continue;
             const char *name = graph->resources.data[model].name;
             rlf_fail(err, RLF_USER,
-                     "model '%s' is offloaded, but ':=' %s its weights", name,
-                     k < 0 ? "changes" : "reads");
+                     "model '%s' is offloaded, but '%s' %s its weights", name,
+                     node->class->name, k < 0 ? "changes" : "reads");
             rlf_err_hint(err, "leave out offload: of %s", name);
             rlf_err_place(err, row->span, name);
             return RLF_USER;

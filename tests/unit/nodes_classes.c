@@ -92,6 +92,7 @@ test_traits(void)
     REFUSED(where, "that does not last", writes = true);
     REFUSED(state, "which a field only reads", writes = true);
     REFUSED(where, "needs all of them at once", spread = RLF_SPREAD_ROWS);
+    REFUSED(where, "it has no syntax", course = RLF_COURSE_LOOP);
     REFUSED(branch, "on some ranks only", spread = RLF_SPREAD_NEAR;
             broken.granularity = RLF_GRAIN_SAMPLE);
     REFUSED(branch, "by some of the rows", granularity = RLF_GRAIN_SAMPLE);

@@ -1,0 +1,21 @@
+/* Three classes with roles that no class of nodes/ has (roles.c). */
+#ifndef TESTS_UNIT_ROLES_H
+#define TESTS_UNIT_ROLES_H
+
+#include "engine/graph/class.h"
+
+#include <stdatomic.h>
+
+/* roll.digits(): how many digits each sample's text has. A method of sets whose
+ * rows are dealt to the ranks as soon as they are there, as a hook's are. */
+extern const rlf_node_class role_digits;
+/* Samples that it has looked at so far, on all ranks. */
+extern _Atomic uint64_t role_looked;
+/* actor.shrink(0.5): all weights of a model times a number, which it gives. A
+ * method that writes its model, on all its ranks together, as `:=` does. */
+extern const rlf_node_class role_shrink;
+/* last(x, 2): x; when it is 2 or more, this step is the run's last. A function
+ * that decides the run's course, as `break` does. */
+extern const rlf_node_class role_last;
+
+#endif
