@@ -173,7 +173,7 @@ rlf_answer_done(const rlf_answers *a, const rlf_rank_command *command,
     rlf_rank_event event = {
         .kind = RLF_EVENT_DONE, .rank = rank, .n = command->n};
     if (!in) {
-        event.branch = -1;
+        event.kind = RLF_EVENT_ENDED;
         return event;
     }
     rlf_course course = in->node->class->course;
@@ -185,7 +185,7 @@ rlf_answer_done(const rlf_answers *a, const rlf_rank_command *command,
     if (a->number)
         rlf_answer_late(a->plan->graph, in->node, &event.branch);
     if (course == RLF_COURSE_ROUNDS && in->loop &&
-        command->iteration >= rlf_answer_turns(a, in->node))
+        command->turn >= rlf_answer_turns(a, in->node))
         event.branch = -1;
     return event;
 }

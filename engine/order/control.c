@@ -203,13 +203,20 @@ rlf_control_instance(const rlf_control *c, int instance)
     return rlf_order_instance(c->order, instance);
 }
 
-int
-rlf_control_input(const rlf_control *c, const rlf_instance *in, int *i)
+/* With those of a LOOP instance that its region gave before. */
+static int
+n_inputs(const rlf_control *c, const rlf_instance *in)
 {
     int n = in->node->n_inputs;
     if (in->loop)
         n += c->plan->graph->regions.data[in->node->regions[0]].n_gives;
-    while (*i < n) {
+    return n;
+}
+
+int
+rlf_control_input(const rlf_control *c, const rlf_instance *in, int *i)
+{
+    while (*i < n_inputs(c, in)) {
         int from = in->input[(*i)++].instance;
         if (from >= 0)
             return from;
@@ -262,14 +269,28 @@ rlf_control_give(rlf_control *c, int instance, const uint32_t *rows, int64_t n,
 
 /* ---- posting ---- */
 
+/* What a rank needs to know of an instance. */
+static void
+describe(const rlf_control *c, int instance, rlf_rank_command *command)
+{
+    const rlf_instance *in = rlf_control_instance(c, instance);
+    command->node = in->node->id;
+    command->iteration = in->iteration;
+    command->loop = in->loop;
+    command->input = in->input;
+    command->n_input = n_inputs(c, in);
+}
+
 /* The ranks of an open replica leave their generation for a command together,
  * so they must all get it, whether they take part or not. */
 rlf_rank_command *
 rlf_control_post(rlf_control *c, rlf_do kind, int instance)
 {
     rlf_rank_command *command = RLF_NEW(c->arena, rlf_rank_command);
-    *command =
-        (rlf_rank_command){.kind = kind, .n = c->n++, .instance = instance};
+    *command = (rlf_rank_command){
+        .kind = kind, .n = c->n++, .instance = instance, .node = -1};
+    if (instance >= 0)
+        describe(c, instance, command);
     if (instance >= 0 && (kind == RLF_DO_OPEN || kind == RLF_DO_RUN)) {
         track *t = rlf_control_track(c, instance);
         command->everyone = !t->announced;
@@ -474,7 +495,7 @@ static void
 done(rlf_control *c, const rlf_rank_event *event)
 {
     active *a = active_of(c, event->n);
-    RLF_ASSERT(a);
+    RLF_ASSERT(a && (a->instance < 0) == (event->kind == RLF_EVENT_ENDED));
     c->changes += calls(c, a);
     if (a->instance < 0) {
         a->reported[event->rank] = true;
@@ -540,12 +561,19 @@ rows_sampled(rlf_control *c, const rlf_rank_event *event)
 void
 rlf_control_tell(rlf_control *c, const rlf_rank_event *event)
 {
-    if (event->kind == RLF_EVENT_DONE) {
-        done(c, event);
-    } else if (event->kind == RLF_EVENT_ROWS) {
-        rows_sampled(c, event);
-    } else {
+    switch (event->kind) {
+    case RLF_EVENT_OPENED:
         opened(c, event);
+        break;
+    case RLF_EVENT_ROWS:
+        rows_sampled(c, event);
+        break;
+    case RLF_EVENT_DONE:
+    case RLF_EVENT_ENDED:
+        done(c, event);
+        break;
+    default:
+        RLF_ASSERT(!"an event that the controller has to do with");
     }
 }
 

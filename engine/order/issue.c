@@ -83,12 +83,11 @@ rlf_order_add(rlf_order *order, lane *l, const rlf_node *node,
     in->lane = l->index;
     in->shown.node = node;
     in->shown.iteration = iteration;
-    in->shown.input =
-        RLF_NEW_ARRAY(l->arena, struct rlf_origin, node->n_inputs);
+    in->shown.input = RLF_NEW_ARRAY(l->arena, rlf_origin, node->n_inputs);
     for (int i = 0; i < node->n_inputs; i++)
         in->shown.input[i] = l->latest[node->inputs[i]];
     for (int i = 0; i < node->n_outputs; i++)
-        l->latest[node->outputs[i]] = (struct rlf_origin){self, i};
+        l->latest[node->outputs[i]] = (rlf_origin){self, i};
     in->branch = -1;
     RLF_PUSH(&l->instances, in);
     return self;
@@ -108,14 +107,14 @@ add_iteration(rlf_order *order, lane *l, frame *f)
     in->started = true;
     int n_in = loop->shown.node->n_inputs, n_out = loop->shown.node->n_outputs;
     in->shown.input =
-        RLF_NEW_ARRAY(l->arena, struct rlf_origin, n_in + region->n_gives);
+        RLF_NEW_ARRAY(l->arena, rlf_origin, n_in + region->n_gives);
     for (int i = 0; i < n_in; i++)
         in->shown.input[i] = loop->shown.input[i];
     for (int i = 0; i < region->n_gives; i++)
         in->shown.input[n_in + i] =
-            f->turn ? l->latest[region->gives[i]] : (struct rlf_origin){-1, -1};
+            f->turn ? l->latest[region->gives[i]] : (rlf_origin){-1, -1};
     for (int i = 0; i < region->n_args; i++)
-        l->latest[region->args[i]] = (struct rlf_origin){self, n_out + i};
+        l->latest[region->args[i]] = (rlf_origin){self, n_out + i};
     return self;
 }
 

@@ -15,12 +15,13 @@ liborder_a_SOURCES = \
 	%D%/order.c %D%/order.h \
 	%D%/ready.c \
 	%D%/part.c %D%/part.h \
+	%D%/protocol.c %D%/protocol.def %D%/protocol.h \
 	%D%/share.c \
 	%D%/rehearse.c %D%/rehearse.h \
 	%D%/state.h
 
 check_PROGRAMS += tests/unit/order_choose tests/unit/order_order tests/unit/order_deal tests/unit/order_pace tests/unit/order_migrate \
-	tests/unit/order_rows tests/unit/order_hold
+	tests/unit/order_rows tests/unit/order_hold tests/unit/order_protocol
 tests_unit_order_choose_LDADD = $(ORDER_LIBS)
 tests_unit_order_order_LDADD = $(ORDER_LIBS)
 tests_unit_order_deal_LDADD = $(ORDER_LIBS)
@@ -28,3 +29,4 @@ tests_unit_order_migrate_LDADD = $(ORDER_LIBS)
 tests_unit_order_rows_LDADD = $(ORDER_LIBS)
 tests_unit_order_hold_LDADD = $(ORDER_LIBS)
 tests_unit_order_pace_LDADD = $(ORDER_LIBS)
+tests_unit_order_protocol_LDADD = $(ORDER_LIBS)

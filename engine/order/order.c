@@ -94,7 +94,7 @@ clear(rlf_order *order, uint64_t step)
     l->control = -1;
     l->ahead = false;
     for (size_t i = 0; i < order->graph->values.count; i++)
-        l->latest[i] = (struct rlf_origin){-1, -1};
+        l->latest[i] = (rlf_origin){-1, -1};
 }
 
 int
@@ -201,13 +201,13 @@ rlf_order_left(const rlf_order *order)
     return order->left;
 }
 
-struct rlf_origin
+rlf_origin
 rlf_order_latest(const rlf_order *order, int value)
 {
     return rlf_order_later(order, 0, value);
 }
 
-struct rlf_origin
+rlf_origin
 rlf_order_later(const rlf_order *order, int later, int value)
 {
     return lane_of(order, order->step + (uint64_t)later)->latest[value];

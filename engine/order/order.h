@@ -40,10 +40,10 @@
 typedef struct rlf_order rlf_order;
 
 typedef enum rlf_next {
-    RLF_NEXT_RUN,  /* compute `rows` of the instance (all if NULL); the
-                         first RUN of an instance also makes its outputs */
-    RLF_NEXT_LOOP, /* make what iteration `iteration` of a for is given; of a
-                    collect, or say that there is none */
+    RLF_NEXT_RUN,  /* compute `rows` of the instance (all if NULL); the first
+                      RUN of an instance also makes its outputs */
+    RLF_NEXT_LOOP, /* make what iteration `turn` of a for is given; of a
+                      collect, or say that there is none */
     RLF_NEXT_TURN, /* let the open generation take one turn */
     RLF_NEXT_WAIT, /* nothing to do before the next event */
     RLF_NEXT_END,  /* the step is complete */
@@ -52,10 +52,15 @@ typedef enum rlf_next {
 typedef struct rlf_decision {
     rlf_next kind;
     int instance;
-    uint32_t iteration;   /* LOOP */
+    uint32_t turn;        /* LOOP */
     const uint32_t *rows; /* RUN: a piece, ascending; NULL: all */
     uint32_t n_rows;      /* of `rows`; good until the next call */
 } rlf_decision;
+
+/* An instance and one of its outputs. */
+typedef struct rlf_origin {
+    int instance, port;
+} rlf_origin;
 
 /* An issued node. In a program that makes nothing ahead, indices count from 0
  * in each step; else index i of step s is i * (k + 1) + s % (k + 1). */
@@ -68,9 +73,7 @@ typedef struct rlf_instance {
      * outputs of the node, which a for has none of). A LOOP instance of a
      * collect has as further inputs what its region gave in the round before;
      * instance -1 before the first. */
-    struct rlf_origin {
-        int instance, port;
-    } * input;
+    rlf_origin *input;
     bool loop; /* of one iteration, not the for or collect itself */
 } rlf_instance;
 
@@ -138,8 +141,8 @@ int rlf_order_count(const rlf_order *order);
 bool rlf_order_left(const rlf_order *order);
 /* The newest instance and output of the step that make a value, or -1 (for what
  * is shown after the step). */
-struct rlf_origin rlf_order_latest(const rlf_order *order, int value);
+rlf_origin rlf_order_latest(const rlf_order *order, int value);
 /* The same, of the step that is `later` (at most k) after the present one. */
-struct rlf_origin rlf_order_later(const rlf_order *order, int later, int value);
+rlf_origin rlf_order_later(const rlf_order *order, int later, int value);
 
 #endif

@@ -47,25 +47,39 @@ rlf_rank_part_of(const rlf_control *control, const rlf_rank_command *command,
                  int rank, rlf_arena *arena, rlf_rank_part *out)
 {
     *out = (rlf_rank_part){0};
-    switch (command->kind) {
-    case RLF_DO_RUN:
+    switch (rlf_do_party[command->kind]) {
+    case RLF_PARTY_ALL:
+        out->works = true;
+        break;
+    case RLF_PARTY_SHARE:
         out->share = share_of(command, rank);
         out->works = out->share != NULL;
         break;
-    case RLF_DO_EDGE:
-    case RLF_DO_MOVE:
+    case RLF_PARTY_MOVES:
         take_moves(command, rank, arena, out);
         out->works = out->n_moves > 0;
         break;
-    case RLF_DO_WEIGHTS:
+    case RLF_PARTY_HOLDS:
         out->works = has_weights(control, command, rank);
-        break;
-    case RLF_DO_OPEN:
-    case RLF_DO_END:
-        out->works = true;
         break;
     }
     return out->works || command->everyone;
+}
+
+bool
+rlf_rank_command_for(const rlf_control *control,
+                     const rlf_rank_command *command, int rank,
+                     rlf_arena *arena, rlf_rank_command *out)
+{
+    rlf_rank_part part;
+    if (!rlf_rank_part_of(control, command, rank, arena, &part))
+        return false;
+    *out = *command;
+    out->shares = part.share;
+    out->n_shares = part.share != NULL;
+    out->moves = part.moves;
+    out->n_moves = part.n_moves;
+    return true;
 }
 
 void
@@ -74,19 +88,17 @@ rlf_rank_parts_of(const rlf_control *control, const rlf_rank_command *command,
 {
     int n = rlf_control_plan(control)->ranks;
     rlf_move **moves = RLF_NEW_ARRAY(arena, rlf_move *, n);
-    bool sends = command->kind == RLF_DO_EDGE || command->kind == RLF_DO_MOVE;
-    for (int r = 0; r < n; r++) {
-        out[r] = (rlf_rank_part){.works = command->kind == RLF_DO_OPEN ||
-                                          command->kind == RLF_DO_END};
-        if (command->kind == RLF_DO_WEIGHTS)
-            out[r].works = has_weights(control, command, r);
-    }
+    rlf_party party = rlf_do_party[command->kind];
+    for (int r = 0; r < n; r++)
+        out[r] = (rlf_rank_part){.works = party == RLF_PARTY_ALL ||
+                                          (party == RLF_PARTY_HOLDS &&
+                                           has_weights(control, command, r))};
     for (int i = 0; i < command->n_shares; i++) {
         rlf_rank_part *part = &out[command->shares[i].rank];
         part->share = &command->shares[i];
         part->works = true;
     }
-    for (int i = 0; i < command->n_moves && sends; i++) {
+    for (int i = 0; i < command->n_moves; i++) {
         out[command->moves[i].from].n_moves++;
         out[command->moves[i].to].n_moves++;
     }
@@ -96,7 +108,7 @@ rlf_rank_parts_of(const rlf_control *control, const rlf_rank_command *command,
         out[r].works |= out[r].n_moves > 0;
         told[r] = out[r].works || command->everyone;
     }
-    for (int i = 0; i < command->n_moves && sends; i++) {
+    for (int i = 0; i < command->n_moves; i++) {
         *moves[command->moves[i].from]++ = command->moves[i];
         *moves[command->moves[i].to]++ = command->moves[i];
     }

@@ -26,6 +26,10 @@ typedef struct rlf_rank_part {
 bool rlf_rank_part_of(const rlf_control *control,
                       const rlf_rank_command *command, int rank,
                       rlf_arena *arena, rlf_rank_part *out);
+/* What `rank` gets of it: the command with its own part. False: nothing. */
+bool rlf_rank_command_for(const rlf_control *control,
+                          const rlf_rank_command *command, int rank,
+                          rlf_arena *arena, rlf_rank_command *out);
 /* The same of all ranks, in two lists with an entry for each: who is told, and
  * with what part. */
 void rlf_rank_parts_of(const rlf_control *control,

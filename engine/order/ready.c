@@ -271,11 +271,11 @@ rlf_decision
 rlf_order_next(rlf_order *order)
 {
     rlf_decision out = {.kind = RLF_NEXT_WAIT};
-    uint32_t iteration = 0;
-    int loop = rlf_order_issue(order, &iteration);
+    uint32_t turn = 0;
+    int loop = rlf_order_issue(order, &turn);
     if (loop >= 0)
         out = (rlf_decision){
-            .kind = RLF_NEXT_LOOP, .instance = loop, .iteration = iteration};
+            .kind = RLF_NEXT_LOOP, .instance = loop, .turn = turn};
     else if (rlf_order_ready(order, &out))
         ;
     else if (is_over(order))

@@ -22,7 +22,7 @@ typedef struct play {
     RLF_VEC(load) loads;
     int **moved;            /* per resource and hold: how often */
     RLF_VEC(bool) together; /* per instance: its ranks computed all of it */
-    RLF_VEC(rlf_rank_event) reports; /* that nobody has heard yet, */
+    RLF_VEC(rlf_rank_event) events; /* that nobody has heard yet, */
     size_t heard;                /* but so many */
 } play;
 
@@ -101,7 +101,7 @@ take_edge(play *p, const rlf_rank_command *command)
 static void
 answer_open(play *p, const rlf_rank_command *command)
 {
-    RLF_PUSH(&p->reports,
+    RLF_PUSH(&p->events,
              rlf_answer_open(&p->answers, command,
                              node_of(p, command->instance), p->arena));
 }
@@ -118,14 +118,14 @@ answer_share(play *p, const rlf_rank_command *command, const rlf_share *share)
                             .n_rows = share->n_rows};
     if (in->node->class->work != RLF_WORK_GENERATE || !share->rows)
         event = rlf_answer_done(&p->answers, command, in, share->rank);
-    RLF_PUSH(&p->reports, event);
+    RLF_PUSH(&p->events, event);
 }
 
 static void
 answer_end(play *p, const rlf_rank_command *command)
 {
     for (int r = 0; r < p->plan->ranks; r++)
-        RLF_PUSH(&p->reports, rlf_answer_done(&p->answers, command, NULL, r));
+        RLF_PUSH(&p->events, rlf_answer_done(&p->answers, command, NULL, r));
 }
 
 static void
@@ -140,19 +140,25 @@ take_run(play *p, const rlf_rank_command *command)
             answer_share(p, command, &command->shares[i]);
 }
 
-/* As in a run, a report is heard when nothing more can be posted. Those of
+static bool
+comes_late(const rlf_rank_event *event)
+{
+    return event->kind == RLF_EVENT_DONE || event->kind == RLF_EVENT_ENDED;
+}
+
+/* As in a run, an event is heard when nothing more can be posted. Those of
  * samples come first: whoever makes them has the least to do besides. */
 static void
 hear(play *p)
 {
     size_t at = p->heard;
-    while (at < p->reports.count && p->reports.data[at].kind == RLF_EVENT_DONE)
+    while (at < p->events.count && comes_late(&p->events.data[at]))
         at++;
-    if (at == p->reports.count)
+    if (at == p->events.count)
         at = p->heard;
-    RLF_ASSERT(at < p->reports.count);
-    const rlf_rank_event event = p->reports.data[at];
-    memmove(p->reports.data + p->heard + 1, p->reports.data + p->heard,
+    RLF_ASSERT(at < p->events.count);
+    const rlf_rank_event event = p->events.data[at];
+    memmove(p->events.data + p->heard + 1, p->events.data + p->heard,
             (at - p->heard) * sizeof event);
     p->heard++;
     rlf_control_tell(p->control, &event);
@@ -235,5 +241,5 @@ rlf_rehearse(const rlf_plan *plan, const rlf_sizes *sizes, uint32_t shown,
     rlf_control_free(p.control);
     RLF_VEC_FREE(&p.loads);
     RLF_VEC_FREE(&p.together);
-    RLF_VEC_FREE(&p.reports);
+    RLF_VEC_FREE(&p.events);
 }

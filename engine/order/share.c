@@ -14,7 +14,7 @@ answers(const rlf_instance *in)
  * do the same in their own time, before any later command. Unless it answers
  * something, what follows need not wait for it: it is posted behind it. */
 static rlf_rank_command *
-post_together(rlf_control *c, int instance, uint32_t iteration)
+post_together(rlf_control *c, int instance, uint32_t turn)
 {
     const rlf_node *node = rlf_control_instance(c, instance)->node;
     const rlf_layout *l = &rlf_control_place(c, node)->layout;
@@ -23,7 +23,7 @@ post_together(rlf_control *c, int instance, uint32_t iteration)
         shares[i] =
             (rlf_share){.rank = l->ranks[i], .reports = i == 0, .has = true};
     rlf_rank_command *command = rlf_control_post(c, RLF_DO_RUN, instance);
-    command->iteration = iteration;
+    command->turn = turn;
     command->shares = shares;
     command->n_shares = l->n_ranks;
     rlf_control_note_writes(c, instance);
@@ -311,7 +311,7 @@ rlf_control_run(rlf_control *c, const ready *r)
     ready now = *r;
     if (r->decision.kind == RLF_NEXT_LOOP) {
         bring_together(c, instance);
-        post_together(c, instance, r->decision.iteration);
+        post_together(c, instance, r->decision.turn);
         return;
     }
     if (!now.prepared)

@@ -66,7 +66,7 @@ typedef struct lane {
     rlf_arena *arena; /* of the step */
     RLF_VEC(instance *) instances;
     RLF_VEC(frame) frames;     /* innermost last */
-    struct rlf_origin *latest; /* per value */
+    rlf_origin *latest;        /* per value */
     size_t first_open;         /* instances before it are done */
     int control;    /* the control instance that issuing waits for, or -1 */
     bool ahead;     /* it is the part made ahead that is issued, */

@@ -66,8 +66,8 @@ keep_metrics(rlf_keeper *k, const rlf_metrics *metrics)
 static void
 keep_content(rlf_keeper *k, const rlf_run *run, int value, int later)
 {
-    struct rlf_origin at = rlf_order_later(
-        rlf_control_order(run->control), later - (run->failed ? 1 : 0), value);
+    rlf_origin at = rlf_order_later(rlf_control_order(run->control),
+                                    later - (run->failed ? 1 : 0), value);
     rlf_keep_content(k, &run->graph->values.data[value],
                      &run->ranks[0].slots.data[at.instance].call.out[at.port]);
 }
@@ -297,11 +297,12 @@ restore_step(rlf_rank *rank, const char *directory, uint32_t step, rlf_err *err)
 }
 
 rlf_status
-rlf_rank_restore_ahead(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+rlf_rank_restore_ahead(rlf_rank *rank, const rlf_rank_command *command,
+                       rlf_err *err)
 {
-    for (uint32_t i = 1; task->step && i <= rank->graph->ahead; i++) {
-        rlf_rank_begin_step(rank, task->step + i, task->step);
-        RLF_TRY(restore_step(rank, task->directory, task->step + i, err));
+    for (uint32_t i = 1; command->step && i <= rank->graph->ahead; i++) {
+        rlf_rank_begin_step(rank, command->step + i, command->step);
+        RLF_TRY(restore_step(rank, command->directory, command->step + i, err));
     }
     return RLF_OK;
 }

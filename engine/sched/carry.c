@@ -1,4 +1,4 @@
-/* Carrying out tasks: calls of node classes on this rank, and what the
+/* Carrying out commands: calls of node classes on this rank, and what the
  * controller is told of them. */
 #include "engine/base/clock.h"
 #include "engine/base/trace.h"
@@ -28,9 +28,9 @@ rlf_content_rows(const rlf_graph *graph, const rlf_value *value,
 }
 
 static const rlf_node *
-node_of(const rlf_rank *rank, const rlf_task *task)
+node_of(const rlf_rank *rank, const rlf_rank_command *command)
 {
-    return &rank->graph->nodes.data[task->node];
+    return &rank->graph->nodes.data[command->node];
 }
 
 /* ---- slots ---- */
@@ -48,30 +48,31 @@ rlf_rank_slots(rlf_rank *rank, size_t n, rlf_err *err)
 /* The slot of an instance, its call prepared with the contents of its inputs
  * and room for its outputs. */
 static rlf_status
-slot_of(rlf_rank *rank, const rlf_task *task, rlf_err *err, slot **out)
+slot_of(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err,
+        slot **out)
 {
-    RLF_TRY(rlf_rank_slots(rank, (size_t)task->instance + 1, err));
-    slot *s = *out = &rank->slots.data[task->instance];
+    RLF_TRY(rlf_rank_slots(rank, (size_t)command->instance + 1, err));
+    slot *s = *out = &rank->slots.data[command->instance];
     if (s->call.node)
         return RLF_OK;
-    const rlf_node *node = node_of(rank, task);
+    const rlf_node *node = node_of(rank, command);
     int n_out = node->n_outputs;
-    if (task->loop)
+    if (command->loop)
         n_out += rank->graph->regions.data[node->regions[0]].n_args;
-    rlf_env *env = &rlf_rank_step(rank, task->instance)->env;
+    rlf_env *env = &rlf_rank_step(rank, command->instance)->env;
     rlf_arena *pool = env->pool;
     s->call = (rlf_call){
         .env = env,
         .node = node,
-        .iteration = task->iteration,
+        .iteration = command->iteration,
         .state = rank->node_state[node->id],
-        .in = RLF_NEW_ARRAY(pool, rlf_content, task->n_input),
+        .in = RLF_NEW_ARRAY(pool, rlf_content, command->n_input),
         .out = RLF_NEW_ARRAY(pool, rlf_content, n_out),
         .branch = -1,
         .inputs_done = true,
     };
-    for (int i = 0; i < task->n_input; i++) {
-        struct rlf_origin from = task->input[i];
+    for (int i = 0; i < command->n_input; i++) {
+        rlf_origin from = command->input[i];
         if (from.instance >= 0)
             s->call.in[i] = rank->slots.data[from.instance].call.out[from.port];
     }
@@ -114,26 +115,25 @@ open_slot(rlf_rank *rank, slot *s, rlf_err *err)
 /* ---- reports ---- */
 
 static rlf_status
-tell(rlf_rank *rank, const rlf_rank_event *event, rlf_err *err)
+tell(rlf_rank *rank, rlf_rank_event event, rlf_err *err)
 {
-    rlf_notice notice = {
-        .kind = RLF_NOTICE_REPORT, .rank = rank->rank, .event = *event};
-    notice.event.rank = rank->rank;
-    return rank->tell(rank->sink, &notice, err);
+    event.rank = rank->rank;
+    return rank->tell(rank->sink, &event, err);
 }
 
 static rlf_status
 tell_done(rlf_rank *rank, uint64_t n, const rlf_call *call, double seconds,
           rlf_err *err)
 {
-    const rlf_rank_event event = {.kind = RLF_EVENT_DONE,
-                                  .n = n,
-                                  .seconds = call->rows ? seconds : 0,
-                                  .count = call->count,
-                                  .branch = call->branch,
-                                  .leave =
-                                      (call->raised & RLF_RAISE_BREAK) != 0};
-    return tell(rank, &event, err);
+    bool leave = (call->raised & RLF_RAISE_BREAK) != 0;
+    return tell(rank,
+                (rlf_rank_event){.kind = RLF_EVENT_DONE,
+                                 .n = n,
+                                 .seconds = call->rows ? seconds : 0,
+                                 .count = call->count,
+                                 .branch = call->branch,
+                                 .leave = leave},
+                err);
 }
 
 /* Where each row's prompt is, if the rows belong to prompts. */
@@ -197,21 +197,21 @@ lengths_of(const rlf_rank *rank, const slot *s, rlf_err *err,
 }
 
 static rlf_status
-carry_open(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+carry_open(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
     slot *s;
     const uint32_t *lengths;
-    RLF_TRY(slot_of(rank, task, err, &s));
+    RLF_TRY(slot_of(rank, command, err, &s));
     RLF_TRY(open_slot(rank, s, err));
     if (rank->rank != 0)
         return RLF_OK;
     RLF_TRY(lengths_of(rank, s, err, &lengths));
     return tell(rank,
-                &(rlf_rank_event){.kind = RLF_EVENT_OPENED,
-                                  .n = task->n,
-                                  .n_rows = s->space->count,
-                                  .lengths = lengths,
-                                  .owner = owners(rank->graph, s->space)},
+                (rlf_rank_event){.kind = RLF_EVENT_OPENED,
+                                 .n = command->n,
+                                 .n_rows = s->space->count,
+                                 .lengths = lengths,
+                                 .owner = owners(rank->graph, s->space)},
                 err);
 }
 
@@ -286,7 +286,7 @@ tell_rows(rlf_rank *rank, const slot *s, rlf_err *err)
                                   .seats = call->seats};
     rank->turns = rank->decodes = (rlf_turns){0};
     measure_samples(rank, call);
-    return tell(rank, &event, err);
+    return tell(rank, event, err);
 }
 
 /* One quantum of the generation in this slot. */
@@ -358,60 +358,76 @@ rlf_rank_turn(rlf_rank *rank, rlf_err *err)
     if (status < 0)
         rlf_err_place(err, node->span, node->class->name);
     if (rank->env.trace)
-        rlf_trace_span(rank->env.trace, "step", node->class->name, from,
-                       rlf_clock_now(), s->call.n_rows);
+        rlf_trace_span(rank->env.trace, rlf_do_words[RLF_DO_RUN],
+                       node->class->name, from, rlf_clock_now(),
+                       s->call.n_rows);
     return status;
 }
 
+/* What this rank computes of a RUN, or NULL. */
+static const rlf_share *
+share_of(const rlf_rank_command *command)
+{
+    return command->n_shares ? command->shares : NULL;
+}
+
+static uint32_t
+rows_of(const rlf_rank_command *command)
+{
+    const rlf_share *share = share_of(command);
+    return share ? share->n_rows : 0;
+}
+
 static rlf_status
-carry_run(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+carry_run(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
     slot *s;
-    RLF_TRY(slot_of(rank, task, err, &s));
+    RLF_TRY(slot_of(rank, command, err, &s));
     rlf_call *call = &s->call;
     const rlf_node_class *class = call->node->class;
-    if (!task->loop)
+    const rlf_share *share = share_of(command);
+    if (!command->loop)
         RLF_TRY(open_slot(rank, s, err));
-    if (!task->works)
+    if (!share)
         return RLF_OK;
-    rank->recording = s->reports = task->reports;
-    s->n = task->n;
-    call->rows = task->rows;
-    call->n_rows = task->n_rows;
+    rank->recording = s->reports = share->reports;
+    s->n = command->n;
+    call->rows = share->rows;
+    call->n_rows = share->n_rows;
     if (class->work == RLF_WORK_GENERATE) {
-        rank->generation = task->instance;
+        rank->generation = command->instance;
         return sample(rank, s, err);
     }
-    if (task->joint) {
-        RLF_PUSH(&rank->joint, task->instance);
+    if (command->joint) {
+        RLF_PUSH(&rank->joint, command->instance);
         return RLF_OK;
     }
-    if (task->loop)
-        call->branch = (int)task->turn;
+    if (command->loop)
+        call->branch = (int)command->turn;
     if (class->trainable != &rlf_trainable_none)
-        return train(rank, task->instance, err);
+        return train(rank, command->instance, err);
     uint64_t from = call->rows ? rlf_clock_now() : 0;
     RLF_TRY(class->step(call, err));
     s->opened = true;
     if (call->raised & RLF_RAISE_CHECKPOINT)
         rank->wants_checkpoint = true;
-    if (!task->reports)
+    if (!share->reports)
         return RLF_OK;
-    return tell_done(rank, task->n, call, rlf_clock_since(from), err);
+    return tell_done(rank, command->n, call, rlf_clock_since(from), err);
 }
 
 static rlf_status
-carry_edge(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+carry_edge(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
-    return rlf_rank_exchange(rank, &rank->slots.data[task->instance], task,
-                             err);
+    return rlf_rank_exchange(rank, &rank->slots.data[command->instance],
+                             command, err);
 }
 
 static rlf_status
-carry_move(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+carry_move(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
-    return rlf_rank_hand_over(rank, &rank->slots.data[task->instance], task,
-                              err);
+    return rlf_rank_hand_over(rank, &rank->slots.data[command->instance],
+                              command, err);
 }
 
 /* ---- steps, checkpoints ---- */
@@ -431,88 +447,86 @@ rlf_rank_begin_step(rlf_rank *rank, uint32_t step, uint32_t since)
 }
 
 static rlf_status
-carry_begin(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+carry_begin(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
     (void)err;
-    rlf_rank_mark(rank, task->step);
+    rlf_rank_mark(rank, command->step);
     rlf_arena_reset(rank->env.pool);
     rank->wants_checkpoint = false;
-    rank->env.step = task->step;
+    rank->env.step = command->step;
     memset(rank->seconds, 0, sizeof rank->seconds);
     memset(rank->calls, 0, rank->graph->nodes.count * sizeof *rank->calls);
-    uint32_t last = task->step + rank->graph->ahead;
-    for (uint32_t i = 0; i < task->fresh; i++)
-        rlf_rank_begin_step(rank, last - i, task->step);
+    uint32_t last = command->step + rank->graph->ahead;
+    for (uint32_t i = 0; i < command->fresh; i++)
+        rlf_rank_begin_step(rank, last - i, command->step);
     return RLF_OK;
 }
 
 /* What was reported and generated here, of one step under way or of all (-1):
  * it is told, so it begins anew. */
 static void
-tell_step(rlf_rank *rank, int step, rlf_notice *out)
+tell_step(rlf_rank *rank, int step, rlf_rank_event *out)
 {
     rlf_arena *pool = rank->env.pool;
-    rlf_metrics *lists = RLF_NEW_ARRAY(pool, rlf_metrics, rank->n_steps);
-    uint64_t *tokens = RLF_NEW_ARRAY(pool, uint64_t, rank->n_steps);
+    rlf_step_totals *totals =
+        RLF_NEW_ARRAY(pool, rlf_step_totals, rank->n_steps);
     for (int i = 0; i < rank->n_steps; i++) {
         rank_step *s = &rank->steps[i];
         if (step >= 0 && i != step)
             continue;
         size_t n = s->metrics.count;
-        lists[i].data = RLF_NEW_ARRAY(pool, rlf_metric, n + 1);
-        lists[i].count = n;
+        rlf_metric *metrics = RLF_NEW_ARRAY(pool, rlf_metric, n + 1);
         if (n)
-            memcpy(lists[i].data, s->metrics.data, n * sizeof *lists[i].data);
-        tokens[i] = s->tokens;
+            memcpy(metrics, s->metrics.data, n * sizeof *metrics);
+        totals[i] = (rlf_step_totals){
+            .tokens = s->tokens, .n_metrics = (uint32_t)n, .metrics = metrics};
         rlf_metrics_begin(&s->metrics);
         s->tokens = 0;
     }
-    out->metrics = lists;
-    out->tokens = tokens;
+    out->steps = totals;
     out->n_steps = (uint32_t)rank->n_steps;
 }
 
 static rlf_status
-carry_end(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+carry_end(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
-    rlf_notice notice = {
-        .kind = RLF_NOTICE_REPORT,
-        .rank = rank->rank,
-        .event = {.kind = RLF_EVENT_DONE, .rank = rank->rank, .n = task->n},
-        .at_end = true,
-        .calls = rank->calls,
-        .n_calls = (uint32_t)rank->graph->nodes.count};
-    memcpy(notice.seconds, rank->seconds, sizeof notice.seconds);
-    tell_step(rank, (int)(rank->env.step % (uint32_t)rank->n_steps), &notice);
-    return rank->tell(rank->sink, &notice, err);
+    rlf_rank_event event = {.kind = RLF_EVENT_ENDED,
+                            .n = command->n,
+                            .spent = rank->seconds,
+                            .n_spent = RLF_TIMES,
+                            .calls = rank->calls,
+                            .n_calls = (uint32_t)rank->graph->nodes.count};
+    tell_step(rank, (int)(rank->env.step % (uint32_t)rank->n_steps), &event);
+    return tell(rank, event, err);
 }
 
 static rlf_status
-carry_files(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+carry_files(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
     for (size_t i = 0; i < rank->graph->resources.count; i++) {
         const rlf_resource *r = &rank->graph->resources.data[i];
         const rlf_resource_class *class = r->class;
         void *object = rank->env.resource[i];
-        if (task->kind == RLF_TASK_SAVE && r->kind != RLF_RESOURCE_MODEL &&
+        if (command->kind == RLF_DO_SAVE && r->kind != RLF_RESOURCE_MODEL &&
             rank->rank != 0)
             continue; /* the same on every rank */
         RLF_TRY(
-            task->kind == RLF_TASK_SAVE
-                ? class->save(&rank->env, r, object, task->directory, err)
-                : class->restore(&rank->env, r, object, task->directory, err));
+            command->kind == RLF_DO_SAVE
+                ? class->save(&rank->env, r, object, command->directory, err)
+                : class->restore(&rank->env, r, object, command->directory,
+                                 err));
     }
-    if (task->kind == RLF_TASK_RESTORE)
-        RLF_TRY(rlf_rank_restore_ahead(rank, task, err));
-    rlf_notice notice = {.kind = RLF_NOTICE_SAVED, .rank = rank->rank};
-    tell_step(rank, -1, &notice);
-    return rank->tell(rank->sink, &notice, err);
+    if (command->kind == RLF_DO_RESTORE)
+        RLF_TRY(rlf_rank_restore_ahead(rank, command, err));
+    rlf_rank_event event = {.kind = RLF_EVENT_SAVED};
+    tell_step(rank, -1, &event);
+    return tell(rank, event, err);
 }
 
 static rlf_status
-carry_nothing(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+carry_nothing(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
-    (void)rank, (void)task, (void)err;
+    (void)rank, (void)command, (void)err;
     return RLF_OK;
 }
 
@@ -532,60 +546,63 @@ rlf_node_words(const rlf_graph *graph, const rlf_node *node, char *text,
 
 /* The flight record: what is done now. */
 static void
-note(rlf_rank *rank, const rlf_task *task)
+note(rlf_rank *rank, const rlf_rank_command *command)
 {
-    if (!rank->flight || task->instance < 0)
+    const char *doing = rlf_do_doing[command->kind];
+    if (!rank->flight || (command->instance < 0 && !*doing))
         return;
-    const rlf_node *node = node_of(rank, task);
+    if (command->instance < 0) {
+        rlf_flight_note(rank->flight, rank->env.step, command->n, doing, "", 0);
+        return;
+    }
+    const rlf_node *node = node_of(rank, command);
     char name[96] = "", place[160] = "";
     rlf_node_words(rank->graph, node, name, sizeof name);
     if (node->span.source) {
         rlf_place at = rlf_sources_place(rank->graph->sources, node->span);
         snprintf(place, sizeof place, "%s:%u", at.path, at.line);
     }
-    if (task->kind == RLF_TASK_MOVE)
-        snprintf(name + strlen(name), sizeof name - strlen(name),
-                 ", handing over samples");
-    rlf_flight_note(rank->flight, rank->env.step, task->n, name, place,
-                    task->n_rows);
+    if (*doing)
+        snprintf(name + strlen(name), sizeof name - strlen(name), ", %s",
+                 doing);
+    rlf_flight_note(rank->flight, rank->env.step, command->n, name, place,
+                    rows_of(command));
 }
 
-/* What a task took, but for the pieces that were measured by themselves. */
+/* What a command took, but for the pieces that were measured by themselves. */
 static void
-measure(rlf_rank *rank, const rlf_task *task, uint64_t from)
+measure(rlf_rank *rank, const rlf_rank_command *command, uint64_t from)
 {
     static const rlf_measured_kind kinds[] = {
-        [RLF_TASK_BEGIN] = RLF_MEASURED_STEP,
-        [RLF_TASK_END] = RLF_MEASURED_STEP,
-        [RLF_TASK_OPEN] = RLF_MEASURED_OPEN,
-        [RLF_TASK_RUN] = RLF_MEASURED_ROWS,
-        [RLF_TASK_EDGE] = RLF_MEASURED_EDGE,
-        [RLF_TASK_MOVE] = RLF_MEASURED_EDGE,
-        [RLF_TASK_WEIGHTS] = RLF_MEASURED_MODEL};
-    if (!rank->env.measure || task->kind > RLF_TASK_END)
+        [RLF_DO_BEGIN] = RLF_MEASURED_STEP,   [RLF_DO_END] = RLF_MEASURED_STEP,
+        [RLF_DO_OPEN] = RLF_MEASURED_OPEN,    [RLF_DO_RUN] = RLF_MEASURED_ROWS,
+        [RLF_DO_EDGE] = RLF_MEASURED_EDGE,    [RLF_DO_MOVE] = RLF_MEASURED_EDGE,
+        [RLF_DO_WEIGHTS] = RLF_MEASURED_MODEL};
+    if (!rank->env.measure || command->kind > RLF_DO_END)
         return;
-    rlf_measured piece = {.kind = kinds[task->kind], .model = -1};
+    rlf_measured piece = {.kind = kinds[command->kind], .model = -1};
     const rlf_node *node = NULL;
     if (piece.kind == RLF_MEASURED_MODEL) {
-        piece.model = task->model;
+        piece.model = command->model;
         piece.x = (double)rank->exchanged;
     } else if (piece.kind != RLF_MEASURED_STEP) {
-        piece.node = node = node_of(rank, task);
-        piece.x = task->n_rows;
+        piece.node = node = node_of(rank, command);
+        piece.x = rows_of(command);
     }
     if (piece.kind == RLF_MEASURED_EDGE) {
         piece.x = (double)rank->exchanged;
-        piece.y = task->n_moves;
+        piece.y = command->n_moves;
     }
     if (node && piece.kind == RLF_MEASURED_ROWS) {
-        const rlf_call *call = &rank->slots.data[task->instance].call;
+        const rlf_call *call = &rank->slots.data[command->instance].call;
         bool trains = node->class->trainable != &rlf_trainable_none;
-        if (task->joint)
+        if (command->joint)
             return; /* with the next one */
-        piece.kind = node->class->work == RLF_WORK_GENERATE || !task->works
-                         ? RLF_MEASURED_OPEN
-                     : trains ? RLF_MEASURED_FINISH
-                              : piece.kind;
+        piece.kind =
+            node->class->work == RLF_WORK_GENERATE || !share_of(command)
+                ? RLF_MEASURED_OPEN
+            : trains ? RLF_MEASURED_FINISH
+                     : piece.kind;
         if (piece.kind == RLF_MEASURED_ROWS &&
             time_of(node->class) == RLF_TIME_READ)
             piece.x = call->fed;
@@ -595,61 +612,49 @@ measure(rlf_rank *rank, const rlf_task *task, uint64_t from)
 }
 
 rlf_status
-rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+rlf_rank_carry_out(rlf_rank *rank, const rlf_rank_command *command,
+                   rlf_err *err)
 {
-    static rlf_status (*const carry[])(rlf_rank *, const rlf_task *,
+    static rlf_status (*const carry[])(rlf_rank *, const rlf_rank_command *,
                                        rlf_err *) = {
-        [RLF_TASK_BEGIN] = carry_begin,     [RLF_TASK_OPEN] = carry_open,
-        [RLF_TASK_RUN] = carry_run,         [RLF_TASK_EDGE] = carry_edge,
-        [RLF_TASK_MOVE] = carry_move,       [RLF_TASK_END] = carry_end,
-        [RLF_TASK_WEIGHTS] = rlf_rank_move, [RLF_TASK_SAVE] = carry_files,
-        [RLF_TASK_RESTORE] = carry_files,   [RLF_TASK_STOP] = carry_nothing,
+        [RLF_DO_BEGIN] = carry_begin,     [RLF_DO_OPEN] = carry_open,
+        [RLF_DO_RUN] = carry_run,         [RLF_DO_EDGE] = carry_edge,
+        [RLF_DO_MOVE] = carry_move,       [RLF_DO_END] = carry_end,
+        [RLF_DO_WEIGHTS] = rlf_rank_move, [RLF_DO_SAVE] = carry_files,
+        [RLF_DO_RESTORE] = carry_files,   [RLF_DO_STOP] = carry_nothing,
     };
     if (rank->fault && --rank->fault == 0)
         return rlf_fail(err, RLF_ENV, "rank %d fails, as a test wants it",
                         rank->rank);
-    if (rank->flight && task->directory)
-        rlf_flight_note(rank->flight, rank->env.step, task->n,
-                        task->kind == RLF_TASK_SAVE ? "writing a checkpoint"
-                                                    : "reading a checkpoint",
-                        "", 0);
-    bool of_node = task->kind == RLF_TASK_OPEN || task->kind == RLF_TASK_RUN ||
-                   task->kind == RLF_TASK_EDGE || task->kind == RLF_TASK_MOVE ||
-                   task->kind == RLF_TASK_WEIGHTS;
-    set_doing(rank, task->kind == RLF_TASK_SAVE      ? RLF_DOING_SAVE
-                    : task->kind == RLF_TASK_RESTORE ? RLF_DOING_RESTORE
-                                                     : RLF_DOING_NOTHING);
+    note(rank, command);
+    set_doing(rank, rlf_doing_of(command->kind));
     uint64_t measured = rlf_measure_clock(&rank->env);
     rank->taken = 0;
-    if (!of_node) {
-        RLF_TRY(carry[task->kind](rank, task, err));
-        measure(rank, task, measured);
+    if (command->node < 0) {
+        RLF_TRY(carry[command->kind](rank, command, err));
+        measure(rank, command, measured);
         return rlf_memory_check(err);
     }
-    const rlf_node *node = node_of(rank, task);
+    const rlf_node *node = node_of(rank, command);
     set_doing(rank, node->id);
-    note(rank, task);
-    if (task->instance >= 0) /* weights may come before who reads them */
-        rank->now = rlf_rank_step(rank, task->instance);
+    if (command->instance >= 0) /* weights may come before who reads them */
+        rank->now = rlf_rank_step(rank, command->instance);
     rank->now->metrics.node = node->id;
     if (rank->comm)
         rlf_comm_label(rank->comm, node->class->name);
     uint64_t from = rlf_clock_now();
-    rlf_status status = carry[task->kind](rank, task, err);
+    rlf_status status = carry[command->kind](rank, command, err);
     if (status >= 0)
-        measure(rank, task, measured);
-    if (task->kind == RLF_TASK_OPEN || task->kind == RLF_TASK_RUN)
+        measure(rank, command, measured);
+    if (command->kind == RLF_DO_OPEN || command->kind == RLF_DO_RUN)
         add_time(rank, node, from);
     if (status >= 0)
         status = rlf_memory_check(err);
     if (status < 0)
         rlf_err_place(err, node->span, node->class->name);
-    if (rank->env.trace && task->kind != RLF_TASK_WEIGHTS)
-        rlf_trace_span(rank->env.trace,
-                       task->kind == RLF_TASK_EDGE   ? "edge"
-                       : task->kind == RLF_TASK_MOVE ? "move"
-                                                     : "step",
+    if (rank->env.trace && command->kind != RLF_DO_WEIGHTS)
+        rlf_trace_span(rank->env.trace, rlf_do_words[command->kind],
                        node->class->name, from, rlf_clock_now(),
-                       task->n_moves ? rank->received : task->n_rows);
+                       command->n_moves ? rank->received : rows_of(command));
     return status;
 }

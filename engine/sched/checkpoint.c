@@ -95,17 +95,18 @@ static rlf_status
 write_all(rlf_run *run, const char *dir, const rlf_beside *beside,
           rlf_arena *arena, rlf_err *err, rlf_digest *digest)
 {
-    const rlf_task task = {.kind = RLF_TASK_SAVE,
-                           .instance = -1,
-                           .step = run->step,
-                           .directory = dir};
+    const rlf_rank_command command = {.kind = RLF_DO_SAVE,
+                                      .instance = -1,
+                                      .node = -1,
+                                      .step = run->step,
+                                      .directory = dir};
     if (run->failed) {
         rlf_status rescued = rlf_run_rescue_ranks(run, dir, err);
         if (rescued != RLF_OK)
             return rescued;
     } else {
         RLF_TRY(rlf_run_settle(run, err));
-        RLF_TRY(rlf_run_tell_all(run, &task, err));
+        RLF_TRY(rlf_run_tell_all(run, &command, err));
     }
     RLF_TRY(rlf_run_save_ahead(run, dir, arena, err));
     rlf_buf text = {0};
@@ -421,11 +422,12 @@ restore(rlf_run *run, const char *here, uint32_t step, rlf_arena *arena,
         rlf_err_hint(err, "give it back the name that it was saved under");
         return RLF_USER;
     }
-    const rlf_task task = {.kind = RLF_TASK_RESTORE,
-                           .instance = -1,
-                           .step = step,
-                           .directory = here};
-    RLF_TRY(rlf_run_tell_all(run, &task, err));
+    const rlf_rank_command command = {.kind = RLF_DO_RESTORE,
+                                      .instance = -1,
+                                      .node = -1,
+                                      .step = step,
+                                      .directory = here};
+    RLF_TRY(rlf_run_tell_all(run, &command, err));
     run->step = step;
     return step ? rlf_lead_restore(run, step, err) : RLF_OK;
 }

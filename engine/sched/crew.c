@@ -13,8 +13,8 @@
 /* A rank says how many pieces it took when it has taken so many. */
 enum { CREDIT = RLF_DESK_SLOTS / 4 };
 
-/* After so many tasks the controller looks into its mail, whether it waits for
- * something or not. */
+/* After so many commands the controller looks into its mail, whether it waits
+ * for something or not. */
 enum { UNHEARD = RLF_DESK_SLOTS / 8 };
 
 typedef struct member {
@@ -24,7 +24,7 @@ typedef struct member {
     rlf_buf saying;
     pthread_t thread;
     bool started;
-    uint32_t in_step; /* the step that it has tasks of; 0: between steps */
+    uint32_t in_step; /* the step that it has commands of; 0: between steps */
     rlf_status status;
     rlf_err err;
 } member;
@@ -36,7 +36,7 @@ struct rlf_crew {
     uint32_t *under_way;   /* per rank: pieces that it has not taken yet */
     RLF_VEC(rlf_buf) kept; /* heard while waiting for room in a mailbox */
     size_t next_kept;
-    uint32_t unheard; /* tasks since the controller looked into its mail */
+    uint32_t unheard; /* commands since the controller looked into its mail */
     member *members;
     int n_local, n_ranks;
     int threads, run_threads;
@@ -92,14 +92,11 @@ watch_again(watch *w, uint64_t counter)
 /* ---- a rank's thread ---- */
 
 static rlf_status
-tell(void *sink, const rlf_notice *notice, rlf_err *err)
+tell(void *sink, const rlf_rank_event *event, rlf_err *err)
 {
     member *m = sink;
     rlf_buf_clear(&m->saying);
-    size_t bytes = rlf_notice_bytes(notice);
-    if (!rlf_buf_try(&m->saying, bytes))
-        return rlf_fail_memory(err, bytes, "a message to the controller");
-    rlf_notice_write(notice, &m->saying);
+    RLF_TRY(rlf_rank_event_write(event, &m->saying, err));
     return rlf_desk_send(&m->desk, RLF_CONTROLLER, &m->saying, err);
 }
 
@@ -109,46 +106,48 @@ say_taken(member *m, rlf_err *err)
 {
     if (m->desk.taken < CREDIT)
         return RLF_OK;
-    rlf_notice notice = {.kind = RLF_NOTICE_TAKEN,
-                         .rank = m->rank->rank,
-                         .count = m->desk.taken};
+    rlf_rank_event event = {.kind = RLF_EVENT_TAKEN,
+                            .rank = m->rank->rank,
+                            .pieces = m->desk.taken};
     m->desk.taken = 0;
-    return tell(m, &notice, err);
+    return tell(m, &event, err);
 }
 
 static rlf_status
-take_task(member *m, double seconds, rlf_err *err, rlf_task *out)
+take_command(member *m, double seconds, rlf_err *err, rlf_rank_command *out)
 {
     const rlf_buf *message;
     rlf_status status = rlf_desk_hear(&m->desk, seconds, err, &message);
     if (status != RLF_OK)
         return status;
-    RLF_TRY(rlf_task_read(message->p, message->n, m->rank->env.pool, err, out));
+    RLF_TRY(rlf_rank_command_read(message->p, message->n, m->rank->plan,
+                                  m->rank->env.pool, err, out));
     return say_taken(m, err);
 }
 
-/* The ranks of a replica leave their generation for a task together: the first
- * of them alone looks into its mailbox and tells the others which it found. */
+/* The ranks of a replica leave their generation for a command together: the
+ * first of them alone looks into its mailbox and tells the others which it
+ * found. */
 static rlf_status
-agree(member *m, rlf_group *replica, rlf_err *err, rlf_task *task)
+agree(member *m, rlf_group *replica, rlf_err *err, rlf_rank_command *command)
 {
-    uint64_t next = 0; /* n of the task + 1; 0: go on */
+    uint64_t next = 0; /* n of the command + 1; 0: go on */
     if (rlf_group_index(replica) == 0) {
-        rlf_status status = take_task(m, 0, err, task);
+        rlf_status status = take_command(m, 0, err, command);
         if (status < 0)
             return status;
-        next = status == RLF_OK ? task->n + 1 : 0;
+        next = status == RLF_OK ? command->n + 1 : 0;
     }
     RLF_TRY(rlf_group_bcast(replica, 0, &next, sizeof next, err));
     if (!next)
         return RLF_AGAIN;
     if (rlf_group_index(replica) > 0) {
-        RLF_TRY(take_task(m, -1, err, task));
-        if (task->n + 1 != next)
+        RLF_TRY(take_command(m, -1, err, command));
+        if (command->n + 1 != next)
             return rlf_fail(err, RLF_BUG,
-                            "rank %d has task %" PRIu64
+                            "rank %d has command %" PRIu64
                             " where its replica has %" PRIu64,
-                            m->rank->rank, task->n, next - 1);
+                            m->rank->rank, command->n, next - 1);
     }
     return RLF_OK;
 }
@@ -162,7 +161,7 @@ controller_hangs(const member *m, double seconds, rlf_err *err)
 {
     rlf_fail(err, RLF_ENV,
              "for %g s the controller did nothing: rank %d waits for its next "
-             "task in step %u",
+             "command in step %u",
              seconds, m->rank->rank, m->in_step);
     rlf_err_hint(err, "process 0 lives; see what the thread does there that "
                       "takes the run's steps, or give more seconds by "
@@ -171,18 +170,18 @@ controller_hangs(const member *m, double seconds, rlf_err *err)
     return RLF_ENV;
 }
 
-/* The next task, waiting for it. In a step the controller beats several times
- * within its patience, whatever it waits for. */
+/* The next command, waiting for it. In a step the controller beats several
+ * times within its patience, whatever it waits for. */
 static rlf_status
-await_task(member *m, rlf_err *err, rlf_task *task)
+await_command(member *m, rlf_err *err, rlf_rank_command *command)
 {
     const rlf_comm_world *world = m->crew->world;
     double patience = m->crew->step_patience, most = 1.5 * patience + LATE;
     if (!m->in_step || patience <= 0)
-        return take_task(m, -1, err, task);
+        return take_command(m, -1, err, command);
     watch w = watch_begin(most, rlf_comm_world_controller_beats(world));
     while (w.still < most) {
-        rlf_status status = take_task(m, w.look, err, task);
+        rlf_status status = take_command(m, w.look, err, command);
         if (status != RLF_AGAIN)
             return status;
         watch_again(&w, rlf_comm_world_controller_beats(world));
@@ -190,29 +189,34 @@ await_task(member *m, rlf_err *err, rlf_task *task)
     return controller_hangs(m, most, err);
 }
 
-/* The next task, or RLF_AGAIN: the open generation goes on. */
+/* The next command, or RLF_AGAIN: the open generation goes on. */
 static rlf_status
-next_task(member *m, rlf_err *err, rlf_task *task)
+next_command(member *m, rlf_err *err, rlf_rank_command *command)
 {
     rlf_rank *rank = m->rank;
     if (rank->generation < 0)
-        return await_task(m, err, task);
+        return await_command(m, err, command);
     const slot *s = &rank->slots.data[rank->generation];
     rlf_group *replica = rank->env.mesh[s->call.node->id].replica;
-    return replica ? agree(m, replica, err, task) : take_task(m, 0, err, task);
+    return replica ? agree(m, replica, err, command)
+                   : take_command(m, 0, err, command);
 }
 
 static rlf_status
 say_ready(member *m, rlf_err *err)
 {
-    rlf_notice ready = {.kind = RLF_NOTICE_READY,
-                        .rank = m->rank->rank,
-                        .plan = m->rank->plan->digest};
+    rlf_rank_event ready = {.kind = RLF_EVENT_READY,
+                            .rank = m->rank->rank,
+                            .plan = m->rank->plan->digest};
     rlf_needs needs;
     rlf_arena *arena = rlf_arena_new();
     if (m->crew->asks) {
         rlf_rank_needs(m->rank, arena, &needs);
-        ready.needs = &needs;
+        ready.n_memory = (uint32_t)needs.memory.rows.count;
+        ready.memory = needs.memory.rows.data;
+        ready.limit = needs.limit;
+        ready.work = needs.work;
+        ready.runs = needs.runs;
     }
     rlf_status status = tell(m, &ready, err);
     rlf_arena_free(arena);
@@ -226,8 +230,8 @@ work(member *m, rlf_err *err)
     RLF_TRY(rlf_rank_open(rank, m->crew->threads, m->crew->run_threads, err));
     RLF_TRY(say_ready(m, err));
     for (;;) {
-        rlf_task task;
-        rlf_status status = next_task(m, err, &task);
+        rlf_rank_command command;
+        rlf_status status = next_command(m, err, &command);
         if (status < 0)
             return status;
         rlf_comm_beat(rank->comm);
@@ -235,13 +239,13 @@ work(member *m, rlf_err *err)
             RLF_TRY(rlf_rank_turn(rank, err));
             continue;
         }
-        if (task.kind == RLF_TASK_STOP)
+        if (command.kind == RLF_DO_STOP)
             return RLF_OK;
-        if (task.kind == RLF_TASK_BEGIN)
-            m->in_step = task.step;
-        if (task.kind == RLF_TASK_END)
+        if (command.kind == RLF_DO_BEGIN)
+            m->in_step = command.step;
+        if (command.kind == RLF_DO_END)
             m->in_step = 0;
-        RLF_TRY(rlf_rank_carry_out(rank, &task, err));
+        RLF_TRY(rlf_rank_carry_out(rank, &command, err));
     }
 }
 
@@ -336,28 +340,40 @@ hear_patiently(rlf_crew *crew, double patience, rlf_err *err,
     return RLF_AGAIN;
 }
 
-/* The same, as a notice. One that is about pieces taken is dealt with. */
+static const rlf_plan *
+plan_of(const rlf_crew *crew)
+{
+    return crew->members[0].rank->plan;
+}
+
+/* The same, as an event. One that is about pieces taken is dealt with. */
 static rlf_status
 hear_any(rlf_crew *crew, double patience, rlf_arena *arena, rlf_err *err,
-         bool *about_pieces, const rlf_buf **message, rlf_notice *out)
+         bool *about_pieces, const rlf_buf **message, rlf_rank_event *out)
 {
     rlf_status status = hear_patiently(crew, patience, err, message);
     if (status != RLF_OK)
         return status;
-    RLF_TRY(rlf_notice_read((*message)->p, (*message)->n, arena, err, out));
-    *about_pieces = out->kind == RLF_NOTICE_TAKEN;
-    if (*about_pieces)
-        crew->under_way[out->rank] -= out->count;
+    RLF_TRY(rlf_rank_event_read((*message)->p, (*message)->n, plan_of(crew),
+                                arena, err, out));
+    *about_pieces = out->kind == RLF_EVENT_TAKEN;
+    if (!*about_pieces)
+        return RLF_OK;
+    if (out->pieces > crew->under_way[out->rank])
+        return rlf_fail(err, RLF_BUG, "rank %d has taken more than it was sent",
+                        out->rank);
+    crew->under_way[out->rank] -= out->pieces;
     return RLF_OK;
 }
 
 rlf_status
 rlf_crew_hear(rlf_crew *crew, double patience, rlf_arena *arena, rlf_err *err,
-              rlf_notice *out)
+              rlf_rank_event *out)
 {
     if (crew->next_kept < crew->kept.count) {
         rlf_buf *kept = &crew->kept.data[crew->next_kept++];
-        rlf_status status = rlf_notice_read(kept->p, kept->n, arena, err, out);
+        rlf_status status = rlf_rank_event_read(kept->p, kept->n, plan_of(crew),
+                                                arena, err, out);
         rlf_buf_free(kept);
         return status;
     }
@@ -378,9 +394,9 @@ keep_next(rlf_crew *crew, double patience, rlf_arena *arena, rlf_err *err)
 {
     bool about_pieces;
     const rlf_buf *message;
-    rlf_notice notice;
+    rlf_rank_event event;
     rlf_status status =
-        hear_any(crew, patience, arena, err, &about_pieces, &message, &notice);
+        hear_any(crew, patience, arena, err, &about_pieces, &message, &event);
     if (status != RLF_OK || about_pieces)
         return status;
     rlf_buf copy = {0};
@@ -400,7 +416,7 @@ static rlf_status
 make_room(rlf_crew *crew, int rank, uint32_t n, rlf_err *err)
 {
     if (n > RLF_DESK_SLOTS)
-        return rlf_fail(err, RLF_BUG, "a task of %u pieces is too long", n);
+        return rlf_fail(err, RLF_BUG, "a command of %u pieces is too long", n);
     rlf_arena *arena = rlf_arena_new();
     rlf_status status;
     do
@@ -413,14 +429,12 @@ make_room(rlf_crew *crew, int rank, uint32_t n, rlf_err *err)
 }
 
 rlf_status
-rlf_crew_tell(rlf_crew *crew, int rank, const rlf_task *task, rlf_err *err)
+rlf_crew_tell(rlf_crew *crew, int rank, const rlf_rank_command *command,
+              rlf_err *err)
 {
     rlf_comm_beat(crew->desk.comm);
     rlf_buf_clear(&crew->writing);
-    size_t bytes = rlf_task_bytes(task);
-    if (!rlf_buf_try(&crew->writing, bytes))
-        return rlf_fail_memory(err, bytes, "a task of rank %d", rank);
-    rlf_task_write(task, &crew->writing);
+    RLF_TRY(rlf_rank_command_write(command, &crew->writing, err));
     uint32_t n = rlf_desk_pieces(crew->writing.n);
     if (crew->unheard++ == UNHEARD ||
         crew->under_way[rank] + n > RLF_DESK_SLOTS) {
@@ -476,17 +490,29 @@ never_opens(const rlf_crew *crew, const bool *open, rlf_err *err)
 }
 
 static rlf_status
-check_plan(const rlf_notice *notice, rlf_digest plan, rlf_err *err)
+check_plan(const rlf_rank_event *event, rlf_digest plan, rlf_err *err)
 {
     char is[RLF_DIGEST_TEXT], wanted[RLF_DIGEST_TEXT];
-    if (rlf_digest_equal(notice->plan, plan))
+    if (rlf_digest_equal(event->plan, plan))
         return RLF_OK;
     rlf_fail(err, RLF_USER, "rank %d has another plan than rank 0: %s, not %s",
-             notice->rank, rlf_digest_print(notice->plan, is),
+             event->rank, rlf_digest_print(event->plan, is),
              rlf_digest_print(plan, wanted));
     rlf_err_hint(err, "program, parameters, options and version of rlflow must "
                       "be the same for all ranks");
     return RLF_USER;
+}
+
+static rlf_needs
+needs_of(const rlf_rank_event *ready, rlf_arena *arena)
+{
+    rlf_needs needs = {.memory.arena = arena,
+                       .limit = ready->limit,
+                       .work = ready->work,
+                       .runs = ready->runs};
+    for (uint32_t i = 0; i < ready->n_memory; i++)
+        RLF_PUSH_IN(arena, &needs.memory.rows, ready->memory[i]);
+    return needs;
 }
 
 /* Until every rank is open, with the same plan. */
@@ -496,16 +522,16 @@ await_ready(rlf_crew *crew, rlf_digest plan, const rlf_crew_options *options,
 {
     bool *open = RLF_NEW_ARRAY(options->arena, bool, crew->n_ranks);
     for (int i = 0; i < crew->n_ranks; i++) {
-        rlf_notice notice;
-        rlf_status status = rlf_crew_hear(crew, options->patience,
-                                          options->arena, err, &notice);
+        rlf_rank_event event;
+        rlf_status status =
+            rlf_crew_hear(crew, options->patience, options->arena, err, &event);
         if (status == RLF_AGAIN)
             return never_opens(crew, open, err);
         RLF_TRY(status);
-        RLF_TRY(check_plan(&notice, plan, err));
-        open[notice.rank] = true;
+        RLF_TRY(check_plan(&event, plan, err));
+        open[event.rank] = true;
         if (options->needs)
-            options->needs[notice.rank] = *notice.needs;
+            options->needs[event.rank] = needs_of(&event, options->arena);
     }
     return RLF_OK;
 }
@@ -678,7 +704,8 @@ rlf_crew_close(rlf_crew *crew)
         return true;
     rlf_err ignored = RLF_ERR_NONE;
     if (crew->controls && rlf_comm_check(crew->world, &ignored) == RLF_OK) {
-        rlf_task stop = {.kind = RLF_TASK_STOP, .instance = -1};
+        rlf_rank_command stop = {
+            .kind = RLF_DO_STOP, .instance = -1, .node = -1};
         for (int i = 0; i < crew->n_ranks; i++)
             if (rlf_crew_tell(crew, i, &stop, &ignored) < 0)
                 rlf_comm_abort(crew->world, &ignored);

@@ -35,15 +35,16 @@ rlf_status rlf_crew_open(rlf_rank *ranks, const rlf_crew_options *options,
  * code, so nothing that it may touch was freed. NULL is fine. */
 bool rlf_crew_close(rlf_crew *crew);
 
-/* As the controller. A task for a rank; it never waits for the rank's work. */
-rlf_status rlf_crew_tell(rlf_crew *crew, int rank, const rlf_task *task,
-                         rlf_err *err);
-/* The next notice (in `arena`), waiting for it. RLF_AGAIN: for `patience`
+/* As the controller. A command to a rank; it never waits for the rank's work.
+ */
+rlf_status rlf_crew_tell(rlf_crew *crew, int rank,
+                         const rlf_rank_command *command, rlf_err *err);
+/* The next event (in `arena`), waiting for it. RLF_AGAIN: for `patience`
  * seconds (0: for ever) no rank made progress; or there is none, and nobody was
  * to wait. */
 enum { RLF_CREW_NOT_AT_ALL = -1 };
 rlf_status rlf_crew_hear(rlf_crew *crew, double patience, rlf_arena *arena,
-                         rlf_err *err, rlf_notice *out);
+                         rlf_err *err, rlf_rank_event *out);
 /* Who waits for what, as the detail of an error. */
 void rlf_crew_waits(const rlf_crew *crew, rlf_err *err);
 /* After RLF_PEER: the first error as the rank that met it knows it. */

@@ -1,7 +1,7 @@
 /* Messages of any length over mailboxes of short ones.
  *
  * A message goes as pieces; who takes them puts them together by sender. A
- * mailbox has room for so many pieces: the sender of tasks counts how many a
+ * mailbox has room for so many pieces: the sender of commands counts how many a
  * rank has not taken yet and lets the rank say, now and then, how many it has.
  * Private to this folder. */
 #ifndef RLF_SCHED_DESK_H

@@ -370,14 +370,15 @@ rlf_rank_swap(rlf_rank *rank, const rlf_move *moves, int n, rlf_buf *bytes,
 
 /* Arrows in the trace, one a message. */
 static void
-trace_moves(const rlf_rank *rank, const slot *s, const rlf_task *task,
-            bool sends)
+trace_moves(const rlf_rank *rank, const slot *s,
+            const rlf_rank_command *command, bool sends)
 {
     uint64_t now = rlf_clock_now(), n = (uint64_t)rank->plan->ranks;
     const char *name = s->call.node->class->name;
-    for (int i = 0; i < task->n_moves; i++) {
-        const rlf_move *m = &task->moves[i];
-        uint64_t id = (task->n * n + (uint64_t)m->from) * n + (uint64_t)m->to;
+    for (int i = 0; i < command->n_moves; i++) {
+        const rlf_move *m = &command->moves[i];
+        uint64_t id =
+            (command->n * n + (uint64_t)m->from) * n + (uint64_t)m->to;
         if (sends && m->from == rank->rank)
             rlf_trace_send(rank->env.trace, name, id, now);
         else if (!sends && m->to == rank->rank)
@@ -397,67 +398,67 @@ same_rows(const rlf_move *a, const rlf_move *b)
 /* Rows that go to several ranks are packed once: the messages but one have lent
  * bytes, without room. */
 static rlf_status
-exchange_rows(rlf_rank *rank, slot *s, const rlf_task *task, rlf_buf *bytes,
-              rlf_err *err)
+exchange_rows(rlf_rank *rank, slot *s, const rlf_rank_command *command,
+              rlf_buf *bytes, rlf_err *err)
 {
     int last = -1; /* from here */
-    for (int i = 0; i < task->n_moves; i++) {
-        const rlf_move *move = &task->moves[i];
+    for (int i = 0; i < command->n_moves; i++) {
+        const rlf_move *move = &command->moves[i];
         if (move->from != rank->rank)
             continue;
-        if (last >= 0 && same_rows(move, &task->moves[last]))
+        if (last >= 0 && same_rows(move, &command->moves[last]))
             bytes[i] = (rlf_buf){.p = bytes[last].p, .n = bytes[last].n};
         else
             RLF_TRY(pack(rank, s, move, &bytes[i], err));
         last = i;
     }
-    RLF_TRY(rlf_rank_swap(rank, task->moves, task->n_moves, bytes, err));
-    for (int i = 0; i < task->n_moves; i++)
-        if (task->moves[i].from != rank->rank)
-            RLF_TRY(unpack(rank, s, &task->moves[i], &bytes[i], err));
+    RLF_TRY(rlf_rank_swap(rank, command->moves, command->n_moves, bytes, err));
+    for (int i = 0; i < command->n_moves; i++)
+        if (command->moves[i].from != rank->rank)
+            RLF_TRY(unpack(rank, s, &command->moves[i], &bytes[i], err));
     return RLF_OK;
 }
 
 /* Samples in the making: what is not complete here goes on there. */
 static rlf_status
-exchange_samples(rlf_rank *rank, slot *s, const rlf_task *task, rlf_buf *bytes,
-                 rlf_err *err)
+exchange_samples(rlf_rank *rank, slot *s, const rlf_rank_command *command,
+                 rlf_buf *bytes, rlf_err *err)
 {
     const rlf_handover *class = s->call.node->class->handover;
     rlf_status status = rank->generation < 0 ? RLF_OK : RLF_AGAIN;
-    for (int i = 0; i < task->n_moves && status >= 0; i++) {
-        const rlf_move *m = &task->moves[i];
+    for (int i = 0; i < command->n_moves && status >= 0; i++) {
+        const rlf_move *m = &command->moves[i];
         if (m->from == rank->rank)
-            status = class->give(&s->call, m->rows, m->n_rows, &task->price,
+            status = class->give(&s->call, m->rows, m->n_rows, &command->price,
                                  &bytes[i], err);
     }
     RLF_TRY(status);
     if (rank->kill && --rank->kill == 0)
         raise(SIGKILL);
-    RLF_TRY(rlf_rank_swap(rank, task->moves, task->n_moves, bytes, err));
-    for (int i = 0; i < task->n_moves && status >= 0; i++)
-        if (task->moves[i].from != rank->rank)
+    RLF_TRY(rlf_rank_swap(rank, command->moves, command->n_moves, bytes, err));
+    for (int i = 0; i < command->n_moves && status >= 0; i++)
+        if (command->moves[i].from != rank->rank)
             status = class->take(&s->call, bytes[i].p, bytes[i].n, err);
-    rank->generation = status == RLF_AGAIN ? task->instance : -1;
+    rank->generation = status == RLF_AGAIN ? command->instance : -1;
     return status < 0 ? status : RLF_OK;
 }
 
 /* Either, with arrows in the trace. */
 static rlf_status
-carry_moves(rlf_rank *rank, slot *s, const rlf_task *task,
-            rlf_status (*carry)(rlf_rank *, slot *, const rlf_task *, rlf_buf *,
-                                rlf_err *),
+carry_moves(rlf_rank *rank, slot *s, const rlf_rank_command *command,
+            rlf_status (*carry)(rlf_rank *, slot *, const rlf_rank_command *,
+                                rlf_buf *, rlf_err *),
             rlf_err *err)
 {
-    rlf_buf *bytes = rlf_calloc((size_t)task->n_moves + 1, sizeof *bytes);
+    rlf_buf *bytes = rlf_calloc((size_t)command->n_moves + 1, sizeof *bytes);
     if (rank->env.trace)
-        trace_moves(rank, s, task, true);
+        trace_moves(rank, s, command, true);
     rank->received = 0;
-    rlf_status status = carry(rank, s, task, bytes, err);
+    rlf_status status = carry(rank, s, command, bytes, err);
     if (rank->env.trace)
-        trace_moves(rank, s, task, false);
+        trace_moves(rank, s, command, false);
     rank->exchanged = 0;
-    for (int i = 0; i < task->n_moves; i++) {
+    for (int i = 0; i < command->n_moves; i++) {
         rank->exchanged += bytes[i].n;
         if (bytes[i].room)
             rlf_buf_free(&bytes[i]);
@@ -467,13 +468,15 @@ carry_moves(rlf_rank *rank, slot *s, const rlf_task *task,
 }
 
 rlf_status
-rlf_rank_exchange(rlf_rank *rank, slot *s, const rlf_task *task, rlf_err *err)
+rlf_rank_exchange(rlf_rank *rank, slot *s, const rlf_rank_command *command,
+                  rlf_err *err)
 {
-    return carry_moves(rank, s, task, exchange_rows, err);
+    return carry_moves(rank, s, command, exchange_rows, err);
 }
 
 rlf_status
-rlf_rank_hand_over(rlf_rank *rank, slot *s, const rlf_task *task, rlf_err *err)
+rlf_rank_hand_over(rlf_rank *rank, slot *s, const rlf_rank_command *command,
+                   rlf_err *err)
 {
-    return carry_moves(rank, s, task, exchange_samples, err);
+    return carry_moves(rank, s, command, exchange_samples, err);
 }

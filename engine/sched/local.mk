@@ -25,7 +25,6 @@ libsched_a_SOURCES = \
 	%D%/saved.c %D%/saved.h \
 	%D%/state.h \
 	%D%/step.c \
-	%D%/task.c %D%/task.h \
 	%D%/weights.c
 
 check_PROGRAMS += tests/unit/sched_posts tests/unit/sched_keep

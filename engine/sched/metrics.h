@@ -2,18 +2,7 @@
 #ifndef RLF_SCHED_METRICS_H
 #define RLF_SCHED_METRICS_H
 
-#include "engine/base/str.h"
-
-#include <stdbool.h>
-#include <stdint.h>
-
-typedef struct rlf_metric {
-    const char *name;
-    int node;       /* of the graph, that reports it */
-    double sum;     /* NaN if only nothing was reported (rlf_expr_nothing) */
-    uint64_t count; /* of numbers */
-    bool again;     /* an entry before it has the same name */
-} rlf_metric;
+#include "engine/order/protocol.h"
 
 /* In the order of the program, not in that in which nodes came to report: this
  * one changes with the number of ranks and with time. */

@@ -301,7 +301,7 @@ open_flight(rlf_rank *rank, rlf_err *err)
 rlf_status
 rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
 {
-    rank->doing = RLF_DOING_NOTHING;
+    rank->doing = rlf_doing_of(RLF_DO_BEGIN);
     const rlf_run_options *o = rank->options;
     rank->generation = -1;
     rank->arena = rlf_arena_new();

@@ -1,7 +1,7 @@
 /* One rank of a run: a device with its resources, the states of its nodes, and
  * what the instances of the present step have made here.
  *
- * A rank belongs to one thread, which opens it, carries out its tasks one by
+ * A rank belongs to one thread, which opens it, carries out its commands one by
  * one and closes it. Nothing is shared between ranks but the plan, the graph
  * and the classes, which do not change. Private to this folder. */
 #ifndef RLF_SCHED_RANK_H
@@ -9,10 +9,10 @@
 
 #include "engine/base/vec.h"
 #include "engine/comm/device.h"
+#include "engine/order/part.h"
 #include "engine/plan/meshes.h"
 #include "engine/sched/flight.h"
 #include "engine/sched/run.h"
-#include "engine/sched/task.h"
 
 /* What one instance (engine/order) has made. */
 typedef struct slot {
@@ -26,17 +26,17 @@ typedef struct slot {
 /* What a rank has of one of the steps that are under way. */
 typedef struct rank_step {
     rlf_env env;         /* of its calls, with a pool of its own */
-    rlf_metrics metrics; /* what nodes report whose task says so, */
+    rlf_metrics metrics; /* what nodes report whose command says so, */
     uint64_t tokens;     /* and what is generated: both since they were told */
     uint64_t marked;     /* tokens when the present step began */
 } rank_step;
 
 /* What a rank does when it is at no node. */
-enum rlf_rank_doing {
-    RLF_DOING_NOTHING = -1,
-    RLF_DOING_SAVE = -2,
-    RLF_DOING_RESTORE = -3
-};
+static inline int
+rlf_doing_of(rlf_do kind)
+{
+    return -1 - (int)kind;
+}
 
 typedef struct rlf_rank {
     int rank;
@@ -50,7 +50,7 @@ typedef struct rlf_rank {
     rlf_buf products; /* what decides their bits: rlf_backend.products */
     uint64_t scratch; /* device bytes of the queue itself */
     rlf_flight *flight;
-    int doing; /* atomic: a node, or one of rlf_rank_doing */
+    int doing; /* atomic: a node, or rlf_doing_of a command that is of none */
     rlf_env env;
     void **node_state;   /* per node */
     bool *node_ready;    /* per node: init was called */
@@ -58,7 +58,7 @@ typedef struct rlf_rank {
     rank_step *steps;    /* step s has number s % n_steps, and so has any
                             instance of it (engine/order/order.h) */
     int n_steps;
-    rank_step *now;            /* of the task in hand */
+    rank_step *now;            /* of the command in hand */
     double seconds[RLF_TIMES]; /* since the present step began */
     double *calls;             /* likewise, per node */
     int generation;  /* the instance that is a generation at work; -1: none */
@@ -66,12 +66,13 @@ typedef struct rlf_rank {
     RLF_VEC(int)
     joint;          /* trained instances that are to be carried out with
                        the next one */
-    bool recording; /* the task in hand says so */
+    bool recording; /* the command in hand says so */
     bool wants_checkpoint;
     uint32_t marked; /* the step at whose begin all was marked; 0: none */
     uint64_t received;       /* bytes of rows, by the last edge; */
     uint64_t exchanged;      /* with those that were sent */
-    double taken; /* seconds that were measured of pieces of the task in hand */
+    double
+        taken; /* seconds that were measured of pieces of the command in hand */
     rlf_comm *comm;          /* NULL: the only rank */
     rlf_way way;             /* to others, as it is foreseen */
     rlf_arena *arena;        /* of what follows */
@@ -83,7 +84,7 @@ their way between processes */
     uint64_t kill;     /* 0: none; see rlf_run_kill */
     rlf_mesh_groups groups; /* of meshes and holds */
     /* Where reports go. */
-    rlf_status (*tell)(void *sink, const rlf_notice *notice, rlf_err *err);
+    rlf_status (*tell)(void *sink, const rlf_rank_event *event, rlf_err *err);
     void *sink;
 } rlf_rank;
 
@@ -124,8 +125,8 @@ rlf_rank_step(const rlf_rank *rank, int instance)
     return &rank->steps[instance % rank->n_steps];
 }
 
-/* One task, reporting what the controller needs to know. */
-rlf_status rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task,
+/* One command, reporting what the controller needs to know. */
+rlf_status rlf_rank_carry_out(rlf_rank *rank, const rlf_rank_command *command,
                               rlf_err *err);
 /* One quantum of the open generation. */
 rlf_status rlf_rank_turn(rlf_rank *rank, rlf_err *err);
@@ -155,7 +156,8 @@ rlf_status rlf_rank_rescue(rlf_rank *rank, uint32_t step, const char *directory,
 /* ---- ahead.c ---- */
 
 /* What was made ahead for the steps after that of the checkpoint. */
-rlf_status rlf_rank_restore_ahead(rlf_rank *rank, const rlf_task *task,
+rlf_status rlf_rank_restore_ahead(rlf_rank *rank,
+                                  const rlf_rank_command *command,
                                   rlf_err *err);
 
 /* ---- weights.c ---- */
@@ -163,7 +165,8 @@ rlf_status rlf_rank_restore_ahead(rlf_rank *rank, const rlf_task *task,
 /* The edges between a model's holds, once their shapes are known. */
 rlf_status rlf_rank_open_edges(rlf_rank *rank, rlf_err *err);
 /* One of them, carried out. */
-rlf_status rlf_rank_move(rlf_rank *rank, const rlf_task *task, rlf_err *err);
+rlf_status rlf_rank_move(rlf_rank *rank, const rlf_rank_command *command,
+                         rlf_err *err);
 
 /* ---- exchange.c ---- */
 
@@ -173,11 +176,11 @@ rlf_status rlf_rank_move(rlf_rank *rank, const rlf_task *task, rlf_err *err);
 rlf_status rlf_rank_swap(rlf_rank *rank, const rlf_move *moves, int n,
                          rlf_buf *bytes, rlf_err *err);
 /* Samples in the making go to another replica: MOVE. */
-rlf_status rlf_rank_hand_over(rlf_rank *rank, slot *s, const rlf_task *task,
-                              rlf_err *err);
+rlf_status rlf_rank_hand_over(rlf_rank *rank, slot *s,
+                              const rlf_rank_command *command, rlf_err *err);
 
 /* The moves of an edge: rows of what an instance has made, between ranks. */
-rlf_status rlf_rank_exchange(rlf_rank *rank, slot *s, const rlf_task *task,
-                             rlf_err *err);
+rlf_status rlf_rank_exchange(rlf_rank *rank, slot *s,
+                             const rlf_rank_command *command, rlf_err *err);
 
 #endif

@@ -11,9 +11,9 @@
 #endif
 
 static rlf_status
-tell(void *sink, const rlf_notice *notice, rlf_err *err)
+tell(void *sink, const rlf_rank_event *event, rlf_err *err)
 {
-    return rlf_run_hear(sink, notice, err);
+    return rlf_run_hear(sink, event, err);
 }
 
 static void
@@ -71,7 +71,7 @@ rlf_run_open(const rlf_plan *plan, const rlf_run_options *options, rlf_err *err,
     run->kept = rlf_arena_new();
     run->n_steps = plan->graph->ahead + 1;
     run->steps = RLF_NEW_ARRAY(run->kept, run_step, run->n_steps);
-    run->ends = RLF_NEW_ARRAY(run->kept, rlf_notice, plan->ranks);
+    run->ends = RLF_NEW_ARRAY(run->kept, rlf_rank_event, plan->ranks);
     size_t n_calls = (size_t)plan->ranks * plan->graph->nodes.count;
     run->calls = RLF_NEW_ARRAY(run->kept, double, n_calls);
     run->called = RLF_NEW_ARRAY(run->kept, uint32_t, n_calls);
@@ -281,10 +281,7 @@ rlf_run_doing(const rlf_run *run, char *text, size_t room)
     if (doing >= 0)
         rlf_node_words(run->graph, &run->graph->nodes.data[doing], text, room);
     else
-        snprintf(text, room, "%s",
-                 doing == RLF_DOING_SAVE      ? "writing a checkpoint"
-                 : doing == RLF_DOING_RESTORE ? "reading a checkpoint"
-                                              : "");
+        snprintf(text, room, "%s", rlf_do_doing[-1 - doing]);
 }
 
 const char *

@@ -137,8 +137,8 @@ bool rlf_run_close(rlf_run *run);
 rlf_status rlf_run_step(rlf_run *run, rlf_err *err);
 /* In a process without the controller: until the run has ended. */
 rlf_status rlf_run_follow(rlf_run *run, rlf_err *err);
-/* For tests, between steps: the n-th task (1: the next) that this rank, one of
- * this process, carries out fails. */
+/* For tests, between steps: the n-th command (1: the next) that this rank, one
+ * of this process, carries out fails. */
 void rlf_run_fault(rlf_run *run, int rank, uint64_t n);
 /* For tests, between steps: its process kills itself in the n-th MOVE that this
  * rank takes part in, once what goes is packed. */

@@ -22,8 +22,7 @@ sampled(const rlf_run *run, int value)
 {
     if (!is_sampled(run, value))
         return NULL;
-    struct rlf_origin at =
-        rlf_order_latest(rlf_control_order(run->control), value);
+    rlf_origin at = rlf_order_latest(rlf_control_order(run->control), value);
     if (at.instance < 0 || (size_t)at.instance >= run->ranks[0].slots.count)
         return NULL;
     const slot *s = &run->ranks[0].slots.data[at.instance];
@@ -38,8 +37,7 @@ column_of(const rlf_run *run, const rlf_space *samples, size_t v)
     if (value->kind != RLF_VALUE_NUMBER || !value->label ||
         value->domain != samples->domain)
         return NULL;
-    struct rlf_origin at =
-        rlf_order_latest(rlf_control_order(run->control), (int)v);
+    rlf_origin at = rlf_order_latest(rlf_control_order(run->control), (int)v);
     if (at.instance < 0 || (size_t)at.instance >= run->ranks[0].slots.count)
         return NULL;
     const slot *s = &run->ranks[0].slots.data[at.instance];

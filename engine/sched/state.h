@@ -28,7 +28,7 @@ struct rlf_run {
     int n_local;
     run_step *steps;
     uint32_t n_steps;
-    rlf_notice *ends; /* per rank: the last one with metrics */
+    rlf_rank_event *ends; /* per rank: the last one with metrics */
     int left;         /* ranks that have not answered a SAVE or RESTORE */
     uint32_t step;    /* the last one done */
     double seconds[RLF_TIMES]; /* of the last step, of all ranks together */
@@ -45,7 +45,8 @@ struct rlf_run {
 };
 
 /* step.c: what a rank has to say. */
-rlf_status rlf_run_hear(rlf_run *run, const rlf_notice *notice, rlf_err *err);
+rlf_status rlf_run_hear(rlf_run *run, const rlf_rank_event *event,
+                        rlf_err *err);
 /* step.c: after a step, until what is made ahead in it is there, and rank 0 has
  * it. */
 rlf_status rlf_run_settle(rlf_run *run, rlf_err *err);
@@ -60,9 +61,10 @@ rlf_status rlf_run_rescue_ranks(rlf_run *run, const char *directory,
 /* step.c: after an error in the controller's thread: all ranks stop; the status
  * and, where another rank failed first, that one's error. */
 rlf_status rlf_run_fail(rlf_run *run, rlf_status status, rlf_err *err);
-/* step.c: the same task for every rank; returns when all have said that they
+/* step.c: the same command for every rank; returns when all have said that they
  * are done (SAVE, RESTORE) or at once (others). */
-rlf_status rlf_run_tell_all(rlf_run *run, const rlf_task *task, rlf_err *err);
+rlf_status rlf_run_tell_all(rlf_run *run, const rlf_rank_command *command,
+                            rlf_err *err);
 /* lead.c: what control.h has of the same names; RLF_MEMORY if its lists find
  * none, after which the run is over. */
 rlf_status rlf_lead_begin(rlf_run *run, rlf_err *err, uint32_t *fresh);

@@ -4,6 +4,7 @@
  * With one rank there is no mail: a command is a call, and what it did is told
  * at once. */
 #include "engine/base/clock.h"
+#include "engine/base/log.h"
 #include "engine/graph/class.h"
 #include "engine/sched/state.h"
 
@@ -11,42 +12,69 @@
 
 /* What calls took in the step that a rank has ended. */
 static void
-add_calls(rlf_run *run, const rlf_notice *notice)
+add_calls(rlf_run *run, const rlf_rank_event *event)
 {
-    size_t n = run->graph->nodes.count, first = (size_t)notice->rank * n;
-    if (notice->n_calls != n)
+    size_t n = run->graph->nodes.count, first = (size_t)event->rank * n;
+    if (event->n_calls != n)
         return;
-    if (run->ended_steps[notice->rank]++ == 1) {
+    if (run->ended_steps[event->rank]++ == 1) {
         memset(run->calls + first, 0, n * sizeof *run->calls);
         memset(run->called + first, 0, n * sizeof *run->called);
     }
     for (size_t i = 0; i < n; i++) {
-        run->calls[first + i] += notice->calls[i];
-        run->called[first + i] += notice->calls[i] > 0;
+        run->calls[first + i] += event->calls[i];
+        run->called[first + i] += event->calls[i] > 0;
     }
 }
 
-rlf_status
-rlf_run_hear(rlf_run *run, const rlf_notice *notice, rlf_err *err)
+static void
+log_event(const rlf_run *run, const rlf_rank_event *event)
 {
-    if (notice->n_steps)
-        run->ends[notice->rank] = *notice;
-    if (notice->at_end)
-        add_calls(run, notice);
-    for (int i = 0; i < RLF_TIMES && notice->at_end; i++)
-        run->seconds[i] += notice->seconds[i];
-    if (notice->kind == RLF_NOTICE_SAVED)
+    if (!rlf_log_says(run->options.log, RLF_LOG_TRACE, RLF_SUB_SCHED))
+        return;
+    rlf_buf line = {0};
+    rlf_rank_event_print(event, &line);
+    rlf_log_trace(run->options.log, SCHED, "event %s", line.p);
+    rlf_buf_free(&line);
+}
+
+static void
+log_command(const rlf_run *run, int rank, const rlf_rank_command *command)
+{
+    if (!rlf_log_says(run->options.log, RLF_LOG_TRACE, RLF_SUB_SCHED))
+        return;
+    rlf_buf line = {0};
+    rlf_rank_command_print(command, &line);
+    rlf_log_trace(run->options.log, SCHED, "command to rank %d %s", rank,
+                  line.p);
+    rlf_buf_free(&line);
+}
+
+rlf_status
+rlf_run_hear(rlf_run *run, const rlf_rank_event *event, rlf_err *err)
+{
+    log_event(run, event);
+    if (event->n_steps > run->n_steps)
+        return rlf_fail(err, RLF_BUG, "rank %d tells of %u steps", event->rank,
+                        event->n_steps);
+    if (event->n_steps)
+        run->ends[event->rank] = *event;
+    if (event->kind == RLF_EVENT_SAVED) {
         run->left--;
-    else if (notice->kind == RLF_NOTICE_REPORT)
-        return rlf_lead_tell(run, &notice->event, err);
-    return RLF_OK;
+        return RLF_OK;
+    }
+    add_calls(run, event);
+    for (uint32_t i = 0; i < RLF_TIMES && i < event->n_spent; i++)
+        run->seconds[i] += event->spent[i];
+    return rlf_lead_tell(run, event, err);
 }
 
 static rlf_status
-tell_rank(rlf_run *run, int rank, const rlf_task *task, rlf_err *err)
+tell_rank(rlf_run *run, int rank, const rlf_rank_command *command, rlf_err *err)
 {
-    return run->crew ? rlf_crew_tell(run->crew, rank, task, err)
-                     : rlf_rank_carry_out(&run->ranks[rank], task, err);
+    log_command(run, rank, command);
+    return run->crew ? rlf_crew_tell(run->crew, rank, command, err)
+                     : rlf_rank_carry_out(&run->ranks[rank], command, err);
 }
 
 /* The first rank whose process has not been heard of for half of `seconds`, or
@@ -118,19 +146,19 @@ stands_still(rlf_run *run, double seconds, rlf_err *err)
 static rlf_status
 hear_next(rlf_run *run, rlf_err *err)
 {
-    rlf_notice notice;
+    rlf_rank_event event;
     double patience =
         run->options.patience * (run->left > 0 ? RLF_PATIENCE_FILES : 1);
     uint64_t began = rlf_clock_now();
     rlf_status status =
-        rlf_crew_hear(run->crew, patience, run->arena, err, &notice);
+        rlf_crew_hear(run->crew, patience, run->arena, err, &event);
     /* who was stopped meanwhile has not listened for so long */
     if (status == RLF_AGAIN && rlf_clock_since(began) > patience + STOPPED)
-        status = rlf_crew_hear(run->crew, patience, run->arena, err, &notice);
+        status = rlf_crew_hear(run->crew, patience, run->arena, err, &event);
     if (status == RLF_AGAIN)
         return stands_still(run, patience, err);
     RLF_TRY(status);
-    return rlf_run_hear(run, &notice, err);
+    return rlf_run_hear(run, &event, err);
 }
 
 rlf_status
@@ -145,11 +173,12 @@ rlf_run_fail(rlf_run *run, rlf_status status, rlf_err *err)
 }
 
 static void
-merge(rlf_metrics *into, const rlf_metrics *from)
+add_totals(run_step *to, const rlf_step_totals *from)
 {
-    for (size_t i = 0; i < from->count; i++)
-        if (rlf_metric_reported(&from->data[i]))
-            rlf_metrics_merge(into, &from->data[i]);
+    to->tokens += from->tokens;
+    for (uint32_t i = 0; i < from->n_metrics; i++)
+        if (rlf_metric_reported(&from->metrics[i]))
+            rlf_metrics_merge(&to->metrics, &from->metrics[i]);
 }
 
 /* What the ranks told of their steps, in the order of ranks. */
@@ -157,11 +186,9 @@ static void
 gather(rlf_run *run)
 {
     for (int r = 0; r < run->plan->ranks; r++) {
-        rlf_notice *end = &run->ends[r];
-        for (uint32_t i = 0; i < end->n_steps; i++) {
-            run->steps[i].tokens += end->tokens[i];
-            merge(&run->steps[i].metrics, &end->metrics[i]);
-        }
+        rlf_rank_event *end = &run->ends[r];
+        for (uint32_t i = 0; i < end->n_steps; i++)
+            add_totals(&run->steps[i], &end->steps[i]);
         end->n_steps = 0;
     }
 }
@@ -174,13 +201,13 @@ begin_step(run_step *s)
 }
 
 rlf_status
-rlf_run_tell_all(rlf_run *run, const rlf_task *task, rlf_err *err)
+rlf_run_tell_all(rlf_run *run, const rlf_rank_command *command, rlf_err *err)
 {
     bool answers =
-        task->kind == RLF_TASK_SAVE || task->kind == RLF_TASK_RESTORE;
+        command->kind == RLF_DO_SAVE || command->kind == RLF_DO_RESTORE;
     run->left = answers ? run->plan->ranks : 0;
     for (int r = 0; r < run->plan->ranks; r++)
-        RLF_TRY(tell_rank(run, r, task, err));
+        RLF_TRY(tell_rank(run, r, command, err));
     while (run->left > 0)
         RLF_TRY(hear_next(run, err));
     if (answers)
@@ -192,13 +219,12 @@ static rlf_status
 post(rlf_run *run, const rlf_rank_command *command, rlf_err *err)
 {
     for (int r = 0; r < run->plan->ranks; r++) {
-        rlf_task task;
+        rlf_rank_command own;
         RLF_TRY(rlf_arena_room(
             run->arena, (size_t)command->n_moves * sizeof *command->moves,
-            "a task of a rank", err));
-        if (rlf_task_of(run->control, run->graph, command, r, run->arena,
-                        &task))
-            RLF_TRY(tell_rank(run, r, &task, err));
+            "a command to a rank", err));
+        if (rlf_rank_command_for(run->control, command, r, run->arena, &own))
+            RLF_TRY(tell_rank(run, r, &own, err));
     }
     return RLF_OK;
 }
@@ -207,14 +233,14 @@ post(rlf_run *run, const rlf_rank_command *command, rlf_err *err)
 static rlf_status
 hear_all(rlf_run *run, rlf_err *err)
 {
-    rlf_notice notice;
+    rlf_rank_event event;
     while (!rlf_control_ended(run->control)) {
         rlf_status status = rlf_crew_hear(run->crew, RLF_CREW_NOT_AT_ALL,
-                                          run->arena, err, &notice);
+                                          run->arena, err, &event);
         if (status == RLF_AGAIN)
             break;
         RLF_TRY(status);
-        RLF_TRY(rlf_run_hear(run, &notice, err));
+        RLF_TRY(rlf_run_hear(run, &event, err));
     }
     return RLF_OK;
 }
@@ -287,8 +313,10 @@ rlf_run_settle(rlf_run *run, rlf_err *err)
 static rlf_status
 take_step(rlf_run *run, rlf_err *err)
 {
-    rlf_task begin = {
-        .kind = RLF_TASK_BEGIN, .instance = -1, .step = run->step + 1};
+    rlf_rank_command begin = {.kind = RLF_DO_BEGIN,
+                              .instance = -1,
+                              .node = -1,
+                              .step = run->step + 1};
     run->whole = rlf_order_made_before(rlf_control_order(run->control),
                                        run->step + run->graph->ahead + 1);
     RLF_TRY(rlf_lead_begin(run, err, &begin.fresh));

@@ -100,11 +100,11 @@ rlf_rank_open_edges(rlf_rank *rank, rlf_err *err)
 
 /* Arrows in the trace, one a message: the first piece of each. */
 static rlf_status
-trace_move(const rlf_rank *rank, const rlf_task *task,
+trace_move(const rlf_rank *rank, const rlf_rank_command *command,
            const rlf_weight_edge *edge, bool sends, rlf_err *err)
 {
     uint64_t now = rlf_clock_now(), n = (uint64_t)rank->plan->ranks;
-    const char *name = rank->graph->resources.data[task->model].name;
+    const char *name = rank->graph->resources.data[command->model].name;
     bool *seen;
     RLF_TRY(rlf_try_array((size_t)edge->rounds * n + 1, sizeof *seen,
                           "a trace of weights", err, &seen));
@@ -115,7 +115,7 @@ trace_move(const rlf_rank *rank, const rlf_task *task,
         if ((sends ? s->from : s->to) != rank->rank || *met)
             continue;
         *met = true;
-        uint64_t id = task->n * (uint64_t)edge->rounds + (uint64_t)s->round;
+        uint64_t id = command->n * (uint64_t)edge->rounds + (uint64_t)s->round;
         id = (id * n + (uint64_t)s->from) * n + (uint64_t)s->to;
         if (sends)
             rlf_trace_send(rank->env.trace, name, id, now);
@@ -127,24 +127,24 @@ trace_move(const rlf_rank *rank, const rlf_task *task,
 }
 
 rlf_status
-rlf_rank_move(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+rlf_rank_move(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
-    const rlf_resource *r = &rank->graph->resources.data[task->model];
-    const rlf_weight_edge *edge = task->from
-                                      ? &rank->later[task->model][task->from]
-                                      : &rank->edges[task->model][task->hold];
+    const rlf_resource *r = &rank->graph->resources.data[command->model];
+    const rlf_weight_edge *edge =
+        command->from ? &rank->later[command->model][command->from]
+                      : &rank->edges[command->model][command->hold];
     uint64_t from = rank->env.trace ? rlf_clock_now() : 0;
     rlf_moved moved = {0};
     if (rank->env.trace)
-        RLF_TRY(trace_move(rank, task, edge, true, err));
+        RLF_TRY(trace_move(rank, command, edge, true, err));
     RLF_TRY(r->class->model->move(&rank->env, r,
-                                  rank->env.resource[task->model], edge,
+                                  rank->env.resource[command->model], edge,
                                   rlf_group_world(rank->comm), err, &moved));
     rank->exchanged = moved.bytes;
     if (rank->env.trace) {
-        RLF_TRY(trace_move(rank, task, edge, false, err));
-        rlf_trace_span(rank->env.trace, "weights", r->name, from,
-                       rlf_clock_now(), moved.bytes);
+        RLF_TRY(trace_move(rank, command, edge, false, err));
+        rlf_trace_span(rank->env.trace, rlf_do_words[command->kind], r->name,
+                       from, rlf_clock_now(), moved.bytes);
     }
     return RLF_OK;
 }

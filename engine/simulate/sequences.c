@@ -199,7 +199,7 @@ note_piece(simulation *s, const rlf_rank_command *command,
     uint32_t n = q.n;
     if (piece->kind == RLF_VALUE_SET)
         n = tokens_of(s->options->sizes->set[piece->set].samples, q.n);
-    uint32_t pieces = (q.n + n - 1) / n, at = command->iteration % pieces * n;
+    uint32_t pieces = (q.n + n - 1) / n, at = command->turn % pieces * n;
     q.first += at;
     q.n = at + n > q.n ? q.n - at : n;
     *slot(s, command->instance) = q;

@@ -266,7 +266,8 @@ static void
 hear(rlf_control *c, reports *all)
 {
     size_t n = all->list.count, at = all->heard;
-    while (at < n && all->list.data[at].kind == RLF_EVENT_DONE)
+    while (at < n && (all->list.data[at].kind == RLF_EVENT_DONE ||
+                      all->list.data[at].kind == RLF_EVENT_ENDED))
         at++;
     at = at == n ? all->heard : at;
     if (at == n)

@@ -115,8 +115,10 @@ static void
 report(step *s, rlf_control *c, const rlf_rank_command *command)
 {
     (void)s;
-    rlf_rank_event done = {
-        .kind = RLF_EVENT_DONE, .n = command->n, .branch = -1};
+    rlf_rank_event done = {.kind = command->kind == RLF_DO_END ? RLF_EVENT_ENDED
+                                                               : RLF_EVENT_DONE,
+                           .n = command->n,
+                           .branch = -1};
     for (int r = 0; command->kind == RLF_DO_END && r < RANKS; r++) {
         done.rank = r;
         rlf_control_tell(c, &done);

@@ -120,7 +120,7 @@ play(trial *t)
                 for (uint32_t k = 0; k < command->moves[i].n_rows; k++)
                     t->moved += t->length[command->moves[i].rows[k]];
         } else {
-            event.kind = RLF_EVENT_DONE;
+            event.kind = RLF_EVENT_ENDED;
             for (int r = 0; r < t->plan.ranks; r++) {
                 event.rank = r;
                 rlf_control_tell(c, &event);

@@ -99,10 +99,9 @@ go_on(world *w)
         if (command->kind == RLF_DO_END)
             for (int r = 0; r < RANKS; r++)
                 rlf_control_tell(w->control,
-                                 &(rlf_rank_event){.kind = RLF_EVENT_DONE,
+                                 &(rlf_rank_event){.kind = RLF_EVENT_ENDED,
                                                    .rank = r,
-                                                   .n = command->n,
-                                                   .branch = -1});
+                                                   .n = command->n});
         if (command->kind != RLF_DO_RUN)
             continue;
         if (class == &logprob) {

@@ -216,16 +216,16 @@ round_of(world *w, const rlf_decision *c)
 {
     const rlf_instance *in = rlf_order_instance(w->order, c->instance);
     const rlf_region *body = &w->p->graph->regions.data[in->node->regions[0]];
-    if ((int)c->iteration != w->asked++)
+    if ((int)c->turn != w->asked++)
         fault(w, "rounds are not counted");
     for (int i = 0; i < body->n_gives; i++) {
-        struct rlf_origin from = in->input[in->node->n_inputs + i];
-        if (c->iteration == 0 ? from.instance >= 0 : from.instance < 0)
+        rlf_origin from = in->input[in->node->n_inputs + i];
+        if (c->turn == 0 ? from.instance >= 0 : from.instance < 0)
             fault(w, "it is given what no round gave");
         else if (from.instance >= 0 && !w->done[from.instance])
             fault(w, "it is given what is not complete");
     }
-    bool more = (int)c->iteration < w->rounds;
+    bool more = (int)c->turn < w->rounds;
     if (!more)
         w->last = c->instance;
     w->done[c->instance] = true;

@@ -149,7 +149,7 @@ play(step *s)
         else if (command->kind == RLF_DO_EDGE)
             take_edge(s, c, command);
         for (int r = 0; command->kind == RLF_DO_END && r < s->plan.ranks; r++)
-            rlf_control_tell(c, &(rlf_rank_event){.kind = RLF_EVENT_DONE,
+            rlf_control_tell(c, &(rlf_rank_event){.kind = RLF_EVENT_ENDED,
                                                   .rank = r,
                                                   .n = command->n});
     }

@@ -374,7 +374,9 @@ answer(void *self, const rlf_rank_command *command, int r)
     bool first = command->kind == RLF_DO_RUN &&
                  node_of(w, command->instance)->class == &loop;
     if (command->kind != RLF_DO_OPEN)
-        return (rlf_rank_event){.kind = RLF_EVENT_DONE,
+        return (rlf_rank_event){.kind = command->kind == RLF_DO_END
+                                            ? RLF_EVENT_ENDED
+                                            : RLF_EVENT_DONE,
                                 .rank = r,
                                 .count = first ? TURNS : 0,
                                 .branch = -1};
