@@ -1,5 +1,6 @@
-/* The fuzz targets on the texts of tests/corpus and on mutations of them:
- * bytes dropped, doubled, changed, and texts cut and joined. Deterministic. */
+/* The fuzz targets on the texts of tests/corpus, or the messages between ranks
+ * of tests/messages, and on mutations of them: bytes dropped, doubled, changed,
+ * and texts cut and joined. Deterministic. */
 #include "tests/tap.h"
 
 #include "engine/base/vec.h"
@@ -7,7 +8,7 @@
 
 #include <dirent.h>
 
-enum { MUTATIONS = 150, MOST = 1 << 16 };
+enum { MOST = 1 << 16 };
 
 typedef struct text {
     uint8_t *data;
@@ -15,6 +16,37 @@ typedef struct text {
 } text;
 
 typedef RLF_VEC(text) texts;
+
+/* What is read as what, so many mutations of each, and the bytes that a change
+ * puts. */
+typedef struct sort {
+    const char *name;
+    const char *folders[3];
+    int (*targets[3])(const uint8_t *data, size_t n);
+    size_t least, mutations;
+    const char *bytes;
+    size_t n_bytes;
+} sort;
+
+static const char punctuation[] = "(){}[]=:.,;\n\"#+-*/<>%^?!&|0a_\\\xc3\x01";
+static const char numbers[] = "\0\1\2\3\4\7\x10\x7f\x80\xfe\xff";
+
+static const sort sorts[] = {
+    {.name = "texts",
+     .folders = {"corpus", "lang"},
+     .targets = {fuzz_lex, fuzz_parse},
+     .least = 10,
+     .mutations = 150,
+     .bytes = punctuation,
+     .n_bytes = sizeof punctuation - 1},
+    {.name = "messages",
+     .folders = {"messages"},
+     .targets = {fuzz_messages},
+     .least = 30,
+     .mutations = 2000,
+     .bytes = numbers,
+     .n_bytes = sizeof numbers - 1},
+};
 
 static text
 slurp(const char *path)
@@ -37,12 +69,11 @@ draw(uint64_t *state, size_t below)
 
 /* A few changes; pieces of other texts come in, too. */
 static text
-mutate(const texts *all, size_t which, uint64_t *state)
+mutate(const sort *s, const texts *all, size_t which, uint64_t *state)
 {
     const text *from = &all->data[which];
     text t = {malloc(2 * MOST), from->n};
     memcpy(t.data, from->data, from->n);
-    static const char bytes[] = "(){}[]=:.,;\n\"#+-*/<>%^?!&|0a_\\\xc3\x01";
     uint32_t changes = 1 + draw(state, 4);
     for (uint32_t i = 0; i < changes && t.n; i++) {
         size_t at = draw(state, t.n);
@@ -57,7 +88,7 @@ mutate(const texts *all, size_t which, uint64_t *state)
             t.n -= some;
             break;
         case 1: /* change */
-            t.data[at] = (uint8_t)bytes[draw(state, sizeof bytes - 1)];
+            t.data[at] = (uint8_t)s->bytes[draw(state, s->n_bytes)];
             break;
         case 2: /* insert a piece */
             if (some > other->n - cut)
@@ -96,25 +127,29 @@ load(const char *root, const char *folder, texts *out)
     free(list);
 }
 
-int
-main(void)
+static void
+play(const sort *s, const text *t)
 {
-    const char *root = getenv("RLFLOW_SOURCE");
+    for (int i = 0; s->targets[i]; i++)
+        s->targets[i](t->data, t->n);
+}
+
+static void
+replay(const sort *s, const char *root)
+{
     texts all = {0};
-    load(root ? root : ".", "corpus", &all);
-    load(root ? root : ".", "lang", &all);
     uint64_t state = 1;
-    for (size_t i = 0; i < all.count; i++) {
-        fuzz_lex(all.data[i].data, all.data[i].n);
-        fuzz_parse(all.data[i].data, all.data[i].n);
-    }
-    ok(all.count >= 10, "%zu texts are read without harm", all.count);
     size_t n = 0;
+    for (int i = 0; s->folders[i]; i++)
+        load(root, s->folders[i], &all);
+    for (size_t i = 0; i < all.count; i++)
+        play(s, &all.data[i]);
+    ok(all.count >= s->least, "%zu %s are read without harm", all.count,
+       s->name);
     for (size_t i = 0; i < all.count; i++) {
-        for (int k = 0; k < MUTATIONS; k++, n++) {
-            text t = mutate(&all, i, &state);
-            fuzz_lex(t.data, t.n);
-            fuzz_parse(t.data, t.n);
+        for (size_t k = 0; k < s->mutations; k++, n++) {
+            text t = mutate(s, &all, i, &state);
+            play(s, &t);
             free(t.data);
         }
     }
@@ -122,5 +157,13 @@ main(void)
     for (size_t i = 0; i < all.count; i++)
         free(all.data[i].data);
     RLF_VEC_FREE(&all);
+}
+
+int
+main(void)
+{
+    const char *root = getenv("RLFLOW_SOURCE");
+    for (size_t i = 0; i < RLF_COUNT(sorts); i++)
+        replay(&sorts[i], root ? root : ".");
     return done();
 }
