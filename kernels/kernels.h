@@ -424,13 +424,14 @@ typedef struct rlf_cast_args {
 
 /* ---- attention --------------------------------------------------------- *
  *
- * softmax(scale * q k^T) v, causal: the token at position p of its sequence
- * sees positions 0..p, or max(0, p-window+1)..p with a window. heads is a
- * multiple of kv_heads; head h reads kv head h / (heads / kv_heads). d is a
- * multiple of 8 up to 256. Keys are taken in blocks of 64 from position 0 with
- * a running maximum; a block in which a row sees nothing leaves it untouched.
- * One row function serves `attention` and `attention_paged`, so a token's
- * output has the same bits in training, prefill and decode.
+ * softmax(cap(scale * q k^T)) v, where cap(s) is s, or c tanh(s / c) with a
+ * soft cap c (Gemma 2); causal: the token at position p of its sequence sees
+ * positions 0..p, or max(0, p-window+1)..p with a window. heads is a multiple
+ * of kv_heads; head h reads kv head h / (heads / kv_heads). d is a multiple of
+ * 8 up to 256. Keys are taken in blocks of 64 from position 0 with a running
+ * maximum; a block in which a row sees nothing leaves it untouched. One row
+ * function serves `attention` and `attention_paged`, so a token's output has
+ * the same bits in training, prefill and decode.
  *
  * The cache of one layer: page p begins at kv + p * page_stride and holds
  * rlf_kv_page_floats() activations, how is the backend's own: its kv_write and
@@ -475,8 +476,8 @@ typedef struct rlf_attention_args {
     int64_t n_seqs;
     const int32_t *offsets; /* [n_seqs + 1], host-readable */
     int64_t heads, kv_heads, d;
-    float scale;
-    int64_t window; /* 0: none */
+    float scale, cap; /* cap 0: none */
+    int64_t window;   /* 0: none */
     const rlf_real *q, *k, *v;
     int64_t ldq, ldk, ldv; /* 0: heads * d, kv_heads * d */
     rlf_real *o;
@@ -501,8 +502,8 @@ typedef struct rlf_attention_paged_args {
     const int32_t *pages; /* [n_seqs, ld_pages] */
     int64_t ld_pages;
     int64_t heads, kv_heads, d;
-    float scale;
-    int64_t window; /* 0: none */
+    float scale, cap; /* cap 0: none */
+    int64_t window;   /* 0: none */
     const rlf_real *q;
     int64_t ldq; /* 0: heads * d */
     const rlf_real *kv;
@@ -521,7 +522,7 @@ typedef struct rlf_attention_grad_args {
     int64_t n_seqs;
     const int32_t *offsets;
     int64_t heads, kv_heads, d;
-    float scale;
+    float scale, cap;
     int64_t window;
     const rlf_real *q, *k, *v;
     int64_t ldq, ldk, ldv; /* 0: heads * d, kv_heads * d */

@@ -25,10 +25,12 @@ _Static_assert(CHUNK *MAX_GROUP *(sizeof(float) + 48) +
                    SCRATCH_BYTES,
                "scratch");
 
-/* 64 keys: k[i][d * k_ld + j] and v[i][j * v_ld + d] of quarter i, j < 16. */
+/* 64 keys: k[i][d * k_ld + j] and v[i][j * v_ld + d] of quarter i, j < 16; and
+ * what scores with them are made of. */
 typedef struct keys {
     const float *k[4], *v[4];
     int64_t k_ld, v_ld;
+    float scale, cap;
 } keys;
 
 typedef struct row {
@@ -79,8 +81,9 @@ score_rows(row *const *rows, const int n, const keys *ks, int first, int last,
 
 /* The row's scores become e^(s - m) and its m, l and accumulator move on. */
 static void
-softmax_block(row *r, float *s, float scale, int64_t d)
+softmax_block(row *r, float *s, const keys *ks, int64_t d)
 {
+    const float cap = ks->cap, scale = cap != 0 ? ks->scale / cap : ks->scale;
     lanes p = lanes_set(-__builtin_inff());
     int i0 = r->lo / VL, i1 = (r->hi + VL - 1) / VL;
     vi lane;
@@ -88,6 +91,7 @@ softmax_block(row *r, float *s, float scale, int64_t d)
         lane[i] = i;
     for (int i = i0; i < i1; i++) {
         vf x = vload(s + i * VL) * scale;
+        x = cap != 0 ? vtanh(x) * cap : x;
         vi at = lane + i * VL;
         p.v[i] = vselect((vi)(at >= r->lo) & (vi)(at < r->hi), x, p.v[i]);
     }
@@ -159,8 +163,7 @@ value_rows(row *const *rows, const int n, const keys *ks, int lo, int hi,
 
 /* n rows that all see something of the block. */
 INLINE void
-attend_rows(row *const *rows, const int n, const keys *ks, float scale,
-            int64_t d)
+attend_rows(row *const *rows, const int n, const keys *ks, int64_t d)
 {
     float s[ROWS][BLOCK] __attribute__((aligned(64)));
     int lo = BLOCK, hi = 0, all_lo = 0, all_hi = BLOCK;
@@ -172,7 +175,7 @@ attend_rows(row *const *rows, const int n, const keys *ks, float scale,
     }
     score_rows(rows, n, ks, lo / QUARTER, (hi + QUARTER - 1) / QUARTER, d, s);
     for (int r = 0; r < n; r++)
-        softmax_block(rows[r], s[r], scale, d);
+        softmax_block(rows[r], s[r], ks, d);
     if (all_lo >= all_hi) {
         for (int r = 0; r < n; r++)
             value_rows(rows + r, 1, ks, rows[r]->lo, rows[r]->hi, d, s + r);
@@ -187,13 +190,11 @@ attend_rows(row *const *rows, const int n, const keys *ks, float scale,
 }
 
 // clang-format off
-#define ATTEND(n)                                                             \
-    static void attend_##n(row *const *rows, const keys *ks, float scale,   \
-                           int64_t d)                                         \
-    { attend_rows(rows, n, ks, scale, d); }
+#define ATTEND(n)                                                            \
+    static void attend_##n(row *const *rows, const keys *ks, int64_t d)      \
+    { attend_rows(rows, n, ks, d); }
 ATTEND(1) ATTEND(2) ATTEND(3) ATTEND(4) ATTEND(5) ATTEND(6)
-typedef void attend_fn(row *const *rows, const keys *ks, float scale,
-                       int64_t d);
+typedef void attend_fn(row *const *rows, const keys *ks, int64_t d);
 static attend_fn *const attend[ROWS + 1] = {
     NULL, attend_1, attend_2, attend_3, attend_4, attend_5, attend_6};
 // clang-format on
@@ -210,7 +211,7 @@ see(row *r, int64_t base, int64_t window)
 
 static void
 attend_block(row *rows, int64_t n, const keys *ks, int64_t base, int64_t window,
-             float scale, int64_t d)
+             int64_t d)
 {
     row *live[ROWS];
     int m = 0;
@@ -220,12 +221,12 @@ attend_block(row *rows, int64_t n, const keys *ks, int64_t base, int64_t window,
             continue;
         live[m++] = &rows[i];
         if (m == ROWS) {
-            attend[m](live, ks, scale, d);
+            attend[m](live, ks, d);
             m = 0;
         }
     }
     if (m)
-        attend[m](live, ks, scale, d);
+        attend[m](live, ks, d);
 }
 
 static void
@@ -311,12 +312,13 @@ packed_chunk(const rlf_attention_args *a, int64_t base, int64_t t0, int64_t t1,
         const float *k = a->k + (base + from) * a->ldk + g * d;
         const float *v = a->v + (base + from) * a->ldv + g * d;
         transpose(k, a->ldk, left < BLOCK ? left : BLOCK, d, kt);
-        keys ks = {.k_ld = BLOCK, .v_ld = a->ldv};
+        keys ks = {
+            .k_ld = BLOCK, .v_ld = a->ldv, .scale = a->scale, .cap = a->cap};
         for (int i = 0; i < 4; i++) {
             ks.k[i] = kt + i * QUARTER;
             ks.v[i] = v + i * QUARTER * a->ldv;
         }
-        attend_block(rows, n, &ks, from, a->window, a->scale, d);
+        attend_block(rows, n, &ks, from, a->window, d);
     }
     rows_end(rows, n, d, a->lse ? lse : NULL);
     for (int64_t i = 0; a->lse && i < n; i++)
@@ -437,7 +439,7 @@ paged_keys(const rlf_attention_paged_args *a, const int32_t *pages, int64_t b,
            int64_t end, int64_t g)
 {
     int64_t ps = a->page_size;
-    keys ks = {.k_ld = ps, .v_ld = a->d};
+    keys ks = {.k_ld = ps, .v_ld = a->d, .scale = a->scale, .cap = a->cap};
     for (int i = 0; i < 4; i++) {
         int64_t at = b * BLOCK + i * QUARTER;
         if (at >= end)
@@ -470,7 +472,7 @@ paged_chunk(const rlf_attention_paged_args *a, int64_t s, int64_t t0,
     int64_t end = start + t1;
     for (int64_t b = first_block(start + t0, a->window); b * BLOCK < end; b++) {
         keys ks = paged_keys(a, pages, b, end, g);
-        attend_block(rows, n, &ks, b * BLOCK, a->window, a->scale, d);
+        attend_block(rows, n, &ks, b * BLOCK, a->window, d);
     }
     rows_end(rows, n, d, NULL);
 }

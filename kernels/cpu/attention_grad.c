@@ -3,6 +3,7 @@
  * Per (sequence, key/value head) and block of 64 keys, the probabilities are
  * made again from the saved log of the sum:
  *   p = exp(s - lse), dp = do v, ds = p (dp - do o) scale
+ * with a soft cap c: s = c t, t = tanh(scale q k / c), ds times 1 - t^2
  *   dq += ds k (keys in order), dk += ds q, dv += p do (rows in order of
  *   query head and token)
  * A sequence's results depend on nothing outside it. */
@@ -133,7 +134,7 @@ typedef struct block {
     const float *k, *kt, *vt;
     float *dk, *dv;
     int64_t ldk, lddk, lddv, d;
-    float scale;
+    float scale, cap;
 } block;
 
 INLINE void
@@ -156,14 +157,21 @@ grad_rows(row *rows, const int n, const block *b)
     vi lane;
     for (int i = 0; i < VL; i++)
         lane[i] = i;
+    const float cap = b->cap, scale = cap != 0 ? b->scale / cap : b->scale;
     for (int r = 0; r < n; r++)
         for (int i = first; i < last; i++) {
             vi at = lane + i * VL;
             vi seen = (vi)(at >= (int32_t)rows[r].lo) &
                       (vi)(at < (int32_t)rows[r].hi);
-            vf p = vexp(vload(s[r] + i * VL) * b->scale - rows[r].lse);
+            vf z = vload(s[r] + i * VL) * scale, t = z;
+            if (cap != 0) {
+                t = vtanh(z);
+                z = t * cap;
+            }
+            vf p = vexp(z - rows[r].lse);
             p = vselect(seen, p, vset(0));
             vf x = p * (vload(dp[r] + i * VL) - rows[r].dot) * b->scale;
+            x = cap != 0 ? x * vfma(-t, t, vset(1)) : x;
             vstore(s[r] + i * VL, p);
             vstore(dp[r] + i * VL, vselect(seen, x, vset(0)));
         }
@@ -297,7 +305,8 @@ grad_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
                        .lddk = a->lddk,
                        .lddv = a->lddv,
                        .d = d,
-                       .scale = a->scale};
+                       .scale = a->scale,
+                       .cap = a->cap};
             transpose(b.k, a->ldk, n, d, kt);
             transpose(a->v + at * a->ldv + g * d, a->ldv, n, d, vt);
             grad_parts(a, base, len, g * group, from, n, &b,

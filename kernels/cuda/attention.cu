@@ -55,7 +55,7 @@ typedef struct paged_keys {
 template <typename K>
 static __device__ __forceinline__ void
 score_block(const K &keys, const rlf_real *q, int64_t d, int64_t base, int lo,
-            int hi, float scale, float *s)
+            int hi, float scale, float cap, float *s)
 {
     int lane = threadIdx.x % WARP;
     for (int h = 0; h < 2; h++) {
@@ -66,7 +66,7 @@ score_block(const K &keys, const rlf_real *q, int64_t d, int64_t base, int lo,
             continue;
         for (int64_t x = 0; x < d; x++)
             sum = fmaf(widen(q[x]), keys.key(base + j, x), sum);
-        s[h] = sum * scale;
+        s[h] = cap != 0 ? tanh_1(sum * (scale / cap)) * cap : sum * scale;
     }
 }
 
@@ -74,7 +74,7 @@ score_block(const K &keys, const rlf_real *q, int64_t d, int64_t base, int lo,
 template <typename K>
 static __device__ float
 attend_row(const K &keys, const rlf_real *q, rlf_real *o, int64_t d,
-           int64_t pos, int64_t window, float scale)
+           int64_t pos, int64_t window, float scale, float cap)
 {
     int lane = threadIdx.x % WARP;
     float acc[MOST_D / WARP] = {0}, m = -INFINITY, l = 0;
@@ -83,7 +83,7 @@ attend_row(const K &keys, const rlf_real *q, rlf_real *o, int64_t d,
         int lo = from > base ? (int)(from - base) : 0;
         int hi = pos + 1 - base < BLOCK ? (int)(pos + 1 - base) : BLOCK;
         float p[2];
-        score_block(keys, q, d, base, lo, hi, scale, p);
+        score_block(keys, q, d, base, lo, hi, scale, cap, p);
         float top = lanes_max(p[0], p[1]);
         top = top > m ? top : m;
         for (int h = 0; h < 2; h++)
@@ -123,7 +123,7 @@ attention_kernel(rlf_attention_args a, int64_t first, int64_t tokens)
                             a.v + base * a.ldv + g * a.d, a.ldk, a.ldv};
         float lse = attend_row(keys, a.q + row * a.ldq + h * a.d,
                                a.o + row * a.ldo + h * a.d, a.d, row - base,
-                               a.window, a.scale);
+                               a.window, a.scale, a.cap);
         if (a.lse && threadIdx.x % WARP == 0)
             a.lse[row * a.heads + h] = lse;
     }
@@ -164,7 +164,7 @@ paged_kernel(rlf_attention_paged_args a, int64_t first, int64_t tokens)
                            a.d};
         attend_row(keys, a.q + row * a.ldq + h * a.d,
                    a.o + row * a.ldo + h * a.d, a.d,
-                   a.starts[s] + row - a.offsets[s], a.window, a.scale);
+                   a.starts[s] + row - a.offsets[s], a.window, a.scale, a.cap);
     }
 }
 

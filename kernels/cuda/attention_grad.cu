@@ -1,6 +1,7 @@
 /* The gradient of attention on packed sequences, with the bits of
  * kernels/cpu/attention_grad.c:
  *   p = exp(s - lse), dp = do v, ds = p (dp - do o) scale
+ * with a soft cap c: s = c t, t = tanh(scale q k / c), ds times 1 - t^2
  *   dq += ds k (keys in order), dk += ds q, dv += p do (rows in order of query
  *   head and token)
  * One kernel makes dq, a warp a query; one makes dk and dv, a warp a key. */
@@ -43,8 +44,15 @@ slope(const plan &p, int64_t row, int64_t h, int64_t key, float *weight,
         dp = fmaf(widen(d_o[x]), widen(v[x]), dp);
     }
     float dot = p.dots[(row - p.first) * a.heads + h];
-    *weight = exp_1(s * a.scale - a.lse[row * a.heads + h]);
+    float z = s * (a.cap != 0 ? a.scale / a.cap : a.scale), t = z;
+    if (a.cap != 0) {
+        t = tanh_1(z);
+        z = t * a.cap;
+    }
+    *weight = exp_1(z - a.lse[row * a.heads + h]);
     *ds = *weight * (dp - dot) * a.scale;
+    if (a.cap != 0)
+        *ds *= fmaf(-t, t, 1.0f);
 }
 
 static __global__ void

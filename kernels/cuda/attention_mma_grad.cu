@@ -3,6 +3,7 @@
  *   p = exp2(c q k - lse log2 e), dp = do v, ds = p (dp - do o)
  *   dv = sum of p do, dk = scale sum of ds q (over rows in order)
  *   dq = scale sum of ds k (over keys in order)
+ * with a soft cap: s is cap tanh(scale q k / cap) / scale, and ds has its slope
  * One kernel makes dk and dv, a tile of keys a block; one makes dq, a tile of
  * rows a block. Nothing is added up by atomics, and tiles begin at a sequence's
  * first token: the bits of a sequence do not depend on others.
@@ -25,6 +26,8 @@ struct backward {
     const int32_t *offsets;
     int heads, kv_heads, group, d, window;
     float scale, c;
+    /* of a soft cap: scale / cap, cap / scale, 1 / (cap log2 e); or 0 */
+    float cap_in, cap_out, cap_back;
     const uint16_t *q, *k, *v, *o, *d_o;
     uint16_t *dq, *dk, *dv;
     int64_t ldq, ldk, ldv, ldo, lddo, lddq, lddk, lddv;
@@ -82,9 +85,22 @@ sees(int token, int key, int window)
 
 /* p = exp2(c s - lse), 0 where the token does not see the key. */
 static __device__ __forceinline__ float
-weight_of(float s, float c, float lse, bool seen)
+weight_of(float s, const backward &b, float lse, bool seen)
 {
-    return seen ? exp2_fast(fmaf(s, c, -lse)) : 0;
+    if (b.cap_in != 0)
+        s = tanh_1(s * b.cap_in) * b.cap_out;
+    return seen ? exp2_fast(fmaf(s, b.c, -lse)) : 0;
+}
+
+/* p, times the slope of a soft cap: 1 - t^2, where the score is cap * t, which
+ * p tells. */
+static __device__ __forceinline__ float
+sloped(float p, const backward &b, float lse)
+{
+    if (b.cap_in == 0 || p == 0)
+        return p;
+    float t = fmaf(log_1(p), LOG2_E, lse) * b.cap_back;
+    return p * fmaf(-t, t, 1.0f);
 }
 
 /* c[16 MT, 8 N] times `scale` to rows of bf16, by way of the warp's own rows of
@@ -264,7 +280,7 @@ __launch_bounds__(WARPS *WARP) keys_kernel(backward b)
                 bool seen =
                     !hidden ||
                     sees(token[column], low + lane / 4 + e / 2 * 8, b.window);
-                s[0][x][e] = weight_of(s[0][x][e], b.c, lse[column], seen);
+                s[0][x][e] = weight_of(s[0][x][e], b, lse[column], seen);
             }
             add_columns<1, ROWS / 8, W / 8, P>(dv, s, d_o + part);
             clear(dp);
@@ -272,9 +288,11 @@ __launch_bounds__(WARPS *WARP) keys_kernel(backward b)
             RLF_UNROLL
             for (int x = 0; x < ROWS / 8; x++)
                 RLF_UNROLL
-            for (int e = 0; e < 4; e++)
-                dp[0][x][e] = s[0][x][e] *
-                              (dp[0][x][e] - dot[x * 8 + lane % 4 * 2 + e % 2]);
+            for (int e = 0; e < 4; e++) {
+                int column = x * 8 + lane % 4 * 2 + e % 2;
+                dp[0][x][e] = sloped(s[0][x][e], b, lse[column]) *
+                              (dp[0][x][e] - dot[column]);
+            }
             add_columns<1, ROWS / 8, W / 8, P>(dk, dp, q + part);
         }
         /* no one reads k and v any more but the warp whose rows they are */
@@ -406,8 +424,9 @@ __launch_bounds__(QUERY_WARPS *WARP) queries_kernel(backward b)
                     int key = base + x * 8 + lane % 4 * 2 + e % 2;
                     bool seen = !hidden || sees(token, key, b.window);
                     float p =
-                        weight_of(s[i / 2][x][e], b.c, lse[i / 2][i % 2], seen);
-                    dp[i / 2][x][e] = p * (dp[i / 2][x][e] - dot[i / 2][i % 2]);
+                        weight_of(s[i / 2][x][e], b, lse[i / 2][i % 2], seen);
+                    dp[i / 2][x][e] = sloped(p, b, lse[i / 2][i % 2]) *
+                                      (dp[i / 2][x][e] - dot[i / 2][i % 2]);
                 }
             }
             add_columns<MT, KEYS / 8, D / 8, P>(dq, dp, k);
@@ -534,6 +553,9 @@ CUDA(mma_attention_grad)(rlf_queue *queue, const rlf_attention_grad_args *args,
                   .window = within_int(a.window),
                   .scale = a.scale,
                   .c = a.scale * LOG2_E,
+                  .cap_in = a.cap != 0 ? a.scale / a.cap : 0,
+                  .cap_out = a.cap / a.scale,
+                  .cap_back = a.cap != 0 ? 1 / (a.cap * LOG2_E) : 0,
                   .q = (const uint16_t *)a.q,
                   .k = (const uint16_t *)a.k,
                   .v = (const uint16_t *)a.v,

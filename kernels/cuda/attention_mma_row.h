@@ -15,7 +15,8 @@ struct forward {
     const int32_t *offsets;
     const int32_t *starts; /* NULL: 0 */
     int heads, kv_heads, group, d, window;
-    float scale, c; /* c: scale * log2 e */
+    float scale, c;        /* c: scale * log2 e */
+    float cap_in, cap_out; /* of a soft cap: scale / cap, cap / scale; or 0 */
     const uint16_t *q;
     uint16_t *o;
     int64_t ldq, ldo;
@@ -148,6 +149,20 @@ hide(float (&s)[MT][BLOCK / 8][4], const forward &f, const places &p, int base)
     }
 }
 
+/* Scores, before they are scaled, under a soft cap. */
+template <int MT>
+static __device__ __forceinline__ void
+soft_cap(float (&s)[MT][BLOCK / 8][4], const forward &f)
+{
+    RLF_UNROLL
+    for (int i = 0; i < MT; i++)
+        RLF_UNROLL
+    for (int n = 0; n < BLOCK / 8; n++)
+        RLF_UNROLL
+    for (int e = 0; e < 4; e++)
+        s[i][n][e] = tanh_1(s[i][n][e] * f.cap_in) * f.cap_out;
+}
+
 /* Scores become weights, and the sums go over to a maximum with them. HALVES 1:
  * rows 8..15 are not there. */
 template <int MT, int D, int HALVES>
@@ -197,6 +212,8 @@ attend(sums<MT, D> &t, const forward &f, const uint16_t *q, const uint16_t *k,
     float s[MT][BLOCK / 8][4];
     clear(s);
     add_rows<MT, BLOCK / 8, D>(s, q, k);
+    if (f.cap_in != 0)
+        soft_cap(s, f);
     if (!all_see(f, p, base))
         hide(s, f, p, base);
     weigh<MT, D, HALVES>(t, s, f.c);

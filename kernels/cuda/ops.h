@@ -320,6 +320,21 @@ activate_1(rlf_act act, float x)
     return x * sigmoid_1(inner_1(act, x, &slope));
 }
 
+/* The hyperbolic tangent with the CPU's bits. */
+static __device__ __forceinline__ float
+tanh_1(float x)
+{
+    float z = x * x, size = fabsf(x);
+    float q = -0x1.76acbap-8f;
+    q = fmaf(q, z, 0x1.5256fap-6f);
+    q = fmaf(q, z, -0x1.b8444ep-5f);
+    q = fmaf(q, z, 0x1.110768p-3f);
+    q = fmaf(q, z, -0x1.555534p-2f);
+    if (size < 0.625f)
+        return fmaf(q * z, x, x);
+    return copysignf(1.0f - 2.0f / (exp_1(size + size) + 1.0f), x);
+}
+
 /* The larger; b where one of them is a NaN. */
 static __device__ __forceinline__ float
 max_1(float a, float b)

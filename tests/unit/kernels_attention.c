@@ -7,14 +7,26 @@
 typedef struct form {
     int64_t heads, kv_heads, d, window, page;
     int32_t lengths[6];
+    float cap;
 } form;
 
 static const form forms[] = {
-    {1, 1, 8, 0, 16, {1, 2, 3, 17}},    {4, 2, 24, 0, 16, {28, 5, 64, 65}},
-    {3, 3, 16, 0, 64, {127, 128, 129}}, {6, 1, 64, 0, 64, {131, 1, 63}},
-    {2, 2, 32, 10, 32, {150, 9, 70}},   {2, 2, 80, 100, 48, {260, 30}},
-    {8, 2, 96, 0, 16, {66, 16}},        {2, 1, 128, 64, 64, {130, 64}},
-    {2, 2, 256, 0, 128, {70}},
+    {1, 1, 8, 0, 16, {1, 2, 3, 17}, 0},
+    {4, 2, 24, 0, 16, {28, 5, 64, 65}, 0},
+    {3, 3, 16, 0, 64, {127, 128, 129}, 0},
+    {6, 1, 64, 0, 64, {131, 1, 63}, 0},
+    {2, 2, 32, 10, 32, {150, 9, 70}, 0},
+    {2, 2, 80, 100, 48, {260, 30}, 0},
+    {8, 2, 96, 0, 16, {66, 16}, 0},
+    {2, 1, 128, 64, 64, {130, 64}, 0},
+    {2, 2, 256, 0, 128, {70}, 0},
+};
+
+/* With soft caps that the scores reach. */
+static const form capped_forms[] = {
+    {4, 2, 24, 0, 16, {28, 5, 64, 65}, 1.5f},
+    {2, 1, 64, 20, 32, {70, 9, 131}, 0.4f},
+    {3, 3, 128, 0, 64, {127, 40}, 30},
 };
 
 typedef struct problem {
@@ -51,9 +63,9 @@ packed(env *e, const problem *p, int64_t first, int64_t n_seqs, float *o,
     const form *f = p->f;
     CALL(e, attention, .n_seqs = n_seqs, .offsets = p->offsets + first,
          .heads = f->heads, .kv_heads = f->kv_heads, .d = f->d,
-         .scale = p->scale, .window = f->window, .q = p->q, .k = p->k,
-         .v = p->v, .ldq = p->ldq, .ldk = p->ldq, .ldv = p->ldq, .o = o,
-         .lse = lse);
+         .scale = p->scale, .cap = f->cap, .window = f->window, .q = p->q,
+         .k = p->k, .v = p->v, .ldq = p->ldq, .ldk = p->ldq, .ldv = p->ldq,
+         .o = o, .lse = lse);
 }
 
 static int64_t
@@ -78,6 +90,8 @@ row_double(const problem *p, const double *x, int64_t s, int64_t t, int64_t h,
         for (int64_t i = 0; i < f->d; i++)
             z += q[i] * k[i];
         w[j] = z * (double)p->scale;
+        if (f->cap != 0)
+            w[j] = (double)f->cap * tanh(w[j] / (double)f->cap);
         top = w[j] > top ? w[j] : top;
     }
     for (int64_t i = 0; i < f->d; i++)
@@ -96,10 +110,10 @@ row_double(const problem *p, const double *x, int64_t s, int64_t t, int64_t h,
 }
 
 static void
-test_attention(env *e)
+test_attention_of(env *e, const form *list, int64_t n_forms)
 {
-    for (int64_t c = 0; c < N(forms); c++) {
-        const form *f = &forms[c];
+    for (int64_t c = 0; c < n_forms; c++) {
+        const form *f = &list[c];
         problem p = make(e, f);
         int64_t row = f->heads * f->d;
         packed(e, &p, 0, p.n_seqs, p.o, p.lse);
@@ -159,16 +173,17 @@ paged_step(env *e, const problem *p, const cache *c, int64_t s, int64_t a,
     CALL(e, attention_paged, .n_seqs = 1, .offsets = offsets, .starts = &start,
          .pages = c->table.pages + s * c->table.ld, .ld_pages = c->table.ld,
          .heads = f->heads, .kv_heads = f->kv_heads, .d = f->d,
-         .scale = p->scale, .window = f->window, .q = p->q + base * p->ldq,
-         .ldq = p->ldq, .kv = c->kv, .page_size = f->page,
-         .page_stride = c->stride, .o = o + base * f->heads * f->d);
+         .scale = p->scale, .cap = f->cap, .window = f->window,
+         .q = p->q + base * p->ldq, .ldq = p->ldq, .kv = c->kv,
+         .page_size = f->page, .page_stride = c->stride,
+         .o = o + base * f->heads * f->d);
 }
 
 static void
-test_attention_paged(env *e)
+test_attention_paged_of(env *e, const form *list, int64_t n_forms)
 {
-    for (int64_t c = 0; c < N(forms); c++) {
-        const form *f = &forms[c];
+    for (int64_t c = 0; c < n_forms; c++) {
+        const form *f = &list[c];
         problem p = make(e, f);
         int64_t n = p.n * f->heads * f->d;
         cache pages = make_cache(e, &p);
@@ -199,8 +214,9 @@ test_attention_paged(env *e)
                  .starts = starts, .pages = pages.table.pages,
                  .ld_pages = pages.table.ld, .heads = f->heads,
                  .kv_heads = f->kv_heads, .d = f->d, .scale = p.scale,
-                 .window = f->window, .q = p.q, .ldq = p.ldq, .kv = pages.kv,
-                 .page_size = f->page, .page_stride = pages.stride, .o = all);
+                 .cap = f->cap, .window = f->window, .q = p.q, .ldq = p.ldq,
+                 .kv = pages.kv, .page_size = f->page,
+                 .page_stride = pages.stride, .o = all);
             same(e, all, p.o, n, 4, "all sequences at once");
         }
         e->random = random;
@@ -334,15 +350,15 @@ check_parts(env *e, const problem *p, const float *d_o, const float *want)
     }
     CALL(e, attention_grad, .n_seqs = p->n_seqs, .offsets = p->offsets,
          .heads = f->heads, .kv_heads = f->kv_heads * parts, .d = f->d,
-         .scale = p->scale, .window = f->window, .q = p->q, .k = k, .v = v,
-         .ldq = p->ldq, .o = p->o, .d_o = d_o, .lse = p->lse, .dq = dq,
-         .dk = dk, .dv = dv);
+         .scale = p->scale, .cap = f->cap, .window = f->window, .q = p->q,
+         .k = k, .v = v, .ldq = p->ldq, .o = p->o, .d_o = d_o, .lse = p->lse,
+         .dq = dq, .dk = dk, .dv = dv);
     CALL(e, attention_grad, .n_seqs = p->n_seqs, .offsets = p->offsets,
          .heads = f->heads, .kv_heads = f->kv_heads, .d = f->d,
-         .scale = p->scale, .window = f->window, .q = p->q, .k = p->k,
-         .v = p->v, .ldq = p->ldq, .ldk = p->ldq, .ldv = p->ldq, .o = p->o,
-         .d_o = d_o, .lse = p->lse, .dq = dq, .dk = sum_k, .dv = sum_v,
-         .parts = (int)parts);
+         .scale = p->scale, .cap = f->cap, .window = f->window, .q = p->q,
+         .k = p->k, .v = p->v, .ldq = p->ldq, .ldk = p->ldq, .ldv = p->ldq,
+         .o = p->o, .d_o = d_o, .lse = p->lse, .dq = dq, .dk = sum_k,
+         .dv = sum_v, .parts = (int)parts);
     for (int64_t i = 0; i < p->n * row; i++)
         same(e, dq + i, want + i / row * p->ldq + i % row, 1, 4,
              "dq beside parts");
@@ -363,10 +379,10 @@ check_parts(env *e, const problem *p, const float *d_o, const float *want)
 }
 
 static void
-test_attention_grad(env *e)
+test_attention_grad_of(env *e, const form *list, int64_t n_forms)
 {
-    for (int64_t c = 0; c < N(forms); c++) {
-        const form *f = &forms[c];
+    for (int64_t c = 0; c < n_forms; c++) {
+        const form *f = &list[c];
         problem p = make(e, f);
         int64_t n = p.n * p.ldq, row = f->heads * f->d;
         packed(e, &p, 0, p.n_seqs, p.o, p.lse);
@@ -377,10 +393,11 @@ test_attention_grad(env *e)
             CALL(e, attention_grad, .n_seqs = s < 0 ? p.n_seqs : 1,
                  .offsets = p.offsets + (s < 0 ? 0 : s), .heads = f->heads,
                  .kv_heads = f->kv_heads, .d = f->d, .scale = p.scale,
-                 .window = f->window, .q = p.q, .k = p.k, .v = p.v,
-                 .ldq = p.ldq, .ldk = p.ldq, .ldv = p.ldq, .o = p.o, .d_o = d_o,
-                 .lse = p.lse, .dq = to, .dk = to + row, .dv = to + row + p.ldk,
-                 .lddq = p.ldq, .lddk = p.ldq, .lddv = p.ldq);
+                 .cap = f->cap, .window = f->window, .q = p.q, .k = p.k,
+                 .v = p.v, .ldq = p.ldq, .ldk = p.ldq, .ldv = p.ldq, .o = p.o,
+                 .d_o = d_o, .lse = p.lse, .dq = to, .dk = to + row,
+                 .dv = to + row + p.ldk, .lddq = p.ldq, .lddk = p.ldq,
+                 .lddv = p.ldq);
         }
         out_f32(e, dx, n);
         if (e->check) {
@@ -396,10 +413,27 @@ test_attention_grad(env *e)
     }
 }
 
+#define WITH_CAPS(name)                                     \
+    static void test_##name(env *e)                         \
+    {                                                       \
+        test_##name##_of(e, forms, N(forms));               \
+    }                                                       \
+    static void test_##name##_capped(env *e)                \
+    {                                                       \
+        test_##name##_of(e, capped_forms, N(capped_forms)); \
+    }
+
+WITH_CAPS(attention)
+WITH_CAPS(attention_paged)
+WITH_CAPS(attention_grad)
+
 static const op_case cases[] = {
     {"attention", test_attention},
+    {"attention_capped", test_attention_capped},
     {"attention_paged", test_attention_paged},
+    {"attention_paged_capped", test_attention_paged_capped},
     {"attention_grad", test_attention_grad},
+    {"attention_grad_capped", test_attention_grad_capped},
     {"kv_write", test_kv_write},
 };
 
