@@ -15,6 +15,7 @@ typedef struct head_args {
     const rlf_real *x;
     int64_t ldx;
     const void *packed;
+    float scale, cap; /* scale 0: 1; cap 0: none */
     float temperature;
     const float *temperatures;
     const int32_t *targets; /* NULL: none */

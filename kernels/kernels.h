@@ -536,7 +536,8 @@ typedef struct rlf_attention_grad_args {
 
 /* ---- head -------------------------------------------------------------- *
  *
- * logits z = (x w^T) / temperature over the whole vocabulary of v tokens;
+ * logits z = cap(scale x w^T) / temperature over the whole vocabulary of v
+ * tokens, where cap(y) is y, or c tanh(y / c) with a soft cap c;
  * logprob of t = z_t - log(sum exp z). The rows go in tiles: as many as `work`
  * holds (a multiple of 16, at least 16), each tile over all of the vocabulary,
  * so [rows, v] never exists; the tile's size changes no bit (in bf16: none but
@@ -569,6 +570,7 @@ typedef struct rlf_head_logprob_args {
     int64_t ldx;               /* 0: d */
     const void *packed;        /* head weight [v, d], FORWARD; each shard is
                                   packed by itself, one after the other */
+    float scale, cap;          /* scale 0: 1; cap 0: none */
     float temperature;         /* > 0; 0: 1 */
     const float *temperatures; /* [m], instead; or NULL */
     const int32_t *targets;    /* [m]; negative: no target, logprob 0 */
@@ -599,7 +601,8 @@ typedef rlf_status rlf_head_words_fn(void *ctx, rlf_queue *queue, int64_t first,
                                      rlf_err *err);
 
 /* As head_logprob, then per tile the callback, then in the same pass
- *   dz_j = (dlogprob ([j = t] - p_j) - dentropy p_j (log p_j + H)) / T
+ *   dz_j = (dlogprob ([j = t] - p_j) - dentropy p_j (log p_j + H)) / T,
+ *          times scale, and with a cap 1 - tanh(..)^2
  *   dx[m, d] = dz w (over the vocabulary in order)
  *   dw[v, d] += dz^T x (in row order)
  * or, with a callback on words, d_j the derivative by the logprob of j,
@@ -638,6 +641,7 @@ typedef struct rlf_sample_args {
     const rlf_real *x;
     int64_t ldx;        /* 0: d */
     const void *packed; /* head weight [v, d], FORWARD, shard by shard */
+    float scale, cap;   /* scale 0: 1; cap 0: none */
     bool greedy;
     float temperature;         /* > 0; 0: 1 */
     const float *temperatures; /* [m], instead; or NULL */

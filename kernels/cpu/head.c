@@ -132,7 +132,23 @@ float
 ISA(head_scale)(const head_args *a, int64_t row)
 {
     float t = a->temperatures ? a->temperatures[row] : a->temperature;
-    return a->greedy || t == 0 ? 1 : 1 / t;
+    float cold = a->greedy || t == 0 ? 1 : 1 / t;
+    return a->scale == 0 || a->cap != 0 ? cold : a->scale * cold;
+}
+
+/* Of products with the weights: what tanh is taken of under the cap. */
+static float
+cap_scale(const head_args *a)
+{
+    return (a->scale == 0 ? 1 : a->scale) / a->cap;
+}
+
+static void
+cap_row(float *z, int64_t n, const head_args *a)
+{
+    vf in = vset(cap_scale(a)), cap = vset(a->cap);
+    for (int64_t i = 0; i < n; i += VL)
+        store_part(z + i, vtanh(load_part(z + i, n - i) * in) * cap, n - i);
 }
 
 /* z *= scale; top: the maximum of each lane. */
@@ -236,6 +252,8 @@ logits_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
                                     .c = t->z + l->from,
                                     .ldc = t->ld};
         ISA(product_part)(&product, row, rows, from, from + c->n, scratch);
+        for (int64_t r = row; t->a.cap != 0 && r < row + rows; r++)
+            cap_row(t->z + r * t->ld + c->from, c->n, &t->a);
         for (int64_t r = row; r < row + rows; r++)
             measure(t->z + r * t->ld + c->from, c->n,
                     ISA(head_scale)(&t->a, t->first + r), t->a.with_entropy,
@@ -402,6 +420,8 @@ forward_args(const rlf_head_logprob_args *a, bool entropy)
                        .x = a->x,
                        .ldx = a->ldx,
                        .packed = a->packed,
+                       .scale = a->scale,
+                       .cap = a->cap,
                        .temperature = a->temperature,
                        .temperatures = a->temperatures,
                        .targets = a->targets,
@@ -456,6 +476,20 @@ ISA(head_logprob)(rlf_queue *queue, const rlf_head_logprob_args *args,
 
 /* ---- gradient ---------------------------------------------------------- */
 
+/* What logits z of a row's chunk, over its temperature, rise by with the
+ * products that they were made of, under the cap: [n]. */
+static void
+cap_slopes(const float *z, int64_t n, float cold, const head_args *a,
+           float *out)
+{
+    vf back = vset(1 / (a->cap * cold));
+    vf scale = vset(a->scale == 0 ? 1 : a->scale);
+    for (int64_t i = 0; i < n; i += VL) {
+        vf t = load_part(z + i, n - i) * back;
+        store_part(out + i, vfma(-t, t, vset(1)) * scale, n - i);
+    }
+}
+
 /* Logits z of one row and chunk become dz. */
 static void
 slope_chunk(const tile *t, int64_t r, int64_t c)
@@ -473,6 +507,9 @@ slope_chunk(const tile *t, int64_t r, int64_t c)
         memset(z, 0, (size_t)n * 4);
         return;
     }
+    float capped[CHUNK];
+    if (t->a.cap != 0)
+        cap_slopes(z, n, scale, &t->a, capped);
     double share = rlf_exp((double)m - o->m) / o->s;
     vf f = vset((float)(-share * (double)scale));
     /* log p + H = z + shift */
@@ -497,6 +534,8 @@ slope_chunk(const tile *t, int64_t r, int64_t c)
     target -= t->token;
     if (target >= from && target < from + n)
         z[target - from] = __builtin_fmaf(g, scale, z[target - from]);
+    for (int64_t i = 0; t->a.cap != 0 && i < n; i++)
+        z[i] *= capped[i];
 }
 
 static void

@@ -369,6 +369,8 @@ ISA(sample)(rlf_queue *queue, const rlf_sample_args *args, rlf_err *err)
                    .x = args->x,
                    .ldx = args->ldx,
                    .packed = args->packed,
+                   .scale = args->scale,
+                   .cap = args->cap,
                    .temperature = args->temperature,
                    .temperatures = args->temperatures,
                    .greedy = args->greedy,

@@ -145,11 +145,11 @@ measure_kernel(tile t)
         int n = (int)c.n - lane;
         RLF_UNROLL
         for (int k = 0; k < OWN; k++)
-            own[k] = k * WARP < n ? z[k * WARP] * scale : 0;
+            own[k] = k * WARP < n ? capped(t.a, z[k * WARP]) * scale : 0;
         RLF_UNROLL
         for (int k = 0; k < OWN; k++)
             if (k * WARP < n) {
-                if (scale != 1)
+                if (scale != 1 || t.a.cap != 0)
                     z[k * WARP] = own[k];
                 top[k % 2] = max_1(top[k % 2], own[k]);
             }
@@ -203,13 +203,14 @@ pieces_kernel(tile t)
         for (int j = 0; j < 8; j++)
             RLF_UNROLL
         for (int e = 0; e < 2; e++)
-            x[j][e] = own + j * 8 + e < left ? z[j * 8 + e] * scale : 0;
+            x[j][e] =
+                own + j * 8 + e < left ? capped(t.a, z[j * 8 + e]) * scale : 0;
         part of = measure(x, 0, 0, left, t.a.with_entropy);
         if (own == 0 && left > 0)
             t.pieces[p.row * per + p.at] = of;
         if (t.a.near)
             keep_near(t, p.row, c.from + at + own, x, left - own, of.m);
-        if (t.a.near || scale == 1)
+        if (t.a.near || (scale == 1 && t.a.cap == 0))
             continue;
         RLF_UNROLL
         for (int j = 0; j < 8; j++)
@@ -350,7 +351,8 @@ whole_kernel(tile t)
 static bool
 measures_itself(rlf_queue *queue, const head_args &a)
 {
-    return BY_PIECES && CUDA(mma_measures)(queue, a.x, a.ldx, a.d);
+    bool plain = a.cap == 0 && (a.scale == 0 || a.scale == 1);
+    return BY_PIECES && plain && CUDA(mma_measures)(queue, a.x, a.ldx, a.d);
 }
 
 /* The logits of a slice, measured if their product can. */
@@ -452,6 +454,8 @@ forward_args(const rlf_head_logprob_args *a, bool entropy)
                        .x = a->x,
                        .ldx = a->ldx,
                        .packed = a->packed,
+                       .scale = a->scale,
+                       .cap = a->cap,
                        .temperature = a->temperature,
                        .temperatures = a->temperatures,
                        .targets = a->targets,
@@ -594,6 +598,8 @@ slope_kernel(tile t)
         bool none = !t.a.words && s.g == 0 && s.h == 0;
         const float *z = t.z + p.row * t.ld + c.from;
         rlf_real *dz = t.dz + p.row * t.ld + c.from;
+        float back = 1 / (t.a.cap * s.scale);
+        float steep = t.a.scale == 0 ? 1 : t.a.scale;
         RLF_UNROLL_BY(8)
         for (int j = lane; j < (int)c.n; j += WARP) {
             float x = slope_of(s, z[j], exp_1(z[j] - s.m));
@@ -602,6 +608,10 @@ slope_kernel(tile t)
                          x);
             if (s.target == c.from + j)
                 x = fmaf(s.g, s.scale, x);
+            if (t.a.cap != 0) {
+                float y = z[j] * back;
+                x *= fmaf(-y, y, 1.0f) * steep;
+            }
             dz[j] = narrow(none ? 0 : x);
         }
     }
@@ -708,7 +718,7 @@ TYPED(head_loss)(rlf_queue *queue, const rlf_head_loss_args *args, rlf_err *err)
     NEED(!l.words_loss || !(f->words || entropy), "head_loss of words");
     head_args a = forward_args(f, entropy || f->entropy);
     a.words = l.words_loss != NULL;
-    a.near = BY_PIECES && !a.words;
+    a.near = BY_PIECES && !a.words && a.cap == 0;
     a.brief = a.near && measures_itself(queue, a);
     l.lddx = or_dense(l.lddx, a.d);
     RLF_TRY(TYPED(head_open)(&a, f->work, f->work_bytes, &t, err));

@@ -97,12 +97,23 @@ slice_measure(const tile &t, int64_t row, int s)
     return (const measured *)known_of(t, s / t.n_slices, row) + s % t.n_slices;
 }
 
-/* 1 / temperature of a row of the operation. */
+/* What a row's logits are multiplied by when they are capped, if they are: 1 /
+ * temperature, and scale where there is no cap. */
 static __device__ __forceinline__ float
 scale_of(const head_args &a, int64_t row)
 {
     float t = a.temperatures ? a.temperatures[row] : a.temperature;
-    return a.greedy || t == 0 ? 1 : 1 / t;
+    float cold = a.greedy || t == 0 ? 1 : 1 / t;
+    return a.scale == 0 || a.cap != 0 ? cold : a.scale * cold;
+}
+
+/* A product with the weights under the cap, if there is one. */
+static __device__ __forceinline__ float
+capped(const head_args &a, float z)
+{
+    if (a.cap == 0)
+        return z;
+    return tanh_1(z * ((a.scale == 0 ? 1 : a.scale) / a.cap)) * a.cap;
 }
 
 /* The log-probability of a token with logit z in a row of the tile. */

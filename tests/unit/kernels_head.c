@@ -13,17 +13,29 @@ static const int64_t shapes[][3] = {
 typedef struct problem {
     int64_t m, v, d, ldx;
     rlf_head_part part;
+    float scale, cap;
     float *x, *w, *temperatures;
     int32_t *targets;
     void *packed, *back, *work;
     size_t work_bytes;
 } problem;
 
-/* The vocabulary in so many shards, if it has as many tokens. */
+/* What logits are made of: so many shards of the vocabulary, if it has as many
+ * tokens; a scale and a soft cap, or 0. */
+typedef struct form {
+    int shards;
+    float scale, cap;
+} form;
+
 static problem
-make(env *e, const int64_t *shape, int shards)
+make(env *e, const int64_t *shape, form f)
 {
-    problem p = {.m = shape[0], .v = shape[1], .d = shape[2]};
+    problem p = {.m = shape[0],
+                 .v = shape[1],
+                 .d = shape[2],
+                 .scale = f.scale,
+                 .cap = f.cap};
+    int shards = f.shards;
     p.part.shards.of = shards <= p.v ? shards : 1;
     p.ldx = p.d + 1;
     p.x = values(e, p.m * p.ldx, 1);
@@ -57,6 +69,7 @@ logprob(env *e, const problem *p, int64_t first, int64_t n, size_t work_bytes,
 {
     CALL(e, head_logprob, .m = n, .v = p->v, .d = p->d, .part = p->part,
          .x = p->x + first * p->ldx, .ldx = p->ldx, .packed = p->packed,
+         .scale = p->scale, .cap = p->cap,
          .temperatures = p->temperatures + first, .targets = p->targets + first,
          .logprob = lp + first, .entropy = entropy ? entropy + first : NULL,
          .work = p->work, .work_bytes = work_bytes);
@@ -74,18 +87,23 @@ row_logits(const problem *p, const double *x, const double *w, int64_t r,
     }
 }
 
-/* Logits z[v] of a row into log-probabilities lp[v], may be z; the entropy. */
+/* Products z[v] of a row into log-probabilities lp[v], may be z; the entropy.
+ */
 static double
-row_logprobs(const double *z, int64_t v, double temperature, double *lp)
+row_logprobs(const problem *p, const double *z, double temperature, double *lp)
 {
-    double top = -1e300, sum = 0, entropy = 0;
+    double top = -1e300, sum = 0, entropy = 0, cap = (double)p->cap;
+    int64_t v = p->v;
+    for (int64_t j = 0; j < v; j++) {
+        double y = z[j] * (p->scale != 0 ? (double)p->scale : 1);
+        lp[j] = (cap != 0 ? cap * tanh(y / cap) : y) / temperature;
+        top = lp[j] > top ? lp[j] : top;
+    }
     for (int64_t j = 0; j < v; j++)
-        top = z[j] / temperature > top ? z[j] / temperature : top;
-    for (int64_t j = 0; j < v; j++)
-        sum += exp(z[j] / temperature - top);
+        sum += exp(lp[j] - top);
     double all = top + log(sum);
     for (int64_t j = 0; j < v; j++) {
-        lp[j] = z[j] / temperature - all;
+        lp[j] -= all;
         entropy -= exp(lp[j]) * lp[j];
     }
     return entropy;
@@ -96,7 +114,7 @@ row_double(const problem *p, const double *x, const double *w, int64_t r,
            double temperature, double *lp)
 {
     row_logits(p, x, w, r, lp);
-    return row_logprobs(lp, p->v, temperature, lp);
+    return row_logprobs(p, lp, temperature, lp);
 }
 
 /* From one row that goes alone to the next: tensor cores compute 16. */
@@ -107,10 +125,10 @@ alone_stride(const env *e)
 }
 
 static void
-check_logprob(env *e, int shards)
+check_logprob(env *e, form f)
 {
     for (int64_t s = 0; s < N(shapes); s++) {
-        problem p = make(e, shapes[s], shards);
+        problem p = make(e, shapes[s], f);
         float *lp = blank(e, p.m), *h = blank(e, p.m), *lp2 = blank(e, p.m);
         logprob(e, &p, 0, p.m, p.work_bytes, lp, h);
         out_f32(e, lp, p.m);
@@ -187,7 +205,7 @@ static double
 row_loss(const problem *p, const loss *l, int64_t r, const double *z,
          double *lp)
 {
-    double h = row_logprobs(z, p->v, (double)p->temperatures[r], lp);
+    double h = row_logprobs(p, z, (double)p->temperatures[r], lp);
     double at = p->targets[r] < 0 ? 0 : lp[p->targets[r]];
     if (l->words)
         h = 0;
@@ -221,6 +239,8 @@ loss_args(const problem *p, loss *l, float *dx, float *dw)
                                             .x = p->x,
                                             .ldx = p->ldx,
                                             .packed = p->packed,
+                                            .scale = p->scale,
+                                            .cap = p->cap,
                                             .temperatures = p->temperatures,
                                             .targets = p->targets,
                                             .work = p->work,
@@ -292,10 +312,10 @@ check_rows(env *e, const problem *p, const float *lp, const float *words)
 /* Losses on whole distributions: the words that the callback sees, and its
  * derivatives; the tile's size changes no bit. */
 static void
-check_words(env *e, int shards)
+check_words(env *e, form f)
 {
     for (int64_t s = 0; s < N(shapes); s++) {
-        problem p = make(e, shapes[s], shards);
+        problem p = make(e, shapes[s], f);
         loss l = {.a = values(e, p.m, 1),
                   .b = values(e, p.m, 1),
                   .c = values(e, p.m, 1),
@@ -307,8 +327,8 @@ check_words(env *e, int shards)
         float *dw2 = copy_of(e, dw, p.v * p.d);
         float *words = blank(e, p.m * p.v);
         CALL(e, head_logprob, .m = p.m, .v = p.v, .d = p.d, .part = p.part,
-             .x = p.x, .ldx = p.ldx, .packed = p.packed,
-             .temperatures = p.temperatures, .targets = p.targets,
+             .x = p.x, .ldx = p.ldx, .packed = p.packed, .scale = p.scale,
+             .cap = p.cap, .temperatures = p.temperatures, .targets = p.targets,
              .logprob = lp, .words = words, .work = p.work,
              .work_bytes = p.work_bytes);
         out_f32(e, words, p.m * p.v);
@@ -337,10 +357,10 @@ check_words(env *e, int shards)
 }
 
 static void
-check_loss(env *e, int shards)
+check_loss(env *e, form f)
 {
     for (int64_t s = 0; s < N(shapes); s++) {
-        problem p = make(e, shapes[s], shards);
+        problem p = make(e, shapes[s], f);
         loss l = {.a = values(e, p.m, 1),
                   .b = values(e, p.m, 1),
                   .c = values(e, p.m, 1)};
@@ -455,7 +475,7 @@ all_rows(env *e, const problem *p)
 }
 
 static void
-check_sample(env *e, int shards)
+check_sample(env *e, form of)
 {
     static const struct {
         bool greedy;
@@ -466,7 +486,7 @@ check_sample(env *e, int shards)
         {false, 0, .7f, 0}, {false, 0, 0, .05f}, {false, 50, .9f, .01f},
     };
     for (int64_t s = 0; s < N(shapes); s++) {
-        problem p = make(e, shapes[s], shards);
+        problem p = make(e, shapes[s], of);
         double *u = take(e, p.m, sizeof *u);
         for (int64_t i = 0; i < p.m; i++)
             u[i] = uniform(e);
@@ -482,6 +502,8 @@ check_sample(env *e, int shards)
                                  .x = p.x,
                                  .ldx = p.ldx,
                                  .packed = p.packed,
+                                 .scale = p.scale,
+                                 .cap = p.cap,
                                  .greedy = filters[f].greedy,
                                  .temperatures = p.temperatures,
                                  .top_k = filters[f].k,
@@ -565,19 +587,27 @@ test_sample_ties(env *e)
     }
 }
 
-#define CASE(name, check, shards) \
-    static void name(env *e)      \
-    {                             \
-        check(e, shards);         \
+#define CASE(name, check, ...)         \
+    static void name(env *e)           \
+    {                                  \
+        check(e, (form){__VA_ARGS__}); \
     }
-CASE(test_head_logprob, check_logprob, 1)
-CASE(test_head_loss, check_loss, 1)
-CASE(test_sample, check_sample, 1)
-CASE(test_head_words, check_words, 1)
-CASE(test_head_words_shards, check_words, 8)
-CASE(test_head_logprob_shards, check_logprob, 4)
-CASE(test_head_loss_shards, check_loss, 8)
-CASE(test_sample_shards, check_sample, 4)
+CASE(test_head_logprob, check_logprob, 1, 0, 0)
+CASE(test_head_loss, check_loss, 1, 0, 0)
+CASE(test_sample, check_sample, 1, 0, 0)
+CASE(test_head_words, check_words, 1, 0, 0)
+CASE(test_head_words_shards, check_words, 8, 0, 0)
+CASE(test_head_logprob_shards, check_logprob, 4, 0, 0)
+CASE(test_head_loss_shards, check_loss, 8, 0, 0)
+CASE(test_sample_shards, check_sample, 4, 0, 0)
+CASE(test_head_logprob_scaled, check_logprob, 1, 0.3f, 0)
+CASE(test_head_loss_scaled, check_loss, 1, 0.3f, 0)
+CASE(test_head_words_scaled, check_words, 1, 0.3f, 0)
+CASE(test_sample_scaled, check_sample, 1, 0.3f, 0)
+CASE(test_head_logprob_capped, check_logprob, 4, 1.5f, 3)
+CASE(test_head_loss_capped, check_loss, 8, 1.5f, 3)
+CASE(test_head_words_capped, check_words, 1, 0, 5)
+CASE(test_sample_capped, check_sample, 4, 1.5f, 3)
 
 static const op_case cases[] = {
     {"head_logprob_shards", test_head_logprob_shards},
@@ -588,6 +618,14 @@ static const op_case cases[] = {
     {"sample", test_sample},
     {"head_words", test_head_words},
     {"head_words_shards", test_head_words_shards},
+    {"head_logprob_scaled", test_head_logprob_scaled},
+    {"head_loss_scaled", test_head_loss_scaled},
+    {"head_words_scaled", test_head_words_scaled},
+    {"sample_scaled", test_sample_scaled},
+    {"head_logprob_capped", test_head_logprob_capped},
+    {"head_loss_capped", test_head_loss_capped},
+    {"head_words_capped", test_head_words_capped},
+    {"sample_capped", test_sample_capped},
     {"sample_ties", test_sample_ties},
 };
 
