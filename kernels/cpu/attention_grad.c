@@ -120,7 +120,9 @@ keys_strip(const strip *s, const int n, int64_t i, const int nv, int64_t part)
         for (; i + STRIP * VL <= d; i += STRIP * VL)                        \
             what(s, n, i, STRIP, VL);                                       \
         int64_t left = (d - i + VL - 1) / VL, part = d - i - (left - 1) * VL; \
-        if (STRIP > 2 && left == 2)                                         \
+        if (left == STRIP)                                                  \
+            what(s, n, i, STRIP, part);                                     \
+        else if (STRIP > 2 && left == 2)                                    \
             what(s, n, i, 2, part);                                         \
         else if (left == 1)                                                 \
             what(s, n, i, 1, part);                                         \

@@ -22,6 +22,20 @@ static const form forms[] = {
     {2, 2, 256, 0, 128, {70}, 0},
 };
 
+/* Every width of a head, so that every rest of a row's vectors is there. */
+static const form widths[] = {
+#define WIDTHS(d)                  \
+    {2, 1, d, 0, 16, {3, 1}, 0},   \
+    {                              \
+        1, 1, d + 8, 2, 16, {3}, 0 \
+    }
+    WIDTHS(8),   WIDTHS(24),  WIDTHS(40),  WIDTHS(56),
+    WIDTHS(72),  WIDTHS(88),  WIDTHS(104), WIDTHS(120),
+    WIDTHS(136), WIDTHS(152), WIDTHS(168), WIDTHS(184),
+    WIDTHS(200), WIDTHS(216), WIDTHS(232), WIDTHS(248),
+#undef WIDTHS
+};
+
 /* With soft caps that the scores reach. */
 static const form capped_forms[] = {
     {4, 2, 24, 0, 16, {28, 5, 64, 65}, 1.5f},
@@ -312,15 +326,20 @@ loss_double(const problem *p, const double *x, const float *d_o, int64_t s,
     return loss;
 }
 
+/* Numbers of a sequence whose derivatives are all looked at. */
+enum { FEW = 4096 };
+
 static void
 check_slopes(env *e, const problem *p, const float *dx, const float *d_o)
 {
     double *x = as_doubles(e, p->q, p->n * p->ldq);
-    for (int64_t s = 0; s < p->n_seqs; s++)
-        for (int try = 0; try < n_slopes(12); try++) {
-            int64_t from = p->offsets[s] * p->ldq;
-            int64_t i = from + (int64_t)(uniform(e) *
-                                         (double)(p->f->lengths[s] * p->ldq));
+    for (int64_t s = 0; s < p->n_seqs; s++) {
+        int64_t from = p->offsets[s] * p->ldq, all = p->f->lengths[s] * p->ldq;
+        bool every = all <= FEW; /* else some by chance */
+        int64_t tries = every ? all / row_stride() : n_slopes(12);
+        for (int64_t try = 0; try < tries; try++) {
+            int64_t i = from + (every ? try * row_stride()
+                                      : (int64_t)(uniform(e) * (double)all));
             double at = x[i], h = 1e-4;
             x[i] = at + h;
             double up = loss_double(p, x, d_o, s, i);
@@ -329,6 +348,7 @@ check_slopes(env *e, const problem *p, const float *dx, const float *d_o)
             x[i] = at;
             like_real(e, dx + i, &slope, 1, 5e-6, "gradient");
         }
+    }
 }
 
 /* dk and dv in parts of a group are what key/value heads of their own for each
@@ -421,6 +441,10 @@ test_attention_grad_of(env *e, const form *list, int64_t n_forms)
     static void test_##name##_capped(env *e)                \
     {                                                       \
         test_##name##_of(e, capped_forms, N(capped_forms)); \
+    }                                                       \
+    static void test_##name##_widths(env *e)                \
+    {                                                       \
+        test_##name##_of(e, widths, N(widths));             \
     }
 
 WITH_CAPS(attention)
@@ -430,10 +454,13 @@ WITH_CAPS(attention_grad)
 static const op_case cases[] = {
     {"attention", test_attention},
     {"attention_capped", test_attention_capped},
+    {"attention_widths", test_attention_widths},
     {"attention_paged", test_attention_paged},
     {"attention_paged_capped", test_attention_paged_capped},
+    {"attention_paged_widths", test_attention_paged_widths},
     {"attention_grad", test_attention_grad},
     {"attention_grad_capped", test_attention_grad_capped},
+    {"attention_grad_widths", test_attention_grad_widths},
     {"kv_write", test_kv_write},
 };
 
