@@ -406,11 +406,6 @@ rlf_args_constructor(rlf_sema *s, const rlf_ast_expr *call,
 {
     *out = NULL;
     *n_out = 0;
-    if (c->unsupported) {
-        rlf_diag_error(s->diags, "unsupported", call->span, "%s",
-                       c->unsupported);
-        return false;
-    }
     rlf_matcher m = {.s = s,
                      .what = c->name,
                      .formals = c->formals,

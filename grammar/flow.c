@@ -11,16 +11,6 @@ class_of(const rlf_sema *s, const char *name)
     return rlf_classes_syntax(s->classes, name);
 }
 
-static bool
-supported(rlf_sema *s, const rlf_node_class *class, rlf_span span)
-{
-    if (class && !class->unsupported)
-        return true;
-    rlf_diag_error(s->diags, "unsupported", span, "%s",
-                   class ? class->unsupported : "this cannot run yet");
-    return false;
-}
-
 /* The arguments (e). */
 static const rlf_ast_args *
 one_argument(rlf_sema *s, const rlf_ast_expr *e)
@@ -35,10 +25,6 @@ rlf_item *
 rlf_item_of(rlf_sema *s, const rlf_node_class *class, int resource,
             const rlf_ast_expr *e, rlf_span span)
 {
-    if (!supported(s, class, span)) {
-        rlf_eval(s, e);
-        return NULL;
-    }
     rlf_item *item = rlf_item_new(s, class, resource, span);
     if (!rlf_args_match(s, one_argument(s, e), class->formals, class->n_formals,
                         false,
@@ -47,17 +33,6 @@ rlf_item_of(rlf_sema *s, const rlf_node_class *class, int resource,
                         span, item))
         return NULL;
     return item;
-}
-
-static bool
-forbidden(rlf_sema *s, rlf_span span, const char *what)
-{
-    if (s->update < 0)
-        return false;
-    rlf_diag *diag =
-        rlf_diag_error(s->diags, "update", span, "an update holds no %s", what);
-    rlf_diag_hint(s->diags, diag, "it holds names, if, report and minimize");
-    return true;
 }
 
 /* Run a block as region `part` of an item. */
@@ -77,8 +52,6 @@ static void
 set_model(rlf_sema *s, const rlf_ast_stmt *stmt, int model)
 {
     const rlf_node_class *class = class_of(s, ":=");
-    if (!supported(s, class, stmt->span))
-        return;
     rlf_item *item = rlf_item_new(s, class, model, stmt->span);
     if (!rlf_assign_sum(s, item, stmt->value))
         return;
@@ -157,8 +130,6 @@ set(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
     rlf_found found;
     const void *read = rlf_map_get(&s->scope->module->used, stmt->name.text);
-    if (forbidden(s, stmt->span, "':='"))
-        return;
     if (!rlf_name_find(s, &stmt->name, &found)) {
         rlf_name_unknown(s, &stmt->name, RLF_WANT_CHANGING, NULL);
     } else if (found.decl && found.decl->kind == RLF_AST_STATE) {
@@ -200,8 +171,6 @@ static void
 loop(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
     const rlf_node_class *class = class_of(s, "split");
-    if (forbidden(s, stmt->span, "loop") || !supported(s, class, stmt->span))
-        return;
     rlf_item *item = rlf_item_new(s, class, -1, stmt->span);
     size_t n = stmt->binds->count;
     int *whole = RLF_NEW_ARRAY(s->arena, int, n);
@@ -264,8 +233,6 @@ branch(rlf_sema *s, const rlf_ast_stmt *stmt)
 static void
 every(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
-    if (forbidden(s, stmt->span, "every"))
-        return;
     rlf_item *item =
         rlf_item_of(s, class_of(s, "every"), -1, stmt->value, stmt->span);
     if (!item)
@@ -277,8 +244,6 @@ every(rlf_sema *s, const rlf_ast_stmt *stmt)
 static void
 leave(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
-    if (forbidden(s, stmt->span, "break"))
-        return;
     rlf_item *item =
         rlf_item_of(s, class_of(s, "break"), -1, stmt->value, stmt->span);
     if (item)
@@ -288,11 +253,8 @@ leave(rlf_sema *s, const rlf_ast_stmt *stmt)
 static void
 checkpoint(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
-    const rlf_node_class *class = class_of(s, "checkpoint");
-    if (forbidden(s, stmt->span, "checkpoint") ||
-        !supported(s, class, stmt->span))
-        return;
-    rlf_item_place(s, rlf_item_new(s, class, -1, stmt->span));
+    rlf_item_place(s,
+                   rlf_item_new(s, class_of(s, "checkpoint"), -1, stmt->span));
 }
 
 /* ---- reports ---- */
@@ -347,8 +309,6 @@ static void
 report(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
     const rlf_node_class *class = class_of(s, "report");
-    if (!supported(s, class, stmt->span))
-        return;
     rlf_item *item = rlf_item_new(s, class, -1, stmt->span);
     size_t n = stmt->binds->count;
     item->args = RLF_NEW_ARRAY(s->arena, rlf_arg, n);
@@ -443,8 +403,7 @@ rlf_sema_statement(rlf_sema *s, const rlf_ast_stmt *stmt)
         set(s, stmt);
         break;
     case RLF_AST_UPDATE:
-        if (!forbidden(s, stmt->span, "update"))
-            rlf_sema_update(s, stmt);
+        rlf_sema_update(s, stmt);
         break;
     case RLF_AST_MINIMIZE:
         misplaced(s, stmt, "minimize", "an update", "update MODEL minimize %s");
@@ -473,8 +432,7 @@ rlf_sema_statement(rlf_sema *s, const rlf_ast_stmt *stmt)
         every(s, stmt);
         break;
     case RLF_AST_COLLECT:
-        if (!forbidden(s, stmt->span, "collect"))
-            rlf_sema_collect(s, stmt);
+        rlf_sema_collect(s, stmt);
         break;
     case RLF_AST_IF:
         branch(s, stmt);
@@ -539,13 +497,11 @@ draw(rlf_sema *s, const rlf_ast_bind *bind)
         return;
     }
     rlf_item *item = rlf_item_new(s, class, data.resource, e->span);
-    bool good =
-        rlf_args_match(
-            s, e->args, class->formals, class->n_formals, false,
-            rlf_arena_printf(s->arena, "%s[...]",
-                             s->graph->resources.data[data.resource].name),
-            e->left->span, item) &&
-        supported(s, class, e->span);
+    bool good = rlf_args_match(
+        s, e->args, class->formals, class->n_formals, false,
+        rlf_arena_printf(s->arena, "%s[...]",
+                         s->graph->resources.data[data.resource].name),
+        e->left->span, item);
     if (good)
         fits_weight(s, item);
     thing.kind = RLF_THING_SET;

@@ -356,11 +356,6 @@ rlf_sema_state(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
     const rlf_constructor *c =
         rlf_classes_constructor(s->classes, RLF_RESOURCE_STATE, NULL,
                                 decl->word.text ? "rows" : "number");
-    if (!c || c->unsupported) {
-        rlf_diag_error(s->diags, "unsupported", decl->span, "%s",
-                       c ? c->unsupported : "states cannot run yet");
-        return -1;
-    }
     place before = go_to(s, module);
     int term = rlf_eval_plain(s, decl->value), source = -1;
     double value;

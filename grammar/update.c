@@ -404,11 +404,6 @@ rlf_sema_update(rlf_sema *s, const rlf_ast_stmt *stmt)
         return;
     }
     const rlf_node_class *class = rlf_classes_syntax(s->classes, "update");
-    if (!class || class->unsupported) {
-        rlf_diag_error(s->diags, "unsupported", stmt->span, "%s",
-                       class ? class->unsupported : "updates cannot run yet");
-        return;
-    }
     size_t errors = s->diags->errors;
     rlf_item *item = rlf_item_new(s, class, model.resource, stmt->span);
     if (!optimizer(s, stmt, item))

@@ -564,7 +564,6 @@ typedef struct rlf_constructor {
                      as RLF_ARG_RESOURCE before the others */
     bool chooses; /* written d.NAME(c): a part of the data set d, which becomes
                      the resource's `source`, c its `condition` */
-    const char *unsupported;
     const char *doc;
 } rlf_constructor;
 

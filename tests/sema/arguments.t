@@ -970,3 +970,43 @@ test.rlf:19:20: error: a report is one number, and this is one per token of 'rol
    19 |         report x = actor.logprob(roll)
       |                    ^~~~~~~~~~~~~~~~~~~
 hint: mean(... over batch)
+=== fields and methods that are none, and what was meant
++++ actor
+hook verdict = lua("j.lua") -> (value, form)
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch over batch, n: 2, max_new: 8)
+    all  = actor.generate(batch, max_new: 8)
+    said = verdict(all)
+    a = said.valu
+    b = said + 1
+    c = all.length.exp
+    d = all.length.mean
+    e = all.at_last()
+    g = all.at_all(x: 1)
+}
+--- errors
+test.rlf:6:18: error: 'generate' is not a reduction
+    6 |     roll = actor.generate(batch over batch, n: 2, max_new: 8)
+      |                  ^~~~~~~~
+test.rlf:9:14: error: 'verdict' gives no 'valu'
+    9 |     a = said.valu
+      |              ^~~~
+hint: did you mean 'value'?
+test.rlf:10:9: error: a number is wanted, and this is the hook's results
+   10 |     b = said + 1
+      |         ^~~~
+hint: name one of them: .value
+test.rlf:11:20: error: a number has no field 'exp'
+   11 |     c = all.length.exp
+      |                    ^~~
+hint: write exp(all.length)
+test.rlf:12:20: error: a number has no field 'mean'
+   12 |     d = all.length.mean
+      |                    ^~~~
+hint: write mean(all.length over batch)
+test.rlf:13:13: error: 'at_last' takes one argument
+   13 |     e = all.at_last()
+      |             ^~~~~~~
+test.rlf:14:13: error: 'at_all' takes one argument
+   14 |     g = all.at_all(x: 1)
+      |             ^~~~~~

@@ -9,6 +9,8 @@ flow f(batch: prompts[8]) {
     roll = actor.generate(batch, n: 2, max_new: 8)
     report a = 2 ^ (1 / 0), b = (1 / 0) ^ 2, c = mean(discount(0 / 0 * roll.logprob, 0.9) over batch),
            d = (0 / 0 > 1) and step > 3, e = -(1 / 0), g = sqrt(-1), h = exp(0 / 0), i = log(0) % 3
+    report j = mean(clamp(roll.length, 2, 8) ^ (0 / 0) over batch), k = mean((0 / 0) ^ clamp(roll.length, 1, 3) over batch),
+           l = mean(roll.length ^ (0 / 0) over batch)
     update actor minimize mean(actor.logprob(roll) over batch)
 }
 --- warnings
@@ -61,6 +63,20 @@ test.rlf:6:90: note: log(0) is infinite
     6 |            d = (0 / 0 > 1) and step > 3, e = -(1 / 0), g = sqrt(-1), h = exp(0 / 0), i = log(0) % 3
       |                                                                                          ^~~
 hint: numbers go up to 1.8e308: write a smaller one; where no limit is meant, leave the limit out
+test.rlf:7:12: warning: the metric 'j' is not a number: null each time
+    7 |     report j = mean(clamp(roll.length, 2, 8) ^ (0 / 0) over batch), k = mean((0 / 0) ^ clamp(roll.le...
+      |            ^
+test.rlf:7:51: note: 0 / 0 is not a number
+    7 |     report j = mean(clamp(roll.length, 2, 8) ^ (0 / 0) over batch), k = mean((0 / 0) ^ clamp(roll.le...
+      |                                                   ^
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+test.rlf:7:69: warning: the metric 'k' is not a number: null each time
+    7 | ...rt j = mean(clamp(roll.length, 2, 8) ^ (0 / 0) over batch), k = mean((0 / 0) ^ clamp(roll.length, 1,...
+      |                                                                ^
+test.rlf:7:81: note: 0 / 0 is not a number
+    7 | ...clamp(roll.length, 2, 8) ^ (0 / 0) over batch), k = mean((0 / 0) ^ clamp(roll.length, 1, 3) over bat...
+      |                                                                ^
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
 === metrics of a set that may be empty: null where what decides has no value
 +++ actor
 flow f(batch: prompts[8]) {
