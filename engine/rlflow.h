@@ -12,9 +12,28 @@
  *         fputs(rlf_session_message(s), stderr);
  *     rlf_session_close(s);
  *
- * A session is used by one thread at a time, which needs a stack of 8 MB, as
- * threads usually have. A process may have several sessions. Texts that are
- * returned belong to the session and are valid until its next call. */
+ * Rules of all calls:
+ *
+ *   threads    A session is used by one thread at a time, which needs a stack
+ *              of 8 MB, as threads usually have. A process may have several
+ *              sessions; there is no global state.
+ *   ownership  What is returned as `const` belongs to the session and is valid
+ *              until its next call, where nothing else is said. What is given
+ *              is copied, but for functions with their `arg` and what that
+ *              points to, which have to last as long as the session.
+ *   NULL       A session that is NULL is one that has failed, with a message:
+ *              it may be given to every function.
+ *   errors     After a negative result the session has a message and takes no
+ *              further step; it can be asked and closed.
+ *   names      What is not there by that name, or has no number i, is NULL, NaN
+ *              or 0. Lists are asked with i = 0, 1, ... until NULL.
+ *
+ * Versions: MAJOR.MINOR.PATCH. Within one MAJOR (the number of librlflow.so)
+ * functions are only added, an enum gets new values only at its end, and a
+ * struct new members only at its end: structs are made by the library alone and
+ * reached by pointer, so that a program runs with every later MINOR. While
+ * MAJOR is 0 a new MINOR may change anything. RLF_VERSION is that of this
+ * header, rlf_version() that of the library at hand. */
 #ifndef RLFLOW_H
 #define RLFLOW_H
 
@@ -31,10 +50,12 @@ extern "C" {
 #define RLF_PUBLIC
 #endif
 
+#define RLF_VERSION "0.1.0"
+
 typedef struct rlf_session rlf_session;
 
-/* The result of a call. The absolute values of the negative ones are the exit
- * statuses of the command. */
+/* The result of a call. The absolute values of -1 to -3 are the exit statuses
+ * of the command, for which a lack of memory is a failure (3). */
 typedef enum rlf_result {
     RLF_RESULT_OK = 0,
     RLF_RESULT_END = 1, /* no further step: the run is complete */
@@ -42,22 +63,33 @@ typedef enum rlf_result {
         -1, /* the program, its parameters or its data are wrong */
     RLF_RESULT_USAGE = -2,  /* an impossible call or option */
     RLF_RESULT_FAILED = -3, /* failed while running */
+    RLF_RESULT_MEMORY = -4, /* there is no memory for it */
 } rlf_result;
+
+/* "0.1.0", of the library. */
+RLF_PUBLIC const char *rlf_version(void);
+
+/* ---- a session ---- */
 
 /* A session for the program in file `path`. NULL if there is not even memory
  * for that (4.5 MB, which it keeps to end in an orderly way when there is no
- * more later). NULL need not be looked for: it may be given to every function
- * here, as a session that has failed, with a message. */
+ * more later). */
 RLF_PUBLIC rlf_session *rlf_session_open(const char *path);
-/* RLF_RESULT_FAILED if the trace could not be written completely. */
+/* The same for a program of n bytes that is no file: messages call it `path`,
+ * in whose directory (of a file that need not be there) its imports, data,
+ * models and hooks are looked for. A run keeps a copy of it like one of a
+ * file. */
+RLF_PUBLIC rlf_session *rlf_session_open_text(const char *path,
+                                              const char *text, size_t n);
+/* Ends a run as it is, also before its end. RLF_RESULT_FAILED if the trace or
+ * the log could not be written completely. */
 RLF_PUBLIC rlf_result rlf_session_close(rlf_session *session);
 
 /* Set a parameter of the program, or an option of the run: before the first
- * step. Names of options begin with "--": "--seed", "--threads", "--steps",
- * "--out" (the run's directory: without it nothing is written), "--resume"
- * ("1"), "--save-every", "--keep", "--keep-best" (checkpoints: see rlflow(1)),
- * "--samples" (samples a set and step in samples.jsonl), "--trace", "--device",
- * "--isa", "--ranks", "--patience".
+ * step. Names of options begin with "--", and are those of the command (see
+ * rlflow(1)): "--seed", "--steps", "--out" (the run's directory:
+ * without it nothing is written)... The value of a switch such as "--resume" is
+ * "1" or "0".
  *
  * Under mpiexec or srun every process opens a session and takes steps; process
  * 0 sees all steps and metrics, in the others the first step is the whole run.
@@ -72,15 +104,76 @@ RLF_PUBLIC rlf_result rlf_session_step(rlf_session *session);
 /* Save a checkpoint now (needs --out). */
 RLF_PUBLIC rlf_result rlf_session_save(rlf_session *session);
 
+/* ---- functions of this program ---- */
+
+/* Takes lines of the log, whole and without their end; `level` from 0: error,
+ * warn, info, debug, trace. Called by the threads of ranks, by several at
+ * once. */
+typedef void rlf_log_function(void *arg, int level, const char *line);
+/* The log goes there instead of to the standard error, unless "--log" names a
+ * file. Which lines there are RLFLOW_LOG says; without it errors, and what Lua
+ * functions print. */
+RLF_PUBLIC rlf_result rlf_session_log(rlf_session *session,
+                                      rlf_log_function *function, void *arg);
+
+/* A sample that a hook is called for, during the call. Its fields are those
+ * that a Lua hook gets: prompt, response, length, finished, tokens, those of
+ * its data row, and the labelled arguments of the call. */
+typedef struct rlf_hook_sample rlf_hook_sample;
+
+/* A field that is a text, of *n bytes and without a 0 behind them; NULL if
+ * there is none. */
+RLF_PUBLIC const char *rlf_hook_sample_text(const rlf_hook_sample *sample,
+                                            const char *name, size_t *n);
+/* A field that is a number, or 1 and 0 for true and false; else NaN. */
+RLF_PUBLIC double rlf_hook_sample_number(const rlf_hook_sample *sample,
+                                         const char *name);
+/* The response as *n tokens of the model. */
+RLF_PUBLIC const int32_t *rlf_hook_sample_tokens(const rlf_hook_sample *sample,
+                                                 size_t *n);
+
+/* Puts the value of a sample into *value and returns NULL; or a sentence that
+ * says why there is none, which ends the run as an error in Lua does (or
+ * `on_error:` of the hook stands in). A run is a function of what is written
+ * down, so this has to be a function of the sample alone. Called by the threads
+ * of ranks, by several at once where there are several. */
+typedef const char *rlf_hook_function(void *arg, const rlf_hook_sample *sample,
+                                      double *value);
+/* The function behind `hook NAME = host()` in the program, before the first
+ * step. */
+RLF_PUBLIC rlf_result rlf_session_hook(rlf_session *session, const char *name,
+                                       rlf_hook_function *function, void *arg);
+
+/* ---- what a run has come to ---- */
+
 /* The number of the last step, and of all steps of the run; 0: not known. */
 RLF_PUBLIC uint64_t rlf_session_steps(const rlf_session *session);
 RLF_PUBLIC uint64_t rlf_session_steps_wanted(const rlf_session *session);
 /* A metric of the last step; NaN if it was not reported. */
 RLF_PUBLIC double rlf_session_metric(const rlf_session *session,
                                      const char *name);
-/* The names of the metrics so far: i = 0, 1, ...; NULL after the last. */
+/* The names of the metrics so far. */
 RLF_PUBLIC const char *rlf_session_metric_name(const rlf_session *session,
                                                size_t i);
+/* The samples of the last step, each as a JSON object with the fields of
+ * samples.jsonl (rlflow(1)); valid until the next step. */
+RLF_PUBLIC const char *rlf_session_sample(rlf_session *session, size_t i);
+
+/* A tensor of a model, as the last step left it. */
+typedef struct rlf_weight {
+    const char *name;    /* in Hugging Face files */
+    uint64_t rows, cols; /* a vector has rows, and cols 1 */
+    const float *data;   /* [rows][cols], in the session's own memory: to be
+                            read only, and until the next step */
+} rlf_weight;
+
+/* The tensors of the model that the program calls so, once a step was taken.
+ * NULL for the first, with a message, where no rank of this process has the
+ * whole model in its memory: parts of it (tp, pp), a GPU. */
+RLF_PUBLIC const rlf_weight *rlf_session_weight(rlf_session *session,
+                                                const char *model, size_t i);
+
+/* ---- what is wrong ---- */
 
 /* The error message, with position, source line and hint, ready to print; "" if
  * there was no error. */
@@ -90,7 +183,21 @@ RLF_PUBLIC const char *rlf_session_message(rlf_session *session);
  * older ones, metrics that are not finite. "" if there are none. */
 RLF_PUBLIC const char *rlf_session_warnings(rlf_session *session);
 RLF_PUBLIC int rlf_session_failed(const rlf_session *session);
-RLF_PUBLIC const char *rlf_version(void);
+
+/* One thing that is wrong, or has no effect. */
+typedef struct rlf_diagnostic {
+    const char *severity; /* "error" or "warning" */
+    const char *code;     /* a word that stays, as "syntax", "name"; "run" of
+                             what was found when the program ran */
+    const char *path;     /* NULL: it has no place */
+    uint32_t line, column, length; /* from 1, in bytes; 0: no place */
+    const char *text;              /* a sentence */
+    const char *hint;              /* what to do, or NULL */
+} rlf_diagnostic;
+
+/* Those of the program in order of place, then the error that ended the run. */
+RLF_PUBLIC const rlf_diagnostic *rlf_session_diagnostic(rlf_session *session,
+                                                        size_t i);
 
 #ifdef __cplusplus
 }

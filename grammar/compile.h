@@ -15,6 +15,8 @@ typedef struct rlf_compile_setting {
 
 typedef struct rlf_compile_options {
     const char *path;   /* of the program; messages show it as given */
+    const char *text;   /* that is there, of `size` bytes; NULL: the file's */
+    size_t size;
     const char *stdlib; /* directory that "std/..." means */
     const char *start;  /* where the command was started: paths in
                            settings are relative to it; NULL: "." */

@@ -165,7 +165,11 @@ static rlf_status
 load(rlf_sema *s, const char *path, rlf_err *err, rlf_module **out)
 {
     uint32_t source;
-    RLF_TRY(rlf_sources_read(s->sources, path, err, &source));
+    const rlf_compile_options *o = s->options;
+    RLF_TRY(
+        o->text && !s->modules.count
+            ? rlf_sources_take(s->sources, path, o->text, o->size, err, &source)
+            : rlf_sources_read(s->sources, path, err, &source));
     rlf_module *module = RLF_NEW(s->arena, rlf_module);
     module->path = rlf_arena_strdup(s->arena, path);
     module->directory = directory_of(s->arena, path);

@@ -214,6 +214,25 @@ say_failure(const rlf_call *call, const rlf_err *why)
     hook->failed = true;
 }
 
+/* A function of the host program, which takes one sample after another. */
+static rlf_status
+ask_native(const rlf_host_hook *native, const rlf_lua_sample *samples, size_t n,
+           rlf_lua_value *values, rlf_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct rlf_hook_sample sample = {&samples[i]};
+        double value = NAN;
+        const char *why = native->call(native->arg, &sample, &value);
+        if (why)
+            return rlf_fail(err, RLF_USER, "%s: %s", native->name, why);
+        if (!isfinite(value))
+            return rlf_fail(err, RLF_USER, "%s gave %s", native->name,
+                            isnan(value) ? "no number" : "an infinite number");
+        values[i] = (rlf_lua_value){.number = value};
+    }
+    return RLF_OK;
+}
+
 /* Call it for n samples; with `on_error:` a failure gives *ok = false. */
 static rlf_status
 ask_lua(const rlf_call *call, const rlf_lua_sample *samples, size_t n,
@@ -221,8 +240,11 @@ ask_lua(const rlf_call *call, const rlf_lua_sample *samples, size_t n,
 {
     const rlf_hook *hook = call->env->resource[call->node->receiver];
     rlf_err why = RLF_ERR_NONE;
-    rlf_status status = rlf_lua_call(
-        hook->host, samples, n, ((state *)call->state)->scratch, &why, values);
+    rlf_status status =
+        hook->native
+            ? ask_native(hook->native, samples, n, values, &why)
+            : rlf_lua_call(hook->host, samples, n,
+                           ((state *)call->state)->scratch, &why, values);
     *ok = status >= 0;
     if (hook->forgiving) {
         const char *metric =
@@ -260,7 +282,7 @@ put_values(const rlf_call *call, const rlf_rows *rows, uint32_t row,
     const rlf_hook *hook = call->env->resource[call->node->receiver];
     for (size_t g = 0; g < hook->n_gives; g++) {
         rlf_column *out = &call->out[g].column;
-        switch (rlf_lua_program_give(hook->program, g)->level) {
+        switch (hook->gives[g].level) {
         case RLF_LUA_TEXT:
             out->text[row] = RLF_STR("");
             if (ok)
@@ -291,7 +313,7 @@ open_rows(rlf_call *call, rlf_err *err)
     const rlf_hook *hook = call->env->resource[call->node->receiver];
     const rlf_rows *rows = call->in[0].rows;
     for (size_t g = 0; g < hook->n_gives; g++) {
-        rlf_lua_level level = rlf_lua_program_give(hook->program, g)->level;
+        rlf_lua_level level = hook->gives[g].level;
         RLF_TRY(rlf_column_try(
             pool, level == RLF_LUA_TOKEN ? rows->tokens : rows->samples,
             level == RLF_LUA_TEXT, "the values of a hook", err,
@@ -476,9 +498,7 @@ step_scalar(rlf_call *call, rlf_err *err)
     rlf_arena_reset(scratch);
     rlf_space *scalar = rlf_space_rows(env->pool, env->graph, 0, 1);
     for (size_t g = 0; g <= hook->n_gives; g++) {
-        bool text =
-            g < hook->n_gives &&
-            rlf_lua_program_give(hook->program, g)->level == RLF_LUA_TEXT;
+        bool text = g < hook->n_gives && hook->gives[g].level == RLF_LUA_TEXT;
         call->out[g].column = rlf_column_new(env->pool, scalar, text);
     }
     size_t room = (size_t)call->node->n_args + 1;

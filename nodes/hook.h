@@ -1,15 +1,22 @@
-/* Lua hooks: the resource behind `hook h = lua("f.lua", ...)`. */
+/* Hooks: the resource behind `hook h = lua("f.lua", ...)`, or `host()`. */
 #ifndef RLF_NODES_HOOK_H
 #define RLF_NODES_HOOK_H
 
 #include "engine/graph/class.h"
 #include "engine/lua/host.h"
 
+/* As functions of the host program see it (rlflow.h). */
+struct rlf_hook_sample {
+    const rlf_lua_sample *sample;
+};
+
 typedef struct rlf_hook {
     rlf_arena *arena;
     const char *name;
-    const rlf_lua_program *program;
-    rlf_lua_host *host;
+    const rlf_host_hook *native;    /* host(): its function; or NULL */
+    const rlf_lua_program *program; /* lua(); else NULL, */
+    rlf_lua_host *host;             /* as this */
+    const rlf_lua_give *gives;
     size_t n_gives;
     const struct rlf_log *log; /* for print; or NULL */
     uint32_t printed;          /* lines of the whole run */

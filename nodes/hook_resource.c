@@ -1,6 +1,6 @@
-/* The resource behind `hook h = lua("f.lua", ...)`: what its declaration says,
- * the program that is loaded, its limits, where its print goes. Calls are made
- * in hook.c. */
+/* The resource behind `hook h = lua("f.lua", ...)` or `host()`: what its
+ * declaration says, the program that is loaded, its limits, where its print
+ * goes. Calls are made in hook.c. */
 #include "nodes/hook.h"
 
 #include "engine/base/log.h"
@@ -69,6 +69,10 @@ static const rlf_constructor constructors[] = {
      .formals = lua_formals,
      .n_formals = RLF_COUNT(lua_formals),
      .doc = "a function in a Lua file"},
+    {.name = "host",
+     .formals = &lua_formals[RLF_COUNT(lua_formals) - 1], /* on_error */
+     .n_formals = 1,
+     .doc = "a function of the program that uses the library"},
 };
 
 static const struct {
@@ -158,9 +162,39 @@ rlf_hook_stops(void *arg, double seconds)
     return env->stops && env->stops(seconds) ? RLF_STOPPED : RLF_OK;
 }
 
+/* The function that the host program has given for it. */
 static rlf_status
-load(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
-     rlf_err *err)
+load_native(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
+            rlf_err *err)
+{
+    rlf_lua_spec spec = {0};
+    RLF_TRY(make_gives(resource, RLF_LUA_PER_SAMPLE, hook->arena, err, &spec));
+    hook->gives = spec.gives;
+    hook->n_gives = spec.n_gives;
+    if (spec.n_gives != 1 || spec.gives[0].level != RLF_LUA_SAMPLE)
+        return rlf_fail(err, RLF_USER,
+                        "hook '%s': a function of the host program gives one "
+                        "number per sample",
+                        resource->name);
+    for (const rlf_host_hook *h = env->hooks; h && h->name; h++)
+        if (strcmp(h->name, resource->name) == 0)
+            hook->native = h;
+    if (hook->native || env->planned)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "hook '%s' is a function of the program that uses the library, "
+             "which gave none",
+             resource->name);
+    rlf_err_hint(err,
+                 "rlf_session_hook gives it; the command has functions in "
+                 "Lua: lua(\"%s.lua\")",
+                 resource->name);
+    return RLF_USER;
+}
+
+static rlf_status
+load_lua(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
+         rlf_err *err)
 {
     const rlf_arg *path =
         rlf_args_find(resource->args, resource->n_args, "path");
@@ -189,13 +223,8 @@ load(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
     RLF_TRY(rlf_arg_blame(
         path, rlf_lua_program_open(hook->arena, &spec, err, &hook->program),
         err));
-    hook->name = resource->name;
-    hook->n_gives = rlf_lua_program_gives(hook->program);
-    const rlf_arg *value =
-        rlf_args_find(resource->args, resource->n_args, "on_error");
-    hook->forgiving = value && value->given;
-    hook->otherwise = number_or(resource, "on_error", 0);
-    hook->log = env->log;
+    hook->gives = spec.gives;
+    hook->n_gives = spec.n_gives;
     hook->check_pure = env->check_pure;
     const rlf_lua_options options = {.print = print,
                                      .arg = hook,
@@ -204,6 +233,21 @@ load(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
                                      .stops_arg = (void *)(uintptr_t)env};
     return rlf_arg_blame(
         path, rlf_lua_host_new(hook->program, &options, err, &hook->host), err);
+}
+
+static rlf_status
+load(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
+     rlf_err *err)
+{
+    const rlf_arg *value =
+        rlf_args_find(resource->args, resource->n_args, "on_error");
+    hook->name = resource->name;
+    hook->log = env->log;
+    hook->forgiving = value && value->given;
+    hook->otherwise = number_or(resource, "on_error", 0);
+    return strcmp(resource->constructor, "host") == 0
+               ? load_native(env, resource, hook, err)
+               : load_lua(env, resource, hook, err);
 }
 
 static void
@@ -238,6 +282,8 @@ memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
        rlf_memory *out)
 {
     (void)graph;
+    if (strcmp(resource->constructor, "host") == 0)
+        return; /* what it takes is the host program's */
     rlf_memory_row row = {
         .owner = resource->name,
         .purpose = "Lua state",
@@ -279,7 +325,7 @@ static const rlf_hook_class of_hooks = {.per = per, .text = text};
 const rlf_resource_class rlf_resource_hook = {
     .name = "hook",
     .kind = RLF_RESOURCE_HOOK,
-    .doc = "a function in Lua",
+    .doc = "a function in Lua, or of the host program",
     .hook = &of_hooks,
     .constructors = constructors,
     .n_constructors = RLF_COUNT(constructors),

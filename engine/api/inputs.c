@@ -290,6 +290,8 @@ add_resource(collector *c, const rlf_resource *r)
         add_model(c, r);
         return;
     }
+    if (strcmp(r->constructor, "host") == 0)
+        add(c, r->name, "", "a function of the host program");
     for (int i = 0; i < r->n_args; i++) {
         const rlf_arg *arg = &r->args[i];
         if (arg->kind != RLF_ARG_TEXT || !arg->path)
@@ -333,7 +335,10 @@ add_program(collector *c)
         add_digest(c, "program", i ? name : "file", source->path,
                    rlf_digest_of(source->text, source->size), source->size,
                    name);
-        c->out->list.data[c->out->list.count - 1].noted = true;
+        rlf_input *input = &c->out->list.data[c->out->list.count - 1];
+        input->noted = true;
+        if (i == 0 && s->text)
+            input->text = source->text;
     }
 }
 
@@ -401,7 +406,11 @@ put_copy(rlf_session *s, const rlf_input *input, const char *to, rlf_err *err)
     rlf_buf text = {0}, there = {0};
     char is[RLF_DIGEST_TEXT];
     rlf_err ignored = RLF_ERR_NONE;
-    rlf_status status = rlf_file_read(input->path, SIZE_MAX, err, &text);
+    rlf_status status = RLF_OK;
+    if (input->text)
+        rlf_buf_add(&text, input->text, input->bytes);
+    else
+        status = rlf_file_read(input->path, SIZE_MAX, err, &text);
     if (status >= 0 &&
         strcmp(rlf_digest_print(rlf_digest_of(text.p, text.n), is),
                input->value) != 0)

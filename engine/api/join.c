@@ -329,8 +329,9 @@ rlf_join_leave(rlf_session *s, bool closed)
         } else if (!rlf_comm_gone(s->world))
             await_end(s);
         bool cut = s->stopped && rlf_comm_cause(s->world) == RLF_STOPPED;
-        rlf_comm_world_kill(s->world, cut ? 128 + s->stopped
-                                          : -(int)rlf_session_result(status));
+        rlf_result result = rlf_session_result(status);
+        result = result == RLF_RESULT_MEMORY ? RLF_RESULT_FAILED : result;
+        rlf_comm_world_kill(s->world, cut ? 128 + s->stopped : -(int)result);
     }
     if (closed)
         rlf_comm_world_free(s->world);

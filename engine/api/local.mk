@@ -3,6 +3,7 @@
 #          tests_unit_api_NAME_LDADD = $(API_LIBS)
 noinst_LIBRARIES += libapi.a
 libapi_a_SOURCES = \
+	%D%/answers.c \
 	%D%/auto.c %D%/auto.h \
 	%D%/broken.c \
 	%D%/build.c \
@@ -11,6 +12,7 @@ libapi_a_SOURCES = \
 	%D%/cuts.c \
 	%D%/directory.c \
 	%D%/fused.c \
+	%D%/host.c \
 	%D%/inputs.c \
 	%D%/join.c \
 	%D%/links.c \

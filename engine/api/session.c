@@ -57,6 +57,17 @@ log_to_file(void *arg, rlf_log_level level, const char *line)
 }
 
 rlf_session *
+rlf_session_open_text(const char *path, const char *text, size_t n)
+{
+    rlf_session *s = rlf_session_open(path);
+    if (!s)
+        return NULL;
+    s->text = rlf_arena_strndup(s->arena, text, n);
+    s->size = n;
+    return s;
+}
+
+rlf_session *
 rlf_session_open(const char *path)
 {
     rlf_memory_reserve();
@@ -121,6 +132,7 @@ rlf_session_end(rlf_session *s, rlf_err *err)
     rlf_buf_free(&s->message);
     rlf_buf_free(&s->warnings);
     rlf_buf_free(&s->warned);
+    rlf_answers_free(s);
     if (s->locale)
         freelocale(s->locale);
     pthread_mutex_destroy(&s->opened.gate);
@@ -149,6 +161,8 @@ rlf_session_result(rlf_status status)
         return RLF_RESULT_PROGRAM;
     case RLF_USAGE:
         return RLF_RESULT_USAGE;
+    case RLF_MEMORY:
+        return RLF_RESULT_MEMORY;
     default:
         return RLF_RESULT_FAILED;
     }
@@ -205,6 +219,8 @@ compile(rlf_session *s, bool params_only)
         return status;
     const rlf_compile_options options = {
         .path = s->path,
+        .text = s->text,
+        .size = s->size,
         .stdlib = rlf_session_stdlib(s->arena),
         .settings = s->settings.data,
         .n_settings = s->settings.count,
@@ -392,6 +408,7 @@ open_run(rlf_session *s, rlf_err *err)
     const rlf_measure *measure = NULL;
     if (s->collector)
         RLF_TRY(rlf_collector_begin(s->collector, s->plan, err, &measure));
+    RLF_PUSH_IN(s->arena, &s->host.hooks, (rlf_host_hook){0}); /* its end */
     const rlf_run_options run = {.measure = measure,
                                  .seed = s->options.seed,
                                  .threads = s->options.threads,
@@ -409,6 +426,7 @@ open_run(rlf_session *s, rlf_err *err)
                                  .patience = s->options.patience,
                                  .log = &s->log,
                                  .check_pure = s->options.check_pure,
+                                 .hooks = s->host.hooks.data,
                                  .stops = s->options.stops,
                                  .broken = rlf_broken_add,
                                  .sink = s,

@@ -110,7 +110,17 @@ struct rlf_session {
     const char *path;
     const rlf_classes *classes; /* that programs are compiled with: all of
                                    nodes/, if nobody gives others */
+    const char *text; /* of the program, of `size` bytes; NULL: in the file */
+    size_t size;
     rlf_session_options options;
+    struct {
+        rlf_log_function *log; /* NULL: the standard error */
+        void *log_arg;
+        struct {
+            rlf_host_hook *data;
+            size_t count, room;
+        } hooks;
+    } host; /* what the program that uses the library has given */
     struct {
         struct rlf_compile_setting *data;
         size_t count, room;
@@ -205,7 +215,20 @@ struct rlf_session {
     } odd;          /* metrics that it told of as no numbers */
     rlf_buf warned; /* what that gave */
     rlf_buf message;
+    struct {
+        rlf_diagnostic diagnostic;
+        rlf_weight weight;
+        rlf_buf samples; /* of `step`, each with a 0 behind it */
+        struct {
+            size_t *data;
+            size_t count, room;
+        } at; /* where each begins */
+        uint32_t step;
+    } answer; /* what was asked for last (answers.c) */
 };
+
+/* What answers hold goes. */
+void rlf_answers_free(rlf_session *session);
 
 /* Compile (parse, check, lower) if that was not done. With `params_only` the
  * graph has only its parameters. */

@@ -50,22 +50,34 @@ fail_open(int fd, const char *path, rlf_err *err)
 
 /* A 0 byte, told with its line and column. */
 static rlf_status
-fail_zero(const rlf_buf *text, const char *path, rlf_err *err)
+fail_zero(const char *text, size_t size, const char *path, rlf_err *err)
 {
-    size_t zero = strlen(text->p), line = 1, begin = 0;
+    size_t zero = strlen(text), line = 1, begin = 0;
     for (size_t i = 0; i < zero; i++)
-        if (text->p[i] == '\n') {
+        if (text[i] == '\n') {
             line++;
             begin = i + 1;
         }
-    bool wide = !memcmp(text->p, "\xff\xfe", 2) ||
-                !memcmp(text->p, "\xfe\xff", 2);
+    bool wide = size > 1 &&
+                (!memcmp(text, "\xff\xfe", 2) || !memcmp(text, "\xfe\xff", 2));
     rlf_fail(err, RLF_USER,
              "%s is not a text: it holds a 0 byte, in line %zu, column %zu",
              path, line, zero - begin + 1);
     if (wide)
         rlf_err_hint(err, "it is UTF-16: save it as UTF-8");
     return RLF_USER;
+}
+
+rlf_status
+rlf_sources_take(rlf_sources *sources, const char *path, const char *text,
+                 size_t size, rlf_err *err, uint32_t *out)
+{
+    if (size > LARGEST)
+        return rlf_fail(err, RLF_USER, "%s is larger than 16 MiB", path);
+    if (memchr(text, 0, size))
+        return fail_zero(text, size, path, err);
+    *out = rlf_sources_add(sources, path, text, size);
+    return RLF_OK;
 }
 
 rlf_status
@@ -101,12 +113,9 @@ rlf_sources_read(rlf_sources *sources, const char *path, rlf_err *err,
     errno = number;
     if (bad)
         status = rlf_fail_path(err, "cannot read %s", path);
-    else if (buf.n > LARGEST)
-        status = rlf_fail(err, RLF_USER, "%s is larger than 16 MiB", path);
-    else if (buf.n && memchr(buf.p, 0, buf.n))
-        status = fail_zero(&buf, path, err);
     else
-        *out = rlf_sources_add(sources, path, buf.n ? buf.p : "", buf.n);
+        status = rlf_sources_take(sources, path, buf.n ? buf.p : "", buf.n, err,
+                                  out);
     rlf_buf_free(&buf);
     return status;
 }

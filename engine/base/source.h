@@ -47,6 +47,10 @@ uint32_t rlf_sources_add(rlf_sources *sources, const char *path,
  * cannot be read, holds a 0 byte or is larger than 16 MiB. */
 rlf_status rlf_sources_read(rlf_sources *sources, const char *path,
                             rlf_err *err, uint32_t *out);
+/* The same of a text that is there already. */
+rlf_status rlf_sources_take(rlf_sources *sources, const char *path,
+                            const char *text, size_t size, rlf_err *err,
+                            uint32_t *out);
 /* What was added last is no part of the program. */
 void rlf_sources_beside(rlf_sources *sources);
 const rlf_source *rlf_sources_get(const rlf_sources *sources, uint32_t index);

@@ -45,7 +45,7 @@ end(reading *r, rlf_status status)
         rlf_cmd_put_message(text.p);
     rlf_buf_free(&text);
     rlf_arena_free(r->arena);
-    return -(int)rlf_session_result(status);
+    return rlf_cmd_status(rlf_session_result(status));
 }
 
 static void

@@ -100,6 +100,8 @@ void rlf_cmd_put_message(const char *text);
 void rlf_cmd_aside(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Print an error, with its place if there are sources. */
 void rlf_cmd_say(const rlf_err *err, const rlf_sources *sources);
+/* The exit status for a result. */
+int rlf_cmd_status(rlf_result result);
 /* Print the session's message to stderr; close it; the exit status for
  * `result`. */
 int rlf_cmd_end(rlf_session *session, rlf_result result);

@@ -102,13 +102,21 @@ take_options(rlf_session *s, const rlf_command_line *line)
     return result;
 }
 
+int
+rlf_cmd_status(rlf_result result)
+{
+    return result == RLF_RESULT_MEMORY ? -(int)RLF_RESULT_FAILED
+           : result < 0                ? -(int)result
+                                       : 0;
+}
+
 rlf_session *
 rlf_cmd_session(const rlf_command_line *line, int *status)
 {
     rlf_session *s = rlf_session_open(line->files[0]);
     if (!s) {
         rlf_cmd_put_message(rlf_session_message(s));
-        *status = -(int)RLF_RESULT_FAILED;
+        *status = rlf_cmd_status(RLF_RESULT_FAILED);
         return NULL;
     }
     s->options.backends = line->backends;
@@ -265,5 +273,5 @@ rlf_cmd_end_saying(rlf_session *session, rlf_result result, const char *more)
         if (result >= 0)
             result = rlf_session_result(status);
     }
-    return result < 0 ? -(int)result : 0;
+    return rlf_cmd_status(result);
 }

@@ -104,7 +104,7 @@ end_output(int status)
     else
         rlf_fail_errno(&err, "cannot write to the standard output");
     rlf_cmd_say(&err, NULL);
-    return status ? status : -(int)RLF_RESULT_FAILED;
+    return status ? status : rlf_cmd_status(RLF_RESULT_FAILED);
 }
 
 /* A variable that nobody reads is a mistake, or of somebody else: that is said,

@@ -264,7 +264,7 @@ rlf_cmd_profile(const rlf_command_line *line)
     int status = 0;
     if (rlf_cmd_outputs(line, &err) < 0) {
         rlf_cmd_say(&err, NULL);
-        return -(int)rlf_session_result(err.status);
+        return rlf_cmd_status(rlf_session_result(err.status));
     }
     profiler p = {.line = line,
                   .collector = rlf_collector_new(),

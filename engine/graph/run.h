@@ -112,6 +112,17 @@ typedef struct rlf_odd_place {
 } rlf_odd_place;
 
 /* The surroundings, constant during a step. */
+struct rlf_hook_sample;
+
+/* A function of the program that uses the library, which a hook calls (see
+ * rlf_hook_function in rlflow.h). */
+typedef struct rlf_host_hook {
+    const char *name; /* of the hook; NULL: the end of a list */
+    const char *(*call)(void *arg, const struct rlf_hook_sample *sample,
+                        double *value);
+    void *arg;
+} rlf_host_hook;
+
 typedef struct rlf_env {
     const rlf_graph *graph;
     bool planned;     /* nothing is run: no queue, groups can only be asked,
@@ -134,6 +145,7 @@ typedef struct rlf_env {
     const rlf_caps *caps; /* per graph resource, of models; NULL: defaults */
     struct rlf_log *log;
     bool check_pure; /* make every call of a Lua function twice */
+    const rlf_host_hook *hooks; /* ended by one without a name; NULL: none */
     /* See rlf_run_options; NULL: never. */
     bool (*stops)(double seconds);
     struct rlf_trace_lane *trace; /* NULL: no trace */

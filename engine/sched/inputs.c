@@ -264,14 +264,22 @@ find_line(const comparison *c, const rlf_buf *before, const rlf_buf *now,
                     : "";
 }
 
+static bool
+read_now(const rlf_input *input, rlf_buf *out)
+{
+    if (!input->text)
+        return read_text(input->path, input->value, out);
+    rlf_buf_add(out, input->text, input->bytes);
+    return true;
+}
+
 static text_difference
 differ(const comparison *c, const difference *d)
 {
     rlf_buf before = {0}, now = {0};
     text_difference out = {0};
     out.known = d->was && d->is && d->was->copy && d->is->copy &&
-                read_copy(c, d->was, &before) &&
-                read_text(d->is->path, d->is->value, &now);
+                read_copy(c, d->was, &before) && read_now(d->is, &now);
     if (out.known)
         find_line(c, &before, &now, strcmp(name_of(d), "program") == 0, &out);
     rlf_buf_free(&before);

@@ -26,6 +26,8 @@ typedef struct rlf_input {
     const char *part;  /* a file or module of it, a model; "": there is one */
     const char *value; /* of a file the digits of its digest */
     const char *path;  /* of the file; NULL: it is none */
+    const char *text;  /* its bytes, of one that is no file though it is called
+                          so; else NULL */
     const char *copy;  /* where the run keeps a copy, from its directory on;
                           NULL:  none, for it is no text or a large one */
     uint64_t bytes;    /* of the file */

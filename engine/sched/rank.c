@@ -312,6 +312,7 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
                           .pool = rlf_arena_new(),
                           .log = o->log,
                           .check_pure = o->check_pure,
+                          .hooks = o->hooks,
                           .stops = o->stops,
                           .trace = rank->env.trace,
                           .measure = rank->env.measure,

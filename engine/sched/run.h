@@ -106,6 +106,7 @@ typedef struct rlf_run_options {
                         read and written, which is done without a beat */
     struct rlf_log *log;
     bool check_pure; /* make every call of a Lua function twice */
+    const rlf_host_hook *hooks; /* see rlf_env */
     /* Is the run to end, and not to wait for a call of a Lua function that has
      * taken so many seconds? Any rank's thread may ask. NULL: it waits. */
     bool (*stops)(double seconds);

@@ -1,0 +1,137 @@
+/* What a session answers beside metrics and messages: its diagnostics as data,
+ * the samples of the last step, the weights of a model. See rlflow.h. */
+#include "engine/api/session.h"
+
+#include "engine/base/vec.h"
+#include "nodes/model.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* ---- diagnostics ---- */
+
+static void
+place(const rlf_session *s, rlf_span span, rlf_diagnostic *out)
+{
+    if (!span.source)
+        return;
+    rlf_place at = rlf_sources_place(&s->sources, span);
+    out->path = at.path;
+    out->line = at.line;
+    out->column = at.column;
+    out->length = span.last > span.first ? span.last - span.first : 1;
+}
+
+const rlf_diagnostic *
+rlf_session_diagnostic(rlf_session *s, size_t i)
+{
+    if (!s)
+        return NULL;
+    rlf_diagnostic *out = &s->answer.diagnostic;
+    *out = (rlf_diagnostic){0};
+    if (i < s->diags.list.count) {
+        const rlf_diag *d = &s->diags.list.data[i];
+        bool error = d->severity == RLF_SEVERITY_ERROR;
+        out->severity = error ? "error" : "warning";
+        out->code = d->code;
+        out->text = d->text;
+        out->hint = d->hint;
+        place(s, d->at, out);
+        return out;
+    }
+    if (i > s->diags.list.count || s->err.status >= 0 || !*s->err.sentence)
+        return NULL;
+    out->severity = "error";
+    out->code = "run";
+    out->text = s->err.sentence;
+    out->hint = *s->err.hint ? s->err.hint : NULL;
+    place(s, s->err.span, out);
+    return out;
+}
+
+/* ---- samples ---- */
+
+/* Lines of whole samples, each of which becomes a text. */
+static rlf_status
+take_lines(void *arg, const char *lines, size_t n, rlf_err *err)
+{
+    rlf_session *s = arg;
+    (void)err;
+    for (const char *end = lines + n; lines < end;) {
+        const char *stop = memchr(lines, '\n', (size_t)(end - lines));
+        RLF_PUSH(&s->answer.at, s->answer.samples.n);
+        rlf_buf_add(&s->answer.samples, lines, (size_t)(stop - lines));
+        rlf_buf_add(&s->answer.samples, "", 1);
+        lines = stop + 1;
+    }
+    return RLF_OK;
+}
+
+const char *
+rlf_session_sample(rlf_session *s, size_t i)
+{
+    if (!s || !s->run || !s->leads || !rlf_run_steps(s->run))
+        return NULL;
+    if (s->answer.step != rlf_run_steps(s->run)) {
+        rlf_buf_clear(&s->answer.samples);
+        s->answer.at.count = 0;
+        if (rlf_run_samples(s->run, UINT_MAX, take_lines, s, &s->err) < 0)
+            return NULL;
+        s->answer.step = rlf_run_steps(s->run);
+    }
+    return i < s->answer.at.count ? s->answer.samples.p + s->answer.at.data[i]
+                                  : NULL;
+}
+
+/* ---- weights ---- */
+
+/* The model as a whole in host memory, or NULL, saying why not. */
+static const rlf_model *
+whole_model(rlf_session *s, const char *name)
+{
+    const rlf_opened opened = rlf_run_opened(s->run);
+    for (size_t i = 0; i < s->graph->resources.count; i++) {
+        const rlf_resource *r = &s->graph->resources.data[i];
+        if (r->kind != RLF_RESOURCE_MODEL || strcmp(r->name, name) != 0)
+            continue;
+        const rlf_model_object *object = opened.resource[i];
+        const rlf_model *m = object->model;
+        const char *why = !m ? "is on other ranks"
+                          : m->table->cut.ranks > 1 || m->table->cut.stages > 1
+                              ? "is cut into parts"
+                          : !m->weights ? "is kept as its products read it"
+                          : m->queue->device->caps.host_memory ? NULL
+                                                               : "is on a GPU";
+        if (!why)
+            return m;
+        rlf_fail(&s->err, RLF_USAGE,
+                 "the weights of '%s' cannot be looked at: it %s", name, why);
+        rlf_err_hint(&s->err, "rlf_session_save writes them");
+        return NULL;
+    }
+    rlf_fail(&s->err, RLF_USAGE, "the program has no model '%s'", name);
+    return NULL;
+}
+
+const rlf_weight *
+rlf_session_weight(rlf_session *s, const char *model, size_t i)
+{
+    const rlf_model *m =
+        s && s->run && s->err.status >= 0 ? whole_model(s, model) : NULL;
+    if (!m || i >= (size_t)m->table->n_slots)
+        return NULL;
+    const rlf_slot *slot = &m->table->slots[i];
+    s->answer.weight =
+        (rlf_weight){.name = slot->name,
+                     .rows = (uint64_t)slot->rows,
+                     .cols = slot->cols ? (uint64_t)slot->cols : 1,
+                     .data = m->weights + slot->offset};
+    return &s->answer.weight;
+}
+
+void
+rlf_answers_free(rlf_session *s)
+{
+    rlf_buf_free(&s->answer.samples);
+    RLF_VEC_FREE(&s->answer.at);
+}

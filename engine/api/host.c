@@ -1,0 +1,86 @@
+/* What the program that uses the library gives a session: functions for its
+ * hooks, a place for its log; and what such a hook asks of a sample. See
+ * rlflow.h. */
+#include "engine/api/session.h"
+
+#include "engine/base/vec.h"
+#include "nodes/hook.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- the log ---- */
+
+static void
+pass_line(void *arg, rlf_log_level level, const char *line)
+{
+    const rlf_session *s = arg;
+    s->host.log(s->host.log_arg, (int)level, line);
+}
+
+rlf_result
+rlf_session_log(rlf_session *s, rlf_log_function *function, void *arg)
+{
+    if (!s)
+        return RLF_RESULT_FAILED;
+    s->host.log = function;
+    s->host.log_arg = arg;
+    s->log.sink = pass_line;
+    s->log.arg = s;
+    return RLF_RESULT_OK;
+}
+
+/* ---- hooks ---- */
+
+rlf_result
+rlf_session_hook(rlf_session *s, const char *name, rlf_hook_function *function,
+                 void *arg)
+{
+    if (!s)
+        return RLF_RESULT_FAILED;
+    if (s->run)
+        return rlf_session_result(rlf_fail(
+            &s->err, RLF_USAGE,
+            "the function of hook '%s' is given after the first step", name));
+    const rlf_host_hook hook = {
+        .name = rlf_arena_strdup(s->arena, name), .call = function, .arg = arg};
+    RLF_PUSH_IN(s->arena, &s->host.hooks, hook);
+    return RLF_RESULT_OK;
+}
+
+static const rlf_lua_field *
+field(const rlf_hook_sample *sample, const char *name)
+{
+    const rlf_lua_sample *of = sample->sample;
+    for (size_t i = 0; i < of->n_fields; i++)
+        if (strcmp(of->fields[i].name, name) == 0)
+            return &of->fields[i];
+    return NULL;
+}
+
+const char *
+rlf_hook_sample_text(const rlf_hook_sample *sample, const char *name, size_t *n)
+{
+    const rlf_lua_field *f = field(sample, name);
+    bool text = f && f->kind == RLF_LUA_BYTES;
+    *n = text ? f->text.n : 0;
+    return text ? f->text.p : NULL;
+}
+
+double
+rlf_hook_sample_number(const rlf_hook_sample *sample, const char *name)
+{
+    const rlf_lua_field *f = field(sample, name);
+    return f && f->kind == RLF_LUA_NUMBER ? f->number
+           : f && f->kind == RLF_LUA_BOOL ? f->flag
+                                          : NAN;
+}
+
+const int32_t *
+rlf_hook_sample_tokens(const rlf_hook_sample *sample, size_t *n)
+{
+    const rlf_lua_field *f = field(sample, "tokens");
+    bool tokens = f && f->kind == RLF_LUA_INTS;
+    *n = tokens ? f->ints.n : 0;
+    return tokens ? f->ints.p : NULL;
+}
