@@ -30,7 +30,7 @@ function put_fields(part, name,   i, any) {
     any = 0
     for (i = 1; i <= n_fields; i++) {
         if (of_part[i] != part ||
-            (name == "" ? of[i] != "EACH" : !index(of[i], "ON(" name ")")))
+            (name == "" ? of[i] != "EACH" : of[i] !~ "(DO|TOLD)[(]" name "[)]"))
             continue
         if (!any++)
             print ".Bl -tag -width Ds -compact"
@@ -45,10 +45,6 @@ BEGIN {
     who["SHARE"] = "Ranks that have a share take part."
     who["MOVES"] = "Ranks that send or receive take part."
     who["HOLDS"] = "Ranks that have weights of either hold take part."
-}
-/^#ifdef/ {
-    part = $2
-    next
 }
 /^VERSION\(/ {
     version = $0
@@ -78,15 +74,15 @@ BEGIN {
         word[args[1]] = args[2]
         about[args[1]] = text
     } else if (macro == "RECORD" || macro == "GIVEN") {
-        records[++n_records] = record = args[1]
-        about[record] = text
-    } else if (macro == "END") {
-        record = ""
-    } else {
+        records[++n_records] = part = args[1]
+        about[part] = text
+    } else if (macro == "MESSAGE") {
+        part = args[1]
+    } else if (macro != "END") {
         i = ++n_fields
         named = macro ~ /TEXT/ ? 2 : 3
         of[i] = args[1]
-        of_part[i] = record != "" ? record : part
+        of_part[i] = part
         field[i] = args[named]
         kind_words[i] = type_words(macro, args[2], args[4])
         unit[i] = macro == "ONE" ? args[4] : args[5]
@@ -117,23 +113,23 @@ END {
     print "prints every command and every event, with its fields."
     print ".Sh COMMANDS"
     print "Every command has:"
-    put_fields("COMMAND_FIELDS", "")
+    put_fields("rlf_rank_command", "")
     print ".Bl -tag -width Ds"
     for (c = 1; c <= n_commands; c++) {
         print ".It Ic " word[commands[c]]
         print sentence(about[commands[c]])
         print who[party[commands[c]]]
-        put_fields("COMMAND_FIELDS", commands[c])
+        put_fields("rlf_rank_command", commands[c])
     }
     print ".El"
     print ".Sh EVENTS"
     print "Every event has:"
-    put_fields("EVENT_FIELDS", "")
+    put_fields("rlf_rank_event", "")
     print ".Bl -tag -width Ds"
     for (c = 1; c <= n_events; c++) {
         print ".It Ic " word[events[c]]
         print sentence(about[events[c]])
-        put_fields("EVENT_FIELDS", events[c])
+        put_fields("rlf_rank_event", events[c])
     }
     print ".El"
     print ".Sh RECORDS"

@@ -36,26 +36,9 @@ typedef enum rlf_event_kind {
 #define LIST(of, type, name, count, unit, doc) const type *name;
 #define MAYBE(of, type, name, count, unit, doc) const type *name;
 #define RECORD(type, doc) typedef struct type {
+#define MESSAGE(type, kinds) typedef struct type { kinds kind;
 #define END(type) } type;
 #include "engine/order/protocol.def"
-
-typedef struct rlf_rank_command {
-    rlf_do kind;
-#define COMMAND_FIELDS
-#include "engine/order/protocol.def"
-} rlf_rank_command;
-
-typedef struct rlf_rank_event {
-    rlf_event_kind kind;
-#define EVENT_FIELDS
-#include "engine/order/protocol.def"
-} rlf_rank_event;
-#undef ONE
-#undef TEXT
-#undef MAYBE_TEXT
-#undef COUNT
-#undef LIST
-#undef MAYBE
 // clang-format on
 
 /* Who takes part in a command. */
@@ -87,9 +70,8 @@ rlf_status rlf_rank_command_read(const char *bytes, size_t n,
 rlf_status rlf_rank_event_read(const char *bytes, size_t n,
                                const rlf_plan *plan, rlf_arena *arena,
                                rlf_err *err, rlf_rank_event *out);
-/* A line for people, without its end: the word, then each field that the kind
- * has as "name value"; nothing of those that are false, 0.0 or empty, and of
- * lists of numbers their length alone. */
+/* For people, with a space before it: " end { n 7 node -1 }", each field that
+ * the kind has, but none that is false or missing, and no lists of numbers. */
 void rlf_rank_command_print(const rlf_rank_command *command, rlf_buf *out);
 void rlf_rank_event_print(const rlf_rank_event *event, rlf_buf *out);
 

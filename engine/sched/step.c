@@ -34,7 +34,7 @@ log_event(const rlf_run *run, const rlf_rank_event *event)
         return;
     rlf_buf line = {0};
     rlf_rank_event_print(event, &line);
-    rlf_log_trace(run->options.log, SCHED, "event %s", line.p);
+    rlf_log_trace(run->options.log, SCHED, "event%s", line.p);
     rlf_buf_free(&line);
 }
 
@@ -45,7 +45,7 @@ log_command(const rlf_run *run, int rank, const rlf_rank_command *command)
         return;
     rlf_buf line = {0};
     rlf_rank_command_print(command, &line);
-    rlf_log_trace(run->options.log, SCHED, "command to rank %d %s", rank,
+    rlf_log_trace(run->options.log, SCHED, "command to rank %d%s", rank,
                   line.p);
     rlf_buf_free(&line);
 }

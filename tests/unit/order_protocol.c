@@ -28,13 +28,11 @@ typedef struct maker {
     X(uint32_t)    \
     X(uint64_t)    \
     X(double)
+#define IF(of) if ((of) >> kind & 1)
 
-#define X(type)                                         \
-    MADE void fill_##type(maker *m, type *x)            \
-    {                                                   \
-        *x = (type)draw(&m->chance, 1 << 20);           \
-        *x = draw(&m->chance, 4) ? *x : (type)-1;       \
-    }                                                   \
+// clang-format off
+#define FILLS_ALL(type)                                 \
+    MADE void fill_##type(maker *m, type *x);           \
     MADE type *fill_all_##type(maker *m, size_t n)      \
     {                                                   \
         type *x = RLF_NEW_ARRAY(m->arena, type, n + 1); \
@@ -42,10 +40,17 @@ typedef struct maker {
             fill_##type(m, &x[i]);                      \
         return x;                                       \
     }
+#define X(type)                                         \
+    FILLS_ALL(type)                                     \
+    MADE void fill_##type(maker *m, type *x)            \
+    {                                                   \
+        *x = (type)draw(&m->chance, 1 << 20);           \
+        *x = draw(&m->chance, 4) ? *x : (type)-1;       \
+    }
 NUMBERS(X)
 #undef X
 
-MADE void
+static void
 fill_bool(maker *m, bool *x)
 {
     *x = draw(&m->chance, 2);
@@ -58,19 +63,18 @@ any_text(maker *m)
     return texts[draw(&m->chance, 4)];
 }
 
-// clang-format off
-#define FILL_RANK(x) x = draw(&m->chance, RANKS);
-#define FILL_NODE(x) x = draw(&m->chance, NODES + 1) - 1;
-#define FILL_INSTANCE(x) x = draw(&m->chance, 1000) - 1;
-#define FILL_MODEL(x) x = draw(&m->chance, MODELS);
+#define FILL_RANK(value) value = draw(&m->chance, RANKS);
+#define FILL_NODE(value) value = draw(&m->chance, NODES + 1) - 1;
+#define FILL_INSTANCE(value) value = draw(&m->chance, 1000) - 1;
+#define FILL_MODEL(value) value = draw(&m->chance, MODELS);
 #define FILL_HOLD(value) value = draw(&m->chance, holds[x->model].n);
-#define FILL_NONE(x)
-#define FILL_BYTES(x)
-#define FILL_CALLS(x)
-#define FILL_SECONDS(x)
-#define FILL_STEP(x)
-#define FILL_TOKENS(x)
-#define FILL_TURNS(x)
+#define FILL_NONE(value)
+#define FILL_BYTES(value)
+#define FILL_CALLS(value)
+#define FILL_SECONDS(value)
+#define FILL_STEP(value)
+#define FILL_TOKENS(value)
+#define FILL_TURNS(value)
 
 #define ONE(of, type, name, unit, doc) \
     IF(of) {                           \
@@ -84,62 +88,36 @@ any_text(maker *m)
 #define LIST(of, type, name, count, unit, doc) \
     IF(of) x->name = fill_all_##type(m, (size_t)x->count);
 #define MAYBE(of, type, name, count, unit, doc) \
-    IF(of) x->name = draw(&m->chance, 2) ? fill_all_##type(m, (size_t)x->count) : NULL;
+    IF(of) if (draw(&m->chance, 2)) LIST(of, type, name, count, unit, doc)
 #define FIXED(of, type, name, n, unit, doc) \
     IF(of) for (int i = 0; i < (n); i++) fill_##type(m, &x->name[i]);
-#define EACH ~0u
-
-#define IF(of)
-#define GIVEN(type, doc)                                \
-    MADE void fill_##type(maker *m, type *x);           \
-    MADE type *fill_all_##type(maker *m, size_t n)      \
-    {                                                   \
-        type *x = RLF_NEW_ARRAY(m->arena, type, n + 1); \
-        for (size_t i = 0; i < n; i++)                  \
-            fill_##type(m, &x[i]);                      \
-        return x;                                       \
-    }                                                   \
-    MADE void fill_##type(maker *m, type *x)            \
-    {
-#define RECORD(type, doc) GIVEN(type, doc)
+#define FILLS(type, of_kind)                 \
+    FILLS_ALL(type)                          \
+    MADE void fill_##type(maker *m, type *x) \
+    {                                        \
+        const unsigned kind = of_kind;
+#define GIVEN(type, doc) FILLS(type, 0)
+#define RECORD(type, doc) FILLS(type, 0)
+#define MESSAGE(type, kinds) FILLS(type, x->kind)
 #define END(type) }
 #include "engine/order/protocol.def"
 
-static void
-fill_command(maker *m, rlf_rank_command *x)
-{
-#define IF(of) if ((of) >> x->kind & 1)
-#define ON(kind) (1u << RLF_DO_##kind)
-#define COMMAND_FIELDS
-#include "engine/order/protocol.def"
-}
-
-static void
-fill_event(maker *m, rlf_rank_event *x)
-{
-#define IF(of) if ((of) >> x->kind & 1)
-#define ON(kind) (1u << RLF_EVENT_##kind)
-#define EVENT_FIELDS
-#include "engine/order/protocol.def"
-}
-#undef ONE
-#undef TEXT
-#undef MAYBE_TEXT
-#undef COUNT
-#undef LIST
-#undef MAYBE
-#undef FIXED
-
 /* ---- equality, field by field ---- */
 
-#define X(type)                                                       \
-    MADE bool same_##type(const type *a, const type *b)               \
-    {                                                                 \
-        return memcmp(a, b, sizeof *a) == 0;                          \
-    }                                                                 \
+#define SAME_ALL(type)                                                \
+    MADE bool same_##type(const type *a, const type *b);              \
     MADE bool same_all_##type(const type *a, const type *b, size_t n) \
     {                                                                 \
-        return n == 0 || memcmp(a, b, n * sizeof *a) == 0;            \
+        bool same = true;                                             \
+        for (size_t i = 0; i < n; i++)                                \
+            same &= same_##type(&a[i], &b[i]);                        \
+        return same;                                                  \
+    }
+#define X(type)                                         \
+    SAME_ALL(type)                                      \
+    MADE bool same_##type(const type *a, const type *b) \
+    {                                                   \
+        return memcmp(a, b, sizeof *a) == 0;            \
     }
 NUMBERS(X)
 #undef X
@@ -167,44 +145,18 @@ same_text(const char *a, const char *b)
 #define MAYBE(of, type, name, count, unit, doc) \
     LIST(of, type, name, count, unit, doc)
 #define FIXED(of, type, name, n, unit, doc) \
-    for (int i = 0; i < (n); i++)           \
-        same &= same_##type(&a->name[i], &b->name[i]);
-
-#define GIVEN(type, doc)                                              \
-    MADE bool same_##type(const type *a, const type *b);              \
-    MADE bool same_all_##type(const type *a, const type *b, size_t n) \
-    {                                                                 \
-        bool same = true;                                             \
-        for (size_t i = 0; i < n; i++)                                \
-            same &= same_##type(&a[i], &b[i]);                        \
-        return same;                                                  \
-    }                                                                 \
-    MADE bool same_##type(const type *a, const type *b)               \
-    {                                                                 \
+    same &= same_all_##type(a->name, b->name, n);
+#define GIVEN(type, doc)                                \
+    SAME_ALL(type)                                      \
+    MADE bool same_##type(const type *a, const type *b) \
+    {                                                   \
         bool same = true;
 #define RECORD(type, doc) GIVEN(type, doc)
+#define MESSAGE(type, kinds) GIVEN(type, doc) same &= a->kind == b->kind;
 #define END(type)    \
         return same; \
     }
 #include "engine/order/protocol.def"
-
-static bool
-same_command(const rlf_rank_command *a, const rlf_rank_command *b)
-{
-    bool same = a->kind == b->kind;
-#define COMMAND_FIELDS
-#include "engine/order/protocol.def"
-    return same;
-}
-
-static bool
-same_event(const rlf_rank_event *a, const rlf_rank_event *b)
-{
-    bool same = a->kind == b->kind;
-#define EVENT_FIELDS
-#include "engine/order/protocol.def"
-    return same;
-}
 // clang-format on
 
 /* ---- checks of both sorts of messages ---- */
@@ -229,7 +181,7 @@ make_command(maker *m, int kind, rlf_buf *bytes, rlf_buf *shown)
 {
     rlf_err err = RLF_ERR_NONE;
     last_command = (rlf_rank_command){.kind = (rlf_do)kind};
-    fill_command(m, &last_command);
+    fill_rlf_rank_command(m, &last_command);
     rlf_rank_command_print(&last_command, shown);
     return rlf_rank_command_write(&last_command, bytes, &err);
 }
@@ -239,7 +191,7 @@ make_event(maker *m, int kind, rlf_buf *bytes, rlf_buf *shown)
 {
     rlf_err err = RLF_ERR_NONE;
     last_event = (rlf_rank_event){.kind = (rlf_event_kind)kind};
-    fill_event(m, &last_event);
+    fill_rlf_rank_event(m, &last_event);
     rlf_rank_event_print(&last_event, shown);
     return rlf_rank_event_write(&last_event, bytes, &err);
 }
@@ -250,7 +202,7 @@ read_command(const char *bytes, size_t n, rlf_arena *arena, rlf_err *err,
 {
     rlf_rank_command command;
     RLF_TRY(rlf_rank_command_read(bytes, n, &followed, arena, err, &command));
-    same_last = same_command(&last_command, &command);
+    same_last = same_rlf_rank_command(&last_command, &command);
     rlf_rank_command_print(&command, shown);
     return rlf_rank_command_write(&command, again, err);
 }
@@ -261,7 +213,7 @@ read_event(const char *bytes, size_t n, rlf_arena *arena, rlf_err *err,
 {
     rlf_rank_event event;
     RLF_TRY(rlf_rank_event_read(bytes, n, &followed, arena, err, &event));
-    same_last = same_event(&last_event, &event);
+    same_last = same_rlf_rank_event(&last_event, &event);
     rlf_rank_event_print(&event, shown);
     return rlf_rank_event_write(&event, again, err);
 }
@@ -309,7 +261,8 @@ check_kind(const sort *s, int kind)
         s->read(bytes.p, bytes.n, m.arena, &err, &again, &after);
         same &= same_last;
         alike &= equal(&bytes, &again) && equal(&shown, &after);
-        named &= strncmp(shown.p, s->words[kind], strlen(s->words[kind])) == 0;
+        named &=
+            strncmp(shown.p + 1, s->words[kind], strlen(s->words[kind])) == 0;
         for (size_t n = 0; n < bytes.n && i < 10; n++)
             torn &= is_torn(s, bytes.p, n);
         rlf_buf_putc(&bytes, 0);
