@@ -1,6 +1,6 @@
 # tests: unit tests are check_PROGRAMS of their folder's local.mk; shell tests
 # are tests/NAME.tap, listed here or in their folder's local.mk (tap_tests).
-tap_tests += %D%/gpu_ranks.tap %D%/bad.tap %D%/checkpoints.tap %D%/rescue.tap %D%/data.tap %D%/ranks.tap %D%/weights.tap %D%/stages.tap %D%/zero.tap %D%/ahead.tap %D%/offload.tap %D%/resume.tap %D%/inputs.tap %D%/outputs.tap %D%/record.tap %D%/lock.tap %D%/bits.tap %D%/migrate.tap %D%/pipe.tap %D%/schedule.tap %D%/collect.tap %D%/caps.tap %D%/language.tap %D%/leaks.tap %D%/learn.tap %D%/place.tap %D%/place_many.tap %D%/plan.tap %D%/auto.tap %D%/searched.tap %D%/profile.tap %D%/manual.tap %D%/layers.tap %D%/man.tap %D%/scripts.tap %D%/words.tap %D%/gradient.tap %D%/readers.tap %D%/messages.tap
+tap_tests += %D%/gpu_ranks.tap %D%/bad.tap %D%/checkpoints.tap %D%/rescue.tap %D%/data.tap %D%/ranks.tap %D%/weights.tap %D%/stages.tap %D%/zero.tap %D%/ahead.tap %D%/offload.tap %D%/resume.tap %D%/inputs.tap %D%/outputs.tap %D%/record.tap %D%/lock.tap %D%/bits.tap %D%/migrate.tap %D%/pipe.tap %D%/schedule.tap %D%/collect.tap %D%/caps.tap %D%/language.tap %D%/leaks.tap %D%/learn.tap %D%/place.tap %D%/place_many.tap %D%/plan.tap %D%/auto.tap %D%/searched.tap %D%/profile.tap %D%/manual.tap %D%/layers.tap %D%/man.tap %D%/scripts.tap %D%/documents.tap %D%/words.tap %D%/gradient.tap %D%/readers.tap %D%/messages.tap
 tap_tests += %D%/simulate.tap
 tap_tests += %D%/mpi.tap %D%/gpu_runs.tap %D%/terminal.tap
 EXTRA_DIST += %D%/tap.h %D%/put.h %D%/tap.sh %D%/limit %D%/aarch64.sh %D%/gpu.sh \
