@@ -89,7 +89,6 @@ measure(const rlf_trial *t, spent *out)
 static void
 simulate(const char *path, uint32_t steps, spent *out)
 {
-    const rlf_workload_said said = {.responses = responses};
     rlf_arena *arena = rlf_arena_new();
     rlf_session *s = rlf_session_open(path);
     rlf_session_workload workload;
@@ -97,6 +96,7 @@ simulate(const char *path, uint32_t steps, spent *out)
     rlf_trial trial = {0};
     rlf_err err = RLF_ERR_NONE;
     rlf_session_set(s, "--cluster", "h100x8:32");
+    rlf_session_set(s, "--lengths", responses);
     if (rlf_session_plan(s) != RLF_RESULT_OK) {
         fprintf(stderr, "%s\n", rlf_session_message(s));
         exit(1);
@@ -105,7 +105,7 @@ simulate(const char *path, uint32_t steps, spent *out)
     must(rlf_outline_open(s->graph, rlf_planned_kernels(s, arena), &err,
                           &outline),
          &err);
-    must(rlf_session_workload_make(s, outline, &said, &err, &workload), &err);
+    must(rlf_session_workload_make(s, outline, &err, &workload), &err);
     must(rlf_trial_open(s, outline, s->plan, arena, &err, &trial), &err);
     must(rlf_trial_fits(&trial, &err), &err);
     const rlf_trial_options options = {.speeds = &speeds,

@@ -130,7 +130,6 @@ simulate(rlf_session *s, const char *profile, row *r)
     rlf_session_set(s, "--like", profile);
     must(rlf_session_plan(s) == RLF_RESULT_OK, r->plan->name, s);
     const rlf_speeds speeds = rlf_planned_speeds(s);
-    const rlf_workload_said nothing = {0};
     rlf_session_workload workload;
     const rlf_trial_options options = {.speeds = &speeds,
                                        .workload = &workload.workload,
@@ -139,8 +138,7 @@ simulate(rlf_session *s, const char *profile, row *r)
                                        .steps = 10};
     must(rlf_outline_open(s->graph, rlf_planned_kernels(s, arena), &s->err,
                           &outline) >= 0 &&
-             rlf_session_workload_make(s, outline, &nothing, &s->err,
-                                       &workload) >= 0 &&
+             rlf_session_workload_make(s, outline, &s->err, &workload) >= 0 &&
              rlf_trial_open(s, outline, s->plan, arena, &s->err, &trial) >= 0 &&
              rlf_trial_run(&trial, &options, &s->err) >= 0,
          r->plan->name, s);

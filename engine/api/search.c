@@ -164,7 +164,7 @@ fits_alone(const rlf_searching *s, int machines)
 
 /* The fewest machines of its kind, from so many on, that were found to do: of
  * those between the first doubling that does and the last that does not by
- * halves. 0: not known. */
+ * halves, until they differ by an eighth. 0: not known. */
 static int
 machines_that_fit(const rlf_searching *s, int first)
 {
@@ -177,7 +177,7 @@ machines_that_fit(const rlf_searching *s, int first)
         lacks = does;
     if (s->cut || does * each > MOST_TRIED)
         return 0;
-    while (does - lacks > 1 && !s->cut) {
+    while (does - lacks > 1 && 8 * (does - lacks) > does && !s->cut) {
         int middle = lacks + (does - lacks) / 2;
         if (fits_alone(s, middle))
             does = middle;

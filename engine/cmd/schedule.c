@@ -131,9 +131,13 @@ put_results(const schedule *s)
     char what[64];
     snprintf(what, sizeof what, "below %g of memory", s->fuse.cap[0]);
     put_answer(s, what, &s->ours);
-    if (s->ours.makespan <= s->bound * (1 + 1e-9))
+    bool shortest = s->ours.makespan <= s->bound * (1 + 1e-9);
+    if (shortest)
         puts("the last one is as short as a schedule can be");
-    if (s->late)
+    if (s->late && shortest)
+        puts("the time limit has cut RLHFuse's annealing off; with more time "
+             "that may find another");
+    else if (s->late)
         puts("the time limit has cut the search off; with more time it may "
              "find another");
 }
