@@ -330,6 +330,8 @@ test_sentences(void)
             "t:3: expected places, model or place, not \"stages\"");
     refuses("places 1\nmodel a micros x\n",
             "t:2: expected a number of micro-batches, not \"x\"");
+    refuses("model a macros 1 path 0\n",
+            "t:1: expected micros, not \"macros\"");
     refuses("model a micros 1 way 0\n", "t:1: expected path, not \"way\"");
     refuses("model a micros 1 path 0 -1\n",
             "t:1: expected a place, not \"-1\"");
@@ -342,6 +344,9 @@ test_sentences(void)
     refuses(TWO "place 0: F0 X\n",
             "t:3: expected an operation (F0, B0, W0, NAME:F0 of several "
             "models, F0/1 on chunk 1), not \"X\"");
+    refuses(TWO "place 0: F\n",
+            "t:3: expected an operation (F0, B0, W0, NAME:F0 of several "
+            "models, F0/1 on chunk 1), not \"F\"");
     refuses(TWO "model b micros 1 path 0\nplace 0: F0\n",
             "t:4: expected an operation (F0, B0, W0, NAME:F0 of several "
             "models, F0/1 on chunk 1), not \"F0\"");
