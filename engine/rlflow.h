@@ -66,8 +66,24 @@ typedef enum rlf_result {
     RLF_RESULT_MEMORY = -4, /* there is no memory for it */
 } rlf_result;
 
+/* ---- the library ---- */
+
 /* "0.1.0", of the library. */
 RLF_PUBLIC const char *rlf_version(void);
+
+/* What the library was built with: "MPI" and "openmpi". Never goes. */
+typedef struct rlf_build_fact {
+    const char *name, *value;
+} rlf_build_fact;
+
+RLF_PUBLIC const rlf_build_fact *rlf_build(size_t i);
+/* The number of this process among those that a launcher (mpiexec, srun)
+ * started; 0 where there is none. */
+RLF_PUBLIC int rlf_process(void);
+/* Called with a number of bytes when there is no memory for something small, by
+ * whatever thread; must not return. NULL, as at first: the process ends with a
+ * sentence on the standard error. */
+RLF_PUBLIC void rlf_memory_on_failure(void (*handler)(size_t n));
 
 /* ---- a session ---- */
 
@@ -87,9 +103,9 @@ RLF_PUBLIC rlf_result rlf_session_close(rlf_session *session);
 
 /* Set a parameter of the program, or an option of the run: before the first
  * step. Names of options begin with "--", and are those of the command (see
- * rlflow(1)): "--seed", "--steps", "--out" (the run's directory:
- * without it nothing is written)... The value of a switch such as "--resume" is
- * "1" or "0".
+ * rlf_session_option and rlflow(1)): "--seed", "--steps", "--out" (the run's
+ * directory: without it nothing is written)... The value of a switch such as
+ * "--resume" is "1" or "0".
  *
  * Under mpiexec or srun every process opens a session and takes steps; process
  * 0 sees all steps and metrics, in the others the first step is the whole run.
@@ -103,6 +119,18 @@ RLF_PUBLIC rlf_result rlf_session_check(rlf_session *session);
 RLF_PUBLIC rlf_result rlf_session_step(rlf_session *session);
 /* Save a checkpoint now (needs --out). */
 RLF_PUBLIC rlf_result rlf_session_save(rlf_session *session);
+
+/* ---- options ---- */
+
+/* What rlf_session_set takes beside parameters; never goes. */
+typedef struct rlf_option_info {
+    const char *name;     /* "--seed" */
+    const char *argument; /* what it takes, as in "N" or "cpu|cuda|auto"; "": a
+                             switch */
+    const char *doc;      /* a sentence, with its default */
+} rlf_option_info;
+
+RLF_PUBLIC const rlf_option_info *rlf_session_option(size_t i);
 
 /* ---- functions of this program ---- */
 
@@ -144,6 +172,32 @@ typedef const char *rlf_hook_function(void *arg, const rlf_hook_sample *sample,
 RLF_PUBLIC rlf_result rlf_session_hook(rlf_session *session, const char *name,
                                        rlf_hook_function *function, void *arg);
 
+/* ---- what a program is ---- */
+
+/* The directory that "std/..." of programs means. */
+RLF_PUBLIC const char *rlf_session_stdlib(rlf_session *session);
+
+typedef struct rlf_parameter {
+    const char *name, *type;
+    const char *value; /* as it was set, or its default; NULL: to be set */
+    const char *doc;   /* or NULL */
+    const char *where; /* the declaration that it is in; "": the program */
+} rlf_parameter;
+
+/* The parameters, of which none need be set. Of a session that was not compiled
+ * before no more is compiled: it takes no step. */
+RLF_PUBLIC const rlf_parameter *rlf_session_parameter(rlf_session *session,
+                                                      size_t i);
+/* The dataflow graph of the program, which is compiled: "text", "dot" or
+ * "json". NULL where that fails. */
+RLF_PUBLIC const char *rlf_session_graph(rlf_session *session,
+                                         const char *format);
+/* The text of the program in the standard form, which needs no more than the
+ * syntax to be right; NULL where that is wrong. */
+RLF_PUBLIC const char *rlf_session_form(rlf_session *session);
+/* Write that into its file, unless it is what stands there. */
+RLF_PUBLIC rlf_result rlf_session_reform(rlf_session *session);
+
 /* ---- what a run has come to ---- */
 
 /* The number of the last step, and of all steps of the run; 0: not known. */
@@ -183,6 +237,8 @@ RLF_PUBLIC const char *rlf_session_message(rlf_session *session);
  * older ones, metrics that are not finite. "" if there are none. */
 RLF_PUBLIC const char *rlf_session_warnings(rlf_session *session);
 RLF_PUBLIC int rlf_session_failed(const rlf_session *session);
+/* RLF_RESULT_OK, or the result that its error gave. */
+RLF_PUBLIC rlf_result rlf_session_status(const rlf_session *session);
 
 /* One thing that is wrong, or has no effect. */
 typedef struct rlf_diagnostic {

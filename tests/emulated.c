@@ -1,6 +1,7 @@
 /* The command `rlflow` with one more device: GPUs that are emulated on the
  * host (kernels/cuda/emulate_device.h). For tests of whole runs. */
 #include "engine/cmd/cmd.h"
+#include "kernels/backend.h"
 #include "kernels/cuda/emulate_device.h"
 
 int

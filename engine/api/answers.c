@@ -133,5 +133,6 @@ void
 rlf_answers_free(rlf_session *s)
 {
     rlf_buf_free(&s->answer.samples);
+    rlf_buf_free(&s->answer.text);
     RLF_VEC_FREE(&s->answer.at);
 }

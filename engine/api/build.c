@@ -22,8 +22,13 @@ static const rlf_build_fact facts[] = {
 };
 
 const rlf_build_fact *
-rlf_build_facts(size_t *n)
+rlf_build(size_t i)
 {
-    *n = RLF_COUNT(facts) - !*RLF_SANITIZERS;
-    return facts;
+    return i < RLF_COUNT(facts) - !*RLF_SANITIZERS ? &facts[i] : NULL;
+}
+
+int
+rlf_process(void)
+{
+    return rlf_comm_launcher_process();
 }

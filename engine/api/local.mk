@@ -26,6 +26,7 @@ libapi_a_SOURCES = \
 	%D%/planned.c %D%/planned.h \
 	%D%/prediction.c %D%/prediction.h \
 	%D%/profile.c %D%/profile.h \
+	%D%/program.c \
 	%D%/record.c \
 	%D%/room.c %D%/room.h \
 	%D%/rundir.c \

@@ -49,10 +49,8 @@ is_at(const guard *g, const char *path)
 static rlf_option_type
 type_of(const char *option)
 {
-    for (int i = 0; i < RLF_OPTIONS; i++)
-        if (strcmp(rlf_option_rows[i].word, option) == 0)
-            return rlf_option_rows[i].type;
-    return RLF_OPTION_IS_TEXT;
+    rlf_option i = rlf_option_named(option);
+    return i < RLF_OPTIONS ? rlf_option_rows[i].type : RLF_OPTION_IS_TEXT;
 }
 
 bool

@@ -120,11 +120,10 @@ put_inputs(const rlf_session *s, rlf_buf *out)
 static void
 put_build(rlf_buf *out)
 {
-    size_t n;
-    const rlf_build_fact *facts = rlf_build_facts(&n);
+    const rlf_build_fact *fact;
     put_text(out, ",", "rlflow", rlf_version());
-    for (size_t i = 0; i < n; i++)
-        put_text(out, i ? "," : ",\"built\":{", facts[i].name, facts[i].value);
+    for (size_t i = 0; (fact = rlf_build(i)); i++)
+        put_text(out, i ? "," : ",\"built\":{", fact->name, fact->value);
     rlf_buf_putc(out, '}');
 }
 

@@ -171,11 +171,13 @@ rlf_session_result(rlf_status status)
 /* ---- compiling ---- */
 
 const char *
-rlf_session_stdlib(rlf_arena *arena)
+rlf_session_stdlib(rlf_session *s)
 {
     const char *env = getenv("RLFLOW_STDLIB");
     if (env && *env)
         return env;
+    if (!s)
+        return RLF_PKGDATADIR "/stdlib";
     /* In the build tree the program stands beside config.status and the
      * library is where it was configured from. Where it was installed, maybe
      * moved since with all that was installed, the library has its place from
@@ -184,10 +186,10 @@ rlf_session_stdlib(rlf_arena *arena)
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
     if (n > 0) {
         exe[n] = 0;
-        char *dir = rlf_path_parent(arena, exe);
-        if (rlf_file_exists(rlf_path_join(arena, dir, "config.status")))
+        char *dir = rlf_path_parent(s->arena, exe);
+        if (rlf_file_exists(rlf_path_join(s->arena, dir, "config.status")))
             return RLF_SOURCE_DIR "/stdlib";
-        char *beside = rlf_path_join(arena, rlf_path_parent(arena, dir),
+        char *beside = rlf_path_join(s->arena, rlf_path_parent(s->arena, dir),
                                      "share/rlflow/stdlib");
         if (rlf_dir_exists(beside))
             return beside;
@@ -221,7 +223,7 @@ compile(rlf_session *s, bool params_only)
         .path = s->path,
         .text = s->text,
         .size = s->size,
-        .stdlib = rlf_session_stdlib(s->arena),
+        .stdlib = rlf_session_stdlib(s),
         .settings = s->settings.data,
         .n_settings = s->settings.count,
         .classes = s->classes,
@@ -779,6 +781,15 @@ int
 rlf_session_failed(const rlf_session *s)
 {
     return !s || s->err.status < 0 || s->diags.errors > 0;
+}
+
+rlf_result
+rlf_session_status(const rlf_session *s)
+{
+    return !s                  ? RLF_RESULT_FAILED
+           : s->err.status < 0 ? rlf_session_result(s->err.status)
+           : s->diags.errors   ? RLF_RESULT_PROGRAM
+                               : RLF_RESULT_OK;
 }
 
 const char *

@@ -110,6 +110,7 @@ struct rlf_session {
     const char *path;
     const rlf_classes *classes; /* that programs are compiled with: all of
                                    nodes/, if nobody gives others */
+    bool params_only;           /* the graph has no more */
     const char *text; /* of the program, of `size` bytes; NULL: in the file */
     size_t size;
     rlf_session_options options;
@@ -217,6 +218,8 @@ struct rlf_session {
     rlf_buf message;
     struct {
         rlf_diagnostic diagnostic;
+        rlf_parameter parameter;
+        rlf_buf text; /* a graph, a program */
         rlf_weight weight;
         rlf_buf samples; /* of `step`, each with a 0 behind it */
         struct {
@@ -250,15 +253,6 @@ rlf_result rlf_session_ready(rlf_session *session);
 bool rlf_session_over(const rlf_session *session);
 /* rlf_session_close, with the reason in `err`. */
 rlf_status rlf_session_end(rlf_session *session, rlf_err *err);
-/* The directory that "std/..." means. */
-const char *rlf_session_stdlib(rlf_arena *arena);
-
-/* The libraries and options of this build, one by one: name and words. */
-typedef struct rlf_build_fact {
-    const char *name, *value;
-} rlf_build_fact;
-const rlf_build_fact *rlf_build_facts(size_t *n);
-
 /* A file of each process: the name as it is given in the first. */
 const char *rlf_session_own_file(rlf_session *session, const char *path);
 

@@ -2,28 +2,17 @@
  * of the command line, and parameters of the program. */
 #include "engine/api/session.h"
 
+#include "engine/base/option.h"
 #include "engine/base/vec.h"
 #include "grammar/compile.h"
 
-#include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool
-whole_number(const char *text, uint64_t most, uint64_t *out)
-{
-    char *end;
-    errno = 0;
-    unsigned long long x = strtoull(text, &end, 10);
-    if (errno || *end || end == text || *text == '-' || x > most)
-        return false;
-    *out = x;
-    return true;
-}
-
 /* A number of bytes: 500MB, 8GB, or without a unit. */
 static rlf_status
-read_size(const char *text, uint64_t *out, rlf_err *err)
+read_size(rlf_session *s, const char *text, rlf_err *err)
 {
     static const char units[][3] = {"KB", "MB", "GB", "TB"};
     char *end;
@@ -40,26 +29,27 @@ read_size(const char *text, uint64_t *out, rlf_err *err)
         return rlf_fail(err, RLF_USAGE,
                         "--memory takes a size like 500MB or 8GB, not \"%s\"",
                         text);
-    *out = (uint64_t)x;
+    s->options.memory = (uint64_t)x;
     return RLF_OK;
 }
 
 static rlf_status
-read_seconds(const char *text, double *out, rlf_err *err)
+read_seconds(rlf_session *s, const char *text, rlf_err *err)
 {
     char *end;
     double x = strtod(text, &end);
     if (*end || end == text || !(x >= 0 && x < 1e9))
         return rlf_fail(err, RLF_USAGE, "--patience takes seconds, not \"%s\"",
                         text);
-    *out = x;
+    s->options.patience = x;
     return RLF_OK;
 }
 
 /* A backend by name, or "auto". */
 static rlf_status
-set_device(rlf_session_options *o, const char *name, rlf_err *err)
+set_device(rlf_session *s, const char *name, rlf_err *err)
 {
+    rlf_session_options *o = &s->options;
     const rlf_backend *const *list = o->backends;
     o->any_device = strcmp(name, "auto") == 0;
     o->backend = o->any_device ? NULL : rlf_backend_find(list, name);
@@ -76,9 +66,10 @@ set_device(rlf_session_options *o, const char *name, rlf_err *err)
 
 /* Names with commas, and maybe blanks, between them, besides those given
  * before. */
-static void
-accept_names(rlf_session *s, const char *names)
+static rlf_status
+accept_names(rlf_session *s, const char *names, rlf_err *err)
 {
+    (void)err;
     for (size_t n; *names; names += n + (names[n] == ',')) {
         n = strcspn(names, ",");
         size_t from = strspn(names, " \t"), to = n;
@@ -88,103 +79,95 @@ accept_names(rlf_session *s, const char *names)
             RLF_PUSH_IN(s->arena, &s->inputs.accept,
                         rlf_arena_strndup(s->arena, names + from, to - from));
     }
-}
-
-/* An option that is a whole number; *known: it was one. */
-static rlf_status
-set_number(rlf_session_options *o, const char *name, const char *value,
-           rlf_err *err, bool *known)
-{
-    const struct {
-        const char *name;
-        uint64_t most;
-        uint64_t *wide; /* one of these is set */
-        uint32_t *count;
-        int *number;
-        bool *flag;
-    } numbers[] = {
-        {"seed", INT64_MAX, .wide = &o->seed},
-        {"steps", INT64_MAX, .wide = &o->steps},
-        {"keep", UINT32_MAX, .wide = &o->keep},
-        {"moves", INT64_MAX, .wide = &o->moves},
-        {"samples", UINT32_MAX, .count = &o->samples},
-        {"threads", 1024, .number = &o->threads},
-        {"ranks", 65536, .number = &o->ranks},
-        {"resume", 1, .flag = &o->resume},
-        {"check-pure", 1, .flag = &o->check_pure},
-    };
-    size_t i = 0;
-    while (i < RLF_COUNT(numbers) && strcmp(name, numbers[i].name) != 0)
-        i++;
-    *known = i < RLF_COUNT(numbers);
-    if (!*known)
-        return RLF_OK;
-    uint64_t x;
-    if (!whole_number(value, numbers[i].most, &x))
-        return rlf_fail(err, RLF_USAGE,
-                        "--%s takes a whole number up to %llu, not \"%s\"",
-                        name, (unsigned long long)numbers[i].most, value);
-    if (numbers[i].wide)
-        *numbers[i].wide = x;
-    if (numbers[i].count)
-        *numbers[i].count = (uint32_t)x;
-    if (numbers[i].number)
-        *numbers[i].number = (int)x;
-    if (numbers[i].flag)
-        *numbers[i].flag = x;
     return RLF_OK;
 }
 
-/* An option that is a text, a path or a word. */
-static bool
-set_text(rlf_session *s, const char *name, const char *value)
-{
-    rlf_session_options *o = &s->options;
-    const struct {
-        const char *name, **to;
-    } texts[] = {{"out", &o->directory},
-                 {"dtype", &o->dtype},
-                 {"isa", &o->isa},
-                 {"plan", &o->plan},
-                 {"cluster", &o->cluster},
-                 {"profile", &o->profile},
-                 {"like", &o->like},
-                 {"prompts", &o->prompts},
-                 {"lengths", &o->responses},
-                 {"trace", &o->trace},
-                 {"log", &o->log}};
-    for (size_t i = 0; i < RLF_COUNT(texts); i++) {
-        if (strcmp(name, texts[i].name) != 0)
-            continue;
-        *texts[i].to = rlf_arena_strdup(s->arena, value);
-        return true;
+/* ---- options ---- */
+
+/* What the column `sets` of the table says. */
+typedef struct setter {
+    enum { NOTHING, TEXT, FLAG, NUMBER, COUNT, WIDE, FUNCTION } kind;
+    size_t at; /* of the member */
+    rlf_status (*by)(rlf_session *s, const char *text, rlf_err *err);
+} setter;
+
+static const setter setters[RLF_OPTIONS] = {
+#define MEMBER(name) (((rlf_session_options *)0)->name)
+#define FIELD(name)                                  \
+    {                                                \
+        .kind = _Generic(MEMBER(name),             \
+                         const char *: TEXT,       \
+                         bool: FLAG,               \
+                         int: NUMBER,              \
+                         uint32_t: COUNT,          \
+                         uint64_t: WIDE),          \
+        .at = offsetof(rlf_session_options, name), \
     }
-    return rlf_outputs_has(name); /* others write those */
+#define BY(function)                        \
+    {                                       \
+        .kind = FUNCTION, .by = (function), \
+    }
+#define NONE     \
+    {            \
+        .at = 0, \
+    }
+#define OPTION(name, word, argument, environment, type, preset, least, most, \
+               sets, on, doc)                                                \
+    sets,
+#include "engine/base/option.def"
+#undef OPTION
+};
+
+static const rlf_option_info infos[RLF_OPTIONS] = {
+#define OPTION(name, word, argument, environment, type, preset, least, most, \
+               sets, on, doc)                                                \
+    {"--" word, argument, doc},
+#include "engine/base/option.def"
+#undef OPTION
+};
+
+const rlf_option_info *
+rlf_session_option(size_t i)
+{
+    for (size_t k = 0; k < RLF_OPTIONS; k++)
+        if (setters[k].kind != NOTHING && i-- == 0)
+            return &infos[k];
+    return NULL;
 }
 
 static rlf_status
-set_option(rlf_session *s, const char *name, const char *value, rlf_err *err)
+set_option(rlf_session *s, const char *name, const char *text, rlf_err *err)
 {
-    rlf_session_options *o = &s->options;
-    bool known;
-    rlf_status status = set_number(o, name, value, err, &known);
-    if (known || set_text(s, name, value))
-        return status;
-    if (strcmp(name, "accept") == 0) {
-        accept_names(s, value);
-        return RLF_OK;
+    rlf_option option = rlf_option_named(name + 2);
+    if (option == RLF_OPTIONS ||
+        (setters[option].kind == NOTHING && !rlf_outputs_has(name + 2)))
+        return rlf_fail(err, RLF_USAGE, "there is no option %s", name);
+    const setter *to = &setters[option];
+    rlf_option_value value = {0};
+    RLF_TRY(rlf_option_read(option, text, name, err, &value));
+    void *member = (char *)&s->options + to->at;
+    switch (to->kind) {
+    case NOTHING:
+        break; /* others write that file */
+    case TEXT:
+        *(const char **)member = rlf_arena_strdup(s->arena, text);
+        break;
+    case FLAG:
+        *(bool *)member = value.number;
+        break;
+    case NUMBER:
+        *(int *)member = (int)value.number;
+        break;
+    case COUNT:
+        *(uint32_t *)member = (uint32_t)value.number;
+        break;
+    case WIDE:
+        *(uint64_t *)member = (uint64_t)value.number;
+        break;
+    case FUNCTION:
+        return to->by(s, text, err);
     }
-    if (strcmp(name, "device") == 0)
-        return set_device(o, value, err);
-    if (strcmp(name, "save-every") == 0)
-        return rlf_saving_every(s, value, err);
-    if (strcmp(name, "keep-best") == 0)
-        return rlf_saving_best(s, value, err);
-    if (strcmp(name, "patience") == 0)
-        return read_seconds(value, &o->patience, err);
-    if (strcmp(name, "memory") == 0)
-        return read_size(value, &o->memory, err);
-    return rlf_fail(err, RLF_USAGE, "there is no option --%s", name);
+    return RLF_OK;
 }
 
 /* For run.json. */
@@ -206,7 +189,7 @@ rlf_session_set(rlf_session *s, const char *name, const char *value)
             rlf_fail(&s->err, RLF_USAGE,
                      "%s is set after the program was compiled", name));
     if (strncmp(name, "--", 2) == 0) {
-        rlf_status status = set_option(s, name + 2, value, &s->err);
+        rlf_status status = set_option(s, name, value, &s->err);
         if (status >= 0)
             note_option(s, name, value);
         if (status >= 0 && rlf_outputs_has(name + 2))

@@ -21,7 +21,7 @@ const rlf_command_row rlf_command_rows[RLF_COMMANDS] = {
 const rlf_option_row rlf_option_rows[RLF_OPTIONS] = {
 #define ON(command) (UINT32_C(1) << RLF_COMMAND_##command)
 #define OPTION(name, word, argument, environment, type, preset, least, most, \
-               on, doc)                                                      \
+               sets, on, doc)                                                \
     {word, argument, environment, RLF_OPTION_IS_##type, preset, least,       \
      most, on,       doc},
 #include "engine/base/option.def"
@@ -36,6 +36,15 @@ bool
 rlf_command_takes(rlf_command command, rlf_option option)
 {
     return rlf_option_rows[option].commands >> command & 1;
+}
+
+rlf_option
+rlf_option_named(const char *word)
+{
+    int i = 0;
+    while (i < RLF_OPTIONS && strcmp(word, rlf_option_rows[i].word) != 0)
+        i++;
+    return (rlf_option)i;
 }
 
 rlf_command
@@ -178,13 +187,11 @@ one_of(const char *words, const char *text)
     return false;
 }
 
-/* Set an option; `from` names where its text comes from. */
-static rlf_status
-set(rlf_command_line *line, int index, const char *text, const char *from,
-    rlf_err *err)
+rlf_status
+rlf_option_read(rlf_option option, const char *text, const char *from,
+                rlf_err *err, rlf_option_value *value)
 {
-    const rlf_option_row *row = &rlf_option_rows[index];
-    rlf_option_value *value = &line->options[index];
+    const rlf_option_row *row = &rlf_option_rows[option];
     value->text = text;
     if (row->type == RLF_OPTION_IS_INT) {
         char *end = NULL;
@@ -234,11 +241,13 @@ preset(rlf_command_line *line, rlf_err *err)
             continue;
         const char *text = *row->environment ? getenv(row->environment) : NULL;
         if (text && *text) {
-            RLF_TRY(set(line, i, text, row->environment, err));
+            RLF_TRY(rlf_option_read((rlf_option)i, text, row->environment, err,
+                                    &line->options[i]));
             line->options[i].given = !is_off(row, text);
             line->options[i].variable = row->environment;
         } else if (*row->preset)
-            RLF_TRY(set(line, i, row->preset, row->word, err));
+            RLF_TRY(rlf_option_read((rlf_option)i, row->preset, row->word, err,
+                                    &line->options[i]));
     }
     return RLF_OK;
 }
@@ -296,7 +305,8 @@ read_option(rlf_command_line *line, int argc, char *const *argv, int *at,
     snprintf(from, sizeof from, "--%s", row->word);
     line->options[index].given = true;
     line->options[index].variable = NULL;
-    return set(line, index, text, from, err);
+    return rlf_option_read((rlf_option)index, text, from, err,
+                           &line->options[index]);
 }
 
 /* Bytes of the NAME of the language that the text begins with; 0: none. */

@@ -60,7 +60,7 @@ typedef struct rlf_command_line {
     rlf_setting *settings; /* NAME=VALUE, in order */
     size_t n_settings;
     /* Not read but handed on: what --device chooses from (kernels/backend.h),
-     * ended by NULL. */
+     * ended by NULL; or NULL for those of the library. */
     const struct rlf_backend *const *backends;
 } rlf_command_line;
 
@@ -79,6 +79,13 @@ void rlf_commands_help(rlf_buf *out);
 /* Completion for the shells, as texts that they read. */
 void rlf_complete_bash(rlf_buf *out);
 void rlf_complete_zsh(rlf_buf *out);
+/* The option called `word`, without dashes, or RLF_OPTIONS. */
+rlf_option rlf_option_named(const char *word);
+/* What a text says of an option, which `from` has given ("--seed", a variable):
+ * RLF_USAGE if its row does not allow it. */
+rlf_status rlf_option_read(rlf_option option, const char *text,
+                           const char *from, rlf_err *err,
+                           rlf_option_value *value);
 /* The command called `word`, or RLF_COMMANDS. */
 rlf_command rlf_command_named(const char *word);
 const char *rlf_command_word(rlf_command command);

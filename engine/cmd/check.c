@@ -1,5 +1,5 @@
 /* rlflow check: is the program right, what would it take, what runs where? */
-#include "engine/cmd/cmd.h"
+#include "engine/cmd/inside.h"
 
 #include "engine/api/room.h"
 #include "engine/layout/lanes.h"

@@ -1,6 +1,6 @@
 /* rlflow cluster: check a cluster, and print it as a cluster file with what it
  * holds; `rlflow check` of such a file does the same. */
-#include "engine/cmd/cmd.h"
+#include "engine/cmd/inside.h"
 
 #include "engine/api/cluster.h"
 #include "engine/api/profile.h"

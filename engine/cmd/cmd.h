@@ -1,21 +1,22 @@
-/* The subcommands of `rlflow`: one file each, one row in main.c's table. Each
+/* The subcommands of `rlflow`: one file each, one row in main.c's table. They
+ * use the library as others do, by rlflow.h; but for those that include
+ * inside.h, of which tests/layers.tap has the list. Of the tree they share
+ * reading of the command line and the form of messages (engine/base). Each
  * prints, and returns the exit status: 0 done, 1 the program or its data is
  * wrong, 2 wrong usage, 3 failed while running. */
 #ifndef RLF_CMD_CMD_H
 #define RLF_CMD_CMD_H
 
-#include "engine/api/session.h"
-#include "engine/api/workload.h"
+#include "engine/base/diag.h"
 #include "engine/base/option.h"
-#include "engine/order/rehearse.h"
-#include "engine/plan/holds.h"
-#include "engine/simulate/simulate.h"
+#include "engine/rlflow.h"
 
 #include <stdio.h>
 
 /* The whole command, with the devices that it may compute on: a list ended by
- * NULL. */
-int rlf_cmd_main(int argc, char **argv, const rlf_backend *const *backends);
+ * NULL; or NULL for those of the library. */
+int rlf_cmd_main(int argc, char **argv,
+                 const struct rlf_backend *const *backends);
 
 int rlf_cmd_run(const rlf_command_line *line);
 int rlf_cmd_check(const rlf_command_line *line);
@@ -29,10 +30,6 @@ int rlf_cmd_params(const rlf_command_line *line);
 int rlf_cmd_fmt(const rlf_command_line *line);
 int rlf_cmd_version(const rlf_command_line *line);
 
-/* `plan --search`: the placements of the search and of others, then the plan of
- * the best. Closes the session; the exit status. */
-int rlf_cmd_search(rlf_session *session, const rlf_command_line *line);
-
 /* Check the file if it is a cluster file; false: it is none, and nothing was
  * said. */
 bool rlf_cmd_check_cluster(const rlf_command_line *line, int *exit_status);
@@ -45,37 +42,8 @@ int rlf_cmd_with_stack(int (*run)(void *), void *arg);
  * options that sessions know. NULL after a message: then *status is the exit
  * status. */
 rlf_session *rlf_cmd_session(const rlf_command_line *line, int *status);
-/* Before long work: could the files that options name be written, and are they
- * none of a run, and not the same? A session's files: see rlf_outputs_check. */
-rlf_status rlf_cmd_outputs(const rlf_command_line *line, rlf_err *err);
-/* Show the warnings about the program, once. */
-void rlf_cmd_warn(rlf_session *session);
-/* Print what the data and models of a session that is ready have to say, to the
- * standard error. */
-void rlf_cmd_notes(const rlf_session *session);
-/* Print a number with three digits and the prefix of its size: "12.3 G". */
-void rlf_cmd_put_scaled(double x, double base, const char *unit);
-/* Print the cluster that is planned for, as comments. */
-void rlf_cmd_put_cluster(const rlf_session *session);
-/* Print what the search of `place auto` promised, a line that begins so, if it
- * placed the calls. */
-void rlf_cmd_put_promise(const rlf_session *session, const char *begin);
-/* Say on the standard error how long which rows are nobody knows. */
-void rlf_cmd_warn_lengths(const rlf_session *session,
-                          const rlf_session_workload *workload);
-/* Print the plan as a place block. */
-void rlf_cmd_put_plan(const rlf_session *session);
-/* What a node is called in messages: actor.update, or its class. */
-const char *rlf_cmd_node_name(rlf_session *session, const rlf_node *node);
-/* A line for each generation of a simulation in which samples waited for pages.
- * Both per node. */
-void rlf_cmd_put_pages(rlf_session *session, const char *begin,
-                       const rlf_paged *paged, const rlf_page_room *pages);
-/* How the weights of a flow move, as on one machine. `object`: the model if it
- * is open, or NULL. */
-rlf_status rlf_cmd_weights(rlf_session *session, const rlf_weight_flow *flow,
-                           const void *object, rlf_realloc_job *job,
-                           rlf_realloc_plan *out, rlf_err *err);
+/* One without options, for a file. */
+rlf_session *rlf_cmd_open(const char *path);
 /* Does the terminal behind a descriptor have colours, and are they wanted
  * (NO_COLOR)? */
 bool rlf_cmd_colors(int fd);

@@ -1,6 +1,6 @@
 /* What the subcommands share: a session from a command line, and its end; and
  * what several of them print. */
-#include "engine/cmd/cmd.h"
+#include "engine/cmd/inside.h"
 
 #include "engine/api/prediction.h"
 #include "engine/base/option_table.h"
@@ -12,28 +12,35 @@
 #include <string.h>
 #include <unistd.h>
 
-static rlf_result
-take_option(rlf_session *s, const rlf_option_value *v, const char *name)
+/* Is that an option of sessions, or a file that they are not to read? */
+static bool
+is_of_session(int option, const char *name)
 {
-    rlf_result result =
-        v->text ? rlf_session_set(s, name, v->text) : RLF_RESULT_OK;
-    if (result != RLF_RESULT_OK && v->variable)
-        rlf_err_hint(&s->err, "it is in the environment variable %s",
-                     v->variable);
-    return result;
+    const rlf_option_info *info = rlf_session_option(0);
+    for (size_t i = 0; info && strcmp(info->name, name) != 0;)
+        info = rlf_session_option(++i);
+    return info || rlf_option_rows[option].type == RLF_OPTION_IS_OUTPUT;
 }
 
-/* All that name files to be written. */
 static rlf_result
-take_outputs(rlf_session *s, const rlf_command_line *line)
+take_options(rlf_session *s, const rlf_command_line *line)
 {
     rlf_result result = RLF_RESULT_OK;
     for (int i = 0; i < RLF_OPTIONS && result == RLF_RESULT_OK; i++) {
+        const rlf_option_value *v = &line->options[i];
         char name[64];
         snprintf(name, sizeof name, "--%s", rlf_option_rows[i].word);
-        if (rlf_option_rows[i].type == RLF_OPTION_IS_OUTPUT)
-            result = take_option(s, &line->options[i], name);
+        if (!v->text || !is_of_session(i, name))
+            continue;
+        result = rlf_session_set(s, name, v->text);
+        if (result != RLF_RESULT_OK && v->variable)
+            rlf_err_hint(&s->err, "it is in the environment variable %s",
+                         v->variable);
     }
+    s->options.json = rlf_cmd_diag_json();
+    for (size_t i = 0; i < line->n_settings && result == RLF_RESULT_OK; i++)
+        result =
+            rlf_session_set(s, line->settings[i].name, line->settings[i].value);
     return result;
 }
 
@@ -58,56 +65,21 @@ rlf_cmd_outputs(const rlf_command_line *line, rlf_err *err)
     return status;
 }
 
-static rlf_result
-take_options(rlf_session *s, const rlf_command_line *line)
-{
-    const struct {
-        rlf_option option;
-        const char *name;
-    } table[] = {
-        {RLF_OPTION_SEED, "--seed"},
-        {RLF_OPTION_THREADS, "--threads"},
-        {RLF_OPTION_RANKS, "--ranks"},
-        {RLF_OPTION_STEPS, "--steps"},
-        {RLF_OPTION_OUT, "--out"},
-        {RLF_OPTION_SAMPLES, "--samples"},
-        {RLF_OPTION_ISA, "--isa"},
-        {RLF_OPTION_DEVICE, "--device"},
-        {RLF_OPTION_DTYPE, "--dtype"},
-        {RLF_OPTION_MEMORY, "--memory"},
-        {RLF_OPTION_PLAN, "--plan"},
-        {RLF_OPTION_CLUSTER, "--cluster"},
-        {RLF_OPTION_PROFILE, "--profile"},
-        {RLF_OPTION_LIKE, "--like"},
-        {RLF_OPTION_LENGTHS, "--lengths"},
-        {RLF_OPTION_PROMPTS, "--prompts"},
-        {RLF_OPTION_MOVES, "--moves"},
-        {RLF_OPTION_PATIENCE, "--patience"},
-        {RLF_OPTION_KEEP, "--keep"},
-        {RLF_OPTION_SAVE_EVERY, "--save-every"},
-        {RLF_OPTION_KEEP_BEST, "--keep-best"},
-        {RLF_OPTION_ACCEPT, "--accept"},
-    };
-    rlf_result result = take_outputs(s, line);
-    for (size_t i = 0; i < RLF_COUNT(table) && result == RLF_RESULT_OK; i++)
-        result = take_option(s, &line->options[table[i].option], table[i].name);
-    if (line->options[RLF_OPTION_RESUME].given && result == RLF_RESULT_OK)
-        result = rlf_session_set(s, "--resume", "1");
-    if (line->options[RLF_OPTION_CHECK_PURE].given && result == RLF_RESULT_OK)
-        result = rlf_session_set(s, "--check-pure", "1");
-    s->options.json = rlf_cmd_diag_json();
-    for (size_t i = 0; i < line->n_settings && result == RLF_RESULT_OK; i++)
-        result =
-            rlf_session_set(s, line->settings[i].name, line->settings[i].value);
-    return result;
-}
-
 int
 rlf_cmd_status(rlf_result result)
 {
     return result == RLF_RESULT_MEMORY ? -(int)RLF_RESULT_FAILED
            : result < 0                ? -(int)result
                                        : 0;
+}
+
+rlf_session *
+rlf_cmd_open(const char *path)
+{
+    rlf_session *s = rlf_session_open(path);
+    if (s)
+        s->options.json = rlf_cmd_diag_json();
+    return s;
 }
 
 rlf_session *
@@ -119,7 +91,8 @@ rlf_cmd_session(const rlf_command_line *line, int *status)
         *status = rlf_cmd_status(RLF_RESULT_FAILED);
         return NULL;
     }
-    s->options.backends = line->backends;
+    if (line->backends)
+        s->options.backends = line->backends;
     s->sources.columns = rlf_cmd_columns(STDERR_FILENO);
     rlf_result result = take_options(s, line);
     if (result == RLF_RESULT_OK)
@@ -261,8 +234,9 @@ rlf_cmd_end_saying(rlf_session *session, rlf_result result, const char *more)
 {
     rlf_err err = RLF_ERR_NONE;
     fflush(stdout); /* where both go to one file, the error is the last */
-    const char *message = session->leads ? rlf_session_message(session) : "";
-    if (session->options.json)
+    const char *message =
+        !session || session->leads ? rlf_session_message(session) : "";
+    if (session && session->options.json)
         rlf_cmd_put_text(message, stderr);
     else
         rlf_cmd_put_message(message);

@@ -3,7 +3,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/vec.h"
-#include "engine/cmd/cmd.h"
+#include "engine/cmd/inside.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@ bin_PROGRAMS += rlflow
 cmd_sources = \
 	%D%/check.c \
 	%D%/cluster.c \
-	%D%/cmd.h \
+	%D%/cmd.h %D%/inside.h \
 	%D%/color.c \
 	%D%/common.c \
 	%D%/display.c %D%/display.h \

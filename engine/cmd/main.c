@@ -113,7 +113,7 @@ static void
 warn_of_environment(void)
 {
     rlf_buf text = {0};
-    if (rlf_comm_launcher_process() == 0)
+    if (rlf_process() == 0)
         rlf_command_environment(environ, &text);
     if (text.n)
         rlf_cmd_put_message(text.p);
@@ -146,7 +146,7 @@ run_command(void *arg)
 }
 
 int
-rlf_cmd_main(int argc, char **argv, const rlf_backend *const *backends)
+rlf_cmd_main(int argc, char **argv, const struct rlf_backend *const *backends)
 {
     rlf_memory_on_failure(end_without_memory);
     rlf_arena *arena = rlf_arena_new();

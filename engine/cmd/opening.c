@@ -2,7 +2,7 @@
 #include "engine/cmd/opening.h"
 
 #include "engine/base/clock.h"
-#include "engine/cmd/cmd.h"
+#include "engine/cmd/inside.h"
 
 #include <errno.h>
 #include <pthread.h>

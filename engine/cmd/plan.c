@@ -3,7 +3,7 @@
  * long the stages of pipelines wait. All else that is printed stands in
  * comments. Opens no data and no model, but with --search; for the sizes of
  * weights that are cut or move it reads the configs of their models. */
-#include "engine/cmd/cmd.h"
+#include "engine/cmd/inside.h"
 
 #include "engine/api/auto.h"
 #include "engine/api/room.h"

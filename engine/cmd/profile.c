@@ -1,7 +1,7 @@
 /* rlflow profile: run the program for a few steps on 1, 2, 4... ranks of this
  * machine, its models cut in every way that so many ranks can have, and write
  * what its pieces took as a profile. */
-#include "engine/cmd/cmd.h"
+#include "engine/cmd/inside.h"
 
 #include "engine/api/profile.h"
 #include "engine/base/clock.h"

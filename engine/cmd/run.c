@@ -1,5 +1,5 @@
 /* rlflow run: train, until the end or a signal. */
-#include "engine/cmd/cmd.h"
+#include "engine/cmd/inside.h"
 #include "engine/cmd/display.h"
 #include "engine/cmd/opening.h"
 

@@ -1,7 +1,7 @@
 /* rlflow schedule: several models in one pipeline at the same time. Prints how
  * long that takes by the ways that are known and by ours, a picture, and writes
  * the table that a program's `schedule: "FILE"` runs. */
-#include "engine/cmd/cmd.h"
+#include "engine/cmd/inside.h"
 #include "engine/cmd/schedule.h"
 
 #include "engine/base/clock.h"

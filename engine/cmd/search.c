@@ -2,7 +2,7 @@
  * was found, in comments; then that plan as a place block. */
 #include "engine/api/auto.h"
 #include "engine/base/clock.h"
-#include "engine/cmd/cmd.h"
+#include "engine/cmd/inside.h"
 #include "engine/search/pins.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* rlflow simulate: how long would steps of the program take on a cluster, and
  * what would its ranks do? */
-#include "engine/cmd/cmd.h"
+#include "engine/cmd/inside.h"
 
 #include "engine/api/auto.h"
 #include "engine/api/planned.h"

@@ -296,7 +296,7 @@ tables(void)
     };
     static const char *const docs[] = {
 #define OPTION(name, word, argument, environment, type, preset, least, most, \
-               on, doc)                                                      \
+               sets, on, doc)                                                \
     doc,
 #include "engine/base/option.def"
 #undef OPTION
