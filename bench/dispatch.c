@@ -46,9 +46,7 @@ static const rlf_node_class empty = {.name = "empty",
                                      .init = rlf_class_no_init,
                                      .fini = rlf_class_no_fini,
                                      .open = rlf_class_no_open,
-                                     .step = nothing,
-                                     .trainable = &rlf_trainable_none,
-                                     .handover = &rlf_handover_none};
+                                     .step = nothing};
 static rlf_node_class choice; /* the same in the role of an if */
 
 static rlf_graph *

@@ -228,6 +228,4 @@ const rlf_node_class rlf_node_collect = {
     .fini = fini,
     .open = rlf_class_no_open,
     .step = step,
-    .trainable = &rlf_trainable_none,
-    .handover = &rlf_handover_none,
 };

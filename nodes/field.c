@@ -174,8 +174,7 @@ open_data(rlf_call *call, rlf_err *err)
 #define A_FIELD                                                 \
     .form = RLF_FORM_FIELD, .spread = RLF_SPREAD_NEAR,          \
     .granularity = RLF_GRAIN_SAMPLE, .cost = rlf_class_no_cost, \
-    .init = rlf_class_no_init, .fini = rlf_class_no_fini,       \
-    .trainable = &rlf_trainable_none, .handover = &rlf_handover_none
+    RLF_CLASS_STATELESS
 
 const rlf_node_class rlf_node_field_prompt = {
     A_FIELD,

@@ -584,6 +584,5 @@ const rlf_node_class rlf_node_generate = {
     .fini = fini,
     .open = open,
     .step = step,
-    .trainable = &rlf_trainable_none,
     .handover = &handover,
 };

@@ -627,8 +627,6 @@ const rlf_node_class rlf_node_hook_sample = {
     .fini = fini,
     .open = open_rows,
     .step = step_sample,
-    .trainable = &rlf_trainable_none,
-    .handover = &rlf_handover_none,
 };
 
 const rlf_node_class rlf_node_hook_group = {
@@ -651,8 +649,6 @@ const rlf_node_class rlf_node_hook_group = {
     .fini = fini,
     .open = open_rows,
     .step = step_group,
-    .trainable = &rlf_trainable_none,
-    .handover = &rlf_handover_none,
 };
 
 const rlf_node_class rlf_node_hook_batch = {
@@ -674,8 +670,6 @@ const rlf_node_class rlf_node_hook_batch = {
     .fini = fini,
     .open = open_rows,
     .step = step_batch,
-    .trainable = &rlf_trainable_none,
-    .handover = &rlf_handover_none,
 };
 
 const rlf_node_class rlf_node_hook_step = {
@@ -695,8 +689,6 @@ const rlf_node_class rlf_node_hook_step = {
     .fini = fini,
     .open = rlf_class_no_open,
     .step = step_scalar,
-    .trainable = &rlf_trainable_none,
-    .handover = &rlf_handover_none,
 };
 
 const rlf_node_class rlf_node_hook_turn = {

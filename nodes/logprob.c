@@ -199,8 +199,6 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
         .fini = rlf_class_no_fini,            \
         .open = open,                         \
         .step = step,                         \
-        .trainable = &rlf_trainable_none,     \
-        .handover = &rlf_handover_none,       \
     }
 
 CLASS(logprob,

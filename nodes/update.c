@@ -530,5 +530,4 @@ const rlf_node_class rlf_node_update = {
     .open = open,
     .step = rlf_class_unsupported,
     .trainable = &trainable,
-    .handover = &rlf_handover_none,
 };

@@ -635,6 +635,4 @@ const rlf_node_class rlf_node_over_vocab = {
     .fini = rlf_class_arena_fini,
     .open = open,
     .step = step,
-    .trainable = &rlf_trainable_none,
-    .handover = &rlf_handover_none,
 };

@@ -94,8 +94,8 @@ fault_of(const rlf_node_class *c)
     bool trains = c->work == RLF_WORK_TRAIN;
     bool changes = trains || c->work == RLF_WORK_WEIGHTS;
     bool weights = samples || changes || c->work == RLF_WORK_READ;
-    bool hands_over = c->handover != &rlf_handover_none;
-    bool passes = c->trainable != &rlf_trainable_none;
+    bool hands_over = c->handover != NULL;
+    bool passes = c->trainable != NULL;
     bool joint = c->spread == RLF_SPREAD_JOINT;
     bool dealt = c->spread == RLF_SPREAD_ROWS || c->spread == RLF_SPREAD_NEAR;
     bool decides = c->course != RLF_COURSE_NONE;
@@ -161,16 +161,15 @@ check_node_class(const rlf_classes *classes, int i, rlf_err *err)
     const rlf_node_class *c = classes->node[i];
     if (!c || !c->name || !c->doc || !c->doc[0])
         return rlf_fail(err, RLF_BUG, "node class %d lacks name or doc", i);
-    if (!c->infer || !c->cost || !c->init || !c->fini || !c->open || !c->step ||
-        !c->trainable || !c->handover)
+    if (!c->infer || !c->cost || !c->init || !c->fini || !c->open || !c->step)
         return rlf_fail(err, RLF_BUG, "node class %s has a NULL member",
                         c->name);
     const rlf_trainable *t = c->trainable;
-    if (!t->begin || !t->ports || !t->forward || !t->backward || !t->weights ||
-        !t->gather || !t->finish)
+    if (t && (!t->begin || !t->ports || !t->forward || !t->backward ||
+              !t->weights || !t->gather || !t->finish))
         return rlf_fail(err, RLF_BUG, "node class %s: NULL in trainable",
                         c->name);
-    if (!c->handover->give || !c->handover->take)
+    if (c->handover && (!c->handover->give || !c->handover->take))
         return rlf_fail(err, RLF_BUG, "node class %s: NULL in handover",
                         c->name);
     const char *fault = fault_of(c);
@@ -349,51 +348,3 @@ rlf_resource_no_note(const rlf_resource *resource, void *object, rlf_buf *out)
 {
     (void)resource, (void)object, (void)out;
 }
-
-static rlf_status
-none_begin(rlf_call *call, rlf_err *err, rlf_training *out)
-{
-    (void)out;
-    return rlf_class_unsupported(call, err);
-}
-
-static rlf_train_ports
-none_ports(rlf_call *call, const rlf_train_op *op)
-{
-    (void)call, (void)op;
-    return (rlf_train_ports){0};
-}
-
-static rlf_status
-none_op(rlf_call *call, const rlf_train_op *op, rlf_err *err)
-{
-    (void)op;
-    return rlf_class_unsupported(call, err);
-}
-
-static rlf_status
-none_give(rlf_call *call, const uint32_t *rows, uint32_t n,
-          const rlf_price *price, rlf_buf *out, rlf_err *err)
-{
-    (void)rows, (void)n, (void)price, (void)out;
-    return rlf_class_unsupported(call, err);
-}
-
-static rlf_status
-none_take(rlf_call *call, const char *bytes, size_t n, rlf_err *err)
-{
-    (void)bytes, (void)n;
-    return rlf_class_unsupported(call, err);
-}
-
-const rlf_handover rlf_handover_none = {.give = none_give, .take = none_take};
-
-const rlf_trainable rlf_trainable_none = {
-    .begin = none_begin,
-    .ports = none_ports,
-    .forward = none_op,
-    .backward = none_op,
-    .weights = none_op,
-    .gather = rlf_class_unsupported,
-    .finish = rlf_class_unsupported,
-};

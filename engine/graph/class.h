@@ -4,7 +4,8 @@
  * A class is one `const struct` in its own file under nodes/ and one row in
  * nodes/node.def. The grammar resolves a user's call (`actor.logprob(roll)`)
  * by name through this table; sched and order see only these functions. No
- * member is NULL: what a class does not do is one of the rlf_class_* stubs. */
+ * function is NULL: what a class does not do is one of the rlf_class_* stubs.
+ * Interfaces that only some classes have are. */
 #ifndef RLF_GRAPH_CLASS_H
 #define RLF_GRAPH_CLASS_H
 
@@ -49,13 +50,13 @@ typedef enum rlf_form {
  *   "set_state", "set_rows"  s := e. Receiver: the state; input 0: the value
  *   ":="       m := e on models. Receiver: the model; args: for each term of
  *              the weighted sum a list of two, its coefficient (NUMBER, or
- * VALUE of a scalar) and its model (RESOURCE) "update"   receiver: the model;
- * args: the formals of the class, which are named as those of the constructor
- * `adamw` that the model was declared with, NUMBER or VALUE of a scalar read at
- * each update; inputs: what rlf_node.loss refers to; outputs: its reports
- *   "report"   args: extra labelled scalars; the label is the metric's name
- *   "split"    for x in s.split(...), ... { }. Inputs: the sets that are split;
- *              args: the formals once for each set in turn. call->out: the
+ * VALUE of a scalar) and its model (RESOURCE), which the node reads "update"
+ * receiver: the model; args: the formals of the class, named as those of the
+ * constructor `adamw` that the model was declared with, NUMBER or VALUE of a
+ * scalar read at each update; inputs: what rlf_node.loss refers to; outputs:
+ * its reports "report"   args: extra labelled scalars; the label is the
+ * metric's name "split"    for x in s.split(...), ... { }. Inputs: the sets
+ * that are split; args: the formals once for each set in turn. call->out: the
  *              contents of the region's args, one piece of each set
  *   "collect"  receiver: the data; args: the formals, then `count`, the prompts
  *              that are wanted. Outputs: what is collected, the draw first. The
@@ -86,18 +87,20 @@ typedef enum rlf_spread {
     RLF_SPREAD_JOINT, /* all ranks together, in one collective program */
 } rlf_spread;
 
-/* What takes time in a node. Calls of models that work with weights where a row
- * of `place` says (GENERATE, READ, TRAIN; but what is reduced over vocab is
- * where its first model is read) have a layout of their own; the others have
- * that of what they work on, or all ranks. */
+/* What the time of a node goes to. Rows of `place` say where a model's calls
+ * (GENERATE, READ, TRAIN) are; search and simulator find out how long they
+ * take, and so does the controller, for READ and TRAIN, to choose what comes
+ * next. The time of a step is written by kind. */
 typedef enum rlf_work_kind {
-    RLF_WORK_NONE,     /* it is soon done, and nobody plans with it */
-    RLF_WORK_GENERATE, /* samples of its model come one by one; handover */
-    RLF_WORK_READ,     /* forward passes of its model; at level VOCAB they are
-                          made by whoever reads its values */
-    RLF_WORK_TRAIN,    /* an optimizer step of its model; trainable */
-    RLF_WORK_WEIGHTS,  /* its model's weights are changed where they lie, with
-                          those of models that its arguments name */
+    RLF_WORK_NONE,     /* it is soon done: nobody plans with it */
+    RLF_WORK_GENERATE, /* samples of its model, which come one by one, and may
+                          move to another replica: `handover` */
+    RLF_WORK_READ,     /* forward passes of its model; at level VOCAB whoever
+                          reads its values makes them */
+    RLF_WORK_TRAIN,    /* an optimizer step of its model, in micro-batches that
+                          a pipeline orders: `trainable` */
+    RLF_WORK_WEIGHTS,  /* weights of its model, where those are that change; the
+                          models that the node reads are brought there */
     RLF_WORK_HOST,     /* functions of the user, as quick as they like */
 } rlf_work_kind;
 
@@ -336,18 +339,21 @@ struct rlf_node_class {
     rlf_work_kind work;
     rlf_course course;
     rlf_program_kind program;
-    bool writes;  /* its receiver is another afterwards: what uses that is kept
-                     in the program's order, and counts as trained */
-    bool draws;   /* the argument `count` says how many rows of the data it
-                     gives in a step; absent: all there are */
-    bool keeps;   /* by input 0 the rounds around it keep their prompts */
-    bool reports; /* its arguments are metrics, each with its label as name */
-    bool view;    /* its values lie in the set that it is a field of */
-    bool counts;  /* its value is the number of the step */
-    const char *period;    /* CHOICE: the formal that says in each how many-th
-                              step region 0 is run */
-    const char *condition; /* CHOICE: the formal by which region 0 is run if it
-                              is not 0, else region 1 */
+    bool writes;  /* its receiver is changed: what uses that keeps the order of
+                     the program, and the node is there without its values */
+    bool draws;   /* its argument `count` says how many rows of its data it
+                     gives in a step (absent: all), and so what an epoch is */
+    bool keeps;   /* by its input 0 the ROUNDS around it keep prompts */
+    bool reports; /* its arguments are metrics, each with its label as name; it
+                     comes when ranks have nothing else to do */
+    bool view;    /* its values lie in the set that it is a field of: they take
+                     no memory */
+    bool counts;  /* its value is the number of the step: 1 or more, and large
+                     in late steps */
+    /* Of a CHOICE, by which a simulator foresees it: the formal that says in
+     * each how many-th step region 0 is run; that by which region 0 is run if
+     * it is not 0, else region 1. */
+    const char *period, *condition;
     const rlf_formal *formals;
     int n_formals;
     bool extra;        /* takes further labelled arguments (a hook's fields) */
@@ -377,8 +383,8 @@ struct rlf_node_class {
      * others compute the rows given. What decides the run's course answers in
      * call->count, branch and raised: see rlf_call. */
     rlf_status (*step)(rlf_call *call, rlf_err *err);
-    const rlf_trainable *trainable; /* rlf_trainable_none if it is not */
-    const rlf_handover *handover;   /* rlf_handover_none if not GENERATE */
+    const rlf_trainable *trainable; /* of those that TRAIN, else NULL */
+    const rlf_handover *handover;   /* of those that GENERATE, else NULL */
 };
 
 /* ---- resources ---- */
@@ -592,8 +598,6 @@ rlf_status rlf_classes_check(const rlf_classes *classes, rlf_err *err);
 
 /* ---- stubs ---- */
 
-extern const rlf_trainable rlf_trainable_none;
-extern const rlf_handover rlf_handover_none;
 void rlf_class_no_infer(const rlf_graph *graph, const rlf_node *node,
                         rlf_diags *diags);
 /* Of a class that does next to nothing. */
@@ -615,10 +619,8 @@ rlf_status rlf_class_unsupported(rlf_call *call, rlf_err *err);
 void *rlf_class_arena_state(size_t bytes);
 void rlf_class_arena_fini(void *state);
 
-/* Members of a class whose nodes have no state, and that trains nothing. */
-#define RLF_CLASS_STATELESS                               \
-    .init = rlf_class_no_init, .fini = rlf_class_no_fini, \
-    .trainable = &rlf_trainable_none, .handover = &rlf_handover_none
+/* Members of a class whose nodes have no state. */
+#define RLF_CLASS_STATELESS .init = rlf_class_no_init, .fini = rlf_class_no_fini
 /* And that does next to nothing, for whatever arguments fit. */
 #define RLF_CLASS_PLAIN \
     RLF_CLASS_STATELESS, .infer = rlf_class_no_infer, .cost = rlf_class_no_cost

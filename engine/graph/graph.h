@@ -103,7 +103,7 @@ typedef struct rlf_arg {
     rlf_span span;
 } rlf_arg;
 
-/* The loss of an update (class update): what is live and
+/* The loss of an update: what is live and
  * how the gradient is got. Made by the grammar from the update's block. */
 typedef struct rlf_live_call {
     const rlf_node_class *class; /* logprob, value or score */
@@ -182,13 +182,13 @@ typedef struct rlf_node {
     int n_writes;
     int *regions; /* bodies: for, every, collect 1; if 1 or 2 */
     int n_regions;
-    /* Class expr: the program; its inputs and outputs are the node's, in order.
+    /* Of program EXPR: its inputs and outputs are the node's, in order.
      * Further inputs of the node are sets (or columns) on whose spaces the
      * program computes though none of its inputs is there: roll.at_last(score)
      * needs roll, x[mini] needs mini. */
     const rlf_expr *expr;
-    const rlf_loss *loss;   /* class update */
-    const rlf_words *words; /* class words */
+    const rlf_loss *loss;   /* of program LOSS */
+    const rlf_words *words; /* of program WORDS */
     uint32_t site; /* number of this call in the program: key of randomness;
                       does not change when metrics are added or removed */
     bool looking;  /* only feeds reports: changes no bit of what is trained */

@@ -191,7 +191,7 @@ typedef struct rlf_call {
      * the last step; `inputs_done`: no more will come. */
     bool inputs_done;
     /* Out, of what feeds a model: tokens that the step, or the operation of an
-     * update, fed to it. Of sampled classes too: how
+     * update, fed to it. Of those that generate, too: how
      * many samples can be at work here at once, however long they become. */
     uint32_t fed, seats;
     double keys; /* tokens that these looked at, each at those before it and

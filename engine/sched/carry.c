@@ -404,7 +404,7 @@ carry_run(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
     }
     if (command->loop)
         call->branch = (int)command->turn;
-    if (class->trainable != &rlf_trainable_none)
+    if (class->trainable)
         return train(rank, command->instance, err);
     uint64_t from = call->rows ? rlf_clock_now() : 0;
     RLF_TRY(class->step(call, err));
@@ -595,7 +595,7 @@ measure(rlf_rank *rank, const rlf_rank_command *command, uint64_t from)
     }
     if (node && piece.kind == RLF_MEASURED_ROWS) {
         const rlf_call *call = &rank->slots.data[command->instance].call;
-        bool trains = node->class->trainable != &rlf_trainable_none;
+        bool trains = node->class->trainable;
         if (command->joint)
             return; /* with the next one */
         piece.kind =

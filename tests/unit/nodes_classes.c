@@ -76,11 +76,10 @@ test_traits(void)
     REFUSED(sample, "is not called by its name", form = RLF_FORM_CALL);
     REFUSED(where, "only syntax of its own", gives = RLF_GIVES_OTHER);
     REFUSED(where, "of what is no model", work = RLF_WORK_READ);
-    REFUSED(generate, "cannot hand them over", handover = &rlf_handover_none);
+    REFUSED(generate, "cannot hand them over", handover = NULL);
     REFUSED(generate, "generates none", work = RLF_WORK_READ);
     REFUSED(generate, "gives no set", gives = RLF_GIVES_COLUMN);
-    REFUSED(update, "no passes of micro-batches",
-            trainable = &rlf_trainable_none);
+    REFUSED(update, "no passes of micro-batches", trainable = NULL);
     REFUSED(update, "does not train", work = RLF_WORK_WEIGHTS);
     REFUSED(update, "trains without a loss", program = RLF_PROGRAM_NONE);
     REFUSED(logprob, "has a loss and does not train",

@@ -31,9 +31,7 @@ static const rlf_node_class empty = {.name = "empty",
                                      .init = rlf_class_no_init,
                                      .fini = rlf_class_no_fini,
                                      .open = rlf_class_no_open,
-                                     .step = count,
-                                     .trainable = &rlf_trainable_none,
-                                     .handover = &rlf_handover_none};
+                                     .step = count};
 
 /* Thread ranks; NULL for one. */
 static rlf_status
