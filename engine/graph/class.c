@@ -184,24 +184,6 @@ check_node_class(const rlf_classes *classes, int i, rlf_err *err)
     return check_formals(c->name, c->formals, c->n_formals, err);
 }
 
-/* Does it do what its kind does, and all of that? */
-static bool
-has_own(const rlf_resource_class *c)
-{
-    const rlf_model_class *m = c->model;
-    const rlf_data_class *d = c->data;
-    const rlf_hook_class *h = c->hook;
-    if (!m != (c->kind != RLF_RESOURCE_MODEL) ||
-        !d != (c->kind != RLF_RESOURCE_DATA) ||
-        !h != (c->kind != RLF_RESOURCE_HOOK))
-        return false;
-    return (!m || (m->outline && m->caps && m->reserve && m->pools &&
-                   m->shapes && m->fits && m->move && m->reader)) &&
-           (!d ||
-            (d->infer && d->field && d->rows && d->digest && d->fields)) &&
-           (!h || (h->per && h->text));
-}
-
 rlf_status
 rlf_classes_check(const rlf_classes *classes, rlf_err *err)
 {
@@ -209,9 +191,8 @@ rlf_classes_check(const rlf_classes *classes, rlf_err *err)
         RLF_TRY(check_node_class(classes, i, err));
     for (int kind = 0; kind < RLF_RESOURCE_KINDS; kind++) {
         const rlf_resource_class *c = classes->resource[kind];
-        if (!c || !c->name || !c->doc || !c->open || !c->settle || !c->close ||
-            !c->note || !c->memory || !c->save || !c->restore || !c->mark ||
-            !c->back || c->kind != (rlf_resource_kind)kind || !has_own(c))
+        if (!c || c->kind != (rlf_resource_kind)kind ||
+            !rlf_resource_complete(c))
             return rlf_fail(err, RLF_BUG, "resource class %d is incomplete",
                             kind);
         for (int i = 0; i < c->n_constructors; i++)
@@ -313,38 +294,4 @@ rlf_class_arena_fini(void *state)
 {
     if (state)
         rlf_arena_free(*(rlf_arena **)state);
-}
-
-const rlf_caps *
-rlf_resource_caps(const rlf_resource *resource, const void *object)
-{
-    const rlf_model_class *model = resource->class->model;
-    return model ? model->caps(object) : NULL;
-}
-
-rlf_status
-rlf_resource_no_settle(const rlf_env *env, const rlf_resource *resource,
-                       void *object, rlf_err *err)
-{
-    (void)env, (void)resource, (void)object, (void)err;
-    return RLF_OK;
-}
-
-void
-rlf_resource_no_mark(void *object)
-{
-    (void)object;
-}
-
-bool
-rlf_resource_no_back(void *object)
-{
-    (void)object;
-    return true;
-}
-
-void
-rlf_resource_no_note(const rlf_resource *resource, void *object, rlf_buf *out)
-{
-    (void)resource, (void)object, (void)out;
 }

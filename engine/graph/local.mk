@@ -12,6 +12,7 @@ libgraph_a_SOURCES = \
 	%D%/loss.c \
 	%D%/measure.c %D%/measure.h \
 	%D%/place.c %D%/place.h \
+	%D%/resource.c %D%/resource.h \
 	%D%/run.c %D%/run.h \
 	%D%/sizes.c %D%/sizes.h \
 	%D%/verify.c
