@@ -16,7 +16,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/trace.h"
 #include "engine/base/vec.h"
-#include "engine/sched/desk.h"
+#include "engine/sched/framing.h"
 #include "engine/sched/run.h"
 #include "grammar/compile.h"
 #include "nodes/table.h"
@@ -148,8 +148,8 @@ run(int lag, int steps, const rlf_kernels *kernels, sums *out)
                        &plan),
          &err);
     const rlf_comm_options world = {.n_ranks = 2,
-                                    .mail_slots = RLF_DESK_SLOTS,
-                                    .mail_bytes = RLF_DESK_PIECE};
+                                    .mail_slots = RLF_FRAME_SLOTS,
+                                    .mail_bytes = RLF_FRAME_BYTES};
     rlf_run_options options = {
         .threads = 2, .seed = SEED, .kernels = kernels, .policy = {.piece = 4}};
     close(mkstemp(path));

@@ -12,7 +12,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/dev/cores.h"
-#include "engine/sched/desk.h"
+#include "engine/sched/framing.h"
 #include "engine/sched/run.h"
 #include "nodes/table.h"
 
@@ -87,8 +87,8 @@ static rlf_comm_world *
 make_world(int ranks)
 {
     rlf_comm_options options = {.n_ranks = ranks,
-                                .mail_slots = RLF_DESK_SLOTS,
-                                .mail_bytes = RLF_DESK_PIECE};
+                                .mail_slots = RLF_FRAME_SLOTS,
+                                .mail_bytes = RLF_FRAME_BYTES};
     rlf_comm_world *world;
     rlf_err err = RLF_ERR_NONE;
     if (ranks == 1 && !rlf_comm_launcher())

@@ -17,7 +17,7 @@
 #include "bench/lengths.h"
 #include "engine/base/clock.h"
 #include "engine/dev/cores.h"
-#include "engine/sched/desk.h"
+#include "engine/sched/framing.h"
 #include "engine/sched/run.h"
 #include "grammar/compile.h"
 #include "nodes/table.h"
@@ -132,8 +132,8 @@ open_run(one *o, const way *w, int ranks, const rlf_kernels *kernels)
          &err);
     graph->placement = NULL;
     const rlf_comm_options world = {.n_ranks = ranks,
-                                    .mail_slots = RLF_DESK_SLOTS,
-                                    .mail_bytes = RLF_DESK_PIECE};
+                                    .mail_slots = RLF_FRAME_SLOTS,
+                                    .mail_bytes = RLF_FRAME_BYTES};
     o->options =
         (rlf_run_options){.threads = ranks, .seed = SEED, .kernels = kernels};
     if (w->streams)

@@ -10,7 +10,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
-#include "engine/sched/desk.h"
+#include "engine/sched/framing.h"
 #include "engine/sched/flight.h"
 #include "engine/sched/retention.h"
 #include "nodes/table.h"
@@ -62,8 +62,8 @@ rlf_join_world(rlf_session *s, rlf_err *err)
         .n_ranks = 1,
         .n_all = ranks,
         .n_run_threads = !launched && threads > ranks ? threads : 0,
-        .mail_slots = RLF_DESK_SLOTS,
-        .mail_bytes = RLF_DESK_PIECE,
+        .mail_slots = RLF_FRAME_SLOTS,
+        .mail_bytes = RLF_FRAME_BYTES,
         /* until they agree: processes start, and read what the run begins
          * with, at their own speeds */
         .limit = least * RLF_PATIENCE_FILES,

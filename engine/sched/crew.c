@@ -3,24 +3,24 @@
 
 #include "engine/base/clock.h"
 #include "engine/graph/class.h"
-#include "engine/sched/desk.h"
+#include "engine/sched/framing.h"
 
 #include <inttypes.h>
 #include <locale.h>
 #include <pthread.h>
 #include <time.h>
 
-/* A rank says how many pieces it took when it has taken so many. */
-enum { CREDIT = RLF_DESK_SLOTS / 4 };
+/* A rank says how many frames it took when it has taken so many. */
+enum { CREDIT = RLF_FRAME_SLOTS / 4 };
 
 /* After so many commands the controller looks into its mail, whether it waits
  * for something or not. */
-enum { UNHEARD = RLF_DESK_SLOTS / 8 };
+enum { UNHEARD = RLF_FRAME_SLOTS / 8 };
 
 typedef struct member {
     rlf_crew *crew;
     rlf_rank *rank;
-    rlf_desk desk;
+    rlf_framing framing;
     rlf_buf saying;
     pthread_t thread;
     bool started;
@@ -31,9 +31,9 @@ typedef struct member {
 
 struct rlf_crew {
     rlf_comm_world *world;
-    rlf_desk desk; /* the controller's */
+    rlf_framing framing; /* the controller's */
     rlf_buf writing;
-    uint32_t *under_way;   /* per rank: pieces that it has not taken yet */
+    uint32_t *under_way;   /* per rank: frames that it has not taken yet */
     RLF_VEC(rlf_buf) kept; /* heard while waiting for room in a mailbox */
     size_t next_kept;
     uint32_t unheard; /* commands since the controller looked into its mail */
@@ -97,19 +97,19 @@ tell(void *sink, const rlf_rank_event *event, rlf_err *err)
     member *m = sink;
     rlf_buf_clear(&m->saying);
     RLF_TRY(rlf_rank_event_write(event, &m->saying, err));
-    return rlf_desk_send(&m->desk, RLF_CONTROLLER, &m->saying, err);
+    return rlf_framing_send(&m->framing, RLF_CONTROLLER, &m->saying, err);
 }
 
 /* Make room in the controller's books. */
 static rlf_status
 say_taken(member *m, rlf_err *err)
 {
-    if (m->desk.taken < CREDIT)
+    if (m->framing.taken < CREDIT)
         return RLF_OK;
     rlf_rank_event event = {.kind = RLF_EVENT_TAKEN,
                             .rank = m->rank->rank,
-                            .pieces = m->desk.taken};
-    m->desk.taken = 0;
+                            .frames = m->framing.taken};
+    m->framing.taken = 0;
     return tell(m, &event, err);
 }
 
@@ -117,7 +117,7 @@ static rlf_status
 take_command(member *m, double seconds, rlf_err *err, rlf_rank_command *out)
 {
     const rlf_buf *message;
-    rlf_status status = rlf_desk_hear(&m->desk, seconds, err, &message);
+    rlf_status status = rlf_framing_hear(&m->framing, seconds, err, &message);
     if (status != RLF_OK)
         return status;
     RLF_TRY(rlf_rank_command_read(message->p, message->n, m->rank->plan,
@@ -302,7 +302,7 @@ start(member *m, rlf_crew *crew, rlf_rank *rank, int index, rlf_err *err)
     rank->comm = rlf_comm_of(crew->world, index);
     rank->tell = tell;
     rank->sink = m;
-    rlf_desk_open(&m->desk, rank->comm);
+    rlf_framing_open(&m->framing, rank->comm);
     pthread_mutex_lock(&crew->lock);
     m->started = pthread_create(&m->thread, NULL, thread_main, m) == 0;
     crew->n_running += m->started;
@@ -324,17 +324,17 @@ hear_patiently(rlf_crew *crew, double patience, rlf_err *err,
 {
     while (crew->hangs)
         rlf_clock_sleep(UINT32_MAX);
-    rlf_comm_beat(crew->desk.comm);
+    rlf_comm_beat(crew->framing.comm);
     if (patience < 0)
-        return rlf_desk_hear(&crew->desk, 0, err, message);
+        return rlf_framing_hear(&crew->framing, 0, err, message);
     watch w = watch_begin(patience > 0 ? patience : crew->step_patience,
                           rlf_comm_world_beats(crew->world));
     while (patience <= 0 || w.still < patience) {
-        rlf_status status =
-            rlf_desk_hear(&crew->desk, w.look > 0 ? w.look : -1, err, message);
+        rlf_status status = rlf_framing_hear(
+            &crew->framing, w.look > 0 ? w.look : -1, err, message);
         if (status != RLF_AGAIN)
             return status;
-        rlf_comm_beat(crew->desk.comm);
+        rlf_comm_beat(crew->framing.comm);
         watch_again(&w, rlf_comm_world_beats(crew->world));
     }
     return RLF_AGAIN;
@@ -346,23 +346,23 @@ plan_of(const rlf_crew *crew)
     return crew->members[0].rank->plan;
 }
 
-/* The same, as an event. One that is about pieces taken is dealt with. */
+/* The same, as an event. One that is about frames taken is dealt with. */
 static rlf_status
 hear_any(rlf_crew *crew, double patience, rlf_arena *arena, rlf_err *err,
-         bool *about_pieces, const rlf_buf **message, rlf_rank_event *out)
+         bool *about_frames, const rlf_buf **message, rlf_rank_event *out)
 {
     rlf_status status = hear_patiently(crew, patience, err, message);
     if (status != RLF_OK)
         return status;
     RLF_TRY(rlf_rank_event_read((*message)->p, (*message)->n, plan_of(crew),
                                 arena, err, out));
-    *about_pieces = out->kind == RLF_EVENT_TAKEN;
-    if (!*about_pieces)
+    *about_frames = out->kind == RLF_EVENT_TAKEN;
+    if (!*about_frames)
         return RLF_OK;
-    if (out->pieces > crew->under_way[out->rank])
+    if (out->frames > crew->under_way[out->rank])
         return rlf_fail(err, RLF_BUG, "rank %d has taken more than it was sent",
                         out->rank);
-    crew->under_way[out->rank] -= out->pieces;
+    crew->under_way[out->rank] -= out->frames;
     return RLF_OK;
 }
 
@@ -378,13 +378,13 @@ rlf_crew_hear(rlf_crew *crew, double patience, rlf_arena *arena, rlf_err *err,
         return status;
     }
     crew->next_kept = crew->kept.count = 0;
-    bool about_pieces;
+    bool about_frames;
     const rlf_buf *message;
     rlf_status status;
     do
         status =
-            hear_any(crew, patience, arena, err, &about_pieces, &message, out);
-    while (status == RLF_OK && about_pieces);
+            hear_any(crew, patience, arena, err, &about_frames, &message, out);
+    while (status == RLF_OK && about_frames);
     return status;
 }
 
@@ -392,12 +392,12 @@ rlf_crew_hear(rlf_crew *crew, double patience, rlf_arena *arena, rlf_err *err,
 static rlf_status
 keep_next(rlf_crew *crew, double patience, rlf_arena *arena, rlf_err *err)
 {
-    bool about_pieces;
+    bool about_frames;
     const rlf_buf *message;
     rlf_rank_event event;
     rlf_status status =
-        hear_any(crew, patience, arena, err, &about_pieces, &message, &event);
-    if (status != RLF_OK || about_pieces)
+        hear_any(crew, patience, arena, err, &about_frames, &message, &event);
+    if (status != RLF_OK || about_frames)
         return status;
     rlf_buf copy = {0};
     RLF_TRY_ROOM(&crew->kept, 1, "what ranks have told");
@@ -410,19 +410,19 @@ keep_next(rlf_crew *crew, double patience, rlf_arena *arena, rlf_err *err)
 
 /* Empty the controller's own mailbox, so that it has room for what the ranks
  * say while the controller posts and posts; then go on until the rank's has
- * room for n pieces: by the law of commands the rank goes on whatever it is
+ * room for n frames: by the law of commands the rank goes on whatever it is
  * that waits here. */
 static rlf_status
 make_room(rlf_crew *crew, int rank, uint32_t n, rlf_err *err)
 {
-    if (n > RLF_DESK_SLOTS)
+    if (n > RLF_FRAME_SLOTS)
         return rlf_fail(err, RLF_BUG, "a command of %u pieces is too long", n);
     rlf_arena *arena = rlf_arena_new();
     rlf_status status;
     do
         status = keep_next(crew, RLF_CREW_NOT_AT_ALL, arena, err);
     while (status == RLF_OK);
-    while (crew->under_way[rank] + n > RLF_DESK_SLOTS && status >= 0)
+    while (crew->under_way[rank] + n > RLF_FRAME_SLOTS && status >= 0)
         status = keep_next(crew, 0, arena, err);
     rlf_arena_free(arena);
     return status < 0 ? status : RLF_OK;
@@ -432,17 +432,17 @@ rlf_status
 rlf_crew_tell(rlf_crew *crew, int rank, const rlf_rank_command *command,
               rlf_err *err)
 {
-    rlf_comm_beat(crew->desk.comm);
+    rlf_comm_beat(crew->framing.comm);
     rlf_buf_clear(&crew->writing);
     RLF_TRY(rlf_rank_command_write(command, &crew->writing, err));
-    uint32_t n = rlf_desk_pieces(crew->writing.n);
+    uint32_t n = rlf_framing_count(crew->writing.n);
     if (crew->unheard++ == UNHEARD ||
-        crew->under_way[rank] + n > RLF_DESK_SLOTS) {
+        crew->under_way[rank] + n > RLF_FRAME_SLOTS) {
         crew->unheard = 0;
         RLF_TRY(make_room(crew, rank, n, err));
     }
     crew->under_way[rank] += n;
-    return rlf_desk_send(&crew->desk, rank, &crew->writing, err);
+    return rlf_framing_send(&crew->framing, rank, &crew->writing, err);
 }
 
 void
@@ -564,7 +564,7 @@ rlf_crew_open(rlf_rank *ranks, const rlf_crew_options *options, rlf_err *err,
         rlf_calloc((size_t)crew->n_ranks, sizeof *crew->under_way);
     crew->members = rlf_calloc((size_t)n_local, sizeof *crew->members);
     if (crew->controls)
-        rlf_desk_open(&crew->desk, rlf_comm_controller(world));
+        rlf_framing_open(&crew->framing, rlf_comm_controller(world));
     rlf_status status = RLF_OK;
     for (int i = 0; i < n_local && status >= 0; i++)
         status = start(&crew->members[i], crew, &ranks[i], i, err);
@@ -713,11 +713,11 @@ rlf_crew_close(rlf_crew *crew)
     if (!join(crew))
         return false;
     for (int i = 0; i < crew->n_local; i++) {
-        rlf_desk_close(&crew->members[i].desk);
+        rlf_framing_close(&crew->members[i].framing);
         rlf_buf_free(&crew->members[i].saying);
     }
     if (crew->controls)
-        rlf_desk_close(&crew->desk);
+        rlf_framing_close(&crew->framing);
     while (crew->next_kept < crew->kept.count)
         rlf_buf_free(&crew->kept.data[crew->next_kept++]);
     RLF_VEC_FREE(&crew->kept);

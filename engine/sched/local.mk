@@ -7,7 +7,7 @@ libsched_a_SOURCES = \
 	%D%/carry.c \
 	%D%/checkpoint.c \
 	%D%/crew.c %D%/crew.h %D%/room.c \
-	%D%/desk.c %D%/desk.h \
+	%D%/framing.c %D%/framing.h \
 	%D%/exchange.c \
 	%D%/flight.c %D%/flight.h \
 	%D%/inputs.c %D%/inputs.h \

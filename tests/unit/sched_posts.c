@@ -4,7 +4,7 @@
  * And posts that end too soon: a controller that has lost something says so at
  * once, and what. */
 #include "engine/graph/class.h"
-#include "engine/sched/desk.h"
+#include "engine/sched/framing.h"
 #include "engine/sched/run.h"
 #include "tests/tap.h"
 
@@ -38,8 +38,8 @@ static rlf_status
 make_world(int ranks, rlf_err *err, rlf_comm_world **out)
 {
     const rlf_comm_options options = {.n_ranks = ranks,
-                                      .mail_slots = RLF_DESK_SLOTS,
-                                      .mail_bytes = RLF_DESK_PIECE};
+                                      .mail_slots = RLF_FRAME_SLOTS,
+                                      .mail_bytes = RLF_FRAME_BYTES};
     *out = NULL;
     return ranks > 1 ? rlf_comm_world_new(&options, out, err) : RLF_OK;
 }
