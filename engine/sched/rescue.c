@@ -157,7 +157,9 @@ has_part(const rlf_run *run, int process)
 static int
 count_processes(const rlf_run *run)
 {
-    return run->crew ? rlf_comm_world_caps(run->options.world)->n_processes : 1;
+    return run->rank_threads
+               ? rlf_comm_world_caps(run->options.world)->n_processes
+               : 1;
 }
 
 static const char *
@@ -265,7 +267,8 @@ rlf_run_rescue_follow(rlf_run *run)
     if (step) {
         rlf_err err = RLF_ERR_NONE;
         answer(path, "begun");
-        rlf_status status = rlf_crew_rescue(run->crew, step, directory, &err);
+        rlf_status status =
+            rlf_rank_threads_rescue(run->rank_threads, step, directory, &err);
         answer(path, status == RLF_OK ? "done" : err.sentence);
         rlf_err_clear(&err);
     }
@@ -278,11 +281,12 @@ rlf_run_rescue_ranks(rlf_run *run, const char *directory, rlf_err *err)
     rlf_status status = check(run, err);
     if (status != RLF_OK)
         return status;
-    if (run->crew) {
+    if (run->rank_threads) {
         rlf_arena *arena = rlf_arena_new();
         status = ask_others(run, directory, arena, err);
         if (status == RLF_OK)
-            status = rlf_crew_rescue(run->crew, run->step + 1, directory, err);
+            status = rlf_rank_threads_rescue(run->rank_threads, run->step + 1,
+                                             directory, err);
         if (status == RLF_OK)
             status = hear_others(run, directory, arena, err);
         rlf_arena_free(arena);

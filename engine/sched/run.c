@@ -37,7 +37,7 @@ make_ranks(rlf_run *run, int n, int first)
 }
 
 static rlf_status
-open_crew(rlf_run *run, rlf_err *err)
+open_rank_threads(rlf_run *run, rlf_err *err)
 {
     rlf_comm_world *world = run->options.world;
     RLF_ASSERT(world && rlf_comm_world_size(world) == run->plan->ranks);
@@ -48,15 +48,15 @@ open_crew(rlf_run *run, rlf_err *err)
     int each = run->options.threads
                    ? run->options.threads / local
                    : rlf_comm_world_caps(world)->n_cores / here;
-    const rlf_crew_options options = {.world = world,
-                                      .threads = each > 1 ? each : 1,
-                                      .n_machine = here,
-                                      .patience = run->options.patience *
-                                                  RLF_PATIENCE_FILES,
-                                      .step_patience = run->options.patience,
-                                      .needs = run->needs,
-                                      .arena = run->kept};
-    return rlf_crew_open(run->ranks, &options, err, &run->crew);
+    const rlf_rank_threads_options options = {
+        .world = world,
+        .threads = each > 1 ? each : 1,
+        .n_machine = here,
+        .patience = run->options.patience * RLF_PATIENCE_FILES,
+        .step_patience = run->options.patience,
+        .needs = run->needs,
+        .arena = run->kept};
+    return rlf_rank_threads_open(run->ranks, &options, err, &run->rank_threads);
 }
 
 rlf_status
@@ -82,7 +82,7 @@ rlf_run_open(const rlf_plan *plan, const rlf_run_options *options, rlf_err *err,
     run->control = rlf_control_new(plan, options->policy);
     rlf_status status;
     if (plan->ranks > 1) {
-        status = open_crew(run, err);
+        status = open_rank_threads(run, err);
     } else {
         make_ranks(run, 1, 0);
         status = rlf_rank_open(&run->ranks[0], options->threads, 0, err);
@@ -105,7 +105,7 @@ rlf_run_close(rlf_run *run)
 {
     if (!run)
         return true;
-    if (!rlf_crew_close(run->crew))
+    if (!rlf_rank_threads_close(run->rank_threads))
         return false;
     if (run->plan->ranks == 1 && run->ranks)
         rlf_rank_close(&run->ranks[0]);
@@ -123,7 +123,7 @@ rlf_run_close(rlf_run *run)
 rlf_status
 rlf_run_follow(rlf_run *run, rlf_err *err)
 {
-    return rlf_crew_follow(run->crew, err);
+    return rlf_rank_threads_follow(run->rank_threads, err);
 }
 
 void
@@ -141,7 +141,7 @@ rlf_run_kill(rlf_run *run, int rank, uint64_t n)
 void
 rlf_run_hang(rlf_run *run)
 {
-    rlf_crew_hang(run->crew);
+    rlf_rank_threads_hang(run->rank_threads);
 }
 
 uint32_t

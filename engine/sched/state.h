@@ -5,7 +5,7 @@
 #include "engine/base/vec.h"
 #include "engine/comm/comm.h"
 #include "engine/order/control.h"
-#include "engine/sched/crew.h"
+#include "engine/sched/rank_threads.h"
 #include "engine/sched/rank.h"
 #include "engine/sched/run.h"
 
@@ -23,7 +23,8 @@ struct rlf_run {
     rlf_arena *arena; /* of what is told and heard in one step */
     rlf_arena *kept;  /* of what lasts as long as the run */
     rlf_needs *needs; /* per rank, in `kept`; NULL unless the run is dry */
-    rlf_crew *crew;   /* the other ranks; NULL: there is one, run inline */
+    rlf_rank_threads
+        *rank_threads; /* the other ranks; NULL: there is one, run inline */
     rlf_rank *ranks;  /* of this process */
     int n_local;
     run_step *steps;

@@ -73,8 +73,9 @@ static rlf_status
 tell_rank(rlf_run *run, int rank, const rlf_rank_command *command, rlf_err *err)
 {
     log_command(run, rank, command);
-    return run->crew ? rlf_crew_tell(run->crew, rank, command, err)
-                     : rlf_rank_carry_out(&run->ranks[rank], command, err);
+    return run->rank_threads
+               ? rlf_rank_threads_tell(run->rank_threads, rank, command, err)
+               : rlf_rank_carry_out(&run->ranks[rank], command, err);
 }
 
 /* The first rank whose process has not been heard of for half of `seconds`, or
@@ -134,7 +135,7 @@ stands_still(rlf_run *run, double seconds, rlf_err *err)
     err->rank = silent >= 0 ? silent : at.rank;
     if (run->options.directory && err->rank >= 0)
         rlf_flight_lost(run->options.directory, err->rank, false);
-    rlf_crew_waits(run->crew, err);
+    rlf_rank_threads_waits(run->rank_threads, err);
     rlf_err_hint(err, "see what that rank is doing; if it is working, give "
                       "more seconds by --patience");
     return RLF_ENV;
@@ -150,11 +151,12 @@ hear_next(rlf_run *run, rlf_err *err)
     double patience =
         run->options.patience * (run->left > 0 ? RLF_PATIENCE_FILES : 1);
     uint64_t began = rlf_clock_now();
-    rlf_status status =
-        rlf_crew_hear(run->crew, patience, run->arena, err, &event);
+    rlf_status status = rlf_rank_threads_hear(run->rank_threads, patience,
+                                              run->arena, err, &event);
     /* who was stopped meanwhile has not listened for so long */
     if (status == RLF_AGAIN && rlf_clock_since(began) > patience + STOPPED)
-        status = rlf_crew_hear(run->crew, patience, run->arena, err, &event);
+        status = rlf_rank_threads_hear(run->rank_threads, patience, run->arena,
+                                       err, &event);
     if (status == RLF_AGAIN)
         return stands_still(run, patience, err);
     RLF_TRY(status);
@@ -164,10 +166,10 @@ hear_next(rlf_run *run, rlf_err *err)
 rlf_status
 rlf_run_fail(rlf_run *run, rlf_status status, rlf_err *err)
 {
-    if (status >= 0 || !run->crew)
+    if (status >= 0 || !run->rank_threads)
         return status;
     if (status == RLF_PEER)
-        return rlf_crew_cause(run->crew, err);
+        return rlf_rank_threads_cause(run->rank_threads, err);
     rlf_comm_abort(run->options.world, err);
     return status;
 }
@@ -235,8 +237,9 @@ hear_all(rlf_run *run, rlf_err *err)
 {
     rlf_rank_event event;
     while (!rlf_control_ended(run->control)) {
-        rlf_status status = rlf_crew_hear(run->crew, RLF_CREW_NOT_AT_ALL,
-                                          run->arena, err, &event);
+        rlf_status status = rlf_rank_threads_hear(run->rank_threads,
+                                                  RLF_RANK_THREADS_NOT_AT_ALL,
+                                                  run->arena, err, &event);
         if (status == RLF_AGAIN)
             break;
         RLF_TRY(status);
@@ -274,7 +277,7 @@ await(rlf_run *run, rlf_err *err)
 {
     if (rlf_control_stands(run->control))
         return stuck(run, err);
-    if (run->crew) {
+    if (run->rank_threads) {
         RLF_TRY(hear_next(run, err));
         return hear_all(run, err);
     }

@@ -6,10 +6,11 @@
  * Those who meet in one begin when all have come: the replica of a share, all
  * of an update, both ends of a message, all who have weights that move. A
  * generation goes on turn by turn; before each the first rank of its replica
- * looks for a command, and all leave it together (engine/sched/crew.c). Turns
- * in which nothing arrives and no sample ends are taken in one jump. Samples
- * begin in order while there are pages for them; when pages run out the last
- * ones give up theirs, and are computed again later (nodes/model/generate.c).
+ * looks for a command, and all leave it together (engine/sched/rank_threads.c).
+ * Turns in which nothing arrives and no sample ends are taken in one jump.
+ * Samples begin in order while there are pages for them; when pages run out the
+ * last ones give up theirs, and are computed again later
+ * (nodes/model/generate.c).
  *
  * How long things take, how long responses are and what ranks answer is asked
  * of functions; here is no randomness, no clock and no data. */

@@ -1,17 +1,17 @@
 /* The ranks of a run that has more than one: a thread for each of this
  * process, and the mail between them and the controller.
  *
- * Process 0 holds the controller, which the thread that opened the crew plays;
- * in the others that thread has nothing to do but wait. Private to this
+ * Process 0 holds the controller, which the thread that opened the rank_threads
+ * plays; in the others that thread has nothing to do but wait. Private to this
  * folder. */
-#ifndef RLF_SCHED_CREW_H
-#define RLF_SCHED_CREW_H
+#ifndef RLF_SCHED_RANK_THREADS_H
+#define RLF_SCHED_RANK_THREADS_H
 
 #include "engine/sched/rank.h"
 
-typedef struct rlf_crew rlf_crew;
+typedef struct rlf_rank_threads rlf_rank_threads;
 
-typedef struct rlf_crew_options {
+typedef struct rlf_rank_threads_options {
     rlf_comm_world *world;
     int threads;     /* of each rank */
     int n_machine;   /* ranks on this machine */
@@ -23,40 +23,45 @@ typedef struct rlf_crew_options {
     rlf_needs *needs;     /* per rank of the run, to be filled in process 0 with
                              what is in `arena`; NULL: not asked for */
     rlf_arena *arena;
-} rlf_crew_options;
+} rlf_rank_threads_options;
 
 /* Start the threads of this process's ranks (which stay the caller's) and wait
  * until every rank of the run is open. The ranks' tell and sink are set. *out
  * is to be closed also after an error. */
-rlf_status rlf_crew_open(rlf_rank *ranks, const rlf_crew_options *options,
-                         rlf_err *err, rlf_crew **out);
+rlf_status rlf_rank_threads_open(rlf_rank *ranks,
+                                 const rlf_rank_threads_options *options,
+                                 rlf_err *err, rlf_rank_threads **out);
 /* Tell all ranks to close and wait for them; after an error they close by
  * themselves. False: a thread is stuck, in a system call or in somebody else's
  * code, so nothing that it may touch was freed. NULL is fine. */
-bool rlf_crew_close(rlf_crew *crew);
+bool rlf_rank_threads_close(rlf_rank_threads *rank_threads);
 
 /* As the controller. A command to a rank; it never waits for the rank's work.
  */
-rlf_status rlf_crew_tell(rlf_crew *crew, int rank,
-                         const rlf_rank_command *command, rlf_err *err);
+rlf_status rlf_rank_threads_tell(rlf_rank_threads *rank_threads, int rank,
+                                 const rlf_rank_command *command, rlf_err *err);
 /* The next event (in `arena`), waiting for it. RLF_AGAIN: for `patience`
  * seconds (0: for ever) no rank made progress; or there is none, and nobody was
  * to wait. */
-enum { RLF_CREW_NOT_AT_ALL = -1 };
-rlf_status rlf_crew_hear(rlf_crew *crew, double patience, rlf_arena *arena,
-                         rlf_err *err, rlf_rank_event *out);
+enum { RLF_RANK_THREADS_NOT_AT_ALL = -1 };
+rlf_status rlf_rank_threads_hear(rlf_rank_threads *rank_threads,
+                                 double patience, rlf_arena *arena,
+                                 rlf_err *err, rlf_rank_event *out);
 /* Who waits for what, as the detail of an error. */
-void rlf_crew_waits(const rlf_crew *crew, rlf_err *err);
+void rlf_rank_threads_waits(const rlf_rank_threads *rank_threads, rlf_err *err);
 /* After RLF_PEER: the first error as the rank that met it knows it. */
-rlf_status rlf_crew_cause(const rlf_crew *crew, rlf_err *err);
+rlf_status rlf_rank_threads_cause(const rlf_rank_threads *rank_threads,
+                                  rlf_err *err);
 /* After an error: rlf_rank_rescue by the thread of each rank of this process,
  * once all have come to their end. RLF_AGAIN also if one does not. */
-rlf_status rlf_crew_rescue(rlf_crew *crew, uint32_t step, const char *directory,
-                           rlf_err *err);
+rlf_status rlf_rank_threads_rescue(rlf_rank_threads *rank_threads,
+                                   uint32_t step, const char *directory,
+                                   rlf_err *err);
 /* For tests: the controller never hears anything again. */
-void rlf_crew_hang(rlf_crew *crew);
+void rlf_rank_threads_hang(rlf_rank_threads *rank_threads);
 /* In a process without the controller: until the ranks have closed, or the run
  * was aborted. */
-rlf_status rlf_crew_follow(rlf_crew *crew, rlf_err *err);
+rlf_status rlf_rank_threads_follow(rlf_rank_threads *rank_threads,
+                                   rlf_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* Threads of ranks and the controller's mail: see crew.h. */
-#include "engine/sched/crew.h"
+/* Threads of ranks and the controller's mail: see rank_threads.h. */
+#include "engine/sched/rank_threads.h"
 
 #include "engine/base/clock.h"
 #include "engine/graph/class.h"
@@ -18,7 +18,7 @@ enum { CREDIT = RLF_FRAME_SLOTS / 4 };
 enum { UNHEARD = RLF_FRAME_SLOTS / 8 };
 
 typedef struct member {
-    rlf_crew *crew;
+    rlf_rank_threads *rank_threads;
     rlf_rank *rank;
     rlf_framing framing;
     rlf_buf saying;
@@ -29,7 +29,7 @@ typedef struct member {
     rlf_err err;
 } member;
 
-struct rlf_crew {
+struct rlf_rank_threads {
     rlf_comm_world *world;
     rlf_framing framing; /* the controller's */
     rlf_buf writing;
@@ -41,8 +41,8 @@ struct rlf_crew {
     int n_local, n_ranks;
     int threads, run_threads;
     bool asks;                      /* what each rank needs */
-    double patience, step_patience; /* see rlf_crew_options */
-    bool hangs;                     /* see rlf_crew_hang */
+    double patience, step_patience; /* see rlf_rank_threads_options */
+    bool hangs;                     /* see rlf_rank_threads_hang */
     pthread_mutex_t lock;
     pthread_cond_t one_ended;
     int n_running; /* threads; under the lock, as what follows */
@@ -54,7 +54,7 @@ struct rlf_crew {
         int left;  /* that have not done so */
         bool over; /* to end */
     } parked;
-    locale_t locale; /* of the thread that opened the crew */
+    locale_t locale; /* of the thread that opened the rank_threads */
     bool controls;
 };
 
@@ -166,7 +166,7 @@ controller_hangs(const member *m, double seconds, rlf_err *err)
     rlf_err_hint(err, "process 0 lives; see what the thread does there that "
                       "takes the run's steps, or give more seconds by "
                       "--patience");
-    rlf_comm_abort_controller(m->crew->world, err);
+    rlf_comm_abort_controller(m->rank_threads->world, err);
     return RLF_ENV;
 }
 
@@ -175,8 +175,9 @@ controller_hangs(const member *m, double seconds, rlf_err *err)
 static rlf_status
 await_command(member *m, rlf_err *err, rlf_rank_command *command)
 {
-    const rlf_comm_world *world = m->crew->world;
-    double patience = m->crew->step_patience, most = 1.5 * patience + LATE;
+    const rlf_comm_world *world = m->rank_threads->world;
+    double patience = m->rank_threads->step_patience,
+           most = 1.5 * patience + LATE;
     if (!m->in_step || patience <= 0)
         return take_command(m, -1, err, command);
     watch w = watch_begin(most, rlf_comm_world_controller_beats(world));
@@ -210,7 +211,7 @@ say_ready(member *m, rlf_err *err)
                             .plan = m->rank->plan->digest};
     rlf_needs needs;
     rlf_arena *arena = rlf_arena_new();
-    if (m->crew->asks) {
+    if (m->rank_threads->asks) {
         rlf_rank_needs(m->rank, arena, &needs);
         ready.n_memory = (uint32_t)needs.memory.rows.count;
         ready.memory = needs.memory.rows.data;
@@ -227,7 +228,8 @@ static rlf_status
 work(member *m, rlf_err *err)
 {
     rlf_rank *rank = m->rank;
-    RLF_TRY(rlf_rank_open(rank, m->crew->threads, m->crew->run_threads, err));
+    RLF_TRY(rlf_rank_open(rank, m->rank_threads->threads,
+                          m->rank_threads->run_threads, err));
     RLF_TRY(say_ready(m, err));
     for (;;) {
         rlf_rank_command command;
@@ -253,60 +255,61 @@ work(member *m, rlf_err *err)
 static void
 park(member *m)
 {
-    rlf_crew *crew = m->crew;
-    pthread_mutex_lock(&crew->lock);
-    crew->parked.n++;
-    pthread_cond_signal(&crew->one_ended);
-    while (!crew->parked.over && !crew->parked.directory)
-        pthread_cond_wait(&crew->parked.wake, &crew->lock);
-    if (!crew->parked.over) {
-        pthread_mutex_unlock(&crew->lock);
+    rlf_rank_threads *rank_threads = m->rank_threads;
+    pthread_mutex_lock(&rank_threads->lock);
+    rank_threads->parked.n++;
+    pthread_cond_signal(&rank_threads->one_ended);
+    while (!rank_threads->parked.over && !rank_threads->parked.directory)
+        pthread_cond_wait(&rank_threads->parked.wake, &rank_threads->lock);
+    if (!rank_threads->parked.over) {
+        pthread_mutex_unlock(&rank_threads->lock);
         rlf_err_clear(&m->err);
-        m->status = rlf_rank_rescue(m->rank, crew->parked.step,
-                                    crew->parked.directory, &m->err);
-        pthread_mutex_lock(&crew->lock);
-        crew->parked.left--;
-        pthread_cond_signal(&crew->one_ended);
+        m->status = rlf_rank_rescue(m->rank, rank_threads->parked.step,
+                                    rank_threads->parked.directory, &m->err);
+        pthread_mutex_lock(&rank_threads->lock);
+        rank_threads->parked.left--;
+        pthread_cond_signal(&rank_threads->one_ended);
     }
-    while (!crew->parked.over)
-        pthread_cond_wait(&crew->parked.wake, &crew->lock);
-    pthread_mutex_unlock(&crew->lock);
+    while (!rank_threads->parked.over)
+        pthread_cond_wait(&rank_threads->parked.wake, &rank_threads->lock);
+    pthread_mutex_unlock(&rank_threads->lock);
 }
 
 static void *
 thread_main(void *arg)
 {
     member *m = arg;
-    if (m->crew->locale)
-        uselocale(m->crew->locale);
+    if (m->rank_threads->locale)
+        uselocale(m->rank_threads->locale);
     m->status = work(m, &m->err);
     if (m->status < 0) {
         m->err.rank = m->rank->rank;
-        rlf_comm_abort(m->crew->world, &m->err);
+        rlf_comm_abort(m->rank_threads->world, &m->err);
         park(m);
     }
     rlf_rank_close(m->rank);
-    pthread_mutex_lock(&m->crew->lock);
-    m->crew->n_running--;
-    pthread_cond_signal(&m->crew->one_ended);
-    pthread_mutex_unlock(&m->crew->lock);
+    pthread_mutex_lock(&m->rank_threads->lock);
+    m->rank_threads->n_running--;
+    pthread_cond_signal(&m->rank_threads->one_ended);
+    pthread_mutex_unlock(&m->rank_threads->lock);
     return NULL;
 }
 
 static rlf_status
-start(member *m, rlf_crew *crew, rlf_rank *rank, int index, rlf_err *err)
+start(member *m, rlf_rank_threads *rank_threads, rlf_rank *rank, int index,
+      rlf_err *err)
 {
-    m->crew = crew;
+    m->rank_threads = rank_threads;
     m->rank = rank;
     rlf_err_clear(&m->err);
-    rank->comm = rlf_comm_of(crew->world, index);
+    rank->comm = rlf_comm_of(rank_threads->world, index);
     rank->tell = tell;
     rank->sink = m;
     rlf_framing_open(&m->framing, rank->comm);
-    pthread_mutex_lock(&crew->lock);
+    pthread_mutex_lock(&rank_threads->lock);
     m->started = pthread_create(&m->thread, NULL, thread_main, m) == 0;
-    crew->n_running += m->started;
-    pthread_mutex_unlock(&crew->lock);
+    rank_threads->n_running += m->started;
+    pthread_mutex_unlock(&rank_threads->lock);
     if (!m->started)
         return rlf_fail(err, RLF_ENV, "cannot start a thread for rank %d",
                         rank->rank);
@@ -316,95 +319,97 @@ start(member *m, rlf_crew *crew, rlf_rank *rank, int index, rlf_err *err)
 /* ---- the controller ---- */
 
 /* The next message, or RLF_AGAIN after `patience` seconds in which no rank
- * beat; 0: wait for ever, RLF_CREW_NOT_AT_ALL: do not wait. Meanwhile the
- * controller beats, for ranks that wait in a step look whether it does. */
+ * beat; 0: wait for ever, RLF_RANK_THREADS_NOT_AT_ALL: do not wait. Meanwhile
+ * the controller beats, for ranks that wait in a step look whether it does. */
 static rlf_status
-hear_patiently(rlf_crew *crew, double patience, rlf_err *err,
+hear_patiently(rlf_rank_threads *rank_threads, double patience, rlf_err *err,
                const rlf_buf **message)
 {
-    while (crew->hangs)
+    while (rank_threads->hangs)
         rlf_clock_sleep(UINT32_MAX);
-    rlf_comm_beat(crew->framing.comm);
+    rlf_comm_beat(rank_threads->framing.comm);
     if (patience < 0)
-        return rlf_framing_hear(&crew->framing, 0, err, message);
-    watch w = watch_begin(patience > 0 ? patience : crew->step_patience,
-                          rlf_comm_world_beats(crew->world));
+        return rlf_framing_hear(&rank_threads->framing, 0, err, message);
+    watch w = watch_begin(patience > 0 ? patience : rank_threads->step_patience,
+                          rlf_comm_world_beats(rank_threads->world));
     while (patience <= 0 || w.still < patience) {
         rlf_status status = rlf_framing_hear(
-            &crew->framing, w.look > 0 ? w.look : -1, err, message);
+            &rank_threads->framing, w.look > 0 ? w.look : -1, err, message);
         if (status != RLF_AGAIN)
             return status;
-        rlf_comm_beat(crew->framing.comm);
-        watch_again(&w, rlf_comm_world_beats(crew->world));
+        rlf_comm_beat(rank_threads->framing.comm);
+        watch_again(&w, rlf_comm_world_beats(rank_threads->world));
     }
     return RLF_AGAIN;
 }
 
 static const rlf_plan *
-plan_of(const rlf_crew *crew)
+plan_of(const rlf_rank_threads *rank_threads)
 {
-    return crew->members[0].rank->plan;
+    return rank_threads->members[0].rank->plan;
 }
 
 /* The same, as an event. One that is about frames taken is dealt with. */
 static rlf_status
-hear_any(rlf_crew *crew, double patience, rlf_arena *arena, rlf_err *err,
-         bool *about_frames, const rlf_buf **message, rlf_rank_event *out)
+hear_any(rlf_rank_threads *rank_threads, double patience, rlf_arena *arena,
+         rlf_err *err, bool *about_frames, const rlf_buf **message,
+         rlf_rank_event *out)
 {
-    rlf_status status = hear_patiently(crew, patience, err, message);
+    rlf_status status = hear_patiently(rank_threads, patience, err, message);
     if (status != RLF_OK)
         return status;
-    RLF_TRY(rlf_rank_event_read((*message)->p, (*message)->n, plan_of(crew),
-                                arena, err, out));
+    RLF_TRY(rlf_rank_event_read((*message)->p, (*message)->n,
+                                plan_of(rank_threads), arena, err, out));
     *about_frames = out->kind == RLF_EVENT_TAKEN;
     if (!*about_frames)
         return RLF_OK;
-    if (out->frames > crew->under_way[out->rank])
+    if (out->frames > rank_threads->under_way[out->rank])
         return rlf_fail(err, RLF_BUG, "rank %d has taken more than it was sent",
                         out->rank);
-    crew->under_way[out->rank] -= out->frames;
+    rank_threads->under_way[out->rank] -= out->frames;
     return RLF_OK;
 }
 
 rlf_status
-rlf_crew_hear(rlf_crew *crew, double patience, rlf_arena *arena, rlf_err *err,
-              rlf_rank_event *out)
+rlf_rank_threads_hear(rlf_rank_threads *rank_threads, double patience,
+                      rlf_arena *arena, rlf_err *err, rlf_rank_event *out)
 {
-    if (crew->next_kept < crew->kept.count) {
-        rlf_buf *kept = &crew->kept.data[crew->next_kept++];
-        rlf_status status = rlf_rank_event_read(kept->p, kept->n, plan_of(crew),
-                                                arena, err, out);
+    if (rank_threads->next_kept < rank_threads->kept.count) {
+        rlf_buf *kept = &rank_threads->kept.data[rank_threads->next_kept++];
+        rlf_status status = rlf_rank_event_read(
+            kept->p, kept->n, plan_of(rank_threads), arena, err, out);
         rlf_buf_free(kept);
         return status;
     }
-    crew->next_kept = crew->kept.count = 0;
+    rank_threads->next_kept = rank_threads->kept.count = 0;
     bool about_frames;
     const rlf_buf *message;
     rlf_status status;
     do
-        status =
-            hear_any(crew, patience, arena, err, &about_frames, &message, out);
+        status = hear_any(rank_threads, patience, arena, err, &about_frames,
+                          &message, out);
     while (status == RLF_OK && about_frames);
     return status;
 }
 
-/* Hear the next message and keep it for rlf_crew_hear. */
+/* Hear the next message and keep it for rlf_rank_threads_hear. */
 static rlf_status
-keep_next(rlf_crew *crew, double patience, rlf_arena *arena, rlf_err *err)
+keep_next(rlf_rank_threads *rank_threads, double patience, rlf_arena *arena,
+          rlf_err *err)
 {
     bool about_frames;
     const rlf_buf *message;
     rlf_rank_event event;
-    rlf_status status =
-        hear_any(crew, patience, arena, err, &about_frames, &message, &event);
+    rlf_status status = hear_any(rank_threads, patience, arena, err,
+                                 &about_frames, &message, &event);
     if (status != RLF_OK || about_frames)
         return status;
     rlf_buf copy = {0};
-    RLF_TRY_ROOM(&crew->kept, 1, "what ranks have told");
+    RLF_TRY_ROOM(&rank_threads->kept, 1, "what ranks have told");
     if (!rlf_buf_try(&copy, message->n))
         return rlf_fail_memory(err, message->n, "what ranks have told");
     rlf_buf_add(&copy, message->p, message->n);
-    RLF_PUSH(&crew->kept, copy);
+    RLF_PUSH(&rank_threads->kept, copy);
     return RLF_OK;
 }
 
@@ -413,51 +418,53 @@ keep_next(rlf_crew *crew, double patience, rlf_arena *arena, rlf_err *err)
  * room for n frames: by the law of commands the rank goes on whatever it is
  * that waits here. */
 static rlf_status
-make_room(rlf_crew *crew, int rank, uint32_t n, rlf_err *err)
+make_room(rlf_rank_threads *rank_threads, int rank, uint32_t n, rlf_err *err)
 {
     if (n > RLF_FRAME_SLOTS)
         return rlf_fail(err, RLF_BUG, "a command of %u pieces is too long", n);
     rlf_arena *arena = rlf_arena_new();
     rlf_status status;
     do
-        status = keep_next(crew, RLF_CREW_NOT_AT_ALL, arena, err);
+        status =
+            keep_next(rank_threads, RLF_RANK_THREADS_NOT_AT_ALL, arena, err);
     while (status == RLF_OK);
-    while (crew->under_way[rank] + n > RLF_FRAME_SLOTS && status >= 0)
-        status = keep_next(crew, 0, arena, err);
+    while (rank_threads->under_way[rank] + n > RLF_FRAME_SLOTS && status >= 0)
+        status = keep_next(rank_threads, 0, arena, err);
     rlf_arena_free(arena);
     return status < 0 ? status : RLF_OK;
 }
 
 rlf_status
-rlf_crew_tell(rlf_crew *crew, int rank, const rlf_rank_command *command,
-              rlf_err *err)
+rlf_rank_threads_tell(rlf_rank_threads *rank_threads, int rank,
+                      const rlf_rank_command *command, rlf_err *err)
 {
-    rlf_comm_beat(crew->framing.comm);
-    rlf_buf_clear(&crew->writing);
-    RLF_TRY(rlf_rank_command_write(command, &crew->writing, err));
-    uint32_t n = rlf_framing_count(crew->writing.n);
-    if (crew->unheard++ == UNHEARD ||
-        crew->under_way[rank] + n > RLF_FRAME_SLOTS) {
-        crew->unheard = 0;
-        RLF_TRY(make_room(crew, rank, n, err));
+    rlf_comm_beat(rank_threads->framing.comm);
+    rlf_buf_clear(&rank_threads->writing);
+    RLF_TRY(rlf_rank_command_write(command, &rank_threads->writing, err));
+    uint32_t n = rlf_framing_count(rank_threads->writing.n);
+    if (rank_threads->unheard++ == UNHEARD ||
+        rank_threads->under_way[rank] + n > RLF_FRAME_SLOTS) {
+        rank_threads->unheard = 0;
+        RLF_TRY(make_room(rank_threads, rank, n, err));
     }
-    crew->under_way[rank] += n;
-    return rlf_framing_send(&crew->framing, rank, &crew->writing, err);
+    rank_threads->under_way[rank] += n;
+    return rlf_framing_send(&rank_threads->framing, rank,
+                            &rank_threads->writing, err);
 }
 
 void
-rlf_crew_hang(rlf_crew *crew)
+rlf_rank_threads_hang(rlf_rank_threads *rank_threads)
 {
-    crew->hangs = true;
+    rank_threads->hangs = true;
 }
 
 void
-rlf_crew_waits(const rlf_crew *crew, rlf_err *err)
+rlf_rank_threads_waits(const rlf_rank_threads *rank_threads, rlf_err *err)
 {
     rlf_buf lines = {0};
-    for (int r = 0; r < crew->n_ranks; r++) {
+    for (int r = 0; r < rank_threads->n_ranks; r++) {
         char text[256];
-        rlf_comm_world_waits(crew->world, r, text, sizeof text);
+        rlf_comm_world_waits(rank_threads->world, r, text, sizeof text);
         if (*text)
             rlf_buf_printf(&lines, "%s%s", lines.n ? "\n" : "", text);
     }
@@ -468,22 +475,23 @@ rlf_crew_waits(const rlf_crew *crew, rlf_err *err)
 
 /* No rank made progress while the run opens. */
 static rlf_status
-never_opens(const rlf_crew *crew, const bool *open, rlf_err *err)
+never_opens(const rlf_rank_threads *rank_threads, const bool *open,
+            rlf_err *err)
 {
     int rank = 0;
-    while (rank + 1 < crew->n_ranks && open[rank])
+    while (rank + 1 < rank_threads->n_ranks && open[rank])
         rank++;
     rlf_fail(err, RLF_ENV,
              "for %g s no rank made progress: rank %d has not opened the "
              "program's models and data",
-             crew->patience, rank);
+             rank_threads->patience, rank);
     err->rank = rank;
-    const rlf_run_options *o = crew->members[0].rank->options;
+    const rlf_run_options *o = rank_threads->members[0].rank->options;
     rlf_gate_enter(o->gate);
     if (o->directory)
         rlf_flight_lost(o->directory, rank, true);
     rlf_gate_leave(o->gate);
-    rlf_crew_waits(crew, err);
+    rlf_rank_threads_waits(rank_threads, err);
     rlf_err_hint(err, "see what that rank is reading; if it is working, give "
                       "more seconds by --patience");
     return RLF_ENV;
@@ -517,16 +525,16 @@ needs_of(const rlf_rank_event *ready, rlf_arena *arena)
 
 /* Until every rank is open, with the same plan. */
 static rlf_status
-await_ready(rlf_crew *crew, rlf_digest plan, const rlf_crew_options *options,
-            rlf_err *err)
+await_ready(rlf_rank_threads *rank_threads, rlf_digest plan,
+            const rlf_rank_threads_options *options, rlf_err *err)
 {
-    bool *open = RLF_NEW_ARRAY(options->arena, bool, crew->n_ranks);
-    for (int i = 0; i < crew->n_ranks; i++) {
+    bool *open = RLF_NEW_ARRAY(options->arena, bool, rank_threads->n_ranks);
+    for (int i = 0; i < rank_threads->n_ranks; i++) {
         rlf_rank_event event;
-        rlf_status status =
-            rlf_crew_hear(crew, options->patience, options->arena, err, &event);
+        rlf_status status = rlf_rank_threads_hear(
+            rank_threads, options->patience, options->arena, err, &event);
         if (status == RLF_AGAIN)
-            return never_opens(crew, open, err);
+            return never_opens(rank_threads, open, err);
         RLF_TRY(status);
         RLF_TRY(check_plan(&event, plan, err));
         open[event.rank] = true;
@@ -537,67 +545,70 @@ await_ready(rlf_crew *crew, rlf_digest plan, const rlf_crew_options *options,
 }
 
 rlf_status
-rlf_crew_open(rlf_rank *ranks, const rlf_crew_options *options, rlf_err *err,
-              rlf_crew **out)
+rlf_rank_threads_open(rlf_rank *ranks, const rlf_rank_threads_options *options,
+                      rlf_err *err, rlf_rank_threads **out)
 {
     rlf_comm_world *world = options->world;
     int n_local = rlf_comm_world_local(world);
-    rlf_crew *crew = rlf_calloc(1, sizeof *crew);
-    crew->world = world;
-    crew->n_local = n_local;
-    crew->asks = options->needs != NULL;
-    crew->patience = options->patience;
-    crew->step_patience = options->step_patience;
-    pthread_mutex_init(&crew->lock, NULL);
+    rlf_rank_threads *rank_threads = rlf_calloc(1, sizeof *rank_threads);
+    rank_threads->world = world;
+    rank_threads->n_local = n_local;
+    rank_threads->asks = options->needs != NULL;
+    rank_threads->patience = options->patience;
+    rank_threads->step_patience = options->step_patience;
+    pthread_mutex_init(&rank_threads->lock, NULL);
     pthread_condattr_t clock;
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&crew->one_ended, &clock);
-    pthread_cond_init(&crew->parked.wake, NULL);
+    pthread_cond_init(&rank_threads->one_ended, &clock);
+    pthread_cond_init(&rank_threads->parked.wake, NULL);
     pthread_condattr_destroy(&clock);
-    crew->n_ranks = rlf_comm_world_size(world);
-    crew->controls = rlf_comm_world_process(world) == 0;
-    crew->threads = options->threads;
-    crew->run_threads = options->threads * options->n_machine;
-    crew->locale = uselocale((locale_t)0);
-    crew->under_way =
-        rlf_calloc((size_t)crew->n_ranks, sizeof *crew->under_way);
-    crew->members = rlf_calloc((size_t)n_local, sizeof *crew->members);
-    if (crew->controls)
-        rlf_framing_open(&crew->framing, rlf_comm_controller(world));
+    rank_threads->n_ranks = rlf_comm_world_size(world);
+    rank_threads->controls = rlf_comm_world_process(world) == 0;
+    rank_threads->threads = options->threads;
+    rank_threads->run_threads = options->threads * options->n_machine;
+    rank_threads->locale = uselocale((locale_t)0);
+    rank_threads->under_way = rlf_calloc((size_t)rank_threads->n_ranks,
+                                         sizeof *rank_threads->under_way);
+    rank_threads->members =
+        rlf_calloc((size_t)n_local, sizeof *rank_threads->members);
+    if (rank_threads->controls)
+        rlf_framing_open(&rank_threads->framing, rlf_comm_controller(world));
     rlf_status status = RLF_OK;
     for (int i = 0; i < n_local && status >= 0; i++)
-        status = start(&crew->members[i], crew, &ranks[i], i, err);
-    if (status >= 0 && crew->controls)
-        status = await_ready(crew, ranks[0].plan->digest, options, err);
-    *out = crew;
+        status =
+            start(&rank_threads->members[i], rank_threads, &ranks[i], i, err);
+    if (status >= 0 && rank_threads->controls)
+        status = await_ready(rank_threads, ranks[0].plan->digest, options, err);
+    *out = rank_threads;
     if (status == RLF_PEER)
-        status = rlf_crew_cause(crew, err);
+        status = rlf_rank_threads_cause(rank_threads, err);
     if (status < 0)
         rlf_comm_abort(world, err);
     return status;
 }
 
 rlf_status
-rlf_crew_cause(const rlf_crew *crew, rlf_err *err)
+rlf_rank_threads_cause(const rlf_rank_threads *rank_threads, rlf_err *err)
 {
     rlf_err_clear(err);
-    rlf_comm_check(crew->world, err);
-    err->status = rlf_comm_cause(crew->world);
+    rlf_comm_check(rank_threads->world, err);
+    err->status = rlf_comm_cause(rank_threads->world);
     return err->status;
 }
 
 /* Wait for a thread to end, for a while: an abort ends the wait of a rank, not
  * this one. */
 static void
-await_end(rlf_crew *crew)
+await_end(rlf_rank_threads *rank_threads)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += 250000000;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
-    pthread_cond_timedwait(&crew->one_ended, &crew->lock, &until);
+    pthread_cond_timedwait(&rank_threads->one_ended, &rank_threads->lock,
+                           &until);
 }
 
 /* Seconds after an abort in which the threads of one of many processes end:
@@ -610,18 +621,18 @@ await_end(rlf_crew *crew)
 /* Until *n threads (of those that run, or wait to be told, under the lock) are
  * no more than `most`; false: one is stuck. */
 static bool
-await_threads(rlf_crew *crew, const int *n, const int *most)
+await_threads(rlf_rank_threads *rank_threads, const int *n, const int *most)
 {
     rlf_err ignored = RLF_ERR_NONE;
-    bool many = rlf_comm_world_caps(crew->world)->n_processes > 1;
-    double patience = crew->patience;
+    bool many = rlf_comm_world_caps(rank_threads->world)->n_processes > 1;
+    double patience = rank_threads->patience;
     if (many && !(patience > 0 && patience < ONE_OF_MANY))
         patience = ONE_OF_MANY;
     uint64_t aborted = 0; /* when that was seen */
     uint64_t worked = 0;  /* by this process until then */
     bool stuck = false;
     while (*n > *most && !stuck) {
-        if (!aborted && rlf_comm_check(crew->world, &ignored) < 0) {
+        if (!aborted && rlf_comm_check(rank_threads->world, &ignored) < 0) {
             aborted = rlf_clock_now();
             worked = rlf_clock_process();
         }
@@ -630,32 +641,33 @@ await_threads(rlf_crew *crew, const int *n, const int *most)
         bool starved = many && busy < patience;
         stuck = aborted && patience > 0 && gone > (starved ? 3 : 1) * patience;
         if (!stuck)
-            await_end(crew);
+            await_end(rank_threads);
     }
     return !stuck;
 }
 
 rlf_status
-rlf_crew_rescue(rlf_crew *crew, uint32_t step, const char *directory,
-                rlf_err *err)
+rlf_rank_threads_rescue(rlf_rank_threads *rank_threads, uint32_t step,
+                        const char *directory, rlf_err *err)
 {
     static const int none = 0;
-    pthread_mutex_lock(&crew->lock);
-    bool all = await_threads(crew, &crew->n_running, &crew->parked.n);
+    pthread_mutex_lock(&rank_threads->lock);
+    bool all = await_threads(rank_threads, &rank_threads->n_running,
+                             &rank_threads->parked.n);
     if (all) {
-        crew->parked.left = crew->parked.n;
-        crew->parked.step = step;
-        crew->parked.directory = directory;
-        pthread_cond_broadcast(&crew->parked.wake);
-        all = await_threads(crew, &crew->parked.left, &none);
+        rank_threads->parked.left = rank_threads->parked.n;
+        rank_threads->parked.step = step;
+        rank_threads->parked.directory = directory;
+        pthread_cond_broadcast(&rank_threads->parked.wake);
+        all = await_threads(rank_threads, &rank_threads->parked.left, &none);
     }
-    pthread_mutex_unlock(&crew->lock);
+    pthread_mutex_unlock(&rank_threads->lock);
     if (!all) {
         rlf_fail(err, RLF_AGAIN, "a rank has not come to its end");
         return RLF_AGAIN;
     }
-    for (int i = 0; i < crew->n_local; i++) {
-        const member *m = &crew->members[i];
+    for (int i = 0; i < rank_threads->n_local; i++) {
+        const member *m = &rank_threads->members[i];
         if (m->status == RLF_OK)
             continue;
         *err = m->err;
@@ -666,16 +678,16 @@ rlf_crew_rescue(rlf_crew *crew, uint32_t step, const char *directory,
 
 /* Until the threads have ended; false: one is stuck. */
 static bool
-join(rlf_crew *crew)
+join(rlf_rank_threads *rank_threads)
 {
     static const int none = 0;
-    pthread_mutex_lock(&crew->lock);
-    crew->parked.over = true;
-    pthread_cond_broadcast(&crew->parked.wake);
-    bool stuck = !await_threads(crew, &crew->n_running, &none);
-    pthread_mutex_unlock(&crew->lock);
-    for (int i = 0; i < crew->n_local && !stuck; i++) {
-        member *m = &crew->members[i];
+    pthread_mutex_lock(&rank_threads->lock);
+    rank_threads->parked.over = true;
+    pthread_cond_broadcast(&rank_threads->parked.wake);
+    bool stuck = !await_threads(rank_threads, &rank_threads->n_running, &none);
+    pthread_mutex_unlock(&rank_threads->lock);
+    for (int i = 0; i < rank_threads->n_local && !stuck; i++) {
+        member *m = &rank_threads->members[i];
         if (m->started)
             pthread_join(m->thread, NULL);
         m->started = false;
@@ -684,49 +696,50 @@ join(rlf_crew *crew)
 }
 
 rlf_status
-rlf_crew_follow(rlf_crew *crew, rlf_err *err)
+rlf_rank_threads_follow(rlf_rank_threads *rank_threads, rlf_err *err)
 {
     rlf_err ignored = RLF_ERR_NONE;
-    pthread_mutex_lock(&crew->lock);
-    while (crew->n_running > crew->parked.n &&
-           rlf_comm_check(crew->world, &ignored) >= 0)
-        await_end(crew);
-    pthread_mutex_unlock(&crew->lock);
-    return rlf_comm_check(crew->world, err) == RLF_OK
+    pthread_mutex_lock(&rank_threads->lock);
+    while (rank_threads->n_running > rank_threads->parked.n &&
+           rlf_comm_check(rank_threads->world, &ignored) >= 0)
+        await_end(rank_threads);
+    pthread_mutex_unlock(&rank_threads->lock);
+    return rlf_comm_check(rank_threads->world, err) == RLF_OK
                ? RLF_OK
-               : rlf_crew_cause(crew, err);
+               : rlf_rank_threads_cause(rank_threads, err);
 }
 
 bool
-rlf_crew_close(rlf_crew *crew)
+rlf_rank_threads_close(rlf_rank_threads *rank_threads)
 {
-    if (!crew)
+    if (!rank_threads)
         return true;
     rlf_err ignored = RLF_ERR_NONE;
-    if (crew->controls && rlf_comm_check(crew->world, &ignored) == RLF_OK) {
+    if (rank_threads->controls &&
+        rlf_comm_check(rank_threads->world, &ignored) == RLF_OK) {
         rlf_rank_command stop = {
             .kind = RLF_DO_STOP, .instance = -1, .node = -1};
-        for (int i = 0; i < crew->n_ranks; i++)
-            if (rlf_crew_tell(crew, i, &stop, &ignored) < 0)
-                rlf_comm_abort(crew->world, &ignored);
+        for (int i = 0; i < rank_threads->n_ranks; i++)
+            if (rlf_rank_threads_tell(rank_threads, i, &stop, &ignored) < 0)
+                rlf_comm_abort(rank_threads->world, &ignored);
     }
-    if (!join(crew))
+    if (!join(rank_threads))
         return false;
-    for (int i = 0; i < crew->n_local; i++) {
-        rlf_framing_close(&crew->members[i].framing);
-        rlf_buf_free(&crew->members[i].saying);
+    for (int i = 0; i < rank_threads->n_local; i++) {
+        rlf_framing_close(&rank_threads->members[i].framing);
+        rlf_buf_free(&rank_threads->members[i].saying);
     }
-    if (crew->controls)
-        rlf_framing_close(&crew->framing);
-    while (crew->next_kept < crew->kept.count)
-        rlf_buf_free(&crew->kept.data[crew->next_kept++]);
-    RLF_VEC_FREE(&crew->kept);
-    rlf_buf_free(&crew->writing);
-    free(crew->under_way);
-    free(crew->members);
-    pthread_cond_destroy(&crew->one_ended);
-    pthread_cond_destroy(&crew->parked.wake);
-    pthread_mutex_destroy(&crew->lock);
-    free(crew);
+    if (rank_threads->controls)
+        rlf_framing_close(&rank_threads->framing);
+    while (rank_threads->next_kept < rank_threads->kept.count)
+        rlf_buf_free(&rank_threads->kept.data[rank_threads->next_kept++]);
+    RLF_VEC_FREE(&rank_threads->kept);
+    rlf_buf_free(&rank_threads->writing);
+    free(rank_threads->under_way);
+    free(rank_threads->members);
+    pthread_cond_destroy(&rank_threads->one_ended);
+    pthread_cond_destroy(&rank_threads->parked.wake);
+    pthread_mutex_destroy(&rank_threads->lock);
+    free(rank_threads);
     return true;
 }
