@@ -445,16 +445,17 @@ exchange_samples(rlf_rank *rank, slot *s, const rlf_rank_command *command,
 
 /* Either, with arrows in the trace. */
 static rlf_status
-carry_moves(rlf_rank *rank, slot *s, const rlf_rank_command *command,
-            rlf_status (*carry)(rlf_rank *, slot *, const rlf_rank_command *,
-                                rlf_buf *, rlf_err *),
-            rlf_err *err)
+execute_moves(rlf_rank *rank, slot *s, const rlf_rank_command *command,
+              rlf_status (*execute)(rlf_rank *, slot *,
+                                    const rlf_rank_command *, rlf_buf *,
+                                    rlf_err *),
+              rlf_err *err)
 {
     rlf_buf *bytes = rlf_calloc((size_t)command->n_moves + 1, sizeof *bytes);
     if (rank->env.trace)
         trace_moves(rank, s, command, true);
     rank->received = 0;
-    rlf_status status = carry(rank, s, command, bytes, err);
+    rlf_status status = execute(rank, s, command, bytes, err);
     if (rank->env.trace)
         trace_moves(rank, s, command, false);
     rank->exchanged = 0;
@@ -471,12 +472,12 @@ rlf_status
 rlf_rank_exchange(rlf_rank *rank, slot *s, const rlf_rank_command *command,
                   rlf_err *err)
 {
-    return carry_moves(rank, s, command, exchange_rows, err);
+    return execute_moves(rank, s, command, exchange_rows, err);
 }
 
 rlf_status
 rlf_rank_hand_over(rlf_rank *rank, slot *s, const rlf_rank_command *command,
                    rlf_err *err)
 {
-    return carry_moves(rank, s, command, exchange_samples, err);
+    return execute_moves(rank, s, command, exchange_samples, err);
 }

@@ -4,7 +4,7 @@
 noinst_LIBRARIES += libsched.a
 libsched_a_SOURCES = \
 	%D%/ahead.c \
-	%D%/carry.c \
+	%D%/execute.c \
 	%D%/checkpoint.c \
 	%D%/rank_threads.c %D%/rank_threads.h %D%/room.c \
 	%D%/framing.c %D%/framing.h \

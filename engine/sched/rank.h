@@ -112,7 +112,7 @@ rlf_status rlf_rank_find_room(rlf_rank *rank, const rlf_backend *backend,
 rlf_status rlf_rank_fill_room(rlf_rank *rank, rlf_err *err);
 void rlf_rank_close(rlf_rank *rank);
 
-/* ---- carry.c ---- */
+/* ---- execute.c ---- */
 
 /* A node in words, for people: "actor.generate". */
 void rlf_node_words(const rlf_graph *graph, const rlf_node *node, char *text,
@@ -126,8 +126,8 @@ rlf_rank_step(const rlf_rank *rank, int instance)
 }
 
 /* One command, reporting what the controller needs to know. */
-rlf_status rlf_rank_carry_out(rlf_rank *rank, const rlf_rank_command *command,
-                              rlf_err *err);
+rlf_status rlf_rank_execute(rlf_rank *rank, const rlf_rank_command *command,
+                            rlf_err *err);
 /* One quantum of the open generation. */
 rlf_status rlf_rank_turn(rlf_rank *rank, rlf_err *err);
 /* The rows of `content` that the pieces of domain `domain` are made of, or

@@ -247,7 +247,7 @@ work(member *m, rlf_err *err)
             m->in_step = command.step;
         if (command.kind == RLF_DO_END)
             m->in_step = 0;
-        RLF_TRY(rlf_rank_carry_out(rank, &command, err));
+        RLF_TRY(rlf_rank_execute(rank, &command, err));
     }
 }
 

@@ -75,7 +75,7 @@ tell_rank(rlf_run *run, int rank, const rlf_rank_command *command, rlf_err *err)
     log_command(run, rank, command);
     return run->rank_threads
                ? rlf_rank_threads_tell(run->rank_threads, rank, command, err)
-               : rlf_rank_carry_out(&run->ranks[rank], command, err);
+               : rlf_rank_execute(&run->ranks[rank], command, err);
 }
 
 /* The first rank whose process has not been heard of for half of `seconds`, or

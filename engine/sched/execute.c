@@ -1,4 +1,4 @@
-/* Carrying out commands: calls of node classes on this rank, and what the
+/* Execution of commands: calls of node classes on this rank, and what the
  * controller is told of them. */
 #include "engine/base/clock.h"
 #include "engine/base/trace.h"
@@ -197,7 +197,7 @@ lengths_of(const rlf_rank *rank, const slot *s, rlf_err *err,
 }
 
 static rlf_status
-carry_open(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
+execute_open(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
     slot *s;
     const uint32_t *lengths;
@@ -379,7 +379,7 @@ rows_of(const rlf_rank_command *command)
 }
 
 static rlf_status
-carry_run(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
+execute_run(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
     slot *s;
     RLF_TRY(slot_of(rank, command, err, &s));
@@ -417,14 +417,14 @@ carry_run(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 }
 
 static rlf_status
-carry_edge(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
+execute_edge(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
     return rlf_rank_exchange(rank, &rank->slots.data[command->instance],
                              command, err);
 }
 
 static rlf_status
-carry_move(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
+execute_move(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
     return rlf_rank_hand_over(rank, &rank->slots.data[command->instance],
                               command, err);
@@ -447,7 +447,7 @@ rlf_rank_begin_step(rlf_rank *rank, uint32_t step, uint32_t since)
 }
 
 static rlf_status
-carry_begin(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
+execute_begin(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
     (void)err;
     rlf_rank_mark(rank, command->step);
@@ -488,7 +488,7 @@ tell_step(rlf_rank *rank, int step, rlf_rank_event *out)
 }
 
 static rlf_status
-carry_end(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
+execute_end(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
     rlf_rank_event event = {.kind = RLF_EVENT_ENDED,
                             .n = command->n,
@@ -501,7 +501,7 @@ carry_end(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 }
 
 static rlf_status
-carry_files(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
+execute_files(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
     for (size_t i = 0; i < rank->graph->resources.count; i++) {
         const rlf_resource *r = &rank->graph->resources.data[i];
@@ -524,7 +524,7 @@ carry_files(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 }
 
 static rlf_status
-carry_nothing(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
+execute_nothing(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
     (void)rank, (void)command, (void)err;
     return RLF_OK;
@@ -612,16 +612,15 @@ measure(rlf_rank *rank, const rlf_rank_command *command, uint64_t from)
 }
 
 rlf_status
-rlf_rank_carry_out(rlf_rank *rank, const rlf_rank_command *command,
-                   rlf_err *err)
+rlf_rank_execute(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
-    static rlf_status (*const carry[])(rlf_rank *, const rlf_rank_command *,
-                                       rlf_err *) = {
-        [RLF_DO_BEGIN] = carry_begin,     [RLF_DO_OPEN] = carry_open,
-        [RLF_DO_RUN] = carry_run,         [RLF_DO_EDGE] = carry_edge,
-        [RLF_DO_MOVE] = carry_move,       [RLF_DO_END] = carry_end,
-        [RLF_DO_WEIGHTS] = rlf_rank_move, [RLF_DO_SAVE] = carry_files,
-        [RLF_DO_RESTORE] = carry_files,   [RLF_DO_STOP] = carry_nothing,
+    static rlf_status (*const execute[])(rlf_rank *, const rlf_rank_command *,
+                                         rlf_err *) = {
+        [RLF_DO_BEGIN] = execute_begin,   [RLF_DO_OPEN] = execute_open,
+        [RLF_DO_RUN] = execute_run,       [RLF_DO_EDGE] = execute_edge,
+        [RLF_DO_MOVE] = execute_move,     [RLF_DO_END] = execute_end,
+        [RLF_DO_WEIGHTS] = rlf_rank_move, [RLF_DO_SAVE] = execute_files,
+        [RLF_DO_RESTORE] = execute_files, [RLF_DO_STOP] = execute_nothing,
     };
     if (rank->fault && --rank->fault == 0)
         return rlf_fail(err, RLF_ENV, "rank %d fails, as a test wants it",
@@ -631,7 +630,7 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_rank_command *command,
     uint64_t measured = rlf_measure_clock(&rank->env);
     rank->taken = 0;
     if (command->node < 0) {
-        RLF_TRY(carry[command->kind](rank, command, err));
+        RLF_TRY(execute[command->kind](rank, command, err));
         measure(rank, command, measured);
         return rlf_memory_check(err);
     }
@@ -643,7 +642,7 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_rank_command *command,
     if (rank->comm)
         rlf_comm_label(rank->comm, node->class->name);
     uint64_t from = rlf_clock_now();
-    rlf_status status = carry[command->kind](rank, command, err);
+    rlf_status status = execute[command->kind](rank, command, err);
     if (status >= 0)
         measure(rank, command, measured);
     if (command->kind == RLF_DO_OPEN || command->kind == RLF_DO_RUN)
