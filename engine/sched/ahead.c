@@ -8,7 +8,7 @@
  * number, so that a program with more or fewer metrics goes on. */
 #include "engine/graph/class.h"
 #include "engine/io/file.h"
-#include "engine/sched/keep.h"
+#include "engine/sched/serialize.h"
 #include "engine/sched/state.h"
 
 #include <stdio.h>
@@ -24,10 +24,10 @@ path_of(rlf_arena *arena, const char *directory, uint32_t step)
     return rlf_path_join(arena, directory, name);
 }
 
-static rlf_keeper
+static rlf_serializer
 keeper_of(const rlf_rank *rank, rlf_err *err)
 {
-    return (rlf_keeper){
+    return (rlf_serializer){
         .graph = rank->graph, .resource = rank->env.resource, .err = err};
 }
 
@@ -44,32 +44,33 @@ twin(const rlf_plan *plan, int value)
 /* ---- saving ---- */
 
 static void
-keep_metrics(rlf_keeper *k, const rlf_metrics *metrics)
+serialize_metrics(rlf_serializer *k, const rlf_metrics *metrics)
 {
     uint32_t n = 0;
     for (size_t i = 0; i < metrics->count; i++)
         n += rlf_metric_reported(&metrics->data[i]);
-    RLF_KEEP(k, n);
+    RLF_SERIALIZE(k, n);
     for (size_t i = 0; i < metrics->count; i++) {
         const rlf_metric *m = &metrics->data[i];
         if (!rlf_metric_reported(m))
             continue;
-        rlf_keep_text(k, rlf_str_of(m->name));
-        RLF_KEEP(k, m->node);
-        RLF_KEEP(k, m->sum);
-        RLF_KEEP(k, m->count);
+        rlf_serialize_text(k, rlf_str_of(m->name));
+        RLF_SERIALIZE(k, m->node);
+        RLF_SERIALIZE(k, m->sum);
+        RLF_SERIALIZE(k, m->count);
     }
 }
 
 /* A value that is saved: `later` counts from the last step that is done; of one
  * that failed the controller is a step further. */
 static void
-keep_content(rlf_keeper *k, const rlf_run *run, int value, int later)
+serialize_content(rlf_serializer *k, const rlf_run *run, int value, int later)
 {
     rlf_origin at = rlf_order_later(rlf_control_order(run->control),
                                     later - (run->failed ? 1 : 0), value);
-    rlf_keep_content(k, &run->graph->values.data[value],
-                     &run->ranks[0].slots.data[at.instance].call.out[at.port]);
+    rlf_serialize_content(
+        k, &run->graph->values.data[value],
+        &run->ranks[0].slots.data[at.instance].call.out[at.port]);
 }
 
 /* A value of the file. */
@@ -83,7 +84,7 @@ typedef struct kept {
 
 /* The values of a step, with the bytes that each takes. */
 static kept *
-count_values(rlf_keeper *k, const rlf_run *run, int later, rlf_arena *arena,
+count_values(rlf_serializer *k, const rlf_run *run, int later, rlf_arena *arena,
              uint32_t *n)
 {
     const rlf_node *node;
@@ -95,7 +96,7 @@ count_values(rlf_keeper *k, const rlf_run *run, int later, rlf_arena *arena,
         for (int o = 0; o < node->n_outputs; o++, next++) {
             int value = node->outputs[o];
             uint64_t from = k->at;
-            keep_content(k, run, value, later);
+            serialize_content(k, run, value, later);
             *next = (kept){.digest = run->plan->values[value],
                            .number = twin(run->plan, value),
                            .size = k->at - from,
@@ -105,22 +106,22 @@ count_values(rlf_keeper *k, const rlf_run *run, int later, rlf_arena *arena,
 }
 
 static void
-keep_step(rlf_keeper *k, const rlf_run *run, int later, const kept *list,
-          uint32_t n)
+serialize_step(rlf_serializer *k, const rlf_run *run, int later,
+               const kept *list, uint32_t n)
 {
     uint32_t step = run->step + (uint32_t)later;
     const run_step *told = &run->steps[step % run->n_steps];
-    RLF_KEEP(k, mark);
-    keep_metrics(k, &told->metrics);
-    RLF_KEEP(k, told->tokens);
-    rlf_keep_spaces(k);
-    RLF_KEEP(k, n);
+    RLF_SERIALIZE(k, mark);
+    serialize_metrics(k, &told->metrics);
+    RLF_SERIALIZE(k, told->tokens);
+    rlf_serialize_spaces(k);
+    RLF_SERIALIZE(k, n);
     for (uint32_t i = 0; i < n && !k->torn; i++) {
-        RLF_KEEP(k, list[i].digest);
-        RLF_KEEP(k, list[i].number);
-        RLF_KEEP(k, list[i].size);
+        RLF_SERIALIZE(k, list[i].digest);
+        RLF_SERIALIZE(k, list[i].number);
+        RLF_SERIALIZE(k, list[i].size);
         uint64_t from = k->at;
-        keep_content(k, run, list[i].value, later);
+        serialize_content(k, run, list[i].value, later);
         RLF_ASSERT(k->at - from == list[i].size);
     }
 }
@@ -130,21 +131,21 @@ save_step(const rlf_run *run, const char *directory, int later,
           rlf_arena *arena, rlf_err *err)
 {
     uint32_t step = run->step + (uint32_t)later, n = 0;
-    rlf_keeper k = keeper_of(&run->ranks[0], err);
+    rlf_serializer k = keeper_of(&run->ranks[0], err);
     rlf_writer *file = NULL;
     const kept *list = count_values(&k, run, later, arena, &n);
     rlf_status status =
         rlf_writer_open(path_of(arena, directory, step), err, &file);
     if (status >= 0) {
         k.to = file;
-        keep_step(&k, run, later, list, n);
-        status = rlf_keep_end(&k);
+        serialize_step(&k, run, later, list, n);
+        status = rlf_serialize_end(&k);
         if (status >= 0)
             status = rlf_writer_commit(file, err);
         else
             rlf_writer_drop(file);
     }
-    rlf_keeper_free(&k);
+    rlf_serializer_free(&k);
     return status;
 }
 
@@ -161,15 +162,15 @@ rlf_run_save_ahead(const rlf_run *run, const char *directory, rlf_arena *arena,
 /* ---- restoring ---- */
 
 static void
-kept_metrics(rlf_keeper *k, rlf_metrics *metrics)
+deserialize_metrics(rlf_serializer *k, rlf_metrics *metrics)
 {
     uint32_t n;
-    RLF_KEPT(k, n);
+    RLF_DESERIALIZE(k, n);
     for (uint32_t i = 0; i < n && !k->torn; i++) {
-        rlf_metric m = {.name = rlf_kept_text(k).p};
-        RLF_KEPT(k, m.node);
-        RLF_KEPT(k, m.sum);
-        RLF_KEPT(k, m.count);
+        rlf_metric m = {.name = rlf_deserialize_text(k).p};
+        RLF_DESERIALIZE(k, m.node);
+        RLF_DESERIALIZE(k, m.sum);
+        RLF_DESERIALIZE(k, m.count);
         if (!k->torn && rlf_metric_reported(&m))
             rlf_metrics_merge(metrics, &m);
     }
@@ -186,17 +187,17 @@ find(const kept *list, uint32_t n, rlf_digest digest, uint32_t number)
 }
 
 static kept *
-kept_values(rlf_keeper *k, uint32_t *n)
+deserialize_values(rlf_serializer *k, uint32_t *n)
 {
-    RLF_KEPT(k, *n);
+    RLF_DESERIALIZE(k, *n);
     k->torn |= *n > k->end - k->at;
     if (k->torn)
         return NULL;
-    kept *list = rlf_kept_room(k, (*n + 1) * sizeof *list);
+    kept *list = rlf_deserialize_room(k, (*n + 1) * sizeof *list);
     for (uint32_t i = 0; list && i < *n && !k->torn; i++) {
-        RLF_KEPT(k, list[i].digest);
-        RLF_KEPT(k, list[i].number);
-        RLF_KEPT(k, list[i].size);
+        RLF_DESERIALIZE(k, list[i].digest);
+        RLF_DESERIALIZE(k, list[i].number);
+        RLF_DESERIALIZE(k, list[i].size);
         k->torn |= list[i].size > k->end - k->at;
         list[i].at = k->at;
         k->at += list[i].size;
@@ -205,7 +206,7 @@ kept_values(rlf_keeper *k, uint32_t *n)
 }
 
 static rlf_status
-restore_value(rlf_rank *rank, rlf_keeper *k, const kept *list, uint32_t n,
+restore_value(rlf_rank *rank, rlf_serializer *k, const kept *list, uint32_t n,
               int value, const char *path, rlf_err *err, rlf_content *out)
 {
     const rlf_value *v = &rank->graph->values.data[value];
@@ -223,7 +224,7 @@ restore_value(rlf_rank *rank, rlf_keeper *k, const kept *list, uint32_t n,
     }
     k->at = is->at;
     k->end = is->at + is->size;
-    *out = rlf_kept_content(k, v);
+    *out = rlf_deserialize_content(k, v);
     k->torn |= k->at != k->end;
     return RLF_OK;
 }
@@ -247,14 +248,14 @@ slot_at(rlf_rank *rank, size_t instance, const rlf_node *node, rlf_err *err,
 }
 
 static rlf_status
-restore_values(rlf_rank *rank, rlf_keeper *k, uint32_t step, const char *path,
-               rlf_err *err)
+restore_values(rlf_rank *rank, rlf_serializer *k, uint32_t step,
+               const char *path, rlf_err *err)
 {
     size_t n_steps = (size_t)rank->n_steps;
     const rlf_node *node;
     uint32_t n = 0;
-    rlf_kept_spaces(k);
-    const kept *list = kept_values(k, &n);
+    rlf_deserialize_spaces(k);
+    const kept *list = deserialize_values(k, &n);
     k->torn |= k->at != k->end;
     for (int i = 0; (node = rlf_order_restored(rank->graph, i)); i++) {
         slot *s;
@@ -264,7 +265,7 @@ restore_values(rlf_rank *rank, rlf_keeper *k, uint32_t step, const char *path,
             RLF_TRY(restore_value(rank, k, list, n, node->outputs[o], path, err,
                                   &s->call.out[o]));
     }
-    RLF_TRY(rlf_keeper_check(k));
+    RLF_TRY(rlf_serializer_check(k));
     if (k->torn)
         return rlf_fail(err, RLF_USER, "%s is not what was saved", path);
     return RLF_OK;
@@ -276,22 +277,22 @@ restore_step(rlf_rank *rank, const char *directory, uint32_t step, rlf_err *err)
     rank_step *at = &rank->steps[step % (uint32_t)rank->n_steps];
     const char *path = path_of(rank->env.pool, directory, step);
     rlf_infile *file = NULL;
-    rlf_keeper k = keeper_of(rank, err);
+    rlf_serializer k = keeper_of(rank, err);
     char is[sizeof mark];
     rlf_metrics passed = {0};
     RLF_TRY(rlf_infile_open(path, err, &file));
     k.arena = at->env.pool;
     k.from = file;
     k.end = rlf_infile_size(file);
-    RLF_KEPT(&k, is);
+    RLF_DESERIALIZE(&k, is);
     k.torn |= memcmp(is, mark, sizeof is) != 0;
-    kept_metrics(&k, rank->rank ? &passed : &at->metrics);
+    deserialize_metrics(&k, rank->rank ? &passed : &at->metrics);
     uint64_t tokens = 0;
-    RLF_KEPT(&k, tokens);
+    RLF_DESERIALIZE(&k, tokens);
     at->tokens = rank->rank ? 0 : tokens;
     rlf_status status = restore_values(rank, &k, step, path, err);
     rlf_metrics_free(&passed);
-    rlf_keeper_free(&k);
+    rlf_serializer_free(&k);
     rlf_infile_close(file);
     return status;
 }

@@ -11,7 +11,7 @@ libsched_a_SOURCES = \
 	%D%/exchange.c \
 	%D%/flight.c %D%/flight.h \
 	%D%/inputs.c %D%/inputs.h \
-	%D%/keep.c %D%/keep.h \
+	%D%/serialize.c %D%/serialize.h \
 	%D%/lead.c \
 	%D%/manifest.c %D%/manifest.h \
 	%D%/metrics.c %D%/metrics.h \
@@ -27,7 +27,7 @@ libsched_a_SOURCES = \
 	%D%/step.c \
 	%D%/weights.c
 
-check_PROGRAMS += tests/unit/sched_posts tests/unit/sched_keep
-tests_unit_sched_keep_LDADD = $(SCHED_LIBS)
+check_PROGRAMS += tests/unit/sched_posts tests/unit/sched_serialize
+tests_unit_sched_serialize_LDADD = $(SCHED_LIBS)
 tests_unit_sched_posts_LDADD = $(SCHED_LIBS)
 tests_unit_sched_posts_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=rlf_order_done

@@ -1,5 +1,5 @@
-/* Values as bytes: see keep.h. */
-#include "engine/sched/keep.h"
+/* Values as bytes: see serialize.h. */
+#include "engine/sched/serialize.h"
 
 #include "engine/io/records.h"
 
@@ -13,20 +13,20 @@ enum { PIECE = 1 << 16 };
 
 /* It has failed, which *k->err says: nothing is kept or read any more. */
 static void
-stop(rlf_keeper *k, rlf_status status)
+stop(rlf_serializer *k, rlf_status status)
 {
     k->status = k->status < 0 ? k->status : status;
     k->torn = true;
 }
 
 rlf_status
-rlf_keeper_check(const rlf_keeper *k)
+rlf_serializer_check(const rlf_serializer *k)
 {
     return k->status;
 }
 
 void *
-rlf_kept_room(rlf_keeper *k, size_t n)
+rlf_deserialize_room(rlf_serializer *k, size_t n)
 {
     void *p = NULL;
     rlf_status status = rlf_arena_try(
@@ -39,7 +39,7 @@ rlf_kept_room(rlf_keeper *k, size_t n)
 /* ---- the file ---- */
 
 static char *
-piece_of(rlf_keeper *k)
+piece_of(rlf_serializer *k)
 {
     if (!k->piece.p)
         k->piece.p = rlf_malloc(PIECE);
@@ -47,7 +47,7 @@ piece_of(rlf_keeper *k)
 }
 
 static void
-write_out(rlf_keeper *k, const void *p, size_t n)
+write_out(rlf_serializer *k, const void *p, size_t n)
 {
     rlf_status status =
         k->status < 0 ? k->status : rlf_writer_add(k->to, p, n, k->err);
@@ -56,7 +56,7 @@ write_out(rlf_keeper *k, const void *p, size_t n)
 }
 
 rlf_status
-rlf_keep_end(rlf_keeper *k)
+rlf_serialize_end(rlf_serializer *k)
 {
     if (k->piece.n)
         write_out(k, k->piece.p, k->piece.n);
@@ -65,13 +65,13 @@ rlf_keep_end(rlf_keeper *k)
 }
 
 void
-rlf_keep_bytes(rlf_keeper *k, const void *p, size_t n)
+rlf_serialize_bytes(rlf_serializer *k, const void *p, size_t n)
 {
     k->at += n;
     if (!k->to || !n)
         return;
     if (n > PIECE - k->piece.n)
-        rlf_keep_end(k);
+        rlf_serialize_end(k);
     if (n > PIECE) {
         write_out(k, p, n);
     } else {
@@ -82,7 +82,7 @@ rlf_keep_bytes(rlf_keeper *k, const void *p, size_t n)
 
 /* The piece of the file from `at` on. */
 static rlf_status
-read_piece(rlf_keeper *k)
+read_piece(rlf_serializer *k)
 {
     uint64_t rest = rlf_infile_size(k->from) - k->at;
     k->piece.at = k->at;
@@ -91,7 +91,7 @@ read_piece(rlf_keeper *k)
 }
 
 static rlf_status
-read_in(rlf_keeper *k, char *to, size_t n)
+read_in(rlf_serializer *k, char *to, size_t n)
 {
     while (n) {
         uint64_t in = k->at - k->piece.at; /* huge, if it lies before */
@@ -119,13 +119,13 @@ read_in(rlf_keeper *k, char *to, size_t n)
 
 /* Bytes that are left to read. */
 static uint64_t
-left(const rlf_keeper *k)
+left(const rlf_serializer *k)
 {
     return k->at < k->end ? k->end - k->at : 0;
 }
 
 void
-rlf_kept_bytes(rlf_keeper *k, void *to, size_t n)
+rlf_deserialize_bytes(rlf_serializer *k, void *to, size_t n)
 {
     rlf_status status = RLF_OK;
     k->torn |= n > left(k);
@@ -140,61 +140,61 @@ rlf_kept_bytes(rlf_keeper *k, void *to, size_t n)
 /* ---- numbers and texts ---- */
 
 void
-rlf_keep_text(rlf_keeper *k, rlf_str text)
+rlf_serialize_text(rlf_serializer *k, rlf_str text)
 {
     uint64_t n = text.n;
-    RLF_KEEP(k, n);
-    rlf_keep_bytes(k, text.p, text.n);
+    RLF_SERIALIZE(k, n);
+    rlf_serialize_bytes(k, text.p, text.n);
 }
 
 rlf_str
-rlf_kept_text(rlf_keeper *k)
+rlf_deserialize_text(rlf_serializer *k)
 {
     uint64_t n;
-    RLF_KEPT(k, n);
+    RLF_DESERIALIZE(k, n);
     if (n > left(k))
         k->torn = true;
     if (k->torn)
         return RLF_STR("");
-    char *p = rlf_kept_room(k, n + 1);
+    char *p = rlf_deserialize_room(k, n + 1);
     if (!p)
         return RLF_STR("");
-    rlf_kept_bytes(k, p, n);
+    rlf_deserialize_bytes(k, p, n);
     p[n] = 0;
     return (rlf_str){p, n};
 }
 
 /* An array that may be absent. */
 static void
-keep_array(rlf_keeper *k, const void *array, size_t n, size_t size)
+serialize_array(rlf_serializer *k, const void *array, size_t n, size_t size)
 {
     uint8_t has = array != NULL;
-    RLF_KEEP(k, has);
+    RLF_SERIALIZE(k, has);
     if (has)
-        rlf_keep_bytes(k, array, n * size);
+        rlf_serialize_bytes(k, array, n * size);
 }
 
 static void *
-kept_array(rlf_keeper *k, size_t n, size_t size)
+deserialize_array(rlf_serializer *k, size_t n, size_t size)
 {
     uint8_t has;
-    RLF_KEPT(k, has);
+    RLF_DESERIALIZE(k, has);
     if (!has)
         return NULL;
     if (n > left(k) / size)
         k->torn = true;
     if (k->torn)
         return NULL;
-    void *array = rlf_kept_room(k, n * size + 1);
+    void *array = rlf_deserialize_room(k, n * size + 1);
     if (array)
-        rlf_kept_bytes(k, array, n * size);
+        rlf_deserialize_bytes(k, array, n * size);
     return array;
 }
 
 /* ---- what outlives a step, by name ---- */
 
 static const rlf_space *
-rows_of(const rlf_keeper *k, int resource)
+rows_of(const rlf_serializer *k, int resource)
 {
     const rlf_data_class *data =
         resource < 0 ? NULL : k->graph->resources.data[resource].class->data;
@@ -202,7 +202,7 @@ rows_of(const rlf_keeper *k, int resource)
 }
 
 static const struct rlf_reader *
-reader_of(const rlf_keeper *k, int resource)
+reader_of(const rlf_serializer *k, int resource)
 {
     const rlf_model_class *model =
         resource < 0 ? NULL : k->graph->resources.data[resource].class->model;
@@ -211,7 +211,7 @@ reader_of(const rlf_keeper *k, int resource)
 
 /* The resource whose rows, or whose reader, it is; -1: none. */
 static int
-owner_of(const rlf_keeper *k, const void *thing)
+owner_of(const rlf_serializer *k, const void *thing)
 {
     for (int i = 0; thing && i < (int)k->graph->resources.count; i++)
         if (rows_of(k, i) == thing || (const void *)reader_of(k, i) == thing)
@@ -220,17 +220,17 @@ owner_of(const rlf_keeper *k, const void *thing)
 }
 
 static void
-keep_owner(rlf_keeper *k, int resource)
+serialize_owner(rlf_serializer *k, int resource)
 {
     const char *name =
         resource < 0 ? "" : k->graph->resources.data[resource].name;
-    rlf_keep_text(k, rlf_str_of(name));
+    rlf_serialize_text(k, rlf_str_of(name));
 }
 
 static int
-kept_owner(rlf_keeper *k)
+deserialize_owner(rlf_serializer *k)
 {
-    rlf_str name = rlf_kept_text(k);
+    rlf_str name = rlf_deserialize_text(k);
     for (size_t i = 0; i < k->graph->resources.count; i++)
         if (name.n &&
             rlf_str_eq(name, rlf_str_of(k->graph->resources.data[i].name)))
@@ -242,14 +242,14 @@ kept_owner(rlf_keeper *k)
 /* ---- spaces ---- */
 
 static const rlf_domain *
-domain_of(const rlf_keeper *k, const rlf_space *space)
+domain_of(const rlf_serializer *k, const rlf_space *space)
 {
     return rlf_domains_get(&k->graph->domains, space->domain);
 }
 
 /* The number of a space: found, or the next behind those that it hangs from. */
 static uint32_t
-number_of(rlf_keeper *k, const rlf_space *space)
+number_of(rlf_serializer *k, const rlf_space *space)
 {
     if (!space)
         return NO_SPACE;
@@ -266,43 +266,44 @@ number_of(rlf_keeper *k, const rlf_space *space)
 }
 
 static void
-keep_space(rlf_keeper *k, const rlf_space *space)
+serialize_space(rlf_serializer *k, const rlf_space *space)
 {
     uint32_t number = number_of(k, space);
-    RLF_KEEP(k, number);
+    RLF_SERIALIZE(k, number);
 }
 
 static void
-keep_known(rlf_keeper *k, const rlf_known_space *known)
+serialize_known(rlf_serializer *k, const rlf_known_space *known)
 {
     const rlf_space *space = known->space;
     int owner = owner_of(k, space);
-    keep_owner(k, owner);
-    RLF_KEEP(k, known->n_up);
-    RLF_KEEP(k, space->count);
+    serialize_owner(k, owner);
+    RLF_SERIALIZE(k, known->n_up);
+    RLF_SERIALIZE(k, space->count);
     for (int i = 0; i < known->n_up; i++) {
-        RLF_KEEP(k, known->up[i]);
-        keep_array(k, space->up[i].index, space->count, sizeof(uint32_t));
+        RLF_SERIALIZE(k, known->up[i]);
+        serialize_array(k, space->up[i].index, space->count, sizeof(uint32_t));
     }
-    keep_array(k, owner < 0 ? space->identity : NULL, space->count,
-               sizeof(uint64_t));
-    keep_array(k, space->length, space->count, sizeof(uint32_t));
+    serialize_array(k, owner < 0 ? space->identity : NULL, space->count,
+                    sizeof(uint64_t));
+    serialize_array(k, space->length, space->count, sizeof(uint32_t));
 }
 
 void
-rlf_keep_spaces(rlf_keeper *k)
+rlf_serialize_spaces(rlf_serializer *k)
 {
     uint32_t n = (uint32_t)k->known.count;
-    RLF_KEEP(k, n);
+    RLF_SERIALIZE(k, n);
     for (uint32_t i = 0; i < n; i++)
-        keep_known(k, &k->known.data[i]);
+        serialize_known(k, &k->known.data[i]);
 }
 
 /* Rows of tokens are packed. */
 static void
-place_tokens(rlf_keeper *k, rlf_space *space)
+place_tokens(rlf_serializer *k, rlf_space *space)
 {
-    uint64_t *offset = rlf_kept_room(k, (space->count + 1) * sizeof *offset);
+    uint64_t *offset =
+        rlf_deserialize_room(k, (space->count + 1) * sizeof *offset);
     space->extent = 0;
     for (uint32_t i = 0; offset && i < space->count; i++) {
         offset[i] = space->extent;
@@ -313,22 +314,23 @@ place_tokens(rlf_keeper *k, rlf_space *space)
 
 /* What it is a space of is not known before a value stands on it. */
 static rlf_known_space
-kept_new_space(rlf_keeper *k)
+deserialize_new_space(rlf_serializer *k)
 {
     rlf_space *space = RLF_NEW(k->arena, rlf_space);
     rlf_known_space new = {.space = space};
-    const rlf_space *rows = rows_of(k, kept_owner(k));
+    const rlf_space *rows = rows_of(k, deserialize_owner(k));
     space->domain = -1;
-    RLF_KEPT(k, new.n_up);
-    RLF_KEPT(k, space->count);
+    RLF_DESERIALIZE(k, new.n_up);
+    RLF_DESERIALIZE(k, space->count);
     space->extent = space->count;
     k->torn |= new.n_up < 0 || new.n_up > RLF_DOMAIN_UPS;
     for (int i = 0; i < new.n_up && !k->torn; i++) {
-        RLF_KEPT(k, new.up[i]);
-        space->up[i].index = kept_array(k, space->count, sizeof(uint32_t));
+        RLF_DESERIALIZE(k, new.up[i]);
+        space->up[i].index =
+            deserialize_array(k, space->count, sizeof(uint32_t));
     }
-    space->identity = kept_array(k, space->count, sizeof(uint64_t));
-    space->length = kept_array(k, space->count, sizeof(uint32_t));
+    space->identity = deserialize_array(k, space->count, sizeof(uint64_t));
+    space->length = deserialize_array(k, space->count, sizeof(uint32_t));
     if (space->length && !k->torn)
         place_tokens(k, space);
     if (rows) {
@@ -339,19 +341,19 @@ kept_new_space(rlf_keeper *k)
 }
 
 void
-rlf_kept_spaces(rlf_keeper *k)
+rlf_deserialize_spaces(rlf_serializer *k)
 {
     uint32_t n;
-    RLF_KEPT(k, n);
+    RLF_DESERIALIZE(k, n);
     for (uint32_t i = 0; i < n && !k->torn; i++) {
-        rlf_known_space new = kept_new_space(k);
+        rlf_known_space new = deserialize_new_space(k);
         RLF_PUSH(&k->known, new);
     }
 }
 
 /* The space of that number, as one of `domain`. */
 static rlf_space *
-space_at(rlf_keeper *k, uint32_t number, int domain)
+space_at(rlf_serializer *k, uint32_t number, int domain)
 {
     if (number == NO_SPACE || k->torn)
         return NULL;
@@ -375,24 +377,25 @@ space_at(rlf_keeper *k, uint32_t number, int domain)
 }
 
 static rlf_space *
-kept_space(rlf_keeper *k, int domain)
+deserialize_space(rlf_serializer *k, int domain)
 {
     uint32_t number;
-    RLF_KEPT(k, number);
+    RLF_DESERIALIZE(k, number);
     return space_at(k, number, domain);
 }
 
 /* ---- columns ---- */
 
 static bool
-has_tokens(const rlf_keeper *k, const rlf_space *space)
+has_tokens(const rlf_serializer *k, const rlf_space *space)
 {
     return space && domain_of(k, space)->kind == RLF_DOMAIN_TOKENS;
 }
 
 /* The values of a row of a column's space: where, and how many. */
 static uint64_t
-cells(const rlf_keeper *k, const rlf_space *space, uint32_t row, uint32_t *n)
+cells(const rlf_serializer *k, const rlf_space *space, uint32_t row,
+      uint32_t *n)
 {
     bool tokens = has_tokens(k, space);
     *n = tokens ? space->length[row] : 1;
@@ -400,27 +403,27 @@ cells(const rlf_keeper *k, const rlf_space *space, uint32_t row, uint32_t *n)
 }
 
 static void
-keep_column(rlf_keeper *k, const rlf_column *c)
+serialize_column(rlf_serializer *k, const rlf_column *c)
 {
     uint8_t what[2] = {c->number != NULL, c->text != NULL};
-    keep_space(k, c->space);
-    RLF_KEEP(k, what);
+    serialize_space(k, c->space);
+    RLF_SERIALIZE(k, what);
     uint32_t rows = c->space ? c->space->count : 1, n;
     for (uint32_t i = 0; i < rows; i++) {
         uint64_t first = cells(k, c->space, i, &n);
         if (c->number)
-            rlf_keep_bytes(k, c->number + first, n * sizeof *c->number);
+            rlf_serialize_bytes(k, c->number + first, n * sizeof *c->number);
         for (uint32_t t = 0; c->text && t < n; t++)
-            rlf_keep_text(k, c->text[first + t]);
+            rlf_serialize_text(k, c->text[first + t]);
     }
 }
 
 static rlf_column
-kept_column(rlf_keeper *k, int domain)
+deserialize_column(rlf_serializer *k, int domain)
 {
     uint8_t what[2];
-    rlf_column c = {.space = kept_space(k, domain)};
-    RLF_KEPT(k, what);
+    rlf_column c = {.space = deserialize_space(k, domain)};
+    RLF_DESERIALIZE(k, what);
     uint64_t extent = c.space ? c.space->extent : 1;
     uint32_t rows = c.space ? c.space->count : 1, n;
     if (c.space && !has_tokens(k, c.space))
@@ -430,15 +433,15 @@ kept_column(rlf_keeper *k, int domain)
         return (rlf_column){0};
     }
     if (what[0])
-        c.number = rlf_kept_room(k, (extent + 1) * sizeof *c.number);
+        c.number = rlf_deserialize_room(k, (extent + 1) * sizeof *c.number);
     if (what[1])
-        c.text = rlf_kept_room(k, (extent + 1) * sizeof *c.text);
+        c.text = rlf_deserialize_room(k, (extent + 1) * sizeof *c.text);
     for (uint32_t i = 0; i < rows && !k->torn; i++) {
         uint64_t first = cells(k, c.space, i, &n);
         if (c.number)
-            rlf_kept_bytes(k, c.number + first, n * sizeof *c.number);
+            rlf_deserialize_bytes(k, c.number + first, n * sizeof *c.number);
         for (uint32_t t = 0; c.text && t < n; t++)
-            c.text[first + t] = rlf_kept_text(k);
+            c.text[first + t] = rlf_deserialize_text(k);
     }
     return c;
 }
@@ -446,100 +449,101 @@ kept_column(rlf_keeper *k, int domain)
 /* ---- sets ---- */
 
 static void
-keep_prompt(rlf_keeper *k, const rlf_prompt *p)
+serialize_prompt(rlf_serializer *k, const rlf_prompt *p)
 {
     uint8_t has = p->text.p != NULL;
-    RLF_KEEP(k, has);
-    rlf_keep_text(k, p->text);
-    RLF_KEEP(k, p->n_messages);
+    RLF_SERIALIZE(k, has);
+    rlf_serialize_text(k, p->text);
+    RLF_SERIALIZE(k, p->n_messages);
     for (uint32_t i = 0; i < p->n_messages; i++) {
-        rlf_keep_text(k, p->messages[i].role);
-        rlf_keep_text(k, p->messages[i].content);
+        rlf_serialize_text(k, p->messages[i].role);
+        rlf_serialize_text(k, p->messages[i].content);
     }
-    RLF_KEEP(k, p->n_ids);
-    keep_array(k, p->ids, p->n_ids, sizeof *p->ids);
+    RLF_SERIALIZE(k, p->n_ids);
+    serialize_array(k, p->ids, p->n_ids, sizeof *p->ids);
 }
 
 static rlf_prompt
-kept_prompt(rlf_keeper *k)
+deserialize_prompt(rlf_serializer *k)
 {
     rlf_prompt p = {0};
     uint8_t has;
-    RLF_KEPT(k, has);
-    rlf_str text = rlf_kept_text(k);
+    RLF_DESERIALIZE(k, has);
+    rlf_str text = rlf_deserialize_text(k);
     if (has)
         p.text = text;
-    RLF_KEPT(k, p.n_messages);
+    RLF_DESERIALIZE(k, p.n_messages);
     k->torn |= p.n_messages > left(k);
     if (k->torn)
         return p;
     rlf_message *messages = NULL;
     if (p.n_messages)
-        messages = rlf_kept_room(k, p.n_messages * sizeof *messages);
+        messages = rlf_deserialize_room(k, p.n_messages * sizeof *messages);
     for (uint32_t i = 0; i < p.n_messages && !k->torn; i++) {
-        messages[i].role = rlf_kept_text(k);
-        messages[i].content = rlf_kept_text(k);
+        messages[i].role = rlf_deserialize_text(k);
+        messages[i].content = rlf_deserialize_text(k);
     }
     p.messages = messages;
-    RLF_KEPT(k, p.n_ids);
-    p.ids = kept_array(k, p.n_ids, sizeof *p.ids);
+    RLF_DESERIALIZE(k, p.n_ids);
+    p.ids = deserialize_array(k, p.n_ids, sizeof *p.ids);
     return p;
 }
 
 static void
-keep_sample(rlf_keeper *k, const rlf_sample *s)
+serialize_sample(rlf_serializer *k, const rlf_sample *s)
 {
     uint8_t finished = s->finished;
-    rlf_keep_text(k, s->text);
-    RLF_KEEP(k, finished);
-    RLF_KEEP(k, s->n_ids);
-    keep_array(k, s->ids, s->n_ids, sizeof *s->ids);
+    rlf_serialize_text(k, s->text);
+    RLF_SERIALIZE(k, finished);
+    RLF_SERIALIZE(k, s->n_ids);
+    serialize_array(k, s->ids, s->n_ids, sizeof *s->ids);
 }
 
 static rlf_sample
-kept_sample(rlf_keeper *k)
+deserialize_sample(rlf_serializer *k)
 {
     rlf_sample s = {0};
     uint8_t finished;
-    s.text = rlf_kept_text(k);
-    RLF_KEPT(k, finished);
-    RLF_KEPT(k, s.n_ids);
+    s.text = rlf_deserialize_text(k);
+    RLF_DESERIALIZE(k, finished);
+    RLF_DESERIALIZE(k, s.n_ids);
     s.finished = finished;
-    s.ids = kept_array(k, s.n_ids, sizeof *s.ids);
+    s.ids = deserialize_array(k, s.n_ids, sizeof *s.ids);
     return s;
 }
 
 static void
-keep_rows(rlf_keeper *k, const rlf_rows *rows)
+serialize_rows(rlf_serializer *k, const rlf_rows *rows)
 {
     uint8_t has_samples = rows->sample != NULL;
-    keep_space(k, rows->prompts);
-    keep_space(k, rows->samples);
-    keep_space(k, rows->tokens);
-    keep_owner(k, owner_of(k, rows->reader));
-    RLF_KEEP(k, rows->temperature);
-    RLF_KEEP(k, rows->lag);
+    serialize_space(k, rows->prompts);
+    serialize_space(k, rows->samples);
+    serialize_space(k, rows->tokens);
+    serialize_owner(k, owner_of(k, rows->reader));
+    RLF_SERIALIZE(k, rows->temperature);
+    RLF_SERIALIZE(k, rows->lag);
     for (uint32_t i = 0; i < rows->prompts->count; i++)
-        keep_prompt(k, &rows->prompt[i]);
-    keep_array(k, rows->data_row, rows->prompts->count, sizeof *rows->data_row);
-    RLF_KEEP(k, has_samples);
+        serialize_prompt(k, &rows->prompt[i]);
+    serialize_array(k, rows->data_row, rows->prompts->count,
+                    sizeof *rows->data_row);
+    RLF_SERIALIZE(k, has_samples);
     for (uint32_t i = 0; has_samples && i < rows->samples->count; i++)
-        keep_sample(k, &rows->sample[i]);
-    keep_column(k, &(rlf_column){rows->tokens, rows->logprob, NULL});
+        serialize_sample(k, &rows->sample[i]);
+    serialize_column(k, &(rlf_column){rows->tokens, rows->logprob, NULL});
 }
 
 static rlf_rows *
-kept_rows(rlf_keeper *k, const rlf_set *set)
+deserialize_rows(rlf_serializer *k, const rlf_set *set)
 {
     uint8_t has_samples;
     rlf_rows *rows = RLF_NEW(k->arena, rlf_rows);
     rows->set = set;
-    rows->prompts = kept_space(k, set->prompts);
-    rows->samples = kept_space(k, set->samples);
-    rows->tokens = kept_space(k, set->tokens);
-    rows->reader = reader_of(k, kept_owner(k));
-    RLF_KEPT(k, rows->temperature);
-    RLF_KEPT(k, rows->lag);
+    rows->prompts = deserialize_space(k, set->prompts);
+    rows->samples = deserialize_space(k, set->samples);
+    rows->tokens = deserialize_space(k, set->tokens);
+    rows->reader = reader_of(k, deserialize_owner(k));
+    RLF_DESERIALIZE(k, rows->temperature);
+    RLF_DESERIALIZE(k, rows->lag);
     if (k->torn || !rows->prompts || !rows->samples) {
         k->torn = true;
         return rows;
@@ -548,18 +552,18 @@ kept_rows(rlf_keeper *k, const rlf_set *set)
     k->torn |= n > left(k);
     if (k->torn)
         return rows;
-    rows->prompt = rlf_kept_room(k, (n + 1) * sizeof *rows->prompt);
+    rows->prompt = rlf_deserialize_room(k, (n + 1) * sizeof *rows->prompt);
     for (uint32_t i = 0; i < n && !k->torn; i++)
-        rows->prompt[i] = kept_prompt(k);
-    rows->data_row = kept_array(k, n, sizeof *rows->data_row);
-    RLF_KEPT(k, has_samples);
+        rows->prompt[i] = deserialize_prompt(k);
+    rows->data_row = deserialize_array(k, n, sizeof *rows->data_row);
+    RLF_DESERIALIZE(k, has_samples);
     n = rows->samples->count;
     k->torn |= has_samples && n > left(k);
     if (has_samples && !k->torn)
-        rows->sample = rlf_kept_room(k, (n + 1) * sizeof *rows->sample);
+        rows->sample = rlf_deserialize_room(k, (n + 1) * sizeof *rows->sample);
     for (uint32_t i = 0; has_samples && i < n && !k->torn; i++)
-        rows->sample[i] = kept_sample(k);
-    rows->logprob = kept_column(k, set->tokens).number;
+        rows->sample[i] = deserialize_sample(k);
+    rows->logprob = deserialize_column(k, set->tokens).number;
     return rows;
 }
 
@@ -567,7 +571,7 @@ kept_rows(rlf_keeper *k, const rlf_set *set)
 
 /* Values per word of the vocabulary are never stored. */
 static bool
-is_stored(const rlf_keeper *k, const rlf_value *value)
+is_stored(const rlf_serializer *k, const rlf_value *value)
 {
     return value->kind == RLF_VALUE_SET ||
            rlf_domains_get(&k->graph->domains, value->domain)->kind !=
@@ -575,32 +579,32 @@ is_stored(const rlf_keeper *k, const rlf_value *value)
 }
 
 void
-rlf_keep_content(rlf_keeper *k, const rlf_value *value,
-                 const rlf_content *content)
+rlf_serialize_content(rlf_serializer *k, const rlf_value *value,
+                      const rlf_content *content)
 {
     if (!is_stored(k, value))
         return;
     if (value->kind == RLF_VALUE_SET)
-        keep_rows(k, content->rows);
+        serialize_rows(k, content->rows);
     else
-        keep_column(k, &content->column);
+        serialize_column(k, &content->column);
 }
 
 rlf_content
-rlf_kept_content(rlf_keeper *k, const rlf_value *value)
+rlf_deserialize_content(rlf_serializer *k, const rlf_value *value)
 {
     rlf_content content = {0};
     if (!is_stored(k, value))
         return content;
     if (value->kind == RLF_VALUE_SET)
-        content.rows = kept_rows(k, &k->graph->sets.data[value->set]);
+        content.rows = deserialize_rows(k, &k->graph->sets.data[value->set]);
     else
-        content.column = kept_column(k, value->domain);
+        content.column = deserialize_column(k, value->domain);
     return content;
 }
 
 void
-rlf_keeper_free(rlf_keeper *k)
+rlf_serializer_free(rlf_serializer *k)
 {
     RLF_VEC_FREE(&k->known);
     free(k->piece.p);

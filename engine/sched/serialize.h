@@ -7,8 +7,8 @@
  * endian). Spaces that several values stand on are written once, so that they
  * are one again. What outlives a step is named, not written: all rows of a data
  * set, tokenizers. Private to this folder. */
-#ifndef RLF_SCHED_KEEP_H
-#define RLF_SCHED_KEEP_H
+#ifndef RLF_SCHED_SERIALIZE_H
+#define RLF_SCHED_SERIALIZE_H
 
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
@@ -21,7 +21,7 @@ typedef struct rlf_known_space {
     int n_up;
 } rlf_known_space;
 
-typedef struct rlf_keeper {
+typedef struct rlf_serializer {
     const rlf_graph *graph;
     void *const *resource;  /* as the rank opened them */
     rlf_arena *arena;       /* of what is read */
@@ -37,31 +37,32 @@ typedef struct rlf_keeper {
         size_t n;
     } piece; /* of the file, on its way */
     RLF_VEC(rlf_known_space) known;
-} rlf_keeper;
+} rlf_serializer;
 
 /* What failed, if anything did: memory, or the file. */
-rlf_status rlf_keeper_check(const rlf_keeper *k);
+rlf_status rlf_serializer_check(const rlf_serializer *k);
 
 /* Values are kept twice: counted, so that the spaces that they stand on are
  * known, then written behind these. */
-void rlf_keep_bytes(rlf_keeper *k, const void *p, size_t n);
-void rlf_keep_text(rlf_keeper *k, rlf_str text);
-void rlf_keep_spaces(rlf_keeper *k); /* of the values that were counted */
-void rlf_keep_content(rlf_keeper *k, const rlf_value *value,
-                      const rlf_content *content);
+void rlf_serialize_bytes(rlf_serializer *k, const void *p, size_t n);
+void rlf_serialize_text(rlf_serializer *k, rlf_str text);
+void
+rlf_serialize_spaces(rlf_serializer *k); /* of the values that were counted */
+void rlf_serialize_content(rlf_serializer *k, const rlf_value *value,
+                           const rlf_content *content);
 /* The last bytes go to the file, which the caller commits. */
-rlf_status rlf_keep_end(rlf_keeper *k);
-void rlf_keeper_free(rlf_keeper *k); /* what it holds itself */
+rlf_status rlf_serialize_end(rlf_serializer *k);
+void rlf_serializer_free(rlf_serializer *k); /* what it holds itself */
 
 /* Once `torn` is set, what is read is 0 and nothing is used further. */
-void rlf_kept_bytes(rlf_keeper *k, void *to, size_t n);
+void rlf_deserialize_bytes(rlf_serializer *k, void *to, size_t n);
 /* n bytes for what is read; NULL, and torn: there is no memory. */
-void *rlf_kept_room(rlf_keeper *k, size_t n);
-rlf_str rlf_kept_text(rlf_keeper *k); /* followed by a 0 byte */
-void rlf_kept_spaces(rlf_keeper *k);
-rlf_content rlf_kept_content(rlf_keeper *k, const rlf_value *value);
+void *rlf_deserialize_room(rlf_serializer *k, size_t n);
+rlf_str rlf_deserialize_text(rlf_serializer *k); /* followed by a 0 byte */
+void rlf_deserialize_spaces(rlf_serializer *k);
+rlf_content rlf_deserialize_content(rlf_serializer *k, const rlf_value *value);
 
-#define RLF_KEEP(k, x) rlf_keep_bytes(k, &(x), sizeof(x))
-#define RLF_KEPT(k, x) rlf_kept_bytes(k, &(x), sizeof(x))
+#define RLF_SERIALIZE(k, x) rlf_serialize_bytes(k, &(x), sizeof(x))
+#define RLF_DESERIALIZE(k, x) rlf_deserialize_bytes(k, &(x), sizeof(x))
 
 #endif

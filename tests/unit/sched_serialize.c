@@ -5,7 +5,7 @@
  * found, wherever it was cut. */
 #define _GNU_SOURCE /* mkdtemp */
 #include "engine/io/records.h"
-#include "engine/sched/keep.h"
+#include "engine/sched/serialize.h"
 #include "tests/tap.h"
 
 enum { ROWS = 5, PROMPTS = 2, EACH = 2, SAMPLES = PROMPTS * EACH };
@@ -145,19 +145,19 @@ make_things(rlf_arena *arena, const rlf_graph *g)
 static char path[] = "/tmp/rlflow-keep-XXXXXX/values";
 static rlf_err failed = RLF_ERR_NONE;
 
-static rlf_keeper
+static rlf_serializer
 keeper(const rlf_graph *g, rlf_arena *arena)
 {
-    return (rlf_keeper){
+    return (rlf_serializer){
         .graph = g, .resource = objects, .arena = arena, .err = &failed};
 }
 
 static void
-keep_all(rlf_keeper *k, const things *x)
+serialize_all(rlf_serializer *k, const things *x)
 {
-    rlf_keep_content(k, &text_value, &x->texts);
-    rlf_keep_content(k, &set_value, &x->set);
-    rlf_keep_content(k, &token_value, &x->numbers);
+    rlf_serialize_content(k, &text_value, &x->texts);
+    rlf_serialize_content(k, &set_value, &x->set);
+    rlf_serialize_content(k, &token_value, &x->numbers);
 }
 
 /* As a file: spaces, then the values; its size, and that of the first value. */
@@ -165,20 +165,20 @@ static size_t
 keep(const rlf_graph *g, const things *x, size_t *first)
 {
     rlf_writer *file;
-    rlf_keeper k = keeper(g, NULL);
-    rlf_keep_content(&k, &text_value, &x->texts);
+    rlf_serializer k = keeper(g, NULL);
+    rlf_serialize_content(&k, &text_value, &x->texts);
     *first = (size_t)k.at;
-    keep_all(&k, x);
+    serialize_all(&k, x);
     if (rlf_writer_open(path, &failed, &file) < 0)
         bail("%s", failed.sentence);
     k.to = file;
     k.at = 0;
-    rlf_keep_spaces(&k);
-    keep_all(&k, x);
-    if (rlf_keep_end(&k) < 0 || rlf_writer_size(file) != k.at ||
+    rlf_serialize_spaces(&k);
+    serialize_all(&k, x);
+    if (rlf_serialize_end(&k) < 0 || rlf_writer_size(file) != k.at ||
         rlf_writer_commit(file, &failed) < 0)
         bail("%s has %s", path, failed.sentence);
-    rlf_keeper_free(&k);
+    rlf_serializer_free(&k);
     return (size_t)k.at;
 }
 
@@ -187,20 +187,20 @@ static bool
 read_back(const rlf_graph *g, rlf_arena *arena, size_t skip, things *out)
 {
     rlf_infile *file;
-    rlf_keeper k = keeper(g, arena);
+    rlf_serializer k = keeper(g, arena);
     if (rlf_infile_open(path, &failed, &file) < 0)
         bail("%s", failed.sentence);
     k.from = file;
     k.end = rlf_infile_size(file);
-    rlf_kept_spaces(&k);
+    rlf_deserialize_spaces(&k);
     if (skip)
         k.at += skip;
     else
-        out->texts = rlf_kept_content(&k, &text_value);
-    out->set = rlf_kept_content(&k, &set_value);
-    out->numbers = rlf_kept_content(&k, &token_value);
-    bool whole = !k.torn && k.at == k.end && rlf_keeper_check(&k) >= 0;
-    rlf_keeper_free(&k);
+        out->texts = rlf_deserialize_content(&k, &text_value);
+    out->set = rlf_deserialize_content(&k, &set_value);
+    out->numbers = rlf_deserialize_content(&k, &token_value);
+    bool whole = !k.torn && k.at == k.end && rlf_serializer_check(&k) >= 0;
+    rlf_serializer_free(&k);
     rlf_infile_close(file);
     return whole;
 }
