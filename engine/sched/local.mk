@@ -6,7 +6,7 @@ libsched_a_SOURCES = \
 	%D%/ahead.c \
 	%D%/execute.c \
 	%D%/checkpoint.c \
-	%D%/rank_threads.c %D%/rank_threads.h %D%/room.c \
+	%D%/rank_threads.c %D%/rank_threads.h %D%/budget.c \
 	%D%/framing.c %D%/framing.h \
 	%D%/exchange.c \
 	%D%/flight.c %D%/flight.h \

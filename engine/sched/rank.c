@@ -168,7 +168,7 @@ open_device(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
     const rlf_backend *backend = o->backend ? o->backend : rlf_backends[0];
     rlf_backend_options options = {.n_threads = threads,
                                    .n_run_threads = run_threads};
-    RLF_TRY(rlf_rank_find_room(rank, backend, err, &options.index));
+    RLF_TRY(rlf_rank_find_limit(rank, backend, err, &options.index));
     options.memory_limit =
         ROUNDING + (rank->limit.device ? rank->limit.device : rank->limit.host);
     RLF_TRY(backend->open(&options, &rank->device, err));
@@ -328,7 +328,7 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
     RLF_TRY(open_meshes(rank, err));
     RLF_TRY(open_resources(rank, err));
     RLF_TRY(rlf_rank_open_edges(rank, err));
-    RLF_TRY(rlf_rank_fill_room(rank, err));
+    RLF_TRY(rlf_rank_fill_pools(rank, err));
     if (!o->dry)
         RLF_TRY(reserve_all(rank, err));
     open_steps(rank);

@@ -101,15 +101,15 @@ void rlf_rank_needs(const rlf_rank *rank, rlf_arena *arena, rlf_needs *out);
 /* Ranks on the machine of this one, itself among them. */
 int rlf_rank_neighbours(const rlf_comm_world *world, int rank);
 
-/* ---- room.c ---- */
+/* ---- budget.c ---- */
 
 /* Which device of the backend is this rank's, and what it may take of it and of
  * the machine: rank->limit. All ranks make the call. */
-rlf_status rlf_rank_find_room(rlf_rank *rank, const rlf_backend *backend,
-                              rlf_err *err, int *index);
+rlf_status rlf_rank_find_limit(rlf_rank *rank, const rlf_backend *backend,
+                               rlf_err *err, int *index);
 /* Pools get what is left of a device's memory. All ranks make the call, once
  * their resources are open. */
-rlf_status rlf_rank_fill_room(rlf_rank *rank, rlf_err *err);
+rlf_status rlf_rank_fill_pools(rlf_rank *rank, rlf_err *err);
 void rlf_rank_close(rlf_rank *rank);
 
 /* ---- execute.c ---- */

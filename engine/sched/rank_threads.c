@@ -54,7 +54,7 @@ struct rlf_rank_threads {
         int left;  /* that have not done so */
         bool over; /* to end */
     } parked;
-    locale_t locale; /* of the thread that opened the rank_threads */
+    locale_t locale; /* of the thread that opened them */
     bool controls;
 };
 

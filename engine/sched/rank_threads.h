@@ -1,7 +1,7 @@
 /* The ranks of a run that has more than one: a thread for each of this
  * process, and the mail between them and the controller.
  *
- * Process 0 holds the controller, which the thread that opened the rank_threads
+ * Process 0 holds the controller, which the thread that opened them
  * plays; in the others that thread has nothing to do but wait. Private to this
  * folder. */
 #ifndef RLF_SCHED_RANK_THREADS_H

@@ -23,8 +23,8 @@ struct rlf_run {
     rlf_arena *arena; /* of what is told and heard in one step */
     rlf_arena *kept;  /* of what lasts as long as the run */
     rlf_needs *needs; /* per rank, in `kept`; NULL unless the run is dry */
-    rlf_rank_threads
-        *rank_threads; /* the other ranks; NULL: there is one, run inline */
+    /* The other ranks; NULL: there is one, run inline. */
+    rlf_rank_threads *rank_threads;
     rlf_rank *ranks;  /* of this process */
     int n_local;
     run_step *steps;

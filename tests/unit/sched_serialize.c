@@ -146,7 +146,7 @@ static char path[] = "/tmp/rlflow-keep-XXXXXX/values";
 static rlf_err failed = RLF_ERR_NONE;
 
 static rlf_serializer
-keeper(const rlf_graph *g, rlf_arena *arena)
+serializer(const rlf_graph *g, rlf_arena *arena)
 {
     return (rlf_serializer){
         .graph = g, .resource = objects, .arena = arena, .err = &failed};
@@ -165,7 +165,7 @@ static size_t
 keep(const rlf_graph *g, const things *x, size_t *first)
 {
     rlf_writer *file;
-    rlf_serializer k = keeper(g, NULL);
+    rlf_serializer k = serializer(g, NULL);
     rlf_serialize_content(&k, &text_value, &x->texts);
     *first = (size_t)k.at;
     serialize_all(&k, x);
@@ -187,7 +187,7 @@ static bool
 read_back(const rlf_graph *g, rlf_arena *arena, size_t skip, things *out)
 {
     rlf_infile *file;
-    rlf_serializer k = keeper(g, arena);
+    rlf_serializer k = serializer(g, arena);
     if (rlf_infile_open(path, &failed, &file) < 0)
         bail("%s", failed.sentence);
     k.from = file;

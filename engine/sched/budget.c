@@ -71,8 +71,8 @@ share_device(const finding *all, int n, const finding *own, uint64_t most,
 
 /* Ranks take the devices of their machine in turn; several may share one. */
 rlf_status
-rlf_rank_find_room(rlf_rank *rank, const rlf_backend *backend, rlf_err *err,
-                   int *index)
+rlf_rank_find_limit(rlf_rank *rank, const rlf_backend *backend, rlf_err *err,
+                    int *index)
 {
     int n_devices, before, n = machine_ranks(rank, &before);
     uint64_t most = rank->options->memory;
@@ -160,7 +160,7 @@ fill_pools(rlf_rank *rank, rlf_pools *pools, rlf_err *err)
 }
 
 rlf_status
-rlf_rank_fill_room(rlf_rank *rank, rlf_err *err)
+rlf_rank_fill_pools(rlf_rank *rank, rlf_err *err)
 {
     if (!rank->limit.device)
         return RLF_OK; /* the host's memory is for others too */
