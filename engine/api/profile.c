@@ -137,10 +137,10 @@ add_length(rlf_collector *c, const char *call, const rlf_measured *m)
     }
     rlf_profile_lengths *l = &c->lengths.data[i];
     double n = 0;
-    for (int k = 0; k < RLF_PACE_LENGTHS; k++)
+    for (int k = 0; k < RLF_TAIL_LENGTHS; k++)
         n += l->count[k];
     l->prompt += (m->y - l->prompt) / (n + 1);
-    int class = rlf_pace_class((uint32_t)m->x);
+    int class = rlf_tail_class((uint32_t)m->x);
     l->count[class]++;
     l->tokens[class] += m->x;
 }

@@ -2,7 +2,7 @@
  * few replicas (`migrate:`), and how many one of these then takes (`seats:`).
  *
  * A run finds a threshold by what it sees of lengths and of the seconds of what
- * follows (engine/order/pace.c). Here the whole step is simulated, for the best
+ * follows (engine/order/tail.c). Here the whole step is simulated, for the best
  * placements, with the distribution of lengths that it is planned for. What is
  * found has to gain with lengths of another seed too. */
 #include <math.h>

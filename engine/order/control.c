@@ -48,7 +48,7 @@ rlf_control_new(const rlf_plan *plan, rlf_policy policy)
     c->order = rlf_order_new(plan->graph, policy);
     c->replicas =
         RLF_NEW_ARRAY(c->lasting, replica *, plan->graph->nodes.count);
-    c->pace = RLF_NEW_ARRAY(c->lasting, rlf_pace, plan->graph->nodes.count);
+    c->tail = RLF_NEW_ARRAY(c->lasting, rlf_tail, plan->graph->nodes.count);
     c->reader =
         RLF_NEW_ARRAY(c->lasting, const rlf_node *, plan->graph->nodes.count);
     size_t n = plan->graph->resources.count;

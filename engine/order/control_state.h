@@ -14,7 +14,7 @@
 
 #include "engine/base/vec.h"
 #include "engine/order/control.h"
-#include "engine/order/pace.h"
+#include "engine/order/tail.h"
 #include "engine/plan/edge.h"
 
 /* A set of ranks: n_words words of bits. */
@@ -111,7 +111,7 @@ struct rlf_control {
     uint64_t step;
     int n_ranks, n_words;
     rlf_arena *lasting;
-    rlf_pace *pace;          /* per node, of generations; in `lasting` */
+    rlf_tail *tail;          /* per node, of generations; in `lasting` */
     const rlf_node **reader; /* per node: of a generation, the call of those
                                 seen to read its samples that has the most ranks
                                 a replica, or NULL; in `lasting` */

@@ -11,7 +11,7 @@ liborder_a_SOURCES = \
 	%D%/migrate.c \
 	%D%/issue.c \
 	%D%/move.c \
-	%D%/pace.c %D%/pace.h \
+	%D%/tail.c %D%/tail.h \
 	%D%/order.c %D%/order.h \
 	%D%/ready.c \
 	%D%/part.c %D%/part.h \
@@ -20,7 +20,7 @@ liborder_a_SOURCES = \
 	%D%/rehearse.c %D%/rehearse.h \
 	%D%/state.h
 
-check_PROGRAMS += tests/unit/order_choose tests/unit/order_order tests/unit/order_deal tests/unit/order_pace tests/unit/order_migrate \
+check_PROGRAMS += tests/unit/order_choose tests/unit/order_order tests/unit/order_deal tests/unit/order_tail tests/unit/order_migrate \
 	tests/unit/order_rows tests/unit/order_hold tests/unit/order_protocol
 tests_unit_order_choose_LDADD = $(ORDER_LIBS)
 tests_unit_order_order_LDADD = $(ORDER_LIBS)
@@ -28,5 +28,5 @@ tests_unit_order_deal_LDADD = $(ORDER_LIBS)
 tests_unit_order_migrate_LDADD = $(ORDER_LIBS)
 tests_unit_order_rows_LDADD = $(ORDER_LIBS)
 tests_unit_order_hold_LDADD = $(ORDER_LIBS)
-tests_unit_order_pace_LDADD = $(ORDER_LIBS)
+tests_unit_order_tail_LDADD = $(ORDER_LIBS)
 tests_unit_order_protocol_LDADD = $(ORDER_LIBS)

@@ -10,9 +10,9 @@
 #include "engine/order/control_state.h"
 
 static uint32_t
-room_of(const rlf_pace *pace)
+room_of(const rlf_tail *tail)
 {
-    return pace->seats ? pace->seats : UINT32_MAX;
+    return tail->seats ? tail->seats : UINT32_MAX;
 }
 
 /* Samples that a replica is to have at work at most, now that they are
@@ -20,11 +20,11 @@ room_of(const rlf_pace *pace)
  * many. Those that are left are as long as the longest that is complete, or
  * soon will be. */
 static uint32_t
-seats_of(const track *t, const rlf_pace *pace)
+seats_of(const track *t, const rlf_tail *tail)
 {
-    uint32_t room = room_of(pace), seats = t->seats;
+    uint32_t room = room_of(tail), seats = t->seats;
     if (!seats)
-        seats = rlf_pace_saturation(pace, t->prompt + t->longest);
+        seats = rlf_tail_saturation(tail, t->prompt + t->longest);
     return seats && seats < room ? seats : room;
 }
 
@@ -32,19 +32,19 @@ static void
 find_threshold(rlf_control *c, const rlf_node *node, track *t)
 {
     const rlf_node_place *place = rlf_control_place(c, node);
-    const rlf_pace *pace = &c->pace[node->id];
-    rlf_pace_gather is = {(uint32_t)place->migrate, (uint32_t)place->seats};
+    const rlf_tail *tail = &c->tail[node->id];
+    rlf_tail_gather is = {(uint32_t)place->migrate, (uint32_t)place->seats};
     double prompts = 0;
     for (uint32_t i = 0; i < t->n_rows && t->tokens; i++)
         prompts += t->tokens[i];
     t->prompt = t->n_rows ? prompts / t->n_rows : 0;
     if (place->migrate < 0)
-        is = rlf_pace_find(
-            pace,
-            &(rlf_pace_begun){.n = t->n_rows,
+        is = rlf_tail_find(
+            tail,
+            &(rlf_tail_begun){.n = t->n_rows,
                               .replicas = place->layout.dp,
                               .ranks = rlf_control_replicas(c, node)->n,
-                              .room = room_of(pace),
+                              .room = room_of(tail),
                               .prompt = t->prompt,
                               .piece = rlf_order_piece(c->order, t->n_rows)});
     t->threshold = is.threshold;
@@ -54,7 +54,7 @@ find_threshold(rlf_control *c, const rlf_node *node, track *t)
 /* What going over costs. Nobody measures what a byte takes, which is seldom
  * more than this: a gigabyte a second. */
 static rlf_price
-price(const rlf_control *c, const rlf_node *node, const rlf_pace *pace)
+price(const rlf_control *c, const rlf_node *node, const rlf_tail *tail)
 {
     static const rlf_price said[RLF_CARRIES] = {
         [RLF_CARRY_CHEAPER] = {.byte = 1e-9},
@@ -63,7 +63,7 @@ price(const rlf_control *c, const rlf_node *node, const rlf_pace *pace)
     const rlf_node_place *place = rlf_control_place(c, node);
     rlf_price of = said[place->carry];
     double token;
-    if (place->carry == RLF_CARRY_CHEAPER && rlf_pace_token(pace, &token))
+    if (place->carry == RLF_CARRY_CHEAPER && rlf_tail_token(tail, &token))
         of.token = token;
     of.most = RLF_CAP_HANDOVER_BYTES / (uint64_t)place->layout.dp;
     return of;
@@ -79,8 +79,8 @@ rlf_control_sampling(rlf_control *c, int instance, const uint32_t *rows,
     c->sampling = instance;
     if (rlf_control_replicas(c, node)->n > 1)
         c->open_replicas++;
-    rlf_pace *pace = &c->pace[node->id];
-    rlf_pace_begin(pace);
+    rlf_tail *tail = &c->tail[node->id];
+    rlf_tail_begin(tail);
     c->sampled = false;
     find_threshold(c, node, t);
     rlf_arena *arena = rlf_control_arena(c, instance);
@@ -112,7 +112,7 @@ rlf_control_sampled(rlf_control *c, int instance, const rlf_rank_event *event)
         t->longest = length > t->longest ? length : t->longest;
     }
     const rlf_node *node = rlf_control_instance(c, instance)->node;
-    rlf_pace_rows(&c->pace[node->id], event);
+    rlf_tail_rows(&c->tail[node->id], event);
 }
 
 void
@@ -129,7 +129,7 @@ rlf_control_followed(rlf_control *c, const active *a,
         const rlf_node **reader = &c->reader[node->id];
         if (!*reader || rlf_control_replicas(c, *reader)->n < ranks)
             *reader = in->node;
-        rlf_pace_follow(&c->pace[node->id], event->seconds, ranks);
+        rlf_tail_follow(&c->tail[node->id], event->seconds, ranks);
         return;
     }
 }
@@ -303,7 +303,7 @@ post_moves(rlf_control *c, int instance, const int *to)
         t->maker[i] = to[i];
     }
     c->changes++;
-    command->price = price(c, node, &c->pace[node->id]);
+    command->price = price(c, node, &c->tail[node->id]);
 }
 
 /* ---- feeding ---- */
@@ -373,13 +373,13 @@ rlf_control_migrate(rlf_control *c)
     int dp = rlf_control_place(c, node)->layout.dp, at_work = 0;
     track *t = rlf_control_track(c, instance);
     uint32_t rest = t->n_rows - t->n_done;
-    const rlf_pace *pace = &c->pace[node->id];
-    if (rest >= t->threshold && pace->seats &&
+    const rlf_tail *tail = &c->tail[node->id];
+    if (rest >= t->threshold && tail->seats &&
         rlf_control_place(c, node)->migrate != 0)
-        feed(c, instance, pace->seats);
+        feed(c, instance, tail->seats);
     if (rest >= t->threshold)
         return;
-    uint32_t seats = seats_of(t, pace);
+    uint32_t seats = seats_of(t, tail);
     uint32_t need = rest / seats + (rest % seats > 0);
     for (int d = 0; d < dp; d++)
         at_work += t->left[d] > 0;

@@ -3,7 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/trace.h"
 #include "engine/graph/class.h"
-#include "engine/order/pace.h"
+#include "engine/order/tail.h"
 #include "engine/sched/pipeline.h"
 #include "engine/sched/rank.h"
 
@@ -306,7 +306,7 @@ sample(rlf_rank *rank, slot *s, rlf_err *err)
                                                   .x = x,
                                                   .y = call->keys},
                                    measured);
-    rlf_pace_turn_add(call->prefilled ? &rank->turns : &rank->decodes, x,
+    rlf_tail_turn_add(call->prefilled ? &rank->turns : &rank->decodes, x,
                       call->keys, t);
     if (s->reports && call->n_rows)
         RLF_TRY(tell_rows(rank, s, err));

@@ -1,6 +1,6 @@
 /* Generations of ranks on a virtual clock: turns, and samples that go to other
  * replicas. See ranks.h. */
-#include "engine/order/pace.h"
+#include "engine/order/tail.h"
 #include "engine/simulate/ranks_state.h"
 
 /* Turns whose time is found from the first and the last of them. */
@@ -346,7 +346,7 @@ note_turns(const rlf_ranks *r, generation *g)
     for (uint32_t i = 0; i < g->turns; i++) {
         double part =
             all > 0 ? (g->first + i * g->slope) / all : 1.0 / g->turns;
-        rlf_pace_turn_add(g->prompts ? &g->seen : &g->decodes, g->fed,
+        rlf_tail_turn_add(g->prompts ? &g->seen : &g->decodes, g->fed,
                           g->keys + (double)i * g->fed, t * part);
     }
 }

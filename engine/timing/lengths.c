@@ -45,8 +45,8 @@ log_mean(const rlf_length_distribution *d)
 static void
 bounds_of(int class, double *first, double *last)
 {
-    *first = ceil(rlf_pace_least(class));
-    *last = ceil(rlf_pace_least(class + 1)) - 1;
+    *first = ceil(rlf_tail_least(class));
+    *last = ceil(rlf_tail_least(class + 1)) - 1;
 }
 
 static double
@@ -77,7 +77,7 @@ static double
 class_quantile(const rlf_length_distribution *d, double q)
 {
     int class = 0;
-    while (class < RLF_PACE_LENGTHS - 1 && d->up_to[class] <= q)
+    while (class < RLF_TAIL_LENGTHS - 1 && d->up_to[class] <= q)
         class ++;
     double share = share_of(d, class);
     double inside = (q - (d->up_to[class] - share)) / share;
@@ -90,7 +90,7 @@ static double
 class_above(const rlf_length_distribution *d, double x)
 {
     double above = 0;
-    for (int k = 0; k < RLF_PACE_LENGTHS; k++) {
+    for (int k = 0; k < RLF_TAIL_LENGTHS; k++) {
         double share = share_of(d, k);
         if (share <= 0)
             continue;
@@ -115,7 +115,7 @@ static double
 class_mean(const rlf_length_distribution *d, double most)
 {
     double mean = 0;
-    for (int k = 0; k < RLF_PACE_LENGTHS; k++) {
+    for (int k = 0; k < RLF_TAIL_LENGTHS; k++) {
         double share = share_of(d, k);
         if (share <= 0)
             continue;
@@ -128,17 +128,17 @@ class_mean(const rlf_length_distribution *d, double most)
 }
 
 rlf_status
-rlf_lengths_of_classes(const double count[RLF_PACE_LENGTHS],
-                       const double tokens[RLF_PACE_LENGTHS], rlf_err *err,
+rlf_lengths_of_classes(const double count[RLF_TAIL_LENGTHS],
+                       const double tokens[RLF_TAIL_LENGTHS], rlf_err *err,
                        rlf_length_distribution *out)
 {
     double all = 0, sum = 0;
-    for (int k = 0; k < RLF_PACE_LENGTHS; k++)
+    for (int k = 0; k < RLF_TAIL_LENGTHS; k++)
         all += count[k];
     if (!(all > 0))
         return rlf_fail(err, RLF_USER, "no length has been seen");
     *out = (rlf_length_distribution){.kind = RLF_LENGTHS_HISTOGRAM};
-    for (int k = 0; k < RLF_PACE_LENGTHS; k++) {
+    for (int k = 0; k < RLF_TAIL_LENGTHS; k++) {
         double first, last;
         bounds_of(k, &first, &last);
         sum += count[k];

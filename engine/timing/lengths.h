@@ -5,7 +5,7 @@
  *     lognormal:512,0.75   mean of the lengths; standard deviation of their
  *                          logarithms
  *     a histogram          of lengths that a run has seen: the classes of
- *                          pace.h, with the mean of each
+ *                          tail.h, with the mean of each
  *     a list               of lengths themselves, each as likely as it is often
  *
  * A length is a whole number of tokens, at least 1. What a run would cut at its
@@ -17,7 +17,7 @@
 #include "engine/base/philox.h"
 #include "engine/base/status.h"
 #include "engine/base/str.h"
-#include "engine/order/pace.h"
+#include "engine/order/tail.h"
 
 enum { RLF_LENGTHS_MOST = 1 << 24 }; /* tokens of a length */
 
@@ -40,7 +40,7 @@ typedef struct rlf_length_distribution {
     double mean, sigma; /* FIXED: mean; LOGNORMAL: both */
     /* HISTOGRAM: the share of lengths in classes up to and with this one, and
      * the mean of those in it */
-    double up_to[RLF_PACE_LENGTHS], mean_in[RLF_PACE_LENGTHS];
+    double up_to[RLF_TAIL_LENGTHS], mean_in[RLF_TAIL_LENGTHS];
     /* LIST: n ascending, no two alike, at least one; in the arena of who made
      * it */
     const rlf_length_seen *list;
@@ -59,12 +59,12 @@ rlf_status rlf_lengths_parse(const char *text, rlf_err *err,
 rlf_status rlf_lengths_parse_file(const char *path, const char *text,
                                   rlf_arena *arena, rlf_err *err,
                                   rlf_length_distribution *out);
-/* Of counts by class, as rlf_pace has them, and of the tokens of each class in
+/* Of counts by class, as rlf_tail has them, and of the tokens of each class in
  * all; 0: as many as if the class's lengths were equally likely. Lengths of a
  * class then lie evenly around their mean, as far as the nearer of the class's
  * edges. RLF_USER if all counts are 0. */
-rlf_status rlf_lengths_of_classes(const double count[RLF_PACE_LENGTHS],
-                                  const double tokens[RLF_PACE_LENGTHS],
+rlf_status rlf_lengths_of_classes(const double count[RLF_TAIL_LENGTHS],
+                                  const double tokens[RLF_TAIL_LENGTHS],
                                   rlf_err *err, rlf_length_distribution *out);
 
 /* Of n lengths, at least one, each as likely. */

@@ -213,7 +213,7 @@ print_lengths(const rlf_profile_lengths *l, rlf_buf *out)
     rlf_buf_puts(out, "{");
     print_text(out, "call", l->call);
     rlf_buf_printf(out, ",\"prompt\":%.6g,\"classes\":[", l->prompt);
-    for (int k = 0; k < RLF_PACE_LENGTHS; k++)
+    for (int k = 0; k < RLF_TAIL_LENGTHS; k++)
         if (l->count[k] > 0) {
             rlf_buf_printf(out, "%s[%d,%.9g", first ? "" : ",", k, l->count[k]);
             if (l->tokens[k] > 0)
@@ -380,7 +380,7 @@ read_class(const json_t *list, rlf_profile_lengths *out)
     size_t n = json_array_size(list);
     int64_t class;
     if (n < 2 || n > 3 || !rlf_json_as_int(json_array_get(list, 0), &class) ||
-        class < 0 || class >= RLF_PACE_LENGTHS || !json_is_number(count) ||
+        class < 0 || class >= RLF_TAIL_LENGTHS || !json_is_number(count) ||
         !(json_number_value(count) > 0))
         return false;
     out->count[class] = json_number_value(count);
@@ -389,8 +389,8 @@ read_class(const json_t *list, rlf_profile_lengths *out)
         return true;
     double x = json_number_value(mean);
     out->tokens[class] = x * out->count[class];
-    return json_is_number(mean) && x >= rlf_pace_least((int)class) &&
-           x < rlf_pace_least((int)class + 1);
+    return json_is_number(mean) && x >= rlf_tail_least((int)class) &&
+           x < rlf_tail_least((int)class + 1);
 }
 
 static rlf_status

@@ -13,7 +13,7 @@
 #define RLF_TIMING_PROFILE_H
 
 #include "engine/graph/measure.h"
-#include "engine/order/pace.h"
+#include "engine/order/tail.h"
 #include "engine/timing/seconds.h"
 
 enum {
@@ -45,7 +45,7 @@ typedef struct rlf_profile_lengths {
     double prompt; /* tokens, on average */
     /* of each class: responses, and their tokens in all; tokens 0: not known,
      * which only a file may say */
-    double count[RLF_PACE_LENGTHS], tokens[RLF_PACE_LENGTHS];
+    double count[RLF_TAIL_LENGTHS], tokens[RLF_TAIL_LENGTHS];
 } rlf_profile_lengths;
 
 typedef struct rlf_profile_model {

@@ -172,10 +172,10 @@ check_file(void)
 static rlf_length_distribution
 one_class(uint32_t length, double mean)
 {
-    double count[RLF_PACE_LENGTHS] = {0}, tokens[RLF_PACE_LENGTHS] = {0};
+    double count[RLF_TAIL_LENGTHS] = {0}, tokens[RLF_TAIL_LENGTHS] = {0};
     rlf_err err = RLF_ERR_NONE;
     rlf_length_distribution d;
-    int class = rlf_pace_class(length);
+    int class = rlf_tail_class(length);
     count[class] = 4;
     tokens[class] = 4 * mean;
     if (rlf_lengths_of_classes(count, tokens, &err, &d) < 0)
@@ -189,8 +189,8 @@ check_classes(void)
 {
     bool good = true;
     for (uint32_t n = 1; n < 100000; n += 1 + n / 500) {
-        int k = rlf_pace_class(n);
-        good = good && rlf_pace_least(k) <= n && n < rlf_pace_least(k + 1);
+        int k = rlf_tail_class(n);
+        good = good && rlf_tail_least(k) <= n && n < rlf_tail_least(k + 1);
     }
     ok(good, "a length lies in the bounds of its class");
     rlf_length_distribution d = one_class(1000, 0);

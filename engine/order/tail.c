@@ -1,5 +1,5 @@
-/* Learning from generations: see pace.h. */
-#include "engine/order/pace.h"
+/* Learning from generations: see tail.h. */
+#include "engine/order/tail.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static const double worth = 0.125;
 static const double alike = 1e-9;
 
 void
-rlf_pace_turn_add(rlf_turns *to, double x, double y, double t)
+rlf_tail_turn_add(rlf_turns *to, double x, double y, double t)
 {
     *to = (rlf_turns){.n = to->n + 1,
                       .x = to->x + x,
@@ -43,7 +43,7 @@ sum_turns(double a, const rlf_turns *s, double b, const rlf_turns *t)
 }
 
 void
-rlf_pace_begin(rlf_pace *p)
+rlf_tail_begin(rlf_tail *p)
 {
     p->turns = sum_turns(0.5, &p->turns, 0, &p->turns);
     p->decodes = sum_turns(0.5, &p->decodes, 0, &p->decodes);
@@ -51,19 +51,19 @@ rlf_pace_begin(rlf_pace *p)
     p->follows /= 2;
     p->together = p->met ? p->met : p->together;
     p->met = 0;
-    for (int i = 0; i < RLF_PACE_LENGTHS; i++)
+    for (int i = 0; i < RLF_TAIL_LENGTHS; i++)
         p->length[i] /= 2;
 }
 
 int
-rlf_pace_class(uint32_t length)
+rlf_tail_class(uint32_t length)
 {
     int k = (int)(A_OCTAVE * log2((double)length + 1));
-    return k < RLF_PACE_LENGTHS ? k : RLF_PACE_LENGTHS - 1;
+    return k < RLF_TAIL_LENGTHS ? k : RLF_TAIL_LENGTHS - 1;
 }
 
 double
-rlf_pace_least(int class)
+rlf_tail_least(int class)
 {
     return exp2((double)class / A_OCTAVE) - 1;
 }
@@ -76,19 +76,19 @@ length_of(int class)
 }
 
 void
-rlf_pace_rows(rlf_pace *p, const rlf_rank_event *event)
+rlf_tail_rows(rlf_tail *p, const rlf_rank_event *event)
 {
     p->turns = sum_turns(1, &p->turns, 1, &event->turns);
     p->decodes = sum_turns(1, &p->decodes, 1, &event->decodes);
     for (uint32_t i = 0; i < event->n_rows && event->lengths; i++)
-        p->length[rlf_pace_class(event->lengths[i])]++;
+        p->length[rlf_tail_class(event->lengths[i])]++;
     p->samples += event->n_rows;
     if (event->seats)
         p->seats = event->seats;
 }
 
 void
-rlf_pace_follow(rlf_pace *p, double seconds, int ranks)
+rlf_tail_follow(rlf_tail *p, double seconds, int ranks)
 {
     p->follows += seconds * ranks;
     p->met = ranks > p->met ? ranks : p->met;
@@ -97,7 +97,7 @@ rlf_pace_follow(rlf_pace *p, double seconds, int ranks)
 /* ---- what a turn takes ---- */
 
 bool
-rlf_pace_token(const rlf_pace *p, double *seconds)
+rlf_tail_token(const rlf_tail *p, double *seconds)
 {
     const rlf_turns s = sum_turns(1, &p->turns, 1, &p->decodes);
     double spread = s.n * s.xx - s.x * s.x;
@@ -157,7 +157,7 @@ solve(const double gram[TERMS][TERMS], const double to[TERMS], unsigned mask,
 }
 
 bool
-rlf_pace_decodes(const rlf_pace *p, rlf_pace_turn *out)
+rlf_tail_decodes(const rlf_tail *p, rlf_tail_turn *out)
 {
     const rlf_turns *s = &p->decodes;
     const double gram[TERMS][TERMS] = {
@@ -169,16 +169,16 @@ rlf_pace_decodes(const rlf_pace *p, rlf_pace_turn *out)
     for (unsigned mask = 1; mask < 1 << TERMS; mask++)
         if (solve(gram, to, mask, factor, &less) && less > best) {
             best = less;
-            *out = (rlf_pace_turn){factor[0], factor[1], factor[2]};
+            *out = (rlf_tail_turn){factor[0], factor[1], factor[2]};
         }
     return best > 0;
 }
 
 uint32_t
-rlf_pace_saturation(const rlf_pace *p, double keys)
+rlf_tail_saturation(const rlf_tail *p, double keys)
 {
-    rlf_pace_turn turn;
-    if (!rlf_pace_decodes(p, &turn))
+    rlf_tail_turn turn;
+    if (!rlf_tail_decodes(p, &turn))
         return 0;
     double each = turn.sample + turn.key * keys;
     if (each * UINT16_MAX <= turn.fixed)
@@ -192,25 +192,25 @@ rlf_pace_saturation(const rlf_pace *p, double keys)
 /* A generation with what follows, played. */
 typedef struct play {
     double n, replicas, piece, prompt;
-    rlf_pace_turn turn;
+    rlf_tail_turn turn;
     double follows;  /* of a sample, if a replica does it alone */
     double together; /* replicas that do it together, at least 1 */
-    double left[RLF_PACE_LENGTHS]; /* samples longer than each class, and, not
+    double left[RLF_TAIL_LENGTHS]; /* samples longer than each class, and, not
                                       gathered, replicas that have any, and
                                       that do together what follows and have
                                       none */
-    double at_work[RLF_PACE_LENGTHS], open[RLF_PACE_LENGTHS];
+    double at_work[RLF_TAIL_LENGTHS], open[RLF_TAIL_LENGTHS];
 } play;
 
 /* The lengths that were seen, of so many samples dealt at random. */
 static void
-spread(const rlf_pace *p, play *of)
+spread(const rlf_tail *p, play *of)
 {
     double all = 0;
-    for (int k = 0; k < RLF_PACE_LENGTHS; k++)
+    for (int k = 0; k < RLF_TAIL_LENGTHS; k++)
         all += p->length[k];
     double longer = all;
-    for (int k = 0; k < RLF_PACE_LENGTHS; k++) {
+    for (int k = 0; k < RLF_TAIL_LENGTHS; k++) {
         double left = all > 0 ? of->n * longer / all : 0;
         double some = of->replicas * (1 - pow(1 - 1 / of->replicas, left));
         double apart = fmax(of->replicas / of->together, 1);
@@ -234,7 +234,7 @@ static double
 total(const play *p, double threshold, double seats)
 {
     double time = 0, before = 0, done = 0; /* of what follows, by a replica */
-    for (int k = 0; k < RLF_PACE_LENGTHS && p->left[k] >= 0.5; k++) {
+    for (int k = 0; k < RLF_TAIL_LENGTHS && p->left[k] >= 0.5; k++) {
         double left = p->left[k], here = length_of(k), at_work = p->at_work[k];
         double open = p->open[k], need = ceil(left / seats);
         if (left < threshold && need < at_work) {
@@ -256,10 +256,10 @@ total(const play *p, double threshold, double seats)
     return time + (p->follows * p->n - done) / p->replicas;
 }
 
-rlf_pace_gather
-rlf_pace_find(const rlf_pace *p, const rlf_pace_begun *b)
+rlf_tail_gather
+rlf_tail_find(const rlf_tail *p, const rlf_tail_begun *b)
 {
-    rlf_pace_gather out = {0};
+    rlf_tail_gather out = {0};
     play of = {.n = b->n,
                .replicas = b->replicas,
                .piece = b->piece,
@@ -267,7 +267,7 @@ rlf_pace_find(const rlf_pace *p, const rlf_pace_begun *b)
                .together =
                    fmax(1, (double)(p->met ? p->met : p->together) / b->ranks)};
     if (b->replicas < 2 || !b->n || !b->room || p->samples <= 0 ||
-        !rlf_pace_decodes(p, &of.turn))
+        !rlf_tail_decodes(p, &of.turn))
         return out;
     of.follows = p->follows / p->samples / b->ranks;
     spread(p, &of);
@@ -279,7 +279,7 @@ rlf_pace_find(const rlf_pace *p, const rlf_pace_begun *b)
             double time = total(&of, at, seats);
             if (seats <= b->room && time < best) {
                 best = time;
-                out = (rlf_pace_gather){at, seats};
+                out = (rlf_tail_gather){at, seats};
             }
         }
     }

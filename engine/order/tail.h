@@ -7,72 +7,72 @@
  * samples are made, never what they are; so it is no part of a checkpoint, and
  * a run that goes on after one begins to learn anew. Integers and seconds that
  * others measured; no clock here. */
-#ifndef RLF_ORDER_PACE_H
-#define RLF_ORDER_PACE_H
+#ifndef RLF_ORDER_TAIL_H
+#define RLF_ORDER_TAIL_H
 
 #include "engine/order/control.h"
 
-enum { RLF_PACE_LENGTHS = 192 }; /* classes, eight an octave */
+enum { RLF_TAIL_LENGTHS = 192 }; /* classes, eight an octave */
 
-typedef struct rlf_pace {
+typedef struct rlf_tail {
     rlf_turns turns, decodes;        /* as in reports */
-    double length[RLF_PACE_LENGTHS]; /* responses in each class */
+    double length[RLF_TAIL_LENGTHS]; /* responses in each class */
     double samples, follows; /* that were made; seconds of ranks for what is
                                 made of them sample by sample */
     int together, met;       /* ranks that work at one sample of that: after the
                                 generation before, and after this one; 0: unseen */
     uint32_t seats;          /* of a replica; 0: not known */
-} rlf_pace;
+} rlf_tail;
 
 /* The class of a length, and the least real number whose class it is: class k
  * has those from 2^(k / 8) - 1 to below 2^((k + 1) / 8) - 1, the last all
  * above.
  */
-int rlf_pace_class(uint32_t length);
-double rlf_pace_least(int class);
+int rlf_tail_class(uint32_t length);
+double rlf_tail_least(int class);
 
 /* A generation begins: what was seen before counts half. */
-void rlf_pace_begin(rlf_pace *pace);
+void rlf_tail_begin(rlf_tail *tail);
 /* A ROWS report. */
-void rlf_pace_rows(rlf_pace *pace, const rlf_rank_event *event);
+void rlf_tail_rows(rlf_tail *tail, const rlf_rank_event *event);
 /* What follows some samples took so many seconds of each of `ranks`, which did
  * it together. */
-void rlf_pace_follow(rlf_pace *pace, double seconds, int ranks);
+void rlf_tail_follow(rlf_tail *tail, double seconds, int ranks);
 
 /* One more turn: it fed x tokens, which looked at y keys, in t seconds. */
-void rlf_pace_turn_add(rlf_turns *to, double x, double y, double t);
+void rlf_tail_turn_add(rlf_turns *to, double x, double y, double t);
 
 /* Seconds of a turn in which n samples are fed a token each, and these look at
  * k keys: fixed + n sample + k key; none is negative. Keys count by themselves
  * because the samples that are left at the end are the longest. */
-typedef struct rlf_pace_turn {
+typedef struct rlf_tail_turn {
     double fixed, sample, key;
-} rlf_pace_turn;
+} rlf_tail_turn;
 
 /* The nearest to what was seen (least squares). False: too little was seen. */
-bool rlf_pace_decodes(const rlf_pace *pace, rlf_pace_turn *out);
+bool rlf_tail_decodes(const rlf_tail *tail, rlf_tail_turn *out);
 /* Seconds for each token more that a turn feeds, of prompts too: the slope of a
  * line through all turns. False: too little was seen. */
-bool rlf_pace_token(const rlf_pace *pace, double *seconds);
+bool rlf_tail_token(const rlf_tail *tail, double *seconds);
 /* Samples of so many keys that a replica can have at work before a turn takes
  * twice as long as one that feeds nothing; at least 1; 0: not known. */
-uint32_t rlf_pace_saturation(const rlf_pace *pace, double keys);
+uint32_t rlf_tail_saturation(const rlf_tail *tail, double keys);
 
 /* A generation that begins. */
-typedef struct rlf_pace_begun {
+typedef struct rlf_tail_begun {
     uint32_t n;          /* samples */
     int replicas, ranks; /* ranks of a replica */
     uint32_t room;       /* samples that a replica can have at work */
     double prompt;       /* tokens of a prompt, on average; 0: not known */
     uint32_t piece; /* what follows begins with so many complete samples, and
                        with all when the last is; 0: with all */
-} rlf_pace_begun;
+} rlf_tail_begun;
 
 /* With fewer than `threshold` samples left they are to be gathered, at most
  * `seats` on a replica; 0: that does not pay, or too little was seen. */
-typedef struct rlf_pace_gather {
+typedef struct rlf_tail_gather {
     uint32_t threshold, seats;
-} rlf_pace_gather;
+} rlf_tail_gather;
 
 /* Found by playing generation and what follows at so many thresholds, each with
  * half of the replicas, a quarter ... (RLHFuse's sweep): with A samples left
@@ -81,7 +81,7 @@ typedef struct rlf_pace_gather {
  * samples that are complete in whole pieces, as far as none of the ranks that
  * do it together samples, and what is left of it at the end is shared by all.
  */
-rlf_pace_gather rlf_pace_find(const rlf_pace *pace,
-                              const rlf_pace_begun *begun);
+rlf_tail_gather rlf_tail_find(const rlf_tail *tail,
+                              const rlf_tail_begun *begun);
 
 #endif

@@ -1,7 +1,7 @@
 /* What a run learns of its generations: the line through its turns, and the
  * threshold that is made of what it saw, against a simulation that plays
  * generation turn by turn with lengths drawn and dealt at random. */
-#include "engine/order/pace.h"
+#include "engine/order/tail.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -55,9 +55,9 @@ draw_length(chance *c, double sigma)
 
 /* What a generation of these lengths reports: each replica by itself. */
 static void
-show(rlf_pace *pace, const uint32_t *lengths, const costs *of)
+show(rlf_tail *tail, const uint32_t *lengths, const costs *of)
 {
-    rlf_pace_begin(pace);
+    rlf_tail_begin(tail);
     for (int d = 0; d < REPLICAS; d++) {
         rlf_rank_event event = {.seats = SAMPLES};
         for (uint32_t turn = 0;; turn++) {
@@ -68,15 +68,15 @@ show(rlf_pace *pace, const uint32_t *lengths, const costs *of)
                 break;
             double keys = left * (PROMPT + turn);
             double t = of->fixed + of->each * left + of->key * keys;
-            rlf_pace_turn_add(&event.decodes, left, keys, t);
+            rlf_tail_turn_add(&event.decodes, left, keys, t);
         }
         uint32_t mine[SAMPLES];
         for (int i = d; i < SAMPLES; i += REPLICAS)
             mine[event.n_rows++] = lengths[i];
         event.lengths = mine;
-        rlf_pace_rows(pace, &event);
+        rlf_tail_rows(tail, &event);
     }
-    rlf_pace_follow(pace, of->follows * SAMPLES, ranks_of(of));
+    rlf_tail_follow(tail, of->follows * SAMPLES, ranks_of(of));
 }
 
 static int
@@ -168,10 +168,10 @@ play(const uint32_t *lengths, const costs *of, uint32_t threshold,
     return end;
 }
 
-static rlf_pace_gather
-find(const rlf_pace *pace, const costs *of)
+static rlf_tail_gather
+find(const rlf_tail *tail, const costs *of)
 {
-    return rlf_pace_find(pace, &(rlf_pace_begun){.n = SAMPLES,
+    return rlf_tail_find(tail, &(rlf_tail_begun){.n = SAMPLES,
                                                  .replicas = REPLICAS,
                                                  .ranks = ranks_of(of),
                                                  .room = SAMPLES,
@@ -187,15 +187,15 @@ test_threshold(const char *name, double sigma, const costs *of, bool pays)
     uint32_t threshold = 0;
     for (int trial = 0; trial < TRIALS; trial++) {
         chance c = {.key = {.seed = 77 + (uint64_t)trial}};
-        rlf_pace pace = {0};
+        rlf_tail tail = {0};
         uint32_t lengths[SAMPLES];
         for (int step = 0; step < 4; step++) {
             for (int i = 0; i < SAMPLES; i++)
                 lengths[i] = draw_length(&c, sigma);
             if (step < 3)
-                show(&pace, lengths, of);
+                show(&tail, lengths, of);
         }
-        const rlf_pace_gather is = find(&pace, of);
+        const rlf_tail_gather is = find(&tail, of);
         threshold = is.threshold;
         never += play(lengths, of, 0, SAMPLES);
         chosen += play(lengths, of, threshold, is.seats);
@@ -217,29 +217,29 @@ static void
 test_line(void)
 {
     const costs of = {.fixed = 3e-3, .each = 1e-4, .key = 1e-6};
-    rlf_pace pace = {0};
+    rlf_tail tail = {0};
     uint32_t lengths[SAMPLES];
-    rlf_pace_turn turn;
+    rlf_tail_turn turn;
     double token;
-    ok(!rlf_pace_decodes(&pace, &turn) && !rlf_pace_token(&pace, &token) &&
-           !rlf_pace_saturation(&pace, 1) && !find(&pace, &of).threshold,
+    ok(!rlf_tail_decodes(&tail, &turn) && !rlf_tail_token(&tail, &token) &&
+           !rlf_tail_saturation(&tail, 1) && !find(&tail, &of).threshold,
        "nothing was seen, nothing is known");
     for (int i = 0; i < SAMPLES; i++)
         lengths[i] = 1 + (uint32_t)i;
     for (int step = 0; step < 3; step++)
-        show(&pace, lengths, &of);
-    ok(rlf_pace_decodes(&pace, &turn), "turns make a plane");
+        show(&tail, lengths, &of);
+    ok(rlf_tail_decodes(&tail, &turn), "turns make a plane");
     near(turn.fixed, 3e-3, 1e-9, "what a turn takes");
     near(turn.sample, 1e-4, 1e-9, "what a sample takes");
     near(turn.key, 1e-6, 1e-11, "what a key takes");
-    near(rlf_pace_saturation(&pace, 200), 10, 0.5,
+    near(rlf_tail_saturation(&tail, 200), 10, 0.5,
          "samples of 200 keys that double a turn");
     rlf_rank_event prompts = {.turns = {0}};
-    rlf_pace_turn_add(&prompts.turns, 4000, 4000 * 500, 0.1);
-    rlf_pace_rows(&pace, &prompts);
-    ok(rlf_pace_decodes(&pace, &turn) && fabs(turn.sample - 1e-4) < 1e-9,
+    rlf_tail_turn_add(&prompts.turns, 4000, 4000 * 500, 0.1);
+    rlf_tail_rows(&tail, &prompts);
+    ok(rlf_tail_decodes(&tail, &turn) && fabs(turn.sample - 1e-4) < 1e-9,
        "a turn that feeds prompts does not count there");
-    ok(rlf_pace_token(&pace, &token) && token > 2e-5 && token < 2.5e-5,
+    ok(rlf_tail_token(&tail, &token) && token > 2e-5 && token < 2.5e-5,
        "but for what a token takes");
 }
 
@@ -251,15 +251,15 @@ test_together(void)
     uint32_t threshold[2];
     for (int all = 0; all < 2; all++) {
         chance c = {.key = {.seed = 77}};
-        rlf_pace pace = {0};
+        rlf_tail tail = {0};
         uint32_t lengths[SAMPLES];
         for (int i = 0; i < SAMPLES; i++)
             lengths[i] = draw_length(&c, 1);
-        show(&pace, lengths, &of);
+        show(&tail, lengths, &of);
         if (all)
-            rlf_pace_follow(&pace, 0, REPLICAS);
-        rlf_pace_begin(&pace); /* before anything follows the next */
-        threshold[all] = find(&pace, &of).threshold;
+            rlf_tail_follow(&tail, 0, REPLICAS);
+        rlf_tail_begin(&tail); /* before anything follows the next */
+        threshold[all] = find(&tail, &of).threshold;
     }
     ok(threshold[0] > 0 && threshold[1] == 0,
        "samples are not gathered where no rank is free of them then");
