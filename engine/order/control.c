@@ -43,7 +43,7 @@ rlf_control_new(const rlf_plan *plan, rlf_policy policy)
     c->changes = 1;
     c->n_ranks = plan->ranks;
     c->n_words = (plan->ranks + BITS - 1) / BITS;
-    rlf_control_find_apart(c, &policy);
+    rlf_control_find_snapshots(c, &policy);
     rlf_control_find_order(c);
     c->order = rlf_order_new(plan->graph, policy);
     c->replicas =

@@ -7,7 +7,7 @@
  *   deal.c      who computes which rows
  *   move.c      what has to be moved before: rows and weights
  *   migrate.c   who makes which samples, and which replicas are left to do it
- *   apart.c     which weights are read ahead from copies of their own
+ *   snapshots.c     which weights are read ahead from copies of their own
  */
 #ifndef RLF_ORDER_CONTROL_STATE_H
 #define RLF_ORDER_CONTROL_STATE_H
@@ -135,7 +135,7 @@ struct rlf_control {
     RLF_VEC(ready) ready;  /* in the order in which they became so */
     RLF_VEC(ready) latest; /* those that come last */
     RLF_VEC(rlf_decision)
-    put_off; /* apart.c: until who samples ahead need
+    put_off; /* snapshots.c: until who samples ahead need
                 not stand still for them */
     uint64_t n;
     uint64_t changes;   /* of who samples, is at work, or has rows */
@@ -256,10 +256,10 @@ const word *rlf_control_samplers(rlf_control *c);
 /* The replica that makes a row that is not complete, or NULL: all are. */
 const replica *rlf_control_maker(rlf_control *c, int instance);
 
-/* ---- apart.c ---- */
+/* ---- snapshots.c ---- */
 
 /* Fill in what the policy says of weights that are read apart, and the pins. */
-void rlf_control_find_apart(rlf_control *c, rlf_policy *policy);
+void rlf_control_find_snapshots(rlf_control *c, rlf_policy *policy);
 /* The pins get the weights with which the step begins, or these wait. */
 void rlf_control_bring_pins(rlf_control *c);
 /* Something reads the pins of a model ahead: their time has come. */

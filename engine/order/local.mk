@@ -4,7 +4,7 @@
 noinst_LIBRARIES += liborder.a
 liborder_a_SOURCES = \
 	%D%/answer.c %D%/answer.h \
-	%D%/apart.c \
+	%D%/snapshots.c \
 	%D%/choose.c %D%/hold.c \
 	%D%/control.c %D%/control.h %D%/control_state.h \
 	%D%/deal.c \

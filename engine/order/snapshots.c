@@ -69,7 +69,7 @@ put_layout(word *set, const rlf_layout *l)
 }
 
 void
-rlf_control_find_apart(rlf_control *c, rlf_policy *policy)
+rlf_control_find_snapshots(rlf_control *c, rlf_policy *policy)
 {
     const rlf_graph *graph = c->plan->graph;
     size_t n = graph->resources.count, nodes = graph->nodes.count;
