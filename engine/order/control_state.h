@@ -4,10 +4,10 @@
  *   choose.c    which of the decisions that are ready is posted next
  *   hold.c      which of their rows wait
  *   share.c     what is posted to compute an instance
- *   deal.c      who computes which rows
+ *   assign.c    who computes which rows
  *   move.c      what has to be moved before: rows and weights
  *   migrate.c   who makes which samples, and which replicas are left to do it
- *   snapshots.c     which weights are read ahead from copies of their own
+ *   snapshots.c which weights are read ahead from copies of their own
  */
 #ifndef RLF_ORDER_CONTROL_STATE_H
 #define RLF_ORDER_CONTROL_STATE_H
@@ -270,14 +270,14 @@ const word *rlf_control_kept_free(rlf_control *c);
  * for what others have to do before? */
 bool rlf_control_holds_up(rlf_control *c, const rlf_decision *decision);
 
-/* ---- deal.c ---- */
+/* ---- assign.c ---- */
 
 /* Which replica of its layout computes each of these rows of an instance. This
  * is advice on time and nothing else: any answer is right that names a replica
  * for each row, and one for rows that are computed as a group, and with any of
  * them every step comes to its end. It may change from one call to the next. */
-int *rlf_control_deal(rlf_control *c, int instance, const uint32_t *rows,
-                      uint32_t n);
+int *rlf_control_assign(rlf_control *c, int instance, const uint32_t *rows,
+                        uint32_t n);
 
 /* ---- choose.c ---- */
 

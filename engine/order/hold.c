@@ -191,8 +191,8 @@ find_going(rlf_control *c, ready *r)
     const replica *of = rlf_control_replicas(c, in->node);
     const word *busy = rlf_control_at_work(c);
     const int *n_busy = count_busy(c, in->node, busy);
-    const int *to = rlf_control_deal(c, decision->instance, decision->rows,
-                                     decision->n_rows);
+    const int *to = rlf_control_assign(c, decision->instance, decision->rows,
+                                       decision->n_rows);
     bool *goes = RLF_NEW_ARRAY(c->arena, bool, decision->n_rows + 1);
     bool all = !rlf_control_reads_sampling(c, decision->instance);
     for (uint32_t k = 0; k < decision->n_rows; k++)

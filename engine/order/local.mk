@@ -7,7 +7,7 @@ liborder_a_SOURCES = \
 	%D%/snapshots.c \
 	%D%/choose.c %D%/hold.c \
 	%D%/control.c %D%/control.h %D%/control_state.h \
-	%D%/deal.c \
+	%D%/assign.c \
 	%D%/migrate.c \
 	%D%/issue.c \
 	%D%/move.c \
@@ -20,11 +20,11 @@ liborder_a_SOURCES = \
 	%D%/rehearse.c %D%/rehearse.h \
 	%D%/state.h
 
-check_PROGRAMS += tests/unit/order_choose tests/unit/order_order tests/unit/order_deal tests/unit/order_tail tests/unit/order_migrate \
+check_PROGRAMS += tests/unit/order_choose tests/unit/order_order tests/unit/order_assign tests/unit/order_tail tests/unit/order_migrate \
 	tests/unit/order_rows tests/unit/order_hold tests/unit/order_protocol
 tests_unit_order_choose_LDADD = $(ORDER_LIBS)
 tests_unit_order_order_LDADD = $(ORDER_LIBS)
-tests_unit_order_deal_LDADD = $(ORDER_LIBS)
+tests_unit_order_assign_LDADD = $(ORDER_LIBS)
 tests_unit_order_migrate_LDADD = $(ORDER_LIBS)
 tests_unit_order_rows_LDADD = $(ORDER_LIBS)
 tests_unit_order_hold_LDADD = $(ORDER_LIBS)

@@ -189,7 +189,7 @@ prepare_rows(rlf_control *c, ready *r)
         r->rows = all;
         r->n_rows = t->n_rows;
     }
-    r->to = rlf_control_deal(c, instance, r->rows, r->n_rows);
+    r->to = rlf_control_assign(c, instance, r->rows, r->n_rows);
     check_deal(c, instance, r->rows, r->n_rows, r->to);
     t->dealt = true;
     bring_rows(c, instance, r->rows, r->n_rows, r->to);

@@ -16,5 +16,5 @@ libsimulate_a_SOURCES = \
 
 check_PROGRAMS += tests/unit/simulate_ranks tests/unit/simulate_timeline
 tests_unit_simulate_ranks_LDADD = $(SIMULATE_LIBS)
-tests_unit_simulate_ranks_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=rlf_control_deal
+tests_unit_simulate_ranks_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=rlf_control_assign
 tests_unit_simulate_timeline_LDADD = $(SIMULATE_LIBS)

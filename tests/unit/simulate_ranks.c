@@ -30,21 +30,21 @@ typedef struct seen {
 
 static chance *dealer; /* NULL: rows are dealt as in a run */
 
-int *__real_rlf_control_deal(rlf_control *control, int instance,
+int *__real_rlf_control_assign(rlf_control *control, int instance,
                              const uint32_t *rows, uint32_t n);
-int *__wrap_rlf_control_deal(rlf_control *control, int instance,
+int *__wrap_rlf_control_assign(rlf_control *control, int instance,
                              const uint32_t *rows, uint32_t n);
 
 /* To any replica of the layout, but those of a group that is computed together
  * to one. */
 int *
-__wrap_rlf_control_deal(rlf_control *control, int instance,
+__wrap_rlf_control_assign(rlf_control *control, int instance,
                         const uint32_t *rows, uint32_t n)
 {
     const rlf_node *node =
         rlf_order_instance(rlf_control_order(control), instance)->node;
     int dp = rlf_control_plan(control)->place[node->id].layout.dp;
-    int *to = __real_rlf_control_deal(control, instance, rows, n);
+    int *to = __real_rlf_control_assign(control, instance, rows, n);
     for (uint32_t k = 0; dealer && k < n; k++) {
         bool with_last = node->grain == RLF_GRAIN_GROUP && k > 0 &&
                          rows[k] / EACH == rows[k - 1] / EACH;

@@ -337,7 +337,8 @@ deal_by_count(const rlf_control *c, dealing *d, uint32_t n)
 }
 
 int *
-rlf_control_deal(rlf_control *c, int instance, const uint32_t *rows, uint32_t n)
+rlf_control_assign(rlf_control *c, int instance, const uint32_t *rows,
+                   uint32_t n)
 {
     const rlf_instance *in = rlf_control_instance(c, instance);
     const rlf_node *node = in->node;
