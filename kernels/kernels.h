@@ -422,13 +422,18 @@ typedef struct rlf_cast_args {
     void *y;
 } rlf_cast_args;
 
+/* Elements of a head of attention, and heads that read one key/value head, at
+ * most. */
+#define RLF_MOST_HEAD 256
+#define RLF_MOST_GROUP 64
+
 /* ---- attention --------------------------------------------------------- *
  *
  * softmax(cap(scale * q k^T)) v, where cap(s) is s, or c tanh(s / c) with a
  * soft cap c (Gemma 2); causal: the token at position p of its sequence sees
  * positions 0..p, or max(0, p-window+1)..p with a window. heads is a multiple
- * of kv_heads; head h reads kv head h / (heads / kv_heads). d is a multiple of
- * 8 up to 256. Keys are taken in blocks of 64 from position 0 with a running
+ * of kv_heads, at most RLF_MOST_GROUP times as many; head h reads kv head
+ * h / (heads / kv_heads). d is a multiple of 8 up to RLF_MOST_HEAD. Keys are taken in blocks of 64 from position 0 with a running
  * maximum; a block in which a row sees nothing leaves it untouched. One row
  * function serves `attention` and `attention_paged`, so a token's output has
  * the same bits in training, prefill and decode.

@@ -14,11 +14,11 @@
 #define BLOCK 64
 #define QUARTER 16
 #define QV (QUARTER / VL) /* vectors of a quarter */
-#define MAX_D 256
+#define MAX_D RLF_MOST_HEAD
 #define ROWS 6
 /* Tokens of a task; their rows' states are in scratch. */
 #define CHUNK 128
-#define MAX_GROUP 64
+#define MAX_GROUP RLF_MOST_GROUP
 
 _Static_assert(CHUNK *MAX_GROUP *(sizeof(float) + 48) +
                        MAX_D * BLOCK * sizeof(float) <=

@@ -11,8 +11,8 @@
 
 #define BLOCK 64
 #define ROWS 6
-#define MAX_D 256
-#define MAX_GROUP 64
+#define MAX_D RLF_MOST_HEAD
+#define MAX_GROUP RLF_MOST_GROUP
 
 typedef struct row {
     const float *q, *d_o;

@@ -4,7 +4,8 @@
 
 #include "kernels/cuda/ops.h"
 
-static constexpr int BLOCK = 64, MOST_D = 256, MOST_GROUP = 64;
+static constexpr int BLOCK = 64, MOST_D = RLF_MOST_HEAD,
+                     MOST_GROUP = RLF_MOST_GROUP;
 
 /* The sequence that a row belongs to. */
 static __device__ __forceinline__ int64_t

@@ -16,6 +16,7 @@
 #include "engine/io/file.h"
 #include "engine/io/json.h"
 #include "engine/io/safetensors.h"
+#include "kernels/kernels.h"
 #include "nodes/model/slips.h"
 
 /* What a family means where its config.json is silent. */
@@ -331,11 +332,16 @@ check_shape(const rlf_config_keys *r, const rlf_model_config *c)
     if (c->heads % c->kv_heads)
         return rlf_config_fail(r, "num_attention_heads",
                                "must be a multiple of \"num_key_value_heads\"");
-    if (c->head_dim % 8 || c->head_dim > 256)
+    if (c->heads / c->kv_heads > RLF_MOST_GROUP)
+        return rlf_fail(r->err, RLF_USER,
+                        "%s: \"num_attention_heads\": %d is more than %d for "
+                        "each of \"num_key_value_heads\": %d",
+                        r->path, c->heads, RLF_MOST_GROUP, c->kv_heads);
+    if (c->head_dim % 8 || c->head_dim > RLF_MOST_HEAD)
         return rlf_fail(r->err, RLF_USER,
                         "%s: heads of %d elements are not supported: they "
-                        "must be a multiple of 8, at most 256",
-                        r->path, c->head_dim);
+                        "must be a multiple of 8, at most %d",
+                        r->path, c->head_dim, RLF_MOST_HEAD);
     if (c->bos >= c->vocab)
         return rlf_config_fail(r, "bos_token_id",
                                "must be a token of the vocabulary");
@@ -526,17 +532,22 @@ rlf_model_config_llama(const rlf_llama_args *a, rlf_arena *arena, rlf_err *err,
             return rlf_fail(err, RLF_USER, "llama(...) needs %s: at least 1",
                             needed[i].name);
     if (a->hidden % a->heads || a->hidden / a->heads % 8 ||
-        a->hidden / a->heads > 256)
+        a->hidden / a->heads > RLF_MOST_HEAD)
         return rlf_fail(err, RLF_USER,
                         "llama(...): hidden: %d over heads: %d must give "
-                        "heads of 8, 16, 24, ... at most 256 elements",
-                        a->hidden, a->heads);
+                        "heads of 8, 16, 24, ... at most %d elements",
+                        a->hidden, a->heads, RLF_MOST_HEAD);
     int kv = a->kv_heads ? a->kv_heads : a->heads;
     if (kv < 1 || a->heads % kv)
         return rlf_fail(err, RLF_USER,
                         "llama(...): heads: %d must be a multiple of "
                         "kv_heads: %d",
                         a->heads, kv);
+    if (a->heads / kv > RLF_MOST_GROUP)
+        return rlf_fail(err, RLF_USER,
+                        "llama(...): heads: %d is more than %d for each of "
+                        "kv_heads: %d",
+                        a->heads, RLF_MOST_GROUP, kv);
     *out = (rlf_model_config){
         .layers = a->layers,
         .hidden = a->hidden,

@@ -46,6 +46,8 @@ static const struct {
     {"\"hidden_size\": 15",                 "\"hidden_size\" must be a multiple"},
     {"\"num_key_value_heads\": 3",          "num_key_value_heads"},
     {"\"head_dim\": 20",                    "heads of 20 elements"},
+    {"\"num_attention_heads\": 130, \"num_key_value_heads\": 2, \"head_dim\": 8",
+     "\"num_attention_heads\": 130 is more than 64 for each of \"num_key_value_heads\": 2"},
     {"\"layer_types\": [\"linear_attention\"]", "\"layer_types\""},
     {"\"eos_token_id\": 11",                "\"eos_token_id\""},
     {"\"num_attention_heads\": 131072, \"head_dim\": 256", "\"num_attention_heads\" must be at most 65536"},
