@@ -35,6 +35,7 @@ static const uint8_t places[RLF_N_OPS][MOST_PLACES + 1] = {
                              AT(rmsnorm_grad, dx), AT(rmsnorm_grad, dweight)},
     [RLF_OP_rope] = {AT(rope, positions), AT(rope, cos), AT(rope, sin),
                      AT(rope, x), AT(rope, y)},
+    [RLF_OP_swiglu] = {AT(swiglu, gate), AT(swiglu, up), AT(swiglu, y)},
     [RLF_OP_swiglu_grad] = {AT(swiglu_grad, gate), AT(swiglu_grad, up),
                             AT(swiglu_grad, dy), AT(swiglu_grad, dgate),
                             AT(swiglu_grad, dup)},
@@ -261,7 +262,7 @@ rlf_calls_run(const rlf_kernel_calls *calls, const rlf_model *model,
               const rlf_pass *pass, rlf_err *err)
 {
     const run r = begin(model, pass);
-    for (int i = 0; i < calls->n; i++)
-        RLF_TRY(run_call(&r, &calls->list[i], err));
+    for (size_t i = 0; i < calls->list.count; i++)
+        RLF_TRY(run_call(&r, &calls->list.data[i], err));
     return RLF_OK;
 }

@@ -61,13 +61,13 @@ typedef enum rlf_count {
 } rlf_count;
 
 /* The operations that passes are made of, without heads. */
-#define RLF_CALL_OPS(X)                                                   \
-    X(product)                                                            \
-    X(product_swiglu)                                                     \
-    X(product_grad) X(bias_grad) X(embed) X(embed_grad) X(rows_gather)    \
-        X(rows_scatter) X(rmsnorm) X(rmsnorm_grad) X(rope) X(swiglu_grad) \
-            X(add) X(kv_write) X(attention) X(attention_paged)            \
-                X(attention_grad)
+// clang-format off
+#define RLF_CALL_OPS(X)                                                  \
+    X(product) X(product_swiglu) X(product_grad) X(bias_grad)            \
+    X(embed) X(embed_grad) X(rows_gather) X(rows_scatter)                \
+    X(rmsnorm) X(rmsnorm_grad) X(rope) X(swiglu) X(swiglu_grad) X(add)   \
+    X(kv_write) X(attention) X(attention_paged) X(attention_grad)
+// clang-format on
 
 /* Calls that are no kernel's, behind those of rlf_op. */
 enum {
@@ -99,8 +99,8 @@ typedef struct rlf_kernel_call {
 
 /* Calls one after another. */
 typedef struct rlf_kernel_calls {
-    rlf_kernel_call *list;
-    int n, room;
+    RLF_VEC(rlf_kernel_call) list;
+    struct rlf_rates *rates; /* of calls that are counted instead (rates.h) */
 } rlf_kernel_calls;
 
 struct rlf_pass;

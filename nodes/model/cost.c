@@ -1,6 +1,6 @@
-/* Counting mirrors computing: read it beside transformer.c. Everything is
- * linear in tokens, rows, pairs and passes, so a count takes their sums over
- * all micro-batches at once. What is done with weights stands in
+/* A pass does what its calls do (rates.h), a head what its kernel does. All of
+ * it is linear in tokens, rows, pairs and passes, so a count takes their sums
+ * over all micro-batches at once. What is done with weights stands in
  * cost_weights.c. */
 #include "nodes/model/cost.h"
 
@@ -13,11 +13,10 @@
 /* Sums over the passes of a call. */
 typedef struct sums {
     double passes;
-    double tokens, rows;  /* m and r of transformer.c */
+    double tokens, rows;
     double pairs, nearby; /* of query and key: all, and within the window */
     double context;       /* paged: keys that lie before, summed */
-    bool paged;
-    bool keeps; /* what backward passes need */
+    bool paged, trains;
 } sums;
 
 typedef rlf_counter counter;
@@ -30,7 +29,7 @@ sum_parts(const counter *c, double n)
                     c->real * n);
 }
 
-/* ---- operations: kernels/op.def ---- */
+/* ---- operations of heads: kernels/op.def ---- */
 
 /* m rows in all passes, with one weight. */
 static void
@@ -48,105 +47,30 @@ product_grad(const counter *c, double m, double n, double k)
     rlf_counter_add_f32(c, 0, c->passes * n * k, c->passes * n * k);
 }
 
-static void
-bias_grad(const counter *c, double m, double n)
-{
-    rlf_counter_start(c, 1);
-    rlf_counter_add(c, m * n, m * n, 0);
-}
+/* ---- chunks of the layers: what their calls do ---- */
 
 static void
-norm(const counter *c, double n)
+run(const counter *c, const sums *s, const rlf_rates *r)
 {
-    rlf_counter_start(c, 1);
-    rlf_counter_add(c, 4 * n, n, n);
-}
-
-static void
-norm_grad(const counter *c, double n)
-{
-    rlf_counter_start(c, 1);
-    rlf_counter_add(c, 11 * n, 3 * n, n);
-}
-
-static void
-rope(const counter *c, double n)
-{
-    rlf_counter_start(c, 1);
-    rlf_counter_add(c, 3 * n, n, n);
-}
-
-static void
-gather(const counter *c, double n)
-{
-    rlf_counter_start(c, 1);
-    rlf_counter_add(c, 0, n, n);
-}
-
-static void
-scatter(const counter *c, double n)
-{
-    rlf_counter_start(c, 1);
-    rlf_counter_add(c, n, n, n);
-}
-
-/* ---- chunks of the layers ---- */
-
-static double
-pairs_of(const counter *c, const sums *s, int layer)
-{
-    return rlf_model_config_window(c->config, layer) ? s->nearby : s->pairs;
-}
-
-static void
-attention(const counter *c, const sums *s, int layer)
-{
-    double flops = 4 * pairs_of(c, s, layer) * c->q, m = s->tokens;
-    double both = m * (c->q + c->kv), kept = m * (c->q + 2 * c->kv);
-    rlf_counter_start(c, 2); /* kv_write or rope, and attention */
-    if (s->paged) {
-        rlf_counter_add(c, (c->config->qk_norm ? 7 : 3) * both, kept, kept);
-        rlf_counter_add(c, flops, 2 * s->context * c->kv, 0);
-        return;
+    const double n[] = {s->passes, s->tokens, s->rows,
+                        s->pairs,  s->nearby, s->context};
+    const rlf_table *t = c->table;
+    double summed = 0, joined = 0;
+    for (int i = 0; i < RLF_N_BASES; i++) {
+        double packed = c->packed_rows ? r->embedded[i] : 0;
+        double floats = r->embedded[i] - packed;
+        rlf_counter_add(c, r->flops[i] * n[i], (r->read[i] + packed) * n[i],
+                        r->written[i] * n[i]);
+        rlf_counter_add_f32(c, 0, (r->read_f32[i] + floats) * n[i],
+                            r->written_f32[i] * n[i]);
+        summed += r->summed[i] * n[i];
+        joined += r->joined[i] * n[i];
     }
-    if (c->config->qk_norm) {
-        norm(c, m * c->q);
-        norm(c, m * c->kv);
-    }
-    rlf_counter_add(c, 3 * both, both, both);
-    rlf_counter_add(c, flops, kept, m * c->q);
-}
-
-static void
-attention_part(const counter *c, const sums *s, int layer)
-{
-    double m = s->tokens;
-    norm(c, m * c->d);
-    product(c, m, c->qkv, c->d);
-    attention(c, s, layer);
-}
-
-static void
-product_swiglu(const counter *c, const sums *s, double m)
-{
-    rlf_counter_start(c, 1);
-    rlf_counter_add(c, 4 * m * c->ffn * c->d + 8 * m * c->ffn,
-                    m * c->d + c->passes * 2 * c->ffn * c->d,
-                    (s->keeps ? 3 : 1) * m * c->ffn);
-}
-
-static void
-mix_part(const counter *c, const sums *s, bool last)
-{
-    double r = last ? s->rows : s->tokens;
-    if (last) {
-        gather(c, r * c->d);
-        gather(c, r * c->q);
-    }
-    product(c, r, c->d, c->q);
-    sum_parts(c, r * c->d);
-    norm(c, r * c->d);
-    product_swiglu(c, s, r);
+    rlf_counter_start(c, r->calls);
+    rlf_counter_sum(c, RLF_AXIS_TP, t->cut.ranks, c->passes * r->sums,
+                    c->real * summed);
+    rlf_counter_sum(c, RLF_AXIS_TP, t->copies, c->passes * r->joins,
+                    c->real * joined);
 }
 
 /* The residual comes into each chunk but the first part of the model, and goes
@@ -172,88 +96,14 @@ bring(const counter *c, const rlf_layer *l)
 }
 
 static void
-embed(const counter *c, const sums *s)
-{
-    double n = s->tokens * c->d;
-    rlf_counter_start(c, 1);
-    rlf_counter_add(c, 0, c->packed_rows ? n : 0, n);
-    rlf_counter_add_f32(c, 0, c->packed_rows ? 0 : n, 0);
-    sum_parts(c, n);
-}
-
-static void
 forward(const counter *c, const sums *s, int chunk)
 {
     const rlf_table *t = c->table;
-    bool begins = rlf_table_begins(t, chunk), ends = rlf_table_ends(t, chunk);
-    if (begins)
-        embed(c, s);
-    for (int i = t->chunk[chunk].first; i < t->chunk[chunk].last; i++) {
-        bool last = i == c->config->layers - 1;
-        double r = last ? s->rows : s->tokens;
+    run(c, s, s->paged ? &c->rates[chunk].paged : &c->rates[chunk].forward);
+    for (int i = t->chunk[chunk].first; i < t->chunk[chunk].last; i++)
         if (c->offload && t->n_layers > 1)
             bring(c, &t->layers[i]);
-        attention_part(c, s, i);
-        mix_part(c, s, last);
-        product(c, r, c->d, c->ffn);
-        sum_parts(c, r * c->d);
-    }
-    if (ends)
-        norm(c, s->rows * c->d);
-    pass_on(c, s, !begins, !ends);
-}
-
-static void
-multiply_back(const counter *c, bool bias, double m, double n, double k)
-{
-    if (bias)
-        bias_grad(c, m, n);
-    product(c, m, k, n);
-}
-
-/* Gradients of n keys and values of heads that several ranks hold: added up,
- * rotated by themselves, and brought to those of the queries. */
-static void
-join_heads(const counter *c, double n)
-{
-    int copies = c->table->copies;
-    if (copies == 1)
-        return;
-    rlf_counter_sum(c, RLF_AXIS_TP, copies, c->passes, c->real * n);
-    rlf_counter_start(c, 2);
-    rlf_counter_add(c, n, 2 * n, n);
-}
-
-static void
-layer_back(const counter *c, const sums *s, int layer)
-{
-    const rlf_model_config *g = c->config;
-    bool last = layer == g->layers - 1;
-    double m = s->tokens, r = last ? s->rows : m;
-    multiply_back(c, g->mlp_bias, r, c->d, c->ffn);
-    rlf_counter_add(c, 14 * r * c->ffn, 3 * r * c->ffn,
-                    2 * r * c->ffn); /* swiglu_grad */
-    multiply_back(c, g->mlp_bias, r, 2 * c->ffn, c->d);
-    sum_parts(c, r * c->d);
-    norm_grad(c, r * c->d);
-    multiply_back(c, g->o_bias, r, c->d, c->q);
-    if (last) {
-        scatter(c, r * c->q);
-        scatter(c, r * c->d);
-    }
-    rlf_counter_add(c, 10 * pairs_of(c, s, layer) * c->q,
-                    m * (3 * c->q + 2 * c->kv),
-                    m * (c->q + 2 * c->kv)); /* attention_grad */
-    rlf_counter_start(c, 2);                 /* it and swiglu_grad */
-    join_heads(c, m * 2 * c->kv);
-    rope(c, m * (c->q + c->kv));
-    if (g->qk_norm) {
-        norm_grad(c, m * c->q);
-        norm_grad(c, m * c->kv);
-    }
-    multiply_back(c, g->qkv_bias, m, c->qkv, c->d);
-    sum_parts(c, m * c->d);
-    norm_grad(c, m * c->d);
+    pass_on(c, s, !rlf_table_begins(t, chunk), !rlf_table_ends(t, chunk));
 }
 
 static void
@@ -261,39 +111,10 @@ backward(const counter *c, const sums *s, const rlf_reading_load *load,
          int chunk)
 {
     const rlf_table *t = c->table;
-    bool begins = rlf_table_begins(t, chunk), ends = rlf_table_ends(t, chunk);
-    bool several = load->several || load->split || t->cut.stages > 1;
-    if (ends)
-        norm_grad(c, s->rows * c->d);
-    for (int i = t->chunk[chunk].last - 1; i >= t->chunk[chunk].first; i--) {
-        bool last = i == c->config->layers - 1;
-        if (load->recompute && (!last || several)) {
-            attention_part(c, s, i);
-            mix_part(c, s, last);
-        }
-        layer_back(c, s, i);
-    }
-    pass_on(c, s, !ends, !begins);
-}
-
-/* Gradients of matrices: in backward, or apart. */
-static void
-weights_back(const counter *c, const sums *s, int chunk)
-{
-    const rlf_table *t = c->table;
-    for (int i = t->chunk[chunk].first; i < t->chunk[chunk].last; i++) {
-        double r = i == c->config->layers - 1 ? s->rows : s->tokens;
-        product_grad(c, r, c->d, c->ffn);
-        product_grad(c, r, 2 * c->ffn, c->d);
-        product_grad(c, r, c->d, c->q);
-        product_grad(c, s->tokens, c->qkv, c->d);
-    }
-    if (rlf_table_begins(t, chunk)) {
-        double n = s->tokens * c->d; /* embed_grad */
-        rlf_counter_start(c, 1);
-        rlf_counter_add(c, n, n, 0);
-        rlf_counter_add_f32(c, 0, n, n);
-    }
+    if (load->several || load->split || t->cut.stages > 1)
+        run(c, s, &c->rates[chunk].again);
+    run(c, s, &c->rates[chunk].backward);
+    pass_on(c, s, !rlf_table_ends(t, chunk), !rlf_table_begins(t, chunk));
 }
 
 /* ---- heads ---- */
@@ -413,6 +234,8 @@ counter_for(const rlf_table *table, const rlf_reading_load *load, const sums *s,
     c.offload = load->offload;
     c.packed_rows = load->packed_rows;
     c.tile = rlf_pass_tile_rows(out->kernels, table, (int)load->tokens);
+    c.rates = rlf_table_rates(table, s->trains, s->trains && load->recompute,
+                              s->trains && load->split);
     return c;
 }
 
@@ -478,7 +301,7 @@ rlf_cost_train(const rlf_table *table, const rlf_reading_load *load,
 {
     counter c = rlf_counter_of(table, out);
     sums s = sum_reading(&c, load);
-    s.keeps = true;
+    s.trains = true;
     c = counter_for(table, load, &s, out);
     for (int i = 0; i < table->cut.chunks; i++) {
         if (!is_meant(load, i))
@@ -492,8 +315,8 @@ rlf_cost_train(const rlf_table *table, const rlf_reading_load *load,
             train_forward(&c, &s, load, reach, i);
         if (ways & RLF_WAY_BACKWARD)
             train_backward(&c, &s, load, i);
-        if (ways & (load->split ? RLF_WAY_WEIGHTS : RLF_WAY_BACKWARD))
-            weights_back(&c, &s, i);
+        if (ways & RLF_WAY_WEIGHTS)
+            run(&c, &s, &c.rates[i].weights);
     }
 }
 

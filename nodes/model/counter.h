@@ -5,6 +5,7 @@
 #define RLF_MODEL_COUNTER_H
 
 #include "nodes/model/cost.h"
+#include "nodes/model/rates.h"
 
 typedef struct rlf_counter {
     const rlf_table *table;
@@ -13,6 +14,7 @@ typedef struct rlf_counter {
     double d, q, kv, qkv, ffn, vocab;
     double real; /* bytes of an activation, and of a packed weight */
     bool offload, packed_rows;
+    const rlf_chunk_rates *rates; /* of the passes */
     int64_t tile; /* rows of the head at a time */
     rlf_counts *out;
 } rlf_counter;

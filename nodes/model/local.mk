@@ -3,7 +3,9 @@ libnodes_a_SOURCES += \
 	nodes/model/block.c nodes/model/block.h \
 	nodes/model/call.c nodes/model/call.h \
 	nodes/model/carve.h \
-	nodes/model/compile.c nodes/model/compile.h \
+	nodes/model/compile.c nodes/model/compile.h nodes/model/compiler.h \
+	nodes/model/place.c nodes/model/forward.c nodes/model/backward.c \
+	nodes/model/rates.c nodes/model/rates.h nodes/model/row.def \
 	nodes/model/cost.c nodes/model/cost.h nodes/model/cost_weights.c \
 	nodes/model/counter.h \
 	nodes/model/config.c nodes/model/config.h \

@@ -5,6 +5,15 @@
 
 #include "nodes/model/families/families.h"
 
+#define IN(i) (1 << (i))
+#define ROW(name_, doc_, reads_, reads_out_, over_) \
+    [RLF_ROW_##name_] = {#name_, doc_, reads_, reads_out_, over_},
+const rlf_row_info rlf_row_infos[] = {
+#include "nodes/model/row.def"
+};
+#undef ROW
+#undef IN
+
 int64_t
 rlf_width_size(const rlf_model_config *c, rlf_width width)
 {
@@ -25,36 +34,21 @@ rlf_width_size(const rlf_model_config *c, rlf_width width)
     return c->vocab;
 }
 
-/* Room for one more in an array of the arena. */
-static void *
-grown(rlf_program *r, void *list, int n, int *room, size_t each)
-{
-    if (n < *room)
-        return list;
-    *room = *room ? 2 * *room : 64;
-    char *more = rlf_arena_alloc(r->arena, (size_t)*room * each);
-    if (n)
-        memcpy(more, list, (size_t)n * each);
-    return more;
-}
-
 static rlf_var
 new_value(rlf_program *r, rlf_width width)
 {
-    r->values =
-        grown(r, r->values, r->n_values, &r->room_values, sizeof *r->values);
-    r->values[r->n_values] = (rlf_var_info){.width = width};
-    return r->n_values++;
+    RLF_PUSH_IN(r->arena, &r->values,
+                (rlf_var_info){.width = width, .layer = r->layer});
+    return (rlf_var)r->values.count - 1;
 }
 
 /* Fields that are not given yet are the caller's. */
 static rlf_model_row *
 new_row(rlf_program *r, rlf_row_kind kind)
 {
-    r->rows = grown(r, r->rows, r->n_rows, &r->room_rows, sizeof *r->rows);
-    rlf_model_row *row = &r->rows[r->n_rows++];
-    *row = (rlf_model_row){.kind = kind, .layer = r->layer};
-    return row;
+    RLF_PUSH_IN(r->arena, &r->rows,
+                (rlf_model_row){.kind = kind, .layer = r->layer});
+    return &r->rows.data[r->rows.count - 1];
 }
 
 static void
@@ -77,8 +71,8 @@ give_value(rlf_program *r, rlf_model_row *row, rlf_width width,
 static int
 last_attention(const rlf_program *r)
 {
-    int i = r->n_rows - 1;
-    while (r->rows[i].kind != RLF_ROW_ATTEND)
+    int i = rlf_program_rows(r) - 1;
+    while (r->rows.data[i].kind != RLF_ROW_ATTEND)
         i--;
     return i;
 }
@@ -88,10 +82,10 @@ static bool
 replace_reads(rlf_program *r, int from, rlf_var x, rlf_var y)
 {
     bool any = false;
-    for (int i = from; i < r->n_rows; i++)
-        for (int k = 0; k < r->rows[i].n_in; k++)
-            if (r->rows[i].in[k] == x) {
-                r->rows[i].in[k] = y;
+    for (int i = from; i < rlf_program_rows(r); i++)
+        for (int k = 0; k < r->rows.data[i].n_in; k++)
+            if (r->rows.data[i].in[k] == x) {
+                r->rows.data[i].in[k] = y;
                 any = true;
             }
     return any;
@@ -102,23 +96,24 @@ replace_reads(rlf_program *r, int from, rlf_var x, rlf_var y)
 static void
 gather_rows(rlf_program *r)
 {
-    int at = last_attention(r) + 1, end = r->rows[at - 1].out[0] + 1;
-    for (rlf_var x = end; x < r->n_values; x++)
-        r->values[x].rows = true;
+    int at = last_attention(r) + 1, end = r->rows.data[at - 1].out[0] + 1;
+    for (rlf_var x = end; x < (rlf_var)r->values.count; x++)
+        r->values.data[x].rows = true;
     for (rlf_var x = 0; x < end; x++) {
-        rlf_var y = r->n_values;
+        rlf_var y = (rlf_var)r->values.count;
         if (!replace_reads(r, at, x, y))
             continue;
-        new_value(r, r->values[x].width);
-        r->values[y].rows = true;
+        new_value(r, r->values.data[x].width);
+        r->values.data[y].layer = r->config->layers - 1;
+        r->values.data[y].rows = true;
         rlf_model_row gather = *new_row(r, RLF_ROW_GATHER);
         gather.layer = r->config->layers - 1;
         gather.n_in = gather.n_out = 1;
         gather.in[0] = x;
         gather.out[0] = y;
-        memmove(&r->rows[at + 1], &r->rows[at],
-                (size_t)(r->n_rows - 1 - at) * sizeof gather);
-        r->rows[at++] = gather;
+        memmove(&r->rows.data[at + 1], &r->rows.data[at],
+                (size_t)(rlf_program_rows(r) - 1 - at) * sizeof gather);
+        r->rows.data[at++] = gather;
         r->first[r->config->layers]++;
     }
 }
@@ -138,7 +133,7 @@ void
 rlf_begin_layer(rlf_program *r, int layer)
 {
     r->layer = layer;
-    r->first[layer] = r->n_rows;
+    r->first[layer] = rlf_program_rows(r);
 }
 
 rlf_var
@@ -153,7 +148,7 @@ rlf_norm(rlf_program *r, rlf_var x, const char *name)
 {
     rlf_model_row *row = new_row(r, RLF_ROW_NORM);
     read_value(row, x);
-    return give_value(r, row, r->values[x].width, name);
+    return give_value(r, row, r->values.data[x].width, name);
 }
 
 rlf_heads
@@ -196,13 +191,14 @@ rlf_rotate(rlf_program *r, rlf_heads h)
 }
 
 rlf_var
-rlf_attend(rlf_program *r, rlf_heads h, int window)
+rlf_attend(rlf_program *r, rlf_heads h, int window, double scale)
 {
     rlf_model_row *row = new_row(r, RLF_ROW_ATTEND);
     read_value(row, h.q);
     read_value(row, h.k);
     read_value(row, h.v);
     row->window = window;
+    row->scale = scale;
     return give_value(r, row, RLF_WIDTH_Q, NULL);
 }
 
@@ -214,7 +210,7 @@ rlf_linear_onto(rlf_program *r, rlf_var to, rlf_var x, const char *name,
     read_value(row, x);
     read_value(row, to);
     row->bias = bias;
-    return give_value(r, row, r->values[to].width, name);
+    return give_value(r, row, r->values.data[to].width, name);
 }
 
 rlf_gates
@@ -236,5 +232,5 @@ rlf_glu(rlf_program *r, rlf_gates g)
     rlf_model_row *row = new_row(r, RLF_ROW_GLU);
     read_value(row, g.gate);
     read_value(row, g.up);
-    return give_value(r, row, r->values[g.gate].width, NULL);
+    return give_value(r, row, r->values.data[g.gate].width, NULL);
 }

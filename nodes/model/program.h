@@ -22,7 +22,7 @@
 #ifndef RLF_MODEL_PROGRAM_H
 #define RLF_MODEL_PROGRAM_H
 
-#include "engine/base/arena.h"
+#include "engine/base/vec.h"
 #include "nodes/model/config.h"
 
 /* How many numbers a row of a value has. */
@@ -45,24 +45,30 @@ rlf_width_is_cut(rlf_width width)
 /* In the whole model. */
 int64_t rlf_width_size(const rlf_model_config *config, rlf_width width);
 
-/* The closed list. x, y are values, w, b weights; side by side: several values
- * or weights that one call of a kernel reads or gives. */
+/* The closed list: row.def. */
 typedef enum rlf_row_kind {
-    RLF_ROW_EMBED,     /* y = w[token] */
-    RLF_ROW_NORM,      /* y = x / rms(x) * w */
-    RLF_ROW_LINEAR,    /* y = x w^T [+ b], one y or several side by side */
-    RLF_ROW_ONTO,      /* y = to + x w^T [+ b], a sum that begins with `to` */
-    RLF_ROW_HEAD_NORM, /* NORM of each head of q and of k */
-    RLF_ROW_ROTATE,    /* q and k by position */
-    RLF_ROW_ATTEND,    /* y = attention of q, k, v */
-    RLF_ROW_GLU,       /* y = silu(gate) * up */
-    RLF_ROW_GATHER,    /* y = x of the tokens whose output is wanted */
+#define ROW(name, doc, reads, reads_out, over) RLF_ROW_##name,
+#include "nodes/model/row.def"
+#undef ROW
 } rlf_row_kind;
+
+/* Results that may be written over no input, or each over its own. */
+enum { RLF_OVER_NONE = -1, RLF_OVER_SAME = -2 };
+
+/* What compiling must know of an operation. */
+typedef struct rlf_row_info {
+    const char *name, *doc;
+    int reads; /* inputs that its derivative reads: bit i for in[i] */
+    bool reads_out;
+    int over;
+} rlf_row_info;
+extern const rlf_row_info rlf_row_infos[];
 
 typedef int rlf_var; /* its number in the program */
 
 typedef struct rlf_var_info {
     rlf_width width;
+    int layer; /* of the row that gives it */
     bool rows; /* for tokens whose output is wanted alone; else for all */
 } rlf_var_info;
 
@@ -78,19 +84,24 @@ typedef struct rlf_model_row {
     const char *name[RLF_ROW_VALUES];
     bool bias;  /* LINEAR, ONTO: ".bias" beside each */
     int window; /* ATTEND: keys that a query sees, itself included; 0: all */
+    double scale; /* ATTEND: of the products of queries and keys */
 } rlf_model_row;
 
 typedef struct rlf_program {
     const rlf_model_config *config;
     rlf_arena *arena;
-    rlf_model_row *rows;
-    int n_rows, room_rows;
-    rlf_var_info *values;
-    int n_values, room_values;
+    RLF_VEC(rlf_model_row) rows;
+    RLF_VEC(rlf_var_info) values;
     int layer;      /* of rows that are appended now */
     int *first;     /* [layers + 1] of each layer the first row; behind them */
     rlf_var hidden; /* what heads read */
 } rlf_program;
+
+static inline int
+rlf_program_rows(const rlf_program *program)
+{
+    return (int)program->rows.count;
+}
 
 /* The program of a config, in `arena`; the config must live as long. */
 const rlf_program *rlf_program_new(const rlf_model_config *config,
@@ -116,7 +127,7 @@ rlf_heads rlf_linear_heads(rlf_program *r, rlf_var x, const char *q,
 rlf_heads rlf_head_norms(rlf_program *r, rlf_heads h, const char *q,
                          const char *k);
 rlf_heads rlf_rotate(rlf_program *r, rlf_heads h);
-rlf_var rlf_attend(rlf_program *r, rlf_heads h, int window);
+rlf_var rlf_attend(rlf_program *r, rlf_heads h, int window, double scale);
 /* Onto the residual: another sum than that of a product and an addition. */
 rlf_var rlf_linear_onto(rlf_program *r, rlf_var to, rlf_var x, const char *name,
                         bool bias);

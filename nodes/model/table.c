@@ -110,8 +110,8 @@ static void
 add_row_matrix(builder *b, const rlf_model_row *row)
 {
     rlf_table *t = b->table;
-    const rlf_var_info *value = t->program->values;
-    rlf_row_slots *own = &t->rows[row - t->program->rows];
+    const rlf_var_info *value = t->program->values.data;
+    rlf_row_slots *own = &t->rows[row - t->program->rows.data];
     if (row->kind != RLF_ROW_LINEAR && row->kind != RLF_ROW_ONTO)
         return;
     align(b);
@@ -132,8 +132,8 @@ static void
 add_row_vectors(builder *b, const rlf_model_row *row)
 {
     rlf_table *t = b->table;
-    const rlf_var_info *value = t->program->values;
-    rlf_row_slots *own = &t->rows[row - t->program->rows];
+    const rlf_var_info *value = t->program->values.data;
+    rlf_row_slots *own = &t->rows[row - t->program->rows.data];
     bool norm = row->kind == RLF_ROW_NORM,
          heads = row->kind == RLF_ROW_HEAD_NORM;
     for (int i = 0; (norm || heads) && i < row->n_out; i++) {
@@ -161,7 +161,7 @@ add_layer_matrices(builder *b, int i)
     l->matrices = t->count;
     l->first = t->n_matrix;
     for (int r = p->first[i]; r < p->first[i + 1]; r++)
-        add_row_matrix(b, &p->rows[r]);
+        add_row_matrix(b, &p->rows.data[r]);
     l->matrices_end = t->count;
     l->last = t->n_matrix;
 }
@@ -176,7 +176,7 @@ add_layer_vectors(builder *b, int i)
     l->vectors = t->count;
     for (int later = 0; later < 2; later++)
         for (int r = p->first[i]; r < p->first[i + 1]; r++) {
-            const rlf_model_row *row = &p->rows[r];
+            const rlf_model_row *row = &p->rows.data[r];
             if (later == (row->kind != RLF_ROW_NORM))
                 add_row_vectors(b, row);
             if (row->kind == RLF_ROW_HEAD_NORM)
@@ -466,7 +466,7 @@ static void
 add_embedding(builder *b, bool first, bool shared)
 {
     rlf_table *t = b->table;
-    const rlf_model_row *row = t->program->rows;
+    const rlf_model_row *row = t->program->rows.data;
     RLF_ASSERT(row->kind == RLF_ROW_EMBED);
     int64_t at = add_matrix(b, RLF_SLOT_EMBEDDING, name_of(b, row, 0, "weight"),
                             RLF_WIDTH_VOCAB, RLF_WIDTH_HIDDEN);
@@ -481,13 +481,13 @@ make_lists(builder *b)
     rlf_table *t = b->table;
     const rlf_program *p = t->program;
     b->room = 2; /* heads */
-    for (int i = 0; i < p->n_rows; i++)
-        b->room += p->rows[i].n_out * (1 + p->rows[i].bias);
+    for (int i = 0; i < rlf_program_rows(p); i++)
+        b->room += p->rows.data[i].n_out * (1 + p->rows.data[i].bias);
     t->slots = RLF_NEW_ARRAY(b->arena, rlf_slot, b->room);
-    t->rows = RLF_NEW_ARRAY(b->arena, rlf_row_slots, p->n_rows);
-    t->matrix = RLF_NEW_ARRAY(b->arena, rlf_matrix, p->n_rows);
+    t->rows = RLF_NEW_ARRAY(b->arena, rlf_row_slots, rlf_program_rows(p));
+    t->matrix = RLF_NEW_ARRAY(b->arena, rlf_matrix, rlf_program_rows(p));
     memset(t->rows, 0xff, /* RLF_NO_SLOT, no number */
-           (size_t)p->n_rows * sizeof *t->rows);
+           (size_t)rlf_program_rows(p) * sizeof *t->rows);
 }
 
 const rlf_table *
@@ -496,8 +496,10 @@ rlf_table_stage(const rlf_program *program, rlf_model_head head,
 {
     const rlf_model_config *config = program->config;
     rlf_table *t = RLF_NEW(arena, rlf_table);
+    t->arena = arena;
     t->config = *config;
     t->program = program;
+    t->rates = RLF_NEW_ARRAY(arena, struct rlf_chunk_rates *, 8);
     t->head = head;
     cut_table(t, cut);
     cut_layers(t, arena);
@@ -517,9 +519,9 @@ rlf_table_stage(const rlf_program *program, rlf_model_head head,
     for (int i = 0; i < config->layers; i++)
         if (t->layers[i].place >= 0)
             add_layer_vectors(&b, i);
-    for (int r = program->first[config->layers]; last && r < program->n_rows;
-         r++)
-        add_row_vectors(&b, &program->rows[r]);
+    for (int r = program->first[config->layers];
+         last && r < rlf_program_rows(program); r++)
+        add_row_vectors(&b, &program->rows.data[r]);
     align(&b);
     t->whole = whole ? whole : t;
     number_slots(t, arena);

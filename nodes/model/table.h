@@ -99,6 +99,7 @@ typedef struct rlf_layer {
 } rlf_layer;
 
 typedef struct rlf_table {
+    rlf_arena *arena;        /* in which it is */
     rlf_model_config config; /* of the whole model */
     const rlf_program *program;
     rlf_model_head head;
@@ -127,6 +128,8 @@ typedef struct rlf_table {
     int64_t score;    /* [1, hidden], RLF_NO_SLOT without scalar head */
     int64_t ends;     /* the embedding where first and last stage share it; of
                          others, and of one stage, RLF_NO_SLOT */
+    /* [8] what passes do (rlf_table_rates); NULL: nobody asked yet */
+    struct rlf_chunk_rates **rates;
     int64_t matrices; /* floats of the block's first part */
     int64_t count;    /* floats of the block */
 } rlf_table;

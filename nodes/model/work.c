@@ -244,10 +244,12 @@ rlf_work_pass_bytes(const rlf_model *model, rlf_use use)
     if (use != RLF_USE_UPDATE)
         return rlf_pass_count_bytes(model->table, model->kernels, &options);
     for (int k = 0; k < model->table->cut.chunks; k++)
-        for (int i = 0; i < model->flights[k]; i++) {
+        for (int i = 0; i < model->flights[k] && i < 2; i++) {
+            /* all behind the first are alike */
+            size_t n = i ? (size_t)model->flights[k] - 1 : 1;
             options = flight_options(model, k, i);
-            bytes +=
-                rlf_pass_count_bytes(model->table, model->kernels, &options);
+            bytes += n * rlf_pass_count_bytes(model->table, model->kernels,
+                                              &options);
         }
     for (int k = 0; k < owing_chunks(model); k++) {
         options = owed_options(model, k);

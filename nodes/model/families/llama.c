@@ -2,6 +2,8 @@
  * v), Qwen3 (norms of the heads of q and k). */
 #include "nodes/model/families/families.h"
 
+#include <math.h>
+
 static rlf_var
 layer(rlf_program *r, int i, rlf_var x)
 {
@@ -12,7 +14,8 @@ layer(rlf_program *r, int i, rlf_var x)
     if (c->qk_norm)
         h = rlf_head_norms(r, h, "self_attn.q_norm", "self_attn.k_norm");
     h = rlf_rotate(r, h);
-    rlf_var o = rlf_attend(r, h, rlf_model_config_window(c, i));
+    rlf_var o = rlf_attend(r, h, rlf_model_config_window(c, i),
+                           1 / sqrt((double)c->head_dim));
     x = rlf_linear_onto(r, x, o, "self_attn.o_proj", c->o_bias);
     n = rlf_norm(r, x, "post_attention_layernorm");
     rlf_gates g =

@@ -1,0 +1,322 @@
+/* The calls that rows become on the way back. */
+#include "nodes/model/compiler.h"
+#include "nodes/model/gradient.h"
+
+/* dx of a norm is added to the gradient that is there, or lies over dy. */
+static void
+norm_back(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    rlf_var x = row->in[0], y = row->out[0];
+    int64_t w = c->table->rows[r].vector[0];
+    rlf_spot dy = rlf_gradients_at(c, y);
+    bool add = c->gradient[x] >= 0;
+    if (!add)
+        rlf_gradients_pass(c, x, y);
+    rlf_spot dx = rlf_gradients_at(c, x);
+    rlf_gradients_leave(c, y);
+    RLF_ASSERT(rlf_gradients_alone(c, x));
+    rlf_emit(c, RLF_OP_rmsnorm_grad, rlf_count_of(c, y))->rmsnorm_grad =
+        (rlf_rmsnorm_grad_args){.d = rlf_width_of(c, x),
+                                .x = rlf_at(c->value[x]),
+                                .ldx = c->value[x].ld,
+                                .weight = rlf_weight_at(w),
+                                .rstd = (const float *)c->kept[r][0],
+                                .dy = rlf_at(dy),
+                                .lddy = dy.ld,
+                                .dx = rlf_at(dx),
+                                .lddx = dx.ld,
+                                .add = add,
+                                .dweight = rlf_gradient_at(w)};
+    rlf_gradients_read(c, x);
+}
+
+/* Over dy; a sum of dweight for each shard of the heads. */
+static void
+head_norm_back(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    const rlf_table *t = c->table;
+    for (int i = 0; i < row->n_out; i++) {
+        rlf_var x = row->in[i], y = row->out[i];
+        rlf_spot dy = rlf_gradients_at(c, y);
+        rlf_emit(c, RLF_OP_rmsnorm_grad, rlf_count_of(c, y))->rmsnorm_grad =
+            (rlf_rmsnorm_grad_args){
+                .d = t->config.head_dim,
+                .groups = rlf_heads_of(c, x),
+                .x = rlf_at(c->value[x]),
+                .ldx = c->value[x].ld,
+                .weight = rlf_weight_at(t->rows[r].vector[i]),
+                .rstd = (const float *)c->kept[r][i],
+                .dy = rlf_at(dy),
+                .lddy = dy.ld,
+                .dx = rlf_at(dy),
+                .lddx = dy.ld,
+                .dweight =
+                    rlf_gradient_at(rlf_gradient_head_norm(t, row->layer, i)),
+                .shards = t->norm_sums[i]};
+        rlf_gradients_pass(c, x, y);
+        rlf_gradients_leave(c, y);
+        rlf_gradients_read(c, x);
+    }
+}
+
+static void
+matrix_back(rlf_compiler *c, int r, rlf_spot dy)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    rlf_spot x = c->value[row->in[0]];
+    rlf_emit(c, RLF_OP_product_grad, rlf_count_of(c, row->out[0]))
+        ->product_grad = (rlf_product_grad_args){
+        .n = rlf_out_width(c, row),
+        .k = rlf_width_of(c, row->in[0]),
+        .dy = rlf_at(dy),
+        .lddy = dy.ld,
+        .x = rlf_at(x),
+        .ldx = x.ld,
+        .dw = rlf_gradient_at(c->table->rows[r].matrix)};
+}
+
+/* Where ranks hold the same heads the gradients of keys and values are apart:
+ * beside those of queries, in the memory that q, k and v had. */
+static rlf_spot
+join_heads(rlf_compiler *c, const rlf_model_row *row)
+{
+    rlf_spot dq = rlf_gradients_at(c, row->out[0]),
+             dk = rlf_gradients_at(c, row->out[1]),
+             to = rlf_gradients_own(c, row->out[0]);
+    rlf_emit_copy(c, row->out[0], to, dq);
+    rlf_emit(c, RLF_OP_add, RLF_COUNT_TOKENS)->add =
+        (rlf_add_args){.d = dk.ld,
+                       .a = rlf_at(dk),
+                       .c = rlf_at(c->value[row->out[1]]),
+                       .ldc = to.ld};
+    return to;
+}
+
+/* How the sum over outputs that are cut is cut (kernels.h). */
+static void
+set_parts(rlf_compiler *c, const rlf_model_row *row, rlf_product_args *a)
+{
+    const rlf_table *t = c->table;
+    int64_t *parts = RLF_NEW_ARRAY(c->arena, int64_t, row->n_out);
+    int *pieces = RLF_NEW_ARRAY(c->arena, int, row->n_out);
+    for (int i = 0; i < row->n_out; i++) {
+        bool kv = c->program->values.data[row->out[i]].width == RLF_WIDTH_KV;
+        parts[i] = kv ? rlf_width_of(c, row->out[i]) * t->cut.ranks
+                      : *rlf_part_of(c, row->out[i]);
+        pieces[i] = kv ? rlf_table_kv_pieces(t) : 0;
+    }
+    a->shards = t->shards;
+    a->parts = parts;
+    a->pieces = pieces;
+    a->n_parts = row->n_out;
+}
+
+/* dy as gradients of weights take it. If they come later it stays, where
+ * nothing is read any more. */
+static rlf_spot
+weights_gradient(rlf_compiler *c, const rlf_model_row *row, bool apart)
+{
+    rlf_spot dy = rlf_gradients_at(c, row->out[0]);
+    if (apart)
+        return join_heads(c, row);
+    if (!c->options->split)
+        return dy;
+    rlf_emit_copy(c, row->out[0], rlf_gradients_own(c, row->out[0]), dy);
+    return dy;
+}
+
+static void
+product_back(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    const rlf_row_slots *w = &c->table->rows[r];
+    const rlf_table *t = c->table;
+    rlf_var x = row->in[0], y = row->out[0];
+    bool apart = row->n_out == 3 && t->copies > 1;
+    rlf_spot dy = rlf_gradients_at(c, y),
+             d_all = weights_gradient(c, row, apart);
+    if (!c->options->split)
+        matrix_back(c, r, d_all);
+    if (w->vector[0] != RLF_NO_SLOT)
+        rlf_emit(c, RLF_OP_bias_grad, rlf_count_of(c, y))->bias_grad =
+            (rlf_bias_grad_args){.n = rlf_out_width(c, row),
+                                 .dy = rlf_at(d_all),
+                                 .lddy = d_all.ld,
+                                 .db = rlf_gradient_at(w->vector[0])};
+    if (!c->options->split)
+        rlf_gradients_read(c, x);
+    rlf_spot dx = rlf_gradients_place(c, x);
+    /* keys and values that several hold count as the first one's */
+    rlf_spot from = apart && t->cut.rank % t->copies ? dy : d_all;
+    rlf_kernel_call *call = rlf_emit(c, RLF_OP_product, rlf_count_of(c, y));
+    call->product =
+        (rlf_product_args){.n = rlf_width_of(c, x),
+                           .k = rlf_out_width(c, row),
+                           .x = rlf_at(from),
+                           .ldx = from.ld,
+                           .packed = rlf_packed_at(w, RLF_PRODUCT_BACKWARD),
+                           .form = RLF_PRODUCT_BACKWARD,
+                           .c = rlf_at(dx),
+                           .ldc = dx.ld};
+    if (rlf_is_cut(c, y)) {
+        set_parts(c, row, &call->product);
+        rlf_emit_sum(c, x, dx);
+    }
+    rlf_gradients_put(c, x, dx);
+    if (row->kind == RLF_ROW_ONTO)
+        rlf_gradients_pass(c, row->in[1], y);
+    for (int i = 0; i < row->n_out; i++)
+        rlf_gradients_leave(c, row->out[i]);
+}
+
+static void
+rotate_back(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    const rlf_pair d = {rlf_gradients_at(c, row->out[0]),
+                        rlf_gradients_at(c, row->out[1])};
+    rlf_emit_rotation(c, row, d, d, true);
+    for (int i = 0; i < row->n_out; i++) {
+        rlf_gradients_pass(c, row->in[i], row->out[i]);
+        rlf_gradients_leave(c, row->out[i]);
+    }
+}
+
+static void
+attend_back(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    int shards = c->table->shards.count, heads = c->table->kv_heads;
+    rlf_spot q = c->value[row->in[0]], k = c->value[row->in[1]],
+             v = c->value[row->in[2]], o = c->value[row->out[0]],
+             d_o = rlf_gradients_at(c, row->out[0]);
+    rlf_gradients_heads(c, row);
+    rlf_spot dq = rlf_gradients_at(c, row->in[0]),
+             dk = rlf_gradients_at(c, row->in[1]),
+             dv = rlf_gradients_at(c, row->in[2]);
+    if (c->table->copies > 1) /* no keys and values beside the queries' */
+        rlf_emit_move(c, RLF_CALL_ZERO, RLF_COUNT_TOKENS, dq, (rlf_spot){0},
+                      dq.ld);
+    rlf_emit(c, RLF_OP_attention_grad, RLF_COUNT_SEQUENCES)->attention_grad =
+        (rlf_attention_grad_args){.heads = rlf_heads_of(c, row->in[0]),
+                                  .kv_heads = heads,
+                                  .d = c->table->config.head_dim,
+                                  .scale = (float)row->scale,
+                                  .window = row->window,
+                                  .q = rlf_at(q),
+                                  .k = rlf_at(k),
+                                  .v = rlf_at(v),
+                                  .ldq = q.ld,
+                                  .ldk = k.ld,
+                                  .ldv = v.ld,
+                                  .o = rlf_at(o),
+                                  .d_o = rlf_at(d_o),
+                                  .ldo = o.ld,
+                                  .lddo = d_o.ld,
+                                  .lse = (const float *)c->kept[r][0],
+                                  .dq = rlf_at(dq),
+                                  .dk = rlf_at(dk),
+                                  .dv = rlf_at(dv),
+                                  .lddq = dq.ld,
+                                  .lddk = dk.ld,
+                                  .lddv = dv.ld,
+                                  .parts = shards > heads ? shards / heads : 1};
+    if (c->table->copies > 1)
+        rlf_emit_move(c, RLF_CALL_SUM_COPIES, RLF_COUNT_TOKENS, dk,
+                      (rlf_spot){0}, dk.ld);
+    for (int i = 0; i < row->n_in; i++)
+        rlf_gradients_read(c, row->in[i]);
+    rlf_gradients_read(c, row->out[0]);
+    rlf_gradients_leave(c, row->out[0]);
+}
+
+/* Over gates and ups, which it alone reads. */
+static void
+glu_back(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    rlf_spot gate = c->value[row->in[0]], up = c->value[row->in[1]],
+             dy = rlf_gradients_at(c, row->out[0]);
+    for (int i = 0; i < row->n_in; i++) {
+        rlf_gradients_read(c, row->in[i]);
+        rlf_gradients_put(c, row->in[i], rlf_gradients_own(c, row->in[i]));
+    }
+    rlf_emit(c, RLF_OP_swiglu_grad, rlf_count_of(c, row->out[0]))->swiglu_grad =
+        (rlf_swiglu_grad_args){.d = rlf_width_of(c, row->out[0]),
+                               .gate = rlf_at(gate),
+                               .up = rlf_at(up),
+                               .ldx = gate.ld,
+                               .dy = rlf_at(dy),
+                               .lddy = dy.ld,
+                               .dgate = rlf_at(gate),
+                               .dup = rlf_at(up),
+                               .lddx = gate.ld};
+    rlf_gradients_leave(c, row->out[0]);
+}
+
+/* To the rows' tokens; all other tokens have none. */
+static void
+gather_back(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    rlf_var x = row->in[0];
+    rlf_spot dy = rlf_gradients_at(c, row->out[0]),
+             dx = rlf_gradients_place(c, x);
+    rlf_emit_move(c, RLF_CALL_ZERO, RLF_COUNT_TOKENS, dx, (rlf_spot){0}, dx.ld);
+    rlf_emit(c, RLF_OP_rows_scatter, RLF_COUNT_ROWS)->rows_scatter =
+        (rlf_rows_scatter_args){
+            .d = rlf_width_of(c, x),
+            .index = (const int32_t *)rlf_address_at(RLF_AT_ROWS, 0),
+            .x = rlf_at(dy),
+            .ldx = dy.ld,
+            .y = rlf_at(dx),
+            .ldy = dx.ld};
+    rlf_gradients_put(c, x, dx);
+    rlf_gradients_leave(c, row->out[0]);
+}
+
+static void
+embed_back(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    const rlf_table *t = c->table;
+    rlf_spot dy = rlf_gradients_at(c, row->out[0]);
+    rlf_emit(c, RLF_OP_embed_grad, RLF_COUNT_TOKENS)->embed_grad =
+        (rlf_embed_grad_args){
+            .d = rlf_width_of(c, row->out[0]),
+            .v = t->config.vocab,
+            .first = t->token,
+            .part = t->cut.ranks > 1 ? t->vocab : 0,
+            .tokens = (const int32_t *)rlf_address_at(RLF_AT_TOKENS, 0),
+            .dy = rlf_at(dy),
+            .lddy = dy.ld,
+            .dw = rlf_gradient_at(t->embed)};
+}
+
+static void (*const backward[])(rlf_compiler *c, int r) = {
+    [RLF_ROW_EMBED] = embed_back,         [RLF_ROW_NORM] = norm_back,
+    [RLF_ROW_LINEAR] = product_back,      [RLF_ROW_ONTO] = product_back,
+    [RLF_ROW_HEAD_NORM] = head_norm_back, [RLF_ROW_ROTATE] = rotate_back,
+    [RLF_ROW_ATTEND] = attend_back,       [RLF_ROW_GLU] = glu_back,
+    [RLF_ROW_GATHER] = gather_back,
+};
+
+void
+rlf_backward_row(rlf_compiler *c, int r)
+{
+    rlf_row_kind kind = rlf_row_at(c, r)->kind;
+    if (kind != RLF_ROW_EMBED || !c->options->split) /* with the weights */
+        backward[kind](c, r);
+}
+
+void
+rlf_weights_row(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    if (row->kind == RLF_ROW_EMBED)
+        embed_back(c, r);
+    if (row->kind == RLF_ROW_LINEAR || row->kind == RLF_ROW_ONTO)
+        matrix_back(c, r, c->value[row->out[0]]);
+}

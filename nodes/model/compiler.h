@@ -1,0 +1,215 @@
+/* The state of a compilation, for the files that compile.h describes: place.c
+ * (where values and gradients lie), forward.c and backward.c (which calls a row
+ * becomes), compile.c (in which order). Whoever uses compiled passes takes
+ * compile.h. */
+#ifndef RLF_MODEL_COMPILER_H
+#define RLF_MODEL_COMPILER_H
+
+#include "nodes/model/compile.h"
+#include "nodes/model/rates.h"
+
+/* Where a value or a gradient lies: rows that are `ld` numbers apart. */
+typedef struct rlf_spot {
+    rlf_address at;
+    int64_t ld;
+    int buffer; /* -1: none of the compiler's */
+} rlf_spot;
+
+/* Memory for `n` values of one row of the program, or their gradients, side by
+ * side; the first has this width. */
+typedef struct rlf_buffer {
+    rlf_address at;
+    rlf_width first;
+    int n;
+    int64_t width; /* of a row of it */
+    int users;     /* values, or gradients, that lie there and are needed */
+    bool again;    /* it has been free in between */
+    int next;      /* of the same block, -1: the last */
+} rlf_buffer;
+
+/* A gradient, of one value or, where a sum passes it on, of several. */
+typedef struct rlf_grad {
+    rlf_spot at;
+    int claims;
+} rlf_grad;
+
+typedef struct rlf_compiler {
+    const rlf_table *table;
+    const rlf_kernels *kernels;
+    const rlf_program *program;
+    const rlf_pass_options *options;
+    rlf_code *code;
+    rlf_arena *arena;
+    rlf_kernel_calls *out;    /* where calls go */
+    bool measures;            /* they go nowhere, and may be counted */
+    rlf_kernel_call measured; /* the last one */
+    rlf_rates *counts;        /* where it is counted, NULL: nowhere */
+    bool paged;               /* calls for new tokens over pages */
+    int layer;                /* at hand */
+    size_t used[RLF_N_BLOCKS];
+    RLF_VEC(rlf_buffer) buffers;
+    int newest[RLF_N_BLOCKS]; /* buffer of each block, -1: none */
+    /* of each value */
+    rlf_spot *value;
+    rlf_var *root;    /* the value whose memory it took over */
+    int *until;       /* the last row that reads it; INT_MAX: a derivative */
+    int *derivatives; /* of a root: that read its memory and are to come */
+    bool *crosses;    /* rows of other layers read it */
+    int *gradient;    /* -1: none yet */
+    /* of each row: rstd of each out, or lse */
+    rlf_address (*kept)[2];
+    RLF_VEC(rlf_grad) gradients;
+} rlf_compiler;
+
+/* ---- place.c ---- */
+
+/* Before all rows. */
+void rlf_values_open(rlf_compiler *c);
+/* What comes into a chunk from another one. */
+void rlf_values_residual(rlf_compiler *c, rlf_var x);
+/* The results of row `r`, and what its derivative needs besides. */
+void rlf_values_row(rlf_compiler *c, int r);
+void rlf_values_end_layer(rlf_compiler *c);
+/* The residual has gone on, in a pass that only reads. */
+void rlf_values_end_chunk(rlf_compiler *c);
+
+/* Where the gradient of a value lies that has one. */
+rlf_spot rlf_gradients_at(const rlf_compiler *c, rlf_var x);
+/* Is it the gradient of this value alone? */
+bool rlf_gradients_alone(const rlf_compiler *c, rlf_var x);
+/* A place for the first gradient of a value: over the value, if no derivative
+ * reads it any more; that of the residual, which goes through all layers, in
+ * memory of its own. */
+rlf_spot rlf_gradients_place(rlf_compiler *c, rlf_var x);
+/* The memory of a value itself, which no derivative reads any more. */
+rlf_spot rlf_gradients_own(const rlf_compiler *c, rlf_var x);
+/* Where a gradient comes in and goes out of a chunk. */
+rlf_spot rlf_gradients_border(const rlf_compiler *c, rlf_var x);
+/* Those of q, k and v, side by side as their product takes them; but where
+ * several ranks hold the same heads, those of k and v apart. */
+void rlf_gradients_heads(rlf_compiler *c, const rlf_model_row *row);
+void rlf_gradients_put(rlf_compiler *c, rlf_var x, rlf_spot s);
+/* The gradient of x is that of y too. */
+void rlf_gradients_pass(rlf_compiler *c, rlf_var x, rlf_var y);
+/* Nobody needs the gradient of x any more. */
+void rlf_gradients_leave(rlf_compiler *c, rlf_var x);
+/* A derivative that reads x has read it. */
+void rlf_gradients_read(rlf_compiler *c, rlf_var x);
+
+/* ---- forward.c, backward.c ---- */
+
+/* The row behind those from row `r` on that are one call. */
+int rlf_rows_together(const rlf_compiler *c, int r);
+/* The calls of these rows. */
+void rlf_forward_rows(rlf_compiler *c, int r);
+/* The rows of a layer that make what its derivatives read, and is not kept. */
+void rlf_recompute_layer(rlf_compiler *c, int layer);
+void rlf_backward_row(rlf_compiler *c, int r);
+/* What a split backward leaves: gradients of products' weights, and of the
+ * embedding. */
+void rlf_weights_row(rlf_compiler *c, int r);
+
+/* q and k, or their gradients back: in one call where they are side by side. */
+typedef struct rlf_pair {
+    rlf_spot q, k;
+} rlf_pair;
+void rlf_emit_rotation(rlf_compiler *c, const rlf_model_row *row, rlf_pair to,
+                       rlf_pair from, bool back);
+
+/* ---- calls ---- */
+
+/* The next call, whose arguments the caller sets before another one; the last
+ * one is set. */
+rlf_kernel_call *rlf_emit(rlf_compiler *c, int op, rlf_count count);
+void rlf_emit_end(rlf_compiler *c);
+void rlf_emit_move(rlf_compiler *c, int op, rlf_count count, rlf_spot to,
+                   rlf_spot from, int64_t width);
+/* Into the sum over the ranks that have the model in parts. */
+void rlf_emit_sum(rlf_compiler *c, rlf_var x, rlf_spot s);
+/* Of whole rows, as long as those of `to`, unless they are there. */
+void rlf_emit_copy(rlf_compiler *c, rlf_var x, rlf_spot to, rlf_spot from);
+
+/* ---- what arguments are made of ---- */
+
+static inline const rlf_model_row *
+rlf_row_at(const rlf_compiler *c, int r)
+{
+    return &c->program->rows.data[r];
+}
+
+/* Numbers of a row of a value that are held here. */
+static inline int64_t
+rlf_width_of(const rlf_compiler *c, rlf_var x)
+{
+    return rlf_table_width(c->table, c->program->values.data[x].width);
+}
+
+static inline rlf_count
+rlf_count_of(const rlf_compiler *c, rlf_var x)
+{
+    return c->program->values.data[x].rows ? RLF_COUNT_ROWS : RLF_COUNT_TOKENS;
+}
+
+static inline bool
+rlf_is_cut(const rlf_compiler *c, rlf_var x)
+{
+    return rlf_width_is_cut(c->program->values.data[x].width);
+}
+
+/* All results of a row, side by side. */
+static inline int64_t
+rlf_out_width(const rlf_compiler *c, const rlf_model_row *row)
+{
+    int64_t n = 0;
+    for (int i = 0; i < row->n_out; i++)
+        n += rlf_width_of(c, row->out[i]);
+    return n;
+}
+
+static inline int64_t
+rlf_heads_of(const rlf_compiler *c, rlf_var x)
+{
+    return rlf_width_of(c, x) / c->table->config.head_dim;
+}
+
+static inline void *
+rlf_at(rlf_spot s)
+{
+    return (void *)s.at;
+}
+
+/* A number of the block of weights, or NULL. */
+static inline const float *
+rlf_weight_at(int64_t offset)
+{
+    return offset == RLF_NO_SLOT
+               ? NULL
+               : (const float *)rlf_address_at(RLF_AT_WEIGHTS,
+                                               offset * (int64_t)sizeof(float));
+}
+
+static inline float *
+rlf_gradient_at(int64_t offset)
+{
+    return (float *)rlf_address_at(RLF_AT_GRADIENT,
+                                   offset * (int64_t)sizeof(float));
+}
+
+static inline const void *
+rlf_packed_at(const rlf_row_slots *w, rlf_product_form form)
+{
+    return (const void *)rlf_address_at(
+        form == RLF_PRODUCT_FORWARD ? RLF_AT_PACKED : RLF_AT_PACKED_BACK,
+        w->number);
+}
+
+/* The size of a width in all places: how a sum over shards of it is cut. */
+static inline const int64_t *
+rlf_part_of(rlf_compiler *c, rlf_var x)
+{
+    int64_t *part = RLF_NEW(c->arena, int64_t);
+    *part = rlf_width_size(&c->table->config, c->program->values.data[x].width);
+    return part;
+}
+
+#endif

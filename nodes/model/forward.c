@@ -1,0 +1,383 @@
+/* The calls that rows become on the way forward. */
+#include "nodes/model/compiler.h"
+
+#include "engine/base/vec.h"
+
+/* ---- calls ---- */
+
+void
+rlf_emit_end(rlf_compiler *c)
+{
+    if (c->counts)
+        rlf_rates_add(c->counts, &c->measured);
+    c->counts = NULL;
+}
+
+rlf_kernel_call *
+rlf_emit(rlf_compiler *c, int op, rlf_count count)
+{
+    rlf_kernel_calls *o = c->out;
+    const rlf_kernel_call call = {
+        .op = (uint8_t)op, .count = (uint8_t)count, .layer = c->layer};
+    if (c->measures) {
+        rlf_emit_end(c);
+        c->counts = o->rates;
+        c->measured = call;
+        return &c->measured;
+    }
+    RLF_PUSH_IN(c->arena, &o->list, call);
+    return &o->list.data[o->list.count - 1];
+}
+
+void
+rlf_emit_move(rlf_compiler *c, int op, rlf_count count, rlf_spot to,
+              rlf_spot from, int64_t width)
+{
+    rlf_kernel_call *call = rlf_emit(c, op, count);
+    call->move =
+        (rlf_move_args){.width = width, .to = rlf_at(to), .from = rlf_at(from)};
+}
+
+void
+rlf_emit_sum(rlf_compiler *c, rlf_var x, rlf_spot s)
+{
+    if (c->table->cut.ranks > 1)
+        rlf_emit_move(c, RLF_CALL_SUM, rlf_count_of(c, x), s, (rlf_spot){0},
+                      rlf_width_of(c, x));
+}
+
+void
+rlf_emit_copy(rlf_compiler *c, rlf_var x, rlf_spot to, rlf_spot from)
+{
+    if (to.at != from.at)
+        rlf_emit_move(c, RLF_CALL_COPY, rlf_count_of(c, x), to, from, to.ld);
+}
+
+static rlf_address
+behind(const rlf_compiler *c, rlf_spot s, int64_t columns)
+{
+    return s.at + (rlf_address)columns * rlf_real_bytes(c->kernels);
+}
+
+void
+rlf_emit_rotation(rlf_compiler *c, const rlf_model_row *row, rlf_pair to,
+                  rlf_pair from, bool back)
+{
+    const rlf_model_config *g = &c->table->config;
+    int64_t heads = rlf_heads_of(c, row->out[0]),
+            more = rlf_heads_of(c, row->out[1]);
+    bool together = to.k.at == behind(c, to.q, heads * g->head_dim) &&
+                    from.k.at == behind(c, from.q, heads * g->head_dim);
+    rlf_rope_args args = {
+        .heads = together ? heads + more : heads,
+        .d = g->head_dim,
+        .half = g->head_dim / 2,
+        .positions = (const int32_t *)rlf_address_at(RLF_AT_POSITIONS, 0),
+        .cos = (const float *)rlf_address_at(RLF_AT_COSINES, 0),
+        .sin = (const float *)rlf_address_at(RLF_AT_SINES, 0),
+        .x = rlf_at(from.q),
+        .ldx = from.q.ld,
+        .y = rlf_at(to.q),
+        .ldy = to.q.ld,
+        .back = back};
+    rlf_emit(c, RLF_OP_rope, rlf_count_of(c, row->out[0]))->rope = args;
+    if (together)
+        return;
+    args.heads = more;
+    args.x = rlf_at(from.k);
+    args.ldx = from.k.ld;
+    args.y = rlf_at(to.k);
+    args.ldy = to.k.ld;
+    rlf_emit(c, RLF_OP_rope, rlf_count_of(c, row->out[0]))->rope = args;
+}
+
+/* ---- operations ---- */
+
+static void
+embed(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    const rlf_table *t = c->table;
+    rlf_spot y = c->value[row->out[0]];
+    rlf_emit(c, RLF_OP_embed, RLF_COUNT_TOKENS)->embed = (rlf_embed_args){
+        .d = rlf_width_of(c, row->out[0]),
+        .v = t->config.vocab,
+        .first = t->token,
+        .part = t->cut.ranks > 1 ? t->vocab : 0,
+        .tokens = (const int32_t *)rlf_address_at(RLF_AT_TOKENS, 0),
+        .y = rlf_at(y),
+        .ldy = y.ld};
+    rlf_emit_sum(c, row->out[0], y);
+}
+
+/* Of rows, or of each head of a row. */
+static void
+norm(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    bool heads = row->kind == RLF_ROW_HEAD_NORM;
+    for (int i = 0; i < row->n_out; i++) {
+        rlf_spot x = c->value[row->in[i]], y = c->value[row->out[i]];
+        rlf_emit(c, RLF_OP_rmsnorm, rlf_count_of(c, row->out[i]))->rmsnorm =
+            (rlf_rmsnorm_args){
+                .d = heads ? c->table->config.head_dim
+                           : rlf_width_of(c, row->in[i]),
+                .groups = heads ? rlf_heads_of(c, row->in[i]) : 0,
+                .x = rlf_at(x),
+                .ldx = x.ld,
+                .weight = rlf_weight_at(c->table->rows[r].vector[i]),
+                .eps = (float)c->table->config.eps,
+                .y = rlf_at(y),
+                .ldy = y.ld,
+                .rstd = (float *)c->kept[r][i]};
+    }
+}
+
+/* Gates multiplied and taken: the same bits in one call. */
+static void
+product_swiglu(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    const rlf_row_slots *w = &c->table->rows[r];
+    rlf_spot x = c->value[row->in[0]], gates = c->value[row->out[0]],
+             y = c->value[row[1].out[0]];
+    rlf_emit(c, RLF_OP_product_swiglu, rlf_count_of(c, row->out[0]))
+        ->product_swiglu = (rlf_product_swiglu_args){
+        .d = rlf_width_of(c, row->out[0]),
+        .k = rlf_width_of(c, row->in[0]),
+        .x = rlf_at(x),
+        .ldx = x.ld,
+        .packed = rlf_packed_at(w, RLF_PRODUCT_FORWARD),
+        .bias = rlf_weight_at(w->vector[0]),
+        .c = rlf_at(gates),
+        .keep = c->options->train,
+        .y = rlf_at(y),
+        .ldy = y.ld};
+}
+
+/* From a width that is cut it is a sum over shards, in all places: what it
+ * begins with is the first rank's. */
+static void
+product(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    const rlf_row_slots *w = &c->table->rows[r];
+    rlf_spot x = c->value[row->in[0]], y = c->value[row->out[0]];
+    bool onto = row->kind == RLF_ROW_ONTO, cut = rlf_is_cut(c, row->in[0]);
+    bool begins = !cut || c->table->cut.rank == 0;
+    if (onto)
+        rlf_emit_copy(c, row->out[0], y, c->value[row->in[1]]);
+    rlf_kernel_call *call =
+        rlf_emit(c, RLF_OP_product, rlf_count_of(c, row->out[0]));
+    call->product =
+        (rlf_product_args){.n = rlf_out_width(c, row),
+                           .k = rlf_width_of(c, row->in[0]),
+                           .x = rlf_at(x),
+                           .ldx = x.ld,
+                           .packed = rlf_packed_at(w, RLF_PRODUCT_FORWARD),
+                           .bias = begins ? rlf_weight_at(w->vector[0]) : NULL,
+                           .c = rlf_at(y),
+                           .ldc = y.ld,
+                           .add = onto && begins};
+    if (!cut) {
+        call->soon = c->paged && row->n_out == 3;
+        return;
+    }
+    call->product.shards = c->table->shards;
+    call->product.parts = rlf_part_of(c, row->in[0]);
+    call->product.n_parts = 1;
+    rlf_emit_sum(c, row->out[0], y);
+}
+
+static rlf_pair
+pair_of(const rlf_compiler *c, const rlf_var *x)
+{
+    return (rlf_pair){c->value[x[0]], c->value[x[1]]};
+}
+
+static void
+rotate(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    rlf_emit_rotation(c, row, pair_of(c, row->out), pair_of(c, row->in), false);
+}
+
+static void
+attend(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    rlf_spot q = c->value[row->in[0]], k = c->value[row->in[1]],
+             v = c->value[row->in[2]], o = c->value[row->out[0]];
+    rlf_emit(c, RLF_OP_attention, RLF_COUNT_SEQUENCES)->attention =
+        (rlf_attention_args){.heads = rlf_heads_of(c, row->in[0]),
+                             .kv_heads = rlf_heads_of(c, row->in[1]),
+                             .d = c->table->config.head_dim,
+                             .scale = (float)row->scale,
+                             .window = row->window,
+                             .q = rlf_at(q),
+                             .k = rlf_at(k),
+                             .v = rlf_at(v),
+                             .ldq = q.ld,
+                             .ldk = k.ld,
+                             .ldv = v.ld,
+                             .o = rlf_at(o),
+                             .ldo = o.ld,
+                             .lse = (float *)c->kept[r][0]};
+}
+
+/* Keys and values go to their pages, and attention reads them there. Norms of
+ * heads and rotation are done on the way; keys stay what they are. */
+static void
+attend_paged(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, rlf_rows_together(c, r) - 1);
+    const rlf_model_config *g = &c->table->config;
+    const rlf_row_slots *norms = c->table->layers[row->layer].head_norms;
+    rlf_spot q = c->value[row->in[0]], k = c->value[row->in[1]],
+             v = c->value[row->in[2]], o = c->value[row->out[0]];
+    int64_t heads = rlf_heads_of(c, row->in[0]),
+            kv_heads = rlf_heads_of(c, row->in[1]);
+    rlf_emit(c, RLF_OP_kv_write, RLF_COUNT_TOKENS)->kv_write =
+        (rlf_kv_write_args){
+            .kv_heads = kv_heads,
+            .d = g->head_dim,
+            .k = rlf_at(k),
+            .v = rlf_at(v),
+            .ldk = k.ld,
+            .ldv = v.ld,
+            .half = g->head_dim / 2,
+            .heads = heads,
+            .q = rlf_at(q),
+            .ldq = q.ld,
+            .positions = (const int32_t *)rlf_address_at(RLF_AT_POSITIONS, 0),
+            .cos = (const float *)rlf_address_at(RLF_AT_COSINES, 0),
+            .sin = (const float *)rlf_address_at(RLF_AT_SINES, 0),
+            .q_weight = norms ? rlf_weight_at(norms->vector[0]) : NULL,
+            .k_weight = norms ? rlf_weight_at(norms->vector[1]) : NULL,
+            .eps = (float)g->eps};
+    rlf_emit(c, RLF_OP_attention_paged, RLF_COUNT_SEQUENCES)->attention_paged =
+        (rlf_attention_paged_args){.heads = heads,
+                                   .kv_heads = kv_heads,
+                                   .d = g->head_dim,
+                                   .scale = (float)row->scale,
+                                   .window = row->window,
+                                   .q = rlf_at(q),
+                                   .ldq = q.ld,
+                                   .o = rlf_at(o),
+                                   .ldo = o.ld};
+}
+
+static void
+glu(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    rlf_spot gate = c->value[row->in[0]], up = c->value[row->in[1]],
+             y = c->value[row->out[0]];
+    rlf_emit(c, RLF_OP_swiglu, rlf_count_of(c, row->out[0]))->swiglu =
+        (rlf_swiglu_args){.d = rlf_width_of(c, row->out[0]),
+                          .gate = rlf_at(gate),
+                          .up = rlf_at(up),
+                          .ldx = gate.ld,
+                          .y = rlf_at(y),
+                          .ldy = y.ld};
+}
+
+static void
+gather(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    rlf_spot x = c->value[row->in[0]], y = c->value[row->out[0]];
+    rlf_emit(c, RLF_OP_rows_gather, RLF_COUNT_ROWS)->rows_gather =
+        (rlf_rows_gather_args){
+            .d = rlf_width_of(c, row->in[0]),
+            .index = (const int32_t *)rlf_address_at(RLF_AT_ROWS, 0),
+            .x = rlf_at(x),
+            .ldx = x.ld,
+            .y = rlf_at(y),
+            .ldy = y.ld};
+}
+
+/* ---- rows ---- */
+
+static void (*const forward[])(rlf_compiler *c, int r) = {
+    [RLF_ROW_EMBED] = embed,    [RLF_ROW_NORM] = norm,
+    [RLF_ROW_LINEAR] = product, [RLF_ROW_ONTO] = product,
+    [RLF_ROW_HEAD_NORM] = norm, [RLF_ROW_ROTATE] = rotate,
+    [RLF_ROW_ATTEND] = attend,  [RLF_ROW_GLU] = glu,
+    [RLF_ROW_GATHER] = gather,
+};
+
+/* Gates with the product that makes them: nobody else reads them. */
+static int
+gates_together(const rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r), *next = row + 1;
+    bool fits = row->kind == RLF_ROW_LINEAR &&
+                r + 1 < rlf_program_rows(c->program) &&
+                next->kind == RLF_ROW_GLU && next->in[0] == row->out[0] &&
+                next->in[1] == row->out[1];
+    return fits ? 2 : 0;
+}
+
+/* Over pages: attention, with rotation and norms of heads before it. */
+static int
+heads_together(const rlf_compiler *c, int r)
+{
+    static const rlf_row_kind kinds[] = {RLF_ROW_HEAD_NORM, RLF_ROW_ROTATE};
+    int n = 0;
+    for (int i = 0; i < 2; i++)
+        n += rlf_row_at(c, r + n)->kind == kinds[i];
+    return c->paged && rlf_row_at(c, r + n)->kind == RLF_ROW_ATTEND ? n + 1 : 0;
+}
+
+/* Rows that are one call, with the bits of one call each: the first that fits
+ * wins. */
+static const struct {
+    int (*fits)(const rlf_compiler *c, int r); /* how many rows; 0: not */
+    void (*forward)(rlf_compiler *c, int r);
+} rewrites[] = {
+    {gates_together, product_swiglu},
+    {heads_together, attend_paged},
+};
+
+int
+rlf_rows_together(const rlf_compiler *c, int r)
+{
+    for (size_t i = 0; i < RLF_COUNT(rewrites); i++) {
+        int n = rewrites[i].fits(c, r);
+        if (n)
+            return r + n;
+    }
+    return r + 1;
+}
+
+void
+rlf_forward_rows(rlf_compiler *c, int r)
+{
+    for (size_t i = 0; i < RLF_COUNT(rewrites); i++)
+        if (rewrites[i].fits(c, r)) {
+            rewrites[i].forward(c, r);
+            return;
+        }
+    forward[rlf_row_at(c, r)->kind](c, r);
+}
+
+void
+rlf_recompute_layer(rlf_compiler *c, int layer)
+{
+    int first = c->program->first[layer], last = c->program->first[layer + 1];
+    bool *wanted = RLF_NEW_ARRAY(c->arena, bool, (int)c->program->values.count);
+    bool *again = RLF_NEW_ARRAY(c->arena, bool, last - first);
+    for (int r = last - 1; r >= first; r--) {
+        const rlf_model_row *row = rlf_row_at(c, r);
+        int reads = rlf_row_infos[row->kind].reads;
+        again[r - first] = c->kept[r][0] != 0;
+        for (int i = 0; i < row->n_out; i++)
+            again[r - first] |= wanted[row->out[i]] && !c->crosses[row->out[i]];
+        for (int i = 0; i < row->n_in; i++)
+            wanted[row->in[i]] |= again[r - first] || reads & 1 << i;
+    }
+    for (int r = first; r < last; r = rlf_rows_together(c, r))
+        if (again[r - first])
+            rlf_forward_rows(c, r);
+}

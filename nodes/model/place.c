@@ -1,0 +1,335 @@
+/* Where values and gradients lie: the rules of compile.h. Memory is buffers,
+ * taken by the values of one row and free again when nobody reads them. */
+#include "nodes/model/compiler.h"
+
+#include <limits.h>
+
+/* ---- memory ---- */
+
+static rlf_address
+take(rlf_compiler *c, rlf_block block, size_t bytes)
+{
+    size_t at = c->used[block];
+    c->used[block] += (bytes + 63) / 64 * 64;
+    return rlf_address_at(block, (int64_t)at);
+}
+
+/* A number for each row of each of so many columns, in f32. */
+static rlf_address
+take_floats(rlf_compiler *c, int64_t columns)
+{
+    return take(c, RLF_AT_LAYER,
+                (size_t)(c->options->tokens * columns) * sizeof(float));
+}
+
+static int
+new_buffer(rlf_compiler *c, rlf_buffer b)
+{
+    int *newest = &c->newest[rlf_address_block(b.at)];
+    b.next = *newest;
+    *newest = (int)c->buffers.count;
+    RLF_PUSH_IN(c->arena, &c->buffers, b);
+    return *newest;
+}
+
+/* For the values x[0..n-1]: one of the same form that is free again, or a new
+ * one. */
+static int
+take_buffer(rlf_compiler *c, rlf_block block, const rlf_var *x, int n)
+{
+    rlf_buffer want = {.first = c->program->values.data[x[0]].width, .n = n};
+    for (int i = 0; i < n; i++)
+        want.width += rlf_width_of(c, x[i]);
+    for (int i = c->newest[block]; i >= 0; i = c->buffers.data[i].next) {
+        rlf_buffer *b = &c->buffers.data[i];
+        if (!b->users && b->first == want.first && b->n == n) {
+            b->again = true;
+            return i;
+        }
+    }
+    want.at = take(c, block,
+                   (size_t)(c->options->tokens * want.width) *
+                       rlf_real_bytes(c->kernels));
+    return new_buffer(c, want);
+}
+
+/* Column `first` of a buffer and those behind it, in use. */
+static rlf_spot
+spot_in(rlf_compiler *c, int i, int64_t first)
+{
+    rlf_buffer *b = &c->buffers.data[i];
+    b->users++;
+    return (rlf_spot){b->at + (rlf_address)first * rlf_real_bytes(c->kernels),
+                      b->width, i};
+}
+
+static void
+leave(rlf_compiler *c, rlf_spot s)
+{
+    c->buffers.data[s.buffer].users--;
+}
+
+/* From now on nothing lies over what is in a layer's memory: the next layer has
+ * its own, or the same from the beginning. */
+void
+rlf_values_end_layer(rlf_compiler *c)
+{
+    c->code->layer[c->layer] = c->used[RLF_AT_LAYER];
+    c->used[RLF_AT_LAYER] = 0;
+    c->newest[RLF_AT_LAYER] = -1;
+}
+
+/* ---- values ---- */
+
+static void
+make_lists(rlf_compiler *c)
+{
+    int n = (int)c->program->values.count;
+    c->value = RLF_NEW_ARRAY(c->arena, rlf_spot, n);
+    c->root = RLF_NEW_ARRAY(c->arena, rlf_var, n);
+    c->until = RLF_NEW_ARRAY(c->arena, int, n);
+    c->derivatives = RLF_NEW_ARRAY(c->arena, int, n);
+    c->crosses = RLF_NEW_ARRAY(c->arena, bool, n);
+    c->gradient = RLF_NEW_ARRAY(c->arena, int, n);
+    c->kept = rlf_arena_alloc(c->arena, (size_t)rlf_program_rows(c->program) *
+                                            sizeof *c->kept);
+    for (int i = 0; i < n; i++) {
+        c->root[i] = i;
+        c->gradient[i] = -1;
+    }
+    for (int i = 0; i < RLF_N_BLOCKS; i++)
+        c->newest[i] = -1;
+}
+
+/* Which rows of a chunk read a value last, and whether derivatives do. The next
+ * layer reads the residual too. */
+static void
+find_readers(rlf_compiler *c, rlf_chunk own)
+{
+    const rlf_program *p = c->program;
+    bool train = c->options->train;
+    int layers = p->config->layers, n = rlf_program_rows(p);
+    int first = own.first ? p->first[own.first] : 0;
+    int last = own.last < layers ? p->first[own.last] : n;
+    int next = own.last < layers ? p->first[own.last + 1] : n;
+    for (int r = first; r < next; r++) {
+        const rlf_model_row *row = rlf_row_at(c, r);
+        const rlf_row_info *info = &rlf_row_infos[row->kind];
+        int end = rlf_rows_together(c, r) - 1; /* of its call */
+        for (int i = 0; i < row->n_in; i++) {
+            rlf_var x = row->in[i];
+            bool derived = train && (info->reads & 1 << i);
+            /* behind the layers is the last one's memory */
+            bool behind = !train && row->layer == layers;
+            if (derived)
+                c->until[x] = INT_MAX;
+            else if (c->until[x] < end)
+                c->until[x] = end;
+            c->crosses[x] |= p->values.data[x].layer != row->layer && !behind;
+            c->derivatives[x] += derived && r < last;
+        }
+        if (train && info->reads_out) {
+            c->until[row->out[0]] = INT_MAX;
+            c->derivatives[row->out[0]] += r < last;
+        }
+    }
+    c->until[p->hidden] = INT_MAX;
+}
+
+void
+rlf_values_open(rlf_compiler *c)
+{
+    const rlf_table *t = c->table;
+    make_lists(c);
+    for (int i = 0; i < t->cut.chunks; i++)
+        if (!c->options->train || i == c->options->chunk)
+            find_readers(c, t->chunk[i]);
+}
+
+void
+rlf_values_residual(rlf_compiler *c, rlf_var x)
+{
+    c->value[x] = spot_in(c, take_buffer(c, RLF_AT_VALUES, &x, 1), 0);
+}
+
+/* The input that result i of a row may be written over, or RLF_OVER_NONE. */
+static int
+may_overwrite(const rlf_model_row *row, int i)
+{
+    int over = rlf_row_infos[row->kind].over;
+    return over == RLF_OVER_SAME ? i : over;
+}
+
+/* Can all results of a row take the memory of inputs? */
+static bool
+takes_over(const rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    for (int i = 0; i < row->n_out; i++) {
+        int from = may_overwrite(row, i);
+        bool moves = from >= 0 && c->options->train &&
+                     c->crosses[row->out[i]] != c->crosses[row->in[from]];
+        if (from < 0 || moves || c->until[row->in[from]] > r)
+            return false;
+    }
+    return true;
+}
+
+static void
+take_over(rlf_compiler *c, rlf_var x, rlf_var from)
+{
+    c->value[x] = c->value[from];
+    c->buffers.data[c->value[x].buffer].users++;
+    c->root[x] = c->root[from];
+    c->derivatives[c->root[x]] += c->derivatives[x];
+}
+
+/* New memory for all results of a row, side by side. */
+static void
+place_new(rlf_compiler *c, const rlf_model_row *row)
+{
+    int i =
+        take_buffer(c, c->crosses[row->out[0]] ? RLF_AT_VALUES : RLF_AT_LAYER,
+                    row->out, row->n_out);
+    int64_t column = 0;
+    for (int k = 0; k < row->n_out; k++) {
+        c->value[row->out[k]] = spot_in(c, i, column);
+        column += rlf_width_of(c, row->out[k]);
+    }
+}
+
+/* What an operation measures for its derivative. */
+static void
+place_kept(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    rlf_address *kept = c->kept[r];
+    if (row->out[0] == c->program->hidden) {
+        kept[0] = rlf_address_at(RLF_AT_RSTD, 0);
+        return;
+    }
+    if (!c->options->train)
+        return;
+    if (row->kind == RLF_ROW_NORM)
+        kept[0] = take_floats(c, 1);
+    if (row->kind == RLF_ROW_ATTEND)
+        kept[0] = take_floats(c, c->table->heads);
+    for (int i = 0; row->kind == RLF_ROW_HEAD_NORM && i < row->n_out; i++)
+        kept[i] = take_floats(c, rlf_heads_of(c, row->out[i]));
+}
+
+void
+rlf_values_row(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    const rlf_buffer hidden = {.at = rlf_address_at(RLF_AT_HIDDEN, 0),
+                               .width = rlf_width_of(c, row->out[0])};
+    if (row->out[0] == c->program->hidden)
+        c->value[row->out[0]] = spot_in(c, new_buffer(c, hidden), 0);
+    else if (takes_over(c, r))
+        for (int i = 0; i < row->n_out; i++)
+            take_over(c, row->out[i], row->in[may_overwrite(row, i)]);
+    else
+        place_new(c, row);
+    place_kept(c, r);
+    for (int i = 0; i < row->n_in; i++)
+        if (c->until[row->in[i]] == r)
+            leave(c, c->value[row->in[i]]);
+}
+
+void
+rlf_values_end_chunk(rlf_compiler *c)
+{
+    for (int i = c->newest[RLF_AT_VALUES]; i >= 0; i = c->buffers.data[i].next)
+        c->buffers.data[i].users = 0;
+}
+
+/* ---- gradients ---- */
+
+rlf_spot
+rlf_gradients_at(const rlf_compiler *c, rlf_var x)
+{
+    RLF_ASSERT(c->gradient[x] >= 0);
+    return c->gradients.data[c->gradient[x]].at;
+}
+
+bool
+rlf_gradients_alone(const rlf_compiler *c, rlf_var x)
+{
+    return c->gradients.data[c->gradient[x]].claims == 1;
+}
+
+void
+rlf_gradients_put(rlf_compiler *c, rlf_var x, rlf_spot s)
+{
+    RLF_ASSERT(c->gradient[x] < 0);
+    c->gradient[x] = (int)c->gradients.count;
+    RLF_PUSH_IN(c->arena, &c->gradients, (rlf_grad){s, 1});
+}
+
+void
+rlf_gradients_pass(rlf_compiler *c, rlf_var x, rlf_var y)
+{
+    RLF_ASSERT(c->gradient[x] < 0);
+    c->gradient[x] = c->gradient[y];
+    c->gradients.data[c->gradient[x]].claims++;
+}
+
+void
+rlf_gradients_leave(rlf_compiler *c, rlf_var x)
+{
+    rlf_grad *g = &c->gradients.data[c->gradient[x]];
+    if (--g->claims == 0 && g->at.buffer >= 0)
+        leave(c, g->at);
+}
+
+void
+rlf_gradients_read(rlf_compiler *c, rlf_var x)
+{
+    c->derivatives[c->root[x]]--;
+}
+
+/* Is nothing needed any more of what lies where a value did? */
+static bool
+is_free(const rlf_compiler *c, rlf_var x)
+{
+    return c->derivatives[c->root[x]] == 0 &&
+           !c->buffers.data[c->value[x].buffer].again;
+}
+
+rlf_spot
+rlf_gradients_own(const rlf_compiler *c, rlf_var x)
+{
+    rlf_spot s = c->value[x];
+    RLF_ASSERT(is_free(c, x));
+    s.buffer = -1;
+    return s;
+}
+
+rlf_spot
+rlf_gradients_border(const rlf_compiler *c, rlf_var x)
+{
+    return (rlf_spot){rlf_address_at(RLF_AT_D_X, 0), rlf_width_of(c, x), -1};
+}
+
+rlf_spot
+rlf_gradients_place(rlf_compiler *c, rlf_var x)
+{
+    if (is_free(c, x))
+        return rlf_gradients_own(c, x);
+    if (c->crosses[x])
+        return rlf_gradients_border(c, x);
+    return spot_in(c, take_buffer(c, RLF_AT_SCRATCH, &x, 1), 0);
+}
+
+void
+rlf_gradients_heads(rlf_compiler *c, const rlf_model_row *row)
+{
+    int64_t q = rlf_width_of(c, row->in[0]), kv = rlf_width_of(c, row->in[1]);
+    bool apart = c->table->copies > 1;
+    int i = take_buffer(c, RLF_AT_SCRATCH, row->in, row->n_in);
+    int k = apart ? take_buffer(c, RLF_AT_SCRATCH, &row->in[1], 2) : i;
+    rlf_gradients_put(c, row->in[0], spot_in(c, i, 0));
+    rlf_gradients_put(c, row->in[1], spot_in(c, k, apart ? 0 : q));
+    rlf_gradients_put(c, row->in[2], spot_in(c, k, apart ? kv : q + kv));
+}
