@@ -193,7 +193,12 @@ power_of_two(const maker *m, const rlf_arg *arg)
     rlf_diag *diag =
         rlf_diag_error(m->s->diags, "place", arg->span,
                        "'%s:' is a power of two, and %d is none", arg->name, n);
-    rlf_diag_hint(m->s->diags, diag, "write %d or %d", below, 2 * below);
+    if (strcmp(arg->name, "shards") == 0)
+        rlf_diag_hint(m->s->diags, diag,
+                      "without it shards are as many as the largest tp of all "
+                      "rows");
+    else
+        rlf_diag_hint(m->s->diags, diag, "write %d or %d", below, 2 * below);
     return false;
 }
 

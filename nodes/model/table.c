@@ -226,10 +226,9 @@ cut_fits(const rlf_model_config *c, int n)
            n <= c->vocab;
 }
 
-/* Refuse to cut into n; `what` is "shards" or "tp". */
+/* Refuse to cut into n; `what` is "shards" or "tp", which divides some. */
 static rlf_status
-fail_cut(const rlf_model_config *c, const char *what, int n, bool powers,
-         rlf_err *err)
+fail_cut(const rlf_model_config *c, const char *what, int n, rlf_err *err)
 {
     if (c->heads % n)
         rlf_fail(err, RLF_USER, "%s %d does not divide the %d attention heads",
@@ -239,14 +238,19 @@ fail_cut(const rlf_model_config *c, const char *what, int n, bool powers,
                  "%s %d neither divides the %d key/value heads nor is a "
                  "multiple of them",
                  what, n, c->kv_heads);
+    else if (cut_fits(c, n))
+        rlf_fail(err, RLF_USER,
+                 "%s %d does not divide shards, which are a power of two up "
+                 "to %d",
+                 what, n, RLF_MOST_SHARDS);
     else
         rlf_fail(err, RLF_USER, "%s %d is more than the model's %s of %d", what,
                  n, n > c->ffn ? "ffn" : "vocabulary",
                  n > c->ffn ? c->ffn : c->vocab);
     char text[256] = "";
     size_t used = 0;
-    for (int i = 1; i <= c->heads && used < sizeof text - 16; i++)
-        if (cut_fits(c, i) && (!powers || power_of_two(i)))
+    for (int i = 1; i <= RLF_MOST_SHARDS; i *= 2)
+        if (cut_fits(c, i))
             used += (size_t)snprintf(text + used, sizeof text - used, "%s%d",
                                      used ? ", " : "", i);
     rlf_err_hint(err, "%s can be %s", what, text);
@@ -288,9 +292,9 @@ rlf_table_check_cut(const rlf_model_config *c, const rlf_cut *wanted,
                         "shards is %d; it must be a power of two up to %d",
                         shards, RLF_MOST_SHARDS);
     if (said && !cut_fits(c, shards))
-        return fail_cut(c, "shards", shards, true, err);
-    if (ranks > RLF_MOST_SHARDS || !cut_fits(c, ranks))
-        return fail_cut(c, "tp", ranks, false, err);
+        return fail_cut(c, "shards", shards, err);
+    if (ranks > RLF_MOST_SHARDS || !power_of_two(ranks) || !cut_fits(c, ranks))
+        return fail_cut(c, "tp", ranks, err);
     if ((int64_t)cut.stages * cut.chunks > c->layers)
         return fail_stages(c, &cut, err);
     if (shards % ranks)

@@ -356,7 +356,7 @@ hint: tensor parallel ranks
 test.rlf:14:27: error: 'shards:' is a power of two, and 6 is none
    14 |     average on 0 (shards: 6)
       |                           ^
-hint: write 4 or 8
+hint: without it shards are as many as the largest tp of all rows
 test.rlf:17:24: error: 'lanes:' of 'actor' is 0, and must be from 1 to 65536
    17 |     actor on 0 (lanes: 0, shards: 4)
       |                        ^

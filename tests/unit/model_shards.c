@@ -334,6 +334,17 @@ test_refusals(void)
     refuses(&c, (rlf_model_options){.shards = 4},
             "shards 4 is more than the model's vocabulary of 3",
             "shards can be 1, 2");
+    c = k.config;
+    c.heads = 6;
+    c.kv_heads = 3;
+    for (int tp = 2; tp <= 3; tp++) {
+        const rlf_cut cut = {.ranks = tp};
+        rlf_err err = RLF_ERR_NONE;
+        is_int(rlf_table_check_cut(&c, &cut, &err), RLF_USER,
+               "tp %d of 6 heads and 3 key/value heads is refused", tp);
+        is_str(err.hint, "tp can be 1", "with what shards can be, too");
+        rlf_err_clear(&err);
+    }
     for (int shards = 1; shards <= 2; shards++) {
         rlf_cut cut = {.shards = shards, .ranks = 4};
         rlf_err err = RLF_ERR_NONE;
