@@ -330,6 +330,22 @@ eval_binary(rlf_sema *s, const rlf_ast_expr *e)
     return rlf_thing_term(s, term, e->span);
 }
 
+/* The side of a choice that is taken for good, on the level that the choice has
+ * whatever its condition is: that of both sides. */
+static rlf_thing
+take_side(rlf_sema *s, rlf_thing taken, const rlf_thing *other, rlf_span at)
+{
+    if (taken.kind != RLF_THING_NUMBER || other->kind != RLF_THING_NUMBER)
+        return taken;
+    int domain = rlf_domain_meet(&s->graph->domains,
+                                 s->terms.data[taken.term].domain,
+                                 s->terms.data[other->term].domain);
+    if (domain < 0 || domain == s->terms.data[taken.term].domain)
+        return taken;
+    int term = rlf_term_down(s, taken.term, domain, at);
+    return rlf_thing_term(s, term, at);
+}
+
 static rlf_thing
 eval_choice(rlf_sema *s, const rlf_ast_expr *e)
 {
@@ -343,7 +359,7 @@ eval_choice(rlf_sema *s, const rlf_ast_expr *e)
     if (c < 0 || a.kind == RLF_THING_NONE || b.kind == RLF_THING_NONE)
         return rlf_thing_none(e->span);
     if (known && a.kind == b.kind)
-        return yes ? a : b;
+        return yes ? take_side(s, a, &b, e->span) : take_side(s, b, &a, e->span);
     bool words = is_text(&a) && is_text(&b);
     if (words && !rlf_finite_use(s, c, RLF_ODD_NAN, e->left->span))
         return rlf_thing_none(e->span);

@@ -24,6 +24,34 @@ flow f(batch: prompts[8]) {
 }
 --- errors
 compiles
+=== a choice by a parameter has the level of both sides, whichever is taken
+#set weighted=true
++++ ppo
+param weighted: bool = true
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    w = weighted ? score : 1
+    v = weighted ? 1 : roll.logprob
+    report w = mean(w over batch), v = mean(v over batch)
+    report s = mean(std(w over group) over batch), u = mean(sum(v over tokens) over batch)
+}
+--- errors
+compiles
+=== a choice by a parameter has the level of both sides, whichever is taken
+#set weighted=false
++++ ppo
+param weighted: bool = true
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    w = weighted ? score : 1
+    v = weighted ? 1 : roll.logprob
+    report w = mean(w over batch), v = mean(v over batch)
+    report s = mean(std(w over group) over batch), u = mean(sum(v over tokens) over batch)
+}
+--- errors
+compiles
 === never up or across
 +++ ppo
 flow f(batch: prompts[8]) {
