@@ -413,10 +413,29 @@ note_kinds(const rlf_resource *resource, const rlf_data *data, rlf_buf *out)
                            data->records.columns[i].odd);
 }
 
+/* A file that ends before `first` says. */
+static void
+note_short(const rlf_resource *resource, const rlf_data *data, rlf_buf *out)
+{
+    uint64_t first = option(resource, "first"),
+             rows = data->records.count + data->records.dropped + data->dropped;
+    if (rows >= first)
+        return;
+    rlf_buf_printf(out, "%s: first: %llu, and %s has %llu row%s",
+                   resource->name, (unsigned long long)first,
+                   data->records.path, (unsigned long long)rows,
+                   rows == 1 ? "" : "s");
+    if (option(resource, "skip"))
+        rlf_buf_printf(out, " behind skip: %llu",
+                       (unsigned long long)option(resource, "skip"));
+    rlf_buf_puts(out, "\n");
+}
+
 static void
 note(const rlf_resource *resource, void *object, rlf_buf *out)
 {
     const rlf_data *data = object;
+    note_short(resource, data, out);
     if (data->records.csv)
         note_kinds(resource, data, out);
     if (data->records.dropped)
