@@ -46,7 +46,7 @@ BEGIN {
     who["MOVES"] = "Ranks that send or receive take part."
     who["HOLDS"] = "Ranks that have weights of either hold take part."
 }
-/^VERSION\(/ {
+/^PROTOCOL\(/ {
     version = $0
     gsub(/[^0-9]/, "", version)
     next

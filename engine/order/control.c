@@ -287,8 +287,10 @@ rlf_rank_command *
 rlf_control_post(rlf_control *c, rlf_do kind, int instance)
 {
     rlf_rank_command *command = RLF_NEW(c->arena, rlf_rank_command);
-    *command = (rlf_rank_command){
-        .kind = kind, .n = c->n++, .instance = instance, .node = -1};
+    command->kind = kind;
+    command->n = c->n++;
+    command->instance = instance;
+    command->node = -1;
     if (instance >= 0)
         describe(c, instance, command);
     if (instance >= 0 && (kind == RLF_DO_OPEN || kind == RLF_DO_RUN)) {

@@ -14,7 +14,7 @@
 #include "engine/plan/memory.h"
 
 // clang-format off
-#define VERSION(n) enum { RLF_PROTOCOL = n }; /* of the bytes */
+#define PROTOCOL(version) enum { RLF_PROTOCOL = version }; /* of the bytes */
 #include "engine/order/protocol.def"
 
 typedef enum rlf_do {
