@@ -66,6 +66,26 @@ rlf_ranks_generation(const rlf_ranks *r, int rank)
     return of->open ? of->of->letter->command : NULL;
 }
 
+void
+rlf_ranks_print(const rlf_ranks *r, rlf_buf *out)
+{
+    for (int i = 0; i < r->n; i++) {
+        const rank_state *me = &r->list[i];
+        const letter *at = me->now;
+        size_t more = me->mail.count - me->next;
+        if (!at && !more)
+            continue;
+        at = at ? at : me->mail.data[me->next].letter;
+        rlf_buf_printf(out, "%srank %d %s", out->n ? "\n" : "", i,
+                       !me->now         ? "has not begun"
+                       : me->began >= 0 ? "is at work on"
+                                        : "waits for others in");
+        rlf_rank_command_print(at->command, out);
+        if (more)
+            rlf_buf_printf(out, ", of %zu more", more);
+    }
+}
+
 /* ---- events ---- */
 
 static bool

@@ -123,6 +123,9 @@ int rlf_ranks_begin(rlf_ranks *ranks);
 /* Until the step, or what was begun with rlf_control_settle, has ended. False:
  * it never does, since nothing can happen any more. */
 bool rlf_ranks_run(rlf_ranks *ranks);
+/* Where ranks stand that have something to do: a line for each, its command
+ * and how many more it was sent. For messages about ranks that stand still. */
+void rlf_ranks_print(const rlf_ranks *ranks, rlf_buf *out);
 /* Seconds since the first step began. */
 double rlf_ranks_now(const rlf_ranks *ranks);
 /* Is a generation at work on this rank? The command that began it, or NULL. */

@@ -431,14 +431,25 @@ rlf_simulated_counts(const rlf_simulated *s, uint32_t warm)
 }
 
 static rlf_status
+stands_still(const simulation *s, uint32_t step, rlf_err *err)
+{
+    rlf_buf ranks = {0};
+    rlf_ranks_print(s->ranks, &ranks);
+    rlf_fail(err, RLF_BUG, "step %u of a simulated run stands still", step);
+    if (ranks.n)
+        rlf_err_detail(err, "%s", ranks.p);
+    rlf_buf_free(&ranks);
+    return RLF_BUG;
+}
+
+static rlf_status
 run_steps(simulation *s, rlf_err *err)
 {
     const rlf_simulate_options *o = s->options;
     for (uint32_t i = 0; i < o->steps; i++) {
         begin_step(s);
         if (!rlf_ranks_run(s->ranks))
-            return rlf_fail(err, RLF_BUG,
-                            "step %u of a simulated run stands still", i + 1);
+            return stands_still(s, i + 1, err);
         s->out->ends[i] = rlf_ranks_now(s->ranks);
         s->out->steps = i + 1;
         if (o->spread > 0 && rlf_simulated_spread(s->out, o->warm) <= o->spread)

@@ -24,6 +24,7 @@ typedef struct seen {
     long joint;        /* updates that were carried out with their partner */
     long beside;       /* updates while something was made ahead */
     long open;         /* steps that ended before that did */
+    long hung, shown;  /* schedules; and those of which ranks say who waits */
 } seen;
 
 /* ---- any deal ---- */
@@ -31,7 +32,7 @@ typedef struct seen {
 static chance *dealer; /* NULL: rows are dealt as in a run */
 
 int *__real_rlf_control_assign(rlf_control *control, int instance,
-                             const uint32_t *rows, uint32_t n);
+                               const uint32_t *rows, uint32_t n);
 int *__wrap_rlf_control_assign(rlf_control *control, int instance,
                              const uint32_t *rows, uint32_t n);
 
@@ -133,6 +134,16 @@ trial(const program *p, uint64_t seed, bool rule, seen *out)
     }
     if (w->wrong && rule)
         note("seed %llu: %s", (unsigned long long)seed, w->wrong);
+    if (!ended && !w->wrong) {
+        rlf_buf ranks = {0};
+        rlf_ranks_print(w->all, &ranks);
+        if (rule)
+            note("seed %llu: %s", (unsigned long long)seed, ranks.p);
+        out->shown += ranks.p && strstr(ranks.p, " waits for others in ") &&
+                      strstr(ranks.p, " { n ");
+        out->hung++;
+        rlf_buf_free(&ranks);
+    }
     out->went += w->n_went;
     out->stayed += w->n_stayed;
     out->joint += w->n_joint;
@@ -149,7 +160,7 @@ trial(const program *p, uint64_t seed, bool rule, seen *out)
 int
 main(void)
 {
-    plan(5 + 2 * MOST_AHEAD);
+    plan(6 + 2 * MOST_AHEAD);
     /* 100,000 have been seen; they take half a minute of a processor */
     const char *more = getenv("RLFLOW_TEST_SCHEDULES");
     int n = more ? atoi(more) : getenv("RLFLOW_TEST_QUICK") ? 1500 : 5000;
@@ -172,6 +183,8 @@ main(void)
         without += !trial(&p, (uint64_t)i, false, &others);
     ok(without > 0, "without the rule of the open replica %d of 1000 hang",
        without);
+    ok(others.hung > 0 && others.shown == others.hung,
+       "... and of each it is said who waits in which command");
     rlf_arena_free(p.arena);
     for (uint32_t ahead = 1; ahead <= MOST_AHEAD; ahead++) {
         program both[] = {make(ahead, true), make(ahead, false)};
