@@ -198,6 +198,24 @@ RLF_PUBLIC const char *rlf_session_form(rlf_session *session);
 /* Write that into its file, unless it is what stands there. */
 RLF_PUBLIC rlf_result rlf_session_reform(rlf_session *session);
 
+/* ---- clusters ---- */
+
+typedef struct rlf_cluster_text {
+    const char *name;
+    const char *text; /* as a cluster file has it, with what it holds in
+                         comments */
+} rlf_cluster_text;
+
+/* Is the session's file one of clusters, or empty, and no program? */
+RLF_PUBLIC int rlf_session_is_cluster(rlf_session *session);
+/* The clusters of such a file, which is checked. Only NULL, with a message,
+ * where something in it is wrong. */
+RLF_PUBLIC const rlf_cluster_text *rlf_session_cluster(rlf_session *session,
+                                                       size_t i);
+/* The one that "--cluster" calls so; NULL, with a message: there is none. */
+RLF_PUBLIC const rlf_cluster_text *
+rlf_session_cluster_called(rlf_session *session, const char *name);
+
 /* ---- what a run has come to ---- */
 
 /* The number of the last step, and of all steps of the run; 0: not known. */
@@ -236,6 +254,9 @@ RLF_PUBLIC const char *rlf_session_message(rlf_session *session);
  * effect (a name that is never read), damaged checkpoints that were replaced by
  * older ones, metrics that are not finite. "" if there are none. */
 RLF_PUBLIC const char *rlf_session_warnings(rlf_session *session);
+/* The warnings about the program, or a cluster, as rlf_session_message has
+ * errors: those that no call has returned; "" if there are none, or errors. */
+RLF_PUBLIC const char *rlf_session_advice(rlf_session *session);
 RLF_PUBLIC int rlf_session_failed(const rlf_session *session);
 /* RLF_RESULT_OK, or the result that its error gave. */
 RLF_PUBLIC rlf_result rlf_session_status(const rlf_session *session);

@@ -8,7 +8,7 @@ libapi_a_SOURCES = \
 	%D%/broken.c \
 	%D%/build.c \
 	%D%/card.c \
-	%D%/cluster.c %D%/cluster.h \
+	%D%/cluster.c %D%/cluster.h %D%/clusters.c \
 	%D%/cuts.c \
 	%D%/directory.c \
 	%D%/fused.c \

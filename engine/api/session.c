@@ -777,6 +777,20 @@ rlf_session_warnings(rlf_session *s)
     return s->warned.p ? s->warned.p : "";
 }
 
+const char *
+rlf_session_advice(rlf_session *s)
+{
+    if (!s || s->told || !s->leads || s->diags.errors || !s->diags.list.count)
+        return "";
+    s->told = true;
+    rlf_buf_clear(&s->message);
+    if (s->options.json)
+        rlf_diags_print_json(&s->diags, &s->message);
+    else
+        rlf_diags_print(&s->diags, &s->message);
+    return s->message.p;
+}
+
 int
 rlf_session_failed(const rlf_session *s)
 {

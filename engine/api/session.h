@@ -148,6 +148,8 @@ struct rlf_session {
                           run leaves something behind */
     rlf_graph *graph;  /* NULL: not compiled yet */
     struct rlf_compiled *compiled;
+    const struct rlf_clusters *clusters; /* of its own file, that is none of a
+                               program; NULL: not asked for */
     rlf_cluster *cluster; /* that options.cluster names, or that `place auto` is
                              for; else NULL */
     const struct rlf_profile **profiles; /* per rank of that, or NULL */
@@ -219,6 +221,7 @@ struct rlf_session {
     struct {
         rlf_diagnostic diagnostic;
         rlf_parameter parameter;
+        rlf_cluster_text cluster;
         rlf_buf text; /* a graph, a program */
         rlf_weight weight;
         rlf_buf samples; /* of `step`, each with a 0 behind it */

@@ -42,6 +42,8 @@ int rlf_cmd_with_stack(int (*run)(void *), void *arg);
  * options that sessions know. NULL after a message: then *status is the exit
  * status. */
 rlf_session *rlf_cmd_session(const rlf_command_line *line, int *status);
+/* Show the warnings about the program, once. */
+void rlf_cmd_warn(rlf_session *session);
 /* One without options, for a file. */
 rlf_session *rlf_cmd_open(const char *path);
 /* Does the terminal behind a descriptor have colours, and are they wanted

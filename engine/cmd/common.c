@@ -37,7 +37,6 @@ take_options(rlf_session *s, const rlf_command_line *line)
             rlf_err_hint(&s->err, "it is in the environment variable %s",
                          v->variable);
     }
-    s->options.json = rlf_cmd_diag_json();
     for (size_t i = 0; i < line->n_settings && result == RLF_RESULT_OK; i++)
         result =
             rlf_session_set(s, line->settings[i].name, line->settings[i].value);
@@ -77,15 +76,17 @@ rlf_session *
 rlf_cmd_open(const char *path)
 {
     rlf_session *s = rlf_session_open(path);
-    if (s)
+    if (s) {
         s->options.json = rlf_cmd_diag_json();
+        s->sources.columns = rlf_cmd_columns(STDERR_FILENO);
+    }
     return s;
 }
 
 rlf_session *
 rlf_cmd_session(const rlf_command_line *line, int *status)
 {
-    rlf_session *s = rlf_session_open(line->files[0]);
+    rlf_session *s = rlf_cmd_open(line->files[0]);
     if (!s) {
         rlf_cmd_put_message(rlf_session_message(s));
         *status = rlf_cmd_status(RLF_RESULT_FAILED);
@@ -93,7 +94,6 @@ rlf_cmd_session(const rlf_command_line *line, int *status)
     }
     if (line->backends)
         s->options.backends = line->backends;
-    s->sources.columns = rlf_cmd_columns(STDERR_FILENO);
     rlf_result result = take_options(s, line);
     if (result == RLF_RESULT_OK)
         return s;
@@ -104,17 +104,9 @@ rlf_cmd_session(const rlf_command_line *line, int *status)
 void
 rlf_cmd_warn(rlf_session *s)
 {
-    rlf_buf text = {0};
-    if (s->told || !s->leads || s->diags.errors || !s->diags.list.count)
-        return;
-    s->told = true;
-    if (s->options.json)
-        rlf_diags_print_json(&s->diags, &text);
-    else
-        rlf_diags_print(&s->diags, &text);
+    const char *text = rlf_session_advice(s);
     fflush(stdout);
-    rlf_cmd_put_text(text.p, stderr);
-    rlf_buf_free(&text);
+    rlf_cmd_put_text(text, stderr);
 }
 
 void

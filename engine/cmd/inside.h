@@ -17,8 +17,6 @@ int rlf_cmd_search(rlf_session *session, const rlf_command_line *line);
 /* Before long work: could the files that options name be written, and are they
  * none of a run, and not the same? A session's files: see rlf_outputs_check. */
 rlf_status rlf_cmd_outputs(const rlf_command_line *line, rlf_err *err);
-/* Show the warnings about the program, once. */
-void rlf_cmd_warn(rlf_session *session);
 /* Print what the data and models of a session that is ready have to say, to the
  * standard error. */
 void rlf_cmd_notes(const rlf_session *session);
