@@ -17,43 +17,16 @@
 #include "engine/io/json.h"
 #include "engine/io/safetensors.h"
 #include "kernels/kernels.h"
+#include "nodes/model/families/families.h"
 #include "nodes/model/slips.h"
 
-/* What a family means where its config.json is silent. */
-typedef struct family {
-    const char *type;
-    const char *architecture; /* transformers' class, without its ending */
-    bool qkv_bias;            /* always, whatever the keys say */
-    bool bias_key;            /* has attention_bias */
-    bool o_bias_key;          /* ... which also gives o_proj a bias */
-    bool mlp_bias_key;
-    bool qk_norm;
-    bool window;       /* has sliding_window */
-    bool window_key;   /* ... which needs use_sliding_window */
-    bool window_types; /* ... and layer_types */
-    double eps, theta;
-    int context;
-    int kv_heads; /* 0: as many as heads */
-    int head_dim; /* 0: hidden / heads */
-} family;
-
-// clang-format off
-static const family families[] = {
-    {.type = "llama",   .architecture = "Llama",   .bias_key = true,
-     .o_bias_key = true, .mlp_bias_key = true,
-     .eps = 1e-6, .theta = 10000, .context = 2048},
-    {.type = "mistral", .architecture = "Mistral", .window = true,
-     .eps = 1e-6, .theta = 10000, .context = 131072, .kv_heads = 8},
-    {.type = "qwen2",   .architecture = "Qwen2",   .qkv_bias = true,
-     .window = true, .window_key = true, .window_types = true,
-     .eps = 1e-6, .theta = 10000, .context = 32768, .kv_heads = 32},
-    {.type = "qwen3",   .architecture = "Qwen3",   .bias_key = true,
-     .o_bias_key = true, .qk_norm = true, .window = true, .window_key = true,
-     .window_types = true,
-     .eps = 1e-6, .theta = 10000, .context = 32768, .kv_heads = 32,
-     .head_dim = 128},
+static const rlf_family *const families[] = {
+#define FAMILY(name) &rlf_family_##name,
+#include "nodes/model/families/family.def"
+#undef FAMILY
 };
 
+// clang-format off
 /* Of the families with windows: keys that a query sees, and the first layer
  * that has a window, where config.json does not name them. */
 enum { WINDOW = 4096, WINDOW_FROM = 28 };
@@ -223,7 +196,7 @@ read_types(const rlf_config_keys *r, const rlf_model_config *c, int *from)
 /* Which layers see only the last `window` keys. A key that is absent and one
  * that is null differ: null means no window. */
 static rlf_status
-read_window(const rlf_config_keys *r, const family *f, rlf_model_config *c)
+read_window(const rlf_config_keys *r, const rlf_family *f, rlf_model_config *c)
 {
     rlf_err *err = r->err;
     bool use = !f->window_key;
@@ -349,15 +322,15 @@ check_shape(const rlf_config_keys *r, const rlf_model_config *c)
 }
 
 static rlf_status
-read_family(const rlf_config_keys *r, const family **out)
+read_family(const rlf_config_keys *r, const rlf_family **out)
 {
     const json_t *type = rlf_config_member(r->root, "model_type");
     const char *word = type ? json_string_value(type) : NULL;
     if (!word)
         return rlf_config_fail(r, "model_type", "is missing");
     for (size_t i = 0; i < RLF_COUNT(families); i++)
-        if (!strcmp(families[i].type, word)) {
-            *out = &families[i];
+        if (!strcmp(families[i]->type, word)) {
+            *out = families[i];
             return RLF_OK;
         }
     rlf_buf known = {0};
@@ -366,7 +339,7 @@ read_family(const rlf_config_keys *r, const family **out)
                        i == 0                         ? ""
                        : i + 1 == RLF_COUNT(families) ? " and "
                                                       : ", ",
-                       families[i].type);
+                       families[i]->type);
     rlf_fail(r->err, RLF_USER, "%s: \"model_type\": \"%s\" is not supported",
              r->path, word);
     rlf_err_hint(r->err, "%s are", known.p);
@@ -377,12 +350,12 @@ read_family(const rlf_config_keys *r, const family **out)
 const char *
 rlf_model_family(size_t i)
 {
-    return i < RLF_COUNT(families) ? families[i].type : NULL;
+    return i < RLF_COUNT(families) ? families[i]->type : NULL;
 }
 
 /* Sizes, with what the family takes for those that are absent. */
 static rlf_status
-read_sizes(const rlf_config_keys *r, const family *f, rlf_model_config *c)
+read_sizes(const rlf_config_keys *r, const rlf_family *f, rlf_model_config *c)
 {
     rlf_err *err = r->err;
     for (size_t i = 0; i < RLF_COUNT(sizes); i++) {
@@ -412,10 +385,11 @@ static rlf_status
 read_config(const rlf_config_keys *r, rlf_arena *arena, rlf_model_config *c)
 {
     rlf_err *err = r->err;
-    const family *f = NULL;
+    const rlf_family *f = NULL;
     RLF_TRY(read_family(r, &f));
     RLF_TRY(check_refused(r));
-    *c = (rlf_model_config){.eps = f->eps,
+    *c = (rlf_model_config){.family = f,
+                            .eps = f->eps,
                             .rope = {.theta = f->theta},
                             .context = f->context,
                             .qkv_bias = f->qkv_bias,
@@ -617,13 +591,13 @@ rlf_model_config_text(const rlf_model_config *c, rlf_model_head head,
     RLF_TRY(parse_again("config.json", c->json, err, &root));
     const char *type = json_string_value(json_object_get(root, "model_type"));
     for (size_t i = 0; i < RLF_COUNT(families); i++) {
-        if (!type || strcmp(families[i].type, type))
+        if (!type || strcmp(families[i]->type, type))
             continue;
         const char *ending = head == RLF_HEAD_SCALAR
                                  ? "ForSequenceClassification"
                                  : "ForCausalLM";
         char *name =
-            rlf_arena_printf(arena, "%s%s", families[i].architecture, ending);
+            rlf_arena_printf(arena, "%s%s", families[i]->architecture, ending);
         json_object_set_new(root, "architectures", json_pack("[s]", name));
     }
     json_object_set_new(root, "tie_word_embeddings", json_boolean(c->tied));

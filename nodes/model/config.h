@@ -1,8 +1,8 @@
 /* The shape of a decoder-only transformer, from a Hugging Face config.json or
  * from the arguments of `llama(...)`.
  *
- * One struct covers Llama, Qwen2, Qwen3, Mistral and what shares their form;
- * a key that asks for anything else is refused by its name. Not here: weights
+ * One struct covers all families (families/); a key that asks for anything that
+ * a family has not is refused by its name. Not here: weights
  * (weights.h) and what is computed with them (transformer.h). */
 #ifndef RLF_MODEL_CONFIG_H
 #define RLF_MODEL_CONFIG_H
@@ -24,6 +24,7 @@ typedef enum rlf_model_head {
 } rlf_model_head;
 
 typedef struct rlf_model_config {
+    const struct rlf_family *family; /* families.h; NULL: Llama */
     int layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
     int context; /* positions it was made for; longer sequences are errors */
     double eps;  /* of every RMSNorm */

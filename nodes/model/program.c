@@ -124,7 +124,10 @@ rlf_program_new(const rlf_model_config *config, rlf_arena *arena)
     rlf_program *r = RLF_NEW(arena, rlf_program);
     *r = (rlf_program){.config = config, .arena = arena, .layer = -1};
     r->first = RLF_NEW_ARRAY(arena, int, config->layers + 1);
-    rlf_llama_rows(r);
+    if (config->family)
+        config->family->rows(r);
+    else
+        rlf_llama_rows(r);
     gather_rows(r);
     return r;
 }

@@ -1,10 +1,39 @@
-/* The families of models: each a file here. */
+/* The families of models: each a file here, and a row in family.def.
+ *
+ * A family is what its config.json means and the rows of its program. Its file
+ * is all that has to be written for a family whose operations are there. */
 #ifndef RLF_MODEL_FAMILIES_FAMILIES_H
 #define RLF_MODEL_FAMILIES_FAMILIES_H
 
+#include "nodes/model/config_keys.h"
 #include "nodes/model/program.h"
 
-/* Llama, Mistral, Qwen2 and Qwen3. */
+/* Which keys of config.json a family has, and what it means where they are
+ * silent. */
+typedef struct rlf_family {
+    const char *type;         /* model_type */
+    const char *architecture; /* transformers' class, without its ending */
+    void (*rows)(rlf_program *r);
+    bool qkv_bias;   /* always, whatever the keys say */
+    bool bias_key;   /* has attention_bias */
+    bool o_bias_key; /* ... which also gives o_proj a bias */
+    bool mlp_bias_key;
+    bool qk_norm;      /* of each head */
+    bool norms_whole;  /* norms of q and k go over all heads: no shards */
+    bool window;       /* has sliding_window */
+    bool window_key;   /* ... which needs use_sliding_window */
+    bool window_types; /* ... and layer_types */
+    double eps, theta;
+    int context;
+    int kv_heads; /* 0: as many as heads */
+    int head_dim; /* 0: hidden / heads */
+} rlf_family;
+
+#define FAMILY(name) extern const rlf_family rlf_family_##name;
+#include "nodes/model/families/family.def"
+#undef FAMILY
+
+/* The rows of Llama, which others share. */
 void rlf_llama_rows(rlf_program *r);
 
 #endif

@@ -1,5 +1,4 @@
-/* Llama, and what shares its form: Mistral (windows), Qwen2 (biases of q, k and
- * v), Qwen3 (norms of the heads of q and k). */
+/* Llama, and Mistral, which has windows. */
 #include "nodes/model/families/families.h"
 
 #include <math.h>
@@ -34,3 +33,22 @@ rlf_llama_rows(rlf_program *r)
     rlf_begin_layer(r, r->config->layers);
     r->hidden = rlf_norm(r, x, "model.norm");
 }
+
+const rlf_family rlf_family_llama = {.type = "llama",
+                                     .architecture = "Llama",
+                                     .rows = rlf_llama_rows,
+                                     .bias_key = true,
+                                     .o_bias_key = true,
+                                     .mlp_bias_key = true,
+                                     .eps = 1e-6,
+                                     .theta = 10000,
+                                     .context = 2048};
+
+const rlf_family rlf_family_mistral = {.type = "mistral",
+                                       .architecture = "Mistral",
+                                       .rows = rlf_llama_rows,
+                                       .window = true,
+                                       .eps = 1e-6,
+                                       .theta = 10000,
+                                       .context = 131072,
+                                       .kv_heads = 8};
