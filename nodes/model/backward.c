@@ -11,8 +11,10 @@ norm_back(rlf_compiler *c, int r)
     int64_t w = c->table->rows[r].vector[0];
     rlf_spot dy = rlf_gradients_at(c, y);
     bool add = c->gradient[x] >= 0;
-    if (!add)
+    if (!add && rlf_gradients_alone(c, y))
         rlf_gradients_pass(c, x, y);
+    else if (!add)
+        rlf_gradients_put(c, x, rlf_gradients_place(c, x));
     rlf_spot dx = rlf_gradients_at(c, x);
     rlf_gradients_leave(c, y);
     RLF_ASSERT(rlf_gradients_alone(c, x));
@@ -147,24 +149,28 @@ product_back(rlf_compiler *c, int r)
                                  .db = rlf_gradient_at(w->vector[0])};
     if (!c->options->split)
         rlf_gradients_read(c, x);
-    rlf_spot dx = rlf_gradients_place(c, x);
+    bool add = c->gradient[x] >= 0; /* which is the first rank's */
+    if (!add)
+        rlf_gradients_put(c, x, rlf_gradients_place(c, x));
+    RLF_ASSERT(rlf_gradients_alone(c, x));
+    rlf_spot dx = rlf_gradients_at(c, x);
     /* keys and values that several hold count as the first one's */
     rlf_spot from = apart && t->cut.rank % t->copies ? dy : d_all;
     rlf_kernel_call *call = rlf_emit(c, RLF_OP_product, rlf_count_of(c, y));
-    call->product =
-        (rlf_product_args){.n = rlf_width_of(c, x),
-                           .k = rlf_out_width(c, row),
-                           .x = rlf_at(from),
-                           .ldx = from.ld,
-                           .packed = rlf_packed_at(w, RLF_PRODUCT_BACKWARD),
-                           .form = RLF_PRODUCT_BACKWARD,
-                           .c = rlf_at(dx),
-                           .ldc = dx.ld};
+    call->product = (rlf_product_args){
+        .n = rlf_width_of(c, x),
+        .k = rlf_out_width(c, row),
+        .x = rlf_at(from),
+        .ldx = from.ld,
+        .packed = rlf_packed_at(w, RLF_PRODUCT_BACKWARD),
+        .form = RLF_PRODUCT_BACKWARD,
+        .c = rlf_at(dx),
+        .ldc = dx.ld,
+        .add = add && (!rlf_is_cut(c, y) || t->cut.rank == 0)};
     if (rlf_is_cut(c, y)) {
         set_parts(c, row, &call->product);
         rlf_emit_sum(c, x, dx);
     }
-    rlf_gradients_put(c, x, dx);
     if (row->kind == RLF_ROW_ONTO)
         rlf_gradients_pass(c, row->in[1], y);
     for (int i = 0; i < row->n_out; i++)
@@ -256,6 +262,16 @@ glu_back(rlf_compiler *c, int r)
     rlf_gradients_leave(c, row->out[0]);
 }
 
+/* Of both sides. */
+static void
+add_back(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    for (int i = 0; i < row->n_in; i++)
+        rlf_gradients_pass(c, row->in[i], row->out[0]);
+    rlf_gradients_leave(c, row->out[0]);
+}
+
 /* To the rows' tokens; all other tokens have none. */
 static void
 gather_back(rlf_compiler *c, int r)
@@ -296,10 +312,15 @@ embed_back(rlf_compiler *c, int r)
 }
 
 static void (*const backward[])(rlf_compiler *c, int r) = {
-    [RLF_ROW_EMBED] = embed_back,         [RLF_ROW_NORM] = norm_back,
-    [RLF_ROW_LINEAR] = product_back,      [RLF_ROW_ONTO] = product_back,
-    [RLF_ROW_HEAD_NORM] = head_norm_back, [RLF_ROW_ROTATE] = rotate_back,
-    [RLF_ROW_ATTEND] = attend_back,       [RLF_ROW_GLU] = glu_back,
+    [RLF_ROW_EMBED] = embed_back,
+    [RLF_ROW_NORM] = norm_back,
+    [RLF_ROW_LINEAR] = product_back,
+    [RLF_ROW_ONTO] = product_back,
+    [RLF_ROW_HEAD_NORM] = head_norm_back,
+    [RLF_ROW_ROTATE] = rotate_back,
+    [RLF_ROW_ATTEND] = attend_back,
+    [RLF_ROW_GLU] = glu_back,
+    [RLF_ROW_ADD] = add_back,
     [RLF_ROW_GATHER] = gather_back,
 };
 

@@ -283,6 +283,22 @@ glu(rlf_compiler *c, int r)
 }
 
 static void
+add(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    rlf_spot a = c->value[row->in[0]], b = c->value[row->in[1]],
+             y = c->value[row->out[0]];
+    rlf_emit(c, RLF_OP_add, rlf_count_of(c, row->out[0]))->add =
+        (rlf_add_args){.d = rlf_width_of(c, row->out[0]),
+                       .a = rlf_at(a),
+                       .b = rlf_at(b),
+                       .lda = a.ld,
+                       .ldb = b.ld,
+                       .c = rlf_at(y),
+                       .ldc = y.ld};
+}
+
+static void
 gather(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
@@ -304,7 +320,7 @@ static void (*const forward[])(rlf_compiler *c, int r) = {
     [RLF_ROW_LINEAR] = product, [RLF_ROW_ONTO] = product,
     [RLF_ROW_HEAD_NORM] = norm, [RLF_ROW_ROTATE] = rotate,
     [RLF_ROW_ATTEND] = attend,  [RLF_ROW_GLU] = glu,
-    [RLF_ROW_GATHER] = gather,
+    [RLF_ROW_GATHER] = gather,  [RLF_ROW_ADD] = add,
 };
 
 /* Gates with the product that makes them: nobody else reads them. */

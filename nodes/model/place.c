@@ -167,9 +167,14 @@ takes_over(const rlf_compiler *c, int r)
     const rlf_model_row *row = rlf_row_at(c, r);
     for (int i = 0; i < row->n_out; i++) {
         int from = may_overwrite(row, i);
-        bool moves = from >= 0 && c->options->train &&
-                     c->crosses[row->out[i]] != c->crosses[row->in[from]];
-        if (from < 0 || moves || c->until[row->in[from]] > r)
+        bool kept =
+            from >= 0 &&
+            rlf_address_block(c->value[row->in[from]].at) == RLF_AT_VALUES;
+        bool crosses = c->crosses[row->out[i]];
+        /* not from one block to the other, but while the residual of a pass
+         * that only reads is at hand */
+        if (from < 0 || c->until[row->in[from]] > r || (crosses && !kept) ||
+            (c->options->train && crosses != kept))
             return false;
     }
     return true;
@@ -293,8 +298,9 @@ rlf_gradients_read(rlf_compiler *c, rlf_var x)
 static bool
 is_free(const rlf_compiler *c, rlf_var x)
 {
-    return c->derivatives[c->root[x]] == 0 &&
-           !c->buffers.data[c->value[x].buffer].again;
+    bool alone = c->until[x] == INT_MAX || /* nobody came after it */
+                 !c->buffers.data[c->value[x].buffer].again;
+    return c->derivatives[c->root[x]] == 0 && alone;
 }
 
 rlf_spot

@@ -206,6 +206,24 @@ rlf_attend(rlf_program *r, rlf_heads h, int window, double scale)
 }
 
 rlf_var
+rlf_linear(rlf_program *r, rlf_var x, const char *name, bool bias)
+{
+    rlf_model_row *row = new_row(r, RLF_ROW_LINEAR);
+    read_value(row, x);
+    row->bias = bias;
+    return give_value(r, row, RLF_WIDTH_HIDDEN, name);
+}
+
+rlf_var
+rlf_add(rlf_program *r, rlf_var a, rlf_var b)
+{
+    rlf_model_row *row = new_row(r, RLF_ROW_ADD);
+    read_value(row, a);
+    read_value(row, b);
+    return give_value(r, row, r->values.data[a].width, NULL);
+}
+
+rlf_var
 rlf_linear_onto(rlf_program *r, rlf_var to, rlf_var x, const char *name,
                 bool bias)
 {

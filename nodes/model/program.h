@@ -128,6 +128,10 @@ rlf_heads rlf_head_norms(rlf_program *r, rlf_heads h, const char *q,
                          const char *k);
 rlf_heads rlf_rotate(rlf_program *r, rlf_heads h);
 rlf_var rlf_attend(rlf_program *r, rlf_heads h, int window, double scale);
+/* To the width of the residual. */
+rlf_var rlf_linear(rlf_program *r, rlf_var x, const char *name, bool bias);
+/* What comes in first: the residual. */
+rlf_var rlf_add(rlf_program *r, rlf_var a, rlf_var b);
 /* Onto the residual: another sum than that of a product and an addition. */
 rlf_var rlf_linear_onto(rlf_program *r, rlf_var to, rlf_var x, const char *name,
                         bool bias);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/layout/layout.h"
+#include "nodes/model/families/families.h"
 
 /* Tensors that stand alone begin on 64 bytes. */
 #define ALIGN_FLOATS 16
@@ -177,7 +178,9 @@ add_layer_vectors(builder *b, int i)
     for (int later = 0; later < 2; later++)
         for (int r = p->first[i]; r < p->first[i + 1]; r++) {
             const rlf_model_row *row = &p->rows.data[r];
-            if (later == (row->kind != RLF_ROW_NORM))
+            bool first = row->kind == RLF_ROW_NORM &&
+                         p->values.data[row->out[0]].width == RLF_WIDTH_HIDDEN;
+            if (later == !first)
                 add_row_vectors(b, row);
             if (row->kind == RLF_ROW_HEAD_NORM)
                 l->head_norms = &t->rows[r];
@@ -286,6 +289,14 @@ rlf_table_check_cut(const rlf_model_config *c, const rlf_cut *wanted,
 {
     const rlf_cut cut = resolved(wanted);
     int shards = cut.shards, ranks = cut.ranks;
+    if (c->family && c->family->norms_whole && shards > 1) {
+        rlf_fail(err, RLF_USER,
+                 "%s %d: the norms of q and k of %s go over all heads, which "
+                 "cannot be cut",
+                 ranks > 1 ? "tp" : "shards", shards, c->family->architecture);
+        rlf_err_hint(err, "give it tp: 1 and shards 1; dp and pp are free");
+        return RLF_USER;
+    }
     bool said = wanted && wanted->shards;
     if (said && (!power_of_two(shards) || shards > RLF_MOST_SHARDS))
         return rlf_fail(err, RLF_USER,

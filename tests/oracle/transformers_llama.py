@@ -6,7 +6,7 @@ save_pretrained writes them, and beside each expected.safetensors: sequences,
 and what PyTorch in double precision says of them. Needs torch, transformers
 and safetensors; the tests themselves need none of these.
 
-    python3 tests/oracle/transformers_llama.py tests/data/models
+    python3 tests/oracle/transformers_llama.py tests/data/models [NAME...]
 """
 import os
 import sys
@@ -59,6 +59,8 @@ MODELS = {
     "longrope": ("Llama", dict(tie_word_embeddings=False,
                                rope_parameters=LONGROPE),
                  torch.float32, "lm"),
+    "olmo2": ("Olmo2", dict(tie_word_embeddings=False, attention_bias=False,
+                            rope_theta=500000.0), torch.float32, "lm"),
 }
 
 # prompt and response lengths, temperature
@@ -69,16 +71,22 @@ def randomize(model):
     for name, p in model.named_parameters():
         if name.endswith("norm.weight"):
             p.data = 1 + 0.3 * torch.randn_like(p)
+        elif name == "model.embed_tokens.weight" and type(
+                model).__name__.startswith("Olmo2"):
+            # no norm comes before attention: as large as what is added to it
+            p.data = torch.randn_like(p)
         else:
             p.data = 0.3 * torch.randn_like(p)
 
 
 def rows(model, head, tokens, n_prompt):
     """Hidden states before each response token, and the head's output."""
-    hidden = model.model(input_ids=tokens[None]).last_hidden_state[0]
-    before = hidden[n_prompt - 1:len(tokens) - 1]
-    layer = model.score if head == "scalar" else model.lm_head
-    return layer(before), layer(hidden[-1:])
+    if head == "lm":  # with all that is done to logits
+        out = model(input_ids=tokens[None]).logits[0]
+    else:
+        out = model.score(model.model(input_ids=tokens[None])
+                          .last_hidden_state[0])
+    return out[n_prompt - 1:len(tokens) - 1], out[-1:]
 
 
 def make(directory, name):
@@ -131,5 +139,5 @@ def make(directory, name):
 
 
 if __name__ == "__main__":
-    for each in MODELS:
+    for each in sys.argv[2:] or MODELS:
         make(sys.argv[1], each)

@@ -471,6 +471,16 @@ RECORD(attention_grad)
     return end_call();
 }
 
+RECORD(add)
+{
+    BEGIN(add);
+    NUMBER(m), NUMBER(d), NUMBER(scale);
+    INPUT(a, a->m, a->d, a->lda);
+    INPUT(b, a->m, a->d, a->ldb);
+    OUTPUT(c, a->m, a->d, a->ldc);
+    return end_call();
+}
+
 /* ---- the device ---- */
 
 /* A copy takes its values along and is no call. */
@@ -524,6 +534,7 @@ record(test_machine *t, calls *c, rlf_device_ops *ops, rlf_kernels *kernels)
     kernels->rope_table = record_rope_table;
     kernels->rope = record_rope;
     kernels->swiglu_grad = record_swiglu_grad;
+    kernels->add = record_add;
     kernels->attention = record_attention;
     kernels->attention_grad = record_attention_grad;
     t->kernels = kernels;

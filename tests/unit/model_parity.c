@@ -357,6 +357,7 @@ main(void)
                              {.name = "mistral", .head = RLF_HEAD_LM},
                              {.name = "yarn", .head = RLF_HEAD_LM},
                              {.name = "longrope", .head = RLF_HEAD_LM},
+                             {.name = "olmo2", .head = RLF_HEAD_LM},
                              {.name = "critic", .head = RLF_HEAD_SCALAR}};
     test_place places[MOST_PLACES];
     int n = test_places(places);

@@ -1,0 +1,44 @@
+/* OLMo 2: norms stand behind attention and mlp, before they are added to the
+ * residual, and q and k are normed over all heads (Team OLMo 2024, 2.1). */
+#include "nodes/model/families/families.h"
+
+#include <math.h>
+
+static rlf_var
+layer(rlf_program *r, rlf_var x)
+{
+    const rlf_model_config *c = r->config;
+    rlf_heads h = rlf_linear_heads(r, x, "self_attn.q_proj", "self_attn.k_proj",
+                                   "self_attn.v_proj", c->qkv_bias);
+    h.q = rlf_norm(r, h.q, "self_attn.q_norm");
+    h.k = rlf_norm(r, h.k, "self_attn.k_norm");
+    rlf_var o =
+        rlf_attend(r, rlf_rotate(r, h), 0, 1 / sqrt((double)c->head_dim));
+    rlf_var a = rlf_linear(r, o, "self_attn.o_proj", c->o_bias);
+    x = rlf_add(r, x, rlf_norm(r, a, "post_attention_layernorm"));
+    rlf_gates g = rlf_linear_gates(r, x, "mlp.gate_proj", "mlp.up_proj", false);
+    rlf_var m = rlf_linear(r, rlf_glu(r, g), "mlp.down_proj", false);
+    return rlf_add(r, x, rlf_norm(r, m, "post_feedforward_layernorm"));
+}
+
+static void
+rows(rlf_program *r)
+{
+    rlf_var x = rlf_embed(r, "model.embed_tokens");
+    for (int i = 0; i < r->config->layers; i++) {
+        rlf_begin_layer(r, i);
+        x = layer(r, x);
+    }
+    rlf_begin_layer(r, r->config->layers);
+    r->hidden = rlf_norm(r, x, "model.norm");
+}
+
+const rlf_family rlf_family_olmo2 = {.type = "olmo2",
+                                     .architecture = "Olmo2",
+                                     .rows = rows,
+                                     .bias_key = true,
+                                     .o_bias_key = true,
+                                     .norms_whole = true,
+                                     .eps = 1e-5,
+                                     .theta = 10000,
+                                     .context = 2048};
