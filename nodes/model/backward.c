@@ -262,13 +262,35 @@ glu_back(rlf_compiler *c, int r)
     rlf_gradients_leave(c, row->out[0]);
 }
 
-/* Of both sides. */
+/* dx = scale dy: over dy if that is nobody else's. */
+static void
+scale_back(rlf_compiler *c, const rlf_model_row *row, rlf_var x)
+{
+    rlf_var y = row->out[0];
+    rlf_spot dy = rlf_gradients_at(c, y);
+    if (row->scale == 1 || rlf_gradients_alone(c, y))
+        rlf_gradients_pass(c, x, y);
+    else
+        rlf_gradients_put(c, x, rlf_gradients_place(c, x));
+    rlf_spot dx = rlf_gradients_at(c, x);
+    if (row->scale != 1)
+        rlf_emit(c, RLF_OP_add, rlf_count_of(c, y))->add =
+            (rlf_add_args){.d = rlf_width_of(c, x),
+                           .a = rlf_at(dy),
+                           .lda = dy.ld,
+                           .scale = (float)row->scale,
+                           .c = rlf_at(dx),
+                           .ldc = dx.ld};
+}
+
+/* Of both sides; the second, or the only one, is scaled. */
 static void
 add_back(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
-    for (int i = 0; i < row->n_in; i++)
-        rlf_gradients_pass(c, row->in[i], row->out[0]);
+    if (row->n_in > 1)
+        rlf_gradients_pass(c, row->in[0], row->out[0]);
+    scale_back(c, row, row->in[row->n_in - 1]);
     rlf_gradients_leave(c, row->out[0]);
 }
 

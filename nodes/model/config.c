@@ -133,7 +133,7 @@ has_word(const char *words, const char *word)
 }
 
 static rlf_status
-check_refused(const rlf_config_keys *r)
+check_refused(const rlf_config_keys *r, const rlf_family *f)
 {
     rlf_err *err = r->err;
     bool causal = true;
@@ -144,7 +144,8 @@ check_refused(const rlf_config_keys *r)
                                "supported");
     for (size_t i = 0; i < RLF_COUNT(refused); i++) {
         const json_t *j = rlf_config_member(r->root, refused[i].key);
-        if (!j || json_is_false(j))
+        if (!j || json_is_false(j) ||
+            (f->heeds && has_word(f->heeds, refused[i].key)))
             continue;
         if (json_is_number(j) && json_number_value(j) == refused[i].number)
             continue;
@@ -387,7 +388,7 @@ read_config(const rlf_config_keys *r, rlf_arena *arena, rlf_model_config *c)
     rlf_err *err = r->err;
     const rlf_family *f = NULL;
     RLF_TRY(read_family(r, &f));
-    RLF_TRY(check_refused(r));
+    RLF_TRY(check_refused(r, f));
     *c = (rlf_model_config){.family = f,
                             .eps = f->eps,
                             .rope = {.theta = f->theta},
@@ -408,6 +409,8 @@ read_config(const rlf_config_keys *r, rlf_arena *arena, rlf_model_config *c)
                               &c->eps));
     RLF_TRY(rlf_rope_read(r, c->head_dim, &c->context, arena, &c->rope));
     RLF_TRY(read_window(r, f, c));
+    if (f->read)
+        RLF_TRY(f->read(r, c));
     if (rlf_config_member(r->root, "bos_token_id"))
         RLF_TRY(rlf_config_int(r, "bos_token_id", 0, INT_MAX, &c->bos));
     RLF_TRY(read_eos(r, c));
@@ -625,4 +628,10 @@ int
 rlf_model_config_window(const rlf_model_config *c, int layer)
 {
     return c->window && layer >= c->window_from ? c->window : 0;
+}
+
+float
+rlf_model_config_logits(const rlf_model_config *c)
+{
+    return c->logits_divisor ? (float)(1 / c->logits_divisor) : 0;
 }

@@ -34,6 +34,10 @@ typedef struct rlf_model_config {
     bool tied;       /* the head is the embedding's matrix */
     bool untied;     /* config.json says so, and the weights have another */
     bool qkv_bias, o_bias, mlp_bias;
+    /* Of families that scale: factors of the embedding, of what is added to the
+     * residual and of the scores of attention; what logits are divided by (0:
+     * they are not). */
+    double embedding_scale, residual_scale, attention_scale, logits_divisor;
     bool qk_norm; /* RMSNorm over each head of q and k before rotation */
     int bos;      /* -1: none */
     int eos[RLF_MODEL_MAX_EOS];
@@ -86,6 +90,8 @@ rlf_status rlf_model_config_text(const rlf_model_config *config,
  * In `arena` or the config's. */
 const char *rlf_model_config_generation(const rlf_model_config *config,
                                         rlf_arena *arena);
+/* What logits are multiplied with, 0 for nothing. */
+float rlf_model_config_logits(const rlf_model_config *config);
 /* The window of one layer, 0 for none. */
 int rlf_model_config_window(const rlf_model_config *config, int layer);
 

@@ -286,14 +286,15 @@ static void
 add(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
-    rlf_spot a = c->value[row->in[0]], b = c->value[row->in[1]],
-             y = c->value[row->out[0]];
+    rlf_spot a = c->value[row->in[0]], y = c->value[row->out[0]],
+             b = row->n_in > 1 ? c->value[row->in[1]] : (rlf_spot){0};
     rlf_emit(c, RLF_OP_add, rlf_count_of(c, row->out[0]))->add =
         (rlf_add_args){.d = rlf_width_of(c, row->out[0]),
                        .a = rlf_at(a),
                        .b = rlf_at(b),
                        .lda = a.ld,
                        .ldb = b.ld,
+                       .scale = (float)row->scale,
                        .c = rlf_at(y),
                        .ldc = y.ld};
 }

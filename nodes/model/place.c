@@ -128,6 +128,10 @@ find_readers(rlf_compiler *c, rlf_chunk own)
             c->crosses[x] |= p->values.data[x].layer != row->layer && !behind;
             c->derivatives[x] += derived && r < last;
         }
+        /* later, the gradient of a product's result lies over it */
+        if ((c->options->split || c->options->layers) &&
+            row->kind == RLF_ROW_LINEAR && row->n_out == 1)
+            c->until[row->out[0]] = INT_MAX;
         if (train && info->reads_out) {
             c->until[row->out[0]] = INT_MAX;
             c->derivatives[row->out[0]] += r < last;

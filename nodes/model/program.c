@@ -215,11 +215,21 @@ rlf_linear(rlf_program *r, rlf_var x, const char *name, bool bias)
 }
 
 rlf_var
-rlf_add(rlf_program *r, rlf_var a, rlf_var b)
+rlf_add(rlf_program *r, rlf_var a, rlf_var b, double scale)
 {
     rlf_model_row *row = new_row(r, RLF_ROW_ADD);
     read_value(row, a);
     read_value(row, b);
+    row->scale = scale;
+    return give_value(r, row, r->values.data[a].width, NULL);
+}
+
+rlf_var
+rlf_scale(rlf_program *r, rlf_var a, double scale)
+{
+    rlf_model_row *row = new_row(r, RLF_ROW_ADD);
+    read_value(row, a);
+    row->scale = scale;
     return give_value(r, row, r->values.data[a].width, NULL);
 }
 

@@ -84,7 +84,7 @@ typedef struct rlf_model_row {
     const char *name[RLF_ROW_VALUES];
     bool bias;  /* LINEAR, ONTO: ".bias" beside each */
     int window; /* ATTEND: keys that a query sees, itself included; 0: all */
-    double scale; /* ATTEND: of the products of queries and keys */
+    double scale; /* ATTEND: of the products of queries and keys; ADD */
 } rlf_model_row;
 
 typedef struct rlf_program {
@@ -130,8 +130,9 @@ rlf_heads rlf_rotate(rlf_program *r, rlf_heads h);
 rlf_var rlf_attend(rlf_program *r, rlf_heads h, int window, double scale);
 /* To the width of the residual. */
 rlf_var rlf_linear(rlf_program *r, rlf_var x, const char *name, bool bias);
-/* What comes in first: the residual. */
-rlf_var rlf_add(rlf_program *r, rlf_var a, rlf_var b);
+/* a, the residual, and b times scale; a alone times scale. */
+rlf_var rlf_add(rlf_program *r, rlf_var a, rlf_var b, double scale);
+rlf_var rlf_scale(rlf_program *r, rlf_var a, double scale);
 /* Onto the residual: another sum than that of a product and an addition. */
 rlf_var rlf_linear_onto(rlf_program *r, rlf_var to, rlf_var x, const char *name,
                         bool bias);

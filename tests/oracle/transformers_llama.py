@@ -61,6 +61,12 @@ MODELS = {
                  torch.float32, "lm"),
     "olmo2": ("Olmo2", dict(tie_word_embeddings=False, attention_bias=False,
                             rope_theta=500000.0), torch.float32, "lm"),
+    "granite": ("Granite", dict(tie_word_embeddings=True, attention_bias=True,
+                                embedding_multiplier=3.0,
+                                residual_multiplier=0.4,
+                                attention_multiplier=0.3,
+                                logits_scaling=2.5, rope_theta=10000.0),
+                torch.float32, "lm"),
 }
 
 # prompt and response lengths, temperature

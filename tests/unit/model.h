@@ -3,6 +3,7 @@
 #ifndef RLF_TESTS_UNIT_MODEL_H
 #define RLF_TESTS_UNIT_MODEL_H
 
+#include "nodes/model/families/families.h"
 #include "nodes/model/transformer.h"
 #include "engine/base/vec.h"
 #include "nodes/model/weights.h"
@@ -24,6 +25,18 @@ typedef struct test_machine {
         if ((call) < 0)                                                     \
             bail("%s:%d: %s", __FILE__, __LINE__, (machine)->err.sentence); \
     } while (0)
+
+/* The same sizes in a family that scales, or has norms of its own. */
+__attribute__((unused)) static void
+test_family(rlf_model_config *c, const rlf_family *family)
+{
+    c->family = family;
+    c->embedding_scale = 3;
+    c->residual_scale = 0.4;
+    c->attention_scale = 0.3;
+    c->logits_divisor = family->read ? 2.5 : 0; /* Granite's */
+    c->qk_norm = false;
+}
 
 __attribute__((unused)) static void
 test_machine_open(test_machine *t, int threads)

@@ -15,7 +15,7 @@ typedef struct variant {
     int shards;
 } variant;
 
-enum { SEQS = 3, RANDOM = 200 };
+enum { SEQS = 3, RANDOM = 200, FAMILIES = 100 };
 
 static const rlf_model_config small = {.layers = 2,
                                        .hidden = 16,
@@ -131,7 +131,7 @@ any_variant(uint64_t seed)
 static const variant *
 named(int i)
 {
-    static variant v[5];
+    static variant v[7];
     if (!v[0].name) {
         for (int k = 0; k < (int)RLF_COUNT(v); k++)
             v[k] = (variant){"", small, {.tokens = 15, .train = k > 0}, 1};
@@ -145,6 +145,12 @@ named(int i)
         v[4].name = "all biases, one layer";
         v[4].config.qkv_bias = v[4].config.o_bias = v[4].config.mlp_bias = true;
         v[4].config.layers = 1;
+        v[5].name = "olmo2, backward split";
+        test_family(&v[5].config, &rlf_family_olmo2);
+        v[5].pass.split = true;
+        v[6].name = "granite, recomputed";
+        test_family(&v[6].config, &rlf_family_granite);
+        v[6].pass.recompute = true;
     }
     return i < (int)RLF_COUNT(v) ? &v[i] : NULL;
 }
@@ -179,8 +185,13 @@ main(void)
         torn += count_torn(list, v->name);
         free(list);
     }
-    for (int i = 0; i < RANDOM; i++) {
+    for (int i = 0; i < RANDOM + FAMILIES; i++) {
         variant any = any_variant((uint64_t)i);
+        if (i >= RANDOM)
+            test_family(&any.config,
+                        i % 2 ? &rlf_family_granite : &rlf_family_olmo2);
+        if (any.config.family == &rlf_family_olmo2)
+            any.shards = 1;
         char *list = list_of(&any), name[32];
         snprintf(name, sizeof name, "random %d", i);
         rlf_buf_printf(&all, "%s %016llx\n", name,

@@ -358,6 +358,7 @@ main(void)
                              {.name = "yarn", .head = RLF_HEAD_LM},
                              {.name = "longrope", .head = RLF_HEAD_LM},
                              {.name = "olmo2", .head = RLF_HEAD_LM},
+                             {.name = "granite", .head = RLF_HEAD_LM},
                              {.name = "critic", .head = RLF_HEAD_SCALAR}};
     test_place places[MOST_PLACES];
     int n = test_places(places);

@@ -593,8 +593,10 @@ test_layout(const task *k, const rank *one, const cut *c, const char *single,
     rlf_arena_free(arena);
 }
 
+/* `family` NULL: Llama's. */
 static void
-test_ranks(const char *scratch, int kv_heads, int shards, uint64_t seed)
+test_ranks(const char *scratch, int kv_heads, int shards, uint64_t seed,
+           const rlf_family *family)
 {
     static task k;
     static rank one[1];
@@ -612,6 +614,8 @@ test_ranks(const char *scratch, int kv_heads, int shards, uint64_t seed)
         {4, 2, 1, 1, 1, 0, 0}, {8, 1, 1, 1, 0, 0, 0}};
     rlf_arena *arena = rlf_arena_new();
     make_task(&k, kv_heads, seed);
+    if (family)
+        test_family(&k.config, family);
     k.shards = shards;
     /* config.json is not read back: only tensors matter here */
     k.config.json = "{}";
@@ -620,11 +624,11 @@ test_ranks(const char *scratch, int kv_heads, int shards, uint64_t seed)
     const char *parts = rlf_path_join(arena, scratch, "parts");
     make_weights(&k, k.from);
     run(&k, &whole, one, single);
-    note("%d shards, %d layers, hidden %d, kv heads %d, ffn %d, vocabulary "
+    note("%s, %d shards, %d layers, hidden %d, kv heads %d, ffn %d, vocabulary "
          "%d%s%s%s%s%s%s%s",
-         shards, k.config.layers, k.config.hidden, kv_heads, k.config.ffn,
-         k.config.vocab, k.config.tied ? ", tied" : "",
-         k.config.qk_norm ? ", norms" : "",
+         family ? family->type : "llama", shards, k.config.layers,
+         k.config.hidden, kv_heads, k.config.ffn, k.config.vocab,
+         k.config.tied ? ", tied" : "", k.config.qk_norm ? ", norms" : "",
          k.config.qkv_bias ? ", qkv biases" : "",
          k.config.o_bias ? ", o bias" : "",
          k.config.mlp_bias ? ", mlp biases" : "",
@@ -650,7 +654,9 @@ main(void)
         bail("no directory for files");
     int trials = quick() ? 3 : 8;
     for (int i = 0; i < trials; i++)
-        test_ranks(scratch, kv_heads[i], shards[i], (uint64_t)i);
+        test_ranks(scratch, kv_heads[i], shards[i], (uint64_t)i, NULL);
+    test_ranks(scratch, 2, 4, 5, &rlf_family_granite);
+    test_ranks(scratch, 4, 1, 6, &rlf_family_olmo2);
     if (rlf_dir_remove(scratch, &err) < 0)
         bail("%s", err.sentence);
     return done();

@@ -14,6 +14,10 @@ typedef struct rlf_family {
     const char *type;         /* model_type */
     const char *architecture; /* transformers' class, without its ending */
     void (*rows)(rlf_program *r);
+    /* Keys of its own, and which those are, of config.c's list of keys that
+     * others refuse: "a|b"; NULL: none. */
+    rlf_status (*read)(const rlf_config_keys *keys, rlf_model_config *config);
+    const char *heeds;
     bool qkv_bias;   /* always, whatever the keys say */
     bool bias_key;   /* has attention_bias */
     bool o_bias_key; /* ... which also gives o_proj a bias */

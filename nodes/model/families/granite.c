@@ -1,0 +1,67 @@
+/* Granite: Llama whose embedding, additions to the residual, attention and
+ * logits are scaled. */
+#include "nodes/model/families/families.h"
+
+static rlf_var
+layer(rlf_program *r, rlf_var x)
+{
+    const rlf_model_config *c = r->config;
+    rlf_var n = rlf_norm(r, x, "input_layernorm");
+    rlf_heads h = rlf_linear_heads(r, n, "self_attn.q_proj", "self_attn.k_proj",
+                                   "self_attn.v_proj", c->qkv_bias);
+    rlf_var o = rlf_attend(r, rlf_rotate(r, h), 0, c->attention_scale);
+    rlf_var a = rlf_linear(r, o, "self_attn.o_proj", c->o_bias);
+    x = rlf_add(r, x, a, c->residual_scale);
+    n = rlf_norm(r, x, "post_attention_layernorm");
+    rlf_gates g =
+        rlf_linear_gates(r, n, "mlp.gate_proj", "mlp.up_proj", c->mlp_bias);
+    rlf_var m = rlf_linear(r, rlf_glu(r, g), "mlp.down_proj", c->mlp_bias);
+    return rlf_add(r, x, m, c->residual_scale);
+}
+
+static void
+rows(rlf_program *r)
+{
+    const rlf_model_config *c = r->config;
+    rlf_var x = rlf_embed(r, "model.embed_tokens");
+    x = rlf_scale(r, x, c->embedding_scale);
+    for (int i = 0; i < c->layers; i++) {
+        rlf_begin_layer(r, i);
+        x = layer(r, x);
+    }
+    rlf_begin_layer(r, c->layers);
+    r->hidden = rlf_norm(r, x, "model.norm");
+}
+
+static rlf_status
+read_keys(const rlf_config_keys *keys, rlf_model_config *c)
+{
+    const struct {
+        const char *key;
+        double *to;
+    } scales[] = {{"embedding_multiplier", &c->embedding_scale},
+                  {"residual_multiplier", &c->residual_scale},
+                  {"attention_multiplier", &c->attention_scale},
+                  {"logits_scaling", &c->logits_divisor}};
+    rlf_err *err = keys->err;
+    for (size_t i = 0; i < RLF_COUNT(scales); i++) {
+        *scales[i].to = 1;
+        RLF_TRY(rlf_config_number(keys, keys->root, scales[i].key, 1e-6, 1e6,
+                                  scales[i].to));
+    }
+    return RLF_OK;
+}
+
+const rlf_family rlf_family_granite = {
+    .type = "granite",
+    .architecture = "Granite",
+    .rows = rows,
+    .read = read_keys,
+    .heeds = "embedding_multiplier|residual_multiplier|attention_multiplier|"
+             "logits_scaling",
+    .bias_key = true,
+    .o_bias_key = true,
+    .mlp_bias_key = true,
+    .eps = 1e-6,
+    .theta = 10000,
+    .context = 2048};
