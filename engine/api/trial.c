@@ -13,7 +13,7 @@ device_of(const rlf_trial *t, int rank)
 }
 
 /* Generations have the fewest pages of all ranks, as in a run
- * (engine/sched/room.c). */
+ * (engine/sched/budget.c). */
 static void
 note_pages(rlf_trial *t, const rlf_pool *pool, uint64_t units)
 {
