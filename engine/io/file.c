@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -514,32 +513,4 @@ rlf_file_find(const char *path, rlf_err *err, bool *out)
     if (*out || errno == ENOENT || errno == ENOTDIR)
         return RLF_OK;
     return rlf_fail_errno(err, "cannot look for %s", path);
-}
-
-rlf_status
-rlf_mapping_open(const char *path, rlf_err *err, rlf_mapping *out)
-{
-    int fd = -1;
-    size_t size = 0;
-    *out = (rlf_mapping){0};
-    RLF_TRY(open_regular(path, err, &fd, &size));
-    void *p = NULL;
-    if (size)
-        p = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (p == MAP_FAILED) {
-        rlf_fail_errno(err, "cannot map %s", path);
-        close(fd);
-        return RLF_ENV;
-    }
-    close(fd);
-    *out = (rlf_mapping){p, size};
-    return RLF_OK;
-}
-
-void
-rlf_mapping_close(rlf_mapping *mapping)
-{
-    if (mapping->p)
-        munmap((void *)(uintptr_t)mapping->p, mapping->n);
-    *mapping = (rlf_mapping){0};
 }

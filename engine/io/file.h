@@ -82,15 +82,6 @@ rlf_status rlf_infile_read(const rlf_infile *input, uint64_t at, void *p,
                            size_t n, rlf_err *err);
 void rlf_infile_close(rlf_infile *input); /* NULL is fine */
 
-/* A small file mapped read-only. An empty file gives p NULL, n 0. Cutting the
- * file while it is mapped is undefined: replace files by renaming, as here. */
-typedef struct rlf_mapping {
-    const unsigned char *p;
-    size_t n;
-} rlf_mapping;
-rlf_status rlf_mapping_open(const char *path, rlf_err *err, rlf_mapping *out);
-void rlf_mapping_close(rlf_mapping *mapping);
-
 /* Make the directory and its parents; one that is there is fine. */
 rlf_status rlf_dir_make(const char *path, rlf_err *err);
 /* The same of what stands in `base`, which is there: if somebody has moved it

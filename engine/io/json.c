@@ -140,15 +140,19 @@ rlf_json_parse_exact(const char *file, uint32_t line, const char *text,
 rlf_status
 rlf_json_load(const char *path, rlf_err *err, json_t **out)
 {
-    rlf_mapping file;
-    RLF_TRY(rlf_mapping_open(path, err, &file));
-    const char *text = (const char *)file.p;
+    rlf_buf file = {0};
+    rlf_status status = rlf_file_read(path, SIZE_MAX, err, &file);
+    if (status < 0) {
+        rlf_buf_free(&file);
+        return status;
+    }
+    const char *text = file.p;
     size_t n = file.n;
     if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
         text += 3;
         n -= 3;
     }
-    rlf_status status = RLF_USER;
+    status = RLF_USER;
     rlf_json_found found = {0};
     if (n)
         status =
@@ -161,7 +165,7 @@ rlf_json_load(const char *path, rlf_err *err, json_t **out)
     else if (status == RLF_USER)
         rlf_err_hint(err, "the file is torn or was written wrongly: copy, "
                           "download or save it again");
-    rlf_mapping_close(&file);
+    rlf_buf_free(&file);
     return status;
 }
 

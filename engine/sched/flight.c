@@ -4,11 +4,11 @@
 #include "engine/base/arena.h"
 #include "engine/io/file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 enum { SIZE = 512, MARK = SIZE - 8 }; /* bytes; where the mark stands */
@@ -16,7 +16,7 @@ static const char magic[] = "rlflow flight record\n";
 static const char mark[] = "lost";
 
 struct rlf_flight {
-    char *page;
+    int fd;
     char *path;
 };
 
@@ -34,22 +34,25 @@ rlf_flight_open(const char *directory, int rank, rlf_err *err, rlf_flight **out)
 {
     char *path = path_of(directory, rank);
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0 || ftruncate(fd, SIZE) != 0) {
+    if (fd < 0) {
         rlf_fail_errno(err, "cannot make %s", path);
-        if (fd >= 0)
-            close(fd);
         free(path);
         return RLF_ENV;
     }
-    void *page = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    close(fd);
-    if (page == MAP_FAILED) {
-        rlf_fail_errno(err, "cannot map %s", path);
+    /* all of it now: what is written later has its place on the disk */
+    static const char empty[SIZE];
+    ssize_t n = pwrite(fd, empty, SIZE, 0);
+    if (n != SIZE) {
+        if (n >= 0)
+            errno = ENOSPC;
+        rlf_fail_errno(err, "cannot write %s", path);
+        close(fd);
+        unlink(path);
         free(path);
         return RLF_ENV;
     }
     rlf_flight *flight = rlf_calloc(1, sizeof *flight);
-    flight->page = page;
+    flight->fd = fd;
     flight->path = path;
     rlf_flight_note(flight, 0, 0, "opening what the program names", "", 0);
     *out = flight;
@@ -68,7 +71,9 @@ rlf_flight_note(rlf_flight *flight, uint32_t step, uint64_t command,
                      *place ? " (" : "", place, *place ? ")" : "");
     if (n > 0 && n < MARK && rows)
         snprintf(text + n, sizeof text - (size_t)n, ", %u rows", rows);
-    memcpy(flight->page, text, strlen(text) + 1);
+    /* a record that is behind says less of a run that is killed, that is all */
+    ssize_t written = pwrite(flight->fd, text, strlen(text) + 1, 0);
+    (void)written;
 }
 
 void
@@ -79,7 +84,7 @@ rlf_flight_lost(const char *directory, int rank, bool opening)
     rlf_flight *made;
     if (opening && access(path, F_OK) != 0 &&
         rlf_flight_open(directory, rank, &ignored, &made) == RLF_OK) {
-        munmap(made->page, SIZE);
+        close(made->fd);
         free(made->path);
         free(made);
     }
@@ -98,8 +103,10 @@ rlf_flight_close(rlf_flight *flight)
 {
     if (!flight)
         return;
-    bool lost = strcmp(flight->page + MARK, mark) == 0;
-    munmap(flight->page, SIZE);
+    char last[sizeof mark] = "";
+    bool lost = pread(flight->fd, last, sizeof last, MARK) == sizeof last &&
+                memcmp(last, mark, sizeof mark) == 0;
+    close(flight->fd);
     if (!lost)
         unlink(flight->path);
     free(flight->path);

@@ -1,8 +1,10 @@
-/* The flight record: what a rank is doing, in a small mapped file.
+/* The flight record: what a rank is doing, in a small file.
  *
- * A process that is killed cannot say anything. The kernel writes mapped pages
- * back all the same, so whoever reads the run's directory next learns which
- * rank died in which node of which step. Plain text in a fixed form. */
+ * A process that is killed cannot say anything. The kernel keeps what it has
+ * written all the same, so whoever reads the run's directory next learns which
+ * rank died in which node of which step. Plain text in a fixed form. It is
+ * written and not mapped: a store into a mapping of which the disk has no room
+ * for a page ends the process by SIGBUS. */
 #ifndef RLF_SCHED_FLIGHT_H
 #define RLF_SCHED_FLIGHT_H
 
@@ -10,7 +12,7 @@
 
 typedef struct rlf_flight rlf_flight;
 
-/* Make DIRECTORY/flight-RANK. */
+/* Make DIRECTORY/flight-RANK, in its full size: RLF_ENV if the disk is full. */
 rlf_status rlf_flight_open(const char *directory, int rank, rlf_err *err,
                            rlf_flight **out);
 /* Now at this node (a name, a place "file:line" or "") with this many rows. */
