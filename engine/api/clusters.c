@@ -49,7 +49,9 @@ rlf_session_is_cluster(rlf_session *s)
         return 0;
     if (s->clusters)
         return 1;
-    rlf_sources sources = {.arena = s->arena, .columns = s->sources.columns};
+    rlf_sources sources = {.arena = s->arena,
+                           .columns = s->sources.columns,
+                           .width = s->sources.width};
     rlf_diags diags = {.arena = s->arena, .sources = &sources};
     const rlf_ast_program *program = parse(s, &sources, &diags);
     if (program && !program->decls.count && !diags.errors) {

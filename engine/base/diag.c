@@ -167,14 +167,23 @@ mark(size_t at, rlf_span caret, rlf_span left, rlf_span right)
     return ' ';
 }
 
-/* How many of a line's cells are shown, so that a screen holds them in a row.
- */
+/* Columns of the character at p, of `size` bytes; what is no UTF-8 is shown as
+ * one. */
 static size_t
-window(const rlf_sources *sources, size_t cells, size_t tabs)
+width(const rlf_sources *sources, const char *p, size_t size)
+{
+    bool plain = !size || (unsigned char)*p < 0x80 || !sources->width;
+    return plain ? 1 : sources->width(p, size);
+}
+
+/* How many of a line's cells are shown, so that a screen holds them in a row;
+ * they have so many columns more than cells. */
+static size_t
+window(const rlf_sources *sources, size_t cells, size_t more)
 {
     size_t room = WINDOW, columns = sources->columns;
-    size_t wide = NUMBER + cells + (TAB - 1) * tabs;
-    size_t beside = NUMBER + 2 * DOTS + (TAB - 1) * tabs;
+    size_t wide = NUMBER + cells + more;
+    size_t beside = NUMBER + 2 * DOTS + more;
     if (columns && columns < wide)
         room = columns < beside + LEAST ? LEAST : columns - beside;
     room = room < WINDOW ? room : WINDOW;
@@ -190,15 +199,16 @@ print_line(const rlf_sources *sources, rlf_span caret, rlf_span left,
     const char *p = place.text.p;
     size_t n = place.text.n;
     size_t begin = (size_t)(p - rlf_sources_get(sources, caret.source)->text);
-    size_t cells = 0, tabs = 0, caret_cell = 0, size;
+    size_t cells = 0, more = 0, caret_cell = 0, size;
     for (size_t i = 0; i < n; i += size, cells++) {
         size = rlf_str_utf8(p + i, n - i);
+        size_t columns = p[i] == '\t' ? TAB : width(sources, p + i, size);
+        more += columns > 1 ? columns - 1 : 0;
         size = size ? size : 1;
-        tabs += p[i] == '\t';
         if (begin + i <= caret.first)
             caret_cell = cells;
     }
-    size_t shown_cells = window(sources, cells, tabs),
+    size_t shown_cells = window(sources, cells, more),
            before = shown_cells * 3 / 5;
     size_t from = caret_cell > before ? caret_cell - before : 0;
     from = from > cells - shown_cells ? cells - shown_cells : from;
@@ -214,8 +224,11 @@ print_line(const rlf_sources *sources, rlf_span caret, rlf_span left,
         else if (shown)
             rlf_buf_putc(out, '?'); /* control characters, broken UTF-8 */
         char m = mark(begin + i, caret, left, right);
-        if (shown)
+        size_t columns = width(sources, p + i, size);
+        if (shown && (columns || m == '^'))
             rlf_buf_putc(&under, m == ' ' && p[i] == '\t' ? '\t' : m);
+        for (size_t k = 1; shown && k < columns; k++)
+            rlf_buf_putc(&under, m == ' ' ? ' ' : '~');
         size = size ? size : 1;
     }
     if (caret.first >= begin + n) /* at the line's end, or past it */

@@ -38,6 +38,8 @@ typedef struct rlf_sources {
     } uses;
     /* of the screen that lines are shown on; 0: there is none */
     size_t columns;
+    /* of the UTF-8 character of n bytes at p, on a terminal; NULL: 1 each */
+    size_t (*width)(const char *p, size_t n);
 } rlf_sources;
 
 /* Add a text (copied); returns its 1-based index for spans. */

@@ -51,6 +51,8 @@ rlf_session *rlf_cmd_open(const char *path);
 bool rlf_cmd_colors(int fd);
 /* Columns of the terminal `fd`; 0: it is none, or does not tell. */
 size_t rlf_cmd_columns(int fd);
+/* Lines of the sources are shown on standard error. */
+void rlf_cmd_show_on_screen(rlf_sources *sources);
 /* Print a text that may have names and texts of the user's in it: what a
  * terminal would act on is written as escapes. */
 void rlf_cmd_put_text(const char *text, FILE *to);

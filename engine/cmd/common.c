@@ -78,7 +78,7 @@ rlf_cmd_open(const char *path)
     rlf_session *s = rlf_session_open(path);
     if (s) {
         s->options.json = rlf_cmd_diag_json();
-        s->sources.columns = rlf_cmd_columns(STDERR_FILENO);
+        rlf_cmd_show_on_screen(&s->sources);
     }
     return s;
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
+#include <utf8proc.h>
 
 /* The form that --diag or RLFLOW_DIAG asks for, also of messages that no
  * session prints. */
@@ -181,6 +183,21 @@ rlf_cmd_columns(int fd)
 {
     struct winsize size = {0};
     return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+static size_t
+width(const char *p, size_t n)
+{
+    utf8proc_int32_t c = -1;
+    utf8proc_iterate((const utf8proc_uint8_t *)p, (utf8proc_ssize_t)n, &c);
+    return c < 0 ? 1 : (size_t)utf8proc_charwidth(c);
+}
+
+void
+rlf_cmd_show_on_screen(rlf_sources *sources)
+{
+    sources->columns = rlf_cmd_columns(STDERR_FILENO);
+    sources->width = width;
 }
 
 void

@@ -94,9 +94,25 @@ sorted_with_notes(void)
            "in order of place, with notes");
 }
 
+static size_t
+two_or_none(const char *p, size_t n)
+{
+    (void)p;
+    return n == 3 ? 2 : 0;
+}
+
 static void
 columns(void)
 {
+    begin("x = \"\xe6\x97\xa5\xe6\x9c\xac" "e\xcc\x81\" + word\n");
+    sources.width = two_or_none;
+    rlf_diag *wide = rlf_diag_error(&diags, "type", find("word", 0), "a word");
+    wide->left = find("\"\xe6", 0);
+    wide->left.last = find(" +", 0).first;
+    prints("ppo.rlf:1:19: error: a word\n"
+           "    1 | x = \"\xe6\x97\xa5\xe6\x9c\xac" "e\xcc\x81\" + word\n"
+           "      |     ~~~~~~~   ^~~~\n",
+           "wide characters take two columns, combining ones none");
     begin("\tx = \"na\xc3\xafve \xe2\x86\x92\" + word\n");
     rlf_diag *d = rlf_diag_error(&diags, "type", find("word", 0), "a word");
     d->left = find("\"na", 0);
