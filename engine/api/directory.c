@@ -92,6 +92,24 @@ rlf_directory_keeps(const char *name, size_t n)
            (n > 7 && strncmp(name, "flight-", 7) == 0);
 }
 
+bool
+rlf_directory_is_flight(const char *name)
+{
+    static const char digits[] = "0123456789";
+    size_t n = strlen("flight-");
+    return strncmp(name, "flight-", n) == 0 && name[n] &&
+           name[n + strspn(name + n, digits)] == 0;
+}
+
+bool
+rlf_directory_changes(const char *name)
+{
+    for (size_t i = 0; i < RLF_COUNT(parts); i++)
+        if (strcmp(name, parts[i].name) == 0)
+            return strcmp(name, "inputs") != 0;
+    return strcmp(name, "lock") == 0 || rlf_directory_is_flight(name);
+}
+
 const char *
 rlf_directory_replaces(size_t i)
 {

@@ -1,13 +1,17 @@
 /* Files that options name to be written: none is written over what the command
  * reads, over what a run keeps in its directory, or over another one of them.
+ * Nor does a run write over, move or remove what it reads, if that lies in its
+ * directory under a name that it gives to a file of its own.
  *
  * Which options these are, and which name files that are read, stands in
  * base/option.def. A file is what it is on the disk, by whatever path and links
  * it is reached; one that is not there yet is where it would be. */
 #include "engine/api/session.h"
 
+#include "engine/base/digest.h"
 #include "engine/base/option_table.h"
 #include "engine/base/vec.h"
+#include "engine/io/checksum.h"
 #include "engine/io/file.h"
 #include "engine/io/output.h"
 
@@ -16,12 +20,23 @@
 
 typedef struct guard {
     const rlf_output *output;
+    rlf_inputs *inputs; /* of the session, once somebody asks for them */
     rlf_arena *arena;
     rlf_err *err;
     bool there; /* with this state: else it cannot be what is read */
+    bool tree;  /* and all that lies in it, of a directory */
     struct stat info;
     const char *real;
 } guard;
+
+/* What lies in `directory`, as the path behind it; NULL: not in there. */
+static const char *
+within(const char *path, const char *directory)
+{
+    size_t n = strlen(directory);
+    bool is = strncmp(path, directory, n) == 0 && path[n] == '/';
+    return is ? path + n + 1 : NULL;
+}
 
 static rlf_status
 refuse(const guard *g, const char *what, const char *path)
@@ -40,8 +55,11 @@ static bool
 is_at(const guard *g, const char *path)
 {
     struct stat other;
-    return g->there && stat(path, &other) == 0 &&
-           other.st_ino == g->info.st_ino && other.st_dev == g->info.st_dev;
+    if (!g->there || stat(path, &other) != 0)
+        return false;
+    if (g->tree && within(rlf_output_path(path, g->arena), g->real))
+        return true;
+    return other.st_ino == g->info.st_ino && other.st_dev == g->info.st_dev;
 }
 
 /* ---- what the command reads ---- */
@@ -117,15 +135,22 @@ words_of(const guard *g, const rlf_session *s, const char *name)
     return rlf_arena_printf(g->arena, "a file of '%s'", name);
 }
 
+/* They are read only once. */
+static rlf_status
+collect(rlf_session *s, rlf_inputs *inputs, rlf_err *err)
+{
+    return inputs->list.count ? RLF_OK
+                              : rlf_inputs_collect(s, false, err, inputs);
+}
+
 /* Data, models, hooks and what those load. */
 static rlf_status
 check_inputs(const guard *g, rlf_session *s)
 {
     rlf_err *err = g->err;
-    rlf_inputs inputs = {0};
-    RLF_TRY(rlf_inputs_collect(s, false, err, &inputs));
-    for (size_t i = 0; i < inputs.list.count; i++) {
-        const rlf_input *input = &inputs.list.data[i];
+    RLF_TRY(collect(s, g->inputs, err));
+    for (size_t i = 0; i < g->inputs->list.count; i++) {
+        const rlf_input *input = &g->inputs->list.data[i];
         if (input->path && is_at(g, input->path))
             return refuse(g, words_of(g, s, input->name), input->path);
     }
@@ -144,19 +169,10 @@ check_read(const guard *g, rlf_session *s)
 
 /* ---- directories of runs ---- */
 
-/* What lies in `directory`, as the path behind it; NULL: not in there. */
-static const char *
-within(const guard *g, const char *directory)
-{
-    size_t n = strlen(directory);
-    bool is = strncmp(g->real, directory, n) == 0 && g->real[n] == '/';
-    return is ? g->real + n + 1 : NULL;
-}
-
 static rlf_status
 check_run(const guard *g, const char *directory)
 {
-    const char *name = within(g, directory);
+    const char *name = within(g->real, directory);
     size_t n = name ? strcspn(name, "/") : 0;
     if (!name || !rlf_directory_keeps(name, n))
         return RLF_OK;
@@ -192,9 +208,10 @@ check_runs(const guard *g, const rlf_session *s)
 /* ---- the options ---- */
 
 static guard
-look(const rlf_output *output, rlf_arena *arena, rlf_err *err)
+look(const rlf_output *output, rlf_inputs *inputs, rlf_arena *arena,
+     rlf_err *err)
 {
-    guard g = {.output = output, .arena = arena, .err = err};
+    guard g = {.output = output, .inputs = inputs, .arena = arena, .err = err};
     g.real = rlf_output_path(output->path, arena);
     g.there = stat(output->path, &g.info) == 0;
     return g;
@@ -219,13 +236,13 @@ check_pair(const guard *g, const rlf_output *other)
 }
 
 static rlf_status
-check_all(const rlf_outputs *outputs, rlf_session *s, rlf_arena *arena,
-          rlf_err *err)
+check_all(const rlf_outputs *outputs, rlf_session *s, rlf_inputs *inputs,
+          rlf_arena *arena, rlf_err *err)
 {
     for (size_t i = 0; i < outputs->count; i++) {
         rlf_output output = outputs->data[i];
         output.path = s ? rlf_session_own_file(s, output.path) : output.path;
-        const guard g = look(&output, arena, err);
+        const guard g = look(&output, inputs, arena, err);
         if (is_through(&g))
             continue;
         for (size_t k = 0; k < i; k++)
@@ -237,35 +254,101 @@ check_all(const rlf_outputs *outputs, rlf_session *s, rlf_arena *arena,
     return RLF_OK;
 }
 
+/* ---- the run's directory ---- */
+
 /* Has a run left anything in the directory, however it ended? */
 static bool
-has_traces(const char *directory, rlf_arena *arena)
+has_traces(rlf_session *s, const char *directory, rlf_arena *arena)
 {
-    static const char *const traces[] = {"lock", "inputs", "run.json",
-                                         "metrics.jsonl"};
-    bool has = false;
-    for (size_t i = 0; i < RLF_COUNT(traces); i++) {
-        const char *path = rlf_path_join(arena, directory, traces[i]);
-        has |= rlf_file_exists(path) || rlf_dir_exists(path);
-    }
+    static const char *const traces[] = {"lock", "metrics.jsonl"};
+    bool has = rlf_record_is_there(s);
+    for (size_t i = 0; i < RLF_COUNT(traces); i++)
+        has |= rlf_file_exists(rlf_path_join(arena, directory, traces[i]));
     return has;
 }
 
-/* A new run writes files into its directory, which are not to be the user's. */
+/* Is it a file that the run replaces by itself, and may be given: the plan that
+ * it wrote, when it goes on? */
+static bool
+is_own(rlf_session *s, const char *name, const char *path)
+{
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_digest digest;
+    uint64_t size;
+    return s->options.resume && strcmp(name, "plan.rlf") == 0 &&
+           rlf_digest_file(path, true, &ignored, &digest, &size) >= 0 &&
+           rlf_record_has_plan(s, digest);
+}
+
 static rlf_status
-check_directory(rlf_session *s, rlf_arena *arena, rlf_err *err)
+check_entry(rlf_session *s, const char *name, rlf_inputs *inputs,
+            rlf_arena *arena, rlf_err *err)
+{
+    const char *path = rlf_path_join(arena, s->options.directory, name);
+    const rlf_output output = {.option = "--out", .path = path};
+    guard g = look(&output, inputs, arena, err);
+    g.tree = g.there && S_ISDIR(g.info.st_mode);
+    return g.there && !is_own(s, name, path) ? check_read(&g, s) : RLF_OK;
+}
+
+/* Where a copy of an input goes, something else may stand, which is moved. */
+static rlf_status
+check_copies(rlf_session *s, rlf_inputs *inputs, rlf_arena *arena, rlf_err *err)
+{
+    RLF_TRY(collect(s, inputs, err));
+    for (size_t i = 0; i < inputs->list.count; i++) {
+        const rlf_input *in = &inputs->list.data[i];
+        if (!in->copy)
+            continue;
+        const char *to = rlf_path_join(arena, s->options.directory, in->copy);
+        const rlf_output output = {.option = "--out", .path = to};
+        const guard g = look(&output, inputs, arena, err);
+        rlf_err ignored = RLF_ERR_NONE;
+        rlf_digest digest;
+        char is[RLF_DIGEST_TEXT];
+        uint64_t size;
+        bool same = g.there &&
+                    rlf_digest_file(to, true, &ignored, &digest, &size) >= 0 &&
+                    strcmp(rlf_digest_print(digest, is), in->value) == 0;
+        if (g.there && !same)
+            RLF_TRY(check_read(&g, s));
+    }
+    return RLF_OK;
+}
+
+/* What the command reads stays as it is, whatever else the directory holds. */
+static rlf_status
+check_kept(rlf_session *s, rlf_inputs *inputs, rlf_arena *arena, rlf_err *err)
+{
+    const char *directory = s->options.directory, **names;
+    size_t n;
+    bool may;
+    RLF_TRY(rlf_dir_own(directory, err, &may));
+    RLF_TRY(rlf_dir_list(directory, arena, err, &names, &n));
+    for (size_t i = 0; i < n; i++)
+        if (rlf_directory_changes(names[i]))
+            RLF_TRY(check_entry(s, names[i], inputs, arena, err));
+    return check_copies(s, inputs, arena, err);
+}
+
+/* A run writes files into its directory: over none that it reads, and a new one
+ * over none that no run has left there. */
+static rlf_status
+check_directory(rlf_session *s, rlf_inputs *inputs, rlf_arena *arena,
+                rlf_err *err)
 {
     const char *name, *directory = s->options.directory;
-    if (!directory || !s->leads || has_traces(directory, arena))
+    if (!directory || !s->leads || !rlf_dir_exists(directory))
+        return RLF_OK;
+    RLF_TRY(check_kept(s, inputs, arena, err));
+    if (has_traces(s, directory, arena))
         return RLF_OK;
     for (size_t i = 0; (name = rlf_directory_replaces(i)); i++) {
         const char *path = rlf_path_join(arena, directory, name);
         const rlf_output output = {.option = "--out", .path = path};
-        const guard g = look(&output, arena, err);
-        if (!g.there)
-            continue;
-        RLF_TRY(check_read(&g, s));
-        return refuse(&g, "a file that no run has left there", NULL);
+        const guard g = look(&output, inputs, arena, err);
+        if (g.there)
+            return refuse(&g, "a file that no run has left there", NULL);
     }
     return RLF_OK;
 }
@@ -283,9 +366,10 @@ rlf_status
 rlf_outputs_check(const rlf_outputs *outputs, rlf_session *s, rlf_err *err)
 {
     rlf_arena *arena = rlf_arena_new();
-    rlf_status status = check_all(outputs, s, arena, err);
+    rlf_inputs inputs = {0};
+    rlf_status status = check_all(outputs, s, &inputs, arena, err);
     if (status >= 0 && s)
-        status = check_directory(s, arena, err);
+        status = check_directory(s, &inputs, arena, err);
     rlf_arena_free(arena);
     return status;
 }

@@ -4,7 +4,8 @@
  * metrics.jsonl and its checksum in manifest.json. It is
  * replaced whole at each start, a resume among them, and at each end; so a
  * process that is killed leaves a start without an end, which the next resume
- * fills in. A run never depends on what is written here. */
+ * fills in. A resume takes from here what the run began with only where no
+ * checkpoint says it. */
 #include "engine/api/session.h"
 
 #include "engine/base/vec.h"
@@ -109,7 +110,7 @@ put_inputs(const rlf_session *s, rlf_buf *out)
         }
         if (in->copy)
             put_text(out, ",", "copy", in->copy);
-        rlf_buf_putc(out, '}');
+        rlf_buf_puts(out, in->noted ? ",\"noted\":true}" : "}");
         between = ",\n  ";
     }
     rlf_buf_putc(out, ']');
@@ -145,6 +146,18 @@ put_options(const rlf_session *s, rlf_buf *out)
     rlf_buf_putc(out, '}');
 }
 
+/* The digest of plan.rlf, by which a resume knows that nobody has edited it. */
+static void
+put_plan(const rlf_session *s, rlf_buf *out)
+{
+    char digest[RLF_DIGEST_TEXT];
+    rlf_buf text = {0};
+    rlf_plan_print(s->plan, &text);
+    put_text(out, ",", "plan",
+             rlf_digest_print(rlf_digest_of(text.p, text.n), digest));
+    rlf_buf_free(&text);
+}
+
 static void
 put_start(const rlf_session *s, rlf_buf *out)
 {
@@ -159,6 +172,7 @@ put_start(const rlf_session *s, rlf_buf *out)
         put_text(out, ",", "warnings", s->warnings.p);
     put_build(out);
     put_options(s, out);
+    put_plan(s, out);
     rlf_buf_printf(out, ",\"ranks\":%d,\"threads\":%d", s->plan->ranks,
                    rlf_run_threads(s->run));
     put_text(out, ",", "device", s->plan->numerics.backend);
@@ -172,25 +186,69 @@ put_start(const rlf_session *s, rlf_buf *out)
 
 /* ---- the starts before ---- */
 
-/* The list in the file; NULL: there is none that can be read. */
+static const char *
+path_of(const rlf_session *s, rlf_arena *arena)
+{
+    return rlf_path_join(arena, s->options.directory, "run.json");
+}
+
+/* The list `member` of objects in the file; NULL: there is none that can be
+ * read. */
 static json_t *
-read_starts(const char *path)
+read_list(const char *path, const char *member)
 {
     rlf_buf text = {0};
-    json_t *root = NULL, *starts = NULL;
+    json_t *root = NULL, *list = NULL;
     rlf_json_found found;
     rlf_err ignored = RLF_ERR_NONE;
     if (rlf_file_read(path, MOST, &ignored, &text) >= 0 &&
         rlf_json_parse_exact(path, 1, text.p ? text.p : "", text.n, &ignored,
                              &root, &found) >= 0)
-        starts = json_object_get(root, "starts");
-    bool good = json_is_array(starts);
-    for (size_t i = 0; i < json_array_size(starts); i++)
-        good &= json_is_object(json_array_get(starts, i));
-    starts = good ? json_incref(starts) : NULL;
+        list = json_object_get(root, member);
+    bool good = json_is_array(list);
+    for (size_t i = 0; i < json_array_size(list); i++)
+        good &= json_is_object(json_array_get(list, i));
+    list = good ? json_incref(list) : NULL;
     json_decref(root);
     rlf_buf_free(&text);
-    return starts;
+    return list;
+}
+
+static json_t *
+read_starts(const char *path)
+{
+    return read_list(path, "starts");
+}
+
+json_t *
+rlf_record_inputs(const rlf_session *s, rlf_arena *arena)
+{
+    return read_list(path_of(s, arena), "inputs");
+}
+
+bool
+rlf_record_is_there(const rlf_session *s)
+{
+    json_t *starts = read_starts(path_of(s, s->arena));
+    bool there = starts != NULL;
+    json_decref(starts);
+    return there;
+}
+
+bool
+rlf_record_has_plan(const rlf_session *s, rlf_digest digest)
+{
+    json_t *starts = read_starts(path_of(s, s->arena));
+    char text[RLF_DIGEST_TEXT];
+    bool has = false;
+    rlf_digest_print(digest, text);
+    for (size_t i = 0; i < json_array_size(starts); i++) {
+        const json_t *plan = json_object_get(json_array_get(starts, i), "plan");
+        has |=
+            json_is_string(plan) && strcmp(json_string_value(plan), text) == 0;
+    }
+    json_decref(starts);
+    return has;
 }
 
 /* Of a run that was killed, how far it came. */
@@ -271,8 +329,7 @@ rlf_record_begin(rlf_session *s, rlf_err *err)
 {
     rlf_record *record = &s->record;
     json_t *starts;
-    const char *path =
-        rlf_path_join(s->arena, s->options.directory, "run.json");
+    const char *path = path_of(s, s->arena);
     rlf_run_settle_inputs(s->run);
     RLF_TRY(starts_before(s, path, err, &starts));
     rlf_buf_printf(&record->text, "{\"format\":%d,\n ", FORMAT);

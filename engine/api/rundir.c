@@ -74,7 +74,7 @@ take_flights(rlf_session *session, bool stay, flights *out, rlf_err *err)
         return RLF_OK;
     RLF_TRY(rlf_dir_list(dir, session->arena, err, &names, &count));
     for (size_t i = 0; i < count; i++) {
-        if (strncmp(names[i], "flight-", 7) != 0)
+        if (!rlf_directory_is_flight(names[i]))
             continue;
         rlf_flight_report report;
         if (rlf_flight_read(inside(session, names[i]), &report))

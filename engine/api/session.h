@@ -267,8 +267,10 @@ void rlf_outputs_add(rlf_outputs *outputs, rlf_arena *arena, const char *option,
                      const char *path);
 /* Before anything is written: RLF_USAGE, with the option, the file and what
  * that is, if one of them is a file that the session reads, that a run keeps in
- * its directory, or another one of them; or if a new run would replace files in
- * its directory that no run has left there. Of a session that is compiled, and
+ * its directory, or another one of them; if a run would write over, move or
+ * remove what it reads, except the plan.rlf that it wrote itself before a
+ * resume; or if a new run would replace files in its directory that no run has
+ * left there. Of a session that is compiled, and
  * knows its cluster and its directory; NULL: nothing is read. */
 rlf_status rlf_outputs_check(const rlf_outputs *outputs, rlf_session *session,
                              rlf_err *err);
@@ -330,6 +332,12 @@ bool rlf_directory_is_run(const char *directory, rlf_arena *arena);
 const char *rlf_directory_around(const char *path, rlf_arena *arena);
 /* Is that (n bytes) the name of what a run keeps in its directory? */
 bool rlf_directory_keeps(const char *name, size_t n);
+/* Is that the name of something there that a run writes over, moves or removes?
+ * All that it keeps but copies of inputs: it adds some, each to a place that is
+ * in the list. */
+bool rlf_directory_changes(const char *name);
+/* Is that the name of a rank's record, as in "flight-0"? */
+bool rlf_directory_is_flight(const char *name);
 /* The names of files there that a new run replaces: i = 0, 1, ...; NULL after
  * the last. */
 const char *rlf_directory_replaces(size_t i);
@@ -399,6 +407,13 @@ const char *rlf_record_signal(int number);
 
 /* A JSON object of this process: host, number, directory, command line. */
 void rlf_record_process(rlf_buf *out);
+/* Is there one in the session's directory that can be read? */
+bool rlf_record_is_there(const rlf_session *session);
+/* Does it say that one of its starts wrote a plan.rlf with that digest? */
+bool rlf_record_has_plan(const rlf_session *session, rlf_digest digest);
+/* A JSON list of the inputs that it has; NULL: it is not there, or cannot be
+ * read. The caller's. */
+json_t *rlf_record_inputs(const rlf_session *session, rlf_arena *arena);
 /* Once a run with a directory is open and went on from where it did. */
 rlf_status rlf_record_begin(rlf_session *session, rlf_err *err);
 /* How it ended; nothing where it was not begun, or has ended. */
