@@ -95,14 +95,36 @@ lined_up(const printer *p, uint32_t at, bool tight)
 }
 
 /* Spaces from `at` to what comes next: one, or those of the source if that is
- * lined up; if `tight`, with something that has one space before it. */
+ * lined up with something that has one space before it. */
 static void
-put_gap(printer *p, uint32_t at, bool tight)
+put_gap(printer *p, uint32_t at)
 {
     uint32_t next = at;
     while (p->text[next] == ' ')
         next++;
-    int n = next > at + 1 && lined_up(p, next, tight) ? (int)(next - at) : 1;
+    int n = next > at + 1 && lined_up(p, next, true) ? (int)(next - at) : 1;
+    rlf_buf_printf(p->out, "%*s", n, "");
+}
+
+static size_t
+column(const printer *p)
+{
+    size_t n = 0;
+    while (n < p->out->n && p->out->p[p->out->n - 1 - n] != '\n')
+        n++;
+    return n;
+}
+
+/* Spaces up to the help text at `at`: to its column of the source if it is
+ * lined up there, also where what is before it has become shorter; else one. */
+static void
+put_gap_help(printer *p, uint32_t at)
+{
+    uint32_t line = line_start(p, at);
+    size_t to = at - line - indent_of(p, line) + (size_t)p->indent;
+    size_t from = column(p);
+    bool far = at > line + 1 && p->text[at - 2] == ' ';
+    int n = far && to > from && lined_up(p, at, false) ? (int)(to - from) : 1;
     rlf_buf_printf(p->out, "%*s", n, "");
 }
 
@@ -225,15 +247,6 @@ flat(rlf_buf *out, const rlf_ast_expr *e)
 }
 
 /* ---- expressions that are too wide for a line ---- */
-
-static size_t
-column(const printer *p)
-{
-    size_t n = 0;
-    while (n < p->out->n && p->out->p[p->out->n - 1 - n] != '\n')
-        n++;
-    return n;
-}
 
 static void
 new_line(printer *p, int indent)
@@ -523,7 +536,7 @@ put_stmt(printer *p, const rlf_ast_stmt *stmt)
         put_if(p, stmt);
     } else if (stmt->kind == RLF_AST_LET || stmt->kind == RLF_AST_SET) {
         rlf_buf_puts(p->out, stmt->name.text);
-        put_gap(p, stmt->name.span.last, true);
+        put_gap(p, stmt->name.span.last);
         rlf_buf_puts(p->out, stmt->kind == RLF_AST_LET ? "= " : ":= ");
         put_expr(p, stmt->value);
     } else {
@@ -557,11 +570,9 @@ static void
 put_value(printer *p, const rlf_ast_decl *decl)
 {
     if (decl->value) {
-        put_gap(p,
-                decl->word.text && decl->kind != RLF_AST_HOOK
-                    ? decl->word.span.last
-                    : decl->name.span.last,
-                true);
+        put_gap(p, decl->word.text && decl->kind != RLF_AST_HOOK
+                       ? decl->word.span.last
+                       : decl->name.span.last);
         rlf_buf_puts(p->out, "= ");
         put_expr(p, decl->value);
     }
@@ -574,10 +585,7 @@ put_value(printer *p, const rlf_ast_decl *decl)
         put_expr(p, decl->high);
     }
     if (decl->help) {
-        uint32_t at = decl->help->span.first;
-        while (at && p->text[at - 1] == ' ')
-            at--;
-        put_gap(p, at, false);
+        put_gap_help(p, decl->help->span.first);
         put_expr(p, decl->help);
     }
 }
@@ -665,7 +673,7 @@ put_decl(printer *p, const rlf_ast_decl *decl)
     if (decl->kind == RLF_AST_IMPORT || decl->kind == RLF_AST_PLACE)
         rlf_buf_putc(p->out, ' ');
     else
-        put_gap(p, behind, true);
+        put_gap(p, behind);
     if (decl->kind == RLF_AST_IMPORT) {
         put_expr(p, decl->value);
         if (decl->name.text)
@@ -676,7 +684,7 @@ put_decl(printer *p, const rlf_ast_decl *decl)
         rlf_buf_puts(p->out, decl->name.text);
     if (decl->kind == RLF_AST_PARAM || decl->kind == RLF_AST_STATE) {
         if (decl->word.text) {
-            put_gap(p, decl->name.span.last, true);
+            put_gap(p, decl->name.span.last);
             rlf_buf_printf(p->out, ": %s", decl->word.text);
         }
         put_value(p, decl);
@@ -703,15 +711,11 @@ head_end(const rlf_ast_decl *decl)
                                             : decl->span.last;
 }
 
-bool
-rlf_fmt(const rlf_sources *sources, const rlf_ast_program *program,
-        rlf_buf *out)
+/* Once. What it lines up by the columns of the source may be in others now. */
+static void
+format(const char *source, const rlf_ast_program *program, rlf_buf *out)
 {
-    if (program->broken)
-        return false;
-    const rlf_source *source = rlf_sources_get(sources, program->source);
-    rlf_buf text = {0};
-    printer p = {.out = &text, .text = source->text, .program = program};
+    printer p = {.out = out, .text = source, .program = program};
     for (size_t i = 0; i < program->decls.count; i++) {
         const rlf_ast_decl *decl = program->decls.data[i];
         flush(&p, head_end(decl));
@@ -720,6 +724,43 @@ rlf_fmt(const rlf_sources *sources, const rlf_ast_program *program,
         end_line(&p, decl->span.last);
     }
     flush(&p, UINT32_MAX);
+}
+
+/* Format what is in `text` once more. False: it stays as it is. */
+static bool
+format_again(const char *path, rlf_buf *text)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_sources sources = {.arena = arena};
+    rlf_diags diags = {.arena = arena, .sources = &sources};
+    uint32_t source = rlf_sources_add(&sources, path, text->p, text->n);
+    const rlf_ast_program *program = rlf_parse(&sources, source, arena, &diags);
+    if (program->broken) {
+        rlf_arena_free(arena);
+        return false;
+    }
+    rlf_buf next = {0};
+    format(rlf_sources_get(&sources, source)->text, program, &next);
+    bool other = next.n != text->n || memcmp(next.p, text->p, text->n) != 0;
+    rlf_buf_free(text);
+    *text = next;
+    rlf_arena_free(arena);
+    return other;
+}
+
+bool
+rlf_fmt(const rlf_sources *sources, const rlf_ast_program *program,
+        rlf_buf *out)
+{
+    enum { MOST = 16 }; /* rounds: each takes padding away, two are usual */
+    if (program->broken)
+        return false;
+    const rlf_source *source = rlf_sources_get(sources, program->source);
+    rlf_buf text = {0};
+    format(source->text, program, &text);
+    for (int i = 0; i < MOST && text.n && format_again(source->path, &text);
+         i++)
+        ;
     rlf_buf_add(out, text.p ? text.p : "", text.n);
     rlf_buf_free(&text);
     return true;

@@ -152,3 +152,13 @@ flow f(batch: rows[4]) {
     report score = mean(score over batch),
            kl = 1, other = 2
 }
+=== help texts stay below each other where a sign before them moves
+param model_dir : path  = "models/arith"     "the model"
+param lr: float = 1e-3               
+param size      : int   = 32 in 1..8192      "pairs"
+param teacher : path  = "t"     "alone"
+--- fmt
+param model_dir : path = "models/arith"      "the model"
+param lr : float = 1e-3
+param size      : int = 32 in 1..8192        "pairs"
+param teacher : path = "t" "alone"
