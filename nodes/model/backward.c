@@ -2,6 +2,48 @@
 #include "nodes/model/compiler.h"
 #include "nodes/model/gradient.h"
 
+/* The gradient of x, which is there, to be written: in memory of its own if
+ * others have it too. */
+static rlf_spot
+own_gradient(rlf_compiler *c, rlf_var x)
+{
+    rlf_spot shared = rlf_gradients_at(c, x);
+    if (rlf_gradients_alone(c, x))
+        return shared;
+    rlf_gradients_leave(c, x);
+    c->gradient[x] = -1;
+    rlf_gradients_put(c, x, rlf_gradients_place(c, x));
+    rlf_emit_copy(c, x, rlf_gradients_at(c, x), shared);
+    return rlf_gradients_at(c, x);
+}
+
+/* The gradient of y, times scale, is a part of that of x: it is the same, or in
+ * its place, or added to what is there. */
+static void
+add_gradient(rlf_compiler *c, rlf_var x, rlf_var y, double scale)
+{
+    rlf_spot dy = rlf_gradients_at(c, y);
+    bool there = c->gradient[x] >= 0;
+    if (there)
+        own_gradient(c, x);
+    else if (scale == 1 || rlf_gradients_alone(c, y))
+        rlf_gradients_pass(c, x, y);
+    else
+        rlf_gradients_put(c, x, rlf_gradients_place(c, x));
+    rlf_spot dx = rlf_gradients_at(c, x);
+    if (!there && scale == 1)
+        return;
+    rlf_emit(c, RLF_OP_add, rlf_count_of(c, y))->add =
+        (rlf_add_args){.d = rlf_width_of(c, x),
+                       .a = there ? rlf_at(dx) : rlf_at(dy),
+                       .b = there ? rlf_at(dy) : NULL,
+                       .lda = there ? dx.ld : dy.ld,
+                       .ldb = dy.ld,
+                       .scale = (float)scale,
+                       .c = rlf_at(dx),
+                       .ldc = dx.ld};
+}
+
 /* dx of a norm is added to the gradient that is there, or lies over dy. */
 static void
 norm_back(rlf_compiler *c, int r)
@@ -15,9 +57,8 @@ norm_back(rlf_compiler *c, int r)
         rlf_gradients_pass(c, x, y);
     else if (!add)
         rlf_gradients_put(c, x, rlf_gradients_place(c, x));
-    rlf_spot dx = rlf_gradients_at(c, x);
+    rlf_spot dx = add ? own_gradient(c, x) : rlf_gradients_at(c, x);
     rlf_gradients_leave(c, y);
-    RLF_ASSERT(rlf_gradients_alone(c, x));
     rlf_emit(c, RLF_OP_rmsnorm_grad, rlf_count_of(c, y))->rmsnorm_grad =
         (rlf_rmsnorm_grad_args){.d = rlf_width_of(c, x),
                                 .x = rlf_at(c->value[x]),
@@ -118,14 +159,17 @@ set_parts(rlf_compiler *c, const rlf_model_row *row, rlf_product_args *a)
 /* dy as gradients of weights take it. If they come later it stays, where
  * nothing is read any more. */
 static rlf_spot
-weights_gradient(rlf_compiler *c, const rlf_model_row *row, bool apart)
+weights_gradient(rlf_compiler *c, int r, bool apart)
 {
+    const rlf_model_row *row = rlf_row_at(c, r);
     rlf_spot dy = rlf_gradients_at(c, row->out[0]);
     if (apart)
         return join_heads(c, row);
     if (!c->options->split)
         return dy;
-    rlf_emit_copy(c, row->out[0], rlf_gradients_own(c, row->out[0]), dy);
+    for (int i = 0; i < row->n_out; i++)
+        c->taken[c->root[row->out[i]]] = true;
+    rlf_emit_copy(c, row->out[0], c->late[r], dy);
     return dy;
 }
 
@@ -137,8 +181,7 @@ product_back(rlf_compiler *c, int r)
     const rlf_table *t = c->table;
     rlf_var x = row->in[0], y = row->out[0];
     bool apart = row->n_out == 3 && t->copies > 1;
-    rlf_spot dy = rlf_gradients_at(c, y),
-             d_all = weights_gradient(c, row, apart);
+    rlf_spot dy = rlf_gradients_at(c, y), d_all = weights_gradient(c, r, apart);
     if (!c->options->split)
         matrix_back(c, r, d_all);
     if (w->vector[0] != RLF_NO_SLOT)
@@ -152,8 +195,7 @@ product_back(rlf_compiler *c, int r)
     bool add = c->gradient[x] >= 0; /* which is the first rank's */
     if (!add)
         rlf_gradients_put(c, x, rlf_gradients_place(c, x));
-    RLF_ASSERT(rlf_gradients_alone(c, x));
-    rlf_spot dx = rlf_gradients_at(c, x);
+    rlf_spot dx = own_gradient(c, x);
     /* keys and values that several hold count as the first one's */
     rlf_spot from = apart && t->cut.rank % t->copies ? dy : d_all;
     rlf_kernel_call *call = rlf_emit(c, RLF_OP_product, rlf_count_of(c, y));
@@ -172,8 +214,10 @@ product_back(rlf_compiler *c, int r)
         rlf_emit_sum(c, x, dx);
     }
     if (row->kind == RLF_ROW_ONTO)
-        rlf_gradients_pass(c, row->in[1], y);
-    for (int i = 0; i < row->n_out; i++)
+        add_gradient(c, row->in[1], y, 1);
+    /* what gradients of weights will read nobody may write over */
+    bool kept = c->options->split && dy.at == c->late[r].at;
+    for (int i = 0; i < row->n_out && !kept; i++)
         rlf_gradients_leave(c, row->out[i]);
 }
 
@@ -262,35 +306,14 @@ glu_back(rlf_compiler *c, int r)
     rlf_gradients_leave(c, row->out[0]);
 }
 
-/* dx = scale dy: over dy if that is nobody else's. */
-static void
-scale_back(rlf_compiler *c, const rlf_model_row *row, rlf_var x)
-{
-    rlf_var y = row->out[0];
-    rlf_spot dy = rlf_gradients_at(c, y);
-    if (row->scale == 1 || rlf_gradients_alone(c, y))
-        rlf_gradients_pass(c, x, y);
-    else
-        rlf_gradients_put(c, x, rlf_gradients_place(c, x));
-    rlf_spot dx = rlf_gradients_at(c, x);
-    if (row->scale != 1)
-        rlf_emit(c, RLF_OP_add, rlf_count_of(c, y))->add =
-            (rlf_add_args){.d = rlf_width_of(c, x),
-                           .a = rlf_at(dy),
-                           .lda = dy.ld,
-                           .scale = (float)row->scale,
-                           .c = rlf_at(dx),
-                           .ldc = dx.ld};
-}
-
 /* Of both sides; the second, or the only one, is scaled. */
 static void
 add_back(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
     if (row->n_in > 1)
-        rlf_gradients_pass(c, row->in[0], row->out[0]);
-    scale_back(c, row, row->in[row->n_in - 1]);
+        add_gradient(c, row->in[0], row->out[0], 1);
+    add_gradient(c, row->in[row->n_in - 1], row->out[0], row->scale);
     rlf_gradients_leave(c, row->out[0]);
 }
 
@@ -360,6 +383,6 @@ rlf_weights_row(rlf_compiler *c, int r)
     const rlf_model_row *row = rlf_row_at(c, r);
     if (row->kind == RLF_ROW_EMBED)
         embed_back(c, r);
-    if (row->kind == RLF_ROW_LINEAR || row->kind == RLF_ROW_ONTO)
-        matrix_back(c, r, c->value[row->out[0]]);
+    if (rlf_is_product(row))
+        matrix_back(c, r, c->late[r]);
 }

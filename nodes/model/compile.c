@@ -76,10 +76,9 @@ backward_chunk(rlf_compiler *c, int chunk)
     const rlf_chunk layers = c->table->chunk[chunk];
     bool ends = rlf_table_ends(c->table, chunk);
     rlf_var x = ends ? c->program->hidden : residual_behind(c, layers.last - 1);
-    rlf_spot d = rlf_gradients_border(c, x);
-    if (ends)
-        d.at = rlf_address_at(RLF_AT_D_HIDDEN, 0);
-    rlf_gradients_put(c, x, d);
+    const rlf_spot d_hidden = {rlf_address_at(RLF_AT_D_HIDDEN, 0),
+                               rlf_width_of(c, x), -1};
+    rlf_gradients_put(c, x, ends ? d_hidden : rlf_gradients_border(c, x));
     for (int i = layers.last - 1; i >= layers.first; i--) {
         const span rows = rows_of(c, i);
         bool last = ends && i == layers.last - 1;
@@ -89,7 +88,13 @@ backward_chunk(rlf_compiler *c, int chunk)
         c->out = &c->code->backward;
         for (int r = rows.last - 1; r >= rows.first; r--)
             rlf_backward_row(c, r);
+        if (i > 0)
+            rlf_gradients_settle(c, residual_behind(c, i - 1));
     }
+    x = layers.first ? residual_behind(c, layers.first - 1)
+                     : rlf_row_at(c, 0)->out[0];
+    if (layers.first || c->options->split) /* goes on, or waits */
+        rlf_gradients_end(c, x);
     if (c->options->split)
         weights_chunk(c, layers);
 }

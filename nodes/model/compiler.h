@@ -49,6 +49,7 @@ typedef struct rlf_compiler {
     size_t used[RLF_N_BLOCKS];
     RLF_VEC(rlf_buffer) buffers;
     int newest[RLF_N_BLOCKS]; /* buffer of each block, -1: none */
+    int border;               /* the buffer that gradients come and go in */
     /* of each value */
     rlf_spot *value;
     rlf_var *root;    /* the value whose memory it took over */
@@ -56,6 +57,11 @@ typedef struct rlf_compiler {
     int *derivatives; /* of a root: that read its memory and are to come */
     bool *crosses;    /* rows of other layers read it */
     int *gradient;    /* -1: none yet */
+    bool *taken;      /* of a root: a gradient lies, or has lain, over it */
+    bool *multiplied; /* a product reads it */
+    /* of each row: where the gradient of a product's result waits for weights
+     */
+    rlf_spot *late;
     /* of each row: rstd of each out, or lse */
     rlf_address (*kept)[2];
     RLF_VEC(rlf_grad) gradients;
@@ -84,11 +90,15 @@ rlf_spot rlf_gradients_place(rlf_compiler *c, rlf_var x);
 /* The memory of a value itself, which no derivative reads any more. */
 rlf_spot rlf_gradients_own(const rlf_compiler *c, rlf_var x);
 /* Where a gradient comes in and goes out of a chunk. */
-rlf_spot rlf_gradients_border(const rlf_compiler *c, rlf_var x);
+rlf_spot rlf_gradients_border(rlf_compiler *c, rlf_var x);
 /* Those of q, k and v, side by side as their product takes them; but where
  * several ranks hold the same heads, those of k and v apart. */
 void rlf_gradients_heads(rlf_compiler *c, const rlf_model_row *row);
 void rlf_gradients_put(rlf_compiler *c, rlf_var x, rlf_spot s);
+/* A gradient that goes on to the layer before is not in this one's memory. */
+void rlf_gradients_settle(rlf_compiler *c, rlf_var x);
+/* The gradient of what comes into a chunk is where it goes on, or waits. */
+void rlf_gradients_end(rlf_compiler *c, rlf_var x);
 /* The gradient of x is that of y too. */
 void rlf_gradients_pass(rlf_compiler *c, rlf_var x, rlf_var y);
 /* Nobody needs the gradient of x any more. */
@@ -154,6 +164,12 @@ static inline bool
 rlf_is_cut(const rlf_compiler *c, rlf_var x)
 {
     return rlf_width_is_cut(c->program->values.data[x].width);
+}
+
+static inline bool
+rlf_is_product(const rlf_model_row *row)
+{
+    return row->kind == RLF_ROW_LINEAR || row->kind == RLF_ROW_ONTO;
 }
 
 /* All results of a row, side by side. */

@@ -40,7 +40,7 @@ libnodes_a_SOURCES += \
 	nodes/model/work.c nodes/model/work.h
 
 check_PROGRAMS += tests/unit/model_calls tests/unit/model_cost tests/unit/model_files \
-	tests/unit/model_memory tests/unit/model_move tests/unit/model_parity tests/unit/model_ranks tests/unit/model_recorded \
+	tests/unit/model_memory tests/unit/model_move tests/unit/model_parity tests/unit/model_programs tests/unit/model_ranks tests/unit/model_recorded \
 	tests/unit/model_rope \
 	tests/unit/model_sampler \
 	tests/unit/model_shards tests/unit/model_stories \
@@ -51,6 +51,7 @@ tests_unit_model_files_LDADD = $(NODES_LIBS)
 tests_unit_model_parity_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_memory_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_move_LDADD = $(EMULATED_DEVICE_LIBS) libnodes.a $(PLAN_LIBS)
+tests_unit_model_programs_LDADD = $(NODES_LIBS)
 tests_unit_model_ranks_LDADD = $(NODES_LIBS)
 tests_unit_model_recorded_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_rope_LDADD = $(NODES_LIBS)

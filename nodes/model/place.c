@@ -91,6 +91,9 @@ make_lists(rlf_compiler *c)
     c->derivatives = RLF_NEW_ARRAY(c->arena, int, n);
     c->crosses = RLF_NEW_ARRAY(c->arena, bool, n);
     c->gradient = RLF_NEW_ARRAY(c->arena, int, n);
+    c->taken = RLF_NEW_ARRAY(c->arena, bool, n);
+    c->multiplied = RLF_NEW_ARRAY(c->arena, bool, n);
+    c->late = RLF_NEW_ARRAY(c->arena, rlf_spot, rlf_program_rows(c->program));
     c->kept = rlf_arena_alloc(c->arena, (size_t)rlf_program_rows(c->program) *
                                             sizeof *c->kept);
     for (int i = 0; i < n; i++) {
@@ -99,6 +102,15 @@ make_lists(rlf_compiler *c)
     }
     for (int i = 0; i < RLF_N_BLOCKS; i++)
         c->newest[i] = -1;
+    c->border = new_buffer(c, (rlf_buffer){.at = rlf_address_at(RLF_AT_D_X, 0),
+                                           .width = c->table->config.hidden});
+}
+
+/* Does a product's weight have its gradient after all of backward? */
+static bool
+leaves_weights(const rlf_compiler *c)
+{
+    return c->options->split || c->options->layers;
 }
 
 /* Which rows of a chunk read a value last, and whether derivatives do. The next
@@ -126,12 +138,13 @@ find_readers(rlf_compiler *c, rlf_chunk own)
             else if (c->until[x] < end)
                 c->until[x] = end;
             c->crosses[x] |= p->values.data[x].layer != row->layer && !behind;
+            if (c->crosses[x] && c->options->recompute)
+                c->until[x] = INT_MAX; /* its layer is computed again */
+            c->multiplied[x] |= i == 0 && rlf_is_product(row);
             c->derivatives[x] += derived && r < last;
         }
-        /* later, the gradient of a product's result lies over it */
-        if ((c->options->split || c->options->layers) &&
-            row->kind == RLF_ROW_LINEAR && row->n_out == 1)
-            c->until[row->out[0]] = INT_MAX;
+        if (leaves_weights(c) && rlf_is_product(row) && row->n_out == 1)
+            c->until[row->out[0]] = INT_MAX; /* its gradient lies over it */
         if (train && info->reads_out) {
             c->until[row->out[0]] = INT_MAX;
             c->derivatives[row->out[0]] += r < last;
@@ -207,6 +220,18 @@ place_new(rlf_compiler *c, const rlf_model_row *row)
     }
 }
 
+/* Where the gradient of a product's result waits for the weights: over the
+ * result, unless weights of another product wait for that. */
+static void
+place_late(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    c->late[r] = c->value[row->out[0]];
+    if (leaves_weights(c) && rlf_is_product(row) && c->multiplied[row->out[0]])
+        c->late[r] =
+            spot_in(c, take_buffer(c, RLF_AT_LAYER, row->out, row->n_out), 0);
+}
+
 /* What an operation measures for its derivative. */
 static void
 place_kept(rlf_compiler *c, int r)
@@ -241,9 +266,12 @@ rlf_values_row(rlf_compiler *c, int r)
     else
         place_new(c, row);
     place_kept(c, r);
-    for (int i = 0; i < row->n_in; i++)
-        if (c->until[row->in[i]] == r)
+    place_late(c, r);
+    for (int i = 0; i < row->n_in; i++) {
+        bool twice = i > 0 && row->in[i] == row->in[i - 1];
+        if (c->until[row->in[i]] == r && !twice)
             leave(c, c->value[row->in[i]]);
+    }
 }
 
 void
@@ -274,6 +302,34 @@ rlf_gradients_put(rlf_compiler *c, rlf_var x, rlf_spot s)
     RLF_ASSERT(c->gradient[x] < 0);
     c->gradient[x] = (int)c->gradients.count;
     RLF_PUSH_IN(c->arena, &c->gradients, (rlf_grad){s, 1});
+}
+
+void
+rlf_gradients_settle(rlf_compiler *c, rlf_var x)
+{
+    rlf_spot from = rlf_gradients_at(c, x);
+    if (rlf_address_block(from.at) != RLF_AT_LAYER)
+        return;
+    rlf_gradients_leave(c, x);
+    c->gradient[x] = -1;
+    rlf_gradients_put(c, x,
+                      c->buffers.data[c->border].users
+                          ? spot_in(c, take_buffer(c, RLF_AT_SCRATCH, &x, 1), 0)
+                          : rlf_gradients_border(c, x));
+    rlf_emit_copy(c, x, rlf_gradients_at(c, x), from);
+}
+
+void
+rlf_gradients_end(rlf_compiler *c, rlf_var x)
+{
+    rlf_spot from = rlf_gradients_at(c, x);
+    if (rlf_address_block(from.at) == RLF_AT_D_X)
+        return;
+    rlf_gradients_leave(c, x);
+    c->gradient[x] = -1;
+    RLF_ASSERT(!c->buffers.data[c->border].users);
+    rlf_gradients_put(c, x, rlf_gradients_border(c, x));
+    rlf_emit_copy(c, x, rlf_gradients_at(c, x), from);
 }
 
 void
@@ -317,17 +373,21 @@ rlf_gradients_own(const rlf_compiler *c, rlf_var x)
 }
 
 rlf_spot
-rlf_gradients_border(const rlf_compiler *c, rlf_var x)
+rlf_gradients_border(rlf_compiler *c, rlf_var x)
 {
-    return (rlf_spot){rlf_address_at(RLF_AT_D_X, 0), rlf_width_of(c, x), -1};
+    RLF_ASSERT(c->buffers.data[c->border].width == rlf_width_of(c, x));
+    return spot_in(c, c->border, 0);
 }
 
 rlf_spot
 rlf_gradients_place(rlf_compiler *c, rlf_var x)
 {
-    if (is_free(c, x))
+    bool *taken = &c->taken[c->root[x]];
+    if (is_free(c, x) && !*taken) {
+        *taken = true;
         return rlf_gradients_own(c, x);
-    if (c->crosses[x])
+    }
+    if (c->crosses[x] && !c->buffers.data[c->border].users)
         return rlf_gradients_border(c, x);
     return spot_in(c, take_buffer(c, RLF_AT_SCRATCH, &x, 1), 0);
 }

@@ -1,0 +1,324 @@
+/* Random programs of rows, which no family has: sums that pass their gradient
+ * on to both sides, values that several rows read, norms of anything, products
+ * onto anything. The gradient of each weight is compared with differences of
+ * the loss, and its bits with those of passes that recompute, that leave
+ * weights for later, and that do both: rules of places (nodes/model/compile.h)
+ * that let one value write over another which somebody still reads are found by
+ * chance, not by families. */
+#include "nodes/model/gradient.h"
+#include "tests/unit/model.h"
+
+#include <math.h>
+
+enum { PROGRAMS = 300, SEQS = 3, TOKENS = 15, MOST = 24 };
+
+/* Of the program at hand: a family's function has no other argument. */
+static uint64_t program_seed;
+static int names;
+
+static uint32_t
+pick(uint64_t *seed, uint32_t n)
+{
+    return test_random(seed) % n;
+}
+
+static const char *
+next_name(rlf_program *r)
+{
+    return rlf_arena_printf(r->arena, "p%d", names++);
+}
+
+/* Values of a layer as wide as the residual, and whether a row reads them. */
+typedef struct pool {
+    rlf_var value[MOST];
+    bool read[MOST];
+    int n;
+} pool;
+
+static rlf_var
+take(pool *p, uint64_t *seed)
+{
+    uint32_t i = pick(seed, (uint32_t)p->n);
+    p->read[i] = true;
+    return p->value[i];
+}
+
+static void
+put(pool *p, rlf_var x)
+{
+    p->value[p->n++] = x;
+}
+
+/* A product of x, alone or onto a value. */
+static void
+close_product(rlf_program *r, pool *p, rlf_var x, uint64_t *seed)
+{
+    bool bias = pick(seed, 2);
+    if (pick(seed, 2))
+        put(p, rlf_linear(r, x, next_name(r), bias));
+    else
+        put(p, rlf_linear_onto(r, take(p, seed), x, next_name(r), bias));
+}
+
+static void
+add_attention(rlf_program *r, pool *p, uint64_t *seed)
+{
+    const char *q = next_name(r), *k = next_name(r), *v = next_name(r);
+    rlf_heads h = rlf_linear_heads(r, take(p, seed), q, k, v, pick(seed, 2));
+    uint32_t norms = pick(seed, 3);
+    if (norms == 1) {
+        h.q = rlf_norm(r, h.q, next_name(r));
+        h.k = rlf_norm(r, h.k, next_name(r));
+    } else if (norms == 2) {
+        q = next_name(r), k = next_name(r);
+        h = rlf_head_norms(r, h, q, k);
+    }
+    close_product(r, p, rlf_attend(r, rlf_rotate(r, h), 0, 0.4), seed);
+}
+
+static void
+add_rows(rlf_program *r, pool *p, uint64_t *seed)
+{
+    rlf_var x = take(p, seed);
+    switch (pick(seed, 5)) {
+    case 0:
+        put(p, rlf_norm(r, x, next_name(r)));
+        break;
+    case 1:
+        put(p, rlf_linear(r, x, next_name(r), false));
+        break;
+    case 2: {
+        const char *gate = next_name(r), *up = next_name(r);
+        rlf_gates g = rlf_linear_gates(r, x, gate, up, pick(seed, 2));
+        close_product(r, p, rlf_glu(r, g), seed);
+        break;
+    }
+    case 3:
+        put(p, rlf_add(r, x, take(p, seed), pick(seed, 2) ? 1 : 0.5));
+        break;
+    default:
+        put(p, rlf_scale(r, x, 0.75));
+    }
+}
+
+static rlf_var
+random_layer(rlf_program *r, rlf_var x, uint64_t *seed)
+{
+    pool p = {{x}, {false}, 1};
+    uint32_t before = pick(seed, 4), after = pick(seed, 4);
+    for (uint32_t i = 0; i < before; i++)
+        add_rows(r, &p, seed);
+    add_attention(r, &p, seed);
+    for (uint32_t i = 0; i < after; i++)
+        add_rows(r, &p, seed);
+    /* what nobody reads has no gradient: all that is left is added up */
+    rlf_var sum = take(&p, seed);
+    for (int i = 0; i < p.n; i++)
+        if (!p.read[i])
+            sum = rlf_add(r, p.value[i], sum, 0.5);
+    return rlf_scale(r, sum, 0.9);
+}
+
+static void
+random_program(rlf_program *r)
+{
+    uint64_t seed = program_seed;
+    names = 0;
+    rlf_var x = rlf_embed(r, "model.embed_tokens");
+    for (int i = 0; i < r->config->layers; i++) {
+        rlf_begin_layer(r, i);
+        x = random_layer(r, x, &seed);
+    }
+    rlf_begin_layer(r, r->config->layers);
+    r->hidden = rlf_norm(r, x, "model.norm");
+}
+
+static const rlf_family family = {
+    .type = "random", .architecture = "Random", .rows = random_program};
+
+/* ---- losses and gradients ---- */
+
+typedef struct trial {
+    test_machine *t;
+    rlf_model *model;
+    float weight[TOKENS]; /* of each row's log-probability */
+} trial;
+
+static void
+load(const trial *k, rlf_pass *p)
+{
+    static const uint32_t ids[TOKENS] = {3, 1, 4, 1, 5, 9, 2, 6,
+                                         5, 3, 5, 8, 9, 7, 9};
+    static const uint32_t lengths[SEQS][2] = {{3, 2}, {1, 5}, {3, 1}};
+    rlf_sequence seqs[SEQS];
+    for (uint32_t i = 0, at = 0; i < SEQS; i++) {
+        seqs[i] = (rlf_sequence){.prompt = ids + at,
+                                 .n_prompt = lengths[i][0],
+                                 .response = ids + at + lengths[i][0],
+                                 .n_response = lengths[i][1],
+                                 .temperature = 1};
+        at += lengths[i][0] + lengths[i][1];
+    }
+    MUST(k->t, rlf_pass_load(p, seqs, SEQS, 0, RLF_ROWS_TOKENS, &k->t->err));
+}
+
+/* Forward, in a pass of its own. */
+static double
+loss_of(const trial *k)
+{
+    test_machine *t = k->t;
+    rlf_pass *p;
+    rlf_pass_options options = {.tokens = TOKENS};
+    float logprob[TOKENS];
+    double sum = 0;
+    MUST(t, rlf_model_changed(k->model, &t->err));
+    MUST(t, rlf_pass_new(k->model, &options, &t->err, &p));
+    load(k, p);
+    MUST(t, rlf_transformer_forward(k->model, p, &t->err));
+    MUST(t, rlf_head_logprobs(k->model, p, false, &t->err));
+    MUST(t, rlf_pass_read(p, p->logprob, p->n_rows, &t->err, logprob));
+    for (int64_t i = 0; i < p->n_rows; i++)
+        sum += (double)k->weight[i] * logprob[i];
+    rlf_pass_free(p);
+    return sum;
+}
+
+/* The gradient of that, to be freed. */
+static float *
+gradient_of(const trial *k, rlf_pass_options options)
+{
+    test_machine *t = k->t;
+    rlf_pass *p, *owed = NULL;
+    rlf_pass_options kept = {
+        .tokens = TOKENS, .train = true, .lent = true, .layers = true};
+    MUST(t, rlf_gradient_clear(k->model, &t->err));
+    MUST(t, rlf_pass_new(k->model, &options, &t->err, &p));
+    if (options.split && options.recompute) {
+        MUST(t, rlf_pass_new(k->model, &kept, &t->err, &owed));
+        rlf_pass_borrow(p, owed);
+    }
+    load(k, p);
+    MUST(t, rlf_transformer_forward(k->model, p, &t->err));
+    MUST(t, rlf_pass_write(p, k->weight, p->n_rows, &t->err, p->d_logprob));
+    MUST(t, rlf_head_loss(k->model, p, NULL, NULL, false, &t->err));
+    MUST(t, rlf_transformer_backward(k->model, p, &t->err));
+    if (options.split)
+        MUST(t, rlf_transformer_weights_chunk(k->model, p, 0, &t->err));
+    rlf_pass_free(p);
+    rlf_pass_free(owed);
+    return test_copy(t, k->model->gradient.weights,
+                     (size_t)k->model->table->count);
+}
+
+/* How far the gradient of a tensor, along a random direction, is off from
+ * differences, over the largest that it could be there. */
+static double
+slot_off(const trial *k, const rlf_slot *slot, const float *gradient,
+         uint64_t *seed)
+{
+    float *w = k->model->weights + slot->offset;
+    const float *g = gradient + slot->offset;
+    float *old = rlf_malloc((size_t)slot->count * sizeof *old);
+    float *way = rlf_malloc((size_t)slot->count * sizeof *way);
+    double said = 0, size = 0, step = 1e-3;
+    memcpy(old, w, (size_t)slot->count * sizeof *old);
+    for (int64_t i = 0; i < slot->count; i++) {
+        way[i] = test_random(seed) % 2 ? 1 : -1;
+        said += (double)way[i] * g[i];
+        size += (double)g[i] * g[i];
+    }
+    double loss[2];
+    for (int side = 0; side < 2; side++) {
+        for (int64_t i = 0; i < slot->count; i++)
+            w[i] = old[i] + (float)(side ? -step : step) * way[i];
+        loss[side] = loss_of(k);
+    }
+    memcpy(w, old, (size_t)slot->count * sizeof *old);
+    free(old);
+    free(way);
+    return fabs((loss[0] - loss[1]) / (2 * step) - said) / (0.1 + sqrt(size));
+}
+
+/* Whatever a pass does about memory, its gradients have the same bits. */
+static bool
+same_bits(const trial *k, const float *gradient)
+{
+    bool same = true;
+    for (int i = 1; i < 4; i++) {
+        rlf_pass_options options = {.tokens = TOKENS,
+                                    .train = true,
+                                    .recompute = i & 1,
+                                    .split = i & 2};
+        float *again = gradient_of(k, options);
+        if (memcmp(again, gradient,
+                   (size_t)k->model->table->count * sizeof *again) != 0) {
+            for (int j = 0; j < k->model->table->n_slots; j++) {
+                const rlf_slot *slot = &k->model->table->slots[j];
+                if (memcmp(again + slot->offset, gradient + slot->offset,
+                           (size_t)slot->count * sizeof *again) != 0)
+                    note("%s%s: other bits of %s", i & 1 ? "recomputed" : "",
+                         i & 2 ? " split" : "", slot->name);
+            }
+            same = false;
+        }
+        free(again);
+    }
+    return same;
+}
+
+static void
+test_program(test_machine *t, uint64_t seed)
+{
+    trial k = {.t = t};
+    rlf_model_config config = {.family = &family,
+                               .layers = 1 + (int)(seed % 3),
+                               .hidden = 16,
+                               .heads = 2,
+                               .kv_heads = 1,
+                               .head_dim = 8,
+                               .ffn = 12,
+                               .vocab = 13,
+                               .context = 64,
+                               .eps = 1e-3,
+                               .rope.theta = 100,
+                               .bos = -1};
+    rlf_model_options options = {.head = RLF_HEAD_LM, .trained = true};
+    program_seed = seed * 7919 + 1;
+    MUST(t, rlf_model_new(t->queue, t->kernels, &config, &options, &t->err,
+                          &k.model));
+    MUST(t, rlf_weights_init(k.model, seed, &t->err));
+    for (size_t i = 0; i < RLF_COUNT(k.weight); i++)
+        k.weight[i] = test_float(&seed);
+    for (int64_t i = 0; i < k.model->table->count; i++)
+        k.model->weights[i] += 0.2F * test_float(&seed);
+    (void)loss_of(&k);
+    float *gradient =
+        gradient_of(&k, (rlf_pass_options){.tokens = TOKENS, .train = true});
+    ok(same_bits(&k, gradient), "program %llu: the same bits in all passes",
+       (unsigned long long)(program_seed / 7919));
+    double worst = 0;
+    const char *where = "";
+    for (int i = 0; i < k.model->table->n_slots; i++) {
+        const rlf_slot *slot = &k.model->table->slots[i];
+        double off = slot_off(&k, slot, gradient, &seed);
+        if (!(off <= worst)) {
+            worst = off;
+            where = slot->name;
+        }
+    }
+    if (!ok(worst < 0.05, "... and gradients as differences of the loss are"))
+        note("%s is off by %g", where, worst);
+    free(gradient);
+    rlf_model_free(k.model);
+}
+
+int
+main(void)
+{
+    test_machine t;
+    test_machine_open(&t, 1);
+    for (uint64_t seed = 1; seed <= PROGRAMS; seed++)
+        test_program(&t, seed);
+    test_machine_close(&t);
+    return done();
+}
