@@ -61,7 +61,9 @@ rlf_lex_comment(rlf_syntax *syntax, size_t first, size_t last)
                             text[last - 1] == '\t'))
         last--;
     rlf_ast_comment comment = {
-        .span = {syntax->source, (uint32_t)first, (uint32_t)last},
+        .span = {.source = syntax->source,
+                 .first = (uint32_t)first,
+                 .last = (uint32_t)last},
         .doc = last - first >= 2 && text[first + 1] == '#',
     };
     RLF_PUSH_IN(syntax->maker.arena, &syntax->program->comments, comment);

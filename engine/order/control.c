@@ -575,7 +575,7 @@ rlf_control_tell(rlf_control *c, const rlf_rank_event *event)
         done(c, event);
         break;
     default:
-        RLF_ASSERT(!"an event that the controller has to do with");
+        RLF_ASSERT(false); /* the controller has nothing to do with it */
     }
 }
 

@@ -633,5 +633,5 @@ rlf_model_config_window(const rlf_model_config *c, int layer)
 float
 rlf_model_config_logits(const rlf_model_config *c)
 {
-    return c->logits_divisor ? (float)(1 / c->logits_divisor) : 0;
+    return c->logits_divisor != 0 ? (float)(1 / c->logits_divisor) : 0;
 }
