@@ -100,12 +100,15 @@ hint_derivative(double value, double derivative, rlf_err *err)
                           "numbers go up to 3.4e38: look for a factor of the "
                           "loss, or a reward, that is as large");
     else
-        rlf_err_hint(err,
-                     "the value there is %g: it is infinite, or beyond single "
-                     "precision, whose numbers go up to 3.4e38: look for a "
-                     "factor of the loss, or a reward, that is as large; else "
-                     "clamp what is divided by or exponentiated",
-                     value);
+        rlf_err_hint(
+            err,
+            "the model's value there is %g; what it is multiplied by "
+            "is infinite, or beyond single precision, whose numbers go "
+            "up to 3.4e38: look for a division by 0, a log of 0, or a "
+            "reward that is as large, and keep what is divided by, or "
+            "under a log, away from 0, as in x / (y + 1e-8); else "
+            "clamp what is exponentiated",
+            value);
 }
 
 /* `live`: what the derivative is by; NULL: by log-probabilities of words. */

@@ -189,7 +189,9 @@ claim(rlf_session *session, rlf_err *err)
             rlf_err_detail(err, "it was killed: %s", session->killed);
         return RLF_USER;
     }
-    if (session->options.resume && !session->options.dry && !holds)
+    /* of one that was killed while it opened, that is said with its record */
+    if (session->options.resume && !session->options.dry && !holds &&
+        !session->killed)
         rlf_buf_printf(&session->warnings,
                        "--resume: %s holds no run, so it begins at step 1\n",
                        dir);

@@ -363,12 +363,17 @@ say_done(const rlf_session *s)
 static void
 say_start(const rlf_session *s)
 {
-    if (s->killed)
+    bool anew = s->options.resume && !s->resumed;
+    if (s->killed && anew)
+        printf("the run before was killed: %s; it left no checkpoint in %s, so "
+               "this one starts from the beginning\n",
+               s->killed, s->options.directory);
+    else if (s->killed)
         printf("the run before was killed: %s\n", s->killed);
     if (s->options.resume && s->resumed)
         printf("resumed after step %u from %s\n", s->resumed,
                s->options.directory);
-    else if (s->options.resume)
+    else if (anew && !s->killed)
         printf("%s has no checkpoint: starting from the beginning\n",
                s->options.directory);
     printf("%s: %s", s->path, s->graph->name);

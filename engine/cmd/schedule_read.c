@@ -92,9 +92,12 @@ read_model(const char *item, rlf_arena *arena, const entry *before, int n,
     out->name = rlf_arena_strndup(arena, item, name);
     if (!name)
         return wrong_model(item, "it has no name", err);
-    for (const char *c = out->name; *c; c++)
-        if (*c <= ' ' || *c == '#' || *c == 127)
-            return wrong_model(item, "names have no space and no #", err);
+    for (const unsigned char *c = (const unsigned char *)out->name; *c; c++)
+        if (*c <= ' ' || *c == '#' || *c >= 127)
+            return wrong_model(item,
+                               "names are of letters, digits and signs of "
+                               "ASCII, with no space and no #",
+                               err);
     for (int i = 0; i < n; i++)
         if (strcmp(before[i].name, out->name) == 0)
             return wrong_model(item, "this name is there twice", err);
@@ -155,8 +158,9 @@ read_time(const char *item, rlf_arena *arena, rlf_err *err, entry *out)
     out->split = kinds > 2;
     if (good)
         return RLF_OK;
-    rlf_fail(err, RLF_USAGE, "--times has \"%s\", not times above 0 of %s",
-             item, out->name);
+    rlf_fail(err, RLF_USAGE,
+             "--times has \"%s\", not times above 0 and below 1e12 of %s", item,
+             out->name);
     rlf_err_hint(err,
                  "say how long a micro-batch takes forward, and backward if "
                  "that is not twice as long, and its weights if backward is "
@@ -269,7 +273,8 @@ read_cap(const rlf_command_line *line, rlf_err *err, double *cap)
     *cap = 0;
     if (!text || (read_number(text, &end, cap) && *cap > 0 && !*end))
         return RLF_OK;
-    rlf_fail(err, RLF_USAGE, "--cap is '%s', not a number above 0", text);
+    rlf_fail(err, RLF_USAGE,
+             "--cap is '%s', not a number above 0 and below 1e12", text);
     rlf_err_hint(err, "say what a place may hold, in the unit of --memory");
     return RLF_USAGE;
 }

@@ -85,6 +85,8 @@ add_text(rlf_digest digest, rlf_str text)
 static rlf_status
 check_cell(rlf_record_reader *r, size_t c)
 {
+    static const char *const kinds[] = {
+        "numbers", "texts", "lists of chat messages", "true or false"};
     const rlf_record_column *column = &r->rows->columns[c];
     rlf_record_kind kind = r->cells[c].kind;
     if (r->rows->count == 0 || column->kind == kind)
@@ -92,8 +94,8 @@ check_cell(rlf_record_reader *r, size_t c)
     rlf_fail(r->err, RLF_USER, "%s: \"%s\" is %s, in the first row %s",
              rlf_record_where(r), column->field, rlf_record_kind_word(kind),
              rlf_record_kind_word(column->kind));
-    rlf_err_hint(r->err, "a column has one kind: make them all texts, or "
-                         "all numbers");
+    rlf_err_hint(r->err, "a column has one kind: make them all %s, or all %s",
+                 kinds[column->kind], kinds[kind]);
     return RLF_USER;
 }
 

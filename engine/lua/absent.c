@@ -90,6 +90,9 @@ static const struct {
     {"'loads')", "JSON is read by rlf.json_decode(text)"},
     {"'clamp')", "bounds are math.max(low, math.min(x, high))"},
     {"'round')", "the nearest whole number is math.floor(x + 0.5)"},
+    {"to index a boolean value", "true and false have no fields; a metatable "
+                                 "that is kept from the program, as that of "
+                                 "texts, is given as false"},
     {"a string value (for iterator", "words of a text are walked by for w in "
                                      "s:gmatch(\"%S+\") do ... end"},
     {"a table value (for iterator", "an array is walked by for i, x in "

@@ -441,6 +441,10 @@ test_loading(void)
               "r.lua:3: unexpected symbol near 'end'", NULL);
     lua_fails("local a = nil\nlocal b = a.b\nreturn function() end",
               "r.lua:2: attempt to index a nil value (local 'a')", NULL);
+    lua_fails("getmetatable('').__index = 1",
+              "r.lua:1: attempt to index a boolean value",
+              "true and false have no fields; a metatable that is kept from "
+              "the program, as that of texts, is given as false");
     lua_fails("\x1bLua", "r.lua: attempt to load a binary chunk (mode is 't')",
               NULL);
     lua_fails("return function(s) error('my own') end", "r.lua:1: my own" WHO,
