@@ -44,6 +44,8 @@ random_config(uint64_t *seed)
         c.window = (int)choose(seed, 3, 60);
         c.window_from = (int)choose(seed, 0, 2);
     }
+    if (*seed % 3 == 0)
+        test_family(&c, &rlf_family_granite);
     return c;
 }
 
