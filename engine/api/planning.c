@@ -26,13 +26,18 @@ any_backend(const rlf_backend *const *list)
     return found;
 }
 
-/* Shards and lanes of the checkpoint, but for those that may be others. */
+/* Shards and lanes of the checkpoint, or those that the run began with, but for
+ * those that may be others. */
 static rlf_status
 sums_before(rlf_session *s, rlf_err *err, const rlf_sums **out)
 {
     size_t n = s->graph->resources.count;
     const rlf_sums *was;
-    RLF_TRY(rlf_run_sums(s->graph, s->options.directory, s->arena, err, &was));
+    json_t *begun = rlf_record_inputs(s, s->arena);
+    rlf_status status = rlf_run_sums(s->graph, s->options.directory, begun,
+                                     s->arena, err, &was);
+    json_decref(begun);
+    RLF_TRY(status);
     if (!was)
         return RLF_OK;
     rlf_sums *sums = RLF_NEW_ARRAY(s->arena, rlf_sums, n);

@@ -338,6 +338,32 @@ steps_of(rlf_session *s)
     return 1;
 }
 
+/* A run that was killed before its first checkpoint begins again, as the run
+ * that it was. */
+static rlf_status
+begin_again(rlf_session *s, rlf_err *err)
+{
+    const char *directory = s->options.directory;
+    bool holds,
+        copies = rlf_dir_exists(rlf_path_join(s->arena, directory, "inputs"));
+    json_t *begun = rlf_record_inputs(s, s->arena);
+    if (begun) {
+        rlf_status status =
+            rlf_run_compare(s->run, begun, directory, 0, err, &s->accepted);
+        json_decref(begun);
+        return status;
+    }
+    RLF_TRY(rlf_directory_holds_run(s, directory, err, &holds));
+    if (holds || copies)
+        rlf_buf_printf(&s->warnings,
+                       "--resume: %s has no checkpoint, and no run.json that "
+                       "can be read: nothing is known of the inputs that the "
+                       "run began with, so they are not compared, and it "
+                       "begins at step 1\n",
+                       directory);
+    return RLF_OK;
+}
+
 /* Resume and what the run leaves behind are the business of process 0. */
 static rlf_status
 begin_run(rlf_session *s, rlf_err *err)
@@ -351,6 +377,8 @@ begin_run(rlf_session *s, rlf_err *err)
         s->beside = from.beside;
         s->accepted = from.accepted;
         rlf_buf_puts(&s->warnings, from.warning);
+        if (!from.step)
+            RLF_TRY(begin_again(s, err));
     }
     rlf_opening_begun(s);
     if (s->options.directory) {
@@ -382,9 +410,13 @@ tell_inputs(rlf_session *s, rlf_err *err)
     rlf_err why = RLF_ERR_NONE, found = *err;
     rlf_inputs inputs = {.accept = s->inputs.accept};
     if (!s->options.resume || !s->options.directory || s->options.dry ||
-        rlf_inputs_collect(s, true, &why, &inputs) < 0 ||
-        rlf_run_inputs(&inputs, s->options.directory, s->arena, &why) !=
-            RLF_USER)
+        rlf_inputs_collect(s, true, &why, &inputs) < 0)
+        return err->status;
+    json_t *begun = rlf_record_inputs(s, s->arena);
+    rlf_status status =
+        rlf_run_inputs(&inputs, s->options.directory, begun, s->arena, &why);
+    json_decref(begun);
+    if (status != RLF_USER)
         return err->status;
     *err = why;
     rlf_buf text = {0};

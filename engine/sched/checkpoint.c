@@ -202,6 +202,20 @@ keep_accepted(rlf_run *run, const json_t *list)
     }
 }
 
+rlf_status
+rlf_run_compare(rlf_run *run, const json_t *was, const char *file,
+                uint32_t step, rlf_err *err, const char **accepted)
+{
+    size_t before = run->accepted.n;
+    rlf_run_settle_inputs(run);
+    RLF_TRY(rlf_inputs_check(run->options.inputs, was, file,
+                             run->options.directory, step, run->kept, err,
+                             &run->accepted));
+    const char *now = run->accepted.n > before ? run->accepted.p + before : "";
+    *accepted = rlf_arena_strdup(run->kept, now + strspn(now, ",\n "));
+    return RLF_OK;
+}
+
 static rlf_status
 check_state(rlf_run *run, const char *dir, const json_t *state, rlf_buf *said,
             rlf_err *err, uint32_t *step, const char **accepted_now)
@@ -220,21 +234,46 @@ check_state(rlf_run *run, const char *dir, const json_t *state, rlf_buf *said,
     RLF_TRY(rlf_json_get_array(state, dir, "accepted", false, err, &accepted));
     *step = (uint32_t)at;
     RLF_TRY(rlf_saved_check(run, dir, state, err, said));
-    rlf_run_settle_inputs(run);
     keep_accepted(run, accepted);
-    size_t before = run->accepted.n;
-    RLF_TRY(rlf_inputs_check(run->options.inputs, inputs, dir,
-                             run->options.directory, *step, run->kept, err,
-                             &run->accepted));
-    const char *now = run->accepted.n > before ? run->accepted.p + before : "";
-    *accepted_now = rlf_arena_strdup(run->kept, now + strspn(now, ",\n "));
-    return RLF_OK;
+    return rlf_run_compare(run, inputs, dir, *step, err, accepted_now);
 }
 
-static rlf_status
-read_sums(const rlf_graph *graph, const char *directory, rlf_arena *arena,
-          rlf_err *err, const rlf_sums **out)
+/* The number of an input that has the name and is of the model; 0: there is
+ * none. */
+static int
+number_of(const json_t *inputs, const char *name, const char *model)
 {
+    for (size_t i = 0; i < json_array_size(inputs); i++) {
+        const json_t *one = json_array_get(inputs, i);
+        const char *is = json_string_value(json_object_get(one, "name"));
+        const char *of = json_string_value(json_object_get(one, "part"));
+        const char *value = json_string_value(json_object_get(one, "value"));
+        if (is && of && value && strcmp(is, name) == 0 &&
+            strcmp(of, model) == 0)
+            return atoi(value);
+    }
+    return 0;
+}
+
+/* Of a run that has no checkpoint yet; of a new model what any run takes. */
+static const rlf_sums *
+sums_begun(const rlf_graph *graph, const json_t *begun, rlf_arena *arena)
+{
+    size_t n = graph->resources.count;
+    rlf_sums *sums = RLF_NEW_ARRAY(arena, rlf_sums, n);
+    for (size_t i = 0; i < n; i++) {
+        const char *model = graph->resources.data[i].name;
+        sums[i] = (rlf_sums){number_of(begun, "shards", model),
+                             number_of(begun, "lanes", model)};
+    }
+    return sums;
+}
+
+rlf_status
+rlf_run_sums(const rlf_graph *graph, const char *directory, const json_t *begun,
+             rlf_arena *arena, rlf_err *err, const rlf_sums **out)
+{
+    *out = NULL;
     rlf_checkpoints all;
     rlf_registry registry;
     json_t *state = NULL;
@@ -250,6 +289,8 @@ read_sums(const rlf_graph *graph, const char *directory, rlf_arena *arena,
             rlf_registry_check(&registry, all.steps[i], digest) >= 0)
             rlf_json_load(path, &torn, &state);
     }
+    if (!all.count && begun)
+        *out = sums_begun(graph, begun, arena);
     if (!state)
         return RLF_OK; /* resuming will say what is damaged */
     size_t n = graph->resources.count;
@@ -265,14 +306,6 @@ read_sums(const rlf_graph *graph, const char *directory, rlf_arena *arena,
     return RLF_OK;
 }
 
-rlf_status
-rlf_run_sums(const rlf_graph *graph, const char *directory, rlf_arena *arena,
-             rlf_err *err, const rlf_sums **out)
-{
-    *out = NULL;
-    return read_sums(graph, directory, arena, err, out);
-}
-
 /* Inputs whose value is known once they are open. */
 static bool
 is_late(const rlf_inputs *inputs, const char *name, const char *part)
@@ -286,23 +319,13 @@ is_late(const rlf_inputs *inputs, const char *name, const char *part)
     return false;
 }
 
-rlf_status
-rlf_run_inputs(rlf_inputs *inputs, const char *directory, rlf_arena *arena,
-               rlf_err *err)
+/* What is known before anything is open, compared. */
+static rlf_status
+compare_early(rlf_inputs *inputs, json_t *was, const char *file,
+              const char *directory, rlf_arena *arena, rlf_err *err)
 {
-    rlf_checkpoints all;
-    json_t *state = NULL, *was = NULL;
     rlf_buf accepted = {0};
-    RLF_TRY(rlf_checkpoints_list(directory, arena, err, &all));
-    if (!all.count)
-        return RLF_OK;
-    const char *here =
-        rlf_checkpoints_path(&all, all.steps[all.count - 1], arena);
-    RLF_TRY(
-        rlf_json_load(rlf_path_join(arena, here, "state.json"), err, &state));
-    rlf_status status =
-        rlf_json_get_array(state, here, "inputs", true, err, &was);
-    for (size_t i = status >= 0 ? json_array_size(was) : 0; i-- > 0;) {
+    for (size_t i = json_array_size(was); i-- > 0;) {
         const json_t *one = json_array_get(was, i);
         const char *name = json_string_value(json_object_get(one, "name"));
         const char *part = json_string_value(json_object_get(one, "part"));
@@ -316,11 +339,32 @@ rlf_run_inputs(rlf_inputs *inputs, const char *directory, rlf_arena *arena,
             inputs->list.data[n++] = *in;
     }
     inputs->list.count = n;
-    if (status >= 0)
-        status = rlf_inputs_check(inputs, was, here, directory, 0, arena, err,
-                                  &accepted);
-    json_decref(state);
+    rlf_status status = rlf_inputs_check(inputs, was, file, directory, 0, arena,
+                                         err, &accepted);
     rlf_buf_free(&accepted);
+    return status;
+}
+
+rlf_status
+rlf_run_inputs(rlf_inputs *inputs, const char *directory, json_t *begun,
+               rlf_arena *arena, rlf_err *err)
+{
+    rlf_checkpoints all;
+    json_t *state = NULL, *was = NULL;
+    RLF_TRY(rlf_checkpoints_list(directory, arena, err, &all));
+    if (!all.count)
+        return begun ? compare_early(inputs, begun, directory, directory, arena,
+                                     err)
+                     : RLF_OK;
+    const char *here =
+        rlf_checkpoints_path(&all, all.steps[all.count - 1], arena);
+    RLF_TRY(
+        rlf_json_load(rlf_path_join(arena, here, "state.json"), err, &state));
+    rlf_status status =
+        rlf_json_get_array(state, here, "inputs", true, err, &was);
+    if (status >= 0)
+        status = compare_early(inputs, was, here, directory, arena, err);
+    json_decref(state);
     return status;
 }
 

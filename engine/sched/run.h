@@ -222,16 +222,27 @@ void rlf_run_rescue_follow(rlf_run *run);
  * first step. */
 rlf_status rlf_run_resume(rlf_run *run, rlf_err *err, rlf_resumed *out);
 
-/* Are these the inputs of the newest checkpoint in the run's directory? As a
- * resume asks, but before anything is opened, and so without the inputs that are
- * known only then: RLF_USER names what differs. No checkpoint: they are. */
+/* Are the inputs those of the list `was`, which stands in `file`? Else RLF_USER
+ * names what differs and was not accepted. What was accepted is in *accepted,
+ * as in rlf_resumed, and is written into later checkpoints: `step` steps were
+ * done with the former. */
+rlf_status rlf_run_compare(rlf_run *run, const json_t *was, const char *file,
+                           uint32_t step, rlf_err *err, const char **accepted);
+
+/* Are these the inputs of the newest checkpoint in the run's directory, or if
+ * there is none, those that the run recorded when it began (`begun`; NULL: that
+ * is not known)? As a resume asks, but before anything is opened, and so
+ * without the inputs that are known only then, which are taken out of both
+ * lists: RLF_USER names what differs. */
 rlf_status rlf_run_inputs(rlf_inputs *inputs, const char *directory,
-                          rlf_arena *arena, rlf_err *err);
+                          json_t *begun, rlf_arena *arena, rlf_err *err);
 
 /* Shards and lanes per resource of the newest checkpoint in the run's
- * directory, for the plan of the run that goes on from it, on whatever ranks;
- * *out is NULL if there is none. */
+ * directory, or if there is none, of the inputs that the run `begun` with, for
+ * the plan of the run that goes on from it, on whatever ranks; *out is NULL if
+ * neither is known. */
 rlf_status rlf_run_sums(const rlf_graph *graph, const char *directory,
-                        rlf_arena *arena, rlf_err *err, const rlf_sums **out);
+                        const json_t *begun, rlf_arena *arena, rlf_err *err,
+                        const rlf_sums **out);
 
 #endif
