@@ -56,12 +56,15 @@ static rlf_status
 take_lines(void *arg, const char *lines, size_t n, rlf_err *err)
 {
     rlf_session *s = arg;
-    (void)err;
+    rlf_buf *samples = &s->answer.samples;
+    if (!rlf_buf_try(samples, n))
+        return rlf_fail_memory(err, samples->n + n, "the samples of a step");
     for (const char *end = lines + n; lines < end;) {
         const char *stop = memchr(lines, '\n', (size_t)(end - lines));
+        RLF_TRY_ROOM(&s->answer.at, 1, "the samples of a step");
         RLF_PUSH(&s->answer.at, s->answer.samples.n);
-        rlf_buf_add(&s->answer.samples, lines, (size_t)(stop - lines));
-        rlf_buf_add(&s->answer.samples, "", 1);
+        rlf_buf_add(samples, lines, (size_t)(stop - lines));
+        rlf_buf_add(samples, "", 1);
         lines = stop + 1;
     }
     return RLF_OK;
