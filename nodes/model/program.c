@@ -72,8 +72,9 @@ static int
 last_attention(const rlf_program *r)
 {
     int i = rlf_program_rows(r) - 1;
-    while (r->rows.data[i].kind != RLF_ROW_ATTEND)
+    while (i > 0 && r->rows.data[i].kind != RLF_ROW_ATTEND)
         i--;
+    RLF_ASSERT(r->rows.data[i].layer == r->config->layers - 1);
     return i;
 }
 
@@ -118,6 +119,29 @@ gather_rows(rlf_program *r)
     }
 }
 
+/* What program.h asks of a family. */
+static void
+check(const rlf_program *r)
+{
+    rlf_arena *arena = rlf_arena_new();
+    bool *read = RLF_NEW_ARRAY(arena, bool, r->values.count);
+    read[r->hidden] = true;
+    RLF_ASSERT(r->rows.data[0].kind == RLF_ROW_EMBED);
+    for (int i = 0; i < rlf_program_rows(r); i++) {
+        const rlf_model_row *row = &r->rows.data[i];
+        const rlf_model_row *before =
+            row->layer < 0 ? row : &r->rows.data[r->first[row->layer] - 1];
+        for (int k = 0; k < row->n_in; k++) {
+            bool own = r->values.data[row->in[k]].layer == row->layer;
+            RLF_ASSERT(own || row->in[k] == before->out[0]);
+            read[row->in[k]] = true;
+        }
+    }
+    for (size_t x = 0; x < r->values.count; x++)
+        RLF_ASSERT(read[x]);
+    rlf_arena_free(arena);
+}
+
 const rlf_program *
 rlf_program_new(const rlf_model_config *config, rlf_arena *arena)
 {
@@ -129,6 +153,7 @@ rlf_program_new(const rlf_model_config *config, rlf_arena *arena)
     else
         rlf_llama_rows(r);
     gather_rows(r);
+    check(r);
     return r;
 }
 

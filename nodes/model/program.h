@@ -13,6 +13,11 @@
  *
  *     table.h      names, shapes, cuts and order of the weights
  *     compile.h    calls of kernels, forward and backward; memory of values
+ *     rates.h      counts of work
+ *
+ * A program begins with EMBED. Each layer reads, of values before it, the
+ * residual alone, which the last row before it gives; the last layer attends;
+ * and each value is read, but for what heads read (rlf_program_new asserts it).
  *
  * In the last layer all behind its attention is for the tokens alone whose
  * output is wanted: GATHER rows stand there, which no family writes.
