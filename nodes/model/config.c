@@ -382,6 +382,21 @@ read_sizes(const rlf_config_keys *r, const rlf_family *f, rlf_model_config *c)
     return RLF_OK;
 }
 
+/* Keys that have a default where they are missing, but whose value is a number
+ * or a truth in each family: a null is a slip of what wrote the file. */
+static rlf_status
+refuse_null(const rlf_config_keys *r)
+{
+    static const char *const keys[] = {
+        "rms_norm_eps", "max_position_embeddings", "tie_word_embeddings"};
+    for (size_t i = 0; i < RLF_COUNT(keys); i++)
+        if (json_is_null(json_object_get(r->root, keys[i])))
+            return rlf_config_fail(r, keys[i],
+                                   "must not be null: write its value, or "
+                                   "leave it out where the default is meant");
+    return RLF_OK;
+}
+
 static rlf_status
 read_config(const rlf_config_keys *r, rlf_arena *arena, rlf_model_config *c)
 {
@@ -396,6 +411,7 @@ read_config(const rlf_config_keys *r, rlf_arena *arena, rlf_model_config *c)
                             .qkv_bias = f->qkv_bias,
                             .qk_norm = f->qk_norm,
                             .bos = -1};
+    RLF_TRY(refuse_null(r));
     RLF_TRY(read_sizes(r, f, c));
     bool bias = false;
     if (f->bias_key)

@@ -119,6 +119,9 @@ read_yarn(const reading *r)
     rlf_rope *rope = r->rope;
     double by = 0, by_all = 0;
     RLF_TRY(read_stretch(r));
+    if (!rlf_config_member(r->object, "factor"))
+        return rlf_config_fail(r->keys, r->name,
+                               "needs a \"factor\" of at least 1");
     RLF_TRY(read_number(r, "mscale", 0, MOST_FACTOR, &by));
     RLF_TRY(read_number(r, "mscale_all_dim", 0, MOST_FACTOR, &by_all));
     RLF_TRY(read_number(r, "beta_slow", 0, MOST_FACTOR, &rope->low));
