@@ -256,12 +256,14 @@ check_all(const rlf_outputs *outputs, rlf_session *s, rlf_inputs *inputs,
 
 /* ---- the run's directory ---- */
 
-/* Has a run left anything in the directory, however it ended? */
+/* Has a run left anything in the directory, however it ended? One that failed
+ * while it began has written copies of its inputs, the program among them. */
 static bool
 has_traces(rlf_session *s, const char *directory, rlf_arena *arena)
 {
     static const char *const traces[] = {"lock", "metrics.jsonl"};
-    bool has = rlf_record_is_there(s);
+    bool has = rlf_record_is_there(s) ||
+               rlf_dir_exists(rlf_path_join(arena, directory, "inputs/program"));
     for (size_t i = 0; i < RLF_COUNT(traces); i++)
         has |= rlf_file_exists(rlf_path_join(arena, directory, traces[i]));
     return has;
