@@ -267,7 +267,7 @@ static rlf_status
 read_option(rlf_command_line *line, int argc, char *const *argv, int *at,
             rlf_err *err)
 {
-    const char *letter = short_option(argv[*at]);
+    const char *spelled = argv[*at], *letter = short_option(spelled);
     const char *name = letter ? letter : argv[*at] + 2;
     int n = (int)strcspn(name, "=");
     if (strcmp(name, "help") == 0) {
@@ -294,16 +294,18 @@ read_option(rlf_command_line *line, int argc, char *const *argv, int *at,
         text = next;
         ++*at;
     }
+    char from[64];
+    snprintf(from, sizeof from, "%s%s", letter ? "" : "--",
+             letter ? spelled : row->word);
     if (!text) {
-        rlf_fail(err, RLF_USAGE, "--%s needs a value%s%s%s", row->word,
+        rlf_fail(err, RLF_USAGE, "%s needs a value%s%s%s", from,
                  dashed ? ", but " : "", dashed ? next : "",
                  dashed ? " follows" : "");
-        rlf_err_hint(err, "say --%s %s", row->word, row->argument);
+        rlf_err_hint(err, "say %s %s", from, row->argument);
         return RLF_USAGE;
     }
-    char from[64];
-    snprintf(from, sizeof from, "--%s", row->word);
     line->options[index].given = true;
+    line->options[index].letter = letter ? spelled : NULL;
     line->options[index].variable = NULL;
     return rlf_option_read((rlf_option)index, text, from, err,
                            &line->options[index]);

@@ -40,6 +40,7 @@ typedef enum rlf_option_type {
 typedef struct rlf_option_value {
     bool given;           /* by the command line or the environment */
     const char *variable; /* of the environment that gave it, or NULL */
+    const char *letter;   /* "-o" where it was given so, or NULL */
     const char *text;     /* NULL: no value, not even a preset */
     int64_t number;       /* of an INT that has a value; 1 of a given FLAG */
 } rlf_option_value;

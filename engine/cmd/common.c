@@ -32,7 +32,10 @@ take_options(rlf_session *s, const rlf_command_line *line)
         snprintf(name, sizeof name, "--%s", rlf_option_rows[i].word);
         if (!v->text || !is_of_session(i, name))
             continue;
+        size_t outputs = s->outputs.count;
         result = rlf_session_set(s, name, v->text);
+        if (v->letter && s->outputs.count > outputs)
+            s->outputs.data[outputs].option = v->letter;
         if (result != RLF_RESULT_OK && v->variable)
             rlf_err_hint(&s->err, "it is in the environment variable %s",
                          v->variable);
@@ -53,9 +56,12 @@ rlf_cmd_outputs(const rlf_command_line *line, rlf_err *err)
         const char *path = line->options[i].text;
         if (rlf_option_rows[i].type != RLF_OPTION_IS_OUTPUT || !path)
             continue;
+        const char *letter = line->options[i].letter;
         rlf_outputs_add(
             &outputs, arena,
-            rlf_arena_printf(arena, "--%s", rlf_option_rows[i].word), path);
+            letter ? letter
+                   : rlf_arena_printf(arena, "--%s", rlf_option_rows[i].word),
+            path);
         status = rlf_output_check(path, err);
     }
     if (status >= 0)
