@@ -262,8 +262,9 @@ static bool
 has_traces(rlf_session *s, const char *directory, rlf_arena *arena)
 {
     static const char *const traces[] = {"lock", "metrics.jsonl"};
-    bool has = rlf_record_is_there(s) ||
-               rlf_dir_exists(rlf_path_join(arena, directory, "inputs/program"));
+    bool has =
+        rlf_record_is_there(s) ||
+        rlf_dir_exists(rlf_path_join(arena, directory, "inputs/program"));
     for (size_t i = 0; i < RLF_COUNT(traces); i++)
         has |= rlf_file_exists(rlf_path_join(arena, directory, traces[i]));
     return has;
