@@ -146,9 +146,16 @@ pass_on(writer *w, rlf_err *err)
 static rlf_status
 put_set(writer *w, int value, rlf_err *err)
 {
-    enum { ENOUGH = 1 << 20 }; /* bytes */
+    /* Bytes: of lines that are passed on, of a character in JSON, of what a
+     * line has beside its texts. */
+    enum { ENOUGH = 1 << 20, MOST_JSON = 6, BESIDE = 1 << 12 };
     const rlf_rows *rows = sampled(w->run, value);
     for (uint32_t n = 0; rows && n < rows->samples->count && n < w->most; n++) {
+        uint32_t p = rlf_space_row(&w->run->graph->domains, rows->samples, n,
+                                   rows->prompts->domain);
+        size_t texts = rows->prompt[p].text.n + rows->sample[n].text.n;
+        if (!rlf_buf_try(&w->lines, MOST_JSON * texts + BESIDE))
+            return rlf_fail_memory(err, MOST_JSON * texts, "a sample's line");
         put_sample(w->run, value, rows, n, &w->lines);
         if (w->lines.n >= ENOUGH)
             RLF_TRY(pass_on(w, err));
