@@ -29,7 +29,7 @@ typedef struct guard {
     const char *real;
 } guard;
 
-/* What lies in `directory`, as the path behind it; NULL: not in there. */
+/* The part of a path behind `directory`; NULL: the path is not in there. */
 static const char *
 within(const char *path, const char *directory)
 {

@@ -47,7 +47,7 @@ typedef struct rlf_record_reader {
 bool rlf_record_wanted(const rlf_record_reader *r);
 /* "data.jsonl:12", of the row at hand, in the arena. */
 const char *rlf_record_where(const rlf_record_reader *r);
-/* What is done with column c gives `status`: that of an error is noted. */
+/* Takes the status of work on column c; an error is noted with the column. */
 rlf_status rlf_record_column_status(rlf_record_reader *r, size_t c,
                                     rlf_status status);
 /* The row at hand, whose cells are read (`status`), goes into the columns; one

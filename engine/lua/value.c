@@ -371,7 +371,7 @@ is_number(lua_State *L, int index)
     "where "                                                              \
     "it may be rounded, or the digits as a text"
 
-/* What is wanted where there is no such number. */
+/* The kind of number that a message asks for in place of this value. */
 static const char *
 wanted(lua_State *L, int index)
 {

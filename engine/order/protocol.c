@@ -222,7 +222,7 @@ get_text(reader *r)
     return text;
 }
 
-/* What stands for something of the plan. */
+/* Bounds of numbers that name something of the plan. */
 static void
 within(reader *r, int x, int from, int to)
 {

@@ -319,7 +319,7 @@ is_late(const rlf_inputs *inputs, const char *name, const char *part)
     return false;
 }
 
-/* What is known before anything is open, compared. */
+/* Compares what is known before anything is open. */
 static rlf_status
 compare_early(rlf_inputs *inputs, json_t *was, const char *file,
               const char *directory, rlf_arena *arena, rlf_err *err)
