@@ -271,8 +271,9 @@ written_together(const rlf_sema *s, const rlf_metric_name *a,
            rlf_part_holds(s, b->part, a->part);
 }
 
-bool
-rlf_sema_metric(rlf_sema *s, const rlf_ast_name *name, int term)
+/* Whether a metric may have this name here; it is noted as taken. */
+static bool
+name_metric(rlf_sema *s, const rlf_ast_name *name, int term)
 {
     const rlf_node_class *class = class_of(s, "report");
     rlf_metric_name metric = {name->text,   term,       s->part, s->update,
@@ -305,6 +306,25 @@ rlf_sema_metric(rlf_sema *s, const rlf_ast_name *name, int term)
     return true;
 }
 
+int
+rlf_sema_metric(rlf_sema *s, const rlf_ast_bind *bind)
+{
+    int term = rlf_eval_plain(s, bind->value);
+    if (!name_metric(s, &bind->name, term) || term < 0)
+        return -1;
+    const rlf_term *t = &s->terms.data[term];
+    if (t->domain != 0) {
+        rlf_diag *diag =
+            rlf_diag_error(s->diags, "level", bind->value->span,
+                           "a report is one number, and this is %s",
+                           rlf_level_name(s, t->domain, t->set));
+        rlf_diag_hint(s->diags, diag, "mean(... over batch)");
+        return -1;
+    }
+    rlf_finite_metric(s, bind->name.text, term, bind->name.span);
+    return rlf_measure(s, term);
+}
+
 static void
 report(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
@@ -314,20 +334,7 @@ report(rlf_sema *s, const rlf_ast_stmt *stmt)
     item->args = RLF_NEW_ARRAY(s->arena, rlf_arg, n);
     for (size_t i = 0; i < n; i++) {
         const rlf_ast_bind *bind = &stmt->binds->data[i];
-        int term = rlf_eval_plain(s, bind->value);
-        if (!rlf_sema_metric(s, &bind->name, term) || term < 0)
-            continue;
-        const rlf_term *t = &s->terms.data[term];
-        if (t->domain != 0) {
-            rlf_diag *diag =
-                rlf_diag_error(s->diags, "level", bind->value->span,
-                               "a report is one number, and this is %s",
-                               rlf_level_name(s, t->domain, t->set));
-            rlf_diag_hint(s->diags, diag, "mean(... over batch)");
-            continue;
-        }
-        rlf_finite_metric(s, bind->name.text, term, bind->name.span);
-        term = rlf_measure(s, term);
+        int term = rlf_sema_metric(s, bind);
         if (term < 0)
             continue;
         rlf_arg *arg = &item->args[item->n_args++];

@@ -730,8 +730,9 @@ void rlf_sema_block(rlf_sema *s, const rlf_ast_block *block);
 void rlf_sema_statement(rlf_sema *s, const rlf_ast_stmt *stmt);
 void rlf_sema_collect(rlf_sema *s, const rlf_ast_stmt *stmt);
 void rlf_sema_update(rlf_sema *s, const rlf_ast_stmt *stmt);
-/* Enter a metric; false after a message: it would be written twice. */
-bool rlf_sema_metric(rlf_sema *s, const rlf_ast_name *name, int term);
+/* The term of a reported metric, whose name is taken then; -1 after a message:
+   it is not one number, or would be written twice. */
+int rlf_sema_metric(rlf_sema *s, const rlf_ast_bind *bind);
 /* A live call, if class and receiver make it one; its term. */
 bool rlf_update_live(rlf_sema *s, const rlf_item *item, int set, int *term);
 

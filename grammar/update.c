@@ -176,20 +176,7 @@ report(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
     for (size_t i = 0; i < stmt->binds->count; i++) {
         const rlf_ast_bind *bind = &stmt->binds->data[i];
-        int term = rlf_eval_plain(s, bind->value);
-        if (!rlf_sema_metric(s, &bind->name, term) || term < 0)
-            continue;
-        const rlf_term *t = &s->terms.data[term];
-        if (t->domain != 0) {
-            rlf_diag *diag =
-                rlf_diag_error(s->diags, "level", bind->value->span,
-                               "a report is one number, and this is %s",
-                               rlf_level_name(s, t->domain, t->set));
-            rlf_diag_hint(s->diags, diag, "mean(... over batch)");
-            continue;
-        }
-        rlf_finite_metric(s, bind->name.text, term, bind->name.span);
-        term = rlf_measure(s, term);
+        int term = rlf_sema_metric(s, bind);
         if (term < 0)
             continue;
         add_report(s, (rlf_update_report){.name = bind->name.text,
