@@ -245,6 +245,71 @@ typedef struct rlf_weight {
 RLF_PUBLIC const rlf_weight *rlf_session_weight(rlf_session *session,
                                                 const char *model, size_t i);
 
+/* ---- long work ---- */
+
+typedef enum rlf_phase {
+    RLF_PHASE_LAYOUTS = 0,  /* what layouts take is worked out */
+    RLF_PHASE_SEARCH = 1,   /* placements or schedules are tried */
+    RLF_PHASE_SIMULATE = 2, /* the best of them are simulated */
+} rlf_phase;
+
+/* How far a search is; valid during the call that it is given to. */
+typedef struct rlf_progress {
+    rlf_phase phase;
+    double done;  /* from 0 to 1; of RLF_PHASE_SEARCH it is not known: 0 */
+    double best;  /* seconds of the shortest step so far; NaN: none yet */
+    double bound; /* seconds; no step is shorter; 0: not known */
+} rlf_progress;
+
+/* Called now and then by the thread that asked for the work. Not 0: it ends
+ * with the best so far. */
+typedef int rlf_watch_function(void *arg, const rlf_progress *progress);
+
+/* ---- schedules ---- */
+
+/* Several models in one pipeline at the same time, the time that each waits
+ * filled with work of the others; no program is needed. Times and memory are in
+ * whatever units "--times" and "--memory" have. A schedule that is NULL may be
+ * given to every function, and after an error there is a message, as with a
+ * session. */
+typedef struct rlf_schedule rlf_schedule;
+
+typedef struct rlf_schedule_point {
+    double cap;      /* memory that a place may hold */
+    double makespan; /* time from the first operation to the end of the last */
+    double bound;    /* no schedule below any cap is shorter */
+    double waits;    /* part of the time of all places in which they wait */
+    double peak;     /* memory of the place with most */
+} rlf_schedule_point;
+
+/* NULL: there is no memory for it. */
+RLF_PUBLIC rlf_schedule *rlf_schedule_open(void);
+RLF_PUBLIC void rlf_schedule_close(rlf_schedule *schedule);
+/* The options of rlflow schedule: "--models", "--times", "--memory", and
+ * "--send", "--cap", "--seed", "--moves", "--time-limit", "--table", "--svg",
+ * "--diag". */
+RLF_PUBLIC rlf_result rlf_schedule_set(rlf_schedule *schedule, const char *name,
+                                       const char *value);
+/* The shortest schedule that is found; `watch` may be NULL. NULL after an
+ * error. */
+RLF_PUBLIC const rlf_schedule_point *
+rlf_schedule_search(rlf_schedule *schedule, rlf_watch_function *watch,
+                    void *arg);
+/* Of that: models, results beside those of other ways, and a picture, as text;
+ * and the table that `schedule: "FILE"` of a program runs. */
+RLF_PUBLIC const char *rlf_schedule_report(rlf_schedule *schedule);
+RLF_PUBLIC const char *rlf_schedule_table(rlf_schedule *schedule);
+/* Write the files that "--table" and "--svg" name. */
+RLF_PUBLIC rlf_result rlf_schedule_write(rlf_schedule *schedule);
+/* The shortest schedules for less memory and for more, each of which is
+ * searched when it is first asked for. NULL: that was all. */
+RLF_PUBLIC const rlf_schedule_point *rlf_schedule_curve(rlf_schedule *schedule,
+                                                        size_t i);
+/* RLF_RESULT_OK, or the result that an error gave; and that error, ready to
+ * print, or "". */
+RLF_PUBLIC rlf_result rlf_schedule_status(const rlf_schedule *schedule);
+RLF_PUBLIC const char *rlf_schedule_message(rlf_schedule *schedule);
+
 /* ---- what is wrong ---- */
 
 /* The error message, with position, source line and hint, ready to print; "" if

@@ -32,6 +32,7 @@ libapi_a_SOURCES = \
 	%D%/rundir.c \
 	%D%/sampled.c \
 	%D%/saving.c \
+	%D%/schedule.c %D%/schedule.h %D%/schedule_read.c \
 	%D%/search.c %D%/search.h \
 	%D%/session.c %D%/session.h \
 	%D%/settings.c \

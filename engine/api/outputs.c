@@ -64,17 +64,10 @@ is_at(const guard *g, const char *path)
 
 /* ---- what the command reads ---- */
 
-static rlf_option_type
-type_of(const char *option)
-{
-    rlf_option i = rlf_option_named(option);
-    return i < RLF_OPTIONS ? rlf_option_rows[i].type : RLF_OPTION_IS_TEXT;
-}
-
 bool
-rlf_outputs_has(const char *option)
+rlf_outputs_has(rlf_option option)
 {
-    return type_of(option) == RLF_OPTION_IS_OUTPUT;
+    return rlf_option_rows[option].type == RLF_OPTION_IS_OUTPUT;
 }
 
 static rlf_status
@@ -82,7 +75,9 @@ check_options(const guard *g, const rlf_session *s)
 {
     for (size_t i = 0; i < s->given.count; i++) {
         const rlf_option_set *o = &s->given.data[i];
-        if (type_of(o->name + 2) == RLF_OPTION_IS_INPUT && is_at(g, o->value))
+        rlf_option option = rlf_option_called(o->name);
+        if (rlf_option_rows[option].type == RLF_OPTION_IS_INPUT &&
+            is_at(g, o->value))
             return refuse(g,
                           rlf_arena_printf(g->arena, "the file of %s", o->name),
                           o->value);

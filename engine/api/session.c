@@ -197,15 +197,14 @@ rlf_session_stdlib(rlf_session *s)
     return RLF_PKGDATADIR "/stdlib";
 }
 
-/* Calls that read or write numbers run in the session's own locale. */
-static locale_t
-enter(const rlf_session *s)
+locale_t
+rlf_locale_enter(locale_t own)
 {
-    return s->locale ? uselocale(s->locale) : (locale_t)0;
+    return own ? uselocale(own) : (locale_t)0;
 }
 
-static void
-leave(locale_t before)
+void
+rlf_locale_leave(locale_t before)
 {
     if (before)
         uselocale(before);
@@ -238,9 +237,9 @@ compile(rlf_session *s, bool params_only)
 rlf_result
 rlf_session_compile(rlf_session *s, bool params_only)
 {
-    locale_t before = enter(s);
+    locale_t before = rlf_locale_enter(s->locale);
     rlf_status status = compile(s, params_only);
-    leave(before);
+    rlf_locale_leave(before);
     if (status >= 0)
         status = rlf_memory_check(&s->err);
     return rlf_session_result(status);
@@ -260,12 +259,12 @@ rlf_session_plan(rlf_session *s)
     rlf_result result = rlf_session_compile(s, false);
     if (result != RLF_RESULT_OK || s->plan)
         return result;
-    locale_t before = enter(s);
+    locale_t before = rlf_locale_enter(s->locale);
     rlf_status status = rlf_planning_begin(s, false, &s->err);
     if (status >= 0)
         status = rlf_outputs_check(&s->outputs, s, &s->err);
     status = rlf_planning_end(s, status, &s->err);
-    leave(before);
+    rlf_locale_leave(before);
     if (status >= 0)
         status = rlf_memory_check(&s->err);
     return rlf_session_result(status);
@@ -525,9 +524,9 @@ rlf_session_ready(rlf_session *s)
         return rlf_session_result(s->err.status < 0 ? s->err.status : RLF_USER);
     if (s->run)
         return RLF_RESULT_OK;
-    locale_t before = enter(s);
+    locale_t before = rlf_locale_enter(s->locale);
     rlf_status status = make_ready(s, &s->err);
-    leave(before);
+    rlf_locale_leave(before);
     return rlf_session_result(status);
 }
 
@@ -703,7 +702,7 @@ rlf_session_step(rlf_session *s)
     if (result != RLF_RESULT_OK)
         return result;
     bool done = !s->leads || rlf_session_over(s);
-    locale_t before = enter(s);
+    locale_t before = rlf_locale_enter(s->locale);
     rlf_status status = !s->leads ? follow(s, &s->err)
                         : done    ? finish(s, &s->err)
                                   : step(s, &s->err);
@@ -711,7 +710,7 @@ rlf_session_step(rlf_session *s)
         status = rlf_memory_check(&s->err);
     if (status < 0)
         rlf_join_succeed(s);
-    leave(before);
+    rlf_locale_leave(before);
     return status < 0 ? rlf_session_result(status)
            : done     ? RLF_RESULT_END
                       : RLF_RESULT_OK;

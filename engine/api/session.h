@@ -4,6 +4,7 @@
 #define RLF_API_SESSION_H
 
 #include "engine/base/log.h"
+#include "engine/base/option.h"
 #include "engine/base/trace.h"
 #include "engine/comm/comm.h"
 #include "engine/layout/cluster.h"
@@ -236,6 +237,10 @@ struct rlf_session {
 /* What answers hold goes. */
 void rlf_answers_free(rlf_session *session);
 
+/* Calls that read or write numbers run in a locale with a point, whatever that
+ * of the host program is. */
+locale_t rlf_locale_enter(locale_t own);
+void rlf_locale_leave(locale_t before);
 /* Compile (parse, check, lower) if that was not done. With `params_only` the
  * graph has only its parameters. */
 rlf_result rlf_session_compile(rlf_session *session, bool params_only);
@@ -261,8 +266,8 @@ const char *rlf_session_own_file(rlf_session *session, const char *path);
 
 /* ---- files that options name to be written (outputs.c) ---- */
 
-/* Is "trace" one of these options? */
-bool rlf_outputs_has(const char *option);
+/* Is it one of these options? */
+bool rlf_outputs_has(rlf_option option);
 void rlf_outputs_add(rlf_outputs *outputs, rlf_arena *arena, const char *option,
                      const char *path);
 /* Before anything is written: RLF_USAGE, with the option, the file and what

@@ -138,9 +138,9 @@ rlf_session_option(size_t i)
 static rlf_status
 set_option(rlf_session *s, const char *name, const char *text, rlf_err *err)
 {
-    rlf_option option = rlf_option_named(name + 2);
+    rlf_option option = rlf_option_called(name);
     if (option == RLF_OPTIONS ||
-        (setters[option].kind == NOTHING && !rlf_outputs_has(name + 2)))
+        (setters[option].kind == NOTHING && !rlf_outputs_has(option)))
         return rlf_fail(err, RLF_USAGE, "there is no option %s", name);
     const setter *to = &setters[option];
     rlf_option_value value = {0};
@@ -188,11 +188,11 @@ rlf_session_set(rlf_session *s, const char *name, const char *value)
         return rlf_session_result(
             rlf_fail(&s->err, RLF_USAGE,
                      "%s is set after the program was compiled", name));
-    if (strncmp(name, "--", 2) == 0) {
+    if (*name == '-') {
         rlf_status status = set_option(s, name, value, &s->err);
         if (status >= 0)
             note_option(s, name, value);
-        if (status >= 0 && rlf_outputs_has(name + 2))
+        if (status >= 0 && rlf_outputs_has(rlf_option_called(name)))
             rlf_outputs_add(&s->outputs, s->arena, name, value);
         return rlf_session_result(status);
     }

@@ -262,6 +262,15 @@ short_option(const char *text)
                                      : NULL;
 }
 
+rlf_option
+rlf_option_called(const char *spelled)
+{
+    const char *word = short_option(spelled);
+    if (!word && strncmp(spelled, "--", 2) == 0)
+        word = spelled + 2;
+    return word ? rlf_option_named(word) : RLF_OPTIONS;
+}
+
 /* Read the option argv[*at] and, if it takes one, its value. */
 static rlf_status
 read_option(rlf_command_line *line, int argc, char *const *argv, int *at,

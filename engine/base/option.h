@@ -82,6 +82,8 @@ void rlf_complete_bash(rlf_buf *out);
 void rlf_complete_zsh(rlf_buf *out);
 /* The option called `word`, without dashes, or RLF_OPTIONS. */
 rlf_option rlf_option_named(const char *word);
+/* The one that is spelled so on a command line: "--table", "-o". */
+rlf_option rlf_option_called(const char *spelled);
 /* What a text says of an option, which `from` has given ("--seed", a variable):
  * RLF_USAGE if its row does not allow it. */
 rlf_status rlf_option_read(rlf_option option, const char *text,

@@ -44,6 +44,10 @@ int rlf_cmd_with_stack(int (*run)(void *), void *arg);
 rlf_session *rlf_cmd_session(const rlf_command_line *line, int *status);
 /* Show the warnings about the program, once. */
 void rlf_cmd_warn(rlf_session *session);
+/* An option as the command line has it, "-o" or "--table", into name. */
+enum { RLF_CMD_NAME = 64 };
+const char *rlf_cmd_spelled(const rlf_command_line *line, int option,
+                            char name[RLF_CMD_NAME]);
 /* One without options, for a file. */
 rlf_session *rlf_cmd_open(const char *path);
 /* Does the terminal behind a descriptor have colours, and are they wanted
@@ -67,6 +71,8 @@ void rlf_cmd_put_colored(const char *text);
 /* Print messages, a line or several each: "warning: TEXT", "hint: TEXT", lines
  * of the one before that begin with blanks, remarks. As JSON an object each. */
 void rlf_cmd_put_message(const char *text);
+/* Print what the library has made of an error: text, or JSON already. */
+void rlf_cmd_put_whole(const char *text);
 /* Print a remark, or a piece of one: it ends with its line. By the main thread
  * only. */
 void rlf_cmd_aside(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

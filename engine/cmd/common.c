@@ -22,20 +22,26 @@ is_of_session(int option, const char *name)
     return info || rlf_option_rows[option].type == RLF_OPTION_IS_OUTPUT;
 }
 
+const char *
+rlf_cmd_spelled(const rlf_command_line *line, int option,
+                char name[RLF_CMD_NAME])
+{
+    const char *letter = line->options[option].letter;
+    snprintf(name, RLF_CMD_NAME, "%s%s", letter ? "" : "--",
+             letter ? letter : rlf_option_rows[option].word);
+    return name;
+}
+
 static rlf_result
 take_options(rlf_session *s, const rlf_command_line *line)
 {
     rlf_result result = RLF_RESULT_OK;
     for (int i = 0; i < RLF_OPTIONS && result == RLF_RESULT_OK; i++) {
         const rlf_option_value *v = &line->options[i];
-        char name[64];
-        snprintf(name, sizeof name, "--%s", rlf_option_rows[i].word);
-        if (!v->text || !is_of_session(i, name))
+        char name[RLF_CMD_NAME];
+        if (!v->text || !is_of_session(i, rlf_cmd_spelled(line, i, name)))
             continue;
-        size_t outputs = s->outputs.count;
         result = rlf_session_set(s, name, v->text);
-        if (v->letter && s->outputs.count > outputs)
-            s->outputs.data[outputs].option = v->letter;
         if (result != RLF_RESULT_OK && v->variable)
             rlf_err_hint(&s->err, "it is in the environment variable %s",
                          v->variable);

@@ -17,7 +17,7 @@ cmd_sources = \
 	%D%/plan.c \
 	%D%/profile.c \
 	%D%/run.c \
-	%D%/schedule.c %D%/schedule.h %D%/schedule_read.c \
+	%D%/schedule.c \
 	%D%/search.c \
 	%D%/simulate.c \
 	%D%/stack.c \

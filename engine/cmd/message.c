@@ -162,6 +162,15 @@ rlf_cmd_put_message(const char *text)
 }
 
 void
+rlf_cmd_put_whole(const char *text)
+{
+    if (as_json)
+        rlf_cmd_put_text(text, stderr);
+    else
+        rlf_cmd_put_colored(text);
+}
+
+void
 rlf_cmd_aside(const char *fmt, ...)
 {
     static rlf_buf line; /* of JSON, until it ends */
@@ -204,12 +213,7 @@ void
 rlf_cmd_say(const rlf_err *err, const rlf_sources *sources)
 {
     rlf_buf text = {0};
-    if (as_json) {
-        rlf_err_print_json(err, sources, &text);
-        rlf_cmd_put_text(text.p, stderr);
-    } else {
-        rlf_err_print(err, sources, &text);
-        rlf_cmd_put_colored(text.p);
-    }
+    (as_json ? rlf_err_print_json : rlf_err_print)(err, sources, &text);
+    rlf_cmd_put_whole(text.p);
     rlf_buf_free(&text);
 }

@@ -1,5 +1,5 @@
-/* The options of `rlflow schedule` as a problem: see schedule.h. */
-#include "engine/cmd/schedule.h"
+/* The options of a schedule as a problem: see schedule.h. */
+#include "engine/api/schedule.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -207,15 +207,6 @@ read_send(const char *item, rlf_err *err, entry *out)
     return RLF_OK;
 }
 
-/* The text that the command line gives, or NULL: a variable that other commands
- * have is not meant. */
-static const char *
-text_of(const rlf_command_line *line, rlf_option option)
-{
-    const rlf_option_value *value = &line->options[option];
-    return value->given && !value->variable ? value->text : NULL;
-}
-
 static rlf_status
 missing(const char *option, rlf_err *err)
 {
@@ -226,13 +217,11 @@ missing(const char *option, rlf_err *err)
 }
 
 static rlf_status
-read_entries(const rlf_command_line *line, rlf_arena *arena, rlf_err *err,
+read_entries(const rlf_schedule_options *o, rlf_arena *arena, rlf_err *err,
              entry *out, int *count)
 {
-    const char *models = text_of(line, RLF_OPTION_MODELS);
-    const char *times = text_of(line, RLF_OPTION_TIMES);
-    const char *memory = text_of(line, RLF_OPTION_MEMORY), *item;
-    const char *send = text_of(line, RLF_OPTION_SEND);
+    const char *models = o->models, *times = o->times, *memory = o->memory;
+    const char *send = o->send, *item;
     int n = 0, n_times = 0, n_memory = 0, n_send = 0;
     if (!models || !times || !memory)
         return missing(!models ? "models" : !times ? "times" : "memory", err);
@@ -267,9 +256,9 @@ read_entries(const rlf_command_line *line, rlf_arena *arena, rlf_err *err,
 }
 
 static rlf_status
-read_cap(const rlf_command_line *line, rlf_err *err, double *cap)
+read_cap(const rlf_schedule_options *o, rlf_err *err, double *cap)
 {
-    const char *text = text_of(line, RLF_OPTION_CAP), *end;
+    const char *text = o->cap, *end;
     *cap = 0;
     if (!text || (read_number(text, &end, cap) && *cap > 0 && !*end))
         return RLF_OK;
@@ -309,14 +298,14 @@ add_copies(const entry *e, int turn, rlf_arena *arena, rlf_fuse *fuse,
 }
 
 rlf_status
-rlf_schedule_read(const rlf_command_line *line, rlf_arena *arena, rlf_err *err,
+rlf_schedule_read(const rlf_schedule_options *o, rlf_arena *arena, rlf_err *err,
                   rlf_fuse *fuse, double *cap)
 {
     entry entries[MOST_MODELS] = {0};
     int n = 0, most = 0;
     *fuse = (rlf_fuse){0};
-    RLF_TRY(read_entries(line, arena, err, entries, &n));
-    RLF_TRY(read_cap(line, err, cap));
+    RLF_TRY(read_entries(o, arena, err, entries, &n));
+    RLF_TRY(read_cap(o, err, cap));
     for (int i = 0; i < n; i++)
         if (entries[i].places > fuse->places)
             fuse->places = entries[i].places;
