@@ -31,6 +31,17 @@ static const rlf_family *const families[] = {
  * that has a window, where config.json does not name them. */
 enum { WINDOW = 4096, WINDOW_FROM = 28 };
 
+/* Of the mlp, by their names in config.json. */
+static const struct {
+    const char *name;
+    rlf_act act;
+} acts[] = {
+    {"silu", RLF_ACT_SILU},
+    {"swish", RLF_ACT_SILU},
+    {"gelu_pytorch_tanh", RLF_ACT_GELU_TANH},
+    {"gelu_new", RLF_ACT_GELU_TANH},
+};
+
 /* Whole numbers from 1 to `most`, which no model is near: products of two of
  * them are far from overflowing. */
 static const struct {
@@ -54,32 +65,30 @@ static const struct {
 #define MOST_EPS 1.0
 
 /* Keys that would change the mathematics: anything but null, false, and the
- * number or word given here is refused. */
+ * number given here is refused. */
 static const struct {
     const char *key;
-    double number;    /* NAN: no number is allowed */
-    const char *words; /* "a|b"; NULL: no word is allowed */
+    double number; /* NAN: no number is allowed */
     const char *what;
 } refused[] = {
-    {"num_local_experts",     0,   NULL,   "mixtures of experts"},
-    {"num_experts",           0,   NULL,   "mixtures of experts"},
-    {"n_routed_experts",      0,   NULL,   "mixtures of experts"},
-    {"quantization_config",   NAN, NULL,   "quantized weights"},
-    {"peft_type",             NAN, NULL,   "adapters"},
-    {"auto_map",              NAN, NULL,   "models with code of their own"},
-    {"per_layer_config",      NAN, NULL,   "layers of different shapes"},
-    {"partial_rotary_factor", 1,   NULL,   "rotation of a part of each head"},
-    {"attn_logit_softcapping",  0, NULL,   "soft caps on logits"},
-    {"final_logit_softcapping", 0, NULL,   "soft caps on logits"},
-    {"logits_scaling",        1,   NULL,   "scaled logits"},
-    {"logit_scale",           1,   NULL,   "scaled logits"},
-    {"embedding_multiplier",  1,   NULL,   "scaled embeddings"},
-    {"residual_multiplier",   1,   NULL,   "scaled residuals"},
-    {"attention_multiplier",  NAN, NULL,   "other attention scales"},
-    {"is_encoder_decoder",    0,   NULL,   "encoders"},
-    {"attention_dropout",     0,   NULL,   "dropout"},
-    {"hidden_act",            NAN, "silu|swish", "activations other than silu"},
-    {"hidden_activation",     NAN, "silu|swish", "activations other than silu"},
+    {"num_local_experts",     0, "mixtures of experts"},
+    {"num_experts",           0, "mixtures of experts"},
+    {"n_routed_experts",      0, "mixtures of experts"},
+    {"quantization_config",   NAN, "quantized weights"},
+    {"peft_type",             NAN, "adapters"},
+    {"auto_map",              NAN, "models with code of their own"},
+    {"per_layer_config",      NAN, "layers of different shapes"},
+    {"partial_rotary_factor", 1, "rotation of a part of each head"},
+    {"attn_logit_softcapping",  0, "soft caps on logits"},
+    {"final_logit_softcapping", 0, "soft caps on logits"},
+    {"logits_scaling",        1, "scaled logits"},
+    {"logit_scale",           1, "scaled logits"},
+    {"embedding_multiplier",  1, "scaled embeddings"},
+    {"residual_multiplier",   1, "scaled residuals"},
+    {"attention_multiplier",  NAN, "other attention scales"},
+    {"is_encoder_decoder",    0, "encoders"},
+    {"attention_dropout",     0, "dropout"},
+    {"use_bidirectional_attention", NAN, "attention to later tokens"},
 };
 
 /* Keys of generation_config.json with which transformers 5 generates other
@@ -149,9 +158,6 @@ check_refused(const rlf_config_keys *r, const rlf_family *f)
             continue;
         if (json_is_number(j) && json_number_value(j) == refused[i].number)
             continue;
-        if (json_is_string(j) && refused[i].words &&
-            has_word(refused[i].words, json_string_value(j)))
-            continue;
         if (json_is_object(j) && !json_object_size(j))
             continue;
         char number[32];
@@ -168,28 +174,22 @@ check_refused(const rlf_config_keys *r, const rlf_family *f)
     return RLF_OK;
 }
 
-/* layer_types says layer by layer which have a window: the first of them. */
+/* layer_types says layer by layer which have a window. */
 static rlf_status
-read_types(const rlf_config_keys *r, const rlf_model_config *c, int *from)
+read_types(const rlf_config_keys *r, const rlf_model_config *c, bool *windowed)
 {
     const json_t *types = rlf_config_member(r->root, "layer_types");
     if (!types)
         return RLF_OK;
     if (!json_is_array(types) || (int)json_array_size(types) != c->layers)
         return rlf_config_fail(r, "layer_types", "must name every layer");
-    *from = c->layers;
     for (int i = 0; i < c->layers; i++) {
         const char *word = json_string_value(json_array_get(types, (size_t)i));
-        bool sliding = word && !strcmp(word, "sliding_attention");
-        if (!sliding && (!word || strcmp(word, "full_attention")))
+        windowed[i] = word && !strcmp(word, "sliding_attention");
+        if (!windowed[i] && (!word || strcmp(word, "full_attention")))
             return rlf_config_fail(r, "layer_types",
                                    "may hold full_attention and "
                                    "sliding_attention only");
-        if (sliding && *from == c->layers)
-            *from = i;
-        if (!sliding && *from < i)
-            return rlf_config_fail(r, "layer_types",
-                                   "must have its sliding layers last");
     }
     return RLF_OK;
 }
@@ -197,20 +197,27 @@ read_types(const rlf_config_keys *r, const rlf_model_config *c, int *from)
 /* Which layers see only the last `window` keys. A key that is absent and one
  * that is null differ: null means no window. */
 static rlf_status
-read_window(const rlf_config_keys *r, const rlf_family *f, rlf_model_config *c)
+read_window(const rlf_config_keys *r, const rlf_family *f, rlf_arena *arena,
+            rlf_model_config *c)
 {
     rlf_err *err = r->err;
-    bool use = !f->window_key;
-    int first = f->window_key ? WINDOW_FROM : 0, from = first;
+    bool use = !f->window_key, some = false, all = true;
+    bool *windowed = RLF_NEW_ARRAY(arena, bool, c->layers);
+    int from = f->window_key ? WINDOW_FROM : 0, every = f->window_every;
     int window =
         f->window && !json_object_get(r->root, "sliding_window") ? WINDOW : 0;
     if (f->window_key)
         RLF_TRY(rlf_config_flag(r, "use_sliding_window", &use));
-    RLF_TRY(rlf_config_int(r, "sliding_window", 0, INT_MAX, &window));
+    RLF_TRY(rlf_config_int(r, "sliding_window", every > 0, INT_MAX, &window));
     if (f->window_key)
         RLF_TRY(rlf_config_int(r, "max_window_layers", 0, INT_MAX, &from));
-    first = from;
-    RLF_TRY(read_types(r, c, &from));
+    for (int i = 0; i < c->layers; i++)
+        windowed[i] = i >= from && (!every || (i + 1) % every);
+    RLF_TRY(read_types(r, c, windowed));
+    for (int i = 0; i < c->layers; i++) {
+        some |= windowed[i];
+        all &= windowed[i];
+    }
     if (!f->window && window)
         return rlf_config_fail(
             r, "sliding_window",
@@ -218,14 +225,12 @@ read_window(const rlf_config_keys *r, const rlf_family *f, rlf_model_config *c)
             "cannot be known");
     if (!f->window || !use || !window)
         return RLF_OK;
-    if (!f->window_types && from != first)
+    if (!f->window_types && !all)
         return rlf_config_fail(r, "layer_types",
                                "asks for layers without the window that this "
                                "model_type has in all");
-    if (from < c->layers) {
-        c->window = window;
-        c->window_from = from;
-    }
+    c->window = some ? window : 0;
+    c->windowed = some ? windowed : NULL;
     return RLF_OK;
 }
 
@@ -382,19 +387,53 @@ read_sizes(const rlf_config_keys *r, const rlf_family *f, rlf_model_config *c)
     return RLF_OK;
 }
 
-/* Keys that have a default where they are missing, but whose value is a number
- * or a truth in each family: a null is a slip of what wrote the file. */
-static rlf_status
-refuse_null(const rlf_config_keys *r)
+static const char *
+act_key(const rlf_family *f)
 {
-    static const char *const keys[] = {
-        "rms_norm_eps", "max_position_embeddings", "tie_word_embeddings"};
-    for (size_t i = 0; i < RLF_COUNT(keys); i++)
-        if (json_is_null(json_object_get(r->root, keys[i])))
-            return rlf_config_fail(r, keys[i],
+    return f->act_key ? f->act_key : "hidden_act";
+}
+
+/* Keys that have a default where they are missing, but whose value is a number,
+ * a word or a truth in each family, or in this: a null is a slip of what wrote
+ * the file. */
+static rlf_status
+refuse_null(const rlf_config_keys *r, const rlf_family *f)
+{
+    static const char all[] =
+        "rms_norm_eps|max_position_embeddings|tie_word_embeddings";
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)r->root, key, value)
+    {
+        bool named = has_word(all, key) || !strcmp(key, act_key(f)) ||
+                     (f->never_null && has_word(f->never_null, key));
+        if (named && json_is_null(value))
+            return rlf_config_fail(r, key,
                                    "must not be null: write its value, or "
                                    "leave it out where the default is meant");
+    }
     return RLF_OK;
+}
+
+static rlf_status
+read_act(const rlf_config_keys *r, const rlf_family *f, rlf_act *out)
+{
+    const char *key = act_key(f);
+    const json_t *j = rlf_config_member(r->root, key);
+    const char *word = json_string_value(j);
+    *out = f->act;
+    if (j && !word)
+        return rlf_config_fail(r, key, "must be a word");
+    for (size_t i = 0; i < RLF_COUNT(acts); i++)
+        if (word && !strcmp(acts[i].name, word)) {
+            *out = acts[i].act;
+            return RLF_OK;
+        }
+    return j ? rlf_fail(r->err, RLF_USER,
+                        "%s: \"%s\": \"%s\" is no activation that is "
+                        "supported: silu and gelu_pytorch_tanh are",
+                        r->path, key, word)
+             : RLF_OK;
 }
 
 static rlf_status
@@ -410,8 +449,9 @@ read_config(const rlf_config_keys *r, rlf_arena *arena, rlf_model_config *c)
                             .context = f->context,
                             .qkv_bias = f->qkv_bias,
                             .qk_norm = f->qk_norm,
+                            .tied = f->tied,
                             .bos = -1};
-    RLF_TRY(refuse_null(r));
+    RLF_TRY(refuse_null(r, f));
     RLF_TRY(read_sizes(r, f, c));
     bool bias = false;
     if (f->bias_key)
@@ -424,7 +464,8 @@ read_config(const rlf_config_keys *r, rlf_arena *arena, rlf_model_config *c)
     RLF_TRY(rlf_config_number(r, r->root, "rms_norm_eps", LEAST_EPS, MOST_EPS,
                               &c->eps));
     RLF_TRY(rlf_rope_read(r, c->head_dim, &c->context, arena, &c->rope));
-    RLF_TRY(read_window(r, f, c));
+    RLF_TRY(read_act(r, f, &c->act));
+    RLF_TRY(read_window(r, f, arena, c));
     if (f->read)
         RLF_TRY(f->read(r, c));
     if (rlf_config_member(r->root, "bos_token_id"))
@@ -643,7 +684,7 @@ rlf_model_config_generation(const rlf_model_config *c, rlf_arena *arena)
 int
 rlf_model_config_window(const rlf_model_config *c, int layer)
 {
-    return c->window && layer >= c->window_from ? c->window : 0;
+    return !c->windowed || c->windowed[layer] ? c->window : 0;
 }
 
 float

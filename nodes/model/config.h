@@ -9,6 +9,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/status.h"
+#include "kernels/kernels.h"
 #include "nodes/model/rope.h"
 
 #include <stdbool.h>
@@ -29,15 +30,17 @@ typedef struct rlf_model_config {
     int context; /* positions it was made for; longer sequences are errors */
     double eps;  /* of every RMSNorm */
     rlf_rope rope;
-    int window;      /* keys a query sees, itself included; 0: all */
-    int window_from; /* first layer with a window */
+    int window;           /* keys a query sees, itself included; 0: all */
+    const bool *windowed; /* [layers] which have it; NULL: all */
+    rlf_act act;          /* of the mlp */
     bool tied;       /* the head is the embedding's matrix */
     bool untied;     /* config.json says so, and the weights have another */
     bool qkv_bias, o_bias, mlp_bias;
     /* Of families that scale: factors of the embedding, of what is added to the
      * residual and of the scores of attention; what logits are divided by (0:
-     * they are not). */
+     * they are not). Soft caps of these scores and of logits; 0: none. */
     double embedding_scale, residual_scale, attention_scale, logits_divisor;
+    double attention_cap, logits_cap;
     bool qk_norm; /* RMSNorm over each head of q and k before rotation */
     int bos;      /* -1: none */
     int eos[RLF_MODEL_MAX_EOS];

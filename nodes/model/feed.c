@@ -344,24 +344,24 @@ sample_rows(const step *s, const rlf_pass *p, rlf_err *err)
     const rlf_generation_options *o = &g->options;
     const rlf_model_config *c = &g->model->table->config;
     int32_t *tokens = (int32_t *)(void *)g->outputs;
-    rlf_sample_args args = {
-        .m = p->n_rows,
-        .v = c->vocab,
-        .d = c->hidden,
-        .part = rlf_parallel_head(g->model),
-        .x = p->hidden,
-        .packed = g->model->lm.forward,
-        .scale = rlf_model_config_logits(&g->model->table->config),
-        .greedy = o->greedy,
-        .temperature = o->temperature,
-        .top_k = o->top_k,
-        .top_p = o->top_p,
-        .min_p = o->min_p,
-        .uniform = s->in.uniform,
-        .tokens = tokens,
-        .logprob = (float *)(tokens + p->n_rows),
-        .work = p->work,
-        .work_bytes = p->work_bytes};
+    rlf_sample_args args = {.m = p->n_rows,
+                            .v = c->vocab,
+                            .d = c->hidden,
+                            .part = rlf_parallel_head(g->model),
+                            .x = p->hidden,
+                            .packed = g->model->lm.forward,
+                            .scale = rlf_model_config_logits(c),
+                            .cap = (float)c->logits_cap,
+                            .greedy = o->greedy,
+                            .temperature = o->temperature,
+                            .top_k = o->top_k,
+                            .top_p = o->top_p,
+                            .min_p = o->min_p,
+                            .uniform = s->in.uniform,
+                            .tokens = tokens,
+                            .logprob = (float *)(tokens + p->n_rows),
+                            .work = p->work,
+                            .work_bytes = p->work_bytes};
     return p->kernels->sample(p->queue, &args, err);
 }
 

@@ -149,6 +149,7 @@ product_swiglu(rlf_compiler *c, int r)
         .ldx = x.ld,
         .packed = rlf_packed_at(w, RLF_PRODUCT_FORWARD),
         .bias = rlf_weight_at(w->vector[0]),
+        .act = row[1].act,
         .c = rlf_at(gates),
         .keep = c->options->train,
         .y = rlf_at(y),
@@ -213,6 +214,7 @@ attend(rlf_compiler *c, int r)
                              .kv_heads = rlf_heads_of(c, row->in[1]),
                              .d = c->table->config.head_dim,
                              .scale = (float)row->scale,
+                             .cap = (float)row->cap,
                              .window = row->window,
                              .q = rlf_at(q),
                              .k = rlf_at(k),
@@ -260,6 +262,7 @@ attend_paged(rlf_compiler *c, int r)
                                    .kv_heads = kv_heads,
                                    .d = g->head_dim,
                                    .scale = (float)row->scale,
+                                   .cap = (float)row->cap,
                                    .window = row->window,
                                    .q = rlf_at(q),
                                    .ldq = q.ld,
@@ -278,6 +281,7 @@ glu(rlf_compiler *c, int r)
                           .gate = rlf_at(gate),
                           .up = rlf_at(up),
                           .ldx = gate.ld,
+                          .act = row->act,
                           .y = rlf_at(y),
                           .ldy = y.ld};
 }

@@ -219,7 +219,7 @@ rlf_rotate(rlf_program *r, rlf_heads h)
 }
 
 rlf_var
-rlf_attend(rlf_program *r, rlf_heads h, int window, double scale)
+rlf_attend(rlf_program *r, rlf_heads h, int window, double scale, double cap)
 {
     rlf_model_row *row = new_row(r, RLF_ROW_ATTEND);
     read_value(row, h.q);
@@ -227,6 +227,7 @@ rlf_attend(rlf_program *r, rlf_heads h, int window, double scale)
     read_value(row, h.v);
     row->window = window;
     row->scale = scale;
+    row->cap = cap;
     return give_value(r, row, RLF_WIDTH_Q, NULL);
 }
 
@@ -283,10 +284,11 @@ rlf_linear_gates(rlf_program *r, rlf_var x, const char *gate, const char *up,
 }
 
 rlf_var
-rlf_glu(rlf_program *r, rlf_gates g)
+rlf_glu(rlf_program *r, rlf_gates g, rlf_act act)
 {
     rlf_model_row *row = new_row(r, RLF_ROW_GLU);
     read_value(row, g.gate);
     read_value(row, g.up);
+    row->act = act;
     return give_value(r, row, r->values.data[g.gate].width, NULL);
 }

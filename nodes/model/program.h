@@ -90,6 +90,8 @@ typedef struct rlf_model_row {
     bool bias;  /* LINEAR, ONTO: ".bias" beside each */
     int window; /* ATTEND: keys that a query sees, itself included; 0: all */
     double scale; /* ATTEND: of the products of queries and keys; ADD */
+    double cap;   /* ATTEND: soft cap of these, scaled; 0: none */
+    rlf_act act;  /* GLU */
 } rlf_model_row;
 
 typedef struct rlf_program {
@@ -132,7 +134,8 @@ rlf_heads rlf_linear_heads(rlf_program *r, rlf_var x, const char *q,
 rlf_heads rlf_head_norms(rlf_program *r, rlf_heads h, const char *q,
                          const char *k);
 rlf_heads rlf_rotate(rlf_program *r, rlf_heads h);
-rlf_var rlf_attend(rlf_program *r, rlf_heads h, int window, double scale);
+rlf_var rlf_attend(rlf_program *r, rlf_heads h, int window, double scale,
+                   double cap);
 /* To the width of the residual. */
 rlf_var rlf_linear(rlf_program *r, rlf_var x, const char *name, bool bias);
 /* a, the residual, and b times scale; a alone times scale. */
@@ -143,6 +146,6 @@ rlf_var rlf_linear_onto(rlf_program *r, rlf_var to, rlf_var x, const char *name,
                         bool bias);
 rlf_gates rlf_linear_gates(rlf_program *r, rlf_var x, const char *gate,
                            const char *up, bool bias);
-rlf_var rlf_glu(rlf_program *r, rlf_gates g);
+rlf_var rlf_glu(rlf_program *r, rlf_gates g, rlf_act act);
 
 #endif

@@ -29,6 +29,7 @@ static const char *const keys[] = {
     "mlp_bias",
     "tie_word_embeddings",
     "hidden_act",
+    "hidden_activation",
     "is_causal",
     "bos_token_id",
     "eos_token_id",

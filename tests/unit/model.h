@@ -38,6 +38,14 @@ test_family(rlf_model_config *c, const rlf_family *family)
     c->qk_norm = false;
 }
 
+/* Layers have the config's window from this one on, at most 16. */
+__attribute__((unused)) static void
+test_windows(rlf_model_config *c, int from)
+{
+    static const bool rising[32] = {[16 ... 31] = true};
+    c->windowed = rising + 16 - from;
+}
+
 __attribute__((unused)) static void
 test_machine_open(test_machine *t, int threads)
 {

@@ -121,7 +121,7 @@ any_variant(uint64_t seed)
     c->qk_norm = flag(&seed);
     c->tied = flag(&seed);
     c->window = flag(&seed) ? 4 : 0;
-    c->window_from = (int)(test_random(&seed) % 2);
+    test_windows(c, (int)(test_random(&seed) % 2));
     v.pass.train = test_random(&seed) % 4 != 0;
     v.pass.recompute = v.pass.train && flag(&seed);
     v.pass.split = v.pass.train && !v.pass.recompute && flag(&seed);

@@ -42,7 +42,7 @@ random_config(uint64_t *seed)
     c.qk_norm = choose(seed, 0, 1);
     if (choose(seed, 0, 1)) {
         c.window = (int)choose(seed, 3, 60);
-        c.window_from = (int)choose(seed, 0, 2);
+        test_windows(&c, (int)choose(seed, 0, 2));
     }
     if (*seed % 3 == 0)
         test_family(&c, &rlf_family_granite);

@@ -73,7 +73,8 @@ add_attention(rlf_program *r, pool *p, uint64_t *seed)
         q = next_name(r), k = next_name(r);
         h = rlf_head_norms(r, h, q, k);
     }
-    close_product(r, p, rlf_attend(r, rlf_rotate(r, h), 0, 0.4), seed);
+    double cap = pick(seed, 2) ? 0.7 : 0;
+    close_product(r, p, rlf_attend(r, rlf_rotate(r, h), 0, 0.4, cap), seed);
 }
 
 static void
@@ -90,7 +91,8 @@ add_rows(rlf_program *r, pool *p, uint64_t *seed)
     case 2: {
         const char *gate = next_name(r), *up = next_name(r);
         rlf_gates g = rlf_linear_gates(r, x, gate, up, pick(seed, 2));
-        close_product(r, p, rlf_glu(r, g), seed);
+        rlf_act act = pick(seed, 2) ? RLF_ACT_GELU_TANH : RLF_ACT_SILU;
+        close_product(r, p, rlf_glu(r, g, act), seed);
         break;
     }
     case 3:

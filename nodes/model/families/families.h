@@ -24,9 +24,14 @@ typedef struct rlf_family {
     bool mlp_bias_key;
     bool qk_norm;      /* of each head */
     bool norms_whole;  /* norms of q and k go over all heads: no shards */
+    const char *never_null; /* keys that null is no value of: "a|b"; or NULL */
+    const char *act_key;    /* NULL: hidden_act */
+    rlf_act act;            /* ... where it is absent */
+    bool tied;              /* tie_word_embeddings where it is absent */
     bool window;       /* has sliding_window */
     bool window_key;   /* ... which needs use_sliding_window */
     bool window_types; /* ... and layer_types */
+    int window_every;  /* ... of so many layers the last has none; 0: all do */
     double eps, theta;
     int context;
     int kv_heads; /* 0: as many as heads */

@@ -14,12 +14,13 @@ layer(rlf_program *r, int i, rlf_var x)
         h = rlf_head_norms(r, h, "self_attn.q_norm", "self_attn.k_norm");
     h = rlf_rotate(r, h);
     rlf_var o = rlf_attend(r, h, rlf_model_config_window(c, i),
-                           1 / sqrt((double)c->head_dim));
+                           1 / sqrt((double)c->head_dim), 0);
     x = rlf_linear_onto(r, x, o, "self_attn.o_proj", c->o_bias);
     n = rlf_norm(r, x, "post_attention_layernorm");
     rlf_gates g =
         rlf_linear_gates(r, n, "mlp.gate_proj", "mlp.up_proj", c->mlp_bias);
-    return rlf_linear_onto(r, x, rlf_glu(r, g), "mlp.down_proj", c->mlp_bias);
+    return rlf_linear_onto(r, x, rlf_glu(r, g, c->act), "mlp.down_proj",
+                           c->mlp_bias);
 }
 
 void

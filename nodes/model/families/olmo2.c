@@ -13,11 +13,11 @@ layer(rlf_program *r, rlf_var x)
     h.q = rlf_norm(r, h.q, "self_attn.q_norm");
     h.k = rlf_norm(r, h.k, "self_attn.k_norm");
     rlf_var o =
-        rlf_attend(r, rlf_rotate(r, h), 0, 1 / sqrt((double)c->head_dim));
+        rlf_attend(r, rlf_rotate(r, h), 0, 1 / sqrt((double)c->head_dim), 0);
     rlf_var a = rlf_linear(r, o, "self_attn.o_proj", c->o_bias);
     x = rlf_add(r, x, rlf_norm(r, a, "post_attention_layernorm"), 1);
     rlf_gates g = rlf_linear_gates(r, x, "mlp.gate_proj", "mlp.up_proj", false);
-    rlf_var m = rlf_linear(r, rlf_glu(r, g), "mlp.down_proj", false);
+    rlf_var m = rlf_linear(r, rlf_glu(r, g, c->act), "mlp.down_proj", false);
     return rlf_add(r, x, rlf_norm(r, m, "post_feedforward_layernorm"), 1);
 }
 
