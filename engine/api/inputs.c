@@ -398,8 +398,23 @@ rlf_inputs_collect(rlf_session *s, bool whole, rlf_err *err, rlf_inputs *out)
 
 /* ---- copies ---- */
 
-/* A copy that stands there of something else stays beside it: a checkpoint may
- * still be of that. */
+/* What stands where a copy goes and has the digest `is`: of an input as it was
+ * before, which a checkpoint may still be of, or damaged. */
+static rlf_status
+put_aside(rlf_session *s, const rlf_input *input, const char *path,
+          const char *is, rlf_err *err)
+{
+    const char *aside = rlf_arena_printf(s->arena, "%s.was-%.8s", path, is);
+    RLF_TRY(rlf_path_rename(path, aside, err));
+    if (!rlf_record_has_copy(s, input->copy, is))
+        rlf_buf_printf(&s->warnings,
+                       "%s is not the copy that run.json tells of: it is "
+                       "damaged, or of a start that was killed; it is now %s, "
+                       "and %s is copied again\n",
+                       path, aside, input->path);
+    return RLF_OK;
+}
+
 static rlf_status
 put_copy(rlf_session *s, const rlf_input *input, const char *to, rlf_err *err)
 {
@@ -424,8 +439,7 @@ put_copy(rlf_session *s, const rlf_input *input, const char *to, rlf_err *err)
     rlf_digest_print(rlf_digest_of(there.p, there.n), is);
     bool same = has && strcmp(is, input->value) == 0;
     if (has && !same)
-        status = rlf_path_rename(
-            to, rlf_arena_printf(s->arena, "%s.was-%.8s", to, is), err);
+        status = put_aside(s, input, to, is, err);
     if (status >= 0 && !same)
         status = rlf_file_append(to, text.p, text.n, false, err);
     rlf_buf_free(&text);

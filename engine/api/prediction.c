@@ -3,12 +3,13 @@
 
 #include "engine/io/file.h"
 #include "engine/io/json.h"
+#include "engine/io/sealed.h"
 #include "engine/order/answer.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { FORMAT = 1 };
+enum { FORMAT = 1, MOST = 64 << 20 }; /* of the file; bytes that are read */
 
 static const char *
 path_of(const rlf_session *s)
@@ -157,7 +158,7 @@ rlf_prediction_write(const rlf_session *s, rlf_err *err)
                    s->taken.tokens / s->taken.seconds, &out);
     }
     put_text(",\n ", "place", p->place, &out);
-    rlf_buf_puts(&out, "}\n");
+    rlf_sealed_end(&out);
     rlf_status status = rlf_file_write(path_of(s), out.p, out.n, err);
     rlf_buf_free(&out);
     return status;
@@ -242,7 +243,7 @@ static rlf_status
 read_file(rlf_session *s, const char *path, rlf_err *err)
 {
     json_t *root = NULL;
-    RLF_TRY(rlf_json_load_object(path, err, &root));
+    RLF_TRY(rlf_sealed_load(path, MOST, err, &root));
     const char *other = other_condition(s, root);
     rlf_status status = RLF_OK;
     if (other)

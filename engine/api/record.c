@@ -11,6 +11,7 @@
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
+#include "engine/io/sealed.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -192,53 +193,51 @@ path_of(const rlf_session *s, rlf_arena *arena)
     return rlf_path_join(arena, s->options.directory, "run.json");
 }
 
-/* The list `member` of objects in the file; NULL: there is none that can be
- * read. */
+/* The list `member` of objects in the file; NULL, with the error: it is
+ * damaged, or there is none that can be read. */
 static json_t *
-read_list(const char *path, const char *member)
+read_list(const char *path, const char *member, rlf_err *err)
 {
-    rlf_buf text = {0};
     json_t *root = NULL, *list = NULL;
-    rlf_json_found found;
-    rlf_err ignored = RLF_ERR_NONE;
-    if (rlf_file_read(path, MOST, &ignored, &text) >= 0 &&
-        rlf_json_parse_exact(path, 1, text.p ? text.p : "", text.n, &ignored,
-                             &root, &found) >= 0)
+    if (rlf_sealed_load(path, MOST, err, &root) >= 0)
         list = json_object_get(root, member);
     bool good = json_is_array(list);
     for (size_t i = 0; i < json_array_size(list); i++)
         good &= json_is_object(json_array_get(list, i));
     list = good ? json_incref(list) : NULL;
     json_decref(root);
-    rlf_buf_free(&text);
     return list;
-}
-
-static json_t *
-read_starts(const char *path)
-{
-    return read_list(path, "starts");
 }
 
 json_t *
 rlf_record_inputs(const rlf_session *s, rlf_arena *arena)
 {
-    return read_list(path_of(s, arena), "inputs");
+    rlf_err ignored = RLF_ERR_NONE;
+    return read_list(path_of(s, arena), "inputs", &ignored);
 }
 
+/* Also one that is damaged since. */
 bool
 rlf_record_is_there(const rlf_session *s)
 {
-    json_t *starts = read_starts(path_of(s, s->arena));
-    bool there = starts != NULL;
-    json_decref(starts);
+    const char *path = path_of(s, s->arena);
+    rlf_buf text = {0};
+    json_t *root = NULL;
+    rlf_err ignored = RLF_ERR_NONE;
+    bool there =
+        rlf_file_read(path, MOST, &ignored, &text) >= 0 &&
+        rlf_json_parse(path, 1, text.p, text.n, &ignored, &root) >= 0 &&
+        json_is_array(json_object_get(root, "starts"));
+    json_decref(root);
+    rlf_buf_free(&text);
     return there;
 }
 
 bool
 rlf_record_has_plan(const rlf_session *s, rlf_digest digest)
 {
-    json_t *starts = read_starts(path_of(s, s->arena));
+    rlf_err ignored = RLF_ERR_NONE;
+    json_t *starts = read_list(path_of(s, s->arena), "starts", &ignored);
     char text[RLF_DIGEST_TEXT];
     bool has = false;
     rlf_digest_print(digest, text);
@@ -248,6 +247,21 @@ rlf_record_has_plan(const rlf_session *s, rlf_digest digest)
             json_is_string(plan) && strcmp(json_string_value(plan), text) == 0;
     }
     json_decref(starts);
+    return has;
+}
+
+bool
+rlf_record_has_copy(const rlf_session *s, const char *copy, const char *digest)
+{
+    json_t *inputs = rlf_record_inputs(s, s->arena);
+    bool has = false;
+    for (size_t i = 0; i < json_array_size(inputs); i++) {
+        const json_t *input = json_array_get(inputs, i);
+        const char *at = json_string_value(json_object_get(input, "copy")),
+                   *is = json_string_value(json_object_get(input, "value"));
+        has |= at && is && strcmp(at, copy) == 0 && strcmp(is, digest) == 0;
+    }
+    json_decref(inputs);
     return has;
 }
 
@@ -285,6 +299,7 @@ put_starts(const rlf_session *s, const json_t *starts, rlf_buf *out,
 static rlf_status
 starts_before(rlf_session *s, const char *path, rlf_err *err, json_t **out)
 {
+    rlf_err why = RLF_ERR_NONE;
     bool there;
     *out = NULL;
     RLF_TRY(rlf_file_find(path, err, &there));
@@ -296,15 +311,21 @@ starts_before(rlf_session *s, const char *path, rlf_err *err, json_t **out)
     if (!there)
         return RLF_OK;
     if (s->options.resume)
-        *out = read_starts(path);
+        *out = read_list(path, "starts", &why);
     if (*out)
         return RLF_OK;
     const char *to;
     RLF_TRY(rlf_journal_free_name(s, path, err, &to));
     RLF_TRY(rlf_path_rename(path, to, err));
-    rlf_buf_printf(&s->warnings, "%s %s: it is now %s\n", path,
-                   s->options.resume ? "cannot be read" : "is of another run",
-                   to);
+    if (!s->options.resume)
+        rlf_buf_printf(&s->warnings, "%s is of another run: it is now %s\n",
+                       path, to);
+    else
+        rlf_buf_printf(&s->warnings,
+                       "%s cannot be read: it is now %s, and when the run was "
+                       "started before is not known (%s)\n",
+                       path, to,
+                       why.status < 0 ? why.sentence : "it has no starts");
     return RLF_OK;
 }
 
@@ -318,7 +339,8 @@ write_record(const rlf_record *record, const rlf_buf *end, rlf_err *err)
     rlf_buf_add(&text, record->text.p, record->text.n);
     if (end)
         rlf_buf_add(&text, end->p, end->n);
-    rlf_buf_puts(&text, "}\n ]}\n");
+    rlf_buf_puts(&text, "}\n ]");
+    rlf_sealed_end(&text);
     rlf_status status = rlf_file_write(record->path, text.p, text.n, err);
     rlf_buf_free(&text);
     return status;

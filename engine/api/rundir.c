@@ -5,6 +5,7 @@
  * is equal byte for byte, except what stands in "time". */
 #include "engine/api/session.h"
 
+#include "engine/io/checksum.h"
 #include "engine/io/file.h"
 #include "engine/io/lock.h"
 #include "engine/sched/flight.h"
@@ -254,6 +255,33 @@ rlf_rundir_undo(rlf_session *session)
     session->lock = NULL;
     for (; session->made && rmdir(path) == 0; session->made--)
         path = rlf_path_parent(session->arena, path);
+}
+
+rlf_status
+rlf_rundir_keep_plan(rlf_session *session, rlf_err *err)
+{
+    const char *path = inside(session, "plan.rlf"), *to;
+    rlf_digest digest;
+    uint64_t size;
+    bool there;
+    RLF_TRY(rlf_file_own(path, false, err, &there));
+    if (!there)
+        return RLF_OK;
+    RLF_TRY(rlf_digest_file(path, true, err, &digest, &size));
+    rlf_buf text = {0};
+    rlf_plan_print(session->plan, &text);
+    bool same = rlf_digest_equal(digest, rlf_digest_of(text.p, text.n));
+    rlf_buf_free(&text);
+    if (same || rlf_record_has_plan(session, digest))
+        return RLF_OK;
+    RLF_TRY(rlf_journal_free_name(session, path, err, &to));
+    RLF_TRY(rlf_path_rename(path, to, err));
+    rlf_buf_printf(&session->warnings,
+                   "%s is not a plan that run.json tells of: it was edited, or "
+                   "one of the two is damaged; it is now %s, and the plan of "
+                   "this start is written\n",
+                   path, to);
+    return RLF_OK;
 }
 
 rlf_status

@@ -356,11 +356,22 @@ begin_again(rlf_session *s, rlf_err *err)
     if (holds || copies)
         rlf_buf_printf(&s->warnings,
                        "--resume: %s has no checkpoint, and no run.json that "
-                       "can be read: nothing is known of the inputs that the "
+                       "is whole: nothing is known of the inputs that the "
                        "run began with, so they are not compared, and it "
                        "begins at step 1\n",
                        directory);
     return RLF_OK;
+}
+
+/* run.json tells which plans are the run's, so it has this one before the plan
+ * stands there: a run may be killed between the two. */
+static rlf_status
+begin_record(rlf_session *s, rlf_err *err)
+{
+    RLF_TRY(rlf_directory_blame(s, rlf_rundir_keep_plan(s, err), err));
+    RLF_TRY(rlf_record_begin(s, err));
+    RLF_TRY(rlf_directory_blame(s, rlf_rundir_plan(s, err), err));
+    return rlf_directory_blame(s, rlf_prediction_write(s, err), err);
 }
 
 /* Resume and what the run leaves behind are the business of process 0. */
@@ -384,12 +395,10 @@ begin_run(rlf_session *s, rlf_err *err)
         rlf_status status = rlf_journals_open(s, s->resumed, err);
         RLF_TRY(rlf_directory_blame(s, status, err));
         RLF_TRY(rlf_inputs_copy(s, &s->inputs, err));
-        RLF_TRY(rlf_directory_blame(s, rlf_rundir_plan(s, err), err));
-        RLF_TRY(rlf_directory_blame(s, rlf_prediction_write(s, err), err));
         rlf_saving_begin(s);
     }
     s->wanted = s->options.steps ? s->options.steps : steps_of(s);
-    return s->options.directory ? rlf_record_begin(s, err) : RLF_OK;
+    return s->options.directory ? begin_record(s, err) : RLF_OK;
 }
 
 rlf_policy

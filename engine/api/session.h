@@ -370,6 +370,9 @@ rlf_status rlf_rundir_open(rlf_session *session, rlf_err *err);
 /* Lets the directory go. What it made goes again where nothing was put in: a run that is refused
  * before its first step leaves nothing behind. */
 void rlf_rundir_undo(rlf_session *session);
+/* A plan.rlf that the run did not write, or not so, is put aside; before
+ * run.json is written. */
+rlf_status rlf_rundir_keep_plan(rlf_session *session, rlf_err *err);
 /* plan.rlf, once the plan is known. */
 rlf_status rlf_rundir_plan(rlf_session *session, rlf_err *err);
 /* One line in metrics.jsonl, some in samples.jsonl. */
@@ -412,12 +415,15 @@ const char *rlf_record_signal(int number);
 
 /* A JSON object of this process: host, number, directory, command line. */
 void rlf_record_process(rlf_buf *out);
-/* Is there one in the session's directory that can be read? */
+/* Is there one in the session's directory, damaged or not? */
 bool rlf_record_is_there(const rlf_session *session);
 /* Does it say that one of its starts wrote a plan.rlf with that digest? */
 bool rlf_record_has_plan(const rlf_session *session, rlf_digest digest);
-/* A JSON list of the inputs that it has; NULL: it is not there, or cannot be
- * read. The caller's. */
+/* Does it say that the input whose copy is `copy` had that digest? */
+bool rlf_record_has_copy(const rlf_session *session, const char *copy,
+                         const char *digest);
+/* A JSON list of the inputs that it has; NULL: it is not there, damaged, or
+ * cannot be read. The caller's. */
 json_t *rlf_record_inputs(const rlf_session *session, rlf_arena *arena);
 /* Once a run with a directory is open and went on from where it did. */
 rlf_status rlf_record_begin(rlf_session *session, rlf_err *err);

@@ -12,6 +12,7 @@ libio_a_SOURCES = \
 	%D%/records.c %D%/records.h %D%/records_inside.h \
 	%D%/records_csv.c %D%/records_json.c \
 	%D%/safetensors.c %D%/safetensors.h \
+	%D%/sealed.c %D%/sealed.h \
 	%D%/stream.c %D%/stream.h \
 	%D%/tensor_writer.c
 

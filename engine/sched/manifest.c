@@ -15,6 +15,7 @@
 #include "engine/io/checksum.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
+#include "engine/io/sealed.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,8 +23,6 @@
 
 const char *const rlf_journal_names[RLF_JOURNALS] = {"metrics.jsonl",
                                                      "samples.jsonl"};
-
-static const char last_line[] = ",\n \"xxh128\":\"";
 
 static const char *
 path_of(const char *dir, rlf_arena *arena)
@@ -105,10 +104,7 @@ put_beside(const rlf_beside *beside, bool ended, rlf_buf *out)
         rlf_buf_number(out, best->value);
         rlf_buf_putc(out, '}');
     }
-    rlf_digest digest = rlf_digest_of(out->p, out->n);
-    char text[RLF_DIGEST_TEXT];
-    rlf_buf_printf(out, "%s%s\"}\n", last_line, rlf_digest_print(digest, text));
-    return digest;
+    return rlf_sealed_end(out);
 }
 
 rlf_status
@@ -127,13 +123,6 @@ rlf_manifest_write(const char *dir, const rlf_beside *beside, bool ended,
 
 /* ---- verifying ---- */
 
-static rlf_status
-fail_damaged(const char *path, rlf_err *err)
-{
-    return rlf_fail(err, RLF_USER, "%s is damaged: it is not what was saved",
-                    path);
-}
-
 /* As versions before wrote it. */
 static rlf_status
 fail_old(const char *path, rlf_err *err)
@@ -142,23 +131,6 @@ fail_old(const char *path, rlf_err *err)
              path);
     rlf_err_hint(err, "go on with the version that wrote it");
     return RLF_ENV;
-}
-
-/* Are its own bytes those that were written? */
-static bool
-is_whole(const rlf_buf *text, rlf_digest *digest)
-{
-    const char *found = NULL, *next = text->n ? strstr(text->p, last_line) : 0;
-    for (; next; next = strstr(next + 1, last_line))
-        found = next;
-    if (!found || strlen(text->p) != text->n)
-        return false;
-    char want[RLF_DIGEST_TEXT];
-    const char *has = found + sizeof last_line - 1;
-    *digest = rlf_digest_of(text->p, (size_t)(found - text->p));
-    rlf_digest_print(*digest, want);
-    return strncmp(has, want, RLF_DIGEST_TEXT - 1) == 0 &&
-           strcmp(has + RLF_DIGEST_TEXT - 1, "\"}\n") == 0;
 }
 
 static rlf_status
@@ -170,12 +142,11 @@ load(const char *dir, rlf_arena *arena, rlf_err *err, rlf_digest *digest,
     bool there;
     RLF_TRY(rlf_file_own(path, false, err, &there));
     rlf_status status = rlf_file_read(path, (size_t)64 << 20, err, &text);
-    rlf_buf_putc(&text, 0);
-    text.n--;
-    if (status >= 0 && !is_whole(&text, digest))
-        status = text.n && strstr(text.p, "\n \"crc32\":")
-                     ? fail_old(path, err)
-                     : fail_damaged(path, err);
+    if (status >= 0 && !rlf_sealed_is_whole(&text, digest)) {
+        rlf_buf_putc(&text, 0);
+        status = strstr(text.p, "\n \"crc32\":") ? fail_old(path, err)
+                                                 : rlf_sealed_fail(path, err);
+    }
     if (status >= 0)
         status = rlf_json_parse(path, 1, text.p, text.n, err, out);
     rlf_buf_free(&text);
@@ -204,7 +175,7 @@ check_file(const char *dir, const json_t *entry, const char *only,
     rlf_digest_print(digest, is);
     return now == (uint64_t)size && strcmp(is, want) == 0
                ? RLF_OK
-               : fail_damaged(path, err);
+               : rlf_sealed_fail(path, err);
 }
 
 static rlf_status
@@ -247,7 +218,7 @@ get_foreign(const json_t *entry, const char *dir, rlf_arena *arena,
                     rlf_json_as_int(json_array_get(pair, 1), &to) &&
                     from >= 0 && to >= from;
         if (!good)
-            return fail_damaged(dir, err);
+            return rlf_sealed_fail(dir, err);
         RLF_PUSH_IN(arena, &out->journals[i].foreign,
                     ((struct rlf_foreign){(uint64_t)from, (uint64_t)to}));
     }

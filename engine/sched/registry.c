@@ -2,12 +2,14 @@
  *
  *     {"format":1,"checkpoints":[
  *      {"step":20,"manifest":"99aa..."},
- *      {"step":40,"manifest":"0c5f..."}]}
+ *      {"step":40,"manifest":"0c5f..."}],
+ *      "xxh128":"77d0..."}
  */
 #include "engine/sched/registry.h"
 
 #include "engine/io/file.h"
 #include "engine/io/json.h"
+#include "engine/io/sealed.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -35,19 +37,16 @@ void
 rlf_registry_read(const char *directory, rlf_arena *arena, rlf_registry *out)
 {
     rlf_err ignored = RLF_ERR_NONE;
-    rlf_buf text = {0};
     json_t *root = NULL;
     *out = (rlf_registry){
         .path = rlf_path_join(arena, directory, "checkpoints.json")};
-    if (rlf_file_read(out->path, MOST, &ignored, &text) >= 0 && text.n &&
-        rlf_json_parse(out->path, 1, text.p, text.n, &ignored, &root) >= 0) {
+    if (rlf_sealed_load(out->path, MOST, &ignored, &root) >= 0) {
         const json_t *list = json_object_get(root, "checkpoints");
         out->there = json_is_array(list);
         if (out->there)
             read_entries(list, arena, out);
     }
     json_decref(root);
-    rlf_buf_free(&text);
 }
 
 static const struct rlf_registry_entry *
@@ -97,7 +96,8 @@ rlf_registry_note(const char *directory, const rlf_checkpoints *all,
             put_entry(&out, entry->step, entry->digest);
     }
     put_entry(&out, step, rlf_digest_print(digest, text));
-    rlf_buf_puts(&out, "]}\n");
+    rlf_buf_putc(&out, ']');
+    rlf_sealed_end(&out);
     rlf_status status = rlf_file_write(was.path, out.p, out.n, err);
     rlf_buf_free(&out);
     return status;
