@@ -1,7 +1,6 @@
 /* See move.h. */
 #include "nodes/model/move.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,12 +16,11 @@ enum { TAG_MOVE = 720 };
 static int
 layer_of(const rlf_table *t, const rlf_slot *slot)
 {
-    int layer;
-    if (sscanf(slot->name, "model.layers.%d.", &layer) == 1)
-        return layer;
-    if (slot->offset != t->embed)
+    if (slot->layer == t->config.layers)
         return RLF_LAYER_LAST;
-    return t->lm == t->embed ? RLF_LAYER_ENDS : RLF_LAYER_FIRST;
+    if (slot->layer >= 0)
+        return slot->layer;
+    return slot->offset == t->lm ? RLF_LAYER_ENDS : RLF_LAYER_FIRST;
 }
 
 rlf_shapes

@@ -3,34 +3,42 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "engine/base/str.h"
 #include "engine/base/vec.h"
+#include "nodes/model/form.h"
 #include "nodes/model/weights.h"
 
-static const char embedding[] = "model.embed_tokens.weight";
 static const char head[] = "lm_head.weight";
 
-/* A base model's file has no "model." before the names. */
-static const rlf_tensor *
-find_tensor(const rlf_safetensors *file, const char *name)
+/* What a base model's file leaves out of the names: "model." */
+static size_t
+base_length(const rlf_model_config *config)
 {
+    return strcspn(rlf_program_layers(config), ".") + 1;
+}
+
+static const rlf_tensor *
+find_tensor(const rlf_model_config *config, const rlf_safetensors *file,
+            const char *name)
+{
+    size_t n = base_length(config);
     const rlf_tensor *x = rlf_safetensors_get(file, name);
-    if (!x && !strncmp(name, "model.", 6))
-        x = rlf_safetensors_get(file, name + 6);
+    if (!x && !strncmp(name, rlf_program_layers(config), n))
+        x = rlf_safetensors_get(file, name + n);
     return x;
 }
 
-/* The same; a file may have the one matrix of a tied model under either of its
- * names. */
+/* The tensor that has a slot; a file may have the one matrix of a tied model
+ * under either of its names. */
 static const rlf_tensor *
-find_of(const rlf_table *whole, const rlf_safetensors *file, const char *name)
+find_of(const rlf_table *whole, const rlf_safetensors *file,
+        const rlf_slot *slot)
 {
-    const rlf_tensor *x = find_tensor(file, name);
-    return !x && whole->config.tied && !strcmp(name, embedding)
-               ? find_tensor(file, head)
+    const rlf_tensor *x = find_tensor(&whole->config, file, slot->form.tensor);
+    return !x && whole->config.tied && slot->offset == whole->embed
+               ? find_tensor(&whole->config, file, head)
                : x;
 }
 
@@ -50,24 +58,20 @@ check_type(const rlf_tensor *x, rlf_err *err)
 }
 
 rlf_status
-rlf_weights_source_fits(const rlf_slot *slot, const rlf_tensor *x, rlf_err *err)
+rlf_weights_source_fits(const rlf_tensor *want, const rlf_tensor *x,
+                        rlf_err *err)
 {
     RLF_TRY(check_type(x, err));
-    bool fits =
-        slot->file_cols
-            ? x->n_dims == 2 && x->shape[0] == (uint64_t)slot->file_rows &&
-                  x->shape[1] == (uint64_t)slot->file_cols
-            : x->n_dims == 1 && x->shape[0] == (uint64_t)slot->file_rows;
+    bool fits = x->n_dims == want->n_dims;
+    for (uint32_t i = 0; fits && i < x->n_dims; i++)
+        fits = x->shape[i] == want->shape[i];
     if (fits)
         return RLF_OK;
-    char want[64];
     rlf_arena *arena = rlf_arena_new();
-    snprintf(want, sizeof want,
-             slot->file_cols ? "[%" PRId64 ", %" PRId64 "]" : "[%" PRId64 "]",
-             slot->file_rows, slot->file_cols);
     rlf_fail(err, RLF_USER,
              "%s: tensor %s has shape %s, but config.json asks for %s", x->file,
-             x->name, rlf_tensor_shape_text(x, arena), want);
+             x->name, rlf_tensor_shape_text(x, arena),
+             rlf_tensor_shape_text(want, arena));
     rlf_arena_free(arena);
     rlf_err_hint(err, "the two files are not of one model: take both from the "
                       "same place");
@@ -75,15 +79,15 @@ rlf_weights_source_fits(const rlf_slot *slot, const rlf_tensor *x, rlf_err *err)
 }
 
 static rlf_status
-check_finite(const rlf_tensor *x, int64_t at, const float *values, int64_t n,
-             rlf_err *err)
+check_finite(const rlf_slot *slot, const rlf_tensor *x, int64_t at,
+             const float *values, int64_t n, rlf_err *err)
 {
     for (int64_t i = 0; i < n; i++) {
         if (isfinite(values[i]))
             continue;
         rlf_fail(err, RLF_USER,
                  "%s: tensor %s has a value that is not finite, at %" PRId64,
-                 x->file, x->name, at + i);
+                 x->file, x->name, rlf_form_place(slot, at + i));
         rlf_err_hint(err, "the file is torn, or training went wrong before it "
                           "was saved");
         return RLF_USER;
@@ -107,6 +111,25 @@ add_name(name_list *list, const char *name)
         rlf_buf_puts(&list->text, ", ...");
 }
 
+/* Is it a tensor that a model of the table has, or a buffer of older files? */
+static bool
+is_known(const rlf_table *t, const char *name)
+{
+    static const char *const buffers[] = {"rotary_emb.inv_freq", ".attn.bias",
+                                          ".attn.masked_bias"};
+    size_t n = base_length(&t->config);
+    for (size_t i = 0; i < RLF_COUNT(buffers); i++)
+        if (strstr(name, buffers[i]))
+            return true;
+    for (int i = 0; i < t->n_slots; i++) {
+        const char *tensor = t->slots[i].form.tensor;
+        bool base = !strncmp(tensor, rlf_program_layers(&t->config), n);
+        if (!strcmp(tensor, name) || (base && !strcmp(tensor + n, name)))
+            return true;
+    }
+    return false;
+}
+
 /* Tensors that nothing here reads would make another model of it. */
 static rlf_status
 check_unused(const rlf_table *t, const rlf_safetensors *file, rlf_err *err)
@@ -116,10 +139,7 @@ check_unused(const rlf_table *t, const rlf_safetensors *file, rlf_err *err)
     const char *path = NULL;
     for (size_t i = 0; i < rlf_safetensors_count(file); i++) {
         const rlf_tensor *x = rlf_safetensors_at(file, i);
-        char name[256];
-        snprintf(name, sizeof name, "model.%s", x->name);
-        bool used = rlf_table_find(t, x->name) || rlf_table_find(t, name) ||
-                    strstr(x->name, "rotary_emb.inv_freq");
+        bool used = is_known(t, x->name);
         for (size_t k = 0; k < RLF_COUNT(harmless); k++)
             used |= !strcmp(x->name, harmless[k]);
         if (used)
@@ -179,10 +199,10 @@ fail_missing(const rlf_table *whole, const rlf_weights_source *from,
     name_list missing = {0};
     for (int i = 0; i < whole->n_slots; i++) {
         const rlf_slot *slot = &whole->slots[i];
-        if (slot->offset != whole->score &&
+        if (slot->offset != whole->score && !slot->form.first &&
             !is_dropped(from->origin, slot->name) &&
-            !find_of(whole, from->file, slot->name))
-            add_name(&missing, slot->name);
+            !find_of(whole, from->file, slot))
+            add_name(&missing, slot->form.tensor);
     }
     if (missing.n == 1)
         rlf_fail(err, RLF_USER, "%s has no tensor %s", from->origin->dir,
@@ -205,9 +225,10 @@ rlf_weights_source_find(const rlf_table *whole, const rlf_weights_source *from,
     *out = NULL;
     if (!from->file || is_dropped(from->origin, slot->name))
         return RLF_OK;
-    *out = find_of(whole, from->file, slot->name);
+    *out = find_of(whole, from->file, slot);
+    const rlf_tensor want = rlf_form_tensor(slot);
     if (*out)
-        return rlf_weights_source_fits(slot, *out, err);
+        return rlf_weights_source_fits(&want, *out, err);
     return slot->offset == whole->score ? RLF_OK
                                         : fail_missing(whole, from, err);
 }
@@ -223,8 +244,8 @@ rlf_weights_source_read(const rlf_model *m, const rlf_weights_source *from,
     const rlf_tensor *x;
     RLF_TRY(rlf_weights_source_find(whole, from, slot, err, &x));
     if (x) {
-        RLF_TRY(rlf_tensor_read_f32(x, (uint64_t)at, (uint64_t)n, err, values));
-        return check_finite(x, at, values, n, err);
+        RLF_TRY(rlf_form_read(slot, x, at, n, err, values));
+        return check_finite(slot, x, at, values, n, err);
     }
     if (from->file || is_dropped(from->origin, slot->name))
         memset(values, 0, (size_t)n * sizeof *values);
@@ -257,8 +278,13 @@ rlf_weights_tie(const char *dir, rlf_model_config *config, rlf_err *err)
     if (!config->tied)
         return RLF_OK;
     RLF_TRY(rlf_safetensors_open(dir, err, &file));
-    const rlf_tensor *x = find_tensor(file, embedding);
-    const rlf_tensor *y = find_tensor(file, head);
+    rlf_arena *arena = rlf_arena_new();
+    const rlf_program *program = rlf_program_new(config, arena);
+    const char *words = rlf_arena_printf(arena, "%s.weight",
+                                         program->rows.data[0].name[0]);
+    const rlf_tensor *x = find_tensor(config, file, words);
+    const rlf_tensor *y = find_tensor(config, file, head);
+    rlf_arena_free(arena);
     rlf_status status = RLF_OK;
     bool same = true;
     if (x && y) {

@@ -63,8 +63,8 @@ rlf_status rlf_weights_source_read(const rlf_model *model,
                                    int64_t at, int64_t n, float *values,
                                    rlf_err *err);
 
-/* Are a tensor's type and shape those of a slot's weights? RLF_USER if not. */
-rlf_status rlf_weights_source_fits(const rlf_slot *slot, const rlf_tensor *x,
+/* Is a tensor of numbers, and of the shape of `want`? RLF_USER if not. */
+rlf_status rlf_weights_source_fits(const rlf_tensor *want, const rlf_tensor *x,
                                    rlf_err *err);
 
 #endif

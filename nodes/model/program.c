@@ -34,6 +34,12 @@ rlf_width_size(const rlf_model_config *c, rlf_width width)
     return c->vocab;
 }
 
+const char *
+rlf_program_layers(const rlf_model_config *c)
+{
+    return c->family && c->family->layers ? c->family->layers : "model.layers";
+}
+
 static rlf_var
 new_value(rlf_program *r, rlf_width width)
 {

@@ -110,6 +110,9 @@ rlf_program_rows(const rlf_program *program)
     return (int)program->rows.count;
 }
 
+/* What names of tensors of a layer begin with, before ".N.". */
+const char *rlf_program_layers(const rlf_model_config *config);
+
 /* The program of a config, in `arena`; the config must live as long. */
 const rlf_program *rlf_program_new(const rlf_model_config *config,
                                    rlf_arena *arena);
@@ -125,7 +128,9 @@ typedef struct rlf_gates {
 } rlf_gates;
 
 /* Rows from now on are of this layer; config->layers: behind the last. Names of
- * tensors of a layer begin with "model.layers.N.", which is not said. */
+ * tensors of a layer begin with "model.layers.N.", or what the family says,
+ * which is not repeated here. Results of one row that have one name are parts
+ * of one tensor. */
 void rlf_begin_layer(rlf_program *r, int layer);
 rlf_var rlf_embed(rlf_program *r, const char *name);
 rlf_var rlf_norm(rlf_program *r, rlf_var x, const char *name);

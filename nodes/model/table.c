@@ -14,6 +14,7 @@ typedef struct builder {
     rlf_table *table;
     rlf_arena *arena;
     int room;
+    int layer; /* of slots that are added now */
 } builder;
 
 static void
@@ -56,6 +57,8 @@ add(builder *b, rlf_slot_kind kind, rlf_slice slice, const char *name,
     rlf_slot *slot = &t->slots[t->n_slots++];
     *slot = (rlf_slot){
         .name = name,
+        .form = {.tensor = name, .rows = rows},
+        .layer = b->layer,
         .kind = kind,
         .slice = slice,
         .rows = rows,
@@ -76,10 +79,11 @@ static const char *
 name_of(const builder *b, const rlf_model_row *row, int part,
         const char *ending)
 {
-    if (row->layer < 0 || row->layer == b->table->config.layers)
+    const rlf_model_config *c = &b->table->config;
+    if (row->layer < 0 || row->layer == c->layers)
         return rlf_arena_printf(b->arena, "%s.%s", row->name[part], ending);
-    return rlf_arena_printf(b->arena, "model.layers.%d.%s.%s", row->layer,
-                            row->name[part], ending);
+    return rlf_arena_printf(b->arena, "%s.%d.%s.%s", rlf_program_layers(c),
+                            row->layer, row->name[part], ending);
 }
 
 /* One tensor of a row: [rows, cols]. */
@@ -106,6 +110,32 @@ add_vector(builder *b, rlf_slot_kind kind, const char *name, rlf_width width)
                0);
 }
 
+/* How files have the tensors of a row's product, which are those from slot
+ * `first` on: neighbours of one name are parts of one tensor. */
+static void
+set_forms(builder *b, int first)
+{
+    const rlf_table *t = b->table;
+    const rlf_family *f = t->config.family;
+    bool heads = t->n_slots - first == 3;
+    for (int i = first, end; i < t->n_slots; i = end) {
+        const char *name = t->slots[i].name;
+        int64_t rows = 0;
+        for (end = i; end < t->n_slots && !strcmp(t->slots[end].name, name);
+             rows += t->slots[end++].file_rows)
+            t->slots[end].form.first = rows;
+        for (int k = i; k < end; k++) {
+            rlf_slot *slot = &t->slots[k];
+            slot->form.rows = rows;
+            slot->form.transposed = f && f->transposed && slot->file_cols;
+            if (f && f->pairs && heads && k - first < 2) /* q and k */
+                slot->form.pairs = t->config.head_dim;
+            if (end - i > 1)
+                slot->name = rlf_arena_printf(b->arena, "%s[%d]", name, k - i);
+        }
+    }
+}
+
 /* The matrices of a row as one. */
 static void
 add_row_matrix(builder *b, const rlf_model_row *row)
@@ -116,6 +146,7 @@ add_row_matrix(builder *b, const rlf_model_row *row)
     if (row->kind != RLF_ROW_LINEAR && row->kind != RLF_ROW_ONTO)
         return;
     align(b);
+    int first = t->n_slots;
     own->matrix = t->count;
     own->number = t->n_matrix++;
     for (int i = 0; i < row->n_out; i++)
@@ -123,6 +154,7 @@ add_row_matrix(builder *b, const rlf_model_row *row)
             b, row->kind == RLF_ROW_ONTO ? RLF_SLOT_RESIDUAL : RLF_SLOT_LINEAR,
             name_of(b, row, i, "weight"), value[row->out[i]].width,
             value[row->in[0]].width);
+    set_forms(b, first);
     int64_t cols = rlf_table_width(t, value[row->in[0]].width);
     t->matrix[own->number] =
         (rlf_matrix){own->matrix, (t->count - own->matrix) / cols, cols};
@@ -146,10 +178,12 @@ add_row_vectors(builder *b, const rlf_model_row *row)
     if (!row->bias)
         return;
     align(b);
+    int first = t->n_slots;
     own->vector[0] = t->count;
     for (int i = 0; i < row->n_out; i++)
         add_vector(b, RLF_SLOT_ZERO, name_of(b, row, i, "bias"),
                    value[row->out[i]].width);
+    set_forms(b, first);
 }
 
 static void
@@ -159,6 +193,7 @@ add_layer_matrices(builder *b, int i)
     const rlf_program *p = t->program;
     rlf_layer *l = &t->layers[i];
     align(b);
+    b->layer = i;
     l->matrices = t->count;
     l->first = t->n_matrix;
     for (int r = p->first[i]; r < p->first[i + 1]; r++)
@@ -174,6 +209,7 @@ add_layer_vectors(builder *b, int i)
     const rlf_program *p = t->program;
     rlf_layer *l = &t->layers[i];
     align(b);
+    b->layer = i;
     l->vectors = t->count;
     for (int later = 0; later < 2; later++)
         for (int r = p->first[i]; r < p->first[i + 1]; r++) {
@@ -462,6 +498,7 @@ add_heads(builder *b, bool first, bool last)
 {
     rlf_table *t = b->table;
     const rlf_model_config *c = &t->config;
+    b->layer = c->layers;
     if (last && (t->head & RLF_HEAD_LM)) {
         align(b);
         t->lm = !c->tied ? add_matrix(b, RLF_SLOT_EMBEDDING, "lm_head.weight",
@@ -520,7 +557,7 @@ rlf_table_stage(const rlf_program *program, rlf_model_head head,
     cut_layers(t, arena);
     bool first = t->cut.stage == 0, last = t->cut.stage == last_stage(&t->cut);
     bool shared = !(first && last) && config->tied && (head & RLF_HEAD_LM);
-    builder b = {.table = t, .arena = arena};
+    builder b = {.table = t, .arena = arena, .layer = -1};
     make_lists(&b);
     t->embed = t->ends = t->lm = t->score = RLF_NO_SLOT;
     if (first || (last && shared))
@@ -534,6 +571,7 @@ rlf_table_stage(const rlf_program *program, rlf_model_head head,
     for (int i = 0; i < config->layers; i++)
         if (t->layers[i].place >= 0)
             add_layer_vectors(&b, i);
+    b.layer = config->layers;
     for (int r = program->first[config->layers];
          last && r < rlf_program_rows(program); r++)
         add_row_vectors(&b, &program->rows.data[r]);

@@ -62,15 +62,27 @@ typedef enum rlf_slice {
     RLF_SLICE_KV,
 } rlf_slice;
 
-/* One tensor of the file, or the part of it that is held here. */
+/* How files have a slot (form.h). */
+typedef struct rlf_file_form {
+    const char *tensor;  /* its name in Hugging Face files */
+    int64_t first, rows; /* the slot's rows begin there, of all that it has */
+    bool transposed;     /* it has [inputs, outputs] */
+    int pairs;    /* of each so many rows, those rotated together are side by
+                     side; 0: they are not */
+    int64_t fold; /* a vector here, there a matrix of so many columns; 0: not */
+} rlf_file_form;
+
+/* One tensor of the model, or the part of it that is held here. */
 typedef struct rlf_slot {
-    const char *name; /* in Hugging Face files */
+    const char *name; /* the tensor's in files; "NAME[1]": a part of that */
+    rlf_file_form form;
+    int layer; /* -1: before the layers; config.layers: behind them */
     rlf_slot_kind kind;
     rlf_slice slice;
     int64_t rows, cols; /* held here; a vector has cols 0 */
     int64_t count;      /* elements */
     int64_t offset;     /* floats from the start of the block */
-    int64_t file_rows, file_cols;
+    int64_t file_rows, file_cols; /* of the whole model */
     int64_t first; /* row, or column, of the file where it begins */
     int number;    /* in the table of all stages */
 } rlf_slot;

@@ -14,6 +14,7 @@
 #include "engine/io/file.h"
 #include "engine/io/safetensors.h"
 #include "nodes/model/block.h"
+#include "nodes/model/form.h"
 #include "nodes/model/offload.h"
 #include "nodes/model/origin.h"
 #include "nodes/model/parallel.h"
@@ -36,12 +37,13 @@ at_once(const rlf_model *m)
     return is_plain(m) ? PIECE : INT64_MAX;
 }
 
-/* Of the floats of a slot from `at` on, how many go at once. */
+/* Of the floats of a slot from `at` on, how many go at once: all of a matrix
+ * that files have otherwise. */
 static int64_t
 piece_size(const rlf_slot *slot, int64_t at, int64_t most)
 {
     int64_t left = rlf_slot_file_count(slot) - at;
-    return left < most ? left : most;
+    return left < most || !rlf_form_is_plain(slot) ? left : most;
 }
 
 static int64_t
@@ -56,13 +58,36 @@ buffer_floats(const rlf_model *m)
     return most;
 }
 
-/* A host buffer that holds what goes at once of any tensor of the file. */
+/* Most floats of a tensor of the file that is put together before it is
+ * written. */
+static int64_t
+form_floats(const rlf_model *m)
+{
+    const rlf_table *t = m->table->whole;
+    int64_t most = 0;
+    for (int i = 0; i < t->n_slots; i++) {
+        const rlf_slot *s = &t->slots[i];
+        int64_t n = s->form.rows * (s->file_cols ? s->file_cols : 1);
+        most = n > most && !rlf_form_is_plain(s) ? n : most;
+    }
+    return most;
+}
+
+/* A host buffer, or NULL if it is for nothing. */
+static rlf_status
+float_buffer(int64_t n, rlf_err *err, float **out)
+{
+    size_t bytes = (size_t)n * sizeof(float);
+    *out = n ? rlf_try_malloc(bytes) : NULL;
+    return *out || !n ? RLF_OK
+                      : rlf_fail_memory(err, bytes, "a tensor of a model");
+}
+
+/* One that holds what goes at once of any tensor of the file. */
 static rlf_status
 slot_buffer(const rlf_model *m, rlf_err *err, float **out)
 {
-    size_t bytes = (size_t)buffer_floats(m) * sizeof(float);
-    *out = rlf_try_malloc(bytes);
-    return *out ? RLF_OK : rlf_fail_memory(err, bytes, "a tensor of a model");
+    return float_buffer(buffer_floats(m), err, out);
 }
 
 uint64_t
@@ -78,7 +103,8 @@ rlf_weights_buffer_bytes(const rlf_model *m)
     for (int i = 0; i < t->config.layers && m->by_layer; i++)
         if (rlf_block_layer_floats(t, i) > layer)
             layer = rlf_block_layer_floats(t, i);
-    return sizeof(float) * (uint64_t)(buffer_floats(m) + part + layer);
+    return sizeof(float) *
+           (uint64_t)(buffer_floats(m) + form_floats(m) + part + layer);
 }
 
 /* Weights or moments: the floats first..last-1 of the block. */
@@ -386,6 +412,28 @@ save_text(const char *dir, const char *name, const char *text, rlf_arena *arena,
                           err);
 }
 
+/* The same in the form of the files, by way of `tensor`, which has the parts
+ * before it. */
+static rlf_status
+write_formed(const rlf_model *m, int i, float *values, float *tensor,
+             rlf_tensor_writer *writer, rlf_err *err)
+{
+    const rlf_slot *slot = &m->table->whole->slots[i];
+    const piece weights = weights_of(m);
+    if (rlf_form_is_plain(slot))
+        return write_tensor(m, &weights, i, values, writer, err);
+    RLF_TRY(get(m, &weights, i, 0, rlf_slot_file_count(slot), values, err));
+    if (!writer)
+        return RLF_OK;
+    rlf_form_put(slot, values, tensor);
+    int64_t cols = slot->file_cols ? slot->file_cols : 1;
+    return rlf_form_ends(slot) ? rlf_tensor_writer_add_f32(
+                                     writer, tensor,
+                                     (size_t)(slot->form.rows * cols), err)
+                               : RLF_OK;
+}
+
+/* Of the checkpoint's state. */
 static rlf_tensor
 declare(const char *name, const rlf_slot *slot, rlf_element element)
 {
@@ -401,23 +449,29 @@ save_tensors(const rlf_model *m, const char *path, rlf_arena *arena,
              rlf_err *err)
 {
     const rlf_table *t = m->table->whole;
-    const piece weights = weights_of(m);
-    rlf_tensor *list = RLF_NEW_ARRAY(arena, rlf_tensor, t->n_slots);
+    RLF_VEC(rlf_tensor) list = {0};
     for (int i = 0; i < t->n_slots; i++)
-        list[i] = declare(t->slots[i].name, &t->slots[i], written(m, i));
+        if (!t->slots[i].form.first) {
+            RLF_PUSH_IN(arena, &list, rlf_form_tensor(&t->slots[i]));
+            list.data[list.count - 1].element = written(m, i);
+        }
     rlf_tensor_writer *writer = NULL;
-    if (is_writer(m))
-        RLF_TRY(rlf_tensor_writer_open(path, list, (size_t)t->n_slots, NULL, 0,
-                                       err, &writer));
-    float *values;
-    RLF_TRY(slot_buffer(m, err, &values));
+    float *values = NULL, *tensor = NULL;
     rlf_status status = RLF_OK;
+    RLF_TRY_GOTO(float_buffer(form_floats(m), err, &tensor), done);
+    RLF_TRY_GOTO(slot_buffer(m, err, &values), done);
+    if (is_writer(m))
+        RLF_TRY_GOTO(rlf_tensor_writer_open(path, list.data, list.count, NULL,
+                                            0, err, &writer),
+                     done);
     for (int i = 0; i < t->n_slots; i++)
-        RLF_TRY_GOTO(write_tensor(m, &weights, i, values, writer, err), fail);
+        RLF_TRY_GOTO(write_formed(m, i, values, tensor, writer, err), done);
+    if (writer)
+        status = rlf_tensor_writer_commit(writer, err, NULL, NULL);
+    writer = NULL;
+done:
     free(values);
-    return writer ? rlf_tensor_writer_commit(writer, err, NULL, NULL) : RLF_OK;
-fail:
-    free(values);
+    free(tensor);
     rlf_tensor_writer_drop(writer);
     return status;
 }
@@ -537,7 +591,8 @@ read_state(const rlf_model *m, const rlf_safetensors *file, size_t which,
     if (!x)
         return rlf_fail(err, RLF_USER,
                         "the state of the model has no tensor %s", name);
-    RLF_TRY(rlf_weights_source_fits(slot, x, err));
+    const rlf_tensor want = declare(name, slot, RLF_ELEMENT_F32);
+    RLF_TRY(rlf_weights_source_fits(&want, x, err));
     return rlf_tensor_read_f32(x, (uint64_t)at, (uint64_t)n, err, values);
 }
 

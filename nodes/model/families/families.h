@@ -18,6 +18,11 @@ typedef struct rlf_family {
      * others refuse: "a|b"; NULL: none. */
     rlf_status (*read)(const rlf_config_keys *keys, rlf_model_config *config);
     const char *heeds;
+    /* Names of tensors and their form in files (form.h). */
+    const char *layers; /* NULL: "model.layers" */
+    bool transposed;    /* products have [inputs, outputs] */
+    bool pairs;         /* rows of q and k that are rotated together are side by
+                           side */
     bool qkv_bias;   /* always, whatever the keys say */
     bool bias_key;   /* has attention_bias */
     bool o_bias_key; /* ... which also gives o_proj a bias */
