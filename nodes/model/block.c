@@ -234,7 +234,7 @@ carve_matrices(rlf_model *m, rlf_carver *c, bool trained)
 static void
 carve_tables(rlf_model *m, rlf_carver *c)
 {
-    int64_t half = m->table->config.head_dim / 2;
+    int64_t half = rlf_model_config_rotated(&m->table->config) / 2;
     m->positions = (int)m->caps.longest;
     if (m->lender) {
         m->frequencies = m->lender->frequencies;

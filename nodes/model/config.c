@@ -88,6 +88,9 @@ static const struct {
     {"attention_multiplier",  NAN, "other attention scales"},
     {"is_encoder_decoder",    0, "encoders"},
     {"attention_dropout",     0, "dropout"},
+    {"attn_pdrop",            0, "dropout"},
+    {"embd_pdrop",            0, "dropout"},
+    {"resid_pdrop",           0, "dropout"},
     {"use_bidirectional_attention", NAN, "attention to later tokens"},
 };
 
@@ -202,10 +205,10 @@ read_window(const rlf_config_keys *r, const rlf_family *f, rlf_arena *arena,
 {
     rlf_err *err = r->err;
     bool use = !f->window_key, some = false, all = true;
+    bool absent = !json_object_get(r->root, "sliding_window");
     bool *windowed = RLF_NEW_ARRAY(arena, bool, c->layers);
     int from = f->window_key ? WINDOW_FROM : 0, every = f->window_every;
-    int window =
-        f->window && !json_object_get(r->root, "sliding_window") ? WINDOW : 0;
+    int window = f->window && !f->window_named && absent ? WINDOW : 0;
     if (f->window_key)
         RLF_TRY(rlf_config_flag(r, "use_sliding_window", &use));
     RLF_TRY(rlf_config_int(r, "sliding_window", every > 0, INT_MAX, &window));
@@ -463,7 +466,8 @@ read_config(const rlf_config_keys *r, rlf_arena *arena, rlf_model_config *c)
     RLF_TRY(rlf_config_flag(r, "tie_word_embeddings", &c->tied));
     RLF_TRY(rlf_config_number(r, r->root, "rms_norm_eps", LEAST_EPS, MOST_EPS,
                               &c->eps));
-    RLF_TRY(rlf_rope_read(r, c->head_dim, &c->context, arena, &c->rope));
+    RLF_TRY(
+        rlf_rope_read(r, &f->rope, c->head_dim, &c->context, arena, &c->rope));
     RLF_TRY(read_act(r, f, &c->act));
     RLF_TRY(read_window(r, f, arena, c));
     if (f->read)

@@ -18,11 +18,10 @@ static rlf_status
 make_rotations(rlf_model *m, rlf_err *err)
 {
     const rlf_model_config *c = &m->table->config;
-    int half = c->head_dim / 2;
+    int dim = rlf_model_config_rotated(c), half = dim / 2;
     double *exact = RLF_NEW_ARRAY(m->arena, double, half);
     float *frequency = RLF_NEW_ARRAY(m->arena, float, half);
-    double scale = rlf_rope_frequencies(&c->rope, c->head_dim,
-                                        m->caps.reach, exact);
+    double scale = rlf_rope_frequencies(&c->rope, dim, m->caps.reach, exact);
     for (int i = 0; i < half; i++)
         frequency[i] = (float)exact[i];
     RLF_TRY(rlf_queue_copy(m->queue, m->frequencies, frequency,

@@ -173,8 +173,8 @@ typedef struct rlf_model {
     uint64_t marked; /* how many had when the step began */
     rlf_packed *packed;       /* [table->n_matrix] */
     rlf_packed lm, score;     /* heads; lm.forward shard by shard */
-    float *frequencies;       /* [head_dim / 2] of the rotations */
-    float *cosines, *sines;   /* [positions, head_dim / 2] */
+    float *frequencies;       /* of the rotations */
+    float *cosines, *sines;   /* [positions, rotations] */
     int positions;
     uint8_t *saved;            /* rlf_element in files, of the slots of all
                                   stages (table->whole); see save_f32 */

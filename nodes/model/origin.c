@@ -280,8 +280,8 @@ rlf_weights_tie(const char *dir, rlf_model_config *config, rlf_err *err)
     RLF_TRY(rlf_safetensors_open(dir, err, &file));
     rlf_arena *arena = rlf_arena_new();
     const rlf_program *program = rlf_program_new(config, arena);
-    const char *words = rlf_arena_printf(arena, "%s.weight",
-                                         program->rows.data[0].name[0]);
+    const char *words =
+        rlf_arena_printf(arena, "%s.weight", program->rows.data[0].name[0]);
     const rlf_tensor *x = find_tensor(config, file, words);
     const rlf_tensor *y = find_tensor(config, file, head);
     rlf_arena_free(arena);

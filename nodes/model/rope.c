@@ -19,8 +19,9 @@ typedef struct reading {
     const rlf_config_keys *keys;
     const char *name; /* "rope_scaling" */
     const json_t *object;
+    const rlf_rope_family *family;
     double positions; /* max_position_embeddings */
-    int head_dim;
+    int dim;          /* of each head the elements that are rotated */
     rlf_arena *arena;
     rlf_rope *rope;
 } reading;
@@ -52,7 +53,7 @@ read_original(const reading *r)
 {
     rlf_err *err = r->keys->err;
     static const char key[] = "original_max_position_embeddings";
-    double inside = 0, outside = 0;
+    double inside = 0, outside = r->family->original;
     RLF_TRY(read_number(r, key, 1, INT_MAX, &inside));
     RLF_TRY(
         rlf_config_number(r->keys, r->keys->root, key, 1, INT_MAX, &outside));
@@ -148,7 +149,7 @@ static rlf_status
 read_factors(const reading *r, const char *key, const double **out)
 {
     const json_t *list = rlf_config_member(r->object, key);
-    size_t n = (size_t)r->head_dim / 2;
+    size_t n = (size_t)r->dim / 2;
     if (!json_is_array(list) || json_array_size(list) != n)
         return rlf_fail(r->keys->err, RLF_USER,
                         "%s: \"%s\" must be a list of %zu numbers, one for "
@@ -191,37 +192,37 @@ read_longrope(const reading *r)
 /* ---- frequencies ---- */
 
 static void
-plain(double theta, int head_dim, double *frequency)
+plain(double theta, int dim, double *frequency)
 {
-    for (int i = 0; i < head_dim / 2; i++)
-        frequency[i] = rlf_pow(theta, -2.0 * i / head_dim);
+    for (int i = 0; i < dim / 2; i++)
+        frequency[i] = rlf_pow(theta, -2.0 * i / dim);
 }
 
 static void
-linear(const rlf_rope *rope, int head_dim, double longest, double *frequency)
+linear(const rlf_rope *rope, int dim, double longest, double *frequency)
 {
     (void)longest;
-    plain(rope->theta, head_dim, frequency);
-    for (int i = 0; i < head_dim / 2; i++)
+    plain(rope->theta, dim, frequency);
+    for (int i = 0; i < dim / 2; i++)
         frequency[i] /= rope->factor;
 }
 
 /* The base grows with the length beyond pretraining. */
 static void
-dynamic(const rlf_rope *rope, int head_dim, double longest, double *frequency)
+dynamic(const rlf_rope *rope, int dim, double longest, double *frequency)
 {
-    double length = fmax(longest, rope->original), dim = head_dim;
+    double length = fmax(longest, rope->original);
     double grown = rope->factor * length / rope->original - (rope->factor - 1);
-    plain(rope->theta * rlf_pow(grown, dim / (dim - 2)), head_dim, frequency);
+    plain(rope->theta * rlf_pow(grown, dim / (dim - 2.0)), dim, frequency);
 }
 
 /* Turns made within the original positions decide. */
 static void
-llama3(const rlf_rope *rope, int head_dim, double longest, double *frequency)
+llama3(const rlf_rope *rope, int dim, double longest, double *frequency)
 {
     (void)longest;
-    plain(rope->theta, head_dim, frequency);
-    for (int i = 0; i < head_dim / 2; i++) {
+    plain(rope->theta, dim, frequency);
+    for (int i = 0; i < dim / 2; i++) {
         double f = frequency[i], turns = rope->original * f / TURN;
         double keep = (turns - rope->low) / (rope->high - rope->low);
         keep = keep < 0 ? 0 : keep > 1 ? 1 : keep;
@@ -231,27 +232,27 @@ llama3(const rlf_rope *rope, int head_dim, double longest, double *frequency)
 
 /* The rotation that turns so often within the original positions. */
 static double
-rotation_of(const rlf_rope *rope, int head_dim, double turns)
+rotation_of(const rlf_rope *rope, int dim, double turns)
 {
-    return head_dim * rlf_ln(rope->original / (turns * TURN)) /
+    return dim * rlf_ln(rope->original / (turns * TURN)) /
            (2 * rlf_ln(rope->theta));
 }
 
 static void
-yarn(const rlf_rope *rope, int head_dim, double longest, double *frequency)
+yarn(const rlf_rope *rope, int dim, double longest, double *frequency)
 {
     (void)longest;
-    double first = rotation_of(rope, head_dim, rope->high);
-    double last = rotation_of(rope, head_dim, rope->low);
+    double first = rotation_of(rope, dim, rope->high);
+    double last = rotation_of(rope, dim, rope->low);
     if (rope->truncated) {
         first = floor(first);
         last = ceil(last);
     }
     first = fmax(first, 0);
-    last = fmin(last, head_dim - 1);
+    last = fmin(last, dim - 1);
     double width = last == first ? 0.001 : last - first;
-    plain(rope->theta, head_dim, frequency);
-    for (int i = 0; i < head_dim / 2; i++) {
+    plain(rope->theta, dim, frequency);
+    for (int i = 0; i < dim / 2; i++) {
         double f = frequency[i], stretched = (i - first) / width;
         stretched = stretched < 0 ? 0 : stretched > 1 ? 1 : stretched;
         frequency[i] = f / rope->factor * stretched + f * (1 - stretched);
@@ -259,18 +260,18 @@ yarn(const rlf_rope *rope, int head_dim, double longest, double *frequency)
 }
 
 static void
-longrope(const rlf_rope *rope, int head_dim, double longest, double *frequency)
+longrope(const rlf_rope *rope, int dim, double longest, double *frequency)
 {
     const double *factor =
         longest > rope->original ? rope->long_factor : rope->short_factor;
-    plain(rope->theta, head_dim, frequency);
-    for (int i = 0; i < head_dim / 2; i++)
+    plain(rope->theta, dim, frequency);
+    for (int i = 0; i < dim / 2; i++)
         frequency[i] /= factor[i];
 }
 
 /* ---- the table ---- */
 
-typedef void formula(const rlf_rope *rope, int head_dim, double longest,
+typedef void formula(const rlf_rope *rope, int dim, double longest,
                      double *frequency);
 
 static const struct kind {
@@ -295,13 +296,13 @@ rlf_rope_kind(size_t i)
 }
 
 double
-rlf_rope_frequencies(const rlf_rope *rope, int head_dim, double longest,
+rlf_rope_frequencies(const rlf_rope *rope, int dim, double longest,
                      double *frequency)
 {
     if (rope->kind)
-        kinds[rope->kind].frequencies(rope, head_dim, longest, frequency);
+        kinds[rope->kind].frequencies(rope, dim, longest, frequency);
     else
-        plain(rope->theta, head_dim, frequency);
+        plain(rope->theta, dim, frequency);
     return rope->scale > 0 ? rope->scale : 1;
 }
 
@@ -331,10 +332,33 @@ check_object(const reading *r)
                             r->keys->path, r->name, name);
     }
     RLF_TRY(read_number(r, "partial_rotary_factor", 0, 1, &part));
-    if (part != 1)
+    if (part != 1 && !r->family->part)
         return rlf_config_fail(r->keys, r->name,
                                "has a \"partial_rotary_factor\": rotation of a "
                                "part of each head is not supported");
+    return RLF_OK;
+}
+
+/* The part of each head that is rotated, by what the object says, or what
+ * stands beside it. */
+static rlf_status
+read_part(reading *r, int head_dim)
+{
+    rlf_err *err = r->keys->err;
+    static const char key[] = "partial_rotary_factor";
+    double part = 1;
+    r->dim = head_dim;
+    if (!r->family->part)
+        return RLF_OK;
+    RLF_TRY(rlf_config_number(r->keys, r->keys->root, key, 0, 1, &part));
+    RLF_TRY(read_number(r, key, 0, 1, &part));
+    r->dim = (int)(head_dim * part);
+    if (r->dim < 2 || r->dim % 2)
+        return rlf_fail(err, RLF_USER,
+                        "%s: \"%s\": %g of heads of %d elements are %d, which "
+                        "is no number of pairs",
+                        r->keys->path, key, part, head_dim, r->dim);
+    r->rope->dim = r->dim < head_dim ? r->dim : 0;
     return RLF_OK;
 }
 
@@ -344,6 +368,15 @@ find_kind(const reading *r, const char *word)
 {
     rlf_buf known = {0};
     size_t n = RLF_COUNT(kinds);
+    if (r->family->longrope) {
+        bool other = !strcmp(word, "su") || !strcmp(word, "yarn");
+        word = other ? "longrope" : word;
+        if (strcmp(word, "longrope") != 0 && strcmp(word, "default") != 0)
+            return rlf_fail(r->keys->err, RLF_USER,
+                            "%s: \"%s\": rotary scaling \"%s\" is not of this "
+                            "model_type, which has longrope alone",
+                            r->keys->path, r->name, word);
+    }
     for (size_t i = 0; i < n; i++) {
         if (!strcmp(word, kinds[i].name)) {
             r->rope->kind = i;
@@ -378,18 +411,19 @@ find_object(const json_t *root, const char **name)
 }
 
 rlf_status
-rlf_rope_read(const rlf_config_keys *keys, int head_dim, int *context,
-              rlf_arena *arena, rlf_rope *out)
+rlf_rope_read(const rlf_config_keys *keys, const rlf_rope_family *family,
+              int head_dim, int *context, rlf_arena *arena, rlf_rope *out)
 {
     rlf_err *err = keys->err;
     reading r = {.keys = keys,
+                 .family = family,
                  .positions = *context,
-                 .head_dim = head_dim,
                  .arena = arena,
                  .rope = out};
     RLF_TRY(rlf_config_number(keys, keys->root, "rope_theta", 1, MOST_THETA,
                               &out->theta));
     r.object = find_object(keys->root, &r.name);
+    RLF_TRY(read_part(&r, head_dim));
     if (!r.object)
         return RLF_OK;
     if (!json_is_object(r.object))

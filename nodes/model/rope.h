@@ -20,13 +20,23 @@ typedef struct rlf_rope {
     double theta;     /* base of the frequencies */
     double factor;    /* how much longer sequences may be than `original` */
     double original;  /* positions of pretraining; not of linear */
+    int dim;          /* of each head the elements that are rotated, its first
+                         ones; 0: all */
     double scale;     /* of cosines and sines; 0: 1 */
     double low, high; /* llama3, yarn: the ramp from frequencies that turn so
                          often within `original`, or less, to those that do
                          more often */
     bool truncated;   /* yarn: the ramp begins and ends at whole rotations */
-    const double *short_factor, *long_factor; /* longrope: [head_dim / 2] */
+    const double *short_factor, *long_factor; /* longrope: [dim / 2] */
 } rlf_rope;
+
+/* What a family's config.json means otherwise than Llama's. */
+typedef struct rlf_rope_family {
+    bool part;     /* has partial_rotary_factor */
+    bool longrope; /* has no other scaling, and "su" and "yarn" are that */
+    int original;  /* original_max_position_embeddings where it stands nowhere
+                      beside the object that scales; 0: none */
+} rlf_rope_family;
 
 /* The name of kind `i` in config.json, or NULL. */
 const char *rlf_rope_kind(size_t i);
@@ -34,11 +44,12 @@ const char *rlf_rope_kind(size_t i);
  * family's, and *context the positions that config.json names; it is raised to
  * those that the scaling reaches. Numbers live in `arena`. RLF_USER: a key is
  * wrong, missing or not supported. */
-rlf_status rlf_rope_read(const rlf_config_keys *keys, int head_dim,
+rlf_status rlf_rope_read(const rlf_config_keys *keys,
+                         const rlf_rope_family *family, int head_dim,
                          int *context, rlf_arena *arena, rlf_rope *out);
-/* Radians per position of the head_dim / 2 rotations, in runs whose longest
+/* Radians per position of the dim / 2 rotations, in runs whose longest
  * sequence has so many tokens. Returns the factor of cosines and sines. */
-double rlf_rope_frequencies(const rlf_rope *rope, int head_dim, double longest,
+double rlf_rope_frequencies(const rlf_rope *rope, int dim, double longest,
                             double *frequency);
 /* Does the longest sequence decide, and otherwise than shorter ones would? */
 bool rlf_rope_is_stretched(const rlf_rope *rope, double longest);

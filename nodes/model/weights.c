@@ -427,10 +427,10 @@ write_formed(const rlf_model *m, int i, float *values, float *tensor,
         return RLF_OK;
     rlf_form_put(slot, values, tensor);
     int64_t cols = slot->file_cols ? slot->file_cols : 1;
-    return rlf_form_ends(slot) ? rlf_tensor_writer_add_f32(
-                                     writer, tensor,
-                                     (size_t)(slot->form.rows * cols), err)
-                               : RLF_OK;
+    return rlf_form_ends(slot)
+               ? rlf_tensor_writer_add_f32(
+                     writer, tensor, (size_t)(slot->form.rows * cols), err)
+               : RLF_OK;
 }
 
 /* Of the checkpoint's state. */

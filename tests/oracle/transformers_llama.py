@@ -38,6 +38,10 @@ LONGROPE = dict(rope_type="longrope", rope_theta=10000.0,
                 short_factor=[1.0, 1.1, 1.3, 1.7],
                 long_factor=[1.0, 2.5, 6.0, 9.0])
 
+PHI3_LONGROPE = dict(LONGROPE, short_factor=[1.0, 1.1, 1.3],
+                     long_factor=[1.0, 2.5, 6.0], partial_rotary_factor=0.75)
+del PHI3_LONGROPE["original_max_position_embeddings"]  # beside the object
+
 MODELS = {
     # name: (class, arguments, element type, head)
     "llama": ("Llama", dict(attention_bias=True, mlp_bias=True,
@@ -67,6 +71,10 @@ MODELS = {
                                 attention_multiplier=0.3,
                                 logits_scaling=2.5, rope_theta=10000.0),
                 torch.float32, "lm"),
+    "phi3": ("Phi3", dict(tie_word_embeddings=False, sliding_window=6,
+                          original_max_position_embeddings=6,
+                          rope_parameters=PHI3_LONGROPE),
+             torch.bfloat16, "lm"),
 }
 
 # prompt and response lengths, temperature

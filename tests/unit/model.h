@@ -36,6 +36,7 @@ test_family(rlf_model_config *c, const rlf_family *family)
     c->attention_scale = 0.3;
     c->logits_divisor = family->read ? 2.5 : 0; /* Granite's */
     c->qk_norm = false;
+    c->rope.dim = family->rope.part ? c->head_dim / 8 * 6 : 0;
 }
 
 /* Layers have the config's window from this one on, at most 16. */

@@ -78,6 +78,13 @@ static const struct {
      " \"original_max_position_embeddings\": 32}", "says another length"},
     {"\"model_type\": \"mistral\", \"num_key_value_heads\": null,"
      " \"layer_types\": [\"full_attention\"]", "\"layer_types\" asks for layers without"},
+    {"\"resid_pdrop\": 0.1",                "\"resid_pdrop\": 0.1: dropout"},
+    {"\"model_type\": \"phi3\", \"rope_scaling\": {\"type\": \"linear\", \"factor\": 2}",
+     "rotary scaling \"linear\" is not of this model_type"},
+    {"\"model_type\": \"phi3\", \"rope_scaling\": {\"type\": \"su\"}", "\"short_factor\" must be a list of 4"},
+    {"\"model_type\": \"phi3\", \"partial_rotary_factor\": 0.4",
+     "0.4 of heads of 8 elements are 3, which is no number of pairs"},
+    {"\"model_type\": \"phi3\", \"partial_rotary_factor\": \"half\"", "partial_rotary_factor"},
 };
 
 /* What transformers 5.23.0 takes where a config of 64 heads, 40 layers and a
@@ -91,6 +98,7 @@ static const struct {
     {"\"model_type\": \"mistral\"", 8,  8,   4096, 0,  10000},
     {"\"model_type\": \"qwen2\"",   32, 8,   0,    0,  10000},
     {"\"model_type\": \"qwen3\"",   32, 128, 0,    0,  10000},
+    {"\"model_type\": \"phi3\"",    64, 8,   0,    0,  10000},
     {"\"model_type\": \"mistral\", \"sliding_window\": null, \"num_key_value_heads\": null", 64, 8, 0, 0, 10000},
     {"\"model_type\": \"qwen2\", \"use_sliding_window\": true", 32, 8, 4096, 28, 10000},
     {"\"model_type\": \"qwen3\", \"use_sliding_window\": true, \"sliding_window\": null", 32, 128, 0, 0, 10000},
@@ -239,6 +247,7 @@ same_tensors(test_machine *t, const char *a, const char *b)
         const rlf_tensor *p = rlf_safetensors_at(x, i);
         const rlf_tensor *q = rlf_safetensors_get(y, p->name);
         same &= q && q->element == p->element && q->n_dims == p->n_dims &&
+                !memcmp(q->shape, p->shape, sizeof p->shape) &&
                 same_bytes(t, p, q);
     }
     rlf_safetensors_close(x);
@@ -266,6 +275,10 @@ test_round_trip(test_machine *t, const char *name, rlf_model_head head,
             rlf_model_config_window(&a, i) == rlf_model_config_window(&b, i);
     a.dir = b.dir = a.json = b.json = a.generation = b.generation = NULL;
     a.windowed = b.windowed = NULL;
+    for (int i = 0; a.rope.long_factor && i < a.rope.dim / 2; i++)
+        same &= a.rope.long_factor[i] == b.rope.long_factor[i];
+    a.rope.short_factor = b.rope.short_factor = NULL;
+    a.rope.long_factor = b.rope.long_factor = NULL;
     ok(same && !memcmp(&a, &b, sizeof a), "%s: the saved config says the same",
        name);
     rlf_model_free(model);
@@ -445,6 +458,54 @@ write_tensors(test_machine *t, rlf_arena *arena, const test_tensor *list,
                         count * rlf_element_size(list[i].element), &t->err));
     }
     MUST(t, rlf_tensor_writer_commit(writer, &t->err, NULL, NULL));
+}
+
+/* A model of `dir`'s config, with `ffn` of its own unless 0, of the tensors of
+ * a file: what is wrong with it. */
+static void
+refuse_file(test_machine *t, const char *dir, int ffn, const char *file,
+            const char *message, rlf_arena *arena)
+{
+    rlf_model_config config;
+    rlf_model *model;
+    MUST(t, rlf_model_config_read(dir, arena, &t->err, &config));
+    config.ffn = ffn ? ffn : config.ffn;
+    rlf_model_options options = {.head = RLF_HEAD_LM};
+    MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), &config, &options,
+                          &t->err, &model));
+    is_int(rlf_weights_load(model, file, &t->err), RLF_USER, message);
+    ok(strstr(t->err.sentence, message), "is said: %s", t->err.sentence);
+    rlf_err_clear(&t->err);
+    rlf_model_free(model);
+}
+
+/* Messages are of the tensors that files have, whatever slots they fill. */
+static void
+test_forms(test_machine *t, rlf_arena *arena)
+{
+    static const test_tensor fused[] = {
+        {"model.embed_tokens.weight", RLF_ELEMENT_F32, 29, 16, 0},
+        {"lm_head.weight", RLF_ELEMENT_F32, 29, 16, 0},
+        {"norm.weight", RLF_ELEMENT_F32, 16, 0, 0},
+        {"model.layers.0.self_attn.qkv_proj.weight", RLF_ELEMENT_F32, 32, 16,
+         INFINITY},
+    };
+    const char *phi3 = source_path(arena, "tests/data/models/phi3");
+    const char *file = scratch_path(arena, "model.safetensors");
+    refuse_file(t, phi3, 20, rlf_path_join(arena, phi3, "model.safetensors"),
+                "mlp.gate_up_proj.weight has shape [48, 16], but config.json "
+                "asks for [40, 16]",
+                arena);
+    write_tensors(t, arena, fused, RLF_COUNT(fused));
+    refuse_file(t, phi3, 0, file,
+                "qkv_proj.weight has a value that is not finite, at 0", arena);
+    write_tensors(t, arena, fused, RLF_COUNT(fused) - 1);
+    refuse_file(t, phi3, 0, file,
+                "has not these 12 tensors: "
+                "model.layers.0.self_attn.qkv_proj.weight, "
+                "model.layers.0.self_attn.o_proj.weight, "
+                "model.layers.0.mlp.gate_up_proj.weight,",
+                arena);
 }
 
 /* A tied model beside files with a head, and what files lack or have as
@@ -697,13 +758,16 @@ main(void)
     test_round_trip(&t, "qwen3", RLF_HEAD_LM, arena);
     test_round_trip(&t, "mistral", RLF_HEAD_LM, arena);
     test_round_trip(&t, "critic", RLF_HEAD_SCALAR, arena);
+    test_round_trip(&t, "phi3", RLF_HEAD_LM, arena);
     test_checkpoint(&t, "llama", arena);
     test_checkpoint(&t, "qwen2", arena);
+    test_checkpoint(&t, "phi3", arena);
     test_save_f32(&t, "qwen2", arena);
     test_save_f32(&t, "qwen3", arena);
     test_types(&t, arena);
     test_generation(&t, arena);
     test_bad_files(&t, arena);
+    test_forms(&t, arena);
     test_heads(&t, arena);
     test_init(&t, arena);
     test_assign(&t, arena);

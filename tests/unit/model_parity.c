@@ -8,6 +8,7 @@
  * On GPUs, emulated and real: in f32 the bits of the CPU; in bf16 close to the
  * oracle, as far as BF16_OFF says. */
 #include "engine/io/safetensors.h"
+#include "nodes/model/form.h"
 #include "nodes/model/gradient.h"
 #include "tests/unit/model_places.h"
 
@@ -171,6 +172,19 @@ run(fixture *f, const rlf_pass_options *options, uint32_t each,
     }
 }
 
+/* The gradient of a slot, out of its tensor's. */
+static const double *
+expected_gradient(const fixture *f, const rlf_slot *slot, rlf_arena *arena)
+{
+    size_t n;
+    const double *all = expected(
+        f, rlf_arena_printf(arena, "grad.%s", slot->form.tensor), arena, &n);
+    double *want = RLF_NEW_ARRAY(arena, double, slot->count);
+    for (int64_t i = 0; i < slot->count; i++)
+        want[i] = all[rlf_form_place(slot, i)];
+    return want;
+}
+
 /* The results one by one, each with its oracle. */
 enum { MOST_PARTS = 64 };
 typedef struct part {
@@ -190,16 +204,20 @@ parts_of(const fixture *f, const outputs *out, rlf_arena *arena, part *parts)
                       .got = scalar ? out->scalar : out->logprob};
     parts[1] = (part){.name = scalar ? "last" : "entropy",
                       .got = scalar ? out->last : out->entropy};
-    int n = 2;
-    for (int i = 0; i < table->n_slots; i++, n++)
-        parts[n] = (part){
-            .name = rlf_arena_printf(arena, "grad.%s", table->slots[i].name),
-            .got = out->gradient + table->slots[i].offset};
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < 2; i++) {
         parts[i].want = expected(f, parts[i].name, arena, &parts[i].n);
-        parts[i].bound = i < 2 ? F32_HEAD : F32_GRADIENT;
+        parts[i].bound = F32_HEAD;
     }
-    return n;
+    for (int i = 0; i < table->n_slots; i++) {
+        const rlf_slot *slot = &table->slots[i];
+        parts[2 + i] =
+            (part){.name = rlf_arena_printf(arena, "grad.%s", slot->name),
+                   .got = out->gradient + slot->offset,
+                   .want = expected_gradient(f, slot, arena),
+                   .n = (size_t)slot->count,
+                   .bound = F32_GRADIENT};
+    }
+    return 2 + table->n_slots;
 }
 
 static double
@@ -359,6 +377,7 @@ main(void)
                              {.name = "longrope", .head = RLF_HEAD_LM},
                              {.name = "olmo2", .head = RLF_HEAD_LM},
                              {.name = "granite", .head = RLF_HEAD_LM},
+                             {.name = "phi3", .head = RLF_HEAD_LM},
                              {.name = "critic", .head = RLF_HEAD_SCALAR}};
     test_place places[MOST_PLACES];
     int n = test_places(places);

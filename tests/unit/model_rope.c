@@ -33,10 +33,9 @@ test_case(test_machine *t, rlf_arena *arena, const json_t *of, size_t number)
     const json_t *want = json_object_get(of, "frequency");
     double longest = json_number_value(json_object_get(of, "longest"));
     double scale = json_number_value(json_object_get(of, "scale"));
-    int n = config.head_dim / 2;
+    int dim = rlf_model_config_rotated(&config), n = dim / 2;
     double *got = RLF_NEW_ARRAY(arena, double, n), worst = 0;
-    double got_scale =
-        rlf_rope_frequencies(&config.rope, config.head_dim, longest, got);
+    double got_scale = rlf_rope_frequencies(&config.rope, dim, longest, got);
     if (json_array_size(want) != (size_t)n)
         bail("case %zu: %zu frequencies", number, json_array_size(want));
     for (int i = 0; i < n; i++) {

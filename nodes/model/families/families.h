@@ -34,10 +34,12 @@ typedef struct rlf_family {
     rlf_act act;            /* ... where it is absent */
     bool tied;              /* tie_word_embeddings where it is absent */
     bool window;       /* has sliding_window */
+    bool window_named; /* ... and none where it is absent */
     bool window_key;   /* ... which needs use_sliding_window */
     bool window_types; /* ... and layer_types */
     int window_every;  /* ... of so many layers the last has none; 0: all do */
     double eps, theta;
+    rlf_rope_family rope;
     int context;
     int kv_heads; /* 0: as many as heads */
     int head_dim; /* 0: hidden / heads */

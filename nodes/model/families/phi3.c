@@ -1,0 +1,45 @@
+/* Phi-3 (and 3.5, and 4 mini): Llama whose files have q, k and v as one tensor,
+ * gate and up as another; it may rotate a part of each head. */
+#include "nodes/model/families/families.h"
+
+#include <math.h>
+
+static rlf_var
+layer(rlf_program *r, int i, rlf_var x)
+{
+    static const char qkv[] = "self_attn.qkv_proj",
+                      gates[] = "mlp.gate_up_proj";
+    const rlf_model_config *c = r->config;
+    rlf_var n = rlf_norm(r, x, "input_layernorm");
+    rlf_heads h = rlf_linear_heads(r, n, qkv, qkv, qkv, false);
+    rlf_var o = rlf_attend(r, rlf_rotate(r, h), rlf_model_config_window(c, i),
+                           1 / sqrt((double)c->head_dim), 0);
+    x = rlf_linear_onto(r, x, o, "self_attn.o_proj", false);
+    n = rlf_norm(r, x, "post_attention_layernorm");
+    rlf_gates g = rlf_linear_gates(r, n, gates, gates, false);
+    return rlf_linear_onto(r, x, rlf_glu(r, g, c->act), "mlp.down_proj", false);
+}
+
+static void
+rows(rlf_program *r)
+{
+    rlf_var x = rlf_embed(r, "model.embed_tokens");
+    for (int i = 0; i < r->config->layers; i++) {
+        rlf_begin_layer(r, i);
+        x = layer(r, i, x);
+    }
+    rlf_begin_layer(r, r->config->layers);
+    r->hidden = rlf_norm(r, x, "model.norm");
+}
+
+const rlf_family rlf_family_phi3 = {
+    .type = "phi3",
+    .architecture = "Phi3",
+    .rows = rows,
+    .heeds = "partial_rotary_factor",
+    .window = true,
+    .window_named = true,
+    .eps = 1e-5,
+    .theta = 10000,
+    .rope = {.part = true, .longrope = true, .original = 4096},
+    .context = 4096};
