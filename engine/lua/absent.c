@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Longer names are not written in messages. */
+enum { LONGEST = 100 };
+
 /* What many reach for and will not find. */
 static const struct {
     const char *name, *hint;
@@ -175,13 +178,22 @@ syntax_hint(const char *message, const char *source)
     return NULL;
 }
 
-const char *
-rlf_lua_absent_hint(const char *message, const rlf_lua_program *program)
+static const char *
+saying(const char *message)
 {
     for (size_t i = 0; i < RLF_COUNT(sayings); i++) {
         if (strstr(message, sayings[i].said))
             return sayings[i].hint;
     }
+    return NULL;
+}
+
+const char *
+rlf_lua_absent_hint(const char *message, const rlf_lua_program *program)
+{
+    const char *hint = saying(message);
+    if (hint)
+        return hint;
     size_t n = strlen(program->name);
     bool syntax = strstr(message, " near ") != NULL;
     return syntax && !strncmp(message, program->name, n) && program->line == 1
@@ -201,22 +213,23 @@ in_library(lua_State *L, const char *name)
         lua_pushvalue(L, -1);
     for (size_t i = 0; i < RLF_COUNT(libraries) && !found; i++) {
         lua_pushstring(L, libraries[i]);
-        if (lua_rawget(L, top + 2) == LUA_TTABLE &&
-            lua_getfield(L, -1, name) == LUA_TFUNCTION)
-            found = libraries[i];
+        if (lua_rawget(L, top + 2) == LUA_TTABLE && rlf_lua_contents(L, -1)) {
+            lua_pushstring(L, name);
+            if (lua_rawget(L, -2) == LUA_TFUNCTION)
+                found = libraries[i];
+        }
         lua_settop(L, top + 2);
     }
     lua_settop(L, top);
     return found ? lua_pushfstring(L, "it is %s.%s", found, name) : NULL;
 }
 
-/* Push the global that the name is nearest to, or nil. In the order of the
- * names, so that it is the same in each run. */
+/* The key of the table at `index` that the name is nearest to, or NULL. In the
+ * order of the names, so that it is the same in each run. */
 static const char *
-nearest_global(lua_State *L, const char *name)
+nearest_key(lua_State *L, const char *name, int index)
 {
-    lua_pushglobaltable(L);
-    size_t n = rlf_lua_keys(L, -1), found = 0;
+    size_t n = rlf_lua_keys(L, index), found = 0;
     const char **names = lua_newuserdatauv(L, (n + 1) * sizeof *names, 0);
     for (size_t i = 0; i < n; i++) {
         if (lua_rawgeti(L, -2, (lua_Integer)i + 1) == LUA_TSTRING)
@@ -224,6 +237,13 @@ nearest_global(lua_State *L, const char *name)
         lua_pop(L, 1);
     }
     return rlf_str_nearest(name, names, found);
+}
+
+static const char *
+nearest_global(lua_State *L, const char *name)
+{
+    lua_pushglobaltable(L);
+    return nearest_key(L, name, -1);
 }
 
 /* The same of the local variables that are in sight, and of the fields of the
@@ -263,7 +283,6 @@ nearest_local(lua_State *L, const char *name, bool *field)
 static int
 undefined(lua_State *L)
 {
-    enum { LONGEST = 100 };
     if (lua_type(L, 2) != LUA_TSTRING)
         return 0;
     size_t n;
@@ -289,6 +308,27 @@ undefined(lua_State *L)
     rlf_lua_error(L, hint, "'%s' is not defined", name);
 }
 
+/* __index of the functions of texts: ("x")[1], s.length, s:strip() and
+ * string.split come here. */
+static int
+text_index(lua_State *L)
+{
+    rlf_lua_charge(L, 1000);
+    if (lua_type(L, 2) != LUA_TSTRING)
+        rlf_lua_error(L, "a character of a text is s:sub(i, i)",
+                      "a text has no element %s", rlf_lua_text(L, 2, NULL));
+    size_t n;
+    const char *name = lua_tolstring(L, 2, &n);
+    if (n > LONGEST)
+        rlf_lua_error(L, NULL, "a text has nothing of that long name");
+    const char *hint = saying(lua_pushfstring(L, "(field '%s')", name));
+    if (!hint) {
+        const char *near = nearest_key(L, name, 1);
+        hint = near ? lua_pushfstring(L, "did you mean '%s'?", near) : NULL;
+    }
+    rlf_lua_error(L, hint, "a text has nothing called '%s'", name);
+}
+
 void
 rlf_lua_open_absent(lua_State *L)
 {
@@ -297,5 +337,12 @@ rlf_lua_open_absent(lua_State *L)
     lua_pushcfunction(L, undefined);
     lua_setfield(L, -2, "__index");
     lua_setmetatable(L, -2);
-    lua_pop(L, 1);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_modules);
+    lua_getfield(L, -1, "string");
+    rlf_lua_contents(L, -1);
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, text_index);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
+    lua_pop(L, 4);
 }

@@ -15,7 +15,7 @@
 
 const char rlf_lua_key_back, rlf_lua_key_frozen, rlf_lua_key_meta,
     rlf_lua_key_slot, rlf_lua_key_metas, rlf_lua_key_lazy, rlf_lua_key_list,
-    rlf_lua_key_walk, rlf_lua_key_modules;
+    rlf_lua_key_array, rlf_lua_key_walk, rlf_lua_key_modules;
 
 /* ------------------------------------------------------------- loading */
 

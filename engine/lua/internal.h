@@ -184,7 +184,7 @@ rlf_lua_host_of(lua_State *L)
 /* Registry keys: the addresses of these. */
 extern const char rlf_lua_key_back, rlf_lua_key_frozen, rlf_lua_key_meta,
     rlf_lua_key_slot, rlf_lua_key_metas, rlf_lua_key_lazy, rlf_lua_key_list,
-    rlf_lua_key_walk, rlf_lua_key_modules;
+    rlf_lua_key_array, rlf_lua_key_walk, rlf_lua_key_modules;
 
 /* host.c */
 /* The text of a file as Lua's own loader takes it: without a byte order mark,

@@ -18,6 +18,12 @@ push_number(lua_State *L, double x)
         lua_pushnumber(L, x);
 }
 
+static bool
+is_array(const rlf_lua_field *f)
+{
+    return f->kind >= RLF_LUA_INTS;
+}
+
 static void
 push_field(lua_State *L, const rlf_lua_field *f)
 {
@@ -55,12 +61,10 @@ push_field(lua_State *L, const rlf_lua_field *f)
         }
         break;
     }
-}
-
-static bool
-is_lazy(const rlf_lua_field *f)
-{
-    return f->kind >= RLF_LUA_INTS;
+    if (is_array(f)) {
+        lua_rawgetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_array);
+        lua_setmetatable(L, -2);
+    }
 }
 
 void
@@ -80,7 +84,7 @@ rlf_lua_push_sample(lua_State *L, size_t slot)
     const rlf_lua_sample *s = &host->call.samples[slot];
     lua_createtable(L, 0, (int)s->n_fields + (host->call.n > 1));
     for (size_t i = 0; i < s->n_fields; i++) {
-        if (is_lazy(&s->fields[i]))
+        if (is_array(&s->fields[i]))
             continue;
         push_field(L, &s->fields[i]);
         lua_setfield(L, -2, s->fields[i].name);
@@ -176,7 +180,7 @@ lazy_index(lua_State *L)
     const char *name = lua_tostring(L, 2);
     const rlf_lua_sample *s = sample_of(L, 1);
     for (size_t i = 0; i < s->n_fields; i++) {
-        if (!is_lazy(&s->fields[i]) || strcmp(s->fields[i].name, name) != 0)
+        if (!is_array(&s->fields[i]) || strcmp(s->fields[i].name, name) != 0)
             continue;
         push_field(L, &s->fields[i]);
         lua_pushvalue(L, 2);
@@ -202,7 +206,7 @@ rlf_lua_complete(lua_State *L, int index)
         return;
     const rlf_lua_sample *s = sample_of(L, index);
     for (size_t i = 0; i < s->n_fields; i++) {
-        if (!is_lazy(&s->fields[i]))
+        if (!is_array(&s->fields[i]))
             continue;
         lua_pushstring(L, s->fields[i].name);
         lua_pushvalue(L, -1);
@@ -216,12 +220,37 @@ rlf_lua_complete(lua_State *L, int index)
     }
 }
 
-/* __index of a list. Past its end is nil, where loops end. */
+/* nil for an element past an array's end, where loops end; an error for what
+ * is before it and between elements, and would be nil for ever. */
+static int
+no_element(lua_State *L)
+{
+    if (lua_isinteger(L, 2) && lua_tointeger(L, 2) > 0)
+        return 0;
+    rlf_lua_error(L, "elements have the numbers 1 to #x",
+                  "there is no element %s: arrays begin at 1",
+                  rlf_lua_text(L, 2, NULL));
+}
+
+/* __index of an array of a sample: tokens, pieces, turns. */
+static int
+array_index(lua_State *L)
+{
+    if (lua_type(L, 2) == LUA_TNUMBER)
+        return no_element(L);
+    if (lua_type(L, 2) != LUA_TSTRING)
+        rlf_lua_error(L, NULL, "an array has no field whose name is a %s",
+                      luaL_typename(L, 2));
+    rlf_lua_error(L, "its length is #x, its elements are x[1] to x[#x]",
+                  "an array has no field '%s'", lua_tostring(L, 2));
+}
+
+/* __index of a list of samples or messages. */
 static int
 list_index(lua_State *L)
 {
     if (lua_type(L, 2) == LUA_TNUMBER)
-        return 0;
+        return no_element(L);
     bool template = rlf_lua_host_of(L)->program->per == RLF_LUA_PER_TEMPLATE;
     const char *each = template ? "message" : "sample";
     if (lua_type(L, 2) != LUA_TSTRING)
@@ -267,6 +296,7 @@ rlf_lua_open_value(lua_State *L)
 {
     open_meta(L, &rlf_lua_key_lazy, lazy_index, sample_length);
     open_meta(L, &rlf_lua_key_list, list_index, NULL);
+    open_meta(L, &rlf_lua_key_array, array_index, NULL);
 }
 
 /* ------------------------------------------------------------- results */
@@ -403,6 +433,25 @@ number_hint(const taker *t, int index)
     }
 }
 
+/* Refuse an array that has more than its n elements, of which none is nil:
+ * they would be lost, and perhaps all stand one place too late. */
+static void
+check_array(const taker *t, const rlf_lua_give *give, int index, size_t n)
+{
+    lua_State *L = t->L;
+    size_t keys = rlf_lua_keys(L, index);
+    for (size_t i = 1; i <= keys && keys > n; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i);
+        lua_Integer k = lua_isinteger(L, -1) ? lua_tointeger(L, -1) : 0;
+        if (k < 1 || k > (lua_Integer)n)
+            refuse(t, give, "arrays begin at 1, and have no other fields",
+                   "has an element '%s' beside its %d",
+                   rlf_lua_text(L, -1, NULL), (int)n);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
 static void
 take_tokens(const taker *t, const rlf_lua_give *give, int index,
             rlf_lua_value *out)
@@ -430,6 +479,7 @@ take_tokens(const taker *t, const rlf_lua_give *give, int index,
         x[i] = lua_tonumber(L, -1);
         lua_pop(L, 1);
     }
+    check_array(t, give, index, t->length);
     out->tokens = x;
     out->n_tokens = t->length;
 }
@@ -575,6 +625,8 @@ rlf_lua_take(lua_State *L, int first, int n, rlf_arena *arena,
         take_one(&t, first + 1, 1, &out[i * p->n_gives]);
         lua_settop(L, first);
     }
+    t.sample = 0;
+    check_array(&t, NULL, first, host->call.n);
 }
 
 void

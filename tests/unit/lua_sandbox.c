@@ -26,8 +26,9 @@ test_absent(void)
                  absent[i]);
         lua_fails(body, want, NULL);
     }
-    lua_gives("return tostring(string.dump) .. tostring(math.randomseed)",
-              "nilnil");
+    lua_gives(
+        "return tostring(rawget(string, 'dump')) .. tostring(math.randomseed)",
+        "nilnil");
     lua_fails("return function(s) return os.time() end",
               "r.lua:1: 'os' is not defined" WHO,
               "there is no os: a result may depend on nothing but the "
@@ -319,12 +320,11 @@ test_habits(void)
         {"return re.match('a', 'b')", "'re' is not defined",
          "string patterns are s:match(p) and s:find(p); regular expressions "
          "are rlf.regex(p):match(s)"},
-        {"return ('a'):strip()", "attempt to call a nil value (method 'strip')",
+        {"return ('a'):strip()", "a text has nothing called 'strip'",
          "white space goes by rlf.trim(s)"},
         {"return rlf.strip('a')", "attempt to call a nil value (field 'strip')",
          "white space goes by rlf.trim(s)"},
-        {"return ('a'):split(',')",
-         "attempt to call a nil value (method 'split')",
+        {"return ('a'):split(',')", "a text has nothing called 'split'",
          "parts are rlf.split(s, \",\"), words rlf.words(s)"},
         {"for w in 'a b' do end",
          "attempt to call a string value (for iterator 'for iterator')",
@@ -491,9 +491,10 @@ test_loading(void)
         whole = whole && strstr(out.err.sentence, "\u20ac..." WHO);
     }
     ok(whole, "... at the end of a character");
-    out = lua_run((setup){0}, "#!/usr/bin/rlflow\nreturn function(s)\n"
-                              "  local f = function() s.prompt.x.y = 1 end\n"
-                              "  f()\nend");
+    out = lua_run((setup){0},
+                  "#!/usr/bin/rlflow\nreturn function(s)\n"
+                  "  local f = function() local t = {} t.x.y = 1 end\n"
+                  "  f()\nend");
     is_str(out.err.detail,
            "stack traceback:\n"
            "\tr.lua:3: in local 'f'\n"

@@ -59,7 +59,7 @@ test_one_number(void)
     lua_fails("return function(s)\nend",
               "r.lua:1: the result is nil, not a number" WHO,
               "every way through the function must end in a return");
-    lua_fails("local function f(s) return s.tokens[0] end\nreturn f",
+    lua_fails("return function(s) local t = {} return t[0] end",
               "r.lua:1: the result is nil, not a number" WHO,
               "nil is what an element or a variable without a value gives: "
               "arrays begin at 1");
@@ -135,6 +135,10 @@ test_named(void)
          "number" WHO},
         {"return {correct = 1, credit = 5, note = ''}",
          "r.lua:1: result 'credit' is a number, not an array of numbers" WHO},
+        {"return {correct = 1, credit = {[0] = 1, 1, 2, 3}, note = ''}",
+         "r.lua:1: result 'credit' has an element '0' beside its 3" WHO},
+        {"return {correct = 1, credit = {1, 2, 3, mean = 2}, note = ''}",
+         "r.lua:1: result 'credit' has an element 'mean' beside its 3" WHO},
         {"return {corect = 1, credit = {1, 2, 3}, note = ''}",
          "r.lua:1: the result has a field 'corect' that the hook does not "
          "declare" WHO},
@@ -296,6 +300,44 @@ test_turn_and_step(void)
     rlf_arena_free(arena);
 }
 
+/* An element before the first one, a field of an array and an element of a text
+ * would be nil, and a reward 0 for ever. */
+static void
+test_indices(void)
+{
+    static const char numbers[] = "elements have the numbers 1 to #x";
+    lua_fails("return function(s) return s.pieces[0] == '1' and 1 or 0 end",
+              "r.lua:1: there is no element 0: arrays begin at 1" WHO, numbers);
+    lua_fails("return function(s) return s.tokens[-1] or 0 end",
+              "r.lua:1: there is no element -1: arrays begin at 1" WHO,
+              numbers);
+    lua_fails("return function(s) return s.tokens[1.5] or 0 end",
+              "r.lua:1: there is no element 1.5: arrays begin at 1" WHO,
+              numbers);
+    lua_fails("return function(s) return s.tokens.length or 0 end",
+              "r.lua:1: an array has no field 'length'" WHO,
+              "its length is #x, its elements are x[1] to x[#x]");
+    lua_gives("return tostring(s.tokens[#s.tokens + 1])", "nil");
+    lua_gives("local n = 0 for i, t in ipairs(s.tokens) do n = n + i end "
+              "local i = 1 while s.pieces[i] do i = i + 1 end "
+              "return n .. ' ' .. i .. ' ' .. #table.pack(table.unpack("
+              "s.tokens))",
+              "6 4 3");
+    lua_gives("local t = s.tokens table.insert(t, 9) t[1] = 7 "
+              "return t[1] .. ' ' .. t[4] .. ' ' .. tostring(rawget(t, 0))",
+              "7 9 nil");
+    lua_fails("return function(s) return s.response[1] == '4' and 1 or 0 end",
+              "r.lua:1: a text has no element 1" WHO,
+              "a character of a text is s:sub(i, i)");
+    lua_fails("return function(s) return s.response.length or 0 end",
+              "r.lua:1: a text has nothing called 'length'" WHO,
+              "the length of a text or an array is #x");
+    lua_fails("return function(s) return s.response:finde('4') or 0 end",
+              "r.lua:1: a text has nothing called 'finde'" WHO,
+              "did you mean 'find'?");
+    lua_gives("return tostring(rawget(string, 'split'))", "nil");
+}
+
 /* A sample is no list, and a list of samples is no sample. */
 static void
 test_sample_or_list(void)
@@ -321,6 +363,15 @@ test_sample_or_list(void)
          "r.lua:1: the list of samples has no field 'response'",
          "each sample has its own: for i, sample in ipairs(samples) do ... "
          "sample.response ... end"},
+        {"return {s[0] or 0, 0}",
+         "r.lua:1: there is no element 0: arrays begin at 1",
+         "elements have the numbers 1 to #x"},
+        {"return {[0] = 1, 2, 3}",
+         "r.lua:1: the result has an element '0' beside its 2",
+         "arrays begin at 1, and have no other fields"},
+        {"return {1, 2, mean = 3}",
+         "r.lua:1: the result has an element 'mean' beside its 2",
+         "arrays begin at 1, and have no other fields"},
         {"return {s[1][1] or 0, 0}",
          "r.lua:1: the sample is no list and has no element 1",
          "its fields have names, as in samples[1].response"},
@@ -487,6 +538,7 @@ main(void)
     test_named();
     test_group();
     test_turn_and_step();
+    test_indices();
     test_sample_or_list();
     test_template_and_rows();
     test_random();
