@@ -55,7 +55,7 @@ extern "C" {
 typedef struct rlf_session rlf_session;
 
 /* The result of a call. The absolute values of -1 to -3 are the exit statuses
- * of the command, for which a lack of memory is a failure (3). */
+ * of the command, for which the others are failures (3). */
 typedef enum rlf_result {
     RLF_RESULT_OK = 0,
     RLF_RESULT_END = 1, /* no further step: the run is complete */
@@ -64,6 +64,7 @@ typedef enum rlf_result {
     RLF_RESULT_USAGE = -2,  /* an impossible call or option */
     RLF_RESULT_FAILED = -3, /* failed while running */
     RLF_RESULT_MEMORY = -4, /* there is no memory for it */
+    RLF_RESULT_STOPPED = -5, /* who asked for it has ended it */
 } rlf_result;
 
 /* ---- the library ---- */
@@ -114,6 +115,15 @@ RLF_PUBLIC rlf_result rlf_session_set(rlf_session *session, const char *name,
                                       const char *value);
 /* Compile and check; rlf_session_step does it if it was not done before. */
 RLF_PUBLIC rlf_result rlf_session_check(rlf_session *session);
+/* Compile and plan: where everything runs, of the devices at hand or those of
+ * "--cluster". Nothing is opened. */
+RLF_PUBLIC rlf_result rlf_session_plan(rlf_session *session);
+/* Compile, plan, and open models and data: everything short of the first step,
+ * which does it if it was not done before. */
+RLF_PUBLIC rlf_result rlf_session_ready(rlf_session *session);
+/* The same to be looked at: no weights are read, nothing is written, and no step
+ * can be taken; it is known then what a run would need. */
+RLF_PUBLIC rlf_result rlf_session_look(rlf_session *session);
 /* Train one step. RLF_RESULT_END when all steps are done (--steps, one epoch,
  * or the program's break). */
 RLF_PUBLIC rlf_result rlf_session_step(rlf_session *session);
@@ -198,6 +208,66 @@ RLF_PUBLIC const char *rlf_session_form(rlf_session *session);
 /* Write that into its file, unless it is what stands there. */
 RLF_PUBLIC rlf_result rlf_session_reform(rlf_session *session);
 
+/* ---- what a session knows of itself ---- */
+
+typedef struct rlf_info {
+    const char *path;       /* the program's file, as it was given */
+    const char *name;       /* of its flow; NULL: it is not compiled yet */
+    uint64_t nodes, values; /* of its graph */
+    int automatic;          /* 'place auto': a search finds where calls run */
+    int leads;              /* this process sees steps and writes files */
+    uint64_t seed;
+    const char *directory; /* the run's; NULL: it leaves nothing behind */
+    int single;            /* one step, because the flow draws no rows */
+    int resumes;           /* "--resume" */
+    uint64_t resumed;      /* the step that it went on from; 0: the beginning */
+    const char *killed;    /* what the run before was doing when it was killed,
+                              or NULL */
+    int ended;             /* the program's break has ended it */
+    double step_seconds;   /* of the last step */
+    uint64_t step_tokens;  /* generated for it */
+} rlf_info;
+
+/* At this moment; before the session is ready not all of it is known. */
+RLF_PUBLIC const rlf_info *rlf_session_info(rlf_session *session);
+
+/* What rlflow prints of a session, in lines. */
+typedef enum rlf_text {
+    RLF_TEXT_PLAN = 0, /* the plan as a place block, that "--plan" takes */
+    RLF_TEXT_EDGES,    /* what goes from rank to rank in a step of it, its
+                          pipelines and pages, in comments */
+    RLF_TEXT_CLUSTER,  /* that is planned for, in comments; NULL: none is */
+    RLF_TEXT_FIT, /* a comment if rlf_session_fit could not be sure, or "" */
+    RLF_TEXT_NOTES,   /* messages: what data and models have to say, or what
+                         a simulation and a search do not know */
+    RLF_TEXT_UPDATES, /* updates that take a second forward pass */
+    RLF_TEXT_NEEDS, /* after rlf_session_look: caps, the work of a step, the
+                       memory of each rank that differs */
+    RLF_TEXT_SIMULATION, /* after rlf_session_simulate: tables, a picture */
+    RLF_TEXT_SEARCH,   /* after rlf_session_search: a table, in comments */
+    RLF_TEXT_SEARCHED, /* the same with all that was tried, and each call */
+    RLF_TEXT_PROMISE,  /* of 'place auto': how long a step is to take, or "" */
+    RLF_TEXT_OUTCOME   /* that, beside what the run has taken, or "" */
+} rlf_text;
+
+/* NULL: what it is about is not there yet. */
+RLF_PUBLIC const char *rlf_session_text(rlf_session *session, rlf_text which);
+
+/* What a rank needs of memory for one purpose, in bytes: device as it is
+ * allocated (of a rank on a CPU the machine's memory), host at most. */
+typedef struct rlf_need {
+    const char *owner, *purpose; /* "actor", "gradients" */
+    uint64_t device, host;
+} rlf_need;
+
+/* After rlf_session_look. */
+RLF_PUBLIC const rlf_need *rlf_session_need(rlf_session *session, int rank,
+                                            size_t i);
+/* Does it fit: after rlf_session_look into the memory of this machine, else the
+ * plan into the devices of "--cluster"? RLF_RESULT_PROGRAM, with what is missing
+ * and what would help. Where models cannot be read RLF_RESULT_OK. */
+RLF_PUBLIC rlf_result rlf_session_fit(rlf_session *session);
+
 /* ---- clusters ---- */
 
 typedef struct rlf_cluster_text {
@@ -256,14 +326,52 @@ typedef enum rlf_phase {
 /* How far a search is; valid during the call that it is given to. */
 typedef struct rlf_progress {
     rlf_phase phase;
-    double done;  /* from 0 to 1; of RLF_PHASE_SEARCH it is not known: 0 */
-    double best;  /* seconds of the shortest step so far; NaN: none yet */
-    double bound; /* seconds; no step is shorter; 0: not known */
+    double done, of; /* parts of the phase; of 0: not known */
+    double best;     /* seconds of the shortest step so far; NaN: none yet */
+    double bound;    /* seconds; no step is shorter; 0: not known */
 } rlf_progress;
 
 /* Called now and then by the thread that asked for the work. Not 0: it ends
  * with the best so far. */
 typedef int rlf_watch_function(void *arg, const rlf_progress *progress);
+
+/* A placement that a search has judged, with what a step of it takes on average
+ * over a run; NaN: not known, or there is no room for it. */
+typedef struct rlf_candidate {
+    const char *name; /* "search-1", or whose it is: "program", "first-2" */
+    double estimate;  /* seconds of a step, by the estimate */
+    double step;      /* seconds, by simulation */
+    double tokens;    /* a second: generated, or trained where none are */
+    double idle;      /* part of the time of all ranks */
+    double memory;    /* bytes of the rank that takes most */
+} rlf_candidate;
+
+/* Find where everything runs best on the devices of "--cluster"; options are
+ * "--moves", "--seed", "--time-limit", "--keep-rows", "--lengths", "--prompts".
+ * `watch` may be NULL. The best, which becomes the session's plan
+ * (RLF_TEXT_PLAN); NULL after an error, RLF_RESULT_STOPPED where it was ended
+ * before there was any. */
+RLF_PUBLIC const rlf_candidate *rlf_session_search(rlf_session *session,
+                                                   rlf_watch_function *watch,
+                                                   void *arg);
+/* All that were judged, the search's own first. */
+RLF_PUBLIC const rlf_candidate *rlf_session_candidate(rlf_session *session,
+                                                      size_t i);
+
+/* What simulated steps take on average over a run. */
+typedef struct rlf_simulation {
+    uint32_t steps; /* that were counted */
+    double step;    /* seconds of one */
+    double tokens;  /* a second: generated, or trained where none are */
+    double idle;    /* part of the time of all ranks */
+} rlf_simulation;
+
+/* Steps of the plan on the devices of "--cluster": "--steps", or as many as
+ * tell how long one takes; with "--seed", "--lengths" and "--prompts". NULL
+ * after an error. */
+RLF_PUBLIC const rlf_simulation *rlf_session_simulate(rlf_session *session);
+/* Write the files that options name for it: "--svg", "--trace". */
+RLF_PUBLIC rlf_result rlf_session_write(rlf_session *session);
 
 /* ---- schedules ---- */
 

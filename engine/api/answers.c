@@ -135,6 +135,7 @@ rlf_session_weight(rlf_session *s, const char *model, size_t i)
 void
 rlf_answers_free(rlf_session *s)
 {
+    rlf_simulating_close(s->simulating);
     rlf_buf_free(&s->answer.samples);
     rlf_buf_free(&s->answer.text);
     RLF_VEC_FREE(&s->answer.at);

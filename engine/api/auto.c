@@ -72,12 +72,11 @@ static rlf_status
 search(rlf_session *s, const rlf_sums *sums, rlf_err *err,
        rlf_session_found *out)
 {
-    int64_t moves =
-        s->options.moves ? (int64_t)s->options.moves : RLF_SEARCH_MOVES;
+    int64_t moves = (int64_t)s->options.moves;
     const rlf_session_search_options options = {
         .search = {.seed = s->options.seed, .moves = moves, .branches = moves},
         .sums = sums};
-    return rlf_session_search(s, &options, err, out);
+    return rlf_session_find(s, &options, err, out);
 }
 
 /* On CPUs no number of shards but that of the program without a search, unless
@@ -167,7 +166,7 @@ rlf_auto_find(rlf_session *s, rlf_err *err, const char **text)
     *text = NULL;
     if (s->options.resume && s->options.directory)
         RLF_TRY(rlf_prediction_read(s, err, text));
-    if (*text && s->options.moves)
+    if (*text && rlf_session_given(s, "--moves"))
         rlf_buf_puts(&s->warnings,
                      "--moves is how much a search tries, and none is made: the "
                      "run goes on with the plan that was found when it began\n");

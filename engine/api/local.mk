@@ -33,7 +33,9 @@ libapi_a_SOURCES = \
 	%D%/sampled.c \
 	%D%/saving.c \
 	%D%/schedule.c %D%/schedule.h %D%/schedule_read.c \
-	%D%/search.c %D%/search.h \
+	%D%/search.c %D%/search.h %D%/simulation.c \
+	%D%/text_edges.c %D%/text_needs.c %D%/text_search.c \
+	%D%/texts.c %D%/texts.h \
 	%D%/session.c %D%/session.h \
 	%D%/settings.c \
 	%D%/trial.c %D%/trial.h \

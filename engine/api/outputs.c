@@ -361,6 +361,14 @@ rlf_outputs_add(rlf_outputs *outputs, rlf_arena *arena, const char *option,
 }
 
 rlf_status
+rlf_outputs_try(const rlf_outputs *outputs, rlf_err *err)
+{
+    for (size_t i = 0; i < outputs->count; i++)
+        RLF_TRY(rlf_output_check(outputs->data[i].path, err));
+    return rlf_outputs_check(outputs, NULL, err);
+}
+
+rlf_status
 rlf_outputs_check(const rlf_outputs *outputs, rlf_session *s, rlf_err *err)
 {
     rlf_arena *arena = rlf_arena_new();

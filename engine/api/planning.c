@@ -169,7 +169,7 @@ take_cluster(rlf_session *s, bool runs, rlf_plan_options *plan, rlf_err *err)
 static rlf_status
 check_moves(const rlf_session *s, rlf_err *err)
 {
-    if (!s->options.moves || s->options.unplaced || rlf_auto_asked(s))
+    if (!rlf_session_given(s, "--moves") || s->options.search || rlf_auto_asked(s))
         return RLF_OK;
     rlf_fail(err, RLF_USAGE,
              "--moves is how much a search tries, and none is made: there is "
@@ -196,7 +196,7 @@ rlf_planning_begin(rlf_session *s, bool runs, rlf_err *err)
         plan.ranks = rlf_comm_launcher_size();
     if (o->cluster)
         RLF_TRY(take_cluster(s, runs, &plan, err));
-    else if (rlf_auto_asked(s) && !o->unplaced)
+    else if (rlf_auto_asked(s) && !o->search)
         RLF_TRY(rlf_auto_cluster(s, plan.ranks, backend, err));
     if (s->cluster)
         RLF_TRY(take_profiles(s, err));
@@ -216,7 +216,7 @@ rlf_planning_end(rlf_session *s, rlf_status status, rlf_err *err)
 {
     const char *text = NULL;
     rlf_err lost = RLF_ERR_NONE;
-    if (status >= 0 && s->leads && rlf_auto_asked(s) && !s->options.unplaced)
+    if (status >= 0 && s->leads && rlf_auto_asked(s) && !s->options.search)
         status = rlf_auto_find(s, err, &text);
     rlf_status shared = rlf_join_share(s, &text, &lost);
     if (shared < 0 && status >= 0)

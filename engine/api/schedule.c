@@ -317,6 +317,7 @@ rlf_schedule_open(void)
         return NULL;
     s->arena = rlf_arena_new();
     s->locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    s->asked.moves = MOVES;
     s->next = FIRST_POINT;
     rlf_err_clear(&s->err);
     return s;
@@ -383,21 +384,12 @@ rlf_schedule_set(rlf_schedule *s, const char *name, const char *value)
 
 /* ---- the search ---- */
 
-/* Before long work: what options name could be written. */
-static rlf_status
-check_outputs(const rlf_schedule *s, rlf_err *err)
-{
-    RLF_TRY(rlf_output_check(s->asked.table, err));
-    RLF_TRY(rlf_output_check(s->asked.svg, err));
-    return rlf_outputs_check(&s->outputs, NULL, err);
-}
-
 static rlf_status
 search(rlf_schedule *s, rlf_err *err)
 {
     rlf_fuse *fuse = &s->fuse;
     double cap;
-    RLF_TRY(check_outputs(s, err));
+    RLF_TRY(rlf_outputs_try(&s->outputs, err));
     RLF_TRY(rlf_schedule_read(&s->asked, s->arena, err, fuse, &cap));
     if (cap > 0)
         set_cap(s, cap);
@@ -407,7 +399,7 @@ search(rlf_schedule *s, rlf_err *err)
         set_cap(s, s->serial.peak);
     s->options = (rlf_fuse_options){
         .seed = s->asked.seed,
-        .moves = s->asked.moves ? (int64_t)s->asked.moves : MOVES,
+        .moves = (int64_t)s->asked.moves,
         .stop = is_over,
         .user = s,
     };

@@ -11,7 +11,7 @@ typedef struct rlf_schedule_options {
     const char *models, *times, *memory, *send, *cap;
     const char *table, *svg; /* files that are written */
     const char *diag;        /* form of the message */
-    uint64_t seed, moves;    /* moves 0: as many as ever */
+    uint64_t seed, moves;
     uint64_t limit;          /* seconds; 0: none */
 } rlf_schedule_options;
 

@@ -483,7 +483,7 @@ rlf_session_machines(rlf_session *session)
 }
 
 rlf_status
-rlf_session_search(rlf_session *session,
+rlf_session_find(rlf_session *session,
                    const rlf_session_search_options *options, rlf_err *err,
                    rlf_session_found *out)
 {

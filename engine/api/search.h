@@ -109,7 +109,7 @@ int rlf_session_machines(rlf_session *session);
 /* After rlf_session_plan of a session with a cluster; in its arena. Of what the
  * program says of placement only shards and lanes change what is found, unless
  * its rows are to be kept. */
-rlf_status rlf_session_search(rlf_session *session,
+rlf_status rlf_session_find(rlf_session *session,
                               const rlf_session_search_options *options,
                               rlf_err *err, rlf_session_found *out);
 

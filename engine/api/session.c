@@ -2,6 +2,7 @@
 #include "engine/api/session.h"
 
 #include "config.h"
+#include "engine/api/auto.h"
 #include "engine/api/prediction.h"
 #include "engine/api/profile.h"
 #include "engine/api/room.h"
@@ -84,6 +85,7 @@ rlf_session_open(const char *path)
     s->diags.sources = &s->sources;
     s->options.backends = rlf_backends;
     s->options.samples = SAMPLES;
+    s->options.moves = RLF_SEARCH_MOVES;
     s->options.patience = PATIENCE;
     s->options.save_seconds = RLF_SAVE_SECONDS;
     s->options.save_gently = true;
@@ -163,6 +165,8 @@ rlf_session_result(rlf_status status)
         return RLF_RESULT_USAGE;
     case RLF_MEMORY:
         return RLF_RESULT_MEMORY;
+    case RLF_STOPPED:
+        return RLF_RESULT_STOPPED;
     default:
         return RLF_RESULT_FAILED;
     }
@@ -256,6 +260,8 @@ rlf_session_check(rlf_session *s)
 rlf_result
 rlf_session_plan(rlf_session *s)
 {
+    if (rlf_session_failed(s))
+        return rlf_session_status(s);
     rlf_result result = rlf_session_compile(s, false);
     if (result != RLF_RESULT_OK || s->plan)
         return result;
@@ -539,6 +545,14 @@ rlf_session_ready(rlf_session *s)
     return rlf_session_result(status);
 }
 
+rlf_result
+rlf_session_look(rlf_session *s)
+{
+    if (s && !s->run)
+        s->options.dry = true;
+    return rlf_session_ready(s);
+}
+
 static rlf_status
 finish(rlf_session *s, rlf_err *err)
 {
@@ -753,6 +767,31 @@ uint64_t
 rlf_session_steps_wanted(const rlf_session *s)
 {
     return s ? s->wanted : 0;
+}
+
+const rlf_info *
+rlf_session_info(rlf_session *s)
+{
+    if (!s)
+        return NULL;
+    s->answer.info = (rlf_info){
+        .path = s->path,
+        .name = s->graph ? s->graph->name : NULL,
+        .nodes = s->graph ? s->graph->nodes.count : 0,
+        .values = s->graph ? s->graph->values.count : 0,
+        .automatic = s->graph && rlf_auto_asked(s),
+        .leads = s->leads,
+        .seed = s->options.seed,
+        .directory = s->options.directory,
+        .single = s->one,
+        .resumes = s->options.resume,
+        .resumed = s->resumed,
+        .killed = s->killed,
+        .ended = s->run && s->leads && rlf_run_ended(s->run),
+        .step_seconds = s->step_seconds,
+        .step_tokens = s->tokens,
+    };
+    return &s->answer.info;
 }
 
 double

@@ -43,8 +43,11 @@ typedef struct rlf_session_options {
     const char *cluster; /* that it is planned for, by name; or NULL */
     const char *profile; /* of its devices, a file; or NULL */
     const char *like;    /* a run whose profile and lengths are taken; or NULL */
-    uint64_t moves; /* that a search of `place auto` makes; 0: as many as ever */
-    bool unplaced;  /* no search is made for `place auto` */
+    uint64_t moves; /* that a search makes */
+    bool search;    /* one is asked for: none is made for `place auto` */
+    bool keep_rows; /* that one keeps what the program's rows say */
+    uint64_t time_limit; /* seconds that it takes at most; 0: no limit */
+    const char *svg;     /* file for the picture of a simulation, or NULL */
     /* How long that search takes rows to be, as texts (lengths.h); NULL: as
      * --like or the data say, or as long as can be. */
     const char *prompts, *responses;
@@ -158,6 +161,9 @@ struct rlf_session {
     rlf_plan_options planning; /* what the plan was made with */
     rlf_plan *plan;
     struct rlf_prediction *prediction; /* of the run; NULL: there is none */
+    const char *unsure; /* why it is not known whether the plan fits, or NULL */
+    struct rlf_session_found *found;   /* of rlf_session_search, or NULL */
+    struct rlf_simulating *simulating; /* of rlf_session_simulate, or NULL */
     rlf_comm_world *world; /* of more than one rank or process; else NULL */
     bool leads;            /* the process that writes and speaks */
     rlf_run *run;          /* NULL: not opened yet; after an error it may be
@@ -222,6 +228,9 @@ struct rlf_session {
     struct {
         rlf_diagnostic diagnostic;
         rlf_parameter parameter;
+        rlf_info info;
+        rlf_need need;
+        rlf_candidate candidate;
         rlf_cluster_text cluster;
         rlf_buf text; /* a graph, a program */
         rlf_weight weight;
@@ -236,6 +245,7 @@ struct rlf_session {
 
 /* What answers hold goes. */
 void rlf_answers_free(rlf_session *session);
+void rlf_simulating_close(struct rlf_simulating *simulating);
 
 /* Calls that read or write numbers run in a locale with a point, whatever that
  * of the host program is. */
@@ -253,14 +263,12 @@ rlf_status rlf_planning_begin(rlf_session *session, bool runs, rlf_err *err);
  * auto` process 0 finds the plan, and all make it. */
 rlf_status rlf_planning_end(rlf_session *session, rlf_status status,
                             rlf_err *err);
-/* Compile and plan; nothing is opened. */
-rlf_result rlf_session_plan(rlf_session *session);
-/* Compile, plan, and open resources: everything short of the first step. */
-rlf_result rlf_session_ready(rlf_session *session);
 /* Once it is ready, of the process that leads: no step is left to do. */
 bool rlf_session_over(const rlf_session *session);
 /* rlf_session_close, with the reason in `err`. */
 rlf_status rlf_session_end(rlf_session *session, rlf_err *err);
+/* Was it set, "--moves" as an example? */
+bool rlf_session_given(const rlf_session *session, const char *option);
 /* A file of each process: the name as it is given in the first. */
 const char *rlf_session_own_file(rlf_session *session, const char *path);
 
@@ -270,6 +278,9 @@ const char *rlf_session_own_file(rlf_session *session, const char *path);
 bool rlf_outputs_has(rlf_option option);
 void rlf_outputs_add(rlf_outputs *outputs, rlf_arena *arena, const char *option,
                      const char *path);
+/* Before long work: could they be written, and are they none of a run, and not
+ * the same? */
+rlf_status rlf_outputs_try(const rlf_outputs *outputs, rlf_err *err);
 /* Before anything is written: RLF_USAGE, with the option, the file and what
  * that is, if one of them is a file that the session reads, that a run keeps in
  * its directory, or another one of them; if a run would write over, move or

@@ -179,6 +179,15 @@ note_option(rlf_session *s, const char *name, const char *value)
     RLF_PUSH_IN(s->arena, &s->given, option);
 }
 
+bool
+rlf_session_given(const rlf_session *s, const char *option)
+{
+    for (size_t i = 0; i < s->given.count; i++)
+        if (strcmp(s->given.data[i].name, option) == 0)
+            return true;
+    return false;
+}
+
 rlf_result
 rlf_session_set(rlf_session *s, const char *name, const char *value)
 {

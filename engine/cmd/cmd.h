@@ -30,6 +30,8 @@ int rlf_cmd_params(const rlf_command_line *line);
 int rlf_cmd_fmt(const rlf_command_line *line);
 int rlf_cmd_version(const rlf_command_line *line);
 
+/* `plan --search`, of a session with a plan, which it closes. */
+int rlf_cmd_search(rlf_session *session, const rlf_command_line *line);
 /* Check the file if it is a cluster file; false: it is none, and nothing was
  * said. */
 bool rlf_cmd_check_cluster(const rlf_command_line *line, int *exit_status);
@@ -78,6 +80,10 @@ void rlf_cmd_put_whole(const char *text);
 void rlf_cmd_aside(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Print an error, with its place if there are sources. */
 void rlf_cmd_say(const rlf_err *err, const rlf_sources *sources);
+/* Print a text of the session, if there is one. */
+void rlf_cmd_put(rlf_session *session, rlf_text which);
+/* The same of its notes, to the standard error. */
+void rlf_cmd_notes(rlf_session *session);
 /* The exit status for a result. */
 int rlf_cmd_status(rlf_result result);
 /* Print the session's message to stderr; close it; the exit status for

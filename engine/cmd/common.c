@@ -79,9 +79,9 @@ rlf_cmd_outputs(const rlf_command_line *line, rlf_err *err)
 int
 rlf_cmd_status(rlf_result result)
 {
-    return result == RLF_RESULT_MEMORY ? -(int)RLF_RESULT_FAILED
-           : result < 0                ? -(int)result
-                                       : 0;
+    return result < RLF_RESULT_FAILED ? -(int)RLF_RESULT_FAILED
+           : result < 0               ? -(int)result
+                                      : 0;
 }
 
 rlf_session *
@@ -122,70 +122,17 @@ rlf_cmd_warn(rlf_session *s)
 }
 
 void
-rlf_cmd_notes(const rlf_session *session)
+rlf_cmd_put(rlf_session *s, rlf_text which)
 {
-    rlf_buf text = {0};
-    rlf_plan_notes(session->plan, &text);
-    rlf_run_notes(session->run, &text);
+    const char *text = rlf_session_text(s, which);
+    fputs(text ? text : "", stdout);
+}
+
+void
+rlf_cmd_notes(rlf_session *s)
+{
     fflush(stdout);
-    rlf_cmd_put_message(text.p ? text.p : "");
-    rlf_buf_free(&text);
-}
-
-void
-rlf_cmd_put_scaled(double x, double base, const char *unit)
-{
-    static const char prefix[] = " kMGTP";
-    size_t i = 0;
-    while (x >= 999.5 && i + 2 < sizeof prefix) {
-        x /= base;
-        i++;
-    }
-    printf(" %7.*f %c%-3s", x < 10 ? 2 : x < 100 ? 1 : 0, x, prefix[i], unit);
-}
-
-const char *
-rlf_cmd_node_name(rlf_session *s, const rlf_node *node)
-{
-    if (node->receiver < 0)
-        return node->class->name;
-    return rlf_arena_printf(s->arena, "%s.%s",
-                            s->graph->resources.data[node->receiver].name,
-                            node->class->name);
-}
-
-void
-rlf_cmd_put_pages(rlf_session *s, const char *begin, const rlf_paged *paged,
-                  const rlf_page_room *pages)
-{
-    for (size_t i = 0; i < s->graph->nodes.count; i++)
-        if (paged[i].waiting)
-            printf("%s%10u samples wait at once, at most, for keys and values "
-                   "in %" PRIu64 " tokens of a replica, which makes %.3g "
-                   "meanwhile: %s\n",
-                   begin, paged[i].waiting, pages[i].pages * pages[i].tokens,
-                   paged[i].rows / paged[i].turns,
-                   rlf_cmd_node_name(s, &s->graph->nodes.data[i]));
-}
-
-void
-rlf_cmd_put_cluster(const rlf_session *s)
-{
-    rlf_buf text = {0};
-    rlf_cluster_describe(s->cluster, &text);
-    printf("# cluster %s\n", s->cluster->name);
-    rlf_cmd_put_text(text.p, stdout);
-    rlf_buf_free(&text);
-}
-
-void
-rlf_cmd_warn_lengths(const rlf_session *s, const rlf_session_workload *w)
-{
-    rlf_buf text = {0};
-    rlf_session_workload_warn(s, w, &text);
-    if (text.p)
-        rlf_cmd_put_message(text.p);
-    rlf_buf_free(&text);
+    rlf_cmd_put_message(rlf_session_text(s, RLF_TEXT_NOTES));
 }
 
 void
@@ -203,28 +150,6 @@ rlf_cmd_put_promise(const rlf_session *s, const char *begin)
            lengths, p->cluster,
            p->guessed ? ", whose rates are guesses that nobody has measured"
                       : "");
-}
-
-void
-rlf_cmd_put_plan(const rlf_session *s)
-{
-    rlf_buf text = {0};
-    rlf_plan_print(s->plan, &text);
-    fputs(text.p, stdout);
-    rlf_buf_free(&text);
-}
-
-rlf_status
-rlf_cmd_weights(rlf_session *s, const rlf_weight_flow *flow, const void *object,
-                rlf_realloc_job *job, rlf_realloc_plan *out, rlf_err *err)
-{
-    const rlf_resource *r = &s->graph->resources.data[flow->model];
-    rlf_shapes *shapes = RLF_NEW(s->arena, rlf_shapes);
-    RLF_TRY(
-        r->class->model->shapes(s->graph, r, object, s->arena, err, shapes));
-    *job = rlf_holds_job(s->plan, flow->model, 0, flow->hold, shapes, NULL,
-                         rlf_cast_bytes(s->options.real));
-    return rlf_realloc_make(job, s->arena, err, out);
 }
 
 int

@@ -361,7 +361,7 @@ say_done(const rlf_session *s)
 }
 
 static void
-say_start(const rlf_session *s)
+say_start(rlf_session *s)
 {
     bool anew = s->options.resume && !s->resumed;
     if (s->killed && anew)

@@ -174,7 +174,7 @@ scale_search(papers_size size, int devices, int64_t moves,
         double peak = s->cluster->parts[0].machine->device->bf16;
         out->bound = papers_least_flops(size, size, lengths) / peak / devices;
         slow(s->cluster, reached, s->arena);
-        if (rlf_session_search(s, &options, &err, f) >= 0)
+        if (rlf_session_find(s, &options, &err, f) >= 0)
             describe(s, f, arena, out);
         else
             out->why =

@@ -1,0 +1,581 @@
+/* The search for where everything runs best on a session's cluster: the table
+ * of placements, those of others and the one that was found, and what decided,
+ * in comments. */
+#include "engine/api/texts.h"
+
+#include "engine/api/auto.h"
+#include "engine/base/clock.h"
+#include "engine/search/pins.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- the table ---- */
+
+static void
+put_row(const rlf_judged *j, rlf_buf *out)
+{
+    const rlf_mean *m = j->mean;
+    char step[32] = "";
+    if (j->simulated)
+        snprintf(step, sizeof step, "%.4g%s", j->step, m->behind ? "~" : "");
+    rlf_buf_printf(out, "# %-11s", j->name);
+    if (!j->is_known)
+        rlf_buf_printf(out, " %9s", "?");
+    else if (isfinite(j->placing.period))
+        rlf_buf_printf(out, " %9.4g", j->placing.period);
+    else
+        rlf_buf_printf(out, " %9s",
+                       isfinite(j->placing.over) ? "no room" : "no layout");
+    if (j->simulated)
+        rlf_buf_printf(out, " %9s %9.4g %6.1f %% %8.2f %8.4g %8.4g %8.4g %8.4g",
+                       step, m->tokens, 100 * m->idle, j->memory / 1e9,
+                       m->spent[RLF_SPENT_GENERATE], m->spent[RLF_SPENT_READ],
+                       m->spent[RLF_SPENT_TRAIN],
+                       m->spent[RLF_SPENT_MESSAGES] +
+                           m->spent[RLF_SPENT_WEIGHTS]);
+    else if (j->memory > 0 && j->fill > 1)
+        rlf_buf_printf(out, " %9s %9s %8s %8.2f", "no room", "", "",
+                       j->memory / 1e9);
+    else if (j->memory > 0)
+        rlf_buf_printf(out, " %9s %9s %8s %8.2f", "", "", "", j->memory / 1e9);
+    rlf_buf_putc(out, '\n');
+}
+
+/* The search's own that is best. */
+static const rlf_judged *
+own_best(const rlf_session_found *f)
+{
+    const rlf_judged *best = &f->judged[0];
+    for (int i = 1; i < f->n_judged && f->judged[i].place; i++) {
+        const rlf_judged *j = &f->judged[i];
+        if (j->simulated && (!best->simulated || j->step < best->step))
+            best = j;
+    }
+    return best;
+}
+
+/* Where the simulation puts the search's placements in another order. */
+static void
+put_order(const rlf_session_found *f, rlf_buf *out)
+{
+    const rlf_judged *order[RLF_JUDGED];
+    int n = 0;
+    bool other = false;
+    for (int i = 0; i < f->n_judged; i++) {
+        const rlf_judged *j = &f->judged[i];
+        int at = n;
+        if (!j->place || !j->simulated)
+            continue;
+        for (; at && order[at - 1]->step > j->step; at--)
+            order[at] = order[at - 1];
+        order[at] = j;
+        n++;
+    }
+    for (int i = 1; i < n; i++)
+        other |= order[i]->place < order[i - 1]->place;
+    if (n < 2)
+        return;
+    rlf_buf_printf(
+        out, "# the %d best ways to place calls by the estimate were simulated",
+        n);
+    if (!other) {
+        rlf_buf_printf(out, ": in the same order\n");
+        return;
+    }
+    rlf_buf_printf(out, ", and come in another order:\n#");
+    for (int i = 0; i < n; i++)
+        rlf_buf_printf(out, " %d", order[i]->place);
+    if (order[0]->place != 1 && f->judged[0].simulated)
+        rlf_buf_printf(out, "; number 1 takes %.4g s, number %d %.4g s",
+                       f->judged[0].step, order[0]->place, order[0]->step);
+    rlf_buf_putc(out, '\n');
+}
+
+static void
+put_proof(const rlf_session_found *f, rlf_buf *out)
+{
+    const rlf_found *found = &f->found;
+    if (found->optimal)
+        rlf_buf_printf(
+            out,
+            "# by the estimate no placement of those searched is shorter "
+            "than %.4g s\n",
+            found->best.period);
+    else if (found->bound > 0)
+        rlf_buf_printf(
+            out,
+            "# by the estimate none of those searched is shorter by more "
+            "than %.1f %%\n",
+            100 * fmax(0, 1 - found->bound / found->best.period));
+    else
+        rlf_buf_printf(out,
+                       "# nothing is proved of how short a step could be\n");
+    if (f->stopped)
+        rlf_buf_printf(out,
+                       "# stopped: seed and moves do not give this again\n");
+    rlf_buf_printf(out, "# %" PRId64 " placements looked at\n", found->looks);
+    if (f->fronts.some)
+        rlf_buf_printf(
+            out,
+            "# of more than %d machines only some runs are looked at: powers "
+            "of two, three times these, halves to eighths\n",
+            RLF_FRONTS_RUNS);
+}
+
+/* Devices on which the answer has no call of a model. */
+static void
+put_unused(const rlf_session *s, const rlf_plan *plan, rlf_buf *out)
+{
+    bool *used = RLF_NEW_ARRAY(s->arena, bool, plan->ranks);
+    int unused = plan->ranks;
+    for (size_t i = 0; i < s->graph->nodes.count; i++) {
+        const rlf_layout *l = &plan->place[i].layout;
+        if (!rlf_place_can(&s->graph->nodes.data[i]))
+            continue;
+        for (int k = 0; k < l->n_ranks; k++) {
+            unused -= !used[l->ranks[k]];
+            used[l->ranks[k]] = true;
+        }
+    }
+    if (unused)
+        rlf_buf_printf(out, "# %d of %d devices are unused\n", unused,
+                       plan->ranks);
+}
+
+/* "search-2": a placement that is the base of others. */
+static const char *
+base_name(const rlf_session_found *f, int base, rlf_arena *arena)
+{
+    const rlf_judged *j = &f->judged[base];
+    return j->place ? rlf_arena_printf(arena, "search-%d", j->place) : j->name;
+}
+
+/* The best of those that are another one with other words, by its name. */
+static void
+put_changed(const rlf_session *s, const rlf_session_found *f, const char *name,
+            rlf_buf *out)
+{
+    const rlf_judged *best = NULL;
+    for (int i = 0; i < f->n_judged; i++) {
+        const rlf_judged *j = &f->judged[i];
+        if (j->words && !strcmp(j->name, name) &&
+            (!best || j->step < best->step))
+            best = j;
+    }
+    if (!best)
+        return;
+    put_row(best, out);
+    const char *of = best->base < 0
+                         ? ""
+                         : rlf_arena_printf(s->arena, "%s with ",
+                                            base_name(f, best->base, s->arena));
+    rlf_buf_printf(out, "# '%s' is %s%s", name, of, best->words);
+    if (isfinite(best->without))
+        rlf_buf_printf(out, ": %.1f %% less than without\n",
+                       100 * (1 - best->step / best->without));
+    else
+        rlf_buf_printf(out, ", without which it does not fit\n");
+}
+
+/* All that was tried of the best placements. */
+static void
+put_tried(const rlf_session *s, const rlf_session_found *f, rlf_buf *out)
+{
+    for (int i = 0; i < f->n_sampled; i++) {
+        const rlf_sampled_point *p = &f->sampled[i];
+        const char *seats =
+            p->seats < 0 ? ""
+                         : rlf_arena_printf(s->arena, ", seats: %d", p->seats);
+        rlf_buf_printf(
+            out, "#     %s with %s (migrate: %d%s): %.4g s, without %.4g s\n",
+            base_name(f, p->base, s->arena),
+            p->call < 0 ? "all generations"
+                        : f->fronts.problem.calls[p->call].name,
+            p->migrate, seats, p->step, f->judged[p->base].step);
+    }
+    for (int i = 0; i < f->n_fused; i++) {
+        const rlf_fused_point *p = &f->fused[i];
+        rlf_buf_printf(out, "#     %s: %.4g s", p->words, p->step);
+        if (isfinite(p->without))
+            rlf_buf_printf(out, ", without %.4g s", p->without);
+        rlf_buf_putc(out, '\n');
+    }
+}
+
+/* Those whose simulation was not made to the end. */
+static void
+put_given_up(const rlf_session_found *f, rlf_buf *out)
+{
+    int n = 0;
+    for (int i = 0; i < f->n_judged; i++)
+        n += f->judged[i].simulated && f->judged[i].mean->behind;
+    if (n)
+        rlf_buf_printf(
+            out,
+            "# ~: clearly behind the best after fewer steps, so no more of "
+            "them were simulated\n");
+}
+
+/* The rows of the program: that they are kept, or that they are not. */
+static void
+put_kept(const rlf_session *s, const rlf_session_found *f, rlf_buf *out)
+{
+    const rlf_placement *p = s->graph->placement;
+    if (rlf_pins_any(&f->fronts)) {
+        for (int i = 0; i < p->n_pins; i++) {
+            rlf_buf_puts(out, "# kept: ");
+            rlf_place_row_print(s->graph, &p->pins[i], out);
+            rlf_buf_putc(out, '\n');
+        }
+        rlf_buf_puts(out,
+                     "# placements that do not keep that have no layout\n");
+    } else if (p && p->n_pins) {
+        rlf_buf_puts(out, "# searched anew: of the program's rows only shards "
+                          "and lanes are kept; --keep-rows keeps all that they "
+                          "say\n");
+    }
+}
+
+/* Which tokens the table counts. */
+static const char *
+tokens_word(const rlf_session *s)
+{
+    bool generates = false;
+    for (size_t i = 0; i < s->graph->nodes.count; i++)
+        generates |= s->graph->nodes.data[i].class->work == RLF_WORK_GENERATE;
+    return generates ? "generated" : "trained";
+}
+
+static void
+put_table(rlf_session *s, const rlf_session_found *f, bool all, rlf_buf *out)
+{
+    const rlf_judged *own = own_best(f);
+    rlf_session_workload_print(s, &f->workload, "# ", out);
+    rlf_session_workload_blocks(s, true, "# ", out);
+    put_kept(s, f, out);
+    rlf_buf_printf(
+        out,
+        "# a step in seconds, with these lengths: by the estimate, by "
+        "simulation (%d steps\n# of a kind after %d), and there what it "
+        "goes to, on average over the ranks; tokens/s: %s;\n# GB: of the rank "
+        "with most, at the caps, with the fewest pages of keys and values\n"
+        "# %-11s %9s %9s %9s %8s %8s %8s %8s %8s %8s\n",
+        rlf_workload_draws(&f->workload.workload) ? RLF_JUDGED_DRAWN
+                                                  : RLF_JUDGED_STEPS,
+        RLF_JUDGED_WARM, tokens_word(s), "placement", "estimate", "simulated",
+        "tokens/s", "idle", "GB", "sampling", "reading", "training", "moving");
+    for (int i = 0; i < f->n_judged; i++) {
+        const rlf_judged *j = &f->judged[i];
+        bool beside = j->first || !strcmp(j->name, "unfused");
+        bool shown = all || !beside || j == f->best;
+        if (!j->place && !j->words && shown)
+            put_row(j, out);
+    }
+    for (int i = 0; i < f->n_judged; i++) {
+        rlf_judged j = f->judged[i];
+        if (all && j.place) {
+            j.name = rlf_arena_printf(s->arena, "search-%d", j.place);
+            put_row(&j, out);
+        }
+    }
+    put_row(own, out);
+    put_changed(s, f, "seats", out);
+    put_changed(s, f, "fused", out);
+    put_changed(s, f, "cuts", out);
+    if (all)
+        put_tried(s, f, out);
+    put_given_up(f, out);
+    if (s->plan->ranks > RLF_SEARCH_SIMULATED)
+        rlf_buf_printf(
+            out,
+            "# not simulated: that takes too long for more than %d ranks\n",
+            RLF_SEARCH_SIMULATED);
+    put_order(f, out);
+    if (!f->best->place)
+        rlf_buf_printf(out, "# the best is '%s', which is what follows\n",
+                       f->best->name);
+    put_unused(s, f->best->plan, out);
+    put_proof(f, out);
+    double step = f->best->simulated ? f->best->step : f->best->placing.period;
+    rlf_session_workload_epochs(s, &f->workload, step, "# ", out);
+}
+
+/* ---- each call ---- */
+
+static const char *
+ranks_of(const rlf_choice *c, rlf_arena *arena)
+{
+    return rlf_arena_printf(arena, "%d..%d", c->first, c->first + c->count - 1);
+}
+
+/* The row of a call as it would be with that choice: "actor.update on 0..3
+ * (tp: 2, ...)". */
+static const char *
+row_words(const rlf_session_found *f, int call, int choice, rlf_arena *arena)
+{
+    const rlf_fronts *fronts = &f->fronts;
+    const rlf_front_call *of = &fronts->calls[call];
+    int n, *at = RLF_NEW_ARRAY(arena, int, fronts->problem.n_calls);
+    for (int i = 0; i < fronts->problem.n_calls; i++)
+        at[i] = i == call ? choice : f->best->placing.choice[i];
+    const rlf_place_row *rows = rlf_fronts_rows(fronts, at, arena, &n);
+    const char *words = "";
+    rlf_buf text = {0};
+    for (int i = 0; i < n && !text.n; i++)
+        if (rows[i].model == of->model && rows[i].call == of->class)
+            rlf_place_row_print(fronts->options.graph, &rows[i], &text);
+    if (text.n)
+        words = rlf_arena_strdup(arena, text.p);
+    rlf_buf_free(&text);
+    return words;
+}
+
+/* What of a call's seconds is a twentieth at least. */
+static void
+put_terms(const rlf_seconds *terms, rlf_buf *out)
+{
+    double sum = 0;
+    rlf_buf_printf(out, "#     terms:");
+    for (int k = 0; k < RLF_SECONDS_TERMS; k++)
+        sum += terms->term[k];
+    for (int k = 0; k < RLF_SECONDS_TERMS; k++)
+        if (terms->term[k] >= 0.05 * sum)
+            rlf_buf_printf(out, " %s %.4g s;",
+                           rlf_seconds_word((rlf_seconds_term)k),
+                           terms->term[k]);
+    rlf_buf_putc(out, '\n');
+}
+
+/* The best other choice for a call while all else stays. */
+static int
+find_next(rlf_estimator *e, const rlf_problem *p, int call, rlf_placing *at)
+{
+    int was = at->choice[call], best = -1;
+    double period = INFINITY;
+    for (int k = 0; k < p->calls[call].n_choices; k++) {
+        at->choice[call] = k;
+        if (k != was)
+            rlf_placing_look(e, at);
+        if (k == was || !(at->period < period))
+            continue;
+        period = at->period;
+        best = k;
+    }
+    at->choice[call] = was;
+    at->period = period;
+    return best;
+}
+
+/* Why a call is not cut as it would be fastest by itself on its ranks. */
+static void
+put_reason(rlf_estimator *e, const rlf_session_found *f, int call,
+           rlf_placing *at, rlf_arena *arena, rlf_buf *out)
+{
+    const rlf_problem_call *of = &f->fronts.problem.calls[call];
+    int was = at->choice[call], fast = was;
+    for (int k = 0; k < of->n_choices; k++)
+        if (of->choices[k].first == of->choices[was].first &&
+            of->choices[k].count == of->choices[was].count &&
+            of->choices[k].seconds < of->choices[fast].seconds)
+            fast = k;
+    const char *row = row_words(f, call, fast, arena);
+    double seconds = of->choices[fast].seconds;
+    at->choice[call] = fast;
+    rlf_placing_look(e, at);
+    at->choice[call] = was;
+    if (fast == was)
+        rlf_buf_printf(out,
+                       "#     decided: nothing is faster on these ranks\n");
+    else if (at->over > 0)
+        rlf_buf_printf(
+            out,
+            "#     decided by memory: %s takes %.4g s, and %.3g GB are "
+            "missing\n",
+            row, seconds, at->over / 1e9);
+    else
+        rlf_buf_printf(
+            out,
+            "#     decided by the rest of the step: %s takes %.4g s, and "
+            "the step %.4g s\n",
+            row, seconds, at->period);
+}
+
+/* What each call takes by itself and the weights that reach it; what that is
+ * made of; the next best choice for it, and what decided. All by the estimate.
+ */
+static void
+put_calls(const rlf_session_found *f, rlf_arena *arena, rlf_buf *out)
+{
+    const rlf_problem *p = &f->fronts.problem;
+    rlf_estimator *e = rlf_estimator_new(p, arena);
+    rlf_placing at = f->best->placing;
+    if (!f->best->is_known)
+        return;
+    rlf_buf_printf(out, "# %-24s %-14s %3s %3s %3s %12s %12s\n", "call",
+                   "ranks", "tp", "pp", "dp", "seconds", "weights");
+    for (int i = 0; i < p->n_calls; i++) {
+        const rlf_choice *c = &p->calls[i].choices[at.choice[i]];
+        double seconds = rlf_estimate_call(e, at.choice, i);
+        rlf_buf_printf(out, "# %-24s %-14s %3d %3d %3d %12.4g %12.4g\n",
+                       p->calls[i].name, ranks_of(c, arena), c->tp, c->pp,
+                       c->dp, seconds, rlf_estimate_move(e, at.choice, i));
+        put_terms(&f->terms[i], out);
+        if (seconds > c->seconds)
+            rlf_buf_printf(
+                out,
+                "#     pages: with room for all keys and values it takes "
+                "%.4g s, as these terms\n",
+                c->seconds);
+        int next = find_next(e, p, i, &at);
+        c = &p->calls[i].choices[next < 0 ? 0 : next];
+        if (next < 0)
+            rlf_buf_printf(out, "#     next: nothing else fits\n");
+        else
+            rlf_buf_printf(out,
+                           "#     next: %s takes %.4g s, and the step %.4g s\n",
+                           row_words(f, i, next, arena), c->seconds, at.period);
+        put_reason(e, f, i, &at, arena, out);
+    }
+}
+
+/* ---- the search ---- */
+
+/* Who looks at it, and ends it. */
+typedef struct watcher {
+    rlf_watch_function *watch;
+    void *arg;
+    uint64_t begun, limit; /* seconds; 0: none */
+} watcher;
+
+static bool
+tell(const watcher *w, const rlf_progress *progress)
+{
+    bool late = w->limit && rlf_clock_since(w->begun) >= (double)w->limit;
+    return (w->watch && w->watch(w->arg, progress) != 0) || late;
+}
+
+static bool
+tell_measuring(void *arg, double part)
+{
+    const rlf_progress p = {
+        .phase = RLF_PHASE_LAYOUTS, .done = part, .of = 1, .best = NAN};
+    return tell(arg, &p);
+}
+
+static bool
+tell_searching(void *arg, double period, double bound)
+{
+    const rlf_progress p = {.phase = RLF_PHASE_SEARCH,
+                            .best = isfinite(period) ? period : NAN,
+                            .bound = bound};
+    return tell(arg, &p);
+}
+
+static void
+tell_judging(void *arg, int i, int n)
+{
+    const rlf_progress p = {
+        .phase = RLF_PHASE_SIMULATE, .done = i, .of = n, .best = NAN};
+    tell(arg, &p);
+}
+
+static rlf_status
+search(rlf_session *s, watcher *w, rlf_err *err)
+{
+    const rlf_session_options *o = &s->options;
+    if (!s->cluster) {
+        rlf_fail(err, RLF_USAGE, "--search needs --cluster");
+        rlf_err_hint(err, "--cluster a100x8:2, or this:4");
+        return RLF_USAGE;
+    }
+    if (o->keep_rows && !(s->graph->placement && s->graph->placement->n_pins))
+        return rlf_fail(
+            err, RLF_USAGE,
+            "the program has no place rows that --keep-rows could keep");
+    int64_t moves = (int64_t)o->moves;
+    bool gpu = s->cluster->parts[0].machine->device->gpu;
+    const rlf_session_search_options options = {
+        .sums = rlf_auto_asked(s) ? rlf_auto_sums(s, gpu) : NULL,
+        .keeps = o->keep_rows,
+        .search = {.seed = o->seed,
+                   .moves = moves,
+                   .branches = moves,
+                   .stop = tell_searching,
+                   .arg = w},
+        .measuring = tell_measuring,
+        .judging = tell_judging};
+    rlf_session_found *found = RLF_NEW(s->arena, rlf_session_found);
+    RLF_TRY(rlf_session_find(s, &options, err, found));
+    s->found = found;
+    s->plan = found->best->plan;
+    return RLF_OK;
+}
+
+static const rlf_candidate *
+candidate(rlf_session *s, const rlf_judged *j)
+{
+    const rlf_session_found *f = s->found;
+    const rlf_mean *m = j->mean;
+    bool known = j->is_known && isfinite(j->placing.period);
+    s->answer.candidate = (rlf_candidate){
+        .name =
+            j->place ? base_name(f, (int)(j - f->judged), s->arena) : j->name,
+        .estimate = known ? j->placing.period : NAN,
+        .step = j->simulated ? j->step : NAN,
+        .tokens = j->simulated ? m->tokens : NAN,
+        .idle = j->simulated ? m->idle : NAN,
+        .memory = j->memory > 0 ? j->memory : NAN,
+    };
+    return &s->answer.candidate;
+}
+
+const rlf_candidate *
+rlf_session_search(rlf_session *s, rlf_watch_function *watch, void *arg)
+{
+    if (rlf_session_failed(s))
+        return NULL;
+    s->options.search = true;
+    if (!s->found && rlf_session_plan(s) >= 0) {
+        watcher w = {.watch = watch,
+                     .arg = arg,
+                     .begun = rlf_clock_now(),
+                     .limit = s->options.time_limit};
+        locale_t before = rlf_locale_enter(s->locale);
+        search(s, &w, &s->err);
+        rlf_locale_leave(before);
+    }
+    return s->found ? candidate(s, s->found->best) : NULL;
+}
+
+const rlf_candidate *
+rlf_session_candidate(rlf_session *s, size_t i)
+{
+    return s && s->found && i < (size_t)s->found->n_judged
+               ? candidate(s, &s->found->judged[i])
+               : NULL;
+}
+
+bool
+rlf_text_search(rlf_session *s, rlf_buf *out)
+{
+    if (!s->found)
+        return false;
+    put_table(s, s->found, false, out);
+    return true;
+}
+
+bool
+rlf_text_searched(rlf_session *s, rlf_buf *out)
+{
+    const rlf_session_found *f = s->found;
+    if (!f)
+        return false;
+    put_table(s, f, true, out);
+    put_calls(f, s->arena, out);
+    if (f->best->simulated)
+        rlf_text_pages(s, "# pages: ", f->best->mean->paged, f->best->pages,
+                       out);
+    return true;
+}
