@@ -61,9 +61,9 @@ typedef enum rlf_result {
     RLF_RESULT_END = 1, /* no further step: the run is complete */
     RLF_RESULT_PROGRAM =
         -1, /* the program, its parameters or its data are wrong */
-    RLF_RESULT_USAGE = -2,  /* an impossible call or option */
-    RLF_RESULT_FAILED = -3, /* failed while running */
-    RLF_RESULT_MEMORY = -4, /* there is no memory for it */
+    RLF_RESULT_USAGE = -2,   /* an impossible call or option */
+    RLF_RESULT_FAILED = -3,  /* failed while running */
+    RLF_RESULT_MEMORY = -4,  /* there is no memory for it */
     RLF_RESULT_STOPPED = -5, /* who asked for it has ended it */
 } rlf_result;
 
@@ -121,8 +121,8 @@ RLF_PUBLIC rlf_result rlf_session_plan(rlf_session *session);
 /* Compile, plan, and open models and data: everything short of the first step,
  * which does it if it was not done before. */
 RLF_PUBLIC rlf_result rlf_session_ready(rlf_session *session);
-/* The same to be looked at: no weights are read, nothing is written, and no step
- * can be taken; it is known then what a run would need. */
+/* The same to be looked at: no weights are read, nothing is written, and no
+ * step can be taken; it is known then what a run would need. */
 RLF_PUBLIC rlf_result rlf_session_look(rlf_session *session);
 /* Train one step. RLF_RESULT_END when all steps are done (--steps, one epoch,
  * or the program's break). */
@@ -237,17 +237,19 @@ typedef enum rlf_text {
     RLF_TEXT_EDGES,    /* what goes from rank to rank in a step of it, its
                           pipelines and pages, in comments */
     RLF_TEXT_CLUSTER,  /* that is planned for, in comments; NULL: none is */
-    RLF_TEXT_FIT, /* a comment if rlf_session_fit could not be sure, or "" */
-    RLF_TEXT_NOTES,   /* messages: what data and models have to say, or what
-                         a simulation and a search do not know */
+    RLF_TEXT_FIT,   /* a comment if rlf_session_fit could not be sure, or "" */
+    RLF_TEXT_NOTES, /* messages: what data and models have to say, what a
+                       simulation and a search do not know, what a profile
+                       had no time for */
     RLF_TEXT_UPDATES, /* updates that take a second forward pass */
-    RLF_TEXT_NEEDS, /* after rlf_session_look: caps, the work of a step, the
-                       memory of each rank that differs */
+    RLF_TEXT_NEEDS,   /* after rlf_session_look: caps, the work of a step, the
+                         memory of each rank that differs */
     RLF_TEXT_SIMULATION, /* after rlf_session_simulate: tables, a picture */
-    RLF_TEXT_SEARCH,   /* after rlf_session_search: a table, in comments */
-    RLF_TEXT_SEARCHED, /* the same with all that was tried, and each call */
-    RLF_TEXT_PROMISE,  /* of 'place auto': how long a step is to take, or "" */
-    RLF_TEXT_OUTCOME   /* that, beside what the run has taken, or "" */
+    RLF_TEXT_SEARCH,     /* after rlf_session_search: a table, in comments */
+    RLF_TEXT_SEARCHED,   /* the same with all that was tried, and each call */
+    RLF_TEXT_PROMISE, /* of 'place auto': how long a step is to take, or "" */
+    RLF_TEXT_PROFILE, /* after rlf_session_profile: a profile file */
+    RLF_TEXT_OUTCOME  /* that, beside what the run has taken, or "" */
 } rlf_text;
 
 /* NULL: what it is about is not there yet. */
@@ -264,8 +266,8 @@ typedef struct rlf_need {
 RLF_PUBLIC const rlf_need *rlf_session_need(rlf_session *session, int rank,
                                             size_t i);
 /* Does it fit: after rlf_session_look into the memory of this machine, else the
- * plan into the devices of "--cluster"? RLF_RESULT_PROGRAM, with what is missing
- * and what would help. Where models cannot be read RLF_RESULT_OK. */
+ * plan into the devices of "--cluster"? RLF_RESULT_PROGRAM, with what is
+ * missing and what would help. Where models cannot be read RLF_RESULT_OK. */
 RLF_PUBLIC rlf_result rlf_session_fit(rlf_session *session);
 
 /* ---- clusters ---- */
@@ -321,14 +323,17 @@ typedef enum rlf_phase {
     RLF_PHASE_LAYOUTS = 0,  /* what layouts take is worked out */
     RLF_PHASE_SEARCH = 1,   /* placements or schedules are tried */
     RLF_PHASE_SIMULATE = 2, /* the best of them are simulated */
+    RLF_PHASE_MEASURE = 3,  /* steps are taken, of a profile */
 } rlf_phase;
 
 /* How far a search is; valid during the call that it is given to. */
 typedef struct rlf_progress {
     rlf_phase phase;
-    double done, of; /* parts of the phase; of 0: not known */
-    double best;     /* seconds of the shortest step so far; NaN: none yet */
-    double bound;    /* seconds; no step is shorter; 0: not known */
+    double done, of;  /* parts of the phase; of 0: not known */
+    double best;      /* seconds of the shortest step so far; NaN: none yet */
+    double bound;     /* seconds; no step is shorter; 0: not known */
+    const char *text; /* of RLF_PHASE_MEASURE: what is measured, or (done 1)
+                         what came of it */
 } rlf_progress;
 
 /* Called now and then by the thread that asked for the work. Not 0: it ends
@@ -351,9 +356,8 @@ typedef struct rlf_candidate {
  * `watch` may be NULL. The best, which becomes the session's plan
  * (RLF_TEXT_PLAN); NULL after an error, RLF_RESULT_STOPPED where it was ended
  * before there was any. */
-RLF_PUBLIC const rlf_candidate *rlf_session_search(rlf_session *session,
-                                                   rlf_watch_function *watch,
-                                                   void *arg);
+RLF_PUBLIC const rlf_candidate *
+rlf_session_search(rlf_session *session, rlf_watch_function *watch, void *arg);
 /* All that were judged, the search's own first. */
 RLF_PUBLIC const rlf_candidate *rlf_session_candidate(rlf_session *session,
                                                       size_t i);
@@ -370,7 +374,14 @@ typedef struct rlf_simulation {
  * tell how long one takes; with "--seed", "--lengths" and "--prompts". NULL
  * after an error. */
 RLF_PUBLIC const rlf_simulation *rlf_session_simulate(rlf_session *session);
-/* Write the files that options name for it: "--svg", "--trace". */
+/* Run the program for some steps on 1, 2, 4... "--ranks" of this machine, its
+ * models cut in all ways, for about "--time-limit" seconds: what its pieces
+ * took is RLF_TEXT_PROFILE, which "--profile" takes. Of a session that was not
+ * compiled before; `watch` may be NULL. */
+RLF_PUBLIC rlf_result rlf_session_profile(rlf_session *session,
+                                          rlf_watch_function *watch, void *arg);
+/* Write the files that options name for these: "--svg" and "--trace" of a
+ * simulation, "--table" of a profile. */
 RLF_PUBLIC rlf_result rlf_session_write(rlf_session *session);
 
 /* ---- schedules ---- */

@@ -27,6 +27,8 @@ rlf_session_diagnostic(rlf_session *s, size_t i)
 {
     if (!s)
         return NULL;
+    if (s->last && rlf_session_failed(s->last))
+        return rlf_session_diagnostic(s->last, i);
     rlf_diagnostic *out = &s->answer.diagnostic;
     *out = (rlf_diagnostic){0};
     if (i < s->diags.list.count) {

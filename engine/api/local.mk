@@ -17,6 +17,7 @@ libapi_a_SOURCES = \
 	%D%/join.c \
 	%D%/links.c \
 	%D%/journal.c \
+	%D%/measuring.c \
 	%D%/opening.c \
 	%D%/origin.c %D%/origin.h \
 	%D%/judge.c %D%/judge.h \

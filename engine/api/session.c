@@ -111,11 +111,21 @@ close_log(rlf_session *s, rlf_err *err)
                : RLF_OK;
 }
 
+void
+rlf_session_close_last(rlf_session *s)
+{
+    if (s->last)
+        s->last->collector = NULL; /* that is the session's */
+    rlf_session_close(s->last);
+    s->last = NULL;
+}
+
 rlf_status
 rlf_session_end(rlf_session *s, rlf_err *err)
 {
     if (!s)
         return RLF_OK;
+    rlf_session_close_last(s);
     rlf_status status = rlf_record_end(s, err);
     bool closed = rlf_run_close(s->run);
     if (closed) {
@@ -815,6 +825,8 @@ rlf_session_message(rlf_session *s)
     if (!s)
         return "error: there is no memory for a session\n"
                "hint: end other programs, or give this one more memory\n";
+    if (s->last && rlf_session_failed(s->last))
+        return rlf_session_message(s->last);
     rlf_buf_clear(&s->message);
     if (s->options.json && s->diags.errors)
         rlf_diags_print_json(&s->diags, &s->message);
@@ -873,7 +885,8 @@ rlf_session_advice(rlf_session *s)
 int
 rlf_session_failed(const rlf_session *s)
 {
-    return !s || s->err.status < 0 || s->diags.errors > 0;
+    return !s || s->err.status < 0 || s->diags.errors > 0 ||
+           (s->last && rlf_session_failed(s->last));
 }
 
 rlf_result
@@ -882,6 +895,7 @@ rlf_session_status(const rlf_session *s)
     return !s                  ? RLF_RESULT_FAILED
            : s->err.status < 0 ? rlf_session_result(s->err.status)
            : s->diags.errors   ? RLF_RESULT_PROGRAM
+           : s->last           ? rlf_session_status(s->last)
                                : RLF_RESULT_OK;
 }
 

@@ -48,6 +48,7 @@ typedef struct rlf_session_options {
     bool keep_rows; /* that one keeps what the program's rows say */
     uint64_t time_limit; /* seconds that it takes at most; 0: no limit */
     const char *svg;     /* file for the picture of a simulation, or NULL */
+    const char *table;   /* file for a profile, or NULL */
     /* How long that search takes rows to be, as texts (lengths.h); NULL: as
      * --like or the data say, or as long as can be. */
     const char *prompts, *responses;
@@ -164,6 +165,10 @@ struct rlf_session {
     const char *unsure; /* why it is not known whether the plan fits, or NULL */
     struct rlf_session_found *found;   /* of rlf_session_search, or NULL */
     struct rlf_simulating *simulating; /* of rlf_session_simulate, or NULL */
+    /* Of rlf_session_profile: the last session that it opened, whose errors are
+     * this one's, and the texts that came of it; or NULL. */
+    struct rlf_session *last;
+    const char *profile, *profiled;
     rlf_comm_world *world; /* of more than one rank or process; else NULL */
     bool leads;            /* the process that writes and speaks */
     rlf_run *run;          /* NULL: not opened yet; after an error it may be
@@ -267,6 +272,10 @@ rlf_status rlf_planning_end(rlf_session *session, rlf_status status,
 bool rlf_session_over(const rlf_session *session);
 /* rlf_session_close, with the reason in `err`. */
 rlf_status rlf_session_end(rlf_session *session, rlf_err *err);
+/* Another one that is given the same, which has to end before it; NULL: there is
+ * no memory for it. */
+rlf_session *rlf_session_again(const rlf_session *session);
+void rlf_session_close_last(rlf_session *session);
 /* Was it set, "--moves" as an example? */
 bool rlf_session_given(const rlf_session *session, const char *option);
 /* A file of each process: the name as it is given in the first. */

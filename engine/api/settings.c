@@ -179,6 +179,28 @@ note_option(rlf_session *s, const char *name, const char *value)
     RLF_PUSH_IN(s->arena, &s->given, option);
 }
 
+rlf_session *
+rlf_session_again(const rlf_session *of)
+{
+    rlf_session *s = of->text
+                         ? rlf_session_open_text(of->path, of->text, of->size)
+                         : rlf_session_open(of->path);
+    if (!s)
+        return NULL;
+    for (size_t i = 0; i < of->settings.count; i++)
+        rlf_session_set(s, of->settings.data[i].name,
+                        of->settings.data[i].value);
+    s->classes = of->classes;
+    s->options = of->options;
+    s->host = of->host;
+    s->given = of->given;
+    s->outputs = of->outputs;
+    s->log = of->log;
+    s->sources.columns = of->sources.columns;
+    s->sources.width = of->sources.width;
+    return s;
+}
+
 bool
 rlf_session_given(const rlf_session *s, const char *option)
 {

@@ -4,8 +4,10 @@
 
 #include "engine/api/auto.h"
 #include "engine/api/prediction.h"
+#include "engine/io/output.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 bool
 rlf_text_is_dry(const rlf_session *s)
@@ -118,7 +120,15 @@ put_notes(rlf_session *s, rlf_buf *out)
     }
     if (w)
         rlf_session_workload_warn(s, w, out);
+    rlf_buf_puts(out, s->profiled ? s->profiled : "");
     return true;
+}
+
+static bool
+put_profile(rlf_session *s, rlf_buf *out)
+{
+    rlf_buf_puts(out, s->profile ? s->profile : "");
+    return s->profile != NULL;
 }
 
 static bool
@@ -143,6 +153,7 @@ rlf_session_text(rlf_session *s, rlf_text which)
         [RLF_TEXT_SEARCH] = rlf_text_search,
         [RLF_TEXT_SEARCHED] = rlf_text_searched,
         [RLF_TEXT_PROMISE] = put_promise,
+        [RLF_TEXT_PROFILE] = put_profile,
         [RLF_TEXT_OUTCOME] = put_outcome,
     };
     if (!s || (size_t)which >= RLF_COUNT(texts))
@@ -164,6 +175,9 @@ rlf_session_write(rlf_session *s)
         return rlf_session_status(s);
     locale_t before = rlf_locale_enter(s->locale);
     rlf_status status = rlf_simulating_write(s, &s->err);
+    if (status >= 0 && s->profile && s->options.table)
+        status = rlf_output_write(s->options.table, s->profile,
+                                  strlen(s->profile), &s->err);
     rlf_locale_leave(before);
     return rlf_session_result(status);
 }
