@@ -20,7 +20,7 @@ own_gradient(rlf_compiler *c, rlf_var x)
 /* The gradient of y, times scale, is a part of that of x: it is the same, or in
  * its place, or added to what is there. */
 static void
-add_gradient(rlf_compiler *c, rlf_var x, rlf_var y, double scale)
+add_gradient(rlf_compiler *c, rlf_var x, rlf_var y, float scale)
 {
     rlf_spot dy = rlf_gradients_at(c, y);
     bool there = c->gradient[x] >= 0;
@@ -39,7 +39,7 @@ add_gradient(rlf_compiler *c, rlf_var x, rlf_var y, double scale)
                        .b = there ? rlf_at(dy) : NULL,
                        .lda = there ? dx.ld : dy.ld,
                        .ldb = dy.ld,
-                       .scale = (float)scale,
+                       .scale = scale,
                        .c = rlf_at(dx),
                        .ldc = dx.ld};
 }
@@ -63,7 +63,7 @@ norm_back(rlf_compiler *c, int r)
         (rlf_rmsnorm_grad_args){.d = rlf_width_of(c, x),
                                 .x = rlf_at(c->value[x]),
                                 .ldx = c->value[x].ld,
-                                .weight = rlf_weight_at(w),
+                                .weight = rlf_norm_at(c, w),
                                 .rstd = (const float *)c->kept[r][0],
                                 .dy = rlf_at(dy),
                                 .lddy = dy.ld,
@@ -89,7 +89,7 @@ head_norm_back(rlf_compiler *c, int r)
                 .groups = rlf_heads_of(c, x),
                 .x = rlf_at(c->value[x]),
                 .ldx = c->value[x].ld,
-                .weight = rlf_weight_at(t->rows[r].vector[i]),
+                .weight = rlf_norm_at(c, t->rows[r].vector[i]),
                 .rstd = (const float *)c->kept[r][i],
                 .dy = rlf_at(dy),
                 .lddy = dy.ld,
@@ -315,7 +315,7 @@ add_back(rlf_compiler *c, int r)
     const rlf_model_row *row = rlf_row_at(c, r);
     if (row->n_in > 1)
         add_gradient(c, row->in[0], row->out[0], 1);
-    add_gradient(c, row->in[row->n_in - 1], row->out[0], row->scale);
+    add_gradient(c, row->in[row->n_in - 1], row->out[0], rlf_scale_of(c, row));
     rlf_gradients_leave(c, row->out[0]);
 }
 

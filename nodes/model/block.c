@@ -275,6 +275,8 @@ rlf_block_carve(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
         m->weights = rlf_carve_floats(c, t->count);
     if (options->serves && !trained)
         m->staging = rlf_carve(c, rlf_block_stage(m, options));
+    if (t->program->one_plus && !options->bare)
+        m->one_plus = rlf_carve_floats(c, t->count - t->matrices);
     m->squares = rlf_carve(c, sizeof *m->squares);
     bytes.weights = since(c, &at);
     bytes.host = m->offload ? (size_t)t->count * sizeof(float) : 0;

@@ -69,24 +69,26 @@ begin(const rlf_model *m, const rlf_pass *p)
 {
     const int64_t vectors = m->table->matrices;
     const float *weights = m->vectors ? m->vectors - vectors : m->weights;
-    return (run){.model = m,
-                 .pass = p,
-                 .base = {[RLF_AT_VALUES] = p->values,
-                          [RLF_AT_SCRATCH] = p->scratch,
-                          [RLF_AT_HIDDEN] = p->hidden,
-                          [RLF_AT_RSTD] = (const char *)p->rstd,
-                          [RLF_AT_D_HIDDEN] = p->d_hidden,
-                          [RLF_AT_D_X] = p->d_x,
-                          [RLF_AT_TOKENS] = (const char *)p->tokens,
-                          [RLF_AT_POSITIONS] = (const char *)p->positions,
-                          [RLF_AT_ROWS] = (const char *)p->rows,
-                          [RLF_AT_WEIGHTS] = (const char *)weights,
-                          [RLF_AT_GRADIENT] = (const char *)m->gradient.weights,
-                          [RLF_AT_COSINES] = (const char *)m->cosines,
-                          [RLF_AT_SINES] = (const char *)m->sines},
-                 .count = {[RLF_COUNT_TOKENS] = p->m,
-                           [RLF_COUNT_ROWS] = p->n_rows,
-                           [RLF_COUNT_SEQUENCES] = p->n_seqs}};
+    return (run){
+        .model = m,
+        .pass = p,
+        .base = {[RLF_AT_VALUES] = p->values,
+                 [RLF_AT_SCRATCH] = p->scratch,
+                 [RLF_AT_HIDDEN] = p->hidden,
+                 [RLF_AT_RSTD] = (const char *)p->rstd,
+                 [RLF_AT_D_HIDDEN] = p->d_hidden,
+                 [RLF_AT_D_X] = p->d_x,
+                 [RLF_AT_TOKENS] = (const char *)p->tokens,
+                 [RLF_AT_POSITIONS] = (const char *)p->positions,
+                 [RLF_AT_ROWS] = (const char *)p->rows,
+                 [RLF_AT_WEIGHTS] = (const char *)weights,
+                 [RLF_AT_ONE_PLUS] = (const char *)(m->one_plus - vectors),
+                 [RLF_AT_GRADIENT] = (const char *)m->gradient.weights,
+                 [RLF_AT_COSINES] = (const char *)m->cosines,
+                 [RLF_AT_SINES] = (const char *)m->sines},
+        .count = {[RLF_COUNT_TOKENS] = p->m,
+                  [RLF_COUNT_ROWS] = p->n_rows,
+                  [RLF_COUNT_SEQUENCES] = p->n_seqs}};
 }
 
 static const void *

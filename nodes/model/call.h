@@ -28,7 +28,8 @@ typedef enum rlf_block {
     RLF_AT_POSITIONS,
     RLF_AT_ROWS,
     /* of a model */
-    RLF_AT_WEIGHTS, /* as the table has them: vectors only */
+    RLF_AT_WEIGHTS,  /* as the table has them: vectors only */
+    RLF_AT_ONE_PLUS, /* 1 + these */
     RLF_AT_GRADIENT,
     RLF_AT_COSINES,
     RLF_AT_SINES,

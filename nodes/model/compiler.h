@@ -5,6 +5,7 @@
 #ifndef RLF_MODEL_COMPILER_H
 #define RLF_MODEL_COMPILER_H
 
+#include "engine/base/half.h"
 #include "nodes/model/compile.h"
 #include "nodes/model/rates.h"
 
@@ -202,6 +203,25 @@ rlf_weight_at(int64_t offset)
                ? NULL
                : (const float *)rlf_address_at(RLF_AT_WEIGHTS,
                                                offset * (int64_t)sizeof(float));
+}
+
+/* What a norm multiplies by. */
+static inline const float *
+rlf_norm_at(const rlf_compiler *c, int64_t offset)
+{
+    return (const float *)rlf_address_at(c->program->one_plus ? RLF_AT_ONE_PLUS
+                                                              : RLF_AT_WEIGHTS,
+                                         offset * (int64_t)sizeof(float));
+}
+
+/* The scale of an ADD row. */
+static inline float
+rlf_scale_of(const rlf_compiler *c, const rlf_model_row *row)
+{
+    float scale = (float)row->scale;
+    return row->rounded && c->kernels->real == RLF_CAST_BF16
+               ? rlf_bf16_to_f32(rlf_f32_to_bf16(scale))
+               : scale;
 }
 
 static inline float *

@@ -41,6 +41,18 @@ pack(const counter *c, bool trained)
     rlf_counter_start(c, heads ? t->shards.count + forms - 1 : 0);
 }
 
+/* 1 + w of vectors, where norms multiply by that. */
+static void
+add_ones(const counter *c)
+{
+    const rlf_table *t = c->table;
+    double n = (double)(t->count - t->matrices);
+    if (!t->program->one_plus)
+        return;
+    rlf_counter_start(c, 2);
+    rlf_counter_add_f32(c, 2 * n, 2 * n, 2 * n);
+}
+
 /* Weights, without the gaps between tensors. */
 static double
 weights(const rlf_table *t)
@@ -201,6 +213,7 @@ rlf_cost_optimizer(const rlf_model *m, rlf_counts *out)
         rlf_counter_add(&c, 0, 0, matrices(&c));
     else
         pack(&c, true);
+    add_ones(&c);
 }
 
 void
@@ -211,4 +224,5 @@ rlf_cost_assign(const rlf_table *table, bool trained, int terms,
     add_floats(&c, (double)table->n_slots * terms, weights(table) * terms);
     look_at_weights(&c);
     pack(&c, trained);
+    add_ones(&c);
 }

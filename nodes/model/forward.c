@@ -125,7 +125,7 @@ norm(rlf_compiler *c, int r)
                 .groups = heads ? rlf_heads_of(c, row->in[i]) : 0,
                 .x = rlf_at(x),
                 .ldx = x.ld,
-                .weight = rlf_weight_at(c->table->rows[r].vector[i]),
+                .weight = rlf_norm_at(c, c->table->rows[r].vector[i]),
                 .eps = (float)c->table->config.eps,
                 .y = rlf_at(y),
                 .ldy = y.ld,
@@ -254,8 +254,8 @@ attend_paged(rlf_compiler *c, int r)
             .positions = (const int32_t *)rlf_address_at(RLF_AT_POSITIONS, 0),
             .cos = (const float *)rlf_address_at(RLF_AT_COSINES, 0),
             .sin = (const float *)rlf_address_at(RLF_AT_SINES, 0),
-            .q_weight = norms ? rlf_weight_at(norms->vector[0]) : NULL,
-            .k_weight = norms ? rlf_weight_at(norms->vector[1]) : NULL,
+            .q_weight = norms ? rlf_norm_at(c, norms->vector[0]) : NULL,
+            .k_weight = norms ? rlf_norm_at(c, norms->vector[1]) : NULL,
             .eps = (float)g->eps};
     rlf_emit(c, RLF_OP_attention_paged, RLF_COUNT_SEQUENCES)->attention_paged =
         (rlf_attention_paged_args){.heads = heads,
@@ -298,7 +298,7 @@ add(rlf_compiler *c, int r)
                        .b = rlf_at(b),
                        .lda = a.ld,
                        .ldb = b.ld,
-                       .scale = (float)row->scale,
+                       .scale = rlf_scale_of(c, row),
                        .c = rlf_at(y),
                        .ldc = y.ld};
 }

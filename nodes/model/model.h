@@ -154,6 +154,8 @@ typedef struct rlf_model {
      * matrices, and its embedding, in f32 or (kernels->one_pack) as packed: if
      * it is tied that is lm.forward itself. With them NULL. */
     float *vectors, *embed;
+    float *one_plus; /* 1 + w for each w behind the table's matrices, where the
+                        program's norms multiply by that; else NULL */
     rlf_real *rows;
     float *landing; /* by layer and not fixed: where the matrices of one come,
                        unless a packed matrix is the matrix itself */
@@ -225,7 +227,7 @@ rlf_status rlf_model_outline(const rlf_kernels *kernels,
  * new version. Of a lender that is unread the next update packs them. */
 rlf_status rlf_model_changed(rlf_model *model, rlf_err *err);
 /* The same, by who has packed them already. */
-void rlf_model_renewed(rlf_model *model);
+rlf_status rlf_model_renewed(rlf_model *model, rlf_err *err);
 
 /* An update begins: what it lent is its own again, and no model there may be
  * read before it has new weights. */

@@ -300,8 +300,5 @@ rlf_optimizer_step(rlf_model *m, const rlf_adamw *settings, rlf_err *err,
     RLF_TRY(rlf_parallel_gather_slices(m, err));
     RLF_TRY(rlf_model_check_finite(m, err));
     RLF_TRY(rlf_gradient_clear(m, err));
-    if (!packs)
-        return rlf_model_changed(m, err);
-    rlf_model_renewed(m);
-    return RLF_OK;
+    return packs ? rlf_model_renewed(m, err) : rlf_model_changed(m, err);
 }

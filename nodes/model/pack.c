@@ -124,16 +124,35 @@ rlf_model_changed(rlf_model *m, rlf_err *err)
         RLF_TRY(rlf_offload_changed(m, err));
     if (!m->bare && !m->loan.packed && m->weights)
         RLF_TRY(pack_all(m, err));
-    rlf_model_renewed(m);
-    return RLF_OK;
+    return rlf_model_renewed(m, err);
 }
 
-void
-rlf_model_renewed(rlf_model *m)
+/* Of all vectors, which lie together, though norms alone are read so. */
+static rlf_status
+add_ones(rlf_model *m, rlf_err *err)
 {
+    const rlf_table *t = m->table;
+    const int64_t n = t->count - t->matrices;
+    rlf_fill_args ones = {.n = n, .a = 1, .y = m->one_plus};
+    rlf_axpby_args sum = {.n = n,
+                          .a = 1,
+                          .b = 1,
+                          .x = m->vectors ? m->vectors
+                                          : m->weights + t->matrices,
+                          .y = m->one_plus};
+    RLF_TRY(m->kernels->fill(m->queue, &ones, err));
+    return m->kernels->axpby(m->queue, &sum, err);
+}
+
+rlf_status
+rlf_model_renewed(rlf_model *m, rlf_err *err)
+{
+    if (m->one_plus)
+        RLF_TRY(add_ones(m, err));
     if (m->lender)
         m->lender->loan.taken = true;
     m->version++;
+    return RLF_OK;
 }
 
 /* A matrix of a layer waits in host memory until it has the others. */

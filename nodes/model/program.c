@@ -266,6 +266,14 @@ rlf_scale(rlf_program *r, rlf_var a, double scale)
 }
 
 rlf_var
+rlf_scale_rounded(rlf_program *r, rlf_var a, double scale)
+{
+    rlf_var y = rlf_scale(r, a, scale);
+    r->rows.data[r->rows.count - 1].rounded = true;
+    return y;
+}
+
+rlf_var
 rlf_linear_onto(rlf_program *r, rlf_var to, rlf_var x, const char *name,
                 bool bias)
 {

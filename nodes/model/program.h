@@ -90,6 +90,7 @@ typedef struct rlf_model_row {
     bool bias;  /* LINEAR, ONTO: ".bias" beside each */
     int window; /* ATTEND: keys that a query sees, itself included; 0: all */
     double scale; /* ATTEND: of the products of queries and keys; ADD */
+    bool rounded; /* ADD: the scale, to the type of activations */
     double cap;   /* ATTEND: soft cap of these, scaled; 0: none */
     rlf_act act;  /* GLU */
 } rlf_model_row;
@@ -100,6 +101,7 @@ typedef struct rlf_program {
     RLF_VEC(rlf_model_row) rows;
     RLF_VEC(rlf_var_info) values;
     int layer;      /* of rows that are appended now */
+    bool one_plus;  /* norms multiply by 1 + w: set before all rows */
     int *first;     /* [layers + 1] of each layer the first row; behind them */
     rlf_var hidden; /* what heads read */
 } rlf_program;
@@ -146,6 +148,8 @@ rlf_var rlf_linear(rlf_program *r, rlf_var x, const char *name, bool bias);
 /* a, the residual, and b times scale; a alone times scale. */
 rlf_var rlf_add(rlf_program *r, rlf_var a, rlf_var b, double scale);
 rlf_var rlf_scale(rlf_program *r, rlf_var a, double scale);
+/* By a number that is an activation too: in bf16 it is rounded. */
+rlf_var rlf_scale_rounded(rlf_program *r, rlf_var a, double scale);
 /* Onto the residual: another sum than that of a product and an addition. */
 rlf_var rlf_linear_onto(rlf_program *r, rlf_var to, rlf_var x, const char *name,
                         bool bias);

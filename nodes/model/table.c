@@ -172,7 +172,8 @@ add_row_vectors(builder *b, const rlf_model_row *row)
     for (int i = 0; (norm || heads) && i < row->n_out; i++) {
         align(b);
         own->vector[i] =
-            add_vector(b, RLF_SLOT_NORM, name_of(b, row, i, "weight"),
+            add_vector(b, t->program->one_plus ? RLF_SLOT_ZERO : RLF_SLOT_NORM,
+                       name_of(b, row, i, "weight"),
                        heads ? RLF_WIDTH_HEAD : value[row->out[i]].width);
     }
     if (!row->bias)

@@ -34,7 +34,7 @@ typedef enum rlf_slot_kind {
     RLF_SLOT_LINEAR,    /* N(0, 1 / fan-in) */
     RLF_SLOT_RESIDUAL,  /* output onto the residual: / sqrt(2 layers) too */
     RLF_SLOT_NORM,      /* 1 */
-    RLF_SLOT_ZERO,      /* biases and the scalar head: 0 */
+    RLF_SLOT_ZERO,      /* biases, the scalar head, norms by 1 + w: 0 */
 } rlf_slot_kind;
 
 /* Into how many shards, and the part that is held here. Zero-filled: not cut.

@@ -178,6 +178,9 @@ say_weight(calls *c, const float *at)
         rlf_buf_printf(&c->line, "none");
     else if (say_slot(c, "", m->weights, at))
         return;
+    else if (m->one_plus &&
+             say_slot(c, "1 + ", m->one_plus - m->table->matrices, at))
+        return;
     else if (say_slot(c, "d ", g->weights, at))
         return;
     else if (at == m->cosines || at == m->sines)
@@ -314,7 +317,7 @@ RECORD(product)
 RECORD(product_swiglu)
 {
     BEGIN(product_swiglu);
-    NUMBER(m), NUMBER(d), NUMBER(k);
+    NUMBER(m), NUMBER(d), NUMBER(k), NUMBER(act);
     INPUT(x, a->m, a->k, a->ldx);
     say_matrix(a->packed, RLF_PRODUCT_FORWARD);
     say_operand("bias", a->bias);
@@ -429,7 +432,7 @@ RECORD(rope)
 RECORD(swiglu_grad)
 {
     BEGIN(swiglu_grad);
-    NUMBER(m), NUMBER(d);
+    NUMBER(m), NUMBER(d), NUMBER(act);
     INPUT(gate, a->m, a->d, a->ldx);
     INPUT(up, a->m, a->d, a->ldx);
     INPUT(dy, a->m, a->d, a->lddy);
@@ -444,6 +447,7 @@ RECORD(attention)
     int64_t kv = a->kv_heads * a->d;
     BEGIN(attention);
     NUMBER(heads), NUMBER(kv_heads), NUMBER(d), NUMBER(scale), NUMBER(window);
+    NUMBER(cap);
     INPUT(q, m, q, a->ldq);
     INPUT(k, m, kv, a->ldk);
     INPUT(v, m, kv, a->ldv);
@@ -458,6 +462,7 @@ RECORD(attention_grad)
     int64_t kv = a->kv_heads * a->d;
     BEGIN(attention_grad);
     NUMBER(heads), NUMBER(kv_heads), NUMBER(d), NUMBER(scale), NUMBER(window);
+    NUMBER(cap);
     NUMBER(parts);
     INPUT(q, m, q, a->ldq);
     INPUT(k, m, kv, a->ldk);

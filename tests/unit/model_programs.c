@@ -126,7 +126,10 @@ random_program(rlf_program *r)
 {
     uint64_t seed = program_seed;
     names = 0;
+    r->one_plus = pick(&seed, 2);
     rlf_var x = rlf_embed(r, "model.embed_tokens");
+    if (pick(&seed, 2))
+        x = rlf_scale_rounded(r, x, 1.3);
     for (int i = 0; i < r->config->layers; i++) {
         rlf_begin_layer(r, i);
         x = random_layer(r, x, &seed);
