@@ -75,6 +75,11 @@ MODELS = {
                           original_max_position_embeddings=6,
                           rope_parameters=PHI3_LONGROPE),
              torch.bfloat16, "lm"),
+    "gemma2": ("Gemma2", dict(hidden_size=24, num_hidden_layers=3, head_dim=8,
+                              query_pre_attn_scalar=6, sliding_window=5,
+                              attn_logit_softcapping=2.0,
+                              final_logit_softcapping=3.0),
+               torch.float32, "lm"),
 }
 
 # prompt and response lengths, temperature
@@ -83,8 +88,9 @@ SEQUENCES = [(3, 4, 1.0), (1, 9, 0.7), (7, 1, 1.0), (12, 8, 1.3)]
 
 def randomize(model):
     for name, p in model.named_parameters():
-        if name.endswith("norm.weight"):
-            p.data = 1 + 0.3 * torch.randn_like(p)
+        gemma = type(model).__name__.startswith("Gemma")
+        if name.endswith("norm.weight"):  # Gemma's multiply by 1 + weight
+            p.data = (not gemma) + 0.3 * torch.randn_like(p)
         elif name == "model.embed_tokens.weight" and type(
                 model).__name__.startswith("Olmo2"):
             # no norm comes before attention: as large as what is added to it

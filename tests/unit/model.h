@@ -26,17 +26,39 @@ typedef struct test_machine {
             bail("%s:%d: %s", __FILE__, __LINE__, (machine)->err.sentence); \
     } while (0)
 
-/* The same sizes in a family that scales, or has norms of its own. */
+/* The same sizes in a family that scales, or has norms or windows of its own:
+ * at most 16 layers. */
 __attribute__((unused)) static void
 test_family(rlf_model_config *c, const rlf_family *family)
 {
     c->family = family;
+    static const bool others[16] = {1, 0, 1, 0, 1, 0, 1, 0,
+                                    1, 0, 1, 0, 1, 0, 1, 0};
+    bool caps = family == &rlf_family_gemma2;
     c->embedding_scale = 3;
     c->residual_scale = 0.4;
     c->attention_scale = 0.3;
-    c->logits_divisor = family->read ? 2.5 : 0; /* Granite's */
-    c->qk_norm = false;
+    c->attention_cap = caps ? 1.5 : 0;
+    c->logits_divisor = family == &rlf_family_granite ? 2.5 : 0;
+    c->logits_cap = caps ? 2.5 : 0;
+    c->act = family->act;
+    c->qk_norm = family->qk_norm;
     c->rope.dim = family->rope.part ? c->head_dim / 8 * 6 : 0;
+    if (family->window_every) {
+        c->window = 4;
+        c->windowed = others;
+    }
+}
+
+__attribute__((unused)) static const rlf_family *
+test_any_family(uint64_t i)
+{
+    static const rlf_family *const all[] = {
+#define FAMILY(name) &rlf_family_##name,
+#include "nodes/model/families/family.def"
+#undef FAMILY
+    };
+    return all[i % RLF_COUNT(all)];
 }
 
 /* Layers have the config's window from this one on, at most 16. */

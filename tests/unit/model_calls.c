@@ -15,7 +15,7 @@ typedef struct variant {
     int shards;
 } variant;
 
-enum { SEQS = 3, RANDOM = 200, FAMILIES = 100 };
+enum { SEQS = 3, RANDOM = 200, FAMILIES = 100, LATER = 40 };
 
 static const rlf_model_config small = {.layers = 2,
                                        .hidden = 16,
@@ -131,7 +131,7 @@ any_variant(uint64_t seed)
 static const variant *
 named(int i)
 {
-    static variant v[7];
+    static variant v[8];
     if (!v[0].name) {
         for (int k = 0; k < (int)RLF_COUNT(v); k++)
             v[k] = (variant){"", small, {.tokens = 15, .train = k > 0}, 1};
@@ -151,6 +151,8 @@ named(int i)
         v[6].name = "granite, recomputed";
         test_family(&v[6].config, &rlf_family_granite);
         v[6].pass.recompute = true;
+        v[7].name = "gemma2, training";
+        test_family(&v[7].config, &rlf_family_gemma2);
     }
     return i < (int)RLF_COUNT(v) ? &v[i] : NULL;
 }
@@ -185,11 +187,12 @@ main(void)
         torn += count_torn(list, v->name);
         free(list);
     }
-    for (int i = 0; i < RANDOM + FAMILIES; i++) {
+    for (int i = 0; i < RANDOM + FAMILIES + LATER; i++) {
         variant any = any_variant((uint64_t)i);
         if (i >= RANDOM)
-            test_family(&any.config,
-                        i % 2 ? &rlf_family_granite : &rlf_family_olmo2);
+            test_family(&any.config, i >= RANDOM + FAMILIES ? &rlf_family_gemma2
+                                     : i % 2 ? &rlf_family_granite
+                                             : &rlf_family_olmo2);
         if (any.config.family == &rlf_family_olmo2)
             any.shards = 1;
         char *list = list_of(&any), name[32];

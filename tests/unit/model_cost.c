@@ -44,8 +44,9 @@ random_config(uint64_t *seed)
         c.window = (int)choose(seed, 3, 60);
         test_windows(&c, (int)choose(seed, 0, 2));
     }
-    if (*seed % 3 == 0)
-        test_family(&c, &rlf_family_granite);
+    const rlf_family *family = test_any_family(*seed >> 33);
+    if (*seed >> 20 & 1 && !family->norms_whole)
+        test_family(&c, family);
     return c;
 }
 

@@ -15,6 +15,8 @@
     "\"num_hidden_layers\": 1, \"num_attention_heads\": 2, " \
     "\"intermediate_size\": 24, \"vocab_size\": 11, \"eos_token_id\": 2"
 
+#define GEMMA2 "\"model_type\": \"gemma2\", \"num_key_value_heads\": 1, "
+
 /* Members added to a good config (the last of equal names counts), and what
  * the message must hold. */
 // clang-format off
@@ -85,6 +87,18 @@ static const struct {
     {"\"model_type\": \"phi3\", \"partial_rotary_factor\": 0.4",
      "0.4 of heads of 8 elements are 3, which is no number of pairs"},
     {"\"model_type\": \"phi3\", \"partial_rotary_factor\": \"half\"", "partial_rotary_factor"},
+    {GEMMA2 "\"query_pre_attn_scalar\": 256.5", "\"query_pre_attn_scalar\""},
+    {GEMMA2 "\"query_pre_attn_scalar\": 0", "\"query_pre_attn_scalar\" must be at least 1"},
+    {GEMMA2 "\"query_pre_attn_scalar\": null", "\"query_pre_attn_scalar\" must not be null"},
+    {GEMMA2 "\"head_dim\": null", "\"head_dim\" must not be null"},
+    {GEMMA2 "\"num_key_value_heads\": null", "\"num_key_value_heads\" must not be null"},
+    {GEMMA2 "\"hidden_activation\": null", "\"hidden_activation\" must not be null"},
+    {GEMMA2 "\"hidden_activation\": \"gelu\"", "\"hidden_activation\": \"gelu\" is no activation"},
+    {GEMMA2 "\"sliding_window\": null", "\"sliding_window\" must not be null"},
+    {GEMMA2 "\"sliding_window\": 0", "\"sliding_window\" must be at least 1"},
+    {GEMMA2 "\"attn_logit_softcapping\": 0", "\"attn_logit_softcapping\" must be from"},
+    {GEMMA2 "\"final_logit_softcapping\": \"x\"", "\"final_logit_softcapping\""},
+    {GEMMA2 "\"layer_types\": [\"chunked_attention\"]", "\"layer_types\" may hold"},
 };
 
 /* What transformers 5.23.0 takes where a config of 64 heads, 40 layers and a
@@ -99,6 +113,7 @@ static const struct {
     {"\"model_type\": \"qwen2\"",   32, 8,   0,    0,  10000},
     {"\"model_type\": \"qwen3\"",   32, 128, 0,    0,  10000},
     {"\"model_type\": \"phi3\"",    64, 8,   0,    0,  10000},
+    {"\"model_type\": \"gemma2\"",  4,  256, 4096, 0,  10000},
     {"\"model_type\": \"mistral\", \"sliding_window\": null, \"num_key_value_heads\": null", 64, 8, 0, 0, 10000},
     {"\"model_type\": \"qwen2\", \"use_sliding_window\": true", 32, 8, 4096, 28, 10000},
     {"\"model_type\": \"qwen3\", \"use_sliding_window\": true, \"sliding_window\": null", 32, 128, 0, 0, 10000},
@@ -188,6 +203,26 @@ test_configs(test_machine *t, rlf_arena *arena)
            c.rope.theta);
     }
     is_str(c.slips ? c.slips : "", "", "keys that are read are no slips");
+    MUST(t, read_config(arena,
+                        with_members(arena, GEMMA2 "\"num_hidden_layers\": 3"),
+                        &t->err, &c));
+    ok(c.tied && c.act == RLF_ACT_GELU_TANH && c.attention_scale == 0.0625 &&
+           c.attention_cap == 50 && c.logits_cap == 30 &&
+           rlf_model_config_window(&c, 0) && !rlf_model_config_window(&c, 1) &&
+           rlf_model_config_window(&c, 2),
+       "Gemma 2's defaults");
+    MUST(t, read_config(arena,
+                        with_members(arena,
+                                     GEMMA2 "\"hidden_act\": \"gelu\", "
+                                            "\"num_hidden_layers\": 2, "
+                                            "\"attn_logit_softcapping\": null, "
+                                            "\"layer_types\": "
+                                            "[\"full_attention\", "
+                                            "\"sliding_attention\"]"),
+                        &t->err, &c));
+    ok(c.attention_cap == 0 && c.act == RLF_ACT_GELU_TANH &&
+           !rlf_model_config_window(&c, 0) && rlf_model_config_window(&c, 1),
+       "a null is no cap; layers in any order; hidden_act is not its key");
     MUST(t, read_config(arena, with_members(arena, "\"rope_thata\": 5, "
                                                    "\"atention_bias\": 1, "
                                                    "\"torch_dtype\": 1, "
@@ -352,8 +387,11 @@ test_generation(test_machine *t, rlf_arena *arena)
 static void
 train_step(test_machine *t, rlf_model *model, uint64_t seed)
 {
-    for (int64_t i = 0; i < model->table->count; i++)
-        model->gradient.weights[i] = test_float(&seed);
+    for (int i = 0; i < model->table->n_slots; i++) {
+        const rlf_slot *slot = &model->table->slots[i];
+        for (int64_t k = 0; k < slot->count; k++)
+            model->gradient.weights[slot->offset + k] = test_float(&seed);
+    }
     rlf_adamw settings = RLF_ADAMW_DEFAULTS;
     settings.lr = 1e-2;
     settings.clip = 1;
@@ -757,11 +795,13 @@ main(void)
     test_round_trip(&t, "qwen2", RLF_HEAD_LM, arena);
     test_round_trip(&t, "qwen3", RLF_HEAD_LM, arena);
     test_round_trip(&t, "mistral", RLF_HEAD_LM, arena);
+    test_round_trip(&t, "gemma2", RLF_HEAD_LM, arena);
     test_round_trip(&t, "critic", RLF_HEAD_SCALAR, arena);
     test_round_trip(&t, "phi3", RLF_HEAD_LM, arena);
     test_checkpoint(&t, "llama", arena);
     test_checkpoint(&t, "qwen2", arena);
     test_checkpoint(&t, "phi3", arena);
+    test_checkpoint(&t, "gemma2", arena);
     test_save_f32(&t, "qwen2", arena);
     test_save_f32(&t, "qwen3", arena);
     test_types(&t, arena);

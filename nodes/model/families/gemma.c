@@ -1,0 +1,81 @@
+/* Gemma 2: norms multiply by 1 + w and stand before and behind attention and
+ * mlp; every other layer has a window; scores and logits have soft caps (Gemma
+ * Team 2024, 2). */
+#include "nodes/model/families/families.h"
+
+#include <math.h>
+
+static rlf_var
+layer(rlf_program *r, int i, rlf_var x)
+{
+    const rlf_model_config *c = r->config;
+    rlf_var n = rlf_norm(r, x, "input_layernorm");
+    rlf_heads h = rlf_linear_heads(r, n, "self_attn.q_proj", "self_attn.k_proj",
+                                   "self_attn.v_proj", c->qkv_bias);
+    rlf_var o =
+        rlf_attend(r, rlf_rotate(r, h), rlf_model_config_window(c, i),
+                   c->attention_scale, c->attention_cap);
+    rlf_var a = rlf_linear(r, o, "self_attn.o_proj", c->o_bias);
+    x = rlf_add(r, x, rlf_norm(r, a, "post_attention_layernorm"), 1);
+    n = rlf_norm(r, x, "pre_feedforward_layernorm");
+    rlf_gates g = rlf_linear_gates(r, n, "mlp.gate_proj", "mlp.up_proj", false);
+    rlf_var m = rlf_linear(r, rlf_glu(r, g, c->act), "mlp.down_proj", false);
+    return rlf_add(r, x, rlf_norm(r, m, "post_feedforward_layernorm"), 1);
+}
+
+static void
+rows(rlf_program *r)
+{
+    const rlf_model_config *c = r->config;
+    r->one_plus = true;
+    rlf_var x = rlf_embed(r, "model.embed_tokens");
+    x = rlf_scale_rounded(r, x, sqrt((double)c->hidden));
+    for (int i = 0; i < c->layers; i++) {
+        rlf_begin_layer(r, i);
+        x = layer(r, i, x);
+    }
+    rlf_begin_layer(r, c->layers);
+    r->hidden = rlf_norm(r, x, "model.norm");
+}
+
+/* A soft cap: null is none. */
+static rlf_status
+read_cap(const rlf_config_keys *keys, const char *key, double silent,
+         double *out)
+{
+    *out = json_object_get(keys->root, key) ? 0 : silent;
+    return rlf_config_number(keys, keys->root, key, 1e-6, 1e6, out);
+}
+
+static rlf_status
+read_keys(const rlf_config_keys *keys, rlf_model_config *c)
+{
+    rlf_err *err = keys->err;
+    int scalar = 256;
+    RLF_TRY(rlf_config_int(keys, "query_pre_attn_scalar", 1, 1 << 24, &scalar));
+    c->attention_scale = 1 / sqrt((double)scalar);
+    RLF_TRY(read_cap(keys, "attn_logit_softcapping", 50, &c->attention_cap));
+    return read_cap(keys, "final_logit_softcapping", 30, &c->logits_cap);
+}
+
+const rlf_family rlf_family_gemma2 = {
+    .type = "gemma2",
+    .architecture = "Gemma2",
+    .rows = rows,
+    .read = read_keys,
+    .heeds = "attn_logit_softcapping|final_logit_softcapping",
+    .never_null = "num_key_value_heads|head_dim|query_pre_attn_scalar|"
+                  "sliding_window",
+    .bias_key = true,
+    .o_bias_key = true,
+    .act_key = "hidden_activation",
+    .act = RLF_ACT_GELU_TANH,
+    .tied = true,
+    .window = true,
+    .window_types = true,
+    .window_every = 2,
+    .eps = 1e-6,
+    .theta = 10000,
+    .context = 8192,
+    .kv_heads = 4,
+    .head_dim = 256};
