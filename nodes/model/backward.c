@@ -59,6 +59,25 @@ norm_back(rlf_compiler *c, int r)
         rlf_gradients_put(c, x, rlf_gradients_place(c, x));
     rlf_spot dx = add ? own_gradient(c, x) : rlf_gradients_at(c, x);
     rlf_gradients_leave(c, y);
+    rlf_gradients_read(c, x);
+    if (row->centred) {
+        int64_t bias = c->table->rows[r].vector[1];
+        rlf_emit(c, RLF_OP_layernorm_grad, rlf_count_of(c, y))->layernorm_grad =
+            (rlf_layernorm_grad_args){.d = rlf_width_of(c, x),
+                                      .x = rlf_at(c->value[x]),
+                                      .ldx = c->value[x].ld,
+                                      .weight = rlf_weight_at(w),
+                                      .mean = (const float *)c->kept[r][1],
+                                      .rstd = (const float *)c->kept[r][0],
+                                      .dy = rlf_at(dy),
+                                      .lddy = dy.ld,
+                                      .dx = rlf_at(dx),
+                                      .lddx = dx.ld,
+                                      .add = add,
+                                      .dweight = rlf_gradient_at(w),
+                                      .dbias = rlf_gradient_at(bias)};
+        return;
+    }
     rlf_emit(c, RLF_OP_rmsnorm_grad, rlf_count_of(c, y))->rmsnorm_grad =
         (rlf_rmsnorm_grad_args){.d = rlf_width_of(c, x),
                                 .x = rlf_at(c->value[x]),
@@ -71,7 +90,6 @@ norm_back(rlf_compiler *c, int r)
                                 .lddx = dx.ld,
                                 .add = add,
                                 .dweight = rlf_gradient_at(w)};
-    rlf_gradients_read(c, x);
 }
 
 /* Over dy; a sum of dweight for each shard of the heads. */
@@ -283,13 +301,13 @@ attend_back(rlf_compiler *c, int r)
     rlf_gradients_leave(c, row->out[0]);
 }
 
-/* Over gates and ups, which it alone reads. */
+/* Over gates and ups, which it alone reads; ups may be none. */
 static void
 glu_back(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
-    rlf_spot gate = c->value[row->in[0]], up = c->value[row->in[1]],
-             dy = rlf_gradients_at(c, row->out[0]);
+    rlf_spot gate = c->value[row->in[0]], dy = rlf_gradients_at(c, row->out[0]),
+             up = row->n_in > 1 ? c->value[row->in[1]] : (rlf_spot){0};
     for (int i = 0; i < row->n_in; i++) {
         rlf_gradients_read(c, row->in[i]);
         rlf_gradients_put(c, row->in[i], rlf_gradients_own(c, row->in[i]));
@@ -346,16 +364,20 @@ embed_back(rlf_compiler *c, int r)
     const rlf_model_row *row = rlf_row_at(c, r);
     const rlf_table *t = c->table;
     rlf_spot dy = rlf_gradients_at(c, row->out[0]);
+    rlf_lookup by = rlf_lookup_of(c, row);
     rlf_emit(c, RLF_OP_embed_grad, RLF_COUNT_TOKENS)->embed_grad =
         (rlf_embed_grad_args){
             .d = rlf_width_of(c, row->out[0]),
-            .v = t->config.vocab,
-            .first = t->token,
-            .part = t->cut.ranks > 1 ? t->vocab : 0,
-            .tokens = (const int32_t *)rlf_address_at(RLF_AT_TOKENS, 0),
+            .v = by.v,
+            .first = by.first,
+            .part = by.part,
+            .tokens = by.index,
             .dy = rlf_at(dy),
             .lddy = dy.ld,
-            .dw = rlf_gradient_at(t->embed)};
+            .dw =
+                rlf_gradient_at(row->places ? t->rows[r].vector[0] : t->embed)};
+    if (row->places)
+        rlf_gradients_leave(c, row->out[0]);
 }
 
 static void (*const backward[])(rlf_compiler *c, int r) = {
@@ -374,16 +396,17 @@ static void (*const backward[])(rlf_compiler *c, int r) = {
 void
 rlf_backward_row(rlf_compiler *c, int r)
 {
-    rlf_row_kind kind = rlf_row_at(c, r)->kind;
-    if (kind != RLF_ROW_EMBED || !c->options->split) /* with the weights */
-        backward[kind](c, r);
+    const rlf_model_row *row = rlf_row_at(c, r);
+    bool words = row->kind == RLF_ROW_EMBED && !row->places;
+    if (!words || !c->options->split) /* with the weights */
+        backward[row->kind](c, r);
 }
 
 void
 rlf_weights_row(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
-    if (row->kind == RLF_ROW_EMBED)
+    if (row->kind == RLF_ROW_EMBED && !row->places)
         embed_back(c, r);
     if (rlf_is_product(row))
         matrix_back(c, r, c->late[r]);

@@ -21,7 +21,7 @@ static const uint8_t places[RLF_N_OPS][MOST_PLACES + 1] = {
     [RLF_OP_product_grad] = {AT(product_grad, dy), AT(product_grad, x),
                              AT(product_grad, dw)},
     [RLF_OP_bias_grad] = {AT(bias_grad, dy), AT(bias_grad, db)},
-    [RLF_OP_embed] = {AT(embed, tokens), AT(embed, y)},
+    [RLF_OP_embed] = {AT(embed, tokens), AT(embed, w), AT(embed, y)},
     [RLF_OP_embed_grad] = {AT(embed_grad, tokens), AT(embed_grad, dy),
                            AT(embed_grad, dw)},
     [RLF_OP_rows_gather] = {AT(rows_gather, index), AT(rows_gather, x),
@@ -33,6 +33,14 @@ static const uint8_t places[RLF_N_OPS][MOST_PLACES + 1] = {
     [RLF_OP_rmsnorm_grad] = {AT(rmsnorm_grad, x), AT(rmsnorm_grad, weight),
                              AT(rmsnorm_grad, rstd), AT(rmsnorm_grad, dy),
                              AT(rmsnorm_grad, dx), AT(rmsnorm_grad, dweight)},
+    [RLF_OP_layernorm] = {AT(layernorm, x), AT(layernorm, weight),
+                          AT(layernorm, bias), AT(layernorm, y),
+                          AT(layernorm, mean), AT(layernorm, rstd)},
+    [RLF_OP_layernorm_grad] = {AT(layernorm_grad, x), AT(layernorm_grad, weight),
+                               AT(layernorm_grad, mean), AT(layernorm_grad, rstd),
+                               AT(layernorm_grad, dy), AT(layernorm_grad, dx),
+                               AT(layernorm_grad, dweight),
+                               AT(layernorm_grad, dbias)},
     [RLF_OP_rope] = {AT(rope, positions), AT(rope, cos), AT(rope, sin),
                      AT(rope, x), AT(rope, y)},
     [RLF_OP_swiglu] = {AT(swiglu, gate), AT(swiglu, up), AT(swiglu, y)},
@@ -128,6 +136,8 @@ static void
 set_embed(const run *r, rlf_embed_args *a)
 {
     const rlf_model *m = r->model;
+    if (a->w) /* of positions */
+        return;
     a->sampled = r->pass->sampled;
     a->rows = m->rows;
     if (m->rows)

@@ -66,7 +66,8 @@ typedef enum rlf_count {
 #define RLF_CALL_OPS(X)                                                  \
     X(product) X(product_swiglu) X(product_grad) X(bias_grad)            \
     X(embed) X(embed_grad) X(rows_gather) X(rows_scatter)                \
-    X(rmsnorm) X(rmsnorm_grad) X(rope) X(swiglu) X(swiglu_grad) X(add)   \
+    X(rmsnorm) X(rmsnorm_grad) X(layernorm) X(layernorm_grad)            \
+    X(rope) X(swiglu) X(swiglu_grad) X(add)                              \
     X(kv_write) X(attention) X(attention_paged) X(attention_grad)
 // clang-format on
 

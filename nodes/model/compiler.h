@@ -63,7 +63,7 @@ typedef struct rlf_compiler {
     /* of each row: where the gradient of a product's result waits for weights
      */
     rlf_spot *late;
-    /* of each row: rstd of each out, or lse */
+    /* of each row: rstd of each out, or rstd and mean, or lse */
     rlf_address (*kept)[2];
     RLF_VEC(rlf_grad) gradients;
 } rlf_compiler;
@@ -227,8 +227,31 @@ rlf_scale_of(const rlf_compiler *c, const rlf_model_row *row)
 static inline float *
 rlf_gradient_at(int64_t offset)
 {
-    return (float *)rlf_address_at(RLF_AT_GRADIENT,
-                                   offset * (int64_t)sizeof(float));
+    return offset == RLF_NO_SLOT
+               ? NULL
+               : (float *)rlf_address_at(RLF_AT_GRADIENT,
+                                         offset * (int64_t)sizeof(float));
+}
+
+/* What an EMBED row takes rows by, and of what it has these. */
+typedef struct rlf_lookup {
+    int64_t v, first, part; /* as rlf_embed_args */
+    const int32_t *index;
+} rlf_lookup;
+
+static inline rlf_lookup
+rlf_lookup_of(const rlf_compiler *c, const rlf_model_row *row)
+{
+    const rlf_table *t = c->table;
+    rlf_block block = row->places ? RLF_AT_POSITIONS : RLF_AT_TOKENS;
+    rlf_lookup l = {.v = t->config.context,
+                    .index = (const int32_t *)rlf_address_at(block, 0)};
+    if (row->places)
+        return l;
+    l.v = t->config.vocab;
+    l.first = t->token;
+    l.part = t->cut.ranks > 1 ? t->vocab : 0;
+    return l;
 }
 
 static inline const void *

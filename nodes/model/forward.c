@@ -97,17 +97,38 @@ static void
 embed(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
-    const rlf_table *t = c->table;
     rlf_spot y = c->value[row->out[0]];
-    rlf_emit(c, RLF_OP_embed, RLF_COUNT_TOKENS)->embed = (rlf_embed_args){
-        .d = rlf_width_of(c, row->out[0]),
-        .v = t->config.vocab,
-        .first = t->token,
-        .part = t->cut.ranks > 1 ? t->vocab : 0,
-        .tokens = (const int32_t *)rlf_address_at(RLF_AT_TOKENS, 0),
-        .y = rlf_at(y),
-        .ldy = y.ld};
-    rlf_emit_sum(c, row->out[0], y);
+    rlf_lookup by = rlf_lookup_of(c, row);
+    rlf_emit(c, RLF_OP_embed, RLF_COUNT_TOKENS)->embed =
+        (rlf_embed_args){.d = rlf_width_of(c, row->out[0]),
+                         .v = by.v,
+                         .first = by.first,
+                         .part = by.part,
+                         .tokens = by.index,
+                         .w = rlf_weight_at(c->table->rows[r].vector[0]),
+                         .y = rlf_at(y),
+                         .ldy = y.ld};
+    if (!row->places)
+        rlf_emit_sum(c, row->out[0], y);
+}
+
+static void
+layer_norm(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    const rlf_row_slots *w = &c->table->rows[r];
+    rlf_spot x = c->value[row->in[0]], y = c->value[row->out[0]];
+    rlf_emit(c, RLF_OP_layernorm, rlf_count_of(c, row->out[0]))->layernorm =
+        (rlf_layernorm_args){.d = rlf_width_of(c, row->in[0]),
+                             .x = rlf_at(x),
+                             .ldx = x.ld,
+                             .weight = rlf_weight_at(w->vector[0]),
+                             .bias = rlf_weight_at(w->vector[1]),
+                             .eps = (float)c->table->config.eps,
+                             .y = rlf_at(y),
+                             .ldy = y.ld,
+                             .rstd = (float *)c->kept[r][0],
+                             .mean = (float *)c->kept[r][1]};
 }
 
 /* Of rows, or of each head of a row. */
@@ -116,6 +137,10 @@ norm(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
     bool heads = row->kind == RLF_ROW_HEAD_NORM;
+    if (row->centred) {
+        layer_norm(c, r);
+        return;
+    }
     for (int i = 0; i < row->n_out; i++) {
         rlf_spot x = c->value[row->in[i]], y = c->value[row->out[i]];
         rlf_emit(c, RLF_OP_rmsnorm, rlf_count_of(c, row->out[i]))->rmsnorm =
@@ -239,6 +264,7 @@ attend_paged(rlf_compiler *c, int r)
              v = c->value[row->in[2]], o = c->value[row->out[0]];
     int64_t heads = rlf_heads_of(c, row->in[0]),
             kv_heads = rlf_heads_of(c, row->in[1]);
+    bool rotates = row[-1].kind == RLF_ROW_ROTATE;
     rlf_emit(c, RLF_OP_kv_write, RLF_COUNT_TOKENS)->kv_write =
         (rlf_kv_write_args){
             .kv_heads = kv_heads,
@@ -247,8 +273,8 @@ attend_paged(rlf_compiler *c, int r)
             .v = rlf_at(v),
             .ldk = k.ld,
             .ldv = v.ld,
-            .half = rlf_model_config_rotated(g) / 2,
-            .heads = heads,
+            .half = rotates ? rlf_model_config_rotated(g) / 2 : 0,
+            .heads = rotates ? heads : 0,
             .q = rlf_at(q),
             .ldq = q.ld,
             .positions = (const int32_t *)rlf_address_at(RLF_AT_POSITIONS, 0),
@@ -274,8 +300,8 @@ static void
 glu(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
-    rlf_spot gate = c->value[row->in[0]], up = c->value[row->in[1]],
-             y = c->value[row->out[0]];
+    rlf_spot gate = c->value[row->in[0]], y = c->value[row->out[0]],
+             up = row->n_in > 1 ? c->value[row->in[1]] : (rlf_spot){0};
     rlf_emit(c, RLF_OP_swiglu, rlf_count_of(c, row->out[0]))->swiglu =
         (rlf_swiglu_args){.d = rlf_width_of(c, row->out[0]),
                           .gate = rlf_at(gate),
@@ -333,7 +359,7 @@ static int
 gates_together(const rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r), *next = row + 1;
-    bool fits = row->kind == RLF_ROW_LINEAR &&
+    bool fits = row->kind == RLF_ROW_LINEAR && row->n_out == 2 &&
                 r + 1 < rlf_program_rows(c->program) &&
                 next->kind == RLF_ROW_GLU && next->in[0] == row->out[0] &&
                 next->in[1] == row->out[1];

@@ -16,9 +16,9 @@ take(rlf_compiler *c, rlf_block block, size_t bytes)
 
 /* A number for each row of each of so many columns, in f32. */
 static rlf_address
-take_floats(rlf_compiler *c, int64_t columns)
+take_floats(rlf_compiler *c, rlf_block block, int64_t columns)
 {
-    return take(c, RLF_AT_LAYER,
+    return take(c, block,
                 (size_t)(c->options->tokens * columns) * sizeof(float));
 }
 
@@ -238,18 +238,19 @@ place_kept(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
     rlf_address *kept = c->kept[r];
-    if (row->out[0] == c->program->hidden) {
+    bool last = row->out[0] == c->program->hidden, train = c->options->train;
+    if (train && row->centred) /* it outlives the last layer's memory */
+        kept[1] = take_floats(c, last ? RLF_AT_VALUES : RLF_AT_LAYER, 1);
+    if (last)
         kept[0] = rlf_address_at(RLF_AT_RSTD, 0);
-        return;
-    }
-    if (!c->options->train)
+    if (last || !train)
         return;
     if (row->kind == RLF_ROW_NORM)
-        kept[0] = take_floats(c, 1);
+        kept[0] = take_floats(c, RLF_AT_LAYER, 1);
     if (row->kind == RLF_ROW_ATTEND)
-        kept[0] = take_floats(c, c->table->heads);
+        kept[0] = take_floats(c, RLF_AT_LAYER, c->table->heads);
     for (int i = 0; row->kind == RLF_ROW_HEAD_NORM && i < row->n_out; i++)
-        kept[i] = take_floats(c, rlf_heads_of(c, row->out[i]));
+        kept[i] = take_floats(c, RLF_AT_LAYER, rlf_heads_of(c, row->out[i]));
 }
 
 void

@@ -28,6 +28,8 @@ rlf_width_size(const rlf_model_config *c, rlf_width width)
         return (int64_t)c->kv_heads * c->head_dim;
     case RLF_WIDTH_FFN:
         return c->ffn;
+    case RLF_WIDTH_PLACES:
+        return (int64_t)c->context * c->hidden;
     case RLF_WIDTH_VOCAB:
         break;
     }
@@ -178,10 +180,28 @@ rlf_embed(rlf_program *r, const char *name)
 }
 
 rlf_var
+rlf_embed_places(rlf_program *r, const char *name)
+{
+    rlf_model_row *row = new_row(r, RLF_ROW_EMBED);
+    row->places = true;
+    return give_value(r, row, RLF_WIDTH_HIDDEN, name);
+}
+
+rlf_var
 rlf_norm(rlf_program *r, rlf_var x, const char *name)
 {
     rlf_model_row *row = new_row(r, RLF_ROW_NORM);
     read_value(row, x);
+    return give_value(r, row, r->values.data[x].width, name);
+}
+
+rlf_var
+rlf_layer_norm(rlf_program *r, rlf_var x, const char *name, bool bias)
+{
+    rlf_model_row *row = new_row(r, RLF_ROW_NORM);
+    read_value(row, x);
+    row->centred = true;
+    row->bias = bias;
     return give_value(r, row, r->values.data[x].width, name);
 }
 
@@ -238,12 +258,19 @@ rlf_attend(rlf_program *r, rlf_heads h, int window, double scale, double cap)
 }
 
 rlf_var
-rlf_linear(rlf_program *r, rlf_var x, const char *name, bool bias)
+rlf_linear_to(rlf_program *r, rlf_var x, rlf_width width, const char *name,
+              bool bias)
 {
     rlf_model_row *row = new_row(r, RLF_ROW_LINEAR);
     read_value(row, x);
     row->bias = bias;
-    return give_value(r, row, RLF_WIDTH_HIDDEN, name);
+    return give_value(r, row, width, name);
+}
+
+rlf_var
+rlf_linear(rlf_program *r, rlf_var x, const char *name, bool bias)
+{
+    return rlf_linear_to(r, x, RLF_WIDTH_HIDDEN, name, bias);
 }
 
 rlf_var
@@ -295,6 +322,15 @@ rlf_linear_gates(rlf_program *r, rlf_var x, const char *gate, const char *up,
     g.gate = give_value(r, row, RLF_WIDTH_FFN, gate);
     g.up = give_value(r, row, RLF_WIDTH_FFN, up);
     return g;
+}
+
+rlf_var
+rlf_activate(rlf_program *r, rlf_var x, rlf_act act)
+{
+    rlf_model_row *row = new_row(r, RLF_ROW_GLU);
+    read_value(row, x);
+    row->act = act;
+    return give_value(r, row, r->values.data[x].width, NULL);
 }
 
 rlf_var

@@ -39,12 +39,14 @@ typedef enum rlf_width {
                          with more ranks than heads neighbours share one */
     RLF_WIDTH_FFN,    /* inner features of the mlp: cut anywhere */
     RLF_WIDTH_VOCAB,  /* tokens: cut anywhere */
+    RLF_WIDTH_PLACES, /* a row of the residual for each position: whole */
 } rlf_width;
 
 static inline bool
 rlf_width_is_cut(rlf_width width)
 {
-    return width != RLF_WIDTH_HIDDEN && width != RLF_WIDTH_HEAD;
+    return width != RLF_WIDTH_HIDDEN && width != RLF_WIDTH_HEAD &&
+           width != RLF_WIDTH_PLACES;
 }
 
 /* In the whole model. */
@@ -87,7 +89,9 @@ typedef struct rlf_model_row {
     rlf_var out[RLF_ROW_VALUES]; /* side by side */
     /* Its tensors in files without ".weight", one for each out. */
     const char *name[RLF_ROW_VALUES];
-    bool bias;  /* LINEAR, ONTO: ".bias" beside each */
+    bool bias;    /* LINEAR, ONTO, NORM: ".bias" beside each */
+    bool centred; /* NORM: LayerNorm */
+    bool places;  /* EMBED: positions, not tokens */
     int window; /* ATTEND: keys that a query sees, itself included; 0: all */
     double scale; /* ATTEND: of the products of queries and keys; ADD */
     bool rounded; /* ADD: the scale, to the type of activations */
@@ -135,7 +139,11 @@ typedef struct rlf_gates {
  * of one tensor. */
 void rlf_begin_layer(rlf_program *r, int layer);
 rlf_var rlf_embed(rlf_program *r, const char *name);
+/* What is learned of each position. */
+rlf_var rlf_embed_places(rlf_program *r, const char *name);
 rlf_var rlf_norm(rlf_program *r, rlf_var x, const char *name);
+/* Of what is left when the mean is taken off. */
+rlf_var rlf_layer_norm(rlf_program *r, rlf_var x, const char *name, bool bias);
 rlf_heads rlf_linear_heads(rlf_program *r, rlf_var x, const char *q,
                            const char *k, const char *v, bool bias);
 rlf_heads rlf_head_norms(rlf_program *r, rlf_heads h, const char *q,
@@ -143,6 +151,8 @@ rlf_heads rlf_head_norms(rlf_program *r, rlf_heads h, const char *q,
 rlf_heads rlf_rotate(rlf_program *r, rlf_heads h);
 rlf_var rlf_attend(rlf_program *r, rlf_heads h, int window, double scale,
                    double cap);
+rlf_var rlf_linear_to(rlf_program *r, rlf_var x, rlf_width width,
+                      const char *name, bool bias);
 /* To the width of the residual. */
 rlf_var rlf_linear(rlf_program *r, rlf_var x, const char *name, bool bias);
 /* a, the residual, and b times scale; a alone times scale. */
@@ -155,6 +165,8 @@ rlf_var rlf_linear_onto(rlf_program *r, rlf_var to, rlf_var x, const char *name,
                         bool bias);
 rlf_gates rlf_linear_gates(rlf_program *r, rlf_var x, const char *gate,
                            const char *up, bool bias);
+/* Of gates that multiply nothing. */
+rlf_var rlf_activate(rlf_program *r, rlf_var x, rlf_act act);
 rlf_var rlf_glu(rlf_program *r, rlf_gates g, rlf_act act);
 
 #endif

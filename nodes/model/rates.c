@@ -98,6 +98,7 @@ static const struct {
     [RLF_OP_embed_grad] = {1, 1, 0},    [RLF_OP_rows_gather] = {0, 1, 1},
     [RLF_OP_rows_scatter] = {1, 1, 1},  [RLF_OP_rmsnorm] = {4, 1, 1},
     [RLF_OP_rmsnorm_grad] = {11, 3, 1}, [RLF_OP_rope] = {3, 1, 1},
+    [RLF_OP_layernorm] = {8, 1, 1},     [RLF_OP_layernorm_grad] = {18, 3, 1},
     [RLF_OP_swiglu] = {8, 2, 1},        [RLF_OP_swiglu_grad] = {14, 3, 2},
     [RLF_OP_add] = {1, 2, 1},
 };
@@ -122,6 +123,10 @@ numbers(const rlf_kernel_call *c)
     case RLF_OP_rmsnorm_grad:
         return c->rmsnorm_grad.d *
                (c->rmsnorm_grad.groups + !c->rmsnorm_grad.groups);
+    case RLF_OP_layernorm:
+        return c->layernorm.d;
+    case RLF_OP_layernorm_grad:
+        return c->layernorm_grad.d;
     case RLF_OP_rope:
         return c->rope.heads * c->rope.d;
     case RLF_OP_swiglu:

@@ -160,7 +160,8 @@ add_row_matrix(builder *b, const rlf_model_row *row)
         (rlf_matrix){own->matrix, (t->count - own->matrix) / cols, cols};
 }
 
-/* The weights of a norm, or biases. */
+/* The weights of a norm, biases, or positions, which are added alone and so are
+ * a vector here. */
 static void
 add_row_vectors(builder *b, const rlf_model_row *row)
 {
@@ -176,11 +177,17 @@ add_row_vectors(builder *b, const rlf_model_row *row)
                        name_of(b, row, i, "weight"),
                        heads ? RLF_WIDTH_HEAD : value[row->out[i]].width);
     }
+    if (row->places) {
+        own->vector[0] =
+            add_vector(b, RLF_SLOT_EMBEDDING, name_of(b, row, 0, "weight"),
+                       RLF_WIDTH_PLACES);
+        t->slots[t->n_slots - 1].form.fold = t->config.hidden;
+    }
     if (!row->bias)
         return;
     align(b);
     int first = t->n_slots;
-    own->vector[0] = t->count;
+    own->vector[norm] = t->count;
     for (int i = 0; i < row->n_out; i++)
         add_vector(b, RLF_SLOT_ZERO, name_of(b, row, i, "bias"),
                    value[row->out[i]].width);
@@ -386,6 +393,7 @@ rlf_table_width(const rlf_table *t, rlf_width width)
         return t->vocab;
     case RLF_WIDTH_HIDDEN:
     case RLF_WIDTH_HEAD:
+    case RLF_WIDTH_PLACES:
         break;
     }
     return rlf_width_size(&t->config, width);
@@ -569,6 +577,9 @@ rlf_table_stage(const rlf_program *program, rlf_model_head head,
     add_heads(&b, first, last);
     align(&b);
     t->matrices = t->count;
+    b.layer = -1;
+    for (int r = 1; first && r < program->first[0]; r++)
+        add_row_vectors(&b, &program->rows.data[r]);
     for (int i = 0; i < config->layers; i++)
         if (t->layers[i].place >= 0)
             add_layer_vectors(&b, i);

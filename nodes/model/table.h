@@ -93,7 +93,8 @@ typedef struct rlf_slot {
  * or another stage has them. */
 typedef struct rlf_row_slots {
     int64_t matrix;    /* all of the row, side by side */
-    int64_t vector[2]; /* of a norm, one for each out; biases side by side */
+    int64_t vector[2]; /* of a norm, one for each out, or its weight and bias;
+                          biases side by side */
     int number;        /* of the matrix, see rlf_table.matrix; -1: none */
 } rlf_row_slots;
 

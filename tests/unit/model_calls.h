@@ -418,6 +418,36 @@ RECORD(rope_table)
     return RLF_OK;
 }
 
+RECORD(layernorm)
+{
+    BEGIN(layernorm);
+    NUMBER(m), NUMBER(d), NUMBER(eps);
+    INPUT(x, a->m, a->d, a->ldx);
+    say_operand("weight", a->weight);
+    say_operand("bias", a->bias);
+    OUTPUT(y, a->m, a->d, a->ldy);
+    OUTPUT(mean, a->m, 1, 0);
+    OUTPUT(rstd, a->m, 1, 0);
+    return end_call();
+}
+
+RECORD(layernorm_grad)
+{
+    BEGIN(layernorm_grad);
+    NUMBER(m), NUMBER(d);
+    INPUT(x, a->m, a->d, a->ldx);
+    say_operand("weight", a->weight);
+    INPUT(mean, a->m, 1, 0);
+    INPUT(rstd, a->m, 1, 0);
+    INPUT(dy, a->m, a->d, a->lddy);
+    if (a->add)
+        say_input("onto", a->dx, a->m, a->d, a->lddx);
+    say_operand("dweight", a->dweight);
+    say_operand("dbias", a->dbias);
+    OUTPUT(dx, a->m, a->d, a->lddx);
+    return end_call();
+}
+
 RECORD(rope)
 {
     BEGIN(rope);
@@ -429,15 +459,27 @@ RECORD(rope)
     return end_call();
 }
 
+/* Of one side alone: with both it is the product's. */
+RECORD(swiglu)
+{
+    BEGIN(swiglu);
+    NUMBER(m), NUMBER(d), NUMBER(act);
+    INPUT(gate, a->m, a->d, a->ldx);
+    OUTPUT(y, a->m, a->d, a->ldy);
+    return end_call();
+}
+
 RECORD(swiglu_grad)
 {
     BEGIN(swiglu_grad);
     NUMBER(m), NUMBER(d), NUMBER(act);
     INPUT(gate, a->m, a->d, a->ldx);
-    INPUT(up, a->m, a->d, a->ldx);
+    if (a->up)
+        INPUT(up, a->m, a->d, a->ldx);
     INPUT(dy, a->m, a->d, a->lddy);
     OUTPUT(dgate, a->m, a->d, a->lddx);
-    OUTPUT(dup, a->m, a->d, a->lddx);
+    if (a->up)
+        OUTPUT(dup, a->m, a->d, a->lddx);
     return end_call();
 }
 
@@ -538,6 +580,9 @@ record(test_machine *t, calls *c, rlf_device_ops *ops, rlf_kernels *kernels)
     kernels->rmsnorm_grad = record_rmsnorm_grad;
     kernels->rope_table = record_rope_table;
     kernels->rope = record_rope;
+    kernels->layernorm = record_layernorm;
+    kernels->layernorm_grad = record_layernorm_grad;
+    kernels->swiglu = record_swiglu;
     kernels->swiglu_grad = record_swiglu_grad;
     kernels->add = record_add;
     kernels->attention = record_attention;

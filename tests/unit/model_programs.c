@@ -49,6 +49,14 @@ put(pool *p, rlf_var x)
     p->value[p->n++] = x;
 }
 
+static rlf_var
+random_norm(rlf_program *r, rlf_var x, uint64_t *seed)
+{
+    uint32_t kind = pick(seed, 3);
+    return kind == 0 ? rlf_norm(r, x, next_name(r))
+                     : rlf_layer_norm(r, x, next_name(r), kind == 1);
+}
+
 /* A product of x, alone or onto a value. */
 static void
 close_product(rlf_program *r, pool *p, rlf_var x, uint64_t *seed)
@@ -67,23 +75,24 @@ add_attention(rlf_program *r, pool *p, uint64_t *seed)
     rlf_heads h = rlf_linear_heads(r, take(p, seed), q, k, v, pick(seed, 2));
     uint32_t norms = pick(seed, 3);
     if (norms == 1) {
-        h.q = rlf_norm(r, h.q, next_name(r));
-        h.k = rlf_norm(r, h.k, next_name(r));
+        h.q = random_norm(r, h.q, seed);
+        h.k = random_norm(r, h.k, seed);
     } else if (norms == 2) {
         q = next_name(r), k = next_name(r);
         h = rlf_head_norms(r, h, q, k);
     }
     double cap = pick(seed, 2) ? 0.7 : 0;
-    close_product(r, p, rlf_attend(r, rlf_rotate(r, h), 0, 0.4, cap), seed);
+    h = pick(seed, 4) ? rlf_rotate(r, h) : h;
+    close_product(r, p, rlf_attend(r, h, 0, 0.4, cap), seed);
 }
 
 static void
 add_rows(rlf_program *r, pool *p, uint64_t *seed)
 {
     rlf_var x = take(p, seed);
-    switch (pick(seed, 5)) {
+    switch (pick(seed, 6)) {
     case 0:
-        put(p, rlf_norm(r, x, next_name(r)));
+        put(p, random_norm(r, x, seed));
         break;
     case 1:
         put(p, rlf_linear(r, x, next_name(r), false));
@@ -98,6 +107,12 @@ add_rows(rlf_program *r, pool *p, uint64_t *seed)
     case 3:
         put(p, rlf_add(r, x, take(p, seed), pick(seed, 2) ? 1 : 0.5));
         break;
+    case 4: {
+        rlf_act act = pick(seed, 2) ? RLF_ACT_GELU_TANH : RLF_ACT_SILU;
+        x = rlf_linear_to(r, x, RLF_WIDTH_FFN, next_name(r), pick(seed, 2));
+        close_product(r, p, rlf_activate(r, x, act), seed);
+        break;
+    }
     default:
         put(p, rlf_scale(r, x, 0.75));
     }
@@ -130,12 +145,14 @@ random_program(rlf_program *r)
     rlf_var x = rlf_embed(r, "model.embed_tokens");
     if (pick(&seed, 2))
         x = rlf_scale_rounded(r, x, 1.3);
+    if (pick(&seed, 2))
+        x = rlf_add(r, x, rlf_embed_places(r, "places"), 1);
     for (int i = 0; i < r->config->layers; i++) {
         rlf_begin_layer(r, i);
         x = random_layer(r, x, &seed);
     }
     rlf_begin_layer(r, r->config->layers);
-    r->hidden = rlf_norm(r, x, "model.norm");
+    r->hidden = random_norm(r, x, &seed);
 }
 
 static const rlf_family family = {
@@ -225,7 +242,7 @@ slot_off(const trial *k, const rlf_slot *slot, const float *gradient,
     const float *g = gradient + slot->offset;
     float *old = rlf_malloc((size_t)slot->count * sizeof *old);
     float *way = rlf_malloc((size_t)slot->count * sizeof *way);
-    double said = 0, size = 0, step = 1e-3;
+    double said = 0, size = 0, step = 5e-4;
     memcpy(old, w, (size_t)slot->count * sizeof *old);
     for (int64_t i = 0; i < slot->count; i++) {
         way[i] = test_random(seed) % 2 ? 1 : -1;
