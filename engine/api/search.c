@@ -89,8 +89,6 @@ add(rlf_searching *s, const char *name, int place, const rlf_placing *placing)
 }
 
 enum { MOST_TRIED = 512, TRIED_MOVES = 4000 }; /* ranks; placements */
-/* Of a device's memory: some is for what the estimate leaves out. */
-#define TRIED_PART 0.95
 
 /* Bytes of the plan of a placement, on the rank that takes most; INFINITY:
  * there is no plan. */
@@ -118,6 +116,33 @@ plan_bytes(const rlf_searching *s, const rlf_fronts *fronts, const int *choice,
     return most;
 }
 
+/* Is a placement found whose plan fits, into devices that are alike? Where it
+ * does not the search is made again with as much less. */
+static bool
+fits_anyhow(const rlf_searching *s, rlf_fronts *fronts, rlf_arena *arena)
+{
+    const rlf_search_options few = {.moves = TRIED_MOVES};
+    const rlf_device_kind *device =
+        fronts->options.speeds->cluster->parts[0].machine->device;
+    int ranks = fronts->problem.devices;
+    double *memory = RLF_NEW_ARRAY(arena, double, ranks), part = 1;
+    fronts->problem.memory = memory;
+    for (int try = 0; try < TRIES; try++) {
+        rlf_found found;
+        for (int r = 0; r < ranks; r++)
+            memory[r] = part * device->memory;
+        rlf_search(&fronts->problem, &few, arena, &found);
+        if (!isfinite(found.best.period))
+            return false;
+        double bytes =
+            plan_bytes(s, fronts, found.best.choice, device->gpu, arena);
+        if (bytes <= device->memory)
+            return true;
+        part *= 0.98 * device->memory / bytes;
+    }
+    return false;
+}
+
 /* Does the program fit into so many machines of the cluster's kind? */
 static bool
 fits_into(const rlf_searching *s, int machines, rlf_arena *arena)
@@ -137,20 +162,10 @@ fits_into(const rlf_searching *s, int machines, rlf_arena *arena)
     rlf_fronts_options options = s->out->fronts.options;
     options.speeds = &speeds;
     options.plan = &plan;
+    options.room = true;
     rlf_fronts fronts;
-    rlf_found found;
-    const rlf_search_options few = {.moves = TRIED_MOVES};
-    if (rlf_fronts_make(&options, arena, &err, &fronts) < 0)
-        return false;
-    const rlf_device_kind *device = part.machine->device;
-    double *memory = RLF_NEW_ARRAY(arena, double, cluster.ranks);
-    for (int r = 0; r < cluster.ranks; r++)
-        memory[r] = TRIED_PART * device->memory;
-    fronts.problem.memory = memory;
-    rlf_search(&fronts.problem, &few, arena, &found);
-    return isfinite(found.best.period) &&
-           plan_bytes(s, &fronts, found.best.choice, device->gpu, arena) <=
-               device->memory;
+    return rlf_fronts_make(&options, arena, &err, &fronts) >= 0 &&
+           fits_anyhow(s, &fronts, arena);
 }
 
 static bool

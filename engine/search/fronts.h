@@ -22,6 +22,8 @@ typedef struct rlf_fronts_options {
     const rlf_plan_options *plan; /* of candidates: ranks, backend, dtype */
     const rlf_workload *workload; /* NULL: all rows are as long as can be */
     bool keeps; /* what the graph's rows say is kept (pins.h) */
+    bool room;  /* whether it fits is all that is asked: generations are timed
+                   with all pages that they have a use for alone */
     /* Called before each layout that is measured, with how many meshes of how
      * many are done: true, and meshes after each model's first that has a way
      * to run all its calls are left out. NULL: nobody looks. */

@@ -238,6 +238,17 @@ put_complete(rlf_choice *to, const double *seconds, double all)
     to->complete[RLF_CHOICE_PARTS - 1] = 1;
 }
 
+/* Is a call timed? Not others beside one whose words are tried, nor readings
+ * while updates are compared. */
+static bool
+is_timed(const rlf_call_measure *m, int c, bool updates)
+{
+    if (c < 0 || (m->only >= 0 && m->only != c))
+        return false;
+    bool update = m->fronts->problem.calls[c].kind == RLF_STAGE_UPDATE;
+    return update ? updates : m->reads;
+}
+
 /* Seconds of all runs of each call in a step on average, as if all stages were
  * like this rank's. */
 static void
@@ -255,7 +266,7 @@ take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
     for (size_t i = 0; i < f->options.graph->nodes.count; i++) {
         const rlf_node *node = &f->options.graph->nodes.data[i];
         int c = rlf_measure_call(m, node);
-        if (c < 0 || (!updates && f->problem.calls[c].kind == RLF_STAGE_UPDATE))
+        if (!is_timed(m, c, updates))
             continue;
         rlf_seconds seconds;
         rlf_call_seconds(opened, &sizes, m->expected, node,

@@ -167,12 +167,6 @@ rlf_is_cut(const rlf_compiler *c, rlf_var x)
     return rlf_width_is_cut(c->program->values.data[x].width);
 }
 
-static inline bool
-rlf_is_product(const rlf_model_row *row)
-{
-    return row->kind == RLF_ROW_LINEAR || row->kind == RLF_ROW_ONTO;
-}
-
 /* All results of a row, side by side. */
 static inline int64_t
 rlf_out_width(const rlf_compiler *c, const rlf_model_row *row)

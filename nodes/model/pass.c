@@ -136,20 +136,52 @@ carve_pass(rlf_pass *p, rlf_carver *c)
         p->outbox = rlf_carve_reals(c, k, m * t->config.hidden);
 }
 
-size_t
-rlf_pass_count_bytes(const rlf_table *table, const rlf_kernels *kernels,
-                     const rlf_pass_options *options)
+/* Bytes that were counted of a table, under all that they depend on. */
+typedef struct rlf_pass_bytes {
+    struct rlf_pass_bytes *next;
+    const rlf_kernels *kernels;
+    rlf_pass_options options;
+    size_t bytes;
+} counted;
+
+static bool
+is_of(const counted *e, const rlf_kernels *k, const rlf_pass_options *o)
+{
+    const rlf_pass_options *of = &e->options;
+    return e->kernels == k && of->tokens == o->tokens &&
+           of->train == o->train && of->recompute == o->recompute &&
+           of->chunk == o->chunk && of->lent == o->lent &&
+           of->split == o->split && of->layers == o->layers;
+}
+
+static size_t
+count_bytes(const counted *e, const rlf_table *table)
 {
     rlf_arena *arena = rlf_arena_new();
-    rlf_pass p = {.options = *options,
+    rlf_pass p = {.options = e->options,
                   .table = table,
-                  .kernels = kernels,
-                  .code = rlf_measure_pass(table, kernels, options, arena),
+                  .kernels = e->kernels,
+                  .code =
+                      rlf_measure_pass(table, e->kernels, &e->options, arena),
                   .layers = RLF_NEW_ARRAY(arena, char *, table->config.layers)};
     rlf_carver c = {0};
     carve_pass(&p, &c);
     rlf_arena_free(arena);
     return c.used;
+}
+
+size_t
+rlf_pass_count_bytes(const rlf_table *table, const rlf_kernels *kernels,
+                     const rlf_pass_options *options)
+{
+    for (const counted *e = *table->counted; e; e = e->next)
+        if (is_of(e, kernels, options))
+            return e->bytes;
+    counted *e = RLF_NEW(table->arena, counted);
+    *e = (counted){*table->counted, kernels, *options, 0};
+    e->bytes = count_bytes(e, table);
+    *table->counted = e;
+    return e->bytes;
 }
 
 static void

@@ -119,6 +119,12 @@ rlf_program_rows(const rlf_program *program)
 /* What names of tensors of a layer begin with, before ".N.". */
 const char *rlf_program_layers(const rlf_model_config *config);
 
+static inline bool
+rlf_is_product(const rlf_model_row *row)
+{
+    return row->kind == RLF_ROW_LINEAR || row->kind == RLF_ROW_ONTO;
+}
+
 /* The program of a config, in `arena`; the config must live as long. */
 const rlf_program *rlf_program_new(const rlf_model_config *config,
                                    rlf_arena *arena);

@@ -143,7 +143,7 @@ add_row_matrix(builder *b, const rlf_model_row *row)
     rlf_table *t = b->table;
     const rlf_var_info *value = t->program->values.data;
     rlf_row_slots *own = &t->rows[row - t->program->rows.data];
-    if (row->kind != RLF_ROW_LINEAR && row->kind != RLF_ROW_ONTO)
+    if (!rlf_is_product(row))
         return;
     align(b);
     int first = t->n_slots;
@@ -535,18 +535,34 @@ add_embedding(builder *b, bool first, bool shared)
     t->ends = shared ? at : RLF_NO_SLOT;
 }
 
-/* At most as many slots as all rows have. */
+/* May this stage have the weights of a row? Of those around the layers any may.
+ */
+static bool
+may_hold(const rlf_table *t, const rlf_model_row *row)
+{
+    int layer = row->layer;
+    return layer < 0 || layer == t->config.layers ||
+           t->layers[layer].place >= 0;
+}
+
+/* At most as many slots and matrices as the rows held here have. */
 static void
 make_lists(builder *b)
 {
     rlf_table *t = b->table;
     const rlf_program *p = t->program;
+    int matrices = 0;
     b->room = 2; /* heads */
-    for (int i = 0; i < rlf_program_rows(p); i++)
-        b->room += p->rows.data[i].n_out * (1 + p->rows.data[i].bias);
+    for (int i = 0; i < rlf_program_rows(p); i++) {
+        const rlf_model_row *row = &p->rows.data[i];
+        if (!may_hold(t, row))
+            continue;
+        b->room += row->n_out * (1 + row->bias);
+        matrices += rlf_is_product(row);
+    }
     t->slots = RLF_NEW_ARRAY(b->arena, rlf_slot, b->room);
     t->rows = RLF_NEW_ARRAY(b->arena, rlf_row_slots, rlf_program_rows(p));
-    t->matrix = RLF_NEW_ARRAY(b->arena, rlf_matrix, rlf_program_rows(p));
+    t->matrix = RLF_NEW_ARRAY(b->arena, rlf_matrix, matrices);
     memset(t->rows, 0xff, /* RLF_NO_SLOT, no number */
            (size_t)rlf_program_rows(p) * sizeof *t->rows);
 }
@@ -561,6 +577,7 @@ rlf_table_stage(const rlf_program *program, rlf_model_head head,
     t->config = *config;
     t->program = program;
     t->rates = RLF_NEW_ARRAY(arena, struct rlf_chunk_rates *, 8);
+    t->counted = RLF_NEW(arena, struct rlf_pass_bytes *);
     t->head = head;
     cut_table(t, cut);
     cut_layers(t, arena);

@@ -143,6 +143,9 @@ typedef struct rlf_table {
                          others, and of one stage, RLF_NO_SLOT */
     /* [8] what passes do (rlf_table_rates); NULL: nobody asked yet */
     struct rlf_chunk_rates **rates;
+    /* [1] the bytes of passes that were counted (rlf_pass_count_bytes), the
+     * last one first; NULL: none yet */
+    struct rlf_pass_bytes **counted;
     int64_t matrices; /* floats of the block's first part */
     int64_t count;    /* floats of the block */
 } rlf_table;

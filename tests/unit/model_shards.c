@@ -415,6 +415,47 @@ test_shared(bool tied)
     rlf_arena_free(arena);
 }
 
+static rlf_pass_options
+random_pass(uint64_t *seed, const rlf_table *t)
+{
+    rlf_pass_options o = {.tokens = 1 + (int)(test_random(seed) % 3) * 40,
+                          .train = test_random(seed) % 2};
+    if (o.train) {
+        o.recompute = test_random(seed) % 2;
+        o.split = test_random(seed) % 2;
+        o.chunk = (int)(test_random(seed) % (unsigned)t->cut.chunks);
+    }
+    o.lent = test_random(seed) % 2;
+    o.layers = o.recompute && o.split && test_random(seed) % 2;
+    return o;
+}
+
+/* Bytes of passes that are remembered are those that are counted each time:
+ * under any options, in any order. */
+static void
+test_remembered(const test_place *places, int n_places)
+{
+    static task k;
+    make_task(&k, 29, false);
+    k.config.layers = 5;
+    rlf_arena *arena = rlf_arena_new();
+    const rlf_cut cut = {.stages = 2, .stage = 1, .chunks = 2};
+    const rlf_table *t = rlf_table_new(&k.config, RLF_HEAD_LM, &cut, arena);
+    uint64_t seed = 11;
+    int differ = 0;
+    for (int i = 0; i < 600; i++) {
+        rlf_pass_options o = random_pass(&seed, t);
+        const test_place *at = &places[test_random(&seed) % (unsigned)n_places];
+        const rlf_kernels *with = at->backend->kernels(NULL, at->real);
+        const rlf_table *alone =
+            rlf_table_new(&k.config, RLF_HEAD_LM, &cut, arena);
+        differ += rlf_pass_count_bytes(t, with, &o) !=
+                  rlf_pass_count_bytes(alone, with, &o);
+    }
+    is_int(differ, 0, "bytes of passes are those that are counted anew");
+    rlf_arena_free(arena);
+}
+
 int
 main(void)
 {
@@ -430,5 +471,6 @@ main(void)
     test_refusals();
     test_shared(false);
     test_shared(true);
+    test_remembered(places, n);
     return done();
 }
