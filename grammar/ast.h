@@ -136,8 +136,10 @@ struct rlf_ast_stmt {
 typedef struct rlf_ast_formal {
     rlf_span span;
     rlf_ast_name name;
+    rlf_ast_name least;  /* of `least..word`: the coarsest level; or none */
     rlf_ast_name word;   /* the finest level, or model, set, text; or none */
     rlf_ast_expr *value; /* default, or NULL */
+    rlf_ast_expr *low, *high; /* `in low..high`; NULL: any */
 } rlf_ast_formal;
 
 typedef RLF_VEC(rlf_ast_formal) rlf_ast_formals;

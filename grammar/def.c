@@ -37,20 +37,97 @@ word_of(const char *word)
     return NULL;
 }
 
-/* The row of the formal's word; NULL after a message. */
+/* The row of one of the formal's words; NULL after a message. */
 static const word_row *
-known_word(rlf_sema *s, const rlf_ast_formal *f)
+known_word(rlf_sema *s, const rlf_ast_name *word)
 {
-    const word_row *w = word_of(f->word.text);
+    const word_row *w = word_of(word->text);
     if (w)
         return w;
-    rlf_diag *diag =
-        rlf_diag_error(s->diags, "name", f->word.span,
-                       "there is no level or kind '%s'", f->word.text);
+    rlf_diag *diag = rlf_diag_error(s->diags, "name", word->span,
+                                    "there is no level or kind '%s'",
+                                    word->text);
     rlf_diag_hint(s->diags, diag,
                   "it is scalar, prompt, sample, token, "
                   "vocab, model, set or text");
     return NULL;
+}
+
+/* Are both ends of `least..word` levels, in this order? */
+static bool
+known_levels(rlf_sema *s, const rlf_ast_formal *f)
+{
+    const word_row *low = known_word(s, &f->least),
+                   *high = known_word(s, &f->word);
+    if (!low || !high)
+        return false;
+    if (low->level >= 0 && low->level <= high->level)
+        return true;
+    rlf_diag *diag =
+        rlf_diag_error(s->diags, "level",
+                       rlf_span_join(f->least.span, f->word.span),
+                       "%s..%s are no levels from a coarser to a finer one",
+                       f->least.text, f->word.text);
+    rlf_diag_hint(s->diags, diag,
+                  "levels are scalar, prompt, sample, token, vocab");
+    return false;
+}
+
+/* For somebody who meant what is called so elsewhere. */
+static void
+hint_elsewhere(rlf_sema *s, rlf_diag *diag, const rlf_ast_decl *def)
+{
+    const char *hint = rlf_meant_elsewhere(def->name.text);
+    if (hint)
+        rlf_diag_hint(s->diags, diag, "%s", hint);
+}
+
+/* The formal takes one value per row at least: no constant, say. */
+static bool
+fits_levels(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
+            const rlf_thing *arg)
+{
+    int term = rlf_thing_number(s, arg, arg->span);
+    if (term < 0 || !known_levels(s, f))
+        return false;
+    const rlf_term *t = &s->terms.data[term];
+    int level = (int)rlf_level_of(s, t->domain);
+    if (level >= word_of(f->least.text)->level &&
+        level <= word_of(f->word.text)->level)
+        return true;
+    rlf_diag *diag = rlf_diag_error(
+        s->diags, "level", arg->span,
+        "the argument '%s' of '%s' takes one per %s to one per %s, and this "
+        "is %s",
+        f->name.text, def->name.text, f->least.text, f->word.text,
+        rlf_level_name(s, t->domain, t->set));
+    hint_elsewhere(s, diag, def);
+    rlf_diag_note(s->diags, diag, f->span, "it is declared here");
+    return false;
+}
+
+/* Is the argument inside the formal's `in low..high`, as far as that is known
+ * before the run? */
+static bool
+fits_range(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
+           const rlf_thing *arg)
+{
+    double low, high, least, most;
+    int term = rlf_thing_number(s, arg, arg->span);
+    if (term < 0 || !rlf_range_end(s, f->low, &low) ||
+        !rlf_range_end(s, f->high, &high))
+        return false;
+    rlf_term_bounds(s, term, &least, &most);
+    if (least <= high && most >= low)
+        return true;
+    rlf_diag *diag = rlf_diag_error(
+        s->diags, "argument", arg->span,
+        "the argument '%s' of '%s' must be from %s to %s", f->name.text,
+        def->name.text, rlf_form_text(s, f->low->span),
+        rlf_form_text(s, f->high->span));
+    hint_elsewhere(s, diag, def);
+    rlf_diag_note(s->diags, diag, f->span, "it is declared here");
+    return false;
 }
 
 /* Does the argument fit the formal's word? Makes a set of a data name. */
@@ -58,9 +135,11 @@ static bool
 fits_word(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
           rlf_thing *arg)
 {
-    const word_row *w = known_word(s, f);
+    const word_row *w = known_word(s, &f->word);
     if (!w)
         return false;
+    if (f->least.text)
+        return fits_levels(s, def, f, arg);
     if (w->kind == RLF_THING_SET) {
         int set = rlf_thing_set(s, arg, arg->span);
         *arg = rlf_thing_none(arg->span);
@@ -96,14 +175,15 @@ fits_word(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
                                     "its own per token",
                                     f->name.text, def->name.text),
                    arg->span);
+    const char *takes =
+        w->level == RLF_LEVEL_SCALAR
+            ? "one number for all"
+            : rlf_arena_printf(s->arena, "one per %s %s", w->word,
+                               repeats ? "or one number" : "at most");
     rlf_diag *diag = rlf_diag_error(
         s->diags, "level", arg->span,
-        repeats ? "the argument '%s' of '%s' takes one per %s or one number, "
-                  "and this is %s"
-                : "the argument '%s' of '%s' takes one per %s at most, and "
-                  "this is %s",
-        f->name.text, def->name.text, w->word,
-        rlf_level_name(s, t->domain, t->set));
+        "the argument '%s' of '%s' takes %s, and this is %s", f->name.text,
+        def->name.text, takes, rlf_level_name(s, t->domain, t->set));
     if (repeats)
         rlf_diag_hint(s->diags, diag,
                       "s.at_last(x) puts one per sample on its last token, "
@@ -219,8 +299,10 @@ put_formal(rlf_sema *s, rlf_scope *scope, const rlf_ast_formal *f,
 void
 rlf_def_formal(rlf_sema *s, rlf_scope *scope, const rlf_ast_formal *f)
 {
-    if (f->word.text)
-        known_word(s, f);
+    if (f->least.text)
+        known_levels(s, f);
+    else if (f->word.text)
+        known_word(s, &f->word);
     put_formal(s, scope, f, rlf_thing_none(f->name.span));
 }
 
@@ -262,6 +344,8 @@ bind(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
         if (values[i].kind == RLF_THING_NONE)
             good = false;
         else if (f->word.text && !fits_word(s, def, f, &values[i]))
+            good = false;
+        else if (f->low && !fits_range(s, def, f, &values[i]))
             good = false;
         put_formal(s, scope, f, values[i]);
     }

@@ -139,6 +139,8 @@ look_into(looker *l, pending *p)
     for (size_t i = 0; def->formals && i < def->formals->count; i++) {
         const rlf_ast_formal *f = &def->formals->data[i];
         look(l, f->value);
+        look(l, f->low);
+        look(l, f->high);
         rlf_def_formal(s, s->scope, f);
     }
     bool good = rlf_def_form(s, def);

@@ -140,11 +140,20 @@ dump_formals(const rlf_ast_formals *formals, rlf_buf *out)
 {
     for (size_t i = 0; formals && i < formals->count; i++) {
         const rlf_ast_formal *f = &formals->data[i];
-        rlf_buf_printf(out, " (%s %s", f->name.text,
+        rlf_buf_printf(out, " (%s %s%s%s", f->name.text,
+                       f->least.text ? f->least.text : "",
+                       f->least.text ? ".." : "",
                        f->word.text ? f->word.text : "-");
         if (f->value) {
             rlf_buf_putc(out, ' ');
             rlf_ast_dump_expr(f->value, out);
+        }
+        if (f->low) {
+            rlf_buf_puts(out, " (in ");
+            rlf_ast_dump_expr(f->low, out);
+            rlf_buf_putc(out, ' ');
+            rlf_ast_dump_expr(f->high, out);
+            rlf_buf_putc(out, ')');
         }
         rlf_buf_putc(out, ')');
     }

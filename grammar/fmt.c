@@ -553,15 +553,24 @@ put_formals(printer *p, const rlf_ast_formals *formals)
         const rlf_ast_formal *f = &formals->data[i];
         rlf_buf_puts(p->out, i ? ", " : "");
         size_t n = strlen(f->name.text) +
-                   (f->word.text ? strlen(f->word.text) + 2 : 0);
+                   (f->word.text ? strlen(f->word.text) + 2 : 0) +
+                   (f->least.text ? strlen(f->least.text) + 2 : 0);
         if (i && column(p) + n > WIDTH - 10)
             new_line(p, p->indent + STEP);
         rlf_buf_puts(p->out, f->name.text);
         if (f->word.text)
-            rlf_buf_printf(p->out, ": %s", f->word.text);
+            rlf_buf_printf(p->out, ": %s%s%s",
+                           f->least.text ? f->least.text : "",
+                           f->least.text ? ".." : "", f->word.text);
         if (f->value) {
             rlf_buf_puts(p->out, " = ");
             put_expr(p, f->value);
+        }
+        if (f->low) {
+            rlf_buf_puts(p->out, " in ");
+            put_expr(p, f->low);
+            rlf_buf_puts(p->out, "..");
+            put_expr(p, f->high);
         }
     }
 }

@@ -333,6 +333,7 @@ rlf_meant_label(const char *label, const char *const *names, size_t n)
 #define NO_ORDER                                                            \
     "reductions are sum mean std var min max count; rank(x over batch) is " \
     "the place of each value in the order of all"
+#define BETWEEN "a value between two bounds is clamp(x, low, high)"
 #define NO_PLACE \
     "there are no places: x == max(x over group) holds where the most is"
 
@@ -344,8 +345,8 @@ static const struct {
     {"kl_divergence", KL},
     {"kl_penalty", KL},
     {"approx_kl", KL},
-    {"clip", "PPO's clip(ratio, adv) is in the library, import \"std/loss\"; a "
-             "value between two bounds is clamp(x, low, high)"},
+    {"clip", "PPO's clip(ratio, adv) is in the library, import \"std/loss\"; "
+             BETWEEN},
     {"median", NO_ORDER},
     {"quantile", NO_ORDER},
     {"percentile", NO_ORDER},
@@ -377,4 +378,12 @@ rlf_meant_instead(const char *name)
         if (!strcmp(sentences[i].name, name))
             return sentences[i].hint;
     return NULL;
+}
+
+const char *
+rlf_meant_elsewhere(const char *name)
+{
+    bool ratio = !strcmp(name, "clip") || !strcmp(name, "dual_clip") ||
+                 !strcmp(name, "cispo");
+    return ratio ? "its ratio counts from 1 - low to 1 + high; " BETWEEN : NULL;
 }

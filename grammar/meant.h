@@ -30,6 +30,9 @@ const char *rlf_meant_pairs(rlf_arena *arena, const char *parts,
  * "floor(x + 0.5)" of round; NULL: nobody knows. In the arena. */
 const char *rlf_meant_formula(rlf_arena *arena, const char *name,
                               const char *x);
+/* A hint for a function of the library that has arguments which it cannot take:
+ * what others call so; or NULL. */
+const char *rlf_meant_elsewhere(const char *name);
 /* A hint for a name that means nothing, as a sentence; or NULL. */
 const char *rlf_meant_instead(const char *name);
 

@@ -244,8 +244,8 @@ check_choice(const reader *r, const rlf_thing *choice)
                    "a parameter of type %s cannot be this", r->type);
 }
 
-static bool
-range_end(rlf_sema *s, const rlf_ast_expr *e, double *out)
+bool
+rlf_range_end(rlf_sema *s, const rlf_ast_expr *e, double *out)
 {
     int term = rlf_eval_plain(s, e);
     return rlf_term_constant(s, term, out) &&
@@ -262,8 +262,8 @@ check_range(const reader *r, const rlf_thing *value, bool *inside)
     *inside = true;
     if (decl->low && decl->high) {
         double low, high, x;
-        bool known = range_end(s, decl->low, &low);
-        known = range_end(s, decl->high, &high) && known;
+        bool known = rlf_range_end(s, decl->low, &low);
+        known = rlf_range_end(s, decl->high, &high) && known;
         if (known && value->kind == RLF_THING_NUMBER &&
             rlf_term_constant(s, value->term, &x))
             *inside = x >= low && x <= high;
@@ -340,8 +340,8 @@ hint_interval(rlf_sema *s, rlf_diag *diag, const rlf_ast_decl *decl,
     double x, low, high;
     if (!list || list->count != 2 || value->kind != RLF_THING_NUMBER ||
         !rlf_term_constant(s, value->term, &x) ||
-        !range_end(s, list->data[0].value, &low) ||
-        !range_end(s, list->data[1].value, &high) || x < low || x > high)
+        !rlf_range_end(s, list->data[0].value, &low) ||
+        !rlf_range_end(s, list->data[1].value, &high) || x < low || x > high)
         return;
     rlf_diag_hint(s->diags, diag,
                   "a list has the values that it can be; a range is in %s..%s",

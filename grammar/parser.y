@@ -57,6 +57,17 @@ formal(rlf_span span, rlf_ast_name name, rlf_ast_name word,
         .span = span, .name = name, .word = word, .value = value};
 }
 
+/* The same with `least..word`, and `in low..high` where there are two. */
+static rlf_ast_formal
+ranged(rlf_ast_formal f, rlf_ast_name least, rlf_ast_expr *low,
+       rlf_ast_expr *high)
+{
+    f.least = least;
+    f.low = low;
+    f.high = high;
+    return f;
+}
+
 static rlf_ast_arg
 arg(rlf_span span, rlf_ast_name label, rlf_ast_expr *value, rlf_ast_name over)
 {
@@ -133,7 +144,7 @@ stmt(rlf_syntax *syntax, rlf_ast_stmt_kind kind, rlf_span span,
 %type <formal> formal give
 %type <formals> formals formals_ gives
 %type <gives> gives_
-%type <within> within_
+%type <within> within_ range_
 %type <rank> rank
 %type <ranks> ranks
 %type <row> row
@@ -260,8 +271,16 @@ formals
     | formals ',' formal { $$ = rlf_ast_formals_add(M, $1, $3); }
     ;
 formal
-    : NAME init_        { $$ = formal(@$, $1, NONE, $2); }
-    | NAME ':' word init_ { $$ = formal(@$, $1, $3, $4); }
+    : NAME init_ range_
+        { $$ = ranged(formal(@$, $1, NONE, $2), NONE, $3.low, $3.high); }
+    | NAME ':' word init_ range_
+        { $$ = ranged(formal(@$, $1, $3, $4), NONE, $5.low, $5.high); }
+    | NAME ':' word DOTS word init_ range_
+        { $$ = ranged(formal(@$, $1, $5, $6), $3, $7.low, $7.high); }
+    ;
+range_
+    : %empty            { $$.low = $$.high = NULL; }
+    | IN expr DOTS expr { $$.low = $2; $$.high = $4; }
     ;
 
 draws_

@@ -514,6 +514,8 @@ bool rlf_term_constant(const rlf_sema *s, int term, double *out);
 /* Numbers between which a number that is used as such stays in every step, as
  * far as constants and `step` tell; -INFINITY, INFINITY: any. */
 void rlf_term_bounds(const rlf_sema *s, int term, double *least, double *most);
+/* An end of a range of numbers; false: it is not known now. */
+bool rlf_range_end(rlf_sema *s, const rlf_ast_expr *e, double *out);
 /* "a number", "a time", "a number of bytes" */
 const char *rlf_unit_word(rlf_unit unit);
 /* A number that is used as such has no unit: says so. */

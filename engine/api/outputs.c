@@ -6,7 +6,7 @@
  * Which options these are, and which name files that are read, stands in
  * base/option.def. A file is what it is on the disk, by whatever path and links
  * it is reached; one that is not there yet is where it would be. */
-#include "engine/api/session.h"
+#include "engine/api/profile.h"
 
 #include "engine/base/digest.h"
 #include "engine/base/option_table.h"
@@ -76,11 +76,13 @@ check_options(const guard *g, const rlf_session *s)
     for (size_t i = 0; i < s->given.count; i++) {
         const rlf_option_set *o = &s->given.data[i];
         rlf_option option = rlf_option_called(o->name);
-        if (rlf_option_rows[option].type == RLF_OPTION_IS_INPUT &&
-            is_at(g, o->value))
+        if (rlf_option_rows[option].type != RLF_OPTION_IS_INPUT)
+            continue;
+        const char *path = rlf_profile_path(o->value, g->arena);
+        if (is_at(g, o->value) || is_at(g, path))
             return refuse(g,
                           rlf_arena_printf(g->arena, "the file of %s", o->name),
-                          o->value);
+                          path);
     }
     return RLF_OK;
 }
@@ -164,10 +166,36 @@ check_read(const guard *g, rlf_session *s)
 
 /* ---- directories of runs ---- */
 
+/* The file below `directory` that is the output by another name (a hard link),
+ * or NULL. */
+static const char *
+find_link(const guard *g, const char *directory)
+{
+    const char **names, *found = NULL;
+    rlf_err ignored = RLF_ERR_NONE;
+    size_t n = 0;
+    if (rlf_dir_list(directory, g->arena, &ignored, &names, &n) < 0)
+        return NULL;
+    for (size_t i = 0; i < n && !found; i++) {
+        const char *path = rlf_path_join(g->arena, directory, names[i]);
+        struct stat st;
+        if (lstat(path, &st) != 0)
+            continue;
+        if (S_ISDIR(st.st_mode))
+            found = find_link(g, path);
+        else if (st.st_ino == g->info.st_ino && st.st_dev == g->info.st_dev)
+            found = path;
+    }
+    return found;
+}
+
 static rlf_status
 check_run(const guard *g, const char *directory)
 {
-    const char *name = within(g->real, directory);
+    const char *name = within(g->real, directory), *link;
+    if (!name && g->there && S_ISREG(g->info.st_mode) &&
+        g->info.st_nlink > 1 && (link = find_link(g, directory)))
+        name = within(link, directory);
     size_t n = name ? strcspn(name, "/") : 0;
     if (!name || !rlf_directory_keeps(name, n))
         return RLF_OK;

@@ -304,16 +304,21 @@ rlf_collector_profile(const rlf_collector *c, rlf_session *s, rlf_arena *arena,
 
 /* ---- files ---- */
 
+const char *
+rlf_profile_path(const char *path, rlf_arena *arena)
+{
+    struct stat it;
+    bool directory = stat(path, &it) == 0 && S_ISDIR(it.st_mode);
+    return directory ? rlf_path_join(arena, path, file_name) : path;
+}
+
 rlf_status
 rlf_profile_open(const char *path, rlf_arena *arena, rlf_err *err,
                  rlf_profile **out)
 {
-    struct stat it;
     rlf_buf text = {0};
-    bool directory = stat(path, &it) == 0 && S_ISDIR(it.st_mode);
-    const char *file =
-        directory ? rlf_arena_printf(arena, "%s/%s", path, file_name) : path;
-    bool there;
+    const char *file = rlf_profile_path(path, arena);
+    bool there, directory = file != path;
     RLF_TRY(rlf_file_find(file, err, &there));
     if (!there && directory) {
         rlf_fail(err, RLF_USER, "%s has no %s", path, file_name);

@@ -40,6 +40,9 @@ rlf_status rlf_profile_links(int ranks, const rlf_backend *backend,
 
 /* What the processor is called here. */
 const char *rlf_profile_machine(rlf_arena *arena);
+/* The file of a profile: of a run's directory its profile.json. In the arena,
+ * or `path` itself. */
+const char *rlf_profile_path(const char *path, rlf_arena *arena);
 /* Read a profile, or that of a run's directory. RLF_USER, RLF_ENV. */
 rlf_status rlf_profile_open(const char *path, rlf_arena *arena, rlf_err *err,
                             rlf_profile **out);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *
@@ -65,6 +66,21 @@ by_loss(const void *a, const void *b)
     return x->lost != y->lost ? y->lost - x->lost : x->rank - y->rank;
 }
 
+/* Somebody else may have given a file of his such a name. */
+static rlf_status
+check_flight(const char *path, rlf_err *err)
+{
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || rlf_flight_is(path))
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "%s has the name of a record that a run keeps there, and is none",
+             path);
+    rlf_err_hint(err, "a run replaces such files: move it away, or give "
+                      "another directory with --out");
+    return RLF_USER;
+}
+
 /* The flight records, which go unless they are to stay. */
 static rlf_status
 take_flights(rlf_session *session, bool stay, flights *out, rlf_err *err)
@@ -82,6 +98,7 @@ take_flights(rlf_session *session, bool stay, flights *out, rlf_err *err)
             RLF_PUSH_IN(session->arena, &out->all, report);
         if (stay)
             continue;
+        RLF_TRY(check_flight(inside(session, names[i]), err));
         rlf_opening_keep(session, inside(session, names[i]));
         unlink(inside(session, names[i]));
     }

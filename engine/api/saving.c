@@ -183,7 +183,8 @@ rlf_saving_now(rlf_session *s, rlf_err *err)
     RLF_TRY(rlf_directory_check(s, err));
     RLF_TRY(rlf_directory_blame(s, rlf_journals_sync(s, err), err));
     s->saved.failed = true; /* until it is written */
-    RLF_TRY(rlf_directory_blame(s, rlf_run_save(s->run, &s->beside, err), err));
+    RLF_TRY(rlf_directory_blame(
+        s, rlf_run_save(s->run, &s->beside, err, &s->warnings), err));
     s->saved.failed = false;
     s->saved.at = rlf_clock_now();
     s->saved.took = rlf_clock_since(from);
@@ -196,7 +197,8 @@ rescue(rlf_session *s, rlf_err *err)
 {
     RLF_TRY(rlf_directory_check(s, err));
     RLF_TRY(rlf_directory_blame(s, rlf_journals_sync(s, err), err));
-    rlf_status status = rlf_run_rescue(s->run, &s->beside, err);
+    rlf_status status =
+        rlf_run_rescue(s->run, &s->beside, err, &s->warnings);
     return status < 0 ? rlf_directory_blame(s, status, err) : status;
 }
 

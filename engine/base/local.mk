@@ -11,6 +11,7 @@ libbase_a_SOURCES = \
 	%D%/log.c %D%/log.h %D%/log.def \
 	%D%/map.c %D%/map.h \
 	%D%/memory.c %D%/memory.h \
+	%D%/regular.c %D%/regular.h \
 	%D%/option.c %D%/option.h %D%/option.def \
 	%D%/option_help.c %D%/option_table.h \
 	%D%/chance.h \

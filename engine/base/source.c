@@ -1,12 +1,12 @@
 /* Source texts and places in them: see source.h. */
 #include "engine/base/source.h"
 
+#include "engine/base/regular.h"
 #include "engine/base/vec.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { LARGEST = 16 << 20 };
@@ -40,12 +40,9 @@ rlf_sources_add(rlf_sources *sources, const char *path, const char *text,
 }
 
 static rlf_status
-fail_open(int fd, const char *path, rlf_err *err)
+fail_large(const char *path, rlf_err *err)
 {
-    rlf_status status = rlf_fail_path(err, "cannot open %s", path);
-    if (fd >= 0)
-        close(fd);
-    return status;
+    return rlf_fail(err, RLF_USER, "%s is larger than 16 MiB", path);
 }
 
 /* A 0 byte, told with its line and column. */
@@ -73,7 +70,7 @@ rlf_sources_take(rlf_sources *sources, const char *path, const char *text,
                  size_t size, rlf_err *err, uint32_t *out)
 {
     if (size > LARGEST)
-        return rlf_fail(err, RLF_USER, "%s is larger than 16 MiB", path);
+        return fail_large(path, err);
     if (memchr(text, 0, size))
         return fail_zero(text, size, path, err);
     *out = rlf_sources_add(sources, path, text, size);
@@ -84,22 +81,17 @@ rlf_status
 rlf_sources_read(rlf_sources *sources, const char *path, rlf_err *err,
                  uint32_t *out)
 {
-    struct stat st = {0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
-    if (!file)
-        return fail_open(fd, path, err);
-    if (fstat(fd, &st) != 0) {
-        rlf_status status = rlf_fail_errno(err, "cannot look at %s", path);
-        fclose(file);
-        return status;
+    int fd = -1;
+    uint64_t size;
+    RLF_TRY(rlf_regular_open(path, err, &fd, &size));
+    if (size > LARGEST) {
+        close(fd);
+        return fail_large(path, err);
     }
-    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
-        fclose(file);
-        rlf_fail(err, RLF_USER, "%s is a pipe or a device, not a file", path);
-        rlf_err_hint(err, "a program is read more than once: put it into a "
-                          "file");
-        return RLF_USER;
+    FILE *file = fdopen(fd, "rb");
+    if (!file) {
+        close(fd);
+        return rlf_fail_memory(err, BUFSIZ, "reading %s", path);
     }
     rlf_buf buf = {0};
     char piece[16384];

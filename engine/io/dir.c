@@ -144,6 +144,31 @@ rlf_dir_remove(const char *path, rlf_err *err)
 }
 
 rlf_status
+rlf_dir_remove_empty(const char *path, rlf_err *err, bool *left)
+{
+    rlf_arena *arena = rlf_arena_new();
+    const char **names;
+    size_t n = 0;
+    rlf_status status = RLF_OK;
+    *left = rlf_dir_exists(path);
+    if (*left)
+        status = rlf_dir_list(path, arena, err, &names, &n);
+    for (size_t i = 0; i < n && status >= 0; i++) {
+        const char *inner = rlf_path_join(arena, path, names[i]);
+        struct stat st;
+        bool ignored;
+        if (lstat(inner, &st) == 0 && S_ISDIR(st.st_mode))
+            status = rlf_dir_remove_empty(inner, err, &ignored);
+    }
+    if (*left && status >= 0 && rmdir(path) == 0)
+        *left = false;
+    else if (*left && status >= 0 && errno != ENOTEMPTY && errno != EEXIST)
+        status = rlf_fail_errno(err, "cannot remove %s", path);
+    rlf_arena_free(arena);
+    return status;
+}
+
+rlf_status
 rlf_dir_sync(const char *path, rlf_err *err)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

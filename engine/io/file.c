@@ -1,6 +1,7 @@
 /* Files, atomic writers and mappings: see file.h. Directories are in dir.c. */
 #include "engine/io/file.h"
 
+#include "engine/base/regular.h"
 #include "engine/io/checksum.h"
 
 #include <errno.h>
@@ -23,15 +24,6 @@ is_link_to_nothing(const char *path)
 }
 
 static const char to_nothing[] = "it is a link to a file that is not there";
-
-/* A path the user gave may be wrong; the rest is the machine's fault. */
-static rlf_status
-fail_open(const char *path, rlf_err *err)
-{
-    if (is_link_to_nothing(path))
-        return rlf_fail(err, RLF_USER, "cannot open %s: %s", path, to_nothing);
-    return rlf_fail_path(err, "cannot open %s", path);
-}
 
 static rlf_status
 fail_write(const char *path, rlf_err *err)
@@ -57,29 +49,6 @@ rlf_fd_write(int fd, const void *bytes, size_t n)
     return true;
 }
 
-/* Open for reading; directories and other odd things are refused, and a named
- * pipe without waiting for who writes to it. */
-static rlf_status
-open_regular(const char *path, rlf_err *err, int *out, size_t *size)
-{
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return fail_open(path, err);
-    if (fstat(fd, &st) != 0) {
-        rlf_status status = fail_open(path, err);
-        close(fd);
-        return status;
-    }
-    if (!S_ISREG(st.st_mode)) {
-        close(fd);
-        return rlf_fail(err, RLF_USER, "%s is not a regular file", path);
-    }
-    *out = fd;
-    *size = (size_t)st.st_size;
-    return RLF_OK;
-}
-
 struct rlf_infile {
     char *path;
     int fd;
@@ -90,9 +59,9 @@ rlf_status
 rlf_infile_open(const char *path, rlf_err *err, rlf_infile **out)
 {
     int fd = -1;
-    size_t size = 0;
+    uint64_t size = 0;
     rlf_buf name = {0};
-    RLF_TRY(open_regular(path, err, &fd, &size));
+    RLF_TRY(rlf_regular_open(path, err, &fd, &size));
     rlf_buf_puts(&name, path);
     rlf_infile *input = rlf_malloc(sizeof *input);
     *input = (rlf_infile){.path = name.p, .fd = fd, .size = size};
@@ -145,12 +114,26 @@ piece_at(const rlf_infile *input, uint64_t at)
     return input->size - at < PIECE ? (size_t)(input->size - at) : PIECE;
 }
 
+static rlf_status
+fail_large(const char *path, size_t most, rlf_err *err)
+{
+    return rlf_fail(err, RLF_USER,
+                    "%s is larger than %zu bytes, the most that is read of "
+                    "such a file",
+                    path, most);
+}
+
 rlf_status
 rlf_file_read(const char *path, size_t most, rlf_err *err, rlf_buf *out)
 {
     int fd = -1;
-    size_t size = 0, before = out->n;
-    RLF_TRY(open_regular(path, err, &fd, &size));
+    uint64_t size = 0;
+    size_t before = out->n;
+    RLF_TRY(rlf_regular_open(path, err, &fd, &size));
+    if (size > most) {
+        close(fd);
+        return fail_large(path, most, err);
+    }
     char chunk[16384];
     for (;;) {
         ssize_t k = read(fd, chunk, sizeof chunk);
@@ -165,10 +148,7 @@ rlf_file_read(const char *path, size_t most, rlf_err *err, rlf_buf *out)
             break;
         if (out->n - before + (size_t)k > most) {
             close(fd);
-            return rlf_fail(err, RLF_USER,
-                            "%s is larger than %zu bytes, the most that is "
-                            "read of such a file",
-                            path, most);
+            return fail_large(path, most, err);
         }
         if (!rlf_buf_try(out, (size_t)k)) {
             close(fd);
@@ -422,7 +402,7 @@ rlf_file_truncate(const char *path, size_t n, rlf_err *err)
 {
     struct stat st;
     if (stat(path, &st) != 0)
-        return fail_open(path, err);
+        return fail_write(path, err);
     if ((size_t)st.st_size < n)
         return rlf_fail(err, RLF_USER,
                         "%s has %zu bytes, fewer than the %zu it had", path,

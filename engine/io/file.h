@@ -89,6 +89,9 @@ rlf_status rlf_dir_make(const char *path, rlf_err *err);
 rlf_status rlf_dir_make_in(const char *base, const char *path, rlf_err *err);
 /* Remove a file or a tree; nothing there is fine. Links are not followed. */
 rlf_status rlf_dir_remove(const char *path, rlf_err *err);
+/* Remove of a tree the directories that hold nothing but such; *left: the
+ * directory is still there. One that is not there is fine. */
+rlf_status rlf_dir_remove_empty(const char *path, rlf_err *err, bool *left);
 /* fsync the directory: the names in it are on the disk. */
 rlf_status rlf_dir_sync(const char *path, rlf_err *err);
 /* The names in a directory in byte order, without . and .. */

@@ -141,7 +141,7 @@ rlf_status
 rlf_json_load(const char *path, rlf_err *err, json_t **out)
 {
     rlf_buf file = {0};
-    rlf_status status = rlf_file_read(path, SIZE_MAX, err, &file);
+    rlf_status status = rlf_file_read(path, RLF_JSON_MOST, err, &file);
     if (status < 0) {
         rlf_buf_free(&file);
         return status;

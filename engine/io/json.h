@@ -18,6 +18,9 @@ void rlf_json_take_memory(void);
 /* json_loadb; `missing`: it is NULL for want of memory. */
 json_t *rlf_json_decode(const char *text, size_t n, size_t flags,
                         json_error_t *where, bool *missing);
+/* Bytes of a file that is read as one JSON value: a tokenizer's largest are a
+ * tenth of that. */
+enum { RLF_JSON_MOST = 256 << 20 };
 /* Read a whole file; the caller owns *out (json_decref). */
 rlf_status rlf_json_load(const char *path, rlf_err *err, json_t **out);
 /* As load; what is not an object is RLF_USER. */

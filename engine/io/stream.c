@@ -4,14 +4,13 @@
 #include "engine/io/stream.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/regular.h"
 #include "engine/io/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -46,28 +45,13 @@ is_zstd(const unsigned char *p, ssize_t n)
 rlf_status
 rlf_stream_open(const char *path, rlf_err *err, rlf_stream **out)
 {
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) {
-        int number = errno;
-        rlf_status status = rlf_fail_path(err, "cannot open %s", path);
-        if (number == ENOENT)
+    int fd = -1;
+    uint64_t size;
+    rlf_status status = rlf_regular_open(path, err, &fd, &size);
+    if (status < 0) {
+        if (access(path, F_OK) != 0)
             rlf_err_hint(err, "%s", rlf_file_absent);
         return status;
-    }
-    if (fstat(fd, &st) != 0) {
-        rlf_status status = rlf_fail_errno(err, "cannot look at %s", path);
-        close(fd);
-        return status;
-    }
-    if (!S_ISREG(st.st_mode)) {
-        close(fd);
-        rlf_fail(err, RLF_USER, "%s is %s, not a file", path,
-                 S_ISDIR(st.st_mode) ? "a directory" : "a pipe or a device");
-        if (!S_ISDIR(st.st_mode))
-            rlf_err_hint(err, "data is read more than once: put it into a "
-                              "file");
-        return RLF_USER;
     }
     unsigned char magic[4];
     ssize_t n = pread(fd, magic, sizeof magic, 0);

@@ -82,13 +82,14 @@ put_state(rlf_run *run, rlf_buf *out)
 
 static rlf_status
 prune(const rlf_run *run, const rlf_beside *beside, rlf_arena *arena,
-      rlf_err *err)
+      rlf_err *err, rlf_buf *said)
 {
     const rlf_best *best = &beside->best;
     uint32_t keep = run->options.keep ? run->options.keep : beside->keep;
     keep = keep ? keep : 1;
     return rlf_checkpoints_prune(run->options.directory, run->step, keep,
-                                 best->metric ? best->step : 0, arena, err);
+                                 best->metric ? best->step : 0, arena, err,
+                                 said);
 }
 
 static rlf_status
@@ -119,7 +120,8 @@ write_all(rlf_run *run, const char *dir, const rlf_beside *beside,
 }
 
 static rlf_status
-save(rlf_run *run, const rlf_beside *beside, rlf_arena *arena, rlf_err *err)
+save(rlf_run *run, const rlf_beside *beside, rlf_arena *arena, rlf_err *err,
+     rlf_buf *said)
 {
     rlf_checkpoints all;
     RLF_TRY(rlf_checkpoints_list(run->options.directory, arena, err, &all));
@@ -143,16 +145,17 @@ save(rlf_run *run, const rlf_beside *beside, rlf_arena *arena, rlf_err *err)
         return status;
     }
     RLF_TRY(rlf_path_rename(writing, final, err));
-    return prune(run, beside, arena, err);
+    return prune(run, beside, arena, err, said);
 }
 
 rlf_status
-rlf_run_save(rlf_run *run, const rlf_beside *beside, rlf_err *err)
+rlf_run_save(rlf_run *run, const rlf_beside *beside, rlf_err *err,
+             rlf_buf *said)
 {
     RLF_ASSERT(run->options.directory);
     uint64_t from = rlf_clock_now();
     rlf_arena *arena = rlf_arena_new();
-    rlf_status status = rlf_run_fail(run, save(run, beside, arena, err), err);
+    rlf_status status = rlf_run_fail(run, save(run, beside, arena, err, said), err);
     rlf_arena_free(arena);
     if (status >= 0) {
         run->ranks[0].wants_checkpoint = false;
@@ -163,11 +166,12 @@ rlf_run_save(rlf_run *run, const rlf_beside *beside, rlf_err *err)
 }
 
 rlf_status
-rlf_run_rescue(rlf_run *run, const rlf_beside *beside, rlf_err *err)
+rlf_run_rescue(rlf_run *run, const rlf_beside *beside, rlf_err *err,
+               rlf_buf *said)
 {
     RLF_ASSERT(run->options.directory && run->failed && run->step);
     rlf_arena *arena = rlf_arena_new();
-    rlf_status status = save(run, beside, arena, err);
+    rlf_status status = save(run, beside, arena, err, said);
     rlf_arena_free(arena);
     if (status == RLF_OK)
         rlf_log_info(run->options.log, SCHED,
@@ -498,7 +502,7 @@ resume(rlf_run *run, rlf_arena *arena, rlf_buf *said, rlf_err *err,
     out->step = run->step;
     run->ended = ended;
     RLF_TRY(set_aside(&all, at, arena, err, said));
-    return prune(run, &out->beside, arena, err);
+    return prune(run, &out->beside, arena, err, said);
 }
 
 rlf_status

@@ -113,21 +113,37 @@ rlf_flight_close(rlf_flight *flight)
     free(flight);
 }
 
-bool
-rlf_flight_read(const char *path, rlf_flight_report *out)
+/* As much of the file as a record has; false: it cannot be read. */
+static bool
+read_start(const char *path, char text[SIZE + 1])
 {
-    char text[SIZE + 1] = "";
-    const char *name = strrchr(path, '/');
-    name = name ? name + 1 : path;
     rlf_infile *file;
     rlf_err ignored = RLF_ERR_NONE;
+    memset(text, 0, SIZE + 1);
     if (rlf_infile_open(path, &ignored, &file) < 0)
         return false;
     uint64_t n = rlf_infile_size(file);
     n = n < SIZE ? n : SIZE;
     bool read = rlf_infile_read(file, 0, text, n, &ignored) >= 0;
     rlf_infile_close(file);
-    if (!read)
+    return read;
+}
+
+bool
+rlf_flight_is(const char *path)
+{
+    char text[SIZE + 1];
+    return read_start(path, text) && /* empty until the first note */
+           (!*text || strncmp(text, magic, sizeof magic - 1) == 0);
+}
+
+bool
+rlf_flight_read(const char *path, rlf_flight_report *out)
+{
+    char text[SIZE + 1];
+    const char *name = strrchr(path, '/');
+    name = name ? name + 1 : path;
+    if (!read_start(path, text))
         return false;
     unsigned step = 0;
     unsigned long long command = 0;

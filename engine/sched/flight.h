@@ -32,6 +32,8 @@ typedef struct rlf_flight_report {
     bool lost;
     char text[256]; /* "step 7, actor.generate (ppo.rlf:21), 64 rows" */
 } rlf_flight_report;
+/* Could a run have left this file, however early it was killed? */
+bool rlf_flight_is(const char *path);
 /* The record in the file `path` that a run which was killed left behind. False:
  * it is none. */
 bool rlf_flight_read(const char *path, rlf_flight_report *out);

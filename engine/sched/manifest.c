@@ -273,3 +273,41 @@ rlf_manifest_check_one(const char *dir, const char *name, rlf_arena *arena,
     json_decref(manifest);
     return status;
 }
+
+/* ---- removing ---- */
+
+static rlf_status
+remove_listed(const char *dir, const json_t *manifest, rlf_arena *arena,
+              rlf_err *err)
+{
+    json_t *files = NULL;
+    const char *name = NULL;
+    RLF_TRY(rlf_json_get_array(manifest, dir, "files", true, err, &files));
+    for (size_t i = 0; i < json_array_size(files); i++) {
+        RLF_TRY(rlf_json_get_text(json_array_get(files, i), dir, "name", true,
+                                  err, &name));
+        RLF_TRY(rlf_dir_remove(rlf_path_join(arena, dir, name), err));
+    }
+    return rlf_dir_remove(path_of(dir, arena), err);
+}
+
+rlf_status
+rlf_manifest_remove(const char *dir, rlf_arena *arena, rlf_err *err, bool *left)
+{
+    json_t *manifest = NULL;
+    rlf_digest ignored;
+    rlf_err why = RLF_ERR_NONE;
+    *left = false;
+    if (rlf_manifest_exists(dir, arena)) {
+        rlf_status status = load(dir, arena, &why, &ignored, &manifest);
+        if (status == RLF_USER)
+            return rlf_dir_remove(dir, err);
+        if (status >= 0)
+            status = remove_listed(dir, manifest, arena, &why);
+        json_decref(manifest);
+        if (status < 0)
+            *err = why;
+        RLF_TRY(status);
+    }
+    return rlf_dir_remove_empty(dir, err, left);
+}

@@ -61,20 +61,52 @@ rlf_checkpoints_path(const rlf_checkpoints *all, uint32_t step,
                          rlf_arena_printf(arena, "%s%08" PRIu32, prefix, step));
 }
 
+/* A name in the directory of checkpoints that nothing has. */
+static char *
+free_path(const rlf_checkpoints *all, const char *name, rlf_arena *arena)
+{
+    char *path = rlf_path_join(arena, all->directory, name);
+    for (int i = 2; rlf_dir_exists(path); i++)
+        path = rlf_path_join(arena, all->directory,
+                             rlf_arena_printf(arena, "%s-%d", name, i));
+    return path;
+}
+
+/* What stands under "removing" goes, but for what is not of the checkpoint. */
+static rlf_status
+remove_old(const rlf_checkpoints *all, const char *kept, rlf_arena *arena,
+           rlf_err *err, rlf_buf *said)
+{
+    const char *removing = rlf_path_join(arena, all->directory, "removing");
+    bool left;
+    RLF_TRY(rlf_manifest_remove(removing, arena, err, &left));
+    if (!left)
+        return RLF_OK;
+    const char *to = free_path(all, kept, arena);
+    RLF_TRY(rlf_path_rename(removing, to, err));
+    rlf_buf_printf(said,
+                   "an older checkpoint was removed, and in its directory were "
+                   "files that the run did not write: they are in %s\n",
+                   to);
+    return RLF_OK;
+}
+
 static rlf_status
 remove_step(const rlf_checkpoints *all, uint32_t step, rlf_arena *arena,
-            rlf_err *err)
+            rlf_err *err, rlf_buf *said)
 {
-    char *removing = rlf_path_join(arena, all->directory, "removing");
-    RLF_TRY(rlf_dir_remove(removing, err));
-    RLF_TRY(
-        rlf_path_rename(rlf_checkpoints_path(all, step, arena), removing, err));
-    return rlf_dir_remove(removing, err);
+    const char *path = rlf_checkpoints_path(all, step, arena);
+    RLF_TRY(remove_old(all, "kept", arena, err, said));
+    RLF_TRY(rlf_path_rename(
+        path, rlf_path_join(arena, all->directory, "removing"), err));
+    return remove_old(all, rlf_arena_printf(arena, "kept-%08" PRIu32, step),
+                      arena, err, said);
 }
 
 rlf_status
 rlf_checkpoints_prune(const char *directory, uint32_t last, uint32_t keep,
-                      uint32_t best, rlf_arena *arena, rlf_err *err)
+                      uint32_t best, rlf_arena *arena, rlf_err *err,
+                      rlf_buf *said)
 {
     rlf_checkpoints all;
     RLF_TRY(rlf_checkpoints_list(directory, arena, err, &all));
@@ -87,25 +119,21 @@ rlf_checkpoints_prune(const char *directory, uint32_t last, uint32_t keep,
             continue;
         if (whole && kept < keep)
             kept++;
-        else if (!whole || step != best)
-            RLF_TRY(remove_step(&all, step, arena, err));
+        else if (!whole)
+            RLF_TRY(rlf_dir_remove(path, err));
+        else if (step != best)
+            RLF_TRY(remove_step(&all, step, arena, err, said));
     }
-    static const char *const left[] = {"writing", "removing"};
-    for (size_t i = 0; i < sizeof left / sizeof *left; i++)
-        RLF_TRY(
-            rlf_dir_remove(rlf_path_join(arena, all.directory, left[i]), err));
-    return RLF_OK;
+    RLF_TRY(
+        rlf_dir_remove(rlf_path_join(arena, all.directory, "writing"), err));
+    return remove_old(&all, "kept", arena, err, said);
 }
 
 rlf_status
 rlf_checkpoints_set_aside(const rlf_checkpoints *all, uint32_t step,
                           rlf_arena *arena, rlf_err *err, const char **to)
 {
-    char *name = rlf_arena_printf(arena, "damaged-%08" PRIu32, step);
-    char *path = rlf_path_join(arena, all->directory, name);
-    for (int i = 2; rlf_dir_exists(path); i++)
-        path = rlf_path_join(arena, all->directory,
-                             rlf_arena_printf(arena, "%s-%d", name, i));
-    *to = path;
-    return rlf_path_rename(rlf_checkpoints_path(all, step, arena), path, err);
+    *to = free_path(all, rlf_arena_printf(arena, "damaged-%08" PRIu32, step),
+                    arena);
+    return rlf_path_rename(rlf_checkpoints_path(all, step, arena), *to, err);
 }

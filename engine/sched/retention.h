@@ -8,6 +8,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/status.h"
+#include "engine/base/str.h"
 
 /* Where one is written until it is whole, in the run's directory. */
 #define RLF_CHECKPOINT_WRITING "checkpoints/writing"
@@ -25,10 +26,11 @@ char *rlf_checkpoints_path(const rlf_checkpoints *all, uint32_t step,
                            rlf_arena *arena);
 /* Remove what is neither among the newest `keep`, counted up to step `last`,
  * nor of step `best` (0: none); what has no manifest does not count and goes.
- * And what a kill in the middle of saving or removing left. */
+ * And what a kill in the middle of saving or removing left. Files in there that
+ * no manifest lists are kept, of which `said` gets a line. */
 rlf_status rlf_checkpoints_prune(const char *directory, uint32_t last,
                                  uint32_t keep, uint32_t best, rlf_arena *arena,
-                                 rlf_err *err);
+                                 rlf_err *err, rlf_buf *said);
 /* Rename a damaged one; *to is where it is then. */
 rlf_status rlf_checkpoints_set_aside(const rlf_checkpoints *all, uint32_t step,
                                      rlf_arena *arena, rlf_err *err,

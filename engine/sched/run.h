@@ -208,12 +208,15 @@ uint64_t rlf_run_pool_bytes(const rlf_run *run);
 /* ---- checkpoints (checkpoint.c) ---- */
 
 /* Write DIRECTORY/checkpoints/step-N: beside, fsynced, renamed; older ones than
- * are to be kept go only then, but never that of the best step. */
-rlf_status rlf_run_save(rlf_run *run, const rlf_beside *beside, rlf_err *err);
+ * are to be kept go only then, but never that of the best step. `said` gets lines
+ * about files of others that were in those. */
+rlf_status rlf_run_save(rlf_run *run, const rlf_beside *beside, rlf_err *err,
+                        rlf_buf *said);
 /* After a step that failed: as rlf_run_save for the step before. RLF_AGAIN: what
  * a checkpoint has of that one is not there any more, or not in one place, and
  * *err says why in a clause. */
-rlf_status rlf_run_rescue(rlf_run *run, const rlf_beside *beside, rlf_err *err);
+rlf_status rlf_run_rescue(rlf_run *run, const rlf_beside *beside, rlf_err *err,
+                          rlf_buf *said);
 /* In a process without the controller, after an error in a step: what its ranks
  * have of the step before goes into that checkpoint, if process 0 asks. */
 void rlf_run_rescue_follow(rlf_run *run);

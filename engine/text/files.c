@@ -2,6 +2,7 @@
 #include "engine/text/files.h"
 
 #include "engine/io/file.h"
+#include "engine/io/json.h"
 
 /* What belongs to a tokenizer, in the order of a saved directory. */
 static const char *const names[RLF_TOKENIZER_FILES] = {
@@ -25,7 +26,7 @@ read_one(const char *path, const char *name, rlf_arena *arena, rlf_err *err,
     RLF_TRY(rlf_file_find(path, err, &there));
     if (!there)
         return RLF_OK;
-    rlf_status status = rlf_file_read(path, SIZE_MAX, err, &text);
+    rlf_status status = rlf_file_read(path, RLF_JSON_MOST, err, &text);
     if (status >= 0)
         *out = (rlf_tokenizer_file){
             name,

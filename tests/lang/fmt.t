@@ -162,3 +162,7 @@ param model_dir : path = "models/arith"      "the model"
 param lr : float = 1e-3
 param size      : int = 32 in 1..8192        "pairs"
 param teacher : path = "t" "alone"
+=== what the arguments of a def take
+def f(x:prompt..token,y=1 in 0..10 , z : set)=x+y
+--- fmt
+def f(x: prompt..token, y = 1 in 0..10, z: set) = x + y

@@ -56,7 +56,7 @@ test.rlf:12:7: error: unexpected '=', expected '('
    12 | def j = 3
       |       ^
 hint: the arguments stand in parentheses: def j(x) = ...
-test.rlf:13:13: error: unexpected name 'x', expected ':', '=', ')' or ','
+test.rlf:13:13: error: unexpected name 'x', expected 'in', ':', '=', ')' or ','
    13 | def k(float x) = -x
       |             ^
 hint: an argument is its name, def k(x) = ...; a level may follow, x: token

@@ -436,13 +436,20 @@ test.rlf:11:9: error: there is nothing from 3 to 2
    11 |     c = clamp(1, 3, 2)
       |         ^~~~~
 hint: clamp(x, low, high) takes the smaller bound first
-test.rlf:13:9: error: there is nothing from 1.2 to 0.7
+test.rlf:13:33: error: the argument 'low' of 'clip' must be from 0 to 1
    13 |     e = clip(score, score, low: -0.2, high: -0.3)
-      |         ^~~~
-STDLIB/loss.rlf:27:30: note: in 'clip', here
-   27 |     max(-adv * ratio, -adv * clamp(ratio, 1 - low, 1 + high))
-      |                              ^~~~~
-hint: clamp(x, low, high) takes the smaller bound first
+      |                                 ^~~~
+STDLIB/loss.rlf:28:52: note: it is declared here
+   28 | def clip(ratio: prompt..token, adv: prompt..token, low: scalar = 0.2 in 0..1, high: scalar = 0.2 in ...
+      |                                                    ^~~~~~~~~~~~~~~~~~~~~~~~~
+hint: its ratio counts from 1 - low to 1 + high; a value between two bounds is clamp(x, low, high)
+test.rlf:13:45: error: the argument 'high' of 'clip' must be from 0 to 1
+   13 |     e = clip(score, score, low: -0.2, high: -0.3)
+      |                                             ^~~~
+STDLIB/loss.rlf:28:79: note: it is declared here
+   28 | ...p(ratio: prompt..token, adv: prompt..token, low: scalar = 0.2 in 0..1, high: scalar = 0.2 in 0..1) =
+      |                                                                           ^~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: its ratio counts from 1 - low to 1 + high; a value between two bounds is clamp(x, low, high)
 === what stands in a list of texts
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
 model actor = lm("m", optimizer: adamw(lr: 1e-5))
@@ -789,15 +796,15 @@ hint: did you mean 'epochs:'?
 test.rlf:11:20: error: 'clip' has no argument 'clip_eps'
    11 |     l = clip(1, 1, clip_eps: 0.2)
       |                    ^~~~~~~~
-STDLIB/loss.rlf:26:5: note: it is declared here
-   26 | def clip(ratio, adv, low = 0.2, high = 0.2) =
+STDLIB/loss.rlf:28:5: note: it is declared here
+   28 | def clip(ratio: prompt..token, adv: prompt..token, low: scalar = 0.2 in 0..1, high: scalar = 0.2 in ...
       |     ^~~~
 hint: write low: 0.2, high: 0.2
 test.rlf:12:20: error: 'clip' has no argument 'epsilon_high'
    12 |     k = clip(1, 1, epsilon_high: 0.2)
       |                    ^~~~~~~~~~~~
-STDLIB/loss.rlf:26:5: note: it is declared here
-   26 | def clip(ratio, adv, low = 0.2, high = 0.2) =
+STDLIB/loss.rlf:28:5: note: it is declared here
+   28 | def clip(ratio: prompt..token, adv: prompt..token, low: scalar = 0.2 in 0..1, high: scalar = 0.2 in ...
       |     ^~~~
 hint: did you mean 'high'?
 test.rlf:13:17: error: the text of 'respond' is a column of texts, and this is a text
@@ -1010,3 +1017,152 @@ test.rlf:13:13: error: 'at_last' takes one argument
 test.rlf:14:13: error: 'at_all' takes one argument
    14 |     g = all.at_all(x: 1)
       |             ^~~~~~
+=== PPO's clip where clamp is meant
+import "std/loss"
+data d = jsonl("d.jsonl", prompt: "question")
+model actor = lm("m")
+hook judge = lua("judge.lua")
+flow f(batch: d[8]) {
+    roll = actor.generate(batch, max_new: 8, n: 2)
+    score = judge(roll)
+    a = clip(score, 0, 1)
+    b = clip(score, -1, 1)
+    c = clip(exp(roll.logprob), score, low: 0.8, high: 1.2)
+    e = clip(exp(roll.logprob), 0.8, 1.2)
+    g = dual_clip(0.9, score)
+    report a = mean(a + b + c + e + g over batch)
+}
+--- errors
+test.rlf:8:21: error: the argument 'adv' of 'clip' takes one per prompt to one per token, and this is a scalar
+    8 |     a = clip(score, 0, 1)
+      |                     ^
+STDLIB/loss.rlf:28:32: note: it is declared here
+   28 | def clip(ratio: prompt..token, adv: prompt..token, low: scalar = 0.2 in 0..1, high: scalar = 0.2 in ...
+      |                                ^~~~~~~~~~~~~~~~~~
+hint: its ratio counts from 1 - low to 1 + high; a value between two bounds is clamp(x, low, high)
+test.rlf:9:21: error: the argument 'adv' of 'clip' takes one per prompt to one per token, and this is a scalar
+    9 |     b = clip(score, -1, 1)
+      |                     ^~
+STDLIB/loss.rlf:28:32: note: it is declared here
+   28 | def clip(ratio: prompt..token, adv: prompt..token, low: scalar = 0.2 in 0..1, high: scalar = 0.2 in ...
+      |                                ^~~~~~~~~~~~~~~~~~
+hint: its ratio counts from 1 - low to 1 + high; a value between two bounds is clamp(x, low, high)
+test.rlf:10:56: error: the argument 'high' of 'clip' must be from 0 to 1
+   10 |     c = clip(exp(roll.logprob), score, low: 0.8, high: 1.2)
+      |                                                        ^~~
+STDLIB/loss.rlf:28:79: note: it is declared here
+   28 | ...p(ratio: prompt..token, adv: prompt..token, low: scalar = 0.2 in 0..1, high: scalar = 0.2 in 0..1) =
+      |                                                                           ^~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: its ratio counts from 1 - low to 1 + high; a value between two bounds is clamp(x, low, high)
+test.rlf:11:33: error: the argument 'adv' of 'clip' takes one per prompt to one per token, and this is a scalar
+   11 |     e = clip(exp(roll.logprob), 0.8, 1.2)
+      |                                 ^~~
+STDLIB/loss.rlf:28:32: note: it is declared here
+   28 | def clip(ratio: prompt..token, adv: prompt..token, low: scalar = 0.2 in 0..1, high: scalar = 0.2 in ...
+      |                                ^~~~~~~~~~~~~~~~~~
+hint: its ratio counts from 1 - low to 1 + high; a value between two bounds is clamp(x, low, high)
+test.rlf:11:38: error: the argument 'low' of 'clip' must be from 0 to 1
+   11 |     e = clip(exp(roll.logprob), 0.8, 1.2)
+      |                                      ^~~
+STDLIB/loss.rlf:28:52: note: it is declared here
+   28 | def clip(ratio: prompt..token, adv: prompt..token, low: scalar = 0.2 in 0..1, high: scalar = 0.2 in ...
+      |                                                    ^~~~~~~~~~~~~~~~~~~~~~~~~
+hint: its ratio counts from 1 - low to 1 + high; a value between two bounds is clamp(x, low, high)
+test.rlf:12:19: error: the argument 'ratio' of 'dual_clip' takes one per prompt to one per token, and this is a scalar
+   12 |     g = dual_clip(0.9, score)
+      |                   ^~~
+STDLIB/loss.rlf:33:15: note: it is declared here
+   33 | def dual_clip(ratio: prompt..token, adv: prompt..token, low: scalar = 0.2 in 0..1,
+      |               ^~~~~~~~~~~~~~~~~~~~
+hint: its ratio counts from 1 - low to 1 + high; a value between two bounds is clamp(x, low, high)
+=== what an argument of a def takes: ranges
+data d = jsonl("d.jsonl", prompt: "question")
+model actor = lm("m")
+param p : float = 2.0
+def u(x: sample..token, y = 1 in 0..1) = x * y
+def g(x: token..sample) = x
+def h(x: sample..model, y: row..token) = x
+flow f(batch: d[8]) {
+    roll = actor.generate(batch, max_new: 8, n: 2)
+    a = u(roll.length)
+    b = u(roll.logprob, y: p)
+    c = u(3)
+    e = u(batch.prompt)
+    k = u(roll.length, y: step - 10)
+    l = u(roll.length, y: -step)
+    report a = mean(a + b + c + k + l over batch)
+}
+--- errors
+test.rlf:5:10: error: token..sample are no levels from a coarser to a finer one
+    5 | def g(x: token..sample) = x
+      |          ^~~~~~~~~~~~~
+hint: levels are scalar, prompt, sample, token, vocab
+test.rlf:6:10: error: sample..model are no levels from a coarser to a finer one
+    6 | def h(x: sample..model, y: row..token) = x
+      |          ^~~~~~~~~~~~~
+hint: levels are scalar, prompt, sample, token, vocab
+test.rlf:6:28: error: there is no level or kind 'row'
+    6 | def h(x: sample..model, y: row..token) = x
+      |                            ^~~
+hint: it is scalar, prompt, sample, token, vocab, model, set or text
+test.rlf:10:28: error: the argument 'y' of 'u' must be from 0 to 1
+   10 |     b = u(roll.logprob, y: p)
+      |                            ^
+test.rlf:4:25: note: it is declared here
+    4 | def u(x: sample..token, y = 1 in 0..1) = x * y
+      |                         ^~~~~~~~~~~~~
+test.rlf:11:11: error: the argument 'x' of 'u' takes one per sample to one per token, and this is a scalar
+   11 |     c = u(3)
+      |           ^
+test.rlf:4:7: note: it is declared here
+    4 | def u(x: sample..token, y = 1 in 0..1) = x * y
+      |       ^~~~~~~~~~~~~~~~
+test.rlf:12:11: error: a number is wanted, and this is a text
+   12 |     e = u(batch.prompt)
+      |           ^~~~~~~~~~~~
+test.rlf:14:27: error: the argument 'y' of 'u' must be from 0 to 1
+   14 |     l = u(roll.length, y: -step)
+      |                           ^~~~~
+test.rlf:4:25: note: it is declared here
+    4 | def u(x: sample..token, y = 1 in 0..1) = x * y
+      |                         ^~~~~~~~~~~~~
+=== numbers given where the library takes one number for all
+import "std/loss"
+import "std/advantage"
+data d = jsonl("d.jsonl", prompt: "question")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("judge.lua")
+flow f(batch: d[8]) {
+    roll = actor.generate(batch, max_new: 8, n: 2)
+    score = judge(roll)
+    v = value_clip(score, score, score, score)
+    w = grpo(score, score)
+    report v = mean(v + w over batch)
+    update actor minimize mean(dpo(sum(actor.logprob(roll) over tokens), score, 0.1) over batch)
+    update actor minimize mean(dpo(sum(actor.logprob(roll) over tokens), smooth: 2) over batch)
+}
+--- errors
+test.rlf:9:41: error: the argument 'eps' of 'value_clip' takes one number for all, and this is one per sample of 'roll'
+    9 |     v = value_clip(score, score, score, score)
+      |                                         ^~~~~
+STDLIB/loss.rlf:68:32: note: it is declared here
+   68 | def value_clip(v, old, target, eps: scalar = 0.2) =
+      |                                ^~~~~~~~~~~~~~~~~
+test.rlf:10:21: error: the argument 'eps' of 'grpo' takes one number for all, and this is one per sample of 'roll'
+   10 |     w = grpo(score, score)
+      |                     ^~~~~
+STDLIB/advantage.rlf:30:25: note: it is declared here
+   30 | def grpo(score: sample, eps: scalar = 1e-6) =
+      |                         ^~~~~~~~~~~~~~~~~~
+test.rlf:12:74: error: the argument 'beta' of 'dpo' takes one number for all, and this is one per sample of 'roll'
+   12 |     update actor minimize mean(dpo(sum(actor.logprob(roll) over tokens), score, 0.1) over batch)
+      |                                                                          ^~~~~
+STDLIB/loss.rlf:127:25: note: it is declared here
+  127 | def dpo(margin: sample, beta: scalar = 0.1, smooth: scalar = 0 in 0..0.5) =
+      |                         ^~~~~~~~~~~~~~~~~~
+test.rlf:13:82: error: the argument 'smooth' of 'dpo' must be from 0 to 0.5
+   13 |     update actor minimize mean(dpo(sum(actor.logprob(roll) over tokens), smooth: 2) over batch)
+      |                                                                                  ^
+STDLIB/loss.rlf:127:45: note: it is declared here
+  127 | def dpo(margin: sample, beta: scalar = 0.1, smooth: scalar = 0 in 0..0.5) =
+      |                                             ^~~~~~~~~~~~~~~~~~~~~~~~~~~~

@@ -151,7 +151,7 @@ test.rlf:21:13: error: the argument 'r' of 'gae' takes one per token at most, an
    21 |     d = gae(p, roll.logprob)
       |             ^
 STDLIB/advantage.rlf:13:9: note: it is declared here
-   13 | def gae(r: token, v: token, gamma = 1.0, lambda = 0.95, end: sample = 0) =
+   13 | def gae(r: token, v: token, gamma: scalar = 1.0 in 0..1, lambda: scalar = 0.95 in 0..1,
       |         ^~~~~~~~
 test.rlf:22:9: error: 'batch' has no responses
    22 |     e = student.logprobs(batch)

@@ -329,9 +329,9 @@ test.rlf:11:35: note: it is declared here
 test.rlf:24:35: error: the argument 'end' of 'gae' takes one per sample at most, and this is one per token of 'roll'
    24 |     k = gae(1, roll.logprob, end: roll.logprob)
       |                                   ^~~~~~~~~~~~
-STDLIB/advantage.rlf:13:57: note: it is declared here
-   13 | def gae(r: token, v: token, gamma = 1.0, lambda = 0.95, end: sample = 0) =
-      |                                                         ^~~~~~~~~~~~~~~
+STDLIB/advantage.rlf:14:5: note: it is declared here
+   14 |     end: sample = 0) = discount(r + gamma * next(v, end) - v, gamma * lambda)
+      |     ^~~~~~~~~~~~~~~
 hint: reduce it first: sum(... over tokens), or mean(... over tokens)
 === bodies of defs
 +++ ppo

@@ -231,7 +231,7 @@ files(void)
     rlf_err_clear(&err);
     is_int(rlf_sources_read(&sources, "/tmp", &err, &index), RLF_USER,
            "a folder");
-    is_str(err.sentence, "cannot read /tmp: Is a directory", "says so too");
+    is_str(err.sentence, "/tmp is a directory, not a file", "says so too");
     rlf_arena_free(arena);
 }
 

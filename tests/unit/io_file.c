@@ -55,7 +55,7 @@ check_write(void)
        "a file that is not there");
     rlf_err_clear(&err);
     ok(rlf_file_read(root, 10, &err, &buf) == RLF_USER &&
-           strstr(err.sentence, "not a regular file"),
+           strstr(err.sentence, "is a directory, not a file"),
        "a directory is no file");
     rlf_err_clear(&err);
     ok(rlf_file_copy(path, in("b.txt"), &err) == RLF_OK &&
