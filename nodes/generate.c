@@ -173,6 +173,29 @@ check_room(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
                   "prompt");
 }
 
+/* Several samples of a prompt may not all be the most likely one: advantages
+ * within a group would be 0 in every step. */
+static void
+check_samples(const rlf_node *node, rlf_diags *diags)
+{
+    static const struct {
+        const char *name, *when;
+    } alone[] = {{"greedy", "sampling is greedy"},
+                 {"top_k", "only the most likely token is kept"},
+                 {"min_p", "only the most likely token is kept"}};
+    const rlf_arg *n = rlf_node_arg(node, "n");
+    for (size_t i = 0; i < RLF_COUNT(alone); i++) {
+        const rlf_arg *arg = rlf_node_arg(node, alone[i].name);
+        if (n->number <= 1 || arg->kind != RLF_ARG_NUMBER || arg->number != 1)
+            continue;
+        rlf_diag *diag =
+            rlf_diag_error(diags, "greedy", n->span,
+                           "all %.0f samples of a prompt are the same when %s",
+                           n->number, alone[i].when);
+        rlf_diag_hint(diags, diag, "leave out one of the two");
+    }
+}
+
 static void
 infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
 {
@@ -183,16 +206,9 @@ infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
     static const char *const idle[] = {"temperature", "top_p", "top_k",
                                        "min_p"};
     const rlf_arg *greedy = rlf_node_arg(node, "greedy");
+    check_samples(node, diags);
     if (greedy->kind != RLF_ARG_NUMBER || greedy->number == 0)
         return;
-    const rlf_arg *n = rlf_node_arg(node, "n");
-    if (n->given && n->number > 1) {
-        rlf_diag *diag = rlf_diag_error(
-            diags, "greedy", n->span,
-            "all %.0f samples of a prompt are the same when sampling is greedy",
-            n->number);
-        rlf_diag_hint(diags, diag, "leave out one of the two");
-    }
     for (size_t i = 0; i < RLF_COUNT(idle); i++) {
         const rlf_arg *arg = rlf_node_arg(node, idle[i]);
         if (!arg->given)

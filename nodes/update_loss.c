@@ -78,10 +78,15 @@ place_odd(const rlf_update *u, int output, uint64_t at, rlf_err *err)
     int op = rlf_odd_find(program, &u->bind, program->outputs.data[output].op,
                           at, &all);
     bool made = op >= 0 && program->ops.data[op].code != RLF_EXPR_INPUT;
-    if (!rlf_call_place_odd(u->call, err) && made)
-        rlf_odd_blame(&(rlf_odd_place){program->ops.data[op].span,
-                                       program->ops.data[op].code},
-                      u->call->node->class->name, err);
+    if (rlf_call_place_odd(u->call, err) || !made)
+        return;
+    rlf_odd_place odd = {program->ops.data[op].span,
+                         program->ops.data[op].code};
+    const char *name = u->call->node->class->name;
+    if (output == u->call->node->loss->loss || rlf_expr_nan_hint(odd.code))
+        rlf_odd_blame(&odd, name, err);
+    else
+        rlf_err_place(err, odd.span, name);
 }
 
 /* How a derivative comes not to be finite in single precision. */
@@ -161,7 +166,7 @@ rlf_update_fail_loss(const rlf_update *u, double loss, rlf_err *err)
     rlf_fail(err, RLF_USER, "the loss of model '%s' is %s", u->object->name,
              isnan(loss) ? "not a number" : "infinite");
     place_odd(u, l->loss, UINT64_MAX, err);
-    if (err && err->hint[0]) /* a min or max of nothing */
+    if (err && err->hint[0])
         return RLF_USER;
     for (int i = 0; i < l->n_calls; i++) {
         const rlf_live_call *live = &l->calls[i];

@@ -80,13 +80,39 @@ rlf_expr_apply(rlf_expr_code code, double a, double b, double c)
 const char *
 rlf_expr_nan_hint(rlf_expr_code code)
 {
-    return code == RLF_EXPR_LEAST  ? NOTHING_HINT("min")
-           : code == RLF_EXPR_MOST ? NOTHING_HINT("max")
-           : code == RLF_EXPR_CLAMP
-               ? "the lower bound of the clamp is above the upper one there, "
-                 "and nothing lies between: where bounds may cross, say which "
-                 "one holds, as in min(max(x, low), high)"
-               : NULL;
+    switch (code) {
+    case RLF_EXPR_LEAST:
+        return NOTHING_HINT("min");
+    case RLF_EXPR_MOST:
+        return NOTHING_HINT("max");
+    case RLF_EXPR_CLAMP:
+        return "the lower bound of the clamp is above the upper one there, and "
+               "nothing lies between: where bounds may cross, say which one "
+               "holds, as in min(max(x, low), high)";
+    default:
+        return NULL;
+    }
+}
+
+const char *
+rlf_expr_odd_hint(rlf_expr_code code)
+{
+    switch (code) {
+    case RLF_EXPR_DIV:
+        return "it is divided by 0 there, as by the std of values that are "
+               "equal: write x / (y + 1e-8), or y > 0 ? x / y : 0";
+    case RLF_EXPR_LOG:
+        return "it is the log of 0 or of what is below 0 there: clamp its "
+               "argument, as in log(max(x, 1e-8))";
+    case RLF_EXPR_SQRT:
+        return "it is the root of what is below 0 there: write "
+               "sqrt(max(x, 0))";
+    case RLF_EXPR_EXP:
+        return "it is the exp of something large there: clamp its argument, "
+               "as in exp(clamp(x, -20, 20))";
+    default:
+        return rlf_expr_nan_hint(code);
+    }
 }
 
 /* A quiet NaN with a payload that no operation makes. */

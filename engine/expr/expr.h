@@ -79,6 +79,9 @@ double rlf_expr_apply(rlf_expr_code code, double a, double b, double c);
 /* The hint where it is what operation `code` gives of values that are finite;
  * NULL: none of its own. */
 const char *rlf_expr_nan_hint(rlf_expr_code code);
+/* The same of a value of the program, in which a user wrote the operation: of a
+ * derivative the operation may stand nowhere. */
+const char *rlf_expr_odd_hint(rlf_expr_code code);
 /* The NaN that stands for a number that was not measured, such as the mean of
  * an empty set in a metric; operations on it may give another NaN. */
 double rlf_expr_nothing(void);

@@ -340,7 +340,7 @@ rlf_column_odd(const rlf_column *column, const uint32_t *rows, uint32_t n)
 void
 rlf_odd_blame(const rlf_odd_place *odd, const char *class, rlf_err *err)
 {
-    const char *hint = rlf_expr_nan_hint(odd->code);
+    const char *hint = rlf_expr_odd_hint(odd->code);
     rlf_err_place(err, odd->span, class);
     if (!err || !hint)
         return;

@@ -347,6 +347,10 @@ flow f(batch: prompts[8], page: pages[8], both: more[8], some: few[8]) {
     j = actor.generate(batch, n: 1, greedy: true, max_new: 8)
     k = actor.generate(prompts, max_new: 8)
     l = actor.generate(pages, max_new: 8)
+    o = actor.generate(batch, n: 4, top_k: 1, max_new: 8)
+    p = actor.generate(batch, n: 2, min_p: 1, max_new: 8)
+    q = actor.generate(batch, top_k: 1, max_new: 8)
+    r = actor.generate(batch, n: 4, top_k: 2, max_new: 8)
 }
 --- errors
 test.rlf:9:24: error: 'roll' has responses, and this would answer its prompts once more, not go on with them
@@ -389,6 +393,14 @@ test.rlf:4:1: note: it is declared here
     4 | data pages = jsonl("rows.jsonl", body: "question")
       | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 hint: name the field that they are in: prompt: "FIELD"
+test.rlf:20:34: error: all 4 samples of a prompt are the same when only the most likely token is kept
+   20 |     o = actor.generate(batch, n: 4, top_k: 1, max_new: 8)
+      |                                  ^
+hint: leave out one of the two
+test.rlf:21:34: error: all 2 samples of a prompt are the same when only the most likely token is kept
+   21 |     p = actor.generate(batch, n: 2, min_p: 1, max_new: 8)
+      |                                  ^
+hint: leave out one of the two
 === a picture for graphviz
 +++ dynamic
 --- dot
