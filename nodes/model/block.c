@@ -2,6 +2,8 @@
  * out its parts and, run without a block, counts them. */
 #include "nodes/model/block.h"
 
+#include <string.h>
+
 #include "engine/comm/comm.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/offload.h"
@@ -238,13 +240,15 @@ carve_tables(rlf_model *m, rlf_carver *c)
     m->positions = (int)m->caps.longest;
     if (m->lender) {
         m->frequencies = m->lender->frequencies;
-        m->cosines = m->lender->cosines;
-        m->sines = m->lender->sines;
+        memcpy(m->cosines, m->lender->cosines, sizeof m->cosines);
+        memcpy(m->sines, m->lender->sines, sizeof m->sines);
         return;
     }
     m->frequencies = rlf_carve_floats(c, half);
-    m->cosines = rlf_carve_floats(c, m->positions * half);
-    m->sines = rlf_carve_floats(c, m->positions * half);
+    for (int i = 0; i < 1 + (m->table->config.local_rope.theta > 0); i++) {
+        m->cosines[i] = rlf_carve_floats(c, m->positions * half);
+        m->sines[i] = rlf_carve_floats(c, m->positions * half);
+    }
 }
 
 static void

@@ -77,6 +77,7 @@ begin(const rlf_model *m, const rlf_pass *p)
 {
     const int64_t vectors = m->table->matrices;
     const float *weights = m->vectors ? m->vectors - vectors : m->weights;
+    const float *one_plus = m->one_plus ? m->one_plus - vectors : NULL;
     return (run){
         .model = m,
         .pass = p,
@@ -90,10 +91,8 @@ begin(const rlf_model *m, const rlf_pass *p)
                  [RLF_AT_POSITIONS] = (const char *)p->positions,
                  [RLF_AT_ROWS] = (const char *)p->rows,
                  [RLF_AT_WEIGHTS] = (const char *)weights,
-                 [RLF_AT_ONE_PLUS] = (const char *)(m->one_plus - vectors),
-                 [RLF_AT_GRADIENT] = (const char *)m->gradient.weights,
-                 [RLF_AT_COSINES] = (const char *)m->cosines,
-                 [RLF_AT_SINES] = (const char *)m->sines},
+                 [RLF_AT_ONE_PLUS] = (const char *)one_plus,
+                 [RLF_AT_GRADIENT] = (const char *)m->gradient.weights},
         .count = {[RLF_COUNT_TOKENS] = p->m,
                   [RLF_COUNT_ROWS] = p->n_rows,
                   [RLF_COUNT_SEQUENCES] = p->n_seqs}};
@@ -109,6 +108,10 @@ pointer_to(const run *r, int layer, rlf_address place)
         return NULL;
     case RLF_AT_LAYER:
         return r->pass->layers[layer] + offset;
+    case RLF_AT_COSINES:
+        return r->model->cosines[offset];
+    case RLF_AT_SINES:
+        return r->model->sines[offset];
     case RLF_AT_PACKED:
         return r->model->packed[offset].forward;
     case RLF_AT_PACKED_BACK:

@@ -212,6 +212,9 @@ read_window(const rlf_config_keys *r, const rlf_family *f, rlf_arena *arena,
     if (f->window_key)
         RLF_TRY(rlf_config_flag(r, "use_sliding_window", &use));
     RLF_TRY(rlf_config_int(r, "sliding_window", every > 0, INT_MAX, &window));
+    if (f->window_every_key)
+        RLF_TRY(
+            rlf_config_int(r, "sliding_window_pattern", 1, INT_MAX, &every));
     if (f->window_key)
         RLF_TRY(rlf_config_int(r, "max_window_layers", 0, INT_MAX, &from));
     for (int i = 0; i < c->layers; i++)
@@ -330,18 +333,42 @@ check_shape(const rlf_config_keys *r, const rlf_model_config *c)
     return RLF_OK;
 }
 
+static const char *
+model_type(const json_t *object)
+{
+    return json_string_value(json_object_get(object, "model_type"));
+}
+
+/* The family that an object names; NULL: none of those here. */
+static const rlf_family *
+find_family(const json_t *object)
+{
+    const char *word = model_type(object);
+    for (size_t i = 0; word && i < RLF_COUNT(families); i++)
+        if (!strcmp(families[i]->type, word))
+            return families[i];
+    return NULL;
+}
+
 static rlf_status
 read_family(const rlf_config_keys *r, const rlf_family **out)
 {
-    const json_t *type = rlf_config_member(r->root, "model_type");
-    const char *word = type ? json_string_value(type) : NULL;
-    if (!word)
+    if (!model_type(r->root))
         return rlf_config_fail(r, "model_type", "is missing");
-    for (size_t i = 0; i < RLF_COUNT(families); i++)
-        if (!strcmp(families[i]->type, word)) {
-            *out = families[i];
-            return RLF_OK;
-        }
+    *out = find_family(r->root);
+    if (*out)
+        return RLF_OK;
+    rlf_fail(r->err, RLF_USER, "%s: \"model_type\": \"%s\" is not supported",
+             r->path, model_type(r->root));
+    const rlf_family *text =
+        find_family(rlf_config_member(r->root, "text_config"));
+    if (text) {
+        rlf_err_hint(r->err,
+                     "its text model, a \"%s\", is supported where that is "
+                     "saved by itself",
+                     text->type);
+        return RLF_USER;
+    }
     rlf_buf known = {0};
     for (size_t i = 0; i < RLF_COUNT(families); i++)
         rlf_buf_printf(&known, "%s%s",
@@ -349,8 +376,6 @@ read_family(const rlf_config_keys *r, const rlf_family **out)
                        : i + 1 == RLF_COUNT(families) ? " and "
                                                       : ", ",
                        families[i]->type);
-    rlf_fail(r->err, RLF_USER, "%s: \"model_type\": \"%s\" is not supported",
-             r->path, word);
     rlf_err_hint(r->err, "%s are", known.p);
     rlf_buf_free(&known);
     return RLF_USER;
@@ -466,8 +491,8 @@ read_config(const rlf_config_keys *r, rlf_arena *arena, rlf_model_config *c)
     RLF_TRY(rlf_config_flag(r, "tie_word_embeddings", &c->tied));
     RLF_TRY(rlf_config_number(r, r->root, "rms_norm_eps", LEAST_EPS, MOST_EPS,
                               &c->eps));
-    RLF_TRY(
-        rlf_rope_read(r, &f->rope, c->head_dim, &c->context, arena, &c->rope));
+    RLF_TRY(rlf_rope_read(r, &f->rope, c->head_dim, &c->context, arena,
+                          &c->rope, &c->local_rope));
     RLF_TRY(read_act(r, f, &c->act));
     RLF_TRY(read_window(r, f, arena, c));
     if (f->read)
@@ -653,15 +678,13 @@ rlf_model_config_text(const rlf_model_config *c, rlf_model_head head,
 {
     json_t *root;
     RLF_TRY(parse_again("config.json", c->json, err, &root));
-    const char *type = json_string_value(json_object_get(root, "model_type"));
-    for (size_t i = 0; i < RLF_COUNT(families); i++) {
-        if (!type || strcmp(families[i]->type, type))
-            continue;
-        const char *ending = head == RLF_HEAD_SCALAR
-                                 ? "ForSequenceClassification"
-                                 : "ForCausalLM";
-        char *name =
-            rlf_arena_printf(arena, "%s%s", families[i]->architecture, ending);
+    const rlf_family *f = find_family(root);
+    if (f) {
+        bool scalar = head == RLF_HEAD_SCALAR;
+        char *name = rlf_arena_printf(
+            arena, "%s%s",
+            scalar && f->classifier ? f->classifier : f->architecture,
+            scalar ? "ForSequenceClassification" : "ForCausalLM");
         json_object_set_new(root, "architectures", json_pack("[s]", name));
     }
     json_object_set_new(root, "tie_word_embeddings", json_boolean(c->tied));

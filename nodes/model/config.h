@@ -30,6 +30,7 @@ typedef struct rlf_model_config {
     int context; /* positions it was made for; longer sequences are errors */
     double eps;  /* of every RMSNorm */
     rlf_rope rope;
+    rlf_rope local_rope;  /* of layers with a window; theta 0: as the others */
     int window;           /* keys a query sees, itself included; 0: all */
     const bool *windowed; /* [layers] which have it; NULL: all */
     rlf_act act;          /* of the mlp */

@@ -103,9 +103,10 @@ static uint64_t
 addresses(const rlf_generation *g)
 {
     const rlf_model *m = g->model;
-    const void *all[] = {m->weights,    m->embed,   m->vectors,     m->one_plus,
-                         m->lm.forward, m->cosines, m->sines,       m->rows,
-                         g->kv->block,  g->inputs,  g->pass->block, g->outputs};
+    const void *all[] = {m->weights,  m->embed,       m->vectors,
+                         m->one_plus, m->lm.forward,  m->cosines[0],
+                         m->sines[0], m->rows,        g->kv->block,
+                         g->inputs,   g->pass->block, g->outputs};
     const int64_t strides[] = {g->kv->page_stride, g->kv->layer_stride};
     uint64_t hash = rlf_hash(RLF_HASH_INIT, all, sizeof all);
     hash = rlf_hash(hash, strides, sizeof strides);

@@ -14,14 +14,16 @@
 #include "nodes/model/tables.h"
 #include "nodes/model/work.h"
 
+/* The tables of config.rope, or of config.local_rope. */
 static rlf_status
-make_rotations(rlf_model *m, rlf_err *err)
+make_rotations(rlf_model *m, int local, rlf_err *err)
 {
     const rlf_model_config *c = &m->table->config;
+    const rlf_rope *rope = local ? &c->local_rope : &c->rope;
     int dim = rlf_model_config_rotated(c), half = dim / 2;
     double *exact = RLF_NEW_ARRAY(m->arena, double, half);
     float *frequency = RLF_NEW_ARRAY(m->arena, float, half);
-    double scale = rlf_rope_frequencies(&c->rope, dim, m->caps.reach, exact);
+    double scale = rlf_rope_frequencies(rope, dim, m->caps.reach, exact);
     for (int i = 0; i < half; i++)
         frequency[i] = (float)exact[i];
     RLF_TRY(rlf_queue_copy(m->queue, m->frequencies, frequency,
@@ -31,8 +33,8 @@ make_rotations(rlf_model *m, rlf_err *err)
                                 .half = half,
                                 .inv_freq = m->frequencies,
                                 .scale = (float)scale,
-                                .cos = m->cosines,
-                                .sin = m->sines};
+                                .cos = m->cosines[local],
+                                .sin = m->sines[local]};
     return m->kernels->rope_table(m->queue, &args, err);
 }
 
@@ -182,7 +184,10 @@ rlf_model_take(rlf_model *m, rlf_err *err)
     if (m->offload)
         RLF_TRY(rlf_offload_open(m, err));
     RLF_TRY(take_memory(m, err));
-    return m->bare || m->lender ? RLF_OK : make_rotations(m, err);
+    if (m->bare || m->lender)
+        return RLF_OK;
+    RLF_TRY(make_rotations(m, 0, err));
+    return m->cosines[1] ? make_rotations(m, 1, err) : RLF_OK;
 }
 
 rlf_status

@@ -176,7 +176,8 @@ typedef struct rlf_model {
     rlf_packed *packed;       /* [table->n_matrix] */
     rlf_packed lm, score;     /* heads; lm.forward shard by shard */
     float *frequencies;       /* of the rotations */
-    float *cosines, *sines;   /* [positions, rotations] */
+    /* [positions, rotations] of config.rope and config.local_rope */
+    float *cosines[2], *sines[2];
     int positions;
     uint8_t *saved;            /* rlf_element in files, of the slots of all
                                   stages (table->whole); see save_f32 */

@@ -244,6 +244,14 @@ rlf_rotate(rlf_program *r, rlf_heads h)
     return renew_heads(r, RLF_ROW_ROTATE, h, NULL, NULL);
 }
 
+rlf_heads
+rlf_rotate_local(rlf_program *r, rlf_heads h)
+{
+    h = rlf_rotate(r, h);
+    r->rows.data[r->rows.count - 1].local = true;
+    return h;
+}
+
 rlf_var
 rlf_attend(rlf_program *r, rlf_heads h, int window, double scale, double cap)
 {

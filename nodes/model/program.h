@@ -95,6 +95,7 @@ typedef struct rlf_model_row {
     int window; /* ATTEND: keys that a query sees, itself included; 0: all */
     double scale; /* ATTEND: of the products of queries and keys; ADD */
     bool rounded; /* ADD: the scale, to the type of activations */
+    bool local;   /* ROTATE: as config.local_rope says */
     double cap;   /* ATTEND: soft cap of these, scaled; 0: none */
     rlf_act act;  /* GLU */
 } rlf_model_row;
@@ -155,6 +156,8 @@ rlf_heads rlf_linear_heads(rlf_program *r, rlf_var x, const char *q,
 rlf_heads rlf_head_norms(rlf_program *r, rlf_heads h, const char *q,
                          const char *k);
 rlf_heads rlf_rotate(rlf_program *r, rlf_heads h);
+/* As layers with a window do that have rotations of their own. */
+rlf_heads rlf_rotate_local(rlf_program *r, rlf_heads h);
 rlf_var rlf_attend(rlf_program *r, rlf_heads h, int window, double scale,
                    double cap);
 rlf_var rlf_linear_to(rlf_program *r, rlf_var x, rlf_width width,

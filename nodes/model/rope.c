@@ -410,9 +410,85 @@ find_object(const json_t *root, const char **name)
     return object;
 }
 
+static rlf_status
+read_object(reading *r, const json_t *object, int head_dim, int *context)
+{
+    rlf_err *err = r->keys->err;
+    r->object = object;
+    RLF_TRY(read_part(r, head_dim));
+    if (!object)
+        return RLF_OK;
+    if (!json_is_object(object))
+        return rlf_config_fail(r->keys, r->name, "must be an object");
+    RLF_TRY(check_object(r));
+    RLF_TRY(read_number(r, "rope_theta", 1, MOST_THETA, &r->rope->theta));
+    const json_t *kind = rlf_config_member(object, "rope_type");
+    if (!kind)
+        kind = rlf_config_member(object, "type");
+    const char *word = kind ? json_string_value(kind) : kinds[0].name;
+    if (!word)
+        return rlf_config_fail(r->keys, r->name,
+                               "needs a \"rope_type\" that is a word");
+    RLF_TRY(find_kind(r, word));
+    const struct kind *k = &kinds[r->rope->kind];
+    if (k->read)
+        RLF_TRY(k->read(r));
+    double reach = k->extends ? r->rope->original * r->rope->factor : 0;
+    if (reach > *context)
+        *context = reach < 1 << 30 ? (int)reach : 1 << 30;
+    return RLF_OK;
+}
+
+/* An object for each kind of layer; rope_scaling, the older name, is of those
+ * without a window. */
+static rlf_status
+read_both(reading *r, int head_dim, int *context, rlf_rope *local)
+{
+    rlf_err *err = r->keys->err;
+    const json_t *root = r->keys->root, *scaling = find_object(root, &r->name);
+    const json_t *both = rlf_config_member(root, "rope_parameters"), *global;
+    const char *name;
+    json_t *value;
+    if (both && !json_is_object(both))
+        return rlf_config_fail(r->keys, "rope_parameters", "must be an object");
+    json_object_foreach((json_t *)(uintptr_t)both, name, value)
+    {
+        if (strcmp(name, "full_attention") != 0 &&
+            strcmp(name, "sliding_attention") != 0)
+            return rlf_fail(err, RLF_USER,
+                            "%s: \"rope_parameters\" of this model_type has "
+                            "an object for each kind of layer: \"%s\" is none",
+                            r->keys->path, name);
+    }
+    global = rlf_config_member(both, "full_attention");
+    if (scaling == both) {
+        r->name = global ? "full_attention" : r->name;
+    } else if (global || !rlf_config_member(scaling, "rope_type")) {
+        return rlf_config_fail(r->keys, r->name,
+                               global ? "says what \"rope_parameters\" says: "
+                                        "keep one of them"
+                                      : "needs a \"rope_type\"");
+    } else {
+        global = scaling;
+    }
+    RLF_TRY(read_object(r, global, head_dim, context));
+    r->rope = local;
+    r->name = "sliding_attention";
+    local->theta = r->family->local;
+    RLF_TRY(rlf_config_number(r->keys, root, "rope_local_base_freq", 1,
+                              MOST_THETA, &local->theta));
+    RLF_TRY(
+        read_object(r, rlf_config_member(both, r->name), head_dim, context));
+    if (kinds[local->kind].by_length)
+        return rlf_config_fail(r->keys, r->name,
+                               "may not be scaled by the length of sequences");
+    return RLF_OK;
+}
+
 rlf_status
 rlf_rope_read(const rlf_config_keys *keys, const rlf_rope_family *family,
-              int head_dim, int *context, rlf_arena *arena, rlf_rope *out)
+              int head_dim, int *context, rlf_arena *arena, rlf_rope *out,
+              rlf_rope *local)
 {
     rlf_err *err = keys->err;
     reading r = {.keys = keys,
@@ -422,27 +498,8 @@ rlf_rope_read(const rlf_config_keys *keys, const rlf_rope_family *family,
                  .rope = out};
     RLF_TRY(rlf_config_number(keys, keys->root, "rope_theta", 1, MOST_THETA,
                               &out->theta));
-    r.object = find_object(keys->root, &r.name);
-    RLF_TRY(read_part(&r, head_dim));
-    if (!r.object)
-        return RLF_OK;
-    if (!json_is_object(r.object))
-        return rlf_config_fail(keys, r.name, "must be an object");
-    RLF_TRY(check_object(&r));
-    RLF_TRY(read_number(&r, "rope_theta", 1, MOST_THETA, &out->theta));
-    const json_t *kind = rlf_config_member(r.object, "rope_type");
-    if (!kind)
-        kind = rlf_config_member(r.object, "type");
-    const char *word = kind ? json_string_value(kind) : kinds[0].name;
-    if (!word)
-        return rlf_config_fail(keys, r.name,
-                               "needs a \"rope_type\" that is a word");
-    RLF_TRY(find_kind(&r, word));
-    const struct kind *k = &kinds[out->kind];
-    if (k->read)
-        RLF_TRY(k->read(&r));
-    double reach = k->extends ? out->original * out->factor : 0;
-    if (reach > *context)
-        *context = reach < 1 << 30 ? (int)reach : 1 << 30;
-    return RLF_OK;
+    if (family->local > 0)
+        return read_both(&r, head_dim, context, local);
+    const json_t *object = find_object(keys->root, &r.name);
+    return read_object(&r, object, head_dim, context);
 }

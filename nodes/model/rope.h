@@ -36,17 +36,21 @@ typedef struct rlf_rope_family {
     bool longrope; /* has no other scaling, and "su" and "yarn" are that */
     int original;  /* original_max_position_embeddings where it stands nowhere
                       beside the object that scales; 0: none */
+    double local;  /* base of layers with a window, which have rotations of
+                      their own; 0: all layers have the same */
 } rlf_rope_family;
 
 /* The name of kind `i` in config.json, or NULL. */
 const char *rlf_rope_kind(size_t i);
 /* Read rope_theta, and rope_scaling or rope_parameters. out->theta is the
  * family's, and *context the positions that config.json names; it is raised to
- * those that the scaling reaches. Numbers live in `arena`. RLF_USER: a key is
- * wrong, missing or not supported. */
+ * those that the scaling reaches. Of a family whose layers with a window have
+ * rotations of their own *local is those, else it stays. Numbers live in
+ * `arena`. RLF_USER: a key is wrong, missing or not supported. */
 rlf_status rlf_rope_read(const rlf_config_keys *keys,
                          const rlf_rope_family *family, int head_dim,
-                         int *context, rlf_arena *arena, rlf_rope *out);
+                         int *context, rlf_arena *arena, rlf_rope *out,
+                         rlf_rope *local);
 /* Radians per position of the dim / 2 rotations, in runs whose longest
  * sequence has so many tokens. Returns the factor of cosines and sines. */
 double rlf_rope_frequencies(const rlf_rope *rope, int dim, double longest,

@@ -25,6 +25,10 @@ static const char *const keys[] = {
     "use_sliding_window",
     "max_window_layers",
     "layer_types",
+    "rope_local_base_freq",
+    "query_pre_attn_scalar",
+    "attn_logit_softcapping",
+    "final_logit_softcapping",
     "attention_bias",
     "mlp_bias",
     "tie_word_embeddings",
@@ -95,10 +99,14 @@ add_slips(const json_t *object, const char *const *names, size_t n,
 const char *
 rlf_config_slips(const json_t *root, rlf_arena *arena)
 {
-    static const char *const objects[] = {"rope_scaling", "rope_parameters"};
+    const json_t *both = json_object_get(root, "rope_parameters");
+    const json_t *const objects[] = {
+        json_object_get(root, "rope_scaling"), both,
+        json_object_get(both, "full_attention"),
+        json_object_get(both, "sliding_attention")};
     const char *text = add_slips(root, keys, RLF_COUNT(keys), NULL, arena);
     for (size_t i = 0; i < RLF_COUNT(objects); i++)
-        text = add_slips(json_object_get(root, objects[i]), rope_keys,
-                         RLF_COUNT(rope_keys), text, arena);
+        text =
+            add_slips(objects[i], rope_keys, RLF_COUNT(rope_keys), text, arena);
     return text;
 }

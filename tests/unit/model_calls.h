@@ -183,8 +183,11 @@ say_weight(calls *c, const float *at)
         return;
     else if (say_slot(c, "d ", g->weights, at))
         return;
-    else if (at == m->cosines || at == m->sines)
-        rlf_buf_printf(&c->line, at == m->sines ? "sines" : "cosines");
+    else if (at == m->cosines[0] || at == m->sines[0])
+        rlf_buf_printf(&c->line, at == m->sines[0] ? "sines" : "cosines");
+    else if (at == m->cosines[1] || at == m->sines[1])
+        rlf_buf_printf(&c->line, "local %s",
+                       at == m->sines[1] ? "sines" : "cosines");
     else if (at == g->tied)
         rlf_buf_printf(&c->line, "d head");
     else if (g->head_norms && at >= g->head_norms)

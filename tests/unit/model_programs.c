@@ -82,7 +82,8 @@ add_attention(rlf_program *r, pool *p, uint64_t *seed)
         h = rlf_head_norms(r, h, q, k);
     }
     double cap = pick(seed, 2) ? 0.7 : 0;
-    h = pick(seed, 4) ? rlf_rotate(r, h) : h;
+    uint32_t turns = pick(seed, 4);
+    h = turns > 1 ? rlf_rotate(r, h) : turns ? rlf_rotate_local(r, h) : h;
     close_product(r, p, rlf_attend(r, h, 0, 0.4, cap), seed);
 }
 
@@ -303,6 +304,7 @@ test_program(test_machine *t, uint64_t seed)
                                .context = 64,
                                .eps = 1e-3,
                                .rope.theta = 100,
+                               .local_rope.theta = 10,
                                .bos = -1};
     rlf_model_options options = {.head = RLF_HEAD_LM, .trained = true};
     program_seed = seed * 7919 + 1;

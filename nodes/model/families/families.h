@@ -13,6 +13,7 @@
 typedef struct rlf_family {
     const char *type;         /* model_type */
     const char *architecture; /* transformers' class, without its ending */
+    const char *classifier;   /* ... with a scalar head; NULL: the same */
     void (*rows)(rlf_program *r);
     /* Keys of its own, and which those are, of config.c's list of keys that
      * others refuse: "a|b"; NULL: none. */
@@ -38,6 +39,7 @@ typedef struct rlf_family {
     bool window_key;   /* ... which needs use_sliding_window */
     bool window_types; /* ... and layer_types */
     int window_every;  /* ... of so many layers the last has none; 0: all do */
+    bool window_every_key; /* ... unless sliding_window_pattern says another */
     double eps, theta;
     rlf_rope_family rope;
     int context;
