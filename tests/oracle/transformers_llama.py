@@ -80,6 +80,12 @@ MODELS = {
                               attn_logit_softcapping=2.0,
                               final_logit_softcapping=3.0),
                torch.float32, "lm"),
+    "gemma3": ("Gemma3Text", dict(
+        num_hidden_layers=3, head_dim=16, query_pre_attn_scalar=12,
+        sliding_window=5, sliding_window_pattern=2, rope_theta=500.0,
+        rope_local_base_freq=30.0,
+        rope_scaling=dict(rope_type="linear", factor=4.0)),
+        torch.bfloat16, "lm"),
 }
 
 # prompt and response lengths, temperature
@@ -114,7 +120,8 @@ def make(directory, name):
     torch.manual_seed(sum(name.encode()))
     config = getattr(transformers, family + "Config")(**{**SMALL, **arguments})
     kind = "ForSequenceClassification" if head == "scalar" else "ForCausalLM"
-    model = getattr(transformers, family + kind)(config).eval()
+    name_of = family.replace("3Text", "3") if head == "lm" else family
+    model = getattr(transformers, name_of + kind)(config).eval()
     randomize(model)
     for p in model.parameters():  # not the buffers: rotations stay f32
         p.data = p.data.to(element)

@@ -43,6 +43,7 @@ test_family(rlf_model_config *c, const rlf_family *family)
     c->logits_cap = caps ? 2.5 : 0;
     c->act = family->act;
     c->qk_norm = family->qk_norm;
+    c->local_rope.theta = family->rope.local / 100;
     c->rope.dim = family->rope.part ? c->head_dim / 8 * 6 : 0;
     if (family->window_every) {
         c->window = 4;

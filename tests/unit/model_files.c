@@ -16,6 +16,7 @@
     "\"intermediate_size\": 24, \"vocab_size\": 11, \"eos_token_id\": 2"
 
 #define GEMMA2 "\"model_type\": \"gemma2\", \"num_key_value_heads\": 1, "
+#define GEMMA3 "\"model_type\": \"gemma3_text\", \"num_key_value_heads\": 1, "
 
 /* Members added to a good config (the last of equal names counts), and what
  * the message must hold. */
@@ -99,6 +100,23 @@ static const struct {
     {GEMMA2 "\"attn_logit_softcapping\": 0", "\"attn_logit_softcapping\" must be from"},
     {GEMMA2 "\"final_logit_softcapping\": \"x\"", "\"final_logit_softcapping\""},
     {GEMMA2 "\"layer_types\": [\"chunked_attention\"]", "\"layer_types\" may hold"},
+    {GEMMA3 "\"attn_logit_softcapping\": 50.0", "\"attn_logit_softcapping\": 50: soft caps"},
+    {GEMMA3 "\"sliding_window_pattern\": null", "\"sliding_window_pattern\" must not be null"},
+    {GEMMA3 "\"sliding_window_pattern\": 0", "\"sliding_window_pattern\" must be at least 1"},
+    {GEMMA3 "\"rope_local_base_freq\": null", "\"rope_local_base_freq\" must not be null"},
+    {GEMMA3 "\"rope_theta\": null", "\"rope_theta\" must not be null"},
+    {GEMMA3 "\"rope_local_base_freq\": 0", "\"rope_local_base_freq\" must be from 1"},
+    {GEMMA3 "\"rope_scaling\": {\"type\": \"linear\", \"factor\": 8}", "\"rope_scaling\" needs a \"rope_type\""},
+    {GEMMA3 "\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 8},"
+     " \"rope_parameters\": {\"full_attention\": {}}", "\"rope_scaling\" says what \"rope_parameters\" says"},
+    {GEMMA3 "\"rope_scaling\": 8", "\"rope_scaling\""},
+    {GEMMA3 "\"rope_parameters\": [8]", "\"rope_parameters\" must be an object"},
+    {GEMMA3 "\"rope_parameters\": {\"rope_type\": \"linear\"}", "\"rope_type\" is none"},
+    {GEMMA3 "\"rope_parameters\": {\"full_attention\": 5}", "\"full_attention\" must be an object"},
+    {GEMMA3 "\"rope_parameters\": {\"sliding_attention\": {\"rope_type\": \"dynamic\", \"factor\": 2}}",
+     "\"sliding_attention\" may not be scaled by the length"},
+    {"\"model_type\": \"gemma3\", \"text_config\": {\"model_type\": \"gemma3_text\"}",
+     "\"model_type\": \"gemma3\" is not supported"},
 };
 
 /* What transformers 5.23.0 takes where a config of 64 heads, 40 layers and a
@@ -114,6 +132,7 @@ static const struct {
     {"\"model_type\": \"qwen3\"",   32, 128, 0,    0,  10000},
     {"\"model_type\": \"phi3\"",    64, 8,   0,    0,  10000},
     {"\"model_type\": \"gemma2\"",  4,  256, 4096, 0,  10000},
+    {"\"model_type\": \"gemma3_text\"", 4, 256, 4096, 0, 1e6},
     {"\"model_type\": \"mistral\", \"sliding_window\": null, \"num_key_value_heads\": null", 64, 8, 0, 0, 10000},
     {"\"model_type\": \"qwen2\", \"use_sliding_window\": true", 32, 8, 4096, 28, 10000},
     {"\"model_type\": \"qwen3\", \"use_sliding_window\": true, \"sliding_window\": null", 32, 128, 0, 0, 10000},
@@ -223,6 +242,33 @@ test_configs(test_machine *t, rlf_arena *arena)
     ok(c.attention_cap == 0 && c.act == RLF_ACT_GELU_TANH &&
            !rlf_model_config_window(&c, 0) && rlf_model_config_window(&c, 1),
        "a null is no cap; layers in any order; hidden_act is not its key");
+    rlf_rope both[2];
+    static const char *const ways[] = {
+        "\"rope_theta\": 5, \"rope_local_base_freq\": 7, \"rope_scaling\": "
+        "{\"rope_type\": \"linear\", \"factor\": 8}",
+        "\"rope_theta\": 9, \"rope_local_base_freq\": 9, "
+        "\"rope_parameters\": {\"full_attention\": {\"rope_theta\": 5, "
+        "\"type\": \"linear\", \"factor\": 8}, "
+        "\"sliding_attention\": {\"rope_theta\": 7}}"};
+    for (int i = 0; i < 2; i++) {
+        MUST(t,
+             read_config(arena,
+                         with_members(arena, rlf_arena_printf(
+                                                 arena, GEMMA3 "%s", ways[i])),
+                         &t->err, &c));
+        both[i] = c.rope;
+        ok(c.local_rope.theta == 7 && !c.local_rope.kind && c.rope.theta == 5 &&
+               c.rope.kind && c.rope.factor == 8,
+           "rotations of both kinds of layers: %s", ways[i]);
+    }
+    ok(!memcmp(&both[0], &both[1], sizeof both[0]), "the same in both ways");
+    MUST(t, read_config(arena,
+                        with_members(arena, GEMMA3 "\"num_hidden_layers\": 7"),
+                        &t->err, &c));
+    ok(c.qk_norm && c.local_rope.theta == 10000 && c.logits_cap == 0 &&
+           rlf_model_config_window(&c, 4) && !rlf_model_config_window(&c, 5) &&
+           rlf_model_config_window(&c, 6),
+       "Gemma 3's defaults");
     MUST(t, read_config(arena, with_members(arena, "\"rope_thata\": 5, "
                                                    "\"atention_bias\": 1, "
                                                    "\"torch_dtype\": 1, "
@@ -796,6 +842,7 @@ main(void)
     test_round_trip(&t, "qwen3", RLF_HEAD_LM, arena);
     test_round_trip(&t, "mistral", RLF_HEAD_LM, arena);
     test_round_trip(&t, "gemma2", RLF_HEAD_LM, arena);
+    test_round_trip(&t, "gemma3", RLF_HEAD_LM, arena);
     test_round_trip(&t, "critic", RLF_HEAD_SCALAR, arena);
     test_round_trip(&t, "phi3", RLF_HEAD_LM, arena);
     test_checkpoint(&t, "llama", arena);

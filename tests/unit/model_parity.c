@@ -384,6 +384,7 @@ main(void)
                              {.name = "granite", .head = RLF_HEAD_LM},
                              {.name = "phi3", .head = RLF_HEAD_LM},
                              {.name = "gemma2", .head = RLF_HEAD_LM},
+                             {.name = "gemma3", .head = RLF_HEAD_LM},
                              {.name = "critic", .head = RLF_HEAD_SCALAR}};
     test_place places[MOST_PLACES];
     int n = test_places(places);

@@ -1,6 +1,10 @@
 /* Gemma 2: norms multiply by 1 + w and stand before and behind attention and
  * mlp; every other layer has a window; scores and logits have soft caps (Gemma
- * Team 2024, 2). */
+ * Team 2024, 2).
+ *
+ * Gemma 3's text model: norms of the heads of q and k in place of caps; all but
+ * every sixth layer have a window, and rotations of their own (Gemma Team 2025,
+ * 2). */
 #include "nodes/model/families/families.h"
 
 #include <math.h>
@@ -12,9 +16,12 @@ layer(rlf_program *r, int i, rlf_var x)
     rlf_var n = rlf_norm(r, x, "input_layernorm");
     rlf_heads h = rlf_linear_heads(r, n, "self_attn.q_proj", "self_attn.k_proj",
                                    "self_attn.v_proj", c->qkv_bias);
-    rlf_var o =
-        rlf_attend(r, rlf_rotate(r, h), rlf_model_config_window(c, i),
-                   c->attention_scale, c->attention_cap);
+    if (c->qk_norm)
+        h = rlf_head_norms(r, h, "self_attn.q_norm", "self_attn.k_norm");
+    int window = rlf_model_config_window(c, i);
+    bool local = window && c->local_rope.theta > 0;
+    h = local ? rlf_rotate_local(r, h) : rlf_rotate(r, h);
+    rlf_var o = rlf_attend(r, h, window, c->attention_scale, c->attention_cap);
     rlf_var a = rlf_linear(r, o, "self_attn.o_proj", c->o_bias);
     x = rlf_add(r, x, rlf_norm(r, a, "post_attention_layernorm"), 1);
     n = rlf_norm(r, x, "pre_feedforward_layernorm");
@@ -48,21 +55,37 @@ read_cap(const rlf_config_keys *keys, const char *key, double silent,
 }
 
 static rlf_status
-read_keys(const rlf_config_keys *keys, rlf_model_config *c)
+read_scale(const rlf_config_keys *keys, rlf_model_config *c)
 {
     rlf_err *err = keys->err;
     int scalar = 256;
     RLF_TRY(rlf_config_int(keys, "query_pre_attn_scalar", 1, 1 << 24, &scalar));
     c->attention_scale = 1 / sqrt((double)scalar);
+    return RLF_OK;
+}
+
+static rlf_status
+read_gemma2(const rlf_config_keys *keys, rlf_model_config *c)
+{
+    rlf_err *err = keys->err;
+    RLF_TRY(read_scale(keys, c));
     RLF_TRY(read_cap(keys, "attn_logit_softcapping", 50, &c->attention_cap));
     return read_cap(keys, "final_logit_softcapping", 30, &c->logits_cap);
+}
+
+static rlf_status
+read_gemma3(const rlf_config_keys *keys, rlf_model_config *c)
+{
+    rlf_err *err = keys->err;
+    RLF_TRY(read_scale(keys, c));
+    return read_cap(keys, "final_logit_softcapping", 0, &c->logits_cap);
 }
 
 const rlf_family rlf_family_gemma2 = {
     .type = "gemma2",
     .architecture = "Gemma2",
     .rows = rows,
-    .read = read_keys,
+    .read = read_gemma2,
     .heeds = "attn_logit_softcapping|final_logit_softcapping",
     .never_null = "num_key_value_heads|head_dim|query_pre_attn_scalar|"
                   "sliding_window",
@@ -77,5 +100,32 @@ const rlf_family rlf_family_gemma2 = {
     .eps = 1e-6,
     .theta = 10000,
     .context = 8192,
+    .kv_heads = 4,
+    .head_dim = 256};
+
+const rlf_family rlf_family_gemma3 = {
+    .type = "gemma3_text",
+    .architecture = "Gemma3",
+    .classifier = "Gemma3Text",
+    .rows = rows,
+    .read = read_gemma3,
+    .heeds = "final_logit_softcapping",
+    .never_null = "num_key_value_heads|head_dim|query_pre_attn_scalar|"
+                  "sliding_window|sliding_window_pattern|rope_theta|"
+                  "rope_local_base_freq",
+    .bias_key = true,
+    .o_bias_key = true,
+    .qk_norm = true,
+    .act_key = "hidden_activation",
+    .act = RLF_ACT_GELU_TANH,
+    .tied = true,
+    .window = true,
+    .window_types = true,
+    .window_every = 6,
+    .window_every_key = true,
+    .eps = 1e-6,
+    .theta = 1e6,
+    .rope = {.local = 10000},
+    .context = 131072,
     .kv_heads = 4,
     .head_dim = 256};
