@@ -45,6 +45,27 @@ inverse(bounds a)
     return (bounds){1 / a.most, 1 / a.least};
 }
 
+/* 1 if a is not 0, as conditions take it. */
+static bounds
+truth(bounds a)
+{
+    return (bounds){a.least > 0 || a.most < 0, a.least < 0 || a.most > 0};
+}
+
+static bounds
+negated(bounds a)
+{
+    return (bounds){1 - a.most, 1 - a.least};
+}
+
+static bounds
+equal(bounds a, bounds b)
+{
+    bool apart = a.most < b.least || b.most < a.least;
+    bool single = !apart && a.least >= b.most && a.most <= b.least;
+    return (bounds){single, !apart};
+}
+
 static bounds look(const rlf_sema *s, int term, int *looks);
 
 static bounds
@@ -81,6 +102,18 @@ look_into(const rlf_sema *s, const rlf_term *t, int *looks)
         return (bounds){a[0].most < a[1].least, !(a[0].least >= a[1].most)};
     case RLF_EXPR_LE:
         return (bounds){a[0].most <= a[1].least, !(a[0].least > a[1].most)};
+    case RLF_EXPR_EQ:
+        return equal(a[0], a[1]);
+    case RLF_EXPR_NE:
+        return negated(equal(a[0], a[1]));
+    case RLF_EXPR_NOT:
+        return negated(truth(a[0]));
+    case RLF_EXPR_AND:
+        return (bounds){fmin(truth(a[0]).least, truth(a[1]).least),
+                        fmin(truth(a[0]).most, truth(a[1]).most)};
+    case RLF_EXPR_OR:
+        return (bounds){fmax(truth(a[0]).least, truth(a[1]).least),
+                        fmax(truth(a[0]).most, truth(a[1]).most)};
     case RLF_EXPR_SELECT:
         return both(a[1], a[2]);
     case RLF_EXPR_EXP:

@@ -136,6 +136,8 @@ set(rlf_sema *s, const rlf_ast_stmt *stmt)
         if (!read) /* to set it is no use of it */
             rlf_map_put(&found.module->used, stmt->name.text, NULL);
         set_state(s, stmt, &found);
+        if (!read) /* nor is what it is set from, where it is itself */
+            rlf_map_put(&found.module->used, stmt->name.text, NULL);
     } else if (found.decl && found.decl->kind == RLF_AST_MODEL) {
         rlf_thing model = rlf_sema_declared(s, found.decl, found.module);
         if (model.kind == RLF_THING_MODEL)
@@ -209,6 +211,38 @@ loop(rlf_sema *s, const rlf_ast_stmt *stmt)
     rlf_scope_leave(s, outside);
 }
 
+/* Is the expression made of numbers and `step` alone? Where parameters decide,
+ * a condition that never holds is a choice. */
+static bool
+is_of_step(const rlf_ast_expr *e)
+{
+    if (!e)
+        return true;
+    bool other = e->kind == RLF_AST_NAME && strcmp(e->name.text, "step") != 0;
+    bool plain = e->kind == RLF_AST_NAME || e->kind == RLF_AST_NUMBER ||
+                 e->kind == RLF_AST_UNARY || e->kind == RLF_AST_BINARY;
+    return plain && !other && is_of_step(e->left) && is_of_step(e->right);
+}
+
+/* A condition that holds in each step, or in none. */
+static void
+look_at_condition(rlf_sema *s, const rlf_ast_expr *e, const rlf_arg *condition)
+{
+    double least = condition->number, most = condition->number;
+    if (!is_of_step(e))
+        return;
+    if (condition->kind != RLF_ARG_NUMBER)
+        rlf_term_bounds(s, condition->value, &least, &most);
+    bool never = least >= 0 && most <= 0, always = least > 0 || most < 0;
+    if (!never && !always)
+        return;
+    rlf_diag *diag = rlf_diag_warning(s->diags, "constant", e->span,
+                                      "this condition holds in %s step",
+                                      never ? "no" : "every");
+    if (condition->kind != RLF_ARG_NUMBER)
+        rlf_diag_hint(s->diags, diag, "the first step is step 1");
+}
+
 static void
 branch(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
@@ -219,6 +253,7 @@ branch(rlf_sema *s, const rlf_ast_stmt *stmt)
     const rlf_arg *condition = &item->args[0];
     bool known = condition->kind == RLF_ARG_NUMBER;
     bool yes = known && (condition->number > 0 || condition->number < 0);
+    look_at_condition(s, stmt->value, condition);
     int index = rlf_item_place(s, item);
     s->maybe += !known;
     s->idle += known && !yes;
@@ -246,8 +281,10 @@ leave(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
     rlf_item *item =
         rlf_item_of(s, class_of(s, "break"), -1, stmt->value, stmt->span);
-    if (item)
-        rlf_item_place(s, item);
+    if (!item)
+        return;
+    look_at_condition(s, stmt->value, &item->args[0]);
+    rlf_item_place(s, item);
 }
 
 static void

@@ -71,7 +71,37 @@ look_at_decl(rlf_sema *s, const rlf_module *module, const rlf_ast_decl *decl)
              : "take it out, or use it");
 }
 
-/* ---- models and metrics ---- */
+/* ---- models, states and metrics ---- */
+
+static bool
+is_set(const rlf_sema *s, int state)
+{
+    for (size_t i = 0; i < s->items.count; i++) {
+        const rlf_item *item = &s->items.data[i];
+        if (item->receiver == state && item->class->writes)
+            return true;
+    }
+    return false;
+}
+
+static void
+look_at_states(rlf_sema *s, const rlf_module *module)
+{
+    for (size_t i = 0; i < s->graph->resources.count; i++) {
+        const rlf_resource *r = &s->graph->resources.data[i];
+        if (r->kind != RLF_RESOURCE_STATE || is_set(s, (int)i) ||
+            !rlf_map_get(&module->used, r->name))
+            continue;
+        rlf_diag *diag =
+            rlf_diag_warning(s->diags, "unused", r->span,
+                             "state '%s' is never set: it stays as it is "
+                             "declared",
+                             r->name);
+        rlf_diag_hint(s->diags, diag,
+                      "set it by '%s := ...', or declare it as a param",
+                      r->name);
+    }
+}
 
 static void
 look_at_models(rlf_sema *s)
@@ -166,6 +196,7 @@ rlf_sema_unused(rlf_sema *s)
         if (!g->named->used)
             warn(s, g->named->span, g->name, g->what, "take it out, or use it");
     }
+    look_at_states(s, module);
     look_at_models(s);
     look_at_rereads(s);
     look_at_metrics(s);

@@ -79,6 +79,12 @@ typedef struct rlf_output {
     const char *option, *path;
 } rlf_output;
 
+/* A gradient that was 0 in so many steps (watch.c). */
+typedef struct rlf_watched {
+    const char *name;
+    uint32_t zeros;
+} rlf_watched;
+
 typedef struct rlf_outputs {
     rlf_output *data;
     size_t count, room;
@@ -228,6 +234,11 @@ struct rlf_session {
         const char **data;
         size_t count, room;
     } odd;          /* metrics that it told of as no numbers */
+    struct {
+        rlf_watched *data;
+        size_t count, room;
+        uint32_t steps; /* that were looked at */
+    } watched; /* gradients */
     rlf_buf warned; /* what that gave */
     rlf_buf message;
     struct {
@@ -427,6 +438,11 @@ void rlf_opening_forget(rlf_session *session);
  * are remembered again. */
 void rlf_opening_keep(rlf_session *session, const char *path);
 void rlf_opening_restore(rlf_session *session);
+
+/* ---- what is odd in a step (watch.c) ---- */
+
+/* After a step that went well: what is odd in its metrics is warned of. */
+void rlf_watch_step(rlf_session *session);
 
 /* ---- run.json (record.c) ---- */
 

@@ -66,6 +66,14 @@ test.rlf:13:6: warning: 'other' is declared and never used
    13 | hook other = lua("j.lua")
       |      ^~~~~
 hint: take it out, or use it
+test.rlf:14:1: warning: state 'lambda' is never set: it stays as it is declared
+   14 | state lambda = 1.0
+      | ^~~~~~~~~~~~~~~~~~
+hint: set it by 'lambda := ...', or declare it as a param
+test.rlf:15:7: warning: 'total' is declared and never used
+   15 | state total = 0
+      |       ^~~~~
+hint: what ':=' sets is to be read somewhere
 test.rlf:16:7: warning: 'written' is declared and never used
    16 | state written = 0
       |       ^~~~~~~
@@ -249,3 +257,72 @@ def other(x) = x * 2 + mean(judge(x) over batch)
 flow e(batch: prompts[8]) { report a = step }
 --- errors
 compiles
+=== conditions that hold in no step, or in every one
+param warm : int = 0
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+state last = 0.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    if step == 0 { checkpoint }
+    if step < 1 and last > 0 { checkpoint }
+    if 0 == 1 { checkpoint }
+    if not (step > 0) { checkpoint }
+    if step >= 1 { report a = mean(score over batch) }
+    if step != 0 or last > 1 { report b = mean(score over batch) }
+    if step == warm { checkpoint }
+    if step == 1 { checkpoint }
+    if step % 10 == 0 { checkpoint }
+    if last > 0 { checkpoint }
+    last := mean(score over batch)
+    update actor minimize -mean(actor.logprob(roll) * score over batch)
+    break if step < -3
+}
+--- warnings
+test.rlf:9:8: warning: this condition holds in no step
+    9 |     if step == 0 { checkpoint }
+      |        ^~~~~~~~~
+hint: the first step is step 1
+test.rlf:11:8: warning: this condition holds in no step
+   11 |     if 0 == 1 { checkpoint }
+      |        ^~~~~~
+test.rlf:12:8: warning: this condition holds in no step
+   12 |     if not (step > 0) { checkpoint }
+      |        ^~~~~~~~~~~~~~
+hint: the first step is step 1
+test.rlf:13:8: warning: this condition holds in every step
+   13 |     if step >= 1 { report a = mean(score over batch) }
+      |        ^~~~~~~~~
+hint: the first step is step 1
+test.rlf:21:14: warning: this condition holds in no step
+   21 |     break if step < -3
+      |              ^~~~~~~~~
+hint: the first step is step 1
+=== states that nothing but themselves reads, and that nothing sets
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+state a = 0
+state b = 0
+state c = 0
+state d = 0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    a := a + 1
+    c := 0.9 * c + mean(score over batch)
+    d := d + 1
+    report b = b, d = d
+    update actor minimize -mean(actor.logprob(roll) * (score - c) over batch)
+}
+--- warnings
+test.rlf:4:7: warning: 'a' is declared and never used
+    4 | state a = 0
+      |       ^
+hint: what ':=' sets is to be read somewhere
+test.rlf:5:1: warning: state 'b' is never set: it stays as it is declared
+    5 | state b = 0
+      | ^~~~~~~~~~~
+hint: set it by 'b := ...', or declare it as a param
