@@ -92,6 +92,8 @@ static const struct {
     {"embd_pdrop",            0, "dropout"},
     {"resid_pdrop",           0, "dropout"},
     {"use_bidirectional_attention", NAN, "attention to later tokens"},
+    {"add_cross_attention",   NAN, "attention to another sequence"},
+    {"scale_attn_by_inverse_layer_idx", NAN, "attention scales of each layer"},
 };
 
 /* Keys of generation_config.json with which transformers 5 generates other
@@ -387,18 +389,35 @@ rlf_model_family(size_t i)
     return i < RLF_COUNT(families) ? families[i]->type : NULL;
 }
 
+/* The name of a key in the family's config.json, NULL if it has none. */
+static const char *
+key_of(const rlf_config_keys *r, const rlf_family *f, const char *key)
+{
+    const rlf_key_name *n = f->names;
+    while (n && n->key && strcmp(n->key, key) != 0)
+        n++;
+    bool other = n && n->key && !(n->also && rlf_config_member(r->root, key));
+    return other ? n->name : key;
+}
+
 /* Sizes, with what the family takes for those that are absent. */
 static rlf_status
 read_sizes(const rlf_config_keys *r, const rlf_family *f, rlf_model_config *c)
 {
     rlf_err *err = r->err;
     for (size_t i = 0; i < RLF_COUNT(sizes); i++) {
-        if (sizes[i].needed && !rlf_config_member(r->root, sizes[i].key))
-            return rlf_config_fail(r, sizes[i].key, "is missing");
-        if (rlf_config_member(r->root, sizes[i].key))
-            RLF_TRY(rlf_config_int(r, sizes[i].key, 1, sizes[i].most,
-                                   (int *)((char *)c + sizes[i].offset)));
+        const char *key = key_of(r, f, sizes[i].key);
+        int *size = (int *)((char *)c + sizes[i].offset);
+        bool silent = size == &c->ffn && f->ffn;
+        if (!key)
+            continue;
+        if (sizes[i].needed && !silent && !rlf_config_member(r->root, key))
+            return rlf_config_fail(r, key, "is missing");
+        if (rlf_config_member(r->root, key))
+            RLF_TRY(rlf_config_int(r, key, 1, sizes[i].most, size));
     }
+    if (!c->ffn)
+        c->ffn = f->ffn * c->hidden;
     if (!json_object_get(r->root, "num_key_value_heads"))
         c->kv_heads = f->kv_heads;
     if (!c->kv_heads)
@@ -407,18 +426,13 @@ read_sizes(const rlf_config_keys *r, const rlf_family *f, rlf_model_config *c)
         c->head_dim = f->head_dim;
     if (!c->head_dim) {
         if (c->hidden % c->heads)
-            return rlf_config_fail(
-                r, "hidden_size",
-                "must be a multiple of \"num_attention_heads\"");
+            return rlf_fail(err, RLF_USER,
+                            "%s: \"%s\" must be a multiple of \"%s\"", r->path,
+                            key_of(r, f, "hidden_size"),
+                            key_of(r, f, "num_attention_heads"));
         c->head_dim = c->hidden / c->heads;
     }
     return RLF_OK;
-}
-
-static const char *
-act_key(const rlf_family *f)
-{
-    return f->act_key ? f->act_key : "hidden_act";
 }
 
 /* Keys that have a default where they are missing, but whose value is a number,
@@ -427,14 +441,15 @@ act_key(const rlf_family *f)
 static rlf_status
 refuse_null(const rlf_config_keys *r, const rlf_family *f)
 {
-    static const char all[] =
-        "rms_norm_eps|max_position_embeddings|tie_word_embeddings";
+    static const char *const all[] = {"rms_norm_eps", "max_position_embeddings",
+                                      "tie_word_embeddings", "hidden_act"};
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)r->root, key, value)
     {
-        bool named = has_word(all, key) || !strcmp(key, act_key(f)) ||
-                     (f->never_null && has_word(f->never_null, key));
+        bool named = f->never_null && has_word(f->never_null, key);
+        for (size_t i = 0; i < RLF_COUNT(all); i++)
+            named |= !strcmp(key, key_of(r, f, all[i]));
         if (named && json_is_null(value))
             return rlf_config_fail(r, key,
                                    "must not be null: write its value, or "
@@ -446,7 +461,7 @@ refuse_null(const rlf_config_keys *r, const rlf_family *f)
 static rlf_status
 read_act(const rlf_config_keys *r, const rlf_family *f, rlf_act *out)
 {
-    const char *key = act_key(f);
+    const char *key = key_of(r, f, "hidden_act");
     const json_t *j = rlf_config_member(r->root, key);
     const char *word = json_string_value(j);
     *out = f->act;
@@ -489,10 +504,11 @@ read_config(const rlf_config_keys *r, rlf_arena *arena, rlf_model_config *c)
     if (f->mlp_bias_key)
         RLF_TRY(rlf_config_flag(r, "mlp_bias", &c->mlp_bias));
     RLF_TRY(rlf_config_flag(r, "tie_word_embeddings", &c->tied));
-    RLF_TRY(rlf_config_number(r, r->root, "rms_norm_eps", LEAST_EPS, MOST_EPS,
-                              &c->eps));
-    RLF_TRY(rlf_rope_read(r, &f->rope, c->head_dim, &c->context, arena,
-                          &c->rope, &c->local_rope));
+    RLF_TRY(rlf_config_number(r, r->root, key_of(r, f, "rms_norm_eps"),
+                              LEAST_EPS, MOST_EPS, &c->eps));
+    if (!f->places)
+        RLF_TRY(rlf_rope_read(r, &f->rope, c->head_dim, &c->context, arena,
+                              &c->rope, &c->local_rope));
     RLF_TRY(read_act(r, f, &c->act));
     RLF_TRY(read_window(r, f, arena, c));
     if (f->read)
@@ -684,7 +700,9 @@ rlf_model_config_text(const rlf_model_config *c, rlf_model_head head,
         char *name = rlf_arena_printf(
             arena, "%s%s",
             scalar && f->classifier ? f->classifier : f->architecture,
-            scalar ? "ForSequenceClassification" : "ForCausalLM");
+            scalar  ? "ForSequenceClassification"
+            : f->lm ? f->lm
+                    : "ForCausalLM");
         json_object_set_new(root, "architectures", json_pack("[s]", name));
     }
     json_object_set_new(root, "tie_word_embeddings", json_boolean(c->tied));
@@ -706,6 +724,14 @@ rlf_model_config_generation(const rlf_model_config *c, rlf_arena *arena)
         json_object_set_new(root, "bos_token_id", json_integer(c->bos));
     json_object_set_new(root, "eos_token_id", eos_value(c));
     return dump(root, arena);
+}
+
+int
+rlf_model_config_rotated(const rlf_model_config *c)
+{
+    if (c->family && c->family->places)
+        return 0;
+    return c->rope.dim ? c->rope.dim : c->head_dim;
 }
 
 int

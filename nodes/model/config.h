@@ -95,11 +95,7 @@ rlf_status rlf_model_config_text(const rlf_model_config *config,
 const char *rlf_model_config_generation(const rlf_model_config *config,
                                         rlf_arena *arena);
 /* Elements of each head that are rotated. */
-static inline int
-rlf_model_config_rotated(const rlf_model_config *config)
-{
-    return config->rope.dim ? config->rope.dim : config->head_dim;
-}
+int rlf_model_config_rotated(const rlf_model_config *config);
 
 /* What logits are multiplied with, 0 for nothing. */
 float rlf_model_config_logits(const rlf_model_config *config);

@@ -86,6 +86,7 @@ MODELS = {
         rope_local_base_freq=30.0,
         rope_scaling=dict(rope_type="linear", factor=4.0)),
         torch.bfloat16, "lm"),
+    "gpt2": ("GPT2", dict(n_inner=24), torch.float32, "lm"),
 }
 
 # prompt and response lengths, temperature
@@ -95,7 +96,8 @@ SEQUENCES = [(3, 4, 1.0), (1, 9, 0.7), (7, 1, 1.0), (12, 8, 1.3)]
 def randomize(model):
     for name, p in model.named_parameters():
         gemma = type(model).__name__.startswith("Gemma")
-        if name.endswith("norm.weight"):  # Gemma's multiply by 1 + weight
+        if name.endswith(("norm.weight", "ln_1.weight", "ln_2.weight",
+                          "ln_f.weight")):  # Gemma's multiply by 1 + weight
             p.data = (not gemma) + 0.3 * torch.randn_like(p)
         elif name == "model.embed_tokens.weight" and type(
                 model).__name__.startswith("Olmo2"):
@@ -118,8 +120,12 @@ def rows(model, head, tokens, n_prompt):
 def make(directory, name):
     family, arguments, element, head = MODELS[name]
     torch.manual_seed(sum(name.encode()))
-    config = getattr(transformers, family + "Config")(**{**SMALL, **arguments})
-    kind = "ForSequenceClassification" if head == "scalar" else "ForCausalLM"
+    small = dict(SMALL)
+    if family == "GPT2":  # has the others under names of its own
+        del small["intermediate_size"], small["num_key_value_heads"]
+    config = getattr(transformers, family + "Config")(**{**small, **arguments})
+    lm = "LMHeadModel" if family == "GPT2" else "ForCausalLM"
+    kind = "ForSequenceClassification" if head == "scalar" else lm
     name_of = family.replace("3Text", "3") if head == "lm" else family
     model = getattr(transformers, name_of + kind)(config).eval()
     randomize(model)

@@ -88,6 +88,16 @@ static const struct {
     {"\"model_type\": \"phi3\", \"partial_rotary_factor\": 0.4",
      "0.4 of heads of 8 elements are 3, which is no number of pairs"},
     {"\"model_type\": \"phi3\", \"partial_rotary_factor\": \"half\"", "partial_rotary_factor"},
+    {"\"model_type\": \"phi3\", \"partial_rotary_factor\": null", "\"partial_rotary_factor\" must not be null"},
+    {"\"model_type\": \"gpt2\", \"hidden_size\": null", "\"n_embd\" is missing"},
+    {"\"model_type\": \"gpt2\", \"hidden_size\": null, \"n_embd\": 15", "\"n_embd\" must be a multiple of \"num_attention_heads\""},
+    {"\"model_type\": \"gpt2\", \"n_positions\": null", "\"n_positions\" must not be null"},
+    {"\"model_type\": \"gpt2\", \"layer_norm_epsilon\": \"x\"", "layer_norm_epsilon"},
+    {"\"model_type\": \"gpt2\", \"activation_function\": \"gelu\"", "\"activation_function\": \"gelu\" is no activation"},
+    {"\"model_type\": \"gpt2\", \"activation_function\": null", "\"activation_function\" must not be null"},
+    {"\"model_type\": \"gpt2\", \"scale_attn_weights\": null", "\"scale_attn_weights\" must not be null"},
+    {"\"model_type\": \"gpt2\", \"scale_attn_by_inverse_layer_idx\": true", "attention scales of each layer are not supported"},
+    {"\"model_type\": \"gpt2\", \"add_cross_attention\": true", "attention to another sequence are not supported"},
     {GEMMA2 "\"query_pre_attn_scalar\": 256.5", "\"query_pre_attn_scalar\""},
     {GEMMA2 "\"query_pre_attn_scalar\": 0", "\"query_pre_attn_scalar\" must be at least 1"},
     {GEMMA2 "\"query_pre_attn_scalar\": null", "\"query_pre_attn_scalar\" must not be null"},
@@ -131,6 +141,7 @@ static const struct {
     {"\"model_type\": \"qwen2\"",   32, 8,   0,    0,  10000},
     {"\"model_type\": \"qwen3\"",   32, 128, 0,    0,  10000},
     {"\"model_type\": \"phi3\"",    64, 8,   0,    0,  10000},
+    {"\"model_type\": \"gpt2\", \"num_key_value_heads\": 8, \"head_dim\": 16", 64, 8, 0, 0, 0},
     {"\"model_type\": \"gemma2\"",  4,  256, 4096, 0,  10000},
     {"\"model_type\": \"gemma3_text\"", 4, 256, 4096, 0, 1e6},
     {"\"model_type\": \"mistral\", \"sliding_window\": null, \"num_key_value_heads\": null", 64, 8, 0, 0, 10000},
@@ -427,6 +438,36 @@ test_generation(test_machine *t, rlf_arena *arena)
     MUST(t, read_config(arena, with_members(arena, "\"hidden_act\": \"swish\""),
                         &t->err, &c));
     ok(!c.unheeded, "swish is silu");
+}
+
+/* GPT-2's names of keys, of which some have Llama's too, that win; and what it
+ * means where it is silent (transformers 5.24.0). */
+static void
+test_names(test_machine *t, rlf_arena *arena)
+{
+#define GPT2                                                     \
+    "\"model_type\": \"gpt2\", \"n_embd\": 16, \"n_layer\": 3, " \
+    "\"n_head\": 2, \"vocab_size\": 11"
+    rlf_model_config c;
+    MUST(t, read_config(arena, "{" GPT2 "}", &t->err, &c));
+    ok(c.layers == 3 && c.hidden == 16 && c.heads == 2 && c.kv_heads == 2 &&
+           c.ffn == 64 && c.context == 1024 && c.tied && c.eps == 1e-5 &&
+           c.act == RLF_ACT_GELU_TANH && c.attention_scale == 1 / sqrt(8.0),
+       "gpt2: what a config does not say is what transformers takes");
+    is_int(rlf_model_config_rotated(&c), 0, "gpt2: nothing is rotated");
+    MUST(t, read_config(arena,
+                        "{" GPT2 ", \"hidden_size\": 32, \"n_inner\": null, "
+                        "\"n_positions\": 77, \"scale_attn_weights\": false, "
+                        "\"layer_norm_epsilon\": 0.5, "
+                        "\"activation_function\": \"swish\", "
+                        "\"rms_norm_eps\": 3, \"rope_theta\": -1}",
+                        &t->err, &c));
+    ok(c.hidden == 32 && c.ffn == 128 && c.context == 77 &&
+           c.attention_scale == 1 && c.eps == 0.5 && c.act == RLF_ACT_SILU,
+       "gpt2: each key by its name, the width by Llama's too");
+    const bool f32[RLF_ELEMENT_COUNT] = {[RLF_ELEMENT_F32] = true};
+    ok(strstr(saved_text(&c, f32, arena), "\"GPT2LMHeadModel\""),
+       "gpt2: transformers' class");
 }
 
 /* A gradient and an optimizer step that depend on `seed`. */
@@ -845,14 +886,17 @@ main(void)
     test_round_trip(&t, "gemma3", RLF_HEAD_LM, arena);
     test_round_trip(&t, "critic", RLF_HEAD_SCALAR, arena);
     test_round_trip(&t, "phi3", RLF_HEAD_LM, arena);
+    test_round_trip(&t, "gpt2", RLF_HEAD_LM, arena);
     test_checkpoint(&t, "llama", arena);
     test_checkpoint(&t, "qwen2", arena);
     test_checkpoint(&t, "phi3", arena);
+    test_checkpoint(&t, "gpt2", arena);
     test_checkpoint(&t, "gemma2", arena);
     test_save_f32(&t, "qwen2", arena);
     test_save_f32(&t, "qwen3", arena);
     test_types(&t, arena);
     test_generation(&t, arena);
+    test_names(&t, arena);
     test_bad_files(&t, arena);
     test_forms(&t, arena);
     test_heads(&t, arena);

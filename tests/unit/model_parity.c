@@ -177,19 +177,6 @@ run(fixture *f, const rlf_pass_options *options, uint32_t each,
     }
 }
 
-/* The gradient of a slot, out of its tensor's. */
-static const double *
-expected_gradient(const fixture *f, const rlf_slot *slot, rlf_arena *arena)
-{
-    size_t n;
-    const double *all = expected(
-        f, rlf_arena_printf(arena, "grad.%s", slot->form.tensor), arena, &n);
-    double *want = RLF_NEW_ARRAY(arena, double, slot->count);
-    for (int64_t i = 0; i < slot->count; i++)
-        want[i] = all[rlf_form_place(slot, i)];
-    return want;
-}
-
 /* The results one by one, each with its oracle. */
 enum { MOST_PARTS = 64 };
 typedef struct part {
@@ -213,16 +200,21 @@ parts_of(const fixture *f, const outputs *out, rlf_arena *arena, part *parts)
         parts[i].want = expected(f, parts[i].name, arena, &parts[i].n);
         parts[i].bound = F32_HEAD;
     }
+    int n = 2;
+    float *tensor = NULL;
     for (int i = 0; i < table->n_slots; i++) {
         const rlf_slot *slot = &table->slots[i];
-        parts[2 + i] =
-            (part){.name = rlf_arena_printf(arena, "grad.%s", slot->name),
-                   .got = out->gradient + slot->offset,
-                   .want = expected_gradient(f, slot, arena),
-                   .n = (size_t)slot->count,
-                   .bound = F32_GRADIENT};
+        part *p = &parts[n];
+        if (!slot->form.first) {
+            p->name = rlf_arena_printf(arena, "grad.%s", slot->form.tensor);
+            p->want = expected(f, p->name, arena, &p->n);
+            p->got = tensor = RLF_NEW_ARRAY(arena, float, p->n);
+            p->bound = F32_GRADIENT;
+        }
+        rlf_form_put(slot, out->gradient + slot->offset, tensor);
+        n += rlf_form_ends(slot);
     }
-    return 2 + table->n_slots;
+    return n;
 }
 
 static double
@@ -383,6 +375,7 @@ main(void)
                              {.name = "olmo2", .head = RLF_HEAD_LM},
                              {.name = "granite", .head = RLF_HEAD_LM},
                              {.name = "phi3", .head = RLF_HEAD_LM},
+                             {.name = "gpt2", .head = RLF_HEAD_LM},
                              {.name = "gemma2", .head = RLF_HEAD_LM},
                              {.name = "gemma3", .head = RLF_HEAD_LM},
                              {.name = "critic", .head = RLF_HEAD_SCALAR}};

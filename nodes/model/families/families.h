@@ -8,17 +8,25 @@
 #include "nodes/model/config_keys.h"
 #include "nodes/model/program.h"
 
+/* A key that a family has under a name of its own; `also`: under both. */
+typedef struct rlf_key_name {
+    const char *key, *name; /* name NULL: it has no such key */
+    bool also;
+} rlf_key_name;
+
 /* Which keys of config.json a family has, and what it means where they are
  * silent. */
 typedef struct rlf_family {
     const char *type;         /* model_type */
     const char *architecture; /* transformers' class, without its ending */
     const char *classifier;   /* ... with a scalar head; NULL: the same */
+    const char *lm; /* that ending for a language model; NULL: ForCausalLM */
     void (*rows)(rlf_program *r);
     /* Keys of its own, and which those are, of config.c's list of keys that
      * others refuse: "a|b"; NULL: none. */
     rlf_status (*read)(const rlf_config_keys *keys, rlf_model_config *config);
     const char *heeds;
+    const rlf_key_name *names; /* up to {0}; NULL: all as Llama's */
     /* Names of tensors and their form in files (form.h). */
     const char *layers; /* NULL: "model.layers" */
     bool transposed;    /* products have [inputs, outputs] */
@@ -31,8 +39,7 @@ typedef struct rlf_family {
     bool qk_norm;      /* of each head */
     bool norms_whole;  /* norms of q and k go over all heads: no shards */
     const char *never_null; /* keys that null is no value of: "a|b"; or NULL */
-    const char *act_key;    /* NULL: hidden_act */
-    rlf_act act;            /* ... where it is absent */
+    rlf_act act;            /* hidden_act where it is absent */
     bool tied;              /* tie_word_embeddings where it is absent */
     bool window;       /* has sliding_window */
     bool window_named; /* ... and none where it is absent */
@@ -40,10 +47,13 @@ typedef struct rlf_family {
     bool window_types; /* ... and layer_types */
     int window_every;  /* ... of so many layers the last has none; 0: all do */
     bool window_every_key; /* ... unless sliding_window_pattern says another */
+    bool places;       /* positions are learned, and nothing is rotated */
     double eps, theta;
     rlf_rope_family rope;
     int context;
     int kv_heads; /* 0: as many as heads */
+    int ffn;      /* intermediate_size where it is absent, in widths of the
+                     residual; 0: it must be there */
     int head_dim; /* 0: hidden / heads */
 } rlf_family;
 

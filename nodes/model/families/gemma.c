@@ -81,6 +81,9 @@ read_gemma3(const rlf_config_keys *keys, rlf_model_config *c)
     return read_cap(keys, "final_logit_softcapping", 0, &c->logits_cap);
 }
 
+static const rlf_key_name names[] = {{"hidden_act", "hidden_activation", false},
+                                     {0}};
+
 const rlf_family rlf_family_gemma2 = {
     .type = "gemma2",
     .architecture = "Gemma2",
@@ -91,7 +94,7 @@ const rlf_family rlf_family_gemma2 = {
                   "sliding_window",
     .bias_key = true,
     .o_bias_key = true,
-    .act_key = "hidden_activation",
+    .names = names,
     .act = RLF_ACT_GELU_TANH,
     .tied = true,
     .window = true,
@@ -116,7 +119,7 @@ const rlf_family rlf_family_gemma3 = {
     .bias_key = true,
     .o_bias_key = true,
     .qk_norm = true,
-    .act_key = "hidden_activation",
+    .names = names,
     .act = RLF_ACT_GELU_TANH,
     .tied = true,
     .window = true,
