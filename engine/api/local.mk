@@ -38,9 +38,9 @@ libapi_a_SOURCES = \
 	%D%/text_edges.c %D%/text_needs.c %D%/text_search.c \
 	%D%/texts.c %D%/texts.h \
 	%D%/session.c %D%/session.h \
-	%D%/watch.c \
 	%D%/settings.c \
 	%D%/trial.c %D%/trial.h \
+	%D%/watch.c \
 	%D%/workload.c %D%/workload.h
 include_HEADERS += engine/rlflow.h
 # where *.rlf and *.lua are installed, as stdlib/... and examples/...

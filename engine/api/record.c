@@ -333,10 +333,14 @@ starts_before(rlf_session *s, const char *path, rlf_err *err, json_t **out)
 
 /* The file with what is behind the members of the present start. */
 static rlf_status
-write_record(const rlf_record *record, const rlf_buf *end, rlf_err *err)
+write_record(rlf_record *record, const rlf_buf *end, rlf_err *err)
 {
     rlf_buf text = {0};
     rlf_buf_add(&text, record->text.p, record->text.n);
+    rlf_gate_enter(&record->gate);
+    if (record->warned.n)
+        rlf_buf_printf(&text, ",\"warned\":[%s]", record->warned.p);
+    rlf_gate_leave(&record->gate);
     if (end)
         rlf_buf_add(&text, end->p, end->n);
     rlf_buf_puts(&text, "}\n ]");
@@ -370,11 +374,27 @@ rlf_record_begin(rlf_session *s, rlf_err *err)
     return status;
 }
 
+rlf_status
+rlf_record_warned(rlf_session *s, size_t from, rlf_err *err)
+{
+    rlf_record *record = &s->record;
+    if (!record->path || s->warnings.n <= from)
+        return RLF_OK;
+    const char *between = record->warned.n ? "," : "";
+    rlf_gate_enter(&record->gate);
+    rlf_buf_printf(&record->warned, "%s{\"step\":%" PRIu32, between,
+                   rlf_run_steps(s->run));
+    put_text(&record->warned, ",", "text", s->warnings.p + from);
+    rlf_buf_putc(&record->warned, '}');
+    rlf_gate_leave(&record->gate);
+    return rlf_directory_blame(s, write_record(record, NULL, err), err);
+}
+
 /* Touches nothing of the session but its record and its step, for it may be
  * called beside a thread that is stuck in it. */
 static rlf_status
-end_record(const rlf_session *s, const char *how, const char *key,
-           const char *value, rlf_err *err)
+end_record(rlf_session *s, const char *how, const char *key, const char *value,
+           rlf_err *err)
 {
     rlf_buf end = {0};
     RLF_TRY(rlf_directory_check(s, err)); /* it may be another run's by now */
@@ -390,7 +410,7 @@ end_record(const rlf_session *s, const char *how, const char *key,
 }
 
 rlf_status
-rlf_record_fail(const rlf_session *s, const rlf_err *cause, rlf_err *err)
+rlf_record_fail(rlf_session *s, const rlf_err *cause, rlf_err *err)
 {
     rlf_buf text = {0};
     if (!s->record.path)
@@ -415,7 +435,7 @@ rlf_record_signal(int number)
 
 /* How the run ended, in its record. */
 static rlf_status
-write_end(const rlf_session *s, rlf_err *err)
+write_end(rlf_session *s, rlf_err *err)
 {
     rlf_err lost = RLF_ERR_NONE;
     rlf_status status;
@@ -443,5 +463,6 @@ rlf_record_end(rlf_session *s, rlf_err *err)
     rlf_status status = s->record.path ? write_end(s, err) : RLF_OK;
     s->record.path = NULL;
     rlf_buf_free(&s->record.text);
+    rlf_buf_free(&s->record.warned);
     return status;
 }

@@ -591,6 +591,7 @@ static rlf_status
 step(rlf_session *s, rlf_err *err)
 {
     uint64_t from = rlf_clock_now();
+    size_t told = s->warnings.n;
     rlf_status status = rlf_run_step(s->run, err);
     if (status < 0) {
         rlf_saving_rescue(s, status);
@@ -609,7 +610,8 @@ step(rlf_session *s, rlf_err *err)
     if (!s->options.directory)
         return RLF_OK;
     RLF_TRY(rlf_rundir_step(s, err));
-    return rlf_saving_step(s, err);
+    RLF_TRY(rlf_saving_step(s, err));
+    return rlf_record_warned(s, told, err);
 }
 
 bool

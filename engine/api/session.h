@@ -65,7 +65,7 @@ typedef struct rlf_session_options {
     uint32_t samples; /* of each set and step in samples.jsonl */
     /* The thread that took a step of a run in one process hangs; called by
      * another one, once the run was aborted. NULL: nothing to be done. */
-    void (*hangs)(const struct rlf_session *session);
+    void (*hangs)(struct rlf_session *session);
     bool (*stops)(double seconds); /* see rlf_run_options; NULL: never */
 } rlf_session_options;
 
@@ -79,12 +79,6 @@ typedef struct rlf_output {
     const char *option, *path;
 } rlf_output;
 
-/* A gradient that was 0 in so many steps (watch.c). */
-typedef struct rlf_watched {
-    const char *name;
-    uint32_t zeros;
-} rlf_watched;
-
 typedef struct rlf_outputs {
     rlf_output *data;
     size_t count, room;
@@ -93,8 +87,18 @@ typedef struct rlf_outputs {
 /* run.json, where this process writes it (record.c). */
 typedef struct rlf_record {
     const char *path; /* NULL: not begun, or ended */
-    rlf_buf text;     /* all but how the present start ends */
+    rlf_buf text;     /* all but what is below, and how the start ends */
+    rlf_gate gate;    /* entered to change or read what is below */
+    rlf_buf warned;   /* JSON objects with commas: warnings while it runs */
 } rlf_record;
+
+/* The gradient of one update of a model (watch.c). */
+typedef struct rlf_watched {
+    const char *name; /* of its metric */
+    uint32_t steps;   /* that reported it, as far as they were counted */
+    double most;      /* in these */
+    bool learns;      /* one of them was not 0 */
+} rlf_watched;
 
 /* A journal as this process left it (journal.c). */
 typedef struct rlf_appended {
@@ -237,7 +241,6 @@ struct rlf_session {
     struct {
         rlf_watched *data;
         size_t count, room;
-        uint32_t steps; /* that were looked at */
     } watched; /* gradients */
     rlf_buf warned; /* what that gave */
     rlf_buf message;
@@ -439,11 +442,6 @@ void rlf_opening_forget(rlf_session *session);
 void rlf_opening_keep(rlf_session *session, const char *path);
 void rlf_opening_restore(rlf_session *session);
 
-/* ---- what is odd in a step (watch.c) ---- */
-
-/* After a step that went well: what is odd in its metrics is warned of. */
-void rlf_watch_step(rlf_session *session);
-
 /* ---- run.json (record.c) ---- */
 
 /* "SIGTERM". */
@@ -466,8 +464,15 @@ rlf_status rlf_record_begin(rlf_session *session, rlf_err *err);
 /* How it ended; nothing where it was not begun, or has ended. */
 rlf_status rlf_record_end(rlf_session *session, rlf_err *err);
 /* The same by `cause`, beside a thread that hangs in the session. */
-rlf_status rlf_record_fail(const rlf_session *session, const rlf_err *cause,
+rlf_status rlf_record_fail(rlf_session *session, const rlf_err *cause,
                            rlf_err *err);
+/* After a step: what the session's warnings have behind `from` bytes. */
+rlf_status rlf_record_warned(rlf_session *session, size_t from, rlf_err *err);
+
+/* ---- warnings of what a step reported (watch.c) ---- */
+
+/* After a step that is done: into the session's warnings. */
+void rlf_watch_step(rlf_session *session);
 
 /* ---- its journals (journal.c) ---- */
 

@@ -1,17 +1,17 @@
-/* What is odd in the metrics of a step, told of once each: a warning of the
- * session, with the place in the program. Nothing that is trained depends on it. */
+/* What the metrics of a step say that nobody would see in the mean of a run:
+ * numbers that are none, updates of nothing, one name for two things, and a
+ * model whose gradient is 0. Each is told of once. Nothing here changes what is
+ * trained. */
 #include "engine/api/session.h"
 
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
-#include "engine/sched/metrics.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* Steps after which a gradient that was never anything but 0 is no accident of
- * the first samples. */
-enum { PATIENCE = 5 };
+/* ---- numbers that are none, updates of nothing ---- */
 
 /* Was this metric told of before? Now it is. */
 static bool
@@ -51,8 +51,7 @@ is_empty_update(const rlf_session *s, const rlf_metric *m)
     double ignored;
     rlf_buf_printf(&name, "%.*s%s%s", (int)(at - m->name), m->name, loss,
                    at + sizeof empty - 1);
-    bool learned =
-        rlf_metrics_get(rlf_run_metrics(s->run), name.p, &ignored);
+    bool learned = rlf_metrics_get(rlf_run_metrics(s->run), name.p, &ignored);
     rlf_buf_free(&name);
     return !learned;
 }
@@ -82,77 +81,124 @@ is_of_two_blocks(const rlf_session *s, const rlf_metric *m)
  * on, and so it does where there was nothing to train on; but somebody should
  * know. */
 static void
-look_at_metrics(rlf_session *s)
+watch_metric(rlf_session *s, const rlf_metric *m)
 {
-    const rlf_metrics *metrics = rlf_run_metrics(s->run);
-    for (size_t i = 0; i < metrics->count; i++) {
-        const rlf_metric *m = &metrics->data[i];
-        bool empty = is_empty_update(s, m), two = is_of_two_blocks(s, m);
-        if (!rlf_metric_reported(m) || (isfinite(m->sum) && !empty && !two) ||
-            is_told(s, m->name))
-            continue;
-        put_place(s, m);
-        if (two && isfinite(m->sum)) {
-            rlf_buf_printf(&s->warnings,
-                           "two blocks reported the metric %s in step %u: the "
-                           "mean of both is written; it is not told of again\n",
-                           m->name, rlf_run_steps(s->run));
-            continue;
-        }
-        if (empty) {
-            rlf_buf_printf(&s->warnings,
-                           "the update had nothing to minimize in step %u and "
-                           "changed nothing: the metric %s is 1; it is not "
-                           "told of again\n",
-                           rlf_run_steps(s->run), m->name);
-            continue;
-        }
+    uint32_t step = rlf_run_steps(s->run);
+    bool empty = is_empty_update(s, m), two = is_of_two_blocks(s, m);
+    if ((isfinite(m->sum) && !empty && !two) || is_told(s, m->name))
+        return;
+    put_place(s, m);
+    if (two && isfinite(m->sum))
         rlf_buf_printf(&s->warnings,
-                       "the metric %s is %s in step %u, null in metrics.jsonl; "
-                       "it is not told of again\n",
+                       "two blocks reported the metric %s in step %" PRIu32
+                       ": the mean of both is written; it is not told of "
+                       "again\n",
+                       m->name, step);
+    else if (empty)
+        rlf_buf_printf(&s->warnings,
+                       "the update had nothing to minimize in step %" PRIu32
+                       " and changed nothing: the metric %s is 1; it is not "
+                       "told of again\n",
+                       step, m->name);
+    else
+        rlf_buf_printf(&s->warnings,
+                       "the metric %s is %s in step %" PRIu32
+                       ", null in metrics.jsonl; it is not told of again\n",
                        m->name,
                        !m->count       ? "made of nothing"
                        : isnan(m->sum) ? "not a number"
                                        : "infinite",
-                       rlf_run_steps(s->run));
-    }
+                       step);
 }
 
-/* Of an update that ran in all steps so far, and changed nothing. */
-static void
-look_at_gradients(rlf_session *s)
+/* ---- gradients that are 0 ---- */
+
+/* Of a model's updates in this many steps. Groups whose samples all have the
+ * same score give steps without a gradient also where all is right: where every
+ * second step of the first ones is such a step, five in a row are one run of
+ * thirty; and five steps are early enough to be of use. */
+enum { STEPS_WITHOUT = 5 };
+
+/* A gradient that is smaller than its loss by this is what rounding to float
+ * leaves of terms that cancel each other. */
+static const double rounding = 1e-6;
+
+static rlf_watched *
+watched_of(rlf_session *s, const char *name)
 {
-    static const char ending[] = ".gradient";
-    const rlf_metrics *metrics = rlf_run_metrics(s->run);
-    s->watched.steps++;
-    for (size_t i = 0; i < metrics->count; i++) {
-        const rlf_metric *m = &metrics->data[i];
-        size_t n = strlen(m->name), k = 0;
-        if (n < sizeof ending || !m->count ||
-            strcmp(m->name + n - (sizeof ending - 1), ending) != 0 ||
-            s->graph->nodes.data[m->node].class->work != RLF_WORK_TRAIN)
-            continue;
-        while (k < s->watched.count && strcmp(s->watched.data[k].name, m->name))
-            k++;
-        if (k == s->watched.count)
-            RLF_PUSH_IN(s->arena, &s->watched,
-                        ((rlf_watched){rlf_arena_strdup(s->arena, m->name), 0}));
-        bool nothing = fpclassify(m->sum) == FP_ZERO;
-        if (!nothing || ++s->watched.data[k].zeros != s->watched.steps ||
-            s->watched.steps != PATIENCE)
-            continue;
-        put_place(s, m);
-        rlf_buf_printf(&s->warnings,
-                       "the metric %s was 0 in all of the %d steps so far: "
-                       "nothing is learned, as where all responses to a prompt "
-                       "have the same reward; it is not told of again\n",
-                       m->name, PATIENCE);
-    }
+    for (size_t i = 0; i < s->watched.count; i++)
+        if (strcmp(s->watched.data[i].name, name) == 0)
+            return &s->watched.data[i];
+    rlf_watched new = {.name = rlf_arena_strdup(s->arena, name)};
+    RLF_PUSH_IN(s->arena, &s->watched, new);
+    return &s->watched.data[s->watched.count - 1];
+}
+
+/* What the update minimized, whose gradient this is. */
+static double
+loss_of(const rlf_session *s, const char *gradient, size_t model)
+{
+    static const char word[] = ".gradient";
+    rlf_buf name = {0};
+    double loss = 0;
+    rlf_buf_printf(&name, "%.*s.loss%s", (int)model, gradient,
+                   gradient + model + sizeof word - 1);
+    rlf_metrics_get(rlf_run_metrics(s->run), name.p, &loss);
+    rlf_buf_free(&name);
+    return loss;
+}
+
+static void
+warn_of_gradient(rlf_session *s, const rlf_metric *m, const rlf_watched *w)
+{
+    put_place(s, m);
+    rlf_buf_printf(&s->warnings,
+                   "the metric %s was 0 in each of the first %d steps that "
+                   "reported it",
+                   m->name, STEPS_WITHOUT);
+    if (w->most > 0)
+        rlf_buf_printf(&s->warnings, ", up to the rounding of the loss (%.2g)",
+                       w->most);
+    rlf_buf_puts(&s->warnings,
+                 ": nothing is learned. Likely reasons: the score is the same "
+                 "for all samples (a hook that always gives one number, an "
+                 "answer that is read from the wrong column or in another "
+                 "form; samples.jsonl shows both); all samples of each group "
+                 "are the same, or have the same score; a factor of the loss "
+                 "is 0; what is minimized does not depend on the model, or "
+                 "its terms cancel, as two responses from one column do\n");
+}
+
+/* One update of a model is one metric; a step that had nothing to update does
+ * not report it. */
+static void
+watch_gradient(rlf_session *s, const rlf_metric *m)
+{
+    const rlf_node_class *class = s->graph->nodes.data[m->node].class;
+    const char *at = strstr(m->name, ".gradient");
+    if (class->work != RLF_WORK_TRAIN || !at || !m->count)
+        return;
+    rlf_watched *w = watched_of(s, m->name);
+    double norm = m->sum / (double)m->count,
+           loss = loss_of(s, m->name, (size_t)(at - m->name));
+    if (w->learns || w->steps == STEPS_WITHOUT)
+        return;
+    w->learns = !(norm <= rounding * fabs(loss));
+    w->most = norm > w->most ? norm : w->most;
+    w->steps++;
+    if (!w->learns && w->steps == STEPS_WITHOUT)
+        warn_of_gradient(s, m, w);
 }
 
 void
 rlf_watch_step(rlf_session *s)
 {
-    look_at_metrics(s);
-    look_at_gradients(s);
+    const rlf_metrics *metrics = rlf_run_metrics(s->run);
+    for (size_t i = 0; i < metrics->count; i++) {
+        const rlf_metric *m = &metrics->data[i];
+        if (!rlf_metric_reported(m))
+            continue;
+        watch_metric(s, m);
+        watch_gradient(s, m);
+    }
 }

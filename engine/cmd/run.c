@@ -191,7 +191,7 @@ is_cut(const rlf_session *s)
 
 /* The main thread is stuck in a step: say so and end, for it will not. */
 static void
-end_hanging(const rlf_session *s)
+end_hanging(rlf_session *s)
 {
     rlf_err err = RLF_ERR_NONE, ignored = RLF_ERR_NONE;
     rlf_comm_check(s->world, &err);

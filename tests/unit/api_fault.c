@@ -205,7 +205,7 @@ test_all(const struct setup *setup, int kind, int rank)
 /* ---- the controller hangs ---- */
 
 static void
-say_and_end(const rlf_session *s)
+say_and_end(rlf_session *s)
 {
     rlf_err err = RLF_ERR_NONE;
     rlf_comm_check(s->world, &err);
