@@ -739,9 +739,3 @@ rlf_model_config_window(const rlf_model_config *c, int layer)
 {
     return !c->windowed || c->windowed[layer] ? c->window : 0;
 }
-
-float
-rlf_model_config_logits(const rlf_model_config *c)
-{
-    return c->logits_divisor != 0 ? (float)(1 / c->logits_divisor) : 0;
-}

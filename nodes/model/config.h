@@ -38,9 +38,9 @@ typedef struct rlf_model_config {
     bool untied;     /* config.json says so, and the weights have another */
     bool qkv_bias, o_bias, mlp_bias;
     /* Of families that scale: factors of the embedding, of what is added to the
-     * residual and of the scores of attention; what logits are divided by (0:
-     * they are not). Soft caps of these scores and of logits; 0: none. */
-    double embedding_scale, residual_scale, attention_scale, logits_divisor;
+     * residual, of the scores of attention and of logits (0: 1). Soft caps of
+     * these scores and of logits; 0: none. */
+    double embedding_scale, residual_scale, attention_scale, logits_scale;
     double attention_cap, logits_cap;
     bool qk_norm; /* RMSNorm over each head of q and k before rotation */
     int bos;      /* -1: none */
@@ -97,8 +97,6 @@ const char *rlf_model_config_generation(const rlf_model_config *config,
 /* Elements of each head that are rotated. */
 int rlf_model_config_rotated(const rlf_model_config *config);
 
-/* What logits are multiplied with, 0 for nothing. */
-float rlf_model_config_logits(const rlf_model_config *config);
 /* The window of one layer, 0 for none. */
 int rlf_model_config_window(const rlf_model_config *config, int layer);
 

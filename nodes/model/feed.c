@@ -351,7 +351,7 @@ sample_rows(const step *s, const rlf_pass *p, rlf_err *err)
                             .part = rlf_parallel_head(g->model),
                             .x = p->hidden,
                             .packed = g->model->lm.forward,
-                            .scale = rlf_model_config_logits(c),
+                            .scale = (float)c->logits_scale,
                             .cap = (float)c->logits_cap,
                             .greedy = o->greedy,
                             .temperature = o->temperature,

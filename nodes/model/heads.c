@@ -16,7 +16,7 @@ head_args(const rlf_model *model, rlf_pass *p, bool with_entropy)
         .part = rlf_parallel_head(model),
         .x = p->hidden,
         .packed = model->lm.forward,
-        .scale = rlf_model_config_logits(c),
+        .scale = (float)c->logits_scale,
         .cap = (float)c->logits_cap,
         .temperature = p->n_rows ? p->host_floats[0] : 1,
         .temperatures = p->one_temperature ? NULL : p->temperatures,

@@ -87,6 +87,8 @@ MODELS = {
         rope_scaling=dict(rope_type="linear", factor=4.0)),
         torch.bfloat16, "lm"),
     "gpt2": ("GPT2", dict(n_inner=24), torch.float32, "lm"),
+    "cohere": ("Cohere", dict(attention_bias=True, logit_scale=0.4,
+                              rope_theta=500.0), torch.float16, "lm"),
 }
 
 # prompt and response lengths, temperature

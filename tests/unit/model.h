@@ -39,7 +39,9 @@ test_family(rlf_model_config *c, const rlf_family *family)
     c->residual_scale = 0.4;
     c->attention_scale = 0.3;
     c->attention_cap = caps ? 1.5 : 0;
-    c->logits_divisor = family == &rlf_family_granite ? 2.5 : 0;
+    c->logits_scale = family == &rlf_family_granite  ? 1 / 2.5
+                      : family == &rlf_family_cohere ? 0.3
+                                                     : 0;
     c->logits_cap = caps ? 2.5 : 0;
     c->act = family->act;
     c->qk_norm = family->qk_norm;

@@ -162,10 +162,9 @@ named(int i)
 static const rlf_family *
 family_of(int i)
 {
-    static const rlf_family *const later[] = {&rlf_family_gemma2,
-                                              &rlf_family_gemma3,
-                                              &rlf_family_gpt2,
-                                              &rlf_family_phi3};
+    static const rlf_family *const later[] = {
+        &rlf_family_gemma2, &rlf_family_gemma3, &rlf_family_gpt2,
+        &rlf_family_phi3, &rlf_family_cohere};
     int k = (i - RANDOM - FAMILIES) / EACH;
     if (i < RANDOM || k >= (int)RLF_COUNT(later))
         return NULL;

@@ -89,6 +89,10 @@ static const struct {
      "0.4 of heads of 8 elements are 3, which is no number of pairs"},
     {"\"model_type\": \"phi3\", \"partial_rotary_factor\": \"half\"", "partial_rotary_factor"},
     {"\"model_type\": \"phi3\", \"partial_rotary_factor\": null", "\"partial_rotary_factor\" must not be null"},
+    {"\"model_type\": \"cohere\", \"logit_scale\": null", "\"logit_scale\" must not be null"},
+    {"\"model_type\": \"cohere\", \"logit_scale\": \"x\"", "logit_scale"},
+    {"\"model_type\": \"cohere\", \"layer_norm_eps\": null", "\"layer_norm_eps\" must not be null"},
+    {"\"model_type\": \"cohere\", \"use_qk_norm\": true", "\"use_qk_norm\" is true: norms of q and k"},
     {"\"model_type\": \"gpt2\", \"hidden_size\": null", "\"n_embd\" is missing"},
     {"\"model_type\": \"gpt2\", \"hidden_size\": null, \"n_embd\": 15", "\"n_embd\" must be a multiple of \"num_attention_heads\""},
     {"\"model_type\": \"gpt2\", \"n_positions\": null", "\"n_positions\" must not be null"},
@@ -141,6 +145,7 @@ static const struct {
     {"\"model_type\": \"qwen2\"",   32, 8,   0,    0,  10000},
     {"\"model_type\": \"qwen3\"",   32, 128, 0,    0,  10000},
     {"\"model_type\": \"phi3\"",    64, 8,   0,    0,  10000},
+    {"\"model_type\": \"cohere\"",  64, 8,   0,    0,  500000},
     {"\"model_type\": \"gpt2\", \"num_key_value_heads\": 8, \"head_dim\": 16", 64, 8, 0, 0, 0},
     {"\"model_type\": \"gemma2\"",  4,  256, 4096, 0,  10000},
     {"\"model_type\": \"gemma3_text\"", 4, 256, 4096, 0, 1e6},
@@ -438,6 +443,28 @@ test_generation(test_machine *t, rlf_arena *arena)
     MUST(t, read_config(arena, with_members(arena, "\"hidden_act\": \"swish\""),
                         &t->err, &c));
     ok(!c.unheeded, "swish is silu");
+}
+
+/* Cohere where it is silent (transformers 5.24.0). */
+static void
+test_cohere(test_machine *t, rlf_arena *arena)
+{
+    rlf_model_config c;
+    static const char type[] = "\"model_type\": \"cohere\"";
+    MUST(t, read_config(arena, with_members(arena, type), &t->err, &c));
+    ok(c.tied && c.eps == 1e-5 && c.context == 8192 && !c.qkv_bias &&
+           c.logits_scale == 0.0625,
+       "cohere: what a config does not say is what transformers takes");
+    const char *more = rlf_arena_printf(
+        arena,
+        "%s, \"logit_scale\": 0.5, \"layer_norm_eps\": 0.25, "
+        "\"rms_norm_eps\": 0.125, \"attention_bias\": true, "
+        "\"use_qk_norm\": null, \"tie_word_embeddings\": false",
+        type);
+    MUST(t, read_config(arena, with_members(arena, more), &t->err, &c));
+    ok(!c.tied && c.eps == 0.25 && c.logits_scale == 0.5 && c.qkv_bias &&
+           c.o_bias,
+       "cohere: its keys are read");
 }
 
 /* GPT-2's names of keys, of which some have Llama's too, that win; and what it
@@ -887,16 +914,19 @@ main(void)
     test_round_trip(&t, "critic", RLF_HEAD_SCALAR, arena);
     test_round_trip(&t, "phi3", RLF_HEAD_LM, arena);
     test_round_trip(&t, "gpt2", RLF_HEAD_LM, arena);
+    test_round_trip(&t, "cohere", RLF_HEAD_LM, arena);
     test_checkpoint(&t, "llama", arena);
     test_checkpoint(&t, "qwen2", arena);
     test_checkpoint(&t, "phi3", arena);
     test_checkpoint(&t, "gpt2", arena);
+    test_checkpoint(&t, "cohere", arena);
     test_checkpoint(&t, "gemma2", arena);
     test_save_f32(&t, "qwen2", arena);
     test_save_f32(&t, "qwen3", arena);
     test_types(&t, arena);
     test_generation(&t, arena);
     test_names(&t, arena);
+    test_cohere(&t, arena);
     test_bad_files(&t, arena);
     test_forms(&t, arena);
     test_heads(&t, arena);

@@ -376,6 +376,7 @@ main(void)
                              {.name = "granite", .head = RLF_HEAD_LM},
                              {.name = "phi3", .head = RLF_HEAD_LM},
                              {.name = "gpt2", .head = RLF_HEAD_LM},
+                             {.name = "cohere", .head = RLF_HEAD_LM},
                              {.name = "gemma2", .head = RLF_HEAD_LM},
                              {.name = "gemma3", .head = RLF_HEAD_LM},
                              {.name = "critic", .head = RLF_HEAD_SCALAR}};

@@ -660,6 +660,8 @@ main(void)
     test_ranks(scratch, 2, 4, 7, &rlf_family_phi3);
     test_ranks(scratch, 8, 8, 4, &rlf_family_gpt2);
     test_ranks(scratch, 2, 4, 9, &rlf_family_gpt2);
+    test_ranks(scratch, 2, 4, 10, &rlf_family_cohere);
+    test_ranks(scratch, 8, 8, 11, &rlf_family_cohere);
     test_ranks(scratch, 2, 4, 5, &rlf_family_gemma2);
     test_ranks(scratch, 2, 8, 4, &rlf_family_gemma3);
     if (rlf_dir_remove(scratch, &err) < 0)

@@ -43,13 +43,14 @@ read_keys(const rlf_config_keys *keys, rlf_model_config *c)
     } scales[] = {{"embedding_multiplier", &c->embedding_scale},
                   {"residual_multiplier", &c->residual_scale},
                   {"attention_multiplier", &c->attention_scale},
-                  {"logits_scaling", &c->logits_divisor}};
+                  {"logits_scaling", &c->logits_scale}};
     rlf_err *err = keys->err;
     for (size_t i = 0; i < RLF_COUNT(scales); i++) {
         *scales[i].to = 1;
         RLF_TRY(rlf_config_number(keys, keys->root, scales[i].key, 1e-6, 1e6,
                                   scales[i].to));
     }
+    c->logits_scale = 1 / c->logits_scale;
     return RLF_OK;
 }
 

@@ -1,0 +1,64 @@
+/* Cohere's Command R: attention and mlp stand side by side behind one LayerNorm
+ * without bias, and logits are scaled. */
+#include "nodes/model/families/families.h"
+
+#include <math.h>
+
+static rlf_var
+layer(rlf_program *r, rlf_var x)
+{
+    const rlf_model_config *c = r->config;
+    rlf_var n = rlf_layer_norm(r, x, "input_layernorm", false);
+    rlf_heads h = rlf_linear_heads(r, n, "self_attn.q_proj", "self_attn.k_proj",
+                                   "self_attn.v_proj", c->qkv_bias);
+    rlf_var o =
+        rlf_attend(r, rlf_rotate(r, h), 0, 1 / sqrt((double)c->head_dim), 0);
+    x = rlf_linear_onto(r, x, o, "self_attn.o_proj", c->o_bias);
+    rlf_gates g = rlf_linear_gates(r, n, "mlp.gate_proj", "mlp.up_proj", false);
+    return rlf_linear_onto(r, x, rlf_glu(r, g, c->act), "mlp.down_proj", false);
+}
+
+static void
+rows(rlf_program *r)
+{
+    rlf_var x = rlf_embed(r, "model.embed_tokens");
+    for (int i = 0; i < r->config->layers; i++) {
+        rlf_begin_layer(r, i);
+        x = layer(r, x);
+    }
+    rlf_begin_layer(r, r->config->layers);
+    r->hidden = rlf_layer_norm(r, x, "model.norm", false);
+}
+
+static rlf_status
+read_keys(const rlf_config_keys *keys, rlf_model_config *c)
+{
+    rlf_err *err = keys->err;
+    bool norms = false;
+    RLF_TRY(rlf_config_flag(keys, "use_qk_norm", &norms));
+    if (norms)
+        return rlf_config_fail(keys, "use_qk_norm",
+                               "is true: norms of q and k with weights of "
+                               "their own for each head are not supported");
+    c->logits_scale = 0.0625;
+    return rlf_config_number(keys, keys->root, "logit_scale", 1e-6, 1e6,
+                             &c->logits_scale);
+}
+
+static const rlf_key_name names[] = {{"rms_norm_eps", "layer_norm_eps", false},
+                                     {0}};
+
+const rlf_family rlf_family_cohere = {.type = "cohere",
+                                      .architecture = "Cohere",
+                                      .rows = rows,
+                                      .read = read_keys,
+                                      .heeds = "logit_scale",
+                                      .names = names,
+                                      .never_null = "logit_scale",
+                                      .pairs = true,
+                                      .bias_key = true,
+                                      .o_bias_key = true,
+                                      .tied = true,
+                                      .eps = 1e-5,
+                                      .theta = 500000,
+                                      .context = 8192};
