@@ -88,7 +88,10 @@ pass_on(const counter *c, const sums *s, bool comes, bool goes)
 static void
 bring(const counter *c, const rlf_layer *l)
 {
-    double n = c->passes * (double)(l->matrices_end - l->matrices);
+    double n = 0;
+    for (int i = l->first; i < l->last; i++)
+        n += c->passes *
+             (double)(c->table->matrix[i].rows * c->table->matrix[i].cols);
     rlf_counter_start(c, l->last - l->first);
     rlf_counter_add_f32(c, 0, n, 0);
     rlf_counter_add(c, 0, 0, n);

@@ -145,8 +145,8 @@ add_plain(rlf_rates *r, const rlf_kernel_call *c)
     double n = (double)numbers(c);
     add(r, m, plain[c->op].flops * n, plain[c->op].read * n,
         plain[c->op].written * n);
-    if (c->op == RLF_OP_embed)
-        r->embedded[m] += n;
+    if (c->op == RLF_OP_embed) /* positions are vectors */
+        *(c->embed.w ? &r->read_f32[m] : &r->embedded[m]) += n;
     if (c->op == RLF_OP_embed_grad) {
         r->read_f32[m] += n;
         r->written_f32[m] += n;
