@@ -441,15 +441,24 @@ read_sizes(const rlf_config_keys *r, const rlf_family *f, rlf_model_config *c)
 static rlf_status
 refuse_null(const rlf_config_keys *r, const rlf_family *f)
 {
-    static const char *const all[] = {"rms_norm_eps", "max_position_embeddings",
-                                      "tie_word_embeddings", "hidden_act"};
+    const struct {
+        const char *key;
+        bool has; /* the family */
+    } all[] = {{"rms_norm_eps", true},
+               {"max_position_embeddings", true},
+               {"tie_word_embeddings", true},
+               {"hidden_act", true},
+               {"attention_bias", f->bias_key},
+               {"mlp_bias", f->mlp_bias_key},
+               {"use_sliding_window", f->window_key},
+               {"max_window_layers", f->window_key}};
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)r->root, key, value)
     {
         bool named = f->never_null && has_word(f->never_null, key);
         for (size_t i = 0; i < RLF_COUNT(all); i++)
-            named |= !strcmp(key, key_of(r, f, all[i]));
+            named |= all[i].has && !strcmp(key, key_of(r, f, all[i].key));
         if (named && json_is_null(value))
             return rlf_config_fail(r, key,
                                    "must not be null: write its value, or "

@@ -64,6 +64,8 @@ const rlf_family rlf_family_granite = {
     .bias_key = true,
     .o_bias_key = true,
     .mlp_bias_key = true,
+    .never_null = "embedding_multiplier|residual_multiplier|"
+                  "attention_multiplier|logits_scaling|head_dim",
     .eps = 1e-6,
     .theta = 10000,
     .context = 2048};

@@ -39,6 +39,7 @@ const rlf_family rlf_family_olmo2 = {.type = "olmo2",
                                      .bias_key = true,
                                      .o_bias_key = true,
                                      .norms_whole = true,
+                                     .never_null = "head_dim",
                                      .eps = 1e-5,
                                      .theta = 10000,
                                      .context = 2048};

@@ -37,7 +37,8 @@ const rlf_family rlf_family_phi3 = {
     .architecture = "Phi3",
     .rows = rows,
     .heeds = "partial_rotary_factor",
-    .never_null = "partial_rotary_factor|original_max_position_embeddings",
+    .never_null = "partial_rotary_factor|original_max_position_embeddings|"
+                  "head_dim",
     .window = true,
     .window_named = true,
     .eps = 1e-5,
