@@ -582,6 +582,9 @@ rlf_habit_argument(const rlf_syntax *syntax, rlf_span at, const char *name)
         if (!strcmp(axes[i], name))
             hint = over_hint(syntax, at.first);
     const char *value = cut(syntax, at.last, argument_end(syntax, at.last));
+    value = !strcmp(value, "True")    ? "true"
+            : !strcmp(value, "False") ? "false"
+                                      : value;
     return hint ? hint
                 : SAY("the name of an argument ends with ':', as in %s: %s; "
                       "'==' compares",

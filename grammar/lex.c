@@ -166,6 +166,67 @@ drop_held(rlf_syntax *syntax)
     return true;
 }
 
+/* ---- bodies by indentation ---- */
+
+static size_t
+line_of(const rlf_syntax *syntax, size_t at)
+{
+    const char *text = syntax->maker.text;
+    while (at && text[at - 1] != '\n')
+        at--;
+    return at;
+}
+
+static bool
+is_one_of(const char *text, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t k = strlen(words[i]);
+        if (!strncmp(text, words[i], k) &&
+            !(text[k] == '_' || (text[k] >= '0' && text[k] <= '9') ||
+              (text[k] >= 'a' && text[k] <= 'z')))
+            return true;
+    }
+    return false;
+}
+
+/* The words that go on with a statement of Python's. */
+static bool
+goes_on(const char *text)
+{
+    static const char *const words[] = {"else", "elif", "except", "finally"};
+    return is_one_of(text, words, RLF_COUNT(words));
+}
+
+/* Of `if c:` and its like, which the body follows indented: the blanks before
+ * the line of byte `at`, and 1. 0: it is something else. */
+static size_t
+suite_of(const rlf_syntax *syntax, size_t at)
+{
+    static const char *const words[] = {"if", "for", "while", "try", "with",
+                                        "def"};
+    const char *text = syntax->maker.text;
+    size_t begin = line_of(syntax, at), first = begin, last = begin;
+    first += strspn(text + begin, " \t");
+    last += strcspn(text + begin, "\n#");
+    while (last > first && strchr(" \t\r", text[last - 1]))
+        last--;
+    size_t head = first + strspn(text + first, "} \t");
+    bool begins = is_one_of(text + head, words, RLF_COUNT(words)) ||
+                  goes_on(text + head);
+    return begins && text[last - 1] == ':' ? first - begin + 1 : 0;
+}
+
+/* Is the token at `at`, which begins its line, of such a body, or of what goes
+ * on with its statement? */
+static bool
+is_in_suite(const rlf_syntax *syntax, size_t at)
+{
+    size_t blanks = at - line_of(syntax, at) + 1;
+    return blanks > syntax->suite ||
+           (blanks == syntax->suite && goes_on(syntax->maker.text + at));
+}
+
 void
 rlf_lex_recover(rlf_syntax *syntax, rlf_lex_skip how, int token)
 {
@@ -183,6 +244,8 @@ rlf_lex_recover(rlf_syntax *syntax, rlf_lex_skip how, int token)
     if (token == '}' && how == RLF_LEX_SKIP_STMT)
         return;
     syntax->skip = how;
+    syntax->suite =
+        how == RLF_LEX_SKIP_STMT ? suite_of(syntax, syntax->scan.at) : 0;
     syntax->prev = T;
     syntax->skip_depth = syntax->depth;
     if (block)
@@ -260,7 +323,9 @@ skipped(rlf_syntax *syntax, int token, rlf_span span, bool line)
         syntax->depth = 0;
         return false;
     }
-    bool outside = syntax->depth <= syntax->skip_depth;
+    if (syntax->suite && line && !is_in_suite(syntax, span.first))
+        syntax->suite = 0;
+    bool outside = syntax->depth <= syntax->skip_depth && !syntax->suite;
     bool over = token == T || token == '}' || (line && begins(token));
     if (outside && over)
         return false;

@@ -356,7 +356,8 @@ static const struct {
     {"argsort", NO_ORDER},
     {"True", "write 'true'"},
     {"False", "write 'false'"},
-    {"None", "leave the argument out instead"},
+    {"None", "there is no None, every value is there: leave out what would "
+             "be given or compared"},
     {"nil", "leave the argument out instead"},
     {"null", "leave the argument out instead"},
     {"inf", "write a large number, or compare before you divide"},

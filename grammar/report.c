@@ -180,6 +180,15 @@ static const slip slips[] = {
     {"print", "write 'report name = value'"},
     {"from", "write 'import \"std/loss\"'"},
     {"maximize", "write 'minimize -(...)'"},
+    {"is", "write '=='; there is no None: every value is there"},
+    {"lambda", "a function is declared outside of the flow: def f(x) = ..."},
+    {"assert", "'break if c' ends a run, 'report name = c' writes it down"},
+    {"raise", "'break if c' ends a run, 'report name = c' writes it down"},
+    {"del", "leave it out: a name holds for its block"},
+    {"global", "leave it out: a state is known everywhere"},
+    {"nonlocal", "leave it out: a state is known everywhere"},
+    {"with", "leave it out: 'sg(x)' takes no derivative of x"},
+    {"try", "leave it out: an error ends the run, and says where"},
     {"&", "write 'and'"},
     {"|", "write 'or'"},
 };
@@ -439,6 +448,17 @@ habit_hint(const rlf_syntax *syntax, const rlf_report *report, const char *text,
     return NULL;
 }
 
+/* Does the line of byte `at` begin with the word? */
+static bool
+starts_line(const rlf_syntax *syntax, size_t at, const char *word)
+{
+    const char *text = syntax->maker.text;
+    while (at && text[at - 1] != '\n')
+        at--;
+    at += strspn(text + at, " \t");
+    return !strncmp(text + at, word, strlen(word));
+}
+
 static const char *
 hint_for(const rlf_syntax *syntax, const rlf_report *report, const char *text)
 {
@@ -472,6 +492,19 @@ hint_for(const rlf_syntax *syntax, const rlf_report *report, const char *text)
         return hint;
     if ((hint = misspelled(syntax, report, text)))
         return hint;
+    if (rlf_report_expects(report, "'{'") && !strcmp(text, ":"))
+        return starts_line(syntax, report->span.first, "for ")
+                   ? "a body stands in braces, and ':' does not begin one: for "
+                     "mini in s.split(parts: 4) { ... }"
+                   : "a body stands in braces, and ':' does not begin one: if "
+                     "c { ... } else { ... }";
+    if (!strcmp(text, ",") && rlf_report_expects(report, ":="))
+        return "a statement gives one name: x = ...";
+    if (!strcmp(text, "for") && rlf_report_expects(report, "']'"))
+        return "nothing is looped over: what is written of a set is computed "
+               "for each of its samples";
+    if (!strcmp(text, "in") && rlf_report_expects(report, "'{'"))
+        return "compare with each: x == 1 or x == 2";
     if (rlf_report_expects(report, "'{'") && strcmp(text, "{"))
         return "a body stands in braces: { ... }";
     if (comparison(text) && rlf_report_expects(report, "and"))

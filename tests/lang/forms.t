@@ -228,3 +228,119 @@ test.rlf:14:29: error: unexpected '5x', expected an expression
    14 | hook n = lua("j.lua", time: 5x)
       |                             ^~
 hint: units of numbers are ms s min h, K M, KB MB GB
+=== bodies by indentation are one mistake
+flow f(batch: d[8]) {
+    if step > 3:
+        checkpoint
+    elif step > 5:
+        if a:
+            checkpoint
+        else:
+            b := 1
+
+    else:
+        beta := 0.2
+    c = )
+    for mini in roll.split(parts: 2):
+        report a = b
+    while step < 3:
+        checkpoint
+    try:
+        checkpoint
+    except Error:
+        pass
+    if step > 3: checkpoint
+    else: beta := 1
+    if step > 3 {
+        checkpoint
+    } else:
+        beta := 0.2
+}
+flow g(batch: d[8]) {
+    d = )
+}
+--- errors
+test.rlf:2:16: error: unexpected ':', expected '{'
+    2 |     if step > 3:
+      |                ^
+hint: a body stands in braces, and ':' does not begin one: if c { ... } else { ... }
+test.rlf:12:9: error: unexpected ')', expected an expression
+   12 |     c = )
+      |         ^
+test.rlf:13:37: error: unexpected ':', expected '{' or ','
+   13 |     for mini in roll.split(parts: 2):
+      |                                     ^
+hint: a body stands in braces, and ':' does not begin one: for mini in s.split(parts: 4) { ... }
+test.rlf:15:11: error: unexpected name 'step', expected ':=' or '='
+   15 |     while step < 3:
+      |           ^~~~
+hint: there is no 'while': use 'for' over s.split(...) and 'break if'
+test.rlf:17:8: error: unexpected ':', expected ':=' or '='
+   17 |     try:
+      |        ^
+hint: leave it out: an error ends the run, and says where
+test.rlf:21:16: error: unexpected ':', expected '{'
+   21 |     if step > 3: checkpoint
+      |                ^
+hint: a body stands in braces, and ':' does not begin one: if c { ... } else { ... }
+test.rlf:25:11: error: unexpected ':', expected 'if' or '{'
+   25 |     } else:
+      |           ^
+hint: a body stands in braces, and ':' does not begin one: if c { ... } else { ... }
+test.rlf:29:9: error: unexpected ')', expected an expression
+   29 |     d = )
+      |         ^
+=== words of Python
+flow f(batch: d[8]) {
+    a = score is None
+    b = [s for s in score]
+    c = lambda s: s
+    assert score > 0
+    del beta
+    global beta
+    with x as y { checkpoint }
+    x, y = score, score
+    if step in [1, 2, 3] { checkpoint }
+    e = g(greedy=True)
+}
+--- errors
+test.rlf:2:15: error: unexpected name 'is', expected the end of the line
+    2 |     a = score is None
+      |               ^~
+hint: write '=='; there is no None: every value is there
+test.rlf:3:12: error: unexpected 'for', expected ':', ',' or ']'
+    3 |     b = [s for s in score]
+      |            ^~~
+hint: nothing is looped over: what is written of a set is computed for each of its samples
+test.rlf:4:16: error: unexpected name 's', expected the end of the line
+    4 |     c = lambda s: s
+      |                ^
+hint: a function is declared outside of the flow: def f(x) = ...
+test.rlf:5:12: error: unexpected name 'score', expected ':=' or '='
+    5 |     assert score > 0
+      |            ^~~~~
+hint: 'break if c' ends a run, 'report name = c' writes it down
+test.rlf:6:9: error: unexpected name 'beta', expected ':=' or '='
+    6 |     del beta
+      |         ^~~~
+hint: leave it out: a name holds for its block
+test.rlf:7:12: error: unexpected name 'beta', expected ':=' or '='
+    7 |     global beta
+      |            ^~~~
+hint: leave it out: a state is known everywhere
+test.rlf:8:10: error: unexpected name 'x', expected ':=' or '='
+    8 |     with x as y { checkpoint }
+      |          ^
+hint: leave it out: 'sg(x)' takes no derivative of x
+test.rlf:9:6: error: unexpected ',', expected ':=' or '='
+    9 |     x, y = score, score
+      |      ^
+hint: a statement gives one name: x = ...
+test.rlf:10:13: error: unexpected 'in', expected '{'
+   10 |     if step in [1, 2, 3] { checkpoint }
+      |             ^~
+hint: compare with each: x == 1 or x == 2
+test.rlf:11:17: error: unexpected '=', expected ':', ')' or ','
+   11 |     e = g(greedy=True)
+      |                 ^
+hint: the name of an argument ends with ':', as in greedy: true; '==' compares

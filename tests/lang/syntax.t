@@ -413,7 +413,7 @@ hint: a name is given by 'name = value' alone
 test.rlf:15:9: error: unexpected ':', expected '{'
    15 |     if a: b = 1
       |         ^
-hint: a body stands in braces: { ... }
+hint: a body stands in braces, and ':' does not begin one: if c { ... } else { ... }
 test.rlf:16:14: error: unexpected name 'f', expected ':=' or '='
    16 |     function f(x) { return x }
       |              ^
@@ -1020,7 +1020,7 @@ flow f(batch: prompts[8]) {
 test.rlf:2:25: error: unexpected ':', expected '{' or ','
     2 |     for mini in range(2):
       |                         ^
-hint: a body stands in braces: { ... }
+hint: a body stands in braces, and ':' does not begin one: for mini in s.split(parts: 4) { ... }
 === a declaration among statements
 flow f(batch: prompts[8]) {
     data = r

@@ -453,6 +453,7 @@ flow f(batch: prompts[8]) {
 test.rlf:2:12: error: unexpected name 'step', expected ':=' or '='
     2 |     assert step > 0
       |            ^~~~
+hint: 'break if c' ends a run, 'report name = c' writes it down
 test.rlf:3:11: error: unexpected name 'step', expected ':=' or '='
     3 |     while step < 2 { }
       |           ^~~~
