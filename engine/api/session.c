@@ -8,6 +8,7 @@
 #include "engine/api/room.h"
 #include "engine/base/clock.h"
 #include "engine/base/vec.h"
+#include "engine/graph/foresee.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
 #include "engine/plan/holds.h"
@@ -406,6 +407,8 @@ begin_run(rlf_session *s, rlf_err *err)
         if (!from.step)
             RLF_TRY(begin_again(s, err));
     }
+    s->wanted = s->options.steps ? s->options.steps : steps_of(s);
+    RLF_TRY(rlf_foresee(s->graph, s->resumed + 1, s->wanted, err));
     rlf_opening_begun(s);
     if (s->options.directory) {
         rlf_status status = rlf_journals_open(s, s->resumed, err);
@@ -413,7 +416,6 @@ begin_run(rlf_session *s, rlf_err *err)
         RLF_TRY(rlf_inputs_copy(s, &s->inputs, err));
         rlf_saving_begin(s);
     }
-    s->wanted = s->options.steps ? s->options.steps : steps_of(s);
     return s->options.directory ? begin_record(s, err) : RLF_OK;
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 static void
-put_right(rlf_session *s)
+put_right(rlf_session *s, bool given)
 {
     const rlf_info *info = rlf_session_info(s);
     uint64_t steps = rlf_session_steps_wanted(s);
@@ -14,7 +14,8 @@ put_right(rlf_session *s)
     if (info->single)
         printf(", one step unless --steps says more: it draws no rows");
     else if (steps)
-        printf(", %" PRIu64 " steps an epoch", steps);
+        printf(", %" PRIu64 " %s%s", steps, steps == 1 ? "step" : "steps",
+               given ? "" : " an epoch");
     putchar('\n');
 }
 
@@ -32,7 +33,7 @@ rlf_cmd_check(const rlf_command_line *line)
         result = rlf_session_step(s);
     } else if (result == RLF_RESULT_OK) {
         rlf_cmd_warn(s);
-        put_right(s);
+        put_right(s, line->options[RLF_OPTION_STEPS].given);
         rlf_cmd_notes(s);
         rlf_cmd_put(s, RLF_TEXT_UPDATES);
         putchar('\n');

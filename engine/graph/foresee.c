@@ -1,0 +1,217 @@
+/* See foresee.h. */
+#include "engine/graph/foresee.h"
+
+#include "engine/graph/class.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { MOST_STEPS = 100000 }; /* that are looked at, and the last one */
+
+/* A value, or the result of an operation, in the step. */
+typedef struct known {
+    bool is; /* false: not by the step alone */
+    double number;
+} known;
+
+typedef struct foreseen {
+    const rlf_graph *graph;
+    rlf_arena *arena;
+    double step;
+    known *values; /* of the graph, as far as `done` */
+    bool *done;
+} foreseen;
+
+static known value_at(foreseen *f, int value);
+
+static known
+op_at(foreseen *f, const rlf_node *node, const rlf_expr_op *op,
+      const known *before)
+{
+    double arg[3] = {0};
+    if (op->code == RLF_EXPR_INPUT)
+        return value_at(f, node->inputs[op->index]);
+    if (op->text)
+        return (known){0};
+    if (op->code == RLF_EXPR_CONST)
+        return (known){true, op->constant};
+    if (!rlf_expr_is_pointwise(op->code))
+        return (known){0};
+    for (int i = 0; i < rlf_expr_arity(op->code); i++) {
+        if (!before[op->arg[i]].is)
+            return (known){0};
+        arg[i] = before[op->arg[i]].number;
+    }
+    return (known){true, rlf_expr_apply(op->code, arg[0], arg[1], arg[2])};
+}
+
+/* What an expression node gives: all of its outputs. */
+static void
+run_expr(foreseen *f, const rlf_node *node)
+{
+    const rlf_expr *p = node->expr;
+    known *results = RLF_NEW_ARRAY(f->arena, known, p->ops.count);
+    for (size_t i = 0; i < p->ops.count; i++)
+        results[i] = op_at(f, node, &p->ops.data[i], results);
+    for (int i = 0; i < node->n_outputs; i++) {
+        f->values[node->outputs[i]] = results[p->outputs.data[i].op];
+        f->done[node->outputs[i]] = true;
+    }
+}
+
+/* Of the scalar domain; of others, what is there is more than one number. */
+static known
+value_at(foreseen *f, int value)
+{
+    const rlf_value *v = &f->graph->values.data[value];
+    const rlf_node *node = v->node < 0 ? NULL : &f->graph->nodes.data[v->node];
+    if (v->kind != RLF_VALUE_NUMBER || v->domain != 0 || !node)
+        return (known){0};
+    if (f->done[value])
+        return f->values[value];
+    if (node->class->counts)
+        f->values[value] = (known){true, f->step};
+    else if (node->expr)
+        run_expr(f, node);
+    f->done[value] = true;
+    return f->values[value];
+}
+
+static known
+arg_at(foreseen *f, const rlf_arg *arg)
+{
+    return arg->kind == RLF_ARG_NUMBER  ? (known){true, arg->number}
+           : arg->kind == RLF_ARG_VALUE ? value_at(f, arg->value)
+                                        : (known){0};
+}
+
+/* Is the region carried out in the step? Not known: false in `is`. A loop has a
+ * piece. */
+static known
+runs_at(foreseen *f, int region)
+{
+    int by = f->graph->regions.data[region].node;
+    if (by < 0)
+        return (known){true, 1};
+    const rlf_node *node = &f->graph->nodes.data[by];
+    const char *name =
+        node->class->condition ? node->class->condition : node->class->period;
+    known runs = runs_at(f, node->region), c;
+    if (!name || !runs.is || runs.number == 0)
+        return runs;
+    c = arg_at(f, rlf_node_arg(node, name));
+    bool first =
+        node->class->condition ? c.number != 0 : fmod(f->step, c.number) == 0;
+    c.number = first == (region == node->regions[0]);
+    return c;
+}
+
+/* Does a `break` outside of loops end the run with this step? */
+static known
+ends_at(foreseen *f)
+{
+    for (size_t i = 0; i < f->graph->nodes.count; i++) {
+        const rlf_node *node = &f->graph->nodes.data[i];
+        if (node->class->course != RLF_COURSE_LEAVE ||
+            !rlf_graph_once(f->graph, node->region))
+            continue;
+        known runs = runs_at(f, node->region),
+              c = arg_at(f, rlf_node_arg(node, "condition"));
+        if (runs.is && runs.number == 0)
+            continue;
+        if (!runs.is || !c.is || c.number != 0)
+            return (known){runs.is && c.is, 1};
+    }
+    return (known){true, 0};
+}
+
+/* Is it an argument that only a run has, and of which the step decides? */
+static bool
+is_foreseen(foreseen *f, const rlf_node *node, int i)
+{
+    return i < node->class->n_formals && node->args[i].kind == RLF_ARG_VALUE &&
+           value_at(f, node->args[i].value).is;
+}
+
+static rlf_status
+check_node(foreseen *f, const rlf_node *node, rlf_err *err)
+{
+    known runs = {0};
+    char why[RLF_FORMAL_WHY];
+    for (int i = 0; i < node->n_args; i++) {
+        const rlf_arg *arg = &node->args[i];
+        if (!is_foreseen(f, node, i))
+            continue;
+        const rlf_formal *formal = &node->class->formals[i];
+        double number = value_at(f, arg->value).number;
+        runs = runs_at(f, node->region);
+        if (!runs.is || runs.number == 0)
+            return RLF_OK;
+        if (isnan(number))
+            snprintf(why, sizeof why, "is not a number");
+        else if (rlf_formal_takes(formal, number, why))
+            continue;
+        rlf_fail(err, RLF_USER, "'%s%s' %s; it is so in step %.0f",
+                 formal->name, formal->labelled ? ":" : "", why, f->step);
+        rlf_err_hint(err,
+                     "keep it in its bounds, as by min and max, or end the run "
+                     "before by --steps (%s)",
+                     formal->doc);
+        rlf_err_place(err, arg->span, node->class->name);
+        return RLF_USER;
+    }
+    return RLF_OK;
+}
+
+/* Nothing of which the step decides: then no step has to be looked at. */
+static bool
+has_any(foreseen *f)
+{
+    bool any = false;
+    for (size_t i = 0; i < f->graph->nodes.count; i++) {
+        const rlf_node *node = &f->graph->nodes.data[i];
+        for (int k = 0; k < node->n_args; k++)
+            any |= is_foreseen(f, node, k);
+    }
+    return any;
+}
+
+static void
+begin(foreseen *f, uint64_t step)
+{
+    size_t n = f->graph->values.count;
+    rlf_arena_reset(f->arena);
+    f->step = (double)step;
+    f->values = RLF_NEW_ARRAY(f->arena, known, n);
+    f->done = RLF_NEW_ARRAY(f->arena, bool, n);
+}
+
+static rlf_status
+look(foreseen *f, uint64_t first, uint64_t last, rlf_err *err)
+{
+    begin(f, first);
+    if (!has_any(f))
+        return RLF_OK;
+    for (uint64_t step = first; !last || step <= last; step++) {
+        if (step - first >= MOST_STEPS && !last)
+            break;
+        if (step - first >= MOST_STEPS)
+            step = last;
+        begin(f, step);
+        for (size_t i = 0; i < f->graph->nodes.count; i++)
+            RLF_TRY(check_node(f, &f->graph->nodes.data[i], err));
+        known ends = ends_at(f);
+        if (!ends.is || ends.number != 0)
+            break;
+    }
+    return RLF_OK;
+}
+
+rlf_status
+rlf_foresee(const rlf_graph *graph, uint64_t first, uint64_t last, rlf_err *err)
+{
+    foreseen f = {.graph = graph, .arena = rlf_arena_new()};
+    rlf_status status = look(&f, first, last, err);
+    rlf_arena_free(f.arena);
+    return status;
+}

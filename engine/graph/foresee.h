@@ -1,0 +1,16 @@
+/* What a run would be refused for in a later step, found before the first:
+ * arguments that nothing but constants and the number of the step decides, as
+ * those of a schedule. No data, no models. */
+#ifndef RLF_GRAPH_FORESEE_H
+#define RLF_GRAPH_FORESEE_H
+
+#include "engine/graph/graph.h"
+
+/* Each such argument in each of the steps first..last that carries out its
+ * call: RLF_USER, at the argument's place, if one is not what its formal takes.
+ * What stands in a block of which the run decides is not looked at, nor what is
+ * behind a step that may be the last. `last` 0: the run ends by a break. */
+rlf_status rlf_foresee(const rlf_graph *graph, uint64_t first, uint64_t last,
+                       rlf_err *err);
+
+#endif
