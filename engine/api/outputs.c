@@ -258,6 +258,66 @@ check_pair(const guard *g, const rlf_output *other)
                   other->path);
 }
 
+/* How files begin that these options have written. One that begins otherwise is
+ * somebody's own, given by a slip. */
+static const struct {
+    rlf_option option;
+    const char *begin, *what;
+} kinds[] = {
+    {RLF_OPTION_TRACE, "[", "trace"},
+    {RLF_OPTION_SVG, "<svg", "picture"},
+    {RLF_OPTION_TABLE, "# rlflow schedule", "table"},
+    {RLF_OPTION_TABLE, "places ", "table"},
+    {RLF_OPTION_TABLE, "{\"profile\":", "profile"},
+};
+
+static rlf_status
+check_kind(const guard *g)
+{
+    rlf_option option = rlf_option_called(g->output->option);
+    const char *what = NULL;
+    rlf_err *err = g->err;
+    char begin[32] = "";
+    rlf_infile *file;
+    if (!g->there || !S_ISREG(g->info.st_mode) || !g->info.st_size)
+        return RLF_OK;
+    RLF_TRY(rlf_infile_open(g->real, err, &file));
+    uint64_t n = rlf_infile_size(file);
+    n = n < sizeof begin - 1 ? n : sizeof begin - 1;
+    rlf_status status = rlf_infile_read(file, 0, begin, n, err);
+    rlf_infile_close(file);
+    RLF_TRY(status);
+    for (size_t i = 0; i < RLF_COUNT(kinds); i++) {
+        if (kinds[i].option != option)
+            continue;
+        if (!strncmp(begin, kinds[i].begin, strlen(kinds[i].begin)))
+            return RLF_OK;
+        what = kinds[i].what;
+    }
+    return what ? refuse(g,
+                         rlf_arena_printf(g->arena,
+                                          "a file that is no %s of an earlier "
+                                          "command",
+                                          what),
+                         NULL)
+                : RLF_OK;
+}
+
+rlf_status
+rlf_outputs_kinds(const rlf_outputs *outputs, rlf_session *s, rlf_err *err)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_status status = RLF_OK;
+    for (size_t i = 0; i < outputs->count && status >= 0; i++) {
+        rlf_output output = outputs->data[i];
+        output.path = s ? rlf_session_own_file(s, output.path) : output.path;
+        const guard g = look(&output, NULL, arena, err);
+        status = check_kind(&g);
+    }
+    rlf_arena_free(arena);
+    return status;
+}
+
 static rlf_status
 check_all(const rlf_outputs *outputs, rlf_session *s, rlf_inputs *inputs,
           rlf_arena *arena, rlf_err *err)
@@ -404,6 +464,8 @@ rlf_outputs_check(const rlf_outputs *outputs, rlf_session *s, rlf_err *err)
     rlf_status status = check_all(outputs, s, &inputs, arena, err);
     if (status >= 0 && s)
         status = check_directory(s, &inputs, arena, err);
+    if (status >= 0 && s)
+        status = rlf_outputs_kinds(outputs, s, err);
     rlf_arena_free(arena);
     return status;
 }

@@ -390,6 +390,7 @@ search(rlf_schedule *s, rlf_err *err)
     rlf_fuse *fuse = &s->fuse;
     double cap;
     RLF_TRY(rlf_outputs_try(&s->outputs, err));
+    RLF_TRY(rlf_outputs_kinds(&s->outputs, NULL, err));
     RLF_TRY(rlf_schedule_read(&s->asked, s->arena, err, fuse, &cap));
     if (cap > 0)
         set_cap(s, cap);

@@ -313,6 +313,11 @@ rlf_status rlf_outputs_try(const rlf_outputs *outputs, rlf_err *err);
  * knows its cluster and its directory; NULL: nothing is read. */
 rlf_status rlf_outputs_check(const rlf_outputs *outputs, rlf_session *session,
                              rlf_err *err);
+/* Does what stands there begin as what the option writes? RLF_USAGE: it is
+ * somebody's own. A part of rlf_outputs_check with a session; NULL: there is
+ * none. */
+rlf_status rlf_outputs_kinds(const rlf_outputs *outputs, rlf_session *session,
+                             rlf_err *err);
 
 /* What a call's status means to who called it. */
 rlf_result rlf_session_result(rlf_status status);
