@@ -165,11 +165,23 @@ rlf_program_new(const rlf_model_config *config, rlf_arena *arena)
     return r;
 }
 
-void
-rlf_begin_layer(rlf_program *r, int layer)
+static void
+begin_layer(rlf_program *r, int layer)
 {
     r->layer = layer;
     r->first[layer] = rlf_program_rows(r);
+}
+
+rlf_var
+rlf_layers(rlf_program *r, rlf_var x,
+           rlf_var (*layer)(rlf_program *r, rlf_var x))
+{
+    for (int i = 0; i < r->config->layers; i++) {
+        begin_layer(r, i);
+        x = layer(r, x);
+    }
+    begin_layer(r, r->config->layers);
+    return x;
 }
 
 rlf_var

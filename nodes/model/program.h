@@ -140,11 +140,13 @@ typedef struct rlf_gates {
     rlf_var gate, up;
 } rlf_gates;
 
-/* Rows from now on are of this layer; config->layers: behind the last. Names of
+/* The layers, whose rows `layer` appends, which makes the residual behind
+ * r->layer of that before it; rows from then on are behind them. Names of
  * tensors of a layer begin with "model.layers.N.", or what the family says,
  * which is not repeated here. Results of one row that have one name are parts
  * of one tensor. */
-void rlf_begin_layer(rlf_program *r, int layer);
+rlf_var rlf_layers(rlf_program *r, rlf_var x,
+                   rlf_var (*layer)(rlf_program *r, rlf_var x));
 rlf_var rlf_embed(rlf_program *r, const char *name);
 /* What is learned of each position. */
 rlf_var rlf_embed_places(rlf_program *r, const char *name);

@@ -13,7 +13,7 @@
 enum { PROGRAMS = 300, SEQS = 3, TOKENS = 15, MOST = 24 };
 
 /* Of the program at hand: a family's function has no other argument. */
-static uint64_t program_seed;
+static uint64_t program_seed, draws;
 static int names;
 
 static uint32_t
@@ -120,8 +120,9 @@ add_rows(rlf_program *r, pool *p, uint64_t *seed)
 }
 
 static rlf_var
-random_layer(rlf_program *r, rlf_var x, uint64_t *seed)
+random_layer(rlf_program *r, rlf_var x)
 {
+    uint64_t *seed = &draws;
     pool p = {{x}, {false}, 1};
     uint32_t before = pick(seed, 4), after = pick(seed, 4);
     for (uint32_t i = 0; i < before; i++)
@@ -140,20 +141,15 @@ random_layer(rlf_program *r, rlf_var x, uint64_t *seed)
 static void
 random_program(rlf_program *r)
 {
-    uint64_t seed = program_seed;
+    draws = program_seed;
     names = 0;
-    r->one_plus = pick(&seed, 2);
+    r->one_plus = pick(&draws, 2);
     rlf_var x = rlf_embed(r, "model.embed_tokens");
-    if (pick(&seed, 2))
+    if (pick(&draws, 2))
         x = rlf_scale_rounded(r, x, 1.3);
-    if (pick(&seed, 2))
+    if (pick(&draws, 2))
         x = rlf_add(r, x, rlf_embed_places(r, "places"), 1);
-    for (int i = 0; i < r->config->layers; i++) {
-        rlf_begin_layer(r, i);
-        x = random_layer(r, x, &seed);
-    }
-    rlf_begin_layer(r, r->config->layers);
-    r->hidden = random_norm(r, x, &seed);
+    r->hidden = random_norm(r, rlf_layers(r, x, random_layer), &draws);
 }
 
 static const rlf_family family = {

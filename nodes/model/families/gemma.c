@@ -10,7 +10,7 @@
 #include <math.h>
 
 static rlf_var
-layer(rlf_program *r, int i, rlf_var x)
+layer(rlf_program *r, rlf_var x)
 {
     const rlf_model_config *c = r->config;
     rlf_var n = rlf_norm(r, x, "input_layernorm");
@@ -18,7 +18,7 @@ layer(rlf_program *r, int i, rlf_var x)
                                    "self_attn.v_proj", c->qkv_bias);
     if (c->qk_norm)
         h = rlf_head_norms(r, h, "self_attn.q_norm", "self_attn.k_norm");
-    int window = rlf_model_config_window(c, i);
+    int window = rlf_model_config_window(c, r->layer);
     bool local = window && c->local_rope.theta > 0;
     h = local ? rlf_rotate_local(r, h) : rlf_rotate(r, h);
     rlf_var o = rlf_attend(r, h, window, c->attention_scale, c->attention_cap);
@@ -37,12 +37,7 @@ rows(rlf_program *r)
     r->one_plus = true;
     rlf_var x = rlf_embed(r, "model.embed_tokens");
     x = rlf_scale_rounded(r, x, sqrt((double)c->hidden));
-    for (int i = 0; i < c->layers; i++) {
-        rlf_begin_layer(r, i);
-        x = layer(r, i, x);
-    }
-    rlf_begin_layer(r, c->layers);
-    r->hidden = rlf_norm(r, x, "model.norm");
+    r->hidden = rlf_norm(r, rlf_layers(r, x, layer), "model.norm");
 }
 
 /* A soft cap: null is none. */

@@ -24,12 +24,8 @@ rows(rlf_program *r)
 {
     rlf_var x = rlf_embed(r, "transformer.wte");
     x = rlf_add(r, x, rlf_embed_places(r, "transformer.wpe"), 1);
-    for (int i = 0; i < r->config->layers; i++) {
-        rlf_begin_layer(r, i);
-        x = layer(r, x);
-    }
-    rlf_begin_layer(r, r->config->layers);
-    r->hidden = rlf_layer_norm(r, x, "transformer.ln_f", true);
+    r->hidden =
+        rlf_layer_norm(r, rlf_layers(r, x, layer), "transformer.ln_f", true);
 }
 
 static rlf_status

@@ -26,12 +26,7 @@ rows(rlf_program *r)
     const rlf_model_config *c = r->config;
     rlf_var x = rlf_embed(r, "model.embed_tokens");
     x = rlf_scale(r, x, c->embedding_scale);
-    for (int i = 0; i < c->layers; i++) {
-        rlf_begin_layer(r, i);
-        x = layer(r, x);
-    }
-    rlf_begin_layer(r, c->layers);
-    r->hidden = rlf_norm(r, x, "model.norm");
+    r->hidden = rlf_norm(r, rlf_layers(r, x, layer), "model.norm");
 }
 
 static rlf_status

@@ -4,7 +4,7 @@
 #include <math.h>
 
 static rlf_var
-layer(rlf_program *r, int i, rlf_var x)
+layer(rlf_program *r, rlf_var x)
 {
     const rlf_model_config *c = r->config;
     rlf_var n = rlf_norm(r, x, "input_layernorm");
@@ -13,7 +13,7 @@ layer(rlf_program *r, int i, rlf_var x)
     if (c->qk_norm)
         h = rlf_head_norms(r, h, "self_attn.q_norm", "self_attn.k_norm");
     h = rlf_rotate(r, h);
-    rlf_var o = rlf_attend(r, h, rlf_model_config_window(c, i),
+    rlf_var o = rlf_attend(r, h, rlf_model_config_window(c, r->layer),
                            1 / sqrt((double)c->head_dim), 0);
     x = rlf_linear_onto(r, x, o, "self_attn.o_proj", c->o_bias);
     n = rlf_norm(r, x, "post_attention_layernorm");
@@ -27,12 +27,7 @@ void
 rlf_llama_rows(rlf_program *r)
 {
     rlf_var x = rlf_embed(r, "model.embed_tokens");
-    for (int i = 0; i < r->config->layers; i++) {
-        rlf_begin_layer(r, i);
-        x = layer(r, i, x);
-    }
-    rlf_begin_layer(r, r->config->layers);
-    r->hidden = rlf_norm(r, x, "model.norm");
+    r->hidden = rlf_norm(r, rlf_layers(r, x, layer), "model.norm");
 }
 
 const rlf_family rlf_family_llama = {.type = "llama",

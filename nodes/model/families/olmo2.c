@@ -25,12 +25,7 @@ static void
 rows(rlf_program *r)
 {
     rlf_var x = rlf_embed(r, "model.embed_tokens");
-    for (int i = 0; i < r->config->layers; i++) {
-        rlf_begin_layer(r, i);
-        x = layer(r, x);
-    }
-    rlf_begin_layer(r, r->config->layers);
-    r->hidden = rlf_norm(r, x, "model.norm");
+    r->hidden = rlf_norm(r, rlf_layers(r, x, layer), "model.norm");
 }
 
 const rlf_family rlf_family_olmo2 = {.type = "olmo2",

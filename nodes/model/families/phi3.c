@@ -5,15 +5,16 @@
 #include <math.h>
 
 static rlf_var
-layer(rlf_program *r, int i, rlf_var x)
+layer(rlf_program *r, rlf_var x)
 {
     static const char qkv[] = "self_attn.qkv_proj",
                       gates[] = "mlp.gate_up_proj";
     const rlf_model_config *c = r->config;
     rlf_var n = rlf_norm(r, x, "input_layernorm");
     rlf_heads h = rlf_linear_heads(r, n, qkv, qkv, qkv, false);
-    rlf_var o = rlf_attend(r, rlf_rotate(r, h), rlf_model_config_window(c, i),
-                           1 / sqrt((double)c->head_dim), 0);
+    rlf_var o =
+        rlf_attend(r, rlf_rotate(r, h), rlf_model_config_window(c, r->layer),
+                   1 / sqrt((double)c->head_dim), 0);
     x = rlf_linear_onto(r, x, o, "self_attn.o_proj", false);
     n = rlf_norm(r, x, "post_attention_layernorm");
     rlf_gates g = rlf_linear_gates(r, n, gates, gates, false);
@@ -24,12 +25,7 @@ static void
 rows(rlf_program *r)
 {
     rlf_var x = rlf_embed(r, "model.embed_tokens");
-    for (int i = 0; i < r->config->layers; i++) {
-        rlf_begin_layer(r, i);
-        x = layer(r, i, x);
-    }
-    rlf_begin_layer(r, r->config->layers);
-    r->hidden = rlf_norm(r, x, "model.norm");
+    r->hidden = rlf_norm(r, rlf_layers(r, x, layer), "model.norm");
 }
 
 const rlf_family rlf_family_phi3 = {
