@@ -281,9 +281,41 @@ typedef struct rlf_rmsnorm_args {
     const float *weight;
     float eps;
     rlf_real *y;
-    int64_t ldy; /* 0: groups * d */
-    float *rstd; /* [m, groups] =, for the gradient; or NULL */
+    int64_t ldy;       /* 0: groups * d */
+    float *rstd;       /* [m, groups] =, for the gradient; or NULL */
+    const float *sums; /* [m] of norm_sums, of rows that lie in several places,
+                          without groups; may be rstd. NULL: of x itself */
+    int64_t whole;     /* columns in all places, with sums */
 } rlf_rmsnorm_args;
+
+/* Sums over rows that lie in several places, d columns of each here: sums[m] =
+ * those of x^2, or with dy of weight dy x, as partial sums over shards of the
+ * columns, added in the tree. */
+typedef struct rlf_norm_sums_args {
+    int64_t m, d;
+    const rlf_real *x;
+    int64_t ldx;         /* 0: d */
+    const rlf_real *dy;  /* or NULL */
+    int64_t lddy;        /* 0: d */
+    const float *weight; /* [d], with dy */
+    rlf_shards shards;
+    int64_t whole; /* columns in all places */
+    int pieces;    /* that they lie in, as rlf_piece_first */
+    float *sums;
+} rlf_norm_sums_args;
+
+/* Where each shard held here ends, in columns; shards are complete. Returns
+ * whether they make up d. */
+static inline bool
+rlf_norm_sums_ends(const rlf_norm_sums_args *a, int64_t end[RLF_MOST_SHARDS])
+{
+    const rlf_shards h = a->shards;
+    int64_t first = rlf_piece_first(a->whole, a->pieces, h.of, h.first);
+    for (int s = 0; s < h.count; s++)
+        end[s] =
+            rlf_piece_first(a->whole, a->pieces, h.of, h.first + s + 1) - first;
+    return end[h.count - 1] == a->d;
+}
 
 /* dx = or += rstd (w dy - x rstd^2 mean(w dy x)); dweight += in order of
  * (m, group) of dy x rstd (in bf16: by tiles of rows, which begin anew in each
@@ -303,7 +335,9 @@ typedef struct rlf_rmsnorm_grad_args {
     int64_t lddx; /* 0: groups * d */
     bool add;     /* dx += (the residual's gradient is there already) */
     float *dweight;
-    int shards; /* 0: 1 */
+    int shards;        /* 0: 1 */
+    const float *sums; /* [m] of norm_sums with dy, without groups; or NULL */
+    int64_t whole;     /* columns in all places, with sums */
 } rlf_rmsnorm_grad_args;
 
 /* y = (x - mean) rstd weight + bias, with mean(x) and rstd = 1 / sqrt(

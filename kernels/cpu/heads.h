@@ -6,11 +6,11 @@
 
 #include "kernels/cpu/ops.h"
 
-/* y = x * r * weight, and r; y may be x. */
+/* y = x * r * weight, and r = 1 / sqrt(mean + eps); y may be x. */
 INLINE float
-norm(const float *x, const float *weight, float eps, int64_t d, float *y)
+norm_by(const float *x, const float *weight, float mean, float eps, int64_t d,
+        float *y)
 {
-    float mean = row_dot(x, x, NULL, d) / (float)d;
     float r = 1 / __builtin_sqrtf(mean + eps);
     int64_t j = 0;
     for (; j + VL <= d; j += VL)
@@ -20,6 +20,13 @@ norm(const float *x, const float *weight, float eps, int64_t d, float *y)
         vstore_n(y + j, vload_n(x + j, d - j) * vset(r) * w, d - j);
     }
     return r;
+}
+
+INLINE float
+norm(const float *x, const float *weight, float eps, int64_t d, float *y)
+{
+    float mean = row_dot(x, x, NULL, d) / (float)d;
+    return norm_by(x, weight, mean, eps, d, y);
 }
 
 typedef struct rotation {

@@ -11,7 +11,9 @@ rmsnorm_rows(void *ctx, int64_t first, int64_t last, char *scratch)
         int64_t row = i / a->groups, group = i % a->groups;
         const float *x = a->x + row * a->ldx + group * d;
         float *y = a->y + row * a->ldy + group * d;
-        float r = norm(x, a->weight, a->eps, d, y);
+        float r = a->sums ? norm_by(x, a->weight, a->sums[i] / (float)a->whole,
+                                    a->eps, d, y)
+                          : norm(x, a->weight, a->eps, d, y);
         if (a->rstd)
             a->rstd[i] = r;
     }
@@ -31,6 +33,50 @@ ISA(rmsnorm)(rlf_queue *queue, const rlf_rmsnorm_args *args, rlf_err *err)
     return RLF_OK;
 }
 
+typedef struct norm_sums {
+    rlf_norm_sums_args a;
+    int64_t end[RLF_MOST_SHARDS];
+} norm_sums;
+
+static void
+norm_sums_rows(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const norm_sums *c = ctx;
+    const rlf_norm_sums_args *a = &c->a;
+    float part[RLF_MOST_SHARDS];
+    int n = a->shards.count;
+    for (int64_t i = first; i < last; i++) {
+        const float *x = a->x + i * a->ldx, *dy = a->dy + i * a->lddy;
+        for (int64_t s = 0, at = 0; s < n; at = c->end[s++])
+            part[s] =
+                row_dot(x + at, dy + at, a->weight ? a->weight + at : NULL,
+                        c->end[s] - at);
+        for (int step = 1; step < n; step *= 2)
+            for (int s = 0; s + step < n; s += 2 * step)
+                part[s] += part[s + step];
+        a->sums[i] = part[0];
+    }
+}
+
+rlf_status
+ISA(norm_sums)(rlf_queue *queue, const rlf_norm_sums_args *args, rlf_err *err)
+{
+    norm_sums c = {.a = *args};
+    rlf_norm_sums_args *a = &c.a;
+    a->shards = rlf_shards_of(a->shards);
+    NEED(a->m >= 0 && a->d > 0 && a->shards.count <= RLF_MOST_SHARDS &&
+             rlf_norm_sums_ends(a, c.end),
+         "norm_sums");
+    a->ldx = or_dense(a->ldx, a->d);
+    a->lddy = a->dy ? or_dense(a->lddy, a->d) : a->ldx;
+    a->weight = a->dy ? a->weight : NULL;
+    a->dy = a->dy ? a->dy : a->x;
+    rlf_cpu_share(queue, a->m, 16, 8.0 * (double)a->m * (double)a->d,
+                  norm_sums_rows, &c);
+    return RLF_OK;
+}
+
 static void
 rmsnorm_grad_rows(void *ctx, int64_t first, int64_t last, char *scratch)
 {
@@ -43,7 +89,9 @@ rmsnorm_grad_rows(void *ctx, int64_t first, int64_t last, char *scratch)
         const float *dy = a->dy + row * a->lddy + group * d;
         float *dx = a->dx + row * a->lddx + group * d;
         float r = a->rstd[i];
-        float coef = -(r * r * (row_dot(x, dy, a->weight, d) / (float)d));
+        float mean = a->sums ? a->sums[i] / (float)a->whole
+                             : row_dot(x, dy, a->weight, d) / (float)d;
+        float coef = -(r * r * mean);
         for (int64_t j = 0; j < d; j += VL) {
             int64_t n = d - j;
             bool whole = n >= VL;

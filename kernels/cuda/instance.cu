@@ -43,6 +43,7 @@ constexpr rlf_kernels TYPED(rows) = {
     .rows_gather = TYPED(rows_gather),
     .rows_scatter = TYPED(rows_scatter),
     .rmsnorm = TYPED(rmsnorm),
+    .norm_sums = TYPED(norm_sums),
     .rmsnorm_grad = EITHER(TYPED(rmsnorm_grad), CUDA(rmsnorm_grad_tiles)),
     .layernorm = TYPED(layernorm),
     .layernorm_grad = TYPED(layernorm_grad),

@@ -44,8 +44,10 @@ rmsnorm_kernel(rlf_rmsnorm_args a)
         const rlf_real *x =
             bring<V>(own, a.x + p.row * a.ldx + p.at * a.d, a.d);
         __syncwarp();
-        float mean = row_dot(x, x, NULL, a.d) / (float)a.d;
+        float mean = a.sums ? a.sums[i] / (float)a.whole
+                            : row_dot(x, x, NULL, a.d) / (float)a.d;
         float r = 1 / sqrtf(mean + a.eps);
+        __syncwarp(); /* sums may be rstd */
         if (a.rstd && threadIdx.x % WARP == 0)
             a.rstd[i] = r;
         for (int64_t j = threadIdx.x % WARP * V; j < a.d; j += WARP * V) {
@@ -93,6 +95,50 @@ TYPED(rmsnorm)(rlf_queue *queue, const rlf_rmsnorm_args *args, rlf_err *err)
     return CUDA(launched)("rmsnorm", err);
 }
 
+typedef struct norm_sums {
+    rlf_norm_sums_args a;
+    int64_t end[RLF_MOST_SHARDS];
+} norm_sums;
+
+static __global__ void
+norm_sums_kernel(norm_sums c)
+{
+    const rlf_norm_sums_args &a = c.a;
+    int n = a.shards.count;
+    EACH_WARP(i, a.m)
+    {
+        const rlf_real *x = a.x + i * a.ldx, *dy = a.dy + i * a.lddy;
+        float part[RLF_MOST_SHARDS];
+        for (int64_t s = 0, at = 0; s < n; at = c.end[s++])
+            part[s] = row_dot(x + at, dy + at, a.weight ? a.weight + at : NULL,
+                              c.end[s] - at);
+        for (int step = 1; step < n; step *= 2)
+            for (int s = 0; s + step < n; s += 2 * step)
+                part[s] += part[s + step];
+        if (threadIdx.x % WARP == 0)
+            a.sums[i] = part[0];
+    }
+}
+
+rlf_status
+TYPED(norm_sums)(rlf_queue *queue, const rlf_norm_sums_args *args, rlf_err *err)
+{
+    norm_sums c = {*args};
+    rlf_norm_sums_args &a = c.a;
+    a.shards = rlf_shards_of(a.shards);
+    NEED(a.m >= 0 && a.d > 0 && a.shards.count <= RLF_MOST_SHARDS &&
+             rlf_norm_sums_ends(&a, c.end),
+         "norm_sums");
+    a.ldx = or_dense(a.ldx, a.d);
+    a.lddy = a.dy ? or_dense(a.lddy, a.d) : a.ldx;
+    a.weight = a.dy ? a.weight : NULL;
+    a.dy = a.dy ? a.dy : a.x;
+    if (a.m)
+        RLF_LAUNCH(norm_sums_kernel, blocks_for(a.m, THREADS / WARP), THREADS,
+                   0, queue, c);
+    return CUDA(launched)("norm_sums", err);
+}
+
 template <int V>
 static __global__ void
 rmsnorm_grad_kernel(rlf_rmsnorm_grad_args a)
@@ -109,8 +155,9 @@ rmsnorm_grad_kernel(rlf_rmsnorm_grad_args a)
         rlf_real *dx = a.dx + p.row * a.lddx + p.at * a.d;
         __syncwarp();
         float r = a.rstd[i];
-        float dot = row_dot(x, dy, a.weight, a.d);
-        float coef = -(r * r * (dot / (float)a.d));
+        float mean = a.sums ? a.sums[i] / (float)a.whole
+                            : row_dot(x, dy, a.weight, a.d) / (float)a.d;
+        float coef = -(r * r * mean);
         for (int64_t j = threadIdx.x % WARP * V; j < a.d; j += WARP * V) {
             several<rlf_real, V> z = take<V>(x + j), d = take<V>(dy + j), was;
             several<float, V> w = take_floats<V>(a.weight + j);

@@ -27,7 +27,7 @@ typedef struct tiling {
     int each, terms; /* groups of a row, and rows of them, that a sum has */
     int tiles;       /* of a sum */
     int per_team;    /* rows */
-    float one_of_d;  /* 1 / d */
+    float one_of_d;  /* 1 / d; of rows that lie in several places, whole */
     float *sums;     /* [shards, tiles, d], or NULL: not wanted */
 } tiling;
 
@@ -160,7 +160,10 @@ __launch_bounds__(BLOCK<T>, MOST_TEAM / BLOCK<T>) norm_grad_kernel(tiling p)
                 was = take_piece(dx);
             dot = dot_of(x, dy, a.weight + col);
         }
-        dot = team_sum<T>(dot, turn);
+        if (!a.sums)
+            dot = team_sum<T>(dot, turn);
+        else if (k < last)
+            dot = a.sums[at.row];
         float coef = -(rstd * rstd * (dot * p.one_of_d));
         if (k < last) {
             several<float, WIDE> w = take_floats<WIDE>(a.weight + col);
@@ -263,6 +266,6 @@ CUDA(rmsnorm_grad_tiles)(rlf_queue *queue, const rlf_rmsnorm_grad_args *args,
     tiling p = {.a = a,
                 .each = each,
                 .terms = (int)a.m * each,
-                .one_of_d = 1 / (float)a.d};
+                .one_of_d = 1 / (float)(a.sums ? a.whole : a.d)};
     return launch_from<8>(queue, p, err);
 }

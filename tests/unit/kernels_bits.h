@@ -61,6 +61,7 @@ static const struct {
     {"product_shards", UINT64_C(0xcac27ffee7cb52a2)},
     {"product_soon", UINT64_C(0x123f94a5619e1eef)},
     {"product_swiglu", UINT64_C(0x9235286292eac06e)},
+    {"norm_sums", UINT64_C(0x6783ce390b917643)},
     {"rmsnorm", UINT64_C(0x9849b199a6165107)},
     {"rmsnorm_grad", UINT64_C(0xef08787369d52f17)},
     {"rmsnorm_shards", UINT64_C(0x120ba1f590cd626d)},

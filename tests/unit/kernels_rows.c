@@ -310,6 +310,68 @@ test_rmsnorm_shards(env *e)
     same(e, dx, dx1, n, 4, "dx");
 }
 
+/* Norms of rows that lie in several places: partial sums over shards, whoever
+ * holds them, then what a norm of whole rows gives. */
+static void
+test_norm_sums(env *e)
+{
+    static const struct {
+        int64_t d;
+        int shards, pieces;
+    } shapes[] = {{96, 1, 0}, {100, 4, 0}, {192, 8, 2}, {520, 4, 8}};
+    for (int c = 0; c < (int)N(shapes); c++) {
+        int64_t m = 17, d = shapes[c].d, n = m * d;
+        int of = shapes[c].shards, pieces = shapes[c].pieces;
+        float *x = values(e, n, 2), *w = values(e, d, 1), *dy = values(e, n, 1);
+        float *y = blank(e, n), *dx = blank(e, n), *r = blank(e, m);
+        float *sums = blank(e, m), *dots = blank(e, m), *dw = values(e, d, 1);
+        float *half[2] = {blank(e, m), blank(e, m)}, *y0 = blank(e, n);
+        float *r0 = blank(e, m), *dx0 = blank(e, n), *dw0 = copy_of(e, dw, d);
+        rlf_shards all = {of, 0, of};
+        CALL(e, norm_sums, .m = m, .d = d, .x = x, .shards = all, .whole = d,
+             .pieces = pieces, .sums = sums);
+        CALL(e, norm_sums, .m = m, .d = d, .x = x, .dy = dy, .weight = w,
+             .shards = all, .whole = d, .pieces = pieces, .sums = dots);
+        out_f32(e, sums, m);
+        out_f32(e, dots, m);
+        for (int k = 0; k < 2 && of > 1; k++) {
+            rlf_shards part = {of, k * of / 2, of / 2};
+            int64_t at = rlf_piece_first(d, pieces, of, part.first);
+            CALL(e, norm_sums, .m = m, .d = rlf_pieces_held(part, d, pieces),
+                 .x = x + at, .ldx = d, .dy = dy + at, .lddy = d,
+                 .weight = w + at, .shards = part, .whole = d, .pieces = pieces,
+                 .sums = half[k]);
+        }
+        for (int64_t i = 0; i < m && of > 1; i++)
+            half[0][i] += half[1][i];
+        if (of > 1)
+            same(e, half[0], dots, m, 4, "two places");
+        memcpy(r, sums, (size_t)m * sizeof *r);
+        CALL(e, rmsnorm, .m = m, .d = d, .x = x, .weight = w, .eps = 1e-5f,
+             .y = y, .rstd = r, .sums = r, .whole = d);
+        CALL(e, rmsnorm_grad, .m = m, .d = d, .x = x, .weight = w, .rstd = r,
+             .dy = dy, .dx = dx, .dweight = dw, .sums = dots, .whole = d);
+        CALL(e, rmsnorm, .m = m, .d = d, .x = x, .weight = w, .eps = 1e-5f,
+             .y = y0, .rstd = r0);
+        CALL(e, rmsnorm_grad, .m = m, .d = d, .x = x, .weight = w, .rstd = r0,
+             .dy = dy, .dx = dx0, .dweight = dw0);
+        out_f32(e, y, n);
+        out_f32(e, dx, n);
+        double *want = doubles(e, n);
+        for (int64_t i = 0; i < n; i++)
+            want[i] = (double)y0[i];
+        like_real(e, y, want, n, 3e-6, "y");
+        for (int64_t i = 0; i < n; i++)
+            want[i] = (double)dx0[i];
+        like_real(e, dx, want, n, 3e-6, "dx");
+        for (int64_t i = 0; i < d; i++)
+            want[i] = (double)dw0[i];
+        like(e, dw, want, d, 1e-5, "dweight");
+        for (; e->n_held > 0;)
+            free(e->held[--e->n_held]);
+    }
+}
+
 /* So many rows, and rows so long, that several blocks of threads share them; a
  * row has the same dx among others and alone. */
 static void
@@ -803,6 +865,7 @@ static const op_case cases[] = {
     {"rmsnorm_grad", test_rmsnorm_grad},
     {"rmsnorm_shards", test_rmsnorm_shards},
     {"rmsnorm_tiles", test_rmsnorm_tiles},
+    {"norm_sums", test_norm_sums},
     {"rope", test_rope},
     {"activations", test_activations},
     {"scaled_add", test_scaled_add},
