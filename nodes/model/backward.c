@@ -52,7 +52,7 @@ norm_back(rlf_compiler *c, int r)
     rlf_var x = row->in[0], y = row->out[0];
     int64_t w = c->table->rows[r].vector[0];
     rlf_spot dy = rlf_gradients_at(c, y);
-    bool add = c->gradient[x] >= 0;
+    bool add = c->gradient[x] >= 0, shards = rlf_norm_in_shards(c, row);
     if (!add && rlf_gradients_alone(c, y))
         rlf_gradients_pass(c, x, y);
     else if (!add)
@@ -60,6 +60,8 @@ norm_back(rlf_compiler *c, int r)
     rlf_spot dx = add ? own_gradient(c, x) : rlf_gradients_at(c, x);
     rlf_gradients_leave(c, y);
     rlf_gradients_read(c, x);
+    if (shards)
+        rlf_emit_norm_sums(c, r, &dy, c->kept[r][1]);
     if (row->centred) {
         int64_t bias = c->table->rows[r].vector[1];
         rlf_emit(c, RLF_OP_layernorm_grad, rlf_count_of(c, y))->layernorm_grad =
@@ -89,7 +91,10 @@ norm_back(rlf_compiler *c, int r)
                                 .dx = rlf_at(dx),
                                 .lddx = dx.ld,
                                 .add = add,
-                                .dweight = rlf_gradient_at(w)};
+                                .dweight = rlf_gradient_at(w),
+                                .sums = shards ? (const float *)c->kept[r][1]
+                                               : NULL,
+                                .whole = rlf_whole_of(c, x)};
 }
 
 /* Over dy; a sum of dweight for each shard of the heads. */
@@ -162,12 +167,8 @@ set_parts(rlf_compiler *c, const rlf_model_row *row, rlf_product_args *a)
     const rlf_table *t = c->table;
     int64_t *parts = RLF_NEW_ARRAY(c->arena, int64_t, row->n_out);
     int *pieces = RLF_NEW_ARRAY(c->arena, int, row->n_out);
-    for (int i = 0; i < row->n_out; i++) {
-        bool kv = c->program->values.data[row->out[i]].width == RLF_WIDTH_KV;
-        parts[i] = kv ? rlf_width_of(c, row->out[i]) * t->cut.ranks
-                      : *rlf_part_of(c, row->out[i]);
-        pieces[i] = kv ? rlf_table_kv_pieces(t) : 0;
-    }
+    for (int i = 0; i < row->n_out; i++)
+        parts[i] = rlf_cut_of(c, row->out[i], &pieces[i]);
     a->shards = t->shards;
     a->parts = parts;
     a->pieces = pieces;

@@ -29,10 +29,13 @@ static const uint8_t places[RLF_N_OPS][MOST_PLACES + 1] = {
     [RLF_OP_rows_scatter] = {AT(rows_scatter, index), AT(rows_scatter, x),
                              AT(rows_scatter, y)},
     [RLF_OP_rmsnorm] = {AT(rmsnorm, x), AT(rmsnorm, weight), AT(rmsnorm, y),
-                        AT(rmsnorm, rstd)},
+                        AT(rmsnorm, rstd), AT(rmsnorm, sums)},
+    [RLF_OP_norm_sums] = {AT(norm_sums, x), AT(norm_sums, dy),
+                          AT(norm_sums, weight), AT(norm_sums, sums)},
     [RLF_OP_rmsnorm_grad] = {AT(rmsnorm_grad, x), AT(rmsnorm_grad, weight),
                              AT(rmsnorm_grad, rstd), AT(rmsnorm_grad, dy),
-                             AT(rmsnorm_grad, dx), AT(rmsnorm_grad, dweight)},
+                             AT(rmsnorm_grad, dx), AT(rmsnorm_grad, dweight),
+                             AT(rmsnorm_grad, sums)},
     [RLF_OP_layernorm] = {AT(layernorm, x), AT(layernorm, weight),
                           AT(layernorm, bias), AT(layernorm, y),
                           AT(layernorm, mean), AT(layernorm, rstd)},
@@ -240,6 +243,8 @@ run_move(const run *r, const rlf_kernel_call *c, rlf_err *err)
     switch (c->op) {
     case RLF_CALL_SUM:
         return rlf_parallel_sum(r->model, a->to, n, err);
+    case RLF_CALL_SUM_F32:
+        return rlf_parallel_sum_f32(r->model, a->to, n, err);
     case RLF_CALL_SUM_COPIES:
         return rlf_parallel_sum_copies(r->model, a->to, n, err);
     case RLF_CALL_COPY:

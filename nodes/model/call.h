@@ -66,14 +66,16 @@ typedef enum rlf_count {
 #define RLF_CALL_OPS(X)                                                  \
     X(product) X(product_swiglu) X(product_grad) X(bias_grad)            \
     X(embed) X(embed_grad) X(rows_gather) X(rows_scatter)                \
-    X(rmsnorm) X(rmsnorm_grad) X(layernorm) X(layernorm_grad)            \
-    X(rope) X(swiglu) X(swiglu_grad) X(add)                              \
+    X(rmsnorm) X(rmsnorm_grad) X(norm_sums)                              \
+    X(layernorm) X(layernorm_grad) X(rope) X(swiglu) X(swiglu_grad)      \
+    X(add)                                                               \
     X(kv_write) X(attention) X(attention_paged) X(attention_grad)
 // clang-format on
 
 /* Calls that are no kernel's, behind those of rlf_op. */
 enum {
     RLF_CALL_SUM = RLF_N_OPS, /* `to` becomes the sum over ranks */
+    RLF_CALL_SUM_F32,         /* ... of floats */
     RLF_CALL_SUM_COPIES,      /* over those that hold the same heads */
     RLF_CALL_COPY,            /* `from` to `to` */
     RLF_CALL_ZERO,            /* 0 to `to` */

@@ -63,7 +63,8 @@ typedef struct rlf_compiler {
     /* of each row: where the gradient of a product's result waits for weights
      */
     rlf_spot *late;
-    /* of each row: rstd of each out, or rstd and mean, or lse */
+    /* of each row: rstd of each out, or rstd and mean, or lse; of a norm over
+     * shards rstd and, for its derivative, sums */
     rlf_address (*kept)[2];
     RLF_VEC(rlf_grad) gradients;
 } rlf_compiler;
@@ -137,6 +138,10 @@ void rlf_emit_move(rlf_compiler *c, int op, rlf_count count, rlf_spot to,
                    rlf_spot from, int64_t width);
 /* Into the sum over the ranks that have the model in parts. */
 void rlf_emit_sum(rlf_compiler *c, rlf_var x, rlf_spot s);
+/* What norm row `r` has to know of all places, to `sums`; with dy, what its
+ * derivative has to. */
+void rlf_emit_norm_sums(rlf_compiler *c, int r, const rlf_spot *dy,
+                        rlf_address sums);
 /* Of whole rows, as long as those of `to`, unless they are there. */
 void rlf_emit_copy(rlf_compiler *c, rlf_var x, rlf_spot to, rlf_spot from);
 
@@ -153,6 +158,13 @@ static inline int64_t
 rlf_width_of(const rlf_compiler *c, rlf_var x)
 {
     return rlf_table_width(c->table, c->program->values.data[x].width);
+}
+
+/* ... and in all places. */
+static inline int64_t
+rlf_whole_of(const rlf_compiler *c, rlf_var x)
+{
+    return rlf_width_size(&c->table->config, c->program->values.data[x].width);
 }
 
 static inline rlf_count
@@ -256,12 +268,34 @@ rlf_packed_at(const rlf_row_slots *w, rlf_product_form form)
         w->number);
 }
 
+/* Is it a norm over a width whose sums are over shards? */
+static inline bool
+rlf_norm_in_shards(const rlf_compiler *c, const rlf_model_row *row)
+{
+    bool is = row->kind == RLF_ROW_NORM && c->table->shards.of > 1 &&
+              rlf_is_cut(c, row->in[0]);
+    RLF_ASSERT(!is || !row->centred);
+    return is;
+}
+
+/* How a sum over shards of a value's columns is cut: their number in all
+ * places, ranks that hold the same counted each, and the pieces that they lie
+ * in (kernels.h). */
+static inline int64_t
+rlf_cut_of(const rlf_compiler *c, rlf_var x, int *pieces)
+{
+    const rlf_table *t = c->table;
+    bool kv = c->program->values.data[x].width == RLF_WIDTH_KV;
+    *pieces = kv ? rlf_table_kv_pieces(t) : 0;
+    return kv ? rlf_width_of(c, x) * t->cut.ranks : rlf_whole_of(c, x);
+}
+
 /* The size of a width in all places: how a sum over shards of it is cut. */
 static inline const int64_t *
 rlf_part_of(rlf_compiler *c, rlf_var x)
 {
     int64_t *part = RLF_NEW(c->arena, int64_t);
-    *part = rlf_width_size(&c->table->config, c->program->values.data[x].width);
+    *part = rlf_whole_of(c, x);
     return part;
 }
 

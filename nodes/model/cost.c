@@ -63,12 +63,11 @@ run(const counter *c, const sums *s, const rlf_rates *r)
                         r->written[i] * n[i]);
         rlf_counter_add_f32(c, 0, (r->read_f32[i] + floats) * n[i],
                             r->written_f32[i] * n[i]);
-        summed += r->summed[i] * n[i];
+        summed += (c->real * r->summed[i] + 4 * r->summed_f32[i]) * n[i];
         joined += r->joined[i] * n[i];
     }
     rlf_counter_start(c, r->calls);
-    rlf_counter_sum(c, RLF_AXIS_TP, t->cut.ranks, c->passes * r->sums,
-                    c->real * summed);
+    rlf_counter_sum(c, RLF_AXIS_TP, t->cut.ranks, c->passes * r->sums, summed);
     rlf_counter_sum(c, RLF_AXIS_TP, t->copies, c->passes * r->joins,
                     c->real * joined);
 }

@@ -47,6 +47,33 @@ rlf_emit_sum(rlf_compiler *c, rlf_var x, rlf_spot s)
 }
 
 void
+rlf_emit_norm_sums(rlf_compiler *c, int r, const rlf_spot *dy, rlf_address sums)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    const rlf_table *t = c->table;
+    rlf_var x = row->in[0];
+    const rlf_spot to = {.at = sums, .ld = 1};
+    rlf_count count = rlf_count_of(c, x);
+    rlf_norm_sums_args args = {.d = rlf_width_of(c, x),
+                               .x = rlf_at(c->value[x]),
+                               .ldx = c->value[x].ld,
+                               .dy = dy ? rlf_at(*dy) : NULL,
+                               .lddy = dy ? dy->ld : 0,
+                               .weight = rlf_norm_at(c, t->rows[r].vector[0]),
+                               .shards = t->shards,
+                               .sums = (float *)sums};
+    args.whole = rlf_cut_of(c, x, &args.pieces);
+    /* heads that several hold count as the first one's */
+    if (args.pieces && t->cut.rank % t->copies)
+        rlf_emit_move(c, RLF_CALL_ZERO, count, to, (rlf_spot){0},
+                      (int64_t)(sizeof(float) / rlf_real_bytes(c->kernels)));
+    else
+        rlf_emit(c, RLF_OP_norm_sums, count)->norm_sums = args;
+    if (t->cut.ranks > 1)
+        rlf_emit_move(c, RLF_CALL_SUM_F32, count, to, (rlf_spot){0}, 1);
+}
+
+void
 rlf_emit_copy(rlf_compiler *c, rlf_var x, rlf_spot to, rlf_spot from)
 {
     if (to.at != from.at)
@@ -136,13 +163,16 @@ static void
 norm(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
-    bool heads = row->kind == RLF_ROW_HEAD_NORM;
+    bool heads = row->kind == RLF_ROW_HEAD_NORM,
+         shards = rlf_norm_in_shards(c, row);
     if (row->centred) {
         layer_norm(c, r);
         return;
     }
     for (int i = 0; i < row->n_out; i++) {
         rlf_spot x = c->value[row->in[i]], y = c->value[row->out[i]];
+        if (shards)
+            rlf_emit_norm_sums(c, r, NULL, c->kept[r][0]);
         rlf_emit(c, RLF_OP_rmsnorm, rlf_count_of(c, row->out[i]))->rmsnorm =
             (rlf_rmsnorm_args){
                 .d = heads ? c->table->config.head_dim
@@ -154,7 +184,9 @@ norm(rlf_compiler *c, int r)
                 .eps = (float)c->table->config.eps,
                 .y = rlf_at(y),
                 .ldy = y.ld,
-                .rstd = (float *)c->kept[r][i]};
+                .rstd = (float *)c->kept[r][i],
+                .sums = shards ? (const float *)c->kept[r][0] : NULL,
+                .whole = rlf_whole_of(c, row->in[i])};
     }
 }
 

@@ -243,7 +243,10 @@ place_kept(rlf_compiler *c, int r)
         kept[1] = take_floats(c, last ? RLF_AT_VALUES : RLF_AT_LAYER, 1);
     if (last)
         kept[0] = rlf_address_at(RLF_AT_RSTD, 0);
-    if (last || !train)
+    bool shards = rlf_norm_in_shards(c, row);
+    if (shards && train)
+        kept[1] = take_floats(c, RLF_AT_LAYER, 1);
+    if (last || (!train && !shards))
         return;
     if (row->kind == RLF_ROW_NORM)
         kept[0] = take_floats(c, RLF_AT_LAYER, 1);

@@ -82,11 +82,12 @@ static void
 add_move(rlf_rates *r, const rlf_kernel_call *c)
 {
     double *of = c->op == RLF_CALL_SUM          ? r->summed
+                 : c->op == RLF_CALL_SUM_F32    ? r->summed_f32
                  : c->op == RLF_CALL_SUM_COPIES ? r->joined
                                                 : NULL;
     if (of)
         of[base_of(c)] += (double)c->move.width;
-    r->sums += c->op == RLF_CALL_SUM;
+    r->sums += c->op == RLF_CALL_SUM || c->op == RLF_CALL_SUM_F32;
     r->joins += c->op == RLF_CALL_SUM_COPIES;
 }
 
@@ -94,12 +95,19 @@ add_move(rlf_rates *r, const rlf_kernel_call *c)
 static const struct {
     double flops, read, written;
 } plain[RLF_N_OPS] = {
-    [RLF_OP_bias_grad] = {1, 1, 0},     [RLF_OP_embed] = {0, 0, 1},
-    [RLF_OP_embed_grad] = {1, 1, 0},    [RLF_OP_rows_gather] = {0, 1, 1},
-    [RLF_OP_rows_scatter] = {1, 1, 1},  [RLF_OP_rmsnorm] = {4, 1, 1},
-    [RLF_OP_rmsnorm_grad] = {11, 3, 1}, [RLF_OP_rope] = {3, 1, 1},
-    [RLF_OP_layernorm] = {8, 1, 1},     [RLF_OP_layernorm_grad] = {18, 3, 1},
-    [RLF_OP_swiglu] = {8, 2, 1},        [RLF_OP_swiglu_grad] = {14, 3, 2},
+    [RLF_OP_bias_grad] = {1, 1, 0},
+    [RLF_OP_embed] = {0, 0, 1},
+    [RLF_OP_embed_grad] = {1, 1, 0},
+    [RLF_OP_rows_gather] = {0, 1, 1},
+    [RLF_OP_rows_scatter] = {1, 1, 1},
+    [RLF_OP_rmsnorm] = {4, 1, 1},
+    [RLF_OP_rmsnorm_grad] = {11, 3, 1},
+    [RLF_OP_norm_sums] = {3, 2, 0},
+    [RLF_OP_rope] = {3, 1, 1},
+    [RLF_OP_layernorm] = {8, 1, 1},
+    [RLF_OP_layernorm_grad] = {18, 3, 1},
+    [RLF_OP_swiglu] = {8, 2, 1},
+    [RLF_OP_swiglu_grad] = {14, 3, 2},
     [RLF_OP_add] = {1, 2, 1},
 };
 
@@ -127,6 +135,8 @@ numbers(const rlf_kernel_call *c)
         return c->layernorm.d;
     case RLF_OP_layernorm_grad:
         return c->layernorm_grad.d;
+    case RLF_OP_norm_sums:
+        return c->norm_sums.d;
     case RLF_OP_rope:
         return c->rope.heads * c->rope.d;
     case RLF_OP_swiglu:

@@ -29,6 +29,7 @@ typedef struct rlf_rates {
     double read_f32[RLF_N_BASES], written_f32[RLF_N_BASES];
     double embedded[RLF_N_BASES]; /* read of the embedding, in either form */
     double summed[RLF_N_BASES];   /* by all ranks of the model */
+    double summed_f32[RLF_N_BASES]; /* the same, floats */
     double joined[RLF_N_BASES];   /* by those that hold the same heads */
     double calls, sums, joins;    /* in each pass */
 } rlf_rates;

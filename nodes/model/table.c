@@ -333,14 +333,6 @@ rlf_table_check_cut(const rlf_model_config *c, const rlf_cut *wanted,
 {
     const rlf_cut cut = resolved(wanted);
     int shards = cut.shards, ranks = cut.ranks;
-    if (c->family && c->family->norms_whole && shards > 1) {
-        rlf_fail(err, RLF_USER,
-                 "%s %d: the norms of q and k of %s go over all heads, which "
-                 "cannot be cut",
-                 ranks > 1 ? "tp" : "shards", shards, c->family->architecture);
-        rlf_err_hint(err, "give it tp: 1 and shards 1; dp and pp are free");
-        return RLF_USER;
-    }
     bool said = wanted && wanted->shards;
     if (said && (!power_of_two(shards) || shards > RLF_MOST_SHARDS))
         return rlf_fail(err, RLF_USER,

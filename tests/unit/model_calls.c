@@ -164,7 +164,7 @@ family_of(int i)
 {
     static const rlf_family *const later[] = {
         &rlf_family_gemma2, &rlf_family_gemma3, &rlf_family_gpt2,
-        &rlf_family_phi3, &rlf_family_cohere};
+        &rlf_family_phi3,   &rlf_family_cohere, &rlf_family_olmo2};
     int k = (i - RANDOM - FAMILIES) / EACH;
     if (i < RANDOM || k >= (int)RLF_COUNT(later))
         return NULL;
@@ -208,7 +208,7 @@ main(void)
         const rlf_family *family = family_of(i);
         if (family)
             test_family(&any.config, family);
-        if (family == &rlf_family_olmo2)
+        if (family == &rlf_family_olmo2 && i < RANDOM + FAMILIES)
             any.shards = 1;
         char *list = list_of(&any), name[32];
         snprintf(name, sizeof name, "random %d", i);

@@ -393,9 +393,23 @@ RECORD(rmsnorm)
     BEGIN(rmsnorm);
     NUMBER(m), NUMBER(d), NUMBER(groups), NUMBER(eps);
     INPUT(x, a->m, n, a->ldx);
+    INPUT(sums, a->m, 1, 0);
     say_operand("weight", a->weight);
     OUTPUT(y, a->m, n, a->ldy);
     OUTPUT(rstd, a->m, groups, 0);
+    return end_call();
+}
+
+RECORD(norm_sums)
+{
+    BEGIN(norm_sums);
+    NUMBER(m), NUMBER(d), NUMBER(whole), NUMBER(pieces);
+    say_shards(a->shards);
+    INPUT(x, a->m, a->d, a->ldx);
+    INPUT(dy, a->m, a->d, a->lddy);
+    if (a->dy)
+        say_operand("weight", a->weight);
+    OUTPUT(sums, a->m, 1, 0);
     return end_call();
 }
 
@@ -407,6 +421,7 @@ RECORD(rmsnorm_grad)
     INPUT(x, a->m, n, a->ldx);
     say_operand("weight", a->weight);
     INPUT(rstd, a->m, groups, 0);
+    INPUT(sums, a->m, 1, 0);
     INPUT(dy, a->m, n, a->lddy);
     if (a->add)
         say_input("onto", a->dx, a->m, n, a->lddx);
@@ -581,6 +596,7 @@ record(test_machine *t, calls *c, rlf_device_ops *ops, rlf_kernels *kernels)
     kernels->rows_scatter = record_rows_scatter;
     kernels->rmsnorm = record_rmsnorm;
     kernels->rmsnorm_grad = record_rmsnorm_grad;
+    kernels->norm_sums = record_norm_sums;
     kernels->rope_table = record_rope_table;
     kernels->rope = record_rope;
     kernels->layernorm = record_layernorm;

@@ -45,7 +45,7 @@ random_config(uint64_t *seed)
         test_windows(&c, (int)choose(seed, 0, 2));
     }
     const rlf_family *family = test_any_family(*seed >> 33);
-    if (*seed >> 20 & 1 && !family->norms_whole)
+    if (*seed >> 20 & 1)
         test_family(&c, family);
     return c;
 }

@@ -657,6 +657,7 @@ main(void)
         test_ranks(scratch, kv_heads[i], shards[i], (uint64_t)i, NULL);
     test_ranks(scratch, 2, 4, 5, &rlf_family_granite);
     test_ranks(scratch, 4, 1, 6, &rlf_family_olmo2);
+    test_ranks(scratch, 2, 8, 8, &rlf_family_olmo2);
     test_ranks(scratch, 2, 4, 7, &rlf_family_phi3);
     test_ranks(scratch, 8, 8, 4, &rlf_family_gpt2);
     test_ranks(scratch, 2, 4, 9, &rlf_family_gpt2);

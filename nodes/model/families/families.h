@@ -36,8 +36,7 @@ typedef struct rlf_family {
     bool bias_key;   /* has attention_bias */
     bool o_bias_key; /* ... which also gives o_proj a bias */
     bool mlp_bias_key;
-    bool qk_norm;      /* of each head */
-    bool norms_whole;  /* norms of q and k go over all heads: no shards */
+    bool qk_norm;           /* of each head */
     const char *never_null; /* keys that null is no value of: "a|b"; or NULL */
     rlf_act act;            /* hidden_act where it is absent */
     bool tied;              /* tie_word_embeddings where it is absent */
