@@ -208,8 +208,9 @@ claim(rlf_session *session, rlf_err *err)
         return RLF_USER;
     }
     /* of one that was killed while it opened, that is said with its record */
+    bool copies = rlf_dir_exists(inside(session, "inputs"));
     if (session->options.resume && !session->options.dry && !holds &&
-        !session->killed)
+        !copies && !session->killed)
         rlf_buf_printf(&session->warnings,
                        "--resume: %s holds no run, so it begins at step 1\n",
                        dir);

@@ -10,6 +10,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/graph/class.h"
+#include "engine/sched/manifest.h"
 #include "engine/sched/retention.h"
 
 #include <errno.h>
@@ -228,7 +229,9 @@ rlf_saving_last(const rlf_session *s)
             0)
         return 0;
     for (size_t i = 0; i < all.count; i++)
-        if (all.steps[i] == s->saved.step)
+        if (all.steps[i] == s->saved.step &&
+            rlf_manifest_exists(
+                rlf_checkpoints_path(&all, all.steps[i], s->arena), s->arena))
             return s->saved.step;
     return 0;
 }

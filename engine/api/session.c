@@ -459,9 +459,9 @@ tell_inputs(rlf_session *s, rlf_err *err)
 static rlf_status
 open_run(rlf_session *s, rlf_err *err)
 {
-    RLF_TRY(open_log(s, err));
-    if (s->options.directory)
+    if (s->options.directory) /* which a log may lie in */
         RLF_TRY(rlf_rundir_open(s, err));
+    RLF_TRY(open_log(s, err));
     RLF_TRY(open_trace(s, err));
     if (s->options.directory && s->leads && !s->options.dry && !s->collector)
         s->collector = rlf_collector_new();

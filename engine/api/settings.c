@@ -69,15 +69,18 @@ set_device(rlf_session *s, const char *name, rlf_err *err)
 static rlf_status
 accept_names(rlf_session *s, const char *names, rlf_err *err)
 {
-    (void)err;
+    const char *all = names;
     for (size_t n; *names; names += n + (names[n] == ',')) {
         n = strcspn(names, ",");
         size_t from = strspn(names, " \t"), to = n;
         while (to > from && strchr(" \t", names[to - 1]))
             to--;
-        if (to > from)
-            RLF_PUSH_IN(s->arena, &s->inputs.accept,
-                        rlf_arena_strndup(s->arena, names + from, to - from));
+        if (to <= from)
+            return rlf_fail(err, RLF_USAGE,
+                            "--accept %s: a name is missing between its commas",
+                            all);
+        RLF_PUSH_IN(s->arena, &s->inputs.accept,
+                    rlf_arena_strndup(s->arena, names + from, to - from));
     }
     return RLF_OK;
 }

@@ -139,9 +139,13 @@ save(rlf_run *run, const rlf_beside *beside, rlf_arena *arena, rlf_err *err,
     if (status != RLF_OK) {
         rlf_err ignored = RLF_ERR_NONE;
         rlf_dir_remove(writing, &ignored);
-        if (status < 0 && all.count)
-            rlf_err_hint(err, "the checkpoint of step %u is untouched",
-                         all.steps[all.count - 1]);
+        uint32_t last = all.count ? all.steps[all.count - 1] : 0;
+        const char *path = rlf_checkpoints_path(&all, last, arena);
+        if (status < 0 && last && rlf_manifest_exists(path, arena))
+            rlf_err_hint(err, "the checkpoint of step %u is untouched", last);
+        else if (status < 0 && last)
+            rlf_err_hint(err, "nor is %s there any more: somebody removed it",
+                         path);
         return status;
     }
     RLF_TRY(rlf_path_rename(writing, final, err));
@@ -438,18 +442,25 @@ static rlf_status
 set_aside(const rlf_checkpoints *all, size_t at, rlf_arena *arena, rlf_err *err,
           rlf_buf *said)
 {
+    uint32_t newest = 0; /* that had a manifest: all else was never saved */
     for (size_t i = all->count; i-- > at + 1;) {
         const char *to;
+        const char *path = rlf_checkpoints_path(all, all->steps[i], arena);
+        if (!newest && rlf_manifest_exists(path, arena))
+            newest = all->steps[i];
         RLF_TRY(rlf_checkpoints_set_aside(all, all->steps[i], arena, err, &to));
         rlf_buf_printf(said, "the checkpoint of step %u is now %s\n",
                        all->steps[i], to);
     }
-    if (all->count > at + 1)
+    if (newest)
         rlf_buf_printf(said,
                        "the run goes on from the checkpoint of step %u, and "
                        "does the %u steps after it again\n",
-                       all->steps[at],
-                       all->steps[all->count - 1] - all->steps[at]);
+                       all->steps[at], newest - all->steps[at]);
+    else if (all->count > at + 1)
+        rlf_buf_printf(said,
+                       "the run goes on from the checkpoint of step %u\n",
+                       all->steps[at]);
     return RLF_OK;
 }
 
