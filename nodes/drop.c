@@ -7,6 +7,7 @@
  * model of the program goes; else only models count that read the data. */
 #include "engine/text/tokenizer.h"
 #include "nodes/data.h"
+#include "nodes/declare.h"
 #include "nodes/reads.h"
 #include "nodes/responses.h"
 #include "nodes/rows.h"
@@ -200,6 +201,27 @@ check_rows(const rlf_env *env, const rlf_data *data, const rlf_reader *reader,
     return RLF_OK;
 }
 
+/* A template writes chats. One that is declared for a model that reads none may
+ * be thought to write texts, too. */
+static void
+warn_template(const rlf_env *env, int model, const rlf_data *data, rlf_buf *out)
+{
+    const rlf_graph *graph = env->graph;
+    if (!rlf_declared(&graph->resources.data[model], "template"))
+        return;
+    for (size_t i = 0; i < graph->resources.count; i++) {
+        const rlf_data *other = env->resource[i];
+        if (graph->resources.data[i].kind == RLF_RESOURCE_DATA && other &&
+            other->prompt && other->prompt->kind == RLF_RECORD_CHAT &&
+            reads(graph, model, (int)i))
+            return;
+    }
+    rlf_buf_printf(out,
+                   "warning: template: of '%s' writes chats, and the prompts of "
+                   "'%s' are texts, which are read as they are\n",
+                   graph->resources.data[model].name, data->name);
+}
+
 static rlf_status
 check_prompts(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
 {
@@ -213,6 +235,8 @@ check_prompts(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
         RLF_TRY(check_rows(env, data, rlf_model_reader(env->resource[i]), err,
                            &longest));
         rlf_reads_warn_long(env, &longest, &data->warnings);
+        if (data->prompt->kind != RLF_RECORD_CHAT)
+            warn_template(env, (int)i, data, &data->warnings);
     }
     return RLF_OK;
 }

@@ -406,7 +406,8 @@ put_aside(rlf_session *s, const rlf_input *input, const char *path,
 {
     const char *aside = rlf_arena_printf(s->arena, "%s.was-%.8s", path, is);
     RLF_TRY(rlf_path_rename(path, aside, err));
-    if (!rlf_record_has_copy(s, input->copy, is))
+    /* a start that was killed before it had a run.json may have left half */
+    if (rlf_record_is_there(s) && !rlf_record_has_copy(s, input->copy, is))
         rlf_buf_printf(&s->warnings,
                        "%s is not the copy that run.json tells of: it is "
                        "damaged, or of a start that was killed; it is now %s, "
