@@ -4,5 +4,5 @@
 int
 main(int argc, char **argv)
 {
-    return rlf_cmd_main(argc, argv, NULL);
+    return rlf_cmd_main(argc, argv);
 }

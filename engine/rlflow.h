@@ -58,13 +58,14 @@ typedef struct rlf_session rlf_session;
  * of the command, for which the others are failures (3). */
 typedef enum rlf_result {
     RLF_RESULT_OK = 0,
-    RLF_RESULT_END = 1, /* no further step: the run is complete */
+    RLF_RESULT_END = 1,     /* no further step: the run is complete */
+    RLF_RESULT_STOPPED = 2, /* no further step: it was told to end */
     RLF_RESULT_PROGRAM =
         -1, /* the program, its parameters or its data are wrong */
-    RLF_RESULT_USAGE = -2,   /* an impossible call or option */
-    RLF_RESULT_FAILED = -3,  /* failed while running */
-    RLF_RESULT_MEMORY = -4,  /* there is no memory for it */
-    RLF_RESULT_STOPPED = -5, /* who asked for it has ended it */
+    RLF_RESULT_USAGE = -2,  /* an impossible call or option */
+    RLF_RESULT_FAILED = -3, /* failed while running */
+    RLF_RESULT_MEMORY = -4, /* there is no memory for it */
+    RLF_RESULT_CUT = -5,    /* it was told to end, before it was done */
 } rlf_result;
 
 /* ---- the library ---- */
@@ -72,15 +73,17 @@ typedef enum rlf_result {
 /* "0.1.0", of the library. */
 RLF_PUBLIC const char *rlf_version(void);
 
-/* What the library was built with: "MPI" and "openmpi". Never goes. */
 typedef struct rlf_build_fact {
-    const char *name, *value;
+    const char *name, *value; /* "MPI" and "openmpi" */
 } rlf_build_fact;
 
+/* What the library was built with. Never goes. */
 RLF_PUBLIC const rlf_build_fact *rlf_build(size_t i);
 /* The number of this process among those that a launcher (mpiexec, srun)
  * started; 0 where there is none. */
 RLF_PUBLIC int rlf_process(void);
+/* The command of that launcher and how many they are; NULL and 1: none. */
+RLF_PUBLIC const char *rlf_launcher(int *processes);
 /* Called with a number of bytes when there is no memory for something small, by
  * whatever thread; must not return. NULL, as at first: the process ends with a
  * sentence on the standard error. */
@@ -101,6 +104,9 @@ RLF_PUBLIC rlf_session *rlf_session_open_text(const char *path,
 /* Ends a run as it is, also before its end. RLF_RESULT_FAILED if the trace or
  * the log could not be written completely. */
 RLF_PUBLIC rlf_result rlf_session_close(rlf_session *session);
+/* The same, of a session that can still be asked for what was wrong in that,
+ * and has to be closed. Of its run no more is known. */
+RLF_PUBLIC rlf_result rlf_session_finish(rlf_session *session);
 
 /* Set a parameter of the program, or an option of the run: before the first
  * step. Names of options begin with "--", and are those of the command (see
@@ -113,6 +119,14 @@ RLF_PUBLIC rlf_result rlf_session_close(rlf_session *session);
  * When it failed, closing the session ends all processes. */
 RLF_PUBLIC rlf_result rlf_session_set(rlf_session *session, const char *name,
                                       const char *value);
+/* The same with a value that an environment variable has, which messages about
+ * it name. */
+RLF_PUBLIC rlf_result rlf_session_set_from(rlf_session *session,
+                                           const char *name, const char *value,
+                                           const char *variable);
+/* Without "--out" the run has a directory all the same: in runs/, called as the
+ * program, with a number behind it where that is taken. */
+RLF_PUBLIC void rlf_session_choose_directory(rlf_session *session);
 /* Compile and check; rlf_session_step does it if it was not done before. */
 RLF_PUBLIC rlf_result rlf_session_check(rlf_session *session);
 /* Compile and plan: where everything runs, of the devices at hand or those of
@@ -129,10 +143,36 @@ RLF_PUBLIC rlf_result rlf_session_look(rlf_session *session);
 RLF_PUBLIC rlf_result rlf_session_step(rlf_session *session);
 /* Save a checkpoint now (needs --out). */
 RLF_PUBLIC rlf_result rlf_session_save(rlf_session *session);
+/* The last step that has a checkpoint; 0: none. */
+RLF_PUBLIC uint64_t rlf_session_saved(rlf_session *session);
+
+/* ---- telling a run to end ---- */
+
+/* By a signal handler or any thread, at any time: the run is to end, for the
+ * signal of that number. The step at work is finished, unless a call of a Lua
+ * function in it takes longer than "--grace" seconds: then rlf_session_step
+ * fails with RLF_RESULT_CUT. The next call of it saves a checkpoint, if there
+ * is a directory, and returns RLF_RESULT_STOPPED; or RLF_RESULT_END where that
+ * was the last step. Of several processes any may be told, and all end. SIGUSR1
+ * is for the end of the first step, if none was taken. */
+RLF_PUBLIC void rlf_session_stop(rlf_session *session, int number);
+/* The number that it has ended for, here or in another process; 0: none. */
+RLF_PUBLIC int rlf_session_stopped(const rlf_session *session);
+
+/* The process is to end, for a call in it cannot: ends it, after it has printed
+ * the message, if that is not empty. Must not return. Called by another thread
+ * than that of the session: with the number of rlf_session_stop while a run
+ * opens, of which nothing is left then; with 0 where the thread that takes a
+ * step hangs, for more than "--patience" seconds. */
+typedef void rlf_leave_function(void *arg, int number, const char *message);
+/* Without one a run that opens does that to its end, and one that hangs does.
+ */
+RLF_PUBLIC rlf_result rlf_session_leave(rlf_session *session,
+                                        rlf_leave_function *function,
+                                        void *arg);
 
 /* ---- options ---- */
 
-/* What rlf_session_set takes beside parameters; never goes. */
 typedef struct rlf_option_info {
     const char *name;     /* "--seed" */
     const char *argument; /* what it takes, as in "N" or "cpu|cuda|auto"; "": a
@@ -140,6 +180,7 @@ typedef struct rlf_option_info {
     const char *doc;      /* a sentence, with its default */
 } rlf_option_info;
 
+/* What rlf_session_set takes beside parameters; never goes. */
 RLF_PUBLIC const rlf_option_info *rlf_session_option(size_t i);
 
 /* ---- functions of this program ---- */
@@ -149,8 +190,8 @@ RLF_PUBLIC const rlf_option_info *rlf_session_option(size_t i);
  * once. */
 typedef void rlf_log_function(void *arg, int level, const char *line);
 /* The log goes there instead of to the standard error, unless "--log" names a
- * file. Which lines there are RLFLOW_LOG says; without it errors, and what Lua
- * functions print. */
+ * file; with NULL as before. Which lines there are RLFLOW_LOG says; without it
+ * errors, and what Lua functions print. */
 RLF_PUBLIC rlf_result rlf_session_log(rlf_session *session,
                                       rlf_log_function *function, void *arg);
 
@@ -224,11 +265,14 @@ typedef struct rlf_info {
     const char *killed;    /* what the run before was doing when it was killed,
                               or NULL */
     int ended;             /* the program's break has ended it */
+    uint32_t pauses;       /* how often this process was found to have been
+                              stopped (SIGSTOP), and to go on */
     double step_seconds;   /* of the last step */
     uint64_t step_tokens;  /* generated for it */
 } rlf_info;
 
-/* At this moment; before the session is ready not all of it is known. */
+/* At this moment, until it is asked again; before the session is ready not all
+ * of it is known. */
 RLF_PUBLIC const rlf_info *rlf_session_info(rlf_session *session);
 
 /* What rlflow prints of a session, in lines. */
@@ -249,7 +293,8 @@ typedef enum rlf_text {
     RLF_TEXT_SEARCHED,   /* the same with all that was tried, and each call */
     RLF_TEXT_PROMISE, /* of 'place auto': how long a step is to take, or "" */
     RLF_TEXT_PROFILE, /* after rlf_session_profile: a profile file */
-    RLF_TEXT_OUTCOME  /* that, beside what the run has taken, or "" */
+    RLF_TEXT_OUTCOME, /* that, beside what the run has taken, or "" */
+    RLF_TEXT_SAVED    /* after an error in a step: which steps are saved */
 } rlf_text;
 
 /* NULL: what it is about is not there yet. */
@@ -290,6 +335,11 @@ rlf_session_cluster_called(rlf_session *session, const char *name);
 
 /* ---- what a run has come to ---- */
 
+/* The name of what is being computed, "actor.generate", or "": at most room - 1
+ * bytes and a 0, whose number is returned. By any thread, from when the session
+ * is ready to when it ends. */
+RLF_PUBLIC size_t rlf_session_doing(const rlf_session *session, char *text,
+                                    size_t room);
 /* The number of the last step, and of all steps of the run; 0: not known. */
 RLF_PUBLIC uint64_t rlf_session_steps(const rlf_session *session);
 RLF_PUBLIC uint64_t rlf_session_steps_wanted(const rlf_session *session);
@@ -354,7 +404,7 @@ typedef struct rlf_candidate {
 /* Find where everything runs best on the devices of "--cluster"; options are
  * "--moves", "--seed", "--time-limit", "--keep-rows", "--lengths", "--prompts".
  * `watch` may be NULL. The best, which becomes the session's plan
- * (RLF_TEXT_PLAN); NULL after an error, RLF_RESULT_STOPPED where it was ended
+ * (RLF_TEXT_PLAN); NULL after an error, RLF_RESULT_CUT where it was ended
  * before there was any. */
 RLF_PUBLIC const rlf_candidate *
 rlf_session_search(rlf_session *session, rlf_watch_function *watch, void *arg);
@@ -403,6 +453,7 @@ typedef struct rlf_schedule_point {
 
 /* NULL: there is no memory for it. */
 RLF_PUBLIC rlf_schedule *rlf_schedule_open(void);
+/* All that it has given goes with it. */
 RLF_PUBLIC void rlf_schedule_close(rlf_schedule *schedule);
 /* The options of rlflow schedule: "--models", "--times", "--memory", and
  * "--send", "--cap", "--seed", "--moves", "--time-limit", "--table", "--svg",
@@ -424,13 +475,16 @@ RLF_PUBLIC rlf_result rlf_schedule_write(rlf_schedule *schedule);
  * searched when it is first asked for. NULL: that was all. */
 RLF_PUBLIC const rlf_schedule_point *rlf_schedule_curve(rlf_schedule *schedule,
                                                         size_t i);
-/* RLF_RESULT_OK, or the result that an error gave; and that error, ready to
- * print, or "". */
+/* RLF_RESULT_OK, or the result that an error gave. */
 RLF_PUBLIC rlf_result rlf_schedule_status(const rlf_schedule *schedule);
+/* That error, ready to print, or "". */
 RLF_PUBLIC const char *rlf_schedule_message(rlf_schedule *schedule);
 
 /* ---- what is wrong ---- */
 
+/* Messages have lines of the program in them, as far as a terminal of so many
+ * columns has room; 0: whole. */
+RLF_PUBLIC void rlf_session_screen(rlf_session *session, size_t columns);
 /* The error message, with position, source line and hint, ready to print; "" if
  * there was no error. */
 RLF_PUBLIC const char *rlf_session_message(rlf_session *session);
@@ -441,6 +495,7 @@ RLF_PUBLIC const char *rlf_session_warnings(rlf_session *session);
 /* The warnings about the program, or a cluster, as rlf_session_message has
  * errors: those that no call has returned; "" if there are none, or errors. */
 RLF_PUBLIC const char *rlf_session_advice(rlf_session *session);
+/* Is there an error? Then no further step is taken. */
 RLF_PUBLIC int rlf_session_failed(const rlf_session *session);
 /* RLF_RESULT_OK, or the result that its error gave. */
 RLF_PUBLIC rlf_result rlf_session_status(const rlf_session *session);

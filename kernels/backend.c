@@ -48,7 +48,7 @@ nothing_else(rlf_queue *queue, rlf_cast_type real, rlf_buf *out)
     (void)queue, (void)real, (void)out;
 }
 
-static const rlf_backend cpu = {.name = "cpu",
+const rlf_backend rlf_backend_cpu = {.name = "cpu",
                                 .doc = "the cores of this machine",
                                 .count = one,
                                 .memory = of_host,
@@ -88,7 +88,7 @@ products_cuda(rlf_queue *queue, rlf_cast_type real, rlf_buf *out)
     (void)queue, (void)real, (void)out;
 }
 
-static const rlf_backend cuda = {
+const rlf_backend rlf_backend_cuda = {
     .name = "cuda",
     .doc = "GPUs with CUDA",
     .count = rlf_device_cuda_count,
@@ -97,8 +97,6 @@ static const rlf_backend cuda = {
     .reals = {RLF_CAST_BF16, RLF_CAST_F32, RLF_CAST_TYPES},
     .kernels = kernels_cuda,
     .products = products_cuda};
-
-const rlf_backend *const rlf_backends[] = {&cpu, &cuda, NULL};
 
 const rlf_backend *
 rlf_backend_find(const rlf_backend *const *list, const char *name)

@@ -41,6 +41,7 @@ typedef struct rlf_backend {
 /* Those of this build, ended by NULL; the first is the one to take if nothing
  * is said. */
 extern const rlf_backend *const rlf_backends[];
+extern const rlf_backend rlf_backend_cpu, rlf_backend_cuda;
 
 /* The one of that name in a list, or NULL. */
 const rlf_backend *rlf_backend_find(const rlf_backend *const *list,

@@ -12,7 +12,7 @@ noinst_LIBRARIES += libkernels.a
 EXTRA_LIBRARIES += libkernels_portable.a
 kernel_isa_sources =
 
-libkernels_a_SOURCES = %D%/backend.c %D%/backend.h \
+libkernels_a_SOURCES = %D%/backend.c %D%/backend.h %D%/backends.c \
 	%D%/expr.h %D%/expr_dense.c %D%/expr_dense.h \
 	%D%/expr_lower.c %D%/expr_plan.c \
 	%D%/expr_plan.h

@@ -159,7 +159,8 @@ rlf_hook_stops(void *arg, double seconds)
     const rlf_env *env = arg;
     if (env->comm && rlf_comm_cause(rlf_comm_world_of(env->comm)) != RLF_OK)
         return RLF_PEER;
-    return env->stops && env->stops(seconds) ? RLF_STOPPED : RLF_OK;
+    return env->stops && env->stops(env->stops_arg, seconds) ? RLF_STOPPED
+                                                             : RLF_OK;
 }
 
 /* The function that the host program has given for it. */

@@ -1,13 +1,15 @@
 /* The command `rlflow` with one more device: GPUs that are emulated on the
- * host (kernels/cuda/emulate_device.h). For tests of whole runs. */
+ * host (kernels/cuda/emulate_device.h), in a list of backends that is linked
+ * instead of that of the library. For tests of whole runs. */
 #include "engine/cmd/cmd.h"
 #include "kernels/backend.h"
 #include "kernels/cuda/emulate_device.h"
 
+const rlf_backend *const rlf_backends[] = {&rlf_backend_cpu, &rlf_backend_cuda,
+                                           &rlf_backend_emulated, NULL};
+
 int
 main(int argc, char **argv)
 {
-    const rlf_backend *const list[] = {rlf_backends[0], rlf_backends[1],
-                                       &rlf_backend_emulated, NULL};
-    return rlf_cmd_main(argc, argv, list);
+    return rlf_cmd_main(argc, argv);
 }

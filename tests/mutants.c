@@ -303,8 +303,7 @@ opens(const program *p)
     s->options.dry = true;
     if (result == RLF_RESULT_OK)
         result = rlf_session_ready(s);
-    rlf_err err = RLF_ERR_NONE;
-    rlf_session_end(s, &err);
+    rlf_session_close(s);
     return result == RLF_RESULT_OK;
 }
 

@@ -36,8 +36,8 @@ process_lost(void *sink, const rlf_comm_world *world, int process)
     for (int i = 0; i < local && s->options.directory; i++)
         rlf_flight_lost(s->options.directory, process * local + i, opening);
     rlf_gate_leave(&s->opened.gate);
-    if (rlf_comm_world_caps(world)->n_processes == 1 && s->options.hangs)
-        s->options.hangs(s); /* else the next process speaks */
+    if (rlf_comm_world_caps(world)->n_processes == 1)
+        rlf_stop_hangs(s); /* else the next process speaks */
 }
 
 /* Seconds: on a busy machine a process may be silent for a while. */
@@ -330,9 +330,10 @@ rlf_join_leave(rlf_session *s, bool closed)
             await_end(s);
         bool cut = s->stopped && rlf_comm_cause(s->world) == RLF_STOPPED;
         rlf_result result = rlf_session_result(status);
-        result = result == RLF_RESULT_MEMORY ? RLF_RESULT_FAILED : result;
+        result = result < RLF_RESULT_FAILED ? RLF_RESULT_FAILED : result;
         rlf_comm_world_kill(s->world, cut ? 128 + s->stopped : -(int)result);
     }
+    rlf_stop_forget(s);
     if (closed)
         rlf_comm_world_free(s->world);
     s->world = NULL;

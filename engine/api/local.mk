@@ -35,6 +35,7 @@ libapi_a_SOURCES = \
 	%D%/saving.c \
 	%D%/schedule.c %D%/schedule.h %D%/schedule_read.c \
 	%D%/search.c %D%/search.h %D%/simulation.c \
+	%D%/stopping.c \
 	%D%/text_edges.c %D%/text_needs.c %D%/text_search.c \
 	%D%/texts.c %D%/texts.h \
 	%D%/session.c %D%/session.h \
@@ -48,7 +49,10 @@ libapi_a_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_PKGDATADIR='"$(pkgdatadir)"' \
 	-DRLF_SOURCE_DIR='"$(abs_top_srcdir)"'
 
 check_PROGRAMS += tests/unit/api_fault
+# Faults come between the parts of the library when it is linked.
+faults = -Wl,--wrap=rlf_rank_execute,--wrap=rlf_group_exchange,--wrap=rlf_framing_hear
 tests_unit_api_fault_LDADD = $(API_LIBS)
+tests_unit_api_fault_LDFLAGS = $(AM_LDFLAGS) $(faults)
 check_PROGRAMS += tests/unit/api_caps
 tests_unit_api_caps_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_outline

@@ -184,7 +184,7 @@ rlf_planning_begin(rlf_session *s, bool runs, rlf_err *err)
     rlf_session_options *o = &s->options;
     RLF_TRY(check_moves(s, err));
     if (o->any_device)
-        o->backend = any_backend(o->backends);
+        o->backend = any_backend(rlf_backends);
     const rlf_backend *backend = o->backend ? o->backend : *rlf_backends;
     RLF_TRY(rlf_backend_real(backend, o->dtype, &o->real, err));
     rlf_plan_options plan = {.ranks = o->ranks,

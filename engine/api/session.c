@@ -23,15 +23,16 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utf8proc.h>
 
 /* Rows that make a generation yield to what waits for them. On one rank there
  * is nothing to overlap with, so pieces are large; ranks that have done their
  * share go on with what is complete while others still generate. */
 enum { PIECE = 256, PIECE_OF_MANY = 8 };
-enum { SAMPLES = 16, PATIENCE = 120 };
+enum { SAMPLES = 16, PATIENCE = 120, GRACE = 10 };
 
-static void
-log_to_stderr(void *arg, rlf_log_level level, const char *line)
+void
+rlf_log_to_stderr(void *arg, rlf_log_level level, const char *line)
 {
     const rlf_session *s = arg;
     rlf_buf text = {0};
@@ -56,6 +57,24 @@ log_to_file(void *arg, rlf_log_level level, const char *line)
     (void)level;
     if (dprintf(s->log_file, "%s\n", line) < 0)
         __atomic_store_n(&s->log_failed, errno, __ATOMIC_RELAXED);
+}
+
+/* Cells of a terminal that the character at p takes, of n bytes at most. */
+static size_t
+width(const char *p, size_t n)
+{
+    utf8proc_int32_t c = -1;
+    utf8proc_iterate((const utf8proc_uint8_t *)p, (utf8proc_ssize_t)n, &c);
+    return c < 0 ? 1 : (size_t)utf8proc_charwidth(c);
+}
+
+void
+rlf_session_screen(rlf_session *s, size_t columns)
+{
+    if (!s)
+        return;
+    s->sources.columns = columns;
+    s->sources.width = width;
 }
 
 rlf_session *
@@ -84,7 +103,7 @@ rlf_session_open(const char *path)
     s->sources.arena = s->arena;
     s->diags.arena = s->arena;
     s->diags.sources = &s->sources;
-    s->options.backends = rlf_backends;
+    s->options.grace = GRACE;
     s->options.samples = SAMPLES;
     s->options.moves = RLF_SEARCH_MOVES;
     s->options.patience = PATIENCE;
@@ -94,7 +113,7 @@ rlf_session_open(const char *path)
     pthread_mutex_init(&s->opened.gate, NULL);
     pthread_mutex_init(&s->broken.gate, NULL);
     rlf_err_clear(&s->err);
-    rlf_log_init(&s->log, log_to_stderr, s, 0);
+    rlf_log_init(&s->log, rlf_log_to_stderr, s, 0);
     s->log_file = -1;
     s->accepted = "";
     return s;
@@ -121,12 +140,11 @@ rlf_session_close_last(rlf_session *s)
     s->last = NULL;
 }
 
-rlf_status
-rlf_session_end(rlf_session *s, rlf_err *err)
+/* Ends the run, with the reason in `err`. True: no thread is stuck in it, which
+ * may touch all. */
+static bool
+end_run(rlf_session *s, rlf_err *err)
 {
-    if (!s)
-        return RLF_OK;
-    rlf_session_close_last(s);
     rlf_status status = rlf_record_end(s, err);
     bool closed = rlf_run_close(s->run);
     if (closed) {
@@ -137,10 +155,33 @@ rlf_session_end(rlf_session *s, rlf_err *err)
         rlf_rundir_undo(s);
     }
     rlf_join_leave(s, closed);
-    if (closed)
-        rlf_collector_free(s->collector);
-    else
-        return status; /* a thread is stuck: it may touch all, so that stays */
+    return closed;
+}
+
+rlf_result
+rlf_session_finish(rlf_session *s)
+{
+    if (!s || s->ended)
+        return RLF_RESULT_OK;
+    rlf_session_close_last(s);
+    rlf_err err = RLF_ERR_NONE;
+    s->stuck = !end_run(s, &err);
+    s->ended = true;
+    s->run = NULL;
+    if (err.status >= 0)
+        return RLF_RESULT_OK;
+    s->err = err;
+    s->diags.errors = s->broken.list.count = 0;
+    return rlf_session_result(err.status);
+}
+
+rlf_result
+rlf_session_close(rlf_session *s)
+{
+    rlf_result result = rlf_session_finish(s);
+    if (!s || s->stuck)
+        return result;
+    rlf_collector_free(s->collector);
     RLF_VEC_FREE(&s->settings);
     rlf_buf_free(&s->message);
     rlf_buf_free(&s->warnings);
@@ -153,14 +194,7 @@ rlf_session_end(rlf_session *s, rlf_err *err)
     RLF_VEC_FREE(&s->broken.list);
     rlf_arena_free(s->arena);
     free(s);
-    return status;
-}
-
-rlf_result
-rlf_session_close(rlf_session *s)
-{
-    rlf_err ignored = RLF_ERR_NONE;
-    return rlf_session_result(rlf_session_end(s, &ignored));
+    return result;
 }
 
 rlf_result
@@ -177,10 +211,25 @@ rlf_session_result(rlf_status status)
     case RLF_MEMORY:
         return RLF_RESULT_MEMORY;
     case RLF_STOPPED:
-        return RLF_RESULT_STOPPED;
+        return RLF_RESULT_CUT;
     default:
         return RLF_RESULT_FAILED;
     }
+}
+
+const char *
+rlf_launcher(int *processes)
+{
+    if (processes)
+        *processes = rlf_comm_launcher_size();
+    return rlf_comm_launcher();
+}
+
+void
+rlf_session_choose_directory(rlf_session *s)
+{
+    if (s)
+        s->options.leaves = true;
 }
 
 /* ---- compiling ---- */
@@ -328,7 +377,6 @@ open_log(rlf_session *s, rlf_err *err)
             return rlf_fail_errno(err, "cannot write the log %s", path);
         fcntl(s->log_file, F_SETFL, flags & (O_ACCMODE | O_APPEND));
         s->log.sink = log_to_file;
-        s->log.arg = s;
         RLF_TRY(rlf_log_set(&s->log, "info", err));
     }
     return rlf_log_from_env(&s->log, err);
@@ -487,7 +535,7 @@ open_run(rlf_session *s, rlf_err *err)
                                  .log = &s->log,
                                  .check_pure = s->options.check_pure,
                                  .hooks = s->host.hooks.data,
-                                 .stops = s->options.stops,
+                                 .stops = rlf_stop_asked,
                                  .broken = rlf_broken_add,
                                  .sink = s,
                                  .trace = s->trace};
@@ -549,12 +597,20 @@ rlf_session_ready(rlf_session *s)
 {
     if (rlf_session_failed(s))
         return rlf_session_result(s->err.status < 0 ? s->err.status : RLF_USER);
-    if (s->run)
-        return RLF_RESULT_OK;
+    if (s->stop.nothing)
+        return RLF_RESULT_STOPPED;
+    if (s->run || s->ended)
+        return s->run ? RLF_RESULT_OK : RLF_RESULT_END;
     locale_t before = rlf_locale_enter(s->locale);
-    rlf_status status = make_ready(s, &s->err);
+    rlf_status status = rlf_stop_watch(s, &s->err);
+    if (status >= 0)
+        status = make_ready(s, &s->err);
+    if (status < 0 || s->leads)
+        rlf_stop_unwatch(s);
     rlf_locale_leave(before);
-    return rlf_session_result(status);
+    if (status < 0)
+        return rlf_session_result(status);
+    return rlf_stop_opened(s) ? RLF_RESULT_STOPPED : RLF_RESULT_OK;
 }
 
 rlf_result
@@ -575,6 +631,12 @@ finish(rlf_session *s, rlf_err *err)
         return RLF_OK;
     RLF_TRY(rlf_saving_now(s, err));
     RLF_TRY(rlf_prediction_write(s, err));
+    const rlf_best *best = &s->beside.best;
+    if (best->metric && !best->step)
+        rlf_buf_printf(&s->warnings,
+                       "--keep-best %s: no step reported it, so none was "
+                       "kept\n",
+                       best->metric);
     return rlf_profile_leave(s, err);
 }
 
@@ -586,11 +648,12 @@ follow(rlf_session *s, rlf_err *err)
     rlf_status status = rlf_run_follow(s->run, err);
     if (status < 0)
         rlf_run_rescue_follow(s->run);
+    rlf_stop_followed(s);
     return status;
 }
 
 static rlf_status
-step(rlf_session *s, rlf_err *err)
+take_step(rlf_session *s, rlf_err *err)
 {
     uint64_t from = rlf_clock_now();
     size_t told = s->warnings.n;
@@ -616,11 +679,32 @@ step(rlf_session *s, rlf_err *err)
     return rlf_record_warned(s, told, err);
 }
 
+static rlf_status
+step(rlf_session *s, rlf_err *err)
+{
+    rlf_stop_relay(s, true);
+    rlf_status status = take_step(s, err);
+    rlf_stop_relay(s, false);
+    return status;
+}
+
 bool
 rlf_session_over(const rlf_session *s)
 {
     return rlf_run_ended(s->run) ||
            (s->wanted && rlf_run_steps(s->run) >= s->wanted);
+}
+
+/* It was told to end before its last step. */
+static rlf_result
+stop_early(rlf_session *s)
+{
+    if (s->stopped)
+        return RLF_RESULT_STOPPED;
+    rlf_result result =
+        s->options.directory ? rlf_session_save(s) : RLF_RESULT_OK;
+    s->stopped = s->stop.by;
+    return result == RLF_RESULT_OK ? RLF_RESULT_STOPPED : result;
 }
 
 rlf_result
@@ -629,21 +713,25 @@ rlf_session_step(rlf_session *s)
     if (!s)
         return RLF_RESULT_FAILED;
     if (s->err.status < 0)
-        return rlf_session_result(s->err.status);
+        return rlf_session_status(s);
     rlf_result result = rlf_session_ready(s);
     if (result != RLF_RESULT_OK)
         return result;
-    bool done = !s->leads || rlf_session_over(s);
+    bool over = s->leads && rlf_session_over(s), done = !s->leads || over;
+    if (s->stopped || (s->leads && rlf_stop_due(s) && !over))
+        return stop_early(s);
     locale_t before = rlf_locale_enter(s->locale);
     rlf_status status = !s->leads ? follow(s, &s->err)
                         : done    ? finish(s, &s->err)
                                   : step(s, &s->err);
     if (status >= 0)
         status = rlf_memory_check(&s->err);
-    if (status < 0)
+    if (status < 0) {
         rlf_join_succeed(s);
+        rlf_stop_cut(s);
+    }
     rlf_locale_leave(before);
-    return status < 0 ? rlf_session_result(status)
+    return status < 0 ? rlf_session_status(s)
            : done     ? RLF_RESULT_END
                       : RLF_RESULT_OK;
 }
@@ -672,6 +760,22 @@ rlf_session_steps(const rlf_session *s)
     return s && s->run ? rlf_run_steps(s->run) : 0;
 }
 
+size_t
+rlf_session_doing(const rlf_session *s, char *text, size_t room)
+{
+    if (room)
+        *text = 0;
+    if (s && s->run && room)
+        rlf_run_doing(s->run, text, room);
+    return room ? strlen(text) : 0;
+}
+
+uint64_t
+rlf_session_saved(rlf_session *s)
+{
+    return s ? rlf_saving_last(s) : 0;
+}
+
 uint64_t
 rlf_session_steps_wanted(const rlf_session *s)
 {
@@ -697,6 +801,7 @@ rlf_session_info(rlf_session *s)
         .resumed = s->resumed,
         .killed = s->killed,
         .ended = s->run && s->leads && rlf_run_ended(s->run),
+        .pauses = s->world ? rlf_comm_world_pauses(s->world) : 0,
         .step_seconds = s->step_seconds,
         .step_tokens = s->tokens,
     };
@@ -727,6 +832,8 @@ rlf_session_message(rlf_session *s)
     if (s->last && rlf_session_failed(s->last))
         return rlf_session_message(s->last);
     rlf_buf_clear(&s->message);
+    if (s->stop.nothing)
+        rlf_stop_print(s, s->stop.by, &s->message);
     if (s->options.json && s->diags.errors)
         rlf_diags_print_json(&s->diags, &s->message);
     else if (s->diags.errors)
@@ -792,6 +899,7 @@ rlf_result
 rlf_session_status(const rlf_session *s)
 {
     return !s                  ? RLF_RESULT_FAILED
+           : s->stop.cut       ? RLF_RESULT_CUT
            : s->err.status < 0 ? rlf_session_result(s->err.status)
            : s->diags.errors   ? RLF_RESULT_PROGRAM
            : s->last           ? rlf_session_status(s->last)

@@ -14,6 +14,8 @@
 #include "engine/sched/run.h"
 
 #include <locale.h>
+#include <pthread.h>
+#include <semaphore.h>
 
 /* Seconds from one checkpoint to the next if nothing is said. */
 enum { RLF_SAVE_SECONDS = 600 };
@@ -27,10 +29,8 @@ typedef struct rlf_session_options {
     const char *directory; /* NULL: the run leaves nothing behind */
     const char *trace;     /* file, or NULL */
     const char *log;       /* file that the log goes to, or NULL: stderr */
-    /* What --device chooses from, and what it chose; NULL: the first. */
-    const rlf_backend *const *backends;
-    const rlf_backend *backend;
-    bool any_device;    /* the last backend of the list that can be used */
+    const rlf_backend *backend; /* NULL: the first of rlf_backends */
+    bool any_device;    /* the last of these that can be used */
     const char *dtype;  /* of activations; NULL: what the backend does best */
     rlf_cast_type real; /* that, once there is a plan */
     const char *isa;    /* of the kernels; NULL: the best */
@@ -63,10 +63,7 @@ typedef struct rlf_session_options {
                          none is named */
     bool json;        /* diagnostics as JSON */
     uint32_t samples; /* of each set and step in samples.jsonl */
-    /* The thread that took a step of a run in one process hangs; called by
-     * another one, once the run was aborted. NULL: nothing to be done. */
-    void (*hangs)(struct rlf_session *session);
-    bool (*stops)(double seconds); /* see rlf_run_options; NULL: never */
+    uint64_t grace;   /* seconds that a call may take once the run is to end */
 } rlf_session_options;
 
 /* An option as it was given: "--seed" and "3". */
@@ -217,7 +214,24 @@ struct rlf_session {
     const char *killed; /* what the run before was doing when it was killed,
                            or NULL */
     bool complete;      /* the final checkpoint is written */
-    int stopped;        /* signal that the host ended the run for; 0: none */
+    bool ended;         /* there is no run any more */
+    bool stuck;         /* a thread of it is, and may touch all */
+    int stopped;        /* signal that ended the run early; 0: none */
+    struct {
+        int number;     /* atomic: what this process was told; 0: nothing */
+        int64_t second; /* atomic: when, and when another one's came here */
+        int64_t heard;
+        bool joined; /* atomic: the world can be asked what others were told */
+        rlf_comm_world *hears; /* atomic: has the others hear of it */
+        int by;                /* the number that the run ends for */
+        bool nothing;          /* of it, as it was told in its beginning */
+        bool cut;              /* as a call in a step was given up */
+        rlf_leave_function *leave; /* NULL: it cannot be left */
+        void *arg;
+        bool watched; /* atomic: a thread waits for it, while the run opens */
+        sem_t wake;
+        pthread_t thread;
+    } stop; /* what tells it to end (stopping.c) */
     const char *processes; /* of run.json: JSON objects with commas, by process
                               0 once there is a directory */
     const char *accepted;  /* by this resume: likewise */
@@ -266,6 +280,8 @@ struct rlf_session {
 void rlf_answers_free(rlf_session *session);
 void rlf_simulating_close(struct rlf_simulating *simulating);
 
+/* Where lines of the log go that nobody else takes; `session`: whose they are. */
+void rlf_log_to_stderr(void *session, rlf_log_level level, const char *line);
 /* Calls that read or write numbers run in a locale with a point, whatever that
  * of the host program is. */
 locale_t rlf_locale_enter(locale_t own);
@@ -284,8 +300,6 @@ rlf_status rlf_planning_end(rlf_session *session, rlf_status status,
                             rlf_err *err);
 /* Once it is ready, of the process that leads: no step is left to do. */
 bool rlf_session_over(const rlf_session *session);
-/* rlf_session_close, with the reason in `err`. */
-rlf_status rlf_session_end(rlf_session *session, rlf_err *err);
 /* Another one that is given the same, which has to end before it; NULL: there is
  * no memory for it. */
 rlf_session *rlf_session_again(const rlf_session *session);
@@ -446,6 +460,33 @@ void rlf_opening_forget(rlf_session *session);
  * are remembered again. */
 void rlf_opening_keep(rlf_session *session, const char *path);
 void rlf_opening_restore(rlf_session *session);
+
+/* ---- a run that is told to end (stopping.c) ---- */
+
+/* "SIGTERM ends the run while it opens", as a message. */
+void rlf_stop_print(const rlf_session *session, int number, rlf_buf *out);
+/* Before it opens, if it can be left meanwhile: a thread waits, until the run has
+ * begun, or of a process that does not lead until it has ended. */
+rlf_status rlf_stop_watch(rlf_session *session, rlf_err *err);
+void rlf_stop_unwatch(rlf_session *session);
+/* It is open. True: it was told to end in that moment, and nothing is left. */
+bool rlf_stop_opened(rlf_session *session);
+/* In a step that may not end by itself what process 0, or any other, is told is
+ * told to all. */
+void rlf_stop_relay(rlf_session *session, bool on);
+/* rlf_run_options.stops, of a session. */
+bool rlf_stop_asked(void *session, double seconds);
+/* Between steps, in process 0: is the run to end? Then the others know. */
+bool rlf_stop_due(rlf_session *session);
+/* After an error: if that is a call that was given up, it ends for that. */
+void rlf_stop_cut(rlf_session *session);
+/* The run has ended, of a process that does not lead. */
+void rlf_stop_followed(rlf_session *session);
+/* The world ends. */
+void rlf_stop_forget(rlf_session *session);
+/* By another thread, once the run was aborted: the thread that took a step of a
+ * run in one process hangs. */
+void rlf_stop_hangs(rlf_session *session);
 
 /* ---- run.json (record.c) ---- */
 

@@ -50,7 +50,7 @@ static rlf_status
 set_device(rlf_session *s, const char *name, rlf_err *err)
 {
     rlf_session_options *o = &s->options;
-    const rlf_backend *const *list = o->backends;
+    const rlf_backend *const *list = rlf_backends;
     o->any_device = strcmp(name, "auto") == 0;
     o->backend = o->any_device ? NULL : rlf_backend_find(list, name);
     if (o->backend || o->any_device)
@@ -82,6 +82,14 @@ accept_names(rlf_session *s, const char *names, rlf_err *err)
         RLF_PUSH_IN(s->arena, &s->inputs.accept,
                     rlf_arena_strndup(s->arena, names + from, to - from));
     }
+    return RLF_OK;
+}
+
+static rlf_status
+set_diag(rlf_session *s, const char *form, rlf_err *err)
+{
+    (void)err;
+    s->options.json = strcmp(form, "json") == 0;
     return RLF_OK;
 }
 
@@ -142,8 +150,7 @@ static rlf_status
 set_option(rlf_session *s, const char *name, const char *text, rlf_err *err)
 {
     rlf_option option = rlf_option_called(name);
-    if (option == RLF_OPTIONS ||
-        (setters[option].kind == NOTHING && !rlf_outputs_has(option)))
+    if (option == RLF_OPTIONS || setters[option].kind == NOTHING)
         return rlf_fail(err, RLF_USAGE, "there is no option %s", name);
     const setter *to = &setters[option];
     rlf_option_value value = {0};
@@ -151,7 +158,7 @@ set_option(rlf_session *s, const char *name, const char *text, rlf_err *err)
     void *member = (char *)&s->options + to->at;
     switch (to->kind) {
     case NOTHING:
-        break; /* others write that file */
+        break;
     case TEXT:
         *(const char **)member = rlf_arena_strdup(s->arena, text);
         break;
@@ -211,6 +218,16 @@ rlf_session_given(const rlf_session *s, const char *option)
         if (strcmp(s->given.data[i].name, option) == 0)
             return true;
     return false;
+}
+
+rlf_result
+rlf_session_set_from(rlf_session *s, const char *name, const char *value,
+                     const char *variable)
+{
+    rlf_result result = rlf_session_set(s, name, value);
+    if (s && result != RLF_RESULT_OK)
+        rlf_err_hint(&s->err, "it is in the environment variable %s", variable);
+    return result;
 }
 
 rlf_result

@@ -138,6 +138,26 @@ put_outcome(rlf_session *s, rlf_buf *out)
     return true;
 }
 
+/* After an error in a step. */
+static bool
+put_saved(rlf_session *s, rlf_buf *out)
+{
+    rlf_err ignored = RLF_ERR_NONE;
+    uint32_t step = rlf_saving_last(s);
+    if (s->saved.why_not)
+        rlf_buf_printf(out, "step %" PRIu64 " could not be saved: %s\n",
+                       rlf_session_steps(s), s->saved.why_not);
+    if (rlf_directory_check(s, &ignored) >= 0 && !s->saved.step)
+        rlf_buf_puts(out, s->saved.failed
+                              ? "no step is saved: the first checkpoint could "
+                                "not be written\n"
+                              : "no step is saved yet: the first checkpoint is "
+                                "written as --save-every says\n");
+    if (step)
+        rlf_buf_printf(out, "steps up to %" PRIu32 " are saved\n", step);
+    return true;
+}
+
 const char *
 rlf_session_text(rlf_session *s, rlf_text which)
 {
@@ -155,6 +175,7 @@ rlf_session_text(rlf_session *s, rlf_text which)
         [RLF_TEXT_PROMISE] = put_promise,
         [RLF_TEXT_PROFILE] = put_profile,
         [RLF_TEXT_OUTCOME] = put_outcome,
+        [RLF_TEXT_SAVED] = put_saved,
     };
     if (!s || (size_t)which >= RLF_COUNT(texts))
         return NULL;

@@ -58,7 +58,8 @@ rlf_status rlf_memory_guard(void (*fn)(void *), void *arg, const char *what,
 void *rlf_malloc_noted(size_t n);
 
 /* Called with the bytes that were refused; must not return. NULL: none. */
-void rlf_memory_on_failure(void (*handler)(size_t n));
+__attribute__((visibility("default"))) void
+rlf_memory_on_failure(void (*handler)(size_t n));
 /* Put the reserve aside, again where some of it was used, and forget what was
  * noted: when a session is opened. If there is no memory for that, it is
  * noted. */

@@ -60,9 +60,6 @@ typedef struct rlf_command_line {
     size_t n_files;
     rlf_setting *settings; /* NAME=VALUE, in order */
     size_t n_settings;
-    /* Not read but handed on: what --device chooses from (kernels/backend.h),
-     * ended by NULL; or NULL for those of the library. */
-    const struct rlf_backend *const *backends;
 } rlf_command_line;
 
 /* Read argv[1..argc-1]. Fails with RLF_USAGE. Without arguments, and with

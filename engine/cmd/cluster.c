@@ -38,7 +38,7 @@ check_file(rlf_session *s, const rlf_command_line *line)
     if (extra && !rlf_session_failed(s)) {
         rlf_fail(&err, RLF_USAGE, "%s declares a cluster, which takes no %s%s",
                  line->files[0], dashes, extra);
-        rlf_cmd_say(&err, NULL);
+        rlf_cmd_say(&err);
         return RLF_RESULT_USAGE;
     }
     const rlf_cluster_text *cluster;

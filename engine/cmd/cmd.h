@@ -1,7 +1,6 @@
 /* The subcommands of `rlflow`: one file each, one row in main.c's table. They
- * use the library as others do, by rlflow.h; but for those that include
- * inside.h, of which tests/layers.tap has the list. Of the tree they share
- * reading of the command line and the form of messages (engine/base). Each
+ * use the library as others do, by rlflow.h. Of the tree they share reading of
+ * the command line and the form of messages (engine/base). Each
  * prints, and returns the exit status: 0 done, 1 the program or its data is
  * wrong, 2 wrong usage, 3 failed while running. */
 #ifndef RLF_CMD_CMD_H
@@ -13,10 +12,8 @@
 
 #include <stdio.h>
 
-/* The whole command, with the devices that it may compute on: a list ended by
- * NULL; or NULL for those of the library. */
-int rlf_cmd_main(int argc, char **argv,
-                 const struct rlf_backend *const *backends);
+/* The whole command. */
+int rlf_cmd_main(int argc, char **argv);
 
 int rlf_cmd_run(const rlf_command_line *line);
 int rlf_cmd_check(const rlf_command_line *line);
@@ -44,8 +41,9 @@ int rlf_cmd_with_stack(int (*run)(void *), void *arg);
  * options that sessions know. NULL after a message: then *status is the exit
  * status. */
 rlf_session *rlf_cmd_session(const rlf_command_line *line, int *status);
-/* Show the warnings about the program, once. */
+/* Show the warnings about the program, once; all others since the last time. */
 void rlf_cmd_warn(rlf_session *session);
+void rlf_cmd_warnings(rlf_session *session);
 /* An option as the command line has it, "-o" or "--table", into name. */
 enum { RLF_CMD_NAME = 64 };
 const char *rlf_cmd_spelled(const rlf_command_line *line, int option,
@@ -57,8 +55,6 @@ rlf_session *rlf_cmd_open(const char *path);
 bool rlf_cmd_colors(int fd);
 /* Columns of the terminal `fd`; 0: it is none, or does not tell. */
 size_t rlf_cmd_columns(int fd);
-/* Lines of the sources are shown on standard error. */
-void rlf_cmd_show_on_screen(rlf_sources *sources);
 /* Print a text that may have names and texts of the user's in it: what a
  * terminal would act on is written as escapes. */
 void rlf_cmd_put_text(const char *text, FILE *to);
@@ -75,11 +71,13 @@ void rlf_cmd_put_colored(const char *text);
 void rlf_cmd_put_message(const char *text);
 /* Print what the library has made of an error: text, or JSON already. */
 void rlf_cmd_put_whole(const char *text);
+/* Print a line of a session's log, by any thread. */
+void rlf_cmd_put_log(const char *line);
 /* Print a remark, or a piece of one: it ends with its line. By the main thread
  * only. */
 void rlf_cmd_aside(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Print an error, with its place if there are sources. */
-void rlf_cmd_say(const rlf_err *err, const rlf_sources *sources);
+/* Print an error of the command's own. */
+void rlf_cmd_say(const rlf_err *err);
 /* Print a text of the session, if there is one. */
 void rlf_cmd_put(rlf_session *session, rlf_text which);
 /* The same of its notes, to the standard error. */

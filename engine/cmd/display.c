@@ -1,9 +1,7 @@
 /* The display of a run: see display.h. */
 #include "engine/cmd/display.h"
 
-#include "engine/base/clock.h"
-#include "engine/base/vec.h"
-#include "engine/cmd/inside.h"
+#include "engine/cmd/cmd.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,28 +22,27 @@ static const double brief = 0.5;
 struct rlf_display {
     rlf_session *session;
     bool quiet, terminal, color;
-    bool ready;         /* the session's run is open */
-    uint64_t start;     /* of the first step of this process */
-    uint32_t first;     /* step before it */
-    size_t shown;       /* metrics that the step before had */
-    rlf_log_sink *sink; /* of the session's log, before */
-    void *sink_arg;
-    bool ticks; /* a thread keeps the live line true */
+    bool ready;     /* the session's run is open */
+    double start;   /* of the first step of this process */
+    uint64_t first; /* step before it */
+    size_t shown;   /* metrics that the step before had */
+    bool ticks;     /* a thread keeps the live line true */
     pthread_t thread;
     pthread_mutex_t lock; /* of all that follows, and of the terminal */
     pthread_cond_t wake;
     bool closing;
-    bool live;      /* a live line stands on the terminal */
-    uint64_t since; /* the present step, or opening, began */
+    bool live;             /* a live line stands on the terminal */
+    double since;          /* the present step, or opening, began */
+    uint64_t step, wanted; /* the last step, and all */
     struct {
         char **data; /* heap; the most important one first */
-        size_t count, room;
+        size_t count;
     } parts;     /* of the line of the last step */
     size_t left; /* which of them says how long the run goes on; 0: none */
 };
 
 void
-rlf_display_flush(const rlf_session *session)
+rlf_display_flush(rlf_session *session)
 {
     if (fflush(stdout) == 0 || errno != EPIPE)
         return;
@@ -53,7 +50,16 @@ rlf_display_flush(const rlf_session *session)
     if (freopen("/dev/null", "w", stdout))
         rlf_cmd_aside("nobody reads the output any more: the run goes on, its "
                       "metrics are in %s/metrics.jsonl\n",
-                      session->options.directory);
+                      rlf_session_info(session)->directory);
+}
+
+/* Seconds of a clock that only goes forward. */
+static double
+now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* ---- the parts of a line ---- */
@@ -70,7 +76,12 @@ clear_parts(rlf_display *d)
 static void
 add_part(rlf_display *d, rlf_buf *text)
 {
-    RLF_PUSH(&d->parts, text->p);
+    enum { PIECE = 16 };
+    size_t n = d->parts.count;
+    if (n % PIECE == 0)
+        d->parts.data =
+            rlf_realloc(d->parts.data, (n + PIECE) * sizeof *d->parts.data);
+    d->parts.data[d->parts.count++] = text->p;
     *text = (rlf_buf){0};
 }
 
@@ -102,11 +113,9 @@ add_metric(rlf_display *d, const char *name)
 static void
 put_left(const rlf_display *d, rlf_buf *out)
 {
-    const rlf_session *s = d->session;
-    uint64_t step = rlf_session_steps(s);
-    double done = (double)(step - d->first), more = (double)(s->wanted - step);
-    double taken = rlf_clock_since(d->since);
-    double all = rlf_clock_since(d->start), each = (all - taken) / done;
+    double done = (double)(d->step - d->first);
+    double more = (double)(d->wanted - d->step), taken = now() - d->since;
+    double all = now() - d->start, each = (all - taken) / done;
     double left = each * more - taken;
     if (taken > each)
         left = all / (done + 1) * (more - 1);
@@ -119,10 +128,8 @@ put_left(const rlf_display *d, rlf_buf *out)
 static void
 add_left(rlf_display *d)
 {
-    const rlf_session *s = d->session;
-    uint64_t step = rlf_session_steps(s);
     rlf_buf text = {0};
-    if (!d->terminal || s->wanted <= step || step <= d->first)
+    if (!d->terminal || d->wanted <= d->step || d->step <= d->first)
         return;
     put_left(d, &text);
     d->left = d->parts.count;
@@ -158,25 +165,27 @@ add_metrics(rlf_display *d, bool own)
 static void
 make_parts(rlf_display *d)
 {
-    const rlf_session *s = d->session;
+    const rlf_info *info = rlf_session_info(d->session);
     rlf_buf text = {0};
     clear_parts(d);
-    rlf_buf_printf(&text, "step %" PRIu64, rlf_session_steps(s));
-    if (s->wanted)
-        rlf_buf_printf(&text, "/%" PRIu64, s->wanted);
+    d->step = rlf_session_steps(d->session);
+    d->wanted = rlf_session_steps_wanted(d->session);
+    rlf_buf_printf(&text, "step %" PRIu64, d->step);
+    if (d->wanted)
+        rlf_buf_printf(&text, "/%" PRIu64, d->wanted);
     add_part(d, &text);
     add_metric(d, "reward");
     add_left(d);
     add_metrics(d, false);
     add_metrics(d, true);
-    if (rlf_session_steps(s) == d->first)
+    if (d->step == d->first)
         return; /* no step yet */
-    if (s->tokens && s->step_seconds > 0) {
+    if (info->step_tokens && info->step_seconds > 0) {
         rlf_buf_printf(&text, "%.0f tok/s",
-                       (double)s->tokens / s->step_seconds);
+                       (double)info->step_tokens / info->step_seconds);
         add_part(d, &text);
     }
-    rlf_buf_printf(&text, "%.2f s", s->step_seconds);
+    rlf_buf_printf(&text, "%.2f s", info->step_seconds);
     add_part(d, &text);
 }
 
@@ -210,9 +219,9 @@ static void
 put_doing(const rlf_display *d, rlf_buf *out)
 {
     char words[96] = "opening models and data";
-    double seconds = rlf_clock_since(d->since);
+    double seconds = now() - d->since;
     if (d->ready)
-        rlf_run_doing(d->session->run, words, sizeof words);
+        rlf_session_doing(d->session, words, sizeof words);
     if (seconds >= brief && *words)
         rlf_buf_printf(out, "%s %.0f s", words, seconds);
     else if (seconds >= brief)
@@ -270,7 +279,7 @@ keep_true(void *arg)
         until.tv_sec += until.tv_nsec / 1000000000L;
         until.tv_nsec %= 1000000000L;
         if (pthread_cond_timedwait(&d->wake, &d->lock, &until) == ETIMEDOUT &&
-            rlf_clock_since(d->since) >= brief)
+            now() - d->since >= brief)
             put_live(d);
     }
     pthread_mutex_unlock(&d->lock);
@@ -280,13 +289,14 @@ keep_true(void *arg)
 /* ---- what else is said meanwhile ---- */
 
 static void
-say_log(void *arg, rlf_log_level level, const char *line)
+say_log(void *arg, int level, const char *line)
 {
     rlf_display *d = arg;
+    (void)level;
     pthread_mutex_lock(&d->lock);
     clear_live(d);
     fflush(stdout);
-    d->sink(d->sink_arg, level, line);
+    rlf_cmd_put_log(line);
     pthread_mutex_unlock(&d->lock);
 }
 
@@ -307,84 +317,63 @@ rlf_display_open(rlf_session *session, bool quiet)
 {
     rlf_display *d = rlf_calloc(1, sizeof *d);
     d->session = session;
-    d->quiet = quiet || !session->leads;
+    d->quiet = quiet || !rlf_session_info(session)->leads;
     /* some launchers give a terminal to a program that writes to a pipe */
-    d->terminal = !d->quiet && isatty(STDOUT_FILENO) && !rlf_comm_launcher();
+    d->terminal = !d->quiet && isatty(STDOUT_FILENO) && !rlf_launcher(NULL);
     d->color = d->terminal && rlf_cmd_colors(STDOUT_FILENO);
-    d->since = rlf_clock_now();
+    d->since = now();
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->wake, NULL);
     if (!d->terminal)
         return d;
-    d->sink = session->log.sink;
-    d->sink_arg = session->log.arg;
-    session->log.sink = say_log;
-    session->log.arg = d;
+    rlf_session_log(session, say_log, d);
     d->ticks = start_thread(d);
     return d;
 }
 
-static void
-say_warnings(rlf_display *d)
-{
-    if (!d->session->warnings.n)
-        return;
-    clear_live(d);
-    fflush(stdout);
-    rlf_buf all = {0};
-    const char *text = rlf_session_warnings(d->session);
-    while (*text) {
-        int n = (int)strcspn(text, "\n");
-        rlf_buf_printf(&all, "warning: %.*s\n", n, text);
-        text += n + (text[n] == '\n');
-    }
-    rlf_cmd_put_message(all.p);
-    rlf_buf_free(&all);
-}
-
 /* What a resume has left to do, if that is nothing. */
 static void
-say_done(const rlf_session *s)
+say_done(const rlf_display *d, const rlf_info *info)
 {
-    uint64_t step = rlf_session_steps(s);
-    if (!s->options.resume || !step)
+    uint64_t step = rlf_session_steps(d->session);
+    uint64_t wanted = rlf_session_steps_wanted(d->session);
+    if (!info->resumes || !step)
         return;
-    if (rlf_run_ended(s->run))
+    if (info->ended)
         printf("nothing is left to do: its break has ended the run after step "
                "%" PRIu64 "\n",
                step);
-    else if (s->wanted && step >= s->wanted)
+    else if (wanted && step >= wanted)
         printf("nothing is left to do: the run ends after step %" PRIu64
                ", and %" PRIu64 " %s done; --steps with a number above %" PRIu64
                " goes on\n",
-               s->wanted, step, step == 1 ? "is" : "are", step);
+               wanted, step, step == 1 ? "is" : "are", step);
 }
 
 static void
 say_start(rlf_session *s)
 {
-    bool anew = s->options.resume && !s->resumed;
-    if (s->killed && anew)
+    const rlf_info *info = rlf_session_info(s);
+    uint64_t wanted = rlf_session_steps_wanted(s);
+    bool anew = info->resumes && !info->resumed;
+    if (info->killed && anew)
         printf("the run before was killed: %s; it left no checkpoint in %s, so "
                "this one starts from the beginning\n",
-               s->killed, s->options.directory);
-    else if (s->killed)
-        printf("the run before was killed: %s\n", s->killed);
-    if (s->options.resume && s->resumed)
-        printf("resumed after step %u from %s\n", s->resumed,
-               s->options.directory);
-    else if (anew && !s->killed)
+               info->killed, info->directory);
+    else if (info->killed)
+        printf("the run before was killed: %s\n", info->killed);
+    if (info->resumed)
+        printf("resumed after step %" PRIu64 " from %s\n", info->resumed,
+               info->directory);
+    else if (anew && !info->killed)
         printf("%s has no checkpoint: starting from the beginning\n",
-               s->options.directory);
-    printf("%s: %s", s->path, s->graph->name);
-    if (s->wanted)
-        printf(", %" PRIu64 " steps", s->wanted);
-    printf(", seed %" PRIu64 ", in %s\n", s->options.seed,
-           s->options.directory);
-    rlf_cmd_put_promise(s, "");
+               info->directory);
+    printf("%s: %s", info->path, info->name);
+    if (wanted)
+        printf(", %" PRIu64 " steps", wanted);
+    printf(", seed %" PRIu64 ", in %s\n", info->seed, info->directory);
+    rlf_cmd_put(s, RLF_TEXT_PROMISE);
     rlf_cmd_notes(s);
-    say_done(s);
-    rlf_display_flush(s);
 }
 
 void
@@ -393,12 +382,14 @@ rlf_display_ready(rlf_display *d)
     pthread_mutex_lock(&d->lock);
     clear_live(d);
     d->ready = true;
-    d->start = d->since = rlf_clock_now();
-    d->first = d->session->resumed;
+    d->start = d->since = now();
+    d->first = rlf_session_info(d->session)->resumed;
     rlf_cmd_warn(d->session);
-    say_warnings(d);
+    rlf_cmd_warnings(d->session);
     if (!d->quiet) {
         say_start(d->session);
+        say_done(d, rlf_session_info(d->session));
+        rlf_display_flush(d->session);
         make_parts(d);
     }
     pthread_mutex_unlock(&d->lock);
@@ -420,7 +411,8 @@ void
 rlf_display_step(rlf_display *d)
 {
     pthread_mutex_lock(&d->lock);
-    say_warnings(d);
+    clear_live(d);
+    rlf_cmd_warnings(d->session);
     if (d->quiet) {
         pthread_mutex_unlock(&d->lock);
         return;
@@ -428,7 +420,7 @@ rlf_display_step(rlf_display *d)
     size_t metrics = count_metrics(d->session);
     bool stays = !d->terminal || metrics > d->shown;
     d->shown = metrics;
-    d->since = rlf_clock_now();
+    d->since = now();
     make_parts(d);
     if (stays) {
         rlf_buf line = {0};
@@ -461,12 +453,10 @@ rlf_display_close(rlf_display *d)
     }
     clear_live(d);
     fflush(stdout);
-    if (d->session->log.arg == d) {
-        d->session->log.sink = d->sink;
-        d->session->log.arg = d->sink_arg;
-    }
+    if (d->terminal)
+        rlf_session_log(d->session, NULL, NULL);
     clear_parts(d);
-    RLF_VEC_FREE(&d->parts);
+    free(d->parts.data);
     pthread_mutex_destroy(&d->lock);
     pthread_cond_destroy(&d->wake);
     free(d);

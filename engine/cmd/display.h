@@ -4,7 +4,7 @@
 #ifndef RLF_CMD_DISPLAY_H
 #define RLF_CMD_DISPLAY_H
 
-#include "engine/api/session.h"
+#include "engine/cmd/cmd.h"
 
 typedef struct rlf_display rlf_display;
 
@@ -18,7 +18,7 @@ void rlf_display_ready(rlf_display *display);
 void rlf_display_step(rlf_display *display);
 /* Pass on what was printed. If nobody reads it any more the run goes on: that
  * is said once, and what is printed then goes nowhere. */
-void rlf_display_flush(const rlf_session *session);
+void rlf_display_flush(rlf_session *session);
 /* The run has come to its end, or failed: the last line stays. */
 void rlf_display_close(rlf_display *display);
 

@@ -4,7 +4,7 @@ bin_PROGRAMS += rlflow
 cmd_sources = \
 	%D%/check.c \
 	%D%/cluster.c \
-	%D%/cmd.h %D%/inside.h \
+	%D%/cmd.h \
 	%D%/color.c \
 	%D%/common.c \
 	%D%/display.c %D%/display.h \
@@ -12,7 +12,6 @@ cmd_sources = \
 	%D%/graph.c \
 	%D%/main.c \
 	%D%/message.c \
-	%D%/opening.c %D%/opening.h \
 	%D%/params.c \
 	%D%/plan.c \
 	%D%/profile.c \
@@ -44,6 +43,7 @@ tests_rlflow_other_LDADD = $(API_OTHER_LIBS)
 tests_api_fault_other_SOURCES = tests/unit/api_fault.c engine/comm/mpi.c
 tests_api_fault_other_CFLAGS = $(AM_CFLAGS) $(OTHER_MPI_CFLAGS)
 tests_api_fault_other_LDADD = $(API_OTHER_LIBS)
+tests_api_fault_other_LDFLAGS = $(AM_LDFLAGS) $(faults)
 CLEANFILES += tests/rlflow_other tests/api_fault_other
 endif
 

@@ -21,7 +21,7 @@ help(const rlf_command_line *line)
         rlf_err err = RLF_ERR_NONE;
         rlf_fail(&err, RLF_USAGE, "there is no command %s", line->files[0]);
         rlf_err_hint(&err, "rlflow help lists the commands");
-        rlf_cmd_say(&err, NULL);
+        rlf_cmd_say(&err);
         return 2;
     }
     if (command == RLF_COMMANDS)
@@ -46,7 +46,7 @@ completion(const rlf_command_line *line)
         rlf_err err = RLF_ERR_NONE;
         rlf_fail(&err, RLF_USAGE, "completion takes one shell, bash or zsh");
         rlf_err_hint(&err, "rlflow completion bash");
-        rlf_cmd_say(&err, NULL);
+        rlf_cmd_say(&err);
         return 2;
     }
     fputs(text.p, stdout);
@@ -103,7 +103,7 @@ end_output(int status)
         rlf_fail(&err, RLF_ENV, "cannot write to the standard output");
     else
         rlf_fail_errno(&err, "cannot write to the standard output");
-    rlf_cmd_say(&err, NULL);
+    rlf_cmd_say(&err);
     return status ? status : rlf_cmd_status(RLF_RESULT_FAILED);
 }
 
@@ -146,7 +146,7 @@ run_command(void *arg)
 }
 
 int
-rlf_cmd_main(int argc, char **argv, const struct rlf_backend *const *backends)
+rlf_cmd_main(int argc, char **argv)
 {
     rlf_memory_on_failure(end_without_memory);
     rlf_arena *arena = rlf_arena_new();
@@ -158,10 +158,9 @@ rlf_cmd_main(int argc, char **argv, const struct rlf_backend *const *backends)
     warn_of_environment();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow: as on a full disk */
     if (rlf_command_line_read(argc, argv, arena, &err, &line) < 0) {
-        rlf_cmd_say(&err, NULL);
+        rlf_cmd_say(&err);
         status = 2;
     } else {
-        line.backends = backends;
         status = rlf_cmd_with_stack(run_command, &line);
     }
     rlf_arena_free(arena);

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include <utf8proc.h>
 
 /* The form that --diag or RLFLOW_DIAG asks for, also of messages that no
  * session prints. */
@@ -171,6 +170,21 @@ rlf_cmd_put_whole(const char *text)
 }
 
 void
+rlf_cmd_put_log(const char *line)
+{
+    rlf_buf text = {0};
+    if (as_json) {
+        rlf_buf_puts(&text, "{\"severity\": \"log\", \"code\": \"run\", "
+                            "\"text\": ");
+        rlf_buf_json(&text, line, strlen(line));
+        rlf_buf_puts(&text, "}");
+    } else
+        rlf_buf_puts(&text, line);
+    fprintf(stderr, "%s\n", text.p);
+    rlf_buf_free(&text);
+}
+
+void
 rlf_cmd_aside(const char *fmt, ...)
 {
     static rlf_buf line; /* of JSON, until it ends */
@@ -194,26 +208,11 @@ rlf_cmd_columns(int fd)
     return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-static size_t
-width(const char *p, size_t n)
-{
-    utf8proc_int32_t c = -1;
-    utf8proc_iterate((const utf8proc_uint8_t *)p, (utf8proc_ssize_t)n, &c);
-    return c < 0 ? 1 : (size_t)utf8proc_charwidth(c);
-}
-
 void
-rlf_cmd_show_on_screen(rlf_sources *sources)
-{
-    sources->columns = rlf_cmd_columns(STDERR_FILENO);
-    sources->width = width;
-}
-
-void
-rlf_cmd_say(const rlf_err *err, const rlf_sources *sources)
+rlf_cmd_say(const rlf_err *err)
 {
     rlf_buf text = {0};
-    (as_json ? rlf_err_print_json : rlf_err_print)(err, sources, &text);
+    (as_json ? rlf_err_print_json : rlf_err_print)(err, NULL, &text);
     rlf_cmd_put_whole(text.p);
     rlf_buf_free(&text);
 }

@@ -62,7 +62,7 @@ rlf_cmd_plan(const rlf_command_line *line)
         if (line->options[RLF_OPTION_SEARCH].given)
             return rlf_cmd_search(s, line);
         if (!check_options(s, line, &err)) {
-            rlf_cmd_say(&err, NULL);
+            rlf_cmd_say(&err);
             return rlf_cmd_end(s, RLF_RESULT_USAGE);
         }
         rlf_cmd_put(s, RLF_TEXT_PLAN);

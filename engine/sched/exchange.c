@@ -8,7 +8,6 @@
 #include "engine/graph/class.h"
 #include "engine/sched/rank.h"
 
-#include <signal.h>
 
 enum { TAG_SIZES = 1, TAG_ROWS = 2 };
 
@@ -433,8 +432,6 @@ exchange_samples(rlf_rank *rank, slot *s, const rlf_rank_command *command,
                                  &bytes[i], err);
     }
     RLF_TRY(status);
-    if (rank->kill && --rank->kill == 0)
-        raise(SIGKILL);
     RLF_TRY(rlf_rank_swap(rank, command->moves, command->n_moves, bytes, err));
     for (int i = 0; i < command->n_moves && status >= 0; i++)
         if (command->moves[i].from != rank->rank)

@@ -622,9 +622,6 @@ rlf_rank_execute(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
         [RLF_DO_WEIGHTS] = rlf_rank_move, [RLF_DO_SAVE] = execute_files,
         [RLF_DO_RESTORE] = execute_files, [RLF_DO_STOP] = execute_nothing,
     };
-    if (rank->fault && --rank->fault == 0)
-        return rlf_fail(err, RLF_ENV, "rank %d fails, as a test wants it",
-                        rank->rank);
     note(rank, command);
     set_doing(rank, rlf_doing_of(command->kind));
     uint64_t measured = rlf_measure_clock(&rank->env);

@@ -314,6 +314,7 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
                           .check_pure = o->check_pure,
                           .hooks = o->hooks,
                           .stops = o->stops,
+                          .stops_arg = o->sink,
                           .trace = rank->env.trace,
                           .measure = rank->env.measure,
                           .report = report,

@@ -80,8 +80,6 @@ typedef struct rlf_rank {
     rlf_weight_edge **later; /* from it, if it keeps weights for another */
     uint64_t *passing; /* per resource: host bytes that weights pass through on
 their way between processes */
-    uint64_t fault;    /* 0: none; see rlf_run_fault */
-    uint64_t kill;     /* 0: none; see rlf_run_kill */
     rlf_mesh_groups groups; /* of meshes and holds */
     /* Where reports go. */
     rlf_status (*tell)(void *sink, const rlf_rank_event *event, rlf_err *err);

@@ -42,7 +42,6 @@ struct rlf_rank_threads {
     int threads, run_threads;
     bool asks;                      /* what each rank needs */
     double patience, step_patience; /* see rlf_rank_threads_options */
-    bool hangs;                     /* see rlf_rank_threads_hang */
     pthread_mutex_t lock;
     pthread_cond_t one_ended;
     int n_running; /* threads; under the lock, as what follows */
@@ -325,8 +324,6 @@ static rlf_status
 hear_patiently(rlf_rank_threads *rank_threads, double patience, rlf_err *err,
                const rlf_buf **message)
 {
-    while (rank_threads->hangs)
-        rlf_clock_sleep(UINT32_MAX);
     rlf_comm_beat(rank_threads->framing.comm);
     if (patience < 0)
         return rlf_framing_hear(&rank_threads->framing, 0, err, message);
@@ -450,12 +447,6 @@ rlf_rank_threads_tell(rlf_rank_threads *rank_threads, int rank,
     rank_threads->under_way[rank] += n;
     return rlf_framing_send(&rank_threads->framing, rank,
                             &rank_threads->writing, err);
-}
-
-void
-rlf_rank_threads_hang(rlf_rank_threads *rank_threads)
-{
-    rank_threads->hangs = true;
 }
 
 void

@@ -57,8 +57,6 @@ rlf_status rlf_rank_threads_cause(const rlf_rank_threads *rank_threads,
 rlf_status rlf_rank_threads_rescue(rlf_rank_threads *rank_threads,
                                    uint32_t step, const char *directory,
                                    rlf_err *err);
-/* For tests: the controller never hears anything again. */
-void rlf_rank_threads_hang(rlf_rank_threads *rank_threads);
 /* In a process without the controller: until the ranks have closed, or the run
  * was aborted. */
 rlf_status rlf_rank_threads_follow(rlf_rank_threads *rank_threads,

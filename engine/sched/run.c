@@ -126,24 +126,6 @@ rlf_run_follow(rlf_run *run, rlf_err *err)
     return rlf_rank_threads_follow(run->rank_threads, err);
 }
 
-void
-rlf_run_fault(rlf_run *run, int rank, uint64_t n)
-{
-    run->ranks[rank % run->n_local].fault = n;
-}
-
-void
-rlf_run_kill(rlf_run *run, int rank, uint64_t n)
-{
-    run->ranks[rank % run->n_local].kill = n;
-}
-
-void
-rlf_run_hang(rlf_run *run)
-{
-    rlf_rank_threads_hang(run->rank_threads);
-}
-
 uint32_t
 rlf_run_steps(const rlf_run *run)
 {

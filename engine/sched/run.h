@@ -109,7 +109,7 @@ typedef struct rlf_run_options {
     const rlf_host_hook *hooks; /* see rlf_env */
     /* Is the run to end, and not to wait for a call of a Lua function that has
      * taken so many seconds? Any rank's thread may ask. NULL: it waits. */
-    bool (*stops)(double seconds);
+    bool (*stops)(void *sink, double seconds);
     /* A resource cannot be opened, by a fault of the input: called with each of
      * them by the threads of ranks, which return the first. NULL: a rank stops
      * at the first. */
@@ -138,15 +138,6 @@ bool rlf_run_close(rlf_run *run);
 rlf_status rlf_run_step(rlf_run *run, rlf_err *err);
 /* In a process without the controller: until the run has ended. */
 rlf_status rlf_run_follow(rlf_run *run, rlf_err *err);
-/* For tests, between steps: the n-th command (1: the next) that this rank, one
- * of this process, carries out fails. */
-void rlf_run_fault(rlf_run *run, int rank, uint64_t n);
-/* For tests, between steps: its process kills itself in the n-th MOVE that this
- * rank takes part in, once what goes is packed. */
-void rlf_run_kill(rlf_run *run, int rank, uint64_t n);
-/* For tests, in process 0: the next step never ends, for the controller hangs.
- */
-void rlf_run_hang(rlf_run *run);
 /* Steps done so far, also before a resume. */
 uint32_t rlf_run_steps(const rlf_run *run);
 /* A break outside of all loops was taken: no further step. */

@@ -7,10 +7,15 @@
  * the process of that rank kills itself: mpi_end.tap does. */
 #define _GNU_SOURCE /* mkdtemp */
 #include "engine/api/session.h"
+#include "engine/base/clock.h"
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
+#include "engine/sched/framing.h"
+#include "engine/sched/rank.h"
 #include "tests/tap.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -100,6 +105,73 @@ move_checkpoints(bool aside)
         bail("%s", err.sentence);
 }
 
+/* ---- faults ---- */
+
+/* The linker puts what follows in the place of functions that parts of the
+ * library call in others (--wrap, in engine/api/local.mk), so that the library
+ * knows of no faults: the n-th task of a rank fails, the process of a rank
+ * kills itself in its n-th MOVE, once what goes is packed, and the thread that
+ * takes steps never hears anything again. */
+static struct {
+    int rank;
+    uint64_t task, move; /* 0: none; 1: the next */
+    pthread_t controller;
+    bool hangs;
+} fault;
+static _Thread_local bool moves; /* of the rank, and has packed what goes */
+
+rlf_status __real_rlf_rank_execute(rlf_rank *rank,
+                                   const rlf_rank_command *command,
+                                   rlf_err *err);
+rlf_status __wrap_rlf_rank_execute(rlf_rank *rank,
+                                   const rlf_rank_command *command,
+                                   rlf_err *err);
+rlf_status __real_rlf_group_exchange(rlf_group *group, int tag,
+                                     const rlf_part *sends, int n_sends,
+                                     const rlf_part *receives, int n_receives,
+                                     rlf_err *err);
+rlf_status __wrap_rlf_group_exchange(rlf_group *group, int tag,
+                                     const rlf_part *sends, int n_sends,
+                                     const rlf_part *receives, int n_receives,
+                                     rlf_err *err);
+rlf_status __real_rlf_framing_hear(rlf_framing *framing, double seconds,
+                                   rlf_err *err, const rlf_buf **message);
+rlf_status __wrap_rlf_framing_hear(rlf_framing *framing, double seconds,
+                                   rlf_err *err, const rlf_buf **message);
+
+rlf_status
+__wrap_rlf_rank_execute(rlf_rank *rank, const rlf_rank_command *command,
+                        rlf_err *err)
+{
+    bool mine = rank->rank == fault.rank;
+    if (mine && fault.task && --fault.task == 0)
+        return rlf_fail(err, RLF_ENV, "rank %d fails, as a test wants it",
+                        rank->rank);
+    moves = mine && command->kind == RLF_DO_MOVE;
+    return __real_rlf_rank_execute(rank, command, err);
+}
+
+rlf_status
+__wrap_rlf_group_exchange(rlf_group *group, int tag, const rlf_part *sends,
+                          int n_sends, const rlf_part *receives, int n_receives,
+                          rlf_err *err)
+{
+    if (moves && fault.move && --fault.move == 0)
+        raise(SIGKILL);
+    moves = false;
+    return __real_rlf_group_exchange(group, tag, sends, n_sends, receives,
+                                     n_receives, err);
+}
+
+rlf_status
+__wrap_rlf_framing_hear(rlf_framing *framing, double seconds, rlf_err *err,
+                        const rlf_buf **message)
+{
+    while (fault.hangs && pthread_equal(pthread_self(), fault.controller))
+        rlf_clock_sleep(UINT32_MAX);
+    return __real_rlf_framing_hear(framing, seconds, err, message);
+}
+
 static const struct {
     const char *name, *sentence;
 } kinds[] = {
@@ -115,8 +187,8 @@ set_fault(rlf_session *s, int kind, int rank, int n)
         return;
     if (kind == 0)
         rlf_comm_fault(rlf_comm_of(s->world, rank % local), n);
-    else
-        rlf_run_fault(s->run, rank, (uint64_t)n);
+    fault.rank = rank;
+    fault.task = kind == 0 ? 0 : (uint64_t)n;
 }
 
 /* `ranks` NULL: as the launcher started them. `patience`: nothing but a
@@ -205,11 +277,11 @@ test_all(const struct setup *setup, int kind, int rank)
 /* ---- the controller hangs ---- */
 
 static void
-say_and_end(rlf_session *s)
+say_and_end(void *arg, int number, const char *message)
 {
-    rlf_err err = RLF_ERR_NONE;
-    rlf_comm_check(s->world, &err);
-    printf("%s\n", err.sentence);
+    (void)arg;
+    (void)number;
+    fputs(message, stdout);
     fflush(stdout);
     _exit(3);
 }
@@ -217,9 +289,9 @@ say_and_end(rlf_session *s)
 static void
 hang(rlf_session *s)
 {
-    s->options.hangs = say_and_end;
-    if (s->leads)
-        rlf_run_hang(s->run);
+    rlf_session_leave(s, say_and_end, NULL);
+    fault.controller = pthread_self();
+    fault.hangs = s->leads;
 }
 
 /* In a process of its own, since nothing ends that thread. */
@@ -253,8 +325,9 @@ kill_one(char **argv)
     snprintf(directory, sizeof directory, "%s", argv[4]);
     rlf_session *s = open_session(&killed, NULL, "60");
     int rank = atoi(argv[2]);
-    if (rlf_comm_world_process(s->world) == rank)
-        rlf_run_kill(s->run, rank, (uint64_t)atoi(argv[3]));
+    fault.rank = rank;
+    fault.move =
+        rlf_comm_world_process(s->world) == rank ? (uint64_t)atoi(argv[3]) : 0;
     rlf_result result = carry_on(s, KILLED);
     rlf_session_close(s);
     return -(int)result;
