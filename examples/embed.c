@@ -5,11 +5,13 @@
  *     ./embed ppo.rlf 10 [NAME VALUE ...]
  *     ./embed - 10 start DIRECTORY problems FILE.jsonl [NAME VALUE ...]
  *
- * The second trains the program below, which is no file, on a reward that is a
- * function in C; its log is written in this program's own form. */
+ * SIGTERM ends it once a step is done, and saves that. The second trains the
+ * program below, which is no file, on a reward that is a function in C; its log
+ * is written in this program's own form. */
 #include <rlflow.h>
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +44,14 @@ judge(void *arg, const rlf_hook_sample *sample, double *value)
                  ? 1
                  : -0.01 * rlf_hook_sample_number(sample, "length");
     return NULL;
+}
+
+static rlf_session *volatile running;
+
+static void
+on_signal(int number)
+{
+    rlf_session_stop(running, number);
 }
 
 static void
@@ -111,12 +121,20 @@ main(int argc, char **argv)
     for (int i = 3; i + 1 < argc; i += 2)
         rlf_session_set(s, argv[i], argv[i + 1]);
 
-    while (rlf_session_step(s) == RLF_RESULT_OK) {
+    rlf_result result;
+    running = s;
+    signal(SIGTERM, on_signal);
+    while ((result = rlf_session_step(s)) == RLF_RESULT_OK) {
         show_step(s);
+        fflush(stdout);
         if (rlf_session_metric(s, "reward") > 0.95)
             break;
     }
+    signal(SIGTERM, SIG_DFL);
     int failed = rlf_session_failed(s);
+    if (result == RLF_RESULT_STOPPED)
+        printf("told to end: step %llu is saved\n",
+               (unsigned long long)rlf_session_saved(s));
     if (failed)
         show_wrong(s);
     else if (own)

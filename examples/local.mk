@@ -33,15 +33,37 @@ nobase_dist_pkgdata_DATA += \
 	%D%/rewards/stories.lua \
 	%D%/templates/arith_seq.lua
 tap_tests += tests/examples.tap
-# the library used from another program; tests/embed.tap runs it
-noinst_PROGRAMS += %D%/embed
+# the library used from other programs, that of librlflow(3) among them;
+# tests/embed.tap runs them
+noinst_PROGRAMS += %D%/embed %D%/plan %D%/manual
 examples_embed_SOURCES = %D%/embed.c
-examples_embed_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/engine
+examples_plan_SOURCES = %D%/plan.c
+nodist_examples_manual_SOURCES = %D%/manual.c
+user_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/engine
+examples_embed_CPPFLAGS = $(user_cppflags)
+examples_plan_CPPFLAGS = $(user_cppflags)
+examples_manual_CPPFLAGS = $(user_cppflags)
 if SHARED
-examples_embed_LDADD = $(SONAME)
-examples_embed_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,'$(abs_top_builddir)'
+user_libs = $(SONAME)
+user_depends = $(SONAME)
+user_ldflags = $(AM_LDFLAGS) -Wl,-rpath,'$(abs_top_builddir)'
 else
-examples_embed_LDADD = librlflow.a $(filter-out $(layers),$(API_LIBS))
-examples_embed_DEPENDENCIES = librlflow.a
+user_libs = librlflow.a $(filter-out $(layers),$(API_LIBS))
+user_depends = librlflow.a
+user_ldflags = $(AM_LDFLAGS)
 endif
+examples_embed_LDADD = $(user_libs)
+examples_plan_LDADD = $(user_libs)
+examples_manual_LDADD = $(user_libs)
+examples_embed_DEPENDENCIES = $(user_depends)
+examples_plan_DEPENDENCIES = $(user_depends)
+examples_manual_DEPENDENCIES = $(user_depends)
+examples_embed_LDFLAGS = $(user_ldflags)
+examples_plan_LDFLAGS = $(user_ldflags)
+examples_manual_LDFLAGS = $(user_ldflags)
+%D%/manual.c: $(top_srcdir)/man/librlflow.3.in
+	$(AM_V_GEN)$(MKDIR_P) %D% && sed -n '/^#include <rlflow.h>/,/^[.]Ed/p' \
+	    $(top_srcdir)/man/librlflow.3.in | \
+	    sed '/^[.]Ed/d; s/\\e/\\/g' >$@.tmp && mv $@.tmp $@
+CLEANFILES += %D%/manual.c
 tap_tests += tests/embed.tap
