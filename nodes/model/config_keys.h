@@ -13,6 +13,12 @@ typedef struct rlf_config_keys {
     rlf_err *err;
 } rlf_config_keys;
 
+/* A key that a family has under a name of its own; `also`: under both. */
+typedef struct rlf_key_name {
+    const char *key, *name; /* name NULL: it has no such key */
+    bool also;
+} rlf_key_name;
+
 /* RLF_USER: the file and the key, then `why`. */
 rlf_status rlf_config_fail(const rlf_config_keys *keys, const char *key,
                            const char *why);

@@ -2,6 +2,8 @@
  * and not there. The model is read without them, as transformers reads it. */
 #include "nodes/model/slips.h"
 
+#include <string.h>
+
 #include "engine/base/str.h"
 #include "engine/base/vec.h"
 
@@ -33,7 +35,6 @@ static const char *const keys[] = {
     "mlp_bias",
     "tie_word_embeddings",
     "hidden_act",
-    "hidden_activation",
     "is_causal",
     "bos_token_id",
     "eos_token_id",
@@ -59,8 +60,8 @@ static const char *const rope_keys[] = {
     "long_factor",
 };
 
-enum { MOST_KEYS = 64 };
-_Static_assert(RLF_COUNT(keys) <= MOST_KEYS, "room for all of them");
+enum { MOST_KEYS = 96 };
+_Static_assert(2 * RLF_COUNT(keys) <= MOST_KEYS, "room for all of them");
 
 static bool
 is_one(const char *const *names, size_t n, const char *name)
@@ -96,15 +97,36 @@ add_slips(const json_t *object, const char *const *names, size_t n,
     return text;
 }
 
-const char *
-rlf_config_slips(const json_t *root, rlf_arena *arena)
+/* The keys by the names that a family has for them. */
+static size_t
+list_keys(const rlf_key_name *names, const char **out)
 {
+    size_t n = 0;
+    for (size_t i = 0; i < RLF_COUNT(keys); i++) {
+        const rlf_key_name *own = names;
+        while (own && own->key && strcmp(own->key, keys[i]) != 0)
+            own++;
+        bool other = own && own->key;
+        if (!other || own->also)
+            out[n++] = keys[i];
+        if (other && own->name)
+            out[n++] = own->name;
+    }
+    return n;
+}
+
+const char *
+rlf_config_slips(const json_t *root, const rlf_key_name *names,
+                 rlf_arena *arena)
+{
+    const char *own[2 * RLF_COUNT(keys)];
+    size_t n = list_keys(names, own);
     const json_t *both = json_object_get(root, "rope_parameters");
     const json_t *const objects[] = {
         json_object_get(root, "rope_scaling"), both,
         json_object_get(both, "full_attention"),
         json_object_get(both, "sliding_attention")};
-    const char *text = add_slips(root, keys, RLF_COUNT(keys), NULL, arena);
+    const char *text = add_slips(root, own, n, NULL, arena);
     for (size_t i = 0; i < RLF_COUNT(objects); i++)
         text =
             add_slips(objects[i], rope_keys, RLF_COUNT(rope_keys), text, arena);

@@ -510,6 +510,12 @@ test_names(test_machine *t, rlf_arena *arena)
     ok(c.hidden == 32 && c.ffn == 128 && c.context == 77 &&
            c.attention_scale == 1 && c.eps == 0.5 && c.act == RLF_ACT_SILU,
        "gpt2: each key by its name, the width by Llama's too");
+    MUST(t, read_config(arena,
+                        "{" GPT2 ", \"n_iner\": 8, \"layer_norm_eps\": 1, "
+                        "\"hidden_act\": \"gelu\", \"head_dims\": 1}",
+                        &t->err, &c));
+    is_str(c.slips ? c.slips : "", "\"n_iner\" (did you mean \"n_inner\"?)",
+           "gpt2: keys that are close to its own");
     const bool f32[RLF_ELEMENT_COUNT] = {[RLF_ELEMENT_F32] = true};
     ok(strstr(saved_text(&c, f32, arena), "\"GPT2LMHeadModel\""),
        "gpt2: transformers' class");

@@ -8,12 +8,6 @@
 #include "nodes/model/config_keys.h"
 #include "nodes/model/program.h"
 
-/* A key that a family has under a name of its own; `also`: under both. */
-typedef struct rlf_key_name {
-    const char *key, *name; /* name NULL: it has no such key */
-    bool also;
-} rlf_key_name;
-
 /* Which keys of config.json a family has, and what it means where they are
  * silent. */
 typedef struct rlf_family {
