@@ -168,10 +168,7 @@ measure(int n_ranks)
 {
     rlf_comm_options options = {
         .n_ranks = n_ranks, .limit = 120, .mail_slots = MOST};
-#ifdef RLF_HAVE_MPI
-    if (rlf_comm_launcher())
-        options.backend = &rlf_comm_mpi;
-#endif
+    options.backend = rlf_comm_backend_launched();
     rlf_err err = RLF_ERR_NONE;
     rlf_comm_world *world;
     must(rlf_comm_world_new(&options, &world, &err), &err);

@@ -93,10 +93,7 @@ make_world(int ranks)
     rlf_err err = RLF_ERR_NONE;
     if (ranks == 1 && !rlf_comm_launcher())
         return NULL;
-#ifdef RLF_HAVE_MPI
-    if (rlf_comm_launcher())
-        options.backend = &rlf_comm_mpi;
-#endif
+    options.backend = rlf_comm_backend_launched();
     must(rlf_comm_world_new(&options, &world, &err), &err);
     return world;
 }

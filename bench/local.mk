@@ -10,7 +10,7 @@ EXTRA_PROGRAMS += %D%/ops
 
 bench_programs += %D%/comm
 EXTRA_PROGRAMS += %D%/comm
-%C%_comm_LDADD = $(COMM_MPI_LIBS) $(COMM_LIBS)
+%C%_comm_LDADD = $(TRANSPORT_LIBS) $(COMM_LIBS)
 
 bench_programs += %D%/dispatch
 EXTRA_PROGRAMS += %D%/dispatch

@@ -536,12 +536,9 @@ main(int argc, char **argv)
         work.forward = 1e-3 * atof(argv[1]);
     if (argc > 2)
         work.bytes = (size_t)atoi(argv[2]) << 10;
-#ifdef RLF_HAVE_MPI
-    if (rlf_comm_launcher()) {
+    options.backend = rlf_comm_backend_launched();
+    if (options.backend)
         options.n_ranks = 1;
-        options.backend = &rlf_comm_mpi;
-    }
-#endif
     must(rlf_comm_world_new(&options, &world, &err), &err);
     if (rlf_comm_world_process(world) == 0)
         printf("cores: %d; %g ms forward, %zu KB\n"

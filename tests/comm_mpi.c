@@ -18,6 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+extern const rlf_comm_backend rlf_comm_mpi;
+
 /* MPI libraries do not free everything; in builds with AddressSanitizer that
  * is not looked for. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);

@@ -46,19 +46,14 @@ process_lost(void *sink, const rlf_comm_world *world, int process)
 rlf_status
 rlf_join_world(rlf_session *s, rlf_err *err)
 {
-    const rlf_comm_backend *backend = NULL;
     bool launched = rlf_comm_launcher() != NULL;
     int ranks = s->options.ranks, threads = s->options.threads;
     double patience = s->options.patience;
     double least = patience > 0 && patience < LEAST ? LEAST : patience;
     if (!launched && ranks <= 1)
         return RLF_OK;
-#ifdef RLF_HAVE_MPI
-    if (launched)
-        backend = &rlf_comm_mpi;
-#endif
     const rlf_comm_options options = {
-        .backend = backend,
+        .backend = rlf_comm_backend_launched(),
         .n_ranks = 1,
         .n_all = ranks,
         .n_run_threads = !launched && threads > ranks ? threads : 0,

@@ -34,9 +34,9 @@ typedef struct rlf_group rlf_group;
 typedef struct rlf_batch rlf_batch;
 typedef struct rlf_comm_backend rlf_comm_backend;
 
-/* Ranks of other processes; NULL in the options: there are none. Only in
- * builds with MPI (RLF_HAVE_MPI); the program that links it hands it in. */
-extern const rlf_comm_backend rlf_comm_mpi;
+/* The transport, of those that this build has (backend.def), that connects this
+ * process to others, since its launcher started them; NULL: there is none. */
+const rlf_comm_backend *rlf_comm_backend_launched(void);
 
 typedef struct rlf_comm_options {
     const rlf_comm_backend *backend; /* of other processes; NULL: alone */

@@ -41,12 +41,14 @@ tests_unit_comm_device_LDADD = $(COMM_LIBS) -lm
 tests_unit_comm_thread_LDADD = $(COMM_LIBS) -lm
 tests_unit_comm_transfer_LDADD = $(COMM_LIBS)
 
-# The one file that is compiled with MPI, for the program, and once more with
-# each kind of MPI for the test.
+# The transports between processes and their table, for the program. mpi.c is
+# the one file that is compiled with MPI, once more with each kind of MPI for the
+# test.
+noinst_LIBRARIES += libtransport.a
+libtransport_a_SOURCES = %D%/backend.c %D%/backend.def
+libtransport_a_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 if HAVE_MPI
-noinst_LIBRARIES += libcommmpi.a
-libcommmpi_a_SOURCES = %D%/mpi.c
-libcommmpi_a_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+libtransport_a_SOURCES += %D%/mpi.c
 endif
 if HAVE_OPENMPI
 check_PROGRAMS += tests/comm_openmpi

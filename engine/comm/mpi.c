@@ -122,6 +122,12 @@ mover_end(mpi_world *m)
 
 /* ---- processes ---- */
 
+static bool
+mpi_launched(void)
+{
+    return rlf_comm_launcher() != NULL;
+}
+
 static rlf_status
 check_tags(const rlf_comm_world *world, rlf_err *err)
 {
@@ -442,9 +448,11 @@ mpi_cancel(rlf_comm *comm)
     ((mpi_end *)comm->remote)->n = 0;
 }
 
+extern const rlf_comm_backend rlf_comm_mpi; /* a row of backend.def */
 const rlf_comm_backend rlf_comm_mpi = {
     .name = "mpi",
     .doc = "ranks are threads of processes that MPI started",
+    .launched = mpi_launched,
     .open = mpi_open,
     .share = mpi_share,
     .close = mpi_close,

@@ -1,0 +1,23 @@
+/* The transports between processes that this build has. The one file of
+ * engine/comm that names them: who links no transport does not call it. */
+#include "config.h"
+#include "engine/comm/internal.h"
+
+#define COMM_BACKEND(name) extern const rlf_comm_backend rlf_comm_##name;
+#include "engine/comm/backend.def"
+#undef COMM_BACKEND
+
+static const rlf_comm_backend *const backends[] = {
+#define COMM_BACKEND(name) &rlf_comm_##name,
+#include "engine/comm/backend.def"
+#undef COMM_BACKEND
+    NULL};
+
+const rlf_comm_backend *
+rlf_comm_backend_launched(void)
+{
+    const rlf_comm_backend *const *b = backends;
+    while (*b && !(*b)->launched())
+        b++;
+    return *b;
+}
