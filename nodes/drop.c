@@ -119,6 +119,8 @@ fits(const rlf_env *env, const rlf_data *data, uint32_t row, const use *u,
         return !u->reads && status == RLF_USER ? RLF_OK : status;
     }
     *tokens = prompt.n_ids;
+    if (u->reads)
+        RLF_TRY(rlf_rows_some(reader, &prompt, err));
     return check_length(data, u, prompt.n_ids, "", err);
 }
 
@@ -232,11 +234,41 @@ check_prompts(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
             !rlf_model_reader(env->resource[i])->tokenizer)
             continue;
         rlf_longest longest = {.data = index, .model = (int)i};
-        RLF_TRY(check_rows(env, data, rlf_model_reader(env->resource[i]), err,
-                           &longest));
+        const rlf_reader *reader = rlf_model_reader(env->resource[i]);
+        RLF_TRY(check_rows(env, data, reader, err, &longest));
+        RLF_TRY(
+            rlf_reads_warn_markers(env, reader, data, err, &data->warnings));
         rlf_reads_warn_long(env, &longest, &data->warnings);
         if (data->prompt->kind != RLF_RECORD_CHAT)
             warn_template(env, (int)i, data, &data->warnings);
+    }
+    return RLF_OK;
+}
+
+/* Rows without a prompt: what a response follows is what the tokenizer puts
+ * before a text. */
+static rlf_status
+check_begin(const rlf_env *env, int index, const rlf_data *data, rlf_err *err)
+{
+    const rlf_graph *graph = env->graph;
+    for (size_t i = 0; i < graph->resources.count; i++) {
+        rlf_prompt none = {.text = {"", 0}};
+        if (graph->resources.data[i].kind != RLF_RESOURCE_MODEL ||
+            !reads(graph, (int)i, index) ||
+            !rlf_model_reader(env->resource[i])->tokenizer)
+            continue;
+        const rlf_reader *reader = rlf_model_reader(env->resource[i]);
+        RLF_TRY(rlf_rows_encode(env, reader, &none, err));
+        if (none.n_ids)
+            continue;
+        rlf_fail(err, RLF_USER,
+                 "the rows of '%s' have no prompt, and the tokenizer of '%s' "
+                 "puts no token before a text: the first token of a response "
+                 "would follow nothing",
+                 data->name, reader->model);
+        rlf_err_hint(err, "give them one by prompt:, a field that holds the "
+                          "token that ends a text, or the first words of it");
+        return RLF_USER;
     }
     return RLF_OK;
 }
@@ -267,6 +299,8 @@ rlf_data_check(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
     own.pool = rlf_arena_new();
     if (data->prompt && !data->n_members)
         status = check_prompts(&own, index, data, err);
+    else if (!data->n_members)
+        status = check_begin(&own, index, data, err);
     if (status >= 0)
         status = check_responses(&own, index, data, err);
     rlf_arena_free(own.pool);

@@ -1,8 +1,11 @@
 /* See reads.h. */
+#define _GNU_SOURCE /* memmem */
 #include "nodes/reads.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "engine/graph/class.h"
 #include "engine/graph/sizes.h"
@@ -180,4 +183,78 @@ rlf_reads_warn_ends(const rlf_env *env, int model, rlf_buf *out)
                               "own)\n");
         }
     }
+}
+
+/* ---- templates of other models ---- */
+
+/* Does a message have this text, which is then none of the template's? */
+static bool
+is_said(const rlf_prompt *prompt, rlf_str text)
+{
+    bool said = false;
+    for (uint32_t i = 0; i < prompt->n_messages; i++) {
+        rlf_str content = prompt->messages[i].content;
+        said |= text.n <= content.n &&
+                memmem(content.p, content.n, text.p, text.n) != NULL;
+    }
+    return said;
+}
+
+/* Is it a token of its own, in one piece? */
+static rlf_status
+is_token(const rlf_reader *reader, rlf_str text, rlf_err *err, bool *out)
+{
+    rlf_ids ids = {0};
+    rlf_status status =
+        rlf_tokenizer_encode(reader->tokenizer, text.p, text.n, 0, err, &ids);
+    *out = ids.count == 1;
+    RLF_VEC_FREE(&ids);
+    return status;
+}
+
+/* The next <|word|> in what is left of the text; n 0: there is none. */
+static rlf_str
+next_marker(rlf_str left)
+{
+    for (size_t i = 0; i + 4 < left.n; i++) {
+        size_t n = 2;
+        if (left.p[i] != '<' || left.p[i + 1] != '|')
+            continue;
+        while (i + n < left.n && (isalnum((unsigned char)left.p[i + n]) ||
+                                  strchr("_-.", left.p[i + n])))
+            n++;
+        if (n > 2 && i + n + 1 < left.n && left.p[i + n] == '|' &&
+            left.p[i + n + 1] == '>')
+            return (rlf_str){left.p + i, n + 2};
+    }
+    return (rlf_str){left.p, 0};
+}
+
+rlf_status
+rlf_reads_warn_markers(const rlf_env *env, const rlf_reader *reader,
+                       const rlf_data *data, rlf_err *err, rlf_buf *out)
+{
+    rlf_prompt prompt = {0};
+    if (data->records.count)
+        rlf_data_prompt(data, 0, &prompt);
+    if (!prompt.n_messages)
+        return RLF_OK;
+    RLF_TRY(rlf_rows_encode(env, reader, &prompt, err));
+    for (rlf_str left = prompt.text, m; (m = next_marker(left)).n;) {
+        bool known = false;
+        size_t used = (size_t)(m.p - left.p) + m.n;
+        left = (rlf_str){left.p + used, left.n - used};
+        if (is_said(&prompt, m))
+            continue;
+        RLF_TRY(is_token(reader, m, err, &known));
+        if (known)
+            continue;
+        rlf_buf_printf(out,
+                       "%s: the template of '%s' writes %.*s, which is no "
+                       "token of its tokenizer and is read letter by letter: "
+                       "it is of another model\n",
+                       data->name, reader->model, (int)m.n, m.p);
+        return RLF_OK;
+    }
+    return RLF_OK;
 }

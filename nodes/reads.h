@@ -7,6 +7,9 @@
 
 #include "engine/graph/run.h"
 
+struct rlf_data;
+struct rlf_reader;
+
 /* Does the node have the model read the prompts of its input k? */
 bool rlf_reads(const rlf_graph *graph, const rlf_node *node, int model, int k);
 /* The data set whose rows the set's prompts are; -1: they are asked texts. */
@@ -23,6 +26,13 @@ typedef struct rlf_longest {
  * warnings, appended to `out`. */
 void rlf_reads_warn_long(const rlf_env *env, const rlf_longest *longest,
                          rlf_buf *out);
+/* Does the template of the reader, which has one, write `<|word|>` for a word
+ * that is no token of its tokenizer, as the template of another model does? By
+ * the first row of the data. The same; `err`: it cannot write that. */
+rlf_status rlf_reads_warn_markers(const rlf_env *env,
+                                  const struct rlf_reader *reader,
+                                  const struct rlf_data *data, rlf_err *err,
+                                  rlf_buf *out);
 /* Does the model read given responses that end with an end token of another
  * model, which is none of its own? The same. */
 void rlf_reads_warn_ends(const rlf_env *env, int model, rlf_buf *out);

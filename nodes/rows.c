@@ -196,27 +196,55 @@ check_room(const rlf_reader *reader, const rlf_prompt *prompt, rlf_err *err)
                           "context");
         return RLF_USER;
     }
+    return RLF_OK;
+}
+
+rlf_status
+rlf_rows_some(const rlf_reader *reader, const rlf_prompt *prompt, rlf_err *err)
+{
     if (prompt->n_ids)
         return RLF_OK;
     rlf_fail(err, RLF_USER, "it has no token");
-    rlf_err_hint(err,
-                 "the tokenizer of '%s' has no token that begins a text: "
-                 "the prompt must not be empty",
-                 reader->model);
+    if (prompt->n_messages)
+        rlf_err_hint(err, "the template of '%s' gives an empty text of it",
+                     reader->model);
+    else
+        rlf_err_hint(err,
+                     "the tokenizer of '%s' puts no token before a text, so a "
+                     "prompt must not be empty: give each row one, such as the "
+                     "token that ends a text",
+                     reader->model);
     return RLF_USER;
+}
+
+/* A text that begins with the token that the tokenizer puts before texts, as
+ * one that a template wrote, has it once. */
+static rlf_status
+begin_once(const rlf_env *env, const rlf_reader *reader, rlf_prompt *prompt,
+           rlf_err *err)
+{
+    const uint32_t *own;
+    uint32_t n;
+    if (prompt->n_ids < 2 || prompt->ids[0] != prompt->ids[1])
+        return RLF_OK;
+    RLF_TRY(encode(env, reader, prompt->text, 0, false, err, &own, &n));
+    if (n == prompt->n_ids || own[0] != prompt->ids[0])
+        return RLF_OK;
+    prompt->ids++;
+    prompt->n_ids--;
+    return RLF_OK;
 }
 
 rlf_status
 rlf_rows_encode(const rlf_env *env, const rlf_reader *reader,
                 rlf_prompt *prompt, rlf_err *err)
 {
-    unsigned flags = RLF_ENCODE_SPECIAL;
-    if (prompt->n_messages) {
+    bool chat = prompt->n_messages > 0;
+    if (chat)
         RLF_TRY(write_chat(env, reader, prompt, err));
-        flags = 0;
-    }
-    return encode(env, reader, prompt->text, flags, false, err, &prompt->ids,
-                  &prompt->n_ids);
+    RLF_TRY(encode(env, reader, prompt->text, chat ? 0 : RLF_ENCODE_SPECIAL,
+                   false, err, &prompt->ids, &prompt->n_ids));
+    return chat ? RLF_OK : begin_once(env, reader, prompt, err);
 }
 
 rlf_status
@@ -328,6 +356,8 @@ rlf_rows_prompt(const rlf_env *env, const rlf_rows *rows, uint32_t i,
     rlf_status status = write_prompt(env, rows, i, reader, out, &why);
     if (status >= 0)
         status = check_room(reader, out, &why);
+    if (status >= 0)
+        status = rlf_rows_some(reader, out, &why);
     if (status >= 0)
         return RLF_OK;
     rlf_fail(err, status, "prompt %s of '%s': %s",

@@ -32,9 +32,10 @@ rlf_digest rlf_rows_writes(const rlf_reader *reader);
 /* n prompts without contents yet, which remember how models write them. */
 rlf_prompt *rlf_rows_new_prompts(rlf_arena *pool, uint32_t n);
 /* Prompt i of `rows` as the reader writes it. Plain texts get the tokenizer's
- * special tokens (BOS); chat messages go through the template, whose text has
- * its own. RLF_USER, naming the row, if it has no token, is longer than the
- * data's `max_prompt`, or leaves no room in the context. */
+ * special tokens (BOS), once where they begin with them; chat messages go
+ * through the template, whose text has its own. RLF_USER, naming the row, if it
+ * has no token, is longer than the data's `max_prompt`, or leaves no room in
+ * the context. */
 rlf_status rlf_rows_prompt(const rlf_env *env, const rlf_rows *rows, uint32_t i,
                            const rlf_reader *reader, rlf_err *err,
                            rlf_prompt *out);
@@ -47,6 +48,9 @@ rlf_status rlf_rows_prompts(const rlf_env *env, const rlf_rows *rows,
  * length. */
 rlf_status rlf_rows_encode(const rlf_env *env, const rlf_reader *reader,
                            rlf_prompt *prompt, rlf_err *err);
+/* RLF_USER if the prompt has no token. */
+rlf_status rlf_rows_some(const rlf_reader *reader, const rlf_prompt *prompt,
+                         rlf_err *err);
 /* As many tokens as the text has at least, where it is so large that writing it
  * costs: 0 of others. */
 rlf_status rlf_rows_least(const rlf_reader *reader, rlf_str text, rlf_err *err,
