@@ -22,6 +22,7 @@ nobase_dist_pkgdata_DATA += \
 	%D%/data/pairs.jsonl \
 	%D%/data/stories.jsonl \
 	%D%/data/stories.lua \
+	%D%/data/wide.jsonl \
 	%D%/models/arith/config.json \
 	%D%/models/arith/generation_config.json \
 	%D%/models/arith/model.safetensors \

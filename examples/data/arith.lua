@@ -3,11 +3,12 @@
 --     lua5.4 arith.lua rl  > arith.jsonl      prompts to train and to test on
 --     lua5.4 arith.lua sft > arith-sft.jsonl  labelled ones, some labels wrong
 --     lua5.4 arith.lua pairs > pairs.jsonl    a right answer beside a wrong one
+--     lua5.4 arith.lua wide  > wide.jsonl     the same, with any wrong number
 --     lua5.4 arith.lua MODE SEED ROWS         another seed, another length
 --
 -- Numbers are 0 to 9, read from left to right; results on the way and at the
 -- end are never negative. Of all 2605 such problems 400 are held out: the
--- first 400 rows of mode rl are these, each in one written form; every other
+-- first 400 rows of rl and wide are these, each in one written form; every other
 -- row, of all modes, is of the other 2205, its form (which numbers are words,
 -- at least one) drawn anew.
 --
@@ -16,14 +17,14 @@
 -- such problems wrongly: that is left for reinforcement learning.
 --
 -- The pairs are preferences: the answer is chosen, and another number, at most
--- 2 away, is rejected.
+-- 2 away, is rejected; in mode wide it is any other of 0 to 27.
 --
 -- The same arguments give the same bytes on every machine.
 
 local mode, seed, rows = ...
-local default_rows = { rl = 12000, sft = 134400, pairs = 2048 }
+local default_rows = { rl = 12000, sft = 134400, pairs = 2048, wide = 10240 }
 if not default_rows[mode] then
-  io.stderr:write("usage: lua5.4 arith.lua rl|sft|pairs [SEED [ROWS]]\n")
+  io.stderr:write("usage: lua5.4 arith.lua rl|sft|pairs|wide [SEED [ROWS]]\n")
   os.exit(2)
 end
 seed = math.tointeger(seed or 1)
@@ -83,10 +84,21 @@ local function question(p, form)
                                      number(2, p[5]))
 end
 
-local function write_pair(p, form, away)
-  local wrong = p.answer + away < 0 and p.answer - away or p.answer + away
+local function write_pair(p, form, wrong)
   io.write(('{"question": "%s", "chosen": "%d", "rejected": "%d"}\n')
            :format(question(p, form), p.answer, wrong))
+end
+
+-- Another number, at most 2 away.
+local function near(answer, below)
+  local away = ({ -2, -1, 1, 1, 2 })[below(5) + 1]
+  return answer + away < 0 and answer - away or answer + away
+end
+
+-- Any other number of those that are answers.
+local function other(answer, below)
+  local number = below(27)
+  return number < answer and number or number + 1
 end
 
 local function write(p, form, answer)
@@ -102,20 +114,23 @@ local split = generator(2605)
 shuffle(all, split)
 
 local below = generator(seed << 8 | #mode)
+local function put(p, form)
+  if mode == "pairs" or mode == "wide" then
+    write_pair(p, form, (mode == "wide" and other or near)(p.answer, below))
+  else
+    local wrong = mode == "sft" and p.minus and below(10) < 7
+    write(p, form, wrong and p.answer + 1 or p.answer)
+  end
+end
+
 local written = 0
-if mode == "rl" then
+if mode == "rl" or mode == "wide" then
   for i = 1, math.min(held_out, rows) do
-    write(all[i], split(7) + 1, all[i].answer)
+    put(all[i], split(7) + 1)
     written = i
   end
 end
 for _ = written + 1, rows do
   local p = all[held_out + 1 + below(#all - held_out)]
-  local form = below(7) + 1
-  local wrong = mode == "sft" and p.minus and below(10) < 7
-  if mode == "pairs" then
-    write_pair(p, form, ({ -2, -1, 1, 1, 2 })[below(5) + 1])
-  else
-    write(p, form, wrong and p.answer + 1 or p.answer)
-  end
+  put(p, below(7) + 1)
 end
