@@ -81,7 +81,8 @@ MODELS = {
                               final_logit_softcapping=3.0),
                torch.float32, "lm"),
     "gemma3": ("Gemma3Text", dict(
-        num_hidden_layers=3, head_dim=16, query_pre_attn_scalar=12,
+        num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2,
+        head_dim=16, query_pre_attn_scalar=20, vocab_size=43,
         sliding_window=5, sliding_window_pattern=2, rope_theta=500.0,
         rope_local_base_freq=30.0,
         rope_scaling=dict(rope_type="linear", factor=4.0)),

@@ -9,6 +9,7 @@
  * oracle, as far as BF16_OFF says. */
 #include "engine/io/safetensors.h"
 #include "nodes/model/form.h"
+#include "nodes/model/compile.h"
 #include "nodes/model/gradient.h"
 #include "tests/unit/model_places.h"
 
@@ -363,6 +364,27 @@ test_model(test_machine *t, const test_place *at, first *cpu)
     rlf_arena_free(arena);
 }
 
+/* transformers rounds the scale of Gemma's embedding to the type that it
+ * computes in: sqrt(24) is 4.90625 in bf16. */
+static void
+test_scale(test_machine *t, const test_place *at)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_model_config config;
+    const char *dir = source_path(arena, "tests/data/models/gemma2");
+    MUST(t, rlf_model_config_read(dir, arena, &t->err, &config));
+    const rlf_table *table = rlf_table_new(&config, RLF_HEAD_LM, NULL, arena);
+    const rlf_pass_options options = {.tokens = 1};
+    const rlf_code *code = rlf_compile_pass(table, t->kernels, &options, arena);
+    const rlf_kernel_call *call = code->forward[0].list.data;
+    while (call->op != RLF_OP_add)
+        call++;
+    bool f32 = t->kernels->real == RLF_CAST_F32;
+    ok(call->add.scale == (f32 ? sqrtf(24) : 4.90625F),
+       "%s: the scale of the embedding is %.8g", at->name, call->add.scale);
+    rlf_arena_free(arena);
+}
+
 int
 main(void)
 {
@@ -387,6 +409,7 @@ main(void)
         test_machine_open_at(&t, &places[i], 2);
         for (size_t k = 0; k < RLF_COUNT(models); k++)
             test_model(&t, &places[i], &models[k]);
+        test_scale(&t, &places[i]);
         test_machine_close(&t);
     }
     for (size_t k = 0; k < RLF_COUNT(models); k++)
