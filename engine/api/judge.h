@@ -35,6 +35,9 @@ rlf_status rlf_judge_simulate(rlf_searching *s, rlf_judged *j, uint64_t seed,
 /* Was the search stopped, once `done` of its simulations were made? */
 bool rlf_judge_stopped(rlf_searching *s, int done);
 
+/* After a search: whether lanes that less has would do better here, with few
+ * moves; then those are taken, and the problem made anew: *changed. */
+rlf_status rlf_lanes_retry(rlf_searching *s, rlf_err *err, bool *changed);
 /* Cuts of the best placement's calls, downhill by simulation: what gains is
  * added to the judged. */
 rlf_status rlf_cuts_improve(rlf_searching *s, rlf_err *err);

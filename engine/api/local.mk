@@ -15,6 +15,7 @@ libapi_a_SOURCES = \
 	%D%/host.c \
 	%D%/inputs.c \
 	%D%/join.c \
+	%D%/lanes.c \
 	%D%/links.c \
 	%D%/journal.c \
 	%D%/measuring.c \

@@ -446,8 +446,12 @@ prepare(rlf_searching *s, rlf_err *err)
 static rlf_status
 search_all(rlf_searching *s, rlf_err *err)
 {
+    bool again;
     RLF_TRY(prepare(s, err));
     RLF_TRY(search_until_fit(s, err));
+    RLF_TRY(rlf_lanes_retry(s, err, &again));
+    if (again)
+        RLF_TRY(search_until_fit(s, err));
     add_others(s);
     if (s->plan.ranks <= RLF_SEARCH_SIMULATED) {
         RLF_TRY(simulate_all(s, err));

@@ -7,15 +7,13 @@
 #include "engine/layout/lanes.h"
 #include "engine/order/answer.h"
 #include "engine/plan/candidate.h"
+#include "engine/search/lanes.h"
 #include "engine/search/measure.h"
 #include "engine/search/pins.h"
 #include "engine/search/shards.h"
 #include "engine/timing/measured.h"
 
 enum { MOST_STAGES = 64 };
-/* More lanes must save that part of an update. */
-#define WORTH 0.02
-
 /* ---- calls ---- */
 
 int
@@ -185,6 +183,7 @@ typedef struct options_of {
     int seen, meshes; /* of all models: how many of how many */
     bool may_stop;    /* there are choices for all calls */
     rlf_err *why;     /* per call: the last layout that could not be */
+    struct trained *trained; /* updates that were measured for lanes */
 } options_of;
 
 enum {
@@ -490,31 +489,65 @@ look_at_meshes(options_of *o, const rlf_cluster_mesh *meshes, int n)
 
 /* ---- lanes ---- */
 
-/* The least seconds of the model's updates on a mesh, of the layouts that fit
- * by themselves. */
-static double
-fastest(options_of *o, const rlf_cluster_mesh *mesh, int machine)
+/* The model's updates on a mesh with so many lanes, that were measured once:
+ * bytes and seconds of each layout. */
+typedef struct trained {
+    const rlf_cluster_mesh *mesh;
+    int lanes, n;
+    double (*layout)[2];
+    struct trained *next;
+} trained;
+
+static const trained *
+train_on(options_of *o, const rlf_cluster_mesh *mesh, int lanes)
 {
-    const rlf_fronts *f = o->fronts;
+    rlf_fronts *f = o->fronts;
     bool reads = o->measure.reads;
-    double least = INFINITY;
+    for (const trained *t = o->trained; t; t = t->next)
+        if (t->mesh == mesh && t->lanes == lanes)
+            return t;
+    f->sums[o->measure.model].lanes = lanes;
     o->measure.reads = false;
-    look_at_layouts(o, mesh, machine);
+    look_at_layouts(o, mesh,
+                    rlf_cluster_part_of(f->options.speeds->cluster, mesh->first)
+                        ->machine->count);
     o->measure.reads = reads;
+    int n = 0;
     for (int c = 0; c < f->problem.n_calls; c++)
-        for (int k = 0; k < o->n[c]; k++) {
-            const rlf_choice *at = &o->all[c][k];
-            bool fits = at->kept + at->own <= f->problem.memory[at->first];
-            if (fits && f->problem.calls[c].kind == RLF_STAGE_UPDATE)
-                least = fmin(least, at->seconds);
+        n += o->n[c];
+    trained *t = RLF_NEW(o->arena, trained);
+    *t = (trained){.mesh = mesh, .lanes = lanes, .next = o->trained};
+    t->layout = rlf_arena_alloc(o->arena, (size_t)n * sizeof *t->layout);
+    o->trained = t;
+    for (int c = 0; c < f->problem.n_calls; c++) {
+        bool update = f->problem.calls[c].kind == RLF_STAGE_UPDATE;
+        for (int k = 0; k < o->n[c] && update; k++) {
+            t->layout[t->n][0] = o->all[c][k].kept + o->all[c][k].own;
+            t->layout[t->n++][1] = o->all[c][k].seconds;
         }
+    }
+    return t;
+}
+
+/* See rlf_lanes_ask. */
+static double
+fastest(void *arg, const rlf_cluster_mesh *mesh, int lanes, double memory)
+{
+    options_of *o = arg;
+    const trained *t = train_on(o, mesh, lanes);
+    double least = INFINITY;
+    double room = fmin(memory, o->fronts->problem.memory[mesh->first]);
+    for (int k = 0; k < t->n; k++)
+        if (t->layout[k][0] <= room)
+            least = fmin(least, t->layout[k][1]);
     return least;
 }
 
 /* May the model's update be on that mesh? It may if it has none. */
 static bool
-may_train(const options_of *o, const rlf_cluster_mesh *mesh)
+may_train(void *arg, const rlf_cluster_mesh *mesh)
 {
+    const options_of *o = arg;
     bool may = true;
     for (int c = 0; c < o->fronts->problem.n_calls; c++)
         may &= !is_called(o, c) || is_on(o, c, mesh) ||
@@ -522,98 +555,41 @@ may_train(const options_of *o, const rlf_cluster_mesh *mesh)
     return may;
 }
 
-/* Is it a power of two, or three times one? */
-static bool
-divides_well(int n)
-{
-    while (n % 2 == 0)
-        n /= 2;
-    return n == 1 || n == 3;
-}
-
-enum { LESS_MESHES = 4 }; /* below the largest one, of any size */
-
-/* The meshes on which lanes are compared: the largest one of all, and of those
- * that begin with it
- *
- * - more than its half the next ones, and those whose size has many divisors:
- *   eleven ranks are two replicas of five and one left, so that more ranks
- * never have lanes that do worse than those of fewer;
- * - its half, a quarter ... down to a machine, for where machines are far from
- *   each other models are trained on few of them, with few replicas. */
-static int
-list_trained(const options_of *o, const rlf_cluster_mesh *meshes, int n,
-             const rlf_cluster_mesh *largest, int machine,
-             const rlf_cluster_mesh **out)
-{
-    int count = 0, half = largest->n / 2;
-    int least = machine <= half ? machine : half + 1;
-    out[count++] = largest;
-    for (int size = largest->n - 1; size >= least; size--) {
-        bool wanted = largest->n - size <= LESS_MESHES || divides_well(size);
-        if (2 * size <= largest->n)
-            wanted = size == half;
-        if (size == half)
-            half /= 2;
-        for (int i = 0; i < n && wanted; i++)
-            if (meshes[i].first == largest->first && meshes[i].n == size &&
-                may_train(o, &meshes[i])) {
-                out[count++] = &meshes[i];
-                break;
-            }
-    }
-    return count;
-}
-
-/* As the program says; else those with which an update is fastest on most of
- * the ranks, all or a few less. More must be worth it: a rank with several
- * keeps sums that wait. On the CPU no fewer than by default. */
-static int
-lanes_of(options_of *o, const rlf_cluster_mesh *meshes, int n,
-         const rlf_cluster_mesh *largest, int machine)
-{
-    enum { MOST = 1 + LESS_MESHES + 2 + 32 };
-    const rlf_cluster_mesh *trained[MOST];
-    int n_trained = list_trained(o, meshes, n, largest, machine, trained);
-    rlf_fronts *f = o->fronts;
-    const rlf_place_row *row = rlf_shards_row(f, o->measure.model);
-    bool gpu = rlf_cluster_part_of(f->options.speeds->cluster, largest->first)
-                   ->machine->device->gpu;
-    int lanes = gpu ? 1 : RLF_CPU_LANES, best = lanes;
-    double least = INFINITY;
-    if (row && row->lanes > 0)
-        return row->lanes;
-    while (lanes < rlf_shards_said(f, o->measure.model, false))
-        lanes *= 2;
-    best = lanes;
-    for (; lanes <= RLF_MOST_LANES && lanes < 2 * largest->n; lanes *= 2) {
-        f->sums[o->measure.model].lanes = lanes;
-        double seconds = INFINITY;
-        for (int i = 0; i < n_trained; i++)
-            if (lanes < 2 * trained[i]->n)
-                seconds = fmin(seconds, fastest(o, trained[i], machine));
-        if (seconds < least * (1 - WORTH)) {
-            least = seconds;
-            best = lanes;
-        }
-    }
-    return best;
-}
-
+/* As a checkpoint or the program says; else the best, on the CPU no fewer than
+ * by default. */
 static void
 choose_lanes(options_of *o, const rlf_cluster_mesh *meshes, int n,
              const rlf_cluster_mesh *largest)
 {
     rlf_fronts *f = o->fronts;
     int model = o->measure.model;
-    const rlf_cluster *cluster = f->options.speeds->cluster;
-    int machine = rlf_cluster_part_of(cluster, largest->first)->machine->count;
-    const rlf_sums *given = f->options.plan->sums; /* of a checkpoint */
-    int lanes = given ? given[model].lanes : 0;
-    f->sums[model].lanes = 1;
-    if (o->measure.trains)
-        f->sums[model].lanes =
-            lanes > 0 ? lanes : lanes_of(o, meshes, n, largest, machine);
+    const rlf_machine_kind *machine =
+        rlf_cluster_part_of(f->options.speeds->cluster, largest->first)
+            ->machine;
+    const rlf_sums *given = f->options.plan->sums;
+    const rlf_place_row *row = rlf_shards_row(f, model);
+    int *lanes = &f->sums[model].lanes;
+    rlf_lanes_ask ask = {.meshes = meshes,
+                         .n = n,
+                         .machine = machine->count,
+                         .least = machine->device->gpu ? 1 : RLF_CPU_LANES,
+                         .may_train = may_train,
+                         .fastest = fastest,
+                         .arg = o};
+    *lanes = 1;
+    if (!o->measure.trains)
+        return;
+    if (given && given[model].lanes > 0) {
+        *lanes = given[model].lanes;
+    } else if (row && row->lanes > 0) {
+        *lanes = row->lanes;
+    } else {
+        while (ask.least < rlf_shards_said(f, model, false))
+            ask.least *= 2;
+        int best = rlf_lanes_best(&ask, largest, INFINITY);
+        rlf_lanes_choose_lesser(f, model, &ask, largest);
+        *lanes = best;
+    }
 }
 
 /* No layout is left of a call. */
@@ -629,6 +605,47 @@ fail_to_cut(const options_of *o, int call, rlf_err *err)
              graph->resources.data[o->measure.model].name);
     rlf_err_hint(err, "%s", o->why[call].sentence);
     return RLF_USER;
+}
+
+/* What is given for the model are the sums that it has in the problem that this
+ * one is like. */
+static bool
+is_known(const rlf_fronts *f, int model)
+{
+    const rlf_sums *given = f->options.plan->sums;
+    const rlf_sums *has =
+        f->options.like ? &f->options.like->sums[model] : NULL;
+    return has && given && given[model].shards == has->shards &&
+           given[model].lanes == has->lanes;
+}
+
+/* The choices of the other problem on the ranks of this one. */
+static rlf_status
+take_choices(rlf_fronts *f, int model, rlf_arena *arena, rlf_err *err)
+{
+    const rlf_fronts *like = f->options.like;
+    f->weights[model] = like->weights[model];
+    f->longest[model] = like->longest[model];
+    f->sums[model] = like->sums[model];
+    for (int c = 0; c < f->problem.n_calls; c++) {
+        rlf_problem_call *to = &f->problem.calls[c];
+        const rlf_problem_call *from = &like->problem.calls[c];
+        int n = from->n_choices + from->n_others;
+        if (f->calls[c].model != model)
+            continue;
+        to->choices = RLF_NEW_ARRAY(arena, rlf_choice, n);
+        for (int k = 0; k < n; k++) {
+            const rlf_choice *at = &from->choices[k];
+            if (at->first + at->count > f->problem.devices)
+                continue;
+            to->choices[to->n_choices + to->n_others] = *at;
+            *(k < from->n_choices ? &to->n_choices : &to->n_others) += 1;
+        }
+        if (!to->n_choices)
+            return rlf_fail(err, RLF_USER, "'%s' has no room on %d ranks",
+                            to->name, f->problem.devices);
+    }
+    return RLF_OK;
 }
 
 /* `models`: how many are done, of how many. */
@@ -730,6 +747,7 @@ rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
     set_memory(out, arena);
     RLF_TRY(find_calls(out, arena, err));
     find_needs(out, arena);
+    rlf_lanes_list_lesser(out, arena);
     RLF_TRY(rlf_pins_check(out, err));
     rlf_shards_set(out);
     RLF_TRY(
@@ -743,9 +761,12 @@ rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
         done[1] += rlf_shards_called(out, i);
     for (int i = 0; i < (int)models; i++)
         if (rlf_shards_called(out, i)) {
-            RLF_TRY(add_choices(out, i, meshes, n, done, arena, err));
+            RLF_TRY(is_known(out, i)
+                        ? take_choices(out, i, arena, err)
+                        : add_choices(out, i, meshes, n, done, arena, err));
             done[0]++;
         }
+    rlf_lanes_keep_lesser(out);
     return rlf_problem_close(&out->problem, arena, err);
 }
 

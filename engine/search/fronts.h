@@ -24,6 +24,9 @@ typedef struct rlf_fronts_options {
     bool keeps; /* what the graph's rows say is kept (pins.h) */
     bool room;  /* whether it fits is all that is asked: generations are timed
                    with all pages that they have a use for alone */
+    /* The program's problem on the same cluster, on as many ranks or more:
+     * models with the same sums have its choices. NULL: all are measured. */
+    const struct rlf_fronts *like;
     /* Called before each layout that is measured, with how many meshes of how
      * many are done: true, and meshes after each model's first that has a way
      * to run all its calls are left out. NULL: nobody looks. */
@@ -41,6 +44,13 @@ typedef struct rlf_front_call {
     int lender;
 } rlf_front_call;
 
+/* The program on the first ranks, with no more than rung `rung` of memory
+ * (rlf_search_rungs), and the lanes that it would have there. */
+typedef struct rlf_fronts_lesser {
+    int ranks, rung;
+    int *lanes; /* per resource; 0: as here */
+} rlf_fronts_lesser;
+
 /* Machines of one kind of which all runs are meshes; of more only some. */
 enum { RLF_FRONTS_RUNS = 32 };
 
@@ -53,6 +63,9 @@ typedef struct rlf_fronts {
     double *weights;   /* bytes of a whole model */
     uint32_t *longest; /* tokens of its longest sequence */
     rlf_sums *sums;    /* shards and lanes, fixed before anything is searched */
+    /* Where less has other lanes: of each such lanes with the most ranks. */
+    rlf_fronts_lesser *lesser;
+    int n_lesser;
 } rlf_fronts;
 
 /* All in `arena`; the options must live as long. RLF_USER if the program calls

@@ -7,14 +7,15 @@
 
 #include "engine/search/search.h"
 
-/* How often ranks are halved. Placements that are looked at for each of these
- * answers, at most: it is to be cheap. */
-enum { HALVES = 16, LESS_MOVES = 8000 };
+enum { HALVES = RLF_SEARCH_HALVES, RUNGS = RLF_SEARCH_RUNGS };
+/* Placements that are looked at for each of these answers, at most: it is to be
+ * cheap. */
+enum { LESS_MOVES = RLF_SEARCH_LESS_MOVES };
 /* Memory is lowered to whole parts of so many bytes, whatever there is, so that
  * problems that differ in it have smaller ones in common; on more ranks than
  * these it is not. */
 #define RUNG 20e9
-enum { RUNGS = 8, RUNG_RANKS = 256 };
+enum { RUNG_RANKS = 256 };
 
 typedef struct ladder {
     const rlf_problem *problem;
@@ -138,21 +139,29 @@ solve(ladder *l, int half, int rung)
 }
 
 int
+rlf_search_rungs(const rlf_problem *problem, int ranks, double rungs[RUNGS + 1])
+{
+    double most = 0;
+    int n = 0;
+    for (int r = 0; r < problem->devices; r++)
+        most = fmax(most, problem->memory[r]);
+    rungs[n++] = INFINITY;
+    for (int k = RUNGS; k > 0 && ranks <= RUNG_RANKS; k--)
+        if (k * RUNG < most)
+            rungs[n++] = k * RUNG;
+    return n;
+}
+
+int
 rlf_search_less(const rlf_problem *problem, const rlf_search_options *options,
                 rlf_arena *arena, rlf_placing out[2])
 {
     ladder *l = RLF_NEW(arena, ladder);
-    double most = 0;
     int n;
     *l = (ladder){.problem = problem, .options = *options, .arena = arena};
     if (l->options.moves > LESS_MOVES)
         l->options.moves = LESS_MOVES;
-    for (int r = 0; r < problem->devices; r++)
-        most = fmax(most, problem->memory[r]);
-    l->rungs[l->n_rungs++] = INFINITY;
-    for (int k = RUNGS; k > 0; k--)
-        if (k * RUNG < most)
-            l->rungs[l->n_rungs++] = k * RUNG;
+    l->n_rungs = rlf_search_rungs(problem, 1, l->rungs);
     gather(l, 0, 0, out, &n);
     return n;
 }

@@ -10,6 +10,7 @@ libsearch_a_SOURCES = \
 	%D%/fronts.c %D%/fronts.h \
 	%D%/pins.c %D%/pins.h \
 	%D%/hybridflow.c %D%/hybridflow.h \
+	%D%/lanes.c %D%/lanes.h \
 	%D%/less.c \
 	%D%/measure.c %D%/measure.h \
 	%D%/pages.c \

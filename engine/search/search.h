@@ -76,6 +76,14 @@ void rlf_search_anneal(const rlf_problem *problem,
 int rlf_search_less(const rlf_problem *problem,
                     const rlf_search_options *options, rlf_arena *arena,
                     rlf_placing out[2]);
+/* How often ranks are halved for that, and to how many bytes the memory of a
+ * device is lowered. */
+enum { RLF_SEARCH_HALVES = 16, RLF_SEARCH_RUNGS = 8 };
+enum { RLF_SEARCH_LESS_MOVES = 8000 };
+/* The bytes to which it is for so many ranks of a problem, descending; the
+ * first is no limit. Returns how many. */
+int rlf_search_rungs(const rlf_problem *problem, int ranks,
+                     double rungs[RLF_SEARCH_RUNGS + 1]);
 /* The second half: lowers *best where it finds better, and gives the bound that
  * it has proved with at most `branches` placements looked at. */
 typedef struct rlf_proof {

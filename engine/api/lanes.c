@@ -1,0 +1,95 @@
+/* Lanes that the program would have on fewer ranks, or with less memory, where
+ * they are others than here: what is found with them there can be placed here
+ * too. So that more is never worse by the estimate, the search starts again
+ * with those that do better than what it has found.
+ *
+ * Lanes decide sums, so they are fixed while placements are searched; this is
+ * the one place where several are compared by what all calls take. */
+#include "engine/api/judge.h"
+
+#include <math.h>
+
+/* Plan options of candidates with these lanes, and the shards that all have. */
+static rlf_plan_options
+plan_with(const rlf_searching *s, const rlf_fronts_lesser *less,
+          rlf_arena *arena)
+{
+    const rlf_fronts *f = &s->out->fronts;
+    size_t n = s->session->graph->resources.count;
+    rlf_sums *sums = RLF_NEW_ARRAY(arena, rlf_sums, n);
+    rlf_plan_options plan = s->plan;
+    for (size_t m = 0; m < n; m++) {
+        sums[m] = f->sums[m];
+        if (less->lanes[m])
+            sums[m].lanes = less->lanes[m];
+    }
+    plan.sums = sums;
+    return plan;
+}
+
+/* The best period on the ranks of `less`, and those it halves to. */
+static double
+period_with(const rlf_searching *s, const rlf_fronts_lesser *less)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_plan_options plan = plan_with(s, less, arena);
+    rlf_fronts_options options = s->out->fronts.options;
+    rlf_search_options few = s->options->search;
+    double period = INFINITY;
+    rlf_fronts fronts;
+    rlf_err err = RLF_ERR_NONE;
+    plan.ranks = less->ranks;
+    options.plan = &plan;
+    options.like = &s->out->fronts;
+    few.branches = 0;
+    if (few.moves > RLF_SEARCH_LESS_MOVES)
+        few.moves = RLF_SEARCH_LESS_MOVES;
+    if (rlf_fronts_make(&options, arena, &err, &fronts) >= 0) {
+        rlf_found found;
+        fronts.problem.memory = s->out->fronts.problem.memory;
+        rlf_search(&fronts.problem, &few, arena, &found);
+        period = found.best.period;
+    }
+    rlf_arena_free(arena);
+    return period;
+}
+
+/* No placement on so many ranks is shorter: lanes change nothing but updates.
+ */
+static double
+least_on(const rlf_problem *p, int ranks)
+{
+    double area = 0;
+    for (int c = 0; c < p->n_calls; c++)
+        if (p->calls[c].kind != RLF_STAGE_UPDATE)
+            area += p->calls[c].area;
+    return area / ranks;
+}
+
+rlf_status
+rlf_lanes_retry(rlf_searching *s, rlf_err *err, bool *changed)
+{
+    rlf_fronts *f = &s->out->fronts;
+    const rlf_fronts_lesser *best = NULL;
+    double least = s->out->found.best.period * (1 - 1e-9);
+    *changed = false;
+    for (int i = 0; i < f->n_lesser && !s->cut && !s->out->stopped; i++) {
+        const rlf_fronts_lesser *less = &f->lesser[i];
+        if (least_on(&f->problem, less->ranks) >= least)
+            continue;
+        double period = period_with(s, less);
+        if (period < least) {
+            least = period;
+            best = less;
+        }
+    }
+    if (!best)
+        return RLF_OK;
+    rlf_fronts *was = RLF_NEW(s->session->arena, rlf_fronts);
+    *was = *f;
+    s->plan = plan_with(s, best, s->session->arena);
+    rlf_fronts_options options = was->options;
+    options.like = was;
+    *changed = true;
+    return rlf_fronts_make(&options, s->session->arena, err, f);
+}

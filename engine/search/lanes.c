@@ -1,0 +1,144 @@
+/* How many lanes: see lanes.h. */
+#include "engine/search/lanes.h"
+
+#include <math.h>
+
+#include "engine/layout/lanes.h"
+#include "engine/search/search.h"
+
+/* More lanes must save that part of an update. */
+#define WORTH 0.02
+
+enum { LESS_MESHES = 4 }; /* below the largest one, of any size */
+
+/* Is it a power of two, or three times one? */
+static bool
+divides_well(int n)
+{
+    while (n % 2 == 0)
+        n /= 2;
+    return n == 1 || n == 3;
+}
+
+/* The meshes on which lanes are compared: the largest one of all, and of those
+ * that begin with it
+ *
+ * - more than its half the next ones, and those whose size has many divisors:
+ *   eleven ranks are two replicas of five and one left, so that more ranks
+ * never have lanes that do worse than those of fewer;
+ * - its half, a quarter ... down to a machine, for where machines are far from
+ *   each other models are trained on few of them, with few replicas. */
+static int
+list_trained(const rlf_lanes_ask *ask, const rlf_cluster_mesh *largest,
+             const rlf_cluster_mesh **out)
+{
+    int count = 0, half = largest->n / 2;
+    int least = ask->machine <= half ? ask->machine : half + 1;
+    out[count++] = largest;
+    for (int size = largest->n - 1; size >= least; size--) {
+        bool wanted = largest->n - size <= LESS_MESHES || divides_well(size);
+        if (2 * size <= largest->n)
+            wanted = size == half;
+        if (size == half)
+            half /= 2;
+        const rlf_cluster_mesh *mesh =
+            wanted ? rlf_lanes_mesh(ask, largest->first, size) : NULL;
+        if (mesh)
+            out[count++] = mesh;
+    }
+    return count;
+}
+
+const rlf_cluster_mesh *
+rlf_lanes_mesh(const rlf_lanes_ask *ask, int first, int size)
+{
+    for (int i = 0; i < ask->n; i++)
+        if (ask->meshes[i].first == first && ask->meshes[i].n == size &&
+            ask->may_train(ask->arg, &ask->meshes[i]))
+            return &ask->meshes[i];
+    return NULL;
+}
+
+int
+rlf_lanes_best(const rlf_lanes_ask *ask, const rlf_cluster_mesh *largest,
+               double memory)
+{
+    enum { MOST = 1 + LESS_MESHES + 2 + 32 };
+    const rlf_cluster_mesh *trained[MOST];
+    int n = list_trained(ask, largest, trained);
+    int lanes = ask->least, best = lanes;
+    double least = INFINITY;
+    for (; lanes <= RLF_MOST_LANES && lanes < 2 * largest->n; lanes *= 2) {
+        double seconds = INFINITY;
+        for (int i = 0; i < n; i++)
+            if (lanes < 2 * trained[i]->n)
+                seconds = fmin(
+                    seconds, ask->fastest(ask->arg, trained[i], lanes, memory));
+        if (seconds < least * (1 - WORTH)) {
+            least = seconds;
+            best = lanes;
+        }
+    }
+    return best;
+}
+
+/* ---- less ---- */
+
+void
+rlf_lanes_list_lesser(rlf_fronts *f, rlf_arena *arena)
+{
+    size_t models = f->options.graph->resources.count;
+    f->lesser = RLF_NEW_ARRAY(arena, rlf_fronts_lesser,
+                              RLF_SEARCH_HALVES * (RLF_SEARCH_RUNGS + 1));
+    for (int half = 0; half < RLF_SEARCH_HALVES; half++)
+        for (int rung = !half; rung <= RLF_SEARCH_RUNGS; rung++)
+            if (f->problem.devices >> half && !f->options.room)
+                f->lesser[f->n_lesser++] =
+                    (rlf_fronts_lesser){f->problem.devices >> half, rung,
+                                        RLF_NEW_ARRAY(arena, int, models)};
+}
+
+void
+rlf_lanes_choose_lesser(rlf_fronts *f, int model, const rlf_lanes_ask *ask,
+                        const rlf_cluster_mesh *largest)
+{
+    double rungs[RLF_SEARCH_RUNGS + 1];
+    for (int i = 0; i < f->n_lesser; i++) {
+        rlf_fronts_lesser *less = &f->lesser[i];
+        int n = rlf_search_rungs(&f->problem, less->ranks, rungs);
+        const rlf_cluster_mesh *mesh =
+            less->rung < n && less->ranks <= largest->n
+                ? rlf_lanes_mesh(ask, largest->first, less->ranks)
+                : NULL;
+        less->lanes[model] =
+            mesh ? rlf_lanes_best(ask, mesh, rungs[less->rung]) : 0;
+    }
+}
+
+static bool
+same_lanes(const rlf_fronts *f, const rlf_fronts_lesser *a,
+           const rlf_fronts_lesser *b)
+{
+    bool same = true;
+    for (size_t m = 0; m < f->options.graph->resources.count; m++) {
+        int own = f->sums[m].lanes, of_a = a->lanes[m] ? a->lanes[m] : own;
+        int of_b = b && b->lanes[m] ? b->lanes[m] : own;
+        same &= of_a == of_b;
+    }
+    return same;
+}
+
+/* Of those with the same lanes the first has most ranks. */
+void
+rlf_lanes_keep_lesser(rlf_fronts *f)
+{
+    int n = 0;
+    for (int i = 0; i < f->n_lesser; i++) {
+        bool known = same_lanes(f, &f->lesser[i], NULL);
+        for (int k = 0; k < n && !known; k++)
+            known = same_lanes(f, &f->lesser[i], &f->lesser[k]);
+        if (!known)
+            f->lesser[n++] = f->lesser[i];
+    }
+    f->n_lesser = n;
+}

@@ -1,0 +1,39 @@
+/* How many lanes a trained model gets before anything is searched: those with
+ * which an update is fastest on most of the ranks, all or a few less. More must
+ * be worth it: a rank with several keeps sums that wait. */
+#ifndef RLF_SEARCH_LANES_H
+#define RLF_SEARCH_LANES_H
+
+#include "engine/layout/cluster.h"
+#include "engine/search/fronts.h"
+
+typedef struct rlf_lanes_ask {
+    const rlf_cluster_mesh *meshes; /* [n] of the cluster */
+    int n;
+    int machine; /* ranks of one */
+    int least;   /* no fewer than so many */
+    bool (*may_train)(void *arg, const rlf_cluster_mesh *mesh);
+    /* Seconds of the fastest update on a mesh that fits by itself into so many
+     * bytes of a device; INFINITY: none does. */
+    double (*fastest)(void *arg, const rlf_cluster_mesh *mesh, int lanes,
+                      double memory);
+    void *arg;
+} rlf_lanes_ask;
+
+/* On the ranks of `largest` with so much memory. */
+int rlf_lanes_best(const rlf_lanes_ask *ask, const rlf_cluster_mesh *largest,
+                   double memory);
+/* The mesh of so many ranks from `first` on that may train, or NULL. */
+const rlf_cluster_mesh *rlf_lanes_mesh(const rlf_lanes_ask *ask, int first,
+                                       int size);
+
+/* Of a problem all that is less than it: fewer ranks, less memory. */
+void rlf_lanes_list_lesser(rlf_fronts *fronts, rlf_arena *arena);
+/* A model's lanes there. */
+void rlf_lanes_choose_lesser(rlf_fronts *fronts, int model,
+                             const rlf_lanes_ask *ask,
+                             const rlf_cluster_mesh *largest);
+/* Once all models have theirs: only those that differ are left. */
+void rlf_lanes_keep_lesser(rlf_fronts *fronts);
+
+#endif
