@@ -587,6 +587,33 @@ test_families(void)
     rlf_buf_free(&text);
 }
 
+/* Each kind of rotary scaling is named in rlf(5) and in the README's table; the
+ * first row is none. */
+static void
+test_scaling(const char *text)
+{
+    char path[4096], quoted[64];
+    rlf_buf readme = {0};
+    rlf_err err = RLF_ERR_NONE;
+    const char *name;
+    snprintf(path, sizeof path, "%s/README.md", root);
+    if (rlf_file_read(path, 1 << 20, &err, &readme) < 0)
+        bail("%s", err.sentence);
+    const char *said = strstr(text, "\nRotary positions may be scaled as\n");
+    const char *end = said ? strstr(said, "\nWhere the length") : NULL;
+    if (!end)
+        bail("rlf.5 has no list of rotary scalings");
+    char *names = strndup(said, (size_t)(end - said));
+    for (size_t i = 1; (name = rlf_rope_kind(i)); i++) {
+        snprintf(quoted, sizeof quoted, "`%s`", name);
+        ok(strstr(names, name) != NULL, "rlf.5 names the scaling %s", name);
+        ok(strstr(readme.p, quoted) != NULL, "README.md names the scaling %s",
+           name);
+    }
+    free(names);
+    rlf_buf_free(&readme);
+}
+
 /* An item that no table has is of something that is gone. */
 static void
 test_items(void)
@@ -620,6 +647,7 @@ main(void)
     test_lua();
     test_answer();
     test_families();
+    test_scaling(language);
     test_items();
     return done();
 }

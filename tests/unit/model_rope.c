@@ -93,6 +93,26 @@ test_reach(test_machine *t, rlf_arena *arena)
     is_int(c.context, 100, "linear: config.json names the context");
 }
 
+/* One that is not there is refused with the names of all that are. */
+static void
+test_refusal(test_machine *t, rlf_arena *arena)
+{
+    static const char text[] =
+        "{\"model_type\": \"llama\", \"hidden_size\": 16, "
+        "\"num_attention_heads\": 2, \"num_hidden_layers\": 1, "
+        "\"vocab_size\": 11, \"intermediate_size\": 24, "
+        "\"rope_scaling\": {\"rope_type\": \"axial\", \"factor\": 4}}";
+    const char *path = rlf_path_join(arena, scratch, "config.json");
+    rlf_model_config config;
+    const char *name;
+    MUST(t, rlf_file_write(path, text, strlen(text), &t->err));
+    is_int(rlf_model_config_read(scratch, arena, &t->err, &config), RLF_USER,
+           "another kind of scaling is refused");
+    for (size_t i = 0; (name = rlf_rope_kind(i)); i++)
+        ok(strstr(t->err.sentence, name) != NULL, "the message names %s", name);
+    rlf_err_clear(&t->err);
+}
+
 int
 main(void)
 {
@@ -108,6 +128,7 @@ main(void)
     for (size_t i = 0; i < json_array_size(cases); i++)
         test_case(&t, arena, json_array_get(cases, i), i + 1);
     test_reach(&t, arena);
+    test_refusal(&t, arena);
     json_decref(cases);
     MUST(&t, rlf_dir_remove(scratch, &t.err));
     rlf_arena_free(arena);
