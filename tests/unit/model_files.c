@@ -655,6 +655,56 @@ refuse_file(test_machine *t, const char *dir, int ffn, const char *file,
     rlf_model_free(model);
 }
 
+/* Files of a base model, as GPT-2's first ones: names without "transformer.",
+ * and the masks that older versions of transformers wrote as tensors. */
+static void
+test_base_names(test_machine *t, rlf_arena *arena)
+{
+    const char *gpt2 = source_path(arena, "tests/data/models/gpt2");
+    const char *file = scratch_path(arena, "model.safetensors");
+    rlf_model *model = load(t, gpt2, RLF_HEAD_LM, false, arena), *again;
+    rlf_safetensors *from;
+    MUST(t,
+         rlf_safetensors_open(rlf_path_join(arena, gpt2, "model.safetensors"),
+                              &t->err, &from));
+    size_t n = rlf_safetensors_count(from);
+    rlf_tensor *list = RLF_NEW_ARRAY(arena, rlf_tensor, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        list[i] = *rlf_safetensors_at(from, i);
+        list[i].name += strlen("transformer.");
+    }
+    list[n] = (rlf_tensor){.name = "h.0.attn.bias",
+                           .element = RLF_ELEMENT_F32,
+                           .n_dims = 4,
+                           .shape = {1, 1, 2, 2}};
+    rlf_tensor_writer *writer;
+    MUST(t,
+         rlf_tensor_writer_open(file, list, n + 1, NULL, 0, &t->err, &writer));
+    for (size_t i = 0; i < n; i++) {
+        void *bytes = rlf_arena_alloc(arena, list[i].bytes);
+        MUST(t, rlf_tensor_read(&list[i], &t->err, bytes));
+        MUST(t, rlf_tensor_writer_add(writer, bytes, list[i].bytes, &t->err));
+    }
+    MUST(t, rlf_tensor_writer_add_f32(writer, (float[4]){0}, 4, &t->err));
+    MUST(t, rlf_tensor_writer_commit(writer, &t->err, NULL, NULL));
+    rlf_model_options options = {.head = RLF_HEAD_LM};
+    MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), &model->table->config,
+                          &options, &t->err, &again));
+    MUST(t, rlf_weights_load(again, file, &t->err));
+    is_bits_f32(again->weights, model->weights, (size_t)model->table->count,
+                "a base model's names, and masks");
+    rlf_model_free(again);
+    rlf_safetensors_close(from);
+    list[n].name = "h.0.attn.extra";
+    MUST(t,
+         rlf_tensor_writer_open(file, list + n, 1, NULL, 0, &t->err, &writer));
+    MUST(t, rlf_tensor_writer_add_f32(writer, (float[4]){0}, 4, &t->err));
+    MUST(t, rlf_tensor_writer_commit(writer, &t->err, NULL, NULL));
+    refuse_file(t, gpt2, 0, file, "tensor h.0.attn.extra is not part of",
+                arena);
+    rlf_model_free(model);
+}
+
 /* Messages are of the tensors that files have, whatever slots they fill. */
 static void
 test_forms(test_machine *t, rlf_arena *arena)
@@ -953,6 +1003,7 @@ main(void)
     test_cohere(&t, arena);
     test_bad_files(&t, arena);
     test_forms(&t, arena);
+    test_base_names(&t, arena);
     test_heads(&t, arena);
     test_init(&t, arena);
     test_assign(&t, arena);

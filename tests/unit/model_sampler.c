@@ -60,6 +60,9 @@ few(uint32_t max_new)
     return on->slow && max_new > 9 ? 9 : max_new;
 }
 
+/* Whose models are drawn; NULL: any, or Llama's. */
+static const rlf_family *family;
+
 static rlf_model_config
 random_config(uint64_t *seed)
 {
@@ -83,8 +86,8 @@ random_config(uint64_t *seed)
     c.qk_norm = choose(seed, 0, 1);
     if (choose(seed, 0, 3) == 0)
         c.window = (int)choose(seed, 3, 90);
-    if (*seed >> 20 & 1)
-        test_family(&c, test_any_family(*seed >> 33));
+    if (family || *seed >> 20 & 1)
+        test_family(&c, family ? family : test_any_family(*seed >> 33));
     return c;
 }
 
@@ -418,7 +421,8 @@ test_trial(uint64_t seed, uint32_t samples, rlf_generation_counts *all)
         o.top_k = 5;
     o.max_new = few(o.max_new);
     uint64_t weights = seed;
-    note("%d shards", model_options(&config, weights, false).shards);
+    note("%s, %d shards", config.family ? config.family->type : "llama",
+         model_options(&config, weights, false).shards);
     setting plain = {1, 64, -1, 4096, 0, true};
     rlf_generation_counts counts =
         sample(&config, weights, &p, &o, &plain, want);
@@ -671,6 +675,12 @@ test_place_all(void)
     rlf_generation_counts all = {0};
     for (uint32_t i = on->slow ? 3 : 0; i < (on->slow ? 5 : trials); i++)
         test_trial(1000 + i, samples[i], &all);
+    for (uint32_t i = 0; i == 0 || test_any_family(i) != test_any_family(0);
+         i++) {
+        family = test_any_family(i);
+        test_trial(3000 + i, 2, &all);
+    }
+    family = NULL;
     if (!on->slow)
         test_single();
     test_ends();
