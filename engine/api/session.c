@@ -277,8 +277,8 @@ rlf_locale_leave(locale_t before)
 static rlf_status
 compile(rlf_session *s, bool params_only)
 {
-    if (s->graph)
-        return RLF_OK;
+    if (s->graph || s->err.status < 0) /* it is told once */
+        return s->graph ? RLF_OK : s->err.status;
     rlf_status status = rlf_classes_check(s->classes, &s->err);
     if (status < 0)
         return status;
