@@ -28,7 +28,7 @@ rlf_data_kind(rlf_sema *s, int data, const rlf_ast_name *name, rlf_field *kind,
     rlf_diag *diag =
         rlf_diag_error(s->diags, "data", err.span.source ? err.span : of->span,
                        "%s", err.sentence);
-    rlf_diag_note(s->diags, diag, name->span, "looked for here");
+    rlf_diag_note(s->diags, diag, name->span, "it is read for this field");
     if (err.hint[0])
         rlf_diag_hint(s->diags, diag, "%s", err.hint);
     return false;

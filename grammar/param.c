@@ -161,8 +161,12 @@ read_setting(const reader *r, const char *text)
         return thing;
     }
     if (!strcmp(r->type, "bool")) {
-        if (!read_bool(text, &x))
-            return refuse(r, text, "true or false");
+        if (!read_bool(text, &x)) {
+            rlf_diag *diag = complain(r, text, "true or false");
+            if (!strcasecmp(text, "true") || !strcasecmp(text, "false"))
+                rlf_diag_hint(s->diags, diag, "write it in small letters");
+            return rlf_thing_none(r->decl->name.span);
+        }
     } else if (!read_number(r, text, &x)) {
         return thing;
     }

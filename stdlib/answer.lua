@@ -56,8 +56,15 @@ local function is_float(found, truth)
     hundredth and form.float(hundredth) == truth
 end
 
+-- The answer of a solution of several lines whose last one names it, as "A: 18"
+-- does; nil if that is none.
+local function last_line(text)
+  local line = text:match("\n[ \t]*([^\n]*%S)%s*$")
+  return line and line:match("^%a[%a ]*:%s*(%S.*)$")
+end
+
 -- 1 if the response's answer is the truth, else 0. The truth may be a whole
--- solution: then its own \boxed{} or "####" is what counts. A truth that is a
+-- solution: then its own \boxed{}, "####" or last line is what counts. A truth that is a
 -- float, as JSON's numbers are, is met by each number to which it is the nearest
 -- float.
 function answer.score(response, truth)
@@ -75,7 +82,8 @@ function answer.score(response, truth)
     return is_float(found, truth) and 1 or 0
   end
   truth = tostring(truth)
-  local want = extract.boxed(truth) or extract.after(truth, "####") or truth
+  local want = extract.boxed(truth) or extract.after(truth, "####") or
+    last_line(truth) or truth
   return answer.same(found, want) and 1 or 0
 end
 

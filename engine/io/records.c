@@ -225,6 +225,35 @@ settle(rlf_record_reader *r)
                 &rows->lines);
 }
 
+/* Why there is none. */
+static rlf_status
+no_rows(const rlf_record_reader *r)
+{
+    const rlf_records *rows = r->rows;
+    const rlf_records_spec *spec = r->spec;
+    rlf_err *err = r->err;
+    if (rows->dropped) {
+        rlf_fail(err, RLF_USER,
+                 "none of the %llu rows of %s can be used; the first is "
+                 "dropped because %s",
+                 (unsigned long long)rows->dropped, spec->path, rows->why);
+        rlf_err_hint(err, "on_error: drop leaves out rows that no step could "
+                          "use, and all are such rows");
+        return RLF_USER;
+    }
+    rlf_fail(err, RLF_USER, "%s has no rows", spec->path);
+    if (spec->skip && r->seen)
+        rlf_err_hint(err, "it has %llu, and skip: passes over %llu",
+                     (unsigned long long)r->seen,
+                     (unsigned long long)spec->skip);
+    else if (rows->csv)
+        rlf_err_hint(err, "its first line names the fields, and each line "
+                          "after it is a row");
+    else
+        rlf_err_hint(err, "each line is a row: an object in JSON");
+    return RLF_USER;
+}
+
 rlf_status
 rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
                  rlf_records *out)
@@ -256,21 +285,8 @@ rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
                  : rlf_records_read_json(&r, &lines, err);
     rlf_buf_free(&lines.buf);
     rlf_stream_close(stream);
-    if (status == RLF_OK && !out->count) {
-        status = rlf_fail(err, RLF_USER, "%s has no rows", spec->path);
-        if (out->dropped)
-            rlf_err_hint(err, "all %llu were dropped, the first because %s",
-                         (unsigned long long)out->dropped, out->why);
-        else if (spec->skip && r.seen)
-            rlf_err_hint(err, "it has %llu, and skip: passes over %llu",
-                         (unsigned long long)r.seen,
-                         (unsigned long long)spec->skip);
-        else if (out->csv)
-            rlf_err_hint(err, "its first line names the fields, and each line "
-                              "after it is a row");
-        else
-            rlf_err_hint(err, "each line is a row: an object in JSON");
-    }
+    if (status == RLF_OK && !out->count)
+        status = no_rows(&r);
     if (status == RLF_OK)
         status = settle(&r);
     for (size_t c = 0; c < n; c++) {

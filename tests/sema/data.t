@@ -142,7 +142,7 @@ flow f(batch: both[8]) {
 test.rlf:3:1: error: 'both' has the fields that all its members have, and 'grade' is none of them
     3 | data both = mix(prompts, plain)
       | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-test.rlf:5:78: note: looked for here
+test.rlf:5:78: note: it is read for this field
     5 |     report right = mean((batch.answer == "2") over batch), high = mean(batch.grade over batch)
       |                                                                              ^~~~~
 === draws larger than their data

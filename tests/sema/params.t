@@ -255,6 +255,15 @@ hint: numbers are written as in programs: 1e-5, 0.5, 10K
 test.rlf:8:7: error: parameter 'd' is true or false, and 'yes' was given
     8 | param d : bool = true
       |       ^
+=== true in another language
+#set d=True
+#set f=here
++++ params
+--- errors
+test.rlf:6:7: error: parameter 'd' is true or false, and 'True' was given
+    6 | param d : bool = true
+      |       ^
+hint: write it in small letters
 === out of range
 #set a=1
 #set b=1.5

@@ -127,7 +127,7 @@ wrong(void)
             "parameter 'lr' is given twice: lr=1 and lr=2",
             "leave one of them out");
     refused("run -n 3", "no option -n", "options begin with two dashes");
-    refused("check a.rlf --steps 3", "rlflow check takes no --steps",
+    refused("check a.rlf --grace 3", "rlflow check takes no --grace",
             "rlflow help check lists its options");
     refused("run --unheard-of", "no option --unheard-of",
             "rlflow help run lists its options");

@@ -333,8 +333,8 @@ check_dropped(void)
     }
     spec.path = put(arena, "none.jsonl", "{\"q\": null, \"n\": 1}\n");
     ok(rlf_records_read(&spec, arena, &err, &rows) == RLF_USER &&
-           strstr(err.hint, "none.jsonl:1"),
-       "all rows left out: %s", err.hint);
+           strstr(err.sentence, "none.jsonl:1"),
+       "all rows left out: %s", err.sentence);
 
     const char *path = put(arena, "cut.jsonl",
                            "{\"m\": [{\"role\": \"user\", \"content\": \"x\"},"

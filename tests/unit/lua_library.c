@@ -104,6 +104,10 @@ test_regex(void)
 /* {response, truth, score} */
 static const char *const answers[][3] = {
     {"The answer is \\boxed{42}.", "42", "1"},
+    {"The answer is 18.", "She eats 3.\nShe makes 9 * 2 = 18.\nA: 18", "1"},
+    {"The answer is 17.", "She eats 3.\nShe makes 9 * 2 = 18.\nA: 18\n", "0"},
+    {"so 18", "She makes 18.\nFinal answer: $18$", "1"},
+    {"so 5", "3\n5", "0"},
     {"so \\boxed{1} no: \\boxed{\\frac{1}{2}}", "0.5", "1"},
     {"\\boxed{\\dfrac{3}{4}}", "\\frac{3}{4}", "1"},
     {"\\boxed{\\frac34}", "0.75", "1"},
