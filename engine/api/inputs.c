@@ -205,7 +205,8 @@ row_of(const char *file)
 }
 
 /* The files of a directory that are read: weights and configuration of a model,
- * the tokenizer's, or both; generation_config.json is read with either. */
+ * the tokenizer's, or both; generation_config.json is read with either, and is
+ * the tokenizer's where that has a directory of its own. */
 static void
 add_directory(collector *c, const char *model, const char *path, bool weights,
               bool tokenizer)
@@ -235,6 +236,8 @@ add_directory(collector *c, const char *model, const char *path, bool weights,
             continue;
         if (is_weights && single && strcmp(names[i], "model.safetensors") != 0)
             continue;
+        if (!weights)
+            part = "tokenizer";
         add_file(c, rlf_arena_printf(s->arena, "%s.%s", model, part), names[i],
                  rlf_path_join(s->arena, path, names[i]),
                  model_files[row].text ? names[i] : NULL);
