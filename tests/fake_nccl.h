@@ -14,6 +14,8 @@
 #include "kernels/cuda/emulate_device.h"
 #endif
 
+#include <stdio.h>
+
 enum {
     FAKE_RANKS = 8,
     FAKE_OPS = 256,
@@ -74,6 +76,8 @@ static fake_world *fake_worlds;
 static int fake_ids;
 /* The next communicator of this thread fails at its n-th look; 0: none. */
 static _Thread_local int fake_break;
+/* The n-th message of this thread fails; 0: none. */
+static _Thread_local int fake_fault;
 static _Thread_local fake_op fake_ops[FAKE_OPS];
 static _Thread_local int fake_n;
 static _Thread_local rlf_queue *fake_queue;
@@ -142,6 +146,8 @@ fake_add(bool send, void *comm, void *data, size_t bytes, int peer,
     bool later = queue->device->ops == &later_ops;
     if ((later && !later_is(data)) || fake_n == FAKE_OPS)
         return FAKE_WRONG;
+    if (fake_fault && --fake_fault == 0)
+        return FAKE_ERROR;
     fake_ops[fake_n++] = (fake_op){
         .send = send,
         .comm = comm,

@@ -127,20 +127,6 @@ rlf_comm_give_up(rlf_comm *comm, rlf_err *err)
     return err->status;
 }
 
-void
-rlf_request_finish(rlf_comm *comm, rlf_request *r)
-{
-    r->finished = true;
-    if (r->data && r->strips && !r->send)
-        rlf_request_unpack(r, r->data);
-    r->batch->left--;
-    r->batch->receiving -= !r->send;
-    comm->n_moved++;
-    rlf_comm_beat(comm);
-    if (!r->channel)
-        comm->n_remote--;
-}
-
 rlf_status
 rlf_comm_progress(rlf_comm *comm, rlf_err *err)
 {
@@ -161,25 +147,6 @@ rlf_comm_progress(rlf_comm *comm, rlf_err *err)
         }
     }
     return RLF_OK;
-}
-
-static rlf_status
-request_start(rlf_comm *comm, rlf_request *r, rlf_err *err)
-{
-    if (comm->fault && --comm->fault == 0)
-        return rlf_fail(err, RLF_ENV, "rank %d fails in %s, as a test wants it",
-                        comm->rank, rlf_kind_names[r->batch->kind]);
-    if (r->channel) {
-        rlf_channel_start(comm, r);
-        return RLF_OK;
-    }
-    if (r->strips && !(r->data = rlf_try_malloc(r->bytes + 1)))
-        return rlf_fail_memory(err, r->bytes, "a message of rank %d",
-                               comm->rank);
-    if (r->strips && r->send)
-        rlf_request_pack(r, r->data);
-    comm->n_remote++;
-    return comm->world->options.backend->start(comm, r, err);
 }
 
 /* To or from a member of the group; where its bytes are is for others to say.
@@ -244,7 +211,7 @@ batch_start(rlf_batch *b, rlf_batch **out, rlf_err *err)
 {
     rlf_comm *comm = b->comm;
     for (size_t i = 0; i < b->n; i++) {
-        rlf_status status = request_start(comm, &b->requests[i], err);
+        rlf_status status = rlf_request_start(comm, &b->requests[i], err);
         if (status < 0) {
             /* those not started are not to be cancelled */
             b->n = i;

@@ -169,8 +169,6 @@ rlf_status rlf_comm_cause(const rlf_comm_world *world);
 int rlf_comm_lost(const rlf_comm_world *world);
 /* It has ended. */
 bool rlf_comm_gone(const rlf_comm_world *world);
-/* For tests: the n-th message (1: the next) that this rank starts fails. */
-void rlf_comm_fault(rlf_comm *comm, int64_t n);
 
 /* -- groups ------------------------------------------------------------- */
 

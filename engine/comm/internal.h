@@ -109,7 +109,6 @@ struct rlf_comm {
     uint64_t n_moved; /* requests finished */
     uint64_t n_sent;  /* bytes of sends to others */
     uint64_t n_met;   /* collectives, messages received: rlf_comm_met */
-    int64_t fault;
     char *staging;
     size_t staging_bytes;
     rlf_waiting waiting;
@@ -239,7 +238,6 @@ rlf_status rlf_comm_progress(rlf_comm *comm, rlf_err *err);
 /* The run fails: by *err if something was decided here, then it is aborted;
  * else another rank failed first and *err tells. Cancels all; the status. */
 rlf_status rlf_comm_give_up(rlf_comm *comm, rlf_err *err);
-void rlf_request_finish(rlf_comm *comm, rlf_request *request);
 /* Sleep, spin or yield until the bell rings or `ns` are over; `idle`: since
  * when nothing moved. */
 void rlf_comm_pause(rlf_comm *comm, uint32_t bell, uint64_t idle, uint64_t ns);
@@ -252,6 +250,12 @@ size_t rlf_group_block(size_t n, int n_blocks, int i);
 rlf_status rlf_group_gather(rlf_group *group, rlf_comm_kind kind,
                             const void *data, const size_t *bytes, void *out,
                             rlf_err *err);
+
+/* request.c */
+/* What is wrong with it is not aborted yet. */
+rlf_status rlf_request_start(rlf_comm *comm, rlf_request *request,
+                             rlf_err *err);
+void rlf_request_finish(rlf_comm *comm, rlf_request *request);
 
 /* strip.c */
 /* All bytes of one request to the places of another; as many. */

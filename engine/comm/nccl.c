@@ -207,26 +207,12 @@ put(rlf_port *port, const rlf_group *group, bool send, const rlf_part *parts,
     return result;
 }
 
-/* As a test wants it: see rlf_comm_fault(). */
-static rlf_status
-look_for_fault(rlf_port *port, int n, rlf_err *err)
-{
-    nccl_state *s = port->state;
-    rlf_comm *comm = port->comm;
-    if (!comm->fault || (comm->fault -= n < comm->fault ? n : comm->fault))
-        return RLF_OK;
-    rlf_fail(err, RLF_ENV, "rank %d fails in %s, as a test wants it",
-             comm->rank, s->doing);
-    return give_up(port, err);
-}
-
 /* All of them at once, into the queue. */
 static rlf_status
 talk(rlf_port *port, const rlf_group *group, const rlf_part *sends, int n_sends,
      const rlf_part *receives, int n_receives, rlf_err *err)
 {
     nccl_state *s = port->state;
-    RLF_TRY(look_for_fault(port, n_sends + n_receives, err));
     RLF_TRY(copy_own(port, group->index, sends, n_sends, receives, n_receives,
                      err));
     int result = s->nccl->begin();

@@ -457,12 +457,6 @@ rlf_comm_world_silence(const rlf_comm_world *world, int rank)
                                      : rlf_links_silence(world->links, process);
 }
 
-void
-rlf_comm_fault(rlf_comm *comm, int64_t n)
-{
-    comm->fault = n;
-}
-
 /* Whether this is the first error. */
 static bool
 end_run(rlf_comm_world *world, const rlf_err *cause, int lost, bool gone)

@@ -12,6 +12,7 @@
 #include "engine/io/file.h"
 #include "engine/sched/framing.h"
 #include "engine/sched/rank.h"
+#include "tests/message_fault.h"
 #include "tests/tap.h"
 
 #include <pthread.h>
@@ -185,10 +186,11 @@ set_fault(rlf_session *s, int kind, int rank, int n)
     int local = rlf_comm_world_local(s->world);
     if (rank / local != rlf_comm_world_process(s->world))
         return;
-    if (kind == 0)
-        rlf_comm_fault(rlf_comm_of(s->world, rank % local), n);
     fault.rank = rank;
-    fault.task = kind == 0 ? 0 : (uint64_t)n;
+    if (kind == 0)
+        fail_message(rlf_comm_of(s->world, rank % local), n);
+    else
+        fault.task = (uint64_t)n;
 }
 
 /* `ranks` NULL: as the launcher started them. `patience`: nothing but a
@@ -253,6 +255,8 @@ fails(const struct setup *setup, int kind, int rank, int n, bool *right)
         note("%s %d of rank %d: %s", kinds[kind].name, n, rank,
              rlf_session_message(s));
     rlf_session_close(s);
+    fail_message(NULL, 0); /* whatever was not come to */
+    fault.task = 0;
     return failed;
 }
 

@@ -2,12 +2,16 @@
  * (tests/later.h): the cases of comm_cases.h by way of device.h, worlds of 1 to
  * 8 ranks, failures in every collective, staged and over what stands for NCCL
  * (tests/fake_nccl.h); and the host itself as the device. */
+#include "tests/message_fault.h" /* before names have other meanings */
+
 #include "tests/device_calls.h"
 
 #include "engine/comm/fold.cuh"
 #include "engine/dev/cuda.h"
-#include "tests/comm_faults.h"
 #include "tests/fake_nccl.h"
+/* A message fails in either. */
+#define FAIL_BESIDE(at) (fake_fault = (at))
+#include "tests/comm_faults.h"
 
 /* The last two on real GPUs: one that all ranks share, one each. */
 typedef enum kind { DIRECT, STAGED, NCCL, SHARED_GPU, GPUS } kind;
