@@ -458,7 +458,8 @@ save_tensors(const rlf_model *m, const char *path, rlf_arena *arena,
     rlf_tensor_writer *writer = NULL;
     float *values = NULL, *tensor = NULL;
     rlf_status status = RLF_OK;
-    RLF_TRY_GOTO(float_buffer(form_floats(m), err, &tensor), done);
+    int64_t formed = is_writer(m) ? form_floats(m) : 0;
+    RLF_TRY_GOTO(float_buffer(formed, err, &tensor), done);
     RLF_TRY_GOTO(slot_buffer(m, err, &values), done);
     if (is_writer(m))
         RLF_TRY_GOTO(rlf_tensor_writer_open(path, list.data, list.count, NULL,
