@@ -84,7 +84,7 @@ put_order(const rlf_session_found *f, rlf_buf *out)
         rlf_buf_printf(out, ": in the same order\n");
         return;
     }
-    rlf_buf_printf(out, ", and come in another order:\n#");
+    rlf_buf_printf(out, ", which\n# puts them in another order:");
     for (int i = 0; i < n; i++)
         rlf_buf_printf(out, " %d", order[i]->place);
     if (order[0]->place != 1 && f->judged[0].simulated)
@@ -248,6 +248,40 @@ tokens_word(const rlf_session *s)
     return generates ? "generated" : "trained";
 }
 
+/* What the names in the table mean. */
+static void
+put_names(const rlf_session_found *f, rlf_buf *out)
+{
+    static const struct {
+        const char *name, *words;
+    } names[] = {
+        {"program", "the program's own rows, or those of --plan"},
+        {"first", "first-N: the first N ranks alone, each call on all of them"},
+        {"flatten", "each call on all ranks, one after another"},
+        {"interleave", "readings side by side, all else on all ranks"},
+        {"separate", "updates on one half of the ranks, all else on the other"},
+        {"heuristic", "each call on all ranks, with the largest tp and no dp"},
+        {"hybridflow", "as HybridFlow's algorithms map it"},
+        {"real", "as ReaL's search finds it"},
+        {"unfused", "the best with two updates on the same stages, one after "
+                    "the other"},
+        {"fused", "the best with two updates in one pipeline"},
+        {"seats", "the best with other words of its generations"},
+        {"cuts", "the best with other cuts, downhill by simulation"},
+        {"search", "search-N: the N-th best by the estimate; search: the best "
+                   "of them by simulation"}};
+    for (size_t k = 0; k < RLF_COUNT(names); k++) {
+        bool there = false;
+        for (int i = 0; i < f->n_judged; i++)
+            there |= f->judged[i].first
+                         ? !strcmp(names[k].name, "first")
+                         : !strcmp(names[k].name, f->judged[i].name);
+        if (there)
+            rlf_buf_printf(out, "#   %-11s %s\n", names[k].name,
+                           names[k].words);
+    }
+}
+
 static void
 put_table(rlf_session *s, const rlf_session_found *f, bool all, rlf_buf *out)
 {
@@ -257,10 +291,14 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all, rlf_buf *out)
     put_kept(s, f, out);
     rlf_buf_printf(
         out,
-        "# a step in seconds, with these lengths: by the estimate, by "
-        "simulation (%d steps\n# of a kind after %d), and there what it "
-        "goes to, on average over the ranks; tokens/s: %s;\n# GB: of the rank "
-        "with most, at the caps, with the fewest pages of keys and values\n"
+        "# seconds of a step, with these lengths: by the estimate, and by "
+        "simulation (the mean of\n# %d steps, after %d that are not counted), "
+        "which also tells how many of them an average\n# rank spends sampling, "
+        "reading, training and moving weights and data; tokens/s: %s;\n# GB: "
+        "of "
+        "the rank with most, where rows are as long as the caps, with the "
+        "fewest "
+        "pages\n# of keys and values\n"
         "# %-11s %9s %9s %9s %8s %8s %8s %8s %8s %8s\n",
         rlf_workload_draws(&f->workload.workload) ? RLF_JUDGED_DRAWN
                                                   : RLF_JUDGED_STEPS,
@@ -286,6 +324,8 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all, rlf_buf *out)
     put_changed(s, f, "cuts", out);
     if (all)
         put_tried(s, f, out);
+    if (all)
+        put_names(f, out);
     put_given_up(f, out);
     if (s->plan->ranks > RLF_SEARCH_SIMULATED)
         rlf_buf_printf(
@@ -337,14 +377,16 @@ static void
 put_terms(const rlf_seconds *terms, rlf_buf *out)
 {
     double sum = 0;
-    rlf_buf_printf(out, "#     terms:");
+    const char *before = "#     terms: ";
     for (int k = 0; k < RLF_SECONDS_TERMS; k++)
         sum += terms->term[k];
     for (int k = 0; k < RLF_SECONDS_TERMS; k++)
-        if (terms->term[k] >= 0.05 * sum)
-            rlf_buf_printf(out, " %s %.4g s;",
+        if (terms->term[k] >= 0.05 * sum) {
+            rlf_buf_printf(out, "%s%s %.4g s", before,
                            rlf_seconds_word((rlf_seconds_term)k),
                            terms->term[k]);
+            before = "; ";
+        }
     rlf_buf_putc(out, '\n');
 }
 
@@ -386,19 +428,17 @@ put_reason(rlf_estimator *e, const rlf_session_found *f, int call,
     rlf_placing_look(e, at);
     at->choice[call] = was;
     if (fast == was)
-        rlf_buf_printf(out,
-                       "#     decided: nothing is faster on these ranks\n");
+        rlf_buf_printf(out, "#     why: nothing is faster on these ranks\n");
     else if (at->over > 0)
         rlf_buf_printf(
             out,
-            "#     decided by memory: %s takes %.4g s, and %.3g GB are "
-            "missing\n",
+            "#     why: memory; %s takes %.4g s, but %.3g GB are missing\n",
             row, seconds, at->over / 1e9);
     else
         rlf_buf_printf(
             out,
-            "#     decided by the rest of the step: %s takes %.4g s, and "
-            "the step %.4g s\n",
+            "#     why: the rest of the step; %s takes %.4g s, but the step "
+            "then %.4g s\n",
             row, seconds, at->period);
 }
 
@@ -413,8 +453,14 @@ put_calls(const rlf_session_found *f, rlf_arena *arena, rlf_buf *out)
     rlf_placing at = f->best->placing;
     if (!f->best->is_known)
         return;
-    rlf_buf_printf(out, "# %-24s %-14s %3s %3s %3s %12s %12s\n", "call",
-                   "ranks", "tp", "pp", "dp", "seconds", "weights");
+    rlf_buf_printf(
+        out,
+        "# by the estimate, of each call in the answer: its seconds, "
+        "and those in which\n# its weights come from where they are "
+        "trained; what its seconds are made of;\n# the next best way "
+        "to run it, all else being equal; and why not the fastest\n"
+        "# %-24s %-14s %3s %3s %3s %12s %12s\n",
+        "call", "ranks", "tp", "pp", "dp", "seconds", "weights");
     for (int i = 0; i < p->n_calls; i++) {
         const rlf_choice *c = &p->calls[i].choices[at.choice[i]];
         double seconds = rlf_estimate_call(e, at.choice, i);

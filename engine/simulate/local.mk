@@ -4,6 +4,7 @@
 noinst_LIBRARIES += libsimulate.a
 libsimulate_a_SOURCES = \
 	%D%/account.c %D%/account.h \
+	%D%/bands.c %D%/bands.h \
 	%D%/costs.c %D%/costs.h \
 	%D%/kinds.c %D%/kinds.h \
 	%D%/pages.c \

@@ -2,6 +2,7 @@
 #include "engine/simulate/timeline.h"
 
 #include "engine/graph/class.h"
+#include "engine/simulate/bands.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -101,13 +102,29 @@ rlf_timeline_text(const rlf_timeline *t, double from, double to, int columns,
 
 enum {
     WIDTH = 1200,
-    LEFT = 60,
+    LEFT = 60,       /* of names: of a rank, and */
+    LEFT_MANY = 150, /* of several */
     RIGHT = 60,
     BAR = 16,
     GAP = 4,
     TOP = 76, /* of the first bar; above it the title, colours, steps */
     TICKS = 10,
+    RUNS = 2, /* of neighbours in a bar's name */
 };
+
+/* The part of the time that is drawn, and where. */
+typedef struct picture {
+    const rlf_timeline *timeline;
+    double from, to;
+    int left, bottom;
+} picture;
+
+/* Where a moment is. */
+static double
+place_of(const picture *p, double at)
+{
+    return p->left + (at - p->from) * (WIDTH - p->left) / (p->to - p->from);
+}
 
 /* As XML has them. */
 static void
@@ -132,13 +149,14 @@ name_of(const rlf_timeline *t, const rlf_span_spent *s)
 }
 
 static int
-top_of(int rank)
+top_of(int bar)
 {
-    return TOP + rank * (BAR + GAP);
+    return TOP + bar * (BAR + GAP);
 }
 
 static void
-put_title(const rlf_span_spent *s, const char *name, double from, rlf_buf *out)
+put_title(const rlf_span_spent *s, const char *name, const rlf_band *band,
+          double from, rlf_buf *out)
 {
     rlf_buf_puts(out, "<title>");
     put_words(name, out);
@@ -148,6 +166,10 @@ put_title(const rlf_span_spent *s, const char *name, double from, rlf_buf *out)
         rlf_buf_printf(out, ", %u turns of %u samples", s->turns, s->rows);
     if (s->bubble > 0)
         rlf_buf_printf(out, ", %.6g s of it waiting for others", s->bubble);
+    if (band->n > 1) {
+        rlf_buf_puts(out, "; ");
+        rlf_band_words(band, band->n, out);
+    }
     rlf_buf_puts(out, "</title>");
 }
 
@@ -163,24 +185,23 @@ put_box(double x, double y, double width, double height, const char *color,
 }
 
 static void
-put_bar(const rlf_timeline *t, const rlf_span_spent *s, double from, double to,
-        rlf_buf *out)
+put_span(const picture *p, const rlf_span_spent *s, const rlf_band *band,
+         int bar, rlf_buf *out)
 {
-    double a = s->from > from ? s->from : from, b = s->to < to ? s->to : to;
-    double scale = (WIDTH - LEFT) / (to - from);
-    double x = LEFT + (a - from) * scale, width = (b - a) * scale;
+    double a = fmax(s->from, p->from), b = fmin(s->to, p->to);
+    double x = place_of(p, a), width = place_of(p, b) - x;
     double pale = BAR * s->bubble / (s->to - s->from);
     if (b <= a)
         return;
     rlf_buf_puts(out, "<g>");
-    put_box(x, top_of(s->rank), width, BAR, colors[s->kind], out);
+    put_box(x, top_of(bar), width, BAR, colors[s->kind], out);
     rlf_buf_puts(out, "/>");
     if (pale > 0) {
-        put_box(x, top_of(s->rank) + BAR - pale, width, pale,
+        put_box(x, top_of(bar) + BAR - pale, width, pale,
                 colors[RLF_SPENT_BUBBLE], out);
         rlf_buf_puts(out, "/>");
     }
-    put_title(s, name_of(t, s), from, out);
+    put_title(s, name_of(p->timeline, s), band, p->from, out);
     rlf_buf_puts(out, "</g>\n");
 }
 
@@ -207,22 +228,22 @@ put_colors(rlf_buf *out)
 
 /* A line where each step ends, and its number before that. */
 static void
-put_steps(const rlf_timeline *t, double from, double to, int bottom,
-          rlf_buf *out)
+put_steps(const picture *p, rlf_buf *out)
 {
-    double scale = (WIDTH - LEFT) / (to - from), begin = 0;
+    const rlf_timeline *t = p->timeline;
+    double begin = 0;
     for (uint32_t i = 0; i < t->steps; begin = t->ends[i++]) {
-        double end = t->ends[i], first = begin > from ? begin : from;
-        if (end <= from || first >= to)
+        double end = t->ends[i], first = fmax(begin, p->from);
+        if (end <= p->from || first >= p->to)
             continue;
-        double x = LEFT + ((end < to ? end : to) - from) * scale;
         char words[48];
         snprintf(words, sizeof words, "step %u: %.4g s", i + 1, end - begin);
-        put_text(LEFT + (first - from) * scale + 4, TOP - 12, words, out);
+        put_text(place_of(p, first) + 4, TOP - 12, words, out);
         rlf_buf_printf(out,
                        "<path d=\"M%.3f %d V%d\" stroke=\"black\" "
                        "stroke-dasharray=\"3 3\"/>\n",
-                       x, TOP - 24, bottom - BAR);
+                       place_of(p, fmin(end, p->to)), TOP - 24,
+                       p->bottom - BAR);
     }
 }
 
@@ -237,42 +258,67 @@ round_up(double seconds)
 }
 
 static void
-put_scale(double from, double to, int bottom, rlf_buf *out)
+put_scale(const picture *p, rlf_buf *out)
 {
-    double tick = round_up((to - from) / TICKS);
-    for (int i = 0; i * tick <= (to - from) * (1 + 1e-9); i++) {
-        double x = LEFT + (WIDTH - LEFT) * i * tick / (to - from);
+    double all = p->to - p->from, tick = round_up(all / TICKS);
+    for (int i = 0; i * tick <= all * (1 + 1e-9); i++) {
+        double x = place_of(p, p->from + i * tick);
         char words[32];
         snprintf(words, sizeof words, "%.6g s", i * tick);
         rlf_buf_printf(out, "<path d=\"M%.3f %d v4\" stroke=\"black\"/>", x,
-                       bottom - BAR);
-        put_text(x, bottom, words, out);
+                       p->bottom - BAR);
+        put_text(x, p->bottom, words, out);
     }
+}
+
+/* Each bar has its name, and the spans of its first rank. */
+static void
+put_bars(const picture *p, const rlf_band *bands, int n, rlf_buf *out)
+{
+    const rlf_timeline *t = p->timeline;
+    int *bar = rlf_calloc((size_t)t->ranks, sizeof *bar); /* + 1; 0: none */
+    for (int k = 0; k < n; k++) {
+        rlf_buf words = {0};
+        rlf_band_words(&bands[k], RUNS, &words);
+        put_text(4, top_of(k) + BAR - 3, words.p, out);
+        rlf_buf_free(&words);
+        bar[bands[k].ranks[0]] = k + 1;
+    }
+    for (size_t i = 0; i < t->spans.count; i++) {
+        const rlf_span_spent *s = &t->spans.data[i];
+        int k = bar[s->rank] - 1;
+        if (k >= 0)
+            put_span(p, s, &bands[k], k, out);
+    }
+    free(bar);
 }
 
 void
 rlf_timeline_svg(const rlf_timeline *t, double from, double to, rlf_buf *out)
 {
-    int bottom = top_of(t->ranks) + BAR;
+    rlf_arena *arena = rlf_arena_new();
+    int n;
+    double pixel = (to - from) / WIDTH;
+    const rlf_band *bands = rlf_bands_find(t, from, to, pixel, arena, &n);
+    const picture p = {.timeline = t,
+                       .from = from,
+                       .to = to,
+                       .left = n < t->ranks ? LEFT_MANY : LEFT,
+                       .bottom = top_of(n) + BAR};
     rlf_buf_printf(out,
                    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
                    "height=\"%d\" font-family=\"sans-serif\" "
                    "font-size=\"12\">\n"
                    "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-                   WIDTH + RIGHT, bottom + BAR);
+                   WIDTH + RIGHT, p.bottom + BAR);
     if (t->title)
         put_text(LEFT, 18, t->title, out);
     put_colors(out);
-    for (int r = 0; r < t->ranks; r++) {
-        char words[32];
-        snprintf(words, sizeof words, "rank %d", r);
-        put_text(4, top_of(r) + BAR - 3, words, out);
-    }
-    for (size_t i = 0; i < t->spans.count; i++)
-        put_bar(t, &t->spans.data[i], from, to, out);
-    put_steps(t, from, to, bottom, out);
-    put_scale(from, to, bottom, out);
+    put_bars(&p, bands, n, out);
+    put_steps(&p, out);
+    put_scale(&p, out);
     rlf_buf_puts(out, "</svg>\n");
+    rlf_arena_free(arena);
 }
 
 /* ---- a trace ---- */

@@ -1,6 +1,7 @@
 /* Pictures of a simulated run: a text to the letter, every span once in the SVG
  * and in the trace, at its time. */
 #include "engine/graph/class.h"
+#include "engine/simulate/bands.h"
 #include "engine/simulate/timeline.h"
 #include "tests/tap.h"
 
@@ -119,6 +120,51 @@ test_told(rlf_timeline *t)
     rlf_buf_free(&text);
 }
 
+/* Six ranks: 0, 1 and 4 do the same but for a moment that no pixel shows, 2 and
+ * 3 later, 5 with other samples. */
+static void
+test_bands(void)
+{
+    static const rlf_node node = {.class = &sample};
+    rlf_timeline t = {.ranks = 6};
+    rlf_buf text = {0};
+    for (int r = 0; r < t.ranks; r++) {
+        double late = r == 2 || r == 3 ? 3 : r == 1 ? 0.002 : 0;
+        rlf_timeline_see(&t, &(rlf_span_spent){.rank = r,
+                                               .kind = RLF_SPENT_GENERATE,
+                                               .node = &node,
+                                               .from = late,
+                                               .to = late + 4,
+                                               .turns = 8,
+                                               .rows = r == 5 ? 2 : 3});
+    }
+    rlf_timeline_see(
+        &t, &(rlf_span_spent){
+                .rank = 4, .kind = RLF_SPENT_MESSAGES, .from = 9, .to = 9.001});
+    rlf_timeline_svg(&t, 0, 10, &text);
+    is_int(count(text.p, "<title>"), 3, "ranks that do the same are one bar");
+    ok(strstr(text.p, ">ranks 0-1, 4</text>") &&
+           strstr(text.p, ">ranks 2-3</text>") &&
+           strstr(text.p, ">rank 5</text>"),
+       "which names them");
+    ok(strstr(text.p, "8 turns of 3 samples; ranks 2-3</title>"),
+       "as its spans do");
+    rlf_buf_clear(&text);
+    rlf_timeline_svg(&t, 8, 10, &text);
+    ok(strstr(text.p, ">ranks 0-5</text>"),
+       "where only a moment of one differs all are one");
+    rlf_buf_clear(&text);
+    rlf_timeline_svg(&t, 8.999, 9.002, &text);
+    ok(strstr(text.p, ">ranks 0-3, 5</text>") &&
+           strstr(text.p, ">rank 4</text>"),
+       "unless it is seen");
+    rlf_buf_clear(&text);
+    rlf_band_words(&(rlf_band){(int[]){1, 3, 5, 7}, 4}, 2, &text);
+    is_str(text.p, "ranks 1, 3, ... (4)", "of many runs the first ones");
+    rlf_buf_free(&text);
+    rlf_timeline_free(&t);
+}
+
 static void
 test_trace(const rlf_timeline *t)
 {
@@ -148,6 +194,7 @@ main(void)
     rlf_timeline t = make();
     test_text(&t);
     test_svg(&t);
+    test_bands();
     test_told(&t);
     test_trace(&t);
     rlf_timeline_free(&t);
