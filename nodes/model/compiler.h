@@ -290,13 +290,4 @@ rlf_cut_of(const rlf_compiler *c, rlf_var x, int *pieces)
     return kv ? rlf_width_of(c, x) * t->cut.ranks : rlf_whole_of(c, x);
 }
 
-/* The size of a width in all places: how a sum over shards of it is cut. */
-static inline const int64_t *
-rlf_part_of(rlf_compiler *c, rlf_var x)
-{
-    int64_t *part = RLF_NEW(c->arena, int64_t);
-    *part = rlf_whole_of(c, x);
-    return part;
-}
-
 #endif

@@ -242,7 +242,9 @@ product(rlf_compiler *c, int r)
         return;
     }
     call->product.shards = c->table->shards;
-    call->product.parts = rlf_part_of(c, row->in[0]);
+    int64_t *part = RLF_NEW(c->arena, int64_t);
+    *part = rlf_whole_of(c, row->in[0]);
+    call->product.parts = part;
     call->product.n_parts = 1;
     rlf_emit_sum(c, row->out[0], y);
 }

@@ -293,23 +293,31 @@ rlf_linear(rlf_program *r, rlf_var x, const char *name, bool bias)
     return rlf_linear_to(r, x, RLF_WIDTH_HIDDEN, name, bias);
 }
 
+/* A row of one value or two (b < 0: one), whose result is as wide as the first.
+ */
+static rlf_model_row *
+append(rlf_program *r, rlf_row_kind kind, rlf_var a, rlf_var b)
+{
+    rlf_model_row *row = new_row(r, kind);
+    read_value(row, a);
+    if (b >= 0)
+        read_value(row, b);
+    give_value(r, row, r->values.data[a].width, NULL);
+    return row;
+}
+
 rlf_var
 rlf_add(rlf_program *r, rlf_var a, rlf_var b, double scale)
 {
-    rlf_model_row *row = new_row(r, RLF_ROW_ADD);
-    read_value(row, a);
-    read_value(row, b);
+    rlf_model_row *row = append(r, RLF_ROW_ADD, a, b);
     row->scale = scale;
-    return give_value(r, row, r->values.data[a].width, NULL);
+    return row->out[0];
 }
 
 rlf_var
 rlf_scale(rlf_program *r, rlf_var a, double scale)
 {
-    rlf_model_row *row = new_row(r, RLF_ROW_ADD);
-    read_value(row, a);
-    row->scale = scale;
-    return give_value(r, row, r->values.data[a].width, NULL);
+    return rlf_add(r, a, -1, scale);
 }
 
 rlf_var
@@ -345,20 +353,15 @@ rlf_linear_gates(rlf_program *r, rlf_var x, const char *gate, const char *up,
 }
 
 rlf_var
-rlf_activate(rlf_program *r, rlf_var x, rlf_act act)
+rlf_glu(rlf_program *r, rlf_gates g, rlf_act act)
 {
-    rlf_model_row *row = new_row(r, RLF_ROW_GLU);
-    read_value(row, x);
+    rlf_model_row *row = append(r, RLF_ROW_GLU, g.gate, g.up);
     row->act = act;
-    return give_value(r, row, r->values.data[x].width, NULL);
+    return row->out[0];
 }
 
 rlf_var
-rlf_glu(rlf_program *r, rlf_gates g, rlf_act act)
+rlf_activate(rlf_program *r, rlf_var x, rlf_act act)
 {
-    rlf_model_row *row = new_row(r, RLF_ROW_GLU);
-    read_value(row, g.gate);
-    read_value(row, g.up);
-    row->act = act;
-    return give_value(r, row, r->values.data[g.gate].width, NULL);
+    return rlf_glu(r, (rlf_gates){x, -1}, act);
 }
