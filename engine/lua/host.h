@@ -68,10 +68,6 @@ typedef struct rlf_lua_program rlf_lua_program;
 /* Reads and checks, does not run. The program lives in `arena`. */
 rlf_status rlf_lua_program_open(rlf_arena *arena, const rlf_lua_spec *spec,
                                 rlf_err *err, const rlf_lua_program **out);
-/* Values that one call gives for each sample: at least 1. */
-size_t rlf_lua_program_gives(const rlf_lua_program *program);
-const rlf_lua_give *rlf_lua_program_give(const rlf_lua_program *program,
-                                         size_t i);
 
 /* Arguments. Everything is borrowed for the call. */
 typedef enum rlf_lua_kind {

@@ -92,14 +92,3 @@ rlf_lua_program_open(rlf_arena *arena, const rlf_lua_spec *spec, rlf_err *err,
     return RLF_OK;
 }
 
-size_t
-rlf_lua_program_gives(const rlf_lua_program *program)
-{
-    return program->n_gives;
-}
-
-const rlf_lua_give *
-rlf_lua_program_give(const rlf_lua_program *program, size_t i)
-{
-    return &program->gives[i];
-}

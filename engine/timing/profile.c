@@ -27,12 +27,6 @@ static const struct {
                   {"copy", RLF_LINE_COPY}};
 
 const char *
-rlf_measured_word(rlf_measured_kind kind)
-{
-    return kind_words[kind];
-}
-
-const char *
 rlf_profile_call(const rlf_graph *graph, const rlf_node *node, char *text,
                  size_t room)
 {

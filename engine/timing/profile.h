@@ -70,7 +70,6 @@ typedef struct rlf_profile {
                     has the answer; 0: not measured */
 } rlf_profile;
 
-const char *rlf_measured_word(rlf_measured_kind kind);
 /* What the calls of a node are called in keys, in `text` of `room` bytes. */
 const char *rlf_profile_call(const rlf_graph *graph, const rlf_node *node,
                              char *text, size_t room);
