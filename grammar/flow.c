@@ -524,10 +524,16 @@ draw(rlf_sema *s, const rlf_ast_bind *bind)
     rlf_thing data = rlf_eval(s, of);
     rlf_thing thing = rlf_thing_none(bind->name.span);
     if (data.kind != RLF_THING_DATA) {
-        if (data.kind != RLF_THING_NONE)
-            rlf_diag_error(s->diags, "type", of->span,
-                           "a flow draws from a data set, and this is %s",
-                           rlf_thing_word(s, &data));
+        rlf_diag *diag =
+            data.kind == RLF_THING_NONE
+                ? NULL
+                : rlf_diag_error(s->diags, "type", of->span,
+                                 "a flow draws from a data set, and this is %s",
+                                 rlf_thing_word(s, &data));
+        if (data.kind == RLF_THING_SET)
+            rlf_diag_hint(s->diags, diag,
+                          "declare what it draws from: data hard = "
+                          "rows.where(...)");
         rlf_name_give(s, &bind->name, thing);
         return;
     }

@@ -413,6 +413,16 @@ note_kinds(const rlf_resource *resource, const rlf_data *data, rlf_buf *out)
                            data->records.columns[i].odd);
 }
 
+/* In JSON a number is not the text of it: an answer 18 is not "18". */
+static bool
+has_numbers(const rlf_data *data)
+{
+    bool any = false;
+    for (size_t i = 0; i < data->records.n_columns && !data->n_members; i++)
+        any |= data->records.columns[i].numbers != NULL;
+    return any;
+}
+
 /* A file that ends before `first` says. */
 static void
 note_short(const rlf_resource *resource, const rlf_data *data, rlf_buf *out)
@@ -436,7 +446,7 @@ note(const rlf_resource *resource, void *object, rlf_buf *out)
 {
     const rlf_data *data = object;
     note_short(resource, data, out);
-    if (data->records.csv)
+    if (data->records.csv || has_numbers(data))
         note_kinds(resource, data, out);
     if (data->records.dropped)
         rlf_buf_printf(

@@ -231,6 +231,13 @@ read_window(const rlf_config_keys *r, const rlf_family *f, rlf_arena *arena,
             r, "sliding_window",
             "is not of this model_type: which layers have one "
             "cannot be known");
+    if (f->window_key && some && !(use && window) &&
+        rlf_config_member(r->root, "layer_types"))
+        return rlf_config_fail(r, "layer_types",
+                               use ? "has layers with a window, and "
+                                     "sliding_window says that there is none"
+                                   : "has layers with a window, and "
+                                     "use_sliding_window is false");
     if (!f->window || !use || !window)
         return RLF_OK;
     if (!f->window_types && !all)

@@ -342,3 +342,13 @@ test.rlf:24:17: error: one per prompt of 'a' and one per prompt of 'b' cannot be
    24 |     y = a.grade + b.grade
       |         ~~~~~~~ ^ ~~~~~~~
 hint: they share no prompts: reduce one to a scalar, mean(... over batch)
+=== a flow that draws from a choice made in its head
+data rows = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+flow f(batch: rows.where(rows.answer == "2")[8]) {
+    report n = mean(batch.grade over batch)
+}
+--- errors
+test.rlf:2:15: error: a flow draws from a data set, and this is a set
+    2 | flow f(batch: rows.where(rows.answer == "2")[8]) {
+      |               ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: declare what it draws from: data hard = rows.where(...)

@@ -99,6 +99,10 @@ static const struct {
      " \"original_max_position_embeddings\": 32}", "says another length"},
     {"\"model_type\": \"mistral\", \"num_key_value_heads\": null,"
      " \"layer_types\": [\"full_attention\"]", "\"layer_types\" asks for layers without"},
+    {"\"model_type\": \"qwen2\", \"use_sliding_window\": false, \"sliding_window\": 4,"
+     " \"layer_types\": [\"sliding_attention\"]", "and use_sliding_window is false"},
+    {"\"model_type\": \"qwen2\", \"use_sliding_window\": true, \"sliding_window\": null,"
+     " \"layer_types\": [\"sliding_attention\"]", "sliding_window says that there is none"},
     {"\"resid_pdrop\": 0.1",                "\"resid_pdrop\": 0.1: dropout"},
     {"\"model_type\": \"phi3\", \"rope_scaling\": {\"type\": \"linear\", \"factor\": 2}",
      "rotary scaling \"linear\" is not of this model_type"},
