@@ -543,7 +543,7 @@ infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
     }
 }
 
-/* Calls of the function: one for each sample that the rank is dealt, or each
+/* Calls of the function: one for each sample that the rank is assigned, or each
  * prompt of them, or one. What it computes is not known here. */
 static double
 count_rows(const rlf_load *load, const rlf_node *node)

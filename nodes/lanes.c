@@ -29,7 +29,7 @@ rlf_lanes_take(const rlf_model *model, const rlf_sequence *seqs, uint32_t n,
 {
     struct rlf_group *dp = model->replicas;
     int lanes = model->gradient.lanes, members = dp ? rlf_group_size(dp) : 1;
-    /* each sample is dealt, listed, and a row of one member */
+    /* each sample is assigned, listed, and a row of one member */
     RLF_TRY(rlf_arena_room(pool,
                            ((size_t)n + (size_t)members + 8) *
                                    (2 * sizeof(int64_t) + sizeof(int) +

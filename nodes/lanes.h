@@ -20,7 +20,7 @@ typedef struct rlf_lanes {
     uint32_t *first; /* [lanes a rank has + 1] where its lanes begin */
 } rlf_lanes;
 
-/* Deal n samples to the replicas of the model; arrays in `pool`. */
+/* Assign n samples to the replicas of the model; arrays in `pool`. */
 rlf_status rlf_lanes_take(const rlf_model *model, const rlf_sequence *seqs,
                           uint32_t n, rlf_arena *pool, rlf_err *err,
                           rlf_lanes *out);

@@ -38,10 +38,10 @@ rlf_status rlf_sequences_read(const rlf_env *env, const rlf_rows *rows,
 
 /* The lengths of the samples of a set, at its caps. */
 rlf_lengths rlf_sequences_lengths(const rlf_load *load, int value);
-/* Those that the rank is dealt of n. */
+/* Those that the rank is assigned of n. */
 uint64_t rlf_load_rows(const rlf_load *load, uint64_t n);
 /* The samples of a set that the load is counted for on the rank: those of the
- * piece, or those that it is dealt of all. */
+ * piece, or those that it is assigned of all. */
 rlf_lengths rlf_load_own(const rlf_load *load, int value);
 /* Is there no piece, or one of this kind? */
 bool rlf_load_has(const rlf_load *load, rlf_piece_kind kind);

@@ -97,7 +97,8 @@ fault_of(const rlf_node_class *c)
     bool hands_over = c->handover != NULL;
     bool passes = c->trainable != NULL;
     bool joint = c->spread == RLF_SPREAD_JOINT;
-    bool dealt = c->spread == RLF_SPREAD_ROWS || c->spread == RLF_SPREAD_NEAR;
+    bool assigned =
+        c->spread == RLF_SPREAD_ROWS || c->spread == RLF_SPREAD_NEAR;
     bool decides = c->course != RLF_COURSE_NONE;
     bool chooses = c->course == RLF_COURSE_CHOICE;
     bool batch = c->granularity == RLF_GRAIN_BATCH;
@@ -129,7 +130,8 @@ fault_of(const rlf_node_class *c)
         {c->writes && !lasts, "writes a receiver that does not last"},
         {c->writes && c->form == RLF_FORM_FIELD,
          "writes its receiver, which a field only reads"},
-        {dealt && batch, "deals rows to ranks and needs all of them at once"},
+        {assigned && batch,
+         "assigns rows to ranks and needs all of them at once"},
         {decides && c->course != RLF_COURSE_LEAVE && c->form != RLF_FORM_SYNTAX,
          "decides about blocks, for which it has no syntax"},
         {decides && c->spread != RLF_SPREAD_WHOLE,

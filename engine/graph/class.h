@@ -81,7 +81,7 @@ typedef enum rlf_spread {
                          whatever decides the run's course */
     RLF_SPREAD_NEAR,  /* rows where most of their inputs are; whole if all
                          ranks have all inputs */
-    RLF_SPREAD_ROWS,  /* rows dealt to the data-parallel parts */
+    RLF_SPREAD_ROWS,  /* rows assigned to the data-parallel parts */
     RLF_SPREAD_JOINT, /* all ranks together, in one collective program */
 } rlf_spread;
 
@@ -226,8 +226,8 @@ typedef struct rlf_load {
     const rlf_layout *layout;
     int rank;
     void *const *resource;  /* as that rank opened them */
-    const rlf_piece *piece; /* NULL: all rows at their caps, dealt evenly. Of a
-                               kind that the node has not: nothing */
+    const rlf_piece *piece; /* NULL: all rows at their caps, assigned evenly. Of
+                               a kind that the node has not: nothing */
 } rlf_load;
 
 /* What a rank does together with those that differ from it only in some axes
@@ -252,7 +252,7 @@ typedef struct rlf_cost {
     double brought; /* bytes of weights that come from the host's memory, where
                        the device has its own */
     double host;    /* bytes left in the step's pool, outputs apart; a bound,
-                       whichever rows the rank is dealt; of pieces not counted */
+                       whichever rows the rank has; of pieces not counted */
 } rlf_cost;
 
 /* to += times * more, but for `host`. */

@@ -14,13 +14,13 @@
 
 /* Rows that stay together: those of one prompt, or a row. */
 typedef struct unit {
-    uint32_t first, last; /* of the rows that are dealt */
+    uint32_t first, last; /* of the rows that are assigned */
     uint64_t tokens;
     int to;
 } unit;
 
-/* The replicas of a node while rows are dealt to them. */
-typedef struct dealing {
+/* The replicas of a node while rows are assigned to them. */
+typedef struct assignment {
     int dp;
     uint64_t *load; /* tokens that each has to do */
     bool *open;     /* takes more; at least one does */
@@ -37,7 +37,7 @@ typedef struct dealing {
     /* Rows of a unit that each replica has; those that have any. */
     uint32_t *there;
     int *near, n_near;
-} dealing;
+} assignment;
 
 /* A part may have more than the best possible by this part of it, so that rows
  * stay where they are. */
@@ -56,7 +56,7 @@ all_have(const rlf_control *c, const word *ranks, const word *have)
 /* Counts a row of an input for each replica that has it. Of a replica that has
  * it, its leader does. */
 static void
-count_row(const rlf_control *c, dealing *d, const track *t, uint32_t row)
+count_row(const rlf_control *c, assignment *d, const track *t, uint32_t row)
 {
     size_t n_words = (size_t)c->n_words;
     const word *have = rlf_control_ranks_with(c, t, row);
@@ -72,7 +72,7 @@ count_row(const rlf_control *c, dealing *d, const track *t, uint32_t row)
 
 /* Is a replica nearer than another one that has some of a unit, too? */
 static bool
-is_nearer(const dealing *d, int k, int other)
+is_nearer(const assignment *d, int k, int other)
 {
     if (d->there[k] != d->there[other])
         return d->there[k] > d->there[other];
@@ -84,7 +84,7 @@ is_nearer(const dealing *d, int k, int other)
 /* The replica that has most of the unit, of several the one with the least to
  * do, or the first; or -1: none has anything of it. */
 static int
-nearest(const rlf_control *c, dealing *d, const unit *u)
+nearest(const rlf_control *c, assignment *d, const unit *u)
 {
     int best = -1;
     d->n_near = 0;
@@ -118,7 +118,7 @@ together(const rlf_node *node, const uint32_t *owner, uint32_t a, uint32_t b)
 
 static void
 list_units(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
-           dealing *out)
+           assignment *out)
 {
     const rlf_instance *in = rlf_control_instance(c, instance);
     const track *t = rlf_control_track(c, instance);
@@ -136,7 +136,7 @@ list_units(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
     }
 }
 
-/* Those of calls whose rows were dealt, and that are not posted. */
+/* Those of calls whose rows were assigned, and that are not posted. */
 static void
 add_prepared(rlf_control *c, uint64_t *tokens)
 {
@@ -154,8 +154,8 @@ add_prepared(rlf_control *c, uint64_t *tokens)
     }
 }
 
-/* Tokens of calls that each rank's replica was dealt and that nobody has said
- * to be done. */
+/* Tokens of calls that each rank's replica was assigned and that nobody has
+ * said to be done. */
 static uint64_t *
 under_way(rlf_control *c)
 {
@@ -181,7 +181,7 @@ under_way(rlf_control *c)
  * are; if there are such. */
 static void
 leave_open(const rlf_control *c, const replica *r, const word *set, bool in,
-           dealing *d)
+           assignment *d)
 {
     bool *open = RLF_NEW_ARRAY(c->arena, bool, d->dp);
     bool some = false;
@@ -196,7 +196,7 @@ leave_open(const rlf_control *c, const replica *r, const word *set, bool in,
 }
 
 static void
-list_replicas(const rlf_control *c, const replica *r, dealing *d)
+list_replicas(const rlf_control *c, const replica *r, assignment *d)
 {
     size_t n_words = (size_t)c->n_words;
     d->ranks = RLF_NEW_ARRAY(c->arena, word, (size_t)d->dp * n_words);
@@ -217,7 +217,7 @@ list_replicas(const rlf_control *c, const replica *r, dealing *d)
 }
 
 static void
-list_inputs(rlf_control *c, const rlf_instance *in, dealing *d)
+list_inputs(rlf_control *c, const rlf_instance *in, assignment *d)
 {
     int n = 0;
     for (int i = 0; rlf_control_input(c, in, &i) >= 0;)
@@ -232,19 +232,19 @@ list_inputs(rlf_control *c, const rlf_instance *in, dealing *d)
         list_replicas(c, rlf_control_replicas(c, in->node), d);
 }
 
-static dealing
+static assignment
 begin(rlf_control *c, int instance)
 {
     const rlf_node *node = rlf_control_instance(c, instance)->node;
     const track *t = rlf_control_track(c, instance);
     const replica *r = rlf_control_replicas(c, node);
     int dp = rlf_control_place(c, node)->layout.dp;
-    dealing d = {.dp = dp,
-                 .load = RLF_NEW_ARRAY(c->arena, uint64_t, dp),
-                 .open = RLF_NEW_ARRAY(c->arena, bool, dp)};
+    assignment d = {.dp = dp,
+                    .load = RLF_NEW_ARRAY(c->arena, uint64_t, dp),
+                    .open = RLF_NEW_ARRAY(c->arena, bool, dp)};
     const word *samples = rlf_control_kept_free(c);
-    /* What is dealt at once and for itself follows from lengths alone. */
-    const uint64_t *before = samples || t->dealt ? under_way(c) : NULL;
+    /* What is assigned at once and for itself follows from lengths alone. */
+    const uint64_t *before = samples || t->assigned ? under_way(c) : NULL;
     for (int k = 0; k < dp; k++) {
         d.open[k] = true;
         if (before)
@@ -259,10 +259,10 @@ begin(rlf_control *c, int instance)
     return d;
 }
 
-/* ---- dealing ---- */
+/* ---- assignment ---- */
 
 static int
-least(const dealing *d, const uint64_t *load)
+least(const assignment *d, const uint64_t *load)
 {
     int best = -1;
     for (int k = 0; k < d->dp; k++)
@@ -283,7 +283,7 @@ longest_first(const void *a, const void *b)
 /* What the replica with the most gets when each unit, the longest first, goes
  * to the one with the least. */
 static uint64_t
-best_most(rlf_control *c, const dealing *d)
+best_most(rlf_control *c, const assignment *d)
 {
     uint64_t *load = RLF_NEW_ARRAY(c->arena, uint64_t, d->dp), most = 0;
     memcpy(load, d->load, sizeof *load * (size_t)d->dp);
@@ -298,7 +298,7 @@ best_most(rlf_control *c, const dealing *d)
 /* Where it is while that has room below the limit; the shorter ones that find
  * none go to who has the least. */
 static void
-deal_by_length(rlf_control *c, dealing *d)
+assign_by_length(rlf_control *c, assignment *d)
 {
     qsort(d->units, d->n, sizeof *d->units, longest_first);
     uint64_t most = best_most(c, d);
@@ -323,7 +323,7 @@ deal_by_length(rlf_control *c, dealing *d)
 
 /* Where they are, else in even runs of the n rows; but to who is open. */
 static void
-deal_by_count(const rlf_control *c, dealing *d, uint32_t n)
+assign_by_count(const rlf_control *c, assignment *d, uint32_t n)
 {
     for (uint32_t i = 0; i < d->n; i++) {
         unit *u = &d->units[i];
@@ -343,15 +343,15 @@ rlf_control_assign(rlf_control *c, int instance, const uint32_t *rows,
     const rlf_instance *in = rlf_control_instance(c, instance);
     const rlf_node *node = in->node;
     const track *t = rlf_control_track(c, instance);
-    dealing d = begin(c, instance);
+    assignment d = begin(c, instance);
     list_inputs(c, in, &d);
     list_units(c, instance, rows, n, &d);
     /* how long a response becomes is not known before */
     if (t->tokens && node->class->work != RLF_WORK_GENERATE &&
         rlf_control_place(c, node)->spread == RLF_SPREAD_ROWS)
-        deal_by_length(c, &d);
+        assign_by_length(c, &d);
     else
-        deal_by_count(c, &d, n);
+        assign_by_count(c, &d, n);
     int *to = RLF_NEW_ARRAY(c->arena, int, n + 1);
     for (uint32_t i = 0; i < d.n; i++)
         for (uint32_t k = d.units[i].first; k < d.units[i].last; k++)

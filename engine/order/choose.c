@@ -234,8 +234,8 @@ add_senders(rlf_control *c, int instance, const rlf_layout *l, word *set)
     }
 }
 
-/* When a decision can begin: replicas that are dealt rows do not wait for each
- * other. */
+/* When a decision can begin: replicas that are assigned rows do not wait for
+ * each other. */
 static double
 begins(rlf_control *c, const ready *r)
 {

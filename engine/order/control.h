@@ -36,8 +36,8 @@
 
 typedef struct rlf_control rlf_control;
 
-/* The plan must outlive the control. Which weights are read apart is found
- * here. */
+/* The plan must outlive the control. Which weights are read from a copy is
+ * found here. */
 rlf_control *rlf_control_new(const rlf_plan *plan, rlf_policy policy);
 void rlf_control_free(rlf_control *control); /* NULL is fine */
 /* As rlf_order_begin. */

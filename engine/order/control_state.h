@@ -39,7 +39,7 @@ typedef struct track {
     uint32_t *n_have; /* per rank: so many of these; NULL: nobody has any */
     uint32_t *tokens; /* per row: of the sequence that it stands for, as far as
                          is known; that of an input; NULL: nothing is known */
-    bool dealt;       /* some rows */
+    bool assigned;    /* some rows */
     uint32_t n_done;
     bool held;      /* a RUN of all rows waits for them to be known */
     uint64_t asked; /* the OPEN that will tell */
@@ -73,7 +73,7 @@ typedef struct ready {
     rlf_decision decision;
     bool works;          /* it is a call of a model or a hook */
     word *own, *senders; /* ranks that take part; that may have to send */
-    bool prepared;       /* what it reads was posted; of rows that are dealt: */
+    bool prepared; /* what it reads was posted; of rows that are assigned: */
     const uint32_t *rows;
     uint32_t n_rows;
     const int *to; /* per row: its replica */
@@ -140,7 +140,7 @@ struct rlf_control {
     uint64_t n;
     uint64_t changes;   /* of who samples, is at work, or has rows */
     uint64_t **version; /* per resource and hold; NULL: no holds */
-    const bool *apart;  /* per resource; NULL: none. See rlf_policy */
+    const bool *separate; /* per resource; NULL: none. See rlf_policy */
     pin *pins;
     int n_pins;
     word *makers; /* ranks that sample ahead */
@@ -258,7 +258,8 @@ const replica *rlf_control_maker(rlf_control *c, int instance);
 
 /* ---- snapshots.c ---- */
 
-/* Fill in what the policy says of weights that are read apart, and the pins. */
+/* Fill in what the policy says of weights that are read from a copy, and the
+ * pins. */
 void rlf_control_find_snapshots(rlf_control *c, rlf_policy *policy);
 /* The pins get the weights with which the step begins, or these wait. */
 void rlf_control_bring_pins(rlf_control *c);
@@ -303,7 +304,7 @@ void rlf_control_run_latest(rlf_control *c);
 
 /* ---- hold.c ---- */
 
-/* Are its rows dealt, and does it read what the generation at work makes, or
+/* Are its rows assigned, and does it read what the generation at work makes, or
  * what is made of that? */
 bool rlf_control_reads_sampling(rlf_control *c, int instance);
 /* The ranks of shares of calls that are awaited; generations apart. */

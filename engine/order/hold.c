@@ -24,7 +24,7 @@
 
 /* None of the ranks is in the set. */
 static bool
-are_apart(const replica *r, const word *set)
+are_disjoint(const replica *r, const word *set)
 {
     for (int i = 0; i < r->n; i++)
         if (has(set, r->ranks[i]))
@@ -50,9 +50,9 @@ stems_from_sampling(rlf_control *c, int instance)
     return stems;
 }
 
-/* Are its rows dealt to replicas? */
+/* Are its rows assigned to replicas? */
 static bool
-is_dealt(const rlf_control *c, const rlf_node *node)
+is_assigned(const rlf_control *c, const rlf_node *node)
 {
     rlf_spread spread = rlf_control_place(c, node)->spread;
     return node->class->work != RLF_WORK_GENERATE &&
@@ -63,7 +63,7 @@ bool
 rlf_control_reads_sampling(rlf_control *c, int instance)
 {
     const rlf_node *node = rlf_control_instance(c, instance)->node;
-    return c->sampling >= 0 && is_dealt(c, node) &&
+    return c->sampling >= 0 && is_assigned(c, node) &&
            stems_from_sampling(c, instance);
 }
 
@@ -89,8 +89,9 @@ rlf_control_at_work(rlf_control *c)
     return set;
 }
 
-/* What stems from the generation at work is dealt to replicas of which no rank
- * samples, if there are such: how many, and how many of them are not at work.
+/* What stems from the generation at work is assigned to replicas of which no
+ * rank samples, if there are such: how many, and how many of them are not at
+ * work.
  */
 static void
 count_open(rlf_control *c, int instance, int *open, int *idle)
@@ -103,9 +104,9 @@ count_open(rlf_control *c, int instance, int *open, int *idle)
     const word *samplers = rlf_control_samplers(c);
     const word *busy = rlf_control_at_work(c);
     for (int d = 0; d < rlf_control_place(c, node)->layout.dp; d++)
-        if (are_apart(&of[d], samplers)) {
+        if (are_disjoint(&of[d], samplers)) {
             ++*open;
-            *idle += are_apart(&of[d], busy);
+            *idle += are_disjoint(&of[d], busy);
         }
 }
 
@@ -207,12 +208,12 @@ find_going(rlf_control *c, ready *r)
     c->arena = posted;
 }
 
-/* Is it one of rows that come in pieces, and go where they are dealt to? */
+/* Is it one of rows that come in pieces, and go where they are assigned to? */
 static bool
 is_piece(const rlf_control *c, const ready *r)
 {
     return r->decision.rows && !r->prepared &&
-           is_dealt(c, rlf_control_instance(c, r->decision.instance)->node);
+           is_assigned(c, rlf_control_instance(c, r->decision.instance)->node);
 }
 
 /* Rows of a piece, if there are so many. */

@@ -19,9 +19,9 @@ wait_for(rlf_order *order, instance *in, int other)
 
 /* Does what is made ahead read this model from a copy that nobody changes? */
 static bool
-is_apart(const rlf_order *order, int resource)
+is_separate(const rlf_order *order, int resource)
 {
-    return order->policy.apart && order->policy.apart[resource];
+    return order->policy.separate && order->policy.separate[resource];
 }
 
 /* Does the node read what is being read ahead, and has the step changed the
@@ -35,7 +35,7 @@ needs_newer(const rlf_order *order, const rlf_node *node)
     for (int i = 0; i < node->n_reads; i++) {
         int writer = order->used[node->reads[i]].writer;
         bool changed = writer >= 0 && writer % order->n_lanes == now;
-        if (is_apart(order, node->reads[i]) &&
+        if (is_separate(order, node->reads[i]) &&
             (changed || order->graph->ahead > 1))
             return true;
     }
@@ -56,7 +56,7 @@ order_by_resources(rlf_order *order, lane *l, int self)
     in->after = RLF_NEW_ARRAY(l->arena, int, most);
     for (int i = 0; i < node->n_reads; i++) {
         usage *u = &order->used[node->reads[i]];
-        if (node->ahead && is_apart(order, node->reads[i])) {
+        if (node->ahead && is_separate(order, node->reads[i])) {
             in->next = true; /* the copy is that of one step at a time */
             continue;
         }

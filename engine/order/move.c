@@ -188,7 +188,7 @@ rlf_control_bring_weights(rlf_control *c, int instance)
     const rlf_node *node = rlf_control_instance(c, instance)->node;
     const int *hold = rlf_control_place(c, node)->hold;
     for (size_t i = 0; c->version && i < c->plan->graph->resources.count; i++) {
-        if (hold[i] > 0 && node->ahead && c->apart[i])
+        if (hold[i] > 0 && node->ahead && c->separate[i])
             rlf_control_take_waiting(c, (int)i);
         else if (hold[i] > 0)
             rlf_control_bring_hold(c, (int)i, hold[i], node->id, instance);

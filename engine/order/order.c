@@ -13,8 +13,8 @@ find_held(rlf_order *order)
         const rlf_node *node = &graph->nodes.data[i];
         for (int k = 0; node->ahead && k < node->n_reads; k++) {
             int r = node->reads[k];
-            bool apart = order->policy.apart && order->policy.apart[r];
-            order->held[r] |= !apart;
+            bool separate = order->policy.separate && order->policy.separate[r];
+            order->held[r] |= !separate;
         }
     }
 }

@@ -27,9 +27,9 @@
  * whose part was made k steps before; the first step begins with that of the
  * steps 1 to k besides. What is made ahead reads states and models as the step
  * begins with them: changes wait for it, but those of a model whose weights it
- * reads from a copy (policy.apart). A step is over when the rest of it is, and
- * what the next one begins with is there; what is made ahead for later ones may
- * still be at work, or wait.
+ * reads from a copy (policy.separate). A step is over when the rest of it is,
+ * and what the next one begins with is there; what is made ahead for later ones
+ * may still be at work, or wait.
  *
  * The order in which pieces run never changes what is computed. */
 #ifndef RLF_ORDER_ORDER_H
@@ -90,7 +90,7 @@ typedef struct rlf_policy {
     /* Of what is made ahead. Per resource: it reads this model only from copies
      * that it has when a step begins and that no update changes; per node that
      * is not: it reads such a copy, or what shares its memory. NULL: none. */
-    const bool *apart, *copies;
+    const bool *separate, *copies;
 } rlf_policy;
 
 rlf_order *rlf_order_new(const rlf_graph *graph, rlf_policy policy);

@@ -40,9 +40,9 @@ side_of(const play *p, const rlf_node *node, bool whole)
     const rlf_node_place *place = &p->plan->place[node->id];
     bool rows = place->spread == RLF_SPREAD_ROWS;
     return (rlf_side){.layout = &place->layout,
-                      .deal = whole  ? RLF_DEAL_ALL
-                              : rows ? RLF_DEAL_DP
-                                     : RLF_DEAL_LIST};
+                      .assignment = whole  ? RLF_ASSIGN_ALL
+                                    : rows ? RLF_ASSIGN_DP
+                                           : RLF_ASSIGN_LIST};
 }
 
 static load *
@@ -68,7 +68,7 @@ load_of(play *p, const rlf_rank_command *command)
                             : (rlf_side){.layout = &shown}},
         .sent = RLF_NEW_ARRAY(p->arena, double, p->plan->ranks),
         .received = RLF_NEW_ARRAY(p->arena, double, p->plan->ranks)};
-    new.flow.have.last = new.flow.have.deal == RLF_DEAL_DP;
+    new.flow.have.last = new.flow.have.assignment == RLF_ASSIGN_DP;
     RLF_PUSH(&p->loads, new);
     return &p->loads.data[p->loads.count - 1];
 }

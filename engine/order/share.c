@@ -71,7 +71,7 @@ run_joined(rlf_control *c, int instance)
         rlf_control_go_joined(c);
 }
 
-/* What the replicas need of the inputs for the rows that they are dealt. */
+/* What the replicas need of the inputs for the rows that they are assigned. */
 static void
 bring_rows(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
            const int *to)
@@ -159,8 +159,8 @@ post_shares(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
         rlf_control_tell_done(c, instance, NULL);
 }
 
-/* Whatever the rows of an instance are dealt by: a row that went to no replica
- * would never be computed, and the run stand still. */
+/* Whatever the rows of an instance are assigned by: a row that went to no
+ * replica would never be computed, and the run stand still. */
 static void
 check_deal(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
            const int *to)
@@ -191,7 +191,7 @@ prepare_rows(rlf_control *c, ready *r)
     }
     r->to = rlf_control_assign(c, instance, r->rows, r->n_rows);
     check_deal(c, instance, r->rows, r->n_rows, r->to);
-    t->dealt = true;
+    t->assigned = true;
     bring_rows(c, instance, r->rows, r->n_rows, r->to);
     r->prepared = true;
 }

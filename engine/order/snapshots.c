@@ -78,18 +78,19 @@ rlf_control_find_snapshots(rlf_control *c, rlf_policy *policy)
         if (graph->nodes.data[i].ahead &&
             graph->nodes.data[i].class->work == RLF_WORK_GENERATE)
             put_layout(c->makers, &c->plan->place[i].layout);
-    bool *apart = RLF_NEW_ARRAY(c->lasting, bool, n);
+    bool *separate = RLF_NEW_ARRAY(c->lasting, bool, n);
     bool *copies = RLF_NEW_ARRAY(c->lasting, bool, nodes);
-    c->apart = policy->apart = apart;
+    c->separate = policy->separate = separate;
     policy->copies = copies;
     if (!graph->ahead || !c->plan->holds)
         return;
     for (size_t i = 0; i < n; i++)
-        apart[i] = c->plan->holds[i].n > 1 && rlf_holds_apart(c->plan, (int)i);
+        separate[i] =
+            c->plan->holds[i].n > 1 && rlf_holds_separate(c->plan, (int)i);
     c->pins = RLF_NEW_ARRAY(c->lasting, pin, n * nodes);
     for (size_t i = 0; i < nodes; i++)
         for (size_t k = 0; k < n && graph->nodes.data[i].ahead; k++)
-            if (apart[k] && c->plan->place[i].hold[k] > 0)
+            if (separate[k] && c->plan->place[i].hold[k] > 0)
                 add_pin(c, (int)k, c->plan->place[i].hold[k], (int)i);
     for (size_t i = 0; i < nodes; i++)
         copies[i] = reads_copy(c, &graph->nodes.data[i]);

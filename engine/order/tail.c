@@ -202,7 +202,7 @@ typedef struct play {
     double at_work[RLF_TAIL_LENGTHS], open[RLF_TAIL_LENGTHS];
 } play;
 
-/* The lengths that were seen, of so many samples dealt at random. */
+/* The lengths that were seen, of so many samples assigned at random. */
 static void
 spread(const rlf_tail *p, play *of)
 {

@@ -23,16 +23,16 @@ static int
 part_count(const rlf_side *side)
 {
     const rlf_layout *l = side->layout;
-    return side->deal == RLF_DEAL_DP     ? l->dp
-           : side->deal == RLF_DEAL_PP   ? l->pp
-           : side->deal == RLF_DEAL_LIST ? l->n_ranks
-                                         : 1;
+    return side->assignment == RLF_ASSIGN_DP     ? l->dp
+           : side->assignment == RLF_ASSIGN_PP   ? l->pp
+           : side->assignment == RLF_ASSIGN_LIST ? l->n_ranks
+                                                 : 1;
 }
 
 static int
 part_of(const rlf_side *side, int64_t n, int64_t row)
 {
-    if (side->deal == RLF_DEAL_ALL)
+    if (side->assignment == RLF_ASSIGN_ALL)
         return 0;
     if (side->part)
         return side->part[row];
@@ -46,10 +46,10 @@ part_at(const rlf_side *side, int place)
     rlf_coordinates at = rlf_layout_at(side->layout, place);
     if (side->last && at.pp != rlf_layout_last(side->layout))
         return -1;
-    return side->deal == RLF_DEAL_ALL  ? 0
-           : side->deal == RLF_DEAL_DP ? at.dp
-           : side->deal == RLF_DEAL_PP ? at.pp
-                                       : place;
+    return side->assignment == RLF_ASSIGN_ALL  ? 0
+           : side->assignment == RLF_ASSIGN_DP ? at.dp
+           : side->assignment == RLF_ASSIGN_PP ? at.pp
+                                               : place;
 }
 
 /* The ranks of each part, by place; and the part of each row. */
@@ -87,10 +87,10 @@ const char *
 rlf_side_protocol(const rlf_side *side)
 {
     const rlf_layout *l = side->layout;
-    if (side->deal != RLF_DEAL_DP)
-        return side->deal == RLF_DEAL_ALL  ? "ONE_TO_ALL"
-               : side->deal == RLF_DEAL_PP ? "3D_PP_ONLY"
-                                           : "ALL_TO_ALL";
+    if (side->assignment != RLF_ASSIGN_DP)
+        return side->assignment == RLF_ASSIGN_ALL  ? "ONE_TO_ALL"
+               : side->assignment == RLF_ASSIGN_PP ? "3D_PP_ONLY"
+                                                   : "ALL_TO_ALL";
     if (l->tp * l->pp == 1)
         return "DP_PROTO";
     bool inner = false; /* a digit of dp was met */

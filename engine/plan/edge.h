@@ -11,18 +11,18 @@
 #include "engine/base/arena.h"
 #include "engine/layout/layout.h"
 
-/* How n rows are dealt to the ranks of a layout. */
-typedef enum rlf_deal {
-    RLF_DEAL_ALL,  /* every rank has all rows */
-    RLF_DEAL_DP,   /* a rank has the rows of its dp index */
-    RLF_DEAL_PP,   /* a rank has the rows of its pipeline stage */
-    RLF_DEAL_LIST, /* a row is at the place of the mesh that a list says */
-} rlf_deal;
+/* How n rows are assigned to the ranks of a layout. */
+typedef enum rlf_assignment {
+    RLF_ASSIGN_ALL,  /* every rank has all rows */
+    RLF_ASSIGN_DP,   /* a rank has the rows of its dp index */
+    RLF_ASSIGN_PP,   /* a rank has the rows of its pipeline stage */
+    RLF_ASSIGN_LIST, /* a row is at the place of the mesh that a list says */
+} rlf_assignment;
 
 /* One end of an edge. */
 typedef struct rlf_side {
     const rlf_layout *layout;
-    rlf_deal deal;
+    rlf_assignment assignment;
     bool last; /* only ranks of the last pipeline stage (outputs of a model) */
     const int *part; /* per row: its dp index, stage or place; NULL: equal parts
                       * in order. With lanes: rlf_lane_owner of its lane */

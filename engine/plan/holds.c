@@ -277,7 +277,7 @@ share_ranks(const rlf_layout *a, const rlf_layout *b)
 }
 
 bool
-rlf_holds_apart(const rlf_plan *plan, int model)
+rlf_holds_separate(const rlf_plan *plan, int model)
 {
     const rlf_holds *holds = &plan->holds[model];
     bool some = false;
@@ -300,7 +300,7 @@ hold_later(rlf_plan *plan, int model, rlf_arena *arena)
 {
     rlf_holds *holds = &plan->holds[model];
     int n = holds->n;
-    if (!is_written(plan->graph, model) || !rlf_holds_apart(plan, model))
+    if (!is_written(plan->graph, model) || !rlf_holds_separate(plan, model))
         return;
     for (int h = 1; h < n; h++) {
         rlf_hold later = holds->list[h];

@@ -14,7 +14,7 @@
 int rlf_holds_first(const rlf_graph *graph, int model);
 /* What is made ahead (rlf_node.ahead) reads the model, and all of it from holds
  * on ranks that the first hold, the one that changes, is not on. */
-bool rlf_holds_apart(const rlf_plan *plan, int model);
+bool rlf_holds_separate(const rlf_plan *plan, int model);
 /* The `i`-th hold (0, 1, ...) that keeps later weights for this one; -1: there
  * are no more. With k steps ahead k - 1 steps may be over before what is made
  * of their weights begins, so there are as many. */

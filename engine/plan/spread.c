@@ -170,7 +170,7 @@ difference(const spreader *s, const word *from, const word *to)
     return t;
 }
 
-/* Parts that none of the ranks has: each comes to one of them, dealt out. */
+/* Parts that none of the ranks has: each comes to one of them, in turn. */
 static void
 bring_in(spreader *s, rlf_edge *out)
 {

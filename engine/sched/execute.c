@@ -157,7 +157,8 @@ tokens_of(const uint32_t *ids, uint32_t n_ids, rlf_str text)
 }
 
 /* Of each row the tokens of its sequence, prompt and what there is of a
- * response, so that rows can be dealt by length; NULL: it stands for none. */
+ * response, so that rows can be assigned by length; NULL: it stands for none.
+ */
 static rlf_status
 lengths_of(const rlf_rank *rank, const slot *s, rlf_err *err,
            const uint32_t **told)

@@ -346,7 +346,7 @@ plan_of(const rlf_rank_threads *rank_threads)
     return rank_threads->members[0].rank->plan;
 }
 
-/* The same, as an event. One that is about frames taken is dealt with. */
+/* The same, as an event. One that is about frames taken is handled. */
 static rlf_status
 hear_any(rlf_rank_threads *rank_threads, double patience, rlf_arena *arena,
          rlf_err *err, bool *about_frames, const rlf_buf **message,

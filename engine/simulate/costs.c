@@ -264,7 +264,7 @@ take_pass(rlf_costs *c, const rlf_node *node, int rank, const rlf_piece *piece)
 }
 
 /* A turn on one stage: as many passes as there are stages, over which samples
- * are dealt as evenly as can be. A token goes through all stages, so a pass
+ * are assigned as evenly as can be. A token goes through all stages, so a pass
  * without samples takes as long as one with one. */
 static double
 take_passes(rlf_costs *c, const rlf_turn *turn, int rank)

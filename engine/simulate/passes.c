@@ -52,8 +52,8 @@ room_of(const simulation *s, const rlf_node *node, rlf_use use)
 /* The rows of the lanes that each replica adds up, lane by lane
  * (nodes/update.c). */
 static void
-deal(simulation *s, const rlf_node *node, const sequences *q, micros *out,
-     rlf_arena *scratch)
+assign(simulation *s, const rlf_node *node, const sequences *q, micros *out,
+       rlf_arena *scratch)
 {
     const rlf_layout *l = &s->plan->place[node->id].layout;
     int lanes = s->plan->sums ? s->plan->sums[node->receiver].lanes : 1;
@@ -368,7 +368,7 @@ rlf_sim_update(simulation *s, const rlf_work *work)
         const rlf_layout *l = &s->plan->place[p.node[i]->id].layout;
         p.micros[i] = RLF_NEW_ARRAY(scratch, micros, l->dp);
         sequences q = rlf_sim_read(s, command->instance);
-        deal(s, p.node[i], &q, p.micros[i], scratch);
+        assign(s, p.node[i], &q, p.micros[i], scratch);
     }
     updates *last = &s->updates[p.node[p.n - 1]->id];
     if (s->options->durations->known && same_micros(s, &p, last)) {

@@ -38,7 +38,7 @@ rlf_generation_new(const rlf_model *model, rlf_pass *pass, rlf_kv *kv,
     const rlf_cut *cut = &model->table->cut;
     g->n_waves = cut->chunks == 1 ? (uint32_t)cut->stages : 1;
     g->waves = rlf_calloc(g->n_waves, sizeof *g->waves);
-    rlf_status status = rlf_feed_open(g, err);
+    rlf_status status = rlf_sampler_open(g, err);
     if (status < 0) {
         rlf_generation_free(g);
         return status;
@@ -60,7 +60,7 @@ rlf_generation_free(rlf_generation *g)
         free(s->pages);
         rlf_buf_free(&s->text);
     }
-    rlf_feed_close(g);
+    rlf_sampler_close(g);
     free(g->waves);
     RLF_VEC_FREE(&g->groups);
     RLF_VEC_FREE(&g->sequences);
@@ -407,7 +407,7 @@ land(rlf_generation *g, flight *f, rlf_err *err)
     size_t n = f->fly.count, kept = 0;
     if (!n)
         return RLF_OK;
-    RLF_TRY(rlf_feed_await(g, f, err));
+    RLF_TRY(rlf_sampler_await(g, f, err));
     const float *logprob = (const float *)(f->host_tokens + f->n_tokens);
     for (size_t i = 0; i < n; i++) {
         sequence *s = &g->sequences.data[f->fly.data[i]];
@@ -472,7 +472,7 @@ step_after(rlf_generation *g, rlf_err *err)
     RLF_TRY(admit(g, err));
     RLF_TRY(make_step_room(g, err));
     plan_step(g);
-    RLF_TRY(rlf_feed_step(g, err, &sent));
+    RLF_TRY(rlf_sampler_step(g, err, &sent));
     return g->n_waves == 1 ? land(g, &w->now, err) : RLF_OK;
 }
 
@@ -491,7 +491,7 @@ step_ahead(rlf_generation *g, rlf_err *err)
         RLF_TRY(land(g, &w->now, err));
     RLF_TRY(make_step_room(g, err));
     plan_step(g);
-    RLF_TRY(rlf_feed_step(g, err, &sent));
+    RLF_TRY(rlf_sampler_step(g, err, &sent));
     g->counts.ahead += w->before.fly.count != 0;
     RLF_TRY(land(g, sent ? &w->before : &w->now, err));
     return g->active.count || g->waiting.count ? RLF_OK : land(g, &w->now, err);

@@ -1,4 +1,5 @@
-/* The state of a generation, shared by generate.c, feed.c and handover.c only.
+/* The state of a generation, shared by generate.c, sampler.c and handover.c
+ * only.
  */
 #ifndef RLF_MODEL_GENERATION_H
 #define RLF_MODEL_GENERATION_H
@@ -78,7 +79,7 @@ struct rlf_generation {
     uint32_t n_waves, at; /* the one whose turn it is */
     rlf_generation_counts counts;
 
-    /* What a step sends and what comes back (feed.c). */
+    /* What a step sends and what comes back (sampler.c). */
     uint32_t ld_pages;           /* at most */
     char *host_inputs;           /* filled, then copied to: */
     char *inputs, *outputs;      /* on the device */
@@ -96,13 +97,13 @@ struct rlf_generation {
 enum { TOLD_BYTES = sizeof(int32_t) + sizeof(float) };
 
 /* The arrays of a generation whose sizes are known. */
-rlf_status rlf_feed_open(rlf_generation *g, rlf_err *err);
-void rlf_feed_close(rlf_generation *g);
+rlf_status rlf_sampler_open(rlf_generation *g, rlf_err *err);
+void rlf_sampler_close(rlf_generation *g);
 /* Run the transformer over what was planned and sample. Keys and values are in
  * their pages then; the tokens fly until they land. *sent: something was. */
-rlf_status rlf_feed_step(rlf_generation *g, rlf_err *err, bool *sent);
+rlf_status rlf_sampler_step(rlf_generation *g, rlf_err *err, bool *sent);
 /* The tokens of a flight are in host_tokens. */
-rlf_status rlf_feed_await(rlf_generation *g, flight *f, rlf_err *err);
+rlf_status rlf_sampler_await(rlf_generation *g, flight *f, rlf_err *err);
 
 static inline uint32_t
 pages_for(const rlf_generation *g, uint32_t positions)

@@ -11,7 +11,7 @@ libnodes_a_SOURCES += \
 	nodes/model/config.c nodes/model/config.h \
 	nodes/model/config_keys.c nodes/model/config_keys.h \
 	nodes/model/rope.c nodes/model/rope.h \
-	nodes/model/feed.c \
+	nodes/model/sampler.c \
 	nodes/model/form.c nodes/model/form.h \
 	nodes/model/slips.c nodes/model/slips.h \
 	nodes/model/finite.c nodes/model/finite.h \

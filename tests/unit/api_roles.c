@@ -166,7 +166,7 @@ test_plan(rlf_arena *arena)
     const rlf_node *shrink = node_of(graph, &role_shrink);
     const rlf_node *last = node_of(graph, &role_last);
     is_int(s->plan->place[digits->id].spread, RLF_SPREAD_ROWS,
-           "the rows of digits() are dealt to the ranks");
+           "the rows of digits() are assigned to the ranks");
     ok(s->plan->place[shrink->id].spread == RLF_SPREAD_JOINT &&
            s->plan->place[shrink->id].layout.n_ranks == RANKS &&
            shrink->n_writes == 1 && !shrink->looking,

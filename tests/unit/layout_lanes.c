@@ -155,7 +155,7 @@ main(void)
     }
     for (int dp = 1; dp <= 128; dp++)
         pays &= replicas_pay(dp);
-    ok(same, "400 minibatches: dealt as defined");
+    ok(same, "400 minibatches: assigned as defined");
     ok(parts, "every dp up to L adds whole lanes in the tree of all");
     ok(pays, "replicas that would only make others wait are left out");
     for (uint64_t seed = 0; seed < 60; seed++) {

@@ -307,7 +307,8 @@ main(void)
        "and no more tokens go to another rank than were too many there");
     seen given = run(false, true), blind = run(false, false);
     ok(given.worst < 1.02 && given.once,
-       "what is on all ranks is dealt by length from the first: %.3f at most",
+       "what is on all ranks is assigned by length from the first: %.3f at "
+       "most",
        given.worst);
     ok(blind.mean > 1.15 && blind.once, "and else by count: %.2f", blind.mean);
     int alone = ticks(4, 8, 4, 0), fed = ticks(4, 8, 4, 1);
@@ -318,6 +319,6 @@ main(void)
     is_int(ticks(4, 8, 0, 1), alone, "nothing goes while seats are not known");
     ok(words_imbalance(4) == 1 && words_imbalance(8) == 1,
        "values per word that some ranks made together lie nowhere: rows are "
-       "dealt evenly, as if they were not read");
+       "assigned evenly, as if they were not read");
     return done();
 }

@@ -1,6 +1,6 @@
 /* What a run learns of its generations: the line through its turns, and the
  * threshold that is made of what it saw, against a simulation that plays
- * generation turn by turn with lengths drawn and dealt at random. */
+ * generation turn by turn with lengths drawn and assigned at random. */
 #include "engine/order/tail.h"
 
 #include <math.h>

@@ -118,15 +118,15 @@ side_of(const protocol *x, rlf_layout *l, bool collecting)
     if (x->given == by_micro_dp &&
         rlf_layout_regroup(&train, x->tg, x->pg, &err, l) != RLF_OK)
         bail("no generation layout");
-    rlf_side side = {.layout = l, .deal = RLF_DEAL_DP};
+    rlf_side side = {.layout = l, .assignment = RLF_ASSIGN_DP};
     if (x->given == by_list) {
-        side.deal = RLF_DEAL_LIST;
+        side.assignment = RLF_ASSIGN_LIST;
         side.part = listed;
     } else if (x->given == all) {
-        side.deal =
-            collecting && x->taken == by_stage ? RLF_DEAL_PP : RLF_DEAL_ALL;
+        side.assignment =
+            collecting && x->taken == by_stage ? RLF_ASSIGN_PP : RLF_ASSIGN_ALL;
     }
-    side.last = collecting && side.deal == RLF_DEAL_DP;
+    side.last = collecting && side.assignment == RLF_ASSIGN_DP;
     return side;
 }
 
@@ -151,7 +151,7 @@ test_protocol(const protocol *x)
     bool good = true;
     rlf_layout one = {
         .ranks = &controller, .n_ranks = 1, .tp = 1, .pp = 1, .dp = 1};
-    rlf_side hub = {.layout = &one, .deal = RLF_DEAL_ALL};
+    rlf_side hub = {.layout = &one, .assignment = RLF_ASSIGN_ALL};
     rlf_layout l;
     rlf_side to = side_of(x, &l, false);
     rlf_edge edge;
@@ -176,7 +176,8 @@ test_protocol(const protocol *x)
                 x->taken(x, edge.list[i].from, (int)edge.list[i].rows[k], n);
     ok(good, "%s collects", x->name);
     is_str(rlf_side_protocol(&from),
-           from.deal == RLF_DEAL_ALL ? "ONE_TO_ALL" : x->name, "is its name");
+           from.assignment == RLF_ASSIGN_ALL ? "ONE_TO_ALL" : x->name,
+           "is its name");
 }
 
 /* Random edges */
@@ -202,13 +203,15 @@ draw_side(randomness *r, int n, random_side *x)
     rlf_err err = RLF_ERR_NONE;
     if (rlf_layout_read_order(orders[draw(r, 4)], &x->layout, &err))
         bail("%s", err.sentence);
-    x->side = (rlf_side){
-        .layout = &x->layout, .deal = (rlf_deal)draw(r, 4), .last = draw(r, 2)};
-    if (x->side.deal == RLF_DEAL_LIST || x->side.deal == RLF_DEAL_PP)
+    x->side = (rlf_side){.layout = &x->layout,
+                         .assignment = (rlf_assignment)draw(r, 4),
+                         .last = draw(r, 2)};
+    if (x->side.assignment == RLF_ASSIGN_LIST ||
+        x->side.assignment == RLF_ASSIGN_PP)
         x->side.last = false;
-    int parts = x->side.deal == RLF_DEAL_DP   ? x->layout.dp
-                : x->side.deal == RLF_DEAL_PP ? x->layout.pp
-                                              : x->layout.n_ranks;
+    int parts = x->side.assignment == RLF_ASSIGN_DP   ? x->layout.dp
+                : x->side.assignment == RLF_ASSIGN_PP ? x->layout.pp
+                                                      : x->layout.n_ranks;
     for (int i = 0; i < n; i++)
         x->part[i] = draw(r, parts);
     if (draw(r, 2))
@@ -224,13 +227,13 @@ holds(const random_side *x, int rank, int n, int row)
     int place = 0;
     while (x->ranks[place] != rank)
         place++;
-    int index = x->side.deal == RLF_DEAL_DP   ? at.dp
-                : x->side.deal == RLF_DEAL_PP ? at.pp
-                                              : place;
-    int parts = x->side.deal == RLF_DEAL_DP   ? x->layout.dp
-                : x->side.deal == RLF_DEAL_PP ? x->layout.pp
-                                              : x->layout.n_ranks;
-    if (x->side.deal == RLF_DEAL_ALL)
+    int index = x->side.assignment == RLF_ASSIGN_DP   ? at.dp
+                : x->side.assignment == RLF_ASSIGN_PP ? at.pp
+                                                      : place;
+    int parts = x->side.assignment == RLF_ASSIGN_DP   ? x->layout.dp
+                : x->side.assignment == RLF_ASSIGN_PP ? x->layout.pp
+                                                      : x->layout.n_ranks;
+    if (x->side.assignment == RLF_ASSIGN_ALL)
         return true;
     if (x->side.part)
         return x->part[row] == index;
@@ -295,8 +298,8 @@ static void
 test_balance(void)
 {
     rlf_layout from = layout(4, 1, 2), to = layout(1, 1, 8);
-    rlf_side have = {.layout = &from, .deal = RLF_DEAL_DP};
-    rlf_side need = {.layout = &to, .deal = RLF_DEAL_ALL};
+    rlf_side have = {.layout = &from, .assignment = RLF_ASSIGN_DP};
+    rlf_side need = {.layout = &to, .assignment = RLF_ASSIGN_ALL};
     to.ranks = all_ranks + 8;
     rlf_edge edge;
     rlf_edge_make(&have, &need, 10, NULL, NULL, arena, &edge);
@@ -310,8 +313,8 @@ test_balance(void)
     }
     ok(even, "replicas share the work evenly, one message a source and rank");
     rlf_layout pair = layout(2, 1, 1), three = layout(1, 1, 3);
-    rlf_side twice = {.layout = &pair, .deal = RLF_DEAL_DP};
-    rlf_side each = {.layout = &three, .deal = RLF_DEAL_DP};
+    rlf_side twice = {.layout = &pair, .assignment = RLF_ASSIGN_DP};
+    rlf_side each = {.layout = &three, .assignment = RLF_ASSIGN_DP};
     int64_t bytes[3] = {1, 1, 2}, sent[2], received;
     three.ranks = all_ranks + 8;
     rlf_edge_make(&twice, &each, 3, bytes, NULL, arena, &edge);

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 /* roll.digits(): how many digits each sample's text has. A method of sets whose
- * rows are dealt to the ranks as soon as they are there, as a hook's are. */
+ * rows are assigned to the ranks as soon as they are there, as a hook's are. */
 extern const rlf_node_class role_digits;
 /* Samples that it has looked at so far, on all ranks. */
 extern _Atomic uint64_t role_looked;

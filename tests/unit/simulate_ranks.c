@@ -12,8 +12,8 @@
  * of later steps; when a run settles between two steps, nothing is open.
  * And the rule of the open replica is needed: without it, it does hang.
  *
- * All that holds for rows that are dealt as in a run, and in half of the
- * schedules for rows that are dealt by dice. */
+ * All that holds for rows that are assigned as in a run, and in half of the
+ * schedules for rows that are assigned by dice. */
 #include "tests/tap.h"
 #include "tests/unit/simulate_world.h"
 
@@ -27,9 +27,9 @@ typedef struct seen {
     long hung, shown;  /* schedules; and those of which ranks say who waits */
 } seen;
 
-/* ---- any deal ---- */
+/* ---- any assignment ---- */
 
-static chance *dealer; /* NULL: rows are dealt as in a run */
+static chance *dice; /* NULL: rows are assigned as in a run */
 
 int *__real_rlf_control_assign(rlf_control *control, int instance,
                                const uint32_t *rows, uint32_t n);
@@ -46,10 +46,10 @@ __wrap_rlf_control_assign(rlf_control *control, int instance,
         rlf_order_instance(rlf_control_order(control), instance)->node;
     int dp = rlf_control_plan(control)->place[node->id].layout.dp;
     int *to = __real_rlf_control_assign(control, instance, rows, n);
-    for (uint32_t k = 0; dealer && k < n; k++) {
+    for (uint32_t k = 0; dice && k < n; k++) {
         bool with_last = node->grain == RLF_GRAIN_GROUP && k > 0 &&
                          rows[k] / EACH == rows[k - 1] / EACH;
-        to[k] = with_last ? to[k - 1] : (int)roll_die(dealer, (uint32_t)dp);
+        to[k] = with_last ? to[k - 1] : (int)roll_die(dice, (uint32_t)dp);
     }
     return to;
 }
@@ -108,8 +108,8 @@ trial(const program *p, uint64_t seed, bool rule, seen *out)
     }
     memset(w->carried, 0xff, sizeof w->carried); /* -1 */
     w->seats = roll_die(&c, 4);
-    chance deals = {.key = {.seed = seed, .purpose = RLF_PURPOSE_INIT}};
-    dealer = roll_die(&c, 2) ? &deals : NULL;
+    chance thrown = {.key = {.seed = seed, .purpose = RLF_PURPOSE_INIT}};
+    dice = roll_die(&c, 2) ? &thrown : NULL;
     w->all = rlf_ranks_new(w->control,
                            &(rlf_ranks_options){.self = w,
                                                 .answer = answer,

@@ -171,7 +171,7 @@ close_flight(const rlf_generation *g, flight *f)
 }
 
 rlf_status
-rlf_feed_open(rlf_generation *g, rlf_err *err)
+rlf_sampler_open(rlf_generation *g, rlf_err *err)
 {
     const rlf_generation_options *o = &g->options;
     rlf_queue *queue = g->model->queue;
@@ -203,7 +203,7 @@ rlf_feed_open(rlf_generation *g, rlf_err *err)
 }
 
 void
-rlf_feed_close(rlf_generation *g)
+rlf_sampler_close(rlf_generation *g)
 {
     rlf_err ignored = RLF_ERR_NONE;
     bool flies = false;
@@ -304,8 +304,7 @@ fill(rlf_generation *g, const inputs *in, const size *z)
         bool flies = will_fly(g, s);
         fill_sequence(g, s, in, &at);
         s->flying += flies;
-        g->counts.keys +=
-            s->feed * (s->cached + 0.5 * (1 + (double)s->feed));
+        g->counts.keys += s->feed * (s->cached + 0.5 * (1 + (double)s->feed));
         s->cached += s->feed;
         s->feed = 0;
     }
@@ -505,7 +504,7 @@ fetch(rlf_generation *g, const size *z, rlf_err *err)
 }
 
 rlf_status
-rlf_feed_await(rlf_generation *g, flight *f, rlf_err *err)
+rlf_sampler_await(rlf_generation *g, flight *f, rlf_err *err)
 {
     return f->there
                ? rlf_event_sync(f->there, g->model->queue, err)
@@ -525,7 +524,7 @@ turn_flights(rlf_generation *g)
 }
 
 rlf_status
-rlf_feed_step(rlf_generation *g, rlf_err *err, bool *sent)
+rlf_sampler_step(rlf_generation *g, rlf_err *err, bool *sent)
 {
     uint32_t longest;
     size z = measure(g, &longest);
