@@ -15,8 +15,9 @@
  * Rules of all calls:
  *
  *   threads    A session is used by one thread at a time, which needs a stack
- *              of 8 MB, as threads usually have. A process may have several
- *              sessions; there is no global state.
+ *              of 8 MB, as threads usually have, but for rlf_session_stop and
+ *              rlf_session_doing. A process may have several sessions; there
+ *              is no global state.
  *   ownership  What is returned as `const` belongs to the session and is valid
  *              until its next call, where nothing else is said. What is given
  *              is copied, but for functions with their `arg` and what that

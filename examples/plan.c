@@ -4,7 +4,8 @@
  *
  *     cc plan.c -lrlflow -o plan
  *     ./plan ppo.rlf a100x8:2 [NAME VALUE ...]
- *     ./plan - 33B:8:32,13B:4:16 5,4 1.95,2 */
+ *     ./plan - 33B:8:32,13B:4:16 5,4 1.95,2
+ *     ./plan + ppo.rlf 60      what its pieces take here, measured for 60 s */
 #include <rlflow.h>
 
 #include <stdio.h>
@@ -94,11 +95,34 @@ show_schedule(char **argv)
     return failed;
 }
 
+/* How the models are cut, and what came of it. */
+static int
+show_cut(void *arg, const rlf_progress *progress)
+{
+    fprintf(arg, progress->done > 0 ? "%s\n" : "%s: ", progress->text);
+    return 0;
+}
+
+static int
+show_profile(char **argv)
+{
+    rlf_session *s = rlf_session_open(argv[2]);
+    rlf_session_set(s, "--ranks", "1");
+    rlf_session_set(s, "--time-limit", argv[3]);
+    if (rlf_session_profile(s, show_cut, stderr) == RLF_RESULT_OK)
+        fputs(rlf_session_text(s, RLF_TEXT_PROFILE), stdout);
+    int failed = rlf_session_failed(s) ? fail(rlf_session_message(s)) : 0;
+    rlf_session_close(s);
+    return failed;
+}
+
 int
 main(int argc, char **argv)
 {
     if (argc == 5 && strcmp(argv[1], "-") == 0)
         return show_schedule(argv);
+    if (argc == 4 && strcmp(argv[1], "+") == 0)
+        return show_profile(argv);
     if (argc < 3)
         return fail("plan FILE.rlf CLUSTER [NAME VALUE ...]\n");
     int failed = show_needs(argc, argv);
