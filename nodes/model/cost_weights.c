@@ -154,7 +154,7 @@ cost_joins(const counter *c)
     int ranks = t->cut.ranks, norms = 2 * t->n_layers;
     if (ranks == 1)
         return;
-    if (c->config->qk_norm)
+    if (t->head_norms)
         rlf_counter_sum(c, RLF_AXIS_TP, ranks, norms,
                         4.0 * norms * c->config->head_dim);
     rlf_counter_sum(c, RLF_AXIS_TP, ranks, 1, 8); /* an f64 */

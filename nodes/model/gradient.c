@@ -28,7 +28,7 @@ is_tied(const rlf_table *t)
 static int64_t
 norm_floats(const rlf_table *t)
 {
-    if (!t->config.qk_norm || t->shards.count == 1)
+    if (!t->head_norms || t->shards.count == 1)
         return 0;
     return (int64_t)(t->norm_sums[0] + t->norm_sums[1]) * t->config.head_dim;
 }
@@ -301,7 +301,7 @@ rlf_gradient_finish(rlf_model *m, rlf_err *err)
     if (g->head_norms)
         RLF_TRY(rlf_parallel_sum_replicas(m, g->head_norms, norms, err));
     for (int i = 0; g->head_norms && i < t->config.layers; i++)
-        for (int which = 0; which < 2 && t->layers[i].place >= 0; which++)
+        for (int which = 0; which < 2 && t->layers[i].head_norms; which++)
             RLF_TRY(fold_norm(m, i, which, err));
     return join_ranks(m, err);
 }

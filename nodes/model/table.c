@@ -571,6 +571,8 @@ rlf_table_stage(const rlf_program *program, rlf_model_head head,
     t->rates = RLF_NEW_ARRAY(arena, struct rlf_chunk_rates *, 8);
     t->counted = RLF_NEW(arena, struct rlf_pass_bytes *);
     t->head = head;
+    for (int r = 0; r < rlf_program_rows(program); r++)
+        t->head_norms |= program->rows.data[r].kind == RLF_ROW_HEAD_NORM;
     cut_table(t, cut);
     cut_layers(t, arena);
     bool first = t->cut.stage == 0, last = t->cut.stage == last_stage(&t->cut);

@@ -128,6 +128,7 @@ typedef struct rlf_table {
     int64_t ffn, vocab;
     int64_t token;    /* the first of the vocabulary held */
     int copies;       /* ranks that hold the same key/value heads */
+    bool head_norms;  /* some layer has norms of heads */
     int norm_sums[2]; /* sums of the gradients of q and k norms */
     rlf_slot *slots;  /* in the order of the block */
     int n_slots;

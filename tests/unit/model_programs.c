@@ -14,7 +14,7 @@ enum { PROGRAMS = 300, SEQS = 3, TOKENS = 15, MOST = 24 };
 
 /* Of the program at hand: a family's function has no other argument. */
 static uint64_t program_seed, draws;
-static int names;
+static int names, shards; /* layer norms of q and k have none */
 
 static uint32_t
 pick(uint64_t *seed, uint32_t n)
@@ -75,8 +75,10 @@ add_attention(rlf_program *r, pool *p, uint64_t *seed)
     rlf_heads h = rlf_linear_heads(r, take(p, seed), q, k, v, pick(seed, 2));
     uint32_t norms = pick(seed, 3);
     if (norms == 1) {
-        h.q = random_norm(r, h.q, seed);
-        h.k = random_norm(r, h.k, seed);
+        h.q = shards > 1 ? rlf_norm(r, h.q, next_name(r))
+                         : random_norm(r, h.q, seed);
+        h.k = shards > 1 ? rlf_norm(r, h.k, next_name(r))
+                         : random_norm(r, h.k, seed);
     } else if (norms == 2) {
         q = next_name(r), k = next_name(r);
         h = rlf_head_norms(r, h, q, k);
@@ -223,6 +225,8 @@ gradient_of(const trial *k, rlf_pass_options options)
     MUST(t, rlf_transformer_backward(k->model, p, &t->err));
     if (options.split)
         MUST(t, rlf_transformer_weights_chunk(k->model, p, 0, &t->err));
+    MUST(t, rlf_gradient_next(k->model, 0, RLF_GRADIENT_ALL, &t->err));
+    MUST(t, rlf_gradient_finish(k->model, &t->err));
     rlf_pass_free(p);
     rlf_pass_free(owed);
     return test_copy(t, k->model->gradient.weights,
@@ -302,8 +306,10 @@ test_program(test_machine *t, uint64_t seed)
                                .rope.theta = 100,
                                .local_rope.theta = 10,
                                .bos = -1};
-    rlf_model_options options = {.head = RLF_HEAD_LM, .trained = true};
     program_seed = seed * 7919 + 1;
+    shards = 1 + (int)(seed / 3 % 2);
+    rlf_model_options options = {
+        .head = RLF_HEAD_LM, .trained = true, .shards = shards};
     MUST(t, rlf_model_new(t->queue, t->kernels, &config, &options, &t->err,
                           &k.model));
     MUST(t, rlf_weights_init(k.model, seed, &t->err));
