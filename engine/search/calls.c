@@ -456,7 +456,8 @@ rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
     rlf_seconds once = {0};
     double work_once = 0, complete[RLF_CHOICE_PARTS] = {0};
     const rlf_layout *layout = &opened->plan->place[node->id].layout;
-    rlf_rank_links links = {.layout = layout, .rank = opened->rank};
+    rlf_rank_links links = {
+        .layout = layout, .rank = opened->rank, .slowest = true};
     const work w = {.opened = opened,
                     .sizes = sizes,
                     .size = &sizes->set[set],
