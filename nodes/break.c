@@ -24,6 +24,7 @@ const rlf_node_class rlf_node_break = {
     .doc = "leaves a loop, or ends the run after the step",
     .form = RLF_FORM_SYNTAX,
     .course = RLF_COURSE_LEAVE,
+    .condition = "condition",
     .formals = formals,
     .n_formals = 1,
     .gives = RLF_GIVES_NOTHING,

@@ -461,7 +461,7 @@ rlf_session_workload_blocks(const rlf_session *s, bool mean, const char *prefix,
         shared |= by_number;
         late |= settles;
         every |= node->class->period && !by_number;
-        branches |= node->class->condition && !settles;
+        branches |= node->class->condition && node->n_regions && !settles;
         if (node->class->course == RLF_COURSE_ROUNDS)
             rounds = fmax(rounds, rounds_of(node));
     }

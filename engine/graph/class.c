@@ -101,6 +101,7 @@ fault_of(const rlf_node_class *c)
         c->spread == RLF_SPREAD_ROWS || c->spread == RLF_SPREAD_NEAR;
     bool decides = c->course != RLF_COURSE_NONE;
     bool chooses = c->course == RLF_COURSE_CHOICE;
+    bool leaves = c->course == RLF_COURSE_LEAVE;
     bool batch = c->granularity == RLF_GRAIN_BATCH;
     const struct {
         bool broken;
@@ -139,8 +140,9 @@ fault_of(const rlf_node_class *c)
         {decides && !batch, "decides the run's course by some of the rows"},
         {c->period && !(chooses && has_formal(c, c->period)),
          "has a period without choice, or one that is no formal of it"},
-        {c->condition && !(chooses && has_formal(c, c->condition)),
-         "has a condition without choice, or one that is no formal of it"},
+        {c->condition && !((chooses || leaves) && has_formal(c, c->condition)),
+         "has a condition and decides nothing by it, or one that is no formal "
+         "of it"},
         {c->keeps && (decides || !batch),
          "keeps prompts by more than a condition on all of them"},
         {c->draws && !on_data && c->course != RLF_COURSE_ROUNDS,

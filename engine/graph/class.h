@@ -348,9 +348,10 @@ struct rlf_node_class {
                      no memory */
     bool counts;  /* its value is the number of the step: 1 or more, and large
                      in late steps */
-    /* Of a CHOICE, by which a simulator foresees it: the formal that says in
-     * each how many-th step region 0 is run; that by which region 0 is run if
-     * it is not 0, else region 1. */
+    /* By which what it decides can be foreseen. Of a CHOICE the formal that
+     * says in each how many-th step region 0 is run; of a CHOICE that by which
+     * region 0 is run if it is not 0, else region 1, and of a LEAVE that by
+     * which it leaves if it is not 0. */
     const char *period, *condition;
     const rlf_formal *formals;
     int n_formals;

@@ -115,8 +115,10 @@ ends_at(foreseen *f)
         if (node->class->course != RLF_COURSE_LEAVE ||
             !rlf_graph_once(f->graph, node->region))
             continue;
-        known runs = runs_at(f, node->region),
-              c = arg_at(f, rlf_node_arg(node, "condition"));
+        const char *name = node->class->condition;
+        known runs = runs_at(f, node->region), c = {0};
+        if (name)
+            c = arg_at(f, rlf_node_arg(node, name));
         if (runs.is && runs.number == 0)
             continue;
         if (!runs.is || !c.is || c.number != 0)

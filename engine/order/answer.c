@@ -132,7 +132,7 @@ bool
 rlf_answer_late(const rlf_graph *graph, const rlf_node *node, int *branch)
 {
     double condition;
-    if (!node->class->condition)
+    if (!node->class->condition || !node->n_regions)
         return false;
     const rlf_arg *arg = rlf_node_arg(node, node->class->condition);
     if (arg->kind == RLF_ARG_NUMBER)
