@@ -70,7 +70,10 @@ array_remove(lua_State *L)
             L, (lua_Unsigned)n + 1u - (lua_Unsigned)at <= (lua_Unsigned)n, 2,
             "position out of bounds");
     lua_settop(L, 1);
-    lua_geti(L, 1, at);
+    if (n == 0 && rlf_lua_is_array(L, 1)) /* whose element 0 is an error */
+        lua_rawgeti(L, 1, at);
+    else
+        lua_geti(L, 1, at);
     for (; at < n; at++)
         copy(L, 1, at + 1, 1, at);
     lua_pushnil(L);

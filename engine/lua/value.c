@@ -232,6 +232,17 @@ no_element(lua_State *L)
                   rlf_lua_text(L, 2, NULL));
 }
 
+bool
+rlf_lua_is_array(lua_State *L, int index)
+{
+    if (!lua_getmetatable(L, index))
+        return false;
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_array);
+    bool same = lua_rawequal(L, -1, -2);
+    lua_pop(L, 2);
+    return same;
+}
+
 /* __index of an array of a sample: tokens, pieces, turns. */
 static int
 array_index(lua_State *L)

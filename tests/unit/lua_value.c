@@ -326,6 +326,9 @@ test_indices(void)
     lua_gives("local t = s.tokens table.insert(t, 9) t[1] = 7 "
               "return t[1] .. ' ' .. t[4] .. ' ' .. tostring(rawget(t, 0))",
               "7 9 nil");
+    lua_gives("local n = 0 while table.remove(s.tokens) do n = n + 1 end "
+              "return n .. ' ' .. #s.tokens",
+              "3 0");
     lua_fails("return function(s) return s.response[1] == '4' and 1 or 0 end",
               "r.lua:1: a text has no element 1" WHO,
               "a character of a text is s:sub(i, i)");
