@@ -152,15 +152,21 @@ static void
 warn_of_gradient(rlf_session *s, const rlf_metric *m, const rlf_watched *w)
 {
     put_place(s, m);
-    rlf_buf_printf(&s->warnings,
-                   "the metric %s was 0 in each of the first %d steps that "
-                   "reported it",
-                   m->name, STEPS_WITHOUT);
-    if (w->most > 0)
-        rlf_buf_printf(&s->warnings, ", up to the rounding of the loss (%.2g)",
-                       w->most);
+    if (w->most == 0)
+        rlf_buf_printf(&s->warnings,
+                       "the metric %s was 0 in each of the first %d steps that "
+                       "reported it: nothing is learned",
+                       m->name, STEPS_WITHOUT);
+    else
+        rlf_buf_printf(&s->warnings,
+                       "the metric %s was %.2g at most, less than a millionth "
+                       "of the loss, in each of the first %d steps that "
+                       "reported it: rounding leaves so much where terms "
+                       "cancel and nothing is learned, or the loss has a large "
+                       "part that does not depend on the model",
+                       m->name, w->most, STEPS_WITHOUT);
     rlf_buf_puts(&s->warnings,
-                 ": nothing is learned. Likely reasons: the score is the same "
+                 ". Likely reasons: the score is the same "
                  "for all samples (a hook that always gives one number, an "
                  "answer that is read from the wrong column or in another "
                  "form; samples.jsonl shows both); all samples of each group "
