@@ -52,6 +52,8 @@ index_names(rlf_sema *s, rlf_module *module)
             decl->kind == RLF_AST_PLACE)
             continue;
         refuse_builtin(s, decl);
+        if (decl->kind == RLF_AST_DEF)
+            rlf_def_ranges(s, decl);
         rlf_ast_decl *before = rlf_map_get(&module->names, decl->name.text);
         if (!before) {
             rlf_map_put(&module->names, decl->name.text, decl);

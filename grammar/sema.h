@@ -606,6 +606,8 @@ bool rlf_def_ends(rlf_sema *s, const rlf_ast_decl *def,
                   const rlf_ast_expr *call);
 /* Names, and a return at the end? False after a message. */
 bool rlf_def_form(rlf_sema *s, const rlf_ast_decl *def);
+/* Reports ranges of the formals that can hold nothing, or not the default. */
+void rlf_def_ranges(rlf_sema *s, const rlf_ast_decl *def);
 /* Puts the formal, whose value is not known, into the scope. */
 void rlf_def_formal(rlf_sema *s, rlf_scope *scope, const rlf_ast_formal *f);
 

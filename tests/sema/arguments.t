@@ -1126,6 +1126,57 @@ test.rlf:14:27: error: the argument 'y' of 'u' must be from 0 to 1
 test.rlf:4:25: note: it is declared here
     4 | def u(x: sample..token, y = 1 in 0..1) = x * y
       |                         ^~~~~~~~~~~~~
+=== ranges of arguments of a def where nothing is taken
+import "std/loss"
+data d = jsonl("d.jsonl", prompt: "question")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("judge.lua")
+param k : bool = false
+param low : float = 5
+flow f(batch: d[8]) {
+    roll = actor.generate(batch, max_new: 8, n: 2)
+    adv = judge(roll)
+    if k {
+        x = clip(exp(roll.logprob), adv, low: 5)
+        report x = mean(x over batch)
+    }
+    y = k ? clip(exp(roll.logprob), adv, low: low) : 0
+    report y = mean(y over batch)
+    if low <= 1 {
+        update actor minimize mean(clip(exp(actor.logprob(roll) - roll.logprob), adv, low: low) over batch)
+    } else {
+        update actor minimize mean(-adv * actor.logprob(roll) over batch)
+    }
+    update actor {
+        ratio = exp(actor.logprob(roll) - roll.logprob)
+        if low > 1 { minimize mean(-adv * ratio over batch) }
+        else { minimize mean(clip(ratio, adv, low: low) over batch) }
+    }
+}
+--- errors
+compiles
+=== ranges of arguments of a def that can hold nothing, or not the default
+data d = jsonl("d.jsonl", prompt: "question")
+param top : float = 0.5
+def a(x in 1..0) = x
+def b(x = 2 in 0..1) = x
+def c(x: text in 0..1) = x == "a"
+def e(x = -2 in -1..1, y = -1 in -1..1, z = 2 in 0..top) = x + y + z
+flow f(batch: d[8]) { report a = b(1) + e(z: 0.2) }
+--- errors
+test.rlf:3:12: error: there is nothing in this range
+    3 | def a(x in 1..0) = x
+      |            ^~~~
+hint: the smaller number comes first
+test.rlf:4:11: error: the default of 'x' must be from 0 to 1
+    4 | def b(x = 2 in 0..1) = x
+      |           ^
+test.rlf:5:18: error: an argument that takes a text has no range of numbers
+    5 | def c(x: text in 0..1) = x == "a"
+      |                  ^~~~
+test.rlf:6:11: error: the default of 'x' must be from -1 to 1
+    6 | def e(x = -2 in -1..1, y = -1 in -1..1, z = 2 in 0..top) = x + y + z
+      |           ^~
 === numbers given where the library takes one number for all
 import "std/loss"
 import "std/advantage"
