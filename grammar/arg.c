@@ -200,7 +200,8 @@ put_number(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
         return false;
     }
     if (t->domain != 0 || t->text) {
-        bool choice = m->item->class->condition != NULL;
+        const rlf_node_class *class = m->item->class;
+        bool choice = class->condition && class->course != RLF_COURSE_LEAVE;
         rlf_diag *diag = rlf_diag_error(
             s->diags, "level", e->span, "%s is one number, and this is %s",
             called(m, f), rlf_level_name(s, t->domain, t->set));
