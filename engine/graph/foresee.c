@@ -24,13 +24,21 @@ typedef struct foreseen {
 
 static known value_at(foreseen *f, int value);
 
+/* Input i of the node's program. */
+static known
+input_at(foreseen *f, const rlf_node *node, int i)
+{
+    int input = node->loss ? node->loss->constant_input[i] : i;
+    return input < 0 ? (known){0} : value_at(f, node->inputs[input]);
+}
+
 static known
 op_at(foreseen *f, const rlf_node *node, const rlf_expr_op *op,
       const known *before)
 {
     double arg[3] = {0};
     if (op->code == RLF_EXPR_INPUT)
-        return value_at(f, node->inputs[op->index]);
+        return input_at(f, node, op->index);
     if (op->text)
         return (known){0};
     if (op->code == RLF_EXPR_CONST)
@@ -45,14 +53,22 @@ op_at(foreseen *f, const rlf_node *node, const rlf_expr_op *op,
     return (known){true, rlf_expr_apply(op->code, arg[0], arg[1], arg[2])};
 }
 
+/* The results of the operations of the node's program. */
+static known *
+run_program(foreseen *f, const rlf_node *node, const rlf_expr *p)
+{
+    known *results = RLF_NEW_ARRAY(f->arena, known, p->ops.count);
+    for (size_t i = 0; i < p->ops.count; i++)
+        results[i] = op_at(f, node, &p->ops.data[i], results);
+    return results;
+}
+
 /* What an expression node gives: all of its outputs. */
 static void
 run_expr(foreseen *f, const rlf_node *node)
 {
     const rlf_expr *p = node->expr;
-    known *results = RLF_NEW_ARRAY(f->arena, known, p->ops.count);
-    for (size_t i = 0; i < p->ops.count; i++)
-        results[i] = op_at(f, node, &p->ops.data[i], results);
+    const known *results = run_program(f, node, p);
     for (int i = 0; i < node->n_outputs; i++) {
         f->values[node->outputs[i]] = results[p->outputs.data[i].op];
         f->done[node->outputs[i]] = true;
@@ -106,25 +122,92 @@ runs_at(foreseen *f, int region)
     return c;
 }
 
-/* Does a `break` outside of loops end the run with this step? */
-static known
-ends_at(foreseen *f)
+/* May this `break` leave what it stands in, for all that the step decides? */
+static bool
+may_leave(foreseen *f, const rlf_node *node)
+{
+    const char *name = node->class->condition;
+    known runs = runs_at(f, node->region), c = {0};
+    if (name)
+        c = arg_at(f, rlf_node_arg(node, name));
+    return (!runs.is || runs.number != 0) && (!c.is || c.number != 0);
+}
+
+/* May a `break` outside of loops end the run with this step? */
+static bool
+may_end(foreseen *f)
 {
     for (size_t i = 0; i < f->graph->nodes.count; i++) {
         const rlf_node *node = &f->graph->nodes.data[i];
-        if (node->class->course != RLF_COURSE_LEAVE ||
-            !rlf_graph_once(f->graph, node->region))
-            continue;
-        const char *name = node->class->condition;
-        known runs = runs_at(f, node->region), c = {0};
-        if (name)
-            c = arg_at(f, rlf_node_arg(node, name));
-        if (runs.is && runs.number == 0)
-            continue;
-        if (!runs.is || !c.is || c.number != 0)
-            return (known){runs.is && c.is, 1};
+        if (node->class->course == RLF_COURSE_LEAVE &&
+            rlf_graph_once(f->graph, node->region) && may_leave(f, node))
+            return true;
     }
-    return (known){true, 0};
+    return false;
+}
+
+static const rlf_node *
+node_around(const rlf_graph *graph, const rlf_node *node)
+{
+    int by = graph->regions.data[node->region].node;
+    return by < 0 ? NULL : &graph->nodes.data[by];
+}
+
+/* Does the node, or what it stands in, come after `first` in its region? */
+static bool
+comes_after(const rlf_graph *graph, const rlf_node *node, const rlf_node *first)
+{
+    const rlf_region *region = &graph->regions.data[first->region];
+    while (node && node->region != first->region)
+        node = node_around(graph, node);
+    bool passed = false;
+    for (int i = 0; node && i < region->n_nodes; i++) {
+        if (region->nodes[i] == node->id)
+            return passed;
+        passed |= region->nodes[i] == first->id;
+    }
+    return false;
+}
+
+/* Does the node stand behind the `break` in the loop, or the flow, that this
+ * leaves? */
+static bool
+is_behind(const rlf_graph *graph, const rlf_node *node, const rlf_node *leave)
+{
+    const rlf_node *at = leave;
+    do {
+        if (comes_after(graph, node, at))
+            return true;
+        at = node_around(graph, at);
+    } while (at && at->class->course == RLF_COURSE_CHOICE);
+    return false;
+}
+
+/* May a `break` come before the node in the step? What is made ahead is begun
+ * before the rest of a step. */
+static bool
+may_be_left_out(foreseen *f, const rlf_node *node)
+{
+    for (size_t i = 0; i < f->graph->nodes.count; i++) {
+        const rlf_node *leave = &f->graph->nodes.data[i];
+        if (leave->class->course == RLF_COURSE_LEAVE &&
+            leave->ahead == node->ahead && is_behind(f->graph, node, leave) &&
+            may_leave(f, leave))
+            return true;
+    }
+    return false;
+}
+
+/* An update that carries out no `minimize` makes no use of its arguments. */
+static bool
+may_be_idle(foreseen *f, const rlf_node *node)
+{
+    const rlf_loss *loss = node->loss;
+    if (!loss || loss->taken < 0)
+        return false;
+    const known *results = run_program(f, node, loss->program);
+    known taken = results[loss->program->outputs.data[loss->taken].op];
+    return !taken.is || taken.number == 0;
 }
 
 /* Is it an argument that only a run has, and of which the step decides? */
@@ -153,6 +236,8 @@ check_node(foreseen *f, const rlf_node *node, rlf_err *err)
             snprintf(why, sizeof why, "is not a number");
         else if (rlf_formal_takes(formal, number, why))
             continue;
+        if (may_be_left_out(f, node) || may_be_idle(f, node))
+            return RLF_OK;
         rlf_fail(err, RLF_USER, "'%s%s' %s; it is so in step %.0f",
                  formal->name, formal->labelled ? ":" : "", why, f->step);
         rlf_err_hint(err,
@@ -188,6 +273,19 @@ begin(foreseen *f, uint64_t step)
     f->done = RLF_NEW_ARRAY(f->arena, bool, n);
 }
 
+/* What a run makes ahead, for k steps behind its last one too. */
+static rlf_status
+look_ahead(foreseen *f, uint64_t last, rlf_err *err)
+{
+    for (uint64_t step = last + 1; step <= last + f->graph->ahead; step++) {
+        begin(f, step);
+        for (size_t i = 0; i < f->graph->nodes.count; i++)
+            if (f->graph->nodes.data[i].ahead)
+                RLF_TRY(check_node(f, &f->graph->nodes.data[i], err));
+    }
+    return RLF_OK;
+}
+
 static rlf_status
 look(foreseen *f, uint64_t first, uint64_t last, rlf_err *err)
 {
@@ -202,9 +300,8 @@ look(foreseen *f, uint64_t first, uint64_t last, rlf_err *err)
         begin(f, step);
         for (size_t i = 0; i < f->graph->nodes.count; i++)
             RLF_TRY(check_node(f, &f->graph->nodes.data[i], err));
-        known ends = ends_at(f);
-        if (!ends.is || ends.number != 0)
-            break;
+        if (step == last || may_end(f))
+            return look_ahead(f, step, err);
     }
     return RLF_OK;
 }
