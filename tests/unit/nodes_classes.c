@@ -98,7 +98,7 @@ test_traits(void)
     REFUSED(every, "no formal of it", period = "turns");
     REFUSED(loop, "period without choice", period = "epochs");
     REFUSED(branch, "no formal of it", condition = "c");
-    REFUSED(keep, "condition without choice", condition = "condition");
+    REFUSED(keep, "decides nothing by it", condition = "condition");
     REFUSED(keep, "more than a condition", course = RLF_COURSE_CHOICE);
     REFUSED(draw, "of what is no data", receiver = RLF_RECEIVER_STATE);
     REFUSED(report, "takes no labels", extra = false);
