@@ -231,6 +231,11 @@ read_window(const rlf_config_keys *r, const rlf_family *f, rlf_arena *arena,
             r, "sliding_window",
             "is not of this model_type: which layers have one "
             "cannot be known");
+    if (f->window && use && some && !window &&
+        rlf_config_member(r->root, "sliding_window"))
+        return rlf_config_fail(r, "sliding_window",
+                               "must be at least 1, or null where no layer "
+                               "has a window");
     if (f->window_key && some && !(use && window) &&
         rlf_config_member(r->root, "layer_types"))
         return rlf_config_fail(r, "layer_types",
@@ -448,6 +453,7 @@ read_sizes(const rlf_config_keys *r, const rlf_family *f, rlf_model_config *c)
 static rlf_status
 refuse_null(const rlf_config_keys *r, const rlf_family *f)
 {
+    rlf_err *err = r->err;
     const struct {
         const char *key;
         bool has; /* the family */
@@ -466,10 +472,8 @@ refuse_null(const rlf_config_keys *r, const rlf_family *f)
         bool named = f->never_null && has_word(f->never_null, key);
         for (size_t i = 0; i < RLF_COUNT(all); i++)
             named |= all[i].has && !strcmp(key, key_of(r, f, all[i].key));
-        if (named && json_is_null(value))
-            return rlf_config_fail(r, key,
-                                   "must not be null: write its value, or "
-                                   "leave it out where the default is meant");
+        if (named)
+            RLF_TRY(rlf_config_refuse_null(r, r->root, key));
     }
     return RLF_OK;
 }

@@ -14,6 +14,17 @@ rlf_config_member(const json_t *object, const char *key)
 }
 
 rlf_status
+rlf_config_refuse_null(const rlf_config_keys *keys, const json_t *object,
+                       const char *key)
+{
+    return json_is_null(json_object_get(object, key))
+               ? rlf_config_fail(keys, key,
+                                 "must not be null: write its value, or leave "
+                                 "it out where the default is meant")
+               : RLF_OK;
+}
+
+rlf_status
 rlf_config_number(const rlf_config_keys *keys, const json_t *object,
                   const char *key, double least, double most, double *out)
 {

@@ -24,6 +24,10 @@ rlf_status rlf_config_fail(const rlf_config_keys *keys, const char *key,
                            const char *why);
 /* The member, NULL if it is missing or null. */
 const json_t *rlf_config_member(const json_t *object, const char *key);
+/* RLF_USER: the member is null, which is no value of the key and not its
+ * default. */
+rlf_status rlf_config_refuse_null(const rlf_config_keys *keys,
+                                  const json_t *object, const char *key);
 /* Of the root or an object in it, from `least` to `most`. */
 rlf_status rlf_config_number(const rlf_config_keys *keys, const json_t *object,
                              const char *key, double least, double most,

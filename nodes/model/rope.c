@@ -30,6 +30,16 @@ static rlf_status
 read_number(const reading *r, const char *key, double least, double most,
             double *out)
 {
+    rlf_err *err = r->keys->err;
+    RLF_TRY(rlf_config_refuse_null(r->keys, r->object, key));
+    return rlf_config_number(r->keys, r->object, key, least, most, out);
+}
+
+/* The same, where null is the default. */
+static rlf_status
+read_optional(const reading *r, const char *key, double least, double most,
+              double *out)
+{
     return rlf_config_number(r->keys, r->object, key, least, most, out);
 }
 
@@ -54,7 +64,10 @@ read_original(const reading *r)
     rlf_err *err = r->keys->err;
     static const char key[] = "original_max_position_embeddings";
     double inside = 0, outside = r->family->original;
-    RLF_TRY(read_number(r, key, 1, INT_MAX, &inside));
+    if (!outside) /* else the family's own replaces a null */
+        RLF_TRY(rlf_config_refuse_null(r->keys, r->object, key));
+    RLF_TRY(rlf_config_refuse_null(r->keys, r->keys->root, key));
+    RLF_TRY(read_optional(r, key, 1, INT_MAX, &inside));
     RLF_TRY(
         rlf_config_number(r->keys, r->keys->root, key, 1, INT_MAX, &outside));
     if (inside > 0 && outside > 0 && inside != outside)
@@ -76,9 +89,9 @@ read_stretch(const reading *r)
     rlf_err *err = r->keys->err;
     RLF_TRY(read_original(r));
     r->rope->factor = r->positions / r->rope->original;
-    RLF_TRY(read_number(r, "factor", 1, MOST_FACTOR, &r->rope->factor));
-    return read_number(r, "attention_factor", LEAST_FACTOR, MOST_FACTOR,
-                       &r->rope->scale);
+    RLF_TRY(read_optional(r, "factor", 1, MOST_FACTOR, &r->rope->factor));
+    return read_optional(r, "attention_factor", LEAST_FACTOR, MOST_FACTOR,
+                         &r->rope->scale);
 }
 
 static rlf_status
@@ -123,11 +136,11 @@ read_yarn(const reading *r)
     if (!rlf_config_member(r->object, "factor"))
         return rlf_config_fail(r->keys, r->name,
                                "needs a \"factor\" of at least 1");
-    RLF_TRY(read_number(r, "mscale", 0, MOST_FACTOR, &by));
-    RLF_TRY(read_number(r, "mscale_all_dim", 0, MOST_FACTOR, &by_all));
-    RLF_TRY(read_number(r, "beta_slow", 0, MOST_FACTOR, &rope->low));
-    RLF_TRY(read_number(r, "beta_fast", 0, MOST_FACTOR, &rope->high));
-    rope->truncated = true;
+    RLF_TRY(read_optional(r, "mscale", 0, MOST_FACTOR, &by));
+    RLF_TRY(read_optional(r, "mscale_all_dim", 0, MOST_FACTOR, &by_all));
+    RLF_TRY(read_optional(r, "beta_slow", 0, MOST_FACTOR, &rope->low));
+    RLF_TRY(read_optional(r, "beta_fast", 0, MOST_FACTOR, &rope->high));
+    rope->truncated = !json_object_get(r->object, "truncate"); /* null: no */
     RLF_TRY(rlf_json_get_bool(r->object, r->keys->path, "truncate", false, err,
                               &rope->truncated));
     rope->low = rope->low > 0 ? rope->low : 1;
@@ -331,7 +344,7 @@ check_object(const reading *r)
                             "by kind of layer are not supported",
                             r->keys->path, r->name, name);
     }
-    RLF_TRY(read_number(r, "partial_rotary_factor", 0, 1, &part));
+    RLF_TRY(read_optional(r, "partial_rotary_factor", 0, 1, &part));
     if (part != 1 && !r->family->part)
         return rlf_config_fail(r->keys, r->name,
                                "has a \"partial_rotary_factor\": rotation of a "
@@ -422,17 +435,21 @@ read_object(reading *r, const json_t *object, int head_dim, int *context)
         return rlf_config_fail(r->keys, r->name, "must be an object");
     RLF_TRY(check_object(r));
     RLF_TRY(read_number(r, "rope_theta", 1, MOST_THETA, &r->rope->theta));
-    const json_t *kind = rlf_config_member(object, "rope_type");
-    if (!kind)
-        kind = rlf_config_member(object, "type");
+    const char *key =
+        json_object_get(object, "rope_type") ? "rope_type" : "type";
+    RLF_TRY(rlf_config_refuse_null(r->keys, object, key));
+    const json_t *kind = json_object_get(object, key);
     const char *word = kind ? json_string_value(kind) : kinds[0].name;
     if (!word)
         return rlf_config_fail(r->keys, r->name,
                                "needs a \"rope_type\" that is a word");
     RLF_TRY(find_kind(r, word));
     const struct kind *k = &kinds[r->rope->kind];
-    if (k->read)
+    if (k->read) {
+        RLF_TRY(
+            rlf_config_refuse_null(r->keys, object, "partial_rotary_factor"));
         RLF_TRY(k->read(r));
+    }
     double reach = k->extends ? r->rope->original * r->rope->factor : 0;
     if (reach > *context)
         *context = reach < 1 << 30 ? (int)reach : 1 << 30;
@@ -501,5 +518,7 @@ rlf_rope_read(const rlf_config_keys *keys, const rlf_rope_family *family,
     if (family->local > 0)
         return read_both(&r, head_dim, context, local);
     const json_t *object = find_object(keys->root, &r.name);
+    if (!rlf_config_member(object, "rope_theta"))
+        RLF_TRY(rlf_config_refuse_null(keys, keys->root, "rope_theta"));
     return read_object(&r, object, head_dim, context);
 }

@@ -69,6 +69,20 @@ config_of(test_machine *t, rlf_arena *arena, const char *members)
     return config;
 }
 
+/* transformers takes a "truncate" that is null for false. */
+static void
+test_null_truncate(test_machine *t, rlf_arena *arena)
+{
+    static const char yarn[] =
+        "\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 4%s}";
+    rlf_model_config absent =
+        config_of(t, arena, rlf_arena_printf(arena, yarn, ""));
+    rlf_model_config null = config_of(
+        t, arena, rlf_arena_printf(arena, yarn, ", \"truncate\": null"));
+    ok(absent.rope.truncated && !null.rope.truncated,
+       "yarn: a \"truncate\" that is null is false");
+}
+
 /* Of the sequences that a scaling is made for, and of what decides. */
 static void
 test_reach(test_machine *t, rlf_arena *arena)
@@ -128,6 +142,7 @@ main(void)
     for (size_t i = 0; i < json_array_size(cases); i++)
         test_case(&t, arena, json_array_get(cases, i), i + 1);
     test_reach(&t, arena);
+    test_null_truncate(&t, arena);
     test_refusal(&t, arena);
     json_decref(cases);
     MUST(&t, rlf_dir_remove(scratch, &t.err));
