@@ -10,6 +10,7 @@
 
 #include "engine/base/digest.h"
 #include "engine/base/option_table.h"
+#include "engine/base/svg.h"
 #include "engine/base/vec.h"
 #include "engine/io/checksum.h"
 #include "engine/io/file.h"
@@ -258,49 +259,101 @@ check_pair(const guard *g, const rlf_output *other)
                   other->path);
 }
 
-/* How files begin that these options have written. One that begins otherwise is
- * somebody's own, given by a slip. */
-static const struct {
-    rlf_option option;
-    const char *begin, *what;
-} kinds[] = {
-    {RLF_OPTION_TRACE, "[", "trace"},
-    {RLF_OPTION_SVG, "<svg", "picture"},
-    {RLF_OPTION_TABLE, "# rlflow schedule", "table"},
-    {RLF_OPTION_TABLE, "places ", "table"},
-    {RLF_OPTION_TABLE, "{\"profile\":", "profile"},
-};
+/* ---- what an earlier command wrote ---- */
 
-static rlf_status
-check_kind(const guard *g)
+/* How a file begins that rlflow has written: of the patterns, % is a number and
+ * * the rest of a line. One that begins otherwise is somebody's own, given by a
+ * slip. */
+typedef struct kind {
+    const char *what, *begin;
+    const char *empty; /* all of a file that has nothing in it, or NULL */
+} kind;
+
+static const kind trace_kind = {
+    "trace",
+    "[\n{\"name\": \"process_name\", \"cat\": \"\", \"ph\": \"M\", "
+    "\"pid\": %, \"tid\": %, \"ts\": 0.000, "
+    "\"args\": {\"name\": \"rank %\"}},\n"
+    "{\"name\": \"thread_name\", \"cat\": \"\", \"ph\": \"M\", \"pid\": %, ",
+    "[\n]\n"};
+static const kind picture_kind = {
+    "picture",
+    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%\" height=\"%\" "
+    "*\n" RLF_SVG_MARK,
+    NULL};
+static const kind table_kind = {
+    "table",
+    "# rlflow schedule --models *\n"
+    "# ends at %, holds % at most; no schedule ends before %\n"
+    "places %\nmodel ",
+    NULL};
+static const kind profile_kind = {
+    "profile",
+    "{\"profile\":%,\n \"machine\":\"*\n \"program\":\"*\n \"models\":[", NULL};
+
+/* What the option writes, or NULL: any file. The table of a session is that of
+ * its measurements; without one it is a schedule's. */
+static const kind *
+kind_of(rlf_option option, const rlf_session *s)
 {
-    rlf_option option = rlf_option_called(g->output->option);
-    const char *what = NULL;
+    return option == RLF_OPTION_TRACE   ? &trace_kind
+           : option == RLF_OPTION_SVG   ? &picture_kind
+           : option != RLF_OPTION_TABLE ? NULL
+           : s                          ? &profile_kind
+                                        : &table_kind;
+}
+
+static bool
+begins(const char *text, const char *pattern)
+{
+    for (; *pattern; pattern++) {
+        size_t n = *pattern == '%'   ? strspn(text, "0123456789.e+-")
+                   : *pattern == '*' ? strcspn(text, "\n")
+                                     : *text == *pattern;
+        if (!n && *pattern != '*')
+            return false;
+        text += n;
+    }
+    return true;
+}
+
+/* The beginning of a file, as a text. */
+static rlf_status
+read_begin(const guard *g, char **text)
+{
+    enum { MOST = 1 << 16 }; /* a command line's models are in it */
     rlf_err *err = g->err;
-    char begin[32] = "";
     rlf_infile *file;
-    if (!g->there || !S_ISREG(g->info.st_mode) || !g->info.st_size)
-        return RLF_OK;
     RLF_TRY(rlf_infile_open(g->real, err, &file));
     uint64_t n = rlf_infile_size(file);
-    n = n < sizeof begin - 1 ? n : sizeof begin - 1;
-    rlf_status status = rlf_infile_read(file, 0, begin, n, err);
+    n = n < MOST ? n : MOST;
+    *text = rlf_arena_alloc(g->arena, n + 1);
+    (*text)[n] = '\0';
+    rlf_status status = rlf_infile_read(file, 0, *text, n, err);
     rlf_infile_close(file);
-    RLF_TRY(status);
-    for (size_t i = 0; i < RLF_COUNT(kinds); i++) {
-        if (kinds[i].option != option)
-            continue;
-        if (!strncmp(begin, kinds[i].begin, strlen(kinds[i].begin)))
-            return RLF_OK;
-        what = kinds[i].what;
-    }
-    return what ? refuse(g,
-                         rlf_arena_printf(g->arena,
-                                          "a file that is no %s of an earlier "
-                                          "command",
-                                          what),
-                         NULL)
-                : RLF_OK;
+    return status;
+}
+
+static rlf_status
+check_kind(const guard *g, const rlf_session *s)
+{
+    const kind *like = kind_of(rlf_option_called(g->output->option), s);
+    rlf_err *err = g->err;
+    char *text;
+    if (!like || !g->there || !S_ISREG(g->info.st_mode) || !g->info.st_size)
+        return RLF_OK;
+    RLF_TRY(read_begin(g, &text));
+    if (begins(text, like->begin) ||
+        (like->empty && strcmp(text, like->empty) == 0))
+        return RLF_OK;
+    refuse(g,
+           rlf_arena_printf(g->arena,
+                            "a file that is no %s of an earlier command",
+                            like->what),
+           NULL);
+    rlf_err_hint(err, "give %s another file, or remove this one",
+                 g->output->option);
+    return RLF_USAGE;
 }
 
 rlf_status
@@ -312,7 +365,7 @@ rlf_outputs_kinds(const rlf_outputs *outputs, rlf_session *s, rlf_err *err)
         rlf_output output = outputs->data[i];
         output.path = s ? rlf_session_own_file(s, output.path) : output.path;
         const guard g = look(&output, NULL, arena, err);
-        status = check_kind(&g);
+        status = check_kind(&g, s);
     }
     rlf_arena_free(arena);
     return status;

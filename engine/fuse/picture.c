@@ -1,6 +1,8 @@
 /* Pictures of fused schedules: see picture.h. */
 #include "engine/fuse/picture.h"
 
+#include "engine/base/svg.h"
+
 #include <string.h>
 
 static double
@@ -164,7 +166,7 @@ rlf_picture_svg(const rlf_fuse *fuse, const rlf_fuse_answer *answer,
     rlf_buf_printf(out,
                    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
                    "height=\"%d\" viewBox=\"0 0 %d %d\" "
-                   "font-family=\"sans-serif\" font-size=\"9\">\n"
+                   "font-family=\"sans-serif\" font-size=\"9\">\n" RLF_SVG_MARK
                    "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
                    wide, high, wide, high);
     for (int p = 0; p < fuse->places; p++) {

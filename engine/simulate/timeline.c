@@ -1,6 +1,7 @@
 /* Pictures of a simulated run: see timeline.h. */
 #include "engine/simulate/timeline.h"
 
+#include "engine/base/svg.h"
 #include "engine/graph/class.h"
 #include "engine/simulate/bands.h"
 
@@ -308,7 +309,7 @@ rlf_timeline_svg(const rlf_timeline *t, double from, double to, rlf_buf *out)
     rlf_buf_printf(out,
                    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
                    "height=\"%d\" font-family=\"sans-serif\" "
-                   "font-size=\"12\">\n"
+                   "font-size=\"12\">\n" RLF_SVG_MARK
                    "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
                    WIDTH + RIGHT, p.bottom + BAR);
     if (t->title)

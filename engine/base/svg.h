@@ -1,0 +1,9 @@
+/* Pictures of schedules and of simulated runs. */
+#ifndef RLF_BASE_SVG_H
+#define RLF_BASE_SVG_H
+
+/* The second line of every picture, by which a later command knows that it may
+ * replace it. */
+#define RLF_SVG_MARK "<!-- a picture by rlflow, which replaces it -->\n"
+
+#endif
