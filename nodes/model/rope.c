@@ -64,7 +64,7 @@ read_original(const reading *r)
     rlf_err *err = r->keys->err;
     static const char key[] = "original_max_position_embeddings";
     double inside = 0, outside = r->family->original;
-    if (!outside) /* else the family's own replaces a null */
+    if (outside == 0) /* else the family's own replaces a null */
         RLF_TRY(rlf_config_refuse_null(r->keys, r->object, key));
     RLF_TRY(rlf_config_refuse_null(r->keys, r->keys->root, key));
     RLF_TRY(read_optional(r, key, 1, INT_MAX, &inside));
