@@ -401,8 +401,8 @@ rlf_inputs_collect(rlf_session *s, bool whole, rlf_err *err, rlf_inputs *out)
 
 /* ---- copies ---- */
 
-/* What stands where a copy goes and has the digest `is`: of an input as it was
- * before, which a checkpoint may still be of, or damaged. */
+/* A file with the digest `is` stands where a copy goes: an input as it was
+ * before, which a checkpoint may still be of, or a damaged copy. */
 static rlf_status
 put_aside(rlf_session *s, const rlf_input *input, const char *path,
           const char *is, rlf_err *err)

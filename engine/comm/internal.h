@@ -252,7 +252,7 @@ rlf_status rlf_group_gather(rlf_group *group, rlf_comm_kind kind,
                             rlf_err *err);
 
 /* request.c */
-/* What is wrong with it is not aborted yet. */
+/* Starts it; a request that is wrong is not aborted yet. */
 rlf_status rlf_request_start(rlf_comm *comm, rlf_request *request,
                              rlf_err *err);
 void rlf_request_finish(rlf_comm *comm, rlf_request *request);

@@ -8,10 +8,10 @@
 
 /* Each such argument in each of the steps first..last that carries out its
  * call: RLF_USER, at the argument's place, if one is not what its formal takes.
- * What is made ahead is made for so many steps more. What stands in a block of
- * which the run decides is not looked at, nor what is behind a break that may
- * hold, nor an update that may minimize nothing, nor what is behind a step that
- * may be the last. `last` 0: the run ends by a break. */
+ * Samples that are made ahead are for so many steps more. Nodes in a block of
+ * which the run decides are not looked at, nor those behind a break that may
+ * hold, nor an update that may minimize nothing, nor steps behind one that may
+ * be the last. `last` 0: the run ends by a break. */
 rlf_status rlf_foresee(const rlf_graph *graph, uint64_t first, uint64_t last,
                        rlf_err *err);
 

@@ -243,7 +243,7 @@ begin(rlf_control *c, int instance)
                     .load = RLF_NEW_ARRAY(c->arena, uint64_t, dp),
                     .open = RLF_NEW_ARRAY(c->arena, bool, dp)};
     const word *samples = rlf_control_kept_free(c);
-    /* What is assigned at once and for itself follows from lengths alone. */
+    /* Rows that are assigned at once and alone go by their lengths only. */
     const uint64_t *before = samples || t->assigned ? under_way(c) : NULL;
     for (int k = 0; k < dp; k++) {
         d.open[k] = true;

@@ -72,7 +72,7 @@ free_path(const rlf_checkpoints *all, const char *name, rlf_arena *arena)
     return path;
 }
 
-/* What stands under "removing" goes, but for what is not of the checkpoint. */
+/* Checkpoints under "removing" go, but for files that are not of them. */
 static rlf_status
 remove_old(const rlf_checkpoints *all, const char *kept, rlf_arena *arena,
            rlf_err *err, rlf_buf *said)
