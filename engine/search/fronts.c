@@ -306,6 +306,39 @@ may_offload(const options_of *o)
            rlf_pins_free(pin, RLF_VARIANT_OFFLOAD);
 }
 
+/* Seconds of a layout of a call with those words; INFINITY: it is none. */
+static double
+seconds_of_variant(options_of *o, int call, int k, int words)
+{
+    int n = o->n[call];
+    look_at_variant(o, call, k, words);
+    return o->n[call] > n ? o->all[call][n].seconds : INFINITY;
+}
+
+/* Weights in host memory are copied for each micro-batch of a reading: larger
+ * ones are looked at while each doubling saves more than this. */
+#define WORTH 0.01
+
+static void
+vary_reading(options_of *o, int call, int k)
+{
+    const rlf_place_row *pin = rlf_pins_call(o->fronts, call);
+    int offload = may_offload(o) ? RLF_VARIANT_OFFLOAD : 0;
+    double before = offload ? seconds_of_variant(o, call, k, offload)
+                            : o->all[call][k].seconds;
+    if (o->fronts->problem.calls[call].kind != RLF_STAGE_READ ||
+        rlf_measure_offload(o->fronts, o->measure.model, offload) <= 0 ||
+        o->measure.unified || (pin && pin->tokens > 0))
+        return;
+    for (int step = 2; step < RLF_VARIANT_READ_STEPS; step++) {
+        double now =
+            seconds_of_variant(o, call, k, offload | step * RLF_VARIANT_TOKENS);
+        if (!(now < (1 - WORTH) * before))
+            break;
+        before = now;
+    }
+}
+
 static void
 vary(options_of *o, int call)
 {
@@ -314,8 +347,8 @@ vary(options_of *o, int call)
     for (int k = 0; k < n; k++) {
         if (update)
             vary_update(o, call, k);
-        else if (may_offload(o))
-            look_at_variant(o, call, k, RLF_VARIANT_OFFLOAD);
+        else
+            vary_reading(o, call, k);
     }
 }
 

@@ -23,9 +23,11 @@ enum {
     RLF_VARIANT_SCHEDULES =
         RLF_VARIANT_SPLIT | RLF_VARIANT_VEE | RLF_VARIANT_INTERLEAVED,
     /* Times a step: tokens of a micro-batch are what the caps say (0), one
-     * sequence (1), twice, four times (2, 3) the default. */
+     * sequence (1), twice, four times ... (2, 3, ...) the default; an update's
+     * steps, and those of a reading, whose activations nobody keeps. */
     RLF_VARIANT_TOKENS = 64,
     RLF_VARIANT_STEPS = 4,
+    RLF_VARIANT_READ_STEPS = 9,
 };
 
 /* What a generation takes with fewer and fewer pages, of the stages that were
