@@ -8,6 +8,7 @@
 #include "grammar/sema.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Plausible numbers: a factor of a thousand that is missing is seen. */
@@ -302,6 +303,49 @@ contradicts(maker *m, const rlf_arg *arg, const char *text, const char *hint)
     return false;
 }
 
+/* Seconds in which a device reads all of its memory, and operations in the time
+ * of a byte: what is outside of these bounds lacks a factor of a thousand, or
+ * has one too many. (An H200 takes 0.03 s and computes 206 operations, a CPU
+ * with 2 TB takes 20 s and computes 1 to 20.) */
+#define READ_MOST 100
+#define GPU_READ_MOST 10
+#define INTENSITY_LEAST 0.05
+#define GPU_INTENSITY_LEAST 1
+#define INTENSITY_MOST 2e4
+
+static void
+warn_odd(maker *m, const rlf_arg *arg, const char *hint, const char *fmt,
+         double x)
+{
+    char text[160];
+    snprintf(text, sizeof text, fmt, x);
+    rlf_diag *diag =
+        rlf_diag_warning(m->s.diags, "cluster", arg->span, "%s", text);
+    rlf_diag_hint(m->s.diags, diag, "%s", hint);
+}
+
+/* Numbers of a device that are each plausible, but not together. */
+static void
+warn_unbalanced(maker *m, const call *c, const rlf_device_kind *d)
+{
+    static const char hint[] =
+        "if that is not meant, one of these numbers is wrong by a factor of a "
+        "thousand";
+    int f32 = d->gpu ? F32 : 0;
+    double reads = d->memory / d->bandwidth;
+    double intensity = (d->gpu ? d->bf16 : d->f32) / d->bandwidth;
+    if (reads > (d->gpu ? GPU_READ_MOST : READ_MOST))
+        warn_odd(m, find(c, f32 + MEMORY - F32), hint,
+                 "this memory takes %.3g s to be read once, at its bandwidth",
+                 reads);
+    if (intensity > INTENSITY_MOST ||
+        intensity < (d->gpu ? GPU_INTENSITY_LEAST : INTENSITY_LEAST))
+        warn_odd(m, find(c, d->gpu ? BF16 : f32), hint,
+                 "these are %.3g operations in the time in which its memory "
+                 "gives one byte",
+                 intensity);
+}
+
 static const void *
 make_device(maker *m, const rlf_ast_decl *decl)
 {
@@ -332,6 +376,7 @@ make_device(maker *m, const rlf_ast_decl *decl)
                     "no device is: were the two exchanged?");
         return NULL;
     }
+    warn_unbalanced(m, &c, d);
     return d;
 }
 
@@ -468,6 +513,44 @@ spread(maker *m, const call *c, int formal, int n, int i, double *out)
     return false;
 }
 
+/* What machines send each other comes from their devices: a link that is faster
+ * than all of these is refused, one that is faster than their links warned of;
+ * as are messages that take longer inside of a machine (but for a start of 0,
+ * with which nobody counts it). */
+static bool
+check_net(maker *m, const call *c, const rlf_cluster *cluster)
+{
+    bool good = true;
+    const rlf_arg *link = find(c, LINK), *start = find(c, START);
+    for (int i = 0; i < cluster->n_parts && cluster->machines > 1; i++) {
+        const rlf_cluster_part *part = &cluster->parts[i];
+        const rlf_machine_kind *x = part->machine;
+        rlf_arg at = *link;
+        at.span = link->kind == RLF_ARG_LIST ? link->list[i].span : link->span;
+        if (part->link > x->count * x->device->bandwidth)
+            good = contradicts(
+                m, &at,
+                rlf_arena_printf(
+                    m->s.arena,
+                    "this is faster than the memory of all devices "
+                    "of a machine '%s' (%.6g)",
+                    x->name, x->count * x->device->bandwidth),
+                "bytes pass through that memory: the sum of bandwidth: is the "
+                "most");
+        else if (part->link > x->count * x->link)
+            warn_odd(m, &at, "were 'link:' of node and of net exchanged?",
+                     "machines are linked faster than all devices in one, "
+                     "which have %.6g together",
+                     x->count * x->link);
+        if (x->count > 1 && cluster->start > 0 && x->start > cluster->start)
+            warn_odd(m, start, "were 'start:' of node and of net exchanged?",
+                     "a message between machines is faster than one inside, "
+                     "which takes %.6g s",
+                     x->start);
+    }
+    return good;
+}
+
 /* A run computes on devices of one sort. */
 static bool
 of_one_sort(maker *m, const call *c, const rlf_cluster *cluster)
@@ -551,7 +634,7 @@ make_cluster(maker *m, const rlf_ast_decl *decl)
         out->parts[i].link = INFINITY;
     out->start = machines > 1 ? number(&c, START) : 0;
     if (rlf_cluster_number(out, &err) >= 0)
-        return out;
+        return check_net(m, &c, out) ? out : NULL;
     rlf_diag_error(m->s.diags, "cluster", c.e->span, "%s", err.sentence);
     return NULL;
 }

@@ -142,6 +142,31 @@ test.rlf:2:42: error: this is faster than the memory of its devices
     2 | machine n = node(a100, host: 1e12, copy: 3e12, cores: 4)
       |                                          ^~~~
 hint: bytes pass through that memory: its bandwidth: is the most
+=== links between machines that are faster than the memory of all their devices
+device d = gpu(bf16: 312e12, f32: 19.5e12, memory: 80e9, bandwidth: 2e12, launch: 6e-6)
+machine one = node(d, host: 1e12, copy: 2e10, cores: 4)
+machine two = node(d, count: 2, link: 3e11, start: 8e-6, host: 1e12, copy: 2e10, cores: 4)
+cluster a = net(one, count: 2, link: 2.1e12, start: 2e-5)
+cluster b = net(one, two, link: 4e12, start: 2e-5)
+cluster c = net(two, one, link: [25e9, 1e17], start: 2e-5)
+cluster e = net(one, count: 2, link: 2e12, start: 2e-5)
+--- errors
+test.rlf:4:38: error: this is faster than the memory of all devices of a machine 'one' (2e+12)
+    4 | cluster a = net(one, count: 2, link: 2.1e12, start: 2e-5)
+      |                                      ^~~~~~
+hint: bytes pass through that memory: the sum of bandwidth: is the most
+test.rlf:5:33: error: this is faster than the memory of all devices of a machine 'one' (2e+12)
+    5 | cluster b = net(one, two, link: 4e12, start: 2e-5)
+      |                                 ^~~~
+hint: bytes pass through that memory: the sum of bandwidth: is the most
+test.rlf:5:33: warning: machines are linked faster than all devices in one, which have 6e+11 together
+    5 | cluster b = net(one, two, link: 4e12, start: 2e-5)
+      |                                 ^~~~
+hint: were 'link:' of node and of net exchanged?
+test.rlf:6:40: error: this is faster than the memory of all devices of a machine 'one' (2e+12)
+    6 | cluster c = net(two, one, link: [25e9, 1e17], start: 2e-5)
+      |                                        ^~~~
+hint: bytes pass through that memory: the sum of bandwidth: is the most
 === devices that are not there
 machine m = node(a10, host: 1e12, copy: 2e10, cores: 4)
 machine n = node(zebra, host: 1e12, copy: 2e10, cores: 4)
