@@ -13,6 +13,7 @@ enum {
     OPS = 2 * MOST,
     STEPS = 64, /* after which the period is taken as it is */
     AGES = 16,  /* steps that are remembered; a power of two */
+    SUMS = RLF_SEARCH_SUMS,
     CACHE = 1 << 16,
     PARTS = RLF_CHOICE_PARTS,
 };
@@ -46,6 +47,9 @@ struct rlf_estimator {
     uint64_t meets[OPS];        /* operations that share a rank with it */
     uint64_t follows[MOST];     /* calls that make what it reads as it comes */
     double beside[MOST];        /* the part of its replicas that do so */
+    /* Of sums of models, with the moves of their terms. */
+    double sum_seconds[SUMS];
+    uint64_t sum_meets[SUMS]; /* operations that share a rank with it */
 };
 
 rlf_estimator *
@@ -174,6 +178,38 @@ add_follows(rlf_estimator *e)
     }
 }
 
+static bool
+same_hold(const rlf_choice *a, const rlf_choice *b)
+{
+    return a->first == b->first && a->count == b->count && a->tp == b->tp &&
+           a->pp == b->pp && a->dp == b->dp;
+}
+
+/* Terms of other models go to where the sum is made, one after another. As long
+ * as it is not known where that is it takes no time. */
+static void
+look_at_sum(rlf_estimator *e, int j)
+{
+    const rlf_problem *p = e->problem;
+    const rlf_model_sum *sum = &p->model_sums[j];
+    const rlf_choice *at = e->at[sum->at];
+    uint64_t with = e->meets[sum->at];
+    double seconds = at ? at->model_sum : 0;
+    for (uint64_t of = at && p->move ? sum->lent : 0; of; of &= of - 1) {
+        int k = __builtin_ctzll(of);
+        if (!e->at[k] || same_hold(e->at[k], at))
+            continue;
+        seconds += move_seconds(e, p->calls[k].model, e->at[k], at);
+        with |= e->meets[k];
+    }
+    e->sum_seconds[j] = sum->share * seconds;
+    e->sum_meets[j] = with;
+    for (int k = 0; k < p->n_calls; k++)
+        if (e->seconds[MOST + k] > 0 &&
+            (with >> k & 1 || with >> p->calls[k].source & 1))
+            e->sum_meets[j] |= 1ull << (MOST + k);
+}
+
 static void look_at_pages(rlf_estimator *e, const int *choice);
 
 /* Looks at a placement: who shares ranks with whom, which weights move, and how
@@ -201,6 +237,8 @@ look(rlf_estimator *e, const int *choice)
     for (int i = 0; i < n; i++)
         if (moves(e, i))
             add_move(e, i);
+    for (int j = 0; j < p->n_model_sums; j++)
+        look_at_sum(e, j);
     add_follows(e);
     add_generations(e);
 }
@@ -213,6 +251,7 @@ typedef struct timeline {
     /* Of calls that follow a generation: since when their ranks have nothing
      * else to do, and seconds of all that follows it there up to the call. */
     double free[MOST], load[MOST];
+    double summed[SUMS];     /* end of the last of each sum of models */
     double past[AGES][MOST]; /* ends of calls, by the step that ran them */
     double begin;            /* of the step */
     int step;
@@ -226,6 +265,19 @@ latest(const timeline *t, uint64_t of)
         double one = t->end[__builtin_ctzll(of)];
         end = one > end ? one : end;
     }
+    return end;
+}
+
+/* When all ranks of an operation are free; `beside`: calls that are not waited
+ * for. */
+static double
+free_at(const rlf_estimator *e, const timeline *t, int operation,
+        uint64_t beside)
+{
+    double end = latest(t, e->meets[operation] & ~beside);
+    for (int j = 0; j < e->problem->n_model_sums; j++)
+        if (e->sum_meets[j] >> operation & 1)
+            end = larger(end, t->summed[j]);
     return end;
 }
 
@@ -261,8 +313,7 @@ follow(const rlf_estimator *e, timeline *t, int i, double ready, double waited)
     for (int k = 0; k < i; k++)
         if ((e->meets[i] >> k & 1) && (e->follows[k] & e->follows[i]))
             beside |= 1ull << k;
-    double alone =
-        larger(ready, latest(t, e->meets[i] & ~beside & ~e->follows[i]));
+    double alone = larger(ready, free_at(e, t, i, beside | e->follows[i]));
     t->free[i] = alone;
     for (uint64_t of = beside; of; of &= of - 1) {
         int k = __builtin_ctzll(of);
@@ -291,7 +342,7 @@ run_call(const rlf_estimator *e, timeline *t, int i)
     if (call->source >= 0 && !call->age)
         ready = larger(ready, t->end[call->source]);
     if (e->seconds[MOST + i] > 0) {
-        ready = larger(ready, latest(t, e->meets[MOST + i]));
+        ready = larger(ready, free_at(e, t, MOST + i, 0));
         ready += e->seconds[MOST + i];
         t->end[MOST + i] = ready;
     }
@@ -304,9 +355,27 @@ run_call(const rlf_estimator *e, timeline *t, int i)
         if (!(e->follows[i] >> need & 1))
             sooner = larger(sooner, t->end[need]);
     }
-    t->start[i] = ready = larger(ready, latest(t, e->meets[i]));
+    t->start[i] = ready = larger(ready, free_at(e, t, i, 0));
     double end = ready + e->seconds[i];
     t->end[i] = e->follows[i] ? follow(e, t, i, sooner, end) : end;
+}
+
+/* The sums of models that come behind call `after`. */
+static void
+run_sums(const rlf_estimator *e, timeline *t, int after)
+{
+    const rlf_model_sum *sums = e->problem->model_sums;
+    for (int j = 0; j < e->problem->n_model_sums; j++) {
+        if (sums[j].after != after || e->sum_seconds[j] <= 0)
+            continue;
+        double ready = larger(t->begin, latest(t, e->sum_meets[j]));
+        for (uint64_t of = sums[j].needs; of; of &= of - 1)
+            ready = larger(ready, t->end[__builtin_ctzll(of)]);
+        for (int k = 0; k < e->problem->n_model_sums; k++)
+            if (e->sum_meets[k] >> sums[j].at & 1)
+                ready = larger(ready, t->summed[k]);
+        t->summed[j] = ready + e->sum_seconds[j];
+    }
 }
 
 /* A step runs what is made ahead in it, and then what is its own. It is over
@@ -316,15 +385,22 @@ run_step(const rlf_estimator *e, timeline *t)
 {
     const rlf_problem *p = e->problem;
     for (int ahead = 1; ahead >= 0; ahead--)
-        for (int i = 0; i < p->n_calls; i++)
+        for (int i = 0; i < p->n_calls; i++) {
+            if (!ahead && !i)
+                run_sums(e, t, -1);
             if ((p->calls[i].ahead > 0) == ahead)
                 run_call(e, t, i);
+            if (!ahead)
+                run_sums(e, t, i);
+        }
     memcpy(t->past[t->step & (AGES - 1)], t->end, sizeof t->past[0]);
     for (int i = 0; i < p->n_calls; i++) {
         int ahead = p->calls[i].ahead, by = t->step - (ahead ? ahead - 1 : 0);
         if (by >= 0)
             t->begin = larger(t->begin, t->past[by & (AGES - 1)][i]);
     }
+    for (int j = 0; j < p->n_model_sums; j++)
+        t->begin = larger(t->begin, t->summed[j]);
     t->step++;
 }
 
@@ -348,6 +424,7 @@ start(timeline *t)
 {
     memset(t->end, 0, sizeof t->end);
     memset(t->start, 0, sizeof t->start);
+    memset(t->summed, 0, sizeof t->summed);
     t->begin = 0;
     t->step = 0;
 }
@@ -519,6 +596,8 @@ rlf_estimate_bound(rlf_estimator *e, const int *choice)
         most = larger(most, t.end[i] / (ahead ? ahead : 1));
         most = larger(most, e->seconds[i]);
     }
+    for (int j = 0; j < p->n_model_sums; j++)
+        most = larger(most, t.summed[j]);
     most = larger(most, crowded(e, begin, area) * (1 - 1e-12));
     return larger(larger(most, all / p->devices), cores_seconds(e));
 }

@@ -9,6 +9,7 @@
 #include "engine/plan/candidate.h"
 #include "engine/search/lanes.h"
 #include "engine/search/measure.h"
+#include "engine/search/model_sums.h"
 #include "engine/search/pins.h"
 #include "engine/search/shards.h"
 #include "engine/timing/measured.h"
@@ -162,6 +163,7 @@ find_needs(rlf_fronts *f, rlf_arena *arena)
                 list[call->n_needs++] = k;
         call->needs = list;
     }
+    rlf_model_sums_set(f, needs, arena);
 }
 
 /* ---- layouts ---- */

@@ -13,6 +13,7 @@ libsearch_a_SOURCES = \
 	%D%/lanes.c %D%/lanes.h \
 	%D%/less.c \
 	%D%/measure.c %D%/measure.h \
+	%D%/model_sums.c %D%/model_sums.h \
 	%D%/pages.c \
 	%D%/problem.c %D%/problem.h \
 	%D%/search.c %D%/search.h \

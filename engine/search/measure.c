@@ -7,6 +7,7 @@
 #include "engine/layout/lanes.h"
 #include "engine/order/order.h"
 #include "engine/plan/candidate.h"
+#include "engine/search/model_sums.h"
 #include "engine/search/pins.h"
 #include "engine/timing/measured.h"
 
@@ -249,6 +250,22 @@ is_timed(const rlf_call_measure *m, int c, bool updates)
     return update ? updates : m->reads;
 }
 
+/* Those that the model is set to, which are made where it lies. */
+static void
+take_model_sums(rlf_call_measure *m, const rlf_opened *opened,
+                const rlf_sizes *sizes)
+{
+    const rlf_graph *graph = m->fronts->options.graph;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (node->class->work != RLF_WORK_WEIGHTS || node->receiver != m->model)
+            continue;
+        double one = rlf_model_sums_seconds(m->fronts, opened, sizes, node);
+        for (int c = 0; c < m->fronts->problem.n_calls; c++)
+            m->choice[c].model_sum = fmax(m->choice[c].model_sum, one);
+    }
+}
+
 /* Seconds of all runs of each call in a step on average, as if all stages were
  * like this rank's. */
 static void
@@ -288,6 +305,7 @@ take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
         m->choice[c].busy = fmax(m->choice[c].busy, busy[c]);
     }
     rlf_measure_pages(m, opened, &sizes);
+    take_model_sums(m, opened, &sizes);
 }
 
 /* A call on more ranks than there are cores takes as long as these have to do

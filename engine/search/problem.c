@@ -66,6 +66,25 @@ check_call(const rlf_problem *problem, int i, rlf_err *err)
     return RLF_OK;
 }
 
+static rlf_status
+check_sums(const rlf_problem *problem, rlf_err *err)
+{
+    if (problem->n_model_sums > RLF_SEARCH_SUMS)
+        return rlf_fail(err, RLF_USER,
+                        "%d sums of models: a search takes %d at most",
+                        problem->n_model_sums, RLF_SEARCH_SUMS);
+    for (int j = 0; j < problem->n_model_sums; j++) {
+        const rlf_model_sum *s = &problem->model_sums[j];
+        if (s->at < 0 || s->at >= problem->n_calls ||
+            s->after >= problem->n_calls ||
+            (s->needs | s->lent) >> problem->n_calls ||
+            problem->calls[s->at].model != s->model)
+            return rlf_fail(err, RLF_USER,
+                            "sum %d is of calls that are not there", j);
+    }
+    return RLF_OK;
+}
+
 /* Numbers the holds of a model: choices of different calls on the same ranks
  * with the same cut have one number. */
 static void
@@ -117,6 +136,13 @@ find_source(rlf_problem *problem, int i)
         call->source = k;
         call->age = (k >= i) + call->ahead;
     }
+    for (int j = 0; j < problem->n_model_sums && call->source < 0; j++) {
+        const rlf_model_sum *sum = &problem->model_sums[j];
+        if (sum->model != call->model)
+            continue;
+        call->source = sum->at;
+        call->age = (sum->after >= i) + call->ahead;
+    }
 }
 
 static void
@@ -153,6 +179,7 @@ rlf_problem_close(rlf_problem *problem, rlf_arena *arena, rlf_err *err)
               sizeof *call->choices, compare);
         close_call(call, arena);
     }
+    RLF_TRY(check_sums(problem, err));
     problem->n_models = 0;
     for (int i = 0; i < problem->n_calls; i++) {
         find_source(problem, i);

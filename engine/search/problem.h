@@ -49,6 +49,8 @@ typedef struct rlf_choice {
     double lends; /* of `own`: what other holds of the model lie in */
     const rlf_choice_pages *pages; /* of a generation, where memory that other
                                       calls leave matters; else NULL */
+    double model_sum; /* seconds of a sum that its model is set to, once its
+                    terms are there (rlf_model_sum) */
     int hold; /* of the model: the same ranks and cut. Made by
                  rlf_problem_close */
     /* Of a generation: after which part of its seconds each part of its samples
@@ -85,16 +87,33 @@ typedef struct rlf_problem_call {
     /* Made by rlf_problem_close. */
     rlf_mesh_span *meshes;
     int n_meshes;
-    int source;  /* the update whose weights it reads, or -1 */
+    int source;  /* the update whose weights it reads, or the call where the sum
+                    is made that its model is set to, or -1 */
     int age;     /* of how many steps before */
     double fast; /* seconds of its fastest choice */
     double area; /* rank-seconds of the one with the fewest */
     double busy; /* core-seconds of the one with the fewest */
 } rlf_problem_call;
 
+/* A model's weights become a sum of models' (`:=`): it is made where they are
+ * first, and those of other models go there for it. */
+typedef struct rlf_model_sum {
+    int model;
+    int after;      /* the last call before it in the program; -1: none is */
+    int at;         /* the call in whose choice its ranks and cut are */
+    uint32_t needs; /* calls, as bits, whose results it reads */
+    uint32_t lent;  /* likewise: of each other model the call where its weights
+                       are first */
+    double share;   /* of all steps that have it */
+} rlf_model_sum;
+
+enum { RLF_SEARCH_SUMS = 16 };
+
 typedef struct rlf_problem {
     rlf_problem_call *calls; /* in the order of the program */
     int n_calls, n_models, devices;
+    const rlf_model_sum *model_sums; /* likewise */
+    int n_model_sums;
     const double *memory; /* bytes of each device */
     const double *host; /* per device: bytes of its machine's host, that all of
                            its devices share; NULL: not asked */

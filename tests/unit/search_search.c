@@ -38,6 +38,7 @@ typedef struct made {
     int needs[MOST_CALLS][MOST_CALLS];
     double memory[MOST_DEVICES];
     double weights[MOST_CALLS]; /* bytes, by model */
+    rlf_model_sum sum;
     bool paged; /* generations take longer where little memory is left */
 } made;
 
@@ -123,6 +124,30 @@ make_follow(made *m, uint32_t number)
             m->calls[i].follows = 1;
 }
 
+/* Of a third of the problems one model is set to a sum with another. */
+static void
+make_sum(made *m, uint32_t number)
+{
+    chance c = {.key = {.seed = 15, .site = number}};
+    int n = m->problem.n_calls, at = below(&c, n), other = below(&c, n);
+    if (number % 3 != 1 || m->calls[at].model == m->calls[other].model)
+        return;
+    m->sum = (rlf_model_sum){.model = m->calls[at].model,
+                             .after = below(&c, n + 1) - 1,
+                             .at = at,
+                             .lent = 1u << other,
+                             .share = below(&c, 2) ? 1 : 0.25};
+    if (m->sum.after > 0 && below(&c, 2))
+        m->sum.needs = 1u << below(&c, m->sum.after + 1);
+    if (m->sum.needs && m->calls[__builtin_ctz(m->sum.needs)].ahead)
+        m->sum.needs = 0;
+    m->problem.model_sums = &m->sum;
+    m->problem.n_model_sums = 1;
+    for (int k = 0; k < m->calls[at].n_choices; k++)
+        m->calls[at].choices[k].model_sum =
+            0.3 * m->calls[at].choices[k].seconds;
+}
+
 /* Problems with odd numbers have generations that wait for pages. The first
  * call generates with model 0, the last trains it; those between read or train
  * something, or of some problems the second generates as well, and need some of
@@ -163,6 +188,7 @@ make(made *m, int devices, int n, uint32_t number, rlf_arena *arena)
         add_choices(m, call, &c, arena);
     }
     make_follow(m, number);
+    make_sum(m, number);
     rlf_err err = RLF_ERR_NONE;
     if (rlf_problem_close(&m->problem, arena, &err))
         bail("%s", err.sentence);
@@ -263,6 +289,44 @@ seconds_of(const made *m, const int *choice, int i)
     return c->pages ? rlf_choice_paged(c, least) : c->seconds;
 }
 
+static bool
+lies_on(const rlf_choice *c, int rank)
+{
+    return rank >= c->first && rank < c->first + c->count;
+}
+
+static bool
+cut_alike(const rlf_choice *a, const rlf_choice *b)
+{
+    return a->first == b->first && a->count == b->count && a->tp == b->tp &&
+           a->pp == b->pp;
+}
+
+/* The sum, of which `end` are the ends of the step's calls: when it is over. */
+static double
+simulate_sum(const made *m, const int *choice, const double *end, double begin,
+             double *free_at, beside *ranks)
+{
+    int other = __builtin_ctz(m->sum.lent);
+    const rlf_choice *at = &m->calls[m->sum.at].choices[choice[m->sum.at]];
+    const rlf_choice *from = &m->calls[other].choices[choice[other]];
+    bool moved = !cut_alike(at, from);
+    double start = begin, seconds = at->model_sum;
+    if (moved)
+        seconds += move((void *)(uintptr_t)m, m->calls[other].model, from, at);
+    for (int k = 0; k < m->problem.n_calls; k++)
+        if (m->sum.needs >> k & 1)
+            start = fmax(start, end[k]);
+    for (int r = 0; r < m->problem.devices; r++)
+        if (lies_on(at, r) || (moved && lies_on(from, r)))
+            start = fmax(start, free_at[r]);
+    start += m->sum.share * seconds;
+    for (int r = 0; r < m->problem.devices; r++)
+        if (lies_on(at, r) || (moved && lies_on(from, r)))
+            ranks[r].rest = free_at[r] = start;
+    return start;
+}
+
 /* The time from one step to the next, over many steps, where every rank keeps
  * the time at which it is free, and so do generations, of which there is one at
  * a time. Step s runs what is made ahead for s + ahead, then what is its own.
@@ -287,8 +351,11 @@ simulate(const made *m, const int *choice)
             ranks[r].rest = free_at[r];
         if (s == STEPS / 2)
             half = begin;
+        double summed = 0;
         for (int turn = 0; turn < 2 * n; turn++) {
             int i = turn % n;
+            if (m->problem.n_model_sums && turn >= n && m->sum.after == i - 1)
+                summed = simulate_sum(m, choice, end[s], begin, free_at, ranks);
             if ((calls[i].ahead > 0) != (turn < n))
                 continue;
             const rlf_choice *at = &calls[i].choices[choice[i]];
@@ -302,6 +369,12 @@ simulate(const made *m, const int *choice)
             }
             if (source >= 0 && source < i && !calls[i].ahead)
                 start = fmax(start, end[s][source]);
+            int made_by = source; /* where weights change, and after which */
+            if (source < 0 && m->problem.n_model_sums &&
+                m->sum.model == calls[i].model) {
+                made_by = m->sum.after;
+                source = m->sum.at;
+            }
             const rlf_choice *from =
                 source < 0 ? at : &calls[source].choices[choice[source]];
             bool moved = from->first != at->first || from->count != at->count ||
@@ -310,7 +383,7 @@ simulate(const made *m, const int *choice)
                 const rlf_choice *c = &calls[k].choices[choice[k]];
                 bool as_old = calls[k].model == calls[i].model &&
                               calls[k].ahead == calls[i].ahead &&
-                              (k > source) == (i > source);
+                              (k > made_by) == (i > made_by);
                 moved &= !(as_old && c->first == at->first &&
                            c->count == at->count && c->tp == at->tp &&
                            c->pp == at->pp);
@@ -352,8 +425,11 @@ simulate(const made *m, const int *choice)
                     ranks[r].rest = end[own][i];
             }
         }
+        if (m->problem.n_model_sums && m->sum.after == n - 1)
+            summed = simulate_sum(m, choice, end[s], begin, free_at, ranks);
         for (int i = 0; i < n; i++)
             begin = fmax(begin, end[s + (calls[i].ahead > 0)][i]);
+        begin = fmax(begin, summed);
     }
     return (begin - half) / (STEPS - STEPS / 2);
 }
