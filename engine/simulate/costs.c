@@ -5,6 +5,7 @@
 
 #include "engine/graph/class.h"
 #include "engine/plan/holds.h"
+#include "engine/simulate/transfers.h"
 #include "engine/timing/measured.h"
 
 /* Seconds of the controller for a command, as bench/dispatch measures them:
@@ -336,60 +337,6 @@ take_handover(void *self, const rlf_node *node, int rank, uint32_t samples,
 
 /* ---- weights ---- */
 
-/* What all that the machines send each other in a round takes at least: those
- * of one machine share its link. */
-static double
-links_seconds(const rlf_costs *c, const double *bytes, int machines)
-{
-    const rlf_cluster *cluster = c->options.speeds->cluster;
-    double most = 0;
-    for (int r = 0; r < c->plan->ranks; r++) {
-        int m = rlf_cluster_machine(cluster, r);
-        double across = fmax(bytes[m], bytes[machines + m]);
-        double rate = rlf_cluster_part_of(cluster, r)->link;
-        most = fmax(most, across > 0 ? cluster->start + across / rate : 0);
-    }
-    return most;
-}
-
-/* Every round takes as long as its busiest rank sends or receives, one piece
- * after the other, or its busiest machine. */
-static double
-rounds_seconds(const rlf_costs *c, const rlf_realloc_job *job,
-               const rlf_realloc_plan *plan, rlf_arena *scratch)
-{
-    size_t ranks = (size_t)c->plan->ranks;
-    double *out = RLF_NEW_ARRAY(scratch, double, ranks *(size_t)plan->rounds);
-    double *in = RLF_NEW_ARRAY(scratch, double, ranks *(size_t)plan->rounds);
-    double seconds = 0;
-    const rlf_cluster *cluster = c->options.speeds->cluster;
-    int machines = cluster->machines;
-    double *across =
-        RLF_NEW_ARRAY(scratch, double, 2 * machines * plan->rounds);
-    for (int i = 0; i < plan->n_sends; i++) {
-        const rlf_send *s = &plan->sends[i];
-        double *link = across + (ptrdiff_t)2 * machines * s->round;
-        int a = rlf_cluster_machine(cluster, s->from);
-        int b = rlf_cluster_machine(cluster, s->to);
-        double bytes = (double)(rlf_box_count(s->box) *
-                                rlf_realloc_element(job, s->tensor));
-        double takes = take_message((void *)c, s->from, s->to, bytes);
-        out[(size_t)s->round * ranks + (size_t)s->from] += takes;
-        in[(size_t)s->round * ranks + (size_t)s->to] += takes;
-        link[a] += a == b ? 0 : bytes;
-        link[machines + b] += a == b ? 0 : bytes;
-    }
-    for (int k = 0; k < plan->rounds; k++) {
-        double most =
-            links_seconds(c, across + (ptrdiff_t)2 * machines * k, machines);
-        for (size_t r = 0; r < ranks; r++)
-            most = fmax(most, fmax(out[(size_t)k * ranks + r],
-                                   in[(size_t)k * ranks + r]));
-        seconds += most;
-    }
-    return seconds;
-}
-
 static rlf_status
 time_edge(const rlf_costs *c, int model, int from, int to, rlf_err *err,
           double *seconds)
@@ -406,7 +353,8 @@ time_edge(const rlf_costs *c, int model, int from, int to, rlf_err *err,
             c->plan, model, from, to, &shapes, NULL, c->options.real);
         status = rlf_realloc_make(&job, scratch, err, &plan);
         if (status >= 0)
-            *seconds = rounds_seconds(c, &job, &plan, scratch);
+            *seconds = rlf_transfers_seconds(c->options.speeds, &job, &plan,
+                                             c->plan->ranks, scratch);
     }
     rlf_arena_free(scratch);
     return status;
