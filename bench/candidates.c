@@ -40,7 +40,7 @@ make_rows(const rlf_graph *graph, int ranks, const int *all, unsigned *seed,
 {
     int n = 0;
     for (size_t i = 0; i < graph->resources.count && n < MOST_MODELS; i++) {
-        if (graph->resources.data[i].kind != RLF_RESOURCE_MODEL)
+        if (!graph->resources.data[i].class->model)
             continue;
         rlf_place_row *row = &rows[n++];
         *row = rlf_place_row_new((int)i, NULL);

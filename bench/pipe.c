@@ -140,6 +140,8 @@ static const rlf_trainable sleeper = {.begin = begin,
                                       .weights = run_op,
                                       .gather = nothing,
                                       .finish = nothing};
+static const rlf_model_class weights = {.outline = NULL};
+static const rlf_resource_class a_model = {.name = "model", .model = &weights};
 static const rlf_node_class sleeping = {.name = "update",
                                         .work = RLF_WORK_TRAIN,
                                         .receiver = RLF_RECEIVER_MODEL,
@@ -301,8 +303,8 @@ prepare(setup *s)
     for (int i = 0; i < b->pp; i++)
         s->ranks[i] = i;
     for (int i = 0; i < s->models; i++) {
-        rlf_graph_add_resource(graph, (rlf_resource){.kind = RLF_RESOURCE_MODEL,
-                                                     .name = names[i]});
+        rlf_graph_add_resource(
+            graph, (rlf_resource){.class = &a_model, .name = names[i]});
         rlf_graph_add_node(graph,
                            (rlf_node){.class = &sleeping, .receiver = i});
         s->plan.place[i] =

@@ -222,8 +222,7 @@ int
 rlf_data_make(rlf_sema *s, const rlf_ast_expr *e, const char *name,
               rlf_span span, const rlf_module *module)
 {
-    rlf_resource data = {.kind = RLF_RESOURCE_DATA,
-                         .class = s->classes->resource[RLF_RESOURCE_DATA],
+    rlf_resource data = {.class = s->classes->resource[RLF_RESOURCE_DATA],
                          .name = name,
                          .source = -1,
                          .directory = module->directory,

@@ -121,13 +121,10 @@ as_method(rlf_sema *s, const rlf_ast_args *args, const char *name)
 static const char *
 constructed(rlf_sema *s, const rlf_ast_expr *call)
 {
-    static const char *const words[] = {[RLF_RESOURCE_MODEL] = "model",
-                                        [RLF_RESOURCE_DATA] = "data",
-                                        [RLF_RESOURCE_HOOK] = "hook"};
     const char *name = call->left->name.text;
-    for (size_t k = 0; k < RLF_COUNT(words); k++) {
+    for (size_t k = 0; k < RLF_RESOURCE_KINDS; k++) {
         const rlf_resource_class *class = s->classes->resource[k];
-        for (int i = 0; words[k] && i < class->n_constructors; i++) {
+        for (int i = 0; !class->values && i < class->n_constructors; i++) {
             const rlf_constructor *c = &class->constructors[i];
             if (strcmp(c->name, name) != 0 || c->chooses)
                 continue;
@@ -138,7 +135,7 @@ constructed(rlf_sema *s, const rlf_ast_expr *call)
             return rlf_arena_printf(
                 s->arena,
                 "it is declared outside of the flow: %s NAME = %s(%s)",
-                words[k], name, arguments(s, call->args, -1));
+                class->name, name, arguments(s, call->args, -1));
         }
     }
     return NULL;

@@ -121,7 +121,7 @@ is_data(const rlf_sema *s, int domain)
 {
     for (size_t i = 0; i < s->graph->resources.count; i++) {
         const rlf_resource *r = &s->graph->resources.data[i];
-        if (r->kind == RLF_RESOURCE_DATA && r->domain == domain)
+        if (r->class->data && r->domain == domain)
             return true;
     }
     return false;

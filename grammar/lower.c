@@ -371,7 +371,7 @@ static int
 first_model(const rlf_graph *graph)
 {
     for (size_t i = 0; i < graph->resources.count; i++)
-        if (graph->resources.data[i].kind == RLF_RESOURCE_MODEL)
+        if (graph->resources.data[i].class->model)
             return (int)i;
     return -1;
 }

@@ -499,7 +499,7 @@ nearest_model(const rlf_sema *s, const char *name)
         RLF_NEW_ARRAY(s->arena, const char *, graph->resources.count);
     size_t n = 0;
     for (size_t i = 0; i < graph->resources.count; i++) {
-        if (graph->resources.data[i].kind == RLF_RESOURCE_MODEL)
+        if (graph->resources.data[i].class->model)
             names[n++] = graph->resources.data[i].name;
     }
     return rlf_str_nearest(name, names, n);

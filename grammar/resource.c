@@ -5,11 +5,6 @@
 
 /* ---- constructors ---- */
 
-static const char *const kind_words[] = {[RLF_RESOURCE_MODEL] = "model",
-                                         [RLF_RESOURCE_DATA] = "data set",
-                                         [RLF_RESOURCE_HOOK] = "hook",
-                                         [RLF_RESOURCE_STATE] = "state"};
-
 const rlf_constructor *
 rlf_constructor_of(rlf_sema *s, rlf_resource_kind kind, const rlf_ast_expr *e)
 {
@@ -53,9 +48,9 @@ rlf_constructor_of(rlf_sema *s, rlf_resource_kind kind, const rlf_ast_expr *e)
     rlf_diag *diag =
         name ? rlf_diag_error(s->diags, "name", at,
                               "nothing named '%s(...)' makes a %s", name,
-                              kind_words[kind])
+                              class->noun)
              : rlf_diag_error(s->diags, "type", at, "this does not make a %s",
-                              kind_words[kind]);
+                              class->noun);
     const char *nearest = name ? rlf_str_nearest(name, names, n) : NULL;
     if (nearest)
         rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
@@ -69,8 +64,7 @@ static bool
 make(rlf_sema *s, rlf_resource_kind kind, const rlf_ast_decl *decl,
      const rlf_module *module, rlf_resource *out)
 {
-    *out = (rlf_resource){.kind = kind,
-                          .class = s->classes->resource[kind],
+    *out = (rlf_resource){.class = s->classes->resource[kind],
                           .name = decl->name.text,
                           .source = -1,
                           .directory = module->directory,
@@ -374,7 +368,6 @@ rlf_sema_state(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
     int resource = rlf_graph_add_resource(
         s->graph,
         (rlf_resource){
-            .kind = RLF_RESOURCE_STATE,
             .class = s->classes->resource[RLF_RESOURCE_STATE],
             .name = decl->name.text,
             .constructor = c->name,

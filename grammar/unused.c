@@ -89,7 +89,7 @@ look_at_states(rlf_sema *s, const rlf_module *module)
 {
     for (size_t i = 0; i < s->graph->resources.count; i++) {
         const rlf_resource *r = &s->graph->resources.data[i];
-        if (r->kind != RLF_RESOURCE_STATE || is_set(s, (int)i) ||
+        if (!r->class->values || is_set(s, (int)i) ||
             !rlf_map_get(&module->used, r->name))
             continue;
         rlf_diag *diag =
@@ -109,9 +109,8 @@ look_at_models(rlf_sema *s)
     for (size_t i = 0; i < s->graph->resources.count; i++) {
         const rlf_resource *r = &s->graph->resources.data[i];
         const rlf_arg *optimizer =
-            r->kind == RLF_RESOURCE_MODEL
-                ? rlf_args_find(r->args, r->n_args, "optimizer")
-                : NULL;
+            r->class->model ? rlf_args_find(r->args, r->n_args, "optimizer")
+                            : NULL;
         if (!optimizer || optimizer->kind == RLF_ARG_ABSENT || r->trained)
             continue;
         rlf_diag *diag = rlf_diag_warning(

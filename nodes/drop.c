@@ -52,7 +52,7 @@ list_uses(const rlf_env *env, int data, rlf_arena *arena, use **out)
     const rlf_graph *graph = env->graph;
     *out = RLF_NEW_ARRAY(arena, use, graph->resources.count);
     for (size_t i = 0; i < graph->resources.count; i++) {
-        if (graph->resources.data[i].kind != RLF_RESOURCE_MODEL)
+        if (!graph->resources.data[i].class->model)
             continue;
         use u = {rlf_model_reader(env->resource[i]),
                  reads(graph, (int)i, data)};
@@ -213,8 +213,8 @@ warn_template(const rlf_env *env, int model, const rlf_data *data, rlf_buf *out)
         return;
     for (size_t i = 0; i < graph->resources.count; i++) {
         const rlf_data *other = env->resource[i];
-        if (graph->resources.data[i].kind == RLF_RESOURCE_DATA && other &&
-            other->prompt && other->prompt->kind == RLF_RECORD_CHAT &&
+        if (graph->resources.data[i].class->data && other && other->prompt &&
+            other->prompt->kind == RLF_RECORD_CHAT &&
             reads(graph, model, (int)i))
             return;
     }
@@ -229,7 +229,7 @@ check_prompts(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
 {
     const rlf_graph *graph = env->graph;
     for (size_t i = 0; i < graph->resources.count; i++) {
-        if (graph->resources.data[i].kind != RLF_RESOURCE_MODEL ||
+        if (!graph->resources.data[i].class->model ||
             !reads(graph, (int)i, index) ||
             !rlf_model_reader(env->resource[i])->tokenizer)
             continue;
@@ -253,7 +253,7 @@ check_begin(const rlf_env *env, int index, const rlf_data *data, rlf_err *err)
     const rlf_graph *graph = env->graph;
     for (size_t i = 0; i < graph->resources.count; i++) {
         rlf_prompt none = {.text = {"", 0}};
-        if (graph->resources.data[i].kind != RLF_RESOURCE_MODEL ||
+        if (!graph->resources.data[i].class->model ||
             !reads(graph, (int)i, index) ||
             !rlf_model_reader(env->resource[i])->tokenizer)
             continue;

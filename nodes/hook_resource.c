@@ -327,6 +327,7 @@ const rlf_resource_class rlf_resource_hook = {
     .name = "hook",
     .kind = RLF_RESOURCE_HOOK,
     .doc = "a function in Lua, or of the host program",
+    .noun = "hook",
     .hook = &of_hooks,
     .constructors = constructors,
     .n_constructors = RLF_COUNT(constructors),

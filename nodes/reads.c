@@ -50,7 +50,7 @@ rlf_reads(const rlf_graph *graph, const rlf_node *node, int model, int k)
     if (node->receiver >= 0)
         return node->receiver == model;
     const rlf_arg *to = rlf_args_find(node->args, node->n_args, "to");
-    return strcmp(node->class->name, "respond") == 0 && to && to->input == k &&
+    return node->class->texts && to && to->input == k &&
            graph->sets.data[values[node->outputs[0]].set].model == model;
 }
 
@@ -67,9 +67,8 @@ bool
 rlf_reads_part(const rlf_graph *graph, int data, int part)
 {
     const rlf_resource *r = &graph->resources.data[data];
-    bool made =
-        data == part || (r->source >= 0 && r->kind == RLF_RESOURCE_DATA &&
-                         rlf_reads_part(graph, r->source, part));
+    bool made = data == part || (r->source >= 0 && r->class->data &&
+                                 rlf_reads_part(graph, r->source, part));
     for (int i = 0; i < r->n_args && !made; i++)
         made = r->args[i].kind == RLF_ARG_RESOURCE &&
                rlf_reads_part(graph, r->args[i].resource, part);

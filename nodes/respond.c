@@ -224,6 +224,7 @@ const rlf_node_class rlf_node_respond = {
     .n_formals = sizeof formals / sizeof *formals,
     .gives = RLF_GIVES_SET,
     .level = RLF_LEVEL_SAMPLE,
+    .texts = "text",
     .granularity = RLF_GRAIN_BATCH,
     .open = rlf_class_no_open,
     .step = step,

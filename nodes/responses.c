@@ -108,14 +108,14 @@ answers_own(const rlf_graph *graph, const rlf_node *respond, int rows)
 const rlf_node *
 rlf_responses_field(const rlf_graph *graph, const rlf_node *node)
 {
-    if (strcmp(node->class->name, "respond") != 0)
+    if (!node->class->texts)
         return NULL;
-    const rlf_arg *arg = rlf_node_arg(node, "text");
+    const rlf_arg *arg = rlf_node_arg(node, node->class->texts);
     int from = graph->values.data[node->inputs[arg->input]].node;
     const rlf_node *field = from < 0 ? NULL : &graph->nodes.data[from];
-    bool data =
-        field && field->class->form == RLF_FORM_FIELD && field->receiver >= 0 &&
-        graph->resources.data[field->receiver].kind == RLF_RESOURCE_DATA;
+    bool data = field && field->class->form == RLF_FORM_FIELD &&
+                field->receiver >= 0 &&
+                graph->resources.data[field->receiver].class->data;
     return data ? field : NULL;
 }
 
@@ -164,7 +164,7 @@ list_readers(const rlf_env *env, const rlf_data *data, const rlf_node *node,
     if (!use.writer->tokenizer) /* of a plan: nobody knows */
         return;
     for (size_t i = 0; i < graph->resources.count; i++) {
-        if (graph->resources.data[i].kind != RLF_RESOURCE_MODEL)
+        if (!graph->resources.data[i].class->model)
             continue;
         use.reader = rlf_model_reader(env->resource[i]);
         if (use.reader->tokenizer && reads(graph, (int)i, set, &use.all))

@@ -97,7 +97,7 @@ whole_model(rlf_session *s, const char *name)
     const rlf_opened opened = rlf_run_opened(s->run);
     for (size_t i = 0; i < s->graph->resources.count; i++) {
         const rlf_resource *r = &s->graph->resources.data[i];
-        if (r->kind != RLF_RESOURCE_MODEL || strcmp(r->name, name) != 0)
+        if (!r->class->model || strcmp(r->name, name) != 0)
             continue;
         const rlf_model_object *object = opened.resource[i];
         const rlf_model *m = object->model;

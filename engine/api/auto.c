@@ -96,7 +96,7 @@ search_shards(rlf_session *s, rlf_err *err, rlf_session_found *out)
          shards *= 2) {
         rlf_err ignored = RLF_ERR_NONE;
         for (size_t i = 0; i < n; i++)
-            if (s->graph->resources.data[i].kind == RLF_RESOURCE_MODEL &&
+            if (s->graph->resources.data[i].class->model &&
                 !keeps_shards(s, (int)i))
                 sums[i].shards = shards;
         status = search(s, sums, &ignored, out);
@@ -140,7 +140,7 @@ write_rows(const rlf_session *s, const rlf_plan *plan)
     for (size_t i = 0; i < graph->resources.count; i++) {
         const rlf_resource *r = &graph->resources.data[i];
         int *ranks = RLF_NEW_ARRAY(s->arena, int, plan->ranks);
-        if (r->kind != RLF_RESOURCE_MODEL || model_row(plan, (int)i))
+        if (!r->class->model || model_row(plan, (int)i))
             continue;
         rlf_place_row row = rlf_place_row_new((int)i, NULL);
         for (int k = 0; k < plan->ranks; k++)

@@ -289,7 +289,7 @@ is_compressed(const char *path)
 static void
 add_resource(collector *c, const rlf_resource *r)
 {
-    if (r->kind == RLF_RESOURCE_MODEL) {
+    if (r->class->model) {
         add_model(c, r);
         return;
     }
@@ -299,7 +299,7 @@ add_resource(collector *c, const rlf_resource *r)
         const rlf_arg *arg = &r->args[i];
         if (arg->kind != RLF_ARG_TEXT || !arg->path)
             continue;
-        if (r->kind == RLF_RESOURCE_HOOK || ends_in(arg->text, ".lua"))
+        if (r->class->hook || ends_in(arg->text, ".lua"))
             add_lua(c, r->name, arg->text);
         else
             add_file(c, r->name, "", arg->text,
@@ -373,7 +373,7 @@ add_numerics(collector *c)
         add(c, "device", "products", products);
     for (size_t i = 0; i < plan->graph->resources.count; i++) {
         const rlf_resource *r = &plan->graph->resources.data[i];
-        if (r->kind != RLF_RESOURCE_MODEL)
+        if (!r->class->model)
             continue;
         snprintf(number, sizeof number, "%d", plan->sums[i].shards);
         add(c, "shards", r->name, number);

@@ -78,7 +78,7 @@ place(const profiler *p, rlf_session *s, const cut *c)
     for (int i = 0; i < c->ranks; i++)
         ranks[i] = i;
     for (size_t i = 0; i < g->resources.count; i++) {
-        if (g->resources.data[i].kind != RLF_RESOURCE_MODEL)
+        if (!g->resources.data[i].class->model)
             continue;
         rlf_place_row row = rlf_place_row_new((int)i, NULL);
         row.ranks = ranks + first;

@@ -118,17 +118,12 @@ check_profiles(const guard *g, const rlf_session *s)
 static const char *
 words_of(const guard *g, const rlf_session *s, const char *name)
 {
-    static const char *const kinds[RLF_RESOURCE_KINDS] = {
-        [RLF_RESOURCE_MODEL] = "model",
-        [RLF_RESOURCE_DATA] = "data",
-        [RLF_RESOURCE_HOOK] = "hook",
-        [RLF_RESOURCE_STATE] = "state"};
     size_t n = strcspn(name, ".");
     for (size_t i = 0; i < s->graph->resources.count; i++) {
         const rlf_resource *r = &s->graph->resources.data[i];
         if (strlen(r->name) == n && strncmp(r->name, name, n) == 0)
             return rlf_arena_printf(g->arena, "a file of the %s '%s'",
-                                    kinds[r->kind], r->name);
+                                    r->class->name, r->name);
     }
     return rlf_arena_printf(g->arena, "a file of '%s'", name);
 }

@@ -293,7 +293,7 @@ rlf_collector_profile(const rlf_collector *c, rlf_session *s, rlf_arena *arena,
     for (size_t i = 0; i < models; i++) {
         const rlf_resource *r = &s->graph->resources.data[i];
         rlf_profile_model *m = &out->models[out->n_models];
-        if (r->kind != RLF_RESOURCE_MODEL)
+        if (!r->class->model)
             continue;
         m->name = r->name;
         RLF_TRY(shape_of(s, r, arena, err, &m->shape));
@@ -362,7 +362,7 @@ rlf_profile_suits(const rlf_profile *p, const rlf_session *s, bool here,
     }
     for (size_t i = 0; i < s->graph->resources.count; i++) {
         const rlf_resource *r = &s->graph->resources.data[i];
-        if (r->kind != RLF_RESOURCE_MODEL)
+        if (!r->class->model)
             continue;
         const rlf_profile_model *m = model_of(p, r->name);
         RLF_TRY(shape_of(s, r, s->arena, err, &shape));

@@ -126,7 +126,7 @@ offload(const rlf_session *s, row_list *rows, rlf_buf *names)
             if (row->model == (int)m)
                 any = row;
         }
-        if (r->kind != RLF_RESOURCE_MODEL || r->trained || !any ||
+        if (!r->class->model || r->trained || !any ||
             (whole && whole->offload == 1))
             continue;
         if (!whole) {

@@ -71,7 +71,7 @@ sizes_of(const rlf_session *s)
     rlf_sizes_options options = {0};
     for (size_t i = 0; i < s->graph->resources.count; i++) {
         const rlf_resource *r = &s->graph->resources.data[i];
-        if (r->kind == RLF_RESOURCE_MODEL)
+        if (r->class->model)
             options.longest =
                 fmax(options.longest, rlf_declared_context(s->graph, r));
     }
@@ -122,7 +122,7 @@ writer_of(const rlf_graph *graph, int data)
         const rlf_node *node = &graph->nodes.data[i];
         for (int k = 0; k < node->n_inputs; k++)
             for (size_t m = 0; m < graph->resources.count; m++) {
-                if (graph->resources.data[m].kind != RLF_RESOURCE_MODEL ||
+                if (!graph->resources.data[m].class->model ||
                     !rlf_reads(graph, node, (int)m, k))
                     continue;
                 int set = graph->values.data[node->inputs[k]].set;
@@ -168,8 +168,8 @@ respond_of(const rlf_graph *graph, size_t set)
         const rlf_node *node = &graph->nodes.data[i];
         const rlf_value *made =
             node->n_outputs ? &graph->values.data[node->outputs[0]] : NULL;
-        if (made && made->kind == RLF_VALUE_SET && made->set == (int)set &&
-            strcmp(node->class->name, "respond") == 0)
+        if (node->class->texts && made && made->kind == RLF_VALUE_SET &&
+            made->set == (int)set)
             return node;
     }
     return NULL;
@@ -279,7 +279,7 @@ rlf_session_workload_make(rlf_session *s, const rlf_outline *outline,
         .sizes = sizes_of(s)};
     out->workload.prompts = out->data;
     for (size_t i = 0; i < n; i++)
-        if (s->graph->resources.data[i].kind == RLF_RESOURCE_DATA)
+        if (s->graph->resources.data[i].class->data)
             out->rows[i] =
                 ((const rlf_data *)rlf_outline_env(outline)->resource[i])
                     ->records.count;
@@ -301,7 +301,7 @@ rlf_session_workload_make(rlf_session *s, const rlf_outline *outline,
         return RLF_OK;
     }
     for (size_t i = 0; i < n; i++)
-        if (s->graph->resources.data[i].kind == RLF_RESOURCE_DATA)
+        if (s->graph->resources.data[i].class->data)
             RLF_TRY(look_at_data(s, outline, (int)i, err, out));
     return RLF_OK;
 }

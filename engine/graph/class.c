@@ -143,6 +143,8 @@ fault_of(const rlf_node_class *c)
         {c->condition && !((chooses || leaves) && has_formal(c, c->condition)),
          "has a condition and decides nothing by it, or one that is no formal "
          "of it"},
+        {c->texts && !(c->gives == RLF_GIVES_SET && has_formal(c, c->texts)),
+         "has texts and gives no set, or has them from no formal of it"},
         {c->keeps && (decides || !batch),
          "keeps prompts by more than a condition on all of them"},
         {c->draws && !on_data && c->course != RLF_COURSE_ROUNDS,

@@ -353,6 +353,9 @@ struct rlf_node_class {
      * region 0 is run if it is not 0, else region 1, and of a LEAVE that by
      * which it leaves if it is not 0. */
     const char *period, *condition;
+    /* Of what gives a set of texts as they are, the formal that the texts are:
+     * where they are a field of data, their lengths are known before a run. */
+    const char *texts;
     const rlf_formal *formals;
     int n_formals;
     bool extra;        /* takes further labelled arguments (a hook's fields) */

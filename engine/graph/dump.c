@@ -15,18 +15,6 @@ grain_word(rlf_granularity grain)
     return word[grain];
 }
 
-static const char *
-resource_word(rlf_resource_kind kind)
-{
-    static const char *const word[] = {
-        [RLF_RESOURCE_MODEL] = "model",
-        [RLF_RESOURCE_DATA] = "data",
-        [RLF_RESOURCE_HOOK] = "hook",
-        [RLF_RESOURCE_STATE] = "state",
-    };
-    return word[kind];
-}
-
 /* "%3 adv : tokens of roll", "%1 roll : set" */
 static void
 put_value(const rlf_graph *graph, int value, bool typed, rlf_buf *out)
@@ -180,10 +168,10 @@ rlf_graph_dump_text(const rlf_graph *graph, rlf_buf *out)
 {
     for (size_t i = 0; i < graph->resources.count; i++) {
         const rlf_resource *r = &graph->resources.data[i];
-        rlf_buf_printf(out, "%s %s = %s", resource_word(r->kind), r->name,
+        rlf_buf_printf(out, "%s %s = %s", r->class->name, r->name,
                        r->constructor ? r->constructor : "");
         put_args(graph, r->args, r->n_args, out);
-        if (r->source >= 0 && r->kind != RLF_RESOURCE_MODEL)
+        if (r->source >= 0 && !r->class->model)
             rlf_buf_printf(out, " of %s",
                            graph->resources.data[r->source].name);
         rlf_buf_putc(out, '\n');
@@ -301,7 +289,7 @@ rlf_graph_dump_json(const rlf_graph *graph, rlf_buf *out)
     for (size_t i = 0; i < graph->resources.count; i++) {
         const rlf_resource *r = &graph->resources.data[i];
         rlf_buf_puts(out, i ? ",\n {" : "\n {");
-        json_text("kind", resource_word(r->kind), out);
+        json_text("kind", r->class->name, out);
         rlf_buf_putc(out, ',');
         json_text("name", r->name, out);
         rlf_buf_putc(out, ',');

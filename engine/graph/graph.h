@@ -225,8 +225,7 @@ typedef enum rlf_resource_kind {
  * the constructor's name. Optimizer arguments that use `step` or states are not
  * here: they are inputs of each update (rlf_node.args of class update). */
 typedef struct rlf_resource {
-    rlf_resource_kind kind;
-    const rlf_resource_class *class; /* the compiler's, of that kind */
+    const rlf_resource_class *class;
     const char *name;
     const char *constructor;     /* "lm", "copy", "jsonl", "mix", "lua"... */
     const rlf_node_class *calls; /* hook: the class its calls have */

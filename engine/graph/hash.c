@@ -90,7 +90,7 @@ is_counted(const hasher *h, const rlf_node *node, const rlf_arg *arg)
 static bool
 is_declared(const hasher *h, const rlf_resource *r, const rlf_arg *arg)
 {
-    bool sized = r->kind == RLF_RESOURCE_MODEL || r->kind == RLF_RESOURCE_DATA;
+    bool sized = r->class->model || r->class->data;
     bool optimizer = arg->name && strcmp(arg->name, "optimizer") == 0;
     return !h->shape || (sized && !optimizer);
 }
@@ -264,13 +264,13 @@ graph_digest(const rlf_graph *graph, bool shape)
     rlf_digest digest = (rlf_digest){0};
     for (size_t i = 0; i < graph->resources.count; i++) {
         const rlf_resource *r = &graph->resources.data[i];
-        digest = add_int(digest, (int)r->kind);
+        digest = add_int(digest, (int)r->class->kind);
         digest = add_text(digest, r->name);
         digest = add_text(digest, r->constructor);
         for (int k = 0; k < r->n_args; k++)
             digest = add_arg(&h, digest, &r->args[k],
                              is_declared(&h, r, &r->args[k]), false);
-        if (r->kind == RLF_RESOURCE_DATA)
+        if (r->class->data)
             digest = add_int(digest, r->source);
         for (int k = 0; k < r->n_gives; k++)
             digest = add_text(digest, r->gives[k].level);

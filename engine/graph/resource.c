@@ -9,11 +9,12 @@ rlf_resource_complete(const rlf_resource_class *c)
     const rlf_hook_class *h = c->hook;
     if (!m != (c->kind != RLF_RESOURCE_MODEL) ||
         !d != (c->kind != RLF_RESOURCE_DATA) ||
-        !h != (c->kind != RLF_RESOURCE_HOOK))
+        !h != (c->kind != RLF_RESOURCE_HOOK) ||
+        c->values != (c->kind == RLF_RESOURCE_STATE))
         return false;
-    if (!c->name || !c->doc || !c->open || !c->settle || !c->close ||
-        !c->note || !c->memory || !c->save || !c->restore || !c->mark ||
-        !c->back)
+    if (!c->name || !c->doc || !c->noun || !c->open || !c->settle ||
+        !c->close || !c->note || !c->memory || !c->save || !c->restore ||
+        !c->mark || !c->back)
         return false;
     return (!m || (m->outline && m->caps && m->reserve && m->pools &&
                    m->shapes && m->fits && m->move && m->reader)) &&

@@ -140,9 +140,18 @@ typedef struct rlf_hook_class {
 
 /* What all do, and one of the above of that kind; a state has none. */
 struct rlf_resource_class {
-    const char *name;
+    const char *name; /* the word that declares one: "model" */
     rlf_resource_kind kind;
     const char *doc;
+
+    /* Traits: with the interfaces below all that the grammar and the engine
+     * know of a resource. */
+    const char *noun;  /* what messages call one: "data set" */
+    const char *saved; /* what a checkpoint has of it, "a data set"; NULL:
+                          nothing. Of a model: where it is not fixed */
+    bool values; /* it is a number that flows read and set, or, where it has a
+                    `source`, one for each row of that data */
+
     const rlf_model_class *model;
     const rlf_data_class *data;
     const rlf_hook_class *hook;

@@ -235,7 +235,7 @@ rlf_sizes_make(const rlf_graph *graph, const rlf_sizes_options *options,
     w.sizes.runs = RLF_NEW_ARRAY(arena, double, graph->nodes.count);
     w.sizes.values[0] = 1;
     for (size_t i = 0; options->rows && i < graph->resources.count; i++)
-        if (graph->resources.data[i].kind == RLF_RESOURCE_DATA)
+        if (graph->resources.data[i].class->data)
             w.sizes.values[graph->resources.data[i].domain] = options->rows[i];
     walk_region(&w, 0, 1);
     for (size_t i = 0; i < domains; i++)
@@ -255,7 +255,7 @@ writers(const rlf_graph *graph)
 {
     double n = 0;
     for (size_t i = 0; i < graph->resources.count; i++)
-        n += graph->resources.data[i].kind == RLF_RESOURCE_MODEL &&
+        n += graph->resources.data[i].class->model &&
              graph->resources.data[i].source < 0;
     return n > 1 ? n : 1;
 }

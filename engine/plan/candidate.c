@@ -9,7 +9,7 @@ check_row(const rlf_graph *graph, const rlf_place_row *rows, int index,
     const rlf_place_row *row = &rows[index];
     size_t n = graph->resources.count;
     if (row->model < 0 || (size_t)row->model >= n ||
-        graph->resources.data[row->model].kind != RLF_RESOURCE_MODEL)
+        !graph->resources.data[row->model].class->model)
         return rlf_fail(err, RLF_USER, "a row places no model");
     const char *name = graph->resources.data[row->model].name;
     for (int i = 0; i < index; i++)

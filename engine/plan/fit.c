@@ -167,11 +167,11 @@ check_all(const rlf_plan *plan, rlf_arena *arena, rlf_err *err)
     cuts odd = {0};
     rlf_err first = RLF_ERR_NONE;
     for (size_t i = 0; i < plan->graph->resources.count; i++) {
-        rlf_resource_kind kind = plan->graph->resources.data[i].kind;
+        const rlf_resource_class *class = plan->graph->resources.data[i].class;
         cuts c = {.plan = plan, .arena = arena, .model = (int)i};
         rlf_err why = RLF_ERR_NONE;
         int wrong;
-        if (kind != RLF_RESOURCE_MODEL || check_model(&c, &why, &wrong) >= 0)
+        if (!class->model || check_model(&c, &why, &wrong) >= 0)
             continue;
         if (wrong < (int)c.layouts.count)
             return fail(&c, wrong, &why, err);
@@ -184,7 +184,7 @@ check_all(const rlf_plan *plan, rlf_arena *arena, rlf_err *err)
         return fail(&odd, (int)odd.layouts.count, &first, err);
     for (size_t i = 0; i < plan->graph->resources.count; i++) {
         cuts c = {.plan = plan, .arena = arena, .model = (int)i};
-        if (plan->graph->resources.data[i].kind != RLF_RESOURCE_MODEL)
+        if (!plan->graph->resources.data[i].class->model)
             continue;
         find_cuts(&c);
         RLF_TRY(check_shards(&c, err));

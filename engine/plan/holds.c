@@ -246,7 +246,7 @@ hold_terms(rlf_plan *plan, const rlf_node *node, rlf_arena *arena)
     for (int k = 0; k < node->n_reads; k++) {
         int model = node->reads[k];
         rlf_holds *holds = &plan->holds[model];
-        if (plan->graph->resources.data[model].kind != RLF_RESOURCE_MODEL)
+        if (!plan->graph->resources.data[model].class->model)
             continue;
         int hold = find_hold(holds, &place->layout, true, node->class, arena);
         holds->list[hold].by_layer = false;
@@ -336,13 +336,13 @@ rlf_holds_make(rlf_plan *plan, rlf_arena *arena)
     for (size_t i = 0; i < graph->nodes.count; i++)
         plan->place[i].hold = plan->no_hold;
     for (size_t i = 0; i < n; i++)
-        if (graph->resources.data[i].kind == RLF_RESOURCE_MODEL)
+        if (graph->resources.data[i].class->model)
             hold_calls(plan, (int)i, arena);
     for (size_t i = 0; i < graph->nodes.count; i++)
         if (graph->nodes.data[i].class->work == RLF_WORK_WEIGHTS)
             hold_terms(plan, &graph->nodes.data[i], arena);
     for (size_t i = 0; i < n; i++)
-        if (graph->resources.data[i].kind == RLF_RESOURCE_MODEL)
+        if (graph->resources.data[i].class->model)
             hold_later(plan, (int)i, arena);
 }
 

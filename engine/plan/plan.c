@@ -188,7 +188,7 @@ check_rows(const rlf_plan *plan, rlf_err *err)
 static const rlf_node *
 update_of(const rlf_plan *plan, int model)
 {
-    if (plan->graph->resources.data[model].kind != RLF_RESOURCE_MODEL)
+    if (!plan->graph->resources.data[model].class->model)
         return NULL;
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
@@ -255,13 +255,13 @@ set_sums(rlf_plan *plan, const rlf_plan_options *options, rlf_arena *arena,
     for (size_t i = 0; i < n; i++) {
         const rlf_resource *r = &plan->graph->resources.data[i];
         const rlf_place_row *row =
-            r->kind == RLF_RESOURCE_MODEL ? model_row(plan, (int)i) : NULL;
+            r->class->model ? model_row(plan, (int)i) : NULL;
         sums[i] = base;
         if (options->sums && options->sums[i].shards > 0)
             sums[i].shards = options->sums[i].shards;
         if (options->sums && options->sums[i].lanes > 0)
             sums[i].lanes = options->sums[i].lanes;
-        if (r->kind != RLF_RESOURCE_MODEL)
+        if (!r->class->model)
             sums[i] = (rlf_sums){1, 1};
         if (row && row->shards > 0)
             sums[i].shards = row->shards;
@@ -515,7 +515,7 @@ has_own_sums(const rlf_plan *plan, size_t resource)
     const rlf_resource *r = &plan->graph->resources.data[resource];
     const rlf_sums *s = &plan->sums[resource];
     int lanes = r->trained ? plan->numerics.lanes : 1;
-    return r->kind == RLF_RESOURCE_MODEL &&
+    return r->class->model &&
            (s->shards != plan->numerics.shards || s->lanes != lanes);
 }
 
@@ -529,7 +529,7 @@ put_sums(const rlf_plan *plan, rlf_buf *out)
     size_t count = plan->graph->resources.count;
     int models = 0, own = 0;
     for (size_t i = 0; i < count; i++) {
-        models += r[i].kind == RLF_RESOURCE_MODEL;
+        models += r[i].class->model != NULL;
         own += has_own_sums(plan, i);
     }
     rlf_buf_printf(out, "# numerics: %s %s", n->backend, n->dtype);

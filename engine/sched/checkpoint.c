@@ -35,7 +35,7 @@ put_sums(const rlf_run *run, rlf_buf *out)
     for (size_t i = 0; i < run->graph->resources.count; i++) {
         const rlf_resource *r = &run->graph->resources.data[i];
         const rlf_sums *s = &run->plan->sums[i];
-        if (r->kind != RLF_RESOURCE_MODEL)
+        if (!r->class->model)
             continue;
         rlf_buf_puts(out, between);
         rlf_buf_json(out, r->name, strlen(r->name));
@@ -52,7 +52,7 @@ rlf_run_settle_inputs(rlf_run *run)
         rlf_input *in = &run->options.inputs->list.data[i];
         for (size_t k = 0; k < graph->resources.count && in->rows; k++) {
             const rlf_resource *r = &graph->resources.data[k];
-            if (r->kind != RLF_RESOURCE_DATA || strcmp(r->name, in->name) != 0)
+            if (!r->class->data || strcmp(r->name, in->name) != 0)
                 continue;
             char text[RLF_DIGEST_TEXT];
             rlf_digest_print(

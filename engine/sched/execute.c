@@ -508,8 +508,7 @@ execute_files(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
         const rlf_resource *r = &rank->graph->resources.data[i];
         const rlf_resource_class *class = r->class;
         void *object = rank->env.resource[i];
-        if (command->kind == RLF_DO_SAVE && r->kind != RLF_RESOURCE_MODEL &&
-            rank->rank != 0)
+        if (command->kind == RLF_DO_SAVE && !r->class->model && rank->rank != 0)
             continue; /* the same on every rank */
         RLF_TRY(
             command->kind == RLF_DO_SAVE
@@ -538,7 +537,7 @@ rlf_node_words(const rlf_graph *graph, const rlf_node *node, char *text,
     const rlf_resource *r =
         node->receiver >= 0 ? &graph->resources.data[node->receiver] : NULL;
     const char *of = r ? r->name : NULL;
-    if (r && r->kind == RLF_RESOURCE_HOOK)
+    if (r && r->class->hook)
         snprintf(text, room, "hook %s", of);
     else
         snprintf(text, room, "%s%s%s", of ? of : "", of ? "." : "",

@@ -36,7 +36,7 @@ rlf_rank_mark(rlf_rank *rank, uint32_t step)
 static int
 writer_of(const rlf_plan *plan, size_t i)
 {
-    if (plan->graph->resources.data[i].kind != RLF_RESOURCE_MODEL)
+    if (!plan->graph->resources.data[i].class->model)
         return 0;
     const rlf_layout *layout = &plan->holds[i].list[0].mesh.layout;
     return layout->n_ranks == layout->dp ? layout->ranks[0] : -1;
@@ -45,7 +45,7 @@ writer_of(const rlf_plan *plan, size_t i)
 static bool
 is_fixed(const rlf_plan *plan, size_t i)
 {
-    return plan->graph->resources.data[i].kind == RLF_RESOURCE_MODEL &&
+    return plan->graph->resources.data[i].class->model &&
            plan->holds[i].list[0].fixed;
 }
 

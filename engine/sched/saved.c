@@ -16,22 +16,17 @@ typedef struct entry {
 static bool
 is_saved(const rlf_run *run, size_t i)
 {
-    switch (run->graph->resources.data[i].kind) {
-    case RLF_RESOURCE_DATA:
-    case RLF_RESOURCE_STATE:
-        return true;
-    case RLF_RESOURCE_MODEL:
-        return run->plan->holds[i].n && !run->plan->holds[i].list[0].fixed;
-    default:
-        return false;
-    }
+    const rlf_resource_class *class = run->graph->resources.data[i].class;
+    const rlf_holds *holds = &run->plan->holds[i];
+    return class->saved &&
+           (!class->model || (holds->n && !holds->list[0].fixed));
 }
 
 static entry
 entry_of(const rlf_run *run, size_t i)
 {
     const rlf_resource *r = &run->graph->resources.data[i];
-    bool rows = r->kind == RLF_RESOURCE_STATE && r->source >= 0;
+    bool rows = r->class->values && r->source >= 0;
     return (entry){r->name, r->class->name,
                    rows ? run->graph->resources.data[r->source].name : ""};
 }
@@ -92,16 +87,20 @@ declares(const rlf_run *run, const char *name)
     return false;
 }
 
-/* "a state per row of 'prompts'". */
+/* "a state with a number per row of 'prompts'". Of what the program has none of
+ * it is only said which kind it is. */
 static const char *
-describe(const entry *e, rlf_arena *arena)
+describe(const rlf_run *run, const entry *e)
 {
     if (*e->rows)
-        return rlf_arena_printf(arena, "a state with a number per row of '%s'",
-                                e->rows);
-    return strcmp(e->kind, "state") == 0  ? "a state of one number"
-           : strcmp(e->kind, "data") == 0 ? "a data set"
-                                          : "a model that changes";
+        return rlf_arena_printf(run->kept, "a %s with a number per row of '%s'",
+                                e->kind, e->rows);
+    for (size_t i = 0; i < run->graph->resources.count; i++) {
+        const rlf_resource_class *class = run->graph->resources.data[i].class;
+        if (class->saved && strcmp(class->name, e->kind) == 0)
+            return class->saved;
+    }
+    return rlf_arena_printf(run->kept, "a %s", e->kind);
 }
 
 /* Nothing can stand in for what was never saved. */
@@ -125,10 +124,10 @@ refuse(const rlf_run *run, const char *dir, const entry *need,
     }
     if (was)
         rlf_fail(err, RLF_USER, "'%s' is %s, and in %s it is %s", need->name,
-                 describe(need, run->kept), dir, describe(was, run->kept));
+                 describe(run, need), dir, describe(run, was));
     else
         rlf_fail(err, RLF_USER, "%s has nothing of '%s', which is %s", dir,
-                 need->name, describe(need, run->kept));
+                 need->name, describe(run, need));
     if (!was && others == 1)
         rlf_err_hint(err,
                      "if it is what was called '%s', call it so again; else "
@@ -168,8 +167,7 @@ rlf_saved_check(const rlf_run *run, const char *dir, const json_t *state,
             rlf_buf_printf(said,
                            "'%s', %s in %s, is %s: what it had become is not "
                            "used, and is not in later checkpoints\n",
-                           entries[i].name, describe(&entries[i], run->kept),
-                           dir,
+                           entries[i].name, describe(run, &entries[i]), dir,
                            declares(run, entries[i].name)
                                ? "what its declaration says again"
                                : "not in the program");

@@ -142,8 +142,7 @@ make_plan(const rlf_call_measure *m, const rlf_choice *at, bool apart,
     *other = aside(m, at);
     int n = model_rows(m, at, ranks, other, apart, rows);
     for (size_t i = 0; i < graph->resources.count; i++) {
-        if (graph->resources.data[i].kind != RLF_RESOURCE_MODEL ||
-            (int)i == m->model)
+        if (!graph->resources.data[i].class->model || (int)i == m->model)
             continue;
         rows[n] = rlf_place_row_new((int)i, NULL);
         rows[n].shards = lent_shards(m, (int)i, at->tp);

@@ -94,7 +94,7 @@ rlf_shards_set(rlf_fronts *f)
     const rlf_graph *graph = f->options.graph;
     int n = (int)graph->resources.count;
     for (int m = 0; m < n; m++)
-        if (graph->resources.data[m].kind == RLF_RESOURCE_MODEL)
+        if (graph->resources.data[m].class->model)
             f->sums[m].shards = shards_of(f, m);
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];

@@ -263,7 +263,7 @@ make_plan(const papers_family *f, const papers_cut *cut, asked what,
     for (int i = 0; i <= cut->count; i++)
         ranks[i] = i;
     for (size_t i = 0; i < n; i++) {
-        if (graph->resources.data[i].kind != RLF_RESOURCE_MODEL)
+        if (!graph->resources.data[i].class->model)
             continue;
         rlf_place_row *row = &rows[n_rows++];
         *row = rlf_place_row_new((int)i, NULL);

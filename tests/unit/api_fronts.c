@@ -148,7 +148,7 @@ model_bytes(const world *w, const rlf_plan *plan, int rank, rlf_arena *arena)
     if (rlf_outline_rank(w->outline, plan, rank, arena, &err, &opened) < 0)
         bail("%s: rank %d: %s", w->name, rank, err.sentence);
     for (size_t i = 0; i < graph->resources.count; i++)
-        if (graph->resources.data[i].kind == RLF_RESOURCE_MODEL)
+        if (graph->resources.data[i].class->model)
             rlf_node_classes.resource[RLF_RESOURCE_MODEL]->memory(
                 graph, &graph->resources.data[i], opened.resource[i], &memory);
     for (size_t i = 0; i < memory.rows.count; i++)
@@ -172,7 +172,7 @@ sums_as_said(const world *w, const rlf_plan *plan)
     for (size_t i = 0; i < plan->graph->resources.count; i++) {
         const rlf_resource *r = &plan->graph->resources.data[i];
         const rlf_sums *fixed = &w->fronts.sums[i];
-        if (r->kind == RLF_RESOURCE_MODEL)
+        if (r->class->model)
             same &= plan->sums[i].shards == fixed->shards &&
                     (!r->trained || plan->sums[i].lanes == fixed->lanes);
     }

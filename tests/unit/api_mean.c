@@ -86,7 +86,7 @@ plan_on(const world *w, int n)
     rlf_err err = RLF_ERR_NONE;
     int models = 0;
     for (size_t i = 0; i < graph->resources.count; i++) {
-        if (graph->resources.data[i].kind != RLF_RESOURCE_MODEL)
+        if (!graph->resources.data[i].class->model)
             continue;
         rows[models] = rlf_place_row_new((int)i, NULL);
         rows[models].ranks = ranks;

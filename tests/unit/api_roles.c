@@ -24,7 +24,8 @@ flow(rlf_arena *arena, const char *body)
 {
     return rlf_arena_printf(
         arena,
-        "data prompts = jsonl(\"rows.jsonl\", prompt: \"q\", max_prompt: 20)\n"
+        "data prompts = jsonl(\"rows.jsonl\", prompt: \"q\", a: \"a\", "
+        "max_prompt: 20)\n"
         "model actor = lm(llama(layers: 2, hidden: 32, heads: 4, ffn: 48, "
         "context: 64), tokenizer: \"%s/examples/models/arith\")\n"
         "hook digits = lua(\"digits.lua\")\n"
@@ -54,15 +55,26 @@ classes(rlf_arena *arena)
 {
     int n = rlf_node_classes.n_nodes;
     const rlf_node_class **list =
-        RLF_NEW_ARRAY(arena, const rlf_node_class *, n + 3);
+        RLF_NEW_ARRAY(arena, const rlf_node_class *, n + 4);
+    const rlf_resource_class **resources =
+        RLF_NEW_ARRAY(arena, const rlf_resource_class *, RLF_RESOURCE_KINDS);
+    rlf_node_class *echo = RLF_NEW(arena, rlf_node_class);
+    rlf_resource_class *hook = RLF_NEW(arena, rlf_resource_class);
     memcpy(list, rlf_node_classes.node, sizeof *list * (size_t)n);
     list[n++] = &role_digits;
     list[n++] = &role_shrink;
     list[n++] = &role_last;
+    *echo = role_echo(&rlf_node_classes);
+    list[n++] = echo;
+    memcpy(resources, rlf_node_classes.resource,
+           sizeof *resources * RLF_RESOURCE_KINDS);
+    *hook = role_hook(&rlf_node_classes);
+    resources[RLF_RESOURCE_HOOK] = hook;
     rlf_classes *table = RLF_NEW(arena, rlf_classes);
     *table = rlf_node_classes;
     table->node = list;
     table->n_nodes = n;
+    table->resource = resources;
     return table;
 }
 
@@ -194,6 +206,89 @@ test_plan(rlf_arena *arena)
     rlf_session_close(s);
 }
 
+/* ---- texts whose lengths are known before a run ---- */
+
+static const char *
+timed(rlf_arena *arena, const char *call)
+{
+    const char *text =
+        flow(arena,
+             rlf_arena_printf(
+                 arena,
+                 "    given = %s(batch.a, max_response: 9)\n"
+                 "    lp = mean(actor.logprob(given) over tokens)\n"
+                 "    report lp = mean(lp over batch), n = count(digits(given)"
+                 " over batch)\n",
+                 call));
+    rlf_session *s = open_session(arena, text, 1);
+    rlf_session_set(s, "--cluster", "a100x8:1");
+    const rlf_simulation *simulated = rlf_session_simulate(s);
+    if (!simulated)
+        bail("%s", rlf_session_message(s));
+    const char *said =
+        rlf_arena_strdup(arena, rlf_session_text(s, RLF_TEXT_SIMULATION));
+    rlf_session_close(s);
+    return said;
+}
+
+static void
+test_texts(rlf_arena *arena)
+{
+    const char *respond = timed(arena, "respond");
+    const char *echo = timed(arena, "echo");
+    ok(strstr(respond, "rows of 'prompts', as 'actor' writes them"),
+       "responses are as long as the data's texts");
+    is_str(echo, respond, "and so are those of a class of another name");
+}
+
+/* ---- checkpoints ---- */
+
+static rlf_session *
+open_saving(rlf_arena *arena, const char *text)
+{
+    rlf_session *s = open_session(arena, text, 1);
+    rlf_session_set(s, "--out", in_root(arena, "run"));
+    rlf_session_set(s, "--save-every", "1");
+    return s;
+}
+
+/* `text` with every `was` in it written `is`, which is as long. */
+static const char *
+replace(rlf_arena *arena, const char *text, const char *was, const char *is)
+{
+    char *copy = rlf_arena_strdup(arena, text);
+    for (char *at = copy; (at = strstr(at, was)); at += strlen(is))
+        memcpy(at, is, strlen(is));
+    return copy;
+}
+
+static void
+test_saved(rlf_arena *arena)
+{
+    const char *text = program(arena, theirs);
+    rlf_session *s = open_saving(arena, text);
+    role_looked = 7;
+    if (rlf_session_step(s) != RLF_RESULT_OK || rlf_session_close(s))
+        bail("%s", rlf_session_message(s));
+    s = open_saving(arena, text);
+    rlf_session_set(s, "--resume", "1");
+    if (rlf_session_ready(s) != RLF_RESULT_OK)
+        bail("%s", rlf_session_message(s));
+    ok(role_restored == 7, "what a hook has in a checkpoint is there again");
+    rlf_session_close(s);
+    text = replace(arena, text, "hook digits", "hook figure");
+    s = open_saving(arena,
+                    replace(arena, text, "digits(roll)", "figure(roll)"));
+    rlf_session_set(s, "--resume", "1");
+    rlf_session_set(s, "--accept", "program");
+    ok(rlf_session_ready(s) != RLF_RESULT_OK &&
+           strstr(rlf_session_message(s),
+                  "has nothing of 'figure', which is a hook that counts"),
+       "and one of which it has nothing is refused: %s",
+       rlf_session_message(s));
+    rlf_session_close(s);
+}
+
 /* ---- refused ---- */
 
 static void
@@ -244,7 +339,8 @@ main(void)
     make_root();
     rlf_buf rows = {0};
     for (int i = 0; i < 4 * BATCH; i++)
-        rlf_buf_printf(&rows, "{\"q\": \"%d plus %d =\"}\n", i % 8, i / 8);
+        rlf_buf_printf(&rows, "{\"q\": \"%d plus %d =\", \"a\": \"%d\"}\n",
+                       i % 8, i / 8, i % 8 + i / 8);
     put(arena, "rows.jsonl", rows.p);
     rlf_buf_free(&rows);
     put(arena, "digits.lua",
@@ -254,6 +350,8 @@ main(void)
         "end\n");
     test_run(arena);
     test_plan(arena);
+    test_texts(arena);
+    test_saved(arena);
     test_refused(arena);
     rlf_arena_free(arena);
     return done();

@@ -64,7 +64,7 @@ TAP_FUNCTION void
 world_free(world *w)
 {
     for (size_t i = 0; i < w->graph->resources.count; i++) {
-        rlf_resource_kind kind = w->graph->resources.data[i].kind;
+        rlf_resource_kind kind = w->graph->resources.data[i].class->kind;
         rlf_node_classes.resource[kind]->close(w->resource[i]);
     }
     rlf_arena_free(w->pool);
@@ -114,13 +114,12 @@ add_resource(world *w, rlf_resource resource, const rlf_arg *args, int n)
     if (n)
         memcpy(resource.args, args, sizeof *args * (size_t)n);
     resource.n_args = n;
-    if (resource.kind == RLF_RESOURCE_DATA && resource.domain <= 0)
+    if (resource.class->data && resource.domain <= 0)
         resource.domain = rlf_domains_add(&w->graph->domains,
                                           (rlf_domain){.kind = RLF_DOMAIN_ROWS,
                                                        .name = resource.name,
                                                        .owner = -1});
-    const rlf_resource_class *class = rlf_node_classes.resource[resource.kind];
-    resource.class = class;
+    const rlf_resource_class *class = resource.class;
     int index = rlf_graph_add_resource(w->graph, resource);
     rlf_err_clear(&w->err);
     rlf_status status = class->open(&w->env, &w->graph->resources.data[index],

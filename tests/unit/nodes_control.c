@@ -95,10 +95,11 @@ test_state(void)
     const rlf_resource_class *class =
         rlf_node_classes.resource[RLF_RESOURCE_STATE];
     rlf_arg start = number_arg(NULL, 1.5);
-    const rlf_resource resource = {.kind = RLF_RESOURCE_STATE,
-                                   .name = "lambda",
-                                   .constructor = "number",
-                                   .source = -1};
+    const rlf_resource resource = {
+        .class = rlf_node_classes.resource[RLF_RESOURCE_STATE],
+        .name = "lambda",
+        .constructor = "number",
+        .source = -1};
     bool same = true;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         world *w = world_new(1), *x = world_new(1);

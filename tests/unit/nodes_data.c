@@ -27,12 +27,13 @@ open_file(world *w, int f)
     rlf_arg args[] = {text_arg(NULL, files[f]), text_arg("prompt", "q"),
                       text_arg("grade", "grade"), text_arg("parity", "parity")};
     /* the second file has one column less */
-    return add_resource(w,
-                        (rlf_resource){.kind = RLF_RESOURCE_DATA,
-                                       .name = f ? "b" : "a",
-                                       .constructor = "jsonl",
-                                       .source = -1},
-                        args, f ? 3 : 4);
+    return add_resource(
+        w,
+        (rlf_resource){.class = rlf_node_classes.resource[RLF_RESOURCE_DATA],
+                       .name = f ? "b" : "a",
+                       .constructor = "jsonl",
+                       .source = -1},
+        args, f ? 3 : 4);
 }
 
 static int
@@ -49,12 +50,13 @@ open_mix(world *w, const int *members, int n, const double *weights)
                         .list = list,
                         .n_list = n,
                         .given = true};
-    int m = add_resource(w,
-                         (rlf_resource){.kind = RLF_RESOURCE_DATA,
-                                        .name = "m",
-                                        .constructor = "mix",
-                                        .source = -1},
-                         args, weights ? n + 1 : n);
+    int m = add_resource(
+        w,
+        (rlf_resource){.class = rlf_node_classes.resource[RLF_RESOURCE_DATA],
+                       .name = "m",
+                       .constructor = "mix",
+                       .source = -1},
+        args, weights ? n + 1 : n);
     return m;
 }
 
@@ -86,7 +88,7 @@ open_chosen(world *w, int from, double least, const char *text)
     int domain = add_domain_under(w, RLF_DOMAIN_ROWS, "c", -1, above);
     return add_resource(
         w,
-        (rlf_resource){.kind = RLF_RESOURCE_DATA,
+        (rlf_resource){.class = rlf_node_classes.resource[RLF_RESOURCE_DATA],
                        .name = "c",
                        .constructor = "where",
                        .source = from,
@@ -389,11 +391,12 @@ test_state(void)
     int a = open_file(w, 0);
     int rows = w->graph->resources.data[a].domain;
     rlf_arg half = number_arg(NULL, 0.5);
-    const rlf_resource declared = {.kind = RLF_RESOURCE_STATE,
-                                   .name = "rate",
-                                   .constructor = "rows",
-                                   .source = a,
-                                   .domain = rows};
+    const rlf_resource declared = {
+        .class = rlf_node_classes.resource[RLF_RESOURCE_STATE],
+        .name = "rate",
+        .constructor = "rows",
+        .source = a,
+        .domain = rows};
     int r = add_resource(w, declared, &half, 1);
     rlf_state *state = w->resource[r];
     is_int(state->count, 6, "a state of rows has one for each");

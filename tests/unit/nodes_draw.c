@@ -24,11 +24,12 @@ open_rows(world *w)
 {
     rlf_arg args[] = {text_arg(NULL, file), text_arg("prompt", "q"),
                       text_arg("answer", "a"), text_arg("grade", "grade")};
-    return add_resource(w,
-                        (rlf_resource){.kind = RLF_RESOURCE_DATA,
-                                       .name = "prompts",
-                                       .constructor = "jsonl"},
-                        args, 4);
+    return add_resource(
+        w,
+        (rlf_resource){.class = rlf_node_classes.resource[RLF_RESOURCE_DATA],
+                       .name = "prompts",
+                       .constructor = "jsonl"},
+        args, 4);
 }
 
 /* What the draws must be, worked out another way: one endless list of rows,

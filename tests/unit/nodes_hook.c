@@ -77,11 +77,12 @@ make(uint64_t seed)
                "{\"q\": \"three =\", \"a\": \"12\", \"grade\": 7}\n");
     rlf_arg args[] = {text_arg(NULL, data_file), text_arg("prompt", "q"),
                       text_arg("answer", "a"), text_arg("grade", "grade")};
-    m.data = add_resource(w,
-                          (rlf_resource){.kind = RLF_RESOURCE_DATA,
-                                         .name = "prompts",
-                                         .constructor = "jsonl"},
-                          args, 4);
+    m.data = add_resource(
+        w,
+        (rlf_resource){.class = rlf_node_classes.resource[RLF_RESOURCE_DATA],
+                       .name = "prompts",
+                       .constructor = "jsonl"},
+        args, 4);
     const char *source = getenv("RLFLOW_SOURCE");
     char path[4096];
     snprintf(path, sizeof path, "%s/examples/models/arith",
@@ -123,13 +124,14 @@ add_hook(made *m, const char *source, const char *per, hook_parts parts)
     rlf_arg args[3] = {text_arg(NULL, lua_file), text_arg("per", per)};
     if (parts.more)
         args[2] = *parts.more;
-    return add_resource(m->w,
-                        (rlf_resource){.kind = RLF_RESOURCE_HOOK,
-                                       .name = "judge",
-                                       .constructor = "lua",
-                                       .gives = parts.gives,
-                                       .n_gives = parts.n_gives},
-                        args, parts.more ? 3 : 2);
+    return add_resource(
+        m->w,
+        (rlf_resource){.class = rlf_node_classes.resource[RLF_RESOURCE_HOOK],
+                       .name = "judge",
+                       .constructor = "lua",
+                       .gives = parts.gives,
+                       .n_gives = parts.n_gives},
+        args, parts.more ? 3 : 2);
 }
 
 /* A call of the hook on the set, with the column `extra`. */

@@ -51,13 +51,14 @@ add_model(world *w, const char *name)
                  rlf_arena_printf(w->arena, "%s/examples/models/arith",
                                   root ? root : ".")),
     };
-    int index = add_resource(w,
-                             (rlf_resource){.kind = RLF_RESOURCE_MODEL,
-                                            .name = name,
-                                            .constructor = "lm",
-                                            .source = -1,
-                                            .trained = true},
-                             args, RLF_COUNT(args));
+    int index = add_resource(
+        w,
+        (rlf_resource){.class = rlf_node_classes.resource[RLF_RESOURCE_MODEL],
+                       .name = name,
+                       .constructor = "lm",
+                       .source = -1,
+                       .trained = true},
+        args, RLF_COUNT(args));
     if (index < 0)
         bail("%s", w->err.sentence);
     return index;

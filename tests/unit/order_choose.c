@@ -47,8 +47,7 @@ make(const row *rows, int n)
     s.sources.arena = s.arena;
     s.graph = rlf_graph_new(s.arena, &s.sources);
     for (int i = 0; i < 4; i++)
-        rlf_graph_add_resource(s.graph,
-                               (rlf_resource){.kind = RLF_RESOURCE_MODEL});
+        rlf_graph_add_resource(s.graph, (rlf_resource){.class = &a_model});
     s.plan = (rlf_plan){.graph = s.graph, .ranks = RANKS};
     s.plan.place = RLF_NEW_ARRAY(s.arena, rlf_node_place, n);
     for (int i = 0; i < n; i++) {

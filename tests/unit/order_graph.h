@@ -7,6 +7,8 @@
 #include "engine/graph/class.h"
 #include "tests/tap.h"
 
+static const rlf_model_class weights = {.outline = NULL};
+static const rlf_resource_class a_model = {.name = "model", .model = &weights};
 static const rlf_node_class draw = {.name = "draw", .draws = true};
 static const rlf_node_class generate = {.name = "generate",
                                         .receiver = RLF_RECEIVER_MODEL,

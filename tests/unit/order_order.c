@@ -35,7 +35,7 @@ make(void)
     p.sources.arena = p.arena;
     p.graph = rlf_graph_new(p.arena, &p.sources);
     p.actor = rlf_graph_add_resource(
-        p.graph, (rlf_resource){.kind = RLF_RESOURCE_MODEL, .name = "actor"});
+        p.graph, (rlf_resource){.class = &a_model, .name = "actor"});
     p.batch = add_node(p.graph, &draw, (node_parts){BATCH});
     p.roll = add_sampled(&p, 0);
     p.score = add_node(p.graph, &judge, (node_parts){.rows = 1, IN(p.roll)});
@@ -67,7 +67,7 @@ make_collect(void)
     p.sources.arena = p.arena;
     p.graph = rlf_graph_new(p.arena, &p.sources);
     p.actor = rlf_graph_add_resource(
-        p.graph, (rlf_resource){.kind = RLF_RESOURCE_MODEL, .name = "actor"});
+        p.graph, (rlf_resource){.class = &a_model, .name = "actor"});
     int count = add_value(p.graph, "count");
     int kept = add_node(p.graph, &gather, (node_parts){BATCH});
     int body = p.graph->nodes.data[0].regions[0];

@@ -55,11 +55,11 @@ make(uint32_t ahead, bool again)
     p.sources.arena = p.arena;
     p.graph = rlf_graph_new(p.arena, &p.sources);
     p.actor = rlf_graph_add_resource(
-        p.graph, (rlf_resource){.kind = RLF_RESOURCE_MODEL, .name = "actor"});
+        p.graph, (rlf_resource){.class = &a_model, .name = "actor"});
     p.ref = rlf_graph_add_resource(
-        p.graph, (rlf_resource){.kind = RLF_RESOURCE_MODEL, .name = "ref"});
+        p.graph, (rlf_resource){.class = &a_model, .name = "ref"});
     p.critic = rlf_graph_add_resource(
-        p.graph, (rlf_resource){.kind = RLF_RESOURCE_MODEL, .name = "critic"});
+        p.graph, (rlf_resource){.class = &a_model, .name = "critic"});
     int rows = add_node(p.graph, &draw, (node_parts){BATCH});
     int roll = add_node(
         p.graph, &generate,

@@ -3,6 +3,7 @@
 #include "engine/base/vec.h"
 #include "nodes/model.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- digits ---- */
@@ -152,3 +153,66 @@ const rlf_node_class role_last = {
     .step = step_last,
     RLF_CLASS_PLAIN,
 };
+
+/* ---- echo ---- */
+
+rlf_node_class
+role_echo(const rlf_classes *classes)
+{
+    rlf_node_class echo =
+        *rlf_classes_find(classes, RLF_FORM_CALL, RLF_RECEIVER_NONE, "respond");
+    echo.name = "echo";
+    return echo;
+}
+
+/* ---- hooks that are saved ---- */
+
+_Atomic uint64_t role_restored;
+
+static const char *
+count_file(const rlf_resource *hook, const char *directory, char *path,
+           size_t room)
+{
+    snprintf(path, room, "%s/%s.looked", directory, hook->name);
+    return path;
+}
+
+static rlf_status
+save_hook(const rlf_env *env, const rlf_resource *resource, void *object,
+          const char *directory, rlf_err *err)
+{
+    char path[4096];
+    (void)env, (void)object;
+    FILE *to = fopen(count_file(resource, directory, path, sizeof path), "w");
+    if (!to)
+        return rlf_fail(err, RLF_ENV, "%s cannot be written", path);
+    fprintf(to, "%llu", (unsigned long long)role_looked);
+    return fclose(to) ? rlf_fail(err, RLF_ENV, "%s: no room", path) : RLF_OK;
+}
+
+static rlf_status
+restore_hook(const rlf_env *env, const rlf_resource *resource, void *object,
+             const char *directory, rlf_err *err)
+{
+    char path[4096];
+    unsigned long long n;
+    (void)env, (void)object;
+    FILE *from = fopen(count_file(resource, directory, path, sizeof path), "r");
+    bool read = from && fscanf(from, "%llu", &n) == 1;
+    if (from)
+        fclose(from);
+    if (!read)
+        return rlf_fail(err, RLF_ENV, "%s cannot be read", path);
+    role_restored = n;
+    return RLF_OK;
+}
+
+rlf_resource_class
+role_hook(const rlf_classes *classes)
+{
+    rlf_resource_class hook = *classes->resource[RLF_RESOURCE_HOOK];
+    hook.saved = "a hook that counts";
+    hook.save = save_hook;
+    hook.restore = restore_hook;
+    return hook;
+}

@@ -1,4 +1,5 @@
-/* Three classes with roles that no class of nodes/ has (roles.c). */
+/* Four classes of nodes and one of resources, with roles that no class of
+ * nodes/ has (roles.c). */
 #ifndef TESTS_UNIT_ROLES_H
 #define TESTS_UNIT_ROLES_H
 
@@ -17,5 +18,13 @@ extern const rlf_node_class role_shrink;
 /* last(x, 2): x; when it is 2 or more, this step is the run's last. A function
  * that decides the run's course, as `break` does. */
 extern const rlf_node_class role_last;
+/* echo(batch.answer): the class that is called respond, by another name, as it
+ * is found in a table. */
+rlf_node_class role_echo(const rlf_classes *classes);
+/* Hooks of which checkpoints have something: how often role_looked was raised
+ * before, in a file of the hook's. */
+rlf_resource_class role_hook(const rlf_classes *classes);
+/* What a hook of that class read when it was restored. */
+extern _Atomic uint64_t role_restored;
 
 #endif

@@ -52,13 +52,10 @@ make_graph(rlf_arena *arena, rlf_sources *sources)
         {.kind = RLF_DOMAIN_TOKENS, .owner = ROLL, .name = "tokens"}};
     for (size_t i = 0; i < RLF_COUNT(list); i++)
         rlf_domains_add(&g->domains, list[i]);
-    rlf_graph_add_resource(g, (rlf_resource){.kind = RLF_RESOURCE_DATA,
-                                             .class = &of_data,
-                                             .name = "rows",
-                                             .domain = DATA});
-    rlf_graph_add_resource(g, (rlf_resource){.kind = RLF_RESOURCE_MODEL,
-                                             .class = &of_model,
-                                             .name = "actor"});
+    rlf_graph_add_resource(
+        g, (rlf_resource){.class = &of_data, .name = "rows", .domain = DATA});
+    rlf_graph_add_resource(g,
+                           (rlf_resource){.class = &of_model, .name = "actor"});
     rlf_graph_add_set(g, (rlf_set){.kind = RLF_SET_SAMPLED,
                                    .name = "roll",
                                    .prompts = DRAW,
