@@ -177,6 +177,43 @@ fits_alone(const rlf_searching *s, int machines)
     return fits;
 }
 
+/* Bytes that all devices together hold at least: what each model keeps for one
+ * of its calls where it is cut into the fewest in all. */
+static double
+least_bytes(const rlf_problem *p)
+{
+    double sum = 0;
+    for (int model = 0; model < p->n_models; model++) {
+        double most = 0;
+        for (int c = 0; c < p->n_calls; c++) {
+            double least = INFINITY;
+            if (p->calls[c].model != model)
+                continue;
+            for (int k = 0; k < p->calls[c].n_choices; k++) {
+                const rlf_choice *at = &p->calls[c].choices[k];
+                least = fmin(least, (at->kept + at->own) * at->count);
+            }
+            most = fmax(most, least);
+        }
+        sum += most;
+    }
+    return sum;
+}
+
+/* Cuts on more devices, with other lanes, may take less than those that are
+ * known, but not less than this part. */
+#define SURELY (2.0 / 3)
+
+/* Machines below which a cluster of its kind has too little memory for the
+ * program, however it is placed. */
+static int
+machines_too_few(const rlf_searching *s)
+{
+    const rlf_machine_kind *m = s->session->cluster->parts[0].machine;
+    double bytes = SURELY * least_bytes(&s->out->fronts.problem);
+    return (int)fmin(bytes / (m->count * m->device->memory), MOST_TRIED);
+}
+
 /* The fewest machines of its kind, from so many on, that were found to do: of
  * those between the first doubling that does and the last that does not by
  * halves, until they differ by an eighth. 0: not known. */
@@ -187,7 +224,9 @@ machines_that_fit(const rlf_searching *s, int first)
     int each = c->parts[0].machine->count, lacks = first - 1, does = first;
     if (c->n_parts != 1)
         return 0;
-    for (; !s->cut && does * each <= MOST_TRIED && !fits_alone(s, does);
+    int few = machines_too_few(s);
+    for (; !s->cut && does * each <= MOST_TRIED &&
+           (does <= few || !fits_alone(s, does));
          does *= 2)
         lacks = does;
     if (s->cut || does * each > MOST_TRIED)

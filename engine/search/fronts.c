@@ -276,7 +276,8 @@ vary_update(options_of *o, int call, int k)
 {
     const rlf_choice at = o->all[call][k];
     bool many = o->fronts->problem.devices > MANY;
-    bool split = at.pp > 1 && at.pp <= SPLIT && !many;
+    bool room = o->fronts->options.room; /* words that cost memory are no use */
+    bool split = at.pp > 1 && at.pp <= SPLIT && !many && !room;
     int schedules = split ? RLF_VARIANT_SCHEDULES : 0;
     int most =
         (at.dp > 1 ? RLF_VARIANT_ZERO : 0) | schedules | RLF_VARIANT_RECOMPUTE;
@@ -286,7 +287,7 @@ vary_update(options_of *o, int call, int k)
     for (int words = 1; words <= most; words++)
         if ((words & ~most) == 0 && is_one(words & schedules))
             look_at_variant(o, call, k, words);
-    for (int step = 1; step < RLF_VARIANT_STEPS && !many; step++)
+    for (int step = 1; step < (room ? 2 : RLF_VARIANT_STEPS) && !many; step++)
         look_at_variant(o, call, k, step * RLF_VARIANT_TOKENS);
 }
 

@@ -17,22 +17,24 @@ enum { LESS_MOVES = RLF_SEARCH_LESS_MOVES };
 #define RUNG 20e9
 enum { RUNG_RANKS = 256 };
 
+/* A problem with less, and which choice of the whole each of its choices is. */
+typedef struct lesser {
+    rlf_problem problem;
+    int *whole[RLF_SEARCH_CALLS];
+    bool made, fits; /* each call has a choice */
+} lesser;
+
 typedef struct ladder {
     const rlf_problem *problem;
     rlf_search_options options; /* of the smaller searches */
     rlf_arena *arena;
     double rungs[RUNGS + 1]; /* bytes; the first is no limit */
     int n_rungs;
+    lesser half[HALVES]; /* with all memory: rungs have these choices, too */
     bool known[HALVES][RUNGS + 1];
     /* Choices are the whole problem's. NULL: nothing fits. */
     rlf_placing *answer[HALVES][RUNGS + 1];
 } ladder;
-
-/* A problem with less, and which choice of the whole each of its choices is. */
-typedef struct lesser {
-    rlf_problem problem;
-    int *whole[RLF_SEARCH_CALLS];
-} lesser;
 
 /* The choices of a call on ranks below `devices`. False: there is none. */
 static bool
@@ -58,26 +60,35 @@ take_choices(const rlf_problem_call *call, int devices, rlf_arena *arena,
     return out->n_choices > 0;
 }
 
-static bool
-make_lesser(const ladder *l, int half, int rung, lesser *out)
+static const lesser *
+half_of(ladder *l, int half)
 {
     const rlf_problem *p = l->problem;
-    int devices = p->devices >> half;
-    double *memory = RLF_NEW_ARRAY(l->arena, double, devices + 1);
-    out->problem = *p;
-    out->problem.devices = devices;
-    out->problem.memory = memory;
+    lesser *out = &l->half[half];
+    if (out->made)
+        return out;
+    *out = (lesser){.problem = *p, .made = true, .fits = true};
+    out->problem.devices = p->devices >> half;
     out->problem.calls = RLF_NEW_ARRAY(l->arena, rlf_problem_call, p->n_calls);
-    for (int r = 0; r < devices; r++)
-        memory[r] = fmin(p->memory[r], l->rungs[rung]);
-    for (int i = 0; i < p->n_calls; i++) {
+    for (int i = 0; i < p->n_calls && out->fits; i++) {
         const rlf_problem_call *call = &p->calls[i];
         out->whole[i] = RLF_NEW_ARRAY(l->arena, int, call->n_choices);
-        if (!take_choices(call, devices, l->arena, &out->problem.calls[i],
-                          out->whole[i]))
-            return false;
+        out->fits = take_choices(call, out->problem.devices, l->arena,
+                                 &out->problem.calls[i], out->whole[i]);
     }
-    return true;
+    return out;
+}
+
+static bool
+make_lesser(ladder *l, int half, int rung, lesser *out)
+{
+    *out = *half_of(l, half);
+    int devices = out->problem.devices;
+    double *memory = RLF_NEW_ARRAY(l->arena, double, devices + 1);
+    for (int r = 0; r < devices; r++)
+        memory[r] = fmin(l->problem->memory[r], l->rungs[rung]);
+    out->problem.memory = memory;
+    return out->fits;
 }
 
 /* A placement of the whole problem that the smaller one has. */
@@ -128,13 +139,16 @@ solve(ladder *l, int half, int rung)
     gather(l, half, rung, starts, &n);
     for (int i = 0; i < n; i++)
         starts[i] = of_lesser(l, &less, &starts[i]);
-    rlf_search_anneal(&less.problem, &l->options, starts, n, l->arena, &found);
-    if (!isfinite(found.best.period))
-        return NULL;
-    *answer = RLF_NEW(l->arena, rlf_placing);
-    **answer = found.best;
-    for (int i = 0; i < l->problem->n_calls; i++)
-        (*answer)->choice[i] = less.whole[i][found.best.choice[i]];
+    rlf_arena *scratch = rlf_arena_scratch(l->arena);
+    rlf_search_anneal(&less.problem, &l->options, starts, n, scratch, &found);
+    if (isfinite(found.best.period)) {
+        *answer = RLF_NEW(l->arena, rlf_placing);
+        **answer = found.best;
+        (*answer)->choice = RLF_NEW_ARRAY(l->arena, int, l->problem->n_calls);
+        for (int i = 0; i < l->problem->n_calls; i++)
+            (*answer)->choice[i] = less.whole[i][found.best.choice[i]];
+    }
+    rlf_arena_free(scratch);
     return *answer;
 }
 
