@@ -2,13 +2,17 @@
  * for 1, 2 and 4 ranks of this machine, by a profile that `rlflow
  * profile` has measured before.
  *
- *     bench/reality RLFLOW [STEPS]
+ *     bench/reality RLFLOW [STEPS [ppo | grpo]]
  *
  * The simulation knows the profile and its lengths, nothing of the runs. A step
  * is by the clock, the median of STEPS (15) behind three; what a rank is busy
  * is processor time of its thread. All plans are run in three rounds, of which
  * the middle one of each plan counts. Other programs of the machine are to stay
- * off its cores meanwhile (chrt -r 10, as root). */
+ * off its cores meanwhile (chrt -r 10, as root).
+ *
+ * Beside the plans below are those that `rlflow plan --search` finds for 2 and
+ * for 4 ranks by the same profile; how they compare with flatten and separate
+ * is printed in the end. */
 #include "engine/api/planned.h"
 #include "engine/api/profile.h"
 #include "engine/api/trial.h"
@@ -29,6 +33,7 @@ enum {
     MOST_STEPS = 200,
     MOST_RANKS = 4,
     MOST_ROWS = 64,
+    PLACED = 2048, /* bytes of a command, or of the rows that are found */
 };
 
 typedef struct plan {
@@ -62,6 +67,8 @@ static const plan plans[] = {
      "actor on 0..3 (tp: 2)\ncritic on 0..3 (pp: 2)\nref on 0..3\n"},
     {"halves", 4, "actor on 0..1\nref on 2..3\ncritic on 2..3\n"},
 };
+
+static const char found[] = "found by the search";
 
 /* A plan of a program, as it was said and as it was. */
 typedef struct row {
@@ -116,6 +123,35 @@ open_plan(const char *program, const plan *p, bool critic)
     if (*p->rows)
         rlf_session_set(s, "--plan", path);
     return s;
+}
+
+/* What the search finds for so many ranks. */
+static const plan *
+search(const char *rlflow, const char *program, const char *profile, int ranks)
+{
+    char command[PLACED], line[256], rows[PLACED] = "";
+    size_t n = 0;
+    bool inside = false;
+    snprintf(command, sizeof command,
+             "'%s' plan '%s' --cluster this:%d --search --like '%s' "
+             "2>'%s/search.log'",
+             rlflow, program, ranks, profile, root);
+    FILE *pipe = popen(command, "r");
+    must(pipe != NULL, "no search", NULL);
+    while (fgets(line, sizeof line, pipe)) {
+        const char *word = line + strspn(line, " ");
+        inside = inside && *word != '}';
+        if (inside) {
+            must(n + strlen(word) < sizeof rows, "a plan is too long", NULL);
+            n += (size_t)snprintf(&rows[n], sizeof rows - n, "%s", word);
+        }
+        inside = inside || !strncmp(line, "place {", 7);
+    }
+    must(pclose(pipe) == 0 && n, "rlflow plan --search has failed", NULL);
+    plan *out = rlf_calloc(1, sizeof *out);
+    *out = (plan){found, ranks, strdup(rows)};
+    must(out->rows != NULL, "no memory", NULL);
+    return out;
 }
 
 static void
@@ -263,21 +299,43 @@ put_errors(const row *rows, int n)
     }
 }
 
+/* What was found beside flatten and separate on as many ranks. */
+static void
+put_found(const row *rows, int n)
+{
+    printf("\nfound by the search, how much shorter than another plan: as "
+           "said, as seen\n");
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < n && rows[i].plan->name == found; k++) {
+            const row *a = &rows[i], *b = &rows[k];
+            if (a->program == b->program && a->plan->ranks == b->plan->ranks &&
+                (!strcmp(b->plan->name, "flatten") ||
+                 !strcmp(b->plan->name, "separate")))
+                printf("%-5s %d  %-10s %+7.1f %% %+7.1f %%\n", a->program,
+                       a->plan->ranks, b->plan->name,
+                       100 * (1 - a->said / b->said),
+                       100 * (1 - a->seen / b->seen));
+        }
+}
+
 int
 main(int argc, char **argv)
 {
     static const char *const programs[] = {"ppo", "grpo"};
     row rows[MOST_ROWS] = {{0}};
     int n = 0, steps = argc > 2 ? atoi(argv[2]) : 15;
+    const plan *all[MOST_ROWS];
     must(argc > 1 && steps > 0 && steps <= MOST_STEPS,
-         "bench/reality RLFLOW [STEPS, at most 200]", NULL);
+         "bench/reality RLFLOW [STEPS, at most 200, [ppo | grpo]]", NULL);
     setenv("RLFLOW_STDLIB", RLF_SOURCE_DIR "/stdlib", 0);
     must(mkdtemp(root) != NULL, "no directory", NULL);
     printf("program, ranks, plan: milliseconds of a step as said and as seen, "
            "error, range of the rounds;\nof a rank at work as said and as "
            "seen, mean error by rank\n\n");
     for (size_t i = 0; i < RLF_COUNT(programs); i++) {
-        char program[512], profile[64], command[2048];
+        char program[512], profile[64], command[PLACED];
+        if (argc > 3 && strcmp(argv[3], programs[i]) != 0)
+            continue;
         snprintf(program, sizeof program, "%s/bench/reality_%s.rlf",
                  RLF_SOURCE_DIR, programs[i]);
         snprintf(profile, sizeof profile, "%s/%s.json", root, programs[i]);
@@ -288,9 +346,14 @@ main(int argc, char **argv)
         must(system(command) == 0, "rlflow profile has failed", NULL);
         bool critic = strcmp(programs[i], "ppo") == 0;
         int first = n;
-        for (size_t k = 0; k < RLF_COUNT(plans); k++, n++) {
-            rows[n] = (row){.program = programs[i], .plan = &plans[k]};
-            simulate(open_plan(program, &plans[k], critic), profile, &rows[n]);
+        size_t n_plans = RLF_COUNT(plans);
+        for (size_t k = 0; k < n_plans; k++)
+            all[k] = &plans[k];
+        for (int ranks = 2; ranks <= MOST_RANKS; ranks *= 2)
+            all[n_plans++] = search(argv[1], program, profile, ranks);
+        for (size_t k = 0; k < n_plans; k++, n++) {
+            rows[n] = (row){.program = programs[i], .plan = all[k]};
+            simulate(open_plan(program, all[k], critic), profile, &rows[n]);
         }
         for (int round = 0; round < ROUNDS; round++)
             for (int k = first; k < n; k++) {
@@ -304,6 +367,7 @@ main(int argc, char **argv)
         }
     }
     put_errors(rows, n);
+    put_found(rows, n);
     printf("\nprofiles: %s\n", root);
     return 0;
 }
