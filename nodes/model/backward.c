@@ -192,6 +192,37 @@ weights_gradient(rlf_compiler *c, int r, bool apart)
     return dy;
 }
 
+/* dx of a product: of what is cut a sum over shards, in all places, of which
+ * keys and values that several ranks hold count as the first one's. What is
+ * there already (`add`) is the first rank's. */
+static void
+input_gradient(rlf_compiler *c, int r, rlf_spot dy, rlf_spot dx, bool add)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    const rlf_table *t = c->table;
+    rlf_var x = row->in[0], y = row->out[0];
+    bool kv = c->program->values.data[y].width == RLF_WIDTH_KV;
+    rlf_product_args args = {
+        .n = rlf_width_of(c, x),
+        .k = rlf_out_width(c, row),
+        .x = rlf_at(dy),
+        .ldx = dy.ld,
+        .packed = rlf_packed_at(&t->rows[r], RLF_PRODUCT_BACKWARD),
+        .form = RLF_PRODUCT_BACKWARD,
+        .c = rlf_at(dx),
+        .ldc = dx.ld,
+        .add = add && (!rlf_is_cut(c, y) || t->cut.rank == 0)};
+    if (rlf_is_cut(c, y))
+        set_parts(c, row, &args);
+    if (kv && t->cut.rank % t->copies)
+        rlf_emit_move(c, RLF_CALL_ZERO, rlf_count_of(c, x), dx, (rlf_spot){0},
+                      dx.ld);
+    else
+        rlf_emit(c, RLF_OP_product, rlf_count_of(c, y))->product = args;
+    if (rlf_is_cut(c, y))
+        rlf_emit_sum(c, x, dx);
+}
+
 static void
 product_back(rlf_compiler *c, int r)
 {
@@ -211,27 +242,12 @@ product_back(rlf_compiler *c, int r)
                                  .db = rlf_gradient_at(w->vector[0])};
     if (!c->options->split)
         rlf_gradients_read(c, x);
-    bool add = c->gradient[x] >= 0; /* which is the first rank's */
+    bool add = c->gradient[x] >= 0;
     if (!add)
         rlf_gradients_put(c, x, rlf_gradients_place(c, x));
-    rlf_spot dx = own_gradient(c, x);
-    /* keys and values that several hold count as the first one's */
+    /* beside the queries' are zeros then */
     rlf_spot from = apart && t->cut.rank % t->copies ? dy : d_all;
-    rlf_kernel_call *call = rlf_emit(c, RLF_OP_product, rlf_count_of(c, y));
-    call->product = (rlf_product_args){
-        .n = rlf_width_of(c, x),
-        .k = rlf_out_width(c, row),
-        .x = rlf_at(from),
-        .ldx = from.ld,
-        .packed = rlf_packed_at(w, RLF_PRODUCT_BACKWARD),
-        .form = RLF_PRODUCT_BACKWARD,
-        .c = rlf_at(dx),
-        .ldc = dx.ld,
-        .add = add && (!rlf_is_cut(c, y) || t->cut.rank == 0)};
-    if (rlf_is_cut(c, y)) {
-        set_parts(c, row, &call->product);
-        rlf_emit_sum(c, x, dx);
-    }
+    input_gradient(c, r, from, own_gradient(c, x), add);
     if (row->kind == RLF_ROW_ONTO)
         add_gradient(c, row->in[1], y, 1);
     /* what gradients of weights will read nobody may write over */

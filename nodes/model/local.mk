@@ -61,5 +61,5 @@ tests_unit_model_shards_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_stories_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_training_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 
-EXTRA_DIST += tests/unit/counting.h tests/unit/model.h tests/unit/model_calls.h tests/data/model_calls.txt tests/unit/model_places.h tests/oracle/transformers_llama.py \
+EXTRA_DIST += tests/unit/counting.h tests/unit/model.h tests/unit/model_calls.h tests/unit/model_lora.h tests/data/model_calls.txt tests/unit/model_places.h tests/oracle/transformers_llama.py \
 	tests/data/models tests/data/rope.json tests/oracle/rope.py

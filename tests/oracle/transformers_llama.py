@@ -3,8 +3,8 @@
 
 Makes small random models of each family under tests/data/models/NAME, as
 save_pretrained writes them, and beside each expected.safetensors: sequences,
-and what PyTorch in double precision says of them. Needs torch, transformers
-and safetensors; the tests themselves need none of these.
+and what PyTorch in double precision says of them. Needs torch, transformers,
+peft and safetensors; the tests themselves need none of these.
 
     python3 tests/oracle/transformers_llama.py tests/data/models [NAME...]
 """
@@ -13,6 +13,7 @@ import sys
 
 sys.path.pop(0)  # this folder's file names would hide packages
 
+import peft
 import torch
 import transformers
 from safetensors.torch import save_file
@@ -90,10 +91,35 @@ MODELS = {
     "gpt2": ("GPT2", dict(n_inner=24), torch.float32, "lm"),
     "cohere": ("Cohere", dict(attention_bias=True, logit_scale=0.4,
                               rope_theta=500.0), torch.float16, "lm"),
+    "lora": ("Qwen3", dict(tie_word_embeddings=True, head_dim=8,
+                           rope_theta=500.0), torch.float32, "lm"),
+}
+
+# Models whose products have adapters beside them, which alone are trained.
+ADAPTERS = {
+    "lora": dict(r=8, lora_alpha=12, target_modules=[
+        "q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj",
+        "down_proj"]),
 }
 
 # prompt and response lengths, temperature
 SEQUENCES = [(3, 4, 1.0), (1, 9, 0.7), (7, 1, 1.0), (12, 8, 1.3)]
+
+
+def name_in_files(name):
+    """Of a parameter: as a model without adapters has it."""
+    name = name.removeprefix("base_model.model.")
+    return name.replace(".base_layer", "").replace(".default", "")
+
+
+def save(model, path):
+    if not isinstance(model, peft.PeftModel):
+        model.save_pretrained(path)
+        return
+    model.base_model.model.config.save_pretrained(path)
+    save_file({name_in_files(name): p.detach().contiguous()
+               for name, p in model.named_parameters()},
+              os.path.join(path, "model.safetensors"))
 
 
 def randomize(model):
@@ -131,11 +157,13 @@ def make(directory, name):
     kind = "ForSequenceClassification" if head == "scalar" else lm
     name_of = family.replace("3Text", "3") if head == "lm" else family
     model = getattr(transformers, name_of + kind)(config).eval()
+    if name in ADAPTERS:
+        model = peft.get_peft_model(model, peft.LoraConfig(**ADAPTERS[name]))
     randomize(model)
     for p in model.parameters():  # not the buffers: rotations stay f32
         p.data = p.data.to(element)
     path = os.path.join(directory, name)
-    model.save_pretrained(path)
+    save(model, path)
 
     model.double()
     out = {"lengths": [], "tokens": [], "temperature": [], "logprob": [],
@@ -170,7 +198,8 @@ def make(directory, name):
             x = torch.cat(parts).detach()
             result[key] = x.int() if x.dtype == torch.int64 else x.double()
     for key, p in model.named_parameters():
-        result["grad." + key] = p.grad.float().contiguous()
+        if p.requires_grad:
+            result["grad." + name_in_files(key)] = p.grad.float().contiguous()
     save_file(result, os.path.join(path, "expected.safetensors"))
 
 

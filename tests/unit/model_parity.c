@@ -2,7 +2,8 @@
  * double precision (tests/oracle/transformers_llama.py): Llama with biases and
  * llama3 rotation, Qwen2 (tied, a sliding layer, bf16), Qwen3 (norms of heads,
  * f16), Mistral (window, linear rotation), Qwen2 with yarn, Llama with
- * longrope, OLMo 2, Granite, Gemma 2, a Llama critic. The same with
+ * longrope, OLMo 2, Granite, Gemma 2, a Llama critic; Qwen3 with adapters,
+ * whose gradients alone peft has, in one shard and in two. The same with
  * recomputation, and in micro-batches of one sequence.
  *
  * On GPUs, emulated and real: in f32 the bits of the CPU; in bf16 close to the
@@ -11,6 +12,7 @@
 #include "nodes/model/form.h"
 #include "nodes/model/compile.h"
 #include "nodes/model/gradient.h"
+#include "tests/unit/model_lora.h"
 #include "tests/unit/model_places.h"
 
 #define MOST_SEQS 16
@@ -180,6 +182,15 @@ run(fixture *f, const rlf_pass_options *options, uint32_t each,
 
 /* The results one by one, each with its oracle. */
 enum { MOST_PARTS = 64 };
+
+/* Is the tensor one that the fixture has no gradient of? */
+static bool
+is_frozen(const fixture *f, const rlf_slot *slot)
+{
+    return f->model->table->config.family == &lora_family &&
+           !strstr(slot->name, "lora");
+}
+
 typedef struct part {
     const char *name;
     const float *got;
@@ -206,6 +217,8 @@ parts_of(const fixture *f, const outputs *out, rlf_arena *arena, part *parts)
     for (int i = 0; i < table->n_slots; i++) {
         const rlf_slot *slot = &table->slots[i];
         part *p = &parts[n];
+        if (is_frozen(f, slot))
+            continue;
         if (!slot->form.first) {
             p->name = rlf_arena_printf(arena, "grad.%s", slot->form.tensor);
             p->want = expected(f, p->name, arena, &p->n);
@@ -322,6 +335,8 @@ check_pieces(fixture *f, rlf_pass_options pass, const outputs *whole,
 typedef struct first {
     const char *name;
     rlf_model_head head;
+    const rlf_family *family; /* NULL: as config.json says */
+    int shards;               /* 0: one */
     outputs out;
     double far[MOST_PARTS];
 } first;
@@ -337,7 +352,9 @@ test_model(test_machine *t, const test_place *at, first *cpu)
     MUST(t, rlf_safetensors_open(path, &t->err, &f.expected));
     rlf_model_config config;
     MUST(t, rlf_model_config_read(dir, arena, &t->err, &config));
-    rlf_model_options options = {.head = cpu->head, .trained = true};
+    config.family = cpu->family ? cpu->family : config.family;
+    rlf_model_options options = {
+        .head = cpu->head, .trained = true, .shards = cpu->shards};
     MUST(t, rlf_model_new(t->queue, t->kernels, &config, &options, &t->err,
                           &f.model));
     path = rlf_arena_printf(arena, "%s/model.safetensors", dir);
@@ -401,6 +418,14 @@ main(void)
                              {.name = "cohere", .head = RLF_HEAD_LM},
                              {.name = "gemma2", .head = RLF_HEAD_LM},
                              {.name = "gemma3", .head = RLF_HEAD_LM},
+                             {.name = "lora",
+                              .head = RLF_HEAD_LM,
+                              .family = &lora_family,
+                              .shards = 1},
+                             {.name = "lora",
+                              .head = RLF_HEAD_LM,
+                              .family = &lora_family,
+                              .shards = 2},
                              {.name = "critic", .head = RLF_HEAD_SCALAR}};
     test_place places[MOST_PLACES];
     int n = test_places(places);

@@ -1,14 +1,13 @@
 /* Random programs of rows, which no family has: sums that pass their gradient
  * on to both sides, values that several rows read, norms of anything, products
- * onto anything. The gradient of each weight is compared with differences of
- * the loss, and its bits with those of passes that recompute, that leave
- * weights for later, and that do both: rules of places (nodes/model/compile.h)
- * that let one value write over another which somebody still reads are found by
- * chance, not by families. */
+ * onto anything, adapters beside any product. The gradient of each weight is
+ * compared with differences of the loss, and its bits with those of passes that
+ * recompute, that leave weights for later, and that do both: rules of places
+ * (nodes/model/compile.h) that let one value write over another which somebody
+ * still reads are found by chance, not by families. */
 #include "nodes/model/gradient.h"
 #include "tests/unit/model.h"
-
-#include <math.h>
+#include "tests/unit/model_lora.h"
 
 enum { PROGRAMS = 300, SEQS = 3, TOKENS = 15, MOST = 24 };
 
@@ -49,6 +48,13 @@ put(pool *p, rlf_var x)
     p->value[p->n++] = x;
 }
 
+/* y, a product of x, with an adapter or none. */
+static rlf_var
+random_adapter(rlf_program *r, rlf_var y, rlf_var x, uint64_t *seed)
+{
+    return pick(seed, 3) ? y : lora_adapt(r, y, x, next_name(r));
+}
+
 static rlf_var
 random_norm(rlf_program *r, rlf_var x, uint64_t *seed)
 {
@@ -62,17 +68,21 @@ static void
 close_product(rlf_program *r, pool *p, rlf_var x, uint64_t *seed)
 {
     bool bias = pick(seed, 2);
-    if (pick(seed, 2))
-        put(p, rlf_linear(r, x, next_name(r), bias));
-    else
-        put(p, rlf_linear_onto(r, take(p, seed), x, next_name(r), bias));
+    rlf_var y = pick(seed, 2)
+                    ? rlf_linear(r, x, next_name(r), bias)
+                    : rlf_linear_onto(r, take(p, seed), x, next_name(r), bias);
+    put(p, random_adapter(r, y, x, seed));
 }
 
 static void
 add_attention(rlf_program *r, pool *p, uint64_t *seed)
 {
     const char *q = next_name(r), *k = next_name(r), *v = next_name(r);
-    rlf_heads h = rlf_linear_heads(r, take(p, seed), q, k, v, pick(seed, 2));
+    rlf_var x = take(p, seed);
+    rlf_heads h = rlf_linear_heads(r, x, q, k, v, pick(seed, 2));
+    h.q = random_adapter(r, h.q, x, seed);
+    h.k = random_adapter(r, h.k, x, seed);
+    h.v = random_adapter(r, h.v, x, seed);
     uint32_t norms = pick(seed, 3);
     if (norms == 1) {
         h.q = shards > 1 ? rlf_norm(r, h.q, next_name(r))
@@ -104,6 +114,8 @@ add_rows(rlf_program *r, pool *p, uint64_t *seed)
         const char *gate = next_name(r), *up = next_name(r);
         rlf_gates g = rlf_linear_gates(r, x, gate, up, pick(seed, 2));
         rlf_act act = pick(seed, 2) ? RLF_ACT_GELU_TANH : RLF_ACT_SILU;
+        g.gate = random_adapter(r, g.gate, x, seed);
+        g.up = random_adapter(r, g.up, x, seed);
         close_product(r, p, rlf_glu(r, g, act), seed);
         break;
     }

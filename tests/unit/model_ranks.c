@@ -16,6 +16,7 @@
 #include "nodes/model/optimizer.h"
 #include "nodes/model/parallel.h"
 #include "tests/unit/model.h"
+#include "tests/unit/model_lora.h"
 
 enum { SEQS = 7, MOST = 40, NEW = 20, LANES = 4, RANKS = 8 };
 
@@ -665,6 +666,8 @@ main(void)
     test_ranks(scratch, 8, 8, 11, &rlf_family_cohere);
     test_ranks(scratch, 2, 4, 5, &rlf_family_gemma2);
     test_ranks(scratch, 2, 8, 4, &rlf_family_gemma3);
+    test_ranks(scratch, 2, 8, 4, &lora_family);
+    test_ranks(scratch, 4, 4, 11, &lora_family);
     if (rlf_dir_remove(scratch, &err) < 0)
         bail("%s", err.sentence);
     return done();

@@ -8,6 +8,7 @@
  * the CPU, and in bf16. */
 #include "engine/dev/replay.h"
 #include "nodes/model/handover.h"
+#include "tests/unit/model_lora.h"
 #include "tests/unit/model_places.h"
 
 #define MOST_SAMPLES 200
@@ -680,6 +681,8 @@ test_place_all(void)
         family = test_any_family(i);
         test_trial(3000 + i, 2, &all);
     }
+    family = &lora_family;
+    test_trial(3100, 2, &all);
     family = NULL;
     if (!on->slow)
         test_single();
