@@ -20,12 +20,13 @@ typedef struct rlf_spot {
  * side; the first has this width. */
 typedef struct rlf_buffer {
     rlf_address at;
+    size_t bytes;
     rlf_width first;
     int n;
     int64_t width; /* of a row of it */
     int users;     /* values, or gradients, that lie there and are needed */
     bool again;    /* it has been free in between */
-    int next;      /* of the same block, -1: the last */
+    int next;      /* of the same block, behind it, -1: the last */
 } rlf_buffer;
 
 /* A gradient, of one value or, where a sum passes it on, of several. */
@@ -49,7 +50,7 @@ typedef struct rlf_compiler {
     int layer;                /* at hand */
     size_t used[RLF_N_BLOCKS];
     RLF_VEC(rlf_buffer) buffers;
-    int newest[RLF_N_BLOCKS]; /* buffer of each block, -1: none */
+    int lowest[RLF_N_BLOCKS]; /* buffer of each block, -1: none */
     int border;               /* the buffer that gradients come and go in */
     /* of each value */
     rlf_spot *value;

@@ -1,56 +1,99 @@
 /* Where values and gradients lie: the rules of compile.h. Memory is buffers,
- * taken by the values of one row and free again when nobody reads them. */
+ * taken by the values of one row and free again when nobody reads them. Where
+ * only living buffers matter, which is in a pass that reads and for gradients
+ * on their way, a new one takes the first gap that is large enough. */
 #include "nodes/model/compiler.h"
 
 #include <limits.h>
 
 /* ---- memory ---- */
 
-static rlf_address
-take(rlf_compiler *c, rlf_block block, size_t bytes)
+/* Can memory of a block be given back in any form? Else buffers stay as they
+ * are, for gradients lie over the values of a pass that trains. */
+static bool
+gives_back(const rlf_compiler *c, rlf_block block)
 {
-    size_t at = c->used[block];
-    c->used[block] += (bytes + 63) / 64 * 64;
-    return rlf_address_at(block, (int64_t)at);
+    return block == RLF_AT_SCRATCH ||
+           (block == RLF_AT_LAYER && !c->options->train);
+}
+
+/* Behind its neighbour in the block: a list in the order of addresses. */
+static int
+new_buffer(rlf_compiler *c, int before, rlf_buffer b)
+{
+    int i = (int)c->buffers.count;
+    rlf_block block = rlf_address_block(b.at);
+    int *link = before < 0 ? &c->lowest[block] : &c->buffers.data[before].next;
+    size_t end = b.at - rlf_address_at(block, 0) + b.bytes;
+    b.next = *link;
+    *link = i;
+    if (c->used[block] < end)
+        c->used[block] = end;
+    RLF_PUSH_IN(c->arena, &c->buffers, b);
+    return i;
+}
+
+/* In the first gap of a block, or behind all that is in it. */
+static int
+take(rlf_compiler *c, rlf_block block, rlf_buffer want, size_t bytes)
+{
+    int before = -1;
+    want.at = rlf_address_at(block, 0);
+    want.bytes = (bytes + 63) / 64 * 64;
+    for (int i = c->lowest[block]; i >= 0; i = c->buffers.data[i].next) {
+        const rlf_buffer *b = &c->buffers.data[i];
+        if (b->at - want.at >= want.bytes)
+            break;
+        want.at = b->at + b->bytes;
+        before = i;
+    }
+    return new_buffer(c, before, want);
 }
 
 /* A number for each row of each of so many columns, in f32. */
 static rlf_address
 take_floats(rlf_compiler *c, rlf_block block, int64_t columns)
 {
-    return take(c, block,
-                (size_t)(c->options->tokens * columns) * sizeof(float));
+    size_t bytes = (size_t)(c->options->tokens * columns) * sizeof(float);
+    int i = take(c, block, (rlf_buffer){.users = 1}, bytes);
+    return c->buffers.data[i].at;
 }
 
-static int
-new_buffer(rlf_compiler *c, rlf_buffer b)
+/* What the values x[0..n-1] need. */
+static rlf_buffer
+form_of(const rlf_compiler *c, const rlf_var *x, int n)
 {
-    int *newest = &c->newest[rlf_address_block(b.at)];
-    b.next = *newest;
-    *newest = (int)c->buffers.count;
-    RLF_PUSH_IN(c->arena, &c->buffers, b);
-    return *newest;
+    rlf_buffer b = {.first = c->program->values.data[x[0]].width, .n = n};
+    for (int i = 0; i < n; i++)
+        b.width += rlf_width_of(c, x[i]);
+    return b;
 }
 
-/* For the values x[0..n-1]: one of the same form that is free again, or a new
- * one. */
+/* A buffer of that form that is free again, or -1. */
+static int
+find_free(const rlf_compiler *c, rlf_block block, rlf_buffer form)
+{
+    int i = c->lowest[block];
+    for (; i >= 0; i = c->buffers.data[i].next) {
+        const rlf_buffer *b = &c->buffers.data[i];
+        if (!b->users && b->first == form.first && b->n == form.n)
+            break;
+    }
+    return i;
+}
+
+/* For the values x[0..n-1]: one that is free again, or a new one. */
 static int
 take_buffer(rlf_compiler *c, rlf_block block, const rlf_var *x, int n)
 {
-    rlf_buffer want = {.first = c->program->values.data[x[0]].width, .n = n};
-    for (int i = 0; i < n; i++)
-        want.width += rlf_width_of(c, x[i]);
-    for (int i = c->newest[block]; i >= 0; i = c->buffers.data[i].next) {
-        rlf_buffer *b = &c->buffers.data[i];
-        if (!b->users && b->first == want.first && b->n == n) {
-            b->again = true;
-            return i;
-        }
-    }
-    want.at = take(c, block,
-                   (size_t)(c->options->tokens * want.width) *
-                       rlf_real_bytes(c->kernels));
-    return new_buffer(c, want);
+    const rlf_buffer form = form_of(c, x, n);
+    int i = find_free(c, block, form);
+    if (i < 0)
+        return take(c, block, form,
+                    (size_t)(c->options->tokens * form.width) *
+                        rlf_real_bytes(c->kernels));
+    c->buffers.data[i].again = true;
+    return i;
 }
 
 /* Column `first` of a buffer and those behind it, in use. */
@@ -66,7 +109,14 @@ spot_in(rlf_compiler *c, int i, int64_t first)
 static void
 leave(rlf_compiler *c, rlf_spot s)
 {
-    c->buffers.data[s.buffer].users--;
+    rlf_buffer *b = &c->buffers.data[s.buffer];
+    rlf_block block = rlf_address_block(b->at);
+    if (--b->users || !gives_back(c, block))
+        return;
+    int *link = &c->lowest[block];
+    while (*link != s.buffer)
+        link = &c->buffers.data[*link].next;
+    *link = b->next;
 }
 
 /* From now on nothing lies over what is in a layer's memory: the next layer has
@@ -76,7 +126,7 @@ rlf_values_end_layer(rlf_compiler *c)
 {
     c->code->layer[c->layer] = c->used[RLF_AT_LAYER];
     c->used[RLF_AT_LAYER] = 0;
-    c->newest[RLF_AT_LAYER] = -1;
+    c->lowest[RLF_AT_LAYER] = -1;
 }
 
 /* ---- values ---- */
@@ -101,9 +151,9 @@ make_lists(rlf_compiler *c)
         c->gradient[i] = -1;
     }
     for (int i = 0; i < RLF_N_BLOCKS; i++)
-        c->newest[i] = -1;
-    c->border = new_buffer(c, (rlf_buffer){.at = rlf_address_at(RLF_AT_D_X, 0),
-                                           .width = c->table->config.hidden});
+        c->lowest[i] = -1;
+    c->border =
+        take(c, RLF_AT_D_X, (rlf_buffer){.width = c->table->config.hidden}, 0);
 }
 
 /* Does a product's weight have its gradient after all of backward? */
@@ -206,13 +256,21 @@ take_over(rlf_compiler *c, rlf_var x, rlf_var from)
     c->derivatives[c->root[x]] += c->derivatives[x];
 }
 
+/* What other layers read is not in a layer's memory. A pass that only reads has
+ * room beside it when nobody reads the residual again. */
+static rlf_block
+block_of(const rlf_compiler *c, const rlf_model_row *row)
+{
+    const rlf_buffer form = form_of(c, row->out, row->n_out);
+    bool spare = !c->options->train && find_free(c, RLF_AT_VALUES, form) >= 0;
+    return c->crosses[row->out[0]] || spare ? RLF_AT_VALUES : RLF_AT_LAYER;
+}
+
 /* New memory for all results of a row, side by side. */
 static void
 place_new(rlf_compiler *c, const rlf_model_row *row)
 {
-    int i =
-        take_buffer(c, c->crosses[row->out[0]] ? RLF_AT_VALUES : RLF_AT_LAYER,
-                    row->out, row->n_out);
+    int i = take_buffer(c, block_of(c, row), row->out, row->n_out);
     int64_t column = 0;
     for (int k = 0; k < row->n_out; k++) {
         c->value[row->out[k]] = spot_in(c, i, column);
@@ -260,10 +318,10 @@ void
 rlf_values_row(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
-    const rlf_buffer hidden = {.at = rlf_address_at(RLF_AT_HIDDEN, 0),
-                               .width = rlf_width_of(c, row->out[0])};
+    const rlf_buffer hidden = {.width = rlf_width_of(c, row->out[0])};
     if (row->out[0] == c->program->hidden)
-        c->value[row->out[0]] = spot_in(c, new_buffer(c, hidden), 0);
+        c->value[row->out[0]] =
+            spot_in(c, take(c, RLF_AT_HIDDEN, hidden, 0), 0);
     else if (takes_over(c, r))
         for (int i = 0; i < row->n_out; i++)
             take_over(c, row->out[i], row->in[may_overwrite(row, i)]);
@@ -281,7 +339,7 @@ rlf_values_row(rlf_compiler *c, int r)
 void
 rlf_values_end_chunk(rlf_compiler *c)
 {
-    for (int i = c->newest[RLF_AT_VALUES]; i >= 0; i = c->buffers.data[i].next)
+    for (int i = c->lowest[RLF_AT_VALUES]; i >= 0; i = c->buffers.data[i].next)
         c->buffers.data[i].users = 0;
 }
 
