@@ -46,6 +46,7 @@ check_PROGRAMS += tests/unit/model_calls tests/unit/model_cost tests/unit/model_
 	tests/unit/model_sampler \
 	tests/unit/model_shards tests/unit/model_stories \
 	tests/unit/model_training
+tests_unit_model_calls_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=rlf_parallel_sum,--wrap=rlf_parallel_sum_f32,--wrap=rlf_parallel_sum_copies
 tests_unit_model_calls_LDADD = $(NODES_LIBS)
 tests_unit_model_cost_LDADD = $(NODES_LIBS)
 tests_unit_model_files_LDADD = $(NODES_LIBS)

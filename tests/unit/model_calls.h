@@ -8,7 +8,10 @@
  * lie: buffers may move, be shared or be copied, but whoever reads a value
  * reads the one that the formula wants. A row of which a part was written over
  * meanwhile is not one value, and its line says "torn". Weights have the names
- * of their tensors, gradients the same with "d ". */
+ * of their tensors, gradients the same with "d ".
+ *
+ * Ranks do not talk: a sum over them is a line, whose result is a value. What
+ * pages hold of a sequence is values too, position by position. */
 #ifndef RLF_TESTS_UNIT_MODEL_CALLS_H
 #define RLF_TESTS_UNIT_MODEL_CALLS_H
 
@@ -42,8 +45,9 @@ typedef struct calls {
     int64_t tokens;         /* of the micro-batch at hand */
 } calls;
 
-/* Kernels have no context of their own: one recorder at a time. */
-static calls *recorder;
+/* Kernels have no context of their own: one recorder for each thread, which is
+ * a rank. */
+static _Thread_local calls *recorder;
 
 static place *
 place_of(calls *c, const char *at)
@@ -99,12 +103,19 @@ put_value(calls *c, const void *at, int value, int64_t m, int64_t n, int64_t ld)
         }
 }
 
+/* Has the value no rows and columns? Zeros, and sums of zeros over ranks. */
+static bool
+is_flat(const calls *c, int value)
+{
+    return value >= 0 && strstr(c->name[value], "zeros");
+}
+
 /* Columns first..last-1 of the operand are those of one value. */
 static void
 say_columns(calls *c, const place *first, int n)
 {
     rlf_buf_printf(&c->line, "%s", c->name[first->value]);
-    if (!strcmp(c->name[first->value], "zeros"))
+    if (is_flat(c, first->value))
         return;
     if (first->col || n != c->width[first->value])
         rlf_buf_printf(&c->line, "[%d:%d]", first->col, first->col + n);
@@ -119,9 +130,8 @@ is_whole(calls *c, const char *at, int64_t m, int64_t ld, int64_t k, int64_t n)
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             const place *p = place_of(c, at + 4 * (i * ld + k + j));
-            bool zeros = !strcmp(c->name[first.value], "zeros");
             if (p->value != first.value ||
-                (!zeros &&
+                (!is_flat(c, first.value) &&
                  (p->row != first.row + i || p->col != first.col + j)))
                 return false;
         }
@@ -143,7 +153,7 @@ say_value(calls *c, const void *operand, int64_t m, int64_t n, int64_t ld)
             rlf_buf_printf(&c->line, first.value < 0 ? "unwritten" : "torn");
         else
             say_columns(c, &first, (int)width);
-        if (first.row)
+        if (first.row && !is_flat(c, first.value))
             rlf_buf_printf(&c->line, " from row %d", first.row);
     }
 }
@@ -477,12 +487,12 @@ RECORD(rope)
     return end_call();
 }
 
-/* Of one side alone: with both it is the product's. */
 RECORD(swiglu)
 {
     BEGIN(swiglu);
     NUMBER(m), NUMBER(d), NUMBER(act);
     INPUT(gate, a->m, a->d, a->ldx);
+    INPUT(up, a->m, a->d, a->ldx);
     OUTPUT(y, a->m, a->d, a->ldy);
     return end_call();
 }
@@ -492,12 +502,10 @@ RECORD(swiglu_grad)
     BEGIN(swiglu_grad);
     NUMBER(m), NUMBER(d), NUMBER(act);
     INPUT(gate, a->m, a->d, a->ldx);
-    if (a->up)
-        INPUT(up, a->m, a->d, a->ldx);
+    INPUT(up, a->m, a->d, a->ldx);
     INPUT(dy, a->m, a->d, a->lddy);
     OUTPUT(dgate, a->m, a->d, a->lddx);
-    if (a->up)
-        OUTPUT(dup, a->m, a->d, a->lddx);
+    OUTPUT(dup, a->m, a->d, a->lddx);
     return end_call();
 }
 
@@ -544,6 +552,180 @@ RECORD(add)
     INPUT(b, a->m, a->d, a->ldb);
     OUTPUT(c, a->m, a->d, a->ldc);
     return end_call();
+}
+
+/* ---- pages ---- */
+
+/* Key or value (`side` 1) of a position: number `col` of all heads. */
+static const char *
+page_number(const rlf_real *kv, int64_t page_size, int64_t page_stride,
+            int64_t d, int64_t slot, int side, int64_t col)
+{
+    int64_t at = slot % page_size, head = col / d, k = col % d;
+    const float *page = (const float *)kv + slot / page_size * page_stride +
+                        2 * page_size * d * head;
+    return (const char *)(side ? page + page_size * d + at * d + k
+                               : page + k * page_size + at);
+}
+
+/* Row `row` of a value lies in a slot from now on. */
+static void
+put_in_page(calls *c, const rlf_real *kv, int64_t page_size,
+            int64_t page_stride, int64_t width, int64_t d, int64_t slot,
+            int side, int value, int row)
+{
+    for (int64_t k = 0; k < width; k++) {
+        const char *x =
+            page_number(kv, page_size, page_stride, d, slot, side, k);
+        *place_of(c, x) = (place){x, value, row, (int)k};
+    }
+}
+
+RECORD(kv_write)
+{
+    calls *c = recorder;
+    int64_t q = a->heads * a->d, kv = a->kv_heads * a->d;
+    BEGIN(kv_write);
+    NUMBER(m), NUMBER(heads), NUMBER(kv_heads), NUMBER(d), NUMBER(half);
+    if (a->q_weight)
+        NUMBER(eps);
+    INPUT(k, a->m, kv, a->ldk);
+    INPUT(v, a->m, kv, a->ldv);
+    if (a->half) {
+        INPUT(q, a->m, q, a->ldq);
+        say_operand("cos", a->cos);
+        say_operand("sin", a->sin);
+        say_operand("q_weight", a->q_weight);
+        say_operand("k_weight", a->k_weight);
+        OUTPUT(q, a->m, q, a->ldq);
+    }
+    for (int side = 0; side < 2; side++) {
+        char name[16];
+        snprintf(name, sizeof name, "%d%s", c->n, side ? "v" : "k");
+        int value = new_value(c, name, (int)kv);
+        for (int64_t i = 0; i < a->m; i++)
+            put_in_page(c, a->kv, a->page_size, a->page_stride, kv, a->d,
+                        a->slots[i], side, value, (int)i);
+        rlf_buf_printf(&c->line, " -> %s", name);
+    }
+    return end_call();
+}
+
+/* Which value's row is in a slot, if it is one: its first number. */
+static place
+row_in_page(calls *c, const rlf_attention_paged_args *a, int64_t slot, int side)
+{
+    place first = {0};
+    for (int64_t k = 0; k < a->kv_heads * a->d; k++) {
+        const place p =
+            *place_of(c, page_number(a->kv, a->page_size, a->page_stride, a->d,
+                                     slot, side, k));
+        if (k == 0)
+            first = p;
+        if (p.value < 0 || p.value != first.value || p.row != first.row ||
+            p.col != k)
+            return (place){.value = -1};
+    }
+    return first;
+}
+
+/* Runs of rows of values, over all positions that a sequence's last token sees.
+ */
+static void
+say_pages(const rlf_attention_paged_args *a, int64_t s, int side)
+{
+    calls *c = recorder;
+    int64_t n = a->starts[s] + a->offsets[s + 1] - a->offsets[s];
+    place before = {.value = -2};
+    for (int64_t i = 0; i < n; i++) {
+        int64_t page = a->pages[s * a->ld_pages + i / a->page_size];
+        const place p =
+            row_in_page(c, a, page * a->page_size + i % a->page_size, side);
+        if (p.value < 0)
+            rlf_buf_printf(&c->line, " unwritten");
+        else if (p.value != before.value || p.row != before.row + 1)
+            rlf_buf_printf(&c->line, " %s from row %d", c->name[p.value],
+                           p.row);
+        before = p;
+    }
+    rlf_buf_printf(&c->line, " up to position %lld", (long long)n - 1);
+}
+
+RECORD(attention_paged)
+{
+    int64_t m = a->offsets[a->n_seqs], q = a->heads * a->d;
+    BEGIN(attention_paged);
+    NUMBER(heads), NUMBER(kv_heads), NUMBER(d), NUMBER(scale), NUMBER(window);
+    NUMBER(cap);
+    INPUT(q, m, q, a->ldq);
+    for (int64_t s = 0; s < a->n_seqs; s++)
+        for (int side = 0; side < 2; side++) {
+            rlf_buf_printf(&recorder->line, side ? ", v" : "; k");
+            say_pages(a, s, side);
+        }
+    OUTPUT(o, m, q, a->ldo);
+    return end_call();
+}
+
+/* ---- ranks ---- */
+
+/* Columns of a dense operand, by the rows that its first value has. */
+static int64_t
+dense_width(const char *at, int64_t n)
+{
+    const place first = *place_of(recorder, at);
+    int64_t width = 1;
+    while (width < n && place_of(recorder, at + 4 * width)->row == first.row)
+        width++;
+    return width;
+}
+
+static rlf_status
+record_sum(const char *name, void *x, int64_t n)
+{
+    calls *c = recorder;
+    int64_t width = dense_width(x, n);
+    bool flat = is_flat(c, place_of(c, x)->value);
+    char text[16];
+    say_name(name);
+    say_input("x", x, n / width, width, 0);
+    snprintf(text, sizeof text, "%d%s", c->n, flat ? " of zeros" : "");
+    put_value(c, x, new_value(c, text, (int)width), n / width, width, 0);
+    rlf_buf_printf(&c->line, " -> %s", text);
+    return end_call();
+}
+
+/* Sums over ranks go through these, which stand in for nodes/model/parallel.c
+ * (see local.mk). */
+rlf_status __wrap_rlf_parallel_sum(const rlf_model *model, rlf_real *x,
+                                   int64_t n, rlf_err *err);
+rlf_status __wrap_rlf_parallel_sum_f32(const rlf_model *model, float *x,
+                                       int64_t n, rlf_err *err);
+rlf_status __wrap_rlf_parallel_sum_copies(const rlf_model *model, rlf_real *x,
+                                          int64_t n, rlf_err *err);
+
+rlf_status
+__wrap_rlf_parallel_sum(const rlf_model *model, rlf_real *x, int64_t n,
+                        rlf_err *err)
+{
+    (void)model, (void)err;
+    return record_sum("sum", x, n);
+}
+
+rlf_status
+__wrap_rlf_parallel_sum_f32(const rlf_model *model, float *x, int64_t n,
+                            rlf_err *err)
+{
+    (void)model, (void)err;
+    return record_sum("sum_f32", x, n);
+}
+
+rlf_status
+__wrap_rlf_parallel_sum_copies(const rlf_model *model, rlf_real *x, int64_t n,
+                               rlf_err *err)
+{
+    (void)model, (void)err;
+    return record_sum("sum_copies", x, n);
 }
 
 /* ---- the device ---- */
@@ -605,6 +787,8 @@ record(test_machine *t, calls *c, rlf_device_ops *ops, rlf_kernels *kernels)
     kernels->swiglu_grad = record_swiglu_grad;
     kernels->add = record_add;
     kernels->attention = record_attention;
+    kernels->kv_write = record_kv_write;
+    kernels->attention_paged = record_attention_paged;
     kernels->attention_grad = record_attention_grad;
     t->kernels = kernels;
     *ops = *t->device->ops;
