@@ -40,8 +40,7 @@ add_gradient(rlf_compiler *c, rlf_var x, rlf_var y, float scale)
                        .lda = there ? dx.ld : dy.ld,
                        .ldb = dy.ld,
                        .scale = scale,
-                       .c = rlf_at(dx),
-                       .ldc = dx.ld};
+                       RLF_OPERAND(c, dx)};
 }
 
 /* dx of a norm is added to the gradient that is there, or lies over dy. */
@@ -66,15 +65,12 @@ norm_back(rlf_compiler *c, int r)
         int64_t bias = c->table->rows[r].vector[1];
         rlf_emit(c, RLF_OP_layernorm_grad, rlf_count_of(c, y))->layernorm_grad =
             (rlf_layernorm_grad_args){.d = rlf_width_of(c, x),
-                                      .x = rlf_at(c->value[x]),
-                                      .ldx = c->value[x].ld,
+                                      RLF_OPERAND(x, c->value[x]),
                                       .weight = rlf_weight_at(w),
                                       .mean = (const float *)c->kept[r][1],
                                       .rstd = (const float *)c->kept[r][0],
-                                      .dy = rlf_at(dy),
-                                      .lddy = dy.ld,
-                                      .dx = rlf_at(dx),
-                                      .lddx = dx.ld,
+                                      RLF_OPERAND(dy, dy),
+                                      RLF_OPERAND(dx, dx),
                                       .add = add,
                                       .dweight = rlf_gradient_at(w),
                                       .dbias = rlf_gradient_at(bias)};
@@ -82,14 +78,11 @@ norm_back(rlf_compiler *c, int r)
     }
     rlf_emit(c, RLF_OP_rmsnorm_grad, rlf_count_of(c, y))->rmsnorm_grad =
         (rlf_rmsnorm_grad_args){.d = rlf_width_of(c, x),
-                                .x = rlf_at(c->value[x]),
-                                .ldx = c->value[x].ld,
+                                RLF_OPERAND(x, c->value[x]),
                                 .weight = rlf_norm_at(c, w),
                                 .rstd = (const float *)c->kept[r][0],
-                                .dy = rlf_at(dy),
-                                .lddy = dy.ld,
-                                .dx = rlf_at(dx),
-                                .lddx = dx.ld,
+                                RLF_OPERAND(dy, dy),
+                                RLF_OPERAND(dx, dx),
                                 .add = add,
                                 .dweight = rlf_gradient_at(w),
                                 .sums = shards ? (const float *)c->kept[r][1]
@@ -110,14 +103,11 @@ head_norm_back(rlf_compiler *c, int r)
             (rlf_rmsnorm_grad_args){
                 .d = t->config.head_dim,
                 .groups = rlf_heads_of(c, x),
-                .x = rlf_at(c->value[x]),
-                .ldx = c->value[x].ld,
+                RLF_OPERAND(x, c->value[x]),
                 .weight = rlf_norm_at(c, t->rows[r].vector[i]),
                 .rstd = (const float *)c->kept[r][i],
-                .dy = rlf_at(dy),
-                .lddy = dy.ld,
-                .dx = rlf_at(dy),
-                .lddx = dy.ld,
+                RLF_OPERAND(dy, dy),
+                RLF_OPERAND(dx, dy),
                 .dweight =
                     rlf_gradient_at(rlf_gradient_head_norm(t, row->layer, i)),
                 .shards = t->norm_sums[i]};
@@ -136,10 +126,8 @@ matrix_back(rlf_compiler *c, int r, rlf_spot dy)
         ->product_grad = (rlf_product_grad_args){
         .n = rlf_out_width(c, row),
         .k = rlf_width_of(c, row->in[0]),
-        .dy = rlf_at(dy),
-        .lddy = dy.ld,
-        .x = rlf_at(x),
-        .ldx = x.ld,
+        RLF_OPERAND(dy, dy),
+        RLF_OPERAND(x, x),
         .dw = rlf_gradient_at(c->table->rows[r].matrix)};
 }
 
@@ -205,12 +193,10 @@ input_gradient(rlf_compiler *c, int r, rlf_spot dy, rlf_spot dx, bool add)
     rlf_product_args args = {
         .n = rlf_width_of(c, x),
         .k = rlf_out_width(c, row),
-        .x = rlf_at(dy),
-        .ldx = dy.ld,
+        RLF_OPERAND(x, dy),
         .packed = rlf_packed_at(&t->rows[r], RLF_PRODUCT_BACKWARD),
         .form = RLF_PRODUCT_BACKWARD,
-        .c = rlf_at(dx),
-        .ldc = dx.ld,
+        RLF_OPERAND(c, dx),
         .add = add && (!rlf_is_cut(c, y) || t->cut.rank == 0)};
     if (rlf_is_cut(c, y))
         set_parts(c, row, &args);
@@ -237,8 +223,7 @@ product_back(rlf_compiler *c, int r)
     if (w->vector[0] != RLF_NO_SLOT)
         rlf_emit(c, RLF_OP_bias_grad, rlf_count_of(c, y))->bias_grad =
             (rlf_bias_grad_args){.n = rlf_out_width(c, row),
-                                 .dy = rlf_at(d_all),
-                                 .lddy = d_all.ld,
+                                 RLF_OPERAND(dy, d_all),
                                  .db = rlf_gradient_at(w->vector[0])};
     if (!c->options->split)
         rlf_gradients_read(c, x);
@@ -291,23 +276,16 @@ attend_back(rlf_compiler *c, int r)
                                   .scale = (float)row->scale,
                                   .cap = (float)row->cap,
                                   .window = row->window,
-                                  .q = rlf_at(q),
-                                  .k = rlf_at(k),
-                                  .v = rlf_at(v),
-                                  .ldq = q.ld,
-                                  .ldk = k.ld,
-                                  .ldv = v.ld,
-                                  .o = rlf_at(o),
+                                  RLF_OPERAND(q, q),
+                                  RLF_OPERAND(k, k),
+                                  RLF_OPERAND(v, v),
+                                  RLF_OPERAND(o, o),
                                   .d_o = rlf_at(d_o),
-                                  .ldo = o.ld,
                                   .lddo = d_o.ld,
                                   .lse = (const float *)c->kept[r][0],
-                                  .dq = rlf_at(dq),
-                                  .dk = rlf_at(dk),
-                                  .dv = rlf_at(dv),
-                                  .lddq = dq.ld,
-                                  .lddk = dk.ld,
-                                  .lddv = dv.ld,
+                                  RLF_OPERAND(dq, dq),
+                                  RLF_OPERAND(dk, dk),
+                                  RLF_OPERAND(dv, dv),
                                   .parts = shards > heads ? shards / heads : 1};
     if (c->table->copies > 1)
         rlf_emit_move(c, RLF_CALL_SUM_COPIES, RLF_COUNT_TOKENS, dk,
@@ -335,8 +313,7 @@ glu_back(rlf_compiler *c, int r)
                                .up = rlf_at(up),
                                .ldx = gate.ld,
                                .act = row->act,
-                               .dy = rlf_at(dy),
-                               .lddy = dy.ld,
+                               RLF_OPERAND(dy, dy),
                                .dgate = rlf_at(gate),
                                .dup = rlf_at(up),
                                .lddx = gate.ld};
@@ -367,10 +344,8 @@ gather_back(rlf_compiler *c, int r)
         (rlf_rows_scatter_args){
             .d = rlf_width_of(c, x),
             .index = (const int32_t *)rlf_address_at(RLF_AT_ROWS, 0),
-            .x = rlf_at(dy),
-            .ldx = dy.ld,
-            .y = rlf_at(dx),
-            .ldy = dx.ld};
+            RLF_OPERAND(x, dy),
+            RLF_OPERAND(y, dx)};
     rlf_gradients_put(c, x, dx);
     rlf_gradients_leave(c, row->out[0]);
 }
@@ -389,8 +364,7 @@ embed_back(rlf_compiler *c, int r)
             .first = by.first,
             .part = by.part,
             .tokens = by.index,
-            .dy = rlf_at(dy),
-            .lddy = dy.ld,
+            RLF_OPERAND(dy, dy),
             .dw =
                 rlf_gradient_at(row->places ? t->rows[r].vector[0] : t->embed)};
     if (row->places)

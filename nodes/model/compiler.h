@@ -202,6 +202,10 @@ rlf_at(rlf_spot s)
     return (void *)s.at;
 }
 
+/* An operand of a call, and how far its rows are apart. */
+#define RLF_OPERAND(member, spot) \
+    .member = rlf_at(spot), .ld##member = (spot).ld
+
 /* A number of the block of weights, or NULL. */
 static inline const float *
 rlf_weight_at(int64_t offset)

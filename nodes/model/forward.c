@@ -55,8 +55,7 @@ rlf_emit_norm_sums(rlf_compiler *c, int r, const rlf_spot *dy, rlf_address sums)
     const rlf_spot to = {.at = sums, .ld = 1};
     rlf_count count = rlf_count_of(c, x);
     rlf_norm_sums_args args = {.d = rlf_width_of(c, x),
-                               .x = rlf_at(c->value[x]),
-                               .ldx = c->value[x].ld,
+                               RLF_OPERAND(x, c->value[x]),
                                .dy = dy ? rlf_at(*dy) : NULL,
                                .lddy = dy ? dy->ld : 0,
                                .weight = rlf_norm_at(c, t->rows[r].vector[0]),
@@ -102,10 +101,8 @@ rlf_emit_rotation(rlf_compiler *c, const rlf_model_row *row, rlf_pair to,
         .positions = (const int32_t *)rlf_address_at(RLF_AT_POSITIONS, 0),
         .cos = (const float *)rlf_address_at(RLF_AT_COSINES, row->local),
         .sin = (const float *)rlf_address_at(RLF_AT_SINES, row->local),
-        .x = rlf_at(from.q),
-        .ldx = from.q.ld,
-        .y = rlf_at(to.q),
-        .ldy = to.q.ld,
+        RLF_OPERAND(x, from.q),
+        RLF_OPERAND(y, to.q),
         .back = back};
     rlf_emit(c, RLF_OP_rope, rlf_count_of(c, row->out[0]))->rope = args;
     if (together)
@@ -133,8 +130,7 @@ embed(rlf_compiler *c, int r)
                          .part = by.part,
                          .tokens = by.index,
                          .w = rlf_weight_at(c->table->rows[r].vector[0]),
-                         .y = rlf_at(y),
-                         .ldy = y.ld};
+                         RLF_OPERAND(y, y)};
     if (!row->places)
         rlf_emit_sum(c, row->out[0], y);
 }
@@ -147,13 +143,11 @@ layer_norm(rlf_compiler *c, int r)
     rlf_spot x = c->value[row->in[0]], y = c->value[row->out[0]];
     rlf_emit(c, RLF_OP_layernorm, rlf_count_of(c, row->out[0]))->layernorm =
         (rlf_layernorm_args){.d = rlf_width_of(c, row->in[0]),
-                             .x = rlf_at(x),
-                             .ldx = x.ld,
+                             RLF_OPERAND(x, x),
                              .weight = rlf_weight_at(w->vector[0]),
                              .bias = rlf_weight_at(w->vector[1]),
                              .eps = (float)c->table->config.eps,
-                             .y = rlf_at(y),
-                             .ldy = y.ld,
+                             RLF_OPERAND(y, y),
                              .rstd = (float *)c->kept[r][0],
                              .mean = (float *)c->kept[r][1]};
 }
@@ -178,12 +172,10 @@ norm(rlf_compiler *c, int r)
                 .d = heads ? c->table->config.head_dim
                            : rlf_width_of(c, row->in[i]),
                 .groups = heads ? rlf_heads_of(c, row->in[i]) : 0,
-                .x = rlf_at(x),
-                .ldx = x.ld,
+                RLF_OPERAND(x, x),
                 .weight = rlf_norm_at(c, c->table->rows[r].vector[i]),
                 .eps = (float)c->table->config.eps,
-                .y = rlf_at(y),
-                .ldy = y.ld,
+                RLF_OPERAND(y, y),
                 .rstd = (float *)c->kept[r][i],
                 .sums = shards ? (const float *)c->kept[r][0] : NULL,
                 .whole = rlf_whole_of(c, row->in[i])};
@@ -202,15 +194,13 @@ product_swiglu(rlf_compiler *c, int r)
         ->product_swiglu = (rlf_product_swiglu_args){
         .d = rlf_width_of(c, row->out[0]),
         .k = rlf_width_of(c, row->in[0]),
-        .x = rlf_at(x),
-        .ldx = x.ld,
+        RLF_OPERAND(x, x),
         .packed = rlf_packed_at(w, RLF_PRODUCT_FORWARD),
         .bias = rlf_weight_at(w->vector[0]),
         .act = row[1].act,
         .c = rlf_at(gates),
         .keep = c->options->train,
-        .y = rlf_at(y),
-        .ldy = y.ld};
+        RLF_OPERAND(y, y)};
 }
 
 /* From a width that is cut it is a sum over shards, in all places: what it
@@ -230,12 +220,10 @@ product(rlf_compiler *c, int r)
     call->product =
         (rlf_product_args){.n = rlf_out_width(c, row),
                            .k = rlf_width_of(c, row->in[0]),
-                           .x = rlf_at(x),
-                           .ldx = x.ld,
+                           RLF_OPERAND(x, x),
                            .packed = rlf_packed_at(w, RLF_PRODUCT_FORWARD),
                            .bias = begins ? rlf_weight_at(w->vector[0]) : NULL,
-                           .c = rlf_at(y),
-                           .ldc = y.ld,
+                           RLF_OPERAND(c, y),
                            .add = onto && begins};
     if (!cut) {
         call->soon = c->paged && row->n_out == 3;
@@ -275,14 +263,10 @@ attend(rlf_compiler *c, int r)
                              .scale = (float)row->scale,
                              .cap = (float)row->cap,
                              .window = row->window,
-                             .q = rlf_at(q),
-                             .k = rlf_at(k),
-                             .v = rlf_at(v),
-                             .ldq = q.ld,
-                             .ldk = k.ld,
-                             .ldv = v.ld,
-                             .o = rlf_at(o),
-                             .ldo = o.ld,
+                             RLF_OPERAND(q, q),
+                             RLF_OPERAND(k, k),
+                             RLF_OPERAND(v, v),
+                             RLF_OPERAND(o, o),
                              .lse = (float *)c->kept[r][0]};
 }
 
@@ -303,14 +287,11 @@ attend_paged(rlf_compiler *c, int r)
         (rlf_kv_write_args){
             .kv_heads = kv_heads,
             .d = g->head_dim,
-            .k = rlf_at(k),
-            .v = rlf_at(v),
-            .ldk = k.ld,
-            .ldv = v.ld,
+            RLF_OPERAND(k, k),
+            RLF_OPERAND(v, v),
             .half = rotates ? rlf_model_config_rotated(g) / 2 : 0,
             .heads = rotates ? heads : 0,
-            .q = rlf_at(q),
-            .ldq = q.ld,
+            RLF_OPERAND(q, q),
             .positions = (const int32_t *)rlf_address_at(RLF_AT_POSITIONS, 0),
             .cos = (const float *)rlf_address_at(RLF_AT_COSINES, row[-1].local),
             .sin = (const float *)rlf_address_at(RLF_AT_SINES, row[-1].local),
@@ -324,10 +305,8 @@ attend_paged(rlf_compiler *c, int r)
                                    .scale = (float)row->scale,
                                    .cap = (float)row->cap,
                                    .window = row->window,
-                                   .q = rlf_at(q),
-                                   .ldq = q.ld,
-                                   .o = rlf_at(o),
-                                   .ldo = o.ld};
+                                   RLF_OPERAND(q, q),
+                                   RLF_OPERAND(o, o)};
 }
 
 static void
@@ -342,8 +321,7 @@ glu(rlf_compiler *c, int r)
                           .up = rlf_at(up),
                           .ldx = gate.ld,
                           .act = row->act,
-                          .y = rlf_at(y),
-                          .ldy = y.ld};
+                          RLF_OPERAND(y, y)};
 }
 
 static void
@@ -354,13 +332,10 @@ add(rlf_compiler *c, int r)
              b = row->n_in > 1 ? c->value[row->in[1]] : (rlf_spot){0};
     rlf_emit(c, RLF_OP_add, rlf_count_of(c, row->out[0]))->add =
         (rlf_add_args){.d = rlf_width_of(c, row->out[0]),
-                       .a = rlf_at(a),
-                       .b = rlf_at(b),
-                       .lda = a.ld,
-                       .ldb = b.ld,
+                       RLF_OPERAND(a, a),
+                       RLF_OPERAND(b, b),
                        .scale = rlf_scale_of(c, row),
-                       .c = rlf_at(y),
-                       .ldc = y.ld};
+                       RLF_OPERAND(c, y)};
 }
 
 static void
@@ -372,10 +347,8 @@ gather(rlf_compiler *c, int r)
         (rlf_rows_gather_args){
             .d = rlf_width_of(c, row->in[0]),
             .index = (const int32_t *)rlf_address_at(RLF_AT_ROWS, 0),
-            .x = rlf_at(x),
-            .ldx = x.ld,
-            .y = rlf_at(y),
-            .ldy = y.ld};
+            RLF_OPERAND(x, x),
+            RLF_OPERAND(y, y)};
 }
 
 /* ---- rows ---- */

@@ -165,15 +165,6 @@ rlf_parallel_start(const rlf_model *m, int stage, const rlf_real *x, int64_t n,
 }
 
 rlf_status
-rlf_parallel_send(const rlf_model *m, int stage, const rlf_real *x, int64_t n,
-                  rlf_err *err)
-{
-    rlf_transfer *sending;
-    RLF_TRY(rlf_parallel_start(m, stage, x, n, err, &sending));
-    return rlf_device_wait(&sending, err);
-}
-
-rlf_status
 rlf_parallel_receive(const rlf_model *m, int stage, rlf_real *x, int64_t n,
                      rlf_err *err)
 {

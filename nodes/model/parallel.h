@@ -41,10 +41,7 @@ rlf_status rlf_parallel_gather_blocks(const rlf_model *m, rlf_err *err,
  * the other end's gradient of it, of this rank's slice. */
 rlf_status rlf_parallel_swap_ends(const rlf_model *m, rlf_err *err);
 /* Activations from one stage to another, received in the order in which they
- * are sent; waits until the receiver has them, or leaves that to
- * rlf_device_wait(). */
-rlf_status rlf_parallel_send(const rlf_model *m, int stage, const rlf_real *x,
-                             int64_t n, rlf_err *err);
+ * are sent; rlf_device_wait() waits until the receiver has them. */
 rlf_status rlf_parallel_start(const rlf_model *m, int stage, const rlf_real *x,
                               int64_t n, rlf_err *err, rlf_transfer **sending);
 rlf_status rlf_parallel_receive(const rlf_model *m, int stage, rlf_real *x,

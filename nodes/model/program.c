@@ -7,7 +7,7 @@
 
 #define IN(i) (1 << (i))
 #define ROW(name_, doc_, reads_, reads_out_, over_) \
-    [RLF_ROW_##name_] = {#name_, doc_, reads_, reads_out_, over_},
+    [RLF_ROW_##name_] = {reads_, reads_out_, over_},
 const rlf_row_info rlf_row_infos[] = {
 #include "nodes/model/row.def"
 };

@@ -64,7 +64,6 @@ enum { RLF_OVER_NONE = -1, RLF_OVER_SAME = -2 };
 
 /* What compiling must know of an operation. */
 typedef struct rlf_row_info {
-    const char *name, *doc;
     int reads; /* inputs that its derivative reads: bit i for in[i] */
     bool reads_out;
     int over;

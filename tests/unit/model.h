@@ -3,9 +3,11 @@
 #ifndef RLF_TESTS_UNIT_MODEL_H
 #define RLF_TESTS_UNIT_MODEL_H
 
-#include "nodes/model/families/families.h"
-#include "nodes/model/transformer.h"
 #include "engine/base/vec.h"
+#include "engine/comm/device.h"
+#include "nodes/model/families/families.h"
+#include "nodes/model/parallel.h"
+#include "nodes/model/transformer.h"
 #include "nodes/model/weights.h"
 #include "tests/tap.h"
 
@@ -86,6 +88,35 @@ test_machine_close(test_machine *t)
 {
     rlf_queue_free(t->queue);
     rlf_device_free(t->device);
+}
+
+/* A micro-batch of three sequences: 15 tokens, 8 of them responses. */
+__attribute__((unused)) static void
+test_load(test_machine *t, rlf_pass *p)
+{
+    static const uint32_t ids[15] = {3, 1, 4, 1, 5, 9, 2, 6,
+                                     5, 3, 5, 8, 9, 7, 9};
+    static const uint32_t lengths[3][2] = {{3, 2}, {1, 5}, {3, 1}};
+    rlf_sequence seqs[3];
+    for (uint32_t i = 0, at = 0; i < 3; i++) {
+        seqs[i] = (rlf_sequence){.prompt = ids + at,
+                                 .n_prompt = lengths[i][0],
+                                 .response = ids + at + lengths[i][0],
+                                 .n_response = lengths[i][1],
+                                 .temperature = 1};
+        at += lengths[i][0] + lengths[i][1];
+    }
+    MUST(t, rlf_pass_load(p, seqs, 3, 0, RLF_ROWS_TOKENS, &t->err));
+}
+
+/* Activations to another stage, until it has them. */
+__attribute__((unused)) static void
+test_send(test_machine *t, const rlf_model *model, int stage, const rlf_real *x,
+          int64_t n)
+{
+    rlf_transfer *sending;
+    MUST(t, rlf_parallel_start(model, stage, x, n, &t->err, &sending));
+    MUST(t, rlf_device_wait(&sending, &t->err));
 }
 
 /* A path below the source directory. */

@@ -37,27 +37,8 @@ static const rlf_model_config small = {.layers = 2,
                                        .rope.theta = 10000,
                                        .bos = -1};
 
-/* Prompts and responses of a micro-batch of 15 tokens, 8 of them responses. */
-static void
-load(test_machine *t, rlf_pass *p, calls *c)
-{
-    static const uint32_t ids[15] = {3, 1, 4, 1, 5, 9, 2, 6,
-                                     5, 3, 5, 8, 9, 7, 9};
-    static const uint32_t lengths[SEQS][2] = {{3, 2}, {1, 5}, {3, 1}};
-    rlf_sequence seqs[SEQS];
-    for (uint32_t i = 0, at = 0; i < SEQS; i++) {
-        seqs[i] = (rlf_sequence){.prompt = ids + at,
-                                 .n_prompt = lengths[i][0],
-                                 .response = ids + at + lengths[i][0],
-                                 .n_response = lengths[i][1],
-                                 .temperature = 1};
-        at += lengths[i][0] + lengths[i][1];
-    }
-    MUST(t, rlf_pass_load(p, seqs, SEQS, 0, RLF_ROWS_TOKENS, &t->err));
-    c->tokens = p->m;
-}
-
-/* Pages of the sequences of load(), in no order, which begin behind a past. */
+/* Pages of the sequences of test_load(), in no order, which begin behind a
+ * past. */
 enum { PAGES = 6, PER_SEQ = 2, PAGE = 16 };
 static const int32_t pages[SEQS * PER_SEQ] = {3, 1, 0, 5, 4, 2};
 static const int32_t starts[SEQS] = {4, 0, 17};
@@ -123,7 +104,8 @@ run_pass(test_machine *t, rlf_model *model, const variant *v, calls *c)
 {
     rlf_pass *p;
     MUST(t, rlf_pass_new(model, &v->pass, &t->err, &p));
-    load(t, p, c);
+    test_load(t, p);
+    c->tokens = p->m;
     c->model = model;
     if (v->paged) {
         run_paged(t, model, p, c);

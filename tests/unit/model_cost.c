@@ -144,8 +144,7 @@ run_forward(test_machine *t, rlf_model *model, rlf_pass *pass)
                                      &t->err));
     MUST(t, rlf_transformer_forward_chunk(model, pass, 0, &t->err));
     if (!has_heads(model))
-        MUST(t,
-             rlf_parallel_send(model, 1, rlf_pass_output(pass, 0), n, &t->err));
+        test_send(t, model, 1, rlf_pass_output(pass, 0), n);
 }
 
 /* Heads and backward. */
@@ -163,7 +162,7 @@ run_back(test_machine *t, rlf_model *model, rlf_pass *pass,
         MUST(t, rlf_parallel_receive(model, 1, pass->d_x, n, &t->err));
     MUST(t, rlf_transformer_backward_chunk(model, pass, 0, &t->err));
     if (!rlf_table_begins(model->table, 0))
-        MUST(t, rlf_parallel_send(model, 0, pass->d_x, n, &t->err));
+        test_send(t, model, 0, pass->d_x, n);
 }
 
 static void

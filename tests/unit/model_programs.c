@@ -9,7 +9,7 @@
 #include "tests/unit/model.h"
 #include "tests/unit/model_lora.h"
 
-enum { PROGRAMS = 300, SEQS = 3, TOKENS = 15, MOST = 24 };
+enum { PROGRAMS = 300, TOKENS = 15, MOST = 24 };
 
 /* Of the program at hand: a family's function has no other argument. */
 static uint64_t program_seed, draws;
@@ -177,24 +177,6 @@ typedef struct trial {
     float weight[TOKENS]; /* of each row's log-probability */
 } trial;
 
-static void
-load(const trial *k, rlf_pass *p)
-{
-    static const uint32_t ids[TOKENS] = {3, 1, 4, 1, 5, 9, 2, 6,
-                                         5, 3, 5, 8, 9, 7, 9};
-    static const uint32_t lengths[SEQS][2] = {{3, 2}, {1, 5}, {3, 1}};
-    rlf_sequence seqs[SEQS];
-    for (uint32_t i = 0, at = 0; i < SEQS; i++) {
-        seqs[i] = (rlf_sequence){.prompt = ids + at,
-                                 .n_prompt = lengths[i][0],
-                                 .response = ids + at + lengths[i][0],
-                                 .n_response = lengths[i][1],
-                                 .temperature = 1};
-        at += lengths[i][0] + lengths[i][1];
-    }
-    MUST(k->t, rlf_pass_load(p, seqs, SEQS, 0, RLF_ROWS_TOKENS, &k->t->err));
-}
-
 /* Forward, in a pass of its own. */
 static double
 loss_of(const trial *k)
@@ -206,7 +188,7 @@ loss_of(const trial *k)
     double sum = 0;
     MUST(t, rlf_model_changed(k->model, &t->err));
     MUST(t, rlf_pass_new(k->model, &options, &t->err, &p));
-    load(k, p);
+    test_load(t, p);
     MUST(t, rlf_transformer_forward(k->model, p, &t->err));
     MUST(t, rlf_head_logprobs(k->model, p, false, &t->err));
     MUST(t, rlf_pass_read(p, p->logprob, p->n_rows, &t->err, logprob));
@@ -230,7 +212,7 @@ gradient_of(const trial *k, rlf_pass_options options)
         MUST(t, rlf_pass_new(k->model, &kept, &t->err, &owed));
         rlf_pass_borrow(p, owed);
     }
-    load(k, p);
+    test_load(t, p);
     MUST(t, rlf_transformer_forward(k->model, p, &t->err));
     MUST(t, rlf_pass_write(p, k->weight, p->n_rows, &t->err, p->d_logprob));
     MUST(t, rlf_head_loss(k->model, p, NULL, NULL, false, &t->err));

@@ -171,8 +171,10 @@ hand_on(test_machine *t, rlf_model *model, int part, bool out, float *x,
         int64_t n)
 {
     int stage = part % model->table->cut.stages;
-    MUST(t, out ? rlf_parallel_send(model, stage, x, n, &t->err)
-                : rlf_parallel_receive(model, stage, x, n, &t->err));
+    if (out)
+        test_send(t, model, stage, x, n);
+    else
+        MUST(t, rlf_parallel_receive(model, stage, x, n, &t->err));
 }
 
 /* Pass after pass: those of all lanes are under way before the first goes back,
