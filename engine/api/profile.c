@@ -4,6 +4,7 @@
 #include "engine/base/vec.h"
 #include "engine/dev/cores.h"
 #include "engine/io/file.h"
+#include "engine/timing/measured.h"
 #include "nodes/table.h"
 
 #include <math.h>
@@ -382,6 +383,51 @@ rlf_profile_suits(const rlf_profile *p, const rlf_session *s, bool here,
         return RLF_USER;
     }
     return RLF_OK;
+}
+
+/* Threads of the ranks whose pieces a rank with `has` of them takes. */
+static int
+nearest_threads(const rlf_profile *p, int has)
+{
+    int best = 0;
+    double least = INFINITY;
+    for (int i = 0; i < p->n_lines; i++) {
+        int threads = p->lines[i].key.threads;
+        threads = threads > 1 ? threads : 1;
+        double apart = fabs(log2((double)threads / has));
+        if (apart < least) {
+            least = apart;
+            best = threads;
+        }
+    }
+    return best;
+}
+
+void
+rlf_profile_warn(const rlf_session *s, rlf_buf *out)
+{
+    const rlf_speeds speeds = {.cluster = s->cluster};
+    const rlf_profile *before = NULL;
+    for (int r = 0; s->profiles && r < s->cluster->ranks; r++) {
+        const rlf_profile *p = s->profiles[r];
+        if (!p || p == before)
+            continue;
+        before = p;
+        int has = rlf_measured_threads(&speeds, r);
+        has = has > 1 ? has : 1;
+        int had = nearest_threads(p, has);
+        if (!had || had == has)
+            continue;
+        bool fewer = had < has;
+        rlf_buf_printf(
+            out,
+            "warning: pieces were measured on ranks with %d thread%s, and "
+            "these ranks have %d: what takes time by tokens, rows or bytes is "
+            "taken to be %.3g times as %s\n",
+            had, had == 1 ? "" : "s", has,
+            fewer ? (double)has / had : (double)had / has,
+            fewer ? "short" : "long");
+    }
 }
 
 rlf_status

@@ -4,6 +4,7 @@
 
 #include "engine/api/auto.h"
 #include "engine/api/prediction.h"
+#include "engine/api/profile.h"
 #include "engine/io/output.h"
 
 #include <inttypes.h>
@@ -118,8 +119,10 @@ put_notes(rlf_session *s, rlf_buf *out)
         rlf_plan_notes(s->plan, out);
         rlf_run_notes(s->run, out);
     }
-    if (w)
+    if (w) {
         rlf_session_workload_warn(s, w, out);
+        rlf_profile_warn(s, out);
+    }
     rlf_buf_puts(out, s->profiled ? s->profiled : "");
     return true;
 }
