@@ -20,7 +20,7 @@ libbase_a_SOURCES = \
 	%D%/diag.c %D%/diag.h \
 	%D%/status.c %D%/status.h %D%/status.def \
 	%D%/str.c %D%/str.h \
-	%D%/svg.h \
+	%D%/svg.c %D%/svg.h \
 	%D%/trace.c %D%/trace.h \
 	%D%/vec.h
 

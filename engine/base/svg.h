@@ -6,4 +6,8 @@
  * replace it. */
 #define RLF_SVG_MARK "<!-- a picture by rlflow, which replaces it -->\n"
 
+/* The least of 1, 2 and 5 times powers of ten that is not below x > 0: for the
+ * ticks of an axis. */
+double rlf_svg_step(double x);
+
 #endif

@@ -96,6 +96,8 @@ rlf_picture_text(const rlf_fuse *fuse, const rlf_fuse_answer *answer,
 
 /* ---- SVG ---- */
 
+enum { TOP = 30, LEFT = 50 }; /* of the first box */
+
 /* A hue for each turn: light forward, dark backward, between them weights. */
 static const char *
 colour_of(const rlf_fuse *fuse, rlf_pipe_op op)
@@ -127,9 +129,9 @@ static void
 put_box(const rlf_fuse *fuse, int place, rlf_pipe_op op, double begin,
         double scale, rlf_buf *out)
 {
-    int top = 24 * place + 10;
+    int top = 24 * place + TOP;
     double lasts = takes(fuse, place, op), wide = lasts * scale,
-           x = 50 + begin * scale;
+           x = LEFT + begin * scale;
     rlf_buf_printf(out,
                    "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"20\" "
                    "fill=\"%s\" stroke=\"white\" stroke-width=\"0.5\"><title>",
@@ -144,6 +146,37 @@ put_box(const rlf_fuse *fuse, int place, rlf_pipe_op op, double begin,
                        x + wide / 2, top + 14,
                        op.kind == RLF_PIPE_FORWARD ? "black" : "white",
                        op.micro);
+}
+
+/* How long it takes, of what is possible, and what the fullest place holds. */
+static void
+put_title(const rlf_fuse *fuse, const rlf_fuse_answer *answer, rlf_buf *out)
+{
+    double most = 0, all = 0;
+    for (int p = 0; p < fuse->places; p++) {
+        double peak, waits;
+        sum_place(fuse, answer, p, &peak, &waits);
+        most = peak > most ? peak : most;
+        all += waits / fuse->places;
+    }
+    rlf_buf_printf(out,
+                   "<text x=\"%d\" y=\"18\" font-size=\"12\">makespan %g, "
+                   "%.1f %% of it waiting, at most %g of memory at a "
+                   "place</text>\n",
+                   LEFT, answer->makespan, all, most);
+}
+
+/* Ticks at round times, some hundred points apart. */
+static void
+put_axis(const rlf_fuse *fuse, double makespan, double scale, rlf_buf *out)
+{
+    int y = TOP + 24 * fuse->places;
+    double step = rlf_svg_step(100 / scale);
+    for (double at = 0; at <= makespan * (1 + 1e-9); at += step)
+        rlf_buf_printf(out,
+                       "<path d=\"M%.2f %d v4\" stroke=\"black\"/>"
+                       "<text x=\"%.2f\" y=\"%d\">%g</text>\n",
+                       LEFT + at * scale, y, LEFT + at * scale, y + 14, at);
 }
 
 void
@@ -162,21 +195,23 @@ rlf_picture_svg(const rlf_fuse *fuse, const rlf_fuse_answer *answer,
     if (answer->makespan * scale > 6000)
         scale = 6000 / answer->makespan;
     int wide = (int)(answer->makespan * scale) + 70;
-    int high = 24 * fuse->places + 60;
+    int high = TOP + 24 * fuse->places + 50;
     rlf_buf_printf(out,
                    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
                    "height=\"%d\" viewBox=\"0 0 %d %d\" "
                    "font-family=\"sans-serif\" font-size=\"9\">\n" RLF_SVG_MARK
                    "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
                    wide, high, wide, high);
+    put_title(fuse, answer, out);
+    put_axis(fuse, answer->makespan, scale, out);
     for (int p = 0; p < fuse->places; p++) {
         const rlf_pipe_list *list = &answer->pipe.lists[p];
         rlf_buf_printf(out, "<text x=\"4\" y=\"%d\">place %d</text>\n",
-                       24 * p + 24, p);
+                       24 * p + TOP + 14, p);
         for (int i = 0; i < list->count; i++)
             put_box(fuse, p, list->ops[i], answer->begin[p][i], scale, out);
     }
-    for (int m = 0, x = 50; m < fuse->n_models; m++) {
+    for (int m = 0, x = LEFT; m < fuse->n_models; m++) {
         rlf_pipe_op op = {.model = m};
         if (m && fuse->turn[m] == fuse->turn[m - 1])
             continue;
@@ -192,8 +227,5 @@ rlf_picture_svg(const rlf_fuse *fuse, const rlf_fuse_answer *answer,
             x += 130;
         }
     }
-    rlf_buf_printf(out,
-                   "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%g</text>\n"
-                   "</svg>\n",
-                   wide - 20, high - 40, answer->makespan);
+    rlf_buf_puts(out, "</svg>\n");
 }

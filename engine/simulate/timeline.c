@@ -248,20 +248,10 @@ put_steps(const picture *p, rlf_buf *out)
     }
 }
 
-/* The round number of seconds that is next to a part of the time: 1, 2 or 5
- * times a power of ten. */
-static double
-round_up(double seconds)
-{
-    double power = pow(10, floor(log10(seconds)));
-    double times = seconds / power;
-    return power * (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10);
-}
-
 static void
 put_scale(const picture *p, rlf_buf *out)
 {
-    double all = p->to - p->from, tick = round_up(all / TICKS);
+    double all = p->to - p->from, tick = rlf_svg_step(all / TICKS);
     for (int i = 0; i * tick <= all * (1 + 1e-9); i++) {
         double x = place_of(p, p->from + i * tick);
         char words[32];
