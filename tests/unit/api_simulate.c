@@ -436,6 +436,105 @@ test_plan(const plan_case *how, uint64_t *tokens)
     close_plan(&p);
 }
 
+/* ---- other programs ---- */
+
+#define PROMPTS \
+    "data prompts = jsonl(\"rows.jsonl\", prompt: \"q\", max_prompt: 20)\n"
+#define JUDGE "hook judge = lua(\"full.lua\")\n"
+
+/* Behind the actor's declaration; the data has a prompt and two answers. */
+static const struct {
+    const char *name, *text;
+} programs[] = {
+    {"GRPO",
+     "model ref = copy(actor)\n" PROMPTS JUDGE "flow f(batch: prompts[24]) {\n"
+     "    roll = actor.generate(batch, n: 4, max_new: 60)\n"
+     "    s = judge(roll)\n"
+     "    adv = s - mean(s over group)\n"
+     "    base = ref.logprob(roll)\n"
+     "    update actor minimize mean((base - adv) * "
+     "exp(actor.logprob(roll) - roll.logprob) over batch)\n"
+     "    ref := 0.9 * ref + 0.1 * actor\n"
+     "}\n"},
+    {"SFT", "data rows = jsonl(\"rows.jsonl\", prompt: \"q\", answer: \"q\")\n"
+            "flow f(batch: rows[24]) {\n"
+            "    x = respond(batch.answer)\n"
+            "    update actor minimize mean(-actor.logprob(x) over batch)\n"
+            "}\n"},
+    {"DPO",
+     "model ref = copy(actor)\n"
+     "data pairs = jsonl(\"rows.jsonl\", prompt: \"q\", chosen: \"q\", "
+     "rejected: \"q\")\n"
+     "flow f(batch: pairs[24]) {\n"
+     "    good = respond(batch.chosen)\n"
+     "    bad = respond(batch.rejected)\n"
+     "    base = sum(ref.logprob(good) over tokens) - "
+     "sum(ref.logprob(bad) over tokens)\n"
+     "    update actor minimize mean(base - sum(actor.logprob(good) over "
+     "tokens) + sum(actor.logprob(bad) over tokens) over batch)\n"
+     "}\n"},
+    {"two critics",
+     "model first = copy(actor, head: scalar, optimizer: adamw(lr: 1e-4))\n"
+     "model second = copy(actor, head: scalar, optimizer: adamw(lr: "
+     "1e-4))\n" PROMPTS JUDGE "flow f(batch: prompts[24]) {\n"
+     "    roll = actor.generate(batch, n: 2, max_new: 60)\n"
+     "    v = first.value(roll)\n"
+     "    w = second.value(roll)\n"
+     "    a = roll.at_last(judge(roll)) - min(v, w)\n"
+     "    for mini in roll.split(parts: 2) {\n"
+     "        update actor minimize mean(-a * "
+     "exp(actor.logprob(mini) - mini.logprob) over batch)\n"
+     "        update first minimize mean((first.value(mini) - a) ^ 2 over "
+     "batch)\n"
+     "        update second minimize mean((second.value(mini) - a) ^ 2 over "
+     "batch)\n"
+     "    }\n"
+     "}\n"},
+};
+
+/* The same laws; and of one rank a step is the sum of what it does. */
+static void
+test_laws(const char *name, const char *program, const plan_case *how)
+{
+    planned p = open_text(
+        how, rlf_arena_printf(
+                 rlf_arena_new(),
+                 "model actor = lm(llama(layers: 4, hidden: 32, heads: 4, ffn: "
+                 "48, context: 128), tokenizer: \"%s/examples/models/arith\", "
+                 "optimizer: adamw(lr: 1e-4))\n%s",
+                 getenv("RLFLOW_SOURCE"), program));
+    witness w = {.plan = p.plan};
+    price full = {.scale = 1}, again = {.scale = 1}, half = {.scale = 0.5};
+    rlf_simulated a = simulate(&p, &full, STEPS, true, streams, &w);
+    rlf_simulated b = simulate(&p, &again, STEPS, true, streams, NULL);
+    rlf_simulated c = simulate(&p, &half, STEPS, true, streams, NULL);
+    ok(same_twice(&a, &b), "%s, %s: the same twice", name, how->name);
+    ok(twice_as_fast(&a, &c), "%s, %s: twice as fast takes half", name,
+       how->name);
+    ok(conserves(&a, &w) && !w.wrong && w.last > 0,
+       "%s, %s: busy or idle, one at a time", name, how->name);
+    ok(is_rehearsed(&p), "%s, %s: without costs as it is rehearsed", name,
+       how->name);
+    double posts = (double)a.commands * 2e-6; /* of the controller's time */
+    if (how->ranks == 1)
+        ok(close_to(w.busy[0] + posts, a.ends[STEPS - 1]),
+           "%s: on one rank the sum of its calls, %g s and %g s of %g s", name,
+           w.busy[0], posts, a.ends[STEPS - 1]);
+    close_plan(&p);
+}
+
+static void
+test_programs(void)
+{
+    static const plan_case cases[] = {{"one rank", 1, 0, NULL},
+                                      {"three ranks", 3, 0, NULL},
+                                      {"four, of stages and parts", 4, 0,
+                                       "actor.update on 0..3 (tp: 2, pp: 2)"}};
+    for (size_t i = 0; i < RLF_COUNT(programs); i++)
+        for (size_t k = 0; k < RLF_COUNT(cases); k++)
+            test_laws(programs[i].name, programs[i].text, &cases[k]);
+}
+
 int
 main(void)
 {
@@ -444,6 +543,7 @@ main(void)
     put_files(arena);
     for (size_t i = 0; i < RLF_COUNT(plans); i++)
         test_plan(&plans[i], &tokens);
+    test_programs();
     test_unknown_rows();
     rlf_arena_free(arena);
     return done();
