@@ -324,7 +324,7 @@ rlf_room_help(const rlf_room *room, rlf_err *err)
         } else {
             lack = try_together(room, &rows, lack, arena, &together);
             if (s->cluster)
-                snprintf(text, sizeof text, "%.3g GB", lack / 1e9);
+                rlf_gb_text(lack, 3, text);
             else
                 rlf_bytes_text((uint64_t)fmax(lack, 0), text);
             if (lack <= 0)

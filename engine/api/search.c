@@ -250,11 +250,12 @@ fail_to_fit(const rlf_searching *s, rlf_err *err)
                         "that fits");
     RLF_TRY(rlf_pins_fit(&s->out->fronts, err));
     bool kept = rlf_pins_any(&s->out->fronts);
+    char lacks[RLF_BYTES_TEXT];
     rlf_fail(err, RLF_USER,
              "the program does not fit into the cluster '%s'%s: the fullest "
-             "device lacks %.3g GB",
+             "device lacks %s",
              s->session->cluster->name, kept ? " as its rows say" : "",
-             s->out->found.best.over / 1e9);
+             rlf_gb_text(s->out->found.best.over, 3, lacks));
     if (kept) {
         rlf_err_hint(err, "leave out some of the rows, or take more machines");
         return RLF_USER;

@@ -119,7 +119,8 @@ put_proof(const rlf_session_found *f, rlf_buf *out)
     if (f->stopped)
         rlf_buf_printf(out,
                        "# stopped: seed and moves do not give this again\n");
-    rlf_buf_printf(out, "# %" PRId64 " placements looked at\n", found->looks);
+    rlf_buf_printf(out, "# %" PRId64 " placement%s looked at\n", found->looks,
+                   found->looks == 1 ? "" : "s");
     if (f->fronts.some)
         rlf_buf_printf(
             out,
@@ -428,6 +429,7 @@ put_reason(rlf_estimator *e, const rlf_session_found *f, int call,
             fast = k;
     const char *row = row_words(f, call, fast, arena);
     double seconds = of->choices[fast].seconds;
+    char lacks[RLF_BYTES_TEXT];
     at->choice[call] = fast;
     rlf_placing_look(e, at);
     at->choice[call] = was;
@@ -435,9 +437,8 @@ put_reason(rlf_estimator *e, const rlf_session_found *f, int call,
         rlf_buf_printf(out, "#     why: nothing is faster on these ranks\n");
     else if (at->over > 0)
         rlf_buf_printf(
-            out,
-            "#     why: memory; %s takes %.4g s, but %.3g GB are missing\n",
-            row, seconds, at->over / 1e9);
+            out, "#     why: memory; %s takes %.4g s, but %s are missing\n",
+            row, seconds, rlf_gb_text(at->over, 3, lacks));
     else
         rlf_buf_printf(
             out,

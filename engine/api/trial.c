@@ -123,13 +123,15 @@ rlf_trial_fits(const rlf_trial *t, rlf_err *err)
 {
     const rlf_device_kind *device = device_of(t, t->fullest);
     double bytes = t->memory[t->fullest];
+    char takes[RLF_BYTES_TEXT], has[RLF_BYTES_TEXT], lacks[RLF_BYTES_TEXT];
     if (t->fill <= 1)
         return RLF_OK;
     rlf_fail(err, RLF_USER,
-             "the plan does not fit: rank %d takes %.3g GB, and its device %s "
-             "has %.3g GB: %.3g GB are missing",
-             t->fullest, bytes / 1e9, device->name, device->memory / 1e9,
-             (bytes - device->memory) / 1e9);
+             "the plan does not fit: rank %d takes %s, and its device %s has "
+             "%s: %s are missing",
+             t->fullest, rlf_gb_text(bytes, 3, takes), device->name,
+             rlf_gb_text(device->memory, 3, has),
+             rlf_gb_text(bytes - device->memory, 3, lacks));
     return RLF_USER;
 }
 
@@ -138,10 +140,13 @@ say_host(const rlf_trial *t, int machine, double bytes, double host,
          rlf_err *err)
 {
     const rlf_graph *graph = t->plan->graph;
-    rlf_fail(err, RLF_USER,
-             "the plan does not fit: offloaded weights take %.3g GB of machine "
-             "%d, and its host has %.3g GB: %.3g GB are missing",
-             bytes / 1e9, machine, host / 1e9, (bytes - host) / 1e9);
+    char takes[RLF_BYTES_TEXT], has[RLF_BYTES_TEXT], lacks[RLF_BYTES_TEXT];
+    rlf_fail(
+        err, RLF_USER,
+        "the plan does not fit: offloaded weights take %s of machine %d, and "
+        "its host has %s: %s are missing",
+        rlf_gb_text(bytes, 3, takes), machine, rlf_gb_text(host, 3, has),
+        rlf_gb_text(bytes - host, 3, lacks));
     for (size_t i = 0; i < graph->resources.count; i++) {
         const rlf_place_row *row =
             rlf_placement_find(graph->placement, (int)i, NULL);

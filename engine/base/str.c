@@ -306,3 +306,16 @@ rlf_bytes_text(uint64_t bytes, char out[RLF_BYTES_TEXT])
                  bytes == 1 ? "" : "s");
     return out;
 }
+
+const char *
+rlf_gb_text(double bytes, int digits, char out[RLF_BYTES_TEXT])
+{
+    double gb = bytes / 1e9, least = 1;
+    for (int i = 0; i < digits; i++)
+        least *= 10;
+    if (gb < least)
+        snprintf(out, RLF_BYTES_TEXT, "%.*g GB", digits, gb);
+    else
+        snprintf(out, RLF_BYTES_TEXT, "%.0f GB", gb);
+    return out;
+}

@@ -70,5 +70,8 @@ const char *rlf_str_nearest(const char *name, const char *const *names,
  * so that little is not said to be nothing. In `out`, which is returned. */
 enum { RLF_BYTES_TEXT = 32 };
 const char *rlf_bytes_text(uint64_t bytes, char out[RLF_BYTES_TEXT]);
+/* "83.3 GB", "8170 GB" (GB: 1e9 bytes): so many digits, never an exponent
+ * because there are more. In `out`, which is returned. */
+const char *rlf_gb_text(double bytes, int digits, char out[RLF_BYTES_TEXT]);
 
 #endif

@@ -399,6 +399,7 @@ static void
 describe(rlf_buf *out, const called *by, const rlf_cluster *c)
 {
     double device = 0, host = 0;
+    char text[RLF_BYTES_TEXT];
     for (int i = 0; i < c->n_parts; i++) {
         const rlf_cluster_part *part = &c->parts[i];
         const rlf_machine_kind *m = part->machine;
@@ -413,12 +414,13 @@ describe(rlf_buf *out, const called *by, const rlf_cluster *c)
                        part->count == 1 ? "machine" : "machines",
                        by->machine[i], m->count, by->device[i]);
     }
-    rlf_buf_printf(out, "# in all %d %s, %d %s with %.5g GB of memory",
-                   c->machines, c->machines == 1 ? "machine" : "machines",
-                   c->ranks, c->ranks == 1 ? "device" : "devices",
-                   device / 1e9);
+    rlf_buf_printf(out, "# in all %d %s, %d %s with %s of memory", c->machines,
+                   c->machines == 1 ? "machine" : "machines", c->ranks,
+                   c->ranks == 1 ? "device" : "devices",
+                   rlf_gb_text(device, 5, text));
     if (host > 0)
-        rlf_buf_printf(out, ", and %.5g GB in the machines", host / 1e9);
+        rlf_buf_printf(out, ", and %s in the machines",
+                       rlf_gb_text(host, 5, text));
     rlf_buf_putc(out, '\n');
     if (c->guessed)
         rlf_buf_puts(out,

@@ -352,10 +352,12 @@ rlf_pins_fit(const rlf_fronts *f, rlf_err *err)
         if (!pin || !(over > 0))
             continue;
         rlf_arena *scratch = rlf_arena_new();
+        char lacks[RLF_BYTES_TEXT];
         rlf_fail(err, RLF_USER,
                  "'%s' does not fit as its row says, '%s': the fullest device "
-                 "lacks at least %.3g GB",
-                 call->name, words_of(f, pin, scratch), over / 1e9);
+                 "lacks at least %s",
+                 call->name, words_of(f, pin, scratch),
+                 rlf_gb_text(over, 3, lacks));
         rlf_arena_free(scratch);
         rlf_err_hint(err, "leave out a part of the row, or give it more ranks");
         return fail_at(pin, err);
