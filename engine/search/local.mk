@@ -16,6 +16,8 @@ libsearch_a_SOURCES = \
 	%D%/model_sums.c %D%/model_sums.h \
 	%D%/pages.c \
 	%D%/problem.c %D%/problem.h \
+	%D%/program.c %D%/program.h \
+	%D%/rows.c \
 	%D%/search.c %D%/search.h \
 	%D%/shards.c %D%/shards.h \
 	%D%/vees.c %D%/vees.h
