@@ -2,9 +2,11 @@
 #include "engine/search/calls.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/layout/lanes.h"
+#include "engine/search/messages.h"
 #include "engine/timing/measured.h"
 
 /* ---- rows ---- */
@@ -332,30 +334,34 @@ chunks_of(const rlf_layout *l)
     return l->chunks > 1 ? l->chunks : 1;
 }
 
-/* `times` micro-batches through a chunk; so many messages are waited for. */
+/* `times` micro-batches through a chunk. */
 static void
-go_through_chunk(const work *w, rlf_piece_kind kind, int chunk, double each,
-                 double times, double waits)
+go_through(const work *w, rlf_piece_kind kind, int chunk, double each,
+           double times)
 {
     rlf_piece piece = {.kind = kind,
                        .chunk = chunk,
                        .prompt = whole(w->each->prompt),
                        .response = whole(w->each->response)};
     for (piece.group = 0; piece.group < groups_of(w->node); piece.group++)
-        add_rows(w, piece, each, w->each->prompt + w->each->response, times,
-                 waits);
+        add_rows(w, piece, each, w->each->prompt + w->each->response, times, 0);
 }
 
-/* Through each chunk that the rank has. What a stage sends is on its way while
- * it computes: only the first of them waits. */
-static void
-go_through(const work *w, rlf_piece_kind kind, double each, double times)
+/* Bytes that the stage sends of a micro-batch. */
+static double
+bytes_sent(const work *w, rlf_piece_kind kind, int chunk, double each)
 {
-    const rlf_layout *l = w->layout;
-    int chunks = chunks_of(l);
-    for (int chunk = 0; chunk < chunks; chunk++)
-        go_through_chunk(w, kind, chunk, each, times,
-                         (double)(l->pp - 1) / chunks);
+    rlf_piece piece = {.kind = kind,
+                       .chunk = chunk,
+                       .rows = whole(each),
+                       .prompt = whole(w->each->prompt),
+                       .response = whole(w->each->response)};
+    double bytes = 0;
+    for (piece.group = 0; piece.group < groups_of(w->node); piece.group++)
+        bytes += rlf_opened_piece(w->opened, w->sizes, w->node->id, &piece)
+                     .meets[RLF_AXIS_PP]
+                     .bytes;
+    return bytes;
 }
 
 /* Micro-batches that have a row. */
@@ -366,83 +372,133 @@ micros_of(rlf_call_cut cut, double rows)
 }
 
 /* One direction of all micro-batches: the first comes to the last stage when it
- * has gone through the others. */
+ * has gone through the others. What a stage sends is on its way while it
+ * computes: only the first of them waits. */
 static void
 pass(const work *w, rlf_piece_kind kind, rlf_call_cut cut, double rows)
 {
     const rlf_layout *l = w->layout;
-    double chunks = chunks_of(l);
-    double micros = micros_of(cut, rows), fill = (l->pp - 1) / chunks;
+    int chunks = chunks_of(l);
+    double micros = micros_of(cut, rows), fill = (double)(l->pp - 1) / chunks;
+    rlf_messages messages;
     work filling = *w;
     filling.part = micros / (micros + fill);
-    go_through(&filling, kind, rows / micros, micros + fill);
-}
-
-/* What a split backward leaves is done while others would be waited for: of
- * each micro-batch, less one for each stage. */
-static void
-weights(const work *w, rlf_call_cut cut, double rows)
-{
-    double stages = w->layout->pp - 1, micros = micros_of(cut, rows);
-    rlf_seconds hidden = {0};
-    work filling = *w, longer = *w;
-    filling.sum = &hidden; /* the rank is at work for all of it */
-    longer.part = 0;
-    go_through(&filling, RLF_PIECE_WEIGHTS, rows / micros, micros);
-    go_through(&longer, RLF_PIECE_WEIGHTS, rows / micros,
-               micros - fmin(stages, micros));
+    for (int chunk = 0; chunk < chunks; chunk++)
+        go_through(&filling, kind, chunk, rows / micros, micros + fill);
+    if (l->pp == 1)
+        return;
+    rlf_messages_make(w->speeds, l, w->opened->rank,
+                      bytes_sent(w, kind, 0, rows / micros), &messages);
+    rlf_messages_add(&messages, messages.sum, w->sum);
 }
 
 static const rlf_piece_kind trained[] = {RLF_PIECE_FORWARD, RLF_PIECE_BACKWARD,
                                          RLF_PIECE_WEIGHTS};
 
-/* Of a number of micro-batches that need not be whole. */
-static double
-time_of_vee(const work *w, rlf_call_cut cut, double micros,
-            const rlf_pipe_cost cost[2])
+/* A micro-batch of an update on one stage. */
+typedef struct training {
+    rlf_pipe_cost *cost; /* by chunk */
+    rlf_seconds once;    /* of all chunks together */
+    double micros;
+    rlf_messages messages;
+} training;
+
+static void
+look_at_micro(const work *w, double micros, double each, training *t)
 {
-    rlf_arena *scratch = cut.vees ? NULL : rlf_arena_new();
-    rlf_vees *vees = cut.vees ? cut.vees : rlf_vees_new(scratch);
-    int pp = w->layout->pp, least = (int)floor(micros);
-    double more = micros - least;
-    double takes = (1 - more) * rlf_vees_time(vees, pp, least, cost);
+    int chunks = chunks_of(w->layout);
+    bool split = w->layout->vee || w->opened->plan->place[w->node->id].owed;
+    t->micros = micros;
+    t->once = (rlf_seconds){0};
+    t->cost = rlf_calloc((size_t)chunks, sizeof *t->cost);
+    for (int chunk = 0; chunk < chunks; chunk++) {
+        rlf_pipe_cost *cost = &t->cost[chunk];
+        double *to[] = {&cost->forward, &cost->backward, &cost->weights};
+        for (int k = 0; k < (split ? 3 : 2); k++) {
+            rlf_seconds seconds = {0};
+            double ignored = 0;
+            work one = *w;
+            one.sum = &seconds;
+            one.busy = &ignored;
+            go_through(&one, trained[k], chunk, each, 1);
+            *to[k] = seconds.total;
+            rlf_seconds_add(&t->once, &seconds, 1);
+        }
+    }
+    t->messages.n = 0;
+    if (w->layout->pp == 1)
+        return;
+    double bytes = bytes_sent(w, RLF_PIECE_FORWARD, 0, each);
+    if (!(bytes > 0)) /* the last stage sends gradients alone */
+        bytes = bytes_sent(w, RLF_PIECE_BACKWARD, chunks - 1, each);
+    rlf_messages_make(w->speeds, w->layout, w->opened->rank, bytes,
+                      &t->messages);
+}
+
+/* By the table of the schedule, of a number of micro-batches that need not be
+ * whole. */
+static double
+time_of_table(const work *w, rlf_call_cut cut, const training *t,
+              const double *send)
+{
+    rlf_arena *scratch = cut.pipelines ? NULL : rlf_arena_new();
+    rlf_pipelines *known =
+        cut.pipelines ? cut.pipelines : rlf_pipelines_new(scratch);
+    rlf_pipeline of = {.schedule = w->opened->plan->place[w->node->id].schedule,
+                       .pp = w->layout->pp,
+                       .chunks = chunks_of(w->layout),
+                       .micros = (int)floor(t->micros)};
+    double more = t->micros - of.micros;
+    double takes = (1 - more) * rlf_pipelines_time(known, &of, t->cost, send);
+    of.micros++;
     if (more > 0)
-        takes += more * rlf_vees_time(vees, pp, least + 1, cost);
+        takes += more * rlf_pipelines_time(known, &of, t->cost, send);
     rlf_arena_free(scratch);
     return takes;
 }
 
-/* An update down the stages and up again (rlf_pipe_vee): the work of all
- * micro-batches, and as much of the same as the table takes longer than it. */
-static void
-go_in_vee(const work *w, rlf_call_cut cut, double rows)
+/* With one forward, one backward in turn, or by a table of the program: what a
+ * split backward leaves is done while others would be waited for, of each
+ * micro-batch, less one for each stage. */
+static double
+time_of_turns(const work *w, const training *t)
 {
-    double micros = micros_of(cut, rows), each = rows / micros, all = 0,
-           ignored;
-    rlf_pipe_cost cost[2];
-    work one = *w, waiting = *w;
-    for (int chunk = 0; chunk < 2; chunk++) {
-        double *to[] = {&cost[chunk].forward, &cost[chunk].backward,
-                        &cost[chunk].weights};
-        cost[chunk] = (rlf_pipe_cost){0};
-        for (int k = 0; k < 3; k++) {
-            rlf_seconds seconds = {0};
-            one.sum = &seconds;
-            one.busy = &ignored;
-            ignored = 0;
-            go_through_chunk(&one, trained[k], chunk, each, 1, 0);
-            *to[k] = seconds.total;
-            all += seconds.total;
-        }
+    double chunks = chunks_of(w->layout), stages = w->layout->pp - 1;
+    double takes = 0, micros = t->micros;
+    for (int chunk = 0; chunk < chunks; chunk++)
+        takes += (micros + stages / chunks) *
+                     (t->cost[chunk].forward + t->cost[chunk].backward) +
+                 (micros - fmin(stages, micros)) * t->cost[chunk].weights;
+    return takes;
+}
+
+/* Messages that take a smaller part of a micro-batch than this are waited for
+ * only once each way. */
+#define FEW 0.002
+
+/* An update: the work of all micro-batches, and as much of the same as the
+ * stages wait for each other; then what they wait for messages. */
+static void
+train(const work *w, rlf_call_cut cut, double rows)
+{
+    const rlf_node_place *place = &w->opened->plan->place[w->node->id];
+    training t;
+    double micros = micros_of(cut, rows);
+    look_at_micro(w, micros, rows / micros, &t);
+    bool named = w->layout->pp > 1 && !place->pipe;
+    bool turns = !named || strcmp(place->schedule, "1f1b") == 0;
+    double takes =
+        turns ? time_of_turns(w, &t) : time_of_table(w, cut, &t, NULL);
+    if (t.once.total > 0)
+        rlf_seconds_add(w->sum, &t.once, takes / t.once.total);
+    *w->busy += w->part * micros * t.once.total;
+    if (t.messages.n) {
+        double waits = 2 * t.messages.sum;
+        if (named && t.messages.most > FEW * t.once.total)
+            waits = time_of_table(w, cut, &t, t.messages.send) - takes;
+        rlf_messages_add(&t.messages, fmax(0, waits), w->sum);
     }
-    double takes = time_of_vee(w, cut, micros, cost);
-    waiting.part = 0;
-    for (int k = 0; k < 3; k++)
-        go_through(w, trained[k], each, micros);
-    for (int k = 0; k < 3 && takes > micros * all; k++)
-        for (int chunk = 0; chunk < 2; chunk++)
-            go_through_chunk(&waiting, trained[k], chunk, each,
-                             takes / all - micros, 0);
+    free(t.cost);
 }
 
 void
@@ -478,14 +534,7 @@ rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
     } else {
         if (node->loss && node->loss->reach == RLF_REACH_BATCH)
             pass(&w, RLF_PIECE_BEFORE, cut, rows);
-        if (w.layout->vee) {
-            go_in_vee(&w, cut, rows);
-        } else {
-            pass(&w, RLF_PIECE_FORWARD, cut, rows);
-            pass(&w, RLF_PIECE_BACKWARD, cut, rows);
-            if (opened->plan->place[node->id].owed) /* they fill gaps */
-                weights(&w, cut, rows);
-        }
+        train(&w, cut, rows);
         rlf_piece last = {.kind = RLF_PIECE_FINISH,
                           .rows = (uint64_t)rows,
                           .prompt = whole(w.each->prompt),

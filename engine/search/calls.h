@@ -4,8 +4,8 @@
  * A generation takes turns: a pass of the model for each token, in as many
  * parts as there are stages; with fewer seats than samples, so many waves of
  * turns. A reading or an update goes through its stages in micro-batches, the
- * first of them through all before the last stage has work; what stages send is
- * on its way while they compute, but for the first. All stages are
+ * first of them through all before the last stage has work; what they wait for
+ * messages says messages.h. All stages are
  * taken to be as slow as the one that is asked for: who wants a call's seconds
  * asks for the slowest. Edges between calls are not part of it.
  *
@@ -16,7 +16,7 @@
 
 #include "engine/plan/memory.h"
 #include "engine/search/problem.h"
-#include "engine/search/vees.h"
+#include "engine/search/pipelines.h"
 #include "engine/timing/sampling.h"
 #include "engine/timing/seconds.h"
 #include "engine/timing/workload.h"
@@ -27,7 +27,7 @@ typedef struct rlf_call_cut {
     int seats;     /* samples that are generated at once, in all stages */
     const rlf_sampling_paged *paged; /* turns in which they wait for pages;
                                         NULL: there are enough */
-    rlf_vees *vees; /* that were timed before; NULL: none are kept */
+    rlf_pipelines *pipelines; /* that were timed before; NULL: none are kept */
 } rlf_call_cut;
 
 /* As a run of the opened rank's plan cuts the rows of a call: by its caps.

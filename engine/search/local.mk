@@ -9,22 +9,23 @@ libsearch_a_SOURCES = \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/fronts.c %D%/fronts.h \
 	%D%/pins.c %D%/pins.h \
+	%D%/pipelines.c %D%/pipelines.h \
 	%D%/hybridflow.c %D%/hybridflow.h \
 	%D%/lanes.c %D%/lanes.h \
 	%D%/less.c \
 	%D%/measure.c %D%/measure.h \
 	%D%/model_sums.c %D%/model_sums.h \
+	%D%/messages.c %D%/messages.h \
 	%D%/pages.c \
 	%D%/problem.c %D%/problem.h \
 	%D%/program.c %D%/program.h \
 	%D%/rows.c \
 	%D%/search.c %D%/search.h \
-	%D%/shards.c %D%/shards.h \
-	%D%/vees.c %D%/vees.h
+	%D%/shards.c %D%/shards.h
 
 check_PROGRAMS += tests/unit/search_search tests/unit/search_ppo \
-	tests/unit/search_vees
+	tests/unit/search_pipelines
 tests_unit_search_search_LDADD = $(SEARCH_LIBS)
 tests_unit_search_ppo_SOURCES = tests/unit/search_ppo.c tests/ppo_problem.h
 tests_unit_search_ppo_LDADD = $(SEARCH_LIBS)
-tests_unit_search_vees_LDADD = $(SEARCH_LIBS)
+tests_unit_search_pipelines_LDADD = $(SEARCH_LIBS)

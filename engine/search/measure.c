@@ -457,7 +457,7 @@ rlf_measure_begin(rlf_call_measure *m, const rlf_fronts *f, int model,
                             .scratch = rlf_arena_sized(SCRATCH),
                             .arena = rlf_arena_new(),
                             .kept = kept};
-    m->vees = rlf_vees_new(m->arena);
+    m->pipelines = rlf_pipelines_new(m->arena);
     for (int c = 0; c < f->problem.n_calls; c++) {
         bool update = f->problem.calls[c].kind == RLF_STAGE_UPDATE;
         m->trains |= f->calls[c].model == model && update;

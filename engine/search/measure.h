@@ -47,7 +47,7 @@ typedef struct rlf_call_measure {
     rlf_arena *arena;        /* of all */
     rlf_arena *kept;         /* that of the choices, for what they point to */
     struct rlf_plays *plays; /* turns that were played before (pages.c) */
-    rlf_vees *vees;          /* pipelines that were timed before */
+    rlf_pipelines *pipelines; /* pipelines that were timed before */
     rlf_measured_pages pages[RLF_SEARCH_CALLS];
     rlf_pool pool; /* of the stage whose pages take most; bytes 0: none has */
     const rlf_expected_set *expected; /* per set, the same on every layout */

@@ -78,7 +78,7 @@ rlf_measure_cut(rlf_call_measure *m, const rlf_opened *opened,
                 const rlf_sizes *sizes, const rlf_node *node)
 {
     rlf_call_cut cut = rlf_call_cut_of(opened, sizes, m->expected, node);
-    cut.vees = m->vees;
+    cut.pipelines = m->pipelines;
     if (!m->unified || node->class->work != RLF_WORK_GENERATE)
         return cut;
     const rlf_pool pool = pool_of(m, opened);
