@@ -22,7 +22,8 @@
 
 enum {
     LOOKED = 64,    /* pairs of cuts around which the others are placed */
-    MOVES = 100000, /* schedules that are tried for each table */
+    MOVES = 100000, /* schedules that are tried for each table of a pair: */
+    FULL = 2,       /* of the first ones; then for each pair half as many */
     MOST_OPERATIONS = 1 << 13, /* of a table */
     LOWER = 3, /* times that less memory is taken where a plan does not fit */
 };
@@ -48,6 +49,7 @@ typedef struct fusing {
     pair best[LOOKED];
     int n;
     double limit; /* seconds of a step by the estimate: longer ones lose */
+    int64_t moves; /* schedules to try for each table of the pair at hand */
 } fusing;
 
 /* ---- pairs ---- */
@@ -558,7 +560,7 @@ search_table(const fusing *u, posed *t, double room, rlf_fuse_answer *out)
     rlf_err none = RLF_ERR_NONE;
     rlf_buf text = {0};
     const rlf_fuse_options options = {.seed = u->s->options->search.seed,
-                                      .moves = MOVES,
+                                      .moves = u->moves,
                                       .stop = is_late,
                                       .user = u->s};
     double *cap = RLF_NEW_ARRAY(u->arena, double, t->fuse.places);
@@ -709,7 +711,7 @@ try_pairs(fusing *u, rlf_err *err)
             continue;
         if (rlf_judge_stopped(u->s, 1))
             return RLF_OK;
-        tried++;
+        u->moves = tried++ < FULL ? MOVES : u->moves / 2;
         rlf_arena *all = u->arena;
         u->arena = rlf_arena_new();
         rlf_status status = try_pair(u, &u->best[i], err);

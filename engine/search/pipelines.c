@@ -5,10 +5,10 @@
 
 /* Tables that are kept: micro-batches of a layout are often not whole, and then
  * two tables are asked for in turn. Answers of each that are kept. */
-enum { TABLES = 8, ANSWERS = 16 };
+enum { TABLES = 16, ANSWERS = 16 };
 /* Of a table of more operations than these so many groups of micro-batches are
  * timed, each of as many as there are places. */
-enum { WHOLE = 8192, STEADY = 6 };
+enum { WHOLE = 4096, STEADY = 6 };
 
 /* An operation, whose end has its index: which are to end before it starts; 0:
  * none, for which an end of 0 stands. */
