@@ -287,6 +287,26 @@ put_names(const rlf_session_found *f, rlf_buf *out)
     }
 }
 
+/* The estimate and the simulation of the best differ by more than this: what
+ * the estimate has put aside may be better than what was simulated. */
+#define FAR 1.3
+
+static void
+put_distance(const rlf_session_found *f, rlf_buf *out)
+{
+    const rlf_judged *j = f->best;
+    double period = j->is_known ? j->placing.period : INFINITY;
+    if (!j->simulated || !isfinite(period) || !(period > 0) ||
+        (j->step < FAR * period && period < FAR * j->step))
+        return;
+    rlf_buf_printf(out,
+                   "# the estimate is far from the simulation: a step of what "
+                   "follows takes %.4g s by it,\n# and %.4g s by the "
+                   "simulation; what it put behind those that were simulated "
+                   "may be better\n",
+                   period, j->step);
+}
+
 static void
 put_table(rlf_session *s, const rlf_session_found *f, bool all, rlf_buf *out)
 {
@@ -341,6 +361,7 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all, rlf_buf *out)
     if (!f->best->place)
         rlf_buf_printf(out, "# the best is '%s', which is what follows\n",
                        f->best->name);
+    put_distance(f, out);
     put_unused(s, f->best->plan, out);
     put_proof(f, out);
     double step = f->best->simulated ? f->best->step : f->best->placing.period;
