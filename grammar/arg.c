@@ -117,6 +117,50 @@ put_term(const rlf_matcher *m, rlf_arg *arg, int term)
 
 /* Does the expression name something that changes while running? Optimizer
  * arguments may; they are read at each update, so the resource goes without. */
+static bool changes(rlf_sema *s, const rlf_ast_expr *e);
+
+/* Does what the def computes of its own change? */
+static bool
+def_changes(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module)
+{
+    rlf_scope *outside = s->scope;
+    const char *key = rlf_arena_printf(s->arena, "%p", (const void *)def);
+    const void *known = rlf_map_get(&s->changing, key);
+    bool found = false;
+    if (known)
+        return (uintptr_t)known == 2;
+    rlf_map_put(&s->changing, key, (void *)1); /* also for one in itself */
+    rlf_scope_push(s, NULL, module)->def = true;
+    for (size_t i = 0; def->formals && i < def->formals->count; i++) {
+        found |= changes(s, def->formals->data[i].value);
+        rlf_def_formal(s, s->scope, &def->formals->data[i]);
+    }
+    for (size_t i = 0; i < def->body->stmts.count; i++) {
+        const rlf_ast_stmt *stmt = def->body->stmts.data[i];
+        found |= changes(s, stmt->value);
+        if (stmt->kind == RLF_AST_LET)
+            rlf_name_give(s, &stmt->name, rlf_thing_none(stmt->span));
+    }
+    s->scope = outside;
+    rlf_map_put(&s->changing, key, (void *)(uintptr_t)(1 + found));
+    return found;
+}
+
+/* The def that a call uses; NULL: it is none. */
+static const rlf_ast_decl *
+def_of(rlf_sema *s, const rlf_ast_expr *e, rlf_module **module)
+{
+    rlf_found found;
+    bool plain = e->kind == RLF_AST_CALL && e->left->kind == RLF_AST_NAME;
+    bool known = plain ? rlf_name_find(s, &e->left->name, &found)
+                       : e->kind == RLF_AST_CALL &&
+                             rlf_name_qualified(s, e->left, &found);
+    if (!known || !found.decl || found.decl->kind != RLF_AST_DEF)
+        return NULL;
+    *module = found.module;
+    return found.decl;
+}
+
 static bool
 changes(rlf_sema *s, const rlf_ast_expr *e)
 {
@@ -129,6 +173,10 @@ changes(rlf_sema *s, const rlf_ast_expr *e)
         return rlf_classes_find(s->classes, RLF_FORM_FIELD, RLF_RECEIVER_NONE,
                                 e->name.text) != NULL;
     }
+    rlf_module *module = NULL;
+    const rlf_ast_decl *def = def_of(s, e, &module);
+    if (def && def_changes(s, def, module))
+        return true;
     if (changes(s, e->left) || changes(s, e->right) || changes(s, e->other))
         return true;
     for (size_t i = 0; e->args && i < e->args->count; i++) {

@@ -139,7 +139,7 @@ typedef struct rlf_ast_formal {
     rlf_ast_name least;  /* of `least..word`: the coarsest level; or none */
     rlf_ast_name word;   /* the finest level, or model, set, text; or none */
     rlf_ast_expr *value; /* default, or NULL */
-    rlf_ast_expr *low, *high; /* `in low..high`; NULL: any */
+    rlf_ast_expr *low, *high; /* `in low..high`, `in low..`; NULL: any */
 } rlf_ast_formal;
 
 typedef RLF_VEC(rlf_ast_formal) rlf_ast_formals;

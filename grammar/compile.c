@@ -35,8 +35,8 @@ rlf_sema_start(rlf_sema *s, const rlf_compile_options *options,
                     .choosing = -1,
                     .asked = -1,
                     .condition = -1};
-    s->ended.arena = s->known_at.arena = s->made.arena = s->metric_at.arena =
-        arena;
+    s->ended.arena = s->changing.arena = s->known_at.arena = s->made.arena =
+        s->metric_at.arena = arena;
     s->graph->stdlib = options->stdlib;
 }
 

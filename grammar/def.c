@@ -37,6 +37,13 @@ word_of(const char *word)
     return NULL;
 }
 
+const char *
+rlf_def_kind(const rlf_ast_formal *f)
+{
+    const word_row *w = f->word.text ? word_of(f->word.text) : NULL;
+    return w && w->level < 0 ? w->word : NULL;
+}
+
 /* The row of one of the formal's words; NULL after a message. */
 static const word_row *
 known_word(rlf_sema *s, const rlf_ast_name *word)
@@ -73,9 +80,8 @@ known_levels(rlf_sema *s, const rlf_ast_formal *f)
     return false;
 }
 
-/* For somebody who meant what is called so elsewhere. */
-static void
-hint_elsewhere(rlf_sema *s, rlf_diag *diag, const rlf_ast_decl *def)
+void
+rlf_def_hint_elsewhere(rlf_sema *s, rlf_diag *diag, const rlf_ast_decl *def)
 {
     const char *hint = rlf_meant_elsewhere(def->name.text);
     if (hint)
@@ -101,80 +107,9 @@ fits_levels(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
         "is %s",
         f->name.text, def->name.text, f->least.text, f->word.text,
         rlf_level_name(s, t->domain, t->set));
-    hint_elsewhere(s, diag, def);
+    rlf_def_hint_elsewhere(s, diag, def);
     rlf_diag_note(s->diags, diag, f->span, "it is declared here");
     return false;
-}
-
-/* Is the argument inside the formal's `in low..high` in some step, as far as
- * that is known before the run? What is never taken need not be. */
-static bool
-fits_range(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
-           const rlf_thing *arg)
-{
-    double low, high, least, most;
-    int term = rlf_thing_number(s, arg, arg->span);
-    if (term < 0 || !rlf_range_end(s, f->low, &low) ||
-        !rlf_range_end(s, f->high, &high))
-        return false;
-    rlf_term_bounds(s, term, &least, &most);
-    if (s->idle || (least <= high && most >= low))
-        return true;
-    rlf_diag *diag = rlf_diag_error(
-        s->diags, "argument", arg->span,
-        "the argument '%s' of '%s' must be from %s to %s", f->name.text,
-        def->name.text, rlf_form_text(s, f->low->span),
-        rlf_form_text(s, f->high->span));
-    hint_elsewhere(s, diag, def);
-    rlf_diag_note(s->diags, diag, f->span, "it is declared here");
-    return false;
-}
-
-/* Is it a number as written, which no parameter changes? */
-static bool
-is_written(const rlf_ast_expr *e, double *out)
-{
-    bool minus = e && e->kind == RLF_AST_UNARY && e->op == RLF_AST_NEG;
-    const rlf_ast_expr *number = minus ? e->left : e;
-    if (!number || number->kind != RLF_AST_NUMBER)
-        return false;
-    *out = minus ? -number->number : number->number;
-    return true;
-}
-
-/* Can the formal's range hold anything, and does it hold the default? */
-static void
-check_range(rlf_sema *s, const rlf_ast_formal *f)
-{
-    const word_row *w = f->word.text ? word_of(f->word.text) : NULL;
-    rlf_span span = rlf_span_join(f->low->span, f->high->span);
-    double low, high, x;
-    if (w && w->level < 0) {
-        rlf_diag_error(s->diags, "argument", span,
-                       "an argument that takes a %s has no range of numbers",
-                       w->word);
-        return;
-    }
-    if (!is_written(f->low, &low) || !is_written(f->high, &high))
-        return;
-    if (low > high) {
-        rlf_diag *diag = rlf_diag_error(s->diags, "argument", span,
-                                        "there is nothing in this range");
-        rlf_diag_hint(s->diags, diag, "the smaller number comes first");
-    } else if (is_written(f->value, &x) && (x < low || x > high)) {
-        rlf_diag_error(s->diags, "argument", f->value->span,
-                       "the default of '%s' must be from %s to %s",
-                       f->name.text, rlf_form_text(s, f->low->span),
-                       rlf_form_text(s, f->high->span));
-    }
-}
-
-void
-rlf_def_ranges(rlf_sema *s, const rlf_ast_decl *def)
-{
-    for (size_t i = 0; def->formals && i < def->formals->count; i++)
-        if (def->formals->data[i].low)
-            check_range(s, &def->formals->data[i]);
 }
 
 /* Does the argument fit the formal's word? Makes a set of a data name. */
@@ -392,7 +327,9 @@ bind(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
             good = false;
         else if (f->word.text && !fits_word(s, def, f, &values[i]))
             good = false;
-        else if (f->low && !fits_range(s, def, f, &values[i]))
+        else if (f->low &&
+                 !rlf_range_fits(s, def, f, &values[i],
+                                 given[i] ? values[i].span : call->span))
             good = false;
         put_formal(s, scope, f, values[i]);
     }

@@ -152,7 +152,10 @@ dump_formals(const rlf_ast_formals *formals, rlf_buf *out)
             rlf_buf_puts(out, " (in ");
             rlf_ast_dump_expr(f->low, out);
             rlf_buf_putc(out, ' ');
-            rlf_ast_dump_expr(f->high, out);
+            if (f->high)
+                rlf_ast_dump_expr(f->high, out);
+            else
+                rlf_buf_putc(out, '-');
             rlf_buf_putc(out, ')');
         }
         rlf_buf_putc(out, ')');

@@ -281,12 +281,22 @@ warn_signs(rlf_sema *s, const rlf_ast_expr *e, const rlf_ast_expr *operand)
                   "leave one out, or put what is negative in parentheses");
 }
 
-/* What counts for nothing unless `counts`. */
+/* What counts for nothing unless `counts`, and then where the condition (a
+ * term; -1: none) holds or does not, as `holds` says. */
 static rlf_thing
-eval_side(rlf_sema *s, const rlf_ast_expr *e, bool counts)
+eval_side(rlf_sema *s, const rlf_ast_expr *e, bool counts, int condition,
+          bool holds)
 {
+    const rlf_choice *outer = s->choice;
+    double value;
     s->idle += !counts;
+    if (condition >= 0 && !rlf_term_constant(s, condition, &value)) {
+        rlf_choice *choice = RLF_NEW(s->arena, rlf_choice);
+        *choice = (rlf_choice){condition, holds, outer};
+        s->choice = choice;
+    }
     rlf_thing thing = rlf_eval(s, e);
+    s->choice = outer;
     s->idle -= !counts;
     return thing;
 }
@@ -309,7 +319,10 @@ eval_binary(rlf_sema *s, const rlf_ast_expr *e)
 {
     warn_signs(s, e, e->right);
     rlf_thing a = rlf_eval(s, e->left);
-    rlf_thing b = eval_side(s, e->right, !is_decided(s, e->op, &a));
+    bool logic = e->op == RLF_AST_AND || e->op == RLF_AST_OR;
+    rlf_thing b = eval_side(s, e->right, !is_decided(s, e->op, &a),
+                            logic && a.kind == RLF_THING_NUMBER ? a.term : -1,
+                            e->op == RLF_AST_AND);
     if (a.kind == RLF_THING_NONE || b.kind == RLF_THING_NONE)
         return rlf_thing_none(e->span);
     if (is_text(&a) || is_text(&b))
@@ -354,8 +367,10 @@ eval_choice(rlf_sema *s, const rlf_ast_expr *e)
     bool known = c >= 0 && rlf_term_constant(s, c, &value) &&
                  s->terms.data[c].odd != RLF_ODD_NAN; /* decides nothing */
     bool yes = known && (value > 0 || value < 0);
-    rlf_thing a = eval_side(s, e->right, !known || yes);
-    rlf_thing b = eval_side(s, e->other, !known || !yes);
+    if (c >= 0 && !known)
+        rlf_condition_look(s, e->left, c);
+    rlf_thing a = eval_side(s, e->right, !known || yes, c, true);
+    rlf_thing b = eval_side(s, e->other, !known || !yes, c, false);
     if (c < 0 || a.kind == RLF_THING_NONE || b.kind == RLF_THING_NONE)
         return rlf_thing_none(e->span);
     if (known && a.kind == b.kind)

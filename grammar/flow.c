@@ -211,36 +211,13 @@ loop(rlf_sema *s, const rlf_ast_stmt *stmt)
     rlf_scope_leave(s, outside);
 }
 
-/* Is the expression made of numbers and `step` alone? Where parameters decide,
- * a condition that never holds is a choice. */
-static bool
-is_of_step(const rlf_ast_expr *e)
-{
-    if (!e)
-        return true;
-    bool other = e->kind == RLF_AST_NAME && strcmp(e->name.text, "step") != 0;
-    bool plain = e->kind == RLF_AST_NAME || e->kind == RLF_AST_NUMBER ||
-                 e->kind == RLF_AST_UNARY || e->kind == RLF_AST_BINARY;
-    return plain && !other && is_of_step(e->left) && is_of_step(e->right);
-}
-
-/* A condition that holds in each step, or in none. */
 static void
 look_at_condition(rlf_sema *s, const rlf_ast_expr *e, const rlf_arg *condition)
 {
-    double least = condition->number, most = condition->number;
-    if (!is_of_step(e))
-        return;
-    if (condition->kind != RLF_ARG_NUMBER)
-        rlf_term_bounds(s, condition->value, &least, &most);
-    bool never = least >= 0 && most <= 0, always = least > 0 || most < 0;
-    if (!never && !always)
-        return;
-    rlf_diag *diag = rlf_diag_warning(s->diags, "constant", e->span,
-                                      "this condition holds in %s step",
-                                      never ? "no" : "every");
-    if (condition->kind != RLF_ARG_NUMBER)
-        rlf_diag_hint(s->diags, diag, "the first step is step 1");
+    bool known = condition->kind == RLF_ARG_NUMBER;
+    rlf_condition_look(s, e,
+                       known ? rlf_term_number(s, condition->number, e->span)
+                             : condition->value);
 }
 
 static void

@@ -570,7 +570,8 @@ put_formals(printer *p, const rlf_ast_formals *formals)
             rlf_buf_puts(p->out, " in ");
             put_expr(p, f->low);
             rlf_buf_puts(p->out, "..");
-            put_expr(p, f->high);
+            if (f->high)
+                put_expr(p, f->high);
         }
     }
 }

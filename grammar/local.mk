@@ -55,6 +55,7 @@ libgrammar_a_SOURCES = \
 	%D%/parse.h \
 	%D%/place.c \
 	%D%/program.c \
+	%D%/range.c \
 	%D%/report.c \
 	%D%/report.h \
 	%D%/resource.c \

@@ -388,3 +388,12 @@ rlf_meant_elsewhere(const char *name)
                  !strcmp(name, "cispo");
     return ratio ? "its ratio counts from 1 - low to 1 + high; " BETWEEN : NULL;
 }
+
+const char *
+rlf_meant_argument(const char *name)
+{
+    return !strcmp(name, "ratio")
+               ? "the ratio of two policies is exp(logp - old), or "
+                 "ratio_of(logp, old)"
+               : NULL;
+}

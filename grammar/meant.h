@@ -33,6 +33,9 @@ const char *rlf_meant_formula(rlf_arena *arena, const char *name,
 /* A hint for a function of the library that has arguments which it cannot take:
  * what others call so; or NULL. */
 const char *rlf_meant_elsewhere(const char *name);
+/* A hint for an argument of the library that may be out of its range; or NULL.
+ */
+const char *rlf_meant_argument(const char *name);
 /* A hint for a name that means nothing, as a sentence; or NULL. */
 const char *rlf_meant_instead(const char *name);
 

@@ -281,6 +281,7 @@ formal
 range_
     : %empty            { $$.low = $$.high = NULL; }
     | IN expr DOTS expr { $$.low = $2; $$.high = $4; }
+    | IN expr DOTS      { $$.low = $2; $$.high = NULL; }
     ;
 
 draws_

@@ -146,9 +146,12 @@ typedef struct rlf_update_call {
     int n_args;
 } rlf_update_call;
 
-/* An output of the update: what is reported, or whether it is. */
+/* An output of the update: what is reported, whether it is, or what must be in
+ * a range. */
 typedef struct rlf_update_report {
-    const char *name; /* NULL: a condition of others */
+    const char *name; /* NULL: it is no metric, */
+    const rlf_formal
+        *within;      /* but what this takes; or a condition of others */
     int term;         /* what was reported, */
     int out;          /* the term that the update's output is */
     int when;         /* the number of its condition; -1: always */
@@ -279,6 +282,14 @@ typedef struct rlf_loop {
     struct rlf_loop *outer;
 } rlf_loop;
 
+/* A choice, c ? a : b, on one side of which the walk is, or the left of `and`
+ * or `or`, on whose right it is. */
+typedef struct rlf_choice {
+    int condition; /* term */
+    bool holds;    /* what is read counts where the condition holds, or not */
+    const struct rlf_choice *outer;
+} rlf_choice;
+
 /* A call in a loop over the pieces of a set that reads all of the set. */
 typedef struct rlf_reread {
     int model, whole, piece, part;
@@ -344,6 +355,8 @@ typedef struct rlf_sema {
         size_t count, room;
     } given;
     rlf_map ended; /* name -> rlf_named, of blocks that have ended */
+    rlf_map changing; /* def -> 2 if what it computes of its own changes, else
+                         1 */
     /* Where the walk is. */
     rlf_scope *scope;
     int part;      /* region; -1: outside of the flow */
@@ -354,6 +367,7 @@ typedef struct rlf_sema {
     int asked;     /* set whose method takes the arguments in hand; -1 */
     int condition; /* in an update: term of the ifs around; -1 */
     rlf_loop *loop;
+    const rlf_choice *choice; /* the innermost around; NULL: none */
     /* What is right, but cannot run yet: said when nothing is wrong. */
     struct {
         rlf_refusal *data;
@@ -514,6 +528,9 @@ bool rlf_term_constant(const rlf_sema *s, int term, double *out);
 /* Numbers between which a number that is used as such stays in every step, as
  * far as constants and `step` tell; -INFINITY, INFINITY: any. */
 void rlf_term_bounds(const rlf_sema *s, int term, double *least, double *most);
+/* Warn of a condition of numbers and `step` alone that holds in each step, or
+ * in none. `term`: its value. */
+void rlf_condition_look(rlf_sema *s, const rlf_ast_expr *e, int term);
 /* An end of a range of numbers; false: it is not known now. */
 bool rlf_range_end(rlf_sema *s, const rlf_ast_expr *e, double *out);
 /* "a number", "a time", "a number of bytes" */
@@ -606,10 +623,27 @@ bool rlf_def_ends(rlf_sema *s, const rlf_ast_decl *def,
                   const rlf_ast_expr *call);
 /* Names, and a return at the end? False after a message. */
 bool rlf_def_form(rlf_sema *s, const rlf_ast_decl *def);
-/* Reports ranges of the formals that can hold nothing, or not the default. */
-void rlf_def_ranges(rlf_sema *s, const rlf_ast_decl *def);
+/* What the formal takes, if that is no number: "model", "set", "text"; else
+ * NULL. */
+const char *rlf_def_kind(const rlf_ast_formal *f);
+/* For somebody who meant what is called so elsewhere. */
+void rlf_def_hint_elsewhere(rlf_sema *s, rlf_diag *diag,
+                            const rlf_ast_decl *def);
 /* Puts the formal, whose value is not known, into the scope. */
 void rlf_def_formal(rlf_sema *s, rlf_scope *scope, const rlf_ast_formal *f);
+
+/* ---- range.c: in low..high ---- */
+
+/* Reports ranges of the formals that can hold nothing, or not the default. */
+void rlf_def_ranges(rlf_sema *s, const rlf_ast_decl *def);
+/* Is the argument, given at `at`, in the formal's range, for all that is known
+ * before the run? False after a message. What depends on the run is looked at
+ * in it. What is never taken need not fit. */
+bool rlf_range_fits(rlf_sema *s, const rlf_ast_decl *def,
+                    const rlf_ast_formal *f, const rlf_thing *arg, rlf_span at);
+/* An item that ends the run where the term is not what `formal` takes. */
+void rlf_range_place(rlf_sema *s, const rlf_formal *formal, int term,
+                     rlf_span at);
 
 /* ---- def_unused.c ---- */
 
@@ -739,6 +773,9 @@ void rlf_sema_update(rlf_sema *s, const rlf_ast_stmt *stmt);
 int rlf_sema_metric(rlf_sema *s, const rlf_ast_bind *bind);
 /* A live call, if class and receiver make it one; its term. */
 bool rlf_update_live(rlf_sema *s, const rlf_item *item, int set, int *term);
+/* rlf_range_place of a term that depends on live calls, behind the update. */
+void rlf_update_look(rlf_sema *s, const rlf_formal *formal, int term,
+                     rlf_span at);
 
 /* ---- narrow.c ---- */
 

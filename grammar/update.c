@@ -156,6 +156,21 @@ add_report(rlf_sema *s, rlf_update_report report)
     return (int)u->reports.count - 1;
 }
 
+void
+rlf_update_look(rlf_sema *s, const rlf_formal *formal, int term, rlf_span at)
+{
+    add_report(
+        s,
+        (rlf_update_report){
+            .within = formal, .term = term, .out = -1, .when = -1, .span = at});
+}
+
+static bool
+is_condition(const rlf_update_report *r)
+{
+    return !r->name && !r->within;
+}
+
 /* The output that says whether the ifs around hold; -1: there are none. */
 static int
 condition(rlf_sema *s, rlf_span span)
@@ -164,7 +179,8 @@ condition(rlf_sema *s, rlf_span span)
     if (s->condition < 0)
         return -1;
     for (size_t i = 0; i < u->reports.count; i++)
-        if (!u->reports.data[i].name && u->reports.data[i].term == s->condition)
+        if (is_condition(&u->reports.data[i]) &&
+            u->reports.data[i].term == s->condition)
             return (int)i;
     return add_report(
         s, (rlf_update_report){
@@ -208,6 +224,7 @@ branch(rlf_sema *s, const rlf_ast_stmt *stmt)
         return;
     }
     double value;
+    rlf_condition_look(s, stmt->value, condition);
     bool known = rlf_term_constant(s, condition, &value);
     int taken = known && (value > 0 || value < 0) ? 0 : 1;
     int no = rlf_term_pointwise(s, RLF_EXPR_NOT, condition, -1, -1, stmt->span);
@@ -370,9 +387,13 @@ finish(rlf_sema *s, rlf_item *item, int number)
                                       r->name ? r->name : "reports");
     }
     place_report(s, u, -1);
-    for (size_t i = 0; i < u->reports.count; i++)
-        if (!u->reports.data[i].name)
+    for (size_t i = 0; i < u->reports.count; i++) {
+        const rlf_update_report *r = &u->reports.data[i];
+        if (is_condition(r))
             place_conditional(s, u, (int)i);
+        else if (r->within)
+            rlf_range_place(s, r->within, r->out, r->span);
+    }
 }
 
 void

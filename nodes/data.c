@@ -11,36 +11,36 @@
 
 /* ---- the declaration ---- */
 
-#define FILE_FORMALS(what)                                                     \
-    {.name = "path", .kind = RLF_FORMAL_PATH, .required = true, .doc = what},  \
-        {.name = "prompt",                                                     \
-         .kind = RLF_FORMAL_TEXT,                                              \
-         .labelled = true,                                                     \
-         .doc = "field of the prompt, a text or chat messages; without it "    \
-                "prompts are empty"},                                          \
-        {.name = "first",                                                      \
-         .kind = RLF_FORMAL_INT,                                               \
-         .labelled = true,                                                     \
-         .least = 1,                                                           \
-         .most = 4e9,                                                          \
-         .doc = "only so many rows of the file, from where `skip` ends"},                  \
-        {.name = "skip",                                                       \
-         .kind = RLF_FORMAL_INT,                                               \
-         .labelled = true,                                                     \
-         .most = 4e9,                                                          \
-         .doc = "without the first so many rows of the file"},                             \
-        {.name = "max_prompt",                                                 \
-         .kind = RLF_FORMAL_INT,                                               \
-         .labelled = true,                                                     \
-         .least = 1,                                                           \
-         .most = 1e9,                                                          \
-         .doc = "tokens of the longest prompt; a longer one is an error"},     \
-    {                                                                          \
-        .name = "on_error", .kind = RLF_FORMAL_WORD, .words = "drop",          \
-        .labelled = true,                                                      \
-        .doc = "drop: rows that lack a field, have null or another kind of "   \
-               "value there, a key twice, or a prompt or response that no "    \
-               "model can read are left out"                                                  \
+#define FILE_FORMALS(what)                                                    \
+    {.name = "path", .kind = RLF_FORMAL_PATH, .required = true, .doc = what}, \
+        {.name = "prompt",                                                    \
+         .kind = RLF_FORMAL_TEXT,                                             \
+         .labelled = true,                                                    \
+         .doc = "field of the prompt, a text or chat messages; without it "   \
+                "prompts are empty, and generate refuses them"},              \
+        {.name = "first",                                                     \
+         .kind = RLF_FORMAL_INT,                                              \
+         .labelled = true,                                                    \
+         .least = 1,                                                          \
+         .most = 4e9,                                                         \
+         .doc = "only so many rows of the file, from where `skip` ends"},     \
+        {.name = "skip",                                                      \
+         .kind = RLF_FORMAL_INT,                                              \
+         .labelled = true,                                                    \
+         .most = 4e9,                                                         \
+         .doc = "without the first so many rows of the file"},                \
+        {.name = "max_prompt",                                                \
+         .kind = RLF_FORMAL_INT,                                              \
+         .labelled = true,                                                    \
+         .least = 1,                                                          \
+         .most = 1e9,                                                         \
+         .doc = "tokens of the longest prompt; a longer one is an error"},    \
+    {                                                                         \
+        .name = "on_error", .kind = RLF_FORMAL_WORD, .words = "drop",         \
+        .labelled = true,                                                     \
+        .doc = "drop: rows that lack a field, have null or another kind of "  \
+               "value there, a key twice, or a prompt or response that no "   \
+               "model can read are left out"                                  \
     }
 
 static const rlf_formal jsonl_formals[] = {

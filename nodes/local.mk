@@ -44,6 +44,7 @@ libnodes_a_SOURCES = \
 	%D%/update_micro.c %D%/update_point.c \
 	%D%/view.c \
 	%D%/where.c \
+	%D%/within.c \
 	%D%/words.c %D%/words.h
 
 check_PROGRAMS += tests/unit/nodes_classes

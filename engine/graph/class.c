@@ -53,6 +53,9 @@ rlf_formal_takes(const rlf_formal *f, double value, char *why)
         snprintf(why, RLF_FORMAL_WHY, "is true or false, not %.12g", value);
     else if (f->kind == RLF_FORMAL_INT && value != floor(value))
         snprintf(why, RLF_FORMAL_WHY, "is a whole number, not %.12g", value);
+    else if (f->most == INFINITY && !(value >= f->least))
+        snprintf(why, RLF_FORMAL_WHY, "is %.12g, and must be %.12g or more",
+                 value, f->least);
     else if (f->least < f->most && !(value >= f->least && value <= f->most))
         snprintf(why, RLF_FORMAL_WHY,
                  "is %.12g, and must be from %.12g to %.12g", value, f->least,
@@ -60,6 +63,29 @@ rlf_formal_takes(const rlf_formal *f, double value, char *why)
     else
         return true;
     return false;
+}
+
+const rlf_formal *
+rlf_node_formal(const rlf_node *node, int i)
+{
+    return node->args[i].formal ? node->args[i].formal
+                                : &node->class->formals[i];
+}
+
+rlf_status
+rlf_node_refuse(const rlf_node *node, int i, const char *why, rlf_err *err)
+{
+    const rlf_formal *f = rlf_node_formal(node, i);
+    if (f->owner)
+        rlf_fail(err, RLF_USER, "the argument '%s' of '%s' %s", f->name,
+                 f->owner, why);
+    else
+        rlf_fail(err, RLF_USER, "'%s%s' %s", f->name, f->labelled ? ":" : "",
+                 why);
+    rlf_err_hint(err, "%s", f->doc);
+    rlf_err_place(err, node->args[i].span,
+                  f->owner ? f->owner : node->class->name);
+    return RLF_USER;
 }
 
 static rlf_status

@@ -61,6 +61,8 @@ typedef enum rlf_form {
  *              region's arg: how many rows this round draws, the `count` of the
  *              draw in it, a VALUE whose `number` is the most that it can be.
  *              The region gives the inputs of its keep
+ *   "within"   input 0: a number, which is in the range that its argument's own
+ *              formal says, or the run ends
  *   "keep"     input 0: the condition, on the prompts of the draw or coarser;
  *              then, for each output of the collect, what it is made of
  *   "if", "every", "break", "checkpoint" */
@@ -162,6 +164,7 @@ struct rlf_formal {
     const char *words;       /* WORD: the allowed ones, "lm|scalar|both" */
     const char *unsupported; /* not NULL: giving it is refused with this text */
     const char *doc;
+    const char *owner; /* the def whose argument it is; NULL: its class's */
 };
 
 /* May the argument have this value? If not, `why` (RLF_FORMAL_WHY bytes) goes
@@ -169,6 +172,13 @@ struct rlf_formal {
  * numbers, whether they are known while compiling or read at a call. */
 enum { RLF_FORMAL_WHY = 120 };
 bool rlf_formal_takes(const rlf_formal *formal, double value, char *why);
+/* What argument i takes: what the argument itself says, or its class's formal.
+ */
+const rlf_formal *rlf_node_formal(const rlf_node *node, int i);
+/* An error of argument i, at its place, that begins with what it is called:
+ * "'top_p:' is 2". */
+rlf_status rlf_node_refuse(const rlf_node *node, int i, const char *why,
+                           rlf_err *err);
 
 /* What a call gives. Columns live on the given level of the argument set (or
  * of the receiver set); a new set is described by infer. */

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { MOST_STEPS = 100000 }; /* that are looked at, and the last one */
 
@@ -133,6 +134,19 @@ may_leave(foreseen *f, const rlf_node *node)
     return (!runs.is || runs.number != 0) && (!c.is || c.number != 0);
 }
 
+/* Is there a `break` outside of loops, whatever it depends on? */
+static bool
+has_end(const rlf_graph *graph)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (node->class->course == RLF_COURSE_LEAVE &&
+            rlf_graph_once(graph, node->region))
+            return true;
+    }
+    return false;
+}
+
 /* May a `break` outside of loops end the run with this step? */
 static bool
 may_end(foreseen *f)
@@ -222,12 +236,12 @@ static rlf_status
 check_node(foreseen *f, const rlf_node *node, rlf_err *err)
 {
     known runs = {0};
-    char why[RLF_FORMAL_WHY];
+    char why[RLF_FORMAL_WHY + 40];
     for (int i = 0; i < node->n_args; i++) {
         const rlf_arg *arg = &node->args[i];
         if (!is_foreseen(f, node, i))
             continue;
-        const rlf_formal *formal = &node->class->formals[i];
+        const rlf_formal *formal = rlf_node_formal(node, i);
         double number = value_at(f, arg->value).number;
         runs = runs_at(f, node->region);
         if (!runs.is || runs.number == 0)
@@ -238,13 +252,16 @@ check_node(foreseen *f, const rlf_node *node, rlf_err *err)
             continue;
         if (may_be_left_out(f, node) || may_be_idle(f, node))
             return RLF_OK;
-        rlf_fail(err, RLF_USER, "'%s%s' %s; it is so in step %.0f",
-                 formal->name, formal->labelled ? ":" : "", why, f->step);
+        size_t used = strlen(why);
+        snprintf(why + used, sizeof why - used, "; it is so in step %.0f",
+                 f->step);
+        rlf_node_refuse(node, i, why, err);
+        if (err)
+            err->hint[0] = 0;
         rlf_err_hint(err,
                      "keep it in its bounds, as by min and max, or end the run "
                      "before by --steps (%s)",
                      formal->doc);
-        rlf_err_place(err, arg->span, node->class->name);
         return RLF_USER;
     }
     return RLF_OK;
@@ -293,7 +310,7 @@ look(foreseen *f, uint64_t first, uint64_t last, rlf_err *err)
     if (!has_any(f))
         return RLF_OK;
     for (uint64_t step = first; !last || step <= last; step++) {
-        if (step - first >= MOST_STEPS && !last)
+        if (step - first >= MOST_STEPS && (!last || has_end(f->graph)))
             break;
         if (step - first >= MOST_STEPS)
             step = last;

@@ -11,7 +11,8 @@
  * Samples that are made ahead are for so many steps more. Nodes in a block of
  * which the run decides are not looked at, nor those behind a break that may
  * hold, nor an update that may minimize nothing, nor steps behind one that may
- * be the last. `last` 0: the run ends by a break. */
+ * be the last. After 100,000 steps no more are looked at but the last one, if
+ * no break can come before it. `last` 0: the run ends by a break. */
 rlf_status rlf_foresee(const rlf_graph *graph, uint64_t first, uint64_t last,
                        rlf_err *err);
 

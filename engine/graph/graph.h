@@ -98,6 +98,8 @@ typedef struct rlf_arg {
     int resource;
     struct rlf_arg *list; /* RLF_ARG_LIST: n_list of them */
     int n_list;
+    const rlf_formal *formal; /* what it takes, if that is more than its class
+                                 says; or NULL */
     bool given; /* written by the user, not a default */
     bool path;  /* RLF_ARG_TEXT: what it names counts, not the text */
     rlf_span span;

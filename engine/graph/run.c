@@ -285,13 +285,14 @@ rlf_call_mesh(const rlf_call *call)
     return call->env->mesh ? &call->env->mesh[call->node->id] : &one;
 }
 
-static const rlf_formal *
+/* The formal's number; -1: there is none. */
+static int
 formal_of(const rlf_node_class *class, const char *name)
 {
     for (int i = 0; i < class->n_formals; i++)
         if (strcmp(class->formals[i].name, name) == 0)
-            return &class->formals[i];
-    return NULL;
+            return i;
+    return -1;
 }
 
 rlf_status
@@ -303,7 +304,7 @@ rlf_call_number(const rlf_call *call, const char *name, rlf_err *err,
     if (arg->kind != RLF_ARG_VALUE)
         return RLF_OK;
     *out = call->in[arg->input].column.number[0];
-    const rlf_formal *formal = formal_of(call->node->class, name);
+    int formal = formal_of(call->node->class, name);
     char why[RLF_FORMAL_WHY];
     if (isnan(*out)) {
         rlf_fail(err, RLF_USER, "this is not a number");
@@ -313,13 +314,10 @@ rlf_call_number(const rlf_call *call, const char *name, rlf_err *err,
         rlf_err_place(err, arg->span, call->node->class->name);
         return RLF_USER;
     }
-    if (!formal || rlf_formal_takes(formal, *out, why))
+    if (formal < 0 ||
+        rlf_formal_takes(rlf_node_formal(call->node, formal), *out, why))
         return RLF_OK;
-    rlf_fail(err, RLF_USER, "'%s%s' %s", name, formal->labelled ? ":" : "",
-             why);
-    rlf_err_hint(err, "%s", formal->doc);
-    rlf_err_place(err, arg->span, call->node->class->name);
-    return RLF_USER;
+    return rlf_node_refuse(call->node, formal, why, err);
 }
 
 uint64_t

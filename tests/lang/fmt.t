@@ -163,6 +163,6 @@ param lr : float = 1e-3
 param size      : int = 32 in 1..8192        "pairs"
 param teacher : path = "t" "alone"
 === what the arguments of a def take
-def f(x:prompt..token,y=1 in 0..10 , z : set)=x+y
+def f(x:prompt..token,y=1 in 0..10 , z : set,w:scalar in 0 ..)=x+y
 --- fmt
-def f(x: prompt..token, y = 1 in 0..10, z: set) = x + y
+def f(x: prompt..token, y = 1 in 0..10, z: set, w: scalar in 0..) = x + y

@@ -439,16 +439,16 @@ hint: clamp(x, low, high) takes the smaller bound first
 test.rlf:13:33: error: the argument 'low' of 'clip' must be from 0 to 1
    13 |     e = clip(score, score, low: -0.2, high: -0.3)
       |                                 ^~~~
-STDLIB/loss.rlf:28:52: note: it is declared here
-   28 | def clip(ratio: prompt..token, adv: prompt..token, low: scalar = 0.2 in 0..1, high: scalar = 0.2 in ...
-      |                                                    ^~~~~~~~~~~~~~~~~~~~~~~~~
+STDLIB/loss.rlf:28:59: note: it is declared here
+   28 | def clip(ratio: prompt..token in 0.., adv: prompt..token, low: scalar = 0.2 in 0..1,
+      |                                                           ^~~~~~~~~~~~~~~~~~~~~~~~~
 hint: its ratio counts from 1 - low to 1 + high; a value between two bounds is clamp(x, low, high)
 test.rlf:13:45: error: the argument 'high' of 'clip' must be from 0 to 1
    13 |     e = clip(score, score, low: -0.2, high: -0.3)
       |                                             ^~~~
-STDLIB/loss.rlf:28:79: note: it is declared here
-   28 | ...p(ratio: prompt..token, adv: prompt..token, low: scalar = 0.2 in 0..1, high: scalar = 0.2 in 0..1) =
-      |                                                                           ^~~~~~~~~~~~~~~~~~~~~~~~~~
+STDLIB/loss.rlf:29:5: note: it is declared here
+   29 |     high: scalar = 0.2 in 0..1) = max(-adv * ratio, -adv * clamp(ratio, 1 - low, 1 + high))
+      |     ^~~~~~~~~~~~~~~~~~~~~~~~~~
 hint: its ratio counts from 1 - low to 1 + high; a value between two bounds is clamp(x, low, high)
 === what stands in a list of texts
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
@@ -797,14 +797,14 @@ test.rlf:11:20: error: 'clip' has no argument 'clip_eps'
    11 |     l = clip(1, 1, clip_eps: 0.2)
       |                    ^~~~~~~~
 STDLIB/loss.rlf:28:5: note: it is declared here
-   28 | def clip(ratio: prompt..token, adv: prompt..token, low: scalar = 0.2 in 0..1, high: scalar = 0.2 in ...
+   28 | def clip(ratio: prompt..token in 0.., adv: prompt..token, low: scalar = 0.2 in 0..1,
       |     ^~~~
 hint: write low: 0.2, high: 0.2
 test.rlf:12:20: error: 'clip' has no argument 'epsilon_high'
    12 |     k = clip(1, 1, epsilon_high: 0.2)
       |                    ^~~~~~~~~~~~
 STDLIB/loss.rlf:28:5: note: it is declared here
-   28 | def clip(ratio: prompt..token, adv: prompt..token, low: scalar = 0.2 in 0..1, high: scalar = 0.2 in ...
+   28 | def clip(ratio: prompt..token in 0.., adv: prompt..token, low: scalar = 0.2 in 0..1,
       |     ^~~~
 hint: did you mean 'high'?
 test.rlf:13:17: error: the text of 'respond' is a column of texts, and this is a text
@@ -1036,44 +1036,44 @@ flow f(batch: d[8]) {
 test.rlf:8:21: error: the argument 'adv' of 'clip' takes one per prompt to one per token, and this is a scalar
     8 |     a = clip(score, 0, 1)
       |                     ^
-STDLIB/loss.rlf:28:32: note: it is declared here
-   28 | def clip(ratio: prompt..token, adv: prompt..token, low: scalar = 0.2 in 0..1, high: scalar = 0.2 in ...
-      |                                ^~~~~~~~~~~~~~~~~~
+STDLIB/loss.rlf:28:39: note: it is declared here
+   28 | def clip(ratio: prompt..token in 0.., adv: prompt..token, low: scalar = 0.2 in 0..1,
+      |                                       ^~~~~~~~~~~~~~~~~~
 hint: its ratio counts from 1 - low to 1 + high; a value between two bounds is clamp(x, low, high)
 test.rlf:9:21: error: the argument 'adv' of 'clip' takes one per prompt to one per token, and this is a scalar
     9 |     b = clip(score, -1, 1)
       |                     ^~
-STDLIB/loss.rlf:28:32: note: it is declared here
-   28 | def clip(ratio: prompt..token, adv: prompt..token, low: scalar = 0.2 in 0..1, high: scalar = 0.2 in ...
-      |                                ^~~~~~~~~~~~~~~~~~
+STDLIB/loss.rlf:28:39: note: it is declared here
+   28 | def clip(ratio: prompt..token in 0.., adv: prompt..token, low: scalar = 0.2 in 0..1,
+      |                                       ^~~~~~~~~~~~~~~~~~
 hint: its ratio counts from 1 - low to 1 + high; a value between two bounds is clamp(x, low, high)
 test.rlf:10:56: error: the argument 'high' of 'clip' must be from 0 to 1
    10 |     c = clip(exp(roll.logprob), score, low: 0.8, high: 1.2)
       |                                                        ^~~
-STDLIB/loss.rlf:28:79: note: it is declared here
-   28 | ...p(ratio: prompt..token, adv: prompt..token, low: scalar = 0.2 in 0..1, high: scalar = 0.2 in 0..1) =
-      |                                                                           ^~~~~~~~~~~~~~~~~~~~~~~~~~
+STDLIB/loss.rlf:29:5: note: it is declared here
+   29 |     high: scalar = 0.2 in 0..1) = max(-adv * ratio, -adv * clamp(ratio, 1 - low, 1 + high))
+      |     ^~~~~~~~~~~~~~~~~~~~~~~~~~
 hint: its ratio counts from 1 - low to 1 + high; a value between two bounds is clamp(x, low, high)
 test.rlf:11:33: error: the argument 'adv' of 'clip' takes one per prompt to one per token, and this is a scalar
    11 |     e = clip(exp(roll.logprob), 0.8, 1.2)
       |                                 ^~~
-STDLIB/loss.rlf:28:32: note: it is declared here
-   28 | def clip(ratio: prompt..token, adv: prompt..token, low: scalar = 0.2 in 0..1, high: scalar = 0.2 in ...
-      |                                ^~~~~~~~~~~~~~~~~~
+STDLIB/loss.rlf:28:39: note: it is declared here
+   28 | def clip(ratio: prompt..token in 0.., adv: prompt..token, low: scalar = 0.2 in 0..1,
+      |                                       ^~~~~~~~~~~~~~~~~~
 hint: its ratio counts from 1 - low to 1 + high; a value between two bounds is clamp(x, low, high)
 test.rlf:11:38: error: the argument 'low' of 'clip' must be from 0 to 1
    11 |     e = clip(exp(roll.logprob), 0.8, 1.2)
       |                                      ^~~
-STDLIB/loss.rlf:28:52: note: it is declared here
-   28 | def clip(ratio: prompt..token, adv: prompt..token, low: scalar = 0.2 in 0..1, high: scalar = 0.2 in ...
-      |                                                    ^~~~~~~~~~~~~~~~~~~~~~~~~
+STDLIB/loss.rlf:28:59: note: it is declared here
+   28 | def clip(ratio: prompt..token in 0.., adv: prompt..token, low: scalar = 0.2 in 0..1,
+      |                                                           ^~~~~~~~~~~~~~~~~~~~~~~~~
 hint: its ratio counts from 1 - low to 1 + high; a value between two bounds is clamp(x, low, high)
 test.rlf:12:19: error: the argument 'ratio' of 'dual_clip' takes one per prompt to one per token, and this is a scalar
    12 |     g = dual_clip(0.9, score)
       |                   ^~~
 STDLIB/loss.rlf:33:15: note: it is declared here
-   33 | def dual_clip(ratio: prompt..token, adv: prompt..token, low: scalar = 0.2 in 0..1,
-      |               ^~~~~~~~~~~~~~~~~~~~
+   33 | def dual_clip(ratio: prompt..token in 0.., adv: prompt..token, low: scalar = 0.2 in 0..1,
+      |               ^~~~~~~~~~~~~~~~~~~~~~~~~~~
 hint: its ratio counts from 1 - low to 1 + high; a value between two bounds is clamp(x, low, high)
 === what an argument of a def takes: ranges
 data d = jsonl("d.jsonl", prompt: "question")
@@ -1196,24 +1196,24 @@ flow f(batch: d[8]) {
 test.rlf:9:41: error: the argument 'eps' of 'value_clip' takes one number for all, and this is one per sample of 'roll'
     9 |     v = value_clip(score, score, score, score)
       |                                         ^~~~~
-STDLIB/loss.rlf:68:32: note: it is declared here
-   68 | def value_clip(v, old, target, eps: scalar = 0.2) =
-      |                                ^~~~~~~~~~~~~~~~~
+STDLIB/loss.rlf:69:32: note: it is declared here
+   69 | def value_clip(v, old, target, eps: scalar = 0.2 in 0..) =
+      |                                ^~~~~~~~~~~~~~~~~~~~~~~~
 test.rlf:10:21: error: the argument 'eps' of 'grpo' takes one number for all, and this is one per sample of 'roll'
    10 |     w = grpo(score, score)
       |                     ^~~~~
 STDLIB/advantage.rlf:30:25: note: it is declared here
-   30 | def grpo(score: sample, eps: scalar = 1e-6) =
-      |                         ^~~~~~~~~~~~~~~~~~
+   30 | def grpo(score: sample, eps: scalar = 1e-6 in 0..) =
+      |                         ^~~~~~~~~~~~~~~~~~~~~~~~~
 test.rlf:12:74: error: the argument 'beta' of 'dpo' takes one number for all, and this is one per sample of 'roll'
    12 |     update actor minimize mean(dpo(sum(actor.logprob(roll) over tokens), score, 0.1) over batch)
       |                                                                          ^~~~~
-STDLIB/loss.rlf:127:25: note: it is declared here
-  127 | def dpo(margin: sample, beta: scalar = 0.1, smooth: scalar = 0 in 0..0.5) =
-      |                         ^~~~~~~~~~~~~~~~~~
+STDLIB/loss.rlf:128:25: note: it is declared here
+  128 | def dpo(margin: sample, beta: scalar = 0.1 in 0.., smooth: scalar = 0 in 0..0.5) =
+      |                         ^~~~~~~~~~~~~~~~~~~~~~~~~
 test.rlf:13:82: error: the argument 'smooth' of 'dpo' must be from 0 to 0.5
    13 |     update actor minimize mean(dpo(sum(actor.logprob(roll) over tokens), smooth: 2) over batch)
       |                                                                                  ^
-STDLIB/loss.rlf:127:45: note: it is declared here
-  127 | def dpo(margin: sample, beta: scalar = 0.1, smooth: scalar = 0 in 0..0.5) =
-      |                                             ^~~~~~~~~~~~~~~~~~~~~~~~~~~~
+STDLIB/loss.rlf:128:52: note: it is declared here
+  128 | def dpo(margin: sample, beta: scalar = 0.1 in 0.., smooth: scalar = 0 in 0..0.5) =
+      |                                                    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~

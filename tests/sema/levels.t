@@ -414,8 +414,8 @@ hint: s.at_last(x) puts one per sample on its last token, s.at_all(x) on each
 test.rlf:17:20: error: the argument 'x' of 'token_mean' takes one per token or one number, and this is one per sample of 'roll'
    17 |     g = token_mean(score)
       |                    ^~~~~
-STDLIB/loss.rlf:150:16: note: it is declared here
-  150 | def token_mean(x: token) = mean(x over batch)
+STDLIB/loss.rlf:151:16: note: it is declared here
+  151 | def token_mean(x: token) = mean(x over batch)
       |                ^~~~~~~~
 hint: s.at_last(x) puts one per sample on its last token, s.at_all(x) on each
 === a sum that repeats a value per sample at each token
@@ -556,7 +556,7 @@ test.rlf:9:14: error: the argument 'score' of 'grpo' takes one per sample at mos
     9 |     b = grpo(score * roll.logprob)
       |              ^~~~~~~~~~~~~~~~~~~~
 STDLIB/advantage.rlf:30:10: note: it is declared here
-   30 | def grpo(score: sample, eps: scalar = 1e-6) =
+   30 | def grpo(score: sample, eps: scalar = 1e-6 in 0..) =
       |          ^~~~~~~~~~~~~
 hint: reduce it first: sum(... over tokens), or mean(... over tokens)
 === one number, and samples of prompts
@@ -627,29 +627,29 @@ flow f(batch: pairs[4]) {
 test.rlf:10:27: error: the argument 'margin' of 'dpo' takes one per sample at most, and this is one per token of 'win'
    10 |         minimize mean(dpo(w - sum(l over tokens)) over batch)
       |                           ^~~~~~~~~~~~~~~~~~~~~~
-STDLIB/loss.rlf:127:9: note: it is declared here
-  127 | def dpo(margin: sample, beta: scalar = 0.1, smooth: scalar = 0 in 0..0.5) =
+STDLIB/loss.rlf:128:9: note: it is declared here
+  128 | def dpo(margin: sample, beta: scalar = 0.1 in 0.., smooth: scalar = 0 in 0..0.5) =
       |         ^~~~~~~~~~~~~~
 hint: reduce it first: sum(... over tokens), or mean(... over tokens)
 test.rlf:11:27: error: the argument 'margin' of 'ipo' takes one per sample at most, and this is one per token of 'win'
    11 |         minimize mean(ipo(w - sum(l over tokens)) over batch)
       |                           ^~~~~~~~~~~~~~~~~~~~~~
-STDLIB/loss.rlf:131:9: note: it is declared here
-  131 | def ipo(margin: sample, beta: scalar = 0.1) = (margin - 1 / (2 * beta))^2
+STDLIB/loss.rlf:132:9: note: it is declared here
+  132 | def ipo(margin: sample, beta: scalar = 0.1 in 0..) = (margin - 1 / (2 * beta))^2
       |         ^~~~~~~~~~~~~~
 hint: reduce it first: sum(... over tokens), or mean(... over tokens)
 test.rlf:12:27: error: the argument 'gain' of 'kto' takes one per sample at most, and this is one per token of 'win'
    12 |         minimize mean(kto(w, 0, 1) over batch)
       |                           ^
-STDLIB/loss.rlf:136:9: note: it is declared here
-  136 | def kto(gain: sample, base: sample, good: sample, beta: scalar = 0.1, weight_good = 1.0,
+STDLIB/loss.rlf:137:9: note: it is declared here
+  137 | def kto(gain: sample, base: sample, good: sample, beta: scalar = 0.1 in 0.., weight_good = 1.0,
       |         ^~~~~~~~~~~~
 hint: reduce it first: sum(... over tokens), or mean(... over tokens)
 test.rlf:13:48: error: the argument 'rejected' of 'pair' takes one per sample at most, and this is one per token of 'lose'
    13 |         minimize mean(pair(sum(w over tokens), l) over batch)
       |                                                ^
-STDLIB/loss.rlf:143:26: note: it is declared here
-  143 | def pair(chosen: sample, rejected: sample, margin: sample = 0) =
+STDLIB/loss.rlf:144:26: note: it is declared here
+  144 | def pair(chosen: sample, rejected: sample, margin: sample = 0) =
       |                          ^~~~~~~~~~~~~~~~
 hint: reduce it first: sum(... over tokens), or mean(... over tokens)
 test.rlf:14:29: error: one per token of 'win' and one per token of 'lose' cannot be combined

@@ -374,9 +374,9 @@ hint: compare it with what was sampled, s.logprob, with a value that was named b
 test.rlf:15:28: warning: both sides are the same live value: the difference is always 0
    15 |         minimize mean(clip(ratio_of(logp, actor.logprob(roll)), score) over batch)
       |                            ^~~~~~~~
-STDLIB/loss.rlf:11:60: note: in 'ratio_of', here
-   11 | def ratio_of(logp, old, cap: scalar = 20) = exp(clamp(logp - old, -cap, cap))
-      |                                                            ^
+STDLIB/loss.rlf:11:67: note: in 'ratio_of', here
+   11 | def ratio_of(logp, old, cap: scalar = 20 in 0..) = exp(clamp(logp - old, -cap, cap))
+      |                                                                   ^
 hint: compare it with what was sampled, roll.logprob, with a value that was named before the update, or with sg(...)
 === an update without a loss
 model actor = lm("m", optimizer: adamw(lr: 1e-5))
