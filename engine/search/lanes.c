@@ -88,14 +88,13 @@ void
 rlf_lanes_list_lesser(rlf_fronts *f, rlf_arena *arena)
 {
     size_t models = f->options.graph->resources.count;
+    int sizes[RLF_SEARCH_SIZES], n = rlf_search_sizes(&f->problem, sizes);
     f->lesser = RLF_NEW_ARRAY(arena, rlf_fronts_lesser,
-                              RLF_SEARCH_HALVES * (RLF_SEARCH_RUNGS + 1));
-    for (int half = 0; half < RLF_SEARCH_HALVES; half++)
-        for (int rung = !half; rung <= RLF_SEARCH_RUNGS; rung++)
-            if (f->problem.devices >> half && !f->options.room)
-                f->lesser[f->n_lesser++] =
-                    (rlf_fronts_lesser){f->problem.devices >> half, rung,
-                                        RLF_NEW_ARRAY(arena, int, models)};
+                              RLF_SEARCH_SIZES * (RLF_SEARCH_RUNGS + 1));
+    for (int i = 0; i < n && !f->options.room; i++)
+        for (int rung = !i; rung <= RLF_SEARCH_RUNGS; rung++)
+            f->lesser[f->n_lesser++] = (rlf_fronts_lesser){
+                sizes[i], rung, RLF_NEW_ARRAY(arena, int, models)};
 }
 
 void

@@ -1,13 +1,15 @@
 /* Answers for less: see search.h.
  *
- * On the first half of the ranks, and in less memory, the same search
+ * On fewer of the first ranks, and in less memory, the same search
  * finds a placement that this problem has, too, and so on down. Each of them is
  * searched for once. */
 #include <math.h>
 
 #include "engine/search/search.h"
 
-enum { HALVES = RLF_SEARCH_HALVES, RUNGS = RLF_SEARCH_RUNGS };
+enum { SIZES = RLF_SEARCH_SIZES, RUNGS = RLF_SEARCH_RUNGS };
+/* Machines of which any number is a size. */
+enum { MACHINES = 8 };
 /* Placements that are looked at for each of these answers, at most: it is to be
  * cheap. */
 enum { LESS_MOVES = RLF_SEARCH_LESS_MOVES };
@@ -17,24 +19,24 @@ enum { LESS_MOVES = RLF_SEARCH_LESS_MOVES };
 #define RUNG 20e9
 enum { RUNG_RANKS = 256 };
 
-/* A problem with less, and which choice of the whole each of its choices is. */
-typedef struct lesser {
-    rlf_problem problem;
-    int *whole[RLF_SEARCH_CALLS];
-    bool made, fits; /* each call has a choice */
-} lesser;
-
 typedef struct ladder {
     const rlf_problem *problem;
     rlf_search_options options; /* of the smaller searches */
     rlf_arena *arena;
     double rungs[RUNGS + 1]; /* bytes; the first is no limit */
     int n_rungs;
-    lesser half[HALVES]; /* with all memory: rungs have these choices, too */
-    bool known[HALVES][RUNGS + 1];
+    int sizes[SIZES]; /* ranks; the first are all */
+    int n_sizes;
+    bool known[SIZES][RUNGS + 1];
     /* Choices are the whole problem's. NULL: nothing fits. */
-    rlf_placing *answer[HALVES][RUNGS + 1];
+    rlf_placing *answer[SIZES][RUNGS + 1];
 } ladder;
+
+/* A problem with less, and which choice of the whole each of its choices is. */
+typedef struct lesser {
+    rlf_problem problem;
+    int *whole[RLF_SEARCH_CALLS];
+} lesser;
 
 /* The choices of a call on ranks below `devices`. False: there is none. */
 static bool
@@ -60,35 +62,26 @@ take_choices(const rlf_problem_call *call, int devices, rlf_arena *arena,
     return out->n_choices > 0;
 }
 
-static const lesser *
-half_of(ladder *l, int half)
+static bool
+make_lesser(const ladder *l, int size, int rung, lesser *out)
 {
     const rlf_problem *p = l->problem;
-    lesser *out = &l->half[half];
-    if (out->made)
-        return out;
-    *out = (lesser){.problem = *p, .made = true, .fits = true};
-    out->problem.devices = p->devices >> half;
+    int devices = l->sizes[size];
+    double *memory = RLF_NEW_ARRAY(l->arena, double, devices + 1);
+    out->problem = *p;
+    out->problem.devices = devices;
+    out->problem.memory = memory;
     out->problem.calls = RLF_NEW_ARRAY(l->arena, rlf_problem_call, p->n_calls);
-    for (int i = 0; i < p->n_calls && out->fits; i++) {
+    for (int r = 0; r < devices; r++)
+        memory[r] = fmin(p->memory[r], l->rungs[rung]);
+    for (int i = 0; i < p->n_calls; i++) {
         const rlf_problem_call *call = &p->calls[i];
         out->whole[i] = RLF_NEW_ARRAY(l->arena, int, call->n_choices);
-        out->fits = take_choices(call, out->problem.devices, l->arena,
-                                 &out->problem.calls[i], out->whole[i]);
+        if (!take_choices(call, devices, l->arena, &out->problem.calls[i],
+                          out->whole[i]))
+            return false;
     }
-    return out;
-}
-
-static bool
-make_lesser(ladder *l, int half, int rung, lesser *out)
-{
-    *out = *half_of(l, half);
-    int devices = out->problem.devices;
-    double *memory = RLF_NEW_ARRAY(l->arena, double, devices + 1);
-    for (int r = 0; r < devices; r++)
-        memory[r] = fmin(l->problem->memory[r], l->rungs[rung]);
-    out->problem.memory = memory;
-    return out->fits;
+    return true;
 }
 
 /* A placement of the whole problem that the smaller one has. */
@@ -107,49 +100,72 @@ of_lesser(const ladder *l, const lesser *from, const rlf_placing *at)
     return out;
 }
 
-static rlf_placing *solve(ladder *l, int half, int rung);
+static rlf_placing *solve(ladder *l, int size, int rung);
 
-/* The answers for half of the ranks and for less memory: *n. */
+/* The answers for fewer ranks and for less memory: *n. */
 static void
-gather(ladder *l, int half, int rung, rlf_placing *starts, int *n)
+gather(ladder *l, int size, int rung, rlf_placing *starts, int *n)
 {
     const rlf_placing *next[2] = {NULL, NULL};
     *n = 0;
-    if (half + 1 < HALVES && l->problem->devices >> (half + 1))
-        next[0] = solve(l, half + 1, rung);
-    if (rung + 1 < l->n_rungs && l->problem->devices >> half <= RUNG_RANKS)
-        next[1] = solve(l, half, rung + 1);
+    if (size + 1 < l->n_sizes)
+        next[0] = solve(l, size + 1, rung);
+    if (rung + 1 < l->n_rungs && l->sizes[size] <= RUNG_RANKS)
+        next[1] = solve(l, size, rung + 1);
     for (int i = 0; i < 2; i++)
         if (next[i])
             starts[(*n)++] = *next[i];
 }
 
 static rlf_placing *
-solve(ladder *l, int half, int rung)
+solve(ladder *l, int size, int rung)
 {
-    rlf_placing starts[2], **answer = &l->answer[half][rung];
+    rlf_placing starts[2], **answer = &l->answer[size][rung];
     lesser less;
     rlf_found found;
     int n;
-    if (l->known[half][rung])
+    if (l->known[size][rung])
         return *answer;
-    l->known[half][rung] = true;
-    if (!make_lesser(l, half, rung, &less))
+    l->known[size][rung] = true;
+    if (!make_lesser(l, size, rung, &less))
         return NULL;
-    gather(l, half, rung, starts, &n);
+    gather(l, size, rung, starts, &n);
     for (int i = 0; i < n; i++)
         starts[i] = of_lesser(l, &less, &starts[i]);
-    rlf_arena *scratch = rlf_arena_scratch(l->arena);
-    rlf_search_anneal(&less.problem, &l->options, starts, n, scratch, &found);
-    if (isfinite(found.best.period)) {
-        *answer = RLF_NEW(l->arena, rlf_placing);
-        **answer = found.best;
-        (*answer)->choice = RLF_NEW_ARRAY(l->arena, int, l->problem->n_calls);
-        for (int i = 0; i < l->problem->n_calls; i++)
-            (*answer)->choice[i] = less.whole[i][found.best.choice[i]];
-    }
-    rlf_arena_free(scratch);
+    rlf_search_anneal(&less.problem, &l->options, starts, n, l->arena, &found);
+    if (!isfinite(found.best.period))
+        return NULL;
+    *answer = RLF_NEW(l->arena, rlf_placing);
+    **answer = found.best;
+    for (int i = 0; i < l->problem->n_calls; i++)
+        (*answer)->choice[i] = less.whole[i][found.best.choice[i]];
     return *answer;
+}
+
+/* Are the first ranks so many whole machines that the search starts from them?
+ */
+static bool
+is_machines(const rlf_problem *p, int ranks)
+{
+    if (!p->machine_of || p->machine_of[ranks] == p->machine_of[ranks - 1])
+        return false;
+    int all = p->machine_of[p->devices - 1] - p->machine_of[0] + 1;
+    int n = p->machine_of[ranks] - p->machine_of[0];
+    return all <= MACHINES || !(n & (n - 1));
+}
+
+int
+rlf_search_sizes(const rlf_problem *problem, int sizes[SIZES])
+{
+    int half = problem->devices / 2, n = 0;
+    sizes[n++] = problem->devices;
+    for (int ranks = problem->devices - 1; ranks > 0 && n < SIZES; ranks--) {
+        if (ranks == half || is_machines(problem, ranks))
+            sizes[n++] = ranks;
+        if (ranks == half)
+            half /= 2;
+    }
+    return n;
 }
 
 int
@@ -176,6 +192,7 @@ rlf_search_less(const rlf_problem *problem, const rlf_search_options *options,
     if (l->options.moves > LESS_MOVES)
         l->options.moves = LESS_MOVES;
     l->n_rungs = rlf_search_rungs(problem, 1, l->rungs);
+    l->n_sizes = rlf_search_sizes(problem, l->sizes);
     gather(l, 0, 0, out, &n);
     return n;
 }

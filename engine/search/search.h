@@ -68,17 +68,20 @@ void rlf_search_anneal(const rlf_problem *problem,
                        const rlf_search_options *options,
                        const rlf_placing *starts, int n_starts,
                        rlf_arena *arena, rlf_found *out);
-/* The search starts from its answers on the first half of the ranks, and (on up
- * to 256) with no more than so much memory: 20, 40, ..., 160 GB, the largest
- * that is less than there is. They start from their own likewise, so that none
- * of those is shorter than the answer here, with moves of up to 8,000 (more are
- * not spent on them). Returns how many fit; in `arena`. */
+/* The search starts from its answers on the next smaller size of
+ * rlf_search_sizes, and (on up to 256 ranks) with no more than so much memory:
+ * 20, 40, ..., 160 GB, the largest that is less than there is. They start from
+ * their own likewise, so that none of those is shorter than the answer here,
+ * with moves of up to 8,000 (more are not spent on them). Returns how many fit;
+ * in `arena`. */
 int rlf_search_less(const rlf_problem *problem,
                     const rlf_search_options *options, rlf_arena *arena,
                     rlf_placing out[2]);
-/* How often ranks are halved for that, and to how many bytes the memory of a
- * device is lowered. */
-enum { RLF_SEARCH_HALVES = 16, RLF_SEARCH_RUNGS = 8 };
+/* Sizes of that, and to how many bytes the memory of a device is lowered. */
+enum { RLF_SEARCH_SIZES = 32, RLF_SEARCH_RUNGS = 8 };
+/* All ranks, their half, quarter ..., and as many whole machines as there are
+ * up to 8, of more a power of two; descending. Returns how many. */
+int rlf_search_sizes(const rlf_problem *problem, int sizes[RLF_SEARCH_SIZES]);
 enum { RLF_SEARCH_LESS_MOVES = 8000 };
 /* The bytes to which it is for so many ranks of a problem, descending; the
  * first is no limit. Returns how many. */
