@@ -48,11 +48,44 @@ n_sets(const rlf_node *node)
     return node->n_args / N_FORMALS;
 }
 
+/* How many rows a step draws as these prompts; 0: the run decides. */
+static double
+drawn(const rlf_graph *graph, int prompts)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (!node->class->draws || node->class->course != RLF_COURSE_NONE)
+            continue;
+        int set = graph->values.data[node->outputs[0]].set;
+        const rlf_arg *count = rlf_node_arg(node, "count");
+        if (graph->sets.data[set].prompts == prompts)
+            return count->kind == RLF_ARG_NUMBER ? count->number : 0;
+    }
+    return 0;
+}
+
+/* Pieces that have no prompt. */
+static void
+warn_empty(const rlf_graph *graph, const rlf_node *node, int i,
+           rlf_diags *diags)
+{
+    const rlf_arg *parts = &args_of(node, i)[PARTS];
+    int set = graph->values.data[node->inputs[i]].set;
+    double n = drawn(graph, graph->sets.data[set].prompts);
+    if (!parts->given || n <= 0 || parts->number <= n)
+        return;
+    rlf_diag *diag = rlf_diag_warning(
+        diags, "argument", parts->span,
+        "%.0f of these %.0f pieces %s empty: '%s' has %.0f prompt%s",
+        parts->number - n, parts->number, parts->number - n > 1 ? "are" : "is",
+        graph->sets.data[set].name, n, n > 1 ? "s" : "");
+    rlf_diag_hint(diags, diag, "the samples of a prompt stay together");
+}
+
 /* Exactly one of parts and size; side by side only parts, equally many. */
 static void
 infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
 {
-    (void)graph;
     for (int i = 0; i < n_sets(node); i++) {
         const rlf_arg *a = args_of(node, i), *first = args_of(node, 0);
         rlf_span at = a[SIZE].given ? a[SIZE].span : node->span;
@@ -68,6 +101,8 @@ infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
             rlf_diag_error(diags, "argument", a[PARTS].span,
                            "sets that are walked side by side have equally "
                            "many pieces");
+        else
+            warn_empty(graph, node, i, diags);
     }
 }
 

@@ -470,10 +470,22 @@ hold_against(rlf_session *session, int which, const rlf_infile *file,
                : RLF_OK;
 }
 
+/* A copy of the directory that was made of hard links has one file with it. */
+static rlf_status
+part_from_others(const char *path, rlf_err *err)
+{
+    struct stat found;
+    if (lstat(path, &found) != 0 || !S_ISREG(found.st_mode) ||
+        found.st_nlink < 2)
+        return RLF_OK;
+    return rlf_file_copy(path, path, err);
+}
+
 static rlf_status
 go_on(rlf_session *session, int which, uint32_t step, rlf_err *err)
 {
     rlf_infile *file;
+    RLF_TRY(part_from_others(path_of(session, which), err));
     RLF_TRY(rlf_infile_open(path_of(session, which), err, &file));
     rlf_status status = hold_against(session, which, file, step, err);
     rlf_infile_close(file);

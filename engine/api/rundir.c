@@ -5,6 +5,7 @@
  * is equal byte for byte, except what stands in "time". */
 #include "engine/api/session.h"
 
+#include "engine/comm/comm.h"
 #include "engine/io/checksum.h"
 #include "engine/io/file.h"
 #include "engine/io/lock.h"
@@ -66,12 +67,18 @@ by_loss(const void *a, const void *b)
     return x->lost != y->lost ? y->lost - x->lost : x->rank - y->rank;
 }
 
-/* Somebody else may have given a file of his such a name. */
+/* Somebody else may have given a file of his such a name: then it is not ours,
+ * and has to go only if a rank of this run keeps its record there. */
 static rlf_status
-check_flight(const char *path, rlf_err *err)
+check_flight(const rlf_session *session, const char *path, const char *name,
+             bool *ours, rlf_err *err)
 {
     struct stat st;
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || rlf_flight_is(path))
+    int ranks = session->options.ranks, others = rlf_comm_launcher_size();
+    long rank = strtol(name + strlen("flight-"), NULL, 10);
+    *ours =
+        stat(path, &st) != 0 || !S_ISREG(st.st_mode) || rlf_flight_is(path);
+    if (*ours || rank >= (ranks > others ? ranks : others))
         return RLF_OK;
     rlf_fail(err, RLF_USER,
              "%s has the name of a record that a run keeps there, and is none",
@@ -98,7 +105,11 @@ take_flights(rlf_session *session, bool stay, flights *out, rlf_err *err)
             RLF_PUSH_IN(session->arena, &out->all, report);
         if (stay)
             continue;
-        RLF_TRY(check_flight(inside(session, names[i]), err));
+        bool ours;
+        RLF_TRY(check_flight(session, inside(session, names[i]), names[i],
+                             &ours, err));
+        if (!ours)
+            continue;
         rlf_opening_keep(session, inside(session, names[i]));
         unlink(inside(session, names[i]));
     }

@@ -311,7 +311,11 @@ void rlf_lua_push_list(lua_State *L, size_t n);
 void rlf_lua_push_record(lua_State *L, const rlf_lua_record *record);
 /* Make the arrays that a sample's table at `index` does not have yet. */
 void rlf_lua_complete(lua_State *L, int index);
-/* Is the value at `index` an array of a sample (its tokens, say)? */
+/* The table on top, parts of a text, has no element 0: to ask for it is an
+ * error. */
+void rlf_lua_mark_parts(lua_State *L);
+/* Is the value at `index` an array of a sample (its tokens, say), or the parts
+ * of a text? */
 bool rlf_lua_is_array(lua_State *L, int index);
 /* Take the results from the n values at `first`.. into out. */
 void rlf_lua_take(lua_State *L, int first, int n, rlf_arena *arena,

@@ -55,8 +55,10 @@ text_split(lua_State *L)
         lua_pushlstring(L, s, (size_t)((at ? at : end) - s));
         lua_rawseti(L, -2, i);
         rlf_lua_charge(L, 4);
-        if (!at)
+        if (!at) {
+            rlf_lua_mark_parts(L);
             return 1;
+        }
         s = at + n_what;
     }
 }
@@ -72,8 +74,10 @@ text_words(lua_State *L)
     for (lua_Integer i = 1;; i++) {
         while (s < end && is_space(*s))
             s++;
-        if (s == end)
+        if (s == end) {
+            rlf_lua_mark_parts(L);
             return 1;
+        }
         const char *from = s;
         while (s < end && !is_space(*s))
             s++;

@@ -232,14 +232,31 @@ no_element(lua_State *L)
                   rlf_lua_text(L, 2, NULL));
 }
 
+/* __index of the parts of a text, to which a hook may give fields of its own. */
+static int
+parts_index(lua_State *L)
+{
+    return lua_type(L, 2) == LUA_TNUMBER ? no_element(L) : 0;
+}
+
+static const char key_parts;
+
+void
+rlf_lua_mark_parts(lua_State *L)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &key_parts);
+    lua_setmetatable(L, -2);
+}
+
 bool
 rlf_lua_is_array(lua_State *L, int index)
 {
     if (!lua_getmetatable(L, index))
         return false;
     lua_rawgetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_array);
-    bool same = lua_rawequal(L, -1, -2);
-    lua_pop(L, 2);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &key_parts);
+    bool same = lua_rawequal(L, -2, -3) || lua_rawequal(L, -1, -3);
+    lua_pop(L, 3);
     return same;
 }
 
@@ -308,6 +325,7 @@ rlf_lua_open_value(lua_State *L)
     open_meta(L, &rlf_lua_key_lazy, lazy_index, sample_length);
     open_meta(L, &rlf_lua_key_list, list_index, NULL);
     open_meta(L, &rlf_lua_key_array, array_index, NULL);
+    open_meta(L, &key_parts, parts_index, NULL);
 }
 
 /* ------------------------------------------------------------- results */

@@ -234,3 +234,34 @@ flow f
     %18 it : scalar = expr(%3 adv) by batch, looking
     within(%18 it) {value: %18 it} by batch, looking
     actor.update(%1 roll, %3 adv) {lr: 1e-05, beta1: 0.9, beta2: 0.999, eps: 1e-08} by batch
+=== more pieces than prompts
++++ models
+param pieces : int = 3
+flow f(batch: prompts[2], all: prompts[64]) {
++++ samples
+    for mini in roll.split(parts: 4) { report a = mean(mini.length over batch) }
+    for mini in roll.split(parts: pieces), part in batch.split(parts: pieces) { report b = mean(mini.length over batch) }
+    for mini in roll.split(parts: 2) { report c = mean(mini.length over batch) }
+    for mini in all.split(parts: 64) { report d = mean(mini.grade over batch) }
+    update actor minimize -mean(adv * actor.logprob(roll) over batch)
+}
+--- warnings
+test.rlf:1:1: warning: nothing of this import is used
+    1 | import "std/loss"
+      | ^~~~~~~~~~~~~~~~~
+test.rlf:8:35: warning: 2 of these 4 pieces are empty: 'roll' has 2 prompts
+    8 |     for mini in roll.split(parts: 4) { report a = mean(mini.length over batch) }
+      |                                   ^
+hint: the samples of a prompt stay together
+test.rlf:9:35: warning: 1 of these 3 pieces is empty: 'roll' has 2 prompts
+    9 |     for mini in roll.split(parts: pieces), part in batch.split(parts: pieces) { report b = mean(mini...
+      |                                   ^~~~~~
+hint: the samples of a prompt stay together
+test.rlf:9:44: warning: 'part' is split off and never used
+    9 |     for mini in roll.split(parts: pieces), part in batch.split(parts: pieces) { report b = mean(mini...
+      |                                            ^~~~
+hint: take it out, or use it
+test.rlf:9:71: warning: 1 of these 3 pieces is empty: 'batch' has 2 prompts
+    9 | ...ni in roll.split(parts: pieces), part in batch.split(parts: pieces) { report b = mean(mini.length ov...
+      |                                                                ^~~~~~
+hint: the samples of a prompt stay together

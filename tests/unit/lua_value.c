@@ -306,6 +306,16 @@ static void
 test_indices(void)
 {
     static const char numbers[] = "elements have the numbers 1 to #x";
+    lua_fails("return function(s) return rlf.words(s.prompt)[0] and 1 or 0 end",
+              "r.lua:1: there is no element 0: arrays begin at 1" WHO, numbers);
+    lua_fails(
+        "return function(s) return rlf.split(s.prompt, ' ')[-1] and 1 or 0 end",
+        "r.lua:1: there is no element -1: arrays begin at 1" WHO, numbers);
+    lua_gives("local w = rlf.words('a b') for _, x in ipairs(w) do w[x] = 1 "
+              "end w[3] = 'c' table.insert(w, 'd') table.remove(w, 1) return "
+              "table.concat(w) .. tostring(w.c) .. w.a .. tostring(w[9]) .. "
+              "tostring(table.remove(rlf.words('')))",
+              "bcdnil1nilnil");
     lua_fails("return function(s) return s.pieces[0] == '1' and 1 or 0 end",
               "r.lua:1: there is no element 0: arrays begin at 1" WHO, numbers);
     lua_fails("return function(s) return s.tokens[-1] or 0 end",
