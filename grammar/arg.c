@@ -218,6 +218,15 @@ quoted_number(const rlf_matcher *m, const rlf_formal *f, const rlf_thing *text)
                       text->text);
 }
 
+/* What counts or measures has bounds; the others are conditions, and what a
+ * state keeps. */
+static bool
+is_measure(const rlf_formal *f)
+{
+    return f->kind == RLF_FORMAL_INT ||
+           (f->kind == RLF_FORMAL_NUMBER && f->least < f->most);
+}
+
 static bool
 put_number(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
            rlf_arg *arg)
@@ -236,6 +245,8 @@ put_number(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     if (term < 0)
         return false;
     const rlf_term *t = &s->terms.data[term];
+    if (is_measure(f) && !rlf_term_is_number(s, term, called(m, f), e->span))
+        return false;
     if (rlf_term_constant(s, term, &arg->number)) {
         arg->kind = RLF_ARG_NUMBER;
         if (s->idle)
@@ -369,7 +380,12 @@ put_element(const rlf_matcher *m, const rlf_formal *f, const rlf_thing *t,
     one->text = t->text;
     if (t->kind == RLF_THING_TEXT)
         return not_empty(m, f, t);
-    if (!text && !rlf_term_plain(m->s, t->term, t->span))
+    if (!text &&
+        (!rlf_term_plain(m->s, t->term, t->span) ||
+         !rlf_term_is_number(
+             m->s, t->term,
+             rlf_arena_printf(m->s->arena, "an element of %s", called(m, f)),
+             t->span)))
         return false;
     if (!text && rlf_term_constant(m->s, t->term, &one->number))
         return rlf_finite_use(m->s, t->term, RLF_ODD_INFINITE, t->span);

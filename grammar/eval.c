@@ -242,7 +242,7 @@ compare_texts(rlf_sema *s, const rlf_ast_expr *e, const rlf_thing *a,
     }
     if (a->kind == RLF_THING_TEXT && b->kind == RLF_THING_TEXT) {
         bool same = strcmp(a->text, b->text) == 0;
-        return rlf_thing_term(s, rlf_term_number(s, same == equal, e->span),
+        return rlf_thing_term(s, rlf_term_truth(s, same == equal, e->span),
                               e->span);
     }
     int term = rlf_term_pointwise(s, RLF_EXPR_TEXT_EQ, text_term(s, a),
@@ -605,6 +605,7 @@ eval_constant(rlf_sema *s, const rlf_ast_expr *e)
         return rlf_thing_none(e->span);
     }
     int term = rlf_term_number(s, e->number, e->span);
+    s->terms.data[term].truth = e->kind == RLF_AST_TRUTH;
     s->terms.data[term].unit = units[e->unit];
     return rlf_thing_term(s, term, e->span);
 }

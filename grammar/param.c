@@ -173,11 +173,23 @@ read_setting(const reader *r, const char *text)
     const char *wanted = wrong_number(r->type, x);
     if (wanted)
         return refuse(r, text, wanted);
-    return rlf_thing_term(s, rlf_term_number(s, x, r->decl->name.span),
-                          r->decl->name.span);
+    rlf_span at = r->decl->name.span;
+    int term = strcmp(r->type, "bool") ? rlf_term_number(s, x, at)
+                                       : rlf_term_truth(s, x > 0, at);
+    return rlf_thing_term(s, term, at);
 }
 
 /* ---- defaults ---- */
+
+/* Of a parameter of type int or float: not true or false. */
+static bool
+is_number(const reader *r, const rlf_thing *value)
+{
+    return rlf_term_is_number(
+        r->s, value->term,
+        rlf_arena_printf(r->s->arena, "parameter '%s'", r->decl->name.text),
+        value->span);
+}
 
 static rlf_thing
 read_default(const reader *r, rlf_module *module)
@@ -202,17 +214,20 @@ read_default(const reader *r, rlf_module *module)
         (!rlf_term_plain(s, thing.term, e->span) ||
          !rlf_finite_use(s, thing.term, RLF_ODD_INFINITE, e->span)))
         return rlf_thing_none(e->span);
+    bool truth = !strcmp(r->type, "bool");
     const char *wanted = !number ? NULL : wrong_number(r->type, x);
+    if (!text && number && !wanted && truth)
+        return rlf_thing_term(s, rlf_term_truth(s, x > 0, e->span), e->span);
     if (!text && number && !wanted)
-        return thing;
+        return is_number(r, &thing) ? thing : rlf_thing_none(e->span);
     rlf_diag *diag = rlf_diag_error(
         s->diags, "param", e->span,
         "the default of a parameter of type %s cannot be this", r->type);
     rlf_diag_hint(s->diags, diag, "it is %s",
-                  text                       ? "a text, in quotes"
-                  : wanted                   ? wanted
-                  : !strcmp(r->type, "bool") ? "true or false"
-                                             : "a number");
+                  text     ? "a text, in quotes"
+                  : wanted ? wanted
+                  : truth  ? "true or false"
+                           : "a number");
     return rlf_thing_none(e->span);
 }
 
@@ -237,7 +252,9 @@ check_choice(const reader *r, const rlf_thing *choice)
     double x;
     bool number = choice->kind == RLF_THING_NUMBER &&
                   rlf_term_constant(r->s, choice->term, &x);
+    bool truth = !strcmp(r->type, "bool");
     if (choice->kind == RLF_THING_NONE ||
+        (number && !text && !truth && !is_number(r, choice)) ||
         (number &&
          !rlf_finite_use(r->s, choice->term, RLF_ODD_INFINITE, choice->span)) ||
         (text ? choice->kind == RLF_THING_TEXT
@@ -253,6 +270,7 @@ rlf_range_end(rlf_sema *s, const rlf_ast_expr *e, double *out)
 {
     int term = rlf_eval_plain(s, e);
     return rlf_term_constant(s, term, out) &&
+           rlf_term_is_number(s, term, "the end of a range", e->span) &&
            rlf_finite_use(s, term, RLF_ODD_INFINITE, e->span);
 }
 

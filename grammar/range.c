@@ -192,6 +192,25 @@ look_later(rlf_sema *s, const ranged *r, int term)
     return x >= 0;
 }
 
+/* A range is one of numbers: true or false is none, and conditions of values
+ * count as 0 and 1. */
+static bool
+is_number(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
+          const rlf_thing *arg)
+{
+    double value;
+    if (!rlf_term_constant(s, arg->term, &value) ||
+        rlf_term_is_number(s, arg->term,
+                           rlf_arena_printf(s->arena,
+                                            "the argument '%s' of '%s'",
+                                            f->name.text, def->name.text),
+                           arg->span))
+        return true;
+    rlf_diag_note(s->diags, &s->diags->list.data[s->diags->list.count - 1],
+                  f->span, "it is declared here");
+    return false;
+}
+
 bool
 rlf_range_fits(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
                const rlf_thing *arg, rlf_span at)
@@ -201,6 +220,8 @@ rlf_range_fits(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
     int term = rlf_thing_number(s, arg, arg->span);
     if (term < 0 || !rlf_range_end(s, f->low, &r.low) ||
         (f->high && !rlf_range_end(s, f->high, &r.high)))
+        return false;
+    if (!is_number(s, def, f, arg))
         return false;
     rlf_term_bounds(s, term, &least, &most);
     if (s->idle || (least >= r.low && most <= r.high))

@@ -105,6 +105,7 @@ typedef struct rlf_term {
     int update; /* number of the update it was written in, or -1 */
     int set;    /* the set it came through, for messages; -1: none, several */
     bool text;
+    bool truth;        /* true, false, or what a condition gives */
     rlf_unit unit;     /* CONST of a number */
     rlf_oddity odd;       /* and where that */
     int fault;         /* arose: the number of the message */
@@ -514,6 +515,10 @@ rlf_thing rlf_data_field(rlf_sema *s, int data, const rlf_ast_expr *e);
 /* ---- term.c ---- */
 
 int rlf_term_number(rlf_sema *s, double value, rlf_span span);
+int rlf_term_truth(rlf_sema *s, bool value, rlf_span span);
+/* An error, with `what` before "is a number", and false, if the term is true or
+ * false where a number is wanted. */
+bool rlf_term_is_number(rlf_sema *s, int term, const char *what, rlf_span span);
 int rlf_term_words(rlf_sema *s, const char *words, rlf_span span);
 /* The result of operations on terms; -1 after a message. Operands that are not
  * there are -1 too. */

@@ -26,6 +26,40 @@ rlf_term_number(rlf_sema *s, double value, rlf_span span)
 }
 
 int
+rlf_term_truth(rlf_sema *s, bool value, rlf_span span)
+{
+    int term = rlf_term_number(s, value, span);
+    s->terms.data[term].truth = true;
+    return term;
+}
+
+bool
+rlf_term_is_number(rlf_sema *s, int term, const char *what, rlf_span span)
+{
+    const rlf_term *t = &s->terms.data[term];
+    double value;
+    if (!t->truth)
+        return true;
+    bool known = rlf_term_constant(s, term, &value);
+    rlf_diag *diag = rlf_diag_error(s->diags, "type", span,
+                                    "%s is a number, and this is %s", what,
+                                    !known      ? "a condition"
+                                    : value > 0 ? "true"
+                                                : "false");
+    rlf_diag_hint(s->diags, diag, "write a number, or choose one: c ? a : b");
+    return false;
+}
+
+/* Is what the operation gives true or false? */
+static bool
+gives_truth(const rlf_sema *s, rlf_expr_code code, const int *args)
+{
+    return rlf_expr_is_condition(code) ||
+           (code == RLF_EXPR_SELECT && s->terms.data[args[1]].truth &&
+            s->terms.data[args[2]].truth);
+}
+
+int
 rlf_term_words(rlf_sema *s, const char *words, rlf_span span)
 {
     return rlf_term_add(s, (rlf_term){.kind = RLF_TERM_CONST,
@@ -414,6 +448,7 @@ rlf_term_pointwise(rlf_sema *s, rlf_expr_code code, int a, int b, int c,
     if (fold(s, code, args, n, at, &value)) {
         int term = rlf_term_number(s, value, at);
         s->terms.data[term].unit = unit;
+        s->terms.data[term].truth = gives_truth(s, code, args);
         rlf_finite_fold(s, code, args, n, term, at);
         return term;
     }
@@ -432,6 +467,7 @@ rlf_term_pointwise(rlf_sema *s, rlf_expr_code code, int a, int b, int c,
                       .domain = domain,
                       .item = -1,
                       .text = code == RLF_EXPR_SELECT && s->terms.data[b].text,
+                      .truth = gives_truth(s, code, args),
                       .span = at,
                   });
 }

@@ -1217,3 +1217,120 @@ test.rlf:13:82: error: the argument 'smooth' of 'dpo' must be from 0 to 0.5
 STDLIB/loss.rlf:128:52: note: it is declared here
   128 | def dpo(margin: sample, beta: scalar = 0.1 in 0.., smooth: scalar = 0 in 0..0.5) =
       |                                                    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~
+=== true and false are no numbers
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", skip: true)
+param sure : bool = true
+hook judge = lua("judge.lua", instructions: true)
+model actor = lm("m", optimizer: adamw(lr: true, clip: sure))
+flow f() { }
+--- errors
+test.rlf:1:80: error: 'skip:' of 'jsonl' is a number, and this is true
+    1 | data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", skip: true)
+      |                                                                                ^~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:3:45: error: 'instructions:' of 'lua' is a number, and this is true
+    3 | hook judge = lua("judge.lua", instructions: true)
+      |                                             ^~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:4:44: error: 'lr:' of 'adamw' is a number, and this is true
+    4 | model actor = lm("m", optimizer: adamw(lr: true, clip: sure))
+      |                                            ^~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:4:56: error: 'clip:' of 'adamw' is a number, and this is true
+    4 | model actor = lm("m", optimizer: adamw(lr: true, clip: sure))
+      |                                                        ^~~~
+hint: write a number, or choose one: c ? a : b
+=== true and false in a flow
+import "std/loss"
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+param sure : bool = true
+param off : bool = 0
+hook judge = lua("judge.lua")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model other = copy(actor, optimizer: adamw(lr: step > 10))
+state seen = true
+flow f(batch: prompts[true], more: prompts[4]) {
+    roll = actor.generate(more, n: true, max_new: 3 > 2, temperature: sure ? true : off, greedy: true)
+    small = actor.generate(more, max_new: "a" == "a")
+    good = actor.generate(more, max_new: sure ? 3 : 4, temperature: 1 + (step > 3))
+    s = judge(good)
+    update actor minimize mean(clip(actor.logprob(good) - good.logprob, s, low: true, high: sure) over batch)
+    update other minimize mean(-(s > 0) * other.logprob(good) over batch)
+    seen := step > 3
+    if sure and step > 3 { report a = mean(s > 0 over batch), b = sure }
+    every true steps { report c = (mean(s over batch) > 0) * 2 }
+    for part in good.split(parts: true) { report d = mean(part.length over batch) }
+    break if step > 3
+}
+--- errors
+test.rlf:7:48: error: 'lr:' of 'adamw' is a number, and this is a condition
+    7 | model other = copy(actor, optimizer: adamw(lr: step > 10))
+      |                                                ^~~~~~~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:9:23: error: the count of 'prompts[...]' is a number, and this is true
+    9 | flow f(batch: prompts[true], more: prompts[4]) {
+      |                       ^~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:10:36: error: 'n:' of 'generate' is a number, and this is true
+   10 |     roll = actor.generate(more, n: true, max_new: 3 > 2, temperature: sure ? true : off, greedy: tru...
+      |                                    ^~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:10:51: error: 'max_new:' of 'generate' is a number, and this is true
+   10 |     roll = actor.generate(more, n: true, max_new: 3 > 2, temperature: sure ? true : off, greedy: tru...
+      |                                                   ^~~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:10:71: error: 'temperature:' of 'generate' is a number, and this is true
+   10 | ...  roll = actor.generate(more, n: true, max_new: 3 > 2, temperature: sure ? true : off, greedy: true)
+      |                                                                        ^~~~~~~~~~~~~~~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:11:43: error: 'max_new:' of 'generate' is a number, and this is true
+   11 |     small = actor.generate(more, max_new: "a" == "a")
+      |                                           ^~~~~~~~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:14:81: error: the argument 'low' of 'clip' is a number, and this is true
+   14 | ...e actor minimize mean(clip(actor.logprob(good) - good.logprob, s, low: true, high: sure) over batch)
+      |                                                                           ^~~~
+STDLIB/loss.rlf:28:59: note: it is declared here
+   28 | def clip(ratio: prompt..token in 0.., adv: prompt..token, low: scalar = 0.2 in 0..1,
+      |                                                           ^~~~~~~~~~~~~~~~~~~~~~~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:14:93: error: the argument 'high' of 'clip' is a number, and this is true
+   14 | ...e actor minimize mean(clip(actor.logprob(good) - good.logprob, s, low: true, high: sure) over batch)
+      |                                                                                       ^~~~
+STDLIB/loss.rlf:29:5: note: it is declared here
+   29 |     high: scalar = 0.2 in 0..1) = max(-adv * ratio, -adv * clamp(ratio, 1 - low, 1 + high))
+      |     ^~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:18:11: error: the steps of 'every' is a number, and this is true
+   18 |     every true steps { report c = (mean(s over batch) > 0) * 2 }
+      |           ^~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:19:35: error: 'parts:' of 'split' is a number, and this is true
+   19 |     for part in good.split(parts: true) { report d = mean(part.length over batch) }
+      |                                   ^~~~
+hint: write a number, or choose one: c ? a : b
+=== conditions count where values are computed
+import "std/loss"
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+param sure : bool = true
+hook judge = lua("judge.lua")
+model actor = lm("m", optimizer: adamw(lr: (step > 2) * 1e-5))
+state seen = true
+flow f(batch: prompts[4]) {
+    roll = actor.generate(batch, max_new: sure ? 3 : 4, temperature: 1 + (step > 3))
+    most = actor.generate(batch, max_new: 3, greedy: 3 > 2)
+    s = judge(roll)
+    update actor minimize mean(-(s > 0) * actor.logprob(roll) over batch)
+    seen := step > 3
+    if sure and step > 3 { report a = mean(s > 0 over batch), b = sure, d = mean(most.length over batch) }
+    every sure + 1 steps { report c = (mean(s over batch) > 0) * 2 }
+    break if seen
+}
+--- warnings
+test.rlf:1:1: warning: nothing of this import is used
+    1 | import "std/loss"
+      | ^~~~~~~~~~~~~~~~~
+test.rlf:13:63: warning: the metric 'b' is 1 each time
+   13 | ...  if sure and step > 3 { report a = mean(s > 0 over batch), b = sure, d = mean(most.length over batc...
+      |                                                                ^
+hint: it is made of numbers and parameters alone

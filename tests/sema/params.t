@@ -871,3 +871,32 @@ test.rlf:1:7: error: parameter 'n' is 4, and must be in [2, 64]
     1 | param n: int = 4 in [2, 64]
       |       ^
 hint: a list has the values that it can be; a range is in 2..64
+=== true and false are no numbers
+param rate : float = true
+param some : int = 3 > 2
+param both : float = 1 > 2 ? false : true
+param few : float = 1 in [1, true]
+param low : int = 1 in false..3
+param sure : bool = 1 > 2 in [true, false, 1]
+flow f() { report a = rate + some + both + few + low + sure }
+--- errors
+test.rlf:1:22: error: parameter 'rate' is a number, and this is true
+    1 | param rate : float = true
+      |                      ^~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:2:20: error: parameter 'some' is a number, and this is true
+    2 | param some : int = 3 > 2
+      |                    ^~~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:3:38: error: parameter 'both' is a number, and this is true
+    3 | param both : float = 1 > 2 ? false : true
+      |                                      ^~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:4:30: error: parameter 'few' is a number, and this is true
+    4 | param few : float = 1 in [1, true]
+      |                              ^~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:5:24: error: the end of a range is a number, and this is false
+    5 | param low : int = 1 in false..3
+      |                        ^~~~~
+hint: write a number, or choose one: c ? a : b
