@@ -5,19 +5,20 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WIDE = 80, INDENT = 27 }; /* columns */
+enum { WIDE = 80, INDENT = 27, WORD = 10 }; /* columns */
 
-/* The text from column `at` on, broken between words, further lines indented.
- */
+/* The text from column `indent` on, broken between words, further lines
+ * indented. */
 static void
-put_wrapped(rlf_buf *out, size_t at, const char *text)
+put_wrapped(rlf_buf *out, size_t indent, const char *text)
 {
+    size_t at = indent;
     while (*text) {
         size_t n = strcspn(text, " ");
-        if (at > INDENT && at + 1 + n > WIDE) {
-            rlf_buf_printf(out, "\n%*s", INDENT, "");
-            at = INDENT;
-        } else if (at > INDENT) {
+        if (at > indent && at + 1 + n > WIDE) {
+            rlf_buf_printf(out, "\n%*s", (int)indent, "");
+            at = indent;
+        } else if (at > indent) {
             rlf_buf_putc(out, ' ');
             at++;
         }
@@ -57,9 +58,11 @@ rlf_command_help(rlf_command command, rlf_buf *out)
     bool any = false;
     for (int i = 0; i < RLF_OPTIONS; i++)
         any = any || rlf_command_takes(command, (rlf_option)i);
-    rlf_buf_printf(out, "usage: rlflow %s%s%s%s\n\n%s\n%s", c->word,
+    rlf_buf_printf(out, "usage: rlflow %s%s%s%s\n\n", c->word,
                    *c->arguments ? " " : "", c->arguments,
-                   any ? " [OPTION ...]" : "", c->doc, any ? "\n" : "");
+                   any ? " [OPTION ...]" : "");
+    put_wrapped(out, 0, c->doc);
+    rlf_buf_puts(out, any ? "\n" : "");
     for (int i = 0; i < RLF_OPTIONS; i++)
         if (rlf_command_takes(command, (rlf_option)i))
             put_option(out, &rlf_option_rows[i]);
@@ -69,9 +72,10 @@ void
 rlf_commands_help(rlf_buf *out)
 {
     rlf_buf_puts(out, "usage: rlflow COMMAND [ARGUMENT ...] [OPTION ...]\n\n");
-    for (int i = 0; i < RLF_COMMANDS; i++)
-        rlf_buf_printf(out, "  %-10s %s\n", rlf_command_rows[i].word,
-                       rlf_command_rows[i].doc);
+    for (int i = 0; i < RLF_COMMANDS; i++) {
+        rlf_buf_printf(out, "  %-*s ", WORD, rlf_command_rows[i].word);
+        put_wrapped(out, 2 + WORD + 1, rlf_command_rows[i].doc);
+    }
     rlf_buf_puts(out, "\nrlflow help COMMAND shows its options.\n");
 }
 

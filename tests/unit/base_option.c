@@ -304,6 +304,7 @@ tables(void)
     bool seen[RLF_OPTIONS] = {false};
     rlf_buf all = {0};
     rlf_commands_help(&all);
+    ok(width(all.p) <= 80, "the overview has at most 80 columns");
     for (int c = 0; c < RLF_COMMANDS; c++) {
         const char *word = rlf_command_word((rlf_command)c);
         is_int(rlf_command_named(word), c, word);
