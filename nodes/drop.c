@@ -224,10 +224,28 @@ warn_template(const rlf_env *env, int model, const rlf_data *data, rlf_buf *out)
                    graph->resources.data[model].name, data->name);
 }
 
+/* Texts that say nothing, all of them: a field of that name may be another one.
+ */
+static void
+warn_empty(const rlf_data *data, const rlf_reader *reader, rlf_buf *out)
+{
+    for (uint32_t i = 0; i < data->records.count; i++) {
+        rlf_prompt prompt = {0};
+        rlf_data_prompt(data, i, &prompt);
+        if (prompt.n_messages || prompt.text.n)
+            return;
+    }
+    rlf_buf_printf(out,
+                   "warning: %s: the prompts of all rows are empty, and '%s' "
+                   "reads them (prompt: \"%s\" may be another field)\n",
+                   data->name, reader->model, data->prompt->field);
+}
+
 static rlf_status
 check_prompts(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
 {
     const rlf_graph *graph = env->graph;
+    bool asked = false; /* whether all of them are empty */
     for (size_t i = 0; i < graph->resources.count; i++) {
         if (!graph->resources.data[i].class->model ||
             !reads(graph, (int)i, index) ||
@@ -239,6 +257,9 @@ check_prompts(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
         RLF_TRY(
             rlf_reads_warn_markers(env, reader, data, err, &data->warnings));
         rlf_reads_warn_long(env, &longest, &data->warnings);
+        if (!asked)
+            warn_empty(data, reader, &data->warnings);
+        asked = true;
         if (data->prompt->kind != RLF_RECORD_CHAT)
             warn_template(env, (int)i, data, &data->warnings);
     }
