@@ -1,6 +1,8 @@
 /* model := sum: a weighted sum of models, term by term. */
 #include "grammar/sema.h"
 
+#include <float.h>
+
 /* What is before a term: a sign, and a factor if `factor` is a term of the
  * flow; -1: it is none. */
 typedef struct weight {
@@ -146,11 +148,58 @@ add_terms(sum *all, const rlf_ast_expr *e, weight before)
     }
 }
 
+/* The ends of the factor before the model in term `i`. */
+static void
+ends_of(const sum *all, size_t i, double *least, double *most)
+{
+    const rlf_arg *factor = &all->terms.data[i].list[0];
+    *least = *most = factor->number;
+    if (factor->kind == RLF_ARG_VALUE)
+        rlf_term_bounds(all->s, factor->value, least, most);
+}
+
+/* Weights are f32: a factor of a model that is more than they hold in every
+ * step. Terms of one model are one. */
+static bool
+are_finite(const sum *all)
+{
+    rlf_sema *s = all->s;
+    for (size_t i = 0; i < all->terms.count && !s->idle; i++) {
+        const rlf_arg *model = &all->terms.data[i].list[1];
+        double least = 0, most = 0, low, high;
+        for (size_t k = 0; k < all->terms.count; k++) {
+            if (all->terms.data[k].list[1].resource != model->resource)
+                continue;
+            ends_of(all, k, &low, &high);
+            least += low;
+            most += high;
+        }
+        if (!(least > FLT_MAX) && !(most < -FLT_MAX))
+            continue;
+        const char *text = rlf_arena_printf(
+            s->arena,
+            "the factor of '%s' is %s %g, and weights, which are f32, go up to "
+            "3.4e38",
+            s->graph->resources.data[model->resource].name,
+            least < most ? least > 0 ? "never below" : "never above" : "always",
+            least > 0 ? least : most);
+        if (!s->maybe) {
+            rlf_diag_error(s->diags, "number", model->span, "%s", text);
+            return false;
+        }
+        rlf_diag_warning(s->diags, "number", model->span,
+                         "%s, which ends the run if it comes to that", text);
+        return true;
+    }
+    return true;
+}
+
 bool
 rlf_assign_sum(rlf_sema *s, rlf_item *item, const rlf_ast_expr *e)
 {
     sum all = {.s = s, .item = item};
-    if (!add_terms(&all, e, (weight){.sign = 1, .factor = -1}))
+    if (!add_terms(&all, e, (weight){.sign = 1, .factor = -1}) ||
+        !are_finite(&all))
         return false;
     item->args = all.terms.data;
     item->n_args = (int)all.terms.count;

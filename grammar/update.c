@@ -99,6 +99,14 @@ note_taken(rlf_sema *s, rlf_span span)
                                       -1, span);
 }
 
+/* Has it no logits? */
+static bool
+is_critic(const rlf_resource *model)
+{
+    const rlf_arg *head = rlf_args_find(model->args, model->n_args, "head");
+    return head && head->kind == RLF_ARG_TEXT && !strcmp(head->text, "scalar");
+}
+
 static void
 minimize(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
@@ -120,16 +128,16 @@ minimize(rlf_sema *s, const rlf_ast_stmt *stmt)
         return;
     }
     if (!t->live) {
-        const char *model =
-            s->graph->resources.data[s->updates.data[s->update].model].name;
+        const rlf_resource *model =
+            &s->graph->resources.data[s->updates.data[s->update].model];
         rlf_diag *diag = rlf_diag_error(s->diags, "live", stmt->value->span,
                                         "nothing in this loss is live: it does "
                                         "not change with '%s'",
-                                        model);
+                                        model->name);
         rlf_diag_hint(s->diags, diag,
-                      "call %s.logprob(...) in the update; what was named "
-                      "before is a constant",
-                      model);
+                      "call %s.%s(...) in the update; what was named before is "
+                      "a constant",
+                      model->name, is_critic(model) ? "value" : "logprob");
         return;
     }
     if (!rlf_finite_effect(s, term, stmt->value->span))
@@ -369,6 +377,22 @@ warn_idle(rlf_sema *s, rlf_update *u)
                          "ever carried out");
 }
 
+/* A learning rate that is a constant 0; of one that changes a run tells. */
+static void
+warn_rate(rlf_sema *s, const rlf_item *item)
+{
+    const rlf_arg *lr = rlf_args_find(item->args, item->n_args, "lr");
+    if (lr->kind != RLF_ARG_NUMBER || lr->number > 0 || s->idle)
+        return;
+    for (size_t i = 0; i < s->diags->list.count; i++)
+        if (s->diags->list.data[i].at.source == lr->span.source &&
+            s->diags->list.data[i].at.first == lr->span.first)
+            return; /* of another update of the model */
+    rlf_diag_warning(s->diags, "update", lr->span,
+                     "the learning rate is 0: '%s' learns nothing",
+                     s->graph->resources.data[item->receiver].name);
+}
+
 /* Enter the node, and what its reports go to. */
 static void
 finish(rlf_sema *s, rlf_item *item, int number)
@@ -376,6 +400,7 @@ finish(rlf_sema *s, rlf_item *item, int number)
     rlf_update *u = &s->updates.data[number];
     item->update = number;
     warn_idle(s, u);
+    warn_rate(s, item);
     rlf_narrow_warn(s, u);
     for (size_t i = 0; i < u->calls.count; i++)
         rlf_item_input_set(s, item, u->calls.data[i].set);

@@ -1,11 +1,12 @@
 /* What the metrics of a step say that nobody would see in the mean of a run:
  * numbers that are none, updates of nothing, one name for two things, and a
- * model whose gradient is 0. Each is told of once. Nothing here changes what is
- * trained. */
+ * model whose gradient or learning rate is 0. Each is told of once. Nothing
+ * here changes what is trained. */
 #include "engine/api/session.h"
 
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
+#include "engine/graph/foresee.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -109,6 +110,38 @@ watch_metric(rlf_session *s, const rlf_metric *m)
                        : isnan(m->sum) ? "not a number"
                                        : "infinite",
                        step);
+}
+
+/* ---- learning rates that are 0 ---- */
+
+/* So many steps are looked at of a run that a break ends. */
+enum { STEPS_OF_BREAK = 1000 };
+
+static void
+watch_rate(rlf_session *s, const rlf_node *node)
+{
+    uint64_t last = s->wanted ? s->wanted : STEPS_OF_BREAK;
+    const rlf_arg *lr = rlf_node_arg(node, "lr");
+    if (lr->kind != RLF_ARG_VALUE ||
+        !rlf_foresee_always(s->graph, node, "lr", 0, 1, last))
+        return;
+    rlf_diag_warning(&s->diags, "update", lr->span,
+                     "the learning rate is 0 in each of the steps 1 to %" PRIu64
+                     ": '%s' learns nothing in them",
+                     last, s->graph->resources.data[node->receiver].name);
+}
+
+void
+rlf_watch_rates(rlf_session *s)
+{
+    bool *seen = RLF_NEW_ARRAY(s->arena, bool, s->graph->resources.count);
+    for (size_t i = 0; i < s->graph->nodes.count; i++) {
+        const rlf_node *node = &s->graph->nodes.data[i];
+        if (node->class->work != RLF_WORK_TRAIN || seen[node->receiver])
+            continue;
+        seen[node->receiver] = true;
+        watch_rate(s, node);
+    }
 }
 
 /* ---- gradients that are 0 ---- */

@@ -331,3 +331,20 @@ rlf_foresee(const rlf_graph *graph, uint64_t first, uint64_t last, rlf_err *err)
     rlf_arena_free(f.arena);
     return status;
 }
+
+bool
+rlf_foresee_always(const rlf_graph *graph, const rlf_node *node,
+                   const char *name, double value, uint64_t first,
+                   uint64_t last)
+{
+    foreseen f = {.graph = graph, .arena = rlf_arena_new()};
+    const rlf_arg *arg = rlf_node_arg(node, name);
+    bool always = last >= first && last - first < MOST_STEPS;
+    for (uint64_t step = first; always && step <= last; step++) {
+        begin(&f, step);
+        known k = arg_at(&f, arg);
+        always = k.is && k.number <= value && k.number >= value;
+    }
+    rlf_arena_free(f.arena);
+    return always;
+}

@@ -16,4 +16,11 @@
 rlf_status rlf_foresee(const rlf_graph *graph, uint64_t first, uint64_t last,
                        rlf_err *err);
 
+/* Does this argument of the node, which each of the steps first..last carries
+ * out or not, have the value in all of these steps? False: not by the step
+ * alone, or there are more steps than are looked at. */
+bool rlf_foresee_always(const rlf_graph *graph, const rlf_node *node,
+                        const char *name, double value, uint64_t first,
+                        uint64_t last);
+
 #endif

@@ -512,3 +512,82 @@ test.rlf:7:50: error: one per token of 'a' and one per token of 'b' cannot be co
     7 |     update actor minimize -mean(actor.logprob(a) + actor.logprob(b) over batch)
       |                                 ~~~~~~~~~~~~~~~~ ^ ~~~~~~~~~~~~~~~~
 hint: a loss of two sets is the sum of what each gives: mean(... over batch) + mean(... over batch)
+=== a learning rate of 0
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+param w : float = 0
+model a = lm("m", optimizer: adamw(lr: 0))
+model b = copy(a, optimizer: adamw(lr: w * 1e-5))
+model c = copy(a, optimizer: adamw(lr: step > 3 ? 1e-5 : 0))
+model d = copy(a, optimizer: adamw(lr: 0))
+flow f(batch: prompts[4]) {
+    r = respond(batch.answer)
+    update a minimize -mean(a.logprob(r) over batch)
+    update a minimize mean(a.logprob(r) over batch)
+    update b minimize -mean(b.logprob(r) over batch)
+    update c minimize -mean(c.logprob(r) + 0 * sg(d.logprob(r)) over batch)
+}
+--- warnings
+test.rlf:3:40: warning: the learning rate is 0: 'a' learns nothing
+    3 | model a = lm("m", optimizer: adamw(lr: 0))
+      |                                        ^
+test.rlf:4:40: warning: the learning rate is 0: 'b' learns nothing
+    4 | model b = copy(a, optimizer: adamw(lr: w * 1e-5))
+      |                                        ^~~~~~~~
+test.rlf:6:30: warning: model 'd' has an optimizer and is never updated
+    6 | model d = copy(a, optimizer: adamw(lr: 0))
+      |                              ^~~~~~~~~~~~
+hint: leave the optimizer out, or say update d
+=== what a critic has that is live
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = copy(actor, head: scalar, optimizer: adamw(lr: 1e-5))
+model two = copy(actor, head: both, optimizer: adamw(lr: 1e-5))
+flow f(batch: prompts[4]) {
+    r = respond(batch.answer)
+    v = critic.value(r)
+    l = two.logprob(r)
+    update critic minimize mean(v^2 over batch)
+    update two minimize -mean(l over batch)
+}
+--- errors
+test.rlf:9:28: error: nothing in this loss is live: it does not change with 'critic'
+    9 |     update critic minimize mean(v^2 over batch)
+      |                            ^~~~~~~~~~~~~~~~~~~~
+hint: call critic.value(...) in the update; what was named before is a constant
+test.rlf:10:25: error: nothing in this loss is live: it does not change with 'two'
+   10 |     update two minimize -mean(l over batch)
+      |                         ^~~~~~~~~~~~~~~~~~~
+hint: call two.logprob(...) in the update; what was named before is a constant
+=== factors that weights do not hold
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model avg = copy(actor)
+state most = 1.0
+flow f(batch: prompts[4]) {
+    r = respond(batch.answer)
+    update actor minimize -mean(actor.logprob(r) over batch)
+    avg := (1e30 * 1e30) * avg + 0.1 * actor
+    avg := 0.9 * avg - 1e39 * step * actor
+    avg := 1e39 * avg - 1e39 * avg + 1e38 * actor
+    avg := (1e300 * 1e300) * avg
+    most := 1e300 * 1e300
+    if step > 3 { avg := 1e39 * actor }
+    if false { avg := 1e39 * actor }
+    avg := 1e39 / step * actor
+    report x = mean(avg.logprob(r) over batch)
+}
+--- errors
+test.rlf:8:28: error: the factor of 'avg' is always 1e+60, and weights, which are f32, go up to 3.4e38
+    8 |     avg := (1e30 * 1e30) * avg + 0.1 * actor
+      |                            ^~~
+test.rlf:9:38: error: the factor of 'actor' is never above -1e+39, and weights, which are f32, go up to 3.4e38
+    9 |     avg := 0.9 * avg - 1e39 * step * actor
+      |                                      ^~~~~
+test.rlf:11:19: error: 1e+300 * 1e+300 is infinite
+   11 |     avg := (1e300 * 1e300) * avg
+      |             ~~~~~ ^ ~~~~~
+hint: numbers go up to 1.8e308: write a smaller one; where no limit is meant, leave the limit out
+test.rlf:12:19: error: 1e+300 * 1e+300 is infinite
+   12 |     most := 1e300 * 1e300
+      |             ~~~~~ ^ ~~~~~
+hint: numbers go up to 1.8e308: write a smaller one; where no limit is meant, leave the limit out
