@@ -266,10 +266,4 @@ rlf_ast_decl *rlf_ast_decl_new(rlf_ast_maker *m, rlf_ast_decl_kind kind,
 /* Give each declaration, and the file, the `##` lines that belong to it. */
 void rlf_ast_attach_docs(rlf_ast_maker *m, rlf_ast_program *program);
 
-/* ---- printing ---- */
-
-/* The tree as nested lists, one statement a line: for tests and debugging. */
-void rlf_ast_dump(const rlf_ast_program *program, rlf_buf *out);
-void rlf_ast_dump_expr(const rlf_ast_expr *expr, rlf_buf *out);
-
 #endif

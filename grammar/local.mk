@@ -20,7 +20,6 @@ libgrammar_a_SOURCES = \
 	%D%/data.c \
 	%D%/def.c \
 	%D%/def_unused.c \
-	%D%/dump.c \
 	%D%/eval.c \
 	%D%/finite.c \
 	%D%/flow.c \

@@ -1,5 +1,6 @@
 /* Fuzz target: parse any bytes; what parses is formatted and parsed again. */
 #include "tests/fuzz.h"
+#include "tests/tree.h"
 
 #include "grammar/parse.h"
 
@@ -17,7 +18,7 @@ read_bytes(const char *text, size_t n, rlf_buf *tree, rlf_buf *formatted)
     rlf_buf messages = {0};
     rlf_diags_print(&diags, &messages);
     rlf_buf_free(&messages);
-    rlf_ast_dump(program, tree);
+    put_tree(program, tree);
     bool good = rlf_fmt(&sources, program, formatted);
     RLF_ASSERT(good == !diags.errors);
     rlf_arena_free(arena);

@@ -4,6 +4,7 @@
  * Every program that parses is also formatted: the formatted text has the same
  * tree, and formatting it again changes nothing. */
 #include "tests/golden.h"
+#include "tests/tree.h"
 
 #include "grammar/parse.h"
 
@@ -33,10 +34,10 @@ static void
 check_fmt(const reading *r, const char *title)
 {
     rlf_buf before = {0}, after = {0}, once = {0}, twice = {0};
-    rlf_ast_dump(r->program, &before);
+    put_tree(r->program, &before);
     rlf_fmt(&r->sources, r->program, &once);
     reading *again = read_text("again.rlf", text_of(&once), once.n);
-    rlf_ast_dump(again->program, &after);
+    put_tree(again->program, &after);
     rlf_fmt(&again->sources, again->program, &twice);
     bool same = strcmp(text_of(&before), text_of(&after)) == 0;
     bool stable = strcmp(text_of(&once), text_of(&twice)) == 0;
@@ -56,7 +57,7 @@ produce(const reading *r, const char *mode, rlf_buf *out)
 {
     if (!strcmp(mode, "ast")) {
         rlf_diags_print((rlf_diags *)&r->diags, out);
-        rlf_ast_dump(r->program, out);
+        put_tree(r->program, out);
     } else if (!strcmp(mode, "fmt")) {
         rlf_diags_print((rlf_diags *)&r->diags, out);
         rlf_fmt(&r->sources, r->program, out);

@@ -59,8 +59,8 @@ rlf_directory_holds_run(const rlf_session *s, const char *directory,
 }
 
 /* Whatever else a directory holds, one with these two is that of a run. */
-bool
-rlf_directory_is_run(const char *directory, rlf_arena *arena)
+static bool
+directory_is_run(const char *directory, rlf_arena *arena)
 {
     return access(rlf_path_join(arena, directory, "run.json"), F_OK) == 0 &&
            access(rlf_path_join(arena, directory, "plan.rlf"), F_OK) == 0;
@@ -74,7 +74,7 @@ rlf_directory_around(const char *path, rlf_arena *arena)
         path = rlf_path_parent(arena, path);
         if (strcmp(path, last) == 0)
             return NULL;
-        if (rlf_directory_is_run(path, arena))
+        if (directory_is_run(path, arena))
             return path;
     }
 }

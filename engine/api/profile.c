@@ -231,8 +231,8 @@ rlf_collector_doubt(const rlf_collector *c)
 
 /* ---- a profile ---- */
 
-const char *
-rlf_profile_machine(rlf_arena *arena)
+static const char *
+profile_machine(rlf_arena *arena)
 {
     rlf_buf text = {0};
     rlf_err ignored = RLF_ERR_NONE;
@@ -278,7 +278,7 @@ rlf_collector_profile(const rlf_collector *c, rlf_session *s, rlf_arena *arena,
 {
     size_t n = c->bundles.count, models = s->graph->resources.count;
     *out =
-        (rlf_profile){.machine = rlf_profile_machine(arena),
+        (rlf_profile){.machine = profile_machine(arena),
                       .cores = rlf_cores_count(),
                       .program = s->path,
                       .lines = RLF_NEW_ARRAY(arena, rlf_profile_line, n + 1),
@@ -348,7 +348,7 @@ rlf_status
 rlf_profile_suits(const rlf_profile *p, const rlf_session *s, bool here,
                   rlf_err *err)
 {
-    const char *machine = rlf_profile_machine(s->arena), *shape;
+    const char *machine = profile_machine(s->arena), *shape;
     int cores = rlf_cores_count();
     if (here && (cores != p->cores || strcmp(machine, p->machine) != 0)) {
         rlf_fail(err, RLF_USER,

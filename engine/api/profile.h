@@ -38,8 +38,6 @@ rlf_status rlf_collector_profile(const rlf_collector *collector,
 rlf_status rlf_profile_links(int ranks, const rlf_backend *backend,
                              rlf_arena *arena, rlf_err *err, rlf_profile *out);
 
-/* What the processor is called here. */
-const char *rlf_profile_machine(rlf_arena *arena);
 /* The file of a profile: of a run's directory its profile.json. In the arena,
  * or `path` itself. */
 const char *rlf_profile_path(const char *path, rlf_arena *arena);

@@ -305,8 +305,12 @@ tell_machines(rlf_session *s, rlf_err *err)
                      machines);
 }
 
-void
-rlf_room_help(const rlf_room *room, rlf_err *err)
+/* Adds hints to the error that says what is missing: each row argument (zero:,
+ * recompute:, offload:, tokens:, tp:) that alone makes the plan fit, or else as
+ * many of them as together do, or else what is missing even then; and, of a
+ * cluster, the machines into which a search fits the program. */
+static void
+room_help(const rlf_room *room, rlf_err *err)
 {
     rlf_session *s = room->session;
     rlf_arena *arena = rlf_arena_new();
@@ -370,7 +374,7 @@ rlf_room_help_here(rlf_session *s, int rank, double bytes, const double *limit,
                                .gpu = gpu,
                                .limit = limit,
                                .more = bytes < 0 ? 0 : bytes - outlined};
-        rlf_room_help(&room, err);
+        room_help(&room, err);
     }
     rlf_arena_free(arena);
     rlf_outline_close(outline);
@@ -413,7 +417,7 @@ check_cluster(rlf_session *s, const rlf_outline *outline, rlf_arena *arena,
                            .outline = outline,
                            .gpu = s->cluster->parts[0].machine->device->gpu,
                            .limit = limit};
-    rlf_room_help(&room, err);
+    room_help(&room, err);
     return status;
 }
 

@@ -15,11 +15,6 @@ typedef struct rlf_room {
     double more; /* bytes that a rank takes beside those of an outline */
 } rlf_room;
 
-/* Adds hints to the error that says what is missing: each row argument (zero:,
- * recompute:, offload:, tokens:, tp:) that alone makes the plan fit, or else as
- * many of them as together do, or else what is missing even then; and, of a
- * cluster, the machines into which a search fits the program. */
-void rlf_room_help(const rlf_room *room, rlf_err *err);
 /* The same, of a session that is planned for this machine: its ranks may take
  * so many bytes each. `rank` takes `bytes` (below 0:
  * what an outline takes), and does not fit. */

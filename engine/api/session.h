@@ -383,8 +383,6 @@ rlf_status rlf_inputs_copy(rlf_session *session, const rlf_inputs *inputs,
 rlf_status rlf_directory_holds_run(const rlf_session *session,
                                    const char *directory, rlf_err *err,
                                    bool *out);
-/* Whatever else a directory holds, is it that of a run? */
-bool rlf_directory_is_run(const char *directory, rlf_arena *arena);
 /* The directory of a run in which `path` lies, at whatever depth and whether it
  * is there or not; NULL: in none. */
 const char *rlf_directory_around(const char *path, rlf_arena *arena);

@@ -38,8 +38,9 @@ rlf_command_takes(rlf_command command, rlf_option option)
     return rlf_option_rows[option].commands >> command & 1;
 }
 
-rlf_option
-rlf_option_named(const char *word)
+/* The option called `word`, without dashes, or RLF_OPTIONS. */
+static rlf_option
+option_named(const char *word)
 {
     int i = 0;
     while (i < RLF_OPTIONS && strcmp(word, rlf_option_rows[i].word) != 0)
@@ -54,12 +55,6 @@ rlf_command_named(const char *word)
         if (strcmp(word, rlf_command_rows[i].word) == 0)
             return (rlf_command)i;
     return RLF_COMMANDS;
-}
-
-const char *
-rlf_command_word(rlf_command command)
-{
-    return rlf_command_rows[command].word;
 }
 
 static bool
@@ -268,7 +263,7 @@ rlf_option_called(const char *spelled)
     const char *word = short_option(spelled);
     if (!word && strncmp(spelled, "--", 2) == 0)
         word = spelled + 2;
-    return word ? rlf_option_named(word) : RLF_OPTIONS;
+    return word ? option_named(word) : RLF_OPTIONS;
 }
 
 /* Read the option argv[*at] and, if it takes one, its value. */

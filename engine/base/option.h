@@ -77,8 +77,6 @@ void rlf_commands_help(rlf_buf *out);
 /* Completion for the shells, as texts that they read. */
 void rlf_complete_bash(rlf_buf *out);
 void rlf_complete_zsh(rlf_buf *out);
-/* The option called `word`, without dashes, or RLF_OPTIONS. */
-rlf_option rlf_option_named(const char *word);
 /* The one that is spelled so on a command line: "--table", "-o". */
 rlf_option rlf_option_called(const char *spelled);
 /* What a text says of an option, which `from` has given ("--seed", a variable):
@@ -88,6 +86,5 @@ rlf_status rlf_option_read(rlf_option option, const char *text,
                            rlf_option_value *value);
 /* The command called `word`, or RLF_COMMANDS. */
 rlf_command rlf_command_named(const char *word);
-const char *rlf_command_word(rlf_command command);
 
 #endif

@@ -163,16 +163,6 @@ rlf_trace_span(rlf_trace_lane *lane, const char *kind, const char *name,
     end(lane);
 }
 
-void
-rlf_trace_mark(rlf_trace_lane *lane, const char *kind, const char *name,
-               uint64_t at)
-{
-    if (!lane)
-        return;
-    rlf_buf_puts(begin(lane, 'i', kind, name, at), ", \"s\": \"t\"");
-    end(lane);
-}
-
 static void
 arrow(rlf_trace_lane *lane, char phase, const char *name, uint64_t id,
       uint64_t at)
@@ -195,17 +185,4 @@ rlf_trace_receive(rlf_trace_lane *lane, const char *name, uint64_t id,
                   uint64_t at)
 {
     arrow(lane, 'f', name, id, at);
-}
-
-void
-rlf_trace_level(rlf_trace_lane *lane, const char *name, uint64_t at,
-                double value)
-{
-    if (!lane)
-        return;
-    rlf_buf *text = begin(lane, 'C', "level", name, at);
-    rlf_buf_puts(text, ", \"args\": {\"value\": ");
-    rlf_buf_number(text, value);
-    rlf_buf_puts(text, "}");
-    end(lane);
 }

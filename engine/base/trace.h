@@ -27,16 +27,10 @@ rlf_status rlf_trace_close(rlf_trace *trace, rlf_err *err);
  * (rows, bytes; 0: none) is shown with it. */
 void rlf_trace_span(rlf_trace_lane *lane, const char *kind, const char *name,
                     uint64_t from, uint64_t to, uint64_t count);
-/* Something that happened. */
-void rlf_trace_mark(rlf_trace_lane *lane, const char *kind, const char *name,
-                    uint64_t at);
 /* The two ends of an arrow between lanes; equal `id` are one arrow. */
 void rlf_trace_send(rlf_trace_lane *lane, const char *name, uint64_t id,
                     uint64_t at);
 void rlf_trace_receive(rlf_trace_lane *lane, const char *name, uint64_t id,
                        uint64_t at);
-/* A quantity over time. */
-void rlf_trace_level(rlf_trace_lane *lane, const char *name, uint64_t at,
-                     double value);
 
 #endif

@@ -23,8 +23,9 @@ group_limit(const char *dir)
     return bytes < NO_LIMIT ? bytes : 0;
 }
 
-uint64_t
-rlf_memory_quota(const char *root, const char *self)
+/* The groups' limit alone, as rlf_cgroup_least; 0: none. */
+static uint64_t
+memory_quota(const char *root, const char *self)
 {
     return (uint64_t)rlf_cgroup_least(root, self, "memory", group_limit);
 }
@@ -36,7 +37,7 @@ rlf_memory_limit(void)
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
     if (pages > 0 && size > 0)
         least = (uint64_t)pages * (uint64_t)size;
-    uint64_t quota = rlf_memory_quota("/sys/fs/cgroup", "/proc/self/cgroup");
+    uint64_t quota = memory_quota("/sys/fs/cgroup", "/proc/self/cgroup");
     if (quota && quota < least)
         least = quota;
     struct rlimit limit;

@@ -9,7 +9,4 @@
 /* Bytes; never 0. */
 uint64_t rlf_memory_limit(void);
 
-/* The groups' limit alone, as rlf_cgroup_least; 0: none. */
-uint64_t rlf_memory_quota(const char *root, const char *self);
-
 #endif

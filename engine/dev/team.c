@@ -23,8 +23,6 @@ typedef struct worker {
 
 struct rlf_team {
     rlf_word pending; /* workers of the region not done yet */
-    rlf_word phase;   /* of the barrier */
-    uint32_t arrived;
     int n, n_region;
     bool spin, stop;
     rlf_team_fn *fn;
@@ -174,19 +172,4 @@ rlf_team_run_some(rlf_team *team, int n, rlf_team_fn *fn, void *arg)
         rlf_word_wait(&team->pending, left, team->spin, RLF_FOREVER);
     if (mode != standard)
         float_mode_set(mode);
-}
-
-void
-rlf_team_barrier(rlf_team *team)
-{
-    if (team->n_region == 1)
-        return;
-    uint32_t phase = __atomic_load_n(&team->phase.value, __ATOMIC_ACQUIRE);
-    uint32_t at = __atomic_add_fetch(&team->arrived, 1, __ATOMIC_ACQ_REL);
-    if (at == (uint32_t)team->n_region) {
-        __atomic_store_n(&team->arrived, 0, __ATOMIC_RELAXED);
-        rlf_word_ring(&team->phase);
-    } else {
-        rlf_word_wait(&team->phase, phase, team->spin, RLF_FOREVER);
-    }
 }

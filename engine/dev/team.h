@@ -29,9 +29,6 @@ void rlf_team_run(rlf_team *team, rlf_team_fn *fn, void *arg);
 /* The same on the first `n` threads only (1 <= n <= size); n = 1 is a call. */
 void rlf_team_run_some(rlf_team *team, int n, rlf_team_fn *fn, void *arg);
 
-/* Within a region: all its threads meet here. */
-void rlf_team_barrier(rlf_team *team);
-
 /* Work claimed piece by piece, in any order by any thread. */
 typedef struct rlf_claim {
     int64_t next, end;

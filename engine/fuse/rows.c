@@ -462,21 +462,6 @@ rlf_rows_sound(const rlf_rows *rows, const rlf_row_number *table,
     return true;
 }
 
-double
-rlf_rows_peak(const rlf_rows *rows, const rlf_row_number *table)
-{
-    double most = 0;
-    for (int p = 0; p < rows->places; p++) {
-        double held = 0;
-        for (int i = rows->start[p]; i < rows->start[p + 1]; i++) {
-            held += rows->row[table[i]].delta;
-            if (held > most)
-                most = held;
-        }
-    }
-    return most;
-}
-
 void
 rlf_rows_shift(rlf_row_number *table, int from, int to)
 {

@@ -87,8 +87,6 @@ bool rlf_rows_time(const rlf_rows *rows, const rlf_row_number *table,
  * they need, and holds no more than its cap. */
 bool rlf_rows_sound(const rlf_rows *rows, const rlf_row_number *table,
                     rlf_timing *timing);
-/* The most memory that a place holds. */
-double rlf_rows_peak(const rlf_rows *rows, const rlf_row_number *table);
 
 /* RLHFuse's first schedule: rlf_fuse_greedy's. */
 void rlf_greedy_table(const rlf_fuse *fuse, const rlf_rows *rows,

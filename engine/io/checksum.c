@@ -27,18 +27,6 @@ add_blocks(const rlf_infile *file, uint64_t step, rlf_err *err, uint32_t *sum)
     return RLF_OK;
 }
 
-rlf_status
-rlf_checksum_file(const char *path, rlf_err *err, uint32_t *sum, uint64_t *size)
-{
-    rlf_infile *file = NULL;
-    RLF_TRY(rlf_infile_open(path, err, &file));
-    *sum = 0;
-    *size = rlf_infile_size(file);
-    rlf_status status = add_blocks(file, BLOCK, err, sum);
-    rlf_infile_close(file);
-    return status;
-}
-
 /* The same for a digest. */
 static rlf_status
 digest_blocks(const rlf_infile *file, uint64_t step, rlf_err *err,

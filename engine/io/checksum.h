@@ -11,9 +11,6 @@
 
 /* Continue `sum` with n bytes; start with 0. */
 uint32_t rlf_checksum(uint32_t sum, const void *p, size_t n);
-/* Checksum and size of a whole file. */
-rlf_status rlf_checksum_file(const char *path, rlf_err *err, uint32_t *sum,
-                             uint64_t *size);
 /* Digest (base/digest.h) and size of a whole file: what `xxh128sum` prints.
  * Without `whole`, of a file above 64 MB the digest of as many bytes, from
  * places all over it: quick, and enough to see that it is another file, but not

@@ -269,8 +269,9 @@ rlf_lock_take(const char *directory, rlf_err *err, rlf_lock **out)
     return RLF_OK;
 }
 
-bool
-rlf_lock_removed(const rlf_lock *lock)
+/* The lock's file has no name any more: it was not moved, but removed. */
+static bool
+lock_removed(const rlf_lock *lock)
 {
     struct stat open_one;
     return fstat(lock->file, &open_one) == 0 && !open_one.st_nlink;
@@ -334,7 +335,7 @@ rlf_lock_check(rlf_lock *lock, rlf_err *err)
     if (!there && errno != ENOENT && errno != ENOTDIR)
         return rlf_fail_errno(err, "cannot look at %s", directory);
     if (!there || !is_same(&now, &lock->found)) {
-        bool removed = rlf_lock_removed(lock);
+        bool removed = lock_removed(lock);
         rlf_fail(err, RLF_ENV, "%s was %s while it was written to%s", directory,
                  removed ? "removed" : "moved",
                  there ? ", and another directory is there now" : "");
@@ -343,7 +344,7 @@ rlf_lock_check(rlf_lock *lock, rlf_err *err)
                                       "with --resume");
         return RLF_ENV;
     }
-    if (rlf_lock_removed(lock) && is_bare(directory)) {
+    if (lock_removed(lock) && is_bare(directory)) {
         rlf_fail(err, RLF_ENV, "what %s held was removed while it was written "
                  "to", directory);
         rlf_err_hint(err, "%s", lost);

@@ -25,8 +25,6 @@ rlf_status rlf_lock_take(const char *directory, rlf_err *err, rlf_lock **out);
 rlf_status rlf_lock_check(rlf_lock *lock, rlf_err *err);
 /* That was done, since it was asked for the last time. */
 bool rlf_lock_remade(rlf_lock *lock);
-/* The lock's file has no name any more: it was not moved, but removed. */
-bool rlf_lock_removed(const rlf_lock *lock);
 /* Removes the lock file, if it is still this lock's, as the process ends. */
 void rlf_lock_leave(const rlf_lock *lock); /* NULL is fine */
 /* Removes the lock file, if it is still this lock's. */

@@ -55,13 +55,6 @@ rlf_cluster_machine(const rlf_cluster *c, int rank)
            (rank - part->first_rank) / part->machine->count;
 }
 
-int
-rlf_cluster_device(const rlf_cluster *c, int rank)
-{
-    const rlf_cluster_part *part = rlf_cluster_part_of(c, rank);
-    return (rank - part->first_rank) % part->machine->count;
-}
-
 /* How many of n ranks, ascending, are below one. */
 static int
 below(const int *ranks, int n, int rank)
@@ -87,20 +80,6 @@ rlf_cluster_on(const rlf_cluster *c, int machine, const int *ranks, int n)
     int count = part->machine->count;
     int first = part->first_rank + (machine - part->first_machine) * count;
     return (rlf_range){below(ranks, n, first), below(ranks, n, first + count)};
-}
-
-const rlf_device_kind *
-rlf_cluster_kind(const rlf_cluster *c, const int *ranks, int n)
-{
-    const rlf_device_kind *kind = NULL;
-    for (int i = 0; i < n; i++) {
-        const rlf_device_kind *mine =
-            rlf_cluster_part_of(c, ranks[i])->machine->device;
-        if (kind && kind != mine)
-            return NULL;
-        kind = mine;
-    }
-    return kind;
 }
 
 /* ---- links ---- */

@@ -88,16 +88,12 @@ rlf_cluster *rlf_cluster_this(int ranks, int cores, double memory,
 /* Ranks below are those of the cluster: 0 <= rank < cluster->ranks. */
 const rlf_cluster_part *rlf_cluster_part_of(const rlf_cluster *cluster,
                                             int rank);
-/* The number of a rank's machine, and of its device there. */
+/* The number of a rank's machine. */
 int rlf_cluster_machine(const rlf_cluster *cluster, int rank);
-int rlf_cluster_device(const rlf_cluster *cluster, int rank);
 /* Which of n ranks, ascending, are on a machine: ranks[first] to ranks[last -
  * 1]. */
 rlf_range rlf_cluster_on(const rlf_cluster *cluster, int machine,
                          const int *ranks, int n);
-/* The kind of device that all `n` ranks are on; NULL: they are on several. */
-const rlf_device_kind *rlf_cluster_kind(const rlf_cluster *cluster,
-                                        const int *ranks, int n);
 
 /* What `bytes` take from one rank to another: start + bytes / rate. */
 typedef struct rlf_link_speed {

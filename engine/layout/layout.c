@@ -272,79 +272,6 @@ rlf_layout_regroup(const rlf_layout *train, int tp, int pp, rlf_err *err,
     return RLF_OK;
 }
 
-/* Text */
-
-static bool
-read_axis(const char *p, rlf_axis *axis)
-{
-    for (int i = 0; i < 3; i++)
-        if (!strncmp(p, name_of(all_axes[i]), 2)) {
-            *axis = all_axes[i];
-            return true;
-        }
-    return false;
-}
-
-/* The digit without a size, if any, has what the others leave. */
-static void
-fill_sizes(rlf_layout *layout)
-{
-    for (int i = 0; i < layout->n_order; i++)
-        if (!layout->order[i].size) {
-            rlf_axis axis = layout->order[i].axis;
-            int rest = size_of(layout, axis);
-            for (int k = 0; k < layout->n_order; k++)
-                if (layout->order[k].axis == axis && layout->order[k].size > 0)
-                    rest /= layout->order[k].size;
-            layout->order[i].size = rest ? rest : 1;
-        }
-}
-
-rlf_status
-rlf_layout_read_order(const char *text, rlf_layout *layout, rlf_err *err)
-{
-    layout->n_order = 0;
-    for (const char *p = text; *p;) {
-        rlf_digit d = {.size = 0};
-        char *end;
-        if (*p == ' ') {
-            p++;
-            continue;
-        }
-        if (!read_axis(p, &d.axis))
-            return rlf_fail(err, RLF_USER,
-                            "the order \"%s\" has something else than tp, pp "
-                            "and dp at \"%s\"",
-                            text, p);
-        p += 2;
-        if (isdigit((unsigned char)*p)) {
-            long size = strtol(p, &end, 10);
-            d.size = size > 0 && size <= INT_MAX ? (int)size : -1;
-            p = end;
-        }
-        if (*p && *p != ' ')
-            return rlf_fail(err, RLF_USER,
-                            "the order \"%s\" has \"%s\" after a digit", text,
-                            p);
-        if (layout->n_order == RLF_LAYOUT_DIGITS)
-            return rlf_fail(err, RLF_USER,
-                            "the order \"%s\" has more than %d digits", text,
-                            RLF_LAYOUT_DIGITS);
-        layout->order[layout->n_order++] = d;
-    }
-    fill_sizes(layout);
-    return check_order(layout, err);
-}
-
-void
-rlf_layout_print_order(const rlf_layout *layout, rlf_buf *out)
-{
-    for (int i = 0; i < digit_count(layout); i++) {
-        rlf_digit d = digit(layout, i);
-        rlf_buf_printf(out, "%s%s%d", i ? " " : "", name_of(d.axis), d.size);
-    }
-}
-
 /* What a rank holds */
 
 rlf_range
@@ -390,10 +317,4 @@ rlf_layout_slice(const rlf_layout *layout, int rank, int64_t n)
 {
     rlf_coordinates at = rlf_layout_find(layout, rank);
     return at.tp < 0 ? (rlf_range){0, 0} : rlf_range_part(n, layout->tp, at.tp);
-}
-
-rlf_range
-rlf_layout_shards(const rlf_layout *layout, int rank, int shards)
-{
-    return rlf_layout_slice(layout, rank, shards);
 }

@@ -94,11 +94,6 @@ int rlf_layout_group(const rlf_layout *layout, int rank, int axes, int *out);
  * RLF_USER with the divisor that fails. */
 rlf_status rlf_layout_regroup(const rlf_layout *train, int tp, int pp,
                               rlf_err *err, rlf_layout *out);
-/* An order as text, "dp2 tp4 pp dp": digits, fastest first; without a size a
- * digit has what the others of its axis leave. */
-rlf_status rlf_layout_read_order(const char *text, rlf_layout *layout,
-                                 rlf_err *err);
-void rlf_layout_print_order(const rlf_layout *layout, rlf_buf *out);
 
 /* Do both cut a model's weights into the same parts? */
 bool rlf_layout_same_cut(const rlf_layout *a, const rlf_layout *b);
@@ -132,7 +127,5 @@ rlf_range rlf_layout_layers(const rlf_layout *layout, int rank, int64_t n,
 int rlf_layout_stage(const rlf_layout *layout, int64_t n, int64_t i);
 /* The slice of a tensor-parallel dimension of size n. */
 rlf_range rlf_layout_slice(const rlf_layout *layout, int rank, int64_t n);
-/* The shards out of V that a rank of tp holds: V / tp neighbours. */
-rlf_range rlf_layout_shards(const rlf_layout *layout, int rank, int shards);
 
 #endif

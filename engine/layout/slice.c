@@ -62,8 +62,8 @@ rlf_layout_check_shapes(const rlf_layout *layout, const rlf_shapes *shapes,
 
 /* What a rank holds */
 
-rlf_range
-rlf_kv_heads(int64_t heads, int tp, int t)
+static rlf_range
+kv_heads(int64_t heads, int tp, int t)
 {
     rlf_range r = rlf_range_part(heads, tp, t);
     if (r.last == r.first)
@@ -101,7 +101,7 @@ rlf_layout_box_at(const rlf_layout *layout, const rlf_shapes *shapes,
     if (t->split == RLF_SPLIT_COLS)
         box.cols = rlf_range_units(t->cols, t->unit, layout->tp, at.tp);
     if (t->split == RLF_SPLIT_KV) {
-        box.rows = rlf_kv_heads(t->rows / t->unit, layout->tp, at.tp);
+        box.rows = kv_heads(t->rows / t->unit, layout->tp, at.tp);
         box.rows.first *= t->unit;
         box.rows.last *= t->unit;
     }

@@ -89,9 +89,6 @@ typedef struct rlf_send {
 rlf_status rlf_layout_check_shapes(const rlf_layout *layout,
                                    const rlf_shapes *shapes, rlf_err *err);
 
-/* Heads (units) out of `heads` that index t of tp holds, under RLF_SPLIT_KV:
- * floor(t heads / tp) up to floor((t + 1) heads / tp), one at least. */
-rlf_range rlf_kv_heads(int64_t heads, int tp, int t);
 /* The part of a tensor that a rank holds; empty if none. */
 rlf_box rlf_layout_box(const rlf_layout *layout, const rlf_shapes *shapes,
                        int tensor, int rank);

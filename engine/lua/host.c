@@ -111,8 +111,6 @@ formals_of(rlf_lua_per per)
     switch (per) {
     case RLF_LUA_PER_TEMPLATE:
         return "two: the messages, and whether the answer is still to come";
-    case RLF_LUA_PER_GENERATOR:
-        return "one: the number of the row";
     case RLF_LUA_PER_GROUP:
     case RLF_LUA_PER_BATCH:
         return "one: an array of samples";
@@ -129,8 +127,6 @@ formals_hint(rlf_lua_per per)
     switch (per) {
     case RLF_LUA_PER_TEMPLATE:
         return "write function(messages, open)";
-    case RLF_LUA_PER_GENERATOR:
-        return "write function(index)";
     case RLF_LUA_PER_GROUP:
     case RLF_LUA_PER_BATCH:
         return "write function(samples): prompt, response and the fields of "
@@ -305,9 +301,6 @@ typedef struct job {
     size_t n;
     bool open;
     rlf_str *text;
-    uint64_t index;
-    rlf_lua_record *row;
-    bool *more;
     rlf_lua_call_state call;
 } job;
 
@@ -350,19 +343,6 @@ do_template(lua_State *L)
     size_t n;
     const char *text = lua_tolstring(L, -1, &n);
     *j->text = rlf_lua_keep(L, j->arena, text, n);
-    return 0;
-}
-
-static int
-do_generate(lua_State *L)
-{
-    const job *j = lua_touserdata(L, 1);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, j->host->function);
-    lua_pushinteger(L, (lua_Integer)j->index);
-    lua_call(L, 1, 1);
-    *j->more = !lua_isnil(L, -1);
-    if (*j->more)
-        rlf_lua_take_record(L, -1, j->arena, j->row);
     return 0;
 }
 
@@ -495,7 +475,7 @@ rlf_lua_call(rlf_lua_host *host, const rlf_lua_sample *samples, size_t n,
     rlf_lua_per per = host->program->per;
     bool many = per == RLF_LUA_PER_GROUP || per == RLF_LUA_PER_BATCH;
     RLF_ASSERT(many ? n < INT32_MAX : n == 1);
-    RLF_ASSERT(per != RLF_LUA_PER_TEMPLATE && per != RLF_LUA_PER_GENERATOR);
+    RLF_ASSERT(per != RLF_LUA_PER_TEMPLATE);
     job j = {.host = host, .arena = arena, .out = out, .n = n};
     j.call = (rlf_lua_call_state){samples, n, n ? &samples[0].key : NULL, 0};
     rlf_status status = run(host, j.call, do_call, &j, err);
@@ -536,18 +516,6 @@ rlf_lua_template(rlf_lua_host *host, const rlf_lua_record *messages, size_t n,
         value.text = *out;
     return rlf_lua_check_pure(host, again_template, &j, "", status, &value, 1,
                               err);
-}
-
-rlf_status
-rlf_lua_generate(rlf_lua_host *host, uint64_t index, const rlf_random_key *key,
-                 rlf_arena *arena, rlf_err *err, rlf_lua_record *out,
-                 bool *more)
-{
-    RLF_ASSERT(host->program->per == RLF_LUA_PER_GENERATOR);
-    job j = {
-        .host = host, .arena = arena, .index = index, .row = out, .more = more};
-    RLF_TRY(run(host, (rlf_lua_call_state){.key = key}, do_generate, &j, err));
-    return RLF_OK;
 }
 
 bool

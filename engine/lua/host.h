@@ -25,13 +25,12 @@
 
 /* What one call of the function is for; what it is passed and returns. */
 typedef enum rlf_lua_per {
-    RLF_LUA_PER_SAMPLE,    /* (sample) -> result */
-    RLF_LUA_PER_GROUP,     /* (samples) -> array of results */
-    RLF_LUA_PER_BATCH,     /* the same, for a whole set */
-    RLF_LUA_PER_TURN,      /* (sample) -> text, or nil to end */
-    RLF_LUA_PER_STEP,      /* (fields) -> result: one scalar a step */
-    RLF_LUA_PER_TEMPLATE,  /* (messages, open) -> text: rlf_lua_template */
-    RLF_LUA_PER_GENERATOR, /* (index) -> fields of a row: rlf_lua_generate */
+    RLF_LUA_PER_SAMPLE,   /* (sample) -> result */
+    RLF_LUA_PER_GROUP,    /* (samples) -> array of results */
+    RLF_LUA_PER_BATCH,    /* the same, for a whole set */
+    RLF_LUA_PER_TURN,     /* (sample) -> text, or nil to end */
+    RLF_LUA_PER_STEP,     /* (fields) -> result: one scalar a step */
+    RLF_LUA_PER_TEMPLATE, /* (messages, open) -> text: rlf_lua_template */
 } rlf_lua_per;
 
 typedef enum rlf_lua_level {
@@ -173,12 +172,6 @@ rlf_status rlf_lua_call(rlf_lua_host *host, const rlf_lua_sample *samples,
 rlf_status rlf_lua_template(rlf_lua_host *host, const rlf_lua_record *messages,
                             size_t n, bool open, rlf_arena *arena, rlf_err *err,
                             rlf_str *out);
-/* Row `index` (from 1) of a data generator: numbers, texts and booleans in byte
- * order of their names, in `arena`. false in *more: the function returned nil,
- * there are no more rows. */
-rlf_status rlf_lua_generate(rlf_lua_host *host, uint64_t index,
-                            const rlf_random_key *key, rlf_arena *arena,
-                            rlf_err *err, rlf_lua_record *out, bool *more);
 
 /* True if `on_error:` may stand in for this outcome. */
 bool rlf_lua_forgivable(rlf_status status);

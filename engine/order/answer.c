@@ -66,8 +66,9 @@ rlf_answer_count(const rlf_answers *a, double size)
     return UNKNOWN_ROWS * (uint32_t)a->plan->ranks;
 }
 
-uint32_t
-rlf_answer_turns(const rlf_answers *a, const rlf_node *node)
+/* How often what stands in the node's body runs for each time that it does. */
+static uint32_t
+answer_turns(const rlf_answers *a, const rlf_node *node)
 {
     const rlf_region *body = &a->plan->graph->regions.data[node->regions[0]];
     if (!body->n_nodes)
@@ -178,14 +179,14 @@ rlf_answer_done(const rlf_answers *a, const rlf_rank_command *command,
     }
     rlf_course course = in->node->class->course;
     if (course == RLF_COURSE_LOOP && !in->loop)
-        event.count = rlf_answer_turns(a, in->node);
+        event.count = answer_turns(a, in->node);
     uint64_t period = rlf_answer_period(in->node);
     if (period && a->number % period)
         event.branch = -1;
     if (a->number)
         rlf_answer_late(a->plan->graph, in->node, &event.branch);
     if (course == RLF_COURSE_ROUNDS && in->loop &&
-        command->turn >= rlf_answer_turns(a, in->node))
+        command->turn >= answer_turns(a, in->node))
         event.branch = -1;
     return event;
 }

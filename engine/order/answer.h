@@ -45,8 +45,6 @@ rlf_rank_event rlf_answer_open(const rlf_answers *a,
 rlf_rank_event rlf_answer_done(const rlf_answers *a,
                                const rlf_rank_command *command,
                                const rlf_instance *in, int rank);
-/* How often what stands in the node's body runs for each time that it does. */
-uint32_t rlf_answer_turns(const rlf_answers *a, const rlf_node *node);
 /* Bytes that go from rank to rank of one row of all that a node makes, or of
  * the whole of it if it is not made of rows. `response`: tokens of the row's
  * response; below 0: as many as it can have. INFINITY: nothing bounds it. */

@@ -244,8 +244,8 @@ ready_in(rlf_order *order, const lane *l, rlf_decision *out)
 
 /* What is ahead goes first: where it has ranks of its own they begin at once.
  */
-bool
-rlf_order_ready(rlf_order *order, rlf_decision *out)
+static bool
+order_ready(rlf_order *order, rlf_decision *out)
 {
     for (uint64_t s = order->step; s <= order->made; s++) {
         const lane *l = lane_of(order, s);
@@ -276,7 +276,7 @@ rlf_order_next(rlf_order *order)
     if (loop >= 0)
         out = (rlf_decision){
             .kind = RLF_NEXT_LOOP, .instance = loop, .turn = turn};
-    else if (rlf_order_ready(order, &out))
+    else if (order_ready(order, &out))
         ;
     else if (is_over(order))
         out.kind = RLF_NEXT_END;

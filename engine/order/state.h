@@ -111,7 +111,5 @@ int rlf_order_issue(rlf_order *order, uint32_t *iteration);
 /* Enter an instance of a node; returns its id. */
 int rlf_order_add(rlf_order *order, lane *l, const rlf_node *node,
                   uint64_t iteration);
-/* ready.c: the next piece that can run. False if there is none. */
-bool rlf_order_ready(rlf_order *order, rlf_decision *out);
 
 #endif

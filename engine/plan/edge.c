@@ -245,13 +245,3 @@ rlf_edge_make(const rlf_side *have, const rlf_side *need, int64_t n,
     rlf_edge_between(&from.shown, &to.shown, n, bytes, machine, arena, out);
     rlf_arena_free(scratch);
 }
-
-void
-rlf_edge_load(const rlf_edge *edge, int rank, int64_t *sent, int64_t *received)
-{
-    *sent = *received = 0;
-    for (int i = 0; i < edge->count; i++) {
-        *sent += edge->list[i].from == rank ? edge->list[i].bytes : 0;
-        *received += edge->list[i].to == rank ? edge->list[i].bytes : 0;
-    }
-}

@@ -70,9 +70,6 @@ void rlf_edge_between(const rlf_parts *have, const rlf_parts *need, int64_t n,
  * `arena`. */
 int rlf_edge_spread(const rlf_parts *have, const int *to, int n_to, int64_t n,
                     rlf_arena *arena, rlf_edge **rounds);
-/* Bytes that one rank sends and receives. */
-void rlf_edge_load(const rlf_edge *edge, int rank, int64_t *sent,
-                   int64_t *received);
 /* HybridFlow's name of one side: ONE_TO_ALL, 3D_PROTO, 3D_ALL_MICRO_DP,
  * 3D_PP_ONLY, DP_PROTO or ALL_TO_ALL. */
 const char *rlf_side_protocol(const rlf_side *side);

@@ -329,9 +329,12 @@ exchange_sizes(rlf_group *world, exchange *x, rlf_arena *pool, rlf_err *err)
                               x->n_receives, err);
 }
 
-rlf_status
-rlf_rank_swap(rlf_rank *rank, const rlf_move *moves, int n, rlf_buf *bytes,
-              rlf_err *err)
+/* What moves between this rank and others: bytes for each move, of those from
+ * here, and of those to here (to be freed by rlf_buf_free). Ranks that a move
+ * names make the call together. */
+static rlf_status
+rank_swap(rlf_rank *rank, const rlf_move *moves, int n, rlf_buf *bytes,
+          rlf_err *err)
 {
     rlf_arena *pool = rank->env.pool;
     rlf_group *world = rlf_group_world(rank->comm);
@@ -411,7 +414,7 @@ exchange_rows(rlf_rank *rank, slot *s, const rlf_rank_command *command,
             RLF_TRY(pack(rank, s, move, &bytes[i], err));
         last = i;
     }
-    RLF_TRY(rlf_rank_swap(rank, command->moves, command->n_moves, bytes, err));
+    RLF_TRY(rank_swap(rank, command->moves, command->n_moves, bytes, err));
     for (int i = 0; i < command->n_moves; i++)
         if (command->moves[i].from != rank->rank)
             RLF_TRY(unpack(rank, s, &command->moves[i], &bytes[i], err));
@@ -432,7 +435,7 @@ exchange_samples(rlf_rank *rank, slot *s, const rlf_rank_command *command,
                                  &bytes[i], err);
     }
     RLF_TRY(status);
-    RLF_TRY(rlf_rank_swap(rank, command->moves, command->n_moves, bytes, err));
+    RLF_TRY(rank_swap(rank, command->moves, command->n_moves, bytes, err));
     for (int i = 0; i < command->n_moves && status >= 0; i++)
         if (command->moves[i].from != rank->rank)
             status = class->take(&s->call, bytes[i].p, bytes[i].n, err);

@@ -9,9 +9,11 @@
 
 #include <stdio.h>
 
-const rlf_space *
-rlf_content_rows(const rlf_graph *graph, const rlf_value *value,
-                 const rlf_content *content, int domain)
+/* The rows of `content` that the pieces of domain `domain` are made of, or
+ * NULL. */
+static const rlf_space *
+content_rows(const rlf_graph *graph, const rlf_value *value,
+             const rlf_content *content, int domain)
 {
     if (value->kind == RLF_VALUE_SET) {
         const rlf_rows *rows = content->rows;
@@ -87,11 +89,11 @@ piece_space(const rlf_rank *rank, const slot *s)
     const rlf_value *values = rank->graph->values.data;
     const rlf_space *space = NULL;
     for (int i = 0; i < node->n_outputs && !space; i++)
-        space = rlf_content_rows(rank->graph, &values[node->outputs[i]],
-                                 &s->call.out[i], node->rows);
+        space = content_rows(rank->graph, &values[node->outputs[i]],
+                             &s->call.out[i], node->rows);
     for (int i = 0; i < node->n_inputs && !space; i++)
-        space = rlf_content_rows(rank->graph, &values[node->inputs[i]],
-                                 &s->call.in[i], node->rows);
+        space = content_rows(rank->graph, &values[node->inputs[i]],
+                             &s->call.in[i], node->rows);
     return space;
 }
 

@@ -128,11 +128,6 @@ rlf_status rlf_rank_execute(rlf_rank *rank, const rlf_rank_command *command,
                             rlf_err *err);
 /* One quantum of the open generation. */
 rlf_status rlf_rank_turn(rlf_rank *rank, rlf_err *err);
-/* The rows of `content` that the pieces of domain `domain` are made of, or
- * NULL. */
-const rlf_space *rlf_content_rows(const rlf_graph *graph,
-                                  const rlf_value *value,
-                                  const rlf_content *content, int domain);
 
 /* There are n slots at least. */
 rlf_status rlf_rank_slots(rlf_rank *rank, size_t n, rlf_err *err);
@@ -168,11 +163,6 @@ rlf_status rlf_rank_move(rlf_rank *rank, const rlf_rank_command *command,
 
 /* ---- exchange.c ---- */
 
-/* What moves between this rank and others: bytes for each move, of those from
- * here, and of those to here (to be freed by rlf_buf_free). Ranks that a move
- * names make the call together. */
-rlf_status rlf_rank_swap(rlf_rank *rank, const rlf_move *moves, int n,
-                         rlf_buf *bytes, rlf_err *err);
 /* Samples in the making go to another replica: MOVE. */
 rlf_status rlf_rank_hand_over(rlf_rank *rank, slot *s,
                               const rlf_rank_command *command, rlf_err *err);

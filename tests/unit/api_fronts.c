@@ -216,7 +216,9 @@ look(const world *w, const int *choice)
     for (int c = 0; c < p->n_calls; c++) {
         const rlf_choice *at = &p->calls[c].choices[choice[c]];
         const int ends[] = {at->first, at->first + at->count - 1};
-        s.one_kind &= rlf_cluster_kind(w->session->cluster, ends, 2) != NULL;
+        const rlf_cluster *cluster = w->session->cluster;
+        s.one_kind &= rlf_cluster_part_of(cluster, ends[0])->machine->device ==
+                      rlf_cluster_part_of(cluster, ends[1])->machine->device;
     }
     s.same_sums = sums_as_said(w, plan);
     s.same_digests = same_digests(w, rows, n, plan, arena);

@@ -1,5 +1,6 @@
 /* The command line. */
 #include "engine/base/option.h"
+#include "engine/base/option_table.h"
 
 #include "tests/tap.h"
 
@@ -306,7 +307,7 @@ tables(void)
     rlf_commands_help(&all);
     ok(width(all.p) <= 80, "the overview has at most 80 columns");
     for (int c = 0; c < RLF_COMMANDS; c++) {
-        const char *word = rlf_command_word((rlf_command)c);
+        const char *word = rlf_command_rows[c].word;
         is_int(rlf_command_named(word), c, word);
         ok(strstr(all.p, word) != NULL, "the overview has %s", word);
         rlf_buf buf = {0};

@@ -3,6 +3,26 @@
 #include "engine/layout/cluster.h"
 #include "tests/tap.h"
 
+/* The kind of device that all `n` ranks are on; NULL: they are on several. */
+static const rlf_device_kind *
+kind_of(const rlf_cluster *c, const int *ranks, int n)
+{
+    const rlf_device_kind *kind =
+        rlf_cluster_part_of(c, ranks[0])->machine->device;
+    for (int i = 1; i < n; i++)
+        if (rlf_cluster_part_of(c, ranks[i])->machine->device != kind)
+            kind = NULL;
+    return kind;
+}
+
+/* The number of a rank's device on its machine. */
+static int
+device_of(const rlf_cluster *c, int rank)
+{
+    const rlf_cluster_part *part = rlf_cluster_part_of(c, rank);
+    return (rank - part->first_rank) % part->machine->count;
+}
+
 static rlf_arena *arena;
 
 static rlf_cluster *
@@ -46,14 +66,14 @@ check_ranks(void)
     for (int m = 0; m < 5; m++)
         for (int d = 0; d < (m < 2 ? 3 : 4); d++, rank++)
             good = good && rlf_cluster_machine(c, rank) == m &&
-                   rlf_cluster_device(c, rank) == d &&
+                   device_of(c, rank) == d &&
                    rlf_cluster_part_of(c, rank) == &c->parts[m >= 2];
     ok(good, "ranks count through machines, and devices in them");
     const int low[] = {5, 0}, high[] = {6, 17}, both[] = {5, 6};
-    ok(rlf_cluster_kind(c, low, 2) == rlf_device_preset(0) &&
-           rlf_cluster_kind(c, high, 2) == rlf_device_preset(1),
+    ok(kind_of(c, low, 2) == rlf_device_preset(0) &&
+           kind_of(c, high, 2) == rlf_device_preset(1),
        "the kind of ranks that are alike");
-    ok(!rlf_cluster_kind(c, both, 2), "ranks of two kinds have none");
+    ok(!kind_of(c, both, 2), "ranks of two kinds have none");
 }
 
 /* Ranks on a machine, against looking at each. */
@@ -144,7 +164,7 @@ static bool
 is_mesh(const rlf_cluster *c, int first, int n)
 {
     const rlf_cluster_part *part = rlf_cluster_part_of(c, first);
-    int k = part->machine->count, at = rlf_cluster_device(c, first);
+    int k = part->machine->count, at = device_of(c, first);
     int last = first + n - 1;
     if (last >= c->ranks || rlf_cluster_part_of(c, last) != part)
         return false;
@@ -192,7 +212,7 @@ check_meshes(void)
     for (int i = 0; i < n; i++) {
         int ends[] = {list[i].first, list[i].first + list[i].n - 1};
         good = good && is_mesh(c, list[i].first, list[i].n) &&
-               rlf_cluster_kind(c, ends, 2) == list[i].kind;
+               kind_of(c, ends, 2) == list[i].kind;
         good =
             good &&
             (!i || list[i - 1].n > list[i].n ||
@@ -245,7 +265,7 @@ check_this(void)
     const rlf_cluster *one = rlf_cluster_this(1, 2, 1e9, arena);
     ok(c->guessed && !preset("a100x8", 1)->guessed, "this: rates are a guess");
     is_int(c->ranks, 4, "four ranks of two cores");
-    is_int((int64_t)rlf_cluster_kind(c, (int[]){0, 3}, 2)->memory, 250000000,
+    is_int((int64_t)kind_of(c, (int[]){0, 3}, 2)->memory, 250000000,
            "each has a part of the memory");
     near(4 * c->parts[0].machine->device->f32,
          one->parts[0].machine->device->f32, 1e-12,

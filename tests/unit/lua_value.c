@@ -451,25 +451,6 @@ test_template_and_rows(void)
            "and says so");
     rlf_err_clear(&err);
     rlf_lua_host_free(host);
-    host = open_gives(
-        arena, RLF_LUA_PER_GENERATOR, NULL, 0,
-        "return function(i) if i > 2 then return nil end\n"
-        "return {question = i .. '+' .. i, answer = 2 * i, hard = false, r = "
-        "math.random(1, 100)} end");
-    rlf_random_key key = {.seed = 1, .purpose = RLF_PURPOSE_LUA, .sample = 1};
-    rlf_lua_record row;
-    bool more;
-    ok(rlf_lua_generate(host, 2, &key, arena, &err, &row, &more) == RLF_OK &&
-           more && row.n == 4 && strcmp(row.fields[0].name, "answer") == 0 &&
-           row.fields[0].number == 4 &&
-           strcmp(row.fields[2].name, "question") == 0 &&
-           strcmp(row.fields[2].text.p, "2+2") == 0 &&
-           row.fields[1].kind == RLF_LUA_BOOL,
-       "a generated row");
-    ok(rlf_lua_generate(host, 3, &key, arena, &err, &row, &more) == RLF_OK &&
-           !more,
-       "no more rows");
-    rlf_lua_host_free(host);
     rlf_arena_free(arena);
 }
 

@@ -4,6 +4,7 @@
  * one mesh the bytes are those of HybridFlow's Table 2. */
 #include "engine/plan/holds.h"
 #include "tests/tap.h"
+#include "tests/unit/layout_order.h"
 #include "tests/unit/randomness.h"
 
 #define WORLD 64
@@ -222,7 +223,9 @@ draw_layout(randomness *r, int world, int heads, int kv, int *ranks)
     for (int i = 0; i < l.n_ranks; i++)
         ranks[i] = ordered ? first + i : (int)shuffled[i];
     rlf_err err = RLF_ERR_NONE;
-    if (draw(r, 2) && rlf_layout_read_order("dp pp tp", &l, &err))
+    if (draw(r, 2))
+        set_order(&l, "dp pp tp");
+    if (rlf_layout_check(&l, &err))
         bail("%s", err.sentence);
     return l;
 }

@@ -1,7 +1,13 @@
 /* The syntax tree as nested lists: (kind part part ...), a statement a line.
- *
- * For tests: two texts mean the same if their dumps are equal. */
+ * Two texts mean the same if their trees are equal. */
+#ifndef RLF_TESTS_TREE_H
+#define RLF_TESTS_TREE_H
+
 #include "grammar/ast.h"
+
+#include <string.h>
+
+static void put_expr(const rlf_ast_expr *expr, rlf_buf *out);
 
 static void
 indent(rlf_buf *out, int by)
@@ -19,7 +25,7 @@ dump_args(const rlf_ast_args *args, rlf_buf *out)
             rlf_buf_printf(out, "%s: ", arg->label.text);
         if (arg->over.text)
             rlf_buf_puts(out, "(over ");
-        rlf_ast_dump_expr(arg->value, out);
+        put_expr(arg->value, out);
         if (arg->over.text)
             rlf_buf_printf(out, " %s)", arg->over.text);
     }
@@ -34,7 +40,7 @@ dump_parts(const char *head, const rlf_ast_expr *e, rlf_buf *out)
         if (!parts[i])
             continue;
         rlf_buf_putc(out, ' ');
-        rlf_ast_dump_expr(parts[i], out);
+        put_expr(parts[i], out);
     }
     if (e->kind == RLF_AST_FIELD)
         rlf_buf_printf(out, " %s", e->name.text);
@@ -42,8 +48,8 @@ dump_parts(const char *head, const rlf_ast_expr *e, rlf_buf *out)
     rlf_buf_putc(out, ')');
 }
 
-void
-rlf_ast_dump_expr(const rlf_ast_expr *e, rlf_buf *out)
+static void
+put_expr(const rlf_ast_expr *e, rlf_buf *out)
 {
     switch (e->kind) {
     case RLF_AST_NAME:
@@ -93,7 +99,7 @@ dump_binds(const rlf_ast_binds *binds, rlf_buf *out)
 {
     for (size_t i = 0; binds && i < binds->count; i++) {
         rlf_buf_printf(out, " (%s ", binds->data[i].name.text);
-        rlf_ast_dump_expr(binds->data[i].value, out);
+        put_expr(binds->data[i].value, out);
         rlf_buf_putc(out, ')');
     }
 }
@@ -126,7 +132,7 @@ dump_stmt(const rlf_ast_stmt *stmt, int by, rlf_buf *out)
         rlf_buf_printf(out, " %s", stmt->name.text);
     if (stmt->value) {
         rlf_buf_putc(out, ' ');
-        rlf_ast_dump_expr(stmt->value, out);
+        put_expr(stmt->value, out);
     }
     dump_binds(stmt->binds, out);
     dump_args(stmt->args, out);
@@ -146,14 +152,14 @@ dump_formals(const rlf_ast_formals *formals, rlf_buf *out)
                        f->word.text ? f->word.text : "-");
         if (f->value) {
             rlf_buf_putc(out, ' ');
-            rlf_ast_dump_expr(f->value, out);
+            put_expr(f->value, out);
         }
         if (f->low) {
             rlf_buf_puts(out, " (in ");
-            rlf_ast_dump_expr(f->low, out);
+            put_expr(f->low, out);
             rlf_buf_putc(out, ' ');
             if (f->high)
-                rlf_ast_dump_expr(f->high, out);
+                put_expr(f->high, out);
             else
                 rlf_buf_putc(out, '-');
             rlf_buf_putc(out, ')');
@@ -172,10 +178,10 @@ dump_row(const rlf_ast_row *row, rlf_buf *out)
     for (size_t i = 0; row->ranks && i < row->ranks->count; i++) {
         const rlf_ast_rank *rank = &row->ranks->data[i];
         rlf_buf_putc(out, ' ');
-        rlf_ast_dump_expr(rank->first, out);
+        put_expr(rank->first, out);
         if (rank->last) {
             rlf_buf_puts(out, "..");
-            rlf_ast_dump_expr(rank->last, out);
+            put_expr(rank->last, out);
         }
     }
     dump_args(row->args, out);
@@ -201,7 +207,7 @@ dump_decl(const rlf_ast_decl *decl, rlf_buf *out)
         if (!parts[i])
             continue;
         rlf_buf_printf(out, " %s", labels[i]);
-        rlf_ast_dump_expr(parts[i], out);
+        put_expr(parts[i], out);
     }
     dump_formals(decl->formals, out);
     dump_binds(decl->binds, out);
@@ -211,8 +217,8 @@ dump_decl(const rlf_ast_decl *decl, rlf_buf *out)
     rlf_buf_puts(out, ")\n");
 }
 
-void
-rlf_ast_dump(const rlf_ast_program *program, rlf_buf *out)
+static void
+put_tree(const rlf_ast_program *program, rlf_buf *out)
 {
     if (program->doc) {
         rlf_buf_puts(out, "## ");
@@ -222,3 +228,5 @@ rlf_ast_dump(const rlf_ast_program *program, rlf_buf *out)
     for (size_t i = 0; i < program->decls.count; i++)
         dump_decl(program->decls.data[i], out);
 }
+
+#endif
