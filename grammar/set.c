@@ -49,6 +49,23 @@ rlf_set_add(rlf_sema *s, rlf_set set)
     return index;
 }
 
+/* A set of no data, no model and no other set. */
+static rlf_set
+set_of(rlf_set_kind kind, const char *name, int prompts, int samples,
+       int tokens, rlf_span span)
+{
+    return (rlf_set){.kind = kind,
+                     .name = name,
+                     .prompts = prompts,
+                     .samples = samples,
+                     .tokens = tokens,
+                     .origin = -1,
+                     .from = -1,
+                     .data = -1,
+                     .model = -1,
+                     .span = span};
+}
+
 int
 rlf_set_all_rows(rlf_sema *s, const char *name, int above, rlf_span span)
 {
@@ -61,16 +78,9 @@ rlf_set_draw(rlf_sema *s, const char *name, int data, bool all, rlf_span span)
     int rows = s->graph->resources.data[data].domain;
     if (!all)
         rows = add_rows(s, name, -1, &rows, 1, span);
-    return rlf_set_add(s, (rlf_set){.kind = RLF_SET_DATA,
-                                    .name = name,
-                                    .prompts = rows,
-                                    .samples = rows,
-                                    .tokens = -1,
-                                    .origin = -1,
-                                    .from = -1,
-                                    .data = data,
-                                    .model = -1,
-                                    .span = span});
+    rlf_set set = set_of(RLF_SET_DATA, name, rows, rows, -1, span);
+    set.data = data;
+    return rlf_set_add(s, set);
 }
 
 int
@@ -81,16 +91,11 @@ rlf_set_generated(rlf_sema *s, const char *name, int from, bool several,
     int samples =
         several ? add_rows(s, name, prompts, &prompts, 1, span) : prompts;
     int tokens = add_tokens(s, name, samples, -1, span);
-    return rlf_set_add(s, (rlf_set){.kind = RLF_SET_SAMPLED,
-                                    .name = name,
-                                    .prompts = prompts,
-                                    .samples = samples,
-                                    .tokens = tokens,
-                                    .origin = -1,
-                                    .from = from,
-                                    .data = s->graph->sets.data[from].data,
-                                    .model = model,
-                                    .span = span});
+    rlf_set set = set_of(RLF_SET_SAMPLED, name, prompts, samples, tokens, span);
+    set.from = from;
+    set.data = s->graph->sets.data[from].data;
+    set.model = model;
+    return rlf_set_add(s, set);
 }
 
 int
@@ -98,16 +103,9 @@ rlf_set_asked(rlf_sema *s, const char *name, int domain, int origin,
               rlf_span span)
 {
     int data = origin >= 0 ? s->graph->sets.data[origin].data : -1;
-    return rlf_set_add(s, (rlf_set){.kind = RLF_SET_ASKED,
-                                    .name = name,
-                                    .prompts = domain,
-                                    .samples = domain,
-                                    .tokens = -1,
-                                    .origin = -1,
-                                    .from = -1,
-                                    .data = data,
-                                    .model = -1,
-                                    .span = span});
+    rlf_set set = set_of(RLF_SET_ASKED, name, domain, domain, -1, span);
+    set.data = data;
+    return rlf_set_add(s, set);
 }
 
 int
@@ -120,16 +118,10 @@ rlf_set_written(rlf_sema *s, const char *name, int domain, int to,
     int prompts = keeps ? answered->prompts : domain;
     int data = answered->data;
     int tokens = add_tokens(s, name, domain, -1, span);
-    return rlf_set_add(s, (rlf_set){.kind = RLF_SET_WRITTEN,
-                                    .name = name,
-                                    .prompts = prompts,
-                                    .samples = domain,
-                                    .tokens = tokens,
-                                    .origin = -1,
-                                    .from = to,
-                                    .data = data,
-                                    .model = -1,
-                                    .span = span});
+    rlf_set set = set_of(RLF_SET_WRITTEN, name, prompts, domain, tokens, span);
+    set.from = to;
+    set.data = data;
+    return rlf_set_add(s, set);
 }
 
 int

@@ -1,4 +1,4 @@
-/* Data sets as resources: declarations, reading, checkpoints. */
+/* Data sets as resources: declarations, reading. */
 #include "nodes/data.h"
 
 #include "engine/base/vec.h"
@@ -227,21 +227,13 @@ read_data(const rlf_resource *resource, uint64_t at_most, rlf_data *data,
         status, err);
 }
 
-static void
-free_cursor(rlf_cursor *cursor)
-{
-    RLF_VEC_FREE(&cursor->later);
-    free(cursor->order);
-    free(cursor->taken);
-}
-
 void
 rlf_data_free(rlf_data *data)
 {
     if (!data)
         return;
     for (size_t i = 0; i < data->cursors.count; i++)
-        free_cursor(&data->cursors.data[i]);
+        rlf_cursor_free(&data->cursors.data[i]);
     RLF_VEC_FREE(&data->cursors);
     for (size_t i = 0; i < data->marked.count; i++)
         RLF_VEC_FREE(&data->marked.data[i].later);
@@ -719,167 +711,6 @@ memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
     RLF_PUSH_IN(out->arena, &out->rows, row);
 }
 
-/* ---- checkpoints ---- */
-
-static char *
-state_path(rlf_arena *arena, const rlf_resource *resource,
-           const char *directory)
-{
-    return rlf_path_join(arena, directory,
-                         rlf_arena_printf(arena, "%s.json", resource->name));
-}
-
-static rlf_status
-save(const rlf_env *env, const rlf_resource *resource, void *object,
-     const char *directory, rlf_err *err)
-{
-    const rlf_data *data = object;
-    rlf_buf text = {0};
-    rlf_buf_puts(&text, "{\"cursors\": [");
-    for (size_t i = 0; i < data->cursors.count; i++) {
-        const rlf_cursor *c = &data->cursors.data[i];
-        rlf_buf_printf(&text,
-                       "%s\n  {\"site\": %u, \"member\": %u, \"epoch\": %u, "
-                       "\"index\": %u, \"drawn\": %llu, \"later\": [",
-                       i ? "," : "", c->site, c->member, c->epoch, c->index,
-                       (unsigned long long)c->drawn);
-        for (size_t k = 0; k < c->later.count; k++)
-            rlf_buf_printf(&text, "%s%u", k ? ", " : "", c->later.data[k]);
-        rlf_buf_puts(&text, "]}");
-    }
-    rlf_buf_puts(&text, "]}\n");
-    rlf_status status = rlf_file_write(
-        state_path(env->pool, resource, directory), text.p, text.n, err);
-    rlf_buf_free(&text);
-    return status;
-}
-
-static rlf_status
-get_u32(const json_t *object, const char *file, const char *key, uint64_t most,
-        rlf_err *err, uint32_t *out)
-{
-    int64_t value = 0;
-    RLF_TRY(rlf_json_get_int(object, file, key, true, err, &value));
-    if (value < 0 || (uint64_t)value > most)
-        return rlf_fail(err, RLF_USER, "%s: \"%s\" is %lld, out of range", file,
-                        key, (long long)value);
-    *out = (uint32_t)value;
-    return RLF_OK;
-}
-
-/* Other data than the run's were accepted, and the run is past their end. */
-static rlf_status
-fail_rows(const rlf_data *data, uint64_t need, uint64_t rows, rlf_err *err)
-{
-    rlf_fail(err, RLF_USER,
-             "the run is at row %llu of '%s', which has %llu rows now",
-             (unsigned long long)need, data->name, (unsigned long long)rows);
-    rlf_err_hint(err,
-                 "fewer rows cannot be accepted in the middle of an epoch: "
-                 "give it the ones it had, or more, or begin a new run in "
-                 "another --out");
-    return RLF_USER;
-}
-
-static rlf_status
-restore_cursor(rlf_data *data, const json_t *object, const char *file,
-               rlf_err *err)
-{
-    uint32_t rows = (uint32_t)data->records.count, site, member;
-    uint64_t members = data->share ? data->n_members - 1 : 0;
-    RLF_TRY(get_u32(object, file, "site", UINT32_MAX, err, &site));
-    RLF_TRY(get_u32(object, file, "member", members, err, &member));
-    if (data->share)
-        rows = rlf_data_rows_of(data, member);
-    rlf_cursor *c = rlf_data_cursor(data, site, member);
-    RLF_TRY(get_u32(object, file, "epoch", UINT32_MAX, err, &c->epoch));
-    RLF_TRY(get_u32(object, file, "index", UINT32_MAX, err, &c->index));
-    if (c->index > rows)
-        return fail_rows(data, c->index, rows, err);
-    int64_t drawn = 0;
-    RLF_TRY(rlf_json_get_int(object, file, "drawn", true, err, &drawn));
-    c->drawn = (uint64_t)drawn;
-    free(c->order);
-    c->order = NULL;
-    c->step = 0;
-    c->later.count = 0;
-    json_t *later;
-    RLF_TRY(rlf_json_get_array(object, file, "later", true, err, &later));
-    for (size_t i = 0; i < json_array_size(later); i++) {
-        int64_t row;
-        if (!rlf_json_as_int(json_array_get(later, i), &row) || row < 0)
-            return rlf_fail(err, RLF_USER, "%s: \"later\" has no row %zu", file,
-                            i);
-        if (row >= (int64_t)rows)
-            return fail_rows(data, (uint64_t)row + 1, rows, err);
-        RLF_PUSH(&c->later, (uint32_t)row);
-    }
-    return RLF_OK;
-}
-
-static rlf_status
-restore_all(rlf_data *data, const json_t *root, const char *file, rlf_err *err)
-{
-    json_t *cursors;
-    RLF_TRY(rlf_json_get_array(root, file, "cursors", true, err, &cursors));
-    for (size_t i = 0; i < json_array_size(cursors); i++)
-        RLF_TRY(restore_cursor(data, json_array_get(cursors, i), file, err));
-    return RLF_OK;
-}
-
-static rlf_status
-restore(const rlf_env *env, const rlf_resource *resource, void *object,
-        const char *directory, rlf_err *err)
-{
-    const char *path = state_path(env->pool, resource, directory);
-    json_t *root;
-    RLF_TRY(rlf_json_load(path, err, &root));
-    rlf_status status = restore_all(object, root, path, err);
-    json_decref(root);
-    return status;
-}
-
-/* What a checkpoint has of a cursor. */
-static void
-copy_cursor(const rlf_cursor *from, rlf_cursor *to)
-{
-    to->site = from->site;
-    to->member = from->member;
-    to->epoch = from->epoch;
-    to->index = from->index;
-    to->drawn = from->drawn;
-    to->later.count = 0;
-    for (size_t i = 0; i < from->later.count; i++)
-        RLF_PUSH(&to->later, from->later.data[i]);
-}
-
-static void
-mark(void *object)
-{
-    rlf_data *data = object;
-    for (size_t i = data->marked.count; i < data->cursors.count; i++)
-        RLF_PUSH(&data->marked, (rlf_cursor){0});
-    for (size_t i = 0; i < data->cursors.count; i++)
-        copy_cursor(&data->cursors.data[i], &data->marked.data[i]);
-}
-
-/* Cursors that the step has made go; orders are made again. */
-static bool
-back(void *object)
-{
-    rlf_data *data = object;
-    while (data->cursors.count > data->marked.count)
-        free_cursor(&data->cursors.data[--data->cursors.count]);
-    for (size_t i = 0; i < data->cursors.count; i++) {
-        rlf_cursor *c = &data->cursors.data[i];
-        copy_cursor(&data->marked.data[i], c);
-        free(c->order);
-        c->order = NULL;
-        c->step = 0;
-    }
-    return true;
-}
-
 static const rlf_space *
 rows(const void *object)
 {
@@ -916,8 +747,8 @@ const rlf_resource_class rlf_resource_data = {
     .close = close_data,
     .note = note,
     .memory = memory,
-    .save = save,
-    .restore = restore,
-    .mark = mark,
-    .back = back,
+    .save = rlf_cursors_save,
+    .restore = rlf_cursors_restore,
+    .mark = rlf_cursors_mark,
+    .back = rlf_cursors_back,
 };

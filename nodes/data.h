@@ -136,6 +136,16 @@ rlf_status rlf_data_can_draw(const rlf_data *data, double count, bool weighted,
 
 /* ---- cursor.c ---- */
 
+/* What it keeps, not the cursor itself. */
+void rlf_cursor_free(rlf_cursor *cursor);
+/* The cursors of a data set in checkpoints, and as a step began with them:
+ * members of its class (engine/graph/resource.h). */
+rlf_status rlf_cursors_save(const rlf_env *env, const rlf_resource *resource,
+                            void *data, const char *directory, rlf_err *err);
+rlf_status rlf_cursors_restore(const rlf_env *env, const rlf_resource *resource,
+                               void *data, const char *directory, rlf_err *err);
+void rlf_cursors_mark(void *data);
+bool rlf_cursors_back(void *data);
 /* The cursor of a draw (in a mixture by weights, of a member); made if it is
  * not there. Good until the next call. */
 rlf_cursor *rlf_data_cursor(rlf_data *data, uint32_t site, uint32_t member);

@@ -7,6 +7,7 @@ libbase_a_SOURCES = \
 	%D%/fmath.h \
 	%D%/gate.c %D%/gate.h \
 	%D%/half.h \
+	%D%/json.c %D%/json.h \
 	%D%/hash.c %D%/hash.h \
 	%D%/log.c %D%/log.h %D%/log.def \
 	%D%/map.c %D%/map.h \

@@ -1,4 +1,5 @@
 /* Printing a graph: text for reading, dot for drawing, json for programs. */
+#include "engine/base/json.h"
 #include "engine/graph/class.h"
 #include "engine/graph/place.h"
 
@@ -239,16 +240,6 @@ rlf_graph_dump_dot(const rlf_graph *graph, rlf_buf *out)
 }
 
 static void
-json_text(const char *key, const char *text, rlf_buf *out)
-{
-    rlf_buf_printf(out, "\"%s\":", key);
-    if (text)
-        rlf_buf_json(out, text, strlen(text));
-    else
-        rlf_buf_puts(out, "null");
-}
-
-static void
 json_ints(const char *key, const int *list, int n, rlf_buf *out)
 {
     rlf_buf_printf(out, "\"%s\":[", key);
@@ -261,9 +252,9 @@ static void
 json_node(const rlf_graph *graph, const rlf_node *node, rlf_buf *out)
 {
     rlf_buf_printf(out, "{\"id\":%d,", node->id);
-    json_text("class", node->class->name, out);
+    rlf_json_text(out, "class", node->class->name);
     rlf_buf_putc(out, ',');
-    json_text("on", receiver_name(graph, node), out);
+    rlf_json_text(out, "on", receiver_name(graph, node));
     rlf_buf_printf(out, ",\"region\":%d,\"by\":\"%s\",\"looking\":%s,",
                    node->region, grain_word(node->grain),
                    node->looking ? "true" : "false");
@@ -284,29 +275,28 @@ void
 rlf_graph_dump_json(const rlf_graph *graph, rlf_buf *out)
 {
     rlf_buf_putc(out, '{');
-    json_text("flow", graph->name, out);
+    rlf_json_text(out, "flow", graph->name);
     rlf_buf_puts(out, ",\n\"resources\":[");
     for (size_t i = 0; i < graph->resources.count; i++) {
         const rlf_resource *r = &graph->resources.data[i];
         rlf_buf_puts(out, i ? ",\n {" : "\n {");
-        json_text("kind", r->class->name, out);
+        rlf_json_text(out, "kind", r->class->name);
         rlf_buf_putc(out, ',');
-        json_text("name", r->name, out);
+        rlf_json_text(out, "name", r->name);
         rlf_buf_putc(out, ',');
-        json_text("constructor", r->constructor, out);
+        rlf_json_text(out, "constructor", r->constructor);
         rlf_buf_putc(out, '}');
     }
     rlf_buf_puts(out, "],\n\"values\":[");
     for (size_t i = 0; i < graph->values.count; i++) {
         const rlf_value *v = &graph->values.data[i];
         rlf_buf_printf(out, "%s\n {\"id\":%zu,", i ? "," : "", i);
-        json_text("name", v->name, out);
+        rlf_json_text(out, "name", v->name);
         rlf_buf_putc(out, ',');
-        json_text("on",
-                  v->kind == RLF_VALUE_SET
-                      ? graph->sets.data[v->set].name
-                      : rlf_domains_get(&graph->domains, v->domain)->name,
-                  out);
+        rlf_json_text(out, "on",
+                      v->kind == RLF_VALUE_SET
+                          ? graph->sets.data[v->set].name
+                          : rlf_domains_get(&graph->domains, v->domain)->name);
         rlf_buf_printf(out, ",\"kind\":\"%s\"}",
                        v->kind == RLF_VALUE_SET    ? "set"
                        : v->kind == RLF_VALUE_TEXT ? "text"

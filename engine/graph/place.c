@@ -1,6 +1,7 @@
 /* Placement as data: finding rows and printing them. See place.h. */
 #include "engine/graph/place.h"
 
+#include "engine/base/json.h"
 #include "engine/graph/class.h"
 
 #include <string.h>
@@ -235,22 +236,12 @@ rlf_placement_print(const rlf_graph *graph, rlf_buf *out)
 }
 
 static void
-json_text(const char *key, const char *text, rlf_buf *out)
-{
-    rlf_buf_printf(out, "\"%s\":", key);
-    if (text)
-        rlf_buf_json(out, text, strlen(text));
-    else
-        rlf_buf_puts(out, "null");
-}
-
-static void
 json_row(const rlf_graph *graph, const rlf_place_row *row, rlf_buf *out)
 {
     rlf_buf_putc(out, '{');
-    json_text("model", graph->resources.data[row->model].name, out);
+    rlf_json_text(out, "model", graph->resources.data[row->model].name);
     rlf_buf_putc(out, ',');
-    json_text("call", row->call ? row->call->name : NULL, out);
+    rlf_json_text(out, "call", row->call ? row->call->name : NULL);
     rlf_buf_puts(out, ",\"ranks\":[");
     for (int i = 0; i < row->n_ranks; i++)
         rlf_buf_printf(out, "%s%d", i ? "," : "", row->ranks[i]);
@@ -261,7 +252,7 @@ json_row(const rlf_graph *graph, const rlf_place_row *row, rlf_buf *out)
         const said *a = &list[i];
         rlf_buf_putc(out, ',');
         if (a->text || a->number < 0)
-            json_text(a->name, a->text, out);
+            rlf_json_text(out, a->name, a->text);
         else if (a->flag)
             rlf_buf_printf(out, "\"%s\":%s", a->name,
                            a->number ? "true" : "false");
@@ -280,8 +271,8 @@ rlf_placement_json(const rlf_graph *graph, rlf_buf *out)
         return;
     }
     rlf_buf_putc(out, '{');
-    json_text("strategy", p->strategy ? rlf_strategy_word(p->strategy) : NULL,
-              out);
+    rlf_json_text(out, "strategy",
+                  p->strategy ? rlf_strategy_word(p->strategy) : NULL);
     int n;
     const rlf_place_row *rows = rows_of(p, &n);
     rlf_buf_puts(out, ",\"rows\":[");
