@@ -8,7 +8,7 @@
 #include "engine/api/session.h"
 #include "engine/base/clock.h"
 #include "engine/plan/candidate.h"
-#include "engine/plan/outline.h"
+#include "engine/mesh/outline.h"
 #include "nodes/table.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #define RLF_API_ROOM_H
 
 #include "engine/api/session.h"
-#include "engine/plan/outline.h"
+#include "engine/mesh/outline.h"
 #include "engine/simulate/ranks.h"
 
 typedef struct rlf_room {

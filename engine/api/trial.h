@@ -4,7 +4,7 @@
 #define RLF_API_TRIAL_H
 
 #include "engine/api/session.h"
-#include "engine/plan/outline.h"
+#include "engine/mesh/outline.h"
 #include "engine/simulate/account.h"
 #include "engine/simulate/costs.h"
 #include "engine/simulate/kinds.h"

@@ -4,7 +4,7 @@
 #define RLF_API_WORKLOAD_H
 
 #include "engine/api/session.h"
-#include "engine/plan/outline.h"
+#include "engine/mesh/outline.h"
 #include "engine/timing/workload.h"
 
 /* Rows of a data set that are looked at, at most. */

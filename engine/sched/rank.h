@@ -10,7 +10,7 @@
 #include "engine/base/vec.h"
 #include "engine/comm/device.h"
 #include "engine/order/part.h"
-#include "engine/plan/meshes.h"
+#include "engine/mesh/groups.h"
 #include "engine/sched/flight.h"
 #include "engine/sched/run.h"
 

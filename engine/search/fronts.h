@@ -10,7 +10,7 @@
 #define RLF_SEARCH_FRONTS_H
 
 #include "engine/graph/place.h"
-#include "engine/plan/outline.h"
+#include "engine/mesh/outline.h"
 #include "engine/search/problem.h"
 #include "engine/timing/seconds.h"
 #include "engine/timing/workload.h"

@@ -11,7 +11,7 @@
 #include "engine/api/planned.h"
 #include "engine/plan/candidate.h"
 #include "engine/plan/fit.h"
-#include "engine/plan/outline.h"
+#include "engine/mesh/outline.h"
 #include "nodes/table.h"
 
 enum {

@@ -1,4 +1,4 @@
-/* Outlines (engine/plan/outline.h): what they say of each rank is what a run on
+/* Outlines (engine/mesh/outline.h): what they say of each rank is what a run on
  * as many ranks finds when it has opened everything, and, of how often ranks
  * meet and what they send, what such a run does. Pieces of a node's work
  * (engine/graph/class.h) add up to the whole and grow with rows and lengths. */
@@ -11,7 +11,7 @@
 #include "engine/order/rehearse.h"
 #include "engine/plan/candidate.h"
 #include "engine/plan/fit.h"
-#include "engine/plan/outline.h"
+#include "engine/mesh/outline.h"
 #include "nodes/table.h"
 #include "tests/put.h"
 #include "tests/tap.h"

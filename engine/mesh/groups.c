@@ -1,5 +1,5 @@
-/* See meshes.h. */
-#include "engine/plan/meshes.h"
+/* See groups.h. */
+#include "engine/mesh/groups.h"
 
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
 /* See outline.h. A model's groups of ranks are only numbers there, so what
  * lays out a model asks them for sizes and places as in a run. */
-#include "engine/plan/outline.h"
+#include "engine/mesh/outline.h"
 
 #include <stdlib.h>
 
 #include "engine/comm/comm.h"
-#include "engine/plan/meshes.h"
+#include "engine/mesh/groups.h"
 
 struct rlf_outline {
     const rlf_graph *graph;

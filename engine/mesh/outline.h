@@ -5,8 +5,8 @@
  * Configs, tokenizers, data and hooks are the same for all plans and ranks, and
  * are read once. Of a model that is read from a directory its config.json is
  * enough; without a tokenizer, prompts are not held to a context. */
-#ifndef RLF_PLAN_OUTLINE_H
-#define RLF_PLAN_OUTLINE_H
+#ifndef RLF_MESH_OUTLINE_H
+#define RLF_MESH_OUTLINE_H
 
 #include "engine/plan/memory.h"
 

@@ -1,7 +1,7 @@
 /* A rank's part in all that a plan places: the meshes of nodes and of the holds
  * of models, with their groups of ranks. */
-#ifndef RLF_PLAN_MESHES_H
-#define RLF_PLAN_MESHES_H
+#ifndef RLF_MESH_GROUPS_H
+#define RLF_MESH_GROUPS_H
 
 #include "engine/base/vec.h"
 #include "engine/plan/plan.h"
