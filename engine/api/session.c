@@ -7,7 +7,6 @@
 #include "engine/api/profile.h"
 #include "engine/api/room.h"
 #include "engine/base/clock.h"
-#include "engine/base/json.h"
 #include "engine/base/vec.h"
 #include "engine/graph/foresee.h"
 #include "engine/io/file.h"
@@ -38,9 +37,12 @@ rlf_log_to_stderr(void *arg, rlf_log_level level, const char *line)
     const rlf_session *s = arg;
     rlf_buf text = {0};
     (void)level;
-    if (s->options.json)
-        rlf_json_log(&text, line);
-    else
+    if (s->options.json) {
+        rlf_buf_puts(&text, "{\"severity\": \"log\", \"code\": \"run\", "
+                            "\"text\": ");
+        rlf_buf_json(&text, line, strlen(line));
+        rlf_buf_puts(&text, "}");
+    } else
         rlf_buf_puts(&text, line);
     fprintf(stderr, "%s\n", text.p);
     rlf_buf_free(&text);

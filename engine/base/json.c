@@ -12,11 +12,3 @@ rlf_json_text(rlf_buf *out, const char *key, const char *text)
     else
         rlf_buf_puts(out, "null");
 }
-
-void
-rlf_json_log(rlf_buf *out, const char *line)
-{
-    rlf_buf_puts(out, "{\"severity\": \"log\", \"code\": \"run\", \"text\": ");
-    rlf_buf_json(out, line, strlen(line));
-    rlf_buf_putc(out, '}');
-}

@@ -7,7 +7,5 @@
 
 /* A member `"key":text` of an object; of a text NULL, null. */
 void rlf_json_text(rlf_buf *out, const char *key, const char *text);
-/* A line of the log as the object that --diag json prints for it. */
-void rlf_json_log(rlf_buf *out, const char *line);
 
 #endif

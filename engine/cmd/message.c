@@ -4,8 +4,6 @@
  * "hint: ...", remarks) is taken apart here. */
 #include "engine/cmd/cmd.h"
 
-#include "engine/base/json.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,9 +173,12 @@ void
 rlf_cmd_put_log(const char *line)
 {
     rlf_buf text = {0};
-    if (as_json)
-        rlf_json_log(&text, line);
-    else
+    if (as_json) {
+        rlf_buf_puts(&text, "{\"severity\": \"log\", \"code\": \"run\", "
+                            "\"text\": ");
+        rlf_buf_json(&text, line, strlen(line));
+        rlf_buf_puts(&text, "}");
+    } else
         rlf_buf_puts(&text, line);
     fprintf(stderr, "%s\n", text.p);
     rlf_buf_free(&text);

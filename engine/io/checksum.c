@@ -13,20 +13,6 @@ rlf_checksum(uint32_t sum, const void *p, size_t n)
 
 enum { BLOCK = 1 << 16, BLOCKS = 1 << 10 };
 
-/* Blocks, each `step` behind the one before. */
-static rlf_status
-add_blocks(const rlf_infile *file, uint64_t step, rlf_err *err, uint32_t *sum)
-{
-    char p[BLOCK];
-    uint64_t size = rlf_infile_size(file);
-    for (uint64_t at = 0; at < size; at += step) {
-        size_t n = size - at < BLOCK ? (size_t)(size - at) : BLOCK;
-        RLF_TRY(rlf_infile_read(file, at, p, n, err));
-        *sum = rlf_checksum(*sum, p, n);
-    }
-    return RLF_OK;
-}
-
 /* The same for a digest. */
 static rlf_status
 digest_blocks(const rlf_infile *file, uint64_t step, rlf_err *err,
