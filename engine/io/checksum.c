@@ -13,7 +13,7 @@ rlf_checksum(uint32_t sum, const void *p, size_t n)
 
 enum { BLOCK = 1 << 16, BLOCKS = 1 << 10 };
 
-/* The same for a digest. */
+/* Blocks of a digest, each `step` behind the one before. */
 static rlf_status
 digest_blocks(const rlf_infile *file, uint64_t step, rlf_err *err,
               rlf_digest *digest)
