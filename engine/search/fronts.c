@@ -167,8 +167,11 @@ seconds_of_variant(options_of *o, int call, int k, int words)
 }
 
 /* Weights in host memory are copied for each micro-batch of a reading: larger
- * ones are looked at while each doubling saves more than this. */
+ * ones are looked at while each doubling saves more than WORTH. Of those in
+ * between one is a choice that saves DISTINCT of the one before: each choice
+ * more is one that a search of as many moves looks less well at. */
 #define WORTH 0.01
+#define DISTINCT 0.7
 
 static void
 vary_reading(options_of *o, int call, int k)
@@ -181,11 +184,21 @@ vary_reading(options_of *o, int call, int k)
         rlf_measure_offload(o->fronts, o->measure.model, offload) <= 0 ||
         o->measure.unified || (pin && pin->tokens > 0))
         return;
+    double kept = before; /* of the choice before `last` */
+    int last = -1;
     for (int step = 2; step < RLF_VARIANT_READ_STEPS; step++) {
+        int n = o->n[call];
         double now =
             seconds_of_variant(o, call, k, offload | step * RLF_VARIANT_TOKENS);
         if (!(now < (1 - WORTH) * before))
             break;
+        if (last >= 0 && before > (1 - DISTINCT) * kept) {
+            o->all[call][last] = o->all[call][n];
+            o->n[call] = n;
+        } else {
+            kept = last >= 0 ? before : kept;
+            last = n;
+        }
         before = now;
     }
 }
