@@ -12,6 +12,7 @@
  *   joins those that stay; when the generation is over all that waits does;
  * - what stems from the generation at work goes to replicas of which no rank
  *   samples, if there are such: it waits until one of them is not at work;
+ *   while there are none no model is read;
  * - what stems from no generation at work does not wait: other calls would be
  *   posted before it, and it would have to wait for these.
  *
@@ -225,6 +226,17 @@ least_of(rlf_control *c, const ready *r)
     return piece && piece < r->decision.n_rows ? piece : r->decision.n_rows;
 }
 
+/* Would a model be read in the place of sampling? That gains nothing where no
+ * replica is free of it: who samples would stop for it, and be late with what
+ * is about to be complete. */
+static bool
+is_in_the_way(rlf_control *c, int instance)
+{
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    return rlf_control_takes_time(node) &&
+           rlf_control_reads_sampling(c, instance);
+}
+
 bool
 rlf_control_is_held(rlf_control *c, ready *r)
 {
@@ -232,7 +244,7 @@ rlf_control_is_held(rlf_control *c, ready *r)
     if (r->prepared)
         return false;
     count_open(c, r->decision.instance, &open, &idle);
-    if (open && !idle)
+    if (open ? !idle : is_in_the_way(c, r->decision.instance))
         return true;
     if (!is_piece(c, r))
         return false;

@@ -115,6 +115,27 @@ rlf_control_sampled(rlf_control *c, int instance, const rlf_rank_event *event)
     rlf_tail_rows(&c->tail[node->id], event);
 }
 
+/* Ranks of the replicas of a reader of which some ranks generate, and of the
+ * others. */
+static void
+count_readers(rlf_control *c, const rlf_node *reader, const rlf_node *generate,
+              int *within, int *beside)
+{
+    word *set = RLF_NEW_ARRAY(c->arena, word, c->n_words);
+    const replica *of = rlf_control_replicas(c, generate);
+    for (int d = 0; d < rlf_control_place(c, generate)->layout.dp; d++)
+        for (int i = 0; i < of[d].n; i++)
+            put(set, of[d].ranks[i]);
+    of = rlf_control_replicas(c, reader);
+    *within = *beside = 0;
+    for (int d = 0; d < rlf_control_place(c, reader)->layout.dp; d++) {
+        bool samples = false;
+        for (int i = 0; i < of[d].n; i++)
+            samples |= has(set, of[d].ranks[i]);
+        *(samples ? within : beside) += of[d].n;
+    }
+}
+
 void
 rlf_control_followed(rlf_control *c, const active *a,
                      const rlf_rank_event *event)
@@ -129,7 +150,10 @@ rlf_control_followed(rlf_control *c, const active *a,
         const rlf_node **reader = &c->reader[node->id];
         if (!*reader || rlf_control_replicas(c, *reader)->n < ranks)
             *reader = in->node;
-        rlf_tail_follow(&c->tail[node->id], event->seconds, ranks);
+        int within, beside;
+        count_readers(c, in->node, node, &within, &beside);
+        rlf_tail_follow(&c->tail[node->id], event->seconds, ranks, within,
+                        beside);
         return;
     }
 }

@@ -49,6 +49,8 @@ rlf_tail_begin(rlf_tail *p)
     p->decodes = sum_turns(0.5, &p->decodes, 0, &p->decodes);
     p->samples /= 2;
     p->follows /= 2;
+    p->within /= 2;
+    p->beside /= 2;
     p->together = p->met ? p->met : p->together;
     p->met = 0;
     for (int i = 0; i < RLF_TAIL_LENGTHS; i++)
@@ -88,9 +90,11 @@ rlf_tail_rows(rlf_tail *p, const rlf_rank_event *event)
 }
 
 void
-rlf_tail_follow(rlf_tail *p, double seconds, int ranks)
+rlf_tail_follow(rlf_tail *p, double seconds, int ranks, int within, int beside)
 {
     p->follows += seconds * ranks;
+    p->within += seconds * ranks * within;
+    p->beside += seconds * ranks * beside;
     p->met = ranks > p->met ? ranks : p->met;
 }
 
@@ -195,6 +199,8 @@ typedef struct play {
     rlf_tail_turn turn;
     double follows;  /* of a sample, if a replica does it alone */
     double together; /* replicas that do it together, at least 1 */
+    double part;     /* of a replica's ranks, those that do it */
+    double beside;   /* so many replicas more do it, and never sample */
     double left[RLF_TAIL_LENGTHS]; /* samples longer than each class, and, not
                                       gathered, replicas that have any, and
                                       that do together what follows and have
@@ -243,17 +249,14 @@ total(const play *p, double threshold, double seats)
         }
         double each = p->turn.sample + p->turn.key * (p->prompt + here);
         double turn = p->turn.fixed + each * left / at_work;
-        double passed = (here - before) * turn, ready = ready_after(p, left);
+        double passed = (here - before) * turn;
         time += passed;
-        if (open >= p->together) {
-            done = fmin(done + open * passed, ready);
-        } else { /* all who sample do it in between */
-            time += (ready - done) / p->replicas;
-            done = ready;
-        }
+        double readers = p->beside + (open >= p->together ? open * p->part : 0);
+        done = fmin(done + readers * passed, ready_after(p, left));
         before = here;
     }
-    return time + (p->follows * p->n - done) / p->replicas;
+    double rest = p->follows * p->n - done;
+    return rest > 0 ? time + rest / (p->replicas * p->part + p->beside) : time;
 }
 
 rlf_tail_gather
@@ -270,6 +273,10 @@ rlf_tail_find(const rlf_tail *p, const rlf_tail_begun *b)
         !rlf_tail_decodes(p, &of.turn))
         return out;
     of.follows = p->follows / p->samples / b->ranks;
+    if (p->follows > 0) {
+        of.part = p->within / p->follows / (b->replicas * b->ranks);
+        of.beside = p->beside / p->follows / b->ranks;
+    }
     spread(p, &of);
     double best = total(&of, 0, 1) * (1 - worth);
     for (uint32_t i = 1; i <= SWEEP; i++) {

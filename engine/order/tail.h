@@ -19,6 +19,8 @@ typedef struct rlf_tail {
     double length[RLF_TAIL_LENGTHS]; /* responses in each class */
     double samples, follows; /* that were made; seconds of ranks for what is
                                 made of them sample by sample */
+    double within, beside;   /* these seconds, times the ranks that there are
+                                for it, of replicas that sample and of others */
     int together, met;       /* ranks that work at one sample of that: after the
                                 generation before, and after this one; 0: unseen */
     uint32_t seats;          /* of a replica; 0: not known */
@@ -36,8 +38,10 @@ void rlf_tail_begin(rlf_tail *tail);
 /* A ROWS report. */
 void rlf_tail_rows(rlf_tail *tail, const rlf_rank_event *event);
 /* What follows some samples took so many seconds of each of `ranks`, which did
- * it together. */
-void rlf_tail_follow(rlf_tail *tail, double seconds, int ranks);
+ * it together. Of its replicas so many ranks are `within` replicas of which
+ * some ranks sample, and so many `beside` them: at least one in all. */
+void rlf_tail_follow(rlf_tail *tail, double seconds, int ranks, int within,
+                     int beside);
 
 /* One more turn: it fed x tokens, which looked at y keys, in t seconds. */
 void rlf_tail_turn_add(rlf_turns *to, double x, double y, double t);
@@ -79,7 +83,8 @@ typedef struct rlf_tail_gather {
  * that are spread at random, replicas (1 - (1 - 1/replicas)^A) of them are at
  * work, or after gathering ceil(A / seats); the others do what follows the
  * samples that are complete in whole pieces, as far as none of the ranks that
- * do it together samples, and what is left of it at the end is shared by all.
+ * do it together samples, with ranks that never sample. Who samples does none
+ * of it (hold.c), and what is left of it at the end is shared by all.
  */
 rlf_tail_gather rlf_tail_find(const rlf_tail *tail,
                               const rlf_tail_begun *begun);

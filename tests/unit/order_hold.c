@@ -220,19 +220,20 @@ end(world *w, const char *name)
     rlf_arena_free(w->arena);
 }
 
-/* Rank 3 is free for the reference. Samples of rank 0, which reads for the
- * critic, wait; those of rank 2 do not. */
+/* Rank 3 is free for the reference. The critic is read on rank 0 when that
+ * samples no more; its samples wait then, those of rank 2 do not. */
 static void
 test_sender_at_work(void)
 {
     world w;
     begin(&w, (ranks){0, 3, 1}, (ranks){3, 1, 1}, (ranks){0, 1, 1});
     complete(&w, 1, 2);
-    ok(count_rows(&w, REFERENCE) == 2 && count_rows(&w, CRITIC) == 2,
-       "what is complete is read, by one who samples too if there is no other");
-    finish(&w, REFERENCE);
+    ok(count_rows(&w, REFERENCE) == 2 && !count_rows(&w, CRITIC),
+       "what is complete is read by one who is free, not by one who samples");
     uint32_t sent = count_sent(&w, 0, 3);
-    complete(&w, 0, 2);
+    complete(&w, 0, SAMPLES);
+    is_int(count_rows(&w, CRITIC), 2, "... but when it samples no more");
+    finish(&w, REFERENCE);
     is_int(count_rows(&w, REFERENCE), 2,
            "what lies with a rank that is at work is not sent");
     complete(&w, 2, 2);
@@ -240,8 +241,9 @@ test_sender_at_work(void)
        "what a rank has that samples is");
     finish(&w, REFERENCE);
     is_int(count_sent(&w, 0, 3), sent, "the other rows wait until it has read");
-    finish(&w, CRITIC);
-    ok(count_rows(&w, REFERENCE) == 6 && count_sent(&w, 0, 3) == sent + 2,
+    for (int i = 0; i < 3; i++) /* pieces */
+        finish(&w, CRITIC);
+    ok(count_rows(&w, REFERENCE) == 7 && count_sent(&w, 0, 3) == sent + 3,
        "... and no longer");
     end(&w, "a sender at work");
 }
@@ -252,11 +254,11 @@ test_two_senders(void)
 {
     world w;
     begin(&w, (ranks){0, 3, 1}, (ranks){3, 1, 1}, (ranks){0, 1, 1});
-    complete(&w, 2, 2);
+    complete(&w, 0, SAMPLES);
     finish(&w, CRITIC);
     uint32_t sent = count_sent(&w, 0, 3);
     complete(&w, 1, 2);
-    ok(count_sent(&w, 1, 0) == 2 && count_rows(&w, REFERENCE) == 2,
+    ok(count_sent(&w, 1, 0) == 2 && count_rows(&w, REFERENCE) == 3,
        "rows are sent to one who is free, and wait for another who is not");
     finish(&w, REFERENCE);
     ok(count_sent(&w, 1, 3) == 2 && count_sent(&w, 0, 3) == sent,
@@ -264,22 +266,25 @@ test_two_senders(void)
     end(&w, "two senders");
 }
 
-/* The reference is on ranks 0 and 1 together, the critic on 1: while it reads
- * there, 0 goes on sampling. */
+/* The reference is on ranks 0 and 1 together, the critic on 1: both are read
+ * when neither samples, and while the critic is, 0 waits for more. */
 static void
 test_partner_at_work(void)
 {
     world w;
     begin(&w, (ranks){0, 3, 1}, (ranks){0, 2, 2}, (ranks){1, 1, 1});
-    complete(&w, 2, 2);
-    ok(count_rows(&w, REFERENCE) == 2 && count_rows(&w, CRITIC) == 2,
-       "two calls between turns");
+    complete(&w, 0, SAMPLES);
+    ok(!count_rows(&w, REFERENCE) && !count_rows(&w, CRITIC),
+       "a replica of which one rank samples reads nothing");
+    complete(&w, 1, SAMPLES);
+    ok(count_rows(&w, REFERENCE) == 3 && !count_rows(&w, CRITIC),
+       "when neither does it reads, one call after another");
     finish(&w, REFERENCE);
-    complete(&w, 0, 2);
-    is_int(count_rows(&w, REFERENCE), 2,
-           "a rank goes on sampling while its partner is at work");
-    finish(&w, CRITIC);
-    is_int(count_rows(&w, REFERENCE), 4, "then both read");
+    ok(count_rows(&w, REFERENCE) == 3 && count_rows(&w, CRITIC) == 3,
+       "a rank waits while its partner is at work");
+    for (int i = 0; i < 2; i++)
+        finish(&w, CRITIC);
+    is_int(count_rows(&w, REFERENCE), 6, "then both read");
     end(&w, "a partner at work");
 }
 
@@ -334,7 +339,7 @@ test_training(void)
 int
 main(void)
 {
-    plan(21);
+    plan(23);
     test_sender_at_work();
     test_two_senders();
     test_partner_at_work();

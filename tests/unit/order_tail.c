@@ -55,7 +55,7 @@ draw_length(chance *c, double sigma)
 
 /* What a generation of these lengths reports: each replica by itself. */
 static void
-show(rlf_tail *tail, const uint32_t *lengths, const costs *of)
+make_samples(rlf_tail *tail, const uint32_t *lengths, const costs *of)
 {
     rlf_tail_begin(tail);
     for (int d = 0; d < REPLICAS; d++) {
@@ -76,7 +76,15 @@ show(rlf_tail *tail, const uint32_t *lengths, const costs *of)
         event.lengths = mine;
         rlf_tail_rows(tail, &event);
     }
-    rlf_tail_follow(tail, of->follows * SAMPLES, ranks_of(of));
+}
+
+/* ... and what follows it, which all do. */
+static void
+show(rlf_tail *tail, const uint32_t *lengths, const costs *of)
+{
+    make_samples(tail, lengths, of);
+    rlf_tail_follow(tail, of->follows * SAMPLES, ranks_of(of),
+                    REPLICAS * ranks_of(of), 0);
 }
 
 static int
@@ -247,7 +255,7 @@ test_line(void)
 static void
 test_together(void)
 {
-    const costs of = {.fixed = 3e-3, .each = 2e-5, .follows = 250e-3};
+    const costs of = {.fixed = 3e-3, .each = 2e-5, .follows = 400e-3};
     uint32_t threshold[2];
     for (int all = 0; all < 2; all++) {
         chance c = {.key = {.seed = 77}};
@@ -257,12 +265,35 @@ test_together(void)
             lengths[i] = draw_length(&c, 1);
         show(&tail, lengths, &of);
         if (all)
-            rlf_tail_follow(&tail, 0, REPLICAS);
+            rlf_tail_follow(&tail, 0, REPLICAS, REPLICAS, 0);
         rlf_tail_begin(&tail); /* before anything follows the next */
         threshold[all] = find(&tail, &of).threshold;
     }
     ok(threshold[0] > 0 && threshold[1] == 0,
        "samples are not gathered where no rank is free of them then");
+}
+
+/* Ranks that never sample do what follows, and others with them or none: the
+ * less is left for those that gathering makes free. */
+static void
+test_beside(void)
+{
+    const costs of = {.fixed = 3e-3, .each = 2e-5, .follows = 400e-3};
+    const int within[] = {REPLICAS, REPLICAS, 0};
+    const int beside[] = {0, 4 * REPLICAS, REPLICAS};
+    uint32_t threshold[3];
+    for (int k = 0; k < 3; k++) {
+        chance c = {.key = {.seed = 77}};
+        rlf_tail tail = {0};
+        uint32_t lengths[SAMPLES];
+        for (int i = 0; i < SAMPLES; i++)
+            lengths[i] = draw_length(&c, 1);
+        make_samples(&tail, lengths, &of);
+        rlf_tail_follow(&tail, of.follows * SAMPLES, 1, within[k], beside[k]);
+        threshold[k] = find(&tail, &of).threshold;
+    }
+    ok(threshold[0] > 0 && threshold[1] == 0 && threshold[2] == 0,
+       "nor where ranks that never sample do most of what follows, or all");
 }
 
 int
@@ -293,6 +324,7 @@ main(void)
                             .piece = SAMPLES / 2},
                    false);
     test_together();
+    test_beside();
     test_threshold("nothing follows", 0.75,
                    &(costs){.fixed = 3e-3, .each = 1e-4, .follows = 0}, false);
     test_threshold("all of a length", 0,
