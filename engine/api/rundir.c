@@ -376,9 +376,29 @@ add_step(rlf_session *session, rlf_err *err)
                            session, err);
 }
 
+/* Files that only help people could not be written. */
+static void
+warn_unwritten(rlf_session *session)
+{
+    rlf_err why = RLF_ERR_NONE;
+    if (session->lock && rlf_lock_unsaid(session->lock, &why))
+        rlf_buf_printf(&session->warnings,
+                       "%s: the directory is locked all the same, but a run "
+                       "that wants it too is not told which process has it\n",
+                       why.sentence);
+    rlf_err_clear(&why);
+    if (rlf_run_unnoted(session->run, &why))
+        rlf_buf_printf(&session->warnings,
+                       "%s: if the run is killed, --resume does not say what "
+                       "this rank was doing\n",
+                       why.sentence);
+    rlf_err_clear(&why);
+}
+
 rlf_status
 rlf_rundir_step(rlf_session *session, rlf_err *err)
 {
+    warn_unwritten(session);
     RLF_TRY(rlf_directory_check(session, err));
     if (session->lock && rlf_lock_remade(session->lock))
         rlf_buf_printf(&session->warnings,

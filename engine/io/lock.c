@@ -18,6 +18,7 @@ struct rlf_lock {
     int file;
     int whole;   /* the directory, which is locked itself; -1: it cannot be */
     bool remade; /* the file, since it was asked */
+    int unsaid;  /* errno: the file does not say who holds it; 0: it does */
     struct stat found;     /* the directory, when it was locked */
     const char *directory; /* its name, behind the path */
     char path[];           /* of the lock file */
@@ -25,18 +26,18 @@ struct rlf_lock {
 
 enum { SAID = 256 }; /* bytes of what a holder says */
 
-/* "process N on HOST". */
+/* "process N on HOST". It helps people; the lock holds without it. */
 static void
-say(int file)
+say(rlf_lock *lock)
 {
     char text[SAID] = {0}, host[128] = {0};
     gethostname(host, sizeof host - 1);
     int n = snprintf(text, sizeof text, "process %ld on %s\n", (long)getpid(),
                      host);
-    /* who it is helps people; the lock holds without it */
-    bool said = ftruncate(file, 0) == 0 &&
-                pwrite(file, text, (size_t)n, 0) == (ssize_t)n;
-    (void)said;
+    errno = ENOSPC; /* of a part alone */
+    bool said = ftruncate(lock->file, 0) == 0 &&
+                pwrite(lock->file, text, (size_t)n, 0) == (ssize_t)n;
+    lock->unsaid = said ? 0 : errno;
 }
 
 /* What the holder said, or that nobody knows: false. */
@@ -263,7 +264,7 @@ rlf_lock_take(const char *directory, rlf_err *err, rlf_lock **out)
         free(lock);
         return status;
     }
-    say(lock->file);
+    say(lock);
     lock->remade = false;
     *out = lock;
     return RLF_OK;
@@ -311,10 +312,21 @@ remake(rlf_lock *lock)
         close(file);
         return false;
     }
-    say(file);
     close(lock->file);
     lock->file = file;
+    say(lock);
     lock->remade = true;
+    return true;
+}
+
+bool
+rlf_lock_unsaid(rlf_lock *lock, rlf_err *err)
+{
+    if (!lock->unsaid)
+        return false;
+    errno = lock->unsaid;
+    lock->unsaid = 0;
+    rlf_fail_errno(err, "cannot write %s", lock->path);
     return true;
 }
 

@@ -25,6 +25,9 @@ rlf_status rlf_lock_take(const char *directory, rlf_err *err, rlf_lock **out);
 rlf_status rlf_lock_check(rlf_lock *lock, rlf_err *err);
 /* That was done, since it was asked for the last time. */
 bool rlf_lock_remade(rlf_lock *lock);
+/* The file could not be written, so others are not told who holds the lock,
+ * since this was asked for the last time; *err says why. */
+bool rlf_lock_unsaid(rlf_lock *lock, rlf_err *err);
 /* Removes the lock file, if it is still this lock's, as the process ends. */
 void rlf_lock_leave(const rlf_lock *lock); /* NULL is fine */
 /* Removes the lock file, if it is still this lock's. */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@ static const char mark[] = "lost";
 
 struct rlf_flight {
     int fd;
+    atomic_int failed; /* errno of the first note that could not be written */
+    bool told;
     char *path;
 };
 
@@ -72,8 +75,23 @@ rlf_flight_note(rlf_flight *flight, uint32_t step, uint64_t command,
     if (n > 0 && n < MARK && rows)
         snprintf(text + n, sizeof text - (size_t)n, ", %u rows", rows);
     /* a record that is behind says less of a run that is killed, that is all */
-    ssize_t written = pwrite(flight->fd, text, strlen(text) + 1, 0);
-    (void)written;
+    int none = 0;
+    errno = ENOSPC; /* of a part alone */
+    if (pwrite(flight->fd, text, strlen(text) + 1, 0) !=
+        (ssize_t)strlen(text) + 1)
+        atomic_compare_exchange_strong(&flight->failed, &none, errno);
+}
+
+bool
+rlf_flight_failed(rlf_flight *flight, rlf_err *err)
+{
+    int failed = flight ? atomic_load(&flight->failed) : 0;
+    if (!failed || flight->told)
+        return false;
+    flight->told = true;
+    errno = failed;
+    rlf_fail_errno(err, "cannot write %s", flight->path);
+    return true;
 }
 
 void

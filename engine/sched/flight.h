@@ -18,6 +18,9 @@ rlf_status rlf_flight_open(const char *directory, int rank, rlf_err *err,
 /* Now at this node (a name, a place "file:line" or "") with this many rows. */
 void rlf_flight_note(rlf_flight *flight, uint32_t step, uint64_t command,
                      const char *node, const char *place, uint32_t rows);
+/* A note could not be written: true once, and *err says why. From any one
+ * thread. NULL is fine. */
+bool rlf_flight_failed(rlf_flight *flight, rlf_err *err);
 /* The process of this rank died before those of the others, or stood still: say
  * so in its record. `opening`: the run was opening, so the process may have had
  * none yet; then it gets one. */

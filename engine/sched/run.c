@@ -144,6 +144,15 @@ rlf_run_wants_checkpoint(const rlf_run *run)
     return run->ranks[0].wants_checkpoint;
 }
 
+bool
+rlf_run_unnoted(const rlf_run *run, rlf_err *err)
+{
+    for (int i = 0; i < run->n_local; i++)
+        if (rlf_flight_failed(run->ranks[i].flight, err))
+            return true;
+    return false;
+}
+
 const rlf_metrics *
 rlf_run_metrics(const rlf_run *run)
 {

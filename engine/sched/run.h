@@ -151,6 +151,10 @@ uint64_t rlf_run_epoch(const rlf_run *run);
  * "actor.generate", "" if nothing. From any thread. */
 void rlf_run_doing(const rlf_run *run, char *text, size_t room);
 
+/* What a rank of this process does could not be noted in its flight record:
+ * true once a rank, and *err says why. */
+bool rlf_run_unnoted(const rlf_run *run, rlf_err *err);
+
 /* Between steps: what the last step reported. */
 const rlf_metrics *rlf_run_metrics(const rlf_run *run);
 /* One JSON object a line for the first `most` samples of each set that the

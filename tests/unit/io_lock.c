@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -127,6 +128,35 @@ check_removed(const char *dir, const char *path)
     files_only = false;
 }
 
+/* The holder cannot say who it is: no file may grow. */
+static void
+check_unsaid(const char *dir)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_lock *lock = NULL, *other = NULL;
+    struct rlimit all, none;
+    getrlimit(RLIMIT_FSIZE, &all);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = all.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &none);
+    ok(rlf_lock_take(dir, &err, &lock) == RLF_OK, "taken without a word");
+    ok(rlf_lock_unsaid(lock, &err) && strstr(err.sentence, "cannot write ") &&
+           strstr(err.sentence, "/lock: File too large"),
+       "... which is told of: %s", err.sentence);
+    rlf_err_clear(&err);
+    ok(!rlf_lock_unsaid(lock, &err), "... once");
+    setrlimit(RLIMIT_FSIZE, &all);
+    ok(rlf_lock_take(dir, &err, &other) == RLF_USER &&
+           strstr(err.sentence, "in use by another process"),
+       "... and it holds: %s", err.sentence);
+    rlf_err_clear(&err);
+    rlf_lock_release(lock);
+    ok(rlf_lock_take(dir, &err, &lock) == RLF_OK &&
+           !rlf_lock_unsaid(lock, &err),
+       "one that is written is not told of");
+    rlf_lock_release(lock);
+}
+
 int
 main(void)
 {
@@ -148,6 +178,7 @@ main(void)
     rlf_lock_release(lock);
     check_late(dir, path);
     check_removed(dir, path);
+    check_unsaid(dir);
 
     static const int numbers[] = {ENOLCK, ENOSYS, EOPNOTSUPP};
     for (size_t i = 0; i < 3; i++) {
