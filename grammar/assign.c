@@ -178,10 +178,10 @@ are_finite(const sum *all)
             continue;
         const char *text = rlf_arena_printf(
             s->arena,
-            "the factor of '%s' is %s %g, and weights, which are f32, go up to "
+            "the factor of '%s' is %s%g, and weights, which are f32, go up to "
             "3.4e38",
             s->graph->resources.data[model->resource].name,
-            least < most ? least > 0 ? "never below" : "never above" : "always",
+            least < most ? least > 0 ? "never below " : "never above " : "",
             least > 0 ? least : most);
         if (!s->maybe) {
             rlf_diag_error(s->diags, "number", model->span, "%s", text);

@@ -577,7 +577,7 @@ flow f(batch: prompts[4]) {
     report x = mean(avg.logprob(r) over batch)
 }
 --- errors
-test.rlf:8:28: error: the factor of 'avg' is always 1e+60, and weights, which are f32, go up to 3.4e38
+test.rlf:8:28: error: the factor of 'avg' is 1e+60, and weights, which are f32, go up to 3.4e38
     8 |     avg := (1e30 * 1e30) * avg + 0.1 * actor
       |                            ^~~
 test.rlf:9:38: error: the factor of 'actor' is never above -1e+39, and weights, which are f32, go up to 3.4e38
