@@ -215,10 +215,12 @@ static int
 unnamed(const rlf_matcher *m, const rlf_ast_args *args, const rlf_ast_arg *arg)
 {
     const rlf_ast_expr *e = arg->value;
+    bool column = m->texts && e->kind == RLF_AST_STRING;
     int best = -1, rank = 0;
     for (int i = 0; i < m->n; i++) {
         const rlf_formal *f = &m->formals[i];
-        if (!f->labelled || m->spoiled[i] || is_labelled(args, f->name))
+        if (!f->labelled || m->spoiled[i] || is_labelled(args, f->name) ||
+            (column && !f->field))
             continue;
         int mine = e->kind == RLF_AST_NAME && !strcmp(e->name.text, f->name) ? 3
                    : !rlf_formal_could_take(m->s, f, e)                      ? 0

@@ -16,8 +16,18 @@
         {.name = "prompt",                                                    \
          .kind = RLF_FORMAL_TEXT,                                             \
          .labelled = true,                                                    \
+         .field = true,                                                       \
          .doc = "field of the prompt, a text or chat messages; without it "   \
                 "prompts are empty, and generate refuses them"},              \
+        {.name = "chat",                                                      \
+         .kind = RLF_FORMAL_FLAG,                                             \
+         .labelled = true,                                                    \
+         .doc = "prompts that are texts are what the user says in a chat"},   \
+        {.name = "system",                                                    \
+         .kind = RLF_FORMAL_TEXT,                                             \
+         .labelled = true,                                                    \
+         .doc = "the same, behind this system message, which chats without "  \
+                "one get, too"},                                              \
         {.name = "first",                                                     \
          .kind = RLF_FORMAL_INT,                                              \
          .labelled = true,                                                    \
@@ -196,6 +206,64 @@ check_kinds(rlf_records *records, rlf_arena *arena, rlf_err *err)
     return RLF_OK;
 }
 
+/* The messages of one row: a text as what the user says, `system` in front
+ * where there is none. */
+static rlf_status
+make_chat(const rlf_record_column *c, size_t row, const rlf_str *system,
+          rlf_arena *arena, rlf_err *err, rlf_chat *out)
+{
+    const rlf_message user = {.role = RLF_STR("user")};
+    const rlf_message first = {.role = RLF_STR("system"),
+                               .content = system ? *system : RLF_STR("")};
+    size_t n = c->chats ? c->chats[row].count : 1;
+    bool has =
+        c->chats && rlf_str_eq(c->chats[row].messages[0].role, first.role);
+    size_t front = system && !has;
+    rlf_message *messages;
+    RLF_TRY(rlf_arena_try(arena, (front + n) * sizeof *messages,
+                          "the chats of data", err, &messages));
+    messages[0] = first;
+    messages[front] = user;
+    if (c->chats)
+        memcpy(messages + front, c->chats[row].messages, n * sizeof *messages);
+    else
+        messages[front].content = c->texts[row];
+    *out = (rlf_chat){messages, front + n};
+    return RLF_OK;
+}
+
+/* What `chat: true` and `system:` ask for. */
+static rlf_status
+make_chats(const rlf_resource *resource, rlf_data *data, rlf_err *err)
+{
+    const rlf_arg *system =
+        rlf_args_find(resource->args, resource->n_args, "system");
+    const rlf_arg *chat =
+        rlf_args_find(resource->args, resource->n_args, "chat");
+    bool given = system && system->kind == RLF_ARG_TEXT;
+    if (!given && !(chat && chat->number != 0))
+        return RLF_OK;
+    rlf_record_column *c = (rlf_record_column *)data->prompt;
+    if (!c)
+        return rlf_arg_blame(
+            given ? system : chat,
+            rlf_fail(err, RLF_USER, "there is no prompt to make a chat of"),
+            err);
+    const rlf_str text = given ? rlf_str_of(system->text) : RLF_STR("");
+    rlf_chat *chats;
+    RLF_TRY(rlf_arena_try(data->arena,
+                          (data->records.count + 1) * sizeof *chats,
+                          "the chats of data", err, &chats));
+    for (size_t i = 0; i < data->records.count; i++)
+        RLF_TRY(
+            make_chat(c, i, given ? &text : NULL, data->arena, err, &chats[i]));
+    c->kind = RLF_RECORD_CHAT;
+    c->chats = chats;
+    c->texts = NULL;
+    data->records.digest = rlf_digest_add(data->records.digest, text.p, text.n);
+    return RLF_OK;
+}
+
 static rlf_status
 read_rows(const rlf_resource *resource, uint64_t at_most, rlf_data *data,
           rlf_err *err)
@@ -211,7 +279,7 @@ read_rows(const rlf_resource *resource, uint64_t at_most, rlf_data *data,
     data->prompt = rlf_records_column(&data->records, "prompt");
     data->max_prompt = (uint32_t)option(resource, "max_prompt");
     data->drops = drops(resource);
-    return RLF_OK;
+    return make_chats(resource, data, err);
 }
 
 /* An error is placed at the column that it is of, or at the file. */

@@ -27,10 +27,12 @@
         .doc = "type that its tensors are saved in, all bits kept; without " \
                "it each as its file has it"                                  \
     }
-#define TEMPLATE_FORMAL                                                \
-    {                                                                  \
-        .name = "template", .kind = RLF_FORMAL_PATH, .labelled = true, \
-        .doc = "a Lua file that writes chat messages as one text"      \
+#define TEMPLATE_FORMAL                                                        \
+    {                                                                          \
+        .name = "template", .kind = RLF_FORMAL_PATH, .labelled = true,         \
+        .doc = "a Lua file that writes chat messages as one text, instead of " \
+               "the "                                                          \
+               "template that the tokenizer comes with"                        \
     }
 
 static const rlf_formal lm_formals[] = {
@@ -41,6 +43,11 @@ static const rlf_formal lm_formals[] = {
     HEAD_FORMAL,
     OPTIMIZER_FORMAL,
     TEMPLATE_FORMAL,
+    {.name = "date",
+     .kind = RLF_FORMAL_TEXT,
+     .labelled = true,
+     .doc = "the day, \"2024-12-31\", that the tokenizer's chat template is "
+            "told; the day on which the run began if not given"},
     {.name = "tokenizer",
      .kind = RLF_FORMAL_PATH,
      .labelled = true,

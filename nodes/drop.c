@@ -106,7 +106,7 @@ fits(const rlf_env *env, const rlf_data *data, uint32_t row, const use *u,
     rlf_prompt prompt = {0};
     rlf_data_prompt(data, row, &prompt);
     /* A model without a template reads no chat: it says so if it has to. */
-    if (prompt.n_messages && !reader->template)
+    if (prompt.n_messages && !rlf_reader_has_template(reader))
         return RLF_OK;
     rlf_err why = RLF_ERR_NONE;
     uint64_t least = 0;
@@ -189,7 +189,7 @@ check_rows(const rlf_env *env, const rlf_data *data, const rlf_reader *reader,
     for (uint32_t i = 0; i < data->records.count; i++) {
         rlf_prompt prompt = {0};
         rlf_data_prompt(data, i, &prompt);
-        if (prompt.n_messages && !reader->template)
+        if (prompt.n_messages && !rlf_reader_has_template(reader))
             return rlf_rows_encode(env, reader, &prompt, err);
         uint32_t tokens;
         RLF_TRY(fits_or_say(env, data, i, &u, err, &tokens));
@@ -204,12 +204,13 @@ check_rows(const rlf_env *env, const rlf_data *data, const rlf_reader *reader,
 }
 
 /* A template writes chats. One that is declared for a model that reads none may
- * be thought to write texts, too. */
+ * be thought to write texts, too, as may that of its tokenizer. */
 static void
 warn_template(const rlf_env *env, int model, const rlf_data *data, rlf_buf *out)
 {
     const rlf_graph *graph = env->graph;
-    if (!rlf_declared(&graph->resources.data[model], "template"))
+    const rlf_reader *reader = rlf_model_reader(env->resource[model]);
+    if (!rlf_reader_has_template(reader))
         return;
     for (size_t i = 0; i < graph->resources.count; i++) {
         const rlf_data *other = env->resource[i];
@@ -218,10 +219,18 @@ warn_template(const rlf_env *env, int model, const rlf_data *data, rlf_buf *out)
             reads(graph, model, (int)i))
             return;
     }
+    if (rlf_declared(&graph->resources.data[model], "template"))
+        rlf_buf_printf(out, "warning: template: of '%s' writes chats, and",
+                       reader->model);
+    else
+        rlf_buf_printf(out,
+                       "warning: the tokenizer of '%s' has a chat template, "
+                       "but",
+                       reader->model);
     rlf_buf_printf(out,
-                   "warning: template: of '%s' writes chats, and the prompts of "
-                   "'%s' are texts, which are read as they are\n",
-                   graph->resources.data[model].name, data->name);
+                   " the prompts of '%s' are texts, which are read as they are "
+                   "(chat: true, or system:, makes chats of them)\n",
+                   data->name);
 }
 
 /* Texts that say nothing, all of them: a field of that name may be another one.

@@ -6,6 +6,7 @@ libnodes_a_SOURCES = \
 	%D%/ask.c \
 	%D%/assign.c \
 	%D%/break.c \
+	%D%/chat.c %D%/chat.h \
 	%D%/checkpoint.c \
 	%D%/collect.c \
 	%D%/cursor.c \
@@ -62,5 +63,8 @@ check_PROGRAMS += tests/unit/nodes_control
 tests_unit_nodes_control_LDADD = $(NODES_LIBS)
 check_PROGRAMS += tests/unit/nodes_expr
 tests_unit_nodes_expr_LDADD = $(NODES_LIBS)
+check_PROGRAMS += tests/unit/nodes_chat
+tests_unit_nodes_chat_LDADD = $(NODES_LIBS)
+EXTRA_DIST += tests/data/chat_ids.json tests/oracle/chat_ids.py
 check_PROGRAMS += tests/unit/nodes_train
 tests_unit_nodes_train_LDADD = $(NODES_LIBS)

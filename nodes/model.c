@@ -3,6 +3,7 @@
 #include "nodes/model.h"
 
 #include <limits.h>
+#include <stdio.h>
 
 #include "engine/base/vec.h"
 #include "engine/comm/comm.h"
@@ -11,6 +12,7 @@
 #include "engine/io/file.h"
 #include "engine/lua/host.h"
 #include "engine/text/tokenizer.h"
+#include "nodes/chat.h"
 #include "nodes/declare.h"
 #include "nodes/hook.h"
 #include "nodes/model/move.h"
@@ -449,16 +451,40 @@ open_copy(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
         rlf_declared_head(resource, m->source->outline->table->head), m, err);
 }
 
-/* The chat template: the declaration's own, or that of the model copied. */
-static rlf_status
-open_template(const rlf_env *env, const rlf_resource *resource,
-              rlf_model_object *m, rlf_err *err)
+/* "2024-12-31" as 20241231; 0: it is no date. */
+static uint32_t
+day_of(const char *text)
 {
-    const rlf_arg *path = rlf_declared(resource, "template");
-    if (m->source)
-        m->template = m->source->template;
-    if (!path)
+    unsigned year, month, day;
+    int n = 0;
+    if (sscanf(text, "%4u-%2u-%2u%n", &year, &month, &day, &n) != 3 ||
+        text[n] || n != 10 || !year || !month || month > 12 || !day || day > 31)
+        return 0;
+    return year * 10000 + month * 100 + day;
+}
+
+/* The template that the tokenizer comes with. */
+static rlf_status
+open_own(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
+         rlf_err *err)
+{
+    const rlf_arg *date = rlf_declared(resource, "date");
+    uint32_t day = date ? day_of(date->text) : env->day;
+    if (date && !day)
+        return rlf_arg_blame(
+            date,
+            rlf_fail(err, RLF_USER, "date: is a day such as \"2024-12-31\""),
+            err);
+    if (!m->tokenizer)
         return RLF_OK;
+    return rlf_chat_open(m->tokenizer, m->texts, day, m->arena, err, &m->own);
+}
+
+/* A template in Lua that is declared. */
+static rlf_status
+open_lua(const rlf_env *env, const rlf_arg *path, rlf_model_object *m,
+         rlf_err *err)
+{
     const rlf_lua_spec spec = {
         .path = path->text,
         .dirs = &env->graph->stdlib,
@@ -475,6 +501,21 @@ open_template(const rlf_env *env, const rlf_resource *resource,
                                      .stops_arg = (void *)(uintptr_t)env};
     return rlf_arg_blame(
         path, rlf_lua_host_new(program, &options, err, &m->template), err);
+}
+
+/* The chat template: the one that is declared, else the tokenizer's; a copy has
+ * that of the model copied. */
+static rlf_status
+open_template(const rlf_env *env, const rlf_resource *resource,
+              rlf_model_object *m, rlf_err *err)
+{
+    const rlf_arg *path = rlf_declared(resource, "template");
+    if (m->source) {
+        m->template = m->source->template;
+        m->own = m->source->own;
+        return RLF_OK;
+    }
+    return path ? open_lua(env, path, m, err) : open_own(env, resource, m, err);
 }
 
 static rlf_status
@@ -607,6 +648,7 @@ make_reader(rlf_model_object *m)
     m->reader = (rlf_reader){.model = m->name,
                              .tokenizer = m->tokenizer,
                              .template = m->template,
+                             .own = m->own,
                              .context = (uint32_t)m->config->context};
     if (!m->tokenizer)
         return;

@@ -45,7 +45,8 @@ typedef struct rlf_model_object {
     /* These files, where this rank saves it. */
     rlf_tokenizer_file files[RLF_TOKENIZER_FILES];
     struct rlf_tokenizer *tokenizer; /* NULL: of a plan, and not there */
-    struct rlf_lua_host *template;   /* or NULL */
+    struct rlf_lua_host *template;   /* declared; or NULL */
+    struct rlf_chat_template *own;   /* the tokenizer's, or NULL */
     rlf_reader reader;
     rlf_buf warnings;                      /* lines: of end tokens */
     const struct rlf_model_object *source; /* copy(m): shares tokenizer and

@@ -204,7 +204,7 @@ count_prompt(const rlf_env *env, const rlf_data *data, uint32_t row,
     rlf_prompt prompt = {0};
     rlf_data_prompt(data, row, &prompt);
     *out = 0;
-    if (prompt.n_messages && !reader->template)
+    if (prompt.n_messages && !rlf_reader_has_template(reader))
         return RLF_OK;
     rlf_status status = rlf_rows_encode(env, reader, &prompt, err);
     if (status == RLF_USER) {

@@ -4,6 +4,7 @@
 #include "engine/base/vec.h"
 #include "engine/lua/host.h"
 #include "engine/text/tokenizer.h"
+#include "nodes/chat.h"
 #include "nodes/data.h"
 
 static const rlf_data *
@@ -73,36 +74,54 @@ rlf_rows_name(const rlf_env *env, const rlf_rows *rows, uint32_t row,
 
 /* ---- tokens ---- */
 
-/* The chat as one text, by the model's template. */
+/* By a template in Lua, which sees two texts of each message. */
 static rlf_status
-write_chat(const rlf_env *env, const rlf_reader *reader, rlf_prompt *prompt,
-           rlf_err *err)
+write_by_lua(const rlf_env *env, const rlf_reader *reader, rlf_prompt *prompt,
+             rlf_err *err)
 {
-    if (!reader->template) {
-        rlf_fail(err, RLF_USER,
-                 "the prompt is a list of chat messages, but model '%s' has "
-                 "no template",
-                 reader->model);
-        rlf_err_hint(err, "give it one: lm(..., template: "
-                          "\"std/template/chatml.lua\"), or llama3.lua, or a "
-                          "file of your own");
-        return RLF_USER;
-    }
     rlf_arena *pool = env->pool;
     uint32_t n = prompt->n_messages;
     rlf_lua_record *records = RLF_NEW_ARRAY(pool, rlf_lua_record, n);
     for (uint32_t i = 0; i < n; i++) {
         rlf_lua_field *fields = RLF_NEW_ARRAY(pool, rlf_lua_field, 2);
-        fields[0] = (rlf_lua_field){.name = "role",
-                                    .kind = RLF_LUA_BYTES,
-                                    .text = prompt->messages[i].role};
-        fields[1] = (rlf_lua_field){.name = "content",
-                                    .kind = RLF_LUA_BYTES,
-                                    .text = prompt->messages[i].content};
+        const rlf_message *message = &prompt->messages[i];
+        if (message->json.n) {
+            rlf_fail(err, RLF_USER,
+                     "message %u of the chat is more than a role and a text, "
+                     "which a template in Lua cannot write",
+                     i + 1);
+            rlf_err_hint(err, "leave template: out where the tokenizer has one "
+                              "of its own");
+            return RLF_USER;
+        }
+        fields[0] = (rlf_lua_field){
+            .name = "role", .kind = RLF_LUA_BYTES, .text = message->role};
+        fields[1] = (rlf_lua_field){
+            .name = "content", .kind = RLF_LUA_BYTES, .text = message->content};
         records[i] = (rlf_lua_record){fields, 2};
     }
     return rlf_lua_template(reader->template, records, n, true, pool, err,
                             &prompt->text);
+}
+
+/* The chat as one text, by the model's template. */
+static rlf_status
+write_chat(const rlf_env *env, const rlf_reader *reader, rlf_prompt *prompt,
+           rlf_err *err)
+{
+    if (reader->template)
+        return write_by_lua(env, reader, prompt, err);
+    if (reader->own)
+        return rlf_chat_write(reader->own, prompt->messages, prompt->n_messages,
+                              env->pool, err, &prompt->text);
+    rlf_fail(err, RLF_USER,
+             "the prompt is a list of chat messages, but model '%s' has "
+             "no template",
+             reader->model);
+    rlf_err_hint(err, "its tokenizer comes with none; give it one: lm(..., "
+                      "template: \"std/template/chatml.lua\"), or llama3.lua, "
+                      "or a file of your own");
+    return RLF_USER;
 }
 
 bool
@@ -278,6 +297,10 @@ rlf_rows_writes(const rlf_reader *reader)
         digest = rlf_digest_add(digest, module, strlen(module) + 1);
         digest = rlf_digest_add(digest, &sources[i].digest,
                                 sizeof sources[i].digest);
+    }
+    if (reader->own) {
+        rlf_digest own = rlf_chat_digest(reader->own);
+        digest = rlf_digest_add(digest, &own, sizeof own);
     }
     return digest;
 }

@@ -15,7 +15,9 @@
 typedef struct rlf_reader {
     const char *model; /* the user's name for it, for messages */
     const struct rlf_tokenizer *tokenizer;
-    struct rlf_lua_host *template; /* of chat messages; NULL: it has none */
+    struct rlf_lua_host *template; /* of chats, in Lua; NULL: none is given */
+    const struct rlf_chat_template *own; /* the tokenizer's, where none is
+                                            given; NULL: it has none */
     rlf_digest writes;             /* of all that decides a prompt's tokens */
     uint32_t context;              /* positions that it was made for */
     int64_t eos;                   /* ends a written response; -1: none */
@@ -27,6 +29,12 @@ typedef struct rlf_reader {
  * the resource class of models. */
 const rlf_reader *rlf_model_reader(const void *model);
 
+/* Can the reader write chats? */
+static inline bool
+rlf_reader_has_template(const rlf_reader *reader)
+{
+    return reader->template || reader->own;
+}
 /* reader->writes, of its tokenizer and template. */
 rlf_digest rlf_rows_writes(const rlf_reader *reader);
 /* n prompts without contents yet, which remember how models write them. */

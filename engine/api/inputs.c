@@ -12,6 +12,7 @@
 #include "engine/io/checksum.h"
 #include "engine/io/file.h"
 #include "engine/lua/host.h"
+#include "engine/text/template.h"
 #include "nodes/table.h"
 
 #include <inttypes.h>
@@ -259,6 +260,31 @@ add_tokenizer(collector *c, const char *model, const char *path)
     add_directory(c, model, rlf_path_parent(arena, path), false, true);
 }
 
+/* The day on which the run began is an input where a tokenizer's template is to
+ * be told it. */
+static void
+add_day(collector *c, const rlf_resource *r, const char *path)
+{
+    rlf_arena *arena = c->session->arena;
+    rlf_err why = RLF_ERR_NONE;
+    const char *file;
+    rlf_str text;
+    unsigned day = c->session->day;
+    rlf_status status = rlf_tokenizer_template(path, arena, &why, &file, &text);
+    if (status < 0 && fails(c, status, &why))
+        return;
+    if (status < 0 || !text.p || !strstr(text.p, "strftime_now") ||
+        rlf_args_find(r->args, r->n_args, "date") ||
+        rlf_args_find(r->args, r->n_args, "template"))
+        return;
+    for (size_t i = 0; i < c->out->list.count; i++)
+        if (strcmp(c->out->list.data[i].name, "date") == 0)
+            return;
+    add(c, "date", "",
+        rlf_arena_printf(arena, "%04u-%02u-%02u", day / 10000, day / 100 % 100,
+                         day % 100));
+}
+
 static void
 add_model(collector *c, const rlf_resource *r)
 {
@@ -273,6 +299,8 @@ add_model(collector *c, const rlf_resource *r)
         add_directory(c, r->name, from->text, true, !own);
     if (own)
         add_tokenizer(c, r->name, tokenizer->text);
+    if (own || (from && from->kind == RLF_ARG_TEXT))
+        add_day(c, r, own ? tokenizer->text : from->text);
     if (template && template->kind == RLF_ARG_TEXT)
         add_lua(c, rlf_arena_printf(arena, "%s.template", r->name),
                 template->text);

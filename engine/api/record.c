@@ -216,6 +216,40 @@ rlf_record_inputs(const rlf_session *s, rlf_arena *arena)
     return read_list(path_of(s, arena), "inputs", &ignored);
 }
 
+/* "2024-12-31" as 20241231; 0: the run has no such input. */
+static uint32_t
+recorded_day(const rlf_session *s)
+{
+    unsigned year, month, day;
+    uint32_t out = 0;
+    json_t *inputs = rlf_record_inputs(s, s->arena);
+    for (size_t i = 0; i < json_array_size(inputs); i++) {
+        const json_t *input = json_array_get(inputs, i);
+        const char *name = json_string_value(json_object_get(input, "name"));
+        const char *value = json_string_value(json_object_get(input, "value"));
+        if (name && value && strcmp(name, "date") == 0 &&
+            sscanf(value, "%4u-%2u-%2u", &year, &month, &day) == 3 && month &&
+            month <= 12 && day && day <= 31)
+            out = year * 10000 + month * 100 + day;
+    }
+    json_decref(inputs);
+    return out;
+}
+
+uint32_t
+rlf_record_day(const rlf_session *s)
+{
+    time_t now = time(NULL);
+    struct tm tm = {.tm_year = 70, .tm_mday = 1};
+    uint32_t begun =
+        s->options.resume && s->options.directory ? recorded_day(s) : 0;
+    if (begun)
+        return begun;
+    localtime_r(&now, &tm);
+    return (uint32_t)((tm.tm_year + 1900) * 10000 + (tm.tm_mon + 1) * 100 +
+                      tm.tm_mday);
+}
+
 /* Also one that is damaged since. */
 bool
 rlf_record_is_there(const rlf_session *s)

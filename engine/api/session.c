@@ -521,6 +521,7 @@ open_run(rlf_session *s, rlf_err *err)
     RLF_PUSH_IN(s->arena, &s->host.hooks, (rlf_host_hook){0}); /* its end */
     const rlf_run_options run = {.measure = measure,
                                  .seed = s->options.seed,
+                                 .day = s->day,
                                  .threads = s->options.threads,
                                  .backend = s->options.backend,
                                  .real = s->options.real,
@@ -564,6 +565,17 @@ compile_and_plan(rlf_session *s, rlf_err *err)
     return s->options.backend ? s->options.backend->count(&n, err) : RLF_OK;
 }
 
+/* All processes have the day of process 0. */
+static rlf_status
+know_day(rlf_session *s, rlf_err *err)
+{
+    const char *text =
+        rlf_arena_printf(s->arena, "%" PRIu32, rlf_record_day(s));
+    RLF_TRY(rlf_join_share(s, &text, err));
+    s->day = (uint32_t)strtoul(text, NULL, 10);
+    return RLF_OK;
+}
+
 static rlf_status
 make_ready(rlf_session *s, rlf_err *err)
 {
@@ -579,6 +591,7 @@ make_ready(rlf_session *s, rlf_err *err)
         status = rlf_rundir_default(s, err, &s->options.directory);
     }
     RLF_TRY(rlf_join_share(s, &s->options.directory, err));
+    RLF_TRY(know_day(s, err));
     if (status >= 0)
         status = compile_and_plan(s, err);
     status = rlf_planning_end(s, status, err);

@@ -187,6 +187,7 @@ struct rlf_session {
     uint64_t wanted;     /* steps in all; 0: until the program's break */
     bool one;            /* it is one step, because the flow draws nothing */
     uint32_t resumed;    /* step that the run went on from */
+    uint32_t day;        /* on which it began: 20241231 */
     double step_seconds; /* of the last step */
     uint64_t tokens;     /* generated for it */
     struct {
@@ -500,6 +501,9 @@ bool rlf_record_has_plan(const rlf_session *session, rlf_digest digest);
 /* Does it say that the input whose copy is `copy` had that digest? */
 bool rlf_record_has_copy(const rlf_session *session, const char *copy,
                          const char *digest);
+/* The day of the run: that on which it began, where run.json has it and the run
+ * is resumed, else today; 20241231. */
+uint32_t rlf_record_day(const rlf_session *session);
 /* A JSON list of the inputs that it has; NULL: it is not there, damaged, or
  * cannot be read. The caller's. */
 json_t *rlf_record_inputs(const rlf_session *session, rlf_arena *arena);

@@ -48,14 +48,16 @@ typedef enum rlf_form {
  *   "set_state", "set_rows"  s := e. Receiver: the state; input 0: the value
  *   ":="       m := e on models. Receiver: the model; args: for each term of
  *              the weighted sum a list of two, its coefficient (NUMBER, or
- * VALUE of a scalar) and its model (RESOURCE), which the node reads "update"
- * receiver: the model; args: the formals of the class, named as those of the
- * constructor `adamw` that the model was declared with, NUMBER or VALUE of a
- * scalar read at each update; inputs: what rlf_node.loss refers to; outputs:
- * its reports "report"   args: extra labelled scalars; the label is the
- * metric's name "split"    for x in s.split(...), ... { }. Inputs: the sets
- * that are split; args: the formals once for each set in turn. call->out: the
- *              contents of the region's args, one piece of each set
+ *              VALUE of a scalar) and its model (RESOURCE), which the node reads
+ *   "update"   receiver: the model; args: the formals of the class, named as
+ *              those of the constructor `adamw` that the model was declared
+ *              with, NUMBER or VALUE of a scalar read at each update; inputs:
+ *              what rlf_node.loss refers to; outputs: its reports
+ *   "report"   args: extra labelled scalars; the label is the metric's name
+ *   "split"    for x in s.split(...), ... { }. Inputs: the sets
+ *              that are split; args: the formals once for each set in turn.
+ *              call->out: the contents of the region's args, one piece of
+ *              each set
  *   "collect"  receiver: the data; args: the formals, then `count`, the prompts
  *              that are wanted. Outputs: what is collected, the draw first. The
  *              region's arg: how many rows this round draws, the `count` of the
@@ -163,6 +165,7 @@ struct rlf_formal {
     rlf_unit unit;           /* NUMBER and INT: what it measures */
     const char *words;       /* WORD: the allowed ones, "lm|scalar|both" */
     const char *unsupported; /* not NULL: giving it is refused with this text */
+    bool field;              /* TEXT: it names a field of the rows of a file */
     const char *doc;
     const char *owner; /* the def whose argument it is; NULL: its class's */
 };

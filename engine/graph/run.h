@@ -137,6 +137,7 @@ typedef struct rlf_env {
     const int *const *hold; /* [node][resource] whose weights a node takes; -1:
                                none; NULL: the first */
     uint64_t seed;
+    uint32_t day;         /* on which the run began: 20241231 */
     uint32_t step;        /* 1, 2, ... */
     uint32_t since;       /* that began with the weights and states that what is
                              made ahead (rlf_node.ahead) of `step` is made of */

@@ -45,6 +45,14 @@ keep_text(rlf_record_reader *r, const char *p, size_t n)
     return (rlf_str){rlf_arena_strndup(r->arena, p, n), n};
 }
 
+/* Is a message two texts and nothing else? */
+static bool
+is_plain(const json_t *message)
+{
+    return json_object_size(message) == 2 &&
+           json_is_string(json_object_get(message, "content"));
+}
+
 /* What keep_chat takes, each with what it is aligned by. */
 static size_t
 chat_bytes(const json_t *list)
@@ -54,8 +62,20 @@ chat_bytes(const json_t *list)
         const json_t *item = json_array_get(list, i);
         bytes += json_string_length(json_object_get(item, "role")) +
                  json_string_length(json_object_get(item, "content")) + 2;
+        if (!is_plain(item))
+            bytes += json_dumpb(item, NULL, 0, JSON_COMPACT) + 1;
     }
     return bytes;
+}
+
+/* A message as JSON, its keys in their order. */
+static rlf_str
+keep_json(rlf_record_reader *r, const json_t *message)
+{
+    size_t n = json_dumpb(message, NULL, 0, JSON_COMPACT);
+    char *p = rlf_arena_alloc(r->arena, n + 1);
+    json_dumpb(message, p, n, JSON_COMPACT);
+    return (rlf_str){p, n};
 }
 
 static rlf_chat
@@ -71,6 +91,8 @@ keep_chat(rlf_record_reader *r, const json_t *list)
             keep_text(r, json_string_value(role), json_string_length(role));
         messages[i].content = keep_text(r, json_string_value(content),
                                         json_string_length(content));
+        if (!is_plain(item))
+            messages[i].json = keep_json(r, item);
     }
     return (rlf_chat){messages, n};
 }
@@ -79,6 +101,13 @@ static rlf_digest
 add_text(rlf_digest digest, rlf_str text)
 {
     return rlf_digest_add(digest, text.p, text.n);
+}
+
+static rlf_digest
+add_message(rlf_digest digest, const rlf_message *message)
+{
+    digest = add_text(add_text(digest, message->role), message->content);
+    return add_text(digest, message->json);
 }
 
 /* Is it of the column's kind? The first row decides that. */
@@ -136,8 +165,7 @@ put_cell(rlf_record_reader *r, size_t c)
         RLF_PUSH(&to->chats, chat);
         digest = rlf_digest_add(digest, &chat.count, sizeof chat.count);
         for (size_t i = 0; i < chat.count; i++)
-            digest = add_text(add_text(digest, chat.messages[i].role),
-                              chat.messages[i].content);
+            digest = add_message(digest, &chat.messages[i]);
         break;
     }
     }

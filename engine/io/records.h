@@ -1,8 +1,8 @@
 /* Data sets: rows of labelled columns from jsonl, JSON or csv files.
  *
  * A file, plain or compressed (stream.h), is one of
- *  - csv, if the spec says so: fields by RFC 4180, with tabs between if the name
- *    ends in .tsv (before .gz or .zst), the first record names them;
+ *  - csv, if the spec says so: fields by RFC 4180, with tabs between if the
+ * name ends in .tsv (before .gz or .zst), the first record names them;
  *  - a JSON list of objects, if its first byte that is not a space is '[';
  *  - else jsonl: one object a line, empty lines passed over.
  * A column takes one field of each row. A field is a name, or a dotted path
@@ -12,7 +12,8 @@
  *  - number: a JSON number;
  *  - bool: true or false;
  *  - text: a JSON text;
- *  - chat: a list of {"role": text, "content": text}.
+ *  - chat: a list of {"role": text, "content": text}, whose messages may have
+ *    more: calls of tools, parts, null instead of a text.
  * A column of a csv file is of numbers if each of its cells that are taken is
  * an unquoted number which would be printed as it is written, so that nothing
  * is lost (not 007, 1.50, 1e3, -0, twenty digits), else of texts.
@@ -42,7 +43,10 @@ typedef enum rlf_record_kind {
 const char *rlf_record_kind_word(rlf_record_kind kind);
 
 typedef struct rlf_message {
-    rlf_str role, content; /* each followed by a 0 byte */
+    rlf_str role, content; /* each followed by a 0 byte; a content that is no
+                              text (null, parts, none) is empty here */
+    rlf_str json; /* all of a message that is more than two texts; n 0: it is
+                     not */
 } rlf_message;
 
 typedef struct rlf_chat {

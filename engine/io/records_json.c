@@ -72,6 +72,19 @@ find_field(rlf_record_reader *r, const json_t *object, const char *field)
     return value;
 }
 
+/* The content of a message: a text, a list of parts, or none beside something
+ * else that the message has, such as calls of tools. */
+static bool
+is_content(const json_t *message)
+{
+    const json_t *content = json_object_get(message, "content");
+    if (content && !json_is_null(content))
+        return json_is_string(content) ||
+               (json_is_array(content) && json_array_size(content) &&
+                json_is_object(json_array_get(content, 0)));
+    return json_object_size(message) > (content ? 2u : 1u);
+}
+
 static bool
 is_chat(const json_t *value)
 {
@@ -79,8 +92,7 @@ is_chat(const json_t *value)
         return false;
     for (size_t i = 0; i < json_array_size(value); i++) {
         const json_t *item = json_array_get(value, i);
-        if (!json_is_string(json_object_get(item, "role")) ||
-            !json_is_string(json_object_get(item, "content")))
+        if (!json_is_string(json_object_get(item, "role")) || !is_content(item))
             return false;
     }
     return true;
@@ -101,11 +113,11 @@ fail_chat(rlf_record_reader *r, const char *field, const json_t *list)
                             rlf_json_word(item));
         for (size_t k = 0; k < RLF_COUNT(parts); k++) {
             const json_t *part = json_object_get(item, parts[k]);
-            if (!part)
+            if (!part && (k == 0 || !is_content(item)))
                 return rlf_fail(r->err, RLF_USER,
                                 "%s: message %zu of \"%s\" has no \"%s\"",
                                 rlf_record_where(r), i + 1, field, parts[k]);
-            if (!json_is_string(part))
+            if (part && !json_is_string(part) && (k == 0 || !is_content(item)))
                 return rlf_fail(r->err, RLF_USER,
                                 "%s: the \"%s\" of message %zu of \"%s\" is "
                                 "%s where a text is wanted",

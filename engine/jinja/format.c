@@ -211,11 +211,12 @@ star_or_number(percent *f, const char **p, const char *end)
         return read_number(f->r, p, end);
     ++*p;
     jinja_value v = next_arg(f);
-    if (v.kind != JINJA_INT)
+    int64_t i;
+    if (!jinja_as_int(v, &i))
         jinja_stop(f->r, "TypeError: * wants int");
-    if (v.i > MOST_WIDTH || v.i < -MOST_WIDTH)
+    if (i > MOST_WIDTH || i < -MOST_WIDTH)
         jinja_stop(f->r, "ValueError: a width is too large");
-    return v.i;
+    return i;
 }
 
 static void

@@ -260,6 +260,8 @@ rlf_jinja_render(const rlf_jinja *jinja, const json_t *variables,
                 .steps = options->steps ? (int64_t)options->steps : 20000000,
                 .memory = options->memory ? options->memory : (size_t)256 << 20,
                 .memory_at_first = rlf_arena_used(pool)}};
+    if (!g.run.now.month)
+        g.run.now = (rlf_jinja_date){.year = 1970, .month = 1, .day = 1};
     RLF_TRY(
         rlf_memory_guard(render, &g, "the rendering of a chat template", err));
     out->raised = g.run.raised;

@@ -29,7 +29,8 @@ enum { RLF_JINJA_MOST = 4 << 20 };
 rlf_status rlf_jinja_open(const char *file, rlf_str source, rlf_arena *arena,
                           rlf_err *err, rlf_jinja **out);
 
-/* A moment for strftime_now, in the proleptic Gregorian calendar. */
+/* A moment for strftime_now, in the proleptic Gregorian calendar; one without a
+ * month is the first of January 1970. */
 typedef struct rlf_jinja_date {
     int year, month, day; /* month and day from 1 */
     int hour, minute, second;

@@ -258,14 +258,29 @@ jinja_loop_attribute(jinja_run *r, jinja_loop *loop, const jinja_text *name)
                                       : next;
 }
 
-/* The elements for which a loop's condition holds. */
+/* What a target's names have: tuples of those that were unpacked. */
+static jinja_value
+value_of_target(jinja_run *r, jinja_frame *f, const jinja_node *target)
+{
+    if (target->op == JINJA_NAME)
+        return *jinja_slot(f, target->ref);
+    jinja_value tuple = jinja_list_new(r, JINJA_TUPLE);
+    for (size_t i = 0; i < target->list.count; i++)
+        jinja_push(r, tuple, value_of_target(r, f, target->list.data[i]));
+    return tuple;
+}
+
+/* The elements for which a loop's condition holds, as the target takes them. */
 static bool
 next_that_holds(jinja_run *r, jinja_iter *it, jinja_value *out)
 {
+    const jinja_node *target = it->node->test_target;
     while (jinja_next(r, it->from, out)) {
-        jinja_assign(r, it->frame, it->node->test_target, *out);
-        if (jinja_truth(r, jinja_eval(r, it->frame, it->node->c)))
-            return true;
+        jinja_assign(r, it->frame, target, *out);
+        if (!jinja_truth(r, jinja_eval(r, it->frame, it->node->c)))
+            continue;
+        *out = value_of_target(r, it->frame, target);
+        return true;
     }
     return false;
 }

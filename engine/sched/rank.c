@@ -309,6 +309,7 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
                           .rank = rank->rank,
                           .comm = rank->comm,
                           .seed = o->seed,
+                          .day = o->day,
                           .pool = rlf_arena_new(),
                           .log = o->log,
                           .check_pure = o->check_pure,

@@ -81,6 +81,7 @@ typedef struct rlf_resumed {
 
 typedef struct rlf_run_options {
     uint64_t seed;
+    uint32_t day; /* see rlf_env */
     int threads; /* of all ranks of this process; 0: all cores that
                     it may use */
     const rlf_backend *backend; /* what ranks compute on; NULL: the first */

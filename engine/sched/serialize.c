@@ -458,6 +458,7 @@ serialize_prompt(rlf_serializer *k, const rlf_prompt *p)
     for (uint32_t i = 0; i < p->n_messages; i++) {
         rlf_serialize_text(k, p->messages[i].role);
         rlf_serialize_text(k, p->messages[i].content);
+        rlf_serialize_text(k, p->messages[i].json);
     }
     RLF_SERIALIZE(k, p->n_ids);
     serialize_array(k, p->ids, p->n_ids, sizeof *p->ids);
@@ -482,6 +483,7 @@ deserialize_prompt(rlf_serializer *k)
     for (uint32_t i = 0; i < p.n_messages && !k->torn; i++) {
         messages[i].role = rlf_deserialize_text(k);
         messages[i].content = rlf_deserialize_text(k);
+        messages[i].json = rlf_deserialize_text(k);
     }
     p.messages = messages;
     RLF_DESERIALIZE(k, p.n_ids);

@@ -55,6 +55,7 @@ struct rlf_tokenizer {
     rlf_decoder decoder;
     rlf_ids prefix, suffix, eos; /* in the arena */
     uint32_t bos;
+    const char *named[RLF_TOKENIZER_NAMES]; /* in the order of its names */
     rlf_digest digest;
 };
 

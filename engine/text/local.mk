@@ -15,6 +15,7 @@ libtext_a_SOURCES = \
 	%D%/regex.c %D%/regex.h \
 	%D%/settings.c \
 	%D%/splitter.c %D%/splitter.h \
+	%D%/template.c %D%/template.h \
 	%D%/tokenizer.c %D%/tokenizer.h \
 	%D%/unicode.c %D%/unicode.h %D%/unicode_data.h \
 	%D%/utf8.c %D%/utf8.h

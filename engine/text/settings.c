@@ -67,17 +67,29 @@ add_all(rlf_tokenizer *t, json_t *value, const char *file, const char *key,
     return RLF_OK;
 }
 
+const char *const rlf_tokenizer_names[RLF_TOKENIZER_NAMES] = {
+    "bos_token", "eos_token", "unk_token", "sep_token",
+    "pad_token", "cls_token", "mask_token"};
+
+const char *
+rlf_tokenizer_named(const rlf_tokenizer *tokenizer, int name)
+{
+    return tokenizer->named[name];
+}
+
 /* Tokens by their purpose, then those without one. */
 static rlf_status
 read_names(rlf_tokenizer *t, const json_t *json, const char *file, rlf_err *err)
 {
-    static const char *const names[] = {"bos_token", "eos_token", "unk_token",
-                                        "sep_token", "pad_token", "cls_token",
-                                        "mask_token"};
-    for (size_t i = 0; i < RLF_COUNT(names); i++) {
-        const json_t *value = json_object_get(json, names[i]);
-        if (json_is_string(value) || json_is_object(value))
-            RLF_TRY(add_special(t, value, file, names[i], err));
+    for (int i = 0; i < RLF_TOKENIZER_NAMES; i++) {
+        const char *name = rlf_tokenizer_names[i];
+        const json_t *value = json_object_get(json, name);
+        if (!json_is_string(value) && !json_is_object(value))
+            continue;
+        RLF_TRY(add_special(t, value, file, name, err));
+        const char *text = json_string_value(
+            json_is_object(value) ? json_object_get(value, "content") : value);
+        t->named[i] = rlf_arena_strdup(t->arena, text);
     }
     /* the older name of the same counts where the newer one is empty */
     const char *key = "extra_special_tokens";

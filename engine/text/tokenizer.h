@@ -5,8 +5,8 @@
  * or vocab.json + merges.txt; and, if they are there, tokenizer_config.json and
  * special_tokens_map.json for special tokens and spaces in front of texts, and
  * with generation_config.json and config.json for beginning and ends. A part
- * that is not supported is RLF_USER and named: nothing is passed over that would
- * change an id. Chat templates are not interpreted here.
+ * that is not supported is RLF_USER and named: nothing is passed over that
+ * would change an id. Chat templates are found by template.h.
  *
  * A tokenizer does not change after opening: any number of threads may use
  * it at once. */
@@ -75,6 +75,11 @@ bool rlf_tokenizer_special(const rlf_tokenizer *tokenizer, uint32_t id);
 const uint32_t *rlf_tokenizer_eos(const rlf_tokenizer *tokenizer,
                                   size_t *count);
 bool rlf_tokenizer_is_eos(const rlf_tokenizer *tokenizer, uint32_t id);
+/* The special tokens that the files name: "bos_token", "<s>" and so on. NULL:
+ * they name none for that. */
+enum { RLF_TOKENIZER_NAMES = 7 };
+extern const char *const rlf_tokenizer_names[RLF_TOKENIZER_NAMES];
+const char *rlf_tokenizer_named(const rlf_tokenizer *tokenizer, int name);
 /* Identity of the mapping between texts and ids: equal for two tokenizers whose
  * files say the same, whatever their formatting. */
 rlf_digest rlf_tokenizer_digest(const rlf_tokenizer *tokenizer);

@@ -85,6 +85,7 @@ CASES = r"""
 {% for a in [] %}{% else %}no{% endfor %}{% for a in nothing %}x{% else %}no{% endfor %}{% for k, v in D.items() %}{{ k }}={{ v }};{% endfor %}{% for (a, b), c in [((1, 2), 3)] %}{{ a }}{{ b }}{{ c }}{% endfor %}
 {% for a, b in L %}{% endfor %}
 {% for a in L %}{{ a }}{% break %}{% else %}else{% endfor %}{% for a in L %}{% if loop.last %}{% continue %}{% endif %}{% else %}no{% endfor %}
+{{ '%*d' % (true, 1) }}{% for a, b in [[1, 2], [3, 4]] if a %}{{ loop.previtem }}{% endfor %}{{ html|e|unique|list }}
 {{ '%c' % true }}{{ '%c' % 'é' }}
 {% for a in L if a != 1 %}{{ a }}{{ loop.index }}{{ loop.length }}{% endfor %}{% for a in L %}{% if a == 1 %}{% continue %}{% endif %}{{ a }}{% if a == 2 %}{% break %}{% endif %}{% endfor %}
 {% for a in L %}{% for b in 'xy' %}{{ loop.index }}{{ b }}{% endfor %}{{ loop.index }}{{ loop.cycle('p', 'q') }}{{ loop.changed(a > 1) }}{% endfor %}

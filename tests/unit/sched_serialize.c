@@ -78,8 +78,11 @@ static const uint32_t length[SAMPLES] = {2, 0, 3, 1};
 static rlf_rows *
 make_rows(rlf_arena *arena, const rlf_graph *g)
 {
-    static const rlf_message chat[] = {{RLF_STR("user"), RLF_STR("why?")},
-                                       {RLF_STR("system"), RLF_STR("")}};
+    static const rlf_message chat[] = {
+        {.role = RLF_STR("user"), .content = RLF_STR("why?")},
+        {.role = RLF_STR("system"),
+         .content = RLF_STR(""),
+         .json = RLF_STR("{\"role\":\"system\",\"content\":null}")}};
     static const uint32_t ids[] = {7, 8, 9};
     rlf_rows *rows = RLF_NEW(arena, rlf_rows);
     rlf_space *draw = rlf_space_rows(arena, g, DRAW, PROMPTS);
@@ -246,6 +249,9 @@ check_set(const rlf_rows *rows)
     const rlf_prompt *p = rows->prompt;
     ok(!p[0].text.p && p[0].n_messages == 2 && !p[0].ids &&
            rlf_str_eq(p[0].messages[0].content, RLF_STR("why?")) &&
+           !p[0].messages[0].json.n &&
+           rlf_str_eq(p[0].messages[1].json,
+                      RLF_STR("{\"role\":\"system\",\"content\":null}")) &&
            p[1].n_ids == 3 && p[1].ids[2] == 9 &&
            rlf_str_eq(p[1].text, RLF_STR("2 + 2 =")),
        "a prompt of messages, one of tokens");

@@ -1,0 +1,181 @@
+/* See chat.h. */
+#include "nodes/chat.h"
+
+#include "engine/io/json.h"
+#include "engine/io/records.h"
+#include "engine/jinja/jinja.h"
+#include "engine/text/template.h"
+#include "engine/text/tokenizer.h"
+
+#include <string.h>
+
+struct rlf_chat_template {
+    const rlf_tokenizer *tokenizer;
+    const char *file;
+    rlf_str source;
+    rlf_jinja *jinja; /* NULL: see `why` */
+    rlf_err why;
+    uint32_t day;
+};
+
+rlf_status
+rlf_chat_open(const rlf_tokenizer *tokenizer, const char *path, uint32_t day,
+              rlf_arena *arena, rlf_err *err, rlf_chat_template **out)
+{
+    rlf_chat_template *chat = RLF_NEW(arena, rlf_chat_template);
+    *out = NULL;
+    chat->tokenizer = tokenizer;
+    chat->day = day;
+    chat->why = (rlf_err)RLF_ERR_NONE;
+    rlf_status status = rlf_tokenizer_template(path, arena, &chat->why,
+                                               &chat->file, &chat->source);
+    if (status >= 0 && !chat->source.p)
+        return RLF_OK;
+    if (status >= 0)
+        status = rlf_jinja_open(chat->file, chat->source, arena, &chat->why,
+                                &chat->jinja);
+    if (status < 0 && status != RLF_USER) {
+        *err = chat->why;
+        return status;
+    }
+    if (status < 0)
+        chat->jinja = NULL;
+    *out = chat;
+    return RLF_OK;
+}
+
+static bool
+has(rlf_str text, const char *word)
+{
+    size_t n = strlen(word);
+    for (size_t i = 0; i + n <= text.n; i++)
+        if (memcmp(text.p + i, word, n) == 0)
+            return true;
+    return false;
+}
+
+bool
+rlf_chat_asks_day(const rlf_chat_template *chat)
+{
+    return has(chat->source, "strftime_now");
+}
+
+rlf_digest
+rlf_chat_digest(const rlf_chat_template *chat)
+{
+    rlf_digest digest = rlf_digest_of(chat->source.p, chat->source.n);
+    if (rlf_chat_asks_day(chat))
+        digest = rlf_digest_add(digest, &chat->day, sizeof chat->day);
+    for (int i = 0; i < RLF_TOKENIZER_NAMES; i++) {
+        const char *token = rlf_tokenizer_named(chat->tokenizer, i);
+        digest = rlf_digest_add(digest, token ? token : "",
+                                token ? strlen(token) + 1 : 0);
+    }
+    return digest;
+}
+
+/* ---- variables ---- */
+
+static json_t *
+text_of(rlf_str text)
+{
+    return json_stringn(text.p, text.n);
+}
+
+/* What stands under an older name is under the one that templates read, too;
+ * one that only has that gets the older one in front. */
+static json_t *
+with_reasoning(json_t *message)
+{
+    static const char *const names[] = {"reasoning_content", "thinking",
+                                        "reasoning"};
+    json_t *reasoning = NULL, *all;
+    for (size_t i = 0; i < 3 && !reasoning; i++)
+        reasoning = json_object_get(message, names[i]);
+    if (!reasoning)
+        return message;
+    all = json_object();
+    json_object_set(all, "thinking", reasoning);
+    json_object_update(all, message);
+    json_object_set(all, "reasoning_content", reasoning);
+    json_decref(message);
+    return all;
+}
+
+/* A new reference; NULL: no memory, or a message that cannot be read again. */
+static json_t *
+message_of(const rlf_message *from)
+{
+    json_error_t where;
+    const char *key;
+    json_t *message, *value;
+    bool missing;
+    void *next;
+    if (!from->json.n) {
+        message = json_object();
+        json_object_set_new(message, "role", text_of(from->role));
+        json_object_set_new(message, "content", text_of(from->content));
+        return message;
+    }
+    message = rlf_json_decode(from->json.p, from->json.n, 0, &where, &missing);
+    json_object_foreach_safe(message, next, key, value)
+    {
+        if (json_is_null(value))
+            json_object_del(message, key);
+    }
+    return with_reasoning(message);
+}
+
+static json_t *
+variables_of(const rlf_chat_template *chat, const rlf_message *messages,
+             size_t n)
+{
+    json_t *all = json_object(), *list = json_array();
+    for (int i = 0; i < RLF_TOKENIZER_NAMES; i++) {
+        const char *token = rlf_tokenizer_named(chat->tokenizer, i);
+        if (token)
+            json_object_set_new(all, rlf_tokenizer_names[i],
+                                json_string(token));
+    }
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(list, message_of(&messages[i]));
+    bool whole = json_array_size(list) == n;
+    json_object_set_new(all, "messages", list);
+    json_object_set_new(all, "tools", json_null());
+    json_object_set_new(all, "documents", json_null());
+    json_object_set_new(all, "add_generation_prompt", json_true());
+    if (whole)
+        return all;
+    json_decref(all);
+    return NULL;
+}
+
+rlf_status
+rlf_chat_write(const rlf_chat_template *chat, const rlf_message *messages,
+               size_t n, rlf_arena *pool, rlf_err *err, rlf_str *out)
+{
+    static const char what[] = "a chat as a text";
+    if (!chat->jinja) {
+        *err = chat->why;
+        return chat->why.status;
+    }
+    const int day = (int)chat->day;
+    const rlf_jinja_options options = {.now = {.year = day / 10000,
+                                               .month = day / 100 % 100,
+                                               .day = day % 100}};
+    json_t *variables = variables_of(chat, messages, n);
+    if (!variables)
+        return rlf_fail_memory(err, n, "%s", what);
+    rlf_arena *scratch = rlf_arena_new();
+    rlf_jinja_output text;
+    rlf_status status =
+        rlf_jinja_render(chat->jinja, variables, &options, scratch, err, &text);
+    if (status >= 0)
+        status = rlf_arena_room(pool, text.text.n + 1, what, err);
+    if (status >= 0)
+        *out = (rlf_str){rlf_arena_strndup(pool, text.text.p, text.text.n),
+                         text.text.n};
+    rlf_arena_free(scratch);
+    json_decref(variables);
+    return status;
+}

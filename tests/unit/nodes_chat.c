@@ -1,0 +1,116 @@
+/* Chats from messages to token ids by the templates of public tokenizers, equal
+ * to those of transformers (tests/data/chat_ids.json, written by
+ * tests/oracle/chat_ids.py). The tokenizers are not part of the project:
+ * RLFLOW_TEST_DATA names a directory that has them. */
+#include "engine/io/json.h"
+#include "engine/io/records.h"
+#include "engine/text/tokenizer.h"
+#include "nodes/chat.h"
+#include "tests/tap.h"
+
+#include <unistd.h>
+
+static rlf_arena *arena;
+
+static rlf_str
+text_of(const json_t *text)
+{
+    return (rlf_str){json_is_string(text) ? json_string_value(text) : "",
+                     json_string_length(text)};
+}
+
+/* As data is read: what is more than two texts is kept as JSON. */
+static rlf_message
+message_of(const json_t *from)
+{
+    const json_t *content = json_object_get(from, "content");
+    rlf_message message = {.role = text_of(json_object_get(from, "role")),
+                           .content = text_of(content)};
+    if (json_object_size(from) == 2 && json_is_string(content))
+        return message;
+    char *dumped = json_dumps(from, JSON_COMPACT);
+    message.json = rlf_str_of(rlf_arena_strdup(arena, dumped));
+    free(dumped);
+    return message;
+}
+
+static bool
+ids_are(const rlf_tokenizer *tokenizer, rlf_str text, const json_t *want)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_ids ids = {0};
+    bool same =
+        rlf_tokenizer_encode(tokenizer, text.p, text.n, 0, &err, &ids) >= 0 &&
+        ids.count == json_array_size(want);
+    for (size_t i = 0; i < ids.count && same; i++)
+        same = json_integer_value(json_array_get(want, i)) ==
+               (json_int_t)ids.data[i];
+    RLF_VEC_FREE(&ids);
+    return same;
+}
+
+static void
+compare(const json_t *row, const char *name, const rlf_tokenizer *tokenizer,
+        const rlf_chat_template *chat)
+{
+    rlf_err err = RLF_ERR_NONE;
+    const json_t *list = json_object_get(row, "messages");
+    const json_t *text = json_object_get(row, "text");
+    size_t n = json_array_size(list);
+    rlf_str got = {"", 0};
+    rlf_message *messages = RLF_NEW_ARRAY(arena, rlf_message, n);
+    for (size_t i = 0; i < n; i++)
+        messages[i] = message_of(json_array_get(list, i));
+    rlf_status status = rlf_chat_write(chat, messages, n, arena, &err, &got);
+    if (!text) {
+        ok(status == RLF_USER, "%s refuses what it refuses there", name);
+        return;
+    }
+    bool same = status >= 0 && rlf_str_eq(got, text_of(text));
+    if (!ok(same, "%s writes the text of transformers", name))
+        note("%s", status < 0 ? err.sentence : got.p);
+    ok(ids_are(tokenizer, got, json_object_get(row, "ids")),
+       "... and its tokens");
+}
+
+int
+main(void)
+{
+    const char *data = getenv("RLFLOW_TEST_DATA");
+    const char *last = "";
+    rlf_tokenizer *tokenizer = NULL;
+    rlf_chat_template *chat = NULL;
+    json_error_t where;
+    size_t i;
+    json_t *row;
+    arena = rlf_arena_new();
+    const char *dir = rlf_arena_printf(arena, "%s/tokenizers", data);
+    if (!data || access(dir, R_OK) != 0)
+        skip_all("there are no tokenizers in RLFLOW_TEST_DATA");
+    json_t *rows =
+        json_load_file(rlf_arena_printf(arena, "%s/tests/data/chat_ids.json",
+                                        getenv("RLFLOW_SOURCE")),
+                       0, &where);
+    if (!rows)
+        bail("chat_ids.json:%d: %s", where.line, where.text);
+    json_array_foreach(rows, i, row)
+    {
+        const char *name = json_string_value(json_object_get(row, "tokenizer"));
+        const char *path = rlf_arena_printf(arena, "%s/%s", dir, name);
+        rlf_err err = RLF_ERR_NONE;
+        if (strcmp(name, last) != 0) {
+            rlf_tokenizer_close(tokenizer);
+            if (rlf_tokenizer_open(path, &err, &tokenizer) < 0 ||
+                rlf_chat_open(tokenizer, path, 20240229, arena, &err, &chat) <
+                    0 ||
+                !chat)
+                bail("%s: %s", name, err.sentence);
+            last = name;
+        }
+        compare(row, name, tokenizer, chat);
+    }
+    rlf_tokenizer_close(tokenizer);
+    json_decref(rows);
+    rlf_arena_free(arena);
+    return done();
+}
