@@ -33,6 +33,7 @@
 
 typedef float vf __attribute__((vector_size(VL * 4)));
 typedef int32_t vi __attribute__((vector_size(VL * 4)));
+typedef uint32_t vu __attribute__((vector_size(VL * 4)));
 typedef float vf_any __attribute__((vector_size(VL * 4), aligned(4)));
 typedef int32_t vi_any __attribute__((vector_size(VL * 4), aligned(4)));
 
@@ -174,7 +175,7 @@ vexp(vf x)
     __m512 e = _mm512_maskz_scalef_ps(some, (__m512)y, (__m512)n);
     return (vf)_mm512_mask_mov_ps(e, over, (__m512)vset(__builtin_inff()));
 #else
-    y = (vf)((vi)y + ((vi)t << 23));
+    y = (vf)((vu)y + ((vu)t << 23)); /* wraps around beyond `low` and `high` */
     y = vselect((vi)(x < low), vset(0), y);
     y = vselect((vi)(x > high), vset(__builtin_inff()), y);
     return vselect((vi)(x == x), y, x);

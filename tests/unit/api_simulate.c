@@ -496,9 +496,10 @@ static const struct {
 static void
 test_laws(const char *name, const char *program, const plan_case *how)
 {
+    rlf_arena *text = rlf_arena_new();
     planned p = open_text(
         how, rlf_arena_printf(
-                 rlf_arena_new(),
+                 text,
                  "model actor = lm(llama(layers: 4, hidden: 32, heads: 4, ffn: "
                  "48, context: 128), tokenizer: \"%s/examples/models/arith\", "
                  "optimizer: adamw(lr: 1e-4))\n%s",
@@ -521,6 +522,7 @@ test_laws(const char *name, const char *program, const plan_case *how)
            "%s: on one rank the sum of its calls, %g s and %g s of %g s", name,
            w.busy[0], posts, a.ends[STEPS - 1]);
     close_plan(&p);
+    rlf_arena_free(text);
 }
 
 static void
