@@ -8,18 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILTER(name)                                        \
-    static jinja_value name(jinja_run *r, jinja_value self, \
-                            const jinja_args *args)
-
-static bool
-is_given(jinja_value v)
+bool
+jinja_is_given(jinja_value v)
 {
     return v.kind != JINJA_MISSING && v.kind != JINJA_NONE;
 }
 
-static bool
-flag(jinja_run *r, jinja_value v)
+bool
+jinja_flag(jinja_run *r, jinja_value v)
 {
     return v.kind != JINJA_MISSING && jinja_truth(r, v);
 }
@@ -32,36 +28,36 @@ int_or(jinja_run *r, jinja_value v, int64_t fallback)
 
 /* ---- texts ---- */
 
-FILTER(upper)
+JINJA_FILTER(upper)
 {
     (void)args;
     return jinja_upper(r, jinja_soft(r, self));
 }
 
-FILTER(lower)
+JINJA_FILTER(lower)
 {
     (void)args;
     return jinja_lower(r, jinja_soft(r, self));
 }
 
-FILTER(capitalize)
+JINJA_FILTER(capitalize)
 {
     (void)args;
     return jinja_capitalize(r, jinja_soft(r, self));
 }
 
-FILTER(trim)
+JINJA_FILTER(trim)
 {
     return jinja_strip(r, jinja_soft(r, self), args->v[0], 3);
 }
 
-FILTER(string)
+JINJA_FILTER(string)
 {
     (void)args;
     return jinja_soft(r, self);
 }
 
-FILTER(safe)
+JINJA_FILTER(safe)
 {
     (void)args;
     jinja_value v = jinja_str(r, self);
@@ -69,26 +65,27 @@ FILTER(safe)
     return v;
 }
 
-FILTER(escape)
+JINJA_FILTER(escape)
 {
     (void)args;
     return jinja_escaped(r, self);
 }
 
-FILTER(forceescape)
+JINJA_FILTER(forceescape)
 {
     (void)args;
     return jinja_escaped(r, jinja_str(r, self));
 }
 
-FILTER(replace)
+JINJA_FILTER(replace)
 {
-    int64_t most = is_given(args->v[2]) ? jinja_need_int(r, args->v[2]) : -1;
+    int64_t most =
+        jinja_is_given(args->v[2]) ? jinja_need_int(r, args->v[2]) : -1;
     return jinja_replaced(r, jinja_str(r, self), jinja_str(r, args->v[0]),
                           jinja_str(r, args->v[1]), most);
 }
 
-FILTER(format)
+JINJA_FILTER(format)
 {
     if (args->n && args->n_named)
         jinja_stop(r,
@@ -113,7 +110,7 @@ parts_title(uint32_t c)
 
 /* The first letter of each word and of what stands between is large, the
  * others are small. */
-FILTER(title)
+JINJA_FILTER(title)
 {
     jinja_value text = jinja_soft(r, self);
     const jinja_text *t = text.text;
@@ -141,10 +138,10 @@ add_line(jinja_run *r, jinja_buf *out, jinja_value line, jinja_value indent,
 }
 
 /* Parameters: width, first, blank. */
-FILTER(indent)
+JINJA_FILTER(indent)
 {
     jinja_value width = args->v[0], indent;
-    bool first = flag(r, args->v[1]), blank = flag(r, args->v[2]);
+    bool first = jinja_flag(r, args->v[1]), blank = jinja_flag(r, args->v[2]);
     jinja_buf out = {0};
     if (width.kind == JINJA_TEXT)
         indent = self.kind == JINJA_TEXT && self.markup
@@ -172,10 +169,11 @@ FILTER(indent)
 }
 
 /* Parameters: length, killwords, end, leeway. */
-FILTER(truncate)
+JINJA_FILTER(truncate)
 {
     int64_t length = int_or(r, args->v[0], 255);
-    int64_t leeway = is_given(args->v[3]) ? jinja_need_int(r, args->v[3]) : 5;
+    int64_t leeway =
+        jinja_is_given(args->v[3]) ? jinja_need_int(r, args->v[3]) : 5;
     jinja_value end =
         args->v[2].kind == JINJA_MISSING ? jinja_text_z(r, "...") : args->v[2];
     jinja_need_text(r, end);
@@ -187,12 +185,12 @@ FILTER(truncate)
     jinja_need_text(r, self);
     size_t keep = (size_t)length - jinja_chars(end.text);
     jinja_value v = jinja_part(r, self, 0, jinja_byte_of(r, self.text, keep));
-    if (!flag(r, args->v[1]))
+    if (!jinja_flag(r, args->v[1]))
         v = jinja_split(r, v, jinja_text_z(r, " "), 1, true).list->data[0];
     return jinja_joined(r, v, end);
 }
 
-FILTER(wordcount)
+JINJA_FILTER(wordcount)
 {
     jinja_value text = jinja_soft(r, self);
     int64_t words = 0;
@@ -207,7 +205,7 @@ FILTER(wordcount)
     return jinja_int(words);
 }
 
-FILTER(center)
+JINJA_FILTER(center)
 {
     static const jinja_text name = {"center", 6, 6};
     jinja_value width =
@@ -217,14 +215,14 @@ FILTER(center)
                               jinja_soft(r, self), &one);
 }
 
-FILTER(tojson)
+JINJA_FILTER(tojson)
 {
     return jinja_to_json(r, self, args);
 }
 
 /* ---- numbers ---- */
 
-FILTER(absolute)
+JINJA_FILTER(absolute)
 {
     int64_t i;
     (void)args;
@@ -313,7 +311,7 @@ to_float(jinja_run *r, jinja_value v, double *out)
 }
 
 /* Parameters: default, base. */
-FILTER(to_int)
+JINJA_FILTER(to_int)
 {
     jinja_value fallback =
         args->v[0].kind == JINJA_MISSING ? jinja_int(0) : args->v[0];
@@ -333,7 +331,7 @@ FILTER(to_int)
     return jinja_int((int64_t)f);
 }
 
-FILTER(to_float_filter)
+JINJA_FILTER(to_float_filter)
 {
     double f;
     if (to_float(r, self, &f))
@@ -365,7 +363,7 @@ round_common(jinja_run *r, jinja_value v, int64_t precision)
     return jinja_float(strtod(text, NULL));
 }
 
-FILTER(round_filter)
+JINJA_FILTER(round_filter)
 {
     int64_t precision = int_or(r, args->v[0], 0);
     jinja_value method = args->v[1];
@@ -391,22 +389,22 @@ FILTER(round_filter)
 /* ---- others ---- */
 
 /* Parameters: default_value, boolean. */
-FILTER(default_filter)
+JINJA_FILTER(default_filter)
 {
     bool use = self.kind == JINJA_UNDEFINED ||
-               (flag(r, args->v[1]) && !jinja_truth(r, self));
+               (jinja_flag(r, args->v[1]) && !jinja_truth(r, self));
     if (!use)
         return self;
     return args->v[0].kind == JINJA_MISSING ? jinja_text_z(r, "") : args->v[0];
 }
 
-FILTER(length)
+JINJA_FILTER(length)
 {
     (void)args;
     return jinja_int((int64_t)jinja_length(r, self));
 }
 
-FILTER(attr)
+JINJA_FILTER(attr)
 {
     const jinja_text *name = jinja_need_text(r, args->v[0]);
     if (self.kind == JINJA_UNDEFINED)

@@ -4,22 +4,6 @@
 
 #include <string.h>
 
-#define FILTER(name)                                        \
-    static jinja_value name(jinja_run *r, jinja_value self, \
-                            const jinja_args *args)
-
-static bool
-is_given(jinja_value v)
-{
-    return v.kind != JINJA_MISSING && v.kind != JINJA_NONE;
-}
-
-static bool
-flag(jinja_run *r, jinja_value v)
-{
-    return v.kind != JINJA_MISSING && jinja_truth(r, v);
-}
-
 /* ---- attributes ---- */
 
 static bool
@@ -38,7 +22,7 @@ static jinja_value
 step(jinja_run *r, jinja_value v, jinja_value key, jinja_value fallback)
 {
     v = jinja_getitem(r, v, key);
-    return v.kind == JINJA_UNDEFINED && is_given(fallback) ? fallback : v;
+    return v.kind == JINJA_UNDEFINED && jinja_is_given(fallback) ? fallback : v;
 }
 
 static jinja_value
@@ -61,7 +45,7 @@ path_of_text(jinja_run *r, jinja_value v, const char *p, size_t n,
 jinja_value
 jinja_path(jinja_run *r, jinja_value v, jinja_value path, jinja_value fallback)
 {
-    if (!is_given(path))
+    if (!jinja_is_given(path))
         return v;
     if (path.kind == JINJA_TEXT)
         return path_of_text(r, v, path.text->p, path.text->n, fallback);
@@ -141,20 +125,20 @@ many_paths(jinja_run *r, jinja_value v, jinja_value paths, bool case_sensitive)
 }
 
 /* Parameters: reverse, case_sensitive, attribute. */
-FILTER(sort)
+JINJA_FILTER(sort)
 {
     jinja_value list = jinja_listed(r, self, JINJA_LIST);
     jinja_value keys = jinja_list_new(r, JINJA_LIST);
-    bool case_sensitive = flag(r, args->v[1]);
+    bool case_sensitive = jinja_flag(r, args->v[1]);
     for (size_t i = 0; i < list.list->count; i++)
         jinja_push(
             r, keys,
             many_paths(r, list.list->data[i], args->v[2], case_sensitive));
-    return sort_by_keys(r, list, keys, flag(r, args->v[0]));
+    return sort_by_keys(r, list, keys, jinja_flag(r, args->v[0]));
 }
 
 /* Parameters: case_sensitive, by, reverse. */
-FILTER(dictsort)
+JINJA_FILTER(dictsort)
 {
     bool by_value = false;
     if (args->v[1].kind != JINJA_MISSING) {
@@ -176,8 +160,8 @@ FILTER(dictsort)
     for (size_t i = 0; i < list.list->count; i++)
         jinja_push(r, keys,
                    folded(r, list.list->data[i].list->data[by_value],
-                          flag(r, args->v[0])));
-    return sort_by_keys(r, list, keys, flag(r, args->v[2]));
+                          jinja_flag(r, args->v[0])));
+    return sort_by_keys(r, list, keys, jinja_flag(r, args->v[2]));
 }
 
 static jinja_value
@@ -185,7 +169,7 @@ extreme(jinja_run *r, jinja_value self, const jinja_args *args, bool most)
 {
     jinja_iter *it = jinja_iterate(r, self);
     jinja_value best, best_key, element;
-    bool case_sensitive = flag(r, args->v[0]);
+    bool case_sensitive = jinja_flag(r, args->v[0]);
     if (!jinja_next(r, it, &best))
         return jinja_hinted(r, "No aggregated item, sequence was empty.");
     best_key =
@@ -202,24 +186,24 @@ extreme(jinja_run *r, jinja_value self, const jinja_args *args, bool most)
     return best;
 }
 
-FILTER(min)
+JINJA_FILTER(min)
 {
     return extreme(r, self, args, false);
 }
 
-FILTER(max)
+JINJA_FILTER(max)
 {
     return extreme(r, self, args, true);
 }
 
 /* Parameters: attribute, default, case_sensitive. */
-FILTER(groupby)
+JINJA_FILTER(groupby)
 {
     jinja_value list = jinja_listed(r, self, JINJA_LIST);
     jinja_value keys = jinja_list_new(r, JINJA_LIST),
                 out = jinja_list_new(r, JINJA_LIST);
     jinja_value group = missing(), last = missing();
-    bool case_sensitive = flag(r, args->v[2]);
+    bool case_sensitive = jinja_flag(r, args->v[2]);
     for (size_t i = 0; i < list.list->count; i++) {
         jinja_value v =
             jinja_path(r, list.list->data[i], args->v[0], args->v[1]);
@@ -349,7 +333,7 @@ next_mapped(jinja_run *r, jinja_iter *it, jinja_value *out)
     return true;
 }
 
-FILTER(map)
+JINJA_FILTER(map)
 {
     return generator(r, next_mapped, self, args);
 }
@@ -390,22 +374,22 @@ selection(jinja_run *r, jinja_value self, const jinja_args *args,
     return v;
 }
 
-FILTER(select_filter)
+JINJA_FILTER(select_filter)
 {
     return selection(r, self, args, 0, false);
 }
 
-FILTER(reject)
+JINJA_FILTER(reject)
 {
     return selection(r, self, args, 0, true);
 }
 
-FILTER(selectattr)
+JINJA_FILTER(selectattr)
 {
     return selection(r, self, args, 1, false);
 }
 
-FILTER(rejectattr)
+JINJA_FILTER(rejectattr)
 {
     return selection(r, self, args, 1, true);
 }
@@ -422,7 +406,7 @@ next_unique(jinja_run *r, jinja_iter *it, jinja_value *out)
     while (jinja_next(r, it->from, out)) {
         jinja_value key =
             folded(r, jinja_path(r, *out, it->args->v[1], missing()),
-                   flag(r, it->args->v[0]));
+                   jinja_flag(r, it->args->v[0]));
         if (jinja_find(r, it->seen, key))
             continue;
         jinja_pay(r, it->seen->count);
@@ -432,7 +416,7 @@ next_unique(jinja_run *r, jinja_iter *it, jinja_value *out)
     return false;
 }
 
-FILTER(unique)
+JINJA_FILTER(unique)
 {
     return generator(r, next_unique, self, args);
 }
@@ -453,7 +437,7 @@ next_item(jinja_run *r, jinja_iter *it, jinja_value *out)
     return jinja_next(r, it->from, out);
 }
 
-FILTER(items)
+JINJA_FILTER(items)
 {
     return generator(r, next_item, self, args);
 }
@@ -472,12 +456,12 @@ next_batch(jinja_run *r, jinja_iter *it, jinja_value *out)
         jinja_push(r, *out, element);
     if (!out->list->count)
         return false;
-    while (is_given(it->args->v[1]) && (int64_t)out->list->count < n)
+    while (jinja_is_given(it->args->v[1]) && (int64_t)out->list->count < n)
         jinja_push(r, *out, it->args->v[1]);
     return true;
 }
 
-FILTER(batch)
+JINJA_FILTER(batch)
 {
     return generator(r, next_batch, self, args);
 }
@@ -501,26 +485,26 @@ next_slice(jinja_run *r, jinja_iter *it, jinja_value *out)
     *out = jinja_list_new(r, JINJA_LIST);
     for (int64_t i = 0; i < n; i++)
         jinja_push(r, *out, it->source.list->data[it->at++]);
-    if (is_given(it->args->v[1]) && !more)
+    if (jinja_is_given(it->args->v[1]) && !more)
         jinja_push(r, *out, it->args->v[1]);
     it->number++;
     return true;
 }
 
-FILTER(slice)
+JINJA_FILTER(slice)
 {
     return generator(r, next_slice, self, args);
 }
 
 /* ---- to one value ---- */
 
-FILTER(list)
+JINJA_FILTER(list)
 {
     (void)args;
     return jinja_listed(r, self, JINJA_LIST);
 }
 
-FILTER(first)
+JINJA_FILTER(first)
 {
     jinja_value element;
     (void)args;
@@ -535,7 +519,7 @@ is_reversible(jinja_value v)
     return jinja_has_length(v) && v.kind != JINJA_LOOP;
 }
 
-FILTER(last)
+JINJA_FILTER(last)
 {
     (void)args;
     if (!is_reversible(self))
@@ -549,7 +533,7 @@ FILTER(last)
     return jinja_listed(r, self, JINJA_LIST).list->data[n - 1];
 }
 
-FILTER(reverse)
+JINJA_FILTER(reverse)
 {
     (void)args;
     if (self.kind == JINJA_TEXT) {
@@ -566,7 +550,7 @@ FILTER(reverse)
 }
 
 /* Parameters: d, attribute. */
-FILTER(join)
+JINJA_FILTER(join)
 {
     jinja_buf out = {0};
     jinja_value between = args->v[0], element;
@@ -580,7 +564,7 @@ FILTER(join)
 }
 
 /* Parameters: attribute, start. */
-FILTER(sum)
+JINJA_FILTER(sum)
 {
     jinja_value total =
         args->v[1].kind == JINJA_MISSING ? jinja_int(0) : args->v[1];

@@ -546,6 +546,14 @@ uint32_t jinja_code(const char *p, size_t *n);
 
 /* ---- filter.c, filter_list.c, test.c, global.c, date.c ---- */
 
+#define JINJA_FILTER(name)                                  \
+    static jinja_value name(jinja_run *r, jinja_value self, \
+                            const jinja_args *args)
+/* Is an argument there, and not none? */
+bool jinja_is_given(jinja_value v);
+/* The truth of an argument that may not be there: false. */
+bool jinja_flag(jinja_run *r, jinja_value v);
+
 const jinja_builtin *jinja_filter_find(const jinja_text *name);
 const jinja_builtin *jinja_test_find(const jinja_text *name);
 /* Is it one of jinja2's own that is not here? */
