@@ -299,7 +299,7 @@ put_errors(const row *rows, int n)
     }
 }
 
-/* What was found beside flatten and separate on as many ranks. */
+/* The plan that was found, beside flatten and separate on as many ranks. */
 static void
 put_found(const row *rows, int n)
 {

@@ -140,7 +140,7 @@ with_product(bounds product, bounds a, bounds b)
     return product;
 }
 
-/* What is left of a after whole b's, with b's sign. */
+/* The remainder of a by b, with the sign of b. */
 static bounds
 left_of(bounds a, bounds b)
 {

@@ -1,7 +1,7 @@
 /* Ranges of a def's arguments, `low = 0.2 in 0..1`.
  *
- * What is outside in every step is refused here. What constants and `step` do
- * not decide becomes an item of class "within", which looks at the value in
+ * A value that is outside in every step is refused here. One that constants and
+ * `step` do not decide becomes an item of class "within", which looks at it in
  * each step that makes it. It reads and gives nothing else, so it changes no
  * bit of the run, and is numbered apart from calls. */
 #include "grammar/sema.h"
@@ -146,8 +146,8 @@ range_text(rlf_sema *s, const rlf_ast_formal *f)
                    : rlf_arena_printf(s->arena, "%s or more", low);
 }
 
-/* What stands where a value per row of another kind is wanted, as the advantage
- * for the ratio, may be in the range by chance: it is said before the run. */
+/* A value per row that is given for one of another kind, as the advantage for
+ * the ratio, may be in the range by chance: a warning says so before a run. */
 static void
 warn_unsure(rlf_sema *s, const ranged *r, int term)
 {

@@ -82,8 +82,9 @@ text_of(rlf_str text)
     return json_stringn(text.p, text.n);
 }
 
-/* What stands under an older name is under the one that templates read, too;
- * one that only has that gets the older one in front. */
+/* The reasoning of a message gets the name that templates read, whichever of
+ * its three names it came under, and `thinking` in front if that was not given.
+ */
 static json_t *
 with_reasoning(json_t *message)
 {

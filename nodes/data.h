@@ -136,7 +136,7 @@ rlf_status rlf_data_can_draw(const rlf_data *data, double count, bool weighted,
 
 /* ---- cursor.c ---- */
 
-/* What it keeps, not the cursor itself. */
+/* Frees what the cursor keeps, not the cursor itself. */
 void rlf_cursor_free(rlf_cursor *cursor);
 /* The cursors of a data set in checkpoints, and as a step began with them:
  * members of its class (engine/graph/resource.h). */
