@@ -12,16 +12,26 @@
  *
  * Beside the plans below are those that `rlflow plan --search` finds for 2 and
  * for 4 ranks by the same profile; how they compare with flatten and separate
- * is printed in the end. */
+ * is printed in the end.
+ *
+ * Before each round two threads on two cores answer each other: where a host
+ * moves virtual cores, that takes twice as long at some times as at others, and
+ * so do plans that meet often. A profile holds for the time it was measured
+ * at. */
+#define _GNU_SOURCE
 #include "engine/api/planned.h"
 #include "engine/api/profile.h"
 #include "engine/api/trial.h"
 #include "engine/api/workload.h"
+#include "engine/base/clock.h"
 #include "engine/base/vec.h"
+#include "engine/dev/word.h"
 #include "engine/timing/fit.h"
 #include "nodes/table.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +107,68 @@ by_size(const void *a, const void *b)
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
+
+/* ---- two cores that answer each other ---- */
+
+#define ANSWERS 200000
+
+static rlf_word asked, answered;
+
+/* On the n-th core of those that this program may use. */
+static void
+stay_on(int n)
+{
+    cpu_set_t all, one;
+    CPU_ZERO(&one);
+    must(sched_getaffinity(0, sizeof all, &all) == 0, "no cores", NULL);
+    int seen = 0;
+    for (size_t i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &all) && seen++ == n)
+            CPU_SET(i, &one);
+    if (CPU_COUNT(&one))
+        pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+}
+
+static void *
+answer(void *unused)
+{
+    stay_on(1);
+    for (uint32_t i = 0; i < ANSWERS; i++) {
+        rlf_word_wait(&asked, i, true, RLF_FOREVER);
+        rlf_word_ring(&answered);
+    }
+    return unused;
+}
+
+static void *
+ask(void *seconds)
+{
+    stay_on(0);
+    uint64_t begin = rlf_clock_now();
+    for (uint32_t i = 0; i < ANSWERS; i++) {
+        rlf_word_ring(&asked);
+        rlf_word_wait(&answered, i, true, RLF_FOREVER);
+    }
+    *(double *)seconds = 1e-9 * (double)(rlf_clock_now() - begin) / ANSWERS;
+    return NULL;
+}
+
+/* Seconds of a question and its answer. */
+static double
+round_trip(void)
+{
+    pthread_t threads[2];
+    double seconds = 0;
+    asked = answered = (rlf_word){0};
+    must(pthread_create(&threads[0], NULL, answer, NULL) == 0 &&
+             pthread_create(&threads[1], NULL, ask, &seconds) == 0,
+         "no threads", NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    return seconds;
+}
+
+/* ---- plans, as said and as seen ---- */
 
 /* A session with the plan, as a file. */
 static rlf_session *
@@ -345,6 +417,7 @@ main(int argc, char **argv)
             argv[1], program, profile, profile);
         must(system(command) == 0, "rlflow profile has failed", NULL);
         bool critic = strcmp(programs[i], "ppo") == 0;
+        double trips[ROUNDS + 1] = {[ROUNDS] = round_trip()};
         int first = n;
         size_t n_plans = RLF_COUNT(plans);
         for (size_t k = 0; k < n_plans; k++)
@@ -355,16 +428,23 @@ main(int argc, char **argv)
             rows[n] = (row){.program = programs[i], .plan = all[k]};
             simulate(open_plan(program, all[k], critic), profile, &rows[n]);
         }
-        for (int round = 0; round < ROUNDS; round++)
+        for (int round = 0; round < ROUNDS; round++) {
+            trips[round] = round_trip();
             for (int k = first; k < n; k++) {
                 run(open_plan(program, rows[k].plan, critic), steps, round,
                     &rows[k]);
                 sleep(1); /* others of the machine may go on */
             }
+        }
         for (int k = first; k < n; k++) {
             close_row(&rows[k]);
             put_row(&rows[k]);
         }
+        printf("%-5s two cores answer each other in %.0f ns after the profile,",
+               programs[i], 1e9 * trips[ROUNDS]);
+        for (int round = 0; round < ROUNDS; round++)
+            printf(" %.0f", 1e9 * trips[round]);
+        printf(" before the rounds\n");
     }
     put_errors(rows, n);
     put_found(rows, n);
