@@ -473,7 +473,7 @@ put_copy(rlf_session *s, const rlf_input *input, const char *to, rlf_err *err)
     if (has && !same)
         status = put_aside(s, input, to, is, err);
     if (status >= 0 && !same)
-        status = rlf_file_append(to, text.p, text.n, false, err);
+        status = rlf_file_append(to, text.p, text.n, false, NULL, err);
     rlf_buf_free(&text);
     rlf_buf_free(&there);
     return status;

@@ -175,15 +175,16 @@ copy_own(const rlf_session *session, int which, const rlf_infile *file,
     return RLF_OK;
 }
 
-/* Is it what the run left, with or without more behind? */
+/* Are the first `length` bytes what the run left, with or without more
+ * behind? */
 static rlf_status
 is_whole(const rlf_session *session, int which, const rlf_infile *file,
-         rlf_err *err, bool *whole)
+         uint64_t length, rlf_err *err, bool *whole)
 {
     copied own = {0};
     uint64_t n = session->beside.journals[which].size;
     *whole = false;
-    if (rlf_infile_size(file) < n)
+    if (length < n)
         return RLF_OK;
     RLF_TRY(copy_own(session, which, file, n, &own, err));
     *whole = own.checksum == session->beside.journals[which].checksum;
@@ -192,26 +193,25 @@ is_whole(const rlf_session *session, int which, const rlf_infile *file,
 
 /* Is the file as long as it was left? Else somebody wrote to it, cut, replaced
  * or removed it meanwhile: that is told, and the run goes on behind what there
- * is now. Of what was added the place is known, so that a resume can put it
- * aside. Of all else a checkpoint goes on to know what the run wrote, so that a
- * resume finds the file damaged and says which lines it lacks. */
+ * is now (`is` bytes; not `there`: none). Of what was added the place is known,
+ * so that a resume can put it aside. Of all else a checkpoint goes on to know
+ * what the run wrote, so that a resume finds the file damaged and says which
+ * lines it lacks. */
 static rlf_status
-watch(rlf_session *session, int which, rlf_err *err)
+compare(rlf_session *session, int which, bool there, uint64_t is, rlf_err *err)
 {
-    struct stat found;
     const char *path = path_of(session, which);
     rlf_appended *now = &session->appended[which];
-    uint64_t *size = &session->beside.journals[which].size, is = 0;
-    rlf_infile *file;
-    RLF_TRY(rlf_path_own(path, err));
-    bool there = lstat(path, &found) == 0, whole = false;
-    if (there ? (uint64_t)found.st_size == now->length : !now->length)
+    uint64_t *size = &session->beside.journals[which].size;
+    bool whole = false;
+    if (is == now->length && (there || !is))
         return RLF_OK;
     if (there) {
+        rlf_infile *file;
         RLF_TRY(rlf_infile_open(path, err, &file));
-        is = rlf_infile_size(file);
         rlf_status status =
-            now->changed ? RLF_OK : is_whole(session, which, file, err, &whole);
+            now->changed ? RLF_OK
+                         : is_whole(session, which, file, is, err, &whole);
         rlf_infile_close(file);
         RLF_TRY(status);
     }
@@ -230,12 +230,19 @@ watch(rlf_session *session, int which, rlf_err *err)
     return RLF_OK;
 }
 
+/* Nothing is looked at before the line is in the file: another program could
+ * write in between. */
 rlf_status
 rlf_journal_add(rlf_session *session, int which, const char *p, size_t n,
                 rlf_err *err)
 {
-    RLF_TRY(watch(session, which, err));
-    RLF_TRY(rlf_file_append(path_of(session, which), p, n, false, err));
+    const char *path = path_of(session, which);
+    struct stat found;
+    bool there = lstat(path, &found) == 0;
+    uint64_t at;
+    RLF_TRY(rlf_path_own(path, err));
+    RLF_TRY(rlf_file_append(path, p, n, false, &at, err));
+    RLF_TRY(compare(session, which, there, at, err));
     session->appended[which].length += n;
     session->beside.journals[which].size += n;
     session->beside.journals[which].checksum =
@@ -247,9 +254,14 @@ rlf_status
 rlf_journals_sync(rlf_session *session, rlf_err *err)
 {
     for (int i = 0; i < RLF_JOURNALS; i++) {
-        RLF_TRY(watch(session, i, err));
+        const char *path = path_of(session, i);
+        struct stat found;
+        RLF_TRY(rlf_path_own(path, err));
+        bool there = lstat(path, &found) == 0;
+        RLF_TRY(compare(session, i, there, there ? (uint64_t)found.st_size : 0,
+                        err));
         if (session->appended[i].length)
-            RLF_TRY(rlf_file_sync(path_of(session, i), err));
+            RLF_TRY(rlf_file_sync(path, err));
     }
     return RLF_OK;
 }
@@ -459,7 +471,7 @@ hold_against(rlf_session *session, int which, const rlf_infile *file,
 {
     uint64_t n = session->beside.journals[which].size;
     bool whole, of_steps;
-    RLF_TRY(is_whole(session, which, file, err, &whole));
+    RLF_TRY(is_whole(session, which, file, rlf_infile_size(file), err, &whole));
     if (!whole)
         return mend(session, which, file, step, err);
     RLF_TRY(is_of_steps(file, n, which, step, err, &of_steps));

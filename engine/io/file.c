@@ -357,7 +357,7 @@ fail_kind(const char *path, const struct stat *found, const char *wanted,
 
 rlf_status
 rlf_file_append(const char *path, const void *p, size_t n, bool sync,
-                rlf_err *err)
+                uint64_t *at, rlf_err *err)
 {
     struct stat found;
     int fd = open(path,
@@ -374,6 +374,10 @@ rlf_file_append(const char *path, const void *p, size_t n, bool sync,
     }
     off_t end = lseek(fd, 0, SEEK_END);
     bool good = end >= 0 && rlf_fd_write(fd, p, n) && (!sync || fsync(fd) == 0);
+    if (good && at) { /* the offset is behind them */
+        off_t behind = lseek(fd, 0, SEEK_CUR);
+        *at = (uint64_t)(behind >= 0 ? behind : end + (off_t)n) - n;
+    }
     if (!good) {
         fail_write(path, err);
         /* Nothing more can be done if cutting fails too. */

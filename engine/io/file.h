@@ -23,10 +23,11 @@ rlf_status rlf_file_write(const char *path, const void *p, size_t n,
 /* Replace `to` by a copy of `from`, atomically. */
 rlf_status rlf_file_copy(const char *from, const char *to, rlf_err *err);
 /* Append n bytes, made if missing: all of them, or none (cut back). With
- * `sync` they are on the disk when it returns. RLF_ENV if a symbolic link stands
- * there, or what is no file. */
+ * `sync` they are on the disk when it returns. *at (unless NULL): where in the
+ * file they begin, behind what others have appended before them. RLF_ENV if a
+ * symbolic link stands there, or what is no file. */
 rlf_status rlf_file_append(const char *path, const void *p, size_t n, bool sync,
-                           rlf_err *err);
+                           uint64_t *at, rlf_err *err);
 /* fsync a file: what was appended is on the disk. */
 rlf_status rlf_file_sync(const char *path, rlf_err *err);
 /* Cut the file to its first n bytes; RLF_USER if it has fewer. */

@@ -99,7 +99,8 @@ check_samples(const char *source)
         rlf_buf_printf(&rows, "{\"question\":\"%d\",\"doc\":\"%0*d\"}\n", i,
                        LONG, i);
     snprintf(path, sizeof path, "%s/rows.jsonl", dir);
-    bool written = rlf_file_append(path, rows.p, rows.n, false, &ignored) >= 0;
+    bool written =
+        rlf_file_append(path, rows.p, rows.n, false, NULL, &ignored) >= 0;
     rlf_buf_printf(
         &program,
         "data rows = jsonl(\"rows.jsonl\", prompt: \"question\", doc: "
@@ -114,7 +115,7 @@ check_samples(const char *source)
     snprintf(path, sizeof path, "%s/docs.rlf", dir);
     snprintf(out, sizeof out, "%s/run", dir);
     if (!written ||
-        rlf_file_append(path, program.p, program.n, false, &ignored) < 0)
+        rlf_file_append(path, program.p, program.n, false, NULL, &ignored) < 0)
         bail("cannot write %s", path);
     rlf_buf_free(&rows);
     rlf_buf_free(&program);

@@ -69,9 +69,11 @@ check_append(void)
 {
     rlf_err err = RLF_ERR_NONE;
     const char *path = in("log");
-    rlf_file_append(path, "a\n", 2, false, &err);
-    rlf_file_append(path, "b\n", 2, true, &err);
+    uint64_t first = 7, second = 7;
+    rlf_file_append(path, "a\n", 2, false, &first, &err);
+    rlf_file_append(path, "b\n", 2, true, &second, &err);
     ok(holds(path, "a\nb\n"), "appended twice");
+    ok(first == 0 && second == 2, "... and told where");
     ok(rlf_file_truncate(path, 2, &err) == RLF_OK && holds(path, "a\n"),
        "cut back");
     ok(rlf_file_truncate(path, 9, &err) == RLF_USER,
@@ -126,13 +128,13 @@ check_link(void)
     snprintf(link, sizeof link, "%s", in("link"));
     rlf_file_write(to, "a", 1, &err);
     ok(symlink(to, link) == 0 &&
-           rlf_file_append(link, "b", 1, false, &err) == RLF_ENV &&
+           rlf_file_append(link, "b", 1, false, NULL, &err) == RLF_ENV &&
            strstr(err.sentence, "link is a symbolic link") && holds(to, "a"),
        "nothing is appended behind a link: %s", err.sentence);
     rlf_err_clear(&err);
     unlink(link);
     ok(mkfifo(link, 0666) == 0 &&
-           rlf_file_append(link, "b", 1, false, &err) == RLF_ENV,
+           rlf_file_append(link, "b", 1, false, NULL, &err) == RLF_ENV,
        "... nor to a pipe");
     unlink(link);
     unlink(to);
@@ -154,7 +156,8 @@ check_full(void)
     setrlimit(RLIMIT_FSIZE, &small);
     rlf_status written = rlf_file_write(path, big, sizeof big, &err);
     rlf_err second = RLF_ERR_NONE;
-    rlf_status added = rlf_file_append(path, big, sizeof big, false, &second);
+    rlf_status added =
+        rlf_file_append(path, big, sizeof big, false, NULL, &second);
     setrlimit(RLIMIT_FSIZE, &old);
     ok(written == RLF_ENV && strstr(err.sentence, path) &&
            strstr(err.hint, "more than 1000 bytes") &&
