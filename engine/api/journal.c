@@ -192,26 +192,24 @@ is_whole(const rlf_session *session, int which, const rlf_infile *file,
 }
 
 /* Is the file as long as it was left? Else somebody wrote to it, cut, replaced
- * or removed it meanwhile: that is told, and the run goes on behind what there
- * is now (`is` bytes; not `there`: none). Of what was added the place is known,
- * so that a resume can put it aside. Of all else a checkpoint goes on to know
- * what the run wrote, so that a resume finds the file damaged and says which
- * lines it lacks. */
+ * or removed it meanwhile: that is told, and the run goes on behind the `is`
+ * bytes that there are now. Of what was added the place is known, so that a
+ * resume can put it aside. Of all else a checkpoint goes on to know what the
+ * run wrote, so that a resume finds the file damaged and says which lines it
+ * lacks. */
 static rlf_status
-compare(rlf_session *session, int which, bool there, uint64_t is, rlf_err *err)
+compare(rlf_session *session, int which, uint64_t is, rlf_err *err)
 {
     const char *path = path_of(session, which);
     rlf_appended *now = &session->appended[which];
-    uint64_t *size = &session->beside.journals[which].size;
+    uint64_t had = now->length, *size = &session->beside.journals[which].size;
     bool whole = false;
-    if (is == now->length && (there || !is))
+    if (is == had)
         return RLF_OK;
-    if (there) {
+    if (is > had && !now->changed) {
         rlf_infile *file;
         RLF_TRY(rlf_infile_open(path, err, &file));
-        rlf_status status =
-            now->changed ? RLF_OK
-                         : is_whole(session, which, file, is, err, &whole);
+        rlf_status status = is_whole(session, which, file, is, err, &whole);
         rlf_infile_close(file);
         RLF_TRY(status);
     }
@@ -222,11 +220,18 @@ compare(rlf_session *session, int which, bool there, uint64_t is, rlf_err *err)
     } else {
         now->changed = true;
     }
-    rlf_buf_printf(&session->warnings,
-                   "%s was changed while the run writes to it: it had %" PRIu64
-                   " bytes and %s %" PRIu64 "; the run goes on behind them\n",
-                   path, now->length, there ? "has" : "is gone, so it has", is);
     now->length = is;
+    if (is)
+        rlf_buf_printf(&session->warnings,
+                       "%s was changed while the run writes to it: it had "
+                       "%" PRIu64 " bytes and has %" PRIu64
+                       "; the run goes on behind them\n",
+                       path, had, is);
+    else
+        rlf_buf_printf(&session->warnings,
+                       "%s was removed or emptied while the run writes to it: "
+                       "it had %" PRIu64 " bytes; the run begins it again\n",
+                       path, had);
     return RLF_OK;
 }
 
@@ -237,12 +242,10 @@ rlf_journal_add(rlf_session *session, int which, const char *p, size_t n,
                 rlf_err *err)
 {
     const char *path = path_of(session, which);
-    struct stat found;
-    bool there = lstat(path, &found) == 0;
     uint64_t at;
     RLF_TRY(rlf_path_own(path, err));
     RLF_TRY(rlf_file_append(path, p, n, false, &at, err));
-    RLF_TRY(compare(session, which, there, at, err));
+    RLF_TRY(compare(session, which, at, err));
     session->appended[which].length += n;
     session->beside.journals[which].size += n;
     session->beside.journals[which].checksum =
@@ -258,8 +261,8 @@ rlf_journals_sync(rlf_session *session, rlf_err *err)
         struct stat found;
         RLF_TRY(rlf_path_own(path, err));
         bool there = lstat(path, &found) == 0;
-        RLF_TRY(compare(session, i, there, there ? (uint64_t)found.st_size : 0,
-                        err));
+        uint64_t is = there ? (uint64_t)found.st_size : 0;
+        RLF_TRY(compare(session, i, is, err));
         if (session->appended[i].length)
             RLF_TRY(rlf_file_sync(path, err));
     }
