@@ -5,6 +5,15 @@
 
 enum { MOST_PARAMETERS = 8 };
 
+const jinja_builtin *
+jinja_builtin_find(const jinja_builtin *list, size_t n, const jinja_text *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (jinja_text_is(name, list[i].name))
+            return &list[i];
+    return NULL;
+}
+
 typedef struct parameter {
     const char *p;
     size_t n;

@@ -449,13 +449,11 @@ static const jinja_builtin filters[] = {
 const jinja_builtin *
 jinja_filter_find(const jinja_text *name)
 {
-    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
-        if (jinja_text_is(name, filters[i].name))
-            return &filters[i];
-    for (size_t i = 0; i < jinja_n_list_filters; i++)
-        if (jinja_text_is(name, jinja_list_filters[i].name))
-            return &jinja_list_filters[i];
-    return NULL;
+    const jinja_builtin *b =
+        jinja_builtin_find(filters, sizeof filters / sizeof *filters, name);
+    return b ? b
+             : jinja_builtin_find(jinja_list_filters, jinja_n_list_filters,
+                                  name);
 }
 
 bool

@@ -135,8 +135,6 @@ static const jinja_builtin functions[] = {
 const jinja_builtin *
 jinja_global_find(const jinja_text *name)
 {
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (jinja_text_is(name, functions[i].name))
-            return &functions[i];
-    return NULL;
+    return jinja_builtin_find(functions, sizeof functions / sizeof *functions,
+                              name);
 }

@@ -554,6 +554,9 @@ bool jinja_is_given(jinja_value v);
 /* The truth of an argument that may not be there: false. */
 bool jinja_flag(jinja_run *r, jinja_value v);
 
+/* The one of that name in a list; NULL: none is. */
+const jinja_builtin *jinja_builtin_find(const jinja_builtin *list, size_t n,
+                                        const jinja_text *name);
 const jinja_builtin *jinja_filter_find(const jinja_text *name);
 const jinja_builtin *jinja_test_find(const jinja_text *name);
 /* Is it one of jinja2's own that is not here? */

@@ -131,8 +131,5 @@ static const jinja_builtin tests[] = {
 const jinja_builtin *
 jinja_test_find(const jinja_text *name)
 {
-    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-        if (jinja_text_is(name, tests[i].name))
-            return &tests[i];
-    return NULL;
+    return jinja_builtin_find(tests, sizeof tests / sizeof *tests, name);
 }
