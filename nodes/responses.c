@@ -13,21 +13,6 @@
 
 /* ---- who reads them ---- */
 
-/* The node that makes a set; NULL: there is none. */
-static const rlf_node *
-maker(const rlf_graph *graph, int set)
-{
-    for (size_t i = 0; i < graph->nodes.count; i++) {
-        const rlf_node *node = &graph->nodes.data[i];
-        for (int k = 0; k < node->n_outputs; k++) {
-            const rlf_value *value = &graph->values.data[node->outputs[k]];
-            if (value->kind == RLF_VALUE_SET && value->set == set)
-                return node;
-        }
-    }
-    return NULL;
-}
-
 /* The set that it is a part of, or whose prompts it answers; -1: none. */
 static int
 before(const rlf_graph *graph, int set)
@@ -42,7 +27,7 @@ static bool
 is_chosen(const rlf_graph *graph, int set, int whole)
 {
     for (; set >= 0 && set != whole; set = before(graph, set)) {
-        const rlf_node *node = maker(graph, set);
+        const rlf_node *node = rlf_graph_maker(graph, set);
         if (node && (strcmp(node->class->name, "where") == 0 ||
                      strcmp(node->class->name, "collect") == 0))
             return true;

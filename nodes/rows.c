@@ -167,15 +167,8 @@ given_bound(const rlf_graph *graph, const rlf_rows *rows)
         set = sets[set].origin >= 0 ? sets[set].origin : sets[set].from;
     if (sets[set].kind != RLF_SET_ASKED)
         return NULL;
-    for (size_t i = 0; i < graph->nodes.count; i++) {
-        const rlf_node *node = &graph->nodes.data[i];
-        for (int k = 0; k < node->n_outputs; k++) {
-            const rlf_value *value = &graph->values.data[node->outputs[k]];
-            if (value->kind == RLF_VALUE_SET && value->set == set)
-                return rlf_args_find(node->args, node->n_args, "max_prompt");
-        }
-    }
-    return NULL;
+    const rlf_node *node = rlf_graph_maker(graph, set);
+    return node ? rlf_args_find(node->args, node->n_args, "max_prompt") : NULL;
 }
 
 static rlf_status

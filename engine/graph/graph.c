@@ -108,6 +108,20 @@ rlf_args_plain(const rlf_arg *args, int n, int i)
     return NULL;
 }
 
+const rlf_node *
+rlf_graph_maker(const rlf_graph *graph, int set)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        for (int k = 0; k < node->n_outputs; k++) {
+            const rlf_value *value = &graph->values.data[node->outputs[k]];
+            if (value->kind == RLF_VALUE_SET && value->set == set)
+                return node;
+        }
+    }
+    return NULL;
+}
+
 bool
 rlf_graph_once(const rlf_graph *graph, int region)
 {

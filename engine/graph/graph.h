@@ -313,6 +313,9 @@ int rlf_graph_add_node(rlf_graph *graph, rlf_node node);
 int rlf_graph_add_region(rlf_graph *graph, int node);
 int rlf_graph_add_resource(rlf_graph *graph, rlf_resource resource);
 
+/* The node that makes a set; NULL: there is none. */
+const rlf_node *rlf_graph_maker(const rlf_graph *graph, int set);
+
 /* An argument of a node by its formal's name; never NULL for a formal of the
  * class (kind RLF_ARG_ABSENT if it was not given). */
 const rlf_arg *rlf_node_arg(const rlf_node *node, const char *name);

@@ -25,15 +25,8 @@ tokens_of(double x, uint32_t unknown)
 static uint32_t
 site_of(const rlf_graph *graph, int set)
 {
-    for (size_t i = 0; i < graph->nodes.count; i++) {
-        const rlf_node *node = &graph->nodes.data[i];
-        for (int k = 0; k < node->n_outputs; k++) {
-            const rlf_value *v = &graph->values.data[node->outputs[k]];
-            if (v->kind == RLF_VALUE_SET && v->set == set)
-                return node->site;
-        }
-    }
-    return 0;
+    const rlf_node *node = rlf_graph_maker(graph, set);
+    return node ? node->site : 0;
 }
 
 static uint32_t
