@@ -63,8 +63,8 @@ rlf_call_spaces(const rlf_call *call)
     return spaces;
 }
 
-static rlf_status
-open(rlf_call *call, rlf_err *err)
+rlf_status
+rlf_call_open_columns(rlf_call *call, const char *what, rlf_err *err)
 {
     const rlf_graph *graph = call->env->graph;
     const rlf_space **spaces = rlf_call_spaces(call);
@@ -72,14 +72,20 @@ open(rlf_call *call, rlf_err *err)
         const rlf_value *value = &graph->values.data[call->node->outputs[i]];
         if (!spaces[value->domain])
             return rlf_fail(
-                err, RLF_BUG, "no input of an expression lies on '%s'",
+                err, RLF_BUG, "no input of '%s' lies on '%s'",
+                call->node->class->name,
                 rlf_domains_get(&graph->domains, value->domain)->name);
         RLF_TRY(rlf_column_try(call->env->pool, spaces[value->domain],
-                               value->kind == RLF_VALUE_TEXT,
-                               "the values of an expression", err,
+                               value->kind == RLF_VALUE_TEXT, what, err,
                                &call->out[i].column));
     }
     return RLF_OK;
+}
+
+static rlf_status
+open(rlf_call *call, rlf_err *err)
+{
+    return rlf_call_open_columns(call, "the values of an expression", err);
 }
 
 static rlf_status

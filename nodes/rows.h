@@ -89,6 +89,10 @@ uint32_t rlf_rows_prompt_of(const rlf_graph *graph, const rlf_rows *rows,
 /* The spaces of a call's inputs and all above them, indexed by domain, for
  * expression programs; in the step's pool. Defined in expr.c. */
 const rlf_space **rlf_call_spaces(const rlf_call *call);
+/* Columns for all outputs of the call, in these spaces; `what` names their
+ * values where memory lacks for them. Defined in expr.c. */
+rlf_status rlf_call_open_columns(rlf_call *call, const char *what,
+                                 rlf_err *err);
 /* "sample 3 of prompt 17 of 'roll', from data/arith.jsonl:412": who a sample
  * is, for messages; in `arena`. `row` is one of rows->samples. */
 const char *rlf_rows_name(const rlf_env *env, const rlf_rows *rows,

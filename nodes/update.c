@@ -90,17 +90,7 @@ init(const rlf_env *env, const rlf_node *node, rlf_err *err, void **out)
 static rlf_status
 open(rlf_call *call, rlf_err *err)
 {
-    const rlf_graph *graph = call->env->graph;
-    const rlf_space **spaces = rlf_call_spaces(call);
-    for (int i = 0; i < call->node->n_outputs; i++) {
-        const rlf_value *value = &graph->values.data[call->node->outputs[i]];
-        if (!spaces[value->domain])
-            return rlf_fail(err, RLF_BUG, "a report of an update has no place");
-        RLF_TRY(rlf_column_try(call->env->pool, spaces[value->domain], false,
-                               "what an update reports", err,
-                               &call->out[i].column));
-    }
-    return RLF_OK;
+    return rlf_call_open_columns(call, "what an update reports", err);
 }
 
 rlf_update *
