@@ -146,6 +146,16 @@ has_word(const char *words, const char *word)
     return false;
 }
 
+/* Does a key with this value ask for nothing: is it absent, null, false, {}, or
+ * the number that changes nothing? */
+static bool
+asks_nothing(const json_t *j, double neutral)
+{
+    return !j || json_is_false(j) ||
+           (json_is_number(j) && json_number_value(j) == neutral) ||
+           (json_is_object(j) && !json_object_size(j));
+}
+
 static rlf_status
 check_refused(const rlf_config_keys *r, const rlf_family *f)
 {
@@ -158,12 +168,8 @@ check_refused(const rlf_config_keys *r, const rlf_family *f)
                                "supported");
     for (size_t i = 0; i < RLF_COUNT(refused); i++) {
         const json_t *j = rlf_config_member(r->root, refused[i].key);
-        if (!j || json_is_false(j) ||
+        if (asks_nothing(j, refused[i].number) ||
             (f->heeds && has_word(f->heeds, refused[i].key)))
-            continue;
-        if (json_is_number(j) && json_number_value(j) == refused[i].number)
-            continue;
-        if (json_is_object(j) && !json_object_size(j))
             continue;
         char number[32];
         snprintf(number, sizeof number, "%.15g", json_number_value(j));
@@ -304,11 +310,8 @@ list_unheeded(const char *generation, rlf_arena *arena, rlf_err *err,
     RLF_TRY(parse_again("generation_config.json", generation, err, &root));
     for (size_t i = 0; i < RLF_COUNT(unheeded); i++) {
         const json_t *j = rlf_config_member(root, unheeded[i].key);
-        if (!j || json_is_false(j) ||
-            (json_is_number(j) &&
-             json_number_value(j) == unheeded[i].neutral) ||
-            (json_is_array(j) && !json_array_size(j)) ||
-            (json_is_object(j) && !json_object_size(j)))
+        if (asks_nothing(j, unheeded[i].neutral) ||
+            (json_is_array(j) && !json_array_size(j)))
             continue;
         rlf_buf_printf(&all, "%s%s ", all.n ? ", " : "", unheeded[i].key);
         char *text = json_dumps(j, JSON_ENCODE_ANY | JSON_COMPACT);
@@ -586,22 +589,16 @@ done:
     return status;
 }
 
+/* End tokens as config.json has them: a number, a list, or null. */
 static json_t *
-token_list(const int *ids, int n)
+eos_value(const int *ids, int n)
 {
+    if (n < 2)
+        return n ? json_integer(ids[0]) : json_null();
     json_t *list = json_array();
     for (int i = 0; i < n; i++)
         json_array_append_new(list, json_integer(ids[i]));
     return list;
-}
-
-/* The end token as config.json has it: a number, a list, or null. */
-static json_t *
-eos_value(const rlf_model_config *c)
-{
-    return c->n_eos == 0   ? json_null()
-           : c->n_eos == 1 ? json_integer(c->eos[0])
-                           : token_list(c->eos, c->n_eos);
 }
 
 static const char *
@@ -647,38 +644,28 @@ rlf_model_config_llama(const rlf_llama_args *a, rlf_arena *arena, rlf_err *err,
                         "llama(...): heads: %d is more than %d for each of "
                         "kv_heads: %d",
                         a->heads, RLF_MOST_GROUP, kv);
-    *out = (rlf_model_config){
-        .layers = a->layers,
-        .hidden = a->hidden,
-        .heads = a->heads,
-        .kv_heads = kv,
-        .head_dim = a->hidden / a->heads,
-        .ffn = a->ffn ? a->ffn : (a->hidden * 8 / 3 + 31) / 32 * 32,
-        .vocab = a->vocab,
-        .context = a->context ? a->context : 2048,
-        .eps = a->eps > 0 ? a->eps : 1e-5,
-        .rope = {.theta = a->rope_theta > 0 ? a->rope_theta : 10000},
-        .tied = a->tied,
-        .bos = a->bos,
-        .n_eos = a->n_eos,
-    };
-    memcpy(out->eos, a->eos, sizeof out->eos);
     json_t *root = json_pack(
         "{s:s, s:b, s:b, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:f, "
         "s:b, s:s, s:s}",
         "model_type", "llama", "attention_bias", 0, "mlp_bias", 0,
-        "num_hidden_layers", out->layers, "hidden_size", out->hidden,
-        "num_attention_heads", out->heads, "num_key_value_heads", kv,
-        "head_dim", out->head_dim, "intermediate_size", out->ffn, "vocab_size",
-        out->vocab, "max_position_embeddings", out->context, "rms_norm_eps",
-        out->eps, "rope_theta", out->rope.theta, "tie_word_embeddings",
-        out->tied, "hidden_act", "silu", "torch_dtype", "float32");
+        "num_hidden_layers", a->layers, "hidden_size", a->hidden,
+        "num_attention_heads", a->heads, "num_key_value_heads", kv, "head_dim",
+        a->hidden / a->heads, "intermediate_size",
+        a->ffn ? a->ffn : (a->hidden * 8 / 3 + 31) / 32 * 32, "vocab_size",
+        a->vocab, "max_position_embeddings", a->context ? a->context : 2048,
+        "rms_norm_eps", a->eps > 0 ? a->eps : 1e-5, "rope_theta",
+        a->rope_theta > 0 ? a->rope_theta : 10000.0, "tie_word_embeddings",
+        a->tied, "hidden_act", "silu", "torch_dtype", "float32");
     RLF_ASSERT(root);
     json_object_set_new(root, "bos_token_id",
                         a->bos >= 0 ? json_integer(a->bos) : json_null());
-    json_object_set_new(root, "eos_token_id", eos_value(out));
-    out->json = dump(root, arena);
-    return RLF_OK;
+    json_object_set_new(root, "eos_token_id", eos_value(a->eos, a->n_eos));
+    const rlf_config_keys r = {"llama(...)", root, err};
+    rlf_status status = read_config(&r, arena, out);
+    const char *text = dump(root, arena);
+    if (status >= 0)
+        out->json = text;
+    return status;
 }
 
 /* The type in which others load the weights: that of the saved tensors. Where
@@ -742,7 +729,7 @@ rlf_model_config_generation(const rlf_model_config *c, rlf_arena *arena)
     json_t *root = json_object();
     if (c->bos >= 0)
         json_object_set_new(root, "bos_token_id", json_integer(c->bos));
-    json_object_set_new(root, "eos_token_id", eos_value(c));
+    json_object_set_new(root, "eos_token_id", eos_value(c->eos, c->n_eos));
     return dump(root, arena);
 }
 
