@@ -40,15 +40,16 @@ libnodes_a_SOURCES += \
 	nodes/model/weights.c nodes/model/weights.h \
 	nodes/model/work.c nodes/model/work.h
 
-check_PROGRAMS += tests/unit/model_calls tests/unit/model_cost tests/unit/model_files \
+check_PROGRAMS += tests/unit/model_calls tests/unit/model_config tests/unit/model_cost tests/unit/model_files \
 	tests/unit/model_memory tests/unit/model_move tests/unit/model_parity tests/unit/model_programs tests/unit/model_ranks tests/unit/model_recorded \
 	tests/unit/model_rope \
 	tests/unit/model_sampler \
 	tests/unit/model_shards tests/unit/model_stories \
-	tests/unit/model_training
+	tests/unit/model_training tests/unit/model_weights
 tests_unit_model_calls_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=rlf_parallel_sum,--wrap=rlf_parallel_sum_f32,--wrap=rlf_parallel_sum_copies
 tests_unit_model_calls_LDADD = $(NODES_LIBS)
 tests_unit_model_cost_LDADD = $(NODES_LIBS)
+tests_unit_model_config_LDADD = $(NODES_LIBS)
 tests_unit_model_files_LDADD = $(NODES_LIBS)
 tests_unit_model_parity_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_memory_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
@@ -61,6 +62,7 @@ tests_unit_model_sampler_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_shards_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_stories_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_training_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
+tests_unit_model_weights_LDADD = $(NODES_LIBS)
 
-EXTRA_DIST += tests/unit/counting.h tests/unit/model.h tests/unit/model_calls.h tests/unit/model_lora.h tests/data/model_calls.txt tests/unit/model_places.h tests/oracle/transformers_llama.py \
+EXTRA_DIST += tests/unit/counting.h tests/unit/model.h tests/unit/model_calls.h tests/unit/model_files.h tests/unit/model_lora.h tests/data/model_calls.txt tests/unit/model_places.h tests/oracle/transformers_llama.py \
 	tests/data/models tests/data/rope.json tests/oracle/rope.py
