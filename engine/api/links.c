@@ -4,6 +4,7 @@
  */
 #include "engine/api/profile.h"
 
+#include "engine/base/clock.h"
 #include "engine/base/vec.h"
 #include "engine/comm/mail.h"
 #include "engine/timing/fit.h"

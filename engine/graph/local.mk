@@ -11,7 +11,7 @@ libgraph_a_SOURCES = \
 	%D%/graph.c %D%/graph.h \
 	%D%/hash.c \
 	%D%/loss.c \
-	%D%/measure.c %D%/measure.h \
+	%D%/measure.h \
 	%D%/place.c %D%/place.h \
 	%D%/resource.c %D%/resource.h \
 	%D%/run.c %D%/run.h \

@@ -8,8 +8,7 @@
 #ifndef RLF_GRAPH_MEASURE_H
 #define RLF_GRAPH_MEASURE_H
 
-#include "engine/base/clock.h"
-#include "engine/graph/run.h"
+#include "engine/graph/graph.h"
 
 typedef enum rlf_measured_kind {
     RLF_MEASURED_OPEN,    /* a call's outputs are made; by calls */
@@ -44,11 +43,5 @@ typedef struct rlf_measure {
     void *self;
     void (*see)(void *self, const rlf_measured *measured);
 } rlf_measure;
-
-/* The clock of what is measured: of a device that works by itself, once that
- * has done what was started. 0 where nothing is measured. */
-uint64_t rlf_measure_clock(const rlf_env *env);
-/* See a piece that began at that clock; its seconds. */
-double rlf_measure_see(const rlf_env *env, rlf_measured piece, uint64_t from);
 
 #endif

@@ -4,6 +4,7 @@
 #include "engine/base/trace.h"
 #include "engine/graph/class.h"
 #include "engine/order/tail.h"
+#include "engine/sched/measure.h"
 #include "engine/sched/pipeline.h"
 #include "engine/sched/rank.h"
 

@@ -14,6 +14,7 @@ libsched_a_SOURCES = \
 	%D%/serialize.c %D%/serialize.h \
 	%D%/lead.c \
 	%D%/manifest.c %D%/manifest.h \
+	%D%/measure.c %D%/measure.h \
 	%D%/metrics.c %D%/metrics.h \
 	%D%/pipeline.c %D%/pipeline.h \
 	%D%/rank.c %D%/rank.h \

@@ -14,8 +14,8 @@
 #include "engine/base/clock.h"
 #include "engine/base/trace.h"
 #include "engine/comm/device.h"
-#include "engine/graph/measure.h"
 #include "engine/plan/pipes.h"
+#include "engine/sched/measure.h"
 
 /* A channel is a tag of messages. */
 _Static_assert(RLF_PIPE_CHANNELS <= RLF_TAG_LAST + 1, "tags for all channels");

@@ -1,6 +1,7 @@
 /* Measuring pieces of work: see measure.h. */
-#include "engine/graph/measure.h"
+#include "engine/sched/measure.h"
 
+#include "engine/base/clock.h"
 #include "engine/dev/dev.h"
 
 static bool
