@@ -10,6 +10,7 @@ libbase_a_SOURCES = \
 	%D%/json.c %D%/json.h \
 	%D%/hash.c %D%/hash.h \
 	%D%/log.c %D%/log.h %D%/log.def \
+	%D%/heap.h \
 	%D%/map.c %D%/map.h \
 	%D%/memory.c %D%/memory.h \
 	%D%/regular.c %D%/regular.h \
@@ -31,6 +32,7 @@ check_PROGRAMS += \
 	tests/unit/base_digest \
 	tests/unit/base_fmath \
 	tests/unit/base_log \
+	tests/unit/base_heap \
 	tests/unit/base_map \
 	tests/unit/base_option \
 	tests/unit/base_philox \

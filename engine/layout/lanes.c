@@ -2,6 +2,7 @@
 #include "engine/layout/lanes.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/heap.h"
 
 #include <stdlib.h>
 
@@ -34,23 +35,7 @@ lighter(const load *a, const load *b)
     return a->lane < b->lane;
 }
 
-/* The top grew: let it sink to where it belongs. */
-static void
-sink(load *heap, int n)
-{
-    for (int i = 0;;) {
-        int least = i;
-        for (int child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++)
-            if (lighter(&heap[child], &heap[least]))
-                least = child;
-        if (least == i)
-            return;
-        load top = heap[i];
-        heap[i] = heap[least];
-        heap[least] = top;
-        i = least;
-    }
-}
+RLF_HEAP(load, lighter)
 
 rlf_status
 rlf_lanes_deal(const int64_t *lengths, int64_t n, int lanes, rlf_err *err,
@@ -70,7 +55,7 @@ rlf_lanes_deal(const int64_t *lengths, int64_t n, int lanes, rlf_err *err,
         lane[order[i].index] = heap[0].lane;
         heap[0].tokens += order[i].length;
         heap[0].samples++;
-        sink(heap, lanes);
+        heap_sink(heap, (size_t)lanes, heap[0]);
     }
     free(heap);
     free(order);

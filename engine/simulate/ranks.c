@@ -1,6 +1,8 @@
 /* Ranks on a virtual clock, their commands and events: see ranks.h. */
 #include "engine/simulate/ranks_state.h"
 
+#include "engine/base/heap.h"
+
 /* ---- life ---- */
 
 rlf_ranks *
@@ -102,29 +104,13 @@ earlier(const event *a, const event *b)
     return a->number < b->number;
 }
 
-static void
-rise(event *list, size_t i, event e)
-{
-    for (size_t up; i && earlier(&e, &list[up = (i - 1) / 2]); i = up)
-        list[i] = list[up];
-    list[i] = e;
-}
+RLF_HEAP(event, earlier)
 
 /* Take away the first of n. */
 static void
-sink(event *list, size_t n)
+drop_first(event *list, size_t n)
 {
-    event last = list[--n];
-    size_t i = 0;
-    for (size_t down; (down = 2 * i + 1) < n; i = down) {
-        if (down + 1 < n && earlier(&list[down + 1], &list[down]))
-            down++;
-        if (!earlier(&list[down], &last))
-            break;
-        list[i] = list[down];
-    }
-    if (n)
-        list[i] = last;
+    heap_sink(list, n - 1, list[n - 1]);
 }
 
 void
@@ -132,7 +118,7 @@ rlf_ranks_schedule(rlf_ranks *r, event e)
 {
     e.number = r->number++;
     RLF_PUSH(&r->events, e);
-    rise(r->events.data, r->events.count - 1, e);
+    heap_rise(r->events.data, r->events.count - 1, e);
 }
 
 /* ---- cores ---- */
@@ -160,7 +146,7 @@ rlf_ranks_schedule_end(rlf_ranks *r, event e)
     }
     e.number = r->number++;
     RLF_PUSH(&r->ends, e);
-    rise(r->ends.data, r->ends.count - 1, e);
+    heap_rise(r->ends.data, r->ends.count - 1, e);
 }
 
 void
@@ -186,13 +172,13 @@ next_event(rlf_ranks *r, event *out)
         return false;
     if (end) {
         *out = r->ends.data[0];
-        sink(r->ends.data, r->ends.count--);
+        drop_first(r->ends.data, r->ends.count--);
         r->served = out->at > r->served ? out->at : r->served;
         out->at = at;
         return true;
     }
     *out = r->events.data[0];
-    sink(r->events.data, r->events.count--);
+    drop_first(r->events.data, r->events.count--);
     r->served += (out->at - r->now) * rate(r);
     return true;
 }

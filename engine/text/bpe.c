@@ -2,6 +2,7 @@
 #include "engine/text/bpe.h"
 
 #include "engine/base/hash.h"
+#include "engine/base/heap.h"
 #include "engine/text/utf8.h"
 
 struct rlf_bpe_symbol {
@@ -165,6 +166,8 @@ before(const struct rlf_bpe_candidate *a, const struct rlf_bpe_candidate *b)
     return a->rank != b->rank ? a->rank < b->rank : a->at < b->at;
 }
 
+RLF_HEAP(struct rlf_bpe_candidate, before)
+
 /* Offer the merge of symbol `at` with its right neighbour, if there is one. */
 static void
 offer(const rlf_bpe *bpe, rlf_bpe_work *work, uint32_t at)
@@ -177,12 +180,8 @@ offer(const rlf_bpe *bpe, rlf_bpe_work *work, uint32_t at)
     if (merge->left == RLF_NO_ID)
         return;
     struct rlf_bpe_candidate new = {merge->rank, at, merge->id};
-    size_t i = work->heap.count;
     RLF_PUSH(&work->heap, new);
-    struct rlf_bpe_candidate *heap = work->heap.data;
-    for (; i && before(&new, &heap[(i - 1) / 2]); i = (i - 1) / 2)
-        heap[i] = heap[(i - 1) / 2];
-    heap[i] = new;
+    heap_rise(work->heap.data, work->heap.count - 1, new);
 }
 
 static struct rlf_bpe_candidate
@@ -190,16 +189,7 @@ take(rlf_bpe_work *work)
 {
     struct rlf_bpe_candidate *heap = work->heap.data, top = heap[0];
     size_t n = --work->heap.count;
-    struct rlf_bpe_candidate last = heap[n];
-    size_t i = 0;
-    for (size_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && before(&heap[child + 1], &heap[child]))
-            child++;
-        if (!before(&heap[child], &last))
-            break;
-        heap[i] = heap[child];
-    }
-    heap[i] = last;
+    heap_sink(heap, n, heap[n]);
     return top;
 }
 
