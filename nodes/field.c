@@ -176,6 +176,12 @@ open_data(rlf_call *call, rlf_err *err)
     .granularity = RLF_GRAIN_SAMPLE, .cost = rlf_class_no_cost, \
     RLF_CLASS_STATELESS
 
+/* Of the samples of a set, which come one by one. */
+#define A_SAMPLE_FIELD                                                \
+    A_FIELD, .receiver = RLF_RECEIVER_SET, .level = RLF_LEVEL_SAMPLE, \
+             .needs_tokens = true, .infer = rlf_class_no_infer,       \
+             .open = open_samples
+
 const rlf_node_class rlf_node_field_prompt = {
     A_FIELD,
     .name = "prompt",
@@ -189,41 +195,26 @@ const rlf_node_class rlf_node_field_prompt = {
 };
 
 const rlf_node_class rlf_node_field_text = {
-    A_FIELD,
+    A_SAMPLE_FIELD,
     .name = "text",
     .doc = "all text after the prompt",
-    .receiver = RLF_RECEIVER_SET,
     .gives = RLF_GIVES_TEXT,
-    .level = RLF_LEVEL_SAMPLE,
-    .needs_tokens = true,
-    .infer = rlf_class_no_infer,
-    .open = open_samples,
     .step = step_text,
 };
 
 const rlf_node_class rlf_node_field_length = {
-    A_FIELD,
+    A_SAMPLE_FIELD,
     .name = "length",
     .doc = "response tokens, the end token included",
-    .receiver = RLF_RECEIVER_SET,
     .gives = RLF_GIVES_COLUMN,
-    .level = RLF_LEVEL_SAMPLE,
-    .needs_tokens = true,
-    .infer = rlf_class_no_infer,
-    .open = open_samples,
     .step = step_length,
 };
 
 const rlf_node_class rlf_node_field_finished = {
-    A_FIELD,
+    A_SAMPLE_FIELD,
     .name = "finished",
     .doc = "0 if the response was cut off, else 1",
-    .receiver = RLF_RECEIVER_SET,
     .gives = RLF_GIVES_COLUMN,
-    .level = RLF_LEVEL_SAMPLE,
-    .needs_tokens = true,
-    .infer = rlf_class_no_infer,
-    .open = open_samples,
     .step = step_finished,
 };
 

@@ -607,78 +607,49 @@ static const rlf_formal set_formals[] = {
      .doc = "its samples, or its prompts if it has no responses"},
 };
 
+#define A_HOOK                                    \
+    .form = RLF_FORM_HOOK, .work = RLF_WORK_HOST, \
+    .receiver = RLF_RECEIVER_HOOK, .extra = true
+
+/* One that is called with the samples of a set. */
+#define A_HOOK_OF_SAMPLES                                                     \
+    A_HOOK, .formals = set_formals, .n_formals = 1, .taken = RLF_HOOK_FIELDS, \
+            .gives = RLF_GIVES_COLUMN, .level = RLF_LEVEL_SAMPLE,             \
+            .infer = infer, .init = init, .fini = fini, .open = open_rows
+
 const rlf_node_class rlf_node_hook_sample = {
+    A_HOOK_OF_SAMPLES,
     .name = "sample",
     .doc = "calls a Lua function for each sample",
-    .form = RLF_FORM_HOOK,
     .spread = RLF_SPREAD_ROWS,
-    .work = RLF_WORK_HOST,
-    .receiver = RLF_RECEIVER_HOOK,
-    .formals = set_formals,
-    .n_formals = 1,
-    .extra = true,
-    .taken = RLF_HOOK_FIELDS,
-    .gives = RLF_GIVES_COLUMN,
-    .level = RLF_LEVEL_SAMPLE,
     .granularity = RLF_GRAIN_SAMPLE,
-    .infer = infer,
     .cost = cost_sample,
-    .init = init,
-    .fini = fini,
-    .open = open_rows,
     .step = step_sample,
 };
 
 const rlf_node_class rlf_node_hook_group = {
+    A_HOOK_OF_SAMPLES,
     .name = "group",
     .doc = "calls a Lua function for the samples of each prompt together",
-    .form = RLF_FORM_HOOK,
     .spread = RLF_SPREAD_ROWS,
-    .work = RLF_WORK_HOST,
-    .receiver = RLF_RECEIVER_HOOK,
-    .formals = set_formals,
-    .n_formals = 1,
-    .extra = true,
-    .taken = RLF_HOOK_FIELDS,
-    .gives = RLF_GIVES_COLUMN,
-    .level = RLF_LEVEL_SAMPLE,
     .granularity = RLF_GRAIN_GROUP,
-    .infer = infer,
     .cost = cost_group,
-    .init = init,
-    .fini = fini,
-    .open = open_rows,
     .step = step_group,
 };
 
 const rlf_node_class rlf_node_hook_batch = {
+    A_HOOK_OF_SAMPLES,
     .name = "batch",
     .doc = "calls a Lua function for all samples together",
-    .form = RLF_FORM_HOOK,
-    .work = RLF_WORK_HOST,
-    .receiver = RLF_RECEIVER_HOOK,
-    .formals = set_formals,
-    .n_formals = 1,
-    .extra = true,
-    .taken = RLF_HOOK_FIELDS,
-    .gives = RLF_GIVES_COLUMN,
-    .level = RLF_LEVEL_SAMPLE,
     .granularity = RLF_GRAIN_BATCH,
-    .infer = infer,
     .cost = cost_batch,
-    .init = init,
-    .fini = fini,
-    .open = open_rows,
     .step = step_batch,
 };
 
 const rlf_node_class rlf_node_hook_step = {
+    A_HOOK,
     .name = "step",
     .doc = "calls a Lua function for one scalar",
-    .form = RLF_FORM_HOOK,
-    .work = RLF_WORK_HOST,
-    .receiver = RLF_RECEIVER_HOOK,
-    .extra = true,
     .taken = "step",
     .gives = RLF_GIVES_COLUMN,
     .level = RLF_LEVEL_SCALAR,
@@ -692,13 +663,10 @@ const rlf_node_class rlf_node_hook_step = {
 };
 
 const rlf_node_class rlf_node_hook_turn = {
+    A_HOOK,
     .name = "turn",
     .doc = "calls a Lua function after each turn of a dialogue",
-    .form = RLF_FORM_HOOK,
     .spread = RLF_SPREAD_ROWS,
-    .work = RLF_WORK_HOST,
-    .receiver = RLF_RECEIVER_HOOK,
-    .extra = true,
     .taken = RLF_HOOK_FIELDS,
     .gives = RLF_GIVES_TEXT,
     .level = RLF_LEVEL_SAMPLE,
