@@ -6,6 +6,7 @@
  *               compiler's own libraries; "io": system calls on files
  * FAULTS_AT     which call fails, from 1 on; 0: none
  * FAULTS_FROM   if set, all after it fail as well
+ * FAULTS_STOP   if set, it does not fail: the program stops before it (SIGSTOP)
  * FAULTS_LEAST  only allocations of so many bytes or more count
  * FAULTS_FILE   only system calls on a file whose path ends so count
  * FAULTS_COUNT  a file that gets the number of calls, when the program returns
@@ -41,7 +42,7 @@ static atomic_long calls;
 static long at;
 static size_t least;
 static const char *only; /* FAULTS_FILE */
-static bool from_then_on, memory, io;
+static bool from_then_on, stops, memory, io;
 static bool running; /* main has begun: before it libraries set themselves up */
 
 /* The real system call, from an address that the filter below knows. */
@@ -92,7 +93,9 @@ fails(void)
         return false;
     long n = atomic_fetch_add(&calls, 1) + 1;
     note_place(n);
-    return at && (n == at || (from_then_on && n > at));
+    if (stops && n == at)
+        kill(getpid(), SIGSTOP);
+    return at && !stops && (n == at || (from_then_on && n > at));
 }
 
 /* ---- memory ---- */
@@ -419,6 +422,7 @@ static void __attribute__((constructor)) begin(void)
         return;
     at = n ? atol(n) : 0;
     from_then_on = getenv("FAULTS_FROM") != NULL;
+    stops = getenv("FAULTS_STOP") != NULL;
     least = getenv("FAULTS_LEAST") ? (size_t)atol(getenv("FAULTS_LEAST")) : 0;
     only = getenv("FAULTS_FILE");
     io = strcmp(kind, "io") == 0;

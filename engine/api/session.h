@@ -220,7 +220,7 @@ struct rlf_session {
     int stopped;        /* signal that ended the run early; 0: none */
     struct {
         int number;     /* atomic: what this process was told; 0: nothing */
-        int64_t second; /* atomic: when, and when another one's came here */
+        int64_t since;  /* atomic: when, and when another one's came here */
         int64_t heard;
         bool joined; /* atomic: the world can be asked what others were told */
         rlf_comm_world *hears; /* atomic: has the others hear of it */

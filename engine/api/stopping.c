@@ -33,12 +33,13 @@ others_number(const rlf_session *s)
                : 0;
 }
 
+/* Nanoseconds; never 0. */
 static int64_t
-second_now(void)
+time_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
+    return now.tv_sec * 1000000000 + now.tv_nsec + 1;
 }
 
 /* Maybe in a signal handler. */
@@ -48,7 +49,7 @@ rlf_session_stop(rlf_session *s, int number)
     int before = s ? own_number(s) : 0;
     if (!s || (before && before != SIGUSR1))
         return;
-    __atomic_store_n(&s->stop.second, second_now(), __ATOMIC_RELAXED);
+    __atomic_store_n(&s->stop.since, time_now(), __ATOMIC_RELAXED);
     __atomic_store_n(&s->stop.number, number, __ATOMIC_RELEASE);
     rlf_comm_world *hears = __atomic_load_n(&s->stop.hears, __ATOMIC_ACQUIRE);
     if (hears)
@@ -187,17 +188,17 @@ bool
 rlf_stop_asked(void *arg, double seconds)
 {
     rlf_session *s = arg;
-    int64_t now = second_now(), none = 0;
+    int64_t now = time_now(), none = 0;
     bool own = own_number(s) != 0;
     if (!own && !others_number(s))
         return false;
     if (!own)
         __atomic_compare_exchange_n(&s->stop.heard, &none, now, false,
                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-    int64_t since = __atomic_load_n(own ? &s->stop.second : &s->stop.heard,
+    int64_t since = __atomic_load_n(own ? &s->stop.since : &s->stop.heard,
                                     __ATOMIC_RELAXED);
-    int64_t grace = (int64_t)s->options.grace;
-    return seconds >= (double)grace && now - since >= grace;
+    double grace = (double)s->options.grace;
+    return seconds >= grace && 1e-9 * (double)(now - since) >= grace;
 }
 
 bool
