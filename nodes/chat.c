@@ -54,17 +54,11 @@ has(rlf_str text, const char *word)
     return false;
 }
 
-bool
-rlf_chat_asks_day(const rlf_chat_template *chat)
-{
-    return has(chat->source, "strftime_now");
-}
-
 rlf_digest
 rlf_chat_digest(const rlf_chat_template *chat)
 {
     rlf_digest digest = rlf_digest_of(chat->source.p, chat->source.n);
-    if (rlf_chat_asks_day(chat))
+    if (has(chat->source, "strftime_now")) /* it asks for the date */
         digest = rlf_digest_add(digest, &chat->day, sizeof chat->day);
     for (int i = 0; i < RLF_TOKENIZER_NAMES; i++) {
         const char *token = rlf_tokenizer_named(chat->tokenizer, i);

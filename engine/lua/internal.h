@@ -320,8 +320,6 @@ bool rlf_lua_is_array(lua_State *L, int index);
 /* Take the results from the n values at `first`.. into out. */
 void rlf_lua_take(lua_State *L, int first, int n, rlf_arena *arena,
                   rlf_lua_value *out);
-void rlf_lua_take_record(lua_State *L, int index, rlf_arena *arena,
-                         rlf_lua_record *out);
 
 /* A growing byte buffer whose memory is a userdata in stack slot `slot`. */
 typedef struct rlf_lua_bytes {

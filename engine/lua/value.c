@@ -658,55 +658,6 @@ rlf_lua_take(lua_State *L, int first, int n, rlf_arena *arena,
     check_array(&t, NULL, first, host->call.n);
 }
 
-void
-rlf_lua_take_record(lua_State *L, int index, rlf_arena *arena,
-                    rlf_lua_record *out)
-{
-    const rlf_lua_host *host = rlf_lua_host_of(L);
-    taker t = {.L = L, .program = host->program, .arena = arena};
-    index = lua_absindex(L, index);
-    luaL_checkstack(L, 16, NULL);
-    if (!lua_istable(L, index))
-        refuse(&t, NULL, "return a table with a row's fields, or nil to end",
-               "is %s, not a table of fields", what(L, index));
-    size_t n = rlf_lua_keys(L, index);
-    rlf_lua_field *fields = rlf_lua_room(L, arena, n * sizeof *fields);
-    for (size_t i = 0; i < n; i++) {
-        lua_rawgeti(L, -1, (lua_Integer)i + 1);
-        if (lua_type(L, -1) != LUA_TSTRING)
-            refuse(&t, NULL, "fields have names: {question = ...}",
-                   "has a field without a name");
-        const char *name = lua_tostring(L, -1);
-        size_t len;
-        fields[i].name = rlf_arena_strdup(arena, name);
-        lua_getfield(L, index, name);
-        switch (lua_type(L, -1)) {
-        case LUA_TNUMBER:
-            if (is_rounded(L, -1))
-                refuse(&t, NULL, ROUNDED_HINT,
-                       "has %s as field '%s', not a number of up to 2^53",
-                       what(L, -1), name);
-            fields[i].kind = RLF_LUA_NUMBER;
-            fields[i].number = lua_tonumber(L, -1);
-            break;
-        case LUA_TBOOLEAN:
-            fields[i].kind = RLF_LUA_BOOL;
-            fields[i].flag = lua_toboolean(L, -1);
-            break;
-        case LUA_TSTRING:
-            fields[i].kind = RLF_LUA_BYTES;
-            name = lua_tolstring(L, -1, &len);
-            fields[i].text = rlf_lua_keep(L, arena, name, len);
-            break;
-        default:
-            refuse(&t, NULL, NULL, "has %s as field '%s', not a number or text",
-                   what(L, -1), name);
-        }
-        lua_pop(L, 2);
-    }
-    *out = (rlf_lua_record){fields, n};
-}
-
 /* -------------------------------------------------------------- buffer */
 
 void

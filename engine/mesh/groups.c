@@ -13,9 +13,10 @@ rlf_mesh_groups_free(rlf_mesh_groups *groups)
     RLF_VEC_FREE(&groups->list);
 }
 
-rlf_status
-rlf_mesh_group(rlf_mesh_groups *groups, const int *ranks, int n, rlf_err *err,
-               rlf_group **out)
+/* The group of these ranks; NULL where the rank is alone. */
+static rlf_status
+group_of(rlf_mesh_groups *groups, const int *ranks, int n, rlf_err *err,
+         rlf_group **out)
 {
     *out = NULL;
     if (n <= 1)
@@ -85,17 +86,18 @@ make_groups(rlf_mesh_groups *groups, rlf_group **const *wanted, rlf_err *err,
     rlf_status status = RLF_OK;
     for (int i = 0; i < KINDS - 1 && status >= 0; i++) {
         int n = rlf_layout_group(layout, groups->rank, kinds[i], ranks);
-        status = rlf_mesh_group(groups, ranks, n, err, wanted[i]);
+        status = group_of(groups, ranks, n, err, wanted[i]);
     }
     free(ranks);
     RLF_TRY(status);
-    return rlf_mesh_group(groups, layout->ranks, layout->n_ranks, err,
-                          wanted[KINDS - 1]);
+    return group_of(groups, layout->ranks, layout->n_ranks, err,
+                    wanted[KINDS - 1]);
 }
 
-rlf_status
-rlf_mesh_make(rlf_mesh_groups *groups, const rlf_layout *layout, int zero,
-              const int *flights, const int *owed, rlf_err *err, rlf_mesh *mesh)
+/* `flights` and `owed`: those of all stages, or NULL. */
+static rlf_status
+make_mesh(rlf_mesh_groups *groups, const rlf_layout *layout, int zero,
+          const int *flights, const int *owed, rlf_err *err, rlf_mesh *mesh)
 {
     *mesh = (rlf_mesh){.layout = *layout,
                        .zero = zero,
@@ -125,8 +127,8 @@ make_holds(rlf_mesh_groups *groups, const rlf_holds *from, rlf_arena *arena,
     for (int i = 0; i < from->n; i++) {
         const rlf_mesh *mesh = &from->list[i].mesh;
         list[i] = from->list[i];
-        RLF_TRY(rlf_mesh_make(groups, &mesh->layout, mesh->zero, mesh->flights,
-                              mesh->owed, err, &list[i].mesh));
+        RLF_TRY(make_mesh(groups, &mesh->layout, mesh->zero, mesh->flights,
+                          mesh->owed, err, &list[i].mesh));
     }
     *out = (rlf_holds){list, from->n};
     return RLF_OK;
@@ -163,9 +165,8 @@ rlf_meshes_make(rlf_mesh_groups *groups, const rlf_plan *plan, rlf_arena *arena,
         if (first < i)
             meshes[i] = meshes[first];
         else
-            RLF_TRY(rlf_mesh_make(groups, &place->layout, place->zero,
-                                  place->flights, place->owed, err,
-                                  &meshes[i]));
+            RLF_TRY(make_mesh(groups, &place->layout, place->zero,
+                              place->flights, place->owed, err, &meshes[i]));
         hold[i] = place->hold;
     }
     for (size_t i = 0; i < resources; i++)

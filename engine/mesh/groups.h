@@ -20,13 +20,6 @@ typedef struct rlf_mesh_groups {
 
 /* Every group and the list. */
 void rlf_mesh_groups_free(rlf_mesh_groups *groups);
-/* The group of these ranks; NULL where the rank is alone. */
-rlf_status rlf_mesh_group(rlf_mesh_groups *groups, const int *ranks, int n,
-                          rlf_err *err, struct rlf_group **out);
-/* `flights` and `owed`: those of all stages, or NULL. */
-rlf_status rlf_mesh_make(rlf_mesh_groups *groups, const rlf_layout *layout,
-                         int zero, const int *flights, const int *owed,
-                         rlf_err *err, rlf_mesh *out);
 /* Sets of `env` what it has of the plan: caps, sums, ranks, meshes and holds,
  * in `arena`. */
 rlf_status rlf_meshes_make(rlf_mesh_groups *groups, const rlf_plan *plan,

@@ -20,6 +20,17 @@ divides_well(int n)
     return n == 1 || n == 3;
 }
 
+/* The mesh of so many ranks from `first` on that may train, or NULL. */
+static const rlf_cluster_mesh *
+mesh_of(const rlf_lanes_ask *ask, int first, int size)
+{
+    for (int i = 0; i < ask->n; i++)
+        if (ask->meshes[i].first == first && ask->meshes[i].n == size &&
+            ask->may_train(ask->arg, &ask->meshes[i]))
+            return &ask->meshes[i];
+    return NULL;
+}
+
 /* The meshes on which lanes are compared: the largest one of all, and of those
  * that begin with it
  *
@@ -42,21 +53,11 @@ list_trained(const rlf_lanes_ask *ask, const rlf_cluster_mesh *largest,
         if (size == half)
             half /= 2;
         const rlf_cluster_mesh *mesh =
-            wanted ? rlf_lanes_mesh(ask, largest->first, size) : NULL;
+            wanted ? mesh_of(ask, largest->first, size) : NULL;
         if (mesh)
             out[count++] = mesh;
     }
     return count;
-}
-
-const rlf_cluster_mesh *
-rlf_lanes_mesh(const rlf_lanes_ask *ask, int first, int size)
-{
-    for (int i = 0; i < ask->n; i++)
-        if (ask->meshes[i].first == first && ask->meshes[i].n == size &&
-            ask->may_train(ask->arg, &ask->meshes[i]))
-            return &ask->meshes[i];
-    return NULL;
 }
 
 int
@@ -107,7 +108,7 @@ rlf_lanes_choose_lesser(rlf_fronts *f, int model, const rlf_lanes_ask *ask,
         int n = rlf_search_rungs(&f->problem, less->ranks, rungs);
         const rlf_cluster_mesh *mesh =
             less->rung < n && less->ranks <= largest->n
-                ? rlf_lanes_mesh(ask, largest->first, less->ranks)
+                ? mesh_of(ask, largest->first, less->ranks)
                 : NULL;
         less->lanes[model] =
             mesh ? rlf_lanes_best(ask, mesh, rungs[less->rung]) : 0;

@@ -23,9 +23,6 @@ typedef struct rlf_lanes_ask {
 /* On the ranks of `largest` with so much memory. */
 int rlf_lanes_best(const rlf_lanes_ask *ask, const rlf_cluster_mesh *largest,
                    double memory);
-/* The mesh of so many ranks from `first` on that may train, or NULL. */
-const rlf_cluster_mesh *rlf_lanes_mesh(const rlf_lanes_ask *ask, int first,
-                                       int size);
 
 /* Of a problem all that is less than it: fewer ranks, less memory. */
 void rlf_lanes_list_lesser(rlf_fronts *fronts, rlf_arena *arena);

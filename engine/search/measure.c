@@ -194,9 +194,11 @@ kind_of(const rlf_cluster *cluster, const rlf_choice *at, int layers,
     return k;
 }
 
-int
-rlf_measure_stages(const rlf_cluster *cluster, const rlf_choice *at, int layers,
-                   const rlf_layout *trained, int *stages)
+/* The kinds of stages of a layout: stages[k] is the first of each, and how
+ * many they are. `trained`: the layout of its update, NULL: it has none. */
+static int
+kinds_of_stages(const rlf_cluster *cluster, const rlf_choice *at, int layers,
+                const rlf_layout *trained, int *stages)
 {
     int n = 0;
     for (int s = 0; s < at->pp; s++) {
@@ -364,8 +366,8 @@ take_plan(rlf_call_measure *m, const rlf_choice *at, bool apart, bool seconds,
     rlf_plan *plan;
     RLF_TRY(make_plan(m, at, apart, err, &plan));
     int *stages = RLF_NEW_ARRAY(m->scratch, int, at->pp);
-    int n = rlf_measure_stages(m->fronts->options.speeds->cluster, at,
-                               m->layers, trained_on(m, plan), stages);
+    int n = kinds_of_stages(m->fronts->options.speeds->cluster, at, m->layers,
+                            trained_on(m, plan), stages);
     m->unified =
         !rlf_cluster_part_of(m->fronts->options.speeds->cluster, at->first)
              ->machine->device->gpu;

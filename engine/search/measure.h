@@ -75,10 +75,6 @@ void rlf_measure_words(const rlf_fronts *fronts, int model,
                        rlf_place_row *row);
 /* What a row of the whole model says of `offload:` under a variant. */
 int rlf_measure_offload(const rlf_fronts *fronts, int model, int variant);
-/* The kinds of stages of a layout: stages[k] is the first of each, and how
- * many they are. `trained`: the layout of its update, NULL: it has none. */
-int rlf_measure_stages(const rlf_cluster *cluster, const rlf_choice *at,
-                       int layers, const rlf_layout *trained, int *stages);
 
 /* ---- pages.c ---- */
 

@@ -4,8 +4,10 @@
 #include "engine/plan/holds.h"
 #include "engine/timing/measured.h"
 
-int
-rlf_model_sums_first(const rlf_fronts *f, int model)
+/* The call in whose layout the model's weights are first (engine/plan/holds.h),
+ * or -1. */
+static int
+first_call(const rlf_fronts *f, int model)
 {
     const rlf_graph *graph = f->options.graph;
     int first = rlf_holds_first(graph, model);
@@ -34,7 +36,7 @@ lent_to(const rlf_fronts *f, const rlf_node *node)
     uint32_t lent = 0;
     for (int k = 0; k < node->n_reads; k++)
         if (rlf_place_borrows(node, node->reads[k])) {
-            int c = rlf_model_sums_first(f, node->reads[k]);
+            int c = first_call(f, node->reads[k]);
             lent |= c < 0 ? 0 : 1u << c;
         }
     return lent;
@@ -50,7 +52,7 @@ rlf_model_sums_set(rlf_fronts *f, const uint32_t *needs, rlf_arena *arena)
         const rlf_node *node = &graph->nodes.data[i];
         if (node->class->work != RLF_WORK_WEIGHTS)
             continue;
-        int at = rlf_model_sums_first(f, node->receiver);
+        int at = first_call(f, node->receiver);
         if (at < 0 || f->problem.calls[at].model != node->receiver)
             continue;
         list[n++] = (rlf_model_sum){.model = node->receiver,

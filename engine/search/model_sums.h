@@ -9,9 +9,6 @@
  * the calls, as bits, that it needs. */
 void rlf_model_sums_set(rlf_fronts *fronts, const uint32_t *needs,
                         rlf_arena *arena);
-/* The call in whose layout the model's weights are first (engine/plan/holds.h),
- * or -1. */
-int rlf_model_sums_first(const rlf_fronts *fronts, int model);
 /* Seconds of the node on a rank of its plan, once the terms are there. */
 double rlf_model_sums_seconds(const rlf_fronts *fronts,
                               const rlf_opened *opened, const rlf_sizes *sizes,

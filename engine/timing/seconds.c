@@ -320,14 +320,3 @@ rlf_seconds_most(const rlf_seconds *s)
             most = (rlf_seconds_term)i;
     return most;
 }
-
-void
-rlf_seconds_print(const rlf_seconds *s, rlf_buf *out)
-{
-    for (int i = 0; i < RLF_SECONDS_TERMS; i++)
-        if (s->term[i] > 0)
-            rlf_buf_printf(out, "%-36s %12.6g s %5.1f %%\n",
-                           rlf_seconds_word((rlf_seconds_term)i), s->term[i],
-                           100 * s->term[i] / s->total);
-    rlf_buf_printf(out, "%-36s %12.6g s\n", "all", s->total);
-}

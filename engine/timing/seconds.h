@@ -124,7 +124,5 @@ void rlf_seconds_copy(const rlf_speeds *speeds, int rank, double bytes,
 void rlf_seconds_add(rlf_seconds *to, const rlf_seconds *more, double times);
 /* The term that takes most; of compute and memory the lesser counts nothing. */
 rlf_seconds_term rlf_seconds_most(const rlf_seconds *seconds);
-/* Lines of "term seconds share" for what is not 0. */
-void rlf_seconds_print(const rlf_seconds *seconds, rlf_buf *out);
 
 #endif

@@ -244,9 +244,6 @@ rlf_status rlf_model_landed(rlf_model *model, int turn, rlf_err *err);
 /* The matrices of a layer, from the weights to m->packed. */
 rlf_status rlf_model_pack_layer(const rlf_model *model, int layer,
                                 rlf_err *err);
-/* The embedding to m->rows, if that is no head. */
-rlf_status rlf_model_pack_rows(const rlf_model *model, const float *w,
-                               rlf_err *err);
 
 /* Can it have the weights of `from`? RLF_USER if one lacks what the other has,
  * but for a scalar head. Outlines will do. */

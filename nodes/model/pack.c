@@ -71,8 +71,9 @@ rlf_model_pack_layer(const rlf_model *m, int layer, rlf_err *err)
         m, layer, rlf_block_place(m, m->table->layers[layer].matrices), err);
 }
 
-rlf_status
-rlf_model_pack_rows(const rlf_model *m, const float *w, rlf_err *err)
+/* The embedding to m->rows, if that is no head. */
+static rlf_status
+pack_rows(const rlf_model *m, const float *w, rlf_err *err)
 {
     const rlf_table *t = m->table;
     if (!m->rows || m->rows == m->lm.forward)
@@ -97,7 +98,7 @@ rlf_model_landed(rlf_model *m, int turn, rlf_err *err)
         return t->layers[turn].place < 0 ? RLF_OK
                                          : rlf_model_pack_layer(m, turn, err);
     if (t->embed != RLF_NO_SLOT && turn == layers + !is_tied(t))
-        RLF_TRY(rlf_model_pack_rows(m, rlf_block_place(m, t->embed), err));
+        RLF_TRY(pack_rows(m, rlf_block_place(m, t->embed), err));
     if (turn > layers)
         return RLF_OK;
     if (t->lm != RLF_NO_SLOT)
@@ -192,7 +193,7 @@ rlf_model_fill(rlf_model *m, const rlf_slot *slot, const float *part,
                                (size_t)slot->count * sizeof *part,
                                RLF_COPY_TO_DEVICE, err));
     if (embeds)
-        RLF_TRY(rlf_model_pack_rows(m, part, err));
+        RLF_TRY(pack_rows(m, part, err));
     if (offset == t->lm)
         RLF_TRY(pack_head(m, part, err));
     if (offset == t->score)

@@ -347,6 +347,27 @@ add_row(rlf_pass *p, int64_t token, int32_t target, float temperature)
     p->n_rows++;
 }
 
+static rlf_status
+send_ints(rlf_pass *p, int32_t *to, int which, int64_t n, rlf_err *err)
+{
+    return rlf_queue_copy(p->queue, to,
+                          p->host_ints + (int64_t)which * p->options.tokens,
+                          (size_t)n * sizeof(int32_t), RLF_COPY_TO_DEVICE, err);
+}
+
+/* Send the host's index arrays (m, n_seqs, n_rows are set) to the device. */
+static rlf_status
+send(rlf_pass *p, rlf_err *err)
+{
+    RLF_TRY(send_ints(p, p->tokens, 0, p->m, err));
+    RLF_TRY(send_ints(p, p->positions, 1, p->m, err));
+    RLF_TRY(send_ints(p, p->rows, 2, p->n_rows, err));
+    RLF_TRY(send_ints(p, p->targets, 3, p->n_rows, err));
+    return rlf_queue_copy(p->queue, p->temperatures, p->host_floats,
+                          (size_t)p->n_rows * sizeof(float), RLF_COPY_TO_DEVICE,
+                          err);
+}
+
 rlf_status
 rlf_pass_load(rlf_pass *p, const rlf_sequence *seqs, uint32_t n, uint32_t first,
               rlf_rows_kind rows, rlf_err *err)
@@ -380,27 +401,7 @@ rlf_pass_load(rlf_pass *p, const rlf_sequence *seqs, uint32_t n, uint32_t first,
             add_row(p, p->m - 1, -1, 1);
     }
     p->offsets[n] = (int32_t)p->m;
-    return rlf_pass_send(p, err);
-}
-
-static rlf_status
-send_ints(rlf_pass *p, int32_t *to, int which, int64_t n, rlf_err *err)
-{
-    return rlf_queue_copy(p->queue, to,
-                          p->host_ints + (int64_t)which * p->options.tokens,
-                          (size_t)n * sizeof(int32_t), RLF_COPY_TO_DEVICE, err);
-}
-
-rlf_status
-rlf_pass_send(rlf_pass *p, rlf_err *err)
-{
-    RLF_TRY(send_ints(p, p->tokens, 0, p->m, err));
-    RLF_TRY(send_ints(p, p->positions, 1, p->m, err));
-    RLF_TRY(send_ints(p, p->rows, 2, p->n_rows, err));
-    RLF_TRY(send_ints(p, p->targets, 3, p->n_rows, err));
-    return rlf_queue_copy(p->queue, p->temperatures, p->host_floats,
-                          (size_t)p->n_rows * sizeof(float), RLF_COPY_TO_DEVICE,
-                          err);
+    return send(p, err);
 }
 
 rlf_status

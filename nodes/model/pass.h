@@ -125,8 +125,6 @@ rlf_status rlf_pass_fit(const rlf_pass *pass, const rlf_sequence *seqs,
  * (counted from `first`) that has no prompt or a token that is none. */
 rlf_status rlf_pass_load(rlf_pass *pass, const rlf_sequence *seqs, uint32_t n,
                          uint32_t first, rlf_rows_kind rows, rlf_err *err);
-/* Send the host's index arrays (m, n_seqs, n_rows are set) to the device. */
-rlf_status rlf_pass_send(rlf_pass *pass, rlf_err *err);
 
 /* Copy n numbers from a device array to the host, and wait for them; or to it.
  */
