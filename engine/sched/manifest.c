@@ -302,6 +302,9 @@ rlf_manifest_remove(const char *dir, rlf_arena *arena, rlf_err *err, bool *left)
         rlf_status status = load(dir, arena, &why, &ignored, &manifest);
         if (status == RLF_USER)
             return rlf_dir_remove(dir, err);
+        *left = status == RLF_ENV; /* it is a link, or cannot be read */
+        if (*left)
+            return RLF_OK;
         if (status >= 0)
             status = remove_listed(dir, manifest, arena, &why);
         json_decref(manifest);

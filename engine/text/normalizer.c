@@ -135,8 +135,30 @@ apply_form(int form, rlf_buf *text, rlf_err *err)
     return RLF_OK;
 }
 
+/* No normalizer of a model makes a text so much longer; one that does would
+ * take all memory. */
+static size_t
+most_of(size_t n)
+{
+    return 64 * n + (1 << 20);
+}
+
 static rlf_status
-apply_replace(const struct rlf_normal_step *step, rlf_buf *text, rlf_err *err)
+fail_long(size_t n, rlf_err *err)
+{
+    rlf_fail(err, RLF_USER,
+             "the tokenizer's normalizer makes more than %zu MB of a text of "
+             "%zu bytes",
+             most_of(n) >> 20, n);
+    rlf_err_hint(err, "look at the \"Replace\" steps in its tokenizer.json: "
+                      "they should not lengthen a text that much");
+    return RLF_USER;
+}
+
+/* `n`: bytes of the text before all steps. */
+static rlf_status
+apply_replace(const struct rlf_normal_step *step, size_t n, rlf_buf *text,
+              rlf_err *err)
 {
     rlf_buf out = {0};
     rlf_regex_walk walk;
@@ -148,6 +170,10 @@ apply_replace(const struct rlf_normal_step *step, rlf_buf *text, rlf_err *err)
         status = rlf_regex_next(&walk, err, &found, &begin, &end);
         if (!found)
             break;
+        if (out.n > most_of(n)) {
+            status = fail_long(n, err);
+            break;
+        }
         if (!rlf_buf_try(&out, begin - at + step->text.n)) {
             status = rlf_fail_memory(err, 2 * out.n,
                                      "a text that is normalized");
@@ -174,12 +200,13 @@ rlf_status
 rlf_normalizer_apply(const rlf_normalizer *normalizer, rlf_buf *text,
                      rlf_err *err)
 {
+    size_t n = text->n;
     for (size_t i = 0; i < normalizer->count && text->n; i++) {
         const struct rlf_normal_step *step = &normalizer->data[i];
         if (step->form) {
             RLF_TRY(apply_form(step->form, text, err));
         } else if (step->regex) {
-            RLF_TRY(apply_replace(step, text, err));
+            RLF_TRY(apply_replace(step, n, text, err));
         } else {
             rlf_buf out = {0};
             if (!rlf_buf_try(&out, step->text.n + text->n))

@@ -370,6 +370,32 @@ check_utf8(void)
     }
 }
 
+/* A normalizer each of whose steps makes 64 letters of one takes no memory
+ * without end. */
+static void
+check_long(void)
+{
+    rlf_buf json = {0};
+    rlf_buf_puts(&json, "{\"normalizer\": {\"type\": \"Sequence\", "
+                        "\"normalizers\": [");
+    for (int i = 0; i < 5; i++) {
+        rlf_buf_puts(&json, i ? ", " : "");
+        rlf_buf_puts(&json, "{\"type\": \"Replace\", \"pattern\": {\"String\": "
+                            "\"a\"}, \"content\": \"");
+        for (int k = 0; k < 64; k++)
+            rlf_buf_putc(&json, 'a');
+        rlf_buf_puts(&json, "\"}");
+    }
+    rlf_buf_puts(&json, "]}, \"model\": {\"type\": \"BPE\", \"vocab\": "
+                        "{\"a\": 0}, \"merges\": []}}");
+    rlf_tokenizer *t = open_text(json.p);
+    is_str(ids_of(t, "a", 0),
+           "the tokenizer's normalizer makes more than 1 MB of a text of 1 "
+           "bytes",
+           "a text that is made too long");
+    rlf_buf_free(&json);
+}
+
 #define MODEL "\"model\": {\"vocab\": {\"a\": 0, \"b\": 1}, \"merges\": []"
 
 static void
@@ -601,6 +627,7 @@ main(void)
     check_threads();
     check_bytes();
     check_utf8();
+    check_long();
     check_refused();
     check_damage();
     ok(!too_few, "no text has fewer ids than its bytes need");
