@@ -319,7 +319,7 @@ prepare(setup *s)
                              .table = file ? s->path : NULL,
                              .chunks = b->chunks};
     }
-    must(rlf_pipes_make(&s->plan, s->arena, &err), &err);
+    must(rlf_pipes_make(&s->plan, NULL, s->arena, &err), &err);
     if (file)
         unlink(s->path);
 }

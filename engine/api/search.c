@@ -11,6 +11,7 @@
 #include "engine/base/memory.h"
 #include "engine/plan/alike.h"
 #include "engine/plan/candidate.h"
+#include "engine/plan/kept.h"
 #include "engine/search/calls.h"
 #include "engine/search/pins.h"
 #include "nodes/table.h"
@@ -519,7 +520,8 @@ begin(rlf_session *session, const rlf_session_search_options *options,
                                   .backend = plan->numerics.backend,
                                   .dtype = plan->numerics.dtype,
                                   .sums = options->sums,
-                                  .links = plan->links},
+                                  .links = plan->links,
+                                  .kepts = rlf_kepts_new(session->arena)},
                          .moves = {.arena = session->arena},
                          .out = out};
     return rlf_outline_open(session->graph,

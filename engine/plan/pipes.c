@@ -47,32 +47,10 @@ at_row(const said *s, rlf_status status, rlf_err *err)
 /* ---- what each stage keeps ---- */
 
 static void
-start_counts(rlf_node_place *p, bool split, rlf_arena *arena)
+put_kept(rlf_node_place *p, rlf_kept kept)
 {
-    int stages = p->layout.pp * p->chunks;
-    p->flights = RLF_NEW_ARRAY(arena, int, stages);
-    p->owed = split ? RLF_NEW_ARRAY(arena, int, stages) : NULL;
-}
-
-static void
-raise_to(int *most, int n)
-{
-    *most = n > *most ? n : *most;
-}
-
-/* No less than a model of this table. */
-static void
-count_table(rlf_node_place *p, const rlf_pipe *pipe, int model)
-{
-    const rlf_pipe_model *m = &pipe->models[model];
-    int pp = p->layout.pp;
-    for (int k = 0; k < m->stages; k++) {
-        int place = m->path[k], chunk = k / pp;
-        int at = rlf_part_stage(pp, p->vee, k) * p->chunks + chunk;
-        raise_to(&p->flights[at], rlf_pipe_held(pipe, model, place, chunk));
-        if (p->owed)
-            raise_to(&p->owed[at], rlf_pipe_owed(pipe, model, place, chunk));
-    }
+    p->flights = kept.flights;
+    p->owed = kept.owed;
 }
 
 /* ---- tables from rows and files ---- */
@@ -272,9 +250,10 @@ take_file(const said *s, rlf_arena *arena, rlf_err *err)
         chunks = stages / pp;
     s->place->chunks = chunks;
     s->place->vee = turns_back(&pipe->models[first], pp);
-    start_counts(s->place, pipe->models[first].split, arena);
+    rlf_kept kept = rlf_kept_new(pp, chunks, pipe->models[first].split, arena);
     for (int i = 0; i < n; i++)
-        count_table(s->place, pipe, first + i);
+        rlf_kept_raise(&kept, pipe, first + i, pp, s->place->vee);
+    put_kept(s->place, kept);
     return RLF_OK;
 }
 
@@ -328,38 +307,19 @@ make_named(const rlf_node_place *place, int micros, rlf_arena *arena,
                    arena, &ignored, out);
 }
 
-/* What each stage keeps: no more with more micro-batches than with a few, but
- * for gpipe, which keeps all. */
 static rlf_status
-take_named(const said *s, rlf_arena *arena, rlf_err *err)
+take_named(const said *s, rlf_kepts *known, rlf_arena *arena, rlf_err *err)
 {
     rlf_node_place *p = s->place;
-    int pp = p->layout.pp, chunks = p->chunks;
-    if (chunks > 1 && pp == 1)
+    if (p->chunks > 1 && p->layout.pp == 1)
         return rlf_fail(err, RLF_USER,
                         "chunks of '%s' are of a pipeline, but it has one "
                         "stage (pp:)",
                         s->model);
-    if (strcmp(p->schedule, "1f1b") == 0) { /* one for each stage from it on */
-        start_counts(p, false, arena);
-        for (int i = 0; i < pp; i++)
-            p->flights[i * chunks] = pp - i;
-        return RLF_OK;
-    }
-    rlf_arena *scratch = rlf_arena_new();
-    rlf_pipe pipe;
-    make_named(p, 1, scratch, &pipe);
-    start_counts(p, pipe.models[0].split, arena);
-    bool all = strcmp(p->schedule, "gpipe") == 0;
-    for (int micros = 1; micros <= 4 * pp && !all; micros++) {
-        make_named(p, micros, scratch, &pipe);
-        count_table(p, &pipe, 0);
-    }
-    rlf_arena_free(scratch);
+    put_kept(p, rlf_kept_named(known, p->schedule, p->layout.pp, p->chunks,
+                               p->vee, arena));
     return RLF_OK;
 }
-
-/* ---- all ---- */
 
 /* ---- several models in one pipeline ---- */
 
@@ -409,8 +369,10 @@ gather_party(const said *s, rlf_arena *arena, rlf_err *err)
     return RLF_OK;
 }
 
+/* ---- all ---- */
+
 rlf_status
-rlf_pipes_make(rlf_plan *plan, rlf_arena *arena, rlf_err *err)
+rlf_pipes_make(rlf_plan *plan, rlf_kepts *known, rlf_arena *arena, rlf_err *err)
 {
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
@@ -419,7 +381,7 @@ rlf_pipes_make(rlf_plan *plan, rlf_arena *arena, rlf_err *err)
         said s = said_of(plan, node);
         RLF_TRY(at_row(&s,
                        s.place->table ? take_file(&s, arena, err)
-                                      : take_named(&s, arena, err),
+                                      : take_named(&s, known, arena, err),
                        err));
         s.place->layout.chunks = s.place->chunks;
         s.place->layout.vee = s.place->vee;

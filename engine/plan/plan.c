@@ -393,7 +393,7 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
     RLF_TRY(check_rows(plan, err));
     RLF_TRY(check_offload(plan, err));
     place_all(plan, options->sums, arena);
-    RLF_TRY(rlf_pipes_make(plan, arena, err));
+    RLF_TRY(rlf_pipes_make(plan, options->kepts, arena, err));
     plan->caps = caps_of(plan, arena);
     rlf_holds_make(plan, arena);
     RLF_TRY(set_sums(plan, options, arena, err));

@@ -66,6 +66,9 @@ typedef struct rlf_plan_options {
     /* Of the same graph, elsewhere placed: what it knows of the graph alone is
      * taken over; NULL: none. */
     const struct rlf_plan *same;
+    /* What stages keep by the schedule's name, from plan to plan (kept.h);
+     * NULL: nothing is remembered. */
+    struct rlf_kepts *kepts;
 } rlf_plan_options;
 
 typedef struct rlf_plan {

@@ -3,9 +3,10 @@
 
 #include <string.h>
 
-/* Tables that are kept: micro-batches of a layout are often not whole, and then
- * two tables are asked for in turn. Answers of each that are kept. */
-enum { TABLES = 16, ANSWERS = 16 };
+/* Tables that are kept, with as many operations together or the last one alone,
+ * and answers of each: a search comes back to some hundred tables, of layouts
+ * with other words or in less memory. */
+enum { TABLES = 256, OPERATIONS = 1 << 20, ANSWERS = 16 };
 /* Of a table of more operations than these so many groups of micro-batches are
  * timed, each of as many as there are places. */
 enum { WHOLE = 4096, STEADY = 6 };
@@ -35,7 +36,8 @@ typedef struct table {
 struct rlf_pipelines {
     rlf_arena *arena;
     table table[TABLES];
-    int next; /* to be replaced */
+    int next;           /* to be replaced: empty, or the oldest one */
+    int64_t operations; /* of all */
 };
 
 rlf_pipelines *
@@ -116,6 +118,14 @@ make(table *t)
     rlf_arena_free(scratch);
 }
 
+static void
+drop(rlf_pipelines *p, int i)
+{
+    p->operations -= p->table[i].n;
+    rlf_arena_free(p->table[i].arena);
+    p->table[i] = (table){0};
+}
+
 static table *
 table_of(rlf_pipelines *p, const rlf_pipeline *of)
 {
@@ -127,12 +137,15 @@ table_of(rlf_pipelines *p, const rlf_pipeline *of)
             return t;
     }
     table *t = &p->table[p->next];
-    p->next = (p->next + 1) % TABLES;
-    rlf_arena *arena = t->arena ? t->arena : rlf_arena_scratch(p->arena);
-    rlf_arena_reset(arena);
-    *t = (table){.of = *of, .arena = arena};
-    t->of.schedule = rlf_arena_strdup(arena, of->schedule);
+    drop(p, p->next);
+    t->arena = rlf_arena_scratch(p->arena);
+    t->of = *of;
+    t->of.schedule = rlf_arena_strdup(t->arena, of->schedule);
     make(t);
+    p->operations += t->n;
+    for (int i = 1; i < TABLES && p->operations > OPERATIONS; i++)
+        drop(p, (p->next + i) % TABLES);
+    p->next = (p->next + 1) % TABLES;
     return t;
 }
 
