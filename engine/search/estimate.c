@@ -14,7 +14,8 @@ enum {
     STEPS = 64, /* after which the period is taken as it is */
     AGES = 16,  /* steps that are remembered; a power of two */
     SUMS = RLF_SEARCH_SUMS,
-    CACHE = 1 << 16,
+    CACHE = 1 << 16, /* moves that are kept, at most */
+    SMALL = 1 << 10, /* and at least */
     PARTS = RLF_CHOICE_PARTS,
 };
 
@@ -40,6 +41,7 @@ typedef struct cached_move {
 struct rlf_estimator {
     const rlf_problem *problem;
     cached_move *cache;
+    size_t room; /* of it; a power of two */
     int oldest; /* the most steps that a call is made ahead */
     /* Of the placement at hand. */
     const rlf_choice *at[MOST]; /* NULL: not known */
@@ -52,13 +54,27 @@ struct rlf_estimator {
     uint64_t sum_meets[SUMS]; /* operations that share a rank with it */
 };
 
+/* A search of a small problem looks at few placements, and clearing what it
+ * does not need takes longer than them. */
+static size_t
+room_for(const rlf_problem *problem)
+{
+    size_t n = 0, room = SMALL;
+    for (int i = 0; i < problem->n_calls; i++)
+        n += (size_t)problem->calls[i].n_choices;
+    while (room < CACHE && room < 8 * n)
+        room *= 2;
+    return room;
+}
+
 rlf_estimator *
 rlf_estimator_new(const rlf_problem *problem, rlf_arena *arena)
 {
     rlf_estimator *e = RLF_NEW(arena, rlf_estimator);
     e->problem = problem;
+    e->room = room_for(problem);
     if (problem->move)
-        e->cache = RLF_NEW_ARRAY(arena, cached_move, CACHE);
+        e->cache = RLF_NEW_ARRAY(arena, cached_move, e->room);
     for (int i = 0; i < problem->n_calls; i++)
         if (problem->calls[i].ahead > e->oldest)
             e->oldest = problem->calls[i].ahead;
@@ -71,7 +87,7 @@ move_seconds(rlf_estimator *e, int model, const rlf_choice *from,
 {
     uint64_t mixed = (uintptr_t)from * 0x9e3779b97f4a7c15u + (uintptr_t)to;
     mixed *= 0xbf58476d1ce4e5b9u;
-    cached_move *c = &e->cache[(mixed >> 40) & (CACHE - 1)];
+    cached_move *c = &e->cache[(mixed >> 40) & (e->room - 1)];
     if (c->from != from || c->to != to)
         *c = (cached_move){from, to,
                            e->problem->move(e->problem->arg, model, from, to)};

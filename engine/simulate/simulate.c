@@ -285,6 +285,21 @@ add_made(simulation *s, const rlf_seen *seen)
     counts->tokens += response;
 }
 
+/* Shares of the rank that report what was made. */
+static int
+shares_reported(simulation *s, const rlf_seen *seen)
+{
+    const rlf_rank_command *command = seen->command;
+    reporters *r = &s->reporters;
+    if (r->n != command->n + 1) {
+        memset(r->shares, 0, sizeof *r->shares * (size_t)s->plan->ranks);
+        for (int i = 0; i < command->n_shares; i++)
+            r->shares[command->shares[i].rank] += command->shares[i].reports;
+        r->n = command->n + 1;
+    }
+    return r->shares[seen->rank];
+}
+
 static void
 add_span(simulation *s, const rlf_span_spent *span)
 {
@@ -342,11 +357,8 @@ see(void *self, const rlf_seen *seen)
         counts_of(s, seen->command->instance)->moved++;
         break;
     case RLF_SEEN_MADE:
-        for (int i = 0; i < seen->command->n_shares; i++) {
-            const rlf_share *share = &seen->command->shares[i];
-            if (share->rank == seen->rank && share->reports)
-                add_made(s, seen);
-        }
+        for (int i = shares_reported(s, seen); i > 0; i--)
+            add_made(s, seen);
         break;
     case RLF_SEEN_COME:
     case RLF_SEEN_TAKEN:
@@ -484,6 +496,7 @@ open_simulation(simulation *s, const rlf_simulate_options *options,
         rlf_arena_alloc(arena, sizeof *out->spent * (size_t)plan->ranks);
     memset(out->spent, 0, sizeof *out->spent * (size_t)plan->ranks);
     s->bubble = RLF_NEW_ARRAY(arena, double, plan->ranks);
+    s->reporters.shares = RLF_NEW_ARRAY(arena, int, plan->ranks);
     s->passes.busy = RLF_NEW_ARRAY(arena, double, plan->ranks);
     s->updates = RLF_NEW_ARRAY(arena, updates, plan->graph->nodes.count);
     s->sums = RLF_NEW_ARRAY(arena, row_sum, RLF_SIM_SUMS);

@@ -23,6 +23,12 @@ typedef struct passes {
     double *busy; /* per rank: of that at work; the rest it waits for stages */
 } passes;
 
+/* Who reports the samples of a generation, looked for once for all of them. */
+typedef struct reporters {
+    uint64_t n;  /* of the command, + 1 */
+    int *shares; /* per rank: so many of its shares do */
+} reporters;
+
 /* The rows of one replica, as micro-batches that are all alike. */
 typedef struct micros {
     int n;
@@ -70,6 +76,7 @@ typedef struct simulation {
     uint64_t step;
     RLF_VEC(sequences) sequences; /* per instance */
     passes passes;
+    reporters reporters;
     updates *updates;   /* per node, of which it is the last */
     reading **readings; /* per node and replica; NULL: it has not read yet */
     row_sum *sums;      /* of this step, by a hash of their rows */
