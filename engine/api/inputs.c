@@ -148,17 +148,17 @@ add_file(collector *c, const char *name, const char *part, const char *path,
 
 /* ---- Lua ---- */
 
-/* A Lua file with all that it requires, loaded as the run loads it (`as`: the
- * limits that its declaration sets, and what calls it); one that cannot be
- * loaded on its own is a file like others. */
+/* A Lua file with all that it requires, loaded for what calls it, but within
+ * the default limits: a process that hangs here would be waited for as one that
+ * reads large files. One that cannot be loaded so is a file like others. */
 static void
-add_lua(collector *c, const char *name, const char *path, rlf_lua_spec as)
+add_lua(collector *c, const char *name, const char *path, rlf_lua_per per)
 {
     const rlf_session *s = c->session;
-    rlf_lua_spec spec = as;
-    spec.path = path;
-    spec.dirs = &s->graph->stdlib;
-    spec.n_dirs = s->graph->stdlib ? 1 : 0;
+    const rlf_lua_spec spec = {.path = path,
+                               .dirs = &s->graph->stdlib,
+                               .n_dirs = s->graph->stdlib ? 1 : 0,
+                               .per = per};
     rlf_err why = RLF_ERR_NONE;
     const rlf_lua_program *program;
     rlf_lua_host *host;
@@ -305,7 +305,7 @@ add_model(collector *c, const rlf_resource *r)
         add_day(c, r, own ? tokenizer->text : from->text);
     if (template && template->kind == RLF_ARG_TEXT)
         add_lua(c, rlf_arena_printf(arena, "%s.template", r->name),
-                template->text, (rlf_lua_spec){.per = RLF_LUA_PER_TEMPLATE});
+                template->text, RLF_LUA_PER_TEMPLATE);
 }
 
 /* ---- declarations ---- */
@@ -316,20 +316,9 @@ is_compressed(const char *path)
     return ends_in(path, ".gz") || ends_in(path, ".zst");
 }
 
-static double
-number_of(const rlf_resource *r, const char *name)
-{
-    const rlf_arg *arg = rlf_args_find(r->args, r->n_args, name);
-    return arg && arg->kind == RLF_ARG_NUMBER ? arg->number : 0;
-}
-
 static void
 add_resource(collector *c, const rlf_resource *r)
 {
-    const rlf_lua_spec limits = {.instructions =
-                                     (uint64_t)number_of(r, "instructions"),
-                                 .memory = (uint64_t)number_of(r, "memory"),
-                                 .time = number_of(r, "time")};
     if (r->class->model) {
         add_model(c, r);
         return;
@@ -341,7 +330,7 @@ add_resource(collector *c, const rlf_resource *r)
         if (arg->kind != RLF_ARG_TEXT || !arg->path)
             continue;
         if (r->class->hook || ends_in(arg->text, ".lua"))
-            add_lua(c, r->name, arg->text, limits);
+            add_lua(c, r->name, arg->text, RLF_LUA_PER_SAMPLE);
         else
             add_file(c, r->name, "", arg->text,
                      is_compressed(arg->text) ? NULL : base_name(arg->text));
