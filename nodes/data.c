@@ -59,6 +59,9 @@ static const rlf_formal jsonl_formals[] = {
 static const rlf_formal csv_formals[] = {
     FILE_FORMALS("a comma-separated file whose first line names the fields"),
 };
+static const rlf_formal parquet_formals[] = {
+    FILE_FORMALS("a parquet file"),
+};
 static const rlf_formal mix_formals[] = {
     {.name = "weights",
      .kind = RLF_FORMAL_NUMBERS,
@@ -82,6 +85,13 @@ static const rlf_constructor constructors[] = {
      .taken = RLF_HOOK_FIELDS,
      .doc = "rows of a csv file; each label makes a column of the field that "
             "it names"},
+    {.name = "parquet",
+     .formals = parquet_formals,
+     .n_formals = RLF_COUNT(parquet_formals),
+     .extra = true,
+     .taken = RLF_HOOK_FIELDS,
+     .doc = "rows of a parquet file; each label makes a column of the field "
+            "that it names"},
     {.name = "mix",
      .formals = mix_formals,
      .n_formals = RLF_COUNT(mix_formals),
@@ -144,6 +154,8 @@ make_spec(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
                               .columns = fields,
                               .n_columns = n,
                               .csv = strcmp(resource->constructor, "csv") == 0,
+                              .parquet =
+                                  strcmp(resource->constructor, "parquet") == 0,
                               .drop = drops(resource),
                               .skip = option(resource, "skip"),
                               .first = option(resource, "first")};

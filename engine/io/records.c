@@ -282,6 +282,25 @@ no_rows(const rlf_record_reader *r)
     return RLF_USER;
 }
 
+static rlf_status
+read_file(rlf_record_reader *r, rlf_err *err)
+{
+    const char *path = r->spec->path;
+    rlf_stream *stream = NULL;
+    if (r->spec->parquet)
+        return rlf_records_read_parquet(r, err);
+    RLF_TRY(rlf_stream_open(path, err, &stream));
+    rlf_lines lines = {.stream = stream};
+    r->rows->csv = r->spec->csv;
+    char between = ends_in(path, ".tsv") ? '\t' : ',';
+    rlf_status status = r->rows->csv
+                            ? rlf_records_read_csv(r, stream, between, err)
+                            : rlf_records_read_json(r, &lines, err);
+    rlf_buf_free(&lines.buf);
+    rlf_stream_close(stream);
+    return status;
+}
+
 rlf_status
 rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
                  rlf_records *out)
@@ -303,16 +322,7 @@ rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
         out->columns[c].label = rlf_arena_strdup(arena, spec->columns[c].label);
         out->columns[c].field = rlf_arena_strdup(arena, spec->columns[c].field);
     }
-    rlf_stream *stream = NULL;
-    RLF_TRY(rlf_stream_open(spec->path, err, &stream));
-    rlf_lines lines = {.stream = stream};
-    out->csv = spec->csv;
-    char between = ends_in(spec->path, ".tsv") ? '\t' : ',';
-    rlf_status status =
-        out->csv ? rlf_records_read_csv(&r, stream, between, err)
-                 : rlf_records_read_json(&r, &lines, err);
-    rlf_buf_free(&lines.buf);
-    rlf_stream_close(stream);
+    rlf_status status = read_file(&r, err);
     if (status == RLF_OK && !out->count)
         status = no_rows(&r);
     if (status == RLF_OK)

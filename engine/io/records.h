@@ -1,6 +1,8 @@
-/* Data sets: rows of labelled columns from jsonl, JSON or csv files.
+/* Data sets: rows of labelled columns from jsonl, JSON, csv or parquet files.
  *
  * A file, plain or compressed (stream.h), is one of
+ *  - parquet (parquet.h), if the spec says so: rows are the objects of JSON
+ * that they become;
  *  - csv, if the spec says so: fields by RFC 4180, with tabs between if the
  * name ends in .tsv (before .gz or .zst), the first record names them;
  *  - a JSON list of objects, if its first byte that is not a space is '[';
@@ -70,7 +72,7 @@ typedef struct rlf_records_spec {
     uint64_t enough; /* of these, where the first tell a column's kind: a caller
                         looks at no more; 0: all */
     size_t most;     /* bytes of memory that rows may take; 0: 4 GiB */
-    bool csv;        /* whatever its name ends in */
+    bool csv, parquet; /* whatever its name ends in */
     bool drop;       /* leave out rows whose fields cannot be columns */
 } rlf_records_spec;
 

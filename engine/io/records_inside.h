@@ -54,10 +54,15 @@ rlf_status rlf_record_column_status(rlf_record_reader *r, size_t c,
  * that cannot is RLF_USER, or is counted and left out. */
 rlf_status rlf_record_end_row(rlf_record_reader *r, rlf_status status);
 
+/* The row at hand is an object of JSON, or `why` says why it is of no use. */
+rlf_status rlf_record_put_object(rlf_record_reader *r, const json_t *object,
+                                 const char *why, rlf_err *err);
+
 /* All rows of a file; RLF_USER, naming the place. */
 rlf_status rlf_records_read_json(rlf_record_reader *r, rlf_lines *lines,
                                  rlf_err *err);
 rlf_status rlf_records_read_csv(rlf_record_reader *r, rlf_stream *stream,
                                 char separator, rlf_err *err);
+rlf_status rlf_records_read_parquet(rlf_record_reader *r, rlf_err *err);
 
 #endif

@@ -261,13 +261,16 @@ read_json_cell(rlf_record_reader *r, size_t c, const json_t *object)
     return RLF_OK;
 }
 
-static rlf_status
-put_object(rlf_record_reader *r, const json_t *object, rlf_err *err)
+rlf_status
+rlf_record_put_object(rlf_record_reader *r, const json_t *object,
+                      const char *why, rlf_err *err)
 {
     if (r->seen++ < r->spec->skip)
         return RLF_OK;
     rlf_status status = RLF_OK;
-    if (!json_is_object(object))
+    if (why)
+        status = rlf_fail(err, RLF_USER, "%s: %s", rlf_record_where(r), why);
+    else if (!json_is_object(object))
         status = rlf_fail(err, RLF_USER, "%s: the row is %s, not an object",
                           rlf_record_where(r), rlf_json_word(object));
     for (size_t c = 0; c < r->rows->n_columns && status >= 0; c++)
@@ -299,7 +302,7 @@ hint_line(rlf_record_reader *r, rlf_str line)
                              "with commas between are read by csv(...)");
 }
 
-/* The text of a row as an object that put_object takes. */
+/* The text of a row as an object that rlf_record_put_object takes. */
 static rlf_status
 put_row(rlf_record_reader *r, uint32_t line, rlf_str text, rlf_err *err)
 {
@@ -308,15 +311,12 @@ put_row(rlf_record_reader *r, uint32_t line, rlf_str text, rlf_err *err)
                                              text.n, err, &object, &r->found);
     if (status == RLF_USER && r->found.why[0]) {
         rlf_err_clear(err);
-        if (r->seen++ < r->spec->skip)
-            return RLF_OK;
-        rlf_fail(err, RLF_USER, "%s: %s", rlf_record_where(r), r->found.why);
-        return rlf_record_end_row(r, RLF_USER);
+        return rlf_record_put_object(r, NULL, r->found.why, err);
     }
     if (status == RLF_USER && !r->rows->list)
         hint_line(r, text);
     if (status == RLF_OK)
-        status = put_object(r, object, err);
+        status = rlf_record_put_object(r, object, NULL, err);
     json_decref(object);
     return status;
 }
@@ -429,7 +429,7 @@ read_list(rlf_record_reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
     size_t n = json_array_size(list);
     for (size_t i = 0; i < n && rlf_record_wanted(r) && status == RLF_OK; i++) {
         r->line = (uint32_t)i + 1;
-        status = put_object(r, json_array_get(list, i), err);
+        status = rlf_record_put_object(r, json_array_get(list, i), NULL, err);
     }
     json_decref(list);
     return status;
@@ -453,9 +453,9 @@ rlf_records_read_json(rlf_record_reader *r, rlf_lines *lines, rlf_err *err)
             i++;
     } while (i == line.n);
     if (line.n >= 4 && memcmp(line.p, "PAR1", 4) == 0) {
-        rlf_fail(err, RLF_USER, "%s is a parquet file, which is not read",
-                 path);
-        rlf_err_hint(err, "convert it to jsonl");
+        rlf_fail(err, RLF_USER, "%s is a parquet file", path);
+        rlf_err_hint(err, "it is read by parquet(...); one that was compressed "
+                          "as a whole is to be uncompressed first");
         return RLF_USER;
     }
     return line.p[i] == '[' ? read_list(r, lines, line, err)

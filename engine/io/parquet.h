@@ -1,0 +1,45 @@
+/* Rows of parquet files, as objects of JSON.
+ *
+ * Read are: pages of both versions, whole or compressed by snappy, gzip or
+ * zstd, with their checksums; the encodings plain, dictionary, run lengths,
+ * delta (numbers, lengths, texts) and byte stream split; columns that are
+ * nested in lists and structs. A file with another codec, encoding or type, or
+ * with keys, is refused by name where a wanted column has it.
+ *
+ * Truth values are true and false; integers and floats are numbers; texts,
+ * also byte arrays that say nothing of themselves, are texts in UTF-8; decimals
+ * are texts of their digits, dates and times texts by ISO 8601; a list is a
+ * list, a struct an object, a map with keys that are texts an object.
+ *
+ * Of each wanted column a page and the dictionary are in memory, whatever the
+ * size of the file. */
+#ifndef RLF_IO_PARQUET_H
+#define RLF_IO_PARQUET_H
+
+#include "engine/base/status.h"
+#include "engine/io/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct rlf_parquet rlf_parquet;
+
+/* Does the file begin as one? */
+bool rlf_parquet_is(const char *path);
+/* `fields`: the columns that rows have, each by its name or a path that begins
+ * with it ("messages.0.content"); of the others they have null. RLF_USER with
+ * the path for what is no parquet file, or is damaged. */
+rlf_status rlf_parquet_open(const char *path, const char *const *fields,
+                            size_t n, rlf_err *err, rlf_parquet **out);
+/* How many rows the file says that it has. */
+uint64_t rlf_parquet_rows(const rlf_parquet *p);
+/* The next row, a new reference; NULL behind the last. `*why`, until the next
+ * call: why the row cannot be used, as it has something that JSON has not
+ * (no UTF-8, no finite number, more digits than a number keeps); NULL: it can.
+ * RLF_USER if the file is damaged. */
+rlf_status rlf_parquet_next(rlf_parquet *p, rlf_err *err, json_t **row,
+                            const char **why);
+void rlf_parquet_close(rlf_parquet *p); /* NULL is fine */
+
+#endif

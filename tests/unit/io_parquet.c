@@ -1,0 +1,225 @@
+/* Parquet files that pyarrow wrote (tests/oracle/parquet_cases.py), row by row
+ * against what they hold; and what files that are damaged do. */
+#include "tests/tap.h"
+
+#include "engine/base/vec.h"
+#include "engine/io/file.h"
+#include "engine/io/parquet.h"
+#include "engine/io/stream.h"
+
+#include <unistd.h>
+
+static rlf_arena *arena;
+
+static const char *
+data(const char *name, const char *ending)
+{
+    return rlf_arena_printf(arena, "%s/tests/data/parquet/%s.%s",
+                            getenv("RLFLOW_SOURCE"), name, ending);
+}
+
+static const char *const fields[] = {
+    "id",    "small",  "count", "right",
+    "score", "single", "half",  "prompt",
+    "sort",  "price",  "day",   "at",
+    "since", "deep.0", "map",   "messages.0.role",
+    "extra", "i",      "l",     "up",
+    "f",     "s",      "p",     "b"};
+
+/* Rows that are as the lines say, up to the first that is not. */
+static size_t
+rows_of(const char *path, const char *lines_path, size_t *wanted)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_parquet *file = NULL;
+    rlf_stream *stream = NULL;
+    const char *why;
+    json_t *row = NULL;
+    rlf_str line;
+    bool more = true, same = true;
+    size_t n = 0;
+    *wanted = 0;
+    if (rlf_parquet_open(path, fields, RLF_COUNT(fields), &err, &file) < 0 ||
+        rlf_stream_open(lines_path, &err, &stream) < 0)
+        bail("%s", err.sentence);
+    rlf_lines lines = {.stream = stream};
+    while (rlf_lines_next(&lines, lines_path, 1 << 20, &err, &more, &line) >=
+               0 &&
+           more) {
+        json_t *want = NULL;
+        rlf_json_found found;
+        if (rlf_json_parse_exact(lines_path, lines.line, line.p, line.n, &err,
+                                 &want, &found) < 0)
+            bail("%s", err.sentence);
+        ++*wanted;
+        if (same && rlf_parquet_next(file, &err, &row, &why) >= 0 && row &&
+            !why && json_equal(row, want)) {
+            n++;
+        } else if (same) {
+            char *is = row ? json_dumps(row, JSON_COMPACT) : NULL;
+            note("%s row %zu: %s %s", path, n + 1, err.sentence, is ? is : "");
+            note("wanted %.*s", (int)line.n, line.p);
+            free(is);
+            same = false;
+        }
+        json_decref(row);
+        json_decref(want);
+        row = NULL;
+    }
+    if (same && (rlf_parquet_next(file, &err, &row, &why) < 0 || row))
+        n = 0; /* there are more */
+    json_decref(row);
+    rlf_buf_free(&lines.buf);
+    rlf_stream_close(stream);
+    rlf_parquet_close(file);
+    return n;
+}
+
+static void
+check_rows(void)
+{
+    static const char *const names[][2] = {
+        {"all-none-1", "all"},    {"all-none-2", "all"},
+        {"all-snappy-1", "all"},  {"all-snappy-2", "all"},
+        {"all-gzip-1", "all"},    {"all-gzip-2", "all"},
+        {"all-zstd-1", "all"},    {"all-zstd-2", "all"},
+        {"encodings", "numbers"}, {"plain", "numbers"}};
+    for (size_t i = 0; i < RLF_COUNT(names); i++) {
+        size_t wanted, n = rows_of(data(names[i][0], "parquet"),
+                                   data(names[i][1], "jsonl"), &wanted);
+        ok(n == wanted && n > 50, "%s: %zu rows as they were written",
+           names[i][0], wanted);
+    }
+}
+
+/* Columns that nobody wants are null, whatever is in them. */
+static void
+check_wanted(void)
+{
+    static const char *const one[] = {"extra.inner.split"};
+    rlf_err err = RLF_ERR_NONE;
+    rlf_parquet *file;
+    json_t *row = NULL;
+    const char *why;
+    ok(rlf_parquet_open(data("all-zstd-2", "parquet"), one, 1, &err, &file) >=
+               0 &&
+           rlf_parquet_rows(file) == 60,
+       "one column is opened");
+    size_t n = 0, others = 0;
+    while (rlf_parquet_next(file, &err, &row, &why) >= 0 && row) {
+        const char *key;
+        json_t *value;
+        json_object_foreach(row, key, value) if (strcmp(key, "extra")) others +=
+            !json_is_null(value);
+        n++;
+        json_decref(row);
+    }
+    ok(n == 60 && others == 0, "... and the others are null");
+    rlf_parquet_close(file);
+    ok(rlf_parquet_open(data("empty", "parquet"), fields, RLF_COUNT(fields),
+                        &err, &file) >= 0 &&
+           rlf_parquet_next(file, &err, &row, &why) >= 0 && !row,
+       "a file without rows %s", err.sentence);
+    rlf_parquet_close(file);
+}
+
+/* All rows of a file: the status, and that of a file that says nothing of
+ * where it is wrong is a defect. */
+static rlf_status
+read_all(const char *path, rlf_err *err)
+{
+    rlf_parquet *file;
+    json_t *row;
+    const char *why;
+    rlf_status status =
+        rlf_parquet_open(path, fields, RLF_COUNT(fields), err, &file);
+    if (status < 0)
+        return status;
+    do {
+        row = NULL;
+        status = rlf_parquet_next(file, err, &row, &why);
+        json_decref(row);
+    } while (status >= 0 && row);
+    rlf_parquet_close(file);
+    return status;
+}
+
+static void
+check_refused(void)
+{
+    static const char *const x[] = {"x"};
+    rlf_err err = RLF_ERR_NONE;
+    rlf_parquet *file;
+    json_t *row;
+    const char *why;
+    ok(rlf_parquet_open(data("brotli", "parquet"), x, 1, &err, &file) >= 0 &&
+           rlf_parquet_next(file, &err, &row, &why) == RLF_USER &&
+           strstr(err.sentence, "column \"x\" is compressed by BROTLI"),
+       "another codec: %s", err.sentence);
+    rlf_parquet_close(file);
+    ok(rlf_parquet_is(data("plain", "parquet")) &&
+           !rlf_parquet_is(data("all", "jsonl")),
+       "what is one is told by its first bytes");
+}
+
+/* Bytes changed, and files cut: an error in words, or rows; never a crash, a
+ * hang or memory without end. Checksums find all that is changed in pages. */
+static void
+check_damaged(const char *name, size_t tries)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_buf whole = {0};
+    char path[] = "/tmp/io_parquet.XXXXXX";
+    int fd = mkstemp(path);
+    uint64_t state = 7;
+    size_t strange = 0, read = 0;
+    if (fd < 0 || rlf_file_read(data(name, "parquet"), 1 << 24, &err, &whole))
+        bail("%s: no file", name);
+    close(fd);
+    for (size_t k = 0; k < tries; k++) {
+        rlf_buf hurt = {0};
+        rlf_buf_add(&hurt, whole.p, whole.n);
+        for (size_t i = 0; i < 1 + k % 3; i++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            /* half of them in the footer, which is small */
+            size_t at = (size_t)(state >> 20) % whole.n;
+            if (k % 2)
+                at = whole.n - 1 - at % (whole.n < 4096 ? whole.n : 4096);
+            hurt.p[at] = (char)(state >> 56);
+        }
+        if (k % 10 == 9)
+            hurt.n = (size_t)(state >> 24) % whole.n;
+        if (rlf_file_write(path, hurt.p, hurt.n, &err) < 0)
+            bail("%s", err.sentence);
+        rlf_err_clear(&err);
+        rlf_status status = read_all(path, &err);
+        read += status >= 0;
+        if (status < 0 && (status != RLF_USER || !strstr(err.sentence, path)))
+            strange++, note("%s", err.sentence);
+        rlf_err_clear(&err);
+        rlf_buf_free(&hurt);
+    }
+    unlink(path);
+    rlf_buf_free(&whole);
+    ok(strange == 0, "%s, damaged %zu times: %zu are read, the others refused",
+       name, tries, read);
+}
+
+int
+main(void)
+{
+    bool quick = getenv("RLFLOW_TEST_QUICK") != NULL;
+    size_t tries = quick ? 60 : 400;
+    arena = rlf_arena_new();
+    check_rows();
+    check_wanted();
+    check_refused();
+    check_damaged("all-none-1", tries);
+    check_damaged("all-snappy-2", tries);
+    check_damaged("all-zstd-2", tries);
+    check_damaged("all-gzip-1", tries);
+    check_damaged("encodings", tries);
+    check_damaged("plain", tries);
+    rlf_arena_free(arena);
+    return done();
+}
