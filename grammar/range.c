@@ -192,14 +192,13 @@ look_later(rlf_sema *s, const ranged *r, int term)
     return x >= 0;
 }
 
-/* A range is one of numbers: true or false is none, and conditions of values
- * count as 0 and 1. */
+/* A range is one of numbers: true or false is none, nor is a condition of one
+ * value; those of values per row count as 0 and 1. */
 static bool
 is_number(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
           const rlf_thing *arg)
 {
-    double value;
-    if (!rlf_term_constant(s, arg->term, &value) ||
+    if (s->terms.data[arg->term].domain != 0 ||
         rlf_term_is_number(s, arg->term,
                            rlf_arena_printf(s->arena,
                                             "the argument '%s' of '%s'",

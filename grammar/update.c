@@ -377,19 +377,21 @@ warn_idle(rlf_sema *s, rlf_update *u)
                          "ever carried out");
 }
 
-/* A learning rate that is a constant 0; of one that changes a run tells. */
+/* A learning rate that is a constant 0, in 32 bits; of one that changes a run
+ * tells. */
 static void
 warn_rate(rlf_sema *s, const rlf_item *item)
 {
     const rlf_arg *lr = rlf_args_find(item->args, item->n_args, "lr");
-    if (lr->kind != RLF_ARG_NUMBER || lr->number > 0 || s->idle)
+    if (lr->kind != RLF_ARG_NUMBER || (float)lr->number > 0 || s->idle)
         return;
     for (size_t i = 0; i < s->diags->list.count; i++)
         if (s->diags->list.data[i].at.source == lr->span.source &&
             s->diags->list.data[i].at.first == lr->span.first)
             return; /* of another update of the model */
     rlf_diag_warning(s->diags, "update", lr->span,
-                     "the learning rate is 0: '%s' learns nothing",
+                     "the learning rate is 0%s: '%s' learns nothing",
+                     lr->number > 0 ? " in 32 bits" : "",
                      s->graph->resources.data[item->receiver].name);
 }
 

@@ -471,7 +471,9 @@ note_kinds(const rlf_resource *resource, const rlf_data *data, rlf_buf *out)
             continue;
         rlf_buf_printf(out, "%s%s %s of %s", n ? "" : resource->name,
                        n ? "," : ":", c->label,
-                       c->numbers ? "numbers" : "texts");
+                       c->kind == RLF_RECORD_BOOL ? "true and false"
+                       : c->numbers               ? "numbers"
+                                                  : "texts");
         n++;
     }
     if (n)

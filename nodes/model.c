@@ -455,10 +455,16 @@ open_copy(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
 static uint32_t
 day_of(const char *text)
 {
+    static const unsigned days[] = {31, 29, 31, 30, 31, 30,
+                                    31, 31, 30, 31, 30, 31};
     unsigned year, month, day;
     int n = 0;
     if (sscanf(text, "%4u-%2u-%2u%n", &year, &month, &day, &n) != 3 ||
-        text[n] || n != 10 || !year || !month || month > 12 || !day || day > 31)
+        text[n] || n != 10 || !year || !month || month > 12 || !day ||
+        day > days[month - 1])
+        return 0;
+    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    if (month == 2 && day == 29 && !leap)
         return 0;
     return year * 10000 + month * 100 + day;
 }

@@ -57,7 +57,7 @@ take_bits(const uint8_t *p, uint64_t bit, int bits)
         if (n > bits - got)
             n = bits - got;
         uint64_t part = p[(bit + (uint64_t)got) / 8] >> in;
-        out |= (part & ((1u << n) - 1)) << got;
+        out |= (part & ((UINT64_C(1) << n) - 1)) << got;
         got += n;
     }
     return out;

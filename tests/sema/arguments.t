@@ -1254,7 +1254,7 @@ flow f(batch: prompts[true], more: prompts[4]) {
     small = actor.generate(more, max_new: "a" == "a")
     good = actor.generate(more, max_new: sure ? 3 : 4, temperature: 1 + (step > 3))
     s = judge(good)
-    update actor minimize mean(clip(actor.logprob(good) - good.logprob, s, low: true, high: sure) over batch)
+    update actor minimize mean(clip(actor.logprob(good) - good.logprob, s, low: step > 3, high: sure) over batch)
     update other minimize mean(-(s > 0) * other.logprob(good) over batch)
     seen := step > 3
     if sure and step > 3 { report a = mean(s > 0 over batch), b = sure }
@@ -1287,15 +1287,15 @@ test.rlf:11:43: error: 'max_new:' of 'generate' is a number, and this is true
    11 |     small = actor.generate(more, max_new: "a" == "a")
       |                                           ^~~~~~~~~~
 hint: write a number, or choose one: c ? a : b
-test.rlf:14:81: error: the argument 'low' of 'clip' is a number, and this is true
-   14 | ...e actor minimize mean(clip(actor.logprob(good) - good.logprob, s, low: true, high: sure) over batch)
-      |                                                                           ^~~~
+test.rlf:14:81: error: the argument 'low' of 'clip' is a number, and this is a condition
+   14 | ...tor minimize mean(clip(actor.logprob(good) - good.logprob, s, low: step > 3, high: sure) over batch)
+      |                                                                       ^~~~~~~~
 STDLIB/loss.rlf:28:59: note: it is declared here
    28 | def clip(ratio: prompt..token in 0.., adv: prompt..token, low: scalar = 0.2 in 0..1,
       |                                                           ^~~~~~~~~~~~~~~~~~~~~~~~~
 hint: write a number, or choose one: c ? a : b
-test.rlf:14:93: error: the argument 'high' of 'clip' is a number, and this is true
-   14 | ...e actor minimize mean(clip(actor.logprob(good) - good.logprob, s, low: true, high: sure) over batch)
+test.rlf:14:97: error: the argument 'high' of 'clip' is a number, and this is true
+   14 | ...tor minimize mean(clip(actor.logprob(good) - good.logprob, s, low: step > 3, high: sure) over batch)
       |                                                                                       ^~~~
 STDLIB/loss.rlf:29:5: note: it is declared here
    29 |     high: scalar = 0.2 in 0..1) = max(-adv * ratio, -adv * clamp(ratio, 1 - low, 1 + high))

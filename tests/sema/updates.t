@@ -519,8 +519,10 @@ model a = lm("m", optimizer: adamw(lr: 0))
 model b = copy(a, optimizer: adamw(lr: w * 1e-5))
 model c = copy(a, optimizer: adamw(lr: step > 3 ? 1e-5 : 0))
 model d = copy(a, optimizer: adamw(lr: 0))
+model e = copy(a, optimizer: adamw(lr: 1e-50))
 flow f(batch: prompts[4]) {
     r = respond(batch.answer)
+    update e minimize -mean(e.logprob(r) over batch)
     update a minimize -mean(a.logprob(r) over batch)
     update a minimize mean(a.logprob(r) over batch)
     update b minimize -mean(b.logprob(r) over batch)
@@ -537,6 +539,9 @@ test.rlf:6:30: warning: model 'd' has an optimizer and is never updated
     6 | model d = copy(a, optimizer: adamw(lr: 0))
       |                              ^~~~~~~~~~~~
 hint: leave the optimizer out, or say update d
+test.rlf:7:40: warning: the learning rate is 0 in 32 bits: 'e' learns nothing
+    7 | model e = copy(a, optimizer: adamw(lr: 1e-50))
+      |                                        ^~~~~
 === what a critic has that is live
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
 model actor = lm("m", optimizer: adamw(lr: 1e-5))
