@@ -457,8 +457,10 @@ begin_run(rlf_session *s, rlf_err *err)
     }
     s->wanted = s->options.steps ? s->options.steps : steps_of(s);
     RLF_TRY(rlf_foresee(s->graph, s->resumed + 1, s->wanted, err));
-    if (!s->resumed)
+    if (!s->resumed) {
         rlf_watch_rates(s);
+        rlf_watch_conditions(s);
+    }
     rlf_opening_begun(s);
     if (s->options.directory) {
         rlf_status status = rlf_journals_open(s, s->resumed, err);

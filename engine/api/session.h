@@ -522,6 +522,8 @@ rlf_status rlf_record_warned(rlf_session *session, size_t from, rlf_err *err);
 /* Before the first step: learning rates that are 0 in all steps, though they
  * are made of its number. Into what is said of the program. */
 void rlf_watch_rates(rlf_session *session);
+/* Likewise conditions that hold in none of many steps, or in each. */
+void rlf_watch_conditions(rlf_session *session);
 /* After a step that is done: into the session's warnings. */
 void rlf_watch_step(rlf_session *session);
 

@@ -144,6 +144,46 @@ rlf_watch_rates(rlf_session *s)
     }
 }
 
+/* ---- conditions that are the same in each step ---- */
+
+/* So many steps are looked at, however long the run is: a condition that holds
+ * later is one. */
+enum { STEPS_OF_CONDITION = 100000 };
+
+/* Has the compiler told of it, to which its bounds were enough? */
+static bool
+is_warned_of(const rlf_session *s, rlf_span span)
+{
+    for (size_t i = 0; i < s->diags.list.count; i++)
+        if (s->diags.list.data[i].at.source == span.source &&
+            s->diags.list.data[i].at.first == span.first)
+            return true;
+    return false;
+}
+
+static void
+watch_condition(rlf_session *s, const rlf_node *node)
+{
+    const char *name = node->class->condition;
+    const rlf_arg *arg = name ? rlf_node_arg(node, name) : NULL;
+    if (!arg || arg->kind != RLF_ARG_VALUE || is_warned_of(s, arg->span))
+        return;
+    bool never =
+        rlf_foresee_always(s->graph, node, name, 0, 1, STEPS_OF_CONDITION);
+    if (never ||
+        rlf_foresee_always(s->graph, node, name, 1, 1, STEPS_OF_CONDITION))
+        rlf_diag_warning(&s->diags, "constant", arg->span,
+                         "this condition holds in %s of the first %d steps",
+                         never ? "none" : "each", STEPS_OF_CONDITION);
+}
+
+void
+rlf_watch_conditions(rlf_session *s)
+{
+    for (size_t i = 0; i < s->graph->nodes.count; i++)
+        watch_condition(s, &s->graph->nodes.data[i]);
+}
+
 /* ---- gradients that are 0 ---- */
 
 /* Of a model's updates in this many steps. Groups whose samples all have the

@@ -56,7 +56,7 @@ take_bits(const uint8_t *p, uint64_t bit, int bits)
         int in = (int)((bit + (uint64_t)got) % 8), n = 8 - in;
         if (n > bits - got)
             n = bits - got;
-        uint64_t part = p[(bit + (uint64_t)got) / 8] >> in;
+        uint64_t part = (uint64_t)p[(bit + (uint64_t)got) / 8] >> in;
         out |= (part & ((UINT64_C(1) << n) - 1)) << got;
         got += n;
     }
