@@ -393,6 +393,7 @@ check_long(void)
            "the tokenizer's normalizer makes more than 1 MB of a text of 1 "
            "bytes",
            "a text that is made too long");
+    rlf_tokenizer_close(t);
     rlf_buf_free(&json);
 }
 
