@@ -177,10 +177,19 @@ watch_condition(rlf_session *s, const rlf_node *node)
                          never ? "none" : "each", STEPS_OF_CONDITION);
 }
 
+/* Of values in all: a program that is larger, which some other made, is not
+ * looked at so. */
+#define MOST_LOOKS 5e8
+
 void
 rlf_watch_conditions(rlf_session *s)
 {
+    size_t n = 0;
     for (size_t i = 0; i < s->graph->nodes.count; i++)
+        n += s->graph->nodes.data[i].class->condition != NULL;
+    double looks =
+        (double)STEPS_OF_CONDITION * (double)n * (double)s->graph->values.count;
+    for (size_t i = 0; i < s->graph->nodes.count && looks <= MOST_LOOKS; i++)
         watch_condition(s, &s->graph->nodes.data[i]);
 }
 
