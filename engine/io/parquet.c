@@ -17,7 +17,6 @@ struct rlf_parquet {
     rlf_parquet_cursor *cursors;
     size_t group;
     uint64_t left; /* rows of the group at hand */
-    uint64_t row;  /* of the file, from 1 */
     char why[256]; /* why the row at hand cannot be used, or empty */
 };
 
@@ -391,7 +390,6 @@ rlf_parquet_next(rlf_parquet *p, rlf_err *err, json_t **row, const char **why)
     if (!p->left)
         return RLF_OK;
     p->left--;
-    p->row++;
     json_t *out = json_object();
     rlf_status status = RLF_OK;
     for (size_t i = 0; i < root->n_children && status >= 0; i++) {
@@ -494,12 +492,6 @@ rlf_parquet_open(const char *path, const char *const *fields, size_t n,
     else
         *out = p;
     return status;
-}
-
-uint64_t
-rlf_parquet_rows(const rlf_parquet *p)
-{
-    return p->schema.rows;
 }
 
 void

@@ -32,8 +32,6 @@ bool rlf_parquet_is(const char *path);
  * the path for what is no parquet file, or is damaged. */
 rlf_status rlf_parquet_open(const char *path, const char *const *fields,
                             size_t n, rlf_err *err, rlf_parquet **out);
-/* How many rows the file says that it has. */
-uint64_t rlf_parquet_rows(const rlf_parquet *p);
 /* The next row, a new reference; NULL behind the last. `*why`, until the next
  * call: why the row cannot be used, as it has something that JSON has not
  * (no UTF-8, no finite number, more digits than a number keeps); NULL: it can.

@@ -71,7 +71,6 @@ typedef struct rlf_parquet_schema {
     rlf_parquet_node root;
     size_t n_leaves;
     const rlf_parquet_node **leaves;
-    uint64_t rows;
     rlf_parquet_group *groups;
     size_t n_groups;
 } rlf_parquet_schema;

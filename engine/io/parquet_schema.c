@@ -16,7 +16,6 @@ typedef RLF_VEC(rlf_parquet_node) node_list;
 
 /* A schema on its way into a tree, and what is read of the rest. */
 typedef struct footer {
-    const char *path;
     rlf_arena *arena;
     rlf_thrift t;
     node_list nodes; /* depth first, as in the file; n_children is set */
@@ -299,11 +298,9 @@ read_all(footer *f)
         } else if (id == 4) {
             s->n_groups = rlf_thrift_list(t, type, &of);
             s->groups = RLF_NEW_ARRAY(f->arena, rlf_parquet_group, s->n_groups);
-            for (size_t i = 0; i < s->n_groups && !t->bad && !t->cut; i++) {
+            for (size_t i = 0; i < s->n_groups && !t->bad && !t->cut; i++)
                 if (rlf_thrift_struct(t, of))
                     read_group(f, &s->groups[i]);
-                s->rows += s->groups[i].rows;
-            }
         } else {
             if (id == 8)
                 f->why = "is encrypted";
@@ -345,8 +342,7 @@ rlf_parquet_schema_read(const char *path, const rlf_infile *file,
     if (!bytes)
         return rlf_fail_memory(err, n, "the footer of %s", path);
     rlf_status status = rlf_infile_read(file, size - 8 - n, bytes, n, err);
-    footer f = {.path = path,
-                .arena = arena,
+    footer f = {.arena = arena,
                 .t = {.p = bytes, .end = bytes + n},
                 .out = out};
     if (status >= 0)

@@ -1,8 +1,8 @@
 /* Thrift's compact protocol, as far as the metadata of parquet files needs it.
  *
- * What is no such text, or ends too early, reads as zeros from there on, and
- * `bad` or `cut` tells so: a caller asks once, behind the whole. No list claims
- * more elements than there are bytes left. */
+ * Bytes that are not in this protocol, or end too early, read as zeros from there
+ * on, and `bad` or `cut` tells so: a caller asks once, behind the whole. No list
+ * claims more elements than there are bytes left. */
 #ifndef RLF_IO_THRIFT_H
 #define RLF_IO_THRIFT_H
 

@@ -101,9 +101,7 @@ check_wanted(void)
     rlf_parquet *file;
     json_t *row = NULL;
     const char *why;
-    ok(rlf_parquet_open(data("all-zstd-2", "parquet"), one, 1, &err, &file) >=
-               0 &&
-           rlf_parquet_rows(file) == 60,
+    ok(rlf_parquet_open(data("all-zstd-2", "parquet"), one, 1, &err, &file) >= 0,
        "one column is opened");
     size_t n = 0, others = 0;
     while (rlf_parquet_next(file, &err, &row, &why) >= 0 && row) {
