@@ -474,6 +474,11 @@ put_copy(rlf_session *s, const rlf_input *input, const char *to, rlf_err *err)
     bool same = has && strcmp(is, input->value) == 0;
     if (has && !same)
         status = put_aside(s, input, to, is, err);
+    else if (!has && status >= 0 && rlf_record_has_copy(s, input->copy, NULL))
+        rlf_buf_printf(&s->warnings,
+                       "%s, of which run.json tells, is missing; %s is copied "
+                       "again\n",
+                       to, input->path);
     if (status >= 0 && !same)
         status = rlf_file_append(to, text.p, text.n, false, NULL, err);
     rlf_buf_free(&text);
@@ -493,6 +498,7 @@ rlf_inputs_copy(rlf_session *s, const rlf_inputs *inputs, rlf_err *err)
         rlf_status status = rlf_dir_make_in(
             s->options.directory, rlf_path_parent(s->arena, to), err);
         RLF_TRY(rlf_directory_blame(s, status, err));
+        RLF_TRY(rlf_path_own(to, err));
         RLF_TRY(put_copy(s, input, to, err));
     }
     return RLF_OK;

@@ -293,7 +293,8 @@ rlf_record_has_copy(const rlf_session *s, const char *copy, const char *digest)
         const json_t *input = json_array_get(inputs, i);
         const char *at = json_string_value(json_object_get(input, "copy")),
                    *is = json_string_value(json_object_get(input, "value"));
-        has |= at && is && strcmp(at, copy) == 0 && strcmp(is, digest) == 0;
+        has |= at && is && strcmp(at, copy) == 0 &&
+               (!digest || strcmp(is, digest) == 0);
     }
     json_decref(inputs);
     return has;

@@ -294,6 +294,10 @@ rlf_rundir_keep_plan(rlf_session *session, rlf_err *err)
     uint64_t size;
     bool there;
     RLF_TRY(rlf_file_own(path, false, err, &there));
+    if (!there && session->resumed) /* a checkpoint is behind the first plan */
+        rlf_buf_printf(&session->warnings,
+                       "%s is missing; the plan of this start is written\n",
+                       path);
     if (!there)
         return RLF_OK;
     RLF_TRY(rlf_digest_file(path, true, err, &digest, &size));

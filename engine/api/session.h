@@ -498,7 +498,8 @@ void rlf_record_process(rlf_buf *out);
 bool rlf_record_is_there(const rlf_session *session);
 /* Does it say that one of its starts wrote a plan.rlf with that digest? */
 bool rlf_record_has_plan(const rlf_session *session, rlf_digest digest);
-/* Does it say that the input whose copy is `copy` had that digest? */
+/* Does it say that the input whose copy is `copy` had that digest, or any if it
+ * is null? */
 bool rlf_record_has_copy(const rlf_session *session, const char *copy,
                          const char *digest);
 /* The day of the run: that on which it began, where run.json has it and the run

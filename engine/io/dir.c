@@ -89,9 +89,11 @@ make(const char *path, size_t there, rlf_err *err)
     if (!made)
         status = rlf_fail_errno(err, "cannot make directory %s", buf.p);
     rlf_buf_free(&buf);
-    if (status == RLF_OK && !rlf_dir_exists(path))
+    if (status == RLF_OK && !rlf_dir_exists(path)) {
+        RLF_TRY(rlf_path_own(path, err));
         status =
             rlf_fail(err, RLF_USER, "%s is there, but is no directory", path);
+    }
     return status;
 }
 
