@@ -23,6 +23,11 @@
 #define ASK 50000000    /* nanoseconds between two questions to `stops` */
 #define LONG_TEXT 65536 /* above it fewer instructions go between two looks */
 #define SHORT_TEXT 256  /* a text below it is neither charged nor counted */
+#define WIDE 256        /* closures of more bytes pay for their variables */
+#define MANY 512        /* values that one instruction moves, to be charged */
+#define DEEP (16 * 645) /* bytes of a stack that has room for as many */
+#define NODE 24         /* bytes of an entry of a table's hash */
+#define HASH (16 * 24)  /* of a hash that is charged */
 
 void
 rlf_lua_locate(lua_State *L, int level, char *out, size_t room)
@@ -129,14 +134,55 @@ rlf_lua_check_time(lua_State *L, int level)
         rlf_lua_stop(L, why, level);
 }
 
-/* The count hook. */
+/* How many values stand for the `...` of a function, if they are MANY. */
+static uint64_t
+many_extra(lua_State *L, lua_Debug *ar)
+{
+    if (!lua_getlocal(L, ar, -MANY))
+        return 0;
+    lua_pop(L, 1);
+    int least = MANY, most = 1 << 20; /* a stack has a million values */
+    while (least < most) {
+        int middle = least + (most - least + 1) / 2;
+        if (lua_getlocal(L, ar, -middle)) {
+            lua_pop(L, 1);
+            least = middle;
+        } else {
+            most = middle - 1;
+        }
+    }
+    return (uint64_t)least;
+}
+
+/* A function begins or ends: how many values it was given or gives, if they are
+ * MANY. Lua does not tell of those that a function drops, having no `...`: they
+ * were its caller's, who may have passed them. */
+static uint64_t
+moved(lua_State *L, lua_Debug *ar)
+{
+    lua_Debug caller;
+    lua_getinfo(L, "ru", ar);
+    if (ar->event == LUA_HOOKRET || ar->ntransfer >= MANY)
+        return ar->ntransfer < MANY ? 0 : ar->ntransfer;
+    if (ar->isvararg) /* as a C function is */
+        return many_extra(L, ar);
+    return lua_getstack(L, 1, &caller) ? many_extra(L, &caller) : 0;
+}
+
+/* The hook: of counts, and where values may be many of calls and returns. */
 static void
 tick(lua_State *L, lua_Debug *ar)
 {
-    (void)ar;
     rlf_lua_host *host = rlf_lua_host_of(L);
     if (host->spent != RLF_LUA_SPENT_NONE)
         rlf_lua_stop(L, host->spent, 0);
+    if (ar->event != LUA_HOOKCOUNT) {
+        uint64_t n = moved(L, ar) / 16;
+        rlf_lua_spent why = n ? rlf_lua_pay(host, n) : RLF_LUA_SPENT_NONE;
+        if (why != RLF_LUA_SPENT_NONE)
+            rlf_lua_stop(L, why, 0);
+        return;
+    }
     host->doublings = 0;
     host->left -= lua_gethookcount(L);
     if (host->left < 0)
@@ -150,10 +196,14 @@ rlf_lua_watch(lua_State *L)
 {
     rlf_lua_host *host = rlf_lua_host_of(L);
     int had = lua_gethookcount(L);
-    if (had == host->interval || host->spent != RLF_LUA_SPENT_NONE)
+    int mask = LUA_MASKCOUNT;
+    if (host->most_stack >= DEEP)
+        mask |= LUA_MASKCALL | LUA_MASKRET;
+    if ((had == host->interval && lua_gethookmask(L) == mask) ||
+        host->spent != RLF_LUA_SPENT_NONE)
         return;
     host->left -= had; /* what it ran since its last look is lost */
-    lua_sethook(L, tick, LUA_MASKCOUNT, host->interval);
+    lua_sethook(L, tick, mask, host->interval);
 }
 
 void
@@ -163,8 +213,12 @@ rlf_lua_caught(lua_State *L, int status)
     if (host->spent == RLF_LUA_SPENT_NONE &&
         (status == LUA_ERRMEM || host->asked.limit))
         host->spent = RLF_LUA_SPENT_MEMORY;
-    if (host->spent == RLF_LUA_SPENT_NONE)
+    if (host->spent == RLF_LUA_SPENT_NONE) {
+        /* Lua walks its frames to make the stack smaller */
+        if (status != LUA_OK && host->most_stack >= DEEP)
+            rlf_lua_charge(L, host->most_stack / 2048);
         return;
+    }
     lua_sethook(L, tick, LUA_MASKCOUNT, 1);
     lua_error(L);
 }
@@ -204,7 +258,8 @@ rlf_lua_refill(rlf_lua_host *host)
     host->met_limit = false;
     host->made = 0;
     host->doublings = 0;
-    host->stack = 0;
+    host->stack = host->most_stack = 0;
+    host->nodes = 0;
     host->running = host->L;
     host->interval = interval_for(host);
     lua_sethook(host->L, tick, LUA_MASKCOUNT, host->interval);
@@ -277,6 +332,35 @@ is_stack(const void *p, size_t old, size_t n)
     return !p && old == 0 && n >= 16 * 85 && n % 32 == 16;
 }
 
+/* A stack of n bytes is made: one instruction may now move as many values, so
+ * calls and returns are looked at. */
+static void
+note_stack(rlf_lua_host *host, size_t n)
+{
+    if (n <= host->most_stack)
+        return;
+    host->most_stack = n;
+    rlf_lua_watch(host->running);
+}
+
+/* A closure looks for each of its variables among those that are shared. */
+static rlf_lua_spent
+pay_closure(rlf_lua_host *host, size_t n)
+{
+    uint64_t variables = n / sizeof(void *);
+    return rlf_lua_pay(host, variables * variables / 128);
+}
+
+/* The entries of a table's hash, whose number is a power of two, if they are
+ * more than a few. */
+static bool
+is_hash(const void *p, size_t old, size_t n)
+{
+    size_t entries = n / NODE;
+    return !p && old == 0 && n >= HASH && n % NODE == 0 &&
+           !(entries & (entries - 1));
+}
+
 /* What the call may not do, whatever memory there is. */
 static rlf_lua_spent
 forbidden(rlf_lua_host *host, const void *p, size_t old, size_t n)
@@ -285,9 +369,31 @@ forbidden(rlf_lua_host *host, const void *p, size_t old, size_t n)
         return RLF_LUA_SPENT_NONE;
     if (!p && old == LUA_TSTRING && n >= SHORT_TEXT)
         return pay_text(host, n);
-    if (is_stack(p, old, n) && is_call_chain(host, n))
-        return RLF_LUA_SPENT_CHAIN;
+    if (!p && old == LUA_TFUNCTION && n >= WIDE)
+        return pay_closure(host, n);
+    if (is_hash(p, old, n)) {
+        host->nodes = n;
+        return rlf_lua_pay(host, 0);
+    }
+    host->nodes = 0;
+    if (is_stack(p, old, n)) {
+        if (is_call_chain(host, n))
+            return RLF_LUA_SPENT_CHAIN;
+        note_stack(host, n);
+    }
     return RLF_LUA_SPENT_NONE;
+}
+
+/* A key for which a table has no room makes Lua count all that is in it, and
+ * put its hash into a new block. A table that grows has been paid for by those
+ * who filled it; but keys that come and go can bring this about again and
+ * again. It shows in that the new block of the hash is as large as the old one,
+ * and in that the array is asked for again as large as it is. */
+static void
+pay_rehash(rlf_lua_host *host, size_t old, size_t n)
+{
+    host->left -= (int64_t)(n ? n / 2048 : old / 64);
+    host->nodes = n ? host->nodes : 0;
 }
 
 /* Is it time to collect? `old` of a new object is its type. */
@@ -308,6 +414,8 @@ rlf_lua_allocate(void *arg, void *p, size_t old, size_t n)
 {
     rlf_lua_host *host = arg;
     size_t had = p ? old : 0;
+    if (p && (n == 0 ? old == host->nodes : n == old))
+        pay_rehash(host, old, n);
     if (n == 0) {
         free(p);
         host->live -= had;
@@ -347,8 +455,9 @@ rlf_lua_allocate(void *arg, void *p, size_t old, size_t n)
     host->met_limit = true;
     if (host->L && host->spent == RLF_LUA_SPENT_NONE)
         rlf_lua_locate(host->running, 0, host->where, sizeof host->where);
-    if (again) {
+    if (again || host->used) { /* used: it is judged by a fresh state */
         run_out(host, RLF_LUA_SPENT_MEMORY);
+        host->refuse_next = !again;
         return NULL;
     }
     host->left -= (int64_t)(host->live / 64); /* a collection */

@@ -206,7 +206,7 @@ load(rlf_lua_host *host, rlf_err *err)
 {
     host->L = NULL;
     host->live = 0;
-    host->loaded = host->metas = false;
+    host->loaded = host->used = host->metas = false;
     host->n_cells = 0;
     host->left = INT64_MAX / 2;
     host->spent = RLF_LUA_SPENT_NONE;
@@ -429,7 +429,7 @@ sweep(rlf_lua_host *host)
 /* A state that ran other calls has a little more alive (Lua's own tables that
  * grew), never less: so a call that does not meet the memory limit there would
  * not meet it in a fresh state either, and one that does is judged by a fresh
- * one. */
+ * one, as soon as it does. */
 static rlf_status
 run(rlf_lua_host *host, rlf_lua_call_state call, lua_CFunction what, job *j,
     rlf_err *err)
@@ -441,16 +441,17 @@ run(rlf_lua_host *host, rlf_lua_call_state call, lua_CFunction what, job *j,
     sweep(host);
     host->call = call;
     rlf_status status = attempt(host, what, j, err);
-    if (host->met_limit) {
+    if (host->met_limit && host->used) {
         if (err)
             rlf_err_clear(err);
         unload(host);
         RLF_TRY(load(host, err));
         host->call = call;
         status = attempt(host, what, j, err);
-        if (host->spent == RLF_LUA_SPENT_MEMORY)
-            unload(host);
     }
+    if (host->spent == RLF_LUA_SPENT_MEMORY)
+        unload(host);
+    host->used = true;
     host->call = (rlf_lua_call_state){0};
     RLF_TRY(status);
     return RLF_OK;

@@ -153,8 +153,11 @@ struct rlf_lua_host {
     int interval;                 /* instructions between two looks */
     int doublings;                /* of the stack, with nothing in between */
     size_t stack;                 /* bytes of the last one made */
+    size_t most_stack;            /* of the largest of this call */
+    size_t nodes; /* bytes of the hash that a table was just given */
     size_t loaded_live;           /* `live` right after loading */
     bool loaded;                  /* the file was run and frozen */
+    bool used;                    /* and calls were made before this one */
     bool metas;                   /* this call used setmetatable */
     struct {
         rlf_lua_source *data;

@@ -212,6 +212,9 @@ base_setmetatable(lua_State *L)
 
 /* -------------------------------------------------------------- errors */
 
+#define NEAR 16    /* levels of error() that cost nothing */
+#define HANDLED 20 /* what a run of a message handler costs */
+
 /* error(message, level), where a level that is a C function of ours counts as
  * its caller. */
 static int
@@ -219,6 +222,8 @@ base_error(lua_State *L)
 {
     lua_Integer level = luaL_optinteger(L, 2, 1);
     lua_settop(L, 1);
+    if (level > NEAR) /* frames that are walked, of which Lua has so many */
+        rlf_lua_charge(L, (uint64_t)(level < 200000 ? level : 200000) / 16);
     if (lua_type(L, 1) == LUA_TSTRING && level > 0 && level < INT_MAX) {
         char where[256];
         rlf_lua_locate(L, (int)level, where, sizeof where);
@@ -252,12 +257,14 @@ base_pcall(lua_State *L)
     return pcall_done(L, status, 0);
 }
 
-/* The user's message handler, unless the error is one for us. */
+/* The user's message handler, unless the error is one for us. It runs for its
+ * own errors too, until Lua has no more room for C calls. */
 static int
 handler(lua_State *L)
 {
     if (rlf_lua_host_of(L)->spent != RLF_LUA_SPENT_NONE)
         return 1;
+    rlf_lua_charge(L, HANDLED);
     lua_settop(L, 1);
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_insert(L, 1);

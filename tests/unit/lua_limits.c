@@ -146,6 +146,37 @@ test_instructions(void)
                    "end"},
         {"one table many times in JSON",
          "local t = {} for i = 1, 90 do t = {t, t} end rlf.json_encode(t)"},
+        {"a call that passes one argument more",
+         "local function f(...) return f(1, ...) end return f()"},
+        {"many arguments of what costs nothing",
+         "local function f(...) while true do type(...) end end "
+         "f(table.unpack({}, 1, 1e5))"},
+        {"many arguments of what has no ...",
+         "local function g() end local function f(...) while true do g(...) "
+         "end end f(table.unpack({}, 1, 1e5))"},
+        {"many arguments in a coroutine",
+         "coroutine.wrap(function() local function f(...) return f(1, ...) end "
+         "return f() end)()"},
+        {"many results that are passed on",
+         "local t = {} local function r(n) if n == 0 then return "
+         "table.unpack(t, 1, 5e5) end return 1, r(n - 1) end "
+         "while true do r(2000) end"},
+        {"error as its own handler",
+         "while true do xpcall(error, function(e) return xpcall(error, error) "
+         "end) end"},
+        {"error of a far level",
+         "local function d(n) if n == 0 then while true do pcall(error, 'x', "
+         "150000) end end return 1 + d(n - 1) end return d(150000)"},
+        {"errors in deep recursion",
+         "local function d(n) if n == 0 then while true do pcall(error) end "
+         "end return 1 + d(n - 1) end return d(150000)"},
+        {"keys that come and go",
+         "local t = {} for i = 1, 65536 do t[i + 0.5] = 1 end local a = 1 "
+         "while true do t[a + 0.5] = nil t[a + 65536.5] = 1 a = a + 1 end"},
+        {"keys that come and go beside an array",
+         "local t = {} for i = 1, 2e5 do t[i] = i end for i = 0, 3 do "
+         "t[i + 0.5] = 1 end local a = 0 while true do t[a + 0.5] = nil "
+         "t[a + 4.5] = 1 a = a + 1 end"},
         {"rawequal",
          "local x, y = ('x'):rep(1e6), ('x'):rep(1e6) while true do "
          "rawequal(x, y) end"},
@@ -166,6 +197,23 @@ test_instructions(void)
         if (!good || t > 1)
             note("status %d, %.2f s, %s", (int)out.status, t, out.err.sentence);
     }
+}
+
+/* A function with many variables of the one around it. */
+static void
+test_closure(void)
+{
+    char names[1024] = "a1", source[4096];
+    for (int i = 2; i <= 150; i++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), ", a%d",
+                 i);
+    snprintf(source, sizeof source,
+             "return function(s) local %s\nfor i = 1, 20000 do local f = "
+             "function() return %s end end return 1 end",
+             names, names);
+    outcome out = lua_run((setup){.instructions = 1000000}, source);
+    is_str(out.err.sentence, "r.lua:2: more than 1000000 instructions" WHO,
+           "instructions: closures with many variables");
 }
 
 static void
@@ -677,6 +725,7 @@ int
 main(void)
 {
     test_instructions();
+    test_closure();
     test_memory();
     test_text();
     test_caught();
