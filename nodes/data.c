@@ -33,12 +33,16 @@
          .labelled = true,                                                    \
          .least = 1,                                                          \
          .most = 4e9,                                                         \
-         .doc = "only so many rows of the file, from where `skip` ends"},     \
+         .doc = "only so many rows of the data, from where `skip` ends"},     \
         {.name = "skip",                                                      \
          .kind = RLF_FORMAL_INT,                                              \
          .labelled = true,                                                    \
          .most = 4e9,                                                         \
-         .doc = "without the first so many rows of the file"},                \
+         .doc = "without the first so many rows of the data"},                \
+        {.name = "split",                                                     \
+         .kind = RLF_FORMAL_TEXT,                                             \
+         .labelled = true,                                                    \
+         .doc = "of a folder whose files are of several splits: this one"},   \
         {.name = "max_prompt",                                                \
          .kind = RLF_FORMAL_INT,                                              \
          .labelled = true,                                                    \
@@ -54,13 +58,16 @@
     }
 
 static const rlf_formal jsonl_formals[] = {
-    FILE_FORMALS("a file with one JSON object a line, or a JSON list"),
+    FILE_FORMALS(
+        "a file with one JSON object a line, or a JSON list; several, as "
+        "a pattern or a folder"),
 };
 static const rlf_formal csv_formals[] = {
-    FILE_FORMALS("a comma-separated file whose first line names the fields"),
+    FILE_FORMALS("a comma-separated file whose first line names the fields; "
+                 "several, as a pattern or a folder"),
 };
 static const rlf_formal parquet_formals[] = {
-    FILE_FORMALS("a parquet file"),
+    FILE_FORMALS("a parquet file; several, as a pattern or a folder"),
 };
 static const rlf_formal mix_formals[] = {
     {.name = "weights",
@@ -134,14 +141,34 @@ path_of(const rlf_resource *resource)
     return path ? path : rlf_args_plain(resource->args, resource->n_args, 0);
 }
 
+static rlf_shard_format
+format_of(const rlf_resource *resource)
+{
+    return strcmp(resource->constructor, "csv") == 0       ? RLF_SHARD_CSV
+           : strcmp(resource->constructor, "parquet") == 0 ? RLF_SHARD_PARQUET
+                                                           : RLF_SHARD_JSON;
+}
+
+rlf_status
+rlf_data_shards(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
+                rlf_shard_files *out)
+{
+    const rlf_arg *path = path_of(resource),
+                  *split =
+                      rlf_args_find(resource->args, resource->n_args, "split");
+    if (!path || path->kind != RLF_ARG_TEXT)
+        return rlf_fail(err, RLF_BUG, "data '%s' has no path", resource->name);
+    return rlf_shard_files_list(path->text, format_of(resource),
+                                split ? split->text : NULL, arena, err, out);
+}
+
 /* What the declaration asks of the file. */
 static rlf_status
 make_spec(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
           rlf_records_spec *out)
 {
-    const rlf_arg *path = path_of(resource);
-    if (!path || path->kind != RLF_ARG_TEXT)
-        return rlf_fail(err, RLF_BUG, "data '%s' has no path", resource->name);
+    rlf_shard_files shards;
+    RLF_TRY(rlf_data_shards(resource, arena, err, &shards));
     rlf_record_field *fields =
         RLF_NEW_ARRAY(arena, rlf_record_field, resource->n_args);
     size_t n = 0;
@@ -150,15 +177,17 @@ make_spec(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
         if (arg->name && arg->kind == RLF_ARG_TEXT && !is_option(arg->name))
             fields[n++] = (rlf_record_field){arg->name, arg->text};
     }
-    *out = (rlf_records_spec){.path = path->text,
-                              .columns = fields,
-                              .n_columns = n,
-                              .csv = strcmp(resource->constructor, "csv") == 0,
-                              .parquet =
-                                  strcmp(resource->constructor, "parquet") == 0,
-                              .drop = drops(resource),
-                              .skip = option(resource, "skip"),
-                              .first = option(resource, "first")};
+    *out =
+        (rlf_records_spec){.path = path_of(resource)->text,
+                           .paths = shards.paths,
+                           .n_paths = shards.count,
+                           .columns = fields,
+                           .n_columns = n,
+                           .csv = format_of(resource) == RLF_SHARD_CSV,
+                           .parquet = format_of(resource) == RLF_SHARD_PARQUET,
+                           .drop = drops(resource),
+                           .skip = option(resource, "skip"),
+                           .first = option(resource, "first")};
     return RLF_OK;
 }
 

@@ -10,6 +10,7 @@
 
 #include "engine/graph/class.h"
 #include "engine/io/records.h"
+#include "engine/io/shards.h"
 
 /* Where one draw of the program stands. */
 typedef struct rlf_cursor {
@@ -120,6 +121,10 @@ rlf_status rlf_data_response_lengths(const rlf_env *env, int data,
                                      rlf_err *err, uint32_t **out, uint32_t *n);
 
 /* ---- data.c ---- */
+
+/* The files of a declaration that names some, in `arena`. */
+rlf_status rlf_data_shards(const rlf_resource *resource, rlf_arena *arena,
+                           rlf_err *err, rlf_shard_files *out);
 
 /* While compiling: the first `most` rows (0: all) of a data set, or as many as
  * there are; long prompts are not dropped yet. To be freed. */

@@ -72,6 +72,8 @@ take_rows(rlf_arena *arena, const rlf_records *from, const uint32_t *keep,
     to->count = n;
     RLF_TRY(gather(arena, from->lines, sizeof *from->lines, keep, n, err,
                    &to->lines));
+    RLF_TRY(gather(arena, from->file_of, sizeof *from->file_of, keep, n, err,
+                   &to->file_of));
     to->columns = RLF_NEW_ARRAY(arena, rlf_record_column, from->n_columns);
     for (size_t c = 0; c < from->n_columns; c++) {
         const rlf_record_column *a = &from->columns[c];

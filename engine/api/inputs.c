@@ -13,6 +13,7 @@
 #include "engine/io/file.h"
 #include "engine/lua/host.h"
 #include "engine/text/template.h"
+#include "nodes/data.h"
 #include "nodes/table.h"
 
 #include <inttypes.h>
@@ -316,6 +317,39 @@ is_compressed(const char *path)
     return ends_in(path, ".gz") || ends_in(path, ".zst");
 }
 
+static uint64_t
+size_of(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode)
+               ? (uint64_t)info.st_size
+               : 0;
+}
+
+/* One file, or several by their names; copies are made of those that are small
+ * together. */
+static void
+add_files(collector *c, const rlf_resource *r, const char *path)
+{
+    rlf_shard_files shards;
+    rlf_err why = RLF_ERR_NONE;
+    uint64_t bytes = 0;
+    rlf_status status = rlf_data_shards(r, c->session->arena, &why, &shards);
+    if (status < 0 && !fails(c, status, &why))
+        add(c, r->name, "", "none")->path = path;
+    if (status < 0)
+        return;
+    bool one = shards.count == 1 && strcmp(shards.paths[0], path) == 0;
+    for (size_t i = 0; i < shards.count; i++)
+        bytes += size_of(shards.paths[i]);
+    for (size_t i = 0; i < shards.count; i++)
+        add_file(c, r->name, one ? "" : shards.names[i], shards.paths[i],
+                 is_compressed(shards.paths[i]) ||
+                         (shards.count > 1 && bytes > COPY_MOST)
+                     ? NULL
+                     : shards.names[i]);
+}
+
 static void
 add_resource(collector *c, const rlf_resource *r)
 {
@@ -332,8 +366,7 @@ add_resource(collector *c, const rlf_resource *r)
         if (r->class->hook || ends_in(arg->text, ".lua"))
             add_lua(c, r->name, arg->text, RLF_LUA_PER_SAMPLE);
         else
-            add_file(c, r->name, "", arg->text,
-                     is_compressed(arg->text) ? NULL : base_name(arg->text));
+            add_files(c, r, arg->text);
     }
 }
 

@@ -25,8 +25,8 @@ rlf_record_wanted(const rlf_record_reader *r)
 const char *
 rlf_record_where(const rlf_record_reader *r)
 {
-    return rlf_arena_printf(r->arena, r->rows->list ? "%s row %u" : "%s:%u",
-                            r->spec->path, r->line);
+    return rlf_arena_printf(r->arena, r->file->list ? "%s row %u" : "%s:%u",
+                            r->path, r->line);
 }
 
 rlf_status
@@ -120,8 +120,10 @@ check_cell(rlf_record_reader *r, size_t c)
     rlf_record_kind kind = r->cells[c].kind;
     if (r->rows->count == 0 || column->kind == kind)
         return RLF_OK;
-    rlf_fail(r->err, RLF_USER, "%s: \"%s\" is %s, in the first row %s",
+    rlf_fail(r->err, RLF_USER, "%s: \"%s\" is %s, in the first row%s%s %s",
              rlf_record_where(r), column->field, rlf_record_kind_word(kind),
+             r->files.count ? " of " : "",
+             r->files.count ? r->rows->files[r->files.data[0]].path : "",
              rlf_record_kind_word(column->kind));
     rlf_err_hint(r->err, "a column has one kind: make them all %s, or all %s",
                  kinds[column->kind], kinds[kind]);
@@ -194,6 +196,10 @@ rlf_record_end_row(rlf_record_reader *r, rlf_status status)
         RLF_TRY(put_cell(r, c));
     RLF_TRY_ROOM(&r->lines, 1, "the rows of data");
     RLF_PUSH(&r->lines, r->line);
+    if (r->rows->n_files > 1) {
+        RLF_TRY_ROOM(&r->files, 1, "the rows of data");
+        RLF_PUSH(&r->files, (uint32_t)(r->file - r->rows->files));
+    }
     r->rows->count++;
     if (rlf_arena_used(r->arena) - r->used > r->most) {
         rlf_fail(r->err, RLF_USER,
@@ -249,6 +255,9 @@ settle(rlf_record_reader *r)
             RLF_TRY(keep(r->arena, from->chats.data,
                          rows->count * sizeof *to->chats, err, &to->chats));
     }
+    if (r->files.count)
+        RLF_TRY(keep(r->arena, r->files.data,
+                     rows->count * sizeof *rows->file_of, err, &rows->file_of));
     return keep(r->arena, r->lines.data, rows->count * sizeof *rows->lines, err,
                 &rows->lines);
 }
@@ -285,7 +294,7 @@ no_rows(const rlf_record_reader *r)
 static rlf_status
 read_file(rlf_record_reader *r, rlf_err *err)
 {
-    const char *path = r->spec->path;
+    const char *path = r->path;
     rlf_stream *stream = NULL;
     if (r->spec->parquet)
         return rlf_records_read_parquet(r, err);
@@ -309,6 +318,13 @@ rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
     *out = (rlf_records){.path = rlf_arena_strdup(arena, spec->path),
                          .columns = RLF_NEW_ARRAY(arena, rlf_record_column, n),
                          .n_columns = n};
+    out->n_files = spec->paths ? spec->n_paths : 1;
+    rlf_record_file *files =
+        RLF_NEW_ARRAY(arena, rlf_record_file, out->n_files);
+    for (size_t f = 0; f < out->n_files; f++)
+        files[f].path =
+            spec->paths ? rlf_arena_strdup(arena, spec->paths[f]) : out->path;
+    out->files = files;
     rlf_record_reader r = {
         .spec = spec,
         .arena = arena,
@@ -322,7 +338,16 @@ rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
         out->columns[c].label = rlf_arena_strdup(arena, spec->columns[c].label);
         out->columns[c].field = rlf_arena_strdup(arena, spec->columns[c].field);
     }
-    rlf_status status = read_file(&r, err);
+    rlf_status status = RLF_OK;
+    for (size_t f = 0; f < out->n_files && status >= 0; f++) {
+        r.file = &files[f];
+        r.path = files[f].path;
+        if (f && !rlf_record_wanted(&r))
+            break;
+        status = read_file(&r, err);
+    }
+    if (status >= 0 && out->csv)
+        rlf_records_end_csv(&r);
     if (status == RLF_OK && !out->count)
         status = no_rows(&r);
     if (status == RLF_OK)
@@ -333,6 +358,7 @@ rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
         RLF_VEC_FREE(&r.columns[c].chats);
     }
     RLF_VEC_FREE(&r.lines);
+    RLF_VEC_FREE(&r.files);
     return status;
 }
 
@@ -348,6 +374,8 @@ rlf_records_column(const rlf_records *rows, const char *label)
 const char *
 rlf_records_place(const rlf_records *rows, size_t i, rlf_arena *arena)
 {
-    return rlf_arena_printf(arena, rows->list ? "%s row %u" : "%s:%u",
-                            rows->path, rows->lines[i]);
+    const rlf_record_file *file =
+        &rows->files[rows->file_of ? rows->file_of[i] : 0];
+    return rlf_arena_printf(arena, file->list ? "%s row %u" : "%s:%u",
+                            file->path, rows->lines[i]);
 }

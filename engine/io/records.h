@@ -1,6 +1,8 @@
 /* Data sets: rows of labelled columns from jsonl, JSON, csv or parquet files.
  *
- * A file, plain or compressed (stream.h), is one of
+ * They are the rows of one file or, as if they stood in one, of several
+ * (shards.h) of one kind, where each may be compressed in its own way. A file,
+ * plain or compressed (stream.h), is one of
  *  - parquet (parquet.h), if the spec says so: rows are the objects of JSON
  * that they become;
  *  - csv, if the spec says so: fields by RFC 4180, with tabs between if the
@@ -63,10 +65,12 @@ typedef struct rlf_record_field {
 } rlf_record_field;
 
 typedef struct rlf_records_spec {
-    const char *path;
+    const char *path;         /* as the data is called */
+    const char *const *paths; /* its files, in their order; NULL: it is one */
+    size_t n_paths;
     const rlf_record_field *columns;
     size_t n_columns;
-    uint64_t skip;   /* rows of the file passed over */
+    uint64_t skip;   /* rows of the files passed over */
     uint64_t first;  /* then so many are looked at, of which `drop` leaves some
                         out; 0: all */
     uint64_t enough; /* of these, where the first tell a column's kind: a caller
@@ -88,15 +92,22 @@ typedef struct rlf_record_column {
                         is none, with its place; NULL: no such column */
 } rlf_record_column;
 
+typedef struct rlf_record_file {
+    const char *path;
+    bool list; /* rows have no lines, but places: a JSON list, parquet */
+} rlf_record_file;
+
 typedef struct rlf_records {
     const char *path;
+    const rlf_record_file *files;
+    size_t n_files;
     rlf_record_column *columns; /* as in the spec */
     size_t n_columns;
     size_t count;
     bool csv;              /* its cells told the kinds of columns */
-    bool list;             /* a JSON list: rows have no lines */
-    const uint32_t *lines; /* of each row in the file; in a JSON list, its
-                              1-based place */
+    const uint32_t *lines; /* of each row in its file; in a list, its 1-based
+                              place */
+    const uint32_t *file_of; /* which file each row is of; NULL: there is one */
     rlf_digest digest;     /* of labels, kinds and values */
     const char *wrong;     /* after an error: the label of the column that it
                               is of; NULL: of the file */

@@ -20,11 +20,11 @@ match_field(rlf_record_reader *r, size_t c, const rlf_csv *csv, size_t *place,
         if (rlf_str_eq(csv->fields.data[k].text, rlf_str_of(field)))
             return rlf_fail(err, RLF_USER,
                             "%s: the first line has the field \"%s\" twice",
-                            r->spec->path, field);
+                            r->path, field);
     if (i < csv->fields.count)
         return RLF_OK;
-    rlf_fail(err, RLF_USER, "%s: the first line has no field \"%s\"",
-             r->spec->path, field);
+    rlf_fail(err, RLF_USER, "%s: the first line has no field \"%s\"", r->path,
+             field);
     rlf_buf all = {0};
     for (i = 0; i < csv->fields.count; i++)
         rlf_buf_printf(&all, "%s%s", i ? ", " : "", csv->fields.data[i].text.p);
@@ -51,7 +51,7 @@ is_numeric(rlf_str text)
     return same;
 }
 
-/* All cells are texts; number_columns, at the end, makes numbers of them. */
+/* All cells are texts; rlf_records_end_csv makes numbers of them. */
 static rlf_status
 read_csv_cell(rlf_record_reader *r, size_t c, const rlf_csv_field *field,
               rlf_err *err)
@@ -74,13 +74,17 @@ note_odd(rlf_record_reader *r, size_t c)
     const struct rlf_growing_column *from = &r->columns[c];
     const char *text = from->texts.data[from->odd].p;
     r->line = r->lines.data[from->odd];
+    if (r->files.count)
+        r->file +=
+            (ptrdiff_t)r->files.data[from->odd] - (r->file - r->rows->files);
+    r->path = r->file->path;
     r->rows->columns[c].odd = rlf_arena_printf(
         r->arena, "%s: \"%.*s\"", rlf_record_where(r), RLF_CUT(60, text));
 }
 
 /* A column all of whose cells are numeric is one of numbers. */
-static void
-number_columns(rlf_record_reader *r)
+void
+rlf_records_end_csv(rlf_record_reader *r)
 {
     rlf_records *rows = r->rows;
     for (size_t c = 0; c < rows->n_columns && rows->count; c++) {
@@ -134,11 +138,9 @@ rlf_records_read_csv(rlf_record_reader *r, rlf_stream *stream, char separator,
                      rlf_err *err)
 {
     rlf_csv csv = {
-        .lines.stream = stream, .path = r->spec->path, .separator = separator};
+        .lines.stream = stream, .path = r->path, .separator = separator};
     size_t *places = RLF_NEW_ARRAY(r->arena, size_t, r->rows->n_columns);
     rlf_status status = read_csv_rows(r, &csv, places, err);
     rlf_csv_free(&csv);
-    if (status >= 0)
-        number_columns(r);
     return status;
 }

@@ -25,6 +25,8 @@ typedef struct rlf_record_reader {
     rlf_arena *arena;
     rlf_err *err;
     rlf_records *rows;
+    const char *path;      /* of the file at hand */
+    rlf_record_file *file; /* the same */
     struct rlf_growing_column {
         RLF_VEC(double) numbers;
         RLF_VEC(rlf_str) texts;
@@ -36,6 +38,7 @@ typedef struct rlf_record_reader {
     json_t *made;           /* lists cut out of it */
     rlf_json_found found;   /* in its JSON */
     RLF_VEC(uint32_t) lines;
+    RLF_VEC(uint32_t) files; /* of each row; where there are several */
     uint64_t seen; /* rows, also skipped ones */
     size_t most;   /* bytes of memory */
     size_t used;   /* bytes in the arena before */
@@ -63,6 +66,8 @@ rlf_status rlf_records_read_json(rlf_record_reader *r, rlf_lines *lines,
                                  rlf_err *err);
 rlf_status rlf_records_read_csv(rlf_record_reader *r, rlf_stream *stream,
                                 char separator, rlf_err *err);
+/* What kinds csv columns have, when all files are read. */
+void rlf_records_end_csv(rlf_record_reader *r);
 rlf_status rlf_records_read_parquet(rlf_record_reader *r, rlf_err *err);
 
 #endif

@@ -307,13 +307,13 @@ static rlf_status
 put_row(rlf_record_reader *r, uint32_t line, rlf_str text, rlf_err *err)
 {
     json_t *object = NULL;
-    rlf_status status = rlf_json_parse_exact(r->spec->path, line, text.p,
-                                             text.n, err, &object, &r->found);
+    rlf_status status = rlf_json_parse_exact(r->path, line, text.p, text.n, err,
+                                             &object, &r->found);
     if (status == RLF_USER && r->found.why[0]) {
         rlf_err_clear(err);
         return rlf_record_put_object(r, NULL, r->found.why, err);
     }
-    if (status == RLF_USER && !r->rows->list)
+    if (status == RLF_USER && !r->file->list)
         hint_line(r, text);
     if (status == RLF_OK)
         status = rlf_record_put_object(r, object, NULL, err);
@@ -328,7 +328,7 @@ read_jsonl(rlf_record_reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
     for (bool more = true; more && rlf_record_wanted(r);) {
         rlf_buf copy = {0}; /* 0-terminated, for is_blank */
         if (!rlf_buf_try(&copy, line.n))
-            return rlf_fail_memory(err, line.n, "a line of %s", r->spec->path);
+            return rlf_fail_memory(err, line.n, "a line of %s", r->path);
         rlf_buf_add(&copy, line.p, line.n);
         rlf_status status = RLF_OK;
         if (!is_blank((rlf_str){copy.p, copy.n})) {
@@ -338,8 +338,8 @@ read_jsonl(rlf_record_reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
         }
         rlf_buf_free(&copy);
         RLF_TRY(status);
-        RLF_TRY(rlf_lines_next(lines, r->spec->path, RLF_RECORD_MOST_LINE, err,
-                               &more, &line));
+        RLF_TRY(rlf_lines_next(lines, r->path, RLF_RECORD_MOST_LINE, err, &more,
+                               &line));
     }
     return RLF_OK;
 }
@@ -386,7 +386,7 @@ read_rows(rlf_record_reader *r, uint32_t line, rlf_str text, rlf_err *err)
             return rlf_fail(
                 err, RLF_USER,
                 "%s:%u: not JSON: the list does not end where the file does",
-                r->spec->path, line);
+                r->path, line);
         if (last)
             break;
         text = (rlf_str){text.p + next, text.n - next};
@@ -398,7 +398,7 @@ read_rows(rlf_record_reader *r, uint32_t line, rlf_str text, rlf_err *err)
 static rlf_status
 read_list(rlf_record_reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
 {
-    const char *path = r->spec->path;
+    const char *path = r->path;
     size_t begin = (size_t)(line.p - lines->buf.p);
     char chunk[1 << 16];
     for (size_t got = 1; got;) {
@@ -417,7 +417,7 @@ read_list(rlf_record_reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
     rlf_str text = {lines->buf.p + begin, lines->buf.n - begin};
     rlf_status status = rlf_json_parse_exact(path, lines->line, text.p, text.n,
                                              err, &list, &r->found);
-    r->rows->list = true;
+    r->file->list = true;
     if (status == RLF_USER && r->found.why[0]) {
         size_t open =
             (size_t)((char *)memchr(text.p, '[', text.n) - text.p) + 1;
@@ -439,7 +439,7 @@ read_list(rlf_record_reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
 rlf_status
 rlf_records_read_json(rlf_record_reader *r, rlf_lines *lines, rlf_err *err)
 {
-    const char *path = r->spec->path;
+    const char *path = r->path;
     rlf_str line = {0};
     size_t i;
     do {

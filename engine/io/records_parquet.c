@@ -25,17 +25,17 @@ rlf_records_read_parquet(rlf_record_reader *r, rlf_err *err)
     size_t n = r->spec->n_columns;
     const char **fields = RLF_NEW_ARRAY(r->arena, const char *, n);
     rlf_parquet *file;
-    bool there = rlf_file_exists(r->spec->path);
-    if (there && !rlf_parquet_is(r->spec->path)) {
-        rlf_fail(err, RLF_USER, "%s is no parquet file", r->spec->path);
+    bool there = rlf_file_exists(r->path);
+    if (there && !rlf_parquet_is(r->path)) {
+        rlf_fail(err, RLF_USER, "%s is no parquet file", r->path);
         rlf_err_hint(err, "lines of JSON are read by jsonl(...), fields with "
                           "commas between by csv(...)");
         return RLF_USER;
     }
     for (size_t i = 0; i < n; i++)
         fields[i] = r->spec->columns[i].field;
-    r->rows->list = true;
-    RLF_TRY(rlf_parquet_open(r->spec->path, fields, n, err, &file));
+    r->file->list = true;
+    RLF_TRY(rlf_parquet_open(r->path, fields, n, err, &file));
     rlf_status status = read_rows(r, file, err);
     rlf_parquet_close(file);
     return status;

@@ -44,11 +44,11 @@ hint: it is made by jsonl(...), csv(...), parquet(...), mix(...), where(...)
 test.rlf:14:11: error: 'jsonl' lacks 'path'
    14 | data d5 = jsonl()
       |           ^~~~~
-hint: a file with one JSON object a line, or a JSON list
+hint: a file with one JSON object a line, or a JSON list; several, as a pattern or a folder
 test.rlf:15:38: error: 'first:' of 'jsonl' is 0, and must be from 1 to 4000000000
    15 | data d6 = jsonl("rows.jsonl", first: 0)
       |                                      ^
-hint: only so many rows of the file, from where `skip` ends
+hint: only so many rows of the data, from where `skip` ends
 test.rlf:16:12: error: 'lm' lacks 'from'
    16 | model m1 = lm()
       |            ^~
