@@ -4,6 +4,8 @@
  * order of the program; operation i is call i's run, MOST + i its move. */
 #include "engine/search/estimate.h"
 
+#include "engine/search/placed.h"
+
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -18,19 +20,6 @@ enum {
     SMALL = 1 << 10, /* and at least */
     PARTS = RLF_CHOICE_PARTS,
 };
-
-/* fmax and fmin of the C library look for numbers that are none; here all are
- * numbers, and these are compared a hundred times for every estimate. */
-static inline double
-larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-static inline double
-smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
 
 /* A move of weights that was computed once. */
 typedef struct cached_move {
@@ -189,7 +178,7 @@ add_follows(rlf_estimator *e)
             if (late || part <= 0 || calls[k].ahead != calls[i].ahead)
                 continue;
             e->follows[i] |= 1ull << k;
-            e->beside[i] = smaller(e->beside[i], part);
+            e->beside[i] = rlf_smaller(e->beside[i], part);
         }
     }
 }
@@ -293,7 +282,7 @@ free_at(const rlf_estimator *e, const timeline *t, int operation,
     double end = latest(t, e->meets[operation] & ~beside);
     for (int j = 0; j < e->problem->n_model_sums; j++)
         if (e->sum_meets[j] >> operation & 1)
-            end = larger(end, t->summed[j]);
+            end = rlf_larger(end, t->summed[j]);
     return end;
 }
 
@@ -308,11 +297,11 @@ read_behind(const rlf_estimator *e, const timeline *t, int k, double load,
     const rlf_choice *c = e->at[k];
     double over = t->end[k], begin = over - e->seconds[k];
     double end =
-        larger(free, over - part * (over - larger(begin, free))) + load;
+        rlf_larger(free, over - part * (over - rlf_larger(begin, free))) + load;
     for (int i = 0; i < PARTS; i++) {
         double complete = c ? c->complete[i] : i == PARTS - 1;
-        end = larger(end, over - part * (1 - complete) * e->seconds[k] +
-                              load * (PARTS - i) / PARTS);
+        end = rlf_larger(end, over - part * (1 - complete) * e->seconds[k] +
+                                  load * (PARTS - i) / PARTS);
     }
     return end;
 }
@@ -329,23 +318,23 @@ follow(const rlf_estimator *e, timeline *t, int i, double ready, double waited)
     for (int k = 0; k < i; k++)
         if ((e->meets[i] >> k & 1) && (e->follows[k] & e->follows[i]))
             beside |= 1ull << k;
-    double alone = larger(ready, free_at(e, t, i, beside | e->follows[i]));
+    double alone = rlf_larger(ready, free_at(e, t, i, beside | e->follows[i]));
     t->free[i] = alone;
     for (uint64_t of = beside; of; of &= of - 1) {
         int k = __builtin_ctzll(of);
-        t->load[i] = larger(t->load[i], t->load[k]);
-        t->free[i] = larger(t->free[i], t->free[k]);
+        t->load[i] = rlf_larger(t->load[i], t->load[k]);
+        t->free[i] = rlf_larger(t->free[i], t->free[k]);
     }
     t->load[i] += e->seconds[i];
     double end = 0;
     t->start[i] = alone;
     for (uint64_t of = e->follows[i]; of; of &= of - 1) {
         int k = __builtin_ctzll(of);
-        t->start[i] = larger(t->start[i], t->end[k] - e->seconds[k]);
-        end = larger(
+        t->start[i] = rlf_larger(t->start[i], t->end[k] - e->seconds[k]);
+        end = rlf_larger(
             end, read_behind(e, t, k, t->load[i], t->free[i], e->beside[i]));
     }
-    return smaller(end, waited);
+    return rlf_smaller(end, waited);
 }
 
 /* Weights of an update of the step before are there as it begins, and so is
@@ -356,9 +345,9 @@ run_call(const rlf_estimator *e, timeline *t, int i)
     const rlf_problem_call *calls = e->problem->calls, *call = &calls[i];
     double ready = t->begin;
     if (call->source >= 0 && !call->age)
-        ready = larger(ready, t->end[call->source]);
+        ready = rlf_larger(ready, t->end[call->source]);
     if (e->seconds[MOST + i] > 0) {
-        ready = larger(ready, free_at(e, t, MOST + i, 0));
+        ready = rlf_larger(ready, free_at(e, t, MOST + i, 0));
         ready += e->seconds[MOST + i];
         t->end[MOST + i] = ready;
     }
@@ -367,11 +356,11 @@ run_call(const rlf_estimator *e, timeline *t, int i)
         int need = call->needs[k];
         if (calls[need].ahead != call->ahead)
             continue;
-        ready = larger(ready, t->end[need]);
+        ready = rlf_larger(ready, t->end[need]);
         if (!(e->follows[i] >> need & 1))
-            sooner = larger(sooner, t->end[need]);
+            sooner = rlf_larger(sooner, t->end[need]);
     }
-    t->start[i] = ready = larger(ready, free_at(e, t, i, 0));
+    t->start[i] = ready = rlf_larger(ready, free_at(e, t, i, 0));
     double end = ready + e->seconds[i];
     t->end[i] = e->follows[i] ? follow(e, t, i, sooner, end) : end;
 }
@@ -384,12 +373,12 @@ run_sums(const rlf_estimator *e, timeline *t, int after)
     for (int j = 0; j < e->problem->n_model_sums; j++) {
         if (sums[j].after != after || e->sum_seconds[j] <= 0)
             continue;
-        double ready = larger(t->begin, latest(t, e->sum_meets[j]));
+        double ready = rlf_larger(t->begin, latest(t, e->sum_meets[j]));
         for (uint64_t of = sums[j].needs; of; of &= of - 1)
-            ready = larger(ready, t->end[__builtin_ctzll(of)]);
+            ready = rlf_larger(ready, t->end[__builtin_ctzll(of)]);
         for (int k = 0; k < e->problem->n_model_sums; k++)
             if (e->sum_meets[k] >> sums[j].at & 1)
-                ready = larger(ready, t->summed[k]);
+                ready = rlf_larger(ready, t->summed[k]);
         t->summed[j] = ready + e->sum_seconds[j];
     }
 }
@@ -413,10 +402,10 @@ run_step(const rlf_estimator *e, timeline *t)
     for (int i = 0; i < p->n_calls; i++) {
         int ahead = p->calls[i].ahead, by = t->step - (ahead ? ahead - 1 : 0);
         if (by >= 0)
-            t->begin = larger(t->begin, t->past[by & (AGES - 1)][i]);
+            t->begin = rlf_larger(t->begin, t->past[by & (AGES - 1)][i]);
     }
     for (int j = 0; j < p->n_model_sums; j++)
-        t->begin = larger(t->begin, t->summed[j]);
+        t->begin = rlf_larger(t->begin, t->summed[j]);
     t->step++;
 }
 
@@ -428,8 +417,8 @@ alike(const timeline *t, int n, double *by)
     const double *before = t->past[(t->step - 2) & (AGES - 1)];
     double least = INFINITY, most = 0;
     for (int i = 0; i < n; i++) {
-        least = smaller(least, now[i] - before[i]);
-        most = larger(most, now[i] - before[i]);
+        least = rlf_smaller(least, now[i] - before[i]);
+        most = rlf_larger(most, now[i] - before[i]);
     }
     *by = most;
     return most - least <= 1e-12 * now[n - 1];
@@ -476,7 +465,7 @@ unroll(rlf_estimator *e)
             return by;
     }
     for (int i = 0; i < n; i++)
-        most = larger(most, (t.end[i] - half[i]) / (STEPS - STEPS / 2));
+        most = rlf_larger(most, (t.end[i] - half[i]) / (STEPS - STEPS / 2));
     return most;
 }
 
@@ -484,7 +473,7 @@ double
 rlf_estimate_period(rlf_estimator *e, const int *choice)
 {
     look(e, choice);
-    return larger(unroll(e), cores_seconds(e));
+    return rlf_larger(unroll(e), cores_seconds(e));
 }
 
 /* ---- bounds ---- */
@@ -508,7 +497,7 @@ find_tails(const rlf_estimator *e, double *tail)
             least /= PARTS;
         for (; before; before &= before - 1) {
             int i = __builtin_ctzll(before);
-            tail[i] = larger(tail[i], least + tail[k]);
+            tail[i] = rlf_larger(tail[i], least + tail[k]);
         }
     }
 }
@@ -532,15 +521,15 @@ crowded(const rlf_estimator *e, const double *begin, const double *area)
                 continue;
             if (begin[k] >= begin[i]) {
                 late += area[k];
-                last = smaller(last, tail[k]);
+                last = rlf_smaller(last, tail[k]);
             }
             if (tail[k] >= tail[i]) {
                 early += area[k];
-                first = smaller(first, begin[k]);
+                first = rlf_smaller(first, begin[k]);
             }
         }
-        most = larger(most, begin[i] + late / p->devices + last);
-        most = larger(most, first + early / p->devices + tail[i]);
+        most = rlf_larger(most, begin[i] + late / p->devices + last);
+        most = rlf_larger(most, first + early / p->devices + tail[i]);
     }
     return most;
 }
@@ -587,7 +576,7 @@ seconds_beside(const rlf_estimator *e, const int *choice, int i, int first,
     for (int k = 0; k < p->n_calls; k++) {
         int rank = p->calls[k].choices[choice[k]].first;
         if (k != i && rank > first && rank < first + count)
-            most = larger(most, load_beside(p, choice, i, rank));
+            most = rlf_larger(most, load_beside(p, choice, i, rank));
     }
     return most;
 }
@@ -609,153 +598,31 @@ rlf_estimate_bound(rlf_estimator *e, const int *choice)
         area[i] = c ? e->seconds[i] * c->count : p->calls[i].area;
         begin[i] = t.start[i];
         all += area[i];
-        most = larger(most, t.end[i] / (ahead ? ahead : 1));
-        most = larger(most, e->seconds[i]);
+        most = rlf_larger(most, t.end[i] / (ahead ? ahead : 1));
+        most = rlf_larger(most, e->seconds[i]);
     }
     for (int j = 0; j < p->n_model_sums; j++)
-        most = larger(most, t.summed[j]);
-    most = larger(most, crowded(e, begin, area) * (1 - 1e-12));
-    return larger(larger(most, all / p->devices), cores_seconds(e));
+        most = rlf_larger(most, t.summed[j]);
+    most = rlf_larger(most, crowded(e, begin, area) * (1 - 1e-12));
+    return rlf_larger(rlf_larger(most, all / p->devices), cores_seconds(e));
 }
 
 /* ---- memory ---- */
 
-/* Where each call lies, and the weights that it keeps there: of the calls with
- * the same hold the first one has them. */
-typedef struct lying {
-    const rlf_choice *at[MOST]; /* NULL: not known */
-    double kept[MOST];
-    bool again[MOST]; /* the same hold as of a call before */
-} lying;
-
-static void
-lay(const rlf_problem *p, const int *choice, lying *out)
-{
-    for (int k = 0; k < p->n_calls; k++) {
-        const rlf_problem_call *call = &p->calls[k];
-        const rlf_choice *c = choice[k] < 0 ? NULL : &call->choices[choice[k]];
-        out->at[k] = c;
-        out->kept[k] = c ? c->kept : 0;
-        out->again[k] = false;
-        for (int i = 0; c && i < k; i++)
-            if (out->at[i] && out->at[i]->hold == c->hold &&
-                p->calls[i].model == call->model)
-                out->again[k] = true;
-        if (out->again[k])
-            out->kept[k] = 0;
-    }
-}
-
-static bool
-has(const rlf_choice *c, int rank)
-{
-    return c && rank >= c->first && rank < c->first + c->count;
-}
-
-/* Bytes of the model's other holds on a rank that lie in what call i's choice
- * lends. */
-static double
-lent(const rlf_problem *p, const lying *l, int i, int rank)
-{
-    double others = 0;
-    for (int k = 0; k < p->n_calls; k++)
-        if (has(l->at[k], rank) && p->calls[k].model == p->calls[i].model &&
-            l->at[k]->hold != l->at[i]->hold)
-            others += l->kept[k];
-    return smaller(others, l->at[i]->lends);
-}
-
-static double
-on_rank(const rlf_problem *p, const lying *l, int rank)
-{
-    double stays = 0, work = 0;
-    for (int k = 0; k < p->n_calls; k++) {
-        const rlf_choice *c = l->at[k];
-        if (!has(c, rank))
-            continue;
-        stays += c->own + l->kept[k];
-        if (c->lends > 0)
-            stays -= lent(p, l, k, rank);
-        work = larger(work, c->work);
-    }
-    return stays + work;
-}
-
-/* Calls that lie on one rank together all lie on the first rank of one of them:
- * is call i the first of those that begin there? */
-static bool
-begins(const lying *l, int i)
-{
-    if (!l->at[i])
-        return false;
-    for (int k = 0; k < i; k++)
-        if (l->at[k] && l->at[k]->first == l->at[i]->first)
-            return false;
-    return true;
-}
-
-/* Bytes that a host lacks for what is offloaded on a rank's machine. */
-static double
-host_over(const rlf_problem *p, const lying *l, int rank)
-{
-    int machine = p->machine_of[rank], first = rank, last = rank;
-    double bytes = 0;
-    while (first > 0 && p->machine_of[first - 1] == machine)
-        first--;
-    while (last + 1 < p->devices && p->machine_of[last + 1] == machine)
-        last++;
-    for (int k = 0; k < p->n_calls; k++) {
-        const rlf_choice *c = l->at[k];
-        if (!c || c->host <= 0 || l->again[k])
-            continue;
-        int from = c->first > first ? c->first : first;
-        int to = c->first + c->count - 1;
-        to = to < last ? to : last;
-        bytes += to < from ? 0 : c->host * (to - from + 1);
-    }
-    return bytes - p->host[rank];
-}
-
-/* The most that a host lacks; `most` if that is more. */
-static double
-hosts_over(const rlf_problem *p, const lying *l, double most)
-{
-    for (int k = 0; k < p->n_calls; k++) {
-        const rlf_choice *c = l->at[k];
-        for (int r = 0; c && c->host > 0 && r < c->count; r++)
-            if (!r ||
-                p->machine_of[c->first + r] != p->machine_of[c->first + r - 1])
-                most = larger(most, host_over(p, l, c->first + r));
-    }
-    return most;
-}
-
 double
 rlf_estimate_over(const rlf_estimator *e, const int *choice)
 {
-    const rlf_problem *p = e->problem;
-    double most = -INFINITY;
-    lying l;
-    lay(p, choice, &l);
-    for (int i = 0; i < p->n_calls; i++)
-        if (begins(&l, i)) {
-            int rank = l.at[i]->first;
-            most = larger(most, on_rank(p, &l, rank) - p->memory[rank]);
-        }
-    return p->host ? hosts_over(p, &l, most) : most;
+    rlf_placed placed;
+    rlf_placed_lay(e->problem, choice, &placed);
+    return rlf_placed_over(e->problem, &placed);
 }
 
 double
 rlf_estimate_memory(const rlf_estimator *e, const int *choice)
 {
-    const rlf_problem *p = e->problem;
-    double most = 0;
-    lying l;
-    lay(p, choice, &l);
-    for (int i = 0; i < p->n_calls; i++)
-        if (begins(&l, i))
-            most = larger(most, on_rank(p, &l, l.at[i]->first));
-    return most;
+    rlf_placed placed;
+    rlf_placed_lay(e->problem, choice, &placed);
+    return rlf_placed_most(e->problem, &placed);
 }
 
 /* ---- all choices of a call on the same ranks ---- */
@@ -766,21 +633,21 @@ rlf_estimate_beside(const rlf_estimator *e, const int *choice, int i, int first,
 {
     const rlf_problem *p = e->problem;
     int others[MOST];
-    lying l;
+    rlf_placed l;
     memcpy(others, choice, sizeof *others * (size_t)p->n_calls);
     others[i] = -1;
-    lay(p, others, &l);
+    rlf_placed_lay(p, others, &l);
     out->seconds = seconds_beside(e, choice, i, first, count);
     out->over = -INFINITY;
-    out->here = on_rank(p, &l, first) - p->memory[first];
+    out->here = rlf_placed_used(p, &l, first) - p->memory[first];
     for (int k = 0; k < p->n_calls; k++) {
-        if (!begins(&l, k))
+        if (!rlf_placed_begins(&l, k))
             continue;
         int rank = l.at[k]->first;
-        double over = on_rank(p, &l, rank) - p->memory[rank];
-        out->over = larger(out->over, over);
+        double over = rlf_placed_used(p, &l, rank) - p->memory[rank];
+        out->over = rlf_larger(out->over, over);
         if (rank >= first && rank < first + count)
-            out->here = larger(out->here, over);
+            out->here = rlf_larger(out->here, over);
     }
 }
 
@@ -797,27 +664,7 @@ rlf_estimate_least_over(const rlf_estimator *e, const int *choice, int i,
             (other->hold == at->hold || other->lends > 0))
             kept = 0;
     }
-    return larger(beside->over, beside->here + bytes + kept);
-}
-
-/* What the memory of a rank leaves for the keys and values of a call's choice:
- * with others that generate there it has the same share, but for what they have
- * no use for (engine/plan/pools.h). */
-static double
-bytes_for(const rlf_problem *p, const lying *l, const rlf_choice *of, int rank)
-{
-    double left = p->memory[rank] - on_rank(p, l, rank), others = 0;
-    int n = 0;
-    for (int k = 0; k < p->n_calls; k++) {
-        const rlf_choice *c = l->at[k];
-        if (!has(c, rank) || !c->pages)
-            continue;
-        left += c->pages->has;
-        others += c == of ? 0 : c->pages->most;
-        n++;
-    }
-    left = larger(left, 0); /* else it does not fit at all */
-    return larger(left / n, left - others);
+    return rlf_larger(beside->over, beside->here + bytes + kept);
 }
 
 /* A generation has as many pages as the rank with the fewest of them. */
@@ -826,19 +673,15 @@ look_at_pages(rlf_estimator *e, const int *choice)
 {
     const rlf_problem *p = e->problem;
     bool known = false;
-    lying l;
+    rlf_placed l;
     for (int i = 0; i < p->n_calls; i++) {
         const rlf_choice *c = e->at[i];
-        double bytes = INFINITY;
         if (!c || !c->pages)
             continue;
         if (!known)
-            lay(p, choice, &l);
+            rlf_placed_lay(p, choice, &l);
         known = true;
-        for (int k = 0; k < p->n_calls; k++)
-            if (begins(&l, k) && has(c, l.at[k]->first))
-                bytes = smaller(bytes, bytes_for(p, &l, c, l.at[k]->first));
-        e->seconds[i] = rlf_choice_paged(c, bytes);
+        e->seconds[i] = rlf_choice_paged(c, rlf_placed_pages(p, &l, i));
     }
 }
 

@@ -17,6 +17,7 @@ libsearch_a_SOURCES = \
 	%D%/model_sums.c %D%/model_sums.h \
 	%D%/messages.c %D%/messages.h \
 	%D%/pages.c \
+	%D%/placed.c %D%/placed.h \
 	%D%/problem.c %D%/problem.h \
 	%D%/program.c %D%/program.h \
 	%D%/rows.c \

@@ -1,0 +1,65 @@
+/* Where the calls of a placement lie, and how much memory that takes of each
+ * rank: what calls need of their own, the weights of each hold once, and the
+ * most that one call works in. */
+#ifndef RLF_SEARCH_PLACED_H
+#define RLF_SEARCH_PLACED_H
+
+#include "engine/search/problem.h"
+
+/* Where each call lies, and the weights that it keeps there: of the calls with
+ * the same hold the first one has them. */
+typedef struct rlf_placed {
+    const rlf_choice *at[RLF_SEARCH_CALLS]; /* NULL: not known */
+    double kept[RLF_SEARCH_CALLS];
+    bool again[RLF_SEARCH_CALLS]; /* the same hold as of a call before */
+} rlf_placed;
+
+/* `choice` of each call, -1 where it is not known. */
+void rlf_placed_lay(const rlf_problem *problem, const int *choice,
+                    rlf_placed *out);
+
+static inline bool
+rlf_placed_has(const rlf_choice *c, int rank)
+{
+    return c && rank >= c->first && rank < c->first + c->count;
+}
+
+/* Calls that lie on one rank together all lie on the first rank of one of them:
+ * is call i the first of those that begin there? */
+static inline bool
+rlf_placed_begins(const rlf_placed *l, int i)
+{
+    if (!l->at[i])
+        return false;
+    for (int k = 0; k < i; k++)
+        if (l->at[k] && l->at[k]->first == l->at[i]->first)
+            return false;
+    return true;
+}
+
+/* Bytes that a rank needs. */
+double rlf_placed_used(const rlf_problem *problem, const rlf_placed *placed,
+                       int rank);
+/* The most bytes that a rank lacks, or the host of one; 0 or less: none does.
+ */
+double rlf_placed_over(const rlf_problem *problem, const rlf_placed *placed);
+/* Bytes of the rank that needs most. */
+double rlf_placed_most(const rlf_problem *problem, const rlf_placed *placed);
+/* Bytes for keys and values that call i's ranks have each, which has pages. */
+double rlf_placed_pages(const rlf_problem *problem, const rlf_placed *placed,
+                        int i);
+
+/* fmax and fmin of the C library look for numbers that are none; here all are
+ * numbers, and these are compared a hundred times for every estimate. */
+static inline double
+rlf_larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+static inline double
+rlf_smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+#endif
