@@ -30,7 +30,8 @@ typedef struct rlf_hook {
  * adds is called so, which a function would take for it. */
 #define RLF_HOOK_FIELDS "prompt|response|tokens|pieces|turns|finished|length"
 
-/* For rlf_lua_options.stops of whatever is called in a step; `env`: the rank's.
+/* For rlf_lua_options.stops of whatever is called in a step; `env`: the rank's,
+ * which has the sum of the seconds since the run is to end.
  * RLF_PEER once another rank ended the run, RLF_STOPPED if the host ends it. */
 rlf_status rlf_hook_stops(void *env, double seconds);
 

@@ -159,8 +159,13 @@ rlf_hook_stops(void *arg, double seconds)
     const rlf_env *env = arg;
     if (env->comm && rlf_comm_cause(rlf_comm_world_of(env->comm)) != RLF_OK)
         return RLF_PEER;
-    return env->stops && env->stops(env->stops_arg, seconds) ? RLF_STOPPED
-                                                             : RLF_OK;
+    if (!env->stops)
+        return RLF_OK;
+    double taken = seconds + (env->called ? *env->called : 0);
+    rlf_status status = env->stops(env->stops_arg, taken);
+    if (env->called)
+        *env->called = status == RLF_OK ? 0 : taken;
+    return status < 0 ? status : RLF_OK;
 }
 
 /* The function that the host program has given for it. */

@@ -474,7 +474,7 @@ bool rlf_stop_opened(rlf_session *session);
  * told to all. */
 void rlf_stop_relay(rlf_session *session, bool on);
 /* rlf_run_options.stops, of a session. */
-bool rlf_stop_asked(void *session, double seconds);
+rlf_status rlf_stop_asked(void *session, double seconds);
 /* Between steps, in process 0: is the run to end? Then the others know. */
 bool rlf_stop_due(rlf_session *session);
 /* After an error: if that is a call that was given up, it ends for that. */

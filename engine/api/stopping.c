@@ -184,21 +184,22 @@ rlf_stop_relay(rlf_session *s, bool on)
         rlf_comm_world_note(world, own_number(s));
 }
 
-bool
+rlf_status
 rlf_stop_asked(void *arg, double seconds)
 {
     rlf_session *s = arg;
     int64_t now = time_now(), none = 0;
     bool own = own_number(s) != 0;
     if (!own && !others_number(s))
-        return false;
+        return RLF_OK;
     if (!own)
         __atomic_compare_exchange_n(&s->stop.heard, &none, now, false,
                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     int64_t since = __atomic_load_n(own ? &s->stop.since : &s->stop.heard,
                                     __ATOMIC_RELAXED);
     double grace = (double)s->options.grace;
-    return seconds >= grace && 1e-9 * (double)(now - since) >= grace;
+    bool over = seconds >= grace && 1e-9 * (double)(now - since) >= grace;
+    return over ? RLF_STOPPED : RLF_AGAIN;
 }
 
 bool

@@ -148,8 +148,10 @@ typedef struct rlf_env {
     bool check_pure; /* make every call of a Lua function twice */
     const rlf_host_hook *hooks; /* ended by one without a name; NULL: none */
     /* See rlf_run_options; NULL: never. */
-    bool (*stops)(void *arg, double seconds);
+    rlf_status (*stops)(void *arg, double seconds);
     void *stops_arg;
+    double *called; /* seconds of Lua calls since the run is to end; NULL: it is
+                       never asked, or each call is looked at by itself */
     struct rlf_trace_lane *trace; /* NULL: no trace */
     const struct rlf_measure *measure; /* NULL: nobody wants to know */
     /* Metrics: report() calls it; the mean over the step is written. */

@@ -47,16 +47,33 @@ rlf_lua_locate(lua_State *L, int level, char *out, size_t room)
 
 static void tick(lua_State *L, lua_Debug *ar);
 
+/* The nanoseconds of a call that began at `from` since `stops` was asked. */
+static uint64_t
+unasked(const rlf_lua_host *host, uint64_t from, uint64_t now)
+{
+    return now - (host->asked_at > from ? host->asked_at : from);
+}
+
 /* Is a call that began at `from` not waited for any longer? */
 static bool
 is_given_up(rlf_lua_host *host, uint64_t from, uint64_t now)
 {
     const rlf_lua_options *o = &host->options;
-    if (!o->stops || now < host->ask)
+    if (!o->stops || (host->asked_at && now < host->asked_at + ASK))
         return false;
-    host->ask = now + ASK;
-    host->end = o->stops(o->stops_arg, 1e-9 * (double)(now - from));
+    uint64_t taken = host->unsaid + unasked(host, from, now);
+    host->unsaid = 0;
+    host->asked_at = now;
+    host->end = o->stops(o->stops_arg, 1e-9 * (double)taken);
     return host->end < 0;
+}
+
+void
+rlf_lua_end_time(rlf_lua_host *host)
+{
+    uint64_t most = (uint64_t)(1e9 * host->program->time);
+    if (host->deadline && host->options.stops)
+        host->unsaid += unasked(host, host->deadline - most, rlf_clock_now());
 }
 
 /* What of the wall clock ran out, if anything. */
@@ -65,10 +82,8 @@ late(rlf_lua_host *host)
 {
     uint64_t t = rlf_clock_now();
     uint64_t most = (uint64_t)(1e9 * host->program->time);
-    if (host->deadline == 0) {
+    if (host->deadline == 0)
         host->deadline = t + most;
-        host->ask = t + ASK;
-    }
     host->look = host->left - LOOK;
     return t > host->deadline                            ? RLF_LUA_SPENT_TIME
            : is_given_up(host, host->deadline - most, t) ? RLF_LUA_SPENT_WAIT

@@ -402,6 +402,7 @@ attempt(rlf_lua_host *host, lua_CFunction what, job *j, rlf_err *err)
     lua_pushcfunction(L, what);
     lua_pushlightuserdata(L, j);
     int code = lua_pcall(L, 1, 0, 1);
+    rlf_lua_end_time(host);
     if (host->asked.limit && host->spent == RLF_LUA_SPENT_NONE)
         host->spent = RLF_LUA_SPENT_MEMORY; /* the last thing it was told */
     if (code == LUA_OK && host->spent != RLF_LUA_SPENT_NONE) {

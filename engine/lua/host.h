@@ -138,9 +138,11 @@ typedef struct rlf_lua_options {
     /* Make every call again in a second state, not only the first ones. */
     bool check_pure;
     bool second; /* this is the second state */
-    /* Asked now and then while a call goes on, with the seconds that it took
-     * so far: RLF_OK, or the status that it is to end with, for the run does
-     * not wait for it. NULL: it waits for all calls. */
+    /* Asked now and then while a call goes on, with the seconds that this call
+     * and those before it took since it was asked last (calls that are made
+     * again to be compared among them; those of less than a thousand
+     * instructions are left out): RLF_OK, or the status that the call is to end
+     * with, for the run does not wait for it. NULL: it waits for all calls. */
     rlf_status (*stops)(void *arg, double seconds);
     void *stops_arg;
 } rlf_lua_options;

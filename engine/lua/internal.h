@@ -140,7 +140,8 @@ struct rlf_lua_host {
     int64_t left, look; /* the clock is read when left falls below look */
     rlf_lua_spent spent;
     uint64_t deadline; /* 0: not set yet in this call */
-    uint64_t ask;      /* when `stops` is asked again */
+    uint64_t asked_at; /* when `stops` was asked last; 0: never */
+    uint64_t unsaid;   /* nanoseconds of calls that ended since */
     rlf_status end;    /* what it said */
     bool starved;      /* the last refusal was the machine's, not the limit's */
     char where[256];   /* "file:line: " of what ran out */
@@ -221,6 +222,9 @@ _Noreturn void rlf_lua_stop(lua_State *L, rlf_lua_spent why, int level);
 /* To be called where an error was caught, with its value on top: passes it on
  * if it is one that nobody may catch. */
 void rlf_lua_caught(lua_State *L, int status);
+/* A call ended: note what it took, if it took long enough for a look at the
+ * clock. */
+void rlf_lua_end_time(rlf_lua_host *host);
 /* Raises if the wall clock ran out. */
 void rlf_lua_check_time(lua_State *L, int level);
 /* error.c */

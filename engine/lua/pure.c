@@ -143,6 +143,8 @@ rlf_lua_check_pure(rlf_lua_host *host, rlf_lua_again *again, void *job,
     rlf_arena *arena = rlf_arena_new();
     rlf_lua_value *b = RLF_NEW_ARRAY(arena, rlf_lua_value, n ? n : 1);
     status = again(host->second, job, arena, &why, b);
+    host->unsaid += host->second->unsaid;
+    host->second->unsaid = 0;
     if (status == RLF_OK || status == RLF_USER) { /* time decides nothing */
         rlf_err none = RLF_ERR_NONE;
         rlf_err *to = err ? err : &none;

@@ -316,6 +316,7 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
                           .hooks = o->hooks,
                           .stops = o->stops,
                           .stops_arg = o->sink,
+                          .called = &rank->called,
                           .trace = rank->env.trace,
                           .measure = rank->env.measure,
                           .report = report,

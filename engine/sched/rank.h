@@ -52,6 +52,7 @@ typedef struct rlf_rank {
     rlf_flight *flight;
     int doing; /* atomic: a node, or rlf_doing_of a command that is of none */
     rlf_env env;
+    double called;       /* see rlf_env */
     void **node_state;   /* per node */
     bool *node_ready;    /* per node: init was called */
     RLF_VEC(slot) slots; /* per instance of the steps under way */

@@ -108,9 +108,10 @@ typedef struct rlf_run_options {
     struct rlf_log *log;
     bool check_pure; /* make every call of a Lua function twice */
     const rlf_host_hook *hooks; /* see rlf_env */
-    /* Is the run to end, and not to wait for a call of a Lua function that has
-     * taken so many seconds? Any rank's thread may ask. NULL: it waits. */
-    bool (*stops)(void *sink, double seconds);
+    /* Is the run to end? RLF_OK: no; RLF_AGAIN: yes, but a Lua function that is
+     * called may go on, if those of this rank took so many seconds since;
+     * RLF_STOPPED: it may not. Any rank's thread may ask. NULL: it waits. */
+    rlf_status (*stops)(void *sink, double seconds);
     /* A resource cannot be opened, by a fault of the input: called with each of
      * them by the threads of ranks, which return the first. NULL: a rank stops
      * at the first. */

@@ -325,11 +325,18 @@ test_time(void)
     is_int(out.status, RLF_ENV, "time holds while loading");
 }
 
+typedef struct wait {
+    int asked;
+    double taken;
+} wait;
+
 static rlf_status
-ends(void *asked, double seconds)
+ends(void *arg, double seconds)
 {
-    ++*(int *)asked;
-    return seconds > 0.15 ? RLF_STOPPED : RLF_OK;
+    wait *w = arg;
+    w->asked++;
+    w->taken += seconds;
+    return w->taken > 0.15 ? RLF_STOPPED : RLF_OK;
 }
 
 /* What the VM does within one instruction is not charged by its length: the
@@ -380,19 +387,44 @@ test_time_in_one_instruction(void)
         if (!good || t > 1)
             note("status %d, %.2f s, %s", (int)out.status, t, out.err.sentence);
         /* and the run's end, long before the time is over */
-        int asked = 0;
+        wait w = {0};
         t = seconds();
         out = lua_run((setup){.time = 600,
                               .instructions = (uint64_t)1 << 40,
-                              .options = {.stops = ends, .stops_arg = &asked}},
+                              .options = {.stops = ends, .stops_arg = &w}},
                       source);
         t = seconds() - t;
-        if (!ok(out.status == RLF_STOPPED && t < 10 && asked > 0 &&
+        if (!ok(out.status == RLF_STOPPED && t < 10 && w.asked > 0 &&
                     !rlf_lua_forgivable(out.status) &&
                     strstr(out.err.sentence, "when the run was to end" WHO),
                 "so does the end of the run"))
             note("status %d, %.2f s, %s", (int)out.status, t, out.err.sentence);
     }
+}
+
+/* Calls that each end soon enough, but are many: what they take is added up,
+ * and what the same call takes that is made again. */
+static void
+test_end_of_many(void)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_lua_host *host = NULL;
+    outcome out = {.err = RLF_ERR_NONE};
+    wait w = {0};
+    setup s = {.time = 600,
+               .instructions = 1000000,
+               .options = {.stops = ends, .stops_arg = &w}};
+    if (lua_open(arena, &s, "return function(s) while true do end end",
+                 &out.err, &host) < 0)
+        bail("%s", out.err.sentence);
+    int calls = 0;
+    do
+        lua_again(host, arena, &out);
+    while (++calls < 2000 && out.status == RLF_USER);
+    is_int(out.status, RLF_STOPPED, "the end of the run ends the last of many");
+    note("after %d calls", calls);
+    rlf_lua_host_free(host);
+    rlf_arena_free(arena);
 }
 
 /* What the seed of Lua's hash decides is found; what a call may do, is not. */
@@ -731,6 +763,7 @@ main(void)
     test_caught();
     test_time();
     test_time_in_one_instruction();
+    test_end_of_many();
     test_call_chain();
     test_every_cost();
     test_pure();
