@@ -26,6 +26,7 @@ libnodes_a_SOURCES = \
 	%D%/logprob.c \
 	%D%/logprobs.c \
 	%D%/model.c %D%/model.h %D%/model_memory.c \
+	%D%/model_holds.c %D%/model_holds.h \
 	%D%/node.def \
 	%D%/odd.c %D%/odd.h \
 	%D%/part.c \

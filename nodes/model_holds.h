@@ -1,0 +1,30 @@
+/* The holds of a model on a rank: the parts of its weights that lie there, one
+ * for each layout that a call reads them in (rlf_hold), where they are filled
+ * from, and what memory they reserve for their calls. */
+#ifndef RLF_NODES_MODEL_HOLDS_H
+#define RLF_NODES_MODEL_HOLDS_H
+
+#include "nodes/model.h"
+
+static inline int
+rlf_model_index(const rlf_env *env, const rlf_resource *resource)
+{
+    return (int)(resource - env->graph->resources.data);
+}
+
+/* The model's i-th hold by the plan; of a run without meshes the one on this
+ * rank alone. */
+const rlf_hold *rlf_hold_at(const rlf_env *env, int model, int i);
+
+/* Lays the holds of this rank out and finds which calls use them; takes no
+ * memory of a device. `m` has its config, and its source where it is a copy.
+ * RLF_USER where files are of another model. */
+rlf_status rlf_holds_open(const rlf_env *env, const rlf_resource *resource,
+                          rlf_model_head head, rlf_model_object *m,
+                          rlf_err *err);
+/* Of the resource class: all weights are there, and buffers made, before the
+ * first step; none grows later. `object` is a model's. */
+rlf_status rlf_holds_reserve(const rlf_env *env, const rlf_resource *resource,
+                             void *object, rlf_err *err);
+
+#endif
