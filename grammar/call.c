@@ -624,6 +624,8 @@ rlf_call_field(rlf_sema *s, const rlf_thing *receiver, const rlf_ast_expr *e)
     rlf_thing none = rlf_thing_none(e->span), thing = *receiver;
     if (thing.kind == RLF_THING_RECORD)
         return record_field(s, thing.record, e);
+    if (thing.kind == RLF_THING_DATA && rlf_data_part(s, &thing, e))
+        return thing;
     if (thing.kind == RLF_THING_DATA && s->choosing >= 0)
         return rlf_data_field(s, thing.resource, e);
     if (thing.kind == RLF_THING_DATA || thing.kind == RLF_THING_SET) {

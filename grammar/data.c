@@ -41,9 +41,9 @@ static bool
 has_rows_of(const rlf_sema *s, int data)
 {
     int k = s->choosing;
-    while (k >= 0 && k != data)
+    while (k >= 0 && k != data && s->graph->resources.data[k].condition)
         k = s->graph->resources.data[k].source;
-    return k >= 0;
+    return k == data;
 }
 
 rlf_thing
@@ -126,6 +126,63 @@ condition(rlf_sema *s, const rlf_ast_expr *call, int data)
                                     "it alone");
     rlf_diag_hint(s->diags, diag, "uniform and reductions take rows of a step");
     return NULL;
+}
+
+/* ---- parts ---- */
+
+bool
+rlf_data_part(rlf_sema *s, rlf_thing *thing, const rlf_ast_expr *e)
+{
+    const rlf_resource_class *class = s->classes->resource[RLF_RESOURCE_DATA];
+    const char *part = NULL;
+    for (int i = 0; i < class->n_constructors; i++)
+        if (class->constructors[i].rest &&
+            strcmp(class->constructors[i].name, e->name.text) == 0)
+            part = class->constructors[i].name;
+    if (!part)
+        return false;
+    const rlf_resource *of = &s->graph->resources.data[thing->resource];
+    for (size_t i = 0; i < s->graph->resources.count; i++) {
+        const rlf_resource *r = &s->graph->resources.data[i];
+        if (r->class != class || r->source != thing->resource ||
+            strcmp(r->constructor, part) != 0)
+            continue;
+        thing->resource = (int)i;
+        return true;
+    }
+    rlf_diag *diag = rlf_diag_error(s->diags, "name", e->name.span,
+                                    "'%s' has no '%s'", of->name, part);
+    rlf_diag_hint(s->diags, diag,
+                  of->source >= 0 || of->n_args == 0 ||
+                          of->args[0].kind == RLF_ARG_RESOURCE
+                      ? "data that is read from files can have it: %s: N"
+                      : "say so where it is declared: %s: N",
+                  part);
+    *thing = rlf_thing_none(e->span);
+    return true;
+}
+
+/* What the options of data set `index` keep out of it. */
+static void
+make_parts(rlf_sema *s, int index, rlf_span span)
+{
+    const rlf_resource_class *class = s->classes->resource[RLF_RESOURCE_DATA];
+    for (int i = 0; i < class->n_constructors; i++) {
+        const rlf_constructor *c = &class->constructors[i];
+        const rlf_resource *of = &s->graph->resources.data[index];
+        if (!c->rest || !rlf_args_find(of->args, of->n_args, c->name))
+            continue;
+        const char *name =
+            rlf_arena_printf(s->arena, "%s.%s", of->name, c->name);
+        rlf_resource part = {.class = class,
+                             .name = name,
+                             .constructor = c->name,
+                             .source = index,
+                             .directory = of->directory,
+                             .span = span};
+        part.domain = rlf_set_all_rows(s, name, -1, span);
+        rlf_graph_add_resource(s->graph, part);
+    }
 }
 
 /* ---- data sets in a declaration ---- */
@@ -222,6 +279,8 @@ int
 rlf_data_make(rlf_sema *s, const rlf_ast_expr *e, const char *name,
               rlf_span span, const rlf_module *module)
 {
+    if (e->kind == RLF_AST_FIELD) /* a part, which has a name already */
+        return data_of(s, e, name, module);
     rlf_resource data = {.class = s->classes->resource[RLF_RESOURCE_DATA],
                          .name = name,
                          .source = -1,
@@ -236,5 +295,8 @@ rlf_data_make(rlf_sema *s, const rlf_ast_expr *e, const char *name,
     size_t errors = s->diags->errors;
     data.class->data->infer(s->graph, &s->graph->resources.data[index],
                             s->diags);
-    return s->diags->errors > errors ? -1 : index;
+    if (s->diags->errors > errors)
+        return -1;
+    make_parts(s, index, span);
+    return index;
 }

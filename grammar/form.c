@@ -126,7 +126,7 @@ constructed(rlf_sema *s, const rlf_ast_expr *call)
         const rlf_resource_class *class = s->classes->resource[k];
         for (int i = 0; !class->values && i < class->n_constructors; i++) {
             const rlf_constructor *c = &class->constructors[i];
-            if (strcmp(c->name, name) != 0 || c->chooses)
+            if (strcmp(c->name, name) != 0 || c->chooses || c->rest)
                 continue;
             if (c->within)
                 return rlf_arena_printf(

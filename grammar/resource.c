@@ -20,6 +20,15 @@ rlf_constructor_of(rlf_sema *s, rlf_resource_kind kind, const rlf_ast_expr *e)
         at = e->left->at;
     const rlf_constructor *c =
         name ? rlf_classes_constructor(s->classes, kind, NULL, name) : NULL;
+    if (c && c->rest) {
+        rlf_diag *diag = rlf_diag_error(s->diags, "name", at,
+                                        "'%s' is no call, but a part of a data "
+                                        "set",
+                                        name);
+        rlf_diag_hint(s->diags, diag, "d.%s, of a data set d that has %s: N",
+                      name, name);
+        return NULL;
+    }
     if (c && c->chooses == (e->left->kind == RLF_AST_FIELD))
         return c;
     if (c) {
@@ -40,7 +49,7 @@ rlf_constructor_of(rlf_sema *s, rlf_resource_kind kind, const rlf_ast_expr *e)
     size_t n = 0;
     rlf_buf list = {0};
     for (int i = 0; i < class->n_constructors; i++) {
-        if (class->constructors[i].within)
+        if (class->constructors[i].within || class->constructors[i].rest)
             continue;
         names[n++] = class->constructors[i].name;
         rlf_buf_printf(&list, "%s%s(...)", n > 1 ? ", " : "", names[n - 1]);

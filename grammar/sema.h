@@ -509,6 +509,9 @@ int rlf_data_make(rlf_sema *s, const rlf_ast_expr *e, const char *name,
  * its file cannot be read. */
 bool rlf_data_kind(rlf_sema *s, int data, const rlf_ast_name *name,
                    rlf_field *kind, const char **nearest);
+/* Is `e` a part that an option keeps out of the data set *thing, by the
+ * option's name? Then *thing becomes it, or nothing after a message. */
+bool rlf_data_part(rlf_sema *s, rlf_thing *thing, const rlf_ast_expr *e);
 /* A field of the data set in the condition that chooses its rows. */
 rlf_thing rlf_data_field(rlf_sema *s, int data, const rlf_ast_expr *e);
 

@@ -43,6 +43,12 @@
          .kind = RLF_FORMAL_TEXT,                                             \
          .labelled = true,                                                    \
          .doc = "of a folder whose files are of several splits: this one"},   \
+        {.name = "held_out",                                                  \
+         .kind = RLF_FORMAL_INT,                                              \
+         .labelled = true,                                                    \
+         .least = 1,                                                          \
+         .most = 4e9,                                                         \
+         .doc = "so many rows are another data set, NAME.held_out"},          \
         {.name = "max_prompt",                                                \
          .kind = RLF_FORMAL_INT,                                              \
          .labelled = true,                                                    \
@@ -107,6 +113,9 @@ static const rlf_constructor constructors[] = {
     {.name = "where",
      .chooses = true,
      .doc = "the rows of a data set for which a condition holds"},
+    {.name = "held_out",
+     .rest = true,
+     .doc = "the rows that a data set holds out"},
 };
 
 /* Arguments that are options, not columns. */
@@ -348,6 +357,7 @@ rlf_data_free(rlf_data *data)
         RLF_VEC_FREE(&data->marked.data[i].later);
     RLF_VEC_FREE(&data->marked);
     free(data->drawing);
+    rlf_data_free(data->rest);
     rlf_buf_free(&data->warnings);
     for (size_t m = 0; data->owns && m < data->n_members; m++)
         rlf_data_free(data->members[m]);
@@ -366,7 +376,7 @@ static size_t
 list_members(const rlf_resource *resource, int *out)
 {
     size_t n = 0;
-    if (resource->source >= 0 && resource->condition)
+    if (resource->source >= 0)
         out[n++] = resource->source;
     for (int i = 0; i < resource->n_args; i++)
         if (resource->args[i].kind == RLF_ARG_RESOURCE)
@@ -444,8 +454,12 @@ open_data(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
 static rlf_status
 join(const rlf_resource *resource, rlf_data *data, rlf_err *err)
 {
-    return resource->condition ? rlf_data_choose(data, resource->condition, err)
-                               : rlf_data_join(data, err);
+    if (resource->condition)
+        return rlf_data_choose(data, resource->condition, err);
+    if (resource->source < 0)
+        return rlf_data_join(data, err);
+    rlf_data_take_rest(data);
+    return RLF_OK;
 }
 
 /* All rows, for columns on them; those of a choice are some of its member's. */
@@ -481,6 +495,9 @@ settle(const rlf_env *env, const rlf_resource *resource, void *object,
     else if (data->drops)
         RLF_TRY(rlf_data_drop(env, index, data, err));
     rlf_status status = rlf_data_check(env, index, data, err);
+    uint32_t held = (uint32_t)option(resource, "held_out");
+    if (status >= 0 && held)
+        status = rlf_data_hold_out(data, held, false, err);
     if (status < 0) {
         rlf_err_place(err, resource->span, resource->name);
         return status;
@@ -526,12 +543,19 @@ has_numbers(const rlf_data *data)
     return any;
 }
 
+/* Of the file, those dropped and held out too. */
+static uint64_t
+count_rows(const rlf_data *data)
+{
+    return data->records.count + data->records.dropped + data->dropped +
+           data->equal + (data->rest ? data->rest->records.count : 0);
+}
+
 /* A file that ends before `first` says. */
 static void
 note_short(const rlf_resource *resource, const rlf_data *data, rlf_buf *out)
 {
-    uint64_t first = option(resource, "first"),
-             rows = data->records.count + data->records.dropped + data->dropped;
+    uint64_t first = option(resource, "first"), rows = count_rows(data);
     if (rows >= first)
         return;
     rlf_buf_printf(out, "%s: first: %llu, and %s has %llu row%s",
@@ -541,6 +565,20 @@ note_short(const rlf_resource *resource, const rlf_data *data, rlf_buf *out)
     if (option(resource, "skip"))
         rlf_buf_printf(out, " behind skip: %llu",
                        (unsigned long long)option(resource, "skip"));
+    rlf_buf_puts(out, "\n");
+}
+
+static void
+note_rest(const rlf_data *data, rlf_buf *out)
+{
+    if (!data->rest)
+        return;
+    rlf_buf_printf(out, "%s: %zu rows held out, %zu left", data->name,
+                   data->rest->records.count, data->records.count);
+    if (data->equal)
+        rlf_buf_printf(out, " (and %llu in neither part: their %s held out)",
+                       (unsigned long long)data->equal,
+                       data->prompt ? "prompts are" : "contents are");
     rlf_buf_puts(out, "\n");
 }
 
@@ -555,18 +593,17 @@ note(const rlf_resource *resource, void *object, rlf_buf *out)
         rlf_buf_printf(
             out, "%s: %llu of %llu rows dropped, the first because %s\n",
             resource->name, (unsigned long long)data->records.dropped,
-            (unsigned long long)(data->records.count + data->records.dropped +
-                                 data->dropped),
-            data->records.why);
+            (unsigned long long)count_rows(data), data->records.why);
     if (data->dropped)
         rlf_buf_printf(
             out, "%s: %llu of %llu rows dropped, the first because %s\n",
             resource->name, (unsigned long long)data->dropped,
-            (unsigned long long)(data->records.count + data->dropped),
+            (unsigned long long)(count_rows(data) - data->records.dropped),
             data->why);
     else if (data->drops && data->max_prompt)
         rlf_buf_printf(out, "%s: no row has more than %u tokens\n",
                        resource->name, data->max_prompt);
+    note_rest(data, out);
     rlf_buf_puts(out, data->warnings.p ? data->warnings.p : "");
 }
 
@@ -614,8 +651,15 @@ static rlf_status
 peek(const rlf_graph *graph, const rlf_resource *resource, uint64_t most,
      rlf_data *data, const int *members, rlf_err *err)
 {
+    uint64_t held = option(resource, "held_out");
     if (!data->n_members)
-        return read_data(resource, most, data, err);
+        RLF_TRY(read_data(resource, most ? most + held : 0, data, err));
+    if (!data->n_members && held)
+        return rlf_arg_blame(
+            rlf_args_find(resource->args, resource->n_args, "held_out"),
+            rlf_data_hold_out(data, (uint32_t)held, true, err), err);
+    if (!data->n_members)
+        return RLF_OK;
     if (resource->condition)
         return peek_chosen(graph, resource, most, data, members[0], err);
     for (size_t m = 0; m < data->n_members; m++)
@@ -814,11 +858,12 @@ memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
 {
     (void)graph;
     const rlf_data *data = object;
-    rlf_memory_row row = {.owner = resource->name,
-                          .purpose = "rows and their order",
-                          .host = rlf_arena_used(data->arena) +
-                                  (sizeof(uint32_t) + sizeof(bool)) *
-                                      data->records.count};
+    rlf_memory_row row = {
+        .owner = resource->name,
+        .purpose = "rows and their order",
+        .host = rlf_arena_used(data->arena) +
+                (data->rest ? rlf_arena_used(data->rest->arena) : 0) +
+                (sizeof(uint32_t) + sizeof(bool)) * data->records.count};
     RLF_PUSH_IN(out->arena, &out->rows, row);
 }
 

@@ -1,6 +1,11 @@
 /* Data sets: the resource behind `data d = jsonl(...)`, `mix(...)`,
  * `d.where(c)`.
  *
+ * A file can hold out rows (`held_out:`), which are a data set of their own,
+ * `d.held_out`: those whose contents have the least digests, so that neither
+ * the order of rows nor the seed counts, and rows of one prompt are on one
+ * side.
+ *
  * All rows are in memory (engine/io/records.h). A data set that is made of
  * others has columns of its own, of the same texts. What moves is the cursor of
  * each draw: the place in the shuffled order of its epoch, and rows that were
@@ -42,8 +47,11 @@ struct rlf_data {
     uint64_t dropped;                /* so many were for their texts */
     const char *why;                 /* the first of them: a sentence */
     rlf_buf warnings;                /* lines: of lengths */
+    rlf_data *rest;                  /* of a file: its rows held out, or NULL */
+    uint64_t equal;                  /* rows left out because they equal such */
     rlf_space *space;                /* all rows, once settled */
-    /* Made of others: where has one member and rows of it; mix has all rows of
+    /* Made of others: where has one member and rows of it; what is held out has
+     * the member that it is held out of, and its `rest`; mix has all rows of
      * its members, member m's from row first[m] on. */
     rlf_data **members;
     size_t n_members;
@@ -79,6 +87,14 @@ bool rlf_data_values(const rlf_data *data, const rlf_expr *e, int op,
 /* Make `data` all rows of its members, with the columns that all have. RLF_USER
  * if a column is of another kind in one of them. */
 rlf_status rlf_data_join(rlf_data *data, rlf_err *err);
+/* Put `n` rows of a file into data->rest, by what stands in their prompts, or
+ * where there are none in all columns. Of the others those go that have the
+ * same prompts, unless `part`: these are not all rows. RLF_USER if none is
+ * left. */
+rlf_status rlf_data_hold_out(rlf_data *data, uint32_t n, bool part,
+                             rlf_err *err);
+/* Make `data` what its one member holds out. */
+void rlf_data_take_rest(rlf_data *data);
 /* Keep only the rows keep[0..n-1] of a file. */
 rlf_status rlf_data_keep(rlf_data *data, const uint32_t *keep, uint32_t n,
                          rlf_err *err);

@@ -7,6 +7,7 @@
 #include "nodes/data.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* ---- where rows come from ---- */
 
@@ -15,7 +16,9 @@ rlf_data_origin(const rlf_data *data, uint32_t *row)
 {
     while (data->n_members) {
         size_t m = 0;
-        if (data->row) {
+        if (data->members[0]->rest && !data->row && !data->first) {
+            return data->members[0]->rest;
+        } else if (data->row) {
             *row = data->row[*row];
         } else {
             while (*row >= data->first[m + 1])
@@ -97,6 +100,139 @@ rlf_data_keep(rlf_data *data, const uint32_t *keep, uint32_t n, rlf_err *err)
     RLF_TRY(take_rows(data->arena, &all, keep, n, err, &data->records));
     data->prompt = rlf_records_column(&data->records, "prompt");
     return RLF_OK;
+}
+
+/* ---- held out ---- */
+
+static rlf_digest
+add_text(rlf_digest digest, rlf_str text)
+{
+    digest = rlf_digest_add(digest, &text.n, sizeof text.n);
+    return rlf_digest_add(digest, text.p, text.n);
+}
+
+static rlf_digest
+add_cell(rlf_digest digest, const rlf_record_column *c, uint32_t row)
+{
+    if (c->numbers)
+        return rlf_digest_add(digest, &c->numbers[row], sizeof *c->numbers);
+    if (c->texts)
+        return add_text(digest, c->texts[row]);
+    for (size_t i = 0; i < c->chats[row].count; i++) {
+        const rlf_message *m = &c->chats[row].messages[i];
+        digest = add_text(add_text(digest, m->role), m->content);
+        digest = add_text(digest, m->json);
+    }
+    return digest;
+}
+
+/* A row by what stands in it. */
+typedef struct lot {
+    rlf_digest digest;
+    uint32_t row;
+} lot;
+
+static int
+by_digest(const void *a, const void *b)
+{
+    const lot *x = a, *y = b;
+    if (x->digest.high != y->digest.high)
+        return x->digest.high < y->digest.high ? -1 : 1;
+    if (x->digest.low != y->digest.low)
+        return x->digest.low < y->digest.low ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+static rlf_status
+draw_lots(const rlf_data *data, rlf_err *err, lot **out)
+{
+    uint32_t rows = (uint32_t)data->records.count;
+    lot *lots = *out = rlf_try_malloc(sizeof *lots * ((size_t)rows + 1));
+    if (!lots)
+        return rlf_fail_memory(err, sizeof *lots * rows,
+                               "the rows that are held out");
+    for (uint32_t i = 0; i < rows; i++) {
+        lots[i] = (lot){.row = i};
+        for (size_t c = 0; c < data->records.n_columns; c++) {
+            const rlf_record_column *column = &data->records.columns[c];
+            if (!data->prompt || column == data->prompt)
+                lots[i].digest = add_cell(lots[i].digest, column, i);
+        }
+    }
+    qsort(lots, rows, sizeof *lots, by_digest);
+    return RLF_OK;
+}
+
+/* The rows side[i] == which, in their order. */
+static uint32_t
+list_side(const uint8_t *side, uint32_t rows, uint8_t which, uint32_t *out)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < rows; i++)
+        if (side[i] == which)
+            out[n++] = i;
+    return n;
+}
+
+/* Where each row goes; *equal: how many nowhere. */
+static uint8_t *
+choose_sides(const lot *lots, uint32_t rows, uint32_t n, bool part,
+             uint64_t *equal)
+{
+    enum { TRAINED, HELD, NEITHER };
+    uint8_t *side = rlf_calloc(rows, 1);
+    for (uint32_t i = 0; i < rows; i++) {
+        bool same = i >= n && !part &&
+                    rlf_digest_equal(lots[i].digest, lots[n - 1].digest);
+        side[lots[i].row] = i < n ? HELD : same ? NEITHER : TRAINED;
+        *equal += same;
+    }
+    return side;
+}
+
+rlf_status
+rlf_data_hold_out(rlf_data *data, uint32_t n, bool part, rlf_err *err)
+{
+    uint32_t rows = (uint32_t)data->records.count;
+    lot *lots;
+    if (n >= rows) {
+        rlf_fail(err, RLF_USER,
+                 "'%s' has %u rows, and held_out: %u leaves none of them",
+                 data->name, rows, n);
+        rlf_err_hint(err, "hold out fewer");
+        return RLF_USER;
+    }
+    rlf_data_free(data->rest);
+    rlf_data *rest = rlf_calloc(1, sizeof *rest);
+    rest->arena = rlf_arena_new();
+    rest->name = rlf_arena_printf(rest->arena, "%s.held_out", data->name);
+    rest->max_prompt = data->max_prompt;
+    data->rest = rest;
+    RLF_TRY(draw_lots(data, err, &lots));
+    uint8_t *side = choose_sides(lots, rows, n, part, &data->equal);
+    free(lots);
+    uint32_t *keep = RLF_NEW_ARRAY(data->arena, uint32_t, rows);
+    uint32_t held = list_side(side, rows, 1, keep);
+    rlf_status status =
+        take_rows(rest->arena, &data->records, keep, held, err, &rest->records);
+    rest->prompt = rlf_records_column(&rest->records, "prompt");
+    uint32_t left = list_side(side, rows, 0, keep);
+    free(side);
+    RLF_TRY(status);
+    if (left)
+        return rlf_data_keep(data, keep, left, err);
+    return rlf_fail(err, RLF_USER,
+                    "'%s' has no row left whose prompt is not held out: %u of "
+                    "its %u rows are",
+                    data->name, n, rows);
+}
+
+void
+rlf_data_take_rest(rlf_data *data)
+{
+    const rlf_data *rest = data->members[0]->rest;
+    data->records = rest->records;
+    data->prompt = rest->prompt;
 }
 
 /* ---- where ---- */

@@ -198,6 +198,8 @@ typedef struct rlf_constructor {
                      as RLF_ARG_RESOURCE before the others */
     bool chooses; /* written d.NAME(c): a part of the data set d, which becomes
                      the resource's `source`, c its `condition` */
+    bool rest;    /* written d.NAME: what the option NAME of the data set d, its
+                     `source`, keeps out of it; made with d */
     const char *doc;
 } rlf_constructor;
 

@@ -141,6 +141,67 @@ test_chosen(void)
     world_free(w);
 }
 
+/* Rows "0:i" for i < n, each `times` times, from row `from` on and around. */
+static void
+write_again(int n, int times, int from)
+{
+    FILE *out = fopen(files[0], "w");
+    for (int i = 0; out && i < n * times; i++)
+        fprintf(out, "{\"q\": \"0:%d\", \"grade\": %d, \"parity\": \"x\"}\n",
+                (i + from) % n, i);
+    if (!out || fclose(out) != 0)
+        bail("cannot write %s", files[0]);
+}
+
+/* Which of the prompts "0:i" rows have, as bits; *n: how many rows. */
+static uint64_t
+prompts_of(const rlf_data *data, size_t *n)
+{
+    uint64_t bits = 0;
+    *n = data->records.count;
+    for (size_t i = 0; i < *n; i++)
+        bits |= (uint64_t)1 << atoi(data->prompt->texts[i].p + 2);
+    return bits;
+}
+
+static void
+test_held_out(void)
+{
+    uint64_t held[3], left;
+    size_t n, m;
+    for (int from = 0; from < 3; from++) {
+        write_again(40, 1, 7 * from);
+        world *w = world_new(1);
+        rlf_data *data = w->resource[open_file(w, 0)];
+        is_int(rlf_data_hold_out(data, 10, false, &w->err), RLF_OK, "held out");
+        held[from] = prompts_of(data->rest, &n);
+        left = prompts_of(data, &m);
+        ok(n == 10 && m == 30 && !(held[from] & left) && !data->equal,
+           "so many rows, and all others are left: %zu and %zu", n, m);
+        bool rising = true;
+        for (size_t i = 1; i < m; i++)
+            rising =
+                rising && data->records.lines[i] > data->records.lines[i - 1];
+        ok(rising, "in their order");
+        world_free(w);
+    }
+    ok(held[0] == held[1] && held[0] == held[2],
+       "the same, whatever the order of the rows");
+    write_again(20, 3, 0);
+    world *w = world_new(1);
+    rlf_data *data = w->resource[open_file(w, 0)];
+    is_int(rlf_data_hold_out(data, 10, false, &w->err), RLF_OK,
+           "of rows that have prompts three times");
+    uint64_t out = prompts_of(data->rest, &n);
+    left = prompts_of(data, &m);
+    ok(!(out & left), "no prompt is on both sides");
+    ok(n == 10 && m == 48 && data->equal == 2,
+       "rows that equal some of them are in neither: %zu and %zu", n, m);
+    is_int(rlf_data_hold_out(data, 48, false, &w->err), RLF_USER,
+           "all of them are too many");
+    world_free(w);
+}
+
 static void
 test_joined(void)
 {
@@ -458,6 +519,7 @@ int
 main(void)
 {
     test_chosen();
+    test_held_out();
     test_joined();
     test_shares((const double[]){3, 1}, 8, 60);
     test_shares((const double[]){1, 1}, 7, 60);
