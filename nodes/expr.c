@@ -107,11 +107,13 @@ step(rlf_call *call, rlf_err *err)
                           .seed = env->seed,
                           .step = env->step,
                           .iteration = call->iteration};
-    if (!call->rows)
-        RLF_TRY(rlf_expr_run(s->plan, env->queue, &bind, err));
-    else
-        RLF_TRY(rlf_expr_run_rows(s->plan, env->queue, &bind, node->rows,
-                                  call->rows, call->n_rows, err));
+    rlf_status status =
+        call->rows ? rlf_expr_run_rows(s->plan, env->queue, &bind, node->rows,
+                                       call->rows, call->n_rows, err)
+                   : rlf_expr_run(s->plan, env->queue, &bind, err);
+    if (status == RLF_USER)
+        rlf_odd_place_choice(call, &bind, err);
+    RLF_TRY(status);
     rlf_odd_note(call, &bind);
     return RLF_OK;
 }

@@ -7,26 +7,58 @@
 /* Bytes that looking may take; of larger steps nothing is found. */
 enum { MOST = 32 << 20 };
 
-/* ---- columns ---- */
+/* ---- places of columns ---- */
 
-static uint64_t
-first_odd(const rlf_column *c, const rlf_odd_piece *piece)
+/* An index of a column: a row, and of a column on tokens which of its own. */
+typedef struct place {
+    uint32_t row, token;
+} place;
+
+static place
+place_of(const rlf_space *s, uint64_t at)
 {
-    return rlf_column_odd(c, c->space->domain ? piece->rows : NULL,
-                          piece->n_rows);
+    place p = {(uint32_t)at, 0};
+    for (uint32_t row = 0; s->offset && row < s->count; row++)
+        if (at >= s->offset[row] && at - s->offset[row] < s->length[row])
+            return (place){row, (uint32_t)(at - s->offset[row])};
+    return p;
 }
 
-/* Are places of the column in the rows of the piece? */
-static bool
-can_look(const rlf_graph *graph, const rlf_column *c,
-         const rlf_odd_piece *piece)
+static uint32_t
+values_in(const rlf_space *s, uint32_t row)
 {
-    int domain = c->space->domain;
-    if (!c->number)
-        return false;
-    return !piece->rows || domain == piece->domain ||
-           (domain && c->space->offset &&
-            rlf_domains_get(&graph->domains, domain)->owner == piece->domain);
+    return s->offset ? s->length[row] : 1;
+}
+
+static uint64_t
+index_of(const rlf_space *s, place p)
+{
+    return s->offset ? s->offset[p.row] + p.token : p.row;
+}
+
+/* The row of domain `to` above that row, or the row below that is above it:
+ * do the two rows belong together? */
+static bool
+belongs(const rlf_domains *domains, const rlf_space *a, uint32_t row,
+        const rlf_space *b, uint32_t other)
+{
+    int up = rlf_domain_rows(domains, b->domain);
+    int own = rlf_domain_rows(domains, a->domain);
+    if (own == up)
+        return row == other;
+    if (rlf_domain_reaches(domains, up, own))
+        return rlf_space_row(domains, a, row, up) == other;
+    return rlf_domain_reaches(domains, own, up) &&
+           rlf_space_row(domains, b, other, own) == row;
+}
+
+static bool
+in_piece(const rlf_odd_piece *piece, uint32_t row)
+{
+    for (uint32_t i = 0; i < piece->n_rows; i++)
+        if (piece->rows[i] == row)
+            return true;
+    return false;
 }
 
 /* ---- a program ---- */
@@ -36,6 +68,7 @@ typedef struct looking {
     const rlf_expr_bind *bind;
     const rlf_odd_piece *piece;
     rlf_column *values; /* per operation; number NULL: not looked at */
+    bool *own;          /* per operation: they were made here */
 } looking;
 
 static const rlf_space *
@@ -52,19 +85,46 @@ static bool
 make_columns(looking *l)
 {
     size_t bytes = 0;
-    l->values = rlf_calloc(l->expr->ops.count, sizeof *l->values);
     for (size_t i = 0; i < l->expr->ops.count; i++) {
+        const rlf_expr_op *o = &l->expr->ops.data[i];
         const rlf_space *space = space_of(l, (int)i);
-        if (!space || l->expr->ops.data[i].text)
+        if (!space || o->text)
             continue;
+        if (o->code == RLF_EXPR_INPUT) {
+            l->values[i] = l->bind->inputs[o->index];
+            continue;
+        }
         size_t n = (size_t)space->extent ? (size_t)space->extent : 1;
         bytes += n * sizeof(double);
         if (bytes > MOST)
             return false;
+        l->own[i] = true;
         l->values[i] = (rlf_column){.space = space,
                                     .number = rlf_calloc(n, sizeof(double))};
     }
     return true;
+}
+
+/* Scalars of a piece, which is not computed of them: they are the same for all
+ * pieces, and made of scalars. */
+static void
+apply_scalars(const looking *l)
+{
+    for (size_t i = 0; i < l->expr->ops.count; i++) {
+        const rlf_expr_op *o = &l->expr->ops.data[i];
+        double x[3] = {0};
+        bool known = l->own[i] && o->domain == 0;
+        for (int k = 0; known && k < rlf_expr_arity(o->code); k++) {
+            const rlf_column *arg = &l->values[o->arg[k]];
+            known = arg->number && arg->space->domain == 0;
+            if (known)
+                x[k] = arg->number[0];
+        }
+        if (known && o->code == RLF_EXPR_CONST)
+            l->values[i].number[0] = o->constant;
+        else if (known && rlf_expr_is_pointwise(o->code))
+            l->values[i].number[0] = rlf_expr_apply(o->code, x[0], x[1], x[2]);
+    }
 }
 
 static bool
@@ -77,7 +137,7 @@ run(looking *l, rlf_arena *arena)
     rlf_column *outputs = RLF_NEW_ARRAY(arena, rlf_column, l->expr->ops.count);
     all->outputs.count = 0;
     for (size_t i = 0; i < l->expr->ops.count; i++)
-        if (l->values[i].number)
+        if (l->own[i])
             outputs[rlf_expr_add_output(all, "", (int)i)] = l->values[i];
     bind.outputs = outputs;
     rlf_status status = rlf_expr_plan_new(all, arena, &ignored, &plan);
@@ -88,70 +148,224 @@ run(looking *l, rlf_arena *arena)
                                     l->piece->rows, l->piece->n_rows, &ignored)
                 : rlf_expr_run(plan, NULL, &bind, &ignored);
     rlf_err_clear(&ignored);
+    if (l->piece->rows)
+        apply_scalars(l);
     return status >= 0;
 }
 
-/* Is what the operation gives at `at` made of argument `arg`? */
-static bool
-counts(const looking *l, const rlf_expr_op *op, int arg, uint64_t at)
+/* ---- from an operation to its arguments ---- */
+
+typedef struct found {
+    int op;
+    place at;
+} found;
+
+static double
+value_at(const looking *l, int op, place p)
 {
-    if (op->code != RLF_EXPR_SELECT || arg == 0 ||
-        !l->values[op->arg[0]].number)
-        return true;
-    return (l->values[op->arg[0]].number[at] != 0) == (arg == 1);
+    const rlf_column *c = &l->values[op];
+    return c->number[index_of(c->space, p)];
 }
 
-/* One step back; false: its arguments are finite. */
+/* Is the argument's value there one of those that operation `f->op` computes
+ * its value at f->at of? Not of scans. */
 static bool
-go_back(const looking *l, int *op, uint64_t *at)
+is_read(const looking *l, const found *f, int arg, place p)
 {
-    const rlf_expr_op *o = &l->expr->ops.data[*op];
-    for (int k = 0; k < 3 && o->arg[k] >= 0; k++) {
-        const rlf_column *arg = &l->values[o->arg[k]];
-        if (!arg->number || !counts(l, o, k, *at))
-            continue;
-        bool same = arg->space == l->values[*op].space;
-        uint64_t there = same ? *at : first_odd(arg, l->piece);
-        if (there == UINT64_MAX || isfinite(arg->number[there]))
-            continue;
-        *op = o->arg[k];
-        *at = there;
+    const rlf_domains *domains = l->expr->domains;
+    const rlf_expr_op *o = &l->expr->ops.data[f->op];
+    const rlf_space *to = l->values[f->op].space, *from = l->values[arg].space;
+    if (o->code == RLF_EXPR_RANK || o->code == RLF_EXPR_ROTATE ||
+        o->code == RLF_EXPR_UNROTATE)
+        return rlf_space_row(domains, from, p.row, o->over) ==
+               rlf_space_row(domains, to, f->at.row, o->over);
+    if (to->offset && from->offset && p.token != f->at.token)
+        return false;
+    return belongs(domains, from, p.row, to, f->at.row);
+}
+
+/* The first value of the argument that is not finite and is read; of a NaN
+ * rather the first NaN. */
+static bool
+find_read(const looking *l, const found *f, int arg, bool nan, place *out)
+{
+    const rlf_space *s = l->values[arg].space;
+    for (uint32_t row = 0; row < s->count; row++)
+        for (uint32_t t = 0; t < values_in(s, row); t++) {
+            double x = value_at(l, arg, (place){row, t});
+            *out = (place){row, t};
+            if ((nan ? isnan(x) : !isfinite(x)) && is_read(l, f, arg, *out))
+                return true;
+        }
+    return false;
+}
+
+/* Is what the operation gives there made of argument k? */
+static bool
+counts(const looking *l, const found *f, int k)
+{
+    const rlf_expr_op *o = &l->expr->ops.data[f->op];
+    if ((o->code != RLF_EXPR_SELECT && o->code != RLF_EXPR_PICK) ||
+        !l->values[o->arg[0]].number)
         return true;
+    if (k == 0)
+        return o->code == RLF_EXPR_SELECT;
+    return (value_at(l, o->arg[0], f->at) != 0) == (k == 1);
+}
+
+/* The argument `arg` of a scan at that token of f's row. */
+static bool
+look_along(const looking *l, const found *f, int arg, int64_t token, found *out)
+{
+    place p = {f->at.row, (uint32_t)token};
+    if (arg < 0 || !l->values[arg].number || token < 0 ||
+        token >= values_in(l->values[arg].space, p.row))
+        return false;
+    *out = (found){arg, p};
+    return !isfinite(value_at(l, arg, p));
+}
+
+/* A scan, from token to token as long as what it carries on is not finite. */
+static bool
+go_along(const looking *l, found *f, int by)
+{
+    const rlf_expr_op *o = &l->expr->ops.data[f->op];
+    uint32_t n = values_in(l->values[f->op].space, f->at.row);
+    found next;
+    for (int64_t t = f->at.token; t >= 0 && t < n; t += by) {
+        if (!isfinite(value_at(l, f->op, (place){f->at.row, (uint32_t)t})) &&
+            (look_along(l, f, o->arg[0], t, &next) ||
+             look_along(l, f, o->arg[1], t, &next))) {
+            *f = next;
+            return true;
+        }
     }
     return false;
 }
 
-int
-rlf_odd_find(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
-             uint64_t at, const rlf_odd_piece *piece)
+/* NEXT or PREV: of another token, or past the end of argument 1. */
+static bool
+go_beside(const looking *l, found *f, int by)
 {
-    looking l = {.expr = expr, .bind = bind, .piece = piece};
-    rlf_arena *arena = rlf_arena_new();
-    int found = -1;
-    if (make_columns(&l) && l.values[op].number && run(&l, arena)) {
-        if (at == UINT64_MAX)
-            at = first_odd(&l.values[op], piece);
-        if (at != UINT64_MAX && !isfinite(l.values[op].number[at])) {
-            while (go_back(&l, &op, &at))
+    const rlf_expr_op *o = &l->expr->ops.data[f->op];
+    int64_t n = values_in(l->values[f->op].space, f->at.row);
+    int64_t t = (int64_t)f->at.token + by;
+    bool ends = t < 0 || t >= n;
+    found next;
+    if (!look_along(l, f, o->arg[ends], ends ? f->at.token : t, &next))
+        return false;
+    *f = next;
+    return true;
+}
+
+/* One step back; false: its arguments are finite. */
+static bool
+go_back(const looking *l, found *f)
+{
+    const rlf_expr_op *o = &l->expr->ops.data[f->op];
+    switch (o->code) {
+    case RLF_EXPR_INPUT:
+    case RLF_EXPR_CONST:
+        return false;
+    case RLF_EXPR_DISCOUNT:
+        return go_along(l, f, 1);
+    case RLF_EXPR_COMPOUND:
+    case RLF_EXPR_CUMSUM:
+        return go_along(l, f, -1);
+    case RLF_EXPR_NEXT:
+        return go_beside(l, f, 1);
+    case RLF_EXPR_PREV:
+        return go_beside(l, f, -1);
+    default:
+        break;
+    }
+    bool nan = isnan(value_at(l, f->op, f->at));
+    for (int pass = nan ? 0 : 1; pass < 2; pass++)
+        for (int k = 0; k < rlf_expr_arity(o->code); k++) {
+            place p;
+            if (!l->values[o->arg[k]].number || !counts(l, f, k) ||
+                !find_read(l, f, o->arg[k], pass == 0, &p))
                 continue;
-            found = op;
+            *f = (found){o->arg[k], p};
+            return true;
+        }
+    return false;
+}
+
+/* ---- what is found ---- */
+
+/* The first place of an operation's column that is not finite, in the rows of
+ * the piece, above or below them. */
+static bool
+find_odd(const looking *l, const rlf_column *c, found *f)
+{
+    const rlf_domains *domains = l->expr->domains;
+    const rlf_odd_piece *piece = l->piece;
+    const rlf_space *s = c->space;
+    const rlf_space *rows =
+        piece->rows && l->bind->spaces ? l->bind->spaces[piece->domain] : NULL;
+    int own = rlf_domain_rows(domains, s->domain);
+    for (uint32_t row = 0; row < s->count; row++) {
+        bool looks = !piece->rows;
+        if (piece->rows && own == piece->domain)
+            looks = in_piece(piece, row);
+        for (uint32_t i = 0;
+             rows && own != piece->domain && !looks && i < piece->n_rows; i++)
+            looks = belongs(domains, rows, piece->rows[i], s, row);
+        for (uint32_t t = 0; looks && t < values_in(s, row); t++) {
+            f->at = (place){row, t};
+            if (!isfinite(c->number[index_of(s, f->at)]))
+                return true;
         }
     }
+    return false;
+}
+
+/* What is to be said of it: its value, and what it was computed of, where that
+ * is one value an argument. */
+static rlf_odd_place
+say(const looking *l, const found *f)
+{
+    const rlf_expr_op *o = &l->expr->ops.data[f->op];
+    rlf_odd_place p = {.span = o->span,
+                       .code = o->code,
+                       .value = value_at(l, f->op, f->at),
+                       .known = rlf_expr_is_pointwise(o->code)};
+    for (int k = 0; p.known && k < rlf_expr_arity(o->code); k++) {
+        p.known = l->values[o->arg[k]].number != NULL;
+        if (p.known)
+            p.arg[k] = value_at(l, o->arg[k], f->at);
+    }
+    return p;
+}
+
+int
+rlf_odd_find(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
+             uint64_t at, const rlf_odd_piece *piece, rlf_odd_place *out)
+{
+    rlf_arena *arena = rlf_arena_new();
+    looking l = {.expr = expr, .bind = bind, .piece = piece};
+    l.values = RLF_NEW_ARRAY(arena, rlf_column, expr->ops.count);
+    l.own = RLF_NEW_ARRAY(arena, bool, expr->ops.count);
+    found f = {.op = op};
+    bool odd = make_columns(&l) && l.values[op].number && run(&l, arena);
+    if (odd && at == UINT64_MAX)
+        odd = find_odd(&l, &l.values[op], &f);
+    else if (odd)
+        f.at = place_of(l.values[op].space, at);
+    odd = odd && !isfinite(value_at(&l, f.op, f.at));
+    while (odd && go_back(&l, &f))
+        continue;
+    if (odd)
+        *out = say(&l, &f);
     for (size_t i = 0; i < expr->ops.count; i++)
-        free(l.values[i].number);
-    free(l.values);
+        if (l.own[i])
+            free(l.values[i].number);
     rlf_arena_free(arena);
-    return found;
+    return odd ? f.op : -1;
 }
 
 /* ---- nodes ---- */
-
-/* Where an input of an expression node was made. */
-static rlf_odd_place
-made_before(const rlf_call *call, int input)
-{
-    return call->env->odd[call->node->inputs[input]];
-}
 
 void
 rlf_odd_note(const rlf_call *call, const rlf_expr_bind *bind)
@@ -159,21 +373,49 @@ rlf_odd_note(const rlf_call *call, const rlf_expr_bind *bind)
     const rlf_node *node = call->node;
     const rlf_expr *expr = node->expr;
     const rlf_odd_piece piece = {node->rows, call->rows, call->n_rows};
+    const looking l = {.expr = expr, .bind = bind, .piece = &piece};
     if (!call->env->odd)
         return;
     for (int i = 0; i < node->n_outputs; i++) {
         const rlf_column *c = &bind->outputs[i];
-        uint64_t at = UINT64_MAX;
-        if (can_look(call->env->graph, c, &piece))
-            at = first_odd(c, &piece);
-        if (at == UINT64_MAX || rlf_expr_is_nothing(c->number[at]))
+        found f;
+        if (!c->number || !find_odd(&l, c, &f))
             continue;
-        int op = rlf_odd_find(expr, bind, expr->outputs.data[i].op, at, &piece);
+        uint64_t at = index_of(c->space, f.at);
+        if (rlf_expr_is_nothing(c->number[at]))
+            continue;
+        rlf_odd_place made;
+        int op = rlf_odd_find(expr, bind, expr->outputs.data[i].op, at, &piece,
+                              &made);
         if (op < 0)
             continue;
-        const rlf_expr_op *o = &expr->ops.data[op];
-        call->env->odd[node->outputs[i]] =
-            o->code == RLF_EXPR_INPUT ? made_before(call, o->index)
-                                      : (rlf_odd_place){o->span, o->code};
+        if (made.code == RLF_EXPR_INPUT) /* made before this node */
+            made = call->env->odd[node->inputs[expr->ops.data[op].index]];
+        call->env->odd[node->outputs[i]] = made;
+    }
+}
+
+void
+rlf_odd_place_choice(const rlf_call *call, const rlf_expr_bind *bind,
+                     rlf_err *err)
+{
+    const rlf_node *node = call->node;
+    const rlf_expr *expr = node->expr;
+    const rlf_odd_piece piece = {node->rows, call->rows, call->n_rows};
+    for (size_t i = 0; i < expr->ops.count; i++) {
+        const rlf_expr_op *o = &expr->ops.data[i];
+        rlf_odd_place made;
+        if (o->code != RLF_EXPR_SELECT || !o->text)
+            continue;
+        int op = rlf_odd_find(expr, bind, o->arg[0], UINT64_MAX, &piece, &made);
+        if (op < 0 || !isnan(made.value))
+            continue;
+        if (made.code == RLF_EXPR_INPUT && call->env->odd)
+            made = call->env->odd[node->inputs[expr->ops.data[op].index]];
+        if (err && made.span.source) {
+            err->span = (rlf_span){0};
+            rlf_odd_blame(&made, node->class->name, err);
+        }
+        return;
     }
 }

@@ -2,8 +2,9 @@
  * finite: for messages, when a step fails for one.
  *
  * A program is run once more with all its operations as outputs, and the value
- * is followed back to the first operation whose arguments are finite. What a
- * node was given is known by the node that made it: rlf_env.odd. */
+ * is followed back, index by index, to the first operation whose arguments are
+ * finite. What a node was given is known by the node that made it: rlf_env.odd.
+ */
 #ifndef RLF_NODES_ODD_H
 #define RLF_NODES_ODD_H
 
@@ -18,12 +19,16 @@ typedef struct rlf_odd_piece {
 } rlf_odd_piece;
 
 /* The operation that made what operation `op` gives at place `at` of its column
- * (UINT64_MAX: at its first place that is not finite). It may be an INPUT. -1:
- * that cannot be found out, or it is finite. */
+ * (UINT64_MAX: at its first place that is not finite), and in `place` what is
+ * to be said of it. It may be an INPUT. -1: that cannot be found out, or it is
+ * finite. */
 int rlf_odd_find(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
-                 uint64_t at, const rlf_odd_piece *piece);
+                 uint64_t at, const rlf_odd_piece *piece, rlf_odd_place *place);
 /* Note in rlf_env.odd where outputs of an expression node were made that are
  * not finite. */
 void rlf_odd_note(const rlf_call *call, const rlf_expr_bind *bind);
+/* The error of a choice of texts by a NaN, at the place where that was made. */
+void rlf_odd_place_choice(const rlf_call *call, const rlf_expr_bind *bind,
+                          rlf_err *err);
 
 #endif

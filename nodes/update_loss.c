@@ -7,6 +7,7 @@
 #include "nodes/odd.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* ---- between rows of the pass and columns ---- */
 
@@ -68,25 +69,100 @@ rlf_update_put_live(rlf_update *u, const rlf_update_micro *m, int64_t first,
     }
 }
 
+/* Is the operation one of those that the loss is computed by? Others are of
+ * derivatives, which nobody has written. */
+static bool
+is_of_loss(const rlf_update *u, int op)
+{
+    const rlf_expr *program = u->points->program;
+    int n = program->outputs.data[u->call->node->loss->loss].op + 1;
+    bool *of_loss = rlf_calloc((size_t)n, sizeof *of_loss);
+    of_loss[n - 1] = true;
+    for (int i = n - 1; i >= 0; i--)
+        for (int k = 0; of_loss[i] && k < 3; k++)
+            if (program->ops.data[i].arg[k] >= 0)
+                of_loss[program->ops.data[i].arg[k]] = true;
+    bool is = op < n && of_loss[op];
+    free(of_loss);
+    return is;
+}
+
+/* What the update was given is not finite: it was made before it. */
+static void
+blame_input(const rlf_update *u, int op, const rlf_odd_place *at, rlf_err *err)
+{
+    const rlf_node *node = u->call->node;
+    const rlf_expr_op *o = &u->points->program->ops.data[op];
+    int from = node->loss->constant_input[o->index];
+    const rlf_odd_place *made = from >= 0 && u->call->env->odd
+                                    ? &u->call->env->odd[node->inputs[from]]
+                                    : NULL;
+    if (made && made->span.source) {
+        rlf_odd_blame(made, node->class->name, err);
+        return;
+    }
+    rlf_err_place(err, o->span, node->class->name);
+    if (from < 0 || !err) /* the model gave it */
+        return;
+    err->hint[0] = 0;
+    rlf_err_hint(err,
+                 "a value that is %s went into the update, from another rank: "
+                 "on one rank it is said where it was made",
+                 isnan(at->value) ? "not a number" : "infinite");
+}
+
 /* Place the error where the value at `at` of an output was made that is not
- * finite: in the loss, or before it. */
+ * finite: in the loss, or before it. The hint of a derivative stays where its
+ * own operations make it so. */
 static void
 place_odd(const rlf_update *u, int output, uint64_t at, rlf_err *err)
 {
     const rlf_expr *program = u->points->program;
+    const rlf_node *node = u->call->node;
     const rlf_odd_piece all = {0};
+    const char *name = node->class->name;
+    rlf_odd_place odd;
+    if (at != UINT64_MAX && isfinite(u->outputs[output].number[at]))
+        return; /* in single precision only */
     int op = rlf_odd_find(program, &u->bind, program->outputs.data[output].op,
-                          at, &all);
-    bool made = op >= 0 && program->ops.data[op].code != RLF_EXPR_INPUT;
-    if (rlf_call_place_odd(u->call, err) || !made)
-        return;
-    rlf_odd_place odd = {program->ops.data[op].span,
-                         program->ops.data[op].code};
-    const char *name = u->call->node->class->name;
-    if (output == u->call->node->loss->loss || rlf_expr_nan_hint(odd.code))
+                          at, &all, &odd);
+    if (op < 0) {
+        rlf_call_place_odd(u->call, err);
+    } else if (odd.code == RLF_EXPR_INPUT) {
+        blame_input(u, op, &odd, err);
+    } else if (is_of_loss(u, op) || rlf_expr_nan_hint(odd.code)) {
         rlf_odd_blame(&odd, name, err);
-    else
+    } else {
         rlf_err_place(err, odd.span, name);
+    }
+}
+
+/* The same of a derivative by log-probabilities of words: in the loss, by what
+ * is reduced over them, or in what is reduced besides them. */
+static void
+place_words(const rlf_update *u, const rlf_update_group *g, cursor c,
+            rlf_err *err)
+{
+    const rlf_words *w = g->words->plan->words;
+    const rlf_call *call = u->call;
+    uint64_t at = cursor_place(g, c);
+    for (size_t i = 0; i < w->program->outputs.count; i++)
+        if (!isfinite(u->outputs[w->derivative[i]].number[at])) {
+            place_odd(u, w->derivative[i], at, err);
+            return;
+        }
+    for (size_t i = 0; i < w->program->inputs.count && call->env->odd; i++) {
+        if (w->model[i] >= 0 || w->input[i] < 0)
+            continue;
+        const rlf_odd_place *odd =
+            &call->env->odd[call->node->inputs[w->input[i]]];
+        const rlf_column *column = &call->in[w->input[i]].column;
+        if (odd->span.source && column->number &&
+            rlf_column_odd(column, NULL, 0) != UINT64_MAX) {
+            rlf_odd_blame(odd, call->node->class->name, err);
+            return;
+        }
+    }
 }
 
 /* How a derivative comes not to be finite in single precision. */
@@ -134,6 +210,8 @@ fail_row(const rlf_update *u, const rlf_update_group *g,
     hint_derivative(value, derivative, err);
     if (live && live->gradient >= 0)
         place_odd(u, live->gradient, cursor_place(g, c), err);
+    else if (!live && g->words)
+        place_words(u, g, c, err);
     return RLF_USER;
 }
 

@@ -315,6 +315,33 @@ rlf_data_values(const rlf_data *data, const rlf_expr *e, int op,
     return true;
 }
 
+/* Place an error at the operation that made a NaN of numbers, from `last` back,
+ * with its hint. */
+static void
+blame(const rlf_expr *e, int last, const value *at, rlf_err *err)
+{
+    const rlf_expr_op *op = &e->ops.data[last];
+    for (int k = 0; k < rlf_expr_arity(op->code);) {
+        const rlf_expr_op *arg = &e->ops.data[op->arg[k]];
+        bool taken = op->code != RLF_EXPR_SELECT || k == 0 ||
+                     (at[op->arg[0]].number != 0) == (k == 1);
+        if (taken && !arg->text && isnan(at[op->arg[k]].number)) {
+            last = op->arg[k];
+            op = arg;
+            k = 0;
+        } else {
+            k++;
+        }
+    }
+    rlf_odd_place odd = {.span = op->span,
+                         .code = op->code,
+                         .value = NAN,
+                         .known = rlf_expr_is_pointwise(op->code)};
+    for (int k = 0; odd.known && k < rlf_expr_arity(op->code); k++)
+        odd.arg[k] = at[op->arg[k]].number;
+    rlf_odd_blame(&odd, NULL, err);
+}
+
 /* The columns that a condition looks at. */
 static rlf_status
 find_columns(const rlf_data *from, const rlf_expr *condition,
@@ -353,11 +380,10 @@ rlf_data_choose(rlf_data *data, const rlf_expr *condition, rlf_err *err)
     for (uint32_t i = 0; i < rows; i++) {
         double x = value_at(condition, last, NULL, column, i, at);
         if (isnan(x)) {
-            const rlf_expr_output *y = &condition->outputs.data[0];
             rlf_fail(err, RLF_USER, "the condition is not a number for %s",
                      rlf_data_place(from, i, arena));
             rlf_err_hint(err, "%s", RLF_EXPR_NAN_HINT);
-            rlf_err_place(err, condition->ops.data[y->op].span, NULL);
+            blame(condition, last, at, err);
             return RLF_USER;
         }
         if (x < 0 || x > 0)

@@ -72,49 +72,6 @@ rlf_expr_apply(rlf_expr_code code, double a, double b, double c)
     }
 }
 
-#define NOTHING_HINT(name)                                            \
-    "it is the " name " of nothing, which is not a number: where there " \
-    "may be none, say what is meant then, as in n > 0 ? " name           \
-    "(x over batch) : 0, or leave such rows out with where()"
-
-const char *
-rlf_expr_nan_hint(rlf_expr_code code)
-{
-    switch (code) {
-    case RLF_EXPR_LEAST:
-        return NOTHING_HINT("min");
-    case RLF_EXPR_MOST:
-        return NOTHING_HINT("max");
-    case RLF_EXPR_CLAMP:
-        return "the lower bound of the clamp is above the upper one there, and "
-               "nothing lies between: where bounds may cross, say which one "
-               "holds, as in min(max(x, low), high)";
-    default:
-        return NULL;
-    }
-}
-
-const char *
-rlf_expr_odd_hint(rlf_expr_code code)
-{
-    switch (code) {
-    case RLF_EXPR_DIV:
-        return "it is divided by 0 there, as by the std of values that are "
-               "equal: write x / (y + 1e-8), or y > 0 ? x / y : 0";
-    case RLF_EXPR_LOG:
-        return "it is the log of 0 or of what is below 0 there: clamp its "
-               "argument, as in log(max(x, 1e-8))";
-    case RLF_EXPR_SQRT:
-        return "it is the root of what is below 0 there: write "
-               "sqrt(max(x, 0))";
-    case RLF_EXPR_EXP:
-        return "it is the exp of something large there: clamp its argument, "
-               "as in exp(clamp(x, -20, 20))";
-    default:
-        return rlf_expr_nan_hint(code);
-    }
-}
-
 /* A quiet NaN with a payload that no operation makes. */
 #define NOTHING UINT64_C(0x7ff8006e6f6e6500)
 

@@ -79,9 +79,13 @@ double rlf_expr_apply(rlf_expr_code code, double a, double b, double c);
 /* The hint where it is what operation `code` gives of values that are finite;
  * NULL: none of its own. */
 const char *rlf_expr_nan_hint(rlf_expr_code code);
-/* The same of a value of the program, in which a user wrote the operation: of a
- * derivative the operation may stand nowhere. */
-const char *rlf_expr_odd_hint(rlf_expr_code code);
+/* The hint of an error about `value`, which is not finite, and which operation
+ * `code` of a program made of values that are: of arg[0], arg[1], ... (NULL:
+ * not known, or more than one value an argument). It shows them. Not of a
+ * derivative, whose operations nobody has written. */
+enum { RLF_EXPR_HINT = 400 };
+void rlf_expr_odd_hint(rlf_expr_code code, double value, const double *arg,
+                       char hint[RLF_EXPR_HINT]);
 /* The NaN that stands for a number that was not measured, such as the mean of
  * an empty set in a metric; operations on it may give another NaN. */
 double rlf_expr_nothing(void);

@@ -338,10 +338,12 @@ rlf_column_odd(const rlf_column *column, const uint32_t *rows, uint32_t n)
 void
 rlf_odd_blame(const rlf_odd_place *odd, const char *class, rlf_err *err)
 {
-    const char *hint = rlf_expr_odd_hint(odd->code);
+    char hint[RLF_EXPR_HINT];
     rlf_err_place(err, odd->span, class);
-    if (!err || !hint)
+    if (!err || odd->code == RLF_EXPR_INPUT)
         return;
+    rlf_expr_odd_hint(odd->code, odd->value, odd->known ? odd->arg : NULL,
+                      hint);
     err->hint[0] = 0;
     rlf_err_hint(err, "%s", hint);
 }

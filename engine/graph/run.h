@@ -109,6 +109,9 @@ typedef struct rlf_sums {
 typedef struct rlf_odd_place {
     rlf_span span;      /* source 0: that is not known */
     rlf_expr_code code; /* the operation */
+    double value;       /* what it gave */
+    bool known;         /* of these: the values of its arguments */
+    double arg[3];
 } rlf_odd_place;
 
 /* The surroundings, constant during a step. */
@@ -268,8 +271,8 @@ rlf_status rlf_call_number(const rlf_call *call, const char *arg, rlf_err *err,
  * n; UINT64_MAX: all are. */
 uint64_t rlf_column_odd(const rlf_column *column, const uint32_t *rows,
                         uint32_t n);
-/* Place an error of a node about a value that was made there. Of a min or max of
- * nothing it gets another hint. */
+/* Place an error of a node about a value that was made there, with a hint about
+ * the operation that made it. */
 void rlf_odd_blame(const rlf_odd_place *odd, const char *class, rlf_err *err);
 /* Place an error about a value that is not finite at the expression that made
  * the first such input; false: there is none, or it is not known. */
