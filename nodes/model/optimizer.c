@@ -240,7 +240,7 @@ step_packed(rlf_model *m, const step *s, rlf_err *err)
         RLF_TRY(m->kernels->adamw(m->queue, &args, err));
         at = w.is.offset + n;
     }
-    return step_range(m, s, at, m->table->matrices, decay, err);
+    return step_range(m, s, at, m->table->decayed, decay, err);
 }
 
 bool
@@ -263,9 +263,9 @@ int
 rlf_optimizer_ranges(const rlf_model *m)
 {
     const rlf_table *t = m->table;
-    int vectors = steps_any(m, t->matrices, t->count);
+    int vectors = steps_any(m, t->decayed, t->count);
     if (!rlf_optimizer_packs(m))
-        return steps_any(m, 0, t->matrices) + vectors;
+        return steps_any(m, 0, t->decayed) + vectors;
     int64_t at = 0;
     int n = vectors;
     matrix w;
@@ -273,7 +273,7 @@ rlf_optimizer_ranges(const rlf_model *m)
         n += 1 + (w.is.offset > at);
         at = w.is.offset + w.is.rows * w.is.cols;
     }
-    return n + (t->matrices > at);
+    return n + (t->decayed > at);
 }
 
 rlf_status
@@ -295,8 +295,8 @@ rlf_optimizer_step(rlf_model *m, const rlf_adamw *settings, rlf_err *err,
     if (packs)
         RLF_TRY(step_packed(m, &s, err));
     else
-        RLF_TRY(step_range(m, &s, 0, t->matrices, settings->decay, err));
-    RLF_TRY(step_range(m, &s, t->matrices, t->count, 0, err));
+        RLF_TRY(step_range(m, &s, 0, t->decayed, settings->decay, err));
+    RLF_TRY(step_range(m, &s, t->decayed, t->count, 0, err));
     RLF_TRY(rlf_parallel_gather_slices(m, err));
     RLF_TRY(rlf_model_check_finite(m, err));
     RLF_TRY(rlf_gradient_clear(m, err));

@@ -4,7 +4,8 @@
  * scaled down to a global norm of at most `clip`; the norm is for each shard a
  * sum in f64 over fixed blocks of its part of each tensor, in block order, and
  * shards are added in a tree, so its bits do not depend on threads or layouts.
- * Decay applies to matrices, not to norms and biases. Where the optimizer's
+ * Decay applies to what is a matrix in files (rlf_table.decayed), not to norms
+ * and biases. Where the optimizer's
  * state is shared out to replicas each steps its slice; the bits are the same.
  */
 #ifndef RLF_MODEL_OPTIMIZER_H

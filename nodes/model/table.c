@@ -160,8 +160,18 @@ add_row_matrix(builder *b, const rlf_model_row *row)
         (rlf_matrix){own->matrix, (t->count - own->matrix) / cols, cols};
 }
 
-/* The weights of a norm, biases, or positions, which are added alone and so are
- * a vector here. */
+/* Positions, which are added alone and so are a vector to kernels; in files
+ * they are a matrix. */
+static void
+add_positions(builder *b, const rlf_model_row *row)
+{
+    rlf_table *t = b->table;
+    t->rows[row - t->program->rows.data].vector[0] = add_vector(
+        b, RLF_SLOT_EMBEDDING, name_of(b, row, 0, "weight"), RLF_WIDTH_PLACES);
+    t->slots[t->n_slots - 1].form.fold = t->config.hidden;
+}
+
+/* The weights of a norm, and biases. */
 static void
 add_row_vectors(builder *b, const rlf_model_row *row)
 {
@@ -176,12 +186,6 @@ add_row_vectors(builder *b, const rlf_model_row *row)
             add_vector(b, t->program->one_plus ? RLF_SLOT_ZERO : RLF_SLOT_NORM,
                        name_of(b, row, i, "weight"),
                        heads ? RLF_WIDTH_HEAD : value[row->out[i]].width);
-    }
-    if (row->places) {
-        own->vector[0] =
-            add_vector(b, RLF_SLOT_EMBEDDING, name_of(b, row, 0, "weight"),
-                       RLF_WIDTH_PLACES);
-        t->slots[t->n_slots - 1].form.fold = t->config.hidden;
     }
     if (!row->bias)
         return;
@@ -589,6 +593,11 @@ rlf_table_stage(const rlf_program *program, rlf_model_head head,
     align(&b);
     t->matrices = t->count;
     b.layer = -1;
+    for (int r = 1; first && r < program->first[0]; r++)
+        if (program->rows.data[r].places)
+            add_positions(&b, &program->rows.data[r]);
+    align(&b);
+    t->decayed = t->count;
     for (int r = 1; first && r < program->first[0]; r++)
         add_row_vectors(&b, &program->rows.data[r]);
     for (int i = 0; i < config->layers; i++)

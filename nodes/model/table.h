@@ -2,15 +2,17 @@
  * is cut.
  *
  * All weights of a model are one block of f32; gradients and optimizer states
- * are blocks of the same form. Matrices come first (the part that weight decay
- * applies to), vectors after them. What is multiplied together lies together:
- * the tensors of a LINEAR row, such as q, k and v, are one matrix
- * [q + k + v, hidden], though Hugging Face files name them one by one.
+ * are blocks of the same form. Matrices come first, vectors after them, and of
+ * these learned positions first, which files have as a matrix: so what weight
+ * decay applies to, all that is a matrix in files, is one part. What is
+ * multiplied together lies together: the tensors of a LINEAR row, such as q, k
+ * and v, are one matrix [q + k + v, hidden], though Hugging Face files name
+ * them one by one.
  *
  * All of it follows from the rows of the model's program. Matrices come in the
- * order of rows, then, layer by layer, vectors: norms of the residual first,
- * then all others in the order of rows. This order is numerics: the gradient's
- * norm adds in it.
+ * order of rows, then positions, then, layer by layer, vectors: norms of the
+ * residual first, then all others in the order of rows. This order is numerics:
+ * the gradient's norm adds in it.
  *
  * Tensor parallelism: heads, inner features of the mlp and tokens of the
  * vocabulary are cut into shards (kernels/kernels.h), and whatever is summed
@@ -148,6 +150,8 @@ typedef struct rlf_table {
      * last one first; NULL: none yet */
     struct rlf_pass_bytes **counted;
     int64_t matrices; /* floats of the block's first part */
+    int64_t decayed;  /* ... with the positions behind it: weight decay applies
+                         to these */
     int64_t count;    /* floats of the block */
 } rlf_table;
 

@@ -2,6 +2,7 @@
  * and tokens of a micro-batch; AdamW with clipping against double precision;
  * gradients that are not finite; tied weights; a loss that goes down. On GPUs
  * too, emulated and real: in f32 with the CPU's bits, and in bf16. */
+#include "nodes/model/form.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/optimizer.h"
 #include "tests/unit/model_places.h"
@@ -226,6 +227,13 @@ random_gradients(test_machine *t, rlf_model *model, uint64_t *seed, double clip,
     return norm;
 }
 
+/* That a tensor has in files. */
+static int
+dimensions(const rlf_slot *slot)
+{
+    return (int)rlf_form_tensor(slot).n_dims;
+}
+
 /* One step in double. */
 static void
 step_in_double(const rlf_table *table, const rlf_adamw *s, int step,
@@ -233,7 +241,7 @@ step_in_double(const rlf_table *table, const rlf_adamw *s, int step,
 {
     for (int i = 0; i < table->n_slots; i++) {
         const rlf_slot *slot = &table->slots[i];
-        double decay = slot->cols ? s->decay : 0;
+        double decay = dimensions(slot) > 1 ? s->decay : 0;
         for (int64_t j = slot->offset; j < slot->offset + slot->count; j++) {
             m1[j] = s->beta1 * m1[j] + (1 - s->beta1) * g[j];
             m2[j] = s->beta2 * m2[j] + (1 - s->beta2) * g[j] * g[j];
@@ -314,6 +322,51 @@ test_adamw(const test_place *at, double clip)
     test_machine_close(&t);
 }
 
+/* Without a gradient a step is decay alone: which tensors of a family lose a
+ * quarter by it, and which nothing. */
+static void
+test_decay(const test_place *at, const rlf_family *family)
+{
+    static task k;
+    make_task(&k, 12, family->tied);
+    test_family(&k.config, family);
+    test_machine t;
+    test_machine_open_at(&t, at, 2);
+    rlf_model *model = new_model(&t, &k);
+    const rlf_table *table = model->table;
+    size_t n = (size_t)table->count;
+    float *before = test_copy(&t, model->weights, n);
+    for (int i = 0; i < table->n_slots; i++)
+        for (int64_t j = 0; j < table->slots[i].count; j++)
+            before[table->slots[i].offset + j] = (float)(1 + j % 5);
+    test_write(&t, before, n, model->weights);
+    const rlf_adamw s = {
+        .lr = 0.25, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .decay = 1};
+    double norm;
+    MUST(&t, rlf_gradient_clear(model, &t.err));
+    MUST(&t, rlf_optimizer_step(model, &s, &t.err, &norm));
+    float *after = test_copy(&t, model->weights, n);
+    const char *wrong = NULL;
+    int matrices = 0, vectors = 0;
+    for (int i = 0; i < table->n_slots; i++) {
+        const rlf_slot *slot = &table->slots[i];
+        bool matrix = dimensions(slot) > 1;
+        float keep = matrix ? 0.75f : 1;
+        *(matrix ? &matrices : &vectors) += 1;
+        for (int64_t j = slot->offset; j < slot->offset + slot->count; j++)
+            if (after[j] != keep * before[j])
+                wrong = slot->name;
+    }
+    ok(!wrong && matrices && vectors,
+       "%s, %s: decay takes from %d matrices and from none of %d vectors%s%s",
+       at->name, family->type, matrices, vectors, wrong ? ", but not so " : "",
+       wrong ? wrong : "");
+    free(before);
+    free(after);
+    rlf_model_free(model);
+    test_machine_close(&t);
+}
+
 /* Learning a fixed text by heart. */
 static void
 test_learning(const test_place *at, bool tied)
@@ -363,6 +416,12 @@ main(void)
 {
     test_place places[MOST_PLACES];
     int n = test_places(places);
+    static const char *const families[] = {
+#define FAMILY(name) #name,
+#include "nodes/model/families/family.def"
+#undef FAMILY
+    };
+    const size_t n_families = RLF_COUNT(families);
     for (int tied = 0; tied < 2; tied++) {
         if (wanted("cpu"))
             test_bits(&places[0], tied);
@@ -374,6 +433,9 @@ main(void)
         if (!wanted(at->name))
             continue;
         test_adamw(at, 1);
+        for (uint64_t f = 0; f < n_families; f++)
+            if (!at->slow || test_any_family(f)->places)
+                test_decay(at, test_any_family(f));
         if (at->slow && (is_exact(at) || quick()))
             continue; /* the bits are the CPU's */
         test_adamw(at, 0);
