@@ -60,10 +60,12 @@ rlf_chat_digest(const rlf_chat_template *chat)
     rlf_digest digest = rlf_digest_of(chat->source.p, chat->source.n);
     if (has(chat->source, "strftime_now")) /* it asks for the date */
         digest = rlf_digest_add(digest, &chat->day, sizeof chat->day);
-    for (int i = 0; i < RLF_TOKENIZER_NAMES; i++) {
-        const char *token = rlf_tokenizer_named(chat->tokenizer, i);
-        digest = rlf_digest_add(digest, token ? token : "",
-                                token ? strlen(token) + 1 : 0);
+    size_t n;
+    const rlf_named_token *named = rlf_tokenizer_named(chat->tokenizer, &n);
+    for (size_t i = 0; i < n; i++) {
+        const char *name = named[i].name, *token = named[i].token;
+        digest = rlf_digest_add(digest, name, strlen(name) + 1);
+        digest = rlf_digest_add(digest, token, strlen(token) + 1);
     }
     return digest;
 }
@@ -126,12 +128,11 @@ variables_of(const rlf_chat_template *chat, const rlf_message *messages,
              size_t n)
 {
     json_t *all = json_object(), *list = json_array();
-    for (int i = 0; i < RLF_TOKENIZER_NAMES; i++) {
-        const char *token = rlf_tokenizer_named(chat->tokenizer, i);
-        if (token)
-            json_object_set_new(all, rlf_tokenizer_names[i],
-                                json_string(token));
-    }
+    size_t n_named;
+    const rlf_named_token *named =
+        rlf_tokenizer_named(chat->tokenizer, &n_named);
+    for (size_t i = 0; i < n_named; i++)
+        json_object_set_new(all, named[i].name, json_string(named[i].token));
     for (size_t i = 0; i < n; i++)
         json_array_append_new(list, message_of(&messages[i]));
     bool whole = json_array_size(list) == n;

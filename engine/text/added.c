@@ -111,23 +111,25 @@ match_at(const rlf_finder *finder, const char *p, size_t n, size_t at)
 }
 
 rlf_found
-rlf_finder_next(const rlf_finder *finder, const char *p, size_t n, size_t from,
-                bool plain)
+rlf_finder_next(const rlf_finder *finder, const char *p, size_t n,
+                const rlf_found *last, bool plain)
 {
-    for (size_t at = from; at < n; at++) {
+    for (size_t at = last->end; at < n; at++) {
         const rlf_added *added = match_at(finder, p, n, at);
         if (!added)
             continue;
-        rlf_found found = {added, at, at + added->text.n};
+        rlf_found found = {added, at, at + added->text.n, at + added->text.n};
         /* One that may not stand here still hides what it covers. */
         if ((plain && added->special) ||
             (added->single_word && !stands_alone(p, n, at, found.to))) {
             at = found.to - 1;
             continue;
         }
-        while (added->lstrip && found.from > from &&
+        while (added->lstrip && found.from > last->to &&
                is_space(p + found.from - rlf_utf8_before(p, found.from)))
             found.from -= rlf_utf8_before(p, found.from);
+        if (added->lstrip && found.from < last->to)
+            found.from = last->to;
         while (added->rstrip && found.to < n && is_space(p + found.to))
             found.to += (size_t)rlf_utf8_unit(p + found.to, n - found.to);
         return found;

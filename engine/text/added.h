@@ -32,11 +32,15 @@ void rlf_finder_init(rlf_finder *finder, rlf_arena *arena,
 
 typedef struct rlf_found {
     const rlf_added *added; /* NULL: no more */
-    size_t from, to;        /* with the white space it takes */
+    size_t from, to;        /* with the white space it takes; a token only if
+                               there is something left between them */
+    size_t end;             /* of its own text: the next one may begin there,
+                               before `to`, in white space that this one takes */
 } rlf_found;
-/* The first in the valid UTF-8 p[0..n) at or after `from`. `plain`: special
- * ones are ordinary text. */
+/* The first in the valid UTF-8 p[0..n) behind `last`, zero-filled for the first
+ * of all. What lies between last->to and its `from` is ordinary text; there is
+ * none where `from` is less. `plain`: special ones are ordinary text. */
 rlf_found rlf_finder_next(const rlf_finder *finder, const char *p, size_t n,
-                          size_t from, bool plain);
+                          const rlf_found *last, bool plain);
 
 #endif

@@ -44,7 +44,7 @@ struct rlf_tokenizer {
     rlf_str *texts;   /* by id, as the file writes them; p NULL: none */
     rlf_str *words;   /* by id, as bpe sees them; p NULL: none */
     rlf_str *pieces;  /* by id, the bytes in a text */
-    const rlf_added **added_by_id; /* NULL: not an added token */
+    rlf_added **added_by_id; /* NULL: not an added token */
     RLF_VEC(const rlf_added *) added;
     rlf_map added_by_text;
     uint32_t next_id; /* behind the vocabulary and all added tokens */
@@ -55,7 +55,7 @@ struct rlf_tokenizer {
     rlf_decoder decoder;
     rlf_ids prefix, suffix, eos; /* in the arena */
     uint32_t bos;
-    const char *named[RLF_TOKENIZER_NAMES]; /* in the order of its names */
+    RLF_VEC(rlf_named_token) named;
     rlf_digest digest;
 };
 
@@ -67,8 +67,14 @@ int rlf_char_byte(uint32_t code);
 rlf_status rlf_tokenizer_load(rlf_tokenizer *tokenizer, const json_t *root,
                               const json_t *config, rlf_err *err);
 /* Add a token, or fail if it contradicts one that is there. */
-rlf_status rlf_tokenizer_add(rlf_tokenizer *tokenizer, const rlf_added *added,
+rlf_status rlf_tokenizer_add(rlf_tokenizer *tokenizer, rlf_added *added,
                              rlf_err *err);
+/* Bring what the files say of special tokens to one form. `config` is the
+ * parsed tokenizer_config.json, `map` special_tokens_map.json, or NULL where
+ * that does not count. Afterwards "model_specific_special_tokens" has all that
+ * is named by an object of names, and "extra_special_tokens" is a list or
+ * absent. */
+void rlf_tokenizer_gather(json_t *config, json_t *map);
 /* What tokenizer_config.json says besides the ends: names of special tokens (a
  * token that is nowhere else gets the next id), spaces in front of texts,
  * whether special tokens count in texts. */

@@ -40,7 +40,7 @@ make_room(rlf_tokenizer *t, uint32_t id, rlf_err *err)
     while (n <= id)
         n *= 2;
     rlf_str *texts;
-    const rlf_added **by_id;
+    rlf_added **by_id;
     RLF_TRY(rlf_arena_try(t->arena, n * sizeof *texts, table, err, &texts));
     RLF_TRY(rlf_arena_try(t->arena, n * sizeof *by_id, table, err, &by_id));
     if (t->room) {
@@ -273,7 +273,7 @@ load_model(rlf_tokenizer *t, const json_t *model, rlf_err *err)
 /* --- added tokens --- */
 
 rlf_status
-rlf_tokenizer_add(rlf_tokenizer *t, const rlf_added *added, rlf_err *err)
+rlf_tokenizer_add(rlf_tokenizer *t, rlf_added *added, rlf_err *err)
 {
     uint32_t id = rlf_tokenizer_find(t, added->text.p);
     if (id != RLF_NO_ID && id != added->id)
@@ -299,8 +299,11 @@ rlf_tokenizer_add(rlf_tokenizer *t, const rlf_added *added, rlf_err *err)
     return RLF_OK;
 }
 
+/* `again`: an entry of tokenizer_config.json, whose flags count for a token
+ * that is known, too. But a token that was special once stays so. */
 static rlf_status
-load_added(rlf_tokenizer *t, const json_t *json, const json_t *id, rlf_err *err)
+load_added(rlf_tokenizer *t, const json_t *json, const json_t *id, bool again,
+           rlf_err *err)
 {
     const char *content = NULL;
     rlf_added *added = RLF_NEW(t->arena, rlf_added);
@@ -317,13 +320,22 @@ load_added(rlf_tokenizer *t, const json_t *json, const json_t *id, rlf_err *err)
         {"lstrip", &added->lstrip},
         {"rstrip", &added->rstrip},
     };
-    for (size_t i = 0; i < RLF_COUNT(flags); i++)
+    for (size_t i = 0; i < RLF_COUNT(flags); i++) {
         RLF_TRY(rlf_json_get_bool(json, t->file, flags[i].key, false, err,
                                   flags[i].to));
-    return rlf_tokenizer_add(t, added, err);
+        if (again && flags[i].to == &added->special)
+            added->normalized = !added->special; /* if it says nothing */
+    }
+    RLF_TRY(rlf_tokenizer_add(t, added, err));
+    rlf_added *known = t->added_by_id[added->id];
+    if (again && known != added) {
+        added->special |= known->special;
+        *known = *added;
+    }
+    return RLF_OK;
 }
 
-/* From tokenizer.json, then those that only tokenizer_config.json has. */
+/* From tokenizer.json, then as tokenizer_config.json has them. */
 static rlf_status
 load_all_added(rlf_tokenizer *t, const json_t *root, const json_t *config,
                rlf_err *err)
@@ -334,7 +346,7 @@ load_all_added(rlf_tokenizer *t, const json_t *root, const json_t *config,
         rlf_json_get_array(root, t->file, "added_tokens", false, err, &list));
     for (size_t i = 0; i < json_array_size(list); i++) {
         entry = json_array_get(list, i);
-        RLF_TRY(load_added(t, entry, json_object_get(entry, "id"), err));
+        RLF_TRY(load_added(t, entry, json_object_get(entry, "id"), false, err));
     }
     RLF_TRY(rlf_json_get_object(config, "tokenizer_config.json",
                                 "added_tokens_decoder", false, err, &more));
@@ -349,7 +361,7 @@ load_all_added(rlf_tokenizer *t, const json_t *root, const json_t *config,
                               "added_tokens_decoder is no id",
                               RLF_CUT(40, key));
         else
-            status = load_added(t, entry, id, err);
+            status = load_added(t, entry, id, true, err);
         json_decref(id);
         RLF_TRY(status);
     }

@@ -44,20 +44,18 @@ load_root(rlf_tokenizer *t, const json_t *config, const char *path,
     return RLF_USER;
 }
 
-/* tokenizer_config.json, or NULL. Where it lists no added tokens of its own,
- * what special_tokens_map.json names takes the place of what it names. */
+/* tokenizer_config.json, or NULL, with what special_tokens_map.json names. */
 static rlf_status
 load_config(rlf_tokenizer *t, rlf_err *err, json_t **out)
 {
     json_t *map = NULL;
     RLF_TRY(rlf_tokenizer_beside(t, "tokenizer_config.json", err, out));
-    if (json_object_get(*out, "added_tokens_decoder"))
-        return RLF_OK;
-    RLF_TRY(rlf_tokenizer_beside(t, "special_tokens_map.json", err, &map));
-    if (map && *out)
-        json_object_update(*out, map);
-    else if (map)
-        *out = json_incref(map);
+    if (!json_object_get(*out, "added_tokens_decoder"))
+        RLF_TRY(rlf_tokenizer_beside(t, "special_tokens_map.json", err, &map));
+    if (map && !*out)
+        *out = json_object();
+    if (*out)
+        rlf_tokenizer_gather(*out, map);
     json_decref(map);
     return RLF_OK;
 }
@@ -178,16 +176,18 @@ encode_between(encoder *e, const char *p, size_t n, bool begins, rlf_err *err)
         return rlf_fail_memory(err, n, "a text that is normalized");
     rlf_buf_add(&text, p, n);
     RLF_TRY_GOTO(rlf_normalizer_apply(&e->t->normalizer, &text, err), end);
-    for (size_t at = 0;;) {
-        rlf_found found = rlf_finder_next(&e->t->after, text.p, text.n, at,
-                                          (e->flags & RLF_ENCODE_PLAIN) != 0);
+    for (rlf_found last = {0}, found;; last = found) {
+        found = rlf_finder_next(&e->t->after, text.p, text.n, &last,
+                                (e->flags & RLF_ENCODE_PLAIN) != 0);
         size_t to = found.added ? found.from : text.n;
-        RLF_TRY_GOTO(
-            encode_plain(e, text.p + at, to - at, begins && at == 0, err), end);
+        if (to > last.to)
+            RLF_TRY_GOTO(encode_plain(e, text.p + last.to, to - last.to,
+                                      begins && last.to == 0, err),
+                         end);
         if (!found.added)
             break;
-        RLF_TRY_GOTO(add_id(e, found.added->id, err), end);
-        at = found.to;
+        if (found.from < found.to)
+            RLF_TRY_GOTO(add_id(e, found.added->id, err), end);
     }
 end:
     rlf_buf_free(&text);
@@ -197,15 +197,17 @@ end:
 static rlf_status
 encode_text(encoder *e, const char *p, size_t n, rlf_err *err)
 {
-    for (size_t at = 0;;) {
-        rlf_found found = rlf_finder_next(&e->t->before, p, n, at,
-                                          (e->flags & RLF_ENCODE_PLAIN) != 0);
+    for (rlf_found last = {0}, found;; last = found) {
+        found = rlf_finder_next(&e->t->before, p, n, &last,
+                                (e->flags & RLF_ENCODE_PLAIN) != 0);
         size_t to = found.added ? found.from : n;
-        RLF_TRY(encode_between(e, p + at, to - at, at == 0, err));
+        if (to > last.to)
+            RLF_TRY(
+                encode_between(e, p + last.to, to - last.to, !last.to, err));
         if (!found.added)
             return RLF_OK;
-        RLF_TRY(add_id(e, found.added->id, err));
-        at = found.to;
+        if (found.from < found.to)
+            RLF_TRY(add_id(e, found.added->id, err));
     }
 }
 

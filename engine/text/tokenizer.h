@@ -75,11 +75,13 @@ bool rlf_tokenizer_special(const rlf_tokenizer *tokenizer, uint32_t id);
 const uint32_t *rlf_tokenizer_eos(const rlf_tokenizer *tokenizer,
                                   size_t *count);
 bool rlf_tokenizer_is_eos(const rlf_tokenizer *tokenizer, uint32_t id);
-/* The special tokens that the files name: "bos_token", "<s>" and so on. NULL:
- * they name none for that. */
-enum { RLF_TOKENIZER_NAMES = 7 };
-extern const char *const rlf_tokenizer_names[RLF_TOKENIZER_NAMES];
-const char *rlf_tokenizer_named(const rlf_tokenizer *tokenizer, int name);
+/* The special tokens that the files name, each name once: "bos_token", "<s>"
+ * and so on, also names that are the model's own, such as "image_token". */
+typedef struct rlf_named_token {
+    const char *name, *token;
+} rlf_named_token;
+const rlf_named_token *rlf_tokenizer_named(const rlf_tokenizer *tokenizer,
+                                           size_t *count);
 /* Identity of the mapping between texts and ids: equal for two tokenizers whose
  * files say the same, whatever their formatting. */
 rlf_digest rlf_tokenizer_digest(const rlf_tokenizer *tokenizer);

@@ -2,6 +2,7 @@
  * to those of transformers (tests/data/chat_ids.json, written by
  * tests/oracle/chat_ids.py). The tokenizers are not part of the project:
  * RLFLOW_TEST_DATA names a directory that has them. */
+#include "engine/io/file.h"
 #include "engine/io/json.h"
 #include "engine/io/records.h"
 #include "engine/text/tokenizer.h"
@@ -73,6 +74,97 @@ compare(const json_t *row, const char *name, const rlf_tokenizer *tokenizer,
        "... and its tokens");
 }
 
+/* ---- names of special tokens ---- */
+
+static void
+write_files(const char *dir, const char *base, const json_t *files)
+{
+    rlf_err err = RLF_ERR_NONE;
+    const char *name;
+    json_t *value;
+    if (symlink(rlf_arena_printf(arena, "%s/tokenizer.json", base),
+                rlf_arena_printf(arena, "%s/tokenizer.json", dir)) != 0)
+        bail("no link in %s", dir);
+    json_object_foreach((json_t *)(uintptr_t)files, name, value)
+    {
+        char *text = json_dumps(value, 0);
+        if (rlf_file_write(rlf_path_join(arena, dir, name), text, strlen(text),
+                           &err) < 0)
+            bail("%s", err.sentence);
+        free(text);
+    }
+}
+
+/* What a template of all names gives, the ids of a text with these tokens, how
+ * many there are and which are special. */
+static bool
+names_agree(const json_t *row, const char *dir, const char *said, rlf_err *err)
+{
+    rlf_tokenizer *t = NULL;
+    rlf_chat_template *chat = NULL;
+    const rlf_message message = {.role = RLF_STR("user"),
+                                 .content = RLF_STR("x")};
+    const json_t *special = json_object_get(row, "special");
+    rlf_str got = {"", 0};
+    size_t n_special = 0;
+    if (rlf_tokenizer_open(dir, err, &t) < 0)
+        return json_object_get(row, "error");
+    bool same = rlf_chat_open(t, dir, 20240229, arena, err, &chat) >= 0 &&
+                chat &&
+                rlf_chat_write(chat, &message, 1, arena, err, &got) >= 0 &&
+                rlf_str_eq(got, text_of(json_object_get(row, "text"))) &&
+                ids_are(t, rlf_str_of(said), json_object_get(row, "ids")) &&
+                rlf_tokenizer_vocab(t) ==
+                    json_integer_value(json_object_get(row, "size"));
+    for (uint32_t id = 0; id < rlf_tokenizer_vocab(t); id++)
+        n_special += rlf_tokenizer_special(t, id);
+    same = same && n_special == json_array_size(special);
+    for (size_t i = 0; i < json_array_size(special); i++)
+        same = same &&
+               rlf_tokenizer_special(
+                   t, (uint32_t)json_integer_value(json_array_get(special, i)));
+    if (!same)
+        note("%s", err->status < 0 ? err->sentence : got.p);
+    rlf_tokenizer_close(t);
+    return same;
+}
+
+static void
+test_names(const char *tokenizers)
+{
+    json_error_t where;
+    json_t *root = json_load_file(
+        rlf_arena_printf(arena, "%s/tests/data/special_names.json",
+                         getenv("RLFLOW_SOURCE")),
+        0, &where);
+    if (!root)
+        bail("special_names.json:%d: %s", where.line, where.text);
+    const json_t *rows = json_object_get(root, "rows");
+    const char *said = json_string_value(json_object_get(root, "said"));
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        const char *base = json_string_value(json_object_get(row, "base"));
+        char dir[] = "/tmp/rlflow-names-XXXXXX";
+        if (strcmp(base, "gpt2") != 0 && i % 5)
+            continue; /* read in the same way, and large */
+        rlf_err err = RLF_ERR_NONE;
+        if (!mkdtemp(dir))
+            bail("no directory for the test");
+        write_files(dir, rlf_arena_printf(arena, "%s/%s", tokenizers, base),
+                    json_object_get(row, "files"));
+        bool same = names_agree(row, dir, said, &err);
+        json_t *files = json_deep_copy(json_object_get(row, "files"));
+        json_t *config = json_object_get(files, "tokenizer_config.json");
+        json_object_del(config, "chat_template");
+        char *text = json_dumps(files, 0);
+        ok(same, "%s %s", base, text);
+        free(text);
+        json_decref(files);
+        rlf_dir_remove(dir, &err);
+    }
+    json_decref(root);
+}
+
 int
 main(void)
 {
@@ -111,6 +203,7 @@ main(void)
     }
     rlf_tokenizer_close(tokenizer);
     json_decref(rows);
+    test_names(dir);
     rlf_arena_free(arena);
     return done();
 }

@@ -374,6 +374,83 @@ check_edits(const char *data, const char *source, rlf_arena *arena)
     json_decref(root);
 }
 
+/* ---- added tokens ---- */
+
+static void
+write_json(const char *dir, const char *name, const json_t *value,
+           rlf_arena *arena)
+{
+    rlf_err err = RLF_ERR_NONE;
+    char *text = json_dumps(value, 0);
+    if (rlf_file_write(rlf_path_join(arena, dir, name), text, strlen(text),
+                       &err) < 0)
+        bail("%s", err.sentence);
+    free(text);
+}
+
+/* Random texts around added tokens with flags of one tokenizer. Returns how
+ * many have other ids. */
+static size_t
+check_flags(const json_t *row, rlf_arena *arena, size_t *n)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_tokenizer *t = NULL;
+    size_t wrong = 0, n_special = 0;
+    char dir[] = "/tmp/rlflow-added-XXXXXX";
+    const json_t *texts = json_object_get(row, "texts");
+    const json_t *special = json_object_get(row, "special");
+    if (!mkdtemp(dir))
+        bail("no directory for the test");
+    write_json(dir, "tokenizer.json", json_object_get(row, "root"), arena);
+    write_json(dir, "tokenizer_config.json", json_object_get(row, "config"),
+               arena);
+    if (rlf_tokenizer_open(dir, &err, &t) < 0)
+        bail("%s", err.sentence);
+    for (size_t i = 0; i < json_array_size(texts); i++) {
+        const json_t *text = json_array_get(texts, i);
+        const json_t *want = json_array_get(json_object_get(row, "ids"), i);
+        rlf_ids got = {0};
+        if (json_is_null(want))
+            continue; /* the reference crashes */
+        rlf_tokenizer_encode(t, json_string_value(text),
+                             json_string_length(text), 0, &err, &got);
+        *n += 1;
+        if (!same_ids(want, got.data, got.count) && !wrong++)
+            note_ids(json_string_value(text), want, &got);
+        RLF_VEC_FREE(&got);
+    }
+    for (uint32_t id = 0; id < rlf_tokenizer_vocab(t); id++)
+        n_special += rlf_tokenizer_special(t, id);
+    wrong += n_special != json_array_size(special);
+    for (size_t i = 0; i < json_array_size(special); i++)
+        wrong += !rlf_tokenizer_special(
+            t, (uint32_t)json_number_value(json_array_get(special, i)));
+    rlf_tokenizer_close(t);
+    rlf_dir_remove(dir, &err);
+    return wrong;
+}
+
+static void
+check_added(const char *source, rlf_arena *arena)
+{
+    rlf_err err = RLF_ERR_NONE;
+    json_t *root = NULL;
+    size_t n[2] = {0}, wrong[2] = {0};
+    const char *path =
+        rlf_path_join(arena, source, "tests/data/added_tokens.json");
+    if (rlf_json_load(path, &err, &root) < 0)
+        bail("%s", err.sentence);
+    for (size_t i = 0; i < json_array_size(root); i++)
+        wrong[i % 2] += check_flags(json_array_get(root, i), arena, &n[i % 2]);
+    ok(n[0] && !wrong[0],
+       "of %zu texts around added tokens with random flags %zu have other ids",
+       n[0], wrong[0]);
+    ok(n[1] && !wrong[1],
+       "... of %zu where tokenizer_config.json has other flags %zu", n[1],
+       wrong[1]);
+    json_decref(root);
+}
+
 int
 main(void)
 {
@@ -393,6 +470,7 @@ main(void)
         check_one(data, name, root, want, arena);
     json_decref(root);
     check_edits(data, source ? source : ".", arena);
+    check_added(source ? source : ".", arena);
     rlf_arena_free(arena);
     return done();
 }
