@@ -242,7 +242,8 @@ put_number(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
         return false;
     }
     int term = rlf_eval_number(s, e);
-    if (term < 0)
+    if (term < 0 ||
+        (is_measure(f) && !rlf_term_is_written_number(s, e, called(m, f))))
         return false;
     const rlf_term *t = &s->terms.data[term];
     if (is_measure(f) && !rlf_term_is_number(s, term, called(m, f), e->span))
@@ -407,6 +408,14 @@ put_list(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     }
     if (t.kind != RLF_THING_LIST)
         return wrong(m, f, &t, text ? "a text or a list" : "a list of numbers");
+    if (text && !t.n_list) {
+        rlf_diag *diag = rlf_diag_error(
+            m->s->diags, "argument", e->span,
+            "%s is an empty list, which does nothing", called(m, f));
+        rlf_diag_hint(m->s->diags, diag, "leave '%s:' out, or write a text",
+                      f->name);
+        return false;
+    }
     arg->kind = RLF_ARG_LIST;
     arg->n_list = (int)t.n_list;
     arg->list = RLF_NEW_ARRAY(m->s->arena, rlf_arg, t.n_list);

@@ -327,6 +327,9 @@ bind(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
             good = false;
         else if (f->word.text && !fits_word(s, def, f, &values[i]))
             good = false;
+        else if (given[i] &&
+                 !rlf_range_measures(s, def, f, given[i]->value, &values[i]))
+            good = false;
         else if (f->low &&
                  !rlf_range_fits(s, def, f, &values[i],
                                  given[i] ? values[i].span : call->span))

@@ -196,14 +196,13 @@ look_later(rlf_sema *s, const ranged *r, int term)
  * value; those of values per row count as 0 and 1. */
 static bool
 is_number(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
-          const rlf_thing *arg)
+          const rlf_ast_expr *given, const rlf_thing *arg)
 {
-    if (s->terms.data[arg->term].domain != 0 ||
-        rlf_term_is_number(s, arg->term,
-                           rlf_arena_printf(s->arena,
-                                            "the argument '%s' of '%s'",
-                                            f->name.text, def->name.text),
-                           arg->span))
+    const char *what = rlf_arena_printf(s->arena, "the argument '%s' of '%s'",
+                                        f->name.text, def->name.text);
+    if ((!given || rlf_term_is_written_number(s, given, what)) &&
+        (s->terms.data[arg->term].domain != 0 ||
+         rlf_term_is_number(s, arg->term, what, arg->span)))
         return true;
     rlf_diag_note(s->diags, &s->diags->list.data[s->diags->list.count - 1],
                   f->span, "it is declared here");
@@ -220,7 +219,7 @@ rlf_range_fits(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
     if (term < 0 || !rlf_range_end(s, f->low, &r.low) ||
         (f->high && !rlf_range_end(s, f->high, &r.high)))
         return false;
-    if (!is_number(s, def, f, arg))
+    if (!is_number(s, def, f, NULL, arg))
         return false;
     rlf_term_bounds(s, term, &least, &most);
     if (s->idle || (least >= r.low && most <= r.high))
@@ -247,6 +246,16 @@ is_written(const rlf_ast_expr *e, double *out)
         return false;
     *out = minus ? -number->number : number->number;
     return true;
+}
+
+bool
+rlf_range_measures(rlf_sema *s, const rlf_ast_decl *def,
+                   const rlf_ast_formal *f, const rlf_ast_expr *given,
+                   const rlf_thing *arg)
+{
+    double x;
+    return (!f->low && !is_written(f->value, &x)) ||
+           arg->kind != RLF_THING_NUMBER || is_number(s, def, f, given, arg);
 }
 
 /* Can the formal's range hold anything, and does it hold the default? */

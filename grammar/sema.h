@@ -522,6 +522,10 @@ int rlf_term_truth(rlf_sema *s, bool value, rlf_span span);
 /* An error, with `what` before "is a number", and false, if the term is true or
  * false where a number is wanted. */
 bool rlf_term_is_number(rlf_sema *s, int term, const char *what, rlf_span span);
+/* The same where `true` or `false` is written as a side of a choice, or is
+ * computed with, in what counts or measures. */
+bool rlf_term_is_written_number(rlf_sema *s, const rlf_ast_expr *e,
+                                const char *what);
 int rlf_term_words(rlf_sema *s, const char *words, rlf_span span);
 /* The result of operations on terms; -1 after a message. Operands that are not
  * there are -1 too. */
@@ -644,6 +648,11 @@ void rlf_def_formal(rlf_sema *s, rlf_scope *scope, const rlf_ast_formal *f);
 
 /* Reports ranges of the formals that can hold nothing, or not the default. */
 void rlf_def_ranges(rlf_sema *s, const rlf_ast_decl *def);
+/* Does an argument whose default is a number get one, and not true, false or a
+ * condition? False after a message. */
+bool rlf_range_measures(rlf_sema *s, const rlf_ast_decl *def,
+                        const rlf_ast_formal *f, const rlf_ast_expr *given,
+                        const rlf_thing *arg);
 /* Is the argument, given at `at`, in the formal's range, for all that is known
  * before the run? False after a message. What depends on the run is looked at
  * in it. What is never taken need not fit. */

@@ -55,8 +55,43 @@ static bool
 gives_truth(const rlf_sema *s, rlf_expr_code code, const int *args)
 {
     return rlf_expr_is_condition(code) ||
-           (code == RLF_EXPR_SELECT && s->terms.data[args[1]].truth &&
-            s->terms.data[args[2]].truth);
+           (code == RLF_EXPR_SELECT &&
+            (s->terms.data[args[1]].truth || s->terms.data[args[2]].truth));
+}
+
+/* The `true` or `false` that is written as a side of a choice or computed with;
+ * NULL: there is none. */
+static const rlf_ast_expr *
+written_truth(const rlf_ast_expr *e)
+{
+    const rlf_ast_expr *found = NULL;
+    bool computes = e->kind == RLF_AST_UNARY && e->op == RLF_AST_NEG;
+    if (e->kind == RLF_AST_TRUTH)
+        return e;
+    if (e->kind == RLF_AST_BINARY)
+        computes = e->op == RLF_AST_ADD || e->op == RLF_AST_SUB ||
+                   e->op == RLF_AST_MUL || e->op == RLF_AST_DIV ||
+                   e->op == RLF_AST_MOD || e->op == RLF_AST_POW;
+    if (computes)
+        found = written_truth(e->left);
+    if (!found && e->right && (computes || e->kind == RLF_AST_CHOICE))
+        found = written_truth(e->right);
+    if (!found && e->kind == RLF_AST_CHOICE)
+        found = written_truth(e->other);
+    return found;
+}
+
+bool
+rlf_term_is_written_number(rlf_sema *s, const rlf_ast_expr *e, const char *what)
+{
+    const rlf_ast_expr *truth = written_truth(e);
+    if (!truth || truth == e)
+        return true;
+    rlf_diag *diag = rlf_diag_error(s->diags, "type", truth->span,
+                                    "%s is a number, and this is %s", what,
+                                    truth->number > 0 ? "true" : "false");
+    rlf_diag_hint(s->diags, diag, "write a number");
+    return false;
 }
 
 int

@@ -291,9 +291,21 @@ make_chats(const rlf_resource *resource, rlf_data *data, rlf_err *err)
     const rlf_arg *chat =
         rlf_args_find(resource->args, resource->n_args, "chat");
     bool given = system && system->kind == RLF_ARG_TEXT;
+    rlf_record_column *c = (rlf_record_column *)data->prompt;
+    if (chat && chat->given && chat->number == 0 && c &&
+        c->kind == RLF_RECORD_CHAT) {
+        rlf_fail(err, RLF_USER,
+                 "%s: \"%s\" is a list of chat messages, and chat: false asks "
+                 "for texts",
+                 data->records.path, c->field);
+        rlf_err_hint(err,
+                     "leave chat: out, or name one text of it, say prompt: "
+                     "\"%s.0.content\"",
+                     c->field);
+        return rlf_arg_blame(chat, RLF_USER, err);
+    }
     if (!given && !(chat && chat->number != 0))
         return RLF_OK;
-    rlf_record_column *c = (rlf_record_column *)data->prompt;
     if (!c)
         return rlf_arg_blame(
             given ? system : chat,
@@ -766,10 +778,29 @@ check_columns(const rlf_resource *resource, rlf_diags *diags)
     }
 }
 
+/* A message of the system makes chats of texts. */
+static void
+check_chat(const rlf_resource *resource, rlf_diags *diags)
+{
+    const rlf_arg *chat =
+        rlf_args_find(resource->args, resource->n_args, "chat");
+    const rlf_arg *system =
+        rlf_args_find(resource->args, resource->n_args, "system");
+    if (!chat || !chat->given || chat->kind != RLF_ARG_NUMBER ||
+        chat->number != 0 || !system || system->kind != RLF_ARG_TEXT)
+        return;
+    rlf_diag *diag = rlf_diag_error(
+        diags, "argument", chat->span,
+        "'chat:' is false, and 'system:' makes chats of the prompts");
+    rlf_diag_hint(diags, diag, "leave out one of the two");
+    rlf_diag_note(diags, diag, system->span, "it is given here");
+}
+
 static void
 infer(const rlf_graph *graph, const rlf_resource *resource, rlf_diags *diags)
 {
     check_columns(resource, diags);
+    check_chat(resource, diags);
     int *members = RLF_NEW_ARRAY(graph->arena, int, resource->n_args + 1);
     size_t n = list_members(resource, members);
     const rlf_arg *weights =

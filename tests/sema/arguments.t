@@ -1279,10 +1279,10 @@ test.rlf:10:51: error: 'max_new:' of 'generate' is a number, and this is true
    10 |     roll = actor.generate(more, n: true, max_new: 3 > 2, temperature: sure ? true : off, greedy: tru...
       |                                                   ^~~~~
 hint: write a number, or choose one: c ? a : b
-test.rlf:10:71: error: 'temperature:' of 'generate' is a number, and this is true
+test.rlf:10:78: error: 'temperature:' of 'generate' is a number, and this is true
    10 | ...  roll = actor.generate(more, n: true, max_new: 3 > 2, temperature: sure ? true : off, greedy: true)
-      |                                                                        ^~~~~~~~~~~~~~~~~
-hint: write a number, or choose one: c ? a : b
+      |                                                                               ^~~~
+hint: write a number
 test.rlf:11:43: error: 'max_new:' of 'generate' is a number, and this is true
    11 |     small = actor.generate(more, max_new: "a" == "a")
       |                                           ^~~~~~~~~~
@@ -1334,3 +1334,75 @@ test.rlf:13:63: warning: the metric 'b' is 1 each time
    13 | ...  if sure and step > 3 { report a = mean(s > 0 over batch), b = sure, d = mean(most.length over batc...
       |                                                                ^
 hint: it is made of numbers and parameters alone
+=== true and false as sides of a choice and operands of a rate
+param k: int = 1
+model actor = lm("m", optimizer: adamw(lr: k > 0 ? 1e-3 : true))
+model two = lm("m", optimizer: adamw(lr: 1e-3 * true))
+--- errors
+test.rlf:2:59: error: 'lr:' of 'adamw' is a number, and this is true
+    2 | model actor = lm("m", optimizer: adamw(lr: k > 0 ? 1e-3 : true))
+      |                                                           ^~~~
+hint: write a number
+test.rlf:3:49: error: 'lr:' of 'adamw' is a number, and this is true
+    3 | model two = lm("m", optimizer: adamw(lr: 1e-3 * true))
+      |                                                 ^~~~
+hint: write a number
+=== ... in a flow, for arguments of defs whose default is a number, and lists of nothing
+import "std/loss"
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+param k: int = 1
+model actor = lm("m", optimizer: adamw(lr: 1e-3))
+model late = lm("m", optimizer: adamw(lr: step > 2 ? 1e-3 : step > 1))
+def flagged(x, strict = false, most = 2) = strict ? min(x, most) : x
+flow f(batch: prompts[4]) {
+    roll = actor.generate(batch, max_new: 3 + false)
+    end = actor.generate(batch, max_new: 3, stop: [])
+    warm = actor.generate(batch, max_new: 3, temperature: step > 3 ? true : 2)
+    good = actor.generate(batch, max_new: 3)
+    report a = mean(flagged(good.length, strict: true) over batch)
+    report b = mean(flagged(good.length, most: true) over batch)
+    update actor {
+        p = sum(actor.logprob(good) over tokens)
+        minimize mean(pair(p, 0, margin: true) over batch)
+        minimize mean(dpo(p, beta: k > 0 ? 0.1 : false) over batch)
+    }
+    update late minimize -mean(late.logprob(good) over batch)
+}
+--- errors
+test.rlf:5:43: error: 'lr:' of 'adamw' is a number, and this is a condition
+    5 | model late = lm("m", optimizer: adamw(lr: step > 2 ? 1e-3 : step > 1))
+      |                                           ^~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:8:47: error: 'max_new:' of 'generate' is a number, and this is false
+    8 |     roll = actor.generate(batch, max_new: 3 + false)
+      |                                               ^~~~~
+hint: write a number
+test.rlf:9:51: error: 'stop:' of 'generate' is an empty list, which does nothing
+    9 |     end = actor.generate(batch, max_new: 3, stop: [])
+      |                                                   ^~
+hint: leave 'stop:' out, or write a text
+test.rlf:10:70: error: 'temperature:' of 'generate' is a number, and this is true
+   10 |     warm = actor.generate(batch, max_new: 3, temperature: step > 3 ? true : 2)
+      |                                                                      ^~~~
+hint: write a number
+test.rlf:13:48: error: the argument 'most' of 'flagged' is a number, and this is true
+   13 |     report b = mean(flagged(good.length, most: true) over batch)
+      |                                                ^~~~
+test.rlf:6:32: note: it is declared here
+    6 | def flagged(x, strict = false, most = 2) = strict ? min(x, most) : x
+      |                                ^~~~~~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:16:42: error: the argument 'margin' of 'pair' is a number, and this is true
+   16 |         minimize mean(pair(p, 0, margin: true) over batch)
+      |                                          ^~~~
+STDLIB/loss.rlf:144:44: note: it is declared here
+  144 | def pair(chosen: sample, rejected: sample, margin: sample = 0) =
+      |                                            ^~~~~~~~~~~~~~~~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:17:50: error: the argument 'beta' of 'dpo' is a number, and this is false
+   17 |         minimize mean(dpo(p, beta: k > 0 ? 0.1 : false) over batch)
+      |                                                  ^~~~~
+STDLIB/loss.rlf:128:25: note: it is declared here
+  128 | def dpo(margin: sample, beta: scalar = 0.1 in 0.., smooth: scalar = 0 in 0..0.5) =
+      |                         ^~~~~~~~~~~~~~~~~~~~~~~~~
+hint: write a number

@@ -352,3 +352,14 @@ test.rlf:2:15: error: a flow draws from a data set, and this is a set
     2 | flow f(batch: rows.where(rows.answer == "2")[8]) {
       |               ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 hint: declare what it draws from: data hard = rows.where(...)
+=== chat: false beside system:
+data prompts = jsonl("rows.jsonl", prompt: "question", chat: false, system: "S")
+flow f(batch: prompts[4]) { report a = mean(1 + 0 * (batch.prompt == "x") over batch) }
+--- errors
+test.rlf:1:62: error: 'chat:' is false, and 'system:' makes chats of the prompts
+    1 | data prompts = jsonl("rows.jsonl", prompt: "question", chat: false, system: "S")
+      |                                                              ^~~~~
+test.rlf:1:77: note: it is given here
+    1 | data prompts = jsonl("rows.jsonl", prompt: "question", chat: false, system: "S")
+      |                                                                             ^~~
+hint: leave out one of the two
