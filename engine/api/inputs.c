@@ -149,17 +149,31 @@ add_file(collector *c, const char *name, const char *part, const char *path,
 
 /* ---- Lua ---- */
 
-/* A Lua file with all that it requires, loaded for what calls it, but within
- * the default limits: a process that hangs here would be waited for as one that
- * reads large files. One that cannot be loaded so is a file like others. */
+static double
+number_of(const rlf_resource *r, const char *name)
+{
+    const rlf_arg *arg = rlf_args_find(r->args, r->n_args, name);
+    return arg && arg->kind == RLF_ARG_NUMBER ? arg->number : 0;
+}
+
+/* A Lua file with all that it requires, loaded for what calls it. Before the
+ * run has loaded it that is within the default limits: a process that hangs
+ * here would be waited for as one that reads large files. One that cannot be
+ * loaded so is a file like others. */
 static void
-add_lua(collector *c, const char *name, const char *path, rlf_lua_per per)
+add_lua(collector *c, const char *name, const char *path, const rlf_resource *r,
+        rlf_lua_per per)
 {
     const rlf_session *s = c->session;
-    const rlf_lua_spec spec = {.path = path,
-                               .dirs = &s->graph->stdlib,
-                               .n_dirs = s->graph->stdlib ? 1 : 0,
-                               .per = per};
+    rlf_lua_spec spec = {.path = path,
+                         .dirs = &s->graph->stdlib,
+                         .n_dirs = s->graph->stdlib ? 1 : 0,
+                         .per = per};
+    if (s->run) {
+        spec.instructions = (uint64_t)number_of(r, "instructions");
+        spec.memory = (uint64_t)number_of(r, "memory");
+        spec.time = number_of(r, "time");
+    }
     rlf_err why = RLF_ERR_NONE;
     const rlf_lua_program *program;
     rlf_lua_host *host;
@@ -306,7 +320,7 @@ add_model(collector *c, const rlf_resource *r)
         add_day(c, r, own ? tokenizer->text : from->text);
     if (template && template->kind == RLF_ARG_TEXT)
         add_lua(c, rlf_arena_printf(arena, "%s.template", r->name),
-                template->text, RLF_LUA_PER_TEMPLATE);
+                template->text, r, RLF_LUA_PER_TEMPLATE);
 }
 
 /* ---- declarations ---- */
@@ -364,7 +378,7 @@ add_resource(collector *c, const rlf_resource *r)
         if (arg->kind != RLF_ARG_TEXT || !arg->path)
             continue;
         if (r->class->hook || ends_in(arg->text, ".lua"))
-            add_lua(c, r->name, arg->text, RLF_LUA_PER_SAMPLE);
+            add_lua(c, r->name, arg->text, r, RLF_LUA_PER_SAMPLE);
         else
             add_files(c, r, arg->text);
     }
