@@ -34,12 +34,12 @@ rlf_form_tensor(const rlf_slot *s)
 }
 
 /* The tensor's row that is row i of the slot: rotations pair row k of a head
- * with the one half a head behind it. */
+ * with the one half of the rotated rows behind it. */
 static int64_t
 row_of(const rlf_slot *s, int64_t i)
 {
-    int64_t d = s->form.pairs, k = d ? i % d : 0, half = d / 2;
-    int64_t to = k < half ? 2 * k : d ? 2 * (k - half) + 1 : 0;
+    int64_t d = s->form.pairs, k = d ? i % d : 0, half = s->form.turned / 2;
+    int64_t to = k >= 2 * half ? k : k < half ? 2 * k : 2 * (k - half) + 1;
     return s->form.first + i - k + to;
 }
 

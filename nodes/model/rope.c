@@ -345,7 +345,7 @@ check_object(const reading *r)
                             r->keys->path, r->name, name);
     }
     RLF_TRY(read_optional(r, "partial_rotary_factor", 0, 1, &part));
-    if (part != 1 && !r->family->part)
+    if (part != 1 && !(r->family->part > 0))
         return rlf_config_fail(r->keys, r->name,
                                "has a \"partial_rotary_factor\": rotation of a "
                                "part of each head is not supported");
@@ -359,9 +359,9 @@ read_part(reading *r, int head_dim)
 {
     rlf_err *err = r->keys->err;
     static const char key[] = "partial_rotary_factor";
-    double part = 1;
+    double part = r->family->part;
     r->dim = head_dim;
-    if (!r->family->part)
+    if (!(part > 0))
         return RLF_OK;
     RLF_TRY(rlf_config_number(r->keys, r->keys->root, key, 0, 1, &part));
     RLF_TRY(read_number(r, key, 0, 1, &part));

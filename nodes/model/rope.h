@@ -32,7 +32,7 @@ typedef struct rlf_rope {
 
 /* What a family's config.json means otherwise than Llama's. */
 typedef struct rlf_rope_family {
-    bool part;     /* has partial_rotary_factor */
+    double part; /* partial_rotary_factor where it is absent; 0: it has none */
     bool longrope; /* has no other scaling, and "su" and "yarn" are that */
     int original;  /* original_max_position_embeddings where it stands nowhere
                       beside the object that scales; 0: none */

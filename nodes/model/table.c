@@ -128,8 +128,10 @@ set_forms(builder *b, int first)
             rlf_slot *slot = &t->slots[k];
             slot->form.rows = rows;
             slot->form.transposed = f && f->transposed && slot->file_cols;
-            if (f && f->pairs && heads && k - first < 2) /* q and k */
+            if (f && f->pairs && heads && k - first < 2) { /* q and k */
                 slot->form.pairs = t->config.head_dim;
+                slot->form.turned = rlf_model_config_rotated(&t->config);
+            }
             if (end - i > 1)
                 slot->name = rlf_arena_printf(b->arena, "%s[%d]", name, k - i);
         }

@@ -71,6 +71,7 @@ typedef struct rlf_file_form {
     bool transposed;     /* it has [inputs, outputs] */
     int pairs;    /* of each so many rows, those rotated together are side by
                      side; 0: they are not */
+    int turned;   /* ... and so many of them are rotated, the first ones */
     int64_t fold; /* a vector here, there a matrix of so many columns; 0: not */
 } rlf_file_form;
 

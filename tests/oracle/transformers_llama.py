@@ -3,8 +3,9 @@
 
 Makes small random models of each family under tests/data/models/NAME, as
 save_pretrained writes them, and beside each expected.safetensors: sequences,
-and what PyTorch in double precision says of them. Needs torch, transformers,
-peft and safetensors; the tests themselves need none of these.
+and what PyTorch in double precision says of them. Needs torch, transformers
+and safetensors, and peft for those with adapters; the tests themselves need
+none of these.
 
     python3 tests/oracle/transformers_llama.py tests/data/models [NAME...]
 """
@@ -13,7 +14,6 @@ import sys
 
 sys.path.pop(0)  # this folder's file names would hide packages
 
-import peft
 import torch
 import transformers
 from safetensors.torch import save_file
@@ -112,8 +112,8 @@ def name_in_files(name):
     return name.replace(".base_layer", "").replace(".default", "")
 
 
-def save(model, path):
-    if not isinstance(model, peft.PeftModel):
+def save(model, path, adapted):
+    if not adapted:
         model.save_pretrained(path)
         return
     model.base_model.model.config.save_pretrained(path)
@@ -158,12 +158,13 @@ def make(directory, name):
     name_of = family.replace("3Text", "3") if head == "lm" else family
     model = getattr(transformers, name_of + kind)(config).eval()
     if name in ADAPTERS:
+        import peft
         model = peft.get_peft_model(model, peft.LoraConfig(**ADAPTERS[name]))
     randomize(model)
     for p in model.parameters():  # not the buffers: rotations stay f32
         p.data = p.data.to(element)
     path = os.path.join(directory, name)
-    save(model, path)
+    save(model, path, name in ADAPTERS)
 
     model.double()
     out = {"lengths": [], "tokens": [], "temperature": [], "logprob": [],

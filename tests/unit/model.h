@@ -48,7 +48,7 @@ test_family(rlf_model_config *c, const rlf_family *family)
     c->act = family->act;
     c->qk_norm = family->qk_norm;
     c->local_rope.theta = family->rope.local / 100;
-    c->rope.dim = family->rope.part ? c->head_dim / 8 * 6 : 0;
+    c->rope.dim = family->rope.part > 0 ? c->head_dim / 8 * 6 : 0;
     if (family->window_every) {
         c->window = 4;
         c->windowed = others;
@@ -64,6 +64,16 @@ test_any_family(uint64_t i)
 #undef FAMILY
     };
     return all[i % RLF_COUNT(all)];
+}
+
+/* How many there are. */
+__attribute__((unused)) static int
+test_families(void)
+{
+    int n = 1;
+    while (test_any_family((uint64_t)n) != test_any_family(0))
+        n++;
+    return n;
 }
 
 /* Layers have the config's window from this one on, at most 16. */

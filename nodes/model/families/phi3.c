@@ -39,5 +39,5 @@ const rlf_family rlf_family_phi3 = {
     .window_named = true,
     .eps = 1e-5,
     .theta = 10000,
-    .rope = {.part = true, .longrope = true, .original = 4096},
+    .rope = {.part = 1, .longrope = true, .original = 4096},
     .context = 4096};
