@@ -91,6 +91,9 @@ MODELS = {
     "gpt2": ("GPT2", dict(n_inner=24), torch.float32, "lm"),
     "cohere": ("Cohere", dict(attention_bias=True, logit_scale=0.4,
                               rope_theta=500.0), torch.float16, "lm"),
+    "glm": ("Glm", dict(head_dim=16, rope_theta=500.0), torch.bfloat16, "lm"),
+    "glm4": ("Glm4", dict(head_dim=16, rope_theta=500.0,
+                          partial_rotary_factor=0.75), torch.float32, "lm"),
     "lora": ("Qwen3", dict(tie_word_embeddings=True, head_dim=8,
                            rope_theta=500.0), torch.float32, "lm"),
 }

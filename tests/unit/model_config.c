@@ -103,6 +103,9 @@ static const struct {
     {"\"model_type\": \"cohere\", \"logit_scale\": \"x\"", "logit_scale"},
     {"\"model_type\": \"cohere\", \"layer_norm_eps\": null", "\"layer_norm_eps\" must not be null"},
     {"\"model_type\": \"cohere\", \"use_qk_norm\": true", "\"use_qk_norm\" is true: norms of q and k"},
+    {"\"model_type\": \"glm\", \"attention_bias\": null", "\"attention_bias\" must not be null"},
+    {"\"model_type\": \"glm\", \"num_key_value_heads\": null", "\"num_key_value_heads\" must not be null"},
+    {"\"model_type\": \"glm4\", \"partial_rotary_factor\": null", "\"partial_rotary_factor\" must not be null"},
     {"\"model_type\": \"gpt2\", \"hidden_size\": null", "\"n_embd\" is missing"},
     {"\"model_type\": \"gpt2\", \"hidden_size\": null, \"n_embd\": 15", "\"n_embd\" must be a multiple of \"num_attention_heads\""},
     {"\"model_type\": \"gpt2\", \"n_positions\": null", "\"n_positions\" must not be null"},
@@ -182,6 +185,8 @@ static const struct {
     {"\"model_type\": \"qwen3\"",   32, 128, 0,    0,  10000},
     {"\"model_type\": \"phi3\"",    64, 8,   0,    0,  10000},
     {"\"model_type\": \"cohere\"",  64, 8,   0,    0,  500000},
+    {"\"model_type\": \"glm\"",     2, 128, 0,    0,  10000},
+    {"\"model_type\": \"glm4\"",    2, 128, 0,    0,  10000},
     {"\"model_type\": \"gpt2\", \"num_key_value_heads\": 8, \"head_dim\": 16", 64, 8, 0, 0, 0},
     {"\"model_type\": \"gemma2\"",  4,  256, 4096, 0,  10000},
     {"\"model_type\": \"gemma3_text\"", 4, 256, 4096, 0, 1e6},
@@ -405,6 +410,27 @@ test_cohere(test_machine *t, rlf_arena *arena)
        "cohere: its keys are read");
 }
 
+/* GLM-4 where it is silent, and not (transformers 5.24.0). */
+static void
+test_glm(test_machine *t, rlf_arena *arena)
+{
+    rlf_model_config c;
+    static const char type[] =
+        "\"model_type\": \"glm4\", \"num_key_value_heads\": 1";
+    MUST(t, read_config(arena, with_members(arena, type), &t->err, &c));
+    ok(!c.tied && c.eps == 1.5625e-7 && c.qkv_bias && !c.o_bias &&
+           rlf_model_config_rotated(&c) == 64,
+       "glm4: what a config does not say is what transformers takes");
+    const char *more = rlf_arena_printf(
+        arena,
+        "%s, \"attention_bias\": false, \"head_dim\": 16, "
+        "\"rope_parameters\": {\"partial_rotary_factor\": 0.75}",
+        type);
+    MUST(t, read_config(arena, with_members(arena, more), &t->err, &c));
+    ok(!c.qkv_bias && rlf_model_config_rotated(&c) == 12,
+       "glm4: its keys are read");
+}
+
 /* GPT-2's names of keys, of which some have Llama's too, that win; and what it
  * means where it is silent (transformers 5.24.0). */
 static void
@@ -490,6 +516,7 @@ main(void)
     test_generation(&t, arena);
     test_names(&t, arena);
     test_cohere(&t, arena);
+    test_glm(&t, arena);
     files_close(&t);
     rlf_arena_free(arena);
     return done();

@@ -416,6 +416,8 @@ main(void)
                              {.name = "phi3", .head = RLF_HEAD_LM},
                              {.name = "gpt2", .head = RLF_HEAD_LM},
                              {.name = "cohere", .head = RLF_HEAD_LM},
+                             {.name = "glm", .head = RLF_HEAD_LM},
+                             {.name = "glm4", .head = RLF_HEAD_LM},
                              {.name = "gemma2", .head = RLF_HEAD_LM},
                              {.name = "gemma3", .head = RLF_HEAD_LM},
                              {.name = "lora",
