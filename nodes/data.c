@@ -11,56 +11,70 @@
 
 /* ---- the declaration ---- */
 
-#define FILE_FORMALS(what)                                                    \
-    {.name = "path", .kind = RLF_FORMAL_PATH, .required = true, .doc = what}, \
-        {.name = "prompt",                                                    \
-         .kind = RLF_FORMAL_TEXT,                                             \
-         .labelled = true,                                                    \
-         .field = true,                                                       \
-         .doc = "field of the prompt, a text or chat messages; without it "   \
-                "prompts are empty, and generate refuses them"},              \
-        {.name = "chat",                                                      \
-         .kind = RLF_FORMAL_FLAG,                                             \
-         .labelled = true,                                                    \
-         .doc = "prompts that are texts are what the user says in a chat"},   \
-        {.name = "system",                                                    \
-         .kind = RLF_FORMAL_TEXT,                                             \
-         .labelled = true,                                                    \
-         .doc = "the same, behind this system message, which chats without "  \
-                "one get, too"},                                              \
-        {.name = "first",                                                     \
-         .kind = RLF_FORMAL_INT,                                              \
-         .labelled = true,                                                    \
-         .least = 1,                                                          \
-         .most = 4e9,                                                         \
-         .doc = "only so many rows of the data, from where `skip` ends"},     \
-        {.name = "skip",                                                      \
-         .kind = RLF_FORMAL_INT,                                              \
-         .labelled = true,                                                    \
-         .most = 4e9,                                                         \
-         .doc = "without the first so many rows of the data"},                \
-        {.name = "split",                                                     \
-         .kind = RLF_FORMAL_TEXT,                                             \
-         .labelled = true,                                                    \
-         .doc = "of a folder whose files are of several splits: this one"},   \
-        {.name = "held_out",                                                  \
-         .kind = RLF_FORMAL_INT,                                              \
-         .labelled = true,                                                    \
-         .least = 1,                                                          \
-         .most = 4e9,                                                         \
-         .doc = "so many rows are another data set, NAME.held_out"},          \
-        {.name = "max_prompt",                                                \
-         .kind = RLF_FORMAL_INT,                                              \
-         .labelled = true,                                                    \
-         .least = 1,                                                          \
-         .most = 1e9,                                                         \
-         .doc = "tokens of the longest prompt; a longer one is an error"},    \
-    {                                                                         \
-        .name = "on_error", .kind = RLF_FORMAL_WORD, .words = "drop",         \
-        .labelled = true,                                                     \
-        .doc = "drop: rows that lack a field, have null or another kind of "  \
-               "value there, a key twice, or a prompt or response that no "   \
-               "model can read are left out"                                  \
+#define FILE_FORMALS(what)                                                     \
+    {.name = "path", .kind = RLF_FORMAL_PATH, .required = true, .doc = what},  \
+        {.name = "prompt",                                                     \
+         .kind = RLF_FORMAL_TEXT,                                              \
+         .labelled = true,                                                     \
+         .field = true,                                                        \
+         .doc = "field of the prompt, a text or chat messages; without it "    \
+                "prompts are empty, and generate refuses them"},               \
+        {.name = "messages",                                                   \
+         .kind = RLF_FORMAL_TEXT,                                              \
+         .labelled = true,                                                     \
+         .doc = "field of conversations that end with an answer: the columns " \
+                "prompt and answer"},                                          \
+        {.name = "pair",                                                       \
+         .kind = RLF_FORMAL_TEXTS,                                             \
+         .labelled = true,                                                     \
+         .doc = "two fields of texts or conversations that begin alike: the "  \
+                "columns prompt, chosen and rejected"},                        \
+        {.name = "until",                                                      \
+         .kind = RLF_FORMAL_TEXT,                                              \
+         .labelled = true,                                                     \
+         .doc = "what the prompts of a pair of texts end with"},               \
+        {.name = "chat",                                                       \
+         .kind = RLF_FORMAL_FLAG,                                              \
+         .labelled = true,                                                     \
+         .doc = "prompts that are texts are what the user says in a chat"},    \
+        {.name = "system",                                                     \
+         .kind = RLF_FORMAL_TEXT,                                              \
+         .labelled = true,                                                     \
+         .doc = "the same, behind this system message, which chats without "   \
+                "one get, too"},                                               \
+        {.name = "first",                                                      \
+         .kind = RLF_FORMAL_INT,                                               \
+         .labelled = true,                                                     \
+         .least = 1,                                                           \
+         .most = 4e9,                                                          \
+         .doc = "only so many rows of the data, from where `skip` ends"},      \
+        {.name = "skip",                                                       \
+         .kind = RLF_FORMAL_INT,                                               \
+         .labelled = true,                                                     \
+         .most = 4e9,                                                          \
+         .doc = "without the first so many rows of the data"},                 \
+        {.name = "split",                                                      \
+         .kind = RLF_FORMAL_TEXT,                                              \
+         .labelled = true,                                                     \
+         .doc = "of a folder whose files are of several splits: this one"},    \
+        {.name = "held_out",                                                   \
+         .kind = RLF_FORMAL_INT,                                               \
+         .labelled = true,                                                     \
+         .least = 1,                                                           \
+         .most = 4e9,                                                          \
+         .doc = "so many rows are another data set, NAME.held_out"},           \
+        {.name = "max_prompt",                                                 \
+         .kind = RLF_FORMAL_INT,                                               \
+         .labelled = true,                                                     \
+         .least = 1,                                                           \
+         .most = 1e9,                                                          \
+         .doc = "tokens of the longest prompt; a longer one is an error"},     \
+    {                                                                          \
+        .name = "on_error", .kind = RLF_FORMAL_WORD, .words = "drop",          \
+        .labelled = true,                                                      \
+        .doc = "drop: rows that lack a field, have null or another kind of "   \
+               "value there, a key twice, or a prompt or response that no "    \
+               "model can read are left out"                                   \
     }
 
 static const rlf_formal jsonl_formals[] = {
@@ -171,20 +185,49 @@ rlf_data_shards(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
                                 split ? split->text : NULL, arena, err, out);
 }
 
+enum { MORE_PARTS = 3 };
+
+/* The columns that `messages:` or `pair:` make, at most MORE_PARTS; their
+ * number. */
+static size_t
+list_parts(const rlf_resource *resource, rlf_record_field *out)
+{
+    const rlf_arg *messages = rlf_args_find(resource->args, resource->n_args,
+                                            "messages"),
+                  *pair =
+                      rlf_args_find(resource->args, resource->n_args, "pair");
+    size_t n = 0;
+    if (messages && messages->kind == RLF_ARG_TEXT) {
+        out[n++] =
+            (rlf_record_field){"prompt", messages->text, RLF_RECORD_HEAD};
+        out[n++] =
+            (rlf_record_field){"answer", messages->text, RLF_RECORD_ANSWER};
+    } else if (pair && pair->kind == RLF_ARG_LIST && pair->n_list == 2) {
+        const char *a = pair->list[0].text, *b = pair->list[1].text;
+        out[n++] = (rlf_record_field){"prompt", a, RLF_RECORD_COMMON};
+        out[n++] = (rlf_record_field){"chosen", a, RLF_RECORD_CHOSEN};
+        out[n++] = (rlf_record_field){"rejected", b, RLF_RECORD_REJECTED};
+    }
+    return n;
+}
+
 /* What the declaration asks of the file. */
 static rlf_status
 make_spec(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
           rlf_records_spec *out)
 {
     rlf_shard_files shards;
+    const rlf_arg *until =
+        rlf_args_find(resource->args, resource->n_args, "until");
     RLF_TRY(rlf_data_shards(resource, arena, err, &shards));
     rlf_record_field *fields =
-        RLF_NEW_ARRAY(arena, rlf_record_field, resource->n_args);
-    size_t n = 0;
+        RLF_NEW_ARRAY(arena, rlf_record_field, resource->n_args + MORE_PARTS);
+    size_t n = list_parts(resource, fields);
     for (int i = 0; i < resource->n_args; i++) {
         const rlf_arg *arg = &resource->args[i];
         if (arg->name && arg->kind == RLF_ARG_TEXT && !is_option(arg->name))
-            fields[n++] = (rlf_record_field){arg->name, arg->text};
+            fields[n++] =
+                (rlf_record_field){.label = arg->name, .field = arg->text};
     }
     *out =
         (rlf_records_spec){.path = path_of(resource)->text,
@@ -194,6 +237,7 @@ make_spec(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
                            .n_columns = n,
                            .csv = format_of(resource) == RLF_SHARD_CSV,
                            .parquet = format_of(resource) == RLF_SHARD_PARQUET,
+                           .until = until ? until->text : NULL,
                            .drop = drops(resource),
                            .skip = option(resource, "skip"),
                            .first = option(resource, "first")};
@@ -217,9 +261,9 @@ check_chats(const rlf_records *records, const rlf_record_column *c,
                  "would be a part of the prompt",
                  rlf_records_place(records, i, arena), c->field);
         rlf_err_hint(err,
-                     "prompt: \"%s.0:-1\" leaves it out, and another column "
-                     "can have it: answer: \"%s.-1.content\"",
-                     c->field, c->field);
+                     "messages: \"%s\" makes it the column 'answer', and a "
+                     "prompt of what is before",
+                     c->field);
         return RLF_USER;
     }
     return RLF_OK;
@@ -350,11 +394,11 @@ read_data(const rlf_resource *resource, uint64_t at_most, rlf_data *data,
           rlf_err *err)
 {
     rlf_status status = read_rows(resource, at_most, data, err);
-    const char *wrong = data->records.wrong;
-    return rlf_arg_blame(
-        wrong ? rlf_args_find(resource->args, resource->n_args, wrong)
-              : path_of(resource),
-        status, err);
+    const char *const parts[] = {data->records.wrong, "messages", "pair"};
+    const rlf_arg *at = NULL;
+    for (size_t i = 0; i < RLF_COUNT(parts) && parts[0] && !at; i++)
+        at = rlf_args_find(resource->args, resource->n_args, parts[i]);
+    return rlf_arg_blame(at ? at : path_of(resource), status, err);
 }
 
 void
@@ -403,7 +447,9 @@ rlf_data_has_prompts(const rlf_graph *graph, const rlf_resource *resource)
     size_t n = list_members(resource, members);
     const rlf_arg *prompt =
         rlf_args_find(resource->args, resource->n_args, "prompt");
-    bool all = n > 0 || (prompt && prompt->kind != RLF_ARG_ABSENT);
+    rlf_record_field parts[MORE_PARTS];
+    bool all = n > 0 || (prompt && prompt->kind != RLF_ARG_ABSENT) ||
+               list_parts(resource, parts) > 0;
     for (size_t m = 0; m < n; m++)
         all = all &&
               rlf_data_has_prompts(graph, &graph->resources.data[members[m]]);
@@ -796,11 +842,48 @@ check_chat(const rlf_resource *resource, rlf_diags *diags)
     rlf_diag_note(diags, diag, system->span, "it is given here");
 }
 
+/* `messages:` and `pair:` make columns of their own. */
+static void
+check_parts(const rlf_resource *resource, rlf_diags *diags)
+{
+    rlf_record_field parts[MORE_PARTS];
+    const rlf_arg *pair =
+        rlf_args_find(resource->args, resource->n_args, "pair");
+    const rlf_arg *messages =
+        rlf_args_find(resource->args, resource->n_args, "messages");
+    const rlf_arg *until =
+        rlf_args_find(resource->args, resource->n_args, "until");
+    const rlf_arg *by = messages ? messages : pair;
+    if (pair && (pair->kind != RLF_ARG_LIST || pair->n_list != 2)) {
+        rlf_diag *diag = rlf_diag_error(diags, "argument", pair->span,
+                                        "'pair:' names two fields");
+        rlf_diag_hint(diags, diag, "pair: [\"chosen\", \"rejected\"]");
+    }
+    if (pair && messages)
+        rlf_diag_error(diags, "argument", pair->span,
+                       "'pair:' and 'messages:' both make the prompt");
+    if (until && (!pair || !*until->text))
+        rlf_diag_error(diags, "argument", until->span,
+                       "'until:' is what the prompts of 'pair:' end with");
+    size_t n = list_parts(resource, parts);
+    for (size_t i = 0; i < n; i++) {
+        const rlf_arg *arg =
+            rlf_args_find(resource->args, resource->n_args, parts[i].label);
+        if (!arg || arg->kind == RLF_ARG_ABSENT)
+            continue;
+        rlf_diag *diag = rlf_diag_error(
+            diags, "argument", arg->span,
+            "the column '%s' is made by '%s:' already", arg->name, by->name);
+        rlf_diag_hint(diags, diag, "leave out one of them");
+    }
+}
+
 static void
 infer(const rlf_graph *graph, const rlf_resource *resource, rlf_diags *diags)
 {
     check_columns(resource, diags);
     check_chat(resource, diags);
+    check_parts(resource, diags);
     int *members = RLF_NEW_ARRAY(graph->arena, int, resource->n_args + 1);
     size_t n = list_members(resource, members);
     const rlf_arg *weights =

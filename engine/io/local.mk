@@ -12,7 +12,7 @@ libio_a_SOURCES = \
 	%D%/parquet.c %D%/parquet.h %D%/parquet_inside.h \
 	%D%/parquet_decode.c %D%/parquet_page.c %D%/parquet_schema.c \
 	%D%/records.c %D%/records.h %D%/records_inside.h \
-	%D%/records_csv.c %D%/records_json.c %D%/records_parquet.c \
+	%D%/records_csv.c %D%/records_dialog.c %D%/records_json.c %D%/records_parquet.c \
 	%D%/safetensors.c %D%/safetensors.h \
 	%D%/sealed.c %D%/sealed.h \
 	%D%/shards.c %D%/shards.h \
@@ -22,13 +22,14 @@ libio_a_SOURCES = \
 
 check_PROGRAMS += tests/unit/base_half tests/unit/io_file \
 	tests/unit/io_parquet tests/unit/io_records tests/unit/io_safetensors tests/unit/io_stream
-check_PROGRAMS += tests/unit/io_lock tests/unit/io_shards
+check_PROGRAMS += tests/unit/io_lock tests/unit/io_shards tests/unit/io_dialog
 tests_unit_io_lock_LDADD = $(IO_LIBS)
 tests_unit_io_lock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=flock
 tests_unit_io_file_LDADD = $(IO_LIBS)
 tests_unit_io_parquet_LDADD = $(IO_LIBS)
 tests_unit_io_records_LDADD = $(IO_LIBS) $(ZLIB_LIBS)
 tests_unit_io_safetensors_LDADD = $(IO_LIBS)
+tests_unit_io_dialog_LDADD = $(IO_LIBS)
 tests_unit_io_shards_LDADD = $(IO_LIBS) $(ZLIB_LIBS)
 tests_unit_io_stream_LDADD = $(IO_LIBS) $(ZLIB_LIBS) $(ZSTD_LIBS)
 EXTRA_DIST += tests/data/parquet tests/oracle/parquet_cases.py

@@ -181,6 +181,8 @@ rlf_status
 rlf_record_end_row(rlf_record_reader *r, rlf_status status)
 {
     rlf_err *err = r->err;
+    if (status >= 0)
+        status = rlf_record_part(r);
     for (size_t c = 0; c < r->rows->n_columns && status >= 0; c++)
         status = rlf_record_column_status(r, c, check_cell(r, c));
     if (status == RLF_USER && r->spec->drop) {

@@ -17,7 +17,8 @@
  *  - bool: true or false;
  *  - text: a JSON text;
  *  - chat: a list of {"role": text, "content": text}, whose messages may have
- *    more: calls of tools, parts, null instead of a text.
+ *    more: calls of tools, parts, null instead of a text; or of {"from":
+ *    "human", "value": text}, as ShareGPT has it.
  * A column of a csv file is of numbers if each of its cells that are taken is
  * an unquoted number which would be printed as it is written, so that nothing
  * is lost (not 007, 1.50, 1e3, -0, twenty digits), else of texts.
@@ -58,10 +59,24 @@ typedef struct rlf_chat {
     size_t count;
 } rlf_chat;
 
+/* Which part of a field's value a column is. Each but the first is there once
+ * at most, and with those that stand in a row with it. */
+typedef enum rlf_record_part_kind {
+    RLF_RECORD_WHOLE,
+    RLF_RECORD_HEAD,   /* a chat that the assistant ends, without its end */
+    RLF_RECORD_ANSWER, /* the text of this end */
+    RLF_RECORD_COMMON, /* what two texts or chats begin with: whole words, or up
+                          to `until`; whole messages */
+    RLF_RECORD_CHOSEN, /* the rest of the one; of a chat, the text of it */
+    RLF_RECORD_REJECTED, /* and of the other */
+    RLF_RECORD_PARTS
+} rlf_record_part_kind;
+
 /* What to read. */
 typedef struct rlf_record_field {
     const char *label; /* the column's name in the program */
     const char *field; /* name or dotted path in the file */
+    rlf_record_part_kind part; /* COMMON: as CHOSEN has it */
 } rlf_record_field;
 
 typedef struct rlf_records_spec {
@@ -70,6 +85,7 @@ typedef struct rlf_records_spec {
     size_t n_paths;
     const rlf_record_field *columns;
     size_t n_columns;
+    const char *until; /* what a common beginning of texts ends with, or NULL */
     uint64_t skip;   /* rows of the files passed over */
     uint64_t first;  /* then so many are looked at, of which `drop` leaves some
                         out; 0: all */

@@ -57,6 +57,15 @@ rlf_status rlf_record_column_status(rlf_record_reader *r, size_t c,
  * that cannot is RLF_USER, or is counted and left out. */
 rlf_status rlf_record_end_row(rlf_record_reader *r, rlf_status status);
 
+/* A list of {"from": ..., "value": ...} becomes one of chat messages, which
+ * lives as long as the row; other values stay. RLF_USER for who is not known.
+ */
+rlf_status rlf_record_as_chat(rlf_record_reader *r, const char *field,
+                              const json_t **value);
+/* Cells of columns that are parts of conversations, which hold all of them,
+ * become these parts. RLF_USER. */
+rlf_status rlf_record_part(rlf_record_reader *r);
+
 /* The row at hand is an object of JSON, or `why` says why it is of no use. */
 rlf_status rlf_record_put_object(rlf_record_reader *r, const json_t *object,
                                  const char *why, rlf_err *err);

@@ -214,9 +214,14 @@ read_json_cell(rlf_record_reader *r, size_t c, const json_t *object)
     if (!value) {
         rlf_fail(r->err, RLF_USER, "%s: the row has no \"%s\"",
                  rlf_record_where(r), field);
-        hint_names(r, object, r->rows->columns[c].label, field);
+        hint_names(r, object,
+                   r->spec->columns[c].part ? field : r->rows->columns[c].label,
+                   field);
         return RLF_USER;
     }
+    rlf_status status = rlf_record_as_chat(r, field, &value);
+    if (status < 0)
+        return status;
     rlf_record_cell out = {0};
     if (is_rounded(r, value)) {
         rlf_fail(
@@ -241,7 +246,7 @@ read_json_cell(rlf_record_reader *r, size_t c, const json_t *object)
         out.kind = RLF_RECORD_CHAT;
         out.chat = value;
     } else if (json_is_array(value)) {
-        rlf_status status = fail_chat(r, field, value);
+        status = fail_chat(r, field, value);
         if (json_array_size(value) && !json_is_object(json_array_get(value, 0)))
             hint_parts(r, field, value);
         else

@@ -190,6 +190,53 @@ test.rlf:3:78: error: 'max_prompt:' of 'jsonl' is 0, and must be from 1 to 10000
     3 | data c = jsonl("rows.jsonl", prompt: "question", on_error: drop, max_prompt: 0)
       |                                                                              ^
 hint: tokens of the longest prompt; a longer one is an error
+=== columns that are parts of conversations, and rows held out, where they do not fit
+data a = jsonl("rows.jsonl", messages: "m", answer: "y")
+data b = jsonl("rows.jsonl", pair: ["a", "b"], prompt: "p")
+data c = jsonl("rows.jsonl", pair: ["a"], until: "x")
+data d = jsonl("rows.jsonl", prompt: "question", until: "x")
+data e = jsonl("rows.jsonl", pair: ["a", "b"], messages: "c")
+data g = jsonl("rows.jsonl", prompt: "question").held_out
+data h = jsonl("rows.jsonl", prompt: "question", held_out: 0)
+data k = jsonl("rows.jsonl", prompt: "question")
+data l = k.held_out
+data m = k.held_out()
+flow f(batch: k[8]) { report n = mean(batch.length over batch) }
+--- errors
+test.rlf:1:45: error: the column 'answer' is made by 'messages:' already
+    1 | data a = jsonl("rows.jsonl", messages: "m", answer: "y")
+      |                                             ^~~~~~~~~~~
+hint: leave out one of them
+test.rlf:2:56: error: the column 'prompt' is made by 'pair:' already
+    2 | data b = jsonl("rows.jsonl", pair: ["a", "b"], prompt: "p")
+      |                                                        ^~~
+hint: leave out one of them
+test.rlf:3:36: error: 'pair:' names two fields
+    3 | data c = jsonl("rows.jsonl", pair: ["a"], until: "x")
+      |                                    ^~~~~
+hint: pair: ["chosen", "rejected"]
+test.rlf:4:57: error: 'until:' is what the prompts of 'pair:' end with
+    4 | data d = jsonl("rows.jsonl", prompt: "question", until: "x")
+      |                                                         ^~~
+test.rlf:5:36: error: 'pair:' and 'messages:' both make the prompt
+    5 | data e = jsonl("rows.jsonl", pair: ["a", "b"], messages: "c")
+      |                                    ^~~~~~~~~~
+test.rlf:6:10: error: there is no function named 'jsonl'
+    6 | data g = jsonl("rows.jsonl", prompt: "question").held_out
+      |          ^~~~~
+hint: it is declared outside of the flow: data NAME = jsonl("rows.jsonl", prompt: "question")
+test.rlf:7:60: error: 'held_out:' of 'jsonl' is 0, and must be from 1 to 4000000000
+    7 | data h = jsonl("rows.jsonl", prompt: "question", held_out: 0)
+      |                                                            ^
+hint: so many rows are another data set, NAME.held_out
+test.rlf:9:12: error: 'k' has no 'held_out'
+    9 | data l = k.held_out
+      |            ^~~~~~~~
+hint: say so where it is declared: held_out: N
+test.rlf:10:12: error: 'held_out' is no call, but a part of a data set
+   10 | data m = k.held_out()
+      |            ^~~~~~~~
+hint: d.held_out, of a data set d that has held_out: N
 === weights and states per row
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
 data hard = prompts.where(prompts.grade >= 3)

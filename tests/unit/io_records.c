@@ -20,7 +20,8 @@ static rlf_status
 read_two(const char *path, const char *prompt, const char *answer, rlf_err *err,
          rlf_records *rows)
 {
-    rlf_record_field columns[] = {{"p", prompt}, {"a", answer}};
+    rlf_record_field columns[] = {{.label = "p", .field = prompt},
+                                  {.label = "a", .field = answer}};
     rlf_records_spec spec = {.path = path,
                              .columns = columns,
                              .n_columns = 2,
@@ -182,7 +183,7 @@ check_some(void)
 {
     rlf_err err = RLF_ERR_NONE;
     rlf_records rows;
-    rlf_record_field column = {"n", "n"};
+    rlf_record_field column = {.label = "n", .field = "n"};
     rlf_records_spec spec = {.path = put(arena, "n.jsonl",
                                          "{\"n\": 0}\n{\"n\": 1}\n"
                                          "{\"n\": 2}\n{\"n\": 3}\n"),
@@ -236,7 +237,7 @@ check_parted(void)
         {"p.csv", "n\n0,1\n1\n2,2\n3,3\n4\n5,\n6\n"},
     };
     rlf_err err = RLF_ERR_NONE;
-    rlf_record_field column = {"n", "n"};
+    rlf_record_field column = {.label = "n", .field = "n"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         const char *path = put(arena, files[i].name, files[i].text);
         for (uint64_t k = 1; k < 7; k++) {
@@ -273,7 +274,8 @@ check_dropped(void)
         "{\"q\": \"d\", \"n\": \"2\"}\n{\"q\": \"e\", \"n\": 3}\n";
     rlf_err err = RLF_ERR_NONE;
     rlf_records rows, again;
-    rlf_record_field columns[] = {{"p", "q"}, {"a", "n"}};
+    rlf_record_field columns[] = {{.label = "p", .field = "q"},
+                                  {.label = "a", .field = "n"}};
     rlf_records_spec spec = {.path = put(arena, "null.jsonl", text),
                              .columns = columns,
                              .n_columns = 2,

@@ -152,7 +152,7 @@ static rlf_status
 read_all(const char *path, rlf_shard_format format, uint64_t skip,
          uint64_t first, bool drop, rlf_err *err, rlf_records *rows)
 {
-    rlf_record_field column = {"a", "a"};
+    rlf_record_field column = {.label = "a", .field = "a"};
     rlf_shard_files files;
     rlf_err_clear(err);
     if (rlf_shard_files_list(in_root(arena, path), format, NULL, arena, err,

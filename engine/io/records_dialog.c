@@ -1,0 +1,270 @@
+/* Conversations as cells: other spellings of chats, an answer at the end, and
+ * what two of them begin with. */
+#include "engine/io/records_inside.h"
+
+#include <string.h>
+
+/* ---- messages that say who they are from ---- */
+
+/* Who speaks, as chat templates call them; NULL: nobody that they know. */
+static const char *
+role_of(const char *from)
+{
+    static const char *const roles[][2] = {
+        {"human", "user"},          {"user", "user"},
+        {"gpt", "assistant"},       {"chatgpt", "assistant"},
+        {"assistant", "assistant"}, {"model", "assistant"},
+        {"system", "system"},       {"tool", "tool"},
+        {"observation", "tool"},    {"function_response", "tool"},
+    };
+    for (size_t i = 0; i < RLF_COUNT(roles); i++)
+        if (strcmp(roles[i][0], from) == 0)
+            return roles[i][1];
+    return NULL;
+}
+
+/* Is every item {"from": text, "value": text}, and none has a role? */
+static bool
+says_from(const json_t *value)
+{
+    size_t n = json_array_size(value);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *item = json_array_get(value, i);
+        if (!json_is_string(json_object_get(item, "from")) ||
+            !json_is_string(json_object_get(item, "value")) ||
+            json_object_get(item, "role"))
+            return false;
+    }
+    return n > 0;
+}
+
+/* Lives as long as the row. */
+static json_t *
+make_list(rlf_record_reader *r)
+{
+    json_t *out = json_array();
+    if (!r->made)
+        r->made = json_array();
+    json_array_append_new(r->made, out);
+    return out;
+}
+
+rlf_status
+rlf_record_as_chat(rlf_record_reader *r, const char *field,
+                   const json_t **value)
+{
+    if (!says_from(*value))
+        return RLF_OK;
+    json_t *out = make_list(r);
+    for (size_t i = 0; i < json_array_size(*value); i++) {
+        const json_t *item = json_array_get(*value, i);
+        const char *from = json_string_value(json_object_get(item, "from"));
+        const char *role = role_of(from);
+        if (!role) {
+            rlf_fail(r->err, RLF_USER,
+                     "%s: message %zu of \"%s\" is from \"%.*s\", whom no chat "
+                     "template knows",
+                     rlf_record_where(r), i + 1, field, RLF_CUT(60, from));
+            rlf_err_hint(r->err, "known are human, gpt, system and tool");
+            return RLF_USER;
+        }
+        json_t *message = json_object();
+        json_object_set_new(message, "role", json_string(role));
+        json_object_set(message, "content", json_object_get(item, "value"));
+        json_array_append_new(out, message);
+    }
+    *value = out;
+    return RLF_OK;
+}
+
+/* ---- parts of conversations ---- */
+
+/* Messages from..to-1. */
+static void
+take_messages(rlf_record_reader *r, const json_t *list, size_t from, size_t to,
+              rlf_record_cell *out)
+{
+    json_t *part = make_list(r);
+    for (size_t i = from; i < to; i++)
+        json_array_append(part, json_array_get(list, i));
+    *out = (rlf_record_cell){.kind = RLF_RECORD_CHAT, .chat = part};
+}
+
+/* The text of message i, which is to be the assistant's and the last. */
+static rlf_status
+take_answer(rlf_record_reader *r, const char *field, const json_t *list,
+            size_t i, rlf_record_cell *out)
+{
+    const json_t *item = json_array_get(list, i);
+    const char *role = json_string_value(json_object_get(item, "role"));
+    const json_t *content = json_object_get(item, "content");
+    size_t n = json_array_size(list);
+    if (i + 1 == n && strcmp(role, "assistant") == 0 &&
+        json_is_string(content) && json_object_size(item) == 2) {
+        *out = (rlf_record_cell){
+            .kind = RLF_RECORD_TEXT,
+            .text = {json_string_value(content), json_string_length(content)}};
+        return RLF_OK;
+    }
+    if (i + 1 < n)
+        rlf_fail(r->err, RLF_USER,
+                 "%s: \"%s\" goes on with %zu messages, and a response is one",
+                 rlf_record_where(r), field, n - i);
+    else if (strcmp(role, "assistant") != 0)
+        rlf_fail(r->err, RLF_USER,
+                 "%s: \"%s\" ends with a message of \"%.*s\", and a response "
+                 "is the assistant's",
+                 rlf_record_where(r), field, RLF_CUT(60, role));
+    else
+        rlf_fail(r->err, RLF_USER,
+                 "%s: \"%s\" ends with more than a text, which is no response",
+                 rlf_record_where(r), field);
+    rlf_err_hint(r->err, "on_error: drop leaves such rows out");
+    return RLF_USER;
+}
+
+static rlf_status
+split_chat(rlf_record_reader *r, size_t prompt, size_t answer)
+{
+    rlf_err *err = r->err;
+    const char *field = r->rows->columns[prompt].field;
+    const rlf_record_cell whole = r->cells[prompt];
+    size_t n = json_array_size(whole.chat);
+    if (whole.kind != RLF_RECORD_CHAT) {
+        rlf_fail(r->err, RLF_USER,
+                 "%s: \"%s\" is %s where a list of chat messages is wanted",
+                 rlf_record_where(r), field, rlf_record_kind_word(whole.kind));
+        rlf_err_hint(r->err, "a prompt and a response that are two fields are "
+                             "two columns: prompt: \"...\", answer: \"...\"");
+        return RLF_USER;
+    }
+    if (n < 2)
+        return rlf_fail(r->err, RLF_USER,
+                        "%s: \"%s\" has one message, so there is no prompt",
+                        rlf_record_where(r), field);
+    RLF_TRY(take_answer(r, field, whole.chat, n - 1, &r->cells[answer]));
+    take_messages(r, whole.chat, 0, n - 1, &r->cells[prompt]);
+    return RLF_OK;
+}
+
+/* ---- pairs ---- */
+
+static bool
+is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+/* How much of both texts, of which n bytes are the same, is the prompt: up to
+ * the last `until`, else whole words. SIZE_MAX: there is none. */
+static size_t
+common_text(rlf_str a, size_t n, const char *until)
+{
+    size_t m = until ? strlen(until) : 0;
+    if (until) {
+        for (size_t i = n; i >= m; i--)
+            if (memcmp(a.p + i - m, until, m) == 0)
+                return i;
+        return SIZE_MAX;
+    }
+    while (n && !is_space(a.p[n - 1]))
+        n--;
+    while (n && is_space(a.p[n - 1]))
+        n--;
+    return n;
+}
+
+static rlf_status
+fail_pair(rlf_record_reader *r, size_t a, size_t b, const char *what)
+{
+    return rlf_fail(r->err, RLF_USER, "%s: \"%s\" and \"%s\" %s",
+                    rlf_record_where(r), r->rows->columns[a].field,
+                    r->rows->columns[b].field, what);
+}
+
+static rlf_status
+pair_texts(rlf_record_reader *r, size_t prompt, size_t a, size_t b)
+{
+    const char *until = r->spec->until;
+    rlf_str x = r->cells[a].text, y = r->cells[b].text;
+    size_t n = 0;
+    while (n < x.n && n < y.n && x.p[n] == y.p[n])
+        n++;
+    size_t cut = common_text(x, n, until);
+    if (cut == SIZE_MAX) {
+        fail_pair(r, a, b, "have no common beginning that ends with until:");
+        rlf_err_hint(r->err, "on_error: drop leaves such rows out");
+        return RLF_USER;
+    }
+    r->cells[prompt] =
+        (rlf_record_cell){.kind = RLF_RECORD_TEXT, .text = {x.p, cut}};
+    r->cells[a] = (rlf_record_cell){.kind = RLF_RECORD_TEXT,
+                                    .text = {x.p + cut, x.n - cut}};
+    r->cells[b] = (rlf_record_cell){.kind = RLF_RECORD_TEXT,
+                                    .text = {y.p + cut, y.n - cut}};
+    return RLF_OK;
+}
+
+static rlf_status
+pair_chats(rlf_record_reader *r, size_t prompt, size_t a, size_t b)
+{
+    rlf_err *err = r->err;
+    const json_t *x = r->cells[a].chat, *y = r->cells[b].chat;
+    const char *of_x = r->rows->columns[a].field,
+               *of_y = r->rows->columns[b].field;
+    size_t n = 0, most = json_array_size(x);
+    if (json_array_size(y) < most)
+        most = json_array_size(y);
+    while (n < most && json_equal(json_array_get(x, n), json_array_get(y, n)))
+        n++;
+    if (!n) {
+        fail_pair(r, a, b,
+                  "have no message in common, which would be the "
+                  "prompt");
+        rlf_err_hint(r->err,
+                     "where it is a field of its own, each is named: prompt: "
+                     "\"...\", chosen: \"%s.-1.content\"",
+                     of_x);
+        return RLF_USER;
+    }
+    if (n == most)
+        return fail_pair(r, a, b, "do not differ before one of them ends");
+    RLF_TRY(take_answer(r, of_x, x, n, &r->cells[a]));
+    RLF_TRY(take_answer(r, of_y, y, n, &r->cells[b]));
+    take_messages(r, x, 0, n, &r->cells[prompt]);
+    return RLF_OK;
+}
+
+static rlf_status
+split_pair(rlf_record_reader *r, size_t prompt, size_t a, size_t b)
+{
+    const rlf_record_cell *x = &r->cells[a], *y = &r->cells[b];
+    bool texts = x->kind == RLF_RECORD_TEXT && y->kind == RLF_RECORD_TEXT;
+    bool chats = x->kind == RLF_RECORD_CHAT && y->kind == RLF_RECORD_CHAT;
+    if (!texts && !chats)
+        return fail_pair(r, a, b,
+                         "are to be two texts or two lists of chat messages");
+    if (texts && rlf_str_eq(x->text, y->text))
+        return fail_pair(r, a, b, "are the same");
+    return texts ? pair_texts(r, prompt, a, b) : pair_chats(r, prompt, a, b);
+}
+
+rlf_status
+rlf_record_part(rlf_record_reader *r)
+{
+    size_t at[RLF_RECORD_PARTS], n = r->rows->n_columns;
+    for (size_t i = 0; i < RLF_RECORD_PARTS; i++)
+        at[i] = n;
+    for (size_t c = 0; c < n; c++)
+        at[r->spec->columns[c].part] = c;
+    size_t wrong = at[RLF_RECORD_HEAD];
+    rlf_status status = RLF_OK;
+    if (wrong < n) {
+        status = split_chat(r, wrong, at[RLF_RECORD_ANSWER]);
+    } else if (at[RLF_RECORD_COMMON] < n) {
+        wrong = at[RLF_RECORD_COMMON];
+        status = split_pair(r, wrong, at[RLF_RECORD_CHOSEN],
+                            at[RLF_RECORD_REJECTED]);
+    }
+    return rlf_record_column_status(r, wrong, status);
+}
