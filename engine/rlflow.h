@@ -316,6 +316,18 @@ RLF_PUBLIC const rlf_need *rlf_session_need(rlf_session *session, int rank,
  * missing and what would help. Where models cannot be read RLF_RESULT_OK. */
 RLF_PUBLIC rlf_result rlf_session_fit(rlf_session *session);
 
+/* ---- data ---- */
+
+/* What the files hold that data of a program would read at `path` (a file, a
+ * pattern, a folder), `split` of it or NULL: the columns as a program gets
+ * them, how long their texts are, and the first `rows` rows. With `tokenizer`,
+ * the path of one, lengths are in tokens, and rows are as a model reads them,
+ * with special tokens between angle quotes. A text that the session keeps;
+ * NULL, with a message. */
+RLF_PUBLIC const char *rlf_session_data(rlf_session *session, const char *path,
+                                        const char *split,
+                                        const char *tokenizer, size_t rows);
+
 /* ---- clusters ---- */
 
 typedef struct rlf_cluster_text {

@@ -25,6 +25,7 @@ int rlf_cmd_schedule(const rlf_command_line *line);
 int rlf_cmd_graph(const rlf_command_line *line);
 int rlf_cmd_params(const rlf_command_line *line);
 int rlf_cmd_fmt(const rlf_command_line *line);
+int rlf_cmd_data(const rlf_command_line *line);
 int rlf_cmd_version(const rlf_command_line *line);
 
 /* `plan --search`, of a session with a plan, which it closes. */

@@ -7,6 +7,7 @@ cmd_sources = \
 	%D%/cmd.h \
 	%D%/color.c \
 	%D%/common.c \
+	%D%/data.c \
 	%D%/display.c %D%/display.h \
 	%D%/fmt.c \
 	%D%/graph.c \

@@ -436,8 +436,9 @@ is_wanted(const char *name, const char *const *fields, size_t n)
 {
     size_t length = strlen(name);
     for (size_t i = 0; i < n; i++)
-        if (strncmp(fields[i], name, length) == 0 &&
-            (!fields[i][length] || fields[i][length] == '.'))
+        if (strcmp(fields[i], RLF_PARQUET_ALL) == 0 ||
+            (strncmp(fields[i], name, length) == 0 &&
+             (!fields[i][length] || fields[i][length] == '.')))
             return true;
     return false;
 }

@@ -27,6 +27,7 @@ typedef struct rlf_parquet rlf_parquet;
 
 /* Does the file begin as one? */
 bool rlf_parquet_is(const char *path);
+#define RLF_PARQUET_ALL "*" /* for a name: every column */
 /* `fields`: the columns that rows have, each by its name or a path that begins
  * with it ("messages.0.content"); of the others they have null. RLF_USER with
  * the path for what is no parquet file, or is damaged. */

@@ -38,6 +38,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct json_t;
+
 typedef enum rlf_record_kind {
     RLF_RECORD_NUMBER,
     RLF_RECORD_TEXT,
@@ -93,6 +95,10 @@ typedef struct rlf_records_spec {
                         looks at no more; 0: all */
     size_t most;     /* bytes of memory that rows may take; 0: 4 GiB */
     bool csv, parquet; /* whatever its name ends in */
+    /* Called with each row that is an object, also one that is left out; of csv
+     * once, with the first line's fields; NULL: nobody looks. */
+    void (*see)(void *arg, const struct json_t *row);
+    void *see_arg;
     bool drop;       /* leave out rows whose fields cannot be columns */
 } rlf_records_spec;
 

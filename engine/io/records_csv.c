@@ -101,6 +101,16 @@ rlf_records_end_csv(rlf_record_reader *r)
     }
 }
 
+static void
+see_names(const rlf_record_reader *r, const rlf_csv *csv)
+{
+    json_t *names = json_object();
+    for (size_t i = 0; i < csv->fields.count; i++)
+        json_object_set_new(names, csv->fields.data[i].text.p, json_null());
+    r->spec->see(r->spec->see_arg, names);
+    json_decref(names);
+}
+
 static rlf_status
 read_csv_rows(rlf_record_reader *r, rlf_csv *csv, size_t *places, rlf_err *err)
 {
@@ -112,6 +122,8 @@ read_csv_rows(rlf_record_reader *r, rlf_csv *csv, size_t *places, rlf_err *err)
         RLF_TRY(rlf_record_column_status(
             r, c, match_field(r, c, csv, &places[c], err)));
     size_t n = csv->fields.count;
+    if (r->spec->see)
+        see_names(r, csv);
     while (rlf_record_wanted(r)) {
         RLF_TRY(rlf_csv_next(csv, RLF_RECORD_MOST_LINE, err, &more));
         if (!more)

@@ -278,6 +278,8 @@ rlf_record_put_object(rlf_record_reader *r, const json_t *object,
     else if (!json_is_object(object))
         status = rlf_fail(err, RLF_USER, "%s: the row is %s, not an object",
                           rlf_record_where(r), rlf_json_word(object));
+    else if (r->spec->see)
+        r->spec->see(r->spec->see_arg, object);
     for (size_t c = 0; c < r->rows->n_columns && status >= 0; c++)
         status = rlf_record_column_status(r, c, read_json_cell(r, c, object));
     status = rlf_record_end_row(r, status);

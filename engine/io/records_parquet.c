@@ -23,7 +23,7 @@ rlf_status
 rlf_records_read_parquet(rlf_record_reader *r, rlf_err *err)
 {
     size_t n = r->spec->n_columns;
-    const char **fields = RLF_NEW_ARRAY(r->arena, const char *, n);
+    const char **fields = RLF_NEW_ARRAY(r->arena, const char *, n + 1);
     rlf_parquet *file;
     bool there = rlf_file_exists(r->path);
     if (there && !rlf_parquet_is(r->path)) {
@@ -34,6 +34,8 @@ rlf_records_read_parquet(rlf_record_reader *r, rlf_err *err)
     }
     for (size_t i = 0; i < n; i++)
         fields[i] = r->spec->columns[i].field;
+    if (r->spec->see)
+        fields[n++] = RLF_PARQUET_ALL;
     r->file->list = true;
     RLF_TRY(rlf_parquet_open(r->path, fields, n, err, &file));
     rlf_status status = read_rows(r, file, err);

@@ -1,0 +1,391 @@
+/* What data files hold: their columns as a program would get them, how long the
+ * texts are in tokens, and rows as a model reads them. Each column is read by
+ * itself, by the reader of programs, so that what is said of it is what a
+ * program would meet. */
+#include "engine/api/session.h"
+
+#include "engine/base/vec.h"
+#include "engine/io/file.h"
+#include "engine/io/json.h"
+#include "engine/io/parquet.h"
+#include "engine/io/records.h"
+#include "engine/io/shards.h"
+#include "engine/text/tokenizer.h"
+#include "nodes/chat.h"
+
+#include <string.h>
+
+enum {
+    MOST_FIELDS = 256,
+    DEPTH = 4,          /* of fields in fields */
+    MEASURED = 1000,    /* texts of a column whose tokens are counted */
+    SHOWN = 600,        /* bytes of a text that are shown */
+    AT_A_TIME = 1 << 10 /* bytes of a name */
+};
+
+typedef struct looker {
+    rlf_arena *arena;
+    rlf_err *err;
+    rlf_shard_files files;
+    rlf_shard_format format;
+    const char *path;
+    struct {
+        const char **data;
+        size_t count, room;
+    } fields;
+    rlf_tokenizer *tokenizer; /* NULL: texts are measured in bytes */
+    rlf_chat_template *chat;
+    rlf_buf *out;
+} looker;
+
+/* ---- which fields there are ---- */
+
+static void
+add_field(looker *l, const char *name)
+{
+    for (size_t i = 0; i < l->fields.count; i++)
+        if (strcmp(l->fields.data[i], name) == 0)
+            return;
+    if (l->fields.count < MOST_FIELDS)
+        RLF_PUSH_IN(l->arena, &l->fields, rlf_arena_strdup(l->arena, name));
+}
+
+static void
+see_fields(looker *l, const char *before, const json_t *object, int depth)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        char name[AT_A_TIME];
+        const json_t *first = json_array_get(value, 0);
+        if (snprintf(name, sizeof name, "%s%s%s", before, *before ? "." : "",
+                     key) >= (int)sizeof name)
+            continue;
+        if (json_is_object(value) && json_object_size(value) && depth < DEPTH)
+            see_fields(l, name, value, depth + 1);
+        else if (first && !json_is_object(first) && !json_is_array(first) &&
+                 strlen(name) + 3 < sizeof name)
+            add_field(l, strcat(name, ".0"));
+        else
+            add_field(l, name);
+    }
+}
+
+static void
+see(void *looker_, const struct json_t *row)
+{
+    see_fields(looker_, "", row, 0);
+}
+
+/* ---- reading ---- */
+
+static rlf_records_spec
+make_spec(const looker *l)
+{
+    return (rlf_records_spec){.path = l->path,
+                              .paths = l->files.paths,
+                              .n_paths = l->files.count,
+                              .csv = l->format == RLF_SHARD_CSV,
+                              .parquet = l->format == RLF_SHARD_PARQUET,
+                              .drop = true};
+}
+
+/* The format that the path is of, by its name or what it holds. */
+static rlf_status
+find_files(looker *l, const char *split)
+{
+    static const char *const endings[] = {".csv",    ".tsv",     ".csv.gz",
+                                          ".tsv.gz", ".csv.zst", ".tsv.zst"};
+    size_t n = strlen(l->path);
+    l->format = RLF_SHARD_JSON;
+    for (size_t i = 0; i < RLF_COUNT(endings); i++) {
+        size_t m = strlen(endings[i]);
+        if (n > m && strcmp(l->path + n - m, endings[i]) == 0)
+            l->format = RLF_SHARD_CSV;
+    }
+    if (rlf_parquet_is(l->path) ||
+        (n > 8 && strcmp(l->path + n - 8, ".parquet") == 0))
+        l->format = RLF_SHARD_PARQUET;
+    if (!rlf_dir_exists(l->path))
+        return rlf_shard_files_list(l->path, l->format, split, l->arena, l->err,
+                                    &l->files);
+    static const rlf_shard_format formats[] = {RLF_SHARD_PARQUET, RLF_SHARD_CSV,
+                                               RLF_SHARD_JSON};
+    rlf_status status = RLF_USER;
+    rlf_err first = RLF_ERR_NONE;
+    for (size_t i = 0; i < RLF_COUNT(formats) && status < 0; i++) {
+        rlf_err why = RLF_ERR_NONE;
+        l->format = formats[i];
+        status = rlf_shard_files_list(l->path, l->format, split, l->arena, &why,
+                                      &l->files);
+        /* splits that are there tell more than a format that is not */
+        if (status < 0 && (!first.status || strstr(why.sentence, "split")))
+            first = why;
+    }
+    if (status < 0)
+        *l->err = first;
+    return status;
+}
+
+/* ---- texts and tokens ---- */
+
+/* What a model reads of a value, in `arena`: a text, or a chat by the template
+ * with the answer, if it has one, behind it. */
+static rlf_status
+text_of(const looker *l, const rlf_record_column *c, size_t row,
+        rlf_arena *arena, rlf_err *err, rlf_str *out)
+{
+    if (c->texts) {
+        *out = c->texts[row];
+        return RLF_OK;
+    }
+    const rlf_chat *chat = &c->chats[row];
+    const rlf_message *last = &chat->messages[chat->count - 1];
+    bool answered =
+        chat->count > 1 && rlf_str_eq(last->role, RLF_STR("assistant"));
+    if (l->chat) {
+        RLF_TRY(rlf_chat_write(l->chat, chat->messages, chat->count - answered,
+                               arena, err, out));
+        if (answered) {
+            char *both = rlf_arena_alloc(arena, out->n + last->content.n + 1);
+            memcpy(both, out->p, out->n);
+            memcpy(both + out->n, last->content.p, last->content.n);
+            both[out->n + last->content.n] = 0;
+            *out = (rlf_str){both, out->n + last->content.n};
+        }
+        return RLF_OK;
+    }
+    rlf_buf text = {0};
+    for (size_t i = 0; i < chat->count; i++)
+        rlf_buf_printf(&text, "%s[%s] %s", i ? "\n" : "",
+                       chat->messages[i].role.p, chat->messages[i].content.p);
+    *out = (rlf_str){rlf_arena_strndup(arena, text.p, text.n), text.n};
+    rlf_buf_free(&text);
+    return RLF_OK;
+}
+
+static rlf_status
+encode(const looker *l, const rlf_record_column *c, size_t row,
+       rlf_arena *arena, rlf_err *err, rlf_ids *ids)
+{
+    rlf_str text;
+    ids->count = 0;
+    RLF_TRY(text_of(l, c, row, arena, err, &text));
+    return rlf_tokenizer_encode(l->tokenizer, text.p, text.n,
+                                c->texts ? RLF_ENCODE_SPECIAL : 0, err, ids);
+}
+
+/* Least, mean and most of the lengths of values spread evenly. */
+static rlf_status
+put_lengths(const looker *l, const rlf_records *rows, rlf_err *err)
+{
+    const rlf_record_column *c = &rows->columns[0];
+    size_t n = rows->count < MEASURED ? rows->count : MEASURED;
+    size_t least = SIZE_MAX, most = 0;
+    double sum = 0;
+    rlf_ids ids = {0};
+    rlf_arena *pool = rlf_arena_new();
+    rlf_status status = RLF_OK;
+    for (size_t i = 0; i < n && status >= 0; i++) {
+        size_t row = i * rows->count / n, length;
+        rlf_str text = {0};
+        if (l->tokenizer)
+            status = encode(l, c, row, pool, err, &ids);
+        else
+            status = text_of(l, c, row, pool, err, &text);
+        length = l->tokenizer ? ids.count : text.n;
+        least = length < least ? length : least;
+        most = length > most ? length : most;
+        sum += (double)length;
+        rlf_arena_reset(pool);
+    }
+    if (status >= 0)
+        rlf_buf_printf(l->out, ", %zu to %zu %s, mean %.1f", least, most,
+                       l->tokenizer ? "tokens" : "bytes", sum / (double)n);
+    rlf_arena_free(pool);
+    RLF_VEC_FREE(&ids);
+    return status;
+}
+
+/* Characters that end lines or are none are seen. */
+static void
+put_visible(rlf_buf *out, rlf_str text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+        if (c == '\n')
+            rlf_buf_puts(out, "\\n");
+        else if (c == '\t')
+            rlf_buf_puts(out, "\\t");
+        else if (c < ' ' || c == 127)
+            rlf_buf_printf(out, "\\x%02x", c);
+        else
+            rlf_buf_putc(out, (char)c);
+    }
+}
+
+/* Tokens as their text, special ones between « and ». */
+static void
+put_tokens(const looker *l, const rlf_ids *ids, rlf_buf *out)
+{
+    for (size_t i = 0, next; i < ids->count; i = next) {
+        rlf_buf text = {0};
+        bool special = rlf_tokenizer_special(l->tokenizer, ids->data[i]);
+        next = i + 1;
+        while (!special && next < ids->count &&
+               !rlf_tokenizer_special(l->tokenizer, ids->data[next]))
+            next++;
+        rlf_tokenizer_decode(l->tokenizer, ids->data + i, next - i,
+                             i ? RLF_DECODE_CONTINUE : 0, &text);
+        if (special)
+            rlf_buf_puts(out, "\xc2\xab");
+        put_visible(out, (rlf_str){text.p ? text.p : "", text.n});
+        if (special)
+            rlf_buf_puts(out, "\xc2\xbb");
+        rlf_buf_free(&text);
+    }
+}
+
+static rlf_status
+put_value(const looker *l, const rlf_record_column *c, size_t row, rlf_buf *out)
+{
+    rlf_err *err = l->err;
+    rlf_ids ids = {0};
+    rlf_buf text = {0};
+    rlf_str plain;
+    rlf_status status = RLF_OK;
+    if (c->kind == RLF_RECORD_BOOL)
+        rlf_buf_puts(&text, c->numbers[row] != 0 ? "true" : "false");
+    else if (c->numbers)
+        rlf_buf_number(&text, c->numbers[row]);
+    else if (l->tokenizer && (c->texts || l->chat)) {
+        status = encode(l, c, row, l->arena, err, &ids);
+        if (status >= 0)
+            put_tokens(l, &ids, &text);
+    } else {
+        status = text_of(l, c, row, l->arena, err, &plain);
+        if (status >= 0)
+            put_visible(&text, plain);
+    }
+    size_t n = rlf_str_cut((rlf_str){text.p ? text.p : "", text.n}, SHOWN);
+    rlf_buf_add(out, text.p ? text.p : "", n);
+    if (n < text.n)
+        rlf_buf_printf(out, " ... (%zu bytes)", text.n);
+    rlf_buf_putc(out, '\n');
+    rlf_buf_free(&text);
+    RLF_VEC_FREE(&ids);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+/* A row's values so far, as text. */
+typedef struct shown {
+    const char *place;
+    rlf_buf text;
+} shown;
+
+/* Column i of all: what it is, and its values in the first rows. */
+static rlf_status
+put_column(looker *l, size_t i, int width, shown *show, size_t n_shown)
+{
+    static const char *const kinds[] = {"numbers", "texts", "chats",
+                                        "true and false"};
+    const char *field = l->fields.data[i];
+    rlf_record_field column = {.label = "x", .field = field};
+    rlf_records_spec spec = make_spec(l);
+    rlf_records rows;
+    rlf_err why = RLF_ERR_NONE;
+    rlf_arena *arena = rlf_arena_new();
+    spec.columns = &column;
+    spec.n_columns = 1;
+    rlf_status status = rlf_records_read(&spec, arena, &why, &rows);
+    rlf_buf_printf(l->out, "  %-*s  ", width, field);
+    if (status < 0 && rows.dropped) {
+        rlf_buf_printf(l->out, "no column: %s\n", rows.why);
+        status = RLF_OK;
+    } else if (status < 0) {
+        *l->err = why;
+    } else {
+        const rlf_record_column *c = &rows.columns[0];
+        rlf_buf_puts(l->out, kinds[c->kind]);
+        if (!c->numbers)
+            status = put_lengths(l, &rows, l->err);
+        if (rows.dropped)
+            rlf_buf_printf(l->out, ", not in %llu rows: %s",
+                           (unsigned long long)rows.dropped, rows.why);
+        rlf_buf_putc(l->out, '\n');
+        for (size_t k = 0; k < n_shown && status >= 0; k++)
+            for (size_t r = 0; r < rows.count && r <= k; r++) {
+                if (strcmp(rlf_records_place(&rows, r, arena), show[k].place) !=
+                    0)
+                    continue;
+                rlf_buf_printf(&show[k].text, "  %-*s  ", width, field);
+                status = put_value(l, c, r, &show[k].text);
+            }
+    }
+    rlf_arena_free(arena);
+    return status;
+}
+
+static rlf_status
+put_all(looker *l, size_t n_shown)
+{
+    rlf_err *err = l->err;
+    rlf_records rows;
+    rlf_records_spec spec = make_spec(l);
+    spec.see = see;
+    spec.see_arg = l;
+    RLF_TRY(rlf_records_read(&spec, l->arena, err, &rows));
+    if (n_shown > rows.count)
+        n_shown = rows.count;
+    shown *show = RLF_NEW_ARRAY(l->arena, shown, n_shown);
+    int width = 0;
+    for (size_t i = 0; i < l->fields.count; i++)
+        if (width < (int)strlen(l->fields.data[i]))
+            width = (int)strlen(l->fields.data[i]);
+    for (size_t k = 0; k < n_shown; k++)
+        show[k].place = rlf_records_place(&rows, k, l->arena);
+    rlf_buf_printf(l->out, "%s: %zu rows", l->path, rows.count);
+    if (l->files.count > 1)
+        rlf_buf_printf(l->out, " in %zu files", l->files.count);
+    if (rows.dropped)
+        rlf_buf_printf(l->out, ", and %llu that cannot be read: %s",
+                       (unsigned long long)rows.dropped, rows.why);
+    rlf_buf_putc(l->out, '\n');
+    rlf_status status = RLF_OK;
+    for (size_t i = 0; i < l->fields.count && status >= 0; i++)
+        status = put_column(l, i, width, show, n_shown);
+    for (size_t k = 0; k < n_shown; k++) {
+        if (status >= 0)
+            rlf_buf_printf(l->out, "\n%s\n%s", show[k].place,
+                           show[k].text.p ? show[k].text.p : "");
+        rlf_buf_free(&show[k].text);
+    }
+    return status;
+}
+
+const char *
+rlf_session_data(rlf_session *s, const char *path, const char *split,
+                 const char *tokenizer, size_t rows)
+{
+    rlf_buf out = {0};
+    if (!s || s->err.status < 0)
+        return NULL;
+    looker l = {.arena = s->arena, .err = &s->err, .path = path, .out = &out};
+    rlf_status status = find_files(&l, split);
+    if (status >= 0 && tokenizer)
+        status = rlf_tokenizer_open(tokenizer, &s->err, &l.tokenizer);
+    if (status >= 0 && tokenizer)
+        status = rlf_chat_open(l.tokenizer, tokenizer, rlf_record_day(s),
+                               s->arena, &s->err, &l.chat);
+    if (status >= 0)
+        status = put_all(&l, rows);
+    rlf_tokenizer_close(l.tokenizer);
+    const char *text =
+        status < 0 ? NULL
+                   : rlf_arena_strndup(s->arena, out.p ? out.p : "", out.n);
+    rlf_buf_free(&out);
+    return text;
+}
