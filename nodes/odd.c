@@ -52,15 +52,6 @@ belongs(const rlf_domains *domains, const rlf_space *a, uint32_t row,
            rlf_space_row(domains, b, other, own) == row;
 }
 
-static bool
-in_piece(const rlf_odd_piece *piece, uint32_t row)
-{
-    for (uint32_t i = 0; i < piece->n_rows; i++)
-        if (piece->rows[i] == row)
-            return true;
-    return false;
-}
-
 /* ---- a program ---- */
 
 typedef struct looking {
@@ -294,29 +285,51 @@ go_back(const looking *l, found *f)
 
 /* ---- what is found ---- */
 
-/* The first place of an operation's column that is not finite, in the rows of
- * the piece, above or below them. */
+/* The first value of a row that is not finite. */
 static bool
-find_odd(const looking *l, const rlf_column *c, found *f)
+find_in_row(const rlf_column *c, uint32_t row, found *f)
+{
+    for (uint32_t t = 0; t < values_in(c->space, row); t++) {
+        f->at = (place){row, t};
+        if (!isfinite(c->number[index_of(c->space, f->at)]))
+            return true;
+    }
+    return false;
+}
+
+/* The row of the column that row i of the piece is, or is below; its columns
+ * are on its rows, or above them. */
+static bool
+row_of_piece(const looking *l, const rlf_space *s, uint32_t i, uint32_t *row)
 {
     const rlf_domains *domains = l->expr->domains;
     const rlf_odd_piece *piece = l->piece;
-    const rlf_space *s = c->space;
-    const rlf_space *rows =
-        piece->rows && l->bind->spaces ? l->bind->spaces[piece->domain] : NULL;
     int own = rlf_domain_rows(domains, s->domain);
-    for (uint32_t row = 0; row < s->count; row++) {
-        bool looks = !piece->rows;
-        if (piece->rows && own == piece->domain)
-            looks = in_piece(piece, row);
-        for (uint32_t i = 0;
-             rows && own != piece->domain && !looks && i < piece->n_rows; i++)
-            looks = belongs(domains, rows, piece->rows[i], s, row);
-        for (uint32_t t = 0; looks && t < values_in(s, row); t++) {
-            f->at = (place){row, t};
-            if (!isfinite(c->number[index_of(s, f->at)]))
-                return true;
-        }
+    *row = piece->rows[i];
+    if (own == piece->domain)
+        return true;
+    const rlf_space *rows =
+        l->bind->spaces ? l->bind->spaces[piece->domain] : NULL;
+    if (!rows || !rlf_domain_reaches(domains, own,
+                                     rlf_domain_rows(domains, rows->domain)))
+        return false;
+    *row = rlf_space_row(domains, rows, piece->rows[i], own);
+    return true;
+}
+
+/* The first place of an operation's column that is not finite, in the rows of
+ * the piece or above them. It is looked for after each call, so in time that
+ * grows with the piece alone. */
+static bool
+find_odd(const looking *l, const rlf_column *c, found *f)
+{
+    const rlf_odd_piece *piece = l->piece;
+    uint32_t n = piece->rows ? piece->n_rows : c->space->count;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t row = i;
+        if ((!piece->rows || row_of_piece(l, c->space, i, &row)) &&
+            find_in_row(c, row, f))
+            return true;
     }
     return false;
 }
