@@ -54,11 +54,17 @@ has(rlf_str text, const char *word)
     return false;
 }
 
+bool
+rlf_chat_asks_day(const rlf_chat_template *chat)
+{
+    return has(chat->source, "strftime_now");
+}
+
 rlf_digest
 rlf_chat_digest(const rlf_chat_template *chat)
 {
     rlf_digest digest = rlf_digest_of(chat->source.p, chat->source.n);
-    if (has(chat->source, "strftime_now")) /* it asks for the date */
+    if (rlf_chat_asks_day(chat))
         digest = rlf_digest_add(digest, &chat->day, sizeof chat->day);
     size_t n;
     const rlf_named_token *named = rlf_tokenizer_named(chat->tokenizer, &n);

@@ -22,6 +22,8 @@ typedef struct rlf_chat_template rlf_chat_template;
 rlf_status rlf_chat_open(const struct rlf_tokenizer *tokenizer,
                          const char *path, uint32_t day, rlf_arena *arena,
                          rlf_err *err, rlf_chat_template **out);
+/* Does it ask for the day? */
+bool rlf_chat_asks_day(const rlf_chat_template *chat);
 /* Of all that decides a text. */
 rlf_digest rlf_chat_digest(const rlf_chat_template *chat);
 /* The text of n messages, after which the assistant is to speak; in `pool`.

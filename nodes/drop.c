@@ -18,25 +18,6 @@ typedef struct use {
     bool reads;
 } use;
 
-/* Does a call of the model read prompts of the data? Texts that are asked are
- * other prompts. */
-static bool
-reads(const rlf_graph *graph, int model, int data)
-{
-    for (size_t i = 0; i < graph->nodes.count; i++) {
-        const rlf_node *node = &graph->nodes.data[i];
-        for (int k = 0; k < node->n_inputs; k++) {
-            if (!rlf_reads(graph, node, model, k))
-                continue;
-            int set = graph->values.data[node->inputs[k]].set;
-            int root = rlf_reads_data(graph, set);
-            if (root >= 0 && rlf_reads_part(graph, root, data))
-                return true;
-        }
-    }
-    return false;
-}
-
 static bool
 same_use(const use *a, const use *b)
 {
@@ -55,7 +36,7 @@ list_uses(const rlf_env *env, int data, rlf_arena *arena, use **out)
         if (!graph->resources.data[i].class->model)
             continue;
         use u = {rlf_model_reader(env->resource[i]),
-                 reads(graph, (int)i, data)};
+                 rlf_reads_rows(graph, (int)i, data)};
         if (!u.reader->tokenizer) /* of a plan: nobody knows */
             continue;
         bool there = false;
@@ -208,18 +189,10 @@ check_rows(const rlf_env *env, const rlf_data *data, const rlf_reader *reader,
 static void
 warn_template(const rlf_env *env, int model, const rlf_data *data, rlf_buf *out)
 {
-    const rlf_graph *graph = env->graph;
     const rlf_reader *reader = rlf_model_reader(env->resource[model]);
-    if (!rlf_reader_has_template(reader))
+    if (!rlf_reader_has_template(reader) || rlf_reads_chats(env, model))
         return;
-    for (size_t i = 0; i < graph->resources.count; i++) {
-        const rlf_data *other = env->resource[i];
-        if (graph->resources.data[i].class->data && other && other->prompt &&
-            other->prompt->kind == RLF_RECORD_CHAT &&
-            reads(graph, model, (int)i))
-            return;
-    }
-    if (rlf_declared(&graph->resources.data[model], "template"))
+    if (rlf_declared(&env->graph->resources.data[model], "template"))
         rlf_buf_printf(out, "warning: template: of '%s' writes chats, and",
                        reader->model);
     else
@@ -257,7 +230,7 @@ check_prompts(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
     bool asked = false; /* whether all of them are empty */
     for (size_t i = 0; i < graph->resources.count; i++) {
         if (!graph->resources.data[i].class->model ||
-            !reads(graph, (int)i, index) ||
+            !rlf_reads_rows(graph, (int)i, index) ||
             !rlf_model_reader(env->resource[i])->tokenizer)
             continue;
         rlf_longest longest = {.data = index, .model = (int)i};
@@ -284,7 +257,7 @@ check_begin(const rlf_env *env, int index, const rlf_data *data, rlf_err *err)
     for (size_t i = 0; i < graph->resources.count; i++) {
         rlf_prompt none = {.text = {"", 0}};
         if (!graph->resources.data[i].class->model ||
-            !reads(graph, (int)i, index) ||
+            !rlf_reads_rows(graph, (int)i, index) ||
             !rlf_model_reader(env->resource[i])->tokenizer)
             continue;
         const rlf_reader *reader = rlf_model_reader(env->resource[i]);

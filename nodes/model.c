@@ -92,21 +92,18 @@ day_of(const char *text)
     return year * 10000 + month * 100 + day;
 }
 
-/* The template that the tokenizer comes with. */
+/* The day that the declaration gives; without one *out stays. */
 static rlf_status
-open_own(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
-         rlf_err *err)
+read_day(const rlf_resource *resource, rlf_err *err, uint32_t *out)
 {
     const rlf_arg *date = rlf_declared(resource, "date");
-    uint32_t day = date ? day_of(date->text) : env->day;
-    if (date && !day)
-        return rlf_arg_blame(
-            date,
-            rlf_fail(err, RLF_USER, "date: is a day such as \"2024-12-31\""),
-            err);
-    if (!m->tokenizer)
+    if (!date)
         return RLF_OK;
-    return rlf_chat_open(m->tokenizer, m->texts, day, m->arena, err, &m->own);
+    *out = day_of(date->text);
+    if (*out)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER, "date: is a day such as \"2024-12-31\"");
+    return rlf_arg_blame(date, RLF_USER, err);
 }
 
 /* A template in Lua that is declared. */
@@ -139,12 +136,18 @@ open_template(const rlf_env *env, const rlf_resource *resource,
               rlf_model_object *m, rlf_err *err)
 {
     const rlf_arg *path = rlf_declared(resource, "template");
+    uint32_t day = env->day;
     if (m->source) {
         m->template = m->source->template;
         m->own = m->source->own;
         return RLF_OK;
     }
-    return path ? open_lua(env, path, m, err) : open_own(env, resource, m, err);
+    RLF_TRY(read_day(resource, err, &day));
+    if (path)
+        return open_lua(env, path, m, err);
+    if (!m->tokenizer)
+        return RLF_OK;
+    return rlf_chat_open(m->tokenizer, m->texts, day, m->arena, err, &m->own);
 }
 
 static rlf_status
@@ -153,8 +156,11 @@ settle(const rlf_env *env, const rlf_resource *resource, void *object,
 {
     (void)err;
     rlf_model_object *m = object;
-    if (!env->planned)
-        rlf_reads_warn_ends(env, rlf_model_index(env, resource), &m->warnings);
+    int index = rlf_model_index(env, resource);
+    if (env->planned)
+        return RLF_OK;
+    rlf_reads_warn_ends(env, index, &m->warnings);
+    rlf_reads_warn_day(env, index, &m->warnings);
     return RLF_OK;
 }
 

@@ -10,7 +10,9 @@
 #include "engine/graph/class.h"
 #include "engine/graph/sizes.h"
 #include "engine/text/tokenizer.h"
+#include "nodes/chat.h"
 #include "nodes/data.h"
+#include "nodes/declare.h"
 #include "nodes/rows.h"
 
 /* ---- who reads what ---- */
@@ -73,6 +75,37 @@ rlf_reads_part(const rlf_graph *graph, int data, int part)
         made = r->args[i].kind == RLF_ARG_RESOURCE &&
                rlf_reads_part(graph, r->args[i].resource, part);
     return made;
+}
+
+bool
+rlf_reads_rows(const rlf_graph *graph, int model, int data)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        for (int k = 0; k < node->n_inputs; k++) {
+            if (!rlf_reads(graph, node, model, k))
+                continue;
+            int set = graph->values.data[node->inputs[k]].set;
+            int root = rlf_reads_data(graph, set);
+            if (root >= 0 && rlf_reads_part(graph, root, data))
+                return true;
+        }
+    }
+    return false;
+}
+
+bool
+rlf_reads_chats(const rlf_env *env, int model)
+{
+    const rlf_graph *graph = env->graph;
+    for (size_t i = 0; i < graph->resources.count; i++) {
+        const rlf_data *data = env->resource[i];
+        if (graph->resources.data[i].class->data && data && data->prompt &&
+            data->prompt->kind == RLF_RECORD_CHAT &&
+            rlf_reads_rows(graph, model, (int)i))
+            return true;
+    }
+    return false;
 }
 
 /* ---- what is too long ---- */
@@ -256,4 +289,42 @@ rlf_reads_warn_markers(const rlf_env *env, const rlf_reader *reader,
         return RLF_OK;
     }
     return RLF_OK;
+}
+
+/* ---- days ---- */
+
+/* Does a model with this template, the declared one or a copy of it, read
+ * chats? */
+static bool
+writes_chats(const rlf_env *env, const rlf_chat_template *own)
+{
+    const rlf_resource *resources = env->graph->resources.data;
+    for (size_t i = 0; i < env->graph->resources.count; i++)
+        if (resources[i].class->model &&
+            rlf_model_reader(env->resource[i])->own == own &&
+            rlf_reads_chats(env, (int)i))
+            return true;
+    return false;
+}
+
+void
+rlf_reads_warn_day(const rlf_env *env, int model, rlf_buf *out)
+{
+    const rlf_reader *reader = rlf_model_reader(env->resource[model]);
+    const rlf_resource *declared = &env->graph->resources.data[model];
+    const char *why;
+    if (!rlf_declared(declared, "date") || !reader->tokenizer)
+        return;
+    if (reader->template)
+        why = "a template in Lua is told of no day";
+    else if (!reader->own)
+        why = "its tokenizer has no chat template";
+    else if (!rlf_chat_asks_day(reader->own))
+        why = "the chat template of its tokenizer does not ask for the day";
+    else if (!writes_chats(env, reader->own))
+        why = "no prompts that it reads are chats";
+    else
+        return;
+    rlf_buf_printf(out, "warning: %s: date: has no effect: %s\n", reader->model,
+                   why);
 }

@@ -1,6 +1,7 @@
 /* Which models read which sets, as the graph says, and what there is to warn of
- * before the first step: responses that a context cuts or cannot hold, and
- * given responses that end with another model's end token. Not here: reading
+ * before the first step: responses that a context cuts or cannot hold,,
+ * given responses that end with another model's end token, and days that no
+ * template asks for. Not here: reading
  * (rows.h, sequences.h), and prompts that are refused (drop.c). */
 #ifndef RLF_NODES_READS_H
 #define RLF_NODES_READS_H
@@ -16,6 +17,13 @@ bool rlf_reads(const rlf_graph *graph, const rlf_node *node, int model, int k);
 int rlf_reads_data(const rlf_graph *graph, int set);
 /* Is the data set `part`, or made of it? */
 bool rlf_reads_part(const rlf_graph *graph, int data, int part);
+
+/* Does a call of the model read prompts of the data? Texts that are asked are
+ * other prompts. */
+bool rlf_reads_rows(const rlf_graph *graph, int model, int data);
+/* ... of any data whose prompts are chats? Of data sets that are open, but need
+ * not be settled. */
+bool rlf_reads_chats(const rlf_env *env, int model);
 
 /* Of a data set's prompts by one model: the longest. */
 typedef struct rlf_longest {
@@ -36,5 +44,7 @@ rlf_status rlf_reads_warn_markers(const rlf_env *env,
 /* Does the model read given responses that end with an end token of another
  * model, which is none of its own? The same. */
 void rlf_reads_warn_ends(const rlf_env *env, int model, rlf_buf *out);
+/* Does the model's declaration have a day that nothing asks for? The same. */
+void rlf_reads_warn_day(const rlf_env *env, int model, rlf_buf *out);
 
 #endif
