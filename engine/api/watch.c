@@ -122,13 +122,16 @@ watch_rate(rlf_session *s, const rlf_node *node)
 {
     uint64_t last = s->wanted ? s->wanted : STEPS_OF_BREAK;
     const rlf_arg *lr = rlf_node_arg(node, "lr");
-    if (lr->kind != RLF_ARG_VALUE ||
-        !rlf_foresee_always(s->graph, node, "lr", 0, 1, last))
+    uint64_t count = 0;
+    if (lr->kind == RLF_ARG_VALUE)
+        count = rlf_foresee_always(s->graph, node, "lr", 0, 1, last);
+    if (!count)
         return;
     rlf_diag_warning(&s->diags, "update", lr->span,
                      "the learning rate is 0 in each of the steps 1 to %" PRIu64
-                     ": '%s' learns nothing in them",
-                     last, s->graph->resources.data[node->receiver].name);
+                     "%s: '%s' learns nothing in them",
+                     last, count < last ? " that come to the update" : "",
+                     s->graph->resources.data[node->receiver].name);
 }
 
 void
@@ -168,13 +171,18 @@ watch_condition(rlf_session *s, const rlf_node *node)
     const rlf_arg *arg = name ? rlf_node_arg(node, name) : NULL;
     if (!arg || arg->kind != RLF_ARG_VALUE || is_warned_of(s, arg->span))
         return;
-    bool never =
-        rlf_foresee_always(s->graph, node, name, 0, 1, STEPS_OF_CONDITION);
-    if (never ||
-        rlf_foresee_always(s->graph, node, name, 1, 1, STEPS_OF_CONDITION))
-        rlf_diag_warning(&s->diags, "constant", arg->span,
-                         "this condition holds in %s of the first %d steps",
-                         never ? "none" : "each", STEPS_OF_CONDITION);
+    uint64_t never = rlf_foresee_always(s->graph, node, name, 0, 1,
+                                        STEPS_OF_CONDITION),
+             count = never;
+    if (!never)
+        count =
+            rlf_foresee_always(s->graph, node, name, 1, 1, STEPS_OF_CONDITION);
+    if (!count)
+        return;
+    rlf_diag_warning(&s->diags, "constant", arg->span,
+                     "this condition holds in %s of the first %d steps%s",
+                     never ? "none" : "each", STEPS_OF_CONDITION,
+                     count < STEPS_OF_CONDITION ? " that come to it" : "");
 }
 
 /* Of values in all: a program that is larger, which some other made, is not

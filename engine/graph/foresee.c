@@ -332,19 +332,23 @@ rlf_foresee(const rlf_graph *graph, uint64_t first, uint64_t last, rlf_err *err)
     return status;
 }
 
-bool
+uint64_t
 rlf_foresee_always(const rlf_graph *graph, const rlf_node *node,
                    const char *name, double value, uint64_t first,
                    uint64_t last)
 {
     foreseen f = {.graph = graph, .arena = rlf_arena_new()};
     const rlf_arg *arg = rlf_node_arg(node, name);
+    uint64_t count = 0;
     bool always = last >= first && last - first < MOST_STEPS;
     for (uint64_t step = first; always && step <= last; step++) {
         begin(&f, step);
-        known k = arg_at(&f, arg);
+        known runs = runs_at(&f, node->region), k = arg_at(&f, arg);
+        if (runs.is && runs.number == 0)
+            continue;
         always = k.is && k.number <= value && k.number >= value;
+        count++;
     }
     rlf_arena_free(f.arena);
-    return always;
+    return always ? count : 0;
 }

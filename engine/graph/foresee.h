@@ -16,11 +16,13 @@
 rlf_status rlf_foresee(const rlf_graph *graph, uint64_t first, uint64_t last,
                        rlf_err *err);
 
-/* Does this argument of the node, which each of the steps first..last carries
- * out or not, have the value in all of these steps? False: not by the step
- * alone, or there are more steps than are looked at. */
-bool rlf_foresee_always(const rlf_graph *graph, const rlf_node *node,
-                        const char *name, double value, uint64_t first,
-                        uint64_t last);
+/* Does this argument of the node have the value in all steps of first..last
+ * that may carry the node out? How many these are: those in which no `if` or
+ * `every` around it leaves it out, as far as the step decides. 0: not in all of
+ * them, not by the step alone, there are none, or there are more steps than are
+ * looked at. */
+uint64_t rlf_foresee_always(const rlf_graph *graph, const rlf_node *node,
+                            const char *name, double value, uint64_t first,
+                            uint64_t last);
 
 #endif
