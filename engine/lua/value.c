@@ -338,6 +338,9 @@ typedef struct taker {
     size_t sample; /* from 1, in a group or batch; 0: the only one */
     size_t length; /* of the response */
     bool none;     /* nothing was returned */
+    const char *lacks; /* the fields that a table has which is without `name`:
+                        * "the table has only a and b"; else NULL */
+    const char *name;
 } taker;
 
 /* Raise "file:line: the result is nil, not a number", where the line is that of
@@ -439,6 +442,27 @@ wanted(lua_State *L, int index)
     return is_rounded(L, index) ? "a number of up to 2^53" : "a finite number";
 }
 
+#define NIL_HINT                                                             \
+    "tonumber and rlf.number give nil for a text that is no number, and so " \
+    "do "                                                                    \
+    "a match that fails and an element or a variable without a value: "      \
+    "return x or %s, or declare the hook with on_error:"
+
+/* What to do about a nil that was declared to be a number, or a text. */
+static const char *
+nil_hint(const taker *t, const char *instead)
+{
+    lua_State *L = t->L;
+    if (t->none)
+        return "every way through the function must end in a return";
+    if (!t->lacks)
+        return lua_pushfstring(L, NIL_HINT, instead);
+    return lua_pushfstring(L,
+                           "%s: give it %s, as in %s = x or %s, for tonumber, "
+                           "rlf.number and a match that fails give nil",
+                           t->lacks, t->name, t->name, instead);
+}
+
 static const char *
 number_hint(const taker *t, int index)
 {
@@ -448,10 +472,8 @@ number_hint(const taker *t, int index)
     case LUA_TSTRING:
         return "tonumber(text) makes a number of it";
     case LUA_TNONE:
-        return "every way through the function must end in a return";
     case LUA_TNIL:
-        return "nil is what an element or a variable without a value gives: "
-               "arrays begin at 1";
+        return nil_hint(t, "0");
     case LUA_TNUMBER:
         return is_rounded(t->L, index) ? ROUNDED_HINT : NULL;
     case LUA_TTABLE:
@@ -536,7 +558,8 @@ take_value(const taker *t, const rlf_lua_give *give, int index,
             break;
         }
         if (lua_type(L, index) != LUA_TSTRING)
-            refuse(t, give, NULL, "is %s, not a text", what(L, index));
+            refuse(t, give, lua_isnil(L, index) ? nil_hint(t, "\"\"") : NULL,
+                   "is %s, not a text", what(L, index));
         size_t n;
         const char *text = lua_tolstring(L, index, &n);
         if (n > t->program->text)
@@ -551,6 +574,31 @@ take_value(const taker *t, const rlf_lua_give *give, int index,
     }
 }
 
+/* What to do about a field of the table at `index` that was not declared: it
+ * may be meant for a declared one that the table lacks. */
+static const char *
+field_hint(const taker *t, int index, const char *key, bool number)
+{
+    lua_State *L = t->L;
+    const rlf_lua_program *p = t->program;
+    const char **names = lua_newuserdatauv(L, p->n_gives * sizeof *names, 0);
+    size_t n = 0;
+    for (size_t g = 0; g < p->n_gives; g++) {
+        if (lua_getfield(L, index, p->gives[g].name) == LUA_TNIL)
+            names[n++] = p->gives[g].name;
+        lua_pop(L, 1);
+    }
+    if (number)
+        return lua_pushfstring(L,
+                               "name the values, as in { %s = x }, or return "
+                               "them without braces, in the declared order",
+                               p->gives[0].name);
+    const char *near = rlf_str_nearest(key, names, n);
+    if (near)
+        return lua_pushfstring(L, "did you mean '%s'?", near);
+    return "name it after -> in the hook's declaration, or leave it out";
+}
+
 /* Refuse fields that were not declared: a slip, or a result that would be
  * lost. */
 static void
@@ -560,19 +608,37 @@ check_fields(const taker *t, int index)
     const rlf_lua_program *p = t->program;
     size_t n = rlf_lua_keys(L, index);
     for (size_t i = 1; i <= n; i++) {
-        lua_rawgeti(L, -1, (lua_Integer)i);
+        bool number = lua_rawgeti(L, -1, (lua_Integer)i) == LUA_TNUMBER;
         const char *key = rlf_lua_text(L, -1, NULL);
         bool found = false;
         for (size_t g = 0; g < p->n_gives; g++)
             found = found || strcmp(p->gives[g].name, key) == 0;
         if (!found)
-            refuse(t, NULL,
-                   "name it after -> in the hook's declaration, or leave it "
-                   "out",
+            refuse(t, NULL, field_hint(t, index, key, number),
                    "has a field '%s' that the hook does not declare", key);
         lua_pop(L, 2);
     }
     lua_pop(L, 1);
+}
+
+/* "the table has only a and b": those of the declared fields. */
+static const char *
+present(const taker *t, int index)
+{
+    lua_State *L = t->L;
+    const rlf_lua_program *p = t->program;
+    size_t n = 0;
+    lua_pushliteral(L, "the table has only ");
+    for (size_t g = 0; g < p->n_gives; g++) {
+        if (lua_getfield(L, index, p->gives[g].name) == LUA_TNIL) {
+            lua_pop(L, 1);
+            continue;
+        }
+        lua_pop(L, 1);
+        lua_pushfstring(L, "%s%s", n++ ? ", " : "", p->gives[g].name);
+        lua_concat(L, 2);
+    }
+    return n ? lua_tostring(L, -1) : "the table is empty";
 }
 
 /* Named results: a table with one field for each. */
@@ -583,9 +649,14 @@ take_fields(const taker *t, int index, rlf_lua_value *out)
     const rlf_lua_program *p = t->program;
     check_fields(t, index);
     for (size_t g = 0; g < p->n_gives; g++) {
-        lua_getfield(L, index, p->gives[g].name);
-        take_value(t, &p->gives[g], lua_gettop(L), &out[g]);
-        lua_pop(L, 1);
+        taker own = *t;
+        int value = lua_gettop(L) + 1;
+        if (lua_getfield(L, index, p->gives[g].name) == LUA_TNIL) {
+            own.name = p->gives[g].name;
+            own.lacks = present(t, index);
+        }
+        take_value(&own, &p->gives[g], value, &out[g]);
+        lua_settop(L, value - 1);
     }
 }
 

@@ -49,6 +49,11 @@ static const char rounded[] =
     "numbers of the program have 53 bits: return a smaller one, x + 0.0 where "
     "it may be rounded, or the digits as a text";
 
+static const char no_number[] =
+    "tonumber and rlf.number give nil for a text that is no number, and so do "
+    "a match that fails and an element or a variable without a value: return x "
+    "or 0, or declare the hook with on_error:";
+
 static void
 test_one_number(void)
 {
@@ -60,9 +65,11 @@ test_one_number(void)
               "r.lua:1: the result is nil, not a number" WHO,
               "every way through the function must end in a return");
     lua_fails("return function(s) local t = {} return t[0] end",
-              "r.lua:1: the result is nil, not a number" WHO,
-              "nil is what an element or a variable without a value gives: "
-              "arrays begin at 1");
+              "r.lua:1: the result is nil, not a number" WHO, no_number);
+    lua_fails("return function(s) return tonumber(s.prompt) end",
+              "r.lua:1: the result is nil, not a number" WHO, no_number);
+    lua_fails("return function(s) return rlf.number(s.prompt) end",
+              "r.lua:1: the result is nil, not a number" WHO, no_number);
     lua_fails("return function(s) return {a = 1} end",
               "r.lua:1: the result is a table, not a number" WHO,
               "several results need names in the program: hook h = lua(...) -> "
@@ -123,32 +130,59 @@ test_named(void)
                                          {"credit", RLF_LUA_TOKEN},
                                          {"note", RLF_LUA_TEXT}};
     static const struct {
-        const char *body, *sentence;
+        const char *body, *sentence, *hint;
     } bad[] = {
         {"return {correct = 1, credit = {1, 2, 3}}",
-         "r.lua:1: result 'note' is nil, not a text" WHO},
+         "r.lua:1: result 'note' is nil, not a text" WHO,
+         "the table has only correct, credit: give it note, as in note = x or "
+         "\"\", for tonumber, rlf.number and a match that fails give nil"},
+        {"return {note = '', correct = tonumber('x')}",
+         "r.lua:1: result 'correct' is nil, not a number" WHO,
+         "the table has only note: give it correct, as in correct = x or 0, "
+         "for tonumber, rlf.number and a match that fails give nil"},
+        {"return {}", "r.lua:1: result 'correct' is nil, not a number" WHO,
+         "the table is empty: give it correct, as in correct = x or 0, for "
+         "tonumber, rlf.number and a match that fails give nil"},
+        {"return tonumber('x'), {1, 2, 3}, ''",
+         "r.lua:1: result 'correct' is nil, not a number" WHO, no_number},
+        {"return 1, {1, 2, 3}, s.prompt:match('x')",
+         "r.lua:1: result 'note' is nil, not a text" WHO,
+         "tonumber and rlf.number give nil for a text that is no number, and "
+         "so do a match that fails and an element or a variable without a "
+         "value: return x or \"\", or declare the hook with on_error:"},
+        {"return {1, {1, 2, 3}, ''}",
+         "r.lua:1: the result has a field '1' that the hook does not "
+         "declare" WHO,
+         "name the values, as in { correct = x }, or return them without "
+         "braces, in the declared order"},
         {"return {correct = 1, credit = {1, 2}, note = ''}",
          "r.lua:1: result 'credit' has 2 numbers for a response of 3 "
-         "tokens" WHO},
+         "tokens" WHO,
+         NULL},
         {"return {correct = 1, credit = {1, 2, 'x'}, note = ''}",
          "r.lua:1: result 'credit' is a text at token 3, not a finite "
-         "number" WHO},
+         "number" WHO,
+         NULL},
         {"return {correct = 1, credit = 5, note = ''}",
-         "r.lua:1: result 'credit' is a number, not an array of numbers" WHO},
+         "r.lua:1: result 'credit' is a number, not an array of numbers" WHO,
+         NULL},
         {"return {correct = 1, credit = {[0] = 1, 1, 2, 3}, note = ''}",
-         "r.lua:1: result 'credit' has an element '0' beside its 3" WHO},
+         "r.lua:1: result 'credit' has an element '0' beside its 3" WHO, NULL},
         {"return {correct = 1, credit = {1, 2, 3, mean = 2}, note = ''}",
-         "r.lua:1: result 'credit' has an element 'mean' beside its 3" WHO},
+         "r.lua:1: result 'credit' has an element 'mean' beside its 3" WHO,
+         NULL},
         {"return {corect = 1, credit = {1, 2, 3}, note = ''}",
          "r.lua:1: the result has a field 'corect' that the hook does not "
-         "declare" WHO},
+         "declare" WHO,
+         "did you mean 'correct'?"},
         {"return {correct = 1, credit = {1, 2, 3}, note = '', extra = 2}",
          "r.lua:1: the result has a field 'extra' that the hook does not "
-         "declare" WHO},
+         "declare" WHO,
+         "name it after -> in the hook's declaration, or leave it out"},
         {"return 1, {1, 2, 3}",
-         "r.lua:1: the result has 2 values where 3 are declared" WHO},
-        {"return 1",
-         "r.lua:1: the result has 1 value where 3 are declared" WHO},
+         "r.lua:1: the result has 2 values where 3 are declared" WHO, NULL},
+        {"return 1", "r.lua:1: the result has 1 value where 3 are declared" WHO,
+         NULL},
     };
     rlf_arena *arena = rlf_arena_new();
     rlf_err err = RLF_ERR_NONE;
@@ -167,6 +201,8 @@ test_named(void)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         run_gives(arena, gives, 3, bad[i].body, &err, v);
         is_str(err.sentence, bad[i].sentence, bad[i].body);
+        if (bad[i].hint)
+            is_str(err.hint, bad[i].hint, "... and what to do");
     }
     static const rlf_lua_give one[] = {{"credit", RLF_LUA_TOKEN}};
     ok(run_gives(arena, one, 1, "return {1, 2, 3}", &err, v) == RLF_OK &&
