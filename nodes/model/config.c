@@ -91,6 +91,9 @@ static const struct {
     {"attn_pdrop",            0, "dropout"},
     {"embd_pdrop",            0, "dropout"},
     {"resid_pdrop",           0, "dropout"},
+    {"hidden_dropout",        0, "dropout"},
+    {"residual_dropout",      0, "dropout"},
+    {"embedding_dropout",     0, "dropout"},
     {"use_bidirectional_attention", NAN, "attention to later tokens"},
     {"add_cross_attention",   NAN, "attention to another sequence"},
     {"scale_attn_by_inverse_layer_idx", NAN, "attention scales of each layer"},
@@ -205,6 +208,35 @@ read_types(const rlf_config_keys *r, const rlf_model_config *c, bool *windowed)
     return RLF_OK;
 }
 
+/* Which layers rotate nothing: no_rope_layers has a 0 for each of them, else
+ * every so many have none. */
+static rlf_status
+read_still(const rlf_config_keys *r, const rlf_family *f, rlf_arena *arena,
+           rlf_model_config *c)
+{
+    rlf_err *err = r->err;
+    static const char key[] = "no_rope_layers";
+    const json_t *list = rlf_config_member(r->root, key);
+    int every = f->still_every;
+    if (!every)
+        return RLF_OK;
+    bool *still = RLF_NEW_ARRAY(arena, bool, c->layers);
+    RLF_TRY(rlf_config_int(r, "no_rope_layer_interval", 1, INT_MAX, &every));
+    if (list &&
+        (!json_is_array(list) || (int)json_array_size(list) != c->layers))
+        return rlf_config_fail(r, key, "must have a number for every layer");
+    for (int i = 0; i < c->layers; i++) {
+        int64_t turns = (i + 1) % every != 0;
+        if (list &&
+            (!rlf_json_as_int(json_array_get(list, (size_t)i), &turns) ||
+             turns < 0 || turns > 1))
+            return rlf_config_fail(r, key, "may hold 0 and 1 only");
+        still[i] = !turns;
+    }
+    c->still = still;
+    return RLF_OK;
+}
+
 /* Which layers see only the last `window` keys. A key that is absent and one
  * that is null differ: null means no window. */
 static rlf_status
@@ -215,7 +247,8 @@ read_window(const rlf_config_keys *r, const rlf_family *f, rlf_arena *arena,
     bool use = !f->window_key, some = false, all = true;
     bool absent = !json_object_get(r->root, "sliding_window");
     bool *windowed = RLF_NEW_ARRAY(arena, bool, c->layers);
-    int from = f->window_key ? WINDOW_FROM : 0, every = f->window_every;
+    bool from_key = f->window_key && !f->still_every;
+    int from = from_key ? WINDOW_FROM : 0, every = f->window_every;
     int window = f->window && !f->window_named && absent ? WINDOW : 0;
     if (f->window_key)
         RLF_TRY(rlf_config_flag(r, "use_sliding_window", &use));
@@ -223,10 +256,11 @@ read_window(const rlf_config_keys *r, const rlf_family *f, rlf_arena *arena,
     if (f->window_every_key)
         RLF_TRY(
             rlf_config_int(r, "sliding_window_pattern", 1, INT_MAX, &every));
-    if (f->window_key)
+    if (from_key)
         RLF_TRY(rlf_config_int(r, "max_window_layers", 0, INT_MAX, &from));
     for (int i = 0; i < c->layers; i++)
-        windowed[i] = i >= from && (!every || (i + 1) % every);
+        windowed[i] = i >= from && (!every || (i + 1) % every) &&
+                      (!c->still || c->still[i]);
     RLF_TRY(read_types(r, c, windowed));
     for (int i = 0; i < c->layers; i++) {
         some |= windowed[i];
@@ -242,7 +276,7 @@ read_window(const rlf_config_keys *r, const rlf_family *f, rlf_arena *arena,
         return rlf_config_fail(r, "sliding_window",
                                "must be at least 1, or null where no layer "
                                "has a window");
-    if (f->window_key && some && !(use && window) &&
+    if ((f->window_key || f->window_types) && some && !(use && window) &&
         rlf_config_member(r->root, "layer_types"))
         return rlf_config_fail(r, "layer_types",
                                use ? "has layers with a window, and "
@@ -467,7 +501,8 @@ refuse_null(const rlf_config_keys *r, const rlf_family *f)
                {"attention_bias", f->bias_key},
                {"mlp_bias", f->mlp_bias_key},
                {"use_sliding_window", f->window_key},
-               {"max_window_layers", f->window_key}};
+               {"max_window_layers", f->window_key && !f->still_every},
+               {"no_rope_layer_interval", f->still_every > 0}};
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)r->root, key, value)
@@ -533,6 +568,7 @@ read_config(const rlf_config_keys *r, rlf_arena *arena, rlf_model_config *c)
         RLF_TRY(rlf_rope_read(r, &f->rope, c->head_dim, &c->context, arena,
                               &c->rope, &c->local_rope));
     RLF_TRY(read_act(r, f, &c->act));
+    RLF_TRY(read_still(r, f, arena, c));
     RLF_TRY(read_window(r, f, arena, c));
     if (f->read)
         RLF_TRY(f->read(r, c));

@@ -33,6 +33,9 @@ typedef struct rlf_model_config {
     rlf_rope local_rope;  /* of layers with a window; theta 0: as the others */
     int window;           /* keys a query sees, itself included; 0: all */
     const bool *windowed; /* [layers] which have it; NULL: all */
+    const bool *still;    /* [layers] which rotate nothing; NULL: none */
+    bool parallel;        /* attention and mlp side by side, where a family has
+                             both forms */
     rlf_act act;          /* of the mlp */
     bool tied;       /* the head is the embedding's matrix */
     bool untied;     /* config.json says so, and the weights have another */

@@ -492,8 +492,9 @@ read_both(reading *r, int head_dim, int *context, rlf_rope *local)
     r->rope = local;
     r->name = "sliding_attention";
     local->theta = r->family->local;
-    RLF_TRY(rlf_config_number(r->keys, root, "rope_local_base_freq", 1,
-                              MOST_THETA, &local->theta));
+    if (r->family->local_key)
+        RLF_TRY(rlf_config_number(r->keys, root, "rope_local_base_freq", 1,
+                                  MOST_THETA, &local->theta));
     RLF_TRY(
         read_object(r, rlf_config_member(both, r->name), head_dim, context));
     if (kinds[local->kind].by_length)

@@ -38,6 +38,7 @@ typedef struct rlf_rope_family {
                       beside the object that scales; 0: none */
     double local;  /* base of layers with a window, which have rotations of
                       their own; 0: all layers have the same */
+    bool local_key; /* ... which rope_local_base_freq may change */
 } rlf_rope_family;
 
 /* The name of kind `i` in config.json, or NULL. */

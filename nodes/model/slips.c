@@ -25,6 +25,8 @@ static const char *const keys[] = {
     "partial_rotary_factor",
     "sliding_window",
     "use_sliding_window",
+    "no_rope_layers",
+    "no_rope_layer_interval",
     "max_window_layers",
     "layer_types",
     "rope_local_base_freq",

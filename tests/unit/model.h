@@ -34,8 +34,8 @@ __attribute__((unused)) static void
 test_family(rlf_model_config *c, const rlf_family *family)
 {
     c->family = family;
-    static const bool others[16] = {1, 0, 1, 0, 1, 0, 1, 0,
-                                    1, 0, 1, 0, 1, 0, 1, 0};
+    static const bool others[17] = {1, 0, 1, 0, 1, 0, 1, 0, 1,
+                                    0, 1, 0, 1, 0, 1, 0, 1};
     bool caps = family == &rlf_family_gemma2;
     c->embedding_scale = 3;
     c->residual_scale = 0.4;
@@ -49,6 +49,8 @@ test_family(rlf_model_config *c, const rlf_family *family)
     c->qk_norm = family->qk_norm;
     c->local_rope.theta = family->rope.local / 100;
     c->rope.dim = family->rope.part > 0 ? c->head_dim / 8 * 6 : 0;
+    c->still = family->still_every ? others + 1 : NULL;
+    c->parallel = c->tied;
     if (family->window_every) {
         c->window = 4;
         c->windowed = others;

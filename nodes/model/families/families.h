@@ -40,6 +40,9 @@ typedef struct rlf_family {
     bool window_types; /* ... and layer_types */
     int window_every;  /* ... of so many layers the last has none; 0: all do */
     bool window_every_key; /* ... unless sliding_window_pattern says another */
+    int still_every;   /* of so many layers the last rotates nothing, and has
+                          the windows, unless no_rope_layers says otherwise;
+                          0: all rotate */
     bool places;       /* positions are learned, and nothing is rotated */
     double eps, theta;
     rlf_rope_family rope;

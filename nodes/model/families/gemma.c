@@ -123,7 +123,7 @@ const rlf_family rlf_family_gemma3 = {
     .window_every_key = true,
     .eps = 1e-6,
     .theta = 1e6,
-    .rope = {.local = 10000},
+    .rope = {.local = 10000, .local_key = true},
     .context = 131072,
     .kv_heads = 4,
     .head_dim = 256};

@@ -12,7 +12,8 @@ layer(rlf_program *r, rlf_var x)
                                    "self_attn.v_proj", c->qkv_bias);
     if (c->qk_norm)
         h = rlf_head_norms(r, h, "self_attn.q_norm", "self_attn.k_norm");
-    h = rlf_rotate(r, h);
+    if (!c->still || !c->still[r->layer])
+        h = rlf_rotate(r, h);
     rlf_var o = rlf_attend(r, h, rlf_model_config_window(c, r->layer),
                            1 / sqrt((double)c->head_dim), 0);
     x = rlf_linear_onto(r, x, o, "self_attn.o_proj", c->o_bias);
