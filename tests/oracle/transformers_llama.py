@@ -94,6 +94,12 @@ MODELS = {
     "glm": ("Glm", dict(head_dim=16, rope_theta=500.0), torch.bfloat16, "lm"),
     "glm4": ("Glm4", dict(head_dim=16, rope_theta=500.0,
                           partial_rotary_factor=0.75), torch.float32, "lm"),
+    "olmo3": ("Olmo3", dict(num_hidden_layers=4, tie_word_embeddings=False,
+                            sliding_window=5, rope_parameters=dict(
+                                sliding_attention=dict(rope_type="default",
+                                                       rope_theta=500.0),
+                                full_attention=dict(YARN))),
+              torch.float32, "lm"),
     "lora": ("Qwen3", dict(tie_word_embeddings=True, head_dim=8,
                            rope_theta=500.0), torch.float32, "lm"),
 }
@@ -132,7 +138,7 @@ def randomize(model):
                           "ln_f.weight")):  # Gemma's multiply by 1 + weight
             p.data = (not gemma) + 0.3 * torch.randn_like(p)
         elif name == "model.embed_tokens.weight" and type(
-                model).__name__.startswith("Olmo2"):
+                model).__name__.startswith("Olmo"):
             # no norm comes before attention: as large as what is added to it
             p.data = torch.randn_like(p)
         else:

@@ -668,6 +668,8 @@ main(void)
     test_ranks(scratch, 8, 8, 11, &rlf_family_cohere);
     test_ranks(scratch, 2, 4, 6, &rlf_family_glm);
     test_ranks(scratch, 4, 4, 9, &rlf_family_glm4);
+    test_ranks(scratch, 2, 8, 4, &rlf_family_olmo3);
+    test_ranks(scratch, 4, 4, 9, &rlf_family_olmo3);
     test_ranks(scratch, 2, 4, 5, &rlf_family_gemma2);
     test_ranks(scratch, 2, 8, 4, &rlf_family_gemma3);
     test_ranks(scratch, 2, 8, 4, &lora_family);

@@ -1,5 +1,8 @@
 /* OLMo 2: norms stand behind attention and mlp, before they are added to the
- * residual, and q and k are normed over all heads (Team OLMo 2024, 2.1). */
+ * residual, and q and k are normed over all heads (Team OLMo 2024, 2.1).
+ *
+ * OLMo 3: all but every fourth layer have a window, and rotations that are not
+ * stretched with those of the others (Team OLMo 2025). */
 #include "nodes/model/families/families.h"
 
 #include <math.h>
@@ -12,8 +15,10 @@ layer(rlf_program *r, rlf_var x)
                                    "self_attn.v_proj", c->qkv_bias);
     h.q = rlf_norm(r, h.q, "self_attn.q_norm");
     h.k = rlf_norm(r, h.k, "self_attn.k_norm");
-    rlf_var o =
-        rlf_attend(r, rlf_rotate(r, h), 0, 1 / sqrt((double)c->head_dim), 0);
+    int window =
+        c->local_rope.theta > 0 ? rlf_model_config_window(c, r->layer) : 0;
+    h = window ? rlf_rotate_local(r, h) : rlf_rotate(r, h);
+    rlf_var o = rlf_attend(r, h, window, 1 / sqrt((double)c->head_dim), 0);
     rlf_var a = rlf_linear(r, o, "self_attn.o_proj", c->o_bias);
     x = rlf_add(r, x, rlf_norm(r, a, "post_attention_layernorm"), 1);
     rlf_gates g = rlf_linear_gates(r, x, "mlp.gate_proj", "mlp.up_proj", false);
@@ -36,4 +41,19 @@ const rlf_family rlf_family_olmo2 = {.type = "olmo2",
                                      .never_null = "head_dim",
                                      .eps = 1e-5,
                                      .theta = 10000,
+                                     .context = 2048};
+
+const rlf_family rlf_family_olmo3 = {.type = "olmo3",
+                                     .architecture = "Olmo3",
+                                     .rows = rows,
+                                     .bias_key = true,
+                                     .o_bias_key = true,
+                                     .never_null =
+                                         "head_dim|sliding_window|rope_theta",
+                                     .window = true,
+                                     .window_types = true,
+                                     .window_every = 4,
+                                     .eps = 1e-5,
+                                     .theta = 500000,
+                                     .rope = {.local = 500000},
                                      .context = 2048};
