@@ -100,6 +100,8 @@ MODELS = {
                                                        rope_theta=500.0),
                                 full_attention=dict(YARN))),
               torch.float32, "lm"),
+    "seed_oss": ("SeedOss", dict(head_dim=16, rope_theta=500.0,
+                                 mlp_bias=True), torch.float32, "lm"),
     "lora": ("Qwen3", dict(tie_word_embeddings=True, head_dim=8,
                            rope_theta=500.0), torch.float32, "lm"),
 }
