@@ -102,6 +102,10 @@ MODELS = {
               torch.float32, "lm"),
     "seed_oss": ("SeedOss", dict(head_dim=16, rope_theta=500.0,
                                  mlp_bias=True), torch.float32, "lm"),
+    "ministral": ("Ministral", dict(
+        num_hidden_layers=3, head_dim=16, sliding_window=5, rope_theta=500.0,
+        layer_types=["sliding_attention", "full_attention",
+                     "sliding_attention"]), torch.bfloat16, "lm"),
     "lora": ("Qwen3", dict(tie_word_embeddings=True, head_dim=8,
                            rope_theta=500.0), torch.float32, "lm"),
 }

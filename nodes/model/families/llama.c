@@ -1,4 +1,5 @@
-/* Llama, and Mistral, which has windows. */
+/* Llama; Mistral, which has windows, and Ministral, where not all layers have
+ * them. */
 #include "nodes/model/families/families.h"
 
 #include <math.h>
@@ -49,3 +50,13 @@ const rlf_family rlf_family_mistral = {.type = "mistral",
                                        .theta = 10000,
                                        .context = 131072,
                                        .kv_heads = 8};
+
+const rlf_family rlf_family_ministral = {.type = "ministral",
+                                         .architecture = "Ministral",
+                                         .rows = rlf_llama_rows,
+                                         .window = true,
+                                         .window_types = true,
+                                         .eps = 1e-6,
+                                         .theta = 10000,
+                                         .context = 131072,
+                                         .kv_heads = 8};
