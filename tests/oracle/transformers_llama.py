@@ -106,6 +106,9 @@ MODELS = {
         num_hidden_layers=3, head_dim=16, sliding_window=5, rope_theta=500.0,
         layer_types=["sliding_attention", "full_attention",
                      "sliding_attention"]), torch.bfloat16, "lm"),
+    "smollm3": ("SmolLM3", dict(num_hidden_layers=3, no_rope_layer_interval=2,
+                                use_sliding_window=True, sliding_window=5,
+                                rope_theta=500.0), torch.float32, "lm"),
     "lora": ("Qwen3", dict(tie_word_embeddings=True, head_dim=8,
                            rope_theta=500.0), torch.float32, "lm"),
 }
@@ -144,8 +147,9 @@ def randomize(model):
                           "ln_f.weight")):  # Gemma's multiply by 1 + weight
             p.data = (not gemma) + 0.3 * torch.randn_like(p)
         elif name == "model.embed_tokens.weight" and type(
-                model).__name__.startswith("Olmo"):
-            # no norm comes before attention: as large as what is added to it
+                model).__name__.startswith(("Olmo", "SmolLM3", "StableLm")):
+            # no norm comes before attention, or one that would divide it by
+            # little: as large as what is added to it
             p.data = torch.randn_like(p)
         else:
             p.data = 0.3 * torch.randn_like(p)

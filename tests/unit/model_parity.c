@@ -421,6 +421,7 @@ main(void)
                              {.name = "olmo3", .head = RLF_HEAD_LM},
                              {.name = "seed_oss", .head = RLF_HEAD_LM},
                              {.name = "ministral", .head = RLF_HEAD_LM},
+                             {.name = "smollm3", .head = RLF_HEAD_LM},
                              {.name = "gemma2", .head = RLF_HEAD_LM},
                              {.name = "gemma3", .head = RLF_HEAD_LM},
                              {.name = "lora",
