@@ -109,6 +109,11 @@ MODELS = {
     "smollm3": ("SmolLM3", dict(num_hidden_layers=3, no_rope_layer_interval=2,
                                 use_sliding_window=True, sliding_window=5,
                                 rope_theta=500.0), torch.float32, "lm"),
+    "stablelm": ("StableLm", dict(hidden_size=32, use_qkv_bias=True,
+                                  rope_theta=500.0), torch.float32, "lm"),
+    "stablelm_parallel": ("StableLm", dict(use_parallel_residual=True,
+                                           rope_theta=500.0),
+                          torch.float16, "lm"),
     "lora": ("Qwen3", dict(tie_word_embeddings=True, head_dim=8,
                            rope_theta=500.0), torch.float32, "lm"),
 }

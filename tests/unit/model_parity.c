@@ -422,6 +422,8 @@ main(void)
                              {.name = "seed_oss", .head = RLF_HEAD_LM},
                              {.name = "ministral", .head = RLF_HEAD_LM},
                              {.name = "smollm3", .head = RLF_HEAD_LM},
+                             {.name = "stablelm", .head = RLF_HEAD_LM},
+                             {.name = "stablelm_parallel", .head = RLF_HEAD_LM},
                              {.name = "gemma2", .head = RLF_HEAD_LM},
                              {.name = "gemma3", .head = RLF_HEAD_LM},
                              {.name = "lora",
