@@ -114,6 +114,8 @@ MODELS = {
     "stablelm_parallel": ("StableLm", dict(use_parallel_residual=True,
                                            rope_theta=500.0),
                           torch.float16, "lm"),
+    "starcoder2": ("Starcoder2", dict(sliding_window=5, rope_theta=500.0),
+                   torch.float32, "lm"),
     "lora": ("Qwen3", dict(tie_word_embeddings=True, head_dim=8,
                            rope_theta=500.0), torch.float32, "lm"),
 }

@@ -424,6 +424,7 @@ main(void)
                              {.name = "smollm3", .head = RLF_HEAD_LM},
                              {.name = "stablelm", .head = RLF_HEAD_LM},
                              {.name = "stablelm_parallel", .head = RLF_HEAD_LM},
+                             {.name = "starcoder2", .head = RLF_HEAD_LM},
                              {.name = "gemma2", .head = RLF_HEAD_LM},
                              {.name = "gemma3", .head = RLF_HEAD_LM},
                              {.name = "lora",

@@ -675,6 +675,7 @@ main(void)
     test_ranks(scratch, 2, 4, 6, &rlf_family_smollm3);
     test_ranks(scratch, 2, 4, 7, &rlf_family_stablelm);
     test_ranks(scratch, 4, 4, 6, &rlf_family_stablelm);
+    test_ranks(scratch, 2, 4, 6, &rlf_family_starcoder2);
     test_ranks(scratch, 2, 4, 5, &rlf_family_gemma2);
     test_ranks(scratch, 2, 8, 4, &rlf_family_gemma3);
     test_ranks(scratch, 2, 8, 4, &lora_family);
