@@ -104,3 +104,8 @@ EXTRA_PROGRAMS += %D%/reality
 EXTRA_DIST += %D%/reality_ppo.rlf %D%/reality_grpo.rlf
 %C%_reality_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_SOURCE_DIR='"$(abs_top_srcdir)"'
 %C%_reality_LDADD = $(API_LIBS)
+
+bench_programs += %D%/parquet
+EXTRA_PROGRAMS += %D%/parquet
+EXTRA_DIST += %D%/parquet_pyarrow
+%C%_parquet_LDADD = $(IO_LIBS)

@@ -378,6 +378,48 @@ next_group(rlf_parquet *p)
         rlf_parquet_cursor_begin(&p->cursors[i], &group->chunks[i]);
 }
 
+bool
+rlf_parquet_step(rlf_parquet *p)
+{
+    while (!p->left && p->group < p->schema.n_groups)
+        next_group(p);
+    if (!p->left)
+        return false;
+    p->left--;
+    return true;
+}
+
+size_t
+rlf_parquet_text_column(const rlf_parquet *p, const char *field)
+{
+    const rlf_parquet_node *root = &p->schema.root;
+    size_t found = SIZE_MAX;
+    for (size_t i = 0; i < root->n_children; i++) {
+        const rlf_parquet_node *node = &root->children[i];
+        if (strcmp(node->name, field) != 0)
+            continue;
+        if (found != SIZE_MAX || node->type != RLF_PARQUET_BYTES ||
+            node->means != RLF_PARQUET_ITSELF ||
+            node->repetition == RLF_PARQUET_REPEATED)
+            return SIZE_MAX;
+        found = i;
+    }
+    return found;
+}
+
+rlf_status
+rlf_parquet_take_text(rlf_parquet *p, size_t column, rlf_err *err, rlf_str *out)
+{
+    const rlf_parquet_node *node = &p->schema.root.children[column];
+    rlf_parquet_cursor *c = &p->cursors[node->leaf];
+    rlf_parquet_value value;
+    RLF_TRY(rlf_parquet_cursor_look(c, err));
+    bool there = c->def == node->def;
+    RLF_TRY(rlf_parquet_cursor_take(c, err, &value));
+    *out = there ? value.text : (rlf_str){NULL, 0};
+    return RLF_OK;
+}
+
 rlf_status
 rlf_parquet_next(rlf_parquet *p, rlf_err *err, json_t **row, const char **why)
 {
@@ -385,11 +427,8 @@ rlf_parquet_next(rlf_parquet *p, rlf_err *err, json_t **row, const char **why)
     *row = NULL;
     *why = NULL;
     p->why[0] = 0;
-    while (!p->left && p->group < p->schema.n_groups)
-        next_group(p);
-    if (!p->left)
+    if (!rlf_parquet_step(p))
         return RLF_OK;
-    p->left--;
     json_t *out = json_object();
     rlf_status status = RLF_OK;
     for (size_t i = 0; i < root->n_children && status >= 0; i++) {

@@ -5,6 +5,7 @@
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
 #include "engine/io/parquet.h"
+#include "engine/io/records.h"
 #include "engine/io/stream.h"
 
 #include <unistd.h>
@@ -90,6 +91,61 @@ check_rows(void)
         ok(n == wanted && n > 50, "%s: %zu rows as they were written",
            names[i][0], wanted);
     }
+}
+
+/* Columns of texts are read without objects: the same texts, and the same rows
+ * are left out. */
+static void
+check_texts(void)
+{
+    static const char *const names[] = {"all-none-1", "all-snappy-2",
+                                        "all-zstd-1", "all-gzip-2",
+                                        "encodings",  "plain"};
+    size_t columns = 0, texts = 0, nulls = 0, wrong = 0;
+    for (size_t i = 0; i < RLF_COUNT(names); i++)
+        for (size_t f = 0; f < RLF_COUNT(fields); f++) {
+            const char *path = data(names[i], "parquet"), *why;
+            rlf_err err = RLF_ERR_NONE;
+            rlf_parquet *file;
+            json_t *row;
+            rlf_record_field column = {.label = "x", .field = fields[f]};
+            rlf_records_spec spec = {.path = path,
+                                     .columns = &column,
+                                     .n_columns = 1,
+                                     .parquet = true,
+                                     .drop = true};
+            rlf_records rows;
+            if (rlf_parquet_open(path, &fields[f], 1, &err, &file) < 0)
+                bail("%s", err.sentence);
+            if (rlf_parquet_text_column(file, fields[f]) == SIZE_MAX ||
+                rlf_records_read(&spec, arena, &err, &rows) < 0) {
+                rlf_parquet_close(file);
+                continue;
+            }
+            size_t n = 0, line = 0, left_out = 0;
+            while (rlf_parquet_next(file, &err, &row, &why) >= 0 && row) {
+                const json_t *value = json_object_get(row, fields[f]);
+                line++;
+                if (why || !json_is_string(value)) {
+                    left_out++;
+                } else {
+                    wrong += n >= rows.count || rows.lines[n] != line ||
+                             !rlf_str_eq(rows.columns[0].texts[n],
+                                         (rlf_str){json_string_value(value),
+                                                   json_string_length(value)});
+                    n++;
+                }
+                json_decref(row);
+            }
+            wrong += n != rows.count || left_out != rows.dropped;
+            columns++;
+            texts += n;
+            nulls += left_out;
+            rlf_parquet_close(file);
+        }
+    ok(columns >= 6 && texts > 300 && nulls > 10 && !wrong,
+       "%zu columns of texts, %zu texts and %zu nulls: as in objects", columns,
+       texts, nulls);
 }
 
 /* Columns that nobody wants are null, whatever is in them. */
@@ -210,6 +266,7 @@ main(void)
     size_t tries = quick ? 60 : 400;
     arena = rlf_arena_new();
     check_rows();
+    check_texts();
     check_wanted();
     check_refused();
     check_damaged("all-none-1", tries);

@@ -1,0 +1,72 @@
+/* bench parquet FILE COLUMN: how long a column of texts takes to be read, in
+ * processor time of one thread, the least of a few times: as records of a data
+ * set, which is what a program does, and row by row. */
+#include "engine/io/parquet.h"
+#include "engine/io/records.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { TIMES = 5 };
+
+static double
+seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void
+die(const rlf_err *err)
+{
+    fprintf(stderr, "%s\n", err->sentence);
+    exit(1);
+}
+
+int
+main(int argc, char **argv)
+{
+    if (argc != 3) {
+        fprintf(stderr, "usage: parquet FILE COLUMN\n");
+        return 2;
+    }
+    rlf_err err = RLF_ERR_NONE;
+    rlf_record_field column = {.label = "x", .field = argv[2]};
+    rlf_records_spec spec = {
+        .path = argv[1], .columns = &column, .n_columns = 1, .parquet = true};
+    double records = 1e9, rows = 1e9;
+    size_t bytes = 0;
+    for (int k = 0; k < TIMES; k++) {
+        rlf_records out;
+        rlf_arena *arena = rlf_arena_new();
+        double begin = seconds(), end;
+        if (rlf_records_read(&spec, arena, &err, &out) < 0)
+            die(&err);
+        end = seconds();
+        records = end - begin < records ? end - begin : records;
+        bytes = 0;
+        for (size_t i = 0; out.columns[0].texts && i < out.count; i++)
+            bytes += out.columns[0].texts[i].n;
+        rlf_arena_free(arena);
+
+        rlf_parquet *file;
+        json_t *row = NULL;
+        const char *why;
+        const char *field = argv[2];
+        begin = seconds();
+        if (rlf_parquet_open(argv[1], &field, 1, &err, &file) < 0)
+            die(&err);
+        do {
+            json_decref(row);
+            if (rlf_parquet_next(file, &err, &row, &why) < 0)
+                die(&err);
+        } while (row);
+        rlf_parquet_close(file);
+        end = seconds();
+        rows = end - begin < rows ? end - begin : rows;
+    }
+    printf("%zu %.4f %.4f\n", bytes, records, rows);
+    return 0;
+}
