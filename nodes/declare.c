@@ -399,18 +399,31 @@ rlf_model_check_head(const rlf_graph *graph, const rlf_node *node, bool scalar,
                   scalar ? "scalar" : "lm");
 }
 
-int
-rlf_declared_context(const rlf_graph *graph, const rlf_resource *resource)
+/* Its config, of which only numbers are there when this returns; all 0 where it
+ * cannot be read. */
+static rlf_model_config
+config_or_none(const rlf_graph *graph, const rlf_resource *resource)
 {
     rlf_arena *arena = rlf_arena_new();
     rlf_model_config config;
     rlf_err unread = RLF_ERR_NONE; /* who opens it says so */
-    int context = 0;
-    if (read_config(made_as(graph, resource), arena, &unread, &config) >= 0)
-        context = config.context;
+    if (read_config(made_as(graph, resource), arena, &unread, &config) < 0)
+        config = (rlf_model_config){0};
     rlf_err_clear(&unread);
     rlf_arena_free(arena);
-    return context;
+    return config;
+}
+
+int
+rlf_declared_context(const rlf_graph *graph, const rlf_resource *resource)
+{
+    return config_or_none(graph, resource).context;
+}
+
+int
+rlf_declared_vocab(const rlf_graph *graph, const rlf_resource *resource)
+{
+    return config_or_none(graph, resource).vocab;
 }
 
 /* Where a model's tokenizer is; NULL: it has none. */

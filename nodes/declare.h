@@ -58,8 +58,10 @@ void rlf_model_check_head(const rlf_graph *graph, const rlf_node *node,
  * directory, or NULL) has one of its name. */
 void rlf_declared_hint_template(const char *stdlib, const char *path,
                                 rlf_err *err);
-/* Positions that a model was made for; 0 where that cannot be read. */
+/* Positions that a model was made for, and words of its vocabulary; 0 where
+ * that cannot be read. */
 int rlf_declared_context(const rlf_graph *graph, const rlf_resource *resource);
+int rlf_declared_vocab(const rlf_graph *graph, const rlf_resource *resource);
 
 /* An error if a call that gives a value per token of its set, input 0, is on a
  * model with another tokenizer than that of the model whose tokens they are.

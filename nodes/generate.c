@@ -173,6 +173,51 @@ check_room(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
                   "prompt");
 }
 
+/* So many tokens are all that there are. */
+static void
+check_top(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
+{
+    const rlf_arg *k = rlf_node_arg(node, "top_k");
+    const rlf_resource *model = &graph->resources.data[node->receiver];
+    if (!k->given || k->kind != RLF_ARG_NUMBER || k->number == 0)
+        return;
+    int vocab = rlf_declared_vocab(graph, model);
+    if (!vocab || k->number < vocab)
+        return;
+    rlf_diag *diag = rlf_diag_warning(
+        diags, "idle", k->span,
+        "top_k has no effect: the vocabulary of '%s' is %d tokens", model->name,
+        vocab);
+    rlf_diag_hint(diags, diag, "leave it out, or give a smaller one");
+}
+
+/* Where only the most likely token is kept, what else leaves out tokens does
+ * nothing. A temperature does: samples have their log-probabilities at it. */
+static void
+check_one(const rlf_node *node, rlf_diags *diags)
+{
+    static const char *const leave[] = {"top_k", "min_p", "top_p"};
+    enum { ONES = 2 }; /* of these, the first: 1 keeps one token */
+    for (size_t i = 0; i < ONES; i++) {
+        const rlf_arg *one = rlf_node_arg(node, leave[i]);
+        if (!one->given || one->kind != RLF_ARG_NUMBER || one->number != 1)
+            continue;
+        for (size_t k = i + 1; k < i + RLF_COUNT(leave); k++) {
+            const char *name = leave[k % RLF_COUNT(leave)];
+            const rlf_arg *arg = rlf_node_arg(node, name);
+            if (!arg->given)
+                continue;
+            rlf_diag *diag = rlf_diag_warning(
+                diags, "idle", arg->span,
+                "%s has no effect beside %s: 1, which keeps only the most "
+                "likely token",
+                name, leave[i]);
+            rlf_diag_hint(diags, diag, "leave out one of the two");
+        }
+        return;
+    }
+}
+
 /* Several samples of a prompt may not all be the most likely one: advantages
  * within a group would be 0 in every step. */
 static void
@@ -203,12 +248,15 @@ infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
     check_tool(graph, node, diags);
     check_prompts(graph, node, diags);
     check_room(graph, node, diags);
+    check_top(graph, node, diags);
     static const char *const idle[] = {"temperature", "top_p", "top_k",
                                        "min_p"};
     const rlf_arg *greedy = rlf_node_arg(node, "greedy");
     check_samples(node, diags);
-    if (greedy->kind != RLF_ARG_NUMBER || greedy->number == 0)
+    if (greedy->kind != RLF_ARG_NUMBER || greedy->number == 0) {
+        check_one(node, diags);
         return;
+    }
     for (size_t i = 0; i < RLF_COUNT(idle); i++) {
         const rlf_arg *arg = rlf_node_arg(node, idle[i]);
         if (!arg->given)
