@@ -1406,3 +1406,67 @@ STDLIB/loss.rlf:128:25: note: it is declared here
   128 | def dpo(margin: sample, beta: scalar = 0.1 in 0.., smooth: scalar = 0 in 0..0.5) =
       |                         ^~~~~~~~~~~~~~~~~~~~~~~~~
 hint: write a number
+=== ... for those of the library that have no default
+import "std/loss"
+import "std/advantage"
+import "std/reward"
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-3))
+state w = 0.1
+flow f(batch: prompts[4]) {
+    roll = actor.generate(batch, n: 2, max_new: 3)
+    good = roll.length == 1
+    right = lagrangian(good, good, w) + overlong(roll.length, 3, 1) + kl_weight(w, 1, 2, 8)
+    report a = mean(lagrangian(good, good, true) over batch), b = mean(right over batch)
+    report c = mean(overlong(roll.length, step > 1, 1) + overlong_cap(roll.length, 3, 0) over batch)
+    w := kl_weight(step > 2, 1, -1, false)
+    update actor minimize token_sum_over(actor.logprob(roll), true)
+}
+--- errors
+test.rlf:11:44: error: the argument 'weight' of 'lagrangian' is a number, and this is true
+   11 |     report a = mean(lagrangian(good, good, true) over batch), b = mean(right over batch)
+      |                                            ^~~~
+STDLIB/advantage.rlf:77:30: note: it is declared here
+   77 | def lagrangian(reward, cost, weight in 0..) = (reward - weight * cost) / (1 + weight)
+      |                              ^~~~~~~~~~~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:12:43: error: the argument 'longest' of 'overlong' is a number, and this is a condition
+   12 |     report c = mean(overlong(roll.length, step > 1, 1) + overlong_cap(roll.length, 3, 0) over batch)
+      |                                           ^~~~~~~~
+STDLIB/reward.rlf:6:30: note: it is declared here
+    6 | def overlong(length: sample, longest in 1.., buffer in 1.., factor: scalar = 1.0) =
+      |                              ^~~~~~~~~~~~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:12:87: error: the argument 'buffer' of 'overlong_cap' must be 1 or more
+   12 |     report c = mean(overlong(roll.length, step > 1, 1) + overlong_cap(roll.length, 3, 0) over batch)
+      |                                                                                       ^
+STDLIB/reward.rlf:10:50: note: it is declared here
+   10 | def overlong_cap(length: sample, longest in 1.., buffer in 1.., factor: scalar = 1.0) =
+      |                                                  ^~~~~~~~~~~~~
+test.rlf:13:20: error: the argument 'beta' of 'kl_weight' is a number, and this is a condition
+   13 |     w := kl_weight(step > 2, 1, -1, false)
+      |                    ^~~~~~~~
+STDLIB/loss.rlf:106:15: note: it is declared here
+  106 | def kl_weight(beta in 0.., kl, target in 0.., n in 0.., horizon: scalar = 10000) =
+      |               ^~~~~~~~~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:13:33: error: the argument 'target' of 'kl_weight' must be 0 or more
+   13 |     w := kl_weight(step > 2, 1, -1, false)
+      |                                 ^~
+STDLIB/loss.rlf:106:32: note: it is declared here
+  106 | def kl_weight(beta in 0.., kl, target in 0.., n in 0.., horizon: scalar = 10000) =
+      |                                ^~~~~~~~~~~~~
+test.rlf:13:37: error: the argument 'n' of 'kl_weight' is a number, and this is false
+   13 |     w := kl_weight(step > 2, 1, -1, false)
+      |                                     ^~~~~
+STDLIB/loss.rlf:106:47: note: it is declared here
+  106 | def kl_weight(beta in 0.., kl, target in 0.., n in 0.., horizon: scalar = 10000) =
+      |                                               ^~~~~~~~
+hint: write a number, or choose one: c ? a : b
+test.rlf:14:63: error: the argument 'longest' of 'token_sum_over' is a number, and this is true
+   14 |     update actor minimize token_sum_over(actor.logprob(roll), true)
+      |                                                               ^~~~
+STDLIB/loss.rlf:160:30: note: it is declared here
+  160 | def token_sum_over(x: token, longest in 1..) = sequence_sum(x) / longest
+      |                              ^~~~~~~~~~~~~~
+hint: write a number, or choose one: c ? a : b
