@@ -403,6 +403,23 @@ add_count(rlf_sema *s, rlf_item *item, const rlf_arg *count)
     item->args = args;
 }
 
+/* All rounds together may draw fewer than are wanted. */
+static void
+check_rounds(rlf_sema *s, const rlf_item *item, const rlf_arg *count,
+             const rlf_ast_stmt *stmt)
+{
+    const rlf_arg *each = rlf_args_find(item->args, item->n_args, "draw");
+    const rlf_arg *rounds = rlf_args_find(item->args, item->n_args, "rounds");
+    if (!each->given || rounds->number * each->number >= count->number)
+        return;
+    rlf_diag *diag = rlf_diag_warning(
+        s->diags, "collect", each->span,
+        "the rounds draw %.0f prompts in all, and '%s' is to have %.0f: it is "
+        "never full",
+        rounds->number * each->number, stmt->name.text, count->number);
+    rlf_diag_hint(s->diags, diag, "raise draw: or rounds:");
+}
+
 void
 rlf_sema_collect(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
@@ -427,6 +444,7 @@ rlf_sema_collect(rlf_sema *s, const rlf_ast_stmt *stmt)
         rlf_args_find(drawing->args, drawing->n_args, "count");
     const rlf_arg *each = rlf_args_find(item->args, item->n_args, "draw");
     double most = each->given ? each->number : count->number;
+    check_rounds(s, item, count, stmt);
     add_count(s, item, count);
     item->receiver = drawing->receiver;
     leave_region(s, draw);

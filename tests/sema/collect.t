@@ -460,6 +460,25 @@ test.rlf:14:31: error: 'collect' has no argument 'often:'
    14 |     collect batch (rounds: 2, often: 3) { keep batch.grade > 1 }
       |                               ^~~~~
 hint: it has rounds:, draw:
+=== rounds that draw too few prompts in all
+data d = jsonl("rows.jsonl", grade: "grade")
+flow f(batch: d[8]) {
+    collect batch (rounds: 3, draw: 2) { keep batch.grade > 1 }
+    report a = mean(batch.grade over batch)
+}
+--- warnings
+test.rlf:3:37: warning: the rounds draw 6 prompts in all, and 'batch' is to have 8: it is never full
+    3 |     collect batch (rounds: 3, draw: 2) { keep batch.grade > 1 }
+      |                                     ^
+hint: raise draw: or rounds:
+=== ... and just enough
+data d = jsonl("rows.jsonl", grade: "grade")
+flow f(batch: d[8]) {
+    collect batch (rounds: 4, draw: 2) { keep batch.grade > 1 }
+    report a = mean(batch.grade over batch)
+}
+--- warnings
+compiles
 === names are given once
 +++ grpo
 flow f(batch: prompts[8]) {
