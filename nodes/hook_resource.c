@@ -326,6 +326,23 @@ text(const rlf_resource *resource)
     return number_or(resource, "max_text", 0);
 }
 
+/* A longest text of what gives none. */
+static void
+note(const rlf_resource *resource, void *object, rlf_buf *out)
+{
+    const rlf_arg *most =
+        rlf_args_find(resource->args, resource->n_args, "max_text");
+    const rlf_hook *hook = object;
+    if (!most || !most->given || hook->native)
+        return;
+    for (size_t i = 0; i < hook->n_gives; i++)
+        if (hook->gives[i].level == RLF_LUA_TEXT)
+            return;
+    rlf_buf_printf(out,
+                   "warning: %s: max_text: has no effect: it gives no text\n",
+                   resource->name);
+}
+
 static const rlf_hook_class of_hooks = {.per = per, .text = text};
 
 const rlf_resource_class rlf_resource_hook = {
@@ -338,7 +355,7 @@ const rlf_resource_class rlf_resource_hook = {
     .n_constructors = RLF_COUNT(constructors),
     .open = open_hook,
     .settle = rlf_resource_no_settle,
-    .note = rlf_resource_no_note,
+    .note = note,
     .close = close_hook,
     .memory = memory,
     .save = no_state,

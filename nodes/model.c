@@ -150,6 +150,27 @@ open_template(const rlf_env *env, const rlf_resource *resource,
     return rlf_chat_open(m->tokenizer, m->texts, day, m->arena, err, &m->own);
 }
 
+/* Only what changes is saved: does neither the model change, nor a copy of it,
+ * whose tensors have the types of its own? */
+static void
+warn_saved(const rlf_env *env, int index, rlf_buf *out)
+{
+    const rlf_resource *resources = env->graph->resources.data;
+    if (!rlf_declared(&resources[index], "save"))
+        return;
+    for (size_t i = 0; i < env->graph->resources.count; i++) {
+        int from = (int)i;
+        while (resources[i].class->model && from >= 0 && from != index)
+            from = resources[from].source;
+        if (from == index && !rlf_hold_at(env, (int)i, 0)->fixed)
+            return;
+    }
+    rlf_buf_printf(out,
+                   "warning: %s: save: has no effect: nothing changes the "
+                   "model, and only models that change are saved\n",
+                   resources[index].name);
+}
+
 static rlf_status
 settle(const rlf_env *env, const rlf_resource *resource, void *object,
        rlf_err *err)
@@ -160,7 +181,8 @@ settle(const rlf_env *env, const rlf_resource *resource, void *object,
     if (env->planned)
         return RLF_OK;
     rlf_reads_warn_ends(env, index, &m->warnings);
-    rlf_reads_warn_day(env, index, &m->warnings);
+    rlf_reads_warn_chats(env, index, &m->warnings);
+    warn_saved(env, index, &m->warnings);
     return RLF_OK;
 }
 

@@ -94,18 +94,26 @@ rlf_reads_rows(const rlf_graph *graph, int model, int data)
     return false;
 }
 
-bool
-rlf_reads_chats(const rlf_env *env, int model)
+/* Does the model read prompts of data, or, with `chats`, such that are chats?
+ */
+static bool
+reads_prompts(const rlf_env *env, int model, bool chats)
 {
     const rlf_graph *graph = env->graph;
     for (size_t i = 0; i < graph->resources.count; i++) {
         const rlf_data *data = env->resource[i];
         if (graph->resources.data[i].class->data && data && data->prompt &&
-            data->prompt->kind == RLF_RECORD_CHAT &&
+            (!chats || data->prompt->kind == RLF_RECORD_CHAT) &&
             rlf_reads_rows(graph, model, (int)i))
             return true;
     }
     return false;
+}
+
+bool
+rlf_reads_chats(const rlf_env *env, int model)
+{
+    return reads_prompts(env, model, true);
 }
 
 /* ---- what is too long ---- */
@@ -291,29 +299,33 @@ rlf_reads_warn_markers(const rlf_env *env, const rlf_reader *reader,
     return RLF_OK;
 }
 
-/* ---- days ---- */
+/* ---- what only chats need ---- */
 
-/* Does a model with this template, the declared one or a copy of it, read
- * chats? */
+/* Is there one with this template, the declared model or a copy of it, that
+ * reads prompts of data, or, with `chats`, such that are chats? */
 static bool
-writes_chats(const rlf_env *env, const rlf_chat_template *own)
+some_reads(const rlf_env *env, const rlf_reader *like, bool chats)
 {
     const rlf_resource *resources = env->graph->resources.data;
-    for (size_t i = 0; i < env->graph->resources.count; i++)
-        if (resources[i].class->model &&
-            rlf_model_reader(env->resource[i])->own == own &&
-            rlf_reads_chats(env, (int)i))
+    for (size_t i = 0; i < env->graph->resources.count; i++) {
+        if (!resources[i].class->model)
+            continue;
+        const rlf_reader *reader = rlf_model_reader(env->resource[i]);
+        if (reader->own == like->own && reader->template == like->template &&
+            reads_prompts(env, (int)i, chats))
             return true;
+    }
     return false;
 }
 
 void
-rlf_reads_warn_day(const rlf_env *env, int model, rlf_buf *out)
+rlf_reads_warn_chats(const rlf_env *env, int model, rlf_buf *out)
 {
     const rlf_reader *reader = rlf_model_reader(env->resource[model]);
     const rlf_resource *declared = &env->graph->resources.data[model];
-    const char *why;
-    if (!rlf_declared(declared, "date") || !reader->tokenizer)
+    static const char none[] = "no prompts that it reads are chats";
+    const char *why = NULL;
+    if (!reader->tokenizer)
         return;
     if (reader->template)
         why = "a template in Lua is told of no day";
@@ -321,10 +333,13 @@ rlf_reads_warn_day(const rlf_env *env, int model, rlf_buf *out)
         why = "its tokenizer has no chat template";
     else if (!rlf_chat_asks_day(reader->own))
         why = "the chat template of its tokenizer does not ask for the day";
-    else if (!writes_chats(env, reader->own))
-        why = "no prompts that it reads are chats";
-    else
-        return;
-    rlf_buf_printf(out, "warning: %s: date: has no effect: %s\n", reader->model,
-                   why);
+    else if (!some_reads(env, reader, true))
+        why = none;
+    if (why && rlf_declared(declared, "date"))
+        rlf_buf_printf(out, "warning: %s: date: has no effect: %s\n",
+                       reader->model, why);
+    /* of texts the data tells (drop.c) */
+    if (rlf_declared(declared, "template") && !some_reads(env, reader, false))
+        rlf_buf_printf(out, "warning: %s: template: has no effect: %s\n",
+                       reader->model, none);
 }

@@ -1,7 +1,7 @@
 /* Which models read which sets, as the graph says, and what there is to warn of
  * before the first step: responses that a context cuts or cannot hold,,
- * given responses that end with another model's end token, and days that no
- * template asks for. Not here: reading
+ * given responses that end with another model's end token, and days and
+ * templates that nothing asks for. Not here: reading
  * (rows.h, sequences.h), and prompts that are refused (drop.c). */
 #ifndef RLF_NODES_READS_H
 #define RLF_NODES_READS_H
@@ -44,7 +44,8 @@ rlf_status rlf_reads_warn_markers(const rlf_env *env,
 /* Does the model read given responses that end with an end token of another
  * model, which is none of its own? The same. */
 void rlf_reads_warn_ends(const rlf_env *env, int model, rlf_buf *out);
-/* Does the model's declaration have a day that nothing asks for? The same. */
-void rlf_reads_warn_day(const rlf_env *env, int model, rlf_buf *out);
+/* Does the model's declaration have a day that nothing asks for, or a template
+ * where nothing is a chat? The same. */
+void rlf_reads_warn_chats(const rlf_env *env, int model, rlf_buf *out);
 
 #endif
