@@ -301,6 +301,8 @@ read_all(footer *f)
             for (size_t i = 0; i < s->n_groups && !t->bad && !t->cut; i++)
                 if (rlf_thrift_struct(t, of))
                     read_group(f, &s->groups[i]);
+                else
+                    t->bad = true; /* it would have no chunks */
         } else {
             if (id == 8)
                 f->why = "is encrypted";

@@ -198,6 +198,32 @@ read_all(const char *path, rlf_err *err)
     return status;
 }
 
+/* Groups of rows that are none, but numbers: found by flipping bits. */
+static void
+check_groups(void)
+{
+    static const struct {
+        size_t at;
+        uint8_t byte;
+    } changes[] = {{6223, 0344}, {11669, 063}, {11884, 070}, {13696, 065}};
+    rlf_err err = RLF_ERR_NONE;
+    rlf_buf bytes = {0};
+    char path[] = "/tmp/io_parquet.XXXXXX";
+    int fd = mkstemp(path);
+    if (fd < 0 ||
+        rlf_file_read(data("all-none-1", "parquet"), 1 << 24, &err, &bytes) < 0)
+        bail("no file");
+    close(fd);
+    for (size_t i = 0; i < RLF_COUNT(changes); i++)
+        bytes.p[changes[i].at] = (char)changes[i].byte;
+    if (rlf_file_write(path, bytes.p, bytes.n, &err) < 0)
+        bail("%s", err.sentence);
+    ok(read_all(path, &err) == RLF_USER, "groups that are no structs: %s",
+       err.sentence);
+    unlink(path);
+    rlf_buf_free(&bytes);
+}
+
 static void
 check_refused(void)
 {
@@ -267,6 +293,7 @@ main(void)
     arena = rlf_arena_new();
     check_rows();
     check_texts();
+    check_groups();
     check_wanted();
     check_refused();
     check_damaged("all-none-1", tries);
