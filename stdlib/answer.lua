@@ -22,18 +22,54 @@ local unit = require("answer.unit")
 
 local answer = {}
 
-answer.extract = extract.of
-answer.boxed = extract.boxed
-answer.after = extract.after
-answer.last_number = extract.last_number
+-- An argument of a function of this table that is no text is an error where the
+-- function is called, not inside of it.
+local function check(name, which, value)
+  if type(value) ~= "string" then
+    error("answer." .. name .. ": the " .. which .. " is " ..
+      (value == nil and "nil" or "a " .. type(value)) .. ", not a text" ..
+      (type(value) == "number" and
+        "\nhint: tostring(x) makes a text of a number; answer.score takes one as its truth"
+        or ""), 3)
+  end
+end
+
+function answer.extract(text)
+  check("extract", "text", text)
+  return extract.of(text)
+end
+
+function answer.boxed(text)
+  check("boxed", "text", text)
+  return extract.boxed(text)
+end
+
+function answer.after(text, marker)
+  check("after", "text", text)
+  check("after", "marker", marker)
+  if marker == "" then
+    error("answer.after: the marker is empty", 2)
+  end
+  return extract.after(text, marker)
+end
+
+function answer.last_number(text)
+  check("last_number", "text", text)
+  return extract.last_number(text)
+end
 
 -- The form in which answers are compared; their unit, and the name whose value
 -- they give, or nil.
-answer.normal = form.of
+function answer.normal(text)
+  check("normal", "text", text)
+  return form.of(text)
+end
 
 -- Are two answers the same? 5 is 5 cm, but 5 cm are not 5 m; 3 is x = 3, but
 -- y = 3 is not x = 3.
 function answer.same(a, b)
+  check("same", "first answer", a)
+  check("same", "second answer", b)
   local a_form, a_unit, a_name = form.of(a)
   local b_form, b_unit, b_name = form.of(b)
   if a_name and b_name and a_name ~= b_name then

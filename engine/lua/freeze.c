@@ -13,12 +13,66 @@
 #include "engine/lua/internal.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/vec.h"
 
 #include <string.h>
 
 #define KEEP_NOTHING                                                     \
     "nothing is kept from one call to the next: use a local inside the " \
     "function"
+
+#define KEEP_LIBRARY                                                           \
+    "tables of the library cannot be changed, in the file or in a call: keep " \
+    "what is yours in a local or in a table of your own"
+
+static const char *const libraries[] = {"string", "table",     "math",
+                                        "utf8",   "coroutine", "rlf"};
+
+/* Lua names functions in its messages by looking into its own table of
+ * libraries, which therefore gets the contents, while `require` has a table of
+ * ours. */
+void
+rlf_lua_freeze_libraries(lua_State *L)
+{
+    lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    lua_createtable(L, 0, 8);
+    for (size_t i = 0; i < RLF_COUNT(libraries); i++) {
+        lua_getglobal(L, libraries[i]);
+        rlf_lua_freeze(L, -1);
+        rlf_lua_contents(L, -1);
+        lua_setfield(L, -4, libraries[i]);
+        lua_setfield(L, -2, libraries[i]);
+    }
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_modules);
+    lua_pop(L, 1);
+}
+
+/* The name of the library whose table is at `index`, or NULL. */
+static const char *
+library_of(lua_State *L, int index)
+{
+    const char *name = NULL;
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_modules);
+    for (size_t i = 0; i < RLF_COUNT(libraries) && !name; i++) {
+        lua_getfield(L, -1, libraries[i]);
+        if (lua_rawequal(L, -1, index))
+            name = libraries[i];
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return name;
+}
+
+void
+rlf_lua_refuse_change(lua_State *L, const char *what)
+{
+    const char *library = library_of(L, 1);
+    if (library)
+        rlf_lua_error(L, KEEP_LIBRARY, "%s '%s', a table of the library", what,
+                      library);
+    rlf_lua_error(L, KEEP_NOTHING, "%s a table that was made at file level",
+                  what);
+}
 
 bool
 rlf_lua_contents(lua_State *L, int index)
@@ -38,15 +92,14 @@ refuse_write(lua_State *L)
 {
     lua_pushglobaltable(L);
     bool global = lua_rawequal(L, 1, -1);
-    if (lua_type(L, 2) == LUA_TSTRING)
+    if (lua_type(L, 2) != LUA_TSTRING)
+        rlf_lua_refuse_change(L, "assignment to an element of");
+    if (global)
         rlf_lua_error(L, KEEP_NOTHING,
-                      global ? "assignment to global '%s' after loading"
-                             : "assignment to field '%s' of a table that was "
-                               "made at file level",
+                      "assignment to global '%s' after loading",
                       lua_tostring(L, 2));
-    rlf_lua_error(L, KEEP_NOTHING,
-                  "assignment to an element of a table that was made at file "
-                  "level");
+    rlf_lua_refuse_change(L, lua_pushfstring(L, "assignment to field '%s' of",
+                                             lua_tostring(L, 2)));
 }
 
 static int

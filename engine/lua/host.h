@@ -51,7 +51,8 @@ typedef struct rlf_lua_spec {
     const char *path;   /* the file; also its name in messages */
     const char *source; /* or the text itself (path is then only its name), */
     unsigned line;      /* which begins on this line (0 and 1: the first) */
-    const char *const *dirs; /* where `require` looks, after the own folder */
+    const char *const *dirs; /* of the library, where `require` looks after the
+                                own folder: messages call its files std/... */
     size_t n_dirs;
     rlf_lua_per per;
     const rlf_lua_give *gives; /* none: one unnamed number (text for a turn) */

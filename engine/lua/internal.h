@@ -302,6 +302,11 @@ int rlf_lua_sort(lua_State *L);
  * file-level variables that its functions share. Raises for what cannot be
  * frozen. */
 void rlf_lua_freeze(lua_State *L, int index);
+/* Freeze the tables of the library, which `require` has by their names too. */
+void rlf_lua_freeze_libraries(lua_State *L);
+/* The table at index 1 is frozen: raise "WHAT a table that was made at file
+ * level", or the name of the library whose table it is. */
+_Noreturn void rlf_lua_refuse_change(lua_State *L, const char *what);
 /* If the table at `index` is frozen, push the table that holds its contents. */
 bool rlf_lua_contents(lua_State *L, int index);
 /* Put back file-level variables that a call changed; the name of the first

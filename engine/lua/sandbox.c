@@ -117,7 +117,7 @@ base_rawset(lua_State *L)
     luaL_checkany(L, 3);
     lua_settop(L, 3);
     if (rlf_lua_contents(L, 1))
-        rlf_lua_error(L, NULL, "rawset on a table that was made at file level");
+        rlf_lua_refuse_change(L, "rawset on");
     lua_rawset(L, 1);
     return 1;
 }
@@ -183,9 +183,7 @@ base_setmetatable(lua_State *L)
                      "nil or table");
     lua_settop(L, 2);
     if (rlf_lua_contents(L, 1))
-        rlf_lua_error(L, NULL,
-                      "setmetatable on a table that was made at file "
-                      "level");
+        rlf_lua_refuse_change(L, "setmetatable on");
     if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL)
         return luaL_error(L, "cannot change a protected metatable");
     if (type == LUA_TTABLE) {
@@ -215,6 +213,20 @@ base_setmetatable(lua_State *L)
 #define NEAR 16    /* levels of error() that cost nothing */
 #define HANDLED 20 /* what a run of a message handler costs */
 
+/* "file:line: " of the function that is called, or "": where it ended in
+ * `return f(x)`, Lua has forgotten the line of that. */
+static void
+locate_function(lua_State *L, char *out, size_t room)
+{
+    lua_Debug ar;
+    const rlf_lua_host *host = rlf_lua_host_of(L);
+    if (!host->loaded)
+        return;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, host->function);
+    lua_getinfo(L, ">S", &ar);
+    snprintf(out, room, "%s:%d: ", ar.source + 1, ar.linedefined);
+}
+
 /* error(message, level), where a level that is a C function of ours counts as
  * its caller. */
 static int
@@ -227,6 +239,8 @@ base_error(lua_State *L)
     if (lua_type(L, 1) == LUA_TSTRING && level > 0 && level < INT_MAX) {
         char where[256];
         rlf_lua_locate(L, (int)level, where, sizeof where);
+        if (level > 1 && !where[0])
+            locate_function(L, where, sizeof where);
         lua_pushstring(L, where);
         lua_insert(L, 1);
         lua_concat(L, 2);
@@ -381,11 +395,12 @@ base_load(lua_State *L)
     return 1;
 }
 
-/* Read and compile dir/name.lua; false: it is not there. */
+/* Read and compile name.lua of the i-th directory; false: it is not there. */
 static bool
-load_module(lua_State *L, const char *dir, const char *name)
+load_module(lua_State *L, size_t i, const char *name)
 {
     rlf_lua_host *host = rlf_lua_host_of(L);
+    const char *dir = host->program->dirs[i];
     rlf_err err = RLF_ERR_NONE;
     rlf_buf text = {0};
     luaL_gsub(L, name, ".", "/");
@@ -404,7 +419,9 @@ load_module(lua_State *L, const char *dir, const char *name)
     int status = LUA_OK;
     if (rlf_file_read(path, (size_t)64 << 20, &err, &text) >= 0) {
         rlf_lua_add_source(host, name, path, (rlf_str){text.p, text.n});
-        rlf_lua_name(host, known, path);
+        /* the library's own are called as in a program */
+        rlf_lua_name(host, known,
+                     i ? lua_pushfstring(L, "std/%s", known) : path);
         rlf_str code = rlf_lua_skip_head((rlf_str){text.p, text.n});
         status = luaL_loadbufferx(L, code.n ? code.p : "", code.n, chunk, "t");
     }
@@ -445,7 +462,7 @@ base_require(lua_State *L)
                           name);
     for (size_t i = 0; i < host->program->n_dirs; i++) {
         lua_settop(L, 2);
-        if (!load_module(L, host->program->dirs[i], name))
+        if (!load_module(L, i, name))
             continue;
         lua_pushlightuserdata(L, L); /* being loaded */
         lua_setfield(L, 2, name);
@@ -550,24 +567,12 @@ open_base(lua_State *L)
     lua_pop(L, 1);
 }
 
-/* Libraries are frozen before the file runs. Lua names functions in its
- * messages by looking into its own table of libraries, which therefore gets the
- * contents, while `require` has a table of ours. */
+/* Libraries are frozen before the file runs. */
 static void
 freeze_libraries(lua_State *L)
 {
-    static const char *const libraries[] = {"string", "table",     "math",
-                                            "utf8",   "coroutine", "rlf"};
+    rlf_lua_freeze_libraries(L);
     lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-    lua_createtable(L, 0, 8);
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-        lua_getglobal(L, libraries[i]);
-        rlf_lua_freeze(L, -1);
-        rlf_lua_contents(L, -1);
-        lua_setfield(L, -4, libraries[i]);
-        lua_setfield(L, -2, libraries[i]);
-    }
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_modules);
     /* methods of texts are found in the contents, without a detour */
     lua_pushliteral(L, "");
     lua_getmetatable(L, -1);

@@ -618,6 +618,58 @@ test_answer(void)
     rlf_arena_free(arena);
 }
 
+/* Arguments that are no texts are told at the line of the call, or, where
+ * `return f(x)` left that behind, at the hook's function. */
+static void
+test_arguments(void)
+{
+    static const struct {
+        const char *body, *sentence, *hint;
+    } bad[] = {
+        {"local x = answer.same(s.response, 5)\nreturn x and 1 or 0",
+         "r.lua:3: answer.same: the second answer is a number, not a text",
+         "tostring(x) makes a text of a number; answer.score takes one as its "
+         "truth"},
+        {"return answer.same(5, s.response)",
+         "r.lua:2: answer.same: the first answer is a number, not a text",
+         "tostring(x) makes a text of a number; answer.score takes one as its "
+         "truth"},
+        {"return answer.same(s.response)",
+         "r.lua:2: answer.same: the second answer is nil, not a text", ""},
+        {"local x = answer.normal(true)\nreturn x",
+         "r.lua:3: answer.normal: the text is a boolean, not a text", ""},
+        {"local x = answer.extract({})\nreturn x",
+         "r.lua:3: answer.extract: the text is a table, not a text", ""},
+        {"local x = answer.boxed()\nreturn x",
+         "r.lua:3: answer.boxed: the text is nil, not a text", ""},
+        {"local x = answer.after(s.response)\nreturn x",
+         "r.lua:3: answer.after: the marker is nil, not a text", ""},
+        {"local x = answer.after(s.response, '')\nreturn x",
+         "r.lua:3: answer.after: the marker is empty", ""},
+        {"local x = answer.last_number(1)\nreturn x",
+         "r.lua:3: answer.last_number: the text is a number, not a text", NULL},
+        {"return answer.score(nil, '2')",
+         "r.lua:2: answer.score: the response is nil, not a text", ""},
+        {"return form.of(5)",
+         "std/answer/form.lua:", NULL}, /* no function for programs */
+    };
+    char dir[1024], source[1024];
+    snprintf(dir, sizeof dir, "%s/stdlib", root);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(source, sizeof source,
+                 "local answer, form = require('answer'), "
+                 "require('answer.form')\nreturn function(s)\n%s\nend",
+                 bad[i].body);
+        outcome out = lua_run((setup){.dir = dir}, source);
+        size_t n = strlen(bad[i].sentence);
+        ok(out.status == RLF_USER &&
+               !strncmp(out.err.sentence, bad[i].sentence, n) &&
+               (!bad[i].hint || !strcmp(out.err.hint, bad[i].hint)),
+           "%s", bad[i].sentence);
+        note("got: %s; hint: %s", out.err.sentence, out.err.hint);
+    }
+}
+
 static rlf_lua_host *
 open_file(rlf_arena *arena, const char *name, rlf_lua_per per)
 {
@@ -742,6 +794,7 @@ main(void)
     test_json();
     test_regex();
     test_answer();
+    test_arguments();
     test_fuzz();
     test_templates();
     test_white_space();
