@@ -276,6 +276,19 @@ rlf_optimizer_ranges(const rlf_model *m)
     return n + (t->decayed > at);
 }
 
+/* After a step: weights that are no numbers end the run. */
+static rlf_status
+check_weights(const rlf_model *m, const rlf_adamw *settings, rlf_err *err)
+{
+    rlf_status status = rlf_model_check_finite(m, err);
+    if (status == RLF_USER && (float)settings->eps == 0)
+        rlf_err_hint(err, "with eps: 0 a gradient that is 0 from the first "
+                          "step on, as that of a word that no text has, makes "
+                          "0 / 0: say eps: 1e-8");
+    RLF_TRY(status);
+    return RLF_OK;
+}
+
 rlf_status
 rlf_optimizer_step(rlf_model *m, const rlf_adamw *settings, rlf_err *err,
                    double *norm)
@@ -298,7 +311,7 @@ rlf_optimizer_step(rlf_model *m, const rlf_adamw *settings, rlf_err *err,
         RLF_TRY(step_range(m, &s, 0, t->decayed, settings->decay, err));
     RLF_TRY(step_range(m, &s, t->decayed, t->count, 0, err));
     RLF_TRY(rlf_parallel_gather_slices(m, err));
-    RLF_TRY(rlf_model_check_finite(m, err));
+    RLF_TRY(check_weights(m, settings, err));
     RLF_TRY(rlf_gradient_clear(m, err));
     return packs ? rlf_model_renewed(m, err) : rlf_model_changed(m, err);
 }
