@@ -1,6 +1,7 @@
 /* Parameters: defaults, settings of the command line, ranges. */
 #include "grammar/sema.h"
 
+#include "engine/base/option_table.h"
 #include "grammar/literal.h"
 #include "grammar/meant.h"
 
@@ -438,6 +439,36 @@ rlf_param_value(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
 
 /* ---- all of them ---- */
 
+/* Is there an option of that name, with - where a parameter has _? *hint says
+ * how it is written, and what takes it; a parameter may be meant, too. */
+static bool
+is_option(const rlf_compile_setting *set, const char *nearest, rlf_buf *hint)
+{
+    rlf_buf word = {0};
+    rlf_buf_printf(&word, "--%s", set->name);
+    for (size_t i = 0; i < word.n; i++)
+        if (word.p[i] == '_')
+            word.p[i] = '-';
+    rlf_option option = rlf_option_called(word.p);
+    if (option < RLF_OPTIONS) {
+        const rlf_option_row *row = &rlf_option_rows[option];
+        rlf_buf_puts(hint, word.p);
+        if (row->type != RLF_OPTION_IS_FLAG)
+            rlf_buf_printf(hint, " %s", set->value);
+        const char *between = " is an option, of ";
+        for (int c = 0; c < RLF_COMMANDS; c++) {
+            if (!rlf_command_takes((rlf_command)c, option))
+                continue;
+            rlf_buf_printf(hint, "%s%s", between, rlf_command_rows[c].word);
+            between = ", ";
+        }
+        if (nearest)
+            rlf_buf_printf(hint, "; or did you mean '%s'?", nearest);
+    }
+    rlf_buf_free(&word);
+    return option < RLF_OPTIONS;
+}
+
 static void
 check_settings(rlf_sema *s)
 {
@@ -458,11 +489,15 @@ check_settings(rlf_sema *s)
         const char *nearest = rlf_meant(name, names, n);
         for (size_t i = 0; i < n && !nearest; i++)
             nearest = strcasecmp(names[i], name) ? NULL : names[i];
-        if (nearest)
+        rlf_buf option = {0};
+        if (is_option(&s->options->settings[k], nearest, &option))
+            rlf_diag_hint(s->diags, diag, "%s", option.p);
+        else if (nearest)
             rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
         else
             rlf_diag_hint(s->diags, diag, "`rlflow params %s` lists them",
                           s->options->path);
+        rlf_buf_free(&option);
     }
 }
 
