@@ -184,7 +184,8 @@ check_rows(const rlf_env *env, const rlf_data *data, const rlf_reader *reader,
     return RLF_OK;
 }
 
-/* A template writes chats. One that is declared for a model that reads none may
+/* Of texts that nothing says to be texts (chat: false):
+ * a template writes chats. One that is declared for a model that reads none may
  * be thought to write texts, too, as may that of its tokenizer. */
 static void
 warn_template(const rlf_env *env, int model, const rlf_data *data, rlf_buf *out)
@@ -242,7 +243,8 @@ check_prompts(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
         if (!asked)
             warn_empty(data, reader, &data->warnings);
         asked = true;
-        if (data->prompt->kind != RLF_RECORD_CHAT)
+        if (data->prompt->kind != RLF_RECORD_CHAT &&
+            !rlf_declared(&graph->resources.data[index], "chat"))
             warn_template(env, (int)i, data, &data->warnings);
     }
     return RLF_OK;
