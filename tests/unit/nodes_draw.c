@@ -28,7 +28,8 @@ open_rows(world *w)
         w,
         (rlf_resource){.class = rlf_node_classes.resource[RLF_RESOURCE_DATA],
                        .name = "prompts",
-                       .constructor = "jsonl"},
+                       .constructor = "jsonl",
+                       .source = -1},
         args, 4);
 }
 

@@ -81,7 +81,8 @@ make(uint64_t seed)
         w,
         (rlf_resource){.class = rlf_node_classes.resource[RLF_RESOURCE_DATA],
                        .name = "prompts",
-                       .constructor = "jsonl"},
+                       .constructor = "jsonl",
+                       .source = -1},
         args, 4);
     const char *source = getenv("RLFLOW_SOURCE");
     char path[4096];
