@@ -137,7 +137,8 @@ measured_as(const work *w, const rlf_piece *piece)
         .kind = trains ? RLF_MEASURED_FORWARD : RLF_MEASURED_ROWS,
         .node = w->node,
         .rank = w->opened->rank,
-        .x = rows * (w->each->prompt + w->each->response)};
+        .x = rows * (w->each->prompt + w->each->response),
+        .chunk = !trains && piece->kind == RLF_PIECE_FORWARD};
     if (piece->kind == RLF_PIECE_TURN) {
         out.kind = RLF_MEASURED_TURN;
         out.x = rows + prompts * p;
@@ -379,7 +380,8 @@ pass(const work *w, rlf_piece_kind kind, rlf_call_cut cut, double rows)
 {
     const rlf_layout *l = w->layout;
     int chunks = chunks_of(l);
-    double micros = micros_of(cut, rows), fill = (double)(l->pp - 1) / chunks;
+    double micros = micros_of(cut, rows);
+    double fill = (double)(l->pp - 1) / (l->vee ? 1 : chunks);
     rlf_messages messages;
     work filling = *w;
     filling.part = micros / (micros + fill);

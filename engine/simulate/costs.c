@@ -61,13 +61,18 @@ seconds_of(const rlf_costs *c, const rlf_cost *cost, const rlf_node *node,
 
 /* ---- lines ---- */
 
-/* Seconds of a piece by the profile of the rank's device; false: it has no
- * line for it. */
+/* Seconds of a piece by the profile of the rank's device (`chunk`: of
+ * rlf_measured_piece); false: it has no line for it. */
 static bool
 by_line(rlf_costs *c, rlf_measured_kind kind, const rlf_node *node, int rank,
-        double x, double y, double *out)
+        double x, double y, bool chunk, double *out)
 {
-    const rlf_measured_piece piece = {kind, node, rank, x, y};
+    const rlf_measured_piece piece = {.kind = kind,
+                                      .node = node,
+                                      .rank = rank,
+                                      .x = x,
+                                      .y = y,
+                                      .chunk = chunk};
     rlf_measured_said said;
     if (!c->options.speeds->profiles || !c->options.speeds->profiles[rank])
         return false;
@@ -146,7 +151,8 @@ portion_by_line(rlf_costs *c, const rlf_portion *p, double *out)
         x = (double)p->rows;
         break;
     }
-    return by_line(c, kind, p->node, p->rank, x, 0, out);
+    bool chunk = !trains && p->kind == RLF_PORTION_FORWARD;
+    return by_line(c, kind, p->node, p->rank, x, 0, chunk, out);
 }
 
 static uint32_t
@@ -233,7 +239,8 @@ static double
 take_edge(void *self, int rank, double bytes, int messages)
 {
     double seconds = 0;
-    by_line(self, RLF_MEASURED_EDGE, NULL, rank, bytes, messages, &seconds);
+    by_line(self, RLF_MEASURED_EDGE, NULL, rank, bytes, messages, false,
+            &seconds);
     return seconds;
 }
 
@@ -258,7 +265,7 @@ take_pass(rlf_costs *c, const rlf_node *node, int rank, const rlf_piece *piece)
     double rows = (double)piece->rows, prompts = (double)piece->prompts;
     double p = piece->prompt, fed = rows + prompts * p, seconds;
     double keys = prompts * p * (p + 1) / 2 + rows * (piece->context + 1);
-    if (by_line(c, RLF_MEASURED_TURN, node, rank, fed, keys, &seconds))
+    if (by_line(c, RLF_MEASURED_TURN, node, rank, fed, keys, false, &seconds))
         return seconds + bring(c, node, rank, piece);
     rlf_cost cost = count(c, node, rank, piece);
     return seconds_of(c, &cost, node, rank, fed);

@@ -402,21 +402,39 @@ cut_share(simulation *s, const rlf_work *work, const rlf_node *node)
     return m;
 }
 
+/* The order in which a call reads (nodes/logprob.c): through all chunks that
+ * its stages have. */
+static void
+reading_table(const rlf_layout *l, int n, rlf_arena *arena, rlf_pipe *out)
+{
+    rlf_pipe like;
+    if (l->chunks <= 1) {
+        rlf_pipe_forward(l->pp, n, arena, out);
+        return;
+    }
+    if (l->vee)
+        rlf_pipe_vee(l->pp, 1, arena, &like);
+    else
+        rlf_pipe_interleaved(l->pp, 1, l->chunks, arena, &like);
+    rlf_pipe_reading(&like, 0, n, arena, out);
+}
+
 static void
 read_through(simulation *s, const rlf_node *node, int dp, reading *r)
 {
-    int pp = s->plan->place[node->id].layout.pp;
+    const rlf_layout *l = &s->plan->place[node->id].layout;
     rlf_arena *scratch = rlf_arena_scratch(s->arena);
     rlf_pipe pipe;
     rlf_pipe_report said;
-    rlf_pipe_forward(pp, r->micros.n, scratch, &pipe);
+    reading_table(l, r->micros.n, scratch, &pipe);
     const rlf_pipe_cost *cost =
         stage_costs(s, node, pipe.models, dp, &r->micros, RLF_PORTION_FORWARD,
                     false, scratch);
     rlf_pipe_time(&pipe, &cost, scratch, &said, NULL);
     r->seconds = said.makespan;
-    for (int k = 0; k < pp; k++)
-        r->busy[k] = r->micros.n * cost[k].forward;
+    memset(r->busy, 0, sizeof *r->busy * (size_t)l->pp);
+    for (int k = 0; k < pipe.models->stages; k++)
+        r->busy[pipe.models->path[k]] += r->micros.n * cost[k].forward;
     rlf_arena_free(scratch);
 }
 

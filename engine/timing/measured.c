@@ -85,6 +85,8 @@ rlf_measured_seconds(const rlf_speeds *speeds, const rlf_plan *plan,
                by_half(speeds, plan, piece, out);
     if (!by_line(speeds, plan, piece, out))
         return false;
+    if (piece->chunk && place && place->layout.chunks > 1)
+        out->seconds /= place->layout.chunks;
     if (piece->kind != RLF_MEASURED_BACKWARD)
         return true;
     other.kind = RLF_MEASURED_WEIGHTS;

@@ -23,6 +23,7 @@ typedef struct rlf_measured_piece {
     const rlf_node *node;
     int rank;
     double x, y;
+    bool chunk; /* ROWS: through one of the chunks of the rank's stage alone */
 } rlf_measured_piece;
 
 typedef struct rlf_measured_said {
@@ -34,8 +35,9 @@ typedef struct rlf_measured_said {
 /* What the profile of the rank's device says of a piece that is cut as in the
  * plan. A backward pass that computes activations again takes a forward pass
  * more; where a schedule splits it and no profile has seen that, each of its
- * parts takes half, as their products are of the same size. False: there is no
- * line for it, or no profile. */
+ * parts takes half, as their products are of the same size. A reading was
+ * measured through all chunks of its stage: each has an even part of it. False:
+ * there is no line for it, or no profile. */
 bool rlf_measured_seconds(const rlf_speeds *speeds, const rlf_plan *plan,
                           const rlf_measured_piece *piece,
                           rlf_measured_said *out);

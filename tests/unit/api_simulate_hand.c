@@ -282,6 +282,49 @@ test_by_hand(const struct by_hand *by)
     close_plan(&p);
 }
 
+/* Where its update has several chunks a stage, a model that is read in the same
+ * stages goes through all of them: 48 rows each, beside 24 rows of another
+ * model on each rank. What else differs is the time of a chunk: here each takes
+ * as long, however many layers it has. */
+static void
+test_chunks(void)
+{
+    static const struct {
+        const char *words;
+        int chunks;
+    } cases[] = {{"", 1},
+                 {", schedule: \"zb-h1\"", 1},
+                 {", schedule: \"interleaved\", chunks: 2", 2},
+                 {", schedule: \"zb-v\"", 2}};
+    for (size_t k = 0; k < RLF_COUNT(cases); k++) {
+        char rows[256];
+        snprintf(rows, sizeof rows,
+                 "actor on 0..1 (lanes: 4)\n critic on 0..1 (pp: 2, lanes: 4)\n"
+                 " critic.update on 0..1 (pp: 2%s)\n ref on 0..1",
+                 cases[k].words);
+        const plan_case of = {"chunks that are read", 2, 0, rows};
+        planned p = open_plan(&of);
+        const rlf_durations d = {.portion = count_portion, .turn = count_turn};
+        witness w = {.plan = p.plan};
+        rlf_simulate_options options = {.plan = p.plan,
+                                        .sizes = &p.sizes,
+                                        .durations = &d,
+                                        .steps = STEPS,
+                                        .self = &w,
+                                        .see = see};
+        rlf_simulated out;
+        rlf_err err = RLF_ERR_NONE;
+        double samples = BATCH * EACH;
+        if (rlf_simulate(&options, p.arena, &err, &out) != RLF_OK)
+            bail("%s", err.sentence);
+        for (int r = 0; r < 2; r++)
+            near(w.spent[r][RLF_SPENT_READ] / STEPS,
+                 READ * samples / 2 + FORWARD * samples * cases[k].chunks, 1e-9,
+                 "a reading goes through all chunks of a stage");
+        close_plan(&p);
+    }
+}
+
 /* Generations whose samples wait for pages, on one rank. */
 static double
 paged_step(const planned *p, uint64_t pages, uint32_t tokens, rlf_paged *seen)
@@ -498,6 +541,7 @@ main(void)
     test_at_once();
     for (size_t i = 0; i < RLF_COUNT(by_hand); i++)
         test_by_hand(&by_hand[i]);
+    test_chunks();
     test_migration_by_hand();
     test_waves_of_pages();
     test_pages_by_hand();
