@@ -148,6 +148,23 @@ rlf_answer_late(const rlf_graph *graph, const rlf_node *node, int *branch)
     return true;
 }
 
+bool
+rlf_answer_taken(const rlf_graph *graph, const rlf_node *node)
+{
+    for (;;) {
+        int region = node->region, outer = graph->regions.data[region].node;
+        int branch = 0;
+        if (outer < 0)
+            return true;
+        node = &graph->nodes.data[outer];
+        if (!node->class->condition)
+            continue;
+        rlf_answer_late(graph, node, &branch);
+        if (branch < 0 || node->regions[branch] != region)
+            return false;
+    }
+}
+
 /* ---- reports ---- */
 
 rlf_rank_event

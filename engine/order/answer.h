@@ -31,6 +31,10 @@ uint64_t rlf_answer_interval(const rlf_graph *graph, const rlf_node *node);
  * comparisons of `step` with numbers that are known now decides? Then which of
  * its regions runs, or -1. */
 bool rlf_answer_late(const rlf_graph *graph, const rlf_node *node, int *branch);
+/* Does a step that is answered with a number run the node, as far as each `if`
+ * goes in which it stands? As in late steps, or where only a run knows, the
+ * first side. */
+bool rlf_answer_taken(const rlf_graph *graph, const rlf_node *node);
 
 /* So many rows, where a size says how many; else 16 of each rank. */
 uint32_t rlf_answer_count(const rlf_answers *a, double size);

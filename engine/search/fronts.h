@@ -75,8 +75,9 @@ rlf_status rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
                            rlf_err *err, rlf_fronts *out);
 /* The call of the problem that a node belongs to, or -1. */
 int rlf_fronts_call(const rlf_fronts *fronts, const rlf_node *node);
-/* The part of all steps that have the node: 1/N in an `every N steps` (see
- * rlf_answer_interval). */
+/* The part of late steps that have the node: 1/N in an `every N steps` (see
+ * rlf_answer_interval). What none has (rlf_answer_taken) counts next to
+ * nothing: of placements that are alike without it the faster one is found. */
 double rlf_fronts_share(const rlf_fronts *fronts, const rlf_node *node);
 /* The choices that a plan of the same graph has made, into choice[n_calls].
  * False if one of them is not among those of the problem: ranks that are no

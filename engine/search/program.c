@@ -18,11 +18,15 @@ rlf_fronts_call(const rlf_fronts *f, const rlf_node *node)
     return -1;
 }
 
+/* Of what no late step has. */
+#define HARDLY 1e-6
+
 double
 rlf_fronts_share(const rlf_fronts *f, const rlf_node *node)
 {
     uint64_t interval = rlf_answer_interval(f->options.graph, node);
-    return interval ? 1 / (double)interval : 0;
+    bool taken = rlf_answer_taken(f->options.graph, node);
+    return interval ? (taken ? 1 : HARDLY) / (double)interval : 0;
 }
 
 static rlf_status
