@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum {
     PAIR = 2,
@@ -18,6 +19,7 @@ enum {
     LEAST = 1 << 10, /* bytes; each size is four times the one before */
     SIZES = 9,
     MOST_BYTES = LEAST << 2 * (SIZES - 1),
+    ALL_BYTES = 1 << 30, /* of all ranks together */
     ROUNDS = 5,
     COMMANDS = 400,
 };
@@ -28,10 +30,18 @@ typedef struct sizes {
     int n;
 } sizes;
 
+/* How long the ranks of a world may take for one size; rank 0 keeps the time.
+ */
+typedef struct pace {
+    double share;     /* seconds */
+    atomic_int calls; /* of the next round; 0: there is none */
+} pace;
+
 typedef struct seat {
     rlf_comm *comm;
     int rank, ranks;
     bool lines; /* messages and sums are measured */
+    pace *pace;
     char *data;
     sizes messages, sums;
     rlf_err err;
@@ -89,21 +99,42 @@ sum_round(seat *s, int calls, size_t bytes, rlf_err *err)
     return RLF_OK;
 }
 
+/* Calls of the next round: one at first, then as many as the share has time
+ * for. Others read it behind a barrier, and each round's calls need all of
+ * them, so that none reads the next. */
+static void
+set_pace(const seat *s, int round, size_t bytes, double took, double each)
+{
+    int most = calls_of(bytes);
+    double fits = s->pace->share / ROUNDS / each;
+    bool over = round == ROUNDS || (round && took >= s->pace->share);
+    atomic_store(&s->pace->calls, over           ? 0
+                                  : !round       ? 1
+                                  : fits >= most ? most
+                                  : fits < 1     ? 1
+                                                 : (int)fits);
+}
+
 /* Seconds of a message one way, or of a sum: the least of some rounds, as other
  * programs of the machine only make them longer. */
 static rlf_status
 time_one(seat *s, size_t bytes, bool sums, rlf_err *err, double *out)
 {
-    int calls = calls_of(bytes);
+    rlf_group *all = rlf_group_world(s->comm);
+    uint64_t begun = rlf_clock_now();
     *out = INFINITY;
-    for (int round = 0; round < ROUNDS; round++) {
-        RLF_TRY(rlf_group_barrier(rlf_group_world(s->comm), err));
+    for (int round = 0;; round++) {
+        if (s->rank == 0)
+            set_pace(s, round, bytes, rlf_clock_since(begun), *out);
+        RLF_TRY(rlf_group_barrier(all, err));
+        int calls = atomic_load(&s->pace->calls);
+        if (!calls) /* all have read it when the next size sets it */
+            return rlf_group_barrier(all, err);
         uint64_t from = rlf_clock_now();
         RLF_TRY(sums ? sum_round(s, calls, bytes, err)
                      : send_round(s, calls, bytes, err));
         *out = fmin(*out, rlf_clock_since(from) / calls / (sums ? 1 : 2));
     }
-    return RLF_OK;
 }
 
 /* The rank's side of commands: an answer to each. */
@@ -124,14 +155,16 @@ static rlf_status
 work(seat *s, rlf_err *err)
 {
     double parts = 2.0 * (s->ranks - 1) / s->ranks;
+    size_t most = (size_t)ALL_BYTES / (size_t)s->ranks;
+    most = most < LEAST ? LEAST : most < MOST_BYTES ? most : MOST_BYTES;
     if (s->ranks == PAIR)
         RLF_TRY(serve(s, err));
     if (!s->lines)
         return RLF_OK;
-    s->data = rlf_try_calloc(MOST_BYTES, 1);
+    s->data = rlf_try_calloc(most, 1);
     if (!s->data)
-        return rlf_fail_memory(err, MOST_BYTES, "a message to be measured");
-    for (size_t bytes = LEAST; bytes <= MOST_BYTES; bytes *= 4) {
+        return rlf_fail_memory(err, most, "a message to be measured");
+    for (size_t bytes = LEAST; bytes <= most; bytes *= 4) {
         double message, sum;
         if (s->ranks == PAIR) {
             RLF_TRY(time_one(s, bytes, false, err, &message));
@@ -171,10 +204,12 @@ dispatch(rlf_comm *controller, rlf_err *err, double *out)
 }
 
 /* So many ranks; two of them measure messages and commands, too. Unless `lines`
- * it is for the commands alone. */
+ * it is for the commands alone. `*least`: of one sum of each size. */
 static rlf_status
-measure_ranks(int ranks, bool lines, rlf_err *err, rlf_profile *out)
+measure_ranks(int ranks, bool lines, double seconds, rlf_err *err,
+              double *least, rlf_profile *out)
 {
+    pace limit = {.share = seconds / SIZES / (ranks == PAIR ? 2 : 1)};
     const rlf_comm_options options = {
         .n_ranks = ranks, .limit = 120, .mail_slots = 64};
     seat *seats = rlf_calloc((size_t)ranks, sizeof *seats);
@@ -185,6 +220,7 @@ measure_ranks(int ranks, bool lines, rlf_err *err, rlf_profile *out)
                           .rank = i,
                           .ranks = ranks,
                           .lines = lines,
+                          .pace = &limit,
                           .err = RLF_ERR_NONE};
         pthread_create(&seats[i].thread, NULL, rank_main, &seats[i]);
     }
@@ -203,6 +239,9 @@ measure_ranks(int ranks, bool lines, rlf_err *err, rlf_profile *out)
             put_line(RLF_LINE_MESSAGE, ranks, &seats[0].messages, err, out);
     if (status >= 0 && lines)
         status = put_line(RLF_LINE_COLLECTIVE, ranks, &seats[0].sums, err, out);
+    *least = 0;
+    for (int i = 0; i < seats[0].sums.n; i++)
+        *least += seats[0].sums.seconds[i];
     free(seats);
     rlf_comm_world_free(world);
     return status;
@@ -268,16 +307,34 @@ measure_device(const rlf_backend *backend, rlf_err *err, bool *own,
 
 /* ---- all ---- */
 
+/* Where ranks share cores, twice as many take turns about four times as long
+ * for a sum, and barriers around it take as much again. */
+#define NEXT 8
+
 rlf_status
-rlf_profile_links(int ranks, const rlf_backend *backend, rlf_arena *arena,
-                  rlf_err *err, rlf_profile *out)
+rlf_profile_links(int ranks, double seconds, const rlf_backend *backend,
+                  rlf_arena *arena, rlf_err *err, int *reached,
+                  rlf_profile *out)
 {
     enum { MOST_LINKS = 40 };
     out->links = RLF_NEW_ARRAY(arena, rlf_line, MOST_LINKS);
     bool own = false;
+    double least = 0;
+    uint64_t begun = rlf_clock_now();
+    *reached = PAIR;
     if (backend)
         RLF_TRY(measure_device(backend, err, &own, out));
-    for (int n = PAIR; n == PAIR || (n <= ranks && !own); n *= 2)
-        RLF_TRY(measure_ranks(n, !own, err, out));
+    for (int n = PAIR; n == PAIR || (n <= ranks && !own); n *= 2) {
+        double rest = seconds - rlf_clock_since(begun);
+        int worlds = 1;
+        for (int m = n; m <= ranks / 2; m *= 2)
+            worlds++;
+        if (n > PAIR && NEXT * least > rest)
+            return RLF_OK;
+        RLF_TRY(measure_ranks(n, !own, rest / worlds, err, &least, out));
+        *reached = n;
+    }
+    if (own)
+        *reached = ranks;
     return RLF_OK;
 }

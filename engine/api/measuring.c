@@ -17,6 +17,10 @@ enum {
     PASSES = 2, /* as a machine is not as fast at all times */
 };
 
+/* Seconds for messages and sums: so many, or that part of the time. */
+#define LINKS 1.5
+#define LINKS_PART 20
+
 /* Sure enough: the mean of what a piece takes is known so well. */
 #define SURE 0.02
 
@@ -274,8 +278,9 @@ make_profile(const profiler *p, rlf_session *s, rlf_err *err)
     rlf_buf text = {0};
     RLF_TRY(
         rlf_collector_profile(s->collector, s->last, p->arena, err, &profile));
-    RLF_TRY(rlf_profile_links(p->cuts[p->n_cuts - 1].ranks,
-                              s->last->options.backend, p->arena, err,
+    int ranks = p->cuts[p->n_cuts - 1].ranks, reached;
+    RLF_TRY(rlf_profile_links(ranks, fmax(LINKS, p->seconds / LINKS_PART),
+                              s->last->options.backend, p->arena, err, &reached,
                               &profile));
     rlf_profile_print(&profile, &text);
     s->profile = rlf_arena_strdup(s->arena, text.p);
@@ -283,6 +288,11 @@ make_profile(const profiler *p, rlf_session *s, rlf_err *err)
     rlf_buf_printf(&text, "%d lines of %s with %d cores, %.1f s\n",
                    profile.n_lines, profile.machine, profile.cores,
                    rlf_clock_since(p->begun));
+    if (reached < ranks)
+        rlf_buf_printf(&text,
+                       "not measured in that time: sums of more than %d "
+                       "ranks, which count like those\n",
+                       reached);
     put_rest(p, &text);
     s->profiled = rlf_arena_strdup(s->arena, text.p);
     rlf_buf_free(&text);
