@@ -158,14 +158,19 @@ typedef struct rlf_product_args {
     rlf_soon soon; /* n = 0: nothing */
 } rlf_product_args;
 
-/* Activation functions, both of the form x * sigmoid(z(x)):
+/* Activation functions, all of the form x * sigmoid(z(x)):
  *   SILU       z = x
  *   GELU_TANH  z = 2 sqrt(2/pi) (x + 0.044715 x^3): GELU's approximation by
  *              tanh (Hendrycks and Gimpel 2016), since (1 + tanh(u)) / 2 is
- *              sigmoid(2 u). */
+ *              sigmoid(2 u).
+ *   GELU       z = ln(Phi(x) / Phi(-x)), Phi the normal distribution: x Phi(x),
+ *              which is often written with erf. z is x times a polynomial of
+ *              x^2 up to |x| = 6 (gelu.def); x Phi(x) is off by at most 1e-8
+ *              beside roundings, and so is what is left beyond 6. */
 typedef enum rlf_act {
     RLF_ACT_SILU,
     RLF_ACT_GELU_TANH,
+    RLF_ACT_GELU,
 } rlf_act;
 
 /* y[m, d] = act(gate) * up, where c[m, 2 d] = gates beside ups = x w^T + bias

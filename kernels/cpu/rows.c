@@ -206,6 +206,17 @@ inner(rlf_act act, vf x, vf *slope)
         *slope = vset(1);
         return x;
     }
+    if (act == RLF_ACT_GELU) {
+        vf most = vset(-36), t = -vmax(-(x * x), most);
+        vf even = vset(0), d = vset(0);
+#define TERM(i, c)                 \
+    even = vfma(even, t, vset(c)); \
+    d = vfma(d, t, vset((2 * (i) + 1) * (c)));
+#include "kernels/gelu.def"
+#undef TERM
+        *slope = d;
+        return x * even;
+    }
     const float k = 1.59576912f, cubic = 0.0713548163f; /* k 0.044715 */
     vf square = x * x;
     *slope = vfma(square, vset(3 * cubic), vset(k));
@@ -226,6 +237,10 @@ activate(rlf_act act, vf x)
             rows(a, RLF_ACT_SILU, true, first, last);       \
         else if ((a)->act == RLF_ACT_SILU)                  \
             rows(a, RLF_ACT_SILU, false, first, last);      \
+        else if ((a)->act == RLF_ACT_GELU && (a)->up)       \
+            rows(a, RLF_ACT_GELU, true, first, last);       \
+        else if ((a)->act == RLF_ACT_GELU)                  \
+            rows(a, RLF_ACT_GELU, false, first, last);      \
         else if ((a)->up)                                   \
             rows(a, RLF_ACT_GELU_TANH, true, first, last);  \
         else                                                \

@@ -307,6 +307,16 @@ inner_1(rlf_act act, float x, float *slope)
     *slope = 1;
     if (act == RLF_ACT_SILU)
         return x;
+    if (act == RLF_ACT_GELU) {
+        float t = fminf(x * x, 36), even = 0, d = 0;
+#define TERM(i, c)           \
+    even = fmaf(even, t, c); \
+    d = fmaf(d, t, (2 * (i) + 1) * (c));
+#include "kernels/gelu.def"
+#undef TERM
+        *slope = d;
+        return x * even;
+    }
     const float k = 1.59576912f, cubic = 0.0713548163f; /* k 0.044715 */
     float square = x * x;
     *slope = fmaf(square, 3 * cubic, k);

@@ -38,6 +38,7 @@ static const struct {
 } acts[] = {
     {"silu", RLF_ACT_SILU},
     {"swish", RLF_ACT_SILU},
+    {"gelu", RLF_ACT_GELU},
     {"gelu_pytorch_tanh", RLF_ACT_GELU_TANH},
     {"gelu_new", RLF_ACT_GELU_TANH},
 };
@@ -532,7 +533,7 @@ read_act(const rlf_config_keys *r, const rlf_family *f, rlf_act *out)
         }
     return j ? rlf_fail(r->err, RLF_USER,
                         "%s: \"%s\": \"%s\" is no activation that is "
-                        "supported: silu and gelu_pytorch_tanh are",
+                        "supported: silu, gelu and gelu_pytorch_tanh are",
                         r->path, key, word)
              : RLF_OK;
 }

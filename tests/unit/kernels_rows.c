@@ -627,16 +627,20 @@ gelu_tanh(double x)
 static double
 activation(rlf_act act, double x)
 {
-    return act == RLF_ACT_SILU ? silu_up(x, 1) : gelu_tanh(x);
+    return act == RLF_ACT_SILU        ? silu_up(x, 1)
+           : act == RLF_ACT_GELU_TANH ? gelu_tanh(x)
+                                      : 0.5 * x * erfc(-x / sqrt(2));
 }
 
 /* Each activation, with what it gates and without. */
 static void
 test_activations(env *e)
 {
-    for (int form = 0; form < 4; form++) {
-        rlf_act act = form % 2 ? RLF_ACT_GELU_TANH : RLF_ACT_SILU;
-        bool gated = form >= 2;
+    static const rlf_act acts[] = {RLF_ACT_SILU, RLF_ACT_GELU_TANH,
+                                   RLF_ACT_GELU};
+    for (int form = 0; form < 6; form++) {
+        rlf_act act = acts[form % 3];
+        bool gated = form >= 3;
         int64_t m = 5, d = 67, ld = gated ? 2 * d : d, n = m * d;
         float *x = values(e, m * ld, 6), *y = blank(e, n);
         float *dy = values(e, n, 1), *dx = blank(e, m * ld);
