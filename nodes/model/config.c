@@ -468,7 +468,8 @@ read_sizes(const rlf_config_keys *r, const rlf_family *f, rlf_model_config *c)
     }
     if (!c->ffn)
         c->ffn = f->ffn * c->hidden;
-    if (!json_object_get(r->root, "num_key_value_heads"))
+    const char *kv_heads = key_of(r, f, "num_key_value_heads");
+    if (!kv_heads || !json_object_get(r->root, kv_heads))
         c->kv_heads = f->kv_heads;
     if (!c->kv_heads)
         c->kv_heads = c->heads;

@@ -36,6 +36,7 @@ typedef struct rlf_model_config {
     const bool *still;    /* [layers] which rotate nothing; NULL: none */
     bool parallel;        /* attention and mlp side by side, where a family has
                              both forms */
+    bool two_norms;       /* ... behind a norm each */
     rlf_act act;          /* of the mlp */
     bool tied;       /* the head is the embedding's matrix */
     bool untied;     /* config.json says so, and the weights have another */

@@ -6,13 +6,14 @@
 bool
 rlf_form_is_plain(const rlf_slot *s)
 {
-    return !s->form.transposed && !s->form.pairs;
+    return !s->form.transposed && !s->form.pairs && !s->form.run;
 }
 
 bool
 rlf_form_ends(const rlf_slot *s)
 {
-    return s->form.first + s->file_rows == s->form.rows;
+    return s->form.run ? s->form.first + s->form.run == s->form.stride
+                       : s->form.first + s->file_rows == s->form.rows;
 }
 
 rlf_tensor
@@ -39,6 +40,9 @@ static int64_t
 row_of(const rlf_slot *s, int64_t i)
 {
     int64_t d = s->form.pairs, k = d ? i % d : 0, half = s->form.turned / 2;
+    int64_t run = s->form.run;
+    if (run)
+        return i / run * s->form.stride + s->form.first + i % run;
     int64_t to = k >= 2 * half ? k : k < half ? 2 * k : 2 * (k - half) + 1;
     return s->form.first + i - k + to;
 }
@@ -82,7 +86,7 @@ rlf_form_read(const rlf_slot *s, const rlf_tensor *x, int64_t at, int64_t n,
         return read_transposed(s, x, err, values);
     }
     for (int64_t i = 0, run; i < n; i += run) {
-        run = s->form.pairs ? cols - (at + i) % cols : n;
+        run = s->form.pairs || s->form.run ? cols - (at + i) % cols : n;
         run = run < n - i ? run : n - i;
         RLF_TRY(rlf_tensor_read_f32(x, (uint64_t)rlf_form_place(s, at + i),
                                     (uint64_t)run, err, values + i));

@@ -4,9 +4,9 @@
  * A slot is a matrix [outputs, inputs] or a vector, for kernels know one
  * layout. Files may have several slots side by side as one tensor (Phi-3's
  * qkv_proj), matrices transposed (GPT-2), the two rows that are rotated
- * together side by side (Cohere), a matrix that is added and never multiplied
- * with (GPT-2's positions). That is undone in reading and made again in saving,
- * exactly. */
+ * together side by side (Cohere), q, k and v head by head (GPT-NeoX), a matrix
+ * that is added and never multiplied with (GPT-2's positions). That is undone
+ * in reading and made again in saving, exactly. */
 #ifndef RLF_MODEL_FORM_H
 #define RLF_MODEL_FORM_H
 

@@ -10,8 +10,6 @@
 #include "nodes/model/form.h"
 #include "nodes/model/weights.h"
 
-static const char head[] = "lm_head.weight";
-
 /* What a base model's file leaves out of the names: "model." */
 static size_t
 base_length(const rlf_model_config *config)
@@ -38,7 +36,8 @@ find_of(const rlf_table *whole, const rlf_safetensors *file,
 {
     const rlf_tensor *x = find_tensor(&whole->config, file, slot->form.tensor);
     return !x && whole->config.tied && slot->offset == whole->embed
-               ? find_tensor(&whole->config, file, head)
+               ? find_tensor(&whole->config, file,
+                             rlf_head_name(&whole->config))
                : x;
 }
 
@@ -115,8 +114,9 @@ add_name(name_list *list, const char *name)
 static bool
 is_known(const rlf_table *t, const char *name)
 {
-    static const char *const buffers[] = {"rotary_emb.inv_freq", ".attn.bias",
-                                          ".attn.masked_bias"};
+    static const char *const buffers[] = {
+        "rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias",
+        ".attention.bias", ".attention.masked_bias"};
     size_t n = base_length(&t->config);
     for (size_t i = 0; i < RLF_COUNT(buffers); i++)
         if (strstr(name, buffers[i]))
@@ -134,7 +134,7 @@ is_known(const rlf_table *t, const char *name)
 static rlf_status
 check_unused(const rlf_table *t, const rlf_safetensors *file, rlf_err *err)
 {
-    static const char *const harmless[] = {head, "score.weight"};
+    const char *const harmless[] = {rlf_head_name(&t->config), "score.weight"};
     name_list unused = {0};
     const char *path = NULL;
     for (size_t i = 0; i < rlf_safetensors_count(file); i++) {
@@ -283,7 +283,7 @@ rlf_weights_tie(const char *dir, rlf_model_config *config, rlf_err *err)
     const char *words =
         rlf_arena_printf(arena, "%s.weight", program->rows.data[0].name[0]);
     const rlf_tensor *x = find_tensor(config, file, words);
-    const rlf_tensor *y = find_tensor(config, file, head);
+    const rlf_tensor *y = find_tensor(config, file, rlf_head_name(config));
     rlf_arena_free(arena);
     rlf_status status = RLF_OK;
     bool same = true;

@@ -42,6 +42,12 @@ rlf_program_layers(const rlf_model_config *c)
     return c->family && c->family->layers ? c->family->layers : "model.layers";
 }
 
+const char *
+rlf_head_name(const rlf_model_config *c)
+{
+    return c->family && c->family->head ? c->family->head : "lm_head.weight";
+}
+
 static rlf_var
 new_value(rlf_program *r, rlf_width width)
 {

@@ -119,6 +119,9 @@ rlf_program_rows(const rlf_program *program)
 /* What names of tensors of a layer begin with, before ".N.". */
 const char *rlf_program_layers(const rlf_model_config *config);
 
+/* The head's tensor, where it is not the embedding. */
+const char *rlf_head_name(const rlf_model_config *config);
+
 static inline bool
 rlf_is_product(const rlf_model_row *row)
 {

@@ -359,11 +359,12 @@ read_part(reading *r, int head_dim)
 {
     rlf_err *err = r->keys->err;
     static const char key[] = "partial_rotary_factor";
+    const char *own = r->family->part_key ? r->family->part_key : key;
     double part = r->family->part;
     r->dim = head_dim;
     if (!(part > 0))
         return RLF_OK;
-    RLF_TRY(rlf_config_number(r->keys, r->keys->root, key, 0, 1, &part));
+    RLF_TRY(rlf_config_number(r->keys, r->keys->root, own, 0, 1, &part));
     RLF_TRY(read_number(r, key, 0, 1, &part));
     r->dim = (int)(head_dim * part);
     if (r->dim < 2 || r->dim % 2)
@@ -514,12 +515,13 @@ rlf_rope_read(const rlf_config_keys *keys, const rlf_rope_family *family,
                  .positions = *context,
                  .arena = arena,
                  .rope = out};
-    RLF_TRY(rlf_config_number(keys, keys->root, "rope_theta", 1, MOST_THETA,
-                              &out->theta));
+    const char *key = family->theta_key ? family->theta_key : "rope_theta";
+    RLF_TRY(
+        rlf_config_number(keys, keys->root, key, 1, MOST_THETA, &out->theta));
     if (family->local > 0)
         return read_both(&r, head_dim, context, local);
     const json_t *object = find_object(keys->root, &r.name);
     if (!rlf_config_member(object, "rope_theta"))
-        RLF_TRY(rlf_config_refuse_null(keys, keys->root, "rope_theta"));
+        RLF_TRY(rlf_config_refuse_null(keys, keys->root, key));
     return read_object(&r, object, head_dim, context);
 }

@@ -33,6 +33,9 @@ typedef struct rlf_rope {
 /* What a family's config.json means otherwise than Llama's. */
 typedef struct rlf_rope_family {
     double part; /* partial_rotary_factor where it is absent; 0: it has none */
+    /* Names of rope_theta and partial_rotary_factor beside the object; NULL:
+     * these. */
+    const char *theta_key, *part_key;
     bool longrope; /* has no other scaling, and "su" and "yarn" are that */
     int original;  /* original_max_position_embeddings where it stands nowhere
                       beside the object that scales; 0: none */

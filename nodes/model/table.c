@@ -110,6 +110,17 @@ add_vector(builder *b, rlf_slot_kind kind, const char *name, rlf_width width)
                0);
 }
 
+/* The part of q, k or v (0, 1, 2) in a tensor that has, for each key head, the
+ * query heads that read it, then itself, then its values. */
+static void
+set_group(const rlf_model_config *c, rlf_slot *slot, int part)
+{
+    int64_t per = c->heads / c->kv_heads, d = c->head_dim;
+    slot->form.run = part == 0 ? per * d : d;
+    slot->form.first = part == 0 ? 0 : (per + part - 1) * d;
+    slot->form.stride = (per + 2) * d;
+}
+
 /* How files have the tensors of a row's product, which are those from slot
  * `first` on: neighbours of one name are parts of one tensor. */
 static void
@@ -132,6 +143,8 @@ set_forms(builder *b, int first)
                 slot->form.pairs = t->config.head_dim;
                 slot->form.turned = rlf_model_config_rotated(&t->config);
             }
+            if (f && f->groups && heads && end - i == 3)
+                set_group(&t->config, slot, k - i);
             if (end - i > 1)
                 slot->name = rlf_arena_printf(b->arena, "%s[%d]", name, k - i);
         }
@@ -508,7 +521,7 @@ add_heads(builder *b, bool first, bool last)
     b->layer = c->layers;
     if (last && (t->head & RLF_HEAD_LM)) {
         align(b);
-        t->lm = !c->tied ? add_matrix(b, RLF_SLOT_EMBEDDING, "lm_head.weight",
+        t->lm = !c->tied ? add_matrix(b, RLF_SLOT_EMBEDDING, rlf_head_name(c),
                                       RLF_WIDTH_VOCAB, RLF_WIDTH_HIDDEN)
                 : first  ? t->embed
                          : t->ends;

@@ -72,6 +72,9 @@ typedef struct rlf_file_form {
     int pairs;    /* of each so many rows, those rotated together are side by
                      side; 0: they are not */
     int turned;   /* ... and so many of them are rotated, the first ones */
+    int64_t run;  /* of each `stride` rows of the tensor so many neighbours,
+                     from `first` on, are the slot's; 0: all from there */
+    int64_t stride;
     int64_t fold; /* a vector here, there a matrix of so many columns; 0: not */
 } rlf_file_form;
 

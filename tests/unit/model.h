@@ -51,6 +51,7 @@ test_family(rlf_model_config *c, const rlf_family *family)
     c->rope.dim = family->rope.part > 0 ? c->head_dim / 8 * 6 : 0;
     c->still = family->still_every ? others + 1 : NULL;
     c->parallel = c->tied;
+    c->two_norms = c->parallel && c->qkv_bias;
     if (family->window_every) {
         c->window = 4;
         c->windowed = others;

@@ -26,6 +26,9 @@ typedef struct rlf_family {
     bool transposed;    /* products have [inputs, outputs] */
     bool pairs;         /* rows of q and k that are rotated together are side by
                            side */
+    bool groups;        /* q, k and v of one tensor are there head by head: the
+                           query heads of each key head, that, its values */
+    const char *head;   /* the head's tensor; NULL: "lm_head.weight" */
     bool qkv_bias;   /* always, whatever the keys say */
     bool bias_key;   /* has attention_bias */
     bool o_bias_key; /* ... which also gives o_proj a bias */
