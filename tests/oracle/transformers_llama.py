@@ -116,6 +116,10 @@ MODELS = {
                           torch.float16, "lm"),
     "starcoder2": ("Starcoder2", dict(sliding_window=5, rope_theta=500.0),
                    torch.float32, "lm"),
+    "gpt_neox": ("GPTNeoX", dict(hidden_size=32, rotary_pct=0.25,
+                                 rotary_emb_base=500.0), torch.float32, "lm"),
+    "gpt_neox_serial": ("GPTNeoX", dict(use_parallel_residual=False,
+                                        rotary_pct=1.0), torch.float16, "lm"),
     "lora": ("Qwen3", dict(tie_word_embeddings=True, head_dim=8,
                            rope_theta=500.0), torch.float32, "lm"),
 }
@@ -151,7 +155,8 @@ def randomize(model):
     for name, p in model.named_parameters():
         gemma = type(model).__name__.startswith("Gemma")
         if name.endswith(("norm.weight", "ln_1.weight", "ln_2.weight",
-                          "ln_f.weight")):  # Gemma's multiply by 1 + weight
+                          "ln_f.weight", "ln_attn.weight",
+                          "ln_mlp.weight")):  # Gemma's multiply by 1 + weight
             p.data = (not gemma) + 0.3 * torch.randn_like(p)
         elif name == "model.embed_tokens.weight" and type(
                 model).__name__.startswith(("Olmo", "SmolLM3", "StableLm")):
@@ -177,7 +182,11 @@ def make(directory, name):
     torch.manual_seed(sum(name.encode()))
     small = dict(SMALL)
     if family == "GPT2":  # has the others under names of its own
-        del small["intermediate_size"], small["num_key_value_heads"]
+        del small["intermediate_size"]
+    if family in ("GPT2", "GPTNeoX", "Falcon"):
+        del small["num_key_value_heads"]
+    if family == "Falcon":
+        small["ffn_hidden_size"] = small.pop("intermediate_size")
     config = getattr(transformers, family + "Config")(**{**small, **arguments})
     lm = "LMHeadModel" if family == "GPT2" else "ForCausalLM"
     kind = "ForSequenceClassification" if head == "scalar" else lm
@@ -226,6 +235,8 @@ def make(directory, name):
             result[key] = x.int() if x.dtype == torch.int64 else x.double()
     for key, p in model.named_parameters():
         if p.requires_grad:
+            if family == "GPTNeoX":
+                key = key.replace("lm_head.", "embed_out.")
             result["grad." + name_in_files(key)] = p.grad.float().contiguous()
     save_file(result, os.path.join(path, "expected.safetensors"))
 

@@ -425,6 +425,8 @@ main(void)
                              {.name = "stablelm", .head = RLF_HEAD_LM},
                              {.name = "stablelm_parallel", .head = RLF_HEAD_LM},
                              {.name = "starcoder2", .head = RLF_HEAD_LM},
+                             {.name = "gpt_neox", .head = RLF_HEAD_LM},
+                             {.name = "gpt_neox_serial", .head = RLF_HEAD_LM},
                              {.name = "gemma2", .head = RLF_HEAD_LM},
                              {.name = "gemma3", .head = RLF_HEAD_LM},
                              {.name = "lora",
