@@ -678,6 +678,8 @@ main(void)
     test_ranks(scratch, 2, 4, 6, &rlf_family_starcoder2);
     test_ranks(scratch, 8, 8, 5, &rlf_family_gpt_neox);
     test_ranks(scratch, 8, 4, 9, &rlf_family_gpt_neox);
+    test_ranks(scratch, 2, 4, 5, &rlf_family_falcon);
+    test_ranks(scratch, 4, 8, 9, &rlf_family_falcon);
     test_ranks(scratch, 2, 4, 5, &rlf_family_gemma2);
     test_ranks(scratch, 2, 8, 4, &rlf_family_gemma3);
     test_ranks(scratch, 2, 8, 4, &lora_family);
