@@ -323,6 +323,8 @@ main(void)
     test_round_trip(&t, "gpt2", RLF_HEAD_LM, arena);
     test_round_trip(&t, "cohere", RLF_HEAD_LM, arena);
     test_round_trip(&t, "glm", RLF_HEAD_LM, arena);
+    test_round_trip(&t, "falcon", RLF_HEAD_LM, arena);
+    test_round_trip(&t, "gpt_neox_serial", RLF_HEAD_LM, arena);
     test_bad_files(&t, arena);
     test_forms(&t, arena);
     test_base_names(&t, arena);
