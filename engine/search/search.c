@@ -412,6 +412,77 @@ rlf_search_anneal(const rlf_problem *problem, const rlf_search_options *options,
     out->looks = w.looks;
 }
 
+/* ---- cuts that others beat ---- */
+
+/* The best cut of a call on the ranks that it has. */
+static bool
+recut_call(rlf_estimator *e, const rlf_problem *p, int i, rlf_placing *at)
+{
+    const rlf_problem_call *call = &p->calls[i];
+    int was = at->choice[i], best = was;
+    const rlf_choice *here = &call->choices[was];
+    double period = at->period;
+    for (int k = 0; k < call->n_choices + call->n_others; k++) {
+        const rlf_choice *there = &call->choices[k];
+        if (there->first != here->first || there->count != here->count)
+            continue;
+        at->choice[i] = k;
+        rlf_placing_look(e, at);
+        if (at->period < period) {
+            period = at->period;
+            best = k;
+        }
+    }
+    at->choice[i] = best;
+    rlf_placing_look(e, at);
+    return best != was;
+}
+
+/* A cut that another beats by itself may still be better beside others: a call
+ * that is cut as the model is trained needs no weights to be moved, which takes
+ * long where links are slow. A search among all of those would find less with
+ * as many moves, so one call at a time gets them in the end. */
+static void
+recut(rlf_estimator *e, const rlf_problem *p, rlf_placing *at)
+{
+    bool changed = isfinite(at->period);
+    while (changed) {
+        changed = false;
+        for (int i = 0; i < p->n_calls; i++)
+            if (p->calls[i].n_others)
+                changed |= recut_call(e, p, i, at);
+    }
+}
+
+/* All that are kept, in order again, the best, and from `starts`. */
+static void
+recut_all(const rlf_problem *p, const rlf_placing *starts, int n_starts,
+          rlf_arena *arena, rlf_found *out)
+{
+    rlf_estimator *e = rlf_estimator_new(p, arena);
+    rlf_placing list[RLF_SEARCH_KEPT + 3];
+    int n = 0, others = 0;
+    for (int i = 0; i < p->n_calls; i++)
+        others += p->calls[i].n_others;
+    if (!others)
+        return;
+    for (int i = 0; i < out->n_kept + 1 + n_starts; i++) {
+        const rlf_placing *from = i < out->n_kept ? &out->kept[i]
+                                  : i == out->n_kept
+                                      ? &out->best
+                                      : &starts[i - out->n_kept - 1];
+        list[n].choice = RLF_NEW_ARRAY(arena, int, p->n_calls);
+        copy(p, &list[n], from);
+        recut(e, p, &list[n++]);
+    }
+    out->n_kept = 0;
+    for (int i = 0; i < n; i++) {
+        keep(p, &list[i], out);
+        if (rlf_placing_better(&list[i], &out->best))
+            copy(p, &out->best, &list[i]);
+    }
+}
+
 void
 rlf_search(const rlf_problem *problem, const rlf_search_options *options,
            rlf_arena *arena, rlf_found *out)
@@ -421,12 +492,14 @@ rlf_search(const rlf_problem *problem, const rlf_search_options *options,
     rlf_proof proof = {0};
     int n = rlf_search_less(problem, options, scratch, starts);
     rlf_search_anneal(problem, options, starts, n, arena, out);
-    rlf_arena_free(scratch);
+    recut_all(problem, starts, n, scratch, out);
     if (options->branches && !out->stopped)
         rlf_search_branch(rlf_estimator_new(problem, arena), problem, options,
                           arena, &out->best, &proof);
+    recut_all(problem, NULL, 0, scratch, out);
     keep(problem, &out->best, out);
-    out->bound = proof.bound;
+    rlf_arena_free(scratch);
+    out->bound = fmin(proof.bound, out->best.period);
     out->optimal = proof.optimal;
     out->stopped |= proof.stopped;
     out->looks += proof.looks;

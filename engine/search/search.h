@@ -37,8 +37,9 @@ typedef struct rlf_found {
      * images, here is the best. */
     rlf_placing kept[RLF_SEARCH_KEPT];
     int n_kept;
-    double bound;  /* no placement of the problem has a shorter period */
-    bool optimal;  /* best is as short as any, but for rounding */
+    double bound;  /* no placement of choices that no other beats, and none
+                      that was looked at, has a shorter period */
+    bool optimal;  /* best is as short as any of these, but for rounding */
     bool stopped;  /* `stop` ended it: seed and budget do not repeat it */
     int64_t looks; /* placements looked at */
 } rlf_found;
