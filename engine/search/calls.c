@@ -103,6 +103,7 @@ typedef struct work {
     const rlf_speeds *speeds;
     rlf_rank_links *links; /* of the opened rank */
     double part; /* of the times of a piece in which its rank is at work */
+    double parts; /* of a reading: micro-batches of a replica */
     rlf_seconds *sum;
     double *busy;     /* of it: at work */
     double *complete; /* of rlf_call_times; a generation's */
@@ -138,7 +139,8 @@ measured_as(const work *w, const rlf_piece *piece)
         .node = w->node,
         .rank = w->opened->rank,
         .x = rows * (w->each->prompt + w->each->response),
-        .chunk = !trains && piece->kind == RLF_PIECE_FORWARD};
+        .chunk = !trains && piece->kind == RLF_PIECE_FORWARD,
+        .parts = trains ? 1 : w->parts};
     if (piece->kind == RLF_PIECE_TURN) {
         out.kind = RLF_MEASURED_TURN;
         out.x = rows + prompts * p;
@@ -385,6 +387,7 @@ pass(const work *w, rlf_piece_kind kind, rlf_call_cut cut, double rows)
     rlf_messages messages;
     work filling = *w;
     filling.part = micros / (micros + fill);
+    filling.parts = micros;
     for (int chunk = 0; chunk < chunks; chunk++)
         go_through(&filling, kind, chunk, rows / micros, micros + fill);
     if (l->pp == 1)

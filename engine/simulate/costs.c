@@ -61,18 +61,19 @@ seconds_of(const rlf_costs *c, const rlf_cost *cost, const rlf_node *node,
 
 /* ---- lines ---- */
 
-/* Seconds of a piece by the profile of the rank's device (`chunk`: of
+/* Seconds of a piece by the profile of the rank's device (`chunk`, `parts`: of
  * rlf_measured_piece); false: it has no line for it. */
 static bool
 by_line(rlf_costs *c, rlf_measured_kind kind, const rlf_node *node, int rank,
-        double x, double y, bool chunk, double *out)
+        double x, double y, bool chunk, int parts, double *out)
 {
     const rlf_measured_piece piece = {.kind = kind,
                                       .node = node,
                                       .rank = rank,
                                       .x = x,
                                       .y = y,
-                                      .chunk = chunk};
+                                      .chunk = chunk,
+                                      .parts = parts};
     rlf_measured_said said;
     if (!c->options.speeds->profiles || !c->options.speeds->profiles[rank])
         return false;
@@ -152,7 +153,8 @@ portion_by_line(rlf_costs *c, const rlf_portion *p, double *out)
         break;
     }
     bool chunk = !trains && p->kind == RLF_PORTION_FORWARD;
-    return by_line(c, kind, p->node, p->rank, x, 0, chunk, out);
+    int parts = kind == RLF_MEASURED_ROWS ? p->micros : 1;
+    return by_line(c, kind, p->node, p->rank, x, 0, chunk, parts, out);
 }
 
 static uint32_t
@@ -239,7 +241,7 @@ static double
 take_edge(void *self, int rank, double bytes, int messages)
 {
     double seconds = 0;
-    by_line(self, RLF_MEASURED_EDGE, NULL, rank, bytes, messages, false,
+    by_line(self, RLF_MEASURED_EDGE, NULL, rank, bytes, messages, false, 1,
             &seconds);
     return seconds;
 }
@@ -265,7 +267,8 @@ take_pass(rlf_costs *c, const rlf_node *node, int rank, const rlf_piece *piece)
     double rows = (double)piece->rows, prompts = (double)piece->prompts;
     double p = piece->prompt, fed = rows + prompts * p, seconds;
     double keys = prompts * p * (p + 1) / 2 + rows * (piece->context + 1);
-    if (by_line(c, RLF_MEASURED_TURN, node, rank, fed, keys, false, &seconds))
+    if (by_line(c, RLF_MEASURED_TURN, node, rank, fed, keys, false, 1,
+                &seconds))
         return seconds + bring(c, node, rank, piece);
     rlf_cost cost = count(c, node, rank, piece);
     return seconds_of(c, &cost, node, rank, fed);

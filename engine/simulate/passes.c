@@ -118,7 +118,8 @@ stage_costs(const simulation *s, const rlf_node *node,
                          .rank = rank[k],
                          .rows = m->rows,
                          .prompt = m->prompt,
-                         .response = m->response};
+                         .response = m->response,
+                         .micros = m->n};
         for (int i = 0; i < k; i++)
             p.chunk += model->path[i] == model->path[k];
         p.kind = forward;

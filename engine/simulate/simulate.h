@@ -35,6 +35,7 @@ typedef struct rlf_portion {
     double rows;             /* on average; of a micro-batch no whole number */
     double prompt, response; /* tokens of each, on average */
     int chunk;
+    int micros; /* FORWARD, BEFORE: micro-batches of the pass */
     bool all; /* ROWS: nobody has picked rows */
 } rlf_portion;
 

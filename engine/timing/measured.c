@@ -49,9 +49,10 @@ by_line(const rlf_speeds *speeds, const rlf_plan *plan,
         rlf_profile_find(p, &key, &made, &out->exact);
     if (!line)
         return false;
-    out->seconds = rlf_profile_line_at(line, piece->x, piece->y);
-    out->beyond =
-        piece->x * BEYOND < line->least || piece->x > line->most * BEYOND;
+    double parts = piece->parts > 1 ? piece->parts : 1;
+    double x = piece->x * parts;
+    out->seconds = rlf_profile_line_at(line, x, piece->y * parts) / parts;
+    out->beyond = x * BEYOND < line->least || x > line->most * BEYOND;
     return true;
 }
 

@@ -24,6 +24,8 @@ typedef struct rlf_measured_piece {
     int rank;
     double x, y;
     bool chunk; /* ROWS: through one of the chunks of the rank's stage alone */
+    double parts; /* ROWS of a reading: equal ones, of which this is one, since
+                     lines are of whole calls; up to 1: it is all */
 } rlf_measured_piece;
 
 typedef struct rlf_measured_said {

@@ -46,20 +46,28 @@ rlf_profile_line_at(const rlf_profile_line *line, double x, double y)
     return line->fixed + line->each * x + line->more * y;
 }
 
+/* Where all x are closer than this to each other, whatever disturbs them could
+ * be taken for a constant. */
+#define APART 1.25
+
 /* Columns of the fit: a constant, x, y; one that says nothing is left out. */
 static void
 fit(const rlf_profile_sample *s, int n, rlf_profile_line *out)
 {
     bool x_varies = false, y_there = false;
+    double least = s[0].x, most = s[0].x;
     double *terms = rlf_calloc((size_t)n * 4, sizeof *terms), factor[3];
     double *seconds = terms + 3 * (size_t)n;
     rlf_err ignored = RLF_ERR_NONE;
     for (int i = 0; i < n; i++) {
         x_varies |= fabs(s[i].x - s[0].x) > 0.02 * s[0].x;
         y_there |= s[i].y > 0;
+        least = fmin(least, s[i].x);
+        most = fmax(most, s[i].x);
     }
+    bool apart = most > APART * least;
     for (int i = 0; i < n; i++) {
-        terms[3 * i] = x_varies || !(s[i].x > 0);
+        terms[3 * i] = apart || !(s[i].x > 0);
         terms[3 * i + 1] = s[i].x;
         terms[3 * i + 2] = y_there && x_varies ? s[i].y : 0;
         seconds[i] = fmax(s[i].seconds, 1e-9);

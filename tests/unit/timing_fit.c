@@ -234,6 +234,7 @@ check_degenerate(void)
     const rlf_profile_sample zero[] = {{0, 0, 4e-3}, {0, 0, 6e-3}};
     const rlf_profile_sample nothing[] = {{0, 0, 0}, {4, 0, 0}, {8, 2, 0}};
     const rlf_profile_sample close[] = {{100, 5, 1e-3}, {101, 900, 2e-3}};
+    rlf_profile_sample band[5];
     rlf_profile_line l;
     rlf_profile_fit(one, 1, &l);
     near(rlf_profile_line_at(&l, 8, 0), 4e-3, 1e-15, "one measurement");
@@ -252,6 +253,12 @@ check_degenerate(void)
     rlf_profile_fit(close, 2, &l);
     ok(is_sound(&l) && l.fixed <= 0 && l.more <= 0,
        "x that hardly differ are taken as equal");
+    for (int i = 0; i < 5; i++)
+        band[i] =
+            (rlf_profile_sample){6500 + 90 * i, 0, i % 2 ? 8.4e-3 : 8.7e-3};
+    rlf_profile_fit(band, 5, &l);
+    ok(l.fixed <= 0 && l.each > 0,
+       "x within some percent of each other do not make a constant");
 }
 
 /* Seconds of 2 a + 0.5 b: with b no less than 1, a is what is left for it, and
