@@ -700,6 +700,20 @@ make_all(maker *m, rlf_clusters *out)
             out->list[out->n++] = make_cluster(m, m->known[i].decl);
 }
 
+/* Of the file, up to its last slash: "" is where the command is. */
+static const char *
+directory_of(const rlf_ast_program *program, const rlf_sources *sources,
+             rlf_arena *arena)
+{
+    if (!program->decls.count)
+        return "";
+    uint32_t source = program->decls.data[0]->span.source;
+    const char *path = rlf_sources_get(sources, source)->path;
+    const char *slash = strrchr(path, '/');
+    return rlf_arena_strndup(arena, path,
+                             slash ? (size_t)(slash - path) + 1 : 0);
+}
+
 rlf_status
 rlf_clusters_make(const rlf_ast_program *program, rlf_arena *arena,
                   rlf_sources *sources, rlf_diags *diags, rlf_err *err,
@@ -709,7 +723,7 @@ rlf_clusters_make(const rlf_ast_program *program, rlf_arena *arena,
     const rlf_compile_options options = {.classes = &none};
     rlf_module nothing = {.program = (rlf_ast_program *)(uintptr_t)program,
                           .path = "",
-                          .directory = "",
+                          .directory = directory_of(program, sources, arena),
                           .names.arena = arena,
                           .used.arena = arena};
     maker m = {.program = program};

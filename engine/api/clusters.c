@@ -12,8 +12,12 @@ check_profiles(const rlf_cluster *cluster, rlf_arena *arena, rlf_err *err)
     for (int i = 0; i < cluster->n_parts; i++) {
         const char *path = cluster->parts[i].machine->device->profile;
         rlf_profile *profile;
-        if (path)
-            RLF_TRY(rlf_profile_open(path, arena, err, &profile));
+        rlf_status status =
+            path ? rlf_profile_open(path, arena, err, &profile) : RLF_OK;
+        if (status < 0)
+            rlf_err_hint(err, "the device '%s' names it, by 'profile:'",
+                         cluster->parts[i].machine->device->name);
+        RLF_TRY(status);
     }
     return RLF_OK;
 }
@@ -95,5 +99,7 @@ rlf_session_cluster_called(rlf_session *s, const char *name)
         return NULL;
     rlf_status status = rlf_cluster_open(name, s->arena, &s->sources, &s->diags,
                                          &s->err, &cluster);
+    if (status >= 0)
+        status = check_profiles(cluster, s->arena, &s->err);
     return status < 0 ? NULL : as_text(s, cluster);
 }

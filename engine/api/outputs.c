@@ -346,8 +346,7 @@ check_kind(const guard *g, const rlf_session *s)
                             "a file that is no %s of an earlier command",
                             like->what),
            NULL);
-    rlf_err_hint(err, "give %s another file, or remove this one",
-                 g->output->option);
+    rlf_err_hint(err, "or remove this one");
     return RLF_USAGE;
 }
 

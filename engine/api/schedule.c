@@ -106,11 +106,17 @@ put_models(const rlf_schedule *s, rlf_buf *out)
         const rlf_pipe_model *model = &fuse->models[m];
         int first = model->path[0], last = model->path[model->stages - 1];
         bool turns = model->stages > 1 && first == last;
-        rlf_buf_printf(
-            out, "%c  %s: %d stages at places %d to %d%s, %d micro-batches, ",
-            'a' + fuse->turn[m] % 26, model->name, model->stages, first,
-            turns ? model->path[model->stages / 2] : last,
-            turns ? " and back" : "", model->micros);
+        rlf_buf_printf(out, "%c  %s: %d stage%s at place",
+                       'a' + fuse->turn[m] % 26, model->name, model->stages,
+                       model->stages == 1 ? "" : "s");
+        if (model->stages == 1)
+            rlf_buf_printf(out, " %d", first);
+        else
+            rlf_buf_printf(out, "s %d to %d%s", first,
+                           turns ? model->path[model->stages / 2] : last,
+                           turns ? " and back" : "");
+        rlf_buf_printf(out, ", %d micro-batch%s, ", model->micros,
+                       model->micros == 1 ? "" : "es");
         put_costs(model, fuse->cost[m], out);
     }
 }
@@ -384,6 +390,13 @@ rlf_schedule_set(rlf_schedule *s, const char *name, const char *value)
 
 /* ---- the search ---- */
 
+/* What no schedule can be made of is what options say. */
+static rlf_status
+as_usage(rlf_status status, rlf_err *err)
+{
+    return status == RLF_USER ? err->status = RLF_USAGE : status;
+}
+
 static rlf_status
 search(rlf_schedule *s, rlf_err *err)
 {
@@ -394,7 +407,7 @@ search(rlf_schedule *s, rlf_err *err)
     RLF_TRY(rlf_schedule_read(&s->asked, s->arena, err, fuse, &cap));
     if (cap > 0)
         set_cap(s, cap);
-    RLF_TRY(rlf_fuse_check(fuse, err));
+    RLF_TRY(as_usage(rlf_fuse_check(fuse, err), err));
     rlf_fuse_serial(fuse, s->arena, &s->serial);
     if (!(cap > 0))
         set_cap(s, s->serial.peak);
@@ -405,8 +418,9 @@ search(rlf_schedule *s, rlf_err *err)
         .user = s,
     };
     s->bound = rlf_fuse_bound(fuse, s->arena);
-    RLF_TRY(rlf_fuse_greedy(fuse, s->arena, err, &s->greedy));
-    RLF_TRY(rlf_fuse_search(fuse, &s->options, s->arena, err, &s->ours));
+    RLF_TRY(as_usage(rlf_fuse_greedy(fuse, s->arena, err, &s->greedy), err));
+    RLF_TRY(as_usage(
+        rlf_fuse_search(fuse, &s->options, s->arena, err, &s->ours), err));
     rlf_fuse_options options = s->options;
     if (options.moves > PUBLISHED_MOVES)
         options.moves = PUBLISHED_MOVES;

@@ -215,9 +215,12 @@ machines_too_few(const rlf_searching *s)
     return (int)fmin(bytes / (m->count * m->device->memory), MOST_TRIED);
 }
 
+/* Up to so many machines it is said to one. */
+#define EXACT 32
+
 /* The fewest machines of its kind, from so many on, that were found to do: of
  * those between the first doubling that does and the last that does not by
- * halves, until they differ by an eighth. 0: not known. */
+ * halves, of many until they differ by an eighth. 0: not known. */
 static int
 machines_that_fit(const rlf_searching *s, int first)
 {
@@ -232,7 +235,8 @@ machines_that_fit(const rlf_searching *s, int first)
         lacks = does;
     if (s->cut || does * each > MOST_TRIED)
         return 0;
-    while (does - lacks > 1 && 8 * (does - lacks) > does && !s->cut) {
+    while (does - lacks > 1 && !s->cut &&
+           (does <= EXACT || 8 * (does - lacks) > does)) {
         int middle = lacks + (does - lacks) / 2;
         if (fits_alone(s, middle))
             does = middle;
@@ -377,6 +381,8 @@ add_others(rlf_searching *s)
     }
     for (int b = 0; b < RLF_BASELINES && !rlf_judge_stopped(s, 1); b++) {
         rlf_placing at;
+        if (b == RLF_BASELINE_REAL && options.moves < 1)
+            continue; /* that is all moves */
         rlf_baseline_make(p, (rlf_baseline)b, &options, session->arena, &at);
         j = add(s, rlf_baseline_word((rlf_baseline)b), 0, &at);
         if (isfinite(at.period))

@@ -337,9 +337,8 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all, rlf_buf *out)
         "which also tells how many of them an average\n# rank spends sampling, "
         "reading, training and moving weights and data; tokens/s: %s;\n# GB: "
         "of "
-        "the rank with most, where rows are as long as the caps, with the "
-        "fewest "
-        "pages\n# of keys and values\n"
+        "the rank that fills most of its device, where rows are as long as "
+        "the caps, with\n# the fewest pages of keys and values\n"
         "# %-11s %9s %9s %9s %8s %8s %8s %8s %8s %8s\n",
         rlf_workload_draws(&f->workload.workload) ? RLF_JUDGED_DRAWN
                                                   : RLF_JUDGED_STEPS,
@@ -389,7 +388,9 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all, rlf_buf *out)
 static const char *
 ranks_of(const rlf_choice *c, rlf_arena *arena)
 {
-    return rlf_arena_printf(arena, "%d..%d", c->first, c->first + c->count - 1);
+    return c->count == 1 ? rlf_arena_printf(arena, "%d", c->first)
+                         : rlf_arena_printf(arena, "%d..%d", c->first,
+                                            c->first + c->count - 1);
 }
 
 /* The row of a call as it would be with that choice: "actor.update on 0..3
@@ -423,13 +424,13 @@ put_terms(const rlf_seconds *terms, rlf_buf *out)
     for (int k = 0; k < RLF_SECONDS_TERMS; k++)
         sum += terms->term[k];
     for (int k = 0; k < RLF_SECONDS_TERMS; k++)
-        if (terms->term[k] >= 0.05 * sum) {
+        if (terms->term[k] > 0 && terms->term[k] >= 0.05 * sum) {
             rlf_buf_printf(out, "%s%s %.4g s", before,
                            rlf_seconds_word((rlf_seconds_term)k),
                            terms->term[k]);
             before = "; ";
         }
-    rlf_buf_putc(out, '\n');
+    rlf_buf_puts(out, sum > 0 ? "\n" : "#     terms: none\n");
 }
 
 /* The best other choice for a call while all else stays. */

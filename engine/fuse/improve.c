@@ -316,7 +316,8 @@ rlf_improve(const rlf_fuse *fuse, const rlf_fuse_options *options,
         if (round < DOUBLINGS || round % SELDOM == 0)
             more *= 2;
     }
-    *moves = options->moves - s.left;
+    /* the last one counts for what was left */
+    *moves = options->moves - (s.left > 0 ? s.left : 0);
     *stopped = s.stopped;
     return s.best.makespan[0] < RLF_NO_LIMIT ? s.best.table[0] : NULL;
 }

@@ -72,7 +72,7 @@ sum_place(const rlf_fuse *fuse, const rlf_fuse_answer *answer, int place,
         *peak = held > *peak ? held : *peak;
         *waits -= takes(fuse, place, op);
     }
-    *waits *= 100 / answer->makespan;
+    *waits = 100 * (*waits / answer->makespan);
 }
 
 void
