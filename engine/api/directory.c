@@ -131,9 +131,14 @@ rlf_directory_look(const rlf_session *s, rlf_err *err)
         const char *path =
             rlf_path_join(s->arena, s->options.directory, parts[i].name);
         RLF_TRY(rlf_path_own(path, err));
-        RLF_TRY(parts[i].is_directory
-                    ? rlf_dir_own(path, err, &there)
-                    : rlf_file_own(path, parts[i].appended, err, &there));
+        if (!parts[i].is_directory) {
+            RLF_TRY(rlf_file_own(path, parts[i].appended, err, &there));
+            continue;
+        }
+        RLF_TRY(rlf_dir_own(path, err, &there));
+        /* files in checkpoints are only read, and then removed */
+        if (there)
+            RLF_TRY(rlf_dir_check_links(path, !parts[i].of_steps, err));
     }
     return RLF_OK;
 }

@@ -171,6 +171,31 @@ rlf_dir_remove_empty(const char *path, rlf_err *err, bool *left)
 }
 
 rlf_status
+rlf_dir_check_links(const char *path, bool files, rlf_err *err)
+{
+    rlf_arena *arena = rlf_arena_new();
+    const char **names;
+    size_t n = 0;
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_status status = RLF_OK;
+    if (rlf_dir_list(path, arena, &ignored, &names, &n) < 0)
+        n = 0; /* nothing can be done in it, either */
+    for (size_t i = 0; i < n && status >= 0; i++) {
+        const char *inner = rlf_path_join(arena, path, names[i]);
+        struct stat st;
+        if (lstat(inner, &st) != 0)
+            continue;
+        if (S_ISDIR(st.st_mode))
+            status = rlf_dir_check_links(inner, files, err);
+        else if (files || (stat(inner, &st) == 0 && S_ISDIR(st.st_mode)))
+            status = rlf_path_own(inner, err);
+    }
+    rlf_err_clear(&ignored);
+    rlf_arena_free(arena);
+    return status;
+}
+
+rlf_status
 rlf_dir_sync(const char *path, rlf_err *err)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

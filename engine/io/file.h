@@ -93,6 +93,10 @@ rlf_status rlf_dir_remove(const char *path, rlf_err *err);
 /* Remove of a tree the directories that hold nothing but such; *left: the
  * directory is still there. One that is not there is fine. */
 rlf_status rlf_dir_remove_empty(const char *path, rlf_err *err, bool *left);
+/* No directory in the tree below `path` is a symbolic link, nor with `files`
+ * anything else: RLF_ENV names the first one. What cannot be listed is left
+ * out. */
+rlf_status rlf_dir_check_links(const char *path, bool files, rlf_err *err);
 /* fsync the directory: the names in it are on the disk. */
 rlf_status rlf_dir_sync(const char *path, rlf_err *err);
 /* The names in a directory in byte order, without . and .. */

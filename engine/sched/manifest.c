@@ -20,6 +20,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const char *const rlf_journal_names[RLF_JOURNALS] = {"metrics.jsonl",
                                                      "samples.jsonl"};
@@ -276,6 +277,20 @@ rlf_manifest_check_one(const char *dir, const char *name, rlf_arena *arena,
 
 /* ---- removing ---- */
 
+/* Is the file of that name in the directory itself, through no link? */
+static bool
+is_within(const char *dir, const char *name, rlf_arena *arena)
+{
+    struct stat st;
+    for (size_t i = 0; name[i]; i++)
+        if (name[i] == '/' &&
+            (lstat(rlf_arena_printf(arena, "%s/%.*s", dir, (int)i, name),
+                   &st) != 0 ||
+             !S_ISDIR(st.st_mode)))
+            return false;
+    return true;
+}
+
 static rlf_status
 remove_listed(const char *dir, const json_t *manifest, rlf_arena *arena,
               rlf_err *err)
@@ -286,7 +301,8 @@ remove_listed(const char *dir, const json_t *manifest, rlf_arena *arena,
     for (size_t i = 0; i < json_array_size(files); i++) {
         RLF_TRY(rlf_json_get_text(json_array_get(files, i), dir, "name", true,
                                   err, &name));
-        RLF_TRY(rlf_dir_remove(rlf_path_join(arena, dir, name), err));
+        if (is_within(dir, name, arena))
+            RLF_TRY(rlf_dir_remove(rlf_path_join(arena, dir, name), err));
     }
     return rlf_dir_remove(path_of(dir, arena), err);
 }
@@ -297,7 +313,10 @@ rlf_manifest_remove(const char *dir, rlf_arena *arena, rlf_err *err, bool *left)
     json_t *manifest = NULL;
     rlf_digest ignored;
     rlf_err why = RLF_ERR_NONE;
-    *left = false;
+    struct stat st;
+    *left = lstat(dir, &st) == 0 && S_ISLNK(st.st_mode);
+    if (*left)
+        return RLF_OK;
     if (rlf_manifest_exists(dir, arena)) {
         rlf_status status = load(dir, arena, &why, &ignored, &manifest);
         if (status == RLF_USER)

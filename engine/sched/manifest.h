@@ -25,7 +25,8 @@ rlf_status rlf_manifest_check_one(const char *dir, const char *name,
 /* Remove the checkpoint: the files that it lists, and last itself. *left: there
  * was something else in `dir`, which stays. One that is damaged lists nothing
  * that is known: then all goes. One that cannot be opened, a link maybe, stays
- * with all (left). Where there is no manifest it was gone already. */
+ * with all (left), and so does what lies behind a link in `dir`. Where there is
+ * no manifest it was gone already. */
 rlf_status rlf_manifest_remove(const char *dir, rlf_arena *arena, rlf_err *err,
                                bool *left);
 /* Is there one, whole or not? Without it `dir` is no checkpoint. */
