@@ -2,11 +2,13 @@
 #include "engine/io/parquet_inside.h"
 
 #include "engine/base/half.h"
+#include "engine/base/regular.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct rlf_parquet {
     const char *path;
@@ -461,11 +463,15 @@ bool
 rlf_parquet_is(const char *path)
 {
     char head[4] = {0};
-    FILE *file = rlf_dir_exists(path) ? NULL : fopen(path, "rb");
-    if (!file)
-        return false;
-    bool is = fread(head, 1, 4, file) == 4 && memcmp(head, "PAR1", 4) == 0;
-    fclose(file);
+    rlf_err ignored = RLF_ERR_NONE;
+    uint64_t size;
+    int fd;
+    bool is = rlf_regular_open(path, &ignored, &fd, &size) >= 0;
+    if (is) {
+        is = read(fd, head, 4) == 4 && memcmp(head, "PAR1", 4) == 0;
+        close(fd);
+    }
+    rlf_err_clear(&ignored);
     return is;
 }
 
