@@ -155,16 +155,49 @@ rlf_cluster_share(const rlf_cluster *c, const int *mesh, int n_mesh,
 
 /* ---- meshes ---- */
 
-/* Parts of a machine at multiples of their size. */
+static bool
+is_power(int n)
+{
+    return !(n & (n - 1));
+}
+
+/* Is a part of so many devices of a machine of `count` looked at? */
+static bool
+is_part(int count, int size)
+{
+    int odd = size / (size & -size);
+    return odd == 1 || (!is_power(count) &&
+                        (odd == 3 || count % size == 0 || size == count - 1));
+}
+
+/* Parts of a machine at multiples of their size, and where that leaves some
+ * devices at its end, of one that no power of two fills. `list` NULL: they are
+ * only counted. */
 static int
 add_parts(rlf_cluster_mesh *list, int n, const rlf_cluster_part *part, int size)
 {
     const rlf_machine_kind *machine = part->machine;
+    int count = machine->count, left = count % size;
     for (int i = 0; i < part->count && i < CUT_UP; i++)
-        for (int at = 0; at + size <= machine->count; at += size)
-            list[n++] =
-                (rlf_cluster_mesh){part->first_rank + i * machine->count + at,
-                                   size, machine->device};
+        for (int at = 0; at < count; at += size) {
+            bool ends = at + size > count;
+            if (ends && is_power(count))
+                continue;
+            if (list)
+                list[n] = (rlf_cluster_mesh){part->first_rank + i * count + at -
+                                                 (ends ? size - left : 0),
+                                             size, machine->device};
+            n++;
+        }
+    return n;
+}
+
+static int
+add_all_parts(rlf_cluster_mesh *list, int n, const rlf_cluster_part *part)
+{
+    for (int size = part->machine->count - 1; size > 0; size--)
+        if (is_part(part->machine->count, size))
+            n = add_parts(list, n, part, size);
     return n;
 }
 
@@ -210,7 +243,6 @@ static int
 add_meshes(rlf_cluster_mesh *list, int n, const rlf_cluster_part *part,
            int most)
 {
-    const rlf_machine_kind *machine = part->machine;
     for (int run = part->count; run > 0; run--) {
         if (part->count > most) {
             if (is_run(part->count, run))
@@ -220,12 +252,7 @@ add_meshes(rlf_cluster_mesh *list, int n, const rlf_cluster_part *part,
         for (int at = 0; at + run <= part->count; at++)
             list[n++] = mesh_of(part, at, run);
     }
-    int size = 1;
-    while (2 * size < machine->count)
-        size *= 2;
-    for (; size > 0 && size < machine->count; size /= 2)
-        n = add_parts(list, n, part, size);
-    return n;
+    return add_all_parts(list, n, part);
 }
 
 static int
@@ -245,7 +272,7 @@ rlf_cluster_meshes(const rlf_cluster *c, int most, rlf_arena *arena,
     for (int i = 0; i < c->n_parts; i++) {
         int64_t count = c->parts[i].count;
         room += (count > most ? count * SIDES : count * (count + 1) / 2) +
-                2 * CUT_UP * (int64_t)c->parts[i].machine->count;
+                add_all_parts(NULL, 0, &c->parts[i]);
     }
     RLF_TRY(rlf_arena_try(arena, (size_t)room * sizeof **out,
                           "the meshes of a cluster", err, out));

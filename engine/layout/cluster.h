@@ -124,7 +124,9 @@ typedef struct rlf_cluster_mesh {
 
 /* The meshes that calls can be placed on, larger ones first, then by rank:
  * runs of whole machines of one part, and in the first two machines of each
- * part powers of two of its devices, at multiples of their size. (In which
+ * part powers of two of its devices, at multiples of their size; where their
+ * number is no power of two also three times one, what divides it and all but
+ * one, and of each size one at the end. (In which
  * machines of many alike a part of one is taken makes no difference, and plans
  * that cut up more than two are not looked at.) Of a part with more than `most`
  * machines not all runs: powers of two, three times these, whole numbers of

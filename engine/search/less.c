@@ -154,13 +154,25 @@ is_machines(const rlf_problem *p, int ranks)
     return all <= MACHINES || !(n & (n - 1));
 }
 
+/* More than half of the devices of a single machine, of which calls may have as
+ * many (rlf_cluster_meshes) though their number is no power of two? */
+static bool
+is_part(const rlf_problem *p, int ranks)
+{
+    int odd = ranks / (ranks & -ranks);
+    return p->machine_of && p->machine_of[p->devices - 1] == p->machine_of[0] &&
+           (p->devices & (p->devices - 1)) && 2 * ranks > p->devices &&
+           (odd == 1 || odd == 3 || ranks == p->devices - 1);
+}
+
 int
 rlf_search_sizes(const rlf_problem *problem, int sizes[SIZES])
 {
     int half = problem->devices / 2, n = 0;
     sizes[n++] = problem->devices;
     for (int ranks = problem->devices - 1; ranks > 0 && n < SIZES; ranks--) {
-        if (ranks == half || is_machines(problem, ranks))
+        if (ranks == half || is_machines(problem, ranks) ||
+            is_part(problem, ranks))
             sizes[n++] = ranks;
         if (ranks == half)
             half /= 2;

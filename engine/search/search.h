@@ -81,7 +81,9 @@ int rlf_search_less(const rlf_problem *problem,
 /* Sizes of that, and to how many bytes the memory of a device is lowered. */
 enum { RLF_SEARCH_SIZES = 32, RLF_SEARCH_RUNGS = 8 };
 /* All ranks, their half, quarter ..., and as many whole machines as there are
- * up to 8, of more a power of two; descending. Returns how many. */
+ * up to 8, of more a power of two; in one machine, of a number that is none
+ * (rlf_cluster_meshes), more than half as well; descending. Returns how many.
+ */
 int rlf_search_sizes(const rlf_problem *problem, int sizes[RLF_SEARCH_SIZES]);
 enum { RLF_SEARCH_LESS_MOVES = 8000 };
 /* The bytes to which it is for so many ranks of a problem, descending; the

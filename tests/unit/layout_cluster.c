@@ -171,7 +171,15 @@ is_mesh(const rlf_cluster *c, int first, int n)
     if (at == 0 && n % k == 0)
         return true;
     int machine = rlf_cluster_machine(c, first) - part->first_machine;
-    return machine < 2 && (n & (n - 1)) == 0 && at % n == 0 && at + n <= k;
+    int odd = n;
+    while (odd % 2 == 0)
+        odd /= 2;
+    if (machine >= 2 || n >= k || at + n > k)
+        return false;
+    if ((k & (k - 1)) == 0)
+        return odd == 1 && at % n == 0;
+    return (odd == 1 || odd == 3 || k % n == 0 || n == k - 1) &&
+           (at % n == 0 || at + n == k);
 }
 
 /* 80 machines: no mesh twice, none outside. */
@@ -193,6 +201,37 @@ check_few(void)
     is_int(twice, 0, "of 80 machines no mesh is there twice");
     is_int(outside, 0, "nor outside");
     is_int(sixth, 2, "five eighths from each end");
+}
+
+/* Machines with any number of devices: of 7 there are 6 and the one that is
+ * left, or 4 and 3. */
+static void
+check_odd(void)
+{
+    for (int devices = 1; devices <= 40; devices++) {
+        rlf_err err = RLF_ERR_NONE;
+        rlf_cluster_mesh *list;
+        int n = 0, wanted = 0, wrong = 0;
+        rlf_machine_kind some = {
+            "some", rlf_device_preset(0), devices, 1, 1, 1, 1, 1};
+        rlf_cluster_part part = {.machine = &some, .count = 3, .link = 1};
+        rlf_cluster c = {.name = "odd", .parts = &part, .n_parts = 1};
+        if (rlf_cluster_number(&c, &err) < 0 ||
+            rlf_cluster_meshes(&c, FEW, arena, &err, &list, &n) < 0)
+            bail("%s", err.sentence);
+        for (int first = 0; first < c.ranks; first++)
+            for (int size = 1; size <= c.ranks; size++)
+                wanted += is_mesh(&c, first, size);
+        for (int i = 0; i < n; i++) {
+            wrong += !is_mesh(&c, list[i].first, list[i].n);
+            for (int k = 0; k < i; k++)
+                wrong +=
+                    list[k].first == list[i].first && list[k].n == list[i].n;
+            wrong += i && list[i - 1].n < list[i].n;
+        }
+        ok(n == wanted && !wrong, "%d meshes of machines of %d devices: %d",
+           wanted, devices, n);
+    }
 }
 
 static void
@@ -228,6 +267,7 @@ check_meshes(void)
     ok(n > 100 && n < 1000 && list[0].n == 65536,
        "of many machines not all runs are looked at: %d", n);
     check_few();
+    check_odd();
 }
 
 static void
