@@ -135,13 +135,15 @@ add_terms(sum *all, const rlf_ast_expr *e, weight before)
         if (first && has_model(all->s, e->right))
             return fail(all, e->span);
         const rlf_ast_expr *factor = first ? e->right : e->left;
-        return put_factor(all, factor, RLF_EXPR_MUL, &before) &&
+        return rlf_term_computes(all->s, e) &&
+               put_factor(all, factor, RLF_EXPR_MUL, &before) &&
                add_terms(all, first ? e->left : e->right, before);
     }
     case RLF_AST_DIV:
         if (has_model(all->s, e->right))
             return fail(all, e->span);
-        return put_factor(all, e->right, RLF_EXPR_DIV, &before) &&
+        return rlf_term_computes(all->s, e) &&
+               put_factor(all, e->right, RLF_EXPR_DIV, &before) &&
                add_terms(all, e->left, before);
     default:
         return fail(all, e->span);

@@ -327,6 +327,8 @@ eval_binary(rlf_sema *s, const rlf_ast_expr *e)
         return rlf_thing_none(e->span);
     if (is_text(&a) || is_text(&b))
         return compare_texts(s, e, &a, &b);
+    if (!rlf_term_computes(s, e))
+        return rlf_thing_none(e->span);
     int x = rlf_thing_number(s, &a, e->left->span);
     int y = rlf_thing_number(s, &b, e->right->span);
     bool turned = e->op == RLF_AST_GT || e->op == RLF_AST_GE;
@@ -634,8 +636,10 @@ eval(rlf_sema *s, const rlf_ast_expr *e)
         return eval_index(s, e);
     case RLF_AST_UNARY: {
         warn_signs(s, e, e->left);
-        int term = rlf_term_pointwise(
-            s, codes[e->op], rlf_eval_number(s, e->left), -1, -1, e->at);
+        int term = rlf_eval_number(s, e->left);
+        if (!rlf_term_computes(s, e))
+            return thing;
+        term = rlf_term_pointwise(s, codes[e->op], term, -1, -1, e->at);
         widen(s, term, e->span);
         return rlf_thing_term(s, term, e->span);
     }

@@ -522,10 +522,13 @@ int rlf_term_truth(rlf_sema *s, bool value, rlf_span span);
 /* An error, with `what` before "is a number", and false, if the term is true or
  * false where a number is wanted. */
 bool rlf_term_is_number(rlf_sema *s, int term, const char *what, rlf_span span);
-/* The same where `true` or `false` is written as a side of a choice, or is
- * computed with, in what counts or measures. */
+/* The same where `true` or `false` is written as a side of a choice in what
+ * counts or measures. */
 bool rlf_term_is_written_number(rlf_sema *s, const rlf_ast_expr *e,
                                 const char *what);
+/* An error, and false, if `e`, with one operand or two, computes with a `true`
+ * or `false` that is written there, or as a side of a choice there. */
+bool rlf_term_computes(rlf_sema *s, const rlf_ast_expr *e);
 int rlf_term_words(rlf_sema *s, const char *words, rlf_span span);
 /* The result of operations on terms; -1 after a message. Operands that are not
  * there are -1 too. */

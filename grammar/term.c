@@ -59,26 +59,17 @@ gives_truth(const rlf_sema *s, rlf_expr_code code, const int *args)
             (s->terms.data[args[1]].truth || s->terms.data[args[2]].truth));
 }
 
-/* The `true` or `false` that is written as a side of a choice or computed with;
- * NULL: there is none. */
+/* The `true` or `false` that the expression is as it is written, or that is a
+ * side of the choice that it is; NULL: there is none. */
 static const rlf_ast_expr *
 written_truth(const rlf_ast_expr *e)
 {
-    const rlf_ast_expr *found = NULL;
-    bool computes = e->kind == RLF_AST_UNARY && e->op == RLF_AST_NEG;
     if (e->kind == RLF_AST_TRUTH)
         return e;
-    if (e->kind == RLF_AST_BINARY)
-        computes = e->op == RLF_AST_ADD || e->op == RLF_AST_SUB ||
-                   e->op == RLF_AST_MUL || e->op == RLF_AST_DIV ||
-                   e->op == RLF_AST_MOD || e->op == RLF_AST_POW;
-    if (computes)
-        found = written_truth(e->left);
-    if (!found && e->right && (computes || e->kind == RLF_AST_CHOICE))
-        found = written_truth(e->right);
-    if (!found && e->kind == RLF_AST_CHOICE)
-        found = written_truth(e->other);
-    return found;
+    if (e->kind != RLF_AST_CHOICE)
+        return NULL;
+    const rlf_ast_expr *found = written_truth(e->right);
+    return found ? found : written_truth(e->other);
 }
 
 bool
@@ -91,6 +82,33 @@ rlf_term_is_written_number(rlf_sema *s, const rlf_ast_expr *e, const char *what)
                                     "%s is a number, and this is %s", what,
                                     truth->number > 0 ? "true" : "false");
     rlf_diag_hint(s->diags, diag, "write a number");
+    return false;
+}
+
+static bool
+is_arithmetic(rlf_ast_op op)
+{
+    return op == RLF_AST_NEG || op == RLF_AST_ADD || op == RLF_AST_SUB ||
+           op == RLF_AST_MUL || op == RLF_AST_DIV || op == RLF_AST_MOD ||
+           op == RLF_AST_POW;
+}
+
+bool
+rlf_term_computes(rlf_sema *s, const rlf_ast_expr *e)
+{
+    const rlf_ast_expr *truth = NULL;
+    if (is_arithmetic(e->op)) {
+        truth = written_truth(e->left);
+        if (!truth && e->right)
+            truth = written_truth(e->right);
+    }
+    if (!truth)
+        return true;
+    bool yes = truth->number > 0;
+    rlf_diag *diag = rlf_diag_error(
+        s->diags, "type", truth->span, "'%s' takes numbers, and this is %s",
+        rlf_ast_op_text(e->op), yes ? "true" : "false");
+    rlf_diag_hint(s->diags, diag, "write %d", yes);
     return false;
 }
 

@@ -1343,10 +1343,10 @@ test.rlf:2:59: error: 'lr:' of 'adamw' is a number, and this is true
     2 | model actor = lm("m", optimizer: adamw(lr: k > 0 ? 1e-3 : true))
       |                                                           ^~~~
 hint: write a number
-test.rlf:3:49: error: 'lr:' of 'adamw' is a number, and this is true
+test.rlf:3:49: error: '*' takes numbers, and this is true
     3 | model two = lm("m", optimizer: adamw(lr: 1e-3 * true))
       |                                                 ^~~~
-hint: write a number
+hint: write 1
 === ... in a flow, for arguments of defs whose default is a number, and lists of nothing
 import "std/loss"
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
@@ -1373,10 +1373,10 @@ test.rlf:5:43: error: 'lr:' of 'adamw' is a number, and this is a condition
     5 | model late = lm("m", optimizer: adamw(lr: step > 2 ? 1e-3 : step > 1))
       |                                           ^~~~~~~~~~~~~~~~~~~~~~~~~~
 hint: write a number, or choose one: c ? a : b
-test.rlf:8:47: error: 'max_new:' of 'generate' is a number, and this is false
+test.rlf:8:47: error: '+' takes numbers, and this is false
     8 |     roll = actor.generate(batch, max_new: 3 + false)
       |                                               ^~~~~
-hint: write a number
+hint: write 0
 test.rlf:9:51: error: 'stop:' of 'generate' is an empty list, which does nothing
     9 |     end = actor.generate(batch, max_new: 3, stop: [])
       |                                                   ^~
@@ -1470,3 +1470,62 @@ STDLIB/loss.rlf:160:30: note: it is declared here
   160 | def token_sum_over(x: token, longest in 1..) = sequence_sum(x) / longest
       |                              ^~~~~~~~~~~~~~
 hint: write a number, or choose one: c ? a : b
+=== true and false as operands, everywhere; a flag, a parameter and a comparison are numbers
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+param k: int = 1
+param sure: bool = true
+model actor = lm("m", optimizer: adamw(lr: 1e-3 * (step > 10)))
+model ref = copy(actor)
+state s = true
+state t = 3
+def half(x) = x / (k > 0 ? true : 2)
+flow f(batch: prompts[4]) {
+    roll = actor.generate(batch, n: 2, max_new: 3)
+    r = roll.length
+    s := s + true
+    t := s ? 2 : 1
+    ref := ref + true * (actor - ref)
+    ref := true * ref
+    report a = mean(r * true - false over batch), b = mean(-false + r over batch)
+    report c = mean(half(r) over batch), d = mean(r ^ (false) over batch)
+    if s == true { report e = mean(r * sure + 1e-3 * (r > 2) over batch) }
+    s := true
+    s := not false
+    update actor minimize true * mean(actor.logprob(roll) over batch)
+}
+--- errors
+test.rlf:8:28: error: '/' takes numbers, and this is true
+    8 | def half(x) = x / (k > 0 ? true : 2)
+      |                            ^~~~
+test.rlf:17:21: note: in this use of 'half'
+   17 |     report c = mean(half(r) over batch), d = mean(r ^ (false) over batch)
+      |                     ^~~~
+hint: write 1
+test.rlf:12:14: error: '+' takes numbers, and this is true
+   12 |     s := s + true
+      |              ^~~~
+hint: write 1
+test.rlf:14:18: error: '*' takes numbers, and this is true
+   14 |     ref := ref + true * (actor - ref)
+      |                  ^~~~
+hint: write 1
+test.rlf:15:12: error: '*' takes numbers, and this is true
+   15 |     ref := true * ref
+      |            ^~~~
+hint: write 1
+test.rlf:16:25: error: '*' takes numbers, and this is true
+   16 |     report a = mean(r * true - false over batch), b = mean(-false + r over batch)
+      |                         ^~~~
+hint: write 1
+test.rlf:16:61: error: '-' takes numbers, and this is false
+   16 |     report a = mean(r * true - false over batch), b = mean(-false + r over batch)
+      |                                                             ^~~~~
+hint: write 0
+test.rlf:17:55: error: '^' takes numbers, and this is false
+   17 |     report c = mean(half(r) over batch), d = mean(r ^ (false) over batch)
+      |                                                       ^~~~~~~
+hint: write 0
+test.rlf:21:27: error: '*' takes numbers, and this is true
+   21 |     update actor minimize true * mean(actor.logprob(roll) over batch)
+      |                           ^~~~
+hint: write 1
