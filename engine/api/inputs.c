@@ -156,10 +156,64 @@ number_of(const rlf_resource *r, const char *name)
     return arg && arg->kind == RLF_ARG_NUMBER ? arg->number : 0;
 }
 
+static const char *
+part_of(const collector *c, const char *module)
+{
+    return *module ? rlf_arena_printf(c->session->arena, "module %s", module)
+                   : "";
+}
+
+/* The texts that a host has read. */
+static void
+add_sources(collector *c, const char *name, const char *path,
+            const rlf_lua_host *host)
+{
+    rlf_arena *arena = c->session->arena;
+    rlf_err why = RLF_ERR_NONE;
+    size_t n;
+    const rlf_lua_source *sources = rlf_lua_host_sources(host, &n);
+    for (size_t i = 0; i < n; i++) {
+        const char *module = sources[i].module;
+        char *copy = rlf_arena_strdup(arena, base_name(path));
+        if (*module) {
+            copy = rlf_arena_strdup(arena, module);
+            for (char *p = copy; *p; p++)
+                *p = *p == '.' ? '/' : *p;
+            copy = rlf_arena_printf(arena, "%s.lua", copy);
+        }
+        struct stat info = {0};
+        if (stat(sources[i].path, &info) != 0)
+            fails(c, rlf_fail_path(&why, "cannot look at %s", sources[i].path),
+                  &why);
+        uint64_t bytes = (uint64_t)info.st_size;
+        add_digest(c, name, part_of(c, module), sources[i].path,
+                   sources[i].digest, bytes, copy);
+    }
+}
+
+/* What the file of a host that did not come to its end would have loaded is not
+ * known, but for what it did not find. host: NULL: nor was that begun. */
+static void
+add_unloaded(collector *c, const char *name, const char *path,
+             const rlf_lua_host *host, const rlf_err *why)
+{
+    rlf_arena *arena = c->session->arena;
+    size_t n = 0;
+    const char *const *missing = host ? rlf_lua_host_missing(host, &n) : NULL;
+    const char **absent = RLF_NEW_ARRAY(arena, const char *, n + 1);
+    for (size_t i = 0; i < n; i++)
+        absent[i] = part_of(c, rlf_arena_strdup(arena, missing[i]));
+    rlf_unloaded entry = {.name = rlf_arena_strdup(arena, name),
+                          .path = rlf_arena_strdup(arena, path),
+                          .why = rlf_arena_strdup(arena, why->sentence),
+                          .absent = absent,
+                          .n_absent = n};
+    RLF_PUSH_IN(arena, &c->out->unloaded, entry);
+}
+
 /* A Lua file with all that it requires, loaded for what calls it. Before the
  * run has loaded it that is within the default limits: a process that hangs
- * here would be waited for as one that reads large files. One that cannot be
- * loaded so is a file like others. */
+ * here would be waited for as one that reads large files. */
 static void
 add_lua(collector *c, const char *name, const char *path, const rlf_resource *r,
         rlf_lua_per per)
@@ -176,37 +230,18 @@ add_lua(collector *c, const char *name, const char *path, const rlf_resource *r,
     }
     rlf_err why = RLF_ERR_NONE;
     const rlf_lua_program *program;
-    rlf_lua_host *host;
+    rlf_lua_options options = {.unloaded = true};
+    rlf_lua_host *host = NULL;
     rlf_status status = rlf_lua_program_open(s->arena, &spec, &why, &program);
     if (status >= 0)
-        status = rlf_lua_host_new(program, NULL, &why, &host);
-    if (status < 0 && !fails(c, status, &why)) {
+        status = rlf_lua_host_new(program, &options, &why, &host);
+    bool failed = fails(c, status, &why);
+    if (!failed && host)
+        add_sources(c, name, path, host);
+    else if (!failed)
         add_file(c, name, "", path, base_name(path));
-        return;
-    }
-    if (status < 0)
-        return;
-    size_t n;
-    const rlf_lua_source *sources = rlf_lua_host_sources(host, &n);
-    for (size_t i = 0; i < n; i++) {
-        const char *module = sources[i].module;
-        char *part = rlf_arena_strdup(s->arena, "");
-        char *copy = rlf_arena_strdup(s->arena, base_name(path));
-        if (*module) {
-            part = rlf_arena_printf(s->arena, "module %s", module);
-            copy = rlf_arena_strdup(s->arena, module);
-            for (char *p = copy; *p; p++)
-                *p = *p == '.' ? '/' : *p;
-            copy = rlf_arena_printf(s->arena, "%s.lua", copy);
-        }
-        struct stat info = {0};
-        if (stat(sources[i].path, &info) != 0)
-            fails(c, rlf_fail_path(&why, "cannot look at %s", sources[i].path),
-                  &why);
-        uint64_t bytes = (uint64_t)info.st_size;
-        add_digest(c, name, part, sources[i].path, sources[i].digest, bytes,
-                   copy);
-    }
+    if (!failed && status < 0)
+        add_unloaded(c, name, path, host, &why);
     rlf_lua_host_free(host);
 }
 
@@ -466,6 +501,8 @@ rlf_inputs_collect(rlf_session *s, bool whole, rlf_err *err, rlf_inputs *out)
     char number[32];
     out->list.data = NULL;
     out->list.count = out->list.room = 0;
+    out->unloaded.data = NULL;
+    out->unloaded.count = out->unloaded.room = 0;
     add_params(&c);
     snprintf(number, sizeof number, "%" PRIu64, s->options.seed);
     add(&c, "seed", "", number);

@@ -439,6 +439,19 @@ begin_record(rlf_session *s, rlf_err *err)
     return rlf_directory_blame(s, rlf_prediction_write(s, err), err);
 }
 
+/* An input of which a part is not known is not known to be what it was. */
+static rlf_status
+check_loaded(const rlf_session *s, rlf_err *err)
+{
+    if (!s->inputs.unloaded.count)
+        return RLF_OK;
+    const rlf_unloaded *u = &s->inputs.unloaded.data[0];
+    return rlf_fail(err, RLF_USER,
+                    "whether %s is what it was is not known, for %s could not "
+                    "be loaded: %s",
+                    u->name, u->path, u->why);
+}
+
 /* Resume and what the run leaves behind are the business of process 0. */
 static rlf_status
 begin_run(rlf_session *s, rlf_err *err)
@@ -448,6 +461,7 @@ begin_run(rlf_session *s, rlf_err *err)
     if (s->options.resume && s->options.directory) {
         rlf_resumed from;
         RLF_TRY(rlf_run_resume(s->run, err, &from));
+        RLF_TRY(check_loaded(s, err));
         s->resumed = s->saved.step = from.step;
         s->beside = from.beside;
         s->accepted = from.accepted;

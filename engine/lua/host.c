@@ -19,6 +19,9 @@ const char rlf_lua_key_back, rlf_lua_key_frozen, rlf_lua_key_meta,
 
 /* ------------------------------------------------------------- loading */
 
+/* A file may ask for any number of modules: so many are remembered. */
+enum { MISSING_MOST = 1000, MISSING_LONGEST = 1000 };
+
 static char *
 copy_text(const char *text)
 {
@@ -36,9 +39,19 @@ rlf_lua_add_source(rlf_lua_host *host, const char *module, const char *path,
     RLF_PUSH(&host->sources, source);
 }
 
+void
+rlf_lua_add_missing(rlf_lua_host *host, const char *module)
+{
+    if (host->missing.count < MISSING_MOST && strlen(module) < MISSING_LONGEST)
+        RLF_PUSH(&host->missing, copy_text(module));
+}
+
 static void
 forget_sources(rlf_lua_host *host)
 {
+    for (size_t i = 0; i < host->missing.count; i++)
+        free(host->missing.data[i]);
+    RLF_VEC_FREE(&host->missing);
     for (size_t i = 0; i < host->sources.count; i++) {
         free((char *)host->sources.data[i].module);
         free((char *)host->sources.data[i].path);
@@ -263,11 +276,11 @@ rlf_lua_host_new(const rlf_lua_program *program, const rlf_lua_options *options,
     if (options)
         host->options = *options;
     rlf_status status = load(host, err);
-    if (status < 0) {
+    if (status < 0 && !host->options.unloaded)
         rlf_lua_host_free(host);
-        RLF_TRY(status);
-    }
-    *out = host;
+    else
+        *out = host;
+    RLF_TRY(status);
     return RLF_OK;
 }
 
@@ -287,6 +300,13 @@ rlf_lua_host_sources(const rlf_lua_host *host, size_t *n)
 {
     *n = host->sources.count;
     return host->sources.data;
+}
+
+const char *const *
+rlf_lua_host_missing(const rlf_lua_host *host, size_t *n)
+{
+    *n = host->missing.count;
+    return (const char *const *)host->missing.data;
 }
 
 /* --------------------------------------------------------------- calls */

@@ -146,10 +146,14 @@ typedef struct rlf_lua_options {
      * with, for the run does not wait for it. NULL: it waits for all calls. */
     rlf_status (*stops)(void *arg, double seconds);
     void *stops_arg;
+    /* Give a host also if the program cannot be loaded, for what can be asked
+     * of its sources; it makes no calls. */
+    bool unloaded;
 } rlf_lua_options;
 
 /* A new state with the program loaded and frozen; `program` must outlive it,
- * `options` may be NULL. */
+ * `options` may be NULL. After a failure nothing is in `out`, but for what
+ * `unloaded` of the options says. */
 rlf_status rlf_lua_host_new(const rlf_lua_program *program,
                             const rlf_lua_options *options, rlf_err *err,
                             rlf_lua_host **out);
@@ -163,6 +167,9 @@ typedef struct rlf_lua_source {
 } rlf_lua_source;
 /* The file, then every module that it or they required, as they were loaded. */
 const rlf_lua_source *rlf_lua_host_sources(const rlf_lua_host *host, size_t *n);
+/* Modules that were required and are nowhere, as they were asked for (the first
+ * thousand, but for very long names); they live as long as the host. */
+const char *const *rlf_lua_host_missing(const rlf_lua_host *host, size_t *n);
 
 /* One call. PER_SAMPLE, PER_TURN and PER_STEP take n = 1 (PER_STEP: its fields
  * and a `step`), PER_GROUP and PER_BATCH any n. Fills out[i * gives + g] for

@@ -164,6 +164,10 @@ struct rlf_lua_host {
         rlf_lua_source *data;
         size_t count, room;
     } sources;
+    struct {
+        char **data;
+        size_t count, room;
+    } missing;    /* modules */
     int function; /* registry reference of what the file returned */
     rlf_lua_stock stock;
     void *regex;      /* PCRE2's memory, taken from ours: regex.c */
@@ -197,6 +201,8 @@ rlf_str rlf_lua_skip_head(rlf_str text);
 /* Note that the text was loaded. */
 void rlf_lua_add_source(rlf_lua_host *host, const char *module,
                         const char *path, rlf_str text);
+/* Note that a module was required that is nowhere. */
+void rlf_lua_add_missing(rlf_lua_host *host, const char *module);
 /* budget.c */
 /* lua_Alloc; its argument is the host. */
 void *rlf_lua_allocate(void *arg, void *p, size_t old, size_t n);

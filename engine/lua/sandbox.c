@@ -477,6 +477,7 @@ base_require(lua_State *L)
         lua_setfield(L, 2, name);
         return 1;
     }
+    rlf_lua_add_missing(rlf_lua_host_of(L), name);
     luaL_Buffer b;
     luaL_buffinit(L, &b);
     for (size_t i = 0; i < host->program->n_dirs; i++) {

@@ -112,6 +112,25 @@ is_still_there(const comparison *c, const earlier *was)
     return false;
 }
 
+/* Is what is not in the list gone? Not if it may be only unknown. */
+static bool
+is_gone(const comparison *c, const earlier *was)
+{
+    bool known = true;
+    if (is_still_there(c, was))
+        return false;
+    for (size_t i = 0; i < c->inputs->unloaded.count; i++) {
+        const rlf_unloaded *u = &c->inputs->unloaded.data[i];
+        if (strcmp(u->name, was->name) != 0)
+            continue;
+        known = false;
+        for (size_t k = 0; k < u->n_absent; k++)
+            if (strcmp(u->absent[k], was->part) == 0)
+                return true;
+    }
+    return known;
+}
+
 /* All of them; of `noted` inputs, or of those that decide. */
 static void
 find_differences(comparison *c, bool noted)
@@ -125,7 +144,7 @@ find_differences(comparison *c, bool noted)
             RLF_PUSH_IN(c->arena, &c->found, ((difference){was, in}));
     }
     for (size_t i = 0; i < c->n_was; i++)
-        if (c->was[i].noted == noted && !is_still_there(c, &c->was[i]))
+        if (c->was[i].noted == noted && is_gone(c, &c->was[i]))
             RLF_PUSH_IN(c->arena, &c->found, ((difference){&c->was[i], NULL}));
 }
 
@@ -220,19 +239,32 @@ next_line(const rlf_buf *text, bool program, text_line *line)
     return true;
 }
 
-/* "12: the line". */
+/* "12: the line", of a long one the part around its byte `at`. */
 static const char *
-show_line(const comparison *c, const text_line *line)
+show_line(const comparison *c, const text_line *line, size_t at)
 {
-    size_t n = line->n;
+    size_t from = at > LINE_SHOWN * 3 / 4 ? at - LINE_SHOWN / 2 : 0;
     if (!line->p)
         return "(the file has ended)";
+    from = rlf_str_cut((rlf_str){line->p, line->n}, from);
+    size_t n = line->n - from;
     bool long_one = n > LINE_SHOWN;
-    n = rlf_str_cut((rlf_str){line->p, n}, LINE_SHOWN);
-    while (n && is_space(line->p[n - 1]))
+    n = rlf_str_cut((rlf_str){line->p + from, n}, LINE_SHOWN);
+    while (n && is_space(line->p[from + n - 1]))
         n--;
-    return rlf_arena_printf(c->arena, "%u: %.*s%s", line->number, (int)n,
-                            line->p, long_one ? "..." : "");
+    return rlf_arena_printf(c->arena, "%u: %s%.*s%s", line->number,
+                            from ? "..." : "", (int)n, line->p + from,
+                            long_one ? "..." : "");
+}
+
+/* The first byte that is another. */
+static size_t
+first_other(const text_line *a, const text_line *b)
+{
+    size_t i = 0;
+    while (i < a->counted && i < b->counted && a->p[i] == b->p[i])
+        i++;
+    return i;
 }
 
 /* How two versions of a text differ, as far as they are known. */
@@ -257,9 +289,11 @@ find_line(const comparison *c, const rlf_buf *before, const rlf_buf *now,
     } while (a && b && was.counted == is.counted &&
              memcmp(was.p, is.p, was.counted) == 0);
     out->line = b ? is.number : was.number;
-    out->was = show_line(c, &was);
-    out->is = show_line(c, &is);
-    out->only = a && b && strcmp(out->was, out->is) == 0 && is.n <= LINE_SHOWN
+    size_t at = first_other(&was, &is);
+    out->was = show_line(c, &was, at);
+    out->is = show_line(c, &is, at);
+    /* what differs is shown, unless it is at the end and nothing to see */
+    out->only = a && b && strcmp(out->was, out->is) == 0
                     ? ", in spaces or the line's end"
                     : "";
 }
@@ -308,8 +342,10 @@ describe(const comparison *c, const difference *d, const char **lines)
     }
     text_difference text = differ(c, d);
     if (!text.known)
-        return rlf_arena_printf(c->arena, "%s: %s is not what it was", name,
-                                d->is->path);
+        return rlf_arena_printf(c->arena, "%s: %s %s", name, d->is->path,
+                                strcmp(d->is->value, "none") == 0
+                                    ? "is gone"
+                                    : "is not what it was");
     if (text.same)
         return rlf_arena_printf(c->arena, "%s: %s differs in its last line end",
                                 name, d->is->path);

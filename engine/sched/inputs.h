@@ -36,11 +36,24 @@ typedef struct rlf_input {
                           what was read, once that is open */
 } rlf_input;
 
+/* A file that could not be loaded, so that it is not known what else belongs to
+ * the input `name`. */
+typedef struct rlf_unloaded {
+    const char *name, *path;
+    const char *why;           /* a sentence */
+    const char *const *absent; /* parts of it that are known not to be there */
+    size_t n_absent;
+} rlf_unloaded;
+
 typedef struct rlf_inputs {
     struct {
         rlf_input *data;
         size_t count, room;
     } list; /* in the arena of whoever made it */
+    struct {
+        rlf_unloaded *data;
+        size_t count, room;
+    } unloaded; /* the same */
     /* What --accept named: may differ from the run before. */
     struct {
         const char **data;
@@ -54,7 +67,9 @@ bool rlf_inputs_accepted(const rlf_inputs *inputs, const char *name);
  * are is not in it, for another machine has them elsewhere. */
 void rlf_inputs_print(const rlf_inputs *inputs, rlf_buf *out);
 /* Is it the run that wrote the list `was`, read from `file`? RLF_USER names
- * every input that differs, of a text the first line, and how to go on.
+ * every input that differs, of a text the first line, and how to go on. Of an
+ * input that is `unloaded` only what is known to differ counts: who goes on
+ * must have loaded all.
  * `directory` is that of the run, with the copies. What differs and was
  * accepted is added to `accepted`, a list of JSON objects with commas between
  * them: the last step done with the former, the input, and what it was and is.
