@@ -351,14 +351,17 @@ upwards(rlf_sema *s, int x, const rlf_ast_name *over)
         bool one = set >= 0 && s->graph->sets.data[set].single;
         if (owner >= 0 && !one)
             return owner;
-        refuse(s, over->span, x, "'over group' takes several samples a prompt",
-               one ? "with n: 1 a group has nothing to compare: give generate "
-                     "an n: of 2 or more"
-               : set >= 0 && s->graph->sets.data[set].tokens < 0
-                   ? "a prompt without responses has no samples: take values "
-                     "of the set that generate gave, as in judge(roll)"
-                   : "with one sample a prompt there are no groups: give "
-                     "generate an n: of 2 or more");
+        refuse(
+            s, over->span, x, "'over group' takes several samples a prompt",
+            !t->domain ? "it is one number for all: take what each sample has "
+                         "of it, before it is reduced"
+            : one ? "with n: 1 a group has nothing to compare: give generate "
+                    "an n: of 2 or more"
+            : set >= 0 && s->graph->sets.data[set].tokens < 0
+                ? "a prompt without responses has no samples: take values "
+                  "of the set that generate gave, as in judge(roll)"
+                : "with one sample a prompt there are no groups: give "
+                  "generate an n: of 2 or more");
     } else if (!strcmp(over->text, "batch")) {
         if (t->domain != 0)
             return 0;

@@ -505,10 +505,10 @@ hint_for(const rlf_syntax *syntax, const rlf_report *report, const char *text)
                "for each of its samples";
     if (!strcmp(text, "in") && rlf_report_expects(report, "'{'"))
         return "compare with each: x == 1 or x == 2";
-    if (rlf_report_expects(report, "'{'") && strcmp(text, "{"))
-        return "a body stands in braces: { ... }";
     if (comparison(text) && rlf_report_expects(report, "and"))
         return "comparisons do not chain: write 'a < b and b < c'";
+    if (rlf_report_expects(report, "'{'") && strcmp(text, "{"))
+        return "a body stands in braces: { ... }";
     if (!strcmp(text, ".") && rlf_report_expects(report, "a number"))
         return "a number has digits on both sides of its point";
     bool named = rlf_report_expects(report, "a name") &&

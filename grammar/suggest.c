@@ -339,7 +339,16 @@ rlf_name_unknown(rlf_sema *s, const rlf_ast_name *name, rlf_wanted wanted,
     if (wanted != RLF_WANT_CHANGING && hint_known(s, diag, name, wanted, call))
         return;
     const char *near = nearest(s, name->text, wanted);
-    if (near)
+    if (wanted == RLF_WANT_CHANGING &&
+        rlf_classes_find(s->classes, RLF_FORM_FIELD, RLF_RECEIVER_NONE,
+                         name->text))
+        rlf_diag_hint(
+            s->diags, diag,
+            "'%s' is a built-in value, which no program sets; what "
+            "':=' changes is declared, with another name: state my_%s "
+            "= 0",
+            name->text, name->text);
+    else if (near)
         rlf_diag_hint(s->diags, diag, "did you mean '%s'?", near);
     else if (wanted == RLF_WANT_CHANGING)
         rlf_diag_hint(s->diags, diag,

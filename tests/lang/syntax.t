@@ -491,6 +491,10 @@ flow g() {
     if a = 3 { b = 1 }
     minimize a = b
 }
+flow h() {
+    if 1 < step < 3 { b = 1 }
+    if 1 == step == 3 { b = 1 }
+}
 --- errors
 test.rlf:3:15: error: unexpected '<', expected the end of the line
     3 |     a = 1 < b < 3
@@ -504,6 +508,14 @@ test.rlf:5:16: error: unexpected '=', expected the end of the line
     5 |     minimize a = b
       |                ^
 hint: '==' compares, '=' only gives a name
+test.rlf:8:17: error: unexpected '<', expected '{'
+    8 |     if 1 < step < 3 { b = 1 }
+      |                 ^
+hint: comparisons do not chain: write 'a < b and b < c'
+test.rlf:9:18: error: unexpected '==', expected '{'
+    9 |     if 1 == step == 3 { b = 1 }
+      |                  ^~
+hint: comparisons do not chain: write 'a < b and b < c'
 === every counts steps
 
 flow g() {

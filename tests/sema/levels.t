@@ -146,6 +146,8 @@ flow f(batch: prompts[8]) {
     roll = actor.generate(batch, max_new: 8)
     a = mean(judge(roll) over group)
     b = mean(batch.grade over group)
+    many = actor.generate(batch, n: 4, max_new: 8)
+    c = max(mean(judge(many) over batch) over group)
 }
 --- errors
 test.rlf:12:31: error: 'over group' takes several samples a prompt, and this is one per sample of 'roll'
@@ -156,6 +158,10 @@ test.rlf:13:31: error: 'over group' takes several samples a prompt, and this is 
    13 |     b = mean(batch.grade over group)
       |              ~~~~~~~~~~~      ^~~~~
 hint: a prompt without responses has no samples: take values of the set that generate gave, as in judge(roll)
+test.rlf:15:47: error: 'over group' takes several samples a prompt, and this is a scalar
+   15 |     c = max(mean(judge(many) over batch) over group)
+      |             ~~~~~~~~~~~~~~~~~~~~~~~~~~~~      ^~~~~
+hint: it is one number for all: take what each sample has of it, before it is reduced
 === scans run over tokens
 +++ ppo
 flow f(batch: prompts[8]) {

@@ -67,6 +67,22 @@ hint: did you mean 'split'?
 test.rlf:23:9: error: there is nothing named 'nothing_like_it'
    23 |     k = nothing_like_it
       |         ^~~~~~~~~~~~~~~
+=== what is built in is not set
++++ ppo
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, max_new: 8)
+    step := 3
+    stepp := 3
+}
+--- errors
+test.rlf:12:5: error: there is no state or model named 'step'
+   12 |     step := 3
+      |     ^~~~
+hint: 'step' is a built-in value, which no program sets; what ':=' changes is declared, with another name: state my_step = 0
+test.rlf:13:5: error: there is no state or model named 'stepp'
+   13 |     stepp := 3
+      |     ^~~~~
+hint: what ':=' changes is declared: state stepp = 0; a name is given by '='
 === a name is given once
 +++ ppo
 flow f(batch: prompts[8]) {
