@@ -363,6 +363,8 @@ make_chats(const rlf_resource *resource, rlf_data *data, rlf_err *err)
     for (size_t i = 0; i < data->records.count; i++)
         RLF_TRY(
             make_chat(c, i, given ? &text : NULL, data->arena, err, &chats[i]));
+    if (c->kind != RLF_RECORD_CHAT)
+        data->chats = given ? system : chat;
     c->kind = RLF_RECORD_CHAT;
     c->chats = chats;
     c->texts = NULL;

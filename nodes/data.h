@@ -43,6 +43,8 @@ struct rlf_data {
     rlf_records records;
     const rlf_record_column *prompt; /* NULL: prompts are empty */
     uint32_t max_prompt;             /* of a file: tokens; 0: no limit */
+    const rlf_arg *chats;            /* what made chats of prompts that are
+                                        texts; NULL: nothing did */
     bool drops;                      /* rows that no step can use go */
     uint64_t dropped;                /* so many were for their texts */
     const char *why;                 /* the first of them: a sentence */

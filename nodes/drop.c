@@ -160,6 +160,27 @@ choose(const rlf_env *env, int index, rlf_data *data,
     return RLF_OK;
 }
 
+/* A chat for a model without a template. */
+static rlf_status
+fail_chat(const rlf_env *env, const rlf_data *data, const rlf_reader *reader,
+          rlf_prompt *prompt, rlf_err *err)
+{
+    const rlf_arg *made = data->chats;
+    if (!made)
+        return rlf_rows_encode(env, reader, prompt, err);
+    rlf_fail(err, RLF_USER,
+             "%s: makes chats of the prompts of '%s', which are texts, but "
+             "model '%s' has no template",
+             made->name, data->name, reader->model);
+    rlf_err_hint(err,
+                 "leave %s: out, and the texts are read as they are; or give "
+                 "the model a template: lm(..., template: "
+                 "\"std/template/chatml.lua\"), or llama3.lua, or a file of "
+                 "your own",
+                 made->name);
+    return rlf_arg_blame(made, RLF_USER, err);
+}
+
 /* All rows, by one model: those that are dropped are gone. */
 static rlf_status
 check_rows(const rlf_env *env, const rlf_data *data, const rlf_reader *reader,
@@ -171,7 +192,7 @@ check_rows(const rlf_env *env, const rlf_data *data, const rlf_reader *reader,
         rlf_prompt prompt = {0};
         rlf_data_prompt(data, i, &prompt);
         if (prompt.n_messages && !rlf_reader_has_template(reader))
-            return rlf_rows_encode(env, reader, &prompt, err);
+            return fail_chat(env, data, reader, &prompt, err);
         uint32_t tokens;
         RLF_TRY(fits_or_say(env, data, i, &u, err, &tokens));
         if (tokens > longest->tokens) {
