@@ -14,17 +14,6 @@ factor(const rlf_call *call, const rlf_arg *arg)
     return arg->number;
 }
 
-static rlf_status
-fail_factor(const rlf_call *call, const rlf_arg *model, double exact,
-            rlf_err *err)
-{
-    const char *name = call->env->graph->resources.data[model->resource].name;
-    return rlf_fail(err, RLF_USER,
-                    "the factor of '%s' is %g: weights are f32, and this would "
-                    "make them infinite or not a number",
-                    name, exact);
-}
-
 static int
 model_of(const rlf_node *node, int term)
 {
@@ -39,6 +28,40 @@ first_of(const rlf_node *node, int term)
     while (model_of(node, i) != model_of(node, term))
         i++;
     return i;
+}
+
+/* The factor of the model of that term, at the expression that made the first
+ * of its parts that is not finite. */
+static rlf_status
+fail_factor(const rlf_call *call, int term, double exact, rlf_err *err)
+{
+    const rlf_node *node = call->node;
+    const rlf_graph *graph = call->env->graph;
+    char number[32] = "not a number";
+    if (isinf(exact))
+        snprintf(number, sizeof number, "%s",
+                 exact < 0 ? "minus infinity" : "infinite");
+    else if (!isnan(exact))
+        snprintf(number, sizeof number, "%g", exact);
+    rlf_fail(err, RLF_USER,
+             "the factor of '%s' is %s: weights are f32, and this would make "
+             "them infinite or not a number",
+             graph->resources.data[model_of(node, term)].name, number);
+    rlf_err_hint(err, "single precision goes up to 3.4e38: clamp the factor, "
+                      "or what it is divided by");
+    for (int i = 0; i < node->n_args; i++) {
+        const rlf_arg *arg = &node->args[i].list[0];
+        if (first_of(node, i) != term || arg->kind != RLF_ARG_VALUE ||
+            isfinite((float)factor(call, arg)))
+            continue;
+        int value = node->inputs[arg->input];
+        if (call->env->odd && call->env->odd[value].span.source)
+            rlf_odd_blame(&call->env->odd[value], node->class->name, err);
+        else
+            rlf_err_place(err, arg->span, node->class->name);
+        return RLF_USER;
+    }
+    return RLF_USER;
 }
 
 /* Terms of one model are one: their factors are added first, in double. */
@@ -59,7 +82,7 @@ step(rlf_call *call, rlf_err *err)
             continue;
         factors[n] = (float)exact[i];
         if (!isfinite(factors[n]))
-            return fail_factor(call, &node->args[i].list[1], exact[i], err);
+            return fail_factor(call, i, exact[i], err);
         models[n++] = rlf_model_of(call, model_of(node, i));
     }
     return rlf_model_assign(rlf_model_of(call, node->receiver), factors, models,

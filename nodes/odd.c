@@ -352,16 +352,31 @@ say(const looking *l, const found *f)
     return p;
 }
 
+/* All operations computed once more, in `arena` and until close_looking. */
+static bool
+open_looking(looking *l, rlf_arena *arena)
+{
+    l->values = RLF_NEW_ARRAY(arena, rlf_column, l->expr->ops.count);
+    l->own = RLF_NEW_ARRAY(arena, bool, l->expr->ops.count);
+    return make_columns(l) && run(l, arena);
+}
+
+static void
+close_looking(const looking *l)
+{
+    for (size_t i = 0; i < l->expr->ops.count; i++)
+        if (l->own[i])
+            free(l->values[i].number);
+}
+
 int
 rlf_odd_find(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
              uint64_t at, const rlf_odd_piece *piece, rlf_odd_place *out)
 {
     rlf_arena *arena = rlf_arena_new();
     looking l = {.expr = expr, .bind = bind, .piece = piece};
-    l.values = RLF_NEW_ARRAY(arena, rlf_column, expr->ops.count);
-    l.own = RLF_NEW_ARRAY(arena, bool, expr->ops.count);
     found f = {.op = op};
-    bool odd = make_columns(&l) && l.values[op].number && run(&l, arena);
+    bool odd = open_looking(&l, arena) && l.values[op].number;
     if (odd && at == UINT64_MAX)
         odd = find_odd(&l, &l.values[op], &f);
     else if (odd)
@@ -371,9 +386,73 @@ rlf_odd_find(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
         continue;
     if (odd)
         *out = say(&l, &f);
-    for (size_t i = 0; i < expr->ops.count; i++)
-        if (l.own[i])
-            free(l.values[i].number);
+    close_looking(&l);
+    rlf_arena_free(arena);
+    return odd ? f.op : -1;
+}
+
+/* ---- of one row ---- */
+
+/* The place of the operation that belongs to place p of a space of the same
+ * rows: of several tokens the first that is not finite. false: of other rows,
+ * or of more than these. */
+static bool
+find_own(const looking *l, int op, const rlf_space *space, place p, found *f)
+{
+    const rlf_domains *domains = l->expr->domains;
+    const rlf_column *c = &l->values[op];
+    if (!c->number || !c->space->domain ||
+        rlf_domain_rows(domains, c->space->domain) !=
+            rlf_domain_rows(domains, space->domain))
+        return false;
+    *f = (found){op, {p.row, 0}};
+    if (c->space->offset && space->offset)
+        f->at = p;
+    else if (!find_in_row(c, p.row, f))
+        f->at.token = 0;
+    return true;
+}
+
+/* From `op` down to what is of place p alone, for what is above may still lack
+ * other rows; there, whether it is not finite. `seen`: per operation. */
+static bool
+find_below(const looking *l, int op, const rlf_space *space, place p,
+           bool *seen, found *f)
+{
+    const rlf_expr_op *o = &l->expr->ops.data[op];
+    if (seen[op])
+        return false;
+    seen[op] = true;
+    if (find_own(l, op, space, p, f))
+        return f->at.token < values_in(l->values[op].space, p.row) &&
+               !isfinite(value_at(l, op, f->at));
+    const found above = {.op = op};
+    for (int k = 0; k < rlf_expr_arity(o->code); k++)
+        if ((o->domain || counts(l, &above, k)) &&
+            find_below(l, o->arg[k], space, p, seen, f))
+            return true;
+    return false;
+}
+
+int
+rlf_odd_find_below(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
+                   const rlf_space *space, uint64_t at, double *value,
+                   rlf_odd_place *out)
+{
+    rlf_arena *arena = rlf_arena_new();
+    const rlf_odd_piece all = {0};
+    looking l = {.expr = expr, .bind = bind, .piece = &all};
+    found f = {.op = op};
+    bool *seen = RLF_NEW_ARRAY(arena, bool, expr->ops.count);
+    bool odd = open_looking(&l, arena) &&
+               find_below(&l, op, space, place_of(space, at), seen, &f);
+    if (odd)
+        *value = value_at(&l, f.op, f.at);
+    while (odd && go_back(&l, &f))
+        continue;
+    if (odd)
+        *out = say(&l, &f);
+    close_looking(&l);
     rlf_arena_free(arena);
     return odd ? f.op : -1;
 }

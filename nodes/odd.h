@@ -24,6 +24,12 @@ typedef struct rlf_odd_piece {
  * finite. */
 int rlf_odd_find(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
                  uint64_t at, const rlf_odd_piece *piece, rlf_odd_place *place);
+/* The same of what goes into `op` of place `at` of a column of `space` alone,
+ * where other rows may not be there yet: of the last such operations the first
+ * that is not finite there, whose value is in `value`. */
+int rlf_odd_find_below(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
+                       const rlf_space *space, uint64_t at, double *value,
+                       rlf_odd_place *place);
 /* Note in rlf_env.odd where outputs of an expression node were made that are
  * not finite. */
 void rlf_odd_note(const rlf_call *call, const rlf_expr_bind *bind);

@@ -192,6 +192,29 @@ hint_derivative(double value, double derivative, rlf_err *err)
             value);
 }
 
+/* If not only the derivative but what goes into the loss is not finite there:
+ * say that, of the expression that made it. */
+static bool
+fail_value(const rlf_update *u, const rlf_update_group *g,
+           const rlf_space *space, cursor c, rlf_err *err)
+{
+    const rlf_expr *program = u->points->program;
+    const rlf_call *call = u->call;
+    rlf_odd_place odd;
+    double value;
+    int op = rlf_odd_find_below(
+        program, &u->bind, program->outputs.data[call->node->loss->loss].op,
+        space, cursor_place(g, c), &value, &odd);
+    if (op < 0 || odd.code == RLF_EXPR_INPUT)
+        return false;
+    rlf_fail(err, RLF_USER, "the loss of model '%s' is %s for token %u of %s",
+             u->object->name, isnan(value) ? "not a number" : "infinite",
+             c.token + 1,
+             rlf_rows_name(call->env, g->rows, g->row[c.seq], call->env->pool));
+    rlf_odd_blame(&odd, call->node->class->name, err);
+    return true;
+}
+
 /* `live`: what the derivative is by; NULL: by log-probabilities of words. */
 static rlf_status
 fail_row(const rlf_update *u, const rlf_update_group *g,
@@ -199,6 +222,11 @@ fail_row(const rlf_update *u, const rlf_update_group *g,
          rlf_err *err)
 {
     const char *name = live ? live->class->name : "logprobs";
+    int by = live        ? live->gradient
+             : !g->words ? -1
+                         : g->words->plan->words->derivative[0];
+    if (by >= 0 && fail_value(u, g, u->outputs[by].space, c, err))
+        return RLF_USER;
     const char *shown = isnan(derivative) ? "not a number"
                                           : rlf_arena_printf(u->call->env->pool,
                                                              "%g", derivative);
