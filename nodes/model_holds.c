@@ -12,6 +12,7 @@
 #include "nodes/model/tables.h"
 #include "nodes/model/weights.h"
 #include "nodes/model/work.h"
+#include "nodes/sequences.h"
 #include "nodes/update.h"
 
 /* One hold, on this rank alone: of a run without meshes. */
@@ -349,6 +350,26 @@ fill_hold(const rlf_env *env, const rlf_resource *resource,
     return RLF_OK;
 }
 
+/* Is its scalar head live in a loss, or are its weights set? */
+static bool
+moves_score(const rlf_graph *graph, int model)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (node->receiver != model)
+            continue;
+        if (node->class->work == RLF_WORK_WEIGHTS)
+            return true;
+        if (node->class->work != RLF_WORK_TRAIN)
+            continue;
+        for (int k = 0; k < node->loss->n_calls; k++)
+            if (node->loss->calls[k].class == &rlf_node_score ||
+                node->loss->calls[k].class == &rlf_node_value)
+                return true;
+    }
+    return false;
+}
+
 /* The parts of the weights that lie on this rank. */
 rlf_status
 rlf_holds_open(const rlf_env *env, const rlf_resource *resource,
@@ -364,7 +385,8 @@ rlf_holds_open(const rlf_env *env, const rlf_resource *resource,
         RLF_TRY(check_origin(env, resource, m, err));
     bool fixed = rlf_hold_at(env, index, 0)->fixed;
     m->rounds = m->known.half && !options.save_f32 && !fixed;
-    m->blank = m->known.blank_score && fixed;
+    m->blank =
+        m->known.blank_score && (fixed || !moves_score(env->graph, index));
     find_holds(env, index, m);
     for (int i = 0; i < m->n_holds; i++) {
         rlf_model_hold *to = &m->holds[i];
