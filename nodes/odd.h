@@ -24,9 +24,11 @@ typedef struct rlf_odd_piece {
  * finite. */
 int rlf_odd_find(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
                  uint64_t at, const rlf_odd_piece *piece, rlf_odd_place *place);
-/* The same of what goes into `op` of place `at` of a column of `space` alone,
- * where other rows may not be there yet: of the last such operations the first
- * that is not finite there, whose value is in `value`. */
+/* The same where only the row of place `at` of a column of `space` is known for
+ * certain, for others may not be there yet: the operation that made the first
+ * value which is not finite among those of that row that go into `op`. What it
+ * has become where the row ends, as the argument of a reduction, is in `value`.
+ */
 int rlf_odd_find_below(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
                        const rlf_space *space, uint64_t at, double *value,
                        rlf_odd_place *place);

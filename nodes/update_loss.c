@@ -227,9 +227,11 @@ fail_row(const rlf_update *u, const rlf_update_group *g,
                          : g->words->plan->words->derivative[0];
     if (by >= 0 && fail_value(u, g, u->outputs[by].space, c, err))
         return RLF_USER;
-    const char *shown = isnan(derivative) ? "not a number"
-                                          : rlf_arena_printf(u->call->env->pool,
-                                                             "%g", derivative);
+    const char *shown =
+        isnan(derivative) ? "not a number"
+        : isinf(derivative)
+            ? derivative > 0 ? "infinite" : "minus infinity"
+            : rlf_arena_printf(u->call->env->pool, "%g", derivative);
     rlf_fail(err, RLF_USER,
              "the loss's derivative by %s.%s is %s for token %u of %s",
              u->object->name, name, shown, c.token + 1,
