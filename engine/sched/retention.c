@@ -62,14 +62,19 @@ rlf_checkpoints_path(const rlf_checkpoints *all, uint32_t step,
 }
 
 /* A name in the directory of checkpoints that nothing has. */
-static char *
-free_path(const rlf_checkpoints *all, const char *name, rlf_arena *arena)
+static rlf_status
+free_path(const rlf_checkpoints *all, const char *name, rlf_arena *arena,
+          rlf_err *err, const char **out)
 {
-    char *path = rlf_path_join(arena, all->directory, name);
-    for (int i = 2; rlf_dir_exists(path); i++)
-        path = rlf_path_join(arena, all->directory,
+    bool taken = false;
+    *out = rlf_path_join(arena, all->directory, name);
+    RLF_TRY(rlf_file_find(*out, err, &taken));
+    for (int i = 2; taken; i++) {
+        *out = rlf_path_join(arena, all->directory,
                              rlf_arena_printf(arena, "%s-%d", name, i));
-    return path;
+        RLF_TRY(rlf_file_find(*out, err, &taken));
+    }
+    return RLF_OK;
 }
 
 /* Checkpoints under "removing" go, but for files that are not of them. */
@@ -82,7 +87,8 @@ remove_old(const rlf_checkpoints *all, const char *kept, rlf_arena *arena,
     RLF_TRY(rlf_manifest_remove(removing, arena, err, &left));
     if (!left)
         return RLF_OK;
-    const char *to = free_path(all, kept, arena);
+    const char *to;
+    RLF_TRY(free_path(all, kept, arena, err, &to));
     RLF_TRY(rlf_path_rename(removing, to, err));
     rlf_buf_printf(said,
                    "an older checkpoint was removed, and in its directory were "
@@ -133,7 +139,7 @@ rlf_status
 rlf_checkpoints_set_aside(const rlf_checkpoints *all, uint32_t step,
                           rlf_arena *arena, rlf_err *err, const char **to)
 {
-    *to = free_path(all, rlf_arena_printf(arena, "damaged-%08" PRIu32, step),
-                    arena);
+    RLF_TRY(free_path(all, rlf_arena_printf(arena, "damaged-%08" PRIu32, step),
+                      arena, err, to));
     return rlf_path_rename(rlf_checkpoints_path(all, step, arena), *to, err);
 }
