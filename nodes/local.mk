@@ -10,7 +10,7 @@ libnodes_a_SOURCES = \
 	%D%/checkpoint.c \
 	%D%/collect.c \
 	%D%/cursor.c \
-	%D%/data.c %D%/data.h \
+	%D%/data.c %D%/data.h %D%/data_declare.c %D%/data_declare.h \
 	%D%/declare.c %D%/declare.h \
 	%D%/draw.c \
 	%D%/drop.c \
