@@ -4,12 +4,9 @@
 
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
-#include "engine/io/json.h"
 #include "nodes/data_declare.h"
-#include "nodes/hook.h"
 
 #include <math.h>
-#include <stdio.h>
 
 /* ---- opening ---- */
 
