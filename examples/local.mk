@@ -4,25 +4,35 @@ nobase_dist_pkgdata_DATA += \
 	%D%/embed.c \
 	%D%/arith_seq.rlf \
 	%D%/async.rlf \
+	%D%/cispo.rlf \
+	%D%/cost_model.rlf \
 	%D%/curriculum.rlf \
 	%D%/dapo.rlf \
 	%D%/distill.rlf \
 	%D%/dpo.rlf \
 	%D%/grpo.rlf \
+	%D%/gspo.rlf \
 	%D%/judge.rlf \
+	%D%/kto.rlf \
+	%D%/orpo.rlf \
 	%D%/ppo.rlf \
+	%D%/ppo_rm.rlf \
+	%D%/raft.rlf \
 	%D%/reinforce_pp.rlf \
 	%D%/remax.rlf \
-	%D%/reward_model.rlf \
 	%D%/rloo.rlf \
+	%D%/rm.rlf \
+	%D%/safe_rlhf.rlf \
 	%D%/sft.rlf \
+	%D%/simpo.rlf \
 	%D%/stories.rlf \
 	%D%/data/arith.jsonl \
 	%D%/data/arith.lua \
+	%D%/data/graded.jsonl \
 	%D%/data/pairs.jsonl \
+	%D%/data/rated.jsonl \
 	%D%/data/stories.jsonl \
 	%D%/data/stories.lua \
-	%D%/data/wide.jsonl \
 	%D%/models/arith/config.json \
 	%D%/models/arith/generation_config.json \
 	%D%/models/arith/model.safetensors \
@@ -30,6 +40,7 @@ nobase_dist_pkgdata_DATA += \
 	%D%/models/arith/tokenizer_config.json \
 	%D%/rewards/arith.lua \
 	%D%/rewards/arith_seq.lua \
+	%D%/rewards/graded.lua \
 	%D%/rewards/judge.lua \
 	%D%/rewards/stories.lua \
 	%D%/templates/arith_seq.lua

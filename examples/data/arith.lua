@@ -3,12 +3,13 @@
 --     lua5.4 arith.lua rl  > arith.jsonl      prompts to train and to test on
 --     lua5.4 arith.lua sft > arith-sft.jsonl  labelled ones, some labels wrong
 --     lua5.4 arith.lua pairs > pairs.jsonl    a right answer beside a wrong one
---     lua5.4 arith.lua wide  > wide.jsonl     the same, with any wrong number
+--     lua5.4 arith.lua graded > graded.jsonl  two numbers, which is nearer, which is odd
+--     lua5.4 arith.lua rated > rated.jsonl    one number, and whether it is right
 --     lua5.4 arith.lua MODE SEED ROWS         another seed, another length
 --
 -- Numbers are 0 to 9, read from left to right; results on the way and at the
 -- end are never negative. Of all 2605 such problems 400 are held out: the
--- first 400 rows of rl and wide are these, each in one written form; every other
+-- first 400 rows of rl and graded are these, each in one written form; every other
 -- row, of all modes, is of the other 2205, its form (which numbers are words,
 -- at least one) drawn anew.
 --
@@ -17,14 +18,14 @@
 -- such problems wrongly: that is left for reinforcement learning.
 --
 -- The pairs are preferences: the answer is chosen, and another number, at most
--- 2 away, is rejected; in mode wide it is any other of 0 to 27.
+-- 2 away, is rejected.
 --
 -- The same arguments give the same bytes on every machine.
 
 local mode, seed, rows = ...
-local default_rows = { rl = 12000, sft = 134400, pairs = 2048, wide = 10240 }
+local default_rows = { rl = 12000, sft = 134400, pairs = 2048, graded = 6144, rated = 4096 }
 if not default_rows[mode] then
-  io.stderr:write("usage: lua5.4 arith.lua rl|sft|pairs|wide [SEED [ROWS]]\n")
+  io.stderr:write("usage: lua5.4 arith.lua rl|sft|pairs|graded|rated [SEED [ROWS]]\n")
   os.exit(2)
 end
 seed = math.tointeger(seed or 1)
@@ -95,10 +96,36 @@ local function near(answer, below)
   return answer + away < 0 and answer - away or answer + away
 end
 
--- Any other number of those that are answers.
-local function other(answer, below)
-  local number = below(27)
-  return number < answer and number or number + 1
+-- Two numbers, one nearer to the answer than the other, and an even and an odd
+-- one; three of four are at most 2 away.
+local function write_graded(p, form, below)
+  local function number()
+    if below(4) == 0 then
+      return below(28)
+    end
+    return math.max(0, math.min(27, p.answer + below(5) - 2))
+  end
+  local function far(y)
+    return math.abs(y - p.answer)
+  end
+  local a, b, even, odd
+  repeat
+    a, b = number(), number()
+  until far(a) < far(b)
+  repeat
+    even = number()
+  until even % 2 == 0
+  repeat
+    odd = number()
+  until odd % 2 == 1
+  io.write(('{"question": "%s", "better": "%d", "worse": "%d", "margin": %.4g, "harmless": "%d", "harmful": "%d"}\n')
+           :format(question(p, form), a, b, (far(b) - far(a)) / 9, even, odd))
+end
+
+local function write_rated(p, form, below)
+  local right = below(2) == 0
+  io.write(('{"question": "%s", "response": "%d", "right": %s}\n')
+           :format(question(p, form), right and p.answer or near(p.answer, below), right))
 end
 
 local function write(p, form, answer)
@@ -115,8 +142,12 @@ shuffle(all, split)
 
 local below = generator(seed << 8 | #mode)
 local function put(p, form)
-  if mode == "pairs" or mode == "wide" then
-    write_pair(p, form, (mode == "wide" and other or near)(p.answer, below))
+  if mode == "graded" then
+    write_graded(p, form, below)
+  elseif mode == "rated" then
+    write_rated(p, form, below)
+  elseif mode == "pairs" then
+    write_pair(p, form, near(p.answer, below))
   else
     local wrong = mode == "sft" and p.minus and below(10) < 7
     write(p, form, wrong and p.answer + 1 or p.answer)
@@ -124,7 +155,7 @@ local function put(p, form)
 end
 
 local written = 0
-if mode == "rl" or mode == "wide" then
+if mode == "rl" or mode == "graded" then
   for i = 1, math.min(held_out, rows) do
     put(all[i], split(7) + 1)
     written = i

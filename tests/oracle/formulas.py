@@ -67,6 +67,12 @@ def log_partition(a):
 words = (logits - log_partition(logits)[:, None]) * mask
 whose = (others - log_partition(others)[:, None]) * mask
 
+# Means of log-probabilities over the tokens of a response; one is all but certain.
+likely, unlikely = -np.abs(rng.standard_normal(B)), -np.abs(rng.standard_normal(B)) * 2
+likely[4] = -1e-9
+harm, other = rng.standard_normal(B) * 2, rng.standard_normal(B) * 2
+sign = np.where(rng.random(B) < 0.5, 1.0, -1.0)
+
 # ---- complex-step pieces ----
 
 
@@ -223,6 +229,16 @@ def cabs(x):
     return np.where(np.real(x) > 0, x, np.where(np.real(x) < 0, -x, 0))
 
 
+def log_odds(p):
+    x = cmin(p, -1e-6)
+    return x - np.log(1 - np.exp(x))
+
+
+def pair_cost(worse, better, sign_better):
+    """Safe-RLHF's cost model: an order, and a sign for each of the two."""
+    return -(log_sigmoid(worse - better) + log_sigmoid(worse) + log_sigmoid(sign_better * better))
+
+
 def tis(most):
     return np.minimum(np.exp(np.clip(old - sampled, -20, 20)), most)
 
@@ -370,6 +386,13 @@ sample_loss("kto(gain, 0.4, good)",
             lambda g: np.where(good > 0, 1 - sigmoid(0.1 * (g - 0.4)), 1 - sigmoid(0.1 * (0.4 - g))),
             gain, "gain")
 sample_loss("pair(chosen, rejected, 0.3)", lambda c: -log_sigmoid(c - rejected - 0.3), chosen, "chosen")
+sample_loss("simpo(margin)", lambda m: -log_sigmoid(2 * m - 1), margin, "margin")
+sample_loss("simpo(margin, beta: 2.5, gamma: 1.4)", lambda m: -log_sigmoid(2.5 * m - 1.4), margin, "margin")
+sample_loss("log_odds(likely)", log_odds, likely, "likely")
+sample_loss("orpo(likely, unlikely)", lambda c: -log_sigmoid(log_odds(c) - log_odds(unlikely)), likely, "likely")
+sample_loss("orpo(likely, unlikely)", lambda r: -log_sigmoid(log_odds(likely) - log_odds(r)), unlikely, "unlikely")
+sample_loss("pair_cost(harm, other)", lambda w: pair_cost(w, other, -1.0), harm, "harm")
+sample_loss("pair_cost(harm, other, 1, sign)", lambda b: pair_cost(harm, b, sign), other, "other")
 value("overlong(length, 6, 3)", overlong(6, 3, 1.0, False), "sample")
 value("overlong_cap(length, 6, 3, 0.5)", overlong(6, 3, 0.5, True), "sample")
 value("truncated(score, finished, 0.5)", np.where(finished > 0, score, 0.5 * score), "sample")
@@ -397,7 +420,8 @@ words_loss("kl_full(whose, words)", lambda x: (np.exp(whose) * (whose - x) * mas
 tokens = {"words": words, "whose": whose, "r": r, "v": v, "old": old, "logp": logp, "ref": ref, "sampled": sampled, "adv": adv,
           "vold": vold, "target": target}
 samples = {"score": score, "baseline": baseline, "finished": finished, "end": end, "length": length,
-           "margin": margin, "gain": gain, "good": good, "chosen": chosen, "rejected": rejected}
+           "margin": margin, "gain": gain, "good": good, "chosen": chosen, "rejected": rejected,
+           "likely": likely, "unlikely": unlikely, "harm": harm, "other": other, "sign": sign}
 made = "tests/oracle/formulas.py, Python %s, numpy %s" % (sys.version.split()[0], np.__version__)
 lines = [f'"made by": {json.dumps(made)}',
          f'"group": {json.dumps([int(g) for g in group])}',

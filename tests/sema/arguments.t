@@ -1395,8 +1395,8 @@ hint: write a number, or choose one: c ? a : b
 test.rlf:16:42: error: the argument 'margin' of 'pair' is a number, and this is true
    16 |         minimize mean(pair(p, 0, margin: true) over batch)
       |                                          ^~~~
-STDLIB/loss.rlf:144:44: note: it is declared here
-  144 | def pair(chosen: sample, rejected: sample, margin: sample = 0) =
+STDLIB/loss.rlf:163:44: note: it is declared here
+  163 | def pair(chosen: sample, rejected: sample, margin: sample = 0) =
       |                                            ^~~~~~~~~~~~~~~~~~
 hint: write a number, or choose one: c ? a : b
 test.rlf:17:50: error: the argument 'beta' of 'dpo' is a number, and this is false
@@ -1466,8 +1466,8 @@ hint: write a number, or choose one: c ? a : b
 test.rlf:14:63: error: the argument 'longest' of 'token_sum_over' is a number, and this is true
    14 |     update actor minimize token_sum_over(actor.logprob(roll), true)
       |                                                               ^~~~
-STDLIB/loss.rlf:160:30: note: it is declared here
-  160 | def token_sum_over(x: token, longest in 1..) = sequence_sum(x) / longest
+STDLIB/loss.rlf:186:30: note: it is declared here
+  186 | def token_sum_over(x: token, longest in 1..) = sequence_sum(x) / longest
       |                              ^~~~~~~~~~~~~~
 hint: write a number, or choose one: c ? a : b
 === true and false as operands, everywhere; a flag, a parameter and a comparison are numbers

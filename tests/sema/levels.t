@@ -420,8 +420,8 @@ hint: s.at_last(x) puts one per sample on its last token, s.at_all(x) on each
 test.rlf:17:20: error: the argument 'x' of 'token_mean' takes one per token or one number, and this is one per sample of 'roll'
    17 |     g = token_mean(score)
       |                    ^~~~~
-STDLIB/loss.rlf:151:16: note: it is declared here
-  151 | def token_mean(x: token) = mean(x over batch)
+STDLIB/loss.rlf:177:16: note: it is declared here
+  177 | def token_mean(x: token) = mean(x over batch)
       |                ^~~~~~~~
 hint: s.at_last(x) puts one per sample on its last token, s.at_all(x) on each
 === a sum that repeats a value per sample at each token
@@ -640,22 +640,22 @@ hint: reduce it first: sum(... over tokens), or mean(... over tokens)
 test.rlf:11:27: error: the argument 'margin' of 'ipo' takes one per sample at most, and this is one per token of 'win'
    11 |         minimize mean(ipo(w - sum(l over tokens)) over batch)
       |                           ^~~~~~~~~~~~~~~~~~~~~~
-STDLIB/loss.rlf:132:9: note: it is declared here
-  132 | def ipo(margin: sample, beta: scalar = 0.1 in 0..) = (margin - 1 / (2 * beta))^2
+STDLIB/loss.rlf:133:9: note: it is declared here
+  133 | def ipo(margin: sample, beta: scalar = 0.1 in 0..) = (margin - 1 / (2 * beta))^2
       |         ^~~~~~~~~~~~~~
 hint: reduce it first: sum(... over tokens), or mean(... over tokens)
 test.rlf:12:27: error: the argument 'gain' of 'kto' takes one per sample at most, and this is one per token of 'win'
    12 |         minimize mean(kto(w, 0, 1) over batch)
       |                           ^
-STDLIB/loss.rlf:137:9: note: it is declared here
-  137 | def kto(gain: sample, base: sample, good: sample, beta: scalar = 0.1 in 0.., weight_good = 1.0,
+STDLIB/loss.rlf:138:9: note: it is declared here
+  138 | def kto(gain: sample, base: sample, good: sample, beta: scalar = 0.1 in 0.., weight_good = 1.0,
       |         ^~~~~~~~~~~~
 hint: reduce it first: sum(... over tokens), or mean(... over tokens)
 test.rlf:13:48: error: the argument 'rejected' of 'pair' takes one per sample at most, and this is one per token of 'lose'
    13 |         minimize mean(pair(sum(w over tokens), l) over batch)
       |                                                ^
-STDLIB/loss.rlf:144:26: note: it is declared here
-  144 | def pair(chosen: sample, rejected: sample, margin: sample = 0) =
+STDLIB/loss.rlf:163:26: note: it is declared here
+  163 | def pair(chosen: sample, rejected: sample, margin: sample = 0) =
       |                          ^~~~~~~~~~~~~~~~
 hint: reduce it first: sum(... over tokens), or mean(... over tokens)
 test.rlf:14:29: error: one per token of 'win' and one per token of 'lose' cannot be combined
