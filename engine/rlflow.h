@@ -328,6 +328,48 @@ RLF_PUBLIC const char *rlf_session_data(rlf_session *session, const char *path,
                                         const char *split,
                                         const char *tokenizer, size_t rows);
 
+/* ---- tokenizers ---- */
+
+/* A token of a text. */
+typedef struct rlf_token {
+    int32_t id;
+    int special;      /* it is none of a user's text, as "<s>" is */
+    const char *text; /* what it stands for, n bytes, perhaps a part of a
+                         character; of a special one its name */
+    size_t n;
+} rlf_token;
+
+/* A text as models read it: of n bytes, with a 0 behind it, and its tokens. The
+ * session keeps it until it is asked for the next. */
+typedef struct rlf_tokens {
+    const char *text;
+    size_t n;
+    const rlf_token *tokens;
+    size_t count;
+} rlf_tokens;
+
+/* A text of n bytes as a program reads it that has it as prompt, by the
+ * tokenizer at `path`: the directory of a model or a tokenizer, or a
+ * tokenizer.json. Special tokens that it names are such, and those are there
+ * that the tokenizer puts before or behind texts. The session needs no program
+ * for this and what follows; the tokenizer stays open for the next call. NULL,
+ * with a message: no tokenizer is there, or it cannot write the text. */
+RLF_PUBLIC const rlf_tokens *rlf_session_tokens(rlf_session *session,
+                                                const char *path,
+                                                const char *text, size_t n);
+/* The same of a chat, after which the assistant is to speak, by the template
+ * that the tokenizer comes with: n bytes of JSON, a list of messages or an
+ * object whose "messages" are one. A message has a role, a content, and what
+ * else the template reads. The text is the one that the template writes. */
+RLF_PUBLIC const rlf_tokens *rlf_session_chat(rlf_session *session,
+                                              const char *path,
+                                              const char *messages, size_t n);
+/* The text of n tokens, special ones by their names. NULL, with a message, also
+ * where a number is none of a token. */
+RLF_PUBLIC const rlf_tokens *rlf_session_untoken(rlf_session *session,
+                                                 const char *path,
+                                                 const int32_t *ids, size_t n);
+
 /* ---- clusters ---- */
 
 typedef struct rlf_cluster_text {

@@ -172,6 +172,8 @@ struct rlf_session {
     const char *unsure; /* why it is not known whether the plan fits, or NULL */
     struct rlf_session_found *found;   /* of rlf_session_search, or NULL */
     struct rlf_simulating *simulating; /* of rlf_session_simulate, or NULL */
+    struct rlf_looked_text *looked_text; /* of rlf_session_tokens and what is
+                                            like it, or NULL */
     /* Of rlf_session_profile: the last session that it opened, whose errors are
      * this one's, and the texts that came of it; or NULL. */
     struct rlf_session *last;
@@ -280,6 +282,7 @@ struct rlf_session {
 /* What answers hold goes. */
 void rlf_answers_free(rlf_session *session);
 void rlf_simulating_close(struct rlf_simulating *simulating);
+void rlf_looked_text_close(struct rlf_looked_text *looked);
 
 /* Where lines of the log go that nobody else takes; `session`: whose they are. */
 void rlf_log_to_stderr(void *session, rlf_log_level level, const char *line);

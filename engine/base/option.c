@@ -12,8 +12,8 @@
 #include <string.h>
 
 const rlf_command_row rlf_command_rows[RLF_COMMANDS] = {
-#define COMMAND(name, word, arguments, least, most, settings, takes, doc) \
-    {word, arguments, least, most, settings, takes, doc},
+#define COMMAND(name, word, arguments, least, most, words, takes, doc) \
+    {word, arguments, least, most, RLF_WORDS_##words, takes, doc},
 #include "engine/base/option.def"
 #undef COMMAND
 };
@@ -132,7 +132,7 @@ other_option(const char *name)
 static rlf_status
 unknown_option(rlf_command command, const char *word, int n, rlf_err *err)
 {
-    bool settings = rlf_command_rows[command].settings;
+    bool settings = rlf_command_rows[command].words == RLF_WORDS_SETTINGS;
     const char *words[RLF_OPTIONS];
     size_t count = 0;
     for (int i = 0; i < RLF_OPTIONS; i++) {
@@ -380,7 +380,8 @@ surplus(int argc, char *const *argv, int i, rlf_arena *arena)
 static rlf_status
 check_words(const rlf_command_line *line, rlf_arena *arena, rlf_err *err)
 {
-    if (line->n_files < 2 || !rlf_command_rows[line->command].settings)
+    if (line->n_files < 2 ||
+        rlf_command_rows[line->command].words != RLF_WORDS_SETTINGS)
         return RLF_OK;
     for (int i = 2; i < line->argc; i++) {
         bool file = false;
@@ -418,7 +419,7 @@ count_words(const rlf_command_line *line, rlf_err *err)
     else if (line->n_files > row->most || line->n_files < row->least)
         rlf_fail(err, RLF_USAGE, "%s takes %s, %zu were given", row->word,
                  row->takes, line->n_files);
-    else if (line->n_settings && !row->settings) {
+    else if (line->n_settings && row->words == RLF_WORDS_ALONE) {
         const rlf_setting *first = &line->settings[0];
         rlf_fail(err, RLF_USAGE, "%s takes %s, and no NAME=VALUE: %s=%s",
                  row->word, row->takes, first->name, first->value);
@@ -435,7 +436,8 @@ static rlf_status
 read_word(rlf_command_line *line, const char *text, rlf_arena *arena,
           rlf_err *err)
 {
-    if (!is_setting(text)) {
+    bool texts = rlf_command_rows[line->command].words == RLF_WORDS_TEXTS;
+    if (texts || !is_setting(text)) {
         line->files[line->n_files++] = text;
         return RLF_OK;
     }

@@ -5,10 +5,17 @@
 
 #include "engine/base/option.h"
 
+/* What words may be that are no options. */
+typedef enum rlf_words_kind {
+    RLF_WORDS_ALONE,    /* files, names */
+    RLF_WORDS_SETTINGS, /* and NAME=VALUE */
+    RLF_WORDS_TEXTS     /* any texts, of whatever form */
+} rlf_words_kind;
+
 typedef struct rlf_command_row {
     const char *word, *arguments;
     size_t least, most; /* words that are no settings */
-    bool settings;
+    rlf_words_kind words;
     const char *takes, *doc;
 } rlf_command_row;
 

@@ -21,6 +21,7 @@ cmd_sources = \
 	%D%/search.c \
 	%D%/simulate.c \
 	%D%/stack.c \
+	%D%/tokenize.c \
 	%D%/version.c
 rlflow_SOURCES = engine/main.c $(cmd_sources)
 rlflow_LDADD = $(API_LIBS)

@@ -1,0 +1,239 @@
+/* Texts and chats as models read them: their tokens, and tokens as texts, by a
+ * tokenizer of files. What is asked goes through the functions that write the
+ * prompts of programs. */
+#include "engine/api/session.h"
+
+#include "engine/base/vec.h"
+#include "engine/io/json.h"
+#include "engine/io/records.h"
+#include "engine/text/tokenizer.h"
+#include "nodes/chat.h"
+#include "nodes/rows.h"
+
+#include <string.h>
+
+/* The tokenizer that was asked last, with what it gave. */
+struct rlf_looked_text {
+    rlf_arena *arena; /* of the tokenizer's path and template */
+    rlf_arena *pool;  /* of the answer */
+    const char *path;
+    rlf_tokenizer *tokenizer;
+    rlf_chat_template *chat; /* NULL: it has none */
+    RLF_VEC(rlf_token) tokens;
+    rlf_tokens reading;
+};
+
+static void
+forget(struct rlf_looked_text *l)
+{
+    rlf_tokenizer_close(l->tokenizer);
+    rlf_arena_free(l->arena);
+    l->tokenizer = NULL;
+    l->chat = NULL;
+    l->arena = NULL;
+    l->path = NULL;
+}
+
+void
+rlf_looked_text_close(struct rlf_looked_text *l)
+{
+    if (!l)
+        return;
+    forget(l);
+    rlf_arena_free(l->pool);
+    RLF_VEC_FREE(&l->tokens);
+    free(l);
+}
+
+/* The tokenizer at `path`, opened if it is not the one of before. */
+static rlf_status
+open_tokenizer(rlf_session *s, const char *path, rlf_err *err,
+               struct rlf_looked_text **out)
+{
+    struct rlf_looked_text *l = *out = s->looked_text;
+    if (!l) {
+        l = *out = s->looked_text = rlf_calloc(1, sizeof *l);
+        l->pool = rlf_arena_new();
+    }
+    rlf_arena_reset(l->pool);
+    l->tokens.count = 0;
+    if (l->path && strcmp(l->path, path) == 0)
+        return RLF_OK;
+    forget(l);
+    l->arena = rlf_arena_new();
+    RLF_TRY(rlf_tokenizer_open(path, err, &l->tokenizer));
+    RLF_TRY(rlf_chat_open(l->tokenizer, path, rlf_record_day(s), l->arena, err,
+                          &l->chat));
+    l->path = rlf_arena_strdup(l->arena, path);
+    return RLF_OK;
+}
+
+static rlf_status
+add_tokens(struct rlf_looked_text *l, const uint32_t *ids, size_t n,
+           rlf_err *err)
+{
+    RLF_TRY_ROOM(&l->tokens, n + 1, "the tokens of a text");
+    for (size_t i = 0; i < n; i++) {
+        rlf_str piece = rlf_tokenizer_piece(l->tokenizer, ids[i]);
+        bool special = rlf_tokenizer_special(l->tokenizer, ids[i]);
+        RLF_PUSH(&l->tokens, ((rlf_token){.id = (int32_t)ids[i],
+                                          .special = special,
+                                          .text = piece.p ? piece.p : "",
+                                          .n = piece.n}));
+    }
+    return RLF_OK;
+}
+
+static const rlf_tokens *
+answer(struct rlf_looked_text *l, rlf_str text)
+{
+    l->reading = (rlf_tokens){.text = text.p,
+                              .n = text.n,
+                              .tokens = l->tokens.data,
+                              .count = l->tokens.count};
+    return &l->reading;
+}
+
+/* As a program's model reads it, whose name is that of the tokenizer. */
+static rlf_status
+read_prompt(struct rlf_looked_text *l, rlf_prompt *prompt, rlf_err *err)
+{
+    const rlf_env env = {.pool = l->pool};
+    const rlf_reader reader = {
+        .model = l->path, .tokenizer = l->tokenizer, .own = l->chat, .eos = -1};
+    RLF_TRY(rlf_rows_encode(&env, &reader, prompt, err));
+    return add_tokens(l, prompt->ids, prompt->n_ids, err);
+}
+
+const rlf_tokens *
+rlf_session_tokens(rlf_session *s, const char *path, const char *text, size_t n)
+{
+    struct rlf_looked_text *l;
+    rlf_prompt prompt = {.text = {text, n}};
+    if (!s || s->err.status < 0 || open_tokenizer(s, path, &s->err, &l) < 0 ||
+        read_prompt(l, &prompt, &s->err) < 0)
+        return NULL;
+    char *own = rlf_arena_strndup(l->pool, text, n);
+    return answer(l, (rlf_str){own, n});
+}
+
+/* ---- chats ---- */
+
+static rlf_str
+keep(rlf_arena *pool, const json_t *text)
+{
+    size_t n = json_string_length(text);
+    const char *p = n ? json_string_value(text) : "";
+    return (rlf_str){rlf_arena_strndup(pool, p, n), n};
+}
+
+/* One of the messages. */
+static rlf_status
+read_message(const json_t *item, size_t i, rlf_arena *pool, rlf_err *err,
+             rlf_message *out)
+{
+    const json_t *role = json_object_get(item, "role"),
+                 *content = json_object_get(item, "content");
+    if (!json_is_string(role)) {
+        rlf_fail(err, RLF_USER, "message %zu of the chat %s", i + 1,
+                 json_is_object(item) ? "has no role that is a text"
+                                      : "is no object");
+        rlf_err_hint(err, "a message is {\"role\": \"user\", \"content\": "
+                          "\"...\"}");
+        return RLF_USER;
+    }
+    *out =
+        (rlf_message){.role = keep(pool, role), .content = keep(pool, content)};
+    if (json_object_size(item) == 2 && json_is_string(content))
+        return RLF_OK;
+    size_t n = json_dumpb(item, NULL, 0, JSON_COMPACT);
+    char *p;
+    RLF_TRY(rlf_arena_try(pool, n + 1, "a message of a chat", err, &p));
+    json_dumpb(item, p, n, JSON_COMPACT);
+    out->json = (rlf_str){p, n};
+    return RLF_OK;
+}
+
+/* A list of messages, or an object that has one. */
+static rlf_status
+read_messages(const char *text, size_t n, rlf_arena *pool, rlf_err *err,
+              rlf_prompt *out)
+{
+    rlf_json_found found;
+    json_t *all = NULL;
+    RLF_TRY(rlf_json_parse_exact("the chat", 1, text, n, err, &all, &found));
+    const json_t *list =
+        json_is_object(all) ? json_object_get(all, "messages") : all;
+    size_t count = json_array_size(list);
+    rlf_message *messages = NULL;
+    rlf_status status = RLF_OK;
+    if (*found.why) {
+        status = rlf_fail(err, RLF_USER, "the chat: %s", found.why);
+    } else if (!count) {
+        status = rlf_fail(err, RLF_USER, "the chat is no list of messages");
+        rlf_err_hint(err, "it is [{\"role\": \"user\", \"content\": "
+                          "\"...\"}, ...], or an object whose \"messages\" "
+                          "are that");
+    } else {
+        status = rlf_arena_try(pool, count * sizeof *messages,
+                               "the messages of a chat", err, &messages);
+    }
+    for (size_t i = 0; i < count && status >= 0; i++)
+        status =
+            read_message(json_array_get(list, i), i, pool, err, &messages[i]);
+    json_decref(all);
+    out->messages = messages;
+    out->n_messages = (uint32_t)count;
+    return status;
+}
+
+const rlf_tokens *
+rlf_session_chat(rlf_session *s, const char *path, const char *messages,
+                 size_t n)
+{
+    struct rlf_looked_text *l;
+    rlf_prompt prompt = {0};
+    if (!s || s->err.status < 0 || open_tokenizer(s, path, &s->err, &l) < 0 ||
+        read_messages(messages, n, l->pool, &s->err, &prompt) < 0)
+        return NULL;
+    if (!l->chat) {
+        rlf_fail(&s->err, RLF_USER, "the tokenizer of %s has no chat template",
+                 path);
+        rlf_err_hint(&s->err, "a template is the file chat_template.jinja, or "
+                              "chat_template of tokenizer_config.json");
+        return NULL;
+    }
+    if (read_prompt(l, &prompt, &s->err) < 0)
+        return NULL;
+    return answer(l, prompt.text);
+}
+
+/* ---- back ---- */
+
+const rlf_tokens *
+rlf_session_untoken(rlf_session *s, const char *path, const int32_t *ids,
+                    size_t n)
+{
+    struct rlf_looked_text *l;
+    if (!s || s->err.status < 0 || open_tokenizer(s, path, &s->err, &l) < 0)
+        return NULL;
+    const uint32_t *all = (const uint32_t *)ids,
+                   most = rlf_tokenizer_vocab(l->tokenizer);
+    for (size_t i = 0; i < n; i++) {
+        if (ids[i] >= 0 && (rlf_tokenizer_piece(l->tokenizer, all[i]).n ||
+                            rlf_tokenizer_special(l->tokenizer, all[i])))
+            continue;
+        rlf_fail(&s->err, RLF_USER, "%d is no token of the tokenizer of %s",
+                 ids[i], path);
+        rlf_err_hint(&s->err, "its tokens are numbered from 0 to %u", most - 1);
+        return NULL;
+    }
+    if (add_tokens(l, all, n, &s->err) < 0)
+        return NULL;
+    rlf_buf text = {0};
+    rlf_tokenizer_decode(l->tokenizer, all, n, 0, &text);
+    rlf_str own = {rlf_arena_strndup(l->pool, text.p ? text.p : "", text.n),
+                   text.n};
+    rlf_buf_free(&text);
+    return answer(l, own);
+}

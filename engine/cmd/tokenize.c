@@ -1,0 +1,339 @@
+/* rlflow tokenize: the tokens of texts and chats, and the texts of tokens. */
+#include "engine/cmd/cmd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Where texts come from, one after another. */
+typedef struct source {
+    const rlf_command_line *line;
+    size_t word;      /* the next of the command line */
+    FILE *file;       /* or NULL */
+    const char *name; /* of that, for messages */
+    size_t at;        /* the line of it that was read last, from 1 */
+    rlf_buf text;     /* and that */
+    bool too_long;    /* a line was */
+} source;
+
+/* Bytes of a line at most. */
+enum { MOST_LINE = 64 << 20 };
+
+/* What can be read to its end: a file, a pipe that somebody writes to. */
+static rlf_status
+open_file(source *from, const char *path, rlf_err *err)
+{
+    struct stat is;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), c = EOF;
+    if (fd < 0 || fstat(fd, &is) != 0) {
+        int why = errno;
+        rlf_fail_errno(err, "cannot read %s", path);
+        return why == ENOENT || why == ENOTDIR ? RLF_USER : RLF_ENV;
+    }
+    fcntl(fd, F_SETFL, O_RDONLY);
+    from->file = fdopen(fd, "r");
+    const char *kind = S_ISDIR(is.st_mode)                  ? "a directory"
+                       : S_ISCHR(is.st_mode) && !isatty(fd) ? "a device"
+                                                            : NULL;
+    if (!kind && S_ISFIFO(is.st_mode) && (c = getc(from->file)) == EOF)
+        kind = "a pipe that nobody writes to";
+    if (c != EOF)
+        ungetc(c, from->file);
+    return kind ? rlf_fail(err, RLF_USER, "%s is %s", path, kind) : RLF_OK;
+}
+
+static int
+open_source(source *from, const rlf_command_line *line)
+{
+    const rlf_option_value *file = &line->options[RLF_OPTION_FILE];
+    rlf_err err = RLF_ERR_NONE;
+    *from = (source){.line = line, .word = 1};
+    if (file->given && line->n_files > 1) {
+        rlf_fail(&err, RLF_USAGE, "the texts are given twice: '%s' and --file",
+                 line->files[1]);
+        rlf_err_hint(&err, "leave out one of the two");
+        rlf_cmd_say(&err);
+        return 2;
+    }
+    if (line->n_files > 1)
+        return 0;
+    from->name = file->given ? file->text : "the standard input";
+    from->file = stdin;
+    if (!file->given)
+        return 0;
+    rlf_status status = open_file(from, file->text, &err);
+    if (status >= 0)
+        return 0;
+    rlf_cmd_say(&err);
+    return status == RLF_USER ? 1 : 3;
+}
+
+static void
+close_source(source *from)
+{
+    if (from->file && from->file != stdin)
+        fclose(from->file);
+    rlf_buf_free(&from->text);
+}
+
+/* The next text, without the end of its line; NULL: there is none, or it is too
+ * long, which is said. */
+static const char *
+next(source *from, size_t *n)
+{
+    if (!from->file) {
+        const char *word = from->word < from->line->n_files
+                               ? from->line->files[from->word++]
+                               : NULL;
+        *n = word ? strlen(word) : 0;
+        return word;
+    }
+    int c;
+    rlf_buf_clear(&from->text);
+    while ((c = getc_unlocked(from->file)) != EOF && c != '\n' &&
+           from->text.n < MOST_LINE)
+        rlf_buf_putc(&from->text, (char)c);
+    if (c == EOF && !from->text.n)
+        return NULL;
+    from->at++;
+    if (c != EOF && c != '\n') {
+        rlf_err err = RLF_ERR_NONE;
+        rlf_fail(&err, RLF_USER, "line %zu of %s is longer than %d MB",
+                 from->at, from->name, MOST_LINE >> 20);
+        rlf_cmd_say(&err);
+        from->too_long = true;
+        return NULL;
+    }
+    *n = from->text.n;
+    return *n ? from->text.p : "";
+}
+
+/* The line at hand with all that is left of its file. */
+static const char *
+rest(source *from, size_t *n)
+{
+    rlf_buf all = {0};
+    do {
+        rlf_buf_add(&all, from->text.p, from->text.n);
+        rlf_buf_putc(&all, '\n');
+    } while (next(from, n) != NULL);
+    rlf_buf_free(&from->text);
+    from->text = all;
+    from->at = 0;
+    *n = all.n;
+    return all.p;
+}
+
+/* A piece of text between quotes; what is no character of UTF-8, or one that a
+ * terminal acts on, is seen. */
+static void
+put_piece(const char *p, size_t n, rlf_buf *out)
+{
+    rlf_buf_putc(out, '"');
+    for (size_t i = 0, m; i < n; i += m) {
+        unsigned char c = (unsigned char)p[i];
+        m = rlf_str_utf8(p + i, n - i);
+        bool control = c < ' ' || c == 127 ||
+                       (m == 2 && c == 0xc2 && (unsigned char)p[i + 1] < 0xa0);
+        if (c == '"' || c == '\\')
+            rlf_buf_printf(out, "\\%c", c);
+        else if (c == '\n' || c == '\t' || c == '\r')
+            rlf_buf_printf(out, "\\%c",
+                           c == '\n'   ? 'n'
+                           : c == '\t' ? 't'
+                                       : 'r');
+        else if (!m || control) {
+            rlf_buf_printf(out, "\\x%02x", c);
+            m = 1;
+        } else
+            rlf_buf_add(out, p + i, m);
+    }
+    rlf_buf_putc(out, '"');
+}
+
+/* A special token's name between angle quotes, in colour on a terminal. */
+static void
+put_special(const rlf_token *t, bool colors, rlf_buf *out)
+{
+    rlf_buf_printf(out, "%s\xc2\xab", colors ? "\033[36m" : "");
+    rlf_buf_shown(out, t->text, t->n);
+    rlf_buf_printf(out, "\xc2\xbb%s", colors ? "\033[0m" : "");
+}
+
+static void
+print_tokens(const rlf_tokens *r, bool ids)
+{
+    rlf_buf out = {0};
+    bool colors = rlf_cmd_colors(STDOUT_FILENO);
+    if (!ids)
+        rlf_buf_printf(&out, "%zu:", r->count);
+    for (size_t i = 0; i < r->count; i++) {
+        const rlf_token *t = &r->tokens[i];
+        rlf_buf_printf(&out, "%s%d", ids ? i ? " " : "" : "  ", t->id);
+        if (ids)
+            continue;
+        rlf_buf_putc(&out, ' ');
+        if (t->special)
+            put_special(t, colors, &out);
+        else
+            put_piece(t->text, t->n, &out);
+    }
+    rlf_buf_putc(&out, '\n');
+    fwrite(out.p, 1, out.n, stdout);
+    rlf_buf_free(&out);
+}
+
+/* The text as it is, but for what a terminal acts on. */
+static void
+print_text(const rlf_tokens *r)
+{
+    if (isatty(STDOUT_FILENO))
+        rlf_cmd_put_text(r->text, stdout);
+    else
+        fwrite(r->text, 1, r->n, stdout);
+    if (!r->n || r->text[r->n - 1] != '\n')
+        putchar('\n');
+}
+
+/* Numbers of tokens, between blanks or commas, more of them in `ids`. */
+static int
+read_ids(const char *text, rlf_buf *ids)
+{
+    rlf_err err = RLF_ERR_NONE;
+    for (const char *p = text + strspn(text, " ,\t\r[]"); *p;) {
+        char *end;
+        errno = 0;
+        long long id = strtoll(p, &end, 10);
+        bool whole = end > p && (!*end || strchr(" ,\t\r[]", *end));
+        if (!whole || errno || id < 0 || id > INT32_MAX) {
+            size_t n = strcspn(p, " ,\t\r[]");
+            rlf_fail(&err, RLF_USAGE, "'%.*s' is no number of a token",
+                     (int)(n < 60 ? n : 60), p);
+            rlf_err_hint(&err, "--decode takes whole numbers from 0");
+            rlf_cmd_say(&err);
+            return 2;
+        }
+        rlf_buf_add(ids, &(int32_t){(int32_t)id}, sizeof(int32_t));
+        p = end + strspn(end, " ,\t\r[]");
+    }
+    return 0;
+}
+
+/* A line of numbers each; those of the command line are one. */
+static int
+decode(rlf_session *s, source *from, const char *path)
+{
+    rlf_buf ids = {0};
+    const char *text;
+    size_t n;
+    int status = 0;
+    bool any = false;
+    while (!status && (text = next(from, &n)) != NULL) {
+        status = read_ids(text, &ids);
+        any = true;
+        if (status || !from->file)
+            continue;
+        const rlf_tokens *r = rlf_session_untoken(
+            s, path, (const int32_t *)ids.p, ids.n / sizeof(int32_t));
+        if (!r)
+            break;
+        print_text(r);
+        rlf_buf_clear(&ids);
+    }
+    if (!status && any && !from->file) {
+        const rlf_tokens *r = rlf_session_untoken(
+            s, path, (const int32_t *)ids.p, ids.n / sizeof(int32_t));
+        if (r)
+            print_text(r);
+    }
+    rlf_buf_free(&ids);
+    return status;
+}
+
+/* Is this the whole of a chat? Then the others of its file have a line each,
+ * too. */
+static bool
+is_whole(const char *text, size_t n)
+{
+    while (n && strchr(" \t\r", text[n - 1]))
+        n--;
+    text += strspn(text, " \t");
+    return n > 1 && strchr("[{", *text) &&
+           (text[n - 1] == ']' || text[n - 1] == '}');
+}
+
+static void
+encode(rlf_session *s, source *from, const char *path, bool chat, bool ids)
+{
+    const char *text;
+    size_t n;
+    bool between = false;
+    const rlf_tokens *r;
+    while ((text = next(from, &n)) != NULL) {
+        if (chat && strspn(text, " \t\r\n") == n)
+            continue;
+        if (chat && from->file && !between && !is_whole(text, n))
+            text = rest(from, &n);
+        r = chat ? rlf_session_chat(s, path, text, n)
+                 : rlf_session_tokens(s, path, text, n);
+        if (!r)
+            return;
+        if (chat && !ids) {
+            if (between)
+                putchar('\n');
+            print_text(r);
+        }
+        between = true;
+        print_tokens(r, ids);
+    }
+}
+
+static int
+check_options(const rlf_command_line *line)
+{
+    static const int beside[] = {RLF_OPTION_IDS, RLF_OPTION_CHAT};
+    rlf_err err = RLF_ERR_NONE;
+    for (size_t i = 0; i < 2; i++) {
+        if (!line->options[RLF_OPTION_DECODE].given ||
+            !line->options[beside[i]].given)
+            continue;
+        rlf_fail(&err, RLF_USAGE,
+                 "--%s is for texts, and --decode takes numbers of tokens",
+                 i ? "chat" : "ids");
+        rlf_err_hint(&err, "leave out one of the two");
+        rlf_cmd_say(&err);
+        return 2;
+    }
+    return 0;
+}
+
+int
+rlf_cmd_tokenize(const rlf_command_line *line)
+{
+    source from;
+    int status = check_options(line);
+    if (!status)
+        status = open_source(&from, line);
+    if (status)
+        return status;
+    rlf_session *s = rlf_cmd_open("");
+    const char *path = line->files[0];
+    if (line->options[RLF_OPTION_DECODE].given)
+        status = decode(s, &from, path);
+    else
+        encode(s, &from, path, line->options[RLF_OPTION_CHAT].given,
+               line->options[RLF_OPTION_IDS].given);
+    rlf_buf place = {0};
+    if (rlf_session_failed(s) && from.at)
+        rlf_buf_printf(&place, "note: this was line %zu of %s\n", from.at,
+                       from.name);
+    status = from.too_long ? 1 : status;
+    close_source(&from);
+    int ended =
+        rlf_cmd_end_saying(s, rlf_session_status(s), place.p ? place.p : "");
+    rlf_buf_free(&place);
+    return status ? status : ended;
+}
