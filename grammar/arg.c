@@ -630,6 +630,24 @@ is_field(const rlf_matcher *m, const rlf_ast_expr *e)
            !rlf_name_qualified(m->s, e, &found);
 }
 
+/* What a call passes to Lua is a number or a text: a `false` would be 0 there,
+ * which Lua takes for true. */
+static bool
+is_passed(const rlf_matcher *m, const rlf_ast_arg *given)
+{
+    if (given->value->kind != RLF_AST_TRUTH)
+        return true;
+    int number = given->value->number > 0;
+    rlf_diag *diag =
+        rlf_diag_error(m->s->diags, "type", given->value->span,
+                       "a hook gets numbers and texts, and this is %s",
+                       number ? "true" : "false");
+    rlf_diag_hint(m->s->diags, diag,
+                  "write %s: %d, and compare in Lua, where 0 counts as true",
+                  given->label.text, number);
+    return false;
+}
+
 bool
 rlf_arg_put_extra(const rlf_matcher *m, const rlf_ast_arg *given, rlf_arg *arg)
 {
@@ -656,6 +674,7 @@ rlf_arg_put_extra(const rlf_matcher *m, const rlf_ast_arg *given, rlf_arg *arg)
         return put_term(m, arg, t.term);
     int term = rlf_thing_number(m->s, &t, given->value->span);
     if (term < 0 || !rlf_term_plain(m->s, term, given->value->span) ||
+        !is_passed(m, given) ||
         !rlf_finite_use(m->s, term, RLF_ODD_NAN, given->value->span))
         return false;
     if (rlf_term_constant(m->s, term, &arg->number)) {

@@ -168,7 +168,10 @@ reduce(rlf_sema *s, const char *name, const rlf_ast_expr *call)
         return -1;
     }
     rlf_thing x = rlf_eval(s, arg->value);
-    if (x.kind == RLF_THING_NONE)
+    bool computes = strcmp(name, "count") != 0 && strcmp(name, "rotate") != 0;
+    if (x.kind == RLF_THING_NONE ||
+        (computes && is_reduction(name) &&
+         !rlf_term_takes(s, arg->value, name)))
         return -1;
     int term = x.kind == RLF_THING_WORDS
                    ? x.term
@@ -221,8 +224,9 @@ rlf_builtin_call(rlf_sema *s, const char *name, const rlf_ast_expr *call,
         }
     }
     for (size_t i = 0; i < n && i < RLF_COUNT(x); i++) {
-        x[i] = rlf_eval_number(s, call->args->data[i].value);
-        good = good && x[i] >= 0;
+        const rlf_ast_expr *e = call->args->data[i].value;
+        x[i] = rlf_eval_number(s, e);
+        good = good && x[i] >= 0 && rlf_term_takes(s, e, name);
     }
     if (good)
         *out = rlf_thing_term(

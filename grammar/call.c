@@ -288,7 +288,7 @@ at_tokens(rlf_sema *s, int set, const rlf_ast_expr *call, rlf_thing *out)
     const rlf_set *d = &s->graph->sets.data[set];
     const rlf_ast_expr *e = call->args->data[0].value;
     int x = rlf_eval_plain(s, e);
-    if (x < 0)
+    if (x < 0 || !rlf_term_takes(s, e, name))
         return true;
     const rlf_term *t = &s->terms.data[x];
     d = &s->graph->sets.data[set];

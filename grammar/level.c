@@ -437,8 +437,8 @@ rlf_level_reduce(rlf_sema *s, const char *function, int x,
                        function);
         return -1;
     }
-    bool condition = s->terms.data[x].kind == RLF_TERM_OP &&
-                     rlf_expr_is_condition(s->terms.data[x].code);
+    bool condition =
+        s->terms.data[x].kind == RLF_TERM_OP && s->terms.data[x].truth;
     if (code == RLF_EXPR_COUNT && condition) {
         rlf_diag *diag =
             rlf_diag_error(s->diags, "argument", at,

@@ -526,8 +526,10 @@ bool rlf_term_is_number(rlf_sema *s, int term, const char *what, rlf_span span);
  * counts or measures. */
 bool rlf_term_is_written_number(rlf_sema *s, const rlf_ast_expr *e,
                                 const char *what);
-/* An error, and false, if `e`, with one operand or two, computes with a `true`
- * or `false` that is written there, or as a side of a choice there. */
+/* An error, and false, if `true` or `false` is written as `e` (NULL: nothing
+ * is), or as a side of the choice that it is, where `what` takes numbers. */
+bool rlf_term_takes(rlf_sema *s, const rlf_ast_expr *e, const char *what);
+/* The same of an operation, with one operand or two, that computes. */
 bool rlf_term_computes(rlf_sema *s, const rlf_ast_expr *e);
 int rlf_term_words(rlf_sema *s, const char *words, rlf_span span);
 /* The result of operations on terms; -1 after a message. Operands that are not

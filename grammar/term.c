@@ -85,31 +85,37 @@ rlf_term_is_written_number(rlf_sema *s, const rlf_ast_expr *e, const char *what)
     return false;
 }
 
+/* Does the operator take numbers? True and false are equal or not, and joined
+ * by and, or, not. */
 static bool
 is_arithmetic(rlf_ast_op op)
 {
     return op == RLF_AST_NEG || op == RLF_AST_ADD || op == RLF_AST_SUB ||
            op == RLF_AST_MUL || op == RLF_AST_DIV || op == RLF_AST_MOD ||
-           op == RLF_AST_POW;
+           op == RLF_AST_POW || op == RLF_AST_LT || op == RLF_AST_LE ||
+           op == RLF_AST_GT || op == RLF_AST_GE;
+}
+
+bool
+rlf_term_takes(rlf_sema *s, const rlf_ast_expr *e, const char *what)
+{
+    const rlf_ast_expr *truth = e ? written_truth(e) : NULL;
+    if (!truth)
+        return true;
+    bool yes = truth->number > 0;
+    rlf_diag *diag = rlf_diag_error(s->diags, "type", truth->span,
+                                    "'%s' takes numbers, and this is %s", what,
+                                    yes ? "true" : "false");
+    rlf_diag_hint(s->diags, diag, "write %d", yes);
+    return false;
 }
 
 bool
 rlf_term_computes(rlf_sema *s, const rlf_ast_expr *e)
 {
-    const rlf_ast_expr *truth = NULL;
-    if (is_arithmetic(e->op)) {
-        truth = written_truth(e->left);
-        if (!truth && e->right)
-            truth = written_truth(e->right);
-    }
-    if (!truth)
-        return true;
-    bool yes = truth->number > 0;
-    rlf_diag *diag = rlf_diag_error(
-        s->diags, "type", truth->span, "'%s' takes numbers, and this is %s",
-        rlf_ast_op_text(e->op), yes ? "true" : "false");
-    rlf_diag_hint(s->diags, diag, "write %d", yes);
-    return false;
+    const char *sign = rlf_ast_op_text(e->op);
+    return !is_arithmetic(e->op) || (rlf_term_takes(s, e->left, sign) &&
+                                     rlf_term_takes(s, e->right, sign));
 }
 
 int

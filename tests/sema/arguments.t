@@ -1529,3 +1529,154 @@ test.rlf:21:27: error: '*' takes numbers, and this is true
    21 |     update actor minimize true * mean(actor.logprob(roll) over batch)
       |                           ^~~~
 hint: write 1
+=== true and false as arguments of functions, in reductions, compared by size, given to a hook
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+param sure: bool = true
+model actor = lm("m", optimizer: adamw(lr: 1e-3))
+hook judge = lua("j.lua")
+state s = true
+flow f(batch: prompts[4]) {
+    roll = actor.generate(batch, n: 2, max_new: 3)
+    r = judge(roll, strict: false, limit: 2)
+    report a01 = exp(true), a02 = log(true), a03 = sqrt(false), a04 = abs(false), a05 = floor(true)
+    report b01 = tanh(true), b02 = sigmoid(true), b03 = log_sigmoid(true), b04 = uniform(true), b05 = sg(true)
+    report c01 = min(true, s), c02 = max(s, 1, (false)), c03 = clamp(s, false, 1)
+    report d01 = mean(discount(roll.logprob, true) over batch), d02 = mean(cumsum(s > 0 ? false : 1) over batch)
+    report d03 = mean(next(roll.logprob, true) over batch), d04 = mean(prev(roll.logprob, true) over batch)
+}
+--- errors
+test.rlf:8:29: error: a hook gets numbers and texts, and this is false
+    8 |     r = judge(roll, strict: false, limit: 2)
+      |                             ^~~~~
+hint: write strict: 0, and compare in Lua, where 0 counts as true
+test.rlf:9:22: error: 'exp' takes numbers, and this is true
+    9 |     report a01 = exp(true), a02 = log(true), a03 = sqrt(false), a04 = abs(false), a05 = floor(true)
+      |                      ^~~~
+hint: write 1
+test.rlf:9:39: error: 'log' takes numbers, and this is true
+    9 |     report a01 = exp(true), a02 = log(true), a03 = sqrt(false), a04 = abs(false), a05 = floor(true)
+      |                                       ^~~~
+hint: write 1
+test.rlf:9:57: error: 'sqrt' takes numbers, and this is false
+    9 |     report a01 = exp(true), a02 = log(true), a03 = sqrt(false), a04 = abs(false), a05 = floor(true)
+      |                                                         ^~~~~
+hint: write 0
+test.rlf:9:75: error: 'abs' takes numbers, and this is false
+    9 |     report a01 = exp(true), a02 = log(true), a03 = sqrt(false), a04 = abs(false), a05 = floor(true)
+      |                                                                           ^~~~~
+hint: write 0
+test.rlf:9:95: error: 'floor' takes numbers, and this is true
+    9 |     report a01 = exp(true), a02 = log(true), a03 = sqrt(false), a04 = abs(false), a05 = floor(true)
+      |                                                                                               ^~~~
+hint: write 1
+test.rlf:10:23: error: 'tanh' takes numbers, and this is true
+   10 |     report b01 = tanh(true), b02 = sigmoid(true), b03 = log_sigmoid(true), b04 = uniform(true), b05 ...
+      |                       ^~~~
+hint: write 1
+test.rlf:10:44: error: 'sigmoid' takes numbers, and this is true
+   10 |     report b01 = tanh(true), b02 = sigmoid(true), b03 = log_sigmoid(true), b04 = uniform(true), b05 ...
+      |                                            ^~~~
+hint: write 1
+test.rlf:10:69: error: 'log_sigmoid' takes numbers, and this is true
+   10 | ...rt b01 = tanh(true), b02 = sigmoid(true), b03 = log_sigmoid(true), b04 = uniform(true), b05 = sg(tru...
+      |                                                                ^~~~
+hint: write 1
+test.rlf:10:90: error: 'uniform' takes numbers, and this is true
+   10 | ... b01 = tanh(true), b02 = sigmoid(true), b03 = log_sigmoid(true), b04 = uniform(true), b05 = sg(true)
+      |                                                                                   ^~~~
+hint: write 1
+test.rlf:10:106: error: 'sg' takes numbers, and this is true
+   10 | ... b01 = tanh(true), b02 = sigmoid(true), b03 = log_sigmoid(true), b04 = uniform(true), b05 = sg(true)
+      |                                                                                                   ^~~~
+hint: write 1
+test.rlf:11:22: error: 'min' takes numbers, and this is true
+   11 |     report c01 = min(true, s), c02 = max(s, 1, (false)), c03 = clamp(s, false, 1)
+      |                      ^~~~
+hint: write 1
+test.rlf:11:48: error: 'max' takes numbers, and this is false
+   11 |     report c01 = min(true, s), c02 = max(s, 1, (false)), c03 = clamp(s, false, 1)
+      |                                                ^~~~~~~
+hint: write 0
+test.rlf:11:73: error: 'clamp' takes numbers, and this is false
+   11 |     report c01 = min(true, s), c02 = max(s, 1, (false)), c03 = clamp(s, false, 1)
+      |                                                                         ^~~~~
+hint: write 0
+test.rlf:12:46: error: 'discount' takes numbers, and this is true
+   12 |     report d01 = mean(discount(roll.logprob, true) over batch), d02 = mean(cumsum(s > 0 ? false : 1)...
+      |                                              ^~~~
+hint: write 1
+test.rlf:12:91: error: 'cumsum' takes numbers, and this is false
+   12 | ...01 = mean(discount(roll.logprob, true) over batch), d02 = mean(cumsum(s > 0 ? false : 1) over batch)
+      |                                                                                  ^~~~~
+hint: write 0
+test.rlf:13:42: error: 'next' takes numbers, and this is true
+   13 |     report d03 = mean(next(roll.logprob, true) over batch), d04 = mean(prev(roll.logprob, true) over...
+      |                                          ^~~~
+hint: write 1
+test.rlf:13:91: error: 'prev' takes numbers, and this is true
+   13 | ...ort d03 = mean(next(roll.logprob, true) over batch), d04 = mean(prev(roll.logprob, true) over batch)
+      |                                                                                       ^~~~
+hint: write 1
+=== ... in reductions, methods of sets and comparisons, and what is right
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+param sure: bool = true
+model actor = lm("m", optimizer: adamw(lr: 1e-3))
+hook judge = lua("j.lua")
+state s = true
+flow f(batch: prompts[4]) {
+    roll = actor.generate(batch, n: 2, max_new: 3)
+    r = judge(roll, strict: sure, limit: 2)
+    flag = r > 0 ? true : false
+    report a = sum(r > 0 ? true : false over batch), b = mean(r > 0 ? true : false over batch)
+    report c = mean(std(r > 0 ? 1 : false over group) over batch), d = mean(rank(r > 0 ? false : 1 over group) over batch)
+    report e = max(r > 0 ? true : false over batch), g = count(flag over batch), h = sum(true over batch)
+    report i = mean(roll.at_last(true) over batch), j = mean(roll.at_all(false) over batch)
+    report k = mean(r < true over batch), l = mean(true >= r over batch)
+    report m = mean(r == true over batch), n = sum(flag over batch), o = mean(rotate(flag over group) over batch)
+    report p = mean(max(s, sure, r > 1) over batch), q = mean(not true or r > 1 over batch), u = min(s, sure)
+}
+--- errors
+test.rlf:10:28: error: 'sum' takes numbers, and this is true
+   10 |     report a = sum(r > 0 ? true : false over batch), b = mean(r > 0 ? true : false over batch)
+      |                            ^~~~
+hint: write 1
+test.rlf:10:71: error: 'mean' takes numbers, and this is true
+   10 |     report a = sum(r > 0 ? true : false over batch), b = mean(r > 0 ? true : false over batch)
+      |                                                                       ^~~~
+hint: write 1
+test.rlf:11:37: error: 'std' takes numbers, and this is false
+   11 |     report c = mean(std(r > 0 ? 1 : false over group) over batch), d = mean(rank(r > 0 ? false : 1 o...
+      |                                     ^~~~~
+hint: write 0
+test.rlf:11:90: error: 'rank' takes numbers, and this is false
+   11 | ...d(r > 0 ? 1 : false over group) over batch), d = mean(rank(r > 0 ? false : 1 over group) over batch)
+      |                                                                       ^~~~~
+hint: write 0
+test.rlf:12:28: error: 'max' takes numbers, and this is true
+   12 |     report e = max(r > 0 ? true : false over batch), g = count(flag over batch), h = sum(true over b...
+      |                            ^~~~
+hint: write 1
+test.rlf:12:58: error: 'count' counts all values, also where the condition does not hold
+   12 |     report e = max(r > 0 ? true : false over batch), g = count(flag over batch), h = sum(true over b...
+      |                                                          ^~~~~ ~~~~
+hint: where it holds it is 1: sum(... over batch)
+test.rlf:12:90: error: 'sum' takes numbers, and this is true
+   12 | ...eport e = max(r > 0 ? true : false over batch), g = count(flag over batch), h = sum(true over batch)
+      |                                                                                        ^~~~
+hint: write 1
+test.rlf:13:34: error: 'at_last' takes numbers, and this is true
+   13 |     report i = mean(roll.at_last(true) over batch), j = mean(roll.at_all(false) over batch)
+      |                                  ^~~~
+hint: write 1
+test.rlf:13:74: error: 'at_all' takes numbers, and this is false
+   13 |     report i = mean(roll.at_last(true) over batch), j = mean(roll.at_all(false) over batch)
+      |                                                                          ^~~~~
+hint: write 0
+test.rlf:14:25: error: '<' takes numbers, and this is true
+   14 |     report k = mean(r < true over batch), l = mean(true >= r over batch)
+      |                         ^~~~
+hint: write 1
+test.rlf:14:52: error: '>=' takes numbers, and this is true
+   14 |     report k = mean(r < true over batch), l = mean(true >= r over batch)
+      |                                                    ^~~~
+hint: write 1
