@@ -1,4 +1,5 @@
-/* model := sum: a weighted sum of models, term by term. */
+/* model := sum: a weighted sum of models, term by term; and, of a model or a
+ * state, a `:=` that changes nothing. */
 #include "grammar/sema.h"
 
 #include <float.h>
@@ -196,6 +197,104 @@ are_finite(const sum *all)
     return true;
 }
 
+/* ---- what changes nothing ---- */
+
+/* Is it made of models and written numbers? Where a parameter decides, a sum
+ * that changes nothing is a choice. */
+static bool
+is_written(rlf_sema *s, const rlf_ast_expr *e)
+{
+    switch (e->kind) {
+    case RLF_AST_NUMBER:
+        return true;
+    case RLF_AST_UNARY:
+        return is_written(s, e->left);
+    case RLF_AST_BINARY:
+        return is_written(s, e->left) && is_written(s, e->right);
+    default:
+        return e->kind == RLF_AST_NAME && has_model(s, e);
+    }
+}
+
+/* Has the model itself the factor 1, and each other the factor 0? As weights
+ * are, in f32. */
+static bool
+is_itself(const sum *all)
+{
+    double own = 0;
+    for (size_t i = 0; i < all->terms.count; i++) {
+        int model = all->terms.data[i].list[1].resource;
+        double factor = 0;
+        for (size_t k = 0; k < all->terms.count; k++)
+            if (all->terms.data[k].list[1].resource == model)
+                factor += all->terms.data[k].list[0].number;
+        if (model == all->item->receiver)
+            own = factor;
+        else if ((float)factor < 0 || (float)factor > 0)
+            return false;
+    }
+    return (float)own >= 1 && (float)own <= 1;
+}
+
+static void
+warn_same(const sum *all, const rlf_ast_expr *e)
+{
+    rlf_sema *s = all->s;
+    if (s->idle || !is_written(s, e) || !is_itself(all))
+        return;
+    const char *name = s->graph->resources.data[all->item->receiver].name;
+    rlf_diag *diag = rlf_diag_warning(s->diags, "unused", e->span,
+                                      "this leaves '%s' as it is", name);
+    rlf_diag_hint(s->diags, diag,
+                  e->kind == RLF_AST_NAME
+                      ? "take it out, or name the model that it is to become"
+                      : "take it out, or give another model a factor: avg := "
+                        "0.99 * avg + 0.01 * actor");
+}
+
+/* Is it the number `x`, as it is written? */
+static bool
+is_number(const rlf_ast_expr *e, double x)
+{
+    return e->kind == RLF_AST_NUMBER && e->number >= x && e->number <= x;
+}
+
+/* Is it 0, whatever is written beside a 0? */
+static bool
+is_nothing(const rlf_ast_expr *e)
+{
+    return is_number(e, 0) ||
+           (e->kind == RLF_AST_BINARY && e->op == RLF_AST_MUL &&
+            (is_number(e->left, 0) || is_number(e->right, 0)));
+}
+
+bool
+rlf_assign_same(rlf_sema *s, const rlf_ast_decl *state, const rlf_ast_expr *e)
+{
+    rlf_found found;
+    if (e->kind == RLF_AST_NAME)
+        return rlf_name_find(s, &e->name, &found) && found.decl == state;
+    if (e->kind == RLF_AST_INDEX) /* of some rows: of these it is the same */
+        return rlf_assign_same(s, state, e->left);
+    if (e->kind != RLF_AST_BINARY)
+        return false;
+    bool left = rlf_assign_same(s, state, e->left),
+         right = rlf_assign_same(s, state, e->right);
+    switch (e->op) {
+    case RLF_AST_ADD:
+        return (left && is_nothing(e->right)) || (right && is_nothing(e->left));
+    case RLF_AST_SUB:
+        return left && is_nothing(e->right);
+    case RLF_AST_MUL:
+        return (left && is_number(e->right, 1)) ||
+               (right && is_number(e->left, 1));
+    case RLF_AST_DIV:
+        return left && is_number(e->right, 1);
+    default:
+        return false;
+    }
+}
+
 bool
 rlf_assign_sum(rlf_sema *s, rlf_item *item, const rlf_ast_expr *e)
 {
@@ -203,6 +302,7 @@ rlf_assign_sum(rlf_sema *s, rlf_item *item, const rlf_ast_expr *e)
     if (!add_terms(&all, e, (weight){.sign = 1, .factor = -1}) ||
         !are_finite(&all))
         return false;
+    warn_same(&all, e);
     item->args = all.terms.data;
     item->n_args = (int)all.terms.count;
     return true;

@@ -21,6 +21,7 @@ typedef struct collecting {
     int rows;       /* its domain */
     int *twin;      /* per domain that was there after the block; -1 none yet */
     int n_twins;
+    bool in_parts;  /* a round draws fewer rows than are wanted */
     rlf_ast_name name;
 } collecting;
 
@@ -328,6 +329,17 @@ ends_with_keep(rlf_sema *s, const rlf_ast_stmt *stmt)
     return true;
 }
 
+/* A condition that holds for no prompt, or for each. With rounds that draw some
+ * of the prompts the latter is a way to make them a few at a time. */
+static void
+look_at_keep(const collecting *c, const rlf_ast_expr *e, int term)
+{
+    double least, most;
+    rlf_term_bounds(c->s, term, &least, &most);
+    if (!c->in_parts || (least >= 0 && most <= 0))
+        rlf_condition_look(c->s, e, term);
+}
+
 /* The keep of the block: its condition goes down to the prompts. */
 static int
 place_keep(collecting *c, const rlf_ast_expr *e, rlf_span span)
@@ -337,9 +349,12 @@ place_keep(collecting *c, const rlf_ast_expr *e, rlf_span span)
         rlf_item_of(s, rlf_classes_syntax(s->classes, "keep"), -1, e, span);
     if (!item)
         return -1;
-    const rlf_term *t = &s->terms.data[item->inputs.data[0].id];
-    if (rlf_domain_reaches(&s->graph->domains, t->domain, c->rows))
+    int term = item->inputs.data[0].id;
+    const rlf_term *t = &s->terms.data[term];
+    if (rlf_domain_reaches(&s->graph->domains, t->domain, c->rows)) {
+        look_at_keep(c, e, term);
         return rlf_item_place(s, item);
+    }
     rlf_diag *diag =
         rlf_diag_error(s->diags, "level", e->span,
                        "'keep' takes one per prompt of '%s', and this is %s",
@@ -448,7 +463,10 @@ rlf_sema_collect(rlf_sema *s, const rlf_ast_stmt *stmt)
     add_count(s, item, count);
     item->receiver = drawing->receiver;
     leave_region(s, draw);
-    collecting c = {.s = s, .name = stmt->name, .keep = -1};
+    collecting c = {.s = s,
+                    .name = stmt->name,
+                    .keep = -1,
+                    .in_parts = each->given && most < count->number};
     c.item = rlf_item_place(s, item);
     c.body = rlf_part_new(s, c.item);
     RLF_PUSH_IN(s->arena, &s->items.data[c.item].regions, c.body);

@@ -369,7 +369,7 @@ eval_choice(rlf_sema *s, const rlf_ast_expr *e)
     bool known = c >= 0 && rlf_term_constant(s, c, &value) &&
                  s->terms.data[c].odd != RLF_ODD_NAN; /* decides nothing */
     bool yes = known && (value > 0 || value < 0);
-    if (c >= 0 && !known)
+    if (c >= 0)
         rlf_condition_look(s, e->left, c);
     rlf_thing a = eval_side(s, e->right, !known || yes, c, true);
     rlf_thing b = eval_side(s, e->other, !known || !yes, c, false);

@@ -96,6 +96,12 @@ set_state(rlf_sema *s, const rlf_ast_stmt *stmt, const rlf_found *found)
     rlf_item *item = rlf_item_of(s, class, state, stmt->value, stmt->span);
     if (!item || (rows > 0 && !fits_rows(s, item, state, stmt->value)))
         return;
+    if (!s->idle && rlf_assign_same(s, found->decl, stmt->value))
+        rlf_diag_hint(s->diags,
+                      rlf_diag_warning(s->diags, "unused", stmt->value->span,
+                                       "this leaves '%s' as it is",
+                                       stmt->name.text),
+                      "take it out, or write what changes it");
     rlf_item_place(s, item);
 }
 
@@ -249,6 +255,11 @@ every(rlf_sema *s, const rlf_ast_stmt *stmt)
         rlf_item_of(s, class_of(s, "every"), -1, stmt->value, stmt->span);
     if (!item)
         return;
+    if (stmt->value->kind == RLF_AST_NUMBER && item->args[0].number <= 1)
+        rlf_diag_hint(s->diags,
+                      rlf_diag_warning(s->diags, "constant", stmt->value->span,
+                                       "this block runs in every step"),
+                      "leave the 'every' out");
     int index = rlf_item_place(s, item);
     body(s, index, stmt->body, rlf_part_new(s, index));
 }

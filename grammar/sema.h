@@ -754,6 +754,9 @@ bool rlf_word_is_of(const char *words, const char *word);
  * sums, differences, factors and divisors, with parentheses. False after a
  * message. */
 bool rlf_assign_sum(rlf_sema *s, rlf_item *item, const rlf_ast_expr *e);
+/* Is `e` the state itself, as it is written: s, s + 0, 1 * s? */
+bool rlf_assign_same(rlf_sema *s, const rlf_ast_decl *state,
+                     const rlf_ast_expr *e);
 
 /* ---- item.c ---- */
 

@@ -513,3 +513,37 @@ test.rlf:15:9: note: first here
    15 |         good = judge(roll)
       |         ^~~~
 hint: a name stands for one value; what changes is a state
+=== conditions that hold for no prompt, or for each
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m")
+flow f(a: prompts[4], b: prompts[4], c: prompts[4], d: prompts[4], e: prompts[4]) {
+    collect a (rounds: 2) {
+        keep true
+    }
+    collect b (rounds: 2) {
+        keep step < 1
+    }
+    collect c (rounds: 2, draw: 2) {
+        keep 1
+    }
+    collect d (rounds: 2, draw: 2) {
+        keep false
+    }
+    collect e (rounds: 2) {
+        roll = actor.generate(e, max_new: 3)
+        keep step > 100 or roll.length > 1
+    }
+    report x = count(a.answer over batch) + count(b.answer over batch) + count(c.answer over batch),
+           y = count(d.answer over batch) + count(e.answer over batch)
+}
+--- warnings
+test.rlf:5:14: warning: this condition holds in every step
+    5 |         keep true
+      |              ^~~~
+test.rlf:8:14: warning: this condition holds in no step
+    8 |         keep step < 1
+      |              ^~~~~~~~
+hint: the first step is step 1
+test.rlf:14:14: warning: this condition holds in no step
+   14 |         keep false
+      |              ^~~~~

@@ -326,3 +326,114 @@ test.rlf:5:1: warning: state 'b' is never set: it stays as it is declared
     5 | state b = 0
       | ^~~~~~~~~~~
 hint: set it by 'b := ...', or declare it as a param
+=== what is set to itself
+param k : float = 1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model ref = copy(actor)
+model avg = copy(actor)
+hook judge = lua("j.lua")
+state s = 1.0
+state t = 1.0
+state rate : prompts = 0.5
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    ref := ref
+    ref := 0 * actor + ref
+    ref := 0.5 * (ref + actor) - 0.5 * (actor - ref)
+    avg := k * avg + (1 - k) * actor
+    avg := ref
+    if 1 > 2 { avg := avg }
+    s := s
+    s := 0 + s * 1 - 0 * mean(score over batch)
+    t := (t / 1)
+    rate := rate
+    rate := rate[batch]
+    old = s
+    s := s + 1
+    s := old
+    t := 2 * t - t
+    rate := mean(score over group)
+    report a = s + t + mean(rate over batch)
+    adv = score + mean(ref.logprob(roll) + avg.logprob(roll) over tokens)
+    update actor minimize mean(adv * actor.logprob(roll) over batch)
+}
+--- warnings
+test.rlf:13:12: warning: this leaves 'ref' as it is
+   13 |     ref := ref
+      |            ^~~
+hint: take it out, or name the model that it is to become
+test.rlf:14:12: warning: this leaves 'ref' as it is
+   14 |     ref := 0 * actor + ref
+      |            ^~~~~~~~~~~~~~~
+hint: take it out, or give another model a factor: avg := 0.99 * avg + 0.01 * actor
+test.rlf:15:12: warning: this leaves 'ref' as it is
+   15 |     ref := 0.5 * (ref + actor) - 0.5 * (actor - ref)
+      |            ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: take it out, or give another model a factor: avg := 0.99 * avg + 0.01 * actor
+test.rlf:18:8: warning: this condition holds in no step
+   18 |     if 1 > 2 { avg := avg }
+      |        ^~~~~
+test.rlf:19:10: warning: this leaves 's' as it is
+   19 |     s := s
+      |          ^
+hint: take it out, or write what changes it
+test.rlf:20:10: warning: this leaves 's' as it is
+   20 |     s := 0 + s * 1 - 0 * mean(score over batch)
+      |          ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: take it out, or write what changes it
+test.rlf:21:10: warning: this leaves 't' as it is
+   21 |     t := (t / 1)
+      |          ^~~~~~~
+hint: take it out, or write what changes it
+test.rlf:22:13: warning: this leaves 'rate' as it is
+   22 |     rate := rate
+      |             ^~~~
+hint: take it out, or write what changes it
+test.rlf:23:13: warning: this leaves 'rate' as it is
+   23 |     rate := rate[batch]
+      |             ^~~~~~~~~~~
+hint: take it out, or write what changes it
+=== conditions that are written as true or false
+param sure : bool = true
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+state flag = false
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    if true { report a = mean(score over batch) }
+    if false { checkpoint } else { report b = mean(score over batch) }
+    if sure { report c = mean(score over batch) }
+    if flag { report d = mean(score over batch) }
+    every 1 steps { checkpoint }
+    every 1 + 1 steps { checkpoint }
+    report e = sure ? step : 1, g = step > 5 ? 2 : step
+    flag := true ? mean(score over batch) > 0 : false
+    update actor {
+        if not false { minimize -mean(actor.logprob(roll) * score over batch) }
+    }
+    break if false or 1 > 2
+}
+--- warnings
+test.rlf:9:8: warning: this condition holds in every step
+    9 |     if true { report a = mean(score over batch) }
+      |        ^~~~
+test.rlf:10:8: warning: this condition holds in no step
+   10 |     if false { checkpoint } else { report b = mean(score over batch) }
+      |        ^~~~~
+test.rlf:13:11: warning: this block runs in every step
+   13 |     every 1 steps { checkpoint }
+      |           ^
+hint: leave the 'every' out
+test.rlf:16:13: warning: this condition holds in every step
+   16 |     flag := true ? mean(score over batch) > 0 : false
+      |             ^~~~
+test.rlf:18:12: warning: this condition holds in every step
+   18 |         if not false { minimize -mean(actor.logprob(roll) * score over batch) }
+      |            ^~~~~~~~~
+test.rlf:20:14: warning: this condition holds in no step
+   20 |     break if false or 1 > 2
+      |              ^~~~~~~~~~~~~~
