@@ -331,8 +331,8 @@ rlf_term_bounds(const rlf_sema *s, int term, double *least, double *most)
 
 /* ---- conditions ---- */
 
-/* Is the expression made of numbers, truths and `step` alone? Where parameters decide,
- * a condition that never holds is a choice. */
+/* Is the expression made of numbers, truths and `step` alone? Where parameters
+ * decide, a condition that never holds is a choice. */
 static bool
 is_of_step(const rlf_ast_expr *e)
 {
@@ -340,7 +340,8 @@ is_of_step(const rlf_ast_expr *e)
         return true;
     bool other = e->kind == RLF_AST_NAME && strcmp(e->name.text, "step") != 0;
     bool plain = e->kind == RLF_AST_NAME || e->kind == RLF_AST_NUMBER ||
-                 e->kind == RLF_AST_TRUTH || e->kind == RLF_AST_UNARY || e->kind == RLF_AST_BINARY;
+                 e->kind == RLF_AST_TRUTH || e->kind == RLF_AST_UNARY ||
+                 e->kind == RLF_AST_BINARY;
     return plain && !other && is_of_step(e->left) && is_of_step(e->right);
 }
 

@@ -169,9 +169,8 @@ reduce(rlf_sema *s, const char *name, const rlf_ast_expr *call)
     }
     rlf_thing x = rlf_eval(s, arg->value);
     bool computes = strcmp(name, "count") != 0 && strcmp(name, "rotate") != 0;
-    if (x.kind == RLF_THING_NONE ||
-        (computes && is_reduction(name) &&
-         !rlf_term_takes(s, arg->value, name)))
+    if (x.kind == RLF_THING_NONE || (computes && is_reduction(name) &&
+                                     !rlf_term_takes(s, arg->value, name)))
         return -1;
     int term = x.kind == RLF_THING_WORDS
                    ? x.term

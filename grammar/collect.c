@@ -21,7 +21,7 @@ typedef struct collecting {
     int rows;       /* its domain */
     int *twin;      /* per domain that was there after the block; -1 none yet */
     int n_twins;
-    bool in_parts;  /* a round draws fewer rows than are wanted */
+    bool in_parts; /* a round draws fewer rows than are wanted */
     rlf_ast_name name;
 } collecting;
 
