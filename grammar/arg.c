@@ -250,6 +250,7 @@ put_number(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
         return false;
     if (rlf_term_constant(s, term, &arg->number)) {
         arg->kind = RLF_ARG_NUMBER;
+        arg->literal = e->kind == RLF_AST_NUMBER;
         if (s->idle)
             arg->number = stand_in(f, arg->number);
         return fits(m, f, term, e->span);

@@ -255,7 +255,7 @@ every(rlf_sema *s, const rlf_ast_stmt *stmt)
         rlf_item_of(s, class_of(s, "every"), -1, stmt->value, stmt->span);
     if (!item)
         return;
-    if (stmt->value->kind == RLF_AST_NUMBER && item->args[0].number <= 1)
+    if (!s->idle && item->args[0].literal && item->args[0].number <= 1)
         rlf_diag_hint(s->diags,
                       rlf_diag_warning(s->diags, "constant", stmt->value->span,
                                        "this block runs in every step"),

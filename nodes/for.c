@@ -64,6 +64,57 @@ drawn(const rlf_graph *graph, int prompts)
     return 0;
 }
 
+/* Does the block, or one in it, leave a loop? */
+static bool
+leaves(const rlf_graph *graph, int region)
+{
+    const rlf_region *body = &graph->regions.data[region];
+    bool found = false;
+    for (int i = 0; i < body->n_nodes && !found; i++) {
+        const rlf_node *node = &graph->nodes.data[body->nodes[i]];
+        found = node->class->course == RLF_COURSE_LEAVE;
+        for (int k = 0; k < node->n_regions && !found; k++)
+            found = leaves(graph, node->regions[k]);
+    }
+    return found;
+}
+
+/* A loop that goes through one piece, once; a block that is left in its middle
+ * may be what it is for, and where a parameter decides it is a choice. */
+static void
+warn_whole(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
+{
+    const rlf_arg *a = args_of(node, 0);
+    if (!a[PARTS].literal || a[PARTS].number > 1 || a[EPOCHS].number > 1 ||
+        (a[EPOCHS].given && !a[EPOCHS].literal) ||
+        leaves(graph, node->regions[0]))
+        return;
+    const char *name =
+        graph->sets.data[graph->values.data[node->inputs[0]].set].name;
+    rlf_diag *diag =
+        rlf_diag_warning(diags, "argument", a[PARTS].span,
+                         "this loop has one piece, all of '%s'", name);
+    rlf_diag_hint(diags, diag,
+                  "leave the loop out, or give it more parts: or epochs:");
+}
+
+/* Pieces that would have more prompts than there are. */
+static void
+warn_size(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
+{
+    const rlf_arg *size = &args_of(node, 0)[SIZE];
+    const rlf_set *set =
+        &graph->sets.data[graph->values.data[node->inputs[0]].set];
+    double n = drawn(graph, set->prompts);
+    if (!size->given || n <= 0 || size->number <= n)
+        return;
+    rlf_diag *diag =
+        rlf_diag_warning(diags, "argument", size->span,
+                         "'%s' has %.0f prompt%s: this is one piece, all of it",
+                         set->name, n, n > 1 ? "s" : "");
+    rlf_diag_hint(diags, diag, "'size:' counts the prompts of a piece");
+}
+
 /* Pieces that have no prompt. */
 static void
 warn_empty(const rlf_graph *graph, const rlf_node *node, int i,
@@ -104,6 +155,8 @@ infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
         else
             warn_empty(graph, node, i, diags);
     }
+    warn_whole(graph, node, diags);
+    warn_size(graph, node, diags);
 }
 
 /* Prompts that have samples, into out; returns how many. */

@@ -6,6 +6,7 @@
 #include "nodes/model/generate.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/base/hash.h"
 #include "engine/base/vec.h"
@@ -241,6 +242,30 @@ check_samples(const rlf_node *node, rlf_diags *diags)
     }
 }
 
+/* Texts that end nothing because another one, which is in them or the same, has
+ * ended the response. */
+static void
+check_stops(const rlf_node *node, rlf_diags *diags)
+{
+    const rlf_arg *stop = rlf_node_arg(node, "stop");
+    for (int i = 0; stop->kind == RLF_ARG_LIST && i < stop->n_list; i++) {
+        const rlf_arg *mine = &stop->list[i];
+        for (int k = 0; k < stop->n_list; k++) {
+            const rlf_arg *other = &stop->list[k];
+            bool same = strcmp(mine->text, other->text) == 0;
+            if (i == k || (same && i < k) || !strstr(mine->text, other->text))
+                continue;
+            rlf_diag *diag = rlf_diag_warning(
+                diags, "idle", mine->span,
+                same ? "this text is given twice"
+                     : "this text has no effect: another one is in it, and "
+                       "ends the response no later");
+            rlf_diag_note(diags, diag, other->span, "this one");
+            break;
+        }
+    }
+}
+
 static void
 infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
 {
@@ -249,6 +274,7 @@ infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
     check_prompts(graph, node, diags);
     check_room(graph, node, diags);
     check_top(graph, node, diags);
+    check_stops(node, diags);
     static const char *const idle[] = {"temperature", "top_p", "top_k",
                                        "min_p"};
     const rlf_arg *greedy = rlf_node_arg(node, "greedy");

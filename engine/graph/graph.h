@@ -101,6 +101,8 @@ typedef struct rlf_arg {
     const rlf_formal *formal; /* what it takes, if that is more than its class
                                  says; or NULL */
     bool given; /* written by the user, not a default */
+    bool literal; /* RLF_ARG_NUMBER: written as a number, which no parameter
+                     changes */
     bool path;  /* RLF_ARG_TEXT: what it names counts, not the text */
     rlf_span span;
 } rlf_arg;

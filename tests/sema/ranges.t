@@ -265,3 +265,74 @@ test.rlf:9:71: warning: 1 of these 3 pieces is empty: 'batch' has 2 prompts
     9 | ...ni in roll.split(parts: pieces), part in batch.split(parts: pieces) { report b = mean(mini.length ov...
       |                                                                ^~~~~~
 hint: the samples of a prompt stay together
+=== one piece, or fewer prompts than a piece is to have
++++ models
+param pieces : int = 1
+param mini : int = 65
+flow f(batch: prompts[64]) {
++++ samples
+    for a in roll.split(parts: 1) { report a = mean(a.length over batch) }
+    for b in roll.split(parts: 1), c in batch.split(parts: 1, epochs: 1) { report b = mean(b.length over batch) + count(c.answer over batch) }
+    for d in roll.split(parts: pieces) { report d = mean(d.length over batch) }
+    for e in roll.split(parts: 1, epochs: 2) { report e = mean(e.length over batch) }
+    for g in roll.split(parts: 1, epochs: pieces) { report g = mean(g.length over batch) }
+    for h in roll.split(parts: 1) { if step > 3 { break if step > 4 }
+        report h = mean(h.length over batch) }
+    for i in roll.split(size: 65) { report i = mean(i.length over batch) }
+    for j in roll.split(size: mini, epochs: 2) { report j = mean(j.length over batch) }
+    for k in roll.split(size: 64) { report k = mean(k.length over batch) }
+    for l in roll.where(roll.length > 2).split(size: 65) { report l = mean(l.length over batch) }
+    update actor minimize -mean(adv * actor.logprob(roll) over batch)
+}
+--- warnings
+test.rlf:1:1: warning: nothing of this import is used
+    1 | import "std/loss"
+      | ^~~~~~~~~~~~~~~~~
+test.rlf:9:32: warning: this loop has one piece, all of 'roll'
+    9 |     for a in roll.split(parts: 1) { report a = mean(a.length over batch) }
+      |                                ^
+hint: leave the loop out, or give it more parts: or epochs:
+test.rlf:10:32: warning: this loop has one piece, all of 'roll'
+   10 |     for b in roll.split(parts: 1), c in batch.split(parts: 1, epochs: 1) { report b = mean(b.length ...
+      |                                ^
+hint: leave the loop out, or give it more parts: or epochs:
+test.rlf:16:31: warning: 'roll' has 64 prompts: this is one piece, all of it
+   16 |     for i in roll.split(size: 65) { report i = mean(i.length over batch) }
+      |                               ^~
+hint: 'size:' counts the prompts of a piece
+test.rlf:17:31: warning: 'roll' has 64 prompts: this is one piece, all of it
+   17 |     for j in roll.split(size: mini, epochs: 2) { report j = mean(j.length over batch) }
+      |                               ^~~~
+hint: 'size:' counts the prompts of a piece
+test.rlf:19:54: warning: 'where(...)' has 64 prompts: this is one piece, all of it
+   19 |     for l in roll.where(roll.length > 2).split(size: 65) { report l = mean(l.length over batch) }
+      |                                                      ^~
+hint: 'size:' counts the prompts of a piece
+=== texts that end nothing, because others do
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m")
+flow f(batch: prompts[64]) {
+    a = actor.generate(batch, max_new: 8, stop: ["\n", "###", "\n\n", "###", "Q: ", "##"])
+    b = actor.generate(batch, max_new: 8, stop: ["Q", "A"])
+    c = actor.generate(batch, max_new: 8, stop: "Q")
+    report a = mean(a.length + b.length + c.length over batch)
+}
+--- warnings
+test.rlf:4:56: warning: this text has no effect: another one is in it, and ends the response no later
+    4 |     a = actor.generate(batch, max_new: 8, stop: ["\n", "###", "\n\n", "###", "Q: ", "##"])
+      |                                                        ^~~~~
+test.rlf:4:85: note: this one
+    4 |     a = actor.generate(batch, max_new: 8, stop: ["\n", "###", "\n\n", "###", "Q: ", "##"])
+      |                                                                                     ^~~~
+test.rlf:4:63: warning: this text has no effect: another one is in it, and ends the response no later
+    4 |     a = actor.generate(batch, max_new: 8, stop: ["\n", "###", "\n\n", "###", "Q: ", "##"])
+      |                                                               ^~~~~~
+test.rlf:4:50: note: this one
+    4 |     a = actor.generate(batch, max_new: 8, stop: ["\n", "###", "\n\n", "###", "Q: ", "##"])
+      |                                                  ^~~~
+test.rlf:4:71: warning: this text is given twice
+    4 |     a = actor.generate(batch, max_new: 8, stop: ["\n", "###", "\n\n", "###", "Q: ", "##"])
+      |                                                                       ^~~~~
+test.rlf:4:56: note: this one
+    4 |     a = actor.generate(batch, max_new: 8, stop: ["\n", "###", "\n\n", "###", "Q: ", "##"])
+      |                                                        ^~~~~
