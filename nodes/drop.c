@@ -268,6 +268,7 @@ check_prompts(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
             !rlf_declared(&graph->resources.data[index], "chat"))
             warn_template(env, (int)i, data, &data->warnings);
     }
+    rlf_reads_warn_bound(env, index, &data->warnings);
     return RLF_OK;
 }
 

@@ -171,6 +171,43 @@ warn_saved(const rlf_env *env, int index, rlf_buf *out)
                    resources[index].name);
 }
 
+/* Is the model in a weighted sum, or what a copy begins as, whose heads are to
+ * be the same? */
+static bool
+is_like_others(const rlf_graph *graph, int model)
+{
+    bool like = false;
+    for (size_t i = 0; i < graph->resources.count; i++)
+        like |= graph->resources.data[i].class->model &&
+                graph->resources.data[i].source == model;
+    for (size_t i = 0; i < graph->nodes.count && !like; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (node->class->work != RLF_WORK_WEIGHTS)
+            continue;
+        like = node->receiver == model;
+        for (int k = 0; k < node->n_args && !like; k++)
+            like = node->args[k].list[1].resource == model;
+    }
+    return like;
+}
+
+/* A scalar head beside the other that nothing reads; of a model that changes
+ * it may be wanted where that is saved. */
+static void
+warn_head(const rlf_env *env, const rlf_resource *resource,
+          const rlf_model_object *m, rlf_buf *out)
+{
+    if (!rlf_declared(resource, "head") ||
+        rlf_declared_head(resource, RLF_HEAD_LM) != RLF_HEAD_BOTH ||
+        resource->trained || m->scores ||
+        is_like_others(env->graph, rlf_model_index(env, resource)))
+        return;
+    rlf_buf_printf(out,
+                   "warning: %s: head: both is more than is used: nothing asks "
+                   "for a value or score of it (head: lm)\n",
+                   resource->name);
+}
+
 static rlf_status
 settle(const rlf_env *env, const rlf_resource *resource, void *object,
        rlf_err *err)
@@ -182,7 +219,10 @@ settle(const rlf_env *env, const rlf_resource *resource, void *object,
         return RLF_OK;
     rlf_reads_warn_ends(env, index, &m->warnings);
     rlf_reads_warn_chats(env, index, &m->warnings);
+    rlf_reads_warn_stops(env, index, &m->warnings);
     warn_saved(env, index, &m->warnings);
+    warn_head(env, resource, m, &m->warnings);
+    m->blank = rlf_holds_blank(env, index);
     return RLF_OK;
 }
 

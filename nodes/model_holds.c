@@ -350,17 +350,13 @@ fill_hold(const rlf_env *env, const rlf_resource *resource,
     return RLF_OK;
 }
 
-/* Is its scalar head live in a loss, or are its weights set? */
+/* Is its scalar head live in a loss? */
 static bool
-moves_score(const rlf_graph *graph, int model)
+trains_score(const rlf_graph *graph, int model)
 {
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        if (node->receiver != model)
-            continue;
-        if (node->class->work == RLF_WORK_WEIGHTS)
-            return true;
-        if (node->class->work != RLF_WORK_TRAIN)
+        if (node->receiver != model || node->class->work != RLF_WORK_TRAIN)
             continue;
         for (int k = 0; k < node->loss->n_calls; k++)
             if (node->loss->calls[k].class == &rlf_node_score ||
@@ -368,6 +364,42 @@ moves_score(const rlf_graph *graph, int model)
                 return true;
     }
     return false;
+}
+
+/* Is the model set to a sum of others, of which one is not blank? */
+static bool
+is_set_to_more(const rlf_graph *graph, int model, const bool *blank)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (node->receiver != model || node->class->work != RLF_WORK_WEIGHTS)
+            continue;
+        for (int k = 0; k < node->n_args; k++)
+            if (!blank[node->args[k].list[1].resource])
+                return true;
+    }
+    return false;
+}
+
+bool
+rlf_holds_blank(const rlf_env *env, int model)
+{
+    const rlf_graph *graph = env->graph;
+    size_t n = graph->resources.count;
+    bool *blank = RLF_NEW_ARRAY(env->pool, bool, n), changed = true;
+    for (size_t i = 0; i < n; i++)
+        blank[i] = graph->resources.data[i].class->model &&
+                   rlf_model_at(env, (int)i)->known.blank_score &&
+                   !trains_score(graph, (int)i);
+    while (changed) {
+        changed = false;
+        for (size_t i = 0; i < n; i++)
+            if (blank[i] && is_set_to_more(graph, (int)i, blank)) {
+                blank[i] = false;
+                changed = true;
+            }
+    }
+    return blank[model];
 }
 
 /* The parts of the weights that lie on this rank. */
@@ -385,8 +417,6 @@ rlf_holds_open(const rlf_env *env, const rlf_resource *resource,
         RLF_TRY(check_origin(env, resource, m, err));
     bool fixed = rlf_hold_at(env, index, 0)->fixed;
     m->rounds = m->known.half && !options.save_f32 && !fixed;
-    m->blank =
-        m->known.blank_score && (fixed || !moves_score(env->graph, index));
     find_holds(env, index, m);
     for (int i = 0; i < m->n_holds; i++) {
         rlf_model_hold *to = &m->holds[i];

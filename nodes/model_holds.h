@@ -26,5 +26,8 @@ rlf_status rlf_holds_open(const rlf_env *env, const rlf_resource *resource,
  * first step; none grows later. `object` is a model's. */
 rlf_status rlf_holds_reserve(const rlf_env *env, const rlf_resource *resource,
                              void *object, rlf_err *err);
+/* Does the model's scalar head begin as 0 and stay so, since no loss trains it,
+ * nor that of any model that it is made of? Of models that are all open. */
+bool rlf_holds_blank(const rlf_env *env, int model);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "engine/graph/class.h"
 #include "engine/graph/sizes.h"
-#include "engine/text/tokenizer.h"
+#include "engine/text/detokenizer.h"
 #include "nodes/chat.h"
 #include "nodes/data.h"
 #include "nodes/declare.h"
@@ -169,6 +169,56 @@ rlf_reads_warn_long(const rlf_env *env, const rlf_longest *longest,
     }
 }
 
+/* Do texts that are asked take the bound of the data's prompts? */
+static bool
+bounds_asked(const rlf_graph *graph, int data)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        int set =
+            node->n_outputs ? graph->values.data[node->outputs[0]].set : -1;
+        if (set < 0 || graph->sets.data[set].kind != RLF_SET_ASKED ||
+            graph->sets.data[set].data < 0 ||
+            !rlf_reads_part(graph, graph->sets.data[set].data, data))
+            continue;
+        const rlf_arg *own =
+            rlf_args_find(node->args, node->n_args, "max_prompt");
+        if (!own || !own->given)
+            return true;
+    }
+    return false;
+}
+
+void
+rlf_reads_warn_bound(const rlf_env *env, int data, rlf_buf *out)
+{
+    const rlf_graph *graph = env->graph;
+    const rlf_resource *r = &graph->resources.data[data];
+    const rlf_data *d = env->resource[data];
+    const rlf_reader *longest = NULL;
+    if (!rlf_declared(r, "max_prompt") || bounds_asked(graph, data))
+        return;
+    for (size_t i = 0; i < graph->resources.count; i++) {
+        if (!graph->resources.data[i].class->model)
+            continue;
+        const rlf_reader *reader = rlf_model_reader(env->resource[i]);
+        bool reads = rlf_reads_rows(graph, (int)i, data);
+        if (reads ? !reader->tokenizer || !reader->context ||
+                        reader->context > d->max_prompt
+                  : d->drops) /* rows that are too long for any model go */
+            return;
+        if (reads && (!longest || reader->context > longest->context))
+            longest = reader;
+    }
+    if (longest)
+        rlf_buf_printf(out,
+                       "warning: %s: max_prompt: %" PRIu32
+                       " bounds nothing: '%s', which reads the prompts, has a "
+                       "context of %" PRIu32 " tokens\n",
+                       d->name, d->max_prompt, longest->model,
+                       longest->context);
+}
+
 /* ---- which end ---- */
 
 static bool
@@ -222,6 +272,34 @@ rlf_reads_warn_ends(const rlf_env *env, int model, rlf_buf *out)
             rlf_buf_puts(out, " (a respond(...) for each model gives each its "
                               "own)\n");
         }
+    }
+}
+
+static void
+warn_stop(const rlf_reader *reader, const char *text, rlf_buf *out)
+{
+    if (rlf_tokenizer_gives(reader->tokenizer, text, strlen(text)))
+        return;
+    rlf_buf_printf(out, "warning: %s: stop: ", reader->model);
+    rlf_buf_json(out, text, strlen(text));
+    rlf_buf_puts(out, " has no effect: no tokens of its tokenizer give this "
+                      "text\n");
+}
+
+void
+rlf_reads_warn_stops(const rlf_env *env, int model, rlf_buf *out)
+{
+    const rlf_graph *graph = env->graph;
+    const rlf_reader *reader = rlf_model_reader(env->resource[model]);
+    for (size_t i = 0; reader->tokenizer && i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (node->receiver != model || node->class->work != RLF_WORK_GENERATE)
+            continue;
+        const rlf_arg *stop = rlf_node_arg(node, "stop");
+        if (stop->kind == RLF_ARG_TEXT)
+            warn_stop(reader, stop->text, out);
+        for (int k = 0; stop->kind == RLF_ARG_LIST && k < stop->n_list; k++)
+            warn_stop(reader, stop->list[k].text, out);
     }
 }
 

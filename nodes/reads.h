@@ -1,7 +1,8 @@
 /* Which models read which sets, as the graph says, and what there is to warn of
- * before the first step: responses that a context cuts or cannot hold,,
- * given responses that end with another model's end token, and days and
- * templates that nothing asks for. Not here: reading
+ * before the first step: responses that a context cuts or cannot hold,
+ * given responses that end with another model's end token, stop texts that no
+ * tokens give, bounds of prompts that bound nothing, and days and templates
+ * that nothing asks for. Not here: reading
  * (rows.h, sequences.h), and prompts that are refused (drop.c). */
 #ifndef RLF_NODES_READS_H
 #define RLF_NODES_READS_H
@@ -44,6 +45,12 @@ rlf_status rlf_reads_warn_markers(const rlf_env *env,
 /* Does the model read given responses that end with an end token of another
  * model, which is none of its own? The same. */
 void rlf_reads_warn_ends(const rlf_env *env, int model, rlf_buf *out);
+/* Does the model sample with a text of `stop` that its tokenizer has no tokens
+ * for? The same. */
+void rlf_reads_warn_stops(const rlf_env *env, int model, rlf_buf *out);
+/* Has the data a `max_prompt` that bounds nothing, since the contexts of all
+ * who read it are no longer? The same, of data whose rows are there. */
+void rlf_reads_warn_bound(const rlf_env *env, int data, rlf_buf *out);
 /* Does the model's declaration have a day that nothing asks for, or a template
  * where nothing is a chat? The same. */
 void rlf_reads_warn_chats(const rlf_env *env, int model, rlf_buf *out);

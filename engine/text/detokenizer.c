@@ -1,6 +1,9 @@
 /* Ids to text, one at a time: see detokenizer.h. Decoding a whole list is the
  * same, so both agree by construction. */
+#define _GNU_SOURCE /* memmem */
 #include "engine/text/detokenizer.h"
+
+#include <string.h>
 
 #include "engine/text/inside.h"
 #include "engine/text/utf8.h"
@@ -93,6 +96,57 @@ rlf_detokenizer_end(rlf_detokenizer *state, rlf_buf *out)
     if (state->n_held)
         rlf_buf_puts(out, RLF_UTF8_BAD);
     state->n_held = 0;
+}
+
+/* ---- which texts there can be ---- */
+
+/* Longer texts are not looked at. */
+enum { MOST_GIVEN = 256 };
+
+/* Do ids of which the last ends with text[0..from) go on to text[0..n)? Then
+ * ends[] gets where else one of them can end. */
+static bool
+goes_on(const rlf_str *piece, const char *text, size_t n, size_t from,
+        bool *ends)
+{
+    size_t left = n - from, m = piece->n < left ? piece->n : left;
+    if (!m || memcmp(piece->p, text + from, m) != 0)
+        return false;
+    ends[from + m] = true;
+    return m == left;
+}
+
+/* The same of an id within which the text begins. */
+static bool
+begins(const rlf_str *piece, const char *text, size_t n, bool *ends)
+{
+    for (size_t k = 1; k <= piece->n && k < n; k++)
+        if (memcmp(piece->p + piece->n - k, text, k) == 0)
+            ends[k] = true;
+    return piece->n >= n && memmem(piece->p, piece->n, text, n);
+}
+
+/* Whole characters stand in what ids give as they stand in the bytes of their
+ * pieces, one after another: what is not UTF-8 gives U+FFFD, which is looked
+ * for in vain there. */
+bool
+rlf_tokenizer_gives(const rlf_tokenizer *tokenizer, const char *text, size_t n)
+{
+    bool ends[MOST_GIVEN + 1] = {true};
+    if (!n || n > MOST_GIVEN || tokenizer->decoder.join ||
+        memmem(text, n, RLF_UTF8_BAD, strlen(RLF_UTF8_BAD)))
+        return true;
+    for (size_t from = 0; from < n; from++)
+        for (uint32_t id = 0; ends[from] && id < tokenizer->vocab; id++) {
+            const rlf_str *piece = &tokenizer->pieces[id];
+            if (!tokenizer->texts[id].p || rlf_tokenizer_special(tokenizer, id))
+                continue;
+            if (from == 0 && begins(piece, text, n, ends))
+                return true;
+            if (from > 0 && goes_on(piece, text, n, from, ends))
+                return true;
+        }
+    return false;
 }
 
 void

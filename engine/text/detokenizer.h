@@ -24,4 +24,10 @@ void rlf_detokenizer_feed(rlf_detokenizer *state, uint32_t id, rlf_buf *out);
 /* No more ids: append what is left over (U+FFFD, or nothing). */
 void rlf_detokenizer_end(rlf_detokenizer *state, rlf_buf *out);
 
+/* Can the text be in what some ids give that go on after others
+ * (RLF_DECODE_CONTINUE), special tokens left out? False only where it cannot,
+ * true also where that is not known. */
+bool rlf_tokenizer_gives(const rlf_tokenizer *tokenizer, const char *text,
+                         size_t n);
+
 #endif

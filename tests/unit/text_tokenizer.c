@@ -616,6 +616,74 @@ check_added(void)
     put(arena, "tokenizer_config.json", "{}");
 }
 
+/* Pieces of which no single letter but b is one, and a special token. */
+static const char pairs[] =
+    "{\"added_tokens\": [{\"id\": 5, \"content\": \"<d>\", \"special\": true}],"
+    "\"decoder\": {\"type\": \"Fuse\"},"
+    "\"model\": {\"type\": \"BPE\", \"vocab\": {\"ab\": 0, \"ca\": 1, \"cc\": 2,"
+    "\"abcb\": 3, \"b\": 4}, \"merges\": []}}";
+/* The first byte of U+00E0 to U+00FF, and the second of U+00E9. */
+static const char halves[] =
+    "{\"decoder\": {\"type\": \"ByteLevel\"},"
+    "\"model\": {\"type\": \"BPE\", \"vocab\": {\"\xc3\x83\": 0,"
+    "\"\xc2\xa9\": 1, \"x\": 2}, \"merges\": []}}";
+
+/* Is the text in what some four ids give? */
+static bool
+slow_gives(const rlf_tokenizer *t, const char *text)
+{
+    enum { IDS = 6, LONG = 4 };
+    bool found = false;
+    for (uint32_t code = 0; code < 1296 && !found; code++) { /* 6^4 */
+        uint32_t ids[LONG], left = code;
+        for (int i = 0; i < LONG; i++, left /= IDS)
+            ids[i] = left % IDS;
+        rlf_buf out = {0};
+        rlf_tokenizer_decode(t, ids, LONG,
+                             RLF_DECODE_SKIP_SPECIAL | RLF_DECODE_CONTINUE,
+                             &out);
+        rlf_buf_putc(&out, 0);
+        found = strstr(out.p, text) != NULL;
+        rlf_buf_free(&out);
+    }
+    return found;
+}
+
+static bool
+gives(const rlf_tokenizer *t, const char *text)
+{
+    return rlf_tokenizer_gives(t, text, strlen(text));
+}
+
+static void
+check_given(void)
+{
+    rlf_tokenizer *t = open_text(pairs);
+    int wrong = 0, never = 0;
+    for (uint32_t code = 0; code < 780; code++) { /* 5 + 25 + 125 + 625 */
+        char text[5] = "";
+        uint32_t left = code, n = 1, many = 5;
+        for (; left >= many; many *= 5, n++)
+            left -= many;
+        for (uint32_t i = 0; i < n; i++, left /= 5)
+            text[i] = "abcd>"[left % 5];
+        never += !gives(t, text);
+        wrong += gives(t, text) != slow_gives(t, text);
+    }
+    ok(!wrong && never > 100 && never < 780,
+       "which texts ids can give: as trying says, %d of 780 never", never);
+    rlf_tokenizer_close(t);
+    t = open_text(halves);
+    ok(gives(t, "x\xc3\xa9x") && !gives(t, "\xc3\xa8") && !gives(t, "y"),
+       "a character whose bytes are tokens");
+    ok(gives(t, "\xef\xbf\xbd"), "U+FFFD stands for what is none");
+    rlf_tokenizer_close(t);
+    t = open_text(letters);
+    ok(gives(t, "a b") && gives(t, "z"),
+       "without a decoder nothing is known to be given never");
+    rlf_tokenizer_close(t);
+}
+
 int
 main(void)
 {
@@ -625,6 +693,7 @@ main(void)
     check_merges();
     check_odd();
     check_added();
+    check_given();
     check_threads();
     check_bytes();
     check_utf8();
