@@ -18,7 +18,7 @@ libapi_a_SOURCES = \
 	%D%/join.c \
 	%D%/lanes.c \
 	%D%/links.c \
-	%D%/look_data.c %D%/look_text.c \
+	%D%/look_data.c %D%/look_model.c %D%/look_text.c \
 	%D%/journal.c \
 	%D%/measuring.c \
 	%D%/opening.c \

@@ -19,11 +19,8 @@ bytes_bf16(int64_t rows, int64_t cols, rlf_product_form form)
 
 /* On a GPU one packed matrix serves both forms of product. */
 const rlf_kernels *
-rlf_planned_kernels(const rlf_session *s, rlf_arena *arena)
+rlf_planned_gpu(rlf_cast_type real, rlf_arena *arena)
 {
-    rlf_cast_type real = s->options.real;
-    if (strcmp(s->plan->numerics.backend, "cpu") == 0)
-        return rlf_kernels_cpu();
     rlf_kernels *gpu = RLF_NEW(arena, rlf_kernels);
     *gpu = *rlf_kernels_cpu();
     gpu->backend = "cuda";
@@ -31,6 +28,14 @@ rlf_planned_kernels(const rlf_session *s, rlf_arena *arena)
     gpu->one_pack = true;
     gpu->product_packed_bytes = real == RLF_CAST_F32 ? bytes_f32 : bytes_bf16;
     return gpu;
+}
+
+const rlf_kernels *
+rlf_planned_kernels(const rlf_session *s, rlf_arena *arena)
+{
+    if (strcmp(s->plan->numerics.backend, "cpu") == 0)
+        return rlf_kernels_cpu();
+    return rlf_planned_gpu(s->options.real, arena);
 }
 
 rlf_speeds

@@ -12,6 +12,8 @@
  * plan; in `arena`. */
 const rlf_kernels *rlf_planned_kernels(const rlf_session *session,
                                        rlf_arena *arena);
+/* The same of a GPU whose activations are of that type. */
+const rlf_kernels *rlf_planned_gpu(rlf_cast_type real, rlf_arena *arena);
 /* What seconds are worked out with, of a session with a cluster and a plan. */
 rlf_speeds rlf_planned_speeds(const rlf_session *session);
 /* Bytes that a rank takes of its device's memory, which on a GPU is not the

@@ -11,6 +11,7 @@ cmd_sources = \
 	%D%/display.c %D%/display.h \
 	%D%/fmt.c \
 	%D%/graph.c \
+	%D%/inspect.c \
 	%D%/main.c \
 	%D%/message.c \
 	%D%/params.c \
