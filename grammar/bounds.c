@@ -355,7 +355,8 @@ meets_number(const rlf_ast_expr *e)
 }
 
 void
-rlf_condition_look(rlf_sema *s, const rlf_ast_expr *e, int term)
+rlf_condition_look(rlf_sema *s, const rlf_ast_expr *e, int term,
+                   const char *what)
 {
     double least, most, value, period = step_period(s);
     if (!is_of_step(e))
@@ -365,8 +366,8 @@ rlf_condition_look(rlf_sema *s, const rlf_ast_expr *e, int term)
     if (!never && !always)
         return;
     rlf_diag *diag = rlf_diag_warning(s->diags, "constant", e->span,
-                                      "this condition holds in %s step",
-                                      never ? "no" : "every");
+                                      "this condition holds in %s %s",
+                                      never ? "no" : "every", what);
     if (rlf_term_constant(s, term, &value))
         return;
     if (period > 1)

@@ -337,7 +337,7 @@ look_at_keep(const collecting *c, const rlf_ast_expr *e, int term)
     double least, most;
     rlf_term_bounds(c->s, term, &least, &most);
     if (!c->in_parts || (least >= 0 && most <= 0))
-        rlf_condition_look(c->s, e, term);
+        rlf_condition_look(c->s, e, term, "step");
 }
 
 /* The keep of the block: its condition goes down to the prompts. */

@@ -118,6 +118,7 @@ condition(rlf_sema *s, const rlf_ast_expr *call, int data)
     s->choosing = before;
     if (term < 0 || !rlf_finite_use(s, term, RLF_ODD_NAN, e->span))
         return NULL;
+    rlf_condition_look(s, e, term, "row");
     const rlf_expr *expr = rlf_lower_one(s, term);
     if (is_pointwise(expr))
         return expr;

@@ -370,7 +370,7 @@ eval_choice(rlf_sema *s, const rlf_ast_expr *e)
                  s->terms.data[c].odd != RLF_ODD_NAN; /* decides nothing */
     bool yes = known && (value > 0 || value < 0);
     if (c >= 0)
-        rlf_condition_look(s, e->left, c);
+        rlf_condition_look(s, e->left, c, "step");
     rlf_thing a = eval_side(s, e->right, !known || yes, c, true);
     rlf_thing b = eval_side(s, e->other, !known || !yes, c, false);
     if (c < 0 || a.kind == RLF_THING_NONE || b.kind == RLF_THING_NONE)

@@ -223,7 +223,8 @@ look_at_condition(rlf_sema *s, const rlf_ast_expr *e, const rlf_arg *condition)
     bool known = condition->kind == RLF_ARG_NUMBER;
     rlf_condition_look(s, e,
                        known ? rlf_term_number(s, condition->number, e->span)
-                             : condition->value);
+                             : condition->value,
+                       "step");
 }
 
 static void

@@ -546,8 +546,9 @@ bool rlf_term_constant(const rlf_sema *s, int term, double *out);
  * far as constants and `step` tell; -INFINITY, INFINITY: any. */
 void rlf_term_bounds(const rlf_sema *s, int term, double *least, double *most);
 /* Warn of a condition of numbers and `step` alone that holds in each step, or
- * in none. `term`: its value. */
-void rlf_condition_look(rlf_sema *s, const rlf_ast_expr *e, int term);
+ * in none; or row, as `what` says. `term`: its value. */
+void rlf_condition_look(rlf_sema *s, const rlf_ast_expr *e, int term,
+                        const char *what);
 /* An end of a range of numbers; false: it is not known now. */
 bool rlf_range_end(rlf_sema *s, const rlf_ast_expr *e, double *out);
 /* "a number", "a time", "a number of bytes" */

@@ -232,7 +232,7 @@ branch(rlf_sema *s, const rlf_ast_stmt *stmt)
         return;
     }
     double value;
-    rlf_condition_look(s, stmt->value, condition);
+    rlf_condition_look(s, stmt->value, condition, "step");
     bool known = rlf_term_constant(s, condition, &value);
     int taken = known && (value > 0 || value < 0) ? 0 : 1;
     int no = rlf_term_pointwise(s, RLF_EXPR_NOT, condition, -1, -1, stmt->span);

@@ -5,6 +5,7 @@
 #include "nodes/model.h"
 
 #include "engine/graph/class.h"
+#include "engine/graph/place.h"
 #include "engine/io/file.h"
 #include "engine/lua/host.h"
 #include "engine/text/tokenizer.h"
@@ -191,21 +192,24 @@ is_like_others(const rlf_graph *graph, int model)
     return like;
 }
 
-/* A scalar head beside the other that nothing reads; of a model that changes
- * it may be wanted where that is saved. */
+/* Two heads of which nothing reads one; of a model that changes both may be
+ * wanted where that is saved. */
 static void
 warn_head(const rlf_env *env, const rlf_resource *resource,
           const rlf_model_object *m, rlf_buf *out)
 {
     if (!rlf_declared(resource, "head") ||
         rlf_declared_head(resource, RLF_HEAD_LM) != RLF_HEAD_BOTH ||
-        resource->trained || m->scores ||
+        resource->trained || m->scores == m->speaks ||
         is_like_others(env->graph, rlf_model_index(env, resource)))
         return;
     rlf_buf_printf(out,
                    "warning: %s: head: both is more than is used: nothing asks "
-                   "for a value or score of it (head: lm)\n",
-                   resource->name);
+                   "for %s\n",
+                   resource->name,
+                   m->speaks ? "a value or score of it (head: lm)"
+                             : "samples or log-probabilities of it (head: "
+                               "scalar)");
 }
 
 static rlf_status
@@ -275,9 +279,11 @@ find_makes(const rlf_graph *graph, int model, rlf_model_object *m)
         const rlf_node *node = &graph->nodes.data[i];
         m->generates |=
             node->receiver == model && node->class->work == RLF_WORK_GENERATE;
-        m->scores |=
-            node->receiver == model && (node->class == &rlf_node_score ||
-                                        node->class == &rlf_node_value);
+        bool scores =
+            node->class == &rlf_node_score || node->class == &rlf_node_value;
+        m->scores |= node->receiver == model && scores;
+        m->speaks |= rlf_place_reads_words(node, model) ||
+                     (rlf_place_calls(node, model) && !scores);
     }
     for (size_t i = 0; i < graph->sets.count; i++) {
         const rlf_set *set = &graph->sets.data[i];

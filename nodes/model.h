@@ -40,6 +40,7 @@ typedef struct rlf_model_object {
     bool outlined;     /* tokenizer and template are another object's */
     bool generates;    /* a call of the program samples with it */
     bool scores;       /* one asks for its scalar head */
+    bool speaks;       /* one asks for the other: samples, log-probabilities */
     bool writes;       /* a set's responses are in its tokens */
     const char *texts; /* directory of the tokenizer's files, or the file */
     /* These files, where this rank saves it. */

@@ -278,12 +278,18 @@ rlf_reads_warn_ends(const rlf_env *env, int model, rlf_buf *out)
 static void
 warn_stop(const rlf_reader *reader, const char *text, rlf_buf *out)
 {
-    if (rlf_tokenizer_gives(reader->tokenizer, text, strlen(text)))
+    uint32_t id = rlf_tokenizer_find(reader->tokenizer, text);
+    bool special =
+        id != RLF_NO_ID && rlf_tokenizer_special(reader->tokenizer, id);
+    if (!special && rlf_tokenizer_gives(reader->tokenizer, text, strlen(text)))
         return;
     rlf_buf_printf(out, "warning: %s: stop: ", reader->model);
     rlf_buf_json(out, text, strlen(text));
-    rlf_buf_puts(out, " has no effect: no tokens of its tokenizer give this "
-                      "text\n");
+    rlf_buf_puts(out, special ? " is a special token, which gives no text and "
+                                "is not found (end tokens end a response by "
+                                "themselves)\n"
+                              : " has no effect: no tokens of its tokenizer "
+                                "give this text\n");
 }
 
 void

@@ -46,7 +46,7 @@ rlf_status rlf_reads_warn_markers(const rlf_env *env,
  * model, which is none of its own? The same. */
 void rlf_reads_warn_ends(const rlf_env *env, int model, rlf_buf *out);
 /* Does the model sample with a text of `stop` that its tokenizer has no tokens
- * for? The same. */
+ * for, or a special one, which gives no text? The same. */
 void rlf_reads_warn_stops(const rlf_env *env, int model, rlf_buf *out);
 /* Has the data a `max_prompt` that bounds nothing, since the contexts of all
  * who read it are no longer? The same, of data whose rows are there. */

@@ -401,7 +401,10 @@ data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: 
 model actor = lm("m", optimizer: adamw(lr: 1e-5))
 hook judge = lua("j.lua")
 state flag = false
+data all = prompts.where(true)
+data some = prompts.where(prompts.grade > 1 or not true)
 flow f(batch: prompts[8]) {
+    report rows = count(all.grade over batch) + count(some.grade over batch)
     roll = actor.generate(batch, n: 4, max_new: 8)
     score = judge(roll)
     if true { report a = mean(score over batch) }
@@ -418,22 +421,25 @@ flow f(batch: prompts[8]) {
     break if false or 1 > 2
 }
 --- warnings
-test.rlf:9:8: warning: this condition holds in every step
-    9 |     if true { report a = mean(score over batch) }
+test.rlf:6:26: warning: this condition holds in every row
+    6 | data all = prompts.where(true)
+      |                          ^~~~
+test.rlf:12:8: warning: this condition holds in every step
+   12 |     if true { report a = mean(score over batch) }
       |        ^~~~
-test.rlf:10:8: warning: this condition holds in no step
-   10 |     if false { checkpoint } else { report b = mean(score over batch) }
+test.rlf:13:8: warning: this condition holds in no step
+   13 |     if false { checkpoint } else { report b = mean(score over batch) }
       |        ^~~~~
-test.rlf:13:11: warning: this block runs in every step
-   13 |     every 1 steps { checkpoint }
+test.rlf:16:11: warning: this block runs in every step
+   16 |     every 1 steps { checkpoint }
       |           ^
 hint: leave the 'every' out
-test.rlf:16:13: warning: this condition holds in every step
-   16 |     flag := true ? mean(score over batch) > 0 : false
+test.rlf:19:13: warning: this condition holds in every step
+   19 |     flag := true ? mean(score over batch) > 0 : false
       |             ^~~~
-test.rlf:18:12: warning: this condition holds in every step
-   18 |         if not false { minimize -mean(actor.logprob(roll) * score over batch) }
+test.rlf:21:12: warning: this condition holds in every step
+   21 |         if not false { minimize -mean(actor.logprob(roll) * score over batch) }
       |            ^~~~~~~~~
-test.rlf:20:14: warning: this condition holds in no step
-   20 |     break if false or 1 > 2
+test.rlf:23:14: warning: this condition holds in no step
+   23 |     break if false or 1 > 2
       |              ^~~~~~~~~~~~~~
