@@ -334,21 +334,52 @@ find_odd(const looking *l, const rlf_column *c, found *f)
     return false;
 }
 
-/* What is to be said of it: its value, and what it was computed of, where that
- * is one value an argument. */
-static rlf_odd_place
-say(const looking *l, const found *f)
+/* What an operation computed its value of, where that is one an argument. */
+static bool
+look_at_args(const looking *l, const found *f, double arg[3])
 {
     const rlf_expr_op *o = &l->expr->ops.data[f->op];
-    rlf_odd_place p = {.span = o->span,
-                       .code = o->code,
-                       .value = value_at(l, f->op, f->at),
-                       .known = rlf_expr_is_pointwise(o->code)};
-    for (int k = 0; p.known && k < rlf_expr_arity(o->code); k++) {
-        p.known = l->values[o->arg[k]].number != NULL;
-        if (p.known)
-            p.arg[k] = value_at(l, o->arg[k], f->at);
+    if (!rlf_expr_is_pointwise(o->code))
+        return false;
+    for (int k = 0; k < rlf_expr_arity(o->code); k++) {
+        if (!l->values[o->arg[k]].number)
+            return false;
+        arg[k] = value_at(l, o->arg[k], f->at);
     }
+    return true;
+}
+
+/* Back to the operation that made the first value which is not finite, and what
+ * is to be said of it. */
+static rlf_odd_place
+follow(const looking *l, found *f)
+{
+    rlf_odd_place p = {0};
+    found was = *f;
+    while (go_back(l, f)) {
+        if (isnan(value_at(l, was.op, was.at)) &&
+            !isnan(value_at(l, f->op, f->at))) {
+            p.nan.made = true;
+            p.nan.code = l->expr->ops.data[was.op].code;
+            p.nan.known = look_at_args(l, &was, p.nan.arg);
+        }
+        was = *f;
+    }
+    p.span = l->expr->ops.data[f->op].span;
+    p.code = l->expr->ops.data[f->op].code;
+    p.value = value_at(l, f->op, f->at);
+    p.known = look_at_args(l, f, p.arg);
+    return p;
+}
+
+/* The place in what was made before this node; what this node made of it
+ * stays. */
+static rlf_odd_place
+made_before(const rlf_odd_place *here, const rlf_odd_place *before)
+{
+    rlf_odd_place p = *before;
+    if (here->nan.made)
+        p.nan = here->nan;
     return p;
 }
 
@@ -382,10 +413,8 @@ rlf_odd_find(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
     else if (odd)
         f.at = place_of(l.values[op].space, at);
     odd = odd && !isfinite(value_at(&l, f.op, f.at));
-    while (odd && go_back(&l, &f))
-        continue;
     if (odd)
-        *out = say(&l, &f);
+        *out = follow(&l, &f);
     close_looking(&l);
     rlf_arena_free(arena);
     return odd ? f.op : -1;
@@ -448,10 +477,8 @@ rlf_odd_find_below(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
                find_below(&l, op, space, place_of(space, at), seen, &f);
     if (odd)
         *value = value_at(&l, f.op, f.at);
-    while (odd && go_back(&l, &f))
-        continue;
     if (odd)
-        *out = say(&l, &f);
+        *out = follow(&l, &f);
     close_looking(&l);
     rlf_arena_free(arena);
     return odd ? f.op : -1;
@@ -482,7 +509,8 @@ rlf_odd_note(const rlf_call *call, const rlf_expr_bind *bind)
         if (op < 0)
             continue;
         if (made.code == RLF_EXPR_INPUT) /* made before this node */
-            made = call->env->odd[node->inputs[expr->ops.data[op].index]];
+            made = made_before(
+                &made, &call->env->odd[node->inputs[expr->ops.data[op].index]]);
         call->env->odd[node->outputs[i]] = made;
     }
 }
@@ -503,7 +531,8 @@ rlf_odd_place_choice(const rlf_call *call, const rlf_expr_bind *bind,
         if (op < 0 || !isnan(made.value))
             continue;
         if (made.code == RLF_EXPR_INPUT && call->env->odd)
-            made = call->env->odd[node->inputs[expr->ops.data[op].index]];
+            made = made_before(
+                &made, &call->env->odd[node->inputs[expr->ops.data[op].index]]);
         if (err && made.span.source) {
             err->span = (rlf_span){0};
             rlf_odd_blame(&made, node->class->name, err);

@@ -63,10 +63,11 @@ END
 }
 # processes_of NAME: a line for each process of that run: pid and number
 processes_of() {
-    for p in /proc/[0-9]*; do
-        tr '\0' '\n' 2>/dev/null <"$p/cmdline" | {
-            read -r first && [ "$first" = "${tap_itself:-$RLFLOW}" ] &&
-                grep -qx "$tmp/$1"
+    # one program looks at all of them: hundreds would take seconds under load
+    grep -lzxF -- "$tmp/$1" /proc/[0-9]*/cmdline 2>/dev/null | while read -r p; do
+        p=${p%/cmdline}
+        tr '\0' '\n' <"$p/cmdline" | {
+            read -r first && [ "$first" = "${tap_itself:-$RLFLOW}" ]
         } && echo "${p#/proc/} $(tr '\0' '\n' <"$p/environ" |
             sed -n 's/^OMPI_COMM_WORLD_RANK=//p; s/^PMI_RANK=//p')"
     done 2>/dev/null

@@ -237,9 +237,9 @@ absolute(walk *w)
     int zero = number(w, 0);
     int above = make(w, RLF_EXPR_LT, zero, w->a, -1);
     int below = make(w, RLF_EXPR_LT, w->a, zero, -1);
-    int minus = make(w, RLF_EXPR_PICK, below, negative(w, w->g), zero);
-    give(w, w->a, make(w, RLF_EXPR_PICK, above, w->g, minus));
-    w->guarded[w->a] = true;
+    int sign = make(w, RLF_EXPR_PICK, above, number(w, 1),
+                    make(w, RLF_EXPR_PICK, below, number(w, -1), zero));
+    give(w, w->a, times(w, sign));
 }
 
 static void

@@ -86,6 +86,10 @@ const char *rlf_expr_nan_hint(rlf_expr_code code);
 enum { RLF_EXPR_HINT = 400 };
 void rlf_expr_odd_hint(rlf_expr_code code, double value, const double *arg,
                        char hint[RLF_EXPR_HINT]);
+/* Add to such a hint of what is infinite that operation `code` made of it what
+ * is not a number: of these arguments, or NULL as above. */
+void rlf_expr_nan_of(rlf_expr_code code, const double *arg,
+                     char hint[RLF_EXPR_HINT]);
 /* The NaN that stands for a number that was not measured, such as the mean of
  * an empty set in a metric; operations on it may give another NaN. */
 double rlf_expr_nothing(void);

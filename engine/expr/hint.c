@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define NOTHING_HINT(name)                                               \
     "it is the " name " of nothing, which is not a number: where there " \
@@ -112,4 +113,16 @@ rlf_expr_odd_hint(rlf_expr_code code, double value, const double *arg,
         return;
     }
     snprintf(hint, RLF_EXPR_HINT, "%s", advice(code, value, arg));
+}
+
+void
+rlf_expr_nan_of(rlf_expr_code code, const double *arg, char hint[RLF_EXPR_HINT])
+{
+    size_t n = strlen(hint);
+    char shown[120];
+    if (arg)
+        show(code, arg, shown, sizeof shown);
+    else
+        snprintf(shown, sizeof shown, "the '%s' of that", rlf_expr_text(code));
+    snprintf(hint + n, RLF_EXPR_HINT - n, ", and %s is not a number", shown);
 }

@@ -344,6 +344,9 @@ rlf_odd_blame(const rlf_odd_place *odd, const char *class, rlf_err *err)
         return;
     rlf_expr_odd_hint(odd->code, odd->value, odd->known ? odd->arg : NULL,
                       hint);
+    if (odd->nan.made)
+        rlf_expr_nan_of(odd->nan.code, odd->nan.known ? odd->nan.arg : NULL,
+                        hint);
     err->hint[0] = 0;
     rlf_err_hint(err, "%s", hint);
 }

@@ -112,6 +112,14 @@ typedef struct rlf_odd_place {
     double value;       /* what it gave */
     bool known;         /* of these: the values of its arguments */
     double arg[3];
+    /* Of what is infinite: the operation that made of it what is not a number,
+     * as infinity minus infinity. */
+    struct {
+        bool made;
+        rlf_expr_code code;
+        bool known;
+        double arg[3];
+    } nan;
 } rlf_odd_place;
 
 /* The surroundings, constant during a step. */

@@ -119,6 +119,20 @@ write_all(rlf_run *run, const char *dir, const rlf_beside *beside,
     return rlf_manifest_write(dir, beside, run->ended, arena, err, digest);
 }
 
+/* What has the name of a checkpoint that this run has yet to save. */
+static rlf_status
+make_way(const rlf_checkpoints *all, uint32_t step, rlf_arena *arena,
+         rlf_err *err, rlf_buf *said)
+{
+    const char *to;
+    RLF_TRY(rlf_checkpoints_set_aside(all, "kept", step, arena, err, &to));
+    rlf_buf_printf(said,
+                   "%s was there before the run saved it: what was there is "
+                   "now %s\n",
+                   rlf_checkpoints_path(all, step, arena), to);
+    return RLF_OK;
+}
+
 static rlf_status
 save(rlf_run *run, const rlf_beside *beside, rlf_arena *arena, rlf_err *err,
      rlf_buf *said)
@@ -127,8 +141,12 @@ save(rlf_run *run, const rlf_beside *beside, rlf_arena *arena, rlf_err *err,
     RLF_TRY(rlf_checkpoints_list(run->options.directory, arena, err, &all));
     char *writing = rlf_path_join(arena, all.directory, "writing");
     char *final = rlf_checkpoints_path(&all, run->step, arena);
-    if (rlf_dir_exists(final))
-        return RLF_OK; /* of this step already */
+    bool taken;
+    RLF_TRY(rlf_file_find(final, err, &taken));
+    if (taken && run->saved_step == run->step)
+        return RLF_OK;
+    if (taken)
+        RLF_TRY(make_way(&all, run->step, arena, err, said));
     RLF_TRY(rlf_dir_remove(writing, err));
     RLF_TRY(rlf_dir_make_in(run->options.directory, writing, err));
     rlf_digest digest;
@@ -149,6 +167,7 @@ save(rlf_run *run, const rlf_beside *beside, rlf_arena *arena, rlf_err *err,
         return status;
     }
     RLF_TRY(rlf_path_rename(writing, final, err));
+    run->saved_step = run->step;
     return prune(run, beside, arena, err, said);
 }
 
@@ -448,7 +467,8 @@ set_aside(const rlf_checkpoints *all, size_t at, rlf_arena *arena, rlf_err *err,
         const char *path = rlf_checkpoints_path(all, all->steps[i], arena);
         if (!newest && rlf_manifest_exists(path, arena))
             newest = all->steps[i];
-        RLF_TRY(rlf_checkpoints_set_aside(all, all->steps[i], arena, err, &to));
+        RLF_TRY(rlf_checkpoints_set_aside(all, "damaged", all->steps[i], arena,
+                                          err, &to));
         rlf_buf_printf(said, "the checkpoint of step %u is now %s\n",
                        all->steps[i], to);
     }
@@ -487,7 +507,7 @@ restore(rlf_run *run, const char *here, uint32_t step, rlf_arena *arena,
                                       .step = step,
                                       .directory = here};
     RLF_TRY(rlf_run_tell_all(run, &command, err));
-    run->step = step;
+    run->step = run->saved_step = step;
     return step ? rlf_lead_restore(run, step, err) : RLF_OK;
 }
 

@@ -125,9 +125,7 @@ rlf_checkpoints_prune(const char *directory, uint32_t last, uint32_t keep,
             continue;
         if (whole && kept < keep)
             kept++;
-        else if (!whole)
-            RLF_TRY(rlf_dir_remove(path, err));
-        else if (step != best)
+        else if (!whole || step != best)
             RLF_TRY(remove_step(&all, step, arena, err, said));
     }
     RLF_TRY(
@@ -136,10 +134,11 @@ rlf_checkpoints_prune(const char *directory, uint32_t last, uint32_t keep,
 }
 
 rlf_status
-rlf_checkpoints_set_aside(const rlf_checkpoints *all, uint32_t step,
-                          rlf_arena *arena, rlf_err *err, const char **to)
+rlf_checkpoints_set_aside(const rlf_checkpoints *all, const char *as,
+                          uint32_t step, rlf_arena *arena, rlf_err *err,
+                          const char **to)
 {
-    RLF_TRY(free_path(all, rlf_arena_printf(arena, "damaged-%08" PRIu32, step),
+    RLF_TRY(free_path(all, rlf_arena_printf(arena, "%s-%08" PRIu32, as, step),
                       arena, err, to));
     return rlf_path_rename(rlf_checkpoints_path(all, step, arena), *to, err);
 }

@@ -31,9 +31,10 @@ char *rlf_checkpoints_path(const rlf_checkpoints *all, uint32_t step,
 rlf_status rlf_checkpoints_prune(const char *directory, uint32_t last,
                                  uint32_t keep, uint32_t best, rlf_arena *arena,
                                  rlf_err *err, rlf_buf *said);
-/* Rename a damaged one; *to is where it is then. */
-rlf_status rlf_checkpoints_set_aside(const rlf_checkpoints *all, uint32_t step,
-                                     rlf_arena *arena, rlf_err *err,
-                                     const char **to);
+/* Rename what has the name of the checkpoint of that step to "AS-STEP", or to
+ * the first such name that is free; *to is where it is then. */
+rlf_status rlf_checkpoints_set_aside(const rlf_checkpoints *all, const char *as,
+                                     uint32_t step, rlf_arena *arena,
+                                     rlf_err *err, const char **to);
 
 #endif

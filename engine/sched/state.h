@@ -32,6 +32,8 @@ struct rlf_run {
     rlf_rank_event *ends; /* per rank: the last one with metrics */
     int left;         /* ranks that have not answered a SAVE or RESTORE */
     uint32_t step;    /* the last one done */
+    uint32_t saved_step; /* of the newest checkpoint that this run has saved, or
+                            that it went on from; 0: there is none */
     double seconds[RLF_TIMES]; /* of the last step, of all ranks together */
     /* Since the run was opened, but for its first step where there are more:
      * [ranks][nodes] seconds, and steps in which it took any. */

@@ -346,6 +346,19 @@ corners(world *w)
     near(out[1].number[0], 3, 0, "ties of min, max, clamp derive a");
     near(out[2].number[0], 0, 0, "and not b; abs has 0 at 0");
 
+    e = program(w); /* sqrt(abs(x)): infinity times 0 */
+    a = live_input(e, BATCH);
+    y = one_of(e, RLF_EXPR_SQRT, one_of(e, RLF_EXPR_ABS, a, -1, -1), -1, -1);
+    rlf_expr_add_output(e, "loss", op(e, RLF_EXPR_SUM, 0, y, -1, 0));
+    d = rlf_expr_derive(e, 0, w->arena);
+    rlf_column root = column(w, BATCH, 1, 2);
+    for (uint32_t i = 0; i < n_rows(w, BATCH); i++)
+        root.number[i] = i == 0 ? 0 : i % 2 ? 4 : -4;
+    out = run_all(w, d->expr, &root);
+    const double *slope = out[d->output_of_input[0]].number;
+    ok(isnan(slope[0]) && slope[1] == 0.25 && slope[2] == -0.25,
+       "an infinite derivative of its value is not a number at 0");
+
     e = program(w);
     a = live_input(e, ROLL);
     rlf_expr_add_output(
