@@ -32,6 +32,8 @@ typedef struct rlf_shape {
     rlf_split split;
     int64_t rows, cols; /* of the whole; a vector has cols 1 */
     int64_t unit;       /* rows (or columns) that stay together; >= 1 */
+    bool still;         /* nothing changes it: it is sent to nobody */
+    bool floats;        /* it is sent in f32, whatever the others are */
 } rlf_shape;
 
 typedef struct rlf_shapes {

@@ -191,7 +191,8 @@ cut_all(maker *m)
     int64_t *room = RLF_NEW_ARRAY(m->scratch, int64_t, cuts);
     int *ranks = RLF_NEW_ARRAY(m->scratch, int, 2 * m->world);
     for (int i = 0; i < m->job->shapes->count; i++)
-        cut_tensor(m, i, room, ranks, ranks + m->world);
+        if (!m->job->shapes->list[i].still)
+            cut_tensor(m, i, room, ranks, ranks + m->world);
 }
 
 /* Topology */
@@ -429,7 +430,8 @@ static void
 copy_all(maker *m)
 {
     for (int i = 0; i < m->job->shapes->count; i++)
-        for (int rank = 0; rank < m->world; rank++) {
+        for (int rank = 0; rank < m->world && !m->job->shapes->list[i].still;
+             rank++) {
             rlf_box old = old_box(m, i, rank), new = new_box(m, i, rank);
             rlf_box box = rlf_box_meet(old, new);
             if (rlf_box_count(box))
@@ -591,6 +593,8 @@ static void
 measure_slices(const rlf_realloc_job *job, int rank, rlf_realloc_load *out)
 {
     for (int i = 0; i < job->shapes->count; i++) {
+        if (job->shapes->list[i].still)
+            continue;
         rlf_box old = rlf_layout_box(job->from, job->shapes, i, rank);
         rlf_box new = rlf_layout_box(job->to, job->shapes, i, rank);
         int64_t outside =

@@ -58,7 +58,8 @@ typedef struct rlf_realloc_plan {
 static inline int64_t
 rlf_realloc_element(const rlf_realloc_job *job, int tensor)
 {
-    bool vector = job->vector && job->shapes->list[tensor].cols == 1;
+    const rlf_shape *shape = &job->shapes->list[tensor];
+    bool vector = job->vector && (shape->cols == 1 || shape->floats);
     return vector ? job->vector : job->element;
 }
 

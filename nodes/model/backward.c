@@ -72,8 +72,8 @@ norm_back(rlf_compiler *c, int r)
                                       RLF_OPERAND(dy, dy),
                                       RLF_OPERAND(dx, dx),
                                       .add = add,
-                                      .dweight = rlf_gradient_at(w),
-                                      .dbias = rlf_gradient_at(bias)};
+                                      .dweight = rlf_gradient_at(c, w),
+                                      .dbias = rlf_gradient_at(c, bias)};
         return;
     }
     rlf_emit(c, RLF_OP_rmsnorm_grad, rlf_count_of(c, y))->rmsnorm_grad =
@@ -84,7 +84,7 @@ norm_back(rlf_compiler *c, int r)
                                 RLF_OPERAND(dy, dy),
                                 RLF_OPERAND(dx, dx),
                                 .add = add,
-                                .dweight = rlf_gradient_at(w),
+                                .dweight = rlf_gradient_at(c, w),
                                 .sums = shards ? (const float *)c->kept[r][1]
                                                : NULL,
                                 .whole = rlf_whole_of(c, x)};
@@ -108,8 +108,8 @@ head_norm_back(rlf_compiler *c, int r)
                 .rstd = (const float *)c->kept[r][i],
                 RLF_OPERAND(dy, dy),
                 RLF_OPERAND(dx, dy),
-                .dweight =
-                    rlf_gradient_at(rlf_gradient_head_norm(t, row->layer, i)),
+                .dweight = rlf_gradient_at(
+                    c, rlf_gradient_head_norm(t, row->layer, i)),
                 .shards = t->norm_sums[i]};
         rlf_gradients_pass(c, x, y);
         rlf_gradients_leave(c, y);
@@ -128,7 +128,7 @@ matrix_back(rlf_compiler *c, int r, rlf_spot dy)
         .k = rlf_width_of(c, row->in[0]),
         RLF_OPERAND(dy, dy),
         RLF_OPERAND(x, x),
-        .dw = rlf_gradient_at(c->table->rows[r].matrix)};
+        .dw = rlf_gradient_at(c, c->table->rows[r].matrix)};
 }
 
 /* Where ranks hold the same heads the gradients of keys and values are apart:
@@ -172,7 +172,7 @@ weights_gradient(rlf_compiler *c, int r, bool apart)
     rlf_spot dy = rlf_gradients_at(c, row->out[0]);
     if (apart)
         return join_heads(c, row);
-    if (!c->options->split)
+    if (!c->options->split || !rlf_is_trained(c, r))
         return dy;
     for (int i = 0; i < row->n_out; i++)
         c->taken[c->root[row->out[i]]] = true;
@@ -217,26 +217,29 @@ product_back(rlf_compiler *c, int r)
     const rlf_table *t = c->table;
     rlf_var x = row->in[0], y = row->out[0];
     bool apart = row->n_out == 3 && t->copies > 1;
+    bool trained = rlf_is_trained(c, r), later = c->options->split && trained;
     rlf_spot dy = rlf_gradients_at(c, y), d_all = weights_gradient(c, r, apart);
-    if (!c->options->split)
+    if (trained && !later)
         matrix_back(c, r, d_all);
-    if (w->vector[0] != RLF_NO_SLOT)
+    if (trained && w->vector[0] != RLF_NO_SLOT)
         rlf_emit(c, RLF_OP_bias_grad, rlf_count_of(c, y))->bias_grad =
             (rlf_bias_grad_args){.n = rlf_out_width(c, row),
                                  RLF_OPERAND(dy, d_all),
-                                 .db = rlf_gradient_at(w->vector[0])};
-    if (!c->options->split)
+                                 .db = rlf_gradient_at(c, w->vector[0])};
+    if (trained && !later)
         rlf_gradients_read(c, x);
-    bool add = c->gradient[x] >= 0;
-    if (!add)
-        rlf_gradients_put(c, x, rlf_gradients_place(c, x));
     /* beside the queries' are zeros then */
     rlf_spot from = apart && t->cut.rank % t->copies ? dy : d_all;
-    input_gradient(c, r, from, own_gradient(c, x), add);
-    if (row->kind == RLF_ROW_ONTO)
+    if (c->wanted[x]) {
+        bool add = c->gradient[x] >= 0;
+        if (!add)
+            rlf_gradients_put(c, x, rlf_gradients_place(c, x));
+        input_gradient(c, r, from, own_gradient(c, x), add);
+    }
+    if (row->kind == RLF_ROW_ONTO && c->wanted[row->in[1]])
         add_gradient(c, row->in[1], y, 1);
     /* what gradients of weights will read nobody may write over */
-    bool kept = c->options->split && dy.at == c->late[r].at;
+    bool kept = later && dy.at == c->late[r].at;
     for (int i = 0; i < row->n_out && !kept; i++)
         rlf_gradients_leave(c, row->out[i]);
 }
@@ -325,9 +328,11 @@ static void
 add_back(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
-    if (row->n_in > 1)
+    rlf_var scaled = row->in[row->n_in - 1];
+    if (row->n_in > 1 && c->wanted[row->in[0]])
         add_gradient(c, row->in[0], row->out[0], 1);
-    add_gradient(c, row->in[row->n_in - 1], row->out[0], rlf_scale_of(c, row));
+    if (c->wanted[scaled])
+        add_gradient(c, scaled, row->out[0], rlf_scale_of(c, row));
     rlf_gradients_leave(c, row->out[0]);
 }
 
@@ -365,8 +370,8 @@ embed_back(rlf_compiler *c, int r)
             .part = by.part,
             .tokens = by.index,
             RLF_OPERAND(dy, dy),
-            .dw =
-                rlf_gradient_at(row->places ? t->rows[r].vector[0] : t->embed)};
+            .dw = rlf_gradient_at(c, row->places ? t->rows[r].vector[0]
+                                                 : t->embed)};
     if (row->places)
         rlf_gradients_leave(c, row->out[0]);
 }
@@ -384,12 +389,24 @@ static void (*const backward[])(rlf_compiler *c, int r) = {
     [RLF_ROW_GATHER] = gather_back,
 };
 
+/* Gradients that came with those of other values, and that nothing is made of.
+ */
+static void
+drop(rlf_compiler *c, const rlf_model_row *row)
+{
+    for (int i = 0; i < row->n_out; i++)
+        if (c->gradient[row->out[i]] >= 0)
+            rlf_gradients_leave(c, row->out[i]);
+}
+
 void
 rlf_backward_row(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
     bool words = row->kind == RLF_ROW_EMBED && !row->places;
-    if (!words || !c->options->split) /* with the weights */
+    if (!rlf_is_wanted(c, r))
+        drop(c, row);
+    else if (!words || !c->options->split) /* with the weights */
         backward[row->kind](c, r);
 }
 
@@ -397,6 +414,8 @@ void
 rlf_weights_row(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
+    if (!rlf_is_trained(c, r))
+        return;
     if (row->kind == RLF_ROW_EMBED && !row->places)
         embed_back(c, r);
     if (rlf_is_product(row))

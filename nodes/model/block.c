@@ -62,17 +62,27 @@ word_floats(const rlf_table *t)
 /* Of the weights what is read as it is: vectors, and the embedding; as
  * activations, where that is what a packed matrix is. */
 static void
-carve_near(rlf_model *m, rlf_carver *c)
+carve_near(rlf_model *m, rlf_carver *c, bool embeds)
 {
     const rlf_table *t = m->table;
     const rlf_kernels *k = m->kernels;
-    if (t->embed != RLF_NO_SLOT && !k->one_pack)
+    embeds &= t->embed != RLF_NO_SLOT;
+    if (embeds && !k->one_pack)
         m->embed = rlf_carve_floats(c, word_floats(t));
-    else if (t->embed != RLF_NO_SLOT && t->embed != t->lm)
+    else if (embeds && t->embed != t->lm)
         m->rows =
             rlf_carve(c, k->product_packed_bytes(t->vocab, t->config.hidden,
                                                  RLF_PRODUCT_FORWARD));
     m->vectors = rlf_carve_floats(c, t->count - t->matrices);
+}
+
+/* Are its matrices packed alone? Those of a base are, which nothing changes; of
+ * its adapters, which lie with the vectors, the floats are kept as well. A bare
+ * one has no other. */
+static bool
+is_near(const rlf_model *m, const rlf_model_options *options)
+{
+    return m->offload || options->by_layer || rlf_table_adapted(m->table);
 }
 
 int64_t
@@ -160,8 +170,9 @@ rlf_spot
 rlf_block_spot(const rlf_model *m, const rlf_slot *slot)
 {
     const rlf_kernels *k = m->kernels;
+    const rlf_table *t = m->table;
     size_t cols = (size_t)(slot->cols ? slot->cols : 1);
-    if (m->weights || m->landing || !slot->cols)
+    if (m->weights || m->landing || !slot->cols || slot->offset >= t->matrices)
         return (rlf_spot){(char *)rlf_block_place(m, slot->offset),
                           sizeof(float), cols * sizeof(float)};
     size_t number = rlf_real_bytes(k),
@@ -179,8 +190,8 @@ rlf_block_stage(const rlf_model *m, const rlf_model_options *options)
         return 0;
     for (int i = 0; i < whole->n_slots; i++) {
         const rlf_slot *slot = &whole->slots[i];
-        if (!slot->file_cols)
-            continue;
+        if (!slot->file_cols || rlf_table_adapted(whole))
+            continue; /* adapters travel as they are */
         size_t bytes =
             (size_t)rlf_packed_row(k, slot->file_cols) * rlf_real_bytes(k);
         all += (size_t)slot->file_rows * bytes;
@@ -215,6 +226,9 @@ carve_layers(rlf_model *m, rlf_carver *c, bool trained)
         end = c->used > end ? c->used : end;
     }
     c->used = end;
+    for (int k = t->base_matrices; k < t->n_matrix; k++)
+        m->packed[k] = carve_packed(c, m->kernels, t->matrix[k].rows,
+                                    t->matrix[k].cols, trained);
 }
 
 static void
@@ -271,16 +285,18 @@ rlf_block_carve(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
     bool trained = options->trained;
     m->loan = (rlf_loan){.asked = options->lends,
                          .packed = options->lends && options->unread};
-    if (m->offload || options->by_layer)
-        carve_near(m, c);
-    if (options->by_layer && !options->fixed && !m->kernels->one_pack)
+    bool near = is_near(m, options), adapted = rlf_table_adapted(t);
+    if (near)
+        carve_near(m, c, !options->bare);
+    if (options->by_layer && !options->fixed && !adapted &&
+        !m->kernels->one_pack)
         m->landing = rlf_carve_floats(c, landing_floats(t));
-    if (!m->offload && !options->by_layer)
+    if (!near)
         m->weights = rlf_carve_floats(c, t->count);
     if (options->serves && !trained)
         m->staging = rlf_carve(c, rlf_block_stage(m, options));
     if (t->program->one_plus && !options->bare)
-        m->one_plus = rlf_carve_floats(c, t->count - t->matrices);
+        m->one_plus = rlf_carve_floats(c, t->vectors - t->matrices);
     m->squares = rlf_carve(c, sizeof *m->squares);
     bytes.weights = since(c, &at);
     bytes.host = m->offload ? (size_t)t->count * sizeof(float) : 0;

@@ -88,13 +88,13 @@ backward_chunk(rlf_compiler *c, int chunk)
         c->out = &c->code->backward;
         for (int r = rows.last - 1; r >= rows.first; r--)
             rlf_backward_row(c, r);
-        if (i > 0)
+        if (i > 0 && c->wanted[residual_behind(c, i - 1)])
             rlf_gradients_settle(c, residual_behind(c, i - 1));
     }
     x = layers.first ? residual_behind(c, layers.first - 1)
                      : rlf_row_at(c, 0)->out[0];
-    if (layers.first || c->options->split) /* goes on, or waits */
-        rlf_gradients_end(c, x);
+    if (c->wanted[x] && (layers.first || c->options->split))
+        rlf_gradients_end(c, x); /* goes on, or waits */
     if (c->options->split)
         weights_chunk(c, layers);
 }

@@ -60,7 +60,9 @@ typedef struct rlf_compiler {
     bool *crosses;    /* rows of other layers read it */
     int *gradient;    /* -1: none yet */
     bool *taken;      /* of a root: a gradient lies, or has lain, over it */
-    bool *multiplied; /* a product reads it */
+    bool *multiplied; /* a product that is trained reads it */
+    bool *wanted;     /* something that it is made of is trained, so it has a
+                         gradient */
     /* of each row: where the gradient of a product's result waits for weights
      */
     rlf_spot *late;
@@ -143,7 +145,8 @@ void rlf_emit_sum(rlf_compiler *c, rlf_var x, rlf_spot s);
  * derivative has to. */
 void rlf_emit_norm_sums(rlf_compiler *c, int r, const rlf_spot *dy,
                         rlf_address sums);
-/* Of whole rows, as long as those of `to`, unless they are there. */
+/* Of x, or its gradient; of whole rows, with what is beside it, where those are
+ * as long in both places. Nothing if it is there. */
 void rlf_emit_copy(rlf_compiler *c, rlf_var x, rlf_spot to, rlf_spot from);
 
 /* ---- what arguments are made of ---- */
@@ -152,6 +155,41 @@ static inline const rlf_model_row *
 rlf_row_at(const rlf_compiler *c, int r)
 {
     return &c->program->rows.data[r];
+}
+
+static inline bool
+rlf_is_trained(const rlf_compiler *c, int r)
+{
+    return rlf_row_trains(c->program, rlf_row_at(c, r));
+}
+
+/* Has a result of a row a gradient? */
+static inline bool
+rlf_is_wanted(const rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    bool wanted = false;
+    for (int i = 0; i < row->n_out; i++)
+        wanted |= c->wanted[row->out[i]];
+    return wanted;
+}
+
+/* Which inputs the derivative of a row reads, bit i for in[i], and whether it
+ * reads its result. */
+static inline int
+rlf_reads_of(const rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    bool reads =
+        rlf_is_product(row) ? rlf_is_trained(c, r) : rlf_is_wanted(c, r);
+    return reads ? rlf_row_infos[row->kind].reads : 0;
+}
+
+static inline bool
+rlf_reads_out(const rlf_compiler *c, int r)
+{
+    return rlf_row_infos[rlf_row_at(c, r)->kind].reads_out &&
+           rlf_is_wanted(c, r);
 }
 
 /* Numbers of a row of a value that are held here. */
@@ -235,13 +273,16 @@ rlf_scale_of(const rlf_compiler *c, const rlf_model_row *row)
                : scale;
 }
 
+/* Where the gradient of a number of the block is added, or NULL: it is not
+ * trained. */
 static inline float *
-rlf_gradient_at(int64_t offset)
+rlf_gradient_at(const rlf_compiler *c, int64_t offset)
 {
-    return offset == RLF_NO_SLOT
+    int64_t at = offset - c->table->trained;
+    return offset == RLF_NO_SLOT || at < 0
                ? NULL
                : (float *)rlf_address_at(RLF_AT_GRADIENT,
-                                         offset * (int64_t)sizeof(float));
+                                         at * (int64_t)sizeof(float));
 }
 
 /* What an EMBED row takes rows by, and of what it has these. */

@@ -24,6 +24,19 @@ typedef enum rlf_model_head {
     RLF_HEAD_BOTH = 3,
 } rlf_model_head;
 
+/* Adapters of low rank beside products (Hu et al. 2021): y = x w^T + s (x a^T)
+ * b^T, of which training changes a and b alone. See adapter.h. */
+typedef struct rlf_lora {
+    int rank; /* 0: the model has none */
+    double alpha;
+    bool stable; /* s is alpha / sqrt(rank), else alpha / rank */
+    /* Products that have one: names of modules, or ends of them behind a dot,
+     * "q_proj", "self_attn.q_proj" or "model.layers.0.self_attn.q_proj"; none:
+     * every product of a layer. */
+    const char *const *targets;
+    int n_targets;
+} rlf_lora;
+
 typedef struct rlf_model_config {
     const struct rlf_family *family; /* families.h; NULL: Llama */
     int layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
@@ -47,6 +60,7 @@ typedef struct rlf_model_config {
     double embedding_scale, residual_scale, attention_scale, logits_scale;
     double attention_cap, logits_cap;
     bool qk_norm; /* RMSNorm over each head of q and k before rotation */
+    rlf_lora lora;
     int bos;      /* -1: none */
     int eos[RLF_MODEL_MAX_EOS];
     int n_eos;

@@ -144,9 +144,10 @@ static void
 head_loss(const counter *c, const sums *s)
 {
     double w = c->passes * c->vocab * c->d;
+    bool trained = !rlf_table_adapted(c->table);
     rlf_counter_start(c, 1);
-    rlf_counter_add(c, 6 * s->rows * c->vocab * c->d, 2 * w, 0);
-    rlf_counter_add_f32(c, 0, w, w);
+    rlf_counter_add(c, (trained ? 6 : 4) * s->rows * c->vocab * c->d, 2 * w, 0);
+    rlf_counter_add_f32(c, 0, trained ? w : 0, trained ? w : 0);
     share_tiles(c, s, 1);
     sum_parts(c, s->rows * c->d);
 }

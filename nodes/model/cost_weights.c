@@ -11,15 +11,28 @@
 
 typedef rlf_counter counter;
 
+/* The first matrix that is trained, and whether a language head is. */
+static int
+first_matrix(const rlf_table *t)
+{
+    return rlf_table_adapted(t) ? t->base_matrices : 0;
+}
+
+static bool
+trains_words(const rlf_table *t)
+{
+    return t->lm != RLF_NO_SLOT && !rlf_table_adapted(t);
+}
+
 /* Elements of all matrices that are packed. */
 static double
 matrices(const counter *c)
 {
     const rlf_table *t = c->table;
     double n = 0;
-    for (int i = 0; i < t->n_matrix; i++)
+    for (int i = first_matrix(t); i < t->n_matrix; i++)
         n += (double)(t->matrix[i].rows * t->matrix[i].cols);
-    if (t->lm != RLF_NO_SLOT)
+    if (trains_words(t))
         n += c->vocab * c->d;
     if (t->score != RLF_NO_SLOT)
         n += c->d;
@@ -32,12 +45,13 @@ static void
 pack(const counter *c, bool trained)
 {
     const rlf_table *t = c->table;
-    bool heads = t->lm != RLF_NO_SLOT;
+    bool heads = trains_words(t);
+    int own = t->n_matrix - first_matrix(t);
     int forms = trained && !c->out->kernels->one_pack ? 2 : 1;
     double n = forms * matrices(c);
     rlf_counter_add_f32(c, 0, n, 0);
     rlf_counter_add(c, 0, 0, n);
-    rlf_counter_start(c, forms * (t->n_matrix + (t->score != RLF_NO_SLOT)));
+    rlf_counter_start(c, forms * (own + (t->score != RLF_NO_SLOT)));
     rlf_counter_start(c, heads ? t->shards.count + forms - 1 : 0);
 }
 
@@ -46,19 +60,26 @@ static void
 add_ones(const counter *c)
 {
     const rlf_table *t = c->table;
-    double n = (double)(t->count - t->matrices);
+    double n = (double)(t->vectors - t->matrices);
     if (!t->program->one_plus)
         return;
     rlf_counter_start(c, 2);
     rlf_counter_add_f32(c, 2 * n, 2 * n, 2 * n);
 }
 
-/* Weights, without the gaps between tensors. */
+/* The first tensor that is trained. */
+static int
+first_slot(const rlf_table *t)
+{
+    return rlf_table_adapted(t) ? t->n_base : 0;
+}
+
+/* Weights that are trained, without the gaps between tensors. */
 static double
 weights(const rlf_table *t)
 {
     int64_t n = 0;
-    for (int i = 0; i < t->n_slots; i++)
+    for (int i = first_slot(t); i < t->n_slots; i++)
         n += t->slots[i].count;
     return (double)n;
 }
@@ -71,12 +92,12 @@ add_floats(const counter *c, double calls, double n)
     rlf_counter_add_f32(c, 2 * n, 2 * n, n);
 }
 
-/* Looks at all weights, a tensor at a time (finite.c). */
+/* Looks at all of these, a tensor at a time (finite.c). */
 static void
 look_at_weights(const counter *c)
 {
     const rlf_table *t = c->table;
-    for (int i = 0; i < t->n_slots; i++)
+    for (int i = first_slot(t); i < t->n_slots; i++)
         rlf_counter_start(c, (double)rlf_finite_pieces(t->slots[i].count));
     rlf_counter_add_f32(c, 2 * weights(t), weights(t), 0);
 }
@@ -96,7 +117,8 @@ cost_replicas(const counter *c, const rlf_model *m)
                         4 * (double)g->floats);
         return;
     }
-    double all = (double)t->count, own = (double)(s->last - s->first);
+    double all = (double)rlf_table_trained(t),
+           own = (double)(s->last - s->first);
     double shared = 0, mine = 0;
     if (tied) {
         int64_t at, held = t->vocab * t->config.hidden;
@@ -138,7 +160,7 @@ cost_stages(const counter *c, const rlf_model *m)
     int others = s->n * t->cut.stages - 1;
     double blocks = (double)rlf_slices_blocks(s, t, s->own);
     rlf_counter_meet(c, axes, others > 0, 8 * blocks * others);
-    if (t->ends == RLF_NO_SLOT)
+    if (!rlf_gradient_has_ends(t))
         return;
     int64_t at, n = rlf_slices_overlap(s, s->own, t->ends,
                                        t->vocab * t->config.hidden, &at);
@@ -154,7 +176,7 @@ cost_joins(const counter *c)
     int ranks = t->cut.ranks, norms = 2 * t->n_layers;
     if (ranks == 1)
         return;
-    if (t->head_norms)
+    if (t->head_norms && !rlf_table_adapted(t))
         rlf_counter_sum(c, RLF_AXIS_TP, ranks, norms,
                         4.0 * norms * c->config->head_dim);
     rlf_counter_sum(c, RLF_AXIS_TP, ranks, 1, 8); /* an f64 */

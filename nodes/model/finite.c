@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "nodes/model/block.h"
+
 /* Weights of one call of the kernel, which has little room for what it adds
  * up. */
 #define PIECE ((int64_t)1 << 20)
@@ -15,8 +17,9 @@ add_squares(const rlf_model *m, const rlf_slot *slot, rlf_err *err)
 {
     for (int64_t at = 0; at < slot->count; at += PIECE) {
         int64_t n = slot->count - at < PIECE ? slot->count - at : PIECE;
-        const rlf_sumsq_args args = {
-            .n = n, .x = m->weights + slot->offset + at, .total = m->squares};
+        const rlf_sumsq_args args = {.n = n,
+                                     .x = rlf_block_place(m, slot->offset) + at,
+                                     .total = m->squares};
         RLF_TRY(m->kernels->sumsq(m->queue, &args, err));
     }
     return RLF_OK;
@@ -44,10 +47,11 @@ rlf_status
 rlf_model_check_finite(const rlf_model *m, rlf_err *err)
 {
     double sum;
-    RLF_TRY(sum_squares(m, 0, m->table->n_slots, err, &sum));
+    int first = rlf_table_adapted(m->table) ? m->table->n_base : 0;
+    RLF_TRY(sum_squares(m, first, m->table->n_slots, err, &sum));
     if (isfinite(sum))
         return RLF_OK;
-    int i = 0;
+    int i = first;
     for (; i < m->table->n_slots; i++) {
         RLF_TRY(sum_squares(m, i, i + 1, err, &sum));
         if (!isfinite(sum))

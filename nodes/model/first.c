@@ -76,11 +76,25 @@ slot_deviation(const rlf_table *t, const rlf_slot *slot)
         return 1 / sqrt((double)slot->file_cols);
     case RLF_SLOT_RESIDUAL:
         return 1 / sqrt((double)slot->file_cols * 2 * t->config.layers);
+    case RLF_SLOT_LOW:
     case RLF_SLOT_NORM:
     case RLF_SLOT_ZERO:
         break;
     }
     return 0;
+}
+
+/* Kaiming's uniform numbers with a = sqrt(5), which is what PEFT begins with.
+ */
+static void
+draw_uniform(const rlf_slot *slot, const rlf_random_key *key, int64_t first,
+             int64_t n, float *out)
+{
+    double bound = 1 / sqrt((double)slot->file_cols);
+    for (int64_t i = 0; i < n; i++) {
+        double u = rlf_draw_uniform(key, (uint64_t)(first + i));
+        out[i] = (float)(bound * (2 * u - 1));
+    }
 }
 
 double
@@ -146,7 +160,9 @@ rlf_weights_draw(const rlf_model *m, const rlf_slot *slot, uint64_t seed,
                  .out = out,
                  .begin = first,
                  .claim = rlf_claim_of(n)};
-    if (f.deviation == 0) {
+    if (slot->kind == RLF_SLOT_LOW) {
+        draw_uniform(slot, &f.key, first, n, out);
+    } else if (f.deviation == 0) {
         for (int64_t i = 0; i < n; i++)
             out[i] = slot->kind == RLF_SLOT_NORM ? 1 : 0;
     } else {

@@ -75,8 +75,18 @@ rlf_emit_norm_sums(rlf_compiler *c, int r, const rlf_spot *dy, rlf_address sums)
 void
 rlf_emit_copy(rlf_compiler *c, rlf_var x, rlf_spot to, rlf_spot from)
 {
-    if (to.at != from.at)
+    if (to.at == from.at)
+        return;
+    if (to.ld == from.ld) {
         rlf_emit_move(c, RLF_CALL_COPY, rlf_count_of(c, x), to, from, to.ld);
+        return;
+    }
+    /* beside others, here or there: an addition of nothing */
+    rlf_emit(c, RLF_OP_add, rlf_count_of(c, x))->add =
+        (rlf_add_args){.d = rlf_width_of(c, x),
+                       RLF_OPERAND(a, from),
+                       .scale = 1,
+                       RLF_OPERAND(c, to)};
 }
 
 static rlf_address
@@ -424,7 +434,7 @@ rlf_recompute_layer(rlf_compiler *c, int layer)
     bool *again = RLF_NEW_ARRAY(c->arena, bool, last - first);
     for (int r = last - 1; r >= first; r--) {
         const rlf_model_row *row = rlf_row_at(c, r);
-        int reads = rlf_row_infos[row->kind].reads;
+        int reads = rlf_reads_of(c, r);
         again[r - first] = c->kept[r][0] != 0;
         for (int i = 0; i < row->n_out; i++)
             again[r - first] |= wanted[row->out[i]] && !c->crosses[row->out[i]];

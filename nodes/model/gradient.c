@@ -21,16 +21,22 @@ rlf_gradient_check(const rlf_model_options *o, rlf_err *err)
 static bool
 is_tied(const rlf_table *t)
 {
-    return t->lm != RLF_NO_SLOT && t->lm == t->embed;
+    return t->lm != RLF_NO_SLOT && t->lm == t->embed && !rlf_table_adapted(t);
 }
 
 /* Floats of a layer's sums of head norms. */
 static int64_t
 norm_floats(const rlf_table *t)
 {
-    if (!t->head_norms || t->shards.count == 1)
+    if (!t->head_norms || t->shards.count == 1 || rlf_table_adapted(t))
         return 0;
     return (int64_t)(t->norm_sums[0] + t->norm_sums[1]) * t->config.head_dim;
+}
+
+bool
+rlf_gradient_has_ends(const rlf_table *t)
+{
+    return t->ends != RLF_NO_SLOT && !rlf_table_adapted(t);
 }
 
 /* Of the own slice, of an embedding that the other end has too. */
@@ -38,7 +44,7 @@ static int64_t
 other_floats(const rlf_model *m, int64_t *at)
 {
     const rlf_table *t = m->table;
-    return t->ends == RLF_NO_SLOT
+    return !rlf_gradient_has_ends(t)
                ? 0
                : rlf_slices_overlap(&m->slices, m->slices.own, t->ends,
                                     t->vocab * t->config.hidden, at);
@@ -65,7 +71,7 @@ use_block(rlf_model *m, int block)
     const rlf_table *t = m->table;
     float *at = g->blocks[block];
     g->weights = at;
-    at = at ? at + t->count : NULL;
+    at = at ? at + rlf_table_trained(t) : NULL;
     g->tied = is_tied(t) ? at : NULL;
     at = at ? at + tied_floats(t) : NULL;
     g->head_norms = norm_floats(t) ? at : NULL;
@@ -98,7 +104,7 @@ rlf_gradient_carve(rlf_model *m, const rlf_model_options *o, rlf_carver *c)
                         .lanes = lanes,
                         .first = (int)held.first,
                         .held = (int)(held.last - held.first),
-                        .floats = t->count + tied_floats(t) +
+                        .floats = rlf_table_trained(t) + tied_floats(t) +
                                   t->n_layers * norm_floats(t)};
     g->blocks[0] = rlf_carve_floats(c, g->floats);
     size_t before = c->used;
@@ -106,7 +112,7 @@ rlf_gradient_carve(rlf_model *m, const rlf_model_options *o, rlf_carver *c)
         g->blocks[i] = rlf_carve_floats(c, g->floats);
     size_t partial = c->used - before;
     int64_t at;
-    if (t->ends != RLF_NO_SLOT)
+    if (rlf_gradient_has_ends(t))
         g->other = rlf_carve_floats(c, other_floats(m, &at));
     use_block(m, 0);
     return partial;
@@ -142,6 +148,16 @@ find_ranges(const rlf_table *t, int chunk, int part, rlf_range out[RANGES])
 {
     const rlf_chunk span = t->chunk[chunk];
     bool first = chunk == 0, last = chunk == t->cut.chunks - 1;
+    memset(out, 0, RANGES * sizeof *out);
+    if (rlf_table_adapted(t)) {
+        int64_t begin = t->layers[span.first].adapters,
+                behind = t->layers[span.last - 1].adapters_end;
+        if (part == RLF_GRADIENT_MATRICES)
+            out[0] = (rlf_range){begin - t->trained, behind - t->trained};
+        else if (last)
+            out[0] = (rlf_range){behind - t->trained, t->count - t->trained};
+        return;
+    }
     const rlf_layer *l = &t->layers[span.first];
     const rlf_layer *next = last ? NULL : &t->layers[t->chunk[chunk + 1].first];
     int64_t front = t->layers[t->chunk[0].first].matrices;
@@ -150,7 +166,6 @@ find_ranges(const rlf_table *t, int chunk, int part, rlf_range out[RANGES])
     int64_t tied = last ? tied_floats(t) : 0, each = norm_floats(t);
     int64_t norms = t->count + tied_floats(t);
     bool embeds = first && t->embed != RLF_NO_SLOT;
-    memset(out, 0, RANGES * sizeof *out);
     if (part == RLF_GRADIENT_MATRICES) {
         out[0] = (rlf_range){embeds ? 0 : l->matrices, end};
         return;
@@ -244,7 +259,7 @@ join_ranks(rlf_model *m, rlf_err *err)
     for (int i = 0; i < t->config.layers; i++) {
         const rlf_row_slots *norms = t->layers[i].head_norms;
         int64_t d = t->config.head_dim;
-        if (!norms)
+        if (!norms || rlf_table_adapted(t))
             continue;
         float *q = grads + norms->vector[0], *k = grads + norms->vector[1];
         RLF_TRY(rlf_parallel_sum_f32(m, q, d, err));
@@ -293,10 +308,11 @@ rlf_gradient_finish(rlf_model *m, rlf_err *err)
         RLF_ASSERT(g->lane[i] == 0);
     use_block(m, 0);
     int64_t norms = t->n_layers * norm_floats(t);
-    RLF_TRY(rlf_parallel_sum_slices(m, g->weights, 0, t->count, err));
+    RLF_TRY(rlf_parallel_sum_slices(m, g->weights, t->trained,
+                                    rlf_table_trained(t), err));
     if (g->tied)
         RLF_TRY(finish_tied(m, err));
-    if (t->ends != RLF_NO_SLOT)
+    if (rlf_gradient_has_ends(t))
         RLF_TRY(finish_ends(m, err));
     if (g->head_norms)
         RLF_TRY(rlf_parallel_sum_replicas(m, g->head_norms, norms, err));

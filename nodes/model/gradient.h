@@ -42,6 +42,9 @@ rlf_status rlf_gradient_next(rlf_model *m, int chunk, int parts, rlf_err *err);
 rlf_status rlf_gradient_finish(rlf_model *m, rlf_err *err);
 /* Back to zeros, before the first lane. */
 rlf_status rlf_gradient_clear(rlf_model *m, rlf_err *err);
+/* Have two ranks parts of the gradient of an embedding, which is the head at
+ * the other end of a pipeline? */
+bool rlf_gradient_has_ends(const rlf_table *table);
 /* Additions that it takes to join a lane to the next on all chunks. */
 int rlf_gradient_ranges(const rlf_table *table);
 

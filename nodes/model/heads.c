@@ -104,15 +104,16 @@ rlf_head_scalars(const rlf_model *model, rlf_pass *p, rlf_err *err)
 static rlf_head_loss_args
 loss_args(rlf_model *model, rlf_pass *p, bool with_entropy, void *ctx)
 {
-    rlf_gradient_select(model, model->table->cut.chunks - 1, RLF_GRADIENT_REST);
+    const rlf_table *t = model->table;
+    rlf_gradient_select(model, t->cut.chunks - 1, RLF_GRADIENT_REST);
     return (rlf_head_loss_args){.forward = head_args(model, p, with_entropy),
                                 .packed_back = model->lm.backward,
                                 .loss_ctx = ctx,
                                 .dx = p->d_hidden,
-                                .dw = model->gradient.tied
+                                .dw = rlf_table_adapted(t) ? NULL
+                                      : model->gradient.tied
                                           ? model->gradient.tied
-                                          : model->gradient.weights +
-                                                model->table->lm};
+                                          : rlf_gradient_of(model, t->lm)};
 }
 
 rlf_status
@@ -164,13 +165,13 @@ rlf_head_scalar_back(rlf_model *model, rlf_pass *p, bool add, rlf_err *err)
 {
     int64_t d = model->table->config.hidden;
     rlf_gradient_select(model, model->table->cut.chunks - 1, RLF_GRADIENT_REST);
-    rlf_product_grad_args grad = {.m = p->n_rows,
-                                  .n = 1,
-                                  .k = d,
-                                  .dy = p->d_scalar_real,
-                                  .x = p->hidden,
-                                  .dw = model->gradient.weights +
-                                        model->table->score};
+    rlf_product_grad_args grad = {
+        .m = p->n_rows,
+        .n = 1,
+        .k = d,
+        .dy = p->d_scalar_real,
+        .x = p->hidden,
+        .dw = rlf_gradient_of(model, model->table->score)};
     if (p->d_scalar_real != p->d_scalar) {
         rlf_cast_args cast = {.n = p->n_rows,
                               .from = RLF_CAST_F32,

@@ -159,7 +159,8 @@ rlf_model_lay(rlf_queue *queue, const rlf_kernels *kernels,
         .peers = options->peers ? options->peers : options->stages,
         .trained = options->trained,
         .bare = options->bare,
-        .by_layer = options->by_layer,
+        .by_layer =
+            options->by_layer || (config->lora.rank && !options->offload),
         .lender = options->lender,
         .caps = rlf_caps_resolve(options->caps, (uint32_t)config->context)};
     making made = {m, config, options, cut};

@@ -25,8 +25,9 @@ typedef struct rlf_packed {
 
 typedef struct rlf_model_options {
     rlf_model_head head;
-    bool trained;
-    bool bare; /* only for sums of models: nothing but weights */
+    bool trained; /* of one that has adapters these alone, and its base is as
+                     that of one by layer and fixed, whatever else is said */
+    bool bare;    /* only for sums of models: nothing but weights */
     bool
         offload; /* weights in host memory (offload.h); not trained, not bare */
     bool by_layer; /* of the weights only what passes read: packed matrices,
@@ -87,9 +88,9 @@ typedef struct rlf_gradient {
     int lanes, first, held; /* in all; those of this rank */
     int *lane;              /* [chunks][2 parts] at hand, of those held */
     /* Where the part of a chunk that was selected adds: */
-    float *weights;    /* [table->count] */
+    float *weights;    /* [rlf_table_trained()]: see rlf_gradient_of */
     float *tied;       /* [vocab hidden]: the head's share of a tied
-                          embedding, else NULL */
+                          embedding that is trained, else NULL */
     float *other;      /* of the own slice: the gradient of the embedding that
                           the other end of a pipeline has, else NULL */
     float *head_norms; /* per layer, norm_sums[0] sums of q's norm, then
@@ -189,6 +190,14 @@ typedef struct rlf_model {
     void *block; /* NULL: no memory yet */
     size_t block_bytes;
 } rlf_model;
+
+/* Of the gradient at hand what is for the float at `offset` of the block, which
+ * training changes. */
+static inline float *
+rlf_gradient_of(const rlf_model *model, int64_t offset)
+{
+    return model->gradient.weights + (offset - model->table->trained);
+}
 
 rlf_model_bytes rlf_model_count_bytes(const rlf_table *table,
                                       const rlf_kernels *kernels,

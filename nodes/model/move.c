@@ -41,7 +41,9 @@ rlf_move_shapes(const rlf_table *t, rlf_arena *arena)
                               .split = splits[slot->slice],
                               .rows = slot->file_rows,
                               .cols = slot->file_cols ? slot->file_cols : 1,
-                              .unit = heads ? t->config.head_dim : 1};
+                              .unit = heads ? t->config.head_dim : 1,
+                              .still = !rlf_slot_trains(t, slot),
+                              .floats = rlf_table_adapted(t)};
     }
     return (rlf_shapes){list, t->n_slots, t->config.layers};
 }
@@ -58,7 +60,7 @@ slot_of(const rlf_model *m, int tensor)
 static float *
 slice_of(const rlf_model *m, int tensor)
 {
-    return m->weights + slot_of(m, tensor)->offset;
+    return rlf_block_place(m, slot_of(m, tensor)->offset);
 }
 
 /* Rows first..first+n-1 of a box. */
@@ -455,9 +457,11 @@ rlf_move_weights(rlf_model *from, rlf_model *to, const rlf_weight_edge *edge,
     if (!from && !to)
         return RLF_OK;
     rlf_model *any = to ? to : from;
-    bool rounds = edge->by_layer && any->kernels->real != RLF_CAST_F32;
-    RLF_ASSERT(!from || from->weights);
-    RLF_ASSERT(!to || !to->by_layer || edge->by_layer);
+    bool adapted = rlf_table_adapted(any->table); /* which go as they are */
+    bool rounds =
+        edge->by_layer && any->kernels->real != RLF_CAST_F32 && !adapted;
+    RLF_ASSERT(!from || from->weights || adapted);
+    RLF_ASSERT(!to || !to->by_layer || edge->by_layer || adapted);
     RLF_ASSERT(!rounds || !to || to == from || to->by_layer);
     rlf_arena *arena = rlf_arena_new();
     mover v = {.from = from,

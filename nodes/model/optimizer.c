@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "engine/base/fmath.h"
+#include "nodes/model/block.h"
 #include "nodes/model/finite.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/parallel.h"
@@ -29,7 +30,7 @@ square_blocks(rlf_model *m, rlf_err *err)
             if (!part.count)
                 continue;
             rlf_sumsq_args args = {.n = part.count,
-                                   .x = m->gradient.weights + slot->offset +
+                                   .x = rlf_gradient_of(m, slot->offset) +
                                         part.at,
                                    .width = part.width,
                                    .ld = part.ld,
@@ -167,10 +168,10 @@ arguments(const rlf_model *m, const step *s, int64_t first, int64_t n)
     double t = (double)m->steps;
     int64_t at = first - m->slices.first;
     return (rlf_adamw_args){.n = n,
-                            .w = m->weights + first,
+                            .w = rlf_block_place(m, first),
                             .m = m->moment1 + at,
                             .v = m->moment2 + at,
-                            .g = m->gradient.weights + first,
+                            .g = rlf_gradient_of(m, first),
                             .grad_scale = (float)s->scale,
                             .lr = (float)set->lr,
                             .beta1 = (float)set->beta1,
@@ -195,8 +196,9 @@ step_range(rlf_model *m, const step *s, int64_t first, int64_t last,
 }
 
 /* Matrix i of all that rlf_model_changed would pack, in the order of the block:
- * an embedding that is the head, those of layers, heads. Of a model that is
- * only laid out, without memory, nothing is packed anywhere. */
+ * an embedding that is the head, those of layers, heads; of adapters, and the
+ * scalar head, alone. Of a model that is only laid out, without memory, nothing
+ * is packed anywhere. */
 typedef struct matrix {
     rlf_matrix is;
     void *packed;
@@ -208,17 +210,20 @@ get_matrix(const rlf_model *m, int i, matrix *out)
     const rlf_table *t = m->table;
     int64_t d = t->config.hidden;
     const matrix head = {{t->lm, t->vocab, d}, m->lm.forward};
-    int before = t->lm == 0, behind = t->lm > 0;
+    bool adapted = rlf_table_adapted(t);
+    int before = t->lm == 0 && !adapted, behind = t->lm > 0 && !adapted;
+    int first = adapted ? t->base_matrices : 0, n = t->n_matrix - first;
     if (i < before) {
         *out = head;
         return true;
     }
     i -= before;
-    if (i < t->n_matrix) {
-        *out = (matrix){t->matrix[i], m->packed ? m->packed[i].forward : NULL};
+    if (i < n) {
+        *out = (matrix){t->matrix[first + i],
+                        m->packed ? m->packed[first + i].forward : NULL};
         return true;
     }
-    i -= t->n_matrix;
+    i -= n;
     *out = i < behind ? head : (matrix){{t->score, 1, d}, m->score.forward};
     return i < behind + (t->score != RLF_NO_SLOT);
 }
@@ -228,7 +233,7 @@ static rlf_status
 step_packed(rlf_model *m, const step *s, rlf_err *err)
 {
     double decay = s->settings->decay;
-    int64_t at = 0;
+    int64_t at = m->table->trained;
     matrix w;
     for (int i = 0; get_matrix(m, i, &w); i++) {
         int64_t n = w.is.rows * w.is.cols;
@@ -265,8 +270,8 @@ rlf_optimizer_ranges(const rlf_model *m)
     const rlf_table *t = m->table;
     int vectors = steps_any(m, t->decayed, t->count);
     if (!rlf_optimizer_packs(m))
-        return steps_any(m, 0, t->decayed) + vectors;
-    int64_t at = 0;
+        return steps_any(m, t->trained, t->decayed) + vectors;
+    int64_t at = t->trained;
     int n = vectors;
     matrix w;
     for (int i = 0; get_matrix(m, i, &w); i++) {
@@ -308,7 +313,8 @@ rlf_optimizer_step(rlf_model *m, const rlf_adamw *settings, rlf_err *err,
     if (packs)
         RLF_TRY(step_packed(m, &s, err));
     else
-        RLF_TRY(step_range(m, &s, 0, t->decayed, settings->decay, err));
+        RLF_TRY(
+            step_range(m, &s, t->trained, t->decayed, settings->decay, err));
     RLF_TRY(step_range(m, &s, t->decayed, t->count, 0, err));
     RLF_TRY(rlf_parallel_gather_slices(m, err));
     RLF_TRY(check_weights(m, settings, err));

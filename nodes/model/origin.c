@@ -7,6 +7,8 @@
 
 #include "engine/base/str.h"
 #include "engine/base/vec.h"
+#include "nodes/model/adapter.h"
+#include "nodes/model/adapter_files.h"
 #include "nodes/model/form.h"
 #include "nodes/model/weights.h"
 
@@ -28,12 +30,37 @@ find_tensor(const rlf_model_config *config, const rlf_safetensors *file,
     return x;
 }
 
+/* Is it part of the adapters, or trained with them? */
+static bool
+is_adapter(const rlf_table *whole, const rlf_slot *slot)
+{
+    return rlf_table_adapted(whole) && rlf_slot_trains(whole, slot);
+}
+
+/* The same of adapters; a scalar head may be the base's. */
+static const rlf_tensor *
+find_adapter(const rlf_table *whole, const rlf_weights_source *from,
+             const rlf_slot *slot)
+{
+    const rlf_tensor *x =
+        from->adapter ? rlf_safetensors_get(from->adapter, slot->form.tensor)
+                      : NULL;
+    return !x && from->file && slot->offset == whole->score
+               ? rlf_safetensors_get(from->file, slot->name)
+               : x;
+}
+
 /* The tensor that has a slot; a file may have the one matrix of a tied model
  * under either of its names. */
 static const rlf_tensor *
-find_of(const rlf_table *whole, const rlf_safetensors *file,
+find_of(const rlf_table *whole, const rlf_weights_source *from,
         const rlf_slot *slot)
 {
+    const rlf_safetensors *file = from->file;
+    if (is_adapter(whole, slot))
+        return find_adapter(whole, from, slot);
+    if (!file)
+        return NULL;
     const rlf_tensor *x = find_tensor(&whole->config, file, slot->form.tensor);
     return !x && whole->config.tied && slot->offset == whole->embed
                ? find_tensor(&whole->config, file,
@@ -61,19 +88,22 @@ rlf_weights_source_fits(const rlf_tensor *want, const rlf_tensor *x,
                         rlf_err *err)
 {
     RLF_TRY(check_type(x, err));
+    size_t n = strlen(RLF_ADAPTER_PREFIX);
+    bool adapter = !strncmp(x->name, RLF_ADAPTER_PREFIX, n);
     bool fits = x->n_dims == want->n_dims;
     for (uint32_t i = 0; fits && i < x->n_dims; i++)
         fits = x->shape[i] == want->shape[i];
     if (fits)
         return RLF_OK;
     rlf_arena *arena = rlf_arena_new();
-    rlf_fail(err, RLF_USER,
-             "%s: tensor %s has shape %s, but config.json asks for %s", x->file,
-             x->name, rlf_tensor_shape_text(x, arena),
+    rlf_fail(err, RLF_USER, "%s: tensor %s has shape %s, but %s asks for %s",
+             x->file, x->name, rlf_tensor_shape_text(x, arena),
+             adapter ? "the model that it is beside" : "config.json",
              rlf_tensor_shape_text(want, arena));
     rlf_arena_free(arena);
-    rlf_err_hint(err, "the two files are not of one model: take both from the "
-                      "same place");
+    rlf_err_hint(err, adapter ? "it is an adapter of another model"
+                              : "the two files are not of one model: take both "
+                                "from the same place");
     return RLF_USER;
 }
 
@@ -132,9 +162,11 @@ is_known(const rlf_table *t, const char *name)
 
 /* Tensors that nothing here reads would make another model of it. */
 static rlf_status
-check_unused(const rlf_table *t, const rlf_safetensors *file, rlf_err *err)
+check_unused(const rlf_table *t, const rlf_safetensors *file, const char *what,
+             rlf_err *err)
 {
-    const char *const harmless[] = {rlf_head_name(&t->config), "score.weight"};
+    const char *const harmless[] = {rlf_head_name(&t->config), "score.weight",
+                                    RLF_ADAPTER_PREFIX "score.weight"};
     name_list unused = {0};
     const char *path = NULL;
     for (size_t i = 0; i < rlf_safetensors_count(file); i++) {
@@ -149,15 +181,12 @@ check_unused(const rlf_table *t, const rlf_safetensors *file, rlf_err *err)
     }
     rlf_status status = RLF_OK;
     if (unused.n == 1)
-        status = rlf_fail(err, RLF_USER,
-                          "%s: tensor %s is not part of a model of this "
-                          "config.json",
-                          path, unused.text.p);
+        status = rlf_fail(err, RLF_USER, "%s: tensor %s is not part of %s",
+                          path, unused.text.p, what);
     else if (unused.n)
-        status = rlf_fail(err, RLF_USER,
-                          "%s: %d tensors are not part of a model of this "
-                          "config.json: %s",
-                          path, unused.n, unused.text.p);
+        status =
+            rlf_fail(err, RLF_USER, "%s: %d tensors are not part of %s: %s",
+                     path, unused.n, what, unused.text.p);
     rlf_buf_free(&unused.text);
     return status;
 }
@@ -168,16 +197,22 @@ rlf_weights_source_open(const rlf_table *whole,
                         rlf_weights_source *out)
 {
     *out = (rlf_weights_source){.origin = origin};
-    if (!origin->dir)
+    if (origin->dir) {
+        RLF_TRY(rlf_safetensors_open(origin->dir, err, &out->file));
+        RLF_TRY(
+            check_unused(whole, out->file, "a model of this config.json", err));
+    }
+    if (!origin->adapter || !rlf_table_adapted(whole))
         return RLF_OK;
-    RLF_TRY(rlf_safetensors_open(origin->dir, err, &out->file));
-    return check_unused(whole, out->file, err);
+    RLF_TRY(rlf_adapter_tensors_open(origin->adapter, err, &out->adapter));
+    return check_unused(whole, out->adapter, "an adapter of this model", err);
 }
 
 void
 rlf_weights_source_close(rlf_weights_source *from)
 {
     rlf_safetensors_close(from->file);
+    rlf_safetensors_close(from->adapter);
     rlf_safetensors_close(from->state);
 }
 
@@ -191,28 +226,32 @@ is_dropped(const rlf_weights_origin *origin, const char *name)
     return false;
 }
 
-/* All that the files lack. */
+/* All that the files lack, or those of adapters. */
 static rlf_status
 fail_missing(const rlf_table *whole, const rlf_weights_source *from,
-             rlf_err *err)
+             bool adapter, rlf_err *err)
 {
     name_list missing = {0};
+    const char *dir = adapter ? from->origin->adapter : from->origin->dir;
     for (int i = 0; i < whole->n_slots; i++) {
         const rlf_slot *slot = &whole->slots[i];
         if (slot->offset != whole->score && !slot->form.first &&
+            is_adapter(whole, slot) == adapter &&
             !is_dropped(from->origin, slot->name) &&
-            !find_of(whole, from->file, slot))
+            !find_of(whole, from, slot))
             add_name(&missing, slot->form.tensor);
     }
     if (missing.n == 1)
-        rlf_fail(err, RLF_USER, "%s has no tensor %s", from->origin->dir,
-                 missing.text.p);
+        rlf_fail(err, RLF_USER, "%s has no tensor %s", dir, missing.text.p);
     else
-        rlf_fail(err, RLF_USER, "%s has not these %d tensors: %s",
-                 from->origin->dir, missing.n, missing.text.p);
+        rlf_fail(err, RLF_USER, "%s has not these %d tensors: %s", dir,
+                 missing.n, missing.text.p);
     rlf_buf_free(&missing.text);
-    rlf_err_hint(err, "config.json asks for them: take both files from the "
-                      "same place");
+    rlf_err_hint(err, adapter
+                          ? "it is an adapter of another model, or of other "
+                            "modules than its adapter_config.json says"
+                          : "config.json asks for them: take both files "
+                            "from the same place");
     return RLF_USER;
 }
 
@@ -223,14 +262,18 @@ rlf_weights_source_find(const rlf_table *whole, const rlf_weights_source *from,
                         const rlf_tensor **out)
 {
     *out = NULL;
-    if (!from->file || is_dropped(from->origin, slot->name))
+    bool adapter = is_adapter(whole, slot);
+    if (!(adapter ? from->adapter : from->file) && slot->offset != whole->score)
         return RLF_OK;
-    *out = find_of(whole, from->file, slot);
+    if (is_dropped(from->origin, slot->name))
+        return RLF_OK;
+    *out = find_of(whole, from, slot);
     const rlf_tensor want = rlf_form_tensor(slot);
     if (*out)
         return rlf_weights_source_fits(&want, *out, err);
-    return slot->offset == whole->score ? RLF_OK
-                                        : fail_missing(whole, from, err);
+    return slot->offset == whole->score
+               ? RLF_OK
+               : fail_missing(whole, from, adapter, err);
 }
 
 /* Of a tensor of the whole n values from `at` on. */
@@ -247,7 +290,8 @@ rlf_weights_source_read(const rlf_model *m, const rlf_weights_source *from,
         RLF_TRY(rlf_form_read(slot, x, at, n, err, values));
         return check_finite(slot, x, at, values, n, err);
     }
-    if (from->file || is_dropped(from->origin, slot->name))
+    bool base = from->file && !is_adapter(whole, slot);
+    if (base || is_dropped(from->origin, slot->name))
         memset(values, 0, (size_t)n * sizeof *values);
     else
         rlf_weights_draw(m, slot, from->origin->seed, at, n, values);
@@ -312,7 +356,9 @@ rlf_weights_check(const rlf_table *table, const rlf_weights_origin *origin,
     for (int i = 0; status >= 0 && i < whole->n_slots; i++) {
         const rlf_slot *slot = &whole->slots[i];
         status = rlf_weights_source_find(whole, &from, slot, err, &x);
-        if (status >= 0 && x && !out->half && rlf_element_size(x->element) == 2)
+        bool saved = rlf_slot_trains(whole, slot);
+        if (status >= 0 && x && saved && !out->half &&
+            rlf_element_size(x->element) == 2)
             out->half = rlf_element_text(x->element);
         if (status >= 0 && !x && slot->offset == whole->score)
             out->blank_score = true;

@@ -1,5 +1,6 @@
 /* What a model's tensors are read from: the safetensors of a Hugging Face
- * directory, or first values; tensors by name, checked against the table.
+ * directory, or first values; those of adapters from a directory of their own;
+ * tensors by name, checked against the table.
  *
  * How what is read comes to the ranks that hold it is in weights.h. */
 #ifndef RLF_MODEL_ORIGIN_H
@@ -12,6 +13,9 @@
 typedef struct rlf_weights_origin {
     const char *dir; /* whose safetensors; NULL: first values, */
     uint64_t seed;   /* of these */
+    /* Of a model with adapters: whose adapter_model.safetensors has them, and a
+     * scalar head that was trained with them; NULL: first values. */
+    const char *adapter;
     /* Models in between, each a copy of the one behind it: a tensor that one of
      * them has not is 0. */
     const rlf_table *const *copies;
@@ -39,6 +43,7 @@ rlf_status rlf_weights_check(const rlf_table *table,
 typedef struct rlf_weights_source {
     const rlf_weights_origin *origin;
     rlf_safetensors *file;  /* NULL: first values */
+    rlf_safetensors *adapter;
     rlf_safetensors *state; /* of a checkpoint: masters; or NULL */
 } rlf_weights_source;
 

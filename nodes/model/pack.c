@@ -94,6 +94,7 @@ rlf_model_landed(rlf_model *m, int turn, rlf_err *err)
 {
     const rlf_table *t = m->table;
     int layers = t->config.layers;
+    bool score = t->score != RLF_NO_SLOT && !rlf_table_adapted(t);
     if (turn < layers)
         return t->layers[turn].place < 0 ? RLF_OK
                                          : rlf_model_pack_layer(m, turn, err);
@@ -103,10 +104,24 @@ rlf_model_landed(rlf_model *m, int turn, rlf_err *err)
         return RLF_OK;
     if (t->lm != RLF_NO_SLOT)
         RLF_TRY(pack_head(m, rlf_block_place(m, t->lm), err));
-    if (t->score != RLF_NO_SLOT)
+    if (score)
         RLF_TRY(pack(m, rlf_block_place(m, t->score), 1, t->config.hidden,
                      m->score, err));
     return RLF_OK;
+}
+
+/* Of a model that has adapters all that training changes. */
+static rlf_status
+pack_adapters(const rlf_model *m, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    for (int i = t->base_matrices; i < t->n_matrix; i++)
+        RLF_TRY(pack(m, rlf_block_place(m, t->matrix[i].offset),
+                     t->matrix[i].rows, t->matrix[i].cols, m->packed[i], err));
+    if (!rlf_table_adapted(t) || t->score == RLF_NO_SLOT)
+        return RLF_OK;
+    return pack(m, rlf_block_place(m, t->score), 1, t->config.hidden, m->score,
+                err);
 }
 
 static rlf_status
@@ -125,15 +140,18 @@ rlf_model_changed(rlf_model *m, rlf_err *err)
         RLF_TRY(rlf_offload_changed(m, err));
     if (!m->bare && !m->loan.packed && m->weights)
         RLF_TRY(pack_all(m, err));
+    if (!m->bare)
+        RLF_TRY(pack_adapters(m, err));
     return rlf_model_renewed(m, err);
 }
 
-/* Of all vectors, which lie together, though norms alone are read so. */
+/* Of all vectors of the base, which lie together, though norms alone are read
+ * so. */
 static rlf_status
 add_ones(rlf_model *m, rlf_err *err)
 {
     const rlf_table *t = m->table;
-    const int64_t n = t->count - t->matrices;
+    const int64_t n = t->vectors - t->matrices;
     rlf_fill_args ones = {.n = n, .a = 1, .y = m->one_plus};
     rlf_axpby_args sum = {.n = n,
                           .a = 1,
@@ -196,7 +214,7 @@ rlf_model_fill(rlf_model *m, const rlf_slot *slot, const float *part,
         RLF_TRY(pack_rows(m, part, err));
     if (offset == t->lm)
         RLF_TRY(pack_head(m, part, err));
-    if (offset == t->score)
+    if (offset == t->score && offset < t->matrices)
         RLF_TRY(pack(m, part, 1, t->config.hidden, m->score, err));
     if (rlf_block_layer(t, offset) < t->config.layers)
         return fill_layer(m, slot, part, err);

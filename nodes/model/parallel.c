@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/comm/device.h"
+#include "nodes/model/block.h"
 
 enum {
     TAG_GATHER = 700,
@@ -109,12 +110,13 @@ rlf_parallel_gather_slices(const rlf_model *m, rlf_err *err)
 {
     if (m->slices.n == 1)
         return RLF_OK;
-    size_t *bytes = overlaps(m, 0, m->table->count);
+    const rlf_table *t = m->table;
+    size_t *bytes = overlaps(m, t->trained, rlf_table_trained(t));
     for (int i = 0; i < m->slices.n; i++)
         bytes[i] *= sizeof(float);
-    rlf_status status = rlf_device_all_gatherv(m->queue, m->replicas,
-                                               m->weights + m->slices.first,
-                                               bytes, m->weights, err);
+    rlf_status status = rlf_device_all_gatherv(
+        m->queue, m->replicas, rlf_block_place(m, m->slices.first), bytes,
+        rlf_block_place(m, t->trained), err);
     free(bytes);
     return status;
 }
@@ -264,7 +266,7 @@ rlf_parallel_swap_ends(const rlf_model *m, rlf_err *err)
                                       : 0;
         size_t bytes = (size_t)(to - from) * sizeof(float);
         sends[count] = (rlf_part){replica * stages + stage,
-                                  m->gradient.weights + t->ends + from, bytes};
+                                  rlf_gradient_of(m, t->ends + from), bytes};
         receives[count++] =
             (rlf_part){replica * stages + stage,
                        m->gradient.other + (from - first), bytes};

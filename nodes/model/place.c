@@ -143,6 +143,7 @@ make_lists(rlf_compiler *c)
     c->gradient = RLF_NEW_ARRAY(c->arena, int, n);
     c->taken = RLF_NEW_ARRAY(c->arena, bool, n);
     c->multiplied = RLF_NEW_ARRAY(c->arena, bool, n);
+    c->wanted = RLF_NEW_ARRAY(c->arena, bool, n);
     c->late = RLF_NEW_ARRAY(c->arena, rlf_spot, rlf_program_rows(c->program));
     c->kept = rlf_arena_alloc(c->arena, (size_t)rlf_program_rows(c->program) *
                                             sizeof *c->kept);
@@ -156,11 +157,26 @@ make_lists(rlf_compiler *c)
         take(c, RLF_AT_D_X, (rlf_buffer){.width = c->table->config.hidden}, 0);
 }
 
-/* Does a product's weight have its gradient after all of backward? */
-static bool
-leaves_weights(const rlf_compiler *c)
+/* Which values have gradients. */
+static void
+find_wanted(rlf_compiler *c)
 {
-    return c->options->split || c->options->layers;
+    for (int r = 0; r < rlf_program_rows(c->program); r++) {
+        const rlf_model_row *row = rlf_row_at(c, r);
+        bool wanted = rlf_is_trained(c, r);
+        for (int i = 0; i < row->n_in; i++)
+            wanted |= c->wanted[row->in[i]];
+        for (int i = 0; i < row->n_out; i++)
+            c->wanted[row->out[i]] = wanted;
+    }
+}
+
+/* Does the weight of a product have its gradient after all of backward? */
+static bool
+leaves_weights(const rlf_compiler *c, int r)
+{
+    return (c->options->split || c->options->layers) &&
+           rlf_is_product(rlf_row_at(c, r)) && rlf_is_trained(c, r);
 }
 
 /* Which rows of a chunk read a value last, and whether derivatives do. The next
@@ -176,11 +192,11 @@ find_readers(rlf_compiler *c, rlf_chunk own)
     int next = own.last < layers ? p->first[own.last + 1] : n;
     for (int r = first; r < next; r++) {
         const rlf_model_row *row = rlf_row_at(c, r);
-        const rlf_row_info *info = &rlf_row_infos[row->kind];
+        int reads = train ? rlf_reads_of(c, r) : 0;
         int end = rlf_rows_together(c, r) - 1; /* of its call */
         for (int i = 0; i < row->n_in; i++) {
             rlf_var x = row->in[i];
-            bool derived = train && (info->reads & 1 << i);
+            bool derived = reads & 1 << i;
             /* behind the layers is the last one's memory */
             bool behind = !train && row->layer == layers;
             if (derived)
@@ -190,12 +206,13 @@ find_readers(rlf_compiler *c, rlf_chunk own)
             c->crosses[x] |= p->values.data[x].layer != row->layer && !behind;
             if (c->crosses[x] && c->options->recompute)
                 c->until[x] = INT_MAX; /* its layer is computed again */
-            c->multiplied[x] |= i == 0 && rlf_is_product(row);
+            c->multiplied[x] |=
+                i == 0 && rlf_is_product(row) && rlf_is_trained(c, r);
             c->derivatives[x] += derived && r < last;
         }
-        if (leaves_weights(c) && rlf_is_product(row) && row->n_out == 1)
+        if (leaves_weights(c, r) && row->n_out == 1)
             c->until[row->out[0]] = INT_MAX; /* its gradient lies over it */
-        if (train && info->reads_out) {
+        if (train && rlf_reads_out(c, r)) {
             c->until[row->out[0]] = INT_MAX;
             c->derivatives[row->out[0]] += r < last;
         }
@@ -208,6 +225,7 @@ rlf_values_open(rlf_compiler *c)
 {
     const rlf_table *t = c->table;
     make_lists(c);
+    find_wanted(c);
     for (int i = 0; i < t->cut.chunks; i++)
         if (!c->options->train || i == c->options->chunk)
             find_readers(c, t->chunk[i]);
@@ -285,7 +303,7 @@ place_late(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
     c->late[r] = c->value[row->out[0]];
-    if (leaves_weights(c) && rlf_is_product(row) && c->multiplied[row->out[0]])
+    if (leaves_weights(c, r) && c->multiplied[row->out[0]])
         c->late[r] =
             spot_in(c, take_buffer(c, RLF_AT_LAYER, row->out, row->n_out), 0);
 }

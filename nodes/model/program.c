@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "nodes/model/adapter.h"
 #include "nodes/model/families/families.h"
 
 #define IN(i) (1 << (i))
@@ -30,6 +31,8 @@ rlf_width_size(const rlf_model_config *c, rlf_width width)
         return c->ffn;
     case RLF_WIDTH_PLACES:
         return (int64_t)c->context * c->hidden;
+    case RLF_WIDTH_RANK:
+        return c->lora.rank;
     case RLF_WIDTH_VOCAB:
         break;
     }
@@ -166,6 +169,8 @@ rlf_program_new(const rlf_model_config *config, rlf_arena *arena)
         config->family->rows(r);
     else
         rlf_llama_rows(r);
+    if (config->lora.rank)
+        rlf_adapters_add(r);
     gather_rows(r);
     check(r);
     return r;

@@ -40,13 +40,14 @@ typedef enum rlf_width {
     RLF_WIDTH_FFN,    /* inner features of the mlp: cut anywhere */
     RLF_WIDTH_VOCAB,  /* tokens: cut anywhere */
     RLF_WIDTH_PLACES, /* a row of the residual for each position: whole */
+    RLF_WIDTH_RANK,   /* between the two matrices of an adapter: whole */
 } rlf_width;
 
 static inline bool
 rlf_width_is_cut(rlf_width width)
 {
     return width != RLF_WIDTH_HIDDEN && width != RLF_WIDTH_HEAD &&
-           width != RLF_WIDTH_PLACES;
+           width != RLF_WIDTH_PLACES && width != RLF_WIDTH_RANK;
 }
 
 /* In the whole model. */
@@ -71,6 +72,13 @@ typedef struct rlf_row_info {
 extern const rlf_row_info rlf_row_infos[];
 
 typedef int rlf_var; /* its number in the program */
+
+/* Which matrix of an adapter a LINEAR row has. */
+typedef enum rlf_adapter {
+    RLF_ADAPTER_NONE,
+    RLF_ADAPTER_A, /* [rank, inputs] */
+    RLF_ADAPTER_B, /* [outputs, rank] */
+} rlf_adapter;
 
 typedef struct rlf_var_info {
     rlf_width width;
@@ -97,6 +105,11 @@ typedef struct rlf_model_row {
     bool local;   /* ROTATE: as config.local_rope says */
     double cap;   /* ATTEND: soft cap of these, scaled; 0: none */
     rlf_act act;  /* GLU */
+    rlf_adapter adapter; /* LINEAR; without one a model that has adapters does
+                            not train the weights of the row */
+    /* ADAPTER_B: the slot beside which it is, as table.h names slots of a
+     * layer: "self_attn.q_proj.weight". */
+    const char *beside;
 } rlf_model_row;
 
 typedef struct rlf_program {
@@ -126,6 +139,13 @@ static inline bool
 rlf_is_product(const rlf_model_row *row)
 {
     return row->kind == RLF_ROW_LINEAR || row->kind == RLF_ROW_ONTO;
+}
+
+/* Does training change the weights that a row has? */
+static inline bool
+rlf_row_trains(const rlf_program *program, const rlf_model_row *row)
+{
+    return !program->config->lora.rank || row->adapter != RLF_ADAPTER_NONE;
 }
 
 /* The program of a config, in `arena`; the config must live as long. */

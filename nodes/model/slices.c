@@ -58,10 +58,11 @@ static int64_t
 cut_at(const rlf_table *t, int i, int n)
 {
     int64_t all = 0, before = 0;
-    for (int k = 0; k < t->n_slots; k++)
+    int begin = rlf_table_adapted(t) ? t->n_base : 0;
+    for (int k = begin; k < t->n_slots; k++)
         all += file_count(&t->slots[k]);
     int64_t wanted = all / n * i + all % n * i / n;
-    for (int k = 0; k < t->n_slots; k++) {
+    for (int k = begin; k < t->n_slots; k++) {
         const rlf_slot *slot = &t->slots[k];
         int64_t count = file_count(slot);
         if (wanted < before + count) {
@@ -79,6 +80,7 @@ rlf_slices_make(const rlf_table *t, int n, int own, rlf_arena *arena)
 {
     rlf_slices s = {.n = n, .own = own};
     s.cut = RLF_NEW_ARRAY(arena, int64_t, n + 1);
+    s.cut[0] = t->trained;
     for (int i = 1; i < n; i++)
         s.cut[i] = cut_at(t, i, n);
     s.cut[n] = t->count;

@@ -1,12 +1,12 @@
 /* Which part of a model's block each of its replicas steps (ZeRO stage 1:
  * Rajbhandari et al. 2020, 5.1).
  *
- * The block (table.h) is cut into one slice a replica, all nearly as long. A
- * replica has the optimizer's state of its slice alone: gradients come to it
- * added, and what it has stepped goes to all. Cuts lie between the blocks of
- * 4096 elements over which the gradient's norm is summed, and at the same
- * element on all ranks that hold a tensor together, so no bit depends on them.
- * Integers only. */
+ * The part of the block (table.h) that training changes is cut into one slice a
+ * replica, all nearly as long. A replica has the optimizer's state of its slice
+ * alone: gradients come to it added, and what it has stepped goes to all. Cuts
+ * lie between the blocks of 4096 elements over which the gradient's norm is
+ * summed, and at the same element on all ranks that hold a tensor together, so
+ * no bit depends on them. Integers only. */
 #ifndef RLF_MODEL_SLICES_H
 #define RLF_MODEL_SLICES_H
 

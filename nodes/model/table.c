@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/layout/layout.h"
+#include "nodes/model/adapter.h"
 #include "nodes/model/families/families.h"
 
 /* Tensors that stand alone begin on 64 bytes. */
@@ -151,6 +152,30 @@ set_forms(builder *b, int first)
     }
 }
 
+/* The matrix of an adapter: plain in files, but that rows of one back from the
+ * rank are in the order of those that they are added to. */
+static void
+form_adapter(builder *b, const rlf_model_row *row)
+{
+    rlf_table *t = b->table;
+    rlf_slot *slot = &t->slots[t->n_slots - 1];
+    const char *name = slot->name;
+    if (row->adapter == RLF_ADAPTER_B) {
+        const rlf_slot *beside =
+            rlf_table_find(t, rlf_arena_printf(b->arena, "%s.%d.%s",
+                                               rlf_program_layers(&t->config),
+                                               row->layer, row->beside));
+        const char *part = strrchr(row->beside, '[');
+        RLF_ASSERT(beside);
+        slot->form = beside->form;
+        slot->form.transposed = false;
+        if (part)
+            slot->name = rlf_arena_printf(b->arena, "%s%s", name, part);
+    }
+    slot->form.tensor =
+        rlf_arena_printf(b->arena, RLF_ADAPTER_PREFIX "%s", name);
+}
+
 /* The matrices of a row as one. */
 static void
 add_row_matrix(builder *b, const rlf_model_row *row)
@@ -165,11 +190,17 @@ add_row_matrix(builder *b, const rlf_model_row *row)
     own->matrix = t->count;
     own->number = t->n_matrix++;
     for (int i = 0; i < row->n_out; i++)
-        add_matrix(
-            b, row->kind == RLF_ROW_ONTO ? RLF_SLOT_RESIDUAL : RLF_SLOT_LINEAR,
-            name_of(b, row, i, "weight"), value[row->out[i]].width,
-            value[row->in[0]].width);
-    set_forms(b, first);
+        add_matrix(b,
+                   row->adapter == RLF_ADAPTER_A   ? RLF_SLOT_LOW
+                   : row->adapter == RLF_ADAPTER_B ? RLF_SLOT_ZERO
+                   : row->kind == RLF_ROW_ONTO     ? RLF_SLOT_RESIDUAL
+                                                   : RLF_SLOT_LINEAR,
+                   name_of(b, row, i, "weight"), value[row->out[i]].width,
+                   value[row->in[0]].width);
+    if (row->adapter)
+        form_adapter(b, row);
+    else
+        set_forms(b, first);
     int64_t cols = rlf_table_width(t, value[row->in[0]].width);
     t->matrix[own->number] =
         (rlf_matrix){own->matrix, (t->count - own->matrix) / cols, cols};
@@ -224,9 +255,25 @@ add_layer_matrices(builder *b, int i)
     l->matrices = t->count;
     l->first = t->n_matrix;
     for (int r = p->first[i]; r < p->first[i + 1]; r++)
-        add_row_matrix(b, &p->rows.data[r]);
+        if (!p->rows.data[r].adapter)
+            add_row_matrix(b, &p->rows.data[r]);
     l->matrices_end = t->count;
     l->last = t->n_matrix;
+}
+
+static void
+add_layer_adapters(builder *b, int i)
+{
+    rlf_table *t = b->table;
+    const rlf_program *p = t->program;
+    rlf_layer *l = &t->layers[i];
+    align(b);
+    b->layer = i;
+    l->adapters = t->count;
+    for (int r = p->first[i]; r < p->first[i + 1]; r++)
+        if (p->rows.data[r].adapter)
+            add_row_matrix(b, &p->rows.data[r]);
+    l->adapters_end = t->count;
 }
 
 static void
@@ -405,6 +452,7 @@ rlf_table_width(const rlf_table *t, rlf_width width)
     case RLF_WIDTH_HIDDEN:
     case RLF_WIDTH_HEAD:
     case RLF_WIDTH_PLACES:
+    case RLF_WIDTH_RANK:
         break;
     }
     return rlf_width_size(&t->config, width);
@@ -526,11 +574,33 @@ add_heads(builder *b, bool first, bool last)
                 : first  ? t->embed
                          : t->ends;
     }
-    if (last && (t->head & RLF_HEAD_SCALAR)) {
-        align(b);
-        t->score =
-            add(b, RLF_SLOT_ZERO, RLF_SLICE_NOT, "score.weight", 1, c->hidden);
-    }
+}
+
+static void
+add_score(builder *b)
+{
+    rlf_table *t = b->table;
+    b->layer = t->config.layers;
+    align(b);
+    t->score = add(b, RLF_SLOT_ZERO, RLF_SLICE_NOT, "score.weight", 1,
+                   t->config.hidden);
+    if (rlf_table_adapted(t))
+        t->slots[t->n_slots - 1].form.tensor =
+            RLF_ADAPTER_PREFIX "score.weight";
+}
+
+/* What is behind the base: all that a model with adapters trains. */
+static void
+add_adapters(builder *b, bool score)
+{
+    rlf_table *t = b->table;
+    for (int i = 0; i < t->config.layers; i++)
+        if (t->layers[i].place >= 0)
+            add_layer_adapters(b, i);
+    if (score)
+        add_score(b);
+    align(b);
+    t->decayed = t->count;
 }
 
 /* The embedding: of the first stage, and where it is the head of the last. */
@@ -604,7 +674,11 @@ rlf_table_stage(const rlf_program *program, rlf_model_head head,
     for (int i = 0; i < config->layers; i++)
         if (t->layers[i].place >= 0)
             add_layer_matrices(&b, i);
+    bool adapted = rlf_table_adapted(t);
+    bool score = last && (head & RLF_HEAD_SCALAR);
     add_heads(&b, first, last);
+    if (score && !adapted)
+        add_score(&b);
     align(&b);
     t->matrices = t->count;
     b.layer = -1;
@@ -623,6 +697,12 @@ rlf_table_stage(const rlf_program *program, rlf_model_head head,
          last && r < rlf_program_rows(program); r++)
         add_row_vectors(&b, &program->rows.data[r]);
     align(&b);
+    t->vectors = t->count;
+    t->n_base = t->n_slots;
+    t->base_matrices = t->n_matrix;
+    t->trained = adapted ? t->count : 0;
+    if (adapted)
+        add_adapters(&b, score);
     t->whole = whole ? whole : t;
     number_slots(t, arena);
     return t;

@@ -14,6 +14,12 @@
  * residual first, then all others in the order of rows. This order is numerics:
  * the gradient's norm adds in it.
  *
+ * A model with adapters (adapter.h) has those behind all that it has without
+ * them, which is its base: matrices of adapters layer by layer, then a scalar
+ * head, if it has one. So the base's table is the beginning of its table, what
+ * training changes is one part of the block, and gradients and states are
+ * blocks of that part alone.
+ *
  * Tensor parallelism: heads, inner features of the mlp and tokens of the
  * vocabulary are cut into shards (kernels/kernels.h), and whatever is summed
  * over them is a sum over shards. A rank of a group holds some neighbours, so
@@ -35,8 +41,11 @@ typedef enum rlf_slot_kind {
     RLF_SLOT_EMBEDDING, /* also the head: N(0, 0.02^2) */
     RLF_SLOT_LINEAR,    /* N(0, 1 / fan-in) */
     RLF_SLOT_RESIDUAL,  /* output onto the residual: / sqrt(2 layers) too */
+    RLF_SLOT_LOW,       /* to the rank of an adapter: uniform, up to
+                           1 / sqrt(fan-in) */
     RLF_SLOT_NORM,      /* 1 */
-    RLF_SLOT_ZERO,      /* biases, the scalar head, norms by 1 + w: 0 */
+    RLF_SLOT_ZERO,      /* biases, the scalar head, norms by 1 + w, adapters
+                           back from the rank: 0 */
 } rlf_slot_kind;
 
 /* Into how many shards, and the part that is held here. Zero-filled: not cut.
@@ -114,6 +123,7 @@ typedef struct rlf_layer {
     int64_t matrices, matrices_end;  /* its part of the block's matrices */
     int64_t vectors;                 /* where its vectors begin */
     int first, last;                 /* its matrices: first..last-1 */
+    int64_t adapters, adapters_end;  /* where those of its adapters lie */
     const rlf_row_slots *head_norms; /* NULL: none */
 } rlf_layer;
 
@@ -138,10 +148,13 @@ typedef struct rlf_table {
     int norm_sums[2]; /* sums of the gradients of q and k norms */
     rlf_slot *slots;  /* in the order of the block */
     int n_slots;
+    int n_base; /* of these, those of the base: all where there are no adapters
+                 */
     rlf_row_slots *rows; /* [program->n_rows] */
     rlf_layer *layers;   /* [config.layers] */
     rlf_matrix *matrix;  /* of all layers held, in the order of the block */
     int n_matrix;
+    int base_matrices; /* of these, those of the base */
     /* Of other stages, RLF_NO_SLOT. */
     int64_t embed;
     int64_t lm;       /* [vocab, hidden]; == embed if tied, on one stage */
@@ -154,10 +167,34 @@ typedef struct rlf_table {
      * last one first; NULL: none yet */
     struct rlf_pass_bytes **counted;
     int64_t matrices; /* floats of the block's first part */
-    int64_t decayed;  /* ... with the positions behind it: weight decay applies
-                         to these */
-    int64_t count;    /* floats of the block */
+    int64_t vectors;  /* where those of the base end */
+    /* Training changes the floats from `trained` on: 0, or `vectors`. Weight
+     * decay applies to those before `decayed`: without adapters matrices, with
+     * the positions behind them; else all. */
+    int64_t trained, decayed;
+    int64_t count; /* floats of the block */
 } rlf_table;
+
+/* Has it adapters, and so a base that nothing changes? */
+static inline bool
+rlf_table_adapted(const rlf_table *table)
+{
+    return table->config.lora.rank > 0;
+}
+
+/* How many floats training changes. */
+static inline int64_t
+rlf_table_trained(const rlf_table *table)
+{
+    return table->count - table->trained;
+}
+
+/* Does training change a tensor? */
+static inline bool
+rlf_slot_trains(const rlf_table *table, const rlf_slot *slot)
+{
+    return slot->offset >= table->trained;
+}
 
 /* Can the model be cut so? RLF_USER, saying which number does not divide which,
  * and what is possible: shards is 0 or a power of two up to RLF_MOST_SHARDS

@@ -13,6 +13,7 @@
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
 #include "engine/io/safetensors.h"
+#include "nodes/model/adapter_files.h"
 #include "nodes/model/block.h"
 #include "nodes/model/form.h"
 #include "nodes/model/offload.h"
@@ -124,6 +125,27 @@ weights_of(const rlf_model *m)
                    .from = rlf_model_copy_kind(NULL, m)};
 }
 
+/* What is saved: of a model with adapters what training changes. */
+static piece
+saved_of(const rlf_model *m)
+{
+    const rlf_table *t = m->table;
+    piece p = weights_of(m);
+    if (rlf_table_adapted(t)) {
+        p.floats = rlf_block_place(m, t->trained);
+        p.first = t->trained;
+    }
+    return p;
+}
+
+/* The first tensor of those, in the table of the whole. */
+static int
+first_saved(const rlf_model *m)
+{
+    const rlf_table *whole = m->table->whole;
+    return rlf_table_adapted(whole) ? whole->n_base : 0;
+}
+
 /* What it has of a slot, *at from the slot's beginning. */
 static int64_t
 piece_part(const piece *p, const rlf_slot *slot, int64_t *at, float **floats)
@@ -221,14 +243,15 @@ fill_tensor(rlf_model *m, const rlf_weights_source *from, int tensor,
     return RLF_OK;
 }
 
+/* Tensor `first` of the whole and those behind it. */
 static rlf_status
-fill_from(rlf_model *m, const rlf_weights_source *from, rlf_err *err)
+fill_from(rlf_model *m, const rlf_weights_source *from, int first, rlf_err *err)
 {
     const rlf_table *t = m->table;
     float *values;
     RLF_TRY(slot_buffer(m, err, &values));
     rlf_status status = RLF_OK;
-    for (int i = 0; i < t->whole->n_slots; i++) {
+    for (int i = first; i < t->whole->n_slots; i++) {
         RLF_TRY_GOTO(note_saved(m, from, i, err), done);
         if (t->own[i] >= 0)
             RLF_TRY_GOTO(fill_tensor(m, from, i, values, err), done);
@@ -250,6 +273,8 @@ keep_origin(rlf_arena *arena, const rlf_weights_origin *origin)
     *kept = *origin;
     kept->copies = copies;
     kept->dir = origin->dir ? rlf_arena_strdup(arena, origin->dir) : NULL;
+    kept->adapter =
+        origin->adapter ? rlf_arena_strdup(arena, origin->adapter) : NULL;
     return kept;
 }
 
@@ -260,7 +285,7 @@ rlf_weights_fill(rlf_model *m, const rlf_weights_origin *origin, rlf_err *err)
     rlf_status status =
         rlf_weights_source_open(m->table->whole, origin, err, &from);
     if (status >= 0)
-        status = fill_from(m, &from, err);
+        status = fill_from(m, &from, 0, err);
     rlf_weights_source_close(&from);
     if (m->by_layer)
         m->origin = keep_origin(m->arena, origin);
@@ -419,7 +444,7 @@ write_formed(const rlf_model *m, int i, float *values, float *tensor,
              rlf_tensor_writer *writer, rlf_err *err)
 {
     const rlf_slot *slot = &m->table->whole->slots[i];
-    const piece weights = weights_of(m);
+    const piece weights = saved_of(m);
     if (rlf_form_is_plain(slot))
         return write_tensor(m, &weights, i, values, writer, err);
     RLF_TRY(get(m, &weights, i, 0, rlf_slot_file_count(slot), values, err));
@@ -450,7 +475,7 @@ save_tensors(const rlf_model *m, const char *path, rlf_arena *arena,
 {
     const rlf_table *t = m->table->whole;
     RLF_VEC(rlf_tensor) list = {0};
-    for (int i = 0; i < t->n_slots; i++)
+    for (int i = first_saved(m); i < t->n_slots; i++)
         if (!t->slots[i].form.first) {
             RLF_PUSH_IN(arena, &list, rlf_form_tensor(&t->slots[i]));
             list.data[list.count - 1].element = written(m, i);
@@ -465,7 +490,7 @@ save_tensors(const rlf_model *m, const char *path, rlf_arena *arena,
         RLF_TRY_GOTO(rlf_tensor_writer_open(path, list.data, list.count, NULL,
                                             0, err, &writer),
                      done);
-    for (int i = 0; i < t->n_slots; i++)
+    for (int i = first_saved(m); i < t->n_slots; i++)
         RLF_TRY_GOTO(write_formed(m, i, values, tensor, writer, err), done);
     if (writer)
         status = rlf_tensor_writer_commit(writer, err, NULL, NULL);
@@ -485,6 +510,10 @@ save_texts(const rlf_model *m, const char *dir, rlf_arena *arena, rlf_err *err)
     if (!is_writer(m))
         return RLF_OK;
     RLF_TRY(rlf_dir_make_in(rlf_path_parent(arena, dir), dir, err));
+    if (rlf_table_adapted(m->table))
+        return save_text(dir, RLF_ADAPTER_CONFIG,
+                         rlf_adapter_config_text(c, m->table->head, arena),
+                         arena, err);
     bool types[RLF_ELEMENT_COUNT] = {0};
     for (int i = 0; i < m->table->whole->n_slots; i++)
         types[written(m, i)] = true;
@@ -501,7 +530,11 @@ rlf_weights_save(const rlf_model *m, const char *dir, rlf_err *err)
     rlf_arena *arena = rlf_arena_new();
     rlf_status status = save_texts(m, dir, arena, err);
     if (status >= 0)
-        status = save_tensors(m, rlf_path_join(arena, dir, "model.safetensors"),
+        status = save_tensors(m,
+                              rlf_path_join(arena, dir,
+                                            rlf_table_adapted(m->table)
+                                                ? RLF_ADAPTER_TENSORS
+                                                : "model.safetensors"),
                               arena, err);
     rlf_arena_free(arena);
     return status;
@@ -517,7 +550,7 @@ state_piece(const rlf_model *m, size_t which)
 {
     const rlf_slices *s = &m->slices;
     if (which == 0)
-        return weights_of(m);
+        return saved_of(m);
     return (piece){.floats = which == 1 ? m->moment1 : m->moment2,
                    .first = s->first,
                    .last = s->last,
@@ -542,7 +575,7 @@ rlf_weights_save_state(const rlf_model *m, const char *path, rlf_err *err)
     rlf_arena *arena = rlf_arena_new();
     RLF_VEC(rlf_tensor) list = {0};
     for (size_t b = 0; b < RLF_COUNT(block_names); b++)
-        for (int i = 0; i < t->n_slots; i++)
+        for (int i = first_saved(m); i < t->n_slots; i++)
             if (in_state(m, b, written(m, i)))
                 RLF_PUSH_IN(
                     arena, &list,
@@ -561,7 +594,7 @@ rlf_weights_save_state(const rlf_model *m, const char *path, rlf_err *err)
                                             metadata, 2, err, &writer),
                      done);
     for (size_t b = 0; b < RLF_COUNT(block_names); b++)
-        for (int i = 0; i < t->n_slots; i++) {
+        for (int i = first_saved(m); i < t->n_slots; i++) {
             const piece from = state_piece(m, b);
             if (in_state(m, b, written(m, i)) && (b > 0 || first))
                 RLF_TRY_GOTO(write_tensor(m, &from, i, values, writer, err),
@@ -618,7 +651,7 @@ restore_moments(rlf_model *m, const rlf_safetensors *file, rlf_err *err)
     RLF_TRY(slot_buffer(m, err, &values));
     rlf_status status = RLF_OK;
     for (size_t b = 1; b < RLF_COUNT(block_names); b++)
-        for (int i = 0; i < t->whole->n_slots; i++)
+        for (int i = first_saved(m); i < t->whole->n_slots; i++)
             if (t->own[i] >= 0 && m->trained)
                 RLF_TRY_GOTO(restore_tensor(m, file, b, i, values, err), done);
 done:
@@ -636,7 +669,7 @@ restore_from(rlf_model *m, const rlf_weights_source *from, const char *path,
         return rlf_fail(err, RLF_USER,
                         "%s is not the state of a model: it counts no steps",
                         path);
-    RLF_TRY(fill_from(m, from, err));
+    RLF_TRY(fill_from(m, from, first_saved(m), err));
     RLF_TRY(restore_moments(m, from->state, err));
     m->steps = strtoll(steps, NULL, 10);
     m->version = strtoull(version, NULL, 10);
@@ -647,7 +680,9 @@ rlf_status
 rlf_weights_restore(rlf_model *m, const char *dir, const char *path,
                     rlf_err *err)
 {
-    const rlf_weights_origin origin = {.dir = dir};
+    bool adapted = rlf_table_adapted(m->table);
+    const rlf_weights_origin origin = {.dir = adapted ? NULL : dir,
+                                       .adapter = adapted ? dir : NULL};
     rlf_weights_source from;
     rlf_status status =
         rlf_weights_source_open(m->table->whole, &origin, err, &from);

@@ -6,7 +6,8 @@
  * of f64 are read, rounded, and saved in f32. config.json names the type that
  * is saved. A checkpoint has besides what
  * that rounding loses (the f32 masters) and the optimizer's moments, by tensor
- * name, so that it can be resumed under any layout. Of a model that nothing
+ * name, so that it can be resumed under any layout. Of a model with adapters
+ * files and checkpoints have what is trained alone. Of a model that nothing
  * changes it has nothing: the files that it was read from are an input of the
  * run.
  *
@@ -27,15 +28,17 @@ rlf_status rlf_weights_fill(rlf_model *model, const rlf_weights_origin *origin,
                             rlf_err *err);
 /* First values, the same bits on every machine: matrices N(0, 1 / fan-in),
  * those that write onto the residual also / sqrt(2 layers), embedding and head
- * N(0, 0.02^2), norms 1, biases and the scalar head 0. Keyed by (seed, tensor
+ * N(0, 0.02^2), norms 1, biases and the scalar head 0; of adapters a uniform
+ * up to 1 / sqrt(fan-in), b 0. Keyed by (seed, tensor
  * name, element). */
 rlf_status rlf_weights_init(rlf_model *model, uint64_t seed, rlf_err *err);
 
 /* From the safetensors of `dir`. */
 rlf_status rlf_weights_load(rlf_model *model, const char *dir, rlf_err *err);
 
-/* Write config.json, generation_config.json, model.safetensors and copies of
- * the tokenizer's files into `dir`, which is made if need be. Each file is
+/* Write config.json, generation_config.json and model.safetensors, of a model
+ * with adapters adapter_config.json and adapter_model.safetensors, into `dir`,
+ * which is made if need be. Each file is
  * replaced atomically; other programs load the result as it is. */
 rlf_status rlf_weights_save(const rlf_model *model, const char *dir,
                             rlf_err *err);

@@ -74,9 +74,10 @@ even_model(rlf_shape *tensors, rlf_shapes *out)
 {
     int64_t bytes = 0;
     for (int i = 0; i < LAYERS; i++) {
-        tensors[2 * i] = (rlf_shape){"up", i, RLF_SPLIT_ROWS, 2 * WORLD, 3, 1};
+        tensors[2 * i] =
+            (rlf_shape){"up", i, RLF_SPLIT_ROWS, 2 * WORLD, 3, 1, false, false};
         tensors[2 * i + 1] =
-            (rlf_shape){"down", i, RLF_SPLIT_COLS, 3, WORLD, 1};
+            (rlf_shape){"down", i, RLF_SPLIT_COLS, 3, WORLD, 1, false, false};
     }
     *out = (rlf_shapes){tensors, 2 * LAYERS, LAYERS};
     for (int i = 0; i < out->count; i++)

@@ -230,7 +230,7 @@ BIND(attention_grad, PACKED)
 BIND(head_logprob, NAMED(m), {"v", (double)rlf_shards_held(a->part.shards, a->v)},
      NAMED(d))
 BIND(head_loss, {"m", (double)a->forward.m}, {"v", (double)rlf_shards_held(a->forward.part.shards, a->forward.v)},
-     {"d", (double)a->forward.d})
+     {"d", (double)a->forward.d}, {"trained", a->dw ? 1 : 0})
 BIND(sample, NAMED(m), {"v", (double)rlf_shards_held(a->part.shards, a->v)},
      NAMED(d))
 BIND(adamw, NAMED(n))

@@ -79,6 +79,19 @@ test_families(void)
     return n;
 }
 
+/* Adapters beside all products of a layer, or beside those of attention's first
+ * alone, of families that have them one by one. */
+__attribute__((unused)) static void
+test_lora(rlf_model_config *c, int rank, bool all)
+{
+    static const char *const some[] = {"q_proj", "v_proj"};
+    c->lora = (rlf_lora){.rank = rank, .alpha = 1.5 * rank};
+    if (all)
+        return;
+    c->lora.targets = some;
+    c->lora.n_targets = 2;
+}
+
 /* Layers have the config's window from this one on, at most 16. */
 __attribute__((unused)) static void
 test_windows(rlf_model_config *c, int from)
@@ -198,7 +211,11 @@ randomize(test_machine *t, rlf_model *model, uint64_t seed)
         float mean = slot->kind == RLF_SLOT_NORM ? 1 : 0;
         for (int64_t k = 0; k < slot->count; k++)
             x[k] = mean + scale * test_float(&seed);
-        test_write(t, x, (size_t)slot->count, model->weights + slot->offset);
+        if (model->weights)
+            test_write(t, x, (size_t)slot->count,
+                       model->weights + slot->offset);
+        else
+            MUST(t, rlf_model_fill(model, slot, x, &t->err));
         free(x);
     }
     MUST(t, rlf_model_changed(model, &t->err));

@@ -88,6 +88,35 @@ test_trained(const rlf_kernels *k, int64_t each, const char *what)
        "%s, trained: 16 bytes a parameter, and one packing", what);
 }
 
+/* Of a base that adapters are beside, packed matrices alone, with gradients,
+ * moments and masters of adapters; what reads it has no more than that. */
+TAP_FUNCTION void
+test_adapted(const rlf_kernels *k, int64_t each, const char *what)
+{
+    const rlf_model_options options = {.head = RLF_HEAD_LM, .trained = true};
+    rlf_arena *arena = rlf_arena_new();
+    rlf_model_config config = plain;
+    test_lora(&config, 16, true); /* no rows that packing fills up */
+    const rlf_table *t = rlf_table_new(&config, RLF_HEAD_LM, NULL, arena);
+    const rlf_model_bytes b = rlf_model_count_bytes(t, k, &options);
+    counted c = {.parts = t->n_slots + 8};
+    int64_t own = 0;
+    for (int i = 0; i < t->n_slots; i++) {
+        const rlf_slot *slot = &t->slots[i];
+        if (rlf_slot_trains(t, slot))
+            own += slot->count;
+        else
+            *(slot->cols ? &c.matrices : &c.vectors) += slot->count;
+    }
+    c.words = config.vocab * config.hidden;
+    ok(about(b.gradients, 4 * own, &c) && about(b.optimizer, 8 * own, &c) &&
+           about(b.weights, each * c.words + 4 * (c.vectors + own), &c) &&
+           about(b.packed, each * (c.matrices - c.words + own), &c) &&
+           b.partial + b.host + b.loan == 0,
+       "%s, adapters alone: %d bytes a parameter of the base", what, (int)each);
+    rlf_arena_free(arena);
+}
+
 /* What is rounded for others lies where only updates need memory; of a model
  * without updates beside its weights, in a few megabytes. */
 TAP_FUNCTION void
@@ -170,6 +199,8 @@ main(void)
     test_only_read(f32, 4, "f32");
     test_trained(bf16, 2, "bf16");
     test_trained(f32, 4, "f32");
+    test_adapted(bf16, 2, "bf16");
+    test_adapted(f32, 4, "f32");
     test_serving(bf16);
     test_cpu();
     if (rlf_backend_emulated.open(&one, &device, &err) < 0 ||

@@ -8,6 +8,7 @@
 
 #include "engine/comm/device.h"
 #include "engine/plan/realloc.h"
+#include "nodes/model/block.h"
 #include "nodes/model/move.h"
 #include "tests/unit/model_places.h"
 
@@ -75,6 +76,8 @@ make_task(task *k, uint64_t seed, rlf_arena *arena, rlf_realloc_job *job,
                                    .qk_norm = kind >> 2 & 1,
                                    .mlp_bias = kind >> 3 & 1,
                                    .bos = -1};
+    if (choose(&seed, 0, 3) == 0)
+        test_lora(&k->config, 3, true);
     k->options = (rlf_model_options){.head = RLF_HEAD_BOTH,
                                      .shards = 1 << choose(&seed, 0, 3)};
     k->from = any_layout(&seed, k->config.layers, k->from_ranks);
@@ -187,6 +190,48 @@ compare_kept(const rlf_model *m, const rlf_model *want)
     return differ + count_bytes(a, b, n);
 }
 
+/* The adapters of a model become others than those that files give. */
+static void
+spoil(test_machine *t, rlf_model *m)
+{
+    const rlf_table *table = m->table;
+    const rlf_fill_args args = {.n = rlf_table_trained(table),
+                                .a = 3,
+                                .y = rlf_block_place(m, table->trained)};
+    MUST(t, m->kernels->fill(t->queue, &args, &t->err));
+}
+
+/* Bytes that differ in what an edge brings of a model with adapters: these, and
+ * what is packed of them. */
+static int64_t
+compare_adapters(test_machine *t, const rlf_model *m, const rlf_model *want)
+{
+    const rlf_table *table = m->table;
+    size_t n = (size_t)rlf_table_trained(table);
+    float *a = test_copy(t, rlf_block_place(m, table->trained), n);
+    float *b = test_copy(t, rlf_block_place(want, table->trained), n);
+    int64_t differ = 0;
+    for (int i = table->n_base; i < table->n_slots; i++) {
+        const rlf_slot *slot = &table->slots[i];
+        int64_t at = slot->offset - table->trained;
+        differ += count_bytes(a + at, b + at, 4 * slot->count);
+    }
+    for (int i = table->base_matrices;
+         m->packed[i].forward && i < table->n_matrix; i++) {
+        const rlf_matrix *w = &table->matrix[i];
+        size_t bytes = m->kernels->product_packed_bytes(w->rows, w->cols,
+                                                        RLF_PRODUCT_FORWARD);
+        float *x = test_copy(t, m->packed[i].forward, bytes / 4);
+        float *y = test_copy(t, want->packed[i].forward, bytes / 4);
+        differ += count_bytes(x, y, (int64_t)(bytes / 4 * 4));
+        free(x);
+        free(y);
+    }
+    free(a);
+    free(b);
+    return differ;
+}
+
 static void *
 run_rank(void *arg)
 {
@@ -209,18 +254,27 @@ run_rank(void *arg)
         part_of(&t, a, &k->to, in_place ? FIXED : WHOLE, groups + 4);
     if (from)
         MUST(&t, rlf_weights_init(from, 7, &t.err));
+    bool adapted = k->config.lora.rank > 0;
+    if (to && adapted) {
+        if (!to->bare)
+            MUST(&t, rlf_weights_init(to, 7, &t.err)); /* its base */
+        spoil(&t, to);
+    }
+    uint64_t before = to ? to->version : 0;
     MUST(&t, rlf_move_weights(from, to, &k->edge, rlf_group_world(a->comm),
                               &t.err, &a->moved));
     if (want) {
         MUST(&t, rlf_weights_init(want, 7, &t.err));
         a->count = want->table->count;
-        if (in_place)
+        if (adapted)
+            a->differ += compare_adapters(&t, to, want);
+        else if (in_place)
             a->differ += compare_blocks(&t, to, want);
         else if (to->landing)
             a->differ += compare_kept(to, want);
         else
             a->differ += count_bytes(to->weights, want->weights, 4 * a->count);
-        a->differ += to->version != 1;
+        a->differ += to->version != before + 1;
     }
     rlf_model_free(from);
     rlf_model_free(to);

@@ -9,6 +9,7 @@
  * On GPUs, emulated and real: in f32 the bits of the CPU; in bf16 close to the
  * oracle, as far as BF16_OFF says. */
 #include "engine/io/safetensors.h"
+#include "nodes/model/adapter_files.h"
 #include "nodes/model/form.h"
 #include "nodes/model/compile.h"
 #include "nodes/model/gradient.h"
@@ -168,7 +169,7 @@ run(fixture *f, const rlf_pass_options *options, uint32_t each,
     }
     rlf_pass_free(p);
     const rlf_table *table = f->model->table;
-    out->count = (size_t)table->count;
+    out->count = (size_t)rlf_table_trained(table);
     out->gradient = test_copy(t, f->model->gradient.weights, out->count);
     if (f->model->gradient.tied) { /* the head's share */
         size_t more =
@@ -187,8 +188,9 @@ enum { MOST_PARTS = 64 };
 static bool
 is_frozen(const fixture *f, const rlf_slot *slot)
 {
-    return f->model->table->config.family == &lora_family &&
-           !strstr(slot->name, "lora");
+    const rlf_table *table = f->model->table;
+    return table->config.family == &lora_family ? !strstr(slot->name, "lora")
+                                                : !rlf_slot_trains(table, slot);
 }
 
 typedef struct part {
@@ -225,7 +227,8 @@ parts_of(const fixture *f, const outputs *out, rlf_arena *arena, part *parts)
             p->got = tensor = RLF_NEW_ARRAY(arena, float, p->n);
             p->bound = F32_GRADIENT;
         }
-        rlf_form_put(slot, out->gradient + slot->offset, tensor);
+        rlf_form_put(slot, out->gradient + (slot->offset - table->trained),
+                     tensor);
         n += rlf_form_ends(slot);
     }
     return n;
@@ -337,6 +340,8 @@ typedef struct first {
     rlf_model_head head;
     const rlf_family *family; /* NULL: as config.json says */
     int shards;               /* 0: one */
+    bool adapter; /* of tests/data/adapters, beside the model; on devices with
+                     the bits of the CPU */
     outputs out;
     double far[MOST_PARTS];
 } first;
@@ -348,17 +353,25 @@ test_model(test_machine *t, const test_place *at, first *cpu)
     fixture f = {.machine = t, .at = at, .name = cpu->name};
     const char *dir = source_path(
         arena, rlf_arena_printf(arena, "tests/data/models/%s", f.name));
-    const char *path = rlf_arena_printf(arena, "%s/expected.safetensors", dir);
+    const char *beside = source_path(
+        arena, rlf_arena_printf(arena, "tests/data/adapters/%s", f.name));
+    const char *path = rlf_arena_printf(arena, "%s/expected.safetensors",
+                                        cpu->adapter ? beside : dir);
+    if (cpu->adapter)
+        f.name = rlf_arena_printf(arena, "%s with adapters", f.name);
     MUST(t, rlf_safetensors_open(path, &t->err, &f.expected));
     rlf_model_config config;
     MUST(t, rlf_model_config_read(dir, arena, &t->err, &config));
+    if (cpu->adapter)
+        MUST(t, rlf_adapter_config_read(beside, arena, &t->err, &config.lora));
     config.family = cpu->family ? cpu->family : config.family;
     rlf_model_options options = {
         .head = cpu->head, .trained = true, .shards = cpu->shards};
     MUST(t, rlf_model_new(t->queue, t->kernels, &config, &options, &t->err,
                           &f.model));
     path = rlf_arena_printf(arena, "%s/model.safetensors", dir);
-    MUST(t, rlf_weights_load(f.model, path, &t->err));
+    const rlf_weights_origin origin = {.dir = path, .adapter = beside};
+    MUST(t, rlf_weights_fill(f.model, &origin, &t->err));
     read_sequences(&f, arena);
 
     outputs whole;
@@ -368,7 +381,8 @@ test_model(test_machine *t, const test_place *at, first *cpu)
     check_oracle(&f, &whole, cpu->far, arena);
     if (cpu->out.n == 0) {
         cpu->out = whole;
-        shake(&f, arena, cpu->far);
+        if (!cpu->adapter)
+            shake(&f, arena, cpu->far);
     } else {
         if (is_exact(at))
             ok(heads_equal(&whole, &cpu->out) &&
@@ -405,49 +419,59 @@ test_scale(test_machine *t, const test_place *at)
 int
 main(void)
 {
-    static first models[] = {{.name = "llama", .head = RLF_HEAD_LM},
-                             {.name = "qwen2", .head = RLF_HEAD_LM},
-                             {.name = "qwen3", .head = RLF_HEAD_LM},
-                             {.name = "mistral", .head = RLF_HEAD_LM},
-                             {.name = "yarn", .head = RLF_HEAD_LM},
-                             {.name = "longrope", .head = RLF_HEAD_LM},
-                             {.name = "olmo2", .head = RLF_HEAD_LM},
-                             {.name = "granite", .head = RLF_HEAD_LM},
-                             {.name = "phi3", .head = RLF_HEAD_LM},
-                             {.name = "gpt2", .head = RLF_HEAD_LM},
-                             {.name = "cohere", .head = RLF_HEAD_LM},
-                             {.name = "glm", .head = RLF_HEAD_LM},
-                             {.name = "glm4", .head = RLF_HEAD_LM},
-                             {.name = "olmo3", .head = RLF_HEAD_LM},
-                             {.name = "seed_oss", .head = RLF_HEAD_LM},
-                             {.name = "ministral", .head = RLF_HEAD_LM},
-                             {.name = "smollm3", .head = RLF_HEAD_LM},
-                             {.name = "stablelm", .head = RLF_HEAD_LM},
-                             {.name = "stablelm_parallel", .head = RLF_HEAD_LM},
-                             {.name = "starcoder2", .head = RLF_HEAD_LM},
-                             {.name = "gpt_neox", .head = RLF_HEAD_LM},
-                             {.name = "gpt_neox_serial", .head = RLF_HEAD_LM},
-                             {.name = "falcon", .head = RLF_HEAD_LM},
-                             {.name = "falcon_7b", .head = RLF_HEAD_LM},
-                             {.name = "falcon_rw", .head = RLF_HEAD_LM},
-                             {.name = "gemma2", .head = RLF_HEAD_LM},
-                             {.name = "gemma3", .head = RLF_HEAD_LM},
-                             {.name = "lora",
-                              .head = RLF_HEAD_LM,
-                              .family = &lora_family,
-                              .shards = 1},
-                             {.name = "lora",
-                              .head = RLF_HEAD_LM,
-                              .family = &lora_family,
-                              .shards = 2},
-                             {.name = "critic", .head = RLF_HEAD_SCALAR}};
+    static first models[] = {
+        {.name = "llama", .head = RLF_HEAD_LM},
+        {.name = "qwen2", .head = RLF_HEAD_LM},
+        {.name = "qwen3", .head = RLF_HEAD_LM},
+        {.name = "mistral", .head = RLF_HEAD_LM},
+        {.name = "yarn", .head = RLF_HEAD_LM},
+        {.name = "longrope", .head = RLF_HEAD_LM},
+        {.name = "olmo2", .head = RLF_HEAD_LM},
+        {.name = "granite", .head = RLF_HEAD_LM},
+        {.name = "phi3", .head = RLF_HEAD_LM},
+        {.name = "gpt2", .head = RLF_HEAD_LM},
+        {.name = "cohere", .head = RLF_HEAD_LM},
+        {.name = "glm", .head = RLF_HEAD_LM},
+        {.name = "glm4", .head = RLF_HEAD_LM},
+        {.name = "olmo3", .head = RLF_HEAD_LM},
+        {.name = "seed_oss", .head = RLF_HEAD_LM},
+        {.name = "ministral", .head = RLF_HEAD_LM},
+        {.name = "smollm3", .head = RLF_HEAD_LM},
+        {.name = "stablelm", .head = RLF_HEAD_LM},
+        {.name = "stablelm_parallel", .head = RLF_HEAD_LM},
+        {.name = "starcoder2", .head = RLF_HEAD_LM},
+        {.name = "gpt_neox", .head = RLF_HEAD_LM},
+        {.name = "gpt_neox_serial", .head = RLF_HEAD_LM},
+        {.name = "falcon", .head = RLF_HEAD_LM},
+        {.name = "falcon_7b", .head = RLF_HEAD_LM},
+        {.name = "falcon_rw", .head = RLF_HEAD_LM},
+        {.name = "gemma2", .head = RLF_HEAD_LM},
+        {.name = "gemma3", .head = RLF_HEAD_LM},
+        {.name = "lora",
+         .head = RLF_HEAD_LM,
+         .family = &lora_family,
+         .shards = 1},
+        {.name = "lora",
+         .head = RLF_HEAD_LM,
+         .family = &lora_family,
+         .shards = 2},
+        {.name = "critic", .head = RLF_HEAD_SCALAR},
+        {.name = "llama", .head = RLF_HEAD_LM, .adapter = true},
+        {.name = "qwen3", .head = RLF_HEAD_LM, .adapter = true},
+        {.name = "gpt2", .head = RLF_HEAD_LM, .adapter = true},
+        {.name = "cohere", .head = RLF_HEAD_LM, .shards = 2, .adapter = true},
+        {.name = "phi3", .head = RLF_HEAD_LM, .adapter = true},
+        {.name = "gpt_neox", .head = RLF_HEAD_LM, .adapter = true},
+        {.name = "gemma2", .head = RLF_HEAD_LM, .adapter = true},
+        {.name = "critic", .head = RLF_HEAD_SCALAR, .adapter = true}};
     test_place places[MOST_PLACES];
     int n = test_places(places);
     for (int i = 0; i < n; i++) {
         test_machine t;
         test_machine_open_at(&t, &places[i], 2);
         for (size_t k = 0; k < RLF_COUNT(models); k++)
-            test_model(&t, &places[i], &models[k]);
+            if (is_exact(&places[i]) || !models[k].adapter)
+                test_model(&t, &places[i], &models[k]);
         test_scale(&t, &places[i]);
         test_machine_close(&t);
     }

@@ -1,10 +1,12 @@
 /* Random programs of rows, which no family has: sums that pass their gradient
  * on to both sides, values that several rows read, norms of anything, products
- * onto anything, adapters beside any product. The gradient of each weight is
+ * onto anything, adapters beside any product, which are trained with it or
+ * alone. The gradient of each weight is
  * compared with differences of the loss, and its bits with those of passes that
  * recompute, that leave weights for later, and that do both: rules of places
  * (nodes/model/compile.h) that let one value write over another which somebody
  * still reads are found by chance, not by families. */
+#include "nodes/model/block.h"
 #include "nodes/model/gradient.h"
 #include "tests/unit/model.h"
 #include "tests/unit/model_lora.h"
@@ -234,14 +236,14 @@ gradient_of(const trial *k, rlf_pass_options options)
     rlf_pass_free(p);
     rlf_pass_free(owed);
     return test_copy(t, k->model->gradient.weights,
-                     (size_t)k->model->table->count);
+                     (size_t)rlf_table_trained(k->model->table));
 }
 
 /* The difference of the loss to both sides of its weights, over the step. */
 static double
 slope(const trial *k, const rlf_slot *slot, const float *way, double step)
 {
-    float *w = k->model->weights + slot->offset;
+    float *w = rlf_block_place(k->model, slot->offset);
     float *old = rlf_malloc((size_t)slot->count * sizeof *old);
     double loss[2];
     memcpy(old, w, (size_t)slot->count * sizeof *old);
@@ -263,7 +265,7 @@ slot_off(const trial *k, const rlf_slot *slot, const float *gradient,
          uint64_t *seed)
 {
     static const double steps[] = {5e-4, 1e-4};
-    const float *g = gradient + slot->offset;
+    const float *g = gradient + (slot->offset - k->model->table->trained);
     float *way = rlf_malloc((size_t)slot->count * sizeof *way);
     double said = 0, size = 0, off = INFINITY;
     for (int64_t i = 0; i < slot->count; i++) {
@@ -282,6 +284,7 @@ slot_off(const trial *k, const rlf_slot *slot, const float *gradient,
 static bool
 same_bits(const trial *k, const float *gradient)
 {
+    const rlf_table *table = k->model->table;
     bool same = true;
     for (int i = 1; i < 4; i++) {
         rlf_pass_options options = {.tokens = TOKENS,
@@ -290,11 +293,12 @@ same_bits(const trial *k, const float *gradient)
                                     .split = i & 2};
         float *again = gradient_of(k, options);
         if (memcmp(again, gradient,
-                   (size_t)k->model->table->count * sizeof *again) != 0) {
-            for (int j = 0; j < k->model->table->n_slots; j++) {
-                const rlf_slot *slot = &k->model->table->slots[j];
-                if (memcmp(again + slot->offset, gradient + slot->offset,
-                           (size_t)slot->count * sizeof *again) != 0)
+                   (size_t)rlf_table_trained(table) * sizeof *again) != 0) {
+            for (int j = 0; j < table->n_slots; j++) {
+                const rlf_slot *slot = &table->slots[j];
+                int64_t at = slot->offset - table->trained;
+                if (at >= 0 && memcmp(again + at, gradient + at,
+                                      (size_t)slot->count * sizeof *again) != 0)
                     note("%s%s: other bits of %s", i & 1 ? "recomputed" : "",
                          i & 2 ? " split" : "", slot->name);
             }
@@ -303,6 +307,22 @@ same_bits(const trial *k, const float *gradient)
         free(again);
     }
     return same;
+}
+
+/* Adapters beside some products, which may be none of a layer, or beside all.
+ * Names of products are as next_name makes them. */
+static rlf_lora
+random_lora(uint64_t seed)
+{
+    static const char *const names_of[] = {"p1", "p3",  "p4",  "p7",
+                                           "p8", "p12", "p17", "p21"};
+    int first = (int)(seed / 4 % RLF_COUNT(names_of));
+    return (rlf_lora){.rank = 1 + (int)(seed / 5 % 4),
+                      .alpha = 2,
+                      .stable = seed / 7 % 2,
+                      .targets = names_of + first,
+                      .n_targets =
+                          seed / 4 % 3 ? (int)RLF_COUNT(names_of) - first : 0};
 }
 
 static void
@@ -322,6 +342,8 @@ test_program(test_machine *t, uint64_t seed)
                                .rope.theta = 100,
                                .local_rope.theta = 10,
                                .bos = -1};
+    if (seed % 4 == 0)
+        config.lora = random_lora(seed);
     program_seed = seed * 7919 + 1;
     shards = 1 + (int)(seed / 3 % 2);
     rlf_model_options options = {
@@ -331,8 +353,10 @@ test_program(test_machine *t, uint64_t seed)
     MUST(t, rlf_weights_init(k.model, seed, &t->err));
     for (size_t i = 0; i < RLF_COUNT(k.weight); i++)
         k.weight[i] = test_float(&seed);
-    for (int64_t i = 0; i < k.model->table->count; i++)
-        k.model->weights[i] += 0.2F * test_float(&seed);
+    const rlf_table *table = k.model->table;
+    float *trained = rlf_block_place(k.model, table->trained);
+    for (int64_t i = 0; i < rlf_table_trained(table); i++)
+        trained[i] += 0.2F * test_float(&seed);
     (void)loss_of(&k);
     float *gradient =
         gradient_of(&k, (rlf_pass_options){.tokens = TOKENS, .train = true});
@@ -340,8 +364,10 @@ test_program(test_machine *t, uint64_t seed)
        (unsigned long long)(program_seed / 7919));
     double worst = 0;
     const char *where = "";
-    for (int i = 0; i < k.model->table->n_slots; i++) {
-        const rlf_slot *slot = &k.model->table->slots[i];
+    for (int i = 0; i < table->n_slots; i++) {
+        const rlf_slot *slot = &table->slots[i];
+        if (!rlf_slot_trains(table, slot))
+            continue;
         double off = slot_off(&k, slot, gradient, &seed);
         if (!(off <= worst)) {
             worst = off;

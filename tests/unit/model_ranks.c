@@ -11,12 +11,13 @@
 #include "engine/comm/comm.h"
 #include "engine/io/file.h"
 #include "engine/layout/layout.h"
+#include "nodes/model/adapter_files.h"
+#include "nodes/model/block.h"
 #include "nodes/model/generate.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/optimizer.h"
 #include "nodes/model/parallel.h"
 #include "tests/unit/model.h"
-#include "tests/unit/model_lora.h"
 
 enum { SEQS = 7, MOST = 40, NEW = 20, LANES = 4, RANKS = 8 };
 
@@ -30,6 +31,7 @@ typedef struct task {
     int32_t top_k;
     float top_p;
     const char *from; /* the weights, as files */
+    const char *adapter; /* ... those of adapters, or NULL */
 } task;
 
 /* How a run's ranks hold the model. */
@@ -311,7 +313,8 @@ static void
 train(test_machine *t, rlf_model *model, const task *k, const cut *how,
       result *r)
 {
-    size_t bytes = (size_t)model->table->count * sizeof(float);
+    const rlf_table *table = model->table;
+    size_t bytes = (size_t)rlf_table_trained(table) * sizeof(float);
     rlf_adamw s = {
         .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .clip = 1};
     add_gradients(t, model, k, how, r);
@@ -320,7 +323,7 @@ train(test_machine *t, rlf_model *model, const task *k, const cut *how,
     MUST(t, rlf_gradient_clear(model, &t->err));
     add_gradients(t, model, k, how, r);
     MUST(t, rlf_optimizer_step(model, &s, &t->err, &r->norm));
-    memcpy(r->weights, model->weights, bytes);
+    memcpy(r->weights, rlf_block_place(model, table->trained), bytes);
 }
 
 static void
@@ -400,11 +403,13 @@ run_rank(void *arg)
     a->result.heads = model->table->cut.stage == c->pp - 1;
     a->result.from = model->slices.first;
     a->result.to = model->slices.last;
-    MUST(&t, rlf_weights_load(model, a->task->from, &t.err));
+    const rlf_weights_origin origin = {.dir = a->task->from,
+                                       .adapter = a->task->adapter};
+    MUST(&t, rlf_weights_fill(model, &origin, &t.err));
     a->arena = rlf_arena_new();
     a->result.table = rlf_table_new(&a->task->config, RLF_HEAD_BOTH,
                                     &model->table->cut, a->arena);
-    size_t n = (size_t)model->table->count;
+    size_t n = (size_t)rlf_table_trained(model->table);
     a->result.gradient = rlf_malloc(n * sizeof(float));
     a->result.weights = rlf_malloc(n * sizeof(float));
     train(&t, model, a->task, c, &a->result);
@@ -456,7 +461,8 @@ free_rank(rank *a)
     rlf_arena_free(a->arena);
 }
 
-/* Elements from..to-1 of a rank's block that are not those of the whole. */
+/* Elements from..to-1 of a rank's block that are not those of the whole, of
+ * those that are trained. */
 static int64_t
 block_differs(const result *a, const result *whole, const float *x,
               const float *y, int64_t from, int64_t to)
@@ -465,11 +471,17 @@ block_differs(const result *a, const result *whole, const float *x,
     float *want = rlf_malloc((size_t)a->table->count * sizeof *want);
     for (int i = 0; i < a->table->n_slots; i++) {
         const rlf_slot *s = &a->table->slots[i];
-        rlf_parallel_cut(s, y + whole->table->slots[s->number].offset, want);
+        int64_t at = s->offset - a->table->trained;
+        if (at < 0)
+            continue;
+        rlf_parallel_cut(
+            s,
+            y + (whole->table->slots[s->number].offset - whole->table->trained),
+            want);
         for (int64_t j = 0; j < s->count; j++) {
             if (s->offset + j < from || s->offset + j >= to)
                 continue;
-            differ += memcmp(x + s->offset + j, want + j, sizeof *want) != 0;
+            differ += memcmp(x + at + j, want + j, sizeof *want) != 0;
         }
     }
     free(want);
@@ -528,17 +540,22 @@ compare(const rank *a, const rank *one)
     ok(same, "samples %s", of);
 }
 
-/* Fresh weights as files. */
+/* Fresh weights as files, those of adapters apart. */
 static void
-make_weights(const task *k, const char *dir)
+make_weights(const task *k)
 {
     test_machine t;
     size_t bytes;
+    task base = *k;
     test_machine_open(&t, 1);
-    rlf_model *model = new_model(&t, k, &(rlf_model_options){0}, &bytes);
-    randomize(&t, model, 4);
-    MUST(&t, rlf_weights_save(model, dir, &t.err));
-    rlf_model_free(model);
+    base.config.lora.rank = 0;
+    for (int i = 0; i < 1 + (k->adapter != NULL); i++) {
+        rlf_model *model =
+            new_model(&t, i ? k : &base, &(rlf_model_options){0}, &bytes);
+        randomize(&t, model, 4);
+        MUST(&t, rlf_weights_save(model, i ? k->adapter : k->from, &t.err));
+        rlf_model_free(model);
+    }
     test_machine_close(&t);
 }
 
@@ -550,14 +567,14 @@ compare_slices(const rank *many, const rank *whole)
     double most = 0;
     const int parts = many->cut.tp * many->cut.pp, dp = many->cut.dp;
     for (int t = 0; t < parts; t++) {
-        int64_t end = 0;
+        int64_t end = many[t].result.table->trained;
         for (int d = 0; d < dp; d++) {
             const result *r = &many[d * parts + t].result;
             if (r->from != end)
                 bail("slices have gaps");
             end = r->to;
-            most =
-                fmax(most, (double)(end - r->from) / (double)r->table->count);
+            most = fmax(most, (double)(end - r->from) /
+                                  (double)rlf_table_trained(r->table));
             /* two moments, each on a border, and the blocks of the norm */
             double floats = 8.0 * (double)(r->to - r->from);
             if ((double)r->optimizer < floats ||
@@ -567,7 +584,7 @@ compare_slices(const rank *many, const rank *whole)
         is_int(end, many[t].result.table->count, "slices hold all");
     }
     /* cut at blocks of 4096, or at rows of them */
-    double count = (double)whole->result.table->count / parts;
+    double count = (double)rlf_table_trained(whole->result.table) / parts;
     ok(many->cut.pp > 1 || most < 1.0 / dp + 4 * 4096 / count + 0.02,
        "the largest has %.3f of 1/%d", most * dp, dp);
 }
@@ -589,17 +606,18 @@ test_layout(const task *k, const rank *one, const cut *c, const char *single,
     single = rlf_arena_printf(arena, "%s0", single);
     for (int i = 0; i < (c->sliced ? 1 : c->dp); i++) {
         const char *to = rlf_arena_printf(arena, "%s%d", parts, i);
-        ok(same_file(single, to, "model.safetensors"), "the weights saved %s",
-           name_of(c, arena));
+        ok(same_file(single, to,
+                     k->adapter ? RLF_ADAPTER_TENSORS : "model.safetensors"),
+           "the weights saved %s", name_of(c, arena));
         ok(same_file(single, to, "state"), "and the optimizer's state");
     }
     rlf_arena_free(arena);
 }
 
-/* `family` NULL: Llama's. */
+/* `family` NULL: Llama's; rank 0: without adapters. */
 static void
-test_ranks(const char *scratch, int kv_heads, int shards, uint64_t seed,
-           const rlf_family *family)
+test_adapted(const char *scratch, int kv_heads, int shards, uint64_t seed,
+             const rlf_family *family, int rank_)
 {
     static task k;
     static rank one[1];
@@ -619,23 +637,25 @@ test_ranks(const char *scratch, int kv_heads, int shards, uint64_t seed,
     make_task(&k, kv_heads, seed);
     if (family)
         test_family(&k.config, family);
+    k.config.lora = (rlf_lora){.rank = rank_, .alpha = 3};
+    k.adapter = rank_ ? rlf_path_join(arena, scratch, "adapter") : NULL;
     k.shards = shards;
     /* config.json is not read back: only tensors matter here */
     k.config.json = "{}";
     k.from = rlf_path_join(arena, scratch, "from");
     const char *single = rlf_path_join(arena, scratch, "single");
     const char *parts = rlf_path_join(arena, scratch, "parts");
-    make_weights(&k, k.from);
+    make_weights(&k);
     run(&k, &whole, one, single);
     note("%s, %d shards, %d layers, hidden %d, kv heads %d, ffn %d, vocabulary "
-         "%d%s%s%s%s%s%s%s",
+         "%d%s%s%s%s%s%s%s, adapters of rank %d",
          family ? family->type : "llama", shards, k.config.layers,
          k.config.hidden, kv_heads, k.config.ffn, k.config.vocab,
          k.config.tied ? ", tied" : "", k.config.qk_norm ? ", norms" : "",
          k.config.qkv_bias ? ", qkv biases" : "",
          k.config.o_bias ? ", o bias" : "",
          k.config.mlp_bias ? ", mlp biases" : "",
-         k.config.window ? ", window" : "", k.greedy ? ", greedy" : "");
+         k.config.window ? ", window" : "", k.greedy ? ", greedy" : "", rank_);
     for (size_t i = 0; i < RLF_COUNT(layouts); i++)
         if (layouts[i].pp * layouts[i].chunks <= k.config.layers &&
             shards % layouts[i].tp == 0 &&
@@ -644,6 +664,13 @@ test_ranks(const char *scratch, int kv_heads, int shards, uint64_t seed,
             test_layout(&k, one, &layouts[i], single, parts);
     free_rank(one);
     rlf_arena_free(arena);
+}
+
+static void
+test_ranks(const char *scratch, int kv_heads, int shards, uint64_t seed,
+           const rlf_family *family)
+{
+    test_adapted(scratch, kv_heads, shards, seed, family, 0);
 }
 
 int
@@ -682,8 +709,10 @@ main(void)
     test_ranks(scratch, 4, 8, 9, &rlf_family_falcon);
     test_ranks(scratch, 2, 4, 5, &rlf_family_gemma2);
     test_ranks(scratch, 2, 8, 4, &rlf_family_gemma3);
-    test_ranks(scratch, 2, 8, 4, &lora_family);
-    test_ranks(scratch, 4, 4, 11, &lora_family);
+    test_adapted(scratch, 2, 8, 4, &rlf_family_qwen3, 3);
+    test_adapted(scratch, 4, 4, 11, NULL, 8);
+    test_adapted(scratch, 8, 4, 10, &rlf_family_gpt_neox, 2);
+    test_adapted(scratch, 2, 4, 9, &rlf_family_cohere, 1);
     if (rlf_dir_remove(scratch, &err) < 0)
         bail("%s", err.sentence);
     return done();

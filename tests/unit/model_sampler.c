@@ -8,7 +8,6 @@
  * the CPU, and in bf16. */
 #include "engine/dev/replay.h"
 #include "nodes/model/handover.h"
-#include "tests/unit/model_lora.h"
 #include "tests/unit/model_places.h"
 
 #define MOST_SAMPLES 200
@@ -61,8 +60,9 @@ few(uint32_t max_new)
     return on->slow && max_new > 9 ? 9 : max_new;
 }
 
-/* Whose models are drawn; NULL: any, or Llama's. */
+/* Whose models are drawn; NULL: any, or Llama's. And the rank of adapters. */
 static const rlf_family *family;
+static int lora;
 
 static rlf_model_config
 random_config(uint64_t *seed)
@@ -89,6 +89,7 @@ random_config(uint64_t *seed)
         c.window = (int)choose(seed, 3, 90);
     if (family || *seed >> 20 & 1)
         test_family(&c, family ? family : test_any_family(*seed >> 33));
+    test_lora(&c, lora, true);
     return c;
 }
 
@@ -681,9 +682,13 @@ test_place_all(void)
         family = test_any_family(i);
         test_trial(3000 + i, 2, &all);
     }
-    family = &lora_family;
+    lora = 3;
+    family = &rlf_family_qwen3;
     test_trial(3100, 2, &all);
+    family = &rlf_family_gpt2;
+    test_trial(3101, 2, &all);
     family = NULL;
+    lora = 0;
     if (!on->slow)
         test_single();
     test_ends();

@@ -41,18 +41,18 @@ make_model(sizes of)
     int64_t hidden = of.hidden, ffn = of.ffn;
 #define ADD(...) tensors[n++] = (rlf_shape){__VA_ARGS__}
     ADD("embed", of.tied ? RLF_LAYER_ENDS : RLF_LAYER_FIRST, RLF_SPLIT_ROWS,
-        of.vocab, hidden, 2);
+        of.vocab, hidden, 2, false, false);
     for (int i = 0; i < LAYERS; i++) {
-        ADD("q", i, RLF_SPLIT_ROWS, q, hidden, head_dim);
-        ADD("k", i, RLF_SPLIT_KV, kv, hidden, head_dim);
-        ADD("v", i, RLF_SPLIT_KV, kv, hidden, head_dim);
-        ADD("o", i, RLF_SPLIT_COLS, hidden, q, head_dim);
-        ADD("gate", i, RLF_SPLIT_ROWS, ffn, hidden, 1);
-        ADD("up", i, RLF_SPLIT_ROWS, ffn, hidden, 1);
-        ADD("down", i, RLF_SPLIT_COLS, hidden, ffn, 1);
-        ADD("norm", i, RLF_SPLIT_NONE, hidden, 1, 1);
+        ADD("q", i, RLF_SPLIT_ROWS, q, hidden, head_dim, false, false);
+        ADD("k", i, RLF_SPLIT_KV, kv, hidden, head_dim, false, false);
+        ADD("v", i, RLF_SPLIT_KV, kv, hidden, head_dim, false, false);
+        ADD("o", i, RLF_SPLIT_COLS, hidden, q, head_dim, false, false);
+        ADD("gate", i, RLF_SPLIT_ROWS, ffn, hidden, 1, false, false);
+        ADD("up", i, RLF_SPLIT_ROWS, ffn, hidden, 1, false, false);
+        ADD("down", i, RLF_SPLIT_COLS, hidden, ffn, 1, false, false);
+        ADD("norm", i, RLF_SPLIT_NONE, hidden, 1, 1, false, false);
     }
-    ADD("final", RLF_LAYER_LAST, RLF_SPLIT_NONE, hidden, 1, 1);
+    ADD("final", RLF_LAYER_LAST, RLF_SPLIT_NONE, hidden, 1, 1, false, false);
 #undef ADD
     shapes = (rlf_shapes){tensors, n, LAYERS};
 }
@@ -293,9 +293,12 @@ make_even_model(int layers, int t)
     static rlf_shape even[3 * 16];
     int64_t bytes = 0;
     for (int i = 0; i < layers; i++) {
-        even[3 * i] = (rlf_shape){"q", i, RLF_SPLIT_ROWS, 6 * t, 5, 3};
-        even[3 * i + 1] = (rlf_shape){"kv", i, RLF_SPLIT_KV, 4 * t, 5, 4};
-        even[3 * i + 2] = (rlf_shape){"down", i, RLF_SPLIT_COLS, 3, 7 * t, 1};
+        even[3 * i] =
+            (rlf_shape){"q", i, RLF_SPLIT_ROWS, 6 * t, 5, 3, false, false};
+        even[3 * i + 1] =
+            (rlf_shape){"kv", i, RLF_SPLIT_KV, 4 * t, 5, 4, false, false};
+        even[3 * i + 2] =
+            (rlf_shape){"down", i, RLF_SPLIT_COLS, 3, 7 * t, 1, false, false};
     }
     shapes = (rlf_shapes){even, 3 * layers, layers};
     for (int i = 0; i < shapes.count; i++)
@@ -532,7 +535,8 @@ test_choice(void)
         for (int k = 2; k <= 40; k += 3)
             for (int pieces = 1; pieces <= 8; pieces++) {
                 for (int i = 0; i < pieces; i++)
-                    even[i] = (rlf_shape){"w", 0, RLF_SPLIT_NONE, size, 1, 1};
+                    even[i] = (rlf_shape){"w", 0, RLF_SPLIT_NONE, size,
+                                          1,   1, false,          false};
                 shapes = (rlf_shapes){even, pieces, 1};
                 rlf_realloc_plan plan = one_to_many(RLF_TOPOLOGY_AUTO, k);
                 rlf_topology best = RLF_TOPOLOGY_DIRECT;
@@ -567,7 +571,7 @@ copies(int holders, int receivers, int pieces, int each, rlf_topology topology,
     static rlf_layout from = {.ranks = in_order, .tp = 1, .pp = 1};
     static rlf_layout to = {.tp = 1, .pp = 1};
     for (int i = 0; i < pieces; i++)
-        even[i] = (rlf_shape){"w", 0, RLF_SPLIT_NONE, 100, 1, 1};
+        even[i] = (rlf_shape){"w", 0, RLF_SPLIT_NONE, 100, 1, 1, false, false};
     shapes = (rlf_shapes){even, pieces, 1};
     for (int i = 0; i < WORLD; i++)
         machine[i] = i / each;

@@ -1,0 +1,211 @@
+/* See adapter_files.h. The keys that are read are in rlf_adapter_config_read();
+ * of the others those that change nothing are in a list, and any further one
+ * must ask for nothing. */
+#include "nodes/model/adapter_files.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/str.h"
+#include "engine/io/file.h"
+#include "nodes/model/adapter.h"
+#include "nodes/model/families/families.h"
+
+enum { MOST_RANK = 1 << 16 };
+#define MOST_ALPHA 1e6
+
+/* What is read, or says nothing of what the adapters compute. */
+static const char *const harmless[] = {
+    "auto_mapping",   "base_model_name_or_path", "fan_in_fan_out",
+    "inference_mode", "init_lora_weights",       "lora_alpha",
+    "megatron_core",  "modules_to_save",         "peft_type",
+    "peft_version",   "qalora_group_size",       "r",
+    "revision",       "target_modules",          "task_type",
+    "use_rslora",
+};
+
+bool
+rlf_adapter_is(const char *dir)
+{
+    rlf_arena *arena = rlf_arena_new();
+    bool is = rlf_file_exists(rlf_path_join(arena, dir, RLF_ADAPTER_CONFIG));
+    rlf_arena_free(arena);
+    return is;
+}
+
+/* null, false, 0, "none" and what is empty. */
+static bool
+asks_nothing(const json_t *j)
+{
+    const char *text = json_string_value(j);
+    return json_is_null(j) || json_is_false(j) ||
+           (json_is_number(j) && json_number_value(j) == 0) ||
+           (json_is_object(j) && !json_object_size(j)) ||
+           (json_is_array(j) && !json_array_size(j)) ||
+           (text && (!*text || !strcmp(text, "none")));
+}
+
+static rlf_status
+check_others(const rlf_config_keys *keys)
+{
+    const char *key;
+    json_t *value, *root = (json_t *)(uintptr_t)keys->root; /* only read */
+    json_object_foreach(root, key, value)
+    {
+        bool known = asks_nothing(value);
+        for (size_t i = 0; i < RLF_COUNT(harmless); i++)
+            known |= !strcmp(key, harmless[i]);
+        if (!known)
+            return rlf_config_fail(keys, key,
+                                   "asks for what adapters cannot do here");
+    }
+    return RLF_OK;
+}
+
+/* How they began matters where the base was changed for it. */
+static rlf_status
+check_beginning(const rlf_config_keys *keys)
+{
+    static const char *const kept[] = {"gaussian", "eva", "orthogonal"};
+    const char *how =
+        json_string_value(rlf_config_member(keys->root, "init_lora_weights"));
+    bool fine = !how;
+    for (size_t i = 0; how && i < RLF_COUNT(kept); i++)
+        fine |= !strcmp(how, kept[i]);
+    return fine ? RLF_OK
+                : rlf_config_fail(keys, "init_lora_weights",
+                                  "began with another base than the model's");
+}
+
+/* The scalar head alone may be trained beside them. */
+static rlf_status
+check_saved(const rlf_config_keys *keys)
+{
+    const json_t *list = rlf_config_member(keys->root, "modules_to_save");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        if (!name || (strcmp(name, "score") && strcmp(name, "classifier")))
+            return rlf_config_fail(keys, "modules_to_save",
+                                   "may have score alone: nothing else is "
+                                   "trained beside adapters");
+    }
+    return RLF_OK;
+}
+
+/* A list of names, or "all-linear". */
+static rlf_status
+read_targets(const rlf_config_keys *keys, rlf_arena *arena, rlf_lora *out)
+{
+    static const char key[] = "target_modules";
+    const json_t *list = rlf_config_member(keys->root, key);
+    const char *word = json_string_value(list);
+    if (word && !strcmp(word, "all-linear"))
+        return RLF_OK;
+    if (!json_is_array(list) || !json_array_size(list))
+        return rlf_config_fail(keys, key,
+                               "must be a list of names of modules, or "
+                               "\"all-linear\"");
+    size_t n = json_array_size(list);
+    const char **names = RLF_NEW_ARRAY(arena, const char *, n);
+    for (size_t i = 0; i < n; i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        if (!name || !*name)
+            return rlf_config_fail(keys, key, "must hold names of modules");
+        names[i] = rlf_arena_strdup(arena, name);
+    }
+    out->targets = names;
+    out->n_targets = (int)n;
+    return RLF_OK;
+}
+
+static rlf_status
+read_keys(const rlf_config_keys *keys, rlf_arena *arena, rlf_lora *out)
+{
+    rlf_err *err = keys->err;
+    const char *type =
+        json_string_value(rlf_config_member(keys->root, "peft_type"));
+    if (!type || strcmp(type, "LORA") != 0)
+        return rlf_config_fail(keys, "peft_type", "must be \"LORA\"");
+    RLF_TRY(check_others(keys));
+    RLF_TRY(check_beginning(keys));
+    RLF_TRY(check_saved(keys));
+    RLF_TRY(rlf_config_int(keys, "r", 1, MOST_RANK, &out->rank));
+    RLF_TRY(rlf_config_number(keys, keys->root, "lora_alpha", 1e-6, MOST_ALPHA,
+                              &out->alpha));
+    RLF_TRY(rlf_config_flag(keys, "use_rslora", &out->stable));
+    if (!out->rank)
+        return rlf_config_fail(keys, "r", "is missing");
+    if (!(out->alpha > 0))
+        return rlf_config_fail(keys, "lora_alpha", "is missing");
+    return read_targets(keys, arena, out);
+}
+
+rlf_status
+rlf_adapter_config_read(const char *dir, rlf_arena *arena, rlf_err *err,
+                        rlf_lora *out)
+{
+    const char *path = rlf_path_join(arena, dir, RLF_ADAPTER_CONFIG);
+    json_t *root;
+    *out = (rlf_lora){0};
+    RLF_TRY(rlf_json_load_object(path, err, &root));
+    const rlf_config_keys keys = {path, root, err};
+    rlf_status status = read_keys(&keys, arena, out);
+    json_decref(root);
+    return status;
+}
+
+/* The modules that have adapters, by name. */
+static json_t *
+target_list(const rlf_model_config *c, rlf_arena *arena)
+{
+    json_t *list = json_array();
+    rlf_module_list all = rlf_adapters_modules(c, arena);
+    bool some = c->lora.n_targets > 0;
+    const char *const *names = some ? c->lora.targets : all.list;
+    int n = some ? c->lora.n_targets : all.n;
+    for (int i = 0; i < n; i++)
+        json_array_append_new(list, json_string(names[i]));
+    return list;
+}
+
+const char *
+rlf_adapter_config_text(const rlf_model_config *c, rlf_model_head head,
+                        rlf_arena *arena)
+{
+    const rlf_lora *lora = &c->lora;
+    bool whole = lora->alpha == floor(lora->alpha);
+    json_t *root = json_pack(
+        "{s:s, s:s, s:b, s:b, s:b, s:b, s:f, s:s, s:i}", "peft_type", "LORA",
+        "bias", "none", "fan_in_fan_out", c->family && c->family->transposed,
+        "inference_mode", 1, "init_lora_weights", 1, "use_rslora",
+        (int)lora->stable, "lora_dropout", 0.0, "task_type",
+        head == RLF_HEAD_SCALAR ? "SEQ_CLS" : "CAUSAL_LM", "r", lora->rank);
+    RLF_ASSERT(root);
+    json_object_set_new(root, "lora_alpha",
+                        whole ? json_integer((json_int_t)lora->alpha)
+                              : json_real(lora->alpha));
+    json_object_set_new(root, "base_model_name_or_path",
+                        c->dir ? json_string(c->dir) : json_null());
+    json_object_set_new(root, "modules_to_save",
+                        head & RLF_HEAD_SCALAR ? json_pack("[s]", "score")
+                                               : json_null());
+    json_object_set_new(root, "target_modules", target_list(c, arena));
+    char *text = json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS |
+                                      JSON_REAL_PRECISION(15));
+    const char *copy = rlf_arena_printf(arena, "%s\n", text);
+    free(text);
+    json_decref(root);
+    return copy;
+}
+
+rlf_status
+rlf_adapter_tensors_open(const char *dir, rlf_err *err, rlf_safetensors **out)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_status status = rlf_safetensors_open(
+        rlf_path_join(arena, dir, RLF_ADAPTER_TENSORS), err, out);
+    rlf_arena_free(arena);
+    return status;
+}

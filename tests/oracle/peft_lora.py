@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Fixtures for tests/unit/model_parity.c: adapters as the PEFT library has them.
+
+For each of some models of tests/data/models makes a random adapter under
+tests/data/adapters/NAME, as save_pretrained writes it, and beside it
+expected.safetensors: sequences, and what PyTorch in double precision says of
+them and of the adapter's gradients. Needs torch, transformers, peft and
+safetensors (made with peft 0.21.2, transformers 5.24.0, torch 2.15.0); the tests
+themselves need none of these.
+
+    python3 tests/oracle/peft_lora.py tests/data/models tests/data/adapters
+        [NAME...]
+
+With --read a directory that rlflow saved is opened by PEFT on top of a model and
+its log-probabilities of a few tokens are printed:
+
+    python3 tests/oracle/peft_lora.py --read MODEL ADAPTER TOKEN...
+"""
+import os
+import sys
+
+sys.path.pop(0)  # this folder's file names would hide packages
+
+import peft
+import torch
+import transformers
+from safetensors.torch import save_file
+
+ADAPTERS = {
+    # name: what LoraConfig is told
+    "llama": dict(r=4, lora_alpha=6, target_modules=[
+        "q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj",
+        "down_proj"]),
+    "qwen3": dict(r=3, lora_alpha=8, use_rslora=True,
+                  target_modules=["q_proj", "v_proj"]),
+    "gpt2": dict(r=2, lora_alpha=4, target_modules="all-linear"),
+    "cohere": dict(r=2, lora_alpha=3, target_modules=[
+        "q_proj", "k_proj", "self_attn.o_proj"]),
+    "phi3": dict(r=2, lora_alpha=1, target_modules=[
+        "qkv_proj", "gate_up_proj", "down_proj"]),
+    "gpt_neox": dict(r=2, lora_alpha=2,
+                     target_modules=["query_key_value", "dense"]),
+    "gemma2": dict(r=2, lora_alpha=4, target_modules=["v_proj", "up_proj"]),
+    "critic": dict(r=2, lora_alpha=4, task_type="SEQ_CLS",
+                   target_modules=["q_proj", "down_proj"]),
+}
+
+# prompt and response lengths, temperature
+SEQUENCES = [(3, 4, 1.0), (1, 9, 0.7), (7, 1, 1.0), (12, 8, 1.3)]
+
+
+def open_base(path, scalar):
+    config = transformers.AutoConfig.from_pretrained(path)
+    kind = (transformers.AutoModelForSequenceClassification if scalar
+            else transformers.AutoModelForCausalLM)
+    return kind.from_pretrained(path, config=config, dtype=torch.float32,
+                                attn_implementation="eager").eval()
+
+
+def name_in_files(name):
+    return name.replace(".default", "").replace(".modules_to_save", "")
+
+
+def rows(model, scalar, tokens, n_prompt):
+    """The head's output before each response token, and behind the last."""
+    if scalar:
+        base = model.base_model.model
+        out = base.score(base.model(input_ids=tokens[None])
+                         .last_hidden_state[0])
+    else:
+        out = model(input_ids=tokens[None]).logits[0]
+    return out[n_prompt - 1:len(tokens) - 1], out[-1:]
+
+
+def randomize(model):
+    for p in model.parameters():
+        if p.requires_grad:
+            p.data = 0.3 * torch.randn_like(p)
+
+
+def make(models, adapters, name):
+    scalar = ADAPTERS[name].get("task_type") == "SEQ_CLS"
+    torch.manual_seed(sum(name.encode()))
+    told = dict(ADAPTERS[name])
+    told.setdefault("task_type", "CAUSAL_LM")
+    base = open_base(os.path.join(models, name), scalar)
+    vocab = base.config.vocab_size
+    model = peft.get_peft_model(base, peft.LoraConfig(**told)).eval()
+    randomize(model)
+    path = os.path.join(adapters, name)
+    model.peft_config["default"].base_model_name_or_path = name
+    model.save_pretrained(path)
+    os.remove(os.path.join(path, "README.md"))
+
+    model.double()
+    out = {"lengths": [], "tokens": [], "temperature": [], "logprob": [],
+           "entropy": [], "scalar": [], "last": [], "weight": [],
+           "entropy_weight": []}
+    loss = 0
+    for n_prompt, n_response, temperature in SEQUENCES:
+        tokens = torch.randint(3, vocab, (n_prompt + n_response,))
+        before, last = rows(model, scalar, tokens, n_prompt)
+        a = torch.randn(n_response).double()
+        b = torch.randn(n_response).double()
+        if scalar:
+            loss = loss + (a * before[:, 0]).sum()
+            out["scalar"].append(before[:, 0])
+            out["last"].append(last[:, 0])
+        else:
+            logp = torch.log_softmax(before / temperature, -1)
+            taken = logp.gather(1, tokens[n_prompt:, None])[:, 0]
+            entropy = -(logp.exp() * logp).sum(-1)
+            loss = loss + (a * taken).sum() + (b * entropy).sum()
+            out["logprob"].append(taken)
+            out["entropy"].append(entropy)
+        out["lengths"].append(torch.tensor([n_prompt, n_response]))
+        out["tokens"].append(tokens)
+        out["temperature"].append(torch.tensor([temperature]).double())
+        out["weight"].append(a)
+        out["entropy_weight"].append(b)
+    loss.backward()
+    result = {}
+    for key, parts in out.items():
+        if parts:
+            x = torch.cat(parts).detach()
+            result[key] = x.int() if x.dtype == torch.int64 else x.double()
+    for key, p in model.named_parameters():
+        if p.requires_grad:
+            result["grad." + name_in_files(key)] = p.grad.float().contiguous()
+    save_file(result, os.path.join(path, "expected.safetensors"))
+
+
+def read(base, adapter, tokens):
+    model = peft.PeftModel.from_pretrained(open_base(base, False), adapter)
+    ids = torch.tensor(tokens)
+    logp = torch.log_softmax(model.double()(input_ids=ids[None]).logits[0], -1)
+    for i in range(1, len(tokens)):
+        print(f"{logp[i - 1, ids[i]].item():.8f}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--read":
+        read(sys.argv[2], sys.argv[3], [int(t) for t in sys.argv[4:]])
+    else:
+        for each in sys.argv[3:] or ADAPTERS:
+            make(sys.argv[1], sys.argv[2], each)
