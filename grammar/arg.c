@@ -470,15 +470,23 @@ put_word(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     return false;
 }
 
+/* Can the argument be what the constructor makes? */
+static bool
+may_be(const rlf_formal *f, const char *constructor)
+{
+    return !f->words || rlf_word_is_of(f->words, constructor);
+}
+
 /* The constructor that can stand there, if its name is like this one: part of
  * it, or nearly the same. */
 static const char *
-nearest_constructor(const rlf_matcher *m, const char *name)
+nearest_constructor(const rlf_matcher *m, const rlf_formal *f, const char *name)
 {
     const rlf_resource_class *class = m->s->classes->resource[m->kind];
     for (int i = 0; i < class->n_constructors; i++) {
         const rlf_constructor *c = &class->constructors[i];
         if (c->within && m->within && !strcmp(c->within, m->within) &&
+            may_be(f, c->name) &&
             (strstr(c->name, name) || rlf_str_nearest(name, &c->name, 1)))
             return c->name;
     }
@@ -493,12 +501,13 @@ put_constructor(const rlf_matcher *m, const rlf_formal *f,
                            ? e->left->name.text
                            : NULL;
     const rlf_constructor *c =
-        name ? rlf_classes_constructor(m->s->classes, m->kind, m->within, name)
-             : NULL;
+        name && may_be(f, name)
+            ? rlf_classes_constructor(m->s->classes, m->kind, m->within, name)
+            : NULL;
     if (!c) {
         rlf_diag *diag = rlf_diag_error(m->s->diags, "argument", e->span,
                                         "%s cannot be this", called(m, f));
-        const char *near = name ? nearest_constructor(m, name) : NULL;
+        const char *near = name ? nearest_constructor(m, f, name) : NULL;
         if (near)
             rlf_diag_hint(m->s->diags, diag,
                           "there is no '%s'; there is %s(...)", name, near);

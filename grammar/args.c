@@ -83,7 +83,8 @@ names_of(const rlf_matcher *m)
 static const char *
 as_nested(const rlf_matcher *m, const rlf_ast_arg *arg)
 {
-    if (m->item || !m->s->classes->resource) /* clusters have none */
+    if (m->item || !m->s->classes->resource || /* clusters have none */
+        rlf_formal_known(m->s, m->formals, m->n, arg->label.text) >= 0)
         return NULL;
     const rlf_resource_class *class = m->s->classes->resource[m->kind];
     for (int i = 0; i < m->n; i++) {
@@ -91,7 +92,8 @@ as_nested(const rlf_matcher *m, const rlf_ast_arg *arg)
         for (int k = 0; k < class->n_constructors; k++) {
             const rlf_constructor *c = &class->constructors[k];
             if (f->kind != RLF_FORMAL_CONSTRUCTOR || !c->within ||
-                strcmp(c->within, m->what) != 0)
+                strcmp(c->within, m->what) != 0 ||
+                (f->words && !rlf_word_is_of(f->words, c->name)))
                 continue;
             int at = rlf_formal_known(m->s, c->formals, c->n_formals,
                                       arg->label.text);

@@ -126,12 +126,32 @@ check_term(const rlf_node *node, const rlf_resource *to,
     }
 }
 
+/* The sum of two products of adapters is no product of sums. */
+static bool
+refuses_adapters(const rlf_graph *graph, const rlf_node *node,
+                 const rlf_resource *model, rlf_diags *diags)
+{
+    if (!rlf_declared_adapted(graph, model))
+        return false;
+    rlf_diag_error(diags, "model", node->span,
+                   "'%s' has adapters: weighted sums of such models are not "
+                   "supported",
+                   model->name);
+    return true;
+}
+
 /* Models whose files cannot be read are told of where they are opened. */
 static void
 infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
 {
     const rlf_resource *all = graph->resources.data;
     const rlf_resource *to = &all[node->receiver];
+    if (refuses_adapters(graph, node, to, diags))
+        return;
+    for (int i = 0; i < node->n_args; i++)
+        if (refuses_adapters(graph, node, &all[node->args[i].list[1].resource],
+                             diags))
+            return;
     rlf_arena *arena = rlf_arena_new();
     rlf_err ignored = RLF_ERR_NONE;
     rlf_shapes mine, its;

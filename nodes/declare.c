@@ -3,6 +3,8 @@
 
 #include "engine/io/file.h"
 #include "engine/text/tokenizer.h"
+#include "nodes/model/adapter.h"
+#include "nodes/model/adapter_files.h"
 #include "nodes/model/move.h"
 #include "nodes/model/weights.h"
 
@@ -18,7 +20,7 @@
 #define OPTIMIZER_FORMAL                                                       \
     {                                                                          \
         .name = "optimizer", .kind = RLF_FORMAL_CONSTRUCTOR, .labelled = true, \
-        .doc = "how update changes it: adamw(...)"                             \
+        .words = "adamw", .doc = "how update changes it: adamw(...)"           \
     }
 #define SAVE_FORMAL                                                          \
     {                                                                        \
@@ -38,10 +40,16 @@
 static const rlf_formal lm_formals[] = {
     {.name = "from",
      .kind = RLF_FORMAL_SOURCE,
+     .words = "llama",
      .required = true,
      .doc = "a Hugging Face directory, or llama(...) for a new model"},
     HEAD_FORMAL,
     OPTIMIZER_FORMAL,
+    {.name = "lora",
+     .kind = RLF_FORMAL_CONSTRUCTOR,
+     .words = "lora",
+     .labelled = true,
+     .doc = "adapters, which alone are trained: lora(...)"},
     TEMPLATE_FORMAL,
     {.name = "date",
      .kind = RLF_FORMAL_TEXT,
@@ -102,6 +110,31 @@ static const rlf_formal llama_formals[] = {
      .doc = "the head is the embedding's matrix"},
 };
 
+static const rlf_formal lora_formals[] = {
+    WHOLE("rank", false, 1 << 16, "rows of the first matrix of each adapter"),
+    {.name = "alpha",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .least = 1e-6,
+     .most = 1e6,
+     .doc = "over rank, what an adapter's product is multiplied by"},
+    {.name = "targets",
+     .kind = RLF_FORMAL_TEXTS,
+     .labelled = true,
+     .least = 1,
+     .doc = "the modules of a layer that have one, \"q_proj\"; all if not "
+            "given, or \"all-linear\""},
+    {.name = "rslora",
+     .kind = RLF_FORMAL_FLAG,
+     .labelled = true,
+     .doc = "alpha is over the root of rank (Kalajdzievski 2023)"},
+    {.name = "from",
+     .kind = RLF_FORMAL_PATH,
+     .labelled = true,
+     .doc = "a directory of the PEFT library with an adapter, which says all "
+            "of the above; if not given they begin anew"},
+};
+
 /* 1 would divide by 0: a moment's first value is divided by 1 - beta. */
 #define LARGEST_BETA 0.999999999
 
@@ -159,6 +192,10 @@ const rlf_constructor rlf_model_constructors[RLF_MODEL_CONSTRUCTORS] = {
      .within = "lm",
      FORMALS(llama_formals),
      .doc = "a Llama-type model with fresh weights"},
+    {.name = "lora",
+     .within = "lm",
+     FORMALS(lora_formals),
+     .doc = "adapters of low rank (Hu et al. 2021)"},
     {.name = "adamw",
      .within = "lm",
      FORMALS(rlf_adamw_formals),
@@ -237,6 +274,110 @@ config_llama(const rlf_arg *list, const rlf_tokenizer *tokenizer,
     return rlf_model_config_llama(&args, arena, err, out);
 }
 
+/* ---- adapters ---- */
+
+const char *
+rlf_declared_adapter(const rlf_resource *resource)
+{
+    const rlf_arg *lora = rlf_declared(resource, "lora");
+    const rlf_arg *from =
+        lora ? rlf_args_find(lora->list, lora->n_list, "from") : NULL;
+    return from ? from->text : NULL;
+}
+
+/* One that is read says by itself what it is. */
+static rlf_status
+check_read(const rlf_arg *lora, rlf_err *err)
+{
+    static const char *const others[] = {"rank", "alpha", "targets", "rslora"};
+    for (size_t i = 0; i < RLF_COUNT(others); i++) {
+        const rlf_arg *arg = rlf_args_find(lora->list, lora->n_list, others[i]);
+        if (!arg || !arg->given)
+            continue;
+        rlf_fail(err, RLF_USER, "%s: says what adapters there are, and %s: too",
+                 "from", others[i]);
+        rlf_err_hint(err, "leave one of the two out");
+        return rlf_arg_blame(arg, RLF_USER, err);
+    }
+    return RLF_OK;
+}
+
+/* Those that begin anew. */
+static rlf_status
+make_lora(const rlf_resource *resource, const rlf_arg *lora, rlf_arena *arena,
+          rlf_err *err, rlf_lora *out)
+{
+    static const char *const needed[] = {"rank", "alpha"};
+    for (size_t i = 0; i < RLF_COUNT(needed); i++) {
+        if (rlf_args_find(lora->list, lora->n_list, needed[i]))
+            continue;
+        rlf_fail(err, RLF_USER, "adapters that begin anew need %s:", needed[i]);
+        rlf_err_hint(err, "write lora(rank: 16, alpha: 32), or lora(from: "
+                          "\"DIR\") to read some");
+        return rlf_arg_blame(lora, RLF_USER, err);
+    }
+    if (!rlf_declared(resource, "optimizer")) {
+        rlf_fail(err, RLF_USER,
+                 "adapters that begin anew change nothing before they are "
+                 "trained, and '%s' has no optimizer",
+                 resource->name);
+        rlf_err_hint(err, "give it optimizer: adamw(...), or leave lora: out");
+        return rlf_arg_blame(lora, RLF_USER, err);
+    }
+    *out = (rlf_lora){.rank = (int)number(lora, "rank"),
+                      .alpha = number(lora, "alpha"),
+                      .stable = number(lora, "rslora") != 0};
+    const rlf_arg *arg = rlf_args_find(lora->list, lora->n_list, "targets");
+    if (!arg || (arg->kind == RLF_ARG_TEXT && !strcmp(arg->text, "all-linear")))
+        return RLF_OK;
+    bool one = arg->kind == RLF_ARG_TEXT;
+    out->n_targets = one ? 1 : arg->n_list;
+    const char **names = RLF_NEW_ARRAY(arena, const char *, out->n_targets);
+    for (int i = 0; i < out->n_targets; i++)
+        names[i] = one ? arg->text : arg->list[i].text;
+    out->targets = names;
+    return RLF_OK;
+}
+
+/* Which modules there are, where one is not. */
+static rlf_status
+check_targets(const rlf_model_config *config, const rlf_arg *lora,
+              rlf_arena *arena, rlf_err *err)
+{
+    const char *missing = rlf_adapters_missing(config, arena);
+    if (!missing)
+        return RLF_OK;
+    rlf_buf list = {0};
+    rlf_module_list all = rlf_adapters_modules(config, arena);
+    for (int i = 0; i < all.n; i++)
+        rlf_buf_printf(&list, "%s%s", i ? ", " : "", all.list[i]);
+    rlf_fail(err, RLF_USER, "no module of a layer is called '%s'", missing);
+    rlf_err_hint(err, "there are %s", list.p);
+    rlf_buf_free(&list);
+    const rlf_arg *targets = rlf_args_find(lora->list, lora->n_list, "targets");
+    return rlf_arg_blame(targets ? targets : lora, RLF_USER, err);
+}
+
+static rlf_status
+read_lora(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
+          rlf_model_config *out)
+{
+    const rlf_arg *lora = rlf_declared(resource, "lora");
+    const char *dir = rlf_declared_adapter(resource);
+    if (!lora)
+        return RLF_OK;
+    if (dir) {
+        RLF_TRY(check_read(lora, err));
+        RLF_TRY(rlf_arg_blame(
+            lora, rlf_adapter_config_read(dir, arena, err, &out->lora), err));
+    } else {
+        RLF_TRY(make_lora(resource, lora, arena, err, &out->lora));
+    }
+    return check_targets(out, lora, arena, err);
+}
+
+/* ---- what it is made of ---- */
+
 static bool
 is_fresh(const rlf_resource *resource)
 {
@@ -287,10 +428,13 @@ rlf_declared_config(const rlf_resource *resource,
                     rlf_arena *arena, rlf_err *err, rlf_model_config *out)
 {
     const rlf_arg *from = rlf_declared_source(resource);
-    if (is_fresh(resource))
-        return config_llama(from, tokenizer, arena, err, out);
+    if (is_fresh(resource)) {
+        RLF_TRY(config_llama(from, tokenizer, arena, err, out));
+        return read_lora(resource, arena, err, out);
+    }
     RLF_TRY(rlf_arg_blame(
         from, rlf_model_config_read(from->text, arena, err, out), err));
+    RLF_TRY(read_lora(resource, arena, err, out));
     rlf_err why = RLF_ERR_NONE;
     rlf_status status = rlf_weights_tie(from->text, out, &why);
     if (status >= 0 || planned)
@@ -333,6 +477,12 @@ made_as(const rlf_graph *graph, const rlf_resource *resource)
     while (resource->source >= 0)
         resource = &graph->resources.data[resource->source];
     return resource;
+}
+
+bool
+rlf_declared_adapted(const rlf_graph *graph, const rlf_resource *resource)
+{
+    return rlf_declared(made_as(graph, resource), "lora") != NULL;
 }
 
 static rlf_status

@@ -11,7 +11,7 @@
 
 struct rlf_tokenizer;
 
-#define RLF_MODEL_CONSTRUCTORS 5
+#define RLF_MODEL_CONSTRUCTORS 6
 extern const rlf_constructor rlf_model_constructors[RLF_MODEL_CONSTRUCTORS];
 
 /* The arguments of adamw(...), which class update reads at each update. */
@@ -27,6 +27,10 @@ rlf_model_head rlf_declared_head(const rlf_resource *resource,
 /* Is it saved in f32? Copies of a model are if that is. */
 bool rlf_declared_save_f32(const rlf_graph *graph,
                            const rlf_resource *resource);
+/* Of lm(...): the directory of an adapter that it begins with, or NULL. */
+const char *rlf_declared_adapter(const rlf_resource *resource);
+/* Has it adapters, or the model that it is a copy of? */
+bool rlf_declared_adapted(const rlf_graph *graph, const rlf_resource *resource);
 /* Of lm(...): the argument that names the directory of its tokenizer. */
 const rlf_arg *rlf_declared_tokenizer(const rlf_resource *resource);
 /* Of lm(...): the directory of its tokenizer. RLF_USER: there is none. */

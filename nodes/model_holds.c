@@ -141,6 +141,7 @@ origin_of(const rlf_env *env, const rlf_resource *resource,
     return (rlf_weights_origin){.dir = from->kind == RLF_ARG_LIST ? NULL
                                                                   : from->text,
                                 .seed = env->seed,
+                                .adapter = rlf_declared_adapter(resource),
                                 .copies = copies.data,
                                 .n_copies = (int)copies.count};
 }
@@ -293,6 +294,8 @@ lend(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
      const rlf_model_object *m, rlf_model_options *options, rlf_err *err)
 {
     const bool *uses = m->holds[0].uses;
+    if (m->config->lora.rank) /* their bases stay where they are */
+        return RLF_OK;
     options->unread = !uses[RLF_USE_READ] && !uses[RLF_USE_GENERATE];
     for (int i = 1; i < m->n_holds && options->trained; i++) {
         if (!m->holds[i].own)
@@ -315,7 +318,7 @@ open_hold(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
     RLF_TRY(count_flights(env, resource, m, &options, err));
     if (i == 0)
         RLF_TRY(lend(env, resource, head, m, &options, err));
-    else if (m->model && m->model->trained)
+    else if (m->model && m->model->trained && !m->config->lora.rank)
         options.lender = m->model;
     return rlf_model_lay(env->queue, env->kernels, m->config, &options, err,
                          &m->holds[i].model);

@@ -337,6 +337,23 @@ add_day(collector *c, const rlf_resource *r, const char *path)
                          day % 100));
 }
 
+/* The adapter that a model begins with, if it is read. */
+static void
+add_adapter(collector *c, const rlf_resource *r)
+{
+    static const char *const files[] = {"adapter_config.json",
+                                        "adapter_model.safetensors"};
+    const rlf_arg *lora = rlf_args_find(r->args, r->n_args, "lora");
+    const rlf_arg *from = lora && lora->kind == RLF_ARG_LIST
+                              ? rlf_args_find(lora->list, lora->n_list, "from")
+                              : NULL;
+    rlf_arena *arena = c->session->arena;
+    for (size_t i = 0; from && i < RLF_COUNT(files); i++)
+        add_file(c, rlf_arena_printf(arena, "%s.lora", r->name), files[i],
+                 rlf_path_join(arena, from->text, files[i]),
+                 i == 0 ? files[i] : NULL);
+}
+
 static void
 add_model(collector *c, const rlf_resource *r)
 {
@@ -349,6 +366,7 @@ add_model(collector *c, const rlf_resource *r)
     bool own = tokenizer && tokenizer->kind == RLF_ARG_TEXT;
     if (from && from->kind == RLF_ARG_TEXT)
         add_directory(c, r->name, from->text, true, !own);
+    add_adapter(c, r);
     if (own)
         add_tokenizer(c, r->name, tokenizer->text);
     if (own || (from && from->kind == RLF_ARG_TEXT))

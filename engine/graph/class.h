@@ -163,7 +163,8 @@ struct rlf_formal {
     double least, most;      /* bounds of NUMBER and INT; alike: none. TEXTS:
                                 a text has `least` bytes or more */
     rlf_unit unit;           /* NUMBER and INT: what it measures */
-    const char *words;       /* WORD: the allowed ones, "lm|scalar|both" */
+    const char *words;       /* WORD: the allowed ones, "lm|scalar|both"; of
+                                CONSTRUCTOR and SOURCE the constructors */
     const char *unsupported; /* not NULL: giving it is refused with this text */
     bool field;              /* TEXT: it names a field of the rows of a file */
     const char *doc;

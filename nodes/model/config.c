@@ -589,9 +589,14 @@ rlf_model_config_read(const char *dir, rlf_arena *arena, rlf_err *err,
     const char *adapter = rlf_path_join(arena, dir, "adapter_config.json");
     bool there;
     RLF_TRY(rlf_file_find(adapter, err, &there));
-    if (there)
-        return rlf_fail(err, RLF_USER, "%s: adapters are not supported",
-                        adapter);
+    if (there) {
+        rlf_fail(err, RLF_USER,
+                 "%s: this is an adapter, and the model is another directory",
+                 adapter);
+        rlf_err_hint(err, "write lm(\"THE MODEL\", lora: lora(from: \"%s\"))",
+                     dir);
+        return RLF_USER;
+    }
     RLF_TRY(rlf_file_find(path, err, &there));
     if (!there) {
         rlf_fail(err, RLF_USER, "%s is not a model: it has no config.json",
