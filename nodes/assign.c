@@ -148,6 +148,15 @@ infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
     const rlf_resource *to = &all[node->receiver];
     if (refuses_adapters(graph, node, to, diags))
         return;
+    if (rlf_declared_base(to)) {
+        rlf_diag *diag =
+            rlf_diag_error(diags, "model", node->span,
+                           "'%s' is the base of '%s', which nothing changes",
+                           to->name, all[to->source].name);
+        rlf_diag_hint(diags, diag, "declare model %s = copy(%s)", to->name,
+                      all[to->source].name);
+        return;
+    }
     for (int i = 0; i < node->n_args; i++)
         if (refuses_adapters(graph, node, &all[node->args[i].list[1].resource],
                              diags))

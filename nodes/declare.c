@@ -78,6 +78,13 @@ static const rlf_formal copy_formals[] = {
     SAVE_FORMAL,
 };
 
+static const rlf_formal base_formals[] = {
+    {.name = "from",
+     .kind = RLF_FORMAL_MODEL,
+     .required = true,
+     .doc = "a model with adapters"},
+};
+
 /* As much as config.json may say (nodes/model/config.c). */
 #define WHOLE(name_, required_, most_, doc_)                          \
     {                                                                 \
@@ -188,6 +195,9 @@ const rlf_constructor rlf_model_constructors[RLF_MODEL_CONSTRUCTORS] = {
     {.name = "copy",
      FORMALS(copy_formals),
      .doc = "a model that starts with another's weights"},
+    {.name = "base",
+     FORMALS(base_formals),
+     .doc = "what adapters of a model are beside, without them"},
     {.name = "llama",
      .within = "lm",
      FORMALS(llama_formals),
@@ -463,7 +473,7 @@ static rlf_model_head
 head_through(const rlf_graph *graph, const rlf_resource *resource)
 {
     rlf_model_head fallback = RLF_HEAD_LM;
-    if (resource->source >= 0)
+    if (resource->source >= 0 && !rlf_declared_base(resource))
         fallback =
             head_through(graph, &graph->resources.data[resource->source]);
     return rlf_declared_head(resource, fallback);
@@ -480,9 +490,17 @@ made_as(const rlf_graph *graph, const rlf_resource *resource)
 }
 
 bool
+rlf_declared_base(const rlf_resource *resource)
+{
+    return strcmp(resource->constructor, "base") == 0;
+}
+
+bool
 rlf_declared_adapted(const rlf_graph *graph, const rlf_resource *resource)
 {
-    return rlf_declared(made_as(graph, resource), "lora") != NULL;
+    while (resource->source >= 0 && !rlf_declared_base(resource))
+        resource = &graph->resources.data[resource->source];
+    return rlf_declared(resource, "lora") != NULL;
 }
 
 static rlf_status
@@ -522,6 +540,8 @@ rlf_declared_shapes(const rlf_graph *graph, const rlf_resource *resource,
 {
     rlf_model_config *config = RLF_NEW(arena, rlf_model_config);
     RLF_TRY(read_config(made_as(graph, resource), arena, err, config));
+    if (!rlf_declared_adapted(graph, resource))
+        config->lora.rank = 0; /* what it is the base of has some */
     const rlf_model_options options = {.head = head_through(graph, resource)};
     const rlf_model *outline;
     RLF_TRY(rlf_model_outline(NULL, config, &options, arena, err, &outline));

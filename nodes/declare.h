@@ -11,7 +11,7 @@
 
 struct rlf_tokenizer;
 
-#define RLF_MODEL_CONSTRUCTORS 6
+#define RLF_MODEL_CONSTRUCTORS 7
 extern const rlf_constructor rlf_model_constructors[RLF_MODEL_CONSTRUCTORS];
 
 /* The arguments of adamw(...), which class update reads at each update. */
@@ -29,6 +29,8 @@ bool rlf_declared_save_f32(const rlf_graph *graph,
                            const rlf_resource *resource);
 /* Of lm(...): the directory of an adapter that it begins with, or NULL. */
 const char *rlf_declared_adapter(const rlf_resource *resource);
+/* Is it the base of another model, base(...)? */
+bool rlf_declared_base(const rlf_resource *resource);
 /* Has it adapters, or the model that it is a copy of? */
 bool rlf_declared_adapted(const rlf_graph *graph, const rlf_resource *resource);
 /* Of lm(...): the argument that names the directory of its tokenizer. */

@@ -75,6 +75,35 @@ open_copy(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
         rlf_declared_head(resource, m->source->outline->table->head), m, err);
 }
 
+/* Weights, where they are cut as the model's, are the model's own. */
+static rlf_status
+open_base(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
+          rlf_err *err)
+{
+    const rlf_resource *of = &env->graph->resources.data[resource->source];
+    const rlf_arg *arg = rlf_declared_source(resource);
+    m->source = rlf_model_at(env, resource->source);
+    m->base = true;
+    m->tokenizer = m->source->tokenizer;
+    m->texts = m->source->texts;
+    *m->config = *m->source->config;
+    m->config->lora = (rlf_lora){0};
+    if (!rlf_declared_adapted(env->graph, of)) {
+        rlf_fail(err, RLF_USER, "'%s' has no adapters, and so is its own base",
+                 of->name);
+        rlf_err_hint(err, "write copy(%s)", of->name);
+        return rlf_arg_blame(arg, RLF_USER, err);
+    }
+    if (!(m->source->outline->table->head & RLF_HEAD_LM)) {
+        rlf_fail(err, RLF_USER,
+                 "'%s' has no language head, and its scalar head is no part of "
+                 "its base",
+                 of->name);
+        return rlf_arg_blame(arg, RLF_USER, err);
+    }
+    return rlf_holds_open(env, resource, RLF_HEAD_LM, m, err);
+}
+
 /* "2024-12-31" as 20241231; 0: it is no date. */
 static uint32_t
 day_of(const char *text)
@@ -320,9 +349,10 @@ open_object(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
     m->config = RLF_NEW(arena, rlf_model_config);
     if (env->planned)
         m->tables = rlf_tables_new(m->config, arena);
-    rlf_status status = strcmp(resource->constructor, "copy") == 0
-                            ? open_copy(env, resource, m, err)
-                            : open_lm(env, resource, m, err);
+    rlf_status status =
+        rlf_declared_base(resource) ? open_base(env, resource, m, err)
+        : resource->source >= 0     ? open_copy(env, resource, m, err)
+                                    : open_lm(env, resource, m, err);
     if (status >= 0)
         status = open_template(env, resource, m, err);
     if (status < 0) {

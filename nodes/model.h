@@ -50,8 +50,9 @@ typedef struct rlf_model_object {
     struct rlf_chat_template *own;   /* the tokenizer's, or NULL */
     rlf_reader reader;
     rlf_buf warnings;                      /* lines: of end tokens */
-    const struct rlf_model_object *source; /* copy(m): shares tokenizer and
-                                              template with it; else NULL */
+    /* copy(m), base(m): shares tokenizer and template with it; else NULL */
+    const struct rlf_model_object *source;
+    bool base; /* base(m) */
 } rlf_model_object;
 
 static inline rlf_model_object *

@@ -8,6 +8,7 @@
 #include "engine/graph/class.h"
 #include "engine/graph/place.h"
 #include "nodes/declare.h"
+#include "nodes/model/block.h"
 #include "nodes/model/move.h"
 #include "nodes/model/tables.h"
 #include "nodes/model/weights.h"
@@ -309,12 +310,29 @@ lend(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
     return RLF_OK;
 }
 
+/* Of a model's base: the weights of the model that are cut so, or NULL. */
+static const rlf_model *
+base_of(const rlf_model_object *m, const rlf_model_options *options)
+{
+    const rlf_cut cut = rlf_block_cut(options);
+    if (!m->base || !options->by_layer || !options->fixed)
+        return NULL;
+    for (int i = 0; i < m->source->n_holds; i++) {
+        const rlf_model *x = m->source->holds[i].model;
+        if (x && !x->bare && !x->offload && x->table->shards.of == cut.shards &&
+            rlf_table_cut_alike(&x->table->cut, &cut))
+            return x;
+    }
+    return NULL;
+}
+
 /* Without memory, which it takes once all is known to fit. */
 static rlf_status
 open_hold(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
           rlf_model_object *m, int i, rlf_err *err)
 {
     rlf_model_options options = options_of(env, resource, m, head, i);
+    options.base_of = base_of(m, &options);
     RLF_TRY(count_flights(env, resource, m, &options, err));
     if (i == 0)
         RLF_TRY(lend(env, resource, head, m, &options, err));
@@ -347,8 +365,9 @@ fill_hold(const rlf_env *env, const rlf_resource *resource,
     RLF_TRY(rlf_model_take(hold->model, err));
     if (hold->later)
         return RLF_OK;
-    RLF_TRY(rlf_arg_blame(rlf_declared_source(resource),
-                          fill(env, resource, m, hold->model, err), err));
+    if (!hold->model->options.base_of)
+        RLF_TRY(rlf_arg_blame(rlf_declared_source(resource),
+                              fill(env, resource, m, hold->model, err), err));
     hold->model->version = 1; /* in however many steps it was made */
     return RLF_OK;
 }

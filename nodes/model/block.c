@@ -275,6 +275,23 @@ carve_optimizer(rlf_model *m, rlf_carver *c)
                                     sizeof(double));
 }
 
+/* All that passes read of a base, which is the beginning of the other's table.
+ */
+static void
+borrow(rlf_model *m, const rlf_model *from)
+{
+    const rlf_table *t = m->table;
+    RLF_ASSERT(t->vectors == from->table->vectors &&
+               t->n_matrix == from->table->base_matrices);
+    for (int i = 0; i < t->n_matrix; i++)
+        m->packed[i].forward = from->packed[i].forward;
+    m->lm.forward = from->lm.forward;
+    m->vectors = from->vectors;
+    m->embed = from->embed;
+    m->rows = from->rows;
+    m->one_plus = from->one_plus;
+}
+
 /* What may be lent comes last. */
 rlf_model_bytes
 rlf_block_carve(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
@@ -283,6 +300,12 @@ rlf_block_carve(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
     rlf_model_bytes bytes = {0};
     size_t at = c->used;
     bool trained = options->trained;
+    if (options->base_of) {
+        borrow(m, options->base_of);
+        carve_tables(m, c);
+        bytes.tables = since(c, &at);
+        return bytes;
+    }
     m->loan = (rlf_loan){.asked = options->lends,
                          .packed = options->lends && options->unread};
     bool near = is_near(m, options), adapted = rlf_table_adapted(t);

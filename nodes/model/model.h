@@ -77,6 +77,10 @@ typedef struct rlf_model_options {
     size_t stage;
     /* It lies in what this one lends, behind those made before. */
     struct rlf_model *lender;
+    /* By layer and fixed: the base of this model, which has adapters and is cut
+     * alike. Its weights are that one's, which must live longer and have its
+     * memory first. */
+    const struct rlf_model *base_of;
 } rlf_model_options;
 
 /* Gradients as backward passes add them up, before they are one: by lane, and
