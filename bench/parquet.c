@@ -47,8 +47,12 @@ main(int argc, char **argv)
         end = seconds();
         records = end - begin < records ? end - begin : records;
         bytes = 0;
-        for (size_t i = 0; out.columns[0].texts && i < out.count; i++)
-            bytes += out.columns[0].texts[i].n;
+        for (size_t i = 0; !out.columns[0].numbers && i < out.count; i++) {
+            const rlf_record_value *value;
+            if (rlf_records_row(&out, i, arena, &err, &value) < 0)
+                die(&err);
+            bytes += value->text.n;
+        }
         rlf_arena_free(arena);
 
         rlf_parquet *file;

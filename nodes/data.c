@@ -15,22 +15,17 @@ static rlf_status
 check_chats(const rlf_records *records, const rlf_record_column *c,
             rlf_arena *arena, rlf_err *err)
 {
-    for (size_t i = 0; c->chats && i < records->count; i++) {
-        const rlf_chat *chat = &c->chats[i];
-        if (!rlf_str_eq(chat->messages[chat->count - 1].role,
-                        RLF_STR("assistant")))
-            continue;
-        rlf_fail(err, RLF_USER,
-                 "%s: \"%s\" ends with the answer of the assistant, which "
-                 "would be a part of the prompt",
-                 rlf_records_place(records, i, arena), c->field);
-        rlf_err_hint(err,
-                     "messages: \"%s\" makes it the column 'answer', and a "
-                     "prompt of what is before",
-                     c->field);
-        return RLF_USER;
-    }
-    return RLF_OK;
+    if (c->answered == SIZE_MAX)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "%s: \"%s\" ends with the answer of the assistant, which would be "
+             "a part of the prompt",
+             rlf_records_place(records, c->answered, arena), c->field);
+    rlf_err_hint(err,
+                 "messages: \"%s\" makes it the column 'answer', and a prompt "
+                 "of what is before",
+                 c->field);
+    return RLF_USER;
 }
 
 /* The prompt is a text or a chat, everything else a number or a text. */
@@ -64,32 +59,6 @@ check_kinds(rlf_records *records, rlf_arena *arena, rlf_err *err)
     return RLF_OK;
 }
 
-/* The messages of one row: a text as what the user says, `system` in front
- * where there is none. */
-static rlf_status
-make_chat(const rlf_record_column *c, size_t row, const rlf_str *system,
-          rlf_arena *arena, rlf_err *err, rlf_chat *out)
-{
-    const rlf_message user = {.role = RLF_STR("user")};
-    const rlf_message first = {.role = RLF_STR("system"),
-                               .content = system ? *system : RLF_STR("")};
-    size_t n = c->chats ? c->chats[row].count : 1;
-    bool has =
-        c->chats && rlf_str_eq(c->chats[row].messages[0].role, first.role);
-    size_t front = system && !has;
-    rlf_message *messages;
-    RLF_TRY(rlf_arena_try(arena, (front + n) * sizeof *messages,
-                          "the chats of data", err, &messages));
-    messages[0] = first;
-    messages[front] = user;
-    if (c->chats)
-        memcpy(messages + front, c->chats[row].messages, n * sizeof *messages);
-    else
-        messages[front].content = c->texts[row];
-    *out = (rlf_chat){messages, front + n};
-    return RLF_OK;
-}
-
 /* What `chat: true` and `system:` ask for. */
 static rlf_status
 make_chats(const rlf_resource *resource, rlf_data *data, rlf_err *err)
@@ -119,20 +88,16 @@ make_chats(const rlf_resource *resource, rlf_data *data, rlf_err *err)
             given ? system : chat,
             rlf_fail(err, RLF_USER, "there is no prompt to make a chat of"),
             err);
-    const rlf_str text = given ? rlf_str_of(system->text) : RLF_STR("");
-    rlf_chat *chats;
-    RLF_TRY(rlf_arena_try(data->arena,
-                          (data->records.count + 1) * sizeof *chats,
-                          "the chats of data", err, &chats));
-    for (size_t i = 0; i < data->records.count; i++)
-        RLF_TRY(
-            make_chat(c, i, given ? &text : NULL, data->arena, err, &chats[i]));
-    if (c->kind != RLF_RECORD_CHAT)
+    rlf_str *text = RLF_NEW(data->arena, rlf_str);
+    *text = given ? rlf_str_of(system->text) : RLF_STR("");
+    data->chat.made = true;
+    data->chat.of_texts = c->kind != RLF_RECORD_CHAT;
+    if (data->chat.of_texts)
         data->chats = given ? system : chat;
     c->kind = RLF_RECORD_CHAT;
-    c->chats = chats;
-    c->texts = NULL;
-    data->records.digest = rlf_digest_add(data->records.digest, text.p, text.n);
+    data->chat.system = given ? text : NULL;
+    data->records.digest =
+        rlf_digest_add(data->records.digest, text->p, text->n);
     return RLF_OK;
 }
 
@@ -596,26 +561,34 @@ field(const rlf_graph *graph, const rlf_resource *resource, const char *name,
     return RLF_OK;
 }
 
-static void
-put_fields(const void *object, uint32_t row, rlf_buf *out)
+static rlf_status
+put_fields(const void *object, uint32_t row, rlf_arena *pool, rlf_err *err,
+           rlf_buf *out)
 {
     const rlf_data *data = object;
     const char *between = "";
+    const rlf_record_value *values;
+    RLF_TRY(rlf_data_row(data, row, pool, err, &values));
     for (size_t i = 0; i < data->records.n_columns; i++) {
         const rlf_record_column *c = &data->records.columns[i];
+        rlf_str text = values[i].text;
         if (c == data->prompt || c->kind == RLF_RECORD_CHAT)
             continue;
+        size_t most = 6 * text.n + strlen(c->label) + 64;
+        if (!rlf_buf_try(out, most))
+            return rlf_fail_memory(err, most, "the fields of a row");
         rlf_buf_puts(out, between);
         rlf_buf_json(out, c->label, strlen(c->label));
         rlf_buf_putc(out, ':');
-        if (c->texts)
-            rlf_buf_json(out, c->texts[row].p, c->texts[row].n);
+        if (!c->numbers)
+            rlf_buf_json(out, text.p, text.n);
         else if (c->kind == RLF_RECORD_BOOL)
             rlf_buf_puts(out, c->numbers[row] != 0 ? "true" : "false");
         else
             rlf_buf_number(out, c->numbers[row]);
         between = ",";
     }
+    return RLF_OK;
 }
 
 static void
@@ -627,9 +600,11 @@ memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
     rlf_memory_row row = {
         .owner = resource->name,
         .purpose = "rows and their order",
-        .host = rlf_arena_used(data->arena) +
-                (data->rest ? rlf_arena_used(data->rest->arena) : 0) +
-                (sizeof(uint32_t) + sizeof(bool)) * data->records.count};
+        .host =
+            rlf_arena_used(data->arena) +
+            (data->n_members ? 0 : rlf_records_size(&data->records).memory) +
+            (data->rest ? rlf_arena_used(data->rest->arena) : 0) +
+            (sizeof(uint32_t) + sizeof(bool)) * data->records.count};
     RLF_PUSH_IN(out->arena, &out->rows, row);
 }
 

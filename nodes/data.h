@@ -6,8 +6,9 @@
  * the order of rows nor the seed counts, and rows of one prompt are on one
  * side.
  *
- * All rows are in memory (engine/io/records.h). A data set that is made of
- * others has columns of its own, of the same texts. What moves is the cursor of
+ * Numbers of rows are in memory, texts and chats are read where they are wanted
+ * (engine/io/records.h). A data set that is made of others has columns of
+ * numbers of its own, and the texts of its members. What moves is the cursor of
  * each draw: the place in the shuffled order of its epoch, and rows that were
  * put off because the step had them already. It is part of the checkpoint. */
 #ifndef RLF_NODES_DATA_H
@@ -45,6 +46,11 @@ struct rlf_data {
     uint32_t max_prompt;             /* of a file: tokens; 0: no limit */
     const rlf_arg *chats;            /* what made chats of prompts that are
                                         texts; NULL: nothing did */
+    struct {
+        bool made;             /* prompts are chats, as the program says, */
+        bool of_texts;         /* of texts in the file */
+        const rlf_str *system; /* in front where there is none; or NULL */
+    } chat;                    /* of a file */
     bool drops;                      /* rows that no step can use go */
     uint64_t dropped;                /* so many were for their texts */
     const char *why;                 /* the first of them: a sentence */
@@ -79,13 +85,14 @@ struct rlf_data {
  * RLF_USER if there is none. */
 rlf_status rlf_data_choose(rlf_data *data, const rlf_expr *condition,
                            rlf_err *err);
-/* The numbers that operation `op` of a program gives at the rows of `data`, into
- * out[rows], where each is made of what stands in its row alone; `column`: per
- * input of the program, NULL: it is no column of the data. false: they are not
- * known from the data. */
-bool rlf_data_values(const rlf_data *data, const rlf_expr *e, int op,
-                     const rlf_record_column *const *column, rlf_arena *arena,
-                     double *out);
+/* The numbers that operation `op` of a program gives at the rows of `data`,
+ * into out[rows], where each is made of what stands in its row alone; `column`:
+ * per input of the program, NULL: it is no column of the data. *known is false:
+ * they are not known from the data. */
+rlf_status rlf_data_values(const rlf_data *data, const rlf_expr *e, int op,
+                           const rlf_record_column *const *column,
+                           rlf_arena *arena, rlf_err *err, double *out,
+                           bool *known);
 /* Make `data` all rows of its members, with the columns that all have. RLF_USER
  * if a column is of another kind in one of them. */
 rlf_status rlf_data_join(rlf_data *data, rlf_err *err);
@@ -106,8 +113,19 @@ const rlf_data *rlf_data_origin(const rlf_data *data, uint32_t *row);
 const char *rlf_data_place(const rlf_data *data, uint32_t row,
                            rlf_arena *arena);
 
-/* The prompt of a row as no model has read it yet. */
-void rlf_data_prompt(const rlf_data *data, uint32_t row, rlf_prompt *out);
+/* What a row has in each column of `data`, of numbers nothing: in `pool`, or
+ * the data's. RLF_USER or RLF_ENV, naming the row, if it cannot be read any
+ * more. */
+rlf_status rlf_data_row(const rlf_data *data, uint32_t row, rlf_arena *pool,
+                        rlf_err *err, const rlf_record_value **out);
+/* The same of one column. */
+rlf_status rlf_data_value(const rlf_data *data, const rlf_record_column *column,
+                          uint32_t row, rlf_arena *pool, rlf_err *err,
+                          rlf_record_value *out);
+/* The prompt of a row as no model has read it yet; it lives as what
+ * rlf_data_row gives. */
+rlf_status rlf_data_prompt(const rlf_data *data, uint32_t row, rlf_arena *pool,
+                           rlf_err *err, rlf_prompt *out);
 
 /* ---- drop.c ---- */
 

@@ -65,11 +65,11 @@ column_of(const rlf_env *env, const rlf_node *draw, int value)
     return rlf_records_column(&data->records, rlf_node_arg(node, "name")->text);
 }
 
-/* The weights of the rows as far as numbers and the data tell them: false if
- * something else does, such as a state. */
-static bool
+/* The weights of the rows as far as numbers and the data tell them: *known is
+ * false if something else does, such as a state. */
+static rlf_status
 known_weights(const rlf_env *env, const rlf_node *draw, rlf_arena *arena,
-              double *out)
+              rlf_err *err, double *out, bool *known)
 {
     const rlf_graph *graph = env->graph;
     const rlf_data *data = env->resource[draw->receiver];
@@ -79,12 +79,13 @@ known_weights(const rlf_env *env, const rlf_node *draw, rlf_arena *arena,
         column = column_of(env, draw, arg->value);
     for (size_t i = 0; i < data->records.count; i++)
         out[i] = column && column->numbers ? column->numbers[i] : arg->number;
-    if (arg->kind != RLF_ARG_VALUE || (column && column->numbers))
-        return true;
+    *known = arg->kind != RLF_ARG_VALUE || (column && column->numbers);
+    if (*known)
+        return RLF_OK;
     int by = graph->values.data[arg->value].node, op = -1;
     const rlf_node *node = by < 0 ? NULL : &graph->nodes.data[by];
     if (!node || !node->expr)
-        return false;
+        return RLF_OK;
     for (int i = 0; i < node->n_outputs; i++)
         if (node->outputs[i] == arg->value)
             op = node->expr->outputs.data[i].op;
@@ -93,8 +94,9 @@ known_weights(const rlf_env *env, const rlf_node *draw, rlf_arena *arena,
         RLF_NEW_ARRAY(arena, const rlf_record_column *, n);
     for (size_t i = 0; i < n; i++)
         columns[i] = column_of(env, draw, node->inputs[i]);
-    return op >= 0 &&
-           rlf_data_values(data, node->expr, op, columns, arena, out);
+    return op < 0 ? RLF_OK
+                  : rlf_data_values(data, node->expr, op, columns, arena, err,
+                                    out, known);
 }
 
 /* In a collect only the first draw must have all its rows, however few. */
@@ -110,7 +112,10 @@ check_known_weights(const rlf_env *env, const rlf_node *draw, rlf_err *err)
     rlf_status status =
         rlf_arena_try(arena, sizeof *weights * data->records.count,
                       "the weights of rows", err, &weights);
-    if (status >= 0 && known_weights(env, draw, arena, weights))
+    bool known = false;
+    if (status >= 0)
+        status = known_weights(env, draw, arena, err, weights, &known);
+    if (status >= 0 && known)
         status = rlf_data_check_weights(data, weights, NULL, n, err);
     rlf_arena_free(arena);
     if (status < 0)
@@ -239,7 +244,7 @@ step(rlf_call *call, rlf_err *err)
     RLF_TRY(choose(call, data, &n, err, row, &first));
     rlf_prompt *prompt = rlf_rows_new_prompts(pool, n);
     for (uint32_t i = 0; i < n; i++)
-        rlf_data_prompt(data, row[i], &prompt[i]);
+        RLF_TRY(rlf_data_prompt(data, row[i], pool, err, &prompt[i]));
     rlf_space *space = make_space(call, data, set, row, n, first);
     rlf_rows *rows = RLF_NEW(pool, rlf_rows);
     *rows = (rlf_rows){.set = set,

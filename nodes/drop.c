@@ -85,7 +85,7 @@ fits(const rlf_env *env, const rlf_data *data, uint32_t row, const use *u,
     *tokens = 0;
     const rlf_reader *reader = u->reader;
     rlf_prompt prompt = {0};
-    rlf_data_prompt(data, row, &prompt);
+    RLF_TRY(rlf_data_prompt(data, row, env->pool, err, &prompt));
     /* A model without a template reads no chat: it says so if it has to. */
     if (prompt.n_messages && !rlf_reader_has_template(reader))
         return RLF_OK;
@@ -190,7 +190,7 @@ check_rows(const rlf_env *env, const rlf_data *data, const rlf_reader *reader,
     const use u = {reader, true};
     for (uint32_t i = 0; i < data->records.count; i++) {
         rlf_prompt prompt = {0};
-        rlf_data_prompt(data, i, &prompt);
+        RLF_TRY(rlf_data_prompt(data, i, env->pool, err, &prompt));
         if (prompt.n_messages && !rlf_reader_has_template(reader))
             return fail_chat(env, data, reader, &prompt, err);
         uint32_t tokens;
@@ -230,19 +230,24 @@ warn_template(const rlf_env *env, int model, const rlf_data *data, rlf_buf *out)
 
 /* Texts that say nothing, all of them: a field of that name may be another one.
  */
-static void
-warn_empty(const rlf_data *data, const rlf_reader *reader, rlf_buf *out)
+static rlf_status
+warn_empty(const rlf_env *env, const rlf_data *data, const rlf_reader *reader,
+           rlf_err *err, rlf_buf *out)
 {
+    enum { OFTEN = 1024 };
     for (uint32_t i = 0; i < data->records.count; i++) {
         rlf_prompt prompt = {0};
-        rlf_data_prompt(data, i, &prompt);
+        RLF_TRY(rlf_data_prompt(data, i, env->pool, err, &prompt));
         if (prompt.n_messages || prompt.text.n)
-            return;
+            return RLF_OK;
+        if (i % OFTEN == OFTEN - 1)
+            rlf_arena_reset(env->pool);
     }
     rlf_buf_printf(out,
                    "warning: %s: the prompts of all rows are empty, and '%s' "
                    "reads them (prompt: \"%s\" may be another field)\n",
                    data->name, reader->model, data->prompt->field);
+    return RLF_OK;
 }
 
 static rlf_status
@@ -262,7 +267,7 @@ check_prompts(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
             rlf_reads_warn_markers(env, reader, data, err, &data->warnings));
         rlf_reads_warn_long(env, &longest, &data->warnings);
         if (!asked)
-            warn_empty(data, reader, &data->warnings);
+            RLF_TRY(warn_empty(env, data, reader, err, &data->warnings));
         asked = true;
         if (data->prompt->kind != RLF_RECORD_CHAT &&
             !rlf_declared(&graph->resources.data[index], "chat"))
@@ -342,16 +347,19 @@ rlf_data_drop(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
     rlf_responses_list(env, index, data, true, &responses);
     if (!data->prompt && !responses.count)
         return RLF_OK;
-    uint32_t *keep = RLF_NEW_ARRAY(data->arena, uint32_t, rows);
+    uint32_t *keep = rlf_try_malloc(sizeof *keep * rows);
     rlf_env own = *env;
     own.pool = rlf_arena_new();
-    rlf_status status = choose(&own, index, data, &responses, keep, &n, err);
+    rlf_status status =
+        keep ? choose(&own, index, data, &responses, keep, &n, err)
+             : rlf_fail_memory(err, sizeof *keep * rows, "rows of data");
     rlf_arena_free(own.pool);
     RLF_VEC_FREE(&responses);
-    RLF_TRY(status);
     data->dropped = rows - n;
-    if (n == rows)
-        return RLF_OK;
+    if (status >= 0 && n && n < rows)
+        status = rlf_data_keep(data, keep, n, err);
+    free(keep);
+    RLF_TRY(status);
     if (!n) {
         rlf_fail(err, RLF_USER,
                  "none of the %u rows of '%s' can be used; the first is "
@@ -361,6 +369,5 @@ rlf_data_drop(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
                           "use, and all are such rows");
         return RLF_USER;
     }
-    RLF_TRY(rlf_data_keep(data, keep, n, err));
     return RLF_OK;
 }

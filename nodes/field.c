@@ -149,7 +149,7 @@ open_data(rlf_call *call, rlf_err *err)
     const char *name = rlf_node_arg(call->node, "name")->text;
     bool text = call->node->class->gives == RLF_GIVES_TEXT;
     const rlf_record_column *from = rlf_records_column(&data->records, name);
-    if (!from || (text ? !from->texts : !from->numbers))
+    if (!from || (text ? from->kind != RLF_RECORD_TEXT : !from->numbers))
         return rlf_fail(err, RLF_BUG, "'%s' has no field '%s' of its kind",
                         data->name, name);
     if (!rows->data_row)
@@ -160,10 +160,14 @@ open_data(rlf_call *call, rlf_err *err)
     RLF_TRY(rlf_column_try(call->env->pool, rows->prompts, text,
                            "a field of data", err, &column));
     for (uint32_t i = 0; i < rows->prompts->count; i++) {
-        if (text)
-            column.text[i] = from->texts[rows->data_row[i]];
-        else
-            column.number[i] = from->numbers[rows->data_row[i]];
+        uint32_t row = rows->data_row[i];
+        rlf_record_value value;
+        if (!text) {
+            column.number[i] = from->numbers[row];
+            continue;
+        }
+        RLF_TRY(rlf_data_value(data, from, row, call->env->pool, err, &value));
+        column.text[i] = value.text;
     }
     call->out[0].column = column;
     return RLF_OK;

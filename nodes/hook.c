@@ -100,20 +100,24 @@ add_response(fields *to, rlf_arena *scratch, const rlf_rows *rows, uint32_t row)
     to->at[to->n++].texts.n = sample->n_ids;
 }
 
-static void
-add_data(fields *to, const rlf_data *data, uint32_t data_row)
+static rlf_status
+add_data(fields *to, rlf_arena *scratch, const rlf_data *data,
+         uint32_t data_row, rlf_err *err)
 {
+    const rlf_record_value *values;
+    RLF_TRY(rlf_data_row(data, data_row, scratch, err, &values));
     for (size_t i = 0; i < data->records.n_columns; i++) {
         const rlf_record_column *c = &data->records.columns[i];
         if (c == data->prompt)
             continue;
-        if (c->texts)
-            add_text(to, c->label, c->texts[data_row]);
+        if (!c->numbers)
+            add_text(to, c->label, values[i].text);
         else if (c->kind == RLF_RECORD_BOOL)
             add_bool(to, c->label, c->numbers[data_row] != 0);
         else
             add_number(to, c->label, c->numbers[data_row]);
     }
+    return RLF_OK;
 }
 
 /* The function would compare with it and come to some result. */
@@ -179,7 +183,7 @@ make_sample(const rlf_call *call, const rlf_rows *rows, uint32_t row,
     if (rows->sample)
         add_response(&to, scratch, rows, row);
     if (data)
-        add_data(&to, data, rows->data_row[prompt]);
+        RLF_TRY(add_data(&to, scratch, data, rows->data_row[prompt], err));
     RLF_TRY(add_extra(&to, call, rows->samples, row, err));
     *out = (rlf_lua_sample){
         .fields = to.at,

@@ -14,10 +14,12 @@ tokens_of(const rlf_env *env, const rlf_data *data,
     rlf_err why = RLF_ERR_NONE;
     rlf_status status;
     if (column) {
-        status = rlf_rows_response(env, reader, column->texts[row], true, &why,
-                                   &sample);
+        rlf_record_value value;
+        RLF_TRY(rlf_data_value(data, column, row, env->pool, err, &value));
+        status =
+            rlf_rows_response(env, reader, value.text, true, &why, &sample);
     } else {
-        rlf_data_prompt(data, row, &prompt);
+        RLF_TRY(rlf_data_prompt(data, row, env->pool, err, &prompt));
         status = rlf_rows_encode(env, reader, &prompt, &why);
     }
     if (status < 0) {
@@ -89,7 +91,7 @@ rlf_data_response_lengths(const rlf_env *env, int index, const char *field,
     const rlf_reader *reader = rlf_model_reader(env->resource[model]);
     const rlf_record_column *column = rlf_records_column(&data->records, field);
     *n = 0;
-    if (!column || !column->texts || !reader->tokenizer)
+    if (!column || column->kind != RLF_RECORD_TEXT || !reader->tokenizer)
         return RLF_OK;
     return lengths_of(env, data, column, reader, most, arena, err, out, n);
 }

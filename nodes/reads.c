@@ -360,7 +360,7 @@ rlf_reads_warn_markers(const rlf_env *env, const rlf_reader *reader,
 {
     rlf_prompt prompt = {0};
     if (data->records.count)
-        rlf_data_prompt(data, 0, &prompt);
+        RLF_TRY(rlf_data_prompt(data, 0, env->pool, err, &prompt));
     if (!prompt.n_messages)
         return RLF_OK;
     RLF_TRY(rlf_rows_encode(env, reader, &prompt, err));

@@ -139,7 +139,7 @@ list_readers(const rlf_env *env, const rlf_data *data, const rlf_node *node,
     int writer = graph->sets.data[set].model;
     const char *name = rlf_node_arg(field, "name")->text;
     const rlf_record_column *column = rlf_records_column(&data->records, name);
-    if (rows < 0 || writer < 0 || !column || !column->texts)
+    if (rows < 0 || writer < 0 || !column || column->kind != RLF_RECORD_TEXT)
         return;
     rlf_response_use use = {.respond = node,
                             .set = &graph->sets.data[set],
@@ -187,7 +187,7 @@ count_prompt(const rlf_env *env, const rlf_data *data, uint32_t row,
              const rlf_reader *reader, rlf_err *err, uint32_t *out)
 {
     rlf_prompt prompt = {0};
-    rlf_data_prompt(data, row, &prompt);
+    RLF_TRY(rlf_data_prompt(data, row, env->pool, err, &prompt));
     *out = 0;
     if (prompt.n_messages && !rlf_reader_has_template(reader))
         return RLF_OK;
@@ -270,8 +270,10 @@ check_text(const rlf_env *env, const rlf_data *data, uint32_t row,
     bool written =
         rlf_rows_same_tokens(use->writer->tokenizer, use->reader->tokenizer);
     const rlf_reader *by = written ? use->writer : use->reader;
-    rlf_str text = use->column->texts[row];
+    rlf_record_value value;
     rlf_sample sample;
+    RLF_TRY(rlf_data_value(data, use->column, row, env->pool, err, &value));
+    rlf_str text = value.text;
     RLF_TRY(check_large(use, by, text, err));
     RLF_TRY(rlf_rows_response(env, by, text, true, err, &sample));
     uint32_t n = sample.n_ids;

@@ -1,7 +1,7 @@
 /* Data made of data: the rows for which a condition holds, and mixtures.
  *
- * Columns are gathered, texts are not copied: they stay those of the member,
- * which lives as long. Not here: in which order rows are drawn (draws.c). */
+ * Numbers are gathered, texts are read as rows of the member, which lives as
+ * long. Not here: in which order rows are drawn (draws.c). */
 #include "engine/base/digest.h"
 #include "engine/base/vec.h"
 #include "nodes/data.h"
@@ -37,16 +37,95 @@ rlf_data_place(const rlf_data *data, uint32_t row, rlf_arena *arena)
     return rlf_records_place(&data->records, row, arena);
 }
 
-void
-rlf_data_prompt(const rlf_data *data, uint32_t row, rlf_prompt *out)
+/* ---- texts and chats ---- */
+
+/* A prompt as a chat: a text as what the user says, `system` in front where
+ * there is none. */
+static rlf_status
+make_chat(const rlf_record_value *from, bool is_chat, const rlf_str *system,
+          rlf_arena *pool, rlf_err *err, rlf_chat *out)
 {
+    const rlf_message user = {.role = RLF_STR("user"), .content = from->text};
+    const rlf_message first = {.role = RLF_STR("system"),
+                               .content = system ? *system : RLF_STR("")};
+    size_t n = is_chat ? from->chat.count : 1;
+    bool has = is_chat && rlf_str_eq(from->chat.messages[0].role, first.role);
+    size_t front = system && !has;
+    rlf_message *messages;
+    RLF_TRY(rlf_arena_try(pool, (front + n) * sizeof *messages,
+                          "a chat of data", err, &messages));
+    messages[0] = first;
+    messages[front] = user;
+    if (is_chat)
+        memcpy(messages + front, from->chat.messages, n * sizeof *messages);
+    *out = (rlf_chat){messages, front + n};
+    return RLF_OK;
+}
+
+/* The row of a file, in its columns. */
+static rlf_status
+read_row(const rlf_data *data, uint32_t row, rlf_arena *pool, rlf_err *err,
+         const rlf_record_value **out)
+{
+    RLF_TRY(rlf_records_row(&data->records, row, pool, err, out));
+    if (!data->chat.made)
+        return RLF_OK;
+    size_t i = (size_t)(data->prompt - data->records.columns);
+    rlf_record_value *prompt = (rlf_record_value *)&(*out)[i];
+    return make_chat(prompt, !data->chat.of_texts, data->chat.system, pool, err,
+                     &prompt->chat);
+}
+
+rlf_status
+rlf_data_row(const rlf_data *data, uint32_t row, rlf_arena *pool, rlf_err *err,
+             const rlf_record_value **out)
+{
+    const rlf_record_value *values;
+    const rlf_data *file = rlf_data_origin(data, &row);
+    RLF_TRY(read_row(file, row, pool, err, &values));
+    *out = values;
+    if (data->records.store)
+        return RLF_OK; /* its columns are the file's */
+    rlf_record_value *own;
+    RLF_TRY(rlf_arena_try(pool, data->records.n_columns * sizeof *own,
+                          "a row of data", err, &own));
+    for (size_t i = 0; i < data->records.n_columns; i++) {
+        const rlf_record_column *c =
+            rlf_records_column(&file->records, data->records.columns[i].label);
+        own[i] = values[c - file->records.columns];
+    }
+    *out = own;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_data_value(const rlf_data *data, const rlf_record_column *column,
+               uint32_t row, rlf_arena *pool, rlf_err *err,
+               rlf_record_value *out)
+{
+    const rlf_record_value *values;
+    RLF_TRY(rlf_data_row(data, row, pool, err, &values));
+    *out = values[column - data->records.columns];
+    return RLF_OK;
+}
+
+rlf_status
+rlf_data_prompt(const rlf_data *data, uint32_t row, rlf_arena *pool,
+                rlf_err *err, rlf_prompt *out)
+{
+    rlf_record_value value;
+    out->text = RLF_STR("");
     if (!data->prompt)
-        out->text = RLF_STR("");
-    else if (data->prompt->kind == RLF_RECORD_CHAT) {
-        out->messages = data->prompt->chats[row].messages;
-        out->n_messages = (uint32_t)data->prompt->chats[row].count;
-    } else
-        out->text = data->prompt->texts[row];
+        return RLF_OK;
+    RLF_TRY(rlf_data_value(data, data->prompt, row, pool, err, &value));
+    if (data->prompt->kind == RLF_RECORD_CHAT) {
+        out->text = (rlf_str){NULL, 0};
+        out->messages = value.chat.messages;
+        out->n_messages = (uint32_t)value.chat.count;
+    } else {
+        out->text = value.text;
+    }
+    return RLF_OK;
 }
 
 /* ---- gathering ---- */
@@ -66,6 +145,19 @@ gather(rlf_arena *arena, const void *from, size_t size, const uint32_t *keep,
     return RLF_OK;
 }
 
+/* Which rows of the files keep[0..n-1] are, `at` those before. */
+static rlf_status
+compose(rlf_arena *arena, const uint32_t *at, const uint32_t *keep, uint32_t n,
+        rlf_err *err, const uint32_t **out)
+{
+    uint32_t *to;
+    RLF_TRY(rlf_arena_try(arena, sizeof *to * n, "rows of data", err, &to));
+    for (uint32_t i = 0; i < n; i++)
+        to[i] = at ? at[keep[i]] : keep[i];
+    *out = to;
+    return RLF_OK;
+}
+
 /* The rows keep[] of `from` as the columns of `to`. */
 static rlf_status
 take_rows(rlf_arena *arena, const rlf_records *from, const uint32_t *keep,
@@ -73,10 +165,8 @@ take_rows(rlf_arena *arena, const rlf_records *from, const uint32_t *keep,
 {
     *to = *from;
     to->count = n;
-    RLF_TRY(gather(arena, from->lines, sizeof *from->lines, keep, n, err,
-                   &to->lines));
-    RLF_TRY(gather(arena, from->file_of, sizeof *from->file_of, keep, n, err,
-                   &to->file_of));
+    if (from->store)
+        RLF_TRY(compose(arena, from->at, keep, n, err, &to->at));
     to->columns = RLF_NEW_ARRAY(arena, rlf_record_column, from->n_columns);
     for (size_t c = 0; c < from->n_columns; c++) {
         const rlf_record_column *a = &from->columns[c];
@@ -84,10 +174,6 @@ take_rows(rlf_arena *arena, const rlf_records *from, const uint32_t *keep,
         *b = *a;
         RLF_TRY(gather(arena, a->numbers, sizeof *a->numbers, keep, n, err,
                        &b->numbers));
-        RLF_TRY(
-            gather(arena, a->texts, sizeof *a->texts, keep, n, err, &b->texts));
-        RLF_TRY(
-            gather(arena, a->chats, sizeof *a->chats, keep, n, err, &b->chats));
     }
     to->digest = rlf_digest_add(from->digest, keep, sizeof *keep * n);
     return RLF_OK;
@@ -112,14 +198,15 @@ add_text(rlf_digest digest, rlf_str text)
 }
 
 static rlf_digest
-add_cell(rlf_digest digest, const rlf_record_column *c, uint32_t row)
+add_cell(rlf_digest digest, const rlf_record_column *c, uint32_t row,
+         const rlf_record_value *value)
 {
     if (c->numbers)
         return rlf_digest_add(digest, &c->numbers[row], sizeof *c->numbers);
-    if (c->texts)
-        return add_text(digest, c->texts[row]);
-    for (size_t i = 0; i < c->chats[row].count; i++) {
-        const rlf_message *m = &c->chats[row].messages[i];
+    if (c->kind == RLF_RECORD_TEXT)
+        return add_text(digest, value->text);
+    for (size_t i = 0; i < value->chat.count; i++) {
+        const rlf_message *m = &value->chat.messages[i];
         digest = add_text(add_text(digest, m->role), m->content);
         digest = add_text(digest, m->json);
     }
@@ -143,23 +230,71 @@ by_digest(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-static rlf_status
-draw_lots(const rlf_data *data, rlf_err *err, lot **out)
+/* Those of the n least, the last of them on top of a heap, and the rows beyond
+ * whose digest is that of the last. */
+typedef struct lots {
+    lot *heap;
+    uint32_t n, most;
+    RLF_VEC(uint32_t) equal;
+} lots;
+
+static void
+sink(lots *l, lot x)
 {
-    uint32_t rows = (uint32_t)data->records.count;
-    lot *lots = *out = rlf_try_malloc(sizeof *lots * ((size_t)rows + 1));
-    if (!lots)
-        return rlf_fail_memory(err, sizeof *lots * rows,
-                               "the rows that are held out");
-    for (uint32_t i = 0; i < rows; i++) {
-        lots[i] = (lot){.row = i};
+    uint32_t i = 0;
+    for (uint32_t child; (child = 2 * i + 1) < l->n; i = child) {
+        if (child + 1 < l->n &&
+            by_digest(&l->heap[child], &l->heap[child + 1]) < 0)
+            child++;
+        if (by_digest(&x, &l->heap[child]) >= 0)
+            break;
+        l->heap[i] = l->heap[child];
+    }
+    l->heap[i] = x;
+}
+
+static void
+rise(lots *l, lot x)
+{
+    uint32_t i = l->n++;
+    for (; i && by_digest(&x, &l->heap[(i - 1) / 2]) > 0; i = (i - 1) / 2)
+        l->heap[i] = l->heap[(i - 1) / 2];
+    l->heap[i] = x;
+}
+
+static void
+take_lot(lots *l, lot x)
+{
+    if (l->n < l->most) {
+        rise(l, x);
+        return;
+    }
+    lot last = l->heap[0], out = x;
+    if (by_digest(&x, &last) < 0) {
+        out = last;
+        sink(l, x);
+    }
+    if (!rlf_digest_equal(l->heap[0].digest, last.digest))
+        l->equal.count = 0;
+    if (rlf_digest_equal(l->heap[0].digest, out.digest))
+        RLF_PUSH(&l->equal, out.row);
+}
+
+static rlf_status
+draw_lots(const rlf_data *data, rlf_arena *pool, rlf_err *err, lots *out)
+{
+    for (uint32_t i = 0; i < data->records.count; i++) {
+        lot x = {.row = i};
+        const rlf_record_value *values;
+        RLF_TRY(rlf_data_row(data, i, pool, err, &values));
         for (size_t c = 0; c < data->records.n_columns; c++) {
             const rlf_record_column *column = &data->records.columns[c];
             if (!data->prompt || column == data->prompt)
-                lots[i].digest = add_cell(lots[i].digest, column, i);
+                x.digest = add_cell(x.digest, column, i, &values[c]);
         }
+        take_lot(out, x);
+        rlf_arena_reset(pool);
     }
-    qsort(lots, rows, sizeof *lots, by_digest);
     return RLF_OK;
 }
 
@@ -174,27 +309,54 @@ list_side(const uint8_t *side, uint32_t rows, uint8_t which, uint32_t *out)
     return n;
 }
 
-/* Where each row goes; *equal: how many nowhere. */
-static uint8_t *
-choose_sides(const lot *lots, uint32_t rows, uint32_t n, bool part,
-             uint64_t *equal)
+enum { TRAINED, HELD, NEITHER };
+
+/* Where each row goes, side[rows]: n are held out, data->equal in neither. */
+static rlf_status
+choose_sides(rlf_data *data, uint32_t n, bool part, rlf_err *err, uint8_t *side)
 {
-    enum { TRAINED, HELD, NEITHER };
-    uint8_t *side = rlf_calloc(rows, 1);
-    for (uint32_t i = 0; i < rows; i++) {
-        bool same = i >= n && !part &&
-                    rlf_digest_equal(lots[i].digest, lots[n - 1].digest);
-        side[lots[i].row] = i < n ? HELD : same ? NEITHER : TRAINED;
-        *equal += same;
-    }
-    return side;
+    lots l = {.most = n, .heap = rlf_try_malloc(sizeof *l.heap * n)};
+    if (!l.heap)
+        return rlf_fail_memory(err, sizeof *l.heap * n,
+                               "the rows that are held out");
+    rlf_arena *pool = rlf_arena_new();
+    rlf_status status = draw_lots(data, pool, err, &l);
+    rlf_arena_free(pool);
+    for (uint32_t i = 0; i < l.n; i++)
+        side[l.heap[i].row] = HELD;
+    for (size_t i = 0; i < l.equal.count && !part; i++)
+        side[l.equal.data[i]] = NEITHER;
+    data->equal = part ? 0 : l.equal.count;
+    RLF_VEC_FREE(&l.equal);
+    free(l.heap);
+    return status;
+}
+
+/* data->rest, of the rows held out, and the others. */
+static rlf_status
+part_rows(rlf_data *data, uint32_t n, bool part, uint8_t *side, uint32_t *keep,
+          rlf_err *err)
+{
+    uint32_t rows = (uint32_t)data->records.count;
+    rlf_data *rest = data->rest;
+    RLF_TRY(choose_sides(data, n, part, err, side));
+    uint32_t held = list_side(side, rows, HELD, keep);
+    RLF_TRY(take_rows(rest->arena, &data->records, keep, held, err,
+                      &rest->records));
+    rest->prompt = rlf_records_column(&rest->records, "prompt");
+    uint32_t left = list_side(side, rows, TRAINED, keep);
+    if (left)
+        return rlf_data_keep(data, keep, left, err);
+    return rlf_fail(err, RLF_USER,
+                    "'%s' has no row left whose prompt is not held out: %u of "
+                    "its %u rows are",
+                    data->name, n, rows);
 }
 
 rlf_status
 rlf_data_hold_out(rlf_data *data, uint32_t n, bool part, rlf_err *err)
 {
     uint32_t rows = (uint32_t)data->records.count;
-    lot *lots;
     if (n >= rows) {
         rlf_fail(err, RLF_USER,
                  "'%s' has %u rows, and held_out: %u leaves none of them",
@@ -207,24 +369,17 @@ rlf_data_hold_out(rlf_data *data, uint32_t n, bool part, rlf_err *err)
     rest->arena = rlf_arena_new();
     rest->name = rlf_arena_printf(rest->arena, "%s.held_out", data->name);
     rest->max_prompt = data->max_prompt;
+    rest->chat = data->chat;
     data->rest = rest;
-    RLF_TRY(draw_lots(data, err, &lots));
-    uint8_t *side = choose_sides(lots, rows, n, part, &data->equal);
-    free(lots);
-    uint32_t *keep = RLF_NEW_ARRAY(data->arena, uint32_t, rows);
-    uint32_t held = list_side(side, rows, 1, keep);
+    uint8_t *side = rlf_try_calloc(rows, 1);
+    uint32_t *keep = rlf_try_malloc(sizeof *keep * rows);
     rlf_status status =
-        take_rows(rest->arena, &data->records, keep, held, err, &rest->records);
-    rest->prompt = rlf_records_column(&rest->records, "prompt");
-    uint32_t left = list_side(side, rows, 0, keep);
+        side && keep ? part_rows(data, n, part, side, keep, err)
+                     : rlf_fail_memory(err, (sizeof *keep + 1) * (size_t)rows,
+                                       "the rows that are held out");
     free(side);
-    RLF_TRY(status);
-    if (left)
-        return rlf_data_keep(data, keep, left, err);
-    return rlf_fail(err, RLF_USER,
-                    "'%s' has no row left whose prompt is not held out: %u of "
-                    "its %u rows are",
-                    data->name, n, rows);
+    free(keep);
+    return status;
 }
 
 void
@@ -243,6 +398,14 @@ typedef union value {
     rlf_str text;
 } value;
 
+/* Where a program finds its inputs. */
+typedef struct lookup {
+    const rlf_data *data;
+    const rlf_record_column *const *column; /* per input */
+    bool texts;                             /* some are */
+    rlf_arena *pool;                        /* of one row */
+} lookup;
+
 static bool
 is_pointwise(rlf_expr_code code)
 {
@@ -252,11 +415,11 @@ is_pointwise(rlf_expr_code code)
 }
 
 /* The value of operation `last`, a number, at this row: NaN also where a text
- * is chosen by one. `column`: per input; `at`: room for all values; `needed`:
- * by operation, NULL: all are. */
+ * is chosen by one. `texts`: of its row, by column; `at`: room for all values;
+ * `needed`: by operation, NULL: all are. */
 static double
-value_at(const rlf_expr *e, int last, const bool *needed,
-         const rlf_record_column *const *column, uint32_t row, value *at)
+value_at(const rlf_expr *e, int last, const bool *needed, const lookup *l,
+         const rlf_record_value *texts, uint32_t row, value *at)
 {
     for (int i = 0; i <= last; i++) {
         const rlf_expr_op *op = &e->ops.data[i];
@@ -266,9 +429,10 @@ value_at(const rlf_expr *e, int last, const bool *needed,
         if (needed && !needed[i])
             continue;
         if (op->code == RLF_EXPR_INPUT && op->text)
-            at[i].text = column[op->index]->texts[row];
+            at[i].text =
+                texts[l->column[op->index] - l->data->records.columns].text;
         else if (op->code == RLF_EXPR_INPUT)
-            at[i].number = column[op->index]->numbers[row];
+            at[i].number = l->column[op->index]->numbers[row];
         else if (op->code == RLF_EXPR_CONST && op->text)
             at[i].text = op->words;
         else if (op->code == RLF_EXPR_CONST)
@@ -288,31 +452,61 @@ value_at(const rlf_expr *e, int last, const bool *needed,
     return at[last].number;
 }
 
-bool
-rlf_data_values(const rlf_data *data, const rlf_expr *e, int op,
-                const rlf_record_column *const *column, rlf_arena *arena,
-                double *out)
+/* The texts of a row, where the program reads some. */
+static rlf_status
+look_up(const lookup *l, uint32_t row, rlf_err *err,
+        const rlf_record_value **texts)
 {
-    bool *needed = RLF_NEW_ARRAY(arena, bool, e->ops.count);
+    if (!l->texts)
+        return RLF_OK;
+    rlf_arena_reset(l->pool);
+    return rlf_data_row(l->data, row, l->pool, err, texts);
+}
+
+/* Which operations `op` needs; false: the data does not tell all of them. */
+static bool
+find_needed(const rlf_expr *e, int op, lookup *l, bool *needed)
+{
     needed[op] = true;
     for (int i = op; i >= 0; i--) {
         const rlf_expr_op *o = &e->ops.data[i];
         if (!needed[i])
             continue;
         const rlf_record_column *c =
-            o->code == RLF_EXPR_INPUT ? column[o->index] : NULL;
+            o->code == RLF_EXPR_INPUT ? l->column[o->index] : NULL;
         if (!is_pointwise(o->code) ||
             (o->code == RLF_EXPR_INPUT &&
-             (!c || (o->text ? !c->texts : !c->numbers))))
+             (!c || (o->text ? c->kind != RLF_RECORD_TEXT : !c->numbers))))
             return false;
+        l->texts |= c && o->text;
         for (int k = 0; k < 3; k++)
             if (o->arg[k] >= 0)
                 needed[o->arg[k]] = true;
     }
-    value *at = RLF_NEW_ARRAY(arena, value, e->ops.count);
-    for (uint32_t i = 0; i < data->records.count; i++)
-        out[i] = value_at(e, op, needed, column, i, at);
     return true;
+}
+
+rlf_status
+rlf_data_values(const rlf_data *data, const rlf_expr *e, int op,
+                const rlf_record_column *const *column, rlf_arena *arena,
+                rlf_err *err, double *out, bool *known)
+{
+    bool *needed = RLF_NEW_ARRAY(arena, bool, e->ops.count);
+    lookup l = {.data = data, .column = column};
+    *known = find_needed(e, op, &l, needed);
+    if (!*known)
+        return RLF_OK;
+    value *at = RLF_NEW_ARRAY(arena, value, e->ops.count);
+    const rlf_record_value *texts = NULL;
+    rlf_status status = RLF_OK;
+    l.pool = rlf_arena_new();
+    for (uint32_t i = 0; i < data->records.count && status >= 0; i++) {
+        status = look_up(&l, i, err, &texts);
+        if (status >= 0)
+            out[i] = value_at(e, op, needed, &l, texts, i, at);
+    }
+    rlf_arena_free(l.pool);
+    return status;
 }
 
 /* Place an error at the operation that made a NaN of numbers, from `last` back,
@@ -350,16 +544,41 @@ find_columns(const rlf_data *from, const rlf_expr *condition,
     for (size_t i = 0; i < condition->inputs.count; i++) {
         const rlf_expr_input *in = &condition->inputs.data[i];
         out[i] = rlf_records_column(&from->records, in->name);
-        if (out[i] &&
-            (in->text ? out[i]->texts != NULL : out[i]->numbers != NULL))
+        if (out[i] && (in->text ? out[i]->kind == RLF_RECORD_TEXT
+                                : out[i]->numbers != NULL))
             continue;
-        if (!out[i] || !out[i]->chats)
+        if (!out[i] || out[i]->kind != RLF_RECORD_CHAT)
             return rlf_fail(err, RLF_BUG, "'%s' has no field '%s' of its kind",
                             from->name, in->name);
         return rlf_fail(err, RLF_USER,
                         "'%s' of '%s' is a list of chat messages, by which no "
                         "row can be chosen",
                         in->name, from->name);
+    }
+    return RLF_OK;
+}
+
+/* The rows for which the condition holds, into data->row; *n: how many. */
+static rlf_status
+choose_rows(rlf_data *data, const rlf_expr *condition, const lookup *l,
+            uint32_t *n, rlf_err *err)
+{
+    const rlf_data *from = l->data;
+    value *at = RLF_NEW_ARRAY(data->arena, value, condition->ops.count);
+    int last = condition->outputs.data[0].op;
+    const rlf_record_value *texts = NULL;
+    for (uint32_t i = 0; i < from->records.count; i++) {
+        RLF_TRY(look_up(l, i, err, &texts));
+        double x = value_at(condition, last, NULL, l, texts, i, at);
+        if (isnan(x)) {
+            rlf_fail(err, RLF_USER, "the condition is not a number for %s",
+                     rlf_data_place(from, i, data->arena));
+            rlf_err_hint(err, "%s", RLF_EXPR_NAN_HINT);
+            blame(condition, last, at, err);
+            return RLF_USER;
+        }
+        if (x < 0 || x > 0)
+            data->row[(*n)++] = i;
     }
     return RLF_OK;
 }
@@ -372,23 +591,16 @@ rlf_data_choose(rlf_data *data, const rlf_expr *condition, rlf_err *err)
     uint32_t rows = (uint32_t)from->records.count, n = 0;
     const rlf_record_column **column = RLF_NEW_ARRAY(
         arena, const rlf_record_column *, condition->inputs.count);
-    value *at = RLF_NEW_ARRAY(arena, value, condition->ops.count);
-    int last = condition->outputs.data[0].op;
+    lookup l = {.data = from, .column = column};
     RLF_TRY(find_columns(from, condition, column, err));
+    for (size_t i = 0; i < condition->inputs.count; i++)
+        l.texts |= condition->inputs.data[i].text;
     RLF_TRY(rlf_arena_try(arena, sizeof *data->row * rows,
                           "the rows that are chosen", err, &data->row));
-    for (uint32_t i = 0; i < rows; i++) {
-        double x = value_at(condition, last, NULL, column, i, at);
-        if (isnan(x)) {
-            rlf_fail(err, RLF_USER, "the condition is not a number for %s",
-                     rlf_data_place(from, i, arena));
-            rlf_err_hint(err, "%s", RLF_EXPR_NAN_HINT);
-            blame(condition, last, at, err);
-            return RLF_USER;
-        }
-        if (x < 0 || x > 0)
-            data->row[n++] = i;
-    }
+    l.pool = rlf_arena_new();
+    rlf_status status = choose_rows(data, condition, &l, &n, err);
+    rlf_arena_free(l.pool);
+    RLF_TRY(status);
     if (!n) {
         rlf_fail(err, RLF_USER,
                  "no row of '%s' is left: the condition holds for none of %u",
@@ -443,42 +655,27 @@ check_prompts(const rlf_data *data, rlf_err *err)
     return RLF_OK;
 }
 
-/* The members' columns like `c`, one after the other. */
+/* The members' columns like `c`: their numbers, one after the other. */
 static rlf_status
 join_column(const rlf_data *data, const rlf_record_column *c, rlf_err *err,
             rlf_record_column *to)
 {
-    static const char what[] = "the rows of a mixture";
     size_t n = data->records.count;
-    double *numbers = NULL;
-    rlf_str *texts = NULL;
-    rlf_chat *chats = NULL;
-    *to = (rlf_record_column){
-        .label = c->label, .field = c->field, .kind = c->kind};
-    if (c->numbers)
-        RLF_TRY(rlf_arena_try(data->arena, sizeof *numbers * n, what, err,
-                              &numbers));
-    if (c->texts)
-        RLF_TRY(
-            rlf_arena_try(data->arena, sizeof *texts * n, what, err, &texts));
-    if (c->chats)
-        RLF_TRY(
-            rlf_arena_try(data->arena, sizeof *chats * n, what, err, &chats));
+    double *numbers;
+    *to = (rlf_record_column){.label = c->label,
+                              .field = c->field,
+                              .kind = c->kind,
+                              .answered = SIZE_MAX};
+    if (!c->numbers)
+        return RLF_OK;
+    RLF_TRY(rlf_arena_try(data->arena, sizeof *numbers * n,
+                          "the rows of a mixture", err, &numbers));
     to->numbers = numbers;
-    to->texts = texts;
-    to->chats = chats;
     for (size_t m = 0; m < data->n_members; m++) {
         const rlf_records *from = &data->members[m]->records;
         const rlf_record_column *a = rlf_records_column(from, c->label);
-        uint32_t at = data->first[m];
-        for (size_t i = 0; i < from->count; i++, at++) {
-            if (numbers)
-                numbers[at] = a->numbers[i];
-            else if (texts)
-                texts[at] = a->texts[i];
-            else
-                chats[at] = a->chats[i];
-        }
+        memcpy(numbers + data->first[m], a->numbers,
+               sizeof *numbers * from->count);
     }
     return RLF_OK;
 }

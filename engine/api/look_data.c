@@ -133,14 +133,16 @@ find_files(looker *l, const char *split)
 /* What a model reads of a value, in `arena`: a text, or a chat by the template
  * with the answer, if it has one, behind it. */
 static rlf_status
-text_of(const looker *l, const rlf_record_column *c, size_t row,
-        rlf_arena *arena, rlf_err *err, rlf_str *out)
+text_of(const looker *l, const rlf_records *rows, size_t row, rlf_arena *arena,
+        rlf_err *err, rlf_str *out)
 {
-    if (c->texts) {
-        *out = c->texts[row];
+    const rlf_record_value *value;
+    RLF_TRY(rlf_records_row(rows, row, arena, err, &value));
+    if (rows->columns[0].kind == RLF_RECORD_TEXT) {
+        *out = value->text;
         return RLF_OK;
     }
-    const rlf_chat *chat = &c->chats[row];
+    const rlf_chat *chat = &value->chat;
     const rlf_message *last = &chat->messages[chat->count - 1];
     bool answered =
         chat->count > 1 && rlf_str_eq(last->role, RLF_STR("assistant"));
@@ -166,21 +168,21 @@ text_of(const looker *l, const rlf_record_column *c, size_t row,
 }
 
 static rlf_status
-encode(const looker *l, const rlf_record_column *c, size_t row,
-       rlf_arena *arena, rlf_err *err, rlf_ids *ids)
+encode(const looker *l, const rlf_records *rows, size_t row, rlf_arena *arena,
+       rlf_err *err, rlf_ids *ids)
 {
     rlf_str text;
+    bool is_text = rows->columns[0].kind == RLF_RECORD_TEXT;
     ids->count = 0;
-    RLF_TRY(text_of(l, c, row, arena, err, &text));
+    RLF_TRY(text_of(l, rows, row, arena, err, &text));
     return rlf_tokenizer_encode(l->tokenizer, text.p, text.n,
-                                c->texts ? RLF_ENCODE_SPECIAL : 0, err, ids);
+                                is_text ? RLF_ENCODE_SPECIAL : 0, err, ids);
 }
 
 /* Least, mean and most of the lengths of values spread evenly. */
 static rlf_status
 put_lengths(const looker *l, const rlf_records *rows, rlf_err *err)
 {
-    const rlf_record_column *c = &rows->columns[0];
     size_t n = rows->count < MEASURED ? rows->count : MEASURED;
     size_t least = SIZE_MAX, most = 0;
     double sum = 0;
@@ -191,9 +193,9 @@ put_lengths(const looker *l, const rlf_records *rows, rlf_err *err)
         size_t row = i * rows->count / n, length;
         rlf_str text = {0};
         if (l->tokenizer)
-            status = encode(l, c, row, pool, err, &ids);
+            status = encode(l, rows, row, pool, err, &ids);
         else
-            status = text_of(l, c, row, pool, err, &text);
+            status = text_of(l, rows, row, pool, err, &text);
         length = l->tokenizer ? ids.count : text.n;
         least = length < least ? length : least;
         most = length > most ? length : most;
@@ -248,8 +250,9 @@ put_tokens(const looker *l, const rlf_ids *ids, rlf_buf *out)
 }
 
 static rlf_status
-put_value(const looker *l, const rlf_record_column *c, size_t row, rlf_buf *out)
+put_value(const looker *l, const rlf_records *rows, size_t row, rlf_buf *out)
 {
+    const rlf_record_column *c = &rows->columns[0];
     rlf_err *err = l->err;
     rlf_ids ids = {0};
     rlf_buf text = {0};
@@ -259,12 +262,12 @@ put_value(const looker *l, const rlf_record_column *c, size_t row, rlf_buf *out)
         rlf_buf_puts(&text, c->numbers[row] != 0 ? "true" : "false");
     else if (c->numbers)
         rlf_buf_number(&text, c->numbers[row]);
-    else if (l->tokenizer && (c->texts || l->chat)) {
-        status = encode(l, c, row, l->arena, err, &ids);
+    else if (l->tokenizer && (c->kind == RLF_RECORD_TEXT || l->chat)) {
+        status = encode(l, rows, row, l->arena, err, &ids);
         if (status >= 0)
             put_tokens(l, &ids, &text);
     } else {
-        status = text_of(l, c, row, l->arena, err, &plain);
+        status = text_of(l, rows, row, l->arena, err, &plain);
         if (status >= 0)
             put_visible(&text, plain);
     }
@@ -322,7 +325,7 @@ put_column(looker *l, size_t i, int width, shown *show, size_t n_shown)
                     0)
                     continue;
                 rlf_buf_printf(&show[k].text, "  %-*s  ", width, field);
-                status = put_value(l, c, r, &show[k].text);
+                status = put_value(l, &rows, r, &show[k].text);
             }
     }
     rlf_arena_free(arena);

@@ -126,8 +126,9 @@ typedef struct rlf_data_class {
     const rlf_space *(*rows)(const void *object);
     const rlf_digest *(*digest)(const void *object);
     /* The fields of a row but its prompt: `"name":value,...`, JSON without
-     * braces. */
-    void (*fields)(const void *object, uint32_t row, rlf_buf *out);
+     * braces. What it takes meanwhile is in `pool`. */
+    rlf_status (*fields)(const void *object, uint32_t row, rlf_arena *pool,
+                         rlf_err *err, rlf_buf *out);
 } rlf_data_class;
 
 /* What only hooks do. */

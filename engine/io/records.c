@@ -3,6 +3,7 @@
  * go into columns. */
 #include "engine/io/records_inside.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *
@@ -39,75 +40,27 @@ rlf_record_column_status(rlf_record_reader *r, size_t c, rlf_status status)
 
 /* --- cells --- */
 
-static rlf_str
-keep_text(rlf_record_reader *r, const char *p, size_t n)
-{
-    return (rlf_str){rlf_arena_strndup(r->arena, p, n), n};
-}
-
-/* Is a message two texts and nothing else? */
-static bool
-is_plain(const json_t *message)
-{
-    return json_object_size(message) == 2 &&
-           json_is_string(json_object_get(message, "content"));
-}
-
-/* What keep_chat takes, each with what it is aligned by. */
-static size_t
-chat_bytes(const json_t *list)
-{
-    size_t n = json_array_size(list), bytes = (n + 1) * sizeof(rlf_message);
-    for (size_t i = 0; i < n; i++) {
-        const json_t *item = json_array_get(list, i);
-        bytes += json_string_length(json_object_get(item, "role")) +
-                 json_string_length(json_object_get(item, "content")) + 2;
-        if (!is_plain(item))
-            bytes += json_dumpb(item, NULL, 0, JSON_COMPACT) + 1;
-    }
-    return bytes;
-}
-
-/* A message as JSON, its keys in their order. */
-static rlf_str
-keep_json(rlf_record_reader *r, const json_t *message)
-{
-    size_t n = json_dumpb(message, NULL, 0, JSON_COMPACT);
-    char *p = rlf_arena_alloc(r->arena, n + 1);
-    json_dumpb(message, p, n, JSON_COMPACT);
-    return (rlf_str){p, n};
-}
-
-static rlf_chat
-keep_chat(rlf_record_reader *r, const json_t *list)
-{
-    size_t n = json_array_size(list);
-    rlf_message *messages = RLF_NEW_ARRAY(r->arena, rlf_message, n);
-    for (size_t i = 0; i < n; i++) {
-        const json_t *item = json_array_get(list, i);
-        const json_t *role = json_object_get(item, "role");
-        const json_t *content = json_object_get(item, "content");
-        messages[i].role =
-            keep_text(r, json_string_value(role), json_string_length(role));
-        messages[i].content = keep_text(r, json_string_value(content),
-                                        json_string_length(content));
-        if (!is_plain(item))
-            messages[i].json = keep_json(r, item);
-    }
-    return (rlf_chat){messages, n};
-}
-
 static rlf_digest
 add_text(rlf_digest digest, rlf_str text)
 {
     return rlf_digest_add(digest, text.p, text.n);
 }
 
+/* The messages of a chat as a row has them, at p. */
 static rlf_digest
-add_message(rlf_digest digest, const rlf_message *message)
+add_chat(rlf_digest digest, const char *p)
 {
-    digest = add_text(add_text(digest, message->role), message->content);
-    return add_text(digest, message->json);
+    uint32_t n;
+    memcpy(&n, p, sizeof n);
+    p += sizeof n;
+    const size_t count = n;
+    digest = rlf_digest_add(digest, &count, sizeof count);
+    for (size_t i = 0; i < 3 * count; i++) { /* role, content, JSON */
+        rlf_record_value part;
+        rlf_record_take_value(&p, RLF_RECORD_TEXT, NULL, NULL, &part);
+        digest = add_text(digest, part.text);
+    }
+    return digest;
 }
 
 /* Is it of the column's kind? The first row decides that. */
@@ -118,29 +71,60 @@ check_cell(rlf_record_reader *r, size_t c)
         "numbers", "texts", "lists of chat messages", "true or false"};
     const rlf_record_column *column = &r->rows->columns[c];
     rlf_record_kind kind = r->cells[c].kind;
+    bool several = r->rows->n_files > 1;
     if (r->rows->count == 0 || column->kind == kind)
         return RLF_OK;
     rlf_fail(r->err, RLF_USER, "%s: \"%s\" is %s, in the first row%s%s %s",
              rlf_record_where(r), column->field, rlf_record_kind_word(kind),
-             r->files.count ? " of " : "",
-             r->files.count ? r->rows->files[r->files.data[0]].path : "",
+             several ? " of " : "",
+             several ? r->rows->files[rlf_record_store_file(r->store, 0)].path
+                     : "",
              rlf_record_kind_word(column->kind));
     rlf_err_hint(r->err, "a column has one kind: make them all %s, or all %s",
                  kinds[column->kind], kinds[kind]);
     return RLF_USER;
 }
 
+/* A cell of csv, which may be one of a column of numbers. */
+static rlf_status
+put_numeric(rlf_record_reader *r, size_t c)
+{
+    rlf_err *err = r->err;
+    const rlf_record_cell *from = &r->cells[c];
+    struct rlf_growing_column *to = &r->columns[c];
+    to->numeric += from->numeric;
+    if (!from->numeric && !to->odd) {
+        to->odd =
+            rlf_arena_printf(r->arena, "%s: \"%.*s\"", rlf_record_where(r),
+                             RLF_CUT(60, from->text.p));
+        RLF_VEC_FREE(&to->numbers);
+    }
+    if (to->odd)
+        return RLF_OK;
+    RLF_TRY_ROOM(&to->numbers, 1, "the rows of data");
+    RLF_PUSH(&to->numbers, strtod(from->text.p, NULL));
+    return RLF_OK;
+}
+
+static bool
+is_answered(const json_t *chat)
+{
+    const json_t *last = json_array_get(chat, json_array_size(chat) - 1);
+    const char *role = json_string_value(json_object_get(last, "role"));
+    return strcmp(role, "assistant") == 0;
+}
+
 static rlf_status
 put_cell(rlf_record_reader *r, size_t c)
 {
-    static const char what[] = "the rows of data";
     rlf_err *err = r->err;
     const rlf_record_cell *from = &r->cells[c];
     rlf_record_column *column = &r->rows->columns[c];
     struct rlf_growing_column *to = &r->columns[c];
     rlf_digest digest = r->rows->digest;
+    size_t begin = r->row.n;
     if (r->rows->count == 0) {
-        column->kind = from->kind;
+        column->kind = column->written = from->kind;
         digest =
             rlf_digest_add(digest, column->label, strlen(column->label) + 1);
         digest = rlf_digest_add(digest, &column->kind, sizeof column->kind);
@@ -148,28 +132,22 @@ put_cell(rlf_record_reader *r, size_t c)
     switch (from->kind) {
     case RLF_RECORD_NUMBER:
     case RLF_RECORD_BOOL:
-        RLF_TRY_ROOM(&to->numbers, 1, what);
+        RLF_TRY_ROOM(&to->numbers, 1, "the rows of data");
         RLF_PUSH(&to->numbers, from->number);
         digest = rlf_digest_add(digest, &from->number, sizeof from->number);
         break;
     case RLF_RECORD_TEXT:
-        RLF_TRY_ROOM(&to->texts, 1, what);
-        RLF_TRY(rlf_arena_room(r->arena, from->text.n + 1, what, err));
-        RLF_PUSH(&to->texts, keep_text(r, from->text.p, from->text.n));
-        to->numeric += from->numeric;
-        to->odd += to->numeric == to->texts.count;
+        RLF_TRY(rlf_record_put_value(r, from, &r->row));
+        if (r->rows->csv)
+            RLF_TRY(put_numeric(r, c));
         digest = add_text(digest, from->text);
         break;
-    case RLF_RECORD_CHAT: {
-        RLF_TRY_ROOM(&to->chats, 1, what);
-        RLF_TRY(rlf_arena_room(r->arena, chat_bytes(from->chat), what, err));
-        rlf_chat chat = keep_chat(r, from->chat);
-        RLF_PUSH(&to->chats, chat);
-        digest = rlf_digest_add(digest, &chat.count, sizeof chat.count);
-        for (size_t i = 0; i < chat.count; i++)
-            digest = add_message(digest, &chat.messages[i]);
+    case RLF_RECORD_CHAT:
+        RLF_TRY(rlf_record_put_value(r, from, &r->row));
+        if (column->answered == SIZE_MAX && is_answered(from->chat))
+            column->answered = r->rows->count;
+        digest = add_chat(digest, r->row.p + begin);
         break;
-    }
     }
     r->rows->digest = digest;
     return RLF_OK;
@@ -194,16 +172,16 @@ rlf_record_end_row(rlf_record_reader *r, rlf_status status)
     }
     if (status < 0)
         return status;
+    rlf_buf_clear(&r->row);
     for (size_t c = 0; c < r->rows->n_columns; c++)
         RLF_TRY(put_cell(r, c));
-    RLF_TRY_ROOM(&r->lines, 1, "the rows of data");
-    RLF_PUSH(&r->lines, r->line);
-    if (r->rows->n_files > 1) {
-        RLF_TRY_ROOM(&r->files, 1, "the rows of data");
-        RLF_PUSH(&r->files, (uint32_t)(r->file - r->rows->files));
-    }
+    RLF_TRY(rlf_record_store_add(
+        r->store, (size_t)(r->file - r->rows->files), r->line,
+        (rlf_str){r->row.p ? r->row.p : "", r->row.n}, err));
     r->rows->count++;
-    if (rlf_arena_used(r->arena) - r->used > r->most) {
+    if (rlf_arena_used(r->arena) - r->used +
+            rlf_record_store_size(r->store).memory >
+        r->most) {
         rlf_fail(r->err, RLF_USER,
                  "%s: the rows up to here take more than %zu MB of memory",
                  rlf_record_where(r), r->most >> 20);
@@ -227,17 +205,6 @@ ends_in(const char *path, const char *ending)
 
 /* --- the whole --- */
 
-static rlf_status
-keep(rlf_arena *arena, const void *p, size_t n, rlf_err *err, void *out)
-{
-    void *copy;
-    RLF_TRY(rlf_arena_try(arena, n, "the rows of data", err, &copy));
-    if (n)
-        memcpy(copy, p, n);
-    memcpy(out, &copy, sizeof copy);
-    return RLF_OK;
-}
-
 /* Move the growing columns into the arena. */
 static rlf_status
 settle(rlf_record_reader *r)
@@ -246,22 +213,16 @@ settle(rlf_record_reader *r)
     rlf_records *rows = r->rows;
     for (size_t c = 0; c < rows->n_columns; c++) {
         struct rlf_growing_column *from = &r->columns[c];
-        rlf_record_column *to = &rows->columns[c];
-        if (from->numbers.count)
-            RLF_TRY(keep(r->arena, from->numbers.data,
-                         rows->count * sizeof *to->numbers, err, &to->numbers));
-        if (from->texts.count)
-            RLF_TRY(keep(r->arena, from->texts.data,
-                         rows->count * sizeof *to->texts, err, &to->texts));
-        if (from->chats.count)
-            RLF_TRY(keep(r->arena, from->chats.data,
-                         rows->count * sizeof *to->chats, err, &to->chats));
+        double *numbers;
+        if (!from->numbers.count)
+            continue;
+        size_t bytes = rows->count * sizeof *numbers;
+        RLF_TRY(
+            rlf_arena_try(r->arena, bytes, "the rows of data", err, &numbers));
+        memcpy(numbers, from->numbers.data, bytes);
+        rows->columns[c].numbers = numbers;
     }
-    if (r->files.count)
-        RLF_TRY(keep(r->arena, r->files.data,
-                     rows->count * sizeof *rows->file_of, err, &rows->file_of));
-    return keep(r->arena, r->lines.data, rows->count * sizeof *rows->lines, err,
-                &rows->lines);
+    return RLF_OK;
 }
 
 /* Why there is none. */
@@ -339,7 +300,9 @@ rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
     for (size_t c = 0; c < n; c++) {
         out->columns[c].label = rlf_arena_strdup(arena, spec->columns[c].label);
         out->columns[c].field = rlf_arena_strdup(arena, spec->columns[c].field);
+        out->columns[c].answered = SIZE_MAX;
     }
+    out->store = r.store = rlf_record_store_new(arena, out->n_files);
     rlf_status status = RLF_OK;
     for (size_t f = 0; f < out->n_files && status >= 0; f++) {
         r.file = &files[f];
@@ -354,13 +317,9 @@ rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
         status = no_rows(&r);
     if (status == RLF_OK)
         status = settle(&r);
-    for (size_t c = 0; c < n; c++) {
+    for (size_t c = 0; c < n; c++)
         RLF_VEC_FREE(&r.columns[c].numbers);
-        RLF_VEC_FREE(&r.columns[c].texts);
-        RLF_VEC_FREE(&r.columns[c].chats);
-    }
-    RLF_VEC_FREE(&r.lines);
-    RLF_VEC_FREE(&r.files);
+    rlf_buf_free(&r.row);
     return status;
 }
 
@@ -373,11 +332,49 @@ rlf_records_column(const rlf_records *rows, const char *label)
     return NULL;
 }
 
+static size_t
+store_row(const rlf_records *rows, size_t i)
+{
+    return rows->at ? rows->at[i] : i;
+}
+
+rlf_status
+rlf_records_row(const rlf_records *rows, size_t i, rlf_arena *pool,
+                rlf_err *err, const rlf_record_value **out)
+{
+    const char *at = NULL;
+    rlf_record_value *values;
+    RLF_TRY(rlf_arena_try(pool, rows->n_columns * sizeof *values,
+                          "a row of data", err, &values));
+    RLF_TRY(
+        rlf_record_store_read(rows->store, store_row(rows, i), pool, err, &at));
+    for (size_t c = 0; c < rows->n_columns; c++) {
+        rlf_record_kind kind = rows->columns[c].written;
+        if (kind == RLF_RECORD_TEXT || kind == RLF_RECORD_CHAT)
+            RLF_TRY(rlf_record_take_value(&at, kind, pool, err, &values[c]));
+    }
+    *out = values;
+    return RLF_OK;
+}
+
+uint32_t
+rlf_records_line(const rlf_records *rows, size_t i)
+{
+    return rlf_record_store_line(rows->store, store_row(rows, i));
+}
+
+rlf_records_sizes
+rlf_records_size(const rlf_records *rows)
+{
+    return rows->store ? rlf_record_store_size(rows->store)
+                       : (rlf_records_sizes){0};
+}
+
 const char *
 rlf_records_place(const rlf_records *rows, size_t i, rlf_arena *arena)
 {
-    const rlf_record_file *file =
-        &rows->files[rows->file_of ? rows->file_of[i] : 0];
-    return rlf_arena_printf(arena, file->list ? "%s row %u" : "%s:%u",
-                            file->path, rows->lines[i]);
+    size_t file = rlf_record_store_file(rows->store, store_row(rows, i));
+    return rlf_arena_printf(arena,
+                            rows->files[file].list ? "%s row %u" : "%s:%u",
+                            rows->files[file].path, rlf_records_line(rows, i));
 }

@@ -24,8 +24,9 @@
  * is lost (not 007, 1.50, 1e3, -0, twenty digits), else of texts.
  * In a later row another kind, a missing field or null is RLF_USER with file
  * and line, or the row is left out (drop). So is a row that has a key twice or
- * a number that is too large, in whatever field, or that is no object. All rows
- * stay in memory, column by column, in the caller's arena.
+ * a number that is too large, in whatever field, or that is no object. Numbers
+ * stay in memory, column by column, in the caller's arena; texts and chats are
+ * read row by row where they are wanted.
  */
 #ifndef RLF_IO_RECORDS_H
 #define RLF_IO_RECORDS_H
@@ -102,17 +103,24 @@ typedef struct rlf_records_spec {
     bool drop;       /* leave out rows whose fields cannot be columns */
 } rlf_records_spec;
 
-/* Exactly one of the three arrays is set; it has a value for each row. Texts
- * are valid UTF-8 and followed by a 0 byte. */
 typedef struct rlf_record_column {
     const char *label, *field;
     rlf_record_kind kind;
-    const double *numbers; /* bool: 1 and 0 */
-    const rlf_str *texts;
-    const rlf_chat *chats;
+    rlf_record_kind written; /* in rows: TEXT, CHAT, or what is not there */
+    const double *numbers; /* of each row, of bool 1 and 0; NULL: it is of texts
+                              or chats */
+    size_t answered; /* chats: the first row that the assistant ends, SIZE_MAX:
+                        none */
     const char *odd; /* csv, of texts most of which are numbers: the first that
                         is none, with its place; NULL: no such column */
 } rlf_record_column;
+
+/* What a row has in a column of texts or of chats: they are valid UTF-8 and
+ * followed by a 0 byte. */
+typedef struct rlf_record_value {
+    rlf_str text;
+    rlf_chat chat;
+} rlf_record_value;
 
 typedef struct rlf_record_file {
     const char *path;
@@ -127,9 +135,8 @@ typedef struct rlf_records {
     size_t n_columns;
     size_t count;
     bool csv;              /* its cells told the kinds of columns */
-    const uint32_t *lines; /* of each row in its file; in a list, its 1-based
-                              place */
-    const uint32_t *file_of; /* which file each row is of; NULL: there is one */
+    const struct rlf_record_store *store; /* where they are */
+    const uint32_t *at;    /* which of those in it; NULL: all, in their order */
     rlf_digest digest;     /* of labels, kinds and values */
     const char *wrong;     /* after an error: the label of the column that it
                               is of; NULL: of the file */
@@ -143,6 +150,17 @@ rlf_status rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena,
 /* The column of that label, or NULL. */
 const rlf_record_column *rlf_records_column(const rlf_records *rows,
                                             const char *label);
+/* What row i has in each column; of numbers nothing. In `pool`, or borrowed
+ * from the records: it is good as long as both are. */
+rlf_status rlf_records_row(const rlf_records *rows, size_t i, rlf_arena *pool,
+                           rlf_err *err, const rlf_record_value **out);
+/* The line in its file where row i begins; in a list, its 1-based place. */
+uint32_t rlf_records_line(const rlf_records *rows, size_t i);
+/* Bytes that the rows take beside the arena that they were read into. */
+typedef struct rlf_records_sizes {
+    uint64_t memory;
+} rlf_records_sizes;
+rlf_records_sizes rlf_records_size(const rlf_records *rows);
 /* "data.jsonl:17" or "data.json row 17": where row i stands, for messages. */
 const char *rlf_records_place(const rlf_records *rows, size_t i,
                               rlf_arena *arena);

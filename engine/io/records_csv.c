@@ -68,20 +68,6 @@ read_csv_cell(rlf_record_reader *r, size_t c, const rlf_csv_field *field,
     return RLF_OK;
 }
 
-static void
-note_odd(rlf_record_reader *r, size_t c)
-{
-    const struct rlf_growing_column *from = &r->columns[c];
-    const char *text = from->texts.data[from->odd].p;
-    r->line = r->lines.data[from->odd];
-    if (r->files.count)
-        r->file +=
-            (ptrdiff_t)r->files.data[from->odd] - (r->file - r->rows->files);
-    r->path = r->file->path;
-    r->rows->columns[c].odd = rlf_arena_printf(
-        r->arena, "%s: \"%.*s\"", rlf_record_where(r), RLF_CUT(60, text));
-}
-
 /* A column all of whose cells are numeric is one of numbers. */
 void
 rlf_records_end_csv(rlf_record_reader *r)
@@ -89,13 +75,10 @@ rlf_records_end_csv(rlf_record_reader *r)
     rlf_records *rows = r->rows;
     for (size_t c = 0; c < rows->n_columns && rows->count; c++) {
         struct rlf_growing_column *from = &r->columns[c];
-        if (from->numeric > rows->count / 2 && from->numeric < rows->count)
-            note_odd(r, c);
-        if (from->numeric != rows->count)
+        if (from->numeric > rows->count / 2)
+            rows->columns[c].odd = from->odd;
+        if (from->odd)
             continue;
-        for (size_t i = 0; i < rows->count; i++)
-            RLF_PUSH(&from->numbers, strtod(from->texts.data[i].p, NULL));
-        from->texts.count = 0;
         rows->columns[c].kind = RLF_RECORD_NUMBER;
         rows->digest = rlf_digest_add(rows->digest, &c, sizeof c);
     }

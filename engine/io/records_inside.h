@@ -20,25 +20,26 @@ typedef struct rlf_record_cell {
     const json_t *chat;
 } rlf_record_cell;
 
+/* Rows that were read. */
+typedef struct rlf_record_store rlf_record_store;
+
 typedef struct rlf_record_reader {
     const rlf_records_spec *spec;
     rlf_arena *arena;
     rlf_err *err;
     rlf_records *rows;
+    rlf_record_store *store;
     const char *path;      /* of the file at hand */
     rlf_record_file *file; /* the same */
     struct rlf_growing_column {
-        RLF_VEC(double) numbers;
-        RLF_VEC(rlf_str) texts;
-        RLF_VEC(rlf_chat) chats;
-        size_t numeric; /* csv: cells that are */
-        size_t odd;     /* and the first that is not */
+        RLF_VEC(double) numbers; /* csv: while all cells are */
+        size_t numeric;          /* csv: cells that are numbers */
+        const char *odd; /* and the first that is none, with its place */
     } * columns;
     rlf_record_cell *cells; /* of the row at hand, by column */
+    rlf_buf row;            /* and its bytes */
     json_t *made;           /* lists cut out of it */
     rlf_json_found found;   /* in its JSON */
-    RLF_VEC(uint32_t) lines;
-    RLF_VEC(uint32_t) files; /* of each row; where there are several */
     uint64_t seen; /* rows, also skipped ones */
     size_t most;   /* bytes of memory */
     size_t used;   /* bytes in the arena before */
@@ -69,6 +70,29 @@ rlf_status rlf_record_part(rlf_record_reader *r);
 /* The row at hand is an object of JSON, or `why` says why it is of no use. */
 rlf_status rlf_record_put_object(rlf_record_reader *r, const json_t *object,
                                  const char *why, rlf_err *err);
+
+/* ---- records_store.c ---- */
+
+/* Of rows of so many files; it goes with the arena. */
+rlf_record_store *rlf_record_store_new(rlf_arena *arena, size_t n_files);
+/* The next row, of that file and line; its values are copied. */
+rlf_status rlf_record_store_add(rlf_record_store *store, size_t file,
+                                uint32_t line, rlf_str values, rlf_err *err);
+/* The values of a row, borrowed or in `pool`. */
+rlf_status rlf_record_store_read(const rlf_record_store *store, size_t row,
+                                 rlf_arena *pool, rlf_err *err,
+                                 const char **out);
+size_t rlf_record_store_file(const rlf_record_store *store, size_t row);
+uint32_t rlf_record_store_line(const rlf_record_store *store, size_t row);
+rlf_records_sizes rlf_record_store_size(const rlf_record_store *store);
+/* A text or chat, as a row has it. RLF_MEMORY. */
+rlf_status rlf_record_put_value(rlf_record_reader *r,
+                                const rlf_record_cell *cell, rlf_buf *out);
+/* The one at *p, which goes behind it: borrowed but for the list of a chat's
+ * messages, which is in `pool`. */
+rlf_status rlf_record_take_value(const char **p, rlf_record_kind kind,
+                                 rlf_arena *pool, rlf_err *err,
+                                 rlf_record_value *out);
 
 /* All rows of a file; RLF_USER, naming the place. */
 rlf_status rlf_records_read_json(rlf_record_reader *r, rlf_lines *lines,

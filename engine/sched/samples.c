@@ -69,17 +69,21 @@ put_columns(const rlf_run *run, const rlf_space *samples, uint32_t row,
 
 /* The fields of the data row that the prompt goes back to, in an object of
  * their own likewise; of prompts that go back to none there is none. */
-static void
+static rlf_status
 put_fields(const rlf_run *run, const rlf_rows *rows, uint32_t prompt,
-           rlf_buf *out)
+           rlf_err *err, rlf_buf *out)
 {
     int data = rows->set->data;
     if (data < 0 || !rows->data_row)
-        return;
+        return RLF_OK;
+    rlf_arena *pool = rlf_arena_new();
     rlf_buf_puts(out, ",\"row\":{");
-    run->graph->resources.data[data].class->data->fields(
-        run->ranks[0].env.resource[data], rows->data_row[prompt], out);
+    rlf_status status = run->graph->resources.data[data].class->data->fields(
+        run->ranks[0].env.resource[data], rows->data_row[prompt], pool, err,
+        out);
     rlf_buf_putc(out, '}');
+    rlf_arena_free(pool);
+    return status;
 }
 
 /* The set's name; of those that are called the same in the program the second
@@ -102,9 +106,9 @@ put_name(const rlf_run *run, int value, rlf_buf *out)
     rlf_buf_free(&name);
 }
 
-static void
+static rlf_status
 put_sample(const rlf_run *run, int value, const rlf_rows *rows, uint32_t row,
-           rlf_buf *out)
+           rlf_err *err, rlf_buf *out)
 {
     uint32_t p = rlf_space_row(&run->graph->domains, rows->samples, row,
                                rows->prompts->domain);
@@ -121,8 +125,9 @@ put_sample(const rlf_run *run, int value, const rlf_rows *rows, uint32_t row,
     if (run->graph->nodes.data[run->graph->values.data[value].node].ahead)
         rlf_buf_printf(out, ",\"lag\":%u", rows->lag);
     put_columns(run, rows->samples, row, out);
-    put_fields(run, rows, p, out);
+    RLF_TRY(put_fields(run, rows, p, err, out));
     rlf_buf_puts(out, "}\n");
+    return RLF_OK;
 }
 
 /* Lines on their way; a step's may be larger than all else that it makes. */
@@ -156,7 +161,7 @@ put_set(writer *w, int value, rlf_err *err)
         size_t texts = rows->prompt[p].text.n + rows->sample[n].text.n;
         if (!rlf_buf_try(&w->lines, MOST_JSON * texts + BESIDE))
             return rlf_fail_memory(err, MOST_JSON * texts, "a sample's line");
-        put_sample(w->run, value, rows, n, &w->lines);
+        RLF_TRY(put_sample(w->run, value, rows, n, err, &w->lines));
         if (w->lines.n >= ENOUGH)
             RLF_TRY(pass_on(w, err));
     }

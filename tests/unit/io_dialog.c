@@ -47,15 +47,16 @@ static const char *
 show(size_t row)
 {
     const char *out = "";
+    const rlf_record_value *values;
+    if (rlf_records_row(&rows, row, arena, &err, &values) < 0)
+        bail("%s", err.sentence);
     for (size_t c = 0; c < rows.n_columns; c++) {
-        const rlf_record_column *column = &rows.columns[c];
-        const char *text = "";
-        if (column->texts)
-            text = column->texts[row].p;
-        for (size_t i = 0; column->chats && i < column->chats[row].count; i++)
+        const rlf_chat *chat = &values[c].chat;
+        const char *text = values[c].text.p ? values[c].text.p : "";
+        for (size_t i = 0; i < chat->count; i++)
             text = rlf_arena_printf(arena, "%s<%s:%s>", text,
-                                    column->chats[row].messages[i].role.p,
-                                    column->chats[row].messages[i].content.p);
+                                    chat->messages[i].role.p,
+                                    chat->messages[i].content.p);
         out = rlf_arena_printf(arena, "%s%s%s", out, c ? "|" : "", text);
     }
     return out;
@@ -218,12 +219,15 @@ test_hh(void)
         if (!n) {
             none++;
         } else {
-            wrong += row >= rows.count || rows.lines[row] != lines.line ||
-                     strlen(a) - n != rows.columns[1].texts[row].n ||
-                     strcmp(a + n, rows.columns[1].texts[row].p) != 0 ||
-                     strcmp(b + n, rows.columns[2].texts[row].p) != 0 ||
-                     strncmp(a, rows.columns[0].texts[row].p, n) != 0 ||
-                     rows.columns[0].texts[row].n != n;
+            const rlf_record_value *v;
+            if (row >= rows.count ||
+                rlf_records_row(&rows, row, arena, &why, &v) < 0)
+                bail("row %zu: %s", row, why.sentence);
+            wrong += rlf_records_line(&rows, row) != lines.line ||
+                     strlen(a) - n != v[1].text.n ||
+                     strcmp(a + n, v[1].text.p) != 0 ||
+                     strcmp(b + n, v[2].text.p) != 0 ||
+                     strncmp(a, v[0].text.p, n) != 0 || v[0].text.n != n;
             row++;
         }
         json_decref(object);

@@ -129,8 +129,12 @@ check_texts(void)
                 if (why || !json_is_string(value)) {
                     left_out++;
                 } else {
-                    wrong += n >= rows.count || rows.lines[n] != line ||
-                             !rlf_str_eq(rows.columns[0].texts[n],
+                    const rlf_record_value *v;
+                    if (n >= rows.count ||
+                        rlf_records_row(&rows, n, arena, &err, &v) < 0)
+                        bail("row %zu of %s", n, path);
+                    wrong += rlf_records_line(&rows, n) != line ||
+                             !rlf_str_eq(v[0].text,
                                          (rlf_str){json_string_value(value),
                                                    json_string_length(value)});
                     n++;

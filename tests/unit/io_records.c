@@ -36,7 +36,11 @@ static const char *
 show(const rlf_records *rows)
 {
     rlf_buf out = {0};
-    for (size_t r = 0; r < rows->count; r++)
+    for (size_t r = 0; r < rows->count; r++) {
+        const rlf_record_value *row;
+        rlf_err err = RLF_ERR_NONE;
+        if (rlf_records_row(rows, r, arena, &err, &row) < 0)
+            bail("%s", err.sentence);
         for (size_t c = 0; c < rows->n_columns; c++) {
             const rlf_record_column *column = &rows->columns[c];
             if (column->kind == RLF_RECORD_NUMBER)
@@ -44,14 +48,15 @@ show(const rlf_records *rows)
             else if (column->kind == RLF_RECORD_BOOL)
                 rlf_buf_puts(&out, column->numbers[r] != 0 ? "yes" : "no");
             else if (column->kind == RLF_RECORD_TEXT)
-                rlf_buf_add(&out, column->texts[r].p, column->texts[r].n);
+                rlf_buf_add(&out, row[c].text.p, row[c].text.n);
             else
-                for (size_t i = 0; i < column->chats[r].count; i++)
+                for (size_t i = 0; i < row[c].chat.count; i++)
                     rlf_buf_printf(&out, "<%s:%s>",
-                                   column->chats[r].messages[i].role.p,
-                                   column->chats[r].messages[i].content.p);
+                                   row[c].chat.messages[i].role.p,
+                                   row[c].chat.messages[i].content.p);
             rlf_buf_puts(&out, c + 1 < rows->n_columns ? "|" : ";");
         }
+    }
     const char *text = rlf_arena_strndup(arena, out.p ? out.p : "", out.n);
     rlf_buf_free(&out);
     return text;
@@ -68,7 +73,8 @@ check_formats(void)
     const char *path = put(arena, "a.jsonl", lines);
     ok(read_two(path, "q", "n", &err, &rows) == RLF_OK, "jsonl");
     is_str(show(&rows), "1 + 1|2;\xc3\xa9|1;", "its rows");
-    ok(rows.lines[0] == 1 && rows.lines[1] == 3, "their lines");
+    ok(rlf_records_line(&rows, 0) == 1 && rlf_records_line(&rows, 1) == 3,
+       "their lines");
     is_str(rlf_records_place(&rows, 1, arena),
            rlf_arena_printf(arena, "%s:3", path), "a row's place");
     ok(rlf_records_column(&rows, "a") == &rows.columns[1] &&
@@ -99,7 +105,8 @@ check_formats(void)
                "2,plain,-5.5\n");
     ok(read_two(path, "q", "n", &err, &rows) == RLF_OK, "csv");
     is_str(show(&rows), "a, \"b\"\nc|4;plain|-5.5;", "its rows");
-    ok(rows.lines[0] == 2 && rows.lines[1] == 5, "their lines");
+    ok(rlf_records_line(&rows, 0) == 2 && rlf_records_line(&rows, 1) == 5,
+       "their lines");
     path = put(arena, "r.csv", "q,n\r\n\"a\r\nb\nc\r\r\n\",\"x\"\r\nd,e\r\n");
     read_two(path, "q", "n", &err, &rows);
     is_str(show(&rows), "a\r\nb\nc\r\r\n|x;d|e;",
@@ -145,7 +152,9 @@ check_chats(void)
            "numbers keep their digits, whatever else is in the row");
     path = put(arena, "nul.jsonl", "{\"q\": \"a\\u0000b\", \"n\": 1}\n");
     read_two(path, "q", "n", &err, &rows);
-    ok(rows.columns[0].texts[0].n == 3, "a text may hold a zero byte");
+    const rlf_record_value *row;
+    rlf_records_row(&rows, 0, arena, &err, &row);
+    ok(row[0].text.n == 3, "a text may hold a zero byte");
 }
 
 /* A cell keeps what is written in it: one that a number would not give back
@@ -282,7 +291,7 @@ check_dropped(void)
                              .drop = true};
     is_int(rlf_records_read(&spec, arena, &err, &rows), RLF_OK, "with drop");
     is_str(show(&rows), "a|1;e|3;", "rows that lack a value are left out");
-    ok(rows.dropped == 4 && rows.lines[1] == 6 &&
+    ok(rows.dropped == 4 && rlf_records_line(&rows, 1) == 6 &&
            strstr(rows.why, "null.jsonl:1: \"q\" is null"),
        "%llu, the first because %s", (unsigned long long)rows.dropped,
        rows.why);

@@ -97,6 +97,16 @@ open_chosen(world *w, int from, double least, const char *text)
         NULL, 0);
 }
 
+static rlf_str
+prompt_of(const rlf_data *data, uint32_t row, rlf_arena *pool)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_prompt prompt = {0};
+    if (rlf_data_prompt(data, row, pool, &err, &prompt) < 0)
+        bail("%s", err.sentence);
+    return prompt.text;
+}
+
 static void
 test_chosen(void)
 {
@@ -109,7 +119,7 @@ test_chosen(void)
     const double want[] = {3, 5, 7, 9, 11};
     is_int((int64_t)data->records.count, 5, "where: as many rows as hold");
     is_bits(grade->numbers, want, 5, sizeof *want, "and those");
-    ok(rlf_str_eq(data->prompt->texts[1], RLF_STR("0:5")),
+    ok(rlf_str_eq(prompt_of(data, 1, w->arena), RLF_STR("0:5")),
        "the prompts go with them");
     ok(strstr(rlf_data_place(data, 2, w->arena), ".jsonl:8") != NULL,
        "a row is named by its line in the file: %s",
@@ -159,8 +169,10 @@ prompts_of(const rlf_data *data, size_t *n)
 {
     uint64_t bits = 0;
     *n = data->records.count;
-    for (size_t i = 0; i < *n; i++)
-        bits |= (uint64_t)1 << atoi(data->prompt->texts[i].p + 2);
+    rlf_arena *pool = rlf_arena_new();
+    for (uint32_t i = 0; i < *n; i++)
+        bits |= (uint64_t)1 << atoi(prompt_of(data, i, pool).p + 2);
+    rlf_arena_free(pool);
     return bits;
 }
 
@@ -180,8 +192,8 @@ test_held_out(void)
            "so many rows, and all others are left: %zu and %zu", n, m);
         bool rising = true;
         for (size_t i = 1; i < m; i++)
-            rising =
-                rising && data->records.lines[i] > data->records.lines[i - 1];
+            rising = rising && rlf_records_line(&data->records, i) >
+                                   rlf_records_line(&data->records, i - 1);
         ok(rising, "in their order");
         world_free(w);
     }
@@ -216,7 +228,8 @@ test_joined(void)
     const double want[] = {0, 1, 2, 3, 0, 1, 2};
     is_int((int64_t)data->records.count, 7, "mix: all rows of its members");
     is_bits(grade->numbers, want, 7, sizeof *want, "one after the other");
-    ok(rlf_str_eq(data->prompt->texts[4], RLF_STR("1:0")), "with prompts");
+    ok(rlf_str_eq(prompt_of(data, 4, w->arena), RLF_STR("1:0")),
+       "with prompts");
     ok(!rlf_records_column(&data->records, "parity"),
        "a column that one of them lacks is not there");
     ok(strstr(rlf_data_place(data, 5, w->arena), "b.tmp.jsonl:2") != NULL,

@@ -45,7 +45,10 @@ fill(made *m)
     const rlf_data *data = w->resource[m->data];
     for (uint32_t i = 0; i < PROMPTS; i++) {
         rows->data_row[i] = PROMPTS - 1 - i;
-        rows->prompt[i].text = data->prompt->texts[rows->data_row[i]];
+        rlf_err err = RLF_ERR_NONE;
+        if (rlf_data_prompt(data, rows->data_row[i], w->pool, &err,
+                            &rows->prompt[i]) < 0)
+            bail("%s", err.sentence);
         ((uint64_t *)rows->prompts->identity)[i] = 40 + i;
     }
     uint32_t lengths[SAMPLES];
