@@ -105,6 +105,10 @@ EXTRA_DIST += %D%/reality_ppo.rlf %D%/reality_grpo.rlf
 %C%_reality_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_SOURCE_DIR='"$(abs_top_srcdir)"'
 %C%_reality_LDADD = $(API_LIBS)
 
+bench_programs += %D%/rows
+EXTRA_PROGRAMS += %D%/rows
+%C%_rows_LDADD = $(IO_LIBS)
+
 bench_programs += %D%/parquet
 EXTRA_PROGRAMS += %D%/parquet
 EXTRA_DIST += %D%/parquet_pyarrow

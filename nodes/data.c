@@ -7,6 +7,7 @@
 #include "nodes/data_declare.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* ---- opening ---- */
 
@@ -101,12 +102,26 @@ make_chats(const rlf_resource *resource, rlf_data *data, rlf_err *err)
     return RLF_OK;
 }
 
+/* How many bytes of texts a data set may keep in memory; 0: the usual. */
+static size_t
+memory_of_texts(void)
+{
+    const char *text = getenv("RLFLOW_DATA_MEMORY");
+    char *end = NULL;
+    unsigned long long n = text ? strtoull(text, &end, 10) : 0;
+    return text && *text && !*end ? (size_t)n + 1 : 0;
+}
+
+/* `env` NULL: while compiling. */
 static rlf_status
-read_rows(const rlf_resource *resource, uint64_t at_most, rlf_data *data,
-          rlf_err *err)
+read_rows(const rlf_env *env, const rlf_resource *resource, uint64_t at_most,
+          rlf_data *data, rlf_err *err)
 {
     rlf_records_spec spec;
     RLF_TRY(rlf_data_spec(resource, data->arena, err, &spec));
+    spec.in_memory = memory_of_texts();
+    spec.spools = env ? env->spools : NULL;
+    spec.name = resource->name;
     spec.enough = at_most;
     RLF_TRY(rlf_records_read(&spec, data->arena, err, &data->records));
     if (data->records.count >= UINT32_MAX)
@@ -121,10 +136,10 @@ read_rows(const rlf_resource *resource, uint64_t at_most, rlf_data *data,
 
 /* An error is placed at the column that it is of, or at the file. */
 static rlf_status
-read_data(const rlf_resource *resource, uint64_t at_most, rlf_data *data,
-          rlf_err *err)
+read_data(const rlf_env *env, const rlf_resource *resource, uint64_t at_most,
+          rlf_data *data, rlf_err *err)
 {
-    rlf_status status = read_rows(resource, at_most, data, err);
+    rlf_status status = read_rows(env, resource, at_most, data, err);
     const char *const parts[] = {data->records.wrong, "messages", "pair"};
     const rlf_arg *at = NULL;
     for (size_t i = 0; i < RLF_COUNT(parts) && parts[0] && !at; i++)
@@ -230,7 +245,7 @@ open_data(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
     int *members = RLF_NEW_ARRAY(env->pool, int, resource->n_args + 1);
     rlf_data *data = new_data(resource, members);
     rlf_status status =
-        data->n_members ? RLF_OK : read_data(resource, 0, data, err);
+        data->n_members ? RLF_OK : read_data(env, resource, 0, data, err);
     if (status < 0) {
         rlf_err_place(err, resource->span, resource->name);
         rlf_data_free(data);
@@ -372,10 +387,33 @@ note_rest(const rlf_data *data, rlf_buf *out)
     rlf_buf_puts(out, "\n");
 }
 
+/* Texts that are not in memory: where they are. */
+static void
+note_large(const rlf_resource *resource, const rlf_data *data, rlf_buf *out)
+{
+    rlf_records_sizes size = rlf_records_size(&data->records);
+    if (data->n_members)
+        return;
+    if (size.files)
+        rlf_buf_printf(
+            out,
+            "%s: %.1f MB of files are not kept in memory: their rows "
+            "are read again when they are drawn\n",
+            resource->name, (double)size.files / 1e6);
+    if (size.spool)
+        rlf_buf_printf(out,
+                       "%s: %.1f MB of rows are kept uncompressed in a file "
+                       "without a name in %s, which goes when the data is "
+                       "closed\n",
+                       resource->name, (double)size.spool / 1e6,
+                       size.directory);
+}
+
 static void
 note(const rlf_resource *resource, void *object, rlf_buf *out)
 {
     const rlf_data *data = object;
+    note_large(resource, data, out);
     note_short(resource, data, out);
     if (data->records.csv || has_numbers(data))
         note_kinds(resource, data, out);
@@ -443,7 +481,7 @@ peek(const rlf_graph *graph, const rlf_resource *resource, uint64_t most,
 {
     uint64_t held = rlf_data_option(resource, "held_out");
     if (!data->n_members)
-        RLF_TRY(read_data(resource, most ? most + held : 0, data, err));
+        RLF_TRY(read_data(NULL, resource, most ? most + held : 0, data, err));
     if (!data->n_members && held)
         return rlf_arg_blame(
             rlf_args_find(resource->args, resource->n_args, "held_out"),

@@ -127,6 +127,10 @@ rlf_status rlf_data_value(const rlf_data *data, const rlf_record_column *column,
 rlf_status rlf_data_prompt(const rlf_data *data, uint32_t row, rlf_arena *pool,
                            rlf_err *err, rlf_prompt *out);
 
+/* Gives back what rows have taken of a pool that is for one of them at a time,
+ * if it is much. */
+void rlf_data_rest(rlf_arena *pool);
+
 /* ---- drop.c ---- */
 
 /* That every model which reads the rows of resource `index` can: RLF_USER for a

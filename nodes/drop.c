@@ -138,7 +138,6 @@ choose(const rlf_env *env, int index, rlf_data *data,
        const rlf_response_uses *responses, uint32_t *keep, uint32_t *n,
        rlf_err *err)
 {
-    enum { OFTEN = 1024 }; /* rows between two times of giving memory back */
     use *uses;
     uint32_t rows = (uint32_t)data->records.count;
     uint32_t n_uses = list_uses(env, index, data->arena, &uses);
@@ -154,8 +153,7 @@ choose(const rlf_env *env, int index, rlf_data *data,
             keep[(*n)++] = i;
         else if (!data->why)
             data->why = rlf_arena_strdup(data->arena, why.sentence);
-        if (i % OFTEN == 0)
-            rlf_arena_reset(env->pool);
+        rlf_data_rest(env->pool);
     }
     return RLF_OK;
 }
@@ -186,7 +184,6 @@ static rlf_status
 check_rows(const rlf_env *env, const rlf_data *data, const rlf_reader *reader,
            rlf_err *err, rlf_longest *longest)
 {
-    enum { OFTEN = 1024 };
     const use u = {reader, true};
     for (uint32_t i = 0; i < data->records.count; i++) {
         rlf_prompt prompt = {0};
@@ -199,8 +196,7 @@ check_rows(const rlf_env *env, const rlf_data *data, const rlf_reader *reader,
             longest->tokens = tokens;
             longest->row = i;
         }
-        if (i % OFTEN == OFTEN - 1)
-            rlf_arena_reset(env->pool);
+        rlf_data_rest(env->pool);
     }
     return RLF_OK;
 }
@@ -234,14 +230,12 @@ static rlf_status
 warn_empty(const rlf_env *env, const rlf_data *data, const rlf_reader *reader,
            rlf_err *err, rlf_buf *out)
 {
-    enum { OFTEN = 1024 };
     for (uint32_t i = 0; i < data->records.count; i++) {
         rlf_prompt prompt = {0};
         RLF_TRY(rlf_data_prompt(data, i, env->pool, err, &prompt));
         if (prompt.n_messages || prompt.text.n)
             return RLF_OK;
-        if (i % OFTEN == OFTEN - 1)
-            rlf_arena_reset(env->pool);
+        rlf_data_rest(env->pool);
     }
     rlf_buf_printf(out,
                    "warning: %s: the prompts of all rows are empty, and '%s' "
@@ -309,15 +303,13 @@ static rlf_status
 check_responses(const rlf_env *env, int index, const rlf_data *data,
                 rlf_err *err)
 {
-    enum { OFTEN = 1024 };
     rlf_response_uses uses = {0};
     rlf_status status = RLF_OK;
     rlf_responses_list(env, index, data, false, &uses);
     for (uint32_t i = 0;
          uses.count && i < data->records.count && status >= 0; i++) {
         status = rlf_responses_fit(env, data, i, &uses, err);
-        if (i % OFTEN == OFTEN - 1)
-            rlf_arena_reset(env->pool);
+        rlf_data_rest(env->pool);
     }
     RLF_VEC_FREE(&uses);
     return status;

@@ -38,12 +38,10 @@ take(const rlf_env *env, const rlf_data *data, const rlf_record_column *column,
      const rlf_reader *reader, uint32_t first, uint32_t rows, uint32_t n,
      rlf_err *err, uint32_t *out, uint32_t *at)
 {
-    enum { OFTEN = 1024 }; /* rows between two times of giving memory back */
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row = first + (uint32_t)((uint64_t)i * rows / n);
         RLF_TRY(tokens_of(env, data, column, row, reader, err, &out[(*at)++]));
-        if (i % OFTEN == OFTEN - 1)
-            rlf_arena_reset(env->pool);
+        rlf_data_rest(env->pool);
     }
     return RLF_OK;
 }

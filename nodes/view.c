@@ -128,6 +128,14 @@ rlf_data_prompt(const rlf_data *data, uint32_t row, rlf_arena *pool,
     return RLF_OK;
 }
 
+void
+rlf_data_rest(rlf_arena *pool)
+{
+    enum { MUCH = 4 << 20 }; /* bytes */
+    if (rlf_arena_used(pool) > MUCH)
+        rlf_arena_reset(pool);
+}
+
 /* ---- gathering ---- */
 
 /* Elements keep[0..n-1] of an array, or NULL of NULL. */
@@ -293,7 +301,7 @@ draw_lots(const rlf_data *data, rlf_arena *pool, rlf_err *err, lots *out)
                 x.digest = add_cell(x.digest, column, i, &values[c]);
         }
         take_lot(out, x);
-        rlf_arena_reset(pool);
+        rlf_data_rest(pool);
     }
     return RLF_OK;
 }
@@ -459,7 +467,7 @@ look_up(const lookup *l, uint32_t row, rlf_err *err,
 {
     if (!l->texts)
         return RLF_OK;
-    rlf_arena_reset(l->pool);
+    rlf_data_rest(l->pool);
     return rlf_data_row(l->data, row, l->pool, err, texts);
 }
 

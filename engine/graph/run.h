@@ -154,6 +154,8 @@ typedef struct rlf_env {
                              made ahead (rlf_node.ahead) of `step` is made of */
     rlf_arena *pool;      /* reset after the step */
     void **resource;      /* per graph resource: what its class's open made */
+    struct rlf_spools *spools; /* where rows of data go that memory does not
+                                  hold; NULL: each rank has its own */
     const rlf_caps *caps; /* per graph resource, of models; NULL: defaults */
     struct rlf_log *log;
     bool check_pure; /* make every call of a Lua function twice */

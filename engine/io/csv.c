@@ -67,6 +67,7 @@ rlf_csv_next(rlf_csv *csv, size_t most, rlf_err *err, bool *more)
             return RLF_OK;
     } while (!line.n);
     csv->line = csv->lines.line;
+    csv->start = csv->lines.start;
     rlf_buf_clear(&csv->bytes);
     csv->fields.count = 0;
     for (size_t at = 0;; at++) {

@@ -19,6 +19,7 @@ typedef struct rlf_csv {
     rlf_buf bytes;  /* of the record's fields */
     RLF_VEC(rlf_csv_field) fields;
     uint32_t line; /* where the record begins */
+    uint64_t start; /* and how many bytes stand before it */
 } rlf_csv;
 
 /* The next record into csv->fields (valid until the next call); *more is false

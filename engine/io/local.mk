@@ -12,10 +12,11 @@ libio_a_SOURCES = \
 	%D%/parquet.c %D%/parquet.h %D%/parquet_inside.h \
 	%D%/parquet_decode.c %D%/parquet_page.c %D%/parquet_schema.c \
 	%D%/records.c %D%/records.h %D%/records_inside.h \
-	%D%/records_csv.c %D%/records_dialog.c %D%/records_json.c %D%/records_parquet.c %D%/records_store.c \
+	%D%/records_again.c %D%/records_csv.c %D%/records_dialog.c %D%/records_json.c %D%/records_parquet.c %D%/records_store.c \
 	%D%/safetensors.c %D%/safetensors.h \
 	%D%/sealed.c %D%/sealed.h \
 	%D%/shards.c %D%/shards.h \
+	%D%/spool.c %D%/spool.h \
 	%D%/stream.c %D%/stream.h \
 	%D%/tensor_writer.c \
 	%D%/thrift.c %D%/thrift.h

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const char *
 rlf_record_kind_word(rlf_record_kind kind)
@@ -114,15 +115,15 @@ is_answered(const json_t *chat)
     return strcmp(role, "assistant") == 0;
 }
 
+/* `at`: where its value begins in the row. */
 static rlf_status
-put_cell(rlf_record_reader *r, size_t c)
+put_cell(rlf_record_reader *r, size_t c, size_t at)
 {
     rlf_err *err = r->err;
     const rlf_record_cell *from = &r->cells[c];
     rlf_record_column *column = &r->rows->columns[c];
     struct rlf_growing_column *to = &r->columns[c];
     rlf_digest digest = r->rows->digest;
-    size_t begin = r->row.n;
     if (r->rows->count == 0) {
         column->kind = column->written = from->kind;
         digest =
@@ -137,16 +138,14 @@ put_cell(rlf_record_reader *r, size_t c)
         digest = rlf_digest_add(digest, &from->number, sizeof from->number);
         break;
     case RLF_RECORD_TEXT:
-        RLF_TRY(rlf_record_put_value(r, from, &r->row));
         if (r->rows->csv)
             RLF_TRY(put_numeric(r, c));
         digest = add_text(digest, from->text);
         break;
     case RLF_RECORD_CHAT:
-        RLF_TRY(rlf_record_put_value(r, from, &r->row));
         if (column->answered == SIZE_MAX && is_answered(from->chat))
             column->answered = r->rows->count;
-        digest = add_chat(digest, r->row.p + begin);
+        digest = add_chat(digest, r->row.p + at);
         break;
     }
     r->rows->digest = digest;
@@ -173,11 +172,15 @@ rlf_record_end_row(rlf_record_reader *r, rlf_status status)
     if (status < 0)
         return status;
     rlf_buf_clear(&r->row);
-    for (size_t c = 0; c < r->rows->n_columns; c++)
-        RLF_TRY(put_cell(r, c));
-    RLF_TRY(rlf_record_store_add(
-        r->store, (size_t)(r->file - r->rows->files), r->line,
-        (rlf_str){r->row.p ? r->row.p : "", r->row.n}, err));
+    for (size_t c = 0; c < r->rows->n_columns; c++) {
+        size_t at = r->row.n;
+        RLF_TRY(rlf_record_put_value(r, &r->cells[c], &r->row));
+        RLF_TRY(put_cell(r, c, at));
+    }
+    RLF_TRY(rlf_record_store_add(r->store, (size_t)(r->file - r->rows->files),
+                                 r->line,
+                                 (rlf_str){r->row.p ? r->row.p : "", r->row.n},
+                                 r->again ? &r->spot : NULL, err));
     r->rows->count++;
     if (rlf_arena_used(r->arena) - r->used +
             rlf_record_store_size(r->store).memory >
@@ -262,15 +265,34 @@ read_file(rlf_record_reader *r, rlf_err *err)
     if (r->spec->parquet)
         return rlf_records_read_parquet(r, err);
     RLF_TRY(rlf_stream_open(path, err, &stream));
+    r->again = r->large && rlf_stream_is_plain(stream);
+    rlf_status status = RLF_OK;
+    if (r->again)
+        status = rlf_record_again_open(r->rereads,
+                                       (size_t)(r->file - r->rows->files), err);
     rlf_lines lines = {.stream = stream};
     r->rows->csv = r->spec->csv;
     char between = ends_in(path, ".tsv") ? '\t' : ',';
-    rlf_status status = r->rows->csv
-                            ? rlf_records_read_csv(r, stream, between, err)
-                            : rlf_records_read_json(r, &lines, err);
+    if (status >= 0)
+        status = r->rows->csv ? rlf_records_read_csv(r, stream, between, err)
+                              : rlf_records_read_json(r, &lines, err);
     rlf_buf_free(&lines.buf);
     rlf_stream_close(stream);
     return status;
+}
+
+/* May the files have more than memory is to hold? */
+static bool
+are_large(const rlf_records_spec *spec, const rlf_records *rows)
+{
+    size_t most = spec->in_memory ? spec->in_memory : RLF_RECORD_IN_MEMORY;
+    uint64_t sum = 0;
+    for (size_t f = 0; f < rows->n_files && !spec->parquet; f++) {
+        struct stat about;
+        if (stat(rows->files[f].path, &about) == 0 && about.st_size > 0)
+            sum += (uint64_t)about.st_size;
+    }
+    return sum > most;
 }
 
 rlf_status
@@ -302,7 +324,11 @@ rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
         out->columns[c].field = rlf_arena_strdup(arena, spec->columns[c].field);
         out->columns[c].answered = SIZE_MAX;
     }
-    out->store = r.store = rlf_record_store_new(arena, out->n_files);
+    r.large = are_large(spec, out);
+    if (r.large)
+        r.rereads = rlf_record_again_new(arena, spec, out);
+    out->store = r.store =
+        rlf_record_store_new(arena, spec, out->n_files, r.rereads);
     rlf_status status = RLF_OK;
     for (size_t f = 0; f < out->n_files && status >= 0; f++) {
         r.file = &files[f];
@@ -317,6 +343,8 @@ rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
         status = no_rows(&r);
     if (status == RLF_OK)
         status = settle(&r);
+    if (status == RLF_OK)
+        status = rlf_record_store_end(r.store, err);
     for (size_t c = 0; c < n; c++)
         RLF_VEC_FREE(&r.columns[c].numbers);
     rlf_buf_free(&r.row);

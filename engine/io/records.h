@@ -26,7 +26,8 @@
  * and line, or the row is left out (drop). So is a row that has a key twice or
  * a number that is too large, in whatever field, or that is no object. Numbers
  * stay in memory, column by column, in the caller's arena; texts and chats are
- * read row by row where they are wanted.
+ * read row by row where they are wanted, of large files from these. A row that
+ * is then another one than it was is RLF_ENV.
  */
 #ifndef RLF_IO_RECORDS_H
 #define RLF_IO_RECORDS_H
@@ -95,6 +96,11 @@ typedef struct rlf_records_spec {
     uint64_t enough; /* of these, where the first tell a column's kind: a caller
                         looks at no more; 0: all */
     size_t most;     /* bytes of memory that rows may take; 0: 4 GiB */
+    size_t in_memory; /* so many bytes of texts are kept there; if the files may
+                         have more they are read again row by row, those that
+                         are compressed or parquet from a spool; 0: 64 MiB */
+    struct rlf_spools *spools; /* for these; NULL: one of their own */
+    const char *name;          /* of the spool among them */
     bool csv, parquet; /* whatever its name ends in */
     /* Called with each row that is an object, also one that is left out; of csv
      * once, with the first line's fields; NULL: nobody looks. */
@@ -156,9 +162,11 @@ rlf_status rlf_records_row(const rlf_records *rows, size_t i, rlf_arena *pool,
                            rlf_err *err, const rlf_record_value **out);
 /* The line in its file where row i begins; in a list, its 1-based place. */
 uint32_t rlf_records_line(const rlf_records *rows, size_t i);
-/* Bytes that the rows take beside the arena that they were read into. */
+/* Bytes that the rows take beside the arena that they were read into: of
+ * memory, of the files that they are read from, of a spool, in `directory`. */
 typedef struct rlf_records_sizes {
-    uint64_t memory;
+    uint64_t memory, files, spool;
+    const char *directory;
 } rlf_records_sizes;
 rlf_records_sizes rlf_records_size(const rlf_records *rows);
 /* "data.jsonl:17" or "data.json row 17": where row i stands, for messages. */

@@ -84,6 +84,17 @@ rlf_records_end_csv(rlf_record_reader *r)
     }
 }
 
+rlf_status
+rlf_record_read_fields(rlf_record_reader *r, const rlf_csv *csv,
+                       const size_t *places, rlf_err *err)
+{
+    rlf_status status = RLF_OK;
+    for (size_t c = 0; c < r->rows->n_columns && status >= 0; c++)
+        status = rlf_record_column_status(
+            r, c, read_csv_cell(r, c, &csv->fields.data[places[c]], err));
+    return status;
+}
+
 static void
 see_names(const rlf_record_reader *r, const rlf_csv *csv)
 {
@@ -105,6 +116,9 @@ read_csv_rows(rlf_record_reader *r, rlf_csv *csv, size_t *places, rlf_err *err)
         RLF_TRY(rlf_record_column_status(
             r, c, match_field(r, c, csv, &places[c], err)));
     size_t n = csv->fields.count;
+    if (r->again)
+        rlf_record_again_csv(r->rereads, (size_t)(r->file - r->rows->files),
+                             csv->separator, places, n);
     if (r->spec->see)
         see_names(r, csv);
     while (rlf_record_wanted(r)) {
@@ -120,9 +134,13 @@ read_csv_rows(rlf_record_reader *r, rlf_csv *csv, size_t *places, rlf_err *err)
                 rlf_fail(err, RLF_USER,
                          "%s: the record has %zu fields, the first line %zu",
                          rlf_record_where(r), csv->fields.count, n);
-        for (size_t c = 0; c < r->rows->n_columns && status >= 0; c++)
-            status = rlf_record_column_status(
-                r, c, read_csv_cell(r, c, &csv->fields.data[places[c]], err));
+        else
+            status = rlf_record_read_fields(r, csv, places, err);
+        if (r->again)
+            r->spot = (rlf_record_spot){
+                .at = csv->start,
+                .bytes = (size_t)(csv->lines.base + csv->lines.at - csv->start),
+                .mark = rlf_record_mark(csv->bytes.p, csv->bytes.n)};
         RLF_TRY(rlf_record_end_row(r, status));
     }
     return RLF_OK;

@@ -5,11 +5,14 @@
 
 #include "engine/base/digest.h"
 #include "engine/base/vec.h"
+#include "engine/io/csv.h"
 #include "engine/io/json.h"
 #include "engine/io/records.h"
 #include "engine/io/stream.h"
 
 #define RLF_RECORD_MOST_LINE ((size_t)64 << 20) /* bytes */
+#define RLF_RECORD_IN_MEMORY ((size_t)64 << 20) /* of all texts, unless said \
+                                                 */
 
 /* One value on its way into a column. Texts are borrowed. */
 typedef struct rlf_record_cell {
@@ -20,8 +23,16 @@ typedef struct rlf_record_cell {
     const json_t *chat;
 } rlf_record_cell;
 
-/* Rows that were read. */
+/* Rows that were read; and how they are read again from their files. */
 typedef struct rlf_record_store rlf_record_store;
+typedef struct rlf_record_again rlf_record_again;
+
+/* Where a row stands in a plain file. */
+typedef struct rlf_record_spot {
+    uint64_t at;
+    size_t bytes;
+    uint64_t mark; /* a digest: of the text of JSON; of csv of its fields */
+} rlf_record_spot;
 
 typedef struct rlf_record_reader {
     const rlf_records_spec *spec;
@@ -29,6 +40,7 @@ typedef struct rlf_record_reader {
     rlf_err *err;
     rlf_records *rows;
     rlf_record_store *store;
+    rlf_record_again *rereads; /* NULL: nothing is large */
     const char *path;      /* of the file at hand */
     rlf_record_file *file; /* the same */
     struct rlf_growing_column {
@@ -41,6 +53,9 @@ typedef struct rlf_record_reader {
     json_t *made;           /* lists cut out of it */
     rlf_json_found found;   /* in its JSON */
     uint64_t seen; /* rows, also skipped ones */
+    bool large;    /* files that are plain are read again, row by row */
+    bool again;    /* so is the one at hand: */
+    rlf_record_spot spot; /* where the row at hand stands in it */
     size_t most;   /* bytes of memory */
     size_t used;   /* bytes in the arena before */
     uint32_t line; /* of the row at hand */
@@ -71,13 +86,52 @@ rlf_status rlf_record_part(rlf_record_reader *r);
 rlf_status rlf_record_put_object(rlf_record_reader *r, const json_t *object,
                                  const char *why, rlf_err *err);
 
+/* Cells of an object, or of a record whose fields are those of the columns. */
+rlf_status rlf_record_read_object(rlf_record_reader *r, const json_t *object);
+rlf_status rlf_record_read_fields(rlf_record_reader *r,
+                                  const struct rlf_csv *csv,
+                                  const size_t *places, rlf_err *err);
+/* 64 bits of the digest. */
+uint64_t rlf_record_mark(const void *p, size_t n);
+
+/* ---- records_again.c ---- */
+
+/* Of rows of these files, which is their header alone; it goes with the arena.
+ */
+rlf_record_again *rlf_record_again_new(rlf_arena *arena,
+                                       const rlf_records_spec *spec,
+                                       const rlf_records *rows);
+/* Rows of file f will be read again: it is kept open, if not too many are. */
+rlf_status rlf_record_again_open(rlf_record_again *again, size_t f,
+                                 rlf_err *err);
+bool rlf_record_again_is(const rlf_record_again *again, size_t f);
+/* Of csv: the separator and the places of the columns in records of n fields.
+ */
+void rlf_record_again_csv(rlf_record_again *again, size_t f, char separator,
+                          const size_t *places, size_t n);
+/* The values of a row, in `pool`. RLF_ENV, naming it, if it is another one than
+ * it was. Safe for several threads. */
+rlf_status rlf_record_again_read(rlf_record_again *again, size_t f,
+                                 uint32_t line, const rlf_record_spot *spot,
+                                 rlf_arena *pool, rlf_err *err,
+                                 const char **out);
+/* Bytes of the files that rows are read from. */
+uint64_t rlf_record_again_size(const rlf_record_again *again);
+
 /* ---- records_store.c ---- */
 
-/* Of rows of so many files; it goes with the arena. */
-rlf_record_store *rlf_record_store_new(rlf_arena *arena, size_t n_files);
-/* The next row, of that file and line; its values are copied. */
+/* Of rows of these files, some of which `again` reads (NULL: none); it goes
+ * with the arena. */
+rlf_record_store *rlf_record_store_new(rlf_arena *arena,
+                                       const rlf_records_spec *spec,
+                                       size_t n_files, rlf_record_again *again);
+/* The next row, of that file and line; its values are copied. `spot`: where it
+ * is read again; NULL: of another file. */
 rlf_status rlf_record_store_add(rlf_record_store *store, size_t file,
-                                uint32_t line, rlf_str values, rlf_err *err);
+                                uint32_t line, rlf_str values,
+                                const rlf_record_spot *spot, rlf_err *err);
+/* There is no row more. */
+rlf_status rlf_record_store_end(rlf_record_store *store, rlf_err *err);
 /* The values of a row, borrowed or in `pool`. */
 rlf_status rlf_record_store_read(const rlf_record_store *store, size_t row,
                                  rlf_arena *pool, rlf_err *err,

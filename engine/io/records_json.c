@@ -267,6 +267,15 @@ read_json_cell(rlf_record_reader *r, size_t c, const json_t *object)
 }
 
 rlf_status
+rlf_record_read_object(rlf_record_reader *r, const json_t *object)
+{
+    rlf_status status = RLF_OK;
+    for (size_t c = 0; c < r->rows->n_columns && status >= 0; c++)
+        status = rlf_record_column_status(r, c, read_json_cell(r, c, object));
+    return status;
+}
+
+rlf_status
 rlf_record_put_object(rlf_record_reader *r, const json_t *object,
                       const char *why, rlf_err *err)
 {
@@ -280,8 +289,8 @@ rlf_record_put_object(rlf_record_reader *r, const json_t *object,
                           rlf_record_where(r), rlf_json_word(object));
     else if (r->spec->see)
         r->spec->see(r->spec->see_arg, object);
-    for (size_t c = 0; c < r->rows->n_columns && status >= 0; c++)
-        status = rlf_record_column_status(r, c, read_json_cell(r, c, object));
+    if (status >= 0)
+        status = rlf_record_read_object(r, object);
     status = rlf_record_end_row(r, status);
     json_decref(r->made);
     r->made = NULL;
@@ -309,11 +318,16 @@ hint_line(rlf_record_reader *r, rlf_str line)
                              "with commas between are read by csv(...)");
 }
 
-/* The text of a row as an object that rlf_record_put_object takes. */
+/* The text of a row, `at` in its file, as an object that rlf_record_put_object
+ * takes. */
 static rlf_status
-put_row(rlf_record_reader *r, uint32_t line, rlf_str text, rlf_err *err)
+put_row(rlf_record_reader *r, uint32_t line, uint64_t at, rlf_str text,
+        rlf_err *err)
 {
     json_t *object = NULL;
+    if (r->again)
+        r->spot =
+            (rlf_record_spot){at, text.n, rlf_record_mark(text.p, text.n)};
     rlf_status status = rlf_json_parse_exact(r->path, line, text.p, text.n, err,
                                              &object, &r->found);
     if (status == RLF_USER && r->found.why[0]) {
@@ -341,7 +355,7 @@ read_jsonl(rlf_record_reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
         if (!is_blank((rlf_str){copy.p, copy.n})) {
             rlf_str row = {copy.p, copy.n};
             r->line = lines->line;
-            status = put_row(r, r->line, row, err);
+            status = put_row(r, r->line, lines->start, row, err);
         }
         rlf_buf_free(&copy);
         RLF_TRY(status);
@@ -351,17 +365,28 @@ read_jsonl(rlf_record_reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
     return RLF_OK;
 }
 
-/* The text of a list's row, which ends before a comma or bracket that is in no
- * other, and the lines in it. */
-static rlf_str
-cut_row(rlf_str text, uint32_t *lines)
+/* The text of a list's row at lines->at, which ends before a comma or bracket
+ * that is in no other, *end; 0: where the file does. *newlines: that it has. */
+static rlf_status
+next_row(rlf_lines *lines, const char *path, rlf_err *err, rlf_str *out,
+         uint32_t *newlines, char *end)
 {
     size_t i = 0, depth = 0;
     bool quoted = false;
-    *lines = 0;
-    for (; i < text.n; i++) {
-        char c = text.p[i];
-        *lines += c == '\n';
+    *newlines = 0;
+    for (;; i++) {
+        while (lines->at + i >= lines->buf.n && !lines->ended) {
+            if (i > RLF_RECORD_MOST_LINE)
+                return rlf_fail(err, RLF_USER,
+                                "%s:%u: the row is longer than %zu bytes", path,
+                                lines->line, RLF_RECORD_MOST_LINE);
+            RLF_TRY(rlf_lines_more(lines, path, err));
+        }
+        *end = lines->at + i < lines->buf.n ? lines->buf.p[lines->at + i] : 0;
+        if (lines->at + i >= lines->buf.n)
+            break;
+        char c = *end;
+        *newlines += c == '\n';
         if (c == '"')
             quoted = !quoted;
         else if (quoted)
@@ -373,52 +398,88 @@ cut_row(rlf_str text, uint32_t *lines)
         else if (c == '}' || c == ']')
             depth -= depth > 0;
     }
-    return (rlf_str){text.p, i < text.n ? i : text.n};
+    size_t rest = lines->buf.n - lines->at;
+    *out = (rlf_str){lines->buf.p + lines->at, i < rest ? i : rest};
+    return RLF_OK;
 }
 
-/* A list one of whose rows is of no use, which is found before the other rows
- * are there: row by row. `text` begins after the bracket. */
+/* Is there nothing more but blanks? */
 static rlf_status
-read_rows(rlf_record_reader *r, uint32_t line, rlf_str text, rlf_err *err)
+only_blanks(rlf_lines *lines, const char *path, rlf_err *err, bool *out)
 {
-    for (r->line = 1; rlf_record_wanted(r); r->line++) {
-        uint32_t lines;
-        rlf_str row = cut_row(text, &lines);
-        RLF_TRY(put_row(r, line, row, err));
-        line += lines;
-        size_t next = row.n + 1;
-        bool last = next <= text.n && row.p[row.n] == ']';
-        if (next > text.n ||
-            (last && !is_blank((rlf_str){text.p + next, text.n - next})))
-            return rlf_fail(
-                err, RLF_USER,
-                "%s:%u: not JSON: the list does not end where the file does",
-                r->path, line);
-        if (last)
+    for (*out = true; *out;) {
+        rlf_str rest = {lines->buf.p + lines->at, lines->buf.n - lines->at};
+        *out = is_blank(rest);
+        lines->at = lines->buf.n;
+        if (lines->ended)
             break;
-        text = (rlf_str){text.p + next, text.n - next};
+        RLF_TRY(rlf_lines_more(lines, path, err));
     }
     return RLF_OK;
 }
 
-/* A JSON list: all from `line` on, whose beginning is in lines->buf. */
+/* A list row by row: one that is large, or one of whose rows is of no use,
+ * which is found before the other rows are there. lines->at is behind the
+ * bracket. */
+static rlf_status
+read_rows(rlf_record_reader *r, rlf_lines *lines, rlf_err *err)
+{
+    uint32_t line = lines->line;
+    for (r->line = 1; rlf_record_wanted(r); r->line++) {
+        uint32_t newlines;
+        char end;
+        rlf_str row;
+        bool over;
+        RLF_TRY(next_row(lines, r->path, err, &row, &newlines, &end));
+        if (r->line > 1 || end != ']' || !is_blank(row))
+            RLF_TRY(put_row(r, line, lines->base + lines->at, row, err));
+        line += newlines;
+        lines->at += row.n + (end != 0);
+        if (end == ',')
+            continue;
+        RLF_TRY(only_blanks(lines, r->path, err, &over));
+        if (end && over)
+            break;
+        return rlf_fail(
+            err, RLF_USER,
+            "%s:%u: not JSON: the list does not end where the file does",
+            r->path, line);
+    }
+    return RLF_OK;
+}
+
+/* The rest of the file into lines->buf, unless that is large. */
+static rlf_status
+load(rlf_record_reader *r, rlf_lines *lines, rlf_err *err)
+{
+    size_t most =
+        r->spec->in_memory ? r->spec->in_memory : RLF_RECORD_IN_MEMORY;
+    char chunk[1 << 16];
+    while (!lines->ended && lines->buf.n <= most) {
+        size_t got;
+        RLF_TRY(rlf_stream_read(lines->stream, chunk, sizeof chunk, err, &got));
+        if (!rlf_buf_try(&lines->buf, got))
+            return rlf_fail_memory(err, 2 * lines->buf.n, "what %s holds",
+                                   r->path);
+        rlf_buf_add(&lines->buf, chunk, got);
+        lines->ended = got == 0;
+    }
+    return RLF_OK;
+}
+
+/* A JSON list, which begins with `line` in lines->buf. */
 static rlf_status
 read_list(rlf_record_reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
 {
     const char *path = r->path;
     size_t begin = (size_t)(line.p - lines->buf.p);
-    char chunk[1 << 16];
-    for (size_t got = 1; got;) {
-        RLF_TRY(rlf_stream_read(lines->stream, chunk, sizeof chunk, err, &got));
-        if (!rlf_buf_try(&lines->buf, got))
-            return rlf_fail_memory(err, 2 * lines->buf.n, "what %s holds",
-                                   path);
-        rlf_buf_add(&lines->buf, chunk, got);
-        if (lines->buf.n > r->most)
-            return rlf_fail(err, RLF_USER,
-                            "%s is larger than %zu MB; a list that long is "
-                            "better kept as jsonl",
-                            path, r->most >> 20);
+    size_t open = begin + strspn(line.p, " \t");
+    if (!r->again)
+        RLF_TRY(load(r, lines, err));
+    lines->at = open + 1;
+    if (r->again || !lines->ended) {
+        r->file->list = true;
+        return read_rows(r, lines, err);
     }
     json_t *list = NULL;
     rlf_str text = {lines->buf.p + begin, lines->buf.n - begin};
@@ -426,11 +487,8 @@ read_list(rlf_record_reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
                                              err, &list, &r->found);
     r->file->list = true;
     if (status == RLF_USER && r->found.why[0]) {
-        size_t open =
-            (size_t)((char *)memchr(text.p, '[', text.n) - text.p) + 1;
         rlf_err_clear(err);
-        return read_rows(r, lines->line,
-                         (rlf_str){text.p + open, text.n - open}, err);
+        return read_rows(r, lines, err);
     }
     RLF_TRY(status);
     size_t n = json_array_size(list);

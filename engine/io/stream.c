@@ -248,6 +248,31 @@ rlf_stream_read(rlf_stream *stream, void *p, size_t n, rlf_err *err,
     return read_plain(stream, p, n, err, got);
 }
 
+bool
+rlf_stream_is_plain(const rlf_stream *stream)
+{
+    return !stream->zstd && !stream->is_gzip;
+}
+
+rlf_status
+rlf_lines_more(rlf_lines *lines, const char *path, rlf_err *err)
+{
+    rlf_buf *buf = &lines->buf;
+    char chunk[CHUNK];
+    size_t got = 0;
+    if (lines->at)
+        memmove(buf->p, buf->p + lines->at, buf->n - lines->at);
+    lines->base += lines->at;
+    buf->n -= lines->at;
+    lines->at = 0;
+    RLF_TRY(rlf_stream_read(lines->stream, chunk, sizeof chunk, err, &got));
+    if (!rlf_buf_try(buf, got))
+        return rlf_fail_memory(err, buf->n + got, "a line of %s", path);
+    rlf_buf_add(buf, chunk, got);
+    lines->ended = got == 0;
+    return RLF_OK;
+}
+
 rlf_status
 rlf_lines_next(rlf_lines *lines, const char *path, size_t most, rlf_err *err,
                bool *more, rlf_str *out)
@@ -264,19 +289,8 @@ rlf_lines_next(rlf_lines *lines, const char *path, size_t most, rlf_err *err,
             return rlf_fail(err, RLF_USER,
                             "%s:%u: the line is longer than %zu bytes", path,
                             lines->line + 1, most);
-        /* Move what is left to the front, then read on. */
-        if (lines->at)
-            memmove(buf->p, buf->p + lines->at, buf->n - lines->at);
-        buf->n -= lines->at;
-        lines->at = 0;
-        scanned = buf->n;
-        char chunk[CHUNK];
-        size_t got = 0;
-        RLF_TRY(rlf_stream_read(lines->stream, chunk, sizeof chunk, err, &got));
-        if (!rlf_buf_try(buf, got))
-            return rlf_fail_memory(err, buf->n + got, "a line of %s", path);
-        rlf_buf_add(buf, chunk, got);
-        lines->ended = got == 0;
+        scanned = buf->n - lines->at;
+        RLF_TRY(rlf_lines_more(lines, path, err));
     }
     *more = lf || lines->at < buf->n;
     if (!*more)
@@ -290,6 +304,7 @@ rlf_lines_next(rlf_lines *lines, const char *path, size_t most, rlf_err *err,
         p += 3;
         n -= 3;
     }
+    lines->start = lines->base + (uint64_t)(p - buf->p);
     *out = (rlf_str){p, n};
     return RLF_OK;
 }

@@ -314,6 +314,7 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
                           .log = o->log,
                           .check_pure = o->check_pure,
                           .hooks = o->hooks,
+                          .spools = o->spools,
                           .stops = o->stops,
                           .stops_arg = o->sink,
                           .called = &rank->called,

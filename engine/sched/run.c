@@ -3,6 +3,7 @@
 
 #include "engine/base/trace.h"
 #include "engine/graph/class.h"
+#include "engine/io/spool.h"
 #include "engine/sched/state.h"
 
 #include <stdio.h>
@@ -67,6 +68,7 @@ rlf_run_open(const rlf_plan *plan, const rlf_run_options *options, rlf_err *err,
     run->plan = plan;
     run->graph = plan->graph;
     run->options = *options;
+    run->options.spools = rlf_spools_new(options->directory);
     run->arena = rlf_arena_new();
     run->kept = rlf_arena_new();
     run->n_steps = plan->graph->ahead + 1;
@@ -116,6 +118,7 @@ rlf_run_close(rlf_run *run)
     rlf_arena_free(run->arena);
     rlf_arena_free(run->kept);
     rlf_buf_free(&run->accepted);
+    rlf_spools_free(run->options.spools);
     free(run);
     return true;
 }

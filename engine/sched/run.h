@@ -120,6 +120,7 @@ typedef struct rlf_run_options {
     struct rlf_trace *trace; /* NULL: no trace */
     const rlf_measure *measure; /* NULL: nobody wants to know; it outlives the
                                    run */
+    struct rlf_spools *spools;  /* set by rlf_run_open, in `directory` */
 } rlf_run_options;
 
 /* Open every resource and node on every rank of this process. The plan, its

@@ -8,6 +8,7 @@
 static rlf_arena *arena;
 static rlf_err err;
 static rlf_records rows;
+static size_t large; /* 1: rows are read from their files again */
 
 static rlf_status
 read_parts(const char *path, const rlf_record_field *columns, size_t n,
@@ -20,6 +21,7 @@ read_parts(const char *path, const rlf_record_field *columns, size_t n,
                              .csv = csv,
                              .drop = drop};
     rlf_err_clear(&err);
+    spec.in_memory = large;
     return rlf_records_read(&spec, arena, &err, &rows);
 }
 
@@ -245,9 +247,11 @@ main(void)
 {
     arena = rlf_arena_new();
     make_root();
-    test_messages();
-    test_pairs();
-    test_hh();
+    for (large = 0; large < 2; large++) {
+        test_messages();
+        test_pairs();
+        test_hh();
+    }
     rlf_arena_free(arena);
     return done();
 }

@@ -113,6 +113,7 @@ check_texts(void)
                                      .columns = &column,
                                      .n_columns = 1,
                                      .parquet = true,
+                                     .in_memory = i % 2,
                                      .drop = true};
             rlf_records rows;
             if (rlf_parquet_open(path, &fields[f], 1, &err, &file) < 0)

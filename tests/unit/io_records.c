@@ -14,23 +14,6 @@ ends_in(const char *text, const char *end)
     return n >= k && strcmp(text + n - k, end) == 0;
 }
 
-/* Read the columns p (of field `prompt`) and a (of field `answer`), as csv()
- * does if the file's name says so, else as jsonl() does. */
-static rlf_status
-read_two(const char *path, const char *prompt, const char *answer, rlf_err *err,
-         rlf_records *rows)
-{
-    rlf_record_field columns[] = {{.label = "p", .field = prompt},
-                                  {.label = "a", .field = answer}};
-    rlf_records_spec spec = {.path = path,
-                             .columns = columns,
-                             .n_columns = 2,
-                             .csv = ends_in(path, ".csv") ||
-                                    ends_in(path, ".tsv")};
-    rlf_err_clear(err);
-    return rlf_records_read(&spec, arena, err, rows);
-}
-
 /* "text|number;..." of all rows. */
 static const char *
 show(const rlf_records *rows)
@@ -60,6 +43,53 @@ show(const rlf_records *rows)
     const char *text = rlf_arena_strndup(arena, out.p ? out.p : "", out.n);
     rlf_buf_free(&out);
     return text;
+}
+
+/* That the rows are the same where memory holds none of their texts. */
+static void
+compare(const rlf_records_spec *spec, rlf_status status, const rlf_err *err,
+        const rlf_records *rows)
+{
+    rlf_records_spec again = *spec;
+    rlf_records large;
+    rlf_err why = RLF_ERR_NONE;
+    again.in_memory = 1;
+    rlf_status other = rlf_records_read(&again, arena, &why, &large);
+    if (status < 0 && strstr(err->sentence, ".json:"))
+        return; /* a list is read row by row: another place may be told */
+    if (other != status || (status < 0 && strcmp(err->sentence, why.sentence)))
+        bail("%s from its file: %s", spec->path, why.sentence);
+    if (status < 0)
+        return;
+    rlf_records_sizes size = rlf_records_size(&large);
+    if (size.memory || (!size.files && !size.spool))
+        bail("%s: its rows are in memory", spec->path);
+    if (!rlf_digest_equal(rows->digest, large.digest) ||
+        strcmp(show(rows), show(&large)) != 0)
+        bail("%s has other rows if it is large: %s", spec->path, show(&large));
+    for (size_t i = 0; i < rows->count; i++)
+        if (strcmp(rlf_records_place(rows, i, arena),
+                   rlf_records_place(&large, i, arena)) != 0)
+            bail("%s has its rows in other places if it is large", spec->path);
+}
+
+/* Read the columns p (of field `prompt`) and a (of field `answer`), as csv()
+ * does if the file's name says so, else as jsonl() does. */
+static rlf_status
+read_two(const char *path, const char *prompt, const char *answer, rlf_err *err,
+         rlf_records *rows)
+{
+    rlf_record_field columns[] = {{.label = "p", .field = prompt},
+                                  {.label = "a", .field = answer}};
+    rlf_records_spec spec = {.path = path,
+                             .columns = columns,
+                             .n_columns = 2,
+                             .csv = ends_in(path, ".csv") ||
+                                    ends_in(path, ".tsv")};
+    rlf_err_clear(err);
+    rlf_status status = rlf_records_read(&spec, arena, err, rows);
+    compare(&spec, status, err, rows);
+    return status;
 }
 
 static void
@@ -474,6 +504,132 @@ check_bad(void)
        "no such file");
 }
 
+/* A row of a file that was changed since it was opened. */
+static void
+check_changed(void)
+{
+    static const char text[] = "{\"q\": \"one\"}\n{\"q\": \"two\"}\n"
+                               "{\"q\": \"six\"}\n";
+    static const char *const names[] = {"w.jsonl", "w.json", "w.csv"};
+    static const char *const texts[] = {
+        text, "[{\"q\": \"one\"}, {\"q\": \"two\"}, {\"q\": \"six\"}]",
+        "q\none\n\"two\"\nsix\n"};
+    rlf_record_field column = {.label = "q", .field = "q"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        rlf_err err = RLF_ERR_NONE;
+        rlf_records rows;
+        const rlf_record_value *value;
+        const char *path = put(arena, names[i], texts[i]);
+        rlf_records_spec spec = {.path = path,
+                                 .columns = &column,
+                                 .n_columns = 1,
+                                 .csv = ends_in(path, ".csv"),
+                                 .in_memory = 1};
+        if (rlf_records_read(&spec, arena, &err, &rows) < 0)
+            bail("%s", err.sentence);
+        FILE *file = fopen(path, "r+");
+        fseek(file, strstr(texts[i], "two") - texts[i], SEEK_SET);
+        fputs("ten", file);
+        fclose(file);
+        ok(rlf_records_row(&rows, 1, arena, &err, &value) == RLF_ENV &&
+               strstr(err.sentence, "the file was changed meanwhile") &&
+               strstr(err.sentence, ends_in(path, ".json") ? " row 2"
+                                    : spec.csv             ? ":3:"
+                                                           : ":2:"),
+           "another row: %s", err.sentence);
+        rlf_err_clear(&err);
+        ok(rlf_records_row(&rows, 2, arena, &err, &value) == RLF_OK &&
+               rlf_str_eq(value->text, RLF_STR("six")),
+           "the others are as they were");
+        if (truncate(path, 12) != 0)
+            bail("cannot cut %s", path);
+        ok(rlf_records_row(&rows, 2, arena, &err, &value) == RLF_ENV &&
+               strstr(err.sentence, names[i]),
+           "a file that is cut: %s", err.sentence);
+        rlf_err_clear(&err);
+    }
+}
+
+/* Bytes that this process has had in memory at most; 0: not known. */
+static size_t
+most_resident(void)
+{
+    char line[256];
+    size_t kilobytes = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file))
+        sscanf(line, "VmHWM: %zu kB", &kilobytes);
+    if (file)
+        fclose(file);
+    return kilobytes << 10;
+}
+
+enum { LARGE_ROWS = 8000, LARGE_TEXT = 1500 };
+
+static void
+write_large(FILE *file, int format)
+{
+    char text[LARGE_TEXT + 1];
+    memset(text, 'x', LARGE_TEXT);
+    text[LARGE_TEXT] = 0;
+    fputs(format == 1 ? "[" : format == 2 ? "q,n\n" : "", file);
+    for (int i = 0; i < LARGE_ROWS; i++)
+        fprintf(file,
+                format == 2 ? "%d%s,%d\n" : "{\"q\": \"%d%s\", \"n\": %d}%s", i,
+                text, i,
+                format == 0           ? "\n"
+                : i + 1 == LARGE_ROWS ? "]"
+                                      : ",\n");
+}
+
+/* Files of 12 MB, of which memory has less than a sixth. */
+static void
+check_large(void)
+{
+    static const char *const names[] = {"large.jsonl", "large.json",
+                                        "large.csv"};
+    rlf_record_field columns[] = {{.label = "q", .field = "q"},
+                                  {.label = "n", .field = "n"}};
+#if defined __SANITIZE_ADDRESS__
+    skip("memory is the sanitizer's");
+    return;
+#endif
+    for (int i = 0; i < 3; i++) {
+        rlf_err err = RLF_ERR_NONE;
+        rlf_records rows;
+        rlf_arena *own = rlf_arena_new(), *pool = rlf_arena_new();
+        const char *path = in_root(arena, names[i]);
+        FILE *file = fopen(path, "w");
+        write_large(file, i);
+        fclose(file);
+        rlf_records_spec spec = {.path = path,
+                                 .columns = columns,
+                                 .n_columns = 2,
+                                 .csv = i == 2,
+                                 .in_memory = 1 << 20};
+        size_t before = most_resident(), wrong = 0;
+        if (rlf_records_read(&spec, own, &err, &rows) < 0)
+            bail("%s", err.sentence);
+        for (uint32_t k = 0; k < LARGE_ROWS; k++) {
+            size_t row = k * (size_t)7919 % LARGE_ROWS;
+            const rlf_record_value *value;
+            if (rlf_records_row(&rows, row, pool, &err, &value) < 0)
+                bail("%s", err.sentence);
+            wrong += (size_t)atoi(value[0].text.p) != row ||
+                     rows.columns[1].numbers[row] != (double)row;
+            rlf_arena_reset(pool);
+        }
+        size_t grown = most_resident() - before;
+        ok(rows.count == LARGE_ROWS && !wrong, "%s: all rows, in any order",
+           names[i]);
+        ok(grown < 2 << 20, "%s: %zu kB of memory for 12 MB", names[i],
+           grown >> 10);
+        rlf_arena_free(own);
+        rlf_arena_free(pool);
+        remove(path);
+    }
+}
+
 int
 main(void)
 {
@@ -487,6 +643,8 @@ main(void)
     check_parted();
     check_dropped();
     check_bad();
+    check_changed();
+    check_large();
     const char *data = getenv("RLFLOW_TEST_DATA");
     const char *gsm = rlf_path_join(arena, data ? data : "/nowhere",
                                     "datasets/gsm8k/train.jsonl");

@@ -147,6 +147,8 @@ put_gzip(const char *name, const char *text)
         bail("cannot write %s", name);
 }
 
+static size_t large; /* 1: rows are read from their files again */
+
 /* Column a of these shards. */
 static rlf_status
 read_all(const char *path, rlf_shard_format format, uint64_t skip,
@@ -167,6 +169,7 @@ read_all(const char *path, rlf_shard_format format, uint64_t skip,
                              .skip = skip,
                              .first = first,
                              .drop = drop};
+    spec.in_memory = large;
     return rlf_records_read(&spec, arena, err, rows);
 }
 
@@ -196,6 +199,13 @@ test_rows(void)
     says(rlf_records_place(&many, 2, arena), "s/2.jsonl.gz:1");
     says(rlf_records_place(&many, 4, arena), "s/3.json row 2");
     says(rlf_records_place(&many, 5, arena), "s/5.jsonl:1");
+    large = 1;
+    is_int(read_all("s", RLF_SHARD_JSON, 0, 0, false, &err, &some), RLF_OK,
+           "the same where memory is not to hold them");
+    ok(rlf_digest_equal(some.digest, one.digest), "they are the same rows");
+    says(rlf_records_place(&some, 2, arena), "s/2.jsonl.gz:1");
+    says(rlf_records_place(&some, 4, arena), "s/3.json row 2");
+    large = 0;
     read_all("s", RLF_SHARD_JSON, 1, 3, false, &err, &some);
     is_bits(some.columns[0].numbers, one.columns[0].numbers + 1, 3,
             sizeof(double), "skip and first count the rows of all");
