@@ -108,52 +108,13 @@ search_shards(rlf_session *s, rlf_err *err, rlf_session_found *out)
 
 /* ---- its answer ---- */
 
-/* The plan's own row of a whole model, or NULL. */
-static rlf_place_row *
-model_row(const rlf_plan *plan, int model)
-{
-    const rlf_placement *placement = plan->graph->placement;
-    for (int i = 0; placement && i < placement->n_rows; i++)
-        if (placement->rows[i].model == model && !placement->rows[i].call)
-            return &placement->rows[i];
-    return NULL;
-}
-
 /* The place block, in which a row for each model says its shards and lanes, for
  * whoever gives it to another run. */
 static const char *
 write_rows(const rlf_session *s, const rlf_plan *plan)
 {
-    const rlf_graph *graph = s->graph;
     rlf_buf text = {0};
-    for (size_t i = 0; i < graph->resources.count; i++) {
-        rlf_place_row *row = model_row(plan, (int)i);
-        if (row) {
-            row->shards = plan->sums[i].shards;
-            row->lanes = plan->sums[i].lanes;
-        }
-    }
-    rlf_plan_print(plan, &text);
-    const char *place = rlf_arena_strdup(s->arena, strstr(text.p, "place {"));
-    rlf_buf_clear(&text);
-    rlf_buf_add(&text, place, strlen(place) - strlen("}\n"));
-    for (size_t i = 0; i < graph->resources.count; i++) {
-        const rlf_resource *r = &graph->resources.data[i];
-        int *ranks = RLF_NEW_ARRAY(s->arena, int, plan->ranks);
-        if (!r->class->model || model_row(plan, (int)i))
-            continue;
-        rlf_place_row row = rlf_place_row_new((int)i, NULL);
-        for (int k = 0; k < plan->ranks; k++)
-            ranks[k] = k;
-        row.ranks = ranks;
-        row.n_ranks = row.dp = plan->ranks;
-        row.shards = plan->sums[i].shards;
-        row.lanes = plan->sums[i].lanes;
-        rlf_buf_puts(&text, "    ");
-        rlf_place_row_print(graph, &row, &text);
-        rlf_buf_putc(&text, '\n');
-    }
-    rlf_buf_puts(&text, "}\n");
+    rlf_plan_print_place(plan, true, &text);
     const char *out = rlf_arena_strdup(s->arena, text.p);
     rlf_buf_free(&text);
     return out;

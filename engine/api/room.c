@@ -316,7 +316,7 @@ room_help(const rlf_room *room, rlf_err *err)
     rlf_arena *arena = rlf_arena_new();
     rlf_buf fits = {0}, together = {0};
     row_list rows;
-    rows.data = rlf_plan_rows(s->plan, arena, &rows.count);
+    rows.data = rlf_plan_rows(s->plan, false, arena, &rows.count);
     double lack = lack_of(room, s->plan, arena);
     if (lack > 0 && isfinite(lack)) {
         char text[RLF_BYTES_TEXT];

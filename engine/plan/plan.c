@@ -297,6 +297,8 @@ add_pipe(rlf_digest digest, const rlf_pipe *pipe)
     return digest;
 }
 
+/* Of what it says of the calls and of each model, however that came to be said:
+ * by rows, by a strategy, or by a default. */
 static rlf_digest
 digest_plan(const rlf_plan *plan)
 {
@@ -305,8 +307,7 @@ digest_plan(const rlf_plan *plan)
     digest = add_text(digest, plan->numerics.backend);
     digest = add_text(digest, plan->numerics.dtype);
     digest = add_text(digest, plan->numerics.version);
-    int numbers[] = {plan->numerics.shards, plan->numerics.lanes, plan->ranks};
-    digest = rlf_digest_add(digest, numbers, sizeof numbers);
+    digest = rlf_digest_add(digest, &plan->ranks, sizeof plan->ranks);
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_layout *l = &plan->place[i].layout;
         int split[] = {l->tp,
@@ -328,12 +329,11 @@ digest_plan(const rlf_plan *plan)
     }
     digest = rlf_digest_add(digest, plan->sums,
                             plan->graph->resources.count * sizeof *plan->sums);
-    const rlf_placement *placement = plan->graph->placement;
-    for (int i = 0; placement && i < placement->n_rows; i++) {
-        const rlf_place_row *row = &placement->rows[i];
-        int whole[] = {row->model, row->offload};
-        if (!row->call)
-            digest = rlf_digest_add(digest, whole, sizeof whole);
+    for (size_t i = 0; i < plan->graph->resources.count; i++) {
+        const rlf_place_row *row =
+            rlf_placement_find(plan->graph->placement, (int)i, NULL);
+        int offload = row && row->offload == 1;
+        digest = rlf_digest_add(digest, &offload, sizeof offload);
     }
     return digest;
 }
@@ -486,13 +486,72 @@ row_of(const rlf_plan *plan, size_t index)
     return row;
 }
 
+/* Shards and lanes that rows of the calls alone would give all models. */
+static rlf_sums
+sums_of_rows(const rlf_plan *plan)
+{
+    bool cpu = strcmp(plan->numerics.backend, "cpu") == 0;
+    rlf_sums sums = {1, cpu ? RLF_CPU_LANES : 1};
+    for (size_t i = 0; i < plan->graph->nodes.count; i++) {
+        const rlf_node *node = &plan->graph->nodes.data[i];
+        const rlf_layout *layout = &plan->place[i].layout;
+        if (rlf_place_can(node) && layout->tp > sums.shards)
+            sums.shards = power_of_two(layout->tp);
+        if (node->class->work == RLF_WORK_TRAIN && layout->dp > sums.lanes)
+            sums.lanes = power_of_two(layout->dp);
+    }
+    return sums;
+}
+
+/* The row among these of a whole model; else a new one behind them, on all
+ * ranks. */
+static rlf_place_row *
+whole_row(const rlf_plan *plan, int model, rlf_place_row *rows, int *n,
+          rlf_arena *arena)
+{
+    for (int i = 0; i < *n; i++)
+        if (rows[i].model == model && !rows[i].call)
+            return &rows[i];
+    rlf_place_row *row = &rows[(*n)++];
+    int *ranks = RLF_NEW_ARRAY(arena, int, plan->ranks);
+    for (int k = 0; k < plan->ranks; k++)
+        ranks[k] = k;
+    *row = rlf_place_row_new(model, NULL);
+    row->ranks = ranks;
+    row->n_ranks = row->dp = plan->ranks;
+    return row;
+}
+
+/* Whoever takes these rows has the plan's sums, though a strategy, replicas
+ * that do not train, or a checkpoint have given it others than rows would. */
+static void
+add_sums(const rlf_plan *plan, bool all, rlf_place_row *rows, int *n,
+         rlf_arena *arena)
+{
+    rlf_sums given = sums_of_rows(plan);
+    for (size_t i = 0; i < plan->graph->resources.count; i++) {
+        const rlf_resource *r = &plan->graph->resources.data[i];
+        const rlf_sums *sums = &plan->sums[i];
+        bool shards = all || sums->shards != given.shards;
+        bool lanes = r->trained && (all || sums->lanes != given.lanes);
+        if (!r->class->model || (!shards && !lanes))
+            continue;
+        rlf_place_row *row = whole_row(plan, (int)i, rows, n, arena);
+        if (shards)
+            row->shards = sums->shards;
+        if (lanes)
+            row->lanes = sums->lanes;
+    }
+}
+
 rlf_place_row *
-rlf_plan_rows(const rlf_plan *plan, rlf_arena *arena, int *n)
+rlf_plan_rows(const rlf_plan *plan, bool all, rlf_arena *arena, int *n)
 {
     const rlf_placement *placement = plan->graph->placement;
     size_t n_nodes = plan->graph->nodes.count;
     size_t n_said = placement ? (size_t)placement->n_rows : 0;
-    rlf_place_row *rows = RLF_NEW_ARRAY(arena, rlf_place_row, n_nodes + n_said);
+    rlf_place_row *rows = RLF_NEW_ARRAY(
+        arena, rlf_place_row, n_nodes + n_said + plan->graph->resources.count);
     *n = 0;
     for (size_t i = 0; i < n_nodes; i++)
         if (rlf_place_can(&plan->graph->nodes.data[i]) &&
@@ -505,47 +564,92 @@ rlf_plan_rows(const rlf_plan *plan, rlf_arena *arena, int *n)
         if (!row->call && (says || !is_called(plan, row->model)))
             rows[(*n)++] = *row;
     }
+    add_sums(plan, all, rows, n, arena);
     return rows;
 }
 
-/* Is it a model whose sums a row or a checkpoint made others? */
+/* Does a model add up as most do? Of one that nothing trains lanes decide
+ * nothing. */
 static bool
-has_own_sums(const rlf_plan *plan, size_t resource)
+has_sums(const rlf_plan *plan, size_t resource, rlf_sums sums)
 {
     const rlf_resource *r = &plan->graph->resources.data[resource];
-    const rlf_sums *s = &plan->sums[resource];
-    int lanes = r->trained ? plan->numerics.lanes : 1;
-    return r->class->model &&
-           (s->shards != plan->numerics.shards || s->lanes != lanes);
+    const rlf_sums *own = &plan->sums[resource];
+    return r->class->model && own->shards == sums.shards &&
+           (!r->trained || own->lanes == sums.lanes);
+}
+
+/* The sums that most models have, of several such the least; *count: how many
+ * models do, 0 where there are more than one and each has its own. It is a
+ * function of what the models have, so that a plan which was read back prints
+ * as the one that it is of. */
+static rlf_sums
+common_sums(const rlf_plan *plan, int *models, int *count)
+{
+    size_t n = plan->graph->resources.count;
+    rlf_sums best = {1, 1};
+    *models = *count = 0;
+    for (size_t i = 0; i < n; i++)
+        *models += plan->graph->resources.data[i].class->model != NULL;
+    for (size_t k = 0; k < n * n; k++) {
+        if (!plan->graph->resources.data[k / n].class->model ||
+            !plan->graph->resources.data[k % n].class->model)
+            continue;
+        rlf_sums sums = {plan->sums[k / n].shards, plan->sums[k % n].lanes};
+        int alike = 0;
+        for (size_t i = 0; i < n; i++)
+            alike += has_sums(plan, i, sums);
+        bool less = sums.shards != best.shards ? sums.shards < best.shards
+                                               : sums.lanes < best.lanes;
+        if (alike > *count || (alike == *count && less)) {
+            best = sums;
+            *count = alike;
+        }
+    }
+    if (*count == 1 && *models > 1)
+        *count = 0;
+    return best;
+}
+
+static void
+put_numbers(const rlf_resource *r, rlf_sums sums, rlf_buf *out)
+{
+    rlf_buf_printf(out, "shards %d", sums.shards);
+    if (!r || r->trained)
+        rlf_buf_printf(out, ", lanes %d", sums.lanes);
 }
 
 /* "shards 2, lanes 4 (all models but actor)", then a line for each of these;
- * where there is no other one only the lines. */
+ * where each model has others only the lines. Lanes are those of models that
+ * are trained. */
 static void
 put_sums(const rlf_plan *plan, rlf_buf *out)
 {
     const rlf_numerics *n = &plan->numerics;
     const rlf_resource *r = plan->graph->resources.data;
-    size_t count = plan->graph->resources.count;
-    int models = 0, own = 0;
-    for (size_t i = 0; i < count; i++) {
-        models += r[i].class->model != NULL;
-        own += has_own_sums(plan, i);
-    }
+    size_t total = plan->graph->resources.count;
+    int models, count, k = 0;
+    rlf_sums common = common_sums(plan, &models, &count);
+    const rlf_resource *one = NULL; /* of those that have them a trained one */
+    for (size_t i = 0; i < total; i++)
+        if (has_sums(plan, i, common) && (!one || r[i].trained))
+            one = &r[i];
     rlf_buf_printf(out, "# numerics: %s %s", n->backend, n->dtype);
-    if (!models || own < models)
-        rlf_buf_printf(out, ", shards %d, lanes %d", n->shards, n->lanes);
-    for (size_t i = 0, k = 0; i < count && own < models; i++)
-        if (has_own_sums(plan, i))
+    if (count) {
+        rlf_buf_puts(out, ", ");
+        put_numbers(one, common, out);
+    }
+    for (size_t i = 0; i < total && count && count < models; i++)
+        if (r[i].class->model && !has_sums(plan, i, common))
             rlf_buf_printf(out, "%s%s", k++ ? ", " : " (all models but ",
                            r[i].name);
-    rlf_buf_printf(out, "%s, rlflow %s\n", own && own < models ? ")" : "",
-                   n->version);
-    for (size_t i = 0; i < count; i++)
-        if (has_own_sums(plan, i))
-            rlf_buf_printf(out, "# numerics of %s: shards %d, lanes %d\n",
-                           r[i].name, plan->sums[i].shards,
-                           plan->sums[i].lanes);
+    rlf_buf_printf(out, "%s, rlflow %s\n", k ? ")" : "", n->version);
+    for (size_t i = 0; i < total; i++)
+        if (r[i].class->model && !(count && has_sums(plan, i, common))) {
+            rlf_buf_printf(out, "# numerics of %s: ", r[i].name);
+            put_numbers(&r[i], plan->sums[i], out);
+            rlf_buf_putc(out, '\n');
+        }
 }
 
 /* Of the program, without its folders: they are nobody else's matter. */
@@ -560,19 +664,11 @@ file_name(const rlf_graph *graph)
 }
 
 void
-rlf_plan_print(const rlf_plan *plan, rlf_buf *out)
+rlf_plan_print_place(const rlf_plan *plan, bool all, rlf_buf *out)
 {
-    char whole[RLF_DIGEST_TEXT], program[RLF_DIGEST_TEXT];
-    char shape[RLF_DIGEST_TEXT];
     rlf_arena *arena = rlf_arena_new();
     int n;
-    const rlf_place_row *rows = rlf_plan_rows(plan, arena, &n);
-    rlf_buf_printf(out, "# plan %s, program %s, shape %s, ranks %d, file %s\n",
-                   rlf_digest_print(plan->digest, whole),
-                   rlf_digest_print(plan->program, program),
-                   rlf_digest_print(plan->shape, shape), plan->ranks,
-                   file_name(plan->graph));
-    put_sums(plan, out);
+    const rlf_place_row *rows = rlf_plan_rows(plan, all, arena, &n);
     rlf_buf_puts(out, "place {\n");
     for (int i = 0; i < n; i++) {
         rlf_buf_puts(out, "    ");
@@ -581,4 +677,18 @@ rlf_plan_print(const rlf_plan *plan, rlf_buf *out)
     }
     rlf_buf_puts(out, "}\n");
     rlf_arena_free(arena);
+}
+
+void
+rlf_plan_print(const rlf_plan *plan, rlf_buf *out)
+{
+    char whole[RLF_DIGEST_TEXT], program[RLF_DIGEST_TEXT];
+    char shape[RLF_DIGEST_TEXT];
+    rlf_buf_printf(out, "# plan %s, program %s, shape %s, ranks %d, file %s\n",
+                   rlf_digest_print(plan->digest, whole),
+                   rlf_digest_print(plan->program, program),
+                   rlf_digest_print(plan->shape, shape), plan->ranks,
+                   file_name(plan->graph));
+    put_sums(plan, out);
+    rlf_plan_print_place(plan, false, out);
 }

@@ -19,7 +19,8 @@ typedef struct rlf_numerics {
     const char *backend; /* kernels/backend.h: "cpu" */
     const char *dtype;   /* of activations: "f32", "bf16" */
     const char *version; /* rlflow's */
-    int shards, lanes;   /* of models about which no row says more */
+    int shards, lanes;   /* of models about which no row says more; no part of
+                            the digest, which has those of each model */
 } rlf_numerics;
 
 /* Where a node runs, and how its work is cut there. */
@@ -101,7 +102,12 @@ const rlf_place_row *rlf_plan_row(const rlf_graph *graph, const rlf_node *node);
 void rlf_plan_notes(const rlf_plan *plan, rlf_buf *out);
 /* As text: the place block that would give this plan, and the numerics. */
 void rlf_plan_print(const rlf_plan *plan, rlf_buf *out);
-/* The rows of that print, in `arena`: *n of them. */
-rlf_place_row *rlf_plan_rows(const rlf_plan *plan, rlf_arena *arena, int *n);
+/* The rows of the place block, in `arena`: *n of them. Where the rows of calls
+ * would give a model other shards or lanes than it has, a row of the whole
+ * model says them; `all`: of each model. */
+rlf_place_row *rlf_plan_rows(const rlf_plan *plan, bool all, rlf_arena *arena,
+                             int *n);
+/* That block alone. */
+void rlf_plan_print_place(const rlf_plan *plan, bool all, rlf_buf *out);
 
 #endif
