@@ -106,19 +106,11 @@ rlf_collector_begin(rlf_collector *c, const rlf_plan *plan, rlf_err *err,
 
 /* ---- sorting ---- */
 
-static bool
-same_key(const rlf_profile_key *a, const rlf_profile_key *b)
-{
-    return a->kind == b->kind && a->tp == b->tp && a->pp == b->pp &&
-           a->stage == b->stage && a->dp == b->dp && a->threads == b->threads &&
-           !strcmp(a->call, b->call);
-}
-
 static bundle *
 bundle_of(rlf_collector *c, const rlf_profile_key *key)
 {
     for (size_t i = 0; i < c->bundles.count; i++)
-        if (same_key(&c->bundles.data[i].key, key))
+        if (rlf_profile_same_key(&c->bundles.data[i].key, key))
             return &c->bundles.data[i];
     bundle b = {.key = *key};
     b.key.call = rlf_arena_strdup(c->arena, key->call);
@@ -151,23 +143,15 @@ sort_piece(rlf_collector *c, const rlf_measured *m, int threads)
 {
     char words[WORDS];
     const rlf_graph *graph = c->plan->graph;
-    rlf_profile_key key = {
-        .kind = m->kind, .call = "", .tp = 1, .pp = 1, .threads = threads};
+    bool edge = m->kind == RLF_MEASURED_EDGE;
+    rlf_profile_key key =
+        rlf_measured_key(c->plan, edge ? NULL : m->node, m->kind, m->rank,
+                         threads, words, sizeof words);
     if (m->kind == RLF_MEASURED_MODEL)
         key.call = graph->resources.data[m->model].name;
-    else if (m->node && m->kind != RLF_MEASURED_EDGE)
-        key.call = rlf_profile_call(graph, m->node, words, sizeof words);
     if (m->kind == RLF_MEASURED_SAMPLE) {
         add_length(c, key.call, m);
         return;
-    }
-    if (m->node && m->kind != RLF_MEASURED_EDGE) {
-        const rlf_layout *l = &c->plan->place[m->node->id].layout;
-        int stage = rlf_layout_find(l, m->rank).pp;
-        key.tp = l->tp;
-        key.pp = l->pp;
-        key.stage = stage < 0 ? 0 : stage;
-        key.dp = m->kind == RLF_MEASURED_FINISH ? l->dp : 0;
     }
     bundle *b = bundle_of(c, &key);
     if (b->samples.count >= RLF_PROFILE_SAMPLES) {

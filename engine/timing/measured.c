@@ -21,30 +21,44 @@ rlf_measured_cores(const rlf_speeds *speeds)
 /* Of what was measured up to there a line is believed. */
 #define BEYOND 1.1
 
-/* By the line of the piece's own kind. */
+rlf_profile_key
+rlf_measured_key(const rlf_plan *plan, const rlf_node *node,
+                 rlf_measured_kind kind, int rank, int threads, char *words,
+                 size_t room)
+{
+    rlf_profile_key key = {
+        .kind = kind, .call = "", .tp = 1, .pp = 1, .threads = threads};
+    if (!node)
+        return key;
+    const rlf_node_place *place = &plan->place[node->id];
+    const rlf_layout *l = &place->layout;
+    int stage = rlf_layout_find(l, rank).pp;
+    key.call = rlf_profile_call(plan->graph, node, words, room);
+    key.tp = l->tp;
+    key.pp = l->pp;
+    key.stage = stage < 0 ? 0 : stage;
+    key.dp = kind == RLF_MEASURED_FINISH ? l->dp : 0;
+    if (rlf_profile_is_pass(kind)) {
+        key.chunks = l->chunks > 1 ? l->chunks : 1;
+        key.vee = key.chunks > 1 && l->vee;
+        key.split = kind == RLF_MEASURED_BACKWARD && place->owed;
+    }
+    return key;
+}
+
+/* By the line of the piece's own kind, and of a backward pass by one that is
+ * split or whole as said. */
 static bool
 by_line(const rlf_speeds *speeds, const rlf_plan *plan,
-        const rlf_measured_piece *piece, rlf_measured_said *out)
+        const rlf_measured_piece *piece, bool split, rlf_measured_said *out)
 {
     const rlf_profile *p = speeds->profiles[piece->rank];
-    const rlf_node *node = piece->node;
-    rlf_profile_key key = {.kind = piece->kind,
-                           .call = "",
-                           .tp = 1,
-                           .pp = 1,
-                           .threads =
-                               rlf_measured_threads(speeds, piece->rank)};
-    rlf_profile_line made;
     char words[256];
-    if (node) {
-        const rlf_layout *l = &plan->place[node->id].layout;
-        int stage = rlf_layout_find(l, piece->rank).pp;
-        key.call = rlf_profile_call(plan->graph, node, words, sizeof words);
-        key.tp = l->tp;
-        key.pp = l->pp;
-        key.stage = stage < 0 ? 0 : stage;
-        key.dp = piece->kind == RLF_MEASURED_FINISH ? l->dp : 0;
-    }
+    rlf_profile_key key = rlf_measured_key(
+        plan, piece->node, piece->kind, piece->rank,
+        rlf_measured_threads(speeds, piece->rank), words, sizeof words);
+    rlf_profile_line made;
+    key.split = split;
     const rlf_profile_line *line =
         rlf_profile_find(p, &key, &made, &out->exact);
     if (!line)
@@ -63,10 +77,57 @@ by_half(const rlf_speeds *speeds, const rlf_plan *plan,
 {
     rlf_measured_piece whole = *piece;
     whole.kind = RLF_MEASURED_BACKWARD;
-    if (!by_line(speeds, plan, &whole, out))
+    if (!by_line(speeds, plan, &whole, false, out))
         return false;
     out->seconds /= 2;
     out->exact = false;
+    return true;
+}
+
+/* A part of a backward pass that the schedule splits. */
+static bool
+by_part(const rlf_speeds *speeds, const rlf_plan *plan,
+        const rlf_measured_piece *piece, rlf_measured_said *out)
+{
+    bool split = piece->kind == RLF_MEASURED_BACKWARD;
+    return by_line(speeds, plan, piece, split, out) ||
+           by_half(speeds, plan, piece, out);
+}
+
+/* A whole backward pass: measured so, or in two parts. */
+static bool
+by_whole(const rlf_speeds *speeds, const rlf_plan *plan,
+         const rlf_measured_piece *piece, rlf_measured_said *out)
+{
+    rlf_measured_piece rest = *piece;
+    rlf_measured_said also;
+    if (by_line(speeds, plan, piece, false, out))
+        return true;
+    rest.kind = RLF_MEASURED_WEIGHTS;
+    if (!by_line(speeds, plan, piece, true, out) ||
+        !by_line(speeds, plan, &rest, false, &also))
+        return false;
+    out->seconds += also.seconds;
+    out->exact = false;
+    out->beyond |= also.beyond;
+    return true;
+}
+
+static bool
+by_backward(const rlf_speeds *speeds, const rlf_plan *plan,
+            const rlf_measured_piece *piece, rlf_measured_said *out)
+{
+    const rlf_node_place *place = &plan->place[piece->node->id];
+    rlf_measured_piece again = *piece;
+    rlf_measured_said also;
+    if (!(place->owed ? by_part(speeds, plan, piece, out)
+                      : by_whole(speeds, plan, piece, out)))
+        return false;
+    again.kind = RLF_MEASURED_FORWARD;
+    if (place->recompute && by_line(speeds, plan, &again, false, &also)) {
+        out->seconds += also.seconds;
+        out->exact = false;
+    }
     return true;
 }
 
@@ -74,29 +135,18 @@ bool
 rlf_measured_seconds(const rlf_speeds *speeds, const rlf_plan *plan,
                      const rlf_measured_piece *piece, rlf_measured_said *out)
 {
-    const rlf_node_place *place =
-        piece->node ? &plan->place[piece->node->id] : NULL;
-    rlf_measured_piece other = *piece;
-    rlf_measured_said also;
     *out = (rlf_measured_said){0};
     if (!speeds->profiles || !speeds->profiles[piece->rank])
         return false;
     if (piece->kind == RLF_MEASURED_WEIGHTS)
-        return by_line(speeds, plan, piece, out) ||
-               by_half(speeds, plan, piece, out);
-    if (!by_line(speeds, plan, piece, out))
+        return by_part(speeds, plan, piece, out);
+    if (piece->kind == RLF_MEASURED_BACKWARD)
+        return by_backward(speeds, plan, piece, out);
+    if (!by_line(speeds, plan, piece, false, out))
         return false;
-    if (piece->chunk && place && place->layout.chunks > 1)
-        out->seconds /= place->layout.chunks;
-    if (piece->kind != RLF_MEASURED_BACKWARD)
-        return true;
-    other.kind = RLF_MEASURED_WEIGHTS;
-    if (place->owed && !by_line(speeds, plan, &other, &also))
-        by_half(speeds, plan, piece, out);
-    other.kind = RLF_MEASURED_FORWARD;
-    if (place->recompute && by_line(speeds, plan, &other, &also)) {
-        out->seconds += also.seconds;
-        out->exact = false;
-    }
+    const rlf_layout *l =
+        piece->node ? &plan->place[piece->node->id].layout : NULL;
+    if (piece->chunk && l && l->chunks > 1)
+        out->seconds /= l->chunks;
     return true;
 }

@@ -16,6 +16,12 @@ int rlf_measured_threads(const rlf_speeds *speeds, int rank);
  * that computes by itself, and rates that nobody measured (which are shared out
  * already), have their own. */
 int rlf_measured_cores(const rlf_speeds *speeds);
+/* The key of a piece of a node's work (NULL: of no node) on a rank, cut as in
+ * the plan. `words` has `room` bytes for the call's name; or it is elsewhere,
+ * and lives as long as the graph. */
+rlf_profile_key rlf_measured_key(const rlf_plan *plan, const rlf_node *node,
+                                 rlf_measured_kind kind, int rank, int threads,
+                                 char *words, size_t room);
 /* A piece of a node's work (NULL: of no node), as engine/graph/measure.h has
  * them, with its x and y. */
 typedef struct rlf_measured_piece {
@@ -37,7 +43,8 @@ typedef struct rlf_measured_said {
 /* What the profile of the rank's device says of a piece that is cut as in the
  * plan. A backward pass that computes activations again takes a forward pass
  * more; where a schedule splits it and no profile has seen that, each of its
- * parts takes half, as their products are of the same size. A reading was
+ * parts takes half, as their products are of the same size; where only a split
+ * one was seen, a whole one takes both parts. A reading was
  * measured through all chunks of its stage: each has an even part of it. False:
  * there is no line for it, or no profile. */
 bool rlf_measured_seconds(const rlf_speeds *speeds, const rlf_plan *plan,

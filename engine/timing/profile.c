@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { OLDEST = 2 }; /* format that is read */
+
 static const char *const kind_words[RLF_MEASURED_KINDS] = {
     [RLF_MEASURED_OPEN] = "open",         [RLF_MEASURED_ROWS] = "rows",
     [RLF_MEASURED_TURN] = "turn",         [RLF_MEASURED_FORWARD] = "forward",
@@ -122,14 +124,39 @@ rlf_profile_fit(const rlf_profile_sample *samples, int n, rlf_profile_line *out)
     free(kept);
 }
 
+bool
+rlf_profile_is_pass(rlf_measured_kind kind)
+{
+    return kind == RLF_MEASURED_FORWARD || kind == RLF_MEASURED_BACKWARD ||
+           kind == RLF_MEASURED_WEIGHTS;
+}
+
+bool
+rlf_profile_same_key(const rlf_profile_key *a, const rlf_profile_key *b)
+{
+    return a->kind == b->kind && a->tp == b->tp && a->pp == b->pp &&
+           a->stage == b->stage && a->dp == b->dp && a->threads == b->threads &&
+           a->chunks == b->chunks && a->vee == b->vee && a->split == b->split &&
+           !strcmp(a->call, b->call);
+}
+
+static double
+chunks_of(const rlf_profile_key *key)
+{
+    return key->chunks > 1 ? key->chunks : 1;
+}
+
 /* How unlike two cuts are; < 0: not of the same work. */
 static double
 distance(const rlf_profile_key *a, const rlf_profile_key *b)
 {
-    if (a->kind != b->kind || strcmp(a->call, b->call) != 0)
+    if (a->kind != b->kind || a->split != b->split ||
+        strcmp(a->call, b->call) != 0)
         return -1;
     double parts = fabs(log2((double)a->tp / b->tp)) * 4 +
-                   fabs(log2((double)a->pp / b->pp)) * 2;
+                   fabs(log2((double)a->pp / b->pp)) * 2 +
+                   fabs(log2(chunks_of(a) / chunks_of(b))) * 1.5 +
+                   (a->vee != b->vee) * 0.5;
     return parts + (a->stage != b->stage) + abs(a->dp - b->dp) * 0.25 +
            fabs(log2(fmax(a->threads, 0.5) / fmax(b->threads, 0.5))) * 3;
 }
@@ -150,8 +177,8 @@ rlf_profile_find(const rlf_profile *p, const rlf_profile_key *key,
     *exact = least <= 0;
     if (!best || *exact)
         return best;
-    double had = (double)best->key.tp * best->key.pp;
-    double has = (double)key->tp * key->pp;
+    double had = (double)best->key.tp * best->key.pp * chunks_of(&best->key);
+    double has = (double)key->tp * key->pp * chunks_of(key);
     double parts =
         had * fmax(best->key.threads, 1) / (has * fmax(key->threads, 1));
     *made = *best;
@@ -187,12 +214,18 @@ print_line(const rlf_profile_line *l, rlf_buf *out)
     print_text(out, "call", l->key.call);
     rlf_buf_printf(out,
                    ",\"piece\":\"%s\",\"tp\":%d,\"pp\":%d,\"stage\":%d,"
-                   "\"dp\":%d,\"threads\":%d,\"fixed\":%.6g,\"each\":%.6g,"
-                   "\"more\":%.6g,\"least\":%.9g,\"most\":%.9g,"
-                   "\"spread\":%.4g,\"n\":%llu}",
+                   "\"dp\":%d,\"threads\":%d",
                    kind_words[l->key.kind], l->key.tp, l->key.pp, l->key.stage,
-                   l->key.dp, l->key.threads, l->fixed, l->each, l->more,
-                   l->least, l->most, l->spread, (unsigned long long)l->n);
+                   l->key.dp, l->key.threads);
+    if (l->key.chunks)
+        rlf_buf_printf(out, ",\"chunks\":%d", l->key.chunks);
+    rlf_buf_puts(out, l->key.vee ? ",\"vee\":true" : "");
+    rlf_buf_puts(out, l->key.split ? ",\"split\":true" : "");
+    rlf_buf_printf(out,
+                   ",\"fixed\":%.6g,\"each\":%.6g,\"more\":%.6g,"
+                   "\"least\":%.9g,\"most\":%.9g,\"spread\":%.4g,\"n\":%llu}",
+                   l->fixed, l->each, l->more, l->least, l->most, l->spread,
+                   (unsigned long long)l->n);
 }
 
 static void
@@ -265,6 +298,7 @@ typedef struct reader {
     const char *path;
     rlf_arena *arena;
     rlf_err *err;
+    int64_t format;
 } reader;
 
 static rlf_status
@@ -322,6 +356,37 @@ find_word(const char *word, const char *const *words, int n)
     return i;
 }
 
+/* How a table cuts what passes through it, which files of format 2 do not say:
+ * there all is taken to be whole, as nearly all of it was. */
+static rlf_status
+read_pass(const reader *r, const json_t *o, rlf_profile_key *k)
+{
+    rlf_err *err = r->err;
+    k->chunks = 1;
+    if (r->format < 3)
+        return RLF_OK;
+    RLF_TRY(read_int(r, o, "chunks", 1, &k->chunks));
+    RLF_TRY(rlf_json_get_bool(o, r->path, "vee", false, err, &k->vee));
+    return rlf_json_get_bool(o, r->path, "split", false, err, &k->split);
+}
+
+/* In files of format 2 a backward pass was split where there is a line of what
+ * it left out. */
+static void
+find_split(rlf_profile *p)
+{
+    for (int i = 0; i < p->n_lines; i++) {
+        if (p->lines[i].key.kind != RLF_MEASURED_WEIGHTS)
+            continue;
+        for (int k = 0; k < p->n_lines; k++) {
+            rlf_profile_key *key = &p->lines[k].key, whole = *key;
+            whole.kind = RLF_MEASURED_WEIGHTS;
+            key->split |= key->kind == RLF_MEASURED_BACKWARD &&
+                          rlf_profile_same_key(&whole, &p->lines[i].key);
+        }
+    }
+}
+
 static rlf_status
 read_line(const reader *r, const json_t *o, size_t i, rlf_profile_line *l)
 {
@@ -340,6 +405,8 @@ read_line(const reader *r, const json_t *o, size_t i, rlf_profile_line *l)
     RLF_TRY(read_int(r, o, "stage", 0, &k->stage));
     RLF_TRY(read_int(r, o, "dp", 0, &k->dp));
     RLF_TRY(read_int(r, o, "threads", 0, &k->threads));
+    if (rlf_profile_is_pass(k->kind))
+        RLF_TRY(read_pass(r, o, k));
     if (k->stage >= k->pp)
         return wrong(r, "lines", i, "is of a stage beyond its \"pp\"");
     RLF_TRY(read_number(r, o, "fixed", 0, 1e6, &l->fixed));
@@ -435,14 +502,13 @@ read_array(const reader *r, const json_t *root, const char *key, size_t size,
 }
 
 static rlf_status
-read_all(const reader *r, const json_t *root, rlf_profile *p)
+read_all(reader *r, const json_t *root, rlf_profile *p)
 {
     rlf_err *err = r->err;
     json_t *list;
     void *out;
-    int64_t format = 0;
-    RLF_TRY(rlf_json_get_int(root, r->path, "profile", false, err, &format));
-    if (format != RLF_PROFILE_FORMAT) {
+    RLF_TRY(rlf_json_get_int(root, r->path, "profile", false, err, &r->format));
+    if (r->format < OLDEST || r->format > RLF_PROFILE_FORMAT) {
         rlf_fail(err, RLF_USER, "%s is no profile that this version reads",
                  r->path);
         rlf_err_hint(err, "rlflow profile PROGRAM -o FILE writes one");
@@ -472,6 +538,8 @@ read_all(const reader *r, const json_t *root, rlf_profile *p)
     p->lines = out;
     for (size_t i = 0; i < (size_t)p->n_lines; i++)
         RLF_TRY(read_line(r, json_array_get(list, i), i, &p->lines[i]));
+    if (r->format < 3)
+        find_split(p);
     return RLF_OK;
 }
 
@@ -479,7 +547,7 @@ rlf_status
 rlf_profile_parse(const char *path, const char *text, size_t n,
                   rlf_arena *arena, rlf_err *err, rlf_profile *out)
 {
-    const reader r = {path, arena, err};
+    reader r = {path, arena, err, 0};
     json_t *root;
     *out = (rlf_profile){.path = rlf_arena_strdup(arena, path)};
     RLF_TRY(rlf_json_parse(path, 1, text, n, err, &root));

@@ -17,7 +17,7 @@
 #include "engine/timing/seconds.h"
 
 enum {
-    RLF_PROFILE_FORMAT = 2,
+    RLF_PROFILE_FORMAT = 3,    /* 2 is read as well: see profile.c */
     RLF_PROFILE_SAMPLES = 512, /* of a line, the newest */
 };
 
@@ -29,6 +29,12 @@ typedef struct rlf_profile_key {
     int tp, pp, stage, dp; /* dp: of FINISH alone, else 0 */
     int threads; /* of the rank; 0: there are more ranks than cores, so that
                     who waits sleeps at once */
+    /* Of what goes through a table micro-batch by micro-batch (FORWARD,
+     * BACKWARD, WEIGHTS), which passes through one of the stage's chunks: how
+     * many it has, else 0; whether the second of two is on the way back; and
+     * of BACKWARD whether WEIGHTS is what it leaves out. */
+    int chunks;
+    bool vee, split;
 } rlf_profile_key;
 
 typedef struct rlf_profile_line {
@@ -85,9 +91,13 @@ typedef struct rlf_profile_sample {
 void rlf_profile_fit(const rlf_profile_sample *samples, int n,
                      rlf_profile_line *out);
 
-/* The line of that key; else that of the same call and kind that is cut most
- * alike, its work divided by as many parts more, into *made. NULL: there is
- * none. `*exact`: it is the key's own. */
+/* Is it of what goes through a table? */
+bool rlf_profile_is_pass(rlf_measured_kind kind);
+bool rlf_profile_same_key(const rlf_profile_key *a, const rlf_profile_key *b);
+
+/* The line of that key; else that of the same call and kind (and split) that is
+ * cut most alike, its work divided by as many parts more, into *made. NULL:
+ * there is none. `*exact`: it is the key's own. */
 const rlf_profile_line *rlf_profile_find(const rlf_profile *profile,
                                          const rlf_profile_key *key,
                                          rlf_profile_line *made, bool *exact);

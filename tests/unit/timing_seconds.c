@@ -3,6 +3,8 @@
 #include "engine/timing/seconds.h"
 #include "tests/tap.h"
 
+#include <string.h>
+
 static rlf_arena *arena;
 static const int ranks[32] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
                               11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
@@ -191,6 +193,87 @@ check_lines(void)
     near(rlf_line_at(&lines[0], 0), 9e-4, 0, "a line at 0");
 }
 
+/* A profile with these lines, as a file of the format has them. */
+static rlf_profile
+parse(int format, const char *lines)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_profile p;
+    const char *text = rlf_arena_printf(
+        arena,
+        "{\"profile\":%d,\"machine\":\"m\",\"cores\":2,\"program\":\"p\","
+        "\"post\":0,\"models\":[],\"links\":[],\"lengths\":[],\"lines\":[%s]}",
+        format, lines);
+    if (rlf_profile_parse("p.json", text, strlen(text), arena, &err, &p) < 0)
+        bail("%s", err.sentence);
+    return p;
+}
+
+#define PASS(piece, pp, cut, each)                                          \
+    "{\"call\":\"a.update\",\"piece\":\"" piece "\",\"tp\":1,\"pp\":" pp    \
+    ",\"stage\":0,\"dp\":0,\"threads\":1" cut ",\"fixed\":0,\"each\":" each \
+    ",\"more\":0,\"least\":1,\"most\":100,\"spread\":0,\"n\":9}"
+
+static double
+pass_at(const rlf_profile *p, rlf_measured_kind kind, int pp, int chunks,
+        bool split, bool *exact)
+{
+    const rlf_profile_key key = {.kind = kind,
+                                 .call = "a.update",
+                                 .tp = 1,
+                                 .pp = pp,
+                                 .threads = 1,
+                                 .chunks = chunks,
+                                 .split = split};
+    rlf_profile_line made;
+    const rlf_profile_line *line = rlf_profile_find(p, &key, &made, exact);
+    return line ? rlf_profile_line_at(line, 10, 0) : -1;
+}
+
+/* What passes through a table is measured by chunks. */
+static void
+check_chunks(void)
+{
+    bool exact, other, read;
+    rlf_buf text = {0};
+    rlf_err err = RLF_ERR_NONE;
+    rlf_profile again;
+    const rlf_profile p =
+        parse(3, PASS("forward", "2", ",\"chunks\":1", "4e-3") "," PASS(
+                     "forward", "2", ",\"chunks\":2",
+                     "3e-3") "," PASS("backward", "2",
+                                      ",\"chunks\":1,\"split\":true", "5e-3"));
+    near(pass_at(&p, RLF_MEASURED_FORWARD, 2, 1, false, &exact), 0.04, 1e-15,
+         "a whole stage by its own line");
+    near(pass_at(&p, RLF_MEASURED_FORWARD, 2, 2, false, &other), 0.03, 1e-15,
+         "one of two chunks by its own");
+    ok(exact && other, "... which are of just that cut");
+    near(pass_at(&p, RLF_MEASURED_FORWARD, 2, 4, false, &exact), 0.015, 1e-15,
+         "one of four by half of one of two");
+    near(pass_at(&p, RLF_MEASURED_FORWARD, 4, 2, false, &exact), 0.015, 1e-15,
+         "of twice the stages by half of as many chunks");
+    ok(!exact, "... which is of another cut");
+    ok(pass_at(&p, RLF_MEASURED_BACKWARD, 2, 1, false, &exact) < 0 &&
+           pass_at(&p, RLF_MEASURED_BACKWARD, 2, 1, true, &exact) > 0,
+       "half of a backward pass is no whole one");
+    rlf_profile_print(&p, &text);
+    ok(rlf_profile_parse("p.json", text.p, text.n, arena, &err, &again) >= 0 &&
+           again.n_lines == 3 &&
+           rlf_profile_same_key(&again.lines[1].key, &p.lines[1].key) &&
+           rlf_profile_same_key(&again.lines[2].key, &p.lines[2].key),
+       "a profile that is written reads back the same");
+    rlf_buf_free(&text);
+    const rlf_profile old =
+        parse(2, PASS("backward", "2", "", "4e-3") "," PASS(
+                     "backward", "4", "", "1e-3") "," PASS("weights", "4", "",
+                                                           "1e-3"));
+    near(pass_at(&old, RLF_MEASURED_BACKWARD, 2, 1, false, &exact), 0.04, 1e-15,
+         "a file of the format before has whole stages");
+    near(pass_at(&old, RLF_MEASURED_BACKWARD, 4, 1, true, &read), 0.01, 1e-15,
+         "... and parts of a backward pass where it has the others");
+    ok(exact && read, "... of just that cut");
+}
+
 static void
 check_sums(void)
 {
@@ -214,6 +297,7 @@ main(void)
     check_collectives();
     check_messages();
     check_lines();
+    check_chunks();
     check_sums();
     rlf_arena_free(arena);
     return done();
