@@ -264,22 +264,70 @@ by_size(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
+/* What the first `ranks` have of a part: whole machines, and of the next one so
+ * many devices, as a part of one smaller machine; counts of 0 where there are
+ * none. */
+typedef struct used {
+    rlf_cluster_part whole, rest;
+    rlf_machine_kind smaller;
+    int ranks;
+} used;
+
+static void
+use_part(const rlf_cluster_part *part, int ranks, used *out)
+{
+    int each = part->machine->count, left = ranks - part->first_rank;
+    out->ranks = left < 0                    ? 0
+                 : left < part->count * each ? left
+                                             : part->count * each;
+    out->whole = out->rest = *part;
+    out->whole.count = out->ranks / each;
+    out->smaller = *part->machine;
+    out->smaller.count = out->ranks % each;
+    out->rest.machine = &out->smaller;
+    out->rest.count = out->smaller.count > 0;
+    out->rest.first_rank += out->whole.count * each;
+}
+
+/* The meshes of what is used of a part, and all of it where its last machine is
+ * smaller. */
+static int
+add_used(rlf_cluster_mesh *list, int n, const used *u, int most)
+{
+    if (u->whole.count && u->rest.count)
+        list[n++] = (rlf_cluster_mesh){u->whole.first_rank, u->ranks,
+                                       u->whole.machine->device};
+    n = add_meshes(list, n, &u->whole, most);
+    return u->rest.count ? add_meshes(list, n, &u->rest, most) : n;
+}
+
+static int64_t
+most_meshes(const used *u, int most)
+{
+    int64_t count = u->whole.count, room = 2;
+    room += count > most ? count * SIDES : count * (count + 1) / 2;
+    room += add_all_parts(NULL, 0, &u->whole);
+    return u->rest.count ? room + add_all_parts(NULL, 0, &u->rest) : room;
+}
+
 rlf_status
-rlf_cluster_meshes(const rlf_cluster *c, int most, rlf_arena *arena,
+rlf_cluster_meshes(const rlf_cluster *c, int ranks, int most, rlf_arena *arena,
                    rlf_err *err, rlf_cluster_mesh **out, int *n)
 {
     int64_t room = 0;
+    used u;
     for (int i = 0; i < c->n_parts; i++) {
-        int64_t count = c->parts[i].count;
-        room += (count > most ? count * SIDES : count * (count + 1) / 2) +
-                add_all_parts(NULL, 0, &c->parts[i]);
+        use_part(&c->parts[i], ranks, &u);
+        room += most_meshes(&u, most);
     }
     RLF_TRY(rlf_arena_try(arena, (size_t)room * sizeof **out,
                           "the meshes of a cluster", err, out));
     *n = 0;
-    for (int i = 0; i < c->n_parts; i++)
-        *n = add_meshes(*out, *n, &c->parts[i], most);
-    if (c->n_parts > 1)
+    for (int i = 0; i < c->n_parts; i++) {
+        use_part(&c->parts[i], ranks, &u);
+        *n = add_used(*out, *n, &u, most);
+    }
+    if (c->n_parts > 1 || ranks < c->ranks)
         qsort(*out, (size_t)*n, sizeof **out, by_size);
     return RLF_OK;
 }

@@ -646,8 +646,8 @@ rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
     rlf_lanes_list_lesser(out, arena);
     RLF_TRY(rlf_pins_check(out, err));
     rlf_shards_set(out);
-    RLF_TRY(
-        rlf_cluster_meshes(cluster, RLF_FRONTS_RUNS, arena, err, &meshes, &n));
+    RLF_TRY(rlf_cluster_meshes(cluster, out->problem.devices, RLF_FRONTS_RUNS,
+                               arena, err, &meshes, &n));
     bool odd = rlf_pins_add_meshes(out, arena, &meshes, &n);
     out->problem.machine = alike && !odd ? machine : 0;
     for (int i = 0; i < cluster->n_parts; i++)

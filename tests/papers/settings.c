@@ -726,8 +726,8 @@ papers_problem_make(papers_family *actor, papers_family *critic, int devices,
         meshes = make_parts(devices, arena, &n);
     else if (rlf_cluster_preset("a100x8", machines, arena, &err, &cluster) <
                  0 ||
-             rlf_cluster_meshes(cluster, machines, arena, &err, &meshes, &n) <
-                 0)
+             rlf_cluster_meshes(cluster, cluster->ranks, machines, arena, &err,
+                                &meshes, &n) < 0)
         stop(err.sentence);
     mesh_choices *of = RLF_NEW(arena, mesh_choices);
     for (int c = 0; c < PAPERS_CALLS; c++)

@@ -152,7 +152,7 @@ check_counts(void)
         rlf_cluster_mesh *list;
         int n = 0;
         const rlf_cluster *c = preset("h100x8", known[i].boxes);
-        if (rlf_cluster_meshes(c, FEW, arena, &err, &list, &n) < 0)
+        if (rlf_cluster_meshes(c, c->ranks, FEW, arena, &err, &list, &n) < 0)
             bail("%s", err.sentence);
         ok(n == known[i].meshes, "%d meshes of %d devices: %d", known[i].meshes,
            c->ranks, n);
@@ -190,7 +190,7 @@ check_few(void)
     const rlf_cluster *c = preset("a100x8", 80);
     rlf_cluster_mesh *list;
     int n = 0, twice = 0, outside = 0, sixth = 0;
-    if (rlf_cluster_meshes(c, FEW, arena, &err, &list, &n) < 0)
+    if (rlf_cluster_meshes(c, c->ranks, FEW, arena, &err, &list, &n) < 0)
         bail("%s", err.sentence);
     for (int i = 0; i < n; i++) {
         outside += list[i].first < 0 || list[i].first + list[i].n > c->ranks;
@@ -217,7 +217,7 @@ check_odd(void)
         rlf_cluster_part part = {.machine = &some, .count = 3, .link = 1};
         rlf_cluster c = {.name = "odd", .parts = &part, .n_parts = 1};
         if (rlf_cluster_number(&c, &err) < 0 ||
-            rlf_cluster_meshes(&c, FEW, arena, &err, &list, &n) < 0)
+            rlf_cluster_meshes(&c, c.ranks, FEW, arena, &err, &list, &n) < 0)
             bail("%s", err.sentence);
         for (int first = 0; first < c.ranks; first++)
             for (int size = 1; size <= c.ranks; size++)
@@ -234,6 +234,46 @@ check_odd(void)
     }
 }
 
+static bool
+has_mesh(const rlf_cluster_mesh *list, int n, int first, int count)
+{
+    bool has = false;
+    for (int i = 0; i < n; i++)
+        has |= list[i].first == first && list[i].n == count;
+    return has;
+}
+
+/* The first ranks of a cluster of machines of eight: a machine of which some
+ * are left over is a smaller one. */
+static void
+check_first(void)
+{
+    rlf_err err = RLF_ERR_NONE;
+    const rlf_cluster *c = preset("h100x8", 3);
+    for (int ranks = 1; ranks <= c->ranks; ranks++) {
+        rlf_cluster_mesh *list, *smaller;
+        int n, k, left = ranks % 8, whole = ranks - left, wrong = 0;
+        rlf_machine_kind some = *c->parts[0].machine;
+        some.count = left ? left : 8;
+        rlf_cluster_part part = {.machine = &some, .count = 1, .link = 1};
+        rlf_cluster lone = {.name = "lone", .parts = &part, .n_parts = 1};
+        if (rlf_cluster_meshes(c, ranks, FEW, arena, &err, &list, &n) < 0 ||
+            rlf_cluster_number(&lone, &err) < 0 ||
+            rlf_cluster_meshes(&lone, some.count, FEW, arena, &err, &smaller,
+                               &k) < 0)
+            bail("%s", err.sentence);
+        for (int i = 0; i < n; i++)
+            wrong += list[i].first + list[i].n > ranks ||
+                     (i && list[i - 1].n < list[i].n) ||
+                     has_mesh(list, i, list[i].first, list[i].n);
+        for (int i = 0; i < k && left; i++)
+            wrong += !has_mesh(list, n, whole + smaller[i].first, smaller[i].n);
+        ok(!wrong && list[0].n == ranks && (whole || n == k),
+           "%d meshes of the first %d ranks of three machines of eight", n,
+           ranks);
+    }
+}
+
 static void
 check_meshes(void)
 {
@@ -241,7 +281,7 @@ check_meshes(void)
     const rlf_cluster *c = mixed();
     rlf_cluster_mesh *list;
     int n = 0, wanted = 0;
-    if (rlf_cluster_meshes(c, FEW, arena, &err, &list, &n) < 0)
+    if (rlf_cluster_meshes(c, c->ranks, FEW, arena, &err, &list, &n) < 0)
         bail("%s", err.sentence);
     for (int first = 0; first < c->ranks; first++)
         for (int size = 1; size <= c->ranks; size++)
@@ -262,12 +302,13 @@ check_meshes(void)
     rlf_cluster_part part = {.machine = &lone, .count = 65536, .link = 1};
     rlf_cluster many = {.name = "many", .parts = &part, .n_parts = 1};
     if (rlf_cluster_number(&many, &err) < 0 ||
-        rlf_cluster_meshes(&many, FEW, arena, &err, &list, &n) < 0)
+        rlf_cluster_meshes(&many, many.ranks, FEW, arena, &err, &list, &n) < 0)
         bail("%s", err.sentence);
     ok(n > 100 && n < 1000 && list[0].n == 65536,
        "of many machines not all runs are looked at: %d", n);
     check_few();
     check_odd();
+    check_first();
 }
 
 static void
