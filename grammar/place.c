@@ -384,17 +384,18 @@ read_ranks(maker *m)
     return true;
 }
 
-/* "1, 2, 4 or 8" */
+/* "1, 2, 4 or 8": what divides n; `powers`: of that the powers of two. */
 static const char *
-divisors(const maker *m, int n)
+divisors(const maker *m, int n, bool powers)
 {
     rlf_buf out = {0};
-    for (int d = 1; d <= n; d++) {
-        if (n % d == 0)
+    int most = powers ? n & -n : n;
+    for (int d = 1; d <= most; d++) {
+        if (n % d == 0 && !(powers && d & (d - 1)))
             rlf_buf_printf(&out, "%s%d",
-                           d == 1   ? ""
-                           : d == n ? " or "
-                                    : ", ",
+                           d == 1      ? ""
+                           : d == most ? " or "
+                                       : ", ",
                            d);
     }
     const char *text = rlf_arena_strdup(m->s->arena, out.p);
@@ -433,7 +434,10 @@ divide(maker *m, const rlf_arg *given[ARGS])
         if (left == 1)
             rlf_diag_hint(diags, diag, "write 1, or name more ranks");
         else
-            rlf_diag_hint(diags, diag, "write %s", divisors(m, left));
+            rlf_diag_hint(diags, diag, "write %s%s", divisors(m, left, i == TP),
+                          i == TP && left & (left - 1)
+                              ? ": tp is a power of two, as shards are"
+                              : "");
         return false;
     }
     if (!given[DP] && !open)

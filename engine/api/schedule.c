@@ -125,8 +125,9 @@ static void
 put_answer(const rlf_schedule *s, const char *what, const rlf_fuse_answer *a,
            rlf_buf *out)
 {
-    rlf_buf_printf(out, "%-36s %10g %8.1f %% %8.1f %% %9.2f", what, a->makespan,
-                   100 * a->makespan / s->bound, 100 * a->bubble, a->peak);
+    rlf_buf_printf(out, "%-36s %10g %8.1f %% %8.1f %% ", what, a->makespan,
+                   100 * a->makespan / s->bound, 100 * a->bubble);
+    rlf_buf_printf(out, a->peak < 1e6 ? "%9.2f" : "%9.4g", a->peak);
     if (a->moves)
         rlf_buf_printf(out, " %10lld", (long long)a->moves);
     if (a->peak > s->fuse.cap[0] * (1 + 1e-9))

@@ -39,6 +39,13 @@ take_options(rlf_schedule *s, const rlf_command_line *line)
     return result;
 }
 
+/* Memory may have any unit, bytes too. */
+static void
+put_memory(double x)
+{
+    printf(x < 1e6 ? "%9.2f" : "%9.4g", x);
+}
+
 static void
 put_curve(rlf_schedule *s)
 {
@@ -46,8 +53,11 @@ put_curve(rlf_schedule *s)
     printf("\n%9s %10s %10s %10s %9s\n", "cap", "makespan", "of bound", "waits",
            "peak");
     for (size_t i = 0; (p = rlf_schedule_curve(s, i)); i++) {
-        printf("%9.2f %10g %8.1f %% %8.1f %% %9.2f\n", p->cap, p->makespan,
-               100 * p->makespan / p->bound, 100 * p->waits, p->peak);
+        put_memory(p->cap);
+        printf(" %10g %8.1f %% %8.1f %% ", p->makespan,
+               100 * p->makespan / p->bound, 100 * p->waits);
+        put_memory(p->peak);
+        putchar('\n');
         fflush(stdout);
     }
 }

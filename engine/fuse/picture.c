@@ -90,7 +90,9 @@ rlf_picture_text(const rlf_fuse *fuse, const rlf_fuse_answer *answer,
         for (int i = 0; i < wide; i++)
             rlf_buf_putc(
                 out, letter_between(fuse, answer, p, each * i, each * (i + 1)));
-        rlf_buf_printf(out, " %5.1f %% %7.2f\n", waits, peak);
+        rlf_buf_printf(out,
+                       peak < 1e4 ? " %5.1f %% %7.2f\n" : " %5.1f %% %7.3g\n",
+                       waits, peak);
     }
 }
 

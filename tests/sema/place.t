@@ -287,10 +287,10 @@ test.rlf:14:16: error: a rank is a whole number from 0 to 65535
 place {
     actor.update on 0..7 (tp: 3)
     actor.generate on 0..7 (tp: 2, pp: 3)
-    critic.update on 0..7 (pp: 5)
+    critic.update on 0..1 (tp: 2, pp: 5)
     critic.value on 0..7 (tp: 2, pp: 2, dp: 4)
     ref on 0 (tp: 2)
-    average on 0..1 (tp: 2, pp: 2)
+    average on 0..20 (tp: 4)
 }
 +++ step
 --- errors
@@ -302,10 +302,10 @@ test.rlf:10:40: error: pp: 3 does not divide the 4 ranks that tp: 2 leaves of 'a
    10 |     actor.generate on 0..7 (tp: 2, pp: 3)
       |                                        ^
 hint: write 1, 2 or 4
-test.rlf:11:32: error: pp: 5 does not divide the 8 ranks of 'critic.update'
-   11 |     critic.update on 0..7 (pp: 5)
-      |                                ^
-hint: write 1, 2, 4 or 8
+test.rlf:11:39: error: pp: 5 does not divide the 1 rank that tp: 2 leaves of 'critic.update'
+   11 |     critic.update on 0..1 (tp: 2, pp: 5)
+      |                                       ^
+hint: write 1, or name more ranks
 test.rlf:12:45: error: tp 2 x pp 2 x dp 4 is not the 8 ranks of 'critic.value'
    12 |     critic.value on 0..7 (tp: 2, pp: 2, dp: 4)
       |                                             ^
@@ -314,10 +314,10 @@ test.rlf:13:19: error: tp: 2 does not divide the 1 rank of 'ref'
    13 |     ref on 0 (tp: 2)
       |                   ^
 hint: write 1, or name more ranks
-test.rlf:14:33: error: pp: 2 does not divide the 1 rank that tp: 2 leaves of 'average'
-   14 |     average on 0..1 (tp: 2, pp: 2)
-      |                                 ^
-hint: write 1, or name more ranks
+test.rlf:14:27: error: tp: 4 does not divide the 21 ranks of 'average'
+   14 |     average on 0..20 (tp: 4)
+      |                           ^
+hint: write 1: tp is a power of two, as shards are
 === arguments
 +++ models
 place {
