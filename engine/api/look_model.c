@@ -17,6 +17,7 @@
 #include "nodes/chat.h"
 #include "nodes/model/families/families.h"
 #include "nodes/model/kv.h"
+#include "nodes/model/adapter_files.h"
 #include "nodes/model/origin.h"
 #include "nodes/model/pass.h"
 #include "nodes/model/work.h"
@@ -36,8 +37,11 @@ static const char *const part_names[PARTS] = {"embedding", "attention", "mlp",
                                               "norms", "head"};
 
 /* What memory is for. */
-enum { TO_READ, TO_GENERATE, TO_TRAIN, PURPOSES };
-static const char *const purposes[PURPOSES] = {"read", "generate", "train"};
+enum { TO_READ, TO_GENERATE, TO_TRAIN, TO_ADAPT, PURPOSES };
+static const char *const purposes[PURPOSES] = {"read", "generate", "train",
+                                               "adapt"};
+/* Of adapters, beside all products of a layer. */
+enum { RANK = 16 };
 /* On what: f32 on a CPU, bf16 on a GPU. */
 enum { ON_CPU, ON_GPU, DEVICES };
 
@@ -231,6 +235,13 @@ count_memory(card *c, const rlf_kernels *kernels, int device, rlf_err *err)
     bytes = rlf_model_count_bytes(m->table, kernels, &options);
     const rlf_pass_options pass = {.tokens = (int)t, .train = true};
     c->memory[TO_TRAIN][device] =
+        sum_bytes(&bytes) + rlf_pass_count_bytes(m->table, kernels, &pass);
+    rlf_model_config *adapted = RLF_NEW(c->arena, rlf_model_config);
+    *adapted = *c->model;
+    adapted->lora = (rlf_lora){.rank = RANK, .alpha = RANK};
+    RLF_TRY(rlf_model_outline(kernels, adapted, &options, c->arena, err, &m));
+    bytes = rlf_model_count_bytes(m->table, kernels, &options);
+    c->memory[TO_ADAPT][device] =
         sum_bytes(&bytes) + rlf_pass_count_bytes(m->table, kernels, &pass);
     return RLF_OK;
 }
@@ -462,9 +473,9 @@ put_texts(const card *c, rlf_buf *out)
 static void
 put_numbers(const card *c, rlf_buf *out)
 {
-    static const char *const words[PURPOSES] = {"to read texts (logprob)",
-                                                "to generate one answer",
-                                                "to train with AdamW"};
+    static const char *const words[PURPOSES] = {
+        "to read texts (logprob)", "to generate one answer",
+        "to train with AdamW", "to train adapters of rank 16"};
     char cpu[RLF_BYTES_TEXT], gpu[RLF_BYTES_TEXT];
     rlf_buf_puts(out, "\nparameters\n");
     for (int k = 0; k < PARTS; k++) {
@@ -648,9 +659,13 @@ look(card *c, uint32_t day, rlf_err *err)
     c->adapter = load(c, "adapter_config.json");
     rlf_err files = RLF_ERR_NONE;
     look_at_files(c, &files);
-    look_at_config(c, err);
-    if (c->adapter) /* its tokenizer and weights are those of its base */
+    if (c->adapter) { /* its tokenizer and weights are those of its base */
+        rlf_lora lora;
+        if (rlf_adapter_config_read(c->dir, c->arena, err, &lora) < 0)
+            refuse(c, err);
         return rlf_memory_check(err);
+    }
+    look_at_config(c, err);
     if (files.status < 0)
         refuse(c, &files);
     match_files(c, err);
