@@ -135,6 +135,12 @@ static const rlf_formal lora_formals[] = {
      .kind = RLF_FORMAL_FLAG,
      .labelled = true,
      .doc = "alpha is over the root of rank (Kalajdzievski 2023)"},
+    {.name = "dropout",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .unsupported = "dropout of adapters",
+     .doc = "0 where an adapter that was trained with some is trained on "
+            "without"},
     {.name = "from",
      .kind = RLF_FORMAL_PATH,
      .labelled = true,
@@ -349,6 +355,26 @@ make_lora(const rlf_resource *resource, const rlf_arg *lora, rlf_arena *arena,
     return RLF_OK;
 }
 
+/* One that was trained with dropout is trained on without where that is said.
+ */
+static rlf_status
+check_dropout(const rlf_resource *resource, const rlf_arg *lora,
+              const rlf_lora *is, rlf_err *err)
+{
+    if (!(is->dropout > 0) || !rlf_declared(resource, "optimizer") ||
+        rlf_args_find(lora->list, lora->n_list, "dropout"))
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "the adapter was trained with a dropout of %g, and there is none "
+             "here",
+             is->dropout);
+    rlf_err_hint(err,
+                 "write lora(from: \"%s\", dropout: 0) to train it on "
+                 "without",
+                 rlf_declared_adapter(resource));
+    return rlf_arg_blame(lora, RLF_USER, err);
+}
+
 /* Which modules there are, where one is not. */
 static rlf_status
 check_targets(const rlf_model_config *config, const rlf_arg *lora,
@@ -380,6 +406,7 @@ read_lora(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
         RLF_TRY(check_read(lora, err));
         RLF_TRY(rlf_arg_blame(
             lora, rlf_adapter_config_read(dir, arena, err, &out->lora), err));
+        RLF_TRY(check_dropout(resource, lora, &out->lora, err));
     } else {
         RLF_TRY(make_lora(resource, lora, arena, err, &out->lora));
     }

@@ -18,11 +18,22 @@ enum { MOST_RANK = 1 << 16 };
 
 /* What is read, or says nothing of what the adapters compute. */
 static const char *const harmless[] = {
-    "auto_mapping",   "base_model_name_or_path", "fan_in_fan_out",
-    "inference_mode", "init_lora_weights",       "lora_alpha",
-    "megatron_core",  "modules_to_save",         "peft_type",
-    "peft_version",   "qalora_group_size",       "r",
-    "revision",       "target_modules",          "task_type",
+    "auto_mapping",
+    "base_model_name_or_path",
+    "fan_in_fan_out",
+    "inference_mode",
+    "init_lora_weights",
+    "lora_alpha",
+    "lora_dropout",
+    "megatron_core",
+    "modules_to_save",
+    "peft_type",
+    "peft_version",
+    "qalora_group_size",
+    "r",
+    "revision",
+    "target_modules",
+    "task_type",
     "use_rslora",
 };
 
@@ -135,6 +146,8 @@ read_keys(const rlf_config_keys *keys, rlf_arena *arena, rlf_lora *out)
     RLF_TRY(rlf_config_number(keys, keys->root, "lora_alpha", 1e-6, MOST_ALPHA,
                               &out->alpha));
     RLF_TRY(rlf_config_flag(keys, "use_rslora", &out->stable));
+    RLF_TRY(rlf_config_number(keys, keys->root, "lora_dropout", 0, 1,
+                              &out->dropout));
     if (!out->rank)
         return rlf_config_fail(keys, "r", "is missing");
     if (!(out->alpha > 0))

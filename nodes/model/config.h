@@ -30,6 +30,7 @@ typedef struct rlf_lora {
     int rank; /* 0: the model has none */
     double alpha;
     bool stable; /* s is alpha / sqrt(rank), else alpha / rank */
+    double dropout; /* that an adapter was trained with, as its files say */
     /* Products that have one: names of modules, or ends of them behind a dot,
      * "q_proj", "self_attn.q_proj" or "model.layers.0.self_attn.q_proj"; none:
      * every product of a layer. */
