@@ -614,12 +614,43 @@ test_layout(const task *k, const rank *one, const cut *c, const char *single,
     rlf_arena_free(arena);
 }
 
-/* `family` NULL: Llama's; rank 0: without adapters. */
+/* What a layout asks of the code, a bit each. Two with the same bits go the
+ * same way with other numbers of ranks. */
+static uint32_t
+ways_of(const cut *c, int kv_heads)
+{
+    const bool ways[] = {c->tp > 1, c->tp > kv_heads, c->dp > 1,    c->sliced,
+                         c->pp > 1, c->chunks > 1,    c->recompute, c->split};
+    uint32_t bits = 0;
+    for (uint32_t i = 0; i < RLF_COUNT(ways); i++)
+        bits |= (uint32_t)ways[i] << i;
+    return bits;
+}
+
+/* Has the layout two ways that no one before had together? seen[i]: which ways
+ * way i was seen with, itself too. */
+static bool
+is_new(uint32_t *seen, uint32_t ways)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < 32; i++) {
+        if (!(ways >> i & 1))
+            continue;
+        found |= (ways & ~seen[i]) != 0;
+        seen[i] |= ways;
+    }
+    return found;
+}
+
+/* `family` NULL: Llama's, in every layout. Those of others have nothing of a
+ * layout but what its ways do with their rows and names: each pair of ways
+ * once. Rank 0: without adapters. */
 static void
 test_adapted(const char *scratch, int kv_heads, int shards, uint64_t seed,
              const rlf_family *family, int rank_)
 {
     static task k;
+    uint32_t seen[32] = {0};
     static rank one[1];
     static const cut whole = {1, 1, 1, 1, 0, 0, 0};
     /* tp, dp, pp, chunks; some with weights apart */
@@ -656,12 +687,17 @@ test_adapted(const char *scratch, int kv_heads, int shards, uint64_t seed,
          k.config.o_bias ? ", o bias" : "",
          k.config.mlp_bias ? ", mlp biases" : "",
          k.config.window ? ", window" : "", k.greedy ? ", greedy" : "", rank_);
-    for (size_t i = 0; i < RLF_COUNT(layouts); i++)
-        if (layouts[i].pp * layouts[i].chunks <= k.config.layers &&
-            shards % layouts[i].tp == 0 &&
+    for (int most = 8; most >= 0; most--) /* those with many ways first */
+        for (size_t i = 0; i < RLF_COUNT(layouts); i++) {
+            const cut *c = &layouts[i];
+            uint32_t ways = ways_of(c, kv_heads);
             /* half of them each time; after eight, all with each kv_heads */
-            (i + seed + seed / 4) % 2 == 0)
-            test_layout(&k, one, &layouts[i], single, parts);
+            bool now = (i + seed + seed / 4) % 2 == 0 &&
+                       __builtin_popcount(ways) == most;
+            if (now && c->pp * c->chunks <= k.config.layers &&
+                shards % c->tp == 0 && (is_new(seen, ways) || !family))
+                test_layout(&k, one, c, single, parts);
+        }
     free_rank(one);
     rlf_arena_free(arena);
 }
