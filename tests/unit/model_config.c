@@ -251,11 +251,26 @@ with_members(rlf_arena *arena, const char *members)
     return kept;
 }
 
+/* What a text says that has to be right. */
+static rlf_model_config
+right_text(test_machine *t, rlf_arena *arena, const char *text)
+{
+    rlf_model_config c;
+    MUST(t, read_config(arena, text, &t->err, &c));
+    return c;
+}
+
+/* The good one, with these members. */
+static rlf_model_config
+right(test_machine *t, rlf_arena *arena, const char *members)
+{
+    return right_text(t, arena, with_members(arena, members));
+}
+
 static void
 test_configs(test_machine *t, rlf_arena *arena)
 {
-    rlf_model_config c;
-    MUST(t, read_config(arena, "{" GOOD "}", &t->err, &c));
+    rlf_model_config c = right_text(t, arena, "{" GOOD "}");
     ok(c.kv_heads == 2 && c.head_dim == 8 && c.context == 2048 && !c.tied &&
            c.n_eos == 1 && c.eos[0] == 2 && c.bos == -1 && !c.qkv_bias,
        "what a config does not say is what transformers takes");
@@ -275,7 +290,7 @@ test_configs(test_machine *t, rlf_arena *arena)
             "\"num_attention_heads\": 64, \"intermediate_size\": 24, "
             "\"vocab_size\": 11, %s}",
             silent[i].members);
-        MUST(t, read_config(arena, text, &t->err, &c));
+        c = right_text(t, arena, text);
         int from = 0;
         while (c.window && !rlf_model_config_window(&c, from))
             from++;
@@ -288,23 +303,19 @@ test_configs(test_machine *t, rlf_arena *arena)
            c.rope.theta);
     }
     is_str(c.slips ? c.slips : "", "", "keys that are read are no slips");
-    MUST(t, read_config(arena,
-                        with_members(arena, GEMMA2 "\"num_hidden_layers\": 3"),
-                        &t->err, &c));
+    c = right(t, arena, GEMMA2 "\"num_hidden_layers\": 3");
     ok(c.tied && c.act == RLF_ACT_GELU_TANH && c.attention_scale == 0.0625 &&
            c.attention_cap == 50 && c.logits_cap == 30 &&
            rlf_model_config_window(&c, 0) && !rlf_model_config_window(&c, 1) &&
            rlf_model_config_window(&c, 2),
        "Gemma 2's defaults");
-    MUST(t, read_config(arena,
-                        with_members(arena,
-                                     GEMMA2 "\"hidden_act\": \"gelu\", "
-                                            "\"num_hidden_layers\": 2, "
-                                            "\"attn_logit_softcapping\": null, "
-                                            "\"layer_types\": "
-                                            "[\"full_attention\", "
-                                            "\"sliding_attention\"]"),
-                        &t->err, &c));
+    c = right(t, arena,
+              GEMMA2 "\"hidden_act\": \"gelu\", "
+                     "\"num_hidden_layers\": 2, "
+                     "\"attn_logit_softcapping\": null, "
+                     "\"layer_types\": "
+                     "[\"full_attention\", "
+                     "\"sliding_attention\"]");
     ok(c.attention_cap == 0 && c.act == RLF_ACT_GELU_TANH &&
            !rlf_model_config_window(&c, 0) && rlf_model_config_window(&c, 1),
        "a null is no cap; layers in any order; hidden_act is not its key");
@@ -317,31 +328,24 @@ test_configs(test_machine *t, rlf_arena *arena)
         "\"type\": \"linear\", \"factor\": 8}, "
         "\"sliding_attention\": {\"rope_theta\": 7}}"};
     for (int i = 0; i < 2; i++) {
-        MUST(t,
-             read_config(arena,
-                         with_members(arena, rlf_arena_printf(
-                                                 arena, GEMMA3 "%s", ways[i])),
-                         &t->err, &c));
+        c = right(t, arena, rlf_arena_printf(arena, GEMMA3 "%s", ways[i]));
         both[i] = c.rope;
         ok(c.local_rope.theta == 7 && !c.local_rope.kind && c.rope.theta == 5 &&
                c.rope.kind && c.rope.factor == 8,
            "rotations of both kinds of layers: %s", ways[i]);
     }
     ok(!memcmp(&both[0], &both[1], sizeof both[0]), "the same in both ways");
-    MUST(t, read_config(arena,
-                        with_members(arena, GEMMA3 "\"num_hidden_layers\": 7"),
-                        &t->err, &c));
+    c = right(t, arena, GEMMA3 "\"num_hidden_layers\": 7");
     ok(c.qk_norm && c.local_rope.theta == 10000 && c.logits_cap == 0 &&
            rlf_model_config_window(&c, 4) && !rlf_model_config_window(&c, 5) &&
            rlf_model_config_window(&c, 6),
        "Gemma 3's defaults");
-    MUST(t, read_config(arena,
-                        with_members(arena, "\"rope_thata\": 5, "
-                                            "\"atention_bias\": 1, "
-                                            "\"torch_dtype\": 1, "
-                                            "\"rope_parameters\": "
-                                            "{\"rope_typ\": \"x\"}"),
-                        &t->err, &c));
+    c = right(t, arena,
+              "\"rope_thata\": 5, "
+              "\"atention_bias\": 1, "
+              "\"torch_dtype\": 1, "
+              "\"rope_parameters\": "
+              "{\"rope_typ\": \"x\"}");
     is_str(c.slips ? c.slips : "",
            "\"rope_thata\" (did you mean \"rope_theta\"?), \"atention_bias\" "
            "(did you mean \"attention_bias\"?), \"rope_typ\" (did you mean "
@@ -366,7 +370,7 @@ test_generation(test_machine *t, rlf_arena *arena)
     const char *path = scratch_path(arena, "generation_config.json");
     rlf_model_config c;
     MUST(t, rlf_file_write(path, text, strlen(text), &t->err));
-    MUST(t, read_config(arena, "{" GOOD "}", &t->err, &c));
+    c = right_text(t, arena, "{" GOOD "}");
     is_str(c.unheeded, "repetition_penalty 1.05",
            "what it asks for and generating does not do");
     ok(c.n_eos == 2 && c.eos[0] == 3 && c.eos[1] == 4,
@@ -374,7 +378,7 @@ test_generation(test_machine *t, rlf_arena *arena)
     is_str(rlf_model_config_generation(&c, arena), text,
            "generation_config.json is saved as it was");
     MUST(t, rlf_file_write(path, "{\"top_p\": 1}", 12, &t->err));
-    MUST(t, read_config(arena, "{" GOOD "}", &t->err, &c));
+    c = right_text(t, arena, "{" GOOD "}");
     ok(c.n_eos == 1 && c.eos[0] == 2, "where it names none, config.json's are");
     /* neutral: transformers 5.23.0 generates the same with and without */
     static const char neutral[] =
@@ -383,14 +387,14 @@ test_generation(test_machine *t, rlf_arena *arena)
         " \"token_healing\": false, \"typical_p\": 1.0, \"temperature\": 2,"
         " \"top_k\": 5, \"do_sample\": true, \"max_length\": 9}";
     MUST(t, rlf_file_write(path, neutral, strlen(neutral), &t->err));
-    MUST(t, read_config(arena, "{" GOOD "}", &t->err, &c));
+    c = right_text(t, arena, "{" GOOD "}");
     ok(!c.unheeded, "neutral values ask for nothing");
     static const char all[] =
         "{\"num_beams\": 4, \"suppress_tokens\": [1, 2],"
         " \"bad_words_ids\": [[3]], \"min_new_tokens\": 5,"
         " \"forced_eos_token_id\": 2, \"begin_suppress_tokens\": [7]}";
     MUST(t, rlf_file_write(path, all, strlen(all), &t->err));
-    MUST(t, read_config(arena, "{" GOOD "}", &t->err, &c));
+    c = right_text(t, arena, "{" GOOD "}");
     is_str(c.unheeded,
            "bad_words_ids [[3]], suppress_tokens [1,2], "
            "begin_suppress_tokens [7], forced_eos_token_id 2, "
@@ -406,16 +410,14 @@ test_generation(test_machine *t, rlf_arena *arena)
            "nor is a directory");
     rlf_err_clear(&t->err);
     MUST(t, rlf_dir_remove(path, &t->err));
-    MUST(t, read_config(arena,
-                        "\xef\xbb\xbf{" GOOD ", \"a\": \"\\u0000\","
-                        " \"b\": 1000000000000000000000000000000}",
-                        &t->err, &c));
+    c = right_text(t, arena,
+                   "\xef\xbb\xbf{" GOOD ", \"a\": \"\\u0000\","
+                   " \"b\": 1000000000000000000000000000000}");
     const bool f32[RLF_ELEMENT_COUNT] = {[RLF_ELEMENT_F32] = true};
     const char *saved = saved_text(&c, f32, arena);
     ok(strstr(saved, "1e+30") || strstr(saved, "1e30"),
        "what can be read can be saved: a byte order mark, a long integer");
-    MUST(t, read_config(arena, with_members(arena, "\"hidden_act\": \"swish\""),
-                        &t->err, &c));
+    c = right(t, arena, "\"hidden_act\": \"swish\"");
     ok(!c.unheeded, "swish is silu");
 }
 
@@ -423,9 +425,8 @@ test_generation(test_machine *t, rlf_arena *arena)
 static void
 test_cohere(test_machine *t, rlf_arena *arena)
 {
-    rlf_model_config c;
     static const char type[] = "\"model_type\": \"cohere\"";
-    MUST(t, read_config(arena, with_members(arena, type), &t->err, &c));
+    rlf_model_config c = right(t, arena, type);
     ok(c.tied && c.eps == 1e-5 && c.context == 8192 && !c.qkv_bias &&
            c.logits_scale == 0.0625,
        "cohere: what a config does not say is what transformers takes");
@@ -435,7 +436,7 @@ test_cohere(test_machine *t, rlf_arena *arena)
         "\"rms_norm_eps\": 0.125, \"attention_bias\": true, "
         "\"use_qk_norm\": null, \"tie_word_embeddings\": false",
         type);
-    MUST(t, read_config(arena, with_members(arena, more), &t->err, &c));
+    c = right(t, arena, more);
     ok(!c.tied && c.eps == 0.25 && c.logits_scale == 0.5 && c.qkv_bias &&
            c.o_bias,
        "cohere: its keys are read");
@@ -445,10 +446,9 @@ test_cohere(test_machine *t, rlf_arena *arena)
 static void
 test_glm(test_machine *t, rlf_arena *arena)
 {
-    rlf_model_config c;
     static const char type[] =
         "\"model_type\": \"glm4\", \"num_key_value_heads\": 1";
-    MUST(t, read_config(arena, with_members(arena, type), &t->err, &c));
+    rlf_model_config c = right(t, arena, type);
     ok(!c.tied && c.eps == 1.5625e-7 && c.qkv_bias && !c.o_bias &&
            rlf_model_config_rotated(&c) == 64,
        "glm4: what a config does not say is what transformers takes");
@@ -457,7 +457,7 @@ test_glm(test_machine *t, rlf_arena *arena)
         "%s, \"attention_bias\": false, \"head_dim\": 16, "
         "\"rope_parameters\": {\"partial_rotary_factor\": 0.75}",
         type);
-    MUST(t, read_config(arena, with_members(arena, more), &t->err, &c));
+    c = right(t, arena, more);
     ok(!c.qkv_bias && rlf_model_config_rotated(&c) == 12,
        "glm4: its keys are read");
 }
@@ -470,27 +470,24 @@ test_names(test_machine *t, rlf_arena *arena)
 #define GPT2                                                     \
     "\"model_type\": \"gpt2\", \"n_embd\": 16, \"n_layer\": 3, " \
     "\"n_head\": 2, \"vocab_size\": 11"
-    rlf_model_config c;
-    MUST(t, read_config(arena, "{" GPT2 "}", &t->err, &c));
+    rlf_model_config c = right_text(t, arena, "{" GPT2 "}");
     ok(c.layers == 3 && c.hidden == 16 && c.heads == 2 && c.kv_heads == 2 &&
            c.ffn == 64 && c.context == 1024 && c.tied && c.eps == 1e-5 &&
            c.act == RLF_ACT_GELU_TANH && c.attention_scale == 1 / sqrt(8.0),
        "gpt2: what a config does not say is what transformers takes");
     is_int(rlf_model_config_rotated(&c), 0, "gpt2: nothing is rotated");
-    MUST(t, read_config(arena,
-                        "{" GPT2 ", \"hidden_size\": 32, \"n_inner\": null, "
-                        "\"n_positions\": 77, \"scale_attn_weights\": false, "
-                        "\"layer_norm_epsilon\": 0.5, "
-                        "\"activation_function\": \"swish\", "
-                        "\"rms_norm_eps\": 3, \"rope_theta\": -1}",
-                        &t->err, &c));
+    c = right_text(t, arena,
+                   "{" GPT2 ", \"hidden_size\": 32, \"n_inner\": null, "
+                   "\"n_positions\": 77, \"scale_attn_weights\": false, "
+                   "\"layer_norm_epsilon\": 0.5, "
+                   "\"activation_function\": \"swish\", "
+                   "\"rms_norm_eps\": 3, \"rope_theta\": -1}");
     ok(c.hidden == 32 && c.ffn == 128 && c.context == 77 &&
            c.attention_scale == 1 && c.eps == 0.5 && c.act == RLF_ACT_SILU,
        "gpt2: each key by its name, the width by Llama's too");
-    MUST(t, read_config(arena,
-                        "{" GPT2 ", \"n_iner\": 8, \"layer_norm_eps\": 1, "
-                        "\"hidden_act\": \"gelu\", \"head_dims\": 1}",
-                        &t->err, &c));
+    c = right_text(t, arena,
+                   "{" GPT2 ", \"n_iner\": 8, \"layer_norm_eps\": 1, "
+                   "\"hidden_act\": \"gelu\", \"head_dims\": 1}");
     is_str(c.slips ? c.slips : "", "\"n_iner\" (did you mean \"n_inner\"?)",
            "gpt2: keys that are close to its own");
     const bool f32[RLF_ELEMENT_COUNT] = {[RLF_ELEMENT_F32] = true};
@@ -518,11 +515,9 @@ test_types(test_machine *t, rlf_arena *arena)
         bool types[RLF_ELEMENT_COUNT] = {0};
         types[cases[i].types[0]] = types[cases[i].types[1]] = true;
         const char *key = i % 2 ? "dtype" : "torch_dtype";
-        MUST(t,
-             read_config(arena,
-                         rlf_arena_printf(arena, "{" GOOD ", \"%s\": \"%s\"}",
-                                          key, cases[i].was),
-                         &t->err, &c));
+        c = right_text(t, arena,
+                       rlf_arena_printf(arena, "{" GOOD ", \"%s\": \"%s\"}",
+                                        key, cases[i].was));
         const char *line =
             rlf_arena_printf(arena, "\"%s\": \"%s\"", key, cases[i].want);
         const char *text = saved_text(&c, types, arena);
@@ -530,7 +525,7 @@ test_types(test_machine *t, rlf_arena *arena)
            rlf_element_text(cases[i].types[0]),
            rlf_element_text(cases[i].types[1]), line);
     }
-    MUST(t, read_config(arena, "{" GOOD "}", &t->err, &c));
+    c = right_text(t, arena, "{" GOOD "}");
     bool none[RLF_ELEMENT_COUNT] = {[RLF_ELEMENT_F32] = true};
     ok(!strstr(saved_text(&c, none, arena), "dtype"),
        "where it says no type, nothing is said");
