@@ -38,9 +38,18 @@ product(double a, double b)
     return nothing ? 0 : a * b;
 }
 
+/* 0 alone, times what may be infinite, may be no number. */
+static bool
+may_be_none(bounds a, bounds b)
+{
+    return a.least >= 0 && a.most <= 0 && (isinf(b.least) || isinf(b.most));
+}
+
 static bounds
 times(bounds a, bounds b)
 {
+    if (may_be_none(a, b) || may_be_none(b, a))
+        return any;
     double p = product(a.least, b.least), q = product(a.least, b.most),
            r = product(a.most, b.least), t = product(a.most, b.most);
     return between(fmin(fmin(p, q), fmin(r, t)), fmax(fmax(p, q), fmax(r, t)));
@@ -49,6 +58,8 @@ times(bounds a, bounds b)
 static bounds
 inverse(bounds a)
 {
+    if (a.least >= 0 && a.most <= 0) /* infinite, of either sign */
+        return any;
     if (a.least >= 0) /* of 0 it is infinite */
         return between(1 / a.most, a.least > 0 ? 1 / a.least : INFINITY);
     if (a.most >= 0)

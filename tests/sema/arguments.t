@@ -669,6 +669,17 @@ test.rlf:6:59: error: 'temperature:' of 'generate' is never above 0, and must be
     6 |     roll = actor.generate(batch, max_new: 2, temperature: -1 / step)
       |                                                           ^~~~~~~~~
 hint: logits are divided by it; greedy: true takes the most likely token
+=== numbers that are none in a step are left to it
+model actor = lm("m", optimizer: adamw(lr: 1e-3))
+flow f(batch: prompts[4]) {
+    nz = min(step, 1) - min(step, 1)
+    roll = actor.generate(batch, max_new: 2, temperature: nz / nz, top_p: 1 / nz)
+    other = actor.generate(batch, max_new: 2, temperature: nz * exp(1000 * step))
+    update actor minimize mean(actor.logprob(roll) over batch) + mean(actor.logprob(other) over batch)
+}
+data prompts = jsonl("p.jsonl", prompt: "q")
+--- errors
+compiles
 === numbers that are in bounds in some step
 state c = 0 - 1
 model actor = lm("m", optimizer: adamw(lr: 1e-3 * (9 - step)))
