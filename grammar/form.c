@@ -214,6 +214,20 @@ of_each(const rlf_sema *s, const char *name, const rlf_ast_args *list)
                   : NULL;
 }
 
+/* What mean(x, batch) is to be over: a level by its name, or a set; NULL: it is
+ * neither. */
+static const char *
+level_given(const rlf_sema *s, const rlf_ast_args *args)
+{
+    if (!args || args->count != 2 || args->data[1].label.text ||
+        args->data[1].value->kind != RLF_AST_NAME)
+        return NULL;
+    const rlf_ast_expr *second = args->data[1].value;
+    if (rlf_word_is_of("vocab|tokens|group|batch", second->name.text))
+        return second->name.text;
+    return rlf_form_kind(s, second) == RLF_THING_SET ? "batch" : NULL;
+}
+
 const char *
 rlf_form_reduction(const rlf_sema *s, const char *name,
                    const rlf_ast_expr *call)
@@ -225,9 +239,13 @@ rlf_form_reduction(const rlf_sema *s, const char *name,
     for (size_t i = 0; several && i < list->count; i++)
         several = !list->data[i].label.text &&
                   (list != args || !is_axis(s, list->data[i].span));
-    const char *hint = several ? of_each(s, name, list) : NULL;
     const char *x =
         args && args->count ? rlf_form_text(s, args->data[0].span) : "x";
+    const char *over = level_given(s, args);
+    if (over)
+        return rlf_arena_printf(s->arena, "write %s(%s over %s)", name, x,
+                                over);
+    const char *hint = several ? of_each(s, name, list) : NULL;
     return hint ? hint
                 : rlf_arena_printf(
                       s->arena,

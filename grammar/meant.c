@@ -334,6 +334,9 @@ rlf_meant_label(const char *label, const char *const *names, size_t n)
     "reductions are sum mean std var min max count; rank(x over batch) is " \
     "the place of each value in the order of all"
 #define BETWEEN "a value between two bounds is clamp(x, low, high)"
+#define NOTHING                                                              \
+    "there is no such value, every value is there: leave out what would be " \
+    "given or compared"
 #define NO_PLACE \
     "there are no places: x == max(x over group) holds where the most is"
 
@@ -345,8 +348,8 @@ static const struct {
     {"kl_divergence", KL},
     {"kl_penalty", KL},
     {"approx_kl", KL},
-    {"clip", "PPO's clip(ratio, adv) is in the library, import \"std/loss\"; "
-             BETWEEN},
+    {"clip",
+     "PPO's clip(ratio, adv) is in the library, import \"std/loss\"; " BETWEEN},
     {"median", NO_ORDER},
     {"quantile", NO_ORDER},
     {"percentile", NO_ORDER},
@@ -356,10 +359,9 @@ static const struct {
     {"argsort", NO_ORDER},
     {"True", "write 'true'"},
     {"False", "write 'false'"},
-    {"None", "there is no None, every value is there: leave out what would "
-             "be given or compared"},
-    {"nil", "leave the argument out instead"},
-    {"null", "leave the argument out instead"},
+    {"None", NOTHING},
+    {"nil", NOTHING},
+    {"null", NOTHING},
     {"inf", "write a large number, or compare before you divide"},
     {"nan", "a value that is not a number ends the run: leave it out"},
     {"pow", "write 'a ^ b'"},

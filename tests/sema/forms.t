@@ -482,6 +482,10 @@ flow f(batch: prompts[8]) {
     e = mean(roll.logprob, -1)
     g = mean(roll.logprob, dim: -1)
     h = std([roll.length, 1])
+    i = mean(roll.length, batch)
+    j = sum(roll.length, roll)
+    k = mean(roll.length, tokens)
+    l = mean((roll.length != null) over batch)
 }
 --- errors
 test.rlf:5:9: error: 'sum' does not say over what
@@ -515,6 +519,22 @@ test.rlf:11:9: error: 'std' does not say over what
    11 |     h = std([roll.length, 1])
       |         ^~~
 hint: std([roll.length, 1] over tokens), ([roll.length, 1] over group) or ([roll.length, 1] over batch)
+test.rlf:12:9: error: 'mean' does not say over what
+   12 |     i = mean(roll.length, batch)
+      |         ^~~~
+hint: write mean(roll.length over batch)
+test.rlf:13:9: error: 'sum' does not say over what
+   13 |     j = sum(roll.length, roll)
+      |         ^~~
+hint: write sum(roll.length over batch)
+test.rlf:14:9: error: 'mean' does not say over what
+   14 |     k = mean(roll.length, tokens)
+      |         ^~~~
+hint: write mean(roll.length over tokens)
+test.rlf:15:30: error: there is nothing named 'null'
+   15 |     l = mean((roll.length != null) over batch)
+      |                              ^~~~
+hint: there is no such value, every value is there: leave out what would be given or compared
 === a set that is written twice
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
 model actor = lm("m", optimizer: adamw(lr: 1e-5))
