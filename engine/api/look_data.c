@@ -38,6 +38,34 @@ typedef struct looker {
     rlf_buf *out;
 } looker;
 
+/* Characters that end lines or are none are seen. */
+static void
+put_visible(rlf_buf *out, rlf_str text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+        if (c == '\n')
+            rlf_buf_puts(out, "\\n");
+        else if (c == '\t')
+            rlf_buf_puts(out, "\\t");
+        else if (c < ' ' || c == 127)
+            rlf_buf_printf(out, "\\x%02x", c);
+        else
+            rlf_buf_putc(out, (char)c);
+    }
+}
+
+/* The same of a name or a sentence, which may have a name in it. */
+static const char *
+visible(const looker *l, const char *text)
+{
+    rlf_buf out = {0};
+    put_visible(&out, rlf_str_of(text));
+    const char *kept = rlf_arena_strndup(l->arena, out.p ? out.p : "", out.n);
+    rlf_buf_free(&out);
+    return kept;
+}
+
 /* ---- which fields there are ---- */
 
 static void
@@ -110,22 +138,8 @@ find_files(looker *l, const char *split)
     if (!rlf_dir_exists(l->path))
         return rlf_shard_files_list(l->path, l->format, split, l->arena, l->err,
                                     &l->files);
-    static const rlf_shard_format formats[] = {RLF_SHARD_PARQUET, RLF_SHARD_CSV,
-                                               RLF_SHARD_JSON};
-    rlf_status status = RLF_USER;
-    rlf_err first = RLF_ERR_NONE;
-    for (size_t i = 0; i < RLF_COUNT(formats) && status < 0; i++) {
-        rlf_err why = RLF_ERR_NONE;
-        l->format = formats[i];
-        status = rlf_shard_files_list(l->path, l->format, split, l->arena, &why,
-                                      &l->files);
-        /* splits that are there tell more than a format that is not */
-        if (status < 0 && (!first.status || strstr(why.sentence, "split")))
-            first = why;
-    }
-    if (status < 0)
-        *l->err = first;
-    return status;
+    return rlf_shard_files_any(l->path, split, l->arena, l->err, &l->format,
+                               &l->files);
 }
 
 /* ---- texts and tokens ---- */
@@ -210,23 +224,6 @@ put_lengths(const looker *l, const rlf_records *rows, rlf_err *err)
     return status;
 }
 
-/* Characters that end lines or are none are seen. */
-static void
-put_visible(rlf_buf *out, rlf_str text)
-{
-    for (size_t i = 0; i < text.n; i++) {
-        unsigned char c = (unsigned char)text.p[i];
-        if (c == '\n')
-            rlf_buf_puts(out, "\\n");
-        else if (c == '\t')
-            rlf_buf_puts(out, "\\t");
-        else if (c < ' ' || c == 127)
-            rlf_buf_printf(out, "\\x%02x", c);
-        else
-            rlf_buf_putc(out, (char)c);
-    }
-}
-
 /* Tokens as their text, special ones between « and ». */
 static void
 put_tokens(const looker *l, const rlf_ids *ids, rlf_buf *out)
@@ -295,7 +292,7 @@ put_column(looker *l, size_t i, int width, shown *show, size_t n_shown)
 {
     static const char *const kinds[] = {"numbers", "texts", "chats",
                                         "true and false"};
-    const char *field = l->fields.data[i];
+    const char *field = l->fields.data[i], *name = visible(l, field);
     rlf_record_field column = {.label = "x", .field = field};
     rlf_records_spec spec = make_spec(l);
     rlf_records rows;
@@ -304,9 +301,9 @@ put_column(looker *l, size_t i, int width, shown *show, size_t n_shown)
     spec.columns = &column;
     spec.n_columns = 1;
     rlf_status status = rlf_records_read(&spec, arena, &why, &rows);
-    rlf_buf_printf(l->out, "  %-*s  ", width, field);
+    rlf_buf_printf(l->out, "  %-*s  ", width, name);
     if (status < 0 && rows.dropped) {
-        rlf_buf_printf(l->out, "no column: %s\n", rows.why);
+        rlf_buf_printf(l->out, "no column: %s\n", visible(l, rows.why));
         status = RLF_OK;
     } else if (status < 0) {
         *l->err = why;
@@ -317,14 +314,15 @@ put_column(looker *l, size_t i, int width, shown *show, size_t n_shown)
             status = put_lengths(l, &rows, l->err);
         if (rows.dropped)
             rlf_buf_printf(l->out, ", not in %llu rows: %s",
-                           (unsigned long long)rows.dropped, rows.why);
+                           (unsigned long long)rows.dropped,
+                           visible(l, rows.why));
         rlf_buf_putc(l->out, '\n');
         for (size_t k = 0; k < n_shown && status >= 0; k++)
             for (size_t r = 0; r < rows.count && r <= k; r++) {
                 if (strcmp(rlf_records_place(&rows, r, arena), show[k].place) !=
                     0)
                     continue;
-                rlf_buf_printf(&show[k].text, "  %-*s  ", width, field);
+                rlf_buf_printf(&show[k].text, "  %-*s  ", width, name);
                 status = put_value(l, &rows, r, &show[k].text);
             }
     }
@@ -346,23 +344,23 @@ put_all(looker *l, size_t n_shown)
     shown *show = RLF_NEW_ARRAY(l->arena, shown, n_shown);
     int width = 0;
     for (size_t i = 0; i < l->fields.count; i++)
-        if (width < (int)strlen(l->fields.data[i]))
-            width = (int)strlen(l->fields.data[i]);
+        if (width < (int)strlen(visible(l, l->fields.data[i])))
+            width = (int)strlen(visible(l, l->fields.data[i]));
     for (size_t k = 0; k < n_shown; k++)
         show[k].place = rlf_records_place(&rows, k, l->arena);
-    rlf_buf_printf(l->out, "%s: %zu rows", l->path, rows.count);
+    rlf_buf_printf(l->out, "%s: %zu rows", visible(l, l->path), rows.count);
     if (l->files.count > 1)
         rlf_buf_printf(l->out, " in %zu files", l->files.count);
     if (rows.dropped)
         rlf_buf_printf(l->out, ", and %llu that cannot be read: %s",
-                       (unsigned long long)rows.dropped, rows.why);
+                       (unsigned long long)rows.dropped, visible(l, rows.why));
     rlf_buf_putc(l->out, '\n');
     rlf_status status = RLF_OK;
     for (size_t i = 0; i < l->fields.count && status >= 0; i++)
         status = put_column(l, i, width, show, n_shown);
     for (size_t k = 0; k < n_shown; k++) {
         if (status >= 0)
-            rlf_buf_printf(l->out, "\n%s\n%s", show[k].place,
+            rlf_buf_printf(l->out, "\n%s\n%s", visible(l, show[k].place),
                            show[k].text.p ? show[k].text.p : "");
         rlf_buf_free(&show[k].text);
     }

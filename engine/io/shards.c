@@ -1,6 +1,7 @@
 /* Which files a path of data names: see shards.h. */
 #include "engine/io/shards.h"
 
+#include "engine/base/map.h"
 #include "engine/base/str.h"
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
@@ -192,8 +193,9 @@ look(folder *f, rlf_shard_format format, const char *split, rlf_arena *arena,
      rlf_err *err)
 {
     const char **names;
-    size_t count, first = 0, n_first = 0;
+    size_t count;
     bool usual = false;
+    rlf_map splits = {.arena = arena};
     RLF_TRY(rlf_dir_list(f->path, arena, err, &names, &count));
     for (size_t i = 0; i < count; i++) {
         const char *path = rlf_path_join(arena, f->path, names[i]);
@@ -212,17 +214,13 @@ look(folder *f, rlf_shard_format format, const char *split, rlf_arena *arena,
             continue;
         n = split_of(names[i], n, &numbered);
         usual = usual || numbered || is_usual(names[i], n);
-        bool same =
-            f->all && n == n_first && memcmp(names[first], names[i], n) == 0;
-        if (!same) {
+        const char *own = rlf_arena_strndup(arena, names[i], n);
+        if (!rlf_map_put(&splits, own, f)) { /* the first of its split */
             f->several = f->several || f->all;
-            rlf_buf_printf(&f->splits, "%s%.*s", f->all ? ", " : "", (int)n,
-                           names[i]);
-            first = i;
-            n_first = n;
+            rlf_buf_printf(&f->splits, "%s%s", f->all ? ", " : "", own);
         }
         f->all++;
-        if (!split || (strlen(split) == n && memcmp(split, names[i], n) == 0))
+        if (!split || strcmp(split, own) == 0)
             RLF_PUSH_IN(arena, &f->files, path);
         if (f->all > MOST)
             return rlf_fail(err, RLF_USER, "%s: more than a million files",
@@ -232,19 +230,29 @@ look(folder *f, rlf_shard_format format, const char *split, rlf_arena *arena,
     return f->all ? RLF_OK : check_saved(f->path, names, count, err);
 }
 
-/* Without a split: all of them must be of one. */
+/* There is none whose name ends so. */
+static rlf_status
+fail_none(const folder *f, const char *path, const char *words, rlf_err *err)
+{
+    rlf_fail(err, RLF_USER, "folder %s has no file that ends in %s", path,
+             words);
+    if (f->folders.n)
+        rlf_err_hint(err, "the folders in it are %.*s: name one",
+                     RLF_CUT(300, f->folders.p));
+    return RLF_USER;
+}
+
+/* Without a split: all of them must be of one. `any`: files of the other
+ * formats would do. */
 static rlf_status
 check_folder(const folder *f, const char *path, rlf_shard_format format,
-             const char *split, rlf_err *err)
+             const char *split, bool any, rlf_err *err)
 {
-    if (!f->all) {
-        rlf_fail(err, RLF_USER, "folder %s has no file that ends in %s", path,
-                 formats[format].words);
-        if (f->folders.n)
-            rlf_err_hint(err, "the folders in it are %.*s: name one",
-                         RLF_CUT(300, f->folders.p));
-        return RLF_USER;
-    }
+    if (!f->all)
+        return fail_none(f, path,
+                         any ? ".jsonl, .json, .csv, .tsv or .parquet"
+                             : formats[format].words,
+                         err);
     if (!f->files.count) {
         rlf_fail(err, RLF_USER, "folder %s has no files of the split \"%s\"",
                  path, split);
@@ -271,7 +279,7 @@ forget(folder *f)
  * may be called as they like. */
 static rlf_status
 list_folder(const char *path, rlf_shard_format format, const char *split,
-            rlf_arena *arena, rlf_err *err, path_list *out)
+            bool any, rlf_arena *arena, rlf_err *err, path_list *out)
 {
     folder f = {.path = path}, own = {0};
     rlf_status status = look(&f, format, split, arena, err);
@@ -288,8 +296,8 @@ list_folder(const char *path, rlf_shard_format format, const char *split,
     }
     const folder *best = own.all ? &own : &f;
     if (status >= 0)
-        status =
-            check_folder(best, own.all ? own.path : path, format, split, err);
+        status = check_folder(best, own.all ? own.path : path, format, split,
+                              any, err);
     *out = best->files;
     forget(&f);
     forget(&own);
@@ -313,12 +321,11 @@ cut_names(rlf_arena *arena, rlf_shard_files *shards)
         shards->names[i] = shards->paths[i] + shared;
 }
 
-rlf_status
-rlf_shard_files_list(const char *path, rlf_shard_format format,
-                     const char *split, rlf_arena *arena, rlf_err *err,
-                     rlf_shard_files *out)
+static rlf_status
+list(const char *path, rlf_shard_format format, const char *split, bool any,
+     rlf_arena *arena, rlf_err *err, rlf_shard_files *out)
 {
-    path_list list = {0};
+    path_list paths = {0};
     bool is_folder = rlf_dir_exists(path);
     if (split && !is_folder) {
         rlf_fail(err, RLF_USER,
@@ -329,19 +336,49 @@ rlf_shard_files_list(const char *path, rlf_shard_format format,
         return RLF_USER;
     }
     if (is_folder)
-        RLF_TRY(list_folder(path, format, split, arena, err, &list));
+        RLF_TRY(list_folder(path, format, split, any, arena, err, &paths));
     else if (rlf_file_exists(path) || !is_pattern(path))
-        RLF_PUSH_IN(arena, &list, rlf_arena_strdup(arena, path));
+        RLF_PUSH_IN(arena, &paths, rlf_arena_strdup(arena, path));
     else
-        RLF_TRY(match(*path == '/' ? "/" : "", path, arena, err, &list));
-    if (!list.count) {
+        RLF_TRY(match(*path == '/' ? "/" : "", path, arena, err, &paths));
+    if (!paths.count) {
         rlf_fail(err, RLF_USER, "no file is called as %s", path);
         rlf_err_hint(err, "* and ? stand for parts of names, and a path is "
                           "relative to the program's file");
         return RLF_USER;
     }
-    qsort(list.data, list.count, sizeof *list.data, compare);
-    *out = (rlf_shard_files){.paths = list.data, .count = list.count};
+    qsort(paths.data, paths.count, sizeof *paths.data, compare);
+    *out = (rlf_shard_files){.paths = paths.data, .count = paths.count};
     cut_names(arena, out);
     return RLF_OK;
+}
+
+rlf_status
+rlf_shard_files_list(const char *path, rlf_shard_format format,
+                     const char *split, rlf_arena *arena, rlf_err *err,
+                     rlf_shard_files *out)
+{
+    return list(path, format, split, false, arena, err, out);
+}
+
+rlf_status
+rlf_shard_files_any(const char *path, const char *split, rlf_arena *arena,
+                    rlf_err *err, rlf_shard_format *format,
+                    rlf_shard_files *out)
+{
+    static const rlf_shard_format order[] = {RLF_SHARD_PARQUET, RLF_SHARD_CSV,
+                                             RLF_SHARD_JSON};
+    rlf_status status = RLF_USER;
+    rlf_err first = RLF_ERR_NONE;
+    for (size_t i = 0; i < RLF_COUNT(order) && status < 0; i++) {
+        rlf_err why = RLF_ERR_NONE;
+        *format = order[i];
+        status = list(path, *format, split, true, arena, &why, out);
+        /* splits that are there tell more than a format that is not */
+        if (status < 0 && (!first.status || strstr(why.sentence, "split")))
+            first = why;
+    }
+    if (status < 0)
+        *err = first;
+    return status;
 }

@@ -37,5 +37,9 @@ typedef struct rlf_shard_files {
 rlf_status rlf_shard_files_list(const char *path, rlf_shard_format format,
                                 const char *split, rlf_arena *arena,
                                 rlf_err *err, rlf_shard_files *out);
+/* The same of a folder for files of any format; *format: that they are of. */
+rlf_status rlf_shard_files_any(const char *path, const char *split,
+                               rlf_arena *arena, rlf_err *err,
+                               rlf_shard_format *format, rlf_shard_files *out);
 
 #endif

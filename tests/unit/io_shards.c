@@ -94,6 +94,10 @@ test_folders(void)
         "own/train/0001.parquet",
         "named/train.jsonl",
         "named/test.jsonl",
+        "mixed/train-1.jsonl",
+        "mixed/train.jsonl",
+        "mixed/train2.jsonl",
+        "mixed/train_2.jsonl",
         "saved/dataset_dict.json",
         "saved/train/data-00000-of-00001.arrow",
         "saved/train/state.json"};
@@ -104,6 +108,7 @@ test_folders(void)
     make_dir("own/test");
     make_dir("own/train");
     make_dir("named");
+    make_dir("mixed");
     make_dir("saved/train");
     make_dir("empty");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -125,6 +130,22 @@ test_folders(void)
     is_str(found("named", RLF_SHARD_JSON, "test"), "test.jsonl",
            "a split that is a file");
     says(found("named", RLF_SHARD_JSON, NULL), "several splits: test, train");
+    says(found("mixed", RLF_SHARD_JSON, NULL),
+         "has several splits: train, train2 (say");
+    is_str(found("mixed", RLF_SHARD_JSON, "train"),
+           "train-1.jsonl train.jsonl train_2.jsonl",
+           "a split in files that do not stand together");
+    rlf_err err = RLF_ERR_NONE;
+    rlf_shard_format format;
+    rlf_shard_files files;
+    rlf_shard_files_any(in_root(arena, "two"), NULL, arena, &err, &format,
+                        &files);
+    says(err.sentence, "ends in .jsonl, .json, .csv, .tsv or .parquet");
+    rlf_err_clear(&err);
+    is_int(rlf_shard_files_any(in_root(arena, "named"), "test", arena, &err,
+                               &format, &files),
+           RLF_OK, "a folder of some format");
+    is_int(format, RLF_SHARD_JSON, "... which is told");
     is_str(found("own", RLF_SHARD_PARQUET, "train"),
            "0000.parquet 0001.parquet", "a split that is a folder");
     says(found("own", RLF_SHARD_PARQUET, NULL),
