@@ -613,7 +613,8 @@ rlf_model_config_read(const char *dir, rlf_arena *arena, rlf_err *err,
     RLF_TRY_GOTO(rlf_file_read(path, 1 << 24, err, &text), done);
     out->json = rlf_arena_strndup(arena, text.p, text.n);
     out->dir = rlf_arena_strdup(arena, dir);
-    out->slips = rlf_config_slips(root, out->family->names, arena);
+    out->slips = rlf_config_slips(root, out->family->names,
+                                  out->family->never_null, arena);
     RLF_TRY_GOTO(rlf_file_find(more, err, &there), done);
     if (there) {
         RLF_TRY_GOTO(rlf_json_load_object(more, err, &extra), done);

@@ -65,6 +65,17 @@ static const char *const rope_keys[] = {
 enum { MOST_KEYS = 96 };
 _Static_assert(2 * RLF_COUNT(keys) <= MOST_KEYS, "room for all of them");
 
+/* Is it one of "a|b"? */
+static bool
+is_in(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = list; p; p = strchr(p, '|'))
+        if (p += *p == '|', strncmp(p, name, n) == 0 && (!p[n] || p[n] == '|'))
+            return true;
+    return false;
+}
+
 static bool
 is_one(const char *const *names, size_t n, const char *name)
 {
@@ -75,10 +86,10 @@ is_one(const char *const *names, size_t n, const char *name)
 }
 
 /* Adds the keys that are close to one of n names to `text`, which may be NULL.
- */
+ * `read`: keys that are none of them, "a|b", or NULL. */
 static const char *
 add_slips(const json_t *object, const char *const *names, size_t n,
-          const char *text, rlf_arena *arena)
+          const char *read, const char *text, rlf_arena *arena)
 {
     const char *lacking[MOST_KEYS], *name;
     json_t *value;
@@ -88,7 +99,7 @@ add_slips(const json_t *object, const char *const *names, size_t n,
             lacking[n_lacking++] = names[i];
     json_object_foreach((json_t *)(uintptr_t)object, name, value)
     {
-        const char *meant = is_one(names, n, name)
+        const char *meant = is_one(names, n, name) || is_in(read, name)
                                 ? NULL
                                 : rlf_str_nearest(name, lacking, n_lacking);
         if (meant)
@@ -119,7 +130,7 @@ list_keys(const rlf_key_name *names, const char **out)
 
 const char *
 rlf_config_slips(const json_t *root, const rlf_key_name *names,
-                 rlf_arena *arena)
+                 const char *read, rlf_arena *arena)
 {
     const char *own[2 * RLF_COUNT(keys)];
     size_t n = list_keys(names, own);
@@ -128,9 +139,9 @@ rlf_config_slips(const json_t *root, const rlf_key_name *names,
         json_object_get(root, "rope_scaling"), both,
         json_object_get(both, "full_attention"),
         json_object_get(both, "sliding_attention")};
-    const char *text = add_slips(root, own, n, NULL, arena);
+    const char *text = add_slips(root, own, n, read, NULL, arena);
     for (size_t i = 0; i < RLF_COUNT(objects); i++)
-        text =
-            add_slips(objects[i], rope_keys, RLF_COUNT(rope_keys), text, arena);
+        text = add_slips(objects[i], rope_keys, RLF_COUNT(rope_keys), NULL,
+                         text, arena);
     return text;
 }

@@ -5,8 +5,9 @@
 #include "nodes/model/config_keys.h"
 
 /* `"rope_thata" (did you mean "rope_theta"?), ...`, in the arena, for a
- * config.json of a family that has `names` of its own; NULL: it has none. */
+ * config.json of a family that has `names` of its own and reads further keys,
+ * "a|b" or NULL; NULL: it has none. */
 const char *rlf_config_slips(const json_t *root, const rlf_key_name *names,
-                             rlf_arena *arena);
+                             const char *read, rlf_arena *arena);
 
 #endif

@@ -303,6 +303,9 @@ test_configs(test_machine *t, rlf_arena *arena)
            c.rope.theta);
     }
     is_str(c.slips ? c.slips : "", "", "keys that are read are no slips");
+    c = right(t, arena,
+              "\"model_type\": \"starcoder2\", \"use_bias\": true");
+    is_str(c.slips ? c.slips : "", "", "... nor those of a family's own");
     c = right(t, arena, GEMMA2 "\"num_hidden_layers\": 3");
     ok(c.tied && c.act == RLF_ACT_GELU_TANH && c.attention_scale == 0.0625 &&
            c.attention_cap == 50 && c.logits_cap == 30 &&
