@@ -146,6 +146,7 @@ typedef struct rlf_records {
     rlf_digest digest;     /* of labels, kinds and values */
     const char *wrong;     /* after an error: the label of the column that it
                               is of; NULL: of the file */
+    bool pairs;            /* some are of two conversations */
     uint64_t dropped;      /* rows left out */
     const char *why;       /* the first of them; NULL: none */
 } rlf_records;

@@ -71,6 +71,12 @@ rlf_record_as_chat(rlf_record_reader *r, const char *field,
         json_t *message = json_object();
         json_object_set_new(message, "role", json_string(role));
         json_object_set(message, "content", json_object_get(item, "value"));
+        const char *key;
+        json_t *more;
+        json_object_foreach((json_t *)(uintptr_t)item, key,
+                            more) if (strcmp(key, "from") != 0 &&
+                                      strcmp(key, "value") != 0)
+            json_object_set(message, key, more);
         json_array_append_new(out, message);
     }
     *value = out;
@@ -90,6 +96,24 @@ take_messages(rlf_record_reader *r, const json_t *list, size_t from, size_t to,
     *out = (rlf_record_cell){.kind = RLF_RECORD_CHAT, .chat = part};
 }
 
+/* A key of an answer that is more than its text; NULL: there is none. What is
+ * null says nothing, nor does a weight of 1, which is that of each. */
+static const char *
+more_than_text(const json_t *item)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)item, key, value)
+    {
+        double weight = json_number_value(value);
+        bool whole = strcmp(key, "weight") == 0 && weight >= 1 && weight <= 1;
+        if (strcmp(key, "role") != 0 && strcmp(key, "content") != 0 &&
+            !json_is_null(value) && !whole)
+            return key;
+    }
+    return NULL;
+}
+
 /* The text of message i, which is to be the assistant's and the last. */
 static rlf_status
 take_answer(rlf_record_reader *r, const char *field, const json_t *list,
@@ -98,9 +122,10 @@ take_answer(rlf_record_reader *r, const char *field, const json_t *list,
     const json_t *item = json_array_get(list, i);
     const char *role = json_string_value(json_object_get(item, "role"));
     const json_t *content = json_object_get(item, "content");
+    const char *more = more_than_text(item);
     size_t n = json_array_size(list);
     if (i + 1 == n && strcmp(role, "assistant") == 0 &&
-        json_is_string(content) && json_object_size(item) == 2) {
+        json_is_string(content) && !more) {
         *out = (rlf_record_cell){
             .kind = RLF_RECORD_TEXT,
             .text = {json_string_value(content), json_string_length(content)}};
@@ -115,9 +140,14 @@ take_answer(rlf_record_reader *r, const char *field, const json_t *list,
                  "%s: \"%s\" ends with a message of \"%.*s\", and a response "
                  "is the assistant's",
                  rlf_record_where(r), field, RLF_CUT(60, role));
+    else if (more)
+        rlf_fail(r->err, RLF_USER,
+                 "%s: \"%s\" ends with more than a text, \"%.*s\", which is no "
+                 "response",
+                 rlf_record_where(r), field, RLF_CUT(60, more));
     else
         rlf_fail(r->err, RLF_USER,
-                 "%s: \"%s\" ends with more than a text, which is no response",
+                 "%s: \"%s\" ends with a message that is no text",
                  rlf_record_where(r), field);
     rlf_err_hint(r->err, "on_error: drop leaves such rows out");
     return RLF_USER;
@@ -210,6 +240,7 @@ pair_chats(rlf_record_reader *r, size_t prompt, size_t a, size_t b)
 {
     rlf_err *err = r->err;
     const json_t *x = r->cells[a].chat, *y = r->cells[b].chat;
+    r->rows->pairs = true;
     const char *of_x = r->rows->columns[a].field,
                *of_y = r->rows->columns[b].field;
     size_t n = 0, most = json_array_size(x);

@@ -99,6 +99,20 @@ test_messages(void)
         RLF_OK, "as ShareGPT spells them");
     is_str(show(0), "<system:be><user:a>|b", "roles as templates know them");
     is_str(show(1), "<user:c><assistant:d><tool:e>|f", "a tool's too");
+    is_int(
+        read_messages(
+            "w.jsonl",
+            "{\"m\": [" U(
+                "a") ", {\"role\": \"assistant\", \"content\": "
+                     "\"b\", \"weight\": 1, \"name\": null}]}\n"
+                     "{\"m\": [" FROM(
+                         "human", "a") ", {\"from\": "
+                                       "\"gpt\", \"value\": \"b\", \"weight\": "
+                                       "1.0, \"name\": null}]}\n",
+            false),
+        RLF_OK, "keys that say nothing");
+    is_str(show(0), "<user:a>|b", "... are no more than the text");
+    is_str(show(1), "<user:a>|b", "... in both spellings");
     static const char *const bad[][2] = {
         {"[" U("a") "]", "bad.jsonl:1: \"m\" has one message"},
         {"[" A("b") "," U("a") "]", "ends with a message of \"user\""},
@@ -107,7 +121,13 @@ test_messages(void)
         {"\"a\"", "\"m\" is a text where a list of chat messages is wanted"},
         {"[" U("a") ", {\"role\": \"assistant\", \"content\": \"b\", "
                     "\"tool_calls\": [1]}]",
-         "ends with more than a text"},
+         "ends with more than a text, \"tool_calls\""},
+        {"[" U("a") ", {\"role\": \"assistant\", \"content\": \"b\", "
+                    "\"weight\": 0}]",
+         "ends with more than a text, \"weight\""},
+        {"[" FROM("human", "a") ", {\"from\": \"gpt\", \"value\": \"b\", "
+                                "\"weight\": 0}]",
+         "ends with more than a text, \"weight\""},
         {"[" FROM("human", "a") ", " A("b") "]", "has no \"role\""},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
