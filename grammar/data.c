@@ -28,7 +28,9 @@ rlf_data_kind(rlf_sema *s, int data, const rlf_ast_name *name, rlf_field *kind,
     rlf_diag *diag =
         rlf_diag_error(s->diags, "data", err.span.source ? err.span : of->span,
                        "%s", err.sentence);
-    rlf_diag_note(s->diags, diag, name->span, "it is read for this field");
+    if (*nearest) /* else the rows cannot be read, for whatever field */
+        rlf_diag_note(s->diags, diag, name->span, "it is read for this field");
+    *nearest = NULL;
     if (err.hint[0])
         rlf_diag_hint(s->diags, diag, "%s", err.hint);
     return false;
@@ -131,15 +133,23 @@ condition(rlf_sema *s, const rlf_ast_expr *call, int data)
 
 /* ---- parts ---- */
 
+/* The part that the field is; NULL: it is none. */
+static const char *
+part_of(const rlf_sema *s, const rlf_ast_expr *e)
+{
+    const rlf_resource_class *class = s->classes->resource[RLF_RESOURCE_DATA];
+    for (int i = 0; i < class->n_constructors; i++)
+        if (class->constructors[i].rest &&
+            strcmp(class->constructors[i].name, e->name.text) == 0)
+            return class->constructors[i].name;
+    return NULL;
+}
+
 bool
 rlf_data_part(rlf_sema *s, rlf_thing *thing, const rlf_ast_expr *e)
 {
     const rlf_resource_class *class = s->classes->resource[RLF_RESOURCE_DATA];
-    const char *part = NULL;
-    for (int i = 0; i < class->n_constructors; i++)
-        if (class->constructors[i].rest &&
-            strcmp(class->constructors[i].name, e->name.text) == 0)
-            part = class->constructors[i].name;
+    const char *part = part_of(s, e);
     if (!part)
         return false;
     const rlf_resource *of = &s->graph->resources.data[thing->resource];
@@ -188,6 +198,31 @@ make_parts(rlf_sema *s, int index, rlf_span span)
 
 /* ---- data sets in a declaration ---- */
 
+/* `d.where(...).held_out`, `jsonl(...).held_out`: a part of what has no name.
+ */
+static bool
+is_part_of_call(rlf_sema *s, const rlf_ast_expr *e)
+{
+    const char *part = e->kind == RLF_AST_FIELD ? part_of(s, e) : NULL;
+    if (!part || e->left->kind != RLF_AST_CALL)
+        return false;
+    const rlf_ast_expr *call = e->left;
+    rlf_diag *diag = rlf_diag_error(
+        s->diags, "name", e->name.span,
+        "'%s' stands after the name of a data set, and this has none", part);
+    if (call->left->kind == RLF_AST_NAME)
+        rlf_diag_hint(s->diags, diag,
+                      "declare it: data d = %s(..., %s: N); then d.%s is such "
+                      "data",
+                      call->left->name.text, part, part);
+    else
+        rlf_diag_hint(s->diags, diag,
+                      "data that is read from files has it: d.%s.%s(...)", part,
+                      call->left->kind == RLF_AST_FIELD ? call->left->name.text
+                                                        : "where");
+    return true;
+}
+
 /* A data set that is named, or made on the spot as `name`; -1 after a message.
  */
 static int
@@ -196,6 +231,8 @@ data_of(rlf_sema *s, const rlf_ast_expr *e, const char *name,
 {
     if (e->kind == RLF_AST_CALL)
         return rlf_data_make(s, e, name, e->span, module);
+    if (is_part_of_call(s, e))
+        return -1;
     rlf_thing thing = rlf_eval(s, e);
     if (thing.kind == RLF_THING_DATA)
         return thing.resource;

@@ -5,6 +5,7 @@
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
 #include "nodes/data_declare.h"
+#include "nodes/declare.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -415,9 +416,15 @@ note(const rlf_resource *resource, void *object, rlf_buf *out)
     const rlf_data *data = object;
     note_large(resource, data, out);
     note_short(resource, data, out);
+    if (data->records.pairs && !data->n_members &&
+        rlf_declared(resource, "until"))
+        rlf_buf_printf(out,
+                       "warning: %s: until: has no effect on conversations: "
+                       "their prompt is whole messages\n",
+                       resource->name);
     if (data->records.csv || has_numbers(data))
         note_kinds(resource, data, out);
-    if (data->records.dropped)
+    if (data->records.dropped && !data->n_members) /* they tell themselves */
         rlf_buf_printf(
             out, "%s: %llu of %llu rows dropped, the first because %s\n",
             resource->name, (unsigned long long)data->records.dropped,
@@ -585,6 +592,7 @@ field(const rlf_graph *graph, const rlf_resource *resource, const char *name,
                  "'%s' has the fields that all its members have, and '%s' is "
                  "none of them",
                  resource->name, name);
+        *nearest = name;
         rlf_data_free(data);
         return RLF_USER;
     }

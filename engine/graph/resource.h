@@ -117,7 +117,8 @@ typedef struct rlf_data_class {
     /* While compiling: does a row have the field `name`, and is it a text?
      * Reads the first row of the file if need be. RLF_USER with a sentence if
      * the file cannot be read; *out is RLF_FIELD_NONE, NUMBER or TEXT, *nearest
-     * a name to propose or NULL. */
+     * a name to propose or NULL; after an error `name` itself if that is of
+     * this field alone. */
     rlf_status (*field)(const rlf_graph *graph, const rlf_resource *resource,
                         const char *name, rlf_err *err, rlf_field *out,
                         const char **nearest);

@@ -131,6 +131,33 @@ test.rlf:24:6: error: 'd19' is declared by itself
 test.rlf:25:26: error: a number is wanted, and this is a text
    25 | data d20 = prompts.where(prompts.answer)
       |                          ^~~~~~~~~~~~~~
+=== a file that is not there is not so for a field
+data x = jsonl("none.jsonl", prompt: "question", grade: "grade")
+flow f(batch: x[2]) { report k = count(x.grade over batch) }
+--- errors
+test.rlf:1:16: error: cannot open none.jsonl: No such file or directory
+    1 | data x = jsonl("none.jsonl", prompt: "question", grade: "grade")
+      |                ^~~~~~~~~~~~
+hint: a path is relative to the file that it is written in, on the command line to where that was started
+=== parts of what has no name
+data d = jsonl("rows.jsonl", prompt: "question", grade: "grade", held_out: 2)
+data e = d.where(d.grade < 3).held_out
+data g = jsonl("rows.jsonl", prompt: "question", held_out: 2).held_out
+data h = mix(d, d.where(d.grade > 3).held_out)
+flow f(batch: d[2]) { report k = count(d.grade over batch) }
+--- errors
+test.rlf:2:31: error: 'held_out' stands after the name of a data set, and this has none
+    2 | data e = d.where(d.grade < 3).held_out
+      |                               ^~~~~~~~
+hint: data that is read from files has it: d.held_out.where(...)
+test.rlf:3:63: error: 'held_out' stands after the name of a data set, and this has none
+    3 | data g = jsonl("rows.jsonl", prompt: "question", held_out: 2).held_out
+      |                                                               ^~~~~~~~
+hint: declare it: data d = jsonl(..., held_out: N); then d.held_out is such data
+test.rlf:4:38: error: 'held_out' stands after the name of a data set, and this has none
+    4 | data h = mix(d, d.where(d.grade > 3).held_out)
+      |                                      ^~~~~~~~
+hint: data that is read from files has it: d.held_out.where(...)
 === ... whose fields are not shared
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
 data plain = jsonl("rows.jsonl", prompt: "question", answer: "answer")
@@ -221,10 +248,10 @@ test.rlf:4:57: error: 'until:' is what the prompts of 'pair:' end with
 test.rlf:5:36: error: 'pair:' and 'messages:' both make the prompt
     5 | data e = jsonl("rows.jsonl", pair: ["a", "b"], messages: "c")
       |                                    ^~~~~~~~~~
-test.rlf:6:10: error: there is no function named 'jsonl'
+test.rlf:6:50: error: 'held_out' stands after the name of a data set, and this has none
     6 | data g = jsonl("rows.jsonl", prompt: "question").held_out
-      |          ^~~~~
-hint: it is declared outside of the flow: data NAME = jsonl("rows.jsonl", prompt: "question")
+      |                                                  ^~~~~~~~
+hint: declare it: data d = jsonl(..., held_out: N); then d.held_out is such data
 test.rlf:7:60: error: 'held_out:' of 'jsonl' is 0, and must be from 1 to 4000000000
     7 | data h = jsonl("rows.jsonl", prompt: "question", held_out: 0)
       |                                                            ^
