@@ -251,6 +251,7 @@ settle(const rlf_env *env, const rlf_resource *resource, void *object,
     if (env->planned)
         return RLF_OK;
     rlf_reads_warn_ends(env, index, &m->warnings);
+    rlf_reads_warn_after(env, index, &m->warnings);
     rlf_reads_warn_chats(env, index, &m->warnings);
     rlf_reads_warn_stops(env, index, &m->warnings);
     warn_saved(env, index, &m->warnings);

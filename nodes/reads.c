@@ -94,20 +94,28 @@ rlf_reads_rows(const rlf_graph *graph, int model, int data)
     return false;
 }
 
-/* Does the model read prompts of data, or, with `chats`, such that are chats?
- */
-static bool
-reads_prompts(const rlf_env *env, int model, bool chats)
+/* Data whose prompts the model reads, chats or, without `chats`, texts; NULL:
+ * there is none. */
+static const rlf_data *
+read_as(const rlf_env *env, int model, bool chats)
 {
     const rlf_graph *graph = env->graph;
     for (size_t i = 0; i < graph->resources.count; i++) {
         const rlf_data *data = env->resource[i];
         if (graph->resources.data[i].class->data && data && data->prompt &&
-            (!chats || data->prompt->kind == RLF_RECORD_CHAT) &&
+            chats == (data->prompt->kind == RLF_RECORD_CHAT) &&
             rlf_reads_rows(graph, model, (int)i))
-            return true;
+            return data;
     }
-    return false;
+    return NULL;
+}
+
+/* Does the model read prompts of data, or, with `chats`, such that are chats?
+ */
+static bool
+reads_prompts(const rlf_env *env, int model, bool chats)
+{
+    return read_as(env, model, true) || (!chats && read_as(env, model, false));
 }
 
 bool
@@ -220,6 +228,28 @@ rlf_reads_warn_bound(const rlf_env *env, int data, rlf_buf *out)
 }
 
 /* ---- which end ---- */
+
+void
+rlf_reads_warn_after(const rlf_env *env, int model, rlf_buf *out)
+{
+    const rlf_reader *reader = rlf_model_reader(env->resource[model]);
+    uint32_t id;
+    if (!reader->tokenizer || !rlf_tokenizer_after(reader->tokenizer, &id) ||
+        !rlf_rows_ended(reader, &id, 1))
+        return;
+    const rlf_data *data = read_as(env, model, false);
+    rlf_str text = rlf_tokenizer_piece(reader->tokenizer, id);
+    if (data)
+        rlf_buf_printf(out,
+                       "warning: %s: its tokenizer puts the end token %.*s "
+                       "(%" PRIu32 ") behind each text, so the prompts of "
+                       "'%s' end with it, and responses follow an end (%s)\n",
+                       reader->model, (int)text.n, text.p, id, data->name,
+                       rlf_reader_has_template(reader)
+                           ? "chat: true makes chats of them, which get none"
+                           : "a tokenizer.json whose post_processor has none "
+                             "puts none");
+}
 
 static bool
 ends_with(const rlf_reader *reader, int64_t end)

@@ -45,6 +45,9 @@ rlf_status rlf_reads_warn_markers(const rlf_env *env,
 /* Does the model read given responses that end with an end token of another
  * model, which is none of its own? The same. */
 void rlf_reads_warn_ends(const rlf_env *env, int model, rlf_buf *out);
+/* Does the model read prompts that are texts, behind which its tokenizer puts
+ * an end token? The same. */
+void rlf_reads_warn_after(const rlf_env *env, int model, rlf_buf *out);
 /* Does the model sample with a text of `stop` that its tokenizer has no tokens
  * for, or a special one, which gives no text? The same. */
 void rlf_reads_warn_stops(const rlf_env *env, int model, rlf_buf *out);

@@ -367,6 +367,15 @@ rlf_tokenizer_writes(const rlf_tokenizer *tokenizer)
     return digest;
 }
 
+bool
+rlf_tokenizer_after(const rlf_tokenizer *tokenizer, uint32_t *id)
+{
+    size_t n = tokenizer->suffix.count;
+    if (n)
+        *id = tokenizer->suffix.data[n - 1];
+    return n > 0;
+}
+
 size_t
 rlf_tokenizer_bytes(const rlf_tokenizer *tokenizer)
 {

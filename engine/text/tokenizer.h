@@ -87,6 +87,8 @@ const rlf_named_token *rlf_tokenizer_named(const rlf_tokenizer *tokenizer,
 rlf_digest rlf_tokenizer_digest(const rlf_tokenizer *tokenizer);
 /* The same with what RLF_ENCODE_SPECIAL puts before and after a text. */
 rlf_digest rlf_tokenizer_writes(const rlf_tokenizer *tokenizer);
+/* The last token that RLF_ENCODE_SPECIAL puts after a text; false: none is. */
+bool rlf_tokenizer_after(const rlf_tokenizer *tokenizer, uint32_t *id);
 /* Bytes that it takes. */
 size_t rlf_tokenizer_bytes(const rlf_tokenizer *tokenizer);
 
