@@ -14,8 +14,8 @@
  * are the code points from 256 on. */
 enum { OTHERS = 256, AFTER_SPACE = 127, AFTER_DELETE = 161, HYPHEN = 173 };
 
-static uint32_t
-byte_char(unsigned char byte)
+uint32_t
+rlf_byte_char(unsigned char byte)
 {
     if (byte <= ' ')
         return OTHERS + (uint32_t)byte;
@@ -28,7 +28,7 @@ int
 rlf_char_byte(uint32_t code)
 {
     if (code < OTHERS)
-        return byte_char((unsigned char)code) == code ? (int)code : -1;
+        return rlf_byte_char((unsigned char)code) == code ? (int)code : -1;
     if (code <= OTHERS + ' ')
         return (int)code - OTHERS;
     if (code < OTHERS + 67)

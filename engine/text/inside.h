@@ -61,6 +61,8 @@ struct rlf_tokenizer {
 
 /* The byte that a character of GPT-2's alphabet stands for; -1: none. */
 int rlf_char_byte(uint32_t code);
+/* The character that stands for a byte. */
+uint32_t rlf_byte_char(unsigned char byte);
 
 /* Fill all from the parsed tokenizer.json. `config` is the parsed
  * tokenizer_config.json, with what special_tokens_map.json names, or NULL. */

@@ -3,7 +3,9 @@
 
 #include "engine/base/vec.h"
 #include "engine/io/json.h"
+#include "engine/text/inside.h"
 #include "engine/text/normalizer.h"
+#include "engine/text/utf8.h"
 
 #include <string.h>
 
@@ -11,6 +13,26 @@
 static const char byte_level_pattern[] =
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|"
     "\\s+(?!\\S)|\\s+";
+
+/* Whitespace's words, by what is a word to added tokens, and what lies between
+ * words and spaces. */
+#define WORD "[:word:]\\x{200c}\\x{200d}"
+static const char whitespace_pattern[] = "[" WORD "]+|[^" WORD "\\s]+";
+
+/* Punctuation: that of ASCII, and of Unicode as old as the reference's list. */
+static const char punctuation_pattern[] =
+    "[$+<=>^`|~\\x{166d}\\x{111c9}[\\p{P}&&[^"
+    "\\x{61d}\\x{9fd}\\x{a76}\\x{c77}\\x{c84}\\x{1b4e}\\x{1b4f}"
+    "\\x{1b7d}-\\x{1b7f}\\x{2e43}-\\x{2e4f}\\x{2e52}-\\x{2e5d}\\x{10d6e}"
+    "\\x{10ead}\\x{10f55}-\\x{10f59}\\x{10f86}-\\x{10f89}"
+    "\\x{113d4}\\x{113d5}\\x{113d7}\\x{113d8}\\x{1144b}-\\x{1144f}"
+    "\\x{1145a}\\x{1145b}\\x{1145d}\\x{11660}-\\x{1166c}\\x{116b9}"
+    "\\x{1183b}\\x{11944}-\\x{11946}\\x{119e2}\\x{11a3f}-\\x{11a46}"
+    "\\x{11a9a}-\\x{11a9c}\\x{11a9e}-\\x{11aa2}\\x{11b00}-\\x{11b09}"
+    "\\x{11be1}\\x{11c41}-\\x{11c45}\\x{11c70}\\x{11c71}\\x{11ef7}"
+    "\\x{11ef8}\\x{11f43}-\\x{11f4f}\\x{11fff}\\x{12ff1}\\x{12ff2}"
+    "\\x{16d6d}-\\x{16d6f}\\x{16e97}-\\x{16e9a}\\x{16fe2}\\x{1e5ff}"
+    "\\x{1e95e}\\x{1e95f}]]]";
 
 static const char *const ways[] = {
     [RLF_SPLIT_ISOLATED] = "Isolated",
@@ -20,13 +42,13 @@ static const char *const ways[] = {
     [RLF_SPLIT_CONTIGUOUS] = "Contiguous",
 };
 
+/* "behavior", of which `way` is what its absence means; NULL: it must be there.
+ */
 static rlf_status
-load_split(const json_t *json, const char *file, rlf_arena *arena, rlf_err *err,
-           rlf_split_step *step)
+load_way(const json_t *json, const char *file, const char *way, rlf_err *err,
+         rlf_split_step *step)
 {
-    const char *way = NULL;
-    RLF_TRY(rlf_json_get_text(json, file, "behavior", true, err, &way));
-    RLF_TRY(rlf_json_get_bool(json, file, "invert", false, err, &step->invert));
+    RLF_TRY(rlf_json_get_text(json, file, "behavior", !way, err, &way));
     size_t i = 0;
     while (i < RLF_COUNT(ways) && strcmp(ways[i], way) != 0)
         i++;
@@ -35,7 +57,44 @@ load_split(const json_t *json, const char *file, rlf_arena *arena, rlf_err *err,
                         "%s: the split behavior %.*s is not supported", file,
                         RLF_CUT(40, way));
     step->way = (rlf_split_way)i;
+    return RLF_OK;
+}
+
+static rlf_status
+load_split(const json_t *json, const char *file, rlf_arena *arena, rlf_err *err,
+           rlf_split_step *step)
+{
+    RLF_TRY(load_way(json, file, NULL, err, step));
+    RLF_TRY(rlf_json_get_bool(json, file, "invert", false, err, &step->invert));
     return rlf_pattern_load(json, file, arena, err, &step->regex);
+}
+
+static rlf_status
+load_punctuation(const json_t *json, const char *file, rlf_arena *arena,
+                 rlf_err *err, rlf_split_step *step)
+{
+    RLF_TRY(load_way(json, file, ways[RLF_SPLIT_ISOLATED], err, step));
+    return rlf_regex_new(arena, file, punctuation_pattern, false, err,
+                         &step->regex);
+}
+
+/* What matches are words: what lies between them goes. */
+static rlf_status
+load_whitespace(const char *file, rlf_arena *arena, rlf_err *err,
+                rlf_split_step *step)
+{
+    step->way = RLF_SPLIT_REMOVED;
+    step->invert = true;
+    return rlf_regex_new(arena, file, whitespace_pattern, false, err,
+                         &step->regex);
+}
+
+static rlf_status
+load_whitespace_split(const char *file, rlf_arena *arena, rlf_err *err,
+                      rlf_split_step *step)
+{
+    step->way = RLF_SPLIT_REMOVED;
+    return rlf_regex_new(arena, file, "\\s", false, err, &step->regex);
 }
 
 static rlf_status
@@ -100,10 +159,6 @@ rlf_splitter_load(rlf_splitter *splitter, const json_t *json, const char *file,
     const char *type = NULL;
     rlf_split_step step = {0};
     RLF_TRY(rlf_json_get_text(json, file, "type", true, err, &type));
-    if (splitter->byte_level)
-        return rlf_fail(err, RLF_USER,
-                        "%s: a pre_tokenizer after ByteLevel is not supported",
-                        file);
     if (strcmp(type, "Sequence") == 0) {
         json_t *list = NULL;
         RLF_TRY(
@@ -113,6 +168,13 @@ rlf_splitter_load(rlf_splitter *splitter, const json_t *json, const char *file,
                                       arena, err));
         return RLF_OK;
     }
+    bool rewrites =
+        strcmp(type, "ByteLevel") == 0 || strcmp(type, "Metaspace") == 0;
+    if (splitter->byte_level && rewrites)
+        return rlf_fail(err, RLF_USER,
+                        "%s: the pre_tokenizer %s after ByteLevel is not "
+                        "supported",
+                        file, type);
     if (strcmp(type, "Split") == 0) {
         RLF_TRY(load_split(json, file, arena, err, &step));
     } else if (strcmp(type, "Digits") == 0) {
@@ -120,6 +182,13 @@ rlf_splitter_load(rlf_splitter *splitter, const json_t *json, const char *file,
     } else if (strcmp(type, "ByteLevel") == 0) {
         RLF_TRY(load_byte_level(json, file, arena, err, &step));
         splitter->byte_level = true;
+        step.bytes = true;
+    } else if (strcmp(type, "Punctuation") == 0) {
+        RLF_TRY(load_punctuation(json, file, arena, err, &step));
+    } else if (strcmp(type, "Whitespace") == 0) {
+        RLF_TRY(load_whitespace(file, arena, err, &step));
+    } else if (strcmp(type, "WhitespaceSplit") == 0) {
+        RLF_TRY(load_whitespace_split(file, arena, err, &step));
     } else if (strcmp(type, "Metaspace") == 0) {
         RLF_TRY(load_metaspace(json, file, arena, err, &step));
     } else {
@@ -156,6 +225,41 @@ rewrite(const rlf_split_step *step, rlf_words *words, bool begins, rlf_err *err)
                 rlf_buf_add(&out, space, n_space);
             else
                 rlf_buf_putc(&out, p[i]);
+        words->data[w] = (struct rlf_word){from, out.n};
+    }
+    rlf_buf_free(&words->text);
+    words->text = out;
+    return RLF_OK;
+}
+
+/* A character of at most two bytes. */
+static void
+put_char(rlf_buf *out, uint32_t code)
+{
+    if (code >= 0x80)
+        rlf_buf_putc(out, (char)(0xc0 | code >> 6));
+    rlf_buf_putc(out, (char)(code < 0x80 ? code : 0x80 | (code & 0x3f)));
+}
+
+/* Words of bytes as the characters that stand for them, or back. What steps
+ * after ByteLevel see are those. */
+static rlf_status
+respell(rlf_words *words, bool back, rlf_err *err)
+{
+    rlf_buf out = {0};
+    if (!rlf_buf_try(&out, 2 * words->text.n))
+        return rlf_fail_memory(err, 2 * words->text.n, "a text that is split");
+    for (size_t w = 0; w < words->count; w++) {
+        const char *p = words->text.p;
+        struct rlf_word word = words->data[w];
+        size_t from = out.n;
+        for (size_t i = word.from; i < word.to;) {
+            if (back)
+                rlf_buf_putc(&out, (char)rlf_char_byte(rlf_utf8_code(p + i)));
+            else
+                put_char(&out, rlf_byte_char((unsigned char)p[i]));
+            i += back ? (size_t)rlf_utf8_unit(p + i, word.to - i) : 1;
+        }
         words->data[w] = (struct rlf_word){from, out.n};
     }
     rlf_buf_free(&words->text);
@@ -243,29 +347,40 @@ cut_word(const rlf_split_step *step, const rlf_words *words,
     return status;
 }
 
+/* All words, in place. */
+static rlf_status
+cut_all(const rlf_split_step *step, rlf_words *words, rlf_err *err)
+{
+    rlf_words cut = {0};
+    rlf_status status = RLF_OK;
+    for (size_t w = 0; w < words->count && status == RLF_OK; w++)
+        status = cut_word(step, words, words->data[w], &cut, err);
+    RLF_VEC_FREE(words);
+    words->data = cut.data;
+    words->count = cut.count;
+    words->room = cut.room;
+    return status;
+}
+
 rlf_status
 rlf_splitter_apply(const rlf_splitter *splitter, rlf_words *words, bool begins,
                    rlf_err *err)
 {
+    bool spelled = false;
     words->count = 0;
     RLF_PUSH(words, (struct rlf_word){0, words->text.n});
     for (size_t i = 0; i < splitter->count; i++) {
         const rlf_split_step *step = &splitter->data[i];
         if (step->space || step->prefix)
             RLF_TRY(rewrite(step, words, begins, err));
-        if (!step->regex)
-            continue;
-        rlf_words cut = {0};
-        rlf_status status = RLF_OK;
-        for (size_t w = 0; w < words->count && status == RLF_OK; w++)
-            status = cut_word(step, words, words->data[w], &cut, err);
-        RLF_VEC_FREE(words);
-        words->data = cut.data;
-        words->count = cut.count;
-        words->room = cut.room;
-        RLF_TRY(status);
+        if (step->regex)
+            RLF_TRY(cut_all(step, words, err));
+        if (step->bytes && i + 1 < splitter->count) {
+            RLF_TRY(respell(words, false, err));
+            spelled = true;
+        }
     }
-    return RLF_OK;
+    return spelled ? respell(words, true, err) : RLF_OK;
 }
 
 void

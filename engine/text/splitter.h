@@ -1,5 +1,6 @@
 /* The "pre_tokenizer" of a tokenizer file: cuts a text into the words that are
- * tokenized one by one. Split, Digits, ByteLevel, Metaspace, and sequences. */
+ * tokenized one by one. Split, Digits, Punctuation, Whitespace,
+ * WhitespaceSplit, ByteLevel, Metaspace, and sequences. */
 #ifndef RLF_TEXT_SPLITTER_H
 #define RLF_TEXT_SPLITTER_H
 
@@ -24,6 +25,8 @@ typedef struct rlf_split_step {
     const char *space; /* Metaspace: stands for ' '; else NULL */
     bool prefix;       /* a word gets a space in front, if it has none */
     bool prefix_first; /* ... only the first word of the text */
+    bool bytes;        /* ByteLevel: steps behind it see the characters that
+                          stand for bytes */
 } rlf_split_step;
 
 typedef struct rlf_splitter {
