@@ -383,6 +383,58 @@ RLF_PUBLIC const rlf_tokens *rlf_session_untoken(rlf_session *session,
                                                  const char *path,
                                                  const int32_t *ids, size_t n);
 
+/* ---- answers ---- */
+
+/* An answer to a prompt, or what there is of it so far. */
+typedef struct rlf_answer {
+    size_t prompt, sample; /* to which of those that waited, and which of its
+                              answers ("--n"); both from 0 */
+    const char *asked; /* that prompt as the model reads it, n_asked bytes and a
+                          0 */
+    size_t n_asked;
+    const char *text; /* of the answer without special tokens: whole characters,
+                         n bytes and a 0 */
+    size_t n;
+    const int32_t *ids; /* [count] its tokens, the end token too */
+    const float
+        *logprobs; /* [count] as they were sampled, at the temperature */
+    size_t count;
+    int done;     /* there is no more of it */
+    int finished; /* it ended by itself, not by "--max_new", the context or who
+                     watched */
+} rlf_answer;
+
+/* A prompt that waits for its answers by the model in directory `model`: a text
+ * of n bytes, or (`chat`) JSON as rlf_session_chat takes it. The session needs
+ * no program; one answers by one model. */
+RLF_PUBLIC rlf_result rlf_session_prompt(rlf_session *session,
+                                         const char *model, const char *text,
+                                         size_t n, int chat);
+/* The same for each row of the data at `path` (a file, a pattern, a folder),
+ * whose column `field` has texts or chats. With `chat` texts are what a user
+ * says; `system`, or NULL, stands before that, and before chats without such a
+ * message. */
+RLF_PUBLIC rlf_result rlf_session_prompt_rows(rlf_session *session,
+                                              const char *model,
+                                              const char *path,
+                                              const char *field,
+                                              const char *system, int chat);
+/* Called with each answer that has become longer, or is done. Not 0: all end
+ * where they are. */
+typedef int rlf_answer_function(void *arg, const rlf_answer *answer);
+/* Answer all prompts that wait, by what "--max_new" (512), "--n",
+ * "--temperature", "--top_k", "--top_p", "--min_p", "--greedy", "--stop" and
+ * "--seed" say, on "--device" in "--dtype" by "--threads". The model is opened
+ * for the first call, and stays. An answer depends on the model, its prompt,
+ * these, and its number: in the first call it is what
+ * model.generate(data, ...) makes of row `prompt` in a program that does
+ * nothing else but report; each later call draws anew. `watch` may be NULL. */
+RLF_PUBLIC rlf_result rlf_session_generate(rlf_session *session,
+                                           rlf_answer_function *watch,
+                                           void *arg);
+/* The answers of the last call, prompt by prompt, until a prompt is added. */
+RLF_PUBLIC const rlf_answer *rlf_session_answer(rlf_session *session, size_t i);
+
 /* ---- clusters ---- */
 
 typedef struct rlf_cluster_text {

@@ -7,12 +7,11 @@
 #include "grammar/sema.h"
 
 /* Where the numbers of sites begin: of calls from 0; of fields and the like, of
- * uniform() and of expression nodes from here; those of metrics so much higher.
- */
+ * uniform() and of expression nodes from here; those of metrics are higher by
+ * RLF_SITE_LOOKING. */
 #define RLF_SITE_SHARED 0x10000000u
 #define RLF_SITE_UNIFORM 0x20000000u
 #define RLF_SITE_PROGRAM 0x40000000u
-#define RLF_SITE_LOOKING 0x80000000u
 
 /* Terms that the item at one place of a region is the first to need. */
 typedef struct rlf_needs {

@@ -138,6 +138,7 @@ void
 rlf_answers_free(rlf_session *s)
 {
     rlf_simulating_close(s->simulating);
+    rlf_answering_close(s->answering);
     rlf_looked_text_close(s->looked_text);
     rlf_buf_free(&s->answer.samples);
     rlf_buf_free(&s->answer.text);

@@ -4,6 +4,7 @@
 noinst_LIBRARIES += libapi.a
 libapi_a_SOURCES = \
 	%D%/answers.c \
+	%D%/answering.c \
 	%D%/asking.c \
 	%D%/auto.c %D%/auto.h \
 	%D%/broken.c \

@@ -68,6 +68,19 @@ open_tokenizer(rlf_session *s, const char *path, rlf_err *err,
     return RLF_OK;
 }
 
+rlf_status
+rlf_looked_text_open(rlf_session *s, const char *path, rlf_err *err)
+{
+    struct rlf_looked_text *l;
+    return open_tokenizer(s, path, err, &l);
+}
+
+const rlf_tokenizer *
+rlf_looked_tokenizer(const rlf_session *s)
+{
+    return s->looked_text->tokenizer;
+}
+
 static rlf_status
 add_tokens(struct rlf_looked_text *l, const uint32_t *ids, size_t n,
            rlf_err *err)

@@ -26,6 +26,15 @@ any_backend(const rlf_backend *const *list)
     return found;
 }
 
+const rlf_backend *
+rlf_session_backend(rlf_session *s)
+{
+    rlf_session_options *o = &s->options;
+    if (o->any_device)
+        o->backend = any_backend(rlf_backends);
+    return o->backend ? o->backend : *rlf_backends;
+}
+
 /* Shards and lanes of the checkpoint, or those that the run began with, but for
  * those that may be others. */
 static rlf_status
@@ -183,9 +192,7 @@ rlf_planning_begin(rlf_session *s, bool runs, rlf_err *err)
 {
     rlf_session_options *o = &s->options;
     RLF_TRY(check_moves(s, err));
-    if (o->any_device)
-        o->backend = any_backend(rlf_backends);
-    const rlf_backend *backend = o->backend ? o->backend : *rlf_backends;
+    const rlf_backend *backend = rlf_session_backend(s);
     RLF_TRY(rlf_backend_real(backend, o->dtype, &o->real, err));
     rlf_plan_options plan = {.ranks = o->ranks,
                              .backend = backend->name,

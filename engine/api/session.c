@@ -29,7 +29,7 @@
  * is nothing to overlap with, so pieces are large; ranks that have done their
  * share go on with what is complete while others still generate. */
 enum { PIECE = 256, PIECE_OF_MANY = 8 };
-enum { SAMPLES = 16, PATIENCE = 120, GRACE = 10 };
+enum { SAMPLES = 16, PATIENCE = 120, GRACE = 10, MAX_NEW = 512 };
 
 void
 rlf_log_to_stderr(void *arg, rlf_log_level level, const char *line)
@@ -104,6 +104,7 @@ rlf_session_open(const char *path)
     s->diags.arena = s->arena;
     s->diags.sources = &s->sources;
     s->options.grace = GRACE;
+    s->options.max_new = MAX_NEW;
     s->options.samples = SAMPLES;
     s->options.moves = RLF_SEARCH_MOVES;
     s->options.patience = PATIENCE;

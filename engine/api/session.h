@@ -64,6 +64,14 @@ typedef struct rlf_session_options {
     bool json;        /* diagnostics as JSON */
     uint32_t samples; /* of each set and step in samples.jsonl */
     uint64_t grace;   /* seconds that a call may take once the run is to end */
+    /* Of rlf_session_generate, by the names of the language; 0: not given. */
+    uint64_t max_new;
+    uint32_t each, top_k;
+    bool greedy;
+    const char *stop; /* or NULL */
+    struct {
+        double temperature, top_p, min_p;
+    } sampling;
 } rlf_session_options;
 
 /* An option as it was given: "--seed" and "3". */
@@ -172,6 +180,7 @@ struct rlf_session {
     const char *unsure; /* why it is not known whether the plan fits, or NULL */
     struct rlf_session_found *found;   /* of rlf_session_search, or NULL */
     struct rlf_simulating *simulating; /* of rlf_session_simulate, or NULL */
+    struct rlf_answering *answering;   /* of rlf_session_prompt, or NULL */
     struct rlf_looked_text *looked_text; /* of rlf_session_tokens and what is
                                             like it, or NULL */
     /* Of rlf_session_profile: the last session that it opened, whose errors are
@@ -283,6 +292,21 @@ struct rlf_session {
 void rlf_answers_free(rlf_session *session);
 void rlf_simulating_close(struct rlf_simulating *simulating);
 void rlf_looked_text_close(struct rlf_looked_text *looked);
+/* The tokenizer at `path` is that of the next calls, and of this one: it lives
+ * until another is asked. */
+rlf_status rlf_looked_text_open(rlf_session *session, const char *path,
+                                rlf_err *err);
+const struct rlf_tokenizer *rlf_looked_tokenizer(const rlf_session *session);
+void rlf_answering_close(struct rlf_answering *answering);
+/* What --temperature, --top_p and --min_p take. */
+rlf_status rlf_answering_temperature(rlf_session *session, const char *text,
+                                     rlf_err *err);
+rlf_status rlf_answering_top_p(rlf_session *session, const char *text,
+                               rlf_err *err);
+rlf_status rlf_answering_min_p(rlf_session *session, const char *text,
+                               rlf_err *err);
+/* What options say that ranks compute on. */
+const rlf_backend *rlf_session_backend(rlf_session *session);
 
 /* Where lines of the log go that nobody else takes; `session`: whose they are. */
 void rlf_log_to_stderr(void *session, rlf_log_level level, const char *line);

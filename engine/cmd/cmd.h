@@ -26,6 +26,7 @@ int rlf_cmd_graph(const rlf_command_line *line);
 int rlf_cmd_params(const rlf_command_line *line);
 int rlf_cmd_fmt(const rlf_command_line *line);
 int rlf_cmd_data(const rlf_command_line *line);
+int rlf_cmd_generate(const rlf_command_line *line);
 int rlf_cmd_inspect(const rlf_command_line *line);
 int rlf_cmd_tokenize(const rlf_command_line *line);
 int rlf_cmd_version(const rlf_command_line *line);
@@ -44,6 +45,9 @@ int rlf_cmd_with_stack(int (*run)(void *), void *arg);
  * options that sessions know. NULL after a message: then *status is the exit
  * status. */
 rlf_session *rlf_cmd_session(const rlf_command_line *line, int *status);
+/* The same for a program `path`, "" where the command has none. */
+rlf_session *rlf_cmd_session_of(const rlf_command_line *line, const char *path,
+                                int *status);
 /* Show the warnings about the program, once; all others since the last time. */
 void rlf_cmd_warn(rlf_session *session);
 void rlf_cmd_warnings(rlf_session *session);

@@ -68,7 +68,13 @@ rlf_cmd_open(const char *path)
 rlf_session *
 rlf_cmd_session(const rlf_command_line *line, int *status)
 {
-    rlf_session *s = rlf_cmd_open(line->files[0]);
+    return rlf_cmd_session_of(line, line->files[0], status);
+}
+
+rlf_session *
+rlf_cmd_session_of(const rlf_command_line *line, const char *path, int *status)
+{
+    rlf_session *s = rlf_cmd_open(path);
     rlf_result result = s ? take_options(s, line) : RLF_RESULT_MEMORY;
     if (result == RLF_RESULT_OK)
         return s;

@@ -10,6 +10,7 @@ cmd_sources = \
 	%D%/data.c \
 	%D%/display.c %D%/display.h \
 	%D%/fmt.c \
+	%D%/generate.c \
 	%D%/graph.c \
 	%D%/inspect.c \
 	%D%/main.c \
@@ -21,6 +22,7 @@ cmd_sources = \
 	%D%/schedule.c \
 	%D%/search.c \
 	%D%/simulate.c \
+	%D%/given.c %D%/given.h \
 	%D%/stack.c \
 	%D%/tokenize.c \
 	%D%/version.c

@@ -1,56 +1,16 @@
 /* rlflow tokenize: the tokens of texts and chats, and the texts of tokens. */
-#include "engine/cmd/cmd.h"
+#include "engine/cmd/given.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-/* Where texts come from, one after another. */
-typedef struct source {
-    const rlf_command_line *line;
-    size_t word;      /* the next of the command line */
-    FILE *file;       /* or NULL */
-    const char *name; /* of that, for messages */
-    size_t at;        /* the line of it that was read last, from 1 */
-    rlf_buf text;     /* and that */
-    bool too_long;    /* a line was */
-} source;
-
-/* Bytes of a line at most. */
-enum { MOST_LINE = 64 << 20 };
-
-/* What can be read to its end: a file, a pipe that somebody writes to. */
-static rlf_status
-open_file(source *from, const char *path, rlf_err *err)
-{
-    struct stat is;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), c = EOF;
-    if (fd < 0 || fstat(fd, &is) != 0) {
-        int why = errno;
-        rlf_fail_errno(err, "cannot read %s", path);
-        return why == ENOENT || why == ENOTDIR ? RLF_USER : RLF_ENV;
-    }
-    fcntl(fd, F_SETFL, O_RDONLY);
-    from->file = fdopen(fd, "r");
-    const char *kind = S_ISDIR(is.st_mode)                  ? "a directory"
-                       : S_ISCHR(is.st_mode) && !isatty(fd) ? "a device"
-                                                            : NULL;
-    if (!kind && S_ISFIFO(is.st_mode) && (c = getc(from->file)) == EOF)
-        kind = "a pipe that nobody writes to";
-    if (c != EOF)
-        ungetc(c, from->file);
-    return kind ? rlf_fail(err, RLF_USER, "%s is %s", path, kind) : RLF_OK;
-}
-
 static int
-open_source(source *from, const rlf_command_line *line)
+open_source(rlf_given *from, const rlf_command_line *line)
 {
     const rlf_option_value *file = &line->options[RLF_OPTION_FILE];
     rlf_err err = RLF_ERR_NONE;
-    *from = (source){.line = line, .word = 1};
     if (file->given && line->n_files > 1) {
         rlf_fail(&err, RLF_USAGE, "the texts are given twice: '%s' and --file",
                  line->files[1]);
@@ -59,72 +19,10 @@ open_source(source *from, const rlf_command_line *line)
         return 2;
     }
     if (line->n_files > 1)
-        return 0;
-    from->name = file->given ? file->text : "the standard input";
-    from->file = stdin;
-    if (!file->given)
-        return 0;
-    rlf_status status = open_file(from, file->text, &err);
-    if (status >= 0)
-        return 0;
-    rlf_cmd_say(&err);
-    return status == RLF_USER ? 1 : 3;
-}
-
-static void
-close_source(source *from)
-{
-    if (from->file && from->file != stdin)
-        fclose(from->file);
-    rlf_buf_free(&from->text);
-}
-
-/* The next text, without the end of its line; NULL: there is none, or it is too
- * long, which is said. */
-static const char *
-next(source *from, size_t *n)
-{
-    if (!from->file) {
-        const char *word = from->word < from->line->n_files
-                               ? from->line->files[from->word++]
-                               : NULL;
-        *n = word ? strlen(word) : 0;
-        return word;
-    }
-    int c;
-    rlf_buf_clear(&from->text);
-    while ((c = getc_unlocked(from->file)) != EOF && c != '\n' &&
-           from->text.n < MOST_LINE)
-        rlf_buf_putc(&from->text, (char)c);
-    if (c == EOF && !from->text.n)
-        return NULL;
-    from->at++;
-    if (c != EOF && c != '\n') {
-        rlf_err err = RLF_ERR_NONE;
-        rlf_fail(&err, RLF_USER, "line %zu of %s is longer than %d MB",
-                 from->at, from->name, MOST_LINE >> 20);
-        rlf_cmd_say(&err);
-        from->too_long = true;
-        return NULL;
-    }
-    *n = from->text.n;
-    return *n ? from->text.p : "";
-}
-
-/* The line at hand with all that is left of its file. */
-static const char *
-rest(source *from, size_t *n)
-{
-    rlf_buf all = {0};
-    do {
-        rlf_buf_add(&all, from->text.p, from->text.n);
-        rlf_buf_putc(&all, '\n');
-    } while (next(from, n) != NULL);
-    rlf_buf_free(&from->text);
-    from->text = all;
-    from->at = 0;
-    *n = all.n;
-    return all.p;
+        rlf_given_words(from, line, 1);
+    else
+        return rlf_given_file(from, file->given ? file->text : NULL);
+    return 0;
 }
 
 /* A piece of text between quotes; what is no character of UTF-8, or one that a
@@ -224,14 +122,14 @@ read_ids(const char *text, rlf_buf *ids)
 
 /* A line of numbers each; those of the command line are one. */
 static int
-decode(rlf_session *s, source *from, const char *path)
+decode(rlf_session *s, rlf_given *from, const char *path)
 {
     rlf_buf ids = {0};
     const char *text;
     size_t n;
     int status = 0;
     bool any = false;
-    while (!status && (text = next(from, &n)) != NULL) {
+    while (!status && (text = rlf_given_next(from, &n)) != NULL) {
         status = read_ids(text, &ids);
         any = true;
         if (status || !from->file)
@@ -266,17 +164,17 @@ is_whole(const char *text, size_t n)
 }
 
 static void
-encode(rlf_session *s, source *from, const char *path, bool chat, bool ids)
+encode(rlf_session *s, rlf_given *from, const char *path, bool chat, bool ids)
 {
     const char *text;
     size_t n;
     bool between = false;
     const rlf_tokens *r;
-    while ((text = next(from, &n)) != NULL) {
+    while ((text = rlf_given_next(from, &n)) != NULL) {
         if (chat && strspn(text, " \t\r\n") == n)
             continue;
         if (chat && from->file && !between && !is_whole(text, n))
-            text = rest(from, &n);
+            text = rlf_given_rest(from, &n);
         r = chat ? rlf_session_chat(s, path, text, n)
                  : rlf_session_tokens(s, path, text, n);
         if (!r)
@@ -313,7 +211,7 @@ check_options(const rlf_command_line *line)
 int
 rlf_cmd_tokenize(const rlf_command_line *line)
 {
-    source from;
+    rlf_given from;
     int status = check_options(line);
     if (!status)
         status = open_source(&from, line);
@@ -331,7 +229,7 @@ rlf_cmd_tokenize(const rlf_command_line *line)
         rlf_buf_printf(&place, "note: this was line %zu of %s\n", from.at,
                        from.name);
     status = from.too_long ? 1 : status;
-    close_source(&from);
+    rlf_given_close(&from);
     int ended =
         rlf_cmd_end_saying(s, rlf_session_status(s), place.p ? place.p : "");
     rlf_buf_free(&place);

@@ -165,6 +165,9 @@ int rlf_loss_passes(const rlf_loss *loss);
  * and there are several passes. */
 rlf_reach rlf_loss_reach(const rlf_loss *loss);
 
+/* Sites of calls that only metrics want are so much higher. */
+#define RLF_SITE_LOOKING 0x80000000u
+
 typedef struct rlf_node {
     int id;
     const rlf_node_class *class;

@@ -1,0 +1,617 @@
+/* Answers of a model, without a program: the prompts that wait, the model, the
+ * responses as they come.
+ *
+ * What samples is that of programs (nodes/model/generate.h), with the key that
+ * `m.generate(prompts, ...)` has in a program that only reports: so answers
+ * have the bits of its samples. One rank has the whole model, on a device of
+ * its own. */
+#include "engine/api/session.h"
+
+#include "engine/base/vec.h"
+#include "engine/io/parquet.h"
+#include "engine/io/records.h"
+#include "engine/io/shards.h"
+#include "engine/text/detokenizer.h"
+#include "kernels/backend.h"
+#include "nodes/model/generate.h"
+#include "nodes/model/origin.h"
+#include "nodes/model/weights.h"
+#include "nodes/model/work.h"
+#include "nodes/rows.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    MOST_ACTIVE = RLF_CAP_ACTIVE,
+    LONGEST = 4096 /* tokens that there is room for, if nobody needs more */
+};
+/* Of the first call of a program that only metrics want: of the flow
+ * `a = m.generate(d, ...)  report ...`. */
+#define SITE RLF_SITE_LOOKING
+
+typedef struct asked {
+    rlf_str text;
+    uint32_t *ids;
+    uint32_t n;
+} asked;
+
+/* A response on its way. */
+typedef struct reply {
+    rlf_answer answer;
+    rlf_buf text;
+    rlf_detokenizer detokenizer;
+    uint32_t seen; /* tokens that are in its text */
+} reply;
+
+struct rlf_answering {
+    rlf_arena *arena; /* of the model and its path */
+    rlf_arena *pool;  /* of prompts and answers: until the next are asked */
+    const char *path;
+    rlf_model_config *config;
+    rlf_device *device;
+    rlf_queue *queue;
+    rlf_model *model;
+    uint32_t longest; /* that it has room for */
+    RLF_VEC(asked) asked;
+    RLF_VEC(reply) replies;
+    bool told;     /* those that wait were answered: the next begin anew */
+    uint32_t step; /* how often was answered */
+};
+
+/* ---- options ---- */
+
+static rlf_status
+read_number(const char *name, const char *text, double least, double most,
+            rlf_err *err, double *out)
+{
+    char *end;
+    double x = strtod(text, &end);
+    if (end == text || *end || !(x >= least && x <= most))
+        return rlf_fail(err, RLF_USAGE,
+                        "%s is '%s', not a number from %g to %g", name, text,
+                        least, most);
+    *out = x;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_answering_temperature(rlf_session *s, const char *text, rlf_err *err)
+{
+    return read_number("--temperature", text, 1e-3, 1e3, err,
+                       &s->options.sampling.temperature);
+}
+
+rlf_status
+rlf_answering_top_p(rlf_session *s, const char *text, rlf_err *err)
+{
+    return read_number("--top_p", text, 1e-9, 1, err,
+                       &s->options.sampling.top_p);
+}
+
+rlf_status
+rlf_answering_min_p(rlf_session *s, const char *text, rlf_err *err)
+{
+    return read_number("--min_p", text, 0, 1, err, &s->options.sampling.min_p);
+}
+
+/* What changes nothing is refused, as in a program. */
+static rlf_status
+check_sampling(const rlf_session *s, rlf_err *err)
+{
+    static const char *const idle[] = {"--temperature", "--top_p", "--top_k",
+                                       "--min_p"};
+    for (size_t i = 0; i < RLF_COUNT(idle) && s->options.greedy; i++)
+        if (rlf_session_given(s, idle[i]))
+            return rlf_fail(err, RLF_USAGE,
+                            "%s changes nothing when sampling is greedy",
+                            idle[i]);
+    if (s->options.each > 1 && (s->options.greedy || s->options.top_k == 1)) {
+        rlf_fail(err, RLF_USAGE,
+                 "all %u answers to a prompt are the same when "
+                 "only the most likely token is kept",
+                 s->options.each);
+        rlf_err_hint(err, "leave out --n, or --greedy");
+        return RLF_USAGE;
+    }
+    return RLF_OK;
+}
+
+/* ---- the model ---- */
+
+static void
+close_model(struct rlf_answering *a)
+{
+    rlf_model_free(a->model);
+    rlf_queue_free(a->queue);
+    if (a->device)
+        rlf_device_free(a->device);
+    rlf_arena_free(a->arena);
+    a->arena = NULL;
+    a->path = NULL;
+    a->model = NULL;
+    a->queue = NULL;
+    a->device = NULL;
+}
+
+static void
+forget_answers(struct rlf_answering *a)
+{
+    for (size_t i = 0; i < a->replies.count; i++)
+        rlf_buf_free(&a->replies.data[i].text);
+    a->replies.count = a->asked.count = 0;
+    a->told = false;
+    rlf_arena_reset(a->pool);
+}
+
+void
+rlf_answering_close(struct rlf_answering *a)
+{
+    if (!a)
+        return;
+    forget_answers(a);
+    close_model(a);
+    rlf_arena_free(a->pool);
+    RLF_VEC_FREE(&a->asked);
+    RLF_VEC_FREE(&a->replies);
+    free(a);
+}
+
+static rlf_status
+open_device(rlf_session *s, struct rlf_answering *a, rlf_err *err,
+            const rlf_kernels **kernels)
+{
+    const rlf_backend *backend = rlf_session_backend(s);
+    rlf_cast_type real;
+    RLF_TRY(rlf_backend_real(backend, s->options.dtype, &real, err));
+    *kernels = backend->kernels(s->options.isa, real);
+    if (!*kernels)
+        return rlf_fail(err, RLF_USER,
+                        "this machine or build has no kernels for \"%s\" on "
+                        "device %s",
+                        s->options.isa ? s->options.isa : "", backend->name);
+    const rlf_backend_options options = {.n_threads = s->options.threads,
+                                         .memory_limit =
+                                             (size_t)s->options.memory};
+    RLF_TRY(backend->open(&options, &a->device, err));
+    return rlf_queue_new(a->device, &a->queue, err);
+}
+
+/* What the directory is as a model, without its weights. */
+static rlf_status
+open_config(struct rlf_answering *a, const char *path, rlf_err *err)
+{
+    if (a->path && strcmp(a->path, path) == 0)
+        return RLF_OK;
+    close_model(a);
+    a->arena = rlf_arena_new();
+    a->config = RLF_NEW(a->arena, rlf_model_config);
+    RLF_TRY(rlf_model_config_read(path, a->arena, err, a->config));
+    RLF_TRY(rlf_weights_tie(path, a->config, err));
+    a->path = rlf_arena_strdup(a->arena, path);
+    return RLF_OK;
+}
+
+/* The model, with room for sequences of so many tokens. */
+static rlf_status
+open_model(rlf_session *s, struct rlf_answering *a, uint32_t longest,
+           rlf_err *err)
+{
+    const uint32_t context = (uint32_t)a->config->context;
+    if (a->model && longest <= a->longest)
+        return RLF_OK;
+    longest = a->model ? 2 * longest : longest < LONGEST ? LONGEST : longest;
+    a->longest = longest < context ? longest : context;
+    rlf_model_free(a->model);
+    a->model = NULL;
+    const rlf_kernels *kernels;
+    if (a->device) {
+        rlf_queue_free(a->queue);
+        rlf_device_free(a->device);
+        a->queue = NULL;
+        a->device = NULL;
+    }
+    RLF_TRY(open_device(s, a, err, &kernels));
+    const rlf_caps caps = {.longest = a->longest,
+                           .reach = context,
+                           .rows[RLF_USE_GENERATE] = MOST_ACTIVE};
+    const rlf_model_options options = {.head = RLF_HEAD_LM,
+                                       .by_layer = true,
+                                       .fixed = true,
+                                       .caps = &caps,
+                                       .shards = 1,
+                                       .lanes = 1};
+    const rlf_weights_origin origin = {.dir = a->path};
+    RLF_TRY(
+        rlf_model_new(a->queue, kernels, a->config, &options, err, &a->model));
+    return rlf_weights_fill(a->model, &origin, err);
+}
+
+/* ---- prompts ---- */
+
+static struct rlf_answering *
+answering_of(rlf_session *s)
+{
+    struct rlf_answering *a = s->answering;
+    if (!a) {
+        a = s->answering = rlf_calloc(1, sizeof *a);
+        a->pool = rlf_arena_new();
+    }
+    if (a->told)
+        forget_answers(a);
+    return a;
+}
+
+/* One more that waits; `name`: what messages call it. */
+static rlf_status
+add_prompt(struct rlf_answering *a, const rlf_tokens *read, const char *name,
+           rlf_err *err)
+{
+    const uint32_t context = (uint32_t)a->config->context;
+    if (!read->count) {
+        rlf_fail(err, RLF_USER, "%s has no token", name);
+        rlf_err_hint(err, "the tokenizer puts none before a text");
+        return RLF_USER;
+    }
+    if (read->count >= context)
+        return rlf_fail(
+            err, RLF_USER,
+            "%s has %zu tokens, which leaves no room in the context "
+            "of %u that the model was made for",
+            name, read->count, context);
+    asked one = {.n = (uint32_t)read->count};
+    RLF_TRY(rlf_arena_try(a->pool, read->count * sizeof *one.ids,
+                          "the tokens of a prompt", err, &one.ids));
+    for (size_t i = 0; i < read->count; i++)
+        one.ids[i] = (uint32_t)read->tokens[i].id;
+    RLF_TRY(rlf_arena_room(a->pool, read->n + 1, "a prompt", err));
+    one.text =
+        (rlf_str){rlf_arena_strndup(a->pool, read->text, read->n), read->n};
+    RLF_TRY_ROOM(&a->asked, 1, "prompts");
+    RLF_PUSH(&a->asked, one);
+    return RLF_OK;
+}
+
+rlf_result
+rlf_session_prompt(rlf_session *s, const char *model, const char *text,
+                   size_t n, int chat)
+{
+    if (!s || s->err.status < 0)
+        return rlf_session_status(s);
+    struct rlf_answering *a = answering_of(s);
+    rlf_status status = open_config(a, model, &s->err);
+    if (status >= 0) {
+        const rlf_tokens *read = chat ? rlf_session_chat(s, model, text, n)
+                                      : rlf_session_tokens(s, model, text, n);
+        status = read ? add_prompt(a, read, chat ? "the chat" : "the prompt",
+                                   &s->err)
+                      : s->err.status;
+    }
+    return rlf_session_result(status);
+}
+
+static void
+put_message(const char *role, rlf_str content, rlf_buf *out)
+{
+    rlf_buf_printf(out,
+                   "%s{\"role\": \"%s\", \"content\": ", out->n > 1 ? ", " : "",
+                   role);
+    rlf_buf_json(out, content.p, content.n);
+    rlf_buf_putc(out, '}');
+}
+
+/* A row's prompt as JSON of a chat, or as text if it is none. */
+static bool
+row_of(const rlf_record_value *value, bool is_chat, const char *system,
+       bool chat, rlf_buf *out)
+{
+    rlf_buf_clear(out);
+    if (!is_chat && !chat) {
+        rlf_buf_add(out, value->text.p, value->text.n);
+        return false;
+    }
+    rlf_buf_putc(out, '[');
+    bool has = is_chat && rlf_str_eq(value->chat.messages[0].role,
+                                     RLF_STR("system"));
+    if (system && !has)
+        put_message("system", rlf_str_of(system), out);
+    if (!is_chat)
+        put_message("user", value->text, out);
+    for (size_t i = 0; is_chat && i < value->chat.count; i++) {
+        const rlf_message *m = &value->chat.messages[i];
+        if (!m->json.n) {
+            put_message(m->role.p, m->content, out);
+            continue;
+        }
+        rlf_buf_puts(out, out->n > 1 ? ", " : "");
+        rlf_buf_add(out, m->json.p, m->json.n);
+    }
+    rlf_buf_putc(out, ']');
+    return true;
+}
+
+static bool
+ends_in(const char *path, const char *ending)
+{
+    size_t n = strlen(path), m = strlen(ending);
+    return n > m && strcmp(path + n - m, ending) == 0;
+}
+
+static rlf_shard_format
+format_of(const char *path)
+{
+    static const char *const csv[] = {".csv",    ".tsv",     ".csv.gz",
+                                      ".tsv.gz", ".csv.zst", ".tsv.zst"};
+    for (size_t i = 0; i < RLF_COUNT(csv); i++)
+        if (ends_in(path, csv[i]))
+            return RLF_SHARD_CSV;
+    return rlf_parquet_is(path) || ends_in(path, ".parquet") ? RLF_SHARD_PARQUET
+                                                             : RLF_SHARD_JSON;
+}
+
+static rlf_status
+add_rows(rlf_session *s, struct rlf_answering *a, const rlf_records *rows,
+         const char *model, const char *system, bool chat, rlf_err *err)
+{
+    bool of_chats = rows->columns[0].kind == RLF_RECORD_CHAT;
+    rlf_buf text = {0};
+    rlf_status status = RLF_OK;
+    rlf_arena *row = rlf_arena_new();
+    for (size_t i = 0; i < rows->count && status >= 0; i++) {
+        const rlf_record_value *value;
+        status = rlf_records_row(rows, i, row, err, &value);
+        if (status < 0)
+            break;
+        bool is_chat = row_of(value, of_chats, system, chat, &text);
+        rlf_arena_reset(row);
+        const char *place = rlf_records_place(rows, i, a->pool),
+                   *p = text.p ? text.p : "";
+        const rlf_tokens *read = is_chat
+                                     ? rlf_session_chat(s, model, p, text.n)
+                                     : rlf_session_tokens(s, model, p, text.n);
+        status = read ? add_prompt(a, read, place, err) : err->status;
+        if (!read)
+            rlf_err_detail(err, "prompt %s\n", place);
+    }
+    rlf_arena_free(row);
+    rlf_buf_free(&text);
+    return status;
+}
+
+rlf_result
+rlf_session_prompt_rows(rlf_session *s, const char *model, const char *path,
+                        const char *field, const char *system, int chat)
+{
+    if (!s || s->err.status < 0)
+        return rlf_session_status(s);
+    struct rlf_answering *a = answering_of(s);
+    rlf_err *err = &s->err;
+    rlf_shard_files files;
+    rlf_shard_format format = format_of(path);
+    rlf_records rows;
+    rlf_arena *arena = rlf_arena_new();
+    const rlf_record_field column = {.label = "prompt", .field = field};
+    rlf_status status = open_config(a, model, err);
+    if (status >= 0)
+        status = rlf_shard_files_list(path, format, NULL, arena, err, &files);
+    if (status >= 0) {
+        const rlf_records_spec spec = {.path = path,
+                                       .paths = files.paths,
+                                       .n_paths = files.count,
+                                       .columns = &column,
+                                       .n_columns = 1,
+                                       .csv = format == RLF_SHARD_CSV,
+                                       .parquet = format == RLF_SHARD_PARQUET};
+        status = rlf_records_read(&spec, arena, err, &rows);
+    }
+    if (status >= 0 && rows.columns[0].numbers)
+        status = rlf_fail(err, RLF_USER, "%s: \"%s\" is no text", path, field);
+    if (status >= 0)
+        status =
+            add_rows(s, a, &rows, model, system, chat || system != NULL, err);
+    rlf_arena_free(arena);
+    return rlf_session_result(status);
+}
+
+/* ---- answers ---- */
+
+static rlf_status
+begin_replies(rlf_session *s, struct rlf_answering *a, rlf_err *err)
+{
+    uint32_t each = s->options.each ? s->options.each : 1;
+    const rlf_tokenizer *tokenizer = rlf_looked_tokenizer(s);
+    RLF_TRY_ROOM(&a->replies, a->asked.count * each, "answers");
+    for (size_t i = 0; i < a->asked.count; i++)
+        for (uint32_t k = 0; k < each; k++) {
+            reply r = {.answer = {.prompt = i,
+                                  .sample = k,
+                                  .asked = a->asked.data[i].text.p,
+                                  .n_asked = a->asked.data[i].text.n,
+                                  .text = ""}};
+            rlf_detokenizer_begin(&r.detokenizer, tokenizer,
+                                  RLF_DECODE_SKIP_SPECIAL |
+                                      RLF_DECODE_CONTINUE);
+            RLF_PUSH(&a->replies, r);
+        }
+    return RLF_OK;
+}
+
+static rlf_status
+add_all(rlf_session *s, struct rlf_answering *a, rlf_generation *g,
+        rlf_err *err)
+{
+    uint32_t each = s->options.each ? s->options.each : 1, first;
+    for (size_t i = 0; i < a->asked.count; i++) {
+        uint64_t *identity = RLF_NEW_ARRAY(a->pool, uint64_t, each);
+        for (uint32_t k = 0; k < each; k++)
+            identity[k] = i * each + k;
+        RLF_TRY(rlf_generation_add(g, a->asked.data[i].ids, a->asked.data[i].n,
+                                   identity, each, err, &first));
+    }
+    return RLF_OK;
+}
+
+/* What has come of a response since it was looked at; true: something has. */
+static bool
+take_tokens(reply *r, const rlf_response *now, bool done)
+{
+    bool more = now->n > r->seen || done;
+    for (; r->seen < now->n; r->seen++)
+        rlf_detokenizer_feed(&r->detokenizer, now->ids[r->seen], &r->text);
+    if (done)
+        rlf_detokenizer_end(&r->detokenizer, &r->text);
+    r->answer.text = r->text.p ? r->text.p : "";
+    r->answer.n = r->text.n;
+    r->answer.ids = (const int32_t *)now->ids;
+    r->answer.logprobs = now->logprob;
+    r->answer.count = now->n;
+    r->answer.done = done;
+    r->answer.finished = done && now->finished;
+    return more;
+}
+
+/* The generation's arrays go with it. */
+static rlf_status
+keep_tokens(struct rlf_answering *a, reply *r, rlf_err *err)
+{
+    size_t n = r->answer.count;
+    int32_t *ids;
+    float *logprobs;
+    RLF_TRY(
+        rlf_arena_try(a->pool, (n + 1) * sizeof *ids, "an answer", err, &ids));
+    RLF_TRY(rlf_arena_try(a->pool, (n + 1) * sizeof *logprobs, "an answer", err,
+                          &logprobs));
+    for (size_t i = 0; i < n; i++) {
+        ids[i] = r->answer.ids[i];
+        logprobs[i] = r->answer.logprobs[i];
+    }
+    r->answer.ids = ids;
+    r->answer.logprobs = logprobs;
+    return RLF_OK;
+}
+
+/* Show all that is new; `rows` are complete. True: nobody wants more. */
+static bool
+show(struct rlf_answering *a, const rlf_generation *g, const uint32_t *rows,
+     uint32_t n, rlf_answer_function *watch, void *arg)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < a->replies.count; i++) {
+        reply *r = &a->replies.data[i];
+        while (at < n && rows[at] < i)
+            at++;
+        if (r->answer.done)
+            continue;
+        const rlf_response now = rlf_generation_response(g, i);
+        if (take_tokens(r, &now, at < n && rows[at] == i) && watch &&
+            watch(arg, &r->answer))
+            return true;
+    }
+    return false;
+}
+
+/* Until all are complete, or nobody wants more: those end where they are. */
+static rlf_status
+run(struct rlf_answering *a, rlf_generation *g, rlf_answer_function *watch,
+    void *arg, rlf_err *err)
+{
+    rlf_status status = RLF_AGAIN;
+    bool ended = false;
+    while (status == RLF_AGAIN && !ended) {
+        const uint32_t *rows;
+        uint32_t n;
+        status = rlf_generation_step(g, err, &rows, &n);
+        if (status >= 0)
+            ended = show(a, g, rows, n, watch, arg);
+    }
+    RLF_TRY(status);
+    for (size_t i = 0; i < a->replies.count; i++) {
+        reply *r = &a->replies.data[i];
+        const rlf_response now = rlf_generation_response(g, (uint32_t)i);
+        if (!r->answer.done)
+            take_tokens(r, &now, true);
+        if (ended && !now.finished)
+            r->answer.finished = 0;
+        RLF_TRY(keep_tokens(a, r, err));
+    }
+    return rlf_memory_check(err);
+}
+
+static rlf_status
+generate(rlf_session *s, struct rlf_answering *a, rlf_answer_function *watch,
+         void *arg, rlf_err *err)
+{
+    const rlf_session_options *o = &s->options;
+    rlf_generation_options options = {
+        .max_new = (uint32_t)o->max_new,
+        .greedy = o->greedy,
+        .temperature = o->greedy || o->sampling.temperature == 0
+                           ? 1
+                           : (float)o->sampling.temperature,
+        .top_k = (int32_t)o->top_k,
+        .top_p = o->sampling.top_p == 0 ? 1 : (float)o->sampling.top_p,
+        .min_p = (float)o->sampling.min_p,
+        .key = {.seed = o->seed,
+                .purpose = RLF_PURPOSE_SAMPLE,
+                .site = SITE,
+                .step = ++a->step},
+        .stop = &o->stop,
+        .n_stop = o->stop != NULL,
+        .tokenizer = rlf_looked_tokenizer(s),
+        .most_active = MOST_ACTIVE,
+        .longest = a->longest,
+        .eos = (const uint32_t *)a->config->eos,
+        .n_eos = (size_t)a->config->n_eos};
+    if (!options.n_eos)
+        options.eos = rlf_tokenizer_eos(options.tokenizer, &options.n_eos);
+    rlf_pass *pass;
+    rlf_kv *kv;
+    rlf_generation *g;
+    RLF_TRY(rlf_work_pass(a->model, RLF_USE_GENERATE, err, &pass));
+    RLF_TRY(rlf_work_pages(a->model, err, &kv));
+    RLF_TRY(rlf_work_arrays(a->model, err, &options.arrays));
+    options.array_bytes = a->model->work.arrays_bytes;
+    options.replays = rlf_work_replays(a->model);
+    RLF_TRY(rlf_generation_new(a->model, pass, kv, &options, err, &g));
+    rlf_status status = add_all(s, a, g, err);
+    if (status >= 0)
+        status = begin_replies(s, a, err);
+    if (status >= 0)
+        status = run(a, g, watch, arg, err);
+    rlf_generation_free(g);
+    return status;
+}
+
+rlf_result
+rlf_session_generate(rlf_session *s, rlf_answer_function *watch, void *arg)
+{
+    if (!s || s->err.status < 0)
+        return rlf_session_status(s);
+    struct rlf_answering *a = answering_of(s);
+    if (!a->asked.count)
+        return RLF_RESULT_OK;
+    uint64_t longest = 0;
+    for (size_t i = 0; i < a->asked.count; i++)
+        if (longest < a->asked.data[i].n)
+            longest = a->asked.data[i].n;
+    longest += s->options.max_new;
+    rlf_err *err = &s->err;
+    rlf_status status = check_sampling(s, err);
+    if (status >= 0)
+        status = rlf_looked_text_open(s, a->path, err);
+    if (status >= 0)
+        status = open_model(
+            s, a, longest < INT32_MAX ? (uint32_t)longest : INT32_MAX, err);
+    if (status >= 0)
+        status = generate(s, a, watch, arg, err);
+    a->told = true;
+    return rlf_session_result(status);
+}
+
+const rlf_answer *
+rlf_session_answer(rlf_session *s, size_t i)
+{
+    const struct rlf_answering *a = s ? s->answering : NULL;
+    return a && a->told && i < a->replies.count ? &a->replies.data[i].answer
+                                                : NULL;
+}
