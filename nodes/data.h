@@ -96,8 +96,12 @@ rlf_status rlf_data_values(const rlf_data *data, const rlf_expr *e, int op,
 /* Make `data` all rows of its members, with the columns that all have. RLF_USER
  * if a column is of another kind in one of them. */
 rlf_status rlf_data_join(rlf_data *data, rlf_err *err);
+/* The digest of the prompts of all rows in their order, or where there are none
+ * of all columns. */
+rlf_status rlf_data_digest(const rlf_data *data, rlf_err *err, rlf_digest *out);
 /* Put `n` rows of a file into data->rest, by what stands in their prompts, or
- * where there are none in all columns. Of the others those go that have the
+ * where there are none in all columns; of rows with one prompt by all columns.
+ * Of the others those go that have the
  * same prompts, unless `part`: these are not all rows. RLF_USER if none is
  * left. */
 rlf_status rlf_data_hold_out(rlf_data *data, uint32_t n, bool part,

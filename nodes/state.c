@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- the resource ---- */
 
@@ -57,7 +58,6 @@ static rlf_status
 settle(const rlf_env *env, const rlf_resource *resource, void *object,
        rlf_err *err)
 {
-    (void)err;
     rlf_state *state = object;
     if (resource->source < 0)
         return RLF_OK;
@@ -68,7 +68,7 @@ settle(const rlf_env *env, const rlf_resource *resource, void *object,
     state->value = rlf_malloc(sizeof *state->value * state->count);
     for (uint32_t i = 0; i < state->count; i++)
         state->value[i] = first;
-    return RLF_OK;
+    return rlf_data_digest(state->data, err, &state->rows);
 }
 
 static void
@@ -105,7 +105,7 @@ state_path(rlf_arena *arena, const rlf_resource *resource,
     return rlf_path_join(arena, directory, name);
 }
 
-/* Of rows: one tensor, "value". */
+/* Of rows: one tensor, "value"; "rows" says of which. */
 static rlf_status
 save_rows(const rlf_state *state, const char *path, rlf_err *err)
 {
@@ -113,8 +113,11 @@ save_rows(const rlf_state *state, const char *path, rlf_err *err)
                          .element = RLF_ELEMENT_F64,
                          .n_dims = 1,
                          .shape = {state->count}};
+    char rows[RLF_DIGEST_TEXT];
+    const char *metadata[] = {"rows", rlf_digest_print(state->rows, rows)};
     rlf_tensor_writer *writer;
-    RLF_TRY(rlf_tensor_writer_open(path, &tensor, 1, NULL, 0, err, &writer));
+    RLF_TRY(
+        rlf_tensor_writer_open(path, &tensor, 1, metadata, 1, err, &writer));
     rlf_status status = rlf_tensor_writer_add(
         writer, state->value, sizeof(double) * state->count, err);
     if (status < 0) {
@@ -141,6 +144,27 @@ fail_rows(const rlf_state *state, const rlf_tensor *tensor, const char *path,
                  state->data->name);
 }
 
+/* As many rows, and others: a number would go to a row that it is not of. */
+static rlf_status
+check_rows(const rlf_state *state, const rlf_safetensors *file,
+           const char *path, rlf_err *err)
+{
+    char now[RLF_DIGEST_TEXT];
+    const char *was = rlf_safetensors_metadata(file, "rows");
+    if (!was || strcmp(was, rlf_digest_print(state->rows, now)) == 0)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "%s has a number for each row of '%s', whose rows are now others "
+             "or in another order",
+             path, state->data->name);
+    rlf_err_hint(err,
+                 "other rows cannot be accepted where a state has a number for "
+                 "each: give '%s' the rows it had, or begin a new run in "
+                 "another --out",
+                 state->data->name);
+    return RLF_USER;
+}
+
 static rlf_status
 restore_rows(rlf_state *state, const char *path, rlf_err *err)
 {
@@ -152,6 +176,8 @@ restore_rows(rlf_state *state, const char *path, rlf_err *err)
         tensor->count != state->count)
         fail_rows(state, tensor, path, err);
     else
+        status = check_rows(state, file, path, err);
+    if (status >= 0)
         status = rlf_tensor_read(tensor, err, state->value);
     rlf_safetensors_close(file);
     return status;

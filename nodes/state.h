@@ -9,6 +9,7 @@ typedef struct rlf_state {
     uint32_t count;       /* of them */
     double *marked;       /* as the step began; NULL: not known */
     const rlf_data *data; /* NULL: one number */
+    rlf_digest rows;      /* which rows the numbers are of (rlf_data_digest) */
 } rlf_state;
 
 /* What a state is to be is not finite: RLF_USER. `where`: of a row, or NULL. */

@@ -221,21 +221,65 @@ add_cell(rlf_digest digest, const rlf_record_column *c, uint32_t row,
     return digest;
 }
 
-/* A row by what stands in it. */
+/* A row by what stands in it: its prompt, or where there is none all columns.
+ */
 typedef struct lot {
     rlf_digest digest;
+    rlf_digest
+        whole; /* all columns: rows of one prompt, whatever their order */
     uint32_t row;
 } lot;
+
+static int
+compare_digests(const rlf_digest *x, const rlf_digest *y)
+{
+    if (x->high != y->high)
+        return x->high < y->high ? -1 : 1;
+    return (x->low > y->low) - (x->low < y->low);
+}
 
 static int
 by_digest(const void *a, const void *b)
 {
     const lot *x = a, *y = b;
-    if (x->digest.high != y->digest.high)
-        return x->digest.high < y->digest.high ? -1 : 1;
-    if (x->digest.low != y->digest.low)
-        return x->digest.low < y->digest.low ? -1 : 1;
-    return (x->row > y->row) - (x->row < y->row);
+    int order = compare_digests(&x->digest, &y->digest);
+    if (!order)
+        order = compare_digests(&x->whole, &y->whole);
+    return order ? order : (x->row > y->row) - (x->row < y->row);
+}
+
+static rlf_status
+make_lot(const rlf_data *data, uint32_t row, rlf_arena *pool, rlf_err *err,
+         lot *out)
+{
+    const rlf_record_value *values;
+    *out = (lot){.row = row};
+    RLF_TRY(rlf_data_row(data, row, pool, err, &values));
+    for (size_t c = 0; c < data->records.n_columns; c++) {
+        const rlf_record_column *column = &data->records.columns[c];
+        if (column == data->prompt)
+            out->digest = add_cell(out->digest, column, row, &values[c]);
+        out->whole = add_cell(out->whole, column, row, &values[c]);
+    }
+    if (!data->prompt)
+        out->digest = out->whole;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_data_digest(const rlf_data *data, rlf_err *err, rlf_digest *out)
+{
+    rlf_arena *pool = rlf_arena_new();
+    rlf_status status = RLF_OK;
+    *out = (rlf_digest){0};
+    for (uint32_t i = 0; i < data->records.count && status >= 0; i++) {
+        lot x;
+        status = make_lot(data, i, pool, err, &x);
+        *out = rlf_digest_add(*out, &x.digest, sizeof x.digest);
+        rlf_data_rest(pool);
+    }
+    rlf_arena_free(pool);
+    return status;
 }
 
 /* Those of the n least, the last of them on top of a heap, and the rows beyond
@@ -292,14 +336,8 @@ static rlf_status
 draw_lots(const rlf_data *data, rlf_arena *pool, rlf_err *err, lots *out)
 {
     for (uint32_t i = 0; i < data->records.count; i++) {
-        lot x = {.row = i};
-        const rlf_record_value *values;
-        RLF_TRY(rlf_data_row(data, i, pool, err, &values));
-        for (size_t c = 0; c < data->records.n_columns; c++) {
-            const rlf_record_column *column = &data->records.columns[c];
-            if (!data->prompt || column == data->prompt)
-                x.digest = add_cell(x.digest, column, i, &values[c]);
-        }
+        lot x;
+        RLF_TRY(make_lot(data, i, pool, err, &x));
         take_lot(out, x);
         rlf_data_rest(pool);
     }
