@@ -14,7 +14,8 @@
  *   samples, if there are such: it waits until one of them is not at work;
  *   while there are none no model is read;
  * - what stems from no generation at work does not wait: other calls would be
- *   posted before it, and it would have to wait for these.
+ *   posted before it, and it would have to wait for these; but an update on
+ *   sampling ranks that comes behind the generation in the program does.
  *
  * The controller knows from commands and reports which ranks are at work. Each
  * of those reports, so nothing waits for ever. */
@@ -237,10 +238,33 @@ is_in_the_way(rlf_control *c, int instance)
            rlf_control_reads_sampling(c, instance);
 }
 
+/* Is it an update that comes behind a generation in the program, on ranks that
+ * sample, or will next? All of them would stand still for it, and with them
+ * those who wait for the samples; of two generations of one step the second
+ * would always wait for the training on the first. */
+static bool
+is_behind_generation(const rlf_control *c, const ready *r)
+{
+    int generation = rlf_order_generation(c->order);
+    int instance = r->decision.instance;
+    if (generation < 0 || instance < generation ||
+        instance % c->n_lanes != generation % c->n_lanes ||
+        rlf_control_instance(c, instance)->node->class->work != RLF_WORK_TRAIN)
+        return false;
+    const rlf_node *sampled = rlf_control_instance(c, generation)->node;
+    const rlf_layout *l = &rlf_control_place(c, sampled)->layout;
+    for (int i = 0; i < l->n_ranks; i++)
+        if (has(r->own, l->ranks[i]))
+            return true;
+    return false;
+}
+
 bool
 rlf_control_is_held(rlf_control *c, ready *r)
 {
     int open = 0, idle = 0;
+    if (is_behind_generation(c, r))
+        return true;
     if (r->prepared)
         return false;
     count_open(c, r->decision.instance, &open, &idle);

@@ -80,6 +80,21 @@ finish(world *w, int node)
     go_on(w);
 }
 
+/* The samples that the generation's command gave out. */
+static void
+note_makers(world *w, int node)
+{
+    for (int i = 0; i < w->n; i++) {
+        const rlf_rank_command *command = w->all[i];
+        if (!is_run(w, command, node))
+            continue;
+        w->generation = command->n;
+        for (int k = 0; k < command->n_shares; k++)
+            for (uint32_t j = 0; j < command->shares[k].n_rows; j++)
+                w->maker[command->shares[k].rows[j]] = command->shares[k].rank;
+    }
+}
+
 /* `trained`: the ranks of an update that reads what the critic says; of none:
  * there is none. `other`: those of one that reads what is made there of what
  * the reference says. */
@@ -115,15 +130,7 @@ begin_training(world *w, ranks sample, ranks reference, ranks critic,
     rlf_control_begin(w->control);
     go_on(w);
     finish(w, DRAW);
-    for (int i = 0; i < w->n; i++) {
-        const rlf_rank_command *command = w->all[i];
-        if (!is_run(w, command, GENERATE))
-            continue;
-        w->generation = command->n;
-        for (int k = 0; k < command->n_shares; k++)
-            for (uint32_t j = 0; j < command->shares[k].n_rows; j++)
-                w->maker[command->shares[k].rows[j]] = command->shares[k].rank;
-    }
+    note_makers(w, GENERATE);
 }
 
 static void
@@ -336,14 +343,80 @@ test_training(void)
     end(&w, "training");
 }
 
+/* Two models generate, one on ranks 0 and 1, one on 2 and 3; `trained`: where
+ * the first is trained then, the second on 0 and 1. */
+static void
+begin_two(world *w, ranks trained)
+{
+    enum { SECOND = REFERENCE };
+    *w = (world){.arena = rlf_arena_new()};
+    w->sources.arena = w->arena;
+    w->graph = rlf_graph_new(w->arena, &w->sources);
+    add_node(w->graph, &draw, (node_parts){BATCH});
+    add_node(w->graph, &generate, (node_parts){.rows = 1, IN(0)});
+    add_node(w->graph, &generate, (node_parts){.rows = 1, IN(0)});
+    add_node(w->graph, &update, (node_parts){BATCH, IN(1)});
+    add_node(w->graph, &update, (node_parts){BATCH, IN(2)});
+    w->plan = (rlf_plan){.graph = w->graph, .ranks = RANKS};
+    w->plan.place = RLF_NEW_ARRAY(w->arena, rlf_node_place, NODES);
+    place(w, DRAW, (ranks){0, RANKS, 1}, RLF_SPREAD_WHOLE);
+    place(w, GENERATE, (ranks){0, 2, 1}, RLF_SPREAD_ROWS);
+    place(w, SECOND, (ranks){2, 2, 1}, RLF_SPREAD_ROWS);
+    place(w, 3, trained, RLF_SPREAD_WHOLE);
+    place(w, 4, (ranks){0, 2, 1}, RLF_SPREAD_WHOLE);
+    rlf_holds_make(&w->plan, w->arena);
+    w->control = rlf_control_new(&w->plan, (rlf_policy){.piece = 2});
+    rlf_control_begin(w->control);
+    go_on(w);
+    finish(w, DRAW);
+    note_makers(w, GENERATE);
+    complete(w, 0, SAMPLES);
+    complete(w, 1, SAMPLES);
+    note_makers(w, SECOND);
+}
+
+static void
+end_two(world *w, const char *name)
+{
+    complete(w, 2, SAMPLES);
+    complete(w, 3, SAMPLES);
+    ok(count_runs(w, 3) == 1 && count_runs(w, 4) == 1,
+       "... and both train when it is over: %s", name);
+    finish(w, 3);
+    finish(w, 4);
+    is_int(w->all[w->n - 1]->kind, RLF_DO_END, "... to the end");
+    rlf_control_free(w->control);
+    rlf_arena_free(w->arena);
+}
+
+/* On the ranks of the second generation the first model would be trained before
+ * it, and keep the second model's samples waiting. */
+static void
+test_two_generations(void)
+{
+    world w;
+    begin_two(&w, (ranks){2, 2, 1});
+    ok(count_runs(&w, 2) == 1 && !count_runs(&w, 3),
+       "an update waits for a generation on its ranks that comes before it");
+    end_two(&w, "the same ranks");
+    begin_two(&w, (ranks){1, 2, 1});
+    ok(count_runs(&w, 2) == 1 && !count_runs(&w, 3), "... on one of them");
+    end_two(&w, "one rank");
+    begin_two(&w, (ranks){0, 2, 1});
+    ok(count_runs(&w, 2) == 1 && count_runs(&w, 3) == 1,
+       "elsewhere it is trained beside it");
+    end_two(&w, "other ranks");
+}
+
 int
 main(void)
 {
-    plan(23);
+    plan(32);
     test_sender_at_work();
     test_two_senders();
     test_partner_at_work();
     test_joined();
     test_training();
+    test_two_generations();
     return done();
 }
