@@ -506,6 +506,27 @@ train(const work *w, rlf_call_cut cut, double rows)
     free(t.cost);
 }
 
+/* Seconds that a reading takes again for each part of its rows that is read by
+ * itself: stages are filled, and micro-batches copy weights. */
+static double
+seconds_anew(const work *w, double all, double rows)
+{
+    const rlf_resource *r =
+        &w->opened->plan->graph->resources.data[w->node->receiver];
+    const rlf_caps *caps =
+        rlf_resource_caps(r, w->opened->resource[w->node->receiver]);
+    double each = rows / RLF_CHOICE_PARTS, ignored = 0;
+    rlf_seconds one = {0};
+    rlf_call_cut cut = {.micros = rlf_expected_micros(
+                            w->each, each, caps->tokens[RLF_USE_READ])};
+    work part = *w;
+    part.sum = &one;
+    part.busy = &ignored;
+    pass(&part, RLF_PIECE_FORWARD, cut, each);
+    double more = RLF_CHOICE_PARTS * one.total - all;
+    return fmin(fmax(0, more / (RLF_CHOICE_PARTS - 1)), all);
+}
+
 void
 rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
                  const rlf_expected_set *expected, const rlf_node *node,
@@ -550,6 +571,9 @@ rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
     if (!times)
         return;
     *times = (rlf_call_times){.busy = work_once * sizes->runs[node->id]};
+    if (use_of(node) == RLF_USE_READ)
+        times->anew =
+            sizes->runs[node->id] * seconds_anew(&w, once.total, rows);
     bool known =
         node->class->work == RLF_WORK_GENERATE && sizes->runs[node->id] == 1;
     for (int k = 0; k < RLF_CHOICE_PARTS; k++)

@@ -37,7 +37,8 @@ rlf_call_cut rlf_call_cut_of(const rlf_opened *opened, const rlf_sizes *sizes,
                              const rlf_node *node);
 typedef struct rlf_call_times {
     double busy; /* seconds in which the rank waits for no other stage */
-    double complete[RLF_CHOICE_PARTS]; /* as of a choice (problem.h) */
+    double anew; /* and these as of a choice (problem.h) */
+    double complete[RLF_CHOICE_PARTS];
 } rlf_call_times;
 /* What the turns of a replica's generation follow from; `pages`: without a
  * limit, where one has so many tokens. */

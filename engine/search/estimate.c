@@ -34,6 +34,7 @@ struct rlf_estimator {
     int oldest; /* the most steps that a call is made ahead */
     /* Of the placement at hand. */
     const rlf_choice *at[MOST]; /* NULL: not known */
+    bool known;                 /* all of them are */
     double seconds[OPS];        /* 0: there is no such move */
     uint64_t meets[OPS];        /* operations that share a rank with it */
     uint64_t follows[MOST];     /* calls that make what it reads as it comes */
@@ -224,10 +225,12 @@ look(rlf_estimator *e, const int *choice)
 {
     const rlf_problem *p = e->problem;
     int n = p->n_calls, first[MOST], end[MOST];
+    e->known = true;
     for (int i = 0; i < n; i++) {
         const rlf_choice *c =
             choice[i] < 0 ? NULL : &p->calls[i].choices[choice[i]];
         e->at[i] = c;
+        e->known &= c != NULL;
         e->seconds[i] = c ? c->seconds : p->calls[i].fast;
         e->seconds[MOST + i] = 0;
         e->meets[MOST + i] = 0;
@@ -254,8 +257,9 @@ typedef struct timeline {
     double end[OPS];    /* of the last run of each operation */
     double start[MOST]; /* no call begins sooner */
     /* Of calls that follow a generation: since when their ranks have nothing
-     * else to do, and seconds of all that follows it there up to the call. */
-    double free[MOST], load[MOST];
+     * else to do, and seconds of all that follows it there up to the call, and
+     * of these those of each piece. */
+    double free[MOST], load[MOST], anew[MOST];
     double summed[SUMS];     /* end of the last of each sum of models */
     double past[AGES][MOST]; /* ends of calls, by the step that ran them */
     double begin;            /* of the step */
@@ -286,34 +290,58 @@ free_at(const rlf_estimator *e, const timeline *t, int operation,
     return end;
 }
 
-/* When the last part of what follows generation k is read, by ranks that have
- * `load` seconds of that to do if all are there, from `free` on. As long as
- * samples are made `part` of them are. Of a generation whose choice is not
- * known only the last samples are sure to be late. */
+/* What ranks have to do that read samples as they are complete, on all of them
+ * together. */
+typedef struct reading {
+    double seconds; /* if all of it is read at once */
+    double anew;    /* of them: for each piece that is read by itself */
+    double free;    /* since when there is time for it */
+    double part;    /* of the ranks that have it while samples are made */
+} reading;
+
+/* Of n parts of the samples, in one piece. */
 static double
-read_behind(const rlf_estimator *e, const timeline *t, int k, double load,
-            double free, double part)
+piece_seconds(const reading *r, double n)
+{
+    return r->anew + (r->seconds - r->anew) * n / PARTS;
+}
+
+/* When the last part of what follows generation k is read. Parts that are
+ * complete at the same moment, and all that is left when the generation is
+ * over, are one piece. Of a generation whose choice is not known only the last
+ * samples are sure to be late. */
+static double
+read_behind(const rlf_estimator *e, const timeline *t, int k, const reading *r)
 {
     const rlf_choice *c = e->at[k];
     double over = t->end[k], begin = over - e->seconds[k];
-    double end =
-        rlf_larger(free, over - part * (over - rlf_larger(begin, free))) + load;
-    for (int i = 0; i < PARTS; i++) {
+    double now = rlf_larger(begin, r->free);
+    if (now >= over)
+        return now + piece_seconds(r, PARTS);
+    for (int i = 0, n; i < PARTS; i += n) {
         double complete = c ? c->complete[i] : i == PARTS - 1;
-        end = rlf_larger(end, over - part * (1 - complete) * e->seconds[k] +
-                                  load * (PARTS - i) / PARTS);
+        now = rlf_larger(now, begin + complete * e->seconds[k]);
+        if (now >= over || complete >= 1)
+            return over + r->part * rlf_larger(0, now - over) +
+                   piece_seconds(r, PARTS - i);
+        for (n = 1; c && i + n < PARTS && c->complete[i + n] <= complete; n++)
+            ;
+        now += piece_seconds(r, n / r->part);
     }
-    return end;
+    return now;
 }
 
 /* A call that reads samples as they are complete, whose other inputs are there
  * and whose ranks are free at `ready`. It shares them with others that do so:
- * each of them takes what there is. No later than if it waited for all. */
+ * each of them takes what there is. No later than if it waited for all, and
+ * then read it in as many pieces. Of a placement that is not known it is left
+ * out that pieces take some of it anew: who begins later reads fewer. */
 static double
 follow(const rlf_estimator *e, timeline *t, int i, double ready, double waited)
 {
+    const rlf_choice *at = e->at[i];
     uint64_t beside = 0;
-    t->load[i] = 0;
+    t->load[i] = t->anew[i] = 0;
     t->free[i] = ready;
     for (int k = 0; k < i; k++)
         if ((e->meets[i] >> k & 1) && (e->follows[k] & e->follows[i]))
@@ -323,18 +351,23 @@ follow(const rlf_estimator *e, timeline *t, int i, double ready, double waited)
     for (uint64_t of = beside; of; of &= of - 1) {
         int k = __builtin_ctzll(of);
         t->load[i] = rlf_larger(t->load[i], t->load[k]);
+        t->anew[i] = rlf_larger(t->anew[i], t->anew[k]);
         t->free[i] = rlf_larger(t->free[i], t->free[k]);
     }
     t->load[i] += e->seconds[i];
+    t->anew[i] += e->known && at ? at->anew : 0;
     double end = 0;
     t->start[i] = alone;
     for (uint64_t of = e->follows[i]; of; of &= of - 1) {
         int k = __builtin_ctzll(of);
         t->start[i] = rlf_larger(t->start[i], t->end[k] - e->seconds[k]);
-        end = rlf_larger(
-            end, read_behind(e, t, k, t->load[i], t->free[i], e->beside[i]));
+        const reading all = {.seconds = t->load[i],
+                             .anew = t->anew[i],
+                             .free = t->free[i],
+                             .part = e->beside[i]};
+        end = rlf_larger(end, read_behind(e, t, k, &all));
     }
-    return rlf_smaller(end, waited);
+    return rlf_smaller(end, waited + (PARTS - 1) * t->anew[i]);
 }
 
 /* Weights of an update of the step before are there as it begins, and so is

@@ -278,7 +278,7 @@ take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
         m->expected = rlf_workload_expect(f->options.workload, f->options.graph,
                                           &sizes, m->arena);
     double sum[RLF_SEARCH_CALLS] = {0}, busy[RLF_SEARCH_CALLS] = {0};
-    double longest[RLF_SEARCH_CALLS] = {0};
+    double longest[RLF_SEARCH_CALLS] = {0}, anew[RLF_SEARCH_CALLS] = {0};
     double complete[RLF_SEARCH_CALLS][RLF_CHOICE_PARTS] = {0};
     rlf_call_times times;
     for (size_t i = 0; i < f->options.graph->nodes.count; i++) {
@@ -298,12 +298,14 @@ take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
         longest[c] = fmax(longest[c], total);
         sum[c] += fmax(total, nothing);
         busy[c] += share * times.busy;
+        anew[c] += f->problem.calls[c].follows ? share * times.anew : 0;
     }
     for (int c = 0; c < f->problem.n_calls; c++) {
         if (sum[c] > m->choice[c].seconds)
             put_complete(&m->choice[c], complete[c], sum[c]);
         m->choice[c].seconds = fmax(m->choice[c].seconds, sum[c]);
         m->choice[c].busy = fmax(m->choice[c].busy, busy[c]);
+        m->choice[c].anew = fmax(m->choice[c].anew, anew[c]);
     }
     rlf_measure_pages(m, opened, &sizes);
     take_model_sums(m, opened, &sizes);

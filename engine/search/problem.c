@@ -239,10 +239,11 @@ other_bytes(const rlf_choice *c)
 static bool
 beats(const rlf_choice *a, const rlf_choice *b)
 {
-    return a->seconds <= b->seconds && a->busy <= b->busy &&
-           a->kept <= b->kept && a->own <= b->own && a->host <= b->host &&
-           a->own - a->lends <= b->own - b->lends && a->work <= b->work &&
-           other_bytes(a) <= other_bytes(b) && is_as_fast(a, b);
+    return a->seconds <= b->seconds && a->anew <= b->anew &&
+           a->busy <= b->busy && a->kept <= b->kept && a->own <= b->own &&
+           a->host <= b->host && a->own - a->lends <= b->own - b->lends &&
+           a->work <= b->work && other_bytes(a) <= other_bytes(b) &&
+           is_as_fast(a, b);
 }
 
 static bool

@@ -38,6 +38,8 @@ typedef struct rlf_choice {
     double seconds;          /* of one run, > 0 */
     double busy; /* of these each rank needs a core, on average; 0 where no
                     cores are shared */
+    double anew; /* of `seconds` of a reading: those that each piece of the
+                    samples takes again, which is read by itself */
     double filled; /* of `seconds`: those that a rank is at work, however few
                       its pipeline leaves idle; 0: not known */
     /* Bytes on each of its ranks. */
@@ -138,10 +140,10 @@ typedef struct rlf_problem {
 rlf_status rlf_problem_close(rlf_problem *problem, rlf_arena *arena,
                              rlf_err *err);
 /* Takes out of n choices for the same ranks those that another one beats or
- * equals in seconds (with whatever memory for pages), busy, kept, own and work:
- * what is searched then has all that is best for each call alone, and not each
- * cut that two calls could share. Returns how many are left; their order is
- * kept. */
+ * equals in seconds (with whatever memory for pages), those of them that pieces
+ * take again, busy, kept, own and work: what is searched then has all that is
+ * best for each call alone, and not each cut that two calls could share.
+ * Returns how many are left; their order is kept. */
 int rlf_choices_front(rlf_choice *choices, int n);
 /* Seconds of a choice whose ranks have so many bytes for its keys and values.
  * More bytes never take longer. */

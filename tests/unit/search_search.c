@@ -122,6 +122,14 @@ make_follow(made *m, uint32_t number)
     for (int i = 1; i < m->problem.n_calls; i++)
         if (m->calls[i].kind == RLF_STAGE_READ && below(&c, 4))
             m->calls[i].follows = 1;
+    /* Pieces take some of it again. */
+    for (int i = 1; i < m->problem.n_calls; i++) {
+        double part = 0.5 * uniform(&c);
+        for (int k = 0; k < m->calls[i].n_choices; k++)
+            if (m->calls[i].follows && number % 4 < 2)
+                m->calls[i].choices[k].anew =
+                    part * uniform(&c) * m->calls[i].choices[k].seconds;
+    }
 }
 
 /* Of a third of the problems one model is set to a sum with another. */
@@ -197,9 +205,10 @@ make(made *m, int devices, int n, uint32_t number, rlf_arena *arena)
 /* ---- a simulation rank by rank ---- */
 
 /* What a rank does beside the first call, whose samples it reads: seconds of
- * it, since when it has time for it, and when all else that it has is done. */
+ * it, of these those that each piece takes again, since when it has time for
+ * it, and when all else that it has is done. */
 typedef struct beside {
-    double load, since, rest;
+    double load, anew, since, rest;
 } beside;
 
 /* The part of a choice's replicas that have no rank of another one. */
@@ -214,36 +223,60 @@ part_beside(const rlf_choice *at, const rlf_choice *other)
     return (double)n / at->dp;
 }
 
+/* When ranks are done that read the samples of the first call, which begins at
+ * `begin` and is over at `over`, by `can` of them until then: a piece is all
+ * that became complete at one moment, and the last all that is left. */
+static double
+read_pieces(const rlf_choice *first, double begin, double over, double can,
+            const beside *own)
+{
+    double fluid = (own->load - own->anew) / RLF_CHOICE_PARTS;
+    double now = own->since;
+    int read = 0;
+    while (now < over) {
+        int there = 0, at_once = 0;
+        for (int part = 0; part < RLF_CHOICE_PARTS; part++) {
+            double is = begin + first->complete[part] * (over - begin);
+            there += first->complete[part] < 1 && is <= now;
+            at_once += first->complete[part] == first->complete[read];
+        }
+        if (there > read) {
+            now += own->anew + at_once * fluid / can;
+            read += at_once;
+        } else if (first->complete[read] < 1) {
+            now = begin + first->complete[read] * (over - begin);
+        } else {
+            now = over;
+        }
+    }
+    double late = own->since < over ? can * (now - over) : now - over;
+    return over + late + own->anew + (RLF_CHOICE_PARTS - read) * fluid;
+}
+
 /* Call i on its ranks, which begins at `start` or later, but for the first,
  * which ends at `over`: parts of samples as they are there, until then by
- * replicas that make none. */
+ * replicas that make none. Above `waited` only by what pieces take again. */
 static double
 read_beside(const made *m, const int *choice, const double *took, int i,
-            double start, double over, beside *ranks)
+            double start, double over, double waited, beside *ranks)
 {
     const rlf_choice *first = &m->calls[0].choices[choice[0]];
     const rlf_choice *at = &m->calls[i].choices[choice[i]];
-    double begin = over - took[0];
     beside own = {.since = start};
     for (int r = at->first; r < at->first + at->count; r++) {
         own.since = fmax(own.since, fmax(ranks[r].rest, ranks[r].since));
         own.load = fmax(own.load, ranks[r].load);
+        own.anew = fmax(own.anew, ranks[r].anew);
     }
     own.load += took[i];
-    double can = part_beside(at, first);
-    double end = own.since + own.load;
-    if (own.since < over)
-        end = over - can * (over - fmax(own.since, begin)) + own.load;
-    for (int part = 0; part < RLF_CHOICE_PARTS; part++) {
-        double left = 1 - (double)part / RLF_CHOICE_PARTS;
-        double there = begin + first->complete[part] * took[0];
-        end = fmax(end, over - can * (over - there) + left * own.load);
-    }
+    own.anew += at->anew;
+    double end =
+        read_pieces(first, over - took[0], over, part_beside(at, first), &own);
     for (int r = at->first; r < at->first + at->count; r++) {
         own.rest = ranks[r].rest;
         ranks[r] = own;
     }
-    return end;
+    return fmin(end, waited + (RLF_CHOICE_PARTS - 1) * own.anew);
 }
 
 /* What the calls on a rank leave of its memory, but for keys and values;
@@ -414,9 +447,8 @@ simulate(const made *m, const int *choice)
                 start = fmax(start, generated);
             end[own][i] = start + took[i];
             if (follows)
-                end[own][i] =
-                    fmin(end[own][i], read_beside(m, choice, took, i, sooner,
-                                                  end[own][0], ranks));
+                end[own][i] = read_beside(m, choice, took, i, sooner,
+                                          end[own][0], end[own][i], ranks);
             if (calls[i].kind == RLF_STAGE_GENERATE)
                 generated = end[own][i];
             for (int r = at->first; r < at->first + at->count; r++) {
