@@ -2,6 +2,7 @@
  * declarations say stands in data_declare.h. */
 #include "nodes/data.h"
 
+#include "engine/base/option.h"
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
 #include "nodes/data_declare.h"
@@ -103,24 +104,25 @@ make_chats(const rlf_resource *resource, rlf_data *data, rlf_err *err)
     return RLF_OK;
 }
 
-/* How many bytes of texts a data set may keep in memory; 0: the usual. */
-static size_t
-memory_of_texts(void)
+/* How many bytes of texts a data set may keep in memory, and one; 0: the usual.
+ */
+static rlf_status
+memory_of_texts(rlf_err *err, size_t *out)
 {
-    const char *text = getenv("RLFLOW_DATA_MEMORY");
-    char *end = NULL;
-    unsigned long long n = text ? strtoull(text, &end, 10) : 0;
-    return text && *text && !*end ? (size_t)n + 1 : 0;
+    int64_t n;
+    RLF_TRY(rlf_variable_number("RLFLOW_DATA_MEMORY", -1, err, &n));
+    *out = (size_t)n + 1;
+    return RLF_OK;
 }
 
 /* `env` NULL: while compiling. */
 static rlf_status
-read_rows(const rlf_env *env, const rlf_resource *resource, uint64_t at_most,
-          rlf_data *data, rlf_err *err)
+read_rows(const rlf_env *env, const rlf_resource *resource, size_t in_memory,
+          uint64_t at_most, rlf_data *data, rlf_err *err)
 {
     rlf_records_spec spec;
     RLF_TRY(rlf_data_spec(resource, data->arena, err, &spec));
-    spec.in_memory = memory_of_texts();
+    spec.in_memory = in_memory;
     spec.spools = env ? env->spools : NULL;
     spec.name = resource->name;
     spec.enough = at_most;
@@ -140,7 +142,9 @@ static rlf_status
 read_data(const rlf_env *env, const rlf_resource *resource, uint64_t at_most,
           rlf_data *data, rlf_err *err)
 {
-    rlf_status status = read_rows(env, resource, at_most, data, err);
+    size_t in_memory;
+    RLF_TRY(memory_of_texts(err, &in_memory));
+    rlf_status status = read_rows(env, resource, in_memory, at_most, data, err);
     const char *const parts[] = {data->records.wrong, "messages", "pair"};
     const rlf_arg *at = NULL;
     for (size_t i = 0; i < RLF_COUNT(parts) && parts[0] && !at; i++)
@@ -393,20 +397,20 @@ static void
 note_large(const rlf_resource *resource, const rlf_data *data, rlf_buf *out)
 {
     rlf_records_sizes size = rlf_records_size(&data->records);
+    char files[RLF_BYTES_TEXT], spool[RLF_BYTES_TEXT];
     if (data->n_members)
         return;
     if (size.files)
-        rlf_buf_printf(
-            out,
-            "%s: %.1f MB of files are not kept in memory: their rows "
-            "are read again when they are drawn\n",
-            resource->name, (double)size.files / 1e6);
+        rlf_buf_printf(out,
+                       "%s: %s of files are not kept in memory: their rows "
+                       "are read again when they are drawn\n",
+                       resource->name, rlf_bytes_text(size.files, files));
     if (size.spool)
         rlf_buf_printf(out,
-                       "%s: %.1f MB of rows are kept uncompressed in a file "
+                       "%s: %s of rows are kept uncompressed in a file "
                        "without a name in %s, which goes when the data is "
                        "closed\n",
-                       resource->name, (double)size.spool / 1e6,
+                       resource->name, rlf_bytes_text(size.spool, spool),
                        size.directory);
 }
 

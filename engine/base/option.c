@@ -3,6 +3,7 @@
 
 #include "engine/base/option_table.h"
 
+#include "engine/base/log.h"
 #include "engine/base/vec.h"
 
 #include <ctype.h>
@@ -182,28 +183,44 @@ one_of(const char *words, const char *text)
     return false;
 }
 
+/* A whole number from `least` to `most`, given by `from`. */
+static rlf_status
+read_number(const char *text, const char *from, int64_t least, int64_t most,
+            rlf_err *err, int64_t *out)
+{
+    char *end = NULL;
+    errno = 0;
+    *out = strtoll(text, &end, 10);
+    bool digits = isdigit((unsigned char)*text) ||
+                  (*text == '-' && isdigit((unsigned char)text[1]));
+    if (digits && !*end && !errno && *out >= least && *out <= most)
+        return RLF_OK;
+    rlf_fail(err, RLF_USAGE, "%s is '%s', not a whole number from %lld", from,
+             text, (long long)least);
+    if (most != INT64_MAX || errno == ERANGE)
+        rlf_err_hint(err, "it may be %lld at most", (long long)most);
+    return RLF_USAGE;
+}
+
+rlf_status
+rlf_variable_number(const char *name, int64_t preset, rlf_err *err,
+                    int64_t *out)
+{
+    const char *text = getenv(name);
+    *out = preset;
+    return text && *text ? read_number(text, name, 0, INT64_MAX, err, out)
+                         : RLF_OK;
+}
+
 rlf_status
 rlf_option_read(rlf_option option, const char *text, const char *from,
                 rlf_err *err, rlf_option_value *value)
 {
     const rlf_option_row *row = &rlf_option_rows[option];
     value->text = text;
-    if (row->type == RLF_OPTION_IS_INT) {
-        char *end = NULL;
-        errno = 0;
-        value->number = strtoll(text, &end, 10);
-        bool digits = isdigit((unsigned char)*text) ||
-                      (*text == '-' && isdigit((unsigned char)text[1]));
-        if (!digits || *end || errno || value->number < row->least ||
-            value->number > row->most) {
-            rlf_fail(err, RLF_USAGE, "%s is '%s', not a whole number from %lld",
-                     from, text, (long long)row->least);
-            if (row->most != INT64_MAX || errno == ERANGE)
-                rlf_err_hint(err, "it may be %lld at most",
-                             (long long)row->most);
-            return RLF_USAGE;
-        }
-    }
+    if (row->type == RLF_OPTION_IS_INT)
+        RLF_TRY(read_number(text, from, row->least, row->most, err,
+                            &value->number));
     if (row->type == RLF_OPTION_IS_WORD && !one_of(row->argument, text))
         return rlf_fail(err, RLF_USAGE, "%s is '%s', not one of %s", from, text,
                         row->argument);
@@ -226,10 +243,22 @@ is_off(const rlf_option_row *row, const char *text)
     return row->type == RLF_OPTION_IS_FLAG && strcmp(text, "0") == 0;
 }
 
+/* Variables that preset no option and have a form. */
+static rlf_status
+check_variables(rlf_err *err)
+{
+    rlf_log log = {0};
+    int64_t bytes;
+    RLF_TRY(rlf_log_from_env(&log, err));
+    return rlf_variable_number("RLFLOW_DATA_MEMORY", 0, err, &bytes);
+}
+
 /* Presets and environment of all options that the command takes. */
 static rlf_status
 preset(rlf_command_line *line, rlf_err *err)
 {
+    if (rlf_command_takes(line->command, RLF_OPTION_DIAG)) /* help does not */
+        RLF_TRY(check_variables(err));
     for (int i = 0; i < RLF_OPTIONS; i++) {
         const rlf_option_row *row = &rlf_option_rows[i];
         if (!rlf_command_takes(line->command, (rlf_option)i))

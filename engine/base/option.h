@@ -79,6 +79,10 @@ void rlf_complete_bash(rlf_buf *out);
 void rlf_complete_zsh(rlf_buf *out);
 /* The one that is spelled so on a command line: "--table", "-o". */
 rlf_option rlf_option_called(const char *spelled);
+/* The whole number from 0 that an environment variable has; `preset` where it
+ * is not set, or empty. RLF_USAGE if it has anything else. */
+rlf_status rlf_variable_number(const char *name, int64_t preset, rlf_err *err,
+                               int64_t *out);
 /* What a text says of an option, which `from` has given ("--seed", a variable):
  * RLF_USAGE if its row does not allow it. */
 rlf_status rlf_option_read(rlf_option option, const char *text,
