@@ -607,7 +607,8 @@ eval_constant(rlf_sema *s, const rlf_ast_expr *e)
         return rlf_thing_none(e->span);
     }
     int term = rlf_term_number(s, e->number, e->span);
-    s->terms.data[term].truth = e->kind == RLF_AST_TRUTH;
+    s->terms.data[term].truth = s->terms.data[term].written =
+        e->kind == RLF_AST_TRUTH;
     s->terms.data[term].unit = units[e->unit];
     return rlf_thing_term(s, term, e->span);
 }

@@ -106,6 +106,7 @@ typedef struct rlf_term {
     int set;    /* the set it came through, for messages; -1: none, several */
     bool text;
     bool truth;        /* true, false, or what a condition gives */
+    bool written;      /* a CONST that is written as true or false */
     rlf_unit unit;     /* CONST of a number */
     rlf_oddity odd;       /* and where that */
     int fault;         /* arose: the number of the message */

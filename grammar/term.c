@@ -96,12 +96,35 @@ is_arithmetic(rlf_ast_op op)
            op == RLF_AST_GT || op == RLF_AST_GE;
 }
 
+/* Is it a name that the flow has given to true or false as written, which is an
+ * error then? */
+static bool
+is_named_truth(rlf_sema *s, const rlf_ast_expr *e, const char *what)
+{
+    rlf_found found;
+    if (e->kind == RLF_AST_CHOICE)
+        return is_named_truth(s, e->right, what) ||
+               is_named_truth(s, e->other, what);
+    if (e->kind != RLF_AST_NAME || !rlf_name_find(s, &e->name, &found) ||
+        !found.local || found.local->thing.kind != RLF_THING_NUMBER)
+        return false;
+    const rlf_term *t = &s->terms.data[found.local->thing.term];
+    if (!t->written)
+        return false;
+    rlf_diag *diag = rlf_diag_error(
+        s->diags, "type", e->span, "'%s' takes numbers, and '%s' is %s", what,
+        e->name.text, t->value > 0 ? "true" : "false");
+    rlf_diag_hint(s->diags, diag, "write a number, or choose one: %s ? a : b",
+                  e->name.text);
+    return true;
+}
+
 bool
 rlf_term_takes(rlf_sema *s, const rlf_ast_expr *e, const char *what)
 {
     const rlf_ast_expr *truth = e ? written_truth(e) : NULL;
     if (!truth)
-        return true;
+        return !e || !is_named_truth(s, e, what);
     bool yes = truth->number > 0;
     rlf_diag *diag = rlf_diag_error(s->diags, "type", truth->span,
                                     "'%s' takes numbers, and this is %s", what,

@@ -48,18 +48,21 @@ n_sets(const rlf_node *node)
     return node->n_args / N_FORMALS;
 }
 
-/* How many rows a step draws as these prompts; 0: the run decides. */
+/* How many rows a step draws as these prompts, or a collect keeps at most; 0:
+ * the run decides. */
 static double
 drawn(const rlf_graph *graph, int prompts)
 {
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        if (!node->class->draws || node->class->course != RLF_COURSE_NONE)
+        if (!node->class->draws || !node->n_outputs)
             continue;
         int set = graph->values.data[node->outputs[0]].set;
-        const rlf_arg *count = rlf_node_arg(node, "count");
+        if (set < 0)
+            continue;
+        const rlf_arg *count = rlf_args_find(node->args, node->n_args, "count");
         if (graph->sets.data[set].prompts == prompts)
-            return count->kind == RLF_ARG_NUMBER ? count->number : 0;
+            return count && count->kind == RLF_ARG_NUMBER ? count->number : 0;
     }
     return 0;
 }

@@ -1691,3 +1691,53 @@ test.rlf:14:52: error: '>=' takes numbers, and this is true
    14 |     report k = mean(r < true over batch), l = mean(true >= r over batch)
       |                                                    ^~~~
 hint: write 1
+=== a name of true or false as an operand; a name of a comparison, and where it is not computed with
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-3))
+def twice(x, so = true) = so ? 2 * x : x
+def times(x, so = true) = x * so
+flow f(batch: prompts[4]) {
+    roll = actor.generate(batch, n: 2, max_new: 3)
+    r = roll.length
+    yes = true
+    no = false
+    late = step > 2
+    same = yes
+    report a = mean(r * yes over batch), b = mean(-no + r over batch)
+    report c = mean(late * r over batch), d = mean(twice(r, yes) over batch), e = mean(times(r) over batch)
+    report g = mean(yes over batch), h = exp(no), i = mean(r * (step > 1 ? yes : 2) over batch), j = 1 - same
+    if yes and not no { report k = mean(r over batch) }
+    update actor minimize mean(actor.logprob(roll) over batch)
+}
+--- errors
+test.rlf:4:31: error: '*' takes numbers, and 'so' is true
+    4 | def times(x, so = true) = x * so
+      |                               ^~
+test.rlf:13:88: note: in this use of 'times'
+   13 | ...ort c = mean(late * r over batch), d = mean(twice(r, yes) over batch), e = mean(times(r) over batch)
+      |                                                                                    ^~~~~
+hint: write a number, or choose one: so ? a : b
+test.rlf:12:25: error: '*' takes numbers, and 'yes' is true
+   12 |     report a = mean(r * yes over batch), b = mean(-no + r over batch)
+      |                         ^~~
+hint: write a number, or choose one: yes ? a : b
+test.rlf:12:52: error: '-' takes numbers, and 'no' is false
+   12 |     report a = mean(r * yes over batch), b = mean(-no + r over batch)
+      |                                                    ^~
+hint: write a number, or choose one: no ? a : b
+test.rlf:14:21: error: 'mean' takes numbers, and 'yes' is true
+   14 |     report g = mean(yes over batch), h = exp(no), i = mean(r * (step > 1 ? yes : 2) over batch), j =...
+      |                     ^~~
+hint: write a number, or choose one: yes ? a : b
+test.rlf:14:46: error: 'exp' takes numbers, and 'no' is false
+   14 |     report g = mean(yes over batch), h = exp(no), i = mean(r * (step > 1 ? yes : 2) over batch), j =...
+      |                                              ^~
+hint: write a number, or choose one: no ? a : b
+test.rlf:14:76: error: '*' takes numbers, and 'yes' is true
+   14 | ...t g = mean(yes over batch), h = exp(no), i = mean(r * (step > 1 ? yes : 2) over batch), j = 1 - same
+      |                                                                      ^~~
+hint: write a number, or choose one: yes ? a : b
+test.rlf:14:106: error: '-' takes numbers, and 'same' is true
+   14 | ...t g = mean(yes over batch), h = exp(no), i = mean(r * (step > 1 ? yes : 2) over batch), j = 1 - same
+      |                                                                                                    ^~~~
+hint: write a number, or choose one: same ? a : b

@@ -336,3 +336,29 @@ test.rlf:4:71: warning: this text is given twice
 test.rlf:4:56: note: this one
     4 |     a = actor.generate(batch, max_new: 8, stop: ["\n", "###", "\n\n", "###", "Q: ", "##"])
       |                                                        ^~~~~
+=== pieces that no collect fills
++++ models
+hook good = lua("g.lua")
+flow f(batch: prompts[8]) {
+    collect batch (rounds: 3) {
+        roll = actor.generate(batch, n: 2, max_new: 4)
+        right = good(roll)
+        keep std(right over group) > 0
+    }
+    for a in roll.split(size: 9) { report a = mean(a.length over batch) }
+    for b in roll.split(size: 8) { report b = mean(b.length over batch) }
+    for c in roll.split(parts: 9) { report c = mean(c.length over batch) }
+    update actor minimize -mean(actor.logprob(roll) over batch)
+}
+--- warnings
+test.rlf:1:1: warning: nothing of this import is used
+    1 | import "std/loss"
+      | ^~~~~~~~~~~~~~~~~
+test.rlf:11:31: warning: 'roll' has 8 prompts: this is one piece, all of it
+   11 |     for a in roll.split(size: 9) { report a = mean(a.length over batch) }
+      |                               ^
+hint: 'size:' counts the prompts of a piece
+test.rlf:13:32: warning: 1 of these 9 pieces is empty: 'roll' has 8 prompts
+   13 |     for c in roll.split(parts: 9) { report c = mean(c.length over batch) }
+      |                                ^
+hint: the samples of a prompt stay together
