@@ -424,11 +424,12 @@ RLF_PUBLIC rlf_result rlf_session_prompt_rows(rlf_session *session,
 typedef int rlf_answer_function(void *arg, const rlf_answer *answer);
 /* Answer all prompts that wait, by what "--max_new" (512), "--n",
  * "--temperature", "--top_k", "--top_p", "--min_p", "--greedy", "--stop" and
- * "--seed" say, on "--device" in "--dtype" by "--threads". The model is opened
- * for the first call, and stays. An answer depends on the model, its prompt,
- * these, and its number: in the first call it is what
- * model.generate(data, ...) makes of row `prompt` in a program that does
- * nothing else but report; each later call draws anew. `watch` may be NULL. */
+ * "--seed" say, on "--device" in "--dtype" by "--threads"; by the model with
+ * the adapter in "--lora". The model is opened for the first call, and stays.
+ * An answer depends on the model, its prompt, these, and its number: in the
+ * first call it is what model.generate(data, ...) makes of row `prompt` in a
+ * program that does nothing else but report; each later call draws anew.
+ * `watch` may be NULL. */
 RLF_PUBLIC rlf_result rlf_session_generate(rlf_session *session,
                                            rlf_answer_function *watch,
                                            void *arg);

@@ -375,23 +375,23 @@ check_dropout(const rlf_resource *resource, const rlf_arg *lora,
     return rlf_arg_blame(lora, RLF_USER, err);
 }
 
-/* Which modules there are, where one is not. */
+/* Each target is a module, and none is given twice. */
 static rlf_status
 check_targets(const rlf_model_config *config, const rlf_arg *lora,
               rlf_arena *arena, rlf_err *err)
 {
-    const char *missing = rlf_adapters_missing(config, arena);
-    if (!missing)
-        return RLF_OK;
-    rlf_buf list = {0};
-    rlf_module_list all = rlf_adapters_modules(config, arena);
-    for (int i = 0; i < all.n; i++)
-        rlf_buf_printf(&list, "%s%s", i ? ", " : "", all.list[i]);
-    rlf_fail(err, RLF_USER, "no module of a layer is called '%s'", missing);
-    rlf_err_hint(err, "there are %s", list.p);
-    rlf_buf_free(&list);
     const rlf_arg *targets = rlf_args_find(lora->list, lora->n_list, "targets");
-    return rlf_arg_blame(targets ? targets : lora, RLF_USER, err);
+    for (int i = 0; targets && i < config->lora.n_targets; i++)
+        for (int k = 0; k < i; k++) {
+            const char *target = config->lora.targets[i];
+            if (strcmp(target, config->lora.targets[k]) != 0)
+                continue;
+            rlf_fail(err, RLF_USER, "targets: names '%s' twice", target);
+            rlf_err_hint(err, "leave out one of the two");
+            return rlf_arg_blame(targets, RLF_USER, err);
+        }
+    return rlf_arg_blame(targets ? targets : lora,
+                         rlf_adapters_check(config, arena, err), err);
 }
 
 static rlf_status

@@ -13,6 +13,8 @@
 #include "engine/io/shards.h"
 #include "engine/text/detokenizer.h"
 #include "kernels/backend.h"
+#include "nodes/model/adapter.h"
+#include "nodes/model/adapter_files.h"
 #include "nodes/model/generate.h"
 #include "nodes/model/origin.h"
 #include "nodes/model/weights.h"
@@ -48,6 +50,7 @@ struct rlf_answering {
     rlf_arena *arena; /* of the model and its path */
     rlf_arena *pool;  /* of prompts and answers: until the next are asked */
     const char *path;
+    const char *lora; /* the directory of its adapter, or NULL */
     rlf_model_config *config;
     rlf_device *device;
     rlf_queue *queue;
@@ -128,7 +131,7 @@ close_model(struct rlf_answering *a)
         rlf_device_free(a->device);
     rlf_arena_free(a->arena);
     a->arena = NULL;
-    a->path = NULL;
+    a->path = a->lora = NULL;
     a->model = NULL;
     a->queue = NULL;
     a->device = NULL;
@@ -177,18 +180,45 @@ open_device(rlf_session *s, struct rlf_answering *a, rlf_err *err,
     return rlf_queue_new(a->device, &a->queue, err);
 }
 
+static bool
+same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* The shape with its adapter. */
+static rlf_status
+read_shape(struct rlf_answering *a, const char *path, const char *lora,
+           rlf_err *err)
+{
+    if (rlf_adapter_is(path)) {
+        rlf_fail(err, RLF_USER,
+                 "%s: this is an adapter, and the model is another directory",
+                 path);
+        rlf_err_hint(err, "write rlflow generate THE_MODEL --lora %s", path);
+        return RLF_USER;
+    }
+    RLF_TRY(rlf_model_config_read(path, a->arena, err, a->config));
+    RLF_TRY(rlf_weights_tie(path, a->config, err));
+    if (!lora)
+        return RLF_OK;
+    RLF_TRY(rlf_adapter_config_read(lora, a->arena, err, &a->config->lora));
+    return rlf_adapters_check(a->config, a->arena, err);
+}
+
 /* What the directory is as a model, without its weights. */
 static rlf_status
-open_config(struct rlf_answering *a, const char *path, rlf_err *err)
+open_config(struct rlf_answering *a, const char *path, const char *lora,
+            rlf_err *err)
 {
-    if (a->path && strcmp(a->path, path) == 0)
+    if (same_text(a->path, path) && same_text(a->lora, lora))
         return RLF_OK;
     close_model(a);
     a->arena = rlf_arena_new();
     a->config = RLF_NEW(a->arena, rlf_model_config);
-    RLF_TRY(rlf_model_config_read(path, a->arena, err, a->config));
-    RLF_TRY(rlf_weights_tie(path, a->config, err));
+    RLF_TRY(read_shape(a, path, lora, err));
     a->path = rlf_arena_strdup(a->arena, path);
+    a->lora = lora ? rlf_arena_strdup(a->arena, lora) : NULL;
     return RLF_OK;
 }
 
@@ -221,7 +251,7 @@ open_model(rlf_session *s, struct rlf_answering *a, uint32_t longest,
                                        .caps = &caps,
                                        .shards = 1,
                                        .lanes = 1};
-    const rlf_weights_origin origin = {.dir = a->path};
+    const rlf_weights_origin origin = {.dir = a->path, .adapter = a->lora};
     RLF_TRY(
         rlf_model_new(a->queue, kernels, a->config, &options, err, &a->model));
     return rlf_weights_fill(a->model, &origin, err);
@@ -279,7 +309,7 @@ rlf_session_prompt(rlf_session *s, const char *model, const char *text,
     if (!s || s->err.status < 0)
         return rlf_session_status(s);
     struct rlf_answering *a = answering_of(s);
-    rlf_status status = open_config(a, model, &s->err);
+    rlf_status status = open_config(a, model, s->options.lora, &s->err);
     if (status >= 0) {
         const rlf_tokens *read = chat ? rlf_session_chat(s, model, text, n)
                                       : rlf_session_tokens(s, model, text, n);
@@ -391,7 +421,7 @@ rlf_session_prompt_rows(rlf_session *s, const char *model, const char *path,
     rlf_records rows;
     rlf_arena *arena = rlf_arena_new();
     const rlf_record_field column = {.label = "prompt", .field = field};
-    rlf_status status = open_config(a, model, err);
+    rlf_status status = open_config(a, model, s->options.lora, err);
     if (status >= 0)
         status = rlf_shard_files_list(path, format, NULL, arena, err, &files);
     if (status >= 0) {

@@ -17,6 +17,7 @@
 #include "nodes/chat.h"
 #include "nodes/model/families/families.h"
 #include "nodes/model/kv.h"
+#include "nodes/model/adapter.h"
 #include "nodes/model/adapter_files.h"
 #include "nodes/model/origin.h"
 #include "nodes/model/pass.h"
@@ -53,6 +54,7 @@ typedef struct card {
     const json_t *config, *generation, *texts; /* files; NULL: not there */
     const json_t *adapter; /* likewise; an adapter has weights of its own, for a
                               model that is elsewhere */
+    bool based;            /* that model is a directory here */
     rlf_model_config *model; /* NULL: it is refused */
     const rlf_table *table;
     int64_t params[PARTS];
@@ -303,6 +305,51 @@ match_files(card *c, rlf_err *err)
         refuse(c, err);
 }
 
+/* ---- adapters ---- */
+
+/* What a program checks that reads the adapter beside this base. */
+static rlf_status
+match_base(const card *c, const char *base, const rlf_lora *lora, rlf_err *err)
+{
+    const rlf_weights_origin origin = {.adapter = c->dir};
+    const rlf_model_options options = {
+        .head = RLF_HEAD_LM, .shards = 1, .lanes = 1};
+    rlf_model_config *model = RLF_NEW(c->arena, rlf_model_config);
+    rlf_weights_known known;
+    const rlf_model *m;
+    RLF_TRY(rlf_model_config_read(base, c->arena, err, model));
+    model->lora = *lora;
+    RLF_TRY(rlf_adapters_check(model, c->arena, err));
+    RLF_TRY(rlf_model_outline(rlf_kernels_cpu(), model, &options, c->arena, err,
+                              &m));
+    return rlf_weights_check(m->table, &origin, err, &known);
+}
+
+/* An adapter, beside its base if that is a directory here. */
+static void
+look_at_adapter(card *c, rlf_err *err)
+{
+    const char *base = text_of(c->adapter, "base_model_name_or_path");
+    rlf_safetensors *file = NULL;
+    rlf_lora lora;
+    rlf_status config = rlf_adapter_config_read(c->dir, c->arena, err, &lora);
+    if (config < 0)
+        refuse(c, err);
+    rlf_status tensors = rlf_adapter_tensors_open(c->dir, err, &file);
+    if (tensors < 0)
+        refuse(c, err);
+    if (config >= 0 && tensors >= 0) {
+        c->based =
+            base && *base &&
+            rlf_file_exists(rlf_path_join(c->arena, base, "config.json"));
+        if ((c->based
+                 ? match_base(c, base, &lora, err)
+                 : rlf_adapter_tensors_check(file, c->dir, &lora, err)) < 0)
+            refuse(c, err);
+    }
+    rlf_safetensors_close(file);
+}
+
 /* ---- texts ---- */
 
 /* Several templates have names. */
@@ -507,6 +554,8 @@ put_adapter(const card *c, rlf_buf *out)
                *base = text_of(c->adapter, "base_model_name_or_path");
     rlf_buf_printf(out, "%s: adapter%s%s%s%s\n", c->dir, type ? ", " : "",
                    type ? type : "", base ? ", of " : "", base ? base : "");
+    if (!json_object_size(c->adapter))
+        return;
     rlf_buf_puts(out, "  rank        ");
     rlf_buf_number(out, json_number_value(json_object_get(c->adapter, "r")));
     rlf_buf_puts(out, ", alpha ");
@@ -519,6 +568,9 @@ put_adapter(const card *c, rlf_buf *out)
         const char *name = json_string_value(json_array_get(targets, i));
         rlf_buf_printf(out, "%s%s", i ? ", " : "", name ? name : "?");
     }
+    if (!c->based && !c->refused.count)
+        rlf_buf_puts(out, "\n  base        not here, so only the adapter's own "
+                          "files were looked at");
     rlf_buf_putc(out, '\n');
 }
 
@@ -656,13 +708,13 @@ look(card *c, uint32_t day, rlf_err *err)
     c->config = load(c, "config.json");
     c->generation = load(c, "generation_config.json");
     c->texts = load(c, "tokenizer_config.json");
-    c->adapter = load(c, "adapter_config.json");
+    c->adapter = load(c, RLF_ADAPTER_CONFIG);
+    if (!c->adapter && rlf_adapter_is(c->dir)) /* its reader says what it is */
+        c->adapter = json_object();
     rlf_err files = RLF_ERR_NONE;
     look_at_files(c, &files);
     if (c->adapter) { /* its tokenizer and weights are those of its base */
-        rlf_lora lora;
-        if (rlf_adapter_config_read(c->dir, c->arena, err, &lora) < 0)
-            refuse(c, err);
+        look_at_adapter(c, err);
         return rlf_memory_check(err);
     }
     look_at_config(c, err);

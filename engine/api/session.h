@@ -69,6 +69,7 @@ typedef struct rlf_session_options {
     uint32_t each, top_k;
     bool greedy;
     const char *stop; /* or NULL */
+    const char *lora; /* the directory of an adapter, or NULL */
     struct {
         double temperature, top_p, min_p;
     } sampling;

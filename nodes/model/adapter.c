@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/base/str.h"
+
 double
 rlf_lora_scale(const rlf_lora *lora)
 {
@@ -13,32 +15,29 @@ rlf_lora_scale(const rlf_lora *lora)
            (lora->stable ? sqrt((double)lora->rank) : (double)lora->rank);
 }
 
-/* Does a name end with this, behind a dot or all of it? What is before it stays
- * there. */
-static bool
-take_end(const char *name, size_t *n, const char *end, size_t k)
-{
-    if (k > *n || memcmp(name + *n - k, end, k) != 0 ||
-        (k < *n && name[*n - k - 1] != '.'))
-        return false;
-    *n -= k + (k < *n);
-    return true;
-}
-
-/* Is a module of a layer meant by the end of its name, or by all of it? */
+/* Is a module of a layer meant by all of its name in files, or by an end of it
+ * behind a dot? */
 static bool
 is_named(const rlf_model_config *c, int layer, const char *module,
          const char *target)
 {
     char number[16];
-    const char *layers = rlf_program_layers(c);
-    size_t n = strlen(module), k = strlen(target);
-    if (take_end(module, &n, target, k))
-        return true;
-    n = (size_t)snprintf(number, sizeof number, "%d", layer);
-    return take_end(target, &k, module, strlen(module)) && k &&
-           take_end(target, &k, number, n) && k &&
-           take_end(target, &k, layers, strlen(layers)) && !k;
+    snprintf(number, sizeof number, "%d", layer);
+    const char *parts[] = {rlf_program_layers(c), ".", number, ".", module};
+    size_t k = strlen(target), n;
+    for (size_t i = RLF_COUNT(parts); i-- > 0 && k > 0; k -= n) {
+        n = strlen(parts[i]);
+        const char *part = parts[i];
+        if (k < n) { /* the target begins in this part */
+            if (part[n - k - 1] != '.')
+                return false;
+            part += n - k;
+            n = k;
+        }
+        if (memcmp(target + k - n, part, n) != 0)
+            return false;
+    }
+    return !k && *target != '.';
 }
 
 bool
@@ -198,8 +197,23 @@ rlf_adapters_modules(const rlf_model_config *config, rlf_arena *arena)
     return out;
 }
 
-const char *
-rlf_adapters_missing(const rlf_model_config *config, rlf_arena *arena)
+static rlf_status
+fail_missing(const rlf_model_config *config, const char *target,
+             rlf_arena *arena, rlf_err *err)
+{
+    rlf_buf list = {0};
+    rlf_module_list all = rlf_adapters_modules(config, arena);
+    for (int i = 0; i < all.n; i++)
+        rlf_buf_printf(&list, "%s%s", i ? ", " : "", all.list[i]);
+    rlf_fail(err, RLF_USER, "no module of a layer is called '%s'", target);
+    rlf_err_hint(err, "there are %s", list.p);
+    rlf_buf_free(&list);
+    return RLF_USER;
+}
+
+rlf_status
+rlf_adapters_check(const rlf_model_config *config, rlf_arena *arena,
+                   rlf_err *err)
 {
     const rlf_program *r = base_of(config, arena);
     for (int t = 0; t < config->lora.n_targets; t++) {
@@ -211,7 +225,7 @@ rlf_adapters_missing(const rlf_model_config *config, rlf_arena *arena)
                 found |= is_named(config, row->layer, row->name[k], target);
         }
         if (!found)
-            return target;
+            return fail_missing(config, target, arena, err);
     }
-    return NULL;
+    return RLF_OK;
 }

@@ -36,8 +36,10 @@ typedef struct rlf_module_list {
 } rlf_module_list;
 rlf_module_list rlf_adapters_modules(const rlf_model_config *config,
                                      rlf_arena *arena);
-/* The first target that no module has, or NULL. */
-const char *rlf_adapters_missing(const rlf_model_config *config,
-                                 rlf_arena *arena);
+/* RLF_USER: a target that no module of the model has, with those that are
+ * there.
+ */
+rlf_status rlf_adapters_check(const rlf_model_config *config, rlf_arena *arena,
+                              rlf_err *err);
 
 #endif

@@ -222,3 +222,84 @@ rlf_adapter_tensors_open(const char *dir, rlf_err *err, rlf_safetensors **out)
     rlf_arena_free(arena);
     return status;
 }
+
+/* ---- tensors alone ---- */
+
+/* A matrix of an adapter. */
+typedef struct matrix {
+    rlf_str module; /* whose */
+    uint32_t axis;  /* of its shape that is the rank */
+} matrix;
+
+static bool
+is_matrix(const rlf_tensor *x, matrix *out)
+{
+    static const char *const ends[] = {".lora_A.weight", ".lora_B.weight"};
+    size_t n = strlen(x->name), begin = strlen(RLF_ADAPTER_PREFIX);
+    if (strncmp(x->name, RLF_ADAPTER_PREFIX, begin) != 0)
+        return false;
+    for (uint32_t i = 0; i < RLF_COUNT(ends); i++) {
+        size_t k = strlen(ends[i]);
+        if (n <= begin + k || strcmp(x->name + n - k, ends[i]) != 0)
+            continue;
+        *out = (matrix){{x->name + begin, n - begin - k}, i};
+        return true;
+    }
+    return false;
+}
+
+/* Is a part of its name the number of a layer? */
+static bool
+is_of_layer(rlf_str module)
+{
+    static const char digits[] = "0123456789";
+    for (const char *p = memchr(module.p, '.', module.n); p && *p;
+         p = strchr(p + 1, '.')) {
+        size_t n = strspn(p + 1, digits);
+        if ((size_t)(p - module.p) + n + 1 >= module.n)
+            return false;
+        if (n && p[n + 1] == '.')
+            return true;
+    }
+    return false;
+}
+
+static bool
+is_end_of(rlf_str module, const char *target)
+{
+    size_t k = strlen(target), n = module.n;
+    return k && k <= n && memcmp(module.p + n - k, target, k) == 0 &&
+           (k == n || module.p[n - k - 1] == '.');
+}
+
+rlf_status
+rlf_adapter_tensors_check(const rlf_safetensors *file, const char *dir,
+                          const rlf_lora *lora, rlf_err *err)
+{
+    size_t n = rlf_safetensors_count(file);
+    matrix m;
+    for (size_t i = 0; i < n; i++) {
+        const rlf_tensor *x = rlf_safetensors_at(file, i);
+        if (!is_matrix(x, &m) ||
+            (x->n_dims == 2 && x->shape[m.axis] == (uint64_t)lora->rank))
+            continue;
+        rlf_arena *arena = rlf_arena_new();
+        rlf_fail(err, RLF_USER, "%s: tensor %s has shape %s, but %s says r: %d",
+                 x->file, x->name, rlf_tensor_shape_text(x, arena),
+                 RLF_ADAPTER_CONFIG, lora->rank);
+        rlf_arena_free(arena);
+        return RLF_USER;
+    }
+    for (int t = 0; t < lora->n_targets; t++) {
+        bool found = false;
+        for (size_t i = 0; i < n && !found; i++)
+            found = is_matrix(rlf_safetensors_at(file, i), &m) &&
+                    is_of_layer(m.module) &&
+                    is_end_of(m.module, lora->targets[t]);
+        if (!found)
+            return rlf_fail(err, RLF_USER,
+                            "%s/%s: no module of a layer is called '%s'", dir,
+                            RLF_ADAPTER_TENSORS, lora->targets[t]);
+    }
+    return RLF_OK;
+}
