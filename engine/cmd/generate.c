@@ -182,8 +182,10 @@ batch(rlf_session *s, const rlf_command_line *line, writer *w)
     } else {
         int status = rlf_given_file(&from, path);
         while (!status && result == RLF_RESULT_OK &&
-               (text = rlf_given_next(&from, &n)) != NULL)
+               (text = rlf_given_next(&from, &n)) != NULL) {
+            rlf_given_warn(&from, NULL, text, n);
             result = add_prompt(s, line, text, n);
+        }
         if (status || from.too_long) {
             rlf_given_close(&from);
             rlf_session_close(s);
@@ -215,6 +217,8 @@ single(rlf_session *s, const rlf_command_line *line, writer *w)
         text = rlf_given_rest(&from, &n);
         n -= n && text[n - 1] == '\n';
     }
+    if (text)
+        rlf_given_warn(NULL, "the prompt", text, n);
     if (from.too_long) {
         status = 1;
     } else {
@@ -279,6 +283,7 @@ chat(rlf_session *s, const rlf_command_line *line, writer *w)
     sigaction(SIGINT, &act, NULL); /* which ends getline, too */
     begin_chat(line, &all);
     while (result == RLF_RESULT_OK && hear(&text, &room, &n, &warned)) {
+        rlf_given_warn(NULL, "what was typed", text, n);
         put_message("user", text, n, &all);
         rlf_buf_clear(&turn);
         rlf_buf_add(&turn, all.p, all.n);
@@ -329,6 +334,9 @@ rlf_cmd_generate(const rlf_command_line *line)
     if (talks && (w.each > 1 || w.json))
         return wrong("a chat has one answer to each message, as text",
                      "give a prompt, or leave out --n, --json and --logprobs");
+    const char *system = given(line, RLF_OPTION_SYSTEM);
+    if (system)
+        rlf_given_warn(NULL, "--system", system, strlen(system));
     int status = 0;
     rlf_session *s = rlf_cmd_session_of(line, "", &status);
     if (!s)

@@ -56,9 +56,55 @@ rlf_given_file(rlf_given *from, const char *path)
     return status == RLF_USER ? 1 : 3;
 }
 
+/* Bytes that are no UTF-8, and the place of the first of them, from 1. */
+static size_t
+count_odd(const char *text, size_t n, size_t *first)
+{
+    size_t odd = 0;
+    for (size_t i = 0, k; i < n; i += k) {
+        k = rlf_str_utf8(text + i, n - i);
+        if (!k && !odd++)
+            *first = i + 1;
+        k += !k;
+    }
+    return odd;
+}
+
+void
+rlf_given_warn(rlf_given *from, const char *what, const char *text, size_t n)
+{
+    size_t first = 0, odd = count_odd(text, n, &first);
+    if (!odd || (from && from->odd++))
+        return;
+    rlf_buf place = {0}, out = {0};
+    if (from && from->file && from->at)
+        rlf_buf_printf(&place, "line %zu of ", from->at);
+    rlf_buf_printf(&out,
+                   "warning: %s%s has %zu byte%s no UTF-8, and %s read as "
+                   "U+FFFD; the first is byte %zu\n",
+                   place.p ? place.p : "",
+                   what         ? what
+                   : from->file ? from->name
+                                : "a text of the command line",
+                   odd, odd > 1 ? "s that are" : " that is",
+                   odd > 1 ? "are" : "is", first);
+    fflush(stdout);
+    rlf_cmd_put_message(out.p);
+    rlf_buf_free(&place);
+    rlf_buf_free(&out);
+}
+
 void
 rlf_given_close(rlf_given *from)
 {
+    if (from->odd > 1) {
+        char text[96];
+        snprintf(text, sizeof text,
+                 "warning: %zu text%s behind it %s such bytes too\n",
+                 from->odd - 1, from->odd > 2 ? "s" : "",
+                 from->odd > 2 ? "have" : "has");
+        rlf_cmd_put_message(text);
+    }
     if (from->file && from->file != stdin)
         fclose(from->file);
     rlf_buf_free(&from->text);

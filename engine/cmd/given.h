@@ -13,6 +13,7 @@ typedef struct rlf_given {
     size_t at;        /* the line of it that was read last, from 1 */
     rlf_buf text;     /* and that */
     bool too_long;    /* a line was, which was said */
+    size_t odd;       /* texts that were not all UTF-8 */
 } rlf_given;
 
 /* The words of a command line from number `first` on. */
@@ -25,6 +26,12 @@ void rlf_given_close(rlf_given *from);
 /* The next text of *n bytes, of a line without its end; good until the next
  * call. NULL: there is none, or it is too long. */
 const char *rlf_given_next(rlf_given *from, size_t *n);
+/* Warn of bytes of a text that are no UTF-8, which models read as U+FFFD. Of
+ * lines of a file the first that has some is named, and how many others have
+ * some when it is closed. `what` names a text that is not of `from`, which is
+ * NULL then. */
+void rlf_given_warn(rlf_given *from, const char *what, const char *text,
+                    size_t n);
 /* Of a file: the line at hand with all that is left behind it. */
 const char *rlf_given_rest(rlf_given *from, size_t *n);
 
