@@ -402,6 +402,7 @@ typedef struct rlf_answer {
     int done;     /* there is no more of it */
     int finished; /* it ended by itself, not by "--max_new", the context or who
                      watched */
+    int cut;      /* who watched ended it */
 } rlf_answer;
 
 /* A prompt that waits for its answers by the model in directory `model`: a text
@@ -433,7 +434,8 @@ typedef int rlf_answer_function(void *arg, const rlf_answer *answer);
 RLF_PUBLIC rlf_result rlf_session_generate(rlf_session *session,
                                            rlf_answer_function *watch,
                                            void *arg);
-/* The answers of the last call, prompt by prompt, until a prompt is added. */
+/* The answers of the last call, prompt by prompt, until a prompt is added; and
+ * within `watch` those of the call that it is called by. */
 RLF_PUBLIC const rlf_answer *rlf_session_answer(rlf_session *session, size_t i);
 
 /* ---- clusters ---- */

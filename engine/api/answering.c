@@ -59,6 +59,7 @@ struct rlf_answering {
     RLF_VEC(asked) asked;
     RLF_VEC(reply) replies;
     bool told;     /* those that wait were answered: the next begin anew */
+    bool runs;     /* they are being answered */
     uint32_t step; /* how often was answered */
 };
 
@@ -558,10 +559,10 @@ run(struct rlf_answering *a, rlf_generation *g, rlf_answer_function *watch,
     for (size_t i = 0; i < a->replies.count; i++) {
         reply *r = &a->replies.data[i];
         const rlf_response now = rlf_generation_response(g, (uint32_t)i);
-        if (!r->answer.done)
+        if (!r->answer.done) {
             take_tokens(r, &now, true);
-        if (ended && !now.finished)
-            r->answer.finished = 0;
+            r->answer.cut = ended && !now.finished;
+        }
         RLF_TRY(keep_tokens(a, r, err));
     }
     return rlf_memory_check(err);
@@ -632,8 +633,10 @@ rlf_session_generate(rlf_session *s, rlf_answer_function *watch, void *arg)
     if (status >= 0)
         status = open_model(
             s, a, longest < INT32_MAX ? (uint32_t)longest : INT32_MAX, err);
+    a->runs = true;
     if (status >= 0)
         status = generate(s, a, watch, arg, err);
+    a->runs = false;
     a->told = true;
     return rlf_session_result(status);
 }
@@ -642,6 +645,7 @@ const rlf_answer *
 rlf_session_answer(rlf_session *s, size_t i)
 {
     const struct rlf_answering *a = s ? s->answering : NULL;
-    return a && a->told && i < a->replies.count ? &a->replies.data[i].answer
-                                                : NULL;
+    return a && (a->told || a->runs) && i < a->replies.count
+               ? &a->replies.data[i].answer
+               : NULL;
 }

@@ -195,9 +195,17 @@ read_messages(const char *text, size_t n, rlf_arena *pool, rlf_err *err,
         status =
             read_message(json_array_get(list, i), i, pool, err, &messages[i]);
     json_decref(all);
+    RLF_TRY(status);
+    if (rlf_str_eq(messages[count - 1].role, RLF_STR("assistant"))) {
+        rlf_fail(err, RLF_USER,
+                 "the chat ends with the answer of the assistant, which would "
+                 "be a part of the prompt");
+        rlf_err_hint(err, "leave out its last message: the model writes it");
+        return RLF_USER;
+    }
     out->messages = messages;
     out->n_messages = (uint32_t)count;
-    return status;
+    return RLF_OK;
 }
 
 const rlf_tokens *

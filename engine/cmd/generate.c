@@ -8,8 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How often Ctrl-C was pressed. */
-static volatile sig_atomic_t interrupts;
+/* How often Ctrl-C was pressed; of a batch the signal that ends it. */
+static volatile sig_atomic_t interrupts, ended_by;
+/* Is a batch being answered? Before that there is nothing to write. */
+static volatile sig_atomic_t answers;
 
 static void
 interrupt(int number)
@@ -18,8 +20,18 @@ interrupt(int number)
     interrupts++;
 }
 
+static void
+end_batch(int number)
+{
+    if (!answers)
+        _exit(128 + number);
+    ended_by = number;
+    interrupts++;
+}
+
 /* What is written, as it comes. */
 typedef struct writer {
+    rlf_session *s;
     bool json, logprobs;
     bool terminal; /* the standard output is one */
     size_t next;   /* the answer that is written now, of all */
@@ -27,6 +39,7 @@ typedef struct writer {
     bool line;     /* what was written last ended a line */
     int seen;      /* interrupts before */
     size_t each;   /* answers to a prompt */
+    size_t written; /* answers as JSON */
 } writer;
 
 /* ---- writing ---- */
@@ -68,28 +81,50 @@ put_text(writer *w, const char *p, size_t n)
     rlf_buf_free(&text);
 }
 
+/* JSON of those that are complete, up to the first that is not. */
+static void
+put_complete(writer *w)
+{
+    const rlf_answer *a;
+    for (;
+         (a = rlf_session_answer(w->s, w->next)) != NULL && a->done && !a->cut;
+         w->next++) {
+        put_json(w, a);
+        w->written++;
+    }
+    fflush(stdout);
+}
+
 /* Of the one whose turn it is what has come, of others nothing: they are
  * written in their order. */
 static int
 watch(void *arg, const rlf_answer *a)
 {
     writer *w = arg;
-    if (!w->json && a->prompt * w->each + a->sample == w->next) {
+    answers = 1;
+    if (a->prompt * w->each + a->sample != w->next) {
+        ;
+    } else if (!w->json) {
         put_text(w, a->text + w->shown, a->n - w->shown);
         w->shown = a->n;
         fflush(stdout);
+    } else if (a->done) {
+        put_complete(w);
     }
     return interrupts != w->seen;
 }
 
-/* All that are done and were not written yet. */
+/* All that were not written yet; of a batch none that a signal cut off. */
 static void
-put_rest(writer *w, rlf_session *s)
+put_rest(writer *w)
 {
     const rlf_answer *a;
-    for (; (a = rlf_session_answer(s, w->next)) != NULL; w->next++) {
+    for (; (a = rlf_session_answer(w->s, w->next)) != NULL; w->next++) {
         if (w->json) {
-            put_json(w, a);
+            if (!a->cut) {
+                put_json(w, a);
+                w->written++;
+            }
             continue;
         }
         if (w->next && w->next != 0 && !w->shown)
@@ -155,14 +190,33 @@ add_prompt(rlf_session *s, const rlf_command_line *line, const char *text,
 static rlf_result
 answer(rlf_session *s, writer *w)
 {
+    w->s = s;
     w->next = w->shown = 0;
     w->line = true;
     w->seen = interrupts;
     rlf_result result = rlf_session_generate(s, watch, w);
     if (result == RLF_RESULT_OK)
-        put_rest(w, s);
+        put_rest(w);
     else if (!w->line)
         putchar('\n');
+    return result;
+}
+
+/* What is complete is written, however a batch ends. */
+static rlf_result
+answer_batch(rlf_session *s, writer *w)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction act = {.sa_handler = end_batch}, was;
+    sigemptyset(&act.sa_mask);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (sigaction(numbers[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &act, NULL);
+    rlf_result result = answer(s, w);
+    if (ended_by && result == RLF_RESULT_OK)
+        rlf_cmd_aside("rlflow: stopped by signal %d; the %zu answers that were "
+                      "complete are written\n",
+                      (int)ended_by, w->written);
     return result;
 }
 
@@ -194,7 +248,7 @@ batch(rlf_session *s, const rlf_command_line *line, writer *w)
     }
     bool read = result == RLF_RESULT_OK;
     if (read)
-        result = answer(s, w);
+        result = answer_batch(s, w);
     rlf_buf place = {0};
     if (!read && !field)
         rlf_buf_printf(&place, "note: this was line %zu of %s\n", from.at,
@@ -202,7 +256,7 @@ batch(rlf_session *s, const rlf_command_line *line, writer *w)
     rlf_given_close(&from);
     int status = rlf_cmd_end_saying(s, result, place.p ? place.p : "");
     rlf_buf_free(&place);
-    return status;
+    return status || !ended_by ? status : 128 + ended_by;
 }
 
 /* The prompt of the command line, or all of the standard input. */

@@ -10,6 +10,16 @@
 /* Bytes of a line at most. */
 enum { MOST_LINE = 64 << 20 };
 
+/* Does a file begin as those of gzip and zstd do? */
+static bool
+is_compressed(int fd)
+{
+    unsigned char p[4] = {0};
+    return pread(fd, p, sizeof p, 0) == sizeof p &&
+           ((p[0] == 0x1f && p[1] == 0x8b) ||
+            (p[0] == 0x28 && p[1] == 0xb5 && p[2] == 0x2f && p[3] == 0xfd));
+}
+
 /* What can be read to its end: a file, a pipe that somebody writes to. */
 static rlf_status
 open_file(rlf_given *from, const char *path, rlf_err *err)
@@ -30,6 +40,12 @@ open_file(rlf_given *from, const char *path, rlf_err *err)
         kind = "a pipe that nobody writes to";
     if (c != EOF)
         ungetc(c, from->file);
+    if (!kind && S_ISREG(is.st_mode) && is_compressed(fd)) {
+        rlf_fail(err, RLF_USER,
+                 "%s is compressed, and its lines are read as they are", path);
+        rlf_err_hint(err, "decompress it first, say with gzip -d or zstd -d");
+        return RLF_USER;
+    }
     return kind ? rlf_fail(err, RLF_USER, "%s is %s", path, kind) : RLF_OK;
 }
 
@@ -138,6 +154,7 @@ rlf_given_next(rlf_given *from, size_t *n)
         return NULL;
     }
     *n = from->text.n;
+    *n -= *n && from->text.p[*n - 1] == '\r'; /* of an end of line */
     return *n ? from->text.p : "";
 }
 

@@ -19,8 +19,9 @@ typedef struct rlf_given {
 /* The words of a command line from number `first` on. */
 void rlf_given_words(rlf_given *from, const rlf_command_line *line,
                      size_t first);
-/* The lines of a file that ends: no device, no pipe without a writer; NULL: of
- * the standard input. Not 0: it was said why not, and is the exit status. */
+/* The lines of a file that ends: no device, no pipe without a writer, nothing
+ * that is compressed; NULL: of the standard input. Not 0: it was said why not,
+ * and is the exit status. */
 int rlf_given_file(rlf_given *from, const char *path);
 void rlf_given_close(rlf_given *from);
 /* The next text of *n bytes, of a line without its end; good until the next
