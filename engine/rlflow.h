@@ -341,6 +341,17 @@ RLF_PUBLIC const char *rlf_session_data(rlf_session *session, const char *path,
 RLF_PUBLIC const char *rlf_session_model(rlf_session *session, const char *path,
                                          int json);
 
+/* Write the model in the directory `model` with the adapter in the directory
+ * `adapter`, of the PEFT library or a run's, in its weights, as `directory`,
+ * which must not be there: config.json, generation_config.json, safetensors in
+ * the types of the model's, and the tokenizer's files. It has that name once
+ * all of it is written, and is else removed. The session needs no program. A
+ * line that says what was written, which the session keeps; NULL, with a
+ * message. */
+RLF_PUBLIC const char *rlf_session_merge(rlf_session *session,
+                                         const char *model, const char *adapter,
+                                         const char *directory);
+
 /* ---- tokenizers ---- */
 
 /* A token of a text. */

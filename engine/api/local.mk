@@ -25,6 +25,7 @@ libapi_a_SOURCES = \
 	%D%/opening.c \
 	%D%/origin.c %D%/origin.h \
 	%D%/judge.c %D%/judge.h \
+	%D%/merging.c \
 	%D%/mean.c %D%/mean.h \
 	%D%/outputs.c \
 	%D%/planning.c \

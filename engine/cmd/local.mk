@@ -14,6 +14,7 @@ cmd_sources = \
 	%D%/graph.c \
 	%D%/inspect.c \
 	%D%/main.c \
+	%D%/merge.c \
 	%D%/message.c \
 	%D%/params.c \
 	%D%/plan.c \

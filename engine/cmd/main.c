@@ -66,6 +66,7 @@ static int (*const commands[RLF_COMMANDS])(const rlf_command_line *) = {
     [RLF_COMMAND_DATA] = rlf_cmd_data,
     [RLF_COMMAND_GENERATE] = rlf_cmd_generate,
     [RLF_COMMAND_INSPECT] = rlf_cmd_inspect,
+    [RLF_COMMAND_MERGE] = rlf_cmd_merge,
     [RLF_COMMAND_TOKENIZE] = rlf_cmd_tokenize,
     [RLF_COMMAND_FMT] = rlf_cmd_fmt,
     [RLF_COMMAND_PARAMS] = rlf_cmd_params,

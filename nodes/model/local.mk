@@ -21,6 +21,7 @@ libnodes_a_SOURCES += \
 	nodes/model/gradient.c nodes/model/gradient.h \
 	nodes/model/heads.c nodes/model/heads.h \
 	nodes/model/kv.c nodes/model/kv.h \
+	nodes/model/merge.c nodes/model/merge.h \
 	nodes/model/model.c nodes/model/model.h \
 	nodes/model/move.c nodes/model/move.h \
 	nodes/model/offload.c nodes/model/offload.h \
@@ -43,7 +44,7 @@ libnodes_a_SOURCES += \
 	nodes/model/work.c nodes/model/work.h
 
 check_PROGRAMS += tests/unit/model_calls tests/unit/model_config tests/unit/model_cost tests/unit/model_files \
-	tests/unit/model_memory tests/unit/model_move tests/unit/model_parity tests/unit/model_programs tests/unit/model_ranks tests/unit/model_recorded \
+	tests/unit/model_memory tests/unit/model_merge tests/unit/model_move tests/unit/model_parity tests/unit/model_programs tests/unit/model_ranks tests/unit/model_recorded \
 	tests/unit/model_rope \
 	tests/unit/model_sampler \
 	tests/unit/model_shards tests/unit/model_stories \
@@ -55,6 +56,7 @@ tests_unit_model_config_LDADD = $(NODES_LIBS)
 tests_unit_model_files_LDADD = $(NODES_LIBS)
 tests_unit_model_parity_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_memory_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
+tests_unit_model_merge_LDADD = $(NODES_LIBS)
 tests_unit_model_move_LDADD = $(EMULATED_DEVICE_LIBS) libnodes.a $(PLAN_LIBS)
 tests_unit_model_programs_LDADD = $(NODES_LIBS)
 tests_unit_model_ranks_LDADD = $(NODES_LIBS)

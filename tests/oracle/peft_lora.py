@@ -15,6 +15,19 @@ With --read a directory that rlflow saved is opened by PEFT on top of a model an
 its log-probabilities of a few tokens are printed:
 
     python3 tests/oracle/peft_lora.py --read MODEL ADAPTER TOKEN...
+
+With --merge it makes merged.safetensors beside each adapter, for
+tests/unit/model_merge.c: what merge_and_unload makes of weights in double
+precision.
+
+    python3 tests/oracle/peft_lora.py --merge tests/data/models
+        tests/data/adapters [NAME...]
+
+With --merged a directory that "rlflow merge" wrote is opened by transformers, and
+the largest difference of its log-probabilities, or scores, from those of
+merge_and_unload is printed, all in double precision:
+
+    python3 tests/oracle/peft_lora.py --merged MODEL ADAPTER DIRECTORY
 """
 import os
 import sys
@@ -138,9 +151,46 @@ def read(base, adapter, tokens):
         print(f"{logp[i - 1, ids[i]].item():.8f}")
 
 
+def unload(base, adapter):
+    """The merged model in double precision, and whether it scores."""
+    told = peft.PeftConfig.from_pretrained(adapter)
+    scalar = told.task_type == "SEQ_CLS"
+    model = peft.PeftModel.from_pretrained(open_base(base, scalar), adapter)
+    return model.double().merge_and_unload().eval(), scalar
+
+
+def merge(models, adapters, name):
+    path = os.path.join(adapters, name)
+    base = os.path.join(models, name)
+    model, scalar = unload(base, path)
+    before = open_base(base, scalar).double().state_dict()
+    out = {key: x.clone() for key, x in model.state_dict().items()
+           if not torch.equal(x, before[key])}
+    save_file(out, os.path.join(path, "merged.safetensors"))
+
+
+def compare(base, adapter, merged):
+    model, scalar = unload(base, adapter)
+    mine = open_base(merged, scalar).double()
+    torch.manual_seed(1)
+    ids = torch.randint(3, model.config.vocab_size, (1, 40))
+
+    def outputs(m):
+        if scalar:
+            return m.score(m.model(input_ids=ids).last_hidden_state)
+        return torch.log_softmax(m(input_ids=ids).logits, -1)
+    with torch.no_grad():
+        print(f"{(outputs(model) - outputs(mine)).abs().max().item():.3g}")
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "--read":
         read(sys.argv[2], sys.argv[3], [int(t) for t in sys.argv[4:]])
+    elif sys.argv[1] == "--merged":
+        compare(*sys.argv[2:])
+    elif sys.argv[1] == "--merge":
+        for each in sys.argv[4:] or ADAPTERS:
+            merge(sys.argv[2], sys.argv[3], each)
     else:
         for each in sys.argv[3:] or ADAPTERS:
             make(sys.argv[1], sys.argv[2], each)

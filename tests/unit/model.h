@@ -149,8 +149,8 @@ test_send(test_machine *t, const rlf_model *model, int stage, const rlf_real *x,
 __attribute__((unused)) static const char *
 source_path(rlf_arena *arena, const char *path)
 {
-    const char *root = getenv("RLFLOW_SOURCE");
-    return rlf_arena_printf(arena, "%s/%s", root ? root : ".", path);
+    const char *top = getenv("RLFLOW_SOURCE");
+    return rlf_arena_printf(arena, "%s/%s", top ? top : ".", path);
 }
 
 /* A small repeatable source of numbers for shapes and tokens. */

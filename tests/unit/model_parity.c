@@ -3,7 +3,8 @@
  * llama3 rotation, Qwen2 (tied, a sliding layer, bf16), Qwen3 (norms of heads,
  * f16), Mistral (window, linear rotation), Qwen2 with yarn, Llama with
  * longrope, OLMo 2, Granite, Gemma 2, a Llama critic; Qwen3 with adapters,
- * whose gradients alone peft has, in one shard and in two. The same with
+ * whose gradients alone peft has, in one shard and in two, and with adapters
+ * that were merged into the weights. The same with
  * recomputation, and in micro-batches of one sequence.
  *
  * On GPUs, emulated and real: in f32 the bits of the CPU; in bf16 close to the
@@ -13,6 +14,9 @@
 #include "nodes/model/form.h"
 #include "nodes/model/compile.h"
 #include "nodes/model/gradient.h"
+#include "nodes/model/merge.h"
+#include "engine/io/file.h"
+#include "tests/put.h"
 #include "tests/unit/model_lora.h"
 #include "tests/unit/model_places.h"
 
@@ -42,6 +46,7 @@ typedef struct fixture {
     uint32_t n_seqs;
     uint32_t *tokens;
     const char *name;
+    bool merged; /* no gradient is of a tensor that the model has */
 } fixture;
 
 /* All elements of a tensor of the fixture. */
@@ -189,8 +194,9 @@ static bool
 is_frozen(const fixture *f, const rlf_slot *slot)
 {
     const rlf_table *table = f->model->table;
-    return table->config.family == &lora_family ? !strstr(slot->name, "lora")
-                                                : !rlf_slot_trains(table, slot);
+    return f->merged || (table->config.family == &lora_family
+                             ? !strstr(slot->name, "lora")
+                             : !rlf_slot_trains(table, slot));
 }
 
 typedef struct part {
@@ -342,6 +348,8 @@ typedef struct first {
     int shards;               /* 0: one */
     bool adapter; /* of tests/data/adapters, beside the model; on devices with
                      the bits of the CPU */
+    bool merged;  /* ... and then part of its weights: the same without
+                     adapters, and so without their gradients */
     outputs out;
     double far[MOST_PARTS];
 } first;
@@ -350,7 +358,8 @@ static void
 test_model(test_machine *t, const test_place *at, first *cpu)
 {
     rlf_arena *arena = rlf_arena_new();
-    fixture f = {.machine = t, .at = at, .name = cpu->name};
+    fixture f = {
+        .machine = t, .at = at, .name = cpu->name, .merged = cpu->merged};
     const char *dir = source_path(
         arena, rlf_arena_printf(arena, "tests/data/models/%s", f.name));
     const char *beside = source_path(
@@ -358,11 +367,19 @@ test_model(test_machine *t, const test_place *at, first *cpu)
     const char *path = rlf_arena_printf(arena, "%s/expected.safetensors",
                                         cpu->adapter ? beside : dir);
     if (cpu->adapter)
-        f.name = rlf_arena_printf(arena, "%s with adapters", f.name);
+        f.name = rlf_arena_printf(arena, "%s with adapters%s", f.name,
+                                  cpu->merged ? ", merged" : "");
+    if (cpu->merged) {
+        const char *to = in_root(arena, cpu->name);
+        rlf_merged ignored;
+        MUST(t, rlf_dir_make(to, &t->err));
+        MUST(t, rlf_merge_write(dir, beside, to, arena, &t->err, &ignored));
+        dir = to;
+    }
     MUST(t, rlf_safetensors_open(path, &t->err, &f.expected));
     rlf_model_config config;
     MUST(t, rlf_model_config_read(dir, arena, &t->err, &config));
-    if (cpu->adapter)
+    if (cpu->adapter && !cpu->merged)
         MUST(t, rlf_adapter_config_read(beside, arena, &t->err, &config.lora));
     config.family = cpu->family ? cpu->family : config.family;
     rlf_model_options options = {
@@ -463,7 +480,18 @@ main(void)
         {.name = "phi3", .head = RLF_HEAD_LM, .adapter = true},
         {.name = "gpt_neox", .head = RLF_HEAD_LM, .adapter = true},
         {.name = "gemma2", .head = RLF_HEAD_LM, .adapter = true},
-        {.name = "critic", .head = RLF_HEAD_SCALAR, .adapter = true}};
+        {.name = "critic", .head = RLF_HEAD_SCALAR, .adapter = true},
+        {.name = "llama", .head = RLF_HEAD_LM, .adapter = true, .merged = true},
+        {.name = "gpt2", .head = RLF_HEAD_LM, .adapter = true, .merged = true},
+        {.name = "gpt_neox",
+         .head = RLF_HEAD_LM,
+         .adapter = true,
+         .merged = true},
+        {.name = "critic",
+         .head = RLF_HEAD_SCALAR,
+         .adapter = true,
+         .merged = true}};
+    make_root();
     test_place places[MOST_PLACES];
     int n = test_places(places);
     for (int i = 0; i < n; i++) {

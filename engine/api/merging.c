@@ -1,0 +1,106 @@
+/* A model with an adapter becomes a model of its own, as a directory that other
+ * programs read.
+ *
+ * It is written beside, as DIR.part, and gets its name when all of it is on the
+ * disk. That name is given to no second writer: one that is there, of a merge
+ * that was killed or of one that goes on, is refused. */
+#include "engine/api/session.h"
+
+#include "engine/io/file.h"
+#include "engine/text/files.h"
+#include "nodes/model/merge.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static rlf_status
+check_directory(const char *path, rlf_err *err)
+{
+    if (rlf_dir_exists(path))
+        return RLF_OK;
+    rlf_fail(err, RLF_USER, "%s is no directory", path);
+    rlf_err_hint(err, "merge takes the directory of a model, that of an "
+                      "adapter, and the one to write");
+    return RLF_USER;
+}
+
+/* Nothing is there yet, not even a link. */
+static rlf_status
+check_new(const char *dir, rlf_err *err)
+{
+    bool there;
+    RLF_TRY(rlf_file_find(dir, err, &there));
+    if (!there)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER, "%s is there already", dir);
+    rlf_err_hint(err, "merge writes a new directory: give it another name");
+    return RLF_USER;
+}
+
+/* Make the directory that is written, which must not be there. */
+static rlf_status
+make_part(const char *part, rlf_arena *arena, rlf_err *err)
+{
+    RLF_TRY(rlf_dir_make(rlf_path_parent(arena, part), err));
+    if (mkdir(part, 0777) == 0)
+        return RLF_OK;
+    if (errno != EEXIST)
+        return rlf_fail_errno(err, "cannot make directory %s", part);
+    rlf_fail(err, RLF_USER, "%s is there already", part);
+    rlf_err_hint(err, "another merge writes it, or was killed: then remove it");
+    return RLF_USER;
+}
+
+static rlf_status
+fill(const char *base, const char *adapter, const char *part, rlf_arena *arena,
+     rlf_err *err, rlf_merged *out)
+{
+    rlf_tokenizer_file files[RLF_TOKENIZER_FILES] = {0};
+    RLF_TRY(rlf_merge_write(base, adapter, part, arena, err, out));
+    RLF_TRY(rlf_tokenizer_files_read(base, arena, err, files));
+    return rlf_tokenizer_files_write(files, part, err);
+}
+
+/* What was written is removed where that fails; what the failure was stays. */
+static rlf_status
+merge(const char *base, const char *adapter, const char *dir, rlf_arena *arena,
+      rlf_err *err, rlf_merged *out)
+{
+    rlf_err ignored = RLF_ERR_NONE;
+    size_t n = strlen(dir);
+    while (n > 1 && dir[n - 1] == '/')
+        n--;
+    const char *name = rlf_arena_strndup(arena, dir, n);
+    const char *part = rlf_arena_printf(arena, "%s.part", name);
+    RLF_TRY(check_directory(base, err));
+    RLF_TRY(check_directory(adapter, err));
+    RLF_TRY(check_new(name, err));
+    RLF_TRY(make_part(part, arena, err));
+    rlf_status status = fill(base, adapter, part, arena, err, out);
+    if (status >= 0)
+        status = check_new(name, err);
+    if (status >= 0)
+        status = rlf_path_rename(part, name, err);
+    if (status < 0)
+        rlf_dir_remove(part, &ignored);
+    return status < 0 ? status : rlf_memory_check(err);
+}
+
+const char *
+rlf_session_merge(rlf_session *s, const char *model, const char *adapter,
+                  const char *directory)
+{
+    rlf_merged merged;
+    char bytes[RLF_BYTES_TEXT];
+    if (!s || s->err.status < 0)
+        return NULL;
+    if (merge(model, adapter, directory, s->arena, &s->err, &merged) < 0)
+        return NULL;
+    return rlf_arena_printf(s->arena,
+                            "%s: %s, %d tensors, %s, with adapters in %d of "
+                            "them\n",
+                            directory, merged.architecture, merged.tensors,
+                            rlf_bytes_text(merged.bytes, bytes),
+                            merged.adapted);
+}
