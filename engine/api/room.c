@@ -339,7 +339,7 @@ room_help(const rlf_room *room, rlf_err *err)
             else
                 rlf_err_hint(err,
                              "no rows on these ranks were found that make it "
-                             "fit: with %s %s are missing",
+                             "fit with the same bits: with %s %s are missing",
                              together.n ? together.p : "those that there are",
                              text);
         }

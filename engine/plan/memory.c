@@ -323,9 +323,11 @@ find_choice(const rlf_memory *memory, uint64_t total, uint64_t limit)
 }
 
 /* Partial sums of gradients need not be there with fewer lanes: which rows say
- * so? They change bits, so that nobody but the user takes them. */
+ * so? They change bits, so that nobody but the user takes them. `fits`: with
+ * them all fits. */
 static void
-tell_lanes(const rlf_memory *memory, uint64_t total, int k, rlf_err *err)
+tell_lanes(const rlf_memory *memory, uint64_t total, int k, bool fits,
+           rlf_err *err)
 {
     uint64_t less = total - total_with(memory, total, k), sums = 0;
     rlf_buf rows = {0};
@@ -339,9 +341,9 @@ tell_lanes(const rlf_memory *memory, uint64_t total, int k, rlf_err *err)
     }
     rlf_err_hint(err,
                  "%s are for partial sums of gradients, by lanes: place { "
-                 "%s } takes %s less, and has other bits",
-                 rlf_bytes_text(sums, all), rows.p,
-                 rlf_bytes_text(less, saved));
+                 "%s } takes %s less%s, and has other bits",
+                 rlf_bytes_text(sums, all), rows.p, rlf_bytes_text(less, saved),
+                 fits ? ", which fits" : "");
     rlf_buf_free(&rows);
 }
 
@@ -374,7 +376,7 @@ check_fit(const rlf_memory *memory, bool device, bool host,
     int k = find_choice(memory, total, limit);
     uint64_t left = device ? total_with(memory, total, k) : total;
     if (left <= limit) {
-        tell_lanes(memory, total, k, err);
+        tell_lanes(memory, total, k, true, err);
         return status;
     }
     if (largest)
@@ -384,7 +386,7 @@ check_fit(const rlf_memory *memory, bool device, bool host,
     else
         rlf_err_hint(err, "no cap makes it smaller: take smaller models");
     if ((total - left) * 4 > total - limit) /* not all, but much of it */
-        tell_lanes(memory, total, k, err);
+        tell_lanes(memory, total, k, false, err);
     if (host)
         return status;
     tell_largest(memory, device, host, err);
