@@ -762,9 +762,12 @@ rlf_call_hook(rlf_sema *s, int hook, const rlf_ast_expr *call)
         return none;
     }
     rlf_item *item = rlf_item_new(s, class, hook, call->span);
+    size_t before = s->diags->list.count;
     if (!rlf_args_match(s, call->args, class->formals, class->n_formals,
-                        class->extra, resource->name, call->at, item))
+                        class->extra, resource->name, call->at, item)) {
+        rlf_import_hint_hook(s, call, before);
         return none;
+    }
     check_supported(s, class, call->span);
     resource = &s->graph->resources.data[hook];
     int set = set_argument(item);

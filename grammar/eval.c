@@ -524,6 +524,9 @@ call_found(rlf_sema *s, const rlf_found *found, const rlf_ast_name *name,
                                         "'%s' is not a function", name->text);
         rlf_span at = found->local ? found->local->span : decl->name.span;
         rlf_diag_note(s->diags, diag, at, "it is named here");
+        bool hides = !decl || decl->kind != RLF_AST_FLOW;
+        if (rlf_import_hint(s, diag, name->text, hides))
+            return none;
         if (decl && decl->kind == RLF_AST_DATA)
             rlf_diag_hint(s->diags, diag,
                           "the flow's head draws rows of it: %s[64]",

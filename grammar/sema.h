@@ -456,6 +456,13 @@ typedef enum rlf_wanted {
  * a function, else NULL. */
 void rlf_name_unknown(rlf_sema *s, const rlf_ast_name *name, rlf_wanted wanted,
                       const rlf_ast_expr *call);
+/* Of a call of what is no function: the import of another name, or the file of
+ * the library, that declares one of this name, if there is any. `hides`: the
+ * program's own thing of that name hides what an import declares. */
+bool rlf_import_hint(rlf_sema *s, rlf_diag *diag, const char *name, bool hides);
+/* The same of a hook's call that was refused by the messages from `before` on:
+ * if its first argument is no set, a function of the library may be meant. */
+void rlf_import_hint_hook(rlf_sema *s, const rlf_ast_expr *call, size_t before);
 /* Of an import "std/..." that is not there: what the library has instead. */
 void rlf_import_unknown(rlf_sema *s, rlf_diag *diag, const char *text);
 rlf_scope *rlf_scope_push(rlf_sema *s, rlf_scope *parent, rlf_module *module);

@@ -149,6 +149,53 @@ in_library(rlf_sema *s, const char *name)
     return found;
 }
 
+/* Of what an import with a name of its own declares. */
+static bool
+hint_alias(rlf_sema *s, rlf_diag *diag, const char *name)
+{
+    const rlf_module *module = s->scope->module;
+    for (size_t i = 0; i < module->imports.count; i++) {
+        const rlf_module_import *import = &module->imports.data[i];
+        if (import->alias && rlf_map_get(&import->module->names, name)) {
+            rlf_diag_hint(s->diags, diag, "write '%s.%s'", import->alias, name);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+rlf_import_hint(rlf_sema *s, rlf_diag *diag, const char *name, bool hides)
+{
+    if (hint_alias(s, diag, name))
+        return true;
+    const char *file = in_library(s, name);
+    if (file && hides)
+        rlf_diag_hint(s->diags, diag,
+                      "the library has %s(...), in \"std/%s\", which this name "
+                      "hides: give it another one",
+                      name, file);
+    else if (file)
+        rlf_diag_hint(s->diags, diag, "it is in the library: import \"std/%s\"",
+                      file);
+    return file != NULL;
+}
+
+void
+rlf_import_hint_hook(rlf_sema *s, const rlf_ast_expr *call, size_t before)
+{
+    bool named = call->left->kind == RLF_AST_NAME;
+    if (!named || !call->args || !call->args->count)
+        return;
+    rlf_span first = call->args->data[0].value->span;
+    for (size_t i = before; i < s->diags->list.count; i++) {
+        rlf_diag *diag = &s->diags->list.data[i];
+        if (!diag->hint && diag->at.first == first.first &&
+            diag->at.source == first.source)
+            rlf_import_hint(s, diag, call->left->name.text, true);
+    }
+}
+
 void
 rlf_import_unknown(rlf_sema *s, rlf_diag *diag, const char *text)
 {
@@ -288,21 +335,16 @@ hint_known(rlf_sema *s, rlf_diag *diag, const rlf_ast_name *name,
     const rlf_module *module = s->scope->module;
     for (size_t i = 0; i < module->imports.count; i++) {
         const rlf_module_import *import = &module->imports.data[i];
-        if (!import->alias)
-            continue;
-        if (!strcmp(import->alias, name->text)) {
+        if (import->alias && !strcmp(import->alias, name->text)) {
             rlf_diag_hint(s->diags, diag,
                           "an import has that name: %s.NAME is one of its "
                           "functions",
                           import->alias);
             return true;
         }
-        if (rlf_map_get(&import->module->names, name->text)) {
-            rlf_diag_hint(s->diags, diag, "write '%s.%s'", import->alias,
-                          name->text);
-            return true;
-        }
     }
+    if (hint_alias(s, diag, name->text))
+        return true;
     if (is_of_set(s, name->text)) {
         rlf_diag_hint(s->diags, diag, "a field of the set: write %s.%s",
                       s->graph->sets.data[s->asked].name, name->text);
@@ -315,13 +357,8 @@ hint_known(rlf_sema *s, rlf_diag *diag, const rlf_ast_name *name,
         rlf_diag_hint(s->diags, diag, "%s", hint);
         return true;
     }
-    const char *file = wanted == RLF_WANT_FUNCTION || !name->text[1]
-                           ? in_library(s, name->text)
-                           : NULL;
-    if (file)
-        rlf_diag_hint(s->diags, diag, "it is in the library: import \"std/%s\"",
-                      file);
-    return file != NULL;
+    return (wanted == RLF_WANT_FUNCTION || !name->text[1]) &&
+           rlf_import_hint(s, diag, name->text, false);
 }
 
 void

@@ -761,3 +761,83 @@ test.rlf:5:21: error: there is no function named 'clip'
     5 |     report x = mean(clip(roll.length, 0, 1) over batch)
       |                     ^~~~
 hint: PPO's clip(ratio, adv) is in the library, import "std/loss"; a value between two bounds is clamp(x, low, high)
+=== names of the program that library functions have
+import "std/loss"
+data clip = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model gae = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+hook remax = lua("j.lua")
+param rloo : float = 0.1
+flow grpo(batch: clip[8]) {
+    roll = gae.generate(batch, n: 4, max_new: 3)
+    whiten = judge(roll)
+    a = grpo(whiten)
+    b = clip(whiten, whiten)
+    c = gae(whiten, whiten)
+    d = rloo(whiten)
+    e = whiten(whiten)
+    g = remax(whiten, whiten)
+    h = remax(gae)
+    report a = a, b = b, c = c, d = d, e = e
+}
+--- errors
+test.rlf:10:9: error: 'grpo' is not a function
+   10 |     a = grpo(whiten)
+      |         ^~~~
+test.rlf:7:6: note: it is named here
+    7 | flow grpo(batch: clip[8]) {
+      |      ^~~~
+hint: it is in the library: import "std/advantage"
+test.rlf:11:9: error: 'clip' is not a function
+   11 |     b = clip(whiten, whiten)
+      |         ^~~~
+test.rlf:2:6: note: it is named here
+    2 | data clip = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+      |      ^~~~
+hint: the library has clip(...), in "std/loss", which this name hides: give it another one
+test.rlf:12:9: error: 'gae' is not a function
+   12 |     c = gae(whiten, whiten)
+      |         ^~~
+test.rlf:3:7: note: it is named here
+    3 | model gae = lm("m", optimizer: adamw(lr: 1e-5))
+      |       ^~~
+hint: the library has gae(...), in "std/advantage", which this name hides: give it another one
+test.rlf:13:9: error: 'rloo' is not a function
+   13 |     d = rloo(whiten)
+      |         ^~~~
+test.rlf:6:7: note: it is named here
+    6 | param rloo : float = 0.1
+      |       ^~~~
+hint: the library has rloo(...), in "std/advantage", which this name hides: give it another one
+test.rlf:14:9: error: 'whiten' is not a function
+   14 |     e = whiten(whiten)
+      |         ^~~~~~
+test.rlf:9:5: note: it is named here
+    9 |     whiten = judge(roll)
+      |     ^~~~~~
+hint: the library has whiten(...), in "std/advantage", which this name hides: give it another one
+test.rlf:15:15: error: a set of samples is wanted, and this is the hook's results
+   15 |     g = remax(whiten, whiten)
+      |               ^~~~~~
+hint: the library has remax(...), in "std/advantage", which this name hides: give it another one
+test.rlf:15:23: error: 'remax' takes no further argument without a name
+   15 |     g = remax(whiten, whiten)
+      |                       ^~~~~~
+test.rlf:16:15: error: a set of samples is wanted, and this is a model
+   16 |     h = remax(gae)
+      |               ^~~
+hint: the library has remax(...), in "std/advantage", which this name hides: give it another one
+=== a name of the flow that a renamed import declares
+import "std/loss" as loss
+data rows = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+flow clip(batch: rows[8]) {
+    report a = mean(clip(batch.length, batch.length) over batch)
+}
+--- errors
+test.rlf:4:21: error: 'clip' is not a function
+    4 |     report a = mean(clip(batch.length, batch.length) over batch)
+      |                     ^~~~
+test.rlf:3:6: note: it is named here
+    3 | flow clip(batch: rows[8]) {
+      |      ^~~~
+hint: write 'loss.clip'
