@@ -438,6 +438,16 @@ put_count(int64_t n, rlf_buf *out)
     }
 }
 
+/* Has every layer a window? */
+static bool
+every_layer(const rlf_model_config *m)
+{
+    for (int i = 0; i < m->layers; i++)
+        if (!rlf_model_config_window(m, i))
+            return false;
+    return true;
+}
+
 static void
 put_sizes(const card *c, rlf_buf *out)
 {
@@ -450,8 +460,8 @@ put_sizes(const card *c, rlf_buf *out)
                    m->tied ? ", whose embedding is the head" : "");
     rlf_buf_printf(out, "  context     %d tokens", m->context);
     if (m->window)
-        rlf_buf_printf(out, ", windows of %d%s", m->window,
-                       m->windowed ? " in some layers" : "");
+        rlf_buf_printf(out, ", windows of %d in %s layers", m->window,
+                       every_layer(m) ? "all" : "some");
     rlf_buf_putc(out, '\n');
     if (m->family->places) {
         rlf_buf_puts(out, "  positions   learned\n");
