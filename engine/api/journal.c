@@ -434,9 +434,9 @@ mend(rlf_session *session, int which, const rlf_infile *file, uint32_t step,
     if (status >= 0) {
         tell_damage(session, path, bad, step);
         rlf_buf_printf(said,
-                       "%s is as it was found, %s has the %zu lines that can "
+                       "%s is as it was found, %s has the %zu line%s that can "
                        "be read",
-                       to, path, good.lines);
+                       to, path, good.lines, good.lines == 1 ? "" : "s");
         put_missing(of, step, said);
         rlf_buf_putc(said, '\n');
     }

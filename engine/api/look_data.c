@@ -313,9 +313,9 @@ put_column(looker *l, size_t i, int width, shown *show, size_t n_shown)
         if (!c->numbers)
             status = put_lengths(l, &rows, l->err);
         if (rows.dropped)
-            rlf_buf_printf(l->out, ", not in %llu rows: %s",
+            rlf_buf_printf(l->out, ", not in %llu row%s: %s",
                            (unsigned long long)rows.dropped,
-                           visible(l, rows.why));
+                           rows.dropped == 1 ? "" : "s", visible(l, rows.why));
         rlf_buf_putc(l->out, '\n');
         for (size_t k = 0; k < n_shown && status >= 0; k++)
             for (size_t r = 0; r < rows.count && r <= k; r++) {
@@ -348,7 +348,8 @@ put_all(looker *l, size_t n_shown)
             width = (int)strlen(visible(l, l->fields.data[i]));
     for (size_t k = 0; k < n_shown; k++)
         show[k].place = rlf_records_place(&rows, k, l->arena);
-    rlf_buf_printf(l->out, "%s: %zu rows", visible(l, l->path), rows.count);
+    rlf_buf_printf(l->out, "%s: %zu row%s", visible(l, l->path), rows.count,
+                   rows.count == 1 ? "" : "s");
     if (l->files.count > 1)
         rlf_buf_printf(l->out, " in %zu files", l->files.count);
     if (rows.dropped)

@@ -487,8 +487,9 @@ put_files(const card *c, rlf_buf *out)
     for (int k = 0; k < RLF_ELEMENT_COUNT; k++) {
         if (!c->types[k].tensors)
             continue;
-        rlf_buf_printf(out, "%s%llu tensors of %s, %s", between,
+        rlf_buf_printf(out, "%s%llu tensor%s of %s, %s", between,
                        (unsigned long long)c->types[k].tensors,
+                       c->types[k].tensors == 1 ? "" : "s",
                        rlf_element_text((rlf_element)k),
                        rlf_bytes_text(c->types[k].bytes, bytes));
         between = "; ";

@@ -285,9 +285,10 @@ make_profile(const profiler *p, rlf_session *s, rlf_err *err)
     rlf_profile_print(&profile, &text);
     s->profile = rlf_arena_strdup(s->arena, text.p);
     rlf_buf_clear(&text);
-    rlf_buf_printf(&text, "%d lines of %s with %d cores, %.1f s\n",
-                   profile.n_lines, profile.machine, profile.cores,
-                   rlf_clock_since(p->begun));
+    rlf_buf_printf(&text, "%d line%s of %s with %d core%s, %.1f s\n",
+                   profile.n_lines, profile.n_lines == 1 ? "" : "s",
+                   profile.machine, profile.cores,
+                   profile.cores == 1 ? "" : "s", rlf_clock_since(p->begun));
     if (reached < ranks)
         rlf_buf_printf(&text,
                        "not measured in that time: sums of more than %d "

@@ -101,8 +101,8 @@ check_ranks(rlf_session *s, const rlf_plan_origin *origin, uint32_t source)
     if (at.source != source)
         return;
     rlf_diag *diag = rlf_diag_warning(
-        &s->diags, "plan", at, "%d of %d ranks have no call in this plan%s",
-        idle, ranks,
+        &s->diags, "plan", at, "%d of %d ranks %s no call in this plan%s", idle,
+        ranks, idle == 1 ? "has" : "have",
         few ? rlf_arena_printf(s->arena, ", which is for %d", origin->ranks)
             : "");
     rlf_diag_hint(&s->diags, diag,

@@ -131,9 +131,10 @@ check_devices(const rlf_session *s, const rlf_plan_options *plan, rlf_err *err)
                         c->name, gpu ? "GPUs" : "CPUs",
                         gpu ? "CPUs: --device cuda" : "GPUs");
     if (plan->ranks > c->ranks)
-        return rlf_fail(err, RLF_USAGE,
-                        "the cluster '%s' has %d devices, too few for %d ranks",
-                        c->name, c->ranks, plan->ranks);
+        return rlf_fail(
+            err, RLF_USAGE,
+            "the cluster '%s' has %d device%s, too few for %d ranks", c->name,
+            c->ranks, c->ranks == 1 ? "" : "s", plan->ranks);
     return RLF_OK;
 }
 
@@ -153,9 +154,9 @@ take_cluster(rlf_session *s, bool runs, rlf_plan_options *plan, rlf_err *err)
     bool gpu = c->parts[0].machine->device->gpu;
     if (o->ranks > c->ranks) {
         rlf_fail(err, RLF_USAGE,
-                 "the cluster '%s' has %d devices, too few for "
+                 "the cluster '%s' has %d device%s, too few for "
                  "--ranks %d",
-                 c->name, c->ranks, o->ranks);
+                 c->name, c->ranks, c->ranks == 1 ? "" : "s", o->ranks);
         rlf_err_hint(err, "without --ranks there is one on each device");
         return RLF_USAGE;
     }

@@ -161,8 +161,8 @@ put_unused(const rlf_session *s, const rlf_plan *plan, rlf_buf *out)
         }
     }
     if (unused)
-        rlf_buf_printf(out, "# %d of %d devices are unused\n", unused,
-                       plan->ranks);
+        rlf_buf_printf(out, "# %d of %d devices %s unused\n", unused,
+                       plan->ranks, unused == 1 ? "is" : "are");
 }
 
 /* "search-2": a placement that is the base of others. */

@@ -34,10 +34,12 @@ rlf_text_pages(rlf_session *s, const char *begin, const rlf_paged *paged,
         if (paged[i].waiting)
             rlf_buf_printf(
                 out,
-                "%s%10u samples wait at once, at most, for keys and values "
+                "%s%10u sample%s at once, at most, for keys and values "
                 "in %" PRIu64 " tokens of a replica, which makes %.3g "
                 "meanwhile: %s\n",
-                begin, paged[i].waiting, pages[i].pages * pages[i].tokens,
+                begin, paged[i].waiting,
+                paged[i].waiting == 1 ? " waits" : "s wait",
+                pages[i].pages * pages[i].tokens,
                 paged[i].rows / paged[i].turns,
                 rlf_text_node(s, &s->graph->nodes.data[i]));
 }

@@ -370,7 +370,7 @@ say_start(rlf_session *s)
                info->directory);
     printf("%s: %s", info->path, info->name);
     if (wanted)
-        printf(", %" PRIu64 " steps", wanted);
+        printf(", %" PRIu64 " step%s", wanted, wanted == 1 ? "" : "s");
     printf(", seed %" PRIu64 ", in %s\n", info->seed, info->directory);
     rlf_cmd_put(s, RLF_TEXT_PROMISE);
     rlf_cmd_notes(s);

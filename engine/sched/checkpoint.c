@@ -472,7 +472,12 @@ set_aside(const rlf_checkpoints *all, size_t at, rlf_arena *arena, rlf_err *err,
         rlf_buf_printf(said, "the checkpoint of step %u is now %s\n",
                        all->steps[i], to);
     }
-    if (newest)
+    if (newest == all->steps[at] + 1)
+        rlf_buf_printf(said,
+                       "the run goes on from the checkpoint of step %u, and "
+                       "does the step after it again\n",
+                       all->steps[at]);
+    else if (newest)
         rlf_buf_printf(said,
                        "the run goes on from the checkpoint of step %u, and "
                        "does the %u steps after it again\n",

@@ -73,7 +73,8 @@ rlf_flight_note(rlf_flight *flight, uint32_t step, uint64_t command,
                      magic, step, (unsigned long long)command, node,
                      *place ? " (" : "", place, *place ? ")" : "");
     if (n > 0 && n < MARK && rows)
-        snprintf(text + n, sizeof text - (size_t)n, ", %u rows", rows);
+        snprintf(text + n, sizeof text - (size_t)n, ", %u row%s", rows,
+                 rows == 1 ? "" : "s");
     /* a record that is behind says less of a run that is killed, that is all */
     int none = 0;
     errno = ENOSPC; /* of a part alone */

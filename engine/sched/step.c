@@ -97,7 +97,8 @@ say_waiting(const rlf_run *run, char *text, size_t room, rlf_err *err)
     uint64_t n;
     int instance, rank;
     if (run->left > 0) {
-        snprintf(text, room, "%d have not finished a checkpoint", run->left);
+        snprintf(text, room, "%d %s not finished a checkpoint", run->left,
+                 run->left == 1 ? "has" : "have");
     } else if (rlf_control_waits(run->control, &n, &instance, &rank) &&
                instance >= 0) {
         const rlf_order *order = rlf_control_order(run->control);
