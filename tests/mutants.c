@@ -18,6 +18,7 @@
 #include "nodes/table.h"
 
 #include <ctype.h>
+#include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,6 +28,8 @@ enum { MUTANTS = 1000, SEED = 11, MOST_TOKENS = 4096 };
 
 typedef enum token_kind { WORD, NUMBER, TEXT, SIGN } token_kind;
 
+typedef enum verdict { REFUSED, LOUD, SAME, ACCEPTED, VERDICTS } verdict;
+
 typedef struct token {
     token_kind kind;
     size_t first, last;
@@ -34,12 +37,13 @@ typedef struct token {
 } token;
 
 typedef struct program {
-    const char *name;
+    char name[64];
     char *text;
     size_t size;
     token tokens[MOST_TOKENS];
     size_t n_tokens;
     char *graph; /* as text */
+    size_t count[VERDICTS]; /* of its mutants */
 } program;
 
 static bool
@@ -230,12 +234,12 @@ mutate(const program *p, size_t i, change how, uint64_t *state, rlf_buf *out,
 
 static const rlf_compile_setting settings[] = {
     {"model_dir", "models/arith"},
+    {"reward_dir", "models/arith"},
+    {"cost_dir", "models/arith"},
     {"questions", "questions.jsonl"},
     {"labels", "data/arith.jsonl"},
     {"longest", "24"}, /* what the model of arith was made for is 64 */
 };
-
-typedef enum verdict { REFUSED, LOUD, SAME, ACCEPTED, VERDICTS } verdict;
 
 static void
 put_file(const char *text, size_t n)
@@ -374,11 +378,11 @@ put_rows(const char *path, const char *field)
 }
 
 static bool
-read_program(const char *directory, const char *name, program *p)
+read_program(const char *path, program *p)
 {
-    char path[8192];
-    snprintf(path, sizeof path, "%s/%s.rlf", directory, name);
     FILE *f = fopen(path, "r");
+    const char *name = strrchr(path, '/') + 1;
+    snprintf(p->name, sizeof p->name, "%.*s", (int)strcspn(name, "."), name);
     if (!f)
         return false;
     rlf_buf text = {0};
@@ -387,19 +391,19 @@ read_program(const char *directory, const char *name, program *p)
     while ((n = fread(piece, 1, sizeof piece, f)) > 0)
         rlf_buf_add(&text, piece, n);
     fclose(f);
-    *p = (program){.name = name, .text = text.p, .size = text.n};
+    p->text = text.p;
+    p->size = text.n;
     find_tokens(p);
     put_file(p->text, p->size);
     return compile(p, &p->graph) == SAME && opens(p);
 }
 
 static void
-run(const program *programs, size_t n_programs, size_t n, bool shown,
-    size_t *count)
+run(program *programs, size_t n_programs, size_t n, bool shown)
 {
     uint64_t state = SEED;
     for (size_t k = 0; k < n;) {
-        const program *p = &programs[k % n_programs];
+        program *p = &programs[k % n_programs];
         size_t i = pick(&state, p->n_tokens), first, last;
         change how = (change)pick(&state, CHANGES);
         rlf_buf changed = {0};
@@ -415,31 +419,48 @@ run(const program *programs, size_t n_programs, size_t n, bool shown,
             else if (shown && v != REFUSED)
                 note("%s: %s", v == LOUD ? "warned of" : "the same", line.p);
             rlf_buf_free(&line);
-            count[v]++;
+            p->count[v]++;
             k++;
         }
         rlf_buf_free(&changed);
     }
 }
 
+/* How many are accepted; a line for each program. */
+static size_t
+tell(const program *programs, size_t n_programs, size_t n)
+{
+    size_t all[VERDICTS] = {0};
+    note("%-14s %8s %9s %5s %9s", "", "refused", "warned of", "equal",
+         "accepted");
+    for (size_t i = 0; i < n_programs; i++) {
+        const size_t *count = programs[i].count;
+        note("%-14s %8zu %9zu %5zu %9zu", programs[i].name, count[REFUSED],
+             count[LOUD], count[SAME], count[ACCEPTED]);
+        for (int v = 0; v < VERDICTS; v++)
+            all[v] += count[v];
+    }
+    note("of %zu mutants %zu are refused, %zu warned of, %zu mean the same, "
+         "%zu are accepted",
+         n, all[REFUSED], all[LOUD], all[SAME], all[ACCEPTED]);
+    return all[ACCEPTED];
+}
+
 int
 main(int argc, char **argv)
 {
-    static const char *const names[] = {
-        "arith_seq", "async", "curriculum",   "dapo", "distill", "grpo",
-        "ppo",       "remax", "reinforce_pp", "rloo", "sft",     "stories"};
-    static const char *const links[] = {"data/arith.jsonl", "models",
-                                        "rewards", "templates"};
-    static program programs[RLF_COUNT(names)];
+    static const char *const links[] = {"data/arith.jsonl", "data/graded.jsonl",
+                                        "data/pairs.jsonl", "data/rated.jsonl",
+                                        "models",           "rewards",
+                                        "templates"};
     char directory[] = "/tmp/rlflow-mutants-XXXXXX", from[4096], to[8192];
     const char *source = getenv("RLFLOW_SOURCE");
     size_t n = argc > 1 ? (size_t)atol(argv[1]) : MUTANTS;
-    size_t count[VERDICTS] = {0};
+    glob_t found;
     if (!source || !getenv("RLFLOW_STDLIB"))
         skip_all("RLFLOW_STDLIB and RLFLOW_SOURCE are not set");
     if (!mkdtemp(directory) || chdir(directory) || mkdir("data", 0777))
         bail("cannot make a directory in /tmp");
-    snprintf(from, sizeof from, "%s/examples", source);
     for (size_t i = 0; i < RLF_COUNT(links); i++) {
         snprintf(to, sizeof to, "%s/examples/%s", source, links[i]);
         if (symlink(to, links[i]))
@@ -447,18 +468,23 @@ main(int argc, char **argv)
     }
     put_rows("questions.jsonl", "prompt");
     put_rows("data/stories.jsonl", "opening");
-    for (size_t i = 0; i < RLF_COUNT(names); i++)
-        ok(read_program(from, names[i], &programs[i]),
-           "%s compiles without a warning, and opens", names[i]);
-    run(programs, RLF_COUNT(names), n, argc > 1, count);
-    note("of %zu mutants %zu are refused, %zu warned of, %zu mean the same, "
-         "%zu are accepted",
-         n, count[REFUSED], count[LOUD], count[SAME], count[ACCEPTED]);
-    ok(count[ACCEPTED] * 100 <= n, "one in a hundred is accepted at most");
-    for (size_t i = 0; i < RLF_COUNT(names); i++) {
+    snprintf(from, sizeof from, "%s/examples/*.rlf", source);
+    if (glob(from, 0, NULL, &found))
+        bail("no examples in %s", from);
+    program *programs = calloc(found.gl_pathc, sizeof *programs);
+    for (size_t i = 0; programs && i < found.gl_pathc; i++) {
+        bool good = read_program(found.gl_pathv[i], &programs[i]);
+        ok(good, "%s compiles without a warning, and opens", programs[i].name);
+    }
+    run(programs, found.gl_pathc, n, argc > 1);
+    ok(tell(programs, found.gl_pathc, n) * 100 <= n,
+       "one in a hundred is accepted at most");
+    for (size_t i = 0; i < found.gl_pathc; i++) {
         free(programs[i].text);
         free(programs[i].graph);
     }
+    free(programs);
+    globfree(&found);
     for (size_t i = 0; i < RLF_COUNT(links); i++)
         unlink(links[i]);
     unlink("mutant.rlf");
