@@ -273,6 +273,33 @@ test_mail_limits(void)
     rlf_comm_world_free(world);
 }
 
+/* Processes that a launcher started, in a build without a transport between
+ * processes: none of them begins alone. */
+static void
+test_no_transport(void)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_comm_world *world = NULL;
+    rlf_comm_options options = {.n_ranks = 1};
+    setenv("PMI_RANK", "1", 1);
+    setenv("PMI_SIZE", "3", 1);
+    is_int(rlf_comm_world_new(&options, &world, &err), RLF_USER,
+           "three processes without a transport");
+    is_str(err.sentence,
+           "the launcher started 3 processes, and this rlflow was built "
+           "without MPI",
+           "... are refused");
+    ok(strstr(err.hint, "libmpich-dev") && strstr(err.hint, "--ranks 3"),
+       "... with what would give one, and what needs none");
+    setenv("PMI_SIZE", "1", 1);
+    err = (rlf_err)RLF_ERR_NONE;
+    is_int(rlf_comm_world_new(&options, &world, &err), RLF_OK,
+           "one process needs none");
+    rlf_comm_world_free(world);
+    unsetenv("PMI_RANK");
+    unsetenv("PMI_SIZE");
+}
+
 int
 main(void)
 {
@@ -293,5 +320,6 @@ main(void)
     if (!ok(!wrong, "sizes that differ are named"))
         note("%s", first);
     test_mail_limits();
+    test_no_transport();
     return done();
 }
