@@ -306,6 +306,7 @@ struct rlf_jinja {
     jinja_nodes body;
     jinja_entries enter;
     jinja_function *function;
+    bool generates;
 };
 
 typedef struct jinja_tokens {
@@ -393,6 +394,7 @@ typedef struct jinja_parser {
     jinja_run *r;
     jinja_tokens tokens;
     size_t next;
+    bool generates; /* a generation block was met */
 } jinja_parser;
 
 jinja_tokens jinja_lex(jinja_run *r, rlf_str source);

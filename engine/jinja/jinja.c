@@ -173,6 +173,7 @@ parse(void *arg)
         return;
     jinja_parser p = {.r = r, .tokens = jinja_lex(r, o->jinja->source)};
     o->jinja->body = jinja_parse(&p);
+    o->jinja->generates = p.generates;
     jinja_resolve(r, o->jinja);
 }
 
@@ -214,6 +215,12 @@ rlf_jinja_open(const char *file, rlf_str source, rlf_arena *arena, rlf_err *err,
     RLF_TRY(rlf_memory_guard(parse, &o, "a chat template", err));
     *out = jinja;
     return o.run.status;
+}
+
+bool
+rlf_jinja_generates(const rlf_jinja *jinja)
+{
+    return jinja->generates;
 }
 
 /* ---- rendering ---- */

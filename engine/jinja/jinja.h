@@ -43,10 +43,18 @@ typedef struct rlf_jinja_options {
     size_t memory;  /* bytes of all values and texts, 0: 256 MB */
 } rlf_jinja_options;
 
-/* Where the text of a {% generation %} block is: [first, last), in characters
- * (code points) of the rendered text. */
+/* Has the template a {% generation %} block? */
+bool rlf_jinja_generates(const rlf_jinja *jinja);
+
+/* Where the text of a {% generation %} block is: [first, last) in characters
+ * (code points) of the rendered text, [from, to) the same in bytes. Of one that
+ * is within a macro, a call or another block whose text is used later, which is
+ * not `placed`, it is where that text would be if it were written at once, as
+ * the reference has it. */
 typedef struct rlf_jinja_span {
     size_t first, last;
+    size_t from, to;
+    bool placed;
 } rlf_jinja_span;
 
 typedef struct rlf_jinja_output {

@@ -191,6 +191,7 @@ parse_generation(jinja_parser *p)
 {
     jinja_node *node = jinja_node_new(p, JINJA_GENERATION, jinja_take(p)->at);
     node->body = parse_until(p, "endgeneration");
+    p->generates = true;
     return node;
 }
 

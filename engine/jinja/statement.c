@@ -190,8 +190,9 @@ exec_generation(jinja_run *r, jinja_frame *f, const jinja_node *n)
 {
     const jinja_args none = {0};
     jinja_value text = jinja_call(r, macro_of(r, f, n), &none);
-    size_t first = root_chars(r);
-    rlf_jinja_span span = {first, first + jinja_chars(text.text)};
+    size_t first = root_chars(r), from = r->root->n;
+    rlf_jinja_span span = {first, first + jinja_chars(text.text), from,
+                           from + text.text->n, r->out == r->root};
     JINJA_PUSH(r, &r->spans, span);
     jinja_print(r, r->out, text);
 }

@@ -126,7 +126,120 @@ typedef struct encoder {
     rlf_ids *out;     /* NULL: only count, */
     uint64_t n_added; /* added tokens */
     uint64_t n_bytes; /* and what the model makes tokens of */
+    rlf_text_place *places; /* those that are not filled yet */
+    size_t n_places;
 } encoder;
+
+/* ---- places ---- */
+
+/* Of a space, in the tokens of sentencepiece's models. */
+static const char space_sign[] = "\xe2\x96\x81";
+
+/* The next place, if it is not behind byte `to`; NULL: it is, or there is none.
+ */
+static rlf_text_place *
+next_place(encoder *e, size_t to)
+{
+    if (!e->n_places || e->places->at > to)
+        return NULL;
+    e->n_places--;
+    return e->places++;
+}
+
+/* Those up to the end of an added token, the last of the ids. */
+static void
+place_added(encoder *e, size_t to)
+{
+    size_t n = e->out ? e->out->count : 0;
+    for (rlf_text_place *place; (place = next_place(e, to)) != NULL;) {
+        place->ended = place->at == to ? n : n - 1;
+        place->begun = n;
+    }
+}
+
+/* Is `spelled` the text, perhaps with one space in front? */
+static bool
+spells(const rlf_buf *spelled, rlf_str text, size_t *before)
+{
+    *before = spelled->n - text.n;
+    return spelled->n >= text.n && *before <= 1 &&
+           (!text.n || memcmp(spelled->p + *before, text.p, text.n) == 0) &&
+           (!*before || spelled->p[0] == ' ');
+}
+
+/* The text as the normalizer writes it, with spaces for the signs that stand
+ * for them in tokens, into `out`. */
+static rlf_status
+normalize(const encoder *e, rlf_str text, rlf_buf *out, rlf_err *err)
+{
+    rlf_buf_clear(out);
+    if (!rlf_buf_try(out, text.n))
+        return rlf_fail_memory(err, text.n, "a text that is normalized");
+    rlf_buf_add(out, text.n ? text.p : "", text.n);
+    RLF_TRY(rlf_normalizer_apply(&e->t->normalizer, out, err));
+    const size_t n = strlen(space_sign);
+    size_t to = 0;
+    for (size_t i = 0; i < out->n && !e->t->splitter.byte_level; to++) {
+        bool space = out->n - i >= n && memcmp(out->p + i, space_sign, n) == 0;
+        out->p[to] = space ? ' ' : out->p[i];
+        i += space ? n : 1;
+    }
+    if (!e->t->splitter.byte_level)
+        out->n = to;
+    return RLF_OK;
+}
+
+/* Those within the text p[from..to), whose ids are number `first` and all that
+ * follow. What they stand for is the text or, where it has other characters,
+ * the normalized one; of that, what is before a place is as long as normalized
+ * alone. */
+static rlf_status
+place_text(encoder *e, const char *p, size_t from, size_t to, size_t first,
+           rlf_err *err)
+{
+    if (!e->n_places || e->places->at > to)
+        return RLF_OK;
+    rlf_buf spelled = {0}, normal = {0};
+    rlf_str text = {p + from, to - from};
+    size_t before, id = first, start = 0; /* of the id, in `spelled` */
+    rlf_status status = RLF_OK;
+    for (size_t i = first; i < e->out->count; i++) {
+        rlf_str piece = rlf_tokenizer_piece(e->t, e->out->data[i]);
+        rlf_buf_add(&spelled, piece.n ? piece.p : "", piece.n);
+    }
+    bool same = spells(&spelled, text, &before);
+    if (!same)
+        RLF_TRY_GOTO(normalize(e, text, &normal, err), end);
+    if (!same && !spells(&spelled, (rlf_str){normal.p, normal.n}, &before)) {
+        status = rlf_fail(err, RLF_USER,
+                          "the tokenizer writes \"%.*s\" in other "
+                          "characters, so which of its tokens stand where is "
+                          "not known",
+                          (int)rlf_str_cut(text, 40), text.p);
+        goto end;
+    }
+    for (rlf_text_place *place; (place = next_place(e, to)) != NULL;) {
+        size_t at = place->at - from;
+        if (!same) {
+            RLF_TRY_GOTO(normalize(e, (rlf_str){text.p, at}, &normal, err),
+                         end);
+            at = normal.n;
+        }
+        at += before;
+        for (; id < e->out->count; id++) {
+            size_t n = rlf_tokenizer_piece(e->t, e->out->data[id]).n;
+            if (start + n > at)
+                break;
+            start += n;
+        }
+        place->ended = id;
+        place->begun = id + (id < e->out->count && start < at);
+    }
+end:
+    rlf_buf_free(&spelled);
+    rlf_buf_free(&normal);
+    return status;
+}
 
 /* A normalized text without added tokens. */
 static rlf_status
@@ -201,13 +314,18 @@ encode_text(encoder *e, const char *p, size_t n, rlf_err *err)
         found = rlf_finder_next(&e->t->before, p, n, &last,
                                 (e->flags & RLF_ENCODE_PLAIN) != 0);
         size_t to = found.added ? found.from : n;
-        if (to > last.to)
+        size_t first = e->out ? e->out->count : 0;
+        if (to > last.to) {
             RLF_TRY(
                 encode_between(e, p + last.to, to - last.to, !last.to, err));
+            RLF_TRY(place_text(e, p, last.to, to, first, err));
+        }
         if (!found.added)
             return RLF_OK;
-        if (found.from < found.to)
+        if (found.from < found.to) {
             RLF_TRY(add_id(e, found.added->id, err));
+            place_added(e, found.to);
+        }
     }
 }
 
@@ -244,6 +362,24 @@ rlf_tokenizer_encode(const rlf_tokenizer *tokenizer, const char *text, size_t n,
     rlf_status status = encode_clean(&e, text, n, err);
     if (status == RLF_OK && (flags & RLF_ENCODE_SPECIAL))
         add_ids(out, &tokenizer->suffix);
+    rlf_words_free(&e.words);
+    rlf_bpe_work_free(&e.work);
+    return status;
+}
+
+rlf_status
+rlf_tokenizer_encode_placed(const rlf_tokenizer *tokenizer, rlf_str text,
+                            rlf_err *err, rlf_ids *out, rlf_text_place *places,
+                            size_t n)
+{
+    encoder e = {.t = tokenizer, .out = out, .places = places, .n_places = n};
+    if (tokenizer->plain)
+        e.flags |= RLF_ENCODE_PLAIN;
+    for (rlf_text_place *place; (place = next_place(&e, 0)) != NULL;)
+        place->ended = place->begun = out->count;
+    rlf_status status = encode_text(&e, text.p, text.n, err);
+    for (rlf_text_place *place; (place = next_place(&e, SIZE_MAX)) != NULL;)
+        place->ended = place->begun = out->count;
     rlf_words_free(&e.words);
     rlf_bpe_work_free(&e.work);
     return status;

@@ -38,6 +38,20 @@ rlf_status rlf_tokenizer_encode(const rlf_tokenizer *tokenizer,
                                 const char *text, size_t n, unsigned flags,
                                 rlf_err *err, rlf_ids *out);
 
+/* A place between two bytes of a text, and what the ids of the text are to it:
+ * how many end at it or before, and how many begin before it. More begin than
+ * end where one of them goes across, or several that share a character. */
+typedef struct rlf_text_place {
+    size_t at; /* bytes before it, at the beginning of a character */
+    size_t ended, begun;
+} rlf_text_place;
+/* The same as encode without flags, for valid UTF-8, and fills n places, which
+ * are in the order of the text. RLF_USER where the tokenizer writes the text in
+ * other characters so that nothing says which of them stand where. */
+rlf_status rlf_tokenizer_encode_placed(const rlf_tokenizer *tokenizer,
+                                       rlf_str text, rlf_err *err, rlf_ids *out,
+                                       rlf_text_place *places, size_t n);
+
 /* A bound from below of the ids that `encode` would append, those around the
  * text left out, in a fraction of its time and memory: as many as the longest
  * token makes of the bytes. */

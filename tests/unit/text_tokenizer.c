@@ -71,6 +71,27 @@ static const char characters[] =
     "\"<eos>\": 2, \"0\": 3, \"1\": 4, \"+\": 5, \" \": 6, \"\xc3\xa9\": 7},"
     "\"merges\": []}}";
 
+/* What ids are to the places, "ended-begun" each. */
+static const char *
+places_of(const rlf_tokenizer *t, const char *text, size_t n, const size_t *at)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_ids ids = {0};
+    rlf_text_place places[8] = {0};
+    const char *out = "";
+    for (size_t i = 0; i < n; i++)
+        places[i].at = at[i];
+    if (rlf_tokenizer_encode_placed(t, rlf_str_of(text), &err, &ids, places,
+                                    n) < 0)
+        out = rlf_arena_strdup(arena, err.sentence);
+    else
+        for (size_t i = 0; i < n; i++)
+            out = rlf_arena_printf(arena, "%s%s%zu-%zu", out, i ? " " : "",
+                                   places[i].ended, places[i].begun);
+    RLF_VEC_FREE(&ids);
+    return out;
+}
+
 static void
 check_characters(void)
 {
@@ -91,6 +112,13 @@ check_characters(void)
            "has no unknown token",
            "what the vocabulary lacks is told, not dropped");
     is_str(ids_of(t, "", 0), "", "nothing");
+    static const size_t at[] = {0, 1, 3, 3, 8, 9};
+    is_str(places_of(t, "1\xc3\xa9<eos>1", 6, at), "0-0 1-1 2-2 2-2 3-3 4-4",
+           "places between characters");
+    static const size_t within[] = {0, 2, 6, 7};
+    is_str(places_of(t, "1<eos>1", 4, within), "0-0 1-2 2-2 3-3",
+           "a place within an added token");
+    is_str(places_of(t, "", 1, at), "0-0", "a place in nothing");
     is_str(text_of(t, ids, 5, 0), "<bos>0\xc3\xa9<eos>", "text");
     is_str(text_of(t, ids, 5, RLF_DECODE_SKIP_SPECIAL), "0\xc3\xa9",
            "text without special tokens");
