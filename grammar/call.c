@@ -115,6 +115,8 @@ make_set(rlf_sema *s, const rlf_item *item, int receiver_set)
             several && n->kind == RLF_ARG_NUMBER && n->number < 2;
         return made;
     }
+    if (class->turns)
+        return rlf_set_conversations(s, name, set, item->span);
     int term = -1;
     for (size_t i = 0; i < item->inputs.count; i++) {
         if (!item->inputs.data[i].is_set)

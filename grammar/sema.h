@@ -629,6 +629,8 @@ int rlf_set_asked(rlf_sema *s, const char *name, int domain, int origin,
                   rlf_span span);
 int rlf_set_written(rlf_sema *s, const char *name, int domain, int to,
                     rlf_span span);
+/* The conversations that the rows of set `of` are. */
+int rlf_set_conversations(rlf_sema *s, const char *name, int of, rlf_span span);
 /* Part of a set: by samples, or (whole prompts) by prompts. */
 int rlf_set_part(rlf_sema *s, const char *name, int whole, bool by_prompt,
                  rlf_span span);

@@ -125,6 +125,15 @@ rlf_set_written(rlf_sema *s, const char *name, int domain, int to,
 }
 
 int
+rlf_set_conversations(rlf_sema *s, const char *name, int of, rlf_span span)
+{
+    int made =
+        rlf_set_written(s, name, s->graph->sets.data[of].prompts, of, span);
+    s->graph->sets.data[made].turns = true;
+    return made;
+}
+
+int
 rlf_set_part(rlf_sema *s, const char *name, int whole, bool by_prompt,
              rlf_span span)
 {

@@ -76,6 +76,8 @@ rlf_chat_digest(const rlf_chat_template *chat)
     return digest;
 }
 
+static const char what[] = "a chat as a text";
+
 /* ---- variables ---- */
 
 static json_t *
@@ -131,7 +133,7 @@ message_of(const rlf_message *from)
 
 static json_t *
 variables_of(const rlf_chat_template *chat, const rlf_message *messages,
-             size_t n)
+             size_t n, bool open)
 {
     json_t *all = json_object(), *list = json_array();
     size_t n_named;
@@ -145,18 +147,18 @@ variables_of(const rlf_chat_template *chat, const rlf_message *messages,
     json_object_set_new(all, "messages", list);
     json_object_set_new(all, "tools", json_null());
     json_object_set_new(all, "documents", json_null());
-    json_object_set_new(all, "add_generation_prompt", json_true());
+    json_object_set_new(all, "add_generation_prompt", json_boolean(open));
     if (whole)
         return all;
     json_decref(all);
     return NULL;
 }
 
-rlf_status
-rlf_chat_write(const rlf_chat_template *chat, const rlf_message *messages,
-               size_t n, rlf_arena *pool, rlf_err *err, rlf_str *out)
+/* With `open` what begins the assistant's next turn follows. */
+static rlf_status
+render(const rlf_chat_template *chat, const rlf_message *messages, size_t n,
+       bool open, rlf_arena *scratch, rlf_err *err, rlf_jinja_output *out)
 {
-    static const char what[] = "a chat as a text";
     if (!chat->jinja) {
         *err = chat->why;
         return chat->why.status;
@@ -165,19 +167,77 @@ rlf_chat_write(const rlf_chat_template *chat, const rlf_message *messages,
     const rlf_jinja_options options = {.now = {.year = day / 10000,
                                                .month = day / 100 % 100,
                                                .day = day % 100}};
-    json_t *variables = variables_of(chat, messages, n);
+    json_t *variables = variables_of(chat, messages, n, open);
     if (!variables)
         return rlf_fail_memory(err, n, "%s", what);
+    rlf_status status =
+        rlf_jinja_render(chat->jinja, variables, &options, scratch, err, out);
+    json_decref(variables);
+    return status;
+}
+
+static rlf_status
+keep(rlf_str text, rlf_arena *pool, rlf_err *err, rlf_str *out)
+{
+    RLF_TRY(rlf_arena_room(pool, text.n + 1, what, err));
+    *out = (rlf_str){rlf_arena_strndup(pool, text.p, text.n), text.n};
+    return RLF_OK;
+}
+
+rlf_status
+rlf_chat_write(const rlf_chat_template *chat, const rlf_message *messages,
+               size_t n, rlf_arena *pool, rlf_err *err, rlf_str *out)
+{
     rlf_arena *scratch = rlf_arena_new();
     rlf_jinja_output text;
-    rlf_status status =
-        rlf_jinja_render(chat->jinja, variables, &options, scratch, err, &text);
+    rlf_status status = render(chat, messages, n, true, scratch, err, &text);
     if (status >= 0)
-        status = rlf_arena_room(pool, text.text.n + 1, what, err);
-    if (status >= 0)
-        *out = (rlf_str){rlf_arena_strndup(pool, text.text.p, text.text.n),
-                         text.text.n};
+        status = keep(text.text, pool, err, out);
     rlf_arena_free(scratch);
-    json_decref(variables);
+    return status;
+}
+
+bool
+rlf_chat_generates(const rlf_chat_template *chat)
+{
+    return chat->jinja && rlf_jinja_generates(chat->jinja);
+}
+
+static rlf_status
+keep_spans(const rlf_chat_template *chat, const rlf_jinja_output *text,
+           rlf_arena *pool, rlf_err *err, rlf_chat_span **out)
+{
+    RLF_TRY(rlf_arena_try(pool, (text->n_spans + 1) * sizeof **out, what, err,
+                          out));
+    for (size_t i = 0; i < text->n_spans; i++) {
+        const rlf_jinja_span *span = &text->spans[i];
+        if (!span->placed) {
+            rlf_fail(err, RLF_USER,
+                     "%s: a {%% generation %%} block is within a macro or "
+                     "another block, so its place in the text is not known",
+                     chat->file);
+            rlf_err_hint(err, "write it where the messages are written one "
+                              "after the other");
+            return RLF_USER;
+        }
+        (*out)[i] = (rlf_chat_span){span->from, span->to};
+    }
+    return RLF_OK;
+}
+
+rlf_status
+rlf_chat_converse(const rlf_chat_template *chat, const rlf_message *messages,
+                  size_t n, rlf_arena *pool, rlf_err *err, rlf_str *out,
+                  rlf_chat_span **spans, size_t *n_spans)
+{
+    rlf_arena *scratch = rlf_arena_new();
+    rlf_jinja_output text = {0};
+    rlf_status status = render(chat, messages, n, false, scratch, err, &text);
+    if (status >= 0)
+        status = keep(text.text, pool, err, out);
+    if (status >= 0)
+        status = keep_spans(chat, &text, pool, err, spans);
+    *n_spans = text.n_spans;
+    rlf_arena_free(scratch);
     return status;
 }

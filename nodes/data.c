@@ -31,9 +31,11 @@ check_chats(const rlf_records *records, const rlf_record_column *c,
     return RLF_USER;
 }
 
-/* The prompt is a text or a chat, everything else a number or a text. */
+/* The prompt is a text or a chat, of conversations a chat, everything else a
+ * number or a text. */
 static rlf_status
-check_kinds(rlf_records *records, rlf_arena *arena, rlf_err *err)
+check_kinds(rlf_records *records, bool conversations, rlf_arena *arena,
+            rlf_err *err)
 {
     for (size_t i = 0; i < records->n_columns; i++) {
         const rlf_record_column *c = &records->columns[i];
@@ -46,7 +48,13 @@ check_kinds(rlf_records *records, rlf_arena *arena, rlf_err *err)
             rlf_err_hint(err, "write it in quotes");
             return RLF_USER;
         }
-        if (prompt)
+        if (prompt && conversations && c->kind != RLF_RECORD_CHAT)
+            return rlf_fail(err, RLF_USER,
+                            "%s: \"%s\" is %s where a list of chat messages "
+                            "is wanted",
+                            records->path, c->field,
+                            rlf_record_kind_word(c->kind));
+        if (prompt && !conversations)
             RLF_TRY(check_chats(records, c, arena, err));
         if (!prompt && c->kind == RLF_RECORD_CHAT) {
             rlf_fail(err, RLF_USER,
@@ -130,7 +138,10 @@ read_rows(const rlf_env *env, const rlf_resource *resource, size_t in_memory,
     if (data->records.count >= UINT32_MAX)
         return rlf_fail(err, RLF_USER, "%s has more than 4 billion rows",
                         spec.path);
-    RLF_TRY(check_kinds(&data->records, data->arena, err));
+    const rlf_arg *whole =
+        rlf_args_find(resource->args, resource->n_args, "conversation");
+    data->conversations = whole && whole->kind == RLF_ARG_TEXT;
+    RLF_TRY(check_kinds(&data->records, data->conversations, data->arena, err));
     data->prompt = rlf_records_column(&data->records, "prompt");
     data->max_prompt = (uint32_t)rlf_data_option(resource, "max_prompt");
     data->drops = rlf_data_drops(resource);
@@ -145,7 +156,8 @@ read_data(const rlf_env *env, const rlf_resource *resource, uint64_t at_most,
     size_t in_memory;
     RLF_TRY(memory_of_texts(err, &in_memory));
     rlf_status status = read_rows(env, resource, in_memory, at_most, data, err);
-    const char *const parts[] = {data->records.wrong, "messages", "pair"};
+    const char *const parts[] = {data->records.wrong, "messages", "pair",
+                                 "conversation"};
     const rlf_arg *at = NULL;
     for (size_t i = 0; i < RLF_COUNT(parts) && parts[0] && !at; i++)
         at = rlf_args_find(resource->args, resource->n_args, parts[i]);

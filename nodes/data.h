@@ -44,6 +44,8 @@ struct rlf_data {
     rlf_records records;
     const rlf_record_column *prompt; /* NULL: prompts are empty */
     uint32_t max_prompt;             /* of a file: tokens; 0: no limit */
+    bool conversations;              /* prompts are whole conversations, which
+                                        converse() reads */
     const rlf_arg *chats;            /* what made chats of prompts that are
                                         texts; NULL: nothing did */
     struct {
@@ -158,7 +160,8 @@ rlf_status rlf_data_lengths(const rlf_env *env, int data, int model,
                             uint32_t most, rlf_arena *arena, rlf_err *err,
                             uint32_t **out, uint32_t *n);
 /* The same of the texts of a field, as responses that the model writes, with
- * its end token. *n is 0 if it is no field of texts. */
+ * its end token; of the field of conversations what the assistant says. *n is 0
+ * if it is neither. */
 rlf_status rlf_data_response_lengths(const rlf_env *env, int data,
                                      const char *field, int model,
                                      uint32_t most, rlf_arena *arena,

@@ -20,6 +20,11 @@
          .labelled = true,                                                     \
          .doc = "field of conversations that end with an answer: the columns " \
                 "prompt and answer"},                                          \
+        {.name = "conversation",                                               \
+         .kind = RLF_FORMAL_TEXT,                                              \
+         .labelled = true,                                                     \
+         .doc = "field of whole conversations, which converse(...) reads: "    \
+                "the column prompt"},                                          \
         {.name = "pair",                                                       \
          .kind = RLF_FORMAL_TEXTS,                                             \
          .labelled = true,                                                     \
@@ -187,13 +192,17 @@ rlf_data_parts(const rlf_resource *resource, rlf_record_field *out)
     const rlf_arg *messages = rlf_args_find(resource->args, resource->n_args,
                                             "messages"),
                   *pair =
-                      rlf_args_find(resource->args, resource->n_args, "pair");
+                      rlf_args_find(resource->args, resource->n_args, "pair"),
+                  *whole = rlf_args_find(resource->args, resource->n_args,
+                                         "conversation");
     size_t n = 0;
     if (messages && messages->kind == RLF_ARG_TEXT) {
         out[n++] =
             (rlf_record_field){"prompt", messages->text, RLF_RECORD_HEAD};
         out[n++] =
             (rlf_record_field){"answer", messages->text, RLF_RECORD_ANSWER};
+    } else if (whole && whole->kind == RLF_ARG_TEXT) {
+        out[n++] = (rlf_record_field){"prompt", whole->text, RLF_RECORD_WHOLE};
     } else if (pair && pair->kind == RLF_ARG_LIST && pair->n_list == 2) {
         const char *a = pair->list[0].text, *b = pair->list[1].text;
         out[n++] = (rlf_record_field){"prompt", a, RLF_RECORD_COMMON};
@@ -307,7 +316,7 @@ check_chat(const rlf_resource *resource, rlf_diags *diags)
     rlf_diag_note(diags, diag, system->span, "it is given here");
 }
 
-/* `messages:` and `pair:` make columns of their own. */
+/* `messages:`, `pair:` and `conversation:` make columns of their own. */
 static void
 check_parts(const rlf_resource *resource, rlf_diags *diags)
 {
@@ -318,7 +327,11 @@ check_parts(const rlf_resource *resource, rlf_diags *diags)
         rlf_args_find(resource->args, resource->n_args, "messages");
     const rlf_arg *until =
         rlf_args_find(resource->args, resource->n_args, "until");
-    const rlf_arg *by = messages ? messages : pair;
+    const rlf_arg *whole =
+        rlf_args_find(resource->args, resource->n_args, "conversation");
+    const rlf_arg *most =
+        rlf_args_find(resource->args, resource->n_args, "max_prompt");
+    const rlf_arg *by = messages ? messages : whole ? whole : pair;
     if (pair && (pair->kind != RLF_ARG_LIST || pair->n_list != 2)) {
         rlf_diag *diag = rlf_diag_error(diags, "argument", pair->span,
                                         "'pair:' names two fields");
@@ -327,6 +340,19 @@ check_parts(const rlf_resource *resource, rlf_diags *diags)
     if (pair && messages)
         rlf_diag_error(diags, "argument", pair->span,
                        "'pair:' and 'messages:' both make the prompt");
+    if (whole && (messages || pair))
+        rlf_diag_error(diags, "argument", whole->span,
+                       "'conversation:' and '%s:' both make the prompt",
+                       messages ? "messages" : "pair");
+    if (whole && most && most->given) {
+        rlf_diag *diag =
+            rlf_diag_error(diags, "argument", most->span,
+                           "'max_prompt:' bounds prompts, and these rows are "
+                           "whole conversations");
+        rlf_diag_hint(diags, diag,
+                      "converse(batch, max_length: ...) bounds "
+                      "them");
+    }
     if (until && (!pair || !*until->text))
         rlf_diag_error(diags, "argument", until->span,
                        "'until:' is what the prompts of 'pair:' end with");

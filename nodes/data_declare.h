@@ -8,7 +8,8 @@
 
 enum {
     RLF_DATA_CONSTRUCTORS = 6,
-    RLF_DATA_PARTS = 3, /* columns that `messages:` or `pair:` make, at most */
+    RLF_DATA_PARTS = 3, /* columns that `messages:`, `pair:` or `conversation:`
+                           make, at most */
 };
 
 extern const rlf_constructor rlf_data_constructors[RLF_DATA_CONSTRUCTORS];

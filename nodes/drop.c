@@ -6,6 +6,7 @@
  * A prompt's tokens are those of a model. With `drop` one that does not fit any
  * model of the program goes; else only models count that read the data. */
 #include "engine/text/tokenizer.h"
+#include "nodes/conversations.h"
 #include "nodes/data.h"
 #include "nodes/declare.h"
 #include "nodes/reads.h"
@@ -121,30 +122,36 @@ fits_or_say(const rlf_env *env, const rlf_data *data, uint32_t row,
     return status;
 }
 
+/* What calls give of rows, besides prompts. */
+typedef struct given {
+    rlf_response_uses responses;
+    rlf_conversation_uses turns;
+} given;
+
 /* RLF_USER, naming the row, if no step could use it. */
 static rlf_status
 row_fits(const rlf_env *env, const rlf_data *data, uint32_t row,
-         const use *uses, uint32_t n_uses, const rlf_response_uses *responses,
-         rlf_err *err)
+         const use *uses, uint32_t n_uses, const given *by, rlf_err *err)
 {
     uint32_t tokens;
+    bool ends;
     for (uint32_t k = 0; data->prompt && k < n_uses; k++)
         RLF_TRY(fits_or_say(env, data, row, &uses[k], err, &tokens));
-    return rlf_responses_fit(env, data, row, responses, err);
+    RLF_TRY(rlf_conversations_fit(env, data, row, &by->turns, err, &ends));
+    return rlf_responses_fit(env, data, row, &by->responses, err);
 }
 
 static rlf_status
-choose(const rlf_env *env, int index, rlf_data *data,
-       const rlf_response_uses *responses, uint32_t *keep, uint32_t *n,
-       rlf_err *err)
+choose(const rlf_env *env, int index, rlf_data *data, const given *by,
+       uint32_t *keep, uint32_t *n, rlf_err *err)
 {
-    use *uses;
+    use *uses = NULL;
     uint32_t rows = (uint32_t)data->records.count;
-    uint32_t n_uses = list_uses(env, index, data->arena, &uses);
+    uint32_t n_uses =
+        data->conversations ? 0 : list_uses(env, index, data->arena, &uses);
     for (uint32_t i = 0; i < rows; i++) {
         rlf_err why = RLF_ERR_NONE;
-        rlf_status status =
-            row_fits(env, data, i, uses, n_uses, responses, &why);
+        rlf_status status = row_fits(env, data, i, uses, n_uses, by, &why);
         if (status < 0 && status != RLF_USER) {
             *err = why;
             return status;
@@ -321,10 +328,13 @@ rlf_data_check(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
     rlf_env own = *env;
     rlf_status status = RLF_OK;
     own.pool = rlf_arena_new();
-    if (data->prompt && !data->n_members)
-        status = check_prompts(&own, index, data, err);
-    else if (!data->n_members)
-        status = check_begin(&own, index, data, err);
+    if (!data->n_members)
+        status = rlf_conversations_check(&own, index, data, err);
+    if (status >= 0 && !data->n_members)
+        status = data->conversations
+                     ? rlf_conversations_check_rows(&own, index, data, err)
+                 : data->prompt ? check_prompts(&own, index, data, err)
+                                : check_begin(&own, index, data, err);
     if (status >= 0)
         status = check_responses(&own, index, data, err);
     rlf_arena_free(own.pool);
@@ -335,18 +345,21 @@ rlf_status
 rlf_data_drop(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
 {
     uint32_t rows = (uint32_t)data->records.count, n = 0;
-    rlf_response_uses responses = {0};
-    rlf_responses_list(env, index, data, true, &responses);
-    if (!data->prompt && !responses.count)
+    given by = {0};
+    rlf_responses_list(env, index, data, true, &by.responses);
+    if (data->conversations)
+        rlf_conversations_list(env, index, &by.turns);
+    if (!data->prompt && !by.responses.count)
         return RLF_OK;
     uint32_t *keep = rlf_try_malloc(sizeof *keep * rows);
     rlf_env own = *env;
     own.pool = rlf_arena_new();
     rlf_status status =
-        keep ? choose(&own, index, data, &responses, keep, &n, err)
+        keep ? choose(&own, index, data, &by, keep, &n, err)
              : rlf_fail_memory(err, sizeof *keep * rows, "rows of data");
     rlf_arena_free(own.pool);
-    RLF_VEC_FREE(&responses);
+    RLF_VEC_FREE(&by.responses);
+    RLF_VEC_FREE(&by.turns);
     data->dropped = rows - n;
     if (status >= 0 && n && n < rows)
         status = rlf_data_keep(data, keep, n, err);

@@ -9,6 +9,8 @@ libnodes_a_SOURCES = \
 	%D%/chat.c %D%/chat.h \
 	%D%/checkpoint.c \
 	%D%/collect.c \
+	%D%/conversations.c %D%/conversations.h \
+	%D%/converse.c \
 	%D%/cursor.c \
 	%D%/data.c %D%/data.h %D%/data_declare.c %D%/data_declare.h \
 	%D%/declare.c %D%/declare.h \
@@ -42,6 +44,7 @@ libnodes_a_SOURCES = \
 	%D%/state_rows.c \
 	%D%/step.c \
 	%D%/table.c %D%/table.h \
+	%D%/turns.c %D%/turns.h \
 	%D%/update.c %D%/update.h %D%/update_cost.c %D%/update_loss.c \
 	%D%/update_micro.c %D%/update_point.c \
 	%D%/view.c \
@@ -67,5 +70,9 @@ tests_unit_nodes_expr_LDADD = $(NODES_LIBS)
 check_PROGRAMS += tests/unit/nodes_chat
 tests_unit_nodes_chat_LDADD = $(NODES_LIBS)
 EXTRA_DIST += tests/data/chat_ids.json tests/oracle/chat_ids.py
+check_PROGRAMS += tests/unit/nodes_turns
+tests_unit_nodes_turns_LDADD = $(NODES_LIBS)
+tap_tests += tests/converse.tap
+EXTRA_DIST += tests/data/chat_masks.json tests/oracle/chat_masks.py
 check_PROGRAMS += tests/unit/nodes_train
 tests_unit_nodes_train_LDADD = $(NODES_LIBS)

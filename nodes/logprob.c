@@ -71,7 +71,8 @@ put_result(reader *r, micro m, rlf_err *err)
             out[row] = (double)*got++;
             continue;
         }
-        for (uint32_t t = 0; t < r->seqs[i].n_response; t++)
+        uint32_t own = rlf_sequence_own(&r->seqs[i]);
+        for (uint32_t t = 0; t < own; t++)
             out[rlf_sequences_place(rows, row, t)] = (double)*got++;
     }
     return RLF_OK;

@@ -1,5 +1,6 @@
 /* How long the prompts and other texts of a data set are, for who plans steps:
  * a sample of its rows, written as a step writes them (rows.h). */
+#include "nodes/conversations.h"
 #include "nodes/data.h"
 #include "nodes/rows.h"
 
@@ -13,6 +14,14 @@ tokens_of(const rlf_env *env, const rlf_data *data,
     rlf_sample sample = {0};
     rlf_err why = RLF_ERR_NONE;
     rlf_status status;
+    uint32_t at = row;
+    if (rlf_data_origin(data, &at)->conversations) {
+        uint32_t all = 0, said = 0;
+        RLF_TRY(
+            rlf_conversations_length(env, data, row, reader, err, &all, &said));
+        *out = column ? said : all - said;
+        return RLF_OK;
+    }
     if (column) {
         rlf_record_value value;
         RLF_TRY(rlf_data_value(data, column, row, env->pool, err, &value));
@@ -89,7 +98,8 @@ rlf_data_response_lengths(const rlf_env *env, int index, const char *field,
     const rlf_reader *reader = rlf_model_reader(env->resource[model]);
     const rlf_record_column *column = rlf_records_column(&data->records, field);
     *n = 0;
-    if (!column || column->kind != RLF_RECORD_TEXT || !reader->tokenizer)
+    if (!column || !reader->tokenizer ||
+        (column->kind != RLF_RECORD_TEXT && column != data->prompt))
         return RLF_OK;
     return lengths_of(env, data, column, reader, most, arena, err, out, n);
 }

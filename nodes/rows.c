@@ -74,17 +74,16 @@ rlf_rows_name(const rlf_env *env, const rlf_rows *rows, uint32_t row,
 
 /* ---- tokens ---- */
 
-/* By a template in Lua, which sees two texts of each message. */
-static rlf_status
-write_by_lua(const rlf_env *env, const rlf_reader *reader, rlf_prompt *prompt,
-             rlf_err *err)
+rlf_status
+rlf_rows_write_lua(const rlf_env *env, const rlf_reader *reader,
+                   const rlf_message *messages, uint32_t n, bool open,
+                   rlf_err *err, rlf_str *out)
 {
     rlf_arena *pool = env->pool;
-    uint32_t n = prompt->n_messages;
     rlf_lua_record *records = RLF_NEW_ARRAY(pool, rlf_lua_record, n);
     for (uint32_t i = 0; i < n; i++) {
         rlf_lua_field *fields = RLF_NEW_ARRAY(pool, rlf_lua_field, 2);
-        const rlf_message *message = &prompt->messages[i];
+        const rlf_message *message = &messages[i];
         if (message->json.n) {
             rlf_fail(err, RLF_USER,
                      "message %u of the chat is more than a role and a text, "
@@ -100,20 +99,12 @@ write_by_lua(const rlf_env *env, const rlf_reader *reader, rlf_prompt *prompt,
             .name = "content", .kind = RLF_LUA_BYTES, .text = message->content};
         records[i] = (rlf_lua_record){fields, 2};
     }
-    return rlf_lua_template(reader->template, records, n, true, pool, err,
-                            &prompt->text);
+    return rlf_lua_template(reader->template, records, n, open, pool, err, out);
 }
 
-/* The chat as one text, by the model's template. */
-static rlf_status
-write_chat(const rlf_env *env, const rlf_reader *reader, rlf_prompt *prompt,
-           rlf_err *err)
+rlf_status
+rlf_rows_no_template(const rlf_reader *reader, rlf_err *err)
 {
-    if (reader->template)
-        return write_by_lua(env, reader, prompt, err);
-    if (reader->own)
-        return rlf_chat_write(reader->own, prompt->messages, prompt->n_messages,
-                              env->pool, err, &prompt->text);
     rlf_fail(err, RLF_USER,
              "the prompt is a list of chat messages, but model '%s' has "
              "no template",
@@ -122,6 +113,20 @@ write_chat(const rlf_env *env, const rlf_reader *reader, rlf_prompt *prompt,
                       "template: \"std/template/chatml.lua\"), or llama3.lua, "
                       "or a file of your own");
     return RLF_USER;
+}
+
+/* The chat as one text, by the model's template. */
+static rlf_status
+write_chat(const rlf_env *env, const rlf_reader *reader, rlf_prompt *prompt,
+           rlf_err *err)
+{
+    if (reader->template)
+        return rlf_rows_write_lua(env, reader, prompt->messages,
+                                  prompt->n_messages, true, err, &prompt->text);
+    if (reader->own)
+        return rlf_chat_write(reader->own, prompt->messages, prompt->n_messages,
+                              env->pool, err, &prompt->text);
+    return rlf_rows_no_template(reader, err);
 }
 
 bool

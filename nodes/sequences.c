@@ -27,9 +27,12 @@ check_length(const rlf_env *env, const rlf_rows *rows, uint32_t row,
              "%s has %llu tokens, %u of them in its response, more than the "
              "context of %d that model '%s' was made for",
              rlf_rows_name(env, rows, row, env->pool),
-             (unsigned long long)length, seq->n_response,
+             (unsigned long long)length, rlf_sequence_own(seq),
              model->config->context, model->name);
-    if (rows->set->kind == RLF_SET_WRITTEN)
+    if (seq->runs)
+        rlf_err_hint(err, "cut long ones (max_length: of converse), or take a "
+                          "model with a longer context");
+    else if (rows->set->kind == RLF_SET_WRITTEN)
         rlf_err_hint(err,
                      "shorten prompts (max_prompt:), leave out long responses, "
                      "as in page.where(page.length < 100), or take a model "
@@ -68,11 +71,14 @@ rlf_sequences_read(const rlf_env *env, const rlf_rows *rows,
                                 reader, err, &prompt));
         if (!same)
             RLF_TRY(read_anew(env, rows, reader, err, &sample));
+        const rlf_talk *talk = sample.talk;
         seqs[i] = (rlf_sequence){.prompt = prompt.ids,
                                  .n_prompt = prompt.n_ids,
-                                 .response = sample.ids,
-                                 .n_response = sample.n_ids,
-                                 .temperature = rows->temperature};
+                                 .response = talk ? talk->ids : sample.ids,
+                                 .n_response = rlf_sample_length(&sample),
+                                 .temperature = rows->temperature,
+                                 .runs = talk ? talk->runs : NULL,
+                                 .n_runs = talk ? talk->n_runs : 0};
         RLF_TRY(check_length(env, rows, row, model, &seqs[i], err));
         RLF_TRY(rlf_memory_check(err));
     }

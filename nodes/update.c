@@ -217,7 +217,7 @@ make_room(const rlf_update *u, rlf_update_micro *m, rlf_err *err)
     if (!rlf_table_ends(u->model->table, last))
         return RLF_OK;
     for (uint32_t k = m->first; k < m->first + m->count; k++)
-        m->rows += g->last ? 1 : g->seqs[k].n_response;
+        m->rows += g->last ? 1 : rlf_sequence_own(&g->seqs[k]);
     size_t n = g->words ? g->words->plan->words->program->outputs.count : 0;
     RLF_TRY(rlf_arena_room(
         pool,

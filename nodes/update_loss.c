@@ -15,7 +15,7 @@
  * visited in order, so it steps from one to the next. */
 typedef struct cursor {
     uint32_t seq;   /* of the group */
-    uint32_t token; /* of its response */
+    uint32_t token; /* of its own ones */
 } cursor;
 
 static cursor
@@ -27,8 +27,8 @@ cursor_at(const rlf_update_micro *m, int64_t index)
         c.seq += (uint32_t)index;
         return c;
     }
-    while (index >= g->seqs[c.seq].n_response)
-        index -= g->seqs[c.seq++].n_response;
+    while (index >= rlf_sequence_own(&g->seqs[c.seq]))
+        index -= rlf_sequence_own(&g->seqs[c.seq++]);
     c.token = (uint32_t)index;
     return c;
 }
@@ -36,7 +36,7 @@ cursor_at(const rlf_update_micro *m, int64_t index)
 static void
 cursor_next(const rlf_update_group *g, cursor *c)
 {
-    if (g->last || ++c->token == g->seqs[c->seq].n_response) {
+    if (g->last || ++c->token == rlf_sequence_own(&g->seqs[c->seq])) {
         c->seq++;
         c->token = 0;
     }
@@ -340,7 +340,7 @@ rlf_update_run_program(rlf_update *u, const rlf_update_micro *m, int64_t first,
         parts[i] = (rlf_expr_part){g->row[c.seq + i], 0, UINT32_MAX};
     if (!g->last) {
         parts[0].first = c.token;
-        if (end.token + 1 < g->seqs[end.seq].n_response)
+        if (end.token + 1 < rlf_sequence_own(&g->seqs[end.seq]))
             parts[count - 1].last = end.token + 1;
     }
     return rlf_expr_part_run(u->frame, g->rows->samples->domain, parts, count,

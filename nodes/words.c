@@ -548,7 +548,8 @@ run_micro(rlf_call *call, rlf_words_tile *t, const rlf_sequence *seqs,
         return RLF_OK;
     for (uint32_t i = at; i < at + fit; i++) {
         uint32_t row = call->rows ? call->rows[i] : i;
-        for (uint32_t k = 0; k < seqs[i].n_response; k++) {
+        uint32_t own = rlf_sequence_own(&seqs[i]);
+        for (uint32_t k = 0; k < own; k++) {
             if (n - first == t->rows) {
                 RLF_TRY(run_tile(t, first, n - first, err));
                 first = n;

@@ -183,6 +183,16 @@ texts_of(const rlf_graph *graph, size_t set)
     return node ? rlf_responses_field(graph, node) : NULL;
 }
 
+/* The data that a set of conversations is of; -1: it is another set. */
+static int
+turns_data(const rlf_graph *graph, size_t set)
+{
+    const rlf_set *s = &graph->sets.data[set];
+    return s->turns && s->origin < 0 && s->model >= 0
+               ? rlf_reads_data(graph, (int)set)
+               : -1;
+}
+
 static bool
 generates(const rlf_graph *graph)
 {
@@ -209,21 +219,23 @@ look_at_texts(rlf_session *s, const rlf_outline *outline, rlf_err *err,
     bool any = w->workload.generated != NULL;
     for (size_t i = 0; i < n_sets; i++) {
         const rlf_node *field = texts_of(graph, i);
+        int data = field ? field->receiver : turns_data(graph, i);
         uint32_t *lengths = NULL, n;
         if (any && !list[i])
             list[i] = w->workload.generated[i];
-        if (!field)
+        if (data < 0)
             continue;
         RLF_TRY(rlf_data_response_lengths(
-            rlf_outline_env(outline), field->receiver,
-            rlf_node_arg(field, "name")->text, graph->sets.data[i].model,
-            RLF_WORKLOAD_ROWS, s->arena, err, &lengths, &n));
+            rlf_outline_env(outline), data,
+            field ? rlf_node_arg(field, "name")->text : "prompt",
+            graph->sets.data[i].model, RLF_WORKLOAD_ROWS, s->arena, err,
+            &lengths, &n));
         if (!n)
             continue;
         rlf_length_distribution *d = RLF_NEW(s->arena, rlf_length_distribution);
         *d = rlf_lengths_of_list(lengths, n, s->arena);
         list[i] = d;
-        w->texts[i] = field->receiver;
+        w->texts[i] = data;
         w->written[i] = n;
     }
     for (size_t i = 0; i < n_sets; i++)

@@ -171,6 +171,8 @@ fault_of(const rlf_node_class *c)
          "of it"},
         {c->texts && !(c->gives == RLF_GIVES_SET && has_formal(c, c->texts)),
          "has texts and gives no set, or has them from no formal of it"},
+        {c->turns && (c->gives != RLF_GIVES_SET || c->texts),
+         "has conversations and gives no set, or has texts, too"},
         {c->keeps && (decides || !batch),
          "keeps prompts by more than a condition on all of them"},
         {c->draws && !on_data && c->course != RLF_COURSE_ROUNDS,

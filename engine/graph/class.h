@@ -370,6 +370,7 @@ struct rlf_node_class {
     /* Of what gives a set of texts as they are, the formal that the texts are:
      * where they are a field of data, their lengths are known before a run. */
     const char *texts;
+    bool turns; /* gives a set of the conversations that its set's rows are */
     const rlf_formal *formals;
     int n_formals;
     bool extra;        /* takes further labelled arguments (a hook's fields) */

@@ -23,6 +23,19 @@ typedef struct rlf_prompt {
                                      copies share; NULL: it is not kept */
 } rlf_prompt;
 
+/* Tokens from..to-1. */
+typedef struct rlf_token_run {
+    uint32_t from, to;
+} rlf_token_run;
+
+/* All tokens behind a prompt where others speak between the model's turns, and
+ * the runs of them that are the model's: in order, apart and not empty. */
+typedef struct rlf_talk {
+    const uint32_t *ids;
+    const rlf_token_run *runs;
+    uint32_t n_ids, n_runs;
+} rlf_talk;
+
 /* A response: tokens that the model wrote (end token included), and text. */
 typedef struct rlf_sample {
     rlf_str text; /* of the response: sampled, without special tokens; given,
@@ -30,7 +43,15 @@ typedef struct rlf_sample {
     const uint32_t *ids;
     uint32_t n_ids;
     bool finished; /* false: max_new or the context cut it off */
+    const rlf_talk *talk; /* NULL: all that follows the prompt is `ids` */
 } rlf_sample;
+
+/* Tokens behind the prompt. */
+static inline uint32_t
+rlf_sample_length(const rlf_sample *sample)
+{
+    return sample->talk ? sample->talk->n_ids : sample->n_ids;
+}
 
 /* A sample set of one step. Arrays have one entry a row of their space. Parts
  * (where, split) have arrays of their own that point to the same contents. */

@@ -59,6 +59,8 @@ put_set(walk *w, int index, rlf_set_size size)
     double longest = w->options->longest > 0 ? w->options->longest : INFINITY;
     size.response = least(size.response, longest);
     size.prompt = least(size.prompt, longest);
+    if (size.sequence > 0)
+        longest = least(size.sequence, longest);
     size.sequence = least(size.prompt + size.response, longest);
     /* a generation leaves room for all that it may make */
     if (set->kind == RLF_SET_SAMPLED && size.sequence < INFINITY)
@@ -135,6 +137,9 @@ other(walk *w, const rlf_node *node, int index)
         .prompt = number(node, "max_prompt", longest),
         .response =
             set->tokens < 0 ? 0 : number(node, "max_response", INFINITY)};
+    if (set->turns) /* prompt and response are one conversation */
+        size.prompt = size.response = size.sequence =
+            number(node, "max_length", INFINITY);
     if (set->origin >= 0)
         size = w->sizes.set[set->origin];
     size.prompts = rows_of(w, set->prompts);
@@ -247,7 +252,7 @@ rlf_sizes_make(const rlf_graph *graph, const rlf_sizes_options *options,
 
 /* Of one row, in the arrays of a set: what run.h holds of a prompt and of a
  * sample, the space's identity and maps, and the lists that made them. */
-enum { PROMPT_BYTES = 96, SAMPLE_BYTES = 112, WRITTEN_BYTES = 64 };
+enum { PROMPT_BYTES = 96, SAMPLE_BYTES = 120, WRITTEN_BYTES = 64 };
 
 /* Models that may each write a prompt in tokens of their own; 1 at least. */
 static double
@@ -260,14 +265,15 @@ writers(const rlf_graph *graph)
     return n > 1 ? n : 1;
 }
 
-/* Of one response token of a set: its id, its log-probability, its text. */
+/* Of one response token of a set: its id (of conversations also among those of
+ * the others), its log-probability, its text. */
 static double
 token_bytes(const rlf_set *set)
 {
     if (set->origin >= 0)
         return set->kind == RLF_SET_SAMPLED ? 8 : 0;
     return set->kind == RLF_SET_SAMPLED   ? 4 + 8 + 8
-           : set->kind == RLF_SET_WRITTEN ? 4
+           : set->kind == RLF_SET_WRITTEN ? (set->turns ? 8 : 4)
                                           : 0;
 }
 

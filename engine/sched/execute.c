@@ -193,8 +193,9 @@ lengths_of(const rlf_rank *rank, const slot *s, rlf_err *err,
         const rlf_prompt *prompt = &of->prompt[p];
         lengths[i] = tokens_of(prompt->ids, prompt->n_ids, prompt->text);
         if (of->sample)
-            lengths[i] += tokens_of(of->sample[i].ids, of->sample[i].n_ids,
-                                    of->sample[i].text);
+            lengths[i] +=
+                tokens_of(of->sample[i].ids, rlf_sample_length(&of->sample[i]),
+                          of->sample[i].text);
     }
     *told = lengths;
     return RLF_OK;

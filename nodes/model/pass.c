@@ -347,6 +347,16 @@ add_row(rlf_pass *p, int64_t token, int32_t target, float temperature)
     p->n_rows++;
 }
 
+/* Is response token k the model's own? *run: the first one that does not end
+ * before it. */
+static bool
+is_own(const rlf_sequence *s, uint32_t k, uint32_t *run)
+{
+    while (*run < s->n_runs && s->runs[*run].to <= k)
+        ++*run;
+    return !s->runs || (*run < s->n_runs && s->runs[*run].from <= k);
+}
+
 static rlf_status
 send_ints(rlf_pass *p, int32_t *to, int which, int64_t n, rlf_err *err)
 {
@@ -391,8 +401,8 @@ rlf_pass_load(rlf_pass *p, const rlf_sequence *seqs, uint32_t n, uint32_t first,
         p->offsets[i] = (int32_t)p->m;
         for (uint32_t k = 0; k < s->n_prompt; k++)
             RLF_TRY(add_token(p, s->prompt[k], (int32_t)k, first + i, err));
-        for (uint32_t k = 0; k < s->n_response; k++) {
-            if (rows == RLF_ROWS_TOKENS)
+        for (uint32_t k = 0, run = 0; k < s->n_response; k++) {
+            if (rows == RLF_ROWS_TOKENS && is_own(s, k, &run))
                 add_row(p, p->m - 1, (int32_t)s->response[k], s->temperature);
             RLF_TRY(add_token(p, s->response[k], (int32_t)(s->n_prompt + k),
                               first + i, err));

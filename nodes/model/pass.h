@@ -19,18 +19,33 @@
 #ifndef RLF_MODEL_PASS_H
 #define RLF_MODEL_PASS_H
 
+#include "engine/graph/run.h"
 #include "nodes/model/compile.h"
 
-/* A prompt and its response. */
+/* A prompt and what follows it. */
 typedef struct rlf_sequence {
     const uint32_t *prompt, *response;
     uint32_t n_prompt, n_response;
     float temperature; /* of its log-probabilities; 0: 1 */
+    /* The response's tokens that are the model's own, of which something is
+     * wanted: runs in order, apart and not empty. NULL: all are. */
+    const rlf_token_run *runs;
+    uint32_t n_runs;
 } rlf_sequence;
+
+/* How many tokens are the model's own: rows of RLF_ROWS_TOKENS. */
+static inline uint32_t
+rlf_sequence_own(const rlf_sequence *seq)
+{
+    uint32_t n = seq->runs ? 0 : seq->n_response;
+    for (uint32_t i = 0; i < seq->n_runs; i++)
+        n += seq->runs[i].to - seq->runs[i].from;
+    return n;
+}
 
 /* Which tokens' last hidden states are wanted. */
 typedef enum rlf_rows_kind {
-    RLF_ROWS_TOKENS, /* per response token, of the token before it */
+    RLF_ROWS_TOKENS, /* per own token of the response, of the token before it */
     RLF_ROWS_LAST,   /* per sequence, of its last token */
 } rlf_rows_kind;
 

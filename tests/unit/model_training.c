@@ -165,6 +165,54 @@ test_bits(const test_place *cpu, bool tied)
     free(want);
 }
 
+/* Runs of a response: its gradients are those that all of its tokens have where
+ * the others weigh nothing. */
+static void
+test_runs(const test_place *cpu)
+{
+    static task k, whole;
+    static rlf_token_run runs[SEQS][MOST];
+    make_task(&k, 17, false);
+    whole = k;
+    uint64_t seed = 5;
+    uint32_t n_all = 0, n_own = 0;
+    for (uint32_t i = 0; i < SEQS; i++) {
+        rlf_sequence *s = &k.seqs[i];
+        uint32_t n = 0, at = test_random(&seed) % 4;
+        whole.seqs[i].prompt = whole.ids[i];
+        whole.seqs[i].response = whole.ids[i] + s->n_prompt;
+        for (uint32_t t = 0; t < s->n_response; t++)
+            whole.weight[n_all + t] = 0;
+        while (at < s->n_response || !n) {
+            if (at >= s->n_response)
+                at = s->n_response - 1;
+            rlf_token_run run = {at, at + 1 + test_random(&seed) % 5};
+            if (run.to > s->n_response)
+                run.to = s->n_response;
+            for (uint32_t t = run.from; t < run.to; t++)
+                whole.weight[n_all + t] = k.weight[n_own++];
+            runs[i][n++] = run;
+            at = run.to + 1 + test_random(&seed) % 9;
+        }
+        s->runs = runs[i];
+        s->n_runs = n;
+        n_all += s->n_response;
+    }
+    const way once = {1, 4000, NULL, false}, often = {2, 200, NULL, true};
+    size_t n;
+    float *want = gradients_at(cpu, &whole, &once, &n);
+    float *got = gradients_at(cpu, &k, &once, &n);
+    is_bits_f32(got, want, n,
+                "runs have the gradients of a response whose other tokens "
+                "weigh nothing");
+    free(got);
+    got = gradients_at(cpu, &k, &often, &n);
+    is_bits_f32(got, want, n, "... in other micro-batches, recomputed");
+    ok(n_own < n_all, "%u of %u tokens are in them", n_own, n_all);
+    free(got);
+    free(want);
+}
+
 /* |a - b| / |b| */
 static double
 distance(const float *a, const float *b, size_t n)
@@ -428,6 +476,8 @@ main(void)
         for (int i = 1; i < n && !(quick() && tied); i++)
             test_place_bits(&places[0], &places[i], tied);
     }
+    if (wanted("cpu"))
+        test_runs(&places[0]);
     for (int i = 0; i < n; i++) {
         const test_place *at = &places[i];
         if (!wanted(at->name))
