@@ -322,8 +322,9 @@ RLF_PUBLIC rlf_result rlf_session_fit(rlf_session *session);
  * pattern, a folder), `split` of it or NULL: the columns as a program gets
  * them, how long their texts are, and the first `rows` rows. With `tokenizer`,
  * the path of one, lengths are in tokens, and rows are as a model reads them,
- * with special tokens between angle quotes. A text that the session keeps;
- * NULL, with a message. */
+ * with special tokens between angle quotes, and what the assistant says in a
+ * conversation, whose tokens are learned, between white square brackets (U+27E6
+ * and U+27E7). A text that the session keeps; NULL, with a message. */
 RLF_PUBLIC const char *rlf_session_data(rlf_session *session, const char *path,
                                         const char *split,
                                         const char *tokenizer, size_t rows);

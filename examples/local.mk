@@ -4,6 +4,7 @@ nobase_dist_pkgdata_DATA += \
 	%D%/embed.c \
 	%D%/arith_seq.rlf \
 	%D%/async.rlf \
+	%D%/chat_sft.rlf \
 	%D%/cispo.rlf \
 	%D%/cost_model.rlf \
 	%D%/curriculum.rlf \
@@ -28,6 +29,7 @@ nobase_dist_pkgdata_DATA += \
 	%D%/stories.rlf \
 	%D%/data/arith.jsonl \
 	%D%/data/arith.lua \
+	%D%/data/chats.jsonl \
 	%D%/data/graded.jsonl \
 	%D%/data/pairs.jsonl \
 	%D%/data/rated.jsonl \
@@ -43,7 +45,8 @@ nobase_dist_pkgdata_DATA += \
 	%D%/rewards/graded.lua \
 	%D%/rewards/judge.lua \
 	%D%/rewards/stories.lua \
-	%D%/templates/arith_seq.lua
+	%D%/templates/arith_seq.lua \
+	%D%/templates/turns.lua
 tap_tests += tests/examples.tap
 # the library used from other programs, that of librlflow(3) among them;
 # tests/embed.tap runs them

@@ -12,6 +12,7 @@
 #include "engine/io/shards.h"
 #include "engine/text/tokenizer.h"
 #include "nodes/chat.h"
+#include "nodes/turns.h"
 
 #include <string.h>
 
@@ -34,6 +35,7 @@ typedef struct looker {
         size_t count, room;
     } fields;
     rlf_tokenizer *tokenizer; /* NULL: texts are measured in bytes */
+    const char *by;           /* its path */
     rlf_chat_template *chat;
     rlf_buf *out;
 } looker;
@@ -144,8 +146,8 @@ find_files(looker *l, const char *split)
 
 /* ---- texts and tokens ---- */
 
-/* What a model reads of a value, in `arena`: a text, or a chat by the template
- * with the answer, if it has one, behind it. */
+/* What a model reads of a value, in `arena`: a text, or a chat by the template,
+ * after which the assistant is to speak. */
 static rlf_status
 text_of(const looker *l, const rlf_records *rows, size_t row, rlf_arena *arena,
         rlf_err *err, rlf_str *out)
@@ -157,21 +159,9 @@ text_of(const looker *l, const rlf_records *rows, size_t row, rlf_arena *arena,
         return RLF_OK;
     }
     const rlf_chat *chat = &value->chat;
-    const rlf_message *last = &chat->messages[chat->count - 1];
-    bool answered =
-        chat->count > 1 && rlf_str_eq(last->role, RLF_STR("assistant"));
-    if (l->chat) {
-        RLF_TRY(rlf_chat_write(l->chat, chat->messages, chat->count - answered,
-                               arena, err, out));
-        if (answered) {
-            char *both = rlf_arena_alloc(arena, out->n + last->content.n + 1);
-            memcpy(both, out->p, out->n);
-            memcpy(both + out->n, last->content.p, last->content.n);
-            both[out->n + last->content.n] = 0;
-            *out = (rlf_str){both, out->n + last->content.n};
-        }
-        return RLF_OK;
-    }
+    if (l->chat)
+        return rlf_chat_write(l->chat, chat->messages, chat->count, arena, err,
+                              out);
     rlf_buf text = {0};
     for (size_t i = 0; i < chat->count; i++)
         rlf_buf_printf(&text, "%s[%s] %s", i ? "\n" : "",
@@ -181,13 +171,50 @@ text_of(const looker *l, const rlf_records *rows, size_t row, rlf_arena *arena,
     return RLF_OK;
 }
 
+/* A chat that the assistant ends, as converse() has it; *is false: it is
+ * another value, or what the assistant says cannot be found in it. */
+static rlf_status
+turns_of(const looker *l, const rlf_records *rows, size_t row, rlf_arena *arena,
+         rlf_err *err, rlf_conversation *out, bool *is)
+{
+    const rlf_record_value *value;
+    rlf_err why = RLF_ERR_NONE;
+    *is = false;
+    if (rows->columns[0].kind != RLF_RECORD_CHAT || !l->chat || !l->tokenizer)
+        return RLF_OK;
+    RLF_TRY(rlf_records_row(rows, row, arena, err, &value));
+    const rlf_chat *chat = &value->chat;
+    if (!rlf_str_eq(chat->messages[chat->count - 1].role, RLF_STR("assistant")))
+        return RLF_OK;
+    const rlf_env env = {.pool = arena};
+    rlf_reader reader = {
+        .model = l->by, .tokenizer = l->tokenizer, .own = l->chat, .eos = -1};
+    reader.ends = rlf_tokenizer_eos(l->tokenizer, &reader.n_ends);
+    rlf_status status = rlf_turns_read(&env, &reader, chat->messages,
+                                       (uint32_t)chat->count, 0, &why, out);
+    *is = status >= 0;
+    if (status < 0 && status != RLF_USER)
+        *err = why;
+    return status == RLF_USER ? RLF_OK : status;
+}
+
+/* `turns`: with runs, if they are known. */
 static rlf_status
 encode(const looker *l, const rlf_records *rows, size_t row, rlf_arena *arena,
-       rlf_err *err, rlf_ids *ids)
+       rlf_err *err, rlf_ids *ids, rlf_conversation *turns)
 {
     rlf_str text;
-    bool is_text = rows->columns[0].kind == RLF_RECORD_TEXT;
+    bool is_text = rows->columns[0].kind == RLF_RECORD_TEXT, is;
     ids->count = 0;
+    *turns = (rlf_conversation){0};
+    RLF_TRY(turns_of(l, rows, row, arena, err, turns, &is));
+    if (is) {
+        RLF_TRY_ROOM(ids, turns->n_ids, "the tokens of a text");
+        for (uint32_t i = 0; i < turns->n_ids; i++)
+            RLF_PUSH(ids, turns->ids[i]);
+        return RLF_OK;
+    }
+    *turns = (rlf_conversation){0};
     RLF_TRY(text_of(l, rows, row, arena, err, &text));
     return rlf_tokenizer_encode(l->tokenizer, text.p, text.n,
                                 is_text ? RLF_ENCODE_SPECIAL : 0, err, ids);
@@ -201,13 +228,14 @@ put_lengths(const looker *l, const rlf_records *rows, rlf_err *err)
     size_t least = SIZE_MAX, most = 0;
     double sum = 0;
     rlf_ids ids = {0};
+    rlf_conversation turns;
     rlf_arena *pool = rlf_arena_new();
     rlf_status status = RLF_OK;
     for (size_t i = 0; i < n && status >= 0; i++) {
         size_t row = i * rows->count / n, length;
         rlf_str text = {0};
         if (l->tokenizer)
-            status = encode(l, rows, row, pool, err, &ids);
+            status = encode(l, rows, row, pool, err, &ids, &turns);
         else
             status = text_of(l, rows, row, pool, err, &text);
         length = l->tokenizer ? ids.count : text.n;
@@ -224,15 +252,23 @@ put_lengths(const looker *l, const rlf_records *rows, rlf_err *err)
     return status;
 }
 
-/* Tokens as their text, special ones between « and ». */
+/* Tokens as their text, special ones between « and », what an assistant says
+ * between ⟦ and ⟧. */
 static void
-put_tokens(const looker *l, const rlf_ids *ids, rlf_buf *out)
+put_tokens(const looker *l, const rlf_ids *ids, const rlf_conversation *turns,
+           rlf_buf *out)
 {
+    const rlf_token_run *run = turns->runs, *end = run + turns->n_runs;
     for (size_t i = 0, next; i < ids->count; i = next) {
         rlf_buf text = {0};
         bool special = rlf_tokenizer_special(l->tokenizer, ids->data[i]);
+        size_t stop = run == end      ? ids->count
+                      : i < run->from ? run->from
+                                      : run->to;
+        if (run != end && i == run->from)
+            rlf_buf_puts(out, "\xe2\x9f\xa6");
         next = i + 1;
-        while (!special && next < ids->count &&
+        while (!special && next < stop &&
                !rlf_tokenizer_special(l->tokenizer, ids->data[next]))
             next++;
         rlf_tokenizer_decode(l->tokenizer, ids->data + i, next - i,
@@ -243,6 +279,10 @@ put_tokens(const looker *l, const rlf_ids *ids, rlf_buf *out)
         if (special)
             rlf_buf_puts(out, "\xc2\xbb");
         rlf_buf_free(&text);
+        if (run != end && next == run->to) {
+            rlf_buf_puts(out, "\xe2\x9f\xa7");
+            run++;
+        }
     }
 }
 
@@ -252,6 +292,7 @@ put_value(const looker *l, const rlf_records *rows, size_t row, rlf_buf *out)
     const rlf_record_column *c = &rows->columns[0];
     rlf_err *err = l->err;
     rlf_ids ids = {0};
+    rlf_conversation turns;
     rlf_buf text = {0};
     rlf_str plain;
     rlf_status status = RLF_OK;
@@ -260,9 +301,9 @@ put_value(const looker *l, const rlf_records *rows, size_t row, rlf_buf *out)
     else if (c->numbers)
         rlf_buf_number(&text, c->numbers[row]);
     else if (l->tokenizer && (c->kind == RLF_RECORD_TEXT || l->chat)) {
-        status = encode(l, rows, row, l->arena, err, &ids);
+        status = encode(l, rows, row, l->arena, err, &ids, &turns);
         if (status >= 0)
-            put_tokens(l, &ids, &text);
+            put_tokens(l, &ids, &turns, &text);
     } else {
         status = text_of(l, rows, row, l->arena, err, &plain);
         if (status >= 0)
@@ -375,7 +416,11 @@ rlf_session_data(rlf_session *s, const char *path, const char *split,
     rlf_buf out = {0};
     if (!s || s->err.status < 0)
         return NULL;
-    looker l = {.arena = s->arena, .err = &s->err, .path = path, .out = &out};
+    looker l = {.arena = s->arena,
+                .err = &s->err,
+                .path = path,
+                .by = tokenizer,
+                .out = &out};
     rlf_status status = find_files(&l, split);
     if (status >= 0 && tokenizer)
         status = rlf_tokenizer_open(tokenizer, &s->err, &l.tokenizer);

@@ -5,6 +5,7 @@
 --     lua5.4 arith.lua pairs > pairs.jsonl    a right answer beside a wrong one
 --     lua5.4 arith.lua graded > graded.jsonl  two numbers, which is nearer, which is odd
 --     lua5.4 arith.lua rated > rated.jsonl    one number, and whether it is right
+--     lua5.4 arith.lua chats > chats.jsonl    conversations in which one goes on counting
 --     lua5.4 arith.lua MODE SEED ROWS         another seed, another length
 --
 -- Numbers are 0 to 9, read from left to right; results on the way and at the
@@ -20,12 +21,15 @@
 -- The pairs are preferences: the answer is chosen, and another number, at most
 -- 2 away, is rejected.
 --
+-- In a chat the user gives a sum of two numbers and then goes on from each answer
+-- by one number, in two more turns. The first 400 are of the held-out problems.
+--
 -- The same arguments give the same bytes on every machine.
 
 local mode, seed, rows = ...
-local default_rows = { rl = 12000, sft = 134400, pairs = 2048, graded = 6144, rated = 4096 }
+local default_rows = { rl = 12000, sft = 134400, pairs = 2048, graded = 6144, rated = 4096, chats = 2448 }
 if not default_rows[mode] then
-  io.stderr:write("usage: lua5.4 arith.lua rl|sft|pairs|graded|rated [SEED [ROWS]]\n")
+  io.stderr:write("usage: lua5.4 arith.lua rl|sft|pairs|graded|rated|chats [SEED [ROWS]]\n")
   os.exit(2)
 end
 seed = math.tointeger(seed or 1)
@@ -122,6 +126,27 @@ local function write_graded(p, form, below)
            :format(question(p, form), a, b, (far(b) - far(a)) / 9, even, odd))
 end
 
+-- One more number behind the problem's three, which leaves the sum in 0 .. 27.
+local function write_chat(p, form, below)
+  local function number(i, n)
+    return form >> i & 1 == 1 and words[n] or tostring(n)
+  end
+  local sum = p[1] + p[2] * p[3]
+  local turns = { ("%s %s %s ="):format(number(0, p[1]), p[2] > 0 and "plus" or "minus",
+                                        number(1, p[3])), sum,
+                  ("%s %s ="):format(p[4] > 0 and "plus" or "minus", number(2, p[5])),
+                  p.answer }
+  local more = below(math.min(10, p.answer + 1))
+  turns[5] = ("minus %d ="):format(more)
+  turns[6] = p.answer - more
+  local out = {}
+  for i, text in ipairs(turns) do
+    out[i] = ('{"role": "%s", "content": "%s"}'):format(
+      i % 2 == 1 and "user" or "assistant", text)
+  end
+  io.write('{"messages": [' .. table.concat(out, ", ") .. "]}\n")
+end
+
 local function write_rated(p, form, below)
   local right = below(2) == 0
   io.write(('{"question": "%s", "response": "%d", "right": %s}\n')
@@ -144,6 +169,8 @@ local below = generator(seed << 8 | #mode)
 local function put(p, form)
   if mode == "graded" then
     write_graded(p, form, below)
+  elseif mode == "chats" then
+    write_chat(p, form, below)
   elseif mode == "rated" then
     write_rated(p, form, below)
   elseif mode == "pairs" then
@@ -155,7 +182,7 @@ local function put(p, form)
 end
 
 local written = 0
-if mode == "rl" or mode == "graded" then
+if mode == "rl" or mode == "graded" or mode == "chats" then
   for i = 1, math.min(held_out, rows) do
     put(all[i], split(7) + 1)
     written = i
