@@ -249,8 +249,8 @@ rlf_form_reduction(const rlf_sema *s, const char *name,
     return hint ? hint
                 : rlf_arena_printf(
                       s->arena,
-                      "%s(%s over tokens), (%s over group) or (%s over batch)",
-                      name, x, x, x);
+                      "%s(%s over tokens), or over group, or over batch", name,
+                      x);
 }
 
 /* What can be called of a model, or of a set. */

@@ -566,9 +566,8 @@ over_hint(const rlf_syntax *syntax, size_t at)
     const char *x = cut(syntax, open + 1, argument_end(syntax, open + 1));
     for (size_t i = 0; i < RLF_COUNT(reductions); i++)
         if (!strcmp(reductions[i], name))
-            return SAY("write %s(%s over tokens), (%s over group) or (%s over "
-                       "batch)",
-                       name, x, x, x);
+            return SAY("write %s(%s over tokens), or over group, or over batch",
+                       name, x);
     return NULL;
 }
 

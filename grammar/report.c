@@ -459,6 +459,17 @@ starts_line(const rlf_syntax *syntax, size_t at, const char *word)
     return !strncmp(text + at, word, strlen(word));
 }
 
+/* A comma where `in` could stand. */
+static const char *
+comma_hint(const rlf_syntax *syntax, rlf_span at)
+{
+    if (starts_line(syntax, at.first, "param"))
+        return "what a parameter is for stands behind its value without a "
+               "comma: param n = 8 \"prompts of a step\"";
+    return "sets walked side by side each have their 'in': for a in "
+           "x.split(parts: 2), b in y.split(parts: 2)";
+}
+
 static const char *
 hint_for(const rlf_syntax *syntax, const rlf_report *report, const char *text)
 {
@@ -482,8 +493,7 @@ hint_for(const rlf_syntax *syntax, const rlf_report *report, const char *text)
     if (!strcmp(before, "break") && rlf_report_expects(report, "if"))
         return "write 'break if c'; 'break if true' leaves in any case";
     if (!strcmp(text, ",") && rlf_report_expects(report, "in"))
-        return "sets walked side by side each have their 'in': for a in "
-               "x.split(parts: 2), b in y.split(parts: 2)";
+        return comma_hint(syntax, report->span);
     if (!strcmp(text, "=") && rlf_report_expects(report, "=="))
         return equal_hint(syntax, report->span);
     if ((hint = habit_hint(syntax, report, text, before)))

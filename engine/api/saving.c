@@ -100,6 +100,23 @@ reports_itself(const rlf_graph *graph, const char *metric)
     return false;
 }
 
+/* Is one of the arguments before this one, in the nodes that report, the same
+ * metric? */
+static bool
+was_named(const rlf_graph *graph, const rlf_arg *arg)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        for (int k = 0; k < node->n_args && node->class->reports; k++) {
+            if (&node->args[k] == arg)
+                return false;
+            if (strcmp(node->args[k].name, arg->name) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 rlf_status
 rlf_saving_check(const rlf_session *s, rlf_err *err)
 {
@@ -112,8 +129,9 @@ rlf_saving_check(const rlf_session *s, rlf_err *err)
             continue;
         for (int k = 0; k < node->n_args; k++) {
             known |= strcmp(node->args[k].name, metric) == 0;
-            rlf_buf_printf(&names, "%s%s", names.n ? ", " : "",
-                           node->args[k].name);
+            if (!was_named(s->graph, &node->args[k]))
+                rlf_buf_printf(&names, "%s%s", names.n ? ", " : "",
+                               node->args[k].name);
         }
     }
     if (!known) {

@@ -221,6 +221,15 @@ answer_batch(rlf_session *s, writer *w)
 }
 
 static int
+no_prompts(const char *path)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_fail(&err, RLF_USER, "%s has no lines, and each is a prompt", path);
+    rlf_cmd_say(&err);
+    return 1;
+}
+
+static int
 batch(rlf_session *s, const rlf_command_line *line, writer *w)
 {
     const char *path = given(line, RLF_OPTION_BATCH),
@@ -240,6 +249,8 @@ batch(rlf_session *s, const rlf_command_line *line, writer *w)
             rlf_given_warn(&from, NULL, text, n);
             result = add_prompt(s, line, text, n);
         }
+        if (!status && !from.too_long && !from.at)
+            status = no_prompts(path);
         if (status || from.too_long) {
             rlf_given_close(&from);
             rlf_session_close(s);

@@ -155,7 +155,12 @@ rlf_given_next(rlf_given *from, size_t *n)
     }
     *n = from->text.n;
     *n -= *n && from->text.p[*n - 1] == '\r'; /* of an end of line */
-    return *n ? from->text.p : "";
+    size_t mark =
+        from->at == 1 && *n >= 3 && memcmp(from->text.p, "\xef\xbb\xbf", 3) == 0
+            ? 3 /* of the order of bytes */
+            : 0;
+    *n -= mark;
+    return *n ? from->text.p + mark : "";
 }
 
 const char *

@@ -798,11 +798,11 @@ flow f(b: d[2]) {
 test.rlf:2:37: error: unexpected '=', expected ':', ')' or ','
     2 |     x = mean(m.logprob(page, 2), dim=-1)
       |                                     ^
-hint: write mean(m.logprob(page, 2) over tokens), (m.logprob(page, 2) over group) or (m.logprob(page, 2) over batch)
+hint: write mean(m.logprob(page, 2) over tokens), or over group, or over batch
 test.rlf:3:41: error: unexpected '=', expected ':', ')' or ','
     3 |     report y = 2 * sum(page.length, axis=0, keepdim=true)
       |                                         ^
-hint: write sum(page.length over tokens), (page.length over group) or (page.length over batch)
+hint: write sum(page.length over tokens), or over group, or over batch
 test.rlf:4:24: error: unexpected '=', expected ':', ')' or ','
     4 |     u = m.generate(b, n=4, max_new=8)
       |                        ^
@@ -825,6 +825,13 @@ test.rlf:2:10: error: unexpected ',', expected 'in'
     2 |     for w, l in win.split(parts: 3), lose.split(parts: 3) {
       |          ^
 hint: sets walked side by side each have their 'in': for a in x.split(parts: 2), b in y.split(parts: 2)
+=== a comma before what a parameter is for
+param path : path = "models/arith", "the policy to start from"
+--- errors
+test.rlf:1:35: error: unexpected ',', expected the end of the line, a string or 'in'
+    1 | param path : path = "models/arith", "the policy to start from"
+      |                                   ^
+hint: what a parameter is for stands behind its value without a comma: param n = 8 "prompts of a step"
 === bytes that are not UTF-8, in a comment
 def f(x) = 3
 # café

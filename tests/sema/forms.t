@@ -510,15 +510,15 @@ hint: write roll.length + roll.finished
 test.rlf:9:9: error: 'mean' does not say over what
     9 |     e = mean(roll.logprob, -1)
       |         ^~~~
-hint: mean(roll.logprob over tokens), (roll.logprob over group) or (roll.logprob over batch)
+hint: mean(roll.logprob over tokens), or over group, or over batch
 test.rlf:10:9: error: 'mean' does not say over what
    10 |     g = mean(roll.logprob, dim: -1)
       |         ^~~~
-hint: mean(roll.logprob over tokens), (roll.logprob over group) or (roll.logprob over batch)
+hint: mean(roll.logprob over tokens), or over group, or over batch
 test.rlf:11:9: error: 'std' does not say over what
    11 |     h = std([roll.length, 1])
       |         ^~~
-hint: std([roll.length, 1] over tokens), ([roll.length, 1] over group) or ([roll.length, 1] over batch)
+hint: std([roll.length, 1] over tokens), or over group, or over batch
 test.rlf:12:9: error: 'mean' does not say over what
    12 |     i = mean(roll.length, batch)
       |         ^~~~

@@ -65,7 +65,7 @@ hint: it is over tokens, group, batch or vocab
 test.rlf:8:49: error: 'mean' does not say over what
     8 |     report s = mean(roll.length over btch), t = mean(prompts.grade == 2)
       |                                                 ^~~~
-hint: mean(prompts.grade == 2 over tokens), (prompts.grade == 2 over group) or (prompts.grade == 2 over batch)
+hint: mean(prompts.grade == 2 over tokens), or over group, or over batch
 === other mistakes beside numbers that were not given
 param k : int
 param kind : text in ["a", "b"]
