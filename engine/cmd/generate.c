@@ -20,6 +20,11 @@ interrupt(int number)
     interrupts++;
 }
 
+/* Are answers of a batch being written? Then a signal waits so many seconds for
+ * a reader that takes nothing. */
+static volatile sig_atomic_t writing;
+enum { MOST_WAIT = 5 };
+
 static void
 end_batch(int number)
 {
@@ -27,6 +32,34 @@ end_batch(int number)
         _exit(128 + number);
     ended_by = number;
     interrupts++;
+    if (writing)
+        alarm(MOST_WAIT);
+}
+
+static void
+leave_reader(int number)
+{
+    static const char text[] =
+        "rlflow: stopped by a signal; the reader of the answers takes no more, "
+        "and some that were complete are lost\n";
+    (void)number;
+    _exit(write(STDERR_FILENO, text, sizeof text - 1) < 0 ? 3 : 128 + ended_by);
+}
+
+static void
+begin_writing(void)
+{
+    writing = 1;
+    if (ended_by)
+        alarm(MOST_WAIT);
+}
+
+static void
+end_writing(void)
+{
+    fflush(stdout);
+    writing = 0;
+    alarm(0);
 }
 
 /* What is written, as it comes. */
@@ -85,14 +118,13 @@ put_text(writer *w, const char *p, size_t n)
 static void
 put_complete(writer *w)
 {
-    const rlf_answer *a;
-    for (;
-         (a = rlf_session_answer(w->s, w->next)) != NULL && a->done && !a->cut;
-         w->next++) {
+    const rlf_answer *a = rlf_session_answer(w->s, w->next);
+    begin_writing();
+    for (; a && a->done && !a->cut; a = rlf_session_answer(w->s, ++w->next)) {
         put_json(w, a);
         w->written++;
     }
-    fflush(stdout);
+    end_writing();
 }
 
 /* Of the one whose turn it is what has come, of others nothing: they are
@@ -119,6 +151,7 @@ static void
 put_rest(writer *w)
 {
     const rlf_answer *a;
+    begin_writing();
     for (; (a = rlf_session_answer(w->s, w->next)) != NULL; w->next++) {
         if (w->json) {
             if (!a->cut) {
@@ -134,7 +167,7 @@ put_rest(writer *w)
             put_text(w, "\n", 1);
         w->shown = 0;
     }
-    fflush(stdout);
+    end_writing();
 }
 
 /* ---- prompts ---- */
@@ -207,15 +240,18 @@ static rlf_result
 answer_batch(rlf_session *s, writer *w)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction act = {.sa_handler = end_batch}, was;
+    struct sigaction act = {.sa_handler = end_batch, .sa_flags = SA_RESTART},
+                     leave = {.sa_handler = leave_reader}, was;
     sigemptyset(&act.sa_mask);
+    sigemptyset(&leave.sa_mask);
+    sigaction(SIGALRM, &leave, NULL);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (sigaction(numbers[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN)
             sigaction(numbers[i], &act, NULL);
     rlf_result result = answer(s, w);
     if (ended_by && result == RLF_RESULT_OK)
         rlf_cmd_aside("rlflow: stopped by signal %d; the %zu answers that were "
-                      "complete are written\n",
+                      "complete are written, each with its row and sample\n",
                       (int)ended_by, w->written);
     return result;
 }

@@ -175,7 +175,8 @@ encode(rlf_session *s, rlf_given *from, const char *path, bool chat, bool ids)
             continue;
         if (chat && from->file && !between && !is_whole(text, n))
             text = rlf_given_rest(from, &n);
-        rlf_given_warn(from, NULL, text, n);
+        if (!chat) /* JSON of such bytes is refused */
+            rlf_given_warn(from, NULL, text, n);
         r = chat ? rlf_session_chat(s, path, text, n)
                  : rlf_session_tokens(s, path, text, n);
         if (!r)
