@@ -1,7 +1,7 @@
 /* rlflow inside another program: train for some steps, watch metrics, samples
  * and weights, and stop when a metric is good enough.
  *
- *     cc embed.c -lrlflow -lm -o embed
+ *     cc embed.c $(pkg-config --cflags --libs rlflow) -lm -o embed
  *     ./embed ppo.rlf 10 [NAME VALUE ...]
  *     ./embed - 10 start DIRECTORY problems FILE.jsonl [NAME VALUE ...]
  *

@@ -2,7 +2,7 @@
  * how long its steps would take on a cluster, where it would run best there;
  * and what a pipeline of several models would take.
  *
- *     cc plan.c -lrlflow -o plan
+ *     cc plan.c $(pkg-config --cflags --libs rlflow) -o plan
  *     ./plan ppo.rlf a100x8:2 [NAME VALUE ...]
  *     ./plan - 33B:8:32,13B:4:16 5,4 1.95,2
  *     ./plan + ppo.rlf 60      what its pieces take here, measured for 60 s */
