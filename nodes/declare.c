@@ -361,18 +361,13 @@ static rlf_status
 check_dropout(const rlf_resource *resource, const rlf_arg *lora,
               const rlf_lora *is, rlf_err *err)
 {
-    if (!(is->dropout > 0) || !rlf_declared(resource, "optimizer") ||
+    if (!rlf_declared(resource, "optimizer") ||
         rlf_args_find(lora->list, lora->n_list, "dropout"))
         return RLF_OK;
-    rlf_fail(err, RLF_USER,
-             "the adapter was trained with a dropout of %g, and there is none "
-             "here",
-             is->dropout);
-    rlf_err_hint(err,
-                 "write lora(from: \"%s\", dropout: 0) to train it on "
-                 "without",
-                 rlf_declared_adapter(resource));
-    return rlf_arg_blame(lora, RLF_USER, err);
+    return rlf_arg_blame(
+        lora,
+        rlf_adapter_dropout_check(is, rlf_declared_adapter(resource), err),
+        err);
 }
 
 /* Each target is a module, and none is given twice. */

@@ -13,6 +13,7 @@
 #include "nodes/declare.h"
 #include "nodes/hook.h"
 #include "nodes/model_holds.h"
+#include "nodes/model/adapter.h"
 #include "nodes/model/move.h"
 #include "nodes/model/tables.h"
 #include "nodes/model/weights.h"
@@ -480,6 +481,32 @@ restore(const rlf_env *env, const rlf_resource *resource, void *object,
     return RLF_OK;
 }
 
+static rlf_status
+suits(const rlf_env *env, const rlf_resource *resource, const void *object,
+      const char *directory, rlf_err *err)
+{
+    const rlf_model_object *m = object;
+    const rlf_table *whole = m->outline->table->whole;
+    const char *from = m->config->dir;
+    const char *by =
+        from && !rlf_table_adapted(whole)
+            ? rlf_arena_printf(env->pool, "%s/config.json", from)
+            : "the program";
+    const char *how = rlf_weights_differ(
+        whole, rlf_path_join(env->pool, directory, resource->name), by,
+        env->pool);
+    if (!how)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "%s: model '%s' had another shape when it was saved: %s",
+             directory, resource->name, how);
+    rlf_err_hint(err, "a resume cannot change the shape of a model, and "
+                      "--accept cannot help: give it the model that it had, or "
+                      "begin a new run in another --out, which may read the "
+                      "models of the checkpoint");
+    return RLF_USER;
+}
+
 /* There is no second copy of the weights: what has begun to change them is not
  * undone. */
 static void
@@ -540,6 +567,12 @@ note(const rlf_resource *resource, void *object, rlf_buf *out)
                        "%s: no file has its scalar head, and nothing trains "
                        "it: every value and score of it is 0\n",
                        resource->name);
+    if (m->known.idle_score && !m->source)
+        rlf_buf_printf(out,
+                       "%s: its adapter has a scalar head that was trained "
+                       "with it, " RLF_ADAPTER_SCORE ": head: lm leaves it "
+                       "out, and so do saved models; head: both reads it\n",
+                       resource->name);
     rlf_buf_puts(out, m->warnings.p ? m->warnings.p : "");
 }
 
@@ -557,6 +590,7 @@ static const rlf_model_class of_models = {
     .pools = rlf_model_pools,
     .shapes = shapes,
     .fits = rlf_declared_fits,
+    .suits = suits,
     .move = move,
     .reader = reader,
 };

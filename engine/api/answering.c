@@ -187,10 +187,26 @@ same_text(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+/* A head that an answer has no use for may be all that the adapter is for. */
+static rlf_status
+warn_score(const char *lora, rlf_err *err, rlf_buf *warnings)
+{
+    rlf_safetensors *file;
+    RLF_TRY(rlf_adapter_tensors_open(lora, err, &file));
+    if (rlf_adapter_tensors_score(file))
+        rlf_buf_printf(warnings,
+                       "%s has a scalar head, " RLF_ADAPTER_SCORE
+                       ", that was trained with the adapter: answers are by "
+                       "the language head, and it is not read\n",
+                       lora);
+    rlf_safetensors_close(file);
+    return RLF_OK;
+}
+
 /* The shape with its adapter. */
 static rlf_status
 read_shape(struct rlf_answering *a, const char *path, const char *lora,
-           rlf_err *err)
+           rlf_err *err, rlf_buf *warnings)
 {
     if (rlf_adapter_is(path)) {
         rlf_fail(err, RLF_USER,
@@ -204,20 +220,22 @@ read_shape(struct rlf_answering *a, const char *path, const char *lora,
     if (!lora)
         return RLF_OK;
     RLF_TRY(rlf_adapter_config_read(lora, a->arena, err, &a->config->lora));
-    return rlf_adapters_check(a->config, a->arena, err);
+    RLF_TRY(rlf_adapters_check(a->config, a->arena, err));
+    return warn_score(lora, err, warnings);
 }
 
 /* What the directory is as a model, without its weights. */
 static rlf_status
-open_config(struct rlf_answering *a, const char *path, const char *lora,
+open_config(rlf_session *s, struct rlf_answering *a, const char *path,
             rlf_err *err)
 {
+    const char *lora = s->options.lora;
     if (same_text(a->path, path) && same_text(a->lora, lora))
         return RLF_OK;
     close_model(a);
     a->arena = rlf_arena_new();
     a->config = RLF_NEW(a->arena, rlf_model_config);
-    RLF_TRY(read_shape(a, path, lora, err));
+    RLF_TRY(read_shape(a, path, lora, err, &s->warnings));
     a->path = rlf_arena_strdup(a->arena, path);
     a->lora = lora ? rlf_arena_strdup(a->arena, lora) : NULL;
     return RLF_OK;
@@ -310,7 +328,7 @@ rlf_session_prompt(rlf_session *s, const char *model, const char *text,
     if (!s || s->err.status < 0)
         return rlf_session_status(s);
     struct rlf_answering *a = answering_of(s);
-    rlf_status status = open_config(a, model, s->options.lora, &s->err);
+    rlf_status status = open_config(s, a, model, &s->err);
     if (status >= 0) {
         const rlf_tokens *read = chat ? rlf_session_chat(s, model, text, n)
                                       : rlf_session_tokens(s, model, text, n);
@@ -422,7 +440,7 @@ rlf_session_prompt_rows(rlf_session *s, const char *model, const char *path,
     rlf_records rows;
     rlf_arena *arena = rlf_arena_new();
     const rlf_record_field column = {.label = "prompt", .field = field};
-    rlf_status status = open_config(a, model, s->options.lora, err);
+    rlf_status status = open_config(s, a, model, err);
     if (status >= 0)
         status = rlf_shard_files_list(path, format, NULL, arena, err, &files);
     if (status >= 0) {

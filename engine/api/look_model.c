@@ -55,6 +55,8 @@ typedef struct card {
     const json_t *adapter; /* likewise; an adapter has weights of its own, for a
                               model that is elsewhere */
     bool based;            /* that model is a directory here */
+    bool score;            /* the adapter has a scalar head */
+    rlf_err dropout;       /* what a program says that trains it on, or none */
     rlf_model_config *model; /* NULL: it is refused */
     const rlf_table *table;
     int64_t params[PARTS];
@@ -313,7 +315,9 @@ match_base(const card *c, const char *base, const rlf_lora *lora, rlf_err *err)
 {
     const rlf_weights_origin origin = {.adapter = c->dir};
     const rlf_model_options options = {
-        .head = RLF_HEAD_LM, .shards = 1, .lanes = 1};
+        .head = c->score ? RLF_HEAD_BOTH : RLF_HEAD_LM,
+        .shards = 1,
+        .lanes = 1};
     rlf_model_config *model = RLF_NEW(c->arena, rlf_model_config);
     rlf_weights_known known;
     const rlf_model *m;
@@ -335,18 +339,19 @@ look_at_adapter(card *c, rlf_err *err)
     rlf_status config = rlf_adapter_config_read(c->dir, c->arena, err, &lora);
     if (config < 0)
         refuse(c, err);
+    else /* only a program that trains it refuses it */
+        rlf_adapter_dropout_check(&lora, c->dir, &c->dropout);
     rlf_status tensors = rlf_adapter_tensors_open(c->dir, err, &file);
     if (tensors < 0)
         refuse(c, err);
-    if (config >= 0 && tensors >= 0) {
-        c->based =
-            base && *base &&
-            rlf_file_exists(rlf_path_join(c->arena, base, "config.json"));
-        if ((c->based
-                 ? match_base(c, base, &lora, err)
-                 : rlf_adapter_tensors_check(file, c->dir, &lora, err)) < 0)
-            refuse(c, err);
-    }
+    else
+        c->score = rlf_adapter_tensors_score(file);
+    c->based = base && *base &&
+               rlf_file_exists(rlf_path_join(c->arena, base, "config.json"));
+    if (config >= 0 && tensors >= 0 &&
+        (c->based ? match_base(c, base, &lora, err)
+                  : rlf_adapter_tensors_check(file, c->dir, &lora, err)) < 0)
+        refuse(c, err);
     rlf_safetensors_close(file);
 }
 
@@ -557,6 +562,17 @@ put_numbers(const card *c, rlf_buf *out)
                    rlf_bytes_text(c->token[ON_GPU], gpu));
 }
 
+/* Where the model is that an adapter names. */
+static const char *
+base_text(const card *c)
+{
+    const char *base = text_of(c->adapter, "base_model_name_or_path");
+    return c->based               ? "here"
+           : !base || !*base      ? "not named"
+           : rlf_dir_exists(base) ? "no model: it has no config.json"
+                                  : "not here";
+}
+
 static void
 put_adapter(const card *c, rlf_buf *out)
 {
@@ -579,9 +595,16 @@ put_adapter(const card *c, rlf_buf *out)
         const char *name = json_string_value(json_array_get(targets, i));
         rlf_buf_printf(out, "%s%s", i ? ", " : "", name ? name : "?");
     }
+    if (c->score)
+        rlf_buf_puts(out, "\n  head        scalar, trained with it");
+    if (c->dropout.status < 0)
+        rlf_buf_printf(out, "\n  to train    %s\n              hint: %s",
+                       c->dropout.sentence, c->dropout.hint);
     if (!c->based && !c->refused.count)
-        rlf_buf_puts(out, "\n  base        not here, so only the adapter's own "
-                          "files were looked at");
+        rlf_buf_printf(out,
+                       "\n  base        %s, so only the adapter's own files "
+                       "were looked at",
+                       base_text(c));
     rlf_buf_putc(out, '\n');
 }
 
@@ -698,6 +721,14 @@ put_json(const card *c, rlf_buf *out)
         "tokenizer_class", text_of(c->texts, "tokenizer_class"), "template",
         c->template, "templates", named, "ends", ends, "ends_from",
         c->n_ends ? c->ends_from : NULL, "refused", refused);
+    if (c->adapter) {
+        bool drops = c->dropout.status < 0;
+        json_object_set_new(all, "base", json_string(base_text(c)));
+        json_object_set_new(all, "score", json_boolean(c->score));
+        json_object_set_new(all, "to_train",
+                            drops ? json_string(c->dropout.sentence)
+                                  : json_null());
+    }
     char *text = json_dumps(all, JSON_INDENT(1) | JSON_ENSURE_ASCII);
     rlf_buf_puts(out, text ? text : "{}");
     rlf_buf_putc(out, '\n');

@@ -227,6 +227,7 @@ answer(rlf_session *s, writer *w)
     w->next = w->shown = 0;
     w->line = true;
     w->seen = interrupts;
+    rlf_cmd_warnings(s);
     rlf_result result = rlf_session_generate(s, watch, w);
     if (result == RLF_RESULT_OK)
         put_rest(w);

@@ -17,7 +17,7 @@ rlf_resource_complete(const rlf_resource_class *c)
         !c->mark || !c->back)
         return false;
     return (!m || (m->outline && m->caps && m->reserve && m->pools &&
-                   m->shapes && m->fits && m->move && m->reader)) &&
+                   m->shapes && m->fits && m->suits && m->move && m->reader)) &&
            (!d ||
             (d->infer && d->field && d->rows && d->digest && d->fields)) &&
            (!h || (h->per && h->text));

@@ -99,6 +99,11 @@ typedef struct rlf_model_class {
     rlf_status (*fits)(const rlf_graph *graph, const rlf_resource *resource,
                        const rlf_layout *const *layouts, int n, int shards,
                        rlf_err *err, int *wrong);
+    /* Can it go on from what the checkpoint in `directory` has of it? RLF_USER:
+     * that is of another shape. What is damaged there is no error here. */
+    rlf_status (*suits)(const rlf_env *env, const rlf_resource *resource,
+                        const void *object, const char *directory,
+                        rlf_err *err);
     /* This rank's part in a weight edge. The ranks of `world` that the edge
      * names make the call together; what this one sends is added to *moved. */
     rlf_status (*move)(const rlf_env *env, const rlf_resource *resource,

@@ -103,6 +103,20 @@ describe(const rlf_run *run, const entry *e)
     return rlf_arena_printf(run->kept, "a %s", e->kind);
 }
 
+/* Can the models go on from what the checkpoint `dir` has of them? */
+static rlf_status
+check_models(const rlf_run *run, const char *dir, rlf_err *err)
+{
+    const rlf_env *env = &run->ranks[0].env;
+    for (size_t i = 0; i < run->graph->resources.count; i++) {
+        const rlf_resource *r = &run->graph->resources.data[i];
+        if (r->class->model && is_saved(run, i))
+            RLF_TRY(
+                r->class->model->suits(env, r, env->resource[i], dir, err));
+    }
+    return RLF_OK;
+}
+
 /* Nothing can stand in for what was never saved. */
 static rlf_status
 refuse(const rlf_run *run, const char *dir, const entry *need,
@@ -162,6 +176,7 @@ rlf_saved_check(const rlf_run *run, const char *dir, const json_t *state,
         entries[has - entries].kind = ""; /* found */
         used++;
     }
+    RLF_TRY(check_models(run, dir, err));
     for (size_t i = 0; i < n && used < n; i++)
         if (*entries[i].kind)
             rlf_buf_printf(said,

@@ -197,6 +197,29 @@ rlf_adapters_modules(const rlf_model_config *config, rlf_arena *arena)
     return out;
 }
 
+/* Is a part of a target the number of a layer? */
+static bool
+has_number(const char *target)
+{
+    for (const char *p = target; p; p = strchr(p, '.')) {
+        p += *p == '.';
+        size_t n = strspn(p, "0123456789");
+        if (n && p[n] == '.')
+            return true;
+    }
+    return false;
+}
+
+static const char *
+layers_text(int layers, rlf_arena *arena)
+{
+    return layers == 1   ? "the only layer is 0, of modules"
+           : layers == 2 ? "the layers are 0 and 1, of modules"
+                         : rlf_arena_printf(
+                               arena, "the layers are 0 to %d, of modules",
+                               layers - 1);
+}
+
 static rlf_status
 fail_missing(const rlf_model_config *config, const char *target,
              rlf_arena *arena, rlf_err *err)
@@ -206,7 +229,10 @@ fail_missing(const rlf_model_config *config, const char *target,
     for (int i = 0; i < all.n; i++)
         rlf_buf_printf(&list, "%s%s", i ? ", " : "", all.list[i]);
     rlf_fail(err, RLF_USER, "no module of a layer is called '%s'", target);
-    rlf_err_hint(err, "there are %s", list.p);
+    rlf_err_hint(err, "%s %s",
+                 has_number(target) ? layers_text(config->layers, arena)
+                                    : "there are",
+                 list.p);
     rlf_buf_free(&list);
     return RLF_USER;
 }

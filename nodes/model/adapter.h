@@ -19,6 +19,8 @@
 
 /* What tensors of adapters are called by before the name of the model's. */
 #define RLF_ADAPTER_PREFIX "base_model.model."
+/* A scalar head that was trained with them. */
+#define RLF_ADAPTER_SCORE RLF_ADAPTER_PREFIX "score.weight"
 
 /* What the second product is multiplied by. */
 double rlf_lora_scale(const rlf_lora *lora);

@@ -169,6 +169,22 @@ rlf_adapter_config_read(const char *dir, rlf_arena *arena, rlf_err *err,
     return status;
 }
 
+rlf_status
+rlf_adapter_dropout_check(const rlf_lora *lora, const char *dir, rlf_err *err)
+{
+    if (!(lora->dropout > 0))
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "the adapter was trained with a dropout of %g, and there is none "
+             "here",
+             lora->dropout);
+    rlf_err_hint(err,
+                 "write lora(from: \"%s\", dropout: 0) to train it on "
+                 "without",
+                 dir);
+    return RLF_USER;
+}
+
 /* The modules that have adapters, by name. */
 static json_t *
 target_list(const rlf_model_config *c, rlf_arena *arena)
@@ -213,14 +229,58 @@ rlf_adapter_config_text(const rlf_model_config *c, rlf_model_head head,
     return copy;
 }
 
+/* Does adapter_config.json say that the scalar head was trained? What is wrong
+ * in that file its own reader says. */
+static bool
+names_score(const char *dir, rlf_arena *arena)
+{
+    rlf_err ignored = RLF_ERR_NONE;
+    json_t *root;
+    bool found = false;
+    if (rlf_json_load_object(rlf_path_join(arena, dir, RLF_ADAPTER_CONFIG),
+                             &ignored, &root) < 0)
+        return false;
+    const json_t *list = json_object_get(root, "modules_to_save");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        found |= name && !strcmp(name, "score");
+    }
+    json_decref(root);
+    return found;
+}
+
+static rlf_status
+open_tensors(const char *dir, rlf_arena *arena, rlf_err *err,
+             rlf_safetensors **out)
+{
+    rlf_safetensors *file;
+    RLF_TRY(rlf_safetensors_open(rlf_path_join(arena, dir, RLF_ADAPTER_TENSORS),
+                                 err, &file));
+    if (names_score(dir, arena) && !rlf_adapter_tensors_score(file)) {
+        rlf_safetensors_close(file);
+        rlf_fail(err, RLF_USER, "%s has no tensor %s", dir, RLF_ADAPTER_SCORE);
+        rlf_err_hint(err, "its %s says that a scalar head was trained: take "
+                          "both files from the same place",
+                     RLF_ADAPTER_CONFIG);
+        return RLF_USER;
+    }
+    *out = file;
+    return RLF_OK;
+}
+
 rlf_status
 rlf_adapter_tensors_open(const char *dir, rlf_err *err, rlf_safetensors **out)
 {
     rlf_arena *arena = rlf_arena_new();
-    rlf_status status = rlf_safetensors_open(
-        rlf_path_join(arena, dir, RLF_ADAPTER_TENSORS), err, out);
+    rlf_status status = open_tensors(dir, arena, err, out);
     rlf_arena_free(arena);
     return status;
+}
+
+bool
+rlf_adapter_tensors_score(const rlf_safetensors *file)
+{
+    return rlf_safetensors_get(file, RLF_ADAPTER_SCORE) != NULL;
 }
 
 /* ---- tensors alone ---- */

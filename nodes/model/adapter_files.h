@@ -22,14 +22,22 @@ rlf_status rlf_adapter_config_read(const char *dir, rlf_arena *arena,
 /* The same of a model, to be saved beside its adapters; in `arena`. */
 const char *rlf_adapter_config_text(const rlf_model_config *config,
                                     rlf_model_head head, rlf_arena *arena);
+/* RLF_USER: the adapter in `dir` was trained with dropout, and goes on without.
+ */
+rlf_status rlf_adapter_dropout_check(const rlf_lora *lora, const char *dir,
+                                     rlf_err *err);
 /* Are these tensors those that `lora` says, as far as can be known without the
  * model that they are beside? RLF_USER: one of another rank, or a target that
  * no module of a layer has. */
 rlf_status rlf_adapter_tensors_check(const rlf_safetensors *file,
                                      const char *dir, const rlf_lora *lora,
                                      rlf_err *err);
-/* `dir`/adapter_model.safetensors; to be closed. */
+/* `dir`/adapter_model.safetensors; to be closed. RLF_USER too where
+ * adapter_config.json beside it says that a scalar head was trained, and it has
+ * none. */
 rlf_status rlf_adapter_tensors_open(const char *dir, rlf_err *err,
                                     rlf_safetensors **out);
+/* Have they a scalar head? */
+bool rlf_adapter_tensors_score(const rlf_safetensors *file);
 
 #endif

@@ -63,7 +63,7 @@ find_score(merging *m, bool *own, bool *there)
     rlf_err *err = m->err;
     rlf_safetensors *files = NULL;
     RLF_TRY(rlf_adapter_tensors_open(m->adapter, err, &files));
-    *own = rlf_safetensors_get(files, RLF_ADAPTER_PREFIX "score.weight");
+    *own = rlf_adapter_tensors_score(files);
     rlf_safetensors_close(files);
     RLF_TRY(rlf_safetensors_open(m->base, err, &files));
     *there = *own || rlf_safetensors_get(files, "score.weight");

@@ -7,6 +7,7 @@
 
 #include "engine/base/str.h"
 #include "engine/base/vec.h"
+#include "engine/io/file.h"
 #include "nodes/model/adapter.h"
 #include "nodes/model/adapter_files.h"
 #include "nodes/model/form.h"
@@ -83,6 +84,15 @@ check_type(const rlf_tensor *x, rlf_err *err)
     return RLF_USER;
 }
 
+static bool
+same_shape(const rlf_tensor *x, const rlf_tensor *y)
+{
+    bool same = x->n_dims == y->n_dims;
+    for (uint32_t i = 0; same && i < x->n_dims; i++)
+        same = x->shape[i] == y->shape[i];
+    return same;
+}
+
 rlf_status
 rlf_weights_source_fits(const rlf_tensor *want, const rlf_tensor *x,
                         rlf_err *err)
@@ -90,10 +100,7 @@ rlf_weights_source_fits(const rlf_tensor *want, const rlf_tensor *x,
     RLF_TRY(check_type(x, err));
     size_t n = strlen(RLF_ADAPTER_PREFIX);
     bool adapter = !strncmp(x->name, RLF_ADAPTER_PREFIX, n);
-    bool fits = x->n_dims == want->n_dims;
-    for (uint32_t i = 0; fits && i < x->n_dims; i++)
-        fits = x->shape[i] == want->shape[i];
-    if (fits)
+    if (same_shape(want, x))
         return RLF_OK;
     rlf_arena *arena = rlf_arena_new();
     rlf_fail(err, RLF_USER, "%s: tensor %s has shape %s, but %s asks for %s",
@@ -160,21 +167,28 @@ is_known(const rlf_table *t, const char *name)
     return false;
 }
 
+/* Is it one, or a head that this model has not? */
+static bool
+is_harmless(const rlf_table *t, const char *name)
+{
+    const char *const heads[] = {rlf_head_name(&t->config), "score.weight",
+                                 RLF_ADAPTER_SCORE};
+    bool found = is_known(t, name);
+    for (size_t k = 0; k < RLF_COUNT(heads); k++)
+        found |= !strcmp(name, heads[k]);
+    return found;
+}
+
 /* Tensors that nothing here reads would make another model of it. */
 static rlf_status
 check_unused(const rlf_table *t, const rlf_safetensors *file, const char *what,
              rlf_err *err)
 {
-    const char *const harmless[] = {rlf_head_name(&t->config), "score.weight",
-                                    RLF_ADAPTER_PREFIX "score.weight"};
     name_list unused = {0};
     const char *path = NULL;
     for (size_t i = 0; i < rlf_safetensors_count(file); i++) {
         const rlf_tensor *x = rlf_safetensors_at(file, i);
-        bool used = is_known(t, x->name);
-        for (size_t k = 0; k < RLF_COUNT(harmless); k++)
-            used |= !strcmp(x->name, harmless[k]);
-        if (used)
+        if (is_harmless(t, x->name))
             continue;
         path = path ? path : x->file;
         add_name(&unused, x->name);
@@ -363,6 +377,60 @@ rlf_weights_check(const rlf_table *table, const rlf_weights_origin *origin,
         if (status >= 0 && !x && slot->offset == whole->score)
             out->blank_score = true;
     }
+    out->idle_score = from.adapter && whole->score == RLF_NO_SLOT &&
+                      rlf_adapter_tensors_score(from.adapter);
     rlf_weights_source_close(&from);
     return status;
+}
+
+/* The same of a source that is open. */
+static const char *
+find_difference(const rlf_table *whole, const rlf_weights_source *from,
+                const char *by, rlf_arena *arena)
+{
+    const rlf_safetensors *file = from->file ? from->file : from->adapter;
+    for (int i = 0; i < whole->n_slots; i++) {
+        const rlf_slot *slot = &whole->slots[i];
+        if (!is_adapter(whole, slot) != !from->adapter)
+            continue;
+        const rlf_tensor want = rlf_form_tensor(slot),
+                         *x = find_of(whole, from, slot);
+        if (!x && slot->offset != whole->score)
+            return rlf_arena_printf(arena,
+                                    "there is no tensor %s, for which %s asks",
+                                    slot->form.tensor, by);
+        if (x && !same_shape(&want, x))
+            return rlf_arena_printf(
+                arena, "tensor %s has shape %s, and %s asks for %s", x->name,
+                rlf_tensor_shape_text(x, arena), by,
+                rlf_tensor_shape_text(&want, arena));
+    }
+    for (size_t i = 0; i < rlf_safetensors_count(file); i++) {
+        const char *name = rlf_safetensors_at(file, i)->name;
+        if (!is_harmless(whole, name))
+            return rlf_arena_printf(
+                arena, "there is tensor %s, for which %s does not ask", name,
+                by);
+    }
+    return NULL;
+}
+
+const char *
+rlf_weights_differ(const rlf_table *whole, const char *dir, const char *by,
+                   rlf_arena *arena)
+{
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_weights_source from = {0};
+    bool adapted = rlf_table_adapted(whole);
+    if (!rlf_dir_exists(dir))
+        return NULL;
+    if (adapted != rlf_adapter_is(dir))
+        return adapted ? "it had no adapters" : "it had adapters";
+    rlf_status status =
+        adapted ? rlf_adapter_tensors_open(dir, &ignored, &from.adapter)
+                : rlf_safetensors_open(dir, &ignored, &from.file);
+    const char *how =
+        status < 0 ? NULL : find_difference(whole, &from, by, arena);
+    rlf_weights_source_close(&from);
+    return how;
 }

@@ -32,12 +32,19 @@ typedef struct rlf_weights_known {
     const char *half; /* the type of tensors of 16 bits, as a file has it, or
                          NULL */
     bool blank_score; /* there is a scalar head, and it begins as 0 */
+    bool idle_score;  /* there is none, but the adapter has one */
 } rlf_weights_known;
 
 /* Checks that a model can be filled from it, as far as can be known so. */
 rlf_status rlf_weights_check(const rlf_table *table,
                              const rlf_weights_origin *origin, rlf_err *err,
                              rlf_weights_known *out);
+
+/* How what was saved in `dir`, a model or adapters, is of another shape than
+ * the table `whole`, for which `by` asks: the first tensor, as a part of a
+ * sentence in `arena`. NULL: it is of that shape, or cannot be opened. */
+const char *rlf_weights_differ(const rlf_table *whole, const char *dir,
+                               const char *by, rlf_arena *arena);
 
 /* An origin that is open. */
 typedef struct rlf_weights_source {

@@ -586,7 +586,7 @@ add_score(builder *b)
                    t->config.hidden);
     if (rlf_table_adapted(t))
         t->slots[t->n_slots - 1].form.tensor =
-            RLF_ADAPTER_PREFIX "score.weight";
+            RLF_ADAPTER_SCORE;
 }
 
 /* What is behind the base: all that a model with adapters trains. */
