@@ -488,10 +488,9 @@ suits(const rlf_env *env, const rlf_resource *resource, const void *object,
     const rlf_model_object *m = object;
     const rlf_table *whole = m->outline->table->whole;
     const char *from = m->config->dir;
-    const char *by =
-        from && !rlf_table_adapted(whole)
-            ? rlf_arena_printf(env->pool, "%s/config.json", from)
-            : "the program";
+    const char *by = from && !rlf_table_adapted(whole)
+                         ? rlf_arena_printf(env->pool, "%s/config.json", from)
+                         : "the program";
     const char *how = rlf_weights_differ(
         whole, rlf_path_join(env->pool, directory, resource->name), by,
         env->pool);

@@ -449,10 +449,10 @@ tell(const program *programs, size_t n_programs, size_t n)
 int
 main(int argc, char **argv)
 {
-    static const char *const links[] = {
-        "data/arith.jsonl", "data/chats.jsonl", "data/graded.jsonl",
-        "data/pairs.jsonl", "data/rated.jsonl", "models",
-        "rewards",          "templates"};
+    static const char *const links[] = {"data/arith.jsonl",  "data/chats.jsonl",
+                                        "data/graded.jsonl", "data/pairs.jsonl",
+                                        "data/rated.jsonl",  "models",
+                                        "rewards",           "templates"};
     char directory[] = "/tmp/rlflow-mutants-XXXXXX", from[4096], to[8192];
     const char *source = getenv("RLFLOW_SOURCE");
     size_t n = argc > 1 ? (size_t)atol(argv[1]) : MUTANTS;

@@ -314,10 +314,10 @@ static rlf_status
 match_base(const card *c, const char *base, const rlf_lora *lora, rlf_err *err)
 {
     const rlf_weights_origin origin = {.adapter = c->dir};
-    const rlf_model_options options = {
-        .head = c->score ? RLF_HEAD_BOTH : RLF_HEAD_LM,
-        .shards = 1,
-        .lanes = 1};
+    const rlf_model_options options = {.head = c->score ? RLF_HEAD_BOTH
+                                                        : RLF_HEAD_LM,
+                                       .shards = 1,
+                                       .lanes = 1};
     rlf_model_config *model = RLF_NEW(c->arena, rlf_model_config);
     rlf_weights_known known;
     const rlf_model *m;

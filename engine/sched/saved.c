@@ -111,8 +111,7 @@ check_models(const rlf_run *run, const char *dir, rlf_err *err)
     for (size_t i = 0; i < run->graph->resources.count; i++) {
         const rlf_resource *r = &run->graph->resources.data[i];
         if (r->class->model && is_saved(run, i))
-            RLF_TRY(
-                r->class->model->suits(env, r, env->resource[i], dir, err));
+            RLF_TRY(r->class->model->suits(env, r, env->resource[i], dir, err));
     }
     return RLF_OK;
 }

@@ -14,8 +14,8 @@
  * data set that they have a number for each row of. */
 void rlf_saved_print(const rlf_run *run, rlf_buf *out);
 /* RLF_USER, with what to do, if the checkpoint `dir` with that `state` lacks
- * what the program needs, or has a model of another shape. What it has and the program does not go on with is
- * added to `said`, a line each. */
+ * what the program needs, or has a model of another shape. What it has and the
+ * program does not go on with is added to `said`, a line each. */
 rlf_status rlf_saved_check(const rlf_run *run, const char *dir,
                            const json_t *state, rlf_err *err, rlf_buf *said);
 

@@ -213,11 +213,11 @@ has_number(const char *target)
 static const char *
 layers_text(int layers, rlf_arena *arena)
 {
-    return layers == 1   ? "the only layer is 0, of modules"
-           : layers == 2 ? "the layers are 0 and 1, of modules"
-                         : rlf_arena_printf(
-                               arena, "the layers are 0 to %d, of modules",
-                               layers - 1);
+    return layers == 1 ? "the only layer is 0, of modules"
+           : layers == 2
+               ? "the layers are 0 and 1, of modules"
+               : rlf_arena_printf(arena, "the layers are 0 to %d, of modules",
+                                  layers - 1);
 }
 
 static rlf_status

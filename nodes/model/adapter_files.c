@@ -259,8 +259,9 @@ open_tensors(const char *dir, rlf_arena *arena, rlf_err *err,
     if (names_score(dir, arena) && !rlf_adapter_tensors_score(file)) {
         rlf_safetensors_close(file);
         rlf_fail(err, RLF_USER, "%s has no tensor %s", dir, RLF_ADAPTER_SCORE);
-        rlf_err_hint(err, "its %s says that a scalar head was trained: take "
-                          "both files from the same place",
+        rlf_err_hint(err,
+                     "its %s says that a scalar head was trained: take "
+                     "both files from the same place",
                      RLF_ADAPTER_CONFIG);
         return RLF_USER;
     }

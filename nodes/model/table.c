@@ -585,8 +585,7 @@ add_score(builder *b)
     t->score = add(b, RLF_SLOT_ZERO, RLF_SLICE_NOT, "score.weight", 1,
                    t->config.hidden);
     if (rlf_table_adapted(t))
-        t->slots[t->n_slots - 1].form.tensor =
-            RLF_ADAPTER_SCORE;
+        t->slots[t->n_slots - 1].form.tensor = RLF_ADAPTER_SCORE;
 }
 
 /* What is behind the base: all that a model with adapters trains. */
