@@ -134,7 +134,7 @@ row_fits(const rlf_env *env, const rlf_data *data, uint32_t row,
          const use *uses, uint32_t n_uses, const given *by, rlf_err *err)
 {
     uint32_t tokens;
-    bool ends;
+    bool ends = true; /* nobody asks */
     for (uint32_t k = 0; data->prompt && k < n_uses; k++)
         RLF_TRY(fits_or_say(env, data, row, &uses[k], err, &tokens));
     RLF_TRY(rlf_conversations_fit(env, data, row, &by->turns, err, &ends));
