@@ -255,8 +255,8 @@ try_marks(reading *r, const char *mark, const bool *said, bool inside,
     return RLF_OK;
 }
 
-/* What stands behind the span if it ends a turn: bytes up to the end of an end
- * token; 0: none follows. */
+/* Bytes from the end of a span to the end of the end token that follows it; 0:
+ * none does. */
 static size_t
 end_behind(const reading *r, size_t at)
 {

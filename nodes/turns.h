@@ -1,8 +1,7 @@
 /* Conversations as models read them: their tokens, and which of these the
  * assistant says.
  *
- * What it says are the {% generation %} blocks of the template, where it has
- * such. Else the conversation is written twice, the second time with a mark at
+ * A template with {% generation %} blocks says which texts those are. Else the conversation is written twice, the second time with a mark at
  * each end of every text of the assistant's: without its marks that must be the
  * same text, and the marks be in their order. A turn then ends behind the end
  * token that follows it directly or after white space. A token is the

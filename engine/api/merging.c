@@ -62,7 +62,7 @@ fill(const char *base, const char *adapter, const char *part, rlf_arena *arena,
     return rlf_tokenizer_files_write(files, part, err);
 }
 
-/* What was written is removed where that fails; what the failure was stays. */
+/* A failure removes the files that were written, and its message stays. */
 static rlf_status
 merge(const char *base, const char *adapter, const char *dir, rlf_arena *arena,
       rlf_err *err, rlf_merged *out)

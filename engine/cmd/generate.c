@@ -236,7 +236,7 @@ answer(rlf_session *s, writer *w)
     return result;
 }
 
-/* What is complete is written, however a batch ends. */
+/* A batch that a signal ends writes the answers that are complete. */
 static rlf_result
 answer_batch(rlf_session *s, writer *w)
 {

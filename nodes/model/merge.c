@@ -233,7 +233,7 @@ read_matrix(const merging *m, const rlf_tensor *x, bool transposed,
     return status;
 }
 
-/* What is added to a tensor [rows, cols]: left right, times a scale. */
+/* The sum that a tensor [rows, cols] gets: left right, times a scale. */
 typedef struct product {
     double *left, *right; /* [rows, rank], [rank, cols] */
     double *row;          /* [cols] */
