@@ -1,12 +1,12 @@
 /* Conversations as models read them: their tokens, and which of these the
  * assistant says.
  *
- * A template with {% generation %} blocks says which texts those are. Else the conversation is written twice, the second time with a mark at
- * each end of every text of the assistant's: without its marks that must be the
- * same text, and the marks be in their order. A turn then ends behind the end
- * token that follows it directly or after white space. A token is the
- * assistant's if any byte of it is, as transformers'
- * return_assistant_tokens_mask has it. */
+ * A template with {% generation %} blocks says which texts those are. Else the
+ * conversation is written twice, the second time with a mark at each end of
+ * every text of the assistant's: without its marks that must be the same text,
+ * and the marks be in their order. A turn then ends behind the end token that
+ * follows it directly or after white space. A token is the assistant's if any
+ * byte of it is, as transformers' return_assistant_tokens_mask has it. */
 #ifndef RLF_NODES_TURNS_H
 #define RLF_NODES_TURNS_H
 

@@ -95,6 +95,17 @@ note_makers(world *w, int node)
     }
 }
 
+/* A draw, and a generation of its prompts. */
+static void
+begin_graph(world *w)
+{
+    *w = (world){.arena = rlf_arena_new()};
+    w->sources.arena = w->arena;
+    w->graph = rlf_graph_new(w->arena, &w->sources);
+    add_node(w->graph, &draw, (node_parts){BATCH});
+    add_node(w->graph, &generate, (node_parts){.rows = 1, IN(0)});
+}
+
 /* `trained`: the ranks of an update that reads what the critic says; of none:
  * there is none. `other`: those of one that reads what is made there of what
  * the reference says. */
@@ -102,11 +113,7 @@ static void
 begin_training(world *w, ranks sample, ranks reference, ranks critic,
                ranks trained, ranks other)
 {
-    *w = (world){.arena = rlf_arena_new()};
-    w->sources.arena = w->arena;
-    w->graph = rlf_graph_new(w->arena, &w->sources);
-    add_node(w->graph, &draw, (node_parts){BATCH});
-    add_node(w->graph, &generate, (node_parts){.rows = 1, IN(0)});
+    begin_graph(w);
     add_node(w->graph, &logprob, (node_parts){.rows = 1, IN(1)});
     add_node(w->graph, &logprob, (node_parts){.rows = 1, IN(1)});
     add_node(w->graph, &reporting, (node_parts){BATCH, IN(3)});
@@ -349,11 +356,7 @@ static void
 begin_two(world *w, ranks trained)
 {
     enum { SECOND = REFERENCE };
-    *w = (world){.arena = rlf_arena_new()};
-    w->sources.arena = w->arena;
-    w->graph = rlf_graph_new(w->arena, &w->sources);
-    add_node(w->graph, &draw, (node_parts){BATCH});
-    add_node(w->graph, &generate, (node_parts){.rows = 1, IN(0)});
+    begin_graph(w);
     add_node(w->graph, &generate, (node_parts){.rows = 1, IN(0)});
     add_node(w->graph, &update, (node_parts){BATCH, IN(1)});
     add_node(w->graph, &update, (node_parts){BATCH, IN(2)});
