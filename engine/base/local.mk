@@ -7,6 +7,7 @@ libbase_a_SOURCES = \
 	%D%/fmath.h \
 	%D%/gate.c %D%/gate.h \
 	%D%/half.h \
+	%D%/interval.c %D%/interval.h \
 	%D%/json.c %D%/json.h \
 	%D%/hash.c %D%/hash.h \
 	%D%/log.c %D%/log.h %D%/log.def \
@@ -33,9 +34,11 @@ check_PROGRAMS += \
 	tests/unit/base_fmath \
 	tests/unit/base_log \
 	tests/unit/base_heap \
+	tests/unit/base_interval \
 	tests/unit/base_map \
 	tests/unit/base_option \
 	tests/unit/base_philox \
 	tests/unit/base_status \
 	tests/unit/base_str
 tests_unit_base_fmath_LDADD = $(BASE_LIBS) -lm
+tests_unit_base_interval_LDADD = $(BASE_LIBS) -lm
