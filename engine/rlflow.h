@@ -450,6 +450,54 @@ RLF_PUBLIC rlf_result rlf_session_generate(rlf_session *session,
  * within `watch` those of the call that it is called by. */
 RLF_PUBLIC const rlf_answer *rlf_session_answer(rlf_session *session, size_t i);
 
+/* ---- evaluation ---- */
+
+/* Before the session is compiled: its program becomes that of its evaluations,
+ * the metrics that are means over answers to data which no step draws. Each
+ * step then answers the next rows, and RLF_RESULT_END comes after the last.
+ * `model`: the directory of what is evaluated in the place of the model that
+ * the program trains: a model, an adapter of the program's, a checkpoint, or a
+ * run, of which the last checkpoint; NULL: the program's own as it begins.
+ * "--n" says how many answers to each prompt, "--temperature" how they are
+ * sampled, "--limit" how many rows there are; else the program does. The
+ * samples of a step are all its answers. */
+RLF_PUBLIC rlf_result rlf_session_evaluate(rlf_session *session,
+                                           const char *model);
+
+/* A metric over the prompts that were answered so far. */
+typedef struct rlf_score {
+    const char *metric;
+    size_t all;           /* prompts that there are */
+    size_t prompts;       /* that were answered, from the first */
+    size_t samples;       /* answers to each */
+    const double *values; /* [prompts][samples] */
+    double mean;          /* over prompts; NaN: there are none */
+    double low, high;     /* its interval of 95 % */
+    int binary;           /* all values are 0 or 1 */
+    int exact; /* that interval is Clopper's and Pearson's, of one answer that
+                  is 0 or 1; else a bootstrap over prompts */
+} rlf_score;
+
+/* All metrics of an evaluation, from when it is ready; also of a session that
+ * was finished, until it is closed. Their numbers are those of the last
+ * call. */
+RLF_PUBLIC const rlf_score *rlf_session_score(rlf_session *session, size_t i);
+/* How likely one of k answers to a prompt is 1, without bias (Chen et al.
+ * 2021), mean over prompts; NaN where values are not binary or k is not from 1
+ * to samples. */
+RLF_PUBLIC double rlf_score_pass(const rlf_score *score, size_t k);
+
+/* The mean of one score minus that of another, prompt by prompt. */
+typedef struct rlf_difference {
+    size_t prompts;   /* that both have, from the first */
+    double mean;      /* NaN: there are none */
+    double low, high; /* its interval of 95 %, by bootstrap over prompts */
+} rlf_difference;
+
+/* Score i minus `other`, of the same metric of another session. */
+RLF_PUBLIC const rlf_difference *
+rlf_session_difference(rlf_session *session, size_t i, const rlf_score *other);
+
 /* ---- clusters ---- */
 
 typedef struct rlf_cluster_text {

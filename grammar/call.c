@@ -810,7 +810,13 @@ rlf_call_data(rlf_sema *s, int data, rlf_span span)
     rlf_args_match(s, NULL, class->formals, class->n_formals, false,
                    class->name, span, item);
     const char *name = s->graph->resources.data[data].name;
-    thing.set = rlf_set_draw(s, name, data, true, span);
+    uint32_t rows = s->graph->evaluation.rows;
+    for (int i = 0; rows && i < item->n_args; i++)
+        if (strcmp(item->args[i].name, "count") == 0) {
+            item->args[i].kind = RLF_ARG_NUMBER;
+            item->args[i].number = rows;
+        }
+    thing.set = rlf_set_draw(s, name, data, !rows, span);
     int index = rlf_item_place(s, item);
     rlf_item_output_set(s, index, thing.set);
     rlf_item_keep(s, class, data, NULL, thing.set);

@@ -36,7 +36,7 @@ rlf_sema_start(rlf_sema *s, const rlf_compile_options *options,
                     .asked = -1,
                     .condition = -1};
     s->ended.arena = s->changing.arena = s->known_at.arena = s->made.arena =
-        s->metric_at.arena = arena;
+        s->metric_at.arena = s->needed.arena = arena;
     s->graph->stdlib = options->stdlib;
 }
 
@@ -71,12 +71,17 @@ static rlf_status
 compile_flow(rlf_sema *s, rlf_err *err)
 {
     rlf_sema_flow(s);
-    if (!s->diags->errors)
+    if (!s->diags->errors && !s->options->evaluate)
         RLF_TRY(rlf_sema_place(s, err));
     refuse(s, false);
     if (!s->diags->errors)
         rlf_sema_lower(s);
     refuse(s, true);
+    if (s->options->evaluate) {
+        if (!s->diags->errors)
+            rlf_sema_scores(s);
+        return RLF_OK;
+    }
     if (!s->diags->errors)
         rlf_sema_unused(s);
     rlf_sema_unused_defs(s);
@@ -100,8 +105,15 @@ rlf_compile(const rlf_compile_options *options, rlf_arena *arena,
     rlf_sema_start(s, &c->options, arena, sources, diags);
     RLF_TRY(rlf_sema_load(s, err));
     RLF_TRY(failed(s, err));
+    if (options->evaluate) {
+        s->graph->evaluation.rows = options->evaluate->rows;
+        s->graph->evaluation.limit = options->evaluate->limit;
+        rlf_sema_evaluation(s);
+        RLF_TRY(failed(s, err));
+    }
     rlf_sema_params(s);
-    if (!options->params_only && diags->errors == s->ungiven)
+    if (!options->params_only && !options->evaluate &&
+        diags->errors == s->ungiven)
         rlf_sema_resources(s);
     if (!options->params_only && diags->errors == s->ungiven)
         RLF_TRY(compile_flow(s, err));

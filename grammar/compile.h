@@ -13,6 +13,17 @@ typedef struct rlf_compile_setting {
     const char *name, *value;
 } rlf_compile_setting;
 
+/* What makes a program one of its evaluations (evaluation.c). */
+typedef struct rlf_evaluate {
+    const char *model;  /* directory of the model that is evaluated, NULL: as
+                           the program begins with it */
+    bool adapter;       /* that is an adapter of the program's model */
+    uint32_t samples;   /* answers to each prompt; 0: as the program says */
+    double temperature; /* 0: as the program says */
+    uint32_t rows;      /* of data in a step, > 0 */
+    uint64_t limit;     /* of rows in all; 0: none */
+} rlf_evaluate;
+
 typedef struct rlf_compile_options {
     const char *path;   /* of the program; messages show it as given */
     const char *text;   /* that is there, of `size` bytes; NULL: the file's */
@@ -23,6 +34,7 @@ typedef struct rlf_compile_options {
     const rlf_compile_setting *settings;
     size_t n_settings;
     const rlf_classes *classes;
+    const rlf_evaluate *evaluate; /* NULL: the program as it is */
     const char *plan; /* file whose `place` stands for the program's; NULL */
     struct rlf_compiled **kept; /* where rlf_compile_place finds what it needs;
                                    NULL: it is not called */

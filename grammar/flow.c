@@ -237,7 +237,8 @@ branch(rlf_sema *s, const rlf_ast_stmt *stmt)
     const rlf_arg *condition = &item->args[0];
     bool known = condition->kind == RLF_ARG_NUMBER;
     bool yes = known && (condition->number > 0 || condition->number < 0);
-    look_at_condition(s, stmt->value, condition);
+    if (!s->options->evaluate) /* where some were put */
+        look_at_condition(s, stmt->value, condition);
     int index = rlf_item_place(s, item);
     s->maybe += !known;
     s->idle += known && !yes;
@@ -332,10 +333,11 @@ name_metric(rlf_sema *s, const rlf_ast_name *name, int term)
     return true;
 }
 
-int
-rlf_sema_metric(rlf_sema *s, const rlf_ast_bind *bind)
+/* *raw: the term as it is written. */
+static int
+metric(rlf_sema *s, const rlf_ast_bind *bind, int *raw)
 {
-    int term = rlf_eval_plain(s, bind->value);
+    int term = *raw = rlf_eval_plain(s, bind->value);
     if (!name_metric(s, &bind->name, term) || term < 0)
         return -1;
     const rlf_term *t = &s->terms.data[term];
@@ -351,6 +353,13 @@ rlf_sema_metric(rlf_sema *s, const rlf_ast_bind *bind)
     return rlf_measure(s, term);
 }
 
+int
+rlf_sema_metric(rlf_sema *s, const rlf_ast_bind *bind)
+{
+    int raw;
+    return metric(s, bind, &raw);
+}
+
 static void
 report(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
@@ -360,9 +369,11 @@ report(rlf_sema *s, const rlf_ast_stmt *stmt)
     item->args = RLF_NEW_ARRAY(s->arena, rlf_arg, n);
     for (size_t i = 0; i < n; i++) {
         const rlf_ast_bind *bind = &stmt->binds->data[i];
-        int term = rlf_sema_metric(s, bind);
+        int raw = -1, term = metric(s, bind, &raw);
         if (term < 0)
             continue;
+        if (s->options->evaluate)
+            rlf_sema_score(s, item, bind, raw);
         rlf_arg *arg = &item->args[item->n_args++];
         *arg = (rlf_arg){.kind = RLF_ARG_NUMBER,
                          .name = bind->name.text,

@@ -21,6 +21,7 @@ libgrammar_a_SOURCES = \
 	%D%/def.c \
 	%D%/def_unused.c \
 	%D%/eval.c \
+	%D%/evaluation.c \
 	%D%/finite.c \
 	%D%/flow.c \
 	%D%/fmt.c \

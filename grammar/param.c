@@ -508,7 +508,9 @@ rlf_sema_params(rlf_sema *s)
         rlf_module *module = s->modules.data[m];
         for (size_t i = 0; i < module->program->decls.count; i++) {
             const rlf_ast_decl *decl = module->program->decls.data[i];
-            if (decl->kind == RLF_AST_PARAM)
+            if (decl->kind == RLF_AST_PARAM &&
+                (rlf_sema_needs(s, decl) || decl->value ||
+                 setting_of(s, decl->name.text)))
                 rlf_sema_declared(s, decl, module);
         }
     }

@@ -345,6 +345,7 @@ typedef struct rlf_sema {
         rlf_known *data;
         size_t count, room;
     } known;
+    rlf_map needed;   /* of an evaluation: declarations, by their places */
     rlf_map known_at; /* declaration -> its number in `known`, plus 1 */
     struct {
         int *data; /* by resource: its number in `known`, plus 1; or 0 */
@@ -411,6 +412,19 @@ void rlf_sema_start(rlf_sema *s, const rlf_compile_options *options,
                     rlf_arena *arena, rlf_sources *sources, rlf_diags *diags);
 /* Refuse this, once all else is right. */
 void rlf_sema_refuse(rlf_sema *s, rlf_span span, const char *text, bool lowers);
+
+/* ---- evaluation.c ---- */
+
+/* Make the program that of its evaluations, before anything is resolved. */
+void rlf_sema_evaluation(rlf_sema *s);
+/* Is the declaration needed? Of a program all are. */
+bool rlf_sema_needs(const rlf_sema *s, const rlf_ast_decl *decl);
+/* Of an evaluation: keep what the metric is the mean of, as an input of the
+ * item that reports it. */
+void rlf_sema_score(rlf_sema *s, rlf_item *item, const rlf_ast_bind *bind,
+                    int term);
+/* After lowering: the values of these. */
+void rlf_sema_scores(rlf_sema *s);
 
 /* ---- import.c ---- */
 

@@ -3,8 +3,9 @@
  *
  * A drawn row's identity is the number of its draw in the run, so that random
  * keys depend on neither time nor place; that of an evaluated row is its number
- * in the data. In a collect the count is a value that each round gives; what
- * the argument holds besides is the most that it can be. */
+ * in the data, also where an evaluation gets them in pieces. In a collect the
+ * count is a value that each round gives; what the argument holds besides is
+ * the most that it can be. */
 #include "nodes/data.h"
 #include "nodes/rows.h"
 
@@ -28,7 +29,7 @@ static void
 infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
 {
     const rlf_arg *count = rlf_node_arg(node, "count");
-    if (count->kind == RLF_ARG_ABSENT)
+    if (count->kind == RLF_ARG_ABSENT || graph->evaluation.rows)
         return;
     bool weighted = rlf_node_arg(node, "weight")->kind != RLF_ARG_ABSENT;
     rlf_err err = RLF_ERR_NONE;
@@ -129,7 +130,7 @@ init(const rlf_env *env, const rlf_node *node, rlf_err *err, void **state)
 {
     *state = NULL;
     const rlf_arg *count = rlf_node_arg(node, "count");
-    if (count->kind == RLF_ARG_ABSENT)
+    if (count->kind == RLF_ARG_ABSENT || env->graph->evaluation.rows)
         return RLF_OK;
     bool weighted = rlf_node_arg(node, "weight")->kind != RLF_ARG_ABSENT;
     rlf_status status = rlf_data_can_draw(env->resource[node->receiver],
@@ -182,6 +183,21 @@ draw_weighted(const rlf_call *call, rlf_data *data, uint32_t *n, rlf_err *err,
                                   weight, err, row, first);
 }
 
+/* Of an evaluation: the rows of this step, in their order. */
+static void
+choose_next(const rlf_call *call, const rlf_data *data, uint32_t *n,
+            uint32_t *row, uint64_t *first)
+{
+    uint64_t all = data->records.count,
+             limit = call->env->graph->evaluation.limit;
+    if (limit && all > limit)
+        all = limit;
+    *first = (uint64_t)(call->env->step - 1) * *n;
+    *n = *first >= all ? 0 : all - *first < *n ? (uint32_t)(all - *first) : *n;
+    for (uint32_t i = 0; i < *n; i++)
+        row[i] = (uint32_t)*first + i;
+}
+
 /* Which rows, and how many; *first: the number of the first in the run. */
 static rlf_status
 choose(const rlf_call *call, rlf_data *data, uint32_t *n, rlf_err *err,
@@ -189,6 +205,10 @@ choose(const rlf_call *call, rlf_data *data, uint32_t *n, rlf_err *err,
 {
     const rlf_node *node = call->node;
     *first = 0;
+    if (call->env->graph->evaluation.rows) {
+        choose_next(call, data, n, row, first);
+        return RLF_OK;
+    }
     if (rlf_node_arg(node, "count")->kind == RLF_ARG_ABSENT) {
         for (uint32_t i = 0; i < *n; i++)
             row[i] = i;
@@ -237,7 +257,7 @@ step(rlf_call *call, rlf_err *err)
 
     uint32_t *row;
     RLF_TRY(rlf_rows_room(pool, set->name, n, 0, err));
-    if (!all) /* all rows need no cursor */
+    if (!all && !graph->evaluation.rows) /* rows in order need no cursor */
         RLF_TRY(rlf_data_room(data, call->env->seed, node->site, n, err));
     row = RLF_NEW_ARRAY(pool, uint32_t, n);
     uint64_t first;

@@ -105,7 +105,7 @@ step(rlf_call *call, rlf_err *err)
                           .outputs = outputs,
                           .spaces = rlf_call_spaces(call),
                           .seed = env->seed,
-                          .step = env->step,
+                          .step = rlf_env_step(env),
                           .iteration = call->iteration};
     rlf_status status =
         call->rows ? rlf_expr_run_rows(s->plan, env->queue, &bind, node->rows,

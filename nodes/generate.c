@@ -376,7 +376,7 @@ read_options(const rlf_call *call, const rlf_model_object *model, state *s,
                                 .key = {.seed = call->env->seed,
                                         .purpose = RLF_PURPOSE_SAMPLE,
                                         .site = node->site,
-                                        .step = call->env->step},
+                                        .step = rlf_env_step(call->env)},
                                 .stop = s->stop,
                                 .tokenizer = model->tokenizer,
                                 .most_active =

@@ -191,11 +191,11 @@ make_sample(const rlf_call *call, const rlf_rows *rows, uint32_t row,
         .length = rows->sample ? rows->sample[row].n_ids : 0,
         .prompt = rows->prompts->identity[prompt] + 1,
         .place = place,
-        .step = env->step,
+        .step = rlf_env_step(env),
         .key = {.seed = env->seed,
                 .purpose = RLF_PURPOSE_LUA,
                 .site = call->node->site,
-                .step = env->step,
+                .step = rlf_env_step(env),
                 .sample = rows->samples->identity[row] + call->iteration}};
     return RLF_OK;
 }

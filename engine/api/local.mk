@@ -13,6 +13,7 @@ libapi_a_SOURCES = \
 	%D%/cluster.c %D%/cluster.h %D%/clusters.c \
 	%D%/cuts.c \
 	%D%/directory.c \
+	%D%/evaluating.c \
 	%D%/fused.c \
 	%D%/host.c \
 	%D%/inputs.c \

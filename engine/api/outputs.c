@@ -286,16 +286,20 @@ static const kind profile_kind = {
     "profile",
     "{\"profile\":%,\n \"machine\":\"*\n \"program\":\"*\n \"models\":[", NULL};
 
+static const kind answers_kind = {"answers", "{\"evaluation\":%,\"model\":\"",
+                                  NULL};
+
 /* What the option writes, or NULL: any file. The table of a session is that of
  * its measurements; without one it is a schedule's. */
 static const kind *
 kind_of(rlf_option option, const rlf_session *s)
 {
-    return option == RLF_OPTION_TRACE   ? &trace_kind
-           : option == RLF_OPTION_SVG   ? &picture_kind
-           : option != RLF_OPTION_TABLE ? NULL
-           : s                          ? &profile_kind
-                                        : &table_kind;
+    return option == RLF_OPTION_TRACE     ? &trace_kind
+           : option == RLF_OPTION_SVG     ? &picture_kind
+           : option == RLF_OPTION_ANSWERS ? &answers_kind
+           : option != RLF_OPTION_TABLE   ? NULL
+           : s                            ? &profile_kind
+                                          : &table_kind;
 }
 
 static bool

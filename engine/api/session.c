@@ -291,6 +291,7 @@ compile(rlf_session *s, bool params_only)
         .settings = s->settings.data,
         .n_settings = s->settings.count,
         .classes = s->classes,
+        .evaluate = rlf_evaluating_options(s),
         .plan = s->options.plan,
         .kept = &s->compiled,
         .params_only = params_only,
@@ -388,6 +389,8 @@ open_log(rlf_session *s, rlf_err *err)
 static uint64_t
 steps_of(rlf_session *s)
 {
+    if (s->evaluating)
+        return rlf_evaluating_steps(s);
     for (size_t i = 0; i < s->graph->nodes.count; i++) {
         const rlf_node *node = &s->graph->nodes.data[i];
         const rlf_arg *count =
@@ -703,6 +706,8 @@ take_step(rlf_session *s, rlf_err *err)
     s->taken.count++;
     s->taken.seconds += s->step_seconds;
     s->taken.tokens += (double)s->tokens;
+    if (s->evaluating)
+        return rlf_evaluating_step(s, err);
     rlf_watch_step(s);
     if (!s->options.directory)
         return RLF_OK;

@@ -70,6 +70,8 @@ typedef struct rlf_session_options {
     bool greedy;
     const char *stop; /* or NULL */
     const char *lora; /* the directory of an adapter, or NULL */
+    uint64_t limit;   /* rows that are evaluated; 0: all */
+    const char *answers; /* file for the answers of an evaluation, or NULL */
     struct {
         double temperature, top_p, min_p;
     } sampling;
@@ -182,6 +184,7 @@ struct rlf_session {
     struct rlf_session_found *found;   /* of rlf_session_search, or NULL */
     struct rlf_simulating *simulating; /* of rlf_session_simulate, or NULL */
     struct rlf_answering *answering;   /* of rlf_session_prompt, or NULL */
+    struct rlf_evaluating *evaluating; /* of rlf_session_evaluate, or NULL */
     struct rlf_looked_text *looked_text; /* of rlf_session_tokens and what is
                                             like it, or NULL */
     /* Of rlf_session_profile: the last session that it opened, whose errors are
@@ -299,6 +302,13 @@ rlf_status rlf_looked_text_open(rlf_session *session, const char *path,
                                 rlf_err *err);
 const struct rlf_tokenizer *rlf_looked_tokenizer(const rlf_session *session);
 void rlf_answering_close(struct rlf_answering *answering);
+void rlf_evaluating_close(struct rlf_evaluating *evaluating);
+/* How the program is to be compiled; NULL: as it is. */
+const struct rlf_evaluate *rlf_evaluating_options(rlf_session *session);
+/* The steps in which all rows are evaluated, once data is open. */
+uint64_t rlf_evaluating_steps(rlf_session *session);
+/* Take what the last step has evaluated. */
+rlf_status rlf_evaluating_step(rlf_session *session, rlf_err *err);
 /* What --temperature, --top_p and --min_p take. */
 rlf_status rlf_answering_temperature(rlf_session *session, const char *text,
                                      rlf_err *err);

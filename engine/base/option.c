@@ -409,8 +409,8 @@ surplus(int argc, char *const *argv, int i, rlf_arena *arena)
 static rlf_status
 check_words(const rlf_command_line *line, rlf_arena *arena, rlf_err *err)
 {
-    if (line->n_files < 2 ||
-        rlf_command_rows[line->command].words != RLF_WORDS_SETTINGS)
+    const rlf_command_row *row = &rlf_command_rows[line->command];
+    if (line->n_files < 2 || row->most > 1 || row->words != RLF_WORDS_SETTINGS)
         return RLF_OK;
     for (int i = 2; i < line->argc; i++) {
         bool file = false;

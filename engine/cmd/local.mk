@@ -9,6 +9,7 @@ cmd_sources = \
 	%D%/common.c \
 	%D%/data.c \
 	%D%/display.c %D%/display.h \
+	%D%/eval.c \
 	%D%/fmt.c \
 	%D%/generate.c \
 	%D%/graph.c \

@@ -65,6 +65,7 @@ static int (*const commands[RLF_COMMANDS])(const rlf_command_line *) = {
     [RLF_COMMAND_GRAPH] = rlf_cmd_graph,
     [RLF_COMMAND_DATA] = rlf_cmd_data,
     [RLF_COMMAND_GENERATE] = rlf_cmd_generate,
+    [RLF_COMMAND_EVAL] = rlf_cmd_eval,
     [RLF_COMMAND_INSPECT] = rlf_cmd_inspect,
     [RLF_COMMAND_MERGE] = rlf_cmd_merge,
     [RLF_COMMAND_TOKENIZE] = rlf_cmd_tokenize,

@@ -273,6 +273,13 @@ typedef struct rlf_param {
 typedef struct rlf_place_row rlf_place_row;
 typedef struct rlf_placement rlf_placement;
 
+/* A metric of an evaluation: the mean of a value over all samples. */
+typedef struct rlf_graph_score {
+    const char *name;
+    int value; /* that each sample has, with a label */
+    int set;   /* whose samples they are, made by a generate */
+} rlf_graph_score;
+
 typedef struct rlf_graph {
     rlf_arena *arena;
     rlf_sources *sources;
@@ -307,6 +314,16 @@ typedef struct rlf_graph {
     const rlf_placement *placement; /* NULL: the program says nothing */
     uint32_t ahead; /* nodes marked so work so many steps ahead; 0: there are
                        none */
+    /* Of an evaluation (grammar/evaluation.c); rows 0: it is a program. Each
+     * step gets the next `rows` rows of all data, up to `limit` (0: all). */
+    struct {
+        uint32_t rows;
+        uint64_t limit;
+        struct {
+            rlf_graph_score *data;
+            size_t count, room;
+        } scores;
+    } evaluation;
 } rlf_graph;
 
 rlf_graph *rlf_graph_new(rlf_arena *arena, rlf_sources *sources);

@@ -196,6 +196,14 @@ typedef struct rlf_env {
     rlf_odd_place *odd;
 } rlf_env;
 
+/* The step that random numbers are keyed by: an evaluation is one, whatever
+ * pieces its data comes in. */
+static inline uint32_t
+rlf_env_step(const rlf_env *env)
+{
+    return env->graph->evaluation.rows ? 1 : env->step;
+}
+
 /* Flags that a node raises for the scheduler. */
 enum {
     RLF_RAISE_CHECKPOINT = 1, /* save at the end of the step */

@@ -168,6 +168,9 @@ typedef rlf_status (*rlf_take_lines)(void *arg, const char *lines, size_t n,
                                      rlf_err *err);
 rlf_status rlf_run_samples(const rlf_run *run, uint32_t most,
                            rlf_take_lines take, void *arg, rlf_err *err);
+/* A number value of the graph as the last step left it on the first rank; NULL:
+ * it is not there. */
+const rlf_column *rlf_run_column(const rlf_run *run, int value);
 /* Seconds of the last step that went to one of RLF_TIMES: the mean of all
  * ranks, so that with the rest they add up to the step's. */
 double rlf_run_seconds(const rlf_run *run, int which);

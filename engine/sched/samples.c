@@ -29,6 +29,16 @@ sampled(const rlf_run *run, int value)
     return s->opened ? s->call.out[at.port].rows : NULL;
 }
 
+const rlf_column *
+rlf_run_column(const rlf_run *run, int value)
+{
+    rlf_origin at = rlf_order_latest(rlf_control_order(run->control), value);
+    if (at.instance < 0 || (size_t)at.instance >= run->ranks[0].slots.count)
+        return NULL;
+    const slot *s = &run->ranks[0].slots.data[at.instance];
+    return s->opened ? &s->call.out[at.port].column : NULL;
+}
+
 /* The numbers of a labelled value if it has one for each of these samples. */
 static const double *
 column_of(const rlf_run *run, const rlf_space *samples, size_t v)
@@ -37,13 +47,8 @@ column_of(const rlf_run *run, const rlf_space *samples, size_t v)
     if (value->kind != RLF_VALUE_NUMBER || !value->label ||
         value->domain != samples->domain)
         return NULL;
-    rlf_origin at = rlf_order_latest(rlf_control_order(run->control), (int)v);
-    if (at.instance < 0 || (size_t)at.instance >= run->ranks[0].slots.count)
-        return NULL;
-    const slot *s = &run->ranks[0].slots.data[at.instance];
-    if (!s->opened || s->call.out[at.port].column.space != samples)
-        return NULL;
-    return s->call.out[at.port].column.number;
+    const rlf_column *column = rlf_run_column(run, (int)v);
+    return column && column->space == samples ? column->number : NULL;
 }
 
 /* The columns, in an object of their own: a program may give any name. */
@@ -113,7 +118,8 @@ put_sample(const rlf_run *run, int value, const rlf_rows *rows, uint32_t row,
     uint32_t p = rlf_space_row(&run->graph->domains, rows->samples, row,
                                rows->prompts->domain);
     rlf_str prompt = rows->prompt[p].text, text = rows->sample[row].text;
-    rlf_buf_printf(out, "{\"step\":%u,\"set\":", run->step);
+    rlf_buf_printf(out, "{\"step\":%u,\"set\":",
+                   run->graph->evaluation.rows ? 1 : run->step);
     put_name(run, value, out);
     rlf_buf_printf(out, ",\"sample\":%llu,\"prompt\":",
                    (unsigned long long)rows->samples->identity[row]);
