@@ -198,29 +198,43 @@ ISA(bias_grad)(rlf_queue *queue, const rlf_bias_grad_args *args, rlf_err *err)
 
 /* ---- gated activations -------------------------------------------------- */
 
-/* z of the activation x * sigmoid(z), and its derivative. */
 INLINE vf
-inner(rlf_act act, vf x, vf *slope)
+inner_gelu(vf x, vf *slope)
 {
-    if (act == RLF_ACT_SILU) {
-        *slope = vset(1);
-        return x;
-    }
-    if (act == RLF_ACT_GELU) {
-        vf most = vset(-36), t = -vmax(-(x * x), most);
-        vf even = vset(0), d = vset(0);
+    vf most = vset(-36), t = -vmax(-(x * x), most);
+    vf even = vset(0), d = vset(0);
 #define TERM(i, c)                 \
     even = vfma(even, t, vset(c)); \
     d = vfma(d, t, vset((2 * (i) + 1) * (c)));
 #include "kernels/gelu.def"
 #undef TERM
-        *slope = d;
-        return x * even;
-    }
+    *slope = d;
+    return x * even;
+}
+
+INLINE vf
+inner_gelu_tanh(vf x, vf *slope)
+{
     const float k = 1.59576912f, cubic = 0.0713548163f; /* k 0.044715 */
     vf square = x * x;
     *slope = vfma(square, vset(3 * cubic), vset(k));
     return x * vfma(square, vset(cubic), vset(k));
+}
+
+/* z of the activation x * sigmoid(z), and its derivative. */
+INLINE vf
+inner(rlf_act act, vf x, vf *slope)
+{
+    *slope = vset(1);
+    switch (act) {
+    case RLF_ACT_SILU:
+        break;
+    case RLF_ACT_GELU_TANH:
+        return inner_gelu_tanh(x, slope);
+    case RLF_ACT_GELU:
+        return inner_gelu(x, slope);
+    }
+    return x;
 }
 
 INLINE vf
@@ -231,21 +245,19 @@ activate(rlf_act act, vf x)
 }
 
 /* The loop `rows` once for each activation, with and without a second side. */
-#define BY_ACT(rows, a, first, last)                        \
-    do {                                                    \
-        if ((a)->act == RLF_ACT_SILU && (a)->up)            \
-            rows(a, RLF_ACT_SILU, true, first, last);       \
-        else if ((a)->act == RLF_ACT_SILU)                  \
-            rows(a, RLF_ACT_SILU, false, first, last);      \
-        else if ((a)->act == RLF_ACT_GELU && (a)->up)       \
-            rows(a, RLF_ACT_GELU, true, first, last);       \
-        else if ((a)->act == RLF_ACT_GELU)                  \
-            rows(a, RLF_ACT_GELU, false, first, last);      \
-        else if ((a)->up)                                   \
-            rows(a, RLF_ACT_GELU_TANH, true, first, last);  \
-        else                                                \
-            rows(a, RLF_ACT_GELU_TANH, false, first, last); \
-    } while (0)
+#define OF_ACT(act, rows, a, first, last)     \
+    case act:                                 \
+        if ((a)->up)                          \
+            rows(a, act, true, first, last);  \
+        else                                  \
+            rows(a, act, false, first, last); \
+        break;
+#define BY_ACT(rows, a, first, last)                    \
+    switch ((a)->act) {                                 \
+        OF_ACT(RLF_ACT_SILU, rows, a, first, last)      \
+        OF_ACT(RLF_ACT_GELU_TANH, rows, a, first, last) \
+        OF_ACT(RLF_ACT_GELU, rows, a, first, last)      \
+    }
 
 INLINE void
 glu_rows(const rlf_swiglu_args *a, rlf_act act, bool gated, int64_t first,
@@ -268,7 +280,7 @@ swiglu_rows(void *ctx, int64_t first, int64_t last, char *scratch)
 {
     (void)scratch;
     const rlf_swiglu_args *a = ctx;
-    BY_ACT(glu_rows, a, first, last);
+    BY_ACT(glu_rows, a, first, last)
 }
 
 rlf_status
@@ -329,7 +341,7 @@ swiglu_grad_rows(void *ctx, int64_t first, int64_t last, char *scratch)
 {
     (void)scratch;
     const rlf_swiglu_grad_args *a = ctx;
-    BY_ACT(glu_grad_rows, a, first, last);
+    BY_ACT(glu_grad_rows, a, first, last)
 }
 
 rlf_status

@@ -300,27 +300,42 @@ sigmoid_1(float x)
     return 1.0f / (exp_1(-x) + 1.0f);
 }
 
-/* z of the activation x * sigmoid(z), and its derivative. */
 static __device__ __forceinline__ float
-inner_1(rlf_act act, float x, float *slope)
+inner_gelu_1(float x, float *slope)
 {
-    *slope = 1;
-    if (act == RLF_ACT_SILU)
-        return x;
-    if (act == RLF_ACT_GELU) {
-        float t = fminf(x * x, 36), even = 0, d = 0;
+    float t = fminf(x * x, 36), even = 0, d = 0;
 #define TERM(i, c)           \
     even = fmaf(even, t, c); \
     d = fmaf(d, t, (2 * (i) + 1) * (c));
 #include "kernels/gelu.def"
 #undef TERM
-        *slope = d;
-        return x * even;
-    }
+    *slope = d;
+    return x * even;
+}
+
+static __device__ __forceinline__ float
+inner_gelu_tanh_1(float x, float *slope)
+{
     const float k = 1.59576912f, cubic = 0.0713548163f; /* k 0.044715 */
     float square = x * x;
     *slope = fmaf(square, 3 * cubic, k);
     return x * fmaf(square, cubic, k);
+}
+
+/* z of the activation x * sigmoid(z), and its derivative. */
+static __device__ __forceinline__ float
+inner_1(rlf_act act, float x, float *slope)
+{
+    *slope = 1;
+    switch (act) {
+    case RLF_ACT_SILU:
+        break;
+    case RLF_ACT_GELU_TANH:
+        return inner_gelu_tanh_1(x, slope);
+    case RLF_ACT_GELU:
+        return inner_gelu_1(x, slope);
+    }
+    return x;
 }
 
 static __device__ __forceinline__ float

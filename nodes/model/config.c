@@ -527,16 +527,22 @@ read_act(const rlf_config_keys *r, const rlf_family *f, rlf_act *out)
     *out = f->act;
     if (j && !word)
         return rlf_config_fail(r, key, "must be a word");
-    for (size_t i = 0; i < RLF_COUNT(acts); i++)
-        if (word && !strcmp(acts[i].name, word)) {
+    if (!word)
+        return RLF_OK;
+    rlf_buf known = {0};
+    for (size_t i = 0; i < RLF_COUNT(acts); i++) {
+        if (!strcmp(acts[i].name, word)) {
             *out = acts[i].act;
+            rlf_buf_free(&known);
             return RLF_OK;
         }
-    return j ? rlf_fail(r->err, RLF_USER,
-                        "%s: \"%s\": \"%s\" is no activation that is "
-                        "supported: silu, gelu and gelu_pytorch_tanh are",
-                        r->path, key, word)
-             : RLF_OK;
+        rlf_buf_printf(&known, "%s%s", i ? ", " : "", acts[i].name);
+    }
+    rlf_fail(r->err, RLF_USER,
+             "%s: \"%s\": \"%s\" is no activation that is supported (%s are)",
+             r->path, key, word, known.p);
+    rlf_buf_free(&known);
+    return RLF_USER;
 }
 
 static rlf_status
