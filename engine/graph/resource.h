@@ -25,8 +25,8 @@ typedef struct rlf_memory_row {
      * plan. */
     int blocks;
     int model;
-    const rlf_memory_choice *choices;
     int n_choices;
+    const rlf_memory_choice *choices;
 } rlf_memory_row;
 typedef struct rlf_memory {
     rlf_arena *arena;

@@ -44,7 +44,21 @@ const char *const rlf_event_words[RLF_EVENT_KINDS] = {
 };
 // clang-format on
 
+/* A struct that is declared elsewhere is sent whole: the table has all of its
+ * members, in their order. */
 // clang-format off
+#define GIVEN(type, doc) typedef struct type##_in_table {
+#define ONE(of, type, name, unit, doc) type name;
+#define TEXT(of, name, doc) const char *name;
+#define MAYBE_TEXT(of, name, doc) const char *name;
+#define COUNT(of, type, name, doc) type name;
+#define LIST(of, type, name, count, unit, doc) const type *name;
+#define FIXED(of, type, name, n, unit, doc) type name[n];
+#define END(type) } type##_in_table; \
+    _Static_assert(sizeof(type##_in_table) == sizeof(type), \
+                   #type " has members that protocol.def does not send");
+#include "engine/order/protocol.def"
+
 /* ---- writing ---- */
 
 /* Counts bytes, and puts them where there is room for them. */
