@@ -55,7 +55,6 @@ typedef enum rlf_thing_kind {
     RLF_THING_DATA,   /* resource */
     RLF_THING_HOOK,   /* resource */
     RLF_THING_RECORD, /* results of a hook: record */
-    RLF_THING_KINDS
 } rlf_thing_kind;
 
 typedef struct rlf_thing {

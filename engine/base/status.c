@@ -9,19 +9,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-const char *
-rlf_status_word(rlf_status status)
-{
-    switch (status) {
-#define STATUS(name, value, word, doc) \
-    case RLF_##name:                   \
-        return word;
-#include "engine/base/status.def"
-#undef STATUS
-    }
-    return "unknown";
-}
-
 /* Write into `to`. Of what is longer than `room` the end is left out, at the end
  * of a UTF-8 character, and "..." says so. */
 static void

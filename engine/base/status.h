@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 typedef enum rlf_status {
-#define STATUS(name, value, word, doc) RLF_##name = (value),
+#define STATUS(name, value, doc) RLF_##name = (value),
 #include "engine/base/status.def"
 #undef STATUS
 } rlf_status;
@@ -45,8 +45,6 @@ typedef struct rlf_err {
     {                                \
         .status = RLF_OK, .rank = -1 \
     }
-
-const char *rlf_status_word(rlf_status status);
 
 /* Fill *err and return `status`. A second failure never overwrites the first:
  * then only `status` is returned. Of texts that are too long the end is left
@@ -99,8 +97,5 @@ void rlf_bug_at(const char *file, int line, const char *text)
         if (!(x))                               \
             rlf_bug_at(__FILE__, __LINE__, #x); \
     } while (0)
-
-/* Marks what the shared library exports. */
-#define RLF_API __attribute__((visibility("default")))
 
 #endif

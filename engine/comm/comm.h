@@ -65,8 +65,6 @@ typedef struct rlf_comm_caps {
     int n_machines;
     int n_cores;          /* of this machine, for all ranks on it */
     bool spins;           /* every thread of the run has a core */
-    bool device_memory;   /* buffers may lie on a device */
-    bool moves_by_itself; /* messages move between calls */
     size_t eager_bytes;   /* within a process: a send of at most that much
                              does not wait for its receiver */
 } rlf_comm_caps;

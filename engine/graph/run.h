@@ -64,7 +64,6 @@ typedef struct rlf_rows {
     rlf_sample *sample;  /* per row of `samples`; NULL: no responses */
     uint32_t *data_row;  /* per row of `prompts`: row of the data resource */
     double *logprob;     /* on tokens, as sampled; NULL: not sampled */
-    float *logprob_bits; /* the same as the model's f32 */
     float temperature;   /* at which logprobs of this set are taken; 1 if greedy
                             or not sampled */
     uint32_t lag;        /* by so many steps the weights that sampled it are

@@ -295,26 +295,9 @@ rlf_layout_same_cut(const rlf_layout *a, const rlf_layout *b)
            a->vee == b->vee;
 }
 
-rlf_range
-rlf_layout_layers(const rlf_layout *layout, int rank, int64_t n, int chunk)
-{
-    rlf_coordinates at = rlf_layout_find(layout, rank);
-    return at.pp < 0 ? (rlf_range){0, 0}
-                     : rlf_range_part(n, part_count(layout),
-                                      rlf_stage_part(layout->pp, layout->vee,
-                                                     at.pp, chunk));
-}
-
 int
 rlf_layout_stage(const rlf_layout *layout, int64_t n, int64_t i)
 {
     return rlf_part_stage(layout->pp, layout->vee,
                           rlf_range_owner(n, part_count(layout), i));
-}
-
-rlf_range
-rlf_layout_slice(const rlf_layout *layout, int rank, int64_t n)
-{
-    rlf_coordinates at = rlf_layout_find(layout, rank);
-    return at.tp < 0 ? (rlf_range){0, 0} : rlf_range_part(n, layout->tp, at.tp);
 }

@@ -120,12 +120,7 @@ rlf_layout_last(const rlf_layout *layout)
 /* The samples out of `n` that a rank holds when samples count alike: those of
  * its dp part. Empty for a rank outside the mesh. By length: lanes.h. */
 rlf_range rlf_layout_rows(const rlf_layout *layout, int rank, int64_t n);
-/* Chunk `chunk` of the layers out of `n` that a rank's pipeline stage holds. */
-rlf_range rlf_layout_layers(const rlf_layout *layout, int rank, int64_t n,
-                            int chunk);
 /* The stage that holds layer `i` of `n`. */
 int rlf_layout_stage(const rlf_layout *layout, int64_t n, int64_t i);
-/* The slice of a tensor-parallel dimension of size n. */
-rlf_range rlf_layout_slice(const rlf_layout *layout, int rank, int64_t n);
 
 #endif

@@ -68,7 +68,6 @@ load_of(play *p, const rlf_rank_command *command)
                             : (rlf_side){.layout = &shown}},
         .sent = RLF_NEW_ARRAY(p->arena, double, p->plan->ranks),
         .received = RLF_NEW_ARRAY(p->arena, double, p->plan->ranks)};
-    new.flow.have.last = new.flow.have.assignment == RLF_ASSIGN_DP;
     RLF_PUSH(&p->loads, new);
     return &p->loads.data[p->loads.count - 1];
 }

@@ -17,72 +17,6 @@ typedef struct message {
 
 typedef RLF_VEC(message) messages;
 
-/* Sides */
-
-static int
-part_count(const rlf_side *side)
-{
-    const rlf_layout *l = side->layout;
-    return side->assignment == RLF_ASSIGN_DP     ? l->dp
-           : side->assignment == RLF_ASSIGN_PP   ? l->pp
-           : side->assignment == RLF_ASSIGN_LIST ? l->n_ranks
-                                                 : 1;
-}
-
-static int
-part_of(const rlf_side *side, int64_t n, int64_t row)
-{
-    if (side->assignment == RLF_ASSIGN_ALL)
-        return 0;
-    if (side->part)
-        return side->part[row];
-    return rlf_range_owner(n, part_count(side), row);
-}
-
-/* The part of the rank at `place`, -1 if it has none. */
-static int
-part_at(const rlf_side *side, int place)
-{
-    rlf_coordinates at = rlf_layout_at(side->layout, place);
-    if (side->last && at.pp != rlf_layout_last(side->layout))
-        return -1;
-    return side->assignment == RLF_ASSIGN_ALL  ? 0
-           : side->assignment == RLF_ASSIGN_DP ? at.dp
-           : side->assignment == RLF_ASSIGN_PP ? at.pp
-                                               : place;
-}
-
-/* The ranks of each part, by place; and the part of each row. */
-typedef struct side_parts {
-    rlf_parts shown;
-    int *first, *list, *part;
-} side_parts;
-
-static side_parts
-parts_of(const rlf_side *side, int64_t n, rlf_arena *scratch)
-{
-    int count = part_count(side), n_ranks = side->layout->n_ranks;
-    side_parts p = {.first = RLF_NEW_ARRAY(scratch, int, count + 2),
-                    .list = RLF_NEW_ARRAY(scratch, int, n_ranks),
-                    .part = RLF_NEW_ARRAY(scratch, int, n + 1)};
-    for (int i = 0; i < n_ranks; i++)
-        p.first[part_at(side, i) +
-                2]++; /* two ahead; that of -1 is no part's */
-    p.first[1] = 0;
-    for (int k = 2; k <= count + 1; k++)
-        p.first[k] += p.first[k - 1];
-    for (int i = 0; i < n_ranks; i++) {
-        int part = part_at(side, i);
-        if (part >= 0)
-            p.list[p.first[part + 1]++] = side->layout->ranks[i];
-    }
-    for (int64_t row = 0; row < n; row++)
-        p.part[row] = part_of(side, n, row);
-    p.shown = (rlf_parts){
-        .count = count, .first = p.first, .list = p.list, .part = p.part};
-    return p;
-}
-
 const char *
 rlf_side_protocol(const rlf_side *side)
 {
@@ -231,17 +165,5 @@ rlf_edge_between(const rlf_parts *have, const rlf_parts *need, int64_t n,
         load[t->from] += t->bytes;
     }
     qsort(out->list, (size_t)out->count, sizeof *out->list, by_receiver);
-    rlf_arena_free(scratch);
-}
-
-void
-rlf_edge_make(const rlf_side *have, const rlf_side *need, int64_t n,
-              const int64_t *bytes, const int *machine, rlf_arena *arena,
-              rlf_edge *out)
-{
-    rlf_arena *scratch = rlf_arena_scratch(arena);
-    side_parts from = parts_of(have, n, scratch),
-               to = parts_of(need, n, scratch);
-    rlf_edge_between(&from.shown, &to.shown, n, bytes, machine, arena, out);
     rlf_arena_free(scratch);
 }

@@ -19,17 +19,14 @@ typedef enum rlf_assignment {
     RLF_ASSIGN_LIST, /* a row is at the place of the mesh that a list says */
 } rlf_assignment;
 
-/* One end of an edge. */
+/* One end of an edge, as a layout and a rule. */
 typedef struct rlf_side {
     const rlf_layout *layout;
     rlf_assignment assignment;
-    bool last; /* only ranks of the last pipeline stage (outputs of a model) */
-    const int *part; /* per row: its dp index, stage or place; NULL: equal parts
-                      * in order. With lanes: rlf_lane_owner of its lane */
 } rlf_side;
 
-/* A side said outright: the rows of part k are with (or for) the ranks
- * list[first[k]] up to list[first[k + 1]]. */
+/* One end of an edge, rank by rank: the rows of part k are with (or for) the
+ * ranks list[first[k]] up to list[first[k + 1]]. */
 typedef struct rlf_parts {
     int count;
     const int *first; /* count + 1 */
@@ -50,13 +47,10 @@ typedef struct rlf_edge {
     int count;
 } rlf_edge;
 
-/* The transfers of `n` rows of bytes[i] bytes each (NULL: one byte), in
- * `arena`. `machine`: of every rank, to take from the same machine where that
- * has the rows; NULL: all alike. */
-void rlf_edge_make(const rlf_side *have, const rlf_side *need, int64_t n,
-                   const int64_t *bytes, const int *machine, rlf_arena *arena,
-                   rlf_edge *out);
-/* The same between parts. A rank may be in several. */
+/* The transfers of `n` rows of bytes[i] bytes each (NULL: one byte) from one
+ * side to the other, in `arena`. `machine`: of every rank, to take from the
+ * same machine where that has the rows; NULL: all alike. A rank may be in
+ * several parts. */
 void rlf_edge_between(const rlf_parts *have, const rlf_parts *need, int64_t n,
                       const int64_t *bytes, const int *machine,
                       rlf_arena *arena, rlf_edge *out);

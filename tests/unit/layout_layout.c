@@ -61,6 +61,15 @@ groups(const rlf_layout *l)
     return true;
 }
 
+/* Chunk c of n layers that the rank at a place has. */
+static rlf_range
+layers_of(const rlf_layout *l, int place, int64_t n, int chunk)
+{
+    int stage = rlf_layout_at(l, place).pp, chunks = l->chunks ? l->chunks : 1;
+    return rlf_range_part(n, l->pp * chunks,
+                          rlf_stage_part(l->pp, l->vee, stage, chunk));
+}
+
 static bool
 covers(const rlf_layout *l, int64_t n)
 {
@@ -79,7 +88,7 @@ covers(const rlf_layout *l, int64_t n)
         }
         int64_t chunks = l->chunks ? l->chunks : 1;
         for (int c = 0; c < chunks; c++) {
-            r = rlf_layout_layers(l, l->ranks[i], n, c);
+            r = layers_of(l, i, n, c);
             int64_t parts = l->pp * chunks, size = r.last - r.first;
             if (size < n / parts || size > (n + parts - 1) / parts)
                 return false;
@@ -104,8 +113,8 @@ turns(const rlf_layout *l, int64_t n)
 {
     for (int i = 0; i < l->n_ranks; i++) {
         int stage = rlf_layout_at(l, i).pp;
-        rlf_range down = rlf_layout_layers(l, l->ranks[i], n, 0);
-        rlf_range up = rlf_layout_layers(l, l->ranks[i], n, 1);
+        rlf_range down = layers_of(l, i, n, 0);
+        rlf_range up = layers_of(l, i, n, 1);
         if ((stage == 0) != (stage == rlf_layout_last(l)) ||
             (stage == 0 && (down.first != 0 || up.last != n)) ||
             (stage == l->pp - 1 && down.last != up.first))

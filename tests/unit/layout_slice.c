@@ -123,7 +123,7 @@ shards_nest(void)
         for (int each = 1; each <= 4; each++) {
             rlf_layout l = layout(tp, 1, 1), fine = layout(tp * each, 1, 1);
             for (int t = 0; t < tp; t++) {
-                rlf_range r = rlf_layout_slice(&l, mesh[t], tp * each);
+                rlf_range r = rlf_range_part(tp * each, tp, t);
                 rlf_box box = rlf_layout_box(&l, &shapes, DOWN, mesh[t]);
                 rlf_box a = rlf_layout_box(&fine, &shapes, DOWN, mesh[r.first]);
                 rlf_box b =

@@ -23,6 +23,86 @@ layout(int tp, int pp, int dp)
                         .dp = dp};
 }
 
+/* One end of an edge by a rule, which becomes parts here. */
+typedef struct edge_end {
+    const rlf_layout *layout;
+    rlf_assignment assignment;
+    bool last; /* only ranks of the last pipeline stage (outputs of a model) */
+    const int *part; /* per row: its dp index, stage or place; NULL: equal parts
+                        in order */
+} edge_end;
+
+static int
+part_count(const edge_end *side)
+{
+    const rlf_layout *l = side->layout;
+    return side->assignment == RLF_ASSIGN_DP     ? l->dp
+           : side->assignment == RLF_ASSIGN_PP   ? l->pp
+           : side->assignment == RLF_ASSIGN_LIST ? l->n_ranks
+                                                 : 1;
+}
+
+static int
+part_of(const edge_end *side, int64_t n, int64_t row)
+{
+    if (side->assignment == RLF_ASSIGN_ALL)
+        return 0;
+    if (side->part)
+        return side->part[row];
+    return rlf_range_owner(n, part_count(side), row);
+}
+
+/* The part of the rank at `place`, -1 if it has none. */
+static int
+part_at(const edge_end *side, int place)
+{
+    rlf_coordinates at = rlf_layout_at(side->layout, place);
+    if (side->last && at.pp != rlf_layout_last(side->layout))
+        return -1;
+    return side->assignment == RLF_ASSIGN_ALL  ? 0
+           : side->assignment == RLF_ASSIGN_DP ? at.dp
+           : side->assignment == RLF_ASSIGN_PP ? at.pp
+                                               : place;
+}
+
+/* The ranks of each part, by place; and the part of each row. */
+typedef struct side_parts {
+    rlf_parts shown;
+    int *first, *list, *part;
+} side_parts;
+
+static side_parts
+parts_of(const edge_end *side, int64_t n)
+{
+    int count = part_count(side), n_ranks = side->layout->n_ranks;
+    side_parts p = {.first = RLF_NEW_ARRAY(arena, int, count + 2),
+                    .list = RLF_NEW_ARRAY(arena, int, n_ranks),
+                    .part = RLF_NEW_ARRAY(arena, int, n + 1)};
+    for (int i = 0; i < n_ranks; i++)
+        p.first[part_at(side, i) + 2]++; /* that of -1 is no part's */
+    p.first[1] = 0;
+    for (int k = 2; k <= count + 1; k++)
+        p.first[k] += p.first[k - 1];
+    for (int i = 0; i < n_ranks; i++) {
+        int part = part_at(side, i);
+        if (part >= 0)
+            p.list[p.first[part + 1]++] = side->layout->ranks[i];
+    }
+    for (int64_t row = 0; row < n; row++)
+        p.part[row] = part_of(side, n, row);
+    p.shown = (rlf_parts){
+        .count = count, .first = p.first, .list = p.list, .part = p.part};
+    return p;
+}
+
+static void
+make_edge(const edge_end *have, const edge_end *need, int64_t n,
+          const int64_t *bytes, const int *machine, rlf_edge *out)
+{
+    side_parts from = parts_of(have, n), to = parts_of(need, n);
+    rlf_edge_between(&from.shown, &to.shown, n, bytes, machine, arena, out);
+}
+
 /* What one rank is sent, as "row row ..|row .."; sources after it. */
 static bool
 receives(const rlf_edge *edge, int rank, const bool *rows, int n)
@@ -110,7 +190,7 @@ by_list(const protocol *x, int r, int i, int n)
     return (void)x, (void)n, listed[i] == r;
 }
 
-static rlf_side
+static edge_end
 side_of(const protocol *x, rlf_layout *l, bool collecting)
 {
     rlf_err err = RLF_ERR_NONE;
@@ -119,7 +199,7 @@ side_of(const protocol *x, rlf_layout *l, bool collecting)
     if (x->given == by_micro_dp &&
         rlf_layout_regroup(&train, x->tg, x->pg, &err, l) != RLF_OK)
         bail("no generation layout");
-    rlf_side side = {.layout = l, .assignment = RLF_ASSIGN_DP};
+    edge_end side = {.layout = l, .assignment = RLF_ASSIGN_DP};
     if (x->given == by_list) {
         side.assignment = RLF_ASSIGN_LIST;
         side.part = listed;
@@ -152,13 +232,13 @@ test_protocol(const protocol *x)
     bool good = true;
     rlf_layout one = {
         .ranks = &controller, .n_ranks = 1, .tp = 1, .pp = 1, .dp = 1};
-    rlf_side hub = {.layout = &one, .assignment = RLF_ASSIGN_ALL};
+    edge_end hub = {.layout = &one, .assignment = RLF_ASSIGN_ALL};
     rlf_layout l;
-    rlf_side to = side_of(x, &l, false);
+    edge_end to = side_of(x, &l, false);
     rlf_edge edge;
     for (int i = 0; i < n; i++)
         listed[i] = i * 7 % 5 % world;
-    rlf_edge_make(&hub, &to, n, NULL, NULL, arena, &edge);
+    make_edge(&hub, &to, n, NULL, NULL, &edge);
     for (int r = 0; r < world; r++) {
         bool rows[MAX_ROWS];
         for (int i = 0; i < n; i++)
@@ -166,9 +246,9 @@ test_protocol(const protocol *x)
         good &= receives(&edge, r, rows, n);
     }
     ok(good, "%s distributes", x->name);
-    rlf_side from = side_of(x, &l, true);
+    edge_end from = side_of(x, &l, true);
     bool everything[MAX_ROWS];
-    rlf_edge_make(&from, &hub, n, NULL, NULL, arena, &edge);
+    make_edge(&from, &hub, n, NULL, NULL, &edge);
     memset(everything, 1, sizeof everything);
     good = receives(&edge, controller, everything, n);
     for (int i = 0; i < edge.count; i++)
@@ -176,7 +256,7 @@ test_protocol(const protocol *x)
             good &=
                 x->taken(x, edge.list[i].from, (int)edge.list[i].rows[k], n);
     ok(good, "%s collects", x->name);
-    is_str(rlf_side_protocol(&from),
+    is_str(rlf_side_protocol(&(rlf_side){from.layout, from.assignment}),
            from.assignment == RLF_ASSIGN_ALL ? "ONE_TO_ALL" : x->name,
            "is its name");
 }
@@ -185,7 +265,7 @@ test_protocol(const protocol *x)
 
 typedef struct random_side {
     rlf_layout layout;
-    rlf_side side;
+    edge_end side;
     int ranks[WORLD], part[MAX_ROWS];
 } random_side;
 
@@ -205,7 +285,7 @@ draw_side(randomness *r, int n, random_side *x)
     set_order(&x->layout, orders[draw(r, 4)]);
     if (rlf_layout_check(&x->layout, &err))
         bail("%s", err.sentence);
-    x->side = (rlf_side){.layout = &x->layout,
+    x->side = (edge_end){.layout = &x->layout,
                          .assignment = (rlf_assignment)draw(r, 4),
                          .last = draw(r, 2)};
     if (x->side.assignment == RLF_ASSIGN_LIST ||
@@ -272,8 +352,8 @@ play(uint64_t seed)
         for (int i = 0; i < n; i++)
             there[k][i] = holds(&have, k, n, i);
     rlf_edge edge;
-    rlf_edge_make(&have.side, &need.side, n, bytes, seed % 2 ? machine : NULL,
-                  arena, &edge);
+    make_edge(&have.side, &need.side, n, bytes, seed % 2 ? machine : NULL,
+              &edge);
     for (int m = 0; m < edge.count; m++) {
         const rlf_transfer *t = &edge.list[m];
         int64_t size = 0;
@@ -311,11 +391,11 @@ static void
 test_balance(void)
 {
     rlf_layout from = layout(4, 1, 2), to = layout(1, 1, 8);
-    rlf_side have = {.layout = &from, .assignment = RLF_ASSIGN_DP};
-    rlf_side need = {.layout = &to, .assignment = RLF_ASSIGN_ALL};
+    edge_end have = {.layout = &from, .assignment = RLF_ASSIGN_DP};
+    edge_end need = {.layout = &to, .assignment = RLF_ASSIGN_ALL};
     to.ranks = all_ranks + 8;
     rlf_edge edge;
-    rlf_edge_make(&have, &need, 10, NULL, NULL, arena, &edge);
+    make_edge(&have, &need, 10, NULL, NULL, &edge);
     bool even = edge.count == 16;
     for (int r = 0; r < 8; r++) {
         int64_t sent, received;
@@ -326,17 +406,17 @@ test_balance(void)
     }
     ok(even, "replicas share the work evenly, one message a source and rank");
     rlf_layout pair = layout(2, 1, 1), three = layout(1, 1, 3);
-    rlf_side twice = {.layout = &pair, .assignment = RLF_ASSIGN_DP};
-    rlf_side each = {.layout = &three, .assignment = RLF_ASSIGN_DP};
+    edge_end twice = {.layout = &pair, .assignment = RLF_ASSIGN_DP};
+    edge_end each = {.layout = &three, .assignment = RLF_ASSIGN_DP};
     int64_t bytes[3] = {1, 1, 2}, sent[2], received;
     three.ranks = all_ranks + 8;
-    rlf_edge_make(&twice, &each, 3, bytes, NULL, arena, &edge);
+    make_edge(&twice, &each, 3, bytes, NULL, &edge);
     load_of(&edge, 0, &sent[0], &received);
     load_of(&edge, 1, &sent[1], &received);
     ok(sent[0] == 2 && sent[1] == 2, "the largest message first: 2 and 1 + 1");
-    rlf_edge_make(&have, &have, 10, NULL, NULL, arena, &edge);
+    make_edge(&have, &have, 10, NULL, NULL, &edge);
     is_int(edge.count, 0, "nothing is sent to who has it");
-    rlf_edge_make(&have, &need, 0, NULL, NULL, arena, &edge);
+    make_edge(&have, &need, 0, NULL, NULL, &edge);
     is_int(edge.count, 0, "no rows, no messages");
 }
 
