@@ -437,6 +437,26 @@ typedef struct rlf_add_args {
     int64_t ldc; /* 0: d */
 } rlf_add_args;
 
+/* y[m, d] = scale x of the numbers that are kept, and 0 of the others; with
+ * `add` the fused y + scale x of those, and y of the others. Which are kept is
+ * a function of the token, the module and the column alone: column j of a row,
+ * counted from `first` on, has word j % 4 of Philox4x32-10 at counter (j / 4,
+ * module, 0, 0) under the token's key, low word first, and is kept unless that
+ * is below `below`. So the gradient is the same call, dy for x. y may be x. */
+typedef struct rlf_dropout_args {
+    int64_t m, d;
+    int64_t first;          /* of these columns, in the rows of all places */
+    uint32_t module, below; /* below 0: all are kept */
+    float scale;            /* 0: 1 */
+    const uint64_t *keys;   /* [tokens] */
+    const int32_t *index;   /* [m] the token of each row; NULL: its number */
+    const rlf_real *x;
+    int64_t ldx; /* 0: d */
+    rlf_real *y;
+    int64_t ldy; /* 0: d */
+    bool add;
+} rlf_dropout_args;
+
 /* y[i] = fma(a, x[i], b * y[i]); with b = 0, y is not read. y may be x. */
 typedef struct rlf_axpby_args {
     int64_t n;

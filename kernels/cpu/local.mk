@@ -11,6 +11,7 @@ kernel_isa_sources += \
 	%D%/attention.c \
 	%D%/attention_grad.c \
 	%D%/dense.c \
+	%D%/dropout.c \
 	%D%/expr_loops.c \
 	%D%/head.c %D%/head.h %D%/heads.h \
 	%D%/instance.c \

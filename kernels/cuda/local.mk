@@ -7,6 +7,7 @@
 #                    compiled once: the rows in instance.cu name it
 # cuda_group_sources of bf16, for the GPUs that have warp groups (sm_90a) alone
 cuda_sources = \
+	%D%/dropout.cu \
 	%D%/head.cu \
 	%D%/instance.cu \
 	%D%/layernorm.cu \

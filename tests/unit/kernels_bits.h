@@ -30,6 +30,8 @@ static const struct {
     {"dense_random", UINT64_C(0x5837339eb2b498eb)},
     {"dense_rows", UINT64_C(0x2c8f3c64dac8fee1)},
     {"dense_sums", UINT64_C(0x2f11e560bbc68b31)},
+    {"dropout", UINT64_C(0x6e9b7d7b3200b64b)},
+    {"dropout_mean", UINT64_C(0x55dcd3bafb66bf33)},
     {"embed", UINT64_C(0xbc9ccbee5d872e19)},
     {"embed_grad", UINT64_C(0x614ff473825b9532)},
     {"embed_part", UINT64_C(0x8ac55784f1aaa494)},

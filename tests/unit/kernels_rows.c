@@ -1,4 +1,5 @@
 /* Operations on rows, casts, the optimizer: see kernels_case.h. */
+#include "engine/base/philox.h"
 #include "tests/unit/kernels_case.h"
 
 static const int64_t dims[] = {1, 7, 8, 24, 63, 64, 65, 96, 288};
@@ -697,6 +698,90 @@ test_scaled_add(env *e)
     out_f32(e, alone, m * lda);
 }
 
+/* By the definition, one number at a time. */
+static bool
+is_kept(uint64_t key, uint32_t module, int64_t column, uint32_t below)
+{
+    const uint32_t counter[4] = {(uint32_t)(column / 4), module};
+    const uint32_t words[2] = {(uint32_t)key, (uint32_t)(key >> 32)};
+    uint32_t out[4];
+    rlf_philox(counter, words, out);
+    return out[column % 4] >= below;
+}
+
+/* Rows whose columns lie in several places, of tokens in any order; added to
+ * what is there and not; over x. */
+static void
+test_dropout(env *e)
+{
+    static const int64_t cuts[][2] = {{0, 261}, {5, 64}, {69, 192}, {3, 1}};
+    const uint32_t below = 858993459; /* 0.2 */
+    const float scale = 1.25f;
+    int64_t m = 19, whole = 261, ld = 270, tokens = 23;
+    float *x = values(e, m * ld, 1), *y = values(e, m * ld, 1);
+    float *add = copy_of(e, y, m * ld), *over = copy_of(e, x, m * ld);
+    uint64_t *keys = take(e, tokens, sizeof *keys);
+    int32_t *index = indices(e, m, tokens);
+    for (int64_t i = 0; i < tokens; i++)
+        keys[i] = rlf_hash_mix((uint64_t)i + 1);
+    for (int c = 0; c < (int)N(cuts); c++) {
+        int64_t first = cuts[c][0], d = cuts[c][1];
+        float *got = blank(e, m * d), *sum = blank(e, m * d);
+        for (int64_t i = 0; i < m; i++)
+            memcpy(sum + i * d, add + i * ld + first, (size_t)d * 4);
+        for (int onto = 0; onto < 2; onto++)
+            CALL(e, dropout, .m = m, .d = d, .first = first, .module = 7,
+                 .below = below, .scale = scale, .keys = keys, .index = index,
+                 .x = x + first, .ldx = ld, .y = onto ? sum : got, .add = onto);
+        out_f32(e, got, m * d);
+        out_f32(e, sum, m * d);
+        for (int64_t i = 0; i < m * d && e->check; i++) {
+            int64_t at = i / d * ld + first + i % d;
+            bool kept = is_kept(keys[index[i / d]], 7, first + i % d, below);
+            float one = kept ? scale * x[at] : 0;
+            float both = kept ? fmaf(scale, x[at], add[at]) : add[at];
+            agree(e, got + i, &one, 1, true, "dropped");
+            agree(e, sum + i, &both, 1, true, "added");
+        }
+    }
+    CALL(e, dropout, .m = m, .d = whole, .module = 3, .below = below,
+         .keys = keys, .x = over, .ldx = ld, .y = over, .ldy = ld);
+    CALL(e, dropout, .m = m, .d = whole, .module = 3, .keys = keys, .x = x,
+         .ldx = ld, .y = y, .ldy = ld);
+    for (int64_t i = 0; i < m * whole; i++) {
+        int64_t at = i / whole * ld + i % whole;
+        float want = is_kept(keys[i / whole], 3, i % whole, below) ? x[at] : 0;
+        same(e, over + at, &want, 1, 4, "over x");
+        same(e, y + at, x + at, 1, 4, "where all are kept");
+    }
+    out_f32(e, over, m * ld);
+}
+
+/* The mean over keys is x: its error has a deviation of |x| sqrt(p / (1 - p) /
+ * keys). */
+static void
+test_dropout_mean(env *e)
+{
+    int64_t keys = 2000, d = 12;
+    float *x = blank(e, keys * d), *y = blank(e, keys * d);
+    uint64_t *key = take(e, keys, sizeof *key);
+    for (int64_t i = 0; i < keys; i++)
+        key[i] = rlf_hash_mix((uint64_t)i);
+    for (int64_t i = 0; i < keys * d; i++)
+        x[i] = (float)(i % d + 1);
+    CALL(e, dropout, .m = keys, .d = d, .below = 214748365 /* 0.05 */,
+         .scale = (float)(1 / 0.95), .keys = key, .x = x, .y = y);
+    out_f32(e, y, keys * d);
+    for (int64_t j = 0; j < d; j++) {
+        double mean = 0, is = (double)(j + 1);
+        for (int64_t i = 0; i < keys; i++)
+            mean += (double)y[i * d + j] / (double)keys;
+        double error = fabs(mean - is) / is;
+        if (!(error < 4 * sqrt(0.05 / 0.95 / (double)keys)) && !e->why[0])
+            snprintf(e->why, sizeof e->why, "the mean of %g is %g", is, mean);
+    }
+}
+
 static void
 test_flat(env *e)
 {
@@ -873,6 +958,8 @@ static const op_case cases[] = {
     {"rope", test_rope},
     {"activations", test_activations},
     {"scaled_add", test_scaled_add},
+    {"dropout", test_dropout},
+    {"dropout_mean", test_dropout_mean},
     {"swiglu", test_swiglu},
     {"flat", test_flat},
     {"cast", test_cast},

@@ -1,0 +1,111 @@
+/* Dropout: which numbers are kept is drawn anew wherever it is asked, so no
+ * mask is kept between forward and backward. */
+#include "kernels/cpu/ops.h"
+
+/* a times m: the low words, and *high. */
+INLINE vu
+multiply_wide(vu a, uint32_t m, vu *high)
+{
+#if VL == 16
+    const __m512i by = _mm512_set1_epi32((int32_t)m);
+    __m512i even = _mm512_mul_epu32((__m512i)a, by);
+    __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64((__m512i)a, 32), by);
+    *high =
+        (vu)_mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+    return (vu)_mm512_mask_blend_epi32(0xaaaa, even,
+                                       _mm512_slli_epi64(odd, 32));
+#elif VL == 8
+    const __m256i by = _mm256_set1_epi32((int32_t)m);
+    __m256i even = _mm256_mul_epu32((__m256i)a, by);
+    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64((__m256i)a, 32), by);
+    *high = (vu)_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+    return (vu)_mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+#else
+    vu low;
+    for (int i = 0; i < VL; i++) {
+        uint64_t product = (uint64_t)a[i] * m;
+        low[i] = (uint32_t)product;
+        (*high)[i] = (uint32_t)(product >> 32);
+    }
+    return low;
+#endif
+}
+
+/* The words of counters (block, module, 0, 0) and those behind it, VL of them,
+ * in the order of columns: Philox4x32-10 (engine/base/philox.c). */
+INLINE void
+draw(uint32_t block, uint32_t module, uint64_t key, uint32_t *words)
+{
+    vu c0, c1, c2 = {0}, c3 = {0}, c[4];
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+    for (int i = 0; i < VL; i++) {
+        c0[i] = block + (uint32_t)i;
+        c1[i] = module;
+    }
+    for (int round = 0; round < 10; round++) {
+        vu a_high, b_high, a = multiply_wide(c0, 0xD2511F53u, &a_high);
+        vu b = multiply_wide(c2, 0xCD9E8D57u, &b_high);
+        c0 = b_high ^ c1 ^ k0;
+        c1 = b;
+        c2 = a_high ^ c3 ^ k1;
+        c3 = a;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    c[0] = c0, c[1] = c1, c[2] = c2, c[3] = c3;
+    for (int i = 0; i < VL; i++)
+        for (int w = 0; w < 4; w++)
+            words[4 * i + w] = c[w][i];
+}
+
+/* n <= VL numbers by their words. */
+INLINE void
+drop_part(const rlf_dropout_args *a, const uint32_t *words, const float *x,
+          float *y, int64_t n)
+{
+    vu word;
+    memcpy(&word, words, sizeof word);
+    vi kept = (vi)(word >= a->below);
+    vf scale = vset(a->scale), v = load_part(x, n);
+    if (a->add) {
+        vf at = load_part(y, n);
+        store_part(y, vselect(kept, vfma(scale, v, at), at), n);
+    } else {
+        store_part(y, vselect(kept, v * scale, vset(0)), n);
+    }
+}
+
+static void
+drop_rows(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_dropout_args *a = ctx;
+    uint32_t words[4 * VL + VL] = {0}; /* a part may begin at the last one */
+    int64_t end = a->first + a->d;
+    for (int64_t m = first; m < last; m++) {
+        uint64_t key = a->keys[a->index ? a->index[m] : m];
+        const float *x = a->x + m * a->ldx;
+        float *y = a->y + m * a->ldy;
+        for (int64_t c = a->first / 4 * 4; c < end; c += 4 * VL) {
+            int64_t from = c < a->first ? a->first : c;
+            int64_t to = c + 4 * VL < end ? c + 4 * VL : end;
+            draw((uint32_t)(c / 4), a->module, key, words);
+            for (int64_t j = from; j < to; j += VL)
+                drop_part(a, words + (j - c), x + (j - a->first),
+                          y + (j - a->first), to - j);
+        }
+    }
+}
+
+rlf_status
+ISA(dropout)(rlf_queue *queue, const rlf_dropout_args *args, rlf_err *err)
+{
+    NEED(args->m >= 0 && args->d >= 0 && args->first >= 0, "dropout");
+    rlf_dropout_args a = *args;
+    a.scale = a.scale == 0 ? 1 : a.scale;
+    a.ldx = or_dense(a.ldx, a.d);
+    a.ldy = or_dense(a.ldy, a.d);
+    rlf_cpu_share(queue, a.m, 16, 10.0 * (double)a.m * (double)a.d, drop_rows,
+                  &a);
+    return RLF_OK;
+}
