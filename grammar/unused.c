@@ -103,6 +103,35 @@ look_at_states(rlf_sema *s, const rlf_module *module)
     }
 }
 
+/* Is the model updated, or one that is a copy of it? */
+static bool
+is_trained(const rlf_sema *s, int model)
+{
+    bool trained = s->graph->resources.data[model].trained;
+    for (size_t i = 0; i < s->graph->resources.count && !trained; i++)
+        trained = s->graph->resources.data[i].source == model &&
+                  is_trained(s, (int)i);
+    return trained;
+}
+
+/* Dropout that nothing draws. */
+static void
+look_at_dropout(rlf_sema *s, int model)
+{
+    const rlf_resource *r = &s->graph->resources.data[model];
+    const rlf_arg *lora =
+        r->class->model ? rlf_args_find(r->args, r->n_args, "lora") : NULL;
+    const rlf_arg *dropout =
+        lora ? rlf_args_find(lora->list, lora->n_list, "dropout") : NULL;
+    if (!dropout || !(dropout->number > 0) || is_trained(s, model))
+        return;
+    rlf_diag *diag = rlf_diag_warning(
+        s->diags, "unused", dropout->span,
+        "dropout is in updates alone, and model '%s' is never updated",
+        r->name);
+    rlf_diag_hint(s->diags, diag, "leave it out: nothing else drops anything");
+}
+
 static void
 look_at_models(rlf_sema *s)
 {
@@ -111,8 +140,10 @@ look_at_models(rlf_sema *s)
         const rlf_arg *optimizer =
             r->class->model ? rlf_args_find(r->args, r->n_args, "optimizer")
                             : NULL;
-        if (!optimizer || optimizer->kind == RLF_ARG_ABSENT || r->trained)
+        if (!optimizer || optimizer->kind == RLF_ARG_ABSENT || r->trained) {
+            look_at_dropout(s, (int)i);
             continue;
+        }
         rlf_diag *diag = rlf_diag_warning(
             s->diags, "unused", optimizer->span,
             "model '%s' has an optimizer and is never updated", r->name);

@@ -138,14 +138,14 @@ static const rlf_formal lora_formals[] = {
     {.name = "dropout",
      .kind = RLF_FORMAL_NUMBER,
      .labelled = true,
-     .unsupported = "dropout of adapters",
-     .doc = "0 where an adapter that was trained with some is trained on "
-            "without"},
+     .most = RLF_LORA_MOST_DROPOUT,
+     .doc = "the part of an adapter's input that an update leaves out"},
     {.name = "from",
      .kind = RLF_FORMAL_PATH,
      .labelled = true,
      .doc = "a directory of the PEFT library with an adapter, which says all "
-            "of the above; if not given they begin anew"},
+            "of the above, dropout if that is not given; if not given they "
+            "begin anew"},
 };
 
 /* 1 would divide by 0: a moment's first value is divided by 1 - beta. */
@@ -342,7 +342,8 @@ make_lora(const rlf_resource *resource, const rlf_arg *lora, rlf_arena *arena,
     }
     *out = (rlf_lora){.rank = (int)number(lora, "rank"),
                       .alpha = number(lora, "alpha"),
-                      .stable = number(lora, "rslora") != 0};
+                      .stable = number(lora, "rslora") != 0,
+                      .dropout = number(lora, "dropout")};
     const rlf_arg *arg = rlf_args_find(lora->list, lora->n_list, "targets");
     if (!arg || (arg->kind == RLF_ARG_TEXT && !strcmp(arg->text, "all-linear")))
         return RLF_OK;
@@ -353,21 +354,6 @@ make_lora(const rlf_resource *resource, const rlf_arg *lora, rlf_arena *arena,
         names[i] = one ? arg->text : arg->list[i].text;
     out->targets = names;
     return RLF_OK;
-}
-
-/* One that was trained with dropout is trained on without where that is said.
- */
-static rlf_status
-check_dropout(const rlf_resource *resource, const rlf_arg *lora,
-              const rlf_lora *is, rlf_err *err)
-{
-    if (!rlf_declared(resource, "optimizer") ||
-        rlf_args_find(lora->list, lora->n_list, "dropout"))
-        return RLF_OK;
-    return rlf_arg_blame(
-        lora,
-        rlf_adapter_dropout_check(is, rlf_declared_adapter(resource), err),
-        err);
 }
 
 /* Each target is a module, and none is given twice. */
@@ -401,7 +387,8 @@ read_lora(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
         RLF_TRY(check_read(lora, err));
         RLF_TRY(rlf_arg_blame(
             lora, rlf_adapter_config_read(dir, arena, err, &out->lora), err));
-        RLF_TRY(check_dropout(resource, lora, &out->lora, err));
+        if (rlf_args_find(lora->list, lora->n_list, "dropout"))
+            out->lora.dropout = number(lora, "dropout");
     } else {
         RLF_TRY(make_lora(resource, lora, arena, err, &out->lora));
     }
@@ -523,6 +510,23 @@ rlf_declared_adapted(const rlf_graph *graph, const rlf_resource *resource)
     while (resource->source >= 0 && !rlf_declared_base(resource))
         resource = &graph->resources.data[resource->source];
     return rlf_declared(resource, "lora") != NULL;
+}
+
+double
+rlf_declared_dropout(const rlf_graph *graph, const rlf_resource *resource)
+{
+    const rlf_resource *made = made_as(graph, resource);
+    const rlf_arg *lora = rlf_declared(made, "lora");
+    const char *dir = rlf_declared_adapter(made);
+    if (!lora || !dir || rlf_args_find(lora->list, lora->n_list, "dropout"))
+        return lora ? number(lora, "dropout") : 0;
+    rlf_arena *arena = rlf_arena_new();
+    rlf_lora read;
+    rlf_err unread = RLF_ERR_NONE;
+    if (rlf_adapter_config_read(dir, arena, &unread, &read) < 0)
+        read.dropout = 0;
+    rlf_arena_free(arena);
+    return read.dropout;
 }
 
 static rlf_status

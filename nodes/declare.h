@@ -33,6 +33,10 @@ const char *rlf_declared_adapter(const rlf_resource *resource);
 bool rlf_declared_base(const rlf_resource *resource);
 /* Has it adapters, or the model that it is a copy of? */
 bool rlf_declared_adapted(const rlf_graph *graph, const rlf_resource *resource);
+/* The part that updates of the model drop of what adapters read; 0: none, or
+ * the files that say it cannot be read. */
+double rlf_declared_dropout(const rlf_graph *graph,
+                            const rlf_resource *resource);
 /* Of lm(...): the argument that names the directory of its tokenizer. */
 const rlf_arg *rlf_declared_tokenizer(const rlf_resource *resource);
 /* Of lm(...): the directory of its tokenizer. RLF_USER: there is none. */

@@ -19,6 +19,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "engine/base/hash.h"
 #include "engine/comm/comm.h"
 #include "nodes/declare.h"
 #include "nodes/model/gradient.h"
@@ -109,6 +110,41 @@ rlf_update_serves(const rlf_update *u, const rlf_update_group *g,
            u->call->in[live->set_input].rows == g->rows;
 }
 
+/* Of the calls that the loss depends on, the first that is on this set. Those
+ * of reports do not count: metrics change no bit. */
+static uint64_t
+number_of_set(const rlf_loss *loss, int set_input)
+{
+    uint64_t n = 0;
+    for (int i = 0; i < loss->n_calls; i++) {
+        const rlf_live_call *live = &loss->calls[i];
+        bool reported = live->input >= 0 && live->gradient < 0;
+        if (live->set_input == set_input && !reported)
+            break;
+        n += !reported;
+    }
+    return n;
+}
+
+/* By what is drawn what dropout keeps: the update, its iteration, the set and
+ * the sample, wherever and with whatever others that is computed. */
+static void
+set_drops(const rlf_update *u, rlf_update_group *g)
+{
+    const rlf_call *call = u->call;
+    const uint64_t *identity = g->rows->samples->identity;
+    uint64_t set = number_of_set(call->node->loss, g->set_input);
+    rlf_random_key key = {.seed = call->env->seed ^
+                                  rlf_hash_mix(call->iteration + set),
+                          .purpose = RLF_PURPOSE_DROPOUT,
+                          .site = call->node->site,
+                          .step = call->env->step};
+    for (uint32_t i = 0; i < g->n; i++) {
+        key.sample = identity ? identity[g->row[i]] : g->row[i];
+        g->seqs[i].drops = key;
+    }
+}
+
 /* The sequences of a group: all samples are read, for their lengths decide
  * whose they are. */
 static rlf_status
@@ -128,6 +164,7 @@ take_samples(rlf_update *u, rlf_update_group *g, rlf_reading reading,
                           "the samples of an update", err, &g->seqs));
     for (uint32_t i = 0; i < g->n; i++)
         g->seqs[i] = all[g->row[i]];
+    set_drops(u, g);
     u->any |= n > 0;
     return RLF_OK;
 }

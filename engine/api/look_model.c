@@ -56,7 +56,6 @@ typedef struct card {
                               model that is elsewhere */
     bool based;            /* that model is a directory here */
     bool score;            /* the adapter has a scalar head */
-    rlf_err dropout;       /* what a program says that trains it on, or none */
     rlf_model_config *model; /* NULL: it is refused */
     const rlf_table *table;
     int64_t params[PARTS];
@@ -119,7 +118,8 @@ static bool
 keeps_heads(const rlf_model_row *row)
 {
     return row->kind == RLF_ROW_NORM || row->kind == RLF_ROW_HEAD_NORM ||
-           row->kind == RLF_ROW_ROTATE || row->kind == RLF_ROW_GATHER;
+           row->kind == RLF_ROW_ROTATE || row->kind == RLF_ROW_GATHER ||
+           row->kind == RLF_ROW_DROP;
 }
 
 /* Does a value go into attention, through norms and rotations? */
@@ -339,8 +339,6 @@ look_at_adapter(card *c, rlf_err *err)
     rlf_status config = rlf_adapter_config_read(c->dir, c->arena, err, &lora);
     if (config < 0)
         refuse(c, err);
-    else /* only a program that trains it refuses it */
-        rlf_adapter_dropout_check(&lora, c->dir, &c->dropout);
     rlf_status tensors = rlf_adapter_tensors_open(c->dir, err, &file);
     if (tensors < 0)
         refuse(c, err);
@@ -588,6 +586,12 @@ put_adapter(const card *c, rlf_buf *out)
     rlf_buf_puts(out, ", alpha ");
     rlf_buf_number(
         out, json_number_value(json_object_get(c->adapter, "lora_alpha")));
+    double dropout =
+        json_number_value(json_object_get(c->adapter, "lora_dropout"));
+    if (dropout > 0) {
+        rlf_buf_puts(out, ", dropout ");
+        rlf_buf_number(out, dropout);
+    }
     rlf_buf_puts(out, "\n  targets     ");
     if (json_is_string(targets))
         rlf_buf_puts(out, json_string_value(targets));
@@ -597,9 +601,6 @@ put_adapter(const card *c, rlf_buf *out)
     }
     if (c->score)
         rlf_buf_puts(out, "\n  head        scalar, trained with it");
-    if (c->dropout.status < 0)
-        rlf_buf_printf(out, "\n  to train    %s\n              hint: %s",
-                       c->dropout.sentence, c->dropout.hint);
     if (!c->based && !c->refused.count)
         rlf_buf_printf(out,
                        "\n  base        %s, so only the adapter's own files "
@@ -722,12 +723,8 @@ put_json(const card *c, rlf_buf *out)
         c->template, "templates", named, "ends", ends, "ends_from",
         c->n_ends ? c->ends_from : NULL, "refused", refused);
     if (c->adapter) {
-        bool drops = c->dropout.status < 0;
         json_object_set_new(all, "base", json_string(base_text(c)));
         json_object_set_new(all, "score", json_boolean(c->score));
-        json_object_set_new(all, "to_train",
-                            drops ? json_string(c->dropout.sentence)
-                                  : json_null());
     }
     char *text = json_dumps(all, JSON_INDENT(1) | JSON_ENSURE_ASCII);
     rlf_buf_puts(out, text ? text : "{}");

@@ -4,6 +4,7 @@
 
 #include "engine/api/room.h"
 #include "engine/layout/lanes.h"
+#include "nodes/declare.h"
 
 #include <string.h>
 
@@ -280,7 +281,8 @@ help(rlf_session *s, const rlf_needs *of, int rank)
 }
 
 /* An update whose gradient at a token needs the values of other tokens takes a
- * second forward pass, which is worth knowing. */
+ * second forward pass, and one with dropout computes other log-probabilities
+ * than all else does, which is worth knowing. */
 bool
 rlf_text_updates(rlf_session *s, rlf_buf *out)
 {
@@ -288,12 +290,22 @@ rlf_text_updates(rlf_session *s, rlf_buf *out)
         return false;
     for (size_t i = 0; i < s->graph->nodes.count; i++) {
         const rlf_node *node = &s->graph->nodes.data[i];
-        if (!node->loss || node->loss->reach == RLF_REACH_POINT)
+        if (!node->loss)
             continue;
         rlf_place at = rlf_sources_place(&s->sources, node->span);
+        const rlf_resource *model = &s->graph->resources.data[node->receiver];
+        double dropout = rlf_declared_dropout(s->graph, model);
+        if (dropout > 0)
+            rlf_buf_printf(
+                out,
+                "%s:%u: update %s: dropout of %g in it, and nowhere else: "
+                "outside of updates the sampler's log-probabilities are the "
+                "trainer's, in them they are not\n",
+                at.path, at.line, model->name, dropout);
+        if (node->loss->reach == RLF_REACH_POINT)
+            continue;
         rlf_buf_printf(
-            out, "%s:%u: update %s: %s\n", at.path, at.line,
-            s->graph->resources.data[node->receiver].name,
+            out, "%s:%u: update %s: %s\n", at.path, at.line, model->name,
             node->loss->reach == RLF_REACH_SAMPLE
                 ? "its loss looks at whole samples: the head is computed "
                   "twice"

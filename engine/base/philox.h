@@ -17,6 +17,7 @@ typedef enum rlf_purpose {
     RLF_PURPOSE_LUA = 6,     /* math.random of a hook */
     RLF_PURPOSE_WEIGHT = 7,  /* which rows a draw by weight takes */
     RLF_PURPOSE_LENGTH = 8,  /* how long a response would be, in a simulation */
+    RLF_PURPOSE_DROPOUT = 9, /* what dropout keeps of a token */
 } rlf_purpose;
 
 typedef struct rlf_random_key {

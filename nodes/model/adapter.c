@@ -56,6 +56,7 @@ typedef struct rewriting {
     rlf_program *r;
     rlf_var *now; /* of each old value the new one */
     const rlf_var_info *values;
+    int module; /* at hand, of all that products have, with adapters or not */
 } rewriting;
 
 static rlf_model_row *
@@ -98,8 +99,10 @@ add_module(rewriting *w, const rlf_model_row *old, int first, int n)
     const char *a = rlf_arena_printf(r->arena, "%s.lora_A", name);
     const char *b = rlf_arena_printf(r->arena, "%s.lora_B", name);
     double scale = rlf_lora_scale(&r->config->lora);
-    rlf_var low =
-        rlf_linear_to(r, w->now[old->in[0]], RLF_WIDTH_RANK, a, false);
+    rlf_var x = w->now[old->in[0]];
+    if (r->config->lora.dropout > 0)
+        x = rlf_drop(r, x, r->config->lora.dropout, w->module);
+    rlf_var low = rlf_linear_to(r, x, RLF_WIDTH_RANK, a, false);
     last_row(r)->adapter = RLF_ADAPTER_A;
     for (int i = first; i < first + n; i++) {
         rlf_var y = old->out[i];
@@ -142,6 +145,7 @@ rlf_adapters_add(rlf_program *r)
         for (int k = 0, size; rlf_is_product(row) && k < row->n_out;
              k += size) {
             size = module_size(row, k);
+            w.module++;
             if (inside && rlf_lora_targets(r->config, row->layer, row->name[k]))
                 add_module(&w, row, k, size);
         }

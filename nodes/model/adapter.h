@@ -7,7 +7,8 @@
  * are rows that are put behind those that a family has appended, so that all
  * that follows from rows holds: two LINEAR and an ADD for each product, which
  * is computed as it stands, never merged. Only a, b and a scalar head are
- * trained; a, of a model that begins, is uniform and b is 0.
+ * trained; a, of a model that begins, is uniform and b is 0. With dropout x is
+ * of a DROP row before it, one for each module.
  *
  * Names of tensors are those of the PEFT library: a module NAME of files has
  * NAME.lora_A.weight and NAME.lora_B.weight. What files have as one tensor (q,

@@ -146,8 +146,8 @@ read_keys(const rlf_config_keys *keys, rlf_arena *arena, rlf_lora *out)
     RLF_TRY(rlf_config_number(keys, keys->root, "lora_alpha", 1e-6, MOST_ALPHA,
                               &out->alpha));
     RLF_TRY(rlf_config_flag(keys, "use_rslora", &out->stable));
-    RLF_TRY(rlf_config_number(keys, keys->root, "lora_dropout", 0, 1,
-                              &out->dropout));
+    RLF_TRY(rlf_config_number(keys, keys->root, "lora_dropout", 0,
+                              RLF_LORA_MOST_DROPOUT, &out->dropout));
     if (!out->rank)
         return rlf_config_fail(keys, "r", "is missing");
     if (!(out->alpha > 0))
@@ -167,22 +167,6 @@ rlf_adapter_config_read(const char *dir, rlf_arena *arena, rlf_err *err,
     rlf_status status = read_keys(&keys, arena, out);
     json_decref(root);
     return status;
-}
-
-rlf_status
-rlf_adapter_dropout_check(const rlf_lora *lora, const char *dir, rlf_err *err)
-{
-    if (!(lora->dropout > 0))
-        return RLF_OK;
-    rlf_fail(err, RLF_USER,
-             "the adapter was trained with a dropout of %g, and there is none "
-             "here",
-             lora->dropout);
-    rlf_err_hint(err,
-                 "write lora(from: \"%s\", dropout: 0) to train it on "
-                 "without",
-                 dir);
-    return RLF_USER;
 }
 
 /* The modules that have adapters, by name. */
@@ -209,7 +193,7 @@ rlf_adapter_config_text(const rlf_model_config *c, rlf_model_head head,
         "{s:s, s:s, s:b, s:b, s:b, s:b, s:f, s:s, s:i}", "peft_type", "LORA",
         "bias", "none", "fan_in_fan_out", c->family && c->family->transposed,
         "inference_mode", 1, "init_lora_weights", 1, "use_rslora",
-        (int)lora->stable, "lora_dropout", 0.0, "task_type",
+        (int)lora->stable, "lora_dropout", lora->dropout, "task_type",
         head == RLF_HEAD_SCALAR ? "SEQ_CLS" : "CAUSAL_LM", "r", lora->rank);
     RLF_ASSERT(root);
     json_object_set_new(root, "lora_alpha",

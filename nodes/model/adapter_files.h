@@ -22,10 +22,6 @@ rlf_status rlf_adapter_config_read(const char *dir, rlf_arena *arena,
 /* The same of a model, to be saved beside its adapters; in `arena`. */
 const char *rlf_adapter_config_text(const rlf_model_config *config,
                                     rlf_model_head head, rlf_arena *arena);
-/* RLF_USER: the adapter in `dir` was trained with dropout, and goes on without.
- */
-rlf_status rlf_adapter_dropout_check(const rlf_lora *lora, const char *dir,
-                                     rlf_err *err);
 /* Are these tensors those that `lora` says, as far as can be known without the
  * model that they are beside? RLF_USER: one of another rank, or a target that
  * no module of a layer has. */

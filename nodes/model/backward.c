@@ -336,6 +336,24 @@ add_back(rlf_compiler *c, int r)
     rlf_gradients_leave(c, row->out[0]);
 }
 
+/* Of what was kept: added to the gradient that is there, or over dy. */
+static void
+drop_back(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    rlf_var x = row->in[0], y = row->out[0];
+    rlf_spot dy = rlf_gradients_at(c, y);
+    bool add = c->gradient[x] >= 0;
+    if (add)
+        own_gradient(c, x);
+    else if (rlf_gradients_alone(c, y))
+        rlf_gradients_pass(c, x, y);
+    else
+        rlf_gradients_put(c, x, rlf_gradients_place(c, x));
+    rlf_emit_drop(c, row, rlf_gradients_at(c, x), dy, add);
+    rlf_gradients_leave(c, y);
+}
+
 /* To the rows' tokens; all other tokens have none. */
 static void
 gather_back(rlf_compiler *c, int r)
@@ -386,6 +404,7 @@ static void (*const backward[])(rlf_compiler *c, int r) = {
     [RLF_ROW_ATTEND] = attend_back,
     [RLF_ROW_GLU] = glu_back,
     [RLF_ROW_ADD] = add_back,
+    [RLF_ROW_DROP] = drop_back,
     [RLF_ROW_GATHER] = gather_back,
 };
 

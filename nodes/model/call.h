@@ -27,6 +27,7 @@ typedef enum rlf_block {
     RLF_AT_TOKENS,
     RLF_AT_POSITIONS,
     RLF_AT_ROWS,
+    RLF_AT_KEYS,
     /* of a model */
     RLF_AT_WEIGHTS,  /* as the table has them: vectors only */
     RLF_AT_ONE_PLUS, /* 1 + these */
@@ -68,7 +69,7 @@ typedef enum rlf_count {
     X(embed) X(embed_grad) X(rows_gather) X(rows_scatter)                \
     X(rmsnorm) X(rmsnorm_grad) X(norm_sums)                              \
     X(layernorm) X(layernorm_grad) X(rope) X(swiglu) X(swiglu_grad)      \
-    X(add)                                                               \
+    X(add) X(dropout)                                                    \
     X(kv_write) X(attention) X(attention_paged) X(attention_grad)
 // clang-format on
 

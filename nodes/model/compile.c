@@ -120,7 +120,8 @@ compile(rlf_compiler *c, rlf_chunk_rates *rates)
     int last = o->train ? o->chunk + 1 : chunks;
     rlf_code *code = RLF_NEW(c->arena, rlf_code);
     c->code = code;
-    c->program = t->program;
+    c->program =
+        o->train ? t->program : rlf_program_undropped(t->program, c->arena);
     code->forward = RLF_NEW_ARRAY(c->arena, rlf_kernel_calls, chunks);
     code->paged = RLF_NEW_ARRAY(c->arena, rlf_kernel_calls, chunks);
     code->input = RLF_NEW_ARRAY(c->arena, rlf_address, chunks);

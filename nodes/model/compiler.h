@@ -124,6 +124,10 @@ void rlf_backward_row(rlf_compiler *c, int r);
  * embedding. */
 void rlf_weights_row(rlf_compiler *c, int r);
 
+/* What a DROP row keeps of x or of dy, to `to` or added to what is there. */
+void rlf_emit_drop(rlf_compiler *c, const rlf_model_row *row, rlf_spot to,
+                   rlf_spot from, bool add);
+
 /* q and k, or their gradients back: in one call where they are side by side. */
 typedef struct rlf_pair {
     rlf_spot q, k;
@@ -226,6 +230,17 @@ rlf_out_width(const rlf_compiler *c, const rlf_model_row *row)
     for (int i = 0; i < row->n_out; i++)
         n += rlf_width_of(c, row->out[i]);
     return n;
+}
+
+/* Which of these columns of all places the first here is. */
+static inline int64_t
+rlf_first_of(const rlf_compiler *c, rlf_var x)
+{
+    const rlf_shards *s = &c->table->shards;
+    RLF_ASSERT(c->program->values.data[x].width != RLF_WIDTH_KV);
+    return rlf_is_cut(c, x)
+               ? rlf_shard_first(rlf_whole_of(c, x), s->of, s->first)
+               : 0;
 }
 
 static inline int64_t

@@ -24,13 +24,16 @@ typedef enum rlf_model_head {
     RLF_HEAD_BOTH = 3,
 } rlf_model_head;
 
+/* What dropout leaves is divided by 1 - p, which 1 would make 0. */
+#define RLF_LORA_MOST_DROPOUT 0.999999999
+
 /* Adapters of low rank beside products (Hu et al. 2021): y = x w^T + s (x a^T)
  * b^T, of which training changes a and b alone. See adapter.h. */
 typedef struct rlf_lora {
     int rank; /* 0: the model has none */
     double alpha;
     bool stable; /* s is alpha / sqrt(rank), else alpha / rank */
-    double dropout; /* that an adapter was trained with, as its files say */
+    double dropout; /* of the input of a where they are trained, in [0, 1) */
     /* Products that have one: names of modules, or ends of them behind a dot,
      * "q_proj", "self_attn.q_proj" or "model.layers.0.self_attn.q_proj"; none:
      * every product of a layer. */

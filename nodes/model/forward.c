@@ -125,6 +125,26 @@ rlf_emit_rotation(rlf_compiler *c, const rlf_model_row *row, rlf_pair to,
     rlf_emit(c, RLF_OP_rope, rlf_count_of(c, row->out[0]))->rope = args;
 }
 
+void
+rlf_emit_drop(rlf_compiler *c, const rlf_model_row *row, rlf_spot to,
+              rlf_spot from, bool add)
+{
+    rlf_var x = row->out[0];
+    rlf_count count = rlf_count_of(c, x);
+    bool rows = count == RLF_COUNT_ROWS;
+    rlf_emit(c, RLF_OP_dropout, count)->dropout = (rlf_dropout_args){
+        .d = rlf_width_of(c, x),
+        .first = rlf_first_of(c, x),
+        .module = (uint32_t)row->module,
+        .below = (uint32_t)(row->rate * 0x1p32),
+        .scale = (float)(1 / (1 - row->rate)),
+        .keys = (const uint64_t *)rlf_address_at(RLF_AT_KEYS, 0),
+        .index = rows ? (const int32_t *)rlf_address_at(RLF_AT_ROWS, 0) : NULL,
+        RLF_OPERAND(x, from),
+        RLF_OPERAND(y, to),
+        .add = add};
+}
+
 /* ---- operations ---- */
 
 static void
@@ -348,6 +368,16 @@ add(rlf_compiler *c, int r)
                        RLF_OPERAND(c, y)};
 }
 
+/* Nothing where nothing is trained: rlf_program_undropped. */
+static void
+drop(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    if (row->n_out)
+        rlf_emit_drop(c, row, c->value[row->out[0]], c->value[row->in[0]],
+                      false);
+}
+
 static void
 gather(rlf_compiler *c, int r)
 {
@@ -369,6 +399,7 @@ static void (*const forward[])(rlf_compiler *c, int r) = {
     [RLF_ROW_HEAD_NORM] = norm, [RLF_ROW_ROTATE] = rotate,
     [RLF_ROW_ATTEND] = attend,  [RLF_ROW_GLU] = glu,
     [RLF_ROW_GATHER] = gather,  [RLF_ROW_ADD] = add,
+    [RLF_ROW_DROP] = drop,
 };
 
 /* Gates with the product that makes them: nobody else reads them. */

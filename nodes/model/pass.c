@@ -27,6 +27,13 @@ keeps(const rlf_pass_options *o)
     return o->layers || (o->train && !o->recompute);
 }
 
+/* Does it draw what dropout keeps? */
+static bool
+drops(const rlf_table *t, const rlf_pass_options *o)
+{
+    return o->train && t->program->drops;
+}
+
 /* Does this rank have the last layer? */
 static bool
 has_last(const rlf_table *t)
@@ -124,6 +131,8 @@ carve_pass(rlf_pass *p, rlf_carver *c)
     p->rows = rlf_carve_ints(c, m);
     p->targets = rlf_carve_ints(c, m);
     p->temperatures = rlf_carve_floats(c, m);
+    if (drops(t, o))
+        p->keys = rlf_carve(c, (size_t)m * sizeof *p->keys);
     if (!o->lent)
         carve_scratch(p, c);
     carve_layers(p, c);
@@ -205,6 +214,9 @@ open_pass(rlf_pass *p, rlf_err *err)
     RLF_TRY(
         rlf_try_array(n, sizeof *p->host_floats, what, err, &p->host_floats));
     RLF_TRY(rlf_try_array(n + 1, sizeof *p->offsets, what, err, &p->offsets));
+    if (drops(p->table, &p->options))
+        RLF_TRY(
+            rlf_try_array(n, sizeof *p->host_keys, what, err, &p->host_keys));
     rlf_carver c = {0};
     carve_pass(p, &c);
     RLF_TRY(rlf_device_alloc(p->queue->device, c.used, &p->block, err));
@@ -248,6 +260,7 @@ rlf_pass_free(rlf_pass *p)
     rlf_arena_free(p->arena);
     free(p->host_ints);
     free(p->host_floats);
+    free(p->host_keys);
     free(p->offsets);
     free(p);
 }
@@ -347,6 +360,14 @@ add_row(rlf_pass *p, int64_t token, int32_t target, float temperature)
     p->n_rows++;
 }
 
+/* The tokens of the sequence whose tokens begin at `first`. */
+static void
+draw_keys(rlf_pass *p, const rlf_sequence *s, int64_t first)
+{
+    for (int64_t i = first; p->keys && i < p->m; i++)
+        p->host_keys[i] = rlf_draw(&s->drops, (uint64_t)(i - first));
+}
+
 /* Is response token k the model's own? *run: the first one that does not end
  * before it. */
 static bool
@@ -373,6 +394,10 @@ send(rlf_pass *p, rlf_err *err)
     RLF_TRY(send_ints(p, p->positions, 1, p->m, err));
     RLF_TRY(send_ints(p, p->rows, 2, p->n_rows, err));
     RLF_TRY(send_ints(p, p->targets, 3, p->n_rows, err));
+    if (p->keys)
+        RLF_TRY(rlf_queue_copy(p->queue, p->keys, p->host_keys,
+                               (size_t)p->m * sizeof *p->keys,
+                               RLF_COPY_TO_DEVICE, err));
     return rlf_queue_copy(p->queue, p->temperatures, p->host_floats,
                           (size_t)p->n_rows * sizeof(float), RLF_COPY_TO_DEVICE,
                           err);
@@ -409,6 +434,7 @@ rlf_pass_load(rlf_pass *p, const rlf_sequence *seqs, uint32_t n, uint32_t first,
         }
         if (rows == RLF_ROWS_LAST)
             add_row(p, p->m - 1, -1, 1);
+        draw_keys(p, s, p->offsets[i]);
     }
     p->offsets[n] = (int32_t)p->m;
     return send(p, err);

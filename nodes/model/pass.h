@@ -19,6 +19,7 @@
 #ifndef RLF_MODEL_PASS_H
 #define RLF_MODEL_PASS_H
 
+#include "engine/base/philox.h"
 #include "engine/graph/run.h"
 #include "nodes/model/compile.h"
 
@@ -31,6 +32,7 @@ typedef struct rlf_sequence {
      * wanted: runs in order, apart and not empty. NULL: all are. */
     const rlf_token_run *runs;
     uint32_t n_runs;
+    rlf_random_key drops; /* by which dropout is drawn, token by token */
 } rlf_sequence;
 
 /* How many tokens are the model's own: rows of RLF_ROWS_TOKENS. */
@@ -74,8 +76,10 @@ typedef struct rlf_pass {
     int32_t *tokens, *positions, *rows, *targets; /* [T] */
     const int32_t *sampled;                       /* see rlf_embed_args; NULL */
     float *temperatures;                          /* [T], of the rows */
+    uint64_t *keys; /* [T] for dropout (rlf_dropout_args); NULL: none */
     int32_t *host_ints;                           /* the same on the host */
     float *host_floats;
+    uint64_t *host_keys;
     int32_t *offsets; /* [T + 1], host */
     bool one_temperature;
     const rlf_paged *paged; /* NULL: packed sequences */

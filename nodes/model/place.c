@@ -336,6 +336,8 @@ void
 rlf_values_row(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
+    if (!row->n_out)
+        return;
     const rlf_buffer hidden = {.width = rlf_width_of(c, row->out[0])};
     if (row->out[0] == c->program->hidden)
         c->value[row->out[0]] =

@@ -176,6 +176,31 @@ rlf_program_new(const rlf_model_config *config, rlf_arena *arena)
     return r;
 }
 
+const rlf_program *
+rlf_program_undropped(const rlf_program *program, rlf_arena *arena)
+{
+    if (!program->drops)
+        return program;
+    int n = rlf_program_rows(program), n_values = (int)program->values.count;
+    rlf_program *r = RLF_NEW(arena, rlf_program);
+    rlf_var *now = RLF_NEW_ARRAY(arena, rlf_var, n_values);
+    *r = *program;
+    r->rows.data = RLF_NEW_ARRAY(arena, rlf_model_row, n);
+    for (rlf_var x = 0; x < n_values; x++)
+        now[x] = x;
+    for (int i = 0; i < n; i++) {
+        rlf_model_row *row = &r->rows.data[i];
+        *row = program->rows.data[i];
+        for (int k = 0; k < row->n_in; k++)
+            row->in[k] = now[row->in[k]];
+        if (row->kind != RLF_ROW_DROP)
+            continue;
+        now[row->out[0]] = row->in[0];
+        row->n_in = row->n_out = 0;
+    }
+    return r;
+}
+
 static void
 begin_layer(rlf_program *r, int layer)
 {
@@ -329,6 +354,16 @@ rlf_var
 rlf_scale(rlf_program *r, rlf_var a, double scale)
 {
     return rlf_add(r, a, -1, scale);
+}
+
+rlf_var
+rlf_drop(rlf_program *r, rlf_var x, double rate, int module)
+{
+    rlf_model_row *row = append(r, RLF_ROW_DROP, x, -1);
+    row->rate = rate;
+    row->module = module;
+    r->drops = true;
+    return row->out[0];
 }
 
 rlf_var

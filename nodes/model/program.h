@@ -101,6 +101,8 @@ typedef struct rlf_model_row {
     bool places;  /* EMBED: positions, not tokens */
     int window; /* ATTEND: keys that a query sees, itself included; 0: all */
     double scale; /* ATTEND: of the products of queries and keys; ADD */
+    double rate;  /* DROP: the part that is not kept, p */
+    int module;   /* DROP: its number, by which is drawn what is kept */
     bool rounded; /* ADD: the scale, to the type of activations */
     bool local;   /* ROTATE: as config.local_rope says */
     double cap;   /* ATTEND: soft cap of these, scaled; 0: none */
@@ -119,6 +121,7 @@ typedef struct rlf_program {
     RLF_VEC(rlf_var_info) values;
     int layer;      /* of rows that are appended now */
     bool one_plus;  /* norms multiply by 1 + w: set before all rows */
+    bool drops;     /* there is a DROP row */
     int *first;     /* [layers + 1] of each layer the first row; behind them */
     rlf_var hidden; /* what heads read */
 } rlf_program;
@@ -151,6 +154,12 @@ rlf_row_trains(const rlf_program *program, const rlf_model_row *row)
 /* The program of a config, in `arena`; the config must live as long. */
 const rlf_program *rlf_program_new(const rlf_model_config *config,
                                    rlf_arena *arena);
+
+/* The same rows with the same numbers for passes that do not train, in `arena`:
+ * whoever reads what a DROP row gives reads what it reads, and such a row has
+ * no values. The program itself where it has none. */
+const rlf_program *rlf_program_undropped(const rlf_program *program,
+                                         rlf_arena *arena);
 
 /* ---- what a family's function calls ------------------------------------- */
 
@@ -191,6 +200,9 @@ rlf_var rlf_linear(rlf_program *r, rlf_var x, const char *name, bool bias);
 /* a, the residual, and b times scale; a alone times scale. */
 rlf_var rlf_add(rlf_program *r, rlf_var a, rlf_var b, double scale);
 rlf_var rlf_scale(rlf_program *r, rlf_var a, double scale);
+/* Dropout (Srivastava et al. 2014) of a part `rate` in passes that train; all
+ * other passes read x itself. `module`: no other row of the program has it. */
+rlf_var rlf_drop(rlf_program *r, rlf_var x, double rate, int module);
 /* By a number that is an activation too: in bf16 it is rounded. */
 rlf_var rlf_scale_rounded(rlf_program *r, rlf_var a, double scale);
 /* Onto the residual: another sum than that of a product and an addition. */

@@ -54,12 +54,87 @@ ADAPTERS = {
     "gpt_neox": dict(r=2, lora_alpha=2,
                      target_modules=["query_key_value", "dense"]),
     "gemma2": dict(r=2, lora_alpha=4, target_modules=["v_proj", "up_proj"]),
+    "mistral": dict(r=2, lora_alpha=3, lora_dropout=0.2,
+                    target_modules="all-linear"),
+    "glm": dict(r=2, lora_alpha=3, lora_dropout=0.35, target_modules=[
+        "q_proj", "v_proj", "o_proj", "gate_up_proj", "down_proj"]),
     "critic": dict(r=2, lora_alpha=4, task_type="SEQ_CLS",
                    target_modules=["q_proj", "down_proj"]),
 }
 
 # prompt and response lengths, temperature
 SEQUENCES = [(3, 4, 1.0), (1, 9, 0.7), (7, 1, 1.0), (12, 8, 1.3)]
+
+
+# What dropout is drawn by: tests/unit/model_parity.c.
+SEED, PURPOSE, SITE, STEP = 11, 9, 2, 3
+# All products of a layer, in the order in which the model computes them.
+MODULES = {
+    "mistral": ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj",
+                "down_proj"],
+    "glm": ["q_proj", "k_proj", "v_proj", "o_proj", "gate_up_proj",
+            "down_proj"],
+}
+FEW = (1 << 32) - 1
+MANY = (1 << 64) - 1
+
+
+def mix(h):
+    """The finalizer of MurmurHash3."""
+    h ^= h >> 33
+    h = h * 0xff51afd7ed558ccd & MANY
+    h ^= h >> 33
+    h = h * 0xc4ceb9fe1a85ec53 & MANY
+    return h ^ h >> 33
+
+
+def philox(c, key):
+    """Philox4x32-10 (Salmon et al. 2011): four words of a counter."""
+    k0, k1 = key & FEW, key >> 32
+    c0, c1, c2, c3 = c
+    for _ in range(10):
+        a, b = 0xD2511F53 * c0, 0xCD9E8D57 * c2
+        c0, c1, c2, c3 = (b >> 32 ^ c1 ^ k0, b & FEW, a >> 32 ^ c3 ^ k1,
+                          a & FEW)
+        k0, k1 = (k0 + 0x9E3779B9) & FEW, (k1 + 0xBB67AE85) & FEW
+    return c0, c1, c2, c3
+
+
+def token_key(sample, position):
+    key = mix(SEED ^ mix((STEP << 32 | SITE) +
+                         PURPOSE * 0x9E3779B97F4A7C15 & MANY))
+    words = philox((position, 0, sample, 0), key)
+    return words[1] << 32 | words[0]
+
+
+class Dropout(torch.nn.Module):
+    """Of the sample at hand, by the words that rlflow draws."""
+    sample = 0
+
+    def __init__(self, p, module):
+        super().__init__()
+        self.p, self.module = p, module
+
+    def forward(self, x):
+        kept = torch.zeros(x.shape, dtype=x.dtype)
+        for i in range(x.shape[1]):
+            key = token_key(Dropout.sample, i)
+            for j in range(x.shape[2]):
+                word = philox((j // 4, self.module, 0, 0), key)[j % 4]
+                kept[:, i, j] = word >= int(self.p * 2 ** 32)
+        return x * kept / (1 - self.p)
+
+
+def put_dropout(model, name, p):
+    """In the place of PEFT's own, which draws otherwise."""
+    all_of = MODULES[name]
+    for path, module in model.named_modules():
+        if not hasattr(module, "lora_dropout"):
+            continue
+        layer = int(path.split(".layers.")[1].split(".")[0])
+        number = layer * len(all_of) + all_of.index(path.split(".")[-1]) + 1
+        assert module.lora_dropout["default"].p == p
+        module.lora_dropout["default"] = Dropout(p, number)
 
 
 def open_base(path, scalar):
@@ -105,12 +180,15 @@ def make(models, adapters, name):
     model.save_pretrained(path)
     os.remove(os.path.join(path, "README.md"))
 
+    if "lora_dropout" in told:
+        put_dropout(model, name, told["lora_dropout"])
     model.double()
     out = {"lengths": [], "tokens": [], "temperature": [], "logprob": [],
            "entropy": [], "scalar": [], "last": [], "weight": [],
            "entropy_weight": []}
     loss = 0
-    for n_prompt, n_response, temperature in SEQUENCES:
+    for sample, (n_prompt, n_response, temperature) in enumerate(SEQUENCES):
+        Dropout.sample = sample
         tokens = torch.randint(3, vocab, (n_prompt + n_response,))
         before, last = rows(model, scalar, tokens, n_prompt)
         a = torch.randn(n_response).double()

@@ -226,7 +226,7 @@ any_variant(uint64_t seed)
 static const variant *
 named(int i)
 {
-    static variant v[12];
+    static variant v[13];
     if (!v[0].name) {
         for (int k = 0; k < (int)RLF_COUNT(v); k++)
             v[k] = (variant){.config = small,
@@ -260,6 +260,10 @@ named(int i)
         v[11].name = "llama with adapters, training, two ranks with one "
                      "key/value head";
         test_family(&v[11].config, &lora_family);
+        v[12].name = "llama with adapters and dropout, recomputed";
+        test_family(&v[12].config, &lora_family);
+        v[12].config.lora.dropout = 0.1;
+        v[12].pass.recompute = true;
         v[8].pass.train = v[9].pass.train = false;
         v[9].ranks = v[10].ranks = v[11].ranks = 2;
         v[9].shards = v[10].shards = v[11].shards = 2;

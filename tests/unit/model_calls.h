@@ -554,6 +554,17 @@ RECORD(add)
     return end_call();
 }
 
+RECORD(dropout)
+{
+    BEGIN(dropout);
+    NUMBER(m), NUMBER(d), NUMBER(first), NUMBER(module), NUMBER(add);
+    INPUT(x, a->m, a->d, a->ldx);
+    if (a->add)
+        say_input("onto", a->y, a->m, a->d, a->ldy);
+    OUTPUT(y, a->m, a->d, a->ldy);
+    return end_call();
+}
+
 /* ---- pages ---- */
 
 /* Key or value (`side` 1) of a position: number `col` of all heads. */
@@ -786,6 +797,7 @@ record(test_machine *t, calls *c, rlf_device_ops *ops, rlf_kernels *kernels)
     kernels->swiglu = record_swiglu;
     kernels->swiglu_grad = record_swiglu_grad;
     kernels->add = record_add;
+    kernels->dropout = record_dropout;
     kernels->attention = record_attention;
     kernels->kv_write = record_kv_write;
     kernels->attention_paged = record_attention_paged;

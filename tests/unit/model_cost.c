@@ -49,6 +49,8 @@ random_config(uint64_t *seed)
         test_family(&c, family);
     if ((*seed >> 22) % 3 == 0)
         test_lora(&c, (int)(*seed >> 24 & 7) + 1, true);
+    if (*seed >> 27 & 1)
+        c.lora.dropout = 0.1;
     return c;
 }
 

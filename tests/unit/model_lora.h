@@ -4,8 +4,8 @@
  *
  *     y = x w^T + scale (x a^T) b^T
  *
- * a: [rank, inputs], b: [outputs, rank]. The rank is a head's width here, which
- * is one that nothing cuts. */
+ * a: [rank, inputs], b: [outputs, rank]; x is dropped as config.lora says. The
+ * rank is a head's width here, which is one that nothing cuts. */
 #ifndef RLF_TESTS_UNIT_MODEL_LORA_H
 #define RLF_TESTS_UNIT_MODEL_LORA_H
 
@@ -20,6 +20,9 @@ lora_adapt(rlf_program *r, rlf_var y, rlf_var x, const char *name)
     const char *a = rlf_arena_printf(r->arena, "%s.lora_A", name);
     const char *b = rlf_arena_printf(r->arena, "%s.lora_B", name);
     rlf_width width = r->values.data[y].width;
+    double dropout = r->config->lora.dropout;
+    if (dropout > 0)
+        x = rlf_drop(r, x, dropout, rlf_program_rows(r));
     rlf_var low = rlf_linear_to(r, x, RLF_WIDTH_HEAD, a, false);
     return rlf_add(r, y, rlf_linear_to(r, low, width, b, false), 1.5);
 }

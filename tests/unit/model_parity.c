@@ -3,7 +3,8 @@
  * llama3 rotation, Qwen2 (tied, a sliding layer, bf16), Qwen3 (norms of heads,
  * f16), Mistral (window, linear rotation), Qwen2 with yarn, Llama with
  * longrope, OLMo 2, Granite, Gemma 2, a Llama critic; Qwen3 with adapters,
- * whose gradients alone peft has, in one shard and in two, and with adapters
+ * whose gradients alone peft has, in one shard and in two, with dropout that
+ * the oracle draws by itself, and with adapters
  * that were merged into the weights. The same with
  * recomputation, and in micro-batches of one sequence.
  *
@@ -109,6 +110,11 @@ read_sequences(fixture *f, rlf_arena *arena)
         s->prompt = next;
         s->response = next + s->n_prompt;
         s->temperature = (float)temperature[i];
+        s->drops = (rlf_random_key){.seed = 11,
+                                    .purpose = RLF_PURPOSE_DROPOUT,
+                                    .site = 2,
+                                    .step = 3,
+                                    .sample = i};
         next += s->n_prompt + s->n_response;
     }
 }
@@ -481,6 +487,8 @@ main(void)
         {.name = "gpt_neox", .head = RLF_HEAD_LM, .adapter = true},
         {.name = "gemma2", .head = RLF_HEAD_LM, .adapter = true},
         {.name = "critic", .head = RLF_HEAD_SCALAR, .adapter = true},
+        {.name = "mistral", .head = RLF_HEAD_LM, .adapter = true},
+        {.name = "glm", .head = RLF_HEAD_LM, .shards = 2, .adapter = true},
         {.name = "llama", .head = RLF_HEAD_LM, .adapter = true, .merged = true},
         {.name = "gpt2", .head = RLF_HEAD_LM, .adapter = true, .merged = true},
         {.name = "gpt_neox",

@@ -1,7 +1,7 @@
 /* Random programs of rows, which no family has: sums that pass their gradient
  * on to both sides, values that several rows read, norms of anything, products
  * onto anything, adapters beside any product, which are trained with it or
- * alone. The gradient of each weight is
+ * alone, with dropout or without. The gradient of each weight is
  * compared with differences of the loss, and its bits with those of passes that
  * recompute, that leave weights for later, and that do both: rules of places
  * (nodes/model/compile.h) that let one value write over another which somebody
@@ -189,13 +189,13 @@ typedef struct trial {
     float weight[TOKENS]; /* of each row's log-probability */
 } trial;
 
-/* Forward, in a pass of its own. */
+/* Forward, in a pass of its own; `train` as one of an update. */
 static double
-loss_of(const trial *k)
+loss_in(const trial *k, bool train)
 {
     test_machine *t = k->t;
     rlf_pass *p;
-    rlf_pass_options options = {.tokens = TOKENS};
+    rlf_pass_options options = {.tokens = TOKENS, .train = train};
     float logprob[TOKENS];
     double sum = 0;
     MUST(t, rlf_model_changed(k->model, &t->err));
@@ -208,6 +208,12 @@ loss_of(const trial *k)
         sum += (double)k->weight[i] * logprob[i];
     rlf_pass_free(p);
     return sum;
+}
+
+static double
+loss_of(const trial *k)
+{
+    return loss_in(k, k->model->table->program->drops);
 }
 
 /* The gradient of that, to be freed. */
@@ -320,9 +326,36 @@ random_lora(uint64_t seed)
     return (rlf_lora){.rank = 1 + (int)(seed / 5 % 4),
                       .alpha = 2,
                       .stable = seed / 7 % 2,
+                      .dropout = seed % 8 ? 0 : 0.25,
                       .targets = names_of + first,
                       .n_targets =
                           seed / 4 % 3 ? (int)RLF_COUNT(names_of) - first : 0};
+}
+
+/* What does not train reads as if nothing were ever dropped: the bits of a
+ * model with these weights, that began with `seed`, and without dropout. */
+static void
+test_reading(const trial *k, uint64_t seed)
+{
+    test_machine *t = k->t;
+    const rlf_table *table = k->model->table;
+    rlf_model_config config = table->config;
+    trial other = *k;
+    rlf_model_options options = {
+        .head = RLF_HEAD_LM, .trained = true, .shards = shards};
+    config.lora.dropout = 0;
+    MUST(t, rlf_model_new(t->queue, t->kernels, &config, &options, &t->err,
+                          &other.model));
+    RLF_ASSERT(other.model->table->count == table->count);
+    MUST(t, rlf_weights_init(other.model, seed, &t->err));
+    memcpy(rlf_block_place(other.model, table->trained),
+           rlf_block_place(k->model, table->trained),
+           (size_t)rlf_table_trained(table) * sizeof(float));
+    double want = loss_in(&other, false), loss = loss_in(k, false);
+    ok(!other.model->table->program->drops &&
+           !memcmp(&loss, &want, sizeof want),
+       "... which passes that only read know nothing of");
+    rlf_model_free(other.model);
 }
 
 static void
@@ -344,13 +377,16 @@ test_program(test_machine *t, uint64_t seed)
                                .bos = -1};
     if (seed % 4 == 0)
         config.lora = random_lora(seed);
+    if (seed % 5 == 0)
+        config.lora.dropout = 0.25;
     program_seed = seed * 7919 + 1;
     shards = 1 + (int)(seed / 3 % 2);
     rlf_model_options options = {
         .head = RLF_HEAD_LM, .trained = true, .shards = shards};
     MUST(t, rlf_model_new(t->queue, t->kernels, &config, &options, &t->err,
                           &k.model));
-    MUST(t, rlf_weights_init(k.model, seed, &t->err));
+    uint64_t first = seed;
+    MUST(t, rlf_weights_init(k.model, first, &t->err));
     for (size_t i = 0; i < RLF_COUNT(k.weight); i++)
         k.weight[i] = test_float(&seed);
     const rlf_table *table = k.model->table;
@@ -377,6 +413,8 @@ test_program(test_machine *t, uint64_t seed)
     if (!ok(worst < CLOSE, "... and gradients as differences of the loss are"))
         note("%s is off by %g", where, worst);
     free(gradient);
+    if (table->program->drops)
+        test_reading(&k, first);
     rlf_model_free(k.model);
 }
 

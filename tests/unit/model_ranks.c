@@ -100,7 +100,8 @@ make_task(task *k, int kv_heads, uint64_t seed)
         *s = (rlf_sequence){.prompt = k->ids[i],
                             .n_prompt = choose(&seed, 1, MOST),
                             .n_response = choose(&seed, 1, MOST),
-                            .temperature = i % 3 ? 1 : 0.5f};
+                            .temperature = i % 3 ? 1 : 0.5f,
+                            .drops = {.seed = 5, .sample = i}};
         s->response = s->prompt + s->n_prompt;
         for (uint32_t t = 0; t < s->n_prompt + s->n_response; t++)
             k->ids[i][t] = choose(&seed, 0, vocab - 1);
@@ -644,10 +645,10 @@ is_new(uint32_t *seen, uint32_t ways)
 
 /* `family` NULL: Llama's, in every layout. Those of others have nothing of a
  * layout but what its ways do with their rows and names: each pair of ways
- * once. Rank 0: without adapters. */
+ * once. Rank 0: without adapters; `dropout` of theirs. */
 static void
 test_adapted(const char *scratch, int kv_heads, int shards, uint64_t seed,
-             const rlf_family *family, int rank_)
+             const rlf_family *family, int rank_, double dropout)
 {
     static task k;
     uint32_t seen[32] = {0};
@@ -668,7 +669,7 @@ test_adapted(const char *scratch, int kv_heads, int shards, uint64_t seed,
     make_task(&k, kv_heads, seed);
     if (family)
         test_family(&k.config, family);
-    k.config.lora = (rlf_lora){.rank = rank_, .alpha = 3};
+    k.config.lora = (rlf_lora){.rank = rank_, .alpha = 3, .dropout = dropout};
     k.adapter = rank_ ? rlf_path_join(arena, scratch, "adapter") : NULL;
     k.shards = shards;
     /* config.json is not read back: only tensors matter here */
@@ -679,14 +680,15 @@ test_adapted(const char *scratch, int kv_heads, int shards, uint64_t seed,
     make_weights(&k);
     run(&k, &whole, one, single);
     note("%s, %d shards, %d layers, hidden %d, kv heads %d, ffn %d, vocabulary "
-         "%d%s%s%s%s%s%s%s, adapters of rank %d",
+         "%d%s%s%s%s%s%s%s, adapters of rank %d, dropout %g",
          family ? family->type : "llama", shards, k.config.layers,
          k.config.hidden, kv_heads, k.config.ffn, k.config.vocab,
          k.config.tied ? ", tied" : "", k.config.qk_norm ? ", norms" : "",
          k.config.qkv_bias ? ", qkv biases" : "",
          k.config.o_bias ? ", o bias" : "",
          k.config.mlp_bias ? ", mlp biases" : "",
-         k.config.window ? ", window" : "", k.greedy ? ", greedy" : "", rank_);
+         k.config.window ? ", window" : "", k.greedy ? ", greedy" : "", rank_,
+         dropout);
     for (int most = 8; most >= 0; most--) /* those with many ways first */
         for (size_t i = 0; i < RLF_COUNT(layouts); i++) {
             const cut *c = &layouts[i];
@@ -706,7 +708,7 @@ static void
 test_ranks(const char *scratch, int kv_heads, int shards, uint64_t seed,
            const rlf_family *family)
 {
-    test_adapted(scratch, kv_heads, shards, seed, family, 0);
+    test_adapted(scratch, kv_heads, shards, seed, family, 0, 0);
 }
 
 int
@@ -745,10 +747,10 @@ main(void)
     test_ranks(scratch, 4, 8, 9, &rlf_family_falcon);
     test_ranks(scratch, 2, 4, 5, &rlf_family_gemma2);
     test_ranks(scratch, 2, 8, 4, &rlf_family_gemma3);
-    test_adapted(scratch, 2, 8, 4, &rlf_family_qwen3, 3);
-    test_adapted(scratch, 4, 4, 11, NULL, 8);
-    test_adapted(scratch, 8, 4, 10, &rlf_family_gpt_neox, 2);
-    test_adapted(scratch, 2, 4, 9, &rlf_family_cohere, 1);
+    test_adapted(scratch, 2, 8, 4, &rlf_family_qwen3, 3, 0);
+    test_adapted(scratch, 4, 4, 11, NULL, 8, 0.2);
+    test_adapted(scratch, 8, 4, 10, &rlf_family_gpt_neox, 2, 0.4);
+    test_adapted(scratch, 2, 4, 9, &rlf_family_cohere, 1, 0);
     if (rlf_dir_remove(scratch, &err) < 0)
         bail("%s", err.sentence);
     return done();
