@@ -15,6 +15,7 @@ typedef struct head_args {
     const rlf_real *x;
     int64_t ldx;
     const void *packed;
+    bool bf16;        /* packed as bf16 */
     float scale, cap; /* scale 0: 1; cap 0: none */
     float temperature;
     const float *temperatures;

@@ -115,12 +115,18 @@ typedef enum rlf_product_form {
  * kernels->one_pack what is packed for FORWARD is the matrix itself, as
  * activations are, each row as long as one packed alone (so packings of
  * neighbouring rows, one after the other, are that of all of them); it serves
- * both forms, and nothing is packed for BACKWARD. */
+ * both forms, and nothing is packed for BACKWARD.
+ *
+ * With kernels->bf16_weights numbers of bf16 can be packed as such, for FORWARD
+ * and in half of the bytes (rlf_packed_bytes); both forms of product, the heads
+ * and embed read them with the bits that they give for the same numbers in f32.
+ */
 typedef struct rlf_product_pack_args {
     int64_t rows, cols;
     const float *w; /* may lie in host memory */
     int64_t ldw;    /* 0: cols */
     rlf_product_form form;
+    bool bf16;    /* as bf16; all of w are numbers of that type */
     void *packed; /* =, 64-byte aligned */
 } rlf_product_pack_args;
 
@@ -142,7 +148,11 @@ typedef struct rlf_product_args {
     const rlf_real *x;
     int64_t ldx;           /* 0: k */
     const void *packed;    /* by product_pack with the same n and k */
-    rlf_product_form form; /* that is meant, and packed for but with one_pack */
+    rlf_product_form form; /* that is meant, and packed for but with one_pack,
+                              or bf16: */
+    bool bf16;             /* packed as bf16, for FORWARD */
+    bool by_shard;         /* of bf16 and BACKWARD: each shard of k, which has
+                              no parts, was packed by itself, as of a head */
     const float *bias;     /* [n] or NULL */
     rlf_real *c;
     int64_t ldc; /* 0: n */
@@ -181,6 +191,7 @@ typedef struct rlf_product_swiglu_args {
     const rlf_real *x;
     int64_t ldx;        /* 0: k */
     const void *packed; /* [2 d, k], FORWARD */
+    bool bf16;          /* packed as bf16 */
     const float *bias;  /* [2 d] or NULL */
     rlf_act act;
     rlf_real *c;        /* dense */
@@ -199,6 +210,7 @@ rlf_gates_of(const rlf_product_swiglu_args *a)
                               .x = a->x,
                               .ldx = a->ldx,
                               .packed = a->packed,
+                              .bf16 = a->bf16,
                               .bias = a->bias,
                               .c = a->c};
 }
@@ -227,16 +239,20 @@ typedef struct rlf_bias_grad_args {
 /* y[m, d] = w[tokens[m] - first, d]. Tokens lie in 0..v-1 (RLF_BUG else). With
  * `part`, w has only the rows first..first+part-1; a token that is not among
  * them gives a row of -0, which changes nothing that it is added to. The rows
- * are f32, or as activations are: y is the same, for it is rounded to them.
- * With `sampled`, a negative token -1 - i is sampled[i]: what an operation
- * before has found, and the host does not know yet. */
+ * are f32, or as activations are: y is the same, for it is rounded to them; or
+ * they are packed as bf16. With `sampled`, a negative token -1 - i is
+ * sampled[i]: what an operation before has found, and the host does not know
+ * yet. */
 typedef struct rlf_embed_args {
     int64_t m, d, v;
     int64_t first, part;    /* part 0: all v rows */
     const int32_t *tokens;  /* [m] */
     const int32_t *sampled; /* or NULL */
     const float *w;         /* [v, d], dense; NULL: */
-    const rlf_real *rows;   /* [v, d] */
+    const rlf_real *rows;   /* [v, d]; NULL: */
+    const void *packed;     /* [v, d], FORWARD as bf16; each shard of v that is
+                               held is packed by itself, one after the other */
+    rlf_shards shards;      /* of v: those that first and part are of */
     int64_t ld_rows;        /* 0: d */
     rlf_real *y;
     int64_t ldy; /* 0: d */
@@ -634,6 +650,7 @@ typedef struct rlf_head_logprob_args {
     int64_t ldx;               /* 0: d */
     const void *packed;        /* head weight [v, d], FORWARD; each shard is
                                   packed by itself, one after the other */
+    bool bf16;                 /* as bf16 */
     float scale, cap;          /* scale 0: 1; cap 0: none */
     float temperature;         /* > 0; 0: 1 */
     const float *temperatures; /* [m], instead; or NULL */
@@ -678,7 +695,7 @@ typedef rlf_status rlf_head_words_fn(void *ctx, rlf_queue *queue, int64_t first,
 typedef struct rlf_head_loss_args {
     rlf_head_logprob_args forward; /* logprob may be NULL: not wanted */
     const void *packed_back;       /* head weight, BACKWARD, in one; not read
-                                      with one_pack */
+                                      with one_pack, or of bf16 */
     rlf_head_tile_fn *loss;
     rlf_head_words_fn *words_loss; /* instead, with work for 32 rows at least;
                                       not with entropy */
@@ -705,6 +722,7 @@ typedef struct rlf_sample_args {
     const rlf_real *x;
     int64_t ldx;        /* 0: d */
     const void *packed; /* head weight [v, d], FORWARD, shard by shard */
+    bool bf16;          /* as bf16 */
     float scale, cap;   /* scale 0: 1; cap 0: none */
     bool greedy;
     float temperature;         /* > 0; 0: 1 */
@@ -795,6 +813,7 @@ typedef struct rlf_kernels {
     const char *isa;     /* "v4", "v3", "portable" */
     rlf_cast_type real;  /* what activations are */
     bool one_pack;       /* of a matrix, for both forms of product */
+    bool bf16_weights;   /* those that are of bf16 can be packed as such */
     size_t (*product_packed_bytes)(int64_t rows, int64_t cols,
                                    rlf_product_form form);
     int64_t head_tile; /* logits of a tile of the head that suit it */
@@ -826,6 +845,15 @@ static inline void *
 rlf_real_at(const rlf_kernels *k, const void *x, int64_t n)
 {
     return (char *)(uintptr_t)x + n * (int64_t)rlf_real_bytes(k);
+}
+
+/* Bytes of a packed matrix, as numbers of the table's own type or as bf16. */
+static inline size_t
+rlf_packed_bytes(const rlf_kernels *k, int64_t n_rows, int64_t n_cols,
+                 rlf_product_form form, bool bf16)
+{
+    form = bf16 ? RLF_PRODUCT_FORWARD : form;
+    return k->product_packed_bytes(n_rows, n_cols, form) / (bf16 ? 2 : 1);
 }
 
 /* With one_pack: from a row of a packed matrix to the next, in activations. */

@@ -38,7 +38,7 @@ ok $? "and call no function for it"
 
 for name in base_fmath base_philox dev_team kernels_table kernels_product \
     kernels_attention kernels_head kernels_sample kernels_rows kernels_expr \
-    kernels_expr_loops; do
+    kernels_expr_loops kernels_weights; do
     # shellcheck disable=SC2086
     "$cc" $flags -Wno-missing-prototypes -o "$tmp/$name" \
         "tests/unit/$name.c" $objects -lm || bail "$name does not compile"

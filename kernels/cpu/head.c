@@ -103,7 +103,8 @@ cut(tile *t)
         l->n = rlf_shard_first(t->a.v, h.of, shard + 1) - from;
         l->packed = packed;
         l->chunk = c;
-        packed += ISA(product_packed_bytes)(l->n, t->a.d, RLF_PRODUCT_FORWARD);
+        packed += ISA(product_packed_bytes)(l->n, t->a.d, RLF_PRODUCT_FORWARD) /
+                  (t->a.bf16 ? 2 : 1);
         for (int64_t at = 0; at < l->n; at += CHUNK)
             t->chunks[c++] = (chunk){.from = l->from + at,
                                      .n = l->n - at < CHUNK ? l->n - at : CHUNK,
@@ -249,6 +250,7 @@ logits_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
                                     .x = t->a.x + t->first * t->a.ldx,
                                     .ldx = t->a.ldx,
                                     .packed = l->packed,
+                                    .bf16 = t->a.bf16,
                                     .c = t->z + l->from,
                                     .ldc = t->ld};
         ISA(product_part)(&product, row, rows, from, from + c->n, scratch);
@@ -420,6 +422,7 @@ forward_args(const rlf_head_logprob_args *a, bool entropy)
                        .x = a->x,
                        .ldx = a->ldx,
                        .packed = a->packed,
+                       .bf16 = a->bf16,
                        .scale = a->scale,
                        .cap = a->cap,
                        .temperature = a->temperature,
@@ -601,8 +604,10 @@ tile_products(rlf_queue *queue, const rlf_head_loss_args *args, const tile *t,
                            .k = t->held,
                            .x = t->z,
                            .ldx = t->ld,
-                           .packed = args->packed_back,
+                           .packed = a->bf16 ? a->packed : args->packed_back,
                            .form = RLF_PRODUCT_BACKWARD,
+                           .bf16 = a->bf16,
+                           .by_shard = a->bf16,
                            .c = args->dx + t->first * args->lddx,
                            .ldc = args->lddx,
                            .shards = a->part.shards,

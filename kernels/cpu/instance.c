@@ -24,6 +24,7 @@ const rlf_kernels ISA(kernels) = {
     .backend = "cpu",
     .isa = TEXT(RLF_ISA),
     .real = RLF_CAST_F32,
+    .bf16_weights = true,
     .product_packed_bytes = ISA(product_packed_bytes),
     .head_tile = 8 << 20, /* a small part of the memory, read from caches */
     .head_work_bytes = ISA(head_work_bytes),

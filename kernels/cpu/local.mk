@@ -19,6 +19,8 @@ kernel_isa_sources += \
 	%D%/norm.c \
 	%D%/ops.h \
 	%D%/optim.c \
+	%D%/pack.c \
+	%D%/panel.h \
 	%D%/product.c \
 	%D%/rows.c \
 	%D%/sample.c \
@@ -35,7 +37,8 @@ check_PROGRAMS += \
 	tests/unit/kernels_sample \
 	tests/unit/kernels_product \
 	tests/unit/kernels_rows \
-	tests/unit/kernels_table
+	tests/unit/kernels_table \
+	tests/unit/kernels_weights
 tests_unit_kernels_attention_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_kernels_attention_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
 tests_unit_kernels_dense_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
@@ -55,3 +58,5 @@ tests_unit_kernels_product_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
 tests_unit_kernels_rows_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_kernels_rows_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
 tests_unit_kernels_table_LDADD = $(KERNELS_LIBS)
+tests_unit_kernels_weights_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_kernels_weights_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm

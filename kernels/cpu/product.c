@@ -5,17 +5,13 @@
  * may share columns: the bits stay. Weights are packed into panels of NR
  * columns ([panel][k][NR]); a micro-kernel keeps up to MR rows times NR
  * columns of c in registers. The gradient of a weight is the same product
- * with tokens as k, read where they lie. */
-#include "kernels/cpu/ops.h"
+ * with tokens as k, read where they lie.
+ *
+ * Weights of bf16 become floats on their way, which is exact, so the chain is
+ * that of floats: in registers where few rows read a panel, else a piece of k
+ * at a time in scratch, for the other form transposed. */
+#include "kernels/cpu/panel.h"
 
-#if VL == 16
-#define MR 9
-#define NV 3
-#else
-#define MR 6
-#define NV 2
-#endif
-#define NR (NV * VL)
 /* A task is at most MC rows, NC columns of c (GRAD_NC of a gradient), and at a
  * time KC of k: what it copies and reads again fits a second-level cache. */
 #define KC 384
@@ -26,19 +22,26 @@
 #define FAR 512
 
 _Static_assert((size_t)(MC + GRAD_NC) * KC * 4 <= SCRATCH_BYTES, "scratch");
-_Static_assert((size_t)MC *(KC + 31) * 4 <= SCRATCH_BYTES, "scratch");
+/* Scratch is for copies of rows first, then for partial sums, at last for a
+ * piece of a panel of bf16 as floats. */
+#define COPY_FLOATS ((int64_t)MC * (KC + 31))
+#define TILE_FLOATS ((int64_t)KC * NR)
+#define REST_FLOATS ((int64_t)SCRATCH_BYTES / 4 - COPY_FLOATS - TILE_FLOATS)
+_Static_assert(REST_FLOATS > 0, "scratch");
 
 /* A micro-kernel's operands: a[i, k] = a[i * a_row + k * a_k],
  * b[k, j] = b[k * b_k + j], c[i, j], and where the sum starts. The last vector
- * of c has `last` columns; b has whole vectors. */
+ * of c has `last` columns; b has whole vectors. b is of bf16 for those that say
+ * so. */
 typedef struct micro {
-    const float *a, *b;
+    const float *a;
+    const void *b;
     int64_t a_row, a_k, b_k;
     float *c;
     const float *start; /* NULL: zeros */
     int64_t ldc, ld_start;
     int64_t k, last;
-    const float *next; /* a part of the next panel, next_k floats a step */
+    const char *next;  /* a part of the next panel, next_k bytes a step */
     const float *soon; /* of what other operations touch, soon_k floats */
     int64_t next_k, soon_k;
 } micro;
@@ -49,14 +52,15 @@ typedef struct micro {
 typedef enum ahead { FETCH_NONE, FETCH_B, FETCH_NEXT, FETCH_SOON } ahead;
 
 #define UNROLL _Pragma("GCC unroll 16")
-/* How far ahead of its use a panel is fetched, in steps of k. */
-#define AHEAD 16
+/* How far ahead of its use a panel is fetched, in floats. */
+#define AHEAD (16 * NR)
 
-/* `m` rows times `nv` vectors, all three constants. */
+/* `m` rows times `nv` vectors, all constants but the operands. */
 INLINE void
 micro_run(const micro *o, const int m, const int nv, const int64_t a_row,
-          const int64_t a_k, const ahead fetch)
+          const int64_t a_k, const ahead fetch, const bool bf16)
 {
+    const int64_t size = bf16 ? 2 : 4;
     vf acc[MR][NV];
     const int64_t last = o->last;
     // clang-format off
@@ -72,14 +76,18 @@ micro_run(const micro *o, const int m, const int nv, const int64_t a_row,
             UNROLL for (int j = 0; j < nv; j++)
                 acc[i][j] = vset(0);
     }
-    const float *a = o->a, *b = o->b, *next = o->next, *soon = o->soon;
-    const int64_t b_k = o->b_k, next_k = o->next_k, soon_k = o->soon_k;
+    const float *a = o->a, *soon = o->soon;
+    const char *b = o->b, *next = o->next;
+    const int64_t b_k = o->b_k * size;
+    const int64_t next_k = o->next_k, soon_k = o->soon_k;
     for (int64_t k = o->k; k > 0; k--) {
         vf v[NV];
         UNROLL for (int j = 0; j < nv; j++) {
-            v[j] = vload(b + j * VL);
+            const char *from = b + j * VL * size;
+            v[j] = bf16 ? vload_bf16((const uint16_t *)(const void *)from)
+                        : vload((const float *)(const void *)from);
             if (fetch == FETCH_B)
-                __builtin_prefetch(b + AHEAD * b_k + j * VL);
+                __builtin_prefetch(from + AHEAD * 4);
         }
         if (fetch != FETCH_NONE) {
             __builtin_prefetch(next, 0, 2);
@@ -112,9 +120,9 @@ typedef void micro_fn(const micro *o);
 /* x rows: k runs along a row; dy rows: k (the token) runs down a column */
 #define MICRO(m, nv)                                                         \
     static void along_##m##_##nv(const micro *o)                             \
-    { micro_run(o, m, nv, o->a_row, 1, FETCH_NONE); }                        \
+    { micro_run(o, m, nv, o->a_row, 1, FETCH_NONE, false); }                        \
     static void down_##m##_##nv(const micro *o)                              \
-    { micro_run(o, m, nv, 1, o->a_k, FETCH_NONE); }
+    { micro_run(o, m, nv, 1, o->a_k, FETCH_NONE, false); }
 #if MR == 9
 #define EACH_M(X, nv) X(1, nv) X(2, nv) X(3, nv) X(4, nv) X(5, nv) X(6, nv) \
     X(7, nv) X(8, nv) X(9, nv)
@@ -128,11 +136,15 @@ EACH_M(MICRO, 3)
 #endif
 #define FIRST(m, nv)                                                         \
     static void first_##m##_##nv(const micro *o)                             \
-    { micro_run(o, m, nv, o->a_row, 1, FETCH_B); }                           \
+    { micro_run(o, m, nv, o->a_row, 1, FETCH_B, false); }                           \
     static void next_##m##_##nv(const micro *o)                              \
-    { micro_run(o, m, nv, o->a_row, 1, FETCH_NEXT); }                        \
+    { micro_run(o, m, nv, o->a_row, 1, FETCH_NEXT, false); }                        \
     static void soon_##m##_##nv(const micro *o)                              \
-    { micro_run(o, m, nv, o->a_row, 1, FETCH_SOON); }
+    { micro_run(o, m, nv, o->a_row, 1, FETCH_SOON, false); }                 \
+    static void narrow_##m##_##nv(const micro *o)                            \
+    { micro_run(o, m, nv, o->a_row, 1, FETCH_B, true); }                     \
+    static void again_##m##_##nv(const micro *o)                             \
+    { micro_run(o, m, nv, o->a_row, 1, FETCH_NONE, true); }
 #if NV == 3
 EACH_M(FIRST, 3)
 #else
@@ -141,6 +153,8 @@ EACH_M(FIRST, 2)
 #define FIRSTS(m, nv) first_##m##_##nv,
 #define NEXTS(m, nv) next_##m##_##nv,
 #define SOONS(m, nv) soon_##m##_##nv,
+#define NARROWS(m, nv) narrow_##m##_##nv,
+#define AGAINS(m, nv) again_##m##_##nv,
 /* of a panel's tiles, the first, where nobody brought the panel before */
 static micro_fn *const firsts[MR + 1] = {
     NULL,
@@ -168,6 +182,16 @@ static micro_fn *const soons[MR + 1] = {
     EACH_M(SOONS, 2)
 #endif
 };
+/* of a panel of bf16 the first, and those behind it */
+static micro_fn *const narrows[2][MR + 1] = {
+#if NV == 3
+    {NULL, EACH_M(NARROWS, 3)},
+    {NULL, EACH_M(AGAINS, 3)},
+#else
+    {NULL, EACH_M(NARROWS, 2)},
+    {NULL, EACH_M(AGAINS, 2)},
+#endif
+};
 #define ALONG(m, nv) along_##m##_##nv,
 #define DOWN(m, nv) down_##m##_##nv,
 static micro_fn *const along[NV + 1][MR + 1] = {
@@ -189,6 +213,8 @@ static micro_fn *const down[NV + 1][MR + 1] = {
 /* Tiles of a panel that share the fetching of the next one: each step of k
  * asks for at most a cache line. */
 #define FETCHERS (NR / 8)
+/* As many tiles widen a panel of bf16 as they read it. */
+#define FEW_TILES 2
 
 /* Part `part` of `parts` of what other operations touch: as much of it as the
  * steps of k bring, a cache line each. */
@@ -203,30 +229,40 @@ ask_soon(const rlf_soon *s, int64_t part, int64_t parts, micro *o)
     o->soon_k = step < 16 ? step : 16;
 }
 
-/* c += x b for all of `rows` rows and `w` <= NR columns, in even tiles.
- * `fetched`: b was asked for before; `next`: the next panel or NULL. Returns
- * whether that has been asked for. This is panel `panel` of `panels` that
- * share in asking for `soon`. */
+/* What a panel's tiles bring beside their own operands. */
+typedef struct coming {
+    bool fetched;     /* b was asked for before */
+    const char *next; /* the next panel or NULL */
+    int64_t step;     /* bytes of it for each k */
+    rlf_soon soon;    /* in which all `panels` share; this one is `panel` */
+    int64_t panel, panels;
+} coming;
+
+/* c += x b for all of `rows` rows and `w` <= NR columns, in even tiles. Returns
+ * whether the next panel has been asked for. */
 static bool
-along_rows(micro o, int64_t rows, int64_t w, bool fetched, const float *next,
-           const rlf_soon *soon, int64_t panel, int64_t panels)
+along_rows(micro o, int64_t rows, int64_t w, const coming *with)
 {
     int64_t nv = (w + VL - 1) / VL, n = (rows + MR - 1) / MR;
     int64_t fetchers = n < FETCHERS ? n : FETCHERS;
+    const rlf_soon *soon = &with->soon;
+    const char *next = with->next;
+    bool fetched = with->fetched;
     bool arithmetic = nv == NV && fetchers * 16 >= NR;
     bool ask = next && arithmetic, more = soon->n && arithmetic && o.k;
     o.last = w - (nv - 1) * VL;
     for (int64_t i = 0; i < n; i++) {
         int64_t m = rows / n + (i < rows % n);
         bool asks = ask && i < fetchers;
-        o.next = o.soon = o.b; /* where there is nothing to ask for */
+        o.next = o.b; /* where there is nothing to ask for */
+        o.soon = o.b;
         o.next_k = o.soon_k = 0;
         if (asks) {
-            o.next_k = NR / fetchers;
+            o.next_k = with->step / fetchers;
             o.next = next + i * o.k * o.next_k;
         }
         if (more)
-            ask_soon(soon, panel * n + i, panels * n, &o);
+            ask_soon(soon, with->panel * n + i, with->panels * n, &o);
         if (i == 0 && nv == NV && !fetched)
             firsts[m](&o);
         else if (more)
@@ -241,6 +277,24 @@ along_rows(micro o, int64_t rows, int64_t w, bool fetched, const float *next,
             o.start += m * o.ld_start;
     }
     return ask;
+}
+
+/* The same of a whole panel of bf16, for a few tiles. */
+static void
+along_narrow(micro o, int64_t rows, int64_t w)
+{
+    int64_t n = (rows + MR - 1) / MR;
+    o.last = w - (NV - 1) * VL;
+    o.next = o.b;
+    o.soon = o.b;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t m = rows / n + (i < rows % n);
+        narrows[i > 0][m](&o);
+        o.a += m * o.a_row;
+        o.c += m * o.ldc;
+        if (o.start)
+            o.start += m * o.ld_start;
+    }
 }
 
 /* The same for a gradient's tiles of MR; `a_tile`: from one's a to the next. */
@@ -268,62 +322,6 @@ k_step(int64_t k)
 
 /* ---- y = x w^T, dx = dy w ---------------------------------------------- */
 
-static int64_t
-n_panels(int64_t n)
-{
-    return (n + NR - 1) / NR;
-}
-
-size_t
-ISA(product_packed_bytes)(int64_t rows, int64_t cols, rlf_product_form form)
-{
-    bool forward = form == RLF_PRODUCT_FORWARD;
-    int64_t n = forward ? rows : cols, k = forward ? cols : rows;
-    return (size_t)(n_panels(n) * NR * k) * sizeof(float);
-}
-
-static void
-pack_panels(void *ctx, int64_t first, int64_t last, char *scratch)
-{
-    (void)scratch;
-    const rlf_product_pack_args *a = ctx;
-    bool forward = a->form == RLF_PRODUCT_FORWARD;
-    int64_t n = forward ? a->rows : a->cols, k = forward ? a->cols : a->rows;
-    int64_t ld = or_dense(a->ldw, a->cols);
-    for (int64_t p = first; p < last; p++) {
-        float *out = (float *)a->packed + p * NR * k;
-        int64_t w = n - p * NR < NR ? n - p * NR : NR;
-        if (w < NR)
-            memset(out, 0, (size_t)(NR * k) * sizeof *out);
-        if (!forward) {
-            for (int64_t i = 0; i < k; i++)
-                memcpy(out + i * NR, a->w + i * ld + p * NR, (size_t)w * 4);
-            continue;
-        }
-        /* transpose in strips of 16 k, so that both sides stay in cache */
-        for (int64_t i0 = 0; i0 < k; i0 += 16) {
-            int64_t i1 = i0 + 16 < k ? i0 + 16 : k;
-            for (int64_t j = 0; j < w; j++) {
-                const float *row = a->w + (p * NR + j) * ld;
-                for (int64_t i = i0; i < i1; i++)
-                    out[i * NR + j] = row[i];
-            }
-        }
-    }
-}
-
-rlf_status
-ISA(product_pack)(rlf_queue *queue, const rlf_product_pack_args *args,
-                  rlf_err *err)
-{
-    NEED(args->rows >= 0 && args->cols >= 0, "product_pack");
-    bool forward = args->form == RLF_PRODUCT_FORWARD;
-    rlf_product_pack_args a = *args;
-    rlf_cpu_share(queue, n_panels(forward ? a.rows : a.cols), 1,
-                  8.0 * (double)a.rows * (double)a.cols, pack_panels, &a);
-    return RLF_OK;
-}
-
 /* Rows of x, kc of each, one after the other; their distance. A distance of a
  * power of two would put all rows into the same few cache lines. */
 static int64_t
@@ -336,27 +334,45 @@ copy_rows(const float *x, int64_t ldx, int64_t rows, int64_t kc, float *out)
 }
 
 /* A block of c: rows row.., columns first..last-1. c and start point to its
- * first element; start NULL: zeros. */
+ * first element; start NULL: zeros. The weights of k from `begin` on are packed
+ * together. */
 typedef struct block {
     int64_t row, n_rows, first, last;
     float *c;
     const float *start;
     int64_t ldc, ld_start;
+    const char *packed;
+    int64_t begin;
 } block;
+
+/* Are the weights packed as the product reads them? */
+static bool
+is_along(const rlf_product_args *a)
+{
+    return !a->bf16 || a->form == RLF_PRODUCT_FORWARD;
+}
+
+/* Where the panel of column n is at k, if it is. */
+static const char *
+panel_at(const rlf_product_args *a, int64_t n, int64_t k)
+{
+    return (const char *)a->packed + (n * a->k + k * NR) * (a->bf16 ? 2 : 4);
+}
 
 /* What follows the panel of column n in the sum over from..to-1 at k: the next
  * panel, the first with the next piece of k, or that of the columns behind. */
-static const float *
+static const char *
 next_panel(const rlf_product_args *a, const block *d, int64_t n, int64_t k,
            int64_t step, int64_t from, int64_t to)
 {
-    const float *b = a->packed;
+    if (!is_along(a))
+        return NULL;
     if (n + NR < d->last)
-        return b + (n + NR) * a->k + k * NR;
+        return panel_at(a, n + NR, k);
     if (k + step < to)
-        return b + d->first * a->k + (k + step) * NR;
+        return panel_at(a, d->first, k + step);
     if (d->last < a->n && d->row + d->n_rows == a->m)
-        return b + d->last * a->k + from * NR;
+        return panel_at(a, d->last, from);
     return NULL;
 }
 
@@ -368,15 +384,50 @@ soon_of(const rlf_product_args *a, const block *d, int64_t end)
     return once ? a->soon : (rlf_soon){0};
 }
 
+/* Does a micro-kernel widen the weights of the columns from n on? */
+static bool
+is_narrow(const rlf_product_args *a, const block *d, int64_t n)
+{
+    return a->bf16 && is_along(a) && d->n_rows <= FEW_TILES * MR &&
+           d->last - n > (NV - 1) * VL;
+}
+
+/* The panel of column n, k..k+kc-1, as floats: in scratch, of bf16. */
+static const void *
+floats_of(const rlf_product_args *a, const block *d, int64_t n, int64_t k,
+          int64_t kc, char *scratch)
+{
+    float *tile = (float *)scratch + COPY_FLOATS + REST_FLOATS;
+    const void *b = panel_at(a, n, k), *first = d->packed;
+    if (!a->bf16)
+        return b;
+    if (is_along(a))
+        ISA(bf16_widen)(b, kc * NR, tile);
+    else
+        ISA(panel_turn)(first, a->n, k - d->begin, kc, n, tile);
+    return tile;
+}
+
+/* How much of k goes at once. Few rows read each panel once, then k is not cut;
+ * but what is widened in scratch must fit there. */
+static int64_t
+k_at_once(const rlf_product_args *a, const block *d, int64_t k)
+{
+    bool whole = d->n_rows <= MR;
+    for (int64_t n = d->first; whole && a->bf16 && n < d->last; n += NR)
+        whole = is_narrow(a, d, n);
+    return whole ? k : k_step(k);
+}
+
 /* c = start + the sum over k of from..to-1. */
 static void
 sum_range(const rlf_product_args *a, const block *d, int64_t from, int64_t to,
           char *scratch)
 {
     int64_t ldx = or_dense(a->ldx, a->k), rows = d->n_rows;
-    /* few rows read each panel once: then no cut of k */
-    int64_t step = rows <= MR ? to - from : k_step(to - from);
+    int64_t step = k_at_once(a, d, to - from);
     bool copy = rows > MR && ldx > FAR && d->last - d->first > 2 * NR;
+    coming with = {.step = NR * (a->bf16 ? 2 : 4), .panels = n_panels(a->n)};
     for (int64_t k = from; k == from || k < to; k += step) {
         int64_t kc = to - k < step ? to - k : step;
         const float *x = a->x + d->row * ldx + k;
@@ -385,29 +436,32 @@ sum_range(const rlf_product_args *a, const block *d, int64_t from, int64_t to,
             a_row = copy_rows(x, ldx, rows, kc, (float *)scratch);
             x = (const float *)scratch;
         }
-        bool fetched = false;
-        rlf_soon soon = soon_of(a, d, k + kc);
-        for (int64_t n = 0; n < d->last - d->first; n += NR) {
-            int64_t w = d->last - d->first - n;
-            const float *b =
-                (const float *)a->packed + (d->first + n) * a->k + k * NR;
+        with.fetched = a->bf16;
+        with.soon = soon_of(a, d, k + kc);
+        for (int64_t n = d->first; n < d->last; n += NR) {
+            int64_t w = d->last - n < NR ? d->last - n : NR;
             micro o = {.a = x,
-                       .b = b,
                        .a_row = a_row,
                        .b_k = NR,
-                       .c = d->c + n,
-                       .start = d->c + n,
+                       .c = d->c + (n - d->first),
+                       .start = d->c + (n - d->first),
                        .ldc = d->ldc,
                        .ld_start = d->ldc,
                        .k = kc};
             if (k == from) {
-                o.start = d->start ? d->start + n : NULL;
+                o.start = d->start ? d->start + (n - d->first) : NULL;
                 o.ld_start = d->ld_start;
             }
-            fetched =
-                along_rows(o, rows, w < NR ? w : NR, fetched,
-                           next_panel(a, d, d->first + n, k, step, from, to),
-                           &soon, (d->first + n) / NR, n_panels(a->n));
+            if (is_narrow(a, d, n)) {
+                o.b = panel_at(a, n, k);
+                along_narrow(o, rows, w);
+                continue;
+            }
+            o.b = floats_of(a, d, n, k, kc, scratch);
+            with.next = next_panel(a, d, n, k, step, from, to);
+            with.panel = n / NR;
+            bool asked = along_rows(o, rows, w, &with);
+            with.fetched = a->bf16 || asked;
         }
         if (step == 0)
             break;
@@ -425,7 +479,8 @@ block_of(const rlf_product_args *a, int64_t row, int64_t n_rows, int64_t first,
                .first = first,
                .last = last,
                .c = a->c + row * ldc + first,
-               .ldc = ldc};
+               .ldc = ldc,
+               .packed = a->packed};
     if (a->add) {
         d.start = d.c;
         d.ld_start = ldc;
@@ -445,9 +500,22 @@ ISA(product_part)(const rlf_product_args *a, int64_t row, int64_t n_rows,
 
 /* ---- partial sums ------------------------------------------------------ */
 
-/* Scratch is for copies of rows first, then for partial sums. */
-#define COPY_FLOATS ((int64_t)MC * (KC + 31))
-#define REST_FLOATS ((int64_t)SCRATCH_BYTES / 4 - COPY_FLOATS)
+/* Where the weights of shard s of k are, each of which was packed by itself.
+ * Those of bf16 have a panel of NR rows for each NR of k. */
+static void
+find_packed(const rlf_product_args *a, int s, block *d)
+{
+    const rlf_shards *h = &a->shards;
+    int64_t k = a->parts[0], first = rlf_shard_first(k, h->of, h->first);
+    int64_t panels = 0;
+    d->begin = 0;
+    for (int i = h->first; i < s; i++) {
+        int64_t end = rlf_shard_first(k, h->of, i + 1) - first;
+        panels += n_panels(end - d->begin);
+        d->begin = end;
+    }
+    d->packed = (const char *)a->packed + panels * NR * a->n * 2;
+}
 
 /* Partial sum s: over its shard of each part of k. */
 static void
@@ -455,6 +523,8 @@ shard_sum(const rlf_product_args *a, int s, block d, char *scratch)
 {
     const rlf_shards *h = &a->shards;
     int64_t at = 0; /* where the part begins, of what is held */
+    if (a->by_shard)
+        find_packed(a, s, &d);
     for (int i = 0; i < a->n_parts; i++) {
         int64_t n = a->parts[i];
         int pieces = a->pieces ? a->pieces[i] : 0;
@@ -584,6 +654,8 @@ find_parts(rlf_product_args *a, rlf_err *err)
         k += rlf_pieces_held(a->shards, a->parts[i],
                              a->pieces ? a->pieces[i] : 0);
     NEED(k == a->k, "product");
+    NEED(!a->by_shard || (!is_along(a) && a->n_parts == 1 && !a->pieces),
+         "product");
     return RLF_OK;
 }
 

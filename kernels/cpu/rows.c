@@ -2,7 +2,7 @@
  * columns, activations, additions, casts. What adds over tokens is shared by
  * columns, so that every column adds in token order. */
 #include "engine/base/half.h"
-#include "kernels/cpu/ops.h"
+#include "kernels/cpu/panel.h"
 
 /* Columns of one task of a sum over tokens. */
 #define COLUMNS 64
@@ -84,12 +84,53 @@ embed_part(void *ctx, int64_t first, int64_t last, char *scratch)
     }
 }
 
+/* The same of a table that is packed as bf16. */
+static void
+embed_packed(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_embed_args *a = ctx;
+    const rlf_shards h = a->shards;
+    for (int64_t i = first; i < last; i++) {
+        int64_t row = token_at(a->tokens, a->sampled, i) - a->first;
+        const uint16_t *packed = a->packed;
+        float *y = a->y + i * a->ldy;
+        for (int64_t j = 0; (row < 0 || row >= a->part) && j < a->d; j++)
+            y[j] = -0.0f;
+        for (int s = h.first; row >= 0 && row < a->part; s++) {
+            int64_t n = rlf_shard_first(a->v, h.of, s + 1) -
+                        rlf_shard_first(a->v, h.of, s);
+            if (row < n) {
+                ISA(panel_row)(packed, a->d, row, y);
+                break;
+            }
+            packed += n_panels(n) * NR * a->d;
+            row -= n;
+        }
+    }
+}
+
+static rlf_status
+embed_bf16(rlf_queue *queue, rlf_embed_args *a, rlf_err *err)
+{
+    a->shards = rlf_shards_of(a->shards);
+    a->part = a->part ? a->part : a->v;
+    NEED(a->part == rlf_shards_held(a->shards, a->v) &&
+             a->first == rlf_shard_first(a->v, a->shards.of, a->shards.first),
+         "embed");
+    rlf_cpu_share(queue, a->m, 4, 4.0 * (double)a->m * (double)a->d,
+                  embed_packed, a);
+    return RLF_OK;
+}
+
 rlf_status
 ISA(embed)(rlf_queue *queue, const rlf_embed_args *args, rlf_err *err)
 {
     rlf_embed_args a = *args;
     RLF_TRY(check_tokens(a.tokens, a.sampled, a.m, a.v, "embed", err));
     a.ldy = or_dense(a.ldy, a.d);
+    if (!a.w && !a.rows && a.packed)
+        return embed_bf16(queue, &a, err);
     a.ld_rows = a.w ? a.d : or_dense(a.ld_rows, a.d);
     a.rows = a.w ? a.w : a.rows;
     if (a.part || a.sampled) {

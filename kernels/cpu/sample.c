@@ -369,6 +369,7 @@ ISA(sample)(rlf_queue *queue, const rlf_sample_args *args, rlf_err *err)
                    .x = args->x,
                    .ldx = args->ldx,
                    .packed = args->packed,
+                   .bf16 = args->bf16,
                    .scale = args->scale,
                    .cap = args->cap,
                    .temperature = args->temperature,

@@ -49,6 +49,23 @@ vstore(float *p, vf x)
     *(vf_any *)p = x;
 }
 
+/* Numbers of bf16, the upper halves of floats. */
+INLINE vf
+vload_bf16(const uint16_t *p)
+{
+#if VL == 16
+    __m512i x = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
+    return (vf)_mm512_slli_epi32(x, 16);
+#elif VL == 8
+    __m256i x = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
+    return (vf)_mm256_slli_epi32(x, 16);
+#elif defined(__aarch64__)
+    return (vf)vshlq_n_u32(vmovl_u16(vld1_u16(p)), 16);
+#else
+    return (vf)((vu){p[0], p[1], p[2], p[3]} << 16);
+#endif
+}
+
 INLINE vf
 vset(float x)
 {
@@ -306,13 +323,11 @@ lanes_max(const lanes *s)
 }
 
 #if VL >= 8
-/* 8 rows of 8, `ld` apart, become 8 columns, `to` apart. */
+/* 8 rows of 8 become 8 columns, `to` apart. */
 INLINE void
-transpose_8(const float *x, int64_t ld, float *out, int64_t to)
+transpose_regs(__m256 a[8], float *out, int64_t to)
 {
-    __m256 a[8], b[8];
-    for (int i = 0; i < 8; i++)
-        a[i] = _mm256_loadu_ps(x + i * ld);
+    __m256 b[8];
     for (int i = 0; i < 8; i += 2) {
         b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
         b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
@@ -329,6 +344,16 @@ transpose_8(const float *x, int64_t ld, float *out, int64_t to)
         _mm256_storeu_ps(out + (i + 4) * to,
                          _mm256_permute2f128_ps(a[i], a[i + 4], 0x31));
     }
+}
+
+/* The same of rows in memory, `ld` apart. */
+INLINE void
+transpose_8(const float *x, int64_t ld, float *out, int64_t to)
+{
+    __m256 a[8];
+    for (int i = 0; i < 8; i++)
+        a[i] = _mm256_loadu_ps(x + i * ld);
+    transpose_regs(a, out, to);
 }
 #endif
 

@@ -38,7 +38,7 @@ rlf_status
 TYPED(product_pack)(rlf_queue *queue, const rlf_product_pack_args *args,
                     rlf_err *err)
 {
-    NEED(args->rows >= 0 && args->cols >= 0, "product_pack");
+    NEED(args->rows >= 0 && args->cols >= 0 && !args->bf16, "product_pack");
     rlf_product_pack_args a = *args;
     a.ldw = or_dense(a.ldw, a.cols);
     if (a.form != RLF_PRODUCT_FORWARD || a.rows * a.cols == 0)
