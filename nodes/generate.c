@@ -642,7 +642,7 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
         .active = model->caps.rows[RLF_USE_GENERATE],
         .offload = model->offload,
         .packed_rows = model->rows != NULL};
-    rlf_counts counts = {.kernels = model->kernels};
+    rlf_counts counts = {.kernels = model->kernels, .narrow = model->narrow};
     double turns = 0;
     if (piece && piece->kind == RLF_PIECE_TURN) {
         cost_turn(model, piece, &counts);

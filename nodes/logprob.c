@@ -170,7 +170,7 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
         .packed_rows = model->rows != NULL,
         .one_chunk = one,
         .chunk = one ? piece->chunk : 0};
-    rlf_counts counts = {.kernels = model->kernels};
+    rlf_counts counts = {.kernels = model->kernels, .narrow = model->narrow};
     if (one || rlf_load_has(load, RLF_PIECE_ROWS))
         rlf_cost_read(model->table, &reading, &counts);
     *out = counts.cost;

@@ -35,6 +35,7 @@ typedef struct rlf_model_object {
     rlf_model_hold *holds;     /* [n_holds] */
     int n_holds;
     rlf_weights_known known; /* of its files */
+    const bool *bf16;        /* tensors that they have so (rlf_model_options) */
     bool rounds;       /* it changes, and is saved in a type of 16 bits */
     bool blank;        /* its scalar head stays 0 */
     bool outlined;     /* tokenizer and template are another object's */

@@ -83,6 +83,7 @@ options_of(const rlf_env *env, const rlf_resource *resource,
         .offload = is_offloaded(env->graph, index) && !hold->bare,
         .by_layer = hold->by_layer,
         .fixed = hold->by_layer && hold->fixed,
+        .bf16 = m->bf16,
         .save_f32 = save_f32,
         .serves = i == 0 && serves(env, index),
         .stage = RLF_MOVE_STAGE,
@@ -342,6 +343,23 @@ open_hold(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
                          &m->holds[i].model);
 }
 
+/* What its weights can be kept in; of a plan, whose files may be elsewhere, if
+ * they are here. */
+static rlf_status
+find_bf16(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
+          rlf_err *err)
+{
+    if (m->outlined || !env->kernels || !env->kernels->bf16_weights)
+        return RLF_OK;
+    const rlf_weights_origin origin = origin_of(env, resource, m, m->arena);
+    rlf_status status =
+        rlf_weights_bf16(m->outline->table, &origin, m->arena, err, &m->bf16);
+    if (status >= 0 || !env->planned)
+        return rlf_arg_blame(rlf_declared_source(resource), status, err);
+    rlf_err_clear(err);
+    return RLF_OK;
+}
+
 /* Files that are no such model are told of before anything is read. */
 static rlf_status
 check_origin(const rlf_env *env, const rlf_resource *resource,
@@ -437,6 +455,7 @@ rlf_holds_open(const rlf_env *env, const rlf_resource *resource,
         RLF_TRY(rlf_model_check_copy(m->outline, m->source->outline, err));
     if (!env->planned)
         RLF_TRY(check_origin(env, resource, m, err));
+    RLF_TRY(find_bf16(env, resource, m, err));
     bool fixed = rlf_hold_at(env, index, 0)->fixed;
     m->rounds = m->known.half && !options.save_f32 && !fixed;
     find_holds(env, index, m);

@@ -113,6 +113,7 @@ cost_lane(const rlf_load *load, const rlf_node *node, const group *g,
         if (loss->words[i].set_input == g->set)
             rlf_words_cost(load, node, &loss->words[i], lane, counts);
     counts->kernels = model->kernels;
+    counts->narrow = model->narrow;
 }
 
 /* All that this rank has; how many samples. */
@@ -162,7 +163,7 @@ cost_group(const rlf_load *load, const rlf_node *node, int set, bool last,
 {
     const rlf_model *model = rlf_load_model(load, node);
     const rlf_piece *piece = load->piece;
-    rlf_counts counts = {.kernels = model->kernels};
+    rlf_counts counts = {.kernels = model->kernels, .narrow = model->narrow};
     rlf_lengths all = rlf_sequences_lengths(load, node->inputs[set]);
     group g = find_group(load, model, node->loss, set, last);
     if (!g.logprob && !g.scalar)
@@ -265,7 +266,7 @@ rlf_update_cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
     }
     if (!rlf_load_has(load, RLF_PIECE_FINISH) || (piece && piece->group))
         return;
-    rlf_counts counts = {.kernels = model->kernels};
+    rlf_counts counts = {.kernels = model->kernels, .narrow = model->narrow};
     rlf_cost_optimizer(model, &counts);
     rlf_cost_add(out, &counts.cost, 1);
 }

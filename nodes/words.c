@@ -127,6 +127,7 @@ cost_models(const rlf_load *load, const rlf_words *words,
         reading->offload = model->offload;
         reading->packed_rows = model->rows != NULL;
         out->kernels = model->kernels;
+        out->narrow = model->narrow;
         rlf_cost_read(t, reading, out);
     }
 }

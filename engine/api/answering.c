@@ -264,13 +264,18 @@ open_model(rlf_session *s, struct rlf_answering *a, uint32_t longest,
     const rlf_caps caps = {.longest = a->longest,
                            .reach = context,
                            .rows[RLF_USE_GENERATE] = MOST_ACTIVE};
-    const rlf_model_options options = {.head = RLF_HEAD_LM,
-                                       .by_layer = true,
-                                       .fixed = true,
-                                       .caps = &caps,
-                                       .shards = 1,
-                                       .lanes = 1};
+    rlf_model_options options = {.head = RLF_HEAD_LM,
+                                 .by_layer = true,
+                                 .fixed = true,
+                                 .caps = &caps,
+                                 .shards = 1,
+                                 .lanes = 1};
     const rlf_weights_origin origin = {.dir = a->path, .adapter = a->lora};
+    const rlf_model *outline;
+    RLF_TRY(rlf_model_outline(kernels, a->config, &options, a->arena, err,
+                              &outline));
+    RLF_TRY(rlf_weights_bf16(outline->table, &origin, a->arena, err,
+                             &options.bf16));
     RLF_TRY(
         rlf_model_new(a->queue, kernels, a->config, &options, err, &a->model));
     return rlf_weights_fill(a->model, &origin, err);

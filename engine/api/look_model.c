@@ -213,6 +213,19 @@ sum_bytes(const rlf_model_bytes *b)
            b->partial;
 }
 
+/* What the files, if they can be read, have in bf16. */
+static const bool *
+bf16_of(const card *c, const rlf_table *table)
+{
+    const rlf_weights_origin origin = {.dir = c->dir};
+    rlf_err ignored = RLF_ERR_NONE;
+    const bool *bf16;
+    return c->files && rlf_weights_bf16(table, &origin, c->arena, &ignored,
+                                        &bf16) >= 0
+               ? bf16
+               : NULL;
+}
+
 /* Of one rank that has all of it, with buffers for sequences of c->longest
  * tokens. */
 static rlf_status
@@ -226,6 +239,7 @@ count_memory(card *c, const rlf_kernels *kernels, int device, rlf_err *err)
     const rlf_model *m;
     RLF_TRY(rlf_model_outline(kernels, c->model, &options, c->arena, err, &m));
     c->table = m->table;
+    options.bf16 = bf16_of(c, m->table);
     rlf_model_bytes bytes = rlf_model_count_bytes(m->table, kernels, &options);
     c->memory[TO_READ][device] =
         sum_bytes(&bytes) + rlf_work_pass_bytes(m, RLF_USE_READ);
@@ -244,6 +258,7 @@ count_memory(card *c, const rlf_kernels *kernels, int device, rlf_err *err)
     *adapted = *c->model;
     adapted->lora = (rlf_lora){.rank = RANK, .alpha = RANK};
     RLF_TRY(rlf_model_outline(kernels, adapted, &options, c->arena, err, &m));
+    options.bf16 = bf16_of(c, m->table);
     bytes = rlf_model_count_bytes(m->table, kernels, &options);
     c->memory[TO_ADAPT][device] =
         sum_bytes(&bytes) + rlf_pass_count_bytes(m->table, kernels, &pass);

@@ -9,15 +9,48 @@
 #include "nodes/model/offload.h"
 #include "nodes/model/tables.h"
 
+/* The first slot of the block that ends behind `offset`. */
+static int
+slot_behind(const rlf_table *t, int64_t offset)
+{
+    int from = 0, to = t->n_slots;
+    while (from < to) {
+        int at = from + (to - from) / 2;
+        if (t->slots[at].offset + t->slots[at].count > offset)
+            to = at;
+        else
+            from = at + 1;
+    }
+    return from;
+}
+
+/* Is the matrix of n floats at `offset` kept in bf16? All of its tensors must
+ * be of that type, and nothing may change them. */
+static bool
+stays_bf16(const rlf_model *m, const rlf_model_options *o, int64_t offset,
+           int64_t n)
+{
+    const rlf_table *t = m->table;
+    bool still = rlf_table_adapted(t) || (o->by_layer && o->fixed);
+    if (!o->bf16 || !m->kernels->bf16_weights || !still || m->offload ||
+        o->bare)
+        return false;
+    int i = slot_behind(t, offset);
+    for (; i < t->n_slots && t->slots[i].offset < offset + n; i++)
+        if (!o->bf16[t->slots[i].number])
+            return false;
+    return true;
+}
+
 static rlf_packed
 carve_packed(rlf_carver *c, const rlf_kernels *k, int64_t rows, int64_t cols,
-             bool trained)
+             bool trained, bool bf16)
 {
-    rlf_packed p = {0};
-    p.forward =
-        rlf_carve(c, k->product_packed_bytes(rows, cols, RLF_PRODUCT_FORWARD));
+    rlf_packed p = {.bf16 = bf16};
+    p.forward = rlf_carve(
+        c, rlf_packed_bytes(k, rows, cols, RLF_PRODUCT_FORWARD, bf16));
     if (trained)
-        p.backward = k->one_pack
+        p.backward = k->one_pack || bf16
                          ? p.forward
                          : rlf_carve(c, k->product_packed_bytes(
                                             rows, cols, RLF_PRODUCT_BACKWARD));
@@ -36,18 +69,20 @@ rlf_block_slices(const rlf_table *t, const rlf_model_options *o,
 /* Each shard of the head's matrix is packed by itself. */
 static rlf_packed
 carve_head(rlf_carver *c, const rlf_kernels *k, const rlf_table *t,
-           bool trained)
+           bool trained, bool bf16)
 {
-    rlf_packed p = {0};
+    rlf_packed p = {.bf16 = bf16};
     size_t bytes = 0;
     for (int s = 0; s < t->shards.count; s++)
-        bytes += k->product_packed_bytes(rlf_table_shard_tokens(t, s),
-                                         t->config.hidden, RLF_PRODUCT_FORWARD);
+        bytes += rlf_packed_bytes(k, rlf_table_shard_tokens(t, s),
+                                  t->config.hidden, RLF_PRODUCT_FORWARD, bf16);
     p.forward = rlf_carve(c, bytes);
     if (trained)
-        p.backward = k->one_pack ? p.forward
-                                 : rlf_carve(c, k->product_packed_bytes(
-                                                    t->vocab, t->config.hidden,
+        p.backward =
+            k->one_pack || bf16
+                ? p.forward
+                : rlf_carve(c,
+                            k->product_packed_bytes(t->vocab, t->config.hidden,
                                                     RLF_PRODUCT_BACKWARD));
     return p;
 }
@@ -60,14 +95,19 @@ word_floats(const rlf_table *t)
 }
 
 /* Of the weights what is read as it is: vectors, and the embedding; as
- * activations, where that is what a packed matrix is. */
+ * activations, where that is what a packed matrix is; of bf16 as a head. */
 static void
-carve_near(rlf_model *m, rlf_carver *c, bool embeds)
+carve_near(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
 {
     const rlf_table *t = m->table;
     const rlf_kernels *k = m->kernels;
-    embeds &= t->embed != RLF_NO_SLOT;
-    if (embeds && !k->one_pack)
+    bool embeds = !options->bare && t->embed != RLF_NO_SLOT;
+    bool bf16 = embeds && stays_bf16(m, options, t->embed, word_floats(t));
+    if (bf16 && t->embed != t->lm)
+        m->words = carve_head(c, k, t, false, true).forward;
+    else if (bf16)
+        m->words = NULL; /* until its head is there */
+    else if (embeds && !k->one_pack)
         m->embed = rlf_carve_floats(c, word_floats(t));
     else if (embeds && t->embed != t->lm)
         m->rows =
@@ -211,9 +251,20 @@ since(const rlf_carver *c, size_t *at)
     return bytes;
 }
 
+/* Matrix i of the base. */
+static rlf_packed
+carve_matrix(const rlf_model *m, rlf_carver *c, int i,
+             const rlf_model_options *options)
+{
+    const rlf_matrix *x = &m->table->matrix[i];
+    bool bf16 = stays_bf16(m, options, x->offset, x->rows * x->cols);
+    return carve_packed(c, m->kernels, x->rows, x->cols, options->trained,
+                        bf16);
+}
+
 /* Those of an offloaded model share the memory of the largest layer. */
 static void
-carve_layers(rlf_model *m, rlf_carver *c, bool trained)
+carve_layers(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
 {
     const rlf_table *t = m->table;
     size_t begin = c->used, end = begin;
@@ -221,29 +272,51 @@ carve_layers(rlf_model *m, rlf_carver *c, bool trained)
         if (m->offload)
             c->used = begin;
         for (int k = t->layers[i].first; k < t->layers[i].last; k++)
-            m->packed[k] = carve_packed(c, m->kernels, t->matrix[k].rows,
-                                        t->matrix[k].cols, trained);
+            m->packed[k] = carve_matrix(m, c, k, options);
         end = c->used > end ? c->used : end;
     }
     c->used = end;
     for (int k = t->base_matrices; k < t->n_matrix; k++)
         m->packed[k] = carve_packed(c, m->kernels, t->matrix[k].rows,
-                                    t->matrix[k].cols, trained);
+                                    t->matrix[k].cols, options->trained, false);
+}
+
+/* How many of the numbers that are packed, the heads' among them, are of bf16.
+ */
+static double
+share_narrow(const rlf_model *m)
+{
+    const rlf_table *t = m->table;
+    double all = 0, narrow = 0;
+    for (int i = 0; i < t->n_matrix; i++) {
+        double n = (double)(t->matrix[i].rows * t->matrix[i].cols);
+        all += n;
+        narrow += m->packed[i].bf16 ? n : 0;
+    }
+    double words = t->lm != RLF_NO_SLOT ? (double)word_floats(t) : 0;
+    all += words;
+    narrow += m->lm.bf16 ? words : 0;
+    return all > 0 ? narrow / all : 0;
 }
 
 static void
-carve_matrices(rlf_model *m, rlf_carver *c, bool trained)
+carve_matrices(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
 {
     const rlf_table *t = m->table;
     const rlf_kernels *k = m->kernels;
-    carve_layers(m, c, trained);
+    bool tied = t->embed != RLF_NO_SLOT && t->embed == t->lm;
+    carve_layers(m, c, options);
     if (t->lm != RLF_NO_SLOT)
-        m->lm = carve_head(c, k, t, trained);
-    if (m->vectors && k->one_pack && t->embed != RLF_NO_SLOT &&
-        t->embed == t->lm)
+        m->lm = carve_head(c, k, t, options->trained,
+                           stays_bf16(m, options, t->lm, word_floats(t)));
+    if (tied && m->lm.bf16)
+        m->words = m->lm.forward;
+    if (m->vectors && k->one_pack && tied)
         m->rows = m->lm.forward;
     if (t->score != RLF_NO_SLOT)
-        m->score = carve_packed(c, k, 1, t->config.hidden, trained);
+        m->score =
+            carve_packed(c, k, 1, t->config.hidden, options->trained, false);
+    m->narrow = share_narrow(m);
 }
 
 /* Those of the lender are the same. */
@@ -283,9 +356,14 @@ borrow(rlf_model *m, const rlf_model *from)
     const rlf_table *t = m->table;
     RLF_ASSERT(t->vectors == from->table->vectors &&
                t->n_matrix == from->table->base_matrices);
-    for (int i = 0; i < t->n_matrix; i++)
+    for (int i = 0; i < t->n_matrix; i++) {
         m->packed[i].forward = from->packed[i].forward;
+        m->packed[i].bf16 = from->packed[i].bf16;
+    }
     m->lm.forward = from->lm.forward;
+    m->lm.bf16 = from->lm.bf16;
+    m->words = from->words;
+    m->narrow = from->narrow;
     m->vectors = from->vectors;
     m->embed = from->embed;
     m->rows = from->rows;
@@ -310,7 +388,7 @@ rlf_block_carve(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
                          .packed = options->lends && options->unread};
     bool near = is_near(m, options), adapted = rlf_table_adapted(t);
     if (near)
-        carve_near(m, c, !options->bare);
+        carve_near(m, c, options);
     if (options->by_layer && !options->fixed && !adapted &&
         !m->kernels->one_pack)
         m->landing = rlf_carve_floats(c, landing_floats(t));
@@ -331,7 +409,7 @@ rlf_block_carve(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
         carve_optimizer(m, c);
     bytes.optimizer = since(c, &at);
     size_t lent = at;
-    carve_matrices(m, c, trained);
+    carve_matrices(m, c, options);
     bytes.packed = since(c, &at);
     if (!trained)
         return bytes;

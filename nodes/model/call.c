@@ -149,6 +149,10 @@ set_embed(const run *r, rlf_embed_args *a)
         return;
     a->sampled = r->pass->sampled;
     a->rows = m->rows;
+    a->packed = m->words;
+    a->shards = m->table->shards;
+    if (m->words)
+        return;
     if (m->rows)
         a->ld_rows = rlf_packed_row(m->kernels, a->d);
     else
@@ -203,16 +207,29 @@ set_attention_paged(const run *r, int layer, rlf_attention_paged_args *a)
     a->page_stride = g->page_stride;
 }
 
+/* Is the packed matrix of this place of bf16? */
+static bool
+is_bf16(const run *r, const void *packed)
+{
+    rlf_address place = (uintptr_t)packed;
+    return r->model->packed[place & (((rlf_address)1 << 48) - 1)].bf16;
+}
+
+/* What is known of `from`, the call as it was compiled. */
 static void
-set_rest(const run *r, rlf_kernel_call *c)
+set_rest(const run *r, const rlf_kernel_call *from, rlf_kernel_call *c)
 {
     switch (c->op) {
     case RLF_OP_embed:
         set_embed(r, &c->embed);
         break;
     case RLF_OP_product:
+        c->product.bf16 = is_bf16(r, from->product.packed);
         if (c->soon)
             c->product.soon = soon_pages(r, c->layer);
+        break;
+    case RLF_OP_product_swiglu:
+        c->product_swiglu.bf16 = is_bf16(r, from->product_swiglu.packed);
         break;
     case RLF_OP_rope:
         c->rope.n_positions = r->model->positions;
@@ -268,7 +285,7 @@ run_call(const run *r, const rlf_kernel_call *call, rlf_err *err)
     rlf_kernel_call c = *call;
     c.move.m = r->count[c.count]; /* the first number of all */
     set_pointers(r, &c, c.op < RLF_N_OPS ? places[c.op] : move_places);
-    set_rest(r, &c);
+    set_rest(r, call, &c);
     switch (c.op) {
 #define X(name)         \
     case RLF_OP_##name: \

@@ -59,8 +59,11 @@ run(const counter *c, const sums *s, const rlf_rates *r)
     for (int i = 0; i < RLF_N_BASES; i++) {
         double packed = c->packed_rows ? r->embedded[i] : 0;
         double floats = r->embedded[i] - packed;
-        rlf_counter_add(c, r->flops[i] * n[i], (r->read[i] + packed) * n[i],
+        bool weights = i == RLF_PER_PASS; /* products read no others so */
+        rlf_counter_add(c, r->flops[i] * n[i],
+                        ((weights ? 0 : r->read[i]) + packed) * n[i],
                         r->written[i] * n[i]);
+        rlf_counter_read_packed(c, weights ? r->read[i] * n[i] : 0);
         rlf_counter_add_f32(c, 0, (r->read_f32[i] + floats) * n[i],
                             r->written_f32[i] * n[i]);
         summed += (c->real * r->summed[i] + 4 * r->summed_f32[i]) * n[i];
@@ -135,8 +138,8 @@ static void
 head_logprob(const counter *c, const sums *s, double shares)
 {
     rlf_counter_start(c, 1);
-    rlf_counter_add(c, 2 * s->rows * c->vocab * c->d,
-                    c->passes * c->vocab * c->d, 0);
+    rlf_counter_add(c, 2 * s->rows * c->vocab * c->d, 0, 0);
+    rlf_counter_read_packed(c, c->passes * c->vocab * c->d);
     share_tiles(c, s, shares);
 }
 
@@ -146,7 +149,8 @@ head_loss(const counter *c, const sums *s)
     double w = c->passes * c->vocab * c->d;
     bool trained = !rlf_table_adapted(c->table);
     rlf_counter_start(c, 1);
-    rlf_counter_add(c, (trained ? 6 : 4) * s->rows * c->vocab * c->d, 2 * w, 0);
+    rlf_counter_add(c, (trained ? 6 : 4) * s->rows * c->vocab * c->d, 0, 0);
+    rlf_counter_read_packed(c, 2 * w);
     rlf_counter_add_f32(c, 0, trained ? w : 0, trained ? w : 0);
     share_tiles(c, s, 1);
     sum_parts(c, s->rows * c->d);

@@ -30,6 +30,7 @@
 typedef struct rlf_counts {
     rlf_cost cost;              /* `host` is not counted */
     const rlf_kernels *kernels; /* whose activations and packings they are */
+    double narrow;              /* of the model's, rlf_model.narrow */
 } rlf_counts;
 
 /* `n` sequences of `prompt` + `response` tokens. */

@@ -13,6 +13,7 @@ typedef struct rlf_counter {
     double passes; /* in which each operation is started once */
     double d, q, kv, qkv, ffn, vocab;
     double real; /* bytes of an activation, and of a packed weight */
+    double narrow; /* the share of packed weights that are of bf16 */
     bool offload, packed_rows;
     const rlf_chunk_rates *rates; /* of the passes */
     int64_t tile; /* rows of the head at a time */
@@ -32,6 +33,7 @@ rlf_counter_of(const rlf_table *t, rlf_counts *out)
                          .ffn = (double)t->ffn,
                          .vocab = (double)t->vocab,
                          .real = (double)rlf_real_bytes(out->kernels),
+                         .narrow = out->narrow,
                          .out = out};
 }
 
@@ -49,6 +51,13 @@ rlf_counter_add(const rlf_counter *c, double flops, double read, double written)
     c->out->cost.flops += flops;
     c->out->cost.read += c->real * read;
     c->out->cost.written += c->real * written;
+}
+
+/* Packed weights read, n of them. */
+static inline void
+rlf_counter_read_packed(const rlf_counter *c, double n)
+{
+    c->out->cost.read += (c->real - (c->real - 2) * c->narrow) * n;
 }
 
 /* The same of floats. */

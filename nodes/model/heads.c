@@ -16,6 +16,7 @@ head_args(const rlf_model *model, rlf_pass *p, bool with_entropy)
         .part = rlf_parallel_head(model),
         .x = p->hidden,
         .packed = model->lm.forward,
+        .bf16 = model->lm.bf16,
         .scale = (float)c->logits_scale,
         .cap = (float)c->logits_cap,
         .temperature = p->n_rows ? p->host_floats[0] : 1,

@@ -17,10 +17,11 @@
 /* Of a tree over RLF_MOST_LANES lanes (lanes.h). */
 #define RLF_MOST_LEVELS 8
 
-/* A matrix packed for x w^T, and for the gradient's dy w (NULL: not trained).
- */
+/* A matrix packed for x w^T, and for the gradient's dy w (NULL: not trained);
+ * of bf16 one packing is both. */
 typedef struct rlf_packed {
     void *forward, *backward;
+    bool bf16;
 } rlf_packed;
 
 typedef struct rlf_model_options {
@@ -34,6 +35,10 @@ typedef struct rlf_model_options {
                       embedding, vectors; they come layer by layer. Neither
                       trained nor bare nor offload. */
     bool fixed;    /* by layer, and never changed once they have been read */
+    /* [slots of the whole table] those whose numbers are all of bf16, which
+     * outlives the model; NULL: none. Of one that is fixed, and of the base of
+     * adapters, such matrices are kept in bf16 where kernels can read them. */
+    const bool *bf16;
     /* What its buffers are made for; NULL: caps.h's defaults. Rotations are
      * tabled for the longest sequence. */
     const rlf_caps *caps;
@@ -162,6 +167,8 @@ typedef struct rlf_model {
     float *one_plus; /* 1 + w for each w behind the table's matrices, where the
                         program's norms multiply by that; else NULL */
     rlf_real *rows;
+    const void *words; /* the embedding as bf16, packed as a head is: if it is
+                          tied lm.forward itself; else NULL, as embed is here */
     float *landing; /* by layer and not fixed: where the matrices of one come,
                        unless a packed matrix is the matrix itself */
     char *staging;  /* of one that serves: where weights are rounded */
@@ -180,6 +187,7 @@ typedef struct rlf_model {
     uint64_t marked; /* how many had when the step began */
     rlf_packed *packed;       /* [table->n_matrix] */
     rlf_packed lm, score;     /* heads; lm.forward shard by shard */
+    double narrow;            /* the share of packed numbers kept in bf16 */
     float *frequencies;       /* of the rotations */
     /* [positions, rotations] of config.rope and config.local_rope */
     float *cosines[2], *sines[2];

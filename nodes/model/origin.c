@@ -383,6 +383,27 @@ rlf_weights_check(const rlf_table *table, const rlf_weights_origin *origin,
     return status;
 }
 
+rlf_status
+rlf_weights_bf16(const rlf_table *table, const rlf_weights_origin *origin,
+                 rlf_arena *arena, rlf_err *err, const bool **out)
+{
+    const rlf_table *whole = table->whole;
+    rlf_weights_source from;
+    bool *list = RLF_NEW_ARRAY(arena, bool, whole->n_slots), any = false;
+    rlf_status status = rlf_weights_source_open(whole, origin, err, &from);
+    for (int i = 0; status >= 0 && i < whole->n_slots; i++) {
+        const rlf_slot *slot = &whole->slots[i];
+        const rlf_tensor *x = NULL;
+        if (!is_adapter(whole, slot))
+            status = rlf_weights_source_find(whole, &from, slot, err, &x);
+        list[i] = x && x->element == RLF_ELEMENT_BF16;
+        any |= list[i];
+    }
+    rlf_weights_source_close(&from);
+    *out = any && status >= 0 ? list : NULL;
+    return status;
+}
+
 /* The same of a source that is open. */
 static const char *
 find_difference(const rlf_table *whole, const rlf_weights_source *from,

@@ -14,39 +14,42 @@ pack(const rlf_model *m, const float *w, int64_t rows, int64_t cols,
                                   .cols = cols,
                                   .w = w,
                                   .form = RLF_PRODUCT_FORWARD,
+                                  .bf16 = to.bf16,
                                   .packed = to.forward};
     RLF_TRY(m->kernels->product_pack(m->queue, &args, err));
-    if (!to.backward)
+    if (!to.backward || to.bf16)
         return RLF_OK;
     args.form = RLF_PRODUCT_BACKWARD;
     args.packed = to.backward;
     return m->kernels->product_pack(m->queue, &args, err);
 }
 
+/* A head, or the embedding of one that is kept so: shard by shard. */
 static rlf_status
-pack_head(const rlf_model *m, const float *w, rlf_err *err)
+pack_words(const rlf_model *m, const float *w, rlf_packed to, rlf_err *err)
 {
     const rlf_table *t = m->table;
     int64_t d = t->config.hidden;
     rlf_product_pack_args args = {.cols = d,
                                   .w = w,
                                   .form = RLF_PRODUCT_FORWARD,
-                                  .packed = m->lm.forward};
+                                  .bf16 = to.bf16,
+                                  .packed = to.forward};
     for (int s = 0; s < t->shards.count; s++) {
         args.rows = rlf_table_shard_tokens(t, s);
         RLF_TRY(m->kernels->product_pack(m->queue, &args, err));
         args.w += args.rows * d;
-        args.packed =
-            (char *)args.packed +
-            m->kernels->product_packed_bytes(args.rows, d, RLF_PRODUCT_FORWARD);
+        args.packed = (char *)args.packed +
+                      rlf_packed_bytes(m->kernels, args.rows, d,
+                                       RLF_PRODUCT_FORWARD, to.bf16);
     }
-    if (!m->lm.backward)
+    if (!to.backward || to.bf16)
         return RLF_OK;
     args = (rlf_product_pack_args){.rows = t->vocab,
                                    .cols = d,
                                    .w = w,
                                    .form = RLF_PRODUCT_BACKWARD,
-                                   .packed = m->lm.backward};
+                                   .packed = to.backward};
     return m->kernels->product_pack(m->queue, &args, err);
 }
 
@@ -71,11 +74,16 @@ rlf_model_pack_layer(const rlf_model *m, int layer, rlf_err *err)
         m, layer, rlf_block_place(m, m->table->layers[layer].matrices), err);
 }
 
-/* The embedding to m->rows, if that is no head. */
+/* The embedding to m->rows or m->words, if that is no head. */
 static rlf_status
 pack_rows(const rlf_model *m, const float *w, rlf_err *err)
 {
     const rlf_table *t = m->table;
+    const rlf_packed words = {.forward = (void *)(uintptr_t)m->words,
+                              .bf16 = true};
+    if (m->words)
+        return m->words == m->lm.forward ? RLF_OK
+                                         : pack_words(m, w, words, err);
     if (!m->rows || m->rows == m->lm.forward)
         return RLF_OK;
     return pack(m, w, t->vocab, t->config.hidden,
@@ -103,7 +111,7 @@ rlf_model_landed(rlf_model *m, int turn, rlf_err *err)
     if (turn > layers)
         return RLF_OK;
     if (t->lm != RLF_NO_SLOT)
-        RLF_TRY(pack_head(m, rlf_block_place(m, t->lm), err));
+        RLF_TRY(pack_words(m, rlf_block_place(m, t->lm), m->lm, err));
     if (score)
         RLF_TRY(pack(m, rlf_block_place(m, t->score), 1, t->config.hidden,
                      m->score, err));
@@ -213,7 +221,7 @@ rlf_model_fill(rlf_model *m, const rlf_slot *slot, const float *part,
     if (embeds)
         RLF_TRY(pack_rows(m, part, err));
     if (offset == t->lm)
-        RLF_TRY(pack_head(m, part, err));
+        RLF_TRY(pack_words(m, part, m->lm, err));
     if (offset == t->score && offset < t->matrices)
         RLF_TRY(pack(m, part, 1, t->config.hidden, m->score, err));
     if (rlf_block_layer(t, offset) < t->config.layers)

@@ -350,6 +350,7 @@ sample_rows(const step *s, const rlf_pass *p, rlf_err *err)
                             .part = rlf_parallel_head(g->model),
                             .x = p->hidden,
                             .packed = g->model->lm.forward,
+                            .bf16 = g->model->lm.bf16,
                             .scale = (float)c->logits_scale,
                             .cap = (float)c->logits_cap,
                             .greedy = o->greedy,

@@ -215,6 +215,13 @@ note_saved(rlf_model *m, const rlf_weights_source *from, int tensor,
     const rlf_tensor *x;
     RLF_TRY(
         rlf_weights_source_find(whole, from, &whole->slots[tensor], err, &x));
+    const bool *bf16 = m->options.bf16;
+    if (m->narrow > 0 && bf16 && bf16[tensor] &&
+        (!x || x->element != RLF_ELEMENT_BF16))
+        return rlf_fail(err, RLF_USER,
+                        "%s: tensor %s was of bf16, and is no longer: the "
+                        "files changed while they were read",
+                        from->origin->dir, whole->slots[tensor].form.tensor);
     bool half =
         x && (x->element == RLF_ELEMENT_BF16 || x->element == RLF_ELEMENT_F16);
     m->saved[tensor] = (uint8_t)(half ? x->element : RLF_ELEMENT_F32);

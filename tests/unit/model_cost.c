@@ -554,6 +554,16 @@ test_packed_rows(void)
     rlf_cost_read(t, &load, &packed);
     is_int((int64_t)(master.cost.read - packed.cost.read), 2 * N * LENGTH * config.hidden,
            "an embedding in bf16 is half of one in f32");
+    int64_t n = config.vocab * config.hidden;
+    for (int i = 0; i < t->n_matrix; i++)
+        n += t->matrix[i].rows * t->matrix[i].cols;
+    rlf_counts f32 = {.kernels = rlf_kernels_cpu()}, narrow = f32;
+    narrow.narrow = 1;
+    load.packed_rows = false;
+    rlf_cost_read(t, &load, &f32);
+    rlf_cost_read(t, &load, &narrow);
+    is_int((int64_t)(f32.cost.read - narrow.cost.read), 2 * n,
+           "packed weights of bf16 are read in two bytes, on the CPU too");
     rlf_arena_free(arena);
 }
 

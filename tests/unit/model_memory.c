@@ -151,6 +151,50 @@ test_cpu(void)
        "on the CPU: embedding and vectors beside what is packed");
 }
 
+/* Matrices of bf16 files, in panels of 8, which divides all of their rows: two
+ * bytes a parameter where nothing changes them, an embedding's too, of which a
+ * tied head is the same; one packing of a base that is trained beside. */
+TAP_FUNCTION void
+test_cpu_bf16(void)
+{
+    const rlf_kernels *k = rlf_kernels_cpu_isa("portable");
+    bool bf16[128];
+    memset(bf16, true, sizeof bf16);
+    for (int tied = 0; tied < 2; tied++) {
+        const rlf_model_options options = {
+            .head = RLF_HEAD_LM, .by_layer = true, .fixed = true, .bf16 = bf16};
+        const counted c = count(k, tied, &options);
+        ok(about(c.bytes.weights + c.bytes.packed,
+                 2 * c.matrices + 4 * c.vectors, &c),
+           "on the CPU, of bf16 files%s: 2 bytes a parameter",
+           tied ? ", tied" : "");
+    }
+    rlf_model_options other = {.head = RLF_HEAD_LM, .by_layer = true};
+    const counted moved = count(k, false, &other);
+    other.bf16 = bf16;
+    const counted same = count(k, false, &other);
+    ok(memcmp(&same.bytes, &moved.bytes, sizeof same.bytes) == 0,
+       "... and as ever where its weights change");
+
+    rlf_model_options options = {.head = RLF_HEAD_LM, .trained = true};
+    rlf_arena *arena = rlf_arena_new();
+    rlf_model_config config = plain;
+    test_lora(&config, 16, true);
+    const rlf_table *t = rlf_table_new(&config, RLF_HEAD_LM, NULL, arena);
+    const rlf_model_bytes f32 = rlf_model_count_bytes(t, k, &options);
+    options.bf16 = bf16;
+    const rlf_model_bytes b = rlf_model_count_bytes(t, k, &options);
+    const counted c = {.parts = t->n_slots + 8};
+    int64_t base = 0, words = config.vocab * config.hidden;
+    for (int i = 0; i < t->n_base; i++)
+        base += t->slots[i].cols ? t->slots[i].count : 0;
+    ok(about(f32.packed - b.packed, (8 - 2) * (base - words), &c) &&
+           about(f32.weights - b.weights, 2 * words, &c) &&
+           b.gradients == f32.gradients && b.optimizer == f32.optimizer,
+       "... of a base, whose f32 would take 8");
+    rlf_arena_free(arena);
+}
+
 /* Filled as a model that is read only, and as one that has its weights. */
 TAP_FUNCTION void
 test_same(const rlf_kernels *k, rlf_queue *queue, bool tied)
@@ -203,6 +247,7 @@ main(void)
     test_adapted(f32, 4, "f32");
     test_serving(bf16);
     test_cpu();
+    test_cpu_bf16();
     if (rlf_backend_emulated.open(&one, &device, &err) < 0 ||
         rlf_queue_new(device, &queue, &err) < 0)
         bail("%s", err.sentence);
