@@ -134,6 +134,14 @@ indices(env *e, int64_t n, int64_t below)
     return x;
 }
 
+/* The emulation of f32 has the bits by whose hash all are held: of what an
+ * oracle or another call compares with them it needs no second look. */
+TAP_FUNCTION bool
+bits_suffice(const env *e)
+{
+    return e->slow && !e->bf16;
+}
+
 /* n outputs of `size` bytes; what lies behind must be untouched. */
 TAP_FUNCTION void
 out(env *e, const void *x, int64_t n, size_t size)
@@ -394,7 +402,7 @@ check_case(const op_case *c, const backend *b, rlf_queue *const *queues)
     static const int teams[] = {1, 2, 3, 8};
     env e;
     uint64_t want = 0;
-    row_step = b->first ? 1 : b->kernels->real == RLF_CAST_BF16 ? 3 : 7;
+    row_step = b->first ? 1 : b->kernels->real == RLF_CAST_BF16 ? 3 : 61;
     for (size_t i = 0; i < sizeof kernels_bits / sizeof *kernels_bits; i++)
         if (strcmp(kernels_bits[i].name, c->name) == 0)
             want = kernels_bits[i].hash;

@@ -117,11 +117,12 @@ row_double(const problem *p, const double *x, const double *w, int64_t r,
     return row_logprobs(p, lp, temperature, lp);
 }
 
-/* From one row that goes alone to the next: tensor cores compute 16. */
+/* From one of m rows that goes alone to the next: tensor cores compute 16, and
+ * an emulation takes as long for one as for a tile. */
 static int64_t
-alone_stride(const env *e)
+alone_stride(const env *e, int64_t m)
 {
-    return e->slow ? 61 : e->bf16 ? 13 : 1;
+    return e->slow ? m : e->bf16 ? 13 : 1;
 }
 
 static void
@@ -148,7 +149,7 @@ check_logprob(env *e, form f)
             size_t least = e->k->head_work_bytes(16, p.v, p.d, &p.part);
             logprob(e, &p, 0, p.m, least, lp2, NULL);
             same(e, lp2, lp, p.m, 4, "in small tiles");
-            for (int64_t r = 0; r < p.m; r += alone_stride(e)) {
+            for (int64_t r = 0; r < p.m; r += alone_stride(e, p.m)) {
                 logprob(e, &p, r, 1, least, lp2, h);
                 same(e, lp2 + r, lp + r, 1, 4, "a row alone");
             }
@@ -493,6 +494,10 @@ check_sample(env *e, form of)
         u[0] = 0;
         double *want = e->check ? all_rows(e, &p) : NULL;
         for (int64_t f = 0; f < N(filters); f++) {
+            /* filters by themselves: without shards, scale and cap alone */
+            if (e->slow && e->bf16 && f >= 2 && f <= 4 &&
+                (of.shards > 1 || of.scale != 0))
+                continue;
             int32_t *tokens = take(e, p.m, 4), *tokens2 = take(e, p.m, 4);
             float *lp = blank(e, p.m), *lp2 = blank(e, p.m);
             rlf_sample_args a = {.m = p.m,
@@ -527,8 +532,10 @@ check_sample(env *e, form of)
                 ones[i] = 1;
             if (a.greedy)
                 q.temperatures = ones;
-            logprob(e, &q, 0, p.m, p.work_bytes, lp2, NULL);
-            same(e, lp2, lp, p.m, 4, "the trainer's logprob");
+            if (!bits_suffice(e)) {
+                logprob(e, &q, 0, p.m, p.work_bytes, lp2, NULL);
+                same(e, lp2, lp, p.m, 4, "the trainer's logprob");
+            }
             for (int64_t r = 0; r < p.m; r += row_stride()) {
                 int64_t token = choose(want + r * p.v, p.v, &a, u[r]);
                 if (token >= 0 && token != tokens[r] && !e->why[0])
@@ -538,7 +545,7 @@ check_sample(env *e, form of)
                              (long long)token);
             }
             rlf_sample_args one = a;
-            for (int64_t r = 0; r < p.m; r += alone_stride(e)) {
+            for (int64_t r = 0; r < p.m; r += alone_stride(e, p.m)) {
                 one.m = 1;
                 one.x = p.x + r * p.ldx;
                 one.temperatures = p.temperatures + r;
