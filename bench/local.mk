@@ -117,3 +117,8 @@ bench_programs += %D%/parquet
 EXTRA_PROGRAMS += %D%/parquet
 EXTRA_DIST += %D%/parquet_pyarrow
 %C%_parquet_LDADD = $(IO_LIBS)
+
+bench_programs += %D%/tokenize
+EXTRA_PROGRAMS += %D%/tokenize
+EXTRA_DIST += %D%/tokenize_hf
+%C%_tokenize_LDADD = $(TEXT_LIBS)

@@ -15,29 +15,6 @@ struct rlf_bpe_candidate {
     uint32_t id;       /* gives this token */
 };
 
-/* A power of two at least twice as large as n. */
-static size_t
-table_size(size_t n)
-{
-    size_t size = 16;
-    while (size < 2 * n)
-        size *= 2;
-    return size;
-}
-
-static size_t
-find_slot(const rlf_bpe *bpe, const char *p, size_t n)
-{
-    size_t i = rlf_hash_mix(rlf_hash(RLF_HASH_INIT, p, n)) & (bpe->n_slots - 1);
-    while (bpe->slots[i] != RLF_NO_ID) {
-        rlf_str token = bpe->tokens[bpe->slots[i]];
-        if (token.n == n && memcmp(token.p, p, n) == 0)
-            break;
-        i = (i + 1) & (bpe->n_slots - 1);
-    }
-    return i;
-}
-
 static rlf_merge *
 find_merge(const rlf_bpe *bpe, uint32_t left, uint32_t right)
 {
@@ -50,24 +27,16 @@ find_merge(const rlf_bpe *bpe, uint32_t left, uint32_t right)
 }
 
 rlf_status
-rlf_bpe_init(rlf_bpe *bpe, rlf_arena *arena, const rlf_str *tokens,
-             uint32_t n_tokens, size_t n_merges, rlf_err *err)
+rlf_bpe_init(rlf_bpe *bpe, rlf_arena *arena, const rlf_vocabulary *vocabulary,
+             size_t n_merges, rlf_err *err)
 {
-    *bpe = (rlf_bpe){.tokens = tokens,
-                     .n_tokens = n_tokens,
-                     .n_slots = table_size(n_tokens),
-                     .n_merge_slots = table_size(n_merges),
+    *bpe = (rlf_bpe){.vocabulary = vocabulary,
+                     .n_merge_slots = rlf_vocabulary_slots(n_merges),
                      .unk = RLF_NO_ID};
-    RLF_TRY(rlf_arena_try(arena, bpe->n_slots * sizeof *bpe->slots,
-                          "the vocabulary of a tokenizer", err, &bpe->slots));
     RLF_TRY(rlf_arena_try(arena, bpe->n_merge_slots * sizeof *bpe->merges,
                           "the merges of a tokenizer", err, &bpe->merges));
-    memset(bpe->slots, 0xff, bpe->n_slots * sizeof *bpe->slots);
     memset(bpe->merges, 0xff, bpe->n_merge_slots * sizeof *bpe->merges);
     memset(bpe->byte_ids, 0xff, sizeof bpe->byte_ids);
-    for (uint32_t id = 0; id < n_tokens; id++)
-        if (tokens[id].p)
-            bpe->slots[find_slot(bpe, tokens[id].p, tokens[id].n)] = id;
     return RLF_OK;
 }
 
@@ -77,17 +46,12 @@ rlf_bpe_add_merge(rlf_bpe *bpe, rlf_merge merge)
     *find_merge(bpe, merge.left, merge.right) = merge;
 }
 
-uint32_t
-rlf_bpe_find(const rlf_bpe *bpe, const char *p, size_t n)
-{
-    return bpe->slots[find_slot(bpe, p, n)];
-}
-
 void
 rlf_bpe_work_free(rlf_bpe_work *work)
 {
     RLF_VEC_FREE(&work->symbols);
     RLF_VEC_FREE(&work->heap);
+    rlf_buf_free(&work->spelled);
 }
 
 /* --- characters to symbols --- */
@@ -129,28 +93,60 @@ fail_unknown(const rlf_bpe *bpe, const char *p, rlf_err *err)
     return RLF_USER;
 }
 
+/* The symbol p[i..i+k) of a word of n bytes, with what is written around it. */
+static rlf_str
+spell(const rlf_bpe *bpe, rlf_bpe_work *work, const char *p, size_t n, size_t i,
+      size_t k)
+{
+    bool inside = i > 0 && bpe->prefix.n, last = i + k == n && bpe->suffix.n;
+    if (!inside && !last)
+        return (rlf_str){p + i, k};
+    rlf_buf_clear(&work->spelled);
+    if (inside)
+        rlf_buf_add(&work->spelled, bpe->prefix.p, bpe->prefix.n);
+    rlf_buf_add(&work->spelled, p + i, k);
+    if (last)
+        rlf_buf_add(&work->spelled, bpe->suffix.p, bpe->suffix.n);
+    return (rlf_str){work->spelled.p, work->spelled.n};
+}
+
+static uint32_t
+find_symbol(const rlf_bpe *bpe, rlf_str symbol)
+{
+    if (bpe->byte_level && symbol.n == 1)
+        return bpe->byte_ids[(unsigned char)symbol.p[0]];
+    return rlf_vocabulary_find(bpe->vocabulary, symbol.p, symbol.n);
+}
+
+/* An unknown token waits for the next symbol of the vocabulary: bytes that come
+ * between stand before it, as the reference has them. */
 static rlf_status
 add_symbols(const rlf_bpe *bpe, rlf_bpe_work *work, const char *p, size_t n,
             rlf_err *err)
 {
-    bool after_unk = false;
+    bool waits = false;
     for (size_t i = 0, k; i < n; i += k) {
         k = bpe->byte_level ? 1 : (size_t)rlf_utf8_unit(p + i, n - i);
-        uint32_t id = bpe->byte_level ? bpe->byte_ids[(unsigned char)p[i]]
-                                      : rlf_bpe_find(bpe, p + i, k);
+        rlf_str symbol = spell(bpe, work, p, n, i, k);
+        uint32_t id = find_symbol(bpe, symbol);
         if (id != RLF_NO_ID) {
+            if (waits)
+                add_symbol(work, bpe->unk);
             add_symbol(work, id);
-            after_unk = false;
-        } else if (bpe->byte_fallback && add_fallback(bpe, work, p + i, k)) {
-            after_unk = false;
+            waits = false;
+        } else if (bpe->byte_fallback &&
+                   add_fallback(bpe, work, symbol.p, symbol.n)) {
+            continue;
         } else if (bpe->unk == RLF_NO_ID) {
             return fail_unknown(bpe, p + i, err);
         } else {
-            if (!after_unk || !bpe->fuse_unk)
+            if (waits && !bpe->fuse_unk)
                 add_symbol(work, bpe->unk);
-            after_unk = true;
+            waits = true;
         }
     }
+    if (waits)
+        add_symbol(work, bpe->unk);
     if (work->symbols.count)
         work->symbols.data[work->symbols.count - 1].next = RLF_NO_ID;
     return RLF_OK;
@@ -230,17 +226,19 @@ rlf_bpe_encode(const rlf_bpe *bpe, rlf_bpe_work *work, const char *p, size_t n,
                rlf_err *err, rlf_ids *out)
 {
     if (bpe->ignore_merges) {
-        uint32_t id = rlf_bpe_find(bpe, p, n);
+        uint32_t id = rlf_vocabulary_find(bpe->vocabulary, p, n);
         if (id != RLF_NO_ID) {
+            RLF_TRY_ROOM(out, 1, too_long);
             RLF_PUSH(out, id);
             return RLF_OK;
         }
     }
-    if (n >= RLF_NO_ID)
+    if (n >= RLF_NO_ID / (1 + bpe->prefix.n + bpe->suffix.n))
         return rlf_fail(err, RLF_USER,
                         "a text of %zu bytes is too long to tokenize", n);
     work->symbols.count = 0;
-    RLF_TRY_ROOM(&work->symbols, n, too_long);
+    RLF_TRY_ROOM(&work->symbols, n * (1 + bpe->prefix.n) + bpe->suffix.n,
+                 too_long);
     RLF_TRY(add_symbols(bpe, work, p, n, err));
     RLF_TRY(merge_all(bpe, work, err));
     RLF_TRY_ROOM(out, work->symbols.count, too_long);

@@ -8,14 +8,7 @@
 #ifndef RLF_TEXT_BPE_H
 #define RLF_TEXT_BPE_H
 
-#include "engine/base/arena.h"
-#include "engine/base/status.h"
-#include "engine/base/str.h"
-#include "engine/base/vec.h"
-
-#define RLF_NO_ID UINT32_MAX
-
-typedef RLF_VEC(uint32_t) rlf_ids;
+#include "engine/text/vocabulary.h"
 
 typedef struct rlf_merge {
     uint32_t left, right; /* left RLF_NO_ID: a free slot */
@@ -23,30 +16,29 @@ typedef struct rlf_merge {
 } rlf_merge;
 
 typedef struct rlf_bpe {
-    const rlf_str *tokens; /* by id, as words have them; p NULL: no token */
-    uint32_t n_tokens;
-    uint32_t *slots; /* hash table of ids by token; RLF_NO_ID: free */
-    size_t n_slots;
+    const rlf_vocabulary *vocabulary;
     rlf_merge *merges; /* hash table by (left, right) */
     size_t n_merge_slots;
     uint32_t byte_ids[256]; /* byte_level: of each byte; byte_fallback: of each
                                <0xHH>; else RLF_NO_ID */
     uint32_t unk;           /* RLF_NO_ID: none */
+    rlf_str prefix;         /* of all symbols of a word but the first */
+    rlf_str suffix;         /* of the last one */
     bool byte_level, byte_fallback, fuse_unk, ignore_merges;
 } rlf_bpe;
 
-/* Set up an empty table for n_merges over `tokens` (kept by reference). The
- * flags, byte_ids and unk are for the caller to set. */
-rlf_status rlf_bpe_init(rlf_bpe *bpe, rlf_arena *arena, const rlf_str *tokens,
-                        uint32_t n_tokens, size_t n_merges, rlf_err *err);
+/* Set up an empty table for n_merges. The flags, byte_ids, unk, prefix and
+ * suffix are for the caller to set. */
+rlf_status rlf_bpe_init(rlf_bpe *bpe, rlf_arena *arena,
+                        const rlf_vocabulary *vocabulary, size_t n_merges,
+                        rlf_err *err);
 /* A later merge of the same pair replaces the earlier one. */
 void rlf_bpe_add_merge(rlf_bpe *bpe, rlf_merge merge);
-/* The id of a token, or RLF_NO_ID. */
-uint32_t rlf_bpe_find(const rlf_bpe *bpe, const char *p, size_t n);
 
 typedef struct rlf_bpe_work {
     RLF_VEC(struct rlf_bpe_symbol) symbols;
     RLF_VEC(struct rlf_bpe_candidate) heap;
+    rlf_buf spelled; /* a symbol with what stands around it */
 } rlf_bpe_work;
 void rlf_bpe_work_free(rlf_bpe_work *work);
 

@@ -12,7 +12,8 @@ void
 rlf_detokenizer_begin(rlf_detokenizer *state, const rlf_tokenizer *tokenizer,
                       unsigned flags)
 {
-    *state = (rlf_detokenizer){.tokenizer = tokenizer, .flags = flags};
+    *state = (rlf_detokenizer){
+        .tokenizer = tokenizer, .flags = flags, .waits = RLF_NO_ID};
     if (flags & RLF_DECODE_CONTINUE)
         state->begun = true;
     else
@@ -60,16 +61,50 @@ put_bytes(rlf_detokenizer *state, const char *p, size_t n, rlf_buf *out)
         state->held[state->n_held++] = p[i];
 }
 
-/* Metaspace: in the first token the signs for a space give nothing. */
+/* The rest of the token that waits, now that it is known whether it is the
+ * last. */
 static void
-put_first(rlf_detokenizer *state, rlf_str text, rlf_buf *out)
+put_rest(rlf_detokenizer *state, bool last, rlf_buf *out)
 {
-    rlf_str space = rlf_str_of(state->tokenizer->decoder.space);
-    for (size_t i = 0; i < text.n;)
-        if (text.n - i >= space.n && memcmp(text.p + i, space.p, space.n) == 0)
-            i += space.n;
-        else
-            put_bytes(state, text.p + i++, 1, out);
+    const rlf_tokenizer *t = state->tokenizer;
+    rlf_buf piece = {0};
+    unsigned where = (state->waits_first ? RLF_PIECE_FIRST : 0) |
+                     (last ? RLF_PIECE_LAST : 0);
+    if (state->waits == RLF_NO_ID)
+        return;
+    rlf_decoder_piece(&t->decoder, t->texts[state->waits], where, &piece);
+    if (piece.n > state->n_written)
+        put_bytes(state, piece.p + state->n_written, piece.n - state->n_written,
+                  out);
+    state->waits = RLF_NO_ID;
+    rlf_buf_free(&piece);
+}
+
+/* What a token stands for that is the first, or may be the last: so far as that
+ * is the same in both cases. */
+static void
+put_piece(rlf_detokenizer *state, uint32_t id, rlf_buf *out)
+{
+    const rlf_decoder *decoder = &state->tokenizer->decoder;
+    rlf_str text = state->tokenizer->texts[id];
+    unsigned where = state->begun ? 0 : RLF_PIECE_FIRST;
+    rlf_buf piece = {0}, last = {0};
+    rlf_decoder_piece(decoder, text, where, &piece);
+    size_t n = piece.n;
+    if (decoder->with_last) {
+        rlf_decoder_piece(decoder, text, where | RLF_PIECE_LAST, &last);
+        for (n = 0; n < piece.n && n < last.n && piece.p[n] == last.p[n];)
+            n++;
+        if (n < piece.n || n < last.n) {
+            state->waits = id;
+            state->waits_first = !state->begun;
+            state->n_written = (uint32_t)n;
+        }
+    }
+    if (n)
+        put_bytes(state, piece.p, n, out);
+    rlf_buf_free(&piece);
+    rlf_buf_free(&last);
 }
 
 void
@@ -83,8 +118,9 @@ rlf_detokenizer_feed(rlf_detokenizer *state, uint32_t id, rlf_buf *out)
         return;
     if (t->decoder.join && state->begun)
         put_bytes(state, " ", 1, out);
-    if (!state->begun && t->decoder.space && t->decoder.drop_first)
-        put_first(state, t->texts[id], out);
+    put_rest(state, false, out);
+    if ((!state->begun && t->decoder.with_first) || t->decoder.with_last)
+        put_piece(state, id, out);
     else
         put_bytes(state, t->pieces[id].p, t->pieces[id].n, out);
     state->begun = true;
@@ -93,6 +129,7 @@ rlf_detokenizer_feed(rlf_detokenizer *state, uint32_t id, rlf_buf *out)
 void
 rlf_detokenizer_end(rlf_detokenizer *state, rlf_buf *out)
 {
+    put_rest(state, true, out);
     if (state->n_held)
         rlf_buf_puts(out, RLF_UTF8_BAD);
     state->n_held = 0;

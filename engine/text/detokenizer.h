@@ -10,10 +10,14 @@
 
 typedef struct rlf_detokenizer {
     const rlf_tokenizer *tokenizer;
-    unsigned flags; /* RLF_DECODE_... */
-    bool begun;     /* some id gave a token */
-    uint32_t strip; /* leading characters still to drop */
-    uint8_t n_held; /* bytes of a character that is not complete */
+    unsigned flags;     /* RLF_DECODE_... */
+    bool begun;         /* some id gave a token */
+    uint32_t strip;     /* leading characters still to drop */
+    uint32_t waits;     /* the token whose end is written otherwise if it is the
+                           last; RLF_NO_ID: none */
+    uint32_t n_written; /* bytes of it that are written */
+    bool waits_first;   /* it is the first one */
+    uint8_t n_held;     /* bytes of a character that is not complete */
     char held[4];
 } rlf_detokenizer;
 

@@ -4,33 +4,15 @@
 
 #include "engine/base/map.h"
 #include "engine/text/added.h"
-#include "engine/text/bpe.h"
+#include "engine/text/decoder.h"
+#include "engine/text/model.h"
 #include "engine/text/normalizer.h"
 #include "engine/text/splitter.h"
 #include "engine/text/tokenizer.h"
 
 #include <jansson.h>
 
-typedef struct rlf_decode_replace {
-    rlf_str from, to;
-} rlf_decode_replace;
-
-/* The "decoder": how the texts of tokens become one text. */
-typedef struct rlf_decoder {
-    bool byte_level;    /* characters stand for bytes */
-    bool byte_fallback; /* <0xHH> is a byte */
-    bool join;          /* no decoder: tokens with spaces between */
-    const char *space;  /* Metaspace: gives ' ', in the first token '' */
-    bool drop_first;    /* ... if this is set */
-    char strip;         /* drop so many of it at the beginning */
-    uint32_t strip_most;
-    RLF_VEC(rlf_decode_replace) replaces; /* in each token */
-} rlf_decoder;
-
-rlf_status rlf_decoder_load(rlf_decoder *decoder, const json_t *json,
-                            const char *file, rlf_arena *arena, rlf_err *err);
-/* Append the bytes that the token `text` stands for. */
-void rlf_decoder_piece(const rlf_decoder *decoder, rlf_str text, rlf_buf *out);
+enum { RLF_IDS_MOST = 1 << 22 }; /* no vocabulary is nearly as large */
 
 struct rlf_tokenizer {
     rlf_arena *arena;
@@ -42,7 +24,7 @@ struct rlf_tokenizer {
     uint32_t vocab;   /* largest id + 1 */
     uint32_t room;    /* of texts and added_by_id */
     rlf_str *texts;   /* by id, as the file writes them; p NULL: none */
-    rlf_str *words;   /* by id, as bpe sees them; p NULL: none */
+    rlf_str *words;   /* by id, as the model sees them; p NULL: none */
     rlf_str *pieces;  /* by id, the bytes in a text */
     rlf_added **added_by_id; /* NULL: not an added token */
     RLF_VEC(const rlf_added *) added;
@@ -51,7 +33,7 @@ struct rlf_tokenizer {
     rlf_finder before, after; /* normalization */
     rlf_normalizer normalizer;
     rlf_splitter splitter;
-    rlf_bpe bpe;
+    rlf_model model;
     rlf_decoder decoder;
     rlf_ids prefix, suffix, eos; /* in the arena */
     uint32_t bos;
@@ -68,6 +50,20 @@ uint32_t rlf_byte_char(unsigned char byte);
  * tokenizer_config.json, with what special_tokens_map.json names, or NULL. */
 rlf_status rlf_tokenizer_load(rlf_tokenizer *tokenizer, const json_t *root,
                               const json_t *config, rlf_err *err);
+/* Its parts: the model with the vocabulary, behind the splitter; and what stands
+ * before and after a text. */
+rlf_status rlf_tokenizer_model(rlf_tokenizer *tokenizer, const json_t *model,
+                               rlf_err *err);
+rlf_status rlf_tokenizer_post(rlf_tokenizer *tokenizer, const json_t *json,
+                              rlf_err *err);
+/* `value` as an id; `token` is for the message. */
+rlf_status rlf_tokenizer_id(const rlf_tokenizer *tokenizer, const json_t *value,
+                            const char *token, rlf_err *err, uint32_t *out);
+/* Widen the tables of tokens to hold `id`. */
+rlf_status rlf_tokenizer_room(rlf_tokenizer *tokenizer, uint32_t id,
+                              rlf_err *err);
+/* A copy in the tokenizer's arena. */
+rlf_str rlf_tokenizer_keep(rlf_tokenizer *tokenizer, const char *p, size_t n);
 /* Add a token, or fail if it contradicts one that is there. */
 rlf_status rlf_tokenizer_add(rlf_tokenizer *tokenizer, rlf_added *added,
                              rlf_err *err);

@@ -268,7 +268,7 @@ read_names(rlf_tokenizer *t, const json_t *json, const char *file, rlf_err *err)
 static bool
 is_prepend(const struct rlf_normal_step *step)
 {
-    return !step->form && !step->regex;
+    return step->kind == RLF_NORMAL_PREPEND;
 }
 
 static void

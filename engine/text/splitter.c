@@ -97,6 +97,36 @@ load_whitespace_split(const char *file, rlf_arena *arena, rlf_err *err,
     return rlf_regex_new(arena, file, "\\s", false, err, &step->regex);
 }
 
+/* At each of this character, which goes. */
+static rlf_status
+load_delimiter(const json_t *json, const char *file, rlf_arena *arena,
+               rlf_err *err, rlf_split_step *step)
+{
+    const char *text = NULL;
+    step->way = RLF_SPLIT_REMOVED;
+    RLF_TRY(rlf_json_get_text(json, file, "delimiter", true, err, &text));
+    if (!*text || rlf_str_utf8(text, strlen(text)) != strlen(text))
+        return rlf_fail(err, RLF_USER,
+                        "%s: the delimiter \"%.*s\" is not one character", file,
+                        RLF_CUT(40, text));
+    return rlf_regex_new(arena, file, text, true, err, &step->regex);
+}
+
+static rlf_status
+load_length(const json_t *json, const char *file, rlf_err *err,
+            rlf_split_step *step)
+{
+    int64_t length = 5;
+    RLF_TRY(rlf_json_get_int(json, file, "length", false, err, &length));
+    if (length < 1)
+        return rlf_fail(err, RLF_USER,
+                        "%s: the pre_tokenizer FixedLength has a length of "
+                        "%lld",
+                        file, (long long)length);
+    step->length = (size_t)length;
+    return RLF_OK;
+}
+
 static rlf_status
 load_digits(const json_t *json, const char *file, rlf_arena *arena,
             rlf_err *err, rlf_split_step *step)
@@ -137,6 +167,11 @@ load_metaspace(const json_t *json, const char *file, rlf_arena *arena,
     RLF_TRY(rlf_json_get_bool(json, file, "split", false, err, &split));
     if (!scheme)
         scheme = prefix ? "always" : "never";
+    if (!*space || rlf_str_utf8(space, strlen(space)) != strlen(space))
+        return rlf_fail(err, RLF_USER,
+                        "%s: the replacement \"%.*s\" of Metaspace is not one "
+                        "character",
+                        file, RLF_CUT(40, space));
     step->space = rlf_arena_strdup(arena, space);
     step->prefix = strcmp(scheme, "never") != 0;
     step->prefix_first = strcmp(scheme, "first") == 0;
@@ -189,6 +224,15 @@ rlf_splitter_load(rlf_splitter *splitter, const json_t *json, const char *file,
         RLF_TRY(load_whitespace(file, arena, err, &step));
     } else if (strcmp(type, "WhitespaceSplit") == 0) {
         RLF_TRY(load_whitespace_split(file, arena, err, &step));
+    } else if (strcmp(type, "BertPreTokenizer") == 0) {
+        RLF_TRY(load_whitespace_split(file, arena, err, &step));
+        RLF_TRY_PUSH_IN(arena, splitter, "a tokenizer", step);
+        step = (rlf_split_step){0};
+        RLF_TRY(load_punctuation(NULL, file, arena, err, &step));
+    } else if (strcmp(type, "CharDelimiterSplit") == 0) {
+        RLF_TRY(load_delimiter(json, file, arena, err, &step));
+    } else if (strcmp(type, "FixedLength") == 0) {
+        RLF_TRY(load_length(json, file, err, &step));
     } else if (strcmp(type, "Metaspace") == 0) {
         RLF_TRY(load_metaspace(json, file, arena, err, &step));
     } else {
@@ -196,15 +240,16 @@ rlf_splitter_load(rlf_splitter *splitter, const json_t *json, const char *file,
                         "%s: the pre_tokenizer %.*s is not supported", file,
                         RLF_CUT(40, type));
     }
-    RLF_PUSH_IN(arena, splitter, step);
+    RLF_TRY_PUSH_IN(arena, splitter, "a tokenizer", step);
     return RLF_OK;
 }
 
 /* Metaspace and prefixes: rewrite the text, word by word. */
 static rlf_status
-rewrite(const rlf_split_step *step, rlf_words *words, bool begins, rlf_err *err)
+rewrite(const rlf_split_step *step, rlf_words *words, rlf_err *err)
 {
     rlf_buf out = {0};
+    size_t first = 0;
     const char *space = step->space ? step->space : " ";
     size_t n_space = strlen(space), spaces = words->count;
     for (size_t i = 0; i < words->text.n; i++)
@@ -218,17 +263,22 @@ rewrite(const rlf_split_step *step, rlf_words *words, bool begins, rlf_err *err)
         /* A word that begins with ' ' will begin with `space`. */
         bool has = n && (p[0] == ' ' ||
                          (n >= n_space && memcmp(p, space, n_space) == 0));
-        if (step->prefix && !has && (!step->prefix_first || (w == 0 && begins)))
+        bool begins = word.from < words->first;
+        if (step->prefix && n && !has && (!step->prefix_first || begins))
             rlf_buf_add(&out, space, n_space);
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++) {
             if (p[i] == ' ')
                 rlf_buf_add(&out, space, n_space);
             else
                 rlf_buf_putc(&out, p[i]);
+            if (word.from + i < words->first)
+                first = out.n;
+        }
         words->data[w] = (struct rlf_word){from, out.n};
     }
     rlf_buf_free(&words->text);
     words->text = out;
+    words->first = first;
     return RLF_OK;
 }
 
@@ -347,6 +397,22 @@ cut_word(const rlf_split_step *step, const rlf_words *words,
     return status;
 }
 
+/* Into words of so many characters. */
+static rlf_status
+cut_length(const rlf_split_step *step, const rlf_words *words,
+           struct rlf_word word, rlf_words *out, rlf_err *err)
+{
+    while (word.from < word.to) {
+        size_t to = word.from;
+        for (size_t i = 0; i < step->length && to < word.to; i++)
+            to += (size_t)rlf_utf8_unit(words->text.p + to, word.to - to);
+        RLF_TRY(make_room(out, err));
+        RLF_PUSH(out, (struct rlf_word){word.from, to});
+        word.from = to;
+    }
+    return RLF_OK;
+}
+
 /* All words, in place. */
 static rlf_status
 cut_all(const rlf_split_step *step, rlf_words *words, rlf_err *err)
@@ -354,7 +420,9 @@ cut_all(const rlf_split_step *step, rlf_words *words, rlf_err *err)
     rlf_words cut = {0};
     rlf_status status = RLF_OK;
     for (size_t w = 0; w < words->count && status == RLF_OK; w++)
-        status = cut_word(step, words, words->data[w], &cut, err);
+        status = step->length
+                     ? cut_length(step, words, words->data[w], &cut, err)
+                     : cut_word(step, words, words->data[w], &cut, err);
     RLF_VEC_FREE(words);
     words->data = cut.data;
     words->count = cut.count;
@@ -363,8 +431,7 @@ cut_all(const rlf_split_step *step, rlf_words *words, rlf_err *err)
 }
 
 rlf_status
-rlf_splitter_apply(const rlf_splitter *splitter, rlf_words *words, bool begins,
-                   rlf_err *err)
+rlf_splitter_apply(const rlf_splitter *splitter, rlf_words *words, rlf_err *err)
 {
     bool spelled = false;
     words->count = 0;
@@ -372,8 +439,8 @@ rlf_splitter_apply(const rlf_splitter *splitter, rlf_words *words, bool begins,
     for (size_t i = 0; i < splitter->count; i++) {
         const rlf_split_step *step = &splitter->data[i];
         if (step->space || step->prefix)
-            RLF_TRY(rewrite(step, words, begins, err));
-        if (step->regex)
+            RLF_TRY(rewrite(step, words, err));
+        if (step->regex || step->length)
             RLF_TRY(cut_all(step, words, err));
         if (step->bytes && i + 1 < splitter->count) {
             RLF_TRY(respell(words, false, err));

@@ -1,6 +1,7 @@
 /* The "pre_tokenizer" of a tokenizer file: cuts a text into the words that are
  * tokenized one by one. Split, Digits, Punctuation, Whitespace,
- * WhitespaceSplit, ByteLevel, Metaspace, and sequences. */
+ * WhitespaceSplit, BertPreTokenizer, CharDelimiterSplit, FixedLength,
+ * ByteLevel, Metaspace, and sequences. */
 #ifndef RLF_TEXT_SPLITTER_H
 #define RLF_TEXT_SPLITTER_H
 
@@ -24,7 +25,8 @@ typedef struct rlf_split_step {
     bool invert;       /* the matches are what lies between matches */
     const char *space; /* Metaspace: stands for ' '; else NULL */
     bool prefix;       /* a word gets a space in front, if it has none */
-    bool prefix_first; /* ... only the first word of the text */
+    bool prefix_first; /* ... only a word that begins the text */
+    size_t length;     /* FixedLength: characters of a word; else 0 */
     bool bytes;        /* ByteLevel: steps behind it see the characters that
                           stand for bytes */
 } rlf_split_step;
@@ -38,6 +40,8 @@ typedef struct rlf_splitter {
 /* Words of a text: [from, to) of `text`. */
 typedef struct rlf_words {
     rlf_buf text;
+    size_t first; /* so many of its bytes are what the first character of the
+                     whole text has become; 0: it does not begin it */
     struct rlf_word {
         size_t from, to;
     } * data;
@@ -47,9 +51,9 @@ typedef struct rlf_words {
 rlf_status rlf_splitter_load(rlf_splitter *splitter, const json_t *json,
                              const char *file, rlf_arena *arena, rlf_err *err);
 /* Cut words->text (valid UTF-8) into words, rewriting it where a step adds or
- * replaces spaces. `begins`: it begins the whole text. */
+ * replaces spaces. */
 rlf_status rlf_splitter_apply(const rlf_splitter *splitter, rlf_words *words,
-                              bool begins, rlf_err *err);
+                              rlf_err *err);
 void rlf_words_free(rlf_words *words);
 
 #endif

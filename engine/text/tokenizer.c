@@ -122,10 +122,10 @@ typedef struct encoder {
     const rlf_tokenizer *t;
     unsigned flags;
     rlf_words words;
-    rlf_bpe_work work;
-    rlf_ids *out;     /* NULL: only count, */
-    uint64_t n_added; /* added tokens */
-    uint64_t n_bytes; /* and what the model makes tokens of */
+    rlf_model_work work;
+    rlf_ids *out;           /* NULL: only count, */
+    uint64_t n_added;       /* added tokens */
+    uint64_t n_bytes;       /* and what the model makes tokens of */
     rlf_text_place *places; /* those that are not filled yet */
     size_t n_places;
 } encoder;
@@ -176,7 +176,7 @@ normalize(const encoder *e, rlf_str text, rlf_buf *out, rlf_err *err)
     if (!rlf_buf_try(out, text.n))
         return rlf_fail_memory(err, text.n, "a text that is normalized");
     rlf_buf_add(out, text.n ? text.p : "", text.n);
-    RLF_TRY(rlf_normalizer_apply(&e->t->normalizer, out, err));
+    RLF_TRY(rlf_normalizer_apply(&e->t->normalizer, out, NULL, err));
     const size_t n = strlen(space_sign);
     size_t to = 0;
     for (size_t i = 0; i < out->n && !e->t->splitter.byte_level; to++) {
@@ -241,9 +241,10 @@ end:
     return status;
 }
 
-/* A normalized text without added tokens. */
+/* A normalized text without added tokens, whose first bytes are what the first
+ * character of the whole text has become. */
 static rlf_status
-encode_plain(encoder *e, const char *p, size_t n, bool begins, rlf_err *err)
+encode_plain(encoder *e, const char *p, size_t n, size_t first, rlf_err *err)
 {
     if (!n)
         return RLF_OK;
@@ -255,12 +256,13 @@ encode_plain(encoder *e, const char *p, size_t n, bool begins, rlf_err *err)
     if (!rlf_buf_try(&e->words.text, n))
         return rlf_fail_memory(err, n, "a text that is split");
     rlf_buf_add(&e->words.text, p, n);
-    RLF_TRY(rlf_splitter_apply(&e->t->splitter, &e->words, begins, err));
+    e->words.first = first < n ? first : n;
+    RLF_TRY(rlf_splitter_apply(&e->t->splitter, &e->words, err));
     for (size_t i = 0; i < e->words.count; i++) {
         struct rlf_word word = e->words.data[i];
-        RLF_TRY(rlf_bpe_encode(&e->t->bpe, &e->work,
-                               e->words.text.p + word.from, word.to - word.from,
-                               err, e->out));
+        RLF_TRY(rlf_model_encode(&e->t->model, &e->work,
+                                 e->words.text.p + word.from,
+                                 word.to - word.from, err, e->out));
     }
     return RLF_OK;
 }
@@ -285,17 +287,20 @@ encode_between(encoder *e, const char *p, size_t n, bool begins, rlf_err *err)
         return RLF_OK;
     rlf_buf text = {0};
     rlf_status status = RLF_OK;
+    size_t first = begins ? (size_t)rlf_utf8_unit(p, n) : 0;
     if (!rlf_buf_try(&text, n))
         return rlf_fail_memory(err, n, "a text that is normalized");
     rlf_buf_add(&text, p, n);
-    RLF_TRY_GOTO(rlf_normalizer_apply(&e->t->normalizer, &text, err), end);
+    RLF_TRY_GOTO(rlf_normalizer_apply(&e->t->normalizer, &text, &first, err),
+                 end);
     for (rlf_found last = {0}, found;; last = found) {
         found = rlf_finder_next(&e->t->after, text.p, text.n, &last,
                                 (e->flags & RLF_ENCODE_PLAIN) != 0);
         size_t to = found.added ? found.from : text.n;
         if (to > last.to)
             RLF_TRY_GOTO(encode_plain(e, text.p + last.to, to - last.to,
-                                      begins && last.to == 0, err),
+                                      last.to < first ? first - last.to : 0,
+                                      err),
                          end);
         if (!found.added)
             break;
@@ -363,7 +368,7 @@ rlf_tokenizer_encode(const rlf_tokenizer *tokenizer, const char *text, size_t n,
     if (status == RLF_OK && (flags & RLF_ENCODE_SPECIAL))
         add_ids(out, &tokenizer->suffix);
     rlf_words_free(&e.words);
-    rlf_bpe_work_free(&e.work);
+    rlf_model_work_free(&e.work);
     return status;
 }
 
@@ -381,7 +386,7 @@ rlf_tokenizer_encode_placed(const rlf_tokenizer *tokenizer, rlf_str text,
     for (rlf_text_place *place; (place = next_place(&e, SIZE_MAX)) != NULL;)
         place->ended = place->begun = out->count;
     rlf_words_free(&e.words);
-    rlf_bpe_work_free(&e.work);
+    rlf_model_work_free(&e.work);
     return status;
 }
 
@@ -390,17 +395,11 @@ rlf_tokenizer_encode_placed(const rlf_tokenizer *tokenizer, rlf_str text,
 static size_t
 longest_token(const rlf_tokenizer *t)
 {
-    size_t longest = 4; /* a character that is unknown */
-    bool bytes = t->bpe.byte_fallback;
-    for (int i = 0; i < 256; i++)
-        bytes = bytes && t->bpe.byte_ids[i] != RLF_NO_ID;
-    bool unbounded = t->bpe.unk != RLF_NO_ID && t->bpe.fuse_unk && !bytes;
+    size_t longest = rlf_model_longest(&t->model);
     for (size_t i = 0; i < t->splitter.count; i++)
-        unbounded |= t->splitter.data[i].way == RLF_SPLIT_REMOVED;
-    for (uint32_t i = 0; i < t->bpe.n_tokens; i++)
-        if (t->bpe.tokens[i].p && t->bpe.tokens[i].n > longest)
-            longest = t->bpe.tokens[i].n;
-    return unbounded ? 0 : longest;
+        if (t->splitter.data[i].way == RLF_SPLIT_REMOVED)
+            longest = 0;
+    return longest;
 }
 
 rlf_status
@@ -434,7 +433,7 @@ rlf_tokenizer_find(const rlf_tokenizer *t, const char *token)
     if (added)
         return added->id;
     if (!t->splitter.byte_level)
-        return rlf_bpe_find(&t->bpe, text.p, text.n);
+        return rlf_vocabulary_find(&t->model.vocabulary, text.p, text.n);
     rlf_buf bytes = {0};
     for (size_t i = 0; i < text.n;) {
         int k = rlf_utf8_unit(text.p + i, text.n - i);
@@ -446,7 +445,8 @@ rlf_tokenizer_find(const rlf_tokenizer *t, const char *token)
         rlf_buf_putc(&bytes, (char)byte);
         i += (size_t)k;
     }
-    uint32_t id = rlf_bpe_find(&t->bpe, bytes.p ? bytes.p : "", bytes.n);
+    uint32_t id = rlf_vocabulary_find(&t->model.vocabulary,
+                                      bytes.p ? bytes.p : "", bytes.n);
     rlf_buf_free(&bytes);
     return id;
 }

@@ -1,12 +1,13 @@
 /* Tokenizers: text to token ids and back, as a Hugging Face directory says.
  *
- * Read are tokenizer.json (byte-level BPE as GPT-2, Llama 3, Qwen and SmolLM
- * have it, sentencepiece-style BPE as Llama 2, and BPE over single characters),
- * or vocab.json + merges.txt; and, if they are there, tokenizer_config.json and
- * special_tokens_map.json for special tokens and spaces in front of texts, and
- * with generation_config.json and config.json for beginning and ends. A part
- * that is not supported is RLF_USER and named: nothing is passed over that
- * would change an id. Chat templates are found by template.h.
+ * Read are tokenizer.json (BPE, byte-level as GPT-2, Llama 3, Qwen and SmolLM
+ * have it, of sentencepiece's kind as Llama 2, or over single characters;
+ * Unigram, WordPiece and WordLevel), or vocab.json + merges.txt; and, if they
+ * are there, tokenizer_config.json and special_tokens_map.json for special
+ * tokens and spaces in front of texts, and with generation_config.json and
+ * config.json for beginning and ends. A part that is not supported is RLF_USER
+ * and named: nothing is passed over that would change an id. Chat templates are
+ * found by template.h.
  *
  * A tokenizer does not change after opening: any number of threads may use
  * it at once. */

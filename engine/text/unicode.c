@@ -3,6 +3,7 @@
 
 #include "engine/base/vec.h"
 #include "engine/text/unicode_data.h"
+#include "engine/text/unicode_normal.h"
 
 #define BIT(category) (UINT32_C(1) << (category))
 
@@ -296,4 +297,53 @@ bool
 rlf_unicode_is_9(uint32_t code)
 {
     return count_until(unicode9_runs, RLF_COUNT(unicode9_runs), code) % 2;
+}
+
+bool
+rlf_unicode_is_mark(uint32_t code)
+{
+    return count_until(mark_runs, RLF_COUNT(mark_runs), code) % 2;
+}
+
+bool
+rlf_unicode_is_nonspacing(uint32_t code)
+{
+    return count_until(nonspacing_runs, RLF_COUNT(nonspacing_runs), code) % 2;
+}
+
+bool
+rlf_unicode_is_control(uint32_t code)
+{
+    return count_until(control_runs, RLF_COUNT(control_runs), code) % 2;
+}
+
+uint32_t
+rlf_unicode_lower(uint32_t code, uint32_t *more)
+{
+    if (code < 0x80)
+        return code >= 'A' && code <= 'Z' ? code + 'a' - 'A' : code;
+    if (code == lower_long[0]) {
+        *more = lower_long[2];
+        return lower_long[1];
+    }
+    size_t low = 0, high = RLF_COUNT(lowers);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (lowers[middle].last < code)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == RLF_COUNT(lowers) || code < lowers[low].first ||
+        (code - lowers[low].first) % lowers[low].step)
+        return code;
+    return (uint32_t)((int32_t)code + lowers[low].difference);
+}
+
+uint32_t
+rlf_unicode_grapheme(uint32_t code)
+{
+    size_t n =
+        count_until(grapheme_runs, RLF_COUNT(grapheme_runs), code << 8 | 0xff);
+    return grapheme_runs[n - 1] & 0xff;
 }

@@ -48,6 +48,39 @@ bool rlf_unicode_pair_folds(uint32_t first, uint32_t second);
  * the two joiners. */
 bool rlf_unicode_is_word(uint32_t code);
 bool rlf_unicode_is_space(uint32_t code);
+/* As the reference's normalizers see it, each by the version of Unicode that it
+ * has: a combining mark, one that takes no space, a control character or one
+ * without a use. */
+bool rlf_unicode_is_mark(uint32_t code);
+bool rlf_unicode_is_nonspacing(uint32_t code);
+bool rlf_unicode_is_control(uint32_t code);
+/* The character in lower case; *more: the one that follows, or 0. */
+uint32_t rlf_unicode_lower(uint32_t code, uint32_t *more);
+/* What a character is to clusters of characters (grapheme.h): a class, and
+ * properties beside it. */
+typedef enum rlf_grapheme_class {
+    RLF_GRAPHEME_OTHER,
+    RLF_GRAPHEME_CR,
+    RLF_GRAPHEME_LF,
+    RLF_GRAPHEME_CONTROL,
+    RLF_GRAPHEME_EXTEND,
+    RLF_GRAPHEME_ZWJ,
+    RLF_GRAPHEME_REGIONAL,
+    RLF_GRAPHEME_PREPEND,
+    RLF_GRAPHEME_SPACING,
+    RLF_GRAPHEME_L,
+    RLF_GRAPHEME_V,
+    RLF_GRAPHEME_T,
+    RLF_GRAPHEME_LV,
+    RLF_GRAPHEME_LVT
+} rlf_grapheme_class;
+enum {
+    RLF_GRAPHEME_PICTURE = 16,   /* Extended_Pictographic */
+    RLF_GRAPHEME_CONSONANT = 32, /* Indic_Conjunct_Break: Consonant, */
+    RLF_GRAPHEME_LINKER = 64,    /* Linker, */
+    RLF_GRAPHEME_INSIDE = 128    /* Extend */
+};
+uint32_t rlf_unicode_grapheme(uint32_t code);
 /* Was it assigned in Unicode 9.0? */
 bool rlf_unicode_is_9(uint32_t code);
 

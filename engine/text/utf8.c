@@ -41,6 +41,17 @@ rlf_utf8_code(const char *text)
 }
 
 size_t
+rlf_utf8_put(uint32_t code, char *p)
+{
+    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    for (size_t i = n; i-- > 1; code >>= 6)
+        p[i] = (char)(0x80 | (code & 0x3f));
+    p[0] = (char)(lead[n] | code);
+    return n;
+}
+
+size_t
 rlf_utf8_before(const char *p, size_t at)
 {
     size_t n = 1;

@@ -18,6 +18,9 @@
 int rlf_utf8_unit(const char *p, size_t n);
 /* The code point of the valid character at p. */
 uint32_t rlf_utf8_code(const char *p);
+/* Write the character at p, which has room for four bytes; how many there are.
+ */
+size_t rlf_utf8_put(uint32_t code, char *p);
 /* Bytes of the character that ends before p[at] in valid text, at > 0. */
 size_t rlf_utf8_before(const char *p, size_t at);
 bool rlf_utf8_valid(const char *p, size_t n);

@@ -30,7 +30,8 @@ split(const rlf_splitter *splitter, const char *text, size_t n,
       rlf_words *words)
 {
     rlf_buf_add(&words->text, text, n);
-    if (rlf_splitter_apply(splitter, words, true, &err) < 0)
+    words->first = n ? 1 : 0;
+    if (rlf_splitter_apply(splitter, words, &err) < 0)
         bail("%s", err.sentence);
 }
 

@@ -427,6 +427,10 @@ check_long(void)
 
 #define MODEL "\"model\": {\"vocab\": {\"a\": 0, \"b\": 1}, \"merges\": []"
 
+#define TWO                                                     \
+    "{\"type\": \"RobertaProcessing\", \"sep\": [\"b\", 1], " \
+    "\"cls\": [\"a\", 0]}"
+
 static void
 check_refused(void)
 {
@@ -437,8 +441,8 @@ check_refused(void)
         {"{\"model\": ", "not JSON"},
         {"[]", "a list where an object is wanted"},
         {"{}", "\"model\" is missing"},
-        {"{\"model\": {\"type\": \"Unigram\"}}",
-         "the model type Unigram is not supported"},
+        {"{\"model\": {\"type\": \"Other\"}}",
+         "the model type Other is not supported"},
         {"{\"model\": {\"merges\": []}}", "\"vocab\" is missing"},
         {"{\"model\": {\"vocab\": {}, \"merges\": []}}",
          "the vocabulary is empty"},
@@ -453,17 +457,73 @@ check_refused(void)
         {"{\"model\": {\"vocab\": {\"a\": 0}, \"merges\": [[\"a\"]]}}",
          "merge 0 is not two tokens"},
         {"{" MODEL ", \"dropout\": 0.1}}", "\"dropout\""},
-        {"{" MODEL ", \"end_of_word_suffix\": \"</w>\"}}",
-         "\"end_of_word_suffix\""},
         {"{" MODEL ", \"unk_token\": \"u\"}}", "the unk_token \"u\""},
+        {"{" MODEL "}, \"normalizer\": {\"type\": \"Other\"}}",
+         "the normalizer Other is not supported"},
         {"{" MODEL "}, \"normalizer\": {\"type\": \"BertNormalizer\"}}",
-         "the normalizer BertNormalizer is not supported"},
+         "\"clean_text\" is missing"},
+        {"{" MODEL "}, \"normalizer\": {\"type\": \"Precompiled\", "
+         "\"precompiled_charsmap\": \"????\"}}",
+         "the precompiled_charsmap is no base 64"},
+        {"{" MODEL "}, \"normalizer\": {\"type\": \"Precompiled\", "
+         "\"precompiled_charsmap\": \"\"}}",
+         "has no trie of the size that it says"},
+        {"{" MODEL "}, \"normalizer\": {\"type\": \"Precompiled\", "
+         "\"precompiled_charsmap\": \"/////wAA\"}}",
+         "has no trie of the size that it says"},
+        {"{" MODEL "}, \"normalizer\": {\"type\": \"Precompiled\", "
+         "\"precompiled_charsmap\": \"BAAAAAAAAAD/\"}}",
+         "has texts that are not UTF-8"},
         {"{" MODEL "}, \"pre_tokenizer\": {\"type\": \"UnicodeScripts\"}}",
          "the pre_tokenizer UnicodeScripts is not supported"},
+        {"{" MODEL "}, \"pre_tokenizer\": {\"type\": \"FixedLength\", "
+         "\"length\": 0}}",
+         "FixedLength has a length of 0"},
+        {"{" MODEL "}, \"pre_tokenizer\": {\"type\": \"CharDelimiterSplit\", "
+         "\"delimiter\": \"ab\"}}",
+         "the delimiter \"ab\" is not one character"},
+        {"{" MODEL "}, \"pre_tokenizer\": {\"type\": \"Metaspace\", "
+         "\"replacement\": \"\"}}",
+         "the replacement \"\" of Metaspace is not one character"},
+        {"{" MODEL "}, \"decoder\": {\"type\": \"CTC\"}}",
+         "the decoder CTC is not supported"},
         {"{" MODEL "}, \"decoder\": {\"type\": \"WordPiece\"}}",
-         "the decoder WordPiece is not supported"},
-        {"{" MODEL "}, \"post_processor\": {\"type\": \"BertProcessing\"}}",
-         "the post_processor BertProcessing is not supported"},
+         "\"prefix\" is missing"},
+        {"{" MODEL "}, \"decoder\": {\"type\": \"BPEDecoder\", \"suffix\": "
+         "\"\"}}",
+         "the decoder BPEDecoder without a suffix is not supported"},
+        {"{" MODEL "}, \"decoder\": {\"type\": \"Strip\", \"content\": "
+         "\"ab\", \"start\": 1, \"stop\": 0}}",
+         "a Strip decoder takes one character"},
+        {"{" MODEL "}, \"decoder\": {\"type\": \"Sequence\", \"decoders\": "
+         "[{\"type\": \"ByteFallback\"}, {\"type\": \"Replace\", "
+         "\"pattern\": {\"String\": \"a\"}, \"content\": \"b\"}]}}",
+         "the decoder Replace behind ByteFallback is not supported"},
+        {"{" MODEL "}, \"decoder\": {\"type\": \"Sequence\", \"decoders\": "
+         "[{\"type\": \"Fuse\"}, {\"type\": \"Strip\", \"content\": "
+         "\"a\", \"start\": 1, \"stop\": 1}]}}",
+         "behind Fuse only one, of an ASCII character, with stop 0"},
+        {"{" MODEL "}, \"post_processor\": {\"type\": \"Other\"}}",
+         "the post_processor Other is not supported"},
+        {"{" MODEL "}, \"post_processor\": {\"type\": \"BertProcessing\", "
+         "\"sep\": [\"b\", 2], \"cls\": [\"a\", 0]}}",
+         "the post_processor's id 2 is no token"},
+        {"{" MODEL "}, \"post_processor\": {\"type\": \"Sequence\", "
+         "\"processors\": [" TWO ", " TWO "]}}",
+         "more than one post_processor that adds tokens"},
+        {"{\"model\": {\"vocab\": {\"a\": 0}, \"merges\": [\"a a\"], "
+         "\"continuing_subword_prefix\": \"##\"}}",
+         "merge 0 has a right side without the \"continuing_subword_prefix\""},
+        {"{\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"a\"]]}}",
+         "token 0 of the vocabulary is not a text with a number"},
+        {"{\"model\": {\"vocab\": [[\"a\", 0]], \"unk_id\": 1}}",
+         "the unk_id 1 is no token of the vocabulary"},
+        {"{\"model\": {\"\\u0076ocab\": [[\"a\", 0]]}}",
+         "the scores of the vocabulary cannot be read"},
+        {"{\"model\": {\"type\": \"WordPiece\", \"vocab\": {\"a\": 0}, "
+         "\"continuing_subword_prefix\": \"##\", "
+         "\"max_input_chars_per_word\": 5000}}",
+         "\"max_input_chars_per_word\" of the model is 5000"},
         {"{" MODEL "}, \"pre_tokenizer\": {\"type\": \"Split\", \"pattern\": "
          "{\"Regex\": \"(\"}, \"behavior\": \"Isolated\"}}",
          "the pattern ( cannot be read as its reference reads it: at byte 1"},

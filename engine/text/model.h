@@ -1,0 +1,46 @@
+/* The "model" of a tokenizer file: one word to token ids, by byte pair encoding
+ * (bpe.h), a unigram model (unigram.h), WordPiece (wordpiece.h), or as a whole
+ * (WordLevel). Built once, then read-only: any number of threads may encode,
+ * each with its own work. */
+#ifndef RLF_TEXT_MODEL_H
+#define RLF_TEXT_MODEL_H
+
+#include "engine/text/bpe.h"
+#include "engine/text/unigram.h"
+#include "engine/text/wordpiece.h"
+
+typedef enum rlf_model_kind {
+    RLF_MODEL_BPE,
+    RLF_MODEL_UNIGRAM,
+    RLF_MODEL_WORDPIECE,
+    RLF_MODEL_WORDLEVEL
+} rlf_model_kind;
+
+typedef struct rlf_model {
+    rlf_model_kind kind;
+    rlf_vocabulary vocabulary;
+    rlf_bpe bpe;             /* of the first kind, */
+    rlf_unigram unigram;     /* the second, */
+    rlf_wordpiece wordpiece; /* and the others */
+} rlf_model;
+
+typedef struct rlf_model_work {
+    rlf_bpe_work bpe;
+    rlf_unigram_work unigram;
+    rlf_buf spelled;
+} rlf_model_work;
+void rlf_model_work_free(rlf_model_work *work);
+
+/* Append the ids of the word p[0..n): valid UTF-8, or bytes behind ByteLevel.
+ * RLF_USER for what the vocabulary cannot express where it has no unknown
+ * token. */
+rlf_status rlf_model_encode(const rlf_model *model, rlf_model_work *work,
+                            const char *p, size_t n, rlf_err *err,
+                            rlf_ids *out);
+/* The unknown token, or RLF_NO_ID. */
+uint32_t rlf_model_unknown(const rlf_model *model);
+/* The most bytes of a text that one token stands for, as the model sees them;
+ * 0: there is no such number. */
+size_t rlf_model_longest(const rlf_model *model);
+
+#endif
