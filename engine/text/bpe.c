@@ -46,6 +46,50 @@ rlf_bpe_add_merge(rlf_bpe *bpe, rlf_merge merge)
     *find_merge(bpe, merge.left, merge.right) = merge;
 }
 
+/* --- parts of a word --- */
+
+/* Of a space, in the tokens of sentencepiece's models: U+2581. */
+static const char sign[] = "\xe2\x96\x81";
+enum { SIGN = sizeof sign - 1 };
+
+/* No merge goes across a sign that stands behind a byte if none makes a token
+ * that has both. What stands for other text, as <0xHH> and the unknown token
+ * do, must not be joined to a sign at all. */
+void
+rlf_bpe_find_cuts(rlf_bpe *bpe)
+{
+    const rlf_str *tokens = bpe->vocabulary->tokens;
+    memset(bpe->joined, 0, sizeof bpe->joined);
+    for (size_t i = 0; i < bpe->n_merge_slots; i++) {
+        if (bpe->merges[i].left == RLF_NO_ID)
+            continue;
+        rlf_str token = tokens[bpe->merges[i].id];
+        for (size_t k = 1; k + SIGN <= token.n; k++)
+            if (memcmp(token.p + k, sign, SIGN) == 0)
+                bpe->joined[(unsigned char)token.p[k - 1]] = true;
+    }
+    rlf_str unk = bpe->unk == RLF_NO_ID ? RLF_STR(">") : tokens[bpe->unk];
+    bpe->cuts = !bpe->byte_level && !bpe->ignore_merges && !bpe->prefix.n &&
+                !bpe->suffix.n && !bpe->joined['>'] && unk.n &&
+                !bpe->joined[(unsigned char)unk.p[unk.n - 1]] &&
+                rlf_vocabulary_find(bpe->vocabulary, sign, SIGN) != RLF_NO_ID;
+}
+
+size_t
+rlf_bpe_cut(const rlf_bpe *bpe, const char *p, size_t n)
+{
+    for (size_t i = 1; bpe->cuts && i < n; i++) {
+        const char *at = memchr(p + i, sign[0], n - i);
+        if (!at)
+            break;
+        i = (size_t)(at - p);
+        if (i + SIGN <= n && memcmp(at, sign, SIGN) == 0 &&
+            !bpe->joined[(unsigned char)p[i - 1]])
+            return i;
+    }
+    return n;
+}
+
 void
 rlf_bpe_work_free(rlf_bpe_work *work)
 {

@@ -25,6 +25,8 @@ typedef struct rlf_bpe {
     rlf_str prefix;         /* of all symbols of a word but the first */
     rlf_str suffix;         /* of the last one */
     bool byte_level, byte_fallback, fuse_unk, ignore_merges;
+    bool cuts;        /* a word may be cut before a sign of a space, ... */
+    bool joined[256]; /* ... but behind these bytes, where tokens go on */
 } rlf_bpe;
 
 /* Set up an empty table for n_merges. The flags, byte_ids, unk, prefix and
@@ -34,6 +36,12 @@ rlf_status rlf_bpe_init(rlf_bpe *bpe, rlf_arena *arena,
                         rlf_err *err);
 /* A later merge of the same pair replaces the earlier one. */
 void rlf_bpe_add_merge(rlf_bpe *bpe, rlf_merge merge);
+
+/* Find out where words may be cut: when all else of it is set. */
+void rlf_bpe_find_cuts(rlf_bpe *bpe);
+/* Bytes of the first part of the word p[0..n): its parts, encoded one after the
+ * other, have the ids of the whole. */
+size_t rlf_bpe_cut(const rlf_bpe *bpe, const char *p, size_t n);
 
 typedef struct rlf_bpe_work {
     RLF_VEC(struct rlf_bpe_symbol) symbols;

@@ -273,7 +273,7 @@ static void
 replace_matches(const rlf_decode_step *step, rlf_str text, rlf_buf *out)
 {
     rlf_err err = RLF_ERR_NONE;
-    rlf_regex_walk walk;
+    rlf_regex_walk walk = {0};
     size_t at = 0, begin = 0, end = 0;
     bool found = true;
     if (rlf_regex_begin(&walk, step->regex, text.p, text.n, &err) == RLF_OK) {

@@ -7,6 +7,7 @@
 #include "engine/text/decoder.h"
 #include "engine/text/model.h"
 #include "engine/text/normalizer.h"
+#include "engine/text/scratch.h"
 #include "engine/text/splitter.h"
 #include "engine/text/tokenizer.h"
 
@@ -16,6 +17,7 @@ enum { RLF_IDS_MOST = 1 << 22 }; /* no vocabulary is nearly as large */
 
 struct rlf_tokenizer {
     rlf_arena *arena;
+    rlf_scratches *scratches;
     const char *dir;  /* where its files are */
     const char *file; /* tokenizer.json or vocab.json, for messages */
     bool pair;        /* it is vocab.json */

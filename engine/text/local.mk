@@ -18,6 +18,7 @@ libtext_a_SOURCES = \
 	%D%/post.c \
 	%D%/regex.c %D%/regex.h \
 	%D%/scores.c %D%/scores.h \
+	%D%/scratch.c %D%/scratch.h \
 	%D%/settings.c \
 	%D%/splitter.c %D%/splitter.h \
 	%D%/template.c %D%/template.h \

@@ -24,10 +24,13 @@ typedef struct rlf_model {
     rlf_wordpiece wordpiece; /* and the others */
 } rlf_model;
 
+/* Of one model. */
 typedef struct rlf_model_work {
     rlf_bpe_work bpe;
     rlf_unigram_work unigram;
     rlf_buf spelled;
+    struct rlf_known_word
+        *known; /* words with their ids, by hash; NULL: none */
 } rlf_model_work;
 void rlf_model_work_free(rlf_model_work *work);
 

@@ -308,7 +308,9 @@ load_bpe(rlf_tokenizer *t, const json_t *model, rlf_err *err)
     rlf_buf_free(&whole);
     rlf_buf_free(&bytes);
     RLF_TRY(status);
-    return load_unknown(t, model, err, &bpe->unk);
+    RLF_TRY(load_unknown(t, model, err, &bpe->unk));
+    rlf_bpe_find_cuts(bpe);
+    return RLF_OK;
 }
 
 /* --- the other models --- */

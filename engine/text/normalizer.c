@@ -261,7 +261,7 @@ apply_replace(const struct rlf_normal_step *step, size_t n, rlf_buf *text,
               size_t *first, rlf_err *err)
 {
     rlf_buf out = {0};
-    rlf_regex_walk walk;
+    rlf_regex_walk walk = {0};
     size_t at = 0, begin = 0, end = 0, reached = 0;
     bool found = true;
     RLF_TRY(rlf_regex_begin(&walk, step->regex, text->p, text->n, err));

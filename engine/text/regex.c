@@ -244,17 +244,33 @@ rlf_status
 rlf_regex_begin(rlf_regex_walk *walk, const rlf_regex *regex, const char *p,
                 size_t n, rlf_err *err)
 {
-    *walk = (rlf_regex_walk){.regex = regex, .p = p, .n = n, .units = n};
+    rlf_regex_walk kept = *walk;
+    *walk = (rlf_regex_walk){.regex = regex,
+                             .p = p,
+                             .n = n,
+                             .units = n,
+                             .match = kept.match,
+                             .kinds = kept.kinds,
+                             .room = kept.room};
     if (!regex->code)
         return RLF_OK;
-    walk->match = pcre2_match_data_create(1, NULL);
-    walk->kinds = rlf_try_malloc(n);
+    if (!walk->match)
+        walk->match = pcre2_match_data_create(1, NULL);
+    if (walk->room < n || !walk->kinds) {
+        free(walk->kinds);
+        walk->kinds = rlf_try_malloc(n);
+        walk->room = n;
+    }
     if (!walk->match || !walk->kinds) {
         rlf_regex_end(walk);
         return rlf_fail_memory(err, n, "a text that is split");
     }
     size_t units = 0;
     for (size_t i = 0; i < n; units++) {
+        if ((unsigned char)p[i] < 0x80) {
+            walk->kinds[units] = regex->low[(unsigned char)p[i++]];
+            continue;
+        }
         int k = rlf_utf8_unit(p + i, n - i);
         walk->kinds[units] = kind_of(regex, rlf_utf8_code(p + i));
         i += k > 0 ? (size_t)k : 1;

@@ -27,12 +27,15 @@ typedef struct rlf_regex_walk {
     size_t n;
     void *match;
     unsigned char *kinds; /* of each character; NULL: the text itself */
+    size_t room;          /* for so many of them */
     size_t units;         /* characters, or bytes of a literal's text */
     size_t start, last;   /* in units: the search's start, the match's end */
     size_t unit, byte;    /* how far units are counted in bytes */
     bool any;             /* there has been a match */
 } rlf_regex_walk;
 
+/* `walk` is zero, or was begun before: it keeps its memory until it ends, also
+ * if this fails. */
 rlf_status rlf_regex_begin(rlf_regex_walk *walk, const rlf_regex *regex,
                            const char *p, size_t n, rlf_err *err);
 /* The next match, as bytes; *found false if there is none. */

@@ -363,18 +363,18 @@ make_room(rlf_words *out, rlf_err *err)
 }
 
 static rlf_status
-cut_word(const rlf_split_step *step, const rlf_words *words,
-         struct rlf_word word, rlf_words *out, rlf_err *err)
+cut_word(const rlf_split_step *step, rlf_regex_walk *walk,
+         const rlf_words *words, struct rlf_word word, rlf_words *out,
+         rlf_err *err)
 {
     cutter c = {.way = step->way, .out = out};
-    rlf_regex_walk walk;
     size_t n = word.to - word.from, at = 0, begin, end, first = out->count;
     bool found = n > 0;
     RLF_TRY(
-        rlf_regex_begin(&walk, step->regex, words->text.p + word.from, n, err));
+        rlf_regex_begin(walk, step->regex, words->text.p + word.from, n, err));
     rlf_status status = make_room(out, err);
     while (found && status == RLF_OK) {
-        status = rlf_regex_next(&walk, err, &found, &begin, &end);
+        status = rlf_regex_next(walk, err, &found, &begin, &end);
         if (found && status == RLF_OK)
             status = make_room(out, err);
         if (!found || status < 0)
@@ -386,7 +386,6 @@ cut_word(const rlf_split_step *step, const rlf_words *words,
     }
     if (status == RLF_OK)
         status = make_room(out, err);
-    rlf_regex_end(&walk);
     if (at < n && status == RLF_OK)
         add_part(&c, word.from + at, word.to, step->invert);
     size_t kept = first;
@@ -418,11 +417,13 @@ static rlf_status
 cut_all(const rlf_split_step *step, rlf_words *words, rlf_err *err)
 {
     rlf_words cut = {0};
+    rlf_regex_walk walk = {0};
     rlf_status status = RLF_OK;
     for (size_t w = 0; w < words->count && status == RLF_OK; w++)
         status = step->length
                      ? cut_length(step, words, words->data[w], &cut, err)
-                     : cut_word(step, words, words->data[w], &cut, err);
+                     : cut_word(step, &walk, words, words->data[w], &cut, err);
+    rlf_regex_end(&walk);
     RLF_VEC_FREE(words);
     words->data = cut.data;
     words->count = cut.count;

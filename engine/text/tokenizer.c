@@ -100,6 +100,7 @@ rlf_tokenizer_open(const char *path, rlf_err *err, rlf_tokenizer **out)
     rlf_arena *arena = rlf_arena_new();
     rlf_tokenizer *t = RLF_NEW(arena, rlf_tokenizer);
     t->arena = arena;
+    t->scratches = rlf_scratches_new(arena);
     t->bos = RLF_NO_ID;
     rlf_status status = open_files(t, path, err);
     if (status < 0)
@@ -121,8 +122,8 @@ rlf_tokenizer_close(rlf_tokenizer *tokenizer)
 typedef struct encoder {
     const rlf_tokenizer *t;
     unsigned flags;
-    rlf_words words;
-    rlf_model_work work;
+    rlf_scratch *scratch;
+    rlf_scratch own;        /* where the tokenizer has none left */
     rlf_ids *out;           /* NULL: only count, */
     uint64_t n_added;       /* added tokens */
     uint64_t n_bytes;       /* and what the model makes tokens of */
@@ -252,16 +253,16 @@ encode_plain(encoder *e, const char *p, size_t n, size_t first, rlf_err *err)
         e->n_bytes += n;
         return RLF_OK;
     }
-    rlf_buf_clear(&e->words.text);
-    if (!rlf_buf_try(&e->words.text, n))
+    rlf_buf_clear(&e->scratch->words.text);
+    if (!rlf_buf_try(&e->scratch->words.text, n))
         return rlf_fail_memory(err, n, "a text that is split");
-    rlf_buf_add(&e->words.text, p, n);
-    e->words.first = first < n ? first : n;
-    RLF_TRY(rlf_splitter_apply(&e->t->splitter, &e->words, err));
-    for (size_t i = 0; i < e->words.count; i++) {
-        struct rlf_word word = e->words.data[i];
-        RLF_TRY(rlf_model_encode(&e->t->model, &e->work,
-                                 e->words.text.p + word.from,
+    rlf_buf_add(&e->scratch->words.text, p, n);
+    e->scratch->words.first = first < n ? first : n;
+    RLF_TRY(rlf_splitter_apply(&e->t->splitter, &e->scratch->words, err));
+    for (size_t i = 0; i < e->scratch->words.count; i++) {
+        struct rlf_word word = e->scratch->words.data[i];
+        RLF_TRY(rlf_model_encode(&e->t->model, &e->scratch->work,
+                                 e->scratch->words.text.p + word.from,
                                  word.to - word.from, err, e->out));
     }
     return RLF_OK;
@@ -360,6 +361,7 @@ rlf_tokenizer_encode(const rlf_tokenizer *tokenizer, const char *text, size_t n,
                      unsigned flags, rlf_err *err, rlf_ids *out)
 {
     encoder e = {.t = tokenizer, .flags = flags, .out = out};
+    e.scratch = rlf_scratch_take(tokenizer->scratches, &e.own);
     if (tokenizer->plain)
         e.flags |= RLF_ENCODE_PLAIN;
     if (flags & RLF_ENCODE_SPECIAL)
@@ -367,8 +369,7 @@ rlf_tokenizer_encode(const rlf_tokenizer *tokenizer, const char *text, size_t n,
     rlf_status status = encode_clean(&e, text, n, err);
     if (status == RLF_OK && (flags & RLF_ENCODE_SPECIAL))
         add_ids(out, &tokenizer->suffix);
-    rlf_words_free(&e.words);
-    rlf_model_work_free(&e.work);
+    rlf_scratch_give(tokenizer->scratches, e.scratch);
     return status;
 }
 
@@ -378,6 +379,7 @@ rlf_tokenizer_encode_placed(const rlf_tokenizer *tokenizer, rlf_str text,
                             size_t n)
 {
     encoder e = {.t = tokenizer, .out = out, .places = places, .n_places = n};
+    e.scratch = rlf_scratch_take(tokenizer->scratches, &e.own);
     if (tokenizer->plain)
         e.flags |= RLF_ENCODE_PLAIN;
     for (rlf_text_place *place; (place = next_place(&e, 0)) != NULL;)
@@ -385,8 +387,7 @@ rlf_tokenizer_encode_placed(const rlf_tokenizer *tokenizer, rlf_str text,
     rlf_status status = encode_text(&e, text.p, text.n, err);
     for (rlf_text_place *place; (place = next_place(&e, SIZE_MAX)) != NULL;)
         place->ended = place->begun = out->count;
-    rlf_words_free(&e.words);
-    rlf_model_work_free(&e.work);
+    rlf_scratch_give(tokenizer->scratches, e.scratch);
     return status;
 }
 
