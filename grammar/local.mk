@@ -89,6 +89,6 @@ tests_mutants_LDADD = $(API_LIBS)
 tests_sentences_SOURCES = tests/sentences.c
 tests_sentences_LDADD = $(API_LIBS)
 tests_fuzz_replay_SOURCES = tests/fuzz_replay.c tests/fuzz_parse.c \
-	tests/fuzz_lex.c tests/fuzz_messages.c tests/fuzz.h
+	tests/fuzz_lex.c tests/fuzz_messages.c tests/fuzz_tokenizer.c tests/fuzz.h
 tests_fuzz_replay_LDADD = libgrammar.a $(ORDER_LIBS)
 tap_tests += tests/cluster.tap tests/large.tap tests/looking.tap

@@ -4,8 +4,8 @@
  *         tests/fuzz_parse.c grammar/... -o fuzz_parse
  *
  * Without RLF_FUZZER they are plain functions that fuzz_replay.c calls on
- * tests/corpus, or tests/messages, and on mutations of it. A target returns
- * normally or breaks. */
+ * tests/corpus, tests/messages or tests/tokenizers, and on mutations of it. A
+ * target returns normally or breaks. */
 #ifndef RLF_TESTS_FUZZ_H
 #define RLF_TESTS_FUZZ_H
 
@@ -21,6 +21,7 @@
 int fuzz_parse(const uint8_t *data, size_t n);
 int fuzz_lex(const uint8_t *data, size_t n);
 int fuzz_messages(const uint8_t *data, size_t n);
+int fuzz_tokenizer(const uint8_t *data, size_t n);
 #endif
 
 #endif

@@ -1,6 +1,7 @@
-/* The fuzz targets on the texts of tests/corpus, or the messages between ranks
- * of tests/messages, and on mutations of them: bytes dropped, doubled, changed,
- * and texts cut and joined. Deterministic. */
+/* The fuzz targets on the texts of tests/corpus, the messages between ranks of
+ * tests/messages, or the tokenizers of tests/tokenizers, and on mutations of
+ * them: bytes dropped, doubled, changed, and texts cut and joined.
+ * Deterministic. */
 #include "tests/tap.h"
 
 #include "engine/base/vec.h"
@@ -29,6 +30,7 @@ typedef struct sort {
 } sort;
 
 static const char punctuation[] = "(){}[]=:.,;\n\"#+-*/<>%^?!&|0a_\\\xc3\x01";
+static const char json[] = "{}[]:,\"\\09-eu.a#\xc3\x96";
 static const char numbers[] = "\0\1\2\3\4\7\x10\x7f\x80\xfe\xff";
 
 static const sort sorts[] = {
@@ -46,6 +48,13 @@ static const sort sorts[] = {
      .mutations = 2000,
      .bytes = numbers,
      .n_bytes = sizeof numbers - 1},
+    {.name = "tokenizers",
+     .folders = {"tokenizers"},
+     .targets = {fuzz_tokenizer},
+     .least = 15,
+     .mutations = 30,
+     .bytes = json,
+     .n_bytes = sizeof json - 1},
 };
 
 static text

@@ -9,7 +9,8 @@ what the `tokenizers` library makes of texts with them.
 With two more arguments, a directory and a file of texts (a JSON list), it writes
 larger tokenizers there, among them sentencepiece's with their own charsmaps,
 trained on those texts: what `--compare` then holds the program against, text by
-text, with bench/tokenize. The test is tests/unit/text_made.c."""
+text, with bench/tokenize. With `--corpus DIRECTORY` it writes what tests/tokenizers
+holds. The tests are tests/unit/text_made.c and tests/fuzz_replay.c."""
 
 import base64
 import glob
@@ -429,9 +430,27 @@ def compare(directory, file, program):
               f"of {len(texts)} texts differ {run.stderr.strip()}")
 
 
+def write_corpus(directory):
+    """Small files of all sorts, for fuzzing."""
+    wanted = ["unigram always", "unigram T5", "unigram strip", "unigram whole",
+              "unigram bytes", "BPE suffix", "BPE CLIP", "BPE both",
+              "BPE Llama", "BPE odd map", "BPE digits", "BPE fixed",
+              "WordPiece BERT", "WordPiece bytes", "WordLevel forms"]
+    m = Maker([s for s in manual() if s.isascii()], 130)
+    make_unigrams(m)
+    make_bpes(m)
+    make_words(m)
+    for i, name in enumerate(wanted):
+        with open(f"{directory}/{i:02}.json", "w", encoding="utf-8") as f:
+            json.dump(m.made[name], f, ensure_ascii=False)
+
+
 def main():
     if sys.argv[1:2] == ["--compare"]:
         compare(*sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["--corpus"]:
+        write_corpus(sys.argv[2])
         return
     if len(sys.argv) > 2:
         with open(sys.argv[2], encoding="utf-8") as f:
