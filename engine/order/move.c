@@ -56,6 +56,29 @@ nth(const uint32_t *rows, int64_t i)
     return rows ? rows[i] : (uint32_t)i;
 }
 
+/* Who had better not send a row: ranks at work, but for those that it goes to,
+ * which need not be sent what they have. Found once for each part. */
+typedef struct senders {
+    const word *busy;
+    const rlf_parts *need; /* NULL: nobody is spared */
+    const word **of;       /* per part of `need`; NULL: not found yet */
+} senders;
+
+static const word *
+spared(const rlf_control *c, senders *s, int64_t i)
+{
+    if (!s->need)
+        return s->busy;
+    int part = s->need->part ? s->need->part[i] : 0;
+    if (s->of[part])
+        return s->of[part];
+    word *set = RLF_NEW_ARRAY(c->arena, word, c->n_words);
+    memcpy(set, s->busy, sizeof *set * (size_t)c->n_words);
+    for (int k = s->need->first[part]; k < s->need->first[part + 1]; k++)
+        take(set, s->need->list[k]);
+    return s->of[part] = set;
+}
+
 /* Those who have a row, without those of a set, unless they are all: whoever is
  * at work would keep the others waiting. */
 static const word *
@@ -68,10 +91,9 @@ senders_of(const rlf_control *c, const track *t, uint32_t row, const word *busy)
     return some ? left : have;
 }
 
-/* `busy`: ranks that had better not send. */
 static holders
 holders_of(const rlf_control *c, const track *t, const uint32_t *rows,
-           uint32_t n, const word *busy)
+           uint32_t n, senders *from)
 {
     holders h = {.n_slots = 2};
     while (h.n_slots < 2 * (size_t)n)
@@ -80,7 +102,8 @@ holders_of(const rlf_control *c, const track *t, const uint32_t *rows,
     h.set = RLF_NEW_ARRAY(c->arena, const word *, n + 1);
     h.part = RLF_NEW_ARRAY(c->arena, int, n + 1);
     for (uint32_t i = 0; i < n; i++)
-        h.part[i] = part_of_set(c, &h, senders_of(c, t, nth(rows, i), busy));
+        h.part[i] = part_of_set(
+            c, &h, senders_of(c, t, nth(rows, i), spared(c, from, i)));
     list_ranks(c, &h);
     h.shown.part = h.part;
     return h;
@@ -125,10 +148,10 @@ rlf_control_bring(rlf_control *c, int of, int reader, const uint32_t *rows,
 {
     if (!rlf_control_is_stored(c, of))
         return;
-    word *busy = rlf_control_at_work(c);
-    for (int i = 0; i < need->first[need->count]; i++)
-        take(busy, need->list[i]); /* it need not be sent what it has */
-    holders h = holders_of(c, rlf_control_track(c, of), rows, n, busy);
+    senders from = {.busy = rlf_control_at_work(c),
+                    .need = need,
+                    .of = RLF_NEW_ARRAY(c->arena, const word *, need->count)};
+    holders h = holders_of(c, rlf_control_track(c, of), rows, n, &from);
     rlf_edge e;
     rlf_edge_between(&h.shown, need, n, NULL, NULL, c->arena, &e);
     if (e.count)
@@ -148,8 +171,8 @@ rlf_control_bring_all(rlf_control *c, int from, int reader, const int *to,
     if (!rlf_control_is_stored(c, from))
         return;
     rlf_arena *scratch = rlf_arena_new();
-    const word *nobody = RLF_NEW_ARRAY(scratch, word, c->n_words);
-    holders h = holders_of(c, t, NULL, n, nobody);
+    senders all = {.busy = RLF_NEW_ARRAY(scratch, word, c->n_words)};
+    holders h = holders_of(c, t, NULL, n, &all);
     rlf_edge *rounds;
     int n_rounds = rlf_edge_spread(&h.shown, to, n_to, n, scratch, &rounds);
     for (int i = 0; i < n_rounds; i++)

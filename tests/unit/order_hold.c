@@ -59,6 +59,15 @@ is_run(const world *w, const rlf_rank_command *command, int node)
                    ->node->id == node;
 }
 
+static void
+report(world *w, const rlf_rank_command *command, int rank)
+{
+    rlf_control_tell(w->control, &(rlf_rank_event){.kind = RLF_EVENT_DONE,
+                                                   .rank = rank,
+                                                   .n = command->n,
+                                                   .branch = -1});
+}
+
 /* All ranks report a node's commands as done. */
 static void
 finish(world *w, int node)
@@ -70,12 +79,7 @@ finish(world *w, int node)
         w->told[i] = true;
         for (int k = 0; k < command->n_shares; k++)
             if (command->shares[k].reports)
-                rlf_control_tell(
-                    w->control,
-                    &(rlf_rank_event){.kind = RLF_EVENT_DONE,
-                                      .rank = command->shares[k].rank,
-                                      .n = command->n,
-                                      .branch = -1});
+                report(w, command, command->shares[k].rank);
     }
     go_on(w);
 }
@@ -280,6 +284,30 @@ test_two_senders(void)
     end(&w, "two senders");
 }
 
+/* Two ranks read for both calls, each one row of the reference. The first that
+ * is done goes on with the critic, whose other row the second has as well, but
+ * for that it would have to wait. */
+static void
+test_other_reader(void)
+{
+    world w;
+    begin(&w, (ranks){2, 2, 1}, (ranks){0, 2, 1}, (ranks){0, 2, 1});
+    complete(&w, 2, 2);
+    ok(count_rows(&w, REFERENCE) == 2 && !count_rows(&w, CRITIC) &&
+           count_sent(&w, 2, 0) == 1 && count_sent(&w, 2, 1) == 1,
+       "two replicas read a row each");
+    int first = last_run(&w, REFERENCE);
+    report(&w, w.all[first], 0);
+    go_on(&w);
+    ok(count_rows(&w, CRITIC) == 2 && count_sent(&w, 2, 0) == 2 &&
+           !count_sent(&w, 1, 0),
+       "a replica that is at work does not send to another one of its call");
+    report(&w, w.all[first], 1);
+    w.told[first] = true;
+    go_on(&w);
+    end(&w, "two readers");
+}
+
 /* The reference is on ranks 0 and 1 together, the critic on 1: both are read
  * when neither samples, and while the critic is, 0 waits for more. */
 static void
@@ -414,9 +442,10 @@ test_two_generations(void)
 int
 main(void)
 {
-    plan(32);
+    plan(35);
     test_sender_at_work();
     test_two_senders();
+    test_other_reader();
     test_partner_at_work();
     test_joined();
     test_training();
