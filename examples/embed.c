@@ -5,7 +5,8 @@
  *     ./embed ppo.rlf 10 [NAME VALUE ...]
  *     ./embed - 10 start DIRECTORY problems FILE.jsonl [NAME VALUE ...]
  *
- * SIGTERM ends it once a step is done, and saves that. The second trains the
+ * With --out it saves the step that is good enough. SIGTERM ends it once a step
+ * is done, and saves that. The second trains the
  * program below, which is no file, on a reward that is a function in C; its log
  * is written in this program's own form. */
 #include <rlflow.h>
@@ -30,19 +31,24 @@ static const char program[] =
     "    report reward = mean(score over batch)\n"
     "}\n";
 
-/* 1 for the answer of the data's row; else less for more tokens. */
+/* 1 for the answer of the data's row; else less for more tokens, and for each
+ * that is the one before again. */
 static const char *
 judge(void *arg, const rlf_hook_sample *sample, double *value)
 {
-    size_t n, m;
+    size_t n, m, length, again = 0;
     const char *answer = rlf_hook_sample_text(sample, "answer", &n);
     const char *response = rlf_hook_sample_text(sample, "response", &m);
+    const int32_t *tokens = rlf_hook_sample_tokens(sample, &length);
     (void)arg;
     if (!answer || !response)
         return "the row has no answer that is a text";
+    for (size_t i = 1; i < length; i++)
+        again += tokens[i] == tokens[i - 1];
     *value = n == m && memcmp(answer, response, n) == 0
                  ? 1
-                 : -0.01 * rlf_hook_sample_number(sample, "length");
+                 : -0.01 * rlf_hook_sample_number(sample, "length") -
+                       0.1 * (double)again;
     return NULL;
 }
 
@@ -109,7 +115,7 @@ int
 main(int argc, char **argv)
 {
     const char *path = argc > 1 ? argv[1] : "ppo.rlf";
-    int own = strcmp(path, "-") == 0;
+    int own = strcmp(path, "-") == 0, out = 0;
     rlf_session *s =
         own ? rlf_session_open_text("embed.rlf", program, sizeof program - 1)
             : rlf_session_open(path);
@@ -118,8 +124,10 @@ main(int argc, char **argv)
         rlf_session_hook(s, "judge", judge, NULL);
     }
     rlf_session_set(s, "--steps", argc > 2 ? argv[2] : "10");
-    for (int i = 3; i + 1 < argc; i += 2)
+    for (int i = 3; i + 1 < argc; i += 2) {
         rlf_session_set(s, argv[i], argv[i + 1]);
+        out |= strcmp(argv[i], "--out") == 0;
+    }
 
     rlf_result result;
     running = s;
@@ -131,6 +139,9 @@ main(int argc, char **argv)
             break;
     }
     signal(SIGTERM, SIG_DFL);
+    if (result == RLF_RESULT_OK && out && rlf_session_save(s) == RLF_RESULT_OK)
+        printf("good enough: step %llu is saved\n",
+               (unsigned long long)rlf_session_saved(s));
     int failed = rlf_session_failed(s);
     if (result == RLF_RESULT_STOPPED)
         printf("told to end: step %llu is saved\n",

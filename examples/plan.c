@@ -4,7 +4,7 @@
  *
  *     cc plan.c $(pkg-config --cflags --libs rlflow) -o plan
  *     ./plan ppo.rlf a100x8:2 [NAME VALUE ...]
- *     ./plan - 33B:8:32,13B:4:16 5,4 1.95,2
+ *     ./plan - 33B:8:32,13B:4:16 5,4 1.95,2       and the table of it
  *     ./plan + ppo.rlf 60      what its pieces take here, measured for 60 s */
 #include <rlflow.h>
 
@@ -88,8 +88,8 @@ show_schedule(char **argv)
     rlf_schedule_set(s, "--memory", argv[4]);
     const rlf_schedule_point *p = rlf_schedule_search(s, NULL, NULL);
     if (p)
-        printf("%g, of at least %g; it keeps %g\n", p->makespan, p->bound,
-               p->peak);
+        printf("%g, of at least %g; it keeps %g\n%s", p->makespan, p->bound,
+               p->peak, rlf_schedule_table(s));
     int failed = p ? 0 : fail(rlf_schedule_message(s));
     rlf_schedule_close(s);
     return failed;
