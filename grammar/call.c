@@ -1,5 +1,6 @@
-/* Calls of what classes do: methods, functions, fields, hooks, draws. */
-#include "grammar/sema.h"
+/* Calls of what classes do: methods, functions, fields, draws. Those of hooks
+ * are in hook.c. */
+#include "grammar/call.h"
 
 #include "grammar/meant.h"
 
@@ -7,17 +8,17 @@
 
 /* ---- what is the same for all ---- */
 
-static void
-check_supported(rlf_sema *s, const rlf_node_class *class, rlf_span span)
+void
+rlf_call_check_supported(rlf_sema *s, const rlf_node_class *class,
+                         rlf_span span)
 {
     if (class->unsupported)
         rlf_sema_refuse(s, span, class->unsupported,
                         class->level != RLF_LEVEL_VOCAB);
 }
 
-/* The first argument of a kind that is a set. */
-static int
-set_argument(const rlf_item *item)
+int
+rlf_call_set_argument(const rlf_item *item)
 {
     for (size_t i = 0; i < item->inputs.count; i++) {
         if (item->inputs.data[i].is_set)
@@ -82,8 +83,8 @@ new_shared(rlf_sema *s, const rlf_node_class *class, int receiver,
     return item;
 }
 
-static void
-read_arguments(rlf_sema *s, rlf_item *item)
+void
+rlf_call_read_arguments(rlf_sema *s, rlf_item *item)
 {
     for (int i = 0; i < item->n_args; i++) {
         if (item->args[i].kind == RLF_ARG_RESOURCE &&
@@ -105,7 +106,7 @@ make_set(rlf_sema *s, const rlf_item *item, int receiver_set)
 {
     const rlf_node_class *class = item->class;
     const char *name = rlf_arena_printf(s->arena, "%s(...)", class->name);
-    int set = set_argument(item);
+    int set = rlf_call_set_argument(item);
     if (class->work == RLF_WORK_GENERATE) {
         const rlf_arg *n = arg_named(item, "n");
         bool several = n && n->given;
@@ -159,8 +160,8 @@ finish(rlf_sema *s, rlf_item *item, int receiver_set)
     rlf_thing thing = rlf_thing_none(item->span);
     if (!may_change(s, item))
         return thing;
-    read_arguments(s, item);
-    int set = receiver_set >= 0 ? receiver_set : set_argument(item);
+    rlf_call_read_arguments(s, item);
+    int set = receiver_set >= 0 ? receiver_set : rlf_call_set_argument(item);
     if (class->gives == RLF_GIVES_SET) {
         int made = make_set(s, item, receiver_set);
         int index = rlf_item_place(s, item);
@@ -187,7 +188,7 @@ finish(rlf_sema *s, rlf_item *item, int receiver_set)
 static void
 fill_to(rlf_sema *s, rlf_item *item)
 {
-    bool given = set_argument(item) >= 0;
+    bool given = rlf_call_set_argument(item) >= 0;
     size_t text = 0;
     while (item->inputs.data[text].is_set)
         text++;
@@ -209,7 +210,7 @@ fill_to(rlf_sema *s, rlf_item *item)
 static bool
 answers(rlf_sema *s, const rlf_item *item)
 {
-    int set = set_argument(item);
+    int set = rlf_call_set_argument(item);
     for (size_t i = 0; i < item->inputs.count && set >= 0; i++) {
         if (item->inputs.data[i].is_set)
             continue;
@@ -235,7 +236,7 @@ rlf_call_function(rlf_sema *s, const rlf_node_class *class,
     if (!rlf_args_match(s, call->args, class->formals, class->n_formals,
                         class->extra, class->name, call->at, item))
         return none;
-    check_supported(s, class, call->span);
+    rlf_call_check_supported(s, class, call->span);
     if (class->gives != RLF_GIVES_SET)
         return finish(s, item, -1);
     for (size_t i = 0; i < item->inputs.count; i++) {
@@ -411,10 +412,11 @@ call_class(rlf_sema *s, const rlf_node_class *class, const rlf_thing *receiver,
     s->asked = asked;
     /* What is wrong was said already; where a set is made it is there
      * nevertheless, so that what follows is looked at too. */
-    if (!good && (class->work != RLF_WORK_GENERATE || set_argument(item) < 0))
+    if (!good &&
+        (class->work != RLF_WORK_GENERATE || rlf_call_set_argument(item) < 0))
         return none;
-    check_supported(s, class, call->span);
-    int set = on_set ? receiver->set : set_argument(item);
+    rlf_call_check_supported(s, class, call->span);
+    int set = on_set ? receiver->set : rlf_call_set_argument(item);
     if (!check_tokens(s, class, model, set, call->span))
         return none;
     int term;
@@ -577,7 +579,7 @@ set_field(rlf_sema *s, int set, const rlf_ast_expr *e)
         return data_field(s, set, e);
     if (!check_tokens(s, class, -1, set, e->span))
         return none;
-    check_supported(s, class, e->span);
+    rlf_call_check_supported(s, class, e->span);
     int term = rlf_item_made(s, class, set, NULL);
     if (term >= 0)
         return rlf_thing_term(s, term, e->span);
@@ -647,150 +649,6 @@ rlf_call_field(rlf_sema *s, const rlf_thing *receiver, const rlf_ast_expr *e)
     else if (rlf_builtin_is(e->name.text))
         rlf_diag_hint(s->diags, diag, "write %s(%s)", e->name.text, x);
     return none;
-}
-
-/* ---- hooks ---- */
-
-static int
-give_domain(const rlf_sema *s, const char *level, int set)
-{
-    if (set < 0)
-        return 0;
-    const rlf_set *d = &s->graph->sets.data[set];
-    if (!strcmp(level, "token"))
-        return d->tokens;
-    return d->samples;
-}
-
-static rlf_thing
-make_record(rlf_sema *s, const rlf_resource *hook, int index, int set,
-            rlf_span span)
-{
-    rlf_record *r = RLF_NEW(s->arena, rlf_record);
-    r->hook = hook->name;
-    r->gives = hook->gives;
-    r->n_gives = hook->n_gives;
-    r->values = RLF_NEW_ARRAY(s->arena, rlf_thing, hook->n_gives + 1);
-    for (int i = 0; i <= hook->n_gives; i++) {
-        const char *level = i < hook->n_gives ? hook->gives[i].level : "sample";
-        const char *name = i == hook->n_gives       ? "ok"
-                           : hook->gives[i].name[0] ? hook->gives[i].name
-                                                    : hook->name;
-        int term = rlf_item_output_term(s, index, give_domain(s, level, set),
-                                        strcmp(level, "text") == 0, set, name);
-        r->values[i] = rlf_thing_term(s, term, span);
-    }
-    rlf_thing thing = rlf_thing_none(span);
-    thing.kind = RLF_THING_RECORD;
-    thing.record = r;
-    return thing;
-}
-
-/* What a call adds goes down to the rows that the hook is called for. */
-static bool
-extras_reach(rlf_sema *s, const rlf_item *item, int set)
-{
-    int rows = set >= 0 ? s->graph->sets.data[set].samples : 0;
-    for (int i = item->class->n_formals; i < item->n_args; i++) {
-        const rlf_arg *arg = &item->args[i];
-        if (arg->kind != RLF_ARG_VALUE)
-            continue;
-        const rlf_term *t = &s->terms.data[arg->value];
-        if (rlf_domain_reaches(&s->graph->domains, t->domain, rows))
-            continue;
-        const char *what = rlf_level_name(s, t->domain, t->set);
-        if (set < 0)
-            rlf_diag_error(s->diags, "level", arg->span,
-                           "a hook per step takes scalars, and '%s' is %s",
-                           arg->name, what);
-        else
-            rlf_diag_error(s->diags, "level", arg->span,
-                           "'%s' is %s, which is not broadcast to the samples "
-                           "of '%s'",
-                           arg->name, what, s->graph->sets.data[set].name);
-        return false;
-    }
-    return true;
-}
-
-/* What a call adds would stand in the place of a field of the data row. */
-static bool
-extras_hide(rlf_sema *s, const rlf_item *item, int set)
-{
-    int data = set >= 0 ? s->graph->sets.data[set].data : -1;
-    for (int i = item->class->n_formals; i < item->n_args && data >= 0; i++) {
-        const rlf_arg *arg = &item->args[i];
-        const rlf_resource *of = &s->graph->resources.data[data];
-        rlf_field kind = RLF_FIELD_NONE;
-        const char *near = NULL;
-        rlf_err ignored = RLF_ERR_NONE;
-        if (of->class->data->field(s->graph, of, arg->name, &ignored, &kind,
-                                   &near) < 0 ||
-            kind == RLF_FIELD_NONE)
-            continue;
-        rlf_diag *diag = rlf_diag_error(
-            s->diags, "argument", arg->span,
-            "what a call adds cannot be called '%s': that is a field of '%s', "
-            "which the function would not see",
-            arg->name, of->name);
-        rlf_diag_hint(s->diags, diag,
-                      "choose another name, as in given_%s:", arg->name);
-        return true;
-    }
-    return false;
-}
-
-rlf_thing
-rlf_call_hook(rlf_sema *s, int hook, const rlf_ast_expr *call)
-{
-    rlf_thing none = rlf_thing_none(call->span);
-    const rlf_resource *resource = &s->graph->resources.data[hook];
-    const rlf_node_class *class = resource->calls;
-    if (rlf_eval_outside(s, call->span, "a hook"))
-        return none;
-    if (s->update >= 0) {
-        rlf_diag *diag = rlf_diag_error(s->diags, "update", call->span,
-                                        "an update holds no Lua");
-        rlf_diag_hint(s->diags, diag, "give the result a name before it");
-        return none;
-    }
-    if (class->gives == RLF_GIVES_TEXT) {
-        rlf_diag *diag = rlf_diag_error(
-            s->diags, "type", call->span,
-            "'%s' is per %s: a generation calls it, not the flow",
-            resource->name, class->name);
-        rlf_diag_hint(s->diags, diag, "m.generate(..., tool: %s, turns: 4)",
-                      resource->name);
-        return none;
-    }
-    rlf_item *item = rlf_item_new(s, class, hook, call->span);
-    size_t before = s->diags->list.count;
-    if (!rlf_args_match(s, call->args, class->formals, class->n_formals,
-                        class->extra, resource->name, call->at, item)) {
-        rlf_import_hint_hook(s, call, before);
-        return none;
-    }
-    check_supported(s, class, call->span);
-    resource = &s->graph->resources.data[hook];
-    int set = set_argument(item);
-    for (int i = 0; i < resource->n_gives && set >= 0; i++) {
-        if (give_domain(s, resource->gives[i].level, set) < 0) {
-            rlf_diag_error(s->diags, "level", call->span,
-                           "'%s' gives one per token, and '%s' has no "
-                           "responses",
-                           resource->name, s->graph->sets.data[set].name);
-            return none;
-        }
-    }
-    if (!extras_reach(s, item, set) || extras_hide(s, item, set))
-        return none;
-    read_arguments(s, item);
-    int index = rlf_item_place(s, item);
-    rlf_thing record = make_record(s, resource, index, set, call->span);
-    bool plain = resource->n_gives == 1 && !resource->gives[0].name[0];
-    if (plain && record.record->values[0].kind == RLF_THING_WORDS)
-        return record.record->values[0];
-    return record;
 }
 
 /* ---- data, states, values ---- */

@@ -11,7 +11,7 @@ libgrammar_a_SOURCES = \
 	%D%/ast.h \
 	%D%/builtin.c \
 	%D%/builtin.def \
-	%D%/call.c \
+	%D%/call.c %D%/call.h %D%/hook.c \
 	%D%/cluster.c \
 	%D%/cluster.h \
 	%D%/collect.c \
