@@ -53,7 +53,7 @@ libgrammar_a_SOURCES = \
 	%D%/param.c \
 	%D%/parse.c \
 	%D%/parse.h \
-	%D%/place.c \
+	%D%/place.c %D%/place_row.c %D%/place_row.h \
 	%D%/program.c \
 	%D%/range.c \
 	%D%/report.c \
