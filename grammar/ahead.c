@@ -1,5 +1,5 @@
-/* What is made ahead: the samples of a generate with `ahead: k`, and all that
- * they are made of.
+/* Values that are made ahead: the samples of a generate with `ahead: k`, and
+ * all that they are made of.
  *
  * These items and terms make a part of the flow of their own, which the engine
  * works on k steps before the rest (engine/order). Whatever is given a name and

@@ -1,4 +1,4 @@
-/* What expressions mean: the walk over them. */
+/* The meaning of expressions: the walk over them. */
 #include "grammar/sema.h"
 
 #include <string.h>

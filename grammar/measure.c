@@ -1,4 +1,4 @@
-/* What a metric measures: nothing, if what it averages has no values.
+/* The measure of a metric: nothing, if what it averages has no values.
  *
  * In arithmetic a mean of nothing is 0, so that a set without samples adds
  * nothing, and a min or max of nothing is not a number. A metric of these would

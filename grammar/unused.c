@@ -1,4 +1,4 @@
-/* What a program says to no effect: warnings, once nothing is wrong.
+/* Statements of a program without an effect: warnings, once nothing is wrong.
  *
  * A name that nothing reads, a model that could be trained and is not, a metric
  * that says the same in each step: a program that has them runs, but hardly

@@ -1,4 +1,4 @@
-/* What is reduced over vocab: programs of values per word.
+/* Reductions over vocab: programs of values per word.
  *
  * Such values are never stored, so all that is made of them at a token is
  * computed at once, with the heads that give them: a program whose rows are

@@ -1,5 +1,5 @@
-/* Which rows a draw gets next: in shuffled epochs, by the shares of a mixture,
- * or by weight; and where it is, in checkpoints. See data.h. */
+/* Cursors of draws: the rows that come next, in shuffled epochs, by the shares
+ * of a mixture, or by weight; and their state in checkpoints. See data.h. */
 #include "engine/base/fmath.h"
 #include "engine/base/philox.h"
 #include "engine/base/vec.h"

@@ -1,4 +1,4 @@
-/* What a set has: prompt, text, length, finished, logprob, and the fields of
+/* Fields of a set: prompt, text, length, finished, logprob, and the fields of
  * the data rows that it came from.
  *
  * What belongs to prompts is there as soon as the set is; what belongs to

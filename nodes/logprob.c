@@ -1,4 +1,4 @@
-/* What a model says of a set: logprob and value per response token, score per
+/* Readings of a set by a model: logprob and value per response token, score per
  * sample. One forward pass without gradients, cut into micro-batches. Live
  * calls in an update are not run here: they are part of it (update.c). */
 #include "engine/base/vec.h"

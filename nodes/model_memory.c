@@ -1,4 +1,4 @@
-/* What a model takes of a rank's memory, as lines of the table that `check`
+/* Memory of a model on a rank, as lines of the table that `check`
  * prints, and what its generations share. */
 #include "nodes/model.h"
 

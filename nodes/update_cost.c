@@ -1,4 +1,4 @@
-/* What an update costs, counted at its caps: every lane's samples forward and
+/* The cost of an update, counted at its caps: every lane's samples forward and
  * backward, the optimizer's step, columns of the program. */
 #include "nodes/update.h"
 

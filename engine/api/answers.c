@@ -1,4 +1,4 @@
-/* What a session answers beside metrics and messages: its diagnostics as data,
+/* Answers of a session beside metrics and messages: its diagnostics as data,
  * the samples of the last step, the weights of a model. See rlflow.h. */
 #include "engine/api/session.h"
 

@@ -1,5 +1,5 @@
-/* What a program asks of a session: what it is, how far it got, what it has to
- * say. Nothing here runs anything. */
+/* Questions of a program about a session: which it is, how far it got, and its
+ * messages. Nothing here runs anything. */
 #include "engine/api/session.h"
 
 #include "config.h"

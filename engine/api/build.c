@@ -1,5 +1,5 @@
-/* What this build of rlflow was made with: for the command's `version` and for
- * run.json. */
+/* Facts of this build of rlflow, for the command's `version` and for run.json.
+ */
 #include "engine/api/session.h"
 
 #include "config.h"

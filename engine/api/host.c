@@ -1,6 +1,5 @@
-/* What the program that uses the library gives a session: functions for its
- * hooks, a place for its log; and what such a hook asks of a sample. See
- * rlflow.h. */
+/* Functions of the program that uses the library: hooks in C, with the fields
+ * of a sample, and a place for the log. See rlflow.h. */
 #include "engine/api/session.h"
 
 #include "engine/base/vec.h"

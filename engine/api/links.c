@@ -1,4 +1,4 @@
-/* What messages between thread ranks of this machine take, by the clock: two
+/* Messages between thread ranks of this machine, measured by the clock: two
  * ranks send to and fro and answer commands, two and more add numbers; and
  * copies from the host to a device that has memory of its own. See profile.h.
  */

@@ -1,4 +1,4 @@
-/* What data files hold: their columns as a program would get them, how long the
+/* Data files looked at: their columns as a program would get them, how long the
  * texts are in tokens, and rows as a model reads them. Each column is read by
  * itself, by the reader of programs, so that what is said of it is what a
  * program would meet. */

@@ -1,4 +1,4 @@
-/* What a directory is as a model: its family and sizes, parameters by kind,
+/* A directory looked at as a model: its family and sizes, parameters by kind,
  * what its files have, its tokenizer, where its end tokens come from, what it
  * takes of memory; and what of it is not supported. No weights are read.
  *

@@ -1,4 +1,4 @@
-/* What a session says of its program: parameters, the graph, the standard form
+/* The program of a session as text: parameters, the graph, the standard form
  * of its text. See rlflow.h. */
 #include "engine/api/session.h"
 

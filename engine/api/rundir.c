@@ -1,4 +1,4 @@
-/* What a run leaves behind: metrics.jsonl, samples.jsonl, plan.rlf. Not
+/* Files of a run: metrics.jsonl, samples.jsonl, plan.rlf. Not
  * run.json, which is record.c's.
  *
  * Of two runs of the same program, parameters, seed and data everything here

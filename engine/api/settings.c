@@ -1,4 +1,4 @@
-/* What a session is given before its program is compiled: options, by the names
+/* Settings of a session before its program is compiled: options, by the names
  * of the command line, and parameters of the program. */
 #include "engine/api/session.h"
 

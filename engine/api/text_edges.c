@@ -1,4 +1,4 @@
-/* What goes from rank to rank in a step of a plan, how long the stages of its
+/* Messages from rank to rank in a step of a plan, how long the stages of its
  * pipelines wait, and how much room its generations have: the lines of rlflow
  * plan -v, in comments. No data and no model is opened; for the sizes of
  * weights that are cut or move the configs of their models are read. */

@@ -1,4 +1,4 @@
-/* What a session's run needs, as text and row by row: caps, the work of a step,
+/* Needs of a session's run, as text and row by row: caps, the work of a step,
  * memory, and whether that is there. */
 #include "engine/api/texts.h"
 

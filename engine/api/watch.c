@@ -1,7 +1,7 @@
-/* What the metrics of a step say that nobody would see in the mean of a run:
- * numbers that are none, updates of nothing, one name for two things, and a
- * model whose gradient or learning rate is 0. Each is told of once. Nothing
- * here changes what is trained. */
+/* Warnings from the metrics of a step, of what nobody would see in the mean of
+ * a run: numbers that are none, updates of nothing, one name for two things,
+ * and a model whose gradient or learning rate is 0. Each is told of once.
+ * Nothing here changes what is trained. */
 #include "engine/api/session.h"
 
 #include "engine/base/vec.h"

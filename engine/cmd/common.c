@@ -1,4 +1,4 @@
-/* What the subcommands share: a session from a command line, and its end; and
+/* Functions that subcommands share: a session from a command line, its end, and
  * what several of them print. */
 #include "engine/base/option_table.h"
 #include "engine/cmd/cmd.h"

@@ -1,5 +1,5 @@
-/* What is said of a value that is not finite: how its operation came to it, of
- * what, and what to write instead. See expr.h. */
+/* Hints about a value that is not finite: how its operation came to it, of
+ * which arguments, and what to write instead. See expr.h. */
 #include "engine/expr/expr.h"
 
 #include <math.h>

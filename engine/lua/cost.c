@@ -1,4 +1,4 @@
-/* What the stock functions cost: each pays before it runs.
+/* The cost of the stock functions: each pays before it runs.
  *
  * A C function is one instruction to Lua, whatever it does. So all of those
  * that stay pay for the texts that they read to the end (8 bytes an

@@ -1,4 +1,4 @@
-/* What a declaration says, checked and copied: see host.h. Nothing runs here.
+/* Declarations of hooks, checked and copied: see host.h. Nothing runs here.
  */
 #include "engine/io/file.h"
 #include "engine/lua/internal.h"

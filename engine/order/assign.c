@@ -1,4 +1,4 @@
-/* Who computes which rows of an instance.
+/* Assignment of the rows of an instance to ranks.
  *
  * What is cheap is computed where its inputs are. What is done by models and
  * hooks goes to the data-parallel parts so that each has the same number of

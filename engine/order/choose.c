@@ -1,4 +1,4 @@
-/* Which of the decisions that are ready is posted next.
+/* The choice of the decision that is posted next, among those that are ready.
  *
  * A rank carries out its commands in order, so a command keeps all who meet in
  * it waiting for the last of them. When ranks are free is counted in calls, for

@@ -1,4 +1,4 @@
-/* Which rows of a ready decision are posted now, and which wait.
+/* Rows of a ready decision that wait, and those that are posted now.
  *
  * Rows that a generation completes become ready in pieces (ready.c). A message
  * of them keeps both of its ends waiting until both have come, so a piece that

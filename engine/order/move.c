@@ -1,5 +1,5 @@
-/* What has to be moved before an instance can run: rows of its inputs between
- * ranks, and weights. */
+/* Messages before an instance can run: rows of its inputs from rank to rank,
+ * and weights. */
 #include "engine/base/hash.h"
 #include "engine/graph/class.h"
 #include "engine/order/control_state.h"

@@ -1,4 +1,5 @@
-/* Who computes which rows of an instance, and what it needs there. */
+/* Shares of ranks in an instance: the rows that each computes, and the inputs
+ * that it needs for them. */
 #include "engine/graph/class.h"
 #include "engine/order/control_state.h"
 

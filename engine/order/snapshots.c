@@ -1,4 +1,4 @@
-/* Which weights are read ahead from copies of their own.
+/* Copies of weights for what is computed ahead.
  *
  * What is made ahead (rlf_node.ahead) needs the weights with which a step
  * begins, however long it takes. Where it reads a model from a hold on other

@@ -1,5 +1,5 @@
-/* What was made ahead, in checkpoints: a file for each step that it is made
- * for.
+/* Rollouts that were made ahead, in checkpoints: a file for each step that they
+ * are made for.
  *
  *     ahead-00000021.bin    for step 21: metrics and tokens so far, spaces,
  *                           values

@@ -1,5 +1,5 @@
-/* What a rank may take of its machine's memory and of its device's, and what
- * becomes of what is left there: pages of keys and values.
+/* The memory budget of a rank, of its machine and of its device, and the use of
+ * what is left there: pages of keys and values.
  *
  * Ranks tell each other what they found before anyone takes something, so that
  * those that share a device divide what is free of it, and whatever they run

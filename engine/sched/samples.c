@@ -1,4 +1,4 @@
-/* What was generated in a step, for samples.jsonl. */
+/* Samples that were generated in a step, for samples.jsonl. */
 #include "engine/graph/class.h"
 #include "engine/sched/state.h"
 

@@ -1,4 +1,4 @@
-/* What generations take on a layout where they have fewer pages of keys and
+/* Seconds of generations on a layout where they have fewer pages of keys and
  * values than they have a use for: see measure.h.
  *
  * Turns depend on the rows of a replica and its seats, and on which part of the

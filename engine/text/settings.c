@@ -1,6 +1,6 @@
-/* What tokenizer_config.json and special_tokens_map.json say of how a text is
- * read, besides its ends (ends.c): names of special tokens, whether they count
- * where a text has them, and the space in front of a text.
+/* Settings of tokenizer_config.json and special_tokens_map.json for how a text
+ * is read, besides its ends (ends.c): names of special tokens, whether they
+ * count where a text has them, and the space in front of a text.
  *
  * Followed is transformers 5. The other keys change no id and no text: what is
  * padded or cut, lengths, and clean_up_tokenization_spaces, which it does not

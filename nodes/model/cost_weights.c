@@ -1,4 +1,4 @@
-/* What counting does for weights: packing, gradients of lanes and replicas, the
+/* Counts of work on weights: packing, gradients of lanes and replicas, the
  * optimizer's step, weighted sums. Read it beside pack.c, gradient.c,
  * optimizer.c and model.c. */
 #include "nodes/model/cost.h"

@@ -1,4 +1,4 @@
-/* What of the weights is read in another form: matrices are packed when they
+/* Weights in the form in which kernels read them: matrices are packed when they
  * have changed, by layer as they come. Declared in model.h. */
 #include "nodes/model/block.h"
 #include "nodes/model/offload.h"
