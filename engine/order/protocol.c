@@ -253,6 +253,7 @@ holds_of(const reader *r, int model)
 #define WITHIN_NODE(value) within(r, value, -1, (int)r->plan->graph->nodes.count);
 #define WITHIN_INSTANCE(value) within(r, value, -1, INT32_MAX);
 #define WITHIN_MODEL(value) within(r, value, 0, (int)r->plan->graph->resources.count);
+#define WITHIN_MODEL_IF_ANY(value) if (x->blocks) WITHIN_MODEL(value)
 #define WITHIN_HOLD(value) within(r, value, 0, holds_of(r, x->model));
 #define WITHIN_NONE(value)
 #define WITHIN_BYTES(value)

@@ -67,6 +67,7 @@ any_text(maker *m)
 #define FILL_NODE(value) value = draw(&m->chance, NODES + 1) - 1;
 #define FILL_INSTANCE(value) value = draw(&m->chance, 1000) - 1;
 #define FILL_MODEL(value) value = draw(&m->chance, MODELS);
+#define FILL_MODEL_IF_ANY(value) FILL_MODEL(value)
 #define FILL_HOLD(value) value = draw(&m->chance, holds[x->model].n);
 #define FILL_NONE(value)
 #define FILL_BYTES(value)
