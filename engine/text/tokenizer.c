@@ -190,6 +190,26 @@ normalize(const encoder *e, rlf_str text, rlf_buf *out, rlf_err *err)
     return RLF_OK;
 }
 
+/* How long the first n bytes of a text are once the whole is normalized. A
+ * letter behind them keeps spaces that only the end of a text loses. */
+static rlf_status
+measure(const encoder *e, const char *p, size_t n, rlf_buf *spare, rlf_err *err,
+        size_t *out)
+{
+    rlf_buf text = {0};
+    bool strips = false;
+    for (size_t i = 0; i < e->t->normalizer.count; i++)
+        strips |= e->t->normalizer.data[i].right;
+    if (!rlf_buf_try(&text, n + 1))
+        return rlf_fail_memory(err, n, "a text that is normalized");
+    rlf_buf_add(&text, p, n);
+    rlf_buf_puts(&text, strips ? "x" : "");
+    rlf_status status = normalize(e, (rlf_str){text.p, text.n}, spare, err);
+    rlf_buf_free(&text);
+    *out = spare->n - (strips && spare->n);
+    return status;
+}
+
 /* Those within the text p[from..to), whose ids are number `first` and all that
  * follow. What they stand for is the text or, where it has other characters,
  * the normalized one; of that, what is before a place is as long as normalized
@@ -221,11 +241,8 @@ place_text(encoder *e, const char *p, size_t from, size_t to, size_t first,
     }
     for (rlf_text_place *place; (place = next_place(e, to)) != NULL;) {
         size_t at = place->at - from;
-        if (!same) {
-            RLF_TRY_GOTO(normalize(e, (rlf_str){text.p, at}, &normal, err),
-                         end);
-            at = normal.n;
-        }
+        if (!same)
+            RLF_TRY_GOTO(measure(e, text.p, at, &normal, err, &at), end);
         at += before;
         for (; id < e->out->count; id++) {
             size_t n = rlf_tokenizer_piece(e->t, e->out->data[id]).n;

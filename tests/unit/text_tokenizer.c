@@ -282,6 +282,32 @@ check_odd(void)
     rlf_tokenizer_close(t);
 }
 
+/* Of sentencepiece's kind with a normalizer that takes spaces at the end away,
+ * also of what stands before a place. */
+static const char strips[] =
+    "{\"normalizer\": {\"type\": \"Sequence\", \"normalizers\": ["
+    "{\"type\": \"Lowercase\"}, {\"type\": \"Strip\", \"strip_left\": "
+    "false, \"strip_right\": true}]},"
+    "\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": "
+    "\"\xe2\x96\x81\", \"prepend_scheme\": \"always\"},"
+    "\"decoder\": {\"type\": \"Metaspace\", \"replacement\": "
+    "\"\xe2\x96\x81\", \"prepend_scheme\": \"always\"},"
+    "\"model\": {\"type\": \"Unigram\", \"unk_id\": 0, \"vocab\": ["
+    "[\"?\", 0], [\"\xe2\x96\x81\", -3], [\"a\", -3], "
+    "[\"\xe2\x96\x81"
+    "a\", -2], [\"b\", -3]]}}";
+
+static void
+check_strips(void)
+{
+    static const size_t at[] = {0, 1, 2, 3, 4, 5};
+    rlf_tokenizer *t = open_text(strips);
+    is_str(ids_of(t, "A ab \n", 0), "3 3 4", "spaces at the end are gone");
+    is_str(places_of(t, "A ab ", 6, at), "0-0 1-1 1-2 2-2 3-3 3-3",
+           "places where they are");
+    rlf_tokenizer_close(t);
+}
+
 /* Several threads use one tokenizer. */
 static void *
 encode_often(void *arg)
@@ -780,6 +806,7 @@ main(void)
     check_characters();
     check_merges();
     check_odd();
+    check_strips();
     check_added();
     check_given();
     check_threads();
