@@ -34,6 +34,9 @@ static const char punctuation_pattern[] =
     "\\x{16d6d}-\\x{16d6f}\\x{16e97}-\\x{16e9a}\\x{16fe2}\\x{1e5ff}"
     "\\x{1e95e}\\x{1e95f}]]]";
 
+/* Digits': numbers of Unicode 17, which its reference has here. */
+#define DIGIT "[\\p{N}\\x{11de0}-\\x{11de9}\\x{16ff4}-\\x{16ff6}]"
+
 static const char *const ways[] = {
     [RLF_SPLIT_ISOLATED] = "Isolated",
     [RLF_SPLIT_REMOVED] = "Removed",
@@ -134,7 +137,7 @@ load_digits(const json_t *json, const char *file, rlf_arena *arena,
     bool each = false;
     RLF_TRY(
         rlf_json_get_bool(json, file, "individual_digits", false, err, &each));
-    return rlf_regex_new(arena, file, each ? "\\p{N}" : "\\p{N}+", false, err,
+    return rlf_regex_new(arena, file, each ? DIGIT : DIGIT "+", false, err,
                          &step->regex);
 }
 

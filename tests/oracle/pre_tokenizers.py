@@ -95,7 +95,8 @@ def main():
     rows = [{"steps": steps, "pieces": [[piece for piece, _ in splitter(steps).pre_tokenize_str(text)]
                                         for text in TEXTS]} for steps in cases()]
     whole = [{"steps": [one], "hash": all_of([one])}
-             for one in ({"type": "Punctuation"}, {"type": "Whitespace"}, {"type": "WhitespaceSplit"})]
+             for one in ({"type": "Punctuation"}, {"type": "Whitespace"}, {"type": "WhitespaceSplit"},
+                         {"type": "Digits", "individual_digits": True})]
     json.dump({"made_with": f"tokenizers {tokenizers.__version__}", "texts": TEXTS, "cases": rows,
                "all": whole}, sys.stdout, ensure_ascii=True, separators=(",", ":"))
     print()
