@@ -7,6 +7,7 @@
 #include "engine/text/detokenizer.h"
 #include "engine/text/grapheme.h"
 #include "engine/text/normalizer.h"
+#include "engine/text/scratch.h"
 #include "engine/text/scores.h"
 #include "engine/text/trie.h"
 #include "engine/text/utf8.h"
@@ -267,6 +268,30 @@ check_graphemes(void)
     ok(!wrong, "clusters of characters");
 }
 
+/* No two at once have the same buffers, also where there are none left. */
+static void
+check_scratches(void)
+{
+    enum { MANY = 40 };
+    rlf_arena *own_arena = rlf_arena_new();
+    rlf_scratches *all = rlf_scratches_new(own_arena);
+    rlf_scratch own[MANY] = {0}, *taken[MANY];
+    size_t same = 0, owned = 0;
+    for (size_t i = 0; i < MANY; i++) {
+        taken[i] = rlf_scratch_take(all, &own[i]);
+        rlf_buf_puts(&taken[i]->words.text, "text");
+        owned += taken[i] == &own[i];
+        for (size_t k = 0; k < i; k++)
+            same += taken[k] == taken[i];
+    }
+    for (size_t i = 0; i < MANY; i++)
+        rlf_scratch_give(all, taken[i]);
+    ok(!same && owned && owned < MANY &&
+           rlf_scratch_take(all, &own[0]) != &own[0],
+       "buffers are one caller's at a time, and come back");
+    rlf_arena_free(own_arena);
+}
+
 /* ---- damage ---- */
 
 static size_t opened, refused, rounds;
@@ -344,6 +369,7 @@ main(void)
     check_scores();
     check_trie();
     check_graphemes();
+    check_scratches();
     check_damage(rows, texts);
     json_decref(all);
     rlf_err_clear(&err);
