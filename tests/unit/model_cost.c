@@ -434,6 +434,9 @@ check_ranks(const rlf_kernels *kernels, uint64_t *seed)
                    {2, 1, 2, 1}, {1, 2, 1, 0}, {1, 2, 1, 0}, {2, 2, 1, 0},
                    {1, 2, 2, 1}, {2, 2, 2, 0}};
     for (size_t k = 0; k < RLF_COUNT(layouts); k++) {
+        /* a quick pass has pairs of the axes, each sliced once */
+        if (quick() && k != 4 && k != 7 && k != 8)
+            continue;
         int n = layouts[k].tp * layouts[k].pp * layouts[k].dp;
         part parts[8];
         pthread_t thread[8];
@@ -579,7 +582,7 @@ main(void)
     uint32_t ids[64];
     for (int i = 0; i < 64; i++)
         ids[i] = (uint32_t)(i * i) % 7;
-    int models = quick() ? 2 : MODELS, worlds = quick() ? 1 : 3;
+    int models = quick() ? 1 : MODELS, worlds = quick() ? 1 : 3;
     for (int i = 0; i < models; i++) {
         rlf_model_config config = random_config(&seed);
         rlf_model_options options = {.head = RLF_HEAD_BOTH, .trained = true};
