@@ -183,6 +183,9 @@ test_instructions(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char source[1024];
+        /* a long time within Lua itself, which is built without sanitizers */
+        if (quick() && strstr(cases[i].name, "beside an array"))
+            continue;
         snprintf(source, sizeof source, "return function(s)\n%s\nend",
                  cases[i].body);
         double t = seconds();
@@ -336,7 +339,7 @@ ends(void *arg, double seconds)
     wait *w = arg;
     w->asked++;
     w->taken += seconds;
-    return w->taken > 0.15 ? RLF_STOPPED : RLF_OK;
+    return w->taken > (quick() ? 0.05 : 0.15) ? RLF_STOPPED : RLF_OK;
 }
 
 /* What the VM does within one instruction is not charged by its length: the
@@ -377,8 +380,9 @@ test_time_in_one_instruction(void)
         snprintf(source, sizeof source, "return function(s)\n%s\nend",
                  cases[i].body);
         double t = seconds();
-        outcome out = lua_run(
-            (setup){.time = 0.3, .instructions = (uint64_t)1 << 40}, source);
+        outcome out = lua_run((setup){.time = quick() ? 0.1 : 0.3,
+                                      .instructions = (uint64_t)1 << 40},
+                              source);
         t = seconds() - t;
         bool good = ok(out.status == RLF_ENV && t < 10 &&
                            strstr(out.err.sentence, "wall-clock time" WHO) &&
@@ -720,7 +724,7 @@ test_same_memory(void)
         "  return #t\n"
         "end\n";
     enum { MOST = 12 };
-    int calls = quick() ? MOST / 2 : MOST;
+    int calls = quick() ? MOST / 3 : MOST;
     rlf_arena *arena = rlf_arena_new();
     rlf_err err = RLF_ERR_NONE;
     setup s = {.memory = 2 << 20};

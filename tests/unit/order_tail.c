@@ -192,8 +192,11 @@ static void
 test_threshold(const char *name, double sigma, const costs *of, bool pays)
 {
     double never = 0, chosen = 0, fixed[SAMPLES] = {0}, best = INFINITY;
-    uint32_t threshold = 0;
-    for (int trial = 0; trial < TRIALS; trial++) {
+    uint32_t threshold = 0, apart = 4; /* thresholds that are played */
+    int trials = quick() ? 2 : TRIALS;
+    if (quick())
+        apart = 16;
+    for (int trial = 0; trial < trials; trial++) {
         chance c = {.key = {.seed = 77 + (uint64_t)trial}};
         rlf_tail tail = {0};
         uint32_t lengths[SAMPLES];
@@ -207,10 +210,10 @@ test_threshold(const char *name, double sigma, const costs *of, bool pays)
         threshold = is.threshold;
         never += play(lengths, of, 0, SAMPLES);
         chosen += play(lengths, of, threshold, is.seats);
-        for (uint32_t r = 0; r < SAMPLES; r += 4)
+        for (uint32_t r = 0; r < SAMPLES; r += apart)
             fixed[r] += play(lengths, of, r, is.seats ? is.seats : SAMPLES);
     }
-    for (uint32_t r = 0; r < SAMPLES; r += 4)
+    for (uint32_t r = 0; r < SAMPLES; r += apart)
         best = fmin(best, fixed[r]);
     note("%s: threshold %u of %d; never %.4g, chosen %.4g, best %.4g", name,
          threshold, SAMPLES, never, chosen, best);

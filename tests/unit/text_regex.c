@@ -352,8 +352,8 @@ check_cased(const json_t *want)
         if (rlf_codes_has(cased, codes[i]))
             put_code(&text, codes[i]);
     uint64_t hash = 0xcbf29ce484222325u;
-    size_t wrong = 0;
-    for (size_t i = 0; i < codes_count; i++) {
+    size_t wrong = 0, each = quick() ? 61 : 1; /* so many are passed over */
+    for (size_t i = 0; i < codes_count; i += each) {
         if (!rlf_codes_has(cased, codes[i]))
             continue;
         machine m;
@@ -373,6 +373,8 @@ check_cased(const json_t *want)
     }
     rlf_buf_free(&text);
     ok(!wrong, "(?i) is refused for what is several characters");
+    if (each > 1)
+        return;
     is_str(rlf_arena_printf(arena, "%016" PRIx64, hash),
            json_string_value(json_object_get(want, "hash")),
            "(?i) with each other character that has a case");
@@ -403,7 +405,7 @@ check_forms(const json_t *forms)
         json_t *json = json_pack("{s:s}", "type", form);
         if (rlf_normalizer_load(&normalizer, json, "t", arena, &err) < 0)
             bail("%s", err.sentence);
-        for (size_t k = 0; k < 2; k++) {
+        for (size_t k = quick() ? 1 : 0; k < 2; k++) {
             rlf_buf text = {0};
             rlf_buf_add(&text, texts[k].p, texts[k].n);
             rlf_normalizer_apply(&normalizer, &text, NULL, &err);
