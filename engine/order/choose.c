@@ -308,7 +308,15 @@ rlf_control_take(rlf_control *c, const rlf_decision *decision)
         rlf_control_run(c, &r);
 }
 
-/* n: there is none. */
+static bool
+trains(const rlf_control *c, const ready *r)
+{
+    return rlf_control_instance(c, r->decision.instance)->node->class->work ==
+           RLF_WORK_TRAIN;
+}
+
+/* n: there is none. Of what can begin at the same time an update comes last:
+ * others wait for what else there is. */
 static size_t
 choose(rlf_control *c)
 {
@@ -317,7 +325,10 @@ choose(rlf_control *c)
     for (size_t i = 0; i < c->ready.count; i++) {
         ready *r = &c->ready.data[i];
         double at = begins(c, r) + takes(c, r) / 2;
-        if (at < least && !rlf_control_is_held(c, r)) {
+        bool first =
+            at < least || (at == least && best < c->ready.count &&
+                           trains(c, &c->ready.data[best]) && !trains(c, r));
+        if (first && !rlf_control_is_held(c, r)) {
             best = i;
             least = at;
         }

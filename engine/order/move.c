@@ -158,6 +158,19 @@ rlf_control_bring(rlf_control *c, int of, int reader, const uint32_t *rows,
         post_edge(c, of, reader, 0, rows, &e);
 }
 
+static const word *
+all_but(const rlf_control *c, const int *ranks, int n, rlf_arena *arena)
+{
+    word *set = RLF_NEW_ARRAY(arena, word, c->n_words);
+    memset(set, 0xff, sizeof *set * (size_t)c->n_words);
+    for (int i = 0; i < n; i++)
+        take(set, ranks[i]);
+    return set;
+}
+
+/* Those who get all take part in what follows, and wait for each other anyway:
+ * what one of them has is sent by nobody else, who might have to wait for them.
+ */
 void
 rlf_control_bring_all(rlf_control *c, int from, int reader, const int *to,
                       int n_to)
@@ -171,8 +184,8 @@ rlf_control_bring_all(rlf_control *c, int from, int reader, const int *to,
     if (!rlf_control_is_stored(c, from))
         return;
     rlf_arena *scratch = rlf_arena_new();
-    senders all = {.busy = RLF_NEW_ARRAY(scratch, word, c->n_words)};
-    holders h = holders_of(c, t, NULL, n, &all);
+    senders own = {.busy = all_but(c, to, n_to, scratch)};
+    holders h = holders_of(c, t, NULL, n, &own);
     rlf_edge *rounds;
     int n_rounds = rlf_edge_spread(&h.shown, to, n_to, n, scratch, &rounds);
     for (int i = 0; i < n_rounds; i++)

@@ -308,6 +308,45 @@ test_other_reader(void)
     end(&w, "two readers");
 }
 
+/* Ranks 2 and 3 read what 0 and 1 have made, and train with it: what the other
+ * of them has they get from it, so that 0 and 1 can do something else. */
+static void
+test_own_senders(void)
+{
+    enum { TRAINED = CRITIC };
+    world w;
+    begin_graph(&w);
+    add_node(w.graph, &logprob, (node_parts){.rows = 1, IN(1)});
+    add_node(w.graph, &update, (node_parts){BATCH, IN(1, 2)});
+    w.plan = (rlf_plan){.graph = w.graph, .ranks = RANKS};
+    w.plan.place = RLF_NEW_ARRAY(w.arena, rlf_node_place, NODES);
+    place(&w, DRAW, (ranks){0, RANKS, 1}, RLF_SPREAD_WHOLE);
+    place(&w, GENERATE, (ranks){0, 2, 1}, RLF_SPREAD_ROWS);
+    place(&w, REFERENCE, (ranks){2, 2, 1}, RLF_SPREAD_ROWS);
+    place(&w, TRAINED, (ranks){2, 2, 1}, RLF_SPREAD_WHOLE);
+    rlf_holds_make(&w.plan, w.arena);
+    w.control = rlf_control_new(&w.plan, (rlf_policy){.piece = SAMPLES + 1});
+    rlf_control_begin(w.control);
+    go_on(&w);
+    finish(&w, DRAW);
+    note_makers(&w, GENERATE);
+    complete(&w, 0, SAMPLES);
+    complete(&w, 1, SAMPLES);
+    finish(&w, REFERENCE);
+    uint32_t made = 0;
+    for (int from = 0; from < 2; from++)
+        made += count_sent(&w, from, 2) + count_sent(&w, from, 3);
+    ok(count_rows(&w, REFERENCE) == SAMPLES && made == SAMPLES,
+       "what is read is sent once by those who made it");
+    ok(count_runs(&w, TRAINED) == 1 &&
+           count_sent(&w, 2, 3) + count_sent(&w, 3, 2) == 2 * SAMPLES,
+       "... and goes on between those who train with it");
+    finish(&w, TRAINED);
+    is_int(w.all[w.n - 1]->kind, RLF_DO_END, "... to the end");
+    rlf_control_free(w.control);
+    rlf_arena_free(w.arena);
+}
+
 /* The reference is on ranks 0 and 1 together, the critic on 1: both are read
  * when neither samples, and while the critic is, 0 waits for more. */
 static void
@@ -442,10 +481,11 @@ test_two_generations(void)
 int
 main(void)
 {
-    plan(35);
+    plan(38);
     test_sender_at_work();
     test_two_senders();
     test_other_reader();
+    test_own_senders();
     test_partner_at_work();
     test_joined();
     test_training();
