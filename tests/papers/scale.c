@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "engine/api/search.h"
 
@@ -134,6 +135,29 @@ describe(const rlf_session *s, const rlf_session_found *f, rlf_arena *arena,
 
 /* ---- the search ---- */
 
+double
+scale_processor(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* When there is something to print: `first`, and until then 0. */
+typedef struct watching {
+    double begun, first;
+} watching;
+
+static bool
+note_first(void *arg, double period, double bound)
+{
+    watching *w = arg;
+    (void)bound;
+    if (!(w->first > 0) && isfinite(period))
+        w->first = scale_processor() - w->begun;
+    return false;
+}
+
 /* What machines reach in the place of their data sheet. */
 static void
 slow(rlf_cluster *cluster, const scale_reached *reached, rlf_arena *arena)
@@ -157,8 +181,12 @@ scale_search(papers_size size, int devices, int64_t moves,
 {
     static const papers_lengths lengths = {SCALE_BATCH, SCALE_PROMPT,
                                            SCALE_RESPONSE};
-    const rlf_session_search_options options = {
-        .search = {.seed = 1, .moves = moves, .branches = moves}};
+    watching watch = {.begun = scale_processor()};
+    const rlf_session_search_options options = {.search = {.seed = 1,
+                                                           .moves = moves,
+                                                           .branches = moves,
+                                                           .stop = note_first,
+                                                           .arg = &watch}};
     papers_program program;
     char cluster[64];
     rlf_err err = RLF_ERR_NONE;
@@ -180,6 +208,7 @@ scale_search(papers_size size, int devices, int64_t moves,
             out->why =
                 rlf_arena_printf(arena, "%s; %s", err.sentence, err.hint);
         out->lacks = f->found.best.over;
+        out->first = watch.first;
     }
     rlf_session_close(s);
     papers_remove(&program);

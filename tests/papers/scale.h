@@ -30,6 +30,8 @@ typedef struct scale_row {
                        could save at most */
     double bound;   /* seconds in which the operations of a step are computed at
                        the peak of all devices */
+    double first;   /* processor seconds after which the search had a placement
+                       that fits, which a search that is stopped then prints */
 } scale_row;
 
 /* The rates that H100 machines reach, as parts of those of the data sheet: half
@@ -40,6 +42,8 @@ typedef struct scale_reached {
 
 extern const scale_reached scale_usual;
 
+/* Processor seconds of this process. */
+double scale_processor(void);
 /* `moves`: placements that are looked at, and as many again for the proof. */
 void scale_search(papers_size size, int devices, int64_t moves,
                   const scale_reached *reached, rlf_arena *arena,

@@ -1,6 +1,7 @@
 /* The table of scale (tests/papers/scale.h): more devices are never slower, nor
  * faster than so many as fewer would be but for what memory allows; nothing is
- * faster than its operations; what fits nowhere says what it lacks.
+ * faster than its operations; what fits nowhere says what it lacks; how soon
+ * there is an answer.
  * RLFLOW_TEST_QUICK leaves out what takes long. */
 #include "tests/papers/scale.h"
 #include "tests/tap.h"
@@ -12,6 +13,8 @@ enum { MOVES = 20000 };
 
 /* On 8 devices there is less room for keys and values than on more. */
 static const double more_room = 1.05;
+/* Processor seconds in which a search has a first answer. */
+static const double soon = 10;
 
 /* *last: the row of the last of them, without its words. */
 static void
@@ -31,6 +34,8 @@ test_steps(papers_size size, const int *devices, int n, scale_row *last)
            row.tokens / devices[i], 100 * row.bound / row.step, 100 * row.idle);
         ok(row.simulated == (devices[i] <= 128), "%s",
            row.simulated ? "simulated" : "estimated");
+        ok(row.first > 0 && row.first < soon,
+           "who stops the search has an answer after %.1f s", row.first);
         *last = row;
         before = row.step;
         each = row.tokens / devices[i];
