@@ -31,17 +31,56 @@ multiply_wide(vu a, uint32_t m, vu *high)
 #endif
 }
 
+/* Which counter lane i has: in each 128 bits one of each quarter of them, so
+ * that four vectors of words, turned within 128 bits, are in the order of
+ * columns. */
+INLINE uint32_t
+counter_of(uint32_t i)
+{
+    return i % 4 * (VL / 4) + i / 4;
+}
+
+/* The words c[0..3] of those, in the order of columns. */
+INLINE void
+put_words(const vu *c, uint32_t *words)
+{
+#if VL == 16
+    __m512i a = _mm512_unpacklo_epi32((__m512i)c[0], (__m512i)c[1]);
+    __m512i b = _mm512_unpackhi_epi32((__m512i)c[0], (__m512i)c[1]);
+    __m512i d = _mm512_unpacklo_epi32((__m512i)c[2], (__m512i)c[3]);
+    __m512i e = _mm512_unpackhi_epi32((__m512i)c[2], (__m512i)c[3]);
+    _mm512_storeu_si512(words, _mm512_unpacklo_epi64(a, d));
+    _mm512_storeu_si512(words + VL, _mm512_unpackhi_epi64(a, d));
+    _mm512_storeu_si512(words + 2 * VL, _mm512_unpacklo_epi64(b, e));
+    _mm512_storeu_si512(words + 3 * VL, _mm512_unpackhi_epi64(b, e));
+#elif VL == 8
+    __m256i a = _mm256_unpacklo_epi32((__m256i)c[0], (__m256i)c[1]);
+    __m256i b = _mm256_unpackhi_epi32((__m256i)c[0], (__m256i)c[1]);
+    __m256i d = _mm256_unpacklo_epi32((__m256i)c[2], (__m256i)c[3]);
+    __m256i e = _mm256_unpackhi_epi32((__m256i)c[2], (__m256i)c[3]);
+    __m256i *to = (__m256i *)words;
+    _mm256_storeu_si256(to, _mm256_unpacklo_epi64(a, d));
+    _mm256_storeu_si256(to + 1, _mm256_unpackhi_epi64(a, d));
+    _mm256_storeu_si256(to + 2, _mm256_unpacklo_epi64(b, e));
+    _mm256_storeu_si256(to + 3, _mm256_unpackhi_epi64(b, e));
+#else
+    for (int i = 0; i < VL; i++)
+        for (int w = 0; w < 4; w++)
+            words[4 * i + w] = c[w][i];
+#endif
+}
+
 /* The words of counters (block, module, 0, 0) and those behind it, VL of them,
  * in the order of columns: Philox4x32-10 (engine/base/philox.c). */
 INLINE void
 draw(uint32_t block, uint32_t module, uint64_t key, uint32_t *words)
 {
-    vu c0, c1, c2 = {0}, c3 = {0}, c[4];
-    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
-    for (int i = 0; i < VL; i++) {
-        c0[i] = block + (uint32_t)i;
-        c1[i] = module;
-    }
+    vu c0, c1 = {0}, c2 = {0}, c3 = {0};
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32), first[VL];
+    for (uint32_t i = 0; i < VL; i++)
+        first[i] = block + counter_of(i);
+    memcpy(&c0, first, sizeof c0);
+    c1 += module;
     for (int round = 0; round < 10; round++) {
         vu a_high, b_high, a = multiply_wide(c0, 0xD2511F53u, &a_high);
         vu b = multiply_wide(c2, 0xCD9E8D57u, &b_high);
@@ -52,10 +91,8 @@ draw(uint32_t block, uint32_t module, uint64_t key, uint32_t *words)
         k0 += 0x9E3779B9u;
         k1 += 0xBB67AE85u;
     }
-    c[0] = c0, c[1] = c1, c[2] = c2, c[3] = c3;
-    for (int i = 0; i < VL; i++)
-        for (int w = 0; w < 4; w++)
-            words[4 * i + w] = c[w][i];
+    const vu c[4] = {c0, c1, c2, c3};
+    put_words(c, words);
 }
 
 /* n <= VL numbers by their words. */
