@@ -90,6 +90,10 @@ static const rlf_formal csv_formals[] = {
 static const rlf_formal parquet_formals[] = {
     FILE_FORMALS("a parquet file; several, as a pattern or a folder"),
 };
+static const rlf_formal files_formals[] = {
+    FILE_FORMALS("a file of JSON, comma-separated values or parquet; several, "
+                 "as a pattern or a folder"),
+};
 static const rlf_formal mix_formals[] = {
     {.name = "weights",
      .kind = RLF_FORMAL_NUMBERS,
@@ -120,6 +124,13 @@ const rlf_constructor rlf_data_constructors[RLF_DATA_CONSTRUCTORS] = {
      .taken = RLF_HOOK_FIELDS,
      .doc = "rows of a parquet file; each label makes a column of the field "
             "that it names"},
+    {.name = "files",
+     .formals = files_formals,
+     .n_formals = RLF_COUNT(files_formals),
+     .extra = true,
+     .taken = RLF_HOOK_FIELDS,
+     .doc = "rows of files in any of these formats; each label makes a column "
+            "of the field that it names"},
     {.name = "mix",
      .formals = mix_formals,
      .n_formals = RLF_COUNT(mix_formals),
@@ -165,25 +176,32 @@ rlf_data_path(const rlf_resource *resource)
     return path ? path : rlf_args_plain(resource->args, resource->n_args, 0);
 }
 
-static rlf_shard_format
-format_of(const rlf_resource *resource)
+/* The files, and the format that the constructor or, of any, they say. */
+static rlf_status
+find_files(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
+           rlf_shard_format *format, rlf_shard_files *out)
 {
-    return strcmp(resource->constructor, "csv") == 0       ? RLF_SHARD_CSV
-           : strcmp(resource->constructor, "parquet") == 0 ? RLF_SHARD_PARQUET
-                                                           : RLF_SHARD_JSON;
+    const rlf_arg *path = rlf_data_path(resource),
+                  *arg =
+                      rlf_args_find(resource->args, resource->n_args, "split");
+    const char *split = arg ? arg->text : NULL;
+    if (!path || path->kind != RLF_ARG_TEXT)
+        return rlf_fail(err, RLF_BUG, "data '%s' has no path", resource->name);
+    if (strcmp(resource->constructor, "files") == 0)
+        return rlf_shard_files_find(path->text, split, arena, err, format, out);
+    *format = strcmp(resource->constructor, "csv") == 0 ? RLF_SHARD_CSV
+              : strcmp(resource->constructor, "parquet") == 0
+                  ? RLF_SHARD_PARQUET
+                  : RLF_SHARD_JSON;
+    return rlf_shard_files_list(path->text, *format, split, arena, err, out);
 }
 
 rlf_status
 rlf_data_shards(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
                 rlf_shard_files *out)
 {
-    const rlf_arg *path = rlf_data_path(resource),
-                  *split =
-                      rlf_args_find(resource->args, resource->n_args, "split");
-    if (!path || path->kind != RLF_ARG_TEXT)
-        return rlf_fail(err, RLF_BUG, "data '%s' has no path", resource->name);
-    return rlf_shard_files_list(path->text, format_of(resource),
-                                split ? split->text : NULL, arena, err, out);
+    rlf_shard_format format;
+    return find_files(resource, arena, err, &format, out);
 }
 
 size_t
@@ -220,7 +238,8 @@ rlf_data_spec(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
     rlf_shard_files shards;
     const rlf_arg *until =
         rlf_args_find(resource->args, resource->n_args, "until");
-    RLF_TRY(rlf_data_shards(resource, arena, err, &shards));
+    rlf_shard_format format;
+    RLF_TRY(find_files(resource, arena, err, &format, &shards));
     rlf_record_field *fields = RLF_NEW_ARRAY(arena, rlf_record_field,
                                              resource->n_args + RLF_DATA_PARTS);
     size_t n = rlf_data_parts(resource, fields);
@@ -230,18 +249,17 @@ rlf_data_spec(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
             fields[n++] =
                 (rlf_record_field){.label = arg->name, .field = arg->text};
     }
-    *out =
-        (rlf_records_spec){.path = rlf_data_path(resource)->text,
-                           .paths = shards.paths,
-                           .n_paths = shards.count,
-                           .columns = fields,
-                           .n_columns = n,
-                           .csv = format_of(resource) == RLF_SHARD_CSV,
-                           .parquet = format_of(resource) == RLF_SHARD_PARQUET,
-                           .until = until ? until->text : NULL,
-                           .drop = rlf_data_drops(resource),
-                           .skip = rlf_data_option(resource, "skip"),
-                           .first = rlf_data_option(resource, "first")};
+    *out = (rlf_records_spec){.path = rlf_data_path(resource)->text,
+                              .paths = shards.paths,
+                              .n_paths = shards.count,
+                              .columns = fields,
+                              .n_columns = n,
+                              .csv = format == RLF_SHARD_CSV,
+                              .parquet = format == RLF_SHARD_PARQUET,
+                              .until = until ? until->text : NULL,
+                              .drop = rlf_data_drops(resource),
+                              .skip = rlf_data_option(resource, "skip"),
+                              .first = rlf_data_option(resource, "first")};
     return RLF_OK;
 }
 

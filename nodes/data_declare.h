@@ -7,7 +7,7 @@
 #include "engine/io/records.h"
 
 enum {
-    RLF_DATA_CONSTRUCTORS = 6,
+    RLF_DATA_CONSTRUCTORS = 7,
     RLF_DATA_PARTS = 3, /* columns that `messages:`, `pair:` or `conversation:`
                            make, at most */
 };

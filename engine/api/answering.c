@@ -8,7 +8,6 @@
 #include "engine/api/session.h"
 
 #include "engine/base/vec.h"
-#include "engine/io/parquet.h"
 #include "engine/io/records.h"
 #include "engine/io/shards.h"
 #include "engine/text/detokenizer.h"
@@ -384,25 +383,6 @@ row_of(const rlf_record_value *value, bool is_chat, const char *system,
     return true;
 }
 
-static bool
-ends_in(const char *path, const char *ending)
-{
-    size_t n = strlen(path), m = strlen(ending);
-    return n > m && strcmp(path + n - m, ending) == 0;
-}
-
-static rlf_shard_format
-format_of(const char *path)
-{
-    static const char *const csv[] = {".csv",    ".tsv",     ".csv.gz",
-                                      ".tsv.gz", ".csv.zst", ".tsv.zst"};
-    for (size_t i = 0; i < RLF_COUNT(csv); i++)
-        if (ends_in(path, csv[i]))
-            return RLF_SHARD_CSV;
-    return rlf_parquet_is(path) || ends_in(path, ".parquet") ? RLF_SHARD_PARQUET
-                                                             : RLF_SHARD_JSON;
-}
-
 static rlf_status
 add_rows(rlf_session *s, struct rlf_answering *a, const rlf_records *rows,
          const char *model, const char *system, bool chat, rlf_err *err)
@@ -441,13 +421,13 @@ rlf_session_prompt_rows(rlf_session *s, const char *model, const char *path,
     struct rlf_answering *a = answering_of(s);
     rlf_err *err = &s->err;
     rlf_shard_files files;
-    rlf_shard_format format = format_of(path);
+    rlf_shard_format format;
     rlf_records rows;
     rlf_arena *arena = rlf_arena_new();
     const rlf_record_field column = {.label = "prompt", .field = field};
     rlf_status status = open_config(s, a, model, err);
     if (status >= 0)
-        status = rlf_shard_files_list(path, format, NULL, arena, err, &files);
+        status = rlf_shard_files_find(path, NULL, arena, err, &format, &files);
     if (status >= 0) {
         const rlf_records_spec spec = {.path = path,
                                        .paths = files.paths,

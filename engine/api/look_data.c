@@ -7,7 +7,6 @@
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
-#include "engine/io/parquet.h"
 #include "engine/io/records.h"
 #include "engine/io/shards.h"
 #include "engine/text/tokenizer.h"
@@ -119,29 +118,6 @@ make_spec(const looker *l)
                               .csv = l->format == RLF_SHARD_CSV,
                               .parquet = l->format == RLF_SHARD_PARQUET,
                               .drop = true};
-}
-
-/* The format that the path is of, by its name or what it holds. */
-static rlf_status
-find_files(looker *l, const char *split)
-{
-    static const char *const endings[] = {".csv",    ".tsv",     ".csv.gz",
-                                          ".tsv.gz", ".csv.zst", ".tsv.zst"};
-    size_t n = strlen(l->path);
-    l->format = RLF_SHARD_JSON;
-    for (size_t i = 0; i < RLF_COUNT(endings); i++) {
-        size_t m = strlen(endings[i]);
-        if (n > m && strcmp(l->path + n - m, endings[i]) == 0)
-            l->format = RLF_SHARD_CSV;
-    }
-    if (rlf_parquet_is(l->path) ||
-        (n > 8 && strcmp(l->path + n - 8, ".parquet") == 0))
-        l->format = RLF_SHARD_PARQUET;
-    if (!rlf_dir_exists(l->path))
-        return rlf_shard_files_list(l->path, l->format, split, l->arena, l->err,
-                                    &l->files);
-    return rlf_shard_files_any(l->path, split, l->arena, l->err, &l->format,
-                               &l->files);
 }
 
 /* ---- texts and tokens ---- */
@@ -421,7 +397,8 @@ rlf_session_data(rlf_session *s, const char *path, const char *split,
                 .path = path,
                 .by = tokenizer,
                 .out = &out};
-    rlf_status status = find_files(&l, split);
+    rlf_status status =
+        rlf_shard_files_find(path, split, l.arena, l.err, &l.format, &l.files);
     if (status >= 0 && tokenizer)
         status = rlf_tokenizer_open(tokenizer, &s->err, &l.tokenizer);
     if (status >= 0 && tokenizer)

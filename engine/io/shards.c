@@ -5,6 +5,7 @@
 #include "engine/base/str.h"
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
+#include "engine/io/parquet.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -381,4 +382,23 @@ rlf_shard_files_any(const char *path, const char *split, rlf_arena *arena,
     if (status < 0)
         *err = first;
     return status;
+}
+
+rlf_status
+rlf_shard_files_find(const char *path, const char *split, rlf_arena *arena,
+                     rlf_err *err, rlf_shard_format *format,
+                     rlf_shard_files *out)
+{
+    static const char *const endings[] = {".csv",    ".tsv",     ".csv.gz",
+                                          ".tsv.gz", ".csv.zst", ".tsv.zst"};
+    size_t n = strlen(path);
+    *format = RLF_SHARD_JSON;
+    if (rlf_dir_exists(path))
+        return rlf_shard_files_any(path, split, arena, err, format, out);
+    for (size_t i = 0; i < RLF_COUNT(endings); i++)
+        if (ends_in(path, n, endings[i]))
+            *format = RLF_SHARD_CSV;
+    if (rlf_parquet_is(path) || ends_in(path, n, ".parquet"))
+        *format = RLF_SHARD_PARQUET;
+    return rlf_shard_files_list(path, *format, split, arena, err, out);
 }

@@ -40,7 +40,7 @@ hint: did you mean 'jsonl'?
 test.rlf:11:11: error: this does not make a data set
    11 | data d2 = 3
       |           ^
-hint: it is made by jsonl(...), csv(...), parquet(...), mix(...), where(...)
+hint: it is made by jsonl(...), csv(...), parquet(...), files(...), mix(...), where(...)
 test.rlf:14:11: error: 'jsonl' lacks 'path'
    14 | data d5 = jsonl()
       |           ^~~~~
