@@ -12,6 +12,7 @@ nobase_dist_pkgdata_DATA += \
 	%D%/distill.rlf \
 	%D%/dpo.rlf \
 	%D%/grpo.rlf \
+	%D%/gsm8k.rlf \
 	%D%/gspo.rlf \
 	%D%/judge.rlf \
 	%D%/kto.rlf \
@@ -31,6 +32,9 @@ nobase_dist_pkgdata_DATA += \
 	%D%/data/arith.lua \
 	%D%/data/chats.jsonl \
 	%D%/data/graded.jsonl \
+	%D%/data/gsm8k.lua \
+	%D%/data/gsm8k/test.jsonl \
+	%D%/data/gsm8k/train.jsonl \
 	%D%/data/pairs.jsonl \
 	%D%/data/rated.jsonl \
 	%D%/data/stories.jsonl \
@@ -43,6 +47,7 @@ nobase_dist_pkgdata_DATA += \
 	%D%/rewards/arith.lua \
 	%D%/rewards/arith_seq.lua \
 	%D%/rewards/graded.lua \
+	%D%/rewards/gsm8k.lua \
 	%D%/rewards/judge.lua \
 	%D%/rewards/stories.lua \
 	%D%/templates/arith_seq.lua \

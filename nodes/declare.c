@@ -118,7 +118,11 @@ static const rlf_formal llama_formals[] = {
 };
 
 static const rlf_formal lora_formals[] = {
-    WHOLE("rank", false, 1 << 16, "rows of the first matrix of each adapter"),
+    {.name = "rank",
+     .kind = RLF_FORMAL_INT,
+     .labelled = true,
+     .most = 1 << 16,
+     .doc = "rows of the first matrix of each adapter; 0: there are none"},
     {.name = "alpha",
      .kind = RLF_FORMAL_NUMBER,
      .labelled = true,
@@ -228,7 +232,13 @@ const rlf_arg *
 rlf_declared(const rlf_resource *resource, const char *name)
 {
     const rlf_arg *arg = rlf_args_find(resource->args, resource->n_args, name);
-    return arg && arg->kind != RLF_ARG_ABSENT ? arg : NULL;
+    const rlf_arg *rank = arg && arg->kind == RLF_ARG_LIST
+                              ? rlf_args_find(arg->list, arg->n_list, "rank")
+                              : NULL;
+    /* a rank of 0 is no adapter */
+    bool none = rank && rank->kind == RLF_ARG_NUMBER && rank->number == 0 &&
+                !rlf_args_find(arg->list, arg->n_list, "from");
+    return arg && arg->kind != RLF_ARG_ABSENT && !none ? arg : NULL;
 }
 
 const rlf_arg *

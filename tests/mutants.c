@@ -234,6 +234,7 @@ mutate(const program *p, size_t i, change how, uint64_t *state, rlf_buf *out,
 
 static const rlf_compile_setting settings[] = {
     {"model_dir", "models/arith"},
+    {"instruct", "instruct"},
     {"reward_dir", "models/arith"},
     {"cost_dir", "models/arith"},
     {"questions", "questions.jsonl"},
@@ -372,9 +373,45 @@ put_rows(const char *path, const char *field)
 {
     FILE *f = fopen(path, "w");
     for (int i = 0; f && i < 800; i++)
-        fprintf(f, "{\"%s\": \"%d and a box\"}\n", field, i % 9);
+        fprintf(f, "{\"%s\": \"%d and a box\", \"answer\": \"%d\"}\n", field,
+                i % 9, i % 9);
     if (!f || fclose(f))
         bail("cannot write %s", path);
+}
+
+/* A model with a chat template that says what it can read. */
+static void
+put_instruct(const char *source)
+{
+    static const char *const files[] = {"config.json", "generation_config.json",
+                                        "model.safetensors", "tokenizer.json",
+                                        "tokenizer_config.json"};
+    char from[4096], to[64];
+    bool good = mkdir("instruct", 0777) == 0;
+    for (size_t i = 0; i < RLF_COUNT(files); i++) {
+        snprintf(from, sizeof from, "%s/examples/models/arith/%s", source,
+                 files[i]);
+        snprintf(to, sizeof to, "instruct/%s", files[i]);
+        good = good && symlink(from, to) == 0;
+    }
+    FILE *f = fopen("instruct/chat_template.jinja", "w");
+    if (!good || !f || fputs("{{ messages[-1].content }}", f) < 0 || fclose(f))
+        bail("cannot make a model with a template");
+}
+
+/* What was put there goes, and the directory. */
+static void
+remove_all(const char *directory)
+{
+    char path[4096];
+    glob_t found;
+    snprintf(path, sizeof path, "%s/*", directory);
+    if (glob(path, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            unlink(found.gl_pathv[i]);
+        globfree(&found);
+    }
+    rmdir(directory);
 }
 
 static bool
@@ -468,6 +505,10 @@ main(int argc, char **argv)
     }
     put_rows("questions.jsonl", "prompt");
     put_rows("data/stories.jsonl", "opening");
+    mkdir("data/gsm8k", 0777);
+    put_rows("data/gsm8k/train.jsonl", "question");
+    put_rows("data/gsm8k/test.jsonl", "question");
+    put_instruct(source);
     snprintf(from, sizeof from, "%s/examples/*.rlf", source);
     if (glob(from, 0, NULL, &found))
         bail("no examples in %s", from);
@@ -490,6 +531,8 @@ main(int argc, char **argv)
     unlink("mutant.rlf");
     unlink("questions.jsonl");
     unlink("data/stories.jsonl");
+    remove_all("data/gsm8k");
+    remove_all("instruct");
     rmdir("data");
     if (chdir("/") || rmdir(directory))
         note("%s stays behind", directory);
