@@ -568,7 +568,34 @@ local function reference(row)
   return 1
 end
 
+-- Rows of one data set that stand side by side have two answers. Those that are
+-- one all the same are so for the eye: the same but for a unit, a sign of money
+-- or the name whose value it is.
+local function neighbours(first, second)
+  local a, b = rlf.json_decode(first), rlf.json_decode(second)
+  local x = answer.extract(a.solution or a.answer)
+  local y = answer.extract(b.solution or b.answer)
+  local same = answer.same(x, y)
+  if same ~= answer.same(y, x) then
+    error(("%s and %s are one answer in one order alone"):format(x, y))
+  end
+  local function bare(text)
+    return (text:gsub("^%a%s*=", ""):gsub("\\[dt]?frac%s*(%d)(%d)", "\\frac{%1}{%2}")
+      :gsub("\\d?frac", "\\frac"):gsub("\\text%s*%b{}", ""):gsub("%^\\circ", "")
+      :gsub("[%$%%\\%s,]", ""))
+  end
+  if same ~= (bare(x) == bare(y)) then
+    error(("%s and %s are %s"):format(x, y, same and "one answer" or "two"))
+  end
+  return 1
+end
+
 return function(sample)
+  local first, second = sample.response:match("^({[^\n]*)\n([^\n]*)$")
+  if first then
+    reference(first)
+    return neighbours(first, second)
+  end
   local part, from, count = sample.response:match("^(%a+) (%d+) (%d+)$")
   if not part then
     return reference(sample.response)

@@ -22,9 +22,10 @@ local function partners(text)
   return partner
 end
 
--- What the last \boxed{...} (or \fbox{...}, or \boxed 5) holds; nil if there is
--- none, or if it was never closed.
+-- What the last \boxed{...} (or \fbox{...}, \framebox{...}, or \boxed 5) holds;
+-- nil if there is none, or if it was never closed.
 function extract.boxed(text)
+  text = text:gsub("\\framebox%f[%A]", "\\fbox")
   if not text:find("\\f?box") then
     return nil
   end
@@ -79,6 +80,14 @@ function extract.last_number(text)
     end
   end
   return last
+end
+
+-- What stands in Markdown's marks of bold or code, if that is all of the text:
+-- **18**, __18__, `18`; else the text.
+local function unmarked(text)
+  return text:match("^%*%*%s*([^*]-)%s*%*%*%.?$") or
+    text:match("^__%s*([^_]-)%s*__%.?$") or text:match("^`([^`]+)`%.?$") or
+    text
 end
 
 -- ---- the sentence after "answer is" ----
@@ -211,7 +220,8 @@ local function stated(text)
   end)
   local stop = masked:match("^.-[^\\]()[.;!?]%s") or #line + 1
   local sentence = line:sub(1, stop - 1)
-  sentence = rlf.trim(sentence:gsub("[.!?%s*]+$", ""):gsub("%*%*", ""))
+  sentence = unmarked(rlf.trim(sentence:gsub("[.!?%s*]+$", "")
+    :gsub("%*%*", "")))
   if sentence == "" or sentence:find("^[Nn]ot%s") then
     return sentence
   elseif form.is_number(sentence) or not has_words(sentence) then
@@ -275,7 +285,7 @@ function extract.of(text)
   end
   local past = past_last(text, "####")
   if past then
-    return rlf.trim(text:match("^%s*([^\n]*)", past))
+    return unmarked(rlf.trim(text:match("^%s*([^\n]*)", past)))
   end
   local lower = text:lower()
   past = math.max(past_last(lower, "answer is") or 0,
