@@ -541,7 +541,7 @@ test_sizes(void)
         for (int k = 2; k >= 0; k--) {
             double cap = serial.peak * (4 + k) / 4;
             fused_make(&x, cap, arena, &fuse);
-            rlf_fuse_answer a = search(&fuse, 7, quick() ? 10000 : 60000);
+            rlf_fuse_answer a = search(&fuse, 7, 60000);
             good &= a.makespan >= bound * (1 - 1e-12) &&
                     a.makespan <= serial.makespan && a.peak <= cap * (1 + 1e-9);
             falls &= k == 2 || a.makespan >= before * 0.98;
