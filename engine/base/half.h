@@ -27,6 +27,21 @@ rlf_f32_of_bits(uint32_t bits)
     return x;
 }
 
+/* x as an f32 that a narrower type is rounded from as from x itself: toward
+ * zero, and to the odd of two neighbours if that is not x ("rounding to odd"),
+ * so that no tie arises that x is none of. */
+RLF_INLINE float
+rlf_f64_to_odd_f32(double x)
+{
+    float near = (float)x;
+    uint32_t u = rlf_f32_bits(near);
+    if ((double)near == x || near != near)
+        return near;
+    if (((double)near > x) == (x >= 0)) /* away from zero */
+        u--;
+    return rlf_f32_of_bits(u | 1);
+}
+
 RLF_INLINE float
 rlf_bf16_to_f32(uint16_t h)
 {

@@ -326,14 +326,23 @@ say_stopped(const evaluation *e)
                   score ? score->all : 0);
 }
 
-static int
-refuse_no_samples(void)
+/* --samples has the range of --n, and is not 0; the environment's is for runs. */
+static bool
+check_samples(const rlf_option_value *samples)
 {
+    rlf_option_value ignored;
     rlf_err err = RLF_ERR_NONE;
-    rlf_fail(&err, RLF_USAGE, "--samples 0 leaves nothing to evaluate");
-    rlf_err_hint(&err, "--samples K has K answers to each prompt");
+    if (!samples->given || samples->variable)
+        return true;
+    if (samples->number < 1) {
+        rlf_fail(&err, RLF_USAGE, "--samples 0 leaves nothing to evaluate");
+        rlf_err_hint(&err, "--samples K has K answers to each prompt");
+    } else if (rlf_option_read(RLF_OPTION_N, samples->text, "--samples", &err,
+                               &ignored) >= 0) {
+        return true;
+    }
     rlf_cmd_say(&err);
-    return 2;
+    return false;
 }
 
 static int
@@ -388,9 +397,8 @@ rlf_cmd_eval(const rlf_command_line *line)
     size_t n = line->n_files > 1 ? (size_t)line->n_files - 1 : 1;
     if (rlf_launcher(&processes) && processes > 1)
         return refuse_launcher();
-    const rlf_option_value *samples = &o[RLF_OPTION_SAMPLES];
-    if (samples->given && !samples->variable && samples->number < 1)
-        return refuse_no_samples();
+    if (!check_samples(&o[RLF_OPTION_SAMPLES]))
+        return 2;
     evaluation e = {.line = line,
                     .list = calloc(n, sizeof *e.list),
                     .progress = isatty(STDERR_FILENO) && !rlf_cmd_diag_json()};

@@ -187,7 +187,7 @@ get_value(rlf_element element, const void *p, size_t i)
     }
 }
 
-/* To nearest; of 16 bits by way of f32. Whether it is finite then. */
+/* To nearest, once. Whether it is finite then. */
 static bool
 put_value(rlf_element element, void *p, size_t i, double x)
 {
@@ -199,10 +199,10 @@ put_value(rlf_element element, void *p, size_t i, double x)
         ((float *)p)[i] = (float)x;
         break;
     case RLF_ELEMENT_BF16:
-        ((uint16_t *)p)[i] = rlf_f32_to_bf16((float)x);
+        ((uint16_t *)p)[i] = rlf_f32_to_bf16(rlf_f64_to_odd_f32(x));
         break;
     default:
-        ((uint16_t *)p)[i] = rlf_f32_to_f16((float)x);
+        ((uint16_t *)p)[i] = rlf_f32_to_f16(rlf_f64_to_odd_f32(x));
     }
     return isfinite(get_value(element, p, i));
 }

@@ -62,10 +62,44 @@ check(const char *name, int bits, int bias, float (*widen)(uint16_t),
            "what is too large becomes infinity");
 }
 
+/* Doubles at a border of two patterns and next to it, whose nearest f32 is the
+ * border itself, are rounded once. */
+static void
+check_once(const char *name, int bits, int bias, uint16_t (*narrow)(float))
+{
+    size_t wrong = 0;
+    unsigned infinity = 0x7fffu & ~((1u << bits) - 1);
+    for (unsigned h = 0; h < infinity; h++) {
+        double low = meaning(h, bits, bias);
+        double high = h + 1 == infinity ? 2 * low - meaning(h - 1, bits, bias)
+                                        : meaning(h + 1, bits, bias);
+        double middle = (low + high) / 2;
+        unsigned even = h & 1 ? h + 1 : h;
+        for (int sign = 0; sign < 2; sign++) {
+            double s = sign ? -1 : 1;
+            unsigned bit = sign ? 0x8000u : 0;
+            double at[] = {middle, nextafter(middle, 0),
+                           nextafter(middle, (double)INFINITY)};
+            unsigned want[] = {even, h, h + 1};
+            for (int i = 0; i < 3; i++)
+                wrong +=
+                    narrow(rlf_f64_to_odd_f32(s * at[i])) != (want[i] | bit);
+        }
+    }
+    ok(!wrong, "%s: doubles are rounded once", name);
+    is_int(narrow(rlf_f64_to_odd_f32((double)INFINITY)), infinity,
+           "infinity stays");
+    ok(isnan(rlf_f64_to_odd_f32((double)NAN)), "so does what is no number");
+    is_int(narrow(rlf_f64_to_odd_f32(-1e300)), infinity | 0x8000u,
+           "what is too large becomes infinity");
+}
+
 int
 main(void)
 {
     check("f16", 10, 15, rlf_f16_to_f32, rlf_f32_to_f16);
     check("bf16", 7, 127, rlf_bf16_to_f32, rlf_f32_to_bf16);
+    check_once("f16", 10, 15, rlf_f32_to_f16);
+    check_once("bf16", 7, 127, rlf_f32_to_bf16);
     return done();
 }
