@@ -117,7 +117,9 @@ make_follow(made *m, uint32_t number)
         double early = uniform(&c);
         for (int part = 0; part < RLF_CHOICE_PARTS; part++)
             first->choices[k].complete[part] =
-                pow((part + 1.0) / RLF_CHOICE_PARTS, early);
+                first->choices[k].first
+                    ? first->choices[k - 1].complete[part] /* as its image */
+                    : pow((part + 1.0) / RLF_CHOICE_PARTS, early);
     }
     for (int i = 1; i < m->problem.n_calls; i++)
         if (m->calls[i].kind == RLF_STAGE_READ && below(&c, 4))
@@ -126,9 +128,11 @@ make_follow(made *m, uint32_t number)
     for (int i = 1; i < m->problem.n_calls; i++) {
         double part = 0.5 * uniform(&c);
         for (int k = 0; k < m->calls[i].n_choices; k++)
-            if (m->calls[i].follows && number % 4 < 2)
-                m->calls[i].choices[k].anew =
-                    part * uniform(&c) * m->calls[i].choices[k].seconds;
+            if (m->calls[i].follows && number % 4 < 2) {
+                rlf_choice *at = &m->calls[i].choices[k];
+                double anew = part * uniform(&c) * at->seconds;
+                at->anew = at->first ? at[-1].anew : anew; /* as its image */
+            }
     }
 }
 
