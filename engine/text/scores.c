@@ -31,7 +31,7 @@ static double
 power_of_ten(long exponent)
 {
     enum { EXACT = 22 };
-    char text[16];
+    char text[24];
     double power = 1;
     for (long i = 0; i < exponent && exponent <= EXACT; i++)
         power *= 10;

@@ -145,7 +145,7 @@ test_names(const char *tokenizers)
         const json_t *row = json_array_get(rows, i);
         const char *base = json_string_value(json_object_get(row, "base"));
         char dir[] = "/tmp/rlflow-names-XXXXXX";
-        if (strcmp(base, "gpt2") != 0 && i % 5)
+        if (i % 5 && (strcmp(base, "gpt2") != 0 || quick()))
             continue; /* read in the same way, and large */
         rlf_err err = RLF_ERR_NONE;
         if (!mkdtemp(dir))
@@ -190,6 +190,8 @@ main(void)
         const char *name = json_string_value(json_object_get(row, "tokenizer"));
         const char *path = rlf_arena_printf(arena, "%s/%s", dir, name);
         rlf_err err = RLF_ERR_NONE;
+        if (quick() && i > 0 && strcmp(name, last) != 0)
+            break; /* to open a tokenizer takes seconds where it is slow */
         if (strcmp(name, last) != 0) {
             rlf_tokenizer_close(tokenizer);
             if (rlf_tokenizer_open(path, &err, &tokenizer) < 0 ||
