@@ -146,8 +146,10 @@ read_keys(const rlf_config_keys *keys, rlf_arena *arena, rlf_lora *out)
     RLF_TRY(rlf_config_number(keys, keys->root, "lora_alpha", 1e-6, MOST_ALPHA,
                               &out->alpha));
     RLF_TRY(rlf_config_flag(keys, "use_rslora", &out->stable));
-    RLF_TRY(rlf_config_number(keys, keys->root, "lora_dropout", 0,
-                              RLF_LORA_MOST_DROPOUT, &out->dropout));
+    RLF_TRY(rlf_config_number(keys, keys->root, "lora_dropout", 0, 1,
+                              &out->dropout));
+    if (out->dropout > RLF_LORA_MOST_DROPOUT)
+        return rlf_config_fail(keys, "lora_dropout", "must be below 1");
     if (!out->rank)
         return rlf_config_fail(keys, "r", "is missing");
     if (!(out->alpha > 0))

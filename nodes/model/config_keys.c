@@ -32,8 +32,8 @@ rlf_config_number(const rlf_config_keys *keys, const json_t *object,
     RLF_TRY(rlf_json_get_number(object, keys->path, key, false, err, out));
     if (rlf_config_member(object, key) && !(*out >= least && *out <= most))
         return rlf_fail(err, RLF_USER,
-                        "%s: \"%s\" must be from %.10g to %.10g, not %.10g",
-                        keys->path, key, least, most, *out);
+                        "%s: \"%s\" must be from %g to %g, not %g", keys->path,
+                        key, least, most, *out);
     return RLF_OK;
 }
 
