@@ -326,7 +326,8 @@ say_stopped(const evaluation *e)
                   score ? score->all : 0);
 }
 
-/* --samples has the range of --n, and is not 0; the environment's is for runs. */
+/* --samples has the range of --n, and is not 0; the environment's is for runs.
+ */
 static bool
 check_samples(const rlf_option_value *samples)
 {
