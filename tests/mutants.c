@@ -399,7 +399,7 @@ put_instruct(const char *source)
         bail("cannot make a model with a template");
 }
 
-/* What was put there goes, and the directory. */
+/* Removes a directory with all files in it. */
 static void
 remove_all(const char *directory)
 {

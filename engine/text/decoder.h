@@ -1,8 +1,8 @@
 /* The "decoder" of a tokenizer file: how the texts of tokens become one text.
  *
- * What is done with each token by itself (Replace, Metaspace, WordPiece,
- * BPEDecoder, Strip, then ByteFallback or ByteLevel) is a list of steps; behind
- * Fuse, or ByteLevel, there may be one Strip of the whole text's beginning. */
+ * A list of steps changes each token by itself (Replace, Metaspace, WordPiece,
+ * BPEDecoder, Strip, then ByteFallback or ByteLevel); behind Fuse, or
+ * ByteLevel, there may be one Strip of the whole text's beginning. */
 #ifndef RLF_TEXT_DECODER_H
 #define RLF_TEXT_DECODER_H
 

@@ -215,7 +215,7 @@ is_bf16(const run *r, const void *packed)
     return r->model->packed[place & (((rlf_address)1 << 48) - 1)].bf16;
 }
 
-/* What is known of `from`, the call as it was compiled. */
+/* Sets what a call has only in a run; `from` is the call as it was compiled. */
 static void
 set_rest(const run *r, const rlf_kernel_call *from, rlf_kernel_call *c)
 {

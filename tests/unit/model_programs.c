@@ -332,7 +332,7 @@ random_lora(uint64_t seed)
                           seed / 4 % 3 ? (int)RLF_COUNT(names_of) - first : 0};
 }
 
-/* What does not train reads as if nothing were ever dropped: the bits of a
+/* Passes that do not train read as if nothing were ever dropped: the bits of a
  * model with these weights, that began with `seed`, and without dropout. */
 static void
 test_reading(const trial *k, uint64_t seed)
