@@ -73,23 +73,26 @@ look_at_decl(rlf_sema *s, const rlf_module *module, const rlf_ast_decl *decl)
 
 /* ---- models, states and metrics ---- */
 
-static bool
-is_set(const rlf_sema *s, int state)
+/* Of each resource: does an item write it? */
+static bool *
+find_written(rlf_sema *s)
 {
+    bool *written = RLF_NEW_ARRAY(s->arena, bool, s->graph->resources.count);
     for (size_t i = 0; i < s->items.count; i++) {
         const rlf_item *item = &s->items.data[i];
-        if (item->receiver == state && item->class->writes)
-            return true;
+        if (item->receiver >= 0 && item->class->writes)
+            written[item->receiver] = true;
     }
-    return false;
+    return written;
 }
 
 static void
 look_at_states(rlf_sema *s, const rlf_module *module)
 {
+    const bool *written = find_written(s);
     for (size_t i = 0; i < s->graph->resources.count; i++) {
         const rlf_resource *r = &s->graph->resources.data[i];
-        if (!r->class->values || is_set(s, (int)i) ||
+        if (!r->class->values || written[i] ||
             !rlf_map_get(&module->used, r->name))
             continue;
         rlf_diag *diag =

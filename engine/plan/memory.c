@@ -137,8 +137,6 @@ static double
 texts_of(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node)
 {
     const rlf_graph *graph = o->plan->graph;
-    if (!graph->resources.data[node->receiver].class->hook)
-        return 0;
     double bytes = cost_of(o, sizes, node, NULL).host;
     for (int i = 0; i < node->n_outputs; i++) {
         const rlf_value *value = &graph->values.data[node->outputs[i]];
@@ -155,7 +153,8 @@ put_texts(const rlf_opened *o, const rlf_sizes *sizes, rlf_memory *out)
     double all = 0;
     for (size_t k = 0; k < graph->resources.count; k++) {
         double own = 0;
-        for (size_t i = 0; i < graph->nodes.count; i++)
+        bool hook = graph->resources.data[k].class->hook;
+        for (size_t i = 0; hook && i < graph->nodes.count; i++)
             if (graph->nodes.data[i].receiver == (int)k)
                 own += texts_of(o, sizes, &graph->nodes.data[i]);
         if (own > 0)

@@ -584,21 +584,22 @@ has_sums(const rlf_plan *plan, size_t resource, rlf_sums sums)
  * function of what the models have, so that a plan which was read back prints
  * as the one that it is of. */
 static rlf_sums
-common_sums(const rlf_plan *plan, int *models, int *count)
+common_sums(const rlf_plan *plan, rlf_arena *arena, int *models, int *count)
 {
-    size_t n = plan->graph->resources.count;
+    size_t total = plan->graph->resources.count, n = 0;
+    size_t *of = RLF_NEW_ARRAY(arena, size_t, total);
     rlf_sums best = {1, 1};
-    *models = *count = 0;
-    for (size_t i = 0; i < n; i++)
-        *models += plan->graph->resources.data[i].class->model != NULL;
+    for (size_t i = 0; i < total; i++)
+        if (plan->graph->resources.data[i].class->model)
+            of[n++] = i;
+    *models = (int)n;
+    *count = 0;
     for (size_t k = 0; k < n * n; k++) {
-        if (!plan->graph->resources.data[k / n].class->model ||
-            !plan->graph->resources.data[k % n].class->model)
-            continue;
-        rlf_sums sums = {plan->sums[k / n].shards, plan->sums[k % n].lanes};
+        rlf_sums sums = {plan->sums[of[k / n]].shards,
+                         plan->sums[of[k % n]].lanes};
         int alike = 0;
         for (size_t i = 0; i < n; i++)
-            alike += has_sums(plan, i, sums);
+            alike += has_sums(plan, of[i], sums);
         bool less = sums.shards != best.shards ? sums.shards < best.shards
                                                : sums.lanes < best.lanes;
         if (alike > *count || (alike == *count && less)) {
@@ -623,13 +624,13 @@ put_numbers(const rlf_resource *r, rlf_sums sums, rlf_buf *out)
  * where each model has others only the lines. Lanes are those of models that
  * are trained. */
 static void
-put_sums(const rlf_plan *plan, rlf_buf *out)
+put_sums(const rlf_plan *plan, rlf_arena *arena, rlf_buf *out)
 {
     const rlf_numerics *n = &plan->numerics;
     const rlf_resource *r = plan->graph->resources.data;
     size_t total = plan->graph->resources.count;
     int models, count, k = 0;
-    rlf_sums common = common_sums(plan, &models, &count);
+    rlf_sums common = common_sums(plan, arena, &models, &count);
     const rlf_resource *one = NULL; /* of those that have them a trained one */
     for (size_t i = 0; i < total; i++)
         if (has_sums(plan, i, common) && (!one || r[i].trained))
@@ -689,6 +690,8 @@ rlf_plan_print(const rlf_plan *plan, rlf_buf *out)
                    rlf_digest_print(plan->program, program),
                    rlf_digest_print(plan->shape, shape), plan->ranks,
                    file_name(plan->graph));
-    put_sums(plan, out);
+    rlf_arena *arena = rlf_arena_new();
+    put_sums(plan, arena, out);
+    rlf_arena_free(arena);
     rlf_plan_print_place(plan, false, out);
 }
