@@ -47,7 +47,7 @@ libapi_a_SOURCES = \
 	%D%/session.c %D%/session.h \
 	%D%/settings.c \
 	%D%/trial.c %D%/trial.h \
-	%D%/watch.c \
+	%D%/warnings.c \
 	%D%/workload.c %D%/workload.h
 include_HEADERS += engine/rlflow.h
 # where *.rlf and *.lua are installed, as stdlib/... and examples/...

@@ -476,8 +476,8 @@ begin_run(rlf_session *s, rlf_err *err)
     s->wanted = s->options.steps ? s->options.steps : steps_of(s);
     RLF_TRY(rlf_foresee(s->graph, s->resumed + 1, s->wanted, err));
     if (!s->resumed) {
-        rlf_watch_rates(s);
-        rlf_watch_conditions(s);
+        rlf_warn_rates(s);
+        rlf_warn_conditions(s);
     }
     rlf_opening_begun(s);
     if (s->options.directory) {
@@ -708,7 +708,7 @@ take_step(rlf_session *s, rlf_err *err)
     s->taken.tokens += (double)s->tokens;
     if (s->evaluating)
         return rlf_evaluating_step(s, err);
-    rlf_watch_step(s);
+    rlf_warn_step(s);
     if (!s->options.directory)
         return RLF_OK;
     RLF_TRY(rlf_rundir_step(s, err));

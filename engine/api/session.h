@@ -100,13 +100,13 @@ typedef struct rlf_record {
     rlf_buf warned;   /* JSON objects with commas: warnings while it runs */
 } rlf_record;
 
-/* The gradient of one update of a model (watch.c). */
-typedef struct rlf_watched {
+/* The gradient of one update of a model (warnings.c). */
+typedef struct rlf_seen_gradient {
     const char *name; /* of its metric */
     uint32_t steps;   /* that reported it, as far as they were counted */
     double most;      /* in these */
     bool learns;      /* one of them was not 0 */
-} rlf_watched;
+} rlf_seen_gradient;
 
 /* A journal as this process left it (journal.c). */
 typedef struct rlf_appended {
@@ -269,9 +269,9 @@ struct rlf_session {
         size_t count, room;
     } odd;          /* metrics that it told of as no numbers */
     struct {
-        rlf_watched *data;
+        rlf_seen_gradient *data;
         size_t count, room;
-    } watched; /* gradients */
+    } gradients;    /* that updates reported */
     rlf_buf warned; /* what that gave */
     rlf_buf message;
     struct {
@@ -556,15 +556,15 @@ rlf_status rlf_record_fail(rlf_session *session, const rlf_err *cause,
 /* After a step: what the session's warnings have behind `from` bytes. */
 rlf_status rlf_record_warned(rlf_session *session, size_t from, rlf_err *err);
 
-/* ---- warnings of what a step reported (watch.c) ---- */
+/* ---- warnings of what a step reported (warnings.c) ---- */
 
 /* Before the first step: learning rates that are 0 in all steps, though they
  * are made of its number. Into what is said of the program. */
-void rlf_watch_rates(rlf_session *session);
+void rlf_warn_rates(rlf_session *session);
 /* Likewise conditions that hold in none of many steps, or in each. */
-void rlf_watch_conditions(rlf_session *session);
+void rlf_warn_conditions(rlf_session *session);
 /* After a step that is done: into the session's warnings. */
-void rlf_watch_step(rlf_session *session);
+void rlf_warn_step(rlf_session *session);
 
 /* ---- its journals (journal.c) ---- */
 

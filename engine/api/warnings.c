@@ -1,8 +1,6 @@
-/* Warnings from the metrics of a step, of what nobody would see in the mean of
- * a run: numbers that are none, updates of nothing, one name for two things,
- * and a model whose gradient or learning rate is 0. Each is told of once.
- * Nothing here changes what is trained. */
-#include "engine/api/session.h"
+/* Warnings from the metrics of a step, each given once: numbers that are not
+ * finite, updates without rows, one name for two metrics, a gradient or a
+ * learning rate that is 0. They change nothing that is trained. */
 
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
@@ -82,7 +80,7 @@ is_of_two_blocks(const rlf_session *s, const rlf_metric *m)
  * on, and so it does where there was nothing to train on; but somebody should
  * know. */
 static void
-watch_metric(rlf_session *s, const rlf_metric *m)
+check_metric(rlf_session *s, const rlf_metric *m)
 {
     uint32_t step = rlf_run_steps(s->run);
     bool empty = is_empty_update(s, m), two = is_of_two_blocks(s, m);
@@ -118,7 +116,7 @@ watch_metric(rlf_session *s, const rlf_metric *m)
 enum { STEPS_OF_BREAK = 1000 };
 
 static void
-watch_rate(rlf_session *s, const rlf_node *node)
+check_rate(rlf_session *s, const rlf_node *node)
 {
     uint64_t last = s->wanted ? s->wanted : STEPS_OF_BREAK;
     const rlf_arg *lr = rlf_node_arg(node, "lr");
@@ -135,7 +133,7 @@ watch_rate(rlf_session *s, const rlf_node *node)
 }
 
 void
-rlf_watch_rates(rlf_session *s)
+rlf_warn_rates(rlf_session *s)
 {
     bool *seen = RLF_NEW_ARRAY(s->arena, bool, s->graph->resources.count);
     for (size_t i = 0; i < s->graph->nodes.count; i++) {
@@ -143,7 +141,7 @@ rlf_watch_rates(rlf_session *s)
         if (node->class->work != RLF_WORK_TRAIN || seen[node->receiver])
             continue;
         seen[node->receiver] = true;
-        watch_rate(s, node);
+        check_rate(s, node);
     }
 }
 
@@ -165,7 +163,7 @@ is_warned_of(const rlf_session *s, rlf_span span)
 }
 
 static void
-watch_condition(rlf_session *s, const rlf_node *node)
+check_condition(rlf_session *s, const rlf_node *node)
 {
     const char *name = node->class->condition;
     const rlf_arg *arg = name ? rlf_node_arg(node, name) : NULL;
@@ -190,7 +188,7 @@ watch_condition(rlf_session *s, const rlf_node *node)
 #define MOST_LOOKS 5e8
 
 void
-rlf_watch_conditions(rlf_session *s)
+rlf_warn_conditions(rlf_session *s)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->graph->nodes.count; i++)
@@ -198,7 +196,7 @@ rlf_watch_conditions(rlf_session *s)
     double looks =
         (double)STEPS_OF_CONDITION * (double)n * (double)s->graph->values.count;
     for (size_t i = 0; i < s->graph->nodes.count && looks <= MOST_LOOKS; i++)
-        watch_condition(s, &s->graph->nodes.data[i]);
+        check_condition(s, &s->graph->nodes.data[i]);
 }
 
 /* ---- gradients that are 0 ---- */
@@ -213,15 +211,15 @@ enum { STEPS_WITHOUT = 5 };
  * leaves of terms that cancel each other. */
 static const double rounding = 1e-6;
 
-static rlf_watched *
-watched_of(rlf_session *s, const char *name)
+static rlf_seen_gradient *
+gradient_of(rlf_session *s, const char *name)
 {
-    for (size_t i = 0; i < s->watched.count; i++)
-        if (strcmp(s->watched.data[i].name, name) == 0)
-            return &s->watched.data[i];
-    rlf_watched new = {.name = rlf_arena_strdup(s->arena, name)};
-    RLF_PUSH_IN(s->arena, &s->watched, new);
-    return &s->watched.data[s->watched.count - 1];
+    for (size_t i = 0; i < s->gradients.count; i++)
+        if (strcmp(s->gradients.data[i].name, name) == 0)
+            return &s->gradients.data[i];
+    rlf_seen_gradient new = {.name = rlf_arena_strdup(s->arena, name)};
+    RLF_PUSH_IN(s->arena, &s->gradients, new);
+    return &s->gradients.data[s->gradients.count - 1];
 }
 
 /* What the update minimized, whose gradient this is. */
@@ -239,7 +237,8 @@ loss_of(const rlf_session *s, const char *gradient, size_t model)
 }
 
 static void
-warn_of_gradient(rlf_session *s, const rlf_metric *m, const rlf_watched *w)
+warn_of_gradient(rlf_session *s, const rlf_metric *m,
+                 const rlf_seen_gradient *w)
 {
     put_place(s, m);
     if (w->most == 0)
@@ -268,13 +267,13 @@ warn_of_gradient(rlf_session *s, const rlf_metric *m, const rlf_watched *w)
 /* One update of a model is one metric; a step that had nothing to update does
  * not report it. */
 static void
-watch_gradient(rlf_session *s, const rlf_metric *m)
+check_gradient(rlf_session *s, const rlf_metric *m)
 {
     const rlf_node_class *class = s->graph->nodes.data[m->node].class;
     const char *at = strstr(m->name, ".gradient");
     if (class->work != RLF_WORK_TRAIN || !at || !m->count)
         return;
-    rlf_watched *w = watched_of(s, m->name);
+    rlf_seen_gradient *w = gradient_of(s, m->name);
     double norm = m->sum / (double)m->count,
            loss = loss_of(s, m->name, (size_t)(at - m->name));
     if (w->learns || w->steps == STEPS_WITHOUT)
@@ -287,14 +286,14 @@ watch_gradient(rlf_session *s, const rlf_metric *m)
 }
 
 void
-rlf_watch_step(rlf_session *s)
+rlf_warn_step(rlf_session *s)
 {
     const rlf_metrics *metrics = rlf_run_metrics(s->run);
     for (size_t i = 0; i < metrics->count; i++) {
         const rlf_metric *m = &metrics->data[i];
         if (!rlf_metric_reported(m))
             continue;
-        watch_metric(s, m);
-        watch_gradient(s, m);
+        check_metric(s, m);
+        check_gradient(s, m);
     }
 }
