@@ -97,7 +97,7 @@ rlf_session_message(rlf_session *s)
         rlf_buf_printf(&s->message, "  on rank %d\n",
                        rlf_comm_rank(rlf_comm_of(s->world, 0)));
     if (s->err.status < 0 && !(s->options.json && s->diags.errors))
-        rlf_broken_print(s, &s->err, &s->message);
+        rlf_input_errors_print(s, &s->err, &s->message);
     return s->message.p ? s->message.p : "";
 }
 

@@ -7,7 +7,7 @@ libapi_a_SOURCES = \
 	%D%/answering.c \
 	%D%/asking.c \
 	%D%/auto.c %D%/auto.h \
-	%D%/broken.c \
+	%D%/input_errors.c \
 	%D%/build.c \
 	%D%/card.c \
 	%D%/cluster.c %D%/cluster.h %D%/clusters.c \

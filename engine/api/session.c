@@ -112,7 +112,7 @@ rlf_session_open(const char *path)
     s->options.save_gently = true;
     s->leads = rlf_comm_launcher_process() == 0;
     pthread_mutex_init(&s->opened.gate, NULL);
-    pthread_mutex_init(&s->broken.gate, NULL);
+    pthread_mutex_init(&s->input_errors.gate, NULL);
     rlf_err_clear(&s->err);
     rlf_log_init(&s->log, rlf_log_to_stderr, s, 0);
     s->log_file = -1;
@@ -172,7 +172,7 @@ rlf_session_finish(rlf_session *s)
     if (err.status >= 0)
         return RLF_RESULT_OK;
     s->err = err;
-    s->diags.errors = s->broken.list.count = 0;
+    s->diags.errors = s->input_errors.list.count = 0;
     return rlf_session_result(err.status);
 }
 
@@ -191,8 +191,8 @@ rlf_session_close(rlf_session *s)
     if (s->locale)
         freelocale(s->locale);
     pthread_mutex_destroy(&s->opened.gate);
-    pthread_mutex_destroy(&s->broken.gate);
-    RLF_VEC_FREE(&s->broken.list);
+    pthread_mutex_destroy(&s->input_errors.gate);
+    RLF_VEC_FREE(&s->input_errors.list);
     rlf_arena_free(s->arena);
     free(s);
     return result;
@@ -518,9 +518,9 @@ tell_inputs(rlf_session *s, rlf_err *err)
     rlf_buf text = {0};
     bool json = s->options.json;
     s->options.json = false;
-    rlf_broken_print(s, &found, &text);
+    rlf_input_errors_print(s, &found, &text);
     s->options.json = json;
-    s->broken.list.count = 0;
+    s->input_errors.list.count = 0;
     rlf_err_detail(err, "what was found when it was opened:\n%s", text.p);
     rlf_buf_free(&text);
     return err->status;
@@ -559,7 +559,7 @@ open_run(rlf_session *s, rlf_err *err)
                                  .check_pure = s->options.check_pure,
                                  .hooks = s->host.hooks.data,
                                  .stops = rlf_stop_asked,
-                                 .broken = rlf_broken_add,
+                                 .input_error = rlf_input_errors_add,
                                  .sink = s,
                                  .trace = s->trace};
     __atomic_store_n(&s->opening, true, __ATOMIC_RELEASE);

@@ -163,7 +163,7 @@ struct rlf_session {
             rlf_err *data;
             size_t count, room;
         } list;
-    } broken; /* inputs that could not be opened, as ranks met them */
+    } input_errors; /* inputs that could not be opened, as ranks met them */
     rlf_log log;
     int log_file;      /* that it is written to, or -1 */
     int log_failed;    /* atomic: errno of a line that could not be, or 0 */
@@ -468,13 +468,14 @@ rlf_status rlf_rundir_plan(rlf_session *session, rlf_err *err);
 /* One line in metrics.jsonl, some in samples.jsonl. */
 rlf_status rlf_rundir_step(rlf_session *session, rlf_err *err);
 
-/* ---- inputs that cannot be opened (broken.c) ---- */
+/* ---- inputs that cannot be opened (input_errors.c) ---- */
 
-/* See rlf_run_options.broken; `sink` is the session. */
-void rlf_broken_add(void *sink, const rlf_err *err);
+/* See rlf_run_options.input_error; `sink` is the session. */
+void rlf_input_errors_add(void *sink, const rlf_err *err);
 /* The error of a run, and all else that was found when its inputs were opened:
  * first by the same rank, then by others. */
-void rlf_broken_print(rlf_session *session, const rlf_err *first, rlf_buf *out);
+void rlf_input_errors_print(rlf_session *session, const rlf_err *first,
+                            rlf_buf *out);
 
 /* ---- a run that is told to end while it opens (opening.c) ---- */
 

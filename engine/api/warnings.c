@@ -1,6 +1,7 @@
 /* Warnings from the metrics of a step, each given once: numbers that are not
  * finite, updates without rows, one name for two metrics, a gradient or a
  * learning rate that is 0. They change nothing that is trained. */
+#include "engine/api/session.h"
 
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"

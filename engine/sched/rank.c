@@ -77,11 +77,11 @@ open_each(rlf_rank *rank, bool *broken, rlf_err *err)
         rlf_err_place(&why, r->span, r->name);
         why.rank = rank->comm ? rank->rank : -1;
         bool more = can_go_on(rank, status);
-        if (more && o->broken)
-            o->broken(o->sink, &why);
+        if (more && o->input_error)
+            o->input_error(o->sink, &why);
         if (err->status >= 0)
             *err = why;
-        if (!more || !o->broken)
+        if (!more || !o->input_error)
             break;
     }
     return err->status;

@@ -115,7 +115,7 @@ typedef struct rlf_run_options {
     /* A resource cannot be opened, by a fault of the input: called with each of
      * them by the threads of ranks, which return the first. NULL: a rank stops
      * at the first. */
-    void (*broken)(void *sink, const rlf_err *err);
+    void (*input_error)(void *sink, const rlf_err *err);
     void *sink;
     struct rlf_trace *trace; /* NULL: no trace */
     const rlf_measure *measure; /* NULL: nobody wants to know; it outlives the

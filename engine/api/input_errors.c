@@ -1,4 +1,4 @@
-/* Inputs that cannot be opened: the ranks of a run tell of each of them, so
+/* Inputs that cannot be opened: the ranks of a run add each of them here, so
  * that all are reported at once. */
 #include "engine/api/session.h"
 
@@ -7,13 +7,13 @@
 #include <string.h>
 
 void
-rlf_broken_add(void *sink, const rlf_err *err)
+rlf_input_errors_add(void *sink, const rlf_err *err)
 {
     rlf_session *s = sink;
-    rlf_gate_enter(&s->broken.gate);
-    if (s->broken.list.count < RLF_DIAG_MOST)
-        RLF_PUSH(&s->broken.list, *err);
-    rlf_gate_leave(&s->broken.gate);
+    rlf_gate_enter(&s->input_errors.gate);
+    if (s->input_errors.list.count < RLF_DIAG_MOST)
+        RLF_PUSH(&s->input_errors.list, *err);
+    rlf_gate_leave(&s->input_errors.gate);
 }
 
 static bool
@@ -24,15 +24,15 @@ is_same_error(const rlf_err *a, const rlf_err *b)
 }
 
 void
-rlf_broken_print(rlf_session *s, const rlf_err *first, rlf_buf *out)
+rlf_input_errors_print(rlf_session *s, const rlf_err *first, rlf_buf *out)
 {
     const rlf_err *said[2 * RLF_DIAG_MOST + 1] = {first}, *all;
     size_t n = 1, k;
-    rlf_gate_enter(&s->broken.gate);
-    all = s->broken.list.data;
-    for (size_t i = 0; i < 2 * s->broken.list.count; i++) {
-        const rlf_err *e = &all[i % s->broken.list.count];
-        if ((i < s->broken.list.count) != (e->rank == first->rank))
+    rlf_gate_enter(&s->input_errors.gate);
+    all = s->input_errors.list.data;
+    for (size_t i = 0; i < 2 * s->input_errors.list.count; i++) {
+        const rlf_err *e = &all[i % s->input_errors.list.count];
+        if ((i < s->input_errors.list.count) != (e->rank == first->rank))
             continue;
         for (k = 0; k < n && !is_same_error(said[k], e);)
             k++;
@@ -42,5 +42,5 @@ rlf_broken_print(rlf_session *s, const rlf_err *first, rlf_buf *out)
     for (k = 0; k < n; k++)
         (s->options.json ? rlf_err_print_json
                          : rlf_err_print)(said[k], &s->sources, out);
-    rlf_gate_leave(&s->broken.gate);
+    rlf_gate_leave(&s->input_errors.gate);
 }
