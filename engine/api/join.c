@@ -110,22 +110,22 @@ gather_texts(const rlf_session *s, rlf_group *group, const rlf_buf *mine,
 }
 
 static rlf_status
-exchange_cards(rlf_session *s, rlf_group *group, rlf_err *err)
+exchange_fingerprints(rlf_session *s, rlf_group *group, rlf_err *err)
 {
-    rlf_buf card = {0};
+    rlf_buf mine = {0};
     const size_t *bytes;
     char *all;
-    rlf_card_write(s, &card);
+    rlf_fingerprint_write(s, &mine);
     size_t n = (size_t)rlf_group_size(group);
-    rlf_status status = gather_texts(s, group, &card, err, &bytes, &all);
+    rlf_status status = gather_texts(s, group, &mine, err, &bytes, &all);
     const char *other = all;
     for (size_t i = 0; i < n && status >= 0; i++) {
-        status =
-            rlf_card_compare(all, other, rlf_group_rank(group, (int)i), err);
+        status = rlf_fingerprint_compare(all, other,
+                                         rlf_group_rank(group, (int)i), err);
         other += bytes[i];
     }
     free(all);
-    rlf_buf_free(&card);
+    rlf_buf_free(&mine);
     return status;
 }
 
@@ -164,7 +164,7 @@ agree(rlf_session *s, rlf_status status, rlf_err *err)
     RLF_TRY(processes_of(s, &group, err));
     rlf_status all = exchange_status(s, group, status, err);
     if (all >= 0)
-        all = exchange_cards(s, group, err);
+        all = exchange_fingerprints(s, group, err);
     rlf_group_free(group);
     return all;
 }

@@ -9,7 +9,7 @@ libapi_a_SOURCES = \
 	%D%/auto.c %D%/auto.h \
 	%D%/input_errors.c \
 	%D%/build.c \
-	%D%/card.c \
+	%D%/fingerprint.c \
 	%D%/cluster.c %D%/cluster.h %D%/clusters.c \
 	%D%/cuts.c \
 	%D%/directory.c \

@@ -385,11 +385,11 @@ rlf_status rlf_join_world(rlf_session *session, rlf_err *err);
  * process fails, and the one that has to say why leads. */
 rlf_status rlf_join_agree(rlf_session *session, rlf_status status,
                           rlf_err *err);
-/* What has to be the same in all processes (card.c): what this one has, and the
- * first difference, RLF_USER, to what `rank` has. */
-void rlf_card_write(rlf_session *session, rlf_buf *out);
-rlf_status rlf_card_compare(const char *first, const char *other, int rank,
-                            rlf_err *err);
+/* What has to be the same in all processes (fingerprint.c): what this one has,
+ * and the first difference, RLF_USER, to what `rank` has. */
+void rlf_fingerprint_write(rlf_session *session, rlf_buf *out);
+rlf_status rlf_fingerprint_compare(const char *first, const char *other,
+                                   int rank, rlf_err *err);
 /* `text` of process 0 in all. */
 rlf_status rlf_join_share(rlf_session *session, const char **text,
                           rlf_err *err);

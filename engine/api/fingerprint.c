@@ -1,8 +1,9 @@
-/* The card of a process: what has to be the same in all of them, a line each.
- * A line is what it is, a tab, its value; so a difference has a name.
+/* The fingerprint of a process: everything that has to be the same in all
+ * processes of a run, a line each. A line is a name, a tab and a value, so that
+ * a message can name the difference.
  *
- * Most of it are the inputs of the run (inputs.c), which count here as they do
- * for a resume; the rest may change from one resume to the next, but not from
+ * Most lines are the inputs of the run (inputs.c), which count here as they do
+ * for a resume; the others may change from one resume to the next, but not from
  * process to process. */
 #include "engine/api/session.h"
 
@@ -28,7 +29,7 @@ put_input(const rlf_input *input, rlf_buf *out)
 }
 
 void
-rlf_card_write(rlf_session *s, rlf_buf *out)
+rlf_fingerprint_write(rlf_session *s, rlf_buf *out)
 {
     rlf_err ignored = RLF_ERR_NONE;
     rlf_digest digest = {0};
@@ -50,7 +51,8 @@ rlf_card_write(rlf_session *s, rlf_buf *out)
 }
 
 rlf_status
-rlf_card_compare(const char *first, const char *other, int rank, rlf_err *err)
+rlf_fingerprint_compare(const char *first, const char *other, int rank,
+                        rlf_err *err)
 {
     const char *a = first, *b = other;
     size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
