@@ -17,7 +17,7 @@ libapi_a_SOURCES = \
 	%D%/fused.c \
 	%D%/host.c \
 	%D%/inputs.c \
-	%D%/join.c \
+	%D%/processes.c \
 	%D%/lanes.c \
 	%D%/links.c \
 	%D%/look_data.c %D%/look_model.c %D%/look_text.c \

@@ -226,7 +226,7 @@ rlf_planning_end(rlf_session *s, rlf_status status, rlf_err *err)
     rlf_err lost = RLF_ERR_NONE;
     if (status >= 0 && s->leads && rlf_auto_asked(s) && !s->options.search)
         status = rlf_auto_find(s, err, &text);
-    rlf_status shared = rlf_join_share(s, &text, &lost);
+    rlf_status shared = rlf_processes_share(s, &text, &lost);
     if (shared < 0 && status >= 0)
         *err = lost;
     if (status < 0 || shared < 0 || !text)

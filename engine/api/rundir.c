@@ -146,7 +146,7 @@ static rlf_status
 see_directory(rlf_session *session, rlf_err *err)
 {
     const char *dir = session->options.directory;
-    RLF_TRY(rlf_join_share(session, &dir, err)); /* when it is there */
+    RLF_TRY(rlf_processes_share(session, &dir, err)); /* when it is there */
     rlf_gate_enter(&session->opened.gate);
     session->options.directory = dir;
     session->opened.claimed = true;
@@ -269,7 +269,8 @@ rlf_rundir_open(rlf_session *session, rlf_err *err)
         RLF_TRY(see_directory(session, err));
     rlf_buf mine = {0};
     rlf_record_process(&mine);
-    rlf_status status = rlf_join_list(session, &mine, err, &session->processes);
+    rlf_status status =
+        rlf_processes_list(session, &mine, err, &session->processes);
     rlf_buf_free(&mine);
     return status;
 }

@@ -155,7 +155,7 @@ end_run(rlf_session *s, rlf_err *err)
         status = status < 0 ? status : logged;
         rlf_rundir_undo(s);
     }
-    rlf_join_leave(s, closed);
+    rlf_processes_leave(s, closed);
     return closed;
 }
 
@@ -591,7 +591,7 @@ know_day(rlf_session *s, rlf_err *err)
 {
     const char *text =
         rlf_arena_printf(s->arena, "%" PRIu32, rlf_record_day(s));
-    RLF_TRY(rlf_join_share(s, &text, err));
+    RLF_TRY(rlf_processes_share(s, &text, err));
     s->day = (uint32_t)strtoul(text, NULL, 10);
     return RLF_OK;
 }
@@ -604,24 +604,24 @@ make_ready(rlf_session *s, rlf_err *err)
         rlf_err_hint(err, "a new run takes its inputs as they are");
         return RLF_USAGE;
     }
-    RLF_TRY(rlf_join_world(s, err));
+    RLF_TRY(rlf_processes_world(s, err));
     rlf_status status = RLF_OK;
     if (s->options.leaves && !s->options.directory && s->leads) {
         s->chose = !s->options.resume;
         status = rlf_rundir_default(s, err, &s->options.directory);
     }
-    RLF_TRY(rlf_join_share(s, &s->options.directory, err));
+    RLF_TRY(rlf_processes_share(s, &s->options.directory, err));
     RLF_TRY(know_day(s, err));
     if (status >= 0)
         status = compile_and_plan(s, err);
     status = rlf_planning_end(s, status, err);
-    RLF_TRY(rlf_join_agree(s, status, err));
+    RLF_TRY(rlf_processes_agree(s, status, err));
     status = open_run(s, err);
     if (status >= 0)
         status = rlf_memory_check(err);
     if (status < 0 && s->world) {
         rlf_comm_abort(s->world, err);
-        rlf_join_succeed(s);
+        rlf_processes_succeed(s);
         status = err->status;
     }
     return status;
@@ -764,7 +764,7 @@ rlf_session_step(rlf_session *s)
     if (status >= 0)
         status = rlf_memory_check(&s->err);
     if (status < 0) {
-        rlf_join_succeed(s);
+        rlf_processes_succeed(s);
         rlf_stop_cut(s);
     }
     rlf_locale_leave(before);

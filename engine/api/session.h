@@ -375,34 +375,34 @@ rlf_status rlf_outputs_kinds(const rlf_outputs *outputs, rlf_session *session,
 /* What a call's status means to who called it. */
 rlf_result rlf_session_result(rlf_status status);
 
-/* ---- the other processes (join.c) ---- */
+/* ---- the other processes (processes.c) ---- */
 
 /* Meet them, if a launcher started this process as one of several or there is
  * more than one rank: makes session->world. */
-rlf_status rlf_join_world(rlf_session *session, rlf_err *err);
+rlf_status rlf_processes_world(rlf_session *session, rlf_err *err);
 /* Each process has come this far, with this status. RLF_OK: all with RLF_OK,
  * and with the same version, program, parameters and options. Else every
  * process fails, and the one that has to say why leads. */
-rlf_status rlf_join_agree(rlf_session *session, rlf_status status,
-                          rlf_err *err);
+rlf_status rlf_processes_agree(rlf_session *session, rlf_status status,
+                               rlf_err *err);
 /* What has to be the same in all processes (fingerprint.c): what this one has,
  * and the first difference, RLF_USER, to what `rank` has. */
 void rlf_fingerprint_write(rlf_session *session, rlf_buf *out);
 rlf_status rlf_fingerprint_compare(const char *first, const char *other,
                                    int rank, rlf_err *err);
 /* `text` of process 0 in all. */
-rlf_status rlf_join_share(rlf_session *session, const char **text,
-                          rlf_err *err);
+rlf_status rlf_processes_share(rlf_session *session, const char **text,
+                               rlf_err *err);
 /* The texts of all processes with commas between them, in the order of
  * processes: `mine` where there is one only. */
-rlf_status rlf_join_list(rlf_session *session, const rlf_buf *mine,
-                         rlf_err *err, const char **out);
+rlf_status rlf_processes_list(rlf_session *session, const rlf_buf *mine,
+                              rlf_err *err, const char **out);
 /* After an error: if that is the end of process 0, the next one that has not
  * come to its own end leads. */
-void rlf_join_succeed(rlf_session *session);
+void rlf_processes_succeed(rlf_session *session);
 /* Leave it: in order, or after an error by its end. `closed`: no thread of a
  * rank is left that may use it. */
-void rlf_join_leave(rlf_session *session, bool closed);
+void rlf_processes_leave(rlf_session *session, bool closed);
 
 /* ---- the inputs (inputs.c) ---- */
 

@@ -135,7 +135,7 @@ check(const rlf_run *run, rlf_err *err)
 
 /* Seconds that a process has to see that it is asked, and process 0 that it is
  * heard: as long as processes wait for process 0 to end all
- * (engine/api/join.c).
+ * (engine/api/processes.c).
  */
 #define ASKED 4.0
 

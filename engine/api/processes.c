@@ -44,7 +44,7 @@ process_lost(void *sink, const rlf_comm_world *world, int process)
 #define LEAST 2.0
 
 rlf_status
-rlf_join_world(rlf_session *s, rlf_err *err)
+rlf_processes_world(rlf_session *s, rlf_err *err)
 {
     bool launched = rlf_comm_launcher() != NULL;
     int ranks = s->options.ranks, threads = s->options.threads;
@@ -170,7 +170,7 @@ agree(rlf_session *s, rlf_status status, rlf_err *err)
 }
 
 rlf_status
-rlf_join_agree(rlf_session *s, rlf_status status, rlf_err *err)
+rlf_processes_agree(rlf_session *s, rlf_status status, rlf_err *err)
 {
     if (s->world && rlf_comm_world_caps(s->world)->n_processes > 1)
         status = agree(s, status, err);
@@ -194,7 +194,7 @@ share(const rlf_session *s, rlf_group *group, const char **text, rlf_err *err)
 }
 
 rlf_status
-rlf_join_share(rlf_session *s, const char **text, rlf_err *err)
+rlf_processes_share(rlf_session *s, const char **text, rlf_err *err)
 {
     if (!s->world)
         return RLF_OK;
@@ -224,8 +224,8 @@ list(const rlf_session *s, rlf_group *group, const rlf_buf *mine, rlf_err *err,
 }
 
 rlf_status
-rlf_join_list(rlf_session *s, const rlf_buf *mine, rlf_err *err,
-              const char **out)
+rlf_processes_list(rlf_session *s, const rlf_buf *mine, rlf_err *err,
+                   const char **out)
 {
     *out = rlf_arena_strdup(s->arena, mine->p);
     if (!s->world)
@@ -270,7 +270,7 @@ await_taken(int file)
  * back. So the others wait for it to end all, and the first one that is still
  * there then speaks; one after the other, so that it is one. */
 void
-rlf_join_succeed(rlf_session *s)
+rlf_processes_succeed(rlf_session *s)
 {
     if (!s->world || rlf_comm_lost(s->world) != 0)
         return;
@@ -308,7 +308,7 @@ await_end(const rlf_session *s)
 }
 
 void
-rlf_join_leave(rlf_session *s, bool closed)
+rlf_processes_leave(rlf_session *s, bool closed)
 {
     if (!s->world)
         return;
