@@ -573,8 +573,8 @@ typedef struct rlf_progress {
  * with the best so far. */
 typedef int rlf_watch_function(void *arg, const rlf_progress *progress);
 
-/* A placement that a search has judged, with what a step of it takes on average
- * over a run; NaN: not known, or there is no room for it. */
+/* A placement that a search has evaluated, with what a step of it takes on
+ * average over a run; NaN: not known, or there is no room for it. */
 typedef struct rlf_candidate {
     const char *name; /* "search-1", or whose it is: "program", "first-2" */
     double estimate;  /* seconds of a step, by the estimate */
@@ -591,7 +591,7 @@ typedef struct rlf_candidate {
  * before there was any. */
 RLF_PUBLIC const rlf_candidate *
 rlf_session_search(rlf_session *session, rlf_watch_function *watch, void *arg);
-/* All that were judged, the search's own first. */
+/* All that were evaluated, the search's own first. */
 RLF_PUBLIC const rlf_candidate *rlf_session_candidate(rlf_session *session,
                                                       size_t i);
 

@@ -8,7 +8,7 @@
  * that its rows have stay. */
 #include <string.h>
 
-#include "engine/api/judge.h"
+#include "engine/api/search_candidate.h"
 
 enum {
     EACH = 6, /* cuts of a call that are tried beside its own */
@@ -33,7 +33,7 @@ typedef struct trying {
     rlf_searching *s;
     rlf_arena *arena;
     rlf_estimator *e;
-    rlf_judged best; /* so far, at first the base */
+    rlf_search_candidate best; /* so far, at first the base */
     int left;        /* placements that may still be simulated */
     int *tried[MOST_TRIED];
     int n_tried;
@@ -120,7 +120,7 @@ find_options(const trying *t, option *out)
 
 /* The rows of a placement, with what the best one's have beside cuts. */
 static void
-make_rows(const trying *t, rlf_judged *j)
+make_rows(const trying *t, rlf_search_candidate *j)
 {
     const rlf_searching *s = t->s;
     j->rows = rlf_fronts_rows(&s->out->fronts, j->placing.choice,
@@ -147,7 +147,7 @@ try_option(trying *t, const option *o, bool *better, rlf_err *err)
     rlf_searching *s = t->s;
     size_t calls = (size_t)s->out->fronts.problem.n_calls;
     rlf_err none = RLF_ERR_NONE;
-    rlf_judged j = {.name = "cuts", .is_known = true, .base = -1};
+    rlf_search_candidate j = {.name = "cuts", .is_known = true, .base = -1};
     j.placing.choice = RLF_NEW_ARRAY(s->session->arena, int, calls);
     memcpy(j.placing.choice, t->best.placing.choice,
            sizeof *j.placing.choice * calls);
@@ -156,12 +156,13 @@ try_option(trying *t, const option *o, bool *better, rlf_err *err)
     t->tried[t->n_tried++] = j.placing.choice;
     make_rows(t, &j);
     *better = false;
-    if (rlf_judge_plan(s, &j, &none) < 0 || !rlf_judge_fits(&j))
+    if (rlf_search_candidate_plan(s, &j, &none) < 0 ||
+        !rlf_search_candidate_fits(&j))
         return RLF_OK;
     t->left--;
-    if (s->options->judging)
-        s->options->judging(s->options->search.arg, t->n_tried, MOST_TRIED);
-    RLF_TRY(rlf_judge_simulate(s, &j, s->options->search.seed, err));
+    if (s->options->simulating)
+        s->options->simulating(s->options->search.arg, t->n_tried, MOST_TRIED);
+    RLF_TRY(rlf_search_candidate_simulate(s, &j, s->options->search.seed, err));
     *better = !j.mean->behind && j.step < (1 - WORTH) * t->best.step;
     if (*better)
         t->best = j;
@@ -176,7 +177,7 @@ go_down(trying *t, bool *better, rlf_err *err)
     int n = find_options(t, options);
     *better = false;
     for (int i = 0; i < n && !*better && t->left > 0 &&
-                    t->n_tried < MOST_TRIED && !rlf_judge_stopped(t->s, 1);
+                    t->n_tried < MOST_TRIED && !rlf_search_stopped(t->s, 1);
          i++)
         RLF_TRY(try_option(t, &options[i], better, err));
     return RLF_OK;
@@ -185,7 +186,7 @@ go_down(trying *t, bool *better, rlf_err *err)
 /* Calls whose cuts are others than in the base, as rows: "critic.value (tp: 2,
  * pp: 4, dp: 1)". */
 static const char *
-words_of(const trying *t, const rlf_judged *base)
+words_of(const trying *t, const rlf_search_candidate *base)
 {
     const rlf_problem *p = &t->s->out->fronts.problem;
     rlf_buf text = {0};
@@ -207,10 +208,10 @@ static int
 find_base(const rlf_session_found *f)
 {
     int best = -1;
-    for (int i = 0; i < f->n_judged; i++) {
-        const rlf_judged *j = &f->judged[i];
+    for (int i = 0; i < f->n_candidates; i++) {
+        const rlf_search_candidate *j = &f->candidates[i];
         if (j->simulated && j->is_known && j->rows &&
-            (best < 0 || j->step < f->judged[best].step))
+            (best < 0 || j->step < f->candidates[best].step))
             best = i;
     }
     return best;
@@ -221,17 +222,17 @@ try_cuts(trying *t, int base, rlf_err *err)
 {
     rlf_session_found *f = t->s->out;
     bool better = true;
-    t->best = f->judged[base];
+    t->best = f->candidates[base];
     t->e = rlf_estimator_new(&f->fronts.problem, t->arena);
     while (better)
         RLF_TRY(go_down(t, &better, err));
-    if (!(t->best.step < f->judged[base].step))
+    if (!(t->best.step < f->candidates[base].step))
         return RLF_OK;
-    rlf_judged *j = &f->judged[f->n_judged++];
+    rlf_search_candidate *j = &f->candidates[f->n_candidates++];
     *j = t->best;
     j->base = base;
-    j->words = words_of(t, &f->judged[base]);
-    j->without = f->judged[base].step;
+    j->words = words_of(t, &f->candidates[base]);
+    j->without = f->candidates[base].step;
     return RLF_OK;
 }
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/api/judge.h"
+#include "engine/api/search_candidate.h"
 #include "engine/fuse/fuse.h"
 #include "engine/plan/candidate.h"
 #include "engine/search/calls.h"
@@ -163,9 +163,9 @@ static double
 shortest(const rlf_session_found *f)
 {
     double best = INFINITY;
-    for (int i = 0; i < f->n_judged; i++)
-        if (f->judged[i].simulated)
-            best = fmin(best, f->judged[i].step);
+    for (int i = 0; i < f->n_candidates; i++)
+        if (f->candidates[i].simulated)
+            best = fmin(best, f->candidates[i].step);
     return best;
 }
 
@@ -176,8 +176,8 @@ static double
 longest(const rlf_session_found *f)
 {
     double least = INFINITY;
-    for (int i = 0; i < f->n_judged; i++) {
-        const rlf_judged *j = &f->judged[i];
+    for (int i = 0; i < f->n_candidates; i++) {
+        const rlf_search_candidate *j = &f->candidates[i];
         if (j->simulated && j->is_known)
             least = fmin(least, j->step / j->placing.period);
     }
@@ -264,9 +264,9 @@ worth_placing(const fusing *u, int i)
 }
 
 /* Where the other calls are as a descent beside the pair begins: where they are
- * in a placement that was judged, or (NULL) on the pair's ranks. */
+ * in a candidate, or (NULL) on the pair's ranks. */
 static void
-start_beside(const fusing *u, const pair *p, const rlf_judged *from,
+start_beside(const fusing *u, const pair *p, const rlf_search_candidate *from,
              int *choice)
 {
     const rlf_problem *problem = &u->s->out->fronts.problem;
@@ -301,8 +301,9 @@ place_others(const fusing *u, rlf_estimator *e, pair *p, double limit)
     for (int i = 0; i < 2; i++)
         within[p->call[i]] =
             (rlf_mesh_span){.from = p->choice[i], .to = p->choice[i] + 1};
-    for (int start = 0; start <= f->n_judged; start++) {
-        const rlf_judged *from = start < f->n_judged ? &f->judged[start] : NULL;
+    for (int start = 0; start <= f->n_candidates; start++) {
+        const rlf_search_candidate *from =
+            start < f->n_candidates ? &f->candidates[start] : NULL;
         if (from && (!from->simulated || !from->is_known))
             continue;
         rlf_placing at = {.choice = RLF_NEW_ARRAY(u->arena, int, n)};
@@ -329,7 +330,7 @@ static void
 place_all(fusing *u)
 {
     rlf_estimator *e = rlf_estimator_new(&u->s->out->fronts.problem, u->arena);
-    for (int i = 0; i < u->n && !rlf_judge_stopped(u->s, 1); i++)
+    for (int i = 0; i < u->n && !rlf_search_stopped(u->s, 1); i++)
         place_others(u, e, &u->best[i], worth_placing(u, i));
     qsort(u->best, (size_t)u->n, sizeof *u->best, by_period);
     while (u->n && !isfinite(u->best[u->n - 1].placing.period))
@@ -549,7 +550,7 @@ pose(const fusing *u, const pair *p, rlf_err *err, posed *out)
 static bool
 is_late(void *user)
 {
-    return rlf_judge_stopped(user, 1);
+    return rlf_search_stopped(user, 1);
 }
 
 /* A table below so much memory, and its text in a row, or NULL: there is none.
@@ -581,7 +582,7 @@ search_table(const fusing *u, posed *t, double room, rlf_fuse_answer *out)
  * INFINITY: no plan fits. */
 static void
 plan_table(const fusing *u, const pair *p, posed *wanted, double room,
-           rlf_judged *out, double *span)
+           rlf_search_candidate *out, double *span)
 {
     rlf_searching *s = u->s;
     *span = INFINITY;
@@ -591,16 +592,16 @@ plan_table(const fusing *u, const pair *p, posed *wanted, double room,
         rlf_err none = RLF_ERR_NONE;
         if (!table)
             return;
-        *out = (rlf_judged){.name = "fused",
-                            .is_known = true,
-                            .placing = p->placing,
-                            .base = -1};
+        *out = (rlf_search_candidate){.name = "fused",
+                                      .is_known = true,
+                                      .placing = p->placing,
+                                      .base = -1};
         out->rows = rows_of(u, p, (const char *const[2]){table, table},
                             s->session->arena, &out->n_rows);
-        if (rlf_judge_plan(s, out, &none) < 0)
+        if (rlf_search_candidate_plan(s, out, &none) < 0)
             return;
         *span = found.makespan;
-        if (rlf_judge_fits(out))
+        if (rlf_search_candidate_fits(out))
             return;
         *span = INFINITY;
         room -= 1.05 * out->memory * (1 - 1 / out->fill);
@@ -611,12 +612,12 @@ plan_table(const fusing *u, const pair *p, posed *wanted, double room,
  * where the first one gains and is not as short as any. Not simulated: none can
  * be worth it beside a step of `without` seconds. */
 static rlf_status
-judge_tables(const fusing *u, const pair *p, double without, rlf_judged *out,
-             rlf_err *err)
+simulate_tables(const fusing *u, const pair *p, double without,
+                rlf_search_candidate *out, rlf_err *err)
 {
     rlf_err none = RLF_ERR_NONE;
     posed wanted;
-    *out = (rlf_judged){.step = INFINITY};
+    *out = (rlf_search_candidate){.step = INFINITY};
     if (pose(u, p, &none, &wanted) < 0)
         return RLF_OK;
     double bound = rlf_fuse_bound(&wanted.fuse, u->arena);
@@ -625,12 +626,13 @@ judge_tables(const fusing *u, const pair *p, double without, rlf_judged *out,
         return RLF_OK;
     double rooms[2] = {fmin(TIGHT * wanted.peak, wanted.room), wanted.room};
     for (int i = 0; i < 2 && rooms[i] > rooms[0] * i; i++) {
-        rlf_judged j;
+        rlf_search_candidate j;
         double span;
         plan_table(u, p, &wanted, rooms[i], &j, &span);
         if (!isfinite(span))
             break;
-        RLF_TRY(rlf_judge_simulate(u->s, &j, u->s->options->search.seed, err));
+        RLF_TRY(rlf_search_candidate_simulate(u->s, &j,
+                                              u->s->options->search.seed, err));
         if (j.step < out->step)
             *out = j;
         if (j.step > without || span <= bound * (1 + 1e-9))
@@ -654,23 +656,25 @@ words_of(const rlf_searching *s, const pair *p)
         a->first + a->count - 1);
 }
 
-/* What the same placement takes with the two one after the other. It is judged
- * for itself, too: the search may not have come upon it. */
+/* What the same placement takes with the two one after the other. It is
+ * evaluated for itself, too: the search may not have come upon it. */
 static rlf_status
 step_without(const fusing *u, const pair *p, rlf_err *err, double *out)
 {
     rlf_session_found *f = u->s->out;
-    rlf_judged *j = &f->judged[f->n_judged];
+    rlf_search_candidate *j = &f->candidates[f->n_candidates];
     rlf_err none = RLF_ERR_NONE;
     *out = INFINITY;
-    *j = (rlf_judged){
+    *j = (rlf_search_candidate){
         .name = "unfused", .is_known = true, .placing = p->placing, .base = -1};
-    if (rlf_judge_plan(u->s, j, &none) < 0 || !rlf_judge_fits(j))
+    if (rlf_search_candidate_plan(u->s, j, &none) < 0 ||
+        !rlf_search_candidate_fits(j))
         return RLF_OK;
-    bool same = rlf_judge_take_same(f, j);
+    bool same = rlf_search_candidate_take_same(f, j);
     if (!same)
-        RLF_TRY(rlf_judge_simulate(u->s, j, u->s->options->search.seed, err));
-    f->n_judged += !same;
+        RLF_TRY(rlf_search_candidate_simulate(u->s, j,
+                                              u->s->options->search.seed, err));
+    f->n_candidates += !same;
     *out = j->step;
     return RLF_OK;
 }
@@ -679,21 +683,21 @@ static rlf_status
 try_pair(const fusing *u, const pair *p, rlf_err *err)
 {
     rlf_session_found *f = u->s->out;
-    rlf_judged j;
+    rlf_search_candidate j;
     double without;
     RLF_TRY(step_without(u, p, err, &without));
     double part = most_saved(u, p) / p->placing.period; /* of a step */
     double step = isfinite(without) ? without : p->placing.period;
     if (isfinite(without) && without * (1 - part) > shortest(f))
         return RLF_OK;
-    RLF_TRY(judge_tables(u, p, step, &j, err));
+    RLF_TRY(simulate_tables(u, p, step, &j, err));
     if (!j.simulated)
         return RLF_OK;
     j.without = without;
     j.words = words_of(u->s, p);
     f->fused[f->n_fused++] = (rlf_fused_point){j.words, j.step, j.without};
     if (j.step < (1 - WORTH) * j.without)
-        f->judged[f->n_judged++] = j;
+        f->candidates[f->n_candidates++] = j;
     return RLF_OK;
 }
 
@@ -709,7 +713,7 @@ try_pairs(fusing *u, rlf_err *err)
             known |= same_cut(u->s, &u->best[k], &u->best[i]);
         if (known)
             continue;
-        if (rlf_judge_stopped(u->s, 1))
+        if (rlf_search_stopped(u->s, 1))
             return RLF_OK;
         u->moves = tried++ < FULL ? MOVES : u->moves / 2;
         rlf_arena *all = u->arena;

@@ -5,7 +5,7 @@
  *
  * Lanes decide sums, so they are fixed while placements are searched; this is
  * the one place where several are compared by what all calls take. */
-#include "engine/api/judge.h"
+#include "engine/api/search_candidate.h"
 
 #include <math.h>
 

@@ -25,7 +25,7 @@ libapi_a_SOURCES = \
 	%D%/measuring.c \
 	%D%/opening.c \
 	%D%/origin.c %D%/origin.h \
-	%D%/judge.c %D%/judge.h \
+	%D%/search_candidate.c %D%/search_candidate.h \
 	%D%/merging.c \
 	%D%/mean.c %D%/mean.h \
 	%D%/outputs.c \

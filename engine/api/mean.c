@@ -192,7 +192,7 @@ rlf_mean_make(rlf_trial *t, const rlf_trial_options *o, const rlf_mean *best,
                 .account = RLF_NEW_ARRAY(t->arena, rlf_account, m->n),
                 .counts = RLF_NEW_ARRAY(t->arena, rlf_step_counts, m->n)};
     RLF_TRY(rlf_trial_prepare(t, o, err, &options));
-    options.judge = &w;
+    options.arg = &w;
     options.enough = give_up;
     for (; w.kind < m->n && !m->behind; w.kind++)
         RLF_TRY(simulate_kind(&w, t, &options, kept, err));

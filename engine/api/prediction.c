@@ -22,7 +22,7 @@ rlf_prediction_make(rlf_session *s, const rlf_session_found *found,
                     const char *place)
 {
     rlf_prediction *p = RLF_NEW(s->arena, rlf_prediction);
-    const rlf_judged *best = found->best;
+    const rlf_search_candidate *best = found->best;
     *p = (rlf_prediction){.place = place,
                           .cluster = s->cluster->name,
                           .guessed = s->cluster->guessed && !s->profiles,

@@ -12,7 +12,7 @@ typedef struct rlf_prediction {
     bool guessed;        /* whose rates nobody has measured */
     bool simulated;      /* else only the plan is known, and a step by the
                             estimate */
-    double step, tokens, idle, memory; /* as in rlf_judged */
+    double step, tokens, idle, memory; /* as in rlf_search_candidate */
     const double *calls; /* per node: seconds of a step that has it */
 } rlf_prediction;
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/api/judge.h"
+#include "engine/api/search_candidate.h"
 #include "engine/search/pins.h"
 
 /* A gain below that part of a step says nothing. */
@@ -20,8 +20,8 @@ static const double parts[] = {0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8};
 /* Thresholds and seats that are tried on one placement. */
 typedef struct sweep {
     rlf_searching *s;
-    int base, call;  /* of the judged; of the problem, -1: all generations */
-    rlf_judged best; /* so far, at first the base */
+    int base, call; /* of the candidates; of the problem, -1: all generations */
+    rlf_search_candidate best; /* so far, at first the base */
 } sweep;
 
 static bool
@@ -69,7 +69,7 @@ differs(const rlf_searching *s, int call)
 
 /* The row of the call among those of a candidate, or NULL. */
 static rlf_place_row *
-row_of(const rlf_searching *s, const rlf_judged *j, int call)
+row_of(const rlf_searching *s, const rlf_search_candidate *j, int call)
 {
     const rlf_front_call *of = &s->out->fronts.calls[call];
     for (int i = 0; i < j->n_rows; i++)
@@ -79,11 +79,11 @@ row_of(const rlf_searching *s, const rlf_judged *j, int call)
 }
 
 /* A candidate with that said of the call, or of all that have replicas. */
-static rlf_judged
+static rlf_search_candidate
 with_words(const sweep *w, int migrate, int seats)
 {
     const rlf_searching *s = w->s;
-    rlf_judged j = w->best;
+    rlf_search_candidate j = w->best;
     j.plan = NULL;
     j.simulated = false;
     j.rows = RLF_NEW_ARRAY(s->session->arena, rlf_place_row, j.n_rows);
@@ -110,15 +110,16 @@ try_words(sweep *w, int migrate, int seats, bool *better, rlf_err *err)
     rlf_session_found *f = s->out;
     rlf_err none = RLF_ERR_NONE;
     *better = false;
-    if (f->n_sampled == RLF_SAMPLED_POINTS || rlf_judge_stopped(s, 1))
+    if (f->n_sampled == RLF_SAMPLED_POINTS || rlf_search_stopped(s, 1))
         return RLF_OK;
-    if (s->options->judging)
-        s->options->judging(s->options->search.arg, f->n_sampled + 1,
-                            RLF_SAMPLED_POINTS);
-    rlf_judged j = with_words(w, migrate, seats);
-    if (rlf_judge_plan(s, &j, &none) < 0 || !rlf_judge_fits(&j))
+    if (s->options->simulating)
+        s->options->simulating(s->options->search.arg, f->n_sampled + 1,
+                               RLF_SAMPLED_POINTS);
+    rlf_search_candidate j = with_words(w, migrate, seats);
+    if (rlf_search_candidate_plan(s, &j, &none) < 0 ||
+        !rlf_search_candidate_fits(&j))
         return RLF_OK;
-    RLF_TRY(rlf_judge_simulate(s, &j, s->options->search.seed, err));
+    RLF_TRY(rlf_search_candidate_simulate(s, &j, s->options->search.seed, err));
     f->sampled[f->n_sampled++] =
         (rlf_sampled_point){w->base, w->call, migrate, seats, j.step};
     *better = j.step < w->best.step;
@@ -154,16 +155,16 @@ sweep_call(sweep *w, rlf_err *err)
 /* Does it gain with other lengths? One that is clearly behind another placement
  * is not looked at again. */
 static rlf_status
-gains(rlf_searching *s, const rlf_judged *base, const rlf_judged *best,
-      bool *does, rlf_err *err)
+gains(rlf_searching *s, const rlf_search_candidate *base,
+      const rlf_search_candidate *best, bool *does, rlf_err *err)
 {
-    rlf_judged without = *base, with = *best;
+    rlf_search_candidate without = *base, with = *best;
     uint64_t seed = s->options->search.seed + 1;
     *does = false;
     if (best->mean->behind || !(best->step < (1 - WORTH) * base->step))
         return RLF_OK;
-    RLF_TRY(rlf_judge_simulate(s, &without, seed, err));
-    RLF_TRY(rlf_judge_simulate(s, &with, seed, err));
+    RLF_TRY(rlf_search_candidate_simulate(s, &without, seed, err));
+    RLF_TRY(rlf_search_candidate_simulate(s, &with, seed, err));
     *does = with.step < (1 - WORTH / 2) * without.step;
     return RLF_OK;
 }
@@ -171,7 +172,7 @@ gains(rlf_searching *s, const rlf_judged *base, const rlf_judged *best,
 /* "actor.generate (migrate: 40, seats: 16)" of all calls of which it is said.
  */
 static const char *
-words_of(const rlf_searching *s, const rlf_judged *j)
+words_of(const rlf_searching *s, const rlf_search_candidate *j)
 {
     const rlf_fronts *f = &s->out->fronts;
     rlf_buf text = {0};
@@ -196,7 +197,7 @@ sweep_base(sweep *w, rlf_err *err)
 {
     rlf_searching *s = w->s;
     rlf_session_found *f = s->out;
-    const rlf_judged *from = &f->judged[w->base];
+    const rlf_search_candidate *from = &f->candidates[w->base];
     bool does;
     for (int c = 0; c < f->fronts.problem.n_calls; c++) {
         w->call = c;
@@ -208,7 +209,7 @@ sweep_base(sweep *w, rlf_err *err)
     RLF_TRY(gains(s, from, &w->best, &does, err));
     if (!does)
         return RLF_OK;
-    rlf_judged *j = &f->judged[f->n_judged++];
+    rlf_search_candidate *j = &f->candidates[f->n_candidates++];
     *j = w->best;
     j->name = "seats";
     j->place = 0;
@@ -227,12 +228,12 @@ static bool
 is_base(const rlf_searching *s, int i)
 {
     const rlf_session_found *f = s->out;
-    const rlf_judged *j = &f->judged[i];
+    const rlf_search_candidate *j = &f->candidates[i];
     bool any = false;
     if (!j->simulated || !j->rows)
         return false;
     for (int k = 0; k < i; k++) {
-        const rlf_judged *other = &f->judged[k];
+        const rlf_search_candidate *other = &f->candidates[k];
         if (other->simulated && other->rows &&
             !memcmp(&other->plan->digest, &j->plan->digest,
                     sizeof j->plan->digest))
@@ -250,13 +251,14 @@ is_base(const rlf_searching *s, int i)
 static rlf_status
 try_still(rlf_searching *s, sweep *list, int *n, rlf_err *err)
 {
-    int all = s->out->n_judged;
+    int all = s->out->n_candidates;
     bool better;
     for (int i = 0; i < all; i++) {
         if (!is_base(s, i))
             continue;
         sweep *w = &list[(*n)++];
-        *w = (sweep){.s = s, .base = i, .call = -1, .best = s->out->judged[i]};
+        *w = (sweep){
+            .s = s, .base = i, .call = -1, .best = s->out->candidates[i]};
         RLF_TRY(try_words(w, 0, -1, &better, err));
     }
     return RLF_OK;
@@ -267,7 +269,7 @@ rlf_sampled_sweep(rlf_searching *s, rlf_err *err)
 {
     rlf_session_found *f = s->out;
     rlf_arena *arena = s->session->arena;
-    sweep *list = RLF_NEW_ARRAY(arena, sweep, RLF_JUDGED);
+    sweep *list = RLF_NEW_ARRAY(arena, sweep, RLF_SEARCH_CANDIDATES);
     int n = 0;
     f->sampled = RLF_NEW_ARRAY(arena, rlf_sampled_point, RLF_SAMPLED_POINTS);
     RLF_TRY(try_still(s, list, &n, err));

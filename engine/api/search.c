@@ -1,7 +1,7 @@
 /* See search.h. What is searched counts memory by calls; the plan that is found
  * is then asked for all that a run would take, and if that is too much the
  * search is made again with as much less. */
-#include "engine/api/judge.h"
+#include "engine/api/search_candidate.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,7 +20,7 @@ enum { TRIES = 6 };
 
 /* Once the search is stopped only the first one is simulated. */
 bool
-rlf_judge_stopped(rlf_searching *s, int done)
+rlf_search_stopped(rlf_searching *s, int done)
 {
     const rlf_search_options *o = &s->options->search;
     rlf_session_found *f = s->out;
@@ -34,15 +34,18 @@ simulate_all(rlf_searching *s, rlf_err *err)
 {
     rlf_session_found *f = s->out;
     int done = 0;
-    for (int i = 0; i < f->n_judged; i++) {
-        rlf_judged *j = &f->judged[i];
-        if (!rlf_judge_fits(j) || rlf_judge_take_same(f, j))
+    for (int i = 0; i < f->n_candidates; i++) {
+        rlf_search_candidate *j = &f->candidates[i];
+        if (!rlf_search_candidate_fits(j) ||
+            rlf_search_candidate_take_same(f, j))
             continue;
-        if (rlf_judge_stopped(s, done))
+        if (rlf_search_stopped(s, done))
             break;
-        if (s->options->judging)
-            s->options->judging(s->options->search.arg, i + 1, f->n_judged);
-        RLF_TRY(rlf_judge_simulate(s, j, s->options->search.seed, err));
+        if (s->options->simulating)
+            s->options->simulating(s->options->search.arg, i + 1,
+                                   f->n_candidates);
+        RLF_TRY(
+            rlf_search_candidate_simulate(s, j, s->options->search.seed, err));
         done++;
     }
     return RLF_OK;
@@ -50,7 +53,7 @@ simulate_all(rlf_searching *s, rlf_err *err)
 
 /* Of two that differ by less than is printed, the search's own is the best. */
 static double
-tie(const rlf_judged *j, const rlf_judged *best)
+tie(const rlf_search_candidate *j, const rlf_search_candidate *best)
 {
     double own = (j->place > 0) - (best->place > 0);
     return 1 + 5e-4 * own;
@@ -61,9 +64,9 @@ tie(const rlf_judged *j, const rlf_judged *best)
 static void
 choose(rlf_session_found *f)
 {
-    for (int i = 0; i < f->n_judged; i++) {
-        const rlf_judged *j = &f->judged[i], *best = f->best;
-        if (!rlf_judge_fits(j))
+    for (int i = 0; i < f->n_candidates; i++) {
+        const rlf_search_candidate *j = &f->candidates[i], *best = f->best;
+        if (!rlf_search_candidate_fits(j))
             continue;
         bool better = !best || (j->simulated && !best->simulated);
         if (best && j->simulated && best->simulated)
@@ -77,15 +80,15 @@ choose(rlf_session_found *f)
 
 /* ---- placements ---- */
 
-static rlf_judged *
+static rlf_search_candidate *
 add(rlf_searching *s, const char *name, int place, const rlf_placing *placing)
 {
-    rlf_judged *j = &s->out->judged[s->out->n_judged++];
-    *j = (rlf_judged){.name = name,
-                      .place = place,
-                      .is_known = true,
-                      .placing = *placing,
-                      .base = -1};
+    rlf_search_candidate *j = &s->out->candidates[s->out->n_candidates++];
+    *j = (rlf_search_candidate){.name = name,
+                                .place = place,
+                                .is_known = true,
+                                .placing = *placing,
+                                .base = -1};
     return j;
 }
 
@@ -286,16 +289,16 @@ search_once(rlf_searching *s, rlf_err *err)
     rlf_search(&f->fronts.problem, &s->options->search, s->session->arena,
                &f->found);
     f->stopped = f->found.stopped || s->cut;
-    f->n_judged = 0;
+    f->n_candidates = 0;
     if (!isfinite(f->found.best.period))
         return fail_to_fit(s, err);
     bool many = s->plan.ranks <= RLF_SEARCH_SIMULATED;
     for (int i = 0; i < (many ? f->found.n_kept : 1); i++) {
         rlf_err why = RLF_ERR_NONE;
-        if (rlf_judge_stopped(s, i))
+        if (rlf_search_stopped(s, i))
             break;
-        rlf_judged *j = add(s, "search", i + 1, &f->found.kept[i]);
-        if (rlf_judge_plan(s, j, &why) < 0 && !i) {
+        rlf_search_candidate *j = add(s, "search", i + 1, &f->found.kept[i]);
+        if (rlf_search_candidate_plan(s, j, &why) < 0 && !i) {
             *err = why;
             return why.status;
         }
@@ -317,13 +320,13 @@ search_until_fit(rlf_searching *s, rlf_err *err)
                 part * rlf_cluster_part_of(cluster, r)->machine->device->memory;
         fronts->problem.memory = memory;
         RLF_TRY(search_once(s, err));
-        const rlf_judged *first = &s->out->judged[0];
-        if (rlf_judge_fits(first))
+        const rlf_search_candidate *first = &s->out->candidates[0];
+        if (rlf_search_candidate_fits(first))
             return RLF_OK;
         part *= 0.98 / fmax(1, first->fill);
     }
-    for (int i = 0; i < s->out->n_judged; i++)
-        if (rlf_judge_fits(&s->out->judged[i]))
+    for (int i = 0; i < s->out->n_candidates; i++)
+        if (rlf_search_candidate_fits(&s->out->candidates[i]))
             return RLF_OK;
     rlf_fail(err, RLF_USER,
              "no placement was found whose plan fits into the devices of the "
@@ -361,32 +364,32 @@ add_others(rlf_searching *s)
     rlf_placing own = {.period = INFINITY, .over = INFINITY};
     own.choice = RLF_NEW_ARRAY(session->arena, int, p->n_calls);
     bool known = rlf_fronts_find(&f->fronts, session->plan, own.choice);
-    rlf_judged *j;
+    rlf_search_candidate *j;
     if (known)
         rlf_placing_look(rlf_estimator_new(p, session->arena), &own);
     if (known || s->options->keeps || !rlf_pins_any(&f->fronts)) {
         j = add(s, "program", 0, &own);
         j->is_known = known;
         j->plan = session->plan;
-        rlf_judge_plan(s, j, &ignored);
+        rlf_search_candidate_plan(s, j, &ignored);
     }
-    for (int n = p->devices / 2; n && !rlf_judge_stopped(s, 1); n /= 2) {
+    for (int n = p->devices / 2; n && !rlf_search_stopped(s, 1); n /= 2) {
         rlf_placing at;
         rlf_baseline_first(p, n, session->arena, &at);
         if (!isfinite(at.period))
             continue;
         j = add(s, rlf_arena_printf(session->arena, "first-%d", n), 0, &at);
         j->first = true;
-        rlf_judge_plan(s, j, &ignored);
+        rlf_search_candidate_plan(s, j, &ignored);
     }
-    for (int b = 0; b < RLF_BASELINES && !rlf_judge_stopped(s, 1); b++) {
+    for (int b = 0; b < RLF_BASELINES && !rlf_search_stopped(s, 1); b++) {
         rlf_placing at;
         if (b == RLF_BASELINE_REAL && options.moves < 1)
             continue; /* that is all moves */
         rlf_baseline_make(p, (rlf_baseline)b, &options, session->arena, &at);
         j = add(s, rlf_baseline_word((rlf_baseline)b), 0, &at);
         if (isfinite(at.period))
-            rlf_judge_plan(s, j, &ignored);
+            rlf_search_candidate_plan(s, j, &ignored);
     }
 }
 

@@ -14,26 +14,30 @@
 
 /* Plans for more ranks are not simulated: it would take too long. */
 enum { RLF_SEARCH_SIMULATED = 128 };
-/* What can be judged: what the search keeps, the session's own plan, all calls
- * on a half of the ranks, a quarter, and so on, the baselines, the best of
- * these with other cuts, and the best with other words of a generation's row,
- * or with two updates in one pipeline. */
+/* The candidates at most: what the search keeps, the session's own plan, all
+ * calls on a half of the ranks, a quarter, and so on, the baselines, the best
+ * of these with other cuts, and the best with other words of a generation's
+ * row, or with two updates in one pipeline. */
 enum {
     RLF_SAMPLED_BASES = 3, /* placements whose generations are looked at */
     RLF_SAMPLED_POINTS = 128,
     RLF_FUSED_PAIRS =
         6, /* cuts of two updates that are tried in one pipeline */
-    RLF_JUDGED = RLF_SEARCH_KEPT + 1 + 1 + 16 + RLF_BASELINES +
-                 RLF_SAMPLED_BASES + 2 * RLF_FUSED_PAIRS
+    RLF_SEARCH_CANDIDATES = RLF_SEARCH_KEPT + 1 + 1 + 16 + RLF_BASELINES +
+                            RLF_SAMPLED_BASES + 2 * RLF_FUSED_PAIRS
 };
 /* Placements that a search looks at, and as many again for its proof, where
  * nobody says more. */
 enum { RLF_SEARCH_MOVES = 400000 };
 /* The steps of these simulations: the first learn how long responses are. Where
  * lengths are drawn, steps differ, and more of them are taken. */
-enum { RLF_JUDGED_WARM = 2, RLF_JUDGED_STEPS = 2, RLF_JUDGED_DRAWN = 6 };
+enum {
+    RLF_SIMULATED_WARM = 2,
+    RLF_SIMULATED_STEPS = 2,
+    RLF_SIMULATED_DRAWN = 6
+};
 
-typedef struct rlf_judged {
+typedef struct rlf_search_candidate {
     const char *name; /* "search", or whose it is: "program", "first-2",
                          "flatten" */
     int place;        /* "search": by the estimate, from 1 on; else 0 */
@@ -56,7 +60,7 @@ typedef struct rlf_judged {
     double step;     /* seconds of one, on average over a run */
     const rlf_mean *mean;
     const rlf_page_room *pages; /* per node: what a replica has of them */
-} rlf_judged;
+} rlf_search_candidate;
 
 typedef struct rlf_session_search_options {
     rlf_search_options search;
@@ -69,12 +73,12 @@ typedef struct rlf_session_search_options {
      * nobody looks. */
     bool (*measuring)(void *arg, double part); /* with that of `search` */
     /* Called before a simulation: the i-th of n. NULL: nobody looks. */
-    void (*judging)(void *arg, int i, int n); /* the same */
+    void (*simulating)(void *arg, int i, int n); /* the same */
 } rlf_session_search_options;
 
 /* What a threshold and seats of a generation would give. */
 typedef struct rlf_sampled_point {
-    int base, call;     /* of the judged; of the problem, -1: all generations */
+    int base, call; /* of the candidates; of the problem, -1: all generations */
     int migrate, seats; /* seats -1: not said */
     double step;        /* seconds, by simulation */
 } rlf_sampled_point;
@@ -89,13 +93,14 @@ typedef struct rlf_session_found {
     rlf_session_workload workload; /* what seconds are counted for */
     rlf_fronts fronts;
     rlf_found found;
-    rlf_judged judged[RLF_JUDGED]; /* the search's first */
-    int n_judged;
+    rlf_search_candidate
+        candidates[RLF_SEARCH_CANDIDATES]; /* the search's first */
+    int n_candidates;
     rlf_sampled_point *sampled; /* all that were simulated */
     int n_sampled;
     rlf_fused_point *fused; /* likewise */
     int n_fused;
-    const rlf_judged *best; /* the answer */
+    const rlf_search_candidate *best; /* the answer */
     /* Per call of the problem: what the seconds of the answer's slowest stage
      * are made of, by the estimate. */
     rlf_seconds *terms;

@@ -4,7 +4,7 @@
 #include "engine/api/texts.h"
 
 #include "engine/api/auto.h"
-#include "engine/api/judge.h"
+#include "engine/api/search_candidate.h"
 #include "engine/base/clock.h"
 #include "engine/search/pins.h"
 
@@ -15,7 +15,7 @@
 /* ---- the table ---- */
 
 static void
-put_row(const rlf_judged *j, rlf_buf *out)
+put_row(const rlf_search_candidate *j, rlf_buf *out)
 {
     const rlf_mean *m = j->mean;
     char step[32] = "";
@@ -45,12 +45,12 @@ put_row(const rlf_judged *j, rlf_buf *out)
 }
 
 /* The search's own that is best. */
-static const rlf_judged *
+static const rlf_search_candidate *
 own_best(const rlf_session_found *f)
 {
-    const rlf_judged *best = &f->judged[0];
-    for (int i = 1; i < f->n_judged && f->judged[i].place; i++) {
-        const rlf_judged *j = &f->judged[i];
+    const rlf_search_candidate *best = &f->candidates[0];
+    for (int i = 1; i < f->n_candidates && f->candidates[i].place; i++) {
+        const rlf_search_candidate *j = &f->candidates[i];
         if (j->simulated && (!best->simulated || j->step < best->step))
             best = j;
     }
@@ -61,11 +61,11 @@ own_best(const rlf_session_found *f)
 static void
 put_order(const rlf_session_found *f, rlf_buf *out)
 {
-    const rlf_judged *order[RLF_JUDGED];
+    const rlf_search_candidate *order[RLF_SEARCH_CANDIDATES];
     int n = 0;
     bool other = false;
-    for (int i = 0; i < f->n_judged; i++) {
-        const rlf_judged *j = &f->judged[i];
+    for (int i = 0; i < f->n_candidates; i++) {
+        const rlf_search_candidate *j = &f->candidates[i];
         int at = n;
         if (!j->place || !j->simulated)
             continue;
@@ -88,9 +88,9 @@ put_order(const rlf_session_found *f, rlf_buf *out)
     rlf_buf_printf(out, ", which\n# puts them in another order:");
     for (int i = 0; i < n; i++)
         rlf_buf_printf(out, " %d", order[i]->place);
-    if (order[0]->place != 1 && f->judged[0].simulated)
+    if (order[0]->place != 1 && f->candidates[0].simulated)
         rlf_buf_printf(out, "; number 1 takes %.4g s, number %d %.4g s",
-                       f->judged[0].step, order[0]->place, order[0]->step);
+                       f->candidates[0].step, order[0]->place, order[0]->step);
     rlf_buf_putc(out, '\n');
 }
 
@@ -100,9 +100,9 @@ static double
 least_estimate(const rlf_session_found *f)
 {
     double least = f->found.best.period;
-    for (int i = 0; i < f->n_judged; i++) {
-        const rlf_judged *j = &f->judged[i];
-        if (j->is_known && rlf_judge_fits(j))
+    for (int i = 0; i < f->n_candidates; i++) {
+        const rlf_search_candidate *j = &f->candidates[i];
+        if (j->is_known && rlf_search_candidate_fits(j))
             least = fmin(least, j->placing.period);
     }
     return least;
@@ -112,7 +112,7 @@ static void
 put_proof(const rlf_session_found *f, rlf_buf *out)
 {
     const rlf_found *found = &f->found;
-    const rlf_judged *best = f->best;
+    const rlf_search_candidate *best = f->best;
     double least = least_estimate(f), bound = fmin(found->bound, least);
     double answer = best && best->is_known && isfinite(best->placing.period)
                         ? best->placing.period
@@ -169,7 +169,7 @@ put_unused(const rlf_session *s, const rlf_plan *plan, rlf_buf *out)
 static const char *
 base_name(const rlf_session_found *f, int base, rlf_arena *arena)
 {
-    const rlf_judged *j = &f->judged[base];
+    const rlf_search_candidate *j = &f->candidates[base];
     return j->place ? rlf_arena_printf(arena, "search-%d", j->place) : j->name;
 }
 
@@ -178,9 +178,9 @@ static void
 put_changed(const rlf_session *s, const rlf_session_found *f, const char *name,
             rlf_buf *out)
 {
-    const rlf_judged *best = NULL;
-    for (int i = 0; i < f->n_judged; i++) {
-        const rlf_judged *j = &f->judged[i];
+    const rlf_search_candidate *best = NULL;
+    for (int i = 0; i < f->n_candidates; i++) {
+        const rlf_search_candidate *j = &f->candidates[i];
         if (j->words && !strcmp(j->name, name) &&
             (!best || j->step < best->step))
             best = j;
@@ -214,7 +214,7 @@ put_tried(const rlf_session *s, const rlf_session_found *f, rlf_buf *out)
             base_name(f, p->base, s->arena),
             p->call < 0 ? "all generations"
                         : f->fronts.problem.calls[p->call].name,
-            p->migrate, seats, p->step, f->judged[p->base].step);
+            p->migrate, seats, p->step, f->candidates[p->base].step);
     }
     for (int i = 0; i < f->n_fused; i++) {
         const rlf_fused_point *p = &f->fused[i];
@@ -230,8 +230,8 @@ static void
 put_given_up(const rlf_session_found *f, rlf_buf *out)
 {
     int n = 0;
-    for (int i = 0; i < f->n_judged; i++)
-        n += f->judged[i].simulated && f->judged[i].mean->behind;
+    for (int i = 0; i < f->n_candidates; i++)
+        n += f->candidates[i].simulated && f->candidates[i].mean->behind;
     if (n)
         rlf_buf_printf(
             out,
@@ -293,10 +293,10 @@ put_names(const rlf_session_found *f, rlf_buf *out)
                    "of them by simulation"}};
     for (size_t k = 0; k < RLF_COUNT(names); k++) {
         bool there = false;
-        for (int i = 0; i < f->n_judged; i++)
-            there |= f->judged[i].first
+        for (int i = 0; i < f->n_candidates; i++)
+            there |= f->candidates[i].first
                          ? !strcmp(names[k].name, "first")
-                         : !strcmp(names[k].name, f->judged[i].name);
+                         : !strcmp(names[k].name, f->candidates[i].name);
         if (there)
             rlf_buf_printf(out, "#   %-11s %s\n", names[k].name,
                            names[k].words);
@@ -310,7 +310,7 @@ put_names(const rlf_session_found *f, rlf_buf *out)
 static void
 put_distance(const rlf_session_found *f, rlf_buf *out)
 {
-    const rlf_judged *j = f->best;
+    const rlf_search_candidate *j = f->best;
     double period = j->is_known ? j->placing.period : INFINITY;
     if (!j->simulated || !isfinite(period) || !(period > 0) ||
         (j->step < FAR * period && period < FAR * j->step))
@@ -326,7 +326,7 @@ put_distance(const rlf_session_found *f, rlf_buf *out)
 static void
 put_table(rlf_session *s, const rlf_session_found *f, bool all, rlf_buf *out)
 {
-    const rlf_judged *own = own_best(f);
+    const rlf_search_candidate *own = own_best(f);
     rlf_session_workload_print(s, &f->workload, "# ", out);
     rlf_session_workload_blocks(s, true, "# ", out);
     put_kept(s, f, out);
@@ -340,19 +340,20 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all, rlf_buf *out)
         "the rank that fills most of its device, where rows are as long as "
         "the caps, with\n# the fewest pages of keys and values\n"
         "# %-11s %9s %9s %9s %8s %8s %8s %8s %8s %8s\n",
-        rlf_workload_draws(&f->workload.workload) ? RLF_JUDGED_DRAWN
-                                                  : RLF_JUDGED_STEPS,
-        RLF_JUDGED_WARM, tokens_word(s), "placement", "estimate", "simulated",
-        "tokens/s", "idle", "GB", "sampling", "reading", "training", "moving");
-    for (int i = 0; i < f->n_judged; i++) {
-        const rlf_judged *j = &f->judged[i];
+        rlf_workload_draws(&f->workload.workload) ? RLF_SIMULATED_DRAWN
+                                                  : RLF_SIMULATED_STEPS,
+        RLF_SIMULATED_WARM, tokens_word(s), "placement", "estimate",
+        "simulated", "tokens/s", "idle", "GB", "sampling", "reading",
+        "training", "moving");
+    for (int i = 0; i < f->n_candidates; i++) {
+        const rlf_search_candidate *j = &f->candidates[i];
         bool beside = j->first || !strcmp(j->name, "unfused");
         bool shown = all || !beside || j == f->best;
         if (!j->place && !j->words && shown)
             put_row(j, out);
     }
-    for (int i = 0; i < f->n_judged; i++) {
-        rlf_judged j = f->judged[i];
+    for (int i = 0; i < f->n_candidates; i++) {
+        rlf_search_candidate j = f->candidates[i];
         if (all && j.place) {
             j.name = rlf_arena_printf(s->arena, "search-%d", j.place);
             put_row(&j, out);
@@ -563,7 +564,7 @@ tell_searching(void *arg, double period, double bound)
 }
 
 static void
-tell_judging(void *arg, int i, int n)
+tell_simulating(void *arg, int i, int n)
 {
     const rlf_progress p = {
         .phase = RLF_PHASE_SIMULATE, .done = i, .of = n, .best = NAN};
@@ -594,7 +595,7 @@ search(rlf_session *s, watcher *w, rlf_err *err)
                    .stop = tell_searching,
                    .arg = w},
         .measuring = tell_measuring,
-        .judging = tell_judging};
+        .simulating = tell_simulating};
     rlf_session_found *found = RLF_NEW(s->arena, rlf_session_found);
     RLF_TRY(rlf_session_find(s, &options, err, found));
     s->found = found;
@@ -603,14 +604,14 @@ search(rlf_session *s, watcher *w, rlf_err *err)
 }
 
 static const rlf_candidate *
-candidate(rlf_session *s, const rlf_judged *j)
+candidate(rlf_session *s, const rlf_search_candidate *j)
 {
     const rlf_session_found *f = s->found;
     const rlf_mean *m = j->mean;
     bool known = j->is_known && isfinite(j->placing.period);
     s->answer.candidate = (rlf_candidate){
-        .name =
-            j->place ? base_name(f, (int)(j - f->judged), s->arena) : j->name,
+        .name = j->place ? base_name(f, (int)(j - f->candidates), s->arena)
+                         : j->name,
         .estimate = known ? j->placing.period : NAN,
         .step = j->simulated ? j->step : NAN,
         .tokens = j->simulated ? m->tokens : NAN,
@@ -641,8 +642,8 @@ rlf_session_search(rlf_session *s, rlf_watch_function *watch, void *arg)
 const rlf_candidate *
 rlf_session_candidate(rlf_session *s, size_t i)
 {
-    return s && s->found && i < (size_t)s->found->n_judged
-               ? candidate(s, &s->found->judged[i])
+    return s && s->found && i < (size_t)s->found->n_candidates
+               ? candidate(s, &s->found->candidates[i])
                : NULL;
 }
 

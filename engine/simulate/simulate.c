@@ -466,7 +466,7 @@ run_steps(simulation *s, rlf_err *err)
         s->out->steps = i + 1;
         if (o->spread > 0 && rlf_simulated_spread(s->out, o->warm) <= o->spread)
             break;
-        if (o->enough && i >= o->warm && o->enough(o->judge, s->out))
+        if (o->enough && i >= o->warm && o->enough(o->arg, s->out))
             break;
     }
     return RLF_OK;

@@ -108,8 +108,8 @@ typedef struct rlf_simulate_options {
     uint32_t warm;
     /* Asked after each step behind those: true, and no more of them. NULL:
      * nobody is. */
-    void *judge;
-    bool (*enough)(void *judge, const rlf_simulated *so_far);
+    void *arg; /* of `enough` */
+    bool (*enough)(void *arg, const rlf_simulated *so_far);
     const uint32_t *seats; /* per node, of generations: samples that a replica
                               can have at work, 0: all; NULL: all */
     const rlf_page_room *pages; /* per node, of generations: what a replica has;

@@ -1,9 +1,9 @@
-/* How a search judges placements: plans of them, what these take of memory, and
- * how long their steps are in the simulation. Internal to the search
- * (search.c), and to what it tries of the best placements when they are found
- * (cuts.c, sampled.c, fused.c). */
-#ifndef RLF_API_JUDGE_H
-#define RLF_API_JUDGE_H
+/* Candidates of a search: their plans, the memory that these take, and how long
+ * their steps are in the simulation. Internal to the search (search.c), and to
+ * the changes of the best candidates that are tried in the end (cuts.c,
+ * sampled.c, fused.c). */
+#ifndef RLF_API_SEARCH_CANDIDATE_H
+#define RLF_API_SEARCH_CANDIDATE_H
 
 #include "engine/api/search.h"
 
@@ -22,31 +22,34 @@ typedef struct rlf_searching {
 
 /* The plan of a placement, where it has none, and what it takes of memory. An
  * error says why there is none, or why no rank can have it. */
-rlf_status rlf_judge_plan(rlf_searching *s, rlf_judged *j, rlf_err *err);
+rlf_status rlf_search_candidate_plan(rlf_searching *s, rlf_search_candidate *j,
+                                     rlf_err *err);
 /* It has a plan, and each rank has memory for it. */
-bool rlf_judge_fits(const rlf_judged *j);
-/* It takes the numbers of an earlier one of those judged that has the same
+bool rlf_search_candidate_fits(const rlf_search_candidate *j);
+/* It takes the numbers of an earlier candidate that has the same
  * plan. False: there is none. */
-bool rlf_judge_take_same(const rlf_session_found *found, rlf_judged *j);
+bool rlf_search_candidate_take_same(const rlf_session_found *found,
+                                    rlf_search_candidate *j);
 /* The steps of one that fits, with lengths drawn by `seed`: if that is the
  * search's, fewer of them where it is clearly behind the best so far. */
-rlf_status rlf_judge_simulate(rlf_searching *s, rlf_judged *j, uint64_t seed,
-                              rlf_err *err);
+rlf_status rlf_search_candidate_simulate(rlf_searching *s,
+                                         rlf_search_candidate *j, uint64_t seed,
+                                         rlf_err *err);
 /* Was the search stopped, once `done` of its simulations were made? */
-bool rlf_judge_stopped(rlf_searching *s, int done);
+bool rlf_search_stopped(rlf_searching *s, int done);
 
 /* After a search: whether lanes that less has would do better here, with few
  * moves; then those are taken, and the problem made anew: *changed. */
 rlf_status rlf_lanes_retry(rlf_searching *s, rlf_err *err, bool *changed);
 /* Cuts of the best placement's calls, downhill by simulation: what gains is
- * added to the judged. */
+ * added to the candidates. */
 rlf_status rlf_cuts_improve(rlf_searching *s, rlf_err *err);
 /* Thresholds and seats of generations (`migrate:` and `seats:`) for the best
  * placements that were simulated, where responses differ in length: what gains
- * is added to the judged. */
+ * is added to the candidates. */
 rlf_status rlf_sampled_sweep(rlf_searching *s, rlf_err *err);
 /* Updates of two models in one pipeline, with the other calls as they are best
- * beside it: what gains is added to the judged. */
+ * beside it: what gains is added to the candidates. */
 rlf_status rlf_fused_pairs(rlf_searching *s, rlf_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* See judge.h. */
-#include "engine/api/judge.h"
+/* See search_candidate.h. */
+#include "engine/api/search_candidate.h"
 
 #include <string.h>
 
@@ -12,7 +12,8 @@
 /* The plan of a placement, and what it takes. One that is none is told of as
  * if it did not fit. */
 rlf_status
-rlf_judge_plan(rlf_searching *s, rlf_judged *j, rlf_err *err)
+rlf_search_candidate_plan(rlf_searching *s, rlf_search_candidate *j,
+                          rlf_err *err)
 {
     const rlf_session *session = s->session;
     const rlf_fronts *fronts = &s->out->fronts;
@@ -43,7 +44,7 @@ rlf_judge_plan(rlf_searching *s, rlf_judged *j, rlf_err *err)
 }
 
 bool
-rlf_judge_fits(const rlf_judged *j)
+rlf_search_candidate_fits(const rlf_search_candidate *j)
 {
     return j->memory > 0 && j->fill <= 1 && !j->host_lacks;
 }
@@ -51,13 +52,15 @@ rlf_judge_fits(const rlf_judged *j)
 /* ---- simulations ---- */
 
 bool
-rlf_judge_take_same(const rlf_session_found *f, rlf_judged *j)
+rlf_search_candidate_take_same(const rlf_session_found *f,
+                               rlf_search_candidate *j)
 {
-    for (const rlf_judged *other = f->judged; other < j; other++) {
+    for (const rlf_search_candidate *other = f->candidates; other < j;
+         other++) {
         if (!other->simulated || memcmp(&other->plan->digest, &j->plan->digest,
                                         sizeof j->plan->digest) != 0)
             continue;
-        const rlf_judged was = *j;
+        const rlf_search_candidate was = *j;
         *j = *other;
         j->name = was.name;
         j->place = was.place;
@@ -71,7 +74,7 @@ rlf_judge_take_same(const rlf_session_found *f, rlf_judged *j)
 
 static void
 note_trial(const rlf_searching *s, const rlf_trial *trial, const rlf_mean *mean,
-           rlf_judged *j)
+           rlf_search_candidate *j)
 {
     size_t n = s->session->graph->nodes.count;
     rlf_page_room *pages = RLF_NEW_ARRAY(s->session->arena, rlf_page_room, n);
@@ -85,12 +88,13 @@ note_trial(const rlf_searching *s, const rlf_trial *trial, const rlf_mean *mean,
 static uint32_t
 steps_of(const rlf_searching *s)
 {
-    return rlf_workload_draws(&s->out->workload.workload) ? RLF_JUDGED_DRAWN
-                                                          : RLF_JUDGED_STEPS;
+    return rlf_workload_draws(&s->out->workload.workload) ? RLF_SIMULATED_DRAWN
+                                                          : RLF_SIMULATED_STEPS;
 }
 
 rlf_status
-rlf_judge_simulate(rlf_searching *s, rlf_judged *j, uint64_t seed, rlf_err *err)
+rlf_search_candidate_simulate(rlf_searching *s, rlf_search_candidate *j,
+                              uint64_t seed, rlf_err *err)
 {
     rlf_arena *scratch = rlf_arena_new();
     rlf_trial trial = {0};
@@ -99,7 +103,7 @@ rlf_judge_simulate(rlf_searching *s, rlf_judged *j, uint64_t seed, rlf_err *err)
     const rlf_trial_options options = {.speeds = &s->speeds,
                                        .workload = &s->out->workload.workload,
                                        .seed = seed,
-                                       .warm = RLF_JUDGED_WARM,
+                                       .warm = RLF_SIMULATED_WARM,
                                        .steps = steps_of(s),
                                        .moves = &s->moves};
     rlf_status status =
