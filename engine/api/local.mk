@@ -11,14 +11,14 @@ libapi_a_SOURCES = \
 	%D%/build.c \
 	%D%/fingerprint.c \
 	%D%/cluster.c %D%/cluster.h %D%/clusters.c \
-	%D%/cuts.c \
+	%D%/search_layouts.c \
 	%D%/directory.c \
 	%D%/evaluating.c \
-	%D%/fused.c \
+	%D%/search_fused.c \
 	%D%/host.c \
 	%D%/inputs.c \
 	%D%/processes.c \
-	%D%/lanes.c \
+	%D%/search_lanes.c \
 	%D%/links.c \
 	%D%/look_data.c %D%/look_model.c %D%/look_text.c \
 	%D%/journal.c \
@@ -37,7 +37,7 @@ libapi_a_SOURCES = \
 	%D%/record.c \
 	%D%/room.c %D%/room.h \
 	%D%/rundir.c \
-	%D%/sampled.c \
+	%D%/search_generations.c \
 	%D%/saving.c \
 	%D%/schedule.c %D%/schedule.h %D%/schedule_read.c \
 	%D%/search.c %D%/search.h %D%/simulation.c \

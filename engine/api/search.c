@@ -499,15 +499,15 @@ search_all(rlf_searching *s, rlf_err *err)
     bool again;
     RLF_TRY(prepare(s, err));
     RLF_TRY(search_until_fit(s, err));
-    RLF_TRY(rlf_lanes_retry(s, err, &again));
+    RLF_TRY(rlf_search_lanes(s, err, &again));
     if (again)
         RLF_TRY(search_until_fit(s, err));
     add_others(s);
     if (s->plan.ranks <= RLF_SEARCH_SIMULATED) {
         RLF_TRY(simulate_all(s, err));
-        RLF_TRY(rlf_fused_pairs(s, err));
-        RLF_TRY(rlf_sampled_sweep(s, err));
-        RLF_TRY(rlf_cuts_improve(s, err));
+        RLF_TRY(rlf_search_fused(s, err));
+        RLF_TRY(rlf_search_generations(s, err));
+        RLF_TRY(rlf_search_layouts(s, err));
     }
     choose(s->out);
     return find_terms(s, err);

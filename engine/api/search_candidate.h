@@ -1,7 +1,7 @@
 /* Candidates of a search: their plans, the memory that these take, and how long
  * their steps are in the simulation. Internal to the search (search.c), and to
- * the changes of the best candidates that are tried in the end (cuts.c,
- * sampled.c, fused.c). */
+ * the changes of the best candidates that are tried in the end
+ * (search_layouts.c, search_generations.c, search_fused.c). */
 #ifndef RLF_API_SEARCH_CANDIDATE_H
 #define RLF_API_SEARCH_CANDIDATE_H
 
@@ -40,16 +40,16 @@ bool rlf_search_stopped(rlf_searching *s, int done);
 
 /* After a search: whether lanes that less has would do better here, with few
  * moves; then those are taken, and the problem made anew: *changed. */
-rlf_status rlf_lanes_retry(rlf_searching *s, rlf_err *err, bool *changed);
+rlf_status rlf_search_lanes(rlf_searching *s, rlf_err *err, bool *changed);
 /* Cuts of the best placement's calls, downhill by simulation: what gains is
  * added to the candidates. */
-rlf_status rlf_cuts_improve(rlf_searching *s, rlf_err *err);
+rlf_status rlf_search_layouts(rlf_searching *s, rlf_err *err);
 /* Thresholds and seats of generations (`migrate:` and `seats:`) for the best
  * placements that were simulated, where responses differ in length: what gains
  * is added to the candidates. */
-rlf_status rlf_sampled_sweep(rlf_searching *s, rlf_err *err);
+rlf_status rlf_search_generations(rlf_searching *s, rlf_err *err);
 /* Updates of two models in one pipeline, with the other calls as they are best
  * beside it: what gains is added to the candidates. */
-rlf_status rlf_fused_pairs(rlf_searching *s, rlf_err *err);
+rlf_status rlf_search_fused(rlf_searching *s, rlf_err *err);
 
 #endif

@@ -237,7 +237,7 @@ try_cuts(trying *t, int base, rlf_err *err)
 }
 
 rlf_status
-rlf_cuts_improve(rlf_searching *s, rlf_err *err)
+rlf_search_layouts(rlf_searching *s, rlf_err *err)
 {
     int base = find_base(s->out), left = RANKS_TRIED / s->plan.ranks;
     if (base < 0 || s->out->stopped)

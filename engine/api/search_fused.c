@@ -727,7 +727,7 @@ try_pairs(fusing *u, rlf_err *err)
 }
 
 rlf_status
-rlf_fused_pairs(rlf_searching *s, rlf_err *err)
+rlf_search_fused(rlf_searching *s, rlf_err *err)
 {
     rlf_session_found *f = s->out;
     const rlf_problem *problem = &f->fronts.problem;

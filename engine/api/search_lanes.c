@@ -67,7 +67,7 @@ least_on(const rlf_problem *p, int ranks)
 }
 
 rlf_status
-rlf_lanes_retry(rlf_searching *s, rlf_err *err, bool *changed)
+rlf_search_lanes(rlf_searching *s, rlf_err *err, bool *changed)
 {
     rlf_fronts *f = &s->out->fronts;
     const rlf_fronts_lesser *best = NULL;

@@ -265,7 +265,7 @@ try_still(rlf_searching *s, sweep *list, int *n, rlf_err *err)
 }
 
 rlf_status
-rlf_sampled_sweep(rlf_searching *s, rlf_err *err)
+rlf_search_generations(rlf_searching *s, rlf_err *err)
 {
     rlf_session_found *f = s->out;
     rlf_arena *arena = s->session->arena;
