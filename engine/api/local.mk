@@ -35,7 +35,7 @@ libapi_a_SOURCES = \
 	%D%/profile.c %D%/profile.h \
 	%D%/program.c \
 	%D%/record.c \
-	%D%/room.c %D%/room.h \
+	%D%/memory_advice.c %D%/memory_advice.h \
 	%D%/rundir.c \
 	%D%/search_generations.c \
 	%D%/saving.c \

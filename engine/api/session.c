@@ -5,7 +5,7 @@
 #include "engine/api/auto.h"
 #include "engine/api/prediction.h"
 #include "engine/api/profile.h"
-#include "engine/api/room.h"
+#include "engine/api/memory_advice.h"
 #include "engine/base/clock.h"
 #include "engine/base/vec.h"
 #include "engine/graph/foresee.h"
@@ -565,7 +565,7 @@ open_run(rlf_session *s, rlf_err *err)
     __atomic_store_n(&s->opening, true, __ATOMIC_RELEASE);
     rlf_status status = rlf_run_open(s->plan, &run, err, &s->run);
     if (status < 0 && s->leads)
-        rlf_room_help_run(s, err);
+        rlf_memory_advise_run(s, err);
     if (status == RLF_USER && s->leads)
         status = tell_inputs(s, err);
     RLF_TRY(status);

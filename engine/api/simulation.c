@@ -4,7 +4,7 @@
 
 #include "engine/api/auto.h"
 #include "engine/api/planned.h"
-#include "engine/api/room.h"
+#include "engine/api/memory_advice.h"
 #include "engine/api/trial.h"
 #include "engine/base/clock.h"
 #include "engine/io/output.h"
@@ -47,7 +47,7 @@ simulate(simulation *m, rlf_err *err)
                              &m->outline));
     RLF_TRY(rlf_session_workload_make(s, m->outline, err, &m->workload));
     RLF_TRY(rlf_trial_open(s, m->outline, s->plan, m->arena, err, &m->trial));
-    RLF_TRY(rlf_room_check(s, err, err));
+    RLF_TRY(rlf_memory_plan_fits(s, err, err));
     const rlf_trial_options options = {.speeds = &m->speeds,
                                        .workload = &m->workload.workload,
                                        .seed = s->options.seed,

@@ -4,7 +4,7 @@
  * weights that are cut or move the configs of their models are read. */
 #include "engine/api/texts.h"
 
-#include "engine/api/room.h"
+#include "engine/api/memory_advice.h"
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
 #include "engine/graph/place.h"
@@ -233,7 +233,7 @@ put_pages(rlf_session *s, rlf_buf *out)
 {
     const rlf_page_room *pages;
     rlf_err err = RLF_ERR_NONE;
-    if (rlf_room_pages(s, s->arena, &err, &pages) < 0)
+    if (rlf_memory_plan_pages(s, s->arena, &err, &pages) < 0)
         return; /* check_room says why */
     rlf_sizes sizes =
         rlf_sizes_make(s->graph, &(rlf_sizes_options){0}, s->arena);

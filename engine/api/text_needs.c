@@ -2,7 +2,7 @@
  * memory, and whether that is there. */
 #include "engine/api/texts.h"
 
-#include "engine/api/room.h"
+#include "engine/api/memory_advice.h"
 #include "engine/layout/lanes.h"
 #include "nodes/declare.h"
 
@@ -277,7 +277,7 @@ help(rlf_session *s, const rlf_needs *of, int rank)
             (double)(m->rows.data[i].device + (gpu ? 0 : m->rows.data[i].host));
     for (int r = 0; r < n; r++)
         limit[r] = (double)(gpu ? of[r].limit.device : of[r].limit.host);
-    rlf_room_help_here(s, rank, bytes, limit, &s->err);
+    rlf_memory_advise_here(s, rank, bytes, limit, &s->err);
 }
 
 /* An update whose gradient at a token needs the values of other tokens takes a
@@ -370,7 +370,7 @@ rlf_session_fit(rlf_session *s)
     if (rlf_text_is_dry(s))
         status = check_here(s, &s->err);
     else if (s->plan && s->cluster)
-        status = rlf_room_check(s, &why, &s->err);
+        status = rlf_memory_plan_fits(s, &why, &s->err);
     rlf_locale_leave(before);
     s->unsure =
         status == RLF_AGAIN ? rlf_arena_strdup(s->arena, why.sentence) : NULL;

@@ -1,11 +1,12 @@
-/* See room.h. */
-#include "engine/api/room.h"
+/* See memory_advice.h. */
+#include "engine/api/memory_advice.h"
 
 #include "engine/api/planned.h"
 #include "engine/api/search.h"
 #include "engine/dev/memory.h"
 #include "engine/graph/class.h"
 #include "engine/graph/place.h"
+#include "engine/mesh/outline.h"
 #include "engine/plan/alike.h"
 #include "engine/plan/candidate.h"
 #include "engine/plan/fit.h"
@@ -13,6 +14,14 @@
 
 #include <math.h>
 #include <string.h>
+
+typedef struct shortage {
+    rlf_session *session;       /* with a plan that does not fit */
+    const rlf_outline *outline; /* of its program */
+    bool gpu;            /* only bytes of devices count, not the host's */
+    const double *limit; /* per rank: bytes that it may take */
+    double more; /* bytes that a rank takes beside those of an outline */
+} shortage;
 
 typedef struct row_list {
     rlf_place_row *data;
@@ -36,25 +45,25 @@ enum { MOST_LEVELS = 16 };
 
 /* The most that a rank of a plan lacks; below 0 what it has to spare. */
 static double
-lack_of(const rlf_room *room, const rlf_plan *plan, rlf_arena *arena)
+lack_of(const shortage *of, const rlf_plan *plan, rlf_arena *arena)
 {
     double most = -INFINITY;
     bool alike = true;
     const int *ranks;
     for (int r = 1; r < plan->ranks; r++)
-        alike = alike && room->limit[r] == room->limit[0];
+        alike = alike && of->limit[r] == of->limit[0];
     int n =
-        rlf_plan_alike(plan, rlf_outline_layers(room->outline), arena, &ranks);
+        rlf_plan_alike(plan, rlf_outline_layers(of->outline), arena, &ranks);
     for (int i = 0; i < (alike ? n : plan->ranks); i++) {
         int rank = alike ? ranks[i] : i;
         rlf_arena *scratch = rlf_arena_scratch(arena);
         rlf_opened opened;
         rlf_err err = RLF_ERR_NONE;
         double lack = INFINITY;
-        if (rlf_outline_rank(room->outline, plan, rank, scratch, &err,
-                             &opened) >= 0)
-            lack = rlf_planned_memory(&opened, room->gpu, scratch) +
-                   room->more - room->limit[rank];
+        if (rlf_outline_rank(of->outline, plan, rank, scratch, &err, &opened) >=
+            0)
+            lack = rlf_planned_memory(&opened, of->gpu, scratch) + of->more -
+                   of->limit[rank];
         most = fmax(most, lack);
         rlf_arena_free(scratch);
     }
@@ -63,7 +72,7 @@ lack_of(const rlf_room *room, const rlf_plan *plan, rlf_arena *arena)
 
 /* Have the hosts of a cluster memory for what a plan offloads? */
 static bool
-host_has(const rlf_room *room, const rlf_plan *plan, rlf_arena *arena)
+host_has(const shortage *of, const rlf_plan *plan, rlf_arena *arena)
 {
     rlf_err err = RLF_ERR_NONE;
     rlf_trial trial;
@@ -71,25 +80,25 @@ host_has(const rlf_room *room, const rlf_plan *plan, rlf_arena *arena)
     bool any = false;
     for (int i = 0; p && i < p->n_rows; i++)
         any |= p->rows[i].offload == 1;
-    return !room->session->cluster || !any ||
-           (rlf_trial_weigh(room->session, room->outline, plan, arena, &err,
+    return !of->session->cluster || !any ||
+           (rlf_trial_weigh(of->session, of->outline, plan, arena, &err,
                             &trial) >= 0 &&
             rlf_trial_host_fits(&trial, &err) >= 0);
 }
 
 /* The same with other rows; INFINITY: there is no such plan. */
 static double
-lack_with(const rlf_room *room, const row_list *rows)
+lack_with(const shortage *of, const row_list *rows)
 {
-    rlf_session *s = room->session;
+    rlf_session *s = of->session;
     rlf_arena *arena = rlf_arena_new();
     rlf_err err = RLF_ERR_NONE;
     rlf_plan *plan;
     double lack = INFINITY;
     if (rlf_plan_candidate(s->graph, rows->data, rows->count, &s->planning,
                            arena, &err, &plan) >= 0 &&
-        rlf_plan_fits(plan, &err) >= 0 && host_has(room, plan, arena))
-        lack = lack_of(room, plan, arena);
+        rlf_plan_fits(plan, &err) >= 0 && host_has(of, plan, arena))
+        lack = lack_of(of, plan, arena);
     rlf_arena_free(arena);
     return lack;
 }
@@ -146,15 +155,14 @@ offload(const rlf_session *s, row_list *rows, rlf_buf *names)
 /* Tokens of a micro-batch: the largest that are allowed now, halved once more
  * with each level; no fewer than the longest sequence. 0: not known. */
 static int
-fewer_tokens(const rlf_room *room, int model, int level)
+fewer_tokens(const shortage *of, int model, int level)
 {
-    rlf_session *s = room->session;
+    rlf_session *s = of->session;
     rlf_arena *arena = rlf_arena_new();
     rlf_opened opened;
     rlf_err err = RLF_ERR_NONE;
     int tokens = 0;
-    if (rlf_outline_rank(room->outline, s->plan, 0, arena, &err, &opened) >=
-        0) {
+    if (rlf_outline_rank(of->outline, s->plan, 0, arena, &err, &opened) >= 0) {
         const rlf_caps *caps = rlf_resource_caps(
             &s->graph->resources.data[model], opened.resource[model]);
         int least = caps ? (int)caps->longest : 0;
@@ -170,10 +178,10 @@ fewer_tokens(const rlf_room *room, int model, int level)
 /* Changes rows; `names` gets those that are changed, none if there is nothing
  * (more) to change. Returns the number that is set. */
 static int
-apply(const rlf_room *room, remedy kind, int level, row_list *rows,
+apply(const shortage *of, remedy kind, int level, row_list *rows,
       rlf_buf *names)
 {
-    rlf_session *s = room->session;
+    rlf_session *s = of->session;
     int value = 1;
     rlf_buf_clear(names);
     if (kind == OFFLOAD && !level)
@@ -188,7 +196,7 @@ apply(const rlf_room *room, remedy kind, int level, row_list *rows,
                    row->zero < 1) {
             row->zero = 1;
         } else if (kind == TOKENS && is_update(row) &&
-                   (tokens = fewer_tokens(room, row->model, level)) > 0) {
+                   (tokens = fewer_tokens(of, row->model, level)) > 0) {
             row->tokens = value = tokens;
         } else if (kind == PARTS && row->call && row->dp % times == 0) {
             row->tp *= times;
@@ -234,18 +242,18 @@ copy_rows(const row_list *rows, rlf_arena *arena, size_t n_models)
 
 /* Each alone, with the lowest level that is enough. */
 static void
-try_alone(const rlf_room *room, const row_list *rows, rlf_arena *arena,
+try_alone(const shortage *of, const row_list *rows, rlf_arena *arena,
           rlf_buf *out)
 {
-    size_t n_models = room->session->graph->resources.count;
+    size_t n_models = of->session->graph->resources.count;
     rlf_buf names = {0};
     for (remedy kind = 0; kind < REMEDIES; kind++) {
         for (int level = 0; level < MOST_LEVELS; level++) {
             row_list changed = copy_rows(rows, arena, n_models);
-            int value = apply(room, kind, level, &changed, &names);
+            int value = apply(of, kind, level, &changed, &names);
             if (!names.n)
                 break;
-            if (lack_with(room, &changed) > 0)
+            if (lack_with(of, &changed) > 0)
                 continue;
             put_remedy(kind, value, &names, "; ", out);
             break;
@@ -257,10 +265,10 @@ try_alone(const rlf_room *room, const row_list *rows, rlf_arena *arena,
 /* One after the other; those with which it lacks less stay. Returns what is
  * lacking with all of them. */
 static double
-try_together(const rlf_room *room, const row_list *rows, double lack,
+try_together(const shortage *of, const row_list *rows, double lack,
              rlf_arena *arena, rlf_buf *out)
 {
-    size_t n_models = room->session->graph->resources.count;
+    size_t n_models = of->session->graph->resources.count;
     row_list best = copy_rows(rows, arena, n_models);
     rlf_buf names = {0};
     for (remedy kind = 0; kind < REMEDIES && lack > 0; kind++) {
@@ -269,8 +277,8 @@ try_together(const rlf_room *room, const row_list *rows, double lack,
         int value = 0;
         for (int level = 0; level < MOST_LEVELS && lack > 0; level++) {
             row_list changed = copy_rows(&before, arena, n_models);
-            int set = apply(room, kind, level, &changed, &names);
-            double left = names.n ? lack_with(room, &changed) : lack;
+            int set = apply(of, kind, level, &changed, &names);
+            double left = names.n ? lack_with(of, &changed) : lack;
             if (!names.n)
                 break;
             if (left >= lack)
@@ -310,23 +318,23 @@ tell_machines(rlf_session *s, rlf_err *err)
  * many of them as together do, or else what is missing even then; and, of a
  * cluster, the machines into which a search fits the program. */
 static void
-room_help(const rlf_room *room, rlf_err *err)
+advise(const shortage *of, rlf_err *err)
 {
-    rlf_session *s = room->session;
+    rlf_session *s = of->session;
     rlf_arena *arena = rlf_arena_new();
     rlf_buf fits = {0}, together = {0};
     row_list rows;
     rows.data = rlf_plan_rows(s->plan, false, arena, &rows.count);
-    double lack = lack_of(room, s->plan, arena);
+    double lack = lack_of(of, s->plan, arena);
     if (lack > 0 && isfinite(lack)) {
         char text[RLF_BYTES_TEXT];
-        try_alone(room, &rows, arena, &fits);
+        try_alone(of, &rows, arena, &fits);
         if (fits.n) {
             rlf_err_hint(err,
                          "in the rows of place, each alone makes it fit: %s",
                          fits.p);
         } else {
-            lack = try_together(room, &rows, lack, arena, &together);
+            lack = try_together(of, &rows, lack, arena, &together);
             if (s->cluster)
                 rlf_gb_text(lack, 3, text);
             else
@@ -354,8 +362,8 @@ room_help(const rlf_room *room, rlf_err *err)
 /* ---- who asks ---- */
 
 void
-rlf_room_help_here(rlf_session *s, int rank, double bytes, const double *limit,
-                   rlf_err *err)
+rlf_memory_advise_here(rlf_session *s, int rank, double bytes,
+                       const double *limit, rlf_err *err)
 {
     rlf_arena *arena = rlf_arena_new();
     rlf_outline *outline = NULL;
@@ -369,19 +377,19 @@ rlf_room_help_here(rlf_session *s, int rank, double bytes, const double *limit,
             rlf_outline_rank(outline, s->plan, rank, arena, &ignored, &opened);
     if (status >= 0) {
         double outlined = rlf_planned_memory(&opened, gpu, arena);
-        const rlf_room room = {.session = s,
-                               .outline = outline,
-                               .gpu = gpu,
-                               .limit = limit,
-                               .more = bytes < 0 ? 0 : bytes - outlined};
-        room_help(&room, err);
+        const shortage of = {.session = s,
+                             .outline = outline,
+                             .gpu = gpu,
+                             .limit = limit,
+                             .more = bytes < 0 ? 0 : bytes - outlined};
+        advise(&of, err);
     }
     rlf_arena_free(arena);
     rlf_outline_close(outline);
 }
 
 void
-rlf_room_help_run(rlf_session *s, rlf_err *err)
+rlf_memory_advise_run(rlf_session *s, rlf_err *err)
 {
     int ranks = s->plan->ranks;
     bool here = strcmp(s->plan->numerics.backend, "cpu") == 0 &&
@@ -397,7 +405,7 @@ rlf_room_help_run(rlf_session *s, rlf_err *err)
     uint64_t all = s->options.memory ? s->options.memory : rlf_memory_limit();
     for (int r = 0; r < ranks; r++)
         limit[r] = (double)(all / (uint64_t)ranks);
-    rlf_room_help_here(s, 0, -1, limit, err);
+    rlf_memory_advise_here(s, 0, -1, limit, err);
 }
 
 static rlf_status
@@ -413,16 +421,16 @@ check_cluster(rlf_session *s, const rlf_outline *outline, rlf_arena *arena,
     double *limit = RLF_NEW_ARRAY(arena, double, n);
     for (int r = 0; r < n; r++)
         limit[r] = rlf_cluster_part_of(s->cluster, r)->machine->device->memory;
-    const rlf_room room = {.session = s,
-                           .outline = outline,
-                           .gpu = s->cluster->parts[0].machine->device->gpu,
-                           .limit = limit};
-    room_help(&room, err);
+    const shortage of = {.session = s,
+                         .outline = outline,
+                         .gpu = s->cluster->parts[0].machine->device->gpu,
+                         .limit = limit};
+    advise(&of, err);
     return status;
 }
 
 rlf_status
-rlf_room_check(rlf_session *s, rlf_err *why, rlf_err *err)
+rlf_memory_plan_fits(rlf_session *s, rlf_err *why, rlf_err *err)
 {
     rlf_arena *arena = rlf_arena_new();
     rlf_outline *outline = NULL;
@@ -438,8 +446,8 @@ rlf_room_check(rlf_session *s, rlf_err *why, rlf_err *err)
 }
 
 rlf_status
-rlf_room_pages(rlf_session *s, rlf_arena *arena, rlf_err *err,
-               const rlf_page_room **out)
+rlf_memory_plan_pages(rlf_session *s, rlf_arena *arena, rlf_err *err,
+                      const rlf_page_room **out)
 {
     rlf_outline *outline = NULL;
     rlf_trial trial;
