@@ -5,7 +5,7 @@ noinst_LIBRARIES += libapi.a
 libapi_a_SOURCES = \
 	%D%/answers.c \
 	%D%/answering.c \
-	%D%/asking.c \
+	%D%/queries.c \
 	%D%/auto.c %D%/auto.h \
 	%D%/input_errors.c \
 	%D%/build.c \

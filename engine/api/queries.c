@@ -1,4 +1,4 @@
-/* Questions of a program about a session: which it is, how far it got, and its
+/* Queries of a program about a session: which it is, how far it got, and its
  * messages. Nothing here runs anything. */
 #include "engine/api/session.h"
 
