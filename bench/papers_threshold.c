@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "engine/api/planned.h"
+#include "engine/api/planned_device.h"
 #include "engine/api/trial.h"
 #include "engine/api/workload.h"
 #include "nodes/table.h"

@@ -19,7 +19,7 @@
  * so do plans that meet often. A profile holds for the time it was measured
  * at. */
 #define _GNU_SOURCE
-#include "engine/api/planned.h"
+#include "engine/api/planned_device.h"
 #include "engine/api/profile.h"
 #include "engine/api/trial.h"
 #include "engine/api/workload.h"

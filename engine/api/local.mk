@@ -3,14 +3,14 @@
 #          tests_unit_api_NAME_LDADD = $(API_LIBS)
 noinst_LIBRARIES += libapi.a
 libapi_a_SOURCES = \
-	%D%/answers.c \
+	%D%/results.c \
 	%D%/answering.c \
 	%D%/queries.c \
 	%D%/auto.c %D%/auto.h \
 	%D%/input_errors.c \
 	%D%/build.c \
 	%D%/fingerprint.c \
-	%D%/cluster.c %D%/cluster.h %D%/clusters.c \
+	%D%/cluster.c %D%/cluster.h %D%/cluster_text.c \
 	%D%/search_layouts.c \
 	%D%/directory.c \
 	%D%/evaluating.c \
@@ -23,14 +23,14 @@ libapi_a_SOURCES = \
 	%D%/look_data.c %D%/look_model.c %D%/look_text.c \
 	%D%/journal.c \
 	%D%/measuring.c \
-	%D%/opening.c \
-	%D%/origin.c %D%/origin.h \
+	%D%/rollback.c \
+	%D%/plan_origin.c %D%/plan_origin.h \
 	%D%/search_candidate.c %D%/search_candidate.h \
 	%D%/merging.c \
-	%D%/mean.c %D%/mean.h \
+	%D%/mean_step.c %D%/mean_step.h \
 	%D%/outputs.c \
 	%D%/planning.c \
-	%D%/planned.c %D%/planned.h \
+	%D%/planned_device.c %D%/planned_device.h \
 	%D%/prediction.c %D%/prediction.h \
 	%D%/profile.c %D%/profile.h \
 	%D%/program.c \
@@ -78,5 +78,5 @@ check_PROGRAMS += tests/unit/api_roles
 tests_unit_api_roles_SOURCES = tests/unit/api_roles.c tests/unit/roles.c \
 	tests/unit/roles.h
 tests_unit_api_roles_LDADD = $(API_LIBS)
-check_PROGRAMS += tests/unit/api_mean
-tests_unit_api_mean_LDADD = $(API_LIBS)
+check_PROGRAMS += tests/unit/api_mean_step
+tests_unit_api_mean_step_LDADD = $(API_LIBS)

@@ -6,7 +6,7 @@
  * is refused does not hide the others. */
 #include "engine/api/session.h"
 
-#include "engine/api/planned.h"
+#include "engine/api/planned_device.h"
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"

@@ -1,7 +1,7 @@
 /* See memory_advice.h. */
 #include "engine/api/memory_advice.h"
 
-#include "engine/api/planned.h"
+#include "engine/api/planned_device.h"
 #include "engine/api/search.h"
 #include "engine/dev/memory.h"
 #include "engine/graph/class.h"

@@ -3,7 +3,7 @@
  * measured; and, for `place auto`, the plan that is searched for (auto.c). */
 #include "engine/api/auto.h"
 #include "engine/api/cluster.h"
-#include "engine/api/origin.h"
+#include "engine/api/plan_origin.h"
 #include "engine/api/profile.h"
 #include "engine/plan/holds.h"
 #include "grammar/compile.h"

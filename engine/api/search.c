@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "engine/api/auto.h"
-#include "engine/api/planned.h"
+#include "engine/api/planned_device.h"
 #include "engine/base/memory.h"
 #include "engine/plan/alike.h"
 #include "engine/plan/candidate.h"

@@ -7,7 +7,7 @@
 #ifndef RLF_API_SEARCH_H
 #define RLF_API_SEARCH_H
 
-#include "engine/api/mean.h"
+#include "engine/api/mean_step.h"
 #include "engine/api/workload.h"
 #include "engine/search/baseline.h"
 #include "engine/search/fronts.h"
@@ -58,7 +58,7 @@ typedef struct rlf_search_candidate {
     bool host_lacks; /* a host has too little memory for what is offloaded */
     bool simulated;  /* then: */
     double step;     /* seconds of one, on average over a run */
-    const rlf_mean *mean;
+    const rlf_mean_step *mean;
     const rlf_page_room *pages; /* per node: what a replica has of them */
 } rlf_search_candidate;
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "engine/api/planned.h"
+#include "engine/api/planned_device.h"
 #include "engine/plan/candidate.h"
 #include "nodes/table.h"
 
@@ -73,8 +73,8 @@ rlf_search_candidate_take_same(const rlf_session_found *f,
 }
 
 static void
-note_trial(const rlf_searching *s, const rlf_trial *trial, const rlf_mean *mean,
-           rlf_search_candidate *j)
+note_trial(const rlf_searching *s, const rlf_trial *trial,
+           const rlf_mean_step *mean, rlf_search_candidate *j)
 {
     size_t n = s->session->graph->nodes.count;
     rlf_page_room *pages = RLF_NEW_ARRAY(s->session->arena, rlf_page_room, n);
@@ -98,7 +98,7 @@ rlf_search_candidate_simulate(rlf_searching *s, rlf_search_candidate *j,
 {
     rlf_arena *scratch = rlf_arena_new();
     rlf_trial trial = {0};
-    rlf_mean *mean;
+    rlf_mean_step *mean;
     bool compared = seed == s->options->search.seed;
     const rlf_trial_options options = {.speeds = &s->speeds,
                                        .workload = &s->out->workload.workload,
@@ -109,8 +109,8 @@ rlf_search_candidate_simulate(rlf_searching *s, rlf_search_candidate *j,
     rlf_status status =
         rlf_trial_open(s->session, s->outline, j->plan, scratch, err, &trial);
     if (status >= 0)
-        status = rlf_mean_make(&trial, &options, compared ? s->best : NULL,
-                               s->session->arena, err, &mean);
+        status = rlf_mean_step_make(&trial, &options, compared ? s->best : NULL,
+                                    s->session->arena, err, &mean);
     if (status >= 0) {
         note_trial(s, &trial, mean, j);
         if (compared && !mean->behind &&

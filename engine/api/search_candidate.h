@@ -16,7 +16,8 @@ typedef struct rlf_searching {
     rlf_plan_options plan; /* of candidates */
     rlf_session_found *out;
     bool cut;             /* not all layouts were measured */
-    const rlf_mean *best; /* of those that were simulated; NULL: none was */
+    const rlf_mean_step
+        *best;            /* of those that were simulated; NULL: none was */
     rlf_map moves;        /* of weights, of all plans that were simulated */
 } rlf_searching;
 

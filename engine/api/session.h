@@ -115,8 +115,8 @@ typedef struct rlf_appended {
                         were added */
 } rlf_appended;
 
-/* What opening a run writes (the list is in opening.c), and where run.json is in
- * that; the bytes of a small file. */
+/* What opening a run writes (the list is in rollback.c), and where run.json is
+ * in that; the bytes of a small file. */
 enum { RLF_OPENING_PARTS = 4, RLF_OPENING_RECORD = 2 };
 enum { RLF_OPENING_MOST = 1 << 20 };
 
@@ -226,7 +226,7 @@ struct rlf_session {
             rlf_kept_file *data;
             size_t count, room;
         } flights; /* of a run that was killed, removed until it has begun */
-    } opened; /* while the run opens (opening.c) */
+    } opened;      /* while the run opens (rollback.c) */
     const char *killed; /* what the run before was doing when it was killed,
                            or NULL */
     bool complete;      /* the final checkpoint is written */
@@ -289,7 +289,7 @@ struct rlf_session {
             size_t count, room;
         } at; /* where each begins */
         uint32_t step;
-    } answer; /* what was asked for last (answers.c) */
+    } answer; /* what was asked for last (results.c) */
 };
 
 /* What answers hold goes. */
@@ -477,7 +477,7 @@ void rlf_input_errors_add(void *sink, const rlf_err *err);
 void rlf_input_errors_print(rlf_session *session, const rlf_err *first,
                             rlf_buf *out);
 
-/* ---- a run that is told to end while it opens (opening.c) ---- */
+/* ---- a run that is told to end while it opens (rollback.c) ---- */
 
 /* Called by a thread of its own while the run opens, every now and then and
  * when this process got the signal `number` (else 0): the signal that is to end

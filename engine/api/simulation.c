@@ -3,7 +3,7 @@
 #include "engine/api/texts.h"
 
 #include "engine/api/auto.h"
-#include "engine/api/planned.h"
+#include "engine/api/planned_device.h"
 #include "engine/api/memory_advice.h"
 #include "engine/api/trial.h"
 #include "engine/base/clock.h"

@@ -17,7 +17,7 @@
 static void
 put_row(const rlf_search_candidate *j, rlf_buf *out)
 {
-    const rlf_mean *m = j->mean;
+    const rlf_mean_step *m = j->mean;
     char step[32] = "";
     if (j->simulated)
         snprintf(step, sizeof step, "%.4g%s", j->step, m->behind ? "~" : "");
@@ -607,7 +607,7 @@ static const rlf_candidate *
 candidate(rlf_session *s, const rlf_search_candidate *j)
 {
     const rlf_session_found *f = s->found;
-    const rlf_mean *m = j->mean;
+    const rlf_mean_step *m = j->mean;
     bool known = j->is_known && isfinite(j->placing.period);
     s->answer.candidate = (rlf_candidate){
         .name = j->place ? base_name(f, (int)(j - f->candidates), s->arena)

@@ -1,7 +1,7 @@
 /* Plans that are simulated: see trial.h. */
 #include "engine/api/trial.h"
 
-#include "engine/api/planned.h"
+#include "engine/api/planned_device.h"
 #include "engine/plan/alike.h"
 #include "engine/plan/pools.h"
 #include "engine/simulate/costs.h"

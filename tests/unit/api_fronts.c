@@ -5,7 +5,7 @@
  * all calls of a model have one layout, as much. Of ranks that are alike one
  * tells the memory of all. Lanes and shards are what the rows say, whatever is
  * placed where. */
-#include "engine/api/planned.h"
+#include "engine/api/planned_device.h"
 #include "engine/api/trial.h"
 #include "engine/plan/alike.h"
 #include "engine/plan/candidate.h"

@@ -1,5 +1,5 @@
-/* See planned.h. */
-#include "engine/api/planned.h"
+/* See planned_device.h. */
+#include "engine/api/planned_device.h"
 
 #include "engine/graph/place.h"
 

@@ -1,8 +1,8 @@
 /* A plan file (--plan) that was printed says which program and how many ranks
  * it is of (grammar/origin.h). Here that is compared with what it is taken for.
  */
-#ifndef RLF_API_ORIGIN_H
-#define RLF_API_ORIGIN_H
+#ifndef RLF_API_PLAN_ORIGIN_H
+#define RLF_API_PLAN_ORIGIN_H
 
 #include "engine/api/session.h"
 

@@ -1,7 +1,7 @@
 /* What the devices of a cluster that a session is planned for would have. None
  * of them need be here: what is said does not depend on the build. */
-#ifndef RLF_API_PLANNED_H
-#define RLF_API_PLANNED_H
+#ifndef RLF_API_PLANNED_DEVICE_H
+#define RLF_API_PLANNED_DEVICE_H
 
 #include "engine/api/session.h"
 #include "engine/plan/memory.h"

@@ -1,5 +1,5 @@
-/* See origin.h. */
-#include "engine/api/origin.h"
+/* See plan_origin.h. */
+#include "engine/api/plan_origin.h"
 
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"

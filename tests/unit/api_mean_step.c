@@ -2,8 +2,8 @@
  * steps` counts 1/N, what a call takes is told of a step that has it, and a
  * plan that is clearly behind another one is given up before all its steps are
  * simulated, near to what it would have come to. */
-#include "engine/api/mean.h"
-#include "engine/api/planned.h"
+#include "engine/api/mean_step.h"
+#include "engine/api/planned_device.h"
 #include "engine/order/answer.h"
 #include "engine/plan/candidate.h"
 #include "nodes/table.h"
@@ -101,12 +101,12 @@ plan_on(const world *w, int n)
 
 /* All that is asked of a plan: the mean, and the account of steps with all
  * blocks and of each kind. */
-static rlf_mean *
-mean_of(const world *w, const rlf_plan *plan, const rlf_mean *best,
+static rlf_mean_step *
+mean_of(const world *w, const rlf_plan *plan, const rlf_mean_step *best,
         rlf_trial *trial)
 {
     rlf_err err = RLF_ERR_NONE;
-    rlf_mean *mean;
+    rlf_mean_step *mean;
     const rlf_trial_options options = {.speeds = &w->speeds,
                                        .workload = &w->workload,
                                        .seed = SEED,
@@ -114,14 +114,14 @@ mean_of(const world *w, const rlf_plan *plan, const rlf_mean *best,
                                        .steps = STEPS};
     if (rlf_trial_open(w->session, w->outline, plan, w->arena, &err, trial) <
             0 ||
-        rlf_mean_make(trial, &options, best, w->arena, &err, &mean) < 0 ||
+        rlf_mean_step_make(trial, &options, best, w->arena, &err, &mean) < 0 ||
         rlf_trial_run(trial, &options, &err) < 0)
         bail("%s", err.sentence);
     return mean;
 }
 
 static void
-test_mean(const world *w, const rlf_mean *mean, const rlf_trial *trial)
+test_mean(const world *w, const rlf_mean_step *mean, const rlf_trial *trial)
 {
     const rlf_graph *graph = w->session->graph;
     const rlf_step_kind *of = mean->kinds, *kinds = trial->kinds;
@@ -150,13 +150,13 @@ test_mean(const world *w, const rlf_mean *mean, const rlf_trial *trial)
 }
 
 static void
-test_behind(const world *w, const rlf_mean *best)
+test_behind(const world *w, const rlf_mean_step *best)
 {
     rlf_trial trial;
     const rlf_plan *slow = plan_on(w, 1);
-    const rlf_mean *all = mean_of(w, slow, NULL, &trial);
+    const rlf_mean_step *all = mean_of(w, slow, NULL, &trial);
     rlf_trial_close(&trial);
-    const rlf_mean *some = mean_of(w, slow, best, &trial);
+    const rlf_mean_step *some = mean_of(w, slow, best, &trial);
     rlf_trial_close(&trial);
     ok(!all->behind && all->done == 2 && all->steps == STEPS,
        "alone it is simulated to the end");
@@ -166,11 +166,11 @@ test_behind(const world *w, const rlf_mean *best)
     ok(fabs(some->step / all->step - 1) < 0.2 && some->step > 1.5 * best->step,
        "... at %.4g s, where it comes to %.4g s and the other to %.4g s",
        some->step, all->step, best->step);
-    const rlf_mean *again = mean_of(w, w->session->plan, best, &trial);
+    const rlf_mean_step *again = mean_of(w, w->session->plan, best, &trial);
     rlf_trial_close(&trial);
     ok(!again->behind && again->step == best->step,
        "the best itself is not given up");
-    const rlf_mean *first = mean_of(w, w->session->plan, all, &trial);
+    const rlf_mean_step *first = mean_of(w, w->session->plan, all, &trial);
     rlf_trial_close(&trial);
     ok(!first->behind && first->step == best->step,
        "nor is what is better than the best so far");
@@ -183,7 +183,7 @@ main(void)
     rlf_trial trial;
     make_root();
     open_world(&w);
-    const rlf_mean *mean = mean_of(&w, w.session->plan, NULL, &trial);
+    const rlf_mean_step *mean = mean_of(&w, w.session->plan, NULL, &trial);
     test_mean(&w, mean, &trial);
     rlf_trial_close(&trial);
     test_behind(&w, mean);

@@ -5,8 +5,8 @@
  * All simulations of a search draw the same lengths for the same steps, so two
  * placements are compared step by step, which needs far fewer steps than to
  * know how long a step is. One that is clearly behind the best is given up. */
-#ifndef RLF_API_MEAN_H
-#define RLF_API_MEAN_H
+#ifndef RLF_API_MEAN_STEP_H
+#define RLF_API_MEAN_STEP_H
 
 #include "engine/api/trial.h"
 
@@ -14,9 +14,9 @@
  * more than that part of the best one's step, divided by n: of 211 that were
  * simulated to the end none that came within 1.6 % of the best would have been
  * (bench/RESULTS.md). */
-#define RLF_MEAN_BEHIND 0.06
+#define RLF_MEAN_STEP_BEHIND 0.06
 
-typedef struct rlf_mean {
+typedef struct rlf_mean_step {
     rlf_step_kind *kinds; /* one at least, by number; those that take no time
                              of their own left out; 0: all steps are alike */
     int n;
@@ -33,12 +33,13 @@ typedef struct rlf_mean {
     double spent[RLF_SPENTS]; /* seconds of a step, on average over ranks */
     double *calls;            /* per node: seconds of a step that has it */
     rlf_paged *paged;         /* per node: of the steps that have it */
-} rlf_mean;
+} rlf_mean_step;
 
 /* In `kept`; `trial` is open. `best`: the best so far of the same program,
  * lengths, seed and steps; NULL: nothing is given up. */
-rlf_status rlf_mean_make(rlf_trial *trial, const rlf_trial_options *options,
-                         const rlf_mean *best, rlf_arena *kept, rlf_err *err,
-                         rlf_mean **out);
+rlf_status rlf_mean_step_make(rlf_trial *trial,
+                              const rlf_trial_options *options,
+                              const rlf_mean_step *best, rlf_arena *kept,
+                              rlf_err *err, rlf_mean_step **out);
 
 #endif

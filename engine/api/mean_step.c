@@ -1,12 +1,12 @@
-/* Steps on average: see mean.h. */
-#include "engine/api/mean.h"
+/* Steps on average: see mean_step.h. */
+#include "engine/api/mean_step.h"
 
 #include "engine/order/answer.h"
 
 /* A mean in the making. */
 typedef struct making {
-    const rlf_mean *best; /* NULL: nothing is given up */
-    rlf_mean *mean;
+    const rlf_mean_step *best; /* NULL: nothing is given up */
+    rlf_mean_step *mean;
     uint32_t warm, steps;
     int kind;                /* that is simulated */
     double behind;           /* seconds behind the best, when it was given up */
@@ -33,7 +33,7 @@ part_of(const rlf_step_kind *kind)
 /* One kind for all steps, where all are alike; none whose blocks take no
  * time. */
 static void
-find_kinds(const rlf_graph *graph, rlf_arena *arena, rlf_mean *m)
+find_kinds(const rlf_graph *graph, rlf_arena *arena, rlf_mean_step *m)
 {
     rlf_step_kind *all;
     int n = rlf_step_kinds(graph, arena, &all);
@@ -47,7 +47,7 @@ find_kinds(const rlf_graph *graph, rlf_arena *arena, rlf_mean *m)
 
 /* Seconds of the kind's first n steps, on average. */
 static double
-mean_of(const rlf_mean *m, int kind, uint32_t n)
+mean_of(const rlf_mean_step *m, int kind, uint32_t n)
 {
     double sum = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -57,7 +57,7 @@ mean_of(const rlf_mean *m, int kind, uint32_t n)
 
 /* What the kind's own blocks add, by its first n steps. */
 static double
-added_by(const rlf_mean *m, int kind, uint32_t n)
+added_by(const rlf_mean_step *m, int kind, uint32_t n)
 {
     double added = mean_of(m, kind, n);
     for (int k = 0; k < kind; k++)
@@ -73,7 +73,7 @@ added_by(const rlf_mean *m, int kind, uint32_t n)
 static double
 lag(const making *w, uint32_t n)
 {
-    const rlf_mean *m = w->mean, *best = w->best;
+    const rlf_mean_step *m = w->mean, *best = w->best;
     const rlf_step_kind *of = m->kinds;
     double seconds = (added_by(m, w->kind, n) - added_by(best, w->kind, n)) *
                      part_of(&of[w->kind]);
@@ -89,7 +89,7 @@ is_behind(const making *w, uint32_t n)
     double seconds = lag(w, n);
     for (int k = w->kind + 1; k < w->mean->n; k++)
         seconds -= w->best->kinds[k].added * part_of(&w->mean->kinds[k]);
-    return seconds > RLF_MEAN_BEHIND / n * w->best->step;
+    return seconds > RLF_MEAN_STEP_BEHIND / n * w->best->step;
 }
 
 static bool
@@ -113,7 +113,7 @@ static rlf_status
 simulate_kind(making *w, rlf_trial *t, rlf_simulate_options *options,
               rlf_arena *kept, rlf_err *err)
 {
-    rlf_mean *m = w->mean;
+    rlf_mean_step *m = w->mean;
     rlf_step_kind *kind = &m->kinds[w->kind];
     options->number = kind->number;
     m->took[w->kind] = RLF_NEW_ARRAY(kept, double, options->steps);
@@ -138,7 +138,7 @@ simulate_kind(making *w, rlf_trial *t, rlf_simulate_options *options,
 /* By how much a second more in steps of the kind makes a step longer, of those
  * kinds that were simulated. */
 static double
-weight_of(const rlf_mean *m, int kind, rlf_arena *arena)
+weight_of(const rlf_mean_step *m, int kind, rlf_arena *arena)
 {
     rlf_step_kind *kinds = RLF_NEW_ARRAY(arena, rlf_step_kind, m->done);
     if (!m->kinds[0].number)
@@ -153,7 +153,7 @@ weight_of(const rlf_mean *m, int kind, rlf_arena *arena)
 static void
 add_up(const making *w, rlf_arena *arena)
 {
-    rlf_mean *m = w->mean;
+    rlf_mean_step *m = w->mean;
     double tokens = 0, trained = 0, idle = 0, step = 0;
     for (int k = 0; k < m->done; k++) {
         const rlf_account *a = &w->account[k];
@@ -175,15 +175,16 @@ add_up(const making *w, rlf_arena *arena)
 }
 
 rlf_status
-rlf_mean_make(rlf_trial *t, const rlf_trial_options *o, const rlf_mean *best,
-              rlf_arena *kept, rlf_err *err, rlf_mean **out)
+rlf_mean_step_make(rlf_trial *t, const rlf_trial_options *o,
+                   const rlf_mean_step *best, rlf_arena *kept, rlf_err *err,
+                   rlf_mean_step **out)
 {
     const rlf_graph *graph = t->plan->graph;
     rlf_simulate_options options;
-    rlf_mean *m = *out = RLF_NEW(kept, rlf_mean);
-    *m =
-        (rlf_mean){.calls = RLF_NEW_ARRAY(kept, double, graph->nodes.count),
-                   .paged = RLF_NEW_ARRAY(kept, rlf_paged, graph->nodes.count)};
+    rlf_mean_step *m = *out = RLF_NEW(kept, rlf_mean_step);
+    *m = (rlf_mean_step){
+        .calls = RLF_NEW_ARRAY(kept, double, graph->nodes.count),
+        .paged = RLF_NEW_ARRAY(kept, rlf_paged, graph->nodes.count)};
     find_kinds(graph, kept, m);
     making w = {.best = best,
                 .mean = m,
