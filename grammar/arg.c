@@ -344,6 +344,9 @@ put_text(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     arg->text = path && !t.resolved
                     ? rlf_sema_path(m->s, m->s->scope->module, t.text)
                     : t.text;
+    if (path && f->find)
+        arg->text =
+            f->find(arg->text, t.written ? t.written : t.text, m->s->arena);
     return true;
 }
 

@@ -157,6 +157,7 @@ read_setting(const reader *r, const char *text)
     if (path || !strcmp(r->type, "text")) {
         thing.kind = RLF_THING_TEXT;
         thing.resolved = path;
+        thing.written = path ? text : NULL;
         thing.text =
             path ? start_path(s, text) : rlf_arena_strdup(s->arena, text);
         return thing;
@@ -204,6 +205,7 @@ read_default(const reader *r, rlf_module *module)
         return thing;
     if (text && thing.kind == RLF_THING_TEXT) {
         if (r->type[0] == 'p' && !thing.resolved) {
+            thing.written = thing.text;
             thing.text = rlf_sema_path(s, module, thing.text);
             thing.resolved = true;
         }

@@ -62,6 +62,7 @@ typedef struct rlf_thing {
     int term, set, resource;
     const char *text;
     bool resolved; /* a text that is a path already as it is to be opened */
+    const char *written; /* ... as it was before; else NULL */
     struct rlf_thing *list;
     size_t n_list;
     const struct rlf_record *record;

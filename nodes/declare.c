@@ -2,6 +2,7 @@
 #include "nodes/declare.h"
 
 #include "engine/io/file.h"
+#include "engine/io/hub.h"
 #include "engine/text/tokenizer.h"
 #include "nodes/model/adapter.h"
 #include "nodes/model/adapter_files.h"
@@ -42,7 +43,9 @@ static const rlf_formal lm_formals[] = {
      .kind = RLF_FORMAL_SOURCE,
      .words = "llama",
      .required = true,
-     .doc = "a Hugging Face directory, or llama(...) for a new model"},
+     .find = rlf_hub_path,
+     .doc = "a Hugging Face directory, the name of a model in the hub's cache, "
+            "or llama(...) for a new model"},
     HEAD_FORMAL,
     OPTIMIZER_FORMAL,
     {.name = "lora",
@@ -59,6 +62,7 @@ static const rlf_formal lm_formals[] = {
     {.name = "tokenizer",
      .kind = RLF_FORMAL_PATH,
      .labelled = true,
+     .find = rlf_hub_path,
      .doc = "a directory with a tokenizer, if not that of the model"},
     {.name = "dtype",
      .kind = RLF_FORMAL_WORD,
@@ -147,6 +151,7 @@ static const rlf_formal lora_formals[] = {
     {.name = "from",
      .kind = RLF_FORMAL_PATH,
      .labelled = true,
+     .find = rlf_hub_path,
      .doc = "a directory of the PEFT library with an adapter, which says all "
             "of the above, dropout if that is not given; if not given they "
             "begin anew"},

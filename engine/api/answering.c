@@ -8,6 +8,7 @@
 #include "engine/api/session.h"
 
 #include "engine/base/vec.h"
+#include "engine/io/hub.h"
 #include "engine/io/records.h"
 #include "engine/io/shards.h"
 #include "engine/text/detokenizer.h"
@@ -50,6 +51,7 @@ struct rlf_answering {
     rlf_arena *pool;  /* of prompts and answers: until the next are asked */
     const char *path;
     const char *lora; /* the directory of its adapter, or NULL */
+    const char *name, *adapter; /* both as they were asked for; NULL: none */
     rlf_model_config *config;
     rlf_device *device;
     rlf_queue *queue;
@@ -131,7 +133,7 @@ close_model(struct rlf_answering *a)
         rlf_device_free(a->device);
     rlf_arena_free(a->arena);
     a->arena = NULL;
-    a->path = a->lora = NULL;
+    a->name = a->adapter = a->path = a->lora = NULL;
     a->model = NULL;
     a->queue = NULL;
     a->device = NULL;
@@ -229,14 +231,18 @@ open_config(rlf_session *s, struct rlf_answering *a, const char *path,
             rlf_err *err)
 {
     const char *lora = s->options.lora;
-    if (same_text(a->path, path) && same_text(a->lora, lora))
+    if (same_text(a->name, path) && same_text(a->adapter, lora))
         return RLF_OK;
     close_model(a);
     a->arena = rlf_arena_new();
     a->config = RLF_NEW(a->arena, rlf_model_config);
-    RLF_TRY(read_shape(a, path, lora, err, &s->warnings));
-    a->path = rlf_arena_strdup(a->arena, path);
-    a->lora = lora ? rlf_arena_strdup(a->arena, lora) : NULL;
+    path = rlf_arena_strdup(a->arena, path);
+    lora = lora ? rlf_arena_strdup(a->arena, lora) : NULL;
+    a->path = rlf_hub_path(path, path, a->arena);
+    a->lora = lora ? rlf_hub_path(lora, lora, a->arena) : NULL;
+    RLF_TRY(read_shape(a, a->path, a->lora, err, &s->warnings));
+    a->name = path;
+    a->adapter = lora;
     return RLF_OK;
 }
 
@@ -632,7 +638,7 @@ rlf_session_generate(rlf_session *s, rlf_answer_function *watch, void *arg)
     rlf_err *err = &s->err;
     rlf_status status = check_sampling(s, err);
     if (status >= 0)
-        status = rlf_looked_text_open(s, a->path, err);
+        status = rlf_looked_text_open(s, a->name, err);
     if (status >= 0)
         status = open_model(
             s, a, longest < INT32_MAX ? (uint32_t)longest : INT32_MAX, err);

@@ -11,6 +11,7 @@
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
 #include "engine/io/file.h"
+#include "engine/io/hub.h"
 #include "grammar/compile.h"
 #include "nodes/model/adapter_files.h"
 
@@ -100,9 +101,13 @@ only_model(rlf_session *s, const char *dir, rlf_err *err, const char **out)
 static rlf_status
 find_model(rlf_session *s, const char *dir, rlf_err *err, const char **out)
 {
-    *out = dir;
-    if (!rlf_dir_exists(dir))
-        return rlf_fail(err, RLF_USER, "%s is no directory", dir);
+    *out = dir = rlf_hub_path(dir, dir, s->arena);
+    if (!rlf_dir_exists(dir)) {
+        rlf_fail(err, RLF_USER, "%s is no directory", dir);
+        rlf_err_hint(err, "nothing is downloaded%s",
+                     rlf_hub_advice(dir, s->arena));
+        return RLF_USER;
+    }
     if (!is_model(s, dir)) {
         const char *last = last_checkpoint(s, dir, err);
         RLF_TRY(err->status);

@@ -6,6 +6,7 @@
 
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
+#include "engine/io/hub.h"
 #include "engine/io/json.h"
 #include "engine/io/records.h"
 #include "engine/io/shards.h"
@@ -399,6 +400,8 @@ rlf_session_data(rlf_session *s, const char *path, const char *split,
                 .out = &out};
     rlf_status status =
         rlf_shard_files_find(path, split, l.arena, l.err, &l.format, &l.files);
+    if (tokenizer)
+        tokenizer = rlf_hub_path(tokenizer, tokenizer, s->arena);
     if (status >= 0 && tokenizer)
         status = rlf_tokenizer_open(tokenizer, &s->err, &l.tokenizer);
     if (status >= 0 && tokenizer)

@@ -9,6 +9,7 @@
 #include "engine/api/planned_device.h"
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
+#include "engine/io/hub.h"
 #include "engine/io/json.h"
 #include "engine/io/records.h"
 #include "engine/io/safetensors.h"
@@ -349,6 +350,8 @@ static void
 look_at_adapter(card *c, rlf_err *err)
 {
     const char *base = text_of(c->adapter, "base_model_name_or_path");
+    if (base)
+        base = rlf_hub_path(base, base, c->arena);
     rlf_safetensors *file = NULL;
     rlf_lora lora;
     rlf_status config = rlf_adapter_config_read(c->dir, c->arena, err, &lora);
@@ -580,6 +583,8 @@ static const char *
 base_text(const card *c)
 {
     const char *base = text_of(c->adapter, "base_model_name_or_path");
+    if (base)
+        base = rlf_hub_path(base, base, c->arena);
     return c->based               ? "here"
            : !base || !*base      ? "not named"
            : rlf_dir_exists(base) ? "no model: it has no config.json"
@@ -755,8 +760,10 @@ look(card *c, uint32_t day, rlf_err *err)
 {
     if (!rlf_dir_exists(c->dir)) {
         rlf_fail(err, RLF_USER, "%s is no directory", c->dir);
-        rlf_err_hint(err, "a model is a directory on this machine, and nothing "
-                          "is downloaded");
+        rlf_err_hint(err,
+                     "a model is a directory on this machine, and nothing "
+                     "is downloaded%s",
+                     rlf_hub_advice(c->dir, c->arena));
         return RLF_USER;
     }
     c->config = load(c, "config.json");
@@ -784,7 +791,7 @@ rlf_session_model(rlf_session *s, const char *path, int json)
 {
     if (!s || s->err.status < 0)
         return NULL;
-    card c = {.arena = s->arena, .dir = path};
+    card c = {.arena = s->arena, .dir = rlf_hub_path(path, path, s->arena)};
     rlf_err err = RLF_ERR_NONE;
     rlf_buf out = {0};
     if (look(&c, rlf_record_day(s), &err) < 0)

@@ -4,6 +4,7 @@
 #include "engine/api/session.h"
 
 #include "engine/base/vec.h"
+#include "engine/io/hub.h"
 #include "engine/io/json.h"
 #include "engine/io/records.h"
 #include "engine/text/tokenizer.h"
@@ -61,10 +62,12 @@ open_tokenizer(rlf_session *s, const char *path, rlf_err *err,
         return RLF_OK;
     forget(l);
     l->arena = rlf_arena_new();
-    RLF_TRY(rlf_tokenizer_open(path, err, &l->tokenizer));
-    RLF_TRY(rlf_chat_open(l->tokenizer, path, rlf_record_day(s), l->arena, err,
+    path = rlf_arena_strdup(l->arena, path);
+    const char *dir = rlf_hub_path(path, path, l->arena);
+    RLF_TRY(rlf_tokenizer_open(dir, err, &l->tokenizer));
+    RLF_TRY(rlf_chat_open(l->tokenizer, dir, rlf_record_day(s), l->arena, err,
                           &l->chat));
-    l->path = rlf_arena_strdup(l->arena, path);
+    l->path = path;
     return RLF_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "engine/api/session.h"
 
 #include "engine/io/file.h"
+#include "engine/io/hub.h"
 #include "engine/text/files.h"
 #include "nodes/model/merge.h"
 
@@ -15,13 +16,15 @@
 #include <sys/stat.h>
 
 static rlf_status
-check_directory(const char *path, rlf_err *err)
+check_directory(const char *path, rlf_arena *arena, rlf_err *err)
 {
     if (rlf_dir_exists(path))
         return RLF_OK;
     rlf_fail(err, RLF_USER, "%s is no directory", path);
-    rlf_err_hint(err, "merge takes the directory of a model, that of an "
-                      "adapter, and the one to write");
+    rlf_err_hint(err,
+                 "merge takes the directory of a model, that of an "
+                 "adapter, and the one to write%s",
+                 rlf_hub_advice(path, arena));
     return RLF_USER;
 }
 
@@ -73,8 +76,10 @@ merge(const char *base, const char *adapter, const char *dir, rlf_arena *arena,
         n--;
     const char *name = rlf_arena_strndup(arena, dir, n);
     const char *part = rlf_arena_printf(arena, "%s.part", name);
-    RLF_TRY(check_directory(base, err));
-    RLF_TRY(check_directory(adapter, err));
+    base = rlf_hub_path(base, base, arena);
+    adapter = rlf_hub_path(adapter, adapter, arena);
+    RLF_TRY(check_directory(base, arena, err));
+    RLF_TRY(check_directory(adapter, arena, err));
     RLF_TRY(check_new(name, err));
     RLF_TRY(make_part(part, arena, err));
     rlf_status status = fill(base, adapter, part, arena, err, out);

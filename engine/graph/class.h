@@ -167,6 +167,9 @@ struct rlf_formal {
                                 CONSTRUCTOR and SOURCE the constructors */
     const char *unsupported; /* not NULL: giving it is refused with this text */
     bool field;              /* TEXT: it names a field of the rows of a file */
+    /* SOURCE, PATH: what is opened where a path was written as `name`, in
+     * `arena`; NULL: the path. */
+    const char *(*find)(const char *path, const char *name, rlf_arena *arena);
     const char *doc;
     const char *owner; /* the def whose argument it is; NULL: its class's */
 };

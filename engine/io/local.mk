@@ -6,6 +6,7 @@ libio_a_SOURCES = \
 	%D%/dir.c \
 	%D%/element.def \
 	%D%/file.c %D%/file.h \
+	%D%/hub.c %D%/hub.h \
 	%D%/json.c %D%/json.h \
 	%D%/lock.c %D%/lock.h \
 	%D%/output.c %D%/output.h \

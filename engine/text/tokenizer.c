@@ -3,6 +3,7 @@
 #include "engine/text/tokenizer.h"
 
 #include "engine/io/file.h"
+#include "engine/io/hub.h"
 #include "engine/io/json.h"
 #include "engine/text/inside.h"
 #include "engine/text/utf8.h"
@@ -81,8 +82,8 @@ open_files(rlf_tokenizer *t, const char *path, rlf_err *err)
         else
             rlf_err_hint(err,
                          "a model is a directory on this machine, and nothing "
-                         "is downloaded; %s",
-                         rlf_file_absent);
+                         "is downloaded%s; %s",
+                         rlf_hub_advice(path, t->arena), rlf_file_absent);
         return RLF_USER;
     }
     RLF_TRY_GOTO(load_config(t, err, &config), end);

@@ -14,6 +14,7 @@
 
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
+#include "engine/io/hub.h"
 #include "engine/io/json.h"
 #include "engine/io/safetensors.h"
 #include "kernels/kernels.h"
@@ -607,7 +608,8 @@ rlf_model_config_read(const char *dir, rlf_arena *arena, rlf_err *err,
     if (!there) {
         rlf_fail(err, RLF_USER, "%s is not a model: it has no config.json",
                  dir);
-        rlf_err_hint(err, "give the path of a Hugging Face model directory");
+        rlf_err_hint(err, "give the path of a Hugging Face model directory%s",
+                     rlf_hub_advice(dir, arena));
         return RLF_USER;
     }
     json_t *root = NULL, *extra = NULL;
