@@ -10,10 +10,10 @@ void
 rlf_input_errors_add(void *sink, const rlf_err *err)
 {
     rlf_session *s = sink;
-    rlf_gate_enter(&s->input_errors.gate);
+    rlf_mutex_lock(&s->input_errors.mutex);
     if (s->input_errors.list.count < RLF_DIAG_MOST)
         RLF_PUSH(&s->input_errors.list, *err);
-    rlf_gate_leave(&s->input_errors.gate);
+    rlf_mutex_unlock(&s->input_errors.mutex);
 }
 
 static bool
@@ -28,7 +28,7 @@ rlf_input_errors_print(rlf_session *s, const rlf_err *first, rlf_buf *out)
 {
     const rlf_err *said[2 * RLF_DIAG_MOST + 1] = {first}, *all;
     size_t n = 1, k;
-    rlf_gate_enter(&s->input_errors.gate);
+    rlf_mutex_lock(&s->input_errors.mutex);
     all = s->input_errors.list.data;
     for (size_t i = 0; i < 2 * s->input_errors.list.count; i++) {
         const rlf_err *e = &all[i % s->input_errors.list.count];
@@ -42,5 +42,5 @@ rlf_input_errors_print(rlf_session *s, const rlf_err *first, rlf_buf *out)
     for (k = 0; k < n; k++)
         (s->options.json ? rlf_err_print_json
                          : rlf_err_print)(said[k], &s->sources, out);
-    rlf_gate_leave(&s->input_errors.gate);
+    rlf_mutex_unlock(&s->input_errors.mutex);
 }

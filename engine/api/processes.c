@@ -32,10 +32,10 @@ process_lost(void *sink, const rlf_comm_world *world, int process)
     bool opening = __atomic_load_n(&s->opening, __ATOMIC_ACQUIRE);
     if (rlf_opening_refused(world))
         return; /* it went as it was told to */
-    rlf_gate_enter(&s->opened.gate);
+    rlf_mutex_lock(&s->opened.mutex);
     for (int i = 0; i < local && s->options.directory; i++)
         rlf_flight_lost(s->options.directory, process * local + i, opening);
-    rlf_gate_leave(&s->opened.gate);
+    rlf_mutex_unlock(&s->opened.mutex);
     if (rlf_comm_world_caps(world)->n_processes == 1)
         rlf_stop_hangs(s); /* else the next process speaks */
 }
@@ -70,9 +70,9 @@ rlf_processes_world(rlf_session *s, rlf_err *err)
         s->leads = rlf_comm_launcher_process() == 1;
     RLF_TRY(status);
     s->leads = rlf_comm_world_process(s->world) == 0;
-    rlf_gate_enter(&s->opened.gate);
+    rlf_mutex_lock(&s->opened.mutex);
     s->opened.world = s->world;
-    rlf_gate_leave(&s->opened.gate);
+    rlf_mutex_unlock(&s->opened.mutex);
     return RLF_OK;
 }
 

@@ -372,10 +372,10 @@ write_record(rlf_record *record, const rlf_buf *end, rlf_err *err)
 {
     rlf_buf text = {0};
     rlf_buf_add(&text, record->text.p, record->text.n);
-    rlf_gate_enter(&record->gate);
+    rlf_mutex_lock(&record->mutex);
     if (record->warned.n)
         rlf_buf_printf(&text, ",\"warned\":[%s]", record->warned.p);
-    rlf_gate_leave(&record->gate);
+    rlf_mutex_unlock(&record->mutex);
     if (end)
         rlf_buf_add(&text, end->p, end->n);
     rlf_buf_puts(&text, "}\n ]");
@@ -416,12 +416,12 @@ rlf_record_warned(rlf_session *s, size_t from, rlf_err *err)
     if (!record->path || s->warnings.n <= from)
         return RLF_OK;
     const char *between = record->warned.n ? "," : "";
-    rlf_gate_enter(&record->gate);
+    rlf_mutex_lock(&record->mutex);
     rlf_buf_printf(&record->warned, "%s{\"step\":%" PRIu32, between,
                    rlf_run_steps(s->run));
     put_text(&record->warned, ",", "text", s->warnings.p + from);
     rlf_buf_putc(&record->warned, '}');
-    rlf_gate_leave(&record->gate);
+    rlf_mutex_unlock(&record->mutex);
     return rlf_directory_blame(s, write_record(record, NULL, err), err);
 }
 

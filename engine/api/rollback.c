@@ -2,8 +2,8 @@
  * and what was there is as it was.
  *
  * A thread that waits for signals asks here, beside the one that opens the run.
- * Whoever makes files meanwhile enters session->opened.gate; the thread that
- * ends the process stays inside. Of several processes 0 decides, for it alone
+ * Whoever makes files meanwhile takes session->opened.mutex; the thread that
+ * ends the process keeps it. Of several processes 0 decides, for it alone
  * knows whether the run has begun: it tells the others, each of which removes
  * the records of its own ranks, and then removes the rest. */
 #include "engine/api/session.h"
@@ -40,9 +40,9 @@ is_first(const rlf_comm_world *world)
 int
 rlf_opening_told(rlf_session *s, int number)
 {
-    rlf_gate_enter(&s->opened.gate);
+    rlf_mutex_lock(&s->opened.mutex);
     rlf_comm_world *world = s->opened.world;
-    rlf_gate_leave(&s->opened.gate);
+    rlf_mutex_unlock(&s->opened.mutex);
     if (!world)
         return number;
     int told = rlf_comm_world_told(world);
@@ -118,9 +118,9 @@ remove_all(rlf_session *s, const rlf_comm_world *world, rlf_arena *arena)
 bool
 rlf_opening_interrupt(rlf_session *s, int number)
 {
-    rlf_gate_enter(&s->opened.gate);
+    rlf_mutex_lock(&s->opened.mutex);
     if (s->opened.begun) {
-        rlf_gate_leave(&s->opened.gate);
+        rlf_mutex_unlock(&s->opened.mutex);
         return false;
     }
     rlf_comm_world *world = s->opened.world;
@@ -143,13 +143,13 @@ void
 rlf_opening_begun(rlf_session *s)
 {
     rlf_arena *arena = rlf_arena_new();
-    rlf_gate_enter(&s->opened.gate);
+    rlf_mutex_lock(&s->opened.mutex);
     for (size_t i = 0; i < RLF_COUNT(parts) && s->options.directory; i++)
         s->opened.found[i] =
             access(rlf_path_join(arena, s->options.directory, parts[i]),
                    F_OK) == 0;
     s->opened.begun = true;
-    rlf_gate_leave(&s->opened.gate);
+    rlf_mutex_unlock(&s->opened.mutex);
     rlf_arena_free(arena);
 }
 

@@ -147,10 +147,10 @@ see_directory(rlf_session *session, rlf_err *err)
 {
     const char *dir = session->options.directory;
     RLF_TRY(rlf_processes_share(session, &dir, err)); /* when it is there */
-    rlf_gate_enter(&session->opened.gate);
+    rlf_mutex_lock(&session->opened.mutex);
     session->options.directory = dir;
     session->opened.claimed = true;
-    rlf_gate_leave(&session->opened.gate);
+    rlf_mutex_unlock(&session->opened.mutex);
     if (rlf_dir_exists(dir))
         return RLF_OK;
     rlf_fail(err, RLF_ENV, "process %d does not see the run's directory %s",
@@ -253,10 +253,10 @@ choose_and_claim(rlf_session *session, rlf_err *err)
 static rlf_status
 make_directory(rlf_session *session, rlf_err *err)
 {
-    rlf_gate_enter(&session->opened.gate);
+    rlf_mutex_lock(&session->opened.mutex);
     rlf_status status = choose_and_claim(session, err);
     session->opened.claimed = true;
-    rlf_gate_leave(&session->opened.gate);
+    rlf_mutex_unlock(&session->opened.mutex);
     return status;
 }
 

@@ -111,8 +111,8 @@ rlf_session_open(const char *path)
     s->options.save_seconds = RLF_SAVE_SECONDS;
     s->options.save_gently = true;
     s->leads = rlf_comm_launcher_process() == 0;
-    pthread_mutex_init(&s->opened.gate, NULL);
-    pthread_mutex_init(&s->input_errors.gate, NULL);
+    pthread_mutex_init(&s->opened.mutex, NULL);
+    pthread_mutex_init(&s->input_errors.mutex, NULL);
     rlf_err_clear(&s->err);
     rlf_log_init(&s->log, rlf_log_to_stderr, s, 0);
     s->log_file = -1;
@@ -190,8 +190,8 @@ rlf_session_close(rlf_session *s)
     rlf_answers_free(s);
     if (s->locale)
         freelocale(s->locale);
-    pthread_mutex_destroy(&s->opened.gate);
-    pthread_mutex_destroy(&s->input_errors.gate);
+    pthread_mutex_destroy(&s->opened.mutex);
+    pthread_mutex_destroy(&s->input_errors.mutex);
     RLF_VEC_FREE(&s->input_errors.list);
     rlf_arena_free(s->arena);
     free(s);
@@ -355,10 +355,10 @@ open_trace(rlf_session *s, rlf_err *err)
     const char *path = rlf_session_own_file(s, s->options.trace);
     bool there;
     RLF_TRY(rlf_file_find(path, err, &there));
-    rlf_gate_enter(&s->opened.gate);
+    rlf_mutex_lock(&s->opened.mutex);
     s->opened.trace = there ? NULL : path;
     rlf_status status = rlf_trace_open(path, rlf_clock_now(), err, &s->trace);
-    rlf_gate_leave(&s->opened.gate);
+    rlf_mutex_unlock(&s->opened.mutex);
     return status;
 }
 
@@ -370,11 +370,11 @@ open_log(rlf_session *s, rlf_err *err)
         int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC;
         bool there;
         RLF_TRY(rlf_file_find(path, err, &there));
-        rlf_gate_enter(&s->opened.gate);
+        rlf_mutex_lock(&s->opened.mutex);
         s->opened.log = there ? NULL : path;
         /* a named pipe that nobody reads does not keep the run waiting */
         s->log_file = open(path, flags | O_NONBLOCK, 0666);
-        rlf_gate_leave(&s->opened.gate);
+        rlf_mutex_unlock(&s->opened.mutex);
         if (s->log_file < 0)
             return rlf_fail_errno(err, "cannot write the log %s", path);
         fcntl(s->log_file, F_SETFL, flags & (O_ACCMODE | O_APPEND));
@@ -550,7 +550,7 @@ open_run(rlf_session *s, rlf_err *err)
                                  .dry = s->options.dry,
                                  .policy = rlf_session_policy(s),
                                  .directory = s->options.directory,
-                                 .gate = &s->opened.gate,
+                                 .mutex = &s->opened.mutex,
                                  .keep = (uint32_t)s->options.keep,
                                  .inputs = &s->inputs,
                                  .world = s->world,

@@ -96,7 +96,7 @@ typedef struct rlf_outputs {
 typedef struct rlf_record {
     const char *path; /* NULL: not begun, or ended */
     rlf_buf text;     /* all but what is below, and how the start ends */
-    rlf_gate gate;    /* entered to change or read what is below */
+    rlf_mutex mutex;  /* taken to change or read what is below */
     rlf_buf warned;   /* JSON objects with commas: warnings while it runs */
 } rlf_record;
 
@@ -158,7 +158,7 @@ struct rlf_session {
     rlf_diags diags;
     rlf_err err;
     struct {
-        rlf_gate gate; /* entered by the threads of ranks */
+        rlf_mutex mutex; /* taken by the threads of ranks */
         struct {
             rlf_err *data;
             size_t count, room;
@@ -215,7 +215,7 @@ struct rlf_session {
     bool chose;            /* that directory by itself, for a new run */
     int made; /* directories, from options.directory up, that were not there */
     struct {
-        rlf_gate gate; /* entered to make files, and for what follows */
+        rlf_mutex mutex;       /* taken to make files, and for what follows */
         rlf_comm_world *world; /* once all processes have met; else NULL */
         const char *trace; /* file that is made for it; NULL: it was there */
         const char *log;   /* likewise */

@@ -5,7 +5,7 @@ libbase_a_SOURCES = \
 	%D%/clock.c %D%/clock.h \
 	%D%/digest.c %D%/digest.h \
 	%D%/fmath.h \
-	%D%/gate.c %D%/gate.h \
+	%D%/mutex.c %D%/mutex.h \
 	%D%/half.h \
 	%D%/interval.c %D%/interval.h \
 	%D%/json.c %D%/json.h \

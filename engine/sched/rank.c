@@ -291,10 +291,10 @@ static rlf_status
 open_flight(rlf_rank *rank, rlf_err *err)
 {
     const rlf_run_options *o = rank->options;
-    rlf_gate_enter(o->gate);
+    rlf_mutex_lock(o->mutex);
     rlf_status status =
         rlf_flight_open(o->directory, rank->rank, err, &rank->flight);
-    rlf_gate_leave(o->gate);
+    rlf_mutex_unlock(o->mutex);
     return status;
 }
 

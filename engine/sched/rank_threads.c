@@ -478,10 +478,10 @@ never_opens(const rlf_rank_threads *rank_threads, const bool *open,
              rank_threads->patience, rank);
     err->rank = rank;
     const rlf_run_options *o = rank_threads->members[0].rank->options;
-    rlf_gate_enter(o->gate);
+    rlf_mutex_lock(o->mutex);
     if (o->directory)
         rlf_flight_lost(o->directory, rank, true);
-    rlf_gate_leave(o->gate);
+    rlf_mutex_unlock(o->mutex);
     rlf_rank_threads_waits(rank_threads, err);
     rlf_err_hint(err, "see what that rank is reading; if it is working, give "
                       "more seconds by --patience");

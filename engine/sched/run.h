@@ -7,7 +7,7 @@
 #ifndef RLF_SCHED_RUN_H
 #define RLF_SCHED_RUN_H
 
-#include "engine/base/gate.h"
+#include "engine/base/mutex.h"
 #include "engine/comm/comm.h"
 #include "engine/graph/measure.h"
 #include "engine/order/order.h"
@@ -95,8 +95,8 @@ typedef struct rlf_run_options {
                  is known then */
     rlf_policy policy;     /* of the controller */
     const char *directory; /* of the run; NULL: leaves nothing behind */
-    rlf_gate *gate; /* that is entered to make a file there while the run
-                       opens; NULL: none */
+    rlf_mutex *mutex;      /* that is entered to make a file there while the run
+                            opens; NULL: none */
     uint32_t keep;         /* newest checkpoints that stay; 0: as many as the run
                               was begun with */
     rlf_inputs *inputs;    /* in process 0, where there is a directory */
