@@ -540,8 +540,8 @@ random_round(seat *s, int round)
 /* Cut `bytes` bytes into strips of their own rows and gaps, from `room` on.
  * Returns their number; *end: behind the last. */
 static int
-cut_strips(uint64_t seed, size_t bytes, unsigned char *room, rlf_strip *list,
-           unsigned char **end)
+cut_strips(uint64_t seed, size_t bytes, unsigned char *room,
+           rlf_strided_rows *list, unsigned char **end)
 {
     int n = 0;
     for (uint64_t i = 0; bytes; i++) {
@@ -552,11 +552,11 @@ cut_strips(uint64_t seed, size_t bytes, unsigned char *room, rlf_strip *list,
             rows = 1;
         }
         size_t stride = row + (x / 3880 % 3 ? x / 11640 % 33 : 0);
-        list[n++] = (rlf_strip){room, row, stride, rows};
+        list[n++] = (rlf_strided_rows){room, row, stride, rows};
         room += stride * rows;
         bytes -= row * rows;
         if (i == 3) /* an empty one is one too */
-            list[n++] = (rlf_strip){room, 5, 9, 0};
+            list[n++] = (rlf_strided_rows){room, 5, 9, 0};
     }
     *end = room;
     return n;
@@ -571,7 +571,8 @@ strip_byte(int round, int from, size_t k)
 
 /* Bytes of strips from the first on: written (want 0), or counted if wrong. */
 static int64_t
-walk_strips(const rlf_strip *list, int n, int round, int from, bool write)
+walk_strips(const rlf_strided_rows *list, int n, int round, int from,
+            bool write)
 {
     size_t k = 0;
     int64_t wrong = 0;
@@ -601,15 +602,15 @@ case_strips(seat *s)
         before = (s->rank + s->size - 1) % s->size;
     for (int round = 0; round < (quick() ? 16 : 64); round++) {
         size_t bytes = sizes[(size_t)round % RLF_COUNT(sizes)];
-        rlf_strip from[MOST], to[MOST];
+        rlf_strided_rows from[MOST], to[MOST];
         int n =
             cut_strips((uint64_t)(round * 64 + s->rank), bytes, a, from, &end);
         int m = cut_strips((uint64_t)(round * 64 + s->rank + 7), bytes, b, to,
                            &end);
         walk_strips(from, n, round, s->rank, true);
         memset(b, 0, (size_t)(end - b) + 1);
-        rlf_strips out = {next, from, n}, in = {before, to, m};
-        EXPECT_OK(s, rlf_group_exchange_strips(all, 3, &out, 1, &in, 1, &err));
+        rlf_strided_message out = {next, from, n}, in = {before, to, m};
+        EXPECT_OK(s, rlf_group_exchange_strided(all, 3, &out, 1, &in, 1, &err));
         expect(s, walk_strips(to, m, round, before, false) == 0,
                "%zu bytes in %d strips come in %d", bytes, n, m);
         for (int i = 0; i < m; i++)

@@ -249,7 +249,8 @@ call_exchange(rlf_group *group, int tag, const rlf_part *sends, int n_sends,
 
 /* All memory from the first strip to the last, gaps too. */
 static twin
-strips_twin(const rlf_strips *m, rlf_strip *list, rlf_strips *out)
+strips_twin(const rlf_strided_message *m, rlf_strided_rows *list,
+            rlf_strided_message *out)
 {
     const char *low = NULL, *high = NULL;
     for (int i = 0; i < m->n; i++) {
@@ -263,24 +264,25 @@ strips_twin(const rlf_strips *m, rlf_strip *list, rlf_strips *out)
         list[i] = m->list[i];
         list[i].data = twin_at(&t, m->list[i].data);
     }
-    *out = (rlf_strips){m->peer, list, m->n};
+    *out = (rlf_strided_message){m->peer, list, m->n};
     return t;
 }
 
 /* One message each way, as comm_cases.h has it. */
 static rlf_status
-call_exchange_strips(rlf_group *group, int tag, const rlf_strips *sends,
-                     int n_sends, const rlf_strips *receives, int n_receives,
+call_exchange_strips(rlf_group *group, int tag,
+                     const rlf_strided_message *sends, int n_sends,
+                     const rlf_strided_message *receives, int n_receives,
                      rlf_err *err)
 {
-    rlf_strip lists[2][64];
-    rlf_strips out, in;
+    rlf_strided_rows lists[2][64];
+    rlf_strided_message out, in;
     if (n_sends != 1 || n_receives != 1 || sends->n > 64 || receives->n > 64)
         abort();
     twin from = strips_twin(sends, lists[0], &out);
     twin to = strips_twin(receives, lists[1], &in);
     rlf_status status =
-        rlf_device_exchange_strips(here, group, tag, &out, 1, &in, 1, err);
+        rlf_device_exchange_strided(here, group, tag, &out, 1, &in, 1, err);
     status = twin_end(&from, NULL, 0, status, err);
     return twin_end(&to, to.host, to.bytes, status, err);
 }
@@ -290,7 +292,7 @@ call_exchange_strips(rlf_group *group, int tag, const rlf_strips *sends,
 #define rlf_batch_test call_test
 #define rlf_batch_wait call_wait
 #define rlf_group_exchange call_exchange
-#define rlf_group_exchange_strips call_exchange_strips
+#define rlf_group_exchange_strided call_exchange_strips
 #define rlf_group_bcast call_bcast
 #define rlf_group_all_gather call_all_gather
 #define rlf_group_all_gatherv call_all_gatherv

@@ -54,7 +54,7 @@ batch_release(rlf_batch *b)
 {
     rlf_comm *comm = b->comm;
     for (size_t i = 0; i < b->n; i++)
-        if (b->requests[i].strips)
+        if (b->requests[i].strided)
             free(b->requests[i].data);
     if (b->before)
         b->before->next = b->next;
@@ -189,18 +189,18 @@ requests_fill(rlf_group *group, rlf_batch *b, size_t at, int tag, bool send,
 }
 
 static void
-requests_fill_strips(rlf_group *group, rlf_batch *b, size_t at, int tag,
-                     bool send, const rlf_strips *parts, int n)
+requests_fill_strided(rlf_group *group, rlf_batch *b, size_t at, int tag,
+                      bool send, const rlf_strided_message *parts, int n)
 {
     for (int i = 0; i < n; i++) {
-        const rlf_strips *p = &parts[i];
+        const rlf_strided_message *p = &parts[i];
         rlf_request *r = &b->requests[at + (size_t)i];
         size_t bytes = 0;
         for (int k = 0; k < p->n; k++)
             bytes += p->list[k].bytes * p->list[k].rows;
         *r = request_new(group, b, tag, send, p->peer, bytes);
-        r->strips = p->list;
-        r->n_strips = p->n;
+        r->strided = p->list;
+        r->n_strided = p->n;
     }
     if (!send)
         b->receiving += (size_t)n;
@@ -517,9 +517,10 @@ rlf_group_exchange(rlf_group *group, int tag, const rlf_part *sends,
 }
 
 rlf_status
-rlf_group_exchange_strips(rlf_group *group, int tag, const rlf_strips *sends,
-                          int n_sends, const rlf_strips *receives,
-                          int n_receives, rlf_err *err)
+rlf_group_exchange_strided(rlf_group *group, int tag,
+                           const rlf_strided_message *sends, int n_sends,
+                           const rlf_strided_message *receives, int n_receives,
+                           rlf_err *err)
 {
     rlf_comm *comm = group->comm;
     RLF_ASSERT(tag >= 0 && tag <= RLF_TAG_LAST);
@@ -527,9 +528,9 @@ rlf_group_exchange_strips(rlf_group *group, int tag, const rlf_strips *sends,
         return rlf_comm_give_up(comm, err);
     rlf_batch *b = batch_take(comm, (size_t)n_sends + (size_t)n_receives);
     b->kind = RLF_KIND_BATCH;
-    requests_fill_strips(group, b, 0, tag, false, receives, n_receives);
-    requests_fill_strips(group, b, (size_t)n_receives, tag, true, sends,
-                         n_sends);
+    requests_fill_strided(group, b, 0, tag, false, receives, n_receives);
+    requests_fill_strided(group, b, (size_t)n_receives, tag, true, sends,
+                          n_sends);
     RLF_TRY(batch_start(b, &b, err));
     return rlf_batch_wait(&b, err);
 }

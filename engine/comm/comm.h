@@ -217,25 +217,26 @@ rlf_status rlf_group_exchange(rlf_group *group, int tag, const rlf_part *sends,
 
 /* Rows of `bytes` bytes, the first at `data`, each `stride` bytes behind the
  * one before. */
-typedef struct rlf_strip {
+typedef struct rlf_strided_rows {
     void *data;
     size_t bytes, stride, rows;
-} rlf_strip;
+} rlf_strided_rows;
 
-/* A message that lies in strips, which follow one another. The other side may
- * have its bytes in strips that are cut otherwise. */
-typedef struct rlf_strips {
+/* A message of strided rows, one list entry behind another. The other side may
+ * have its bytes in rows that are cut otherwise. */
+typedef struct rlf_strided_message {
     int peer;
-    const rlf_strip *list;
+    const rlf_strided_rows *list;
     int n;
-} rlf_strips;
+} rlf_strided_message;
 
 /* As rlf_group_exchange(). Within a process the bytes go straight from the
- * strips of the one to those of the other. */
-rlf_status rlf_group_exchange_strips(rlf_group *group, int tag,
-                                     const rlf_strips *sends, int n_sends,
-                                     const rlf_strips *receives, int n_receives,
-                                     rlf_err *err);
+ * rows of the one to those of the other. */
+rlf_status rlf_group_exchange_strided(rlf_group *group, int tag,
+                                      const rlf_strided_message *sends,
+                                      int n_sends,
+                                      const rlf_strided_message *receives,
+                                      int n_receives, rlf_err *err);
 
 /* -- collectives that move ---------------------------------------------- */
 

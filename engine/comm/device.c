@@ -192,39 +192,40 @@ count_others(const rlf_group *group, const rlf_part *parts, int n)
 }
 
 static size_t
-count_strips(const rlf_group *group, const rlf_strips *strips, int n)
+count_strided(const rlf_group *group, const rlf_strided_message *rows, int n)
 {
     size_t count = 0;
     for (int i = 0; i < n; i++)
-        count += strips[i].peer != group->index;
+        count += rows[i].peer != group->index;
     return count;
 }
 
 rlf_status
-rlf_device_exchange_strips(rlf_queue *queue, rlf_group *group, int tag,
-                           const rlf_strips *sends, int n_sends,
-                           const rlf_strips *receives, int n_receives,
-                           rlf_err *err)
+rlf_device_exchange_strided(rlf_queue *queue, rlf_group *group, int tag,
+                            const rlf_strided_message *sends, int n_sends,
+                            const rlf_strided_message *receives, int n_receives,
+                            rlf_err *err)
 {
     rlf_port *port;
     RLF_TRY(rlf_port_enter(queue, group, &port, err));
     uint64_t before = group->comm->n_met;
     if (!port)
-        return rlf_group_exchange_strips(group, tag, sends, n_sends, receives,
-                                         n_receives, err);
-    return met(group, before, count_strips(group, receives, n_receives),
+        return rlf_group_exchange_strided(group, tag, sends, n_sends, receives,
+                                          n_receives, err);
+    return met(group, before, count_strided(group, receives, n_receives),
                port->ops->exchange(port, group, tag, sends, n_sends, receives,
                                    n_receives, err));
 }
 
-/* Each part as a message of one strip. */
+/* Each part as a message of one row. */
 static void
-strips_of(const rlf_part *parts, int n, rlf_strip *strips, rlf_strips *out)
+strided_of(const rlf_part *parts, int n, rlf_strided_rows *rows,
+           rlf_strided_message *out)
 {
     for (int i = 0; i < n; i++) {
-        strips[i] = (rlf_strip){parts[i].data, parts[i].bytes, parts[i].bytes,
-                                parts[i].bytes != 0};
-        out[i] = (rlf_strips){parts[i].peer, &strips[i], 1};
+        rows[i] = (rlf_strided_rows){parts[i].data, parts[i].bytes,
+                                     parts[i].bytes, parts[i].bytes != 0};
+        out[i] = (rlf_strided_message){parts[i].peer, &rows[i], 1};
     }
 }
 
@@ -245,14 +246,14 @@ rlf_device_exchange(rlf_queue *queue, rlf_group *group, int tag,
                    port->ops->exchange_parts(port, group, tag, sends, n_sends,
                                              receives, n_receives, err));
     size_t n = (size_t)(n_sends + n_receives) + 1;
-    rlf_strip *strips = rlf_calloc(n, sizeof *strips);
-    rlf_strips *messages = rlf_calloc(n, sizeof *messages);
-    strips_of(sends, n_sends, strips, messages);
-    strips_of(receives, n_receives, strips + n_sends, messages + n_sends);
+    rlf_strided_rows *rows = rlf_calloc(n, sizeof *rows);
+    rlf_strided_message *messages = rlf_calloc(n, sizeof *messages);
+    strided_of(sends, n_sends, rows, messages);
+    strided_of(receives, n_receives, rows + n_sends, messages + n_sends);
     rlf_status status =
         port->ops->exchange(port, group, tag, messages, n_sends,
                             messages + n_sends, n_receives, err);
-    free(strips);
+    free(rows);
     free(messages);
     return met(group, before, times, status);
 }

@@ -18,8 +18,8 @@
  * the host knows of it after rlf_queue_sync(). Groups, sizes, the order of
  * calls and what an error means are as in comm.h. A message is started
  * (rlf_device_start) on both sides, or exchanged on both, in one piece or in
- * strips on both. Of those that are exchanged the order alone matches, not the
- * tag. */
+ * strided rows on both. Of those that are exchanged the order alone matches,
+ * not the tag. */
 #ifndef RLF_COMM_DEVICE_H
 #define RLF_COMM_DEVICE_H
 
@@ -99,10 +99,12 @@ rlf_status rlf_device_exchange(rlf_queue *queue, rlf_group *group, int tag,
                                const rlf_part *sends, int n_sends,
                                const rlf_part *receives, int n_receives,
                                rlf_err *err);
-rlf_status rlf_device_exchange_strips(rlf_queue *queue, rlf_group *group,
-                                      int tag, const rlf_strips *sends,
-                                      int n_sends, const rlf_strips *receives,
-                                      int n_receives, rlf_err *err);
+rlf_status rlf_device_exchange_strided(rlf_queue *queue, rlf_group *group,
+                                       int tag,
+                                       const rlf_strided_message *sends,
+                                       int n_sends,
+                                       const rlf_strided_message *receives,
+                                       int n_receives, rlf_err *err);
 
 /* -- collectives --------------------------------------------------------- */
 

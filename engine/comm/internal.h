@@ -59,10 +59,10 @@ typedef struct rlf_request {
     struct rlf_request *other; /* matched */
     rlf_channel *channel;      /* NULL: of another process */
     const rlf_peered *peered;  /* NULL: in memory of the host */
-    char *data;                /* NULL: see strips */
+    char *data;                /* NULL: see strided */
     size_t bytes;
-    const rlf_strip *strips; /* of another process: packed at `data` */
-    int n_strips;
+    const rlf_strided_rows *strided; /* of another process: packed at `data` */
+    int n_strided;
     int peer, tag; /* peer: world rank */
     uint32_t state;
     bool send, cell, finished;
@@ -257,10 +257,10 @@ rlf_status rlf_request_start(rlf_comm *comm, rlf_request *request,
                              rlf_err *err);
 void rlf_request_finish(rlf_comm *comm, rlf_request *request);
 
-/* strip.c */
+/* strided.c */
 /* All bytes of one request to the places of another; as many. */
 void rlf_request_copy(const rlf_request *to, const rlf_request *from);
-/* The strips of a request to or from `bytes` bytes in one piece. */
+/* The strided rows of a request to or from `bytes` bytes in one piece. */
 void rlf_request_pack(const rlf_request *from, void *to);
 void rlf_request_unpack(const rlf_request *to, const void *from);
 

@@ -7,7 +7,7 @@ libcomm_a_SOURCES = \
 	%D%/internal.h \
 	%D%/batch.c \
 	%D%/device.c %D%/device.h %D%/port.h \
-	%D%/strip.c \
+	%D%/strided.c \
 	%D%/group.c \
 	%D%/link.c %D%/link.h \
 	%D%/mail.c \

@@ -48,10 +48,10 @@ typedef struct rlf_way_ops {
     const char *name, *doc;
     bool queued; /* rlf_device_is_queued() */
     rlf_status (*exchange)(rlf_port *port, rlf_group *group, int tag,
-                           const rlf_strips *sends, int n_sends,
-                           const rlf_strips *receives, int n_receives,
+                           const rlf_strided_message *sends, int n_sends,
+                           const rlf_strided_message *receives, int n_receives,
                            rlf_err *err);
-    /* NULL: as messages of one strip. */
+    /* NULL: as messages of one row. */
     rlf_parts_fn *exchange_parts;
     rlf_status (*bcast)(rlf_port *port, rlf_group *group, int root, char *data,
                         size_t bytes, rlf_err *err);
@@ -115,9 +115,9 @@ void rlf_staged_close(rlf_port *port);
 rlf_status rlf_slots_open(rlf_port *port, rlf_err *err);
 /* Messages in pieces, packed in the slots. */
 rlf_status rlf_staged_exchange(rlf_port *port, rlf_group *group, int tag,
-                               const rlf_strips *sends, int n_sends,
-                               const rlf_strips *receives, int n_receives,
-                               rlf_err *err);
+                               const rlf_strided_message *sends, int n_sends,
+                               const rlf_strided_message *receives,
+                               int n_receives, rlf_err *err);
 
 /* nccl.c */
 extern const rlf_way_ops rlf_way_nccl;

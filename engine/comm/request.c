@@ -8,10 +8,10 @@ rlf_request_start(rlf_comm *comm, rlf_request *r, rlf_err *err)
         rlf_channel_start(comm, r);
         return RLF_OK;
     }
-    if (r->strips && !(r->data = rlf_try_malloc(r->bytes + 1)))
+    if (r->strided && !(r->data = rlf_try_malloc(r->bytes + 1)))
         return rlf_fail_memory(err, r->bytes, "a message of rank %d",
                                comm->rank);
-    if (r->strips && r->send)
+    if (r->strided && r->send)
         rlf_request_pack(r, r->data);
     comm->n_remote++;
     return comm->world->options.backend->start(comm, r, err);
@@ -21,7 +21,7 @@ void
 rlf_request_finish(rlf_comm *comm, rlf_request *r)
 {
     r->finished = true;
-    if (r->data && r->strips && !r->send)
+    if (r->data && r->strided && !r->send)
         rlf_request_unpack(r, r->data);
     r->batch->left--;
     r->batch->receiving -= !r->send;

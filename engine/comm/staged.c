@@ -33,7 +33,7 @@ struct job {
     size_t chunk;                       /* bytes of a block in a round */
     size_t bytes;
     int root, tag;
-    const rlf_strips *sends, *receives;
+    const rlf_strided_message *sends, *receives;
     int n_sends, n_receives;
     size_t *counts; /* [2 n], of the round */
     rlf_part *parts;
@@ -361,7 +361,7 @@ staged_all_to_all(rlf_port *port, rlf_group *group, const char *send,
 /* ---- messages ---- */
 
 static size_t
-bytes_of(const rlf_strips *message)
+bytes_of(const rlf_strided_message *message)
 {
     size_t sum = 0;
     for (int i = 0; i < message->n; i++)
@@ -369,10 +369,10 @@ bytes_of(const rlf_strips *message)
     return sum;
 }
 
-/* Bytes first..first+n-1 of a strip, and the host's. */
+/* Bytes first..first+n-1 of strided rows, and the host's. */
 static rlf_status
-copy_strip(const job *j, const rlf_strip *s, size_t first, size_t n, char *host,
-           bool back, rlf_err *err)
+copy_rows(const job *j, const rlf_strided_rows *s, size_t first, size_t n,
+          char *host, bool back, rlf_err *err)
 {
     char *data = s->data;
     if (s->stride == s->bytes)
@@ -399,17 +399,17 @@ copy_strip(const job *j, const rlf_strip *s, size_t first, size_t n, char *host,
 
 /* Piece `round` of a message, packed. */
 static rlf_status
-copy_message(const job *j, const rlf_strips *m, size_t round, char *host,
-             bool back, rlf_err *err)
+copy_message(const job *j, const rlf_strided_message *m, size_t round,
+             char *host, bool back, rlf_err *err)
 {
     size_t first = round * j->chunk, last = first + j->chunk, begin = 0;
     for (int i = 0; i < m->n && begin < last; i++) {
-        const rlf_strip *s = &m->list[i];
+        const rlf_strided_rows *s = &m->list[i];
         size_t end = begin + s->bytes * s->rows;
         size_t from = begin > first ? begin : first;
         size_t to = end < last ? end : last;
         if (from < to) {
-            RLF_TRY(copy_strip(j, s, from - begin, to - from, host, back, err));
+            RLF_TRY(copy_rows(j, s, from - begin, to - from, host, back, err));
             host += to - from;
         }
         begin = end;
@@ -419,7 +419,7 @@ copy_message(const job *j, const rlf_strips *m, size_t round, char *host,
 
 /* Pieces of a message; an empty one has one too. */
 static size_t
-pieces_of(const job *j, const rlf_strips *m)
+pieces_of(const job *j, const rlf_strided_message *m)
 {
     size_t n = rounds(bytes_of(m), j->chunk);
     return n ? n : 1;
@@ -432,7 +432,7 @@ static rlf_status
 lay_out(job *j, size_t round, bool sends, bool copies, bool back, char **at,
         rlf_part *parts, int *n_parts, rlf_err *err)
 {
-    const rlf_strips *list = sends ? j->sends : j->receives;
+    const rlf_strided_message *list = sends ? j->sends : j->receives;
     int n = sends ? j->n_sends : j->n_receives;
     *n_parts = 0;
     for (int i = 0; i < n; i++) {
@@ -516,8 +516,9 @@ slots_for(rlf_port *port, int n, rlf_err *err)
 
 rlf_status
 rlf_staged_exchange(rlf_port *port, rlf_group *group, int tag,
-                    const rlf_strips *sends, int n_sends,
-                    const rlf_strips *receives, int n_receives, rlf_err *err)
+                    const rlf_strided_message *sends, int n_sends,
+                    const rlf_strided_message *receives, int n_receives,
+                    rlf_err *err)
 {
     RLF_TRY(slots_for(port, n_sends + n_receives, err));
     job j = {.port = port,

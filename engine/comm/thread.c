@@ -149,7 +149,7 @@ rlf_channels_free(rlf_comm_world *world)
 static void
 copy(const rlf_request *to, const rlf_request *from)
 {
-    if (to->strips || from->strips || from->bytes >= RLF_COPY_PAST_BYTES)
+    if (to->strided || from->strided || from->bytes >= RLF_COPY_PAST_BYTES)
         rlf_request_copy(to, from);
     else if (from->bytes)
         memcpy(to->data, from->data, from->bytes);
@@ -180,8 +180,8 @@ send_cell(rlf_channel *channel, rlf_request *send)
     c->request = *send;
     c->request.cell = true;
     c->request.data = c->bytes;
-    c->request.strips = NULL;
-    if (send->strips)
+    c->request.strided = NULL;
+    if (send->strided)
         rlf_request_pack(send, c->bytes);
     else if (send->bytes)
         memcpy(c->bytes, send->data, send->bytes);

@@ -64,17 +64,18 @@ slice_of(const rlf_model *m, int tensor)
 }
 
 /* Rows first..first+n-1 of a box. */
-static rlf_strip
-strip_of(const rlf_model *m, int tensor, rlf_strided box, int64_t first,
-         int64_t n)
+static rlf_strided_rows
+strided_of(const rlf_model *m, int tensor, rlf_strided box, int64_t first,
+           int64_t n)
 {
     const rlf_spot spot = rlf_block_spot(m, slot_of(m, tensor));
     size_t row = (size_t)(box.offset / box.stride + first),
            col = (size_t)(box.offset % box.stride);
-    return (rlf_strip){.data = spot.at + row * spot.row + col * spot.number,
-                       .bytes = (size_t)box.cols * spot.number,
-                       .stride = spot.row,
-                       .rows = (size_t)n};
+    return (rlf_strided_rows){.data =
+                                  spot.at + row * spot.row + col * spot.number,
+                              .bytes = (size_t)box.cols * spot.number,
+                              .stride = spot.row,
+                              .rows = (size_t)n};
 }
 
 /* ---- what travels as activations ---- */
@@ -97,8 +98,8 @@ typedef struct mover {
     size_t stage; /* bytes; 0: all travels as it is */
     RLF_VEC(piece) sends, receives;
     size_t sent, received; /* of them, so far */
-    rlf_strip *strips;
-    rlf_strips *out, *in; /* of an exchange */
+    rlf_strided_rows *strided;
+    rlf_strided_message *out, *in; /* of an exchange */
     const rlf_table *whole;
     rlf_shapes shapes; /* of it */
     rlf_arena *arena;
@@ -207,18 +208,18 @@ find_own(mover *v)
         qsort(v->receives.data, v->receives.count, sizeof(piece), by_round);
 }
 
-static rlf_strip
-sent_strip(const mover *v, const piece *p)
+static rlf_strided_rows
+sent_rows(const mover *v, const piece *p)
 {
     const rlf_send *s = &v->edge->sends[p->index];
     if (!is_staged(v, s))
-        return strip_of(s->after < 0 ? v->from : v->to, s->tensor, s->source,
-                        p->first, p->rows);
-    return (rlf_strip){.data = v->from->staging + p->at,
-                       .bytes =
-                           (size_t)s->source.cols * rlf_real_bytes(v->kernels),
-                       .stride = staged_row(v, s),
-                       .rows = (size_t)p->rows};
+        return strided_of(s->after < 0 ? v->from : v->to, s->tensor, s->source,
+                          p->first, p->rows);
+    return (rlf_strided_rows){.data = v->from->staging + p->at,
+                              .bytes = (size_t)s->source.cols *
+                                       rlf_real_bytes(v->kernels),
+                              .stride = staged_row(v, s),
+                              .rows = (size_t)p->rows};
 }
 
 static bool
@@ -231,27 +232,28 @@ goes_with(const piece *p, const piece *now)
  * number. */
 static int
 list_messages(mover *v, const piece *now, bool sends, size_t *at,
-              rlf_strips *out)
+              rlf_strided_message *out)
 {
     const piece *list = sends ? v->sends.data : v->receives.data;
     size_t n = sends ? v->sends.count : v->receives.count;
     int messages = 0;
-    rlf_strip *strip = v->strips + *at + (sends ? 0 : v->sends.count);
-    for (; *at < n && goes_with(&list[*at], now); (*at)++, strip++) {
+    rlf_strided_rows *rows = v->strided + *at + (sends ? 0 : v->sends.count);
+    for (; *at < n && goes_with(&list[*at], now); (*at)++, rows++) {
         const piece *p = &list[*at];
         const rlf_send *s = &v->edge->sends[p->index];
         if (!messages || out[messages - 1].peer != p->peer)
-            out[messages++] = (rlf_strips){.peer = p->peer, .list = strip};
+            out[messages++] =
+                (rlf_strided_message){.peer = p->peer, .list = rows};
         out[messages - 1].n++;
-        *strip = sends
-                     ? sent_strip(v, p)
-                     : strip_of(v->to, s->tensor, s->target, p->first, p->rows);
+        *rows =
+            sends ? sent_rows(v, p)
+                  : strided_of(v->to, s->tensor, s->target, p->first, p->rows);
     }
     return messages;
 }
 
 static void
-count_sent(const rlf_strips *list, int n, rlf_moved *moved)
+count_sent(const rlf_strided_message *list, int n, rlf_moved *moved)
 {
     moved->messages += (uint64_t)n;
     for (int i = 0; i < n; i++)
@@ -308,8 +310,8 @@ run_rounds(mover *v, int turn, rlf_err *err, rlf_moved *moved)
         int n_out = list_messages(v, now, true, &v->sent, v->out);
         int n_in = list_messages(v, now, false, &v->received, v->in);
         count_sent(v->out, n_out, moved);
-        RLF_TRY(rlf_device_exchange_strips(v->queue, v->world, TAG_MOVE, v->out,
-                                           n_out, v->in, n_in, err));
+        RLF_TRY(rlf_device_exchange_strided(v->queue, v->world, TAG_MOVE,
+                                            v->out, n_out, v->in, n_in, err));
     }
 }
 
@@ -350,7 +352,8 @@ copy_past(const mover *v)
 
 /* Rows of what this rank keeps. */
 static rlf_status
-copy_rows(const mover *v, rlf_strip to, rlf_strip from, rlf_err *err)
+copy_rows(const mover *v, rlf_strided_rows to, rlf_strided_rows from,
+          rlf_err *err)
 {
     return rlf_queue_copy_rows(v->queue, to.data, to.stride, from.data,
                                from.stride, to.bytes, to.rows,
@@ -366,12 +369,12 @@ copy_rounded(const mover *v, const rlf_send *s, rlf_err *err)
     int64_t rows = s->target.rows, n = (int64_t)(v->stage / row);
     if (s->target.cols == s->target.stride)
         return round_rows(v, s, 0, rows,
-                          strip_of(v->to, s->tensor, s->target, 0, rows).data,
+                          strided_of(v->to, s->tensor, s->target, 0, rows).data,
                           err);
     for (int64_t i = 0; i < rows; i += n) {
         n = n < rows - i ? n : rows - i;
-        rlf_strip to = strip_of(v->to, s->tensor, s->target, i, n);
-        rlf_strip from = {v->from->staging, to.bytes, row, to.rows};
+        rlf_strided_rows to = strided_of(v->to, s->tensor, s->target, i, n);
+        rlf_strided_rows from = {v->from->staging, to.bytes, row, to.rows};
         RLF_TRY(round_rows(v, s, i, n, from.data, err));
         RLF_TRY(copy_rows(v, to, from, err));
     }
@@ -395,8 +398,8 @@ copy_own(const mover *v, int turn, rlf_err *err)
             RLF_TRY(copy_rounded(v, s, err));
         else
             RLF_TRY(copy_rows(
-                v, strip_of(v->to, s->tensor, s->target, 0, s->target.rows),
-                strip_of(v->from, s->tensor, s->source, 0, s->source.rows),
+                v, strided_of(v->to, s->tensor, s->target, 0, s->target.rows),
+                strided_of(v->from, s->tensor, s->source, 0, s->source.rows),
                 err));
     }
     return RLF_OK;
@@ -443,11 +446,11 @@ prepare(void *p)
     mover *v = p;
     size_t n = (size_t)rlf_group_size(v->world);
     v->shapes = rlf_move_shapes(v->whole, v->arena);
-    v->out = RLF_NEW_ARRAY(v->arena, rlf_strips, n);
-    v->in = RLF_NEW_ARRAY(v->arena, rlf_strips, n);
+    v->out = RLF_NEW_ARRAY(v->arena, rlf_strided_message, n);
+    v->in = RLF_NEW_ARRAY(v->arena, rlf_strided_message, n);
     find_own(v);
     n = v->sends.count + v->receives.count + 1;
-    v->strips = RLF_NEW_ARRAY(v->arena, rlf_strip, n);
+    v->strided = RLF_NEW_ARRAY(v->arena, rlf_strided_rows, n);
 }
 
 rlf_status

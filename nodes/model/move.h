@@ -2,7 +2,7 @@
  * edge (engine/plan/realloc.h says which).
  *
  * Both cuts have the same tensors, in the order of their tables. What goes to
- * one rank in one round is one message, in strips that lie in the weights
+ * one rank in one round is one message, in strided rows that lie in the weights
  * themselves: nothing is packed. But matrices on their way to models by layer
  * travel as what they are read as: where that is bf16, their first sender
  * rounds them, RLF_MOVE_STAGE bytes at a time, and they arrive where they stay.

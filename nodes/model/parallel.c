@@ -321,7 +321,7 @@ rlf_parallel_head(const rlf_model *m)
 }
 
 /* The columns of rank `rank`'s tokens, in n rows. */
-static rlf_strip
+static rlf_strided_rows
 columns_of(const rlf_model *m, int rank, float *words, int64_t n)
 {
     const rlf_table *t = m->table;
@@ -329,10 +329,10 @@ columns_of(const rlf_model *m, int rank, float *words, int64_t n)
     int64_t v = t->config.vocab;
     int64_t first = rlf_shard_first(v, t->shards.of, rank * each);
     int64_t last = rlf_shard_first(v, t->shards.of, (rank + 1) * each);
-    return (rlf_strip){.data = words + first,
-                       .bytes = (size_t)(last - first) * sizeof *words,
-                       .stride = (size_t)v * sizeof *words,
-                       .rows = (size_t)n};
+    return (rlf_strided_rows){.data = words + first,
+                              .bytes = (size_t)(last - first) * sizeof *words,
+                              .stride = (size_t)v * sizeof *words,
+                              .rows = (size_t)n};
 }
 
 rlf_status
@@ -341,19 +341,19 @@ rlf_parallel_gather_words(const rlf_model *m, float *words, int64_t n,
 {
     if (!m->group)
         return RLF_OK;
-    rlf_strip of[RLF_MOST_SHARDS];
-    rlf_strips sends[RLF_MOST_SHARDS], receives[RLF_MOST_SHARDS];
+    rlf_strided_rows of[RLF_MOST_SHARDS];
+    rlf_strided_message sends[RLF_MOST_SHARDS], receives[RLF_MOST_SHARDS];
     int ranks = m->table->cut.ranks, self = m->table->cut.rank, peers = 0;
     for (int i = 0; i < ranks; i++)
         of[i] = columns_of(m, i, words, n);
     for (int i = 0; i < ranks; i++) {
         if (i == self)
             continue;
-        sends[peers] = (rlf_strips){i, &of[self], 1};
-        receives[peers++] = (rlf_strips){i, &of[i], 1};
+        sends[peers] = (rlf_strided_message){i, &of[self], 1};
+        receives[peers++] = (rlf_strided_message){i, &of[i], 1};
     }
-    return rlf_device_exchange_strips(m->queue, m->group, TAG_WORDS, sends,
-                                      peers, receives, peers, err);
+    return rlf_device_exchange_strided(m->queue, m->group, TAG_WORDS, sends,
+                                       peers, receives, peers, err);
 }
 
 /* ---- slots as a whole ---- */

@@ -216,11 +216,12 @@ run_long(seat *s, void *arg)
     unsigned char *a = rlf_calloc(rows, row + gap), *b = rlf_calloc(rows, row);
     int next = (s->rank + 1) % s->size,
         before = (s->rank + s->size - 1) % s->size;
-    rlf_strip from = {a, row, row + gap, rows}, to = {b, row * rows, 1, 1};
-    rlf_strips out = {next, &from, 1}, in = {before, &to, 1};
+    rlf_strided_rows from = {a, row, row + gap, rows},
+                     to = {b, row * rows, 1, 1};
+    rlf_strided_message out = {next, &from, 1}, in = {before, &to, 1};
     to.stride = to.bytes;
     walk_strips(&from, 1, 5, s->rank, true);
-    EXPECT_OK(s, rlf_group_exchange_strips(all, 3, &out, 1, &in, 1, &err));
+    EXPECT_OK(s, rlf_group_exchange_strided(all, 3, &out, 1, &in, 1, &err));
     expect(s, walk_strips(&to, 1, 5, before, false) == 0,
            "a long message in strips");
     free(a);

@@ -1,29 +1,29 @@
-/* Copying what lies in strips: see rlf_strip in comm.h. What lies in one piece
- * is a strip of one row. */
+/* Copying between strided messages: see rlf_strided_rows in comm.h. Bytes in
+ * one piece are one row. */
 #include "engine/comm/internal.h"
 #include "engine/dev/copy.h"
 
 #include <string.h>
 
-/* A place in the strips of a message. */
+/* A position in a strided message. */
 typedef struct place {
-    const rlf_strip *strip;
-    int left; /* strips, this one among them */
+    const rlf_strided_rows *rows;
+    int left; /* of the list, these rows among them */
     size_t row, at;
-    rlf_strip whole; /* of a message in one piece */
+    rlf_strided_rows whole; /* of a message in one piece */
 } place;
 
 static bool
-is_dense(const rlf_strip *strip)
+is_dense(const rlf_strided_rows *rows)
 {
-    return strip->stride == strip->bytes || strip->rows == 1;
+    return rows->stride == rows->bytes || rows->rows == 1;
 }
 
 /* Bytes from here on without a gap. */
 static size_t
 run_of(const place *p)
 {
-    const rlf_strip *s = p->strip;
+    const rlf_strided_rows *s = p->rows;
     if (!s->rows)
         return 0;
     return is_dense(s) ? s->bytes * s->rows - p->at : s->bytes - p->at;
@@ -32,7 +32,7 @@ run_of(const place *p)
 static char *
 data_of(const place *p)
 {
-    return (char *)p->strip->data + p->row * p->strip->stride + p->at;
+    return (char *)p->rows->data + p->row * p->rows->stride + p->at;
 }
 
 /* Over what is empty or done. */
@@ -41,10 +41,10 @@ settle(place *p)
 {
     while (p->left && run_of(p) == 0) {
         p->at = 0;
-        if (!is_dense(p->strip) && ++p->row < p->strip->rows)
+        if (!is_dense(p->rows) && ++p->row < p->rows->rows)
             continue;
         p->row = 0;
-        p->strip++;
+        p->rows++;
         p->left--;
     }
 }
@@ -54,8 +54,8 @@ begin(const rlf_request *r, char *data)
 {
     place p = {.whole = {data, r->bytes, r->bytes, 1}, .left = 1};
     if (!data) {
-        p.strip = r->strips;
-        p.left = r->n_strips;
+        p.rows = r->strided;
+        p.left = r->n_strided;
     }
     return p;
 }
@@ -64,10 +64,10 @@ static void
 copy(place to, place from, size_t bytes)
 {
     bool large = bytes >= RLF_COPY_PAST_BYTES;
-    if (!to.strip)
-        to.strip = &to.whole;
-    if (!from.strip)
-        from.strip = &from.whole;
+    if (!to.rows)
+        to.rows = &to.whole;
+    if (!from.rows)
+        from.rows = &from.whole;
     for (settle(&to), settle(&from); to.left && from.left;) {
         size_t n = run_of(&to), m = run_of(&from);
         n = n < m ? n : m;
