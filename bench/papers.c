@@ -24,7 +24,7 @@
 #include "tests/fused.h"
 #include "tests/zero_bubble.h"
 
-#include "engine/base/chance.h"
+#include "engine/base/splitmix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,19 +137,19 @@ show_optima(int seeds)
 static void
 show_sizes(int seeds)
 {
-    rlf_chance dice = rlf_chance_begin(12, 0);
+    rlf_splitmix dice = rlf_splitmix_begin(12, 0);
     printf("random sizes: p p1 m0 m1 f0 f1; bound, serial, greedy (memory), "
            "published annealing (memory), ours below the cap\n");
     for (int i = 0; i < SIZES; i++) {
         rlf_arena *arena = rlf_arena_new();
-        int p1 = 2 + rlf_chance_below(&dice, 7);
-        int copies = p1 > 6 ? 1 : 1 + rlf_chance_below(&dice, 3);
+        int p1 = 2 + rlf_splitmix_below(&dice, 7);
+        int copies = p1 > 6 ? 1 : 1 + rlf_splitmix_below(&dice, 3);
         const struct fused x = {.p = copies * p1,
                                 .p1 = p1,
-                                .m0 = 4 + rlf_chance_below(&dice, 29),
-                                .m1 = 4 + rlf_chance_below(&dice, 21),
-                                .f0 = 1 + rlf_chance_below(&dice, 6),
-                                .f1 = 1 + rlf_chance_below(&dice, 4),
+                                .m0 = 4 + rlf_splitmix_below(&dice, 29),
+                                .m1 = 4 + rlf_splitmix_below(&dice, 21),
+                                .f0 = 1 + rlf_splitmix_below(&dice, 6),
+                                .f1 = 1 + rlf_splitmix_below(&dice, 4),
                                 .memory0 = 1.5,
                                 .memory1 = 1};
         rlf_fuse fuse;

@@ -1,7 +1,7 @@
 /* Intervals of means and shares, and pass@k: see interval.h. */
 #include "engine/base/interval.h"
 
-#include "engine/base/chance.h"
+#include "engine/base/splitmix.h"
 #include "engine/base/memory.h"
 
 #include <math.h>
@@ -110,10 +110,10 @@ rlf_interval_mean(const double *x, size_t n, uint64_t seed)
     if (!means)
         return none;
     for (uint32_t r = 0; r < RLF_RESAMPLES; r++) {
-        rlf_chance chance = rlf_chance_begin(seed, r);
+        rlf_splitmix chance = rlf_splitmix_begin(seed, r);
         double sum = 0;
         for (size_t i = 0; i < n; i++)
-            sum += x[rlf_chance_below(&chance, (int)n)];
+            sum += x[rlf_splitmix_below(&chance, (int)n)];
         means[r] = sum / (double)n;
     }
     qsort(means, RLF_RESAMPLES, sizeof *means, compare);

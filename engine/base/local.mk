@@ -17,7 +17,7 @@ libbase_a_SOURCES = \
 	%D%/regular.c %D%/regular.h \
 	%D%/option.c %D%/option.h %D%/option.def \
 	%D%/option_help.c %D%/option_table.h \
-	%D%/chance.h \
+	%D%/splitmix.h \
 	%D%/philox.c %D%/philox.h \
 	%D%/source.c %D%/source.h \
 	%D%/diag.c %D%/diag.h \

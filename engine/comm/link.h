@@ -1,5 +1,5 @@
-/* Connections between the processes of a world: what meet.c (how they come
- * about) and link.c (what travels on them) share. */
+/* Connections between the processes of a world: what rendezvous.c (how they
+ * come about) and link.c (what travels on them) share. */
 #ifndef RLF_COMM_LINK_H
 #define RLF_COMM_LINK_H
 

@@ -11,8 +11,8 @@ libcomm_a_SOURCES = \
 	%D%/group.c \
 	%D%/link.c %D%/link.h \
 	%D%/mail.c \
-	%D%/library.c \
-	%D%/meet.c \
+	%D%/nccl_library.c \
+	%D%/rendezvous.c \
 	%D%/nccl.c %D%/nccl.h \
 	%D%/peer.c \
 	%D%/reduce.c \

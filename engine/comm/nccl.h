@@ -1,6 +1,7 @@
-/* The calls of NCCL that this folder makes, as a table: libnccl's (library.c),
- * or what a test puts in its place. They never wait: what they began is done,
- * or has failed, when `state` says so. Numbers are NCCL's results. */
+/* The calls of NCCL that this folder makes, as a table: libnccl's
+ * (nccl_library.c), or what a test puts in its place. They never wait: what
+ * they began is done, or has failed, when `state` says so. Numbers are NCCL's
+ * results. */
 #ifndef RLF_COMM_NCCL_H
 #define RLF_COMM_NCCL_H
 

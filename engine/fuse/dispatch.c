@@ -260,7 +260,7 @@ start_guide(annealing *a, rlf_guide *guide)
     int extra = extras[a->job->number % 7];
     double busiest = 0, part = 0;
     if (a->job->number % 3 == 2)
-        part = rlf_chance_uniform(a->job->dice);
+        part = rlf_splitmix_uniform(a->job->dice);
     for (int p = 0; p < rows->places; p++)
         busiest = rows->work[p] > busiest ? rows->work[p] : busiest;
     for (int r = 0; r < rows->n; r++) {
@@ -282,11 +282,12 @@ static void
 change_guide(annealing *a, rlf_guide *guide)
 {
     const rlf_rows *rows = a->job->rows;
-    rlf_chance *dice = a->job->dice;
-    int r = rlf_chance_below(dice, rows->n), kind = rlf_chance_below(dice, 100);
+    rlf_splitmix *dice = a->job->dice;
+    int r = rlf_splitmix_below(dice, rows->n),
+        kind = rlf_splitmix_below(dice, 100);
     const rlf_row *row = &rows->row[r];
-    double step = rlf_chance_uniform(dice) + rlf_chance_uniform(dice) - 1;
-    double scale = a->grain * (rlf_chance_below(dice, 4) ? 4 : 16);
+    double step = rlf_splitmix_uniform(dice) + rlf_splitmix_uniform(dice) - 1;
+    double scale = a->grain * (rlf_splitmix_below(dice, 4) ? 4 : 16);
     if (kind < 55) {
         guide->due[r] += step * scale;
     } else if (kind < 65) { /* all of the kind, more the further away */
@@ -301,13 +302,13 @@ change_guide(annealing *a, rlf_guide *guide)
                 rows->row[i].kind == row->kind)
                 guide->slope[i] *= 1 + 0.1 * step;
     } else if (kind < 97) {
-        int by = rlf_chance_below(dice, 2) ? 1 : -1;
+        int by = rlf_splitmix_below(dice, 2) ? 1 : -1;
         guide->most[r] += by;
         if (guide->most[r] < 1)
             guide->most[r] = 1;
     } else {
         guide->look =
-            a->grain * rlf_chance_uniform(dice) * rlf_chance_below(dice, 3);
+            a->grain * rlf_splitmix_uniform(dice) * rlf_splitmix_below(dice, 3);
     }
 }
 
@@ -350,7 +351,7 @@ static void
 try_guide(annealing *a, double t)
 {
     const rlf_dispatch_job *job = a->job;
-    double limit = a->energy - t * rlf_ln(1 - rlf_chance_uniform(job->dice));
+    double limit = a->energy - t * rlf_ln(1 - rlf_splitmix_uniform(job->dice));
     copy_guide(job->rows, &a->now, &a->trial);
     change_guide(a, &a->trial);
     if (!rlf_dispatch_run(&a->run, &a->trial, limit - MEAN_WEIGHT * a->least) ||

@@ -47,7 +47,7 @@ typedef struct rlf_dispatch_job {
     double bound;
     double *best;
     rlf_row_number *table;
-    rlf_chance *dice;
+    rlf_splitmix *dice;
     const rlf_fuse_options *options; /* for its stop */
     bool *stopped;
 } rlf_dispatch_job;

@@ -33,7 +33,7 @@ typedef struct improving {
     rlf_row_number *table;
     pool best, fresh; /* of all; of those that this round has dispatched */
     double bound, grain;
-    rlf_chance dice;
+    rlf_splitmix dice;
     int64_t left, starts;
     bool stopped;
 } improving;
@@ -229,15 +229,15 @@ static void
 change_orders(improving *s, int64_t moves, double *makespan)
 {
     static const double weights[] = {0.3, 0.6, 0.6, 1.2};
-    bool turned = rlf_chance_below(&s->dice, 2);
+    bool turned = rlf_splitmix_below(&s->dice, 2);
     rlf_arena *scratch = rlf_arena_scratch(s->arena);
     rlf_orders_job job = {
         .rows = turned ? &s->reversed : &s->rows,
         .moves = s->left < moves ? s->left : moves,
         .bound = s->bound,
-        .hot = s->grain * (0.3 + 0.7 * rlf_chance_uniform(&s->dice)),
+        .hot = s->grain * (0.3 + 0.7 * rlf_splitmix_uniform(&s->dice)),
         .cold = s->grain * 0.015,
-        .weight = weights[rlf_chance_below(&s->dice, 4)],
+        .weight = weights[rlf_splitmix_below(&s->dice, 4)],
         .best = makespan,
         .table = s->table,
         .dice = &s->dice,
@@ -291,7 +291,7 @@ start(const rlf_fuse *fuse, const rlf_fuse_options *options, rlf_arena *arena,
         work += s->rows.work[p];
     s->grain = work / s->rows.operations;
     s->bound = rlf_rows_bound(&s->rows) * (1 + 1e-12);
-    s->dice = rlf_chance_begin(options->seed, 0);
+    s->dice = rlf_splitmix_begin(options->seed, 0);
     s->left = options->moves;
 }
 

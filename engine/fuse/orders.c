@@ -84,7 +84,7 @@ follow_path(annealing *a)
     for (int p = 0; p < rows->places; p++)
         if (t->idle[p] + rows->after[p] >= t->makespan &&
             rows->start[p + 1] > rows->start[p] &&
-            (at < 0 || rlf_chance_below(a->job->dice, 2)))
+            (at < 0 || rlf_splitmix_below(a->job->dice, 2)))
             at = rows->start[p + 1] - 1;
     for (a->on_path = 0; at >= 0;) {
         a->path[a->on_path++] = at;
@@ -100,7 +100,7 @@ follow_path(annealing *a)
         if (row->cross < rows->n &&
             t->end[cross->base + a->micro[at]] + row->lag >= begin - 1e-9 * end)
             other = a->index[cross->base + a->micro[at]];
-        if (before < 0 || (other >= 0 && rlf_chance_below(a->job->dice, 2)))
+        if (before < 0 || (other >= 0 && rlf_splitmix_below(a->job->dice, 2)))
             before = other;
         at = before;
     }
@@ -178,12 +178,12 @@ static bool
 draw_move(annealing *a, int *from, int *to)
 {
     const rlf_rows *rows = a->job->rows;
-    rlf_chance *dice = a->job->dice;
-    *from = rlf_chance_below(dice, 8)
-                ? a->path[rlf_chance_below(dice, a->on_path)]
-                : rlf_chance_below(dice, rows->operations);
-    int past = 1 + rlf_chance_below(dice, FURTHEST), p = a->place[*from];
-    *to = rlf_chance_below(dice, 2) ? *from - past : *from + past;
+    rlf_splitmix *dice = a->job->dice;
+    *from = rlf_splitmix_below(dice, 8)
+                ? a->path[rlf_splitmix_below(dice, a->on_path)]
+                : rlf_splitmix_below(dice, rows->operations);
+    int past = 1 + rlf_splitmix_below(dice, FURTHEST), p = a->place[*from];
+    *to = rlf_splitmix_below(dice, 2) ? *from - past : *from + past;
     if (*to < rows->start[p])
         *to = rows->start[p];
     if (*to > rows->start[p + 1] - 1)
@@ -209,7 +209,7 @@ try_move(annealing *a, double t)
     if (!draw_move(a, &from, &to) || !may_shift(a, from, to))
         return false;
     double part = job->weight; /* of the mean in the energy */
-    double limit = a->energy - t * rlf_ln(1 - rlf_chance_uniform(job->dice));
+    double limit = a->energy - t * rlf_ln(1 - rlf_splitmix_uniform(job->dice));
     if (seems_late(a, from, to, limit - part * a->now_timing.mean))
         return false;
     double waits = (limit - job->bound) / part - a->least + 1e-9 * limit;

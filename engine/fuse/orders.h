@@ -12,7 +12,7 @@ typedef struct rlf_orders_job {
     double weight;         /* of the mean end of places in the energy */
     double *best;          /* makespan of `table`, which is sound */
     rlf_row_number *table; /* what it starts from, and its best */
-    rlf_chance *dice;
+    rlf_splitmix *dice;
     const rlf_fuse_options *options; /* for its stop */
     bool *stopped;
 } rlf_orders_job;

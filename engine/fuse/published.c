@@ -86,7 +86,7 @@ typedef struct annealing {
     rlf_row_number *now, *best;
     double *peak; /* by place, of `now` */
     score is, least;
-    rlf_chance dice;
+    rlf_splitmix dice;
 } annealing;
 
 static bool
@@ -162,7 +162,7 @@ swap(rlf_row_number *a, rlf_row_number *b)
 static bool
 takes(annealing *a, double is, double would, double t)
 {
-    return rlf_chance_uniform(&a->dice) < rlf_exp((is - would) / t);
+    return rlf_splitmix_uniform(&a->dice) < rlf_exp((is - would) / t);
 }
 
 /* The table as place p was changed is the present one, and maybe the best. */
@@ -181,11 +181,11 @@ static void
 move_for_latency(annealing *a, double t)
 {
     const rlf_rows *rows = a->rows;
-    int p = rlf_chance_below(&a->dice, rows->places);
+    int p = rlf_splitmix_below(&a->dice, rows->places);
     int n = rows->start[p + 1] - rows->start[p];
     if (n < 2)
         return;
-    int i = rows->start[p] + rlf_chance_below(&a->dice, n - 1);
+    int i = rows->start[p] + rlf_splitmix_below(&a->dice, n - 1);
     if (a->now[i] == a->now[i + 1])
         return;
     score s;
@@ -204,12 +204,12 @@ static void
 move_for_memory(annealing *a, double t)
 {
     const rlf_rows *rows = a->rows;
-    int p = rlf_chance_below(&a->dice, rows->places);
+    int p = rlf_splitmix_below(&a->dice, rows->places);
     int n = rows->start[p + 1] - rows->start[p];
     if (n < 2)
         return;
-    int from = rows->start[p] + rlf_chance_below(&a->dice, n);
-    int to = rows->start[p] + rlf_chance_below(&a->dice, n);
+    int from = rows->start[p] + rlf_splitmix_below(&a->dice, n);
+    int to = rows->start[p] + rlf_splitmix_below(&a->dice, n);
     if (from == to)
         return;
     score s;
@@ -256,7 +256,7 @@ rlf_published_table(const rlf_fuse *fuse, const rlf_rows *rows,
                     rlf_row_number *table)
 {
     annealing a = {.rows = rows, .now = table};
-    a.dice = rlf_chance_begin(options->seed, 0);
+    a.dice = rlf_splitmix_begin(options->seed, 0);
     a.best = RLF_NEW_ARRAY(arena, rlf_row_number, rows->operations);
     a.peak = RLF_NEW_ARRAY(arena, double, rows->places);
     rlf_timing_make(rows, arena, &a.timing);

@@ -10,7 +10,7 @@
 #ifndef RLF_FUSE_ROWS_H
 #define RLF_FUSE_ROWS_H
 
-#include "engine/base/chance.h"
+#include "engine/base/splitmix.h"
 #include "engine/fuse/fuse.h"
 
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/base/chance.h"
+#include "engine/base/splitmix.h"
 #include "engine/search/hybridflow.h"
 
 enum {
@@ -228,7 +228,7 @@ real(const rlf_problem *p, rlf_estimator *e, const rlf_search_options *options,
      rlf_arena *arena, rlf_placing *out)
 {
     const double beta = 0.001, milli = 1000;
-    rlf_chance chance = rlf_chance_begin(options->seed, 0);
+    rlf_splitmix chance = rlf_splitmix_begin(options->seed, 0);
     int *now = RLF_NEW_ARRAY(arena, int, p->n_calls);
     double is = INFINITY;
     for (int i = 0; i < p->n_calls; i++)
@@ -238,14 +238,14 @@ real(const rlf_problem *p, rlf_estimator *e, const rlf_search_options *options,
                 now[i] = k;
     double closest = INFINITY; /* bytes, until something has fitted */
     for (int64_t move = 0; move < options->moves; move++) {
-        int i = rlf_chance_below(&chance, p->n_calls), was = now[i];
+        int i = rlf_splitmix_below(&chance, p->n_calls), was = now[i];
         if (move)
-            now[i] = rlf_chance_below(&chance, p->calls[i].n_choices);
+            now[i] = rlf_splitmix_below(&chance, p->calls[i].n_choices);
         double over = rlf_estimate_over(e, now);
         double period = rlf_estimate_period(e, now);
         double cost = over > 0 ? 3 * period : period;
         double chances = exp(-beta * milli * (cost - is));
-        bool taken = cost <= is || rlf_chance_uniform(&chance) < chances;
+        bool taken = cost <= is || rlf_splitmix_uniform(&chance) < chances;
         if (!isfinite(out->period))
             taken = over <= closest;
         if (!taken) {

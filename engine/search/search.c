@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/base/chance.h"
+#include "engine/base/splitmix.h"
 #include "engine/base/vec.h"
 
 enum { RESTARTS = 8, ROUNDS = 2, LOOK_EVERY = 4096 };
@@ -13,7 +13,7 @@ enum { RESTARTS = 8, ROUNDS = 2, LOOK_EVERY = 4096 };
 typedef struct walk {
     const rlf_problem *problem;
     rlf_estimator *e;
-    rlf_chance chance;
+    rlf_splitmix chance;
     rlf_placing now;
     rlf_placing *best;
     rlf_found *found;
@@ -274,7 +274,7 @@ rlf_search_mesh(const rlf_problem_call *call, int first, int count)
 static int
 one_of(walk *w, const rlf_mesh_span *m)
 {
-    return m->from + rlf_chance_below(&w->chance, m->to - m->from);
+    return m->from + rlf_splitmix_below(&w->chance, m->to - m->from);
 }
 
 /* Of ten changes four move a call anywhere, two to another layout on its ranks,
@@ -283,10 +283,10 @@ static void
 change(walk *w)
 {
     const rlf_problem *p = w->problem;
-    int i = rlf_chance_below(&w->chance, p->n_calls),
-        kind = rlf_chance_below(&w->chance, 10);
+    int i = rlf_splitmix_below(&w->chance, p->n_calls),
+        kind = rlf_splitmix_below(&w->chance, 10);
     const rlf_problem_call *call = &p->calls[i];
-    int other = rlf_chance_below(&w->chance, p->n_calls);
+    int other = rlf_splitmix_below(&w->chance, p->n_calls);
     const rlf_problem_call *of = kind < 6 ? call : &p->calls[other];
     const rlf_choice *there = &of->choices[w->now.choice[of - p->calls]];
     const rlf_mesh_span *m =
@@ -294,16 +294,16 @@ change(walk *w)
             ? rlf_search_mesh(call, there->first, there->count)
             : NULL;
     w->now.choice[i] =
-        m ? one_of(w, m) : rlf_chance_below(&w->chance, call->n_choices);
+        m ? one_of(w, m) : rlf_splitmix_below(&w->chance, call->n_choices);
     if (kind < 8 || other == i)
         return;
     const rlf_choice *here = &call->choices[w->now.choice[i]];
-    m = rlf_chance_below(&w->chance, 2)
+    m = rlf_splitmix_below(&w->chance, 2)
             ? rlf_search_mesh(&p->calls[other], here->first, here->count)
             : NULL;
     w->now.choice[other] =
         m ? one_of(w, m)
-          : rlf_chance_below(&w->chance, p->calls[other].n_choices);
+          : rlf_splitmix_below(&w->chance, p->calls[other].n_choices);
 }
 
 /* A start: every call on the ranks of the largest mesh that all have, in its
@@ -319,7 +319,7 @@ begin(walk *w, int restart)
             if (call->meshes[m].count > large->count)
                 large = &call->meshes[m];
         if (restart % 2) {
-            w->now.choice[i] = rlf_chance_below(&w->chance, call->n_choices);
+            w->now.choice[i] = rlf_splitmix_below(&w->chance, call->n_choices);
             continue;
         }
         w->now.choice[i] = large->from;
@@ -339,7 +339,7 @@ take(walk *w, const rlf_placing *was)
     if (!isfinite(w->now.period))
         return !isfinite(was->period) && w->now.over <= was->over;
     double loss = w->now.period - was->period;
-    return !(loss > 0) || rlf_chance_uniform(&w->chance) <
+    return !(loss > 0) || rlf_splitmix_uniform(&w->chance) <
                               exp(-loss / (0.01 * w->best->period));
 }
 
@@ -398,7 +398,7 @@ rlf_search_anneal(const rlf_problem *problem, const rlf_search_options *options,
         out->kept[i].choice = RLF_NEW_ARRAY(arena, int, n);
     w.now.choice = RLF_NEW_ARRAY(arena, int, n);
     for (int r = 0; r < RESTARTS && !out->stopped; r++) {
-        w.chance = rlf_chance_begin(options->seed, (uint32_t)r);
+        w.chance = rlf_splitmix_begin(options->seed, (uint32_t)r);
         begin(&w, r);
         out->stopped = anneal(&w, options->moves / RESTARTS, options);
         descend(&w, &out->best);

@@ -1,7 +1,7 @@
 /* See real.h. */
 #include "tests/papers/real.h"
 
-#include "engine/base/chance.h"
+#include "engine/base/splitmix.h"
 #include "engine/search/baseline.h"
 
 #include <math.h>
@@ -321,9 +321,9 @@ search_alike(real_families *all, const real_setting *s)
 
 /* Box and Muller. */
 static double
-normal(rlf_chance *dice)
+normal(rlf_splitmix *dice)
 {
-    double u = 1 - rlf_chance_uniform(dice), v = rlf_chance_uniform(dice);
+    double u = 1 - rlf_splitmix_uniform(dice), v = rlf_splitmix_uniform(dice);
     return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
 }
 
@@ -332,7 +332,7 @@ static void
 change_choices(papers_problem *p, bool whole, double wrong, uint64_t seed,
                rlf_arena *arena)
 {
-    rlf_chance dice = rlf_chance_begin(seed, 0);
+    rlf_splitmix dice = rlf_splitmix_begin(seed, 0);
     rlf_err err = RLF_ERR_NONE;
     for (int c = 0; c < PAPERS_CALLS; c++) {
         rlf_problem_call *call = &p->calls[c];

@@ -9,12 +9,12 @@
 #include "tests/tap.h"
 
 static rlf_arena *arena;
-static rlf_chance chance;
+static rlf_splitmix chance;
 
 static int
 pick(int least, int most)
 {
-    return least + rlf_chance_below(&chance, most - least + 1);
+    return least + rlf_splitmix_below(&chance, most - least + 1);
 }
 
 static bool
@@ -710,7 +710,7 @@ int
 main(void)
 {
     arena = rlf_arena_new();
-    chance = rlf_chance_begin(20, 1);
+    chance = rlf_splitmix_begin(20, 1);
     test_evaluator();
     test_dispatch();
     test_orders();

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "engine/base/chance.h"
+#include "engine/base/splitmix.h"
 #include "tests/ppo_problem.h"
 #include "tests/tap.h"
 
@@ -186,12 +186,12 @@ test_descents(void)
     rlf_estimator *e = rlf_estimator_new(&p.problem, arena);
     rlf_descents *before = rlf_descents_new(&p.problem, arena);
     for (int known = 0; known < 2; known++) {
-        rlf_chance chance = rlf_chance_begin(1, 0);
+        rlf_splitmix chance = rlf_splitmix_begin(1, 0);
         best[known].period = best[known].over = INFINITY;
         for (int k = 0; k < STARTS; k++) {
             rlf_placing at = {.choice = RLF_NEW_ARRAY(arena, int, PPO_CALLS)};
             int i = k % PPO_CALLS;
-            at.choice[i] = rlf_chance_below(&chance, p.calls[i].n_choices);
+            at.choice[i] = rlf_splitmix_below(&chance, p.calls[i].n_choices);
             rlf_placing_look(e, &at);
             if (!rlf_search_descend(e, &p.problem, NULL, known ? before : NULL,
                                     &at))
