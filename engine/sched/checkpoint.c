@@ -513,7 +513,7 @@ restore(rlf_run *run, const char *here, uint32_t step, rlf_arena *arena,
                                       .directory = here};
     RLF_TRY(rlf_run_tell_all(run, &command, err));
     run->step = run->saved_step = step;
-    return step ? rlf_lead_restore(run, step, err) : RLF_OK;
+    return step ? rlf_controller_restore(run, step, err) : RLF_OK;
 }
 
 static rlf_status

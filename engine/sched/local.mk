@@ -12,7 +12,7 @@ libsched_a_SOURCES = \
 	%D%/flight.c %D%/flight.h \
 	%D%/inputs.c %D%/inputs.h \
 	%D%/serialize.c %D%/serialize.h \
-	%D%/lead.c \
+	%D%/controller.c \
 	%D%/manifest.c %D%/manifest.h \
 	%D%/measure.c %D%/measure.h \
 	%D%/metrics.c %D%/metrics.h \

@@ -68,14 +68,14 @@ rlf_status rlf_run_fail(rlf_run *run, rlf_status status, rlf_err *err);
  * are done (SAVE, RESTORE) or at once (others). */
 rlf_status rlf_run_tell_all(rlf_run *run, const rlf_rank_command *command,
                             rlf_err *err);
-/* lead.c: what control.h has of the same names; RLF_MEMORY if its lists find
- * none, after which the run is over. */
-rlf_status rlf_lead_begin(rlf_run *run, rlf_err *err, uint32_t *fresh);
-rlf_status rlf_lead_next(rlf_run *run, rlf_err *err,
-                         const rlf_rank_command **out);
-rlf_status rlf_lead_tell(rlf_run *run, const rlf_rank_event *event,
-                         rlf_err *err);
-rlf_status rlf_lead_gather(rlf_run *run, rlf_err *err);
-rlf_status rlf_lead_restore(rlf_run *run, uint32_t step, rlf_err *err);
+/* controller.c: what control.h has of the same names; RLF_MEMORY if its lists
+ * find none, after which the run is over. */
+rlf_status rlf_controller_begin(rlf_run *run, rlf_err *err, uint32_t *fresh);
+rlf_status rlf_controller_next(rlf_run *run, rlf_err *err,
+                               const rlf_rank_command **out);
+rlf_status rlf_controller_tell(rlf_run *run, const rlf_rank_event *event,
+                               rlf_err *err);
+rlf_status rlf_controller_gather(rlf_run *run, rlf_err *err);
+rlf_status rlf_controller_restore(rlf_run *run, uint32_t step, rlf_err *err);
 
 #endif

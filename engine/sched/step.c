@@ -66,7 +66,7 @@ rlf_run_hear(rlf_run *run, const rlf_rank_event *event, rlf_err *err)
     add_calls(run, event);
     for (uint32_t i = 0; i < RLF_TIMES && i < event->n_spent; i++)
         run->seconds[i] += event->spent[i];
-    return rlf_lead_tell(run, event, err);
+    return rlf_controller_tell(run, event, err);
 }
 
 static rlf_status
@@ -292,7 +292,7 @@ run_posts(rlf_run *run, rlf_err *err)
 {
     while (!rlf_control_ended(run->control)) {
         const rlf_rank_command *next;
-        RLF_TRY(rlf_lead_next(run, err, &next));
+        RLF_TRY(rlf_controller_next(run, err, &next));
         RLF_TRY(next ? post(run, next, err) : await(run, err));
     }
     return RLF_OK;
@@ -305,9 +305,9 @@ rlf_run_settle(rlf_run *run, rlf_err *err)
     rlf_control_settle(run->control);
     RLF_TRY(run_posts(run, err));
     gather(run);
-    RLF_TRY(rlf_lead_gather(run, err));
+    RLF_TRY(rlf_controller_gather(run, err));
     for (;;) {
-        RLF_TRY(rlf_lead_next(run, err, &next));
+        RLF_TRY(rlf_controller_next(run, err, &next));
         if (!next)
             return RLF_OK;
         RLF_TRY(post(run, next, err));
@@ -323,7 +323,7 @@ take_step(rlf_run *run, rlf_err *err)
                               .step = run->step + 1};
     run->whole = rlf_order_made_before(rlf_control_order(run->control),
                                        run->step + run->graph->ahead + 1);
-    RLF_TRY(rlf_lead_begin(run, err, &begin.fresh));
+    RLF_TRY(rlf_controller_begin(run, err, &begin.fresh));
     uint32_t last = begin.step + run->graph->ahead;
     for (uint32_t i = 0; i < begin.fresh; i++)
         begin_step(&run->steps[(last - i) % run->n_steps]);

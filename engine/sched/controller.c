@@ -1,6 +1,6 @@
-/* The controller's calls. It works on lists alone (order), which are as long as
- * the rows, ranks and iterations of a step are many; here is where they may
- * fail for memory. */
+/* Calls of the controller (engine/order) that may fail for memory: it works on
+ * lists alone, which are as long as the rows, ranks and iterations of a step
+ * are many. */
 #include "engine/sched/state.h"
 
 typedef struct call {
@@ -12,7 +12,7 @@ typedef struct call {
 } call;
 
 static rlf_status
-lead(void (*fn)(void *), call *c, rlf_err *err)
+guarded(void (*fn)(void *), call *c, rlf_err *err)
 {
     return rlf_memory_guard(fn, c, "the controller's lists", err);
 }
@@ -25,10 +25,10 @@ begin(void *p)
 }
 
 rlf_status
-rlf_lead_begin(rlf_run *run, rlf_err *err, uint32_t *fresh)
+rlf_controller_begin(rlf_run *run, rlf_err *err, uint32_t *fresh)
 {
     call c = {.run = run};
-    RLF_TRY(lead(begin, &c, err));
+    RLF_TRY(guarded(begin, &c, err));
     *fresh = (uint32_t)c.fresh;
     return RLF_OK;
 }
@@ -41,10 +41,10 @@ next(void *p)
 }
 
 rlf_status
-rlf_lead_next(rlf_run *run, rlf_err *err, const rlf_rank_command **out)
+rlf_controller_next(rlf_run *run, rlf_err *err, const rlf_rank_command **out)
 {
     call c = {.run = run};
-    RLF_TRY(lead(next, &c, err));
+    RLF_TRY(guarded(next, &c, err));
     *out = c.next;
     return RLF_OK;
 }
@@ -57,9 +57,9 @@ tell(void *p)
 }
 
 rlf_status
-rlf_lead_tell(rlf_run *run, const rlf_rank_event *event, rlf_err *err)
+rlf_controller_tell(rlf_run *run, const rlf_rank_event *event, rlf_err *err)
 {
-    return lead(tell, &(call){.run = run, .event = event}, err);
+    return guarded(tell, &(call){.run = run, .event = event}, err);
 }
 
 static void
@@ -70,9 +70,9 @@ gather(void *p)
 }
 
 rlf_status
-rlf_lead_gather(rlf_run *run, rlf_err *err)
+rlf_controller_gather(rlf_run *run, rlf_err *err)
 {
-    return lead(gather, &(call){.run = run}, err);
+    return guarded(gather, &(call){.run = run}, err);
 }
 
 static void
@@ -83,7 +83,7 @@ restore(void *p)
 }
 
 rlf_status
-rlf_lead_restore(rlf_run *run, uint32_t step, rlf_err *err)
+rlf_controller_restore(rlf_run *run, uint32_t step, rlf_err *err)
 {
-    return lead(restore, &(call){.run = run, .step = step}, err);
+    return guarded(restore, &(call){.run = run, .step = step}, err);
 }
