@@ -7,7 +7,7 @@
 #include "engine/graph/class.h"
 #include "engine/graph/place.h"
 #include "engine/mesh/outline.h"
-#include "engine/plan/alike.h"
+#include "engine/plan/rank_classes.h"
 #include "engine/plan/candidate.h"
 #include "engine/plan/fit.h"
 #include "nodes/table.h"
@@ -53,7 +53,7 @@ lack_of(const shortage *of, const rlf_plan *plan, rlf_arena *arena)
     for (int r = 1; r < plan->ranks; r++)
         alike = alike && of->limit[r] == of->limit[0];
     int n =
-        rlf_plan_alike(plan, rlf_outline_layers(of->outline), arena, &ranks);
+        rlf_rank_classes(plan, rlf_outline_layers(of->outline), arena, &ranks);
     for (int i = 0; i < (alike ? n : plan->ranks); i++) {
         int rank = alike ? ranks[i] : i;
         rlf_arena *scratch = rlf_arena_scratch(arena);

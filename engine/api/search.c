@@ -9,9 +9,9 @@
 #include "engine/api/auto.h"
 #include "engine/api/planned_device.h"
 #include "engine/base/memory.h"
-#include "engine/plan/alike.h"
+#include "engine/plan/rank_classes.h"
 #include "engine/plan/candidate.h"
-#include "engine/plan/kept.h"
+#include "engine/plan/pipe_memory.h"
 #include "engine/search/calls.h"
 #include "engine/search/pins.h"
 #include "nodes/table.h"
@@ -110,7 +110,7 @@ plan_bytes(const rlf_searching *s, const rlf_fronts *fronts, const int *choice,
     if (rlf_plan_candidate(s->session->graph, rows, n, fronts->options.plan,
                            arena, &err, &plan) < 0)
         return INFINITY;
-    n = rlf_plan_alike(plan, rlf_outline_layers(s->outline), arena, &ranks);
+    n = rlf_rank_classes(plan, rlf_outline_layers(s->outline), arena, &ranks);
     for (int i = 0; i < n; i++) {
         if (rlf_outline_rank(s->outline, plan, ranks[i], arena, &err, &opened) <
             0)
@@ -521,18 +521,19 @@ begin(rlf_session *session, const rlf_session_search_options *options,
     const rlf_plan *plan = session->plan;
     rlf_searching *s = *found = RLF_NEW(session->arena, rlf_searching);
     *out = (rlf_session_found){0};
-    *s = (rlf_searching){.session = session,
-                         .options = options,
-                         .speeds = rlf_planned_speeds(session),
-                         .plan = {.ranks = plan->ranks,
-                                  .same = plan,
-                                  .backend = plan->numerics.backend,
-                                  .dtype = plan->numerics.dtype,
-                                  .sums = options->sums,
-                                  .links = plan->links,
-                                  .kepts = rlf_kepts_new(session->arena)},
-                         .moves = {.arena = session->arena},
-                         .out = out};
+    *s = (rlf_searching){
+        .session = session,
+        .options = options,
+        .speeds = rlf_planned_speeds(session),
+        .plan = {.ranks = plan->ranks,
+                 .same = plan,
+                 .backend = plan->numerics.backend,
+                 .dtype = plan->numerics.dtype,
+                 .sums = options->sums,
+                 .links = plan->links,
+                 .kepts = rlf_pipe_memories_new(session->arena)},
+        .moves = {.arena = session->arena},
+        .out = out};
     return rlf_outline_open(session->graph,
                             rlf_planned_kernels(session, session->arena), err,
                             &s->outline);

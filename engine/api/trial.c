@@ -2,7 +2,7 @@
 #include "engine/api/trial.h"
 
 #include "engine/api/planned_device.h"
-#include "engine/plan/alike.h"
+#include "engine/plan/rank_classes.h"
 #include "engine/plan/pools.h"
 #include "engine/simulate/costs.h"
 
@@ -80,8 +80,8 @@ rlf_trial_weigh(const rlf_session *s, const rlf_outline *outline,
                      .host = RLF_NEW_ARRAY(arena, double, plan->ranks),
                      .pages = new_pages(plan, arena)};
     const int *ranks, *like;
-    int n = rlf_plan_alike_each(plan, rlf_outline_layers(outline), arena,
-                                &ranks, &like);
+    int n = rlf_rank_classes_each(plan, rlf_outline_layers(outline), arena,
+                                  &ranks, &like);
     rlf_arena *scratch = rlf_arena_scratch(arena);
     rlf_status status = RLF_OK;
     for (int i = 0; i < n && status >= 0; i++) {

@@ -48,8 +48,9 @@ typedef struct rlf_trial_options {
 rlf_status rlf_trial_open(const rlf_session *session,
                           const rlf_outline *outline, const rlf_plan *plan,
                           rlf_arena *arena, rlf_err *err, rlf_trial *out);
-/* The same of memory alone, on one rank of each kind (engine/plan/alike.h):
- * nothing can be run of it. Scratch is made of `arena`. */
+/* The same of memory alone, on one rank of each kind
+ * (engine/plan/rank_classes.h): nothing can be run of it. Scratch is made of
+ * `arena`. */
 rlf_status rlf_trial_weigh(const rlf_session *session,
                            const rlf_outline *outline, const rlf_plan *plan,
                            rlf_arena *arena, rlf_err *err, rlf_trial *out);

@@ -47,7 +47,7 @@ at_row(const said *s, rlf_status status, rlf_err *err)
 /* ---- what each stage keeps ---- */
 
 static void
-put_kept(rlf_node_place *p, rlf_kept kept)
+put_kept(rlf_node_place *p, rlf_pipe_memory kept)
 {
     p->flights = kept.flights;
     p->owed = kept.owed;
@@ -250,9 +250,10 @@ take_file(const said *s, rlf_arena *arena, rlf_err *err)
         chunks = stages / pp;
     s->place->chunks = chunks;
     s->place->vee = turns_back(&pipe->models[first], pp);
-    rlf_kept kept = rlf_kept_new(pp, chunks, pipe->models[first].split, arena);
+    rlf_pipe_memory kept =
+        rlf_pipe_memory_new(pp, chunks, pipe->models[first].split, arena);
     for (int i = 0; i < n; i++)
-        rlf_kept_raise(&kept, pipe, first + i, pp, s->place->vee);
+        rlf_pipe_memory_raise(&kept, pipe, first + i, pp, s->place->vee);
     put_kept(s->place, kept);
     return RLF_OK;
 }
@@ -308,7 +309,8 @@ make_named(const rlf_node_place *place, int micros, rlf_arena *arena,
 }
 
 static rlf_status
-take_named(const said *s, rlf_kepts *known, rlf_arena *arena, rlf_err *err)
+take_named(const said *s, rlf_pipe_memories *known, rlf_arena *arena,
+           rlf_err *err)
 {
     rlf_node_place *p = s->place;
     if (p->chunks > 1 && p->layout.pp == 1)
@@ -316,8 +318,8 @@ take_named(const said *s, rlf_kepts *known, rlf_arena *arena, rlf_err *err)
                         "chunks of '%s' are of a pipeline, but it has one "
                         "stage (pp:)",
                         s->model);
-    put_kept(p, rlf_kept_named(known, p->schedule, p->layout.pp, p->chunks,
-                               p->vee, arena));
+    put_kept(p, rlf_pipe_memory_named(known, p->schedule, p->layout.pp,
+                                      p->chunks, p->vee, arena));
     return RLF_OK;
 }
 
@@ -372,7 +374,8 @@ gather_party(const said *s, rlf_arena *arena, rlf_err *err)
 /* ---- all ---- */
 
 rlf_status
-rlf_pipes_make(rlf_plan *plan, rlf_kepts *known, rlf_arena *arena, rlf_err *err)
+rlf_pipes_make(rlf_plan *plan, rlf_pipe_memories *known, rlf_arena *arena,
+               rlf_err *err)
 {
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];

@@ -3,7 +3,7 @@
 #ifndef RLF_PLAN_PIPES_H
 #define RLF_PLAN_PIPES_H
 
-#include "engine/plan/kept.h"
+#include "engine/plan/pipe_memory.h"
 #include "engine/plan/pipe.h"
 #include "engine/plan/plan.h"
 
@@ -11,9 +11,9 @@
  * so that the coordinate pp is the stage of the model and all models of a table
  * have the same ranks at a place, finds the updates that share one.
  * RLF_USER, at the row that says it, with what cannot be run. Layouts must be
- * set. `known`: as rlf_kept_named has it, or NULL. */
-rlf_status rlf_pipes_make(rlf_plan *plan, rlf_kepts *known, rlf_arena *arena,
-                          rlf_err *err);
+ * set. `known`: as rlf_pipe_memory_named has it, or NULL. */
+rlf_status rlf_pipes_make(rlf_plan *plan, rlf_pipe_memories *known,
+                          rlf_arena *arena, rlf_err *err);
 /* What messages call a row's table: its file, or where it stands. */
 const char *rlf_pipes_name(const char *table);
 /* The table of an update for so many micro-batches, by model of the table. */

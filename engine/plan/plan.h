@@ -67,9 +67,9 @@ typedef struct rlf_plan_options {
     /* Of the same graph, elsewhere placed: what it knows of the graph alone is
      * taken over; NULL: none. */
     const struct rlf_plan *same;
-    /* What stages keep by the schedule's name, from plan to plan (kept.h);
-     * NULL: nothing is remembered. */
-    struct rlf_kepts *kepts;
+    /* What stages keep by the schedule's name, from plan to plan
+     * (pipe_memory.h); NULL: nothing is remembered. */
+    struct rlf_pipe_memories *kepts;
 } rlf_plan_options;
 
 typedef struct rlf_plan {

@@ -7,7 +7,7 @@
  * placed where. */
 #include "engine/api/planned_device.h"
 #include "engine/api/trial.h"
-#include "engine/plan/alike.h"
+#include "engine/plan/rank_classes.h"
 #include "engine/plan/candidate.h"
 #include "engine/plan/fit.h"
 #include "engine/search/estimate.h"
@@ -228,7 +228,7 @@ look(const world *w, const int *choice)
         most = fmax(most, model_bytes(w, plan, r, arena));
     const int *kinds;
     int n_kinds =
-        rlf_plan_alike(plan, rlf_outline_layers(w->outline), arena, &kinds);
+        rlf_rank_classes(plan, rlf_outline_layers(w->outline), arena, &kinds);
     for (int i = 0; i < n_kinds; i++)
         most_alike = fmax(most_alike, model_bytes(w, plan, kinds[i], arena));
     s.alike = most_alike >= most && most_alike <= most;
@@ -424,7 +424,7 @@ test_kinds(void)
     const int *kinds;
     double most = 0, most_alike = 0;
     int n =
-        rlf_plan_alike(plan, rlf_outline_layers(w.outline), w.arena, &kinds);
+        rlf_rank_classes(plan, rlf_outline_layers(w.outline), w.arena, &kinds);
     for (int r = 0; r < plan->ranks; r++)
         most = fmax(most, model_bytes(&w, plan, r, w.arena));
     for (int i = 0; i < n; i++)

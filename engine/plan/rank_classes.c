@@ -1,6 +1,6 @@
-/* See alike.h. Each rank has a number that is mixed of where it is in every
- * layout. */
-#include "engine/plan/alike.h"
+/* See rank_classes.h. Each rank has a number that is mixed of where it is in
+ * every layout. */
+#include "engine/plan/rank_classes.h"
 
 #include <stdlib.h>
 
@@ -95,16 +95,16 @@ by_rank(const void *a, const void *b)
 }
 
 int
-rlf_plan_alike(const rlf_plan *plan, const int *layers, rlf_arena *arena,
-               const int **ranks)
+rlf_rank_classes(const rlf_plan *plan, const int *layers, rlf_arena *arena,
+                 const int **ranks)
 {
     const int *like;
-    return rlf_plan_alike_each(plan, layers, arena, ranks, &like);
+    return rlf_rank_classes_each(plan, layers, arena, ranks, &like);
 }
 
 int
-rlf_plan_alike_each(const rlf_plan *plan, const int *layers, rlf_arena *arena,
-                    const int **ranks, const int **like)
+rlf_rank_classes_each(const rlf_plan *plan, const int *layers, rlf_arena *arena,
+                      const int **ranks, const int **like)
 {
     const rlf_graph *graph = plan->graph;
     uint64_t *of = RLF_NEW_ARRAY(arena, uint64_t, plan->ranks);

@@ -1,5 +1,5 @@
-/* See kept.h. */
-#include "engine/plan/kept.h"
+/* See pipe_memory.h. */
+#include "engine/plan/pipe_memory.h"
 
 #include <string.h>
 
@@ -10,28 +10,29 @@ typedef struct entry {
     const char *schedule;
     int pp, chunks;
     bool vee;
-    rlf_kept kept;
+    rlf_pipe_memory kept;
 } entry;
 
-struct rlf_kepts {
+struct rlf_pipe_memories {
     rlf_arena *arena;
     entry *first;
 };
 
-rlf_kepts *
-rlf_kepts_new(rlf_arena *arena)
+rlf_pipe_memories *
+rlf_pipe_memories_new(rlf_arena *arena)
 {
-    rlf_kepts *known = RLF_NEW(arena, rlf_kepts);
+    rlf_pipe_memories *known = RLF_NEW(arena, rlf_pipe_memories);
     known->arena = arena;
     return known;
 }
 
-rlf_kept
-rlf_kept_new(int pp, int chunks, bool split, rlf_arena *arena)
+rlf_pipe_memory
+rlf_pipe_memory_new(int pp, int chunks, bool split, rlf_arena *arena)
 {
     int n = pp * chunks;
-    return (rlf_kept){.flights = RLF_NEW_ARRAY(arena, int, n),
-                      .owed = split ? RLF_NEW_ARRAY(arena, int, n) : NULL};
+    return (rlf_pipe_memory){.flights = RLF_NEW_ARRAY(arena, int, n),
+                             .owed =
+                                 split ? RLF_NEW_ARRAY(arena, int, n) : NULL};
 }
 
 static void
@@ -41,8 +42,8 @@ raise_to(int *most, int n)
 }
 
 void
-rlf_kept_raise(rlf_kept *kept, const rlf_pipe *pipe, int model, int pp,
-               bool vee)
+rlf_pipe_memory_raise(rlf_pipe_memory *kept, const rlf_pipe *pipe, int model,
+                      int pp, bool vee)
 {
     const rlf_pipe_model *m = &pipe->models[model];
     int chunks = m->stages / pp;
@@ -56,11 +57,11 @@ rlf_kept_raise(rlf_kept *kept, const rlf_pipe *pipe, int model, int pp,
 }
 
 /* No more with more micro-batches than with a few, but for gpipe. */
-static rlf_kept
+static rlf_pipe_memory
 count(const char *schedule, int pp, int chunks, bool vee, rlf_arena *arena)
 {
     if (strcmp(schedule, "1f1b") == 0) { /* one for each stage from it on */
-        rlf_kept kept = rlf_kept_new(pp, chunks, false, arena);
+        rlf_pipe_memory kept = rlf_pipe_memory_new(pp, chunks, false, arena);
         for (int i = 0; i < pp; i++)
             kept.flights[i * chunks] = pp - i;
         return kept;
@@ -69,18 +70,20 @@ count(const char *schedule, int pp, int chunks, bool vee, rlf_arena *arena)
     rlf_err ignored = RLF_ERR_NONE; /* the name is known */
     rlf_pipe pipe;
     rlf_pipe_named(schedule, pp, 1, chunks, scratch, &ignored, &pipe);
-    rlf_kept kept = rlf_kept_new(pp, chunks, pipe.models[0].split, arena);
+    rlf_pipe_memory kept =
+        rlf_pipe_memory_new(pp, chunks, pipe.models[0].split, arena);
     bool all = strcmp(schedule, "gpipe") == 0;
     for (int micros = 1; micros <= 4 * pp && !all; micros++) {
         rlf_pipe_named(schedule, pp, micros, chunks, scratch, &ignored, &pipe);
-        rlf_kept_raise(&kept, &pipe, 0, pp, vee);
+        rlf_pipe_memory_raise(&kept, &pipe, 0, pp, vee);
     }
     rlf_arena_free(scratch);
     return kept;
 }
 
-static const rlf_kept *
-remembered(rlf_kepts *known, const char *schedule, int pp, int chunks, bool vee)
+static const rlf_pipe_memory *
+remembered(rlf_pipe_memories *known, const char *schedule, int pp, int chunks,
+           bool vee)
 {
     for (const entry *e = known->first; e; e = e->next)
         if (e->pp == pp && e->chunks == chunks && e->vee == vee &&
@@ -97,14 +100,14 @@ remembered(rlf_kepts *known, const char *schedule, int pp, int chunks, bool vee)
     return &e->kept;
 }
 
-rlf_kept
-rlf_kept_named(rlf_kepts *known, const char *schedule, int pp, int chunks,
-               bool vee, rlf_arena *arena)
+rlf_pipe_memory
+rlf_pipe_memory_named(rlf_pipe_memories *known, const char *schedule, int pp,
+                      int chunks, bool vee, rlf_arena *arena)
 {
     if (!known)
         return count(schedule, pp, chunks, vee, arena);
-    const rlf_kept *from = remembered(known, schedule, pp, chunks, vee);
-    rlf_kept kept = rlf_kept_new(pp, chunks, from->owed, arena);
+    const rlf_pipe_memory *from = remembered(known, schedule, pp, chunks, vee);
+    rlf_pipe_memory kept = rlf_pipe_memory_new(pp, chunks, from->owed, arena);
     size_t bytes = sizeof *kept.flights * (size_t)pp * (size_t)chunks;
     memcpy(kept.flights, from->flights, bytes);
     if (kept.owed)

@@ -1,6 +1,6 @@
 /* What stages keep under the tables of schedules: what is remembered is what is
  * counted, is counted once, and is enough for more micro-batches. */
-#include "engine/plan/kept.h"
+#include "engine/plan/pipe_memory.h"
 
 #include <string.h>
 
@@ -16,31 +16,31 @@ static const struct {
 enum { SCHEDULES = sizeof schedules / sizeof *schedules, PLACES = 6 };
 
 static bool
-same(const rlf_kept *a, const rlf_kept *b, int n)
+same(const rlf_pipe_memory *a, const rlf_pipe_memory *b, int n)
 {
     size_t bytes = sizeof *a->flights * (size_t)n;
     return memcmp(a->flights, b->flights, bytes) == 0 && !a->owed == !b->owed &&
            (!a->owed || memcmp(a->owed, b->owed, bytes) == 0);
 }
 
-static rlf_kept
-ask(rlf_kepts *known, int i, int pp, rlf_arena *arena)
+static rlf_pipe_memory
+ask(rlf_pipe_memories *known, int i, int pp, rlf_arena *arena)
 {
-    return rlf_kept_named(known, schedules[i].name, pp, schedules[i].chunks,
-                          schedules[i].vee, arena);
+    return rlf_pipe_memory_named(known, schedules[i].name, pp,
+                                 schedules[i].chunks, schedules[i].vee, arena);
 }
 
 /* As often as it is asked, in any order, and after the caller changed its own.
  */
 static void
-test_remembered(rlf_kepts *known, rlf_arena *arena)
+test_remembered(rlf_pipe_memories *known, rlf_arena *arena)
 {
     bool good = true;
     for (int again = 0; again < 3; again++)
         for (int i = 0; i < SCHEDULES; i++)
             for (int pp = 2; pp <= PLACES; pp++) {
-                rlf_kept one = ask(known, i, pp, arena);
-                rlf_kept other = ask(NULL, i, pp, arena);
+                rlf_pipe_memory one = ask(known, i, pp, arena);
+                rlf_pipe_memory other = ask(NULL, i, pp, arena);
                 good &= same(&one, &other, pp * schedules[i].chunks);
                 one.flights[0] = -1;
             }
@@ -48,7 +48,7 @@ test_remembered(rlf_kepts *known, rlf_arena *arena)
 }
 
 static void
-test_once(rlf_kepts *known, rlf_arena *memory, rlf_arena *arena)
+test_once(rlf_pipe_memories *known, rlf_arena *memory, rlf_arena *arena)
 {
     size_t before = rlf_arena_used(memory);
     for (int i = 0; i < SCHEDULES; i++)
@@ -59,7 +59,7 @@ test_once(rlf_kepts *known, rlf_arena *memory, rlf_arena *arena)
 }
 
 static bool
-enough(const rlf_kept *kept, const rlf_kept *most, int n)
+enough(const rlf_pipe_memory *kept, const rlf_pipe_memory *most, int n)
 {
     bool good = true;
     for (int i = 0; i < n; i++)
@@ -74,15 +74,16 @@ test_enough(rlf_arena *arena)
 {
     for (int i = 0; i < SCHEDULES; i++) {
         int pp = PLACES, chunks = schedules[i].chunks;
-        rlf_kept kept = ask(NULL, i, pp, arena);
-        rlf_kept most = rlf_kept_new(pp, chunks, kept.owed, arena);
+        rlf_pipe_memory kept = ask(NULL, i, pp, arena);
+        rlf_pipe_memory most =
+            rlf_pipe_memory_new(pp, chunks, kept.owed, arena);
         rlf_err err = RLF_ERR_NONE;
         rlf_pipe pipe;
         if (strcmp(schedules[i].name, "gpipe") == 0)
             continue;
         rlf_pipe_named(schedules[i].name, pp, 9 * pp, chunks, arena, &err,
                        &pipe);
-        rlf_kept_raise(&most, &pipe, 0, pp, schedules[i].vee);
+        rlf_pipe_memory_raise(&most, &pipe, 0, pp, schedules[i].vee);
         ok(enough(&kept, &most, pp * chunks), "%s keeps no more of more",
            schedules[i].name);
     }
@@ -92,7 +93,7 @@ int
 main(void)
 {
     rlf_arena *memory = rlf_arena_new(), *arena = rlf_arena_new();
-    rlf_kepts *known = rlf_kepts_new(memory);
+    rlf_pipe_memories *known = rlf_pipe_memories_new(memory);
     test_remembered(known, arena);
     test_once(known, memory, arena);
     test_enough(arena);
