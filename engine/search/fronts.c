@@ -7,7 +7,7 @@
 #include "engine/layout/lanes.h"
 #include "engine/search/lanes.h"
 #include "engine/search/measure.h"
-#include "engine/search/pins.h"
+#include "engine/search/fixed_rows.h"
 #include "engine/search/program.h"
 #include "engine/search/shards.h"
 #include "engine/timing/measured.h"
@@ -61,8 +61,8 @@ is_stopped(const options_of *o)
 static bool
 allows_cut(const options_of *o, int c, const rlf_choice *at)
 {
-    const rlf_place_row *pin = rlf_pins_call(o->fronts, c);
-    return rlf_pins_allow_cut(pin, at->tp, at->pp, at->dp) &&
+    const rlf_place_row *fixed = rlf_fixed_rows_call(o->fronts, c);
+    return rlf_fixed_rows_allow_cut(fixed, at->tp, at->pp, at->dp) &&
            rlf_shards_allow(o->fronts, c, at->tp);
 }
 
@@ -75,8 +75,8 @@ any_on(const options_of *o, const rlf_cluster_mesh *mesh, const rlf_choice *at)
     bool any = false;
     for (int c = 0; c < o->fronts->problem.n_calls; c++)
         any |= is_called(o, c) &&
-               rlf_pins_allow_ranks(rlf_pins_call(o->fronts, c), mesh->first,
-                                    mesh->n) &&
+               rlf_fixed_rows_allow_ranks(rlf_fixed_rows_call(o->fronts, c),
+                                          mesh->first, mesh->n) &&
                (!at || allows_cut(o, c, at));
     return any;
 }
@@ -129,9 +129,9 @@ vary_update(options_of *o, int call, int k)
     int schedules = split ? RLF_VARIANT_SCHEDULES : 0;
     int most =
         (at.dp > 1 ? RLF_VARIANT_ZERO : 0) | schedules | RLF_VARIANT_RECOMPUTE;
-    const rlf_place_row *pin = rlf_pins_call(o->fronts, call);
-    most = rlf_pins_free(pin, most);
-    many |= pin && pin->tokens > 0;
+    const rlf_place_row *fixed = rlf_fixed_rows_call(o->fronts, call);
+    most = rlf_fixed_rows_free(fixed, most);
+    many |= fixed && fixed->tokens > 0;
     for (int words = 1; words <= most; words++)
         if ((words & ~most) == 0 && is_one(words & schedules))
             look_at_variant(o, call, k, words);
@@ -152,9 +152,9 @@ may_offload(const options_of *o)
         if (graph->nodes.data[i].class->work == RLF_WORK_WEIGHTS &&
             graph->nodes.data[i].receiver == m->model)
             return false;
-    const rlf_place_row *pin = rlf_pins_model(o->fronts, m->model);
+    const rlf_place_row *fixed = rlf_fixed_rows_model(o->fronts, m->model);
     return calls == 1 && !m->trains && !m->unified &&
-           rlf_pins_free(pin, RLF_VARIANT_OFFLOAD);
+           rlf_fixed_rows_free(fixed, RLF_VARIANT_OFFLOAD);
 }
 
 /* Seconds of a layout of a call with those words; INFINITY: it is none. */
@@ -176,13 +176,13 @@ seconds_of_variant(options_of *o, int call, int k, int words)
 static void
 vary_reading(options_of *o, int call, int k)
 {
-    const rlf_place_row *pin = rlf_pins_call(o->fronts, call);
+    const rlf_place_row *fixed = rlf_fixed_rows_call(o->fronts, call);
     int offload = may_offload(o) ? RLF_VARIANT_OFFLOAD : 0;
     double before = offload ? seconds_of_variant(o, call, k, offload)
                             : o->all[call][k].seconds;
     if (o->fronts->problem.calls[call].kind != RLF_STAGE_READ ||
         rlf_measure_offload(o->fronts, o->measure.model, offload) <= 0 ||
-        o->measure.unified || (pin && pin->tokens > 0))
+        o->measure.unified || (fixed && fixed->tokens > 0))
         return;
     double kept = before; /* of the choice before `last` */
     int last = -1;
@@ -222,9 +222,9 @@ said(const options_of *o, const rlf_choice *at, bool tp)
 {
     bool any = false;
     for (int c = 0; c < o->fronts->problem.n_calls; c++) {
-        const rlf_place_row *pin = rlf_pins_call(o->fronts, c);
-        any |= is_called(o, c) && pin &&
-               (tp ? pin->tp == at->tp : pin->pp == at->pp);
+        const rlf_place_row *fixed = rlf_fixed_rows_call(o->fronts, c);
+        any |= is_called(o, c) && fixed &&
+               (tp ? fixed->tp == at->tp : fixed->pp == at->pp);
     }
     return any;
 }
@@ -307,15 +307,16 @@ alike(const rlf_fronts *f, const rlf_cluster_mesh *a, const rlf_cluster_mesh *b)
     return a->n == b->n &&
            rlf_cluster_part_of(c, a->first) ==
                rlf_cluster_part_of(c, b->first) &&
-           !rlf_pins_name_mesh(f, a) && !rlf_pins_name_mesh(f, b);
+           !rlf_fixed_rows_name_mesh(f, a) && !rlf_fixed_rows_name_mesh(f, b);
 }
 
 /* Is the call the model's, and may it be on that mesh? */
 static bool
 is_on(const options_of *o, int c, const rlf_cluster_mesh *mesh)
 {
-    return is_called(o, c) && rlf_pins_allow_ranks(rlf_pins_call(o->fronts, c),
-                                                   mesh->first, mesh->n);
+    return is_called(o, c) &&
+           rlf_fixed_rows_allow_ranks(rlf_fixed_rows_call(o->fronts, c),
+                                      mesh->first, mesh->n);
 }
 
 /* The choices of a mesh like `meshes[i]`, at its place, and behind all choices
@@ -495,8 +496,8 @@ fail_to_cut(const options_of *o, int call, rlf_err *err)
 {
     const rlf_fronts *f = o->fronts;
     const rlf_graph *graph = f->options.graph;
-    if (rlf_pins_call(f, call))
-        return rlf_pins_fail(f, call, &o->why[call], err);
+    if (rlf_fixed_rows_call(f, call))
+        return rlf_fixed_rows_fail(f, call, &o->why[call], err);
     rlf_fail(err, RLF_USER,
              "'%s' cannot be cut so that it runs on this cluster",
              graph->resources.data[o->measure.model].name);
@@ -644,11 +645,11 @@ rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
     set_memory(out, arena);
     RLF_TRY(rlf_program_calls(out, arena, err));
     rlf_lanes_list_lesser(out, arena);
-    RLF_TRY(rlf_pins_check(out, err));
+    RLF_TRY(rlf_fixed_rows_check(out, err));
     rlf_shards_set(out);
     RLF_TRY(rlf_cluster_meshes(cluster, out->problem.devices, RLF_FRONTS_RUNS,
                                arena, err, &meshes, &n));
-    bool odd = rlf_pins_add_meshes(out, arena, &meshes, &n);
+    bool odd = rlf_fixed_rows_add_meshes(out, arena, &meshes, &n);
     out->problem.machine = alike && !odd ? machine : 0;
     for (int i = 0; i < cluster->n_parts; i++)
         out->some |= cluster->parts[i].count > RLF_FRONTS_RUNS;

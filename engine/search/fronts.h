@@ -21,7 +21,7 @@ typedef struct rlf_fronts_options {
     const rlf_speeds *speeds;
     const rlf_plan_options *plan; /* of candidates: ranks, backend, dtype */
     const rlf_workload *workload; /* NULL: all rows are as long as can be */
-    bool keeps; /* what the graph's rows say is kept (pins.h) */
+    bool keeps; /* what the graph's rows say is kept (fixed_rows.h) */
     bool room;  /* whether it fits is all that is asked: generations are timed
                    with all pages that they have a use for alone */
     /* The program's problem on the same cluster, on as many ranks or more:

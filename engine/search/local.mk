@@ -8,11 +8,11 @@ libsearch_a_SOURCES = \
 	%D%/calls.c %D%/calls.h \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/fronts.c %D%/fronts.h \
-	%D%/pins.c %D%/pins.h \
+	%D%/fixed_rows.c %D%/fixed_rows.h \
 	%D%/pipelines.c %D%/pipelines.h \
 	%D%/hybridflow.c %D%/hybridflow.h \
 	%D%/lanes.c %D%/lanes.h \
-	%D%/less.c \
+	%D%/smaller.c \
 	%D%/measure.c %D%/measure.h \
 	%D%/model_sums.c %D%/model_sums.h \
 	%D%/messages.c %D%/messages.h \
@@ -20,7 +20,7 @@ libsearch_a_SOURCES = \
 	%D%/placed.c %D%/placed.h \
 	%D%/problem.c %D%/problem.h \
 	%D%/program.c %D%/program.h \
-	%D%/rows.c \
+	%D%/place_rows.c \
 	%D%/search.c %D%/search.h \
 	%D%/shards.c %D%/shards.h
 

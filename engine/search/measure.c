@@ -8,7 +8,7 @@
 #include "engine/order/order.h"
 #include "engine/plan/candidate.h"
 #include "engine/search/model_sums.h"
-#include "engine/search/pins.h"
+#include "engine/search/fixed_rows.h"
 #include "engine/timing/measured.h"
 
 enum { SCRATCH = 4 << 20 }; /* bytes that layouts take, mostly */
@@ -44,8 +44,8 @@ rlf_measure_words(const rlf_fronts *f, int model, const rlf_node_class *call,
 int
 rlf_measure_offload(const rlf_fronts *f, int model, int variant)
 {
-    const rlf_place_row *pin = rlf_pins_model(f, model);
-    return variant & RLF_VARIANT_OFFLOAD ? 1 : pin ? pin->offload : -1;
+    const rlf_place_row *fixed = rlf_fixed_rows_model(f, model);
+    return variant & RLF_VARIANT_OFFLOAD ? 1 : fixed ? fixed->offload : -1;
 }
 
 static void
@@ -109,9 +109,9 @@ model_rows(const rlf_call_measure *m, const rlf_choice *at, const int *ranks,
                    &(rlf_choice){.count = 1, .tp = 1, .pp = 1, .dp = 1}, other);
         rlf_measure_words(f, m->model, f->calls[c].class, at->variant,
                           &rows[n]);
-        const rlf_place_row *pin = rlf_pins_call(f, c);
-        if (rlf_pins_allow_cut(pin, at->tp, at->pp, at->dp))
-            rlf_pins_words(pin, f->calls[c].class, &rows[n]);
+        const rlf_place_row *fixed = rlf_fixed_rows_call(f, c);
+        if (rlf_fixed_rows_allow_cut(fixed, at->tp, at->pp, at->dp))
+            rlf_fixed_rows_words(fixed, f->calls[c].class, &rows[n]);
         n++;
     }
     return n;

@@ -490,7 +490,7 @@ rlf_search(const rlf_problem *problem, const rlf_search_options *options,
     rlf_arena *scratch = rlf_arena_new();
     rlf_placing starts[2];
     rlf_proof proof = {0};
-    int n = rlf_search_less(problem, options, scratch, starts);
+    int n = rlf_search_smaller(problem, options, scratch, starts);
     rlf_search_anneal(problem, options, starts, n, arena, out);
     recut_all(problem, starts, n, scratch, out);
     if (options->branches && !out->stopped)

@@ -75,9 +75,9 @@ void rlf_search_anneal(const rlf_problem *problem,
  * their own likewise, so that none of those is shorter than the answer here,
  * with moves of up to 8,000 (more are not spent on them). Returns how many fit;
  * in `arena`. */
-int rlf_search_less(const rlf_problem *problem,
-                    const rlf_search_options *options, rlf_arena *arena,
-                    rlf_placing out[2]);
+int rlf_search_smaller(const rlf_problem *problem,
+                       const rlf_search_options *options, rlf_arena *arena,
+                       rlf_placing out[2]);
 /* Sizes of that, and to how many bytes the memory of a device is lowered. */
 enum { RLF_SEARCH_SIZES = 32, RLF_SEARCH_RUNGS = 8 };
 /* All ranks, their half, quarter ..., and as many whole machines as there are
@@ -85,7 +85,7 @@ enum { RLF_SEARCH_SIZES = 32, RLF_SEARCH_RUNGS = 8 };
  * (rlf_cluster_meshes), more than half as well; descending. Returns how many.
  */
 int rlf_search_sizes(const rlf_problem *problem, int sizes[RLF_SEARCH_SIZES]);
-enum { RLF_SEARCH_LESS_MOVES = 8000 };
+enum { RLF_SEARCH_SMALLER_MOVES = 8000 };
 /* The bytes to which it is for so many ranks of a problem, descending; the
  * first is no limit. Returns how many. */
 int rlf_search_rungs(const rlf_problem *problem, int ranks,

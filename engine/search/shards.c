@@ -2,7 +2,7 @@
 #include "engine/search/shards.h"
 
 #include "engine/plan/holds.h"
-#include "engine/search/pins.h"
+#include "engine/search/fixed_rows.h"
 
 const rlf_place_row *
 rlf_shards_row(const rlf_fronts *f, int model)
@@ -17,9 +17,9 @@ rlf_shards_said(const rlf_fronts *f, int model, bool tp)
 {
     int most = 1;
     for (int c = 0; c < f->problem.n_calls; c++) {
-        const rlf_place_row *pin = rlf_pins_call(f, c);
+        const rlf_place_row *fixed = rlf_fixed_rows_call(f, c);
         bool update = f->problem.calls[c].kind == RLF_STAGE_UPDATE;
-        int is = !pin ? 1 : tp ? pin->tp : update ? pin->dp : 1;
+        int is = !fixed ? 1 : tp ? fixed->tp : update ? fixed->dp : 1;
         if (f->calls[c].model == model && is > most)
             most = is;
     }
@@ -65,12 +65,12 @@ static int
 shards_of(const rlf_fronts *f, int model)
 {
     const rlf_sums *given = f->options.plan->sums; /* of a checkpoint */
-    const rlf_place_row *pin = rlf_pins_model(f, model);
+    const rlf_place_row *fixed = rlf_fixed_rows_model(f, model);
     if (given && given[model].shards > 0)
         return given[model].shards;
     if (rlf_shards_called(f, model))
         return called_shards(f, model);
-    return pin && pin->shards > 0 ? pin->shards : 0;
+    return fixed && fixed->shards > 0 ? fixed->shards : 0;
 }
 
 /* The call whose layout a node has, or -1. A sum of models is made where its

@@ -1,5 +1,5 @@
-/* See pins.h. */
-#include "engine/search/pins.h"
+/* See fixed_rows.h. */
+#include "engine/search/fixed_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,84 +19,85 @@ placement_of(const rlf_fronts *f)
 }
 
 bool
-rlf_pins_any(const rlf_fronts *f)
+rlf_fixed_rows_any(const rlf_fronts *f)
 {
     return placement_of(f) && placement_of(f)->n_pins;
 }
 
 const rlf_place_row *
-rlf_pins_call(const rlf_fronts *f, int call)
+rlf_fixed_rows_call(const rlf_fronts *f, int call)
 {
     return rlf_placement_pin(placement_of(f), f->calls[call].model,
                              f->calls[call].class);
 }
 
 const rlf_place_row *
-rlf_pins_model(const rlf_fronts *f, int model)
+rlf_fixed_rows_model(const rlf_fronts *f, int model)
 {
     return rlf_placement_pin(placement_of(f), model, NULL);
 }
 
 bool
-rlf_pins_allow_ranks(const rlf_place_row *pin, int first, int count)
+rlf_fixed_rows_allow_ranks(const rlf_place_row *fixed, int first, int count)
 {
-    return !pin || !pin->n_ranks ||
-           (pin->ranks[0] == first && pin->n_ranks == count);
+    return !fixed || !fixed->n_ranks ||
+           (fixed->ranks[0] == first && fixed->n_ranks == count);
 }
 
 /* What a row says of samples that replicas hand over needs two of them. */
 static bool
-hands_over(const rlf_place_row *pin)
+hands_over(const rlf_place_row *fixed)
 {
-    return pin->migrate >= 0 || pin->seats >= 0 ||
-           pin->carry != RLF_CARRY_CHEAPER;
+    return fixed->migrate >= 0 || fixed->seats >= 0 ||
+           fixed->carry != RLF_CARRY_CHEAPER;
 }
 
 bool
-rlf_pins_allow_cut(const rlf_place_row *pin, int tp, int pp, int dp)
+rlf_fixed_rows_allow_cut(const rlf_place_row *fixed, int tp, int pp, int dp)
 {
-    return !pin ||
-           ((pin->tp < 0 || pin->tp == tp) && (pin->pp < 0 || pin->pp == pp) &&
-            (pin->dp < 0 || pin->dp == dp) && (dp > 1 || !hands_over(pin)));
+    return !fixed || ((fixed->tp < 0 || fixed->tp == tp) &&
+                      (fixed->pp < 0 || fixed->pp == pp) &&
+                      (fixed->dp < 0 || fixed->dp == dp) &&
+                      (dp > 1 || !hands_over(fixed)));
 }
 
 void
-rlf_pins_words(const rlf_place_row *pin, const rlf_node_class *call,
-               rlf_place_row *row)
+rlf_fixed_rows_words(const rlf_place_row *fixed, const rlf_node_class *call,
+                     rlf_place_row *row)
 {
-    if (!pin)
+    if (!fixed)
         return;
-    if (call->work != RLF_WORK_GENERATE && pin->tokens > 0)
-        row->tokens = pin->tokens;
+    if (call->work != RLF_WORK_GENERATE && fixed->tokens > 0)
+        row->tokens = fixed->tokens;
     if (call->work == RLF_WORK_GENERATE) {
-        row->migrate = pin->migrate;
-        row->seats = pin->seats;
-        row->carry = pin->carry;
+        row->migrate = fixed->migrate;
+        row->seats = fixed->seats;
+        row->carry = fixed->carry;
     }
     if (call->work != RLF_WORK_TRAIN)
         return;
-    if (pin->zero >= 0)
-        row->zero = pin->zero;
-    if (pin->recompute >= 0)
-        row->recompute = pin->recompute;
-    if (pin->schedule) {
-        row->schedule = pin->schedule;
-        row->table = pin->table;
-        row->chunks = pin->chunks;
+    if (fixed->zero >= 0)
+        row->zero = fixed->zero;
+    if (fixed->recompute >= 0)
+        row->recompute = fixed->recompute;
+    if (fixed->schedule) {
+        row->schedule = fixed->schedule;
+        row->table = fixed->table;
+        row->chunks = fixed->chunks;
     }
 }
 
 int
-rlf_pins_free(const rlf_place_row *pin, int variants)
+rlf_fixed_rows_free(const rlf_place_row *fixed, int variants)
 {
     int said = 0;
-    if (pin && pin->zero >= 0)
+    if (fixed && fixed->zero >= 0)
         said |= RLF_VARIANT_ZERO;
-    if (pin && pin->recompute >= 0)
+    if (fixed && fixed->recompute >= 0)
         said |= RLF_VARIANT_RECOMPUTE;
-    if (pin && pin->schedule)
+    if (fixed && fixed->schedule)
         said |= RLF_VARIANT_SCHEDULES;
-    if (pin && pin->offload >= 0)
+    if (fixed && fixed->offload >= 0)
         said |= RLF_VARIANT_OFFLOAD;
     return variants & ~said;
 }
@@ -104,13 +105,13 @@ rlf_pins_free(const rlf_place_row *pin, int variants)
 /* ---- meshes ---- */
 
 bool
-rlf_pins_name_mesh(const rlf_fronts *f, const rlf_cluster_mesh *mesh)
+rlf_fixed_rows_name_mesh(const rlf_fronts *f, const rlf_cluster_mesh *mesh)
 {
     bool any = false;
     for (int c = 0; c < f->problem.n_calls; c++) {
-        const rlf_place_row *pin = rlf_pins_call(f, c);
-        any |= pin && pin->n_ranks && pin->n_ranks == mesh->n &&
-               pin->ranks[0] == mesh->first;
+        const rlf_place_row *fixed = rlf_fixed_rows_call(f, c);
+        any |= fixed && fixed->n_ranks && fixed->n_ranks == mesh->n &&
+               fixed->ranks[0] == mesh->first;
     }
     return any;
 }
@@ -140,18 +141,18 @@ add_mesh(const rlf_fronts *f, int first, int count, rlf_cluster_mesh *list,
 
 /* Ranks that are divided as a row says, which says no ranks. */
 static int
-product_of(const rlf_place_row *pin)
+product_of(const rlf_place_row *fixed)
 {
     int product = 1;
-    const int part[] = {pin->tp, pin->pp, pin->dp};
+    const int part[] = {fixed->tp, fixed->pp, fixed->dp};
     for (int i = 0; i < 3; i++)
         product *= part[i] > 0 ? part[i] : 1;
     return product;
 }
 
 bool
-rlf_pins_add_meshes(const rlf_fronts *f, rlf_arena *arena,
-                    rlf_cluster_mesh **meshes, int *n)
+rlf_fixed_rows_add_meshes(const rlf_fronts *f, rlf_arena *arena,
+                          rlf_cluster_mesh **meshes, int *n)
 {
     int devices = f->problem.devices, was = *n;
     int room = *n + f->problem.n_calls * SIZES * PLACES;
@@ -162,13 +163,13 @@ rlf_pins_add_meshes(const rlf_fronts *f, rlf_arena *arena,
     for (int i = 0; i < *n; i++)
         list[i] = (*meshes)[i];
     for (int c = 0; c < f->problem.n_calls; c++) {
-        const rlf_place_row *pin = rlf_pins_call(f, c);
-        any |= pin && pin->n_ranks;
-        if (pin && pin->n_ranks)
-            add_mesh(f, pin->ranks[0], pin->n_ranks, list, n);
-        if (!pin || pin->n_ranks)
+        const rlf_place_row *fixed = rlf_fixed_rows_call(f, c);
+        any |= fixed && fixed->n_ranks;
+        if (fixed && fixed->n_ranks)
+            add_mesh(f, fixed->ranks[0], fixed->n_ranks, list, n);
+        if (!fixed || fixed->n_ranks)
             continue;
-        int64_t size = product_of(pin);
+        int64_t size = product_of(fixed);
         if (!(size & (size - 1)))
             continue;
         for (; size <= devices; size *= 2)
@@ -192,7 +193,7 @@ is_called(const rlf_fronts *f, int model)
 }
 
 rlf_place_row *
-rlf_pins_idle(const rlf_fronts *f, rlf_arena *arena, int *n)
+rlf_fixed_rows_idle(const rlf_fronts *f, rlf_arena *arena, int *n)
 {
     const rlf_placement *p = placement_of(f);
     rlf_place_row *rows =
@@ -221,106 +222,109 @@ rlf_pins_idle(const rlf_fronts *f, rlf_arena *arena, int *n)
 
 /* The row as it is written. */
 static const char *
-words_of(const rlf_fronts *f, const rlf_place_row *pin, rlf_arena *arena)
+words_of(const rlf_fronts *f, const rlf_place_row *fixed, rlf_arena *arena)
 {
     rlf_buf text = {0};
-    rlf_place_row_print(f->options.graph, pin, &text);
+    rlf_place_row_print(f->options.graph, fixed, &text);
     const char *words = rlf_arena_strdup(arena, text.p);
     rlf_buf_free(&text);
     return words;
 }
 
 static rlf_status
-fail_at(const rlf_place_row *pin, rlf_err *err)
+fail_at(const rlf_place_row *fixed, rlf_err *err)
 {
-    rlf_err_place(err, pin->span, NULL);
+    rlf_err_place(err, fixed->span, NULL);
     return RLF_USER;
 }
 
 static rlf_status
-check_ranks(const rlf_fronts *f, const rlf_place_row *pin, rlf_err *err)
+check_ranks(const rlf_fronts *f, const rlf_place_row *fixed, rlf_err *err)
 {
-    int last = pin->ranks[pin->n_ranks - 1];
-    const char *model = f->options.graph->resources.data[pin->model].name;
-    const char *dot = pin->call ? "." : "";
-    const char *call = pin->call ? pin->call->name : "";
+    int last = fixed->ranks[fixed->n_ranks - 1];
+    const char *model = f->options.graph->resources.data[fixed->model].name;
+    const char *dot = fixed->call ? "." : "";
+    const char *call = fixed->call ? fixed->call->name : "";
     if (last >= f->problem.devices) {
         rlf_fail(err, RLF_USER,
                  "'%s%s%s' is to be kept on rank %d, so it needs %d ranks, and "
                  "there are %d",
                  model, dot, call, last, last + 1, f->problem.devices);
-        return fail_at(pin, err);
+        return fail_at(fixed, err);
     }
-    if (last - pin->ranks[0] + 1 == pin->n_ranks || !is_called(f, pin->model))
+    if (last - fixed->ranks[0] + 1 == fixed->n_ranks ||
+        !is_called(f, fixed->model))
         return RLF_OK;
     rlf_fail(err, RLF_USER,
              "a search places calls on ranks that follow one another, and "
              "those of '%s%s%s' do not",
              model, dot, call);
     rlf_err_hint(err, "write a range, as %d..%d, or place all calls by rows",
-                 pin->ranks[0], pin->ranks[0] + pin->n_ranks - 1);
-    return fail_at(pin, err);
+                 fixed->ranks[0], fixed->ranks[0] + fixed->n_ranks - 1);
+    return fail_at(fixed, err);
 }
 
 static rlf_status
-fail_to_divide(const rlf_fronts *f, const rlf_place_row *pin, rlf_err *err)
+fail_to_divide(const rlf_fronts *f, const rlf_place_row *fixed, rlf_err *err)
 {
     rlf_fail(
         err, RLF_USER,
         "'%s' cannot keep its row, which does not divide the %d ranks that "
         "there are",
-        f->options.graph->resources.data[pin->model].name, f->problem.devices);
-    return fail_at(pin, err);
+        f->options.graph->resources.data[fixed->model].name,
+        f->problem.devices);
+    return fail_at(fixed, err);
 }
 
 rlf_status
-rlf_pins_check(const rlf_fronts *f, rlf_err *err)
+rlf_fixed_rows_check(const rlf_fronts *f, rlf_err *err)
 {
     const rlf_placement *p = placement_of(f);
     for (int i = 0; p && i < p->n_pins; i++) {
-        const rlf_place_row *pin = &p->pins[i];
-        int product = product_of(pin);
-        if (pin->n_ranks)
-            RLF_TRY(check_ranks(f, pin, err));
-        else if (!is_called(f, pin->model) && f->problem.devices % product)
-            return fail_to_divide(f, pin, err);
+        const rlf_place_row *fixed = &p->pins[i];
+        int product = product_of(fixed);
+        if (fixed->n_ranks)
+            RLF_TRY(check_ranks(f, fixed, err));
+        else if (!is_called(f, fixed->model) && f->problem.devices % product)
+            return fail_to_divide(f, fixed, err);
     }
     return RLF_OK;
 }
 
 rlf_status
-rlf_pins_fail(const rlf_fronts *f, int call, const rlf_err *why, rlf_err *err)
+rlf_fixed_rows_fail(const rlf_fronts *f, int call, const rlf_err *why,
+                    rlf_err *err)
 {
-    const rlf_place_row *pin = rlf_pins_call(f, call);
+    const rlf_place_row *fixed = rlf_fixed_rows_call(f, call);
     const char *name = f->problem.calls[call].name;
-    int devices = f->problem.devices, product = product_of(pin);
+    int devices = f->problem.devices, product = product_of(fixed);
     rlf_sums sums = f->sums[f->calls[call].model];
     bool update = f->calls[call].class->work == RLF_WORK_TRAIN;
-    if (pin->tp > 0 && sums.shards % pin->tp) {
+    if (fixed->tp > 0 && sums.shards % fixed->tp) {
         rlf_fail(err, RLF_USER,
                  "'%s' cannot keep tp: %d: the model has %d shard%s, and tp "
                  "divides them",
-                 name, pin->tp, sums.shards, sums.shards == 1 ? "" : "s");
+                 name, fixed->tp, sums.shards, sums.shards == 1 ? "" : "s");
         rlf_err_hint(err,
                      "a tp is a power of two, as shards are, and 'shards:' "
                      "of a row of the model says how many there are");
-    } else if (pin->tp > 0 && !rlf_shards_allow(f, call, pin->tp)) {
+    } else if (fixed->tp > 0 && !rlf_shards_allow(f, call, fixed->tp)) {
         int lender = f->calls[call].lender, shards = f->sums[lender].shards;
         rlf_fail(err, RLF_USER,
                  "'%s' cannot keep tp: %d: weights of '%s' are read where it "
                  "runs, which has %d shard%s, and tp divides them",
-                 name, pin->tp, f->options.graph->resources.data[lender].name,
+                 name, fixed->tp, f->options.graph->resources.data[lender].name,
                  shards, shards == 1 ? "" : "s");
     } else if (product > devices) {
         rlf_fail(err, RLF_USER,
                  "'%s' cannot keep its row: that takes %d ranks at least, and "
                  "there are %d",
                  name, product, devices);
-    } else if (update && pin->dp > sums.lanes) {
+    } else if (update && fixed->dp > sums.lanes) {
         rlf_fail(err, RLF_USER,
                  "'%s' cannot keep dp: %d: the model has %d lane%s, and each "
                  "replica needs one",
-                 name, pin->dp, sums.lanes, sums.lanes == 1 ? "" : "s");
+                 name, fixed->dp, sums.lanes, sums.lanes == 1 ? "" : "s");
     } else if (why->status < 0) {
         rlf_fail(err, RLF_USER, "'%s' cannot keep its row: %s", name,
                  why->sentence);
@@ -332,35 +336,35 @@ rlf_pins_fail(const rlf_fronts *f, int call, const rlf_err *why, rlf_err *err)
                  "divided so",
                  name);
     }
-    return fail_at(pin, err);
+    return fail_at(fixed, err);
 }
 
 rlf_status
-rlf_pins_fit(const rlf_fronts *f, rlf_err *err)
+rlf_fixed_rows_fit(const rlf_fronts *f, rlf_err *err)
 {
     for (int c = 0; c < f->problem.n_calls; c++) {
         const rlf_problem_call *call = &f->problem.calls[c];
-        const rlf_place_row *pin = rlf_pins_call(f, c);
+        const rlf_place_row *fixed = rlf_fixed_rows_call(f, c);
         double over = INFINITY;
-        for (int k = 0; pin && k < call->n_choices; k++) {
+        for (int k = 0; fixed && k < call->n_choices; k++) {
             const rlf_choice *at = &call->choices[k];
             double least = INFINITY;
             for (int r = at->first; r < at->first + at->count; r++)
                 least = fmin(least, f->problem.memory[r]);
             over = fmin(over, at->kept + at->own + at->work - least);
         }
-        if (!pin || !(over > 0))
+        if (!fixed || !(over > 0))
             continue;
         rlf_arena *scratch = rlf_arena_new();
         char lacks[RLF_BYTES_TEXT];
         rlf_fail(err, RLF_USER,
                  "'%s' does not fit as its row says, '%s': the fullest device "
                  "lacks at least %s",
-                 call->name, words_of(f, pin, scratch),
+                 call->name, words_of(f, fixed, scratch),
                  rlf_gb_text(over, 3, lacks));
         rlf_arena_free(scratch);
         rlf_err_hint(err, "leave out a part of the row, or give it more ranks");
-        return fail_at(pin, err);
+        return fail_at(fixed, err);
     }
     return RLF_OK;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "engine/search/measure.h"
-#include "engine/search/pins.h"
+#include "engine/search/fixed_rows.h"
 
 /* The choice that places a call as the plan does, or -1. */
 static int
@@ -20,7 +20,8 @@ find_layout(const rlf_fronts *f, int c, const rlf_node_place *place)
         const rlf_choice *at = &call->choices[k];
         rlf_place_row row = rlf_place_row_new(call->model, f->calls[c].class);
         rlf_measure_words(f, call->model, f->calls[c].class, at->variant, &row);
-        rlf_pins_words(rlf_pins_call(f, c), f->calls[c].class, &row);
+        rlf_fixed_rows_words(rlf_fixed_rows_call(f, c), f->calls[c].class,
+                             &row);
         const char *schedule = row.schedule ? row.schedule : "1f1b";
         bool words = call->kind != RLF_STAGE_UPDATE ||
                      (place->recompute == (row.recompute > 0) &&
@@ -94,7 +95,7 @@ rlf_fronts_rows(const rlf_fronts *f, const int *choice, rlf_arena *arena,
                 int *n)
 {
     int idle;
-    const rlf_place_row *kept = rlf_pins_idle(f, arena, &idle);
+    const rlf_place_row *kept = rlf_fixed_rows_idle(f, arena, &idle);
     int most = f->problem.n_calls + f->problem.n_models + idle;
     rlf_place_row *rows = RLF_NEW_ARRAY(arena, rlf_place_row, most);
     *n = put_models(f, choice, arena, rows);
@@ -107,7 +108,7 @@ rlf_fronts_rows(const rlf_fronts *f, const int *choice, rlf_arena *arena,
         put_on(row, at, arena);
         rlf_measure_words(f, f->calls[c].model, f->calls[c].class, at->variant,
                           row);
-        rlf_pins_words(rlf_pins_call(f, c), f->calls[c].class, row);
+        rlf_fixed_rows_words(rlf_fixed_rows_call(f, c), f->calls[c].class, row);
     }
     return rows;
 }

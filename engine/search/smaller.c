@@ -1,7 +1,7 @@
-/* Answers for less: see search.h.
+/* Answers of smaller problems: see search.h.
  *
- * On fewer of the first ranks, and in less memory, the same search
- * finds a placement that this problem has, too, and so on down. Each of them is
+ * On fewer of the first ranks, and in less memory, the same search finds a
+ * placement that this problem has, too, and so on down. Each of them is
  * searched for once. */
 #include <math.h>
 
@@ -12,7 +12,7 @@ enum { SIZES = RLF_SEARCH_SIZES, RUNGS = RLF_SEARCH_RUNGS };
 enum { MACHINES = 8 };
 /* Placements that are looked at for each of these answers, at most: it is to be
  * cheap. */
-enum { LESS_MOVES = RLF_SEARCH_LESS_MOVES };
+enum { SMALLER_MOVES = RLF_SEARCH_SMALLER_MOVES };
 /* Memory is lowered to whole parts of so many bytes, whatever there is, so that
  * problems that differ in it have smaller ones in common; on more ranks than
  * these it is not. */
@@ -195,14 +195,15 @@ rlf_search_rungs(const rlf_problem *problem, int ranks, double rungs[RUNGS + 1])
 }
 
 int
-rlf_search_less(const rlf_problem *problem, const rlf_search_options *options,
-                rlf_arena *arena, rlf_placing out[2])
+rlf_search_smaller(const rlf_problem *problem,
+                   const rlf_search_options *options, rlf_arena *arena,
+                   rlf_placing out[2])
 {
     ladder *l = RLF_NEW(arena, ladder);
     int n;
     *l = (ladder){.problem = problem, .options = *options, .arena = arena};
-    if (l->options.moves > LESS_MOVES)
-        l->options.moves = LESS_MOVES;
+    if (l->options.moves > SMALLER_MOVES)
+        l->options.moves = SMALLER_MOVES;
     l->n_rungs = rlf_search_rungs(problem, 1, l->rungs);
     l->n_sizes = rlf_search_sizes(problem, l->sizes);
     gather(l, 0, 0, out, &n);
