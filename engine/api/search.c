@@ -13,7 +13,7 @@
 #include "engine/plan/candidate.h"
 #include "engine/plan/pipe_memory.h"
 #include "engine/search/calls.h"
-#include "engine/search/pins.h"
+#include "engine/search/fixed_rows.h"
 #include "nodes/table.h"
 
 enum { TRIES = 6 };
@@ -256,8 +256,8 @@ fail_to_fit(const rlf_searching *s, rlf_err *err)
         return rlf_fail(err, RLF_STOPPED,
                         "the search was stopped before anything was found "
                         "that fits");
-    RLF_TRY(rlf_pins_fit(&s->out->fronts, err));
-    bool kept = rlf_pins_any(&s->out->fronts);
+    RLF_TRY(rlf_fixed_rows_fit(&s->out->fronts, err));
+    bool kept = rlf_fixed_rows_any(&s->out->fronts);
     char lacks[RLF_BYTES_TEXT];
     rlf_fail(err, RLF_USER,
              "the program does not fit into the cluster '%s'%s: the fullest "
@@ -332,7 +332,7 @@ search_until_fit(rlf_searching *s, rlf_err *err)
              "no placement was found whose plan fits into the devices of the "
              "cluster '%s'",
              cluster->name);
-    if (rlf_pins_any(fronts))
+    if (rlf_fixed_rows_any(fronts))
         rlf_err_hint(err, "leave out some of the rows that are kept");
     return RLF_USER;
 }
@@ -367,7 +367,7 @@ add_others(rlf_searching *s)
     rlf_search_candidate *j;
     if (known)
         rlf_placing_look(rlf_estimator_new(p, session->arena), &own);
-    if (known || s->options->keeps || !rlf_pins_any(&f->fronts)) {
+    if (known || s->options->keeps || !rlf_fixed_rows_any(&f->fronts)) {
         j = add(s, "program", 0, &own);
         j->is_known = known;
         j->plan = session->plan;

@@ -17,7 +17,7 @@
 #include "engine/plan/candidate.h"
 #include "engine/search/calls.h"
 #include "engine/search/measure.h"
-#include "engine/search/pins.h"
+#include "engine/search/fixed_rows.h"
 #include "engine/simulate/costs.h"
 
 enum {
@@ -78,7 +78,7 @@ node_of(const rlf_searching *s, int call, int region)
 static bool
 keeps_schedule(const rlf_searching *s, int call)
 {
-    const rlf_place_row *pin = rlf_pins_call(&s->out->fronts, call);
+    const rlf_place_row *pin = rlf_fixed_rows_call(&s->out->fronts, call);
     return pin && pin->schedule;
 }
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "engine/api/search_candidate.h"
-#include "engine/search/pins.h"
+#include "engine/search/fixed_rows.h"
 
 /* A gain below that part of a step says nothing. */
 #define WORTH 0.01
@@ -91,7 +91,7 @@ with_words(const sweep *w, int migrate, int seats)
     for (int c = 0; c < s->out->fronts.problem.n_calls; c++) {
         rlf_place_row *row = row_of(s, &j, c);
         bool said = w->call < 0 ? is_generation(s, c) : c == w->call;
-        const rlf_place_row *pin = rlf_pins_call(&s->out->fronts, c);
+        const rlf_place_row *pin = rlf_fixed_rows_call(&s->out->fronts, c);
         if (!said || !row || row->dp < 2)
             continue;
         if (!pin || pin->migrate < 0)
@@ -135,7 +135,7 @@ sweep_call(sweep *w, rlf_err *err)
 {
     double n = samples_of(w->s, w->call);
     const rlf_place_row *row = row_of(w->s, &w->best, w->call);
-    const rlf_place_row *pin = rlf_pins_call(&w->s->out->fronts, w->call);
+    const rlf_place_row *pin = rlf_fixed_rows_call(&w->s->out->fronts, w->call);
     bool kept = pin && pin->migrate >= 0;
     if (!row || row->dp < 2 || !isfinite(n) || n < 2 || kept)
         return RLF_OK;

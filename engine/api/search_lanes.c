@@ -42,8 +42,8 @@ period_with(const rlf_searching *s, const rlf_fronts_lesser *less)
     options.plan = &plan;
     options.like = &s->out->fronts;
     few.branches = 0;
-    if (few.moves > RLF_SEARCH_LESS_MOVES)
-        few.moves = RLF_SEARCH_LESS_MOVES;
+    if (few.moves > RLF_SEARCH_SMALLER_MOVES)
+        few.moves = RLF_SEARCH_SMALLER_MOVES;
     if (rlf_fronts_make(&options, arena, &err, &fronts) >= 0) {
         rlf_found found;
         fronts.problem.memory = s->out->fronts.problem.memory;

@@ -6,7 +6,7 @@
 #include "engine/api/auto.h"
 #include "engine/api/search_candidate.h"
 #include "engine/base/clock.h"
-#include "engine/search/pins.h"
+#include "engine/search/fixed_rows.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -244,7 +244,7 @@ static void
 put_kept(const rlf_session *s, const rlf_session_found *f, rlf_buf *out)
 {
     const rlf_placement *p = s->graph->placement;
-    if (rlf_pins_any(&f->fronts)) {
+    if (rlf_fixed_rows_any(&f->fronts)) {
         for (int i = 0; i < p->n_pins; i++) {
             rlf_buf_puts(out, "# kept: ");
             rlf_place_row_print(s->graph, &p->pins[i], out);

@@ -7,7 +7,7 @@
 #include "engine/mesh/outline.h"
 #include "engine/simulate/account.h"
 #include "engine/simulate/costs.h"
-#include "engine/simulate/kinds.h"
+#include "engine/simulate/step_kinds.h"
 #include "engine/timing/seconds.h"
 
 typedef struct rlf_trial {

@@ -4,17 +4,17 @@
 noinst_LIBRARIES += libsimulate.a
 libsimulate_a_SOURCES = \
 	%D%/account.c %D%/account.h \
-	%D%/bands.c %D%/bands.h \
+	%D%/timeline_groups.c %D%/timeline_groups.h \
 	%D%/costs.c %D%/costs.h \
-	%D%/kinds.c %D%/kinds.h \
+	%D%/step_kinds.c %D%/step_kinds.h \
 	%D%/pages.c \
-	%D%/passes.c \
+	%D%/micro_batches.c \
 	%D%/ranks.c %D%/ranks.h %D%/ranks_state.h \
 	%D%/sequences.c \
 	%D%/simulate.c %D%/simulate.h %D%/simulate_state.h \
 	%D%/timeline.c %D%/timeline.h \
 	%D%/transfers.c %D%/transfers.h \
-	%D%/turns.c
+	%D%/generations.c
 
 check_PROGRAMS += tests/unit/simulate_ranks tests/unit/simulate_timeline \
 	tests/unit/simulate_transfers

@@ -1,5 +1,5 @@
 /* The state of ranks on a virtual clock, shared by ranks.c (commands, who
- * meets, events) and turns.c (generations). */
+ * meets, events) and generations.c (generations). */
 #ifndef RLF_SIMULATE_RANKS_STATE_H
 #define RLF_SIMULATE_RANKS_STATE_H
 
@@ -127,7 +127,7 @@ letter *rlf_ranks_next_mail(const rlf_ranks *r, int rank);
 /* The rank stands at its next letter. */
 void rlf_ranks_take(rlf_ranks *r, int rank);
 
-/* ---- turns.c ---- */
+/* ---- generations.c ---- */
 
 /* A rank has its share of a generation. */
 void rlf_ranks_open(rlf_ranks *r, int rank, letter *l);

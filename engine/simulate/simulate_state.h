@@ -1,5 +1,6 @@
 /* The state of a simulated run, shared by simulate.c (life, what work takes,
- * accounts), sequences.c (how long rows are) and passes.c (micro-batches). */
+ * accounts), sequences.c (how long rows are) and micro_batches.c
+ * (micro-batches). */
 #ifndef RLF_SIMULATE_SIMULATE_STATE_H
 #define RLF_SIMULATE_SIMULATE_STATE_H
 
@@ -110,7 +111,7 @@ rlf_sim_length(const sequences *q, uint32_t row)
     return q->list[at < q->n_list ? at : at % q->n_list];
 }
 
-/* ---- passes.c ---- */
+/* ---- micro_batches.c ---- */
 
 /* The updates of these commands of one instance each, carried out together. */
 const passes *rlf_sim_update(simulation *s, const rlf_work *work);

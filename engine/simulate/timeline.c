@@ -3,7 +3,7 @@
 
 #include "engine/base/svg.h"
 #include "engine/graph/class.h"
-#include "engine/simulate/bands.h"
+#include "engine/simulate/timeline_groups.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -156,8 +156,8 @@ top_of(int bar)
 }
 
 static void
-put_title(const rlf_span_spent *s, const char *name, const rlf_band *band,
-          double from, rlf_buf *out)
+put_title(const rlf_span_spent *s, const char *name,
+          const rlf_timeline_group *group, double from, rlf_buf *out)
 {
     rlf_buf_puts(out, "<title>");
     put_words(name, out);
@@ -167,9 +167,9 @@ put_title(const rlf_span_spent *s, const char *name, const rlf_band *band,
         rlf_buf_printf(out, ", %u turns of %u samples", s->turns, s->rows);
     if (s->bubble > 0)
         rlf_buf_printf(out, ", %.6g s of it waiting for others", s->bubble);
-    if (band->n > 1) {
+    if (group->n > 1) {
         rlf_buf_puts(out, "; ");
-        rlf_band_words(band, band->n, out);
+        rlf_timeline_group_text(group, group->n, out);
     }
     rlf_buf_puts(out, "</title>");
 }
@@ -186,8 +186,8 @@ put_box(double x, double y, double width, double height, const char *color,
 }
 
 static void
-put_span(const picture *p, const rlf_span_spent *s, const rlf_band *band,
-         int bar, rlf_buf *out)
+put_span(const picture *p, const rlf_span_spent *s,
+         const rlf_timeline_group *group, int bar, rlf_buf *out)
 {
     double a = fmax(s->from, p->from), b = fmin(s->to, p->to);
     double x = place_of(p, a), width = place_of(p, b) - x;
@@ -202,7 +202,7 @@ put_span(const picture *p, const rlf_span_spent *s, const rlf_band *band,
                 colors[RLF_SPENT_BUBBLE], out);
         rlf_buf_puts(out, "/>");
     }
-    put_title(s, name_of(p->timeline, s), band, p->from, out);
+    put_title(s, name_of(p->timeline, s), group, p->from, out);
     rlf_buf_puts(out, "</g>\n");
 }
 
@@ -264,22 +264,23 @@ put_scale(const picture *p, rlf_buf *out)
 
 /* Each bar has its name, and the spans of its first rank. */
 static void
-put_bars(const picture *p, const rlf_band *bands, int n, rlf_buf *out)
+put_bars(const picture *p, const rlf_timeline_group *groups, int n,
+         rlf_buf *out)
 {
     const rlf_timeline *t = p->timeline;
     int *bar = rlf_calloc((size_t)t->ranks, sizeof *bar); /* + 1; 0: none */
     for (int k = 0; k < n; k++) {
         rlf_buf words = {0};
-        rlf_band_words(&bands[k], RUNS, &words);
+        rlf_timeline_group_text(&groups[k], RUNS, &words);
         put_text(4, top_of(k) + BAR - 3, words.p, out);
         rlf_buf_free(&words);
-        bar[bands[k].ranks[0]] = k + 1;
+        bar[groups[k].ranks[0]] = k + 1;
     }
     for (size_t i = 0; i < t->spans.count; i++) {
         const rlf_span_spent *s = &t->spans.data[i];
         int k = bar[s->rank] - 1;
         if (k >= 0)
-            put_span(p, s, &bands[k], k, out);
+            put_span(p, s, &groups[k], k, out);
     }
     free(bar);
 }
@@ -290,7 +291,8 @@ rlf_timeline_svg(const rlf_timeline *t, double from, double to, rlf_buf *out)
     rlf_arena *arena = rlf_arena_new();
     int n;
     double pixel = (to - from) / WIDTH;
-    const rlf_band *bands = rlf_bands_find(t, from, to, pixel, arena, &n);
+    const rlf_timeline_group *groups =
+        rlf_timeline_groups(t, from, to, pixel, arena, &n);
     const picture p = {.timeline = t,
                        .from = from,
                        .to = to,
@@ -305,7 +307,7 @@ rlf_timeline_svg(const rlf_timeline *t, double from, double to, rlf_buf *out)
     if (t->title)
         put_text(LEFT, 18, t->title, out);
     put_colors(out);
-    put_bars(&p, bands, n, out);
+    put_bars(&p, groups, n, out);
     put_steps(&p, out);
     put_scale(&p, out);
     rlf_buf_puts(out, "</svg>\n");

@@ -27,9 +27,9 @@ extern const char rlf_timeline_letters[RLF_SPENTS + 1];
 void rlf_timeline_text(const rlf_timeline *timeline, double from, double to,
                        int columns, rlf_buf *out);
 /* A whole SVG document: a bar for each rank, or for all that do the same to the
- * width of a pixel (bands.h), with what is told of a span where the pointer is
- * (of what waits for others the lower part is pale), where steps end, a scale
- * of seconds from `from` on, and what colours mean. */
+ * width of a pixel (timeline_groups.h), with what is told of a span where the
+ * pointer is (of what waits for others the lower part is pale), where steps
+ * end, a scale of seconds from `from` on, and what colours mean. */
 void rlf_timeline_svg(const rlf_timeline *timeline, double from, double to,
                       rlf_buf *out);
 /* Spans of all ranks, in lanes of the trace, and steps, in one of rank 0; a

@@ -3,7 +3,7 @@
  * for pages; samples that migrate; seconds from counts. */
 #include "engine/base/vec.h"
 #include "engine/sched/run.h"
-#include "engine/simulate/kinds.h"
+#include "engine/simulate/step_kinds.h"
 #include "tests/unit/simulated_program.h"
 
 static const plan_case one_rank = {"one rank", 1, 0, NULL};

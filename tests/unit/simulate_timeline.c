@@ -1,7 +1,7 @@
 /* Pictures of a simulated run: a text to the letter, every span once in the SVG
  * and in the trace, at its time. */
 #include "engine/graph/class.h"
-#include "engine/simulate/bands.h"
+#include "engine/simulate/timeline_groups.h"
 #include "engine/simulate/timeline.h"
 #include "tests/tap.h"
 
@@ -159,7 +159,8 @@ test_bands(void)
            strstr(text.p, ">rank 4</text>"),
        "unless it is seen");
     rlf_buf_clear(&text);
-    rlf_band_words(&(rlf_band){(int[]){1, 3, 5, 7}, 4}, 2, &text);
+    rlf_timeline_group_text(&(rlf_timeline_group){(int[]){1, 3, 5, 7}, 4}, 2,
+                            &text);
     is_str(text.p, "ranks 1, 3, ... (4)", "of many runs the first ones");
     rlf_buf_free(&text);
     rlf_timeline_free(&t);

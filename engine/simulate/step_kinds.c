@@ -1,5 +1,5 @@
-/* See kinds.h. */
-#include "engine/simulate/kinds.h"
+/* See step_kinds.h. */
+#include "engine/simulate/step_kinds.h"
 
 #include <stdlib.h>
 

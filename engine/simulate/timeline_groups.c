@@ -1,5 +1,5 @@
-/* See bands.h. */
-#include "engine/simulate/bands.h"
+/* See timeline_groups.h. */
+#include "engine/simulate/timeline_groups.h"
 
 #include <math.h>
 
@@ -50,26 +50,27 @@ alike(const seen *a, const seen *b, double tolerance)
     return same;
 }
 
-rlf_band *
-rlf_bands_find(const rlf_timeline *t, double from, double to, double tolerance,
-               rlf_arena *arena, int *n)
+rlf_timeline_group *
+rlf_timeline_groups(const rlf_timeline *t, double from, double to,
+                    double tolerance, rlf_arena *arena, int *n)
 {
     const seen *of = look(t, from, to, tolerance, arena);
-    rlf_band *bands = RLF_NEW_ARRAY(arena, rlf_band, t->ranks);
+    rlf_timeline_group *groups =
+        RLF_NEW_ARRAY(arena, rlf_timeline_group, t->ranks);
     *n = 0;
     for (int r = 0; r < t->ranks; r++) {
         int k = 0;
-        while (k < *n && !alike(&of[bands[k].ranks[0]], &of[r], tolerance))
+        while (k < *n && !alike(&of[groups[k].ranks[0]], &of[r], tolerance))
             k++;
         if (k == *n)
-            bands[(*n)++].ranks = RLF_NEW_ARRAY(arena, int, t->ranks - r);
-        bands[k].ranks[bands[k].n++] = r;
+            groups[(*n)++].ranks = RLF_NEW_ARRAY(arena, int, t->ranks - r);
+        groups[k].ranks[groups[k].n++] = r;
     }
-    return bands;
+    return groups;
 }
 
 void
-rlf_band_words(const rlf_band *b, int most, rlf_buf *out)
+rlf_timeline_group_text(const rlf_timeline_group *b, int most, rlf_buf *out)
 {
     int runs = 0, at = 0;
     rlf_buf_puts(out, b->n > 1 ? "ranks " : "rank ");

@@ -5,8 +5,8 @@
  * the steps count that both divide. A block whose N is known only in a run
  * is in each step here. Of an `if` that compares `step` with numbers a usual
  * step has what late steps have; of every other `if` it has the first block. */
-#ifndef RLF_SIMULATE_KINDS_H
-#define RLF_SIMULATE_KINDS_H
+#ifndef RLF_SIMULATE_STEP_KINDS_H
+#define RLF_SIMULATE_STEP_KINDS_H
 
 #include "engine/base/arena.h"
 #include "engine/graph/graph.h"
