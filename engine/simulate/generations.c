@@ -449,13 +449,13 @@ parcel_of(rlf_ranks *r, letter *l, const rlf_move *m)
 }
 
 void
-rlf_ranks_give(rlf_ranks *r, letter *l, rlf_work *work)
+rlf_ranks_give(rlf_ranks *r, letter *l, rlf_rank_task *task)
 {
-    for (int k = 0; k < work->part->n_moves; k++) {
-        const parcel *p = parcel_of(r, l, &work->part->moves[k]);
-        work->samples += (uint32_t)p->samples.count;
+    for (int k = 0; k < task->part->n_moves; k++) {
+        const parcel *p = parcel_of(r, l, &task->part->moves[k]);
+        task->samples += (uint32_t)p->samples.count;
         for (size_t i = 0; i < p->samples.count; i++)
-            work->tokens += p->samples.data[i].context;
+            task->tokens += p->samples.data[i].context;
     }
 }
 

@@ -352,19 +352,19 @@ take_party(const simulation *s, const party *p, passes *out, rlf_arena *scratch)
 
 /* Minibatches are often as many rows that are as long as those before. */
 const passes *
-rlf_sim_update(simulation *s, const rlf_work *work)
+rlf_sim_update(simulation *s, const rlf_rank_task *task)
 {
     passes *out = &s->passes;
-    if (out->n == work->command->n + 1)
+    if (out->n == task->command->n + 1)
         return out;
     rlf_arena *scratch = rlf_arena_scratch(s->arena);
-    party p = {.n = work->n_joint + 1};
+    party p = {.n = task->n_joint + 1};
     p.node = RLF_NEW_ARRAY(scratch, const rlf_node *, p.n);
     p.micros = RLF_NEW_ARRAY(scratch, micros *, p.n);
-    out->n = work->command->n + 1;
+    out->n = task->command->n + 1;
     for (int i = 0; i < p.n; i++) {
         const rlf_rank_command *command =
-            i < work->n_joint ? work->joint[i] : work->command;
+            i < task->n_joint ? task->joint[i] : task->command;
         p.node[i] = rlf_sim_instance(s, command->instance)->node;
         const rlf_layout *l = &s->plan->place[p.node[i]->id].layout;
         p.micros[i] = RLF_NEW_ARRAY(scratch, micros, l->dp);
@@ -388,10 +388,10 @@ rlf_sim_update(simulation *s, const rlf_work *work)
 
 /* The micro-batches of a share. */
 static micros
-cut_share(simulation *s, const rlf_work *work, const rlf_node *node)
+cut_share(simulation *s, const rlf_rank_task *task, const rlf_node *node)
 {
-    const rlf_share *share = work->part->share;
-    sequences q = rlf_sim_sequences(s, work->command->instance);
+    const rlf_share *share = task->part->share;
+    sequences q = rlf_sim_sequences(s, task->command->instance);
     rlf_arena *scratch = rlf_arena_scratch(s->arena);
     int64_t *rows = RLF_NEW_ARRAY(scratch, int64_t, share->n_rows + 1);
     for (uint32_t i = 0; i < share->n_rows; i++)
@@ -456,17 +456,17 @@ reading_of(simulation *s, const rlf_node *node, int dp)
 /* All ranks of a replica read the same rows, and often as many as long ones as
  * before. */
 double
-rlf_sim_reading(simulation *s, const rlf_work *work, double *busy)
+rlf_sim_reading(simulation *s, const rlf_rank_task *task, double *busy)
 {
-    const rlf_node *node = rlf_sim_instance(s, work->command->instance)->node;
-    const rlf_share *share = work->part->share;
+    const rlf_node *node = rlf_sim_instance(s, task->command->instance)->node;
+    const rlf_share *share = task->part->share;
     rlf_coordinates at =
-        rlf_layout_find(&s->plan->place[node->id].layout, work->rank);
+        rlf_layout_find(&s->plan->place[node->id].layout, task->rank);
     reading *r = reading_of(s, node, at.dp);
-    uint64_t n = work->command->n + 1;
+    uint64_t n = task->command->n + 1;
     bool known = r->n && s->options->durations->known;
     if (!known || r->n != n || r->rows != share->rows) {
-        micros m = cut_share(s, work, node), was = r->micros;
+        micros m = cut_share(s, task, node), was = r->micros;
         known = known && m.n == was.n && m.rows == was.rows &&
                 m.prompt == was.prompt && m.response == was.response;
         r->micros = m;

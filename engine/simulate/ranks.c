@@ -349,20 +349,21 @@ begin_work(rlf_ranks *r, int i)
     rank_state *me = &r->list[i];
     letter *l = me->now;
     double seconds = 0;
-    rlf_work work = {.rank = i, .command = l->command, .part = &l->parts[i]};
+    rlf_rank_task task = {
+        .rank = i, .command = l->command, .part = &l->parts[i]};
     bool samples = l->node && l->node->class->work == RLF_WORK_GENERATE &&
-                   work.part->share && work.part->share->rows;
+                   task.part->share && task.part->share->rows;
     if (l->command->kind == RLF_DO_MOVE)
-        rlf_ranks_give(r, l, &work);
-    if (!l->command->joint && work.part->share && me->joint.count) {
+        rlf_ranks_give(r, l, &task);
+    if (!l->command->joint && task.part->share && me->joint.count) {
         const rlf_rank_command **joint =
             RLF_NEW_ARRAY(r->arena, const rlf_rank_command *, me->joint.count);
         for (size_t k = 0; k < me->joint.count; k++)
-            joint[work.n_joint++] = me->joint.data[k]->command;
-        work.joint = joint;
+            joint[task.n_joint++] = me->joint.data[k]->command;
+        task.joint = joint;
     }
-    if (work.part->works && !samples && !l->command->joint)
-        seconds = r->options.work(r->options.self, &work);
+    if (task.part->works && !samples && !l->command->joint)
+        seconds = r->options.work(r->options.self, &task);
     me->began = r->now;
     me->part = seconds > 0 && r->options.part
                    ? r->options.part(r->options.self, i)

@@ -19,8 +19,8 @@
 
 #include "engine/order/part.h"
 
-/* A rank is about to carry out its part in a command. */
-typedef struct rlf_work {
+/* A task of a rank: its part in a command, which it is about to carry out. */
+typedef struct rlf_rank_task {
     int rank;
     const rlf_rank_command *command;
     const rlf_rank_part *part;
@@ -29,7 +29,7 @@ typedef struct rlf_work {
     int n_joint;
     uint32_t samples; /* MOVE: that go from here or come here, */
     uint64_t tokens;  /* and what they have */
-} rlf_work;
+} rlf_rank_task;
 
 /* A turn of a generation: every sample gets a token. */
 typedef struct rlf_turn {
@@ -91,7 +91,7 @@ typedef struct rlf_ranks_options {
     rlf_page_room (*pages)(void *self, const rlf_node *node);
     bool lengths; /* of samples are reported */
     /* Seconds, at least 0. */
-    double (*work)(void *self, const rlf_work *work);
+    double (*work)(void *self, const rlf_rank_task *task);
     double (*turn)(void *self, const rlf_turn *turn);
     double (*mail)(void *self, int rank); /* from the controller; NULL: 0 */
     double (*news)(void *self, int rank); /* to the controller; NULL: 0 */

@@ -137,8 +137,8 @@ void rlf_ranks_between(rlf_ranks *r, int rank);
 void rlf_ranks_end_turns(rlf_ranks *r, generation *g);
 /* Something is there for a rank at that time: turns end for it. */
 void rlf_ranks_shorten(rlf_ranks *r, int rank, double at);
-/* What goes with the moves of a rank, both ways, into work->samples, tokens. */
-void rlf_ranks_give(rlf_ranks *r, letter *l, rlf_work *work);
+/* What goes with the moves of a rank, both ways, into task->samples, tokens. */
+void rlf_ranks_give(rlf_ranks *r, letter *l, rlf_rank_task *task);
 /* The rank has what came. */
 void rlf_ranks_take_over(rlf_ranks *r, int rank, letter *l);
 void rlf_ranks_free_generation(generation *g);

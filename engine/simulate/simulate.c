@@ -68,13 +68,13 @@ counts_of(simulation *s, int instance)
 
 /* One rank tells of what all carry out together. */
 static void
-add_trained(simulation *s, const rlf_work *work)
+add_trained(simulation *s, const rlf_rank_task *task)
 {
-    for (int i = 0; i <= work->n_joint; i++) {
+    for (int i = 0; i <= task->n_joint; i++) {
         const rlf_rank_command *command =
-            i < work->n_joint ? work->joint[i] : work->command;
+            i < task->n_joint ? task->joint[i] : task->command;
         const rlf_node *node = node_of(s, command);
-        if (work->rank != s->plan->place[node->id].layout.ranks[0])
+        if (task->rank != s->plan->place[node->id].layout.ranks[0])
             continue;
         sequences q = rlf_sim_read(s, command->instance);
         for (uint32_t k = 0; k < q.n; k++) {
@@ -86,44 +86,44 @@ add_trained(simulation *s, const rlf_work *work)
 }
 
 static double
-take_run(simulation *s, const rlf_work *work)
+take_run(simulation *s, const rlf_rank_task *task)
 {
     const rlf_durations *d = s->options->durations;
-    const rlf_node *node = node_of(s, work->command);
+    const rlf_node *node = node_of(s, task->command);
     const rlf_node_place *place = &s->plan->place[node->id];
-    const rlf_share *share = work->part->share;
+    const rlf_share *share = task->part->share;
     double busy;
     if (node->class->work == RLF_WORK_TRAIN) {
-        const passes *p = rlf_sim_update(s, work);
-        add_trained(s, work);
-        s->bubble[work->rank] = p->seconds - p->busy[work->rank];
+        const passes *p = rlf_sim_update(s, task);
+        add_trained(s, task);
+        s->bubble[task->rank] = p->seconds - p->busy[task->rank];
         return p->seconds;
     }
     if (share->rows && place->layout.pp > 1) {
-        double seconds = rlf_sim_reading(s, work, &busy);
-        s->bubble[work->rank] = seconds - busy;
+        double seconds = rlf_sim_reading(s, task, &busy);
+        s->bubble[task->rank] = seconds - busy;
         return seconds;
     }
-    if (!d->portion || rlf_sim_instance(s, work->command->instance)->loop)
+    if (!d->portion || rlf_sim_instance(s, task->command->instance)->loop)
         return 0;
-    sequences q = rlf_sim_sequences(s, work->command->instance);
+    sequences q = rlf_sim_sequences(s, task->command->instance);
     rlf_portion p =
         portion_of(s, &q, share->rows, share->rows ? share->n_rows : q.n);
     p.node = node;
-    p.rank = work->rank;
+    p.rank = task->rank;
     p.all = !share->rows;
     return d->portion(d->self, &p);
 }
 
 /* What is no computing of samples: a call's outputs are made, a step ends. */
 static double
-take_other(const simulation *s, const rlf_work *work)
+take_other(const simulation *s, const rlf_rank_task *task)
 {
     const rlf_durations *d = s->options->durations;
     rlf_portion p = {.kind = RLF_PORTION_OPEN,
-                     .node = node_of(s, work->command),
-                     .rank = work->rank};
-    if (work->command->kind == RLF_DO_END)
+                     .node = node_of(s, task->command),
+                     .rank = task->rank};
+    if (task->command->kind == RLF_DO_END)
         p.kind = RLF_PORTION_STEP;
     return d->portion && d->other ? d->portion(d->self, &p) : 0;
 }
@@ -142,57 +142,57 @@ bytes_of(simulation *s, const rlf_rank_command *command, const rlf_move *m)
 
 /* A rank sends and receives at once, each one message after the other. */
 static double
-take_edge(simulation *s, const rlf_work *work)
+take_edge(simulation *s, const rlf_rank_task *task)
 {
     const rlf_durations *d = s->options->durations;
     double out = 0, in = 0, all = 0;
-    for (int i = 0; i < work->part->n_moves && (d->message || d->edge); i++) {
-        const rlf_move *m = &work->part->moves[i];
-        double bytes = bytes_of(s, work->command, m);
+    for (int i = 0; i < task->part->n_moves && (d->message || d->edge); i++) {
+        const rlf_move *m = &task->part->moves[i];
+        double bytes = bytes_of(s, task->command, m);
         bytes = isfinite(bytes) ? bytes : 0;
         all += bytes;
         double seconds =
             d->message ? d->message(d->self, m->from, m->to, bytes) : 0;
-        if (m->from == work->rank)
+        if (m->from == task->rank)
             out += seconds;
         else
             in += seconds;
     }
     double own =
-        d->edge ? d->edge(d->self, work->rank, all, work->part->n_moves) : 0;
+        d->edge ? d->edge(d->self, task->rank, all, task->part->n_moves) : 0;
     return own + (out > in ? out : in);
 }
 
 static double
-take_post(simulation *s, const rlf_work *work)
+take_post(simulation *s, const rlf_rank_task *task)
 {
     const rlf_durations *d = s->options->durations;
-    s->bubble[work->rank] = 0;
-    switch (work->command->kind) {
+    s->bubble[task->rank] = 0;
+    switch (task->command->kind) {
     case RLF_DO_RUN:
-        return take_run(s, work);
+        return take_run(s, task);
     case RLF_DO_EDGE:
-        return take_edge(s, work);
+        return take_edge(s, task);
     case RLF_DO_MOVE:
         return d->handover
-                   ? d->handover(d->self, node_of(s, work->command), work->rank,
-                                 work->samples, work->tokens)
+                   ? d->handover(d->self, node_of(s, task->command), task->rank,
+                                 task->samples, task->tokens)
                    : 0;
     case RLF_DO_WEIGHTS:
-        return d->weights ? d->weights(d->self, work->command) : 0;
+        return d->weights ? d->weights(d->self, task->command) : 0;
     case RLF_DO_OPEN:
     case RLF_DO_END:
-        return take_other(s, work);
+        return take_other(s, task);
     default:
         return 0;
     }
 }
 
 static double
-take_work(void *self, const rlf_work *work)
+take_work(void *self, const rlf_rank_task *task)
 {
     simulation *s = self;
-    double *bubble = &s->bubble[work->rank], took = take_post(s, work);
+    double *bubble = &s->bubble[task->rank], took = take_post(s, task);
     *bubble = took > 0 ? *bubble / took : 0;
     return took;
 }

@@ -114,8 +114,8 @@ rlf_sim_length(const sequences *q, uint32_t row)
 /* ---- micro_batches.c ---- */
 
 /* The updates of these commands of one instance each, carried out together. */
-const passes *rlf_sim_update(simulation *s, const rlf_work *work);
+const passes *rlf_sim_update(simulation *s, const rlf_rank_task *task);
 /* A replica reads rows in a pipeline. */
-double rlf_sim_reading(simulation *s, const rlf_work *work, double *busy);
+double rlf_sim_reading(simulation *s, const rlf_rank_task *task, double *busy);
 
 #endif

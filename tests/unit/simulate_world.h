@@ -330,9 +330,9 @@ delay(world *w)
 }
 
 static double
-any_work(void *self, const rlf_work *work)
+any_work(void *self, const rlf_rank_task *task)
 {
-    (void)work;
+    (void)task;
     return delay(self);
 }
 
