@@ -15,7 +15,7 @@
 #include "nodes/data.h"
 #include "nodes/hook.h"
 #include "nodes/model/handover.h"
-#include "nodes/model/work.h"
+#include "nodes/model/buffers.h"
 #include "nodes/sequences.h"
 
 enum { MOST_NEW = 1 << 20, MOST_TURNS = 1024, MOST_AHEAD = 64 };
@@ -406,11 +406,11 @@ new_generation(rlf_call *call, rlf_err *err)
     rlf_model *model = rlf_model_of(call, call->node->receiver);
     rlf_pass *pass;
     rlf_kv *kv;
-    RLF_TRY(rlf_work_pass(model, RLF_USE_GENERATE, err, &pass));
-    RLF_TRY(rlf_work_pages(model, err, &kv));
-    RLF_TRY(rlf_work_arrays(model, err, &s->options.arrays));
-    s->options.array_bytes = model->work.arrays_bytes;
-    s->options.replays = rlf_work_replays(model);
+    RLF_TRY(rlf_buffers_pass(model, RLF_USE_GENERATE, err, &pass));
+    RLF_TRY(rlf_buffers_pages(model, err, &kv));
+    RLF_TRY(rlf_buffers_arrays(model, err, &s->options.arrays));
+    s->options.array_bytes = model->buffers.arrays_bytes;
+    s->options.replays = rlf_buffers_replays(model);
     s->row.count = 0;
     return rlf_generation_new(model, pass, kv, &s->options, err,
                               &s->generation);
@@ -428,8 +428,8 @@ static void
 note_replays(const rlf_call *call)
 {
     const rlf_model *model = rlf_model_of(call, call->node->receiver);
-    if (model->work.replays)
-        rlf_replays_note(model->work.replays, call->env->log);
+    if (model->buffers.replays)
+        rlf_replays_note(model->buffers.replays, call->env->log);
 }
 
 static rlf_status

@@ -4,7 +4,7 @@
 #include "engine/base/vec.h"
 #include "engine/comm/comm.h"
 #include "nodes/model/transformer.h"
-#include "nodes/model/work.h"
+#include "nodes/model/buffers.h"
 #include "nodes/sequences.h"
 
 static const rlf_formal formals[] = {
@@ -139,7 +139,7 @@ step(rlf_call *call, rlf_err *err)
     RLF_TRY(rlf_sequences_read(call->env, rows, object,
                                rlf_reading_of(call->node->class), call->rows, n,
                                err, &r.seqs));
-    RLF_TRY(rlf_work_pass(model, RLF_USE_READ, err, &r.pass));
+    RLF_TRY(rlf_buffers_pass(model, RLF_USE_READ, err, &r.pass));
     call->fed = 0;
     for (uint32_t i = 0; i < n; i++)
         call->fed += r.seqs[i].n_prompt + r.seqs[i].n_response;

@@ -12,7 +12,7 @@
 #include "nodes/model/move.h"
 #include "nodes/model/tables.h"
 #include "nodes/model/weights.h"
-#include "nodes/model/work.h"
+#include "nodes/model/buffers.h"
 #include "nodes/sequences.h"
 #include "nodes/update.h"
 
@@ -499,12 +499,12 @@ reserve_hold(const rlf_env *env, const rlf_resource *resource,
         if (!hold->uses[use])
             continue;
         RLF_TRY(check_tokens(env, resource, &model->caps, use, err));
-        RLF_TRY(rlf_work_reserve(model, use, err));
+        RLF_TRY(rlf_buffers_reserve(model, use, err));
     }
     if (!hold->uses[RLF_USE_GENERATE])
         return RLF_OK;
-    RLF_TRY(rlf_work_pages(model, err, &pages));
-    return rlf_work_arrays(model, err, &arrays);
+    RLF_TRY(rlf_buffers_pages(model, err, &pages));
+    return rlf_buffers_arrays(model, err, &arrays);
 }
 
 rlf_status

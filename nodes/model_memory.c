@@ -6,7 +6,7 @@
 #include "engine/layout/lanes.h"
 #include "engine/text/tokenizer.h"
 #include "nodes/model/weights.h"
-#include "nodes/model/work.h"
+#include "nodes/model/buffers.h"
 
 /* One line of the table: what it is for, and the cap that lowers it. */
 static void
@@ -82,8 +82,8 @@ hold_memory(const rlf_resource *resource, const rlf_model_hold *hold,
             .lower = use == RLF_USE_GENERATE
                          ? lengths
                          : "tokens: of its place row, max_prompt: or max_new:",
-            .device = rlf_work_pass_bytes(m, use),
-            .host = rlf_work_pass_host_bytes(m, use)};
+            .device = rlf_buffers_pass_bytes(m, use),
+            .host = rlf_buffers_pass_host_bytes(m, use)};
         add_row(resource, row, out);
     }
     if (!hold->uses[RLF_USE_GENERATE])
@@ -91,16 +91,16 @@ hold_memory(const rlf_resource *resource, const rlf_model_hold *hold,
     add_row(resource,
             (rlf_memory_row){.purpose = "keys and values",
                              .lower = lengths,
-                             .device = rlf_work_pages_bytes(m)},
+                             .device = rlf_buffers_pages_bytes(m)},
             out);
     add_row(resource,
             (rlf_memory_row){.purpose = "lists of pages",
-                             .device = rlf_work_arrays_bytes(m),
-                             .host = rlf_work_arrays_bytes(m)},
+                             .device = rlf_buffers_arrays_bytes(m),
+                             .host = rlf_buffers_arrays_bytes(m)},
             out);
     if (!m->caps.handover)
         return;
-    uint64_t pages = rlf_work_pages_bytes(m);
+    uint64_t pages = rlf_buffers_pages_bytes(m);
     bool more = pages > RLF_CAP_HANDOVER_BYTES;
     add_row(resource,
             (rlf_memory_row){.purpose = "samples between ranks",
@@ -151,7 +151,7 @@ rlf_model_pools(int index, void *object, rlf_pools *out)
     for (int i = 0; i < m->n_holds; i++) {
         if (!m->holds[i].own || !m->holds[i].uses[RLF_USE_GENERATE])
             continue;
-        rlf_pool pool = rlf_work_pool(m->holds[i].model);
+        rlf_pool pool = rlf_buffers_pool(m->holds[i].model);
         pool.resource = index;
         RLF_PUSH_IN(out->arena, &out->list, pool);
     }

@@ -24,7 +24,7 @@
 #include "nodes/declare.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/optimizer.h"
-#include "nodes/model/work.h"
+#include "nodes/model/buffers.h"
 
 /* Named as those of the constructor adamw (model.c), which hold the bounds. */
 /* What lasts for the run. */
@@ -238,7 +238,7 @@ open_flights(rlf_update *u, rlf_err *err)
         u->flights[c] = RLF_NEW_ARRAY(pool, rlf_update_flight, n);
         for (int i = 0; i < n; i++) {
             rlf_update_flight *f = &u->flights[c][i];
-            RLF_TRY(rlf_work_flight(u->model, c, i, err, &f->pass));
+            RLF_TRY(rlf_buffers_flight(u->model, c, i, err, &f->pass));
         }
     }
     return RLF_OK;

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "nodes/model/work.h"
+#include "nodes/model/buffers.h"
 
 static bool
 ends(const rlf_update *u, const rlf_train_op *op)
@@ -286,8 +286,9 @@ static rlf_status
 borrow(rlf_update *u, const rlf_train_op *op, rlf_pass *p, rlf_err *err)
 {
     rlf_pass *owed;
-    RLF_TRY(rlf_work_owed(u->model, op->chunk,
-                          op->micro % u->model->owed[op->chunk], err, &owed));
+    RLF_TRY(rlf_buffers_owed(u->model, op->chunk,
+                             op->micro % u->model->owed[op->chunk], err,
+                             &owed));
     rlf_pass_borrow(p, owed);
     return RLF_OK;
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "engine/comm/comm.h"
-#include "nodes/model/work.h"
+#include "nodes/model/buffers.h"
 
 enum {
     TILE_MOST = 1024, /* rows of a tile */
@@ -245,7 +245,7 @@ open_passes(rlf_words_tile *t, rlf_err *err)
         if (w->input[i] < 0)
             continue;
         t->model[i] = rlf_model_of(t->call, w->model[i]);
-        RLF_TRY(rlf_work_pass(t->model[i], RLF_USE_READ, err, &t->pass[i]));
+        RLF_TRY(rlf_buffers_pass(t->model[i], RLF_USE_READ, err, &t->pass[i]));
     }
     return RLF_OK;
 }

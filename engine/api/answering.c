@@ -18,7 +18,7 @@
 #include "nodes/model/generate.h"
 #include "nodes/model/origin.h"
 #include "nodes/model/weights.h"
-#include "nodes/model/work.h"
+#include "nodes/model/buffers.h"
 #include "nodes/rows.h"
 
 #include <math.h>
@@ -607,11 +607,11 @@ generate(rlf_session *s, struct rlf_answering *a, rlf_answer_function *watch,
     rlf_pass *pass;
     rlf_kv *kv;
     rlf_generation *g;
-    RLF_TRY(rlf_work_pass(a->model, RLF_USE_GENERATE, err, &pass));
-    RLF_TRY(rlf_work_pages(a->model, err, &kv));
-    RLF_TRY(rlf_work_arrays(a->model, err, &options.arrays));
-    options.array_bytes = a->model->work.arrays_bytes;
-    options.replays = rlf_work_replays(a->model);
+    RLF_TRY(rlf_buffers_pass(a->model, RLF_USE_GENERATE, err, &pass));
+    RLF_TRY(rlf_buffers_pages(a->model, err, &kv));
+    RLF_TRY(rlf_buffers_arrays(a->model, err, &options.arrays));
+    options.array_bytes = a->model->buffers.arrays_bytes;
+    options.replays = rlf_buffers_replays(a->model);
     RLF_TRY(rlf_generation_new(a->model, pass, kv, &options, err, &g));
     rlf_status status = add_all(s, a, g, err);
     if (status >= 0)

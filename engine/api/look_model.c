@@ -22,7 +22,7 @@
 #include "nodes/model/adapter_files.h"
 #include "nodes/model/origin.h"
 #include "nodes/model/pass.h"
-#include "nodes/model/work.h"
+#include "nodes/model/buffers.h"
 
 #include <string.h>
 
@@ -243,10 +243,10 @@ count_memory(card *c, const rlf_kernels *kernels, int device, rlf_err *err)
     options.bf16 = bf16_of(c, m->table);
     rlf_model_bytes bytes = rlf_model_count_bytes(m->table, kernels, &options);
     c->memory[TO_READ][device] =
-        sum_bytes(&bytes) + rlf_work_pass_bytes(m, RLF_USE_READ);
+        sum_bytes(&bytes) + rlf_buffers_pass_bytes(m, RLF_USE_READ);
     c->memory[TO_GENERATE][device] =
-        sum_bytes(&bytes) + rlf_work_pass_bytes(m, RLF_USE_GENERATE) +
-        rlf_work_pages_bytes(m) + rlf_work_arrays_bytes(m);
+        sum_bytes(&bytes) + rlf_buffers_pass_bytes(m, RLF_USE_GENERATE) +
+        rlf_buffers_pages_bytes(m) + rlf_buffers_arrays_bytes(m);
     enum { PAGE = 16 };
     c->token[device] = rlf_kv_page_bytes(m->table, kernels, PAGE) / PAGE;
     options.by_layer = options.fixed = false;

@@ -41,7 +41,7 @@ libnodes_a_SOURCES += \
 	nodes/model/transformer.c nodes/model/transformer.h \
 	nodes/model/origin.c nodes/model/origin.h \
 	nodes/model/weights.c nodes/model/weights.h \
-	nodes/model/work.c nodes/model/work.h
+	nodes/model/buffers.c nodes/model/buffers.h
 
 check_PROGRAMS += tests/unit/model_calls tests/unit/model_config tests/unit/model_cost tests/unit/model_files \
 	tests/unit/model_memory tests/unit/model_merge tests/unit/model_move tests/unit/model_parity tests/unit/model_programs tests/unit/model_ranks tests/unit/model_recorded \

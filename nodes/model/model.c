@@ -12,7 +12,7 @@
 #include "nodes/model/gradient.h"
 #include "nodes/model/offload.h"
 #include "nodes/model/tables.h"
-#include "nodes/model/work.h"
+#include "nodes/model/buffers.h"
 
 /* The tables of config.rope, or of config.local_rope. */
 static rlf_status
@@ -244,7 +244,7 @@ rlf_model_free(rlf_model *m)
         return;
     if (m->queue) { /* not only planned */
         (void)rlf_queue_sync(m->queue, &ignored);
-        rlf_work_free(m);
+        rlf_buffers_free(m);
         rlf_offload_close(m);
         free(m->filling);
         rlf_device_release(m->queue->device, m->block, m->block_bytes);

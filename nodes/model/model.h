@@ -107,8 +107,8 @@ typedef struct rlf_gradient {
                           each, among the weights */
 } rlf_gradient;
 
-/* Buffers that calls on the model share, made at first use (work.h). */
-typedef struct rlf_work {
+/* Buffers that calls on the model share, made at first use (buffers.h). */
+typedef struct rlf_model_buffers {
     struct rlf_pass *pass[RLF_N_USES];
     struct rlf_pass **flight; /* of an update: chunk after chunk */
     struct rlf_pass **owed;   /* the same of what it recomputes for weights */
@@ -117,7 +117,7 @@ typedef struct rlf_work {
     void *arrays;   /* of a generation */
     size_t arrays_bytes;
     struct rlf_replays *replays; /* of its steps */
-} rlf_work;
+} rlf_model_buffers;
 
 /* What a stage has, as far as others must know. */
 typedef struct rlf_stage {
@@ -194,7 +194,7 @@ typedef struct rlf_model {
     int positions;
     uint8_t *saved;            /* rlf_element in files, of the slots of all
                                   stages (table->whole); see save_f32 */
-    rlf_work work;
+    rlf_model_buffers buffers;
     rlf_loan loan;
     struct rlf_model *lender;  /* in whose loan it lies; NULL: its own block */
     rlf_model_options options; /* as given; what they point to may be gone */

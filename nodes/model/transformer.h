@@ -26,7 +26,7 @@
  * heads give is had on the last stage alone, where a call on them belongs.
  *
  * Training goes chunk by chunk, each micro-batch that is under way in passes of
- * its own (rlf_work_flight):
+ * its own (rlf_buffers_flight):
  *
  *     rlf_pass_load                           the same on every stage
  *     into rlf_pass_input [m, hidden]         unless the chunk begins

@@ -1,5 +1,5 @@
 /* Sizes are functions of their own, so that plans print what is allocated. */
-#include "nodes/model/work.h"
+#include "nodes/model/buffers.h"
 
 #include <stdlib.h>
 
@@ -61,22 +61,22 @@ owing_chunks(const rlf_model *model)
 }
 
 rlf_status
-rlf_work_flight(rlf_model *model, int chunk, int i, rlf_err *err,
-                rlf_pass **out)
+rlf_buffers_flight(rlf_model *model, int chunk, int i, rlf_err *err,
+                   rlf_pass **out)
 {
-    rlf_work *work = &model->work;
+    rlf_model_buffers *buffers = &model->buffers;
     int chunks = model->table->cut.chunks;
     RLF_ASSERT(chunk < chunks && i < model->flights[chunk]);
-    if (!work->flight)
-        work->flight = rlf_calloc((size_t)first_flight(model, chunks),
-                                  sizeof *work->flight);
-    rlf_pass **pass = &work->flight[first_flight(model, chunk) + i];
+    if (!buffers->flight)
+        buffers->flight = rlf_calloc((size_t)first_flight(model, chunks),
+                                     sizeof *buffers->flight);
+    rlf_pass **pass = &buffers->flight[first_flight(model, chunk) + i];
     if (!*pass) {
         rlf_pass_options options = flight_options(model, chunk, i);
         RLF_TRY(rlf_pass_new(model, &options, err, pass));
         if (options.lent) {
             rlf_pass *first;
-            RLF_TRY(rlf_work_flight(model, 0, 0, err, &first));
+            RLF_TRY(rlf_buffers_flight(model, 0, 0, err, &first));
             rlf_pass_lend(*pass, first);
         }
     }
@@ -85,15 +85,16 @@ rlf_work_flight(rlf_model *model, int chunk, int i, rlf_err *err,
 }
 
 rlf_status
-rlf_work_owed(rlf_model *model, int chunk, int i, rlf_err *err, rlf_pass **out)
+rlf_buffers_owed(rlf_model *model, int chunk, int i, rlf_err *err,
+                 rlf_pass **out)
 {
-    rlf_work *work = &model->work;
+    rlf_model_buffers *buffers = &model->buffers;
     int chunks = owing_chunks(model);
     RLF_ASSERT(chunk < chunks && i < model->owed[chunk]);
-    if (!work->owed)
-        work->owed = rlf_calloc((size_t)first_of(model->owed, chunks),
-                                sizeof *work->owed);
-    rlf_pass **pass = &work->owed[first_of(model->owed, chunk) + i];
+    if (!buffers->owed)
+        buffers->owed = rlf_calloc((size_t)first_of(model->owed, chunks),
+                                   sizeof *buffers->owed);
+    rlf_pass **pass = &buffers->owed[first_of(model->owed, chunk) + i];
     if (!*pass) {
         rlf_pass_options options = owed_options(model, chunk);
         RLF_TRY(rlf_pass_new(model, &options, err, pass));
@@ -103,11 +104,11 @@ rlf_work_owed(rlf_model *model, int chunk, int i, rlf_err *err, rlf_pass **out)
 }
 
 rlf_status
-rlf_work_pass(rlf_model *model, rlf_use use, rlf_err *err, rlf_pass **out)
+rlf_buffers_pass(rlf_model *model, rlf_use use, rlf_err *err, rlf_pass **out)
 {
-    rlf_pass **pass = &model->work.pass[use];
+    rlf_pass **pass = &model->buffers.pass[use];
     if (use == RLF_USE_UPDATE)
-        return rlf_work_flight(model, 0, 0, err, out);
+        return rlf_buffers_flight(model, 0, 0, err, out);
     if (!*pass) {
         rlf_pass_options options = pass_options(model, use);
         RLF_TRY(rlf_pass_new(model, &options, err, pass));
@@ -117,17 +118,17 @@ rlf_work_pass(rlf_model *model, rlf_use use, rlf_err *err, rlf_pass **out)
 }
 
 rlf_status
-rlf_work_reserve(rlf_model *model, rlf_use use, rlf_err *err)
+rlf_buffers_reserve(rlf_model *model, rlf_use use, rlf_err *err)
 {
     rlf_pass *pass;
     if (use != RLF_USE_UPDATE)
-        return rlf_work_pass(model, use, err, &pass);
+        return rlf_buffers_pass(model, use, err, &pass);
     for (int k = 0; k < model->table->cut.chunks; k++)
         for (int i = 0; i < model->flights[k]; i++)
-            RLF_TRY(rlf_work_flight(model, k, i, err, &pass));
+            RLF_TRY(rlf_buffers_flight(model, k, i, err, &pass));
     for (int k = 0; k < owing_chunks(model); k++)
         for (int i = 0; i < model->owed[k]; i++)
-            RLF_TRY(rlf_work_owed(model, k, i, err, &pass));
+            RLF_TRY(rlf_buffers_owed(model, k, i, err, &pass));
     return RLF_OK;
 }
 
@@ -156,8 +157,8 @@ most_pages(const rlf_model *model)
 static int
 page_count(const rlf_model *model)
 {
-    if (model->work.pages)
-        return (int)model->work.pages;
+    if (model->buffers.pages)
+        return (int)model->buffers.pages;
     int64_t each = pages_each(model), want = most_pages(model);
     /* the same on all stages: as many as fit where most layers are */
     size_t bytes =
@@ -170,22 +171,22 @@ page_count(const rlf_model *model)
 }
 
 rlf_pool
-rlf_work_pool(rlf_model *model)
+rlf_buffers_pool(rlf_model *model)
 {
-    RLF_ASSERT(!model->work.kv);
-    model->work.pages = (uint64_t)page_count(model);
+    RLF_ASSERT(!model->buffers.kv);
+    model->buffers.pages = (uint64_t)page_count(model);
     return (rlf_pool){.bytes = rlf_kv_page_bytes(model->table, model->kernels,
                                                  page_size(model)),
                       .least = (uint64_t)pages_each(model),
                       .most = (uint64_t)most_pages(model),
                       .tokens = (uint32_t)page_size(model),
-                      .units = &model->work.pages};
+                      .units = &model->buffers.pages};
 }
 
 rlf_status
-rlf_work_pages(rlf_model *model, rlf_err *err, rlf_kv **out)
+rlf_buffers_pages(rlf_model *model, rlf_err *err, rlf_kv **out)
 {
-    rlf_kv **kv = &model->work.kv;
+    rlf_kv **kv = &model->buffers.kv;
     if (!*kv)
         RLF_TRY(
             rlf_kv_new(model, page_size(model), page_count(model), err, kv));
@@ -194,50 +195,51 @@ rlf_work_pages(rlf_model *model, rlf_err *err, rlf_kv **out)
 }
 
 rlf_status
-rlf_work_arrays(rlf_model *model, rlf_err *err, void **out)
+rlf_buffers_arrays(rlf_model *model, rlf_err *err, void **out)
 {
-    rlf_work *work = &model->work;
-    size_t bytes = rlf_work_arrays_bytes(model);
-    if (!work->arrays) {
-        RLF_TRY(
-            rlf_device_alloc(model->queue->device, bytes, &work->arrays, err));
-        work->arrays_bytes = bytes;
+    rlf_model_buffers *buffers = &model->buffers;
+    size_t bytes = rlf_buffers_arrays_bytes(model);
+    if (!buffers->arrays) {
+        RLF_TRY(rlf_device_alloc(model->queue->device, bytes, &buffers->arrays,
+                                 err));
+        buffers->arrays_bytes = bytes;
     }
-    *out = work->arrays;
+    *out = buffers->arrays;
     return RLF_OK;
 }
 
 struct rlf_replays *
-rlf_work_replays(rlf_model *model)
+rlf_buffers_replays(rlf_model *model)
 {
-    rlf_work *work = &model->work;
-    if (!work->replays && model->queue->device->caps.records)
-        work->replays = rlf_replays_new(model->queue);
-    return work->replays;
+    rlf_model_buffers *buffers = &model->buffers;
+    if (!buffers->replays && model->queue->device->caps.records)
+        buffers->replays = rlf_replays_new(model->queue);
+    return buffers->replays;
 }
 
 void
-rlf_work_free(rlf_model *model)
+rlf_buffers_free(rlf_model *model)
 {
-    rlf_work *work = &model->work;
-    rlf_replays_free(work->replays);
+    rlf_model_buffers *buffers = &model->buffers;
+    rlf_replays_free(buffers->replays);
     int flights = first_flight(model, model->table->cut.chunks);
-    for (int i = 0; work->flight && i < flights; i++)
-        rlf_pass_free(work->flight[i]);
-    free(work->flight);
+    for (int i = 0; buffers->flight && i < flights; i++)
+        rlf_pass_free(buffers->flight[i]);
+    free(buffers->flight);
     int owed = first_of(model->owed, owing_chunks(model));
-    for (int i = 0; work->owed && i < owed; i++)
-        rlf_pass_free(work->owed[i]);
-    free(work->owed);
+    for (int i = 0; buffers->owed && i < owed; i++)
+        rlf_pass_free(buffers->owed[i]);
+    free(buffers->owed);
     for (int use = 0; use < RLF_N_USES; use++)
-        rlf_pass_free(work->pass[use]);
-    rlf_kv_free(work->kv);
-    rlf_device_release(model->queue->device, work->arrays, work->arrays_bytes);
-    *work = (rlf_work){0};
+        rlf_pass_free(buffers->pass[use]);
+    rlf_kv_free(buffers->kv);
+    rlf_device_release(model->queue->device, buffers->arrays,
+                       buffers->arrays_bytes);
+    *buffers = (rlf_model_buffers){0};
 }
 
 size_t
-rlf_work_pass_bytes(const rlf_model *model, rlf_use use)
+rlf_buffers_pass_bytes(const rlf_model *model, rlf_use use)
 {
     rlf_pass_options options = pass_options(model, use);
     size_t bytes = 0;
@@ -260,7 +262,7 @@ rlf_work_pass_bytes(const rlf_model *model, rlf_use use)
 }
 
 size_t
-rlf_work_pass_host_bytes(const rlf_model *model, rlf_use use)
+rlf_buffers_pass_host_bytes(const rlf_model *model, rlf_use use)
 {
     /* four lists of integers, one of floats, offsets: rlf_pass_new */
     int n = use == RLF_USE_UPDATE
@@ -271,14 +273,14 @@ rlf_work_pass_host_bytes(const rlf_model *model, rlf_use use)
 }
 
 size_t
-rlf_work_pages_bytes(const rlf_model *model)
+rlf_buffers_pages_bytes(const rlf_model *model)
 {
     return rlf_kv_page_bytes(model->table, model->kernels, page_size(model)) *
            (size_t)page_count(model);
 }
 
 size_t
-rlf_work_arrays_bytes(const rlf_model *model)
+rlf_buffers_arrays_bytes(const rlf_model *model)
 {
     const rlf_caps *caps = &model->caps;
     uint32_t size = (uint32_t)page_size(model);
