@@ -1,7 +1,7 @@
-/* The state of a compilation, for the files that compile.h describes: place.c
- * (where values and gradients lie), forward.c and backward.c (which calls a row
- * becomes), compile.c (in which order). Whoever uses compiled passes takes
- * compile.h. */
+/* The state of a compilation, for the files that compile.h describes:
+ * allocate.c (where values and gradients lie), forward.c and backward.c (which
+ * calls a row becomes), compile.c (in which order). Whoever uses compiled
+ * passes takes compile.h. */
 #ifndef RLF_MODEL_COMPILER_H
 #define RLF_MODEL_COMPILER_H
 
@@ -72,7 +72,7 @@ typedef struct rlf_compiler {
     RLF_VEC(rlf_grad) gradients;
 } rlf_compiler;
 
-/* ---- place.c ---- */
+/* ---- allocate.c ---- */
 
 /* Before all rows. */
 void rlf_values_open(rlf_compiler *c);

@@ -19,7 +19,7 @@
 #include "engine/io/safetensors.h"
 #include "kernels/kernels.h"
 #include "nodes/model/families/families.h"
-#include "nodes/model/slips.h"
+#include "nodes/model/config_typos.h"
 
 static const rlf_family *const families[] = {
 #define FAMILY(name) &rlf_family_##name,
@@ -621,7 +621,7 @@ rlf_model_config_read(const char *dir, rlf_arena *arena, rlf_err *err,
     RLF_TRY_GOTO(rlf_file_read(path, 1 << 24, err, &text), done);
     out->json = rlf_arena_strndup(arena, text.p, text.n);
     out->dir = rlf_arena_strdup(arena, dir);
-    out->slips = rlf_config_slips(root, out->family->names,
+    out->slips = rlf_config_typos(root, out->family->names,
                                   out->family->never_null, arena);
     RLF_TRY_GOTO(rlf_file_find(more, err, &there), done);
     if (there) {

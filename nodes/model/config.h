@@ -70,7 +70,7 @@ typedef struct rlf_model_config {
     int n_eos;
     const char *dir;  /* where it was read, NULL if made from scratch */
     const char *json; /* config.json as read or made; written on saving */
-    const char *slips; /* keys of that which are none; see slips.h */
+    const char *slips; /* keys of that which are none; see config_typos.h */
     const char *generation; /* generation_config.json as read, NULL if there is
                                none */
     const char *unheeded;   /* what that asks of generating that is not done:

@@ -4,7 +4,7 @@ libnodes_a_SOURCES += \
 	nodes/model/call.c nodes/model/call.h \
 	nodes/model/carve.h \
 	nodes/model/compile.c nodes/model/compile.h nodes/model/compiler.h \
-	nodes/model/place.c nodes/model/forward.c nodes/model/backward.c \
+	nodes/model/allocate.c nodes/model/forward.c nodes/model/backward.c \
 	nodes/model/rates.c nodes/model/rates.h nodes/model/row.def \
 	nodes/model/cost.c nodes/model/cost.h nodes/model/cost_weights.c \
 	nodes/model/counter.h \
@@ -13,9 +13,9 @@ libnodes_a_SOURCES += \
 	nodes/model/rope.c nodes/model/rope.h \
 	nodes/model/sampler.c \
 	nodes/model/form.c nodes/model/form.h \
-	nodes/model/slips.c nodes/model/slips.h \
+	nodes/model/config_typos.c nodes/model/config_typos.h \
 	nodes/model/finite.c nodes/model/finite.h \
-	nodes/model/first.c \
+	nodes/model/init.c \
 	nodes/model/generate.c nodes/model/generate.h nodes/model/generation.h \
 	nodes/model/handover.c nodes/model/handover.h \
 	nodes/model/gradient.c nodes/model/gradient.h \

@@ -1,6 +1,6 @@
-/* Slips in a config.json: keys that nothing reads, close to one that is read
- * and not there. The model is read without them, as transformers reads it. */
-#include "nodes/model/slips.h"
+/* Misspelt keys of a config.json: keys that nothing reads, close to one that is
+ * read and not there. The model is read without them, as transformers does. */
+#include "nodes/model/config_typos.h"
 
 #include <string.h>
 
@@ -129,7 +129,7 @@ list_keys(const rlf_key_name *names, const char **out)
 }
 
 const char *
-rlf_config_slips(const json_t *root, const rlf_key_name *names,
+rlf_config_typos(const json_t *root, const rlf_key_name *names,
                  const char *read, rlf_arena *arena)
 {
     const char *own[2 * RLF_COUNT(keys)];
