@@ -486,6 +486,7 @@ prepare(rlf_searching *s, rlf_err *err)
                                        .plan = &s->plan,
                                        .workload = &s->out->workload.workload,
                                        .keeps = keeps_rows(s),
+                                       .pipelines = s->pipelines,
                                        .stop = stop_measuring,
                                        .arg = s};
     RLF_TRY(rlf_session_workload_make(s->session, s->outline, err,
@@ -533,10 +534,20 @@ begin(rlf_session *session, const rlf_session_search_options *options,
                  .links = plan->links,
                  .kepts = rlf_pipe_memories_new(session->arena)},
         .moves = {.arena = session->arena},
+        .timed = rlf_arena_new(),
         .out = out};
+    s->pipelines = rlf_pipelines_new(s->timed);
     return rlf_outline_open(session->graph,
                             rlf_planned_kernels(session, session->arena), err,
                             &s->outline);
+}
+
+static void
+end(rlf_searching *s)
+{
+    s->out->fronts.options.pipelines = NULL;
+    rlf_arena_free(s->timed);
+    rlf_outline_close(s->outline);
 }
 
 int
@@ -549,7 +560,7 @@ rlf_session_machines(rlf_session *session)
     int machines = 0;
     if (begin(session, &options, &err, out, &s) >= 0 && prepare(s, &err) >= 0)
         machines = machines_that_fit(s, session->cluster->machines);
-    rlf_outline_close(s->outline);
+    end(s);
     return machines;
 }
 
@@ -562,7 +573,7 @@ rlf_session_find(rlf_session *session,
     rlf_status status = begin(session, options, err, out, &s);
     if (status >= 0)
         status = search_all(s, err);
-    rlf_outline_close(s->outline);
+    end(s);
     if (status >= 0)
         status = rlf_memory_check(err);
     return status;

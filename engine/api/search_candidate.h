@@ -19,6 +19,8 @@ typedef struct rlf_searching {
     const rlf_mean_step
         *best;            /* of those that were simulated; NULL: none was */
     rlf_map moves;        /* of weights, of all plans that were simulated */
+    rlf_arena *timed;     /* pipelines that were timed, while it is at work */
+    rlf_pipelines *pipelines;
 } rlf_searching;
 
 /* The plan of a placement, where it has none, and what it takes of memory. An

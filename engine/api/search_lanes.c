@@ -27,31 +27,43 @@ plan_with(const rlf_searching *s, const rlf_fronts_lesser *less,
     return plan;
 }
 
-/* The best period on the ranks of `less`, and those it halves to. */
-static double
-period_with(const rlf_searching *s, const rlf_fronts_lesser *less)
+/* The program with the lanes of `less`, in an arena of its own. */
+typedef struct trial {
+    rlf_arena *arena;
+    rlf_plan_options plan;
+    rlf_fronts fronts;
+    double period; /* the best on the ranks of `less`, and those it halves to */
+} trial;
+
+static trial *
+try_lanes(const rlf_searching *s, const rlf_fronts_lesser *less)
 {
     rlf_arena *arena = rlf_arena_new();
-    rlf_plan_options plan = plan_with(s, less, arena);
+    trial *t = RLF_NEW(arena, trial);
     rlf_fronts_options options = s->out->fronts.options;
     rlf_search_options few = s->options->search;
-    double period = INFINITY;
-    rlf_fronts fronts;
     rlf_err err = RLF_ERR_NONE;
-    plan.ranks = less->ranks;
-    options.plan = &plan;
+    *t = (trial){arena, plan_with(s, less, arena), .period = INFINITY};
+    t->plan.ranks = less->ranks;
+    options.plan = &t->plan;
     options.like = &s->out->fronts;
     few.branches = 0;
     if (few.moves > RLF_SEARCH_SMALLER_MOVES)
         few.moves = RLF_SEARCH_SMALLER_MOVES;
-    if (rlf_fronts_make(&options, arena, &err, &fronts) >= 0) {
+    if (rlf_fronts_make(&options, arena, &err, &t->fronts) >= 0) {
         rlf_found found;
-        fronts.problem.memory = s->out->fronts.problem.memory;
-        rlf_search(&fronts.problem, &few, arena, &found);
-        period = found.best.period;
+        t->fronts.problem.memory = s->out->fronts.problem.memory;
+        rlf_search(&t->fronts.problem, &few, arena, &found);
+        t->period = found.best.period;
     }
-    rlf_arena_free(arena);
-    return period;
+    return t;
+}
+
+static void
+end_trial(trial *t)
+{
+    if (t)
+        rlf_arena_free(t->arena);
 }
 
 /* No placement on so many ranks is shorter: lanes change nothing but updates.
@@ -66,30 +78,67 @@ least_on(const rlf_problem *p, int ranks)
     return area / ranks;
 }
 
+/* The one of the lanes that do best, or NULL: those there are do. */
+static trial *
+best_lanes(const rlf_searching *s, const rlf_fronts_lesser **best)
+{
+    const rlf_fronts *f = &s->out->fronts;
+    double least = s->out->found.best.period * (1 - 1e-9);
+    trial *kept = NULL;
+    for (int i = 0; i < f->n_lesser && !s->cut && !s->out->stopped; i++) {
+        const rlf_fronts_lesser *less = &f->lesser[i];
+        if (least_on(&f->problem, less->ranks) >= least)
+            continue;
+        trial *now = try_lanes(s, less);
+        if (now->period < least) {
+            trial *last = kept;
+            least = now->period;
+            *best = less;
+            kept = now;
+            now = last;
+        }
+        end_trial(now);
+    }
+    return kept;
+}
+
+static void
+free_arena(void *arena)
+{
+    rlf_arena_free(arena);
+}
+
+/* The problem of a trial on all ranks is that of the search. */
+static void
+take_problem(rlf_searching *s, const trial *t)
+{
+    rlf_fronts *f = &s->out->fronts;
+    rlf_arena_defer(s->session->arena, free_arena, t->arena);
+    *f = t->fronts;
+    f->problem.arg = f;
+    f->options.plan = &s->plan;
+}
+
 rlf_status
 rlf_search_lanes(rlf_searching *s, rlf_err *err, bool *changed)
 {
     rlf_fronts *f = &s->out->fronts;
     const rlf_fronts_lesser *best = NULL;
-    double least = s->out->found.best.period * (1 - 1e-9);
-    *changed = false;
-    for (int i = 0; i < f->n_lesser && !s->cut && !s->out->stopped; i++) {
-        const rlf_fronts_lesser *less = &f->lesser[i];
-        if (least_on(&f->problem, less->ranks) >= least)
-            continue;
-        double period = period_with(s, less);
-        if (period < least) {
-            least = period;
-            best = less;
-        }
-    }
-    if (!best)
+    trial *t = best_lanes(s, &best);
+    *changed = t != NULL;
+    if (!t)
         return RLF_OK;
     rlf_fronts *was = RLF_NEW(s->session->arena, rlf_fronts);
     *was = *f;
-    s->plan = plan_with(s, best, s->session->arena);
     rlf_fronts_options options = was->options;
     options.like = was;
-    *changed = true;
+    int ranks = s->plan.ranks;
+    s->plan = plan_with(s, best, s->session->arena);
+    if (t->plan.ranks == ranks) {
+        take_problem(s, t);
+        f->options.like = was;
+        return RLF_OK;
+    }
+    end_trial(t);
     return rlf_fronts_make(&options, s->session->arena, err, f);
 }

@@ -310,6 +310,16 @@ alike(const rlf_fronts *f, const rlf_cluster_mesh *a, const rlf_cluster_mesh *b)
            !rlf_fixed_rows_name_mesh(f, a) && !rlf_fixed_rows_name_mesh(f, b);
 }
 
+/* Are its choices found here, and not those of the problem that this one is
+ * like? */
+static bool
+is_measured(const options_of *o, int c)
+{
+    return is_called(o, c) &&
+           (!o->measure.untimed ||
+            o->fronts->problem.calls[c].kind == RLF_STAGE_UPDATE);
+}
+
 /* Is the call the model's, and may it be on that mesh? */
 static bool
 is_on(const options_of *o, int c, const rlf_cluster_mesh *mesh)
@@ -341,7 +351,7 @@ has_all(const options_of *o, const layouts *l)
 {
     bool all = true;
     for (int c = 0; c < o->fronts->problem.n_calls; c++)
-        all &= !is_called(o, c) || l->n[c] > 0;
+        all &= !is_measured(o, c) || l->n[c] > 0;
     return all;
 }
 
@@ -517,20 +527,33 @@ is_known(const rlf_fronts *f, int model)
            given[model].lanes == has->lanes;
 }
 
-/* The choices of the other problem on the ranks of this one. */
+/* With the same shards its calls are cut as in that problem. */
+static bool
+cuts_are_known(const rlf_fronts *f, int model)
+{
+    const rlf_fronts *like = f->options.like;
+    return like && like->sums[model].shards == f->sums[model].shards;
+}
+
+/* The choices of the other problem on the ranks of this one, of calls but
+ * updates or of all. */
 static rlf_status
-take_choices(rlf_fronts *f, int model, rlf_arena *arena, rlf_err *err)
+take_choices(rlf_fronts *f, int model, bool updates, rlf_arena *arena,
+             rlf_err *err)
 {
     const rlf_fronts *like = f->options.like;
     f->weights[model] = like->weights[model];
     f->longest[model] = like->longest[model];
-    f->sums[model] = like->sums[model];
+    if (updates)
+        f->sums[model] = like->sums[model];
     for (int c = 0; c < f->problem.n_calls; c++) {
         rlf_problem_call *to = &f->problem.calls[c];
         const rlf_problem_call *from = &like->problem.calls[c];
         int n = from->n_choices + from->n_others;
-        if (f->calls[c].model != model)
+        if (f->calls[c].model != model ||
+            (to->kind == RLF_STAGE_UPDATE && !updates))
             continue;
+        to->n_choices = to->n_others = 0;
         to->choices = RLF_NEW_ARRAY(arena, rlf_choice, n);
         for (int k = 0; k < n; k++) {
             const rlf_choice *at = &from->choices[k];
@@ -557,6 +580,7 @@ add_choices(rlf_fronts *f, int model, const rlf_cluster_mesh *meshes, int n,
                     .meshes = models[1] * n,
                     .why = RLF_NEW_ARRAY(arena, rlf_err, f->problem.n_calls)};
     rlf_status status = rlf_measure_begin(&o.measure, f, model, arena, err);
+    o.measure.untimed = cuts_are_known(f, model);
     for (int c = 0; c < f->problem.n_calls; c++)
         o.all[c] = RLF_NEW_ARRAY(arena, rlf_choice, MOST_LAYOUTS);
     int first = 0; /* that all lies on ranks of the plan, and may train */
@@ -571,6 +595,8 @@ add_choices(rlf_fronts *f, int model, const rlf_cluster_mesh *meshes, int n,
     rlf_measure_end(&o.measure);
     RLF_TRY(status);
     f->weights[model] = o.measure.weights;
+    if (o.measure.untimed)
+        RLF_TRY(take_choices(f, model, false, arena, err));
     for (int c = 0; c < f->problem.n_calls; c++)
         if (is_called(&o, c) && !f->problem.calls[c].n_choices)
             return fail_to_cut(&o, c, err);
@@ -659,7 +685,7 @@ rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
     for (int i = 0; i < (int)models; i++)
         if (rlf_shards_called(out, i)) {
             RLF_TRY(is_known(out, i)
-                        ? take_choices(out, i, arena, err)
+                        ? take_choices(out, i, true, arena, err)
                         : add_choices(out, i, meshes, n, done, arena, err));
             done[0]++;
         }

@@ -11,6 +11,7 @@
 
 #include "engine/graph/place.h"
 #include "engine/mesh/outline.h"
+#include "engine/search/pipelines.h"
 #include "engine/search/problem.h"
 #include "engine/timing/seconds.h"
 #include "engine/timing/workload.h"
@@ -25,8 +26,10 @@ typedef struct rlf_fronts_options {
     bool room;  /* whether it fits is all that is asked: generations are timed
                    with all pages that they have a use for alone */
     /* The program's problem on the same cluster, on as many ranks or more:
-     * models with the same sums have its choices. NULL: all are measured. */
+     * models with the same sums have its choices, and with other lanes those of
+     * all calls but updates. NULL: all are measured. */
     const struct rlf_fronts *like;
+    rlf_pipelines *pipelines; /* for all of them; NULL: each model's own */
     /* Called before each layout that is measured, with how many meshes of how
      * many are done: true, and meshes after each model's first that has a way
      * to run all its calls are left out. NULL: nobody looks. */

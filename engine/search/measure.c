@@ -248,7 +248,7 @@ is_timed(const rlf_call_measure *m, int c, bool updates)
     if (c < 0 || (m->only >= 0 && m->only != c))
         return false;
     bool update = m->fronts->problem.calls[c].kind == RLF_STAGE_UPDATE;
-    return update ? updates : m->reads;
+    return update ? updates : m->reads && !m->untimed;
 }
 
 /* Those that the model is set to, which are made where it lies. */
@@ -421,7 +421,7 @@ rlf_measure_layout(rlf_call_measure *m, const rlf_choice *at, rlf_err *err)
     bool trains = m->trains && at->dp <= f->sums[m->model].lanes;
     rlf_call_bytes read, all;
     rlf_arena_reset(m->scratch);
-    if (!trains && !m->reads)
+    if (!trains && (!m->reads || m->untimed))
         return rlf_fail(err, RLF_USER,
                         "%d replicas are more than can have a lane", at->dp);
     for (int c = 0; c < f->problem.n_calls; c++)
@@ -461,7 +461,8 @@ rlf_measure_begin(rlf_call_measure *m, const rlf_fronts *f, int model,
                             .scratch = rlf_arena_sized(SCRATCH),
                             .arena = rlf_arena_new(),
                             .kept = kept};
-    m->pipelines = rlf_pipelines_new(m->arena);
+    m->pipelines = f->options.pipelines ? f->options.pipelines
+                                        : rlf_pipelines_new(m->arena);
     for (int c = 0; c < f->problem.n_calls; c++) {
         bool update = f->problem.calls[c].kind == RLF_STAGE_UPDATE;
         m->trains |= f->calls[c].model == model && update;

@@ -41,6 +41,8 @@ typedef struct rlf_call_measure {
     const rlf_fronts *fronts;
     int model, layers;
     bool trains, reads;      /* it is updated; it is called otherwise */
+    bool untimed;            /* but of calls other than updates bytes alone are
+                                asked for, since their choices are known */
     bool unified;            /* memory of host and device is one */
     int only;                /* the only call that is asked for; -1: all are */
     rlf_arena *scratch;      /* of one layout at a time */

@@ -123,7 +123,7 @@ rlf_measure_pages(rlf_call_measure *m, const rlf_opened *opened,
 {
     const rlf_graph *graph = m->fronts->options.graph;
     rlf_measured_pages sum[RLF_SEARCH_CALLS] = {{0}};
-    if (m->unified || !m->reads || m->fronts->options.room)
+    if (m->unified || !m->reads || m->untimed || m->fronts->options.room)
         return;
     const rlf_pool pool = pool_of(m, opened);
     if (!pool.bytes)

@@ -19,6 +19,13 @@ enum { SMALLER_MOVES = RLF_SEARCH_SMALLER_MOVES };
 #define RUNG 20e9
 enum { RUNG_RANKS = 256 };
 
+/* A problem with less, and which choice of the whole each of its choices is. */
+typedef struct lesser {
+    rlf_problem problem;
+    int *whole[RLF_SEARCH_CALLS];
+    bool empty; /* a call has no choice */
+} lesser;
+
 typedef struct ladder {
     const rlf_problem *problem;
     rlf_search_options options; /* of the smaller searches */
@@ -27,16 +34,11 @@ typedef struct ladder {
     int n_rungs;
     int sizes[SIZES]; /* ranks; the first are all */
     int n_sizes;
+    lesser lesser[SIZES]; /* on as many ranks */
     bool known[SIZES][RUNGS + 1];
     /* Choices are the whole problem's. NULL: nothing fits. */
     rlf_placing *answer[SIZES][RUNGS + 1];
 } ladder;
-
-/* A problem with less, and which choice of the whole each of its choices is. */
-typedef struct lesser {
-    rlf_problem problem;
-    int *whole[RLF_SEARCH_CALLS];
-} lesser;
 
 /* The choices of a call on ranks below `devices`. False: there is none. */
 static bool
@@ -62,26 +64,37 @@ take_choices(const rlf_problem_call *call, int devices, rlf_arena *arena,
     return out->n_choices > 0;
 }
 
-static bool
-make_lesser(const ladder *l, int size, int rung, lesser *out)
+/* With all memory; made once for all rungs. */
+static const lesser *
+on_ranks(ladder *l, int size)
 {
     const rlf_problem *p = l->problem;
-    int devices = l->sizes[size];
-    double *memory = RLF_NEW_ARRAY(l->arena, double, devices + 1);
+    lesser *out = &l->lesser[size];
+    if (out->problem.calls)
+        return out;
     out->problem = *p;
-    out->problem.devices = devices;
-    out->problem.memory = memory;
+    out->problem.devices = l->sizes[size];
     out->problem.calls = RLF_NEW_ARRAY(l->arena, rlf_problem_call, p->n_calls);
-    for (int r = 0; r < devices; r++)
-        memory[r] = fmin(p->memory[r], l->rungs[rung]);
     for (int i = 0; i < p->n_calls; i++) {
         const rlf_problem_call *call = &p->calls[i];
         out->whole[i] = RLF_NEW_ARRAY(l->arena, int, call->n_choices);
-        if (!take_choices(call, devices, l->arena, &out->problem.calls[i],
-                          out->whole[i]))
-            return false;
+        if (!take_choices(call, l->sizes[size], l->arena,
+                          &out->problem.calls[i], out->whole[i]))
+            out->empty = true;
     }
-    return true;
+    return out;
+}
+
+static bool
+make_lesser(ladder *l, int size, int rung, lesser *out)
+{
+    int devices = l->sizes[size];
+    double *memory = RLF_NEW_ARRAY(l->arena, double, devices + 1);
+    for (int r = 0; r < devices; r++)
+        memory[r] = fmin(l->problem->memory[r], l->rungs[rung]);
+    *out = *on_ranks(l, size);
+    out->problem.memory = memory;
+    return !out->empty;
 }
 
 /* A placement of the whole problem that the smaller one has. */

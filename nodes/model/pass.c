@@ -57,7 +57,9 @@ carve_shared(rlf_pass *p, rlf_carver *c)
     size_t layer = 0, scratch = 0;
     rlf_arena *arena = rlf_arena_new();
     for (o.chunk = 0; o.chunk < (o.train ? t->cut.chunks : 1); o.chunk++) {
-        const rlf_code *code = rlf_measure_pass(t, p->kernels, &o, arena);
+        const rlf_code *code = o.chunk == p->options.chunk
+                                   ? p->code
+                                   : rlf_measure_pass(t, p->kernels, &o, arena);
         for (int i = 0; i < t->config.layers; i++)
             layer = larger(layer, code->layer[i]);
         scratch = larger(scratch, code->scratch);

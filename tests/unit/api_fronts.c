@@ -17,6 +17,7 @@
 #include "tests/tap.h"
 
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 static const char program[] =
@@ -392,6 +393,58 @@ test_stopped(const world *w)
     rlf_arena_free(arena);
 }
 
+/* Where a model is not trained a reading takes some nanoseconds less. */
+static bool
+same_choice(const rlf_choice *a, const rlf_choice *b)
+{
+    return a->first == b->first && a->count == b->count && a->tp == b->tp &&
+           a->pp == b->pp && a->dp == b->dp && a->variant == b->variant &&
+           a->kept <= b->kept && a->kept >= b->kept && a->own <= b->own &&
+           a->own >= b->own && fabs(a->seconds / b->seconds - 1) < 1e-3;
+}
+
+/* With other lanes updates alone are measured again, beside a problem that has
+ * what else there is: the choices are those that are found without it. */
+static void
+test_lanes(const world *w)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_arena *arena = rlf_arena_new();
+    size_t models = w->session->graph->resources.count;
+    rlf_sums *sums = RLF_NEW_ARRAY(arena, rlf_sums, models);
+    rlf_plan_options plan = w->options;
+    rlf_fronts_options options = w->fronts.options;
+    rlf_fronts alone, beside;
+    int same = 0, all = 0, moved = 0;
+    memcpy(sums, w->fronts.sums, models * sizeof *sums);
+    for (int c = 0; c < w->fronts.problem.n_calls; c++)
+        if (w->fronts.problem.calls[c].kind == RLF_STAGE_UPDATE)
+            sums[w->fronts.calls[c].model].lanes *= 2;
+    plan.sums = sums;
+    options.plan = &plan;
+    bool made = rlf_fronts_make(&options, arena, &err, &alone) >= 0;
+    options.like = &w->fronts;
+    made &= rlf_fronts_make(&options, arena, &err, &beside) >= 0;
+    for (int c = 0; made && c < alone.problem.n_calls; c++) {
+        const rlf_problem_call *a = &alone.problem.calls[c];
+        const rlf_problem_call *b = &beside.problem.calls[c];
+        const rlf_problem_call *was = &w->fronts.problem.calls[c];
+        all += a->n_choices + a->n_others;
+        moved += a->n_choices != was->n_choices;
+        for (int k = 0;
+             a->n_choices == b->n_choices && a->n_others == b->n_others &&
+             k < a->n_choices + a->n_others;
+             k++)
+            same += same_choice(&a->choices[k], &b->choices[k]);
+    }
+    ok(same > 0 && same == all,
+       "%s: with other lanes %d of %d choices are "
+       "those that are measured alone",
+       w->name, same, all);
+    ok(moved > 0, "%s: ... and some calls have others", w->name);
+    rlf_arena_free(arena);
+}
+
 /* Of many ranks few kinds: of tp, stages and replicas the first, one between
  * and the last. */
 static void
@@ -451,6 +504,7 @@ main(void)
         test_random(w, true);
         test_alike(w);
         test_stopped(w);
+        test_lanes(w);
         close_world(w);
     }
     world *w = open_world("bound", clusters[2].text, bound);
