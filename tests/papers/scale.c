@@ -112,7 +112,7 @@ describe(const rlf_session *s, const rlf_session_found *f, rlf_arena *arena,
          scale_row *out)
 {
     const rlf_layout *at[PAPERS_CALLS] = {0};
-    const rlf_judged *best = f->best;
+    const rlf_search_candidate *best = f->best;
     for (int c = 0; c < f->fronts.problem.n_calls; c++) {
         const rlf_node *node = node_of(s, &f->fronts, c);
         const rlf_node_place *place = &best->plan->place[node->id];
