@@ -1,6 +1,8 @@
 /* See chat.h. */
 #include "nodes/chat.h"
 
+#include "engine/graph/run.h"
+#include "engine/io/file.h"
 #include "engine/io/json.h"
 #include "engine/io/records.h"
 #include "engine/jinja/jinja.h"
@@ -9,37 +11,120 @@
 
 #include <string.h>
 
-struct rlf_chat_template {
-    const rlf_tokenizer *tokenizer;
+/* One of the templates; jinja NULL: see `why`. */
+typedef struct writer {
     const char *file;
     rlf_str source;
-    rlf_jinja *jinja; /* NULL: see `why` */
+    rlf_jinja *jinja;
     rlf_err why;
+} writer;
+
+struct rlf_chat_template {
+    const rlf_tokenizer *tokenizer;
+    writer plain, tooled; /* of prompts without tools, and with some */
+    bool two;             /* they are not one */
+    rlf_str tools;        /* the model's: JSON; n 0: none */
     uint32_t day;
 };
 
+/* ---- opening ---- */
+
+/* The template for prompts that have tools, or none; false: there is none at
+ * all. What it cannot is in `why`. */
+static bool
+open_writer(const rlf_named_templates *all, const char *name, bool tools,
+            rlf_arena *arena, writer *out)
+{
+    const rlf_named_template *from;
+    *out = (writer){.why = RLF_ERR_NONE};
+    rlf_status status =
+        rlf_named_template_find(all, name, tools, &out->why, &from);
+    if (status >= 0 && !from)
+        return false;
+    if (status < 0)
+        return true;
+    out->file = from->file;
+    out->source = from->source;
+    if (rlf_jinja_open(from->file, from->source, arena, &out->why,
+                       &out->jinja) < 0)
+        out->jinja = NULL;
+    return true;
+}
+
+/* A list of tools: objects of JSON, as one text. */
+static rlf_status
+read_tools(const char *path, rlf_arena *arena, rlf_err *err, rlf_str *out)
+{
+    json_t *list = NULL;
+    rlf_json_found found = {0};
+    rlf_buf text = {0};
+    rlf_status status = rlf_file_read(path, RLF_JSON_MOST, err, &text);
+    if (status >= 0)
+        status = rlf_json_parse_exact(path, 1, text.n ? text.p : "", text.n,
+                                      err, &list, &found);
+    rlf_buf_free(&text);
+    bool good = json_is_array(list) && json_array_size(list);
+    for (size_t i = 0; i < json_array_size(list); i++)
+        good &= json_is_object(json_array_get(list, i));
+    if (status >= 0 && !good) {
+        status = rlf_fail(err, RLF_USER, "%s is no list of tools", path);
+        rlf_err_hint(err, "it is [{\"type\": \"function\", \"function\": "
+                          "{\"name\": ...}}, ...]: a JSON schema for each");
+    }
+    if (status >= 0) {
+        size_t n = json_dumpb(list, NULL, 0, JSON_COMPACT);
+        char *p;
+        status = rlf_arena_try(arena, n + 1, "a list of tools", err, &p);
+        if (status >= 0) {
+            json_dumpb(list, p, n, JSON_COMPACT);
+            p[n] = 0;
+            *out = (rlf_str){p, n};
+        }
+    }
+    json_decref(list);
+    return status;
+}
+
+/* No memory, or a file that cannot be read, is no fault of a template. */
+static rlf_status
+check_writer(const writer *w, bool named, rlf_err *err)
+{
+    rlf_status status = w->why.status;
+    if (status >= 0 || (status == RLF_USER && !(named && !w->source.p)))
+        return RLF_OK;
+    *err = w->why;
+    return status;
+}
+
 rlf_status
-rlf_chat_open(const rlf_tokenizer *tokenizer, const char *path, uint32_t day,
-              rlf_arena *arena, rlf_err *err, rlf_chat_template **out)
+rlf_chat_open(const rlf_tokenizer *tokenizer, const char *path,
+              const rlf_chat_options *options, rlf_arena *arena, rlf_err *err,
+              rlf_chat_template **out)
 {
     rlf_chat_template *chat = RLF_NEW(arena, rlf_chat_template);
+    const char *name = options->named;
+    rlf_named_templates all;
+    rlf_err why = RLF_ERR_NONE;
     *out = NULL;
-    chat->tokenizer = tokenizer;
-    chat->day = day;
-    chat->why = (rlf_err)RLF_ERR_NONE;
-    rlf_status status = rlf_tokenizer_template(path, arena, &chat->why,
-                                               &chat->file, &chat->source);
-    if (status >= 0 && !chat->source.p)
-        return RLF_OK;
-    if (status >= 0)
-        status = rlf_jinja_open(chat->file, chat->source, arena, &chat->why,
-                                &chat->jinja);
-    if (status < 0 && status != RLF_USER) {
-        *err = chat->why;
+    *chat = (rlf_chat_template){.tokenizer = tokenizer, .day = options->day};
+    if (options->tools)
+        RLF_TRY(read_tools(options->tools, arena, err, &chat->tools));
+    rlf_status status = rlf_tokenizer_templates(path, arena, &why, &all);
+    if (status < 0 && (status != RLF_USER || name)) {
+        *err = why;
         return status;
     }
-    if (status < 0)
-        chat->jinja = NULL;
+    if (status < 0) {
+        chat->plain = chat->tooled = (writer){.why = why};
+        *out = chat;
+        return RLF_OK;
+    }
+    if (!open_writer(&all, name, false, arena, &chat->plain))
+        return RLF_OK;
+    open_writer(&all, name, true, arena, &chat->tooled);
+    chat->two = chat->plain.source.p != chat->tooled.source.p;
+    RLF_TRY(check_writer(&chat->plain, name != NULL, err));
+    RLF_TRY(check_writer(&chat->tooled, name != NULL, err));
     *out = chat;
     return RLF_OK;
 }
@@ -57,13 +142,26 @@ has(rlf_str text, const char *word)
 bool
 rlf_chat_asks_day(const rlf_chat_template *chat)
 {
-    return has(chat->source, "strftime_now");
+    return has(chat->plain.source, "strftime_now") ||
+           has(chat->tooled.source, "strftime_now");
+}
+
+bool
+rlf_chat_shows_tools(const rlf_chat_template *chat)
+{
+    return has(chat->tooled.source, "tools");
 }
 
 rlf_digest
 rlf_chat_digest(const rlf_chat_template *chat)
 {
-    rlf_digest digest = rlf_digest_of(chat->source.p, chat->source.n);
+    rlf_digest digest =
+        rlf_digest_of(chat->plain.source.p, chat->plain.source.n);
+    if (chat->two)
+        digest = rlf_digest_add(digest, chat->tooled.source.p,
+                                chat->tooled.source.n);
+    if (chat->tools.n)
+        digest = rlf_digest_add(digest, chat->tools.p, chat->tools.n);
     if (rlf_chat_asks_day(chat))
         digest = rlf_digest_add(digest, &chat->day, sizeof chat->day);
     size_t n;
@@ -131,21 +229,44 @@ message_of(const rlf_message *from)
     return with_reasoning(message);
 }
 
-static json_t *
-variables_of(const rlf_chat_template *chat, const rlf_message *messages,
-             size_t n, bool open)
+/* The tools that a prompt is written with; n 0: none. */
+static rlf_str
+tools_of(const rlf_chat_template *chat, const rlf_prompt *prompt)
 {
-    json_t *all = json_object(), *list = json_array();
-    size_t n_named;
+    return prompt->tools.n ? prompt->tools : chat->tools;
+}
+
+static const writer *
+writer_of(const rlf_chat_template *chat, const rlf_prompt *prompt)
+{
+    return tools_of(chat, prompt).n ? &chat->tooled : &chat->plain;
+}
+
+/* A new reference, of null where there are none; NULL: no memory. */
+static json_t *
+make_tools(rlf_str text)
+{
+    json_error_t where;
+    bool missing;
+    return text.n ? rlf_json_decode(text.p, text.n, 0, &where, &missing)
+                  : json_null();
+}
+
+static json_t *
+variables_of(const rlf_chat_template *chat, const rlf_prompt *prompt, bool open)
+{
+    json_t *all = json_object(), *list = json_array(),
+           *tools = make_tools(tools_of(chat, prompt));
+    size_t n_named, n = prompt->n_messages;
     const rlf_named_token *named =
         rlf_tokenizer_named(chat->tokenizer, &n_named);
     for (size_t i = 0; i < n_named; i++)
         json_object_set_new(all, named[i].name, json_string(named[i].token));
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(list, message_of(&messages[i]));
-    bool whole = json_array_size(list) == n;
+        json_array_append_new(list, message_of(&prompt->messages[i]));
+    bool whole = json_array_size(list) == n && tools;
     json_object_set_new(all, "messages", list);
-    json_object_set_new(all, "tools", json_null());
+    json_object_set_new(all, "tools", tools);
     json_object_set_new(all, "documents", json_null());
     json_object_set_new(all, "add_generation_prompt", json_boolean(open));
     if (whole)
@@ -156,22 +277,23 @@ variables_of(const rlf_chat_template *chat, const rlf_message *messages,
 
 /* With `open` what begins the assistant's next turn follows. */
 static rlf_status
-render(const rlf_chat_template *chat, const rlf_message *messages, size_t n,
-       bool open, rlf_arena *scratch, rlf_err *err, rlf_jinja_output *out)
+render(const rlf_chat_template *chat, const rlf_prompt *prompt, bool open,
+       rlf_arena *scratch, rlf_err *err, rlf_jinja_output *out)
 {
-    if (!chat->jinja) {
-        *err = chat->why;
-        return chat->why.status;
+    const writer *w = writer_of(chat, prompt);
+    if (!w->jinja) {
+        *err = w->why;
+        return w->why.status;
     }
     const int day = (int)chat->day;
     const rlf_jinja_options options = {.now = {.year = day / 10000,
                                                .month = day / 100 % 100,
                                                .day = day % 100}};
-    json_t *variables = variables_of(chat, messages, n, open);
+    json_t *variables = variables_of(chat, prompt, open);
     if (!variables)
-        return rlf_fail_memory(err, n, "%s", what);
+        return rlf_fail_memory(err, prompt->n_messages, "%s", what);
     rlf_status status =
-        rlf_jinja_render(chat->jinja, variables, &options, scratch, err, out);
+        rlf_jinja_render(w->jinja, variables, &options, scratch, err, out);
     json_decref(variables);
     return status;
 }
@@ -185,12 +307,12 @@ keep(rlf_str text, rlf_arena *pool, rlf_err *err, rlf_str *out)
 }
 
 rlf_status
-rlf_chat_write(const rlf_chat_template *chat, const rlf_message *messages,
-               size_t n, rlf_arena *pool, rlf_err *err, rlf_str *out)
+rlf_chat_write(const rlf_chat_template *chat, const rlf_prompt *prompt,
+               rlf_arena *pool, rlf_err *err, rlf_str *out)
 {
     rlf_arena *scratch = rlf_arena_new();
     rlf_jinja_output text;
-    rlf_status status = render(chat, messages, n, true, scratch, err, &text);
+    rlf_status status = render(chat, prompt, true, scratch, err, &text);
     if (status >= 0)
         status = keep(text.text, pool, err, out);
     rlf_arena_free(scratch);
@@ -198,14 +320,15 @@ rlf_chat_write(const rlf_chat_template *chat, const rlf_message *messages,
 }
 
 bool
-rlf_chat_generates(const rlf_chat_template *chat)
+rlf_chat_generates(const rlf_chat_template *chat, const rlf_prompt *prompt)
 {
-    return chat->jinja && rlf_jinja_generates(chat->jinja);
+    const writer *w = writer_of(chat, prompt);
+    return w->jinja && rlf_jinja_generates(w->jinja);
 }
 
 static rlf_status
-keep_spans(const rlf_chat_template *chat, const rlf_jinja_output *text,
-           rlf_arena *pool, rlf_err *err, rlf_chat_span **out)
+keep_spans(const char *file, const rlf_jinja_output *text, rlf_arena *pool,
+           rlf_err *err, rlf_chat_span **out)
 {
     RLF_TRY(rlf_arena_try(pool, (text->n_spans + 1) * sizeof **out, what, err,
                           out));
@@ -215,7 +338,7 @@ keep_spans(const rlf_chat_template *chat, const rlf_jinja_output *text,
             rlf_fail(err, RLF_USER,
                      "%s: a {%% generation %%} block is within a macro or "
                      "another block, so its place in the text is not known",
-                     chat->file);
+                     file);
             rlf_err_hint(err, "write it where the messages are written one "
                               "after the other");
             return RLF_USER;
@@ -226,17 +349,18 @@ keep_spans(const rlf_chat_template *chat, const rlf_jinja_output *text,
 }
 
 rlf_status
-rlf_chat_converse(const rlf_chat_template *chat, const rlf_message *messages,
-                  size_t n, rlf_arena *pool, rlf_err *err, rlf_str *out,
+rlf_chat_converse(const rlf_chat_template *chat, const rlf_prompt *prompt,
+                  rlf_arena *pool, rlf_err *err, rlf_str *out,
                   rlf_chat_span **spans, size_t *n_spans)
 {
     rlf_arena *scratch = rlf_arena_new();
     rlf_jinja_output text = {0};
-    rlf_status status = render(chat, messages, n, false, scratch, err, &text);
+    rlf_status status = render(chat, prompt, false, scratch, err, &text);
     if (status >= 0)
         status = keep(text.text, pool, err, out);
     if (status >= 0)
-        status = keep_spans(chat, &text, pool, err, spans);
+        status =
+            keep_spans(writer_of(chat, prompt)->file, &text, pool, err, spans);
     *n_spans = text.n_spans;
     rlf_arena_free(scratch);
     return status;

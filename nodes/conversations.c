@@ -55,8 +55,7 @@ fits(const rlf_env *env, const rlf_data *data, uint32_t row,
     rlf_prompt prompt = {0};
     rlf_conversation turns;
     RLF_TRY(rlf_data_prompt(data, row, env->pool, err, &prompt));
-    RLF_TRY(rlf_turns_read(env, use->reader, prompt.messages, prompt.n_messages,
-                           use->most, err, &turns));
+    RLF_TRY(rlf_turns_read(env, use->reader, &prompt, use->most, err, &turns));
     *ends &= turns.ends || turns.cut;
     if (!use->reader->context || turns.n_ids <= use->reader->context)
         return RLF_OK;
@@ -199,8 +198,7 @@ rlf_conversations_length(const rlf_env *env, const rlf_data *data, uint32_t row,
     rlf_prompt prompt = {0};
     rlf_conversation turns;
     RLF_TRY(rlf_data_prompt(data, row, env->pool, err, &prompt));
-    RLF_TRY(rlf_turns_read(env, reader, prompt.messages, prompt.n_messages, 0,
-                           err, &turns));
+    RLF_TRY(rlf_turns_read(env, reader, &prompt, 0, err, &turns));
     *all = turns.n_ids;
     *said = turns.n_said;
     return RLF_OK;

@@ -60,7 +60,7 @@ put_row(const rlf_call *call, const rlf_reader *reader, const rlf_prompt *from,
     const rlf_env *env = call->env;
     const rlf_arg *most = rlf_node_arg(call->node, "max_length");
     rlf_conversation turns;
-    RLF_TRY(rlf_turns_read(env, reader, from->messages, from->n_messages,
+    RLF_TRY(rlf_turns_read(env, reader, from,
                            most->kind == RLF_ARG_NUMBER ? (uint32_t)most->number
                                                         : 0,
                            err, &turns));

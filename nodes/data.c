@@ -112,6 +112,22 @@ make_chats(const rlf_resource *resource, rlf_data *data, rlf_err *err)
     return RLF_OK;
 }
 
+/* Tools are for chats. */
+static rlf_status
+take_tools(const rlf_resource *resource, rlf_data *data, rlf_err *err)
+{
+    const rlf_arg *tools =
+        rlf_args_find(resource->args, resource->n_args, "tools");
+    data->tools = tools && tools->kind == RLF_ARG_TEXT;
+    if (!data->tools || (data->prompt && data->prompt->kind == RLF_RECORD_CHAT))
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "tools: is what the template of a chat is told of, and %s",
+             data->prompt ? "the prompts are texts" : "there are no prompts");
+    rlf_err_hint(err, "chat: true makes chats of texts");
+    return rlf_arg_blame(tools, RLF_USER, err);
+}
+
 /* How many bytes of texts a data set may keep in memory, and one; 0: the usual.
  */
 static rlf_status
@@ -145,7 +161,8 @@ read_rows(const rlf_env *env, const rlf_resource *resource, size_t in_memory,
     data->prompt = rlf_records_column(&data->records, "prompt");
     data->max_prompt = (uint32_t)rlf_data_option(resource, "max_prompt");
     data->drops = rlf_data_drops(resource);
-    return make_chats(resource, data, err);
+    RLF_TRY(make_chats(resource, data, err));
+    return take_tools(resource, data, err);
 }
 
 /* An error is placed at the column that it is of, or at the file. */

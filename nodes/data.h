@@ -46,6 +46,8 @@ struct rlf_data {
     uint32_t max_prompt;             /* of a file: tokens; 0: no limit */
     bool conversations;              /* prompts are whole conversations, which
                                         converse() reads */
+    bool tools;                      /* of a file: a column of that name has
+                                        the tools of its chats */
     const rlf_arg *chats;            /* what made chats of prompts that are
                                         texts; NULL: nothing did */
     struct {

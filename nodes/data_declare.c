@@ -43,6 +43,13 @@
          .labelled = true,                                                     \
          .doc = "the same, behind this system message, which chats without "   \
                 "one get, too"},                                               \
+        {.name = "tools",                                                      \
+         .kind = RLF_FORMAL_TEXT,                                              \
+         .labelled = true,                                                     \
+         .field = true,                                                        \
+         .doc =                                                                \
+             "field of the tools that a chat's template is told of, a list "   \
+             "or a text of JSON: the column tools"},                           \
         {.name = "first",                                                      \
          .kind = RLF_FORMAL_INT,                                               \
          .labelled = true,                                                     \
@@ -240,9 +247,14 @@ rlf_data_spec(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
         rlf_args_find(resource->args, resource->n_args, "until");
     rlf_shard_format format;
     RLF_TRY(find_files(resource, arena, err, &format, &shards));
-    rlf_record_field *fields = RLF_NEW_ARRAY(arena, rlf_record_field,
-                                             resource->n_args + RLF_DATA_PARTS);
+    const rlf_arg *tools =
+        rlf_args_find(resource->args, resource->n_args, "tools");
+    rlf_record_field *fields = RLF_NEW_ARRAY(
+        arena, rlf_record_field, resource->n_args + RLF_DATA_PARTS + 1);
     size_t n = rlf_data_parts(resource, fields);
+    if (tools && tools->kind == RLF_ARG_TEXT)
+        fields[n++] =
+            (rlf_record_field){"tools", tools->text, RLF_RECORD_TOOLS};
     for (int i = 0; i < resource->n_args; i++) {
         const rlf_arg *arg = &resource->args[i];
         if (arg->name && arg->kind == RLF_ARG_TEXT && !is_option(arg->name))

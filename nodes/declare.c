@@ -54,6 +54,16 @@ static const rlf_formal lm_formals[] = {
      .labelled = true,
      .doc = "adapters, which alone are trained: lora(...)"},
     TEMPLATE_FORMAL,
+    {.name = "template_name",
+     .kind = RLF_FORMAL_TEXT,
+     .labelled = true,
+     .doc = "which of several chat templates that the tokenizer comes with; "
+            "tool_use or default if not given"},
+    {.name = "tools",
+     .kind = RLF_FORMAL_PATH,
+     .labelled = true,
+     .doc = "a file of JSON, a list of tools that the tokenizer's chat "
+            "template is told of where a row has none of its own"},
     {.name = "date",
      .kind = RLF_FORMAL_TEXT,
      .labelled = true,

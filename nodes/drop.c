@@ -6,6 +6,7 @@
  * A prompt's tokens are those of a model. With `drop` one that does not fit any
  * model of the program goes; else only models count that read the data. */
 #include "engine/text/tokenizer.h"
+#include "nodes/chat.h"
 #include "nodes/conversations.h"
 #include "nodes/data.h"
 #include "nodes/declare.h"
@@ -231,6 +232,17 @@ warn_template(const rlf_env *env, int model, const rlf_data *data, rlf_buf *out)
                    data->name);
 }
 
+/* Tools that the template for chats with some does not write. */
+static void
+warn_tools(const rlf_reader *reader, const rlf_data *data, rlf_buf *out)
+{
+    if (data->tools && reader->own && !rlf_chat_shows_tools(reader->own))
+        rlf_buf_printf(out,
+                       "warning: %s: tools: has no effect on '%s', whose "
+                       "template does not read tools\n",
+                       data->name, reader->model);
+}
+
 /* Texts that say nothing, all of them: a field of that name may be another one.
  */
 static rlf_status
@@ -267,6 +279,7 @@ check_prompts(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
         RLF_TRY(
             rlf_reads_warn_markers(env, reader, data, err, &data->warnings));
         rlf_reads_warn_long(env, &longest, &data->warnings);
+        warn_tools(reader, data, &data->warnings);
         if (!asked)
             RLF_TRY(warn_empty(env, data, reader, err, &data->warnings));
         asked = true;

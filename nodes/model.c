@@ -53,7 +53,7 @@ open_lm(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
             texts, rlf_tokenizer_open(m->texts, err, &m->tokenizer), err));
     if (saves_texts(env, resource))
         RLF_TRY(rlf_arg_blame(
-            texts, rlf_tokenizer_files_read(m->texts, m->arena, err, m->files),
+            texts, rlf_tokenizer_files_read(m->texts, m->arena, err, &m->files),
             err));
     RLF_TRY(rlf_declared_config(resource, m->tokenizer, env->planned, m->arena,
                                 err, m->config));
@@ -69,7 +69,7 @@ open_copy(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
     m->tokenizer = m->source->tokenizer;
     m->texts = m->source->texts;
     if (saves_texts(env, resource))
-        RLF_TRY(rlf_tokenizer_files_read(m->texts, m->arena, err, m->files));
+        RLF_TRY(rlf_tokenizer_files_read(m->texts, m->arena, err, &m->files));
     *m->config = *m->source->config;
     return rlf_holds_open(
         env, resource,
@@ -166,19 +166,38 @@ static rlf_status
 open_template(const rlf_env *env, const rlf_resource *resource,
               rlf_model_object *m, rlf_err *err)
 {
-    const rlf_arg *path = rlf_declared(resource, "template");
-    uint32_t day = env->day;
+    const rlf_arg *path = rlf_declared(resource, "template"),
+                  *tools = rlf_declared(resource, "tools"),
+                  *named = rlf_declared(resource, "template_name");
+    rlf_chat_options options = {.day = env->day,
+                                .named = named ? named->text : NULL,
+                                .tools = tools ? tools->text : NULL};
     if (m->source) {
         m->template = m->source->template;
         m->own = m->source->own;
         return RLF_OK;
     }
-    RLF_TRY(read_day(resource, err, &day));
+    RLF_TRY(read_day(resource, err, &options.day));
+    if (path && (tools || named)) {
+        rlf_fail(err, RLF_USER,
+                 "%s: is for the tokenizer's templates, and template: is one "
+                 "in Lua",
+                 tools ? "tools" : "template_name");
+        rlf_err_hint(err, "leave out one of the two");
+        return rlf_arg_blame(tools ? tools : named, RLF_USER, err);
+    }
     if (path)
         return open_lua(env, path, m, err);
     if (!m->tokenizer)
         return RLF_OK;
-    return rlf_chat_open(m->tokenizer, m->texts, day, m->arena, err, &m->own);
+    rlf_status status =
+        rlf_chat_open(m->tokenizer, m->texts, &options, m->arena, err, &m->own);
+    if (status >= 0 && tools && !m->own)
+        status = rlf_fail(err, RLF_USER,
+                          "the tokenizer of '%s' has no chat template to write "
+                          "tools",
+                          m->name);
+    return rlf_arg_blame(named ? named : tools, status, err);
 }
 
 /* Only what changes is saved: does neither the model change, nor a copy of it,
@@ -458,7 +477,7 @@ save(const rlf_env *env, const rlf_resource *resource, void *object,
     if (first)
         RLF_TRY(rlf_weights_save(m->model, dir, err));
     if (saves_texts(env, resource))
-        RLF_TRY(rlf_tokenizer_files_write(m->files, dir, err));
+        RLF_TRY(rlf_tokenizer_files_write(&m->files, dir, err));
     return rlf_weights_save_state(
         m->model, state_path(env->pool, directory, resource->name), err);
 }

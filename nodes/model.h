@@ -45,7 +45,7 @@ typedef struct rlf_model_object {
     bool writes;       /* a set's responses are in its tokens */
     const char *texts; /* directory of the tokenizer's files, or the file */
     /* These files, where this rank saves it. */
-    rlf_tokenizer_file files[RLF_TOKENIZER_FILES];
+    rlf_tokenizer_files files;
     struct rlf_tokenizer *tokenizer; /* NULL: of a plan, and not there */
     struct rlf_lua_host *template;   /* declared; or NULL */
     struct rlf_chat_template *own;   /* the tokenizer's, or NULL */

@@ -452,6 +452,18 @@ rlf_reads_warn_chats(const rlf_env *env, int model, rlf_buf *out)
     if (why && rlf_declared(declared, "date"))
         rlf_buf_printf(out, "warning: %s: date: has no effect: %s\n",
                        reader->model, why);
+    if (rlf_declared(declared, "tools") && reader->own)
+        why = !rlf_chat_shows_tools(reader->own)
+                  ? "the template does not read tools"
+              : !some_reads(env, reader, true) ? none
+                                               : NULL;
+    if (rlf_declared(declared, "tools") && why)
+        rlf_buf_printf(out, "warning: %s: tools: has no effect: %s\n",
+                       reader->model, why);
+    if (rlf_declared(declared, "template_name") &&
+        !some_reads(env, reader, true))
+        rlf_buf_printf(out, "warning: %s: template_name: has no effect: %s\n",
+                       reader->model, none);
     /* of texts the data tells (drop.c) */
     if (rlf_declared(declared, "template") && !some_reads(env, reader, false))
         rlf_buf_printf(out, "warning: %s: template: has no effect: %s\n",

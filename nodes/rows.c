@@ -76,14 +76,23 @@ rlf_rows_name(const rlf_env *env, const rlf_rows *rows, uint32_t row,
 
 rlf_status
 rlf_rows_write_lua(const rlf_env *env, const rlf_reader *reader,
-                   const rlf_message *messages, uint32_t n, bool open,
-                   rlf_err *err, rlf_str *out)
+                   const rlf_prompt *prompt, bool open, rlf_err *err,
+                   rlf_str *out)
 {
     rlf_arena *pool = env->pool;
+    const uint32_t n = prompt->n_messages;
+    if (prompt->tools.n) {
+        rlf_fail(err, RLF_USER,
+                 "the chat has a list of tools, which a template in Lua cannot "
+                 "write");
+        rlf_err_hint(err, "leave template: out where the tokenizer has one of "
+                          "its own, or tools: of the data");
+        return RLF_USER;
+    }
     rlf_lua_record *records = RLF_NEW_ARRAY(pool, rlf_lua_record, n);
     for (uint32_t i = 0; i < n; i++) {
         rlf_lua_field *fields = RLF_NEW_ARRAY(pool, rlf_lua_field, 2);
-        const rlf_message *message = &messages[i];
+        const rlf_message *message = &prompt->messages[i];
         if (message->json.n) {
             rlf_fail(err, RLF_USER,
                      "message %u of the chat is more than a role and a text, "
@@ -121,11 +130,11 @@ write_chat(const rlf_env *env, const rlf_reader *reader, rlf_prompt *prompt,
            rlf_err *err)
 {
     if (reader->template)
-        return rlf_rows_write_lua(env, reader, prompt->messages,
-                                  prompt->n_messages, true, err, &prompt->text);
+        return rlf_rows_write_lua(env, reader, prompt, true, err,
+                                  &prompt->text);
     if (reader->own)
-        return rlf_chat_write(reader->own, prompt->messages, prompt->n_messages,
-                              env->pool, err, &prompt->text);
+        return rlf_chat_write(reader->own, prompt, env->pool, err,
+                              &prompt->text);
     return rlf_rows_no_template(reader, err);
 }
 

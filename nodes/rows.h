@@ -56,11 +56,11 @@ rlf_status rlf_rows_prompts(const rlf_env *env, const rlf_rows *rows,
  * length. */
 rlf_status rlf_rows_encode(const rlf_env *env, const rlf_reader *reader,
                            rlf_prompt *prompt, rlf_err *err);
-/* n messages as one text by the reader's template in Lua, which sees two texts
- * of each; `open`: the assistant is to speak next. */
+/* A prompt's messages as one text by the reader's template in Lua, which sees
+ * two texts of each; `open`: the assistant is to speak next. */
 rlf_status rlf_rows_write_lua(const rlf_env *env, const rlf_reader *reader,
-                              const struct rlf_message *messages, uint32_t n,
-                              bool open, rlf_err *err, rlf_str *out);
+                              const rlf_prompt *prompt, bool open, rlf_err *err,
+                              rlf_str *out);
 /* RLF_USER: a chat for a model that has no template. */
 rlf_status rlf_rows_no_template(const rlf_reader *reader, rlf_err *err);
 /* RLF_USER if the prompt has no token. */

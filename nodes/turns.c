@@ -16,6 +16,7 @@ typedef struct reading {
     const rlf_reader *reader;
     const rlf_message *messages;
     uint32_t n;
+    rlf_str tools;
     rlf_str text;
     rlf_chat_span *spans; /* bytes of it that the assistant says */
     size_t n_spans;
@@ -116,13 +117,14 @@ static rlf_status
 write_all(const reading *r, const rlf_message *messages, rlf_err *err,
           rlf_str *out)
 {
+    const rlf_prompt prompt = {
+        .messages = messages, .n_messages = r->n, .tools = r->tools};
     rlf_chat_span *spans;
     size_t n_spans;
     if (r->reader->template)
-        return rlf_rows_write_lua(r->env, r->reader, messages, r->n, false, err,
-                                  out);
-    return rlf_chat_converse(r->reader->own, messages, r->n, r->env->pool, err,
-                             out, &spans, &n_spans);
+        return rlf_rows_write_lua(r->env, r->reader, &prompt, false, err, out);
+    return rlf_chat_converse(r->reader->own, &prompt, r->env->pool, err, out,
+                             &spans, &n_spans);
 }
 
 static bool
@@ -390,10 +392,16 @@ fail_silent(const reading *r, const rlf_conversation *turns, uint32_t most,
 
 rlf_status
 rlf_turns_read(const rlf_env *env, const rlf_reader *reader,
-               const rlf_message *messages, uint32_t n, uint32_t most,
-               rlf_err *err, rlf_conversation *out)
+               const rlf_prompt *prompt, uint32_t most, rlf_err *err,
+               rlf_conversation *out)
 {
-    reading r = {.env = env, .reader = reader, .messages = messages, .n = n};
+    const rlf_message *messages = prompt->messages;
+    const uint32_t n = prompt->n_messages;
+    reading r = {.env = env,
+                 .reader = reader,
+                 .messages = messages,
+                 .n = n,
+                 .tools = prompt->tools};
     bool any = false;
     *out = (rlf_conversation){0};
     for (uint32_t i = 0; i < n; i++)
@@ -403,10 +411,11 @@ rlf_turns_read(const rlf_env *env, const rlf_reader *reader,
         rlf_err_hint(err, "on_error: drop leaves such rows out");
         return RLF_USER;
     }
-    if (!reader->template && reader->own && rlf_chat_generates(reader->own)) {
+    if (!reader->template && reader->own &&
+        rlf_chat_generates(reader->own, prompt)) {
         RLF_TRY(check_weights(&r, err));
-        RLF_TRY(rlf_chat_converse(reader->own, messages, n, env->pool, err,
-                                  &r.text, &r.spans, &r.n_spans));
+        RLF_TRY(rlf_chat_converse(reader->own, prompt, env->pool, err, &r.text,
+                                  &r.spans, &r.n_spans));
     } else if (rlf_reader_has_template(reader)) {
         RLF_TRY(mark_spans(&r, err));
     } else {

@@ -26,11 +26,12 @@ typedef struct rlf_conversation {
     bool ends;       /* each run has an end token */
 } rlf_conversation;
 
-/* Read n messages; `most`: only so many tokens of the beginning, 0: all. In the
- * pool. RLF_USER where nobody is the assistant, where its texts cannot be found
- * in what the template writes, and where no token is left of them. */
+/* Read a prompt's messages; `most`: only so many tokens of the beginning, 0:
+ * all. In the pool. RLF_USER where nobody is the assistant, where its texts
+ * cannot be found in what the template writes, and where no token is left of
+ * them. */
 rlf_status rlf_turns_read(const rlf_env *env, const rlf_reader *reader,
-                          const struct rlf_message *messages, uint32_t n,
-                          uint32_t most, rlf_err *err, rlf_conversation *out);
+                          const rlf_prompt *prompt, uint32_t most, rlf_err *err,
+                          rlf_conversation *out);
 
 #endif

@@ -113,18 +113,24 @@ rlf_status
 rlf_data_prompt(const rlf_data *data, uint32_t row, rlf_arena *pool,
                 rlf_err *err, rlf_prompt *out)
 {
-    rlf_record_value value;
+    const rlf_record_value *values;
     out->text = RLF_STR("");
     if (!data->prompt)
         return RLF_OK;
-    RLF_TRY(rlf_data_value(data, data->prompt, row, pool, err, &value));
-    if (data->prompt->kind == RLF_RECORD_CHAT) {
+    const rlf_data *file = rlf_data_origin(data, &row);
+    const rlf_record_column *columns = file->records.columns;
+    RLF_TRY(read_row(file, row, pool, err, &values));
+    const rlf_record_value *value = &values[file->prompt - columns];
+    if (file->prompt->kind == RLF_RECORD_CHAT) {
         out->text = (rlf_str){NULL, 0};
-        out->messages = value.chat.messages;
-        out->n_messages = (uint32_t)value.chat.count;
+        out->messages = value->chat.messages;
+        out->n_messages = (uint32_t)value->chat.count;
     } else {
-        out->text = value.text;
+        out->text = value->text;
     }
+    if (file->tools)
+        out->tools =
+            values[rlf_records_column(&file->records, "tools") - columns].text;
     return RLF_OK;
 }
 

@@ -297,6 +297,28 @@ add_directory(collector *c, const char *model, const char *path, bool weights,
     }
 }
 
+/* Chat templates that have names, in a folder beside a tokenizer. */
+static void
+add_templates(collector *c, const char *model, const char *path)
+{
+    rlf_arena *arena = c->session->arena;
+    const char *folder = rlf_path_join(arena, path, RLF_TEMPLATE_FOLDER);
+    const char **names;
+    size_t count = 0;
+    rlf_err why = RLF_ERR_NONE;
+    rlf_status status = rlf_dir_exists(folder)
+                            ? rlf_dir_list(folder, arena, &why, &names, &count)
+                            : RLF_OK;
+    if (status < 0)
+        fails(c, status, &why);
+    for (size_t i = 0; i < count && status >= 0; i++) {
+        const char *name = rlf_path_join(arena, RLF_TEMPLATE_FOLDER, names[i]);
+        if (ends_in(name, ".jinja"))
+            add_file(c, rlf_arena_printf(arena, "%s.tokenizer", model), name,
+                     rlf_path_join(arena, path, name), name);
+    }
+}
+
 /* A tokenizer by its directory, or by the one file that it is, beside which
  * the others lie. */
 static void
@@ -305,11 +327,13 @@ add_tokenizer(collector *c, const char *model, const char *path)
     rlf_arena *arena = c->session->arena;
     if (rlf_dir_exists(path)) {
         add_directory(c, model, path, false, true);
+        add_templates(c, model, path);
         return;
     }
     add_file(c, rlf_arena_printf(arena, "%s.tokenizer", model), "file", path,
              base_name(path));
     add_directory(c, model, rlf_path_parent(arena, path), false, true);
+    add_templates(c, model, rlf_path_parent(arena, path));
 }
 
 /* The day on which the run began is an input where a tokenizer's template is to
@@ -319,14 +343,16 @@ add_day(collector *c, const rlf_resource *r, const char *path)
 {
     rlf_arena *arena = c->session->arena;
     rlf_err why = RLF_ERR_NONE;
-    const char *file;
-    rlf_str text;
+    rlf_named_templates all;
     unsigned day = c->session->day;
-    rlf_status status = rlf_tokenizer_template(path, arena, &why, &file, &text);
+    rlf_status status = rlf_tokenizer_templates(path, arena, &why, &all);
+    bool asks = false;
     if (status < 0 && fails(c, status, &why))
         return;
-    if (status < 0 || !text.p || !strstr(text.p, "strftime_now") ||
-        rlf_args_find(r->args, r->n_args, "date") ||
+    for (size_t i = 0; status >= 0 && i < all.count; i++)
+        asks |= all.data[i].source.p &&
+                strstr(all.data[i].source.p, "strftime_now");
+    if (!asks || rlf_args_find(r->args, r->n_args, "date") ||
         rlf_args_find(r->args, r->n_args, "template"))
         return;
     for (size_t i = 0; i < c->out->list.count; i++)
@@ -360,17 +386,23 @@ add_model(collector *c, const rlf_resource *r)
     const rlf_arg *from = rlf_args_plain(r->args, r->n_args, 0);
     const rlf_arg *tokenizer = rlf_args_find(r->args, r->n_args, "tokenizer");
     const rlf_arg *template = rlf_args_find(r->args, r->n_args, "template");
+    const rlf_arg *tools = rlf_args_find(r->args, r->n_args, "tools");
     rlf_arena *arena = c->session->arena;
     if (!from)
         from = rlf_args_find(r->args, r->n_args, "from");
     bool own = tokenizer && tokenizer->kind == RLF_ARG_TEXT;
     if (from && from->kind == RLF_ARG_TEXT)
         add_directory(c, r->name, from->text, true, !own);
+    if (from && from->kind == RLF_ARG_TEXT && !own)
+        add_templates(c, r->name, from->text);
     add_adapter(c, r);
     if (own)
         add_tokenizer(c, r->name, tokenizer->text);
     if (own || (from && from->kind == RLF_ARG_TEXT))
         add_day(c, r, own ? tokenizer->text : from->text);
+    if (tools && tools->kind == RLF_ARG_TEXT)
+        add_file(c, rlf_arena_printf(arena, "%s.tools", r->name), "",
+                 tools->text, base_name(tools->text));
     if (template && template->kind == RLF_ARG_TEXT)
         add_lua(c, rlf_arena_printf(arena, "%s.template", r->name),
                 template->text, r, RLF_LUA_PER_TEMPLATE);

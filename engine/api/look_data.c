@@ -37,6 +37,7 @@ typedef struct looker {
     rlf_tokenizer *tokenizer; /* NULL: texts are measured in bytes */
     const char *by;           /* its path */
     rlf_chat_template *chat;
+    bool tools; /* rows have a field of that name, which chats are told of */
     rlf_buf *out;
 } looker;
 
@@ -102,10 +103,21 @@ see_fields(looker *l, const char *before, const json_t *object, int depth)
     }
 }
 
+/* A list of objects, or such a one as a text. */
+static bool
+are_tools(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    return json_is_object(json_array_get(value, 0)) ||
+           (text && strncmp(text, "[{", 2) == 0);
+}
+
 static void
 see(void *looker_, const struct json_t *row)
 {
-    see_fields(looker_, "", row, 0);
+    looker *l = looker_;
+    l->tools |= are_tools(json_object_get(row, "tools"));
+    see_fields(l, "", row, 0);
 }
 
 /* ---- reading ---- */
@@ -123,6 +135,17 @@ make_spec(const looker *l)
 
 /* ---- texts and tokens ---- */
 
+/* A chat with the tools of its row. */
+static rlf_prompt
+prompt_of(const rlf_records *rows, const rlf_record_value *values)
+{
+    rlf_prompt prompt = {.messages = values[0].chat.messages,
+                         .n_messages = (uint32_t)values[0].chat.count};
+    if (rows->n_columns > 1)
+        prompt.tools = values[1].text;
+    return prompt;
+}
+
 /* What a model reads of a value, in `arena`: a text, or a chat by the template,
  * after which the assistant is to speak. */
 static rlf_status
@@ -136,9 +159,9 @@ text_of(const looker *l, const rlf_records *rows, size_t row, rlf_arena *arena,
         return RLF_OK;
     }
     const rlf_chat *chat = &value->chat;
+    const rlf_prompt prompt = prompt_of(rows, value);
     if (l->chat)
-        return rlf_chat_write(l->chat, chat->messages, chat->count, arena, err,
-                              out);
+        return rlf_chat_write(l->chat, &prompt, arena, err, out);
     rlf_buf text = {0};
     for (size_t i = 0; i < chat->count; i++)
         rlf_buf_printf(&text, "%s[%s] %s", i ? "\n" : "",
@@ -167,8 +190,8 @@ turns_of(const looker *l, const rlf_records *rows, size_t row, rlf_arena *arena,
     rlf_reader reader = {
         .model = l->by, .tokenizer = l->tokenizer, .own = l->chat, .eos = -1};
     reader.ends = rlf_tokenizer_eos(l->tokenizer, &reader.n_ends);
-    rlf_status status = rlf_turns_read(&env, &reader, chat->messages,
-                                       (uint32_t)chat->count, 0, &why, out);
+    const rlf_prompt prompt = prompt_of(rows, value);
+    rlf_status status = rlf_turns_read(&env, &reader, &prompt, 0, &why, out);
     *is = status >= 0;
     if (status < 0 && status != RLF_USER)
         *err = why;
@@ -311,13 +334,16 @@ put_column(looker *l, size_t i, int width, shown *show, size_t n_shown)
     static const char *const kinds[] = {"numbers", "texts", "chats",
                                         "true and false"};
     const char *field = l->fields.data[i], *name = visible(l, field);
-    rlf_record_field column = {.label = "x", .field = field};
+    rlf_record_field columns[] = {
+        {.label = "x", .field = field},
+        {.label = "tools", .field = "tools", .part = RLF_RECORD_TOOLS}};
+    bool tools = l->tools && strcmp(field, "tools") == 0;
     rlf_records_spec spec = make_spec(l);
     rlf_records rows;
     rlf_err why = RLF_ERR_NONE;
     rlf_arena *arena = rlf_arena_new();
-    spec.columns = &column;
-    spec.n_columns = 1;
+    spec.columns = columns + tools;
+    spec.n_columns = l->tools && !tools ? 2 : 1;
     rlf_status status = rlf_records_read(&spec, arena, &why, &rows);
     rlf_buf_printf(l->out, "  %-*s  ", width, name);
     if (status < 0 && rows.dropped) {
@@ -398,6 +424,7 @@ rlf_session_data(rlf_session *s, const char *path, const char *split,
                 .path = path,
                 .by = tokenizer,
                 .out = &out};
+    const rlf_chat_options options = {.day = rlf_record_day(s)};
     rlf_status status =
         rlf_shard_files_find(path, split, l.arena, l.err, &l.format, &l.files);
     if (tokenizer)
@@ -405,8 +432,8 @@ rlf_session_data(rlf_session *s, const char *path, const char *split,
     if (status >= 0 && tokenizer)
         status = rlf_tokenizer_open(tokenizer, &s->err, &l.tokenizer);
     if (status >= 0 && tokenizer)
-        status = rlf_chat_open(l.tokenizer, tokenizer, rlf_record_day(s),
-                               s->arena, &s->err, &l.chat);
+        status = rlf_chat_open(l.tokenizer, tokenizer, &options, s->arena,
+                               &s->err, &l.chat);
     if (status >= 0)
         status = put_all(&l, rows);
     rlf_tokenizer_close(l.tokenizer);

@@ -375,14 +375,18 @@ look_at_adapter(card *c, rlf_err *err)
 
 /* Several templates have names. */
 static void
-name_templates(card *c)
+name_templates(card *c, const rlf_named_templates *all)
 {
-    json_t *value = json_object_get(c->texts, "chat_template");
-    for (size_t i = 0; i < json_array_size(value) && c->n_named < NAMES; i++) {
-        const char *name = text_of(json_array_get(value, i), "name");
-        if (name)
-            c->named[c->n_named++] = name;
-    }
+    for (size_t i = 0; !all->single && i < all->count && c->n_named < NAMES;
+         i++)
+        c->named[c->n_named++] = all->data[i].name;
+}
+
+static const char *
+base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
 /* Does the template write the least that a chat can be? */
@@ -391,25 +395,29 @@ look_at_template(card *c, uint32_t day, rlf_err *err)
 {
     const rlf_message hello = {.role = RLF_STR("user"),
                                .content = RLF_STR("hello")};
+    const rlf_prompt prompt = {.messages = &hello, .n_messages = 1};
+    const rlf_chat_options options = {.day = day};
+    const rlf_named_template *plain;
+    rlf_named_templates all;
     rlf_chat_template *chat;
-    rlf_str source, written;
-    if (rlf_tokenizer_template(c->dir, c->arena, err, &c->template, &source) <
-        0) {
+    rlf_str written;
+    if (rlf_tokenizer_templates(c->dir, c->arena, err, &all) < 0) {
         refuse(c, err);
         return;
     }
-    if (!source.p) {
-        c->template = NULL;
+    name_templates(c, &all);
+    if (rlf_named_template_find(&all, NULL, false, err, &plain) < 0) {
+        c->template = base_name(all.data[0].file);
+        refuse(c, err);
         return;
     }
-    const char *slash = strrchr(c->template, '/');
-    c->template = slash ? slash + 1 : c->template;
-    if (strcmp(c->template, "tokenizer_config.json") == 0)
-        name_templates(c);
+    if (!plain)
+        return;
+    c->template = base_name(plain->file);
     if (c->tokenizer &&
-        (rlf_chat_open(c->tokenizer, c->dir, day, c->arena, err, &chat) < 0 ||
-         (chat &&
-          rlf_chat_write(chat, &hello, 1, c->arena, err, &written) < 0)))
+        (rlf_chat_open(c->tokenizer, c->dir, &options, c->arena, err, &chat) <
+             0 ||
+         (chat && rlf_chat_write(chat, &prompt, c->arena, err, &written) < 0)))
         refuse(c, err);
 }
 

@@ -64,9 +64,10 @@ open_tokenizer(rlf_session *s, const char *path, rlf_err *err,
     l->arena = rlf_arena_new();
     path = rlf_arena_strdup(l->arena, path);
     const char *dir = rlf_hub_path(path, path, l->arena);
+    const rlf_chat_options options = {.day = rlf_record_day(s)};
     RLF_TRY(rlf_tokenizer_open(dir, err, &l->tokenizer));
-    RLF_TRY(rlf_chat_open(l->tokenizer, dir, rlf_record_day(s), l->arena, err,
-                          &l->chat));
+    RLF_TRY(
+        rlf_chat_open(l->tokenizer, dir, &options, l->arena, err, &l->chat));
     l->path = path;
     return RLF_OK;
 }
@@ -170,7 +171,29 @@ read_message(const json_t *item, size_t i, rlf_arena *pool, rlf_err *err,
     return RLF_OK;
 }
 
-/* A list of messages, or an object that has one. */
+/* The tools that stand beside the messages: a list, null or nothing. */
+static rlf_status
+read_tools(const json_t *all, rlf_arena *pool, rlf_err *err, rlf_str *out)
+{
+    const json_t *list =
+        json_is_object(all) ? json_object_get(all, "tools") : NULL;
+    bool good = json_is_array(list);
+    for (size_t i = 0; i < json_array_size(list); i++)
+        good &= json_is_object(json_array_get(list, i));
+    if (!list || json_is_null(list))
+        return RLF_OK;
+    if (!good)
+        return rlf_fail(err, RLF_USER,
+                        "the \"tools\" of the chat are no list of objects");
+    size_t n = json_dumpb(list, NULL, 0, JSON_COMPACT);
+    char *p;
+    RLF_TRY(rlf_arena_try(pool, n + 1, "the tools of a chat", err, &p));
+    json_dumpb(list, p, n, JSON_COMPACT);
+    *out = (rlf_str){p, n};
+    return RLF_OK;
+}
+
+/* A list of messages, or an object that has one, and tools. */
 static rlf_status
 read_messages(const char *text, size_t n, rlf_arena *pool, rlf_err *err,
               rlf_prompt *out)
@@ -197,6 +220,8 @@ read_messages(const char *text, size_t n, rlf_arena *pool, rlf_err *err,
     for (size_t i = 0; i < count && status >= 0; i++)
         status =
             read_message(json_array_get(list, i), i, pool, err, &messages[i]);
+    if (status >= 0)
+        status = read_tools(all, pool, err, &out->tools);
     json_decref(all);
     RLF_TRY(status);
     if (rlf_str_eq(messages[count - 1].role, RLF_STR("assistant"))) {

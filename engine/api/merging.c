@@ -59,10 +59,10 @@ static rlf_status
 fill(const char *base, const char *adapter, const char *part, rlf_arena *arena,
      rlf_err *err, rlf_merged *out)
 {
-    rlf_tokenizer_file files[RLF_TOKENIZER_FILES] = {0};
+    rlf_tokenizer_files files;
     RLF_TRY(rlf_merge_write(base, adapter, part, arena, err, out));
-    RLF_TRY(rlf_tokenizer_files_read(base, arena, err, files));
-    return rlf_tokenizer_files_write(files, part, err);
+    RLF_TRY(rlf_tokenizer_files_read(base, arena, err, &files));
+    return rlf_tokenizer_files_write(&files, part, err);
 }
 
 /* A failure removes the files that were written, and its message stays. */

@@ -17,6 +17,7 @@ typedef struct rlf_prompt {
     rlf_str text; /* of chat messages: as the model's template wrote them */
     const struct rlf_message *messages; /* chat messages of the data row */
     uint32_t n_messages;                /* 0: the prompt is a plain text */
+    rlf_str tools; /* a JSON list of those that its row has; n 0: none */
     const uint32_t *ids;
     uint32_t n_ids;
     struct rlf_written **written; /* as models wrote it so far: a list that all

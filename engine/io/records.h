@@ -73,6 +73,8 @@ typedef enum rlf_record_part_kind {
                           to `until`; whole messages */
     RLF_RECORD_CHOSEN, /* the rest of the one; of a chat, the text of it */
     RLF_RECORD_REJECTED, /* and of the other */
+    RLF_RECORD_TOOLS, /* a list of tools, or a text of JSON that is one, as such
+                         a text; null or no field: none, an empty text */
     RLF_RECORD_PARTS
 } rlf_record_part_kind;
 

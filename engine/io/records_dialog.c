@@ -280,6 +280,66 @@ split_pair(rlf_record_reader *r, size_t prompt, size_t a, size_t b)
     return texts ? pair_texts(r, prompt, a, b) : pair_chats(r, prompt, a, b);
 }
 
+/* ---- tools ---- */
+
+static rlf_status
+fail_tools(rlf_record_reader *r, size_t c)
+{
+    rlf_fail(r->err, RLF_USER, "%s: \"%s\" is no list of tools",
+             rlf_record_where(r), r->rows->columns[c].field);
+    rlf_err_hint(r->err, "a tool is an object, its JSON schema; a text of JSON "
+                         "may be the list, and null is none");
+    return RLF_USER;
+}
+
+rlf_status
+rlf_record_tools(rlf_record_reader *r, size_t c, const json_t *value)
+{
+    const bool none = !value || json_is_null(value);
+    json_t *text = NULL;
+    if (!none && !json_is_array(value) && !json_is_string(value))
+        return fail_tools(r, c);
+    if (json_is_array(value)) {
+        char *dumped = json_dumps(value, JSON_COMPACT);
+        text = dumped ? json_string(dumped) : NULL;
+        free(dumped);
+        if (!text)
+            return rlf_fail_memory(r->err, 0, "a list of tools");
+        json_array_append_new(make_list(r), text);
+        value = text;
+    }
+    r->cells[c] = (rlf_record_cell){.kind = RLF_RECORD_TEXT, .text = {"", 0}};
+    if (!none)
+        r->cells[c].text =
+            (rlf_str){json_string_value(value), json_string_length(value)};
+    return RLF_OK;
+}
+
+/* A text that is to be a list of objects, or null. */
+static rlf_status
+check_tools(rlf_record_reader *r, size_t c)
+{
+    rlf_record_cell *cell = &r->cells[c];
+    json_error_t where;
+    bool missing = false, good = true;
+    if (cell->kind != RLF_RECORD_TEXT)
+        return fail_tools(r, c);
+    if (!cell->text.n)
+        return RLF_OK;
+    json_t *list = rlf_json_decode(cell->text.p, cell->text.n, JSON_DECODE_ANY,
+                                   &where, &missing);
+    for (size_t i = 0; i < json_array_size(list); i++)
+        good &= json_is_object(json_array_get(list, i));
+    bool none = json_is_null(list);
+    good &= none || json_is_array(list);
+    json_decref(list);
+    if (missing)
+        return rlf_fail_memory(r->err, cell->text.n, "a list of tools");
+    if (none)
+        cell->text = RLF_STR("");
+    return good ? RLF_OK : fail_tools(r, c);
+}
+
 rlf_status
 rlf_record_part(rlf_record_reader *r)
 {
@@ -288,8 +348,11 @@ rlf_record_part(rlf_record_reader *r)
         at[i] = n;
     for (size_t c = 0; c < n; c++)
         at[r->spec->columns[c].part] = c;
-    size_t wrong = at[RLF_RECORD_HEAD];
-    rlf_status status = RLF_OK;
+    size_t wrong = at[RLF_RECORD_TOOLS];
+    rlf_status status = wrong < n ? check_tools(r, wrong) : RLF_OK;
+    if (status < 0)
+        return rlf_record_column_status(r, wrong, status);
+    wrong = at[RLF_RECORD_HEAD];
     if (wrong < n) {
         status = split_chat(r, wrong, at[RLF_RECORD_ANSWER]);
     } else if (at[RLF_RECORD_COMMON] < n) {

@@ -78,6 +78,9 @@ rlf_status rlf_record_end_row(rlf_record_reader *r, rlf_status status);
  */
 rlf_status rlf_record_as_chat(rlf_record_reader *r, const char *field,
                               const json_t **value);
+/* The cell of a column of tools; `value` NULL: the row has no such field. */
+rlf_status rlf_record_tools(rlf_record_reader *r, size_t c,
+                            const json_t *value);
 /* Cells of columns that are parts of conversations, which hold all of them,
  * become these parts. RLF_USER. */
 rlf_status rlf_record_part(rlf_record_reader *r);

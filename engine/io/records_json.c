@@ -211,6 +211,8 @@ read_json_cell(rlf_record_reader *r, size_t c, const json_t *object)
 {
     const char *field = r->rows->columns[c].field;
     const json_t *value = find_field(r, object, field);
+    if (r->spec->columns[c].part == RLF_RECORD_TOOLS)
+        return rlf_record_tools(r, c, value);
     if (!value) {
         rlf_fail(r->err, RLF_USER, "%s: the row has no \"%s\"",
                  rlf_record_where(r), field);

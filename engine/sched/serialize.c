@@ -460,6 +460,7 @@ serialize_prompt(rlf_serializer *k, const rlf_prompt *p)
         rlf_serialize_text(k, p->messages[i].content);
         rlf_serialize_text(k, p->messages[i].json);
     }
+    rlf_serialize_text(k, p->tools);
     RLF_SERIALIZE(k, p->n_ids);
     serialize_array(k, p->ids, p->n_ids, sizeof *p->ids);
 }
@@ -486,6 +487,7 @@ deserialize_prompt(rlf_serializer *k)
         messages[i].json = rlf_deserialize_text(k);
     }
     p.messages = messages;
+    p.tools = rlf_deserialize_text(k);
     RLF_DESERIALIZE(k, p.n_ids);
     p.ids = deserialize_array(k, p.n_ids, sizeof *p.ids);
     return p;

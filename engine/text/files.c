@@ -1,11 +1,15 @@
 /* See files.h. */
 #include "engine/text/files.h"
 
+#include "engine/base/vec.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
+#include "engine/text/template.h"
+
+#include <string.h>
 
 /* What belongs to a tokenizer, in the order of a saved directory. */
-static const char *const names[RLF_TOKENIZER_FILES] = {
+static const char *const names[] = {
     "tokenizer.json",
     "tokenizer_config.json",
     "vocab.json",
@@ -19,7 +23,7 @@ static const char *const names[RLF_TOKENIZER_FILES] = {
 
 static rlf_status
 read_one(const char *path, const char *name, rlf_arena *arena, rlf_err *err,
-         rlf_tokenizer_file *out)
+         rlf_tokenizer_files *out)
 {
     bool there;
     rlf_buf text = {0};
@@ -27,39 +31,68 @@ read_one(const char *path, const char *name, rlf_arena *arena, rlf_err *err,
     if (!there)
         return RLF_OK;
     rlf_status status = rlf_file_read(path, RLF_JSON_MOST, err, &text);
-    if (status >= 0)
-        *out = (rlf_tokenizer_file){
-            name,
-            {rlf_arena_strndup(arena, text.p ? text.p : "", text.n), text.n}};
+    rlf_tokenizer_file file = {.name = name};
+    if (status >= 0) {
+        file.bytes = (rlf_str){
+            rlf_arena_strndup(arena, text.p ? text.p : "", text.n), text.n};
+        RLF_PUSH_IN(arena, out, file);
+    }
     rlf_buf_free(&text);
     return status;
 }
 
-rlf_status
-rlf_tokenizer_files_read(const char *path, rlf_arena *arena, rlf_err *err,
-                         rlf_tokenizer_file out[RLF_TOKENIZER_FILES])
+/* Templates that have names. */
+static rlf_status
+read_folder(const char *dir, rlf_arena *arena, rlf_err *err,
+            rlf_tokenizer_files *out)
 {
-    bool is_dir = rlf_dir_exists(path);
-    const char *dir = is_dir ? path : rlf_path_parent(arena, path);
-    for (int i = 0; i < RLF_TOKENIZER_FILES; i++) {
-        /* the first may be called otherwise */
-        const char *from =
-            i == 0 && !is_dir ? path : rlf_path_join(arena, dir, names[i]);
-        RLF_TRY(read_one(from, names[i], arena, err, &out[i]));
+    const char *folder = rlf_path_join(arena, dir, RLF_TEMPLATE_FOLDER);
+    const char **found;
+    size_t count;
+    if (!rlf_dir_exists(folder))
+        return RLF_OK;
+    RLF_TRY(rlf_dir_list(folder, arena, err, &found, &count));
+    for (size_t i = 0; i < count; i++) {
+        const char *name = rlf_path_join(arena, RLF_TEMPLATE_FOLDER, found[i]);
+        const char *ending = strrchr(found[i], '.');
+        if (ending && strcmp(ending, ".jinja") == 0)
+            RLF_TRY(read_one(rlf_path_join(arena, dir, name), name, arena, err,
+                             out));
     }
     return RLF_OK;
 }
 
 rlf_status
-rlf_tokenizer_files_write(const rlf_tokenizer_file files[RLF_TOKENIZER_FILES],
-                          const char *dir, rlf_err *err)
+rlf_tokenizer_files_read(const char *path, rlf_arena *arena, rlf_err *err,
+                         rlf_tokenizer_files *out)
+{
+    bool is_dir = rlf_dir_exists(path);
+    const char *dir = is_dir ? path : rlf_path_parent(arena, path);
+    *out = (rlf_tokenizer_files){0};
+    for (size_t i = 0; i < RLF_COUNT(names); i++) {
+        /* the first may be called otherwise */
+        const char *from =
+            i == 0 && !is_dir ? path : rlf_path_join(arena, dir, names[i]);
+        RLF_TRY(read_one(from, names[i], arena, err, out));
+    }
+    return read_folder(dir, arena, err, out);
+}
+
+rlf_status
+rlf_tokenizer_files_write(const rlf_tokenizer_files *files, const char *dir,
+                          rlf_err *err)
 {
     rlf_arena *arena = rlf_arena_new();
     rlf_status status = RLF_OK;
-    for (int i = 0; i < RLF_TOKENIZER_FILES && status >= 0; i++)
-        if (files[i].name)
-            status = rlf_file_write(rlf_path_join(arena, dir, files[i].name),
-                                    files[i].bytes.p, files[i].bytes.n, err);
+    for (size_t i = 0; i < files->count && status >= 0; i++) {
+        const rlf_tokenizer_file *file = &files->data[i];
+        if (strchr(file->name, '/'))
+            status = rlf_dir_make(
+                rlf_path_join(arena, dir, RLF_TEMPLATE_FOLDER), err);
+        if (status >= 0)
+            status = rlf_file_write(rlf_path_join(arena, dir, file->name),
+                                    file->bytes.p, file->bytes.n, err);
+    }
     rlf_arena_free(arena);
     return status;
 }

@@ -8,20 +8,21 @@
 #include "engine/base/str.h"
 
 typedef struct rlf_tokenizer_file {
-    const char *name; /* as a saved directory has it; NULL: there is none */
+    const char *name; /* as a saved directory has it, in a folder or not */
     rlf_str bytes;
 } rlf_tokenizer_file;
 
-enum { RLF_TOKENIZER_FILES = 9 };
+typedef struct rlf_tokenizer_files {
+    rlf_tokenizer_file *data;
+    size_t count, room;
+} rlf_tokenizer_files;
 
-/* Read all that are there. `path`: as for rlf_tokenizer_open; the bytes are in
+/* Read all that are there. `path`: as for rlf_tokenizer_open; all of it is in
  * `arena`. */
-rlf_status
-rlf_tokenizer_files_read(const char *path, rlf_arena *arena, rlf_err *err,
-                         rlf_tokenizer_file out[RLF_TOKENIZER_FILES]);
+rlf_status rlf_tokenizer_files_read(const char *path, rlf_arena *arena,
+                                    rlf_err *err, rlf_tokenizer_files *out);
 /* Write them into the directory `dir`, which is there. */
-rlf_status
-rlf_tokenizer_files_write(const rlf_tokenizer_file files[RLF_TOKENIZER_FILES],
-                          const char *dir, rlf_err *err);
+rlf_status rlf_tokenizer_files_write(const rlf_tokenizer_files *files,
+                                     const char *dir, rlf_err *err);
 
 #endif

@@ -1,79 +1,198 @@
 /* See template.h. */
 #include "engine/text/template.h"
 
+#include "engine/base/vec.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
 
 #include <string.h>
 
+typedef struct list {
+    rlf_arena *arena;
+    struct {
+        rlf_named_template *data;
+        size_t count, room;
+    } all;
+} list;
+
+static void
+add(list *l, const char *name, const char *file, rlf_str source)
+{
+    const rlf_named_template one = {name, file, source};
+    for (size_t i = 0; i < l->all.count; i++)
+        if (strcmp(l->all.data[i].name, name) == 0) {
+            l->all.data[i] = one;
+            return;
+        }
+    RLF_PUSH_IN(l->arena, &l->all, one);
+}
+
+/* ---- tokenizer_config.json ---- */
+
 static rlf_status
-keep(const json_t *text, rlf_arena *arena, rlf_err *err, rlf_str *out)
+add_text(list *l, const char *name, const char *file, const json_t *text,
+         rlf_err *err)
 {
     size_t n = json_string_length(text);
-    RLF_TRY(rlf_arena_room(arena, n + 1, "a chat template", err));
-    *out = (rlf_str){rlf_arena_strndup(arena, json_string_value(text), n), n};
+    rlf_str source = {0};
+    RLF_TRY(rlf_arena_room(l->arena, n + 1, "a chat template", err));
+    if (json_is_string(text))
+        source = (rlf_str){
+            rlf_arena_strndup(l->arena, json_string_value(text), n), n};
+    add(l, rlf_arena_strdup(l->arena, name), file, source);
     return RLF_OK;
 }
 
 /* "chat_template" as a text, a list of {"name", "template"}, or an object of
- * templates by names. NULL: there is no default. */
-static const json_t *
-default_of(const json_t *value)
+ * templates by names. */
+static rlf_status
+add_value(list *l, const char *file, const json_t *value, rlf_err *err)
 {
+    const char *key;
+    json_t *text;
     if (json_is_string(value))
-        return value;
+        return add_text(l, "default", file, value, err);
     for (size_t i = 0; i < json_array_size(value); i++) {
         const json_t *item = json_array_get(value, i);
         const char *name = json_string_value(json_object_get(item, "name"));
-        if (name && strcmp(name, "default") == 0)
-            return json_object_get(item, "template");
+        if (!name)
+            return rlf_fail(err, RLF_USER,
+                            "%s: number %zu of \"chat_template\" has no "
+                            "\"name\"",
+                            file, i + 1);
+        RLF_TRY(
+            add_text(l, name, file, json_object_get(item, "template"), err));
     }
-    return json_object_get(value, "default");
+    json_object_foreach((json_t *)(uintptr_t)value, key, text)
+        RLF_TRY(add_text(l, key, file, text, err));
+    if (!json_is_array(value) && !json_is_object(value))
+        return rlf_fail(err, RLF_USER,
+                        "%s: \"chat_template\" is %s where a text, or several "
+                        "that have names, are wanted",
+                        file, rlf_json_word(value));
+    return RLF_OK;
 }
 
 static rlf_status
-from_config(const char *file, rlf_arena *arena, rlf_err *err, rlf_str *out)
+from_config(list *l, const char *file, rlf_err *err, bool *single)
 {
     json_t *config = NULL;
     RLF_TRY(rlf_json_load_object(file, err, &config));
     const json_t *value = json_object_get(config, "chat_template");
     rlf_status status = RLF_OK;
-    if (value && !json_is_null(value)) {
-        const json_t *text = default_of(value);
-        if (json_is_string(text))
-            status = keep(text, arena, err, out);
-        else
-            status = rlf_fail(err, RLF_USER,
-                              "%s: \"chat_template\" has no template named "
-                              "\"default\"",
-                              file);
-    }
+    *single = json_is_string(value);
+    if (value && !json_is_null(value))
+        status = add_value(l, file, value, err);
     json_decref(config);
     return status;
 }
 
+/* ---- files of their own ---- */
+
+static rlf_status
+add_file(list *l, const char *name, const char *file, rlf_err *err)
+{
+    rlf_buf text = {0};
+    rlf_status status = rlf_file_read(file, RLF_JSON_MOST, err, &text);
+    if (status >= 0)
+        status = rlf_arena_room(l->arena, text.n + 1, "a chat template", err);
+    if (status >= 0)
+        add(l, name, file,
+            (rlf_str){rlf_arena_strndup(l->arena, text.n ? text.p : "", text.n),
+                      text.n});
+    rlf_buf_free(&text);
+    return status;
+}
+
+static rlf_status
+add_folder(list *l, const char *dir, rlf_err *err)
+{
+    static const char ending[] = ".jinja";
+    const size_t m = sizeof ending - 1;
+    const char **names;
+    size_t count;
+    if (!rlf_dir_exists(dir))
+        return RLF_OK;
+    RLF_TRY(rlf_dir_list(dir, l->arena, err, &names, &count));
+    for (size_t i = 0; i < count; i++) {
+        size_t n = strlen(names[i]);
+        if (n <= m || strcmp(names[i] + n - m, ending) != 0)
+            continue;
+        RLF_TRY(add_file(l, rlf_arena_strndup(l->arena, names[i], n - m),
+                         rlf_path_join(l->arena, dir, names[i]), err));
+    }
+    return RLF_OK;
+}
+
 rlf_status
-rlf_tokenizer_template(const char *path, rlf_arena *arena, rlf_err *err,
-                       const char **file, rlf_str *source)
+rlf_tokenizer_templates(const char *path, rlf_arena *arena, rlf_err *err,
+                        rlf_named_templates *out)
 {
     const char *dir =
         rlf_dir_exists(path) ? path : rlf_path_parent(arena, path);
-    rlf_buf text = {0};
+    list l = {.arena = arena};
     bool there;
-    *source = (rlf_str){0};
-    *file = rlf_path_join(arena, dir, "chat_template.jinja");
-    RLF_TRY(rlf_file_find(*file, err, &there));
-    if (!there) {
-        *file = rlf_path_join(arena, dir, "tokenizer_config.json");
-        RLF_TRY(rlf_file_find(*file, err, &there));
-        return there ? from_config(*file, arena, err, source) : RLF_OK;
+    *out = (rlf_named_templates){0};
+    const char *file = rlf_path_join(arena, dir, "chat_template.jinja");
+    RLF_TRY(rlf_file_find(file, err, &there));
+    if (there)
+        RLF_TRY(add_file(&l, "default", file, err));
+    RLF_TRY(
+        add_folder(&l, rlf_path_join(arena, dir, RLF_TEMPLATE_FOLDER), err));
+    out->single = there && l.all.count == 1;
+    if (!l.all.count) {
+        file = rlf_path_join(arena, dir, "tokenizer_config.json");
+        RLF_TRY(rlf_file_find(file, err, &there));
+        if (there)
+            RLF_TRY(from_config(&l, file, err, &out->single));
     }
-    rlf_status status = rlf_file_read(*file, RLF_JSON_MOST, err, &text);
-    if (status >= 0)
-        status = rlf_arena_room(arena, text.n + 1, "a chat template", err);
-    if (status >= 0)
-        *source = (rlf_str){
-            rlf_arena_strndup(arena, text.n ? text.p : "", text.n), text.n};
-    rlf_buf_free(&text);
-    return status;
+    out->data = l.all.data;
+    out->count = l.all.count;
+    return RLF_OK;
+}
+
+/* ---- which one ---- */
+
+static const rlf_named_template *
+named(const rlf_named_templates *all, const char *name)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (strcmp(all->data[i].name, name) == 0)
+            return &all->data[i];
+    return NULL;
+}
+
+rlf_status
+rlf_named_template_find(const rlf_named_templates *all, const char *name,
+                        bool tools, rlf_err *err,
+                        const rlf_named_template **out)
+{
+    rlf_buf names = {0};
+    *out = NULL;
+    if (!all->count && !name)
+        return RLF_OK;
+    if (name)
+        *out = named(all, name);
+    else if (tools && !all->single)
+        *out = named(all, "tool_use");
+    if (!*out && !name)
+        *out = named(all, "default");
+    if (*out && (*out)->source.p)
+        return RLF_OK;
+    const char *file = all->count ? all->data[0].file : "the tokenizer";
+    const char *wanted = *out ? (*out)->name : name ? name : "default";
+    if (*out)
+        return rlf_fail(err, RLF_USER,
+                        "%s: the template \"%.*s\" of \"chat_template\" is no "
+                        "text",
+                        file, RLF_CUT(60, wanted));
+    for (size_t i = 0; i < all->count; i++)
+        rlf_buf_printf(&names, "%s%s", i ? ", " : "", all->data[i].name);
+    rlf_fail(err, RLF_USER, "%s has no chat template named \"%.*s\"", file,
+             RLF_CUT(60, wanted));
+    if (names.n)
+        rlf_err_hint(err, "there %s %.*s: template_name: says which",
+                     all->count > 1 ? "are" : "is", RLF_CUT(300, names.p));
+    rlf_buf_free(&names);
+    return RLF_USER;
 }

@@ -1,4 +1,4 @@
-/* Where a tokenizer's chat template is. */
+/* Where a tokenizer's chat templates are. */
 #ifndef RLF_TEXT_TEMPLATE_H
 #define RLF_TEXT_TEMPLATE_H
 
@@ -6,13 +6,34 @@
 #include "engine/base/status.h"
 #include "engine/base/str.h"
 
-/* The chat template beside a tokenizer: that of chat_template.jinja, else what
- * tokenizer_config.json says, where of several that have names it is
- * "default". `path` as for rlf_tokenizer_open. *source and *file, the file that
- * it is of, are in `arena`; source->p NULL: there is none. RLF_USER where there
- * are several and none is the default. */
-rlf_status rlf_tokenizer_template(const char *path, rlf_arena *arena,
-                                  rlf_err *err, const char **file,
-                                  rlf_str *source);
+#include <stddef.h>
+
+/* The folder beside chat_template.jinja, whose files NAME.jinja are templates
+ * that have names. */
+#define RLF_TEMPLATE_FOLDER "additional_chat_templates"
+
+typedef struct rlf_named_template {
+    const char *name; /* "default" of the one that chat_template.jinja is */
+    const char *file; /* that it is of */
+    rlf_str source;   /* p NULL: what is there is no text */
+} rlf_named_template;
+
+typedef struct rlf_named_templates {
+    const rlf_named_template *data;
+    size_t count;
+    bool single; /* it is one that has no name, called "default" here */
+} rlf_named_templates;
+
+/* The chat templates beside a tokenizer: those of chat_template.jinja and of
+ * the folder, else what tokenizer_config.json says; of two that have one name
+ * the later. `path` as for rlf_tokenizer_open; all in `arena`. */
+rlf_status rlf_tokenizer_templates(const char *path, rlf_arena *arena,
+                                   rlf_err *err, rlf_named_templates *out);
+/* The one that is meant: by its name; without one (NULL) "tool_use" if there is
+ * such a one and there are `tools`, else "default". RLF_USER where it is not
+ * there; *out NULL: there is no template at all. */
+rlf_status rlf_named_template_find(const rlf_named_templates *all,
+                                   const char *name, bool tools, rlf_err *err,
+                                   const rlf_named_template **out);
 
 #endif

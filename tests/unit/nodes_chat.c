@@ -1,7 +1,10 @@
-/* Chats from messages to token ids by the templates of public tokenizers, equal
- * to those of transformers (tests/data/chat_ids.json, written by
- * tests/oracle/chat_ids.py). The tokenizers are not part of the project:
+/* Chats with tools, and by templates that have names, as transformers writes
+ * them (tests/data/chat_tools.json, by tests/oracle/chat_tools.py). Chats from
+ * messages to token ids by the templates of public tokenizers, equal to those
+ * of transformers (tests/data/chat_ids.json, written by
+ * tests/oracle/chat_ids.py). These tokenizers are not part of the project:
  * RLFLOW_TEST_DATA names a directory that has them. */
+#include "engine/graph/run.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
 #include "engine/io/records.h"
@@ -12,6 +15,7 @@
 #include <unistd.h>
 
 static rlf_arena *arena;
+static const rlf_chat_options leap_day = {.day = 20240229};
 
 static rlf_str
 text_of(const json_t *text)
@@ -62,7 +66,8 @@ compare(const json_t *row, const char *name, const rlf_tokenizer *tokenizer,
     rlf_message *messages = RLF_NEW_ARRAY(arena, rlf_message, n);
     for (size_t i = 0; i < n; i++)
         messages[i] = message_of(json_array_get(list, i));
-    rlf_status status = rlf_chat_write(chat, messages, n, arena, &err, &got);
+    const rlf_prompt prompt = {.messages = messages, .n_messages = (uint32_t)n};
+    rlf_status status = rlf_chat_write(chat, &prompt, arena, &err, &got);
     if (!text) {
         ok(status == RLF_USER, "%s refuses what it refuses there", name);
         return;
@@ -104,14 +109,14 @@ names_agree(const json_t *row, const char *dir, const char *said, rlf_err *err)
     rlf_chat_template *chat = NULL;
     const rlf_message message = {.role = RLF_STR("user"),
                                  .content = RLF_STR("x")};
+    const rlf_prompt prompt = {.messages = &message, .n_messages = 1};
     const json_t *special = json_object_get(row, "special");
     rlf_str got = {"", 0};
     size_t n_special = 0;
     if (rlf_tokenizer_open(dir, err, &t) < 0)
         return json_object_get(row, "error");
-    bool same = rlf_chat_open(t, dir, 20240229, arena, err, &chat) >= 0 &&
-                chat &&
-                rlf_chat_write(chat, &message, 1, arena, err, &got) >= 0 &&
+    bool same = rlf_chat_open(t, dir, &leap_day, arena, err, &chat) >= 0 &&
+                chat && rlf_chat_write(chat, &prompt, arena, err, &got) >= 0 &&
                 rlf_str_eq(got, text_of(json_object_get(row, "text"))) &&
                 ids_are(t, rlf_str_of(said), json_object_get(row, "ids")) &&
                 rlf_tokenizer_vocab(t) ==
@@ -165,6 +170,107 @@ test_names(const char *tokenizers)
     json_decref(root);
 }
 
+/* ---- tools, and templates that have names ---- */
+
+static void
+write_all(const char *dir, const json_t *files)
+{
+    rlf_err err = RLF_ERR_NONE;
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)files, name, value)
+    {
+        char *text = json_is_string(value) ? strdup(json_string_value(value))
+                                           : json_dumps(value, 0);
+        const char *path = rlf_path_join(arena, dir, name);
+        if (rlf_dir_make(rlf_path_parent(arena, path), &err) < 0 ||
+            rlf_file_write(path, text, strlen(text), &err) < 0)
+            bail("%s", err.sentence);
+        free(text);
+    }
+}
+
+/* The tools as the row's, or as those of the model's file. */
+static bool
+tools_agree(const json_t *row, const json_t *messages, const char *dir,
+            const rlf_tokenizer *t, bool of_model)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_chat_template *chat = NULL;
+    const json_t *tools = json_object_get(row, "tools"),
+                 *text = json_object_get(row, "text");
+    char *dumped = json_is_null(tools) ? NULL : json_dumps(tools, 0);
+    const char *file = rlf_path_join(arena, dir, "tools");
+    rlf_chat_options options = {
+        .day = 20240229,
+        .named = json_string_value(json_object_get(row, "named"))};
+    rlf_message list[2];
+    rlf_prompt prompt = {.messages = list, .n_messages = 2};
+    rlf_str got = {"", 0};
+    for (size_t i = 0; i < 2; i++)
+        list[i] = message_of(json_array_get(messages, i));
+    if (dumped && of_model) {
+        if (rlf_file_write(file, dumped, strlen(dumped), &err) < 0)
+            bail("%s", err.sentence);
+        options.tools = file;
+    } else if (dumped) {
+        prompt.tools = rlf_str_of(rlf_arena_strdup(arena, dumped));
+    }
+    free(dumped);
+    rlf_status status = rlf_chat_open(t, dir, &options, arena, &err, &chat);
+    if (status >= 0)
+        status = rlf_chat_write(chat, &prompt, arena, &err, &got);
+    bool same = text ? status >= 0 && rlf_str_eq(got, text_of(text))
+                     : status == RLF_USER;
+    if (!same)
+        note("%s %s", status < 0 ? err.sentence : got.p,
+             json_string_value(json_object_get(row, "case")));
+    return same;
+}
+
+static void
+test_tools(void)
+{
+    const char *source = getenv("RLFLOW_SOURCE"), *name;
+    json_error_t where;
+    json_t *files,
+        *root = json_load_file(
+            rlf_arena_printf(arena, "%s/tests/data/chat_tools.json", source), 0,
+            &where);
+    rlf_err err = RLF_ERR_NONE;
+    if (!root)
+        bail("chat_tools.json:%d: %s", where.line, where.text);
+    const json_t *messages = json_object_get(root, "messages"),
+                 *rows = json_object_get(root, "rows");
+    json_object_foreach(json_object_get(root, "files"), name, files)
+    {
+        char dir[] = "/tmp/rlflow-tools-XXXXXX";
+        rlf_tokenizer *t = NULL;
+        bool same = true;
+        if (!mkdtemp(dir) ||
+            symlink(
+                rlf_arena_printf(arena, "%s/tests/tokenizers/00.json", source),
+                rlf_path_join(arena, dir, "tokenizer.json")) != 0)
+            bail("no directory for the test");
+        write_all(dir, files);
+        if (rlf_tokenizer_open(dir, &err, &t) < 0)
+            bail("%s", err.sentence);
+        for (size_t i = 0; i < json_array_size(rows); i++) {
+            const json_t *row = json_array_get(rows, i);
+            const json_t *of = json_object_get(row, "case");
+            if (strcmp(json_string_value(of), name) != 0)
+                continue;
+            same &= tools_agree(row, messages, dir, t, false);
+            if (json_array_size(json_object_get(row, "tools")))
+                same &= tools_agree(row, messages, dir, t, true);
+        }
+        ok(same, "templates, names and tools as there: %s", name);
+        rlf_tokenizer_close(t);
+        rlf_dir_remove(dir, &err);
+    }
+    json_decref(root);
+}
+
 int
 main(void)
 {
@@ -177,8 +283,12 @@ main(void)
     json_t *row;
     arena = rlf_arena_new();
     const char *dir = rlf_arena_printf(arena, "%s/tokenizers", data);
-    if (!data || access(dir, R_OK) != 0)
-        skip_all("there are no tokenizers in RLFLOW_TEST_DATA");
+    test_tools();
+    if (!data || access(dir, R_OK) != 0) {
+        skip("there are no tokenizers in RLFLOW_TEST_DATA");
+        rlf_arena_free(arena);
+        return done();
+    }
     json_t *rows =
         json_load_file(rlf_arena_printf(arena, "%s/tests/data/chat_ids.json",
                                         getenv("RLFLOW_SOURCE")),
@@ -195,7 +305,7 @@ main(void)
         if (strcmp(name, last) != 0) {
             rlf_tokenizer_close(tokenizer);
             if (rlf_tokenizer_open(path, &err, &tokenizer) < 0 ||
-                rlf_chat_open(tokenizer, path, 20240229, arena, &err, &chat) <
+                rlf_chat_open(tokenizer, path, &leap_day, arena, &err, &chat) <
                     0 ||
                 !chat)
                 bail("%s: %s", name, err.sentence);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 static rlf_arena *arena;
+static const rlf_chat_options leap_day = {.day = 20240229};
 
 static rlf_str
 text_of(const json_t *text)
@@ -49,9 +50,9 @@ read_chat(const rlf_reader *reader, const json_t *chat, uint32_t most,
 {
     const rlf_env env = {.pool = arena};
     rlf_err err = RLF_ERR_NONE;
-    rlf_status status =
-        rlf_turns_read(&env, reader, messages_of(chat),
-                       (uint32_t)json_array_size(chat), most, &err, got);
+    const rlf_prompt prompt = {.messages = messages_of(chat),
+                               .n_messages = (uint32_t)json_array_size(chat)};
+    rlf_status status = rlf_turns_read(&env, reader, &prompt, most, &err, got);
     const char *out = "";
     if (status < 0)
         return rlf_arena_strdup(arena, err.sentence);
@@ -121,7 +122,7 @@ compare(const json_t *root, size_t first, const char *data, const char *dir)
         const char *from =
             *with ? dir
                   : rlf_arena_printf(arena, "%s/tokenizers/%s", data, name);
-        if (rlf_chat_open(t, from, 20240229, arena, &err, &own) < 0 || !own)
+        if (rlf_chat_open(t, from, &leap_day, arena, &err, &own) < 0 || !own)
             bail("%s", err.sentence);
         reader.own = own;
         const char *is = read_chat(&reader, chat, 0, &got);
@@ -274,7 +275,7 @@ write_template(const char *dir, const char *text, rlf_reader *reader)
     rlf_chat_template *own = NULL;
     const char *path = rlf_path_join(arena, dir, "chat_template.jinja");
     if (rlf_file_write(path, text, strlen(text), &err) < 0 ||
-        rlf_chat_open(reader->tokenizer, dir, 20240229, arena, &err, &own) < 0)
+        rlf_chat_open(reader->tokenizer, dir, &leap_day, arena, &err, &own) < 0)
         bail("%s", err.sentence);
     reader->own = own;
 }
