@@ -31,8 +31,8 @@ finite_enough(const rlf_matcher *m, const rlf_formal *f, int term,
                                       !rlf_formal_takes(f, -INFINITY, why));
     if (state)
         return rlf_finite_effect(m->s, term, span);
-    return rlf_finite_use(m->s, term, bounded ? RLF_ODD_INFINITE : RLF_ODD_NAN,
-                          span);
+    return rlf_finite_use(
+        m->s, term, bounded ? RLF_NONFINITE_INFINITE : RLF_NONFINITE_NAN, span);
 }
 
 /* What stands for a constant in a branch that is never taken: `x` if the formal
@@ -393,7 +393,7 @@ put_element(const rlf_matcher *m, const rlf_formal *f, const rlf_thing *t,
              t->span)))
         return false;
     if (!text && rlf_term_constant(m->s, t->term, &one->number))
-        return rlf_finite_use(m->s, t->term, RLF_ODD_INFINITE, t->span);
+        return rlf_finite_use(m->s, t->term, RLF_NONFINITE_INFINITE, t->span);
     rlf_diag_error(m->s->diags, "argument", t->span,
                    "%s must be known before the run starts", called(m, f));
     return false;
@@ -688,7 +688,7 @@ rlf_arg_put_extra(const rlf_matcher *m, const rlf_ast_arg *given, rlf_arg *arg)
     int term = rlf_thing_number(m->s, &t, given->value->span);
     if (term < 0 || !rlf_term_plain(m->s, term, given->value->span) ||
         !is_passed(m, given) ||
-        !rlf_finite_use(m->s, term, RLF_ODD_NAN, given->value->span))
+        !rlf_finite_use(m->s, term, RLF_NONFINITE_NAN, given->value->span))
         return false;
     if (rlf_term_constant(m->s, term, &arg->number)) {
         arg->kind = RLF_ARG_NUMBER;

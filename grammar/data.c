@@ -118,7 +118,7 @@ condition(rlf_sema *s, const rlf_ast_expr *call, int data)
     const rlf_ast_expr *e = args->data[0].value;
     int term = rlf_eval_plain(s, e);
     s->choosing = before;
-    if (term < 0 || !rlf_finite_use(s, term, RLF_ODD_NAN, e->span))
+    if (term < 0 || !rlf_finite_use(s, term, RLF_NONFINITE_NAN, e->span))
         return NULL;
     rlf_condition_look(s, e, term, "row");
     const rlf_expr *expr = rlf_lower_one(s, term);

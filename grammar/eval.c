@@ -309,7 +309,7 @@ is_decided(const rlf_sema *s, rlf_ast_op op, const rlf_thing *left)
     if ((op != RLF_AST_AND && op != RLF_AST_OR) ||
         left->kind != RLF_THING_NUMBER ||
         !rlf_term_constant(s, left->term, &value) ||
-        s->terms.data[left->term].odd == RLF_ODD_NAN)
+        s->terms.data[left->term].nonfinite == RLF_NONFINITE_NAN)
         return false;
     return (value > 0 || value < 0) == (op == RLF_AST_OR);
 }
@@ -366,8 +366,9 @@ eval_choice(rlf_sema *s, const rlf_ast_expr *e)
 {
     int c = rlf_eval_number(s, e->left);
     double value;
-    bool known = c >= 0 && rlf_term_constant(s, c, &value) &&
-                 s->terms.data[c].odd != RLF_ODD_NAN; /* decides nothing */
+    bool known =
+        c >= 0 && rlf_term_constant(s, c, &value) &&
+        s->terms.data[c].nonfinite != RLF_NONFINITE_NAN; /* decides nothing */
     bool yes = known && (value > 0 || value < 0);
     if (c >= 0)
         rlf_condition_look(s, e->left, c, "step");
@@ -378,7 +379,7 @@ eval_choice(rlf_sema *s, const rlf_ast_expr *e)
     if (known && a.kind == b.kind)
         return yes ? take_side(s, a, &b, e->span) : take_side(s, b, &a, e->span);
     bool words = is_text(&a) && is_text(&b);
-    if (words && !rlf_finite_use(s, c, RLF_ODD_NAN, e->left->span))
+    if (words && !rlf_finite_use(s, c, RLF_NONFINITE_NAN, e->left->span))
         return rlf_thing_none(e->span);
     int x = words ? text_term(s, &a) : rlf_thing_number(s, &a, e->right->span);
     int y = words ? text_term(s, &b) : rlf_thing_number(s, &b, e->other->span);

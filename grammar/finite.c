@@ -49,11 +49,11 @@ rlf_finite_fold(rlf_sema *s, rlf_expr_code code, const int *args, int n,
     double v[3] = {0};
     if (isfinite(t->value))
         return;
-    t->odd = isnan(t->value) ? RLF_ODD_NAN : RLF_ODD_INFINITE;
+    t->nonfinite = isnan(t->value) ? RLF_NONFINITE_NAN : RLF_NONFINITE_INFINITE;
     for (int k = 0; k < n; k++) {
         const rlf_term *a = &s->terms.data[args[k]];
         v[k] = a->value;
-        if (!a->odd)
+        if (!a->nonfinite)
             continue;
         t->fault = a->fault;
         return;
@@ -87,18 +87,19 @@ arg_of(const rlf_sema *s, const rlf_term *t, int k)
 }
 
 static bool
-is_odd(const rlf_sema *s, const rlf_term *t, int k, rlf_oddity least)
+is_nonfinite(const rlf_sema *s, const rlf_term *t, int k,
+             rlf_nonfinite_kind least)
 {
     const rlf_term *a = arg_of(s, t, k);
-    return a && a->odd >= least;
+    return a && a->nonfinite >= least;
 }
 
 static bool
-take(const rlf_sema *s, rlf_term *t, int k, rlf_oddity least)
+take(const rlf_sema *s, rlf_term *t, int k, rlf_nonfinite_kind least)
 {
-    if (!is_odd(s, t, k, least))
+    if (!is_nonfinite(s, t, k, least))
         return false;
-    t->odd = s->terms.data[t->arg[k]].odd;
+    t->nonfinite = s->terms.data[t->arg[k]].nonfinite;
     t->fault = s->terms.data[t->arg[k]].fault;
     return true;
 }
@@ -117,25 +118,26 @@ static void
 note_either(const rlf_sema *s, rlf_term *t)
 {
     for (int k = 0; k < 2; k++)
-        if (is_odd(s, t, k, RLF_ODD_NAN) &&
-            (is_odd(s, t, 1 - k, RLF_ODD_NAN) ||
+        if (is_nonfinite(s, t, k, RLF_NONFINITE_NAN) &&
+            (is_nonfinite(s, t, 1 - k, RLF_NONFINITE_NAN) ||
              is_always(s, t, 1 - k, t->code == RLF_EXPR_AND)))
-            take(s, t, k, RLF_ODD_NAN);
+            take(s, t, k, RLF_NONFINITE_NAN);
 }
 
 /* Of a choice that a run decides, if neither side can be finite. */
 static void
 note_choice(const rlf_sema *s, rlf_term *t)
 {
-    if (take(s, t, 0, RLF_ODD_NAN) || t->text)
+    if (take(s, t, 0, RLF_NONFINITE_NAN) || t->text)
         return;
     if (is_always(s, t, 0, true))
-        take(s, t, 1, RLF_ODD_INFINITE);
+        take(s, t, 1, RLF_NONFINITE_INFINITE);
     else if (is_always(s, t, 0, false))
-        take(s, t, 2, RLF_ODD_INFINITE);
-    else if (is_odd(s, t, 1, RLF_ODD_INFINITE) &&
-             is_odd(s, t, 2, RLF_ODD_INFINITE))
-        take(s, t, is_odd(s, t, 1, RLF_ODD_NAN) ? 2 : 1, RLF_ODD_INFINITE);
+        take(s, t, 2, RLF_NONFINITE_INFINITE);
+    else if (is_nonfinite(s, t, 1, RLF_NONFINITE_INFINITE) &&
+             is_nonfinite(s, t, 2, RLF_NONFINITE_INFINITE))
+        take(s, t, is_nonfinite(s, t, 1, RLF_NONFINITE_NAN) ? 2 : 1,
+             RLF_NONFINITE_INFINITE);
 }
 
 /* x^0 and 1^x are 1 whatever x is. */
@@ -143,13 +145,13 @@ static void
 note_power(const rlf_sema *s, rlf_term *t)
 {
     double least, most;
-    if (is_odd(s, t, 0, RLF_ODD_NAN) && is_always(s, t, 1, true))
-        take(s, t, 0, RLF_ODD_NAN);
-    if (!is_odd(s, t, 1, RLF_ODD_NAN))
+    if (is_nonfinite(s, t, 0, RLF_NONFINITE_NAN) && is_always(s, t, 1, true))
+        take(s, t, 0, RLF_NONFINITE_NAN);
+    if (!is_nonfinite(s, t, 1, RLF_NONFINITE_NAN))
         return;
     rlf_term_bounds(s, t->arg[0], &least, &most);
     if (least > 1 || most < 1)
-        take(s, t, 1, RLF_ODD_NAN);
+        take(s, t, 1, RLF_NONFINITE_NAN);
 }
 
 /* What is infinite decides nothing if it is the one that is not chosen. */
@@ -158,23 +160,23 @@ note_extreme(const rlf_sema *s, rlf_term *t)
 {
     double least, most;
     for (int k = 0; k < 2; k++) {
-        if (!is_odd(s, t, k, RLF_ODD_INFINITE))
+        if (!is_nonfinite(s, t, k, RLF_NONFINITE_INFINITE))
             continue;
         rlf_term_bounds(s, t->arg[k], &least, &most);
         bool chosen =
             t->code == RLF_EXPR_MIN ? most <= -INFINITY : least >= INFINITY;
-        bool other = is_odd(s, t, 1 - k, RLF_ODD_INFINITE);
-        if (chosen || other || is_odd(s, t, k, RLF_ODD_NAN))
-            take(s, t, k, RLF_ODD_INFINITE);
+        bool other = is_nonfinite(s, t, 1 - k, RLF_NONFINITE_INFINITE);
+        if (chosen || other || is_nonfinite(s, t, k, RLF_NONFINITE_NAN))
+            take(s, t, k, RLF_NONFINITE_INFINITE);
     }
 }
 
 /* One of the operands that `least` holds of; a NaN first. */
 static void
-take_any(const rlf_sema *s, rlf_term *t, rlf_oddity least)
+take_any(const rlf_sema *s, rlf_term *t, rlf_nonfinite_kind least)
 {
     for (int k = 0; k < 3; k++)
-        if (take(s, t, k, RLF_ODD_NAN))
+        if (take(s, t, k, RLF_NONFINITE_NAN))
             return;
     for (int k = 0; k < 3; k++)
         if (take(s, t, k, least))
@@ -197,15 +199,15 @@ note(const rlf_sema *s, rlf_term *t)
     case RLF_EXPR_MUL:
     case RLF_EXPR_ROTATE:
     case RLF_EXPR_CUMSUM:
-        take_any(s, t, RLF_ODD_INFINITE);
+        take_any(s, t, RLF_NONFINITE_INFINITE);
         break;
     case RLF_EXPR_DIV:
     case RLF_EXPR_MOD:
-        if (!take(s, t, 1, RLF_ODD_NAN))
-            take(s, t, 0, RLF_ODD_INFINITE);
+        if (!take(s, t, 1, RLF_NONFINITE_NAN))
+            take(s, t, 0, RLF_NONFINITE_INFINITE);
         break;
     case RLF_EXPR_DISCOUNT:
-        take(s, t, 0, RLF_ODD_INFINITE);
+        take(s, t, 0, RLF_NONFINITE_INFINITE);
         break;
     case RLF_EXPR_POW:
         note_power(s, t);
@@ -226,7 +228,7 @@ note(const rlf_sema *s, rlf_term *t)
     case RLF_EXPR_LEAST:
     case RLF_EXPR_MOST:
         if (!rlf_level_may_be_empty(s, s->terms.data[t->arg[0]].domain))
-            take(s, t, 0, RLF_ODD_INFINITE);
+            take(s, t, 0, RLF_NONFINITE_INFINITE);
         break;
     case RLF_EXPR_LT:
     case RLF_EXPR_LE:
@@ -240,7 +242,7 @@ note(const rlf_sema *s, rlf_term *t)
     case RLF_EXPR_TANH:
     case RLF_EXPR_CLAMP:
     case RLF_EXPR_RANK:
-        take_any(s, t, RLF_ODD_NAN);
+        take_any(s, t, RLF_NONFINITE_NAN);
         break;
     default:
         break;
@@ -251,7 +253,7 @@ void
 rlf_finite_note(const rlf_sema *s, rlf_term *t)
 {
     for (int k = 0; k < 3; k++) {
-        if (!is_odd(s, t, k, RLF_ODD_INFINITE))
+        if (!is_nonfinite(s, t, k, RLF_NONFINITE_INFINITE))
             continue;
         note(s, t);
         return;
@@ -277,14 +279,15 @@ copy_fault(rlf_sema *s, rlf_diag *diag, const rlf_diag *fault, rlf_span use)
 
 /* Can a use end the run? */
 static bool
-is_wrong(const rlf_sema *s, int term, rlf_oddity least)
+is_wrong(const rlf_sema *s, int term, rlf_nonfinite_kind least)
 {
     const rlf_term *t = &s->terms.data[term];
-    return !s->idle && t->odd >= least && !rlf_level_may_be_empty(s, t->domain);
+    return !s->idle && t->nonfinite >= least &&
+           !rlf_level_may_be_empty(s, t->domain);
 }
 
 bool
-rlf_finite_use(rlf_sema *s, int term, rlf_oddity wrong, rlf_span use)
+rlf_finite_use(rlf_sema *s, int term, rlf_nonfinite_kind wrong, rlf_span use)
 {
     if (term < 0 || !is_wrong(s, term, wrong))
         return true;
@@ -299,8 +302,8 @@ bool
 rlf_finite_effect(rlf_sema *s, int term, rlf_span use)
 {
     if (!s->maybe)
-        return rlf_finite_use(s, term, RLF_ODD_INFINITE, use);
-    if (term < 0 || !is_wrong(s, term, RLF_ODD_INFINITE))
+        return rlf_finite_use(s, term, RLF_NONFINITE_INFINITE, use);
+    if (term < 0 || !is_wrong(s, term, RLF_NONFINITE_INFINITE))
         return true;
     rlf_diag fault = s->faults.data[s->terms.data[term].fault];
     copy_fault(s,
@@ -314,13 +317,13 @@ rlf_finite_effect(rlf_sema *s, int term, rlf_span use)
 void
 rlf_finite_metric(rlf_sema *s, const char *name, int term, rlf_span at)
 {
-    if (!is_wrong(s, term, RLF_ODD_INFINITE))
+    if (!is_wrong(s, term, RLF_NONFINITE_INFINITE))
         return;
     rlf_diag fault = s->faults.data[s->terms.data[term].fault];
     rlf_diag *diag = rlf_diag_warning(
         s->diags, "constant", at, "the metric '%s' is %s: null each time", name,
-        s->terms.data[term].odd == RLF_ODD_NAN ? "not a number"
-                                               : "never finite");
+        s->terms.data[term].nonfinite == RLF_NONFINITE_NAN ? "not a number"
+                                                           : "never finite");
     rlf_diag_note(s->diags, diag, fault.at, "%s", fault.text);
     diag->hint = fault.hint;
 }

@@ -215,7 +215,7 @@ read_default(const reader *r, rlf_module *module)
         thing.kind == RLF_THING_NUMBER && rlf_term_constant(s, thing.term, &x);
     if (!text && number &&
         (!rlf_term_plain(s, thing.term, e->span) ||
-         !rlf_finite_use(s, thing.term, RLF_ODD_INFINITE, e->span)))
+         !rlf_finite_use(s, thing.term, RLF_NONFINITE_INFINITE, e->span)))
         return rlf_thing_none(e->span);
     bool truth = !strcmp(r->type, "bool");
     const char *wanted = !number ? NULL : wrong_number(r->type, x);
@@ -258,8 +258,8 @@ check_choice(const reader *r, const rlf_thing *choice)
     bool truth = !strcmp(r->type, "bool");
     if (choice->kind == RLF_THING_NONE ||
         (number && !text && !truth && !is_number(r, choice)) ||
-        (number &&
-         !rlf_finite_use(r->s, choice->term, RLF_ODD_INFINITE, choice->span)) ||
+        (number && !rlf_finite_use(r->s, choice->term, RLF_NONFINITE_INFINITE,
+                                   choice->span)) ||
         (text ? choice->kind == RLF_THING_TEXT
               : number && !wrong_number(r->type, x) &&
                     rlf_term_plain(r->s, choice->term, choice->span)))
@@ -274,7 +274,7 @@ rlf_range_end(rlf_sema *s, const rlf_ast_expr *e, double *out)
     int term = rlf_eval_plain(s, e);
     return rlf_term_constant(s, term, out) &&
            rlf_term_is_number(s, term, "the end of a range", e->span) &&
-           rlf_finite_use(s, term, RLF_ODD_INFINITE, e->span);
+           rlf_finite_use(s, term, RLF_NONFINITE_INFINITE, e->span);
 }
 
 /* What may be given, as text; *inside: whether `value` is. */

@@ -362,8 +362,9 @@ rlf_sema_state(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
     place before = go_to(s, module);
     int term = rlf_eval_plain(s, decl->value), source = -1;
     double value;
-    bool good = rlf_term_constant(s, term, &value) &&
-                rlf_finite_use(s, term, RLF_ODD_INFINITE, decl->value->span);
+    bool good =
+        rlf_term_constant(s, term, &value) &&
+        rlf_finite_use(s, term, RLF_NONFINITE_INFINITE, decl->value->span);
     if (decl->word.text)
         good = state_data(s, decl->name.text, &decl->word, &source) && good;
     come_back(s, before);

@@ -80,11 +80,11 @@ typedef struct rlf_record {
 /* ---- terms ---- */
 
 /* What a number is in every step, if it is there, for what is known now. */
-typedef enum rlf_oddity {
-    RLF_ODD_NONE,
-    RLF_ODD_INFINITE, /* infinite, or not a number: never finite */
-    RLF_ODD_NAN       /* not a number */
-} rlf_oddity;
+typedef enum rlf_nonfinite_kind {
+    RLF_NONFINITE_NONE,
+    RLF_NONFINITE_INFINITE, /* infinite, or not a number: never finite */
+    RLF_NONFINITE_NAN       /* not a number */
+} rlf_nonfinite_kind;
 
 typedef enum rlf_term_kind {
     RLF_TERM_CONST, /* value or words */
@@ -108,7 +108,7 @@ typedef struct rlf_term {
     bool truth;        /* true, false, or what a condition gives */
     bool written;      /* a CONST that is written as true or false */
     rlf_unit unit;     /* CONST of a number */
-    rlf_oddity odd;       /* and where that */
+    rlf_nonfinite_kind nonfinite; /* and where that */
     int fault;         /* arose: the number of the message */
     bool live;         /* the loss of its update is derived through it */
     bool touches;      /* it depends on live calls, derived or not */
@@ -585,11 +585,12 @@ void rlf_term_use(rlf_sema *s, int term);
  * first that is not finite, what is to be said of it. */
 void rlf_finite_fold(rlf_sema *s, rlf_expr_code code, const int *args, int n,
                      int result, rlf_span at);
-/* Of an operation: t->odd, by its operands. */
+/* Of an operation: t->nonfinite, by its operands. */
 void rlf_finite_note(const rlf_sema *s, rlf_term *t);
 /* A value is used at `use`, where `wrong` ends the run: false after a message.
  */
-bool rlf_finite_use(rlf_sema *s, int term, rlf_oddity wrong, rlf_span use);
+bool rlf_finite_use(rlf_sema *s, int term, rlf_nonfinite_kind wrong,
+                    rlf_span use);
 /* The same of what a statement does, which may never come to run: no more than
  * a warning then. */
 bool rlf_finite_effect(rlf_sema *s, int term, rlf_span use);

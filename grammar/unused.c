@@ -162,7 +162,7 @@ look_at_metrics(rlf_sema *s)
     for (size_t i = 0; i < s->metrics.count; i++) {
         const rlf_metric_name *m = &s->metrics.data[i];
         if (!rlf_term_constant(s, m->term, &value) ||
-            s->terms.data[m->term].odd) /* said of it already */
+            s->terms.data[m->term].nonfinite) /* said of it already */
             continue;
         rlf_diag *diag = rlf_diag_warning(s->diags, "constant", m->span,
                                           "the metric '%s' is %.12g each time",

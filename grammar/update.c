@@ -218,7 +218,7 @@ branch(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
     int condition = rlf_eval_plain(s, stmt->value), outer = s->condition;
     if (condition < 0 ||
-        !rlf_finite_use(s, condition, RLF_ODD_NAN, stmt->value->span))
+        !rlf_finite_use(s, condition, RLF_NONFINITE_NAN, stmt->value->span))
         return;
     const rlf_term *t = &s->terms.data[condition];
     if (t->domain != 0) {

@@ -780,10 +780,10 @@ typedef struct rlf_dense_column {
 
 /* Of a row: the first word whose number is not finite, -1 if all are; what it
  * is, and what was there before. */
-typedef struct rlf_odd {
+typedef struct rlf_nonfinite {
     int32_t word;
     float is, was;
-} rlf_odd;
+} rlf_nonfinite;
 
 /* A program over rows and the words of each (expr_dense.h), with the bits of
  * kernels/expr.h: f64, sums over words by lanes. */
@@ -795,8 +795,8 @@ typedef struct rlf_expr_dense_args {
     const rlf_dense_column *outputs; /* one each, on the device, =; zeros of
                                         rows in floats are positive; on words a
                                         program's only output may be an input */
-    rlf_odd *odd;                    /* [m] =, of output 0, which is on words;
-                                        or NULL */
+    rlf_nonfinite *nonfinite;        /* [m] =, of output 0, which is on words;
+                            or NULL */
 } rlf_expr_dense_args;
 
 /* ---- the table --------------------------------------------------------- */

@@ -55,8 +55,9 @@ fail_factor(const rlf_call *call, int term, double exact, rlf_err *err)
             isfinite((float)factor(call, arg)))
             continue;
         int value = node->inputs[arg->input];
-        if (call->env->odd && call->env->odd[value].span.source)
-            rlf_odd_blame(&call->env->odd[value], node->class->name, err);
+        if (call->env->nonfinite && call->env->nonfinite[value].span.source)
+            rlf_nonfinite_blame(&call->env->nonfinite[value], node->class->name,
+                                err);
         else
             rlf_err_place(err, arg->span, node->class->name);
         return RLF_USER;

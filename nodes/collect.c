@@ -72,12 +72,13 @@ wanted(const rlf_node *node)
 
 /* Where value number i of what the region gives was made, if it is not finite;
  * NULL: nobody knows. */
-static rlf_odd_place *
+static rlf_nonfinite_place *
 odd_given(const rlf_call *call, int i)
 {
     const rlf_region *region =
         &call->env->graph->regions.data[call->node->regions[0]];
-    return call->env->odd ? &call->env->odd[region->gives[i]] : NULL;
+    return call->env->nonfinite ? &call->env->nonfinite[region->gives[i]]
+                                : NULL;
 }
 
 /* Nobody can say whether it is to be kept. */
@@ -89,9 +90,9 @@ fail_condition(const rlf_call *call, const rlf_rows *rows, uint32_t prompt,
     rlf_fail(err, RLF_USER, "the condition of keep is not a number for %s",
              rlf_data_place(data, rows->data_row[prompt], call->env->pool));
     rlf_err_hint(err, "%s", RLF_EXPR_NAN_HINT);
-    const rlf_odd_place *odd = odd_given(call, 0);
-    if (odd && odd->span.source)
-        rlf_odd_blame(odd, call->node->class->name, err);
+    const rlf_nonfinite_place *nonfinite = odd_given(call, 0);
+    if (nonfinite && nonfinite->span.source)
+        rlf_nonfinite_blame(nonfinite, call->node->class->name, err);
     return RLF_USER;
 }
 
@@ -160,8 +161,8 @@ put_output(rlf_call *call, const state *s, rlf_gather *g, int i, rlf_err *err)
     rlf_column *columns = RLF_NEW_ARRAY(pool, rlf_column, n);
     for (size_t r = 0; r < n; r++)
         columns[r] = s->rounds.data[r].sources[i].column;
-    if (call->env->odd)
-        call->env->odd[call->node->outputs[i]] = *odd_given(call, i + 1);
+    if (call->env->nonfinite)
+        call->env->nonfinite[call->node->outputs[i]] = *odd_given(call, i + 1);
     return rlf_gather_column(g, value->domain, columns, err,
                              &call->out[i].column);
 }

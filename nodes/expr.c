@@ -5,7 +5,7 @@
 #include "kernels/expr.h"
 
 #include "engine/graph/class.h"
-#include "nodes/odd.h"
+#include "nodes/nonfinite.h"
 #include "nodes/sequences.h"
 
 #include <stdlib.h>
@@ -112,9 +112,9 @@ step(rlf_call *call, rlf_err *err)
                                        call->rows, call->n_rows, err)
                    : rlf_expr_run(s->plan, env->queue, &bind, err);
     if (status == RLF_USER)
-        rlf_odd_place_choice(call, &bind, err);
+        rlf_nonfinite_place_choice(call, &bind, err);
     RLF_TRY(status);
-    rlf_odd_note(call, &bind);
+    rlf_nonfinite_note(call, &bind);
     return RLF_OK;
 }
 

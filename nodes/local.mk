@@ -30,7 +30,7 @@ libnodes_a_SOURCES = \
 	%D%/model.c %D%/model.h %D%/model_memory.c \
 	%D%/model_holds.c %D%/model_holds.h \
 	%D%/node.def \
-	%D%/odd.c %D%/odd.h \
+	%D%/nonfinite.c %D%/nonfinite.h \
 	%D%/part.c \
 	%D%/prompts.c \
 	%D%/reads.c %D%/reads.h \

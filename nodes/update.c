@@ -256,19 +256,19 @@ make_room(const rlf_update *u, rlf_update_micro *m, rlf_err *err)
     for (uint32_t k = m->first; k < m->first + m->count; k++)
         m->rows += g->last ? 1 : rlf_sequence_own(&g->seqs[k]);
     size_t n = g->words ? g->words->plan->words->program->outputs.count : 0;
-    RLF_TRY(rlf_arena_room(
-        pool,
-        (size_t)m->rows * (4 * sizeof(float) + sizeof(rlf_odd) +
-                           n * sizeof(double)) +
-            (n + 8) * 64,
-        "what the heads give of a micro-batch", err));
+    RLF_TRY(rlf_arena_room(pool,
+                           (size_t)m->rows *
+                                   (4 * sizeof(float) + sizeof(rlf_nonfinite) +
+                                    n * sizeof(double)) +
+                               (n + 8) * 64,
+                           "what the heads give of a micro-batch", err));
     m->logprob = RLF_NEW_ARRAY(pool, float, m->rows);
     m->scalar = RLF_NEW_ARRAY(pool, float, m->rows);
     m->d_logprob = RLF_NEW_ARRAY(pool, float, m->rows);
     m->d_scalar = RLF_NEW_ARRAY(pool, float, m->rows);
     if (!g->words)
         return RLF_OK;
-    m->odd = RLF_NEW_ARRAY(pool, rlf_odd, m->rows);
+    m->nonfinite = RLF_NEW_ARRAY(pool, rlf_nonfinite, m->rows);
     m->result = RLF_NEW_ARRAY(pool, double *, n);
     for (size_t i = 0; i < n; i++)
         m->result[i] = RLF_NEW_ARRAY(pool, double, m->rows);

@@ -79,7 +79,7 @@ typedef struct rlf_update_micro {
     int64_t rows;
     float *logprob, *scalar, *d_logprob, *d_scalar;
     double **result; /* per output over vocab */
-    rlf_odd *odd;
+    rlf_nonfinite *nonfinite;
     void **words; /* what other models gave (rlf_words_keep), or NULL: they read
                      it when it is at hand */
 } rlf_update_micro;

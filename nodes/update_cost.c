@@ -34,7 +34,7 @@ row_bytes(const rlf_loss *loss, int set, bool last)
     double bytes = 4 * sizeof(float);
     for (int i = 0; i < loss->n_words; i++)
         if (!last && loss->words[i].set_input == set)
-            bytes += sizeof(rlf_odd) +
+            bytes += sizeof(rlf_nonfinite) +
                      8 * (double)loss->words[i].program->outputs.count;
     return bytes;
 }

@@ -4,7 +4,7 @@
  * so micro-batches fill them in any order. */
 #include "nodes/update.h"
 
-#include "nodes/odd.h"
+#include "nodes/nonfinite.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -89,16 +89,18 @@ is_of_loss(const rlf_update *u, int op)
 
 /* What the update was given is not finite: it was made before it. */
 static void
-blame_input(const rlf_update *u, int op, const rlf_odd_place *at, rlf_err *err)
+blame_input(const rlf_update *u, int op, const rlf_nonfinite_place *at,
+            rlf_err *err)
 {
     const rlf_node *node = u->call->node;
     const rlf_expr_op *o = &u->points->program->ops.data[op];
     int from = node->loss->constant_input[o->index];
-    const rlf_odd_place *made = from >= 0 && u->call->env->odd
-                                    ? &u->call->env->odd[node->inputs[from]]
-                                    : NULL;
+    const rlf_nonfinite_place *made =
+        from >= 0 && u->call->env->nonfinite
+            ? &u->call->env->nonfinite[node->inputs[from]]
+            : NULL;
     if (made && made->span.source) {
-        rlf_odd_blame(made, node->class->name, err);
+        rlf_nonfinite_blame(made, node->class->name, err);
         return;
     }
     rlf_err_place(err, o->span, node->class->name);
@@ -119,21 +121,22 @@ place_odd(const rlf_update *u, int output, uint64_t at, rlf_err *err)
 {
     const rlf_expr *program = u->points->program;
     const rlf_node *node = u->call->node;
-    const rlf_odd_piece all = {0};
+    const rlf_nonfinite_piece all = {0};
     const char *name = node->class->name;
-    rlf_odd_place odd;
+    rlf_nonfinite_place nonfinite;
     if (at != UINT64_MAX && isfinite(u->outputs[output].number[at]))
         return; /* in single precision only */
-    int op = rlf_odd_find(program, &u->bind, program->outputs.data[output].op,
-                          at, &all, &odd);
+    int op =
+        rlf_nonfinite_find(program, &u->bind, program->outputs.data[output].op,
+                           at, &all, &nonfinite);
     if (op < 0) {
         rlf_call_place_odd(u->call, err);
-    } else if (odd.code == RLF_EXPR_INPUT) {
-        blame_input(u, op, &odd, err);
-    } else if (is_of_loss(u, op) || rlf_expr_nan_hint(odd.code)) {
-        rlf_odd_blame(&odd, name, err);
+    } else if (nonfinite.code == RLF_EXPR_INPUT) {
+        blame_input(u, op, &nonfinite, err);
+    } else if (is_of_loss(u, op) || rlf_expr_nan_hint(nonfinite.code)) {
+        rlf_nonfinite_blame(&nonfinite, name, err);
     } else {
-        rlf_err_place(err, odd.span, name);
+        rlf_err_place(err, nonfinite.span, name);
     }
 }
 
@@ -151,15 +154,16 @@ place_words(const rlf_update *u, const rlf_update_group *g, cursor c,
             place_odd(u, w->derivative[i], at, err);
             return;
         }
-    for (size_t i = 0; i < w->program->inputs.count && call->env->odd; i++) {
+    for (size_t i = 0; i < w->program->inputs.count && call->env->nonfinite;
+         i++) {
         if (w->model[i] >= 0 || w->input[i] < 0)
             continue;
-        const rlf_odd_place *odd =
-            &call->env->odd[call->node->inputs[w->input[i]]];
+        const rlf_nonfinite_place *nonfinite =
+            &call->env->nonfinite[call->node->inputs[w->input[i]]];
         const rlf_column *column = &call->in[w->input[i]].column;
-        if (odd->span.source && column->number &&
+        if (nonfinite->span.source && column->number &&
             rlf_column_odd(column, NULL, 0) != UINT64_MAX) {
-            rlf_odd_blame(odd, call->node->class->name, err);
+            rlf_nonfinite_blame(nonfinite, call->node->class->name, err);
             return;
         }
     }
@@ -200,18 +204,18 @@ fail_value(const rlf_update *u, const rlf_update_group *g,
 {
     const rlf_expr *program = u->points->program;
     const rlf_call *call = u->call;
-    rlf_odd_place odd;
+    rlf_nonfinite_place nonfinite;
     double value;
-    int op = rlf_odd_find_below(
+    int op = rlf_nonfinite_find_below(
         program, &u->bind, program->outputs.data[call->node->loss->loss].op,
-        space, cursor_place(g, c), &value, &odd);
-    if (op < 0 || odd.code == RLF_EXPR_INPUT)
+        space, cursor_place(g, c), &value, &nonfinite);
+    if (op < 0 || nonfinite.code == RLF_EXPR_INPUT)
         return false;
     rlf_fail(err, RLF_USER, "the loss of model '%s' is %s for token %u of %s",
              u->object->name, isnan(value) ? "not a number" : "infinite",
              c.token + 1,
              rlf_rows_name(call->env, g->rows, g->row[c.seq], call->env->pool));
-    rlf_odd_blame(&odd, call->node->class->name, err);
+    rlf_nonfinite_blame(&nonfinite, call->node->class->name, err);
     return true;
 }
 
@@ -455,9 +459,10 @@ settle_micro(rlf_update *u, const rlf_update_micro *m, rlf_err *err)
                             cursor_at(m, k), (double)m->logprob[k],
                             (double)m->d_logprob[k], err);
     for (int64_t k = 0; g->words && k < m->rows; k++)
-        if (m->odd[k].word >= 0)
-            return fail_row(u, g, NULL, cursor_at(m, k), (double)m->odd[k].was,
-                            (double)m->odd[k].is, err);
+        if (m->nonfinite[k].word >= 0)
+            return fail_row(u, g, NULL, cursor_at(m, k),
+                            (double)m->nonfinite[k].was,
+                            (double)m->nonfinite[k].is, err);
     return RLF_OK;
 }
 

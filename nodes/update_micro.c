@@ -72,7 +72,7 @@ static void
 receive_words(const rlf_update_micro *m)
 {
     m->group->words->result = m->result;
-    m->group->words->odd = m->odd;
+    m->group->words->nonfinite = m->nonfinite;
 }
 
 /* What is reduced over words at all rows, before the heads' gradients. */

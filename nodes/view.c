@@ -579,13 +579,13 @@ blame(const rlf_expr *e, int last, const value *at, rlf_err *err)
             k++;
         }
     }
-    rlf_odd_place odd = {.span = op->span,
-                         .code = op->code,
-                         .value = NAN,
-                         .known = rlf_expr_is_pointwise(op->code)};
+    rlf_nonfinite_place odd = {.span = op->span,
+                               .code = op->code,
+                               .value = NAN,
+                               .known = rlf_expr_is_pointwise(op->code)};
     for (int k = 0; odd.known && k < rlf_expr_arity(op->code); k++)
         odd.arg[k] = at[op->arg[k]].number;
-    rlf_odd_blame(&odd, NULL, err);
+    rlf_nonfinite_blame(&odd, NULL, err);
 }
 
 /* The columns that a condition looks at. */

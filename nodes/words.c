@@ -69,7 +69,7 @@ static size_t
 bytes_beside(const rlf_words *w)
 {
     size_t columns = (w->slope ? 2 : 1) * w->program->outputs.count;
-    return columns * sizeof(double) + sizeof(rlf_odd);
+    return columns * sizeof(double) + sizeof(rlf_nonfinite);
 }
 
 uint32_t
@@ -432,10 +432,11 @@ rlf_words_derivative_at(const rlf_words_tile *t, uint32_t i)
     return rlf_words_result_at(t, t->plan->value->n_outputs + i);
 }
 
-static rlf_odd *
+static rlf_nonfinite *
 odd_at(const rlf_words_tile *t)
 {
-    return (rlf_odd *)rlf_words_derivative_at(t, t->plan->value->n_outputs);
+    return (rlf_nonfinite *)rlf_words_derivative_at(t,
+                                                    t->plan->value->n_outputs);
 }
 
 rlf_status
@@ -487,10 +488,11 @@ rlf_words_slopes(const rlf_words_tile *t, int64_t first, int64_t n, bool there,
                                 .program = t->plan->slope,
                                 .inputs = t->inputs,
                                 .outputs = &out,
-                                .odd = odd_at(t)};
+                                .nonfinite = odd_at(t)};
     RLF_TRY(p->kernels->expr_dense(p->queue, &args, err));
-    return rlf_queue_copy(p->queue, t->odd + first, args.odd,
-                          (size_t)n * sizeof *t->odd, RLF_COPY_TO_HOST, err);
+    return rlf_queue_copy(p->queue, t->nonfinite + first, args.nonfinite,
+                          (size_t)n * sizeof *t->nonfinite, RLF_COPY_TO_HOST,
+                          err);
 }
 
 /* ---- the node ---- */

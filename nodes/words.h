@@ -44,7 +44,7 @@ struct rlf_words_tile {
     int64_t most;      /* rows of a micro-batch, at most */
     /* On the device, at the end of what a head works in (heads.h): */
     rlf_pass *room; /* whose: of the live model, or the first that is read */
-    size_t beside;  /* bytes there for results, derivatives, what is odd */
+    size_t beside; /* bytes there for results, derivatives, what is nonfinite */
     rlf_dense_column *inputs; /* per input: [rows, v] of a model; columns [rows]
                                  on the host, then those of the derivatives */
     /* On the host. */
@@ -52,7 +52,7 @@ struct rlf_words_tile {
     double **derivative; /* per output, [rows]: by the caller */
     /* The caller's, for rows of the micro-batch at hand: */
     double *const *result; /* per output */
-    rlf_odd *odd;          /* of slopes */
+    rlf_nonfinite *nonfinite; /* of slopes */
 };
 /* For a call of the node: made by the first, and then the same. `live`: a pass
  * of the live model on its last stage, or NULL. RLF_USER if vocabularies differ
@@ -114,8 +114,8 @@ rlf_status rlf_words_results(const rlf_words_tile *tile, int64_t first,
 double *rlf_words_result_at(const rlf_words_tile *tile, uint32_t i);
 double *rlf_words_derivative_at(const rlf_words_tile *tile, uint32_t i);
 /* From the derivatives, tile->derivative or those `there` on the device: the
- * live model's words, where they lie, become the derivatives by them; tile->odd
- * likewise. */
+ * live model's words, where they lie, become the derivatives by them;
+ * tile->nonfinite likewise. */
 rlf_status rlf_words_slopes(const rlf_words_tile *tile, int64_t first,
                             int64_t n, bool there, rlf_err *err);
 

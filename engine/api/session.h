@@ -267,7 +267,7 @@ struct rlf_session {
     struct {
         const char **data;
         size_t count, room;
-    } odd;          /* metrics that it told of as no numbers */
+    } nonfinite; /* metrics that it told of as no numbers */
     struct {
         rlf_seen_gradient *data;
         size_t count, room;

@@ -17,10 +17,10 @@
 static bool
 is_told(rlf_session *s, const char *name)
 {
-    for (size_t i = 0; i < s->odd.count; i++)
-        if (strcmp(s->odd.data[i], name) == 0)
+    for (size_t i = 0; i < s->nonfinite.count; i++)
+        if (strcmp(s->nonfinite.data[i], name) == 0)
             return true;
-    RLF_PUSH_IN(s->arena, &s->odd, rlf_arena_strdup(s->arena, name));
+    RLF_PUSH_IN(s->arena, &s->nonfinite, rlf_arena_strdup(s->arena, name));
     return false;
 }
 

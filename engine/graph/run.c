@@ -336,17 +336,18 @@ rlf_column_odd(const rlf_column *column, const uint32_t *rows, uint32_t n)
 }
 
 void
-rlf_odd_blame(const rlf_odd_place *odd, const char *class, rlf_err *err)
+rlf_nonfinite_blame(const rlf_nonfinite_place *nonfinite, const char *class,
+                    rlf_err *err)
 {
     char hint[RLF_EXPR_HINT];
-    rlf_err_place(err, odd->span, class);
-    if (!err || odd->code == RLF_EXPR_INPUT)
+    rlf_err_place(err, nonfinite->span, class);
+    if (!err || nonfinite->code == RLF_EXPR_INPUT)
         return;
-    rlf_expr_odd_hint(odd->code, odd->value, odd->known ? odd->arg : NULL,
-                      hint);
-    if (odd->nan.made)
-        rlf_expr_nan_of(odd->nan.code, odd->nan.known ? odd->nan.arg : NULL,
-                        hint);
+    rlf_expr_odd_hint(nonfinite->code, nonfinite->value,
+                      nonfinite->known ? nonfinite->arg : NULL, hint);
+    if (nonfinite->nan.made)
+        rlf_expr_nan_of(nonfinite->nan.code,
+                        nonfinite->nan.known ? nonfinite->nan.arg : NULL, hint);
     err->hint[0] = 0;
     rlf_err_hint(err, "%s", hint);
 }
@@ -355,16 +356,16 @@ bool
 rlf_call_place_odd(const rlf_call *call, rlf_err *err)
 {
     const rlf_node *node = call->node;
-    for (int i = 0; i < node->n_inputs && call->env->odd; i++) {
+    for (int i = 0; i < node->n_inputs && call->env->nonfinite; i++) {
         int value = node->inputs[i];
         const rlf_column *c = &call->in[i].column;
         bool number =
             call->env->graph->values.data[value].kind == RLF_VALUE_NUMBER;
-        const rlf_odd_place *odd = &call->env->odd[value];
-        if (!number || !c->number || !odd->span.source ||
+        const rlf_nonfinite_place *nonfinite = &call->env->nonfinite[value];
+        if (!number || !c->number || !nonfinite->span.source ||
             rlf_column_odd(c, NULL, 0) == UINT64_MAX)
             continue;
-        rlf_odd_blame(odd, node->class->name, err);
+        rlf_nonfinite_blame(nonfinite, node->class->name, err);
         return true;
     }
     return false;

@@ -127,7 +127,7 @@ typedef struct rlf_sums {
 } rlf_sums;
 
 /* Where a value that is not finite was made. */
-typedef struct rlf_odd_place {
+typedef struct rlf_nonfinite_place {
     rlf_span span;      /* source 0: that is not known */
     rlf_expr_code code; /* the operation */
     double value;       /* what it gave */
@@ -141,7 +141,7 @@ typedef struct rlf_odd_place {
         bool known;
         double arg[3];
     } nan;
-} rlf_odd_place;
+} rlf_nonfinite_place;
 
 /* The surroundings, constant during a step. */
 struct rlf_hook_sample;
@@ -193,7 +193,7 @@ typedef struct rlf_env {
     void *sink;
     /* Per value that is not finite: what made it so, as far as nodes have found
      * that out; NULL: nobody wants to know. */
-    rlf_odd_place *odd;
+    rlf_nonfinite_place *nonfinite;
 } rlf_env;
 
 /* The step that random numbers are keyed by: an evaluation is one, whatever
@@ -312,7 +312,8 @@ uint64_t rlf_column_odd(const rlf_column *column, const uint32_t *rows,
                         uint32_t n);
 /* Place an error of a node about a value that was made there, with a hint about
  * the operation that made it. */
-void rlf_odd_blame(const rlf_odd_place *odd, const char *class, rlf_err *err);
+void rlf_nonfinite_blame(const rlf_nonfinite_place *nonfinite,
+                         const char *class, rlf_err *err);
 /* Place an error about a value that is not finite at the expression that made
  * the first such input; false: there is none, or it is not known. */
 bool rlf_call_place_odd(const rlf_call *call, rlf_err *err);

@@ -322,8 +322,8 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
                           .measure = rank->env.measure,
                           .report = report,
                           .sink = rank};
-    rank->env.odd =
-        RLF_NEW_ARRAY(rank->arena, rlf_odd_place, rank->graph->values.count);
+    rank->env.nonfinite = RLF_NEW_ARRAY(rank->arena, rlf_nonfinite_place,
+                                        rank->graph->values.count);
     RLF_TRY(open_device(rank, threads, run_threads, err));
     if (rank->comm)
         RLF_TRY(attach(rank, err));

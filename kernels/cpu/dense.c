@@ -46,16 +46,17 @@ give_rows(float *to, const double *from, int64_t n)
         to[i] = (float)from[i] + 0.0f;
 }
 
-/* Of words, row by row, with what is odd. */
+/* Of words, row by row, with what is nonfinite. */
 static void
-give_words(float *to, const double *from, int64_t rows, int64_t v, rlf_odd *odd)
+give_words(float *to, const double *from, int64_t rows, int64_t v,
+           rlf_nonfinite *nonfinite)
 {
     for (int64_t r = 0; r < rows; r++) {
-        odd[r] = (rlf_odd){.word = -1};
+        nonfinite[r] = (rlf_nonfinite){.word = -1};
         for (int64_t i = 0; i < v; i++) {
             float x = (float)from[r * v + i];
-            if (!isfinite(x) && odd[r].word < 0)
-                odd[r] = (rlf_odd){(int32_t)i, x, to[r * v + i]};
+            if (!isfinite(x) && nonfinite[r].word < 0)
+                nonfinite[r] = (rlf_nonfinite){(int32_t)i, x, to[r * v + i]};
             to[r * v + i] = x;
         }
     }
@@ -106,9 +107,9 @@ run_rows(const rlf_expr_dense_args *a, int64_t first, int64_t rows,
     for (uint32_t i = 0; i < n_out; i++) {
         bool of_words = d->of_words[n_in + i];
         float *to = a->outputs[i].data;
-        if (of_words && a->odd && i == 0)
+        if (of_words && a->nonfinite && i == 0)
             give_words(to + first * a->v, out[i].number, rows, a->v,
-                       a->odd + first);
+                       a->nonfinite + first);
         else if (of_words)
             give_floats(to + first * a->v, out[i].number, rows * a->v);
         else if (a->outputs[i].f32)
@@ -136,7 +137,7 @@ ISA(expr_dense)(rlf_queue *queue, const rlf_expr_dense_args *a, rlf_err *err)
     const rlf_expr_dense *d = a->program;
     NEED(a->m >= 0 && a->v >= 0 && a->v <= INT32_MAX, "expr_dense");
     NEED(!d->has_words || a->v > 0, "expr_dense of words");
-    NEED(!a->odd || d->of_words[d->n_inputs], "expr_dense");
+    NEED(!a->nonfinite || d->of_words[d->n_inputs], "expr_dense");
     int64_t piece = d->words < 0 ? PIECE_ROWS : PIECE_CELLS / a->v;
     double work = (double)a->m * (double)(a->v + 1) * 10;
     job j = {.a = a, .err = err};

@@ -26,7 +26,7 @@ typedef struct run {
     int64_t first, m, v; /* rows first..first+m-1 */
     int each;            /* words of a thread at a time */
     double *kept;        /* [m, n_kept + ranks, v] */
-    rlf_odd *odd;
+    rlf_nonfinite *nonfinite;
 } run;
 
 /* What a thread looks at: its row, or of a row's words the one and, THREADS
@@ -38,7 +38,7 @@ typedef struct view {
     double *rows, *block, *kept;
     const double *length;
     int stride; /* from one register of the row to the next */
-    rlf_odd odd;
+    rlf_nonfinite nonfinite;
 } view;
 
 static __device__ __forceinline__ void
@@ -142,8 +142,8 @@ give(const run &r, view &t, const rlf_dense_step &s)
             *(double *)to.at = x;
             continue;
         }
-        if (of_words && r.odd && !isfinite(is) && t.odd.word < 0)
-            t.odd = {(int32_t)t.word + k * THREADS, is, *y};
+        if (of_words && r.nonfinite && !isfinite(is) && t.nonfinite.word < 0)
+            t.nonfinite = {(int32_t)t.word + k * THREADS, is, *y};
         *y = of_words ? is : is + 0.0f; /* of rows a zero is positive */
     }
 }
@@ -427,7 +427,7 @@ scan(const run &r, view &t, const rlf_dense_step &s, int32_t *list,
 
 /* ---- kernels ----------------------------------------------------------- */
 
-/* The first of the row's odd words. */
+/* The first of the row's nonfinite words. */
 static __device__ void
 tell_odd(const run &r, const view &t)
 {
@@ -435,12 +435,12 @@ tell_odd(const run &r, const view &t)
     if (threadIdx.x == 0)
         first = INT32_MAX;
     __syncthreads();
-    if (t.odd.word >= 0)
-        atomicMin(&first, t.odd.word);
+    if (t.nonfinite.word >= 0)
+        atomicMin(&first, t.nonfinite.word);
     __syncthreads();
-    if (first == (t.odd.word < 0 ? INT32_MAX : t.odd.word) &&
-        (t.odd.word >= 0 || threadIdx.x == 0))
-        r.odd[t.row] = t.odd;
+    if (first == (t.nonfinite.word < 0 ? INT32_MAX : t.nonfinite.word) &&
+        (t.nonfinite.word >= 0 || threadIdx.x == 0))
+        r.nonfinite[t.row] = t.nonfinite;
     __syncthreads();
 }
 
@@ -475,7 +475,7 @@ __launch_bounds__(THREADS, 4) words_kernel(run r)
                 carry_out(r, t, s[j]);
             __syncthreads();
         }
-        if (r.odd)
+        if (r.nonfinite)
             tell_odd(r, t);
     }
 }
@@ -598,7 +598,7 @@ launch(rlf_queue *queue, const rlf_expr_dense_args *a,
     RLF_TRY(stage_columns(queue, a, columns, &r, err));
     r.m = a->m;
     r.v = a->v;
-    r.odd = a->odd;
+    r.nonfinite = a->nonfinite;
     if (a->program->words >= 0)
         return launch_words(queue, r, a->program->image, err);
     size_t shared = (size_t)r.image.n_rows * ROW_THREADS * sizeof(double);
@@ -614,7 +614,7 @@ CUDA(expr_dense)(rlf_queue *queue, const rlf_expr_dense_args *a, rlf_err *err)
     const rlf_expr_dense *d = a->program;
     NEED(a->m >= 0 && a->v >= 0 && a->v <= INT32_MAX, "expr_dense");
     NEED(!d->has_words || a->v > 0, "expr_dense of words");
-    NEED(!a->odd || d->of_words[d->n_inputs], "expr_dense");
+    NEED(!a->nonfinite || d->of_words[d->n_inputs], "expr_dense");
     if (a->m == 0)
         return RLF_OK;
     rlf_dense_column *columns = (rlf_dense_column *)rlf_malloc(

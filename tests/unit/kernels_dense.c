@@ -95,13 +95,13 @@ output(made *p, int result, int domain, bool f32)
 }
 
 static void
-run(made *p, rlf_odd *odd)
+run(made *p, rlf_nonfinite *nonfinite)
 {
     const rlf_expr_dense *d;
     if (rlf_expr_dense_new(p->expr, p->arena, &p->e->err, &d) < 0)
         bail("%s", p->e->err.sentence);
     CALL(p->e, expr_dense, .m = p->m, .v = p->v, .program = d, .inputs = p->in,
-         .outputs = p->out, .odd = odd);
+         .outputs = p->out, .nonfinite = nonfinite);
 }
 
 /* What is no number has bits of the machine's own. */
@@ -187,7 +187,8 @@ test_sums(env *e)
     }
 }
 
-/* A program's only output lies where an input does; what is odd is found. */
+/* A program's only output lies where an input does; what is nonfinite is found.
+ */
 static void
 test_in_place(env *e)
 {
@@ -202,8 +203,8 @@ test_in_place(env *e)
         INFINITY;
     was[1800 + 599] = words[1800 + 599] = NAN;
     p.out[0] = p.in[0];
-    rlf_odd *odd = take(e, p.m, sizeof *odd);
-    run(&p, odd);
+    rlf_nonfinite *nonfinite = take(e, p.m, sizeof *nonfinite);
+    run(&p, nonfinite);
     for (int64_t r = 0; r < p.m; r++) {
         double total = 0;
         for (int64_t i = 0; i < p.v; i++)
@@ -214,12 +215,14 @@ test_in_place(env *e)
             same(e, words + r * p.v + i, &want, 1, 4, "in place");
         }
     }
-    bool good = odd[0].word == -1 && odd[1].word == 7 && odd[2].word == -1 &&
-                !isfinite(odd[1].is) && odd[1].was == INFINITY &&
-                odd[3].word == 0 && isnan(odd[3].is) && odd[3].was == was[1800];
+    bool good = nonfinite[0].word == -1 && nonfinite[1].word == 7 &&
+                nonfinite[2].word == -1 && !isfinite(nonfinite[1].is) &&
+                nonfinite[1].was == INFINITY && nonfinite[3].word == 0 &&
+                isnan(nonfinite[3].is) && nonfinite[3].was == was[1800];
     if (!good)
-        snprintf(e->why, sizeof e->why, "odd words: %d %d %d %d", odd[0].word,
-                 odd[1].word, odd[2].word, odd[3].word);
+        snprintf(e->why, sizeof e->why, "nonfinite words: %d %d %d %d",
+                 nonfinite[0].word, nonfinite[1].word, nonfinite[2].word,
+                 nonfinite[3].word);
     made_end(&p);
 }
 

@@ -1,5 +1,5 @@
-/* Where a value that is not finite comes from: see odd.h. */
-#include "nodes/odd.h"
+/* Where a value that is not finite comes from: see nonfinite.h. */
+#include "nodes/nonfinite.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ belongs(const rlf_domains *domains, const rlf_space *a, uint32_t row,
 typedef struct looking {
     const rlf_expr *expr;
     const rlf_expr_bind *bind;
-    const rlf_odd_piece *piece;
+    const rlf_nonfinite_piece *piece;
     rlf_column *values; /* per operation; number NULL: not looked at */
     bool *own;          /* per operation: they were made here */
 } looking;
@@ -303,7 +303,7 @@ static bool
 row_of_piece(const looking *l, const rlf_space *s, uint32_t i, uint32_t *row)
 {
     const rlf_domains *domains = l->expr->domains;
-    const rlf_odd_piece *piece = l->piece;
+    const rlf_nonfinite_piece *piece = l->piece;
     int own = rlf_domain_rows(domains, s->domain);
     *row = piece->rows[i];
     if (own == piece->domain)
@@ -323,7 +323,7 @@ row_of_piece(const looking *l, const rlf_space *s, uint32_t i, uint32_t *row)
 static bool
 find_odd(const looking *l, const rlf_column *c, found *f)
 {
-    const rlf_odd_piece *piece = l->piece;
+    const rlf_nonfinite_piece *piece = l->piece;
     uint32_t n = piece->rows ? piece->n_rows : c->space->count;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row = i;
@@ -351,10 +351,10 @@ look_at_args(const looking *l, const found *f, double arg[3])
 
 /* Back to the operation that made the first value which is not finite, and what
  * is to be said of it. */
-static rlf_odd_place
+static rlf_nonfinite_place
 follow(const looking *l, found *f)
 {
-    rlf_odd_place p = {0};
+    rlf_nonfinite_place p = {0};
     found was = *f;
     while (go_back(l, f)) {
         if (isnan(value_at(l, was.op, was.at)) &&
@@ -374,10 +374,10 @@ follow(const looking *l, found *f)
 
 /* The place in what was made before this node; what this node made of it
  * stays. */
-static rlf_odd_place
-made_before(const rlf_odd_place *here, const rlf_odd_place *before)
+static rlf_nonfinite_place
+made_before(const rlf_nonfinite_place *here, const rlf_nonfinite_place *before)
 {
-    rlf_odd_place p = *before;
+    rlf_nonfinite_place p = *before;
     if (here->nan.made)
         p.nan = here->nan;
     return p;
@@ -401,8 +401,9 @@ close_looking(const looking *l)
 }
 
 int
-rlf_odd_find(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
-             uint64_t at, const rlf_odd_piece *piece, rlf_odd_place *out)
+rlf_nonfinite_find(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
+                   uint64_t at, const rlf_nonfinite_piece *piece,
+                   rlf_nonfinite_place *out)
 {
     rlf_arena *arena = rlf_arena_new();
     looking l = {.expr = expr, .bind = bind, .piece = piece};
@@ -464,12 +465,12 @@ find_below(const looking *l, int op, const rlf_space *space, place p,
 }
 
 int
-rlf_odd_find_below(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
-                   const rlf_space *space, uint64_t at, double *value,
-                   rlf_odd_place *out)
+rlf_nonfinite_find_below(const rlf_expr *expr, const rlf_expr_bind *bind,
+                         int op, const rlf_space *space, uint64_t at,
+                         double *value, rlf_nonfinite_place *out)
 {
     rlf_arena *arena = rlf_arena_new();
-    const rlf_odd_piece all = {0};
+    const rlf_nonfinite_piece all = {0};
     looking l = {.expr = expr, .bind = bind, .piece = &all};
     found f = {.op = op};
     bool *seen = RLF_NEW_ARRAY(arena, bool, expr->ops.count);
@@ -487,13 +488,13 @@ rlf_odd_find_below(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
 /* ---- nodes ---- */
 
 void
-rlf_odd_note(const rlf_call *call, const rlf_expr_bind *bind)
+rlf_nonfinite_note(const rlf_call *call, const rlf_expr_bind *bind)
 {
     const rlf_node *node = call->node;
     const rlf_expr *expr = node->expr;
-    const rlf_odd_piece piece = {node->rows, call->rows, call->n_rows};
+    const rlf_nonfinite_piece piece = {node->rows, call->rows, call->n_rows};
     const looking l = {.expr = expr, .bind = bind, .piece = &piece};
-    if (!call->env->odd)
+    if (!call->env->nonfinite)
         return;
     for (int i = 0; i < node->n_outputs; i++) {
         const rlf_column *c = &bind->outputs[i];
@@ -503,39 +504,42 @@ rlf_odd_note(const rlf_call *call, const rlf_expr_bind *bind)
         uint64_t at = index_of(c->space, f.at);
         if (rlf_expr_is_nothing(c->number[at]))
             continue;
-        rlf_odd_place made;
-        int op = rlf_odd_find(expr, bind, expr->outputs.data[i].op, at, &piece,
-                              &made);
+        rlf_nonfinite_place made;
+        int op = rlf_nonfinite_find(expr, bind, expr->outputs.data[i].op, at,
+                                    &piece, &made);
         if (op < 0)
             continue;
         if (made.code == RLF_EXPR_INPUT) /* made before this node */
             made = made_before(
-                &made, &call->env->odd[node->inputs[expr->ops.data[op].index]]);
-        call->env->odd[node->outputs[i]] = made;
+                &made,
+                &call->env->nonfinite[node->inputs[expr->ops.data[op].index]]);
+        call->env->nonfinite[node->outputs[i]] = made;
     }
 }
 
 void
-rlf_odd_place_choice(const rlf_call *call, const rlf_expr_bind *bind,
-                     rlf_err *err)
+rlf_nonfinite_place_choice(const rlf_call *call, const rlf_expr_bind *bind,
+                           rlf_err *err)
 {
     const rlf_node *node = call->node;
     const rlf_expr *expr = node->expr;
-    const rlf_odd_piece piece = {node->rows, call->rows, call->n_rows};
+    const rlf_nonfinite_piece piece = {node->rows, call->rows, call->n_rows};
     for (size_t i = 0; i < expr->ops.count; i++) {
         const rlf_expr_op *o = &expr->ops.data[i];
-        rlf_odd_place made;
+        rlf_nonfinite_place made;
         if (o->code != RLF_EXPR_SELECT || !o->text)
             continue;
-        int op = rlf_odd_find(expr, bind, o->arg[0], UINT64_MAX, &piece, &made);
+        int op = rlf_nonfinite_find(expr, bind, o->arg[0], UINT64_MAX, &piece,
+                                    &made);
         if (op < 0 || !isnan(made.value))
             continue;
-        if (made.code == RLF_EXPR_INPUT && call->env->odd)
+        if (made.code == RLF_EXPR_INPUT && call->env->nonfinite)
             made = made_before(
-                &made, &call->env->odd[node->inputs[expr->ops.data[op].index]]);
+                &made,
+                &call->env->nonfinite[node->inputs[expr->ops.data[op].index]]);
         if (err && made.span.source) {
             err->span = (rlf_span){0};
-            rlf_odd_blame(&made, node->class->name, err);
+            rlf_nonfinite_blame(&made, node->class->name, err);
         }
         return;
     }
