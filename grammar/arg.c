@@ -2,7 +2,7 @@
  * list, a set, a constructor. */
 #include "grammar/matcher.h"
 
-#include "grammar/meant.h"
+#include "grammar/other_names.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Arguments of calls and constructors against the formals of their class. */
 #include "grammar/matcher.h"
 
-#include "grammar/meant.h"
+#include "grammar/other_names.h"
 
 #include <string.h>
 
@@ -54,7 +54,7 @@ spoil(const rlf_matcher *m, int formal)
 static const char *
 as_several(const rlf_matcher *m, const rlf_ast_arg *arg)
 {
-    const char *parts = rlf_meant_parts(arg->label.text), *values[8];
+    const char *parts = rlf_other_name_parts(arg->label.text), *values[8];
     if (!parts)
         return NULL;
     const rlf_ast_args *list = arg->value->args;
@@ -64,7 +64,7 @@ as_several(const rlf_matcher *m, const rlf_ast_arg *arg)
         values[i] = rlf_form_text(m->s, list->data[i].span);
     for (int i = 0; i < m->n; i++)
         if (rlf_word_is_of(parts, m->formals[i].name))
-            return rlf_meant_pairs(m->s->arena, parts, values, n);
+            return rlf_other_name_pairs(m->s->arena, parts, values, n);
     return NULL;
 }
 
@@ -118,7 +118,7 @@ unknown_label(const rlf_matcher *m, const rlf_ast_arg *arg)
                        "'%s' has no argument '%s:'", m->what, arg->label.text);
     const char *several = as_several(m, arg);
     const char *sentence =
-        rlf_meant_label(arg->label.text, names_of(m), (size_t)m->n);
+        rlf_other_name_label(arg->label.text, names_of(m), (size_t)m->n);
     const char *nested = as_nested(m, arg);
     int i = sentence || nested
                 ? -1
@@ -152,7 +152,7 @@ meant(const rlf_matcher *m, const rlf_ast_arg *arg,
         bool takes = f->kind == RLF_FORMAL_TEXT;
         if (f->labelled && !given[i] && takes == text &&
             (rlf_str_nearest(arg->label.text, &f->name, 1) ||
-             (!text && rlf_meant_exactly(arg->label.text, &f->name, 1))))
+             (!text && rlf_other_name_exactly(arg->label.text, &f->name, 1))))
             return f;
     }
     return NULL;
@@ -193,8 +193,9 @@ refused_label(const rlf_matcher *m, const rlf_ast_arg *arg,
         return true;
     }
     bool text = arg->value->kind == RLF_AST_STRING;
-    bool known = m->texts && !text &&
-                 rlf_meant_label(arg->label.text, names_of(m), (size_t)m->n);
+    bool known =
+        m->texts && !text &&
+        rlf_other_name_label(arg->label.text, names_of(m), (size_t)m->n);
     if (known || meant(m, arg, given)) {
         unknown_label(m, arg);
         return true;

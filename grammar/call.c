@@ -2,7 +2,7 @@
  * are in hook.c. */
 #include "grammar/call.h"
 
-#include "grammar/meant.h"
+#include "grammar/other_names.h"
 
 #include <string.h>
 
@@ -344,7 +344,7 @@ unknown_method(rlf_sema *s, const rlf_thing *receiver, const rlf_ast_expr *call)
                        rlf_thing_word(s, receiver), name->text);
     if (rlf_form_method(s, diag, receiver, call))
         return;
-    const char *meant = rlf_meant(name->text, names, n);
+    const char *meant = rlf_other_name(name->text, names, n);
     if (meant)
         rlf_diag_hint(s->diags, diag, "did you mean '%s'?", meant);
     else
@@ -517,7 +517,7 @@ hint_field(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *e, const rlf_set *d,
         list = rlf_arena_printf(s->arena, "%s%s%s.%s", list, *list ? ", " : "",
                                 x, c->name);
     }
-    const char *meant = rlf_meant(name, names, n);
+    const char *meant = rlf_other_name(name, names, n);
     if (!strcmp(name, "size") || !strcmp(name, "count"))
         rlf_diag_hint(s->diags, diag,
                       "how many samples there are is count(y over batch), of "

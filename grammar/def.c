@@ -4,7 +4,7 @@
  * inside say in which use it was. */
 #include "grammar/sema.h"
 
-#include "grammar/meant.h"
+#include "grammar/other_names.h"
 
 #include <string.h>
 
@@ -83,7 +83,7 @@ known_levels(rlf_sema *s, const rlf_ast_formal *f)
 void
 rlf_def_hint_elsewhere(rlf_sema *s, rlf_diag *diag, const rlf_ast_decl *def)
 {
-    const char *hint = rlf_meant_elsewhere(def->name.text);
+    const char *hint = rlf_other_name_elsewhere(def->name.text);
     if (hint)
         rlf_diag_hint(s->diags, diag, "%s", hint);
 }
@@ -203,12 +203,12 @@ static const char *
 as_several(const rlf_sema *s, const rlf_ast_arg *arg, const char *const *names,
            size_t n)
 {
-    const char *parts = rlf_meant_parts(arg->label.text);
+    const char *parts = rlf_other_name_parts(arg->label.text);
     const char *x = rlf_form_text(s, arg->value->span);
     for (size_t i = 0; parts && i < n; i++)
         if (rlf_word_is_of(parts, names[i]))
-            return rlf_meant_pairs(s->arena, parts, (const char *const[]){x, x},
-                                   2);
+            return rlf_other_name_pairs(s->arena, parts,
+                                        (const char *const[]){x, x}, 2);
     return NULL;
 }
 
@@ -254,7 +254,7 @@ check_args(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_expr *call,
                                         : "'%s' has no argument '%s'",
                                   def->name.text, arg->label.text);
         const char *nearest = arg->label.text && !known
-                                  ? rlf_meant(arg->label.text, names, n)
+                                  ? rlf_other_name(arg->label.text, names, n)
                                   : NULL;
         const char *several = arg->label.text && !known && !nearest
                                   ? as_several(s, arg, names, n)

@@ -5,7 +5,7 @@
  * argument is a model if it is the name of one. */
 #include "grammar/sema.h"
 
-#include "grammar/meant.h"
+#include "grammar/other_names.h"
 
 #include <string.h>
 
@@ -97,7 +97,7 @@ method_meant(const rlf_sema *s, const char *name)
             names[n++] = c->name;
     }
     const char *meant =
-        is_method_of_sets(s, name) ? NULL : rlf_meant(name, names, n);
+        is_method_of_sets(s, name) ? NULL : rlf_other_name(name, names, n);
     return meant ? meant : name;
 }
 
@@ -171,7 +171,7 @@ rlf_form_function(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call)
     hint = constructed(s, call);
     const char *x =
         args && args->count ? rlf_form_text(s, args->data[0].span) : "x";
-    if (!hint && (hint = rlf_meant_formula(s->arena, name, x)))
+    if (!hint && (hint = rlf_other_name_formula(s->arena, name, x)))
         hint = rlf_arena_printf(s->arena, "write %s", hint);
     if (hint)
         rlf_diag_hint(s->diags, diag, "%s", hint);
@@ -321,8 +321,8 @@ rlf_form_method(rlf_sema *s, rlf_diag *diag, const rlf_thing *receiver,
                  receiver->kind == RLF_THING_RECORD;
     if (value && rlf_builtin_reduces(name->text))
         hint = as_reduction(s, call, x);
-    else if (value && rlf_meant_formula(s->arena, name->text, x))
-        hint = rlf_meant_formula(s->arena, name->text, x);
+    else if (value && rlf_other_name_formula(s->arena, name->text, x))
+        hint = rlf_other_name_formula(s->arena, name->text, x);
     else if (rlf_builtin_is(name->text) ||
              (rlf_name_find(s, name, &found) &&
               ((found.decl && (found.decl->kind == RLF_AST_DEF ||

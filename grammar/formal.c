@@ -3,7 +3,7 @@
  * Guesses for messages alone; what fits a formal stands in args.c. */
 #include "grammar/sema.h"
 
-#include "grammar/meant.h"
+#include "grammar/other_names.h"
 
 #include <string.h>
 
@@ -23,7 +23,7 @@ rlf_formal_meant(rlf_sema *s, const rlf_formal *formals, int n,
     const char **names = RLF_NEW_ARRAY(s->arena, const char *, n + 1);
     for (int i = 0; i < n; i++)
         names[i] = formals[i].name;
-    const char *meant = rlf_meant(label, names, (size_t)n);
+    const char *meant = rlf_other_name(label, names, (size_t)n);
     return meant ? find(formals, n, meant) : -1;
 }
 
@@ -35,7 +35,7 @@ rlf_formal_known(rlf_sema *s, const rlf_formal *formals, int n,
     for (int i = 0; i < n; i++)
         names[i] = formals[i].name;
     int same = find(formals, n, label);
-    const char *meant = rlf_meant_exactly(label, names, (size_t)n);
+    const char *meant = rlf_other_name_exactly(label, names, (size_t)n);
     return same >= 0 ? same : meant ? find(formals, n, meant) : -1;
 }
 

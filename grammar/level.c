@@ -5,7 +5,7 @@
  * moves it upwards. */
 #include "grammar/sema.h"
 
-#include "grammar/meant.h"
+#include "grammar/other_names.h"
 
 #include <string.h>
 
@@ -416,7 +416,7 @@ rlf_level_reduce(rlf_sema *s, const char *function, int x,
     if (code == RLF_EXPR_CODES) {
         rlf_diag *diag = rlf_diag_error(s->diags, "argument", at,
                                         "'%s' is not a reduction", function);
-        const char *instead = rlf_meant_instead(function);
+        const char *instead = rlf_other_name_instead(function);
         bool mean = !strcmp(function, "avg") || !strcmp(function, "average");
         if (mean)
             rlf_diag_hint(s->diags, diag, "did you mean 'mean'?");

@@ -28,8 +28,8 @@ libgrammar_a_SOURCES = \
 	%D%/form.c \
 	%D%/bounds.c \
 	%D%/formal.c \
-	%D%/habit.c \
-	%D%/habit.h \
+	%D%/other_syntax.c \
+	%D%/other_syntax.h \
 	%D%/import.c \
 	%D%/item.c \
 	%D%/keyword.def \
@@ -40,9 +40,9 @@ libgrammar_a_SOURCES = \
 	%D%/literal.h \
 	%D%/lower.c \
 	%D%/lower.h \
-	%D%/meant.c \
+	%D%/other_names.c \
 	%D%/matcher.h \
-	%D%/meant.h \
+	%D%/other_names.h \
 	%D%/name.c \
 	%D%/narrow.c \
 	%D%/numbers.c \

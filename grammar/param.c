@@ -3,7 +3,7 @@
 
 #include "engine/base/option_table.h"
 #include "grammar/literal.h"
-#include "grammar/meant.h"
+#include "grammar/other_names.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -397,7 +397,7 @@ rlf_param_value(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
                                         "there is no type '%s'", r.type);
         static const char *const types[] = {"int", "float", "bool", "text",
                                             "path"};
-        const char *meant = rlf_meant(r.type, types, RLF_COUNT(types));
+        const char *meant = rlf_other_name(r.type, types, RLF_COUNT(types));
         if (meant)
             rlf_diag_hint(s->diags, diag, "did you mean '%s'?", meant);
         else
@@ -488,7 +488,7 @@ check_settings(rlf_sema *s)
         rlf_diag *diag =
             rlf_diag_error(s->diags, "param", (rlf_span){0},
                            "%s has no parameter '%s'", s->options->path, name);
-        const char *nearest = rlf_meant(name, names, n);
+        const char *nearest = rlf_other_name(name, names, n);
         for (size_t i = 0; i < n && !nearest; i++)
             nearest = strcasecmp(names[i], name) ? NULL : names[i];
         rlf_buf option = {0};

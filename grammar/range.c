@@ -6,7 +6,7 @@
  * bit of the run, and is numbered apart from calls. */
 #include "grammar/sema.h"
 
-#include "grammar/meant.h"
+#include "grammar/other_names.h"
 
 #include <math.h>
 
@@ -158,7 +158,7 @@ warn_unsure(rlf_sema *s, const ranged *r, int term)
         "the argument '%s' of '%s' must be %s, and the run ends where it is "
         "not",
         r->formal->name.text, r->def->name.text, range_text(s, r->formal));
-    const char *hint = rlf_meant_argument(r->formal->name.text);
+    const char *hint = rlf_other_name_argument(r->formal->name.text);
     if (hint)
         rlf_diag_hint(s->diags, diag, "%s", hint);
     rlf_diag_note(s->diags, diag, r->formal->span, "it is declared here");

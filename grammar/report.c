@@ -6,7 +6,7 @@
  * get a hint. */
 #include "grammar/report.h"
 
-#include "grammar/habit.h"
+#include "grammar/other_syntax.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -242,7 +242,7 @@ stray_hint(const rlf_syntax *syntax, const char *text)
         if (!strncmp(text, copied[i].bytes, strlen(copied[i].bytes)))
             return copied[i].hint;
     if (isdigit((unsigned char)text[0])) {
-        const char *unit = rlf_habit_unit(syntax, text);
+        const char *unit = rlf_other_syntax_unit(syntax, text);
         return text[strlen(text) - 1] == '.'
                    ? "a number has digits on both sides of its point"
                : unit ? unit
@@ -393,7 +393,7 @@ equal_hint(const rlf_syntax *syntax, rlf_span at)
             (unsigned)rlf_sources_place(syntax->sources, sign).line,
             syntax->maker.text[sign.first]);
     if (*before && ends_in_call(line))
-        return rlf_habit_argument(syntax, at, before);
+        return rlf_other_syntax_argument(syntax, at, before);
     return "'==' compares, '=' only gives a name";
 }
 
@@ -422,7 +422,7 @@ habit_hint(const rlf_syntax *syntax, const rlf_report *report, const char *text,
         (name || *p == '('))
         return "a product is written with '*'";
     if (*p == '{' && !strncmp(word, "every ", 6))
-        return rlf_habit_every(syntax, report->span);
+        return rlf_other_syntax_every(syntax, report->span);
     if (*p == ':' && !strncmp(word, "report ", 7))
         return "a metric is given by '=': report name = value";
     if (*p == '=' && !strncmp(word, "flow ", 5) &&
@@ -476,7 +476,7 @@ hint_for(const rlf_syntax *syntax, const rlf_report *report, const char *text)
     const char *hint;
     int begins = keyword_begins(text);
     if (strcmp(report->token, "a stray character") != 0 || text[0] == '=')
-        if ((hint = rlf_habit_form(syntax, report, text)))
+        if ((hint = rlf_other_syntax_form(syntax, report, text)))
             return hint;
     if (!strcmp(report->token, "a stray character"))
         return stray_hint(syntax, text);
@@ -544,7 +544,7 @@ hint_for(const rlf_syntax *syntax, const rlf_report *report, const char *text)
         return *line_before(syntax, report->span.first)
                    ? "declarations stand outside of flows"
                    : "declarations stand outside of flows: is a '}' missing?";
-    return rlf_habit_alone(syntax, report);
+    return rlf_other_syntax_alone(syntax, report);
 }
 
 /* ---- the message ---- */
@@ -664,5 +664,5 @@ rlf_report_steps(rlf_syntax *syntax, rlf_ast_name word)
         rlf_diag_error(syntax->maker.diags, "syntax", word.span,
                        "unexpected name '%s', expected 'steps'", word.text);
     rlf_diag_hint(syntax->maker.diags, diag, "%s",
-                  rlf_habit_every(syntax, word.span));
+                  rlf_other_syntax_every(syntax, word.span));
 }

@@ -6,7 +6,7 @@
  * has ended, of an import with a name of its own, of the library. */
 #include "grammar/sema.h"
 
-#include "grammar/meant.h"
+#include "grammar/other_names.h"
 #include "grammar/parse.h"
 
 #include <dirent.h>
@@ -80,7 +80,7 @@ nearest(rlf_sema *s, const char *name, rlf_wanted wanted)
         if (!module->imports.data[i].alias)
             add_module(&list, module->imports.data[i].module, wanted);
     add_built_in(s, &list, wanted);
-    const char *found = rlf_meant(name, list.data, list.count);
+    const char *found = rlf_other_name(name, list.data, list.count);
     RLF_VEC_FREE(&list);
     return found;
 }
@@ -352,7 +352,7 @@ hint_known(rlf_sema *s, rlf_diag *diag, const rlf_ast_name *name,
     }
     if (call && rlf_form_function(s, diag, call))
         return true;
-    const char *hint = rlf_meant_instead(name->text);
+    const char *hint = rlf_other_name_instead(name->text);
     if (hint) {
         rlf_diag_hint(s->diags, diag, "%s", hint);
         return true;

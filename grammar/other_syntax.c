@@ -1,9 +1,9 @@
-/* Forms of other languages where ours stand otherwise: see habit.h. What is
- * wrong is a text here, which the parser could not read: hints are cut out of
+/* Syntax of other languages where ours differs: see other_syntax.h. The wrong
+ * form is a text here, which the parser could not read: hints are cut out of
  * its line. */
-#include "grammar/habit.h"
+#include "grammar/other_syntax.h"
 
-#include "grammar/meant.h"
+#include "grammar/other_names.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -238,7 +238,7 @@ gives(const char *text)
 }
 
 const char *
-rlf_habit_alone(const rlf_syntax *syntax, const rlf_report *report)
+rlf_other_syntax_alone(const rlf_syntax *syntax, const rlf_report *report)
 {
     size_t start, def;
     if (!is_alone(syntax, report, &start))
@@ -471,10 +471,10 @@ tuple_hint(const rlf_syntax *syntax, const rlf_report *report)
             values[n++] = cut(syntax, k, i);
             k = i + 1;
         }
-    const char *parts = rlf_meant_parts(cut(syntax, begin, label));
+    const char *parts = rlf_other_name_parts(cut(syntax, begin, label));
     if (parts)
         return SAY("write %s",
-                   rlf_meant_pairs(syntax->maker.arena, parts, values, n));
+                   rlf_other_name_pairs(syntax->maker.arena, parts, values, n));
     return SAY("a list stands in brackets: [%s]", cut(syntax, first, last));
 }
 
@@ -504,7 +504,7 @@ unit_of(const char *text)
 }
 
 const char *
-rlf_habit_unit(const rlf_syntax *syntax, const char *text)
+rlf_other_syntax_unit(const rlf_syntax *syntax, const char *text)
 {
     size_t n = strspn(text, "0123456789._");
     const char *unit = unit_of(text + n);
@@ -572,7 +572,8 @@ over_hint(const rlf_syntax *syntax, size_t at)
 }
 
 const char *
-rlf_habit_argument(const rlf_syntax *syntax, rlf_span at, const char *name)
+rlf_other_syntax_argument(const rlf_syntax *syntax, rlf_span at,
+                          const char *name)
 {
     static const char *const axes[] = {"dim",  "dims",    "axis",
                                        "axes", "keepdim", "keepdims"};
@@ -611,7 +612,7 @@ apart_hint(const rlf_syntax *syntax, const rlf_report *report, const char *text)
 }
 
 const char *
-rlf_habit_every(const rlf_syntax *syntax, rlf_span at)
+rlf_other_syntax_every(const rlf_syntax *syntax, rlf_span at)
 {
     size_t line = line_start(syntax, at.first);
     size_t count = statement_start(syntax, at.first);
@@ -648,8 +649,8 @@ update_hint(const rlf_syntax *syntax, const rlf_report *report)
 /* ---- all of them ---- */
 
 const char *
-rlf_habit_form(const rlf_syntax *syntax, const rlf_report *report,
-               const char *text)
+rlf_other_syntax_form(const rlf_syntax *syntax, const rlf_report *report,
+                      const char *text)
 {
     const char *hint;
     size_t line = line_start(syntax, report->span.first);

@@ -1,5 +1,5 @@
-/* What other languages and libraries call what is ours: see meant.h. */
-#include "grammar/meant.h"
+/* Names of other languages and libraries: see other_names.h. */
+#include "grammar/other_names.h"
 
 #include "engine/base/str.h"
 #include "engine/base/vec.h"
@@ -167,7 +167,7 @@ longer(const char *name, const char *const *names, size_t n)
 }
 
 const char *
-rlf_meant_exactly(const char *name, const char *const *names, size_t n)
+rlf_other_name_exactly(const char *name, const char *const *names, size_t n)
 {
     for (size_t k = 0; k < RLF_COUNT(other_names); k++) {
         const char *ours = !strcmp(other_names[k].other, name)
@@ -180,9 +180,9 @@ rlf_meant_exactly(const char *name, const char *const *names, size_t n)
 }
 
 const char *
-rlf_meant(const char *name, const char *const *names, size_t n)
+rlf_other_name(const char *name, const char *const *names, size_t n)
 {
-    const char *found = rlf_meant_exactly(name, names, n);
+    const char *found = rlf_other_name_exactly(name, names, n);
     found = found ? found : longer(name, names, n);
     return found ? found : rlf_str_nearest(name, names, n);
 }
@@ -199,7 +199,7 @@ static const struct {
 };
 
 const char *
-rlf_meant_parts(const char *label)
+rlf_other_name_parts(const char *label)
 {
     for (size_t i = 0; i < RLF_COUNT(several); i++)
         if (!strcmp(several[i].other, label))
@@ -208,8 +208,8 @@ rlf_meant_parts(const char *label)
 }
 
 const char *
-rlf_meant_pairs(rlf_arena *arena, const char *parts, const char *const *values,
-                size_t n)
+rlf_other_name_pairs(rlf_arena *arena, const char *parts,
+                     const char *const *values, size_t n)
 {
     const char *text = "";
     for (size_t i = 0; *parts; i++) {
@@ -272,7 +272,7 @@ is_alone(const char *formula, const char *at)
 }
 
 const char *
-rlf_meant_formula(rlf_arena *arena, const char *name, const char *x)
+rlf_other_name_formula(rlf_arena *arena, const char *name, const char *x)
 {
     for (size_t i = 0; i < RLF_COUNT(formulas); i++) {
         if (strcmp(formulas[i].name, name) != 0)
@@ -319,7 +319,7 @@ static const struct {
 };
 
 const char *
-rlf_meant_label(const char *label, const char *const *names, size_t n)
+rlf_other_name_label(const char *label, const char *const *names, size_t n)
 {
     for (size_t i = 0; i < RLF_COUNT(labels); i++)
         if (!strcmp(labels[i].label, label) && find(names, n, labels[i].beside))
@@ -375,7 +375,7 @@ static const struct {
 };
 
 const char *
-rlf_meant_instead(const char *name)
+rlf_other_name_instead(const char *name)
 {
     for (size_t i = 0; i < RLF_COUNT(sentences); i++)
         if (!strcmp(sentences[i].name, name))
@@ -384,7 +384,7 @@ rlf_meant_instead(const char *name)
 }
 
 const char *
-rlf_meant_elsewhere(const char *name)
+rlf_other_name_elsewhere(const char *name)
 {
     bool ratio = !strcmp(name, "clip") || !strcmp(name, "dual_clip") ||
                  !strcmp(name, "cispo");
@@ -392,7 +392,7 @@ rlf_meant_elsewhere(const char *name)
 }
 
 const char *
-rlf_meant_argument(const char *name)
+rlf_other_name_argument(const char *name)
 {
     return !strcmp(name, "ratio")
                ? "the ratio of two policies is exp(logp - old), or "
