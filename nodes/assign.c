@@ -1,7 +1,7 @@
 /* m := 0.99 * m + 0.01 * other: a model becomes a weighted sum of models. */
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
-#include "nodes/declare.h"
+#include "nodes/model_declare.h"
 #include "nodes/sequences.h"
 
 #include <math.h>

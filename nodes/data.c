@@ -6,7 +6,7 @@
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
 #include "nodes/data_declare.h"
-#include "nodes/declare.h"
+#include "nodes/model_declare.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "nodes/chat.h"
 #include "nodes/conversations.h"
 #include "nodes/data.h"
-#include "nodes/declare.h"
+#include "nodes/model_declare.h"
 #include "nodes/reads.h"
 #include "nodes/responses.h"
 #include "nodes/rows.h"

@@ -13,7 +13,7 @@ libnodes_a_SOURCES = \
 	%D%/converse.c \
 	%D%/cursor.c \
 	%D%/data.c %D%/data.h %D%/data_declare.c %D%/data_declare.h \
-	%D%/declare.c %D%/declare.h \
+	%D%/model_declare.c %D%/model_declare.h \
 	%D%/draw.c \
 	%D%/drop.c \
 	%D%/every.c \

@@ -1,6 +1,6 @@
 /* The resource class of models: what a declaration opens, and checkpoints. See
  * model.h; the weights are in model_holds.h, what declarations say in
- * declare.h.
+ * model_declare.h.
  */
 #include "nodes/model.h"
 
@@ -10,7 +10,7 @@
 #include "engine/lua/host.h"
 #include "engine/text/tokenizer.h"
 #include "nodes/chat.h"
-#include "nodes/declare.h"
+#include "nodes/model_declare.h"
 #include "nodes/hook.h"
 #include "nodes/model_holds.h"
 #include "nodes/model/adapter.h"

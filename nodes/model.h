@@ -8,7 +8,7 @@
 
 #include "engine/graph/run.h"
 #include "engine/text/files.h"
-#include "nodes/declare.h"
+#include "nodes/model_declare.h"
 #include "nodes/model/model.h"
 #include "nodes/model/origin.h"
 #include "nodes/rows.h"

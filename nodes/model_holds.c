@@ -7,7 +7,7 @@
 #include "engine/comm/comm.h"
 #include "engine/graph/class.h"
 #include "engine/graph/place.h"
-#include "nodes/declare.h"
+#include "nodes/model_declare.h"
 #include "nodes/model/block.h"
 #include "nodes/model/move.h"
 #include "nodes/model/tables.h"

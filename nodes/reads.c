@@ -12,7 +12,7 @@
 #include "engine/text/detokenizer.h"
 #include "nodes/chat.h"
 #include "nodes/data.h"
-#include "nodes/declare.h"
+#include "nodes/model_declare.h"
 #include "nodes/rows.h"
 
 /* ---- who reads what ---- */

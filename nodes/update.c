@@ -21,7 +21,7 @@
 
 #include "engine/base/hash.h"
 #include "engine/comm/comm.h"
-#include "nodes/declare.h"
+#include "nodes/model_declare.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/optimizer.h"
 #include "nodes/model/buffers.h"

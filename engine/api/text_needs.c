@@ -4,7 +4,7 @@
 
 #include "engine/api/memory_advice.h"
 #include "engine/layout/lanes.h"
-#include "nodes/declare.h"
+#include "nodes/model_declare.h"
 
 #include <string.h>
 

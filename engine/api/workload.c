@@ -8,7 +8,7 @@
 #include "engine/order/answer.h"
 #include "engine/timing/profile.h"
 #include "nodes/data.h"
-#include "nodes/declare.h"
+#include "nodes/model_declare.h"
 #include "nodes/reads.h"
 #include "nodes/responses.h"
 

@@ -1,5 +1,5 @@
-/* What declarations of models say: see declare.h. */
-#include "nodes/declare.h"
+/* What declarations of models say: see model_declare.h. */
+#include "nodes/model_declare.h"
 
 #include "engine/io/file.h"
 #include "engine/io/hub.h"

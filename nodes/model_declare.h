@@ -2,8 +2,8 @@
  * them, and what can be told of a model before it is opened.
  *
  * Reads a config and, if need be, a tokenizer; never weights. */
-#ifndef RLF_NODES_DECLARE_H
-#define RLF_NODES_DECLARE_H
+#ifndef RLF_NODES_MODEL_DECLARE_H
+#define RLF_NODES_MODEL_DECLARE_H
 
 #include "engine/graph/class.h"
 #include "nodes/model/config.h"
