@@ -368,8 +368,8 @@ typedef struct rlf_layernorm_args {
     int64_t m, d;
     const rlf_real *x;
     int64_t ldx; /* 0: d */
-    const float *weight;
-    const float *bias; /* [d] or NULL */
+    const float *weight; /* [d] or NULL: 1 */
+    const float *bias;   /* [d] or NULL; also where there is no weight */
     float eps;
     rlf_real *y;
     int64_t ldy;        /* 0: d */
@@ -382,8 +382,8 @@ typedef struct rlf_layernorm_args {
 typedef struct rlf_layernorm_grad_args {
     int64_t m, d;
     const rlf_real *x;
-    int64_t ldx; /* 0: d */
-    const float *weight;
+    int64_t ldx;              /* 0: d */
+    const float *weight;      /* [d] or NULL: 1 */
     const float *mean, *rstd; /* [m] of the forward call */
     const rlf_real *dy;
     int64_t lddy; /* 0: d */
@@ -500,7 +500,7 @@ typedef struct rlf_cast_args {
 /* Elements of a head of attention, and heads that read one key/value head, at
  * most. */
 #define RLF_MOST_HEAD 256
-#define RLF_MOST_GROUP 64
+#define RLF_MOST_GROUP 128
 
 /* ---- attention --------------------------------------------------------- *
  *

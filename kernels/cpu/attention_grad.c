@@ -12,7 +12,7 @@
 #define BLOCK 64
 #define ROWS 6
 #define MAX_D RLF_MOST_HEAD
-#define MAX_GROUP RLF_MOST_GROUP
+#define MOST_PARTS RLF_MOST_SHARDS
 
 typedef struct row {
     const float *q, *d_o;
@@ -229,7 +229,7 @@ grad_head(const rlf_attention_grad_args *a, int64_t base, int64_t len,
 enum { TREE = 2 * MAX_D * BLOCK };
 
 _Static_assert((size_t)(TREE *(1 + 6)) * 4 <= SCRATCH_BYTES &&
-                   MAX_GROUP == 1 << 6,
+                   MOST_PARTS == 1 << 6,
                "room for a block at each of 6 levels");
 
 /* to += from, rows of d. */
@@ -331,7 +331,7 @@ ISA(attention_grad)(rlf_queue *queue, const rlf_attention_grad_args *args,
                         (long long)a.d, (long long)a.window);
     a.parts = a.parts ? a.parts : 1;
     NEED(a.parts > 0 && (a.parts & (a.parts - 1)) == 0 &&
-             a.parts <= MAX_GROUP && a.heads / a.kv_heads % a.parts == 0,
+             a.parts <= MOST_PARTS && a.heads / a.kv_heads % a.parts == 0,
          "attention_grad");
     a.ldq = or_dense(a.ldq, a.heads * a.d);
     a.ldo = or_dense(a.ldo, a.heads * a.d);

@@ -34,6 +34,13 @@ row_spread(const float *x, float mean, int64_t n)
     return lanes_sum(&s);
 }
 
+/* From column j on; without weights all are 1. */
+INLINE vf
+weights(const float *weight, int64_t j, int64_t n)
+{
+    return weight ? load_part(weight + j, n) : vset(1);
+}
+
 static void
 layernorm_rows(void *ctx, int64_t first, int64_t last, char *scratch)
 {
@@ -48,7 +55,7 @@ layernorm_rows(void *ctx, int64_t first, int64_t last, char *scratch)
         for (int64_t j = 0; j < a->d; j += VL) {
             int64_t n = a->d - j;
             vf t = (load_part(x + j, n) - vset(mean)) * vset(r);
-            vf w = load_part(a->weight + j, n);
+            vf w = weights(a->weight, j, n);
             t = a->bias ? vfma(t, w, load_part(a->bias + j, n)) : t * w;
             store_part(y + j, t, n);
         }
@@ -85,7 +92,7 @@ layernorm_grad_rows(void *ctx, int64_t first, int64_t last, char *scratch)
         for (int64_t i = 0, j = 0; i < d; i += VL, j = (j + 1) % NL) {
             int64_t n = d - i;
             /* behind the row dy is 0 */
-            vf g = load_part(dy + i, n) * load_part(a->weight + i, n);
+            vf g = load_part(dy + i, n) * weights(a->weight, i, n);
             vf t = (load_part(x + i, n) - mean) * r;
             all.v[j] += g;
             along.v[j] = vfma(g, t, along.v[j]);
@@ -94,7 +101,7 @@ layernorm_grad_rows(void *ctx, int64_t first, int64_t last, char *scratch)
         vf shift = vset(lanes_sum(&all) / (float)d);
         for (int64_t i = 0; i < d; i += VL) {
             int64_t n = d - i;
-            vf g = load_part(dy + i, n) * load_part(a->weight + i, n);
+            vf g = load_part(dy + i, n) * weights(a->weight, i, n);
             vf t = (load_part(x + i, n) - mean) * r;
             t = vfma(t, coef, g - shift);
             t = a->add ? vfma(r, t, load_part(dx + i, n)) : t * r;

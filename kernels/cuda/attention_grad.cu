@@ -89,7 +89,7 @@ queries_kernel(plan p)
 static constexpr int LEVELS = 7; /* of a tree over the parts of a group */
 static constexpr int EACH_LANE = MOST_D / WARP;
 
-static_assert(1 << (LEVELS - 1) == MOST_GROUP, "levels of a tree");
+static_assert(1 << (LEVELS - 1) == RLF_MOST_SHARDS, "levels of a tree");
 
 /* The sum over part `part` goes into a tree; after the last the root is in
  * sum, too. */

@@ -39,7 +39,8 @@ layernorm_kernel(rlf_layernorm_args a)
         if (a.rstd && threadIdx.x % WARP == 0)
             a.rstd[i] = r;
         for (int64_t j = threadIdx.x % WARP; j < a.d; j += WARP) {
-            float t = (widen(x[j]) - mean) * r, w = a.weight[j];
+            float t = (widen(x[j]) - mean) * r;
+            float w = a.weight ? a.weight[j] : 1;
             y[j] = narrow(a.bias ? fmaf(t, w, a.bias[j]) : t * w);
         }
     }
@@ -67,17 +68,19 @@ layernorm_grad_kernel(rlf_layernorm_grad_args a)
         rlf_real *dx = a.dx + i * a.lddx;
         const float *w = a.weight;
         float mean = a.mean[i], r = a.rstd[i];
-        float all = row_lanes(a.d, [=](int64_t j, float sum) {
-            return sum + widen(dy[j]) * w[j];
-        });
+        auto slope = [=](int64_t j) {
+            return widen(dy[j]) * (w ? w[j] : 1);
+        };
+        float all = row_lanes(
+            a.d, [=](int64_t j, float sum) { return sum + slope(j); });
         float along = row_lanes(a.d, [=](int64_t j, float sum) {
-            return fmaf(widen(dy[j]) * w[j], (widen(x[j]) - mean) * r, sum);
+            return fmaf(slope(j), (widen(x[j]) - mean) * r, sum);
         });
         float coef = -(along / (float)a.d), shift = all / (float)a.d;
         __syncwarp(); /* dx may be dy */
         for (int64_t j = threadIdx.x % WARP; j < a.d; j += WARP) {
             float t = (widen(x[j]) - mean) * r;
-            t = fmaf(t, coef, widen(dy[j]) * w[j] - shift);
+            t = fmaf(t, coef, slope(j) - shift);
             dx[j] = narrow(a.add ? fmaf(r, t, widen(dx[j])) : t * r);
         }
     }

@@ -511,8 +511,10 @@ refuse_null(const rlf_config_keys *r, const rlf_family *f)
     json_object_foreach((json_t *)(uintptr_t)r->root, key, value)
     {
         bool named = f->never_null && has_word(f->never_null, key);
-        for (size_t i = 0; i < RLF_COUNT(all); i++)
-            named |= all[i].has && !strcmp(key, key_of(r, f, all[i].key));
+        for (size_t i = 0; i < RLF_COUNT(all); i++) {
+            const char *name = key_of(r, f, all[i].key);
+            named |= all[i].has && name && !strcmp(key, name);
+        }
         if (named)
             RLF_TRY(rlf_config_refuse_null(r, r->root, key));
     }
@@ -571,8 +573,10 @@ read_config(const rlf_config_keys *r, rlf_arena *arena, rlf_model_config *c)
     if (f->mlp_bias_key)
         RLF_TRY(rlf_config_flag(r, "mlp_bias", &c->mlp_bias));
     RLF_TRY(rlf_config_flag(r, "tie_word_embeddings", &c->tied));
-    RLF_TRY(rlf_config_number(r, r->root, key_of(r, f, "rms_norm_eps"),
-                              LEAST_EPS, MOST_EPS, &c->eps));
+    const char *eps = key_of(r, f, "rms_norm_eps");
+    if (eps)
+        RLF_TRY(
+            rlf_config_number(r, r->root, eps, LEAST_EPS, MOST_EPS, &c->eps));
     if (!f->places)
         RLF_TRY(rlf_rope_read(r, &f->rope, c->head_dim, &c->context, arena,
                               &c->rope, &c->local_rope));

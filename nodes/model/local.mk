@@ -32,7 +32,7 @@ libnodes_a_SOURCES += \
 	nodes/model/program.c nodes/model/program.h \
 	nodes/model/adapter.c nodes/model/adapter.h nodes/model/adapter_files.c nodes/model/adapter_files.h \
 	nodes/model/families/families.h nodes/model/families/llama.c \
-	nodes/model/families/family.def nodes/model/families/qwen.c nodes/model/families/olmo2.c \
+	nodes/model/families/family.def nodes/model/families/qwen.c nodes/model/families/olmo.c nodes/model/families/olmo2.c \
 	nodes/model/families/granite.c nodes/model/families/phi3.c nodes/model/families/gpt2.c nodes/model/families/cohere.c nodes/model/families/gemma.c \
 	nodes/model/families/glm.c nodes/model/families/seed.c nodes/model/families/smollm3.c nodes/model/families/stablelm.c nodes/model/families/starcoder2.c nodes/model/families/neox.c nodes/model/families/falcon.c \
 	nodes/model/slices.c nodes/model/slices.h \
@@ -69,4 +69,4 @@ tests_unit_model_training_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_weights_LDADD = $(NODES_LIBS)
 
 EXTRA_DIST += tests/unit/counting.h tests/unit/model.h tests/unit/model_calls.h tests/unit/model_files.h tests/unit/model_lora.h tests/data/model_calls.txt tests/unit/model_places.h tests/oracle/transformers_llama.py \
-	tests/data/models tests/data/adapters tests/oracle/peft_lora.py tests/data/rope.json tests/oracle/rope.py
+	tests/data/models tests/data/adapters tests/oracle/peft_lora.py tests/data/rope.json tests/oracle/rope.py tests/oracle/families.py

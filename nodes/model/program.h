@@ -94,7 +94,7 @@ typedef struct rlf_model_row {
     int n_in, n_out;
     rlf_var in[RLF_ROW_VALUES];  /* ONTO: x, to */
     rlf_var out[RLF_ROW_VALUES]; /* side by side */
-    /* Its tensors in files without ".weight", one for each out. */
+    /* Its tensors in files without ".weight", one for each out; NULL: none. */
     const char *name[RLF_ROW_VALUES];
     bool bias;    /* LINEAR, ONTO, NORM: ".bias" beside each */
     bool centred; /* NORM: LayerNorm */
@@ -182,7 +182,8 @@ rlf_var rlf_embed(rlf_program *r, const char *name);
 /* What is learned of each position. */
 rlf_var rlf_embed_places(rlf_program *r, const char *name);
 rlf_var rlf_norm(rlf_program *r, rlf_var x, const char *name);
-/* Of what is left when the mean is taken off. */
+/* Of what is left when the mean is taken off; without a name it has no weight.
+ */
 rlf_var rlf_layer_norm(rlf_program *r, rlf_var x, const char *name, bool bias);
 rlf_heads rlf_linear_heads(rlf_program *r, rlf_var x, const char *q,
                            const char *k, const char *v, bool bias);

@@ -226,7 +226,7 @@ add_row_vectors(builder *b, const rlf_model_row *row)
     rlf_row_slots *own = &t->rows[row - t->program->rows.data];
     bool norm = row->kind == RLF_ROW_NORM,
          heads = row->kind == RLF_ROW_HEAD_NORM;
-    for (int i = 0; (norm || heads) && i < row->n_out; i++) {
+    for (int i = 0; (norm || heads) && i < row->n_out && row->name[i]; i++) {
         align(b);
         own->vector[i] =
             add_vector(b, t->program->one_plus ? RLF_SLOT_ZERO : RLF_SLOT_NORM,

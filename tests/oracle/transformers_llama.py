@@ -76,6 +76,9 @@ MODELS = {
                           original_max_position_embeddings=6,
                           rope_parameters=PHI3_LONGROPE),
              torch.bfloat16, "lm"),
+    "gemma": ("Gemma", dict(hidden_size=24, head_dim=16, rope_theta=500.0,
+                            hidden_act="gelu_pytorch_tanh"),
+              torch.bfloat16, "lm"),
     "gemma2": ("Gemma2", dict(hidden_size=24, num_hidden_layers=3, head_dim=8,
                               query_pre_attn_scalar=6, sliding_window=5,
                               attn_logit_softcapping=2.0,
@@ -91,9 +94,15 @@ MODELS = {
     "gpt2": ("GPT2", dict(n_inner=24), torch.float32, "lm"),
     "cohere": ("Cohere", dict(attention_bias=True, logit_scale=0.4,
                               rope_theta=500.0), torch.float16, "lm"),
+    "cohere2": ("Cohere2", dict(
+        num_hidden_layers=3, logit_scale=0.4, sliding_window=5, rope_theta=500.0,
+        layer_types=["sliding_attention", "full_attention",
+                     "sliding_attention"]), torch.float32, "lm"),
     "glm": ("Glm", dict(head_dim=16, rope_theta=500.0), torch.bfloat16, "lm"),
     "glm4": ("Glm4", dict(head_dim=16, rope_theta=500.0,
                           partial_rotary_factor=0.75), torch.float32, "lm"),
+    "olmo": ("Olmo", dict(attention_bias=True, rope_theta=500.0),
+             torch.float32, "lm"),
     "olmo3": ("Olmo3", dict(num_hidden_layers=4, tie_word_embeddings=False,
                             sliding_window=5, rope_parameters=dict(
                                 sliding_attention=dict(rope_type="default",
@@ -106,6 +115,10 @@ MODELS = {
         num_hidden_layers=3, head_dim=16, sliding_window=5, rope_theta=500.0,
         layer_types=["sliding_attention", "full_attention",
                      "sliding_attention"]), torch.bfloat16, "lm"),
+    "ministral3": ("Ministral3", dict(
+        head_dim=16, sliding_window=6, rope_parameters=dict(
+            YARN, original_max_position_embeddings=24,
+            llama_4_scaling_beta=0.1)), torch.bfloat16, "lm"),
     "smollm3": ("SmolLM3", dict(num_hidden_layers=3, no_rope_layer_interval=2,
                                 use_sliding_window=True, sliding_window=5,
                                 rope_theta=500.0), torch.float32, "lm"),

@@ -62,8 +62,8 @@ static const struct {
     {"\"hidden_size\": 15",                 "\"hidden_size\" must be a multiple"},
     {"\"num_key_value_heads\": 3",          "num_key_value_heads"},
     {"\"head_dim\": 20",                    "heads of 20 elements"},
-    {"\"num_attention_heads\": 130, \"num_key_value_heads\": 2, \"head_dim\": 8",
-     "\"num_attention_heads\": 130 is more than 64 for each of \"num_key_value_heads\": 2"},
+    {"\"num_attention_heads\": 258, \"num_key_value_heads\": 2, \"head_dim\": 8",
+     "\"num_attention_heads\": 258 is more than 128 for each of \"num_key_value_heads\": 2"},
     {"\"layer_types\": [\"linear_attention\"]", "\"layer_types\""},
     {"\"eos_token_id\": 11",                "\"eos_token_id\""},
     {"\"num_attention_heads\": 131072, \"head_dim\": 256", "\"num_attention_heads\" must be at most 65536"},
@@ -103,6 +103,9 @@ static const struct {
     {"\"model_type\": \"cohere\", \"logit_scale\": \"x\"", "logit_scale"},
     {"\"model_type\": \"cohere\", \"layer_norm_eps\": null", "\"layer_norm_eps\" must not be null"},
     {"\"model_type\": \"cohere\", \"use_qk_norm\": true", "\"use_qk_norm\" is true: norms of q and k"},
+    {"\"model_type\": \"cohere2\", \"sliding_window_pattern\": null", "\"sliding_window_pattern\" must not be null"},
+    {"\"model_type\": \"olmo\", \"clip_qkv\": 8", "\"clip_qkv\" is given"},
+    {"\"model_type\": \"ministral3\", \"num_key_value_heads\": 1", "\"rope_parameters\" needs"},
     {"\"model_type\": \"glm\", \"attention_bias\": null", "\"attention_bias\" must not be null"},
     {"\"model_type\": \"glm\", \"num_key_value_heads\": null", "\"num_key_value_heads\" must not be null"},
     {"\"model_type\": \"glm4\", \"partial_rotary_factor\": null", "\"partial_rotary_factor\" must not be null"},
@@ -204,6 +207,10 @@ static const struct {
     {"\"model_type\": \"qwen3\"",   32, 128, 0,    0,  10000},
     {"\"model_type\": \"phi3\"",    64, 8,   0,    0,  10000},
     {"\"model_type\": \"cohere\"",  64, 8,   0,    0,  500000},
+    {"\"model_type\": \"cohere2\"", 64, 8, 4096, 0, 10000},
+    {"\"model_type\": \"olmo\"", 64, 8, 0, 0, 10000},
+    {"\"model_type\": \"gemma\"", 16, 256, 0, 0, 10000},
+    {"\"model_type\": \"ministral3\", \"rope_parameters\": {\"llama_4_scaling_beta\": 0.1, \"original_max_position_embeddings\": 64}", 8, 128, 0, 0, 1e6},
     {"\"model_type\": \"glm\"",     2, 128, 0,    0,  10000},
     {"\"model_type\": \"glm4\"",    2, 128, 0,    0,  10000},
     {"\"model_type\": \"olmo3\"", 64, 8, 4096, 0, 500000},
@@ -445,6 +452,21 @@ test_cohere(test_machine *t, rlf_arena *arena)
        "cohere: its keys are read");
 }
 
+/* Ministral 3 ends where its queries would grow. */
+static void
+test_ministral3(test_machine *t, rlf_arena *arena)
+{
+    static const char text[] =
+        "\"model_type\": \"ministral3\", \"num_key_value_heads\": 1, "
+        "\"max_position_embeddings\": 100, \"rope_parameters\": {"
+        "\"original_max_position_embeddings\": 64, "
+        "\"llama_4_scaling_beta\": %s}";
+    rlf_model_config c = right(t, arena, rlf_arena_printf(arena, text, "0.1"));
+    is_int(c.context, 64, "ministral3: the positions of pretraining");
+    c = right(t, arena, rlf_arena_printf(arena, text, "0"));
+    is_int(c.context, 100, "... or all, where queries do not grow");
+}
+
 /* GLM-4 where it is silent, and not (transformers 5.24.0). */
 static void
 test_glm(test_machine *t, rlf_arena *arena)
@@ -545,6 +567,7 @@ main(void)
     test_generation(&t, arena);
     test_names(&t, arena);
     test_cohere(&t, arena);
+    test_ministral3(&t, arena);
     test_glm(&t, arena);
     files_close(&t);
     rlf_arena_free(arena);

@@ -1,5 +1,8 @@
 /* Cohere's Command R: attention and mlp stand side by side behind one LayerNorm
- * without bias, and logits are scaled. */
+ * without bias, and logits are scaled.
+ *
+ * Cohere 2 (Command R7B and A): all but every fourth layer have a window, and
+ * those without one rotate nothing. */
 #include "nodes/model/families/families.h"
 
 #include <math.h>
@@ -11,8 +14,11 @@ layer(rlf_program *r, rlf_var x)
     rlf_var n = rlf_layer_norm(r, x, "input_layernorm", false);
     rlf_heads h = rlf_linear_heads(r, n, "self_attn.q_proj", "self_attn.k_proj",
                                    "self_attn.v_proj", c->qkv_bias);
-    rlf_var o =
-        rlf_attend(r, rlf_rotate(r, h), 0, 1 / sqrt((double)c->head_dim), 0);
+    bool windows = c->family->window;
+    int window = windows ? rlf_model_config_window(c, r->layer) : 0;
+    if (window || !windows)
+        h = rlf_rotate(r, h);
+    rlf_var o = rlf_attend(r, h, window, 1 / sqrt((double)c->head_dim), 0);
     x = rlf_linear_onto(r, x, o, "self_attn.o_proj", c->o_bias);
     rlf_gates g = rlf_linear_gates(r, n, "mlp.gate_proj", "mlp.up_proj", false);
     return rlf_linear_onto(r, x, rlf_glu(r, g, c->act), "mlp.down_proj", false);
@@ -57,3 +63,23 @@ const rlf_family rlf_family_cohere = {.type = "cohere",
                                       .eps = 1e-5,
                                       .theta = 500000,
                                       .context = 8192};
+
+const rlf_family rlf_family_cohere2 = {
+    .type = "cohere2",
+    .architecture = "Cohere2",
+    .rows = rows,
+    .read = read_keys,
+    .heeds = "logit_scale",
+    .names = names,
+    .never_null = "logit_scale|sliding_window|sliding_window_pattern",
+    .pairs = true,
+    .bias_key = true,
+    .o_bias_key = true,
+    .tied = true,
+    .window = true,
+    .window_types = true,
+    .window_every = 4,
+    .window_every_key = true,
+    .eps = 1e-5,
+    .theta = 10000,
+    .context = 8192};

@@ -1,6 +1,8 @@
-/* Gemma 2: norms multiply by 1 + w and stand before and behind attention and
- * mlp; every other layer has a window; scores and logits have soft caps (Gemma
- * Team 2024, 2).
+/* Gemma: Llama whose norms multiply by 1 + w, with GELU and a scaled embedding
+ * (Gemma Team 2024, Gemma).
+ *
+ * Gemma 2: norms stand behind attention and mlp, too; every other layer has a
+ * window; scores and logits have soft caps (Gemma Team 2024, Gemma 2, 2).
  *
  * Gemma 3's text model: norms of the heads of q and k in place of caps; all but
  * every sixth layer have a window, and rotations of their own (Gemma Team 2025,
@@ -30,14 +32,50 @@ layer(rlf_program *r, rlf_var x)
     return rlf_add(r, x, rlf_norm(r, m, "post_feedforward_layernorm"), 1);
 }
 
+static rlf_var
+first_layer(rlf_program *r, rlf_var x)
+{
+    const rlf_model_config *c = r->config;
+    rlf_var n = rlf_norm(r, x, "input_layernorm");
+    rlf_heads h = rlf_linear_heads(r, n, "self_attn.q_proj", "self_attn.k_proj",
+                                   "self_attn.v_proj", c->qkv_bias);
+    rlf_var o =
+        rlf_attend(r, rlf_rotate(r, h), 0, 1 / sqrt((double)c->head_dim), 0);
+    x = rlf_linear_onto(r, x, o, "self_attn.o_proj", c->o_bias);
+    n = rlf_norm(r, x, "post_attention_layernorm");
+    rlf_gates g = rlf_linear_gates(r, n, "mlp.gate_proj", "mlp.up_proj", false);
+    return rlf_linear_onto(r, x, rlf_glu(r, g, c->act), "mlp.down_proj", false);
+}
+
 static void
-rows(rlf_program *r)
+rows_of(rlf_program *r, rlf_var (*each)(rlf_program *r, rlf_var x))
 {
     const rlf_model_config *c = r->config;
     r->one_plus = true;
     rlf_var x = rlf_embed(r, "model.embed_tokens");
     x = rlf_scale_rounded(r, x, sqrt((double)c->hidden));
-    r->hidden = rlf_norm(r, rlf_layers(r, x, layer), "model.norm");
+    r->hidden = rlf_norm(r, rlf_layers(r, x, each), "model.norm");
+}
+
+static void
+first_rows(rlf_program *r)
+{
+    rows_of(r, first_layer);
+}
+
+static void
+rows(rlf_program *r)
+{
+    rows_of(r, layer);
+}
+
+/* The first files say "gelu", and mean that by tanh. */
+static rlf_status
+read_gemma(const rlf_config_keys *keys, rlf_model_config *c)
+{
+    (void)keys;
+    c->act = c->act == RLF_ACT_GELU ? RLF_ACT_GELU_TANH : c->act;
+    return RLF_OK;
 }
 
 /* A soft cap: null is none. */
@@ -78,6 +116,22 @@ read_gemma3(const rlf_config_keys *keys, rlf_model_config *c)
 
 static const rlf_key_name names[] = {{"hidden_act", "hidden_activation", false},
                                      {0}};
+
+const rlf_family rlf_family_gemma = {.type = "gemma",
+                                     .architecture = "Gemma",
+                                     .rows = first_rows,
+                                     .read = read_gemma,
+                                     .never_null =
+                                         "num_key_value_heads|head_dim",
+                                     .bias_key = true,
+                                     .o_bias_key = true,
+                                     .act = RLF_ACT_GELU_TANH,
+                                     .tied = true,
+                                     .eps = 1e-6,
+                                     .theta = 10000,
+                                     .context = 8192,
+                                     .kv_heads = 16,
+                                     .head_dim = 256};
 
 const rlf_family rlf_family_gemma2 = {
     .type = "gemma2",

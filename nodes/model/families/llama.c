@@ -1,5 +1,5 @@
-/* Llama; Mistral, which has windows, and Ministral, where not all layers have
- * them. */
+/* Llama; Mistral, which has windows; Ministral, where not all layers have them;
+ * Ministral 3, whose queries grow behind the positions of pretraining. */
 #include "nodes/model/families/families.h"
 
 #include <math.h>
@@ -51,6 +51,28 @@ const rlf_family rlf_family_mistral = {.type = "mistral",
                                        .context = 131072,
                                        .kv_heads = 8};
 
+/* Queries are multiplied by 1 + beta ln(1 + floor(position / original)), which
+ * is 1 within the positions of pretraining. Longer sequences are none here. */
+static rlf_status
+read_ministral3(const rlf_config_keys *keys, rlf_model_config *c)
+{
+    rlf_err *err = keys->err;
+    static const char object[] = "rope_parameters",
+                      original[] = "original_max_position_embeddings";
+    const json_t *rope = rlf_config_member(keys->root, object);
+    double beta = -1, reach = 0;
+    RLF_TRY(
+        rlf_config_number(keys, rope, "llama_4_scaling_beta", 0, 1e6, &beta));
+    RLF_TRY(rlf_config_number(keys, rope, original, 1, 1 << 30, &reach));
+    if (beta < 0 || reach < 1)
+        return rlf_config_fail(keys, object,
+                               "needs \"llama_4_scaling_beta\" and "
+                               "\"original_max_position_embeddings\"");
+    if (beta > 0 && reach < c->context)
+        c->context = (int)reach;
+    return RLF_OK;
+}
+
 const rlf_family rlf_family_ministral = {.type = "ministral",
                                          .architecture = "Ministral",
                                          .rows = rlf_llama_rows,
@@ -60,3 +82,16 @@ const rlf_family rlf_family_ministral = {.type = "ministral",
                                          .theta = 10000,
                                          .context = 131072,
                                          .kv_heads = 8};
+
+const rlf_family rlf_family_ministral3 = {.type = "ministral3",
+                                          .architecture = "Ministral3",
+                                          .rows = rlf_llama_rows,
+                                          .read = read_ministral3,
+                                          .never_null = "head_dim",
+                                          .window = true,
+                                          .window_named = true,
+                                          .eps = 1e-5,
+                                          .theta = 1e6,
+                                          .context = 262144,
+                                          .kv_heads = 8,
+                                          .head_dim = 128};

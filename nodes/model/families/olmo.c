@@ -1,0 +1,53 @@
+/* OLMo (Groeneveld et al. 2024): Llama whose norms are LayerNorm without weights
+ * of their own. */
+#include "nodes/model/families/families.h"
+
+#include <math.h>
+
+static rlf_var
+layer(rlf_program *r, rlf_var x)
+{
+    const rlf_model_config *c = r->config;
+    rlf_var n = rlf_layer_norm(r, x, NULL, false);
+    rlf_heads h = rlf_linear_heads(r, n, "self_attn.q_proj", "self_attn.k_proj",
+                                   "self_attn.v_proj", c->qkv_bias);
+    rlf_var o =
+        rlf_attend(r, rlf_rotate(r, h), 0, 1 / sqrt((double)c->head_dim), 0);
+    x = rlf_linear_onto(r, x, o, "self_attn.o_proj", c->o_bias);
+    n = rlf_layer_norm(r, x, NULL, false);
+    rlf_gates g = rlf_linear_gates(r, n, "mlp.gate_proj", "mlp.up_proj", false);
+    return rlf_linear_onto(r, x, rlf_glu(r, g, c->act), "mlp.down_proj", false);
+}
+
+static void
+rows(rlf_program *r)
+{
+    rlf_var x = rlf_embed(r, "model.embed_tokens");
+    r->hidden = rlf_layer_norm(r, rlf_layers(r, x, layer), NULL, false);
+}
+
+static rlf_status
+read_keys(const rlf_config_keys *keys, rlf_model_config *c)
+{
+    (void)c;
+    return rlf_config_member(keys->root, "clip_qkv")
+               ? rlf_config_fail(keys, "clip_qkv",
+                                 "is given: queries, keys and values that are "
+                                 "cut off are not supported")
+               : RLF_OK;
+}
+
+/* The eps of norms has no key. */
+static const rlf_key_name names[] = {{"rms_norm_eps", NULL, false}, {0}};
+
+const rlf_family rlf_family_olmo = {.type = "olmo",
+                                    .architecture = "Olmo",
+                                    .rows = rows,
+                                    .read = read_keys,
+                                    .names = names,
+                                    .never_null = "head_dim",
+                                    .bias_key = true,
+                                    .o_bias_key = true,
+                                    .eps = 1e-5,
+                                    .theta = 10000,
+                                    .context = 2048};
