@@ -90,8 +90,9 @@ main(int argc, char **argv)
     if (rlf_records_read(&spec, arena, &err, &rows) < 0)
         die(&err);
     double opened = seconds() - begin;
-    double memory =
-        (double)rlf_arena_used(arena) + (double)rlf_records_size(&rows).memory;
+    double memory = (double)rlf_arena_used(arena) +
+                    (double)rlf_records_size(&rows).memory +
+                    (double)rlf_records_size(&rows).index;
     double next = read_rows(&rows, 1), other = read_rows(&rows, 1000003);
     printf("%zu rows: %.2f s, %.1f bytes a row, %.1f MB at most, %.2f us a "
            "row, %.2f us in another order\n",

@@ -3,6 +3,9 @@
 
 #include "nodes/reads.h"
 #include "nodes/turns.h"
+#include "nodes/walk.h"
+
+#include <stdatomic.h>
 
 /* The set of conversations that it is, or is made of; -1: it is none. */
 static int
@@ -164,29 +167,41 @@ rlf_conversations_check(const rlf_env *env, int index, const rlf_data *data,
     return RLF_OK;
 }
 
+typedef struct checking {
+    const rlf_data *data;
+    rlf_conversation_uses uses;
+    _Atomic uint32_t open; /* whose turns do not all end with an end token */
+} checking;
+
+static rlf_status
+check_row(const rlf_env *env, void *arg, uint32_t row, rlf_err *err)
+{
+    checking *c = arg;
+    bool ends = true;
+    RLF_TRY(rlf_conversations_fit(env, c->data, row, &c->uses, err, &ends));
+    atomic_fetch_add(&c->open, !ends);
+    return RLF_OK;
+}
+
 rlf_status
 rlf_conversations_check_rows(const rlf_env *env, int index, rlf_data *data,
                              rlf_err *err)
 {
-    rlf_conversation_uses uses = {0};
+    checking c = {.data = data};
     rlf_status status = RLF_OK;
-    uint32_t open = 0;
-    rlf_conversations_list(env, index, &uses);
-    for (uint32_t i = 0; uses.count && i < data->records.count && status >= 0;
-         i++) {
-        bool ends = true;
-        status = rlf_conversations_fit(env, data, i, &uses, err, &ends);
-        open += !ends;
-        rlf_data_rest(env->pool);
-    }
+    rlf_conversations_list(env, index, &c.uses);
+    if (c.uses.count)
+        status = rlf_walk_rows(env, (uint32_t)data->records.count, check_row,
+                               &c, err);
+    const uint32_t open = atomic_load(&c.open);
     if (open && status >= 0)
         rlf_buf_printf(&data->warnings,
                        "warning: %s: in %u of %u conversations a turn of the "
                        "assistant ends without an end token of '%s': what is "
                        "learned from it does not stop there\n",
                        data->name, open, (uint32_t)data->records.count,
-                       uses.data[0].reader->model);
-    RLF_VEC_FREE(&uses);
+                       c.uses.data[0].reader->model);
+    RLF_VEC_FREE(&c.uses);
     return status;
 }
 

@@ -300,22 +300,17 @@ join(const rlf_resource *resource, rlf_data *data, rlf_err *err)
     return RLF_OK;
 }
 
-/* All rows, for columns on them; those of a choice are some of its member's. */
-static rlf_status
-make_space(const rlf_graph *graph, int domain, rlf_data *data, rlf_err *err)
+/* All rows, for columns on them; those of a choice are some of its member's.
+ * Their identities, which are their numbers, are made where they are a set
+ * (draw.c): of large data few programs make one. */
+static void
+make_space(int domain, rlf_data *data)
 {
     uint32_t n = (uint32_t)data->records.count;
-    RLF_TRY(
-        rlf_arena_room(data->arena,
-                       ((size_t)n + 64) * (sizeof(uint64_t) +
-                                           RLF_DOMAIN_UPS * sizeof(uint32_t)),
-                       "the numbers of the rows of data", err));
-    data->space = rlf_space_rows(data->arena, graph, domain, n);
-    for (uint32_t i = 0; i < n; i++)
-        ((uint64_t *)data->space->identity)[i] = i;
+    data->space = RLF_NEW(data->arena, rlf_space);
+    *data->space = (rlf_space){.domain = domain, .count = n, .extent = n};
     if (data->row)
         data->space->up[0] = (rlf_space_up){data->members[0]->space, data->row};
-    return RLF_OK;
 }
 
 static rlf_status
@@ -340,7 +335,8 @@ settle(const rlf_env *env, const rlf_resource *resource, void *object,
         rlf_err_place(err, resource->span, resource->name);
         return status;
     }
-    return make_space(env->graph, resource->domain, data, err);
+    make_space(resource->domain, data);
+    return RLF_OK;
 }
 
 /* Which columns of a csv file were found to be of numbers: its cells tell, and
@@ -676,14 +672,14 @@ memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
 {
     (void)graph;
     const rlf_data *data = object;
+    const rlf_records_sizes size = rlf_records_size(&data->records);
     rlf_memory_row row = {
         .owner = resource->name,
         .purpose = "rows and their order",
-        .host =
-            rlf_arena_used(data->arena) +
-            (data->n_members ? 0 : rlf_records_size(&data->records).memory) +
-            (data->rest ? rlf_arena_used(data->rest->arena) : 0) +
-            (sizeof(uint32_t) + sizeof(bool)) * data->records.count};
+        .host = rlf_arena_used(data->arena) +
+                (data->n_members ? 0 : size.memory + size.index) +
+                (data->rest ? rlf_arena_used(data->rest->arena) : 0) +
+                (sizeof(uint32_t) + sizeof(bool)) * data->records.count};
     RLF_PUSH_IN(out->arena, &out->rows, row);
 }
 

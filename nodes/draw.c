@@ -221,14 +221,29 @@ choose(const rlf_call *call, rlf_data *data, uint32_t *n, rlf_err *err,
     return RLF_OK;
 }
 
+/* All rows of the data. */
+static rlf_status
+take_all(rlf_data *data, rlf_err *err, rlf_space **out)
+{
+    uint32_t n = data->space->count;
+    uint64_t *identity;
+    *out = data->space;
+    if (data->space->identity)
+        return RLF_OK;
+    RLF_TRY(rlf_arena_try(data->arena, (n + 1) * sizeof *identity,
+                          "the numbers of the rows of data", err, &identity));
+    for (uint32_t i = 0; i < n; i++)
+        identity[i] = i;
+    data->space->identity = identity;
+    return RLF_OK;
+}
+
 /* The rows' space, right below that of all rows of the data. */
 static rlf_space *
 make_space(const rlf_call *call, const rlf_data *data, const rlf_set *set,
            const uint32_t *row, uint32_t n, uint64_t first)
 {
     const rlf_graph *graph = call->env->graph;
-    if (data->space->domain == set->prompts)
-        return data->space;
     rlf_space *space = rlf_space_rows(call->env->pool, graph, set->prompts, n);
     for (uint32_t i = 0; i < n; i++)
         ((uint64_t *)space->identity)[i] = first + i;
@@ -265,7 +280,11 @@ step(rlf_call *call, rlf_err *err)
     rlf_prompt *prompt = rlf_rows_new_prompts(pool, n);
     for (uint32_t i = 0; i < n; i++)
         RLF_TRY(rlf_data_prompt(data, row[i], pool, err, &prompt[i]));
-    rlf_space *space = make_space(call, data, set, row, n, first);
+    rlf_space *space;
+    if (data->space->domain == set->prompts)
+        RLF_TRY(take_all(data, err, &space));
+    else
+        space = make_space(call, data, set, row, n, first);
     rlf_rows *rows = RLF_NEW(pool, rlf_rows);
     *rows = (rlf_rows){.set = set,
                        .prompts = space,

@@ -13,6 +13,9 @@
 #include "nodes/reads.h"
 #include "nodes/responses.h"
 #include "nodes/rows.h"
+#include "nodes/walk.h"
+
+#include <pthread.h>
 
 /* How a model reads, and whether a call of it reads the data. */
 typedef struct use {
@@ -142,26 +145,44 @@ row_fits(const rlf_env *env, const rlf_data *data, uint32_t row,
     return rlf_responses_fit(env, data, row, &by->responses, err);
 }
 
+/* Which rows stay. */
+typedef struct choosing {
+    const rlf_data *data;
+    const use *uses;
+    uint32_t n_uses;
+    const given *by;
+    uint32_t *keep; /* per row: does it stay? */
+} choosing;
+
+static rlf_status
+choose_row(const rlf_env *env, void *arg, uint32_t row, rlf_err *err)
+{
+    const choosing *c = arg;
+    rlf_status status =
+        row_fits(env, c->data, row, c->uses, c->n_uses, c->by, err);
+    c->keep[row] = status >= 0;
+    return status == RLF_USER ? RLF_OK : status;
+}
+
 static rlf_status
 choose(const rlf_env *env, int index, rlf_data *data, const given *by,
        uint32_t *keep, uint32_t *n, rlf_err *err)
 {
     use *uses = NULL;
     uint32_t rows = (uint32_t)data->records.count;
-    uint32_t n_uses =
-        data->conversations ? 0 : list_uses(env, index, data->arena, &uses);
+    choosing c = {.data = data, .by = by, .keep = keep};
+    if (!data->conversations)
+        c.n_uses = list_uses(env, index, data->arena, &uses);
+    c.uses = uses;
+    RLF_TRY(rlf_walk_rows(env, rows, choose_row, &c, err));
     for (uint32_t i = 0; i < rows; i++) {
         rlf_err why = RLF_ERR_NONE;
-        rlf_status status = row_fits(env, data, i, uses, n_uses, by, &why);
-        if (status < 0 && status != RLF_USER) {
-            *err = why;
-            return status;
-        }
-        if (status >= 0)
+        if (keep[i]) {
             keep[(*n)++] = i;
-        else if (!data->why)
+        } else if (!data->why) {
+            row_fits(env, data, i, uses, c.n_uses, by, &why);
             data->why = rlf_arena_strdup(data->arena, why.sentence);
-        rlf_data_rest(env->pool);
+        }
     }
     return RLF_OK;
 }
@@ -187,26 +208,53 @@ fail_chat(const rlf_env *env, const rlf_data *data, const rlf_reader *reader,
     return rlf_arg_blame(made, RLF_USER, err);
 }
 
-/* All rows, by one model: those that are dropped are gone. */
+/* All rows, by one model. */
+typedef struct checking {
+    const rlf_data *data;
+    use use;
+    pthread_mutex_t lock;
+    rlf_longest *longest;
+} checking;
+
+/* Of rows that are as long the first is the longest. */
+static void
+note_length(checking *c, uint32_t row, uint32_t tokens)
+{
+    rlf_longest *longest = c->longest;
+    pthread_mutex_lock(&c->lock);
+    if (tokens > longest->tokens ||
+        (tokens && tokens == longest->tokens && row < longest->row)) {
+        longest->tokens = tokens;
+        longest->row = row;
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+static rlf_status
+check_row(const rlf_env *env, void *arg, uint32_t row, rlf_err *err)
+{
+    checking *c = arg;
+    rlf_prompt prompt = {0};
+    uint32_t tokens;
+    RLF_TRY(rlf_data_prompt(c->data, row, env->pool, err, &prompt));
+    if (prompt.n_messages && !rlf_reader_has_template(c->use.reader))
+        return fail_chat(env, c->data, c->use.reader, &prompt, err);
+    RLF_TRY(fits_or_say(env, c->data, row, &c->use, err, &tokens));
+    note_length(c, row, tokens);
+    return RLF_OK;
+}
+
+/* Those that are dropped are gone. */
 static rlf_status
 check_rows(const rlf_env *env, const rlf_data *data, const rlf_reader *reader,
            rlf_err *err, rlf_longest *longest)
 {
-    const use u = {reader, true};
-    for (uint32_t i = 0; i < data->records.count; i++) {
-        rlf_prompt prompt = {0};
-        RLF_TRY(rlf_data_prompt(data, i, env->pool, err, &prompt));
-        if (prompt.n_messages && !rlf_reader_has_template(reader))
-            return fail_chat(env, data, reader, &prompt, err);
-        uint32_t tokens;
-        RLF_TRY(fits_or_say(env, data, i, &u, err, &tokens));
-        if (tokens > longest->tokens) {
-            longest->tokens = tokens;
-            longest->row = i;
-        }
-        rlf_data_rest(env->pool);
-    }
-    return RLF_OK;
+    checking c = {.data = data, .use = {reader, true}, .longest = longest};
+    pthread_mutex_init(&c.lock, NULL);
+    rlf_status status =
+        rlf_walk_rows(env, (uint32_t)data->records.count, check_row, &c, err);
+    pthread_mutex_destroy(&c.lock);
+    return status;
 }
 
 /* Of texts that nothing says to be texts (chat: false):
@@ -319,19 +367,29 @@ check_begin(const rlf_env *env, int index, const rlf_data *data, rlf_err *err)
     return RLF_OK;
 }
 
+typedef struct responding {
+    const rlf_data *data;
+    rlf_response_uses uses;
+} responding;
+
+static rlf_status
+check_response(const rlf_env *env, void *arg, uint32_t row, rlf_err *err)
+{
+    const responding *r = arg;
+    return rlf_responses_fit(env, r->data, row, &r->uses, err);
+}
+
 static rlf_status
 check_responses(const rlf_env *env, int index, const rlf_data *data,
                 rlf_err *err)
 {
-    rlf_response_uses uses = {0};
+    responding r = {.data = data};
     rlf_status status = RLF_OK;
-    rlf_responses_list(env, index, data, false, &uses);
-    for (uint32_t i = 0;
-         uses.count && i < data->records.count && status >= 0; i++) {
-        status = rlf_responses_fit(env, data, i, &uses, err);
-        rlf_data_rest(env->pool);
-    }
-    RLF_VEC_FREE(&uses);
+    rlf_responses_list(env, index, data, false, &r.uses);
+    if (r.uses.count)
+        status = rlf_walk_rows(env, (uint32_t)data->records.count,
+                               check_response, &r, err);
+    RLF_VEC_FREE(&r.uses);
     return status;
 }
 

@@ -15,7 +15,7 @@ libnodes_a_SOURCES = \
 	%D%/data.c %D%/data.h %D%/data_declare.c %D%/data_declare.h \
 	%D%/model_declare.c %D%/model_declare.h \
 	%D%/draw.c \
-	%D%/drop.c \
+	%D%/drop.c %D%/walk.c %D%/walk.h \
 	%D%/every.c \
 	%D%/expr.c \
 	%D%/field.c \

@@ -422,6 +422,7 @@ rlf_data_hold_out(rlf_data *data, uint32_t n, bool part, rlf_err *err)
     rest->name = rlf_arena_printf(rest->arena, "%s.held_out", data->name);
     rest->max_prompt = data->max_prompt;
     rest->chat = data->chat;
+    rest->tools = data->tools;
     data->rest = rest;
     uint8_t *side = rlf_try_calloc(rows, 1);
     uint32_t *keep = rlf_try_malloc(sizeof *keep * rows);

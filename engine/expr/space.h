@@ -33,7 +33,7 @@ struct rlf_space {
     uint64_t extent; /* values that a column on this space has room for */
     /* ROWS: identity of each row for random keys and messages: number of its
      * draw from the data and its index in the group; never its position in
-     * memory. */
+     * memory. NULL: its number. */
     const uint64_t *identity;
 };
 

@@ -182,8 +182,8 @@ rlf_record_end_row(rlf_record_reader *r, rlf_status status)
                                  (rlf_str){r->row.p ? r->row.p : "", r->row.n},
                                  r->again ? &r->spot : NULL, err));
     r->rows->count++;
-    if (rlf_arena_used(r->arena) - r->used +
-            rlf_record_store_size(r->store).memory >
+    const rlf_records_sizes size = rlf_record_store_size(r->store);
+    if (rlf_arena_used(r->arena) - r->used + size.memory + size.index >
         r->most) {
         rlf_fail(r->err, RLF_USER,
                  "%s: the rows up to here take more than %zu MB of memory",

@@ -165,10 +165,11 @@ rlf_status rlf_records_row(const rlf_records *rows, size_t i, rlf_arena *pool,
                            rlf_err *err, const rlf_record_value **out);
 /* The line in its file where row i begins; in a list, its 1-based place. */
 uint32_t rlf_records_line(const rlf_records *rows, size_t i);
-/* Bytes that the rows take beside the arena that they were read into: of
- * memory, of the files that they are read from, of a spool, in `directory`. */
+/* Bytes that the rows take beside the arena that they were read into: of memory
+ * their texts, and where each is; of the files that they are read from; of a
+ * spool, in `directory`. */
 typedef struct rlf_records_sizes {
-    uint64_t memory, files, spool;
+    uint64_t memory, index, files, spool;
     const char *directory;
 } rlf_records_sizes;
 rlf_records_sizes rlf_records_size(const rlf_records *rows);

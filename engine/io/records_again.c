@@ -7,10 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum {
-    MOST_OPEN = 64,      /* files */
-    MOST_KEPT = 1 << 20, /* bytes of a buffer, between two rows */
-};
+enum { MOST_OPEN = 64 }; /* files */
 
 struct rlf_record_again {
     rlf_records_spec spec;
@@ -23,16 +20,20 @@ struct rlf_record_again {
         const size_t *places;
         size_t n_fields;
     } * files;
-    pthread_mutex_t lock; /* for what follows */
+    pthread_mutex_t lock; /* for what follows, while a row's bytes are read */
     struct {
         size_t file;
         rlf_infile *input; /* NULL: none */
     } open[MOST_OPEN];
     size_t next; /* the one that is closed next */
+};
+
+/* One row on its way; each thread has its own. */
+typedef struct work {
     rlf_record_cell *cells;
     rlf_csv csv;
     rlf_buf bytes, row;
-};
+} work;
 
 static void
 free_again(void *again_)
@@ -40,9 +41,6 @@ free_again(void *again_)
     rlf_record_again *again = again_;
     for (size_t i = 0; i < MOST_OPEN; i++)
         rlf_infile_close(again->open[i].input);
-    rlf_csv_free(&again->csv);
-    rlf_buf_free(&again->bytes);
-    rlf_buf_free(&again->row);
     pthread_mutex_destroy(&again->lock);
     free(again);
 }
@@ -68,7 +66,6 @@ rlf_record_again_new(rlf_arena *arena, const rlf_records_spec *spec,
         .csv = spec->csv};
     again->rows.csv = spec->csv;
     again->files = RLF_NEW_ARRAY(arena, struct again_file, rows->n_files);
-    again->cells = RLF_NEW_ARRAY(arena, rlf_record_cell, n);
     rlf_arena_defer(arena, free_again, again);
     return again;
 }
@@ -149,7 +146,7 @@ read_object(rlf_record_reader *r, rlf_str text)
 /* The record is all that is in the buffer of its lines. */
 static rlf_status
 read_record(rlf_record_reader *r, rlf_csv *csv, const struct again_file *file,
-            uint64_t mark)
+            uint32_t mark)
 {
     bool more = false;
     rlf_err *err = r->err;
@@ -164,39 +161,37 @@ read_record(rlf_record_reader *r, rlf_csv *csv, const struct again_file *file,
     return RLF_OK;
 }
 
-/* The row, which is in again->bytes, to again->row; RLF_USER if it is not the
- * one that it was. */
+/* The row, which is in w->bytes, to w->row; RLF_USER if it is not the one that
+ * it was. */
 static rlf_status
-take_row(rlf_record_again *again, size_t f, uint32_t line, uint64_t mark,
-         rlf_arena *pool, rlf_err *err)
+take_row(rlf_record_again *again, work *w, size_t f, uint32_t line,
+         uint32_t mark, rlf_arena *pool, rlf_err *err)
 {
     rlf_record_file file = again->rows.files[f];
+    rlf_records rows = again->rows; /* what reading notes there is the row's */
     rlf_record_reader r = {.spec = &again->spec,
                            .arena = pool,
                            .err = err,
-                           .rows = &again->rows,
+                           .rows = &rows,
                            .path = file.path,
                            .file = &file,
-                           .cells = again->cells,
+                           .cells = w->cells,
                            .line = line,
-                           .row = again->row};
+                           .row = w->row};
     rlf_status status;
-    rlf_buf_clear(&r.row);
     if (!again->spec.csv) {
-        bool same = rlf_record_mark(again->bytes.p, again->bytes.n) == mark;
-        status =
-            same ? read_object(&r, (rlf_str){again->bytes.p, again->bytes.n})
-                 : rlf_fail(err, RLF_USER, "another row");
+        bool same = rlf_record_mark(w->bytes.p, w->bytes.n) == mark;
+        status = same ? read_object(&r, (rlf_str){w->bytes.p, w->bytes.n})
+                      : rlf_fail(err, RLF_USER, "another row");
     } else {
         /* not the first line, where a mark of the byte order may stand */
-        again->csv.lines =
-            (rlf_lines){.buf = again->bytes, .ended = true, .line = 1};
-        again->csv.path = file.path;
-        again->csv.separator = again->files[f].separator;
-        status = read_record(&r, &again->csv, &again->files[f], mark);
-        again->csv.lines.buf = (rlf_buf){0};
+        w->csv.lines = (rlf_lines){.buf = w->bytes, .ended = true, .line = 1};
+        w->csv.path = file.path;
+        w->csv.separator = again->files[f].separator;
+        status = read_record(&r, &w->csv, &again->files[f], mark);
+        w->csv.lines.buf = (rlf_buf){0};
     }
-    again->row = r.row;
+    w->row = r.row;
     return status;
 }
 
@@ -219,35 +214,37 @@ fail_changed(const rlf_record_again *again, size_t f, uint32_t line,
 
 static rlf_status
 read_bytes(rlf_record_again *again, size_t f, const rlf_record_spot *spot,
-           rlf_err *err)
+           rlf_err *err, rlf_buf *out)
 {
     const rlf_infile *input;
-    RLF_TRY(find_input(again, f, err, &input));
-    rlf_buf_clear(&again->bytes);
-    if (!rlf_buf_try(&again->bytes, spot->bytes))
+    if (!rlf_buf_try(out, spot->bytes))
         return rlf_fail_memory(err, spot->bytes, "a row of data");
-    RLF_TRY(rlf_infile_read(input, spot->at, again->bytes.p, spot->bytes, err));
-    again->bytes.n = spot->bytes;
-    again->bytes.p[spot->bytes] = 0;
-    return RLF_OK;
+    pthread_mutex_lock(&again->lock);
+    rlf_status status = find_input(again, f, err, &input);
+    if (status >= 0)
+        status = rlf_infile_read(input, spot->at, out->p, spot->bytes, err);
+    pthread_mutex_unlock(&again->lock);
+    out->n = spot->bytes;
+    out->p[spot->bytes] = 0;
+    return status;
 }
 
 static rlf_status
-read_row(rlf_record_again *again, size_t f, uint32_t line,
+read_row(rlf_record_again *again, work *w, size_t f, uint32_t line,
          const rlf_record_spot *spot, rlf_arena *pool, rlf_err *err,
          const char **out)
 {
     char *values;
-    rlf_status status = read_bytes(again, f, spot, err);
+    rlf_status status = read_bytes(again, f, spot, err, &w->bytes);
     if (status >= 0)
-        status = take_row(again, f, line, spot->mark, pool, err);
+        status = take_row(again, w, f, line, spot->mark, pool, err);
     if (status == RLF_USER)
         return fail_changed(again, f, line, err);
     RLF_TRY(status);
-    size_t n = again->row.n;
+    size_t n = w->row.n;
     RLF_TRY(rlf_arena_try(pool, n + 1, "a row of data", err, &values));
     if (n)
-        memcpy(values, again->row.p, n);
+        memcpy(values, w->row.p, n);
     *out = values;
     return RLF_OK;
 }
@@ -257,12 +254,12 @@ rlf_record_again_read(rlf_record_again *again, size_t f, uint32_t line,
                       const rlf_record_spot *spot, rlf_arena *pool,
                       rlf_err *err, const char **out)
 {
-    pthread_mutex_lock(&again->lock);
-    rlf_status status = read_row(again, f, line, spot, pool, err, out);
-    if (again->bytes.room > MOST_KEPT)
-        rlf_buf_free(&again->bytes);
-    if (again->row.room > MOST_KEPT)
-        rlf_buf_free(&again->row);
-    pthread_mutex_unlock(&again->lock);
+    work w = {0};
+    RLF_TRY(rlf_arena_try(pool, (again->rows.n_columns + 1) * sizeof *w.cells,
+                          "a row of data", err, &w.cells));
+    rlf_status status = read_row(again, &w, f, line, spot, pool, err, out);
+    rlf_csv_free(&w.csv);
+    rlf_buf_free(&w.bytes);
+    rlf_buf_free(&w.row);
     return status;
 }

@@ -31,7 +31,7 @@ typedef struct rlf_record_again rlf_record_again;
 typedef struct rlf_record_spot {
     uint64_t at;
     size_t bytes;
-    uint64_t mark; /* a digest: of the text of JSON; of csv of its fields */
+    uint32_t mark; /* a digest: of the text of JSON; of csv of its fields */
 } rlf_record_spot;
 
 typedef struct rlf_record_reader {
@@ -94,8 +94,8 @@ rlf_status rlf_record_read_object(rlf_record_reader *r, const json_t *object);
 rlf_status rlf_record_read_fields(rlf_record_reader *r,
                                   const struct rlf_csv *csv,
                                   const size_t *places, rlf_err *err);
-/* 64 bits of the digest. */
-uint64_t rlf_record_mark(const void *p, size_t n);
+/* 32 bits of the digest. */
+uint32_t rlf_record_mark(const void *p, size_t n);
 
 /* ---- records_again.c ---- */
 

@@ -6,23 +6,40 @@
 
 #include <string.h>
 
-enum { BLOCK = 512 }; /* rows */
+enum {
+    BLOCK = 32,     /* rows */
+    MOST_CODE = 24, /* bytes */
+};
 
-/* What is known of so many rows: 24 bytes of each. */
+/* Where a row is: in memory, in its file, in the spool. */
+typedef struct seat {
+    uint64_t at;
+    uint32_t bytes, line;
+    uint32_t mark; /* a digest; in memory none */
+} seat;
+
+/* So many rows: where the first is, and of each how it differs from the end of
+ * the one before, some 7 bytes. */
 typedef struct block {
-    uint64_t at[BLOCK];   /* in memory, in the file, in the spool */
-    uint64_t mark[BLOCK]; /* a digest; in memory none */
-    uint32_t bytes[BLOCK], line[BLOCK];
+    uint64_t at;
+    uint32_t line;
+    const uint8_t *code;
 } block;
 
-struct rlf_record_store {
-    rlf_arena *arena; /* of the records */
-    rlf_arena *kept;  /* rows in memory */
+typedef struct seats {
+    rlf_arena *codes;
     struct {
-        block **data;
+        block *data;
         size_t count, room;
     } blocks;
     size_t count;
+    seat last;
+    uint8_t open[BLOCK * MOST_CODE], *end; /* the code of the last block */
+} seats;
+
+struct rlf_record_store {
+    rlf_arena *kept; /* rows in memory */
+    seats *seats;
     size_t *first;           /* row of each file */
     size_t n_files;          /* that have begun */
     rlf_record_again *again; /* NULL: no file is read again */
@@ -33,10 +50,27 @@ struct rlf_record_store {
     uint64_t spooled; /* bytes */
 };
 
+static seats *
+new_seats(void)
+{
+    seats *all = rlf_calloc(1, sizeof *all);
+    all->codes = rlf_arena_new();
+    return all;
+}
+
+static void
+free_seats(seats *all)
+{
+    rlf_arena_free(all->codes);
+    RLF_VEC_FREE(&all->blocks);
+    free(all);
+}
+
 static void
 free_store(void *store_)
 {
     rlf_record_store *store = store_;
+    free_seats(store->seats);
     rlf_arena_free(store->kept);
     rlf_spool_close(store->spool);
     free(store);
@@ -47,8 +81,8 @@ rlf_record_store_new(rlf_arena *arena, const rlf_records_spec *spec,
                      size_t n_files, rlf_record_again *again)
 {
     rlf_record_store *store = rlf_calloc(1, sizeof *store);
-    store->arena = arena;
     store->kept = rlf_arena_new();
+    store->seats = new_seats();
     store->first = RLF_NEW_ARRAY(arena, size_t, n_files);
     store->again = again;
     store->in_memory = spec->in_memory ? spec->in_memory : RLF_RECORD_IN_MEMORY;
@@ -58,10 +92,96 @@ rlf_record_store_new(rlf_arena *arena, const rlf_records_spec *spec,
     return store;
 }
 
-uint64_t
+uint32_t
 rlf_record_mark(const void *p, size_t n)
 {
-    return rlf_digest_of(p, n).low;
+    return (uint32_t)rlf_digest_of(p, n).low;
+}
+
+/* ---- where rows are ---- */
+
+static uint8_t *
+put_number(uint8_t *p, uint64_t x)
+{
+    for (; x > 127; x >>= 7)
+        *p++ = (uint8_t)(x | 128);
+    *p++ = (uint8_t)x;
+    return p;
+}
+
+/* Small, of whichever sign, is few bytes. */
+static uint8_t *
+put_step(uint8_t *p, int64_t x)
+{
+    return put_number(p, (uint64_t)x << 1 ^ (uint64_t)(x >> 63));
+}
+
+static uint64_t
+take_number(const uint8_t **p)
+{
+    uint64_t x = 0;
+    unsigned shift = 0;
+    for (; **p > 127; shift += 7)
+        x |= (uint64_t)(*(*p)++ & 127) << shift;
+    return x | (uint64_t) * (*p)++ << shift;
+}
+
+static int64_t
+take_step(const uint8_t **p)
+{
+    uint64_t x = take_number(p);
+    return (int64_t)(x >> 1 ^ -(x & 1));
+}
+
+/* What the first of a block follows. */
+static seat
+before(uint64_t at, uint32_t line)
+{
+    return (seat){.at = at, .line = line - 1};
+}
+
+static rlf_status
+add_seat(seats *all, const seat *s, rlf_err *err)
+{
+    static const char what[] = "the rows of data";
+    if (all->count % BLOCK == 0) {
+        RLF_TRY_ROOM(&all->blocks, 1, what);
+        RLF_PUSH(&all->blocks, ((block){s->at, s->line, all->open}));
+        all->last = before(s->at, s->line);
+        all->end = all->open;
+    }
+    const seat *last = &all->last;
+    uint8_t *p = put_number(all->end, s->bytes);
+    p = put_step(p, (int64_t)(s->at - last->at - last->bytes));
+    p = put_step(p, (int64_t)s->line - last->line - 1);
+    memcpy(p, &s->mark, sizeof s->mark);
+    all->end = p + sizeof s->mark;
+    all->last = *s;
+    if (++all->count % BLOCK)
+        return RLF_OK;
+    size_t n = (size_t)(all->end - all->open);
+    uint8_t *code;
+    RLF_TRY(rlf_arena_try(all->codes, n, what, err, &code));
+    memcpy(code, all->open, n);
+    all->blocks.data[all->blocks.count - 1].code = code;
+    return RLF_OK;
+}
+
+static seat
+seat_of(const seats *all, size_t row)
+{
+    const block *b = &all->blocks.data[row / BLOCK];
+    const uint8_t *p = b->code;
+    seat s = before(b->at, b->line);
+    for (size_t i = 0; i <= row % BLOCK; i++) {
+        uint32_t bytes = (uint32_t)take_number(&p);
+        s.at += s.bytes + (uint64_t)take_step(&p);
+        s.bytes = bytes;
+        s.line = (uint32_t)(s.line + 1 + take_step(&p));
+        memcpy(&s.mark, p, sizeof s.mark);
+        p += sizeof s.mark;
+    }
+    return s;
 }
 
 /* ---- bytes of a row ---- */
@@ -171,12 +291,6 @@ rlf_record_take_value(const char **p, rlf_record_kind kind, rlf_arena *pool,
 
 /* ---- rows ---- */
 
-static block *
-block_of(const rlf_record_store *store, size_t row)
-{
-    return store->blocks.data[row / BLOCK];
-}
-
 static bool
 is_again(const rlf_record_store *store, size_t file)
 {
@@ -185,13 +299,11 @@ is_again(const rlf_record_store *store, size_t file)
 
 /* The values of a row to the end of the spool. */
 static rlf_status
-spool_row(rlf_record_store *store, size_t row, rlf_str values, rlf_err *err)
+spool_row(rlf_record_store *store, rlf_str values, rlf_err *err, seat *out)
 {
-    block *b = block_of(store, row);
     store->spooled += values.n;
-    b->mark[row % BLOCK] = rlf_record_mark(values.p, values.n);
-    return rlf_spool_add(store->spool, values.p, values.n, err,
-                         &b->at[row % BLOCK]);
+    out->mark = rlf_record_mark(values.p, values.n);
+    return rlf_spool_add(store->spool, values.p, values.n, err, &out->at);
 }
 
 /* All that is in memory goes there. */
@@ -199,26 +311,30 @@ static rlf_status
 begin_spool(rlf_record_store *store, rlf_err *err)
 {
     RLF_TRY(rlf_spool_open(store->spools, store->name, err, &store->spool));
-    for (size_t i = 0; i < store->count; i++) {
-        const block *b = block_of(store, i);
-        const char *p = (const char *)(uintptr_t)b->at[i % BLOCK];
+    seats *old = store->seats, *new = new_seats();
+    rlf_status status = RLF_OK;
+    for (size_t i = 0; i < old->count && status >= 0; i++) {
+        seat s = seat_of(old, i);
+        const char *p = (const char *)(uintptr_t)s.at;
         if (!is_again(store, rlf_record_store_file(store, i)))
-            RLF_TRY(
-                spool_row(store, i, (rlf_str){p, b->bytes[i % BLOCK]}, err));
+            status = spool_row(store, (rlf_str){p, s.bytes}, err, &s);
+        if (status >= 0)
+            status = add_seat(new, &s, err);
     }
+    store->seats = new;
+    free_seats(old);
     rlf_arena_free(store->kept);
     store->kept = rlf_arena_new();
-    return RLF_OK;
+    return status;
 }
 
 static rlf_status
-keep_row(rlf_record_store *store, size_t row, rlf_str values, rlf_err *err)
+keep_row(rlf_record_store *store, rlf_str values, rlf_err *err, seat *out)
 {
     if (store->spool)
-        return spool_row(store, row, values, err);
+        return spool_row(store, values, err, out);
     RLF_TRY(rlf_arena_room(store->kept, values.n + 1, "the rows of data", err));
-    const char *p = rlf_arena_strndup(store->kept, values.p, values.n);
-    block_of(store, row)->at[row % BLOCK] = (uintptr_t)p;
+    out->at = (uintptr_t)rlf_arena_strndup(store->kept, values.p, values.n);
     return RLF_OK;
 }
 
@@ -226,27 +342,16 @@ rlf_status
 rlf_record_store_add(rlf_record_store *store, size_t file, uint32_t line,
                      rlf_str values, const rlf_record_spot *spot, rlf_err *err)
 {
-    static const char what[] = "the rows of data";
-    size_t row = store->count, i = row % BLOCK;
-    if (i == 0) {
-        block *more;
-        RLF_TRY(rlf_arena_try(store->arena, sizeof *more, what, err, &more));
-        RLF_TRY_PUSH_IN(store->arena, &store->blocks, what, more);
-    }
+    seat s = {.line = line, .bytes = (uint32_t)values.n};
     while (store->n_files <= file)
-        store->first[store->n_files++] = row;
-    block *b = block_of(store, row);
-    b->line[i] = line;
+        store->first[store->n_files++] = store->seats->count;
     if (values.n > UINT32_MAX)
-        return rlf_fail_memory(err, values.n, "%s", what);
-    b->bytes[i] = (uint32_t)(spot ? spot->bytes : values.n);
-    if (spot) {
-        b->at[i] = spot->at;
-        b->mark[i] = spot->mark;
-    } else {
-        RLF_TRY(keep_row(store, row, values, err));
-    }
-    store->count++;
+        return rlf_fail_memory(err, values.n, "the rows of data");
+    if (spot)
+        s = (seat){spot->at, (uint32_t)spot->bytes, line, spot->mark};
+    else
+        RLF_TRY(keep_row(store, values, err, &s));
+    RLF_TRY(add_seat(store->seats, &s, err));
     return store->spool || rlf_arena_used(store->kept) <= store->in_memory
                ? RLF_OK
                : begin_spool(store, err);
@@ -263,6 +368,8 @@ rlf_record_store_size(const rlf_record_store *store)
 {
     return (rlf_records_sizes){
         .memory = rlf_arena_used(store->kept),
+        .index = rlf_arena_used(store->seats->codes) +
+                 store->seats->blocks.room * sizeof(block),
         .files = store->again ? rlf_record_again_size(store->again) : 0,
         .spool = store->spooled,
         .directory = store->spool ? rlf_spool_directory(store->spool) : NULL};
@@ -285,7 +392,7 @@ rlf_record_store_file(const rlf_record_store *store, size_t row)
 uint32_t
 rlf_record_store_line(const rlf_record_store *store, size_t row)
 {
-    return block_of(store, row)->line[row % BLOCK];
+    return seat_of(store->seats, row).line;
 }
 
 static rlf_status
@@ -308,15 +415,14 @@ rlf_status
 rlf_record_store_read(const rlf_record_store *store, size_t row,
                       rlf_arena *pool, rlf_err *err, const char **out)
 {
-    const block *b = block_of(store, row);
-    size_t i = row % BLOCK;
-    rlf_record_spot spot = {b->at[i], b->bytes[i], b->mark[i]};
+    const seat s = seat_of(store->seats, row);
+    rlf_record_spot spot = {s.at, s.bytes, s.mark};
     size_t file = store->again ? rlf_record_store_file(store, row) : 0;
     if (is_again(store, file))
-        return rlf_record_again_read(store->again, file, b->line[i], &spot,
-                                     pool, err, out);
+        return rlf_record_again_read(store->again, file, s.line, &spot, pool,
+                                     err, out);
     if (store->spool)
         return read_spool(store, &spot, pool, err, out);
-    *out = (const char *)(uintptr_t)b->at[i];
+    *out = (const char *)(uintptr_t)s.at;
     return RLF_OK;
 }

@@ -98,7 +98,7 @@ static inline uint64_t
 identity_of(const frame *f, int domain, uint32_t row)
 {
     const rlf_space *s = domain ? f->space[domain] : NULL;
-    return s && s->identity ? s->identity[row] : 0;
+    return !s ? 0 : s->identity ? s->identity[row] : row;
 }
 
 static inline const char *

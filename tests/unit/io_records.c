@@ -622,6 +622,8 @@ check_large(void)
         size_t grown = most_resident() - before;
         ok(rows.count == LARGE_ROWS && !wrong, "%s: all rows, in any order",
            names[i]);
+        double each = (double)rlf_records_size(&rows).index / LARGE_ROWS;
+        ok(each < 12, "%s: where a row is takes %.1f bytes", names[i], each);
         ok(grown < 2 << 20, "%s: %zu kB of memory for 12 MB", names[i],
            grown >> 10);
         rlf_arena_free(own);
