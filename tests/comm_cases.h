@@ -175,33 +175,6 @@ case_all_reduce(seat *s)
     all_reduce_one(s, RLF_COMM_F64, RLF_COMM_SUM, LARGE, false);
 }
 
-static void
-reduce_one(seat *s, int type, int root, size_t n)
-{
-    void *in = filled(type, s->rank, n);
-    void *out = s->rank == root ? rlf_calloc(n + 1, 8) : NULL;
-    EXPECT_OK(s, rlf_group_reduce(rlf_group_world(s->comm), root, in, out, n,
-                                  (rlf_comm_type)type, RLF_COMM_SUM, &err));
-    if (out)
-        expect(s, is_tree(type, RLF_COMM_SUM, everyone, s->size, out, 0, n),
-               "reduce of %zu to %d, type %d", n, root, type);
-    free(in);
-    free(out);
-}
-
-static void
-case_reduce(seat *s)
-{
-    for (int root = 0; root < s->size; root++)
-        for (size_t l = 0; l < RLF_COUNT(lengths); l++) {
-            if (lengths[l] == LARGE && root != s->size - 1)
-                continue;
-            reduce_one(s, RLF_COMM_F32, root, lengths[l]);
-            if (lengths[l] != LARGE)
-                reduce_one(s, RLF_COMM_BF16, root, lengths[l]);
-        }
-}
-
 /* counts[i] for member i: none for some, more for others. */
 static void
 uneven(size_t scale, int n, size_t *counts)
@@ -397,38 +370,6 @@ case_all_gatherv(seat *s)
                    "all-gatherv, scale %zu, block %d", scales[k], i);
         free(own);
         free(all);
-    }
-}
-
-static size_t
-pair_bytes(size_t scale, int from, int to)
-{
-    return (from + 2 * to) % 4 == 3 ? 0
-                                    : scale * (size_t)(from + to + 1) % 70001;
-}
-
-static void
-case_all_to_all(seat *s)
-{
-    static const size_t scales[] = {0, 1, 300, 33333};
-    for (size_t k = 0; k < RLF_COUNT(scales); k++) {
-        size_t to[WORLD_MOST], from[WORLD_MOST], n_out = 0, n_in = 0;
-        for (int i = 0; i < s->size; i++) {
-            n_out += to[i] = pair_bytes(scales[k], s->rank, i);
-            n_in += from[i] = pair_bytes(scales[k], i, s->rank);
-        }
-        unsigned char *out = rlf_malloc(n_out + 1), *at = out;
-        unsigned char *in = rlf_malloc(n_in + 1);
-        for (int i = 0; i < s->size; at += to[i++])
-            bytes_fill(at, s->rank, i, to[i]);
-        EXPECT_OK(s, rlf_group_all_to_allv(rlf_group_world(s->comm), out, to,
-                                           in, from, &err));
-        at = in;
-        for (int i = 0; i < s->size; at += from[i++])
-            expect(s, bytes_are(at, i, s->rank, from[i]),
-                   "all-to-all, scale %zu, from %d", scales[k], i);
-        free(out);
-        free(in);
     }
 }
 
@@ -791,14 +732,12 @@ typedef struct comm_case {
 
 static const comm_case comm_cases[] = {
     {"all-reduce", case_all_reduce},
-    {"reduce", case_reduce},
     {"reduce-scatter", case_reduce_scatter},
     {"NaN and large integers", case_edges},
     {"bits of a sum", case_bits},
     {"bcast", case_bcast},
     {"all-gather", case_all_gather},
     {"all-gatherv", case_all_gatherv},
-    {"all-to-allv", case_all_to_all},
     {"barrier", case_barrier},
     {"random batches", case_random},
     {"strips", case_strips},

@@ -32,18 +32,14 @@ any_collective(rlf_group *g, int which, float *a, float *b, rlf_err *err)
     case 3:
         return rlf_group_all_gatherv(g, a, counts, b, err);
     case 4:
-        return rlf_group_all_to_allv(g, a, counts, b, counts, err);
-    case 5:
         return rlf_group_all_reduce(g, a, b, N, RLF_COMM_F32, RLF_COMM_SUM,
                                     err);
-    case 6:
-        return rlf_group_reduce(g, 0, a, b, N, RLF_COMM_F32, RLF_COMM_SUM, err);
     default:
         return rlf_group_reduce_scatter(g, a, b, counts, RLF_COMM_F32,
                                         RLF_COMM_SUM, err);
     }
 }
-#define N_COLLECTIVES 8
+#define N_COLLECTIVES 6
 
 /* Repeats the collective until it fails: the victim by itself at its message
  * number `at`, the others because of it. */

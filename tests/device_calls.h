@@ -60,15 +60,6 @@ is_inside(const void *p, const void *in, size_t bytes)
 }
 
 static rlf_status
-call_bcast(rlf_group *group, int root, void *data, size_t bytes, rlf_err *err)
-{
-    twin t = twin_new(data, bytes);
-    rlf_status status =
-        rlf_device_bcast(here, group, root, t.device, bytes, err);
-    return twin_end(&t, data, bytes, status, err);
-}
-
-static rlf_status
 call_all_gatherv(rlf_group *group, const void *data, const size_t *bytes,
                  void *out, rlf_err *err)
 {
@@ -100,22 +91,6 @@ call_all_gather(rlf_group *group, const void *data, size_t bytes, void *out,
 }
 
 static rlf_status
-call_all_to_allv(rlf_group *group, const void *send, const size_t *send_bytes,
-                 void *receive, const size_t *receive_bytes, rlf_err *err)
-{
-    size_t out = 0, in = 0;
-    for (int i = 0; i < rlf_group_size(group); i++) {
-        out += send_bytes[i];
-        in += receive_bytes[i];
-    }
-    twin from = twin_new(send, out), to = twin_new(receive, in);
-    rlf_status status = rlf_device_all_to_allv(
-        here, group, from.device, send_bytes, to.device, receive_bytes, err);
-    status = twin_end(&from, NULL, 0, status, err);
-    return twin_end(&to, receive, in, status, err);
-}
-
-static rlf_status
 call_all_reduce(rlf_group *group, const void *in, void *out, size_t n,
                 rlf_comm_type type, rlf_comm_how how, rlf_err *err)
 {
@@ -126,20 +101,6 @@ call_all_reduce(rlf_group *group, const void *in, void *out, size_t n,
                               to.device, n, type, how, err);
     status = twin_end(&from, NULL, 0, status, err);
     return twin_end(&to, out, bytes, status, err);
-}
-
-static rlf_status
-call_reduce(rlf_group *group, int root, const void *in, void *out, size_t n,
-            rlf_comm_type type, rlf_comm_how how, rlf_err *err)
-{
-    bool gets = rlf_group_index(group) == root;
-    size_t bytes = n * rlf_comm_type_size(type);
-    twin from = twin_new(in, bytes), to = twin_new(out, gets ? bytes : 0);
-    rlf_status status =
-        rlf_device_reduce(here, group, root, from.device,
-                          gets ? to.device : NULL, n, type, how, err);
-    status = twin_end(&from, NULL, 0, status, err);
-    return twin_end(&to, out, gets ? bytes : 0, status, err);
 }
 
 static rlf_status
@@ -293,12 +254,9 @@ call_exchange_strips(rlf_group *group, int tag,
 #define rlf_batch_wait call_wait
 #define rlf_group_exchange call_exchange
 #define rlf_group_exchange_strided call_exchange_strips
-#define rlf_group_bcast call_bcast
 #define rlf_group_all_gather call_all_gather
 #define rlf_group_all_gatherv call_all_gatherv
-#define rlf_group_all_to_allv call_all_to_allv
 #define rlf_group_all_reduce call_all_reduce
-#define rlf_group_reduce call_reduce
 #define rlf_group_reduce_scatter call_reduce_scatter
 
 #endif

@@ -16,9 +16,7 @@ const char *const rlf_kind_names[RLF_KINDS] = {
     [RLF_KIND_BARRIER] = "barrier",
     [RLF_KIND_BCAST] = "bcast",
     [RLF_KIND_ALL_GATHER] = "all-gather",
-    [RLF_KIND_ALL_TO_ALL] = "all-to-all",
     [RLF_KIND_ALL_REDUCE] = "all-reduce",
-    [RLF_KIND_REDUCE] = "reduce",
     [RLF_KIND_REDUCE_SCATTER] = "reduce-scatter",
 };
 

@@ -250,12 +250,6 @@ rlf_status rlf_group_all_gather(rlf_group *group, const void *data,
 /* The same with bytes[member]. */
 rlf_status rlf_group_all_gatherv(rlf_group *group, const void *data,
                                  const size_t *bytes, void *out, rlf_err *err);
-/* send_bytes[i] bytes at `send` + the sum of those before go to member i;
- * receive_bytes[i] from member i come to `receive` in the same manner. */
-rlf_status rlf_group_all_to_allv(rlf_group *group, const void *send,
-                                 const size_t *send_bytes, void *receive,
-                                 const size_t *receive_bytes, rlf_err *err);
-
 /* -- collectives that add ----------------------------------------------- */
 
 typedef enum rlf_comm_type {
@@ -283,10 +277,6 @@ size_t rlf_comm_type_size(rlf_comm_type type);
 rlf_status rlf_group_all_reduce(rlf_group *group, const void *in, void *out,
                                 size_t n, rlf_comm_type type, rlf_comm_how how,
                                 rlf_err *err);
-/* In `out` of member `root` alone; elsewhere `out` may be NULL. */
-rlf_status rlf_group_reduce(rlf_group *group, int root, const void *in,
-                            void *out, size_t n, rlf_comm_type type,
-                            rlf_comm_how how, rlf_err *err);
 /* `in` holds counts[0] + counts[1] + ... elements; member i gets its counts[i]
  * of the result. `out` may be its own place in `in`. */
 rlf_status rlf_group_reduce_scatter(rlf_group *group, const void *in, void *out,

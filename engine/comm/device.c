@@ -259,20 +259,6 @@ rlf_device_exchange(rlf_queue *queue, rlf_group *group, int tag,
 }
 
 rlf_status
-rlf_device_bcast(rlf_queue *queue, rlf_group *group, int root, void *data,
-                 size_t bytes, rlf_err *err)
-{
-    rlf_port *port;
-    RLF_ASSERT(root >= 0 && root < group->n);
-    RLF_TRY(rlf_port_enter(queue, group, &port, err));
-    uint64_t before = group->comm->n_met;
-    if (!port)
-        return rlf_group_bcast(group, root, data, bytes, err);
-    return met(group, before, bytes > 0,
-               port->ops->bcast(port, group, root, data, bytes, err));
-}
-
-rlf_status
 rlf_device_all_gatherv(rlf_queue *queue, rlf_group *group, const void *data,
                        const size_t *bytes, void *out, rlf_err *err)
 {
@@ -299,22 +285,6 @@ rlf_device_all_gather(rlf_queue *queue, rlf_group *group, const void *data,
 }
 
 rlf_status
-rlf_device_all_to_allv(rlf_queue *queue, rlf_group *group, const void *send,
-                       const size_t *send_bytes, void *receive,
-                       const size_t *receive_bytes, rlf_err *err)
-{
-    rlf_port *port;
-    RLF_TRY(rlf_port_enter(queue, group, &port, err));
-    uint64_t before = group->comm->n_met;
-    if (!port)
-        return rlf_group_all_to_allv(group, send, send_bytes, receive,
-                                     receive_bytes, err);
-    return met(group, before, 1,
-               port->ops->all_to_all(port, group, send, send_bytes, receive,
-                                     receive_bytes, err));
-}
-
-rlf_status
 rlf_device_all_reduce(rlf_queue *queue, rlf_group *group, const void *in,
                       void *out, size_t n, rlf_comm_type type, rlf_comm_how how,
                       rlf_err *err)
@@ -332,28 +302,6 @@ rlf_device_all_reduce(rlf_queue *queue, rlf_group *group, const void *in,
                           .n = n};
     uint64_t before = group->comm->n_met;
     return met(group, before, n > 0, port->ops->add(port, group, &a, err));
-}
-
-rlf_status
-rlf_device_reduce(rlf_queue *queue, rlf_group *group, int root, const void *in,
-                  void *out, size_t n, rlf_comm_type type, rlf_comm_how how,
-                  rlf_err *err)
-{
-    rlf_port *port;
-    RLF_ASSERT(root >= 0 && root < group->n);
-    RLF_TRY(rlf_port_enter(queue, group, &port, err));
-    if (!port)
-        return rlf_group_reduce(group, root, in, out, n, type, how, err);
-    const rlf_adding a = {.kind = RLF_KIND_REDUCE,
-                          .in = in,
-                          .out = out,
-                          .size = rlf_comm_type_size(type),
-                          .type = type,
-                          .how = how,
-                          .n = n,
-                          .root = root};
-    uint64_t before = group->comm->n_met;
-    return met(group, before, 1, port->ops->add(port, group, &a, err));
 }
 
 rlf_status

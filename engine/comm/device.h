@@ -108,26 +108,16 @@ rlf_status rlf_device_exchange_strided(rlf_queue *queue, rlf_group *group,
 
 /* -- collectives --------------------------------------------------------- */
 
-rlf_status rlf_device_bcast(rlf_queue *queue, rlf_group *group, int root,
-                            void *data, size_t bytes, rlf_err *err);
 rlf_status rlf_device_all_gather(rlf_queue *queue, rlf_group *group,
                                  const void *data, size_t bytes, void *out,
                                  rlf_err *err);
 rlf_status rlf_device_all_gatherv(rlf_queue *queue, rlf_group *group,
                                   const void *data, const size_t *bytes,
                                   void *out, rlf_err *err);
-rlf_status rlf_device_all_to_allv(rlf_queue *queue, rlf_group *group,
-                                  const void *send, const size_t *send_bytes,
-                                  void *receive, const size_t *receive_bytes,
-                                  rlf_err *err);
 rlf_status rlf_device_all_reduce(rlf_queue *queue, rlf_group *group,
                                  const void *in, void *out, size_t n,
                                  rlf_comm_type type, rlf_comm_how how,
                                  rlf_err *err);
-rlf_status rlf_device_reduce(rlf_queue *queue, rlf_group *group, int root,
-                             const void *in, void *out, size_t n,
-                             rlf_comm_type type, rlf_comm_how how,
-                             rlf_err *err);
 rlf_status rlf_device_reduce_scatter(rlf_queue *queue, rlf_group *group,
                                      const void *in, void *out,
                                      const size_t *counts, rlf_comm_type type,

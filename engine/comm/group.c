@@ -210,28 +210,6 @@ run_steps(rlf_group *group, rlf_comm_kind kind, rlf_err *err)
 }
 
 rlf_status
-rlf_group_all_to_allv(rlf_group *group, const void *send,
-                      const size_t *send_bytes, void *receive,
-                      const size_t *receive_bytes, rlf_err *err)
-{
-    int n = group->n, me = group->index;
-    size_t out = 0, in = 0;
-    RLF_ASSERT(send_bytes[me] == receive_bytes[me]);
-    rlf_group_meet(group);
-    for (int i = 0; i < n; i++) {
-        char *from = (char *)send + out, *to = (char *)receive + in;
-        int step = (i - me + n) % n;
-        group->sends[step] = (rlf_part){i, from, send_bytes[i]};
-        group->receives[step] = (rlf_part){i, to, receive_bytes[i]};
-        if (i == me && send_bytes[i])
-            memcpy(to, from, send_bytes[i]);
-        out += send_bytes[i];
-        in += receive_bytes[i];
-    }
-    return run_steps(group, RLF_KIND_ALL_TO_ALL, err);
-}
-
-rlf_status
 rlf_group_gather(rlf_group *group, rlf_comm_kind kind, const void *data,
                  const size_t *bytes, void *out, rlf_err *err)
 {

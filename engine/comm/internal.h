@@ -24,9 +24,7 @@ typedef enum rlf_comm_kind { /* of a batch; gives tag and name */
                              RLF_KIND_BARRIER,
                              RLF_KIND_BCAST,
                              RLF_KIND_ALL_GATHER,
-                             RLF_KIND_ALL_TO_ALL,
                              RLF_KIND_ALL_REDUCE,
-                             RLF_KIND_REDUCE,
                              RLF_KIND_REDUCE_SCATTER,
                              RLF_KINDS
 } rlf_comm_kind;

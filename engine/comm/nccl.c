@@ -239,21 +239,6 @@ nccl_parts(rlf_port *port, rlf_group *group, int tag, const rlf_part *sends,
 
 /* ---- collectives that move ---- */
 
-static rlf_status
-nccl_bcast(rlf_port *port, rlf_group *group, int root, char *data, size_t bytes,
-           rlf_err *err)
-{
-    int n = 0;
-    rlf_part from = {root, data, bytes};
-    RLF_TRY(enter(port, RLF_KIND_BCAST, err));
-    if (group->index != root)
-        return talk(port, group, NULL, 0, &from, 1, err);
-    for (int i = 0; i < group->n; i++)
-        if (i != root)
-            group->sends[n++] = (rlf_part){i, data, bytes};
-    return talk(port, group, group->sends, n, NULL, 0, err);
-}
-
 /* As in group.c: of one step the partners all differ. */
 static rlf_status
 gather(rlf_port *port, rlf_group *group, const char *data, const size_t *bytes,
@@ -277,23 +262,6 @@ nccl_all_gather(rlf_port *port, rlf_group *group, const char *data,
 {
     RLF_TRY(enter(port, RLF_KIND_ALL_GATHER, err));
     return gather(port, group, data, bytes, out, err);
-}
-
-static rlf_status
-nccl_all_to_all(rlf_port *port, rlf_group *group, const char *send,
-                const size_t *send_bytes, char *receive,
-                const size_t *receive_bytes, rlf_err *err)
-{
-    int n = group->n, me = group->index;
-    RLF_TRY(enter(port, RLF_KIND_ALL_TO_ALL, err));
-    for (int i = 0; i < n; i++) {
-        int step = (i - me + n) % n;
-        group->sends[step] = (rlf_part){i, (char *)send, send_bytes[i]};
-        group->receives[step] = (rlf_part){i, receive, receive_bytes[i]};
-        send += send_bytes[i];
-        receive += receive_bytes[i];
-    }
-    return talk(port, group, group->sends, n, group->receives, n, err);
 }
 
 /* ---- collectives that add ---- */
@@ -389,11 +357,7 @@ nccl_add(rlf_port *port, rlf_group *group, const rlf_adding *a, rlf_err *err)
     RLF_TRY(enter(port, a->kind, err));
     if (a->kind == RLF_KIND_ALL_REDUCE)
         return all_reduce(port, group, a, err);
-    if (a->kind == RLF_KIND_REDUCE_SCATTER)
-        return add_blocks(port, group, a, a->counts, a->out, err);
-    for (int i = 0; i < group->n; i++)
-        group->counts[i] = i == a->root ? a->n : 0;
-    return add_blocks(port, group, a, group->counts, a->out, err);
+    return add_blocks(port, group, a, a->counts, a->out, err);
 }
 
 /* ---- the way ---- */
@@ -407,8 +371,8 @@ greet(rlf_port *port, rlf_err *err)
     size_t *bytes = rlf_calloc((size_t)all->n, sizeof *bytes);
     for (int i = 0; i < all->n; i++)
         bytes[i] = RLF_SLOT_ALIGNED;
-    rlf_status status = nccl_all_to_all(port, all, port->slot[0], bytes,
-                                        port->slot[1], bytes, err);
+    rlf_status status =
+        nccl_all_gather(port, all, port->slot[0], bytes, port->slot[1], err);
     free(bytes);
     return status < 0 ? status : rlf_queue_sync(port->queue, err);
 }
@@ -454,9 +418,7 @@ const rlf_way_ops rlf_way_nccl = {
     .queued = true,
     .exchange = rlf_staged_exchange,
     .exchange_parts = nccl_parts,
-    .bcast = nccl_bcast,
     .all_gather = nccl_all_gather,
-    .all_to_all = nccl_all_to_all,
     .add = nccl_add,
     .close = nccl_close,
 };

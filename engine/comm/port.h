@@ -35,7 +35,6 @@ typedef struct rlf_adding {
     rlf_comm_type type;
     rlf_comm_how how;
     size_t n; /* elements in all */
-    int root; /* of reduce */
 } rlf_adding;
 
 typedef rlf_status rlf_parts_fn(rlf_port *port, rlf_group *group, int tag,
@@ -53,13 +52,8 @@ typedef struct rlf_way_ops {
                            rlf_err *err);
     /* NULL: as messages of one row. */
     rlf_parts_fn *exchange_parts;
-    rlf_status (*bcast)(rlf_port *port, rlf_group *group, int root, char *data,
-                        size_t bytes, rlf_err *err);
     rlf_status (*all_gather)(rlf_port *port, rlf_group *group, const char *data,
                              const size_t *bytes, char *out, rlf_err *err);
-    rlf_status (*all_to_all)(rlf_port *port, rlf_group *group, const char *send,
-                             const size_t *send_bytes, char *receive,
-                             const size_t *receive_bytes, rlf_err *err);
     rlf_status (*add)(rlf_port *port, rlf_group *group, const rlf_adding *a,
                       rlf_err *err);
     void (*close)(rlf_port *port);

@@ -233,26 +233,6 @@ rlf_group_all_reduce(rlf_group *group, const void *in, void *out, size_t n,
 }
 
 rlf_status
-rlf_group_reduce(rlf_group *group, int root, const void *in, void *out,
-                 size_t n, rlf_comm_type type, rlf_comm_how how, rlf_err *err)
-{
-    RLF_ASSERT(root >= 0 && root < group->n);
-    for (int i = 0; i < group->n; i++)
-        group->counts[i] = i == root ? n : 0;
-    adding a = {.group = group,
-                .kind = RLF_KIND_REDUCE,
-                .in = in,
-                .out = out,
-                .counts = group->counts,
-                .size = rlf_comm_type_size(type),
-                .type = type,
-                .how = how};
-    RLF_TRY(rlf_comm_check(group->comm->world, err));
-    rlf_group_meet(group);
-    return add_blocks(&a, err);
-}
-
-rlf_status
 rlf_group_reduce_scatter(rlf_group *group, const void *in, void *out,
                          const size_t *counts, rlf_comm_type type,
                          rlf_comm_how how, rlf_err *err)

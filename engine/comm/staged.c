@@ -29,13 +29,13 @@ struct job {
     const rlf_adding *adding;
     const char *in;
     char *out;
-    const size_t *in_bytes, *out_bytes; /* [n] */
-    size_t chunk;                       /* bytes of a block in a round */
+    const size_t *in_bytes; /* [n] */
+    size_t chunk;           /* bytes of a block in a round */
     size_t bytes;
-    int root, tag;
+    int tag;
     const rlf_strided_message *sends, *receives;
     int n_sends, n_receives;
-    size_t *counts; /* [2 n], of the round */
+    size_t *counts; /* [n], of the round */
     rlf_part *parts;
 };
 
@@ -129,14 +129,14 @@ block_chunk(const rlf_port *port, int n)
     return port->slot_bytes / (size_t)n / ALIGNED * ALIGNED;
 }
 
-/* ---- what lies in one piece: all-reduce, reduce, bcast ---- */
+/* ---- all-reduce, whose data lie in one piece ---- */
 
 static rlf_status
 whole_copies(job *j, size_t round, char *slot, bool back, rlf_err *err)
 {
     size_t n = piece(j->bytes, j->chunk, round), at = round * j->chunk;
     char *device = back ? j->out : (char *)j->in;
-    return device ? copy(j, device + at, slot, n, back, err) : RLF_OK;
+    return copy(j, device + at, slot, n, back, err);
 }
 
 static rlf_status
@@ -144,35 +144,7 @@ whole_add(job *j, size_t round, char *slot, rlf_err *err)
 {
     const rlf_adding *a = j->adding;
     size_t n = piece(j->bytes, j->chunk, round) / a->size;
-    if (a->kind == RLF_KIND_REDUCE)
-        return rlf_group_reduce(j->group, a->root, slot, slot, n, a->type,
-                                a->how, err);
     return rlf_group_all_reduce(j->group, slot, slot, n, a->type, a->how, err);
-}
-
-static rlf_status
-whole_bcast(job *j, size_t round, char *slot, rlf_err *err)
-{
-    return rlf_group_bcast(j->group, j->root, slot,
-                           piece(j->bytes, j->chunk, round), err);
-}
-
-static rlf_status
-staged_bcast(rlf_port *port, rlf_group *group, int root, char *data,
-             size_t bytes, rlf_err *err)
-{
-    bool gives = group->index == root;
-    job j = {.port = port,
-             .group = group,
-             .n_rounds = rounds(bytes, port->slot_bytes),
-             .copies = whole_copies,
-             .talk = whole_bcast,
-             .in = gives ? data : NULL,
-             .out = gives ? NULL : data,
-             .chunk = port->slot_bytes,
-             .bytes = bytes,
-             .root = root};
-    return run(&j, err);
 }
 
 /* ---- a block for each member ---- */
@@ -298,7 +270,6 @@ staged_add(rlf_port *port, rlf_group *group, const rlf_adding *a, rlf_err *err)
 {
     if (a->kind == RLF_KIND_REDUCE_SCATTER)
         return add_blocks(port, group, a, err);
-    bool gets = a->kind != RLF_KIND_REDUCE || group->index == a->root;
     job j = {.port = port,
              .group = group,
              .n_rounds = rounds(a->n * a->size, port->slot_bytes),
@@ -306,56 +277,10 @@ staged_add(rlf_port *port, rlf_group *group, const rlf_adding *a, rlf_err *err)
              .talk = whole_add,
              .adding = a,
              .in = a->in,
-             .out = gets ? a->out : NULL,
+             .out = a->out,
              .chunk = port->slot_bytes,
              .bytes = a->n * a->size};
     return run(&j, err);
-}
-
-/* Half of the slot for what goes out, half for what comes in. */
-static rlf_status
-swap_copies(job *j, size_t round, char *slot, bool back, rlf_err *err)
-{
-    return back ? block_copies(j, round, slot + j->port->slot_bytes / 2, j->out,
-                               j->out_bytes, -1, -1, true, err)
-                : block_copies(j, round, slot, (char *)j->in, j->in_bytes, -1,
-                               -1, false, err);
-}
-
-static rlf_status
-swap_talk(job *j, size_t round, char *slot, rlf_err *err)
-{
-    size_t *in = j->counts + j->group->n;
-    round_counts(j, round, j->in_bytes, j->counts);
-    round_counts(j, round, j->out_bytes, in);
-    return rlf_group_all_to_allv(j->group, slot, j->counts,
-                                 slot + j->port->slot_bytes / 2, in, err);
-}
-
-/* Members may go a different number of rounds: each pair of them as many as
- * their message is long. */
-static rlf_status
-staged_all_to_all(rlf_port *port, rlf_group *group, const char *send,
-                  const size_t *send_bytes, char *receive,
-                  const size_t *receive_bytes, rlf_err *err)
-{
-    size_t n = (size_t)group->n;
-    job j = {.port = port,
-             .group = group,
-             .copies = swap_copies,
-             .talk = swap_talk,
-             .in = send,
-             .out = receive,
-             .in_bytes = send_bytes,
-             .out_bytes = receive_bytes,
-             .chunk = block_chunk(port, 2 * group->n),
-             .counts = rlf_calloc(2 * n, sizeof(size_t))};
-    size_t out = largest(send_bytes, group->n),
-           in = largest(receive_bytes, group->n);
-    j.n_rounds = rounds(out > in ? out : in, j.chunk);
-    rlf_status status = run(&j, err);
-    free(j.counts);
-    return status;
 }
 
 /* ---- messages ---- */
@@ -583,9 +508,7 @@ const rlf_way_ops rlf_way_staged = {
     .name = "staged",
     .doc = "device memory goes through pinned memory of the host",
     .exchange = rlf_staged_exchange,
-    .bcast = staged_bcast,
     .all_gather = staged_all_gather,
-    .all_to_all = staged_all_to_all,
     .add = staged_add,
     .close = rlf_staged_close,
 };

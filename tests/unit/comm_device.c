@@ -240,8 +240,9 @@ test_unattached(void)
     rlf_queue_new(device, &here, &err);
     rlf_comm *comm = rlf_comm_of(world, 0);
     ok(!rlf_comm_way(comm), "an end by itself knows no device");
-    is_int(rlf_device_bcast(here, rlf_group_world(comm), 0, NULL, 0, &err),
-           RLF_BUG, "device memory without a way is refused");
+    is_int(
+        rlf_device_all_gather(here, rlf_group_world(comm), NULL, 0, NULL, &err),
+        RLF_BUG, "device memory without a way is refused");
     rlf_queue_free(here);
     rlf_device_free(device);
     rlf_comm_world_free(world);
@@ -302,8 +303,8 @@ run_stuck(seat *s, void *arg)
            status);
     expect(s, strstr(err.sentence, says[what]) != NULL, "%s", err.sentence);
     err = (rlf_err)RLF_ERR_NONE;
-    char bytes[4] = {0};
-    status = rlf_group_bcast(rlf_group_world(s->comm), 0, bytes, 4, &err);
+    char own[4] = {0}, all[12];
+    status = rlf_group_all_gather(rlf_group_world(s->comm), own, 4, all, &err);
     expect(s, status == RLF_PEER, "a later call: %d", status);
 }
 
