@@ -163,9 +163,11 @@ fits_into(const rlf_searching *s, int machines, rlf_arena *arena)
     rlf_plan_options plan = s->plan;
     speeds.cluster = &cluster;
     plan.ranks = cluster.ranks;
+    plan.sums = s->options->sums;
     rlf_fronts_options options = s->out->fronts.options;
     options.speeds = &speeds;
     options.plan = &plan;
+    options.like = NULL;
     options.room = true;
     rlf_fronts fronts;
     return rlf_fronts_make(&options, arena, &err, &fronts) >= 0 &&
@@ -281,7 +283,8 @@ fail_to_fit(const rlf_searching *s, rlf_err *err)
     return RLF_USER;
 }
 
-/* The search's placements, and plans of them. */
+/* The search's placements, and plans of them; where none fits, those with the
+ * fewest lanes. */
 static rlf_status
 search_once(rlf_searching *s, rlf_err *err)
 {
@@ -290,8 +293,12 @@ search_once(rlf_searching *s, rlf_err *err)
                &f->found);
     f->stopped = f->found.stopped || s->cut;
     f->n_candidates = 0;
-    if (!isfinite(f->found.best.period))
-        return fail_to_fit(s, err);
+    if (!isfinite(f->found.best.period)) {
+        bool again = false;
+        if (!f->stopped)
+            RLF_TRY(rlf_search_fewest_lanes(s, err, &again));
+        return again ? search_once(s, err) : fail_to_fit(s, err);
+    }
     bool many = s->plan.ranks <= RLF_SEARCH_SIMULATED;
     for (int i = 0; i < (many ? f->found.n_kept : 1); i++) {
         rlf_err why = RLF_ERR_NONE;

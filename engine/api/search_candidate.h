@@ -41,6 +41,11 @@ rlf_status rlf_search_candidate_simulate(rlf_searching *s,
 /* Was the search stopped, once `done` of its simulations were made? */
 bool rlf_search_stopped(rlf_searching *s, int done);
 
+/* After a search that found nothing that fits: the problem with the fewest
+ * lanes, if it has more (*changed), since what ranks sum of several waits in
+ * their memory. */
+rlf_status rlf_search_fewest_lanes(rlf_searching *s, rlf_err *err,
+                                   bool *changed);
 /* After a search: whether lanes that less has would do better here, with few
  * moves; then those are taken, and the problem made anew: *changed. */
 rlf_status rlf_search_lanes(rlf_searching *s, rlf_err *err, bool *changed);

@@ -9,10 +9,10 @@
 
 #include <math.h>
 
-/* Plan options of candidates with these lanes, and the shards that all have. */
+/* Plan options of candidates with these lanes (per resource; 0: as they are),
+ * and the shards that all have. */
 static rlf_plan_options
-plan_with(const rlf_searching *s, const rlf_fronts_lesser *less,
-          rlf_arena *arena)
+plan_with(const rlf_searching *s, const int *lanes, rlf_arena *arena)
 {
     const rlf_fronts *f = &s->out->fronts;
     size_t n = s->session->graph->resources.count;
@@ -20,8 +20,8 @@ plan_with(const rlf_searching *s, const rlf_fronts_lesser *less,
     rlf_plan_options plan = s->plan;
     for (size_t m = 0; m < n; m++) {
         sums[m] = f->sums[m];
-        if (less->lanes[m])
-            sums[m].lanes = less->lanes[m];
+        if (lanes[m])
+            sums[m].lanes = lanes[m];
     }
     plan.sums = sums;
     return plan;
@@ -43,7 +43,7 @@ try_lanes(const rlf_searching *s, const rlf_fronts_lesser *less)
     rlf_fronts_options options = s->out->fronts.options;
     rlf_search_options few = s->options->search;
     rlf_err err = RLF_ERR_NONE;
-    *t = (trial){arena, plan_with(s, less, arena), .period = INFINITY};
+    *t = (trial){arena, plan_with(s, less->lanes, arena), .period = INFINITY};
     t->plan.ranks = less->ranks;
     options.plan = &t->plan;
     options.like = &s->out->fronts;
@@ -133,7 +133,7 @@ rlf_search_lanes(rlf_searching *s, rlf_err *err, bool *changed)
     rlf_fronts_options options = was->options;
     options.like = was;
     int ranks = s->plan.ranks;
-    s->plan = plan_with(s, best, s->session->arena);
+    s->plan = plan_with(s, best->lanes, s->session->arena);
     if (t->plan.ranks == ranks) {
         take_problem(s, t);
         f->options.like = was;
@@ -141,4 +141,23 @@ rlf_search_lanes(rlf_searching *s, rlf_err *err, bool *changed)
     }
     end_trial(t);
     return rlf_fronts_make(&options, s->session->arena, err, f);
+}
+
+rlf_status
+rlf_search_fewest_lanes(rlf_searching *s, rlf_err *err, bool *changed)
+{
+    rlf_fronts *f = &s->out->fronts;
+    *changed = false;
+    for (size_t m = 0; m < s->session->graph->resources.count; m++)
+        *changed |= f->fewest[m] && f->fewest[m] < f->sums[m].lanes;
+    if (!*changed)
+        return RLF_OK;
+    rlf_fronts *was = RLF_NEW(s->session->arena, rlf_fronts);
+    *was = *f;
+    s->plan = plan_with(s, was->fewest, s->session->arena);
+    rlf_fronts_options options = was->options;
+    options.like = was;
+    RLF_TRY(rlf_fronts_make(&options, s->session->arena, err, f));
+    f->problem.memory = was->problem.memory;
+    return RLF_OK;
 }

@@ -182,7 +182,8 @@ vary_reading(options_of *o, int call, int k)
                             : o->all[call][k].seconds;
     if (o->fronts->problem.calls[call].kind != RLF_STAGE_READ ||
         rlf_measure_offload(o->fronts, o->measure.model, offload) <= 0 ||
-        o->measure.unified || (fixed && fixed->tokens > 0))
+        o->measure.unified || (fixed && fixed->tokens > 0) ||
+        o->fronts->options.room)
         return;
     double kept = before; /* of the choice before `last` */
     int last = -1;
@@ -355,6 +356,18 @@ has_all(const options_of *o, const layouts *l)
     return all;
 }
 
+/* Where it is only asked whether all fits: a call takes least of each device if
+ * it is on all of them, or on their half, a quarter ... or a power of two where
+ * it cannot be cut into as many parts. */
+static bool
+may_give_room(const options_of *o, const rlf_cluster_mesh *mesh)
+{
+    int times = o->fronts->problem.devices / mesh->n;
+    return !o->fronts->options.room || is_one(mesh->n) ||
+           (times * mesh->n == o->fronts->problem.devices && is_one(times)) ||
+           rlf_fixed_rows_name_mesh(o->fronts, mesh);
+}
+
 /* All meshes of the cluster, larger ones first; those of one size in one part
  * are alike, so one of them is looked at. */
 static void
@@ -367,7 +380,7 @@ look_at_meshes(options_of *o, const rlf_cluster_mesh *meshes, int n)
         const rlf_cluster_part *part =
             rlf_cluster_part_of(cluster, meshes[i].first);
         if (meshes[i].first + meshes[i].n > o->fronts->problem.devices ||
-            !any_on(o, &meshes[i], NULL))
+            !any_on(o, &meshes[i], NULL) || !may_give_room(o, &meshes[i]))
             continue;
         if (i && of[i - 1] && alike(o->fronts, &meshes[i - 1], &meshes[i])) {
             of[i] = of[i - 1];
@@ -463,6 +476,16 @@ may_train(void *arg, const rlf_cluster_mesh *mesh)
     return may;
 }
 
+/* The fewest, from `least` on, with which the model is trained on all ranks: as
+ * many replicas as it takes where it cannot be cut into more parts. */
+static int
+fewest_lanes(options_of *o, const rlf_cluster_mesh *largest, int least)
+{
+    while (least < RLF_MOST_LANES && !train_on(o, largest, least)->n)
+        least *= 2;
+    return least;
+}
+
 /* As a checkpoint or the program says; else the best, on the CPU no fewer than
  * by default. */
 static void
@@ -494,7 +517,9 @@ choose_lanes(options_of *o, const rlf_cluster_mesh *meshes, int n,
     } else {
         while (ask.least < rlf_shards_said(f, model, false))
             ask.least *= 2;
-        int best = rlf_lanes_best(&ask, largest, INFINITY);
+        f->fewest[model] = fewest_lanes(o, largest, ask.least);
+        int best = f->options.room ? f->fewest[model]
+                                   : rlf_lanes_best(&ask, largest, INFINITY);
         rlf_lanes_choose_lesser(f, model, &ask, largest);
         *lanes = best;
     }
@@ -668,6 +693,7 @@ rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
     out->weights = RLF_NEW_ARRAY(arena, double, models);
     out->longest = RLF_NEW_ARRAY(arena, uint32_t, models);
     out->sums = RLF_NEW_ARRAY(arena, rlf_sums, models);
+    out->fewest = RLF_NEW_ARRAY(arena, int, models);
     set_memory(out, arena);
     RLF_TRY(rlf_program_calls(out, arena, err));
     rlf_lanes_list_lesser(out, arena);

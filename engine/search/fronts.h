@@ -23,8 +23,9 @@ typedef struct rlf_fronts_options {
     const rlf_plan_options *plan; /* of candidates: ranks, backend, dtype */
     const rlf_workload *workload; /* NULL: all rows are as long as can be */
     bool keeps; /* what the graph's rows say is kept (fixed_rows.h) */
-    bool room;  /* whether it fits is all that is asked: generations are timed
-                   with all pages that they have a use for alone */
+    bool room;  /* whether it fits is all that is asked: the fewest lanes, meshes
+                   and words with which calls take least, and generations are
+                   timed with all pages that they have a use for alone */
     /* The program's problem on the same cluster, on as many ranks or more:
      * models with the same sums have its choices, and with other lanes those of
      * all calls but updates. NULL: all are measured. */
@@ -66,6 +67,7 @@ typedef struct rlf_fronts {
     double *weights;   /* bytes of a whole model */
     uint32_t *longest; /* tokens of its longest sequence */
     rlf_sums *sums;    /* shards and lanes, fixed before anything is searched */
+    int *fewest; /* lanes that it could have; 0: it has those that are given */
     /* Where less has other lanes: of each such lanes with the most ranks. */
     rlf_fronts_lesser *lesser;
     int n_lesser;
