@@ -115,12 +115,15 @@ typedef enum rlf_product_form {
  * kernels->one_pack what is packed for FORWARD is the matrix itself, as
  * activations are, each row as long as one packed alone (so packings of
  * neighbouring rows, one after the other, are that of all of them); it serves
- * both forms, and nothing is packed for BACKWARD.
+ * both forms, and nothing is packed for BACKWARD. Without it that is so for
+ * FORWARD where all packings but the last are of a multiple of RLF_PACK_ROWS
+ * rows.
  *
  * With kernels->bf16_weights numbers of bf16 can be packed as such, for FORWARD
  * and in half of the bytes (rlf_packed_bytes); both forms of product, the heads
  * and embed read them with the bits that they give for the same numbers in f32.
  */
+#define RLF_PACK_ROWS 96
 typedef struct rlf_product_pack_args {
     int64_t rows, cols;
     const float *w; /* may lie in host memory */

@@ -12,6 +12,8 @@ ISA(product_packed_bytes)(int64_t rows, int64_t cols, rlf_product_form form)
     return (size_t)(n_panels(n) * NR * k) * sizeof(float);
 }
 
+_Static_assert(RLF_PACK_ROWS % NR == 0, "whole panels");
+
 /* ---- packing ----------------------------------------------------------- */
 
 /* Panel p, for FORWARD: transposed in strips of 16 k, so that both sides stay

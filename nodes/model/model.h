@@ -259,6 +259,15 @@ rlf_status rlf_model_reclaim(rlf_model *model, rlf_err *err);
  * of them in the order of the table, before rlf_model_changed. */
 rlf_status rlf_model_fill(rlf_model *model, const rlf_slot *slot,
                           const float *part, rlf_err *err);
+/* The same of n rows of the embedding or of the language head, from row `first`
+ * of this rank's on, all of one shard, in which they begin at a multiple of
+ * RLF_PACK_ROWS. Of tensors that rlf_model_fills_rows names, a slot of the
+ * model's table or of the whole's. */
+rlf_status rlf_model_fill_rows(rlf_model *model, const rlf_slot *slot,
+                               int64_t first, int64_t n, const float *part,
+                               rlf_err *err);
+bool rlf_model_fills_rows(const rlf_model *model, const rlf_table *table,
+                          const rlf_slot *slot);
 /* What landed in a turn (rlf_layer_turn) is complete. */
 rlf_status rlf_model_landed(rlf_model *model, int turn, rlf_err *err);
 

@@ -1,6 +1,7 @@
 /* Weights in the form in which kernels read them: matrices are packed when they
  * have changed, by layer as they come. Declared in model.h. */
 #include "nodes/model/block.h"
+#include "nodes/model/form.h"
 #include "nodes/model/offload.h"
 
 #include <stdlib.h>
@@ -226,6 +227,64 @@ rlf_model_fill(rlf_model *m, const rlf_slot *slot, const float *part,
         RLF_TRY(pack(m, part, 1, t->config.hidden, m->score, err));
     if (rlf_block_layer(t, offset) < t->config.layers)
         return fill_layer(m, slot, part, err);
+    return rlf_queue_sync(m->queue, err);
+}
+
+/* Of a packing for BACKWARD a panel has all rows. */
+bool
+rlf_model_fills_rows(const rlf_model *m, const rlf_table *t,
+                     const rlf_slot *slot)
+{
+    bool one = !m->trained || m->kernels->one_pack || m->lm.bf16;
+    return m->by_layer && rlf_form_is_plain(slot) &&
+           (slot->offset == t->lm ? one : slot->offset == t->embed);
+}
+
+/* Rows of a head, packed shard by shard, or of what is packed as one. */
+static rlf_status
+pack_part(const rlf_model *m, const float *w, int64_t first, int64_t n,
+          rlf_packed to, bool shards, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    int64_t d = t->config.hidden;
+    size_t before = 0;
+    for (int s = 0; shards && first >= rlf_table_shard_tokens(t, s); s++) {
+        int64_t rows = rlf_table_shard_tokens(t, s);
+        before +=
+            rlf_packed_bytes(m->kernels, rows, d, RLF_PRODUCT_FORWARD, to.bf16);
+        first -= rows;
+    }
+    before +=
+        rlf_packed_bytes(m->kernels, first, d, RLF_PRODUCT_FORWARD, to.bf16);
+    rlf_product_pack_args args = {.rows = n,
+                                  .cols = d,
+                                  .w = w,
+                                  .form = RLF_PRODUCT_FORWARD,
+                                  .bf16 = to.bf16,
+                                  .packed = (char *)to.forward + before};
+    return m->kernels->product_pack(m->queue, &args, err);
+}
+
+rlf_status
+rlf_model_fill_rows(rlf_model *m, const rlf_slot *slot, int64_t first,
+                    int64_t n, const float *part, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    int64_t d = t->config.hidden;
+    const rlf_packed words = {.forward = (void *)(uintptr_t)m->words,
+                              .bf16 = true};
+    bool embeds = slot->offset == t->embed;
+    if (embeds && m->embed)
+        RLF_TRY(rlf_queue_copy(m->queue, m->embed + first * d, part,
+                               (size_t)(n * d) * sizeof *part,
+                               RLF_COPY_TO_DEVICE, err));
+    if (embeds && m->words && m->words != m->lm.forward)
+        RLF_TRY(pack_part(m, part, first, n, words, true, err));
+    if (embeds && m->rows && m->rows != m->lm.forward)
+        RLF_TRY(pack_part(m, part, first, n, (rlf_packed){.forward = m->rows},
+                          false, err));
+    if (slot->offset == t->lm)
+        RLF_TRY(pack_part(m, part, first, n, m->lm, true, err));
     return rlf_queue_sync(m->queue, err);
 }
 

@@ -20,7 +20,7 @@
 #include "nodes/model/origin.h"
 #include "nodes/model/parallel.h"
 
-enum { PIECE = 1 << 20 }; /* floats */
+enum { PIECE = 1 << 16 }; /* floats, which stay in a cache */
 
 /* Has this rank all tensors as files have them, in one block? */
 static bool
@@ -31,20 +31,26 @@ is_plain(const rlf_model *m)
            m->slices.n == 1;
 }
 
-/* Most floats of a tensor that are in the buffer at once. */
+/* Rows of the embedding, or of a head, that are filled at once. */
 static int64_t
-at_once(const rlf_model *m)
+rows_at_once(const rlf_slot *slot)
 {
-    return is_plain(m) ? PIECE : INT64_MAX;
+    int64_t n = PIECE / slot->file_cols / RLF_PACK_ROWS;
+    return (n > 1 ? n : 1) * RLF_PACK_ROWS;
 }
 
-/* Of the floats of a slot from `at` on, how many go at once: all of a matrix
- * that files have otherwise. */
+/* Of the floats of a slot of a table from `at` on, how many go at once: all of
+ * a matrix that files have otherwise, or of which a rank cuts its part. */
 static int64_t
-piece_size(const rlf_slot *slot, int64_t at, int64_t most)
+piece_size(const rlf_model *m, const rlf_table *t, const rlf_slot *slot,
+           int64_t at)
 {
-    int64_t left = rlf_slot_file_count(slot) - at;
-    return left < most || !rlf_form_is_plain(slot) ? left : most;
+    int64_t left = rlf_slot_file_count(slot) - at, most = left;
+    if (rlf_model_fills_rows(m, t, slot))
+        most = rows_at_once(slot) * slot->file_cols;
+    else if (is_plain(m) && rlf_form_is_plain(slot))
+        most = PIECE;
+    return left < most ? left : most;
 }
 
 static int64_t
@@ -53,7 +59,7 @@ buffer_floats(const rlf_model *m)
     const rlf_table *t = m->table->whole;
     int64_t most = 1;
     for (int i = 0; i < t->n_slots; i++) {
-        int64_t n = piece_size(&t->slots[i], 0, at_once(m));
+        int64_t n = piece_size(m, t, &t->slots[i], 0);
         most = n > most ? n : most;
     }
     return most;
@@ -98,7 +104,8 @@ rlf_weights_buffer_bytes(const rlf_model *m)
     int64_t part = 0, layer = 0;
     for (int i = 0; i < t->n_slots; i++) {
         const rlf_slot *slot = &t->slots[i];
-        if (slot->count != rlf_slot_file_count(slot) && slot->count > part)
+        if (slot->count != rlf_slot_file_count(slot) && slot->count > part &&
+            !rlf_model_fills_rows(m, t, slot))
             part = slot->count;
     }
     for (int i = 0; i < t->config.layers && m->by_layer; i++)
@@ -232,6 +239,30 @@ static rlf_status read_state(const rlf_model *m, const rlf_safetensors *file,
                              size_t which, int tensor, int64_t at, int64_t n,
                              float *values, rlf_err *err);
 
+/* This rank's rows of the embedding or of a head, a few at once, shard by
+ * shard. */
+static rlf_status
+fill_rows(rlf_model *m, const rlf_weights_source *from, int tensor,
+          const rlf_slot *slot, float *values, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    int64_t d = slot->file_cols, most = rows_at_once(slot), first = 0;
+    for (int s = 0; s < t->shards.count; s++) {
+        int64_t end = first + rlf_table_shard_tokens(t, s);
+        for (int64_t n; first < end; first += n) {
+            n = end - first < most ? end - first : most;
+            int64_t at = (slot->first + first) * d;
+            RLF_TRY(rlf_weights_source_read(m, from, tensor, at, n * d, values,
+                                            err));
+            if (from->state)
+                RLF_TRY(read_state(m, from->state, 0, tensor, at, n * d, values,
+                                   err));
+            RLF_TRY(rlf_model_fill_rows(m, slot, first, n, values, err));
+        }
+    }
+    return RLF_OK;
+}
+
 /* A tensor that is held here; if the checkpoint has a master of it, from there.
  */
 static rlf_status
@@ -241,7 +272,9 @@ fill_tensor(rlf_model *m, const rlf_weights_source *from, int tensor,
     const rlf_table *t = m->table;
     const rlf_slot *slot = &t->slots[t->own[tensor]];
     const piece weights = weights_of(m);
-    for (int64_t at = 0, n; (n = piece_size(slot, at, at_once(m))); at += n) {
+    if (rlf_model_fills_rows(m, t, slot))
+        return fill_rows(m, from, tensor, slot, values, err);
+    for (int64_t at = 0, n; (n = piece_size(m, t, slot, at)); at += n) {
         RLF_TRY(rlf_weights_source_read(m, from, tensor, at, n, values, err));
         if (from->state)
             RLF_TRY(read_state(m, from->state, 0, tensor, at, n, values, err));
@@ -427,8 +460,9 @@ static rlf_status
 write_tensor(const rlf_model *m, const piece *from, int tensor, float *values,
              rlf_tensor_writer *writer, rlf_err *err)
 {
-    const rlf_slot *slot = &m->table->whole->slots[tensor];
-    for (int64_t at = 0, n; (n = piece_size(slot, at, at_once(m))); at += n) {
+    const rlf_table *whole = m->table->whole;
+    const rlf_slot *slot = &whole->slots[tensor];
+    for (int64_t at = 0, n; (n = piece_size(m, whole, slot, at)); at += n) {
         RLF_TRY(get(m, from, tensor, at, n, values, err));
         if (writer)
             RLF_TRY(rlf_tensor_writer_add_f32(writer, values, (size_t)n, err));
@@ -641,9 +675,10 @@ static rlf_status
 restore_tensor(rlf_model *m, const rlf_safetensors *file, size_t which,
                int tensor, float *values, rlf_err *err)
 {
-    const rlf_slot *slot = &m->table->slots[m->table->own[tensor]];
+    const rlf_table *t = m->table;
+    const rlf_slot *slot = &t->slots[t->own[tensor]];
     const piece to = state_piece(m, which);
-    for (int64_t at = 0, n; (n = piece_size(slot, at, at_once(m))); at += n) {
+    for (int64_t at = 0, n; (n = piece_size(m, t, slot, at)); at += n) {
         RLF_TRY(read_state(m, file, which, tensor, at, n, values, err));
         RLF_TRY(put(m, &to, slot, at, n, values, err));
     }

@@ -195,15 +195,17 @@ test_cpu_bf16(void)
     rlf_arena_free(arena);
 }
 
-/* Filled as a model that is read only, and as one that has its weights. */
+/* Filled as a model that is read only, and as one that has its weights; the
+ * embedding and the head come in pieces, of two shards. */
 TAP_FUNCTION void
 test_same(const rlf_kernels *k, rlf_queue *queue, bool tied)
 {
-    rlf_model_options options = {.head = RLF_HEAD_BOTH};
+    rlf_model_options options = {.head = RLF_HEAD_BOTH, .shards = 2};
     rlf_model_config config = plain;
     rlf_err err = RLF_ERR_NONE;
     rlf_model *whole, *fixed;
     config.tied = tied;
+    config.vocab = 3301;
     bool made = rlf_model_new(queue, k, &config, &options, &err, &whole) >= 0;
     options.by_layer = options.fixed = true;
     if (!made || rlf_model_new(queue, k, &config, &options, &err, &fixed) < 0 ||
@@ -220,6 +222,14 @@ test_same(const rlf_kernels *k, rlf_queue *queue, bool tied)
         bail("%s", err.sentence);
     ok(memcmp(a, b, n) == 0, "%s%s: packed alike", k->isa,
        tied ? ", tied" : "");
+    const float *words = whole->weights + whole->table->embed;
+    ok(!fixed->embed ||
+           !memcmp(fixed->embed, words,
+                   (size_t)(config.vocab * config.hidden) * sizeof *words),
+       "... and an embedding that is f32");
+    ok(rlf_weights_buffer_bytes(fixed) < 800000,
+       "... in pieces of the embedding's %d bytes",
+       config.vocab * config.hidden * 4);
     ok(!k->one_pack || (fixed->rows && !fixed->embed &&
                         (fixed->rows == fixed->lm.forward) == tied),
        "... and a tied embedding is the head");
@@ -227,6 +237,16 @@ test_same(const rlf_kernels *k, rlf_queue *queue, bool tied)
     free(b);
     rlf_model_free(whole);
     rlf_model_free(fixed);
+}
+
+TAP_FUNCTION void
+test_same_cpu(void)
+{
+    test_machine t;
+    test_machine_open(&t, 2);
+    for (int tied = 0; tied < 2; tied++)
+        test_same(t.kernels, t.queue, tied);
+    test_machine_close(&t);
 }
 
 int
@@ -248,6 +268,7 @@ main(void)
     test_serving(bf16);
     test_cpu();
     test_cpu_bf16();
+    test_same_cpu();
     if (rlf_backend_emulated.open(&one, &device, &err) < 0 ||
         rlf_queue_new(device, &queue, &err) < 0)
         bail("%s", err.sentence);
