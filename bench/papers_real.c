@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "tests/papers/real.h"
+#include "tests/fit_errors.h"
 
 static const char *const blamed_words[REAL_BLAMED] = {
     "operations and collectives", "operations", "collectives"};
@@ -63,7 +64,7 @@ show_space(real_families *all, const double *heuristic, real_space space,
         own[n] = found;
         is[n++] = s->searched;
     }
-    rlf_fit_errors e = rlf_fit_errors_of(own, is, n);
+    fit_errors e = fit_errors_of(own, is, n);
     printf("| %s", real_space_words[space]);
     if (wrong > 0)
         printf(", chosen by seconds %.0f %% wrong", 100 * wrong);
@@ -105,7 +106,7 @@ papers_real(int argc, char **argv)
         real_open(arena, &all);
         all.blamed = (real_blamed)b;
         real_fit(&all, PAPERS_SIZES, heuristic);
-        rlf_fit_errors e = rlf_fit_errors_of(heuristic, is, REAL_SETTINGS);
+        fit_errors e = fit_errors_of(heuristic, is, REAL_SETTINGS);
         printf("What takes longer to start than on the data sheet: %s. "
                "Heuristic plans, fitted: %.1f %% off on average.\n"
                "Factors: operations' rate %.2f, starts of a pass %.1f %.1f, of "

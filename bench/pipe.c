@@ -20,6 +20,7 @@
 #include "engine/dev/cores.h"
 #include "engine/plan/pipes.h"
 #include "engine/sched/pipeline.h"
+#include "tests/pipe_join.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -240,7 +241,7 @@ make_pair(const bench *b, rlf_arena *arena, rlf_pipe *out)
     rlf_pipe_1f1b(b->pp, b->micros, arena, &two);
     for (int i = 0; i < b->pp; i++)
         where[i] = b->pp - 1 - i;
-    rlf_pipe_join(&one, &two, where, arena, out);
+    pipe_join(&one, &two, where, arena, out);
     out->models[0].name = "m0";
     out->models[1].name = "m1";
     if (b->table != FUSED)

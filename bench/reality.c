@@ -28,6 +28,7 @@
 #include "engine/dev/word.h"
 #include "engine/timing/fit.h"
 #include "nodes/table.h"
+#include "tests/fit_errors.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -358,7 +359,7 @@ put_errors(const row *rows, int n)
         }
         if (!m)
             continue;
-        rlf_fit_errors e = rlf_fit_errors_of(said, seen, m);
+        fit_errors e = fit_errors_of(said, seen, m);
         double right = order(rows, n, ranks, &pairs);
         printf("%-5s %6d %20.1f %% %6.1f %% %15.1f %% %6.1f %% %14.2f %14.2f "
                "of %d\n",

@@ -35,6 +35,8 @@ rlf_item_of(rlf_sema *s, const rlf_node_class *class, int resource,
     return item;
 }
 
+static void check_block(rlf_sema *s, const rlf_ast_block *block);
+
 /* Run a block as region `part` of an item. */
 static void
 body(rlf_sema *s, int item, const rlf_ast_block *block, int part)
@@ -42,7 +44,7 @@ body(rlf_sema *s, int item, const rlf_ast_block *block, int part)
     int before = s->part;
     RLF_PUSH_IN(s->arena, &s->items.data[item].regions, part);
     s->part = part;
-    rlf_sema_block(s, block);
+    check_block(s, block);
     s->part = before;
 }
 
@@ -484,8 +486,8 @@ rlf_sema_statement(rlf_sema *s, const rlf_ast_stmt *stmt)
     }
 }
 
-void
-rlf_sema_block(rlf_sema *s, const rlf_ast_block *block)
+static void
+check_block(rlf_sema *s, const rlf_ast_block *block)
 {
     rlf_scope *outside = s->scope;
     rlf_scope_push(s, outside, outside->module);
@@ -598,5 +600,5 @@ rlf_sema_flow(rlf_sema *s)
     rlf_scope_push(s, NULL, module);
     for (size_t i = 0; flow->binds && i < flow->binds->count; i++)
         draw(s, &flow->binds->data[i]);
-    rlf_sema_block(s, flow->body);
+    check_block(s, flow->body);
 }

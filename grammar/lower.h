@@ -49,9 +49,6 @@ void rlf_lower_ahead(rlf_lower *l);
 
 /* Is the term such a reduction, from values per word to tokens? */
 bool rlf_words_is_result(const rlf_sema *s, int term);
-/* Is the term computed along with such a reduction that it is part of: a value
- * per word, or made, token by token, of what was reduced? */
-bool rlf_words_holds(rlf_sema *s, int term);
 /* Call fn for each column that the reduction is made of, and for each
  * logprobs(...). */
 typedef void rlf_words_leaf_fn(void *ctx, int term);

@@ -118,7 +118,7 @@ typedef struct rlf_term {
     int uses;          /* by other terms, and by items */
     int depth;         /* operations above one another in it */
     int value_index;   /* lower.c: the graph's value, -1 */
-    int holds; /* words.c: rlf_words_holds; 0: not asked yet, else 1, -1 */
+    int holds;         /* words.c: holds_words; 0: not asked yet, else 1, -1 */
     /* One per token: the term of a sample or prompt that a sum in it repeats
      * at each token without saying so, plus 1 (0: there is none), and where
      * it was written. */
@@ -815,7 +815,6 @@ bool rlf_part_holds(const rlf_sema *s, int outer, int inner);
 /* ---- flow.c, collect.c, update.c ---- */
 
 void rlf_sema_flow(rlf_sema *s);
-void rlf_sema_block(rlf_sema *s, const rlf_ast_block *block);
 void rlf_sema_statement(rlf_sema *s, const rlf_ast_stmt *stmt);
 void rlf_sema_collect(rlf_sema *s, const rlf_ast_stmt *stmt);
 void rlf_sema_update(rlf_sema *s, const rlf_ast_stmt *stmt);

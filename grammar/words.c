@@ -35,6 +35,8 @@ is_local(const rlf_sema *s, int term)
            rlf_level_of(s, t->domain) == RLF_LEVEL_TOKEN;
 }
 
+static bool holds_words(rlf_sema *s, int term);
+
 static bool
 holds(rlf_sema *s, int term)
 {
@@ -46,14 +48,16 @@ holds(rlf_sema *s, int term)
     if (rlf_words_is_result(s, term))
         return true;
     for (int k = 0; k < 3 && is_local(s, term); k++)
-        if (t->arg[k] >= 0 && rlf_words_holds(s, t->arg[k]))
+        if (t->arg[k] >= 0 && holds_words(s, t->arg[k]))
             return true;
     return false;
 }
 
-/* Once a term: it is asked for from all that is made of it. */
-bool
-rlf_words_holds(rlf_sema *s, int term)
+/* Is the term computed along with a reduction over vocab that it is part of: a
+ * value per word, or made, token by token, of what was reduced? Worked out once
+ * a term: it is asked for from all that is made of it. */
+static bool
+holds_words(rlf_sema *s, int term)
 {
     rlf_term *t = &s->terms.data[term];
     if (!t->holds)
@@ -67,7 +71,7 @@ is_leaf(rlf_sema *s, int term)
 {
     const rlf_term *t = &s->terms.data[term];
     return t->kind == RLF_TERM_OUT || t->kind == RLF_TERM_LIVE ||
-           (t->kind == RLF_TERM_OP && !rlf_words_holds(s, term));
+           (t->kind == RLF_TERM_OP && !holds_words(s, term));
 }
 
 static void

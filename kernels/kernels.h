@@ -830,12 +830,6 @@ typedef struct rlf_kernels {
 #undef OP
 } rlf_kernels;
 
-typedef struct rlf_op_info {
-    const char *name, *doc, *flops, *bytes;
-} rlf_op_info;
-
-extern const rlf_op_info rlf_op_infos[RLF_N_OPS];
-
 /* Bytes of an activation. */
 static inline size_t
 rlf_real_bytes(const rlf_kernels *k)

@@ -156,7 +156,7 @@ train_step(const bench *b, rlf_model *model, rlf_pass *pass,
                        .y = pass->d_logprob};
     must(b->kernels->fill(b->queue, &d, &err), &err);
     must(rlf_head_loss(model, pass, NULL, NULL, false, &err), &err);
-    must(rlf_transformer_backward(model, pass, &err), &err);
+    must(rlf_transformer_backward_chunk(model, pass, 0, &err), &err);
     must(rlf_optimizer_step(model, &adam, &err, &norm), &err);
     must(rlf_queue_sync(b->queue, &err), &err);
 }

@@ -20,7 +20,8 @@ rlf_status rlf_collector_begin(rlf_collector *collector, const rlf_plan *plan,
  * that. Between steps. */
 void rlf_collector_end(rlf_collector *collector, int threads, bool keep);
 /* Seconds that a rank was at work since the beginning, or the last end, as long
- * as that was not thousands of pieces. */
+ * as that was not thousands of pieces. For benchmarks that hold seconds against
+ * those of the simulation. */
 double rlf_collector_busy(const rlf_collector *collector, int rank);
 /* The least sure of all lines of the run at hand that matter: the largest
  * standard error of a mean time, as a part of it, weighted by the line's part

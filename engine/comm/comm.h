@@ -105,7 +105,8 @@ rlf_comm *rlf_comm_controller(rlf_comm_world *world);
 rlf_comm_world *rlf_comm_world_of(const rlf_comm *comm);
 int rlf_comm_rank(const rlf_comm *comm); /* the controller's: -1 */
 int rlf_comm_size(const rlf_comm *comm);
-/* Bytes that this rank has begun to send to other ranks, mail apart; of what
+/* For tests that hold costs against what a rank does.
+ * Bytes that this rank has begun to send to other ranks, mail apart; of what
  * was recorded (dev.h) once, however often it is carried out. */
 uint64_t rlf_comm_sent(const rlf_comm *comm);
 /* How often this rank has begun to wait for others: collectives of several

@@ -28,7 +28,4 @@ typedef struct rlf_nccl {
     const char *(*text)(int result);
 } rlf_nccl;
 
-/* libnccl, once it was found; NULL: *why. */
-const rlf_nccl *rlf_nccl_library(const char **why);
-
 #endif

@@ -9,8 +9,8 @@
 
 #ifndef RLF_HAVE_NCCL
 
-const rlf_nccl *
-rlf_nccl_library(const char **why)
+static const rlf_nccl *
+find_library(const char **why)
 {
     *why = "this rlflow was built without NCCL";
     return NULL;
@@ -173,8 +173,8 @@ look(void)
                  version, OLDEST);
 }
 
-const rlf_nccl *
-rlf_nccl_library(const char **why)
+static const rlf_nccl *
+find_library(const char **why)
 {
     pthread_once(&once, look);
     *why = *reason ? reason : NULL;
@@ -194,7 +194,7 @@ rlf_attach_best(const rlf_device *device, const char **why)
     *why = NULL;
     if (strcmp(device->ops->name, "cuda") != 0)
         return out;
-    out.nccl = rlf_nccl_library(why);
+    out.nccl = find_library(why);
 #if defined RLF_HAVE_NCCL && defined RLF_HAVE_CUDA
     out.fold = rlf_cuda_fold;
     out.taken = rlf_cuda_taken;

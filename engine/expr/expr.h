@@ -153,8 +153,8 @@ typedef struct rlf_derivative {
  * not an error here: all gradients are constant 0. */
 rlf_derivative *rlf_expr_derive(const rlf_expr *expr, int loss,
                                 rlf_arena *arena);
-/* True if output `output` depends on a live input in a way that a derivative
- * follows. */
+/* For tests of derivatives: true if output `output` depends on a live input in
+ * a way that a derivative follows. */
 bool rlf_expr_is_live(const rlf_expr *expr, int output);
 /* Per operation: does its value depend on a live input, in whatever way? */
 bool *rlf_expr_depends(const rlf_expr *expr, rlf_arena *arena);

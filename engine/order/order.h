@@ -136,6 +136,7 @@ int rlf_order_undone(const rlf_order *order, uint32_t *complete,
 /* The generation that was given out and is not over, or -1. */
 int rlf_order_generation(const rlf_order *order);
 const rlf_instance *rlf_order_instance(const rlf_order *order, int index);
+/* For tests: how many instances the step has had until now. */
 int rlf_order_count(const rlf_order *order);
 /* The step was left by a break outside of all loops: the run ends after it. */
 bool rlf_order_left(const rlf_order *order);

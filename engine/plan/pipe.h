@@ -103,11 +103,6 @@ void rlf_pipe_serve(const rlf_pipe *pipe, const int *micros, rlf_arena *arena,
  * an interleaved schedule; the other models have empty lists. */
 void rlf_pipe_reading(const rlf_pipe *pipe, int model, int micros,
                       rlf_arena *arena, rlf_pipe *out);
-/* b's models after a's, b's place i at place where[i] of a (NULL: i): each
- * list of a, then b's, without a barrier. */
-void rlf_pipe_join(const rlf_pipe *a, const rlf_pipe *b, const int *where,
-                   rlf_arena *arena, rlf_pipe *out);
-
 /* The text form (README); `name` is the file's, for errors. What is read has
  * still to be checked. */
 rlf_status rlf_pipe_read(const char *text, const char *name, rlf_arena *arena,

@@ -181,10 +181,8 @@ double rlf_run_seconds(const rlf_run *run, int which);
 double rlf_run_call_seconds(const rlf_run *run, int node);
 /* Response tokens generated for the last step, whenever that was. */
 uint64_t rlf_run_tokens(const rlf_run *run);
-/* The plan and the resources as the first rank of this process opened them,
- * and its memory by purpose. */
+/* The plan and the resources as the first rank of this process opened them. */
 rlf_opened rlf_run_opened(const rlf_run *run);
-void rlf_run_memory(const rlf_run *run, rlf_memory *out);
 /* What any rank of the run needs: in process 0, where it is dry. */
 const rlf_needs *rlf_run_needs(const rlf_run *run, int rank);
 /* What decides the bits of products on the devices of this process, beside
@@ -199,10 +197,12 @@ const char *rlf_run_isa(const rlf_run *run);
 void rlf_run_settle_inputs(rlf_run *run);
 /* What the resources have to say to who starts a run, in lines. */
 void rlf_run_notes(const rlf_run *run, rlf_buf *out);
-/* Device bytes that were allocated at most: what rlf_run_memory says, from
- * opening on. */
+/* For tests that hold what plans count against what runs take: the memory of
+ * the first rank of this process by purpose, as its plan counts it; */
+void rlf_run_memory(const rlf_run *run, rlf_memory *out);
+/* device bytes that it had allocated at most, from opening on; */
 uint64_t rlf_run_device_bytes(const rlf_run *run);
-/* Bytes of the pools: what the last step, and those made ahead, left there; of
+/* bytes of its pools: what the last step, and those made ahead, left there; of
  * a program whose steps begin and end together (at most one ahead). */
 uint64_t rlf_run_pool_bytes(const rlf_run *run);
 

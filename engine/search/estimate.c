@@ -650,14 +650,6 @@ rlf_estimate_over(const rlf_estimator *e, const int *choice)
     return rlf_placed_over(e->problem, &placed);
 }
 
-double
-rlf_estimate_memory(const rlf_estimator *e, const int *choice)
-{
-    rlf_placed placed;
-    rlf_placed_lay(e->problem, choice, &placed);
-    return rlf_placed_most(e->problem, &placed);
-}
-
 /* ---- all choices of a call on the same ranks ---- */
 
 void

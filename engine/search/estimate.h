@@ -46,8 +46,6 @@ double rlf_estimate_least_over(const rlf_estimator *e, const int *choice, int i,
 /* Bytes by which a placement does not fit into the device where it is worst;
  * 0 or less: it fits. What calls with -1 need is not counted. */
 double rlf_estimate_over(const rlf_estimator *e, const int *choice);
-/* Bytes that the placement needs on the device where it needs most. */
-double rlf_estimate_memory(const rlf_estimator *e, const int *choice);
 /* Seconds of call i, with the pages that all others leave it. */
 double rlf_estimate_call(rlf_estimator *e, const int *choice, int i);
 /* Seconds in which the weights reach call i before it runs; 0 where it reads

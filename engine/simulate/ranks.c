@@ -61,13 +61,6 @@ rlf_ranks_now(const rlf_ranks *r)
     return r->free;
 }
 
-const rlf_rank_command *
-rlf_ranks_generation(const rlf_ranks *r, int rank)
-{
-    const struct rank_state *of = &r->list[rank];
-    return of->open ? of->of->letter->command : NULL;
-}
-
 void
 rlf_ranks_print(const rlf_ranks *r, rlf_buf *out)
 {

@@ -128,7 +128,5 @@ bool rlf_ranks_run(rlf_ranks *ranks);
 void rlf_ranks_print(const rlf_ranks *ranks, rlf_buf *out);
 /* Seconds since the first step began. */
 double rlf_ranks_now(const rlf_ranks *ranks);
-/* Is a generation at work on this rank? The command that began it, or NULL. */
-const rlf_rank_command *rlf_ranks_generation(const rlf_ranks *ranks, int rank);
 
 #endif

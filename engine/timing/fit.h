@@ -26,14 +26,4 @@ rlf_status rlf_fit_above(const double *terms, int n, int columns,
 rlf_status rlf_fit_line(const double *x, const double *seconds, int n,
                         rlf_err *err, rlf_line *out);
 
-/* How well numbers are predicted. */
-typedef struct rlf_fit_errors {
-    double mean, worst; /* relative errors, without their sign */
-    double rank; /* correlation of the orders (Spearman; ties have the mean of
-                    their places); 0 where one side is all alike */
-} rlf_fit_errors;
-
-rlf_fit_errors rlf_fit_errors_of(const double *predicted, const double *seen,
-                                 int n);
-
 #endif

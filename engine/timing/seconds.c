@@ -310,13 +310,3 @@ rlf_seconds_add(rlf_seconds *to, const rlf_seconds *more, double times)
         to->term[i] += times * more->term[i];
     to->total += times * more->total;
 }
-
-rlf_seconds_term
-rlf_seconds_most(const rlf_seconds *s)
-{
-    rlf_seconds_term most = RLF_SECONDS_COMPUTE;
-    for (int i = 0; i < RLF_SECONDS_TERMS; i++)
-        if (s->term[i] > s->term[most])
-            most = (rlf_seconds_term)i;
-    return most;
-}

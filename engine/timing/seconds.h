@@ -122,7 +122,4 @@ void rlf_seconds_copy(const rlf_speeds *speeds, int rank, double bytes,
 
 /* to += times * more */
 void rlf_seconds_add(rlf_seconds *to, const rlf_seconds *more, double times);
-/* The term that takes most; of compute and memory the lesser counts nothing. */
-rlf_seconds_term rlf_seconds_most(const rlf_seconds *seconds);
-
 #endif

@@ -40,8 +40,9 @@ is_named(const rlf_model_config *c, int layer, const char *module,
     return !k && *target != '.';
 }
 
-bool
-rlf_lora_targets(const rlf_model_config *c, int layer, const char *module)
+/* Has a module of a layer, "self_attn.q_proj", an adapter? */
+static bool
+is_targeted(const rlf_model_config *c, int layer, const char *module)
 {
     for (int i = 0; i < c->lora.n_targets; i++)
         if (is_named(c, layer, module, c->lora.targets[i]))
@@ -146,7 +147,7 @@ rlf_adapters_add(rlf_program *r)
              k += size) {
             size = module_size(row, k);
             w.module++;
-            if (inside && rlf_lora_targets(r->config, row->layer, row->name[k]))
+            if (inside && is_targeted(r->config, row->layer, row->name[k]))
                 add_module(&w, row, k, size);
         }
     }

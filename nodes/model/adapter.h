@@ -25,9 +25,6 @@
 
 /* What the second product is multiplied by. */
 double rlf_lora_scale(const rlf_lora *lora);
-/* Has a module of a layer, "self_attn.q_proj", an adapter? */
-bool rlf_lora_targets(const rlf_model_config *config, int layer,
-                      const char *module);
 /* To the rows of a family, all of which are there: program.c calls it. */
 void rlf_adapters_add(rlf_program *r);
 

@@ -92,7 +92,8 @@ typedef struct rlf_llama_args {
     int n_eos;
 } rlf_llama_args;
 
-/* The model_type of family `i` of config.json that can be read, or NULL. */
+/* The model_type of family `i` of config.json that can be read, or NULL; for
+ * the test of the list in README.md. */
 const char *rlf_model_family(size_t i);
 
 /* Read `dir`/config.json, and the end tokens of generation_config.json in place

@@ -90,10 +90,3 @@ rlf_transformer_weights_chunk(rlf_model *model, rlf_pass *p, int chunk,
     rlf_gradient_select(model, chunk, RLF_GRADIENT_MATRICES);
     return rlf_calls_run(&p->code->weights, model, p, err);
 }
-
-rlf_status
-rlf_transformer_backward(rlf_model *model, rlf_pass *p, rlf_err *err)
-{
-    RLF_ASSERT(model->table->cut.stages == 1);
-    return rlf_transformer_backward_chunk(model, p, 0, err);
-}

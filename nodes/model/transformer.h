@@ -80,9 +80,4 @@ rlf_status rlf_transformer_backward_chunk(rlf_model *model, rlf_pass *pass,
  * chunk's layers, and of the embedding, added. */
 rlf_status rlf_transformer_weights_chunk(rlf_model *model, rlf_pass *pass,
                                          int chunk, rlf_err *err);
-/* From pass->d_hidden to the gradients of all weights below the heads, added,
- * of a model on one stage. */
-rlf_status rlf_transformer_backward(rlf_model *model, rlf_pass *pass,
-                                    rlf_err *err);
-
 #endif

@@ -332,18 +332,6 @@ rlf_weights_fill(rlf_model *m, const rlf_weights_origin *origin, rlf_err *err)
     return status;
 }
 
-rlf_status
-rlf_weights_init(rlf_model *m, uint64_t seed, rlf_err *err)
-{
-    return rlf_weights_fill(m, &(rlf_weights_origin){.seed = seed}, err);
-}
-
-rlf_status
-rlf_weights_load(rlf_model *m, const char *dir, rlf_err *err)
-{
-    return rlf_weights_fill(m, &(rlf_weights_origin){.dir = dir}, err);
-}
-
 /* ---- saving ---- */
 
 /* The type of a tensor in the files that are written. */

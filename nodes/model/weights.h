@@ -20,22 +20,17 @@
 #include "nodes/model/model.h"
 #include "nodes/model/origin.h"
 
-/* All weights of a model. A scalar head that is lacking in files becomes 0;
- * anything else that is lacking, has another shape or integers, or is there and
- * would not be used (other than a head that is not asked for) is RLF_USER. A
- * model that is read by layer keeps a copy of the origin. */
+/* All weights of a model. Of a seed they have the same bits on every machine:
+ * matrices N(0, 1 / fan-in), those that write onto the residual also
+ * / sqrt(2 layers), embedding and head N(0, 0.02^2), norms 1, biases and the
+ * scalar head 0; of adapters a uniform up to 1 / sqrt(fan-in), b 0. Keyed by
+ * (seed, tensor name, element). Of files: a scalar head that is lacking in
+ * files becomes 0; anything else that is lacking, has another shape or
+ * integers, or is there and would not be used (other than a head that is not
+ * asked for) is RLF_USER. A model that is read by layer keeps a copy of the
+ * origin. */
 rlf_status rlf_weights_fill(rlf_model *model, const rlf_weights_origin *origin,
                             rlf_err *err);
-/* First values, the same bits on every machine: matrices N(0, 1 / fan-in),
- * those that write onto the residual also / sqrt(2 layers), embedding and head
- * N(0, 0.02^2), norms 1, biases and the scalar head 0; of adapters a uniform
- * up to 1 / sqrt(fan-in), b 0. Keyed by (seed, tensor
- * name, element). */
-rlf_status rlf_weights_init(rlf_model *model, uint64_t seed, rlf_err *err);
-
-/* From the safetensors of `dir`. */
-rlf_status rlf_weights_load(rlf_model *model, const char *dir, rlf_err *err);
-
 /* Write config.json, generation_config.json and model.safetensors, of a model
  * with adapters adapter_config.json and adapter_model.safetensors, into `dir`,
  * which is made if need be. Each file is
@@ -55,14 +50,15 @@ rlf_status rlf_weights_restore(rlf_model *model, const char *dir,
  * files and the model. */
 uint64_t rlf_weights_buffer_bytes(const rlf_model *model);
 
-/* Of the values of a tensor, as a file has them, that rlf_weights_init sets:
+/* Of the values of a tensor, as a file has them, that rlf_weights_fill sets
+ * by a seed:
  * n from `first` on. */
 void rlf_weights_draw(const rlf_model *model, const rlf_slot *slot,
                       uint64_t seed, int64_t first, int64_t n, float *out);
 
 /* A normal number from a uniform one in (0, 1): the inverse of the
  * distribution function (Wichura 1988, algorithm AS 241), with the same bits
- * everywhere. */
+ * everywhere. First values are made of it; tests hold it against tables. */
 double rlf_normal(double uniform);
 
 #endif

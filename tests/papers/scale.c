@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "engine/api/search.h"
+#include "tests/longest_term.h"
 
 const scale_reached scale_usual = {0.5, 0.8, 250.0 / 300, 20.0 / 25};
 
@@ -67,7 +68,7 @@ put_share(const rlf_session_found *f, int call, double step, rlf_buf *out)
     double sum = 0;
     for (int k = 0; k < RLF_SECONDS_TERMS; k++)
         sum += t->term[k];
-    rlf_seconds_term most = rlf_seconds_most(t);
+    rlf_seconds_term most = longest_term(t);
     rlf_buf_printf(out, "%s%s %.0f %% (%s %.0f %%)", out->n ? ", " : "",
                    f->fronts.problem.calls[call].name, 100 * t->total / step,
                    rlf_seconds_word(most), 100 * t->term[most] / sum);

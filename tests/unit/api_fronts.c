@@ -12,6 +12,7 @@
 #include "engine/plan/fit.h"
 #include "engine/search/estimate.h"
 #include "engine/search/fronts.h"
+#include "engine/search/placed.h"
 #include "nodes/table.h"
 #include "tests/put.h"
 #include "tests/tap.h"
@@ -223,7 +224,9 @@ look(const world *w, const int *choice)
     }
     s.same_sums = sums_as_said(w, plan);
     s.same_digests = same_digests(w, rows, n, plan, arena);
-    double counted = rlf_estimate_memory(rlf_estimator_new(p, arena), choice);
+    rlf_placed placed;
+    rlf_placed_lay(p, choice, &placed);
+    double counted = rlf_placed_most(p, &placed);
     double most = 0, most_alike = 0;
     for (int r = 0; r < plan->ranks; r++)
         most = fmax(most, model_bytes(w, plan, r, arena));

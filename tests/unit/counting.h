@@ -245,9 +245,8 @@ BIND(expr_dense, NAMED(m), {"ops", dense_ops(a)}, {"bytes", dense_bytes(a)})
     {                                                                  \
         variables v;                                                   \
         bind_##name(args, v);                                          \
-        const rlf_op_info *info = &rlf_op_infos[RLF_OP_##name];        \
-        counting.flops += formula_value(info->flops, v);               \
-        counting.bytes += formula_value(info->bytes, v);               \
+        counting.flops += formula_value(flops_, v);                    \
+        counting.bytes += formula_value(bytes_, v);                    \
         counting.calls++;                                              \
         return counting_real->name(queue, args, err);                  \
     }

@@ -96,15 +96,22 @@ test_calls(void)
     rlf_device_free(device);
 }
 
+/* Name, doc and formulas of each operation. */
+static const char *const ops[RLF_N_OPS][4] = {
+#define OP(name, doc, flops, bytes) {#name, doc, flops, bytes},
+#include "kernels/op.def"
+#undef OP
+};
+
 int
 main(void)
 {
     bool described = true;
     for (int i = 0; i < RLF_N_OPS; i++) {
-        const rlf_op_info *op = &rlf_op_infos[i];
-        described &= op->name[0] && op->doc[0] && op->flops[0] && op->bytes[0];
+        for (int k = 0; k < 4; k++)
+            described &= ops[i][k][0] != 0;
         for (int j = 0; j < i; j++)
-            described &= strcmp(op->name, rlf_op_infos[j].name) != 0;
+            described &= strcmp(ops[i][0], ops[j][0]) != 0;
     }
     ok(described, "every operation has a name of its own, doc and formulas");
     test_instance("portable");

@@ -398,8 +398,8 @@ run_part(void *arg)
                            &model));
     MUST(&t, rlf_model_new(t.queue, a->kernels, &a->config, &options, &t.err,
                            &other));
-    MUST(&t, rlf_weights_init(model, 3, &t.err));
-    MUST(&t, rlf_weights_init(other, 4, &t.err));
+    MUST(&t, rlf_weights_fill(model, &(rlf_weights_origin){.seed = 3}, &t.err));
+    MUST(&t, rlf_weights_fill(other, &(rlf_weights_origin){.seed = 4}, &t.err));
     check_passes(&t, model, ids, &seed);
     check_passes(&t, model, ids, &seed);
     check_assign(&t, model, other);
@@ -409,7 +409,7 @@ run_part(void *arg)
     options.offload = true;
     MUST(&t, rlf_model_new(t.queue, a->kernels, &a->config, &options, &t.err,
                            &other));
-    MUST(&t, rlf_weights_init(other, 4, &t.err));
+    MUST(&t, rlf_weights_fill(other, &(rlf_weights_origin){.seed = 4}, &t.err));
     for (int i = 0; i < a->config.layers; i++)
         if (other->table->n_layers == 1 && other->table->layers[i].place == 0)
             MUST(&t, rlf_offload_bring(other, i, &t.err)); /* and it stays */

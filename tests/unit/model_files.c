@@ -77,9 +77,9 @@ test_bad_files(test_machine *t, rlf_arena *arena)
         zero &= model->weights[model->table->score + i] == 0;
     ok(zero, "a scalar head that is lacking starts at 0");
     rlf_err_clear(&t->err);
-    is_int(rlf_weights_load(
-               model, rlf_arena_printf(arena, "%s/model.safetensors", critic),
-               &t->err),
+    is_int(load_weights(model,
+                        rlf_arena_printf(arena, "%s/model.safetensors", critic),
+                        &t->err),
            RLF_USER, "a file without the config's biases");
     ok(strstr(t->err.sentence, "bias"), "names the tensor: %s",
        t->err.sentence);
@@ -92,9 +92,9 @@ test_bad_files(test_machine *t, rlf_arena *arena)
     rlf_model_options options = {.head = RLF_HEAD_SCALAR};
     MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), &config, &options,
                           &t->err, &model));
-    is_int(rlf_weights_load(
-               model, rlf_arena_printf(arena, "%s/model.safetensors", critic),
-               &t->err),
+    is_int(load_weights(model,
+                        rlf_arena_printf(arena, "%s/model.safetensors", critic),
+                        &t->err),
            RLF_USER, "a tensor of another shape");
     ok(strstr(t->err.sentence, "[29, 16]") &&
            strstr(t->err.sentence, "[28, 16]"),
@@ -151,7 +151,7 @@ refuse_file(test_machine *t, const char *dir, int ffn, const char *file,
     rlf_model_options options = {.head = RLF_HEAD_LM};
     MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), &config, &options,
                           &t->err, &model));
-    is_int(rlf_weights_load(model, file, &t->err), RLF_USER, message);
+    is_int(load_weights(model, file, &t->err), RLF_USER, message);
     ok(strstr(t->err.sentence, message), "is said: %s", t->err.sentence);
     rlf_err_clear(&t->err);
     rlf_model_free(model);
@@ -192,7 +192,7 @@ test_base_names(test_machine *t, rlf_arena *arena)
     rlf_model_options options = {.head = RLF_HEAD_LM};
     MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), &model->table->config,
                           &options, &t->err, &again));
-    MUST(t, rlf_weights_load(again, file, &t->err));
+    MUST(t, load_weights(again, file, &t->err));
     is_bits_f32(again->weights, model->weights, (size_t)model->table->count,
                 "a base model's names, and masks");
     rlf_model_free(again);
@@ -281,11 +281,11 @@ test_heads(test_machine *t, rlf_arena *arena)
     MUST(t, rlf_weights_tie(scratch, &c, &t->err));
     MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), &c, &options, &t->err,
                           &model));
-    MUST(t, rlf_weights_load(model, scratch, &t->err));
+    MUST(t, load_weights(model, scratch, &t->err));
     ok(c.tied && model->weights[model->table->embed] == 1,
        "of a tied matrix either name will do");
     write_tensors(t, arena, some + 4, RLF_COUNT(all) - 4);
-    is_int(rlf_weights_load(model, scratch, &t->err), RLF_USER,
+    is_int(load_weights(model, scratch, &t->err), RLF_USER,
            "files without tensors");
     is_str(t->err.sentence,
            rlf_arena_printf(arena,
@@ -298,7 +298,7 @@ test_heads(test_machine *t, rlf_arena *arena)
     rlf_err_clear(&t->err);
     some[4].element = RLF_ELEMENT_I8;
     write_tensors(t, arena, some + 1, RLF_COUNT(all) - 1);
-    is_int(rlf_weights_load(model, scratch, &t->err), RLF_USER,
+    is_int(load_weights(model, scratch, &t->err), RLF_USER,
            "integers are no weights");
     ok(strstr(t->err.sentence, "k_proj.weight is of I8"), "%s",
        t->err.sentence);

@@ -59,6 +59,13 @@ read_config(rlf_arena *arena, const char *text, rlf_err *err,
     return rlf_model_config_read(scratch, arena, err, config);
 }
 
+/* All weights from a file, or from the files of a directory. */
+static rlf_status
+load_weights(rlf_model *model, const char *path, rlf_err *err)
+{
+    return rlf_weights_fill(model, &(rlf_weights_origin){.dir = path}, err);
+}
+
 __attribute__((unused)) static rlf_model *
 load(test_machine *t, const char *dir, rlf_model_head head, bool trained,
      rlf_arena *arena)
@@ -70,7 +77,7 @@ load(test_machine *t, const char *dir, rlf_model_head head, bool trained,
     MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), config, &options,
                           &t->err, &model));
     const char *file = rlf_arena_printf(arena, "%s/model.safetensors", dir);
-    MUST(t, rlf_weights_load(model, file, &t->err));
+    MUST(t, load_weights(model, file, &t->err));
     return model;
 }
 

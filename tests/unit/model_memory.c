@@ -209,8 +209,8 @@ test_same(const rlf_kernels *k, rlf_queue *queue, bool tied)
     bool made = rlf_model_new(queue, k, &config, &options, &err, &whole) >= 0;
     options.by_layer = options.fixed = true;
     if (!made || rlf_model_new(queue, k, &config, &options, &err, &fixed) < 0 ||
-        rlf_weights_init(whole, 3, &err) < 0 ||
-        rlf_weights_init(fixed, 3, &err) < 0)
+        rlf_weights_fill(whole, &(rlf_weights_origin){.seed = 3}, &err) < 0 ||
+        rlf_weights_fill(fixed, &(rlf_weights_origin){.seed = 3}, &err) < 0)
         bail("%s", err.sentence);
     const char *from = fixed->packed[0].forward, *as = whole->packed[0].forward;
     size_t n = (size_t)((char *)whole->block + whole->block_bytes - as);

@@ -253,18 +253,21 @@ run_rank(void *arg)
     rlf_model *want =
         part_of(&t, a, &k->to, in_place ? FIXED : WHOLE, groups + 4);
     if (from)
-        MUST(&t, rlf_weights_init(from, 7, &t.err));
+        MUST(&t,
+             rlf_weights_fill(from, &(rlf_weights_origin){.seed = 7}, &t.err));
     bool adapted = k->config.lora.rank > 0;
     if (to && adapted) {
         if (!to->bare)
-            MUST(&t, rlf_weights_init(to, 7, &t.err)); /* its base */
+            MUST(&t, rlf_weights_fill(to, &(rlf_weights_origin){.seed = 7},
+                                      &t.err)); /* its base */
         spoil(&t, to);
     }
     uint64_t before = to ? to->version : 0;
     MUST(&t, rlf_move_weights(from, to, &k->edge, rlf_group_world(a->comm),
                               &t.err, &a->moved));
     if (want) {
-        MUST(&t, rlf_weights_init(want, 7, &t.err));
+        MUST(&t,
+             rlf_weights_fill(want, &(rlf_weights_origin){.seed = 7}, &t.err));
         a->count = want->table->count;
         if (adapted)
             a->differ += compare_adapters(&t, to, want);

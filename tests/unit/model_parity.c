@@ -168,7 +168,7 @@ run(fixture *f, const rlf_pass_options *options, uint32_t each,
             MUST(t, rlf_pass_read(p, p->entropy, p->n_rows, &t->err,
                                   out->entropy + out->n));
         }
-        MUST(t, rlf_transformer_backward(f->model, p, &t->err));
+        MUST(t, rlf_transformer_backward_chunk(f->model, p, 0, &t->err));
         out->n += (uint32_t)p->n_rows;
     }
     if (scalar) {

@@ -234,7 +234,7 @@ gradient_of(const trial *k, rlf_pass_options options)
     MUST(t, rlf_transformer_forward(k->model, p, &t->err));
     MUST(t, rlf_pass_write(p, k->weight, p->n_rows, &t->err, p->d_logprob));
     MUST(t, rlf_head_loss(k->model, p, NULL, NULL, false, &t->err));
-    MUST(t, rlf_transformer_backward(k->model, p, &t->err));
+    MUST(t, rlf_transformer_backward_chunk(k->model, p, 0, &t->err));
     if (options.split)
         MUST(t, rlf_transformer_weights_chunk(k->model, p, 0, &t->err));
     MUST(t, rlf_gradient_next(k->model, 0, RLF_GRADIENT_ALL, &t->err));
@@ -347,7 +347,8 @@ test_reading(const trial *k, uint64_t seed)
     MUST(t, rlf_model_new(t->queue, t->kernels, &config, &options, &t->err,
                           &other.model));
     RLF_ASSERT(other.model->table->count == table->count);
-    MUST(t, rlf_weights_init(other.model, seed, &t->err));
+    MUST(t, rlf_weights_fill(other.model, &(rlf_weights_origin){.seed = seed},
+                             &t->err));
     memcpy(rlf_block_place(other.model, table->trained),
            rlf_block_place(k->model, table->trained),
            (size_t)rlf_table_trained(table) * sizeof(float));
@@ -386,7 +387,8 @@ test_program(test_machine *t, uint64_t seed)
     MUST(t, rlf_model_new(t->queue, t->kernels, &config, &options, &t->err,
                           &k.model));
     uint64_t first = seed;
-    MUST(t, rlf_weights_init(k.model, first, &t->err));
+    MUST(t, rlf_weights_fill(k.model, &(rlf_weights_origin){.seed = first},
+                             &t->err));
     for (size_t i = 0; i < RLF_COUNT(k.weight); i++)
         k.weight[i] = test_float(&seed);
     const rlf_table *table = k.model->table;

@@ -90,7 +90,7 @@ add_pass(test_machine *t, rlf_model *model, rlf_pass *p, const task *k,
     MUST(t, rlf_pass_write(p, weight, n_rows, &t->err, p->d_entropy));
     MUST(t, rlf_head_loss(model, p, NULL, NULL, true, &t->err));
     MUST(t, rlf_head_scalar_back(model, p, true, &t->err));
-    MUST(t, rlf_transformer_backward(model, p, &t->err));
+    MUST(t, rlf_transformer_backward_chunk(model, p, 0, &t->err));
     MUST(t, rlf_pass_read(p, p->logprob, n_rows, &t->err, logprob));
     for (uint32_t i = 0; i < n_rows; i++)
         loss += (double)weight[i] * (double)logprob[i];

@@ -29,7 +29,8 @@ tell(test_machine *t, const char *dir, uint32_t n, const char *stop,
     rlf_model_options options = {.head = RLF_HEAD_LM};
     MUST(t, rlf_model_new(t->queue, t->kernels, &config, &options, &t->err,
                           &model));
-    MUST(t, rlf_weights_load(model, dir, &t->err));
+    MUST(t,
+         rlf_weights_fill(model, &(rlf_weights_origin){.dir = dir}, &t->err));
     rlf_pass_options pass_options = {.tokens = 64};
     rlf_pass *pass;
     MUST(t, rlf_pass_new(model, &pass_options, &t->err, &pass));

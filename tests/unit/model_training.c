@@ -79,7 +79,7 @@ add_gradients(test_machine *t, rlf_model *model, const task *k, int tokens,
         MUST(t, rlf_pass_write(p, weight, p->n_rows, &t->err, p->d_scalar));
         MUST(t, rlf_head_loss(model, p, NULL, NULL, false, &t->err));
         MUST(t, rlf_head_scalar_back(model, p, true, &t->err));
-        MUST(t, rlf_transformer_backward(model, p, &t->err));
+        MUST(t, rlf_transformer_backward_chunk(model, p, 0, &t->err));
         weight += p->n_rows;
     }
     rlf_pass_free(p);
@@ -424,7 +424,7 @@ test_learning(const test_place *at, bool tied)
     test_machine t;
     test_machine_open_at(&t, at, 2);
     rlf_model *model = new_model(&t, &k);
-    MUST(&t, rlf_weights_init(model, 5, &t.err));
+    MUST(&t, rlf_weights_fill(model, &(rlf_weights_origin){.seed = 5}, &t.err));
     rlf_adamw s = RLF_ADAMW_DEFAULTS;
     s.lr = 5e-3;
     rlf_pass *p;
@@ -442,7 +442,7 @@ test_learning(const test_place *at, bool tied)
         MUST(&t, rlf_pass_write(p, weight, p->n_rows, &t.err, p->d_logprob));
         MUST(&t, rlf_head_loss(model, p, NULL, NULL, false, &t.err));
         MUST(&t, rlf_pass_read(p, p->logprob, p->n_rows, &t.err, logprob));
-        MUST(&t, rlf_transformer_backward(model, p, &t.err));
+        MUST(&t, rlf_transformer_backward_chunk(model, p, 0, &t.err));
         double norm;
         MUST(&t, rlf_optimizer_step(model, &s, &t.err, &norm));
         last = 0;

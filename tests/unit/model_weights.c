@@ -116,7 +116,7 @@ test_init(test_machine *t, rlf_arena *arena)
     rlf_model_options options = {.head = RLF_HEAD_BOTH};
     MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), &config, &options,
                           &t->err, &model));
-    MUST(t, rlf_weights_init(model, 7, &t->err));
+    MUST(t, rlf_weights_fill(model, &(rlf_weights_origin){.seed = 7}, &t->err));
     int64_t count = 0;
     const rlf_table *table = model->table;
     for (int i = 0; i < table->n_slots; i++) {

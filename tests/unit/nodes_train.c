@@ -483,14 +483,14 @@ by_hand(kind k, double *mean, double *norm)
     rlf_head_loss(model, p, NULL, NULL, false, err);
     if (k == POINT || k == SCORES)
         rlf_head_scalar_back(model, p, true, err);
-    rlf_transformer_backward(model, p, err);
+    rlf_transformer_backward_chunk(model, p, 0, err);
     if (k == SCORES) {
         rlf_pass_load(p, seqs, SAMPLES, 0, RLF_ROWS_LAST, err);
         for (uint32_t i = 0; i < SAMPLES; i++)
             p->d_scalar[i] = -0.5f / SAMPLES;
         rlf_transformer_forward(model, p, err);
         rlf_head_scalar_back(model, p, false, err);
-        rlf_transformer_backward(model, p, err);
+        rlf_transformer_backward_chunk(model, p, 0, err);
     }
     rlf_adamw settings = {.lr = 1e-2, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8};
     if (rlf_optimizer_step(model, &settings, err, norm) < 0)

@@ -5,6 +5,7 @@
  * the heuristic. RLFLOW_TEST_QUICK leaves out more than 32 devices. */
 #include "tests/papers/hybridflow.h"
 #include "tests/tap.h"
+#include "tests/fit_errors.h"
 
 #include <math.h>
 
@@ -120,10 +121,10 @@ test_seconds(real_families *all)
     for (int i = 0; i < REAL_SETTINGS; i++)
         is[i] = real_settings[i].heuristic;
     real_predict(all, predicted);
-    rlf_fit_errors e = rlf_fit_errors_of(predicted, is, REAL_SETTINGS);
+    fit_errors e = fit_errors_of(predicted, is, REAL_SETTINGS);
     ok(e.mean > 0.3, "peaks of data sheets are %.0f %% off", 100 * e.mean);
     real_fit(all, PAPERS_SIZES, predicted);
-    e = rlf_fit_errors_of(predicted, is, REAL_SETTINGS);
+    e = fit_errors_of(predicted, is, REAL_SETTINGS);
     ok(e.mean <= 0.05 && e.rank > 0.98,
        "heuristic plans, fitted: %.1f %% off on average, %.1f %% at most, rank "
        "correlation %.3f",
@@ -142,12 +143,12 @@ test_seconds(real_families *all)
         searched[n++] = s->searched;
     }
     is_int(worse, 0, "the plan found is never slower than the heuristic");
-    e = rlf_fit_errors_of(theirs, searched, n);
+    e = fit_errors_of(theirs, searched, n);
     ok(e.mean <= 0.12 && e.rank >= 0.95,
        "what ReaL's search finds, not seen by the fit: %.1f %% off on average, "
        "%.1f %% at most, rank correlation %.3f",
        100 * e.mean, 100 * e.worst, e.rank);
-    e = rlf_fit_errors_of(own, searched, n);
+    e = fit_errors_of(own, searched, n);
     ok(e.mean <= 0.15 && e.rank >= 0.94,
        "what rlflow's finds: %.1f %% off on average, rank correlation %.3f",
        100 * e.mean, e.rank);

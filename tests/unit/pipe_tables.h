@@ -4,6 +4,7 @@
 #define TESTS_UNIT_PIPE_TABLES_H
 
 #include "engine/plan/pipe.h"
+#include "tests/pipe_join.h"
 #include "tests/tap.h"
 
 static rlf_arena *arena;
@@ -37,7 +38,7 @@ fuse(const struct fusion *x, rlf_pipe *out)
             where[i] = (copy + 1) * x->p1 - 1 - i;
         rlf_pipe_1f1b(x->p1, x->m1, arena, &small);
         small.models[0].name = rlf_arena_printf(arena, "small%d", copy);
-        rlf_pipe_join(out, &small, where, arena, out);
+        pipe_join(out, &small, where, arena, out);
     }
 }
 

@@ -4,7 +4,7 @@
 #ifndef RLF_TEST_SIMULATE_WORLD_H
 #define RLF_TEST_SIMULATE_WORLD_H
 
-#include "engine/simulate/ranks.h"
+#include "engine/simulate/ranks_state.h"
 #include "tests/unit/order_program.h"
 
 typedef struct rank {
@@ -478,11 +478,19 @@ check_parts(world *w, const rlf_rank_command *command, const rlf_rank_part *all)
     rlf_arena_free(arena);
 }
 
+/* The command of the generation that is open on a rank, or NULL. */
+static const rlf_rank_command *
+generation_of(const rlf_ranks *r, int i)
+{
+    const rank_state *of = &r->list[i];
+    return of->open ? of->of->letter->command : NULL;
+}
+
 static bool
 makes_ahead(const world *w)
 {
     for (int r = 0; r < w->plan->ranks; r++) {
-        const rlf_rank_command *command = rlf_ranks_generation(w->all, r);
+        const rlf_rank_command *command = generation_of(w->all, r);
         if (command && is_ahead(w->p, node_of(w, command->instance)))
             return true;
     }

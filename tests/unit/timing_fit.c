@@ -5,6 +5,7 @@
 #include "engine/timing/fit.h"
 #include "engine/timing/profile.h"
 #include "tests/tap.h"
+#include "tests/fit_errors.h"
 
 enum { ROWS = 24, MOST = 8 };
 
@@ -121,15 +122,14 @@ check_errors(void)
     const double seen[] = {1, 2, 4, 8}, same[] = {3, 3, 3, 3},
                  predicted[] = {1.1, 2, 3, 8}, turned[] = {8, 4, 2, 1},
                  ties[] = {1, 2, 2, 8};
-    rlf_fit_errors e = rlf_fit_errors_of(predicted, seen, 4);
+    fit_errors e = fit_errors_of(predicted, seen, 4);
     near(e.mean, (0.1 + 0.25) / 4, 1e-12, "the mean error");
     near(e.worst, 0.25, 1e-12, "the worst");
     near(e.rank, 1, 1e-12, "the order is right");
-    near(rlf_fit_errors_of(turned, seen, 4).rank, -1, 1e-12, "turned round");
-    near(rlf_fit_errors_of(same, seen, 4).rank, 0, 0, "all alike");
+    near(fit_errors_of(turned, seen, 4).rank, -1, 1e-12, "turned round");
+    near(fit_errors_of(same, seen, 4).rank, 0, 0, "all alike");
     /* places 0, 1.5, 1.5, 3 and 0 .. 3: 4.5 / sqrt(4.5 * 5) */
-    near(rlf_fit_errors_of(ties, seen, 4).rank, 4.5 / sqrt(22.5), 1e-12,
-         "ties");
+    near(fit_errors_of(ties, seen, 4).rank, 4.5 / sqrt(22.5), 1e-12, "ties");
 }
 
 static void

@@ -2,6 +2,7 @@
 #include "engine/timing/profile.h"
 #include "engine/timing/seconds.h"
 #include "tests/tap.h"
+#include "tests/longest_term.h"
 
 #include <string.h>
 
@@ -61,14 +62,14 @@ check_work(void)
     is_term(&s, RLF_SECONDS_LAUNCH, 6e-3, "an A100");
     is_term(&s, RLF_SECONDS_HOST, 0.5, "an A100");
     near(s.total, 1.506, 1e-12, "memory is read while it computes");
-    is_int(rlf_seconds_most(&s), RLF_SECONDS_COMPUTE, "computing takes most");
+    is_int(longest_term(&s), RLF_SECONDS_COMPUTE, "computing takes most");
     s = seconds_of(&f32, &cost, &one, 0);
     is_term(&s, RLF_SECONDS_COMPUTE, 16, "in f32");
     cost.read = 4078e9;
     cost.written = 0;
     s = seconds_of(&a100, &cost, &one, 0);
     near(s.total, 2.506, 1e-12, "memory takes longer");
-    is_int(rlf_seconds_most(&s), RLF_SECONDS_MEMORY, "... and takes most");
+    is_int(longest_term(&s), RLF_SECONDS_MEMORY, "... and takes most");
     rlf_seconds_of(&a100, &cost, &one, 0, 256, &s);
     is_term(&s, RLF_SECONDS_COMPUTE, 1, "half 0");
     a100.half = 128;
@@ -102,7 +103,7 @@ check_collectives(void)
     s = seconds_of(&two, &cost, &layout, 3);
     is_term(&s, RLF_SECONDS_MEET_ACROSS, 2e-5, "eight groups of dp across");
     is_term(&s, RLF_SECONDS_SUM_ACROSS, 0.04, "... share 200 GB/s");
-    is_int(rlf_seconds_most(&s), RLF_SECONDS_SUM_ACROSS, "which binds");
+    is_int(longest_term(&s), RLF_SECONDS_SUM_ACROSS, "which binds");
     layout = layout_of(1, 1, 16);
     s = seconds_of(&two, &cost, &layout, 9);
     is_term(&s, RLF_SECONDS_SUM_ACROSS, 0.005, "one ring has it alone");
