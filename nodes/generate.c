@@ -38,7 +38,7 @@ static const rlf_formal formals[] = {
      .fallback = 1, .least = 1e-9, .most = 1,
      .doc = "only the most likely tokens that together have this mass"},
     {.name = "top_k", .kind = RLF_FORMAL_INT, .labelled = true, .least = 0,
-     .most = 1e9, .doc = "only the k most likely tokens; 0: all"},
+     .most = 1e9, .unsized = true, .doc = "only the k most likely tokens; 0: all"},
     {.name = "min_p", .kind = RLF_FORMAL_NUMBER, .labelled = true, .least = 0,
      .most = 1, .doc = "only tokens at least this times as likely as the "
      "most likely one"},

@@ -21,7 +21,8 @@
 #define OPTIMIZER_FORMAL                                                       \
     {                                                                          \
         .name = "optimizer", .kind = RLF_FORMAL_CONSTRUCTOR, .labelled = true, \
-        .words = "adamw", .doc = "how update changes it: adamw(...)"           \
+        .words = "adamw", .unsized = true,                                     \
+        .doc = "how update changes it: adamw(...)"                             \
     }
 #define SAVE_FORMAL                                                          \
     {                                                                        \

@@ -167,6 +167,8 @@ struct rlf_formal {
                                 CONSTRUCTOR and SOURCE the constructors */
     const char *unsupported; /* not NULL: giving it is refused with this text */
     bool field;              /* TEXT: it names a field of the rows of a file */
+    bool unsized; /* its numbers reach no size: programs that differ in these
+                     alone have one shape (rlf_graph_shape) */
     /* SOURCE, PATH: what is opened where a path was written as `name`, in
      * `arena`; NULL: the path. */
     const char *(*find)(const char *path, const char *name, rlf_arena *arena);

@@ -70,29 +70,39 @@ add_arg(hasher *h, rlf_digest digest, const rlf_arg *arg, bool numbers,
     return digest;
 }
 
+static const rlf_formal *
+find_formal(const rlf_formal *formals, int n, const char *name)
+{
+    for (int i = 0; name && i < n; i++)
+        if (strcmp(formals[i].name, name) == 0)
+            return &formals[i];
+    return NULL;
+}
+
 /* Does a number there count? Of a shape those do that are known when compiling:
  * how many rows, pieces and tokens there are. One that is read at each call, as
- * a temperature, reaches no size, and neither does where sampling is cut. */
+ * a temperature, reaches no size, and neither do those of some formals. */
 static bool
 is_counted(const hasher *h, const rlf_node *node, const rlf_arg *arg)
 {
-    bool counted = true;
-    for (int i = 0; h->shape && arg->name && i < node->class->n_formals; i++) {
-        const rlf_formal *f = &node->class->formals[i];
-        if (strcmp(f->name, arg->name) == 0)
-            counted = f->kind != RLF_FORMAL_NUMBER && strcmp(f->name, "top_k");
-    }
-    return counted;
+    const rlf_formal *f =
+        find_formal(node->class->formals, node->class->n_formals, arg->name);
+    return !h->shape || !f || (f->kind != RLF_FORMAL_NUMBER && !f->unsized);
 }
 
-/* The same of a declaration: limits of a hook, what a state begins with and an
- * optimizer reach no size. */
+/* The same of a declaration: limits of a hook and the first value of a state
+ * reach no size. */
 static bool
 is_declared(const hasher *h, const rlf_resource *r, const rlf_arg *arg)
 {
+    const rlf_formal *f = NULL;
+    for (int i = 0; i < r->class->n_constructors && !f; i++) {
+        const rlf_constructor *c = &r->class->constructors[i];
+        if (!c->within && strcmp(c->name, r->constructor) == 0)
+            f = find_formal(c->formals, c->n_formals, arg->name);
+    }
     bool sized = r->class->model || r->class->data;
-    bool optimizer = arg->name && strcmp(arg->name, "optimizer") == 0;
-    return !h->shape || (sized && !optimizer);
+    return !h->shape || (sized && !(f && f->unsized));
 }
 
 /* ---- arithmetic: one output of a program, by its operations ---- */
