@@ -132,12 +132,12 @@ check_characters(void)
     /* Saved elsewhere, it is the same, whatever the directory has become. */
     const char *copy = in_root(arena, "copy");
     rlf_tokenizer *u = NULL;
-    rlf_tokenizer_file files[RLF_TOKENIZER_FILES] = {0};
+    rlf_tokenizer_files files;
     rlf_dir_make(copy, &err);
-    ok(rlf_tokenizer_files_read(root, arena, &err, files) == RLF_OK,
+    ok(rlf_tokenizer_files_read(root, arena, &err, &files) == RLF_OK,
        "its files are read");
     put(arena, "tokenizer_config.json", "{\"bos_token\": \"7\"}");
-    ok(rlf_tokenizer_files_write(files, copy, &err) == RLF_OK &&
+    ok(rlf_tokenizer_files_write(&files, copy, &err) == RLF_OK &&
            rlf_tokenizer_open(copy, &err, &u) == RLF_OK &&
            rlf_digest_equal(rlf_tokenizer_digest(u), rlf_tokenizer_digest(t)) &&
            rlf_tokenizer_bos(u) == 1,
