@@ -382,6 +382,15 @@ typedef struct rlf_tokens {
 RLF_PUBLIC const rlf_tokens *rlf_session_tokens(rlf_session *session,
                                                 const char *path,
                                                 const char *text, size_t n);
+/* The same of `count` texts, texts[i] of n[i] bytes, on all cores: what is
+ * returned has them in their order. *done are as many as could be written from
+ * the first on; if these are not all, there is a message why not. NULL, with a
+ * message: no tokenizer is there. */
+RLF_PUBLIC const rlf_tokens *rlf_session_tokens_all(rlf_session *session,
+                                                    const char *path,
+                                                    const char *const *texts,
+                                                    const size_t *n,
+                                                    size_t count, size_t *done);
 /* The same of a chat, after which the assistant is to speak, by the template
  * that the tokenizer comes with: n bytes of JSON, a list of messages or an
  * object whose "messages" are one. A message has a role, a content, and what

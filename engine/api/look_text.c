@@ -4,6 +4,8 @@
 #include "engine/api/session.h"
 
 #include "engine/base/vec.h"
+#include "engine/dev/cores.h"
+#include "engine/dev/team.h"
 #include "engine/io/hub.h"
 #include "engine/io/json.h"
 #include "engine/io/records.h"
@@ -11,6 +13,8 @@
 #include "nodes/chat.h"
 #include "nodes/rows.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* The tokenizer that was asked last, with what it gave. */
@@ -22,6 +26,8 @@ struct rlf_looked_text {
     rlf_chat_template *chat; /* NULL: it has none */
     RLF_VEC(rlf_token) tokens;
     rlf_tokens reading;
+    rlf_arena **pools; /* of several texts, a thread each */
+    int n_pools;
 };
 
 static void
@@ -35,12 +41,23 @@ forget(struct rlf_looked_text *l)
     l->path = NULL;
 }
 
+static void
+free_pools(struct rlf_looked_text *l)
+{
+    for (int i = 0; i < l->n_pools; i++)
+        rlf_arena_free(l->pools[i]);
+    free(l->pools);
+    l->pools = NULL;
+    l->n_pools = 0;
+}
+
 void
 rlf_looked_text_close(struct rlf_looked_text *l)
 {
     if (!l)
         return;
     forget(l);
+    free_pools(l);
     rlf_arena_free(l->pool);
     RLF_VEC_FREE(&l->tokens);
     free(l);
@@ -85,18 +102,25 @@ rlf_looked_tokenizer(const rlf_session *s)
     return s->looked_text->tokenizer;
 }
 
+static void
+put_token(const rlf_tokenizer *tokenizer, uint32_t id, rlf_token *out)
+{
+    rlf_str piece = rlf_tokenizer_piece(tokenizer, id);
+    *out = (rlf_token){.id = (int32_t)id,
+                       .special = rlf_tokenizer_special(tokenizer, id),
+                       .text = piece.p ? piece.p : "",
+                       .n = piece.n};
+}
+
 static rlf_status
 add_tokens(struct rlf_looked_text *l, const uint32_t *ids, size_t n,
            rlf_err *err)
 {
     RLF_TRY_ROOM(&l->tokens, n + 1, "the tokens of a text");
     for (size_t i = 0; i < n; i++) {
-        rlf_str piece = rlf_tokenizer_piece(l->tokenizer, ids[i]);
-        bool special = rlf_tokenizer_special(l->tokenizer, ids[i]);
-        RLF_PUSH(&l->tokens, ((rlf_token){.id = (int32_t)ids[i],
-                                          .special = special,
-                                          .text = piece.p ? piece.p : "",
-                                          .n = piece.n}));
+        rlf_token token;
+        put_token(l->tokenizer, ids[i], &token);
+        RLF_PUSH(&l->tokens, token);
     }
     return RLF_OK;
 }
@@ -132,6 +156,111 @@ rlf_session_tokens(rlf_session *s, const char *path, const char *text, size_t n)
         return NULL;
     char *own = rlf_arena_strndup(l->pool, text, n);
     return answer(l, (rlf_str){own, n});
+}
+
+/* ---- several texts ---- */
+
+typedef struct several {
+    const struct rlf_looked_text *looked;
+    const char *const *texts;
+    const size_t *n;
+    rlf_tokens *out;
+    rlf_claim claim;
+    _Atomic size_t failed; /* the first such text, or how many there are */
+    pthread_mutex_t lock;
+    rlf_err err; /* of that */
+} several;
+
+static rlf_status
+read_one(const several *s, size_t i, rlf_arena *pool, rlf_err *err)
+{
+    const struct rlf_looked_text *l = s->looked;
+    const rlf_env env = {.pool = pool};
+    const rlf_reader reader = {
+        .model = l->path, .tokenizer = l->tokenizer, .eos = -1};
+    rlf_prompt prompt = {.text = {s->texts[i], s->n[i]}};
+    rlf_token *tokens;
+    RLF_TRY(rlf_rows_encode(&env, &reader, &prompt, err));
+    RLF_TRY(rlf_arena_try(pool, (prompt.n_ids + 1) * sizeof *tokens,
+                          "the tokens of texts", err, &tokens));
+    for (uint32_t k = 0; k < prompt.n_ids; k++)
+        put_token(l->tokenizer, prompt.ids[k], &tokens[k]);
+    s->out[i] = (rlf_tokens){.text = s->texts[i],
+                             .n = s->n[i],
+                             .tokens = tokens,
+                             .count = prompt.n_ids};
+    return RLF_OK;
+}
+
+/* Texts are taken in their order, so none before one that fails is left out. */
+static void
+read_some(void *arg, int thread, int n_threads)
+{
+    enum { GRAIN = 16 };
+    several *s = arg;
+    int64_t first, last;
+    (void)n_threads;
+    while (rlf_claim_take(&s->claim, GRAIN, &first, &last))
+        for (size_t i = (size_t)first; i < (size_t)last; i++) {
+            rlf_err err = RLF_ERR_NONE;
+            if (i > atomic_load(&s->failed))
+                break;
+            if (read_one(s, i, s->looked->pools[thread], &err) >= 0)
+                continue;
+            pthread_mutex_lock(&s->lock);
+            if (i < atomic_load(&s->failed)) {
+                atomic_store(&s->failed, i);
+                s->err = err;
+            }
+            pthread_mutex_unlock(&s->lock);
+        }
+}
+
+static void
+make_pools(struct rlf_looked_text *l, int n)
+{
+    free_pools(l);
+    l->pools = rlf_calloc((size_t)n, sizeof *l->pools);
+    for (; l->n_pools < n; l->n_pools++)
+        l->pools[l->n_pools] = rlf_arena_new();
+}
+
+const rlf_tokens *
+rlf_session_tokens_all(rlf_session *s, const char *path,
+                       const char *const *texts, const size_t *n, size_t count,
+                       size_t *done)
+{
+    struct rlf_looked_text *l;
+    rlf_team *team = NULL;
+    rlf_tokens *out;
+    *done = 0;
+    if (!s || s->err.status < 0 || open_tokenizer(s, path, &s->err, &l) < 0 ||
+        rlf_arena_try(l->pool, (count + 1) * sizeof *out, "texts", &s->err,
+                      &out) < 0)
+        return NULL;
+    int cores = rlf_cores_count();
+    rlf_err why = RLF_ERR_NONE; /* fewer threads do */
+    if (cores > 1 && rlf_team_new(cores, cores, &team, &why) < 0)
+        team = NULL;
+    several all = {.looked = l,
+                   .texts = texts,
+                   .n = n,
+                   .out = out,
+                   .claim = rlf_claim_of((int64_t)count),
+                   .failed = count,
+                   .err = RLF_ERR_NONE};
+    pthread_mutex_init(&all.lock, NULL);
+    make_pools(l, team ? cores : 1);
+    if (team)
+        rlf_team_run(team, read_some, &all);
+    else
+        read_some(&all, 0, 1);
+    rlf_team_free(team);
+    pthread_mutex_destroy(&all.lock);
+    *done = atomic_load(&all.failed);
+    if (*done < count)
+        s->err = all.err;
+    return out;
 }
 
 /* ---- chats ---- */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int
@@ -163,6 +164,72 @@ is_whole(const char *text, size_t n)
            (text[n - 1] == ']' || text[n - 1] == '}');
 }
 
+/* Lines that are read ahead, so that all cores have some. */
+typedef struct ahead {
+    rlf_buf bytes;
+    rlf_buf n, line; /* of size_t, per line */
+    rlf_buf texts;   /* of const char * */
+    size_t count;
+} ahead;
+
+/* The next lines; false: there is none. */
+static bool
+read_ahead(rlf_given *from, ahead *a)
+{
+    enum { BYTES = 4 << 20, LINES = 1 << 14 };
+    const char *text;
+    size_t n, at = 0;
+    rlf_buf_clear(&a->bytes);
+    rlf_buf_clear(&a->n);
+    rlf_buf_clear(&a->line);
+    rlf_buf_clear(&a->texts);
+    a->count = 0;
+    while (a->bytes.n < BYTES && a->count < LINES &&
+           (text = rlf_given_next(from, &n)) != NULL) {
+        rlf_given_warn(from, NULL, text, n);
+        rlf_buf_add(&a->bytes, text, n);
+        rlf_buf_putc(&a->bytes, 0);
+        rlf_buf_add(&a->n, &n, sizeof n);
+        rlf_buf_add(&a->line, &from->at, sizeof from->at);
+        a->count++;
+    }
+    for (size_t i = 0; i < a->count; i++) {
+        text = a->bytes.p + at;
+        rlf_buf_add(&a->texts, &text, sizeof text);
+        at += ((const size_t *)a->n.p)[i] + 1;
+    }
+    return a->count > 0;
+}
+
+/* The lines of a file that is there as a whole. */
+static void
+encode_lines(rlf_session *s, rlf_given *from, const char *path, bool ids)
+{
+    ahead a = {0};
+    size_t done = 0;
+    while (done == a.count && read_ahead(from, &a)) {
+        const rlf_tokens *r =
+            rlf_session_tokens_all(s, path, (const char *const *)a.texts.p,
+                                   (const size_t *)a.n.p, a.count, &done);
+        for (size_t i = 0; i < done; i++)
+            print_tokens(&r[i], ids);
+        if (done < a.count)
+            from->at = ((const size_t *)a.line.p)[done];
+    }
+    rlf_buf_free(&a.bytes);
+    rlf_buf_free(&a.n);
+    rlf_buf_free(&a.line);
+    rlf_buf_free(&a.texts);
+}
+
+static bool
+is_regular(const rlf_given *from)
+{
+    struct stat about;
+    return from->file && fstat(fileno(from->file), &about) == 0 &&
+           S_ISREG(about.st_mode);
+}
+
 static void
 encode(rlf_session *s, rlf_given *from, const char *path, bool chat, bool ids)
 {
@@ -170,6 +237,10 @@ encode(rlf_session *s, rlf_given *from, const char *path, bool chat, bool ids)
     size_t n;
     bool between = false;
     const rlf_tokens *r;
+    if (!chat && is_regular(from)) {
+        encode_lines(s, from, path, ids);
+        return;
+    }
     while ((text = rlf_given_next(from, &n)) != NULL) {
         if (chat && strspn(text, " \t\r\n") == n)
             continue;

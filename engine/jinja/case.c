@@ -70,6 +70,25 @@ jinja_is_alnum(uint32_t c)
            (is >= UTF8PROC_CATEGORY_ND && is <= UTF8PROC_CATEGORY_NO);
 }
 
+bool
+jinja_is_mark(uint32_t c)
+{
+    utf8proc_category_t is = c < 0x80 ? UTF8PROC_CATEGORY_CN : category(c);
+    return is == UTF8PROC_CATEGORY_MN || is == UTF8PROC_CATEGORY_MC ||
+           is == UTF8PROC_CATEGORY_PC || c == 0xb7 || c == 0x387;
+}
+
+bool
+jinja_can_name(uint32_t c, bool first)
+{
+    if (c < 0x80)
+        return c == '_' || jinja_is_alnum(c);
+    utf8proc_category_t is = category(c);
+    bool letter = is >= UTF8PROC_CATEGORY_LU && is <= UTF8PROC_CATEGORY_LO;
+    return letter || is == UTF8PROC_CATEGORY_NL ||
+           (!first && (is == UTF8PROC_CATEGORY_ND || jinja_is_mark(c)));
+}
+
 /* ---- one character ---- */
 
 static void

@@ -541,6 +541,11 @@ jinja_value jinja_casefold(jinja_run *r, jinja_value text);
 bool jinja_is_space(uint32_t code);
 bool jinja_is_printable(uint32_t code);
 bool jinja_is_alnum(uint32_t code);
+/* What combines with the character before it, and the few that names may have
+ * as it, too. */
+bool jinja_is_mark(uint32_t code);
+/* May a name have it, as its first character or behind that? */
+bool jinja_can_name(uint32_t code, bool first);
 bool jinja_all_lower(const jinja_text *t); /* str.islower() */
 bool jinja_all_upper(const jinja_text *t);
 /* The character at p and its bytes. */

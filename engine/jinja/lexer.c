@@ -299,7 +299,7 @@ is_word(const lexer *l, size_t at)
 {
     size_t n;
     uint32_t code = jinja_code(l->p + at, &n);
-    return code == '_' || jinja_is_alnum(code) || code >= 0x300;
+    return code == '_' || jinja_is_alnum(code) || jinja_is_mark(code);
 }
 
 static void
@@ -308,8 +308,9 @@ lex_name(lexer *l)
     size_t first = l->at, n;
     while (l->at < l->n && is_word(l, l->at)) {
         uint32_t code = jinja_code(l->p + l->at, &n);
-        if (code >= 0x80 && !jinja_is_alnum(code))
-            break;
+        if (!jinja_can_name(code, l->at == first))
+            jinja_stop_text(l->r, "a name cannot have the character ",
+                            (rlf_str){l->p + l->at, n});
         l->at += n;
     }
     push(l, JINJA_T_NAME, first, l->p + first, l->at - first);

@@ -144,6 +144,11 @@ BLOCKS = [
     "a\r\nb\r{% if t %}\r\nc{% endif %}\n\n",
     "\n{{ s }}\n",
     "",
+    # names: what characters they may have
+    *["{%% set %s = 3 %%}{{ %s }}" % (n, n) for n in (
+        "e\u0301", "a\u00b7b", "a\u203fb", "\u2177", "\u00aa", "a\u0663", "x\u064c",
+        "\u0301a", "\u064c", "\u00bda", "a\u00bd", "a\u00b2", "\u0663", "\u2192",
+        "a\u0378", "a\u200d")],
 ]
 
 
