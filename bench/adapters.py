@@ -10,7 +10,7 @@ responses of 96 tokens, as many as are printed, all of them in each step. Time i
 steps after the first, over rounds by turns, wall and processor time (user and
 system) each; memory is the largest resident size of the process, beside which
 stands what `rlflow check` prints. The first step's loss of both is printed, too: it
-is of the same numbers.
+is of the same numbers; with --grpo the mean reward, of samples of their own.
 
 With --grpo it is a step of GRPO beside TRL's GRPOTrainer with PEFT: prompts of 32
 tokens, 4 samples of each with 24 new tokens, for no token ends a response; the
@@ -122,6 +122,9 @@ def write_inputs(work, shape, grpo):
         bos_token_id=1, eos_token_id=None, pad_token_id=0)
     model = getattr(transformers, family + "ForCausalLM")(config)
     model.generation_config.eos_token_id = None
+    # else each token would be followed by itself, for its row of the head is what
+    # the residual began with, and all rewards of a prompt would be equal
+    model.model.norm.weight.data.fill_(0.3)
     model.save_pretrained(path)
     write_tokenizer(path, shape.vocab)
     r = random.Random(1)

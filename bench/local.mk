@@ -42,6 +42,10 @@ bench_programs += %D%/pipe
 EXTRA_PROGRAMS += %D%/pipe
 %C%_pipe_LDADD = $(API_LIBS)
 
+bench_programs += %D%/load
+EXTRA_PROGRAMS += %D%/load
+%C%_load_LDADD = $(IO_LIBS)
+
 bench_programs += %D%/frozen
 EXTRA_PROGRAMS += %D%/frozen
 %C%_frozen_LDADD = $(NODES_LIBS)

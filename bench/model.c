@@ -1,13 +1,13 @@
-/* A training step and decoding of the 15M story shape, beside what the machine
- * can do, in one run.
+/* A training step and decoding, beside what the machine can do, in one run.
  *
- *     bench/model [threads] [seconds per measurement]
+ *     bench/model [threads] [seconds per measurement] [15m|110m|half]
  *
- * Training: 8 sequences of 256 tokens, forward, loss, backward and AdamW; 6
- * flops a weight and token plus attention, over the best matrix product of
- * oneDNN (f32). One thread is timed by its own clock, so that other processes
- * disturb little. Decoding: time of a step over the larger of weight bytes /
- * read bandwidth and flops / that same peak. */
+ * Of the 15M story shape; or decoding alone, of 110M or of Qwen 2.5's 0.5B,
+ * with a model that is only read. Training: 8 sequences of 256 tokens, forward,
+ * loss, backward and AdamW; 6 flops a weight and token plus attention, over the
+ * best matrix product of oneDNN (f32). One thread is timed by its own clock, so
+ * that other processes disturb little. Decoding: time of a step over the larger
+ * of weight bytes / read bandwidth and flops / that same peak. */
 #include "nodes/model/generate.h"
 #include "nodes/model/optimizer.h"
 #include "nodes/model/transformer.h"
@@ -137,7 +137,7 @@ train(rlf_model *model, double seconds)
         check(rlf_pass_load(pass, seqs, SEQS, 0, RLF_ROWS_TOKENS, &err), &err);
         check(rlf_transformer_forward(model, pass, &err), &err);
         check(rlf_head_loss(model, pass, minus_mean, NULL, false, &err), &err);
-        check(rlf_transformer_backward_chunk(model, pass, 0, &err), &err);
+        check(rlf_transformer_backward(model, pass, &err), &err);
         check(rlf_optimizer_step(model, &adam, &err, &norm), &err);
         t = now() - t;
         if (t < best)
@@ -180,9 +180,10 @@ op_time(void *ctx, const char *operation, bool begin)
     c->rows[i].calls++;
 }
 
-/* Seconds of a decode step with n sequences, at positions up to ~100. */
+/* Seconds of a decode step with n sequences, at positions up to max_new. */
 static double
-decode(const rlf_model *model, uint32_t n, double seconds, op_clock *clock)
+decode(const rlf_model *model, uint32_t n, uint32_t max_new, double seconds,
+       op_clock *clock)
 {
     rlf_err err = RLF_ERR_NONE;
     rlf_pass *pass;
@@ -193,7 +194,8 @@ decode(const rlf_model *model, uint32_t n, double seconds, op_clock *clock)
     static const uint32_t prompt[] = {1, 2, 3};
     double best = 1e30, until = now() + seconds;
     while (now() < until) {
-        const rlf_generation_options o = {.max_new = 100, .key = {.seed = 1}};
+        const rlf_generation_options o = {.max_new = max_new,
+                                          .key = {.seed = 1}};
         rlf_generation *g;
         check(rlf_generation_new(model, pass, kv, &o, &err, &g), &err);
         for (uint32_t i = 0; i < n; i++) {
@@ -233,57 +235,16 @@ decode(const rlf_model *model, uint32_t n, double seconds, op_clock *clock)
     return best;
 }
 
-int
-main(int argc, char **argv)
+/* Decoding, beside the time of its bytes or flops. */
+static void
+show_decoding(const rlf_model *model, uint32_t max_new, double seconds,
+              double read, double gflops)
 {
-    int threads = argc > 1 ? atoi(argv[1]) : 2;
-    double seconds = argc > 2 ? atof(argv[2]) : 2;
-    if (threads == 1)
-        clock_used = CLOCK_THREAD_CPUTIME_ID;
-    rlf_err err = RLF_ERR_NONE;
-    rlf_arena *arena = rlf_arena_new();
-    rlf_device *device;
-    rlf_queue *queue;
-    const rlf_cpu_options cpu = {.n_threads = threads};
-    check(rlf_device_cpu_new(&cpu, &device, &err), &err);
-    check(rlf_queue_new(device, &queue, &err), &err);
-    const rlf_llama_args args = {.layers = 6,
-                                 .hidden = 288,
-                                 .heads = 6,
-                                 .ffn = 768,
-                                 .vocab = 32000,
-                                 .context = 256,
-                                 .tied = true,
-                                 .bos = 1};
-    rlf_model_config config;
-    rlf_model *model;
-    check(rlf_model_config_llama(&args, arena, &err, &config), &err);
-    const rlf_model_options options = {.head = RLF_HEAD_LM, .trained = true};
-    check(rlf_model_new(queue, rlf_kernels_cpu(), &config, &options, &err,
-                        &model),
-          &err);
-    check(rlf_weights_fill(model, &(rlf_weights_origin){.seed = 1}, &err),
-          &err);
-
-    omp_set_num_threads(threads);
-    double gflops = peak(seconds);
     double weights = (double)model->table->count;
-    double bytes = weights * sizeof(float);
-    double read =
-        bandwidth(device->team, (size_t)bytes, seconds / 2);
-    printf("threads %d: oneDNN peak %.0f GFLOP/s, read %.1f GB/s (a block as "
-           "large as the weights, %.1f MB)\n",
-           threads, gflops, read / 1e9, bytes / 1e6);
-
-    double t = train(model, seconds);
-    double flops = 6 * weights * SEQS * LENGTH +
-                   6.0 * 6 * 288 * SEQS * (double)LENGTH * (LENGTH + 1);
-    printf("training step: %.1f ms, %.0f GFLOP/s, %.3f of the peak\n", t * 1e3,
-           flops / t / 1e9, flops / t / 1e9 / gflops);
     for (int k = 0; k < 2; k++) {
         uint32_t n = k ? 64 : 1;
-        double d = decode(model, n, seconds, NULL);
-        double by_bytes = bytes / read;
+        double d = decode(model, n, max_new, seconds, NULL);
+        double by_bytes = weights * sizeof(float) / read;
         double by_flops = 2 * weights * n / (gflops * 1e9);
         double bound = by_bytes > by_flops ? by_bytes : by_flops;
         printf(
@@ -291,7 +252,7 @@ main(int argc, char **argv)
             n, d * 1e3, d / bound, bound * 1e3,
             by_bytes > by_flops ? "bytes" : "flops");
         op_clock clock;
-        double c = decode(model, n, seconds / 4, &clock);
+        double c = decode(model, n, max_new, seconds / 4, &clock);
         for (int i = 0; i < clock.n; i++) {
             c -= clock.rows[i].seconds;
             printf("    %-16s %3d x %6.1f us = %4.1f %%\n",
@@ -302,6 +263,97 @@ main(int argc, char **argv)
         printf("    %-16s %12.1f us = %4.1f %%\n", "outside", c * 1e6,
                100 * c / d);
     }
+}
+
+typedef struct shape {
+    const char *name;
+    uint32_t max_new; /* tokens of an answer that is timed */
+    rlf_llama_args args;
+} shape;
+
+static const shape shapes[] = {
+    {"15m",
+     100,
+     {.layers = 6,
+      .hidden = 288,
+      .heads = 6,
+      .ffn = 768,
+      .vocab = 32000,
+      .context = 256,
+      .tied = true,
+      .bos = 1}},
+    {"110m",
+     40,
+     {.layers = 12,
+      .hidden = 768,
+      .heads = 12,
+      .ffn = 2048,
+      .vocab = 32000,
+      .context = 1024,
+      .tied = true,
+      .bos = 1}},
+    {"half",
+     20,
+     {.layers = 24,
+      .hidden = 896,
+      .heads = 14,
+      .kv_heads = 2,
+      .ffn = 4864,
+      .vocab = 151936,
+      .context = 1024,
+      .tied = true,
+      .bos = 1}},
+};
+
+int
+main(int argc, char **argv)
+{
+    int threads = argc > 1 ? atoi(argv[1]) : 2;
+    double seconds = argc > 2 ? atof(argv[2]) : 2;
+    const shape *of = shapes;
+    while (argc > 3 && strcmp(of->name, argv[3]) != 0)
+        if (++of == shapes + sizeof shapes / sizeof *shapes) {
+            fprintf(stderr, "bench: no shape is called %s\n", argv[3]);
+            return 2;
+        }
+    bool trains = of == shapes;
+    if (threads == 1)
+        clock_used = CLOCK_THREAD_CPUTIME_ID;
+    rlf_err err = RLF_ERR_NONE;
+    rlf_arena *arena = rlf_arena_new();
+    rlf_device *device;
+    rlf_queue *queue;
+    const rlf_cpu_options cpu = {.n_threads = threads};
+    check(rlf_device_cpu_new(&cpu, &device, &err), &err);
+    check(rlf_queue_new(device, &queue, &err), &err);
+    rlf_model_config config;
+    rlf_model *model;
+    check(rlf_model_config_llama(&of->args, arena, &err, &config), &err);
+    const rlf_model_options options = {.head = RLF_HEAD_LM,
+                                       .trained = trains,
+                                       .by_layer = !trains,
+                                       .fixed = !trains};
+    check(rlf_model_new(queue, rlf_kernels_cpu(), &config, &options, &err,
+                        &model),
+          &err);
+    check(rlf_weights_init(model, 1, &err), &err);
+
+    omp_set_num_threads(threads);
+    double gflops = peak(seconds);
+    double weights = (double)model->table->count;
+    double bytes = weights * sizeof(float);
+    double read = bandwidth(device->team, (size_t)bytes / 64 * 64, seconds / 2);
+    printf("%s, threads %d: oneDNN peak %.0f GFLOP/s, read %.1f GB/s (a block "
+           "as large as the weights, %.1f MB)\n",
+           of->name, threads, gflops, read / 1e9, bytes / 1e6);
+    if (trains) {
+        double t = train(model, seconds);
+        double flops = 6 * weights * SEQS * LENGTH +
+                       6.0 * 6 * 288 * SEQS * (double)LENGTH * (LENGTH + 1);
+        printf("training step: %.1f ms, %.0f GFLOP/s, %.3f of the peak\n",
+               t * 1e3, flops / t / 1e9, flops / t / 1e9 / gflops);
+    }
+    show_decoding(model, of->max_new, seconds, read, gflops);
     rlf_model_free(model);
     rlf_queue_free(queue);
     rlf_device_free(device);
