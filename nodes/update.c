@@ -402,7 +402,7 @@ ports(rlf_call *call, const rlf_train_op *op)
                                     (uint64_t)t->config.hidden *
                                     rlf_real_bytes(p->kernels)};
     out.arrives = !op->backward ? in : ends ? NULL : p->d_x;
-    out.leaves = op->backward ? in
+    out.leaves = op->backward ? (begins ? NULL : rlf_pass_back(p, op->chunk))
                  : ends       ? NULL
                               : rlf_pass_output(p, op->chunk);
     return out;

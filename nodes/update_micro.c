@@ -258,13 +258,14 @@ heads_back(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
     return rlf_head_scalar_back(u->model, p, g->logprob || g->words, err);
 }
 
-/* What goes to the stage before leaves from where its residual came in. */
+/* What goes to the stage before leaves from where its residual came in, unless
+ * weights are to read that. */
 static rlf_status
 hand_back(const rlf_update *u, const rlf_pass *p, int chunk, rlf_err *err)
 {
     size_t bytes = (size_t)(p->m * u->model->table->config.hidden) *
                    rlf_real_bytes(p->kernels);
-    return rlf_queue_copy(p->queue, rlf_pass_input(p, chunk), p->d_x, bytes,
+    return rlf_queue_copy(p->queue, rlf_pass_back(p, chunk), p->d_x, bytes,
                           RLF_COPY_ON_DEVICE, err);
 }
 

@@ -7,7 +7,7 @@
  * and a flight is free, for a backward at its forward. Sends go on while the
  * place computes. None of this can stop for ever in a table that is valid: a
  * forward's output is written anew only after its backward, so after it was
- * received; what goes back leaves from where the flight's input was, and the
+ * received; what goes back leaves from the flight's memory, and the
  * place that gets it has waited for it since its own forward. */
 #include "engine/sched/pipeline.h"
 

@@ -130,6 +130,9 @@ compile(rlf_compiler *c, rlf_chunk_rates *rates)
     rlf_values_open(c);
     for (int i = first; i < last; i++)
         place_chunk(c, i);
+    int before = t->chunk[o->chunk].first;
+    code->keeps_input = o->train && o->split && before > 0 &&
+                        c->multiplied[residual_behind(c, before - 1)];
     for (int i = first; i < last && (rates || !c->measures); i++) {
         if (rates)
             count_in(code, rates, i);

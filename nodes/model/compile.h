@@ -41,6 +41,9 @@ typedef struct rlf_code {
            not needed while its memory is as forward left it */
     rlf_kernel_calls backward;
     rlf_kernel_calls weights; /* what that leaves if it is split */
+    /* Weights that are left so read the residual that came in, as products of
+     * families without a norm before them do: it stays until then. */
+    bool keeps_input;
     /* [chunks] where the residual comes in and goes out: of AT_VALUES */
     rlf_address *input, *output;
     /* Bytes of memory for T tokens: */

@@ -143,7 +143,7 @@ carve_pass(rlf_pass *p, rlf_carver *c)
         carve_heads(p, c);
     if (o->train)
         p->d_x = rlf_carve_reals(c, k, m * t->config.hidden);
-    else if (t->cut.stages > 1)
+    if (o->train ? p->code->keeps_input : t->cut.stages > 1)
         p->outbox = rlf_carve_reals(c, k, m * t->config.hidden);
 }
 
@@ -301,6 +301,12 @@ rlf_real *
 rlf_pass_input(const rlf_pass *p, int chunk)
 {
     return value_at(p, p->code->input[chunk]);
+}
+
+rlf_real *
+rlf_pass_back(const rlf_pass *p, int chunk)
+{
+    return p->outbox ? p->outbox : rlf_pass_input(p, chunk);
 }
 
 rlf_real *

@@ -98,8 +98,9 @@ typedef struct rlf_pass {
     rlf_real *d_scalar_real; /* d_scalar as products take it, by heads.c */
     rlf_real *d_x; /* [m, hidden] of what goes out, then of what came in */
 
-    /* Of a pass that does not train, in a pipeline: what goes to the next stage
-     * [m, hidden], until `sending` is done. */
+    /* In a pipeline: of a pass that does not train, what goes to the next stage
+     * [m, hidden], until `sending` is done; of one that trains and keeps what
+     * came in (rlf_code.keeps_input), what goes back; else NULL. */
     rlf_real *outbox;
     struct rlf_transfer *sending; /* NULL: nothing is */
 
@@ -131,8 +132,11 @@ void rlf_pass_lend(rlf_pass *pass, const rlf_pass *from);
  * those of `from`, made for that; NULL: the scratch again. */
 void rlf_pass_borrow(rlf_pass *pass, const rlf_pass *from);
 
-/* [m, hidden], where the residual comes into a chunk, and where it goes out. */
+/* [m, hidden]: where the residual comes into a chunk. */
 rlf_real *rlf_pass_input(const rlf_pass *pass, int chunk);
+/* Where the gradient of what came in waits to go to the stage before. */
+rlf_real *rlf_pass_back(const rlf_pass *pass, int chunk);
+/* Where the residual goes out. */
 rlf_real *rlf_pass_output(const rlf_pass *pass, int chunk);
 
 /* How many of the n sequences fit into one pass, in order: at least one if n
