@@ -213,7 +213,9 @@ is_labelled(const rlf_ast_args *args, const char *name)
 }
 
 /* The formal whose name an argument lacks: the one that it is called as, one
- * that must be given, or the first that could take it; -1: none. */
+ * that must be given, or the first that could take it; -1: none. A text beside
+ * names of columns is the first of these that there can be, or one of the
+ * user's own. */
 static int
 unnamed(const rlf_matcher *m, const rlf_ast_args *args, const rlf_ast_arg *arg)
 {
@@ -222,8 +224,10 @@ unnamed(const rlf_matcher *m, const rlf_ast_args *args, const rlf_ast_arg *arg)
     int best = -1, rank = 0;
     for (int i = 0; i < m->n; i++) {
         const rlf_formal *f = &m->formals[i];
-        if (!f->labelled || m->spoiled[i] || is_labelled(args, f->name) ||
-            (column && !f->field))
+        bool taken = m->spoiled[i] || is_labelled(args, f->name);
+        if (column && f->field && taken)
+            return -1;
+        if (!f->labelled || taken || (column && !f->field))
             continue;
         int mine = e->kind == RLF_AST_NAME && !strcmp(e->name.text, f->name) ? 3
                    : !rlf_formal_could_take(m->s, f, e)                      ? 0

@@ -52,7 +52,7 @@ hint: only so many rows of the data, from where `skip` ends
 test.rlf:16:12: error: 'lm' lacks 'from'
    16 | model m1 = lm()
       |            ^~
-hint: a Hugging Face directory, or llama(...) for a new model
+hint: a Hugging Face directory, the name of a model in the hub's cache, or llama(...) for a new model
 test.rlf:17:26: error: 'head:' of 'lm' cannot be this
    17 | model m2 = lm("x", head: scaler)
       |                          ^~~~~~
