@@ -1,7 +1,8 @@
 /* Tables of papers beside what rlflow makes of their problems.
  *
  *     bench/papers [SEEDS [CASE ...]]    (default 3, all twelve)
- *     bench/papers optima|sizes|bubbles [SEEDS]
+ *     bench/papers optima|sizes [SEEDS]
+ *     bench/papers bubbles [SEEDS [PLACES ...]]    (default 4 and 8)
  *     bench/papers hybridflow [SIZE ...]
  *     bench/papers real [DEVICES]
  *     bench/papers scale [quick | SIZE [DEVICES ...]]
@@ -176,22 +177,37 @@ show_sizes(int seeds)
 }
 
 static void
-show_bubbles(int seeds)
+show_bubbles(int seeds, int p)
+{
+    for (int i = 0; i < ZERO_BUBBLES; i++) {
+        const struct zero_bubble *x = &zero_bubbles[i];
+        rlf_arena *arena = rlf_arena_new();
+        rlf_fuse fuse;
+        double least, bubble;
+        zero_bubble_make(x, p, 3 * p, arena, &fuse, &least, &bubble);
+        printf("%-8s %d %d %g; %g; work %g:", x->name, p, 3 * p,
+               fuse.cap[0] / (x->shape == ZB_VEE ? 2 : 1), bubble, least);
+        search(&fuse, seeds, least + bubble, SECONDS);
+        rlf_arena_free(arena);
+    }
+}
+
+static int
+show_all_bubbles(int seeds, int argc, char **argv)
 {
     printf("p, micro-batches, micro-batches kept; waits as published; longest "
            "of a place, of which its work and such waits\n");
-    for (int p = 4; p <= 8; p += 4)
-        for (int i = 0; i < ZERO_BUBBLES; i++) {
-            const struct zero_bubble *x = &zero_bubbles[i];
-            rlf_arena *arena = rlf_arena_new();
-            rlf_fuse fuse;
-            double least, bubble;
-            zero_bubble_make(x, p, 3 * p, arena, &fuse, &least, &bubble);
-            printf("%-8s %d %d %g; %g; work %g:", x->name, p, 3 * p,
-                   fuse.cap[0] / (x->shape == ZB_VEE ? 2 : 1), bubble, least);
-            search(&fuse, seeds, least + bubble, SECONDS);
-            rlf_arena_free(arena);
+    for (int p = 4; !argc && p <= 8; p += 4)
+        show_bubbles(seeds, p);
+    for (int i = 0; i < argc; i++) {
+        int p = atoi(argv[i]);
+        if (p < 2 || p % 2) {
+            fprintf(stderr, "places are 2, 4, 6 ...\n");
+            return 2;
         }
+        show_bubbles(seeds, p);
+    }
+    return 0;
 }
 
 int
@@ -209,14 +225,13 @@ main(int argc, char **argv)
         return papers_threshold(argc - 2, argv + 2);
     if (!strcmp(what, "checks"))
         return papers_checks();
-    if (!strcmp(what, "optima") || !strcmp(what, "sizes") ||
-        !strcmp(what, "bubbles")) {
+    if (!strcmp(what, "bubbles"))
+        return show_all_bubbles(seeds, argc > 3 ? argc - 3 : 0, argv + 3);
+    if (!strcmp(what, "optima") || !strcmp(what, "sizes")) {
         if (*what == 'o')
             show_optima(seeds);
-        else if (*what == 's')
-            show_sizes(seeds);
         else
-            show_bubbles(seeds);
+            show_sizes(seeds);
         return 0;
     }
     seeds = argc > 1 ? atoi(argv[1]) : 3;

@@ -31,7 +31,7 @@ struct rlf_estimator {
     const rlf_problem *problem;
     cached_move *cache;
     size_t room; /* of it; a power of two */
-    int oldest; /* the most steps that a call is made ahead */
+    int oldest;  /* the most steps that a call is made ahead */
     /* Of the placement at hand. */
     const rlf_choice *at[MOST]; /* NULL: not known */
     bool known;                 /* all of them are */
@@ -306,27 +306,44 @@ piece_seconds(const reading *r, double n)
     return r->anew + (r->seconds - r->anew) * n / PARTS;
 }
 
+/* When all is read of which the last `left` parts are so when the generation is
+ * over. They are one piece, which begins when the piece before is done, of
+ * `last` seconds until `now`: who sampled has the samples, sends them to all,
+ * and so waits for those who read. They are dealt by tokens, of which those of
+ * the piece before count until it is reported, so who sampled gets more. Of a
+ * placement that is not known it is left out that they wait: who has more to do
+ * before may have no piece then, and wait less. */
+static double
+read_rest(const rlf_estimator *e, const reading *r, double over, double now,
+          double last, int left)
+{
+    double rest = piece_seconds(r, left);
+    if (now <= over || r->part >= 1)
+        return rlf_larger(now, over) + rest;
+    return e->known ? now + r->part * last + rest
+                    : over + r->part * (now - over) + rest;
+}
+
 /* When the last part of what follows generation k is read. Parts that are
- * complete at the same moment, and all that is left when the generation is
- * over, are one piece. Of a generation whose choice is not known only the last
- * samples are sure to be late. */
+ * complete at the same moment are one piece. Of a generation whose choice is
+ * not known only the last samples are sure to be late. */
 static double
 read_behind(const rlf_estimator *e, const timeline *t, int k, const reading *r)
 {
     const rlf_choice *c = e->at[k];
     double over = t->end[k], begin = over - e->seconds[k];
-    double now = rlf_larger(begin, r->free);
+    double now = rlf_larger(begin, r->free), last = 0;
     if (now >= over)
         return now + piece_seconds(r, PARTS);
     for (int i = 0, n; i < PARTS; i += n) {
         double complete = c ? c->complete[i] : i == PARTS - 1;
         now = rlf_larger(now, begin + complete * e->seconds[k]);
         if (now >= over || complete >= 1)
-            return over + r->part * rlf_larger(0, now - over) +
-                   piece_seconds(r, PARTS - i);
+            return read_rest(e, r, over, now, last, PARTS - i);
         for (n = 1; c && i + n < PARTS && c->complete[i + n] <= complete; n++)
             ;
-        now += piece_seconds(r, n / r->part);
+        last = piece_seconds(r, n / r->part);
+        now += last;
     }
     return now;
 }

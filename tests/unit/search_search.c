@@ -235,7 +235,7 @@ read_pieces(const rlf_choice *first, double begin, double over, double can,
             const beside *own)
 {
     double fluid = (own->load - own->anew) / RLF_CHOICE_PARTS;
-    double now = own->since;
+    double now = own->since, piece = 0;
     int read = 0;
     while (now < over) {
         int there = 0, at_once = 0;
@@ -245,7 +245,8 @@ read_pieces(const rlf_choice *first, double begin, double over, double can,
             at_once += first->complete[part] == first->complete[read];
         }
         if (there > read) {
-            now += own->anew + at_once * fluid / can;
+            piece = own->anew + at_once * fluid / can;
+            now += piece;
             read += at_once;
         } else if (first->complete[read] < 1) {
             now = begin + first->complete[read] * (over - begin);
@@ -253,8 +254,11 @@ read_pieces(const rlf_choice *first, double begin, double over, double can,
             now = over;
         }
     }
-    double late = own->since < over ? can * (now - over) : now - over;
-    return over + late + own->anew + (RLF_CHOICE_PARTS - read) * fluid;
+    /* Who reads counts as if it had all of its piece still to do, and has the
+     * less of the rest; all wait until it is done. */
+    double rest = own->anew + (RLF_CHOICE_PARTS - read) * fluid;
+    double each = can < 1 && now > over ? rest + can * piece : rest;
+    return now + each;
 }
 
 /* Call i on its ranks, which begins at `start` or later, but for the first,
