@@ -125,4 +125,4 @@ EXTRA_DIST += %D%/parquet_pyarrow
 bench_programs += %D%/tokenize
 EXTRA_PROGRAMS += %D%/tokenize
 EXTRA_DIST += %D%/tokenize_hf
-%C%_tokenize_LDADD = $(TEXT_LIBS)
+%C%_tokenize_LDADD = $(TEXT_LIBS) $(DEV_LIBS)

@@ -1,9 +1,13 @@
-/* bench tokenize TOKENIZER TEXTS: how long the texts of a JSON list take to be
- * tokenized, in processor time of one thread, the least of a few times, behind
- * the bytes, the ids and the time that opening the tokenizer takes. With
+/* bench tokenize [--threads N] TOKENIZER TEXTS: how long the texts of a JSON
+ * list take to be tokenized, in processor time of one thread, the least of a
+ * few times, behind the bytes, the ids and the time that opening the tokenizer
+ * takes. With
+ * --threads in front, the time of the wall on 1, 2, 4 ... N threads. With
  * --sums in front, checksums of each text's ids and, of each eighth, of what
  * they decode to, with which tests/oracle/text_made.py compares them; of a text
  * that has what the vocabulary cannot express, that it is refused. */
+#include "engine/base/clock.h"
+#include "engine/dev/team.h"
 #include "engine/io/checksum.h"
 #include "engine/io/json.h"
 #include "engine/text/detokenizer.h"
@@ -87,12 +91,71 @@ show_times(const rlf_tokenizer *t, const json_t *texts, double opening)
     printf("%zu %zu %.4f %.4f\n", bytes, count, opening, least);
 }
 
+/* ---- threads ---- */
+
+typedef struct shared {
+    const rlf_tokenizer *tokenizer;
+    const json_t *texts;
+    rlf_claim claim;
+} shared;
+
+static void
+encode_some(void *arg, int thread, int n_threads)
+{
+    shared *s = arg;
+    int64_t first, last;
+    (void)thread, (void)n_threads;
+    while (rlf_claim_take(&s->claim, 16, &first, &last))
+        for (size_t i = (size_t)first; i < (size_t)last; i++) {
+            const json_t *text = json_array_get(s->texts, i);
+            rlf_err err = RLF_ERR_NONE;
+            rlf_ids ids = {0};
+            if (rlf_tokenizer_encode(s->tokenizer, json_string_value(text),
+                                     json_string_length(text), 0, &err,
+                                     &ids) < 0)
+                die(&err);
+            RLF_VEC_FREE(&ids);
+        }
+}
+
+/* Time of the wall, the least of a few times, on 1, 2, 4 ... threads, and the
+ * processor time of all: where cores are free, n threads are n times as fast if
+ * that does not grow. */
+static void
+show_threads(const rlf_tokenizer *t, const json_t *texts, int most)
+{
+    double first = 0;
+    for (int n = 1; n <= most; n *= 2) {
+        rlf_err err = RLF_ERR_NONE;
+        rlf_team *team;
+        double least = 1e9, busy = 1e9;
+        if (rlf_team_new(n, n, &team, &err) < 0)
+            die(&err);
+        for (int k = 0; k < TIMES; k++) {
+            shared s = {t, texts,
+                        rlf_claim_of((int64_t)json_array_size(texts))};
+            uint64_t begin = rlf_clock_now(), spent = rlf_clock_process();
+            rlf_team_run(team, encode_some, &s);
+            double took = rlf_clock_since(begin);
+            least = took < least ? took : least;
+            took = 1e-9 * (double)(rlf_clock_process() - spent);
+            busy = took < busy ? took : busy;
+        }
+        rlf_team_free(team);
+        first = n == 1 ? least : first;
+        printf("%d threads: %.4f s, %.2f times one; %.4f s of processor time\n",
+               n, least, first / least, busy);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
     bool sums = argc == 4 && strcmp(argv[1], "--sums") == 0;
-    if (argc != 3 && !sums) {
-        fprintf(stderr, "usage: tokenize [--sums] TOKENIZER TEXTS\n");
+    bool threads = argc == 5 && strcmp(argv[1], "--threads") == 0;
+    if (argc != 3 && !sums && !threads) {
+        fprintf(stderr,
+                "usage: tokenize [--sums | --threads N] TOKENIZER TEXTS\n");
         return 2;
     }
     rlf_err err = RLF_ERR_NONE;
@@ -104,7 +167,9 @@ main(int argc, char **argv)
     double opening = seconds() - begin;
     if (rlf_json_load(argv[argc - 1], &err, &texts) < 0)
         die(&err);
-    if (sums)
+    if (threads)
+        show_threads(t, texts, atoi(argv[2]));
+    else if (sums)
         show_sums(t, texts);
     else
         show_times(t, texts, opening);

@@ -348,7 +348,7 @@ def make_sentencepiece(m, rule, fall_back):
     text = next(base64.b64encode(v).decode()
                 for f, message in fields(out.getvalue()) if f == 3
                 for g, v in fields(message) if g == 2)
-    vocab = [[pieces.id_to_piece(i), pieces.get_score(i)]
+    vocab = [(pieces.id_to_piece(i), pieces.get_score(i))
              for i in range(pieces.get_piece_size())]
     for scheme in ("always", "first", "never"):
         t = Tokenizer(M.Unigram(vocab, 0, byte_fallback=fall_back))
