@@ -1,6 +1,7 @@
 # engine/io: layer 1.
 noinst_LIBRARIES += libio.a
 libio_a_SOURCES = \
+	%D%/arrow.c %D%/arrow.h \
 	%D%/checksum.c %D%/checksum.h \
 	%D%/csv.c %D%/csv.h \
 	%D%/dir.c \
@@ -24,6 +25,9 @@ libio_a_SOURCES = \
 
 check_PROGRAMS += tests/unit/base_half tests/unit/io_file \
 	tests/unit/io_parquet tests/unit/io_records tests/unit/io_safetensors tests/unit/io_stream
+check_PROGRAMS += tests/unit/io_arrow
+tests_unit_io_arrow_LDADD = $(IO_LIBS)
+EXTRA_DIST += tests/data/arrow tests/oracle/arrow_cases.py
 check_PROGRAMS += tests/unit/io_lock tests/unit/io_shards tests/unit/io_dialog
 tests_unit_io_lock_LDADD = $(IO_LIBS)
 tests_unit_io_lock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=flock

@@ -1,10 +1,11 @@
-/* Data sets: rows of labelled columns from jsonl, JSON, csv or parquet files.
+/* Data sets: rows of labelled columns from jsonl, JSON, csv, parquet or
+ * Arrow files.
  *
  * They are the rows of one file or, as if they stood in one, of several
  * (shards.h) of one kind, where each may be compressed in its own way. A file,
  * plain or compressed (stream.h), is one of
  *  - parquet (parquet.h), if the spec says so: rows are the objects of JSON
- * that they become;
+ * that they become; or of Arrow (arrow.h), which their beginning tells;
  *  - csv, if the spec says so: fields by RFC 4180, with tabs between if the
  * name ends in .tsv (before .gz or .zst), the first record names them;
  *  - a JSON list of objects, if its first byte that is not a space is '[';

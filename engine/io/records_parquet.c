@@ -1,4 +1,5 @@
-/* Rows of a parquet file: each as an object of JSON. */
+/* Rows of a parquet file, or one of Arrow: each as an object of JSON. */
+#include "engine/io/arrow.h"
 #include "engine/io/file.h"
 #include "engine/io/parquet.h"
 #include "engine/io/records_inside.h"
@@ -117,6 +118,26 @@ read_rows(rlf_record_reader *r, rlf_parquet *file, rlf_err *err)
     return RLF_OK;
 }
 
+static rlf_status
+read_arrow(rlf_record_reader *r, const char *const *fields, size_t n,
+           rlf_err *err)
+{
+    rlf_arrow *file;
+    const char *why;
+    json_t *row = NULL;
+    RLF_TRY(rlf_arrow_open(r->path, fields, n, err, &file));
+    rlf_status status = RLF_OK;
+    for (r->line = 1; rlf_record_wanted(r) && status >= 0; r->line++) {
+        status = rlf_arrow_next(file, err, &row, &why);
+        if (status < 0 || !row)
+            break;
+        status = rlf_record_put_object(r, row, why, err);
+        json_decref(row);
+    }
+    rlf_arrow_close(file);
+    return status;
+}
+
 rlf_status
 rlf_records_read_parquet(rlf_record_reader *r, rlf_err *err)
 {
@@ -124,7 +145,8 @@ rlf_records_read_parquet(rlf_record_reader *r, rlf_err *err)
     const char **fields = RLF_NEW_ARRAY(r->arena, const char *, n + 1);
     rlf_parquet *file;
     bool there = rlf_file_exists(r->path);
-    if (there && !rlf_parquet_is(r->path)) {
+    bool is_arrow = there && rlf_arrow_is(r->path);
+    if (there && !is_arrow && !rlf_parquet_is(r->path)) {
         rlf_fail(err, RLF_USER, "%s is no parquet file", r->path);
         rlf_err_hint(err, "lines of JSON are read by jsonl(...), fields with "
                           "commas between by csv(...)");
@@ -135,6 +157,8 @@ rlf_records_read_parquet(rlf_record_reader *r, rlf_err *err)
     if (r->spec->see)
         fields[n++] = RLF_PARQUET_ALL;
     r->file->list = true;
+    if (is_arrow)
+        return read_arrow(r, fields, n, err);
     RLF_TRY(rlf_parquet_open(r->path, fields, n, err, &file));
     const size_t *columns = find_texts(r, file);
     rlf_status status =

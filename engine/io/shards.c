@@ -4,6 +4,7 @@
 #include "engine/base/map.h"
 #include "engine/base/str.h"
 #include "engine/base/vec.h"
+#include "engine/io/arrow.h"
 #include "engine/io/file.h"
 #include "engine/io/parquet.h"
 
@@ -21,7 +22,7 @@ static const struct {
 } formats[] = {
     [RLF_SHARD_JSON] = {".jsonl or .json", {".jsonl", ".ndjson", ".json"}},
     [RLF_SHARD_CSV] = {".csv or .tsv", {".csv", ".tsv"}},
-    [RLF_SHARD_PARQUET] = {".parquet", {".parquet"}},
+    [RLF_SHARD_PARQUET] = {".parquet or .arrow", {".parquet", ".arrow"}},
 };
 
 /* Files beside data sets, which say something of them. */
@@ -50,6 +51,8 @@ stem(const char *name, rlf_shard_format format)
     for (size_t i = 0; i < RLF_COUNT(beside); i++)
         if (strcmp(name, beside[i]) == 0)
             return 0;
+    if (ends_in(name, n, ".arrow") && strncmp(name, "cache-", 6) == 0)
+        return 0; /* what the library `datasets` has computed since */
     if (format != RLF_SHARD_PARQUET && ends_in(name, n, ".gz"))
         n -= 3;
     else if (format != RLF_SHARD_PARQUET && ends_in(name, n, ".zst"))
@@ -153,30 +156,6 @@ match(const char *dir, const char *rest, rlf_arena *arena, rlf_err *err,
 
 /* ---- folders ---- */
 
-/* A folder that the library `datasets` saved as it is in memory. */
-static rlf_status
-check_saved(const char *dir, const char *const *names, size_t count,
-            rlf_err *err)
-{
-    bool saved = false;
-    for (size_t i = 0; i < count; i++)
-        saved = saved || strcmp(names[i], "dataset_dict.json") == 0 ||
-                strcmp(names[i], "state.json") == 0 ||
-                ends_in(names[i], strlen(names[i]), ".arrow");
-    if (!saved)
-        return RLF_OK;
-    rlf_fail(err, RLF_USER,
-             "%s has rows in the format of Arrow, as save_to_disk of the "
-             "library datasets writes it, which is not read",
-             dir);
-    rlf_err_hint(err,
-                 "load_from_disk(\"%s\") opens it there, and its "
-                 "to_parquet(\"FILE.parquet\") writes what parquet(...) "
-                 "reads",
-                 dir);
-    return RLF_USER;
-}
-
 /* The format's files in one folder, of `split`; *splits: all that they are of,
  * for messages, if `several`. */
 typedef struct folder {
@@ -228,7 +207,7 @@ look(folder *f, rlf_shard_format format, const char *split, rlf_arena *arena,
                             f->path);
     }
     f->several = f->several && usual;
-    return f->all ? RLF_OK : check_saved(f->path, names, count, err);
+    return RLF_OK;
 }
 
 /* There is none whose name ends so. */
@@ -251,7 +230,8 @@ check_folder(const folder *f, const char *path, rlf_shard_format format,
 {
     if (!f->all)
         return fail_none(f, path,
-                         any ? ".jsonl, .json, .csv, .tsv or .parquet"
+                         any ? ".jsonl, .json, .csv, .tsv, .parquet or "
+                               ".arrow"
                              : formats[format].words,
                          err);
     if (!f->files.count) {
@@ -398,7 +378,8 @@ rlf_shard_files_find(const char *path, const char *split, rlf_arena *arena,
     for (size_t i = 0; i < RLF_COUNT(endings); i++)
         if (ends_in(path, n, endings[i]))
             *format = RLF_SHARD_CSV;
-    if (rlf_parquet_is(path) || ends_in(path, n, ".parquet"))
+    if (rlf_parquet_is(path) || rlf_arrow_is(path) ||
+        ends_in(path, n, ".parquet") || ends_in(path, n, ".arrow"))
         *format = RLF_SHARD_PARQUET;
     return rlf_shard_files_list(path, *format, split, arena, err, out);
 }

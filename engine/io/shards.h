@@ -8,8 +8,10 @@
  * Of a folder those files are read whose names end as the format's do (also
  * before .gz and .zst), and begin neither with '.' nor with '_': those in
  * itself, else those in its folder `data`, else those in the one that is called
- * as the split. A file is of the split that its name says without its ending
- * and the number behind it: `train.jsonl`, `train-00000-of-00002.parquet`. */
+ * as the split. With parquet go the files of Arrow (.arrow) that save_to_disk
+ * of the library `datasets` writes. A file is of the split that its name says
+ * without its ending and the number behind it: `train.jsonl`,
+ * `train-00000-of-00002.parquet`. */
 #ifndef RLF_IO_SHARDS_H
 #define RLF_IO_SHARDS_H
 
@@ -32,8 +34,7 @@ typedef struct rlf_shard_files {
 
 /* `split`: of a folder, NULL: it has no several. In `arena`. RLF_USER for a
  * pattern that nothing matches, a folder without such files or with several
- * splits, or one that the library `datasets` saved in a format of its own; that
- * a single file is there is not looked for. */
+ * splits; that a single file is there is not looked for. */
 rlf_status rlf_shard_files_list(const char *path, rlf_shard_format format,
                                 const char *split, rlf_arena *arena,
                                 rlf_err *err, rlf_shard_files *out);

@@ -100,6 +100,7 @@ test_folders(void)
         "mixed/train_2.jsonl",
         "saved/dataset_dict.json",
         "saved/train/data-00000-of-00001.arrow",
+        "saved/train/cache-0123456789abcdef.arrow",
         "saved/train/state.json"};
     make_dir("hub/data");
     make_dir("plain");
@@ -140,7 +141,7 @@ test_folders(void)
     rlf_shard_files files;
     rlf_shard_files_any(in_root(arena, "two"), NULL, arena, &err, &format,
                         &files);
-    says(err.sentence, "ends in .jsonl, .json, .csv, .tsv or .parquet");
+    says(err.sentence, "ends in .jsonl, .json, .csv, .tsv, .parquet or .arrow");
     rlf_err_clear(&err);
     is_int(rlf_shard_files_any(in_root(arena, "named"), "test", arena, &err,
                                &format, &files),
@@ -154,8 +155,11 @@ test_folders(void)
          "(the folders in it are main, socratic: name one)");
     is_str(found("two/main", RLF_SHARD_PARQUET, "train"),
            "train-00000-of-00001.parquet", "one of them is named");
-    says(found("saved", RLF_SHARD_PARQUET, "train"), "save_to_disk");
-    says(found("saved/train", RLF_SHARD_PARQUET, NULL), "to_parquet");
+    is_str(found("saved", RLF_SHARD_PARQUET, "train"),
+           "data-00000-of-00001.arrow", "what datasets saved, a split of it");
+    is_str(found("saved/train", RLF_SHARD_PARQUET, NULL),
+           "data-00000-of-00001.arrow", "... and by its own folder");
+    says(found("saved", RLF_SHARD_PARQUET, NULL), "folders in it are train");
     says(found("empty", RLF_SHARD_CSV, NULL),
          "has no file that ends in .csv or .tsv");
 }
