@@ -5,12 +5,10 @@
 
 #define COMM_BACKEND(name) extern const rlf_comm_backend rlf_comm_##name;
 #include "engine/comm/backend.def"
-#undef COMM_BACKEND
 
 static const rlf_comm_backend *const backends[] = {
 #define COMM_BACKEND(name) &rlf_comm_##name,
 #include "engine/comm/backend.def"
-#undef COMM_BACKEND
     NULL};
 
 const rlf_comm_backend *

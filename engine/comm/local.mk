@@ -3,7 +3,7 @@
 #          tests_unit_comm_NAME_LDADD = $(COMM_LIBS)
 noinst_LIBRARIES += libcomm.a
 libcomm_a_SOURCES = \
-	%D%/comm.h %D%/mail.h %D%/type.def \
+	%D%/comm.h %D%/mail.h %D%/type.def %D%/backend.def \
 	%D%/internal.h \
 	%D%/batch.c \
 	%D%/device.c %D%/device.h %D%/port.h \
@@ -50,7 +50,7 @@ tests_unit_comm_transfer_LDADD = $(COMM_LIBS)
 # the one file that is compiled with MPI, once more with each kind of MPI for the
 # test.
 noinst_LIBRARIES += libtransport.a
-libtransport_a_SOURCES = %D%/backend.c %D%/backend.def
+libtransport_a_SOURCES = %D%/backend.c
 libtransport_a_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 if HAVE_MPI
 libtransport_a_SOURCES += %D%/mpi.c

@@ -9,15 +9,14 @@
 #define MAIL_SLOTS 64
 #define MAIL_BYTES 512
 
-/* What launchers set: this process's number, and where it has one that of all.
- * The last one says that processes were started, but offers none a way to the
- * others. */
+/* Variables that launchers set: this process's number, and that of all. Those
+ * of the last one, Slurm alone, say that processes were started, but offer none
+ * a way to the others. */
 static const struct {
     const char *process, *size;
 } launchers[] = {
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-    {"PMI_RANK", "PMI_SIZE"},
-    {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"},
+#define COMM_LAUNCHER(process, size) {process, size},
+#include "engine/comm/backend.def"
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
 };
 enum { ALONE = RLF_COUNT(launchers) - 1 };
