@@ -3,6 +3,8 @@
 #include "config.h"
 #include "engine/comm/internal.h"
 
+#include <string.h>
+
 #define COMM_BACKEND(name) extern const rlf_comm_backend rlf_comm_##name;
 #include "engine/comm/backend.def"
 
@@ -14,8 +16,9 @@ static const rlf_comm_backend *const backends[] = {
 const rlf_comm_backend *
 rlf_comm_backend_launched(void)
 {
+    const char *name = rlf_comm_launcher_transport();
     const rlf_comm_backend *const *b = backends;
-    while (*b && !(*b)->launched())
+    while (name && *b && strcmp((*b)->name, name) != 0)
         b++;
-    return *b;
+    return name ? *b : NULL;
 }

@@ -153,9 +153,6 @@ struct rlf_group {
  * none of them touches a buffer, here or in another process. */
 struct rlf_comm_backend {
     const char *name, *doc;
-    /* Was this process started as one of several that it connects? Before
-     * open(), and without any effect. */
-    bool (*launched)(void);
     /* Join the other processes: sets world->process, caps.n_processes and
      * world->remote. This and close() may wait. */
     rlf_status (*open)(rlf_comm_world *world, rlf_err *err);

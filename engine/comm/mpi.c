@@ -122,12 +122,6 @@ mover_end(mpi_world *m)
 
 /* ---- processes ---- */
 
-static bool
-mpi_launched(void)
-{
-    return rlf_comm_launcher() != NULL;
-}
-
 static rlf_status
 check_tags(const rlf_comm_world *world, rlf_err *err)
 {
@@ -452,7 +446,6 @@ extern const rlf_comm_backend rlf_comm_mpi; /* a row of backend.def */
 const rlf_comm_backend rlf_comm_mpi = {
     .name = "mpi",
     .doc = "ranks are threads of processes that MPI started",
-    .launched = mpi_launched,
     .open = mpi_open,
     .share = mpi_share,
     .close = mpi_close,

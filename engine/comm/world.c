@@ -11,13 +11,13 @@
 
 /* Variables that launchers set: this process's number, and that of all. Those
  * of the last one, Slurm alone, say that processes were started, but offer none
- * a way to the others. */
+ * a way to the others; MPI says what to do then. */
 static const struct {
-    const char *process, *size;
+    const char *transport, *process, *size;
 } launchers[] = {
-#define COMM_LAUNCHER(process, size) {process, size},
+#define COMM_LAUNCHER(name, process, size) {#name, process, size},
 #include "engine/comm/backend.def"
-    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+    {"mpi", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
 };
 enum { ALONE = RLF_COUNT(launchers) - 1 };
 
@@ -48,6 +48,13 @@ rlf_comm_launcher(void)
     if (find_launcher() < 0)
         return NULL;
     return getenv("SLURM_STEP_ID") ? "srun" : "mpiexec";
+}
+
+const char *
+rlf_comm_launcher_transport(void)
+{
+    int i = find_launcher();
+    return i < 0 ? NULL : launchers[i].transport;
 }
 
 int
