@@ -220,12 +220,14 @@ encode(const looker *l, const rlf_records *rows, size_t row, rlf_arena *arena,
                                 is_text ? RLF_ENCODE_SPECIAL : 0, err, ids);
 }
 
-/* Least, mean and most of the lengths of values spread evenly. */
+/* Least, mean and most of the lengths of values spread evenly, and how many of
+ * these the template or the tokenizer cannot write. */
 static rlf_status
 put_lengths(const looker *l, const rlf_records *rows, rlf_err *err)
 {
     size_t n = rows->count < MEASURED ? rows->count : MEASURED;
-    size_t least = SIZE_MAX, most = 0;
+    size_t least = SIZE_MAX, most = 0, unread = 0;
+    rlf_err first = RLF_ERR_NONE;
     double sum = 0;
     rlf_ids ids = {0};
     rlf_conversation turns;
@@ -234,19 +236,31 @@ put_lengths(const looker *l, const rlf_records *rows, rlf_err *err)
     for (size_t i = 0; i < n && status >= 0; i++) {
         size_t row = i * rows->count / n, length;
         rlf_str text = {0};
+        rlf_err why = RLF_ERR_NONE;
         if (l->tokenizer)
-            status = encode(l, rows, row, pool, err, &ids, &turns);
+            status = encode(l, rows, row, pool, &why, &ids, &turns);
         else
-            status = text_of(l, rows, row, pool, err, &text);
+            status = text_of(l, rows, row, pool, &why, &text);
+        if (status == RLF_USER) {
+            first = unread++ ? first : why;
+            status = RLF_OK;
+            continue;
+        }
+        if (status < 0)
+            *err = why;
         length = l->tokenizer ? ids.count : text.n;
         least = length < least ? length : least;
         most = length > most ? length : most;
         sum += (double)length;
         rlf_arena_reset(pool);
     }
-    if (status >= 0)
+    if (status >= 0 && unread < n)
         rlf_buf_printf(l->out, ", %zu to %zu %s, mean %.1f", least, most,
-                       l->tokenizer ? "tokens" : "bytes", sum / (double)n);
+                       l->tokenizer ? "tokens" : "bytes",
+                       sum / (double)(n - unread));
+    if (unread)
+        rlf_buf_printf(l->out, ", %zu of %zu cannot be written: %s", unread, n,
+                       visible(l, first.sentence));
     rlf_arena_free(pool);
     RLF_VEC_FREE(&ids);
     return status;
@@ -290,7 +304,7 @@ static rlf_status
 put_value(const looker *l, const rlf_records *rows, size_t row, rlf_buf *out)
 {
     const rlf_record_column *c = &rows->columns[0];
-    rlf_err *err = l->err;
+    rlf_err why = RLF_ERR_NONE;
     rlf_ids ids = {0};
     rlf_conversation turns;
     rlf_buf text = {0};
@@ -301,13 +315,20 @@ put_value(const looker *l, const rlf_records *rows, size_t row, rlf_buf *out)
     else if (c->numbers)
         rlf_buf_number(&text, c->numbers[row]);
     else if (l->tokenizer && (c->kind == RLF_RECORD_TEXT || l->chat)) {
-        status = encode(l, rows, row, l->arena, err, &ids, &turns);
+        status = encode(l, rows, row, l->arena, &why, &ids, &turns);
         if (status >= 0)
             put_tokens(l, &ids, &turns, &text);
     } else {
-        status = text_of(l, rows, row, l->arena, err, &plain);
+        status = text_of(l, rows, row, l->arena, &why, &plain);
         if (status >= 0)
             put_visible(&text, plain);
+    }
+    if (status == RLF_USER) {
+        rlf_buf_puts(&text, "cannot be written: ");
+        put_visible(&text, rlf_str_of(why.sentence));
+        status = RLF_OK;
+    } else if (status < 0) {
+        *l->err = why;
     }
     size_t n = rlf_str_cut((rlf_str){text.p ? text.p : "", text.n}, SHOWN);
     rlf_buf_add(out, text.p ? text.p : "", n);
