@@ -149,7 +149,7 @@ test_product_geglu(env *e)
 static void
 test_product_pieces(env *e)
 {
-    int64_t n = 100, k = 700, m = 260;
+    int64_t n = 70, k = 520, m = 140;
     float *x = values(e, m * k, 1), *w = values(e, n * k, 1);
     float *c = blank(e, m * n), *part = blank(e, m * n);
     void *packed = pack(e, w, n, k, RLF_PRODUCT_FORWARD);
@@ -160,7 +160,7 @@ test_product_pieces(env *e)
              .c = part);
         same(e, part, c, rows * n, 4, "fewer rows");
     }
-    static const int64_t cuts[] = {1, 300, 256, 699};
+    static const int64_t cuts[] = {1, 300, 256, 519};
     for (int64_t i = 0; e->check && !e->bf16 && i < N(cuts); i++) {
         int64_t a = cuts[i], b = k - a;
         float *left = blank(e, n * a), *right = blank(e, n * b);
@@ -355,7 +355,7 @@ test_product_grad(env *e)
 static void
 test_product_large(env *e)
 {
-    int64_t m = 400, n = 801, k = 530;
+    int64_t m = 260, n = 801, k = 520;
     float *x = values(e, m * k, 1), *w = values(e, n * k, 1);
     float *c = blank(e, m * n), *dw = values(e, n * k, 1);
     float *dx = blank(e, m * k), *want = copy_of(e, dw, n * k);
