@@ -20,7 +20,7 @@ libapi_a_SOURCES = \
 	%D%/processes.c \
 	%D%/search_lanes.c \
 	%D%/links.c \
-	%D%/look_data.c %D%/look_model.c %D%/look_text.c \
+	%D%/look_data.c %D%/look_model.c %D%/look_model.h %D%/look_model_print.c %D%/look_text.c \
 	%D%/journal.c \
 	%D%/measuring.c \
 	%D%/rollback.c \

@@ -1,0 +1,77 @@
+/* A directory that was looked at as a model: what look_model.c finds and
+ * look_model_print.c writes. Internal to these two. */
+#ifndef RLF_API_LOOK_MODEL_H
+#define RLF_API_LOOK_MODEL_H
+
+#include "engine/api/session.h"
+#include "engine/base/vec.h"
+#include "engine/io/json.h"
+#include "engine/io/safetensors.h"
+#include "engine/text/tokenizer.h"
+#include "nodes/model/config.h"
+#include "nodes/model/table.h"
+
+/* What parameters are for. */
+typedef enum rlf_looked_part {
+    RLF_LOOKED_EMBEDDING,
+    RLF_LOOKED_ATTENTION,
+    RLF_LOOKED_MLP,
+    RLF_LOOKED_NORMS,
+    RLF_LOOKED_HEAD,
+    RLF_LOOKED_PARTS
+} rlf_looked_part;
+
+/* What memory is for. */
+enum {
+    RLF_LOOKED_TO_READ,
+    RLF_LOOKED_TO_GENERATE,
+    RLF_LOOKED_TO_TRAIN,
+    RLF_LOOKED_TO_ADAPT,
+    RLF_LOOKED_PURPOSES
+};
+/* Of adapters, beside all products of a layer. */
+enum { RLF_LOOKED_RANK = 16 };
+/* On what: f32 on a CPU, bf16 on a GPU. */
+enum { RLF_LOOKED_ON_CPU, RLF_LOOKED_ON_GPU, RLF_LOOKED_DEVICES };
+
+enum { RLF_LOOKED_LONGEST = 2048, RLF_LOOKED_NAMES = 16 };
+
+typedef struct rlf_looked_model {
+    rlf_arena *arena;
+    const char *dir;
+    const json_t *config, *generation, *texts; /* files; NULL: not there */
+    const json_t *adapter; /* likewise; an adapter has weights of its own, for a
+                              model that is elsewhere */
+    bool based;            /* that model is a directory here */
+    bool score;            /* the adapter has a scalar head */
+    rlf_model_config *model; /* NULL: it is refused */
+    const rlf_table *table;
+    int64_t params[RLF_LOOKED_PARTS];
+    uint32_t longest; /* tokens that memory is counted for */
+    uint64_t memory[RLF_LOOKED_PURPOSES][RLF_LOOKED_DEVICES],
+        token[RLF_LOOKED_DEVICES];
+    rlf_safetensors *files;
+    struct {
+        uint64_t tensors, values, bytes;
+    } types[RLF_ELEMENT_COUNT];
+    size_t n_files;
+    rlf_tokenizer *tokenizer;
+    const char *template; /* the file that has it, or NULL */
+    const char *named[RLF_LOOKED_NAMES];
+    size_t n_named; /* of several templates */
+    const char *ends_from;
+    const uint32_t *ends;
+    size_t n_ends;
+    RLF_VEC(rlf_err) refused;
+} rlf_looked_model;
+
+/* A text of an object, or NULL. */
+const char *rlf_looked_string(const json_t *object, const char *key);
+/* Parameters of all kinds. */
+int64_t rlf_looked_params(const rlf_looked_model *c);
+
+/* What was found, as a text, or as an object of JSON. */
+void rlf_looked_model_text(const rlf_looked_model *c, rlf_buf *out);
+void rlf_looked_model_json(const rlf_looked_model *c, rlf_buf *out);
+
+#endif
