@@ -5,6 +5,8 @@
 #include "engine/api/session.h"
 
 #include "engine/base/vec.h"
+#include "engine/dev/cores.h"
+#include "engine/dev/team.h"
 #include "engine/io/file.h"
 #include "engine/io/hub.h"
 #include "engine/io/json.h"
@@ -14,6 +16,7 @@
 #include "nodes/chat.h"
 #include "nodes/turns.h"
 
+#include <pthread.h>
 #include <string.h>
 
 enum {
@@ -220,50 +223,113 @@ encode(const looker *l, const rlf_records *rows, size_t row, rlf_arena *arena,
                                 is_text ? RLF_ENCODE_SPECIAL : 0, err, ids);
 }
 
-/* Least, mean and most of the lengths of values spread evenly, and how many of
- * these the template or the tokenizer cannot write. */
+/* Lengths of values spread evenly. */
+typedef struct measuring {
+    const looker *looker;
+    const rlf_records *rows;
+    size_t n, *length; /* SIZE_MAX: it cannot be written */
+    rlf_claim claim;
+    pthread_mutex_t lock; /* for what follows */
+    rlf_status status;
+    rlf_err err;
+} measuring;
+
+/* Value i of those. */
+static rlf_status
+measure(const measuring *m, size_t i, rlf_arena *pool, rlf_err *err)
+{
+    const looker *l = m->looker;
+    size_t row = i * m->rows->count / m->n;
+    rlf_ids ids = {0};
+    rlf_conversation turns;
+    rlf_str text = {0};
+    rlf_status status = l->tokenizer
+                            ? encode(l, m->rows, row, pool, err, &ids, &turns)
+                            : text_of(l, m->rows, row, pool, err, &text);
+    m->length[i] = status < 0 ? SIZE_MAX : l->tokenizer ? ids.count : text.n;
+    RLF_VEC_FREE(&ids);
+    return status;
+}
+
+static void
+measure_some(void *arg, int thread, int n_threads)
+{
+    enum { GRAIN = 8 };
+    measuring *m = arg;
+    rlf_arena *pool = rlf_arena_new();
+    int64_t first, last;
+    (void)thread, (void)n_threads;
+    while (rlf_claim_take(&m->claim, GRAIN, &first, &last))
+        for (size_t i = (size_t)first; i < (size_t)last; i++) {
+            rlf_err why = RLF_ERR_NONE;
+            rlf_status status = measure(m, i, pool, &why);
+            rlf_arena_reset(pool);
+            if (status >= 0 || status == RLF_USER)
+                continue;
+            pthread_mutex_lock(&m->lock);
+            m->status = status;
+            m->err = why;
+            pthread_mutex_unlock(&m->lock);
+        }
+    rlf_arena_free(pool);
+}
+
+/* All of them, on all cores. */
+static rlf_status
+measure_all(measuring *m, rlf_err *err)
+{
+    int cores = rlf_cores_count();
+    rlf_team *team = NULL;
+    rlf_err why = RLF_ERR_NONE; /* fewer threads do */
+    if (cores > 1 && rlf_team_new(cores, cores, &team, &why) < 0)
+        team = NULL;
+    pthread_mutex_init(&m->lock, NULL);
+    if (team)
+        rlf_team_run(team, measure_some, m);
+    else
+        measure_some(m, 0, 1);
+    pthread_mutex_destroy(&m->lock);
+    rlf_team_free(team);
+    if (m->status < 0)
+        *err = m->err;
+    return m->status;
+}
+
+/* Least, mean and most of them, and how many the template or the tokenizer
+ * cannot write. */
 static rlf_status
 put_lengths(const looker *l, const rlf_records *rows, rlf_err *err)
 {
-    size_t n = rows->count < MEASURED ? rows->count : MEASURED;
+    size_t lengths[MEASURED], first = SIZE_MAX;
+    measuring m = {.looker = l,
+                   .rows = rows,
+                   .n = rows->count < MEASURED ? rows->count : MEASURED,
+                   .length = lengths,
+                   .err = RLF_ERR_NONE};
     size_t least = SIZE_MAX, most = 0, unread = 0;
-    rlf_err first = RLF_ERR_NONE;
     double sum = 0;
-    rlf_ids ids = {0};
-    rlf_conversation turns;
-    rlf_arena *pool = rlf_arena_new();
-    rlf_status status = RLF_OK;
-    for (size_t i = 0; i < n && status >= 0; i++) {
-        size_t row = i * rows->count / n, length;
-        rlf_str text = {0};
-        rlf_err why = RLF_ERR_NONE;
-        if (l->tokenizer)
-            status = encode(l, rows, row, pool, &why, &ids, &turns);
-        else
-            status = text_of(l, rows, row, pool, &why, &text);
-        if (status == RLF_USER) {
-            first = unread++ ? first : why;
-            status = RLF_OK;
+    m.claim = rlf_claim_of((int64_t)m.n);
+    RLF_TRY(measure_all(&m, err));
+    for (size_t i = 0; i < m.n; i++) {
+        if (lengths[i] == SIZE_MAX) {
+            first = unread++ ? first : i;
             continue;
         }
-        if (status < 0)
-            *err = why;
-        length = l->tokenizer ? ids.count : text.n;
-        least = length < least ? length : least;
-        most = length > most ? length : most;
-        sum += (double)length;
-        rlf_arena_reset(pool);
+        least = lengths[i] < least ? lengths[i] : least;
+        most = lengths[i] > most ? lengths[i] : most;
+        sum += (double)lengths[i];
     }
-    if (status >= 0 && unread < n)
+    if (unread < m.n)
         rlf_buf_printf(l->out, ", %zu to %zu %s, mean %.1f", least, most,
                        l->tokenizer ? "tokens" : "bytes",
-                       sum / (double)(n - unread));
-    if (unread)
-        rlf_buf_printf(l->out, ", %zu of %zu cannot be written: %s", unread, n,
-                       visible(l, first.sentence));
-    rlf_arena_free(pool);
-    RLF_VEC_FREE(&ids);
-    return status;
+                       sum / (double)(m.n - unread));
+    if (!unread)
+        return RLF_OK;
+    rlf_err why = RLF_ERR_NONE;
+    measure(&m, first, l->arena, &why);
+    rlf_buf_printf(l->out, ", %zu of %zu cannot be written: %s", unread, m.n,
+                   visible(l, why.sentence));
+    return RLF_OK;
 }
 
 /* Tokens as their text, special ones between « and », what an assistant says
