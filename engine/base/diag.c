@@ -19,8 +19,8 @@ enum {
     CHAIN = 8 /* functions in one another of which messages tell */
 };
 
-/* What makes two diagnostics the same: code and place; of those without a place
- * the text. */
+/* Two diagnostics are the same if they have the same code and place; of those
+ * without a place the text. */
 static const char *
 identity(rlf_diags *diags, const rlf_diag *d)
 {
@@ -152,7 +152,7 @@ errors_left_out(const rlf_diags *diags)
     return diags->errors - diags->kept;
 }
 
-/* What stands under the byte `at` of a source: '^', '~' or ' '. */
+/* The mark under the byte `at` of a source: '^', '~' or ' '. */
 static char
 mark(size_t at, rlf_span caret, rlf_span left, rlf_span right)
 {

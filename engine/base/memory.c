@@ -12,8 +12,8 @@
 
 enum { ALIGN = 64, SIZES = 4, MOST = 256, LARGE = 4096 };
 
-/* What ends a call in an orderly way needs little: texts of errors, lists of
- * what is closed, a few blocks of arenas, which are the largest. */
+/* Ending a call in an orderly way takes little memory: texts of errors, lists
+ * of what is closed, a few blocks of arenas, which are the largest. */
 static const struct {
     size_t bytes;
     int n;
@@ -30,7 +30,8 @@ static atomic_bool failed;
 static atomic_size_t refused; /* bytes, of the last failure */
 static _Thread_local uint64_t misses;
 
-/* Where a thread goes on when it is refused something; NULL: it is not. */
+/* The place where a thread goes on when memory is refused; NULL: there is none.
+ */
 typedef struct guard {
     jmp_buf out;
     size_t refused; /* bytes */

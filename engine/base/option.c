@@ -114,7 +114,7 @@ static const struct {
     {"model", OF_PROGRAM},
 };
 
-/* What an option of other programs is here: written with dashes or not; NULL:
+/* Our name of an option of other programs, written with dashes or not; NULL:
  * who knows. */
 static const char *
 other_option(const char *name)

@@ -83,8 +83,8 @@ rlf_option rlf_option_called(const char *spelled);
  * is not set, or empty. RLF_USAGE if it has anything else. */
 rlf_status rlf_variable_number(const char *name, int64_t preset, rlf_err *err,
                                int64_t *out);
-/* What a text says of an option, which `from` has given ("--seed", a variable):
- * RLF_USAGE if its row does not allow it. */
+/* Reads the value of an option from a text, which `from` has given ("--seed", a
+ * variable): RLF_USAGE if its row does not allow it. */
 rlf_status rlf_option_read(rlf_option option, const char *text,
                            const char *from, rlf_err *err,
                            rlf_option_value *value);

@@ -5,7 +5,7 @@
 
 #include "engine/base/option.h"
 
-/* What words may be that are no options. */
+/* The kinds of words that are no options. */
 typedef enum rlf_words_kind {
     RLF_WORDS_ALONE,    /* files, names */
     RLF_WORDS_SETTINGS, /* and NAME=VALUE */

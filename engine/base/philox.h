@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* What a random number is for; part of its key, so never renumber. */
+/* The purpose of a random number; it is part of its key, so never renumber. */
 typedef enum rlf_purpose {
     RLF_PURPOSE_SAMPLE = 1,  /* tokens of a response */
     RLF_PURPOSE_SHUFFLE = 2, /* the order of data rows in an epoch */

@@ -53,7 +53,7 @@ rlf_status rlf_sources_read(rlf_sources *sources, const char *path,
 rlf_status rlf_sources_take(rlf_sources *sources, const char *path,
                             const char *text, size_t size, rlf_err *err,
                             uint32_t *out);
-/* What was added last is no part of the program. */
+/* The source that was added last is no part of the program. */
 void rlf_sources_beside(rlf_sources *sources);
 const rlf_source *rlf_sources_get(const rlf_sources *sources, uint32_t index);
 
@@ -62,7 +62,7 @@ uint32_t rlf_sources_use(rlf_sources *sources, rlf_source_use use);
 /* The use that a span in a function's body is of; NULL: it is in none. */
 const rlf_source_use *rlf_sources_used(const rlf_sources *sources,
                                        rlf_span span);
-/* Where somebody who looks for a mistake begins: a place in an imported
+/* The place where somebody begins to look for a mistake: one in an imported
  * function is that of its use in the program. */
 rlf_span rlf_sources_own(const rlf_sources *sources, rlf_span span);
 

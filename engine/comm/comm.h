@@ -116,14 +116,14 @@ uint64_t rlf_comm_sent(const rlf_comm *comm);
  * ranks are one each, messages that it receives from others one each; of what
  * was recorded likewise. */
 uint64_t rlf_comm_met(const rlf_comm *comm);
-/* What this rank works on, for messages; `node` must outlive its use. */
+/* Names what this rank works on, for messages; `node` must outlive its use. */
 void rlf_comm_label(rlf_comm *comm, const char *node);
 /* "I am still working": restarts the limit of the ranks of this process that
  * wait for this one. Each message that a rank finishes is a beat too. NULL is
  * fine. */
 void rlf_comm_beat(rlf_comm *comm);
-/* What this rank waits for now, in words; "" when it does not wait. Any thread
- * of the process may ask. */
+/* Writes in words for what this rank waits now; "" when it does not wait. Any
+ * thread of the process may ask. */
 void rlf_comm_waits(const rlf_comm *comm, char *text, size_t room);
 /* In process 0: the beats of all ranks of the run so far (those of other
  * processes come about once a second while they change), and what any of them
@@ -165,7 +165,7 @@ rlf_status rlf_comm_abort_controller(rlf_comm_world *world,
 rlf_status rlf_comm_check(const rlf_comm_world *world, rlf_err *err);
 /* Another limit than that of the options, for waits that begin later. */
 void rlf_comm_world_limit(rlf_comm_world *world, double seconds);
-/* What kind of error the run's first one was; RLF_OK if there is none. */
+/* The kind of the run's first error; RLF_OK if there is none. */
 rlf_status rlf_comm_cause(const rlf_comm_world *world);
 /* The process whose end or silence that was, or -1. It may be this one. */
 int rlf_comm_lost(const rlf_comm_world *world);

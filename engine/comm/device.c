@@ -8,7 +8,7 @@
 
 /* -- attaching ----------------------------------------------------------- */
 
-/* What each rank says of its device. */
+/* Each rank tells the others this of its device. */
 typedef struct identity {
     bool host_memory;
     bool nccl; /* it could */

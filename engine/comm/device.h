@@ -52,11 +52,11 @@ typedef struct rlf_attach_options {
     size_t (*taken)(rlf_device *device);
 } rlf_attach_options;
 
-/* What this build and this machine offer a device of that kind; NCCL is looked
- * for where the device is a GPU. *why: without it, why so, else NULL. */
+/* The options that this build and this machine have for a device; NCCL is
+ * looked for where the device is a GPU. *why: without it, why so, else NULL. */
 rlf_attach_options rlf_attach_best(const rlf_device *device, const char **why);
-/* What rlf_comm_attach() will find, without taking anything: by every rank of
- * the world together. */
+/* The way that rlf_comm_attach() will find, without taking anything: by every
+ * rank of the world together. */
 rlf_status rlf_comm_foresee(rlf_comm *comm, rlf_queue *queue,
                             const rlf_attach_options *options, rlf_err *err,
                             rlf_way *out);

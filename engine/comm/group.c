@@ -128,7 +128,7 @@ bcast_flat(rlf_group *group, int root, void *data, size_t bytes, rlf_err *err)
     return rlf_batch_run(group, RLF_KIND_BCAST, group->sends, n, NULL, 0, err);
 }
 
-/* Who has it sends it half of the way on, farthest first. */
+/* A member that has the data sends it half of the way on, farthest first. */
 static rlf_status
 bcast_tree(rlf_group *group, int root, void *data, size_t bytes, rlf_err *err)
 {

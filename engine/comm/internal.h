@@ -1,5 +1,5 @@
-/* What the files of this folder share: ends, batches, requests, the interface
- * of a backend. Not for others; the contract is comm.h. */
+/* Declarations that the files of this folder share: ends, batches, requests,
+ * the interface of a backend. Not for others; the contract is comm.h. */
 #ifndef RLF_COMM_INTERNAL_H
 #define RLF_COMM_INTERNAL_H
 
@@ -15,7 +15,7 @@
 #define EAGER_BYTES 1024
 /* So many such copies wait for their receiver, then the sender waits. */
 #define EAGER_CELLS 64
-/* Where parts of other ranks are added. */
+/* Bytes of the memory where parts of other ranks are added. */
 #define STAGING_BYTES ((size_t)1 << 21)
 #define LEAST_CHUNK ((size_t)4096)
 
@@ -87,7 +87,7 @@ typedef struct rlf_mailbox {
     char *slots;
 } rlf_mailbox;
 
-/* What a rank waits for, readable by other threads (atomic each). */
+/* The state of a rank's wait, readable by other threads (atomic each). */
 typedef struct rlf_waiting {
     bool on, send;
     int kind, peer;
@@ -239,7 +239,7 @@ void rlf_comm_pause(rlf_comm *comm, uint32_t bell, uint64_t idle, uint64_t ns);
 void rlf_comm_batches_free(rlf_comm *comm);
 
 /* group.c */
-/* Where block i of n_blocks even blocks of n begins; i = n_blocks: n. */
+/* The beginning of block i of n_blocks even blocks of n; i = n_blocks: n. */
 size_t rlf_group_block(size_t n, int n_blocks, int i);
 /* All-gather of bytes[member], under the name of `kind`. */
 rlf_status rlf_group_gather(rlf_group *group, rlf_comm_kind kind,
@@ -268,7 +268,7 @@ void rlf_channel_start(rlf_comm *comm, rlf_request *request);
 /* Copies if matched; whether the request is done. */
 rlf_status rlf_channel_move(rlf_comm *comm, rlf_request *request, bool *done,
                             rlf_err *err);
-/* What a receive has borrowed is its sender's again. */
+/* Returns to its sender the memory that a receive has borrowed. */
 void rlf_channel_return(rlf_comm *comm, rlf_request *receive);
 void rlf_channel_cancel(rlf_request *request);
 

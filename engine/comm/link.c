@@ -34,7 +34,8 @@ typedef enum frame_kind {
 #define STOP_NS 5000000000u
 #define BEAT_NS 1000000000u
 
-/* What follows the head of a FRAME_BEAT; `from` says which rank it is about. */
+/* The contents of a FRAME_BEAT, behind its head; `from` says which rank it is
+ * about. */
 typedef struct beat {
     uint32_t all;  /* of all ranks of the process, or of the controller */
     int32_t noted; /* what the process was told, 0: nothing */
@@ -49,7 +50,7 @@ typedef struct frame {
 
 /* -- sending ------------------------------------------------------------ */
 
-/* What of `out` the socket takes now; the lock is held. */
+/* Writes as much of `out` as the socket takes now; the lock is held. */
 static void
 flush(rlf_link *l)
 {

@@ -32,7 +32,7 @@ typedef struct mpi_world {
     pthread_t mover;
 } mpi_world;
 
-/* What one rank has under way, as parallel arrays [n]. */
+/* The requests that one rank has under way, as parallel arrays [n]. */
 typedef struct mpi_end {
     int n, room;
     MPI_Request *requests;

@@ -130,7 +130,7 @@ look(rlf_port *port, bool first, rlf_err *err)
     return RLF_OK;
 }
 
-/* What rlf_queue_sync() and rlf_event_sync() do while they wait. */
+/* Called by rlf_queue_sync() and rlf_event_sync() while they wait. */
 static rlf_status
 watch(void *ctx, bool first, rlf_err *err)
 {
@@ -227,7 +227,7 @@ talk(rlf_port *port, const rlf_group *group, const rlf_part *sends, int n_sends,
     return settle(port, received == RLF_NCCL_OK ? result : received, err);
 }
 
-/* What the slots of staged.c have. */
+/* Messages between the slots of staged.c. */
 static rlf_status
 nccl_parts(rlf_port *port, rlf_group *group, int tag, const rlf_part *sends,
            int n_sends, const rlf_part *receives, int n_receives, rlf_err *err)

@@ -15,7 +15,7 @@
 
 #include <stdlib.h>
 
-/* What each rank says of its device. */
+/* Each rank tells the others this of its device. */
 typedef struct card {
     const rlf_device_ops *ops; /* means something within a process alone */
     int number;

@@ -1,5 +1,5 @@
-/* What the ways of device memory (device.h) share: device.c, transfer.c,
- * peer.c, staged.c, nccl.c. */
+/* Declarations that the ways of device memory (device.h) share: device.c,
+ * transfer.c, peer.c, staged.c, nccl.c. */
 #ifndef RLF_COMM_PORT_H
 #define RLF_COMM_PORT_H
 

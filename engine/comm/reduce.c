@@ -33,7 +33,7 @@ chunk_length(size_t count, size_t chunk, size_t i)
     return at >= count ? 0 : count - at < chunk ? count - at : chunk;
 }
 
-/* Where chunk i from member `from` is received. */
+/* The place that chunk i from member `from` is received in. */
 static char *
 staging_at(const adding *a, size_t i, int from)
 {

@@ -21,7 +21,7 @@
 #define MEET_SECONDS 30 /* for all connections */
 #define CALL_SECONDS 5  /* for one */
 
-/* What every process tells all others. */
+/* Every process tells all others this of itself. */
 typedef struct hello {
     char host[256];
     uint64_t cookie;

@@ -172,7 +172,7 @@ round_counts(const job *j, size_t round, const size_t *bytes, size_t *out)
         out[i] = piece(bytes[i], j->chunk, round);
 }
 
-/* Where this member's piece lies in the slot. */
+/* The place of this member's piece in the slot. */
 static char *
 own_piece(const job *j, char *slot)
 {

@@ -154,7 +154,7 @@ add_staged(rlf_transfer *t, rlf_message *messages, int n, rlf_err *err)
     return rlf_port_await(port, t->parcel->filled, err);
 }
 
-/* What came goes to the device. */
+/* Copies received bytes to the device. */
 static rlf_status
 deliver(rlf_transfer *t, rlf_err *err)
 {

@@ -8,7 +8,7 @@ typedef char rlf_cgroup_words[2][32];
  * file. */
 int rlf_cgroup_read(const char *dir, const char *name, rlf_cgroup_words words);
 
-/* What one group directory limits something to; 0: to nothing. */
+/* The limit that one group directory sets; 0: none. */
 typedef double rlf_cgroup_limit(const char *dir);
 
 /* The least limit of the groups under `root` (normally "/sys/fs/cgroup") that

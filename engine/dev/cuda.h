@@ -44,8 +44,8 @@ size_t rlf_cuda_scratch_bytes(void);
 /* RLF_CUDA_COUNTERS words of the queue's GPU that are 0 between operations. */
 #define RLF_CUDA_COUNTERS 4096
 int32_t *rlf_cuda_counters(rlf_queue *queue);
-/* What kernels keep with the queue: NULL at first. `end` gets it, unless it is
- * NULL, when the queue is freed. */
+/* A pointer that kernels keep with the queue: NULL at first. `end` gets it,
+ * unless it is NULL, when the queue is freed. */
 void **rlf_cuda_keep(rlf_queue *queue, void (*end)(void *kept));
 /* A word that they keep with it besides; 0 at first. */
 int *rlf_cuda_mark(rlf_queue *queue);

@@ -1,5 +1,6 @@
-/* What the files of a GPU share (cuda*.c): its device and its queue, and how a
- * call of the runtime is checked. Nobody else includes this. */
+/* Declarations that the files of a GPU share (cuda*.c): its device and its
+ * queue, and how a call of the runtime is checked. Nobody else includes this.
+ */
 #ifndef RLF_DEV_CUDA_INTERNAL_H
 #define RLF_DEV_CUDA_INTERNAL_H
 
@@ -18,8 +19,8 @@ typedef struct rlf_cuda_block {
     struct rlf_cuda_block *next;
 } rlf_cuda_block;
 
-/* What is left to the driver: for the code of kernels and their local memory,
- * and for recordings. */
+/* Bytes that are left to the driver: for the code of kernels and their local
+ * memory, and for recordings. */
 #define RLF_CUDA_SPARE ((size_t)512 << 20)
 #define RLF_CUDA_RECORDINGS (RLF_CUDA_SPARE / 2)
 

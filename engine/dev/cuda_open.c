@@ -47,10 +47,10 @@ rlf_device_cuda_memory(int index, rlf_device_memory *out, rlf_err *err)
 #include <stdlib.h>
 #include <string.h>
 
-/* What our kernels are compiled for, at least. */
+/* The oldest architecture that our kernels are compiled for. */
 #define OLDEST 80
 
-/* What to do about errors whose own words do not say it. */
+/* Hints for errors whose own words do not say what to do. */
 static const struct {
     cudaError_t error;
     const char *hint;

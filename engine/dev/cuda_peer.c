@@ -1,4 +1,4 @@
-/* What a GPU does with the memory of another rank's GPU in the same process:
+/* Access of a GPU to the memory of another rank's GPU in the same process:
  * which it can read, the queue that copies from there, the copy. A stream of
  * its own, so that what comes from others passes the rank's work; of a higher
  * priority, so that the driver does not line both up in one of its own queues.

@@ -12,7 +12,7 @@
 #define SCRATCH ((size_t)64 << 20)
 #define STAGE ((size_t)8 << 20)
 #define COUNTERS (RLF_CUDA_COUNTERS * sizeof(int32_t))
-/* What a copy may have at most to go through pinned memory, and the room for
+/* Bytes of a copy that goes through pinned memory, at most, and the room for
  * those on their way to the host. */
 #define SMALL ((size_t)1 << 20)
 #define LANDING (4 * SMALL)
@@ -219,7 +219,8 @@ rlf_cuda_queue_sync(rlf_queue *queue, rlf_err *err)
     return rlf_cuda_look_at_fault(q, err);
 }
 
-/* What operations say of their arguments, as far as they are done. */
+/* Looks for a fault that operations which are done have found in their
+ * arguments. */
 rlf_status
 rlf_cuda_look_at_fault(rlf_cuda_queue *q, rlf_err *err)
 {

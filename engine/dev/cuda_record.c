@@ -1,4 +1,4 @@
-/* What a queue of a GPU was given, recorded and carried out again: a CUDA
+/* Work of a GPU's queue, recorded and carried out again: a CUDA
  * graph, captured from its stream. See dev.h and replay.h. */
 #include "engine/dev/cuda_internal.h"
 

@@ -35,7 +35,7 @@ typedef struct rlf_device_memory {
     uint8_t id[16];
 } rlf_device_memory;
 
-/* What lies in ordinary memory of the host may change as soon as a copy
+/* Ordinary memory of the host may change as soon as a copy
  * TO_DEVICE has returned; what comes TO_HOST is there after the next
  * queue_sync, and the place for it has to stay until then. */
 typedef enum rlf_copy {
@@ -150,7 +150,7 @@ struct rlf_queue {
     void *hook_ctx;
 };
 
-/* What a CPU queue is made of; kernels/cpu casts to it. */
+/* The members of a CPU queue; kernels/cpu casts to it. */
 typedef struct rlf_cpu_queue {
     rlf_queue queue; /* first */
     rlf_team *team;  /* the device's; one queue at a time uses it */
