@@ -137,7 +137,7 @@ train(rlf_model *model, double seconds)
         check(rlf_pass_load(pass, seqs, SEQS, 0, RLF_ROWS_TOKENS, &err), &err);
         check(rlf_transformer_forward(model, pass, &err), &err);
         check(rlf_head_loss(model, pass, minus_mean, NULL, false, &err), &err);
-        check(rlf_transformer_backward(model, pass, &err), &err);
+        check(rlf_transformer_backward_chunk(model, pass, 0, &err), &err);
         check(rlf_optimizer_step(model, &adam, &err, &norm), &err);
         t = now() - t;
         if (t < best)
@@ -336,7 +336,8 @@ main(int argc, char **argv)
     check(rlf_model_new(queue, rlf_kernels_cpu(), &config, &options, &err,
                         &model),
           &err);
-    check(rlf_weights_init(model, 1, &err), &err);
+    check(rlf_weights_fill(model, &(rlf_weights_origin){.seed = 1}, &err),
+          &err);
 
     omp_set_num_threads(threads);
     double gflops = peak(seconds);
