@@ -16,6 +16,7 @@ typedef struct head_args {
     int64_t ldx;
     const void *packed;
     bool bf16;        /* packed as bf16 */
+    const float *bias; /* of the tokens held here; or NULL */
     float scale, cap; /* scale 0: 1; cap 0: none */
     float temperature;
     const float *temperatures;

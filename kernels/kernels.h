@@ -654,6 +654,7 @@ typedef struct rlf_head_logprob_args {
     const void *packed;        /* head weight [v, d], FORWARD; each shard is
                                   packed by itself, one after the other */
     bool bf16;                 /* as bf16 */
+    const float *bias;         /* of the tokens held here; or NULL */
     float scale, cap;          /* scale 0: 1; cap 0: none */
     float temperature;         /* > 0; 0: 1 */
     const float *temperatures; /* [m], instead; or NULL */
@@ -709,6 +710,7 @@ typedef struct rlf_head_loss_args {
     rlf_real *dx;
     int64_t lddx; /* 0: d */
     float *dw;    /* [v, d] dense, or NULL */
+    float *dbias; /* += dz of the tokens held here, in row order; or NULL */
 } rlf_head_loss_args;
 
 /* One token a row: z at the row's temperature, kept tokens by top_k (0: all),
@@ -726,6 +728,7 @@ typedef struct rlf_sample_args {
     int64_t ldx;        /* 0: d */
     const void *packed; /* head weight [v, d], FORWARD, shard by shard */
     bool bf16;          /* as bf16 */
+    const float *bias;  /* of the tokens held here; or NULL */
     float scale, cap;   /* scale 0: 1; cap 0: none */
     bool greedy;
     float temperature;         /* > 0; 0: 1 */

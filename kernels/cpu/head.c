@@ -251,6 +251,8 @@ logits_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
                                     .ldx = t->a.ldx,
                                     .packed = l->packed,
                                     .bf16 = t->a.bf16,
+                                    .bias =
+                                        t->a.bias ? t->a.bias + l->from : NULL,
                                     .c = t->z + l->from,
                                     .ldc = t->ld};
         ISA(product_part)(&product, row, rows, from, from + c->n, scratch);
@@ -423,6 +425,7 @@ forward_args(const rlf_head_logprob_args *a, bool entropy)
                        .ldx = a->ldx,
                        .packed = a->packed,
                        .bf16 = a->bf16,
+                       .bias = a->bias,
                        .scale = a->scale,
                        .cap = a->cap,
                        .temperature = a->temperature,
@@ -624,7 +627,9 @@ tile_products(rlf_queue *queue, const rlf_head_loss_args *args, const tile *t,
                                 .dw = args->dw};
     if (args->dw)
         RLF_TRY(ISA(product_grad)(queue, &dw, err));
-    return RLF_OK;
+    rlf_bias_grad_args db = {
+        .m = t->n, .n = t->held, .dy = t->z, .lddy = t->ld, .db = args->dbias};
+    return args->dbias ? ISA(bias_grad)(queue, &db, err) : RLF_OK;
 }
 
 rlf_status

@@ -370,6 +370,7 @@ ISA(sample)(rlf_queue *queue, const rlf_sample_args *args, rlf_err *err)
                    .ldx = args->ldx,
                    .packed = args->packed,
                    .bf16 = args->bf16,
+                   .bias = args->bias,
                    .scale = args->scale,
                    .cap = args->cap,
                    .temperature = args->temperature,

@@ -351,7 +351,7 @@ whole_kernel(tile t)
 static bool
 measures_itself(rlf_queue *queue, const head_args &a)
 {
-    bool plain = a.cap == 0 && (a.scale == 0 || a.scale == 1);
+    bool plain = a.cap == 0 && (a.scale == 0 || a.scale == 1) && !a.bias;
     return BY_PIECES && plain && CUDA(mma_measures)(queue, a.x, a.ldx, a.d);
 }
 
@@ -367,6 +367,7 @@ slice_logits(rlf_queue *queue, const tile *t, slice l, const char *packed,
                                 .x = a.x + t->first * a.ldx,
                                 .ldx = a.ldx,
                                 .packed = packed,
+                                .bias = a.bias ? a.bias + l.from : NULL,
                                 .c = (rlf_real *)(t->z + l.from),
                                 .ldc = t->ld,
                                 .c_f32 = true};
@@ -454,6 +455,7 @@ forward_args(const rlf_head_logprob_args *a, bool entropy)
                        .x = a->x,
                        .ldx = a->ldx,
                        .packed = a->packed,
+                       .bias = a->bias,
                        .scale = a->scale,
                        .cap = a->cap,
                        .temperature = a->temperature,
@@ -704,7 +706,14 @@ tile_products(rlf_queue *queue, const rlf_head_loss_args *args, const tile *t,
                                 .x = a->x + t->first * a->ldx,
                                 .ldx = a->ldx,
                                 .dw = args->dw};
-    return args->dw ? TYPED(rows).product_grad(queue, &dw, err) : RLF_OK;
+    if (args->dw)
+        RLF_TRY(TYPED(rows).product_grad(queue, &dw, err));
+    rlf_bias_grad_args db = {.m = t->n,
+                             .n = t->held,
+                             .dy = t->dz,
+                             .lddy = t->ld,
+                             .db = args->dbias};
+    return args->dbias ? TYPED(rows).bias_grad(queue, &db, err) : RLF_OK;
 }
 
 rlf_status

@@ -354,6 +354,7 @@ TYPED(sample)(rlf_queue *queue, const rlf_sample_args *args, rlf_err *err)
                    .x = args->x,
                    .ldx = args->ldx,
                    .packed = args->packed,
+                   .bias = args->bias,
                    .scale = args->scale,
                    .cap = args->cap,
                    .temperature = args->temperature,

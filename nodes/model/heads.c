@@ -2,8 +2,16 @@
  * kernel's (parallel.h). */
 #include "nodes/model/heads.h"
 
+#include "nodes/model/block.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/parallel.h"
+
+const float *
+rlf_head_bias(const rlf_model *m)
+{
+    int64_t at = m->table->lm_bias;
+    return at == RLF_NO_SLOT ? NULL : rlf_block_place(m, at);
+}
 
 static rlf_head_logprob_args
 head_args(const rlf_model *model, rlf_pass *p, bool with_entropy)
@@ -17,6 +25,7 @@ head_args(const rlf_model *model, rlf_pass *p, bool with_entropy)
         .x = p->hidden,
         .packed = model->lm.forward,
         .bf16 = model->lm.bf16,
+        .bias = rlf_head_bias(model),
         .scale = (float)c->logits_scale,
         .cap = (float)c->logits_cap,
         .temperature = p->n_rows ? p->host_floats[0] : 1,
@@ -106,15 +115,17 @@ static rlf_head_loss_args
 loss_args(rlf_model *model, rlf_pass *p, bool with_entropy, void *ctx)
 {
     const rlf_table *t = model->table;
+    bool adapted = rlf_table_adapted(t), bias = t->lm_bias != RLF_NO_SLOT;
     rlf_gradient_select(model, t->cut.chunks - 1, RLF_GRADIENT_REST);
-    return (rlf_head_loss_args){.forward = head_args(model, p, with_entropy),
-                                .packed_back = model->lm.backward,
-                                .loss_ctx = ctx,
-                                .dx = p->d_hidden,
-                                .dw = rlf_table_adapted(t) ? NULL
-                                      : model->gradient.tied
-                                          ? model->gradient.tied
-                                          : rlf_gradient_of(model, t->lm)};
+    return (rlf_head_loss_args){
+        .forward = head_args(model, p, with_entropy),
+        .packed_back = model->lm.backward,
+        .loss_ctx = ctx,
+        .dx = p->d_hidden,
+        .dw = adapted                ? NULL
+              : model->gradient.tied ? model->gradient.tied
+                                     : rlf_gradient_of(model, t->lm),
+        .dbias = adapted || !bias ? NULL : rlf_gradient_of(model, t->lm_bias)};
 }
 
 rlf_status

@@ -6,6 +6,9 @@
 
 #include "nodes/model/pass.h"
 
+/* The bias of the language head, of the tokens held here; NULL: it has none. */
+const float *rlf_head_bias(const rlf_model *model);
+
 /* pass->logprob (and entropy) of the rows' targets. */
 rlf_status rlf_head_logprobs(const rlf_model *model, rlf_pass *pass,
                              bool with_entropy, rlf_err *err);

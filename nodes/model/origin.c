@@ -10,6 +10,7 @@
 #include "engine/io/file.h"
 #include "nodes/model/adapter.h"
 #include "nodes/model/adapter_files.h"
+#include "nodes/model/families/families.h"
 #include "nodes/model/form.h"
 #include "nodes/model/weights.h"
 
@@ -171,11 +172,12 @@ is_known(const rlf_table *t, const char *name)
 static bool
 is_harmless(const rlf_table *t, const char *name)
 {
+    const rlf_family *f = t->config.family;
     const char *const heads[] = {rlf_head_name(&t->config), "score.weight",
-                                 RLF_ADAPTER_SCORE};
+                                 RLF_ADAPTER_SCORE, f ? f->head_bias : NULL};
     bool found = is_known(t, name);
     for (size_t k = 0; k < RLF_COUNT(heads); k++)
-        found |= !strcmp(name, heads[k]);
+        found |= heads[k] && !strcmp(name, heads[k]);
     return found;
 }
 

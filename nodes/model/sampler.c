@@ -18,6 +18,7 @@
 #include "engine/base/hash.h"
 #include "nodes/model/carve.h"
 #include "nodes/model/generation.h"
+#include "nodes/model/heads.h"
 #include "nodes/model/offload.h"
 #include "nodes/model/parallel.h"
 #include "nodes/model/transformer.h"
@@ -351,6 +352,7 @@ sample_rows(const step *s, const rlf_pass *p, rlf_err *err)
                             .x = p->hidden,
                             .packed = g->model->lm.forward,
                             .bf16 = g->model->lm.bf16,
+                            .bias = rlf_head_bias(g->model),
                             .scale = (float)c->logits_scale,
                             .cap = (float)c->logits_cap,
                             .greedy = o->greedy,

@@ -577,6 +577,17 @@ add_heads(builder *b, bool first, bool last)
 }
 
 static void
+add_head_bias(builder *b, bool last)
+{
+    rlf_table *t = b->table;
+    const rlf_family *f = t->config.family;
+    if (!last || !(t->head & RLF_HEAD_LM) || !f || !f->head_bias)
+        return;
+    align(b);
+    t->lm_bias = add_vector(b, RLF_SLOT_ZERO, f->head_bias, RLF_WIDTH_VOCAB);
+}
+
+static void
 add_score(builder *b)
 {
     rlf_table *t = b->table;
@@ -632,7 +643,7 @@ make_lists(builder *b)
     rlf_table *t = b->table;
     const rlf_program *p = t->program;
     int matrices = 0;
-    b->room = 2; /* heads */
+    b->room = 3; /* heads, and the bias of one */
     for (int i = 0; i < rlf_program_rows(p); i++) {
         const rlf_model_row *row = &p->rows.data[i];
         if (!may_hold(t, row))
@@ -667,7 +678,7 @@ rlf_table_stage(const rlf_program *program, rlf_model_head head,
     bool shared = !(first && last) && config->tied && (head & RLF_HEAD_LM);
     builder b = {.table = t, .arena = arena, .layer = -1};
     make_lists(&b);
-    t->embed = t->ends = t->lm = t->score = RLF_NO_SLOT;
+    t->embed = t->ends = t->lm = t->lm_bias = t->score = RLF_NO_SLOT;
     if (first || (last && shared))
         add_embedding(&b, first, shared);
     for (int i = 0; i < config->layers; i++)
@@ -695,6 +706,7 @@ rlf_table_stage(const rlf_program *program, rlf_model_head head,
     for (int r = program->first[config->layers];
          last && r < rlf_program_rows(program); r++)
         add_row_vectors(&b, &program->rows.data[r]);
+    add_head_bias(&b, last);
     align(&b);
     t->vectors = t->count;
     t->n_base = t->n_slots;

@@ -158,6 +158,7 @@ typedef struct rlf_table {
     /* Of other stages, RLF_NO_SLOT. */
     int64_t embed;
     int64_t lm;       /* [vocab, hidden]; == embed if tied, on one stage */
+    int64_t lm_bias;  /* [vocab], RLF_NO_SLOT where the head has none */
     int64_t score;    /* [1, hidden], RLF_NO_SLOT without scalar head */
     int64_t ends;     /* the embedding where first and last stage share it; of
                          others, and of one stage, RLF_NO_SLOT */

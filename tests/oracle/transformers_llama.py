@@ -72,6 +72,8 @@ MODELS = {
                                 attention_multiplier=0.3,
                                 logits_scaling=2.5, rope_theta=10000.0),
                 torch.float32, "lm"),
+    "phi": ("Phi", dict(hidden_size=32, partial_rotary_factor=0.5,
+                        rope_theta=500.0), torch.float32, "lm"),
     "phi3": ("Phi3", dict(tie_word_embeddings=False, sliding_window=6,
                           original_max_position_embeddings=6,
                           rope_parameters=PHI3_LONGROPE),

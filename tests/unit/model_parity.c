@@ -451,6 +451,8 @@ main(void)
         {.name = "longrope", .head = RLF_HEAD_LM},
         {.name = "olmo2", .head = RLF_HEAD_LM},
         {.name = "granite", .head = RLF_HEAD_LM},
+        {.name = "phi", .head = RLF_HEAD_LM},
+        {.name = "phi", .head = RLF_HEAD_LM, .shards = 2},
         {.name = "phi3", .head = RLF_HEAD_LM},
         {.name = "gpt2", .head = RLF_HEAD_LM},
         {.name = "cohere", .head = RLF_HEAD_LM},

@@ -732,6 +732,7 @@ main(void)
     test_ranks(scratch, 2, 4, 10, &rlf_family_cohere);
     test_ranks(scratch, 8, 8, 11, &rlf_family_cohere);
     test_ranks(scratch, 2, 4, 3, &rlf_family_olmo);
+    test_ranks(scratch, 2, 4, 3, &rlf_family_phi);
     test_ranks(scratch, 2, 4, 6, &rlf_family_glm);
     test_ranks(scratch, 4, 4, 9, &rlf_family_glm4);
     test_ranks(scratch, 2, 8, 4, &rlf_family_olmo3);

@@ -29,6 +29,7 @@ typedef struct rlf_family {
     bool groups;        /* q, k and v of one tensor are there head by head: the
                            query heads of each key head, that, its values */
     const char *head;   /* the head's tensor; NULL: "lm_head.weight" */
+    const char *head_bias; /* that of its bias; NULL: it has none */
     bool qkv_bias;   /* always, whatever the keys say */
     bool bias_key;   /* has attention_bias */
     bool o_bias_key; /* ... which also gives o_proj a bias */
