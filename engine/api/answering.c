@@ -100,7 +100,7 @@ rlf_answering_min_p(rlf_session *s, const char *text, rlf_err *err)
     return read_number("--min_p", text, 0, 1, err, &s->options.sampling.min_p);
 }
 
-/* What changes nothing is refused, as in a program. */
+/* Arguments that change nothing are refused, as in a program. */
 static rlf_status
 check_sampling(const rlf_session *s, rlf_err *err)
 {
@@ -225,7 +225,7 @@ read_shape(struct rlf_answering *a, const char *path, const char *lora,
     return warn_score(lora, err, warnings);
 }
 
-/* What the directory is as a model, without its weights. */
+/* Opens the config of the directory as a model, without its weights. */
 static rlf_status
 open_config(rlf_session *s, struct rlf_answering *a, const char *path,
             rlf_err *err)
@@ -491,7 +491,8 @@ add_all(rlf_session *s, struct rlf_answering *a, rlf_generation *g,
     return RLF_OK;
 }
 
-/* What has come of a response since it was looked at; true: something has. */
+/* Takes the tokens that have come of a response since it was looked at; true:
+ * there are some. */
 static bool
 take_tokens(reply *r, const rlf_response *now, bool done)
 {

@@ -1,4 +1,4 @@
-/* What --cluster names: a preset, this machine, or a cluster file.
+/* The clusters that --cluster names: a preset, this machine, or a cluster file.
  *
  *     a100x8        a machine of eight A100; a100x8:16 sixteen of them
  *     this          this machine with one rank; this:4 with four

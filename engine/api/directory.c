@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a run leaves in its directory. */
+/* Files and folders that a run leaves in its directory. */
 static const struct {
     const char *name;
     bool is_directory;
@@ -58,7 +58,7 @@ rlf_directory_holds_run(const rlf_session *s, const char *directory,
     return RLF_OK;
 }
 
-/* Whatever else a directory holds, one with these two is that of a run. */
+/* A directory with these two is that of a run, whatever else it holds. */
 static bool
 directory_is_run(const char *directory, rlf_arena *arena)
 {

@@ -91,7 +91,8 @@ add(collector *c, const char *name, const char *part, const char *value)
     return &c->out->list.data[c->out->list.count - 1];
 }
 
-/* Where the copy of a file is: as it was called, under the input's name. */
+/* Plans the place of a file's copy: as it was called, under the input's name.
+ */
 static void
 plan_copy(const collector *c, rlf_input *input, const char *file)
 {
@@ -191,7 +192,7 @@ add_sources(collector *c, const char *name, const char *path,
     }
 }
 
-/* What the file of a host that did not come to its end would have loaded is not
+/* The files that a host which did not come to its end would have loaded are not
  * known, but for what it did not find. host: NULL: nor was that begun. */
 static void
 add_unloaded(collector *c, const char *name, const char *path,

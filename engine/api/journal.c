@@ -123,7 +123,7 @@ count_lines(const rlf_infile *file, uint64_t n, rlf_err *err, size_t *lines)
 
 /* ---- while the run goes on ---- */
 
-/* What was copied, or looked at. */
+/* Bytes and lines that were copied, or looked at. */
 typedef struct copied {
     rlf_writer *to; /* NULL: nowhere */
     uint64_t bytes;
@@ -271,8 +271,8 @@ rlf_journals_sync(rlf_session *session, rlf_err *err)
 
 /* ---- when it begins ---- */
 
-/* What a run without a checkpoint left: those steps are done again, but nothing
- * says that they are the same ones. */
+/* Begins again after a run without a checkpoint: its steps are done again, but
+ * nothing says that they are the same ones. */
 static rlf_status
 begin_anew(rlf_session *session, const char *path, rlf_err *err)
 {
@@ -398,7 +398,7 @@ tell_damage(rlf_session *session, const char *path, size_t bad, uint32_t step)
                            "written\n");
 }
 
-/* What was copied is the journal now. */
+/* Makes the journal of what was copied. */
 static rlf_status
 replace(rlf_session *session, int which, rlf_status status, const copied *c,
         rlf_err *err)

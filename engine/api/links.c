@@ -24,7 +24,7 @@ enum {
     COMMANDS = 400,
 };
 
-/* What some sizes took. */
+/* Sizes of messages and the seconds that they took. */
 typedef struct sizes {
     double bytes[SIZES], seconds[SIZES];
     int n;

@@ -149,8 +149,8 @@ prompt_of(const rlf_records *rows, const rlf_record_value *values)
     return prompt;
 }
 
-/* What a model reads of a value, in `arena`: a text, or a chat by the template,
- * after which the assistant is to speak. */
+/* The text that a model reads of a value, in `arena`: itself, or a chat by the
+ * template, after which the assistant is to speak. */
 static rlf_status
 text_of(const looker *l, const rlf_records *rows, size_t row, rlf_arena *arena,
         rlf_err *err, rlf_str *out)

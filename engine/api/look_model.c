@@ -156,7 +156,7 @@ sum_bytes(const rlf_model_bytes *b)
            b->partial;
 }
 
-/* What the files, if they can be read, have in bf16. */
+/* Per tensor, whether the files have it in bf16; NULL: they cannot be read. */
 static const bool *
 bf16_of(const rlf_looked_model *c, const rlf_table *table)
 {
@@ -270,7 +270,7 @@ match_files(rlf_looked_model *c, rlf_err *err)
 
 /* ---- adapters ---- */
 
-/* What a program checks that reads the adapter beside this base. */
+/* Makes the checks of a program that reads the adapter beside this base. */
 static rlf_status
 match_base(const rlf_looked_model *c, const char *base, const rlf_lora *lora,
            rlf_err *err)

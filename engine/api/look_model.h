@@ -11,7 +11,7 @@
 #include "nodes/model/config.h"
 #include "nodes/model/table.h"
 
-/* What parameters are for. */
+/* The kinds of parameters. */
 typedef enum rlf_looked_part {
     RLF_LOOKED_EMBEDDING,
     RLF_LOOKED_ATTENTION,
@@ -21,7 +21,7 @@ typedef enum rlf_looked_part {
     RLF_LOOKED_PARTS
 } rlf_looked_part;
 
-/* What memory is for. */
+/* The purposes of memory. */
 enum {
     RLF_LOOKED_TO_READ,
     RLF_LOOKED_TO_GENERATE,
@@ -70,7 +70,7 @@ const char *rlf_looked_string(const json_t *object, const char *key);
 /* Parameters of all kinds. */
 int64_t rlf_looked_params(const rlf_looked_model *c);
 
-/* What was found, as a text, or as an object of JSON. */
+/* The findings as a text, or as an object of JSON. */
 void rlf_looked_model_text(const rlf_looked_model *c, rlf_buf *out);
 void rlf_looked_model_json(const rlf_looked_model *c, rlf_buf *out);
 

@@ -1,4 +1,4 @@
-/* What was found of a model, as a text and as JSON: see look_model.h. */
+/* The findings about a model, as a text and as JSON: see look_model.h. */
 #include "engine/api/look_model.h"
 
 #include "engine/io/file.h"
@@ -147,7 +147,7 @@ put_numbers(const rlf_looked_model *c, rlf_buf *out)
                    rlf_bytes_text(c->token[RLF_LOOKED_ON_GPU], gpu));
 }
 
-/* Where the model is that an adapter names. */
+/* A sentence about the place of the model that an adapter names. */
 static const char *
 base_text(const rlf_looked_model *c)
 {

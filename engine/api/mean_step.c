@@ -55,7 +55,7 @@ mean_of(const rlf_mean_step *m, int kind, uint32_t n)
     return sum / n;
 }
 
-/* What the kind's own blocks add, by its first n steps. */
+/* Seconds that the kind's own blocks add, by its first n steps. */
 static double
 added_by(const rlf_mean_step *m, int kind, uint32_t n)
 {

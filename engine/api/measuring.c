@@ -181,7 +181,7 @@ put_cut(const cut *c, rlf_buf *out)
                               : "");
 }
 
-/* What the time was too short for. */
+/* Names the runs that the time was too short for. */
 static void
 put_rest(const profiler *p, rlf_buf *out)
 {

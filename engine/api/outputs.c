@@ -289,8 +289,8 @@ static const kind profile_kind = {
 static const kind answers_kind = {"answers", "{\"evaluation\":%,\"model\":\"",
                                   NULL};
 
-/* What the option writes, or NULL: any file. The table of a session is that of
- * its measurements; without one it is a schedule's. */
+/* The kind of file that the option writes, or NULL: any. The table of a session
+ * is that of its measurements; without one it is a schedule's. */
 static const kind *
 kind_of(rlf_option option, const rlf_session *s)
 {
@@ -428,7 +428,7 @@ check_entry(rlf_session *s, const char *name, rlf_inputs *inputs,
     return g.there && !is_own(s, name, path) ? check_read(&g, s) : RLF_OK;
 }
 
-/* Where a copy of an input goes, something else may stand, which is moved. */
+/* The place of an input's copy may hold something else, which is moved. */
 static rlf_status
 check_copies(rlf_session *s, rlf_inputs *inputs, rlf_arena *arena, rlf_err *err)
 {
@@ -453,7 +453,8 @@ check_copies(rlf_session *s, rlf_inputs *inputs, rlf_arena *arena, rlf_err *err)
     return RLF_OK;
 }
 
-/* What the command reads stays as it is, whatever else the directory holds. */
+/* Files that the command reads stay as they are, whatever the directory holds.
+ */
 static rlf_status
 check_kept(rlf_session *s, rlf_inputs *inputs, rlf_arena *arena, rlf_err *err)
 {

@@ -1,4 +1,4 @@
-/* What the devices of a cluster that a session is planned for would have. None
+/* Devices of a cluster that a session is planned for: kernels and memory. None
  * of them need be here: what is said does not depend on the build. */
 #ifndef RLF_API_PLANNED_DEVICE_H
 #define RLF_API_PLANNED_DEVICE_H
@@ -14,7 +14,8 @@ const rlf_kernels *rlf_planned_kernels(const rlf_session *session,
                                        rlf_arena *arena);
 /* The same of a GPU whose activations are of that type. */
 const rlf_kernels *rlf_planned_gpu(rlf_cast_type real, rlf_arena *arena);
-/* What seconds are worked out with, of a session with a cluster and a plan. */
+/* The speeds that seconds are worked out with, of a session with a cluster and
+ * a plan. */
 rlf_speeds rlf_planned_speeds(const rlf_session *session);
 /* Bytes that a rank takes of its device's memory, which on a GPU is not the
  * host's. */

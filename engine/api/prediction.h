@@ -1,4 +1,4 @@
-/* What the search that placed a run promised of it: prediction.json in the
+/* The prediction of the search that placed a run: prediction.json in the
  * run's directory, with the plan, for a resume and for the report at the end.
  */
 #ifndef RLF_API_PREDICTION_H
@@ -20,7 +20,8 @@ typedef struct rlf_prediction {
 rlf_prediction *rlf_prediction_make(rlf_session *session,
                                     const rlf_session_found *found,
                                     const char *place);
-/* What the run's directory has, to session->prediction, and *text its plan;
+/* Reads the prediction of the run's directory to session->prediction, and its
+ * plan to *text;
  * NULL, if there is none, or if it is of another program, for other devices or
  * another number of ranks: then session->warnings say so. */
 rlf_status rlf_prediction_read(rlf_session *session, rlf_err *err,

@@ -239,7 +239,7 @@ rlf_processes_list(rlf_session *s, const rlf_buf *mine, rlf_err *err,
 
 /* ---- leaving ---- */
 
-/* Who leads ends all, once it has said why; if it does not come to that in so
+/* The leading process ends all, once it has said why; if it does not in so
  * many seconds, each ends by itself. */
 enum { PATIENCE = 4, LOOK = 50000000 }; /* seconds, nanoseconds */
 

@@ -101,7 +101,7 @@ rlf_session_message(rlf_session *s)
     return s->message.p ? s->message.p : "";
 }
 
-/* What the program says to no effect, a line each. */
+/* Adds the warnings of the program, a line each. */
 static void
 add_program_warnings(rlf_session *s)
 {

@@ -23,7 +23,7 @@
  */
 enum { NOT_BEGUN = 256 };
 
-/* What a run writes before its first step. */
+/* Files and folders that a run writes before its first step. */
 static const char *const parts[] = {"inputs", "plan.rlf", "run.json",
                                     "prediction.json"};
 _Static_assert(RLF_COUNT(parts) == RLF_OPENING_PARTS, "a bit for each");

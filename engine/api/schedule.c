@@ -181,7 +181,7 @@ point_of(const rlf_schedule *s, double cap, const rlf_fuse_answer *a)
                                 .peak = a->peak};
 }
 
-/* What a place has to hold: one micro-batch of a model, in all of its stages
+/* The least that a place has to hold: one micro-batch of a model, in all stages
  * there. */
 static double
 least_cap(const rlf_fuse *fuse)
@@ -391,7 +391,7 @@ rlf_schedule_set(rlf_schedule *s, const char *name, const char *value)
 
 /* ---- the search ---- */
 
-/* What no schedule can be made of is what options say. */
+/* An error of the problem is one of usage, for options describe it. */
 static rlf_status
 as_usage(rlf_status status, rlf_err *err)
 {

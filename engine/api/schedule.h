@@ -1,4 +1,4 @@
-/* What a schedule is asked for: see rlflow.h; the problem that its options
+/* A schedule of the library (rlflow.h), and the problem that its options
  * describe. */
 #ifndef RLF_API_SCHEDULE_H
 #define RLF_API_SCHEDULE_H

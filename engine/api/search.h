@@ -76,14 +76,14 @@ typedef struct rlf_session_search_options {
     void (*simulating)(void *arg, int i, int n); /* the same */
 } rlf_session_search_options;
 
-/* What a threshold and seats of a generation would give. */
+/* A threshold and seats of a generation, with the step that they would give. */
 typedef struct rlf_sampled_point {
     int base, call; /* of the candidates; of the problem, -1: all generations */
     int migrate, seats; /* seats -1: not said */
     double step;        /* seconds, by simulation */
 } rlf_sampled_point;
 
-/* What a table for two updates would give. */
+/* A table for two updates, with the step that it would give. */
 typedef struct rlf_fused_point {
     const char *words;    /* "actor.update (tp: 2, pp: 8) and ..." */
     double step, without; /* seconds; INFINITY: that does not fit */

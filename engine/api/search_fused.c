@@ -263,7 +263,7 @@ worth_placing(const fusing *u, int i)
                                 : most;
 }
 
-/* Where the other calls are as a descent beside the pair begins: where they are
+/* The placement of the other calls from which a descent begins: where they are
  * in a candidate, or (NULL) on the pair's ranks. */
 static void
 start_beside(const fusing *u, const pair *p, const rlf_search_candidate *from,
@@ -506,7 +506,8 @@ cut_rounds(rlf_fuse *f)
     return rounds;
 }
 
-/* What the stages of both cost, and how much memory there is for it. */
+/* Poses the problem: the costs of both models' stages, and the memory for them.
+ */
 static rlf_status
 pose(const fusing *u, const pair *p, rlf_err *err, posed *out)
 {
@@ -656,7 +657,7 @@ words_of(const rlf_searching *s, const pair *p)
         a->first + a->count - 1);
 }
 
-/* What the same placement takes with the two one after the other. It is
+/* The step of the same placement with the two one after the other. It is
  * evaluated for itself, too: the search may not have come upon it. */
 static rlf_status
 step_without(const fusing *u, const pair *p, rlf_err *err, double *out)

@@ -1,4 +1,4 @@
-/* What the command sees of a session beside rlflow.h: the compiled program,
+/* The session as the files of this folder have it: the compiled program,
  * its plan, the run. */
 #ifndef RLF_API_SESSION_H
 #define RLF_API_SESSION_H
@@ -115,7 +115,8 @@ typedef struct rlf_appended {
                         were added */
 } rlf_appended;
 
-/* What opening a run writes (the list is in rollback.c), and where run.json is
+/* The number of parts that opening a run writes (rollback.c lists them), and
+ * where run.json is
  * in that; the bytes of a small file. */
 enum { RLF_OPENING_PARTS = 4, RLF_OPENING_RECORD = 2 };
 enum { RLF_OPENING_MOST = 1 << 20 };
@@ -292,7 +293,7 @@ struct rlf_session {
     } answer; /* what was asked for last (results.c) */
 };
 
-/* What answers hold goes. */
+/* Frees what answers hold. */
 void rlf_answers_free(rlf_session *session);
 void rlf_simulating_close(struct rlf_simulating *simulating);
 void rlf_looked_text_close(struct rlf_looked_text *looked);
@@ -309,17 +310,18 @@ const struct rlf_evaluate *rlf_evaluating_options(rlf_session *session);
 uint64_t rlf_evaluating_steps(rlf_session *session);
 /* Take what the last step has evaluated. */
 rlf_status rlf_evaluating_step(rlf_session *session, rlf_err *err);
-/* What --temperature, --top_p and --min_p take. */
+/* Setters of --temperature, --top_p and --min_p. */
 rlf_status rlf_answering_temperature(rlf_session *session, const char *text,
                                      rlf_err *err);
 rlf_status rlf_answering_top_p(rlf_session *session, const char *text,
                                rlf_err *err);
 rlf_status rlf_answering_min_p(rlf_session *session, const char *text,
                                rlf_err *err);
-/* What options say that ranks compute on. */
+/* The back end that options name for ranks to compute on. */
 const rlf_backend *rlf_session_backend(rlf_session *session);
 
-/* Where lines of the log go that nobody else takes; `session`: whose they are. */
+/* Takes the lines of the log that nobody else takes; `session`: whose they are.
+ */
 void rlf_log_to_stderr(void *session, rlf_log_level level, const char *line);
 /* Calls that read or write numbers run in a locale with a point, whatever that
  * of the host program is. */
@@ -372,7 +374,7 @@ rlf_status rlf_outputs_check(const rlf_outputs *outputs, rlf_session *session,
 rlf_status rlf_outputs_kinds(const rlf_outputs *outputs, rlf_session *session,
                              rlf_err *err);
 
-/* What a call's status means to who called it. */
+/* The result that rlflow.h has for a call's status. */
 rlf_result rlf_session_result(rlf_status status);
 
 /* ---- the other processes (processes.c) ---- */
@@ -385,7 +387,7 @@ rlf_status rlf_processes_world(rlf_session *session, rlf_err *err);
  * process fails, and the one that has to say why leads. */
 rlf_status rlf_processes_agree(rlf_session *session, rlf_status status,
                                rlf_err *err);
-/* What has to be the same in all processes (fingerprint.c): what this one has,
+/* The fingerprint of this process, of what has to be the same in all of them,
  * and the first difference, RLF_USER, to what `rank` has. */
 void rlf_fingerprint_write(rlf_session *session, rlf_buf *out);
 rlf_status rlf_fingerprint_compare(const char *first, const char *other,
@@ -585,7 +587,7 @@ rlf_status rlf_journals_sync(rlf_session *session, rlf_err *err);
 
 /* ---- its checkpoints (saving.c) ---- */
 
-/* What --save-every and --keep-best take. */
+/* Setters of --save-every and --keep-best. */
 rlf_status rlf_saving_every(rlf_session *session, const char *text,
                             rlf_err *err);
 rlf_status rlf_saving_best(rlf_session *session, const char *text,

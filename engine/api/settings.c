@@ -95,7 +95,7 @@ set_diag(rlf_session *s, const char *form, rlf_err *err)
 
 /* ---- options ---- */
 
-/* What the column `sets` of the table says. */
+/* The contents of the table's column `sets`. */
 typedef struct setter {
     enum { NOTHING, TEXT, FLAG, NUMBER, COUNT, WIDE, FUNCTION } kind;
     size_t at; /* of the member */

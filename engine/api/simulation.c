@@ -125,7 +125,7 @@ put_waiting(const simulation *m, rlf_buf *out)
     rlf_buf_printf(out, " %s, if none waited\n", less < 0 ? "more" : "less");
 }
 
-/* Where not all steps have the same blocks: how long those of each kind take.
+/* Writes how long steps of each kind take, if not all have the same blocks.
  * Returns the seconds of a step on average. */
 static double
 put_kinds(const simulation *m, rlf_buf *out)
@@ -321,7 +321,7 @@ put_picture(const simulation *m, rlf_buf *out)
 
 /* ---- files ---- */
 
-/* What pictures tell besides spans. */
+/* Fills in what pictures show besides spans. */
 static void
 tell_timeline(simulation *m)
 {

@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* What a node makes, by the user's names. */
+/* The user's names of the values that a node makes. */
 static const char *
 value_names(rlf_session *s, const rlf_node *node)
 {

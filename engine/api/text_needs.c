@@ -114,7 +114,7 @@ is_used(const rlf_session *s, size_t model, rlf_use use)
     return false;
 }
 
-/* What the buffers of each model are made for. */
+/* Writes the caps that the buffers of each model are made for. */
 static void
 put_caps(const rlf_session *s, const rlf_opened *opened, rlf_buf *out)
 {
@@ -140,8 +140,8 @@ put_caps(const rlf_session *s, const rlf_opened *opened, rlf_buf *out)
     }
 }
 
-/* What lanes take of rank 0, beyond one lane for each replica. An addition
- * reads twice and writes, and what was added is cleared. */
+/* Writes what lanes take of rank 0, beyond one lane for each replica. An
+ * addition reads twice and writes, and what was added is cleared. */
 static void
 put_lanes(const rlf_session *s, const rlf_memory *memory, rlf_buf *out)
 {
@@ -221,7 +221,7 @@ add_weights(rlf_session *s, const rlf_rehearsal *edges, double *sent)
     }
 }
 
-/* What goes along the edges of a step, beside what nodes send. */
+/* Writes what goes along the edges of a step, beside what nodes send. */
 static void
 put_sent(rlf_session *s, rlf_buf *out)
 {
@@ -264,7 +264,8 @@ put_costs(rlf_session *s, rlf_buf *out)
         put_sent(s, out);
 }
 
-/* What would make it fit, of a device's memory or of the machine's. */
+/* Adds the hint that would make it fit, into a device's memory or the
+ * machine's. */
 static void
 help(rlf_session *s, const rlf_needs *of, int rank)
 {

@@ -57,7 +57,7 @@ own_best(const rlf_session_found *f)
     return best;
 }
 
-/* Where the simulation puts the search's placements in another order. */
+/* Writes that the simulation puts the search's placements in another order. */
 static void
 put_order(const rlf_session_found *f, rlf_buf *out)
 {
@@ -269,7 +269,7 @@ tokens_word(const rlf_session *s)
     return generates ? "generated" : "trained";
 }
 
-/* What the names in the table mean. */
+/* Explains the names in the table. */
 static void
 put_names(const rlf_session_found *f, rlf_buf *out)
 {
@@ -416,7 +416,7 @@ row_words(const rlf_session_found *f, int call, int choice, rlf_arena *arena)
     return words;
 }
 
-/* What of a call's seconds is a twentieth at least. */
+/* Writes the terms that are a twentieth of a call's seconds at least. */
 static void
 put_terms(const rlf_seconds *terms, rlf_buf *out)
 {
@@ -486,8 +486,9 @@ put_reason(rlf_estimator *e, const rlf_session_found *f, int call,
             row, seconds, at->period);
 }
 
-/* What each call takes by itself and the weights that reach it; what that is
- * made of; the next best choice for it, and what decided. All by the estimate.
+/* Writes what each call takes by itself and the weights that reach it, what
+ * that is made of; the next best choice for it, and what decided. All by the
+ * estimate.
  */
 static void
 put_calls(const rlf_session_found *f, rlf_arena *arena, rlf_buf *out)
@@ -532,7 +533,7 @@ put_calls(const rlf_session_found *f, rlf_arena *arena, rlf_buf *out)
 
 /* ---- the search ---- */
 
-/* Who looks at it, and ends it. */
+/* The function that looks at a search, and ends it. */
 typedef struct watcher {
     rlf_watch_function *watch;
     void *arg;

@@ -19,7 +19,7 @@ bool rlf_text_searched(rlf_session *session, rlf_buf *out);
 
 /* Its run was opened to be looked at, in the process that leads. */
 bool rlf_text_is_dry(const rlf_session *session);
-/* What a node is called in messages: actor.update, or its class. */
+/* The name of a node in messages: actor.update, or its class. */
 const char *rlf_text_node(rlf_session *session, const rlf_node *node);
 /* A line for each generation of a simulation in which samples waited for pages.
  * Both per node. */

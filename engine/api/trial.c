@@ -29,7 +29,7 @@ note_pages(rlf_trial *t, const rlf_pool *pool, uint64_t units)
     }
 }
 
-/* What the memory of a GPU leaves beside all else is for pages; on a host that
+/* Pages take the memory that a GPU has beside all else; on a host that
  * is for others too, and pages are those that the plan counts. */
 static void
 find_pages(rlf_trial *t, int r, const rlf_opened *opened, rlf_arena *arena)
@@ -48,7 +48,7 @@ find_pages(rlf_trial *t, int r, const rlf_opened *opened, rlf_arena *arena)
     }
 }
 
-/* What a rank takes. */
+/* Counts the memory that a rank takes. */
 static void
 weigh(rlf_trial *t, int r, const rlf_opened *opened, rlf_arena *arena)
 {

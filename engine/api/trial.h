@@ -59,8 +59,8 @@ rlf_status rlf_trial_fits(const rlf_trial *trial, rlf_err *err);
 /* The same of the memory of a machine's host, which all of its ranks share, at
  * the row that offloads. */
 rlf_status rlf_trial_host_fits(const rlf_trial *trial, rlf_err *err);
-/* What a simulation of it is asked for, for all that follow: steps with the
- * blocks of all `every`, unless `number` is set. */
+/* Makes the costs, and the options of the simulations that follow: steps with
+ * the blocks of all `every`, unless `number` is set. */
 rlf_status rlf_trial_prepare(rlf_trial *trial, const rlf_trial_options *options,
                              rlf_err *err, rlf_simulate_options *out);
 /* One simulation: `out`, `timeline` and `account`, instead of those of an

@@ -223,7 +223,7 @@ gradient_of(rlf_session *s, const char *name)
     return &s->gradients.data[s->gradients.count - 1];
 }
 
-/* What the update minimized, whose gradient this is. */
+/* The loss of the update whose gradient this is. */
 static double
 loss_of(const rlf_session *s, const char *gradient, size_t model)
 {

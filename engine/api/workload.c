@@ -244,7 +244,8 @@ look_at_texts(rlf_session *s, const rlf_outline *outline, rlf_err *err,
     return RLF_OK;
 }
 
-/* What each node generates, as the run that the session is to be like did. */
+/* The lengths that each node generated in the run that the session is to be
+ * like. */
 static rlf_status
 look_at_run(const rlf_session *s, rlf_err *err, rlf_session_workload *w)
 {

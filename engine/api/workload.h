@@ -46,7 +46,8 @@ void rlf_session_workload_blocks(const rlf_session *session, bool mean,
 void rlf_session_workload_epochs(const rlf_session *session,
                                  const rlf_session_workload *workload,
                                  double step, const char *prefix, rlf_buf *out);
-/* What nobody knows, a line for each option that would say it, or nothing. */
+/* Warns of lengths that nobody knows, a line for each option that would say
+ * them. */
 void rlf_session_workload_warn(const rlf_session *session,
                                const rlf_session_workload *workload,
                                rlf_buf *out);

@@ -18,7 +18,7 @@ rlf_cmd_colors(int fd)
            isatty(fd);
 }
 
-/* What begins a line, or follows its place, and the colour of that. */
+/* Words that begin a line, or follow its place, and their colours. */
 static const struct {
     const char *word, *color;
 } words[] = {

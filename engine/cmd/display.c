@@ -16,7 +16,7 @@
 
 enum { TICK_MS = 200 }; /* between two looks at what is being done */
 
-/* What begins and ends sooner than this many seconds is not named. */
+/* Pieces of work that end within this many seconds are not named. */
 static const double brief = 0.5;
 
 struct rlf_display {
@@ -106,8 +106,8 @@ add_metric(rlf_display *d, const char *name)
     add_part(d, &text);
 }
 
-/* What the steps that are left take if they are like those of this process so
- * far, of which the present one has taken a part. If it already takes longer
+/* The time of the steps that are left, if they are like those of this process
+ * so far, of which the present one has taken a part. If it already takes longer
  * than they did, what is left of it is not known: nothing, where it is the last
  * one. */
 static void
@@ -160,7 +160,7 @@ add_metrics(rlf_display *d, bool own)
             add_metric(d, name);
 }
 
-/* What a narrow terminal has room for comes first: the step, the reward, the
+/* The parts that a narrow terminal has room for come first: step, reward, the
  * time left; then the other metrics. */
 static void
 make_parts(rlf_display *d)
@@ -331,7 +331,7 @@ rlf_display_open(rlf_session *session, bool quiet)
     return d;
 }
 
-/* What a resume has left to do, if that is nothing. */
+/* Says that a resume has nothing left to do. */
 static void
 say_done(const rlf_display *d, const rlf_info *info)
 {

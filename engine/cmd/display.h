@@ -1,5 +1,5 @@
-/* What a run shows while it trains: a line a step, or on a terminal one live
- * line that also says what is being done now. Nothing here computes; the
+/* The display of a run while it trains: a line a step, or on a terminal one
+ * live line that also says what is being done now. Nothing here computes; the
  * files of a run are engine/api's. */
 #ifndef RLF_CMD_DISPLAY_H
 #define RLF_CMD_DISPLAY_H

@@ -62,7 +62,7 @@ end_writing(void)
     alarm(0);
 }
 
-/* What is written, as it comes. */
+/* The output, written as it comes. */
 typedef struct writer {
     rlf_session *s;
     bool json, logprobs;
@@ -338,7 +338,7 @@ single(rlf_session *s, const rlf_command_line *line, writer *w)
 
 /* ---- a chat ---- */
 
-/* What the user says, in *text; false: that was all. */
+/* Reads what the user says into *text; false: that was all. */
 static bool
 hear(char **text, size_t *room, size_t *n, int *warned)
 {

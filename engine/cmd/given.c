@@ -20,7 +20,7 @@ is_compressed(int fd)
             (p[0] == 0x28 && p[1] == 0xb5 && p[2] == 0x2f && p[3] == 0xfd));
 }
 
-/* What can be read to its end: a file, a pipe that somebody writes to. */
+/* Opens what can be read to its end: a file, a pipe that somebody writes to. */
 static rlf_status
 open_file(rlf_given *from, const char *path, rlf_err *err)
 {

@@ -184,7 +184,7 @@ put_resume(rlf_session *s, const rlf_command_line *line, rlf_buf *out)
     rlf_buf_puts(out, " --resume");
 }
 
-/* What a run that was told to end exits with once it has saved: as if the
+/* The exit status of a run that was told to end, once it has saved: as if the
  * signal had ended it, so that nothing after it goes on as if it were done;
  * SIGUSR1 is the wish for just that. */
 static int
