@@ -23,8 +23,9 @@ typedef enum rlf_form {
                         name: below */
 } rlf_form;
 
-/* What a node holds, besides what the formals of its class say (a set or column
- * that an argument names is an input; a receiver that is a set is input 0):
+/* The contents of a node, besides what the formals of its class say (a set or
+ * column that an argument names is an input; a receiver that is a set is input
+ * 0):
  *
  *   fields     input 0: the set. A name that no field of SET has is a field of
  *              the set's data: class "number" or "words" on DATA, receiver: the
@@ -48,26 +49,22 @@ typedef enum rlf_form {
  *   "set_state", "set_rows"  s := e. Receiver: the state; input 0: the value
  *   ":="       m := e on models. Receiver: the model; args: for each term of
  *              the weighted sum a list of two, its coefficient (NUMBER, or
- *              VALUE of a scalar) and its model (RESOURCE), which the node reads
- *   "update"   receiver: the model; args: the formals of the class, named as
- *              those of the constructor `adamw` that the model was declared
- *              with, NUMBER or VALUE of a scalar read at each update; inputs:
- *              what rlf_node.loss refers to; outputs: its reports
- *   "report"   args: extra labelled scalars; the label is the metric's name
- *   "split"    for x in s.split(...), ... { }. Inputs: the sets
- *              that are split; args: the formals once for each set in turn.
- *              call->out: the contents of the region's args, one piece of
- *              each set
- *   "collect"  receiver: the data; args: the formals, then `count`, the prompts
- *              that are wanted. Outputs: what is collected, the draw first. The
- *              region's arg: how many rows this round draws, the `count` of the
- *              draw in it, a VALUE whose `number` is the most that it can be.
- *              The region gives the inputs of its keep
- *   "within"   input 0: a number, which is in the range that its argument's own
- *              formal says, or the run ends
- *   "keep"     input 0: the condition, on the prompts of the draw or coarser;
- *              then, for each output of the collect, what it is made of
- *   "if", "every", "break", "checkpoint" */
+ *              VALUE of a scalar) and its model (RESOURCE), which the node
+ * reads "update"   receiver: the model; args: the formals of the class, named
+ * as those of the constructor `adamw` that the model was declared with, NUMBER
+ * or VALUE of a scalar read at each update; inputs: what rlf_node.loss refers
+ * to; outputs: its reports "report"   args: extra labelled scalars; the label
+ * is the metric's name "split"    for x in s.split(...), ... { }. Inputs: the
+ * sets that are split; args: the formals once for each set in turn. call->out:
+ * the contents of the region's args, one piece of each set "collect"  receiver:
+ * the data; args: the formals, then `count`, the prompts that are wanted.
+ * Outputs: what is collected, the draw first. The region's arg: how many rows
+ * this round draws, the `count` of the draw in it, a VALUE whose `number` is
+ * the most that it can be. The region gives the inputs of its keep "within"
+ * input 0: a number, which is in the range that its argument's own formal says,
+ * or the run ends "keep"     input 0: the condition, on the prompts of the draw
+ * or coarser; then, for each output of the collect, what it is made of "if",
+ * "every", "break", "checkpoint" */
 
 /* The object that a method's receiver names. */
 typedef enum rlf_receiver {
@@ -89,7 +86,7 @@ typedef enum rlf_spread {
     RLF_SPREAD_JOINT, /* all ranks together, in one collective program */
 } rlf_spread;
 
-/* What the time of a node goes to. Rows of `place` say where a model's calls
+/* The kind of work that a node is. Rows of `place` say where a model's calls
  * (GENERATE, READ, TRAIN) are; search and simulator find out how long they
  * take, and so does the controller, for READ and TRAIN, to choose what comes
  * next. The time of a step is written by kind. */
@@ -106,8 +103,8 @@ typedef enum rlf_work_kind {
     RLF_WORK_HOST,     /* functions of the user, as quick as they like */
 } rlf_work_kind;
 
-/* What a node decides of the run's course. The controller goes no further in
- * its region before it has the answer, and every rank must find the same. */
+/* The decision of a node about the run's course. The controller goes no further
+ * in its region before it has the answer, and every rank must find the same. */
 typedef enum rlf_course {
     RLF_COURSE_NONE,
     RLF_COURSE_CHOICE, /* which of its regions is run, or none */
@@ -117,7 +114,7 @@ typedef enum rlf_course {
     RLF_COURSE_LEAVE,  /* whether the innermost loop, or the run, is left */
 } rlf_course;
 
-/* What the grammar compiles for a node. */
+/* The program that the grammar compiles for a node. */
 typedef enum rlf_program_kind {
     RLF_PROGRAM_NONE,
     RLF_PROGRAM_EXPR,  /* rlf_node.expr */
@@ -146,7 +143,8 @@ typedef enum rlf_formal_kind {
                                opened; becomes RLF_ARG_TEXT */
 } rlf_formal_kind;
 
-/* What a number may be written in: 60s, 64MB. Its value is in seconds, bytes.
+/* The unit that a number may be written in: 60s, 64MB. Its value is in seconds,
+ * bytes.
  */
 typedef enum rlf_unit {
     RLF_UNIT_NONE,
@@ -181,7 +179,7 @@ struct rlf_formal {
  * numbers, whether they are known while compiling or read at a call. */
 enum { RLF_FORMAL_WHY = 120 };
 bool rlf_formal_takes(const rlf_formal *formal, double value, char *why);
-/* What argument i takes: what the argument itself says, or its class's formal.
+/* The formal of argument i: the argument's own, or its class's.
  */
 const rlf_formal *rlf_node_formal(const rlf_node *node, int i);
 /* An error of argument i, at its place, that begins with what it is called:
@@ -189,8 +187,8 @@ const rlf_formal *rlf_node_formal(const rlf_node *node, int i);
 rlf_status rlf_node_refuse(const rlf_node *node, int i, const char *why,
                            rlf_err *err);
 
-/* What a call gives. Columns live on the given level of the argument set (or
- * of the receiver set); a new set is described by infer. */
+/* The kind of what a call gives. Columns live on the given level of the
+ * argument set (or of the receiver set); a new set is described by infer. */
 typedef enum rlf_gives_kind {
     RLF_GIVES_NOTHING,
     RLF_GIVES_COLUMN, /* output 0: a number column */
@@ -238,7 +236,8 @@ typedef struct rlf_piece {
                          the first has the optimizer's step */
 } rlf_piece;
 
-/* What the work of a node is counted for: a rank of a layout, rows, lengths. */
+/* The load that a node's work is counted for: a rank of a layout, rows,
+ * lengths. */
 typedef struct rlf_load {
     const rlf_graph *graph;
     const rlf_sizes *sizes;
@@ -249,7 +248,7 @@ typedef struct rlf_load {
                                a kind that the node has not: nothing */
 } rlf_load;
 
-/* What a rank does together with those that differ from it only in some axes
+/* The collectives of a rank with those that differ from it only in some axes
  * of the layout (rlf_layout_group): who they are, and so whether they are on
  * other machines, follows from the axes. A time that is linear in both members,
  * `n` starts and `bytes` over a link, is linear for each collective by itself:
@@ -321,7 +320,7 @@ typedef struct rlf_trainable {
     rlf_status (*finish)(rlf_call *call, rlf_err *err);
 } rlf_trainable;
 
-/* What it costs when a sample in the making goes to another rank: a token to
+/* The price of a sample in the making that goes to another rank: a token to
  * compute again there, or a byte of what is kept about it to send. In any
  * unit; {0, 1}: always tokens, {1, 0}: never. */
 typedef struct rlf_price {

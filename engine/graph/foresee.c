@@ -64,7 +64,7 @@ run_program(foreseen *f, const rlf_node *node, const rlf_expr *p)
     return results;
 }
 
-/* What an expression node gives: all of its outputs. */
+/* Computes all outputs of an expression node. */
 static void
 run_expr(foreseen *f, const rlf_node *node)
 {
@@ -290,7 +290,7 @@ begin(foreseen *f, uint64_t step)
     f->done = RLF_NEW_ARRAY(f->arena, bool, n);
 }
 
-/* What a run makes ahead, for k steps behind its last one too. */
+/* Looks at what a run makes ahead, for k steps behind its last one too. */
 static rlf_status
 look_ahead(foreseen *f, uint64_t last, rlf_err *err)
 {

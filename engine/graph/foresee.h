@@ -1,4 +1,4 @@
-/* What a run would be refused for in a later step, found before the first:
+/* Errors of later steps of a run, found before the first:
  * arguments that nothing but constants and the number of the step decides, as
  * those of a schedule. No data, no models. */
 #ifndef RLF_GRAPH_FORESEE_H

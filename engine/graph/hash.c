@@ -107,7 +107,7 @@ is_declared(const hasher *h, const rlf_resource *r, const rlf_arg *arg)
 
 /* ---- arithmetic: one output of a program, by its operations ---- */
 
-/* What a program's inputs are: a digest each. */
+/* The digest of an operation, from a digest of each of the program's inputs. */
 static rlf_digest
 op_digest(const hasher *h, const rlf_expr *e, int op, const rlf_digest *inputs,
           rlf_digest *known)
@@ -212,7 +212,7 @@ node_digest(hasher *h, const rlf_node *node)
     return digest;
 }
 
-/* What an output of a collect is made of, and which rounds there are: both
+/* The digest of a collect's output: its content and its rounds both
  * stand in what its block gives, and not in its own inputs. */
 static rlf_digest
 kept_digest(hasher *h, const rlf_node *node, int port)

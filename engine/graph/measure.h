@@ -1,4 +1,5 @@
-/* What ranks really did, piece by piece: how much it was, and how long it took.
+/* Measured work of ranks, piece by piece: how much it was, and how long it
+ * took.
  *
  * Who wants to know gives a run a function to see it (rlf_run_options); without
  * one nothing is measured. Seconds are processor time of the rank's own thread,

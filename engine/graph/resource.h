@@ -8,13 +8,13 @@
 #include "engine/graph/run.h"
 #include "engine/layout/slice.h"
 
-/* What a row takes on the device under another place row of its model. */
+/* Bytes that a row takes on the device under another place row of its model. */
 typedef struct rlf_memory_choice {
     uint64_t device;
     const char *row; /* "actor on 0..1 (lanes: 2)" */
 } rlf_memory_choice;
 
-/* What a plan prints and a run allocates: bytes by what they are for. */
+/* Bytes by what they are for, which a plan prints and a run allocates. */
 typedef struct rlf_memory_row {
     const char *owner, *purpose;
     const char *lower;     /* the cap that makes it smaller; NULL: none does */
@@ -62,7 +62,7 @@ typedef struct rlf_weight_edge {
     bool by_layer; /* rounds of a layer come before those of the next */
 } rlf_weight_edge;
 
-/* What a rank sends of an edge. */
+/* The part of an edge that a rank sends. */
 typedef struct rlf_moved {
     uint64_t bytes, messages;
 } rlf_moved;
@@ -73,10 +73,10 @@ typedef enum rlf_field {
     RLF_FIELD_TEXT,
 } rlf_field;
 
-/* What only models do. */
+/* The interface that only models have. */
 typedef struct rlf_model_class {
-    /* What `open` would make on another rank, or for another plan, as far as
-     * caps, memory and costs look at it: of `opened`, which was opened by an
+    /* Makes what `open` would make on another rank, or for another plan, as far
+     * as caps, memory and costs look at it: of `opened`, which was opened by an
      * env that is only planned and must outlive it. Ended by close. */
     rlf_status (*outline)(const rlf_env *env, const rlf_resource *resource,
                           void *opened, rlf_err *err, void **out);
@@ -109,11 +109,11 @@ typedef struct rlf_model_class {
     rlf_status (*move)(const rlf_env *env, const rlf_resource *resource,
                        void *object, const rlf_weight_edge *edge,
                        struct rlf_group *world, rlf_err *err, rlf_moved *moved);
-    /* What the sets that it has written point to: nodes/rows.h. */
+    /* The reader that the sets which it has written point to: nodes/rows.h. */
     const struct rlf_reader *(*reader)(const void *object);
 } rlf_model_class;
 
-/* What only data sets do. */
+/* The interface that only data sets have. */
 typedef struct rlf_data_class {
     /* Further checks of a declaration whose arguments fit; may add diagnostics
      * at its span or its arguments'. */
@@ -137,7 +137,7 @@ typedef struct rlf_data_class {
                          rlf_err *err, rlf_buf *out);
 } rlf_data_class;
 
-/* What only hooks do. */
+/* The interface that only hooks have. */
 typedef struct rlf_hook_class {
     /* The class of form HOOK that its calls have, by name. */
     const char *(*per)(const rlf_resource *resource);
@@ -145,7 +145,7 @@ typedef struct rlf_hook_class {
     double (*text)(const rlf_resource *resource);
 } rlf_hook_class;
 
-/* What all do, and one of the above of that kind; a state has none. */
+/* The interface of all, and one of the above of that kind; a state has none. */
 struct rlf_resource_class {
     const char *name; /* the word that declares one: "model" */
     rlf_resource_kind kind;

@@ -1,4 +1,4 @@
-/* What a node sees when it runs: sets, columns, and its surroundings.
+/* The surroundings of a node when it runs: sets, columns, and the rest.
  *
  * These are the run-time twins of graph.h. Sets and spaces of a step live in
  * the step's pool and are gone after it. */
@@ -126,7 +126,7 @@ typedef struct rlf_sums {
     int lanes;  /* of the gradients of a minibatch */
 } rlf_sums;
 
-/* Where a value that is not finite was made. */
+/* The place where a value that is not finite was made. */
 typedef struct rlf_nonfinite_place {
     rlf_span span;      /* source 0: that is not known */
     rlf_expr_code code; /* the operation */

@@ -165,7 +165,7 @@ piece(walk *w, const rlf_node *node, int nth, int whole, int index)
            number(&one, "epochs", 1);
 }
 
-/* What a collect gives is made of what its keep names, the draw first: as much
+/* Outputs of a collect are made of what its keep names, the draw first: as much
  * for each prompt that is kept as for each that is drawn. */
 static void
 collect(walk *w, const rlf_node *node)

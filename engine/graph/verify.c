@@ -62,7 +62,7 @@ holds(const rlf_graph *graph, int outer, int inner)
     return true;
 }
 
-/* What a region gives back is made in it. */
+/* Checks that what a region gives back is made in it. */
 static rlf_status
 check_regions(const rlf_graph *graph, const rlf_node *node, rlf_err *err)
 {
@@ -164,7 +164,7 @@ check_loss(const rlf_graph *graph, const rlf_node *node, rlf_err *err)
     return rlf_expr_check(loss->program, err);
 }
 
-/* What is made ahead is made of nothing else, and as a whole. */
+/* Checks that what is made ahead is made of nothing else, and as a whole. */
 static rlf_status
 check_ahead(const rlf_graph *graph, const rlf_node *node, rlf_err *err)
 {

@@ -111,7 +111,7 @@ late_op(const rlf_graph *graph, const rlf_node *node, int op, double *out)
     return true;
 }
 
-/* What a number is in late steps, where that of the step is above all others.
+/* The value of a number in late steps, whose number is above all others.
  * False: nothing says. */
 static bool
 late_value(const rlf_graph *graph, int value, double *out)

@@ -1,4 +1,4 @@
-/* What ranks would answer and send, from the sizes of a program alone: for who
+/* Answers and messages of ranks, from the sizes of a program alone: for who
  * plays a step without computing anything (rehearse.h, engine/simulate).
  *
  * A step at the caps: every set as large as it can be, `every` taken and the

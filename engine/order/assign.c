@@ -280,7 +280,7 @@ longest_first(const void *a, const void *b)
     return x->first < y->first ? -1 : 1;
 }
 
-/* What the replica with the most gets when each unit, the longest first, goes
+/* The load of the fullest replica when each unit, the longest first, goes
  * to the one with the least. */
 static uint64_t
 best_most(rlf_control *c, const assignment *d)
@@ -295,8 +295,8 @@ best_most(rlf_control *c, const assignment *d)
     return most;
 }
 
-/* Where it is while that has room below the limit; the shorter ones that find
- * none go to who has the least. */
+/* Assigns each unit to where it is while that has room below the limit; those
+ * that find none go to who has the least. */
 static void
 assign_by_length(rlf_control *c, assignment *d)
 {
@@ -321,7 +321,8 @@ assign_by_length(rlf_control *c, assignment *d)
     }
 }
 
-/* Where they are, else in even runs of the n rows; but to who is open. */
+/* Assigns units to where they are, else in even runs of the n rows; but only to
+ * replicas that are open. */
 static void
 assign_by_count(const rlf_control *c, assignment *d, uint32_t n)
 {

@@ -81,8 +81,8 @@ rlf_control_find_order(rlf_control *c)
 
 /* ---- when ranks are free ---- */
 
-/* Who samples can do something else between two turns; hooks are as quick as
- * one likes. */
+/* Ranks that sample can do something else between two turns; hooks are as quick
+ * as one likes. */
 bool
 rlf_control_takes_time(const rlf_node *node)
 {

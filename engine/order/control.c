@@ -5,7 +5,7 @@
 
 /* ---- life ---- */
 
-/* Who computes together: the ranks of each data-parallel part. */
+/* The replicas of a layout: the ranks of each data-parallel part. */
 static replica *
 replicas_of(const rlf_layout *layout, rlf_arena *arena)
 {
@@ -269,7 +269,7 @@ rlf_control_give(rlf_control *c, int instance, const uint32_t *rows, int64_t n,
 
 /* ---- posting ---- */
 
-/* What a rank needs to know of an instance. */
+/* Fills in what a rank needs to know of an instance. */
 static void
 describe(const rlf_control *c, int instance, rlf_rank_command *command)
 {
@@ -408,7 +408,8 @@ rlf_control_gather(rlf_control *c)
     }
 }
 
-/* What was put off, as far as that need not be longer, and what comes last. */
+/* Issues what was put off, as far as that need not be longer, and what comes
+ * last. */
 static void
 catch_up(rlf_control *c)
 {

@@ -55,7 +55,7 @@ void rlf_control_tell(rlf_control *control, const rlf_rank_event *event);
 /* END was posted and every rank has reported it. */
 bool rlf_control_ended(const rlf_control *control);
 const rlf_plan *rlf_control_plan(const rlf_control *control);
-/* What it follows, for instances and what is shown after the step. */
+/* The order that it follows, for instances and what is shown after the step. */
 const rlf_order *rlf_control_order(const rlf_control *control);
 
 /* After NULL: no event is awaited, and the step has not ended. It never will:

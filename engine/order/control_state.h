@@ -28,7 +28,7 @@ typedef struct replica {
     int leader; /* reports; has the results in any case */
 } replica;
 
-/* What is known of an instance. */
+/* The state of an instance. */
 typedef struct track {
     bool announced;  /* posted to every rank */
     bool opened;     /* its rows are known */
@@ -212,7 +212,7 @@ void rlf_control_tell_done(rlf_control *c, int instance,
 /* Rows that a share's ranks have from now on. */
 void rlf_control_note_rows(rlf_control *c, const active *a, const rlf_share *by,
                            const uint32_t *rows, uint32_t n);
-/* What is computed together is on every rank of the layout. */
+/* Notes that what is computed together is on every rank of the layout. */
 void rlf_control_done_together(rlf_control *c, const active *a,
                                const rlf_rank_event *event);
 

@@ -91,10 +91,8 @@ rlf_control_at_work(rlf_control *c)
     return set;
 }
 
-/* What stems from the generation at work is assigned to replicas of which no
- * rank samples, if there are such: how many, and how many of them are not at
- * work.
- */
+/* Counts the replicas of which no rank samples, to which rows that stem from
+ * the generation at work are assigned: all of them, and those not at work. */
 static void
 count_open(rlf_control *c, int instance, int *open, int *idle)
 {

@@ -323,7 +323,7 @@ is_over(const lane *l)
     return !l->frames.count && l->control < 0;
 }
 
-/* What is made ahead, one step's after the other's. */
+/* Issues what is made ahead, one step's after the other's. */
 static int
 issue_ahead(rlf_order *order, uint32_t *iteration)
 {

@@ -51,7 +51,7 @@ find_threshold(rlf_control *c, const rlf_node *node, track *t)
     t->seats = is.seats;
 }
 
-/* What going over costs. Nobody measures what a byte takes, which is seldom
+/* The price of going over. Nobody measures what a byte takes, which is seldom
  * more than this: a gigabyte a second. */
 static rlf_price
 price(const rlf_control *c, const rlf_node *node, const rlf_tail *tail)
@@ -253,7 +253,7 @@ nowhere(track *t)
     return memset(t->going, 0xff, sizeof *t->going * t->n_rows);
 }
 
-/* Where each row that goes is going, -1 for the others: samples of a prompt
+/* The target of each row that goes, -1 for the others: samples of a prompt
  * together, to the one with the fewest. */
 static int *
 assign(track *t, int dp, const bool *stay)
@@ -278,8 +278,8 @@ assign(track *t, int dp, const bool *stay)
     return to;
 }
 
-/* What goes: the rows of each pair of replicas behind one another, as far as
- * end[from * dp + to]; the number of pairs. */
+/* Sorts what goes: the rows of each pair of replicas behind one another, as far
+ * as end[from * dp + to]; the number of pairs. */
 static int
 sort_moves(const rlf_control *c, const track *t, const int *to, int dp,
            uint32_t **end, uint32_t **rows)

@@ -6,8 +6,8 @@
 
 /* ---- edges ---- */
 
-/* Who has the rows of an instance: a part for every set of ranks that has some
- * of them. */
+/* The holders of an instance's rows: a part for every set of ranks that has
+ * some of them. */
 typedef struct holders {
     rlf_parts shown;
     const word **set; /* per part */
@@ -56,8 +56,8 @@ nth(const uint32_t *rows, int64_t i)
     return rows ? rows[i] : (uint32_t)i;
 }
 
-/* Who had better not send a row: ranks at work, but for those that it goes to,
- * which need not be sent what they have. Found once for each part. */
+/* Ranks that had better not send a row: those at work, but for those that it
+ * goes to, which need not be sent what they have. Found once for each part. */
 typedef struct senders {
     const word *busy;
     const rlf_parts *need; /* NULL: nobody is spared */

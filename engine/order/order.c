@@ -4,7 +4,8 @@
 
 #include "engine/order/state.h"
 
-/* What is not ahead may change it only once all that is ahead is issued. */
+/* Finds the models that nodes made ahead read: other nodes may change these
+ * only once all that is ahead is issued. */
 static void
 find_held(rlf_order *order)
 {
@@ -116,7 +117,7 @@ rlf_order_settle(rlf_order *order)
     order->settles = true;
 }
 
-/* What is made ahead for the step is there. */
+/* True: what is made ahead for the step is there. */
 static bool
 is_made(const rlf_order *order, uint64_t step)
 {

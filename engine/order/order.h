@@ -105,7 +105,7 @@ int rlf_order_begin(rlf_order *order);
 /* The present step, which may have ended, is over only when all that is made
  * ahead in it is there as well. */
 void rlf_order_settle(rlf_order *order);
-/* What is made ahead for all steps before `step` is there. */
+/* True: what is made ahead for all steps before `step` is there. */
 bool rlf_order_made_before(const rlf_order *order, uint64_t step);
 /* Before the first begin: `step` was the last one, and what is made ahead for
  * the k after it is there. The instances of each: rlf_order_restored's nodes,
@@ -113,8 +113,9 @@ bool rlf_order_made_before(const rlf_order *order, uint64_t step);
 void rlf_order_restore(rlf_order *order, uint64_t step);
 /* The i-th node of the flow itself that works ahead, or NULL. */
 const rlf_node *rlf_order_restored(const rlf_graph *graph, int i);
-/* What can be done next. RUN, LOOP and TURN must be carried out, and the order
- * told of it, before the step can end, but more may be asked for first. */
+/* The next thing that can be done. RUN, LOOP and TURN must be carried out, and
+ * the order told of it, before the step can end, but more may be asked for
+ * first. */
 rlf_decision rlf_order_next(rlf_order *order);
 /* The instance's outputs exist: n_rows rows; `owner` (which is kept) has the
  * prompt row of each if the rows belong to prompts, else it is NULL. */

@@ -1,4 +1,4 @@
-/* Who takes part in a command of the controller, and with what: the share of a
+/* Parts of ranks in a command of the controller: the share of a
  * rank, its messages, its hand in moving weights.
  *
  * One rank's view of control.h's commands, for who carries them out and for who
@@ -9,7 +9,7 @@
 
 #include "engine/order/control.h"
 
-/* What one rank does of a command. */
+/* The part of one rank in a command. */
 typedef struct rlf_rank_part {
     bool works; /* RUN: it has a share, WEIGHTS: it has weights of a side, EDGE,
                    MOVE: it has moves; OPEN, END: always. Else it is only told,
@@ -26,7 +26,7 @@ typedef struct rlf_rank_part {
 bool rlf_rank_part_of(const rlf_control *control,
                       const rlf_rank_command *command, int rank,
                       rlf_arena *arena, rlf_rank_part *out);
-/* What `rank` gets of it: the command with its own part. False: nothing. */
+/* The command as `rank` gets it, with its own part. False: it gets none. */
 bool rlf_rank_command_for(const rlf_control *control,
                           const rlf_rank_command *command, int rank,
                           rlf_arena *arena, rlf_rank_command *out);

@@ -1,4 +1,4 @@
-/* What the controller and the ranks of a run say to each other: commands to
+/* The protocol of the controller and the ranks of a run: commands to
  * ranks, events of ranks, their bytes and how they are printed.
  *
  * All of it is made of the table protocol.def, which says what each command
@@ -41,7 +41,7 @@ typedef enum rlf_event_kind {
 #include "engine/order/protocol.def"
 // clang-format on
 
-/* Who takes part in a command. */
+/* The ranks that take part in a command. */
 typedef enum rlf_party {
     RLF_PARTY_ALL,   /* every rank */
     RLF_PARTY_SHARE, /* who has a share */

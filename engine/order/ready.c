@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* What is made ahead in this step is there. */
+/* True: what is made ahead in this step is there. */
 static bool
 ahead_done(const rlf_order *order)
 {
@@ -124,8 +124,9 @@ meet(found *f, const instance *stream, uint32_t row)
         f->rows[f->n++] = f->member[i];
 }
 
-/* What has arrived since. An input that is done by now completes rows that
- * were looked at before: then all are looked at again, once an input. */
+/* Finds the rows that have arrived since. An input that is done by now
+ * completes rows that were looked at before: then all are looked at again, once
+ * an input. */
 static void
 find_more(rlf_order *order, instance *in, const instance *stream)
 {

@@ -72,7 +72,7 @@ run_joined(rlf_control *c, int instance)
         rlf_control_go_joined(c);
 }
 
-/* What the replicas need of the inputs for the rows that they are assigned. */
+/* Brings the replicas the inputs of the rows that they are assigned. */
 static void
 bring_rows(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
            const int *to)
@@ -113,7 +113,7 @@ sort_rows(rlf_control *c, int dp, const uint32_t *rows, uint32_t n,
     return sorted;
 }
 
-/* What a model says of rows is had where its last layer is; samples are told to
+/* Results of a model are where its last layer is; samples are told to
  * all stages, which need them to go on. */
 static bool
 has_result(const rlf_node *node, const rlf_layout *l, int rank)

@@ -54,14 +54,14 @@ typedef struct rlf_edge {
 void rlf_edge_between(const rlf_parts *have, const rlf_parts *need, int64_t n,
                       const int64_t *bytes, const int *machine,
                       rlf_arena *arena, rlf_edge *out);
-/* What each of the n_to ranks `to` lacks of `n` rows, in rounds that follow one
- * another: a row may go on from a rank that got it in a round before. With few
- * ranks, or little to send, one round of messages from who has the rows; else
- * each rank sends and receives at most one message in a round, and there are no
- * more rounds than the number of ranks has bits, and one before them that
- * brings in what none of them has. A message costs what its rows are: each rank
- * still gets each row once. Returns the number of rounds; the list is in
- * `arena`. */
+/* Messages by which each of the n_to ranks `to` gets what it lacks of `n` rows,
+ * in rounds that follow one another: a row may go on from a rank that got it in
+ * a round before. With few ranks, or little to send, one round of messages from
+ * who has the rows; else each rank sends and receives at most one message in a
+ * round, and there are no more rounds than the number of ranks has bits, and
+ * one before them that brings in what none of them has. A message costs what
+ * its rows are: each rank still gets each row once. Returns the number of
+ * rounds; the list is in `arena`. */
 int rlf_edge_spread(const rlf_parts *have, const int *to, int n_to, int64_t n,
                     rlf_arena *arena, rlf_edge **rounds);
 /* HybridFlow's name of one side: ONE_TO_ALL, 3D_PROTO, 3D_ALL_MICRO_DP,

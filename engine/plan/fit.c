@@ -19,7 +19,7 @@ add(cuts *c, const rlf_node *node, const rlf_layout *layout)
     RLF_PUSH_IN(c->arena, &c->nodes, node);
 }
 
-/* What is no update of the model has the chunks of that, or none. */
+/* Calls that do not update the model have the chunks of its update, or none. */
 static void
 find_cuts(cuts *c)
 {

@@ -141,8 +141,8 @@ regroup(const rlf_layout *first, rlf_layout *call)
         *call = out;
 }
 
-/* Where a node has the words of a model: its layout, but cut in chunks only as
- * the model's own are. */
+/* The layout of a node that computes over the vocabulary: its own, cut in
+ * chunks only as the model's own are. */
 static rlf_layout
 words_layout(const rlf_layout *first, const rlf_layout *call)
 {
@@ -294,7 +294,7 @@ rlf_holds_separate(const rlf_plan *plan, int model)
     return some;
 }
 
-/* Where weights of later steps wait. */
+/* Adds the holds where weights of later steps wait. */
 static void
 hold_later(rlf_plan *plan, int model, rlf_arena *arena)
 {
@@ -346,7 +346,7 @@ rlf_holds_make(rlf_plan *plan, rlf_arena *arena)
             hold_later(plan, (int)i, arena);
 }
 
-/* Where nobody says what the links are: good enough to choose between a tree
+/* Links that nobody has described: good enough to choose between a tree
  * and a chain. On a machine ranks are threads, or processes whose memory the
  * transport reads. */
 static const rlf_links unknown = {

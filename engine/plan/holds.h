@@ -1,4 +1,4 @@
-/* Where the weights of each model lie: its holds (engine/graph/run.h).
+/* The holds of each model, where its weights lie (engine/graph/run.h).
  *
  * Every distinct layout among a model's calls is one, unless another has the
  * same parts on the same ranks. Decided once, from the layouts alone. */
@@ -12,8 +12,8 @@
 /* The node whose layout the weights of a model have first, where `:=` makes
  * them: its update, else what reads it first. -1: nobody does. */
 int rlf_holds_first(const rlf_graph *graph, int model);
-/* What is made ahead (rlf_node.ahead) reads the model, and all of it from holds
- * on ranks that the first hold, the one that changes, is not on. */
+/* True: nodes that are made ahead (rlf_node.ahead) read the model, and all from
+ * holds on ranks that the first hold, the one that changes, is not on. */
 bool rlf_holds_separate(const rlf_plan *plan, int model);
 /* The `i`-th hold (0, 1, ...) that keeps later weights for this one; -1: there
  * are no more. With k steps ahead k - 1 steps may be over before what is made
@@ -29,9 +29,10 @@ void rlf_holds_make(rlf_plan *plan, rlf_arena *arena);
  * known before. */
 rlf_links rlf_links_of(const rlf_cluster *cluster, rlf_arena *arena);
 
-/* What takes a model's weights from one hold, as a rule its first, to another,
- * over the plan's links; `machine` as in rlf_realloc_job, NULL: as the links
- * say; `real`: bytes of an activation, as which matrices go to holds by layer.
+/* The job that takes a model's weights from one hold, as a rule its first, to
+ * another, over the plan's links; `machine` as in rlf_realloc_job, NULL: as the
+ * links say; `real`: bytes of an activation, as which matrices go to holds by
+ * layer.
  */
 rlf_realloc_job rlf_holds_job(const rlf_plan *plan, int model, int from, int to,
                               const rlf_shapes *shapes, const int *machine,

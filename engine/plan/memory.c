@@ -31,8 +31,8 @@ rlf_opened_sizes(const rlf_opened *o, rlf_arena *arena)
     return rlf_sizes_make(graph, &options, arena);
 }
 
-/* What a node leaves in the step's pool. A field that lies in its set costs
- * nothing more. */
+/* Bytes that a node leaves in the step's pool. A field that lies in its set
+ * costs nothing more. */
 static double
 host_bytes(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node,
            const rlf_cost *cost)
@@ -108,7 +108,7 @@ lanes_row(const rlf_plan *plan, int model, int lanes, rlf_arena *arena)
     return copy;
 }
 
-/* What partial sums of gradients take with fewer lanes, down to one for each
+/* Bytes of partial sums of gradients with fewer lanes, down to one for each
  * replica. */
 static void
 find_choices(const rlf_opened *o, int model, rlf_arena *arena,
@@ -297,7 +297,7 @@ choice(const rlf_memory_row *row, int k)
     return n ? &row->choices[k < n ? k : n - 1] : NULL;
 }
 
-/* What is taken with the k-th choice of every row. */
+/* Bytes that are taken with the k-th choice of every row. */
 static uint64_t
 total_with(const rlf_memory *memory, uint64_t total, int k)
 {

@@ -1,4 +1,4 @@
-/* What a rank's memory is for, and what a step costs, from a plan and the
+/* The memory of a rank by purpose, and the cost of a step, from a plan and the
  * resources that it opened (README.md, Caps and memory).
  *
  * Device memory is exact: what stands here is what is allocated, before the

@@ -97,8 +97,8 @@ last_kind(const rlf_pipe_model *m)
                            : RLF_PIPE_BACKWARD;
 }
 
-/* What must have ended before: its own operation of the kind before, and its
- * neighbour going the same way. Returns how many (0 to 2). */
+/* The tasks that must have ended before: its own operation of the kind before,
+ * and its neighbour going the same way. Returns how many (0 to 2). */
 static int
 needs(const rlf_pipe *pipe, task t, task *out)
 {
@@ -415,7 +415,7 @@ change_of(const rlf_pipe *pipe, int model, rlf_pipe_kind kind)
                                                      : 0;
 }
 
-/* What a place holds now of the stages that it has. */
+/* The memory that a place holds now of the stages that it has. */
 static double
 held_now(const walk *w, const rlf_pipe_cost *const *cost, int place,
          int *const *held)
@@ -443,7 +443,7 @@ keeps_any(const walk *w, const rlf_pipe_cost *const *cost, int place)
     return false;
 }
 
-/* What a place holds at most, and at which operation it first does. */
+/* The most that a place holds, and the operation at which it first does. */
 static double
 peak_of(const walk *w, const rlf_pipe_cost *const *cost, int place,
         rlf_arena *scratch, int *at)
@@ -689,7 +689,7 @@ post_start(post *p, const rlf_pipe *pipe, rlf_arena *scratch)
         give_channels(p, i / 2, i % 2 ? RLF_PIPE_BACKWARD : RLF_PIPE_FORWARD);
 }
 
-/* Where what a task gets comes from. */
+/* The place that sends a task its input. */
 static rlf_pipe_peer
 sender(const post *p, task t)
 {

@@ -96,7 +96,7 @@ oldest(const vee *v, int place)
     return owed[0] < gone[0] ? 0 : -1;
 }
 
-/* What a place does in a unit of time. */
+/* Chooses what a place does in a unit of time. */
 static void
 take_unit(vee *v, int place, int now)
 {

@@ -9,7 +9,7 @@
 /* A table's text is shorter than that. */
 #define MOST_BYTES ((size_t)64 << 20)
 
-/* What one update's row says of its pipeline, for messages. */
+/* The words of one update's row about its pipeline, for messages. */
 typedef struct said {
     rlf_plan *plan;
     const rlf_node *node;
@@ -86,7 +86,7 @@ count_channels(void *p)
     rlf_pipe_links(c->pipe, 0, c->scratch, &c->channels);
 }
 
-/* Whoever runs it has so many tags for messages. */
+/* Refuses tables with more channels than a run has tags for messages. */
 static rlf_status
 check_channels(const said *s, rlf_err *err)
 {

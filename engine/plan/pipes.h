@@ -14,7 +14,7 @@
  * set. `known`: as rlf_pipe_memory_named has it, or NULL. */
 rlf_status rlf_pipes_make(rlf_plan *plan, rlf_pipe_memories *known,
                           rlf_arena *arena, rlf_err *err);
-/* What messages call a row's table: its file, or where it stands. */
+/* The name of a row's table in messages: its file, or where it stands. */
 const char *rlf_pipes_name(const char *table);
 /* The table of an update for so many micro-batches, by model of the table. */
 void rlf_pipes_table(const rlf_node_place *place, const int *micros,

@@ -83,8 +83,9 @@ limit_replicas(const rlf_plan *plan, const rlf_sums *sums, const rlf_node *node)
     layout->n_ranks = layout->tp * layout->pp * layout->dp;
 }
 
-/* What no row says otherwise: data parallel, calls of models where the strategy
- * has them, all else on all ranks. `sums`: of a checkpoint, or NULL. */
+/* Places all that no row places: data parallel, calls of models where the
+ * strategy has them, all else on all ranks. `sums`: of a checkpoint, or NULL.
+ */
 static void
 place_all(rlf_plan *plan, const rlf_sums *sums, rlf_arena *arena)
 {
@@ -338,7 +339,7 @@ digest_plan(const rlf_plan *plan)
     return digest;
 }
 
-/* What lies in host memory cannot be changed there, nor be added. */
+/* Weights in host memory cannot be changed there, nor be added. */
 static rlf_status
 check_offload(const rlf_plan *plan, rlf_err *err)
 {
@@ -522,7 +523,7 @@ whole_row(const rlf_plan *plan, int model, rlf_place_row *rows, int *n,
     return row;
 }
 
-/* Whoever takes these rows has the plan's sums, though a strategy, replicas
+/* Adds the plan's sums to its rows, since a strategy, replicas
  * that do not train, or a checkpoint have given it others than rows would. */
 static void
 add_sums(const rlf_plan *plan, bool all, rlf_place_row *rows, int *n,

@@ -23,7 +23,7 @@ typedef struct rlf_numerics {
                             the digest, which has those of each model */
 } rlf_numerics;
 
-/* Where a node runs, and how its work is cut there. */
+/* The place of a node: where it runs, and how its work is cut there. */
 typedef struct rlf_node_place {
     rlf_spread spread;
     rlf_layout layout;
@@ -67,7 +67,7 @@ typedef struct rlf_plan_options {
     /* Of the same graph, elsewhere placed: what it knows of the graph alone is
      * taken over; NULL: none. */
     const struct rlf_plan *same;
-    /* What stages keep by the schedule's name, from plan to plan
+    /* The memory of stages by the schedule's name, remembered from plan to plan
      * (pipe_memory.h); NULL: nothing is remembered. */
     struct rlf_pipe_memories *kepts;
 } rlf_plan_options;

@@ -25,7 +25,7 @@ rlf_pools_bytes(const rlf_pools *pools)
     return bytes;
 }
 
-/* What one has no use for is for the others. */
+/* A pool leaves what it has no use for to the others. */
 void
 rlf_pools_divide(const rlf_pools *pools, uint64_t left, uint64_t *units)
 {

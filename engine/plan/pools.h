@@ -10,7 +10,7 @@
 void rlf_opened_pools(const rlf_opened *opened, rlf_pools *out);
 /* Bytes of the units that they have. */
 uint64_t rlf_pools_bytes(const rlf_pools *pools);
-/* Where `left` bytes are for all of them, the units of each, into
+/* Divides `left` bytes among all of them, as units of each into
  * units[pools->list.count]: the same share of the bytes, but no more than it
  * has a use for, and no fewer units than it needs. */
 void rlf_pools_divide(const rlf_pools *pools, uint64_t left, uint64_t *units);

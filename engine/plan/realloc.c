@@ -143,7 +143,8 @@ ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Where the layout cuts the tensor, appended to cuts. Returns their number. */
+/* Appends the places where the layout cuts the tensor to cuts. Returns their
+ * number. */
 static int
 add_cuts(const rlf_layout *layout, const rlf_shapes *shapes, int tensor,
          int64_t *cuts)
@@ -425,7 +426,7 @@ route(maker *m, const piece *p)
     serve_others(m, p);
 }
 
-/* What a rank keeps: from its old slice to its new one. */
+/* Copies what a rank keeps from its old slice to its new one. */
 static void
 copy_all(maker *m)
 {
@@ -588,7 +589,7 @@ rlf_topologies_word(unsigned topologies)
     return words[topologies >> RLF_TOPOLOGY_DIRECT & 7];
 }
 
-/* What a rank has of the old layout and of the new one. */
+/* Measures a rank's slices of the old layout and of the new one. */
 static void
 measure_slices(const rlf_realloc_job *job, int rank, rlf_realloc_load *out)
 {

@@ -63,7 +63,7 @@ rlf_realloc_element(const rlf_realloc_job *job, int tensor)
     return vector ? job->vector : job->element;
 }
 
-/* What it means for one rank, in bytes. Peak and redundant bytes are those that
+/* The load of one rank, in bytes. Peak and redundant bytes are those that
  * the two layouts make inevitable (README). */
 typedef struct rlf_realloc_load {
     int64_t messages; /* that it waits for: one of each sender in a round */

@@ -37,7 +37,7 @@ machine_ranks(const rlf_rank *rank, int *before)
     return rlf_rank_neighbours(world, rank->rank);
 }
 
-/* What a rank found, for the others. */
+/* The findings of a rank, for the others. */
 typedef struct finding {
     rlf_device_memory memory;
     int machine;
@@ -123,8 +123,8 @@ divide(rlf_pools *pools, uint64_t left)
         *pools->list.data[i].units = units[i];
 }
 
-/* What several ranks run together is as large as where there is least: a model
- * has pools of one size. */
+/* Pools that several ranks run together are as large as where there is least: a
+ * model has pools of one size. */
 static rlf_status
 agree(const rlf_rank *rank, rlf_pools *pools, rlf_err *err)
 {

@@ -119,7 +119,8 @@ write_all(rlf_run *run, const char *dir, const rlf_beside *beside,
     return rlf_manifest_write(dir, beside, run->ended, arena, err, digest);
 }
 
-/* What has the name of a checkpoint that this run has yet to save. */
+/* Moves away what has the name of a checkpoint that this run has yet to save.
+ */
 static rlf_status
 make_way(const rlf_checkpoints *all, uint32_t step, rlf_arena *arena,
          rlf_err *err, rlf_buf *said)
@@ -214,7 +215,7 @@ sums_of(const json_t *state, const char *model)
                       (int)json_number_value(json_array_get(pair, 1))};
 }
 
-/* What was accepted before stays written in later checkpoints. */
+/* Differences that were accepted before stay written in later checkpoints. */
 static void
 keep_accepted(rlf_run *run, const json_t *list)
 {

@@ -82,7 +82,7 @@ unpack_sample(unpacker *u, rlf_rows *rows, uint32_t row)
 
 /* ---- a row of a column ---- */
 
-/* Where the values of row `row` of the instance's rows lie in a column: the
+/* The place of the values of row `row` of the instance's rows in a column: the
  * tokens of that row, that row itself, or the one above it. */
 typedef struct cells {
     uint64_t first;
@@ -329,9 +329,9 @@ exchange_sizes(rlf_group *world, exchange *x, rlf_arena *pool, rlf_err *err)
                               x->n_receives, err);
 }
 
-/* What moves between this rank and others: bytes for each move, of those from
- * here, and of those to here (to be freed by rlf_buf_free). Ranks that a move
- * names make the call together. */
+/* Exchanges moves between this rank and others: bytes for each move, of those
+ * from here, and of those to here (to be freed by rlf_buf_free). Ranks that a
+ * move names make the call together. */
 static rlf_status
 rank_swap(rlf_rank *rank, const rlf_move *moves, int n, rlf_buf *bytes,
           rlf_err *err)

@@ -139,7 +139,7 @@ tell_done(rlf_rank *rank, uint64_t n, const rlf_call *call, double seconds,
                 err);
 }
 
-/* Where each row's prompt is, if the rows belong to prompts. */
+/* The prompt of each row, if the rows belong to prompts. */
 static const uint32_t *
 owners(const rlf_graph *graph, const rlf_space *space)
 {
@@ -341,7 +341,7 @@ add_time(rlf_rank *rank, const rlf_node *node, uint64_t from)
         rank->seconds[which] += seconds;
 }
 
-/* What is done now, for who asks from another thread. */
+/* Notes what is done now, for other threads that ask. */
 static void
 set_doing(rlf_rank *rank, int doing)
 {
@@ -369,7 +369,7 @@ rlf_rank_turn(rlf_rank *rank, rlf_err *err)
     return status;
 }
 
-/* What this rank computes of a RUN, or NULL. */
+/* The share of a RUN that this rank computes, or NULL. */
 static const rlf_share *
 share_of(const rlf_rank_command *command)
 {
@@ -467,8 +467,8 @@ execute_begin(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
     return RLF_OK;
 }
 
-/* What was reported and generated here, of one step under way or of all (-1):
- * it is told, so it begins anew. */
+/* Reports and generated tokens of this rank, of one step under way or of all
+ * (-1): it is told, so it begins anew. */
 static void
 tell_step(rlf_rank *rank, int step, rlf_rank_event *out)
 {
@@ -573,7 +573,7 @@ note(rlf_rank *rank, const rlf_rank_command *command)
                     rows_of(command));
 }
 
-/* What a command took, but for the pieces that were measured by themselves. */
+/* Measures a command, but for the pieces that were measured by themselves. */
 static void
 measure(rlf_rank *rank, const rlf_rank_command *command, uint64_t from)
 {

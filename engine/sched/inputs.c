@@ -323,7 +323,8 @@ differ(const comparison *c, const difference *d)
 
 /* ---- saying it ---- */
 
-/* What differs, as the beginning of a sentence; of a text `lines` too. */
+/* Describes a difference as the beginning of a sentence; of a text `lines` too.
+ */
 static const char *
 describe(const comparison *c, const difference *d, const char **lines)
 {

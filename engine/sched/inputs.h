@@ -54,7 +54,7 @@ typedef struct rlf_inputs {
         rlf_unloaded *data;
         size_t count, room;
     } unloaded; /* the same */
-    /* What --accept named: may differ from the run before. */
+    /* The inputs that --accept named: they may differ from the run before. */
     struct {
         const char **data;
         size_t count, room;

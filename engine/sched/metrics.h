@@ -17,7 +17,7 @@ bool rlf_metric_reported(const rlf_metric *metric);
 /* Forget the values, keep the names. */
 void rlf_metrics_begin(rlf_metrics *metrics);
 void rlf_metrics_add(rlf_metrics *metrics, const char *name, double value);
-/* What another rank reported. */
+/* Adds a metric that another rank reported. */
 void rlf_metrics_merge(rlf_metrics *metrics, const rlf_metric *metric);
 /* The mean of the numbers of the step, NaN if there are none; false if the name
  * was not reported. */

@@ -178,7 +178,7 @@ find_flight(const pipeline *l, int index, rlf_err *err)
 
 /* ---- operations ---- */
 
-/* What an operation made goes on, while the next one runs. */
+/* Starts sending the result of an operation, while the next one runs. */
 static rlf_status
 send_on(pipeline *l, int index, rlf_err *err)
 {

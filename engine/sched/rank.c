@@ -157,8 +157,8 @@ rlf_rank_memory(const rlf_rank *rank, rlf_memory *out)
 
 /* ---- the device ---- */
 
-/* What a device takes beyond the table of memory, where its blocks begin at
- * round addresses: pools leave nothing of a limit. */
+/* Bytes that a device takes beyond the table of memory, since its blocks begin
+ * at round addresses: pools leave nothing of a limit. */
 #define ROUNDING ((size_t)4 << 20)
 
 static rlf_status

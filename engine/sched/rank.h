@@ -14,7 +14,7 @@
 #include "engine/sched/flight.h"
 #include "engine/sched/run.h"
 
-/* What one instance (engine/order) has made. */
+/* The outputs of one instance (engine/order). */
 typedef struct slot {
     rlf_call call;
     const rlf_space *space; /* that its pieces are made of, or NULL */
@@ -23,7 +23,7 @@ typedef struct slot {
     bool reports; /* and what it said */
 } slot;
 
-/* What a rank has of one of the steps that are under way. */
+/* The state on a rank of one of the steps that are under way. */
 typedef struct rank_step {
     rlf_env env;         /* of its calls, with a pool of its own */
     rlf_metrics metrics; /* what nodes report whose command says so, */
@@ -31,7 +31,7 @@ typedef struct rank_step {
     uint64_t marked;     /* tokens when the present step began */
 } rank_step;
 
-/* What a rank does when it is at no node. */
+/* The number of what a rank does when it is at no node. */
 static inline int
 rlf_doing_of(rlf_do kind)
 {
@@ -82,7 +82,7 @@ typedef struct rlf_rank {
     uint64_t *passing; /* per resource: host bytes that weights pass through on
 their way between processes */
     rlf_mesh_groups groups; /* of meshes and holds */
-    /* Where reports go. */
+    /* Takes reports. */
     rlf_status (*tell)(void *sink, const rlf_rank_event *event, rlf_err *err);
     void *sink;
 } rlf_rank;
@@ -93,7 +93,7 @@ rlf_status rlf_rank_open(rlf_rank *rank, int threads, int run_threads,
                          rlf_err *err);
 /* The plan and the resources as this rank opened them. */
 rlf_opened rlf_rank_opened(const rlf_rank *rank);
-/* What its memory is for. */
+/* Its memory by purpose. */
 void rlf_rank_memory(const rlf_rank *rank, rlf_memory *out);
 /* That, its limit and its work, in `arena`. */
 void rlf_rank_needs(const rlf_rank *rank, rlf_arena *arena, rlf_needs *out);
@@ -149,7 +149,7 @@ rlf_status rlf_rank_rescue(rlf_rank *rank, uint32_t step, const char *directory,
 
 /* ---- ahead.c ---- */
 
-/* What was made ahead for the steps after that of the checkpoint. */
+/* Restores what was made ahead for the steps after that of the checkpoint. */
 rlf_status rlf_rank_restore_ahead(rlf_rank *rank,
                                   const rlf_rank_command *command,
                                   rlf_err *err);

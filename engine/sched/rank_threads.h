@@ -47,7 +47,7 @@ enum { RLF_RANK_THREADS_NOT_AT_ALL = -1 };
 rlf_status rlf_rank_threads_hear(rlf_rank_threads *rank_threads,
                                  double patience, rlf_arena *arena,
                                  rlf_err *err, rlf_rank_event *out);
-/* Who waits for what, as the detail of an error. */
+/* Adds what each rank waits for as the detail of an error. */
 void rlf_rank_threads_waits(const rlf_rank_threads *rank_threads, rlf_err *err);
 /* After RLF_PEER: the first error as the rank that met it knows it. */
 rlf_status rlf_rank_threads_cause(const rlf_rank_threads *rank_threads,

@@ -24,8 +24,8 @@ typedef struct rlf_registry {
  * and ends no run. */
 void rlf_registry_read(const char *directory, rlf_arena *arena,
                        rlf_registry *out);
-/* What was saved of the step: RLF_OK that digest, RLF_AGAIN nobody knows,
- * RLF_USER another one. */
+/* Compares what was saved of the step: RLF_OK that digest, RLF_AGAIN nobody
+ * knows, RLF_USER another one. */
 rlf_status rlf_registry_check(const rlf_registry *registry, uint32_t step,
                               rlf_digest digest);
 /* Note the checkpoint of a step before it takes its name; entries of steps that

@@ -49,7 +49,8 @@ is_fixed(const rlf_plan *plan, size_t i)
            plan->holds[i].list[0].fixed;
 }
 
-/* Where the step has not begun yet nothing has changed. */
+/* Saves a resource as it was before the step: unchanged, where the step has not
+ * begun yet. */
 static rlf_status
 rescue_one(rlf_rank *rank, size_t i, uint32_t step, const char *directory,
            rlf_err *err)

@@ -10,7 +10,7 @@
 #include "engine/base/status.h"
 #include "engine/base/str.h"
 
-/* Where one is written until it is whole, in the run's directory. */
+/* The place in the run's directory where one is written until it is whole. */
 #define RLF_CHECKPOINT_WRITING "checkpoints/writing"
 
 typedef struct rlf_checkpoints {

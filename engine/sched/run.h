@@ -18,7 +18,7 @@
 
 typedef struct rlf_run rlf_run;
 
-/* What a rank takes: its memory by purpose, what it may have of it, and the
+/* The needs of a rank: its memory by purpose, what it may have of it, and the
  * work of a step at the caps with the runs of nodes that it is made of. */
 typedef struct rlf_needs {
     rlf_memory memory;
@@ -27,7 +27,7 @@ typedef struct rlf_needs {
     double runs;
 } rlf_needs;
 
-/* What a rank's time in a step goes to, besides all else: sampling, calls that
+/* The kinds of a rank's time in a step, besides all else: sampling, calls that
  * read a model (logprob, value, score), updates, hooks. */
 enum {
     RLF_TIME_GENERATE,
@@ -69,7 +69,7 @@ typedef struct rlf_beside {
     uint32_t keep; /* newest checkpoints that stay; 0: as 1 */
 } rlf_beside;
 
-/* What a run went on from. */
+/* The state that a run went on from. */
 typedef struct rlf_resumed {
     uint32_t step; /* 0: there was no checkpoint, nothing changed */
     rlf_beside beside;
@@ -150,12 +150,12 @@ bool rlf_run_wants_checkpoint(const rlf_run *run);
 /* Steps of one epoch of the data that the flow draws from; 0: none. */
 uint64_t rlf_run_epoch(const rlf_run *run);
 
-/* What the first rank of this process is doing now, in words for people:
+/* Writes what the first rank of this process is doing now, in words for people:
  * "actor.generate", "" if nothing. From any thread. */
 void rlf_run_doing(const rlf_run *run, char *text, size_t room);
 
-/* What a rank of this process does could not be noted in its flight record:
- * true once a rank, and *err says why. */
+/* Tells of a rank of this process whose work could not be noted in its flight
+ * record: true once a rank, and *err says why. */
 bool rlf_run_unnoted(const rlf_run *run, rlf_err *err);
 
 /* Between steps: what the last step reported. */
@@ -183,10 +183,10 @@ double rlf_run_call_seconds(const rlf_run *run, int node);
 uint64_t rlf_run_tokens(const rlf_run *run);
 /* The plan and the resources as the first rank of this process opened them. */
 rlf_opened rlf_run_opened(const rlf_run *run);
-/* What any rank of the run needs: in process 0, where it is dry. */
+/* The needs of any rank of the run: in process 0, where it is dry. */
 const rlf_needs *rlf_run_needs(const rlf_run *run, int rank);
-/* What decides the bits of products on the devices of this process, beside
- * their kind and the type (rlf_backend.products), or "". */
+/* The text of what decides the bits of products on this process's devices,
+ * beside their kind and the type (rlf_backend.products), or "". */
 const char *rlf_run_products(const rlf_run *run);
 /* Threads of the first rank of this process, and the instruction set of its
  * kernels (NULL: they have none). */
@@ -195,7 +195,7 @@ const char *rlf_run_isa(const rlf_run *run);
 /* Data that could be read only once is known by its rows: from here on inputs
  * say so. */
 void rlf_run_settle_inputs(rlf_run *run);
-/* What the resources have to say to who starts a run, in lines. */
+/* Notes of the resources for who starts a run, in lines. */
 void rlf_run_notes(const rlf_run *run, rlf_buf *out);
 /* For tests that hold what plans count against what runs take: the memory of
  * the first rank of this process by purpose, as its plan counts it; */

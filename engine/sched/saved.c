@@ -1,4 +1,4 @@
-/* What a checkpoint has of each declaration: see saved.h. */
+/* The contents of checkpoints by declaration: see saved.h. */
 #include "engine/sched/saved.h"
 
 #include "engine/graph/class.h"

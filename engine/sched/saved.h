@@ -1,7 +1,7 @@
-/* What a checkpoint has of each declaration: a list in its state.json, by which
- * a resume knows, before any rank reads a file, what the program needs and the
- * checkpoint lacks. --accept cannot make up for that: there is nothing to go on
- * from. */
+/* The contents of a checkpoint by declaration: a list in its state.json, by
+ * which a resume knows, before any rank reads a file, what the program needs
+ * and the checkpoint lacks. --accept cannot make up for that: there is nothing
+ * to go on from. */
 #ifndef RLF_SCHED_SAVED_H
 #define RLF_SCHED_SAVED_H
 

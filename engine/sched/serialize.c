@@ -312,7 +312,7 @@ place_tokens(rlf_serializer *k, rlf_space *space)
     space->offset = offset;
 }
 
-/* What it is a space of is not known before a value stands on it. */
+/* A space whose domain is not known before a value stands on it. */
 static rlf_known_space
 deserialize_new_space(rlf_serializer *k)
 {

@@ -39,7 +39,7 @@ typedef struct rlf_serializer {
     RLF_VEC(rlf_known_space) known;
 } rlf_serializer;
 
-/* What failed, if anything did: memory, or the file. */
+/* The first failure, if there was one: of memory, or of the file. */
 rlf_status rlf_serializer_check(const rlf_serializer *k);
 
 /* Values are kept twice: counted, so that the spaces that they stand on are

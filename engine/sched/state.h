@@ -9,7 +9,8 @@
 #include "engine/sched/rank.h"
 #include "engine/sched/run.h"
 
-/* What all ranks told of a step under way; of step s in steps[s % n_steps]. */
+/* Reports of all ranks about a step under way; of step s in steps[s % n_steps].
+ */
 typedef struct run_step {
     rlf_metrics metrics;
     uint64_t tokens; /* generated for it */

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-/* What calls took in the step that a rank has ended. */
+/* Adds the seconds of calls in the step that a rank has ended. */
 static void
 add_calls(rlf_run *run, const rlf_rank_event *event)
 {
@@ -89,8 +89,8 @@ silent_rank(const rlf_run *run, double seconds)
     return -1;
 }
 
-/* What the run waits for, in words for people; the first rank that has not
- * reported is err's, and the node. */
+/* Writes what the run waits for, in words for people; the first rank that has
+ * not reported is err's, and the node. */
 static void
 say_waiting(const rlf_run *run, char *text, size_t room, rlf_err *err)
 {
@@ -184,7 +184,7 @@ add_totals(run_step *to, const rlf_step_totals *from)
             rlf_metrics_merge(&to->metrics, &from->metrics[i]);
 }
 
-/* What the ranks told of their steps, in the order of ranks. */
+/* Gathers the reports of the ranks about their steps, in the order of ranks. */
 static void
 gather(rlf_run *run)
 {
@@ -232,7 +232,8 @@ post(rlf_run *run, const rlf_rank_command *command, rlf_err *err)
     return RLF_OK;
 }
 
-/* What else is there already: more is posted with all that is known. */
+/* Takes all mail that is there already: more is posted with all that is known.
+ */
 static rlf_status
 hear_all(rlf_run *run, rlf_err *err)
 {

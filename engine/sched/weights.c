@@ -29,7 +29,7 @@ most_passing(const rlf_rank *rank, const rlf_realloc_job *job,
     return RLF_OK;
 }
 
-/* What takes weights from one hold to another. */
+/* Makes the edge that takes weights from one hold to another. */
 static rlf_status
 make_edge(rlf_rank *rank, size_t model, int from, int to,
           const rlf_shapes *shapes, const int *machine, rlf_err *err,
