@@ -30,7 +30,7 @@ static const rlf_formal formals[] = {
      .doc = "prompts drawn in a round; else as many as are still wanted"},
 };
 
-/* What a round gave and what is kept of it; in the step's pool. */
+/* The values of a round and what is kept of them; in the step's pool. */
 typedef struct collect_round {
     const rlf_content *sources; /* per output of the collect */
     uint32_t *kept;             /* prompts, ascending */
@@ -70,7 +70,7 @@ wanted(const rlf_node *node)
     return (uint32_t)rlf_args_find(node->args, node->n_args, "count")->number;
 }
 
-/* Where value number i of what the region gives was made, if it is not finite;
+/* The place where value number i of the region was made, if it is not finite;
  * NULL: nobody knows. */
 static rlf_nonfinite_place *
 odd_given(const rlf_call *call, int i)

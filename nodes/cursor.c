@@ -53,7 +53,7 @@ next_row(rlf_cursor *cursor, uint64_t seed, uint32_t rows)
     return cursor->order[cursor->index++];
 }
 
-/* What draws of n rows of `rows` need of a cursor. */
+/* Gives a cursor the memory for draws of n rows of `rows`. */
 static rlf_status
 make_room(rlf_cursor *cursor, uint64_t seed, uint32_t rows, uint32_t n,
           rlf_err *err)
@@ -510,7 +510,7 @@ rlf_cursors_restore(const rlf_env *env, const rlf_resource *resource,
     return status;
 }
 
-/* What a checkpoint has of a cursor. */
+/* Copies what a checkpoint has of a cursor. */
 static void
 copy_cursor(const rlf_cursor *from, rlf_cursor *to)
 {

@@ -70,7 +70,7 @@ check_kinds(rlf_records *records, bool conversations, rlf_arena *arena,
     return RLF_OK;
 }
 
-/* What `chat: true` and `system:` ask for. */
+/* Makes chats of prompts, as `chat: true` and `system:` ask. */
 static rlf_status
 make_chats(const rlf_resource *resource, rlf_data *data, rlf_err *err)
 {

@@ -18,7 +18,7 @@
 #include "engine/io/records.h"
 #include "engine/io/shards.h"
 
-/* Where one draw of the program stands. */
+/* The position of one draw of the program. */
 typedef struct rlf_cursor {
     uint32_t site;   /* of the draw's node */
     uint32_t member; /* of a mixture by weights; 0 */
@@ -121,8 +121,8 @@ const rlf_data *rlf_data_origin(const rlf_data *data, uint32_t *row);
 const char *rlf_data_place(const rlf_data *data, uint32_t row,
                            rlf_arena *arena);
 
-/* What a row has in each column of `data`, of numbers nothing: in `pool`, or
- * the data's. RLF_USER or RLF_ENV, naming the row, if it cannot be read any
+/* The texts of a row in each column of `data`, of numbers nothing: in `pool`,
+ * or the data's. RLF_USER or RLF_ENV, naming the row, if it cannot be read any
  * more. */
 rlf_status rlf_data_row(const rlf_data *data, uint32_t row, rlf_arena *pool,
                         rlf_err *err, const rlf_record_value **out);

@@ -1,4 +1,4 @@
-/* What declarations of data sets say: see data_declare.h. */
+/* Declarations of data sets: see data_declare.h. */
 #include "nodes/data_declare.h"
 
 #include "engine/base/vec.h"
@@ -237,7 +237,7 @@ rlf_data_parts(const rlf_resource *resource, rlf_record_field *out)
     return n;
 }
 
-/* What the declaration asks of the file. */
+/* The specification of the file by the declaration. */
 rlf_status
 rlf_data_spec(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
               rlf_records_spec *out)

@@ -1,4 +1,4 @@
-/* What declarations of data sets say: the constructors with their formals, the
+/* Declarations of data sets: the constructors with their formals, the
  * files and columns that they name, and what of them is wrong. */
 #ifndef RLF_NODES_DATA_DECLARE_H
 #define RLF_NODES_DATA_DECLARE_H
@@ -22,8 +22,8 @@ bool rlf_data_drops(const rlf_resource *resource);
 const rlf_arg *rlf_data_path(const rlf_resource *resource);
 /* Writes those columns, at most RLF_DATA_PARTS; their number. */
 size_t rlf_data_parts(const rlf_resource *resource, rlf_record_field *out);
-/* What the declaration asks of its files; lists are in `arena`. RLF_USER where
- * the path names none. */
+/* The specification of the files by the declaration; lists are in `arena`.
+ * RLF_USER where the path names none. */
 rlf_status rlf_data_spec(const rlf_resource *resource, rlf_arena *arena,
                          rlf_err *err, rlf_records_spec *out);
 /* Errors and warnings about the arguments of a data set that is made of so many

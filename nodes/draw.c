@@ -24,7 +24,8 @@ static const rlf_formal formals[] = {
             "it"},
 };
 
-/* What is known without a model; the rest when the data is there (init). */
+/* Infers what is known without a model; the rest when the data is there (init).
+ */
 static void
 infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
 {

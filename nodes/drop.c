@@ -126,7 +126,7 @@ fits_or_say(const rlf_env *env, const rlf_data *data, uint32_t row,
     return status;
 }
 
-/* What calls give of rows, besides prompts. */
+/* The uses of rows by calls, besides prompts. */
 typedef struct given {
     rlf_response_uses responses;
     rlf_conversation_uses turns;

@@ -27,7 +27,7 @@ step(rlf_call *call, rlf_err *err)
     return RLF_OK;
 }
 
-/* What the program writes as a number is known before it runs. */
+/* A number that the program writes out is known before it runs. */
 static void
 infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
 {

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* What lasts for the run. */
+/* The state of the node, which lasts for the run. */
 typedef struct rlf_expr_node {
     rlf_arena *arena;
     const rlf_expr_plan *plan;

@@ -226,7 +226,7 @@ by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Where piece `i` of `pieces` begins among n prompts. */
+/* The beginning of piece `i` of `pieces` among n prompts. */
 static uint32_t
 piece_start(const rlf_arg *args, uint32_t n, uint32_t pieces, uint32_t i)
 {

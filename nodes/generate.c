@@ -192,7 +192,7 @@ check_top(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
     rlf_diag_hint(diags, diag, "leave it out, or give a smaller one");
 }
 
-/* Where only the most likely token is kept, what else leaves out tokens does
+/* If only the most likely token is kept, all else that leaves out tokens does
  * nothing. A temperature does: samples have their log-probabilities at it. */
 static void
 check_one(const rlf_node *node, rlf_diags *diags)

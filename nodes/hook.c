@@ -528,7 +528,7 @@ step_scalar(rlf_call *call, rlf_err *err)
 
 /* ---- the classes: one for each `per` ---- */
 
-/* What the call adds lives on rows or above. */
+/* Checks that what the call adds lives on rows or above. */
 static void
 infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
 {

@@ -26,8 +26,8 @@ typedef struct rlf_hook {
     bool check_pure;           /* each call is made in two states */
 } rlf_hook;
 
-/* What a sample has by itself: neither a column of the data nor what a call
- * adds is called so, which a function would take for it. */
+/* The fields that a sample has by itself: neither a column of the data nor what
+ * a call adds is called so, which a function would take for it. */
 #define RLF_HOOK_FIELDS "prompt|response|tokens|pieces|turns|finished|length"
 
 /* For rlf_lua_options.stops of whatever is called in a step; `env`: the rank's,

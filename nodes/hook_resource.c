@@ -134,7 +134,7 @@ make_gives(const rlf_resource *resource, rlf_lua_per per, rlf_arena *arena,
     return RLF_OK;
 }
 
-/* What the function prints goes to the log, the first lines always: all of them
+/* Output of the function goes to the log, the first lines always: all of them
  * with RLFLOW_LOG=print:debug, none with print:error. */
 static void
 print(void *arg, const char *who, const char *text, size_t n)

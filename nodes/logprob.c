@@ -48,7 +48,7 @@ typedef struct reader {
     RLF_VEC(micro) micros;
 } reader;
 
-/* What the heads say of the micro-batch at hand, into the column. */
+/* Puts the results of the heads for the micro-batch at hand into the column. */
 static rlf_status
 put_result(reader *r, micro m, rlf_err *err)
 {

@@ -321,7 +321,7 @@ find_end(const rlf_model_object *m)
     return n ? (int64_t)ends[0] : -1;
 }
 
-/* What the program makes with it. */
+/* Finds what the program makes with the model. */
 static void
 find_makes(const rlf_graph *graph, int model, rlf_model_object *m)
 {

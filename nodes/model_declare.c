@@ -1,4 +1,4 @@
-/* What declarations of models say: see model_declare.h. */
+/* Declarations of models: see model_declare.h. */
 #include "nodes/model_declare.h"
 
 #include "engine/io/file.h"
@@ -648,7 +648,7 @@ rlf_declared_vocab(const rlf_graph *graph, const rlf_resource *resource)
     return config_or_none(graph, resource).vocab;
 }
 
-/* Where a model's tokenizer is; NULL: it has none. */
+/* The path of a model's tokenizer; NULL: it has none. */
 static const char *
 tokenizer_path(const rlf_graph *graph, const rlf_resource *resource)
 {

@@ -1,4 +1,4 @@
-/* What a model's declaration says: lm(...) and copy(...) as the language has
+/* Declarations of models: lm(...) and copy(...) as the language has
  * them, and what can be told of a model before it is opened.
  *
  * Reads a config and, if need be, a tokenizer; never weights. */
@@ -20,7 +20,7 @@ extern const rlf_formal rlf_adamw_formals[RLF_ADAMW_FORMALS];
 
 /* An argument of the declaration; NULL if it is not given. */
 const rlf_arg *rlf_declared(const rlf_resource *resource, const char *name);
-/* Where the model comes from: a directory, a constructor or a model. */
+/* The source of the model: a directory, a constructor or a model. */
 const rlf_arg *rlf_declared_source(const rlf_resource *resource);
 rlf_model_head rlf_declared_head(const rlf_resource *resource,
                                  rlf_model_head fallback);

@@ -129,7 +129,7 @@ cut_alike(const rlf_model_object *m, const rlf_model *model)
     return NULL;
 }
 
-/* Where its first weights are from, in the end. */
+/* The origin of its first weights, in the end. */
 static rlf_weights_origin
 origin_of(const rlf_env *env, const rlf_resource *resource,
           const rlf_model_object *m, rlf_arena *arena)
@@ -193,7 +193,7 @@ add_use(const rlf_env *env, const rlf_node *node, int model,
         m->holds[first].uses[use] = true;
 }
 
-/* What nodes on this rank do with its weights. */
+/* Finds what nodes on this rank do with its weights. */
 static void
 find_uses(const rlf_env *env, int model, rlf_model_object *m)
 {
@@ -343,8 +343,8 @@ open_hold(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
                          &m->holds[i].model);
 }
 
-/* What its weights can be kept in; of a plan, whose files may be elsewhere, if
- * they are here. */
+/* Finds the weights that can be kept in bf16; of a plan, whose files may be
+ * elsewhere, if they are here. */
 static rlf_status
 find_bf16(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
           rlf_err *err)

@@ -17,7 +17,7 @@ add_row(const rlf_resource *resource, rlf_memory_row row, rlf_memory *out)
         RLF_PUSH_IN(out->arena, &out->rows, row);
 }
 
-/* What it is for, and for which call where that has weights of its own. */
+/* The purpose of memory, and the call where that has weights of its own. */
 static const char *
 purpose(const rlf_model_hold *hold, const char *text, rlf_memory *out)
 {

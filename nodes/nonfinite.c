@@ -1,4 +1,4 @@
-/* Where a value that is not finite comes from: see nonfinite.h. */
+/* The origin of a value that is not finite: see nonfinite.h. */
 #include "nodes/nonfinite.h"
 
 #include <math.h>
@@ -334,7 +334,7 @@ find_odd(const looking *l, const rlf_column *c, found *f)
     return false;
 }
 
-/* What an operation computed its value of, where that is one an argument. */
+/* The arguments that an operation computed its value of, if it is one each. */
 static bool
 look_at_args(const looking *l, const found *f, double arg[3])
 {

@@ -43,7 +43,7 @@ rlf_rows_of(rlf_arena *pool, const rlf_graph *graph, int domain,
     return space;
 }
 
-/* Where a prompt comes from: its file and line, or its number. */
+/* The name of a prompt in messages: its file and line, or its number. */
 static const char *
 prompt_name(const rlf_env *env, const rlf_rows *rows, uint32_t prompt,
             rlf_arena *arena)

@@ -6,7 +6,8 @@
 #include "nodes/model.h"
 #include "nodes/model/cost.h"
 
-/* What a model's call reads off a sequence; what may be live in an update. */
+/* The values that a model's call reads off a sequence; what may be live in an
+ * update. */
 typedef enum rlf_reading {
     RLF_READ_LOGPROB, /* per response token */
     RLF_READ_VALUE,   /* per response token, before it */
@@ -54,7 +55,7 @@ const rlf_model *rlf_load_part(const rlf_load *load, int model);
 /* Those of the node's receiver. */
 const rlf_model *rlf_load_model(const rlf_load *load, const rlf_node *node);
 
-/* Where the value of response token t of sample `row` lies in a column on the
+/* The index of the value of response token t of sample `row` in a column on the
  * set's tokens. */
 static inline uint64_t
 rlf_sequences_place(const rlf_rows *rows, uint32_t row, uint32_t t)

@@ -12,7 +12,8 @@ typedef struct rlf_state {
     rlf_digest rows;      /* which rows the numbers are of (rlf_data_digest) */
 } rlf_state;
 
-/* What a state is to be is not finite: RLF_USER. `where`: of a row, or NULL. */
+/* Fails, RLF_USER: the new value of a state is not finite. `where`: of a row,
+ * or NULL. */
 rlf_status rlf_state_fail(const rlf_call *call, double value, const char *where,
                           rlf_err *err);
 

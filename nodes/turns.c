@@ -41,8 +41,9 @@ decode(const rlf_message *message)
                            : NULL;
 }
 
-/* What makes a message of the assistant's more than its text; NULL: nothing.
- * *weighs is false if the message says that nothing is learned from it. */
+/* The key that makes an assistant's message more than its text; NULL: there is
+ * none. *weighs is false if the message says that nothing is learned from it.
+ */
 static const char *
 more_than_text(const json_t *message, bool *weighs)
 {

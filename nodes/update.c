@@ -27,7 +27,7 @@
 #include "nodes/model/buffers.h"
 
 /* Named as those of the constructor adamw (model.c), which hold the bounds. */
-/* What lasts for the run. */
+/* The state of the node, which lasts for the run. */
 typedef struct state {
     rlf_arena *arena;
     rlf_update_points points;
@@ -202,7 +202,7 @@ make_groups(rlf_update *u, rlf_err *err)
     return RLF_OK;
 }
 
-/* What is reduced over vocab at the tokens of each group. */
+/* Opens what is reduced over vocab at the tokens of each group. */
 static rlf_status
 open_words(rlf_update *u, rlf_err *err)
 {
@@ -223,7 +223,7 @@ open_words(rlf_update *u, rlf_err *err)
     return RLF_OK;
 }
 
-/* Where each flight's activations are. */
+/* Finds the pass that has each flight's activations. */
 static rlf_status
 open_flights(rlf_update *u, rlf_err *err)
 {
@@ -244,7 +244,8 @@ open_flights(rlf_update *u, rlf_err *err)
     return RLF_OK;
 }
 
-/* Where the heads are: room on the host for what they give. */
+/* Makes room on the host for the results of the heads, on ranks that have them.
+ */
 static rlf_status
 make_room(const rlf_update *u, rlf_update_micro *m, rlf_err *err)
 {

@@ -1,4 +1,4 @@
-/* What the files of class update share.
+/* Declarations that the files of class update share.
  *
  * update.c makes an execution and ends it, update_micro.c runs one micro-batch
  * on one chunk of the model, update_loss.c goes between the model's rows and
@@ -18,7 +18,7 @@
 
 /* ---- update_point.c: the loss at a token, on the device ---- */
 
-/* Where an input of such a program comes from. */
+/* The source of an input of such a program. */
 typedef struct rlf_update_source {
     enum {
         RLF_SOURCE_LOGPROB, /* the head: of call `index` */
@@ -136,7 +136,7 @@ rlf_update *rlf_update_of(const rlf_call *call);
 
 /* ---- update_loss.c: rows first..first+n-1 of a flight's micro-batch ---- */
 
-/* What the heads gave, into the live columns. */
+/* Puts the results of the heads into the live columns. */
 void rlf_update_put_live(rlf_update *u, const rlf_update_micro *m,
                          int64_t first, int64_t n);
 /* Run the program for these rows. */
@@ -153,7 +153,7 @@ rlf_status rlf_update_run_point(rlf_update *u, const rlf_update_flight *f,
 /* The columns of the words' tile for these rows. */
 void rlf_update_place_words(const rlf_update_micro *m, int64_t first,
                             int64_t n);
-/* What the tile reduced to (rlf_words_results, and a wait), into the live
+/* Puts what the tile reduced to (rlf_words_results, and a wait) into the live
  * columns. */
 void rlf_update_put_words(rlf_update *u, const rlf_update_micro *m,
                           int64_t first, int64_t n);
@@ -169,8 +169,9 @@ rlf_status rlf_update_fail_loss(const rlf_update *u, double loss, rlf_err *err);
 
 /* ---- update.c ---- */
 
-/* What an update's metric is called, in `arena`: "actor.loss", of the model's
- * second update "actor.loss.2": losses of two statements have no common mean. */
+/* The name of an update's metric, in `arena`: "actor.loss", of the model's
+ * second update "actor.loss.2": losses of two statements have no common mean.
+ */
 const char *rlf_update_metric(const rlf_graph *graph, const rlf_node *node,
                               const char *what, rlf_arena *arena);
 

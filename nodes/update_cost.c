@@ -39,8 +39,8 @@ row_bytes(const rlf_loss *loss, int set, bool last)
     return bytes;
 }
 
-/* What a pass serves: the live calls on input `set` that read after the last
- * token, or those that read per token. */
+/* The calls that a pass serves: the live ones on input `set` that read after
+ * the last token, or those that read per token. */
 typedef struct group {
     int set;
     bool last;
@@ -233,7 +233,7 @@ known_bytes(const rlf_model *model, const rlf_load *load, const rlf_loss *loss)
     return bytes;
 }
 
-/* What is reduced over vocab leaves on the host. */
+/* Bytes that reductions over vocab leave on the host. */
 static double
 words_bytes(const rlf_load *load, const rlf_node *node)
 {

@@ -87,7 +87,7 @@ is_of_loss(const rlf_update *u, int op)
     return is;
 }
 
-/* What the update was given is not finite: it was made before it. */
+/* Blames an input of the update that is not finite: it was made before. */
 static void
 blame_input(const rlf_update *u, int op, const rlf_nonfinite_place *at,
             rlf_err *err)
@@ -363,7 +363,7 @@ rlf_update_place_words(const rlf_update_micro *m, int64_t first, int64_t n)
         rlf_words_place(g->words, k, g->row[c.seq], c.token);
 }
 
-/* What the tile reduced to, into the live columns. */
+/* Puts what the tile reduced to into the live columns. */
 void
 rlf_update_put_words(rlf_update *u, const rlf_update_micro *m, int64_t first,
                      int64_t n)
@@ -444,7 +444,8 @@ rlf_update_run_point(rlf_update *u, const rlf_update_flight *f, int64_t first,
     return f->pass->kernels->expr_dense(f->pass->queue, &args, err);
 }
 
-/* What was computed on the device for a micro-batch. */
+/* Puts what was computed on the device for a micro-batch into the columns;
+ * fails for what is not finite. */
 static rlf_status
 settle_micro(rlf_update *u, const rlf_update_micro *m, rlf_err *err)
 {

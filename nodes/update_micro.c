@@ -67,7 +67,7 @@ rlf_update_read_ahead(rlf_update *u, rlf_err *err)
     return RLF_OK;
 }
 
-/* Where the tile puts what it finds at this micro-batch's rows. */
+/* Tells the tile where results at this micro-batch's rows go. */
 static void
 receive_words(const rlf_update_micro *m)
 {
@@ -75,7 +75,7 @@ receive_words(const rlf_update_micro *m)
     m->group->words->nonfinite = m->nonfinite;
 }
 
-/* What is reduced over words at all rows, before the heads' gradients. */
+/* Computes reductions over words at all rows, before the heads' gradients. */
 static rlf_status
 read_words(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
 {
@@ -150,7 +150,7 @@ fetch(rlf_queue *queue, float *to, const float *from, int64_t n, rlf_err *err)
                           RLF_COPY_TO_HOST, err);
 }
 
-/* What a tile on the device was given and gave. */
+/* Fetches what a tile on the device was given and gave. */
 static rlf_status
 fetch_point(const rlf_update_flight *f, int64_t first, int64_t n,
             const float *logprob, const float *dlogprob, rlf_err *err)
@@ -258,8 +258,8 @@ heads_back(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
     return rlf_head_scalar_back(u->model, p, g->logprob || g->words, err);
 }
 
-/* What goes to the stage before leaves from where its residual came in, unless
- * weights are to read that. */
+/* The gradient for the stage before leaves from where the residual came in,
+ * unless weights are to read that. */
 static rlf_status
 hand_back(const rlf_update *u, const rlf_pass *p, int chunk, rlf_err *err)
 {

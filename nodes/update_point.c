@@ -37,7 +37,7 @@ add_source(cutter *c, rlf_update_source source)
     return rlf_expr_input_op(c->expr, input, (rlf_span){0});
 }
 
-/* What the head gives, or a value over vocab. */
+/* The source of a live input: the head, or a value over vocab. */
 static int
 live_source(cutter *c, int input)
 {
@@ -53,7 +53,7 @@ live_source(cutter *c, int input)
     return rlf_expr_constant(c->expr, 0, (rlf_span){0});
 }
 
-/* What does not depend on live values: a column of the host. */
+/* The source of what does not depend on live values: a column of the host. */
 static int
 known_source(cutter *c, int op)
 {

@@ -363,7 +363,8 @@ list_side(const uint8_t *side, uint32_t rows, uint8_t which, uint32_t *out)
 
 enum { TRAINED, HELD, NEITHER };
 
-/* Where each row goes, side[rows]: n are held out, data->equal in neither. */
+/* Chooses the side of each row, side[rows]: n are held out, data->equal in
+ * neither. */
 static rlf_status
 choose_sides(rlf_data *data, uint32_t n, bool part, rlf_err *err, uint8_t *side)
 {
@@ -451,7 +452,7 @@ typedef union value {
     rlf_str text;
 } value;
 
-/* Where a program finds its inputs. */
+/* The inputs of a program. */
 typedef struct lookup {
     const rlf_data *data;
     const rlf_record_column *const *column; /* per input */

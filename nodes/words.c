@@ -105,7 +105,7 @@ count_tiles(const rlf_model *model, const rlf_words *words, rlf_use use,
     return micros * ceil(most / (double)rows);
 }
 
-/* What the models that are read compute, and what all say of the words. */
+/* Adds the cost of the models that are read, and of the words of all. */
 static void
 cost_models(const rlf_load *load, const rlf_words *words,
             rlf_reading_load *reading, double tiles, rlf_counts *out)

@@ -60,10 +60,11 @@ struct rlf_words_tile {
 rlf_status rlf_words_tile_open(rlf_words_plan *plan, const rlf_call *call,
                                rlf_pass *live, rlf_err *err,
                                rlf_words_tile **out);
-/* What a tile takes on the host, for each run of the node in a step. */
+/* Bytes that a tile takes on the host, for each run of the node in a step. */
 double rlf_words_tile_bytes(const rlf_load *load, const rlf_node *node,
                             const rlf_words *words);
-/* What rlf_words_keep takes for all micro-batches of an update, at most. */
+/* Bytes that rlf_words_keep takes for all micro-batches of an update, at most.
+ */
 double rlf_words_kept_bytes(const rlf_load *load, const rlf_node *node,
                             const rlf_words *words);
 /* Tokens of a micro-batch, of which `tokens` would fit otherwise: no more than
@@ -91,9 +92,9 @@ rlf_status rlf_words_fit(const rlf_words_tile *tile, uint32_t first, uint32_t n,
 rlf_status rlf_words_forward(const rlf_words_tile *tile, uint32_t first,
                              uint32_t n, rlf_err *err);
 rlf_status rlf_words_settle(const rlf_words_tile *tile, rlf_err *err);
-/* What the models gave for the micro-batch at hand, per input of the program
- * (NULL: not of a model that was run), in `pool`; and back, so that it is at
- * hand again. */
+/* Keeps what the models gave for the micro-batch at hand, per input of the
+ * program (NULL: not of a model that was run), in `pool`; and back, so that it
+ * is at hand again. */
 rlf_status rlf_words_keep(const rlf_words_tile *tile, rlf_arena *pool,
                           rlf_err *err, void ***out);
 rlf_status rlf_words_recall(const rlf_words_tile *tile, uint32_t first,

@@ -52,7 +52,7 @@ is_targeted(const rlf_model_config *c, int layer, const char *module)
 
 /* ---- rows ---- */
 
-/* What the rows that are being appended again were. */
+/* The rows of a program while they are appended again. */
 typedef struct rewriting {
     rlf_program *r;
     rlf_var *now; /* of each old value the new one */

@@ -18,12 +18,12 @@
 
 #include "nodes/model/program.h"
 
-/* What tensors of adapters are called by before the name of the model's. */
+/* The prefix of the names of adapters' tensors, before that of the model's. */
 #define RLF_ADAPTER_PREFIX "base_model.model."
 /* A scalar head that was trained with them. */
 #define RLF_ADAPTER_SCORE RLF_ADAPTER_PREFIX "score.weight"
 
-/* What the second product is multiplied by. */
+/* The factor of the second product. */
 double rlf_lora_scale(const rlf_lora *lora);
 /* To the rows of a family, all of which are there: program.c calls it. */
 void rlf_adapters_add(rlf_program *r);

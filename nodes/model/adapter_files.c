@@ -16,7 +16,7 @@
 enum { MOST_RANK = 1 << 16 };
 #define MOST_ALPHA 1e6
 
-/* What is read, or says nothing of what the adapters compute. */
+/* Keys that are read, or say nothing of what the adapters compute. */
 static const char *const harmless[] = {
     "auto_mapping",
     "base_model_name_or_path",

@@ -1,4 +1,4 @@
-/* Where values and gradients lie: the rules of compile.h. Memory is buffers,
+/* Places of values and gradients: the rules of compile.h. Memory is buffers,
  * taken by the values of one row and free again when nobody reads them. Where
  * only living buffers matter, which is in a pass that reads and for gradients
  * on their way, a new one takes the first gap that is large enough. */
@@ -59,7 +59,7 @@ take_floats(rlf_compiler *c, rlf_block block, int64_t columns)
     return c->buffers.data[i].at;
 }
 
-/* What the values x[0..n-1] need. */
+/* The form of a buffer for the values x[0..n-1]. */
 static rlf_buffer
 form_of(const rlf_compiler *c, const rlf_var *x, int n)
 {
@@ -274,8 +274,8 @@ take_over(rlf_compiler *c, rlf_var x, rlf_var from)
     c->derivatives[c->root[x]] += c->derivatives[x];
 }
 
-/* What other layers read is not in a layer's memory. A pass that only reads has
- * room beside it when nobody reads the residual again. */
+/* Values that other layers read are not in a layer's memory. A pass that only
+ * reads has room beside it when nobody reads the residual again. */
 static rlf_block
 block_of(const rlf_compiler *c, const rlf_model_row *row)
 {
@@ -296,8 +296,8 @@ place_new(rlf_compiler *c, const rlf_model_row *row)
     }
 }
 
-/* Where the gradient of a product's result waits for the weights: over the
- * result, unless weights of another product wait for that. */
+/* The place where the gradient of a product's result waits for the weights:
+ * over the result, unless weights of another product wait for that. */
 static void
 place_late(rlf_compiler *c, int r)
 {
@@ -308,7 +308,7 @@ place_late(rlf_compiler *c, int r)
             spot_in(c, take_buffer(c, RLF_AT_LAYER, row->out, row->n_out), 0);
 }
 
-/* What an operation measures for its derivative. */
+/* Places what an operation measures for its derivative. */
 static void
 place_kept(rlf_compiler *c, int r)
 {

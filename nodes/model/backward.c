@@ -131,7 +131,7 @@ matrix_back(rlf_compiler *c, int r, rlf_spot dy)
         .dw = rlf_gradient_at(c, c->table->rows[r].matrix)};
 }
 
-/* Where ranks hold the same heads the gradients of keys and values are apart:
+/* The gradients of keys and values are apart if ranks hold the same heads:
  * beside those of queries, in the memory that q, k and v had. */
 static rlf_spot
 join_heads(rlf_compiler *c, const rlf_model_row *row)

@@ -242,7 +242,7 @@ rlf_block_stage(const rlf_model *m, const rlf_model_options *options)
     return (stage + 63) / 64 * 64;
 }
 
-/* What was carved since *at, which moves on. */
+/* Bytes that were carved since *at, which moves on. */
 static size_t
 since(const rlf_carver *c, size_t *at)
 {
@@ -370,7 +370,7 @@ borrow(rlf_model *m, const rlf_model *from)
     m->one_plus = from->one_plus;
 }
 
-/* What may be lent comes last. */
+/* Parts that may be lent come last. */
 rlf_model_bytes
 rlf_block_carve(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
 {

@@ -22,11 +22,12 @@ int rlf_block_layer(const rlf_table *table, int64_t offset);
 /* The matrices of a layer lie together: how many floats. */
 int64_t rlf_block_layer_floats(const rlf_table *table, int layer);
 
-/* Where the float is that a table has at `offset`: among the weights or, by
+/* The float that a table has at `offset`: among the weights or, by
  * layer, the vectors; a matrix, where it lands. */
 float *rlf_block_place(const rlf_model *model, int64_t offset);
 
-/* Where a tensor stays, or lands: a packed matrix by layer, else floats. */
+/* The place where a tensor stays, or lands: a packed matrix by layer, else
+ * floats. */
 typedef struct rlf_spot {
     char *at;
     size_t number, row; /* bytes of a number, and from a row to the next */

@@ -36,7 +36,7 @@ owed_options(const rlf_model *model, int chunk)
                               .layers = true};
 }
 
-/* Where the passes of a chunk begin, `each` [chunks] of one; of the chunk
+/* The first of the passes of a chunk, `each` [chunks] of one; of the chunk
  * behind the last: how many there are. */
 static int
 first_of(const int *each, int chunk)

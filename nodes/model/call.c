@@ -69,7 +69,7 @@ static const uint8_t places[RLF_N_OPS][MOST_PLACES + 1] = {
 // clang-format on
 static const uint8_t move_places[] = {AT(move, to), AT(move, from), 0};
 
-/* What the calls of a pass have in common. */
+/* The state that the calls of a pass have in common. */
 typedef struct run {
     const rlf_model *model;
     const rlf_pass *pass;

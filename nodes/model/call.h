@@ -13,7 +13,7 @@
 #include "kernels/kernels.h"
 #include "nodes/model/model.h"
 
-/* What places are counted from. */
+/* The blocks that places are counted from. */
 typedef enum rlf_block {
     RLF_AT_NOTHING, /* NULL stays NULL */
     /* of a pass */
@@ -54,7 +54,7 @@ rlf_address_block(rlf_address place)
     return (rlf_block)(place >> 48);
 }
 
-/* What a call's first number is. */
+/* The meaning of a call's first number. */
 typedef enum rlf_count {
     RLF_COUNT_TOKENS,
     RLF_COUNT_ROWS, /* tokens whose output is wanted */

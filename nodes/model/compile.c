@@ -99,7 +99,7 @@ backward_chunk(rlf_compiler *c, int chunk)
         weights_chunk(c, layers);
 }
 
-/* Where measured calls are counted. */
+/* Sets where measured calls are counted. */
 static void
 count_in(rlf_code *code, rlf_chunk_rates *rates, int chunk)
 {
@@ -110,7 +110,7 @@ count_in(rlf_code *code, rlf_chunk_rates *rates, int chunk)
     code->weights.rates = &rates[chunk].weights;
 }
 
-/* What is compiled: for calls, or what they do, or memory alone. */
+/* Compiles a pass: its calls, or what they do, or its memory alone. */
 static const rlf_code *
 compile(rlf_compiler *c, rlf_chunk_rates *rates)
 {

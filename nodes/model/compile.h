@@ -21,7 +21,7 @@
 
 #include "nodes/model/call.h"
 
-/* What the calls of a pass depend on, besides the model's table. */
+/* Everything that the calls of a pass depend on, besides the model's table. */
 typedef struct rlf_pass_options {
     int tokens;     /* T */
     bool train;     /* keeps what backward needs */

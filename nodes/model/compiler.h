@@ -9,7 +9,7 @@
 #include "nodes/model/compile.h"
 #include "nodes/model/rates.h"
 
-/* Where a value or a gradient lies: rows that are `ld` numbers apart. */
+/* The place of a value or a gradient: rows that are `ld` numbers apart. */
 typedef struct rlf_spot {
     rlf_address at;
     int64_t ld;
@@ -76,7 +76,7 @@ typedef struct rlf_compiler {
 
 /* Before all rows. */
 void rlf_values_open(rlf_compiler *c);
-/* What comes into a chunk from another one. */
+/* Places what comes into a chunk from another one. */
 void rlf_values_residual(rlf_compiler *c, rlf_var x);
 /* The results of row `r`, and what its derivative needs besides. */
 void rlf_values_row(rlf_compiler *c, int r);
@@ -84,7 +84,7 @@ void rlf_values_end_layer(rlf_compiler *c);
 /* The residual has gone on, in a pass that only reads. */
 void rlf_values_end_chunk(rlf_compiler *c);
 
-/* Where the gradient of a value lies that has one. */
+/* The place of the gradient of a value that has one. */
 rlf_spot rlf_gradients_at(const rlf_compiler *c, rlf_var x);
 /* Is it the gradient of this value alone? */
 bool rlf_gradients_alone(const rlf_compiler *c, rlf_var x);
@@ -94,7 +94,7 @@ bool rlf_gradients_alone(const rlf_compiler *c, rlf_var x);
 rlf_spot rlf_gradients_place(rlf_compiler *c, rlf_var x);
 /* The memory of a value itself, which no derivative reads any more. */
 rlf_spot rlf_gradients_own(const rlf_compiler *c, rlf_var x);
-/* Where a gradient comes in and goes out of a chunk. */
+/* The place where a gradient comes into and goes out of a chunk. */
 rlf_spot rlf_gradients_border(rlf_compiler *c, rlf_var x);
 /* Those of q, k and v, side by side as their product takes them; but where
  * several ranks hold the same heads, those of k and v apart. */
@@ -120,11 +120,12 @@ void rlf_forward_rows(rlf_compiler *c, int r);
 /* The rows of a layer that make what its derivatives read, and is not kept. */
 void rlf_recompute_layer(rlf_compiler *c, int layer);
 void rlf_backward_row(rlf_compiler *c, int r);
-/* What a split backward leaves: gradients of products' weights, and of the
- * embedding. */
+/* The calls that a split backward leaves: gradients of products' weights, and
+ * of the embedding. */
 void rlf_weights_row(rlf_compiler *c, int r);
 
-/* What a DROP row keeps of x or of dy, to `to` or added to what is there. */
+/* Emits what a DROP row keeps of x or of dy, to `to` or added to what is there.
+ */
 void rlf_emit_drop(rlf_compiler *c, const rlf_model_row *row, rlf_spot to,
                    rlf_spot from, bool add);
 
@@ -145,8 +146,8 @@ void rlf_emit_move(rlf_compiler *c, int op, rlf_count count, rlf_spot to,
                    rlf_spot from, int64_t width);
 /* Into the sum over the ranks that have the model in parts. */
 void rlf_emit_sum(rlf_compiler *c, rlf_var x, rlf_spot s);
-/* What norm row `r` has to know of all places, to `sums`; with dy, what its
- * derivative has to. */
+/* Emits what norm row `r` has to know of all places, to `sums`; with dy, what
+ * its derivative has to. */
 void rlf_emit_norm_sums(rlf_compiler *c, int r, const rlf_spot *dy,
                         rlf_address sums);
 /* Of x, or its gradient; of whole rows, with what is beside it, where those are
@@ -269,7 +270,7 @@ rlf_weight_at(int64_t offset)
                                                offset * (int64_t)sizeof(float));
 }
 
-/* What a norm multiplies by. */
+/* The weights that a norm multiplies by. */
 static inline const float *
 rlf_norm_at(const rlf_compiler *c, int64_t offset)
 {
@@ -288,8 +289,8 @@ rlf_scale_of(const rlf_compiler *c, const rlf_model_row *row)
                : scale;
 }
 
-/* Where the gradient of a number of the block is added, or NULL: it is not
- * trained. */
+/* The place where the gradient of a number of the block is added, or NULL: it
+ * is not trained. */
 static inline float *
 rlf_gradient_at(const rlf_compiler *c, int64_t offset)
 {
@@ -300,7 +301,8 @@ rlf_gradient_at(const rlf_compiler *c, int64_t offset)
                                          at * (int64_t)sizeof(float));
 }
 
-/* What an EMBED row takes rows by, and of what it has these. */
+/* The indices by which an EMBED row takes rows, and the table that it takes
+ * them of. */
 typedef struct rlf_lookup {
     int64_t v, first, part; /* as rlf_embed_args */
     const int32_t *index;

@@ -335,7 +335,7 @@ parse_again(const char *file, const char *text, rlf_err *err, json_t **out)
     return rlf_json_parse_exact(file, 1, text, strlen(text), err, out, &found);
 }
 
-/* What it asks of generating that is not done, by name and value; NULL: all of
+/* Settings of generation that are not heeded, by name and value; NULL: all of
  * it is. */
 static rlf_status
 list_unheeded(const char *generation, rlf_arena *arena, rlf_err *err,

@@ -17,14 +17,15 @@
 
 #define RLF_MODEL_MAX_EOS 8
 
-/* What is computed on top of the last hidden state. */
+/* The heads, which are computed on top of the last hidden state. */
 typedef enum rlf_model_head {
     RLF_HEAD_LM = 1,     /* log-probabilities of tokens */
     RLF_HEAD_SCALAR = 2, /* one number: a value or a score */
     RLF_HEAD_BOTH = 3,
 } rlf_model_head;
 
-/* What dropout leaves is divided by 1 - p, which 1 would make 0. */
+/* The largest dropout: what it leaves is divided by 1 - p, which 1 would make
+ * 0. */
 #define RLF_LORA_MOST_DROPOUT 0.999999999
 
 /* Adapters of low rank beside products (Hu et al. 2021): y = x w^T + s (x a^T)

@@ -57,7 +57,7 @@ typedef struct rlf_reading_load {
     int chunk;
 } rlf_reading_load;
 
-/* What becomes of the micro-batches of an update: before all others, where the
+/* The ways of the micro-batches of an update: before all others, where the
  * loss looks across samples, they are read; forward; backward; if that is
  * split, what it leaves of weights (else backward has it). */
 typedef enum rlf_ways {

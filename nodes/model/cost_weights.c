@@ -168,7 +168,7 @@ cost_stages(const counter *c, const rlf_model *m)
     add_floats(c, 1, (double)n);
 }
 
-/* What ranks that hold the model in parts have of one tensor, and the norm. */
+/* Counts the sums over ranks that hold parts of one tensor, and of the norm. */
 static void
 cost_joins(const counter *c)
 {

@@ -1,6 +1,6 @@
-/* What the files that count work share: a counter, and what one operation of
- * kernels/op.def, or one meeting of ranks, adds to it. cost.c counts passes,
- * cost_weights.c what is done with weights. */
+/* Declarations that the files which count work share: a counter, and what one
+ * operation of kernels/op.def, or one meeting of ranks, adds to it. cost.c
+ * counts passes, cost_weights.c what is done with weights. */
 #ifndef RLF_MODEL_COUNTER_H
 #define RLF_MODEL_COUNTER_H
 

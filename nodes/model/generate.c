@@ -430,7 +430,7 @@ land(rlf_generation *g, flight *f, rlf_err *err)
     return RLF_OK;
 }
 
-/* What was told is forgotten. */
+/* Forgets the samples that were told of. */
 static void
 begin_list(rlf_generation *g)
 {

@@ -82,7 +82,7 @@ rlf_status rlf_generation_step(rlf_generation *generation, rlf_err *err,
 rlf_response rlf_generation_response(const rlf_generation *generation,
                                      uint32_t row);
 
-/* What happened, for metrics and tests. */
+/* Counts of what happened, for metrics and tests. */
 typedef struct rlf_generation_counts {
     uint64_t steps, fed, tokens, prefilled, shared, preempted;
     double keys; /* that were looked at, by all tokens fed */

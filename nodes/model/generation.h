@@ -79,7 +79,7 @@ struct rlf_generation {
     uint32_t n_waves, at; /* the one whose turn it is */
     rlf_generation_counts counts;
 
-    /* What a step sends and what comes back (sampler.c). */
+    /* Memory of what a step sends and what comes back (sampler.c). */
     uint32_t ld_pages;           /* at most */
     char *host_inputs;           /* filled, then copied to: */
     char *inputs, *outputs;      /* on the device */

@@ -63,7 +63,7 @@ block_of(int lane)
     return __builtin_popcount((unsigned)lane);
 }
 
-/* What is added goes to this block from now on. */
+/* Gradients are added to this block from now on. */
 static void
 use_block(rlf_model *m, int block)
 {
@@ -249,8 +249,8 @@ fold_norm(rlf_model *m, int layer, int which, rlf_err *err)
     return move(m, m->gradient.weights + norms->vector[which], sums, d, err);
 }
 
-/* What several ranks have parts of: norms of q and k. Of ranks that hold the
- * same key/value heads, and so the same gradient, the first's counts. */
+/* Joins what several ranks have parts of: norms of q and k. Of ranks that hold
+ * the same key/value heads, and so the same gradient, the first's counts. */
 static rlf_status
 join_ranks(rlf_model *m, rlf_err *err)
 {

@@ -48,8 +48,8 @@ bool rlf_gradient_has_ends(const rlf_table *table);
 /* Additions that it takes to join a lane to the next on all chunks. */
 int rlf_gradient_ranges(const rlf_table *table);
 
-/* Where a block has the sums of a layer's norm of q (0) or k (1): floats from
- * its beginning. */
+/* The place in a block of the sums of a layer's norm of q (0) or k (1): floats
+ * from its beginning. */
 int64_t rlf_gradient_head_norm(const rlf_table *table, int layer, int which);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "nodes/model/generate.h"
 
-/* What going over costs, in any unit: a token to compute again, a byte to
+/* The price of going over, in any unit: a token to compute again, a byte to
  * send. {0, 1}: always tokens; {1, 0}: always pages, where there are some. */
 typedef struct rlf_handover_price {
     double token, byte;

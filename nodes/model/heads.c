@@ -110,7 +110,7 @@ rlf_head_scalars(const rlf_model *model, rlf_pass *p, rlf_err *err)
     return p->kernels->product(p->queue, &args, err);
 }
 
-/* What both kinds of losses have in common. */
+/* The arguments that both kinds of losses have in common. */
 static rlf_head_loss_args
 loss_args(rlf_model *model, rlf_pass *p, bool with_entropy, void *ctx)
 {

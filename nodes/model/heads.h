@@ -1,6 +1,6 @@
-/* What is computed from the rows' hidden states: log-probabilities of tokens, a
- * number, and the way back from a loss on them. Of a pipeline, on the last
- * stage. When each is called stands in transformer.h. */
+/* The heads, computed from the rows' hidden states: log-probabilities of
+ * tokens, a number, and the way back from a loss on them. Of a pipeline, on the
+ * last stage. When each is called stands in transformer.h. */
 #ifndef RLF_MODEL_HEADS_H
 #define RLF_MODEL_HEADS_H
 

@@ -77,7 +77,7 @@ find_copies(rlf_model *m, rlf_err *err)
                  : RLF_OK;
 }
 
-/* Where the parts of a model will lie that has no memory yet: whether a part is
+/* Lays out the parts of a model that has no memory yet: whether a part is
  * there is asked before it is. */
 static void
 lay(rlf_model *m, const rlf_model_options *options)

@@ -39,8 +39,8 @@ typedef struct rlf_model_options {
      * outlives the model; NULL: none. Of one that is fixed, and of the base of
      * adapters, such matrices are kept in bf16 where kernels can read them. */
     const bool *bf16;
-    /* What its buffers are made for; NULL: caps.h's defaults. Rotations are
-     * tabled for the longest sequence. */
+    /* The caps that its buffers are made for; NULL: caps.h's defaults.
+     * Rotations are tabled for the longest sequence. */
     const rlf_caps *caps;
     struct rlf_tables *tables; /* of the same config, that models of many plans
                                   share (tables.h); NULL: each has its own */
@@ -77,7 +77,7 @@ typedef struct rlf_model_options {
     bool save_f32; /* saved in f32, whatever type its files have */
     /* Its weights go to models by layer (move.h). */
     bool serves;
-    /* Where they travel as activations, bytes of them that are rounded at a
+    /* Weights that travel as activations: bytes of them that are rounded at a
      * time: the same on all ranks, of those too that they go to. */
     size_t stage;
     /* It lies in what this one lends, behind those made before. */
@@ -96,7 +96,7 @@ typedef struct rlf_gradient {
     int64_t floats;         /* of a block */
     int lanes, first, held; /* in all; those of this rank */
     int *lane;              /* [chunks][2 parts] at hand, of those held */
-    /* Where the part of a chunk that was selected adds: */
+    /* The places that the selected part of a chunk adds to: */
     float *weights;    /* [rlf_table_trained()]: see rlf_gradient_of */
     float *tied;       /* [vocab hidden]: the head's share of a tied
                           embedding that is trained, else NULL */
@@ -119,7 +119,7 @@ typedef struct rlf_model_buffers {
     struct rlf_replays *replays; /* of its steps */
 } rlf_model_buffers;
 
-/* What a stage has, as far as others must know. */
+/* The contents of a stage, as far as others must know. */
 typedef struct rlf_stage {
     const rlf_table *table;
     rlf_slices slices; /* as the replicas of the stage have them */
@@ -236,7 +236,7 @@ rlf_status rlf_model_lay(rlf_queue *queue, const rlf_kernels *kernels,
                          const rlf_model_options *options, rlf_err *err,
                          rlf_model **out);
 rlf_status rlf_model_take(rlf_model *model, rlf_err *err);
-/* What is known of a model without its weights: the table of the whole, caps,
+/* A model as it is known without its weights: the table of the whole, caps,
  * whether it is trained, whose kernels (NULL: not known, nothing is counted).
  * In `arena`; nothing else may be asked of it. RLF_USER if it cannot be cut
  * into its shards. */
@@ -268,7 +268,7 @@ rlf_status rlf_model_fill_rows(rlf_model *model, const rlf_slot *slot,
                                rlf_err *err);
 bool rlf_model_fills_rows(const rlf_model *model, const rlf_table *table,
                           const rlf_slot *slot);
-/* What landed in a turn (rlf_layer_turn) is complete. */
+/* Notes that what landed in a turn (rlf_layer_turn) is complete. */
 rlf_status rlf_model_landed(rlf_model *model, int turn, rlf_err *err);
 
 /* The matrices of a layer, from the weights to m->packed. */

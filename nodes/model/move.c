@@ -261,7 +261,7 @@ count_sent(const rlf_strided_message *list, int n, rlf_moved *moved)
             moved->bytes += list[i].list[k].bytes * list[i].list[k].rows;
 }
 
-/* What the exchange at hand sends from the stage. */
+/* Fills the stage with what the exchange at hand sends from it. */
 static rlf_status
 fill_stage(const mover *v, const piece *now, rlf_err *err)
 {
@@ -405,7 +405,7 @@ copy_own(const mover *v, int turn, rlf_err *err)
     return RLF_OK;
 }
 
-/* What packing puts behind short rows. */
+/* Clears the ends that packing puts behind short rows. */
 static rlf_status
 clear_ends(const mover *v, rlf_err *err)
 {

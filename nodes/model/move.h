@@ -13,7 +13,8 @@
 #include "engine/graph/class.h"
 #include "nodes/model/model.h"
 
-/* What a model that serves others has for it (rlf_model_options.stage). */
+/* Bytes that a model which serves others has for it (rlf_model_options.stage).
+ */
 #define RLF_MOVE_STAGE ((size_t)16 << 20)
 
 /* The tensors of a table, of all stages, as engine/layout sees them, in

@@ -1,4 +1,4 @@
-/* What a model's tensors are read from: see origin.h. */
+/* The origin of a model's tensors: see origin.h. */
 #include "nodes/model/origin.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include "nodes/model/form.h"
 #include "nodes/model/weights.h"
 
-/* What a base model's file leaves out of the names: "model." */
+/* Bytes of the prefix that a base model's file leaves out of names: "model." */
 static size_t
 base_length(const rlf_model_config *config)
 {

@@ -1,4 +1,4 @@
-/* What a model's tensors are read from: the safetensors of a Hugging Face
+/* The origin of a model's tensors: the safetensors of a Hugging Face
  * directory, or first values; those of adapters from a directory of their own;
  * tensors by name, checked against the table.
  *
@@ -9,7 +9,7 @@
 #include "engine/io/safetensors.h"
 #include "nodes/model/model.h"
 
-/* Where weights are from. */
+/* The source of weights. */
 typedef struct rlf_weights_origin {
     const char *dir; /* whose safetensors; NULL: first values, */
     uint64_t seed;   /* of these */

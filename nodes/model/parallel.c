@@ -1,5 +1,5 @@
-/* What lies on the device goes by the calls of engine/comm/device.h, what the
- * host has by those of comm.h. */
+/* Memory of the device goes by the calls of engine/comm/device.h, that which
+ * the host has by those of comm.h. */
 #include "nodes/model/parallel.h"
 
 #include <stdlib.h>
@@ -78,7 +78,7 @@ rlf_parallel_sum_copies(const rlf_model *m, rlf_real *x, int64_t n,
 
 /* ---- slices of the optimizer ---- */
 
-/* What each replica has of floats first..first+n-1 of the block. */
+/* Per replica, how many of floats first..first+n-1 of the block it has. */
 static size_t *
 overlaps(const rlf_model *m, int64_t first, int64_t n)
 {

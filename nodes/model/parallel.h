@@ -1,4 +1,4 @@
-/* What the ranks that hold one model in parts do together.
+/* Collectives of the ranks that hold one model in parts.
  *
  * Each rank computes its shards (table.h) and the sums over shards are finished
  * here: a binary tree over the ranks on top of each rank's own, so with tp
@@ -37,8 +37,9 @@ rlf_status rlf_parallel_gather_slices(const rlf_model *m, rlf_err *err);
  * host memory; m->norm_sums has this rank's. */
 rlf_status rlf_parallel_gather_blocks(const rlf_model *m, rlf_err *err,
                                       double *all);
-/* Where both ends of the pipeline have the embedding: gradient.other becomes
- * the other end's gradient of it, of this rank's slice. */
+/* Exchanges gradients where both ends of the pipeline have the embedding:
+ * gradient.other becomes the other end's gradient of it, of this rank's slice.
+ */
 rlf_status rlf_parallel_swap_ends(const rlf_model *m, rlf_err *err);
 /* Activations from one stage to another, received in the order in which they
  * are sent; rlf_device_wait() waits until the receiver has them. */

@@ -47,8 +47,8 @@ larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* What layers that keep nothing share, and what gradients lie in on their way:
- * as large as any chunk of the stage needs it. */
+/* Memory that layers which keep nothing share, and that gradients on their way
+ * lie in: as large as any chunk of the stage needs it. */
 static void
 carve_shared(rlf_pass *p, rlf_carver *c)
 {

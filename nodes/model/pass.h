@@ -51,7 +51,8 @@ typedef enum rlf_rows_kind {
     RLF_ROWS_LAST,   /* per sequence, of its last token */
 } rlf_rows_kind;
 
-/* Where generation keeps keys and values (kv.h); see attention_paged. */
+/* The pages in which generation keeps keys and values (kv.h); see
+ * attention_paged. */
 typedef struct rlf_paged {
     const int32_t *starts; /* [n_seqs], host */
     /* The same and the pass's offsets on the device, or NULL. */
@@ -85,10 +86,10 @@ typedef struct rlf_pass {
     const rlf_paged *paged; /* NULL: packed sequences */
 
     const rlf_code *code; /* what it does */
-    /* Where values of its calls lie (call.h): what lives through forward and
-     * backward, and by layer what may be recomputed. */
+    /* The memory of the values of its calls (call.h): what lives through
+     * forward and backward, and by layer what may be recomputed. */
     char *values, **layers;
-    /* Where the heads are: */
+    /* Of a pass that has the heads: */
     rlf_real *hidden; /* [rows, hidden]: after final norm */
     float *rstd;      /* [rows] */
     float *logprob, *entropy, *scalar; /* [rows] what the heads gave */
@@ -134,9 +135,10 @@ void rlf_pass_borrow(rlf_pass *pass, const rlf_pass *from);
 
 /* [m, hidden]: where the residual comes into a chunk. */
 rlf_real *rlf_pass_input(const rlf_pass *pass, int chunk);
-/* Where the gradient of what came in waits to go to the stage before. */
+/* The place where the gradient of what came in waits to go to the stage before.
+ */
 rlf_real *rlf_pass_back(const rlf_pass *pass, int chunk);
-/* Where the residual goes out. */
+/* The place where the residual goes out. */
 rlf_real *rlf_pass_output(const rlf_pass *pass, int chunk);
 
 /* How many of the n sequences fit into one pass, in order: at least one if n

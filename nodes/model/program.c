@@ -136,7 +136,7 @@ gather_rows(rlf_program *r)
     }
 }
 
-/* What program.h asks of a family. */
+/* Checks what program.h asks of a family. */
 static void
 check(const rlf_program *r)
 {

@@ -63,7 +63,7 @@ typedef enum rlf_row_kind {
 /* Results that may be written over no input, or each over its own. */
 enum { RLF_OVER_NONE = -1, RLF_OVER_SAME = -2 };
 
-/* What compiling must know of an operation. */
+/* The properties of an operation that compiling must know. */
 typedef struct rlf_row_info {
     int reads; /* inputs that its derivative reads: bit i for in[i] */
     bool reads_out;
@@ -132,7 +132,7 @@ rlf_program_rows(const rlf_program *program)
     return (int)program->rows.count;
 }
 
-/* What names of tensors of a layer begin with, before ".N.". */
+/* The prefix of the names of a layer's tensors, before ".N.". */
 const char *rlf_program_layers(const rlf_model_config *config);
 
 /* The head's tensor, where it is not the embedding. */
@@ -179,7 +179,7 @@ typedef struct rlf_gates {
 rlf_var rlf_layers(rlf_program *r, rlf_var x,
                    rlf_var (*layer)(rlf_program *r, rlf_var x));
 rlf_var rlf_embed(rlf_program *r, const char *name);
-/* What is learned of each position. */
+/* The learned embedding of each position. */
 rlf_var rlf_embed_places(rlf_program *r, const char *name);
 rlf_var rlf_norm(rlf_program *r, rlf_var x, const char *name);
 /* Of what is left when the mean is taken off; without a name it has no weight.

@@ -1,7 +1,7 @@
 /* See rates.h: a formula for each operation. */
 #include "nodes/model/rates.h"
 
-/* What a call's first number counts. */
+/* The base that a call's first number counts. */
 static rlf_base
 base_of(const rlf_kernel_call *c)
 {

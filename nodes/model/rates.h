@@ -1,4 +1,4 @@
-/* What compiled calls do, by what it is proportional to.
+/* The work of compiled calls, by what it is proportional to.
  *
  * The work of a call is affine in what the micro-batches have: so many
  * operations for each token, so many numbers for each pass. So a list of calls
@@ -10,7 +10,7 @@
 
 #include "nodes/model/call.h"
 
-/* What there may be more or less of. */
+/* The bases that work is proportional to. */
 typedef enum rlf_base {
     RLF_PER_PASS,
     RLF_PER_TOKEN,

@@ -327,8 +327,8 @@ rlf_rope_is_stretched(const rlf_rope *rope, double longest)
 
 /* ---- reading ---- */
 
-/* What would turn positions otherwise than it says at first sight: a part of
- * each head, or every kind of layer its own way. */
+/* Refuses what would turn positions otherwise than it says at first sight: a
+ * part of each head, or every kind of layer its own way. */
 static rlf_status
 check_object(const reading *r)
 {

@@ -30,7 +30,7 @@ typedef struct rlf_rope {
     const double *short_factor, *long_factor; /* longrope: [dim / 2] */
 } rlf_rope;
 
-/* What a family's config.json means otherwise than Llama's. */
+/* The differences in meaning of a family's config.json from Llama's. */
 typedef struct rlf_rope_family {
     double part; /* partial_rotary_factor where it is absent; 0: it has none */
     /* Names of rope_theta and partial_rotary_factor beside the object; NULL:

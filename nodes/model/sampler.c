@@ -31,7 +31,7 @@ typedef struct size {
     int64_t tokens, rows, seqs, ld; /* ld: pages of a sequence at most */
 } size;
 
-/* What a step sends. */
+/* The inputs that a step sends. */
 typedef struct inputs {
     double *uniform;                     /* [rows] */
     int32_t *rows;                       /* [rows] */
@@ -240,7 +240,7 @@ will_fly(const rlf_generation *g, const sequence *s)
     return s->cached + s->feed == reach_of(g, s);
 }
 
-/* What was planned takes so much; *longest: positions of a sequence. */
+/* Measures the planned step; *longest: positions of a sequence. */
 static size
 measure(const rlf_generation *g, uint32_t *longest)
 {

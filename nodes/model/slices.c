@@ -52,7 +52,7 @@ cut_before(const rlf_table *t, const rlf_slot *slot, int64_t x)
     return 0;
 }
 
-/* Where slice i begins: by the elements of the whole model, so that tensors
+/* The beginning of slice i: by the elements of the whole model, so that tensors
  * that ranks of a group have alike are cut alike. */
 static int64_t
 cut_at(const rlf_table *t, int i, int n)

@@ -599,7 +599,7 @@ add_score(builder *b)
         t->slots[t->n_slots - 1].form.tensor = RLF_ADAPTER_SCORE;
 }
 
-/* What is behind the base: all that a model with adapters trains. */
+/* Adds the slots behind the base: all that a model with adapters trains. */
 static void
 add_adapters(builder *b, bool score)
 {

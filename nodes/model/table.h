@@ -36,7 +36,7 @@
 #include "kernels/kernels.h"
 #include "nodes/model/program.h"
 
-/* What a tensor is, for its initial values. */
+/* The kind of a tensor, by which it has its initial values. */
 typedef enum rlf_slot_kind {
     RLF_SLOT_EMBEDDING, /* also the head: N(0, 0.02^2) */
     RLF_SLOT_LINEAR,    /* N(0, 1 / fan-in) */
@@ -104,8 +104,8 @@ typedef struct rlf_slot {
 
 #define RLF_NO_SLOT (-1)
 
-/* Where the weights of a row begin in the block; RLF_NO_SLOT where it has none,
- * or another stage has them. */
+/* The beginnings of a row's weights in the block; RLF_NO_SLOT where it has
+ * none, or another stage has them. */
 typedef struct rlf_row_slots {
     int64_t matrix;    /* all of the row, side by side */
     int64_t vector[2]; /* of a norm, one for each out, or its weight and bias;

@@ -12,7 +12,7 @@ typedef struct rlf_tables rlf_tables;
 /* None yet; of this config, which must live as long, and be filled when the
  * first is asked for. */
 rlf_tables *rlf_tables_new(const rlf_model_config *config, rlf_arena *arena);
-/* What rlf_table_new gives; with `tables` NULL in `arena`. */
+/* The table that rlf_table_new gives; with `tables` NULL in `arena`. */
 const rlf_table *rlf_tables_get(rlf_tables *tables,
                                 const rlf_model_config *config,
                                 rlf_model_head head, const rlf_cut *cut,

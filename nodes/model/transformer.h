@@ -76,8 +76,8 @@ rlf_status rlf_transformer_forward_chunk(const rlf_model *model, rlf_pass *pass,
  * a pass that trains. */
 rlf_status rlf_transformer_backward_chunk(rlf_model *model, rlf_pass *pass,
                                           int chunk, rlf_err *err);
-/* What that left in a pass that splits: the gradients of the matrices of the
- * chunk's layers, and of the embedding, added. */
+/* Computes what that left in a pass that splits: the gradients of the matrices
+ * of the chunk's layers, and of the embedding, added. */
 rlf_status rlf_transformer_weights_chunk(rlf_model *model, rlf_pass *pass,
                                          int chunk, rlf_err *err);
 #endif

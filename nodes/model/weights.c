@@ -132,7 +132,7 @@ weights_of(const rlf_model *m)
                    .from = rlf_model_copy_kind(NULL, m)};
 }
 
-/* What is saved: of a model with adapters what training changes. */
+/* The piece that is saved: of a model with adapters what training changes. */
 static piece
 saved_of(const rlf_model *m)
 {
@@ -153,7 +153,7 @@ first_saved(const rlf_model *m)
     return rlf_table_adapted(whole) ? whole->n_base : 0;
 }
 
-/* What it has of a slot, *at from the slot's beginning. */
+/* The part of a slot that a piece has, *at from the slot's beginning. */
 static int64_t
 piece_part(const piece *p, const rlf_slot *slot, int64_t *at, float **floats)
 {

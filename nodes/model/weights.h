@@ -1,4 +1,4 @@
-/* Where weights come from and go to: first values, Hugging Face directories,
+/* Sources and targets of weights: first values, Hugging Face directories,
  * checkpoints.
  *
  * Files of any of f32, bf16 and f16 are read into f32; each tensor is saved in
@@ -38,8 +38,8 @@ rlf_status rlf_weights_fill(rlf_model *model, const rlf_weights_origin *origin,
 rlf_status rlf_weights_save(const rlf_model *model, const char *dir,
                             rlf_err *err);
 
-/* What rlf_weights_save does not keep, as one safetensors file: masters of
- * tensors that are not saved as f32, moments, counters. */
+/* Saves what rlf_weights_save does not keep, as one safetensors file: masters
+ * of tensors that are not saved as f32, moments, counters. */
 rlf_status rlf_weights_save_state(const rlf_model *model, const char *path,
                                   rlf_err *err);
 /* Of the same checkpoint, everything as it was. */
