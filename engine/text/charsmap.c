@@ -183,16 +183,45 @@ put_entry(const rlf_charsmap *map, const char *p, size_t n, rlf_err *err,
     return RLF_OK;
 }
 
+/* Bytes of `to` that the first n bytes of a cluster have become: its characters
+ * stand for those of the entry one by one, the last for all that are left. */
+static size_t
+share_of(const char *p, size_t n, size_t whole, rlf_str to)
+{
+    size_t bytes = 0;
+    if (n >= whole)
+        return to.n;
+    for (size_t at = 0; at < n && bytes < to.n;) {
+        at += (size_t)rlf_utf8_unit(p + at, whole - at);
+        bytes += (size_t)rlf_utf8_unit(to.p + bytes, to.n - bytes);
+    }
+    return bytes;
+}
+
+/* Where as many characters of the text behind `edge` end as [from, to) has. The
+ * reference forgets what is left out before anything stands, so that what
+ * follows takes the places of that. */
+static size_t
+move_edge(rlf_str text, size_t edge, size_t from, size_t to)
+{
+    while (edge && from < to && edge < text.n) {
+        from += (size_t)rlf_utf8_unit(text.p + from, to - from);
+        edge += (size_t)rlf_utf8_unit(text.p + edge, text.n - edge);
+    }
+    return edge;
+}
+
 rlf_status
 rlf_charsmap_apply(const rlf_charsmap *map, rlf_str text, size_t most,
                    size_t *first, rlf_err *err, rlf_buf *out)
 {
-    size_t from = out->n, reached = 0;
+    size_t from = out->n, reached = 0, edge = first ? *first : 0;
     bool found = false;
     if (!rlf_buf_try(out, text.n))
         return rlf_fail_memory(err, text.n, "a text that is normalized");
     for (size_t i = 0; i < text.n && out->n <= most;) {
         size_t n = cluster(text.p + i, text.n - i), end = i + n;
+        size_t begin = out->n;
         found = false;
         if (n <= CLUSTER_MOST)
             RLF_TRY(put_entry(map, text.p + i, n, err, out, &found));
@@ -202,12 +231,18 @@ rlf_charsmap_apply(const rlf_charsmap *map, rlf_str text, size_t most,
             RLF_TRY(put_entry(map, text.p + at, k, err, out, &mapped));
             if (!mapped)
                 rlf_buf_add(out, text.p + at, k);
+            if (out->n == from)
+                edge = move_edge(text, edge, at, at + k);
             at += k;
-            if (first && at <= *first)
+            if (at <= edge)
                 reached = out->n - from;
         }
-        if (first && i < *first)
-            reached = found || end <= *first ? out->n - from : reached;
+        if (found && out->n == from)
+            edge = move_edge(text, edge, i, end);
+        else if (found && i < edge)
+            reached = begin - from +
+                      share_of(text.p + i, edge - i, n,
+                               (rlf_str){out->p + begin, out->n - begin});
         i = end;
     }
     if (first)

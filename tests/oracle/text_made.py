@@ -52,7 +52,7 @@ PLAIN = [
     "½ ² ㎏ Ａ", "Hello, world! I don't do not can't.", "中文字符 and English",
     "한국어 텍스트", "日本語テキスト ｶﾞ", "x" * 30, "<s> a</s> b<unk>",
     "[CLS] a [SEP][MASK]", "don't  'we've' i 'm  ... ?!", "\x01\x02\x7f",
-    "क्षत्रिय क्‍ष", "👨‍👩‍👧‍👦 🇩🇪 ❤️ ☃ ©‍® ©️", "\ufeffbom \ufffd",
+    "¸\u1de5x", "¸\u0301", "´a", "क्षत्रिय क्‍ष", "👨‍👩‍👧‍👦 🇩🇪 ❤️ ☃ ©‍® ©️", "\ufeffbom \ufffd",
 ]
 
 
@@ -226,6 +226,10 @@ def make_unigrams(m):
     strip = {"type": "Strip", "strip_left": False, "strip_right": True}
     m.unigram("unigram T5", pre=P.Metaspace(), dec=D.Metaspace(),
               edit=with_map(nfkc_map(), strip, spaces))
+    m.unigram("unigram map first", pre=P.Metaspace(prepend_scheme="first"),
+              dec=D.Metaspace(prepend_scheme="first"), edit=with_map(
+                  nfkc_map(), {"type": "Strip", "strip_left": True,
+                               "strip_right": True}))
     m.unigram("unigram forms", norm=N.Sequence(
         [N.Nmt(), N.NFKC(), N.Replace(Regex(" {2,}"), " "), N.Lowercase()]),
         pre=P.Metaspace(), dec=D.Metaspace())
