@@ -19,7 +19,7 @@
 #include "nodes/model/parallel.h"
 #include "tests/unit/model.h"
 
-enum { SEQS = 7, MOST = 40, NEW = 8, LANES = 4, RANKS = 8 };
+enum { SEQS = 7, MOST = 24, NEW = 8, LANES = 4, RANKS = 8 };
 
 typedef struct task {
     rlf_model_config config;
