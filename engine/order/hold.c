@@ -15,7 +15,8 @@
  *   while there are none no model is read;
  * - what stems from no generation at work does not wait: other calls would be
  *   posted before it, and it would have to wait for these; but an update on
- *   sampling ranks that comes behind the generation in the program does.
+ *   sampling ranks that comes behind the generation in the program does, and so
+ *   does one on ranks that are still to read what others wait for.
  *
  * The controller knows from commands and reports which ranks are at work. Each
  * of those reports, so nothing waits for ever. */
@@ -236,6 +237,60 @@ is_in_the_way(rlf_control *c, int instance)
            rlf_control_reads_sampling(c, instance);
 }
 
+static bool
+shares_rank(const rlf_control *c, const ready *r, const rlf_node *node)
+{
+    const rlf_layout *l = &rlf_control_place(c, node)->layout;
+    for (int i = 0; i < l->n_ranks; i++)
+        if (has(r->own, l->ranks[i]))
+            return true;
+    return false;
+}
+
+/* Does an instance need what another one before it makes? */
+static bool
+needs(const rlf_control *c, int instance, int other)
+{
+    const rlf_instance *in = rlf_control_instance(c, instance);
+    bool any = instance == other;
+    for (int i = 0; i < in->node->n_inputs && !any; i++)
+        any = in->input[i].instance >= other &&
+              needs(c, in->input[i].instance, other);
+    return any;
+}
+
+/* Is there an update behind it that needs the reading, on other ranks? */
+static bool
+others_wait(const rlf_control *c, const ready *r, int reading)
+{
+    int next = r->decision.instance;
+    while ((next = rlf_order_behind(c->order, next)) >= 0) {
+        const rlf_node *node = rlf_control_instance(c, next)->node;
+        if (node->class->work == RLF_WORK_TRAIN && !shares_rank(c, r, node) &&
+            needs(c, next, reading))
+            return true;
+    }
+    return false;
+}
+
+/* Is it an update that comes behind a reading in the program that its ranks do
+ * as well, of which there is more to come, and for which an update on other
+ * ranks waits? These would do nothing until both are done. */
+static bool
+is_behind_reading(const rlf_control *c, const ready *r)
+{
+    int id = r->decision.instance, before = -1;
+    if (rlf_control_instance(c, id)->node->class->work != RLF_WORK_TRAIN)
+        return false;
+    while ((before = rlf_order_pending(c->order, id, before)) >= 0) {
+        const rlf_node *node = rlf_control_instance(c, before)->node;
+        if (node->class->work == RLF_WORK_READ && shares_rank(c, r, node) &&
+            others_wait(c, r, before))
+            return true;
+    }
+    return false;
+}
+
 /* Is it an update that comes behind a generation in the program, on ranks that
  * sample, or will next? All of them would stand still for it, and with them
  * those who wait for the samples; of two generations of one step the second
@@ -249,19 +304,14 @@ is_behind_generation(const rlf_control *c, const ready *r)
         instance % c->n_lanes != generation % c->n_lanes ||
         rlf_control_instance(c, instance)->node->class->work != RLF_WORK_TRAIN)
         return false;
-    const rlf_node *sampled = rlf_control_instance(c, generation)->node;
-    const rlf_layout *l = &rlf_control_place(c, sampled)->layout;
-    for (int i = 0; i < l->n_ranks; i++)
-        if (has(r->own, l->ranks[i]))
-            return true;
-    return false;
+    return shares_rank(c, r, rlf_control_instance(c, generation)->node);
 }
 
 bool
 rlf_control_is_held(rlf_control *c, ready *r)
 {
     int open = 0, idle = 0;
-    if (is_behind_generation(c, r))
+    if (is_behind_generation(c, r) || is_behind_reading(c, r))
         return true;
     if (r->prepared)
         return false;

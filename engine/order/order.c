@@ -179,6 +179,29 @@ rlf_order_undone(const rlf_order *order, uint32_t *complete, uint32_t *n_rows)
 }
 
 int
+rlf_order_pending(const rlf_order *order, int id, int after)
+{
+    const lane *l = &order->lanes[id % order->n_lanes];
+    size_t end = (size_t)(id / order->n_lanes), i = l->first_open;
+    if (after >= 0)
+        i = (size_t)(after / order->n_lanes) + 1;
+    for (; i < end; i++) {
+        const instance *in = l->instances.data[i];
+        if (!in->all && !in->done)
+            return (int)i * order->n_lanes + l->index;
+    }
+    return -1;
+}
+
+int
+rlf_order_behind(const rlf_order *order, int id)
+{
+    const lane *l = &order->lanes[id % order->n_lanes];
+    size_t next = (size_t)(id / order->n_lanes) + 1;
+    return next < l->instances.count ? id + order->n_lanes : -1;
+}
+
+int
 rlf_order_generation(const rlf_order *order)
 {
     return order->generation;

@@ -134,6 +134,11 @@ bool rlf_order_issued(const rlf_order *order);
  * lacks. So many of its rows are complete, if they are known. */
 int rlf_order_undone(const rlf_order *order, uint32_t *complete,
                      uint32_t *n_rows);
+/* The next instance behind `after` (-1: the first) of those that come before
+ * `id` in its step and of which not all was given out, or -1. */
+int rlf_order_pending(const rlf_order *order, int id, int after);
+/* The instance that was issued behind `id` in its step, or -1. */
+int rlf_order_behind(const rlf_order *order, int id);
 /* The generation that was given out and is not over, or -1. */
 int rlf_order_generation(const rlf_order *order);
 const rlf_instance *rlf_order_instance(const rlf_order *order, int index);
