@@ -35,8 +35,8 @@ finite_enough(const rlf_matcher *m, const rlf_formal *f, int term,
         m->s, term, bounded ? RLF_NONFINITE_INFINITE : RLF_NONFINITE_NAN, span);
 }
 
-/* What stands for a constant in a branch that is never taken: `x` if the formal
- * takes it. The branch may be dead because it does not. */
+/* The number that stands for a constant in a branch that is never taken: `x` if
+ * the formal takes it. The branch may be dead because it does not. */
 static double
 stand_in(const rlf_formal *f, double x)
 {
@@ -218,8 +218,8 @@ quoted_number(const rlf_matcher *m, const rlf_formal *f, const rlf_thing *text)
                       text->text);
 }
 
-/* What counts or measures has bounds; the others are conditions, and what a
- * state keeps. */
+/* A formal that counts or measures has bounds; the others are conditions, and
+ * what a state keeps. */
 static bool
 is_measure(const rlf_formal *f)
 {
@@ -643,8 +643,8 @@ is_field(const rlf_matcher *m, const rlf_ast_expr *e)
            !rlf_name_qualified(m->s, e, &found);
 }
 
-/* What a call passes to Lua is a number or a text: a `false` would be 0 there,
- * which Lua takes for true. */
+/* Arguments that a call passes to Lua are numbers or texts: a `false` would be
+ * 0 there, which Lua takes for true. */
 static bool
 is_passed(const rlf_matcher *m, const rlf_ast_arg *given)
 {

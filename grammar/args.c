@@ -166,7 +166,7 @@ is_of_sets(const rlf_sema *s, const char *name)
                             name) != NULL;
 }
 
-/* What may a further argument not be called? True after a message. */
+/* Refuses names that a further argument cannot have. True after a message. */
 static bool
 refused_label(const rlf_matcher *m, const rlf_ast_arg *arg,
               const rlf_ast_arg *const *given, const rlf_ast_arg **more, int n)

@@ -4,7 +4,7 @@
 
 #include <float.h>
 
-/* What is before a term: a sign, and a factor if `factor` is a term of the
+/* The weight before a term: a sign, and a factor if `factor` is a term of the
  * flow; -1: it is none. */
 typedef struct weight {
     double sign;

@@ -36,7 +36,7 @@ typedef enum rlf_ast_op {
 
 const char *rlf_ast_op_text(rlf_ast_op op);
 
-/* What a number's unit measures. The value is already in seconds or bytes. */
+/* The kind of a number's unit. The value is already in seconds or bytes. */
 typedef enum rlf_ast_unit {
     RLF_AST_PLAIN, /* no unit, K or M */
     RLF_AST_TIME,  /* ms s min h */

@@ -64,7 +64,7 @@ check_tokens(rlf_sema *s, const rlf_node_class *class, int model, int set,
                       d->name);
         return false;
     }
-    /* Who reads a set of given texts first makes its tokens. */
+    /* The model that reads a set of given texts first makes its tokens. */
     for (int k = set; k >= 0 && model >= 0; k = s->graph->sets.data[k].origin) {
         if (s->graph->sets.data[k].model < 0)
             s->graph->sets.data[k].model = model;
@@ -492,8 +492,8 @@ rlf_call_method(rlf_sema *s, const rlf_thing *receiver,
 
 /* ---- fields ---- */
 
-/* What a field that a set does not have was meant to be. `nearest`: the field
- * of its data that is called nearly so, or NULL. */
+/* Hints at what a field that a set does not have was meant to be. `nearest`:
+ * the field of its data that is called nearly so, or NULL. */
 static void
 hint_field(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *e, const rlf_set *d,
            const char *nearest)

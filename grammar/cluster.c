@@ -513,7 +513,7 @@ spread(maker *m, const call *c, int formal, int n, int i, double *out)
     return false;
 }
 
-/* What machines send each other comes from their devices: a link that is faster
+/* Messages between machines come from their devices: a link that is faster
  * than all of these is refused, one that is faster than their links warned of;
  * as are messages that take longer inside of a machine (but for a start of 0,
  * with which nobody counts it). */

@@ -58,7 +58,7 @@ twin_domain(collecting *c, int domain)
     return c->twin[domain] = rlf_domains_add(domains, d);
 }
 
-/* What a set or term is made of becomes an input of the keep, the twin an
+/* The source of a set or term becomes an input of the keep, the twin an
  * output of the collect. */
 static void
 add_source(collecting *c, bool is_set, int id)
@@ -141,7 +141,8 @@ term_is_inside(const collecting *c, int term)
            rlf_part_holds(c->s, c->body, t->region);
 }
 
-/* What the thing is after the block: false if it is nothing then. */
+/* Changes the thing to what it is after the block: false if it is nothing then.
+ */
 static bool
 after_block(collecting *c, rlf_thing *thing)
 {
@@ -395,7 +396,7 @@ walk(collecting *c, const rlf_ast_stmt *stmt)
         give_nothing(s, stmt->body);
         return;
     }
-    /* What the flow drew is now what was kept. */
+    /* The flow's draw is now what was kept. */
     c->n_twins = (int)s->graph->domains.list.count;
     c->twin = RLF_NEW_ARRAY(s->arena, int, c->n_twins);
     for (int i = 0; i < c->n_twins; i++)

@@ -88,7 +88,7 @@ compile_flow(rlf_sema *s, rlf_err *err)
     return RLF_OK;
 }
 
-/* What a compilation leaves to those who ask more of it. */
+/* The state that a compilation leaves to those who ask more of it. */
 struct rlf_compiled {
     rlf_sema sema;
     rlf_compile_options options;

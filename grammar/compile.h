@@ -13,7 +13,7 @@ typedef struct rlf_compile_setting {
     const char *name, *value;
 } rlf_compile_setting;
 
-/* What makes a program one of its evaluations (evaluation.c). */
+/* The options that make a program one of its evaluations (evaluation.c). */
 typedef struct rlf_evaluate {
     const char *model;  /* directory of the model that is evaluated, NULL: as
                            the program begins with it */

@@ -173,7 +173,7 @@ rlf_data_part(rlf_sema *s, rlf_thing *thing, const rlf_ast_expr *e)
     return true;
 }
 
-/* What the options of data set `index` keep out of it. */
+/* Makes the data sets that the options of data set `index` keep out of it. */
 static void
 make_parts(rlf_sema *s, int index, rlf_span span)
 {

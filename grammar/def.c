@@ -380,7 +380,7 @@ run_body(rlf_sema *s, const rlf_ast_decl *def)
     return value;
 }
 
-/* Where an imported function is used: its argument, if it has one. */
+/* The place where an imported function is used: its argument, if it has one. */
 static rlf_span
 place_of_use(const rlf_ast_expr *call)
 {

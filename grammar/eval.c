@@ -281,8 +281,8 @@ warn_signs(rlf_sema *s, const rlf_ast_expr *e, const rlf_ast_expr *operand)
                   "leave one out, or put what is negative in parentheses");
 }
 
-/* What counts for nothing unless `counts`, and then where the condition (a
- * term; -1: none) holds or does not, as `holds` says. */
+/* Evaluates what counts for nothing unless `counts`, and then where the
+ * condition (a term; -1: none) holds or does not, as `holds` says. */
 static rlf_thing
 eval_side(rlf_sema *s, const rlf_ast_expr *e, bool counts, int condition,
           bool holds)

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* What an expression is made of. */
+/* The sources that an expression is made of, a bit each. */
 enum {
     OF_STEPS = 1, /* of draws, states or `step` */
     GENERATES = 2 /* a model generates for it */
@@ -468,7 +468,7 @@ is_call_of(const rlf_ast_expr *e, const char *name)
            strcmp(e->left->name.text, name) == 0;
 }
 
-/* What a model is made from: the argument `from`. */
+/* The source of a model: the argument `from`. */
 static rlf_ast_expr *
 from_of(const rlf_ast_expr *call)
 {

@@ -154,7 +154,7 @@ note_power(const rlf_sema *s, rlf_term *t)
         take(s, t, 1, RLF_NONFINITE_NAN);
 }
 
-/* What is infinite decides nothing if it is the one that is not chosen. */
+/* An infinite argument decides nothing if it is the one that is not chosen. */
 static void
 note_extreme(const rlf_sema *s, rlf_term *t)
 {

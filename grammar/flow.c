@@ -404,8 +404,8 @@ misplaced(rlf_sema *s, const rlf_ast_stmt *stmt, const char *what,
                       rlf_form_text(s, stmt->value->span));
 }
 
-/* What a collect cannot hold: it would change something in each round, or
- * leave it in the middle. */
+/* Refuses statements that a collect cannot hold: they would change something in
+ * each round, or leave it in the middle. */
 static bool
 fits_collect(rlf_sema *s, const rlf_ast_stmt *stmt)
 {

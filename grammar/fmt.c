@@ -32,7 +32,7 @@ line_start(const printer *p, uint32_t at)
     return at;
 }
 
-/* What two words are that belong in one column: a sign or a quote as it is,
+/* The sort of words that belong in one column: a sign or a quote as it is,
  * names all the same. */
 static char
 sort_of(char c)

@@ -214,8 +214,8 @@ of_each(const rlf_sema *s, const char *name, const rlf_ast_args *list)
                   : NULL;
 }
 
-/* What mean(x, batch) is to be over: a level by its name, or a set; NULL: it is
- * neither. */
+/* The level that mean(x, batch) is to be over, by its name, or a set; NULL: it
+ * is neither. */
 static const char *
 level_given(const rlf_sema *s, const rlf_ast_args *args)
 {
@@ -253,7 +253,7 @@ rlf_form_reduction(const rlf_sema *s, const char *name,
                       x);
 }
 
-/* What can be called of a model, or of a set. */
+/* The methods that can be called of a model, or of a set. */
 static const char *
 methods_of(const rlf_sema *s, rlf_receiver receiver, const char *before)
 {

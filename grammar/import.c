@@ -25,7 +25,7 @@ rlf_sema_path(rlf_sema *s, const rlf_module *module, const char *text)
     return rlf_arena_printf(s->arena, "%s%s", module->directory, text);
 }
 
-/* What is declared hides nothing that is built in. The flow's own name means
+/* Declarations hide nothing that is built in. The flow's own name means
  * nothing in it. */
 static void
 refuse_builtin(rlf_sema *s, const rlf_ast_decl *decl)
@@ -132,7 +132,7 @@ load_import(rlf_sema *s, rlf_module *module, const rlf_ast_decl *decl,
     return RLF_OK;
 }
 
-/* Where a program runs is said apart from it. */
+/* Refuses clusters in a program: where it runs is said apart from it. */
 static void
 refuse_clusters(rlf_sema *s, const rlf_module *module)
 {

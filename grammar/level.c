@@ -146,7 +146,7 @@ shared(const rlf_sema *s, int a, int b)
     return best;
 }
 
-/* Where operand number k, which is `term`, was written. */
+/* The place where operand number k, which is `term`, was written. */
 static rlf_span
 written(const rlf_sema *s, int k, int term)
 {

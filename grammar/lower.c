@@ -132,7 +132,8 @@ number_sites(rlf_lower *l)
 
 /* ---- demands ---- */
 
-/* Where in region `part` the item is, or the one that it is inside of. */
+/* The place in region `part` of the item, or of the one that it is inside of.
+ */
 static int
 place_in(const rlf_sema *s, int item, int part)
 {
@@ -376,7 +377,7 @@ first_model(const rlf_graph *graph)
     return -1;
 }
 
-/* What is read by the same model is read so on both sides of a collect. */
+/* Gives sets on both sides of a collect the same reader. */
 static void
 share_readers(rlf_sema *s)
 {
@@ -687,8 +688,8 @@ emit_part(rlf_lower *l, int part)
     for (size_t i = 0; i < s->parts.data[part].items.count; i++) {
         int item = s->parts.data[part].items.data[i];
         rlf_needs *place = &l->parts[part].places[i];
-        /* What only metrics want is computed apart from the rest, and so is
-         * what is made ahead. */
+        /* Terms that only metrics want are computed apart from the rest, and so
+         * is what is made ahead. */
         RLF_VEC(int) terms[4] = {{0}, {0}, {0}, {0}};
         for (size_t k = 0; k < place->terms.count; k++) {
             int term = place->terms.data[k];

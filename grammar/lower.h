@@ -1,14 +1,14 @@
-/* What the two halves of lowering share: lower.c makes nodes of items,
- * program.c makes expression programs of terms. Private to grammar. */
+/* Declarations that the two halves of lowering share: lower.c makes nodes of
+ * items, program.c makes expression programs of terms. Private to grammar. */
 #ifndef RLF_GRAMMAR_LOWER_H
 #define RLF_GRAMMAR_LOWER_H
 
 #include "grammar/numbers.h"
 #include "grammar/sema.h"
 
-/* Where the numbers of sites begin: of calls from 0; of fields and the like, of
- * uniform() and of expression nodes from here; those of metrics are higher by
- * RLF_SITE_LOOKING. */
+/* The beginnings of the numbers of sites: of calls from 0; of fields and the
+ * like, of uniform() and of expression nodes from here; those of metrics are
+ * higher by RLF_SITE_LOOKING. */
 #define RLF_SITE_SHARED 0x10000000u
 #define RLF_SITE_UNIFORM 0x20000000u
 #define RLF_SITE_PROGRAM 0x40000000u

@@ -5,7 +5,7 @@
 
 #include "grammar/sema.h"
 
-/* Where matched arguments go: of a node's item, or of a resource. */
+/* The target of matched arguments: a node's item, or a resource. */
 typedef struct rlf_matcher {
     rlf_sema *s;
     const char *what; /* the name of what is called */

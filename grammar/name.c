@@ -170,7 +170,7 @@ name_set(rlf_sema *s, rlf_set *set, const char *name)
     set->name = name;
 }
 
-/* What `name` is called outside of the program: in a def it is the def's. */
+/* The full name of `name`, for messages: in a def with the def's. */
 static const char *
 full_name(rlf_sema *s, const char *name)
 {

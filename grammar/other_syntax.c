@@ -26,7 +26,7 @@ cut(const rlf_syntax *syntax, size_t first, size_t last)
     return rlf_arena_strndup(syntax->maker.arena, text + first, last - first);
 }
 
-/* Where the line of `at` begins, blanks apart. */
+/* The beginning of the line of `at`, behind blanks. */
 static size_t
 line_start(const rlf_syntax *syntax, size_t at)
 {
@@ -38,8 +38,8 @@ line_start(const rlf_syntax *syntax, size_t at)
     return at;
 }
 
-/* Where the rest of the statement at `at` ends: the line, a ';', a comment, or
- * a bracket that closes what was open before. */
+/* The end of the rest of the statement at `at`: of the line, at a ';', a
+ * comment, or a bracket that closes what was open before. */
 static size_t
 rest_end(const rlf_syntax *syntax, size_t at)
 {
@@ -94,7 +94,7 @@ after_word(const rlf_syntax *syntax, size_t at)
 
 /* ---- defs ---- */
 
-/* Where the statement that `at` stands in begins. */
+/* The beginning of the statement that `at` stands in. */
 static size_t
 statement_start(const rlf_syntax *syntax, size_t at)
 {
@@ -192,7 +192,7 @@ def_hint(const rlf_syntax *syntax, const rlf_report *report, const char *text)
                : NULL;
 }
 
-/* What other libraries do by a statement, by the word that it begins with. */
+/* Statements of other libraries, by the word that they begin with. */
 static const struct {
     const char *word, *hint;
 } calls[] = {
@@ -534,7 +534,7 @@ open_call(const rlf_syntax *syntax, size_t at)
     return SIZE_MAX;
 }
 
-/* Where the argument at `at` ends. */
+/* The end of the argument at `at`. */
 static size_t
 argument_end(const rlf_syntax *syntax, size_t at)
 {

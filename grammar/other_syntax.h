@@ -19,7 +19,7 @@ const char *rlf_other_syntax_argument(const rlf_syntax *syntax, rlf_span at,
                                       const char *name);
 /* `every e` without `steps` before `at`: how it is written. */
 const char *rlf_other_syntax_every(const rlf_syntax *syntax, rlf_span at);
-/* What a number with an unknown unit was meant to be, as a hint; or NULL. */
+/* A hint at what a number with an unknown unit was meant to be; or NULL. */
 const char *rlf_other_syntax_unit(const rlf_syntax *syntax, const char *text);
 
 #endif

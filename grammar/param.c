@@ -52,7 +52,7 @@ read_bool(const char *text, double *out)
 /* Whole numbers are kept as doubles, which have them all up to here. */
 #define LARGEST_INT 9007199254740992.0
 
-/* What the type takes, or NULL: the value is fine. */
+/* The numbers that the type takes, in words, or NULL: the value is fine. */
 static const char *
 wrong_number(const char *type, double x)
 {
@@ -247,7 +247,7 @@ same_value(rlf_sema *s, const rlf_thing *a, const rlf_thing *b)
            rlf_term_constant(s, b->term, &y) && x == y;
 }
 
-/* What stands in a list is of the parameter's type. */
+/* Checks that a choice of a list is of the parameter's type. */
 static void
 check_choice(const reader *r, const rlf_thing *choice)
 {
@@ -277,7 +277,8 @@ rlf_range_end(rlf_sema *s, const rlf_ast_expr *e, double *out)
            rlf_finite_use(s, term, RLF_NONFINITE_INFINITE, e->span);
 }
 
-/* What may be given, as text; *inside: whether `value` is. */
+/* The range of what may be given, as text; *inside: whether `value` is in it.
+ */
 static const char *
 check_range(const reader *r, const rlf_thing *value, bool *inside)
 {

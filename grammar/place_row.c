@@ -15,7 +15,7 @@ enum { MOST_RANKS = 65536, MOST_TOKENS = 1 << 30 };
 
 /* ---- arguments ---- */
 
-/* What an argument is about, and so the rows that may have it. */
+/* The subject of an argument, which decides the rows that may have it. */
 typedef enum about {
     ABOUT_CALL,   /* any row */
     ABOUT_TRAIN,  /* an update's pipeline and optimizer */
@@ -448,7 +448,7 @@ divide(maker *m, const rlf_arg *given[ARGS])
     return false;
 }
 
-/* Who hands samples over has somebody to hand them to. */
+/* Checks that a row which hands samples over has replicas to hand them to. */
 static bool
 check_migrate(const maker *m, const rlf_arg *given[ARGS])
 {
@@ -465,7 +465,7 @@ check_migrate(const maker *m, const rlf_arg *given[ARGS])
     return true;
 }
 
-/* What a row says without an effect where it is: it is taken, and said. */
+/* Warns of arguments that have no effect in their row; they are taken. */
 static void
 warn_idle(const maker *m, const rlf_arg *given[ARGS])
 {

@@ -172,8 +172,8 @@ finer(const rlf_domains *domains, int a, int b)
     return -1;
 }
 
-/* What an operation takes together: the rows domain below a group, 0 for the
- * batch, -1 for single samples. */
+/* The domain that an operation takes together: the rows below a group, 0 for
+ * the batch, -1 for single samples. */
 static int
 takes_together(const rlf_expr *expr, const rlf_expr_op *op)
 {
@@ -193,8 +193,9 @@ takes_together(const rlf_expr *expr, const rlf_expr_op *op)
     return -1;
 }
 
-/* What a program needs before it can run on a piece. Pieces are made of the
- * finest rows in it; whole groups of those, if it reduces over groups. */
+/* The rows that a program needs before it can run on a piece. Pieces are made
+ * of the finest rows in it; whole groups of those, if it reduces over groups.
+ */
 static grain
 grain_of(const rlf_expr *expr, int output_domain)
 {

@@ -208,7 +208,7 @@ slip_hint(const char *text)
 
 #define BLANK "this is no plain blank, as copied texts have it: write one"
 
-/* What texts that are copied have in the place of plain signs, in UTF-8. */
+/* Signs that copied texts have in the place of plain ones, in UTF-8. */
 static const struct {
     const char *bytes, *hint;
 } copied[] = {
@@ -251,7 +251,7 @@ stray_hint(const rlf_syntax *syntax, const char *text)
     return slip_hint(text);
 }
 
-/* Where the word that ends before `span` stands; `over_lines`: maybe on a line
+/* The place of the word that ends before `span`; `over_lines`: maybe on a line
  * before. Empty if there is no word. */
 static rlf_span
 place_before(const rlf_syntax *syntax, rlf_span span, bool over_lines)
@@ -397,7 +397,7 @@ equal_hint(const rlf_syntax *syntax, rlf_span at)
     return "'==' compares, '=' only gives a name";
 }
 
-/* What other languages write so, by where it stands. */
+/* A hint at syntax of other languages, by where it stands. */
 static const char *
 habit_hint(const rlf_syntax *syntax, const rlf_report *report, const char *text,
            const char *before)

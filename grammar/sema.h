@@ -69,7 +69,7 @@ typedef struct rlf_thing {
     rlf_span span;
 } rlf_thing;
 
-/* What a hook call gave: its results, then whether it went well. */
+/* The outputs of a hook call: its results, then whether it went well. */
 typedef struct rlf_record {
     const char *hook;
     const struct rlf_give *gives; /* n_gives; one without a name: the value */
@@ -79,7 +79,8 @@ typedef struct rlf_record {
 
 /* ---- terms ---- */
 
-/* What a number is in every step, if it is there, for what is known now. */
+/* The way in which a number is not finite in every step, as far as is known
+ * now. */
 typedef enum rlf_nonfinite_kind {
     RLF_NONFINITE_NONE,
     RLF_NONFINITE_INFINITE, /* infinite, or not a number: never finite */
@@ -222,7 +223,7 @@ typedef struct rlf_part {
     int index; /* lower.c: the graph's region */
 } rlf_part;
 
-/* Who makes a set. */
+/* The maker of a set. */
 typedef struct rlf_maker {
     int item, port;  /* or item -1: the pieces of a region */
     int value_index; /* lower.c */
@@ -253,7 +254,7 @@ typedef struct rlf_given {
     const char *what; /* "given", "drawn" */
 } rlf_given;
 
-/* What a declaration turned out to be. */
+/* The resource or value that a declaration turned out to be. */
 typedef struct rlf_known {
     const rlf_ast_decl *decl;
     rlf_module *module;
@@ -360,7 +361,7 @@ typedef struct rlf_sema {
     rlf_map ended; /* name -> rlf_named, of blocks that have ended */
     rlf_map changing; /* def -> 2 if what it computes of its own changes, else
                          1 */
-    /* Where the walk is. */
+    /* The position of the walk. */
     rlf_scope *scope;
     int part;      /* region; -1: outside of the flow */
     int update;    /* number of the update around; -1 */
@@ -371,7 +372,8 @@ typedef struct rlf_sema {
     int condition; /* in an update: term of the ifs around; -1 */
     rlf_loop *loop;
     const rlf_choice *choice; /* the innermost around; NULL: none */
-    /* What is right, but cannot run yet: said when nothing is wrong. */
+    /* Programs that are right but cannot run yet: said when nothing is wrong.
+     */
     struct {
         rlf_refusal *data;
         size_t count, room;
@@ -437,7 +439,7 @@ const char *rlf_sema_path(rlf_sema *s, const rlf_module *module,
 
 /* ---- name.c ---- */
 
-/* What a name means, in the order of hiding. Found: true. */
+/* The meaning of a name, in the order of hiding. Found: true. */
 typedef struct rlf_found {
     const rlf_named *local;
     const rlf_ast_decl *decl;
@@ -460,7 +462,7 @@ void rlf_scope_leave(rlf_sema *s, rlf_scope *outside);
 
 /* ---- suggest.c ---- */
 
-/* What could stand where a name stands. */
+/* The kinds of things that could stand where a name stands. */
 typedef enum rlf_wanted {
     RLF_WANT_VALUE,
     RLF_WANT_FUNCTION,
@@ -666,8 +668,8 @@ bool rlf_def_ends(rlf_sema *s, const rlf_ast_decl *def,
                   const rlf_ast_expr *call);
 /* Names, and a return at the end? False after a message. */
 bool rlf_def_form(rlf_sema *s, const rlf_ast_decl *def);
-/* What the formal takes, if that is no number: "model", "set", "text"; else
- * NULL. */
+/* The kind of what the formal takes, if that is no number: "model", "set",
+ * "text"; else NULL. */
 const char *rlf_def_kind(const rlf_ast_formal *f);
 /* For somebody who meant what is called so elsewhere. */
 void rlf_def_hint_elsewhere(rlf_sema *s, rlf_diag *diag,
@@ -802,8 +804,9 @@ rlf_item *rlf_item_of(rlf_sema *s, const rlf_node_class *class, int resource,
                       const rlf_ast_expr *e, rlf_span span);
 /* A region that is the body of an item (-1: the flow). */
 int rlf_part_new(rlf_sema *s, int parent);
-/* What a class gave of `of` (a set, a resource; -1), the field `name` of it (or
- * NULL), in this region or around it: the term or set; -1: it did not yet. */
+/* The output of a class on `of` (a set, a resource; -1), the field `name` of it
+ * (or NULL), in this region or around it: the term or set; -1: it did not yet.
+ */
 int rlf_item_made(const rlf_sema *s, const rlf_node_class *class, int of,
                   const char *name);
 /* Keep it for this region. */

@@ -223,7 +223,7 @@ rlf_import_unknown(rlf_sema *s, rlf_diag *diag, const char *text)
 
 /* ---- what is named below ---- */
 
-/* Where the block, or one in it, gives the name; NULL: nowhere. */
+/* The place where the block, or one in it, gives the name; NULL: nowhere. */
 static const rlf_ast_name *
 given_in(const rlf_ast_block *block, const char *name)
 {
@@ -304,7 +304,7 @@ hint_functions(rlf_sema *s, rlf_diag *diag)
 
 /* ---- the message ---- */
 
-/* What is known for sure of the name: true after a hint. */
+/* Hints at what is known for sure of the name: true after a hint. */
 static bool
 hint_known(rlf_sema *s, rlf_diag *diag, const rlf_ast_name *name,
            rlf_wanted wanted, const rlf_ast_expr *call)

@@ -1,4 +1,4 @@
-/* What lexer, newline filter and parser share while one source is read.
+/* State that lexer, newline filter and parser share while one source is read.
  *
  * Private to lexer.l, lex.c, parser.y, report.c and parse.c. The scanner
  * (lexer.l) knows tokens only; the filter (lex.c) turns line ends into

@@ -191,7 +191,7 @@ rlf_term_use(rlf_sema *s, int term)
         s->terms.data[term].uses++;
 }
 
-/* What passes no derivative on. */
+/* True of operations that pass no derivative on. */
 static bool
 is_constant_code(rlf_expr_code code)
 {

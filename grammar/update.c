@@ -50,7 +50,8 @@ rlf_update_live(rlf_sema *s, const rlf_item *item, int set, int *term)
 
 /* ---- statements of the block ---- */
 
-/* Where a live value goes into what has no derivative; -1: not below. */
+/* The operation without a derivative that a live value goes into; -1: none
+ * below. */
 static int
 end_of_derivative(const rlf_sema *s, int term, bool *seen)
 {

@@ -235,7 +235,7 @@ make_program(rlf_sema *s, const int *terms, size_t n)
 
 typedef RLF_VEC(int) ints;
 
-/* Where the program's inputs are among the node's, which are appended to; the
+/* Finds the program's inputs among the node's, which are appended to; the
  * models that the node reads besides its own. */
 static void
 resolve(const maker *m, ints *inputs, ints *reads, rlf_words *words)

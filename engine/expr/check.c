@@ -2,7 +2,7 @@
  * fails here is a fault of whoever made the program, not of the user. */
 #include "engine/expr/expr.h"
 
-/* Where an operation looks for its arguments. */
+/* The places where an operation looks for its arguments. */
 typedef enum shape {
     SHAPE_SOURCE,    /* no arguments */
     SHAPE_POINTWISE, /* arguments on its own domain */

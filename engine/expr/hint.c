@@ -28,7 +28,7 @@ rlf_expr_nan_hint(rlf_expr_code code)
     }
 }
 
-/* What is to be done about a value that an operation made. */
+/* Advice about a value that an operation made. */
 static const char *
 advice(rlf_expr_code code, double value, const double *arg)
 {

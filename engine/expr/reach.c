@@ -22,7 +22,8 @@ rlf_expr_crosses(const rlf_expr *expr, int index)
     return false;
 }
 
-/* What `op` sees of live inputs, given what its arguments see (-1: nothing). */
+/* The reach of `op` to live inputs, given that of its arguments (-1: nothing).
+ */
 static int
 sees(const rlf_expr *expr, const int *seen, int index)
 {

@@ -62,7 +62,7 @@ set_pick(rlf_dispatch *d, int place, int r, double begin)
     d->begin[place] = (rlf_f64_bits(begin) & ~PLACE_BITS) | (uint64_t)place;
 }
 
-/* What a place does next, and when. */
+/* Chooses what a place does next, and when. */
 static void
 choose(rlf_dispatch *d, const rlf_guide *guide, int place)
 {

@@ -5,10 +5,10 @@
 
 #include "engine/fuse/rows.h"
 
-/* What dispatching goes by. In order of time, a place that is free takes, of
- * the operations that can begin within `look` of the first one, that with the
- * least due date due[row] + slope[row] micro; none that would make more
- * micro-batches in flight than most[row] or exceed the place's cap. */
+/* The guide that dispatching goes by. In order of time, a place that is free
+ * takes, of the operations that can begin within `look` of the first one, that
+ * with the least due date due[row] + slope[row] micro; none that would make
+ * more micro-batches in flight than most[row] or exceed the place's cap. */
 typedef struct rlf_guide {
     double *due, *slope; /* by row */
     int *most;           /* by row that takes memory */

@@ -27,7 +27,7 @@ typedef struct annealing {
 
 /* ---- critical paths ---- */
 
-/* What is kept by index, of one place. */
+/* Sets what is kept by index, of one place. */
 static void
 number_operations(annealing *a, int place)
 {

@@ -51,7 +51,7 @@ letter_between(const rlf_fuse *fuse, const rlf_fuse_answer *answer, int place,
     return most;
 }
 
-/* What a place holds at most, and how much of the time it waits. */
+/* Sums up what a place holds at most, and how much of the time it waits. */
 static void
 sum_place(const rlf_fuse *fuse, const rlf_fuse_answer *answer, int place,
           double *peak, double *waits)
@@ -116,7 +116,7 @@ colour_of(const rlf_fuse *fuse, rlf_pipe_op op)
 static const char *const kinds[RLF_PIPE_KINDS] = {"forward", "backward",
                                                   "weights"};
 
-/* What may stand in a text of SVG. */
+/* Writes a text with the signs escaped that SVG does not allow. */
 static void
 put_escaped(rlf_buf *out, const char *text)
 {

@@ -75,7 +75,7 @@ rlf_greedy_table(const rlf_fuse *fuse, const rlf_rows *rows, rlf_timing *t,
 
 /* ---- annealing ---- */
 
-/* What the published annealing prefers, in this order. */
+/* The score that the published annealing prefers by, in this order. */
 typedef struct score {
     double latency, peak, peaks, ends;
 } score;

@@ -168,7 +168,7 @@ sort_rows(rlf_rows *rows, rlf_arena *arena)
     }
 }
 
-/* What a place has to do. */
+/* Sets the work of each place. */
 static void
 set_places(const rlf_fuse *fuse, rlf_rows *rows)
 {

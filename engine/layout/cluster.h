@@ -95,7 +95,8 @@ int rlf_cluster_machine(const rlf_cluster *cluster, int rank);
 rlf_range rlf_cluster_on(const rlf_cluster *cluster, int machine,
                          const int *ranks, int n);
 
-/* What `bytes` take from one rank to another: start + bytes / rate. */
+/* The speed of a link: `bytes` take start + bytes / rate from one rank to
+ * another. */
 typedef struct rlf_link_speed {
     double rate, start;
     bool across; /* between machines */

@@ -61,7 +61,7 @@ rlf_range_size(rlf_range r)
     return r.last - r.first;
 }
 
-/* What both hold; a range of size 0 if nothing. */
+/* The range that both hold; of size 0 if there is none. */
 rlf_range rlf_range_meet(rlf_range a, rlf_range b);
 /* The part of n things that place `index` of `count` holds: from
  * floor(n index / count) to floor(n (index + 1) / count). Sizes differ by one

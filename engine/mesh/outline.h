@@ -18,8 +18,8 @@ rlf_status rlf_outline_open(const rlf_graph *graph,
                             const struct rlf_kernels *kernels, rlf_err *err,
                             rlf_outline **out);
 void rlf_outline_close(rlf_outline *outline); /* NULL is fine */
-/* What is the same for all plans and ranks: data and hooks as a run has them,
- * models without weights; it ends with the outline. */
+/* The environment that is the same for all plans and ranks: data and hooks as a
+ * run has them, models without weights; it ends with the outline. */
 const rlf_env *rlf_outline_env(const rlf_outline *outline);
 /* Per resource: how many layers a model has; 0 of all else. */
 const int *rlf_outline_layers(const rlf_outline *outline);

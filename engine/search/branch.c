@@ -152,7 +152,7 @@ search(tree *t, int depth)
     return n >= 0;
 }
 
-/* What each call alone makes inevitable. */
+/* The bound that each call alone makes inevitable. */
 static double
 first_bound(tree *t)
 {

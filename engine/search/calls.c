@@ -1,4 +1,4 @@
-/* What calls take on a layout: see calls.h. */
+/* Seconds and memory of calls on a layout: see calls.h. */
 #include "engine/search/calls.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* What the calls of a model take on a layout: the seconds of a step's runs, by
+/* Costs of a model's calls on a layout: the seconds of a step's runs, by
  * the counts of their pieces, and bytes of memory, by what they are there for.
  *
  * A generation takes turns: a pass of the model for each token, in as many

@@ -1,4 +1,4 @@
-/* What the search is about, as data: calls, and for each the ways to run it.
+/* The problem of the search, as data: calls, and for each the ways to run it.
  *
  * A call is one run of a model a step (generate, logprob, value, update); a
  * choice for it says on which ranks it runs, how it is cut there, how long it

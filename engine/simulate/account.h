@@ -1,4 +1,4 @@
-/* What the time of a simulated run went to, between two moments of it: for each
+/* The account of a simulated run's time, between two moments of it: for each
  * rank, and for each call. */
 #ifndef RLF_SIMULATE_ACCOUNT_H
 #define RLF_SIMULATE_ACCOUNT_H

@@ -6,8 +6,8 @@
 /* Turns whose time is found from the first and the last of them. */
 enum { MOST_TURNS = 256 };
 
-/* What goes with the moves that have these rows, each between two ranks with
- * the same part. */
+/* Samples and bytes that go with the moves that have these rows, each between
+ * two ranks with the same part. */
 struct parcel {
     const uint32_t *rows;
     RLF_VEC(sample) samples;
@@ -337,8 +337,8 @@ report_rows(rlf_ranks *r, generation *g, rlf_rank_event said)
     rlf_ranks_report(r, said);
 }
 
-/* What a rank reports of these turns: in each every sample has one key more
- * than in the one before. */
+/* Notes what a rank reports of these turns: in each every sample has one key
+ * more than in the one before. */
 static void
 note_turns(const rlf_ranks *r, generation *g)
 {
@@ -430,8 +430,8 @@ find_parcel(const letter *l, const rlf_move *m)
     return p;
 }
 
-/* Who begins first packs all that leaves that replica, for all ranks of it and
- * of those that it goes to. */
+/* The rank that begins first packs all that leaves that replica, for all its
+ * ranks and of those that it goes to. */
 static parcel *
 parcel_of(rlf_ranks *r, letter *l, const rlf_move *m)
 {

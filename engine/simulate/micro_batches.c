@@ -100,7 +100,7 @@ rank_at(const rlf_node_place *place, int dp, int where)
     return -1;
 }
 
-/* What the stages of a model cost with these micro-batches, going forward so
+/* The costs of a model's stages with these micro-batches, going forward so
  * and, in training, backward. */
 static rlf_pipe_cost *
 stage_costs(const simulation *s, const rlf_node *node,
@@ -439,7 +439,7 @@ read_through(simulation *s, const rlf_node *node, int dp, reading *r)
     rlf_arena_free(scratch);
 }
 
-/* Where it is kept what a replica last read. */
+/* The record of what a replica last read. */
 static reading *
 reading_of(simulation *s, const rlf_node *node, int dp)
 {

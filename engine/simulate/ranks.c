@@ -116,7 +116,7 @@ rlf_ranks_schedule(rlf_ranks *r, event e)
 
 /* ---- cores ---- */
 
-/* What a rank at work gets of a second. */
+/* The part of a second that a rank at work gets. */
 static double
 rate(const rlf_ranks *r)
 {
@@ -427,7 +427,8 @@ answer(rlf_ranks *r, int i, const rlf_rank_command *command, double seconds)
     rlf_ranks_report(r, said);
 }
 
-/* What a rank has computed: its own, and what was to be carried out with it. */
+/* Ends what a rank has computed: its own, and what was to be carried out with
+ * it. */
 static void
 finish_run(rlf_ranks *r, int i, letter *l)
 {

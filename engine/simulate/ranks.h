@@ -76,7 +76,7 @@ typedef struct rlf_seen {
     bool paged;       /* TURNS: they had no pages */
 } rlf_seen;
 
-/* What surrounds the ranks. Functions may be asked in any order. */
+/* The surroundings of the ranks. Functions may be asked in any order. */
 typedef struct rlf_ranks_options {
     void *self;
     /* The report on an OPEN, a RUN (of generations those without rows alone) or
@@ -123,8 +123,9 @@ int rlf_ranks_begin(rlf_ranks *ranks);
 /* Until the step, or what was begun with rlf_control_settle, has ended. False:
  * it never does, since nothing can happen any more. */
 bool rlf_ranks_run(rlf_ranks *ranks);
-/* Where ranks stand that have something to do: a line for each, its command
- * and how many more it was sent. For messages about ranks that stand still. */
+/* Prints where ranks stand that have something to do: a line for each, its
+ * command and how many more it was sent. For messages about ranks that stand
+ * still. */
 void rlf_ranks_print(const rlf_ranks *ranks, rlf_buf *out);
 /* Seconds since the first step began. */
 double rlf_ranks_now(const rlf_ranks *ranks);

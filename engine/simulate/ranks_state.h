@@ -115,8 +115,8 @@ void rlf_ranks_schedule(rlf_ranks *r, event e);
 /* The end of work: `at` is by what ranks at work have got, which is the time
  * itself where each has a core. */
 void rlf_ranks_schedule_end(rlf_ranks *r, event e);
-/* What a rank at work has got now, and will have at a time, if no other begins
- * or ends. */
+/* The seconds that a rank at work has got now, and will have at a time, if no
+ * other begins or ends. */
 double rlf_ranks_served(const rlf_ranks *r, double at);
 /* So many ranks more, or less, are at work. */
 void rlf_ranks_demand(rlf_ranks *r, double more);
@@ -137,7 +137,8 @@ void rlf_ranks_between(rlf_ranks *r, int rank);
 void rlf_ranks_end_turns(rlf_ranks *r, generation *g);
 /* Something is there for a rank at that time: turns end for it. */
 void rlf_ranks_shorten(rlf_ranks *r, int rank, double at);
-/* What goes with the moves of a rank, both ways, into task->samples, tokens. */
+/* Counts what goes with the moves of a rank, both ways, into task->samples,
+ * tokens. */
 void rlf_ranks_give(rlf_ranks *r, letter *l, rlf_rank_task *task);
 /* The rank has what came. */
 void rlf_ranks_take_over(rlf_ranks *r, int rank, letter *l);

@@ -152,7 +152,7 @@ inherit(simulation *s, int instance)
     return best;
 }
 
-/* Where it is kept what is known of an instance. */
+/* The record of what is known of an instance. */
 static sequences *
 slot(simulation *s, int instance)
 {

@@ -59,7 +59,8 @@ portion_of(const simulation *s, const sequences *q, const uint32_t *rows,
     return p;
 }
 
-/* Where what is done of an instance counts: in the step that it is of. */
+/* The counts that an instance's work is added to: those of the step that it is
+ * of. */
 static rlf_step_counts *
 counts_of(simulation *s, int instance)
 {
@@ -115,7 +116,8 @@ take_run(simulation *s, const rlf_rank_task *task)
     return d->portion(d->self, &p);
 }
 
-/* What is no computing of samples: a call's outputs are made, a step ends. */
+/* Seconds of what computes no samples: a call's outputs are made, a step ends.
+ */
 static double
 take_other(const simulation *s, const rlf_rank_task *task)
 {

@@ -47,7 +47,7 @@ typedef struct rlf_durations {
     /* A message between ranks; what a stage makes of a micro-batch going
      * FORWARD, to the rank that has the next. */
     double (*message)(void *self, int from, int to, double bytes);
-    /* What a rank itself does for the messages of an edge, besides. */
+    /* Seconds that a rank itself works for the messages of an edge, besides. */
     double (*edge)(void *self, int rank, double bytes, int messages);
     double (*stage)(void *self, const rlf_portion *portion, int to);
     /* WEIGHTS, all of it; MOVE, what a rank gives and takes. */
@@ -62,7 +62,7 @@ typedef struct rlf_durations {
                     often it is asked for: it may be asked for once */
 } rlf_durations;
 
-/* What a rank's time goes to. */
+/* The kinds of a rank's time. */
 typedef enum rlf_spent {
     RLF_SPENT_GENERATE,
     RLF_SPENT_READ,
@@ -123,8 +123,8 @@ typedef struct rlf_simulate_options {
                    const rlf_control *control);
 } rlf_simulate_options;
 
-/* What one step consumes, whenever it was made: of some steps together, their
- * mean. */
+/* Counts of what one step consumes, whenever it was made: of some steps
+ * together, their mean. */
 typedef struct rlf_step_counts {
     double samples, tokens; /* generated */
     double trained;         /* tokens that updates read, prompts among them */

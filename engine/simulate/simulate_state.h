@@ -24,7 +24,8 @@ typedef struct passes {
     double *busy; /* per rank: of that at work; the rest it waits for stages */
 } passes;
 
-/* Who reports the samples of a generation, looked for once for all of them. */
+/* The ranks that report the samples of a generation, found once for all of
+ * them. */
 typedef struct reporters {
     uint64_t n;  /* of the command, + 1 */
     int *shares; /* per rank: so many of its shares do */
@@ -36,7 +37,7 @@ typedef struct micros {
     double rows, prompt, response; /* of one; tokens of each row */
 } micros;
 
-/* What updates that are carried out together last took. */
+/* Seconds that updates which are carried out together last took. */
 typedef struct updates {
     int n; /* 0: nothing yet */
     const rlf_node **node;
@@ -45,7 +46,7 @@ typedef struct updates {
     double *busy; /* per rank */
 } updates;
 
-/* What a replica last read in a pipeline. */
+/* The reading that a replica last did in a pipeline. */
 typedef struct reading {
     uint64_t n; /* of the command, + 1; 0: nothing yet */
     const uint32_t *rows;

@@ -120,7 +120,7 @@ typedef struct picture {
     int left, bottom;
 } picture;
 
-/* Where a moment is. */
+/* The horizontal place of a moment. */
 static double
 place_of(const picture *p, double at)
 {

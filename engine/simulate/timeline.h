@@ -1,4 +1,4 @@
-/* What each rank of a simulated run did when: collected span by span, then a
+/* The timeline of each rank of a simulated run: collected span by span, then a
  * picture in text, in SVG, or events for a viewer of traces. */
 #ifndef RLF_SIMULATE_TIMELINE_H
 #define RLF_SIMULATE_TIMELINE_H
@@ -10,7 +10,7 @@
 typedef struct rlf_timeline {
     int ranks;
     RLF_VEC(rlf_span_spent) spans; /* in the order in which they end */
-    /* What is told of it besides, where it is there: */
+    /* Further texts about it, where they are there: */
     const char *title;
     const char *const *names; /* per node; NULL: those of their classes */
     const double *ends;       /* of steps 1, 2, ... */

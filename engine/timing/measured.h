@@ -1,4 +1,4 @@
-/* What a profile has measured of a piece of a plan's work, for all who ask how
+/* Measured lines of a profile for a piece of a plan's work, for all who ask how
  * long it takes: simulations and the estimate of the search take the same line
  * for the same piece. */
 #ifndef RLF_TIMING_MEASURED_H

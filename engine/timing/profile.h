@@ -21,7 +21,7 @@ enum {
     RLF_PROFILE_SAMPLES = 512, /* of a line, the newest */
 };
 
-/* What a line is of. `call` is "actor.generate", "update" and so on: of all
+/* The key of a line. `call` is "actor.generate", "update" and so on: of all
  * calls of that name; "" of EDGE and STEP; of MODEL the model. */
 typedef struct rlf_profile_key {
     rlf_measured_kind kind;
@@ -76,7 +76,7 @@ typedef struct rlf_profile {
                     has the answer; 0: not measured */
 } rlf_profile;
 
-/* What the calls of a node are called in keys, in `text` of `room` bytes. */
+/* The name of a node's calls in keys, in `text` of `room` bytes. */
 const char *rlf_profile_call(const rlf_graph *graph, const rlf_node *node,
                              char *text, size_t room);
 

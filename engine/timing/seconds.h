@@ -66,7 +66,7 @@ double rlf_line_at(const rlf_line *line, double x);
 
 /* ---- speeds ---- */
 
-/* What seconds are worked out with. */
+/* The speeds that seconds are worked out with. */
 typedef struct rlf_speeds {
     const rlf_cluster *cluster;
     bool bf16;   /* products are in it, on devices that can */
@@ -85,8 +85,8 @@ rlf_speeds rlf_speeds_of(const rlf_cluster *cluster, bool bf16);
 const rlf_line *rlf_speeds_line(const rlf_speeds *speeds, rlf_line_kind kind,
                                 int rank, int ranks);
 
-/* What a rank of a layout communicates over, by the set of axes: found when it
- * is first asked for. Begins as {.layout = .., .rank = ..}. */
+/* The links that a rank of a layout communicates over, by the set of axes:
+ * found when it is first asked for. Begins as {.layout = .., .rank = ..}. */
 typedef struct rlf_rank_links {
     const rlf_layout *layout;
     int rank;
