@@ -27,12 +27,12 @@ typedef struct rlf_backend {
     /* For the calling thread. */
     rlf_status (*open)(const rlf_backend_options *options, rlf_device **out,
                        rlf_err *err);
-    /* What activations can be, ended by RLF_CAST_TYPES; the first is the one to
-     * take if nothing is said. */
+    /* The types that activations can have, ended by RLF_CAST_TYPES; the first
+     * is the one to take if nothing is said. */
     rlf_cast_type reals[RLF_CAST_TYPES + 1];
     /* `isa`: a variant by name, NULL: the best. NULL if there is none. */
     const rlf_kernels *(*kernels)(const char *isa, rlf_cast_type real);
-    /* What else decides the bits of products in this type on the queue's
+    /* Writes what else decides the bits of products in this type on the queue's
      * device, in words: its kind, the library and its version, the way that was
      * chosen there. Nothing where the type alone decides. */
     void (*products)(rlf_queue *queue, rlf_cast_type real, rlf_buf *out);

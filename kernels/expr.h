@@ -21,7 +21,7 @@
 /* Read-only once made; as many runs at the same time as one likes. */
 typedef struct rlf_expr_plan rlf_expr_plan;
 
-/* What a program is run on. Columns lie in host memory. */
+/* The operands that a program is run on. Columns lie in host memory. */
 typedef struct rlf_expr_bind {
     const rlf_column *inputs; /* one an input of the program */
     /* One an output; number and text both NULL: not wanted. `space` says where

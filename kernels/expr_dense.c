@@ -64,7 +64,7 @@ constant(lowering *l, const rlf_expr_op *op)
     return operand(RLF_DENSE_CONST, l->values.count - 1);
 }
 
-/* Where a register is, as long as no step says otherwise; under its own number,
+/* Places registers, as long as no step says otherwise: under its own number,
  * slots come later. */
 static void
 place_registers(lowering *l)

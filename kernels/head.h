@@ -1,5 +1,5 @@
-/* What the heads of all backends have in common: where the vocabulary is cut,
- * and what is known of a row. Internal to the backends. */
+/* Parts that the heads of all backends have in common: where the vocabulary is
+ * cut, and what is known of a row. Internal to the backends. */
 #ifndef RLF_KERNELS_HEAD_H
 #define RLF_KERNELS_HEAD_H
 

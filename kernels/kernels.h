@@ -58,7 +58,7 @@ typedef struct rlf_shards {
     int first, count; /* held here; count 0: all */
 } rlf_shards;
 
-/* Where shard s of n things begins. */
+/* The beginning of shard s of n things. */
 static inline int64_t
 rlf_shard_first(int64_t n, int of, int s)
 {
@@ -82,8 +82,9 @@ rlf_shards_held(rlf_shards s, int64_t n)
            rlf_shard_first(n, s.of, s.first);
 }
 
-/* Where shard s of n things begins that lie in `pieces`, which divide `of` or
- * are as many or more, or 0. A piece of several shards is the first one's. */
+/* The beginning of shard s of n things that lie in `pieces`, which divide `of`
+ * or are as many or more, or 0. A piece of several shards is the first one's.
+ */
 static inline int64_t
 rlf_piece_first(int64_t n, int pieces, int of, int s)
 {
@@ -328,7 +329,7 @@ typedef struct rlf_norm_sums_args {
     float *sums;
 } rlf_norm_sums_args;
 
-/* Where each shard held here ends, in columns; shards are complete. Returns
+/* The ends of the shards held here, in columns; shards are complete. Returns
  * whether they make up d. */
 static inline bool
 rlf_norm_sums_ends(const rlf_norm_sums_args *a, int64_t end[RLF_MOST_SHARDS])

@@ -1,4 +1,4 @@
-/* What a word weighs under filters, and which filters there are: the same for
+/* The weight of a word under filters, and the filters: the same for
  * all backends. Internal to them.
  *
  * Of a row with largest logit `top`, word i is d = top - z_i away from it and
@@ -37,7 +37,7 @@ typedef struct sample_bins {
     uint32_t count[SAMPLE_BINS];
 } sample_bins;
 
-/* What comes before a bin, and what is in it. */
+/* The place of a bin: what comes before it, and what is in it. */
 typedef struct sample_place {
     uint64_t mass, own_mass;
     uint32_t count, own_count;
@@ -118,7 +118,7 @@ typedef struct sample_search {
     sample_place at;
 } sample_search;
 
-/* What is left to be reached among those. */
+/* The rest that is to be reached among those. */
 RLF_INLINE uint64_t
 sample_left(const sample_search *s)
 {

@@ -132,7 +132,7 @@ number(flat *f, size_t at, size_t bytes)
     return x;
 }
 
-/* Where field k of a table is; 0: it has none. */
+/* The place of field k of a table; 0: it has none. */
 static size_t
 field(flat *f, size_t table, unsigned k)
 {
@@ -144,7 +144,7 @@ field(flat *f, size_t table, unsigned k)
     return off && !f->bad ? table + off : 0;
 }
 
-/* What field k of a table refers to; 0: it has none. */
+/* The place that field k of a table refers to; 0: it has none. */
 static size_t
 refer(flat *f, size_t table, unsigned k)
 {

@@ -70,7 +70,7 @@ rlf_json_decode(const char *text, size_t n, size_t flags, json_error_t *where,
     return NULL;
 }
 
-/* What makes a text of no use that is JSON by its form. */
+/* Writes why a text that is JSON by its form is of no use. */
 static void
 tell_why(const json_error_t *where, char *out, size_t room)
 {

@@ -30,7 +30,7 @@ rlf_status rlf_json_load_object(const char *path, rlf_err *err, json_t **out);
 rlf_status rlf_json_parse(const char *file, uint32_t line, const char *text,
                           size_t n, rlf_err *err, json_t **out);
 
-/* What a parse found, apart from the value. */
+/* The findings of a parse, apart from the value. */
 typedef struct rlf_json_found {
     bool rounded;  /* an integer of more than 64 bits: all are doubles */
     char why[120]; /* it is JSON, but of no use: a key that is given twice, a

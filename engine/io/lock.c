@@ -40,7 +40,7 @@ say(rlf_lock *lock)
     lock->unsaid = said ? 0 : errno;
 }
 
-/* What the holder said, or that nobody knows: false. */
+/* Reads what the holder said of itself; false: nobody knows. */
 static bool
 hear(int file, char text[SAID])
 {

@@ -1,4 +1,4 @@
-/* What the user names to write to: see output.h. */
+/* Files that the user names to write to: see output.h. */
 #include "engine/io/output.h"
 
 #include "engine/io/file.h"
@@ -25,7 +25,8 @@ fail_output(const char *path, rlf_err *err)
     return RLF_ENV;
 }
 
-/* Where the links at `path` lead to in the end, though nothing be there yet. */
+/* The place that the links at `path` lead to in the end, though nothing be
+ * there yet. */
 static const char *
 follow(const char *path, rlf_arena *arena)
 {

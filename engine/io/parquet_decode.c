@@ -159,8 +159,8 @@ take_deltas(const uint8_t **p, const uint8_t *end, uint64_t most, size_t *n,
     return out;
 }
 
-/* What texts have in common with the one before, if they do, and their lengths,
- * which fit behind all together. */
+/* Reads what texts have in common with the one before, if they do, and their
+ * lengths, which fit behind all together. */
 static void
 begin_texts(rlf_parquet_values *v, uint64_t most)
 {

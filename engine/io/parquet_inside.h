@@ -1,4 +1,5 @@
-/* What the parts of the parquet reader share. For parquet*.c alone.
+/* Declarations that the parts of the parquet reader share. For parquet*.c
+ * alone.
  *
  * parquet_schema.c reads the footer: columns as a tree, and where their chunks
  * are. parquet_page.c goes through a chunk, page by page, parquet_decode.c
@@ -24,7 +25,7 @@ enum rlf_parquet_type { /* as files number them */
                         RLF_PARQUET_TYPES
 };
 
-/* What values are, beyond their type. */
+/* The meaning of values, beyond their type. */
 typedef enum rlf_parquet_means {
     RLF_PARQUET_ITSELF,
     RLF_PARQUET_LIST,

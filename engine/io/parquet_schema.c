@@ -66,7 +66,8 @@ read_logical(rlf_thrift *t, rlf_parquet_node *node)
     }
 }
 
-/* What older files have instead of a logical type. */
+/* Sets the meaning by the converted type, which older files have instead of a
+ * logical one. */
 static void
 set_converted(rlf_parquet_node *node, int64_t kind)
 {

@@ -79,7 +79,7 @@ typedef enum rlf_record_part_kind {
     RLF_RECORD_PARTS
 } rlf_record_part_kind;
 
-/* What to read. */
+/* A field to read. */
 typedef struct rlf_record_field {
     const char *label; /* the column's name in the program */
     const char *field; /* name or dotted path in the file */
@@ -124,7 +124,7 @@ typedef struct rlf_record_column {
                         is none, with its place; NULL: no such column */
 } rlf_record_column;
 
-/* What a row has in a column of texts or of chats: they are valid UTF-8 and
+/* The value of a row in a column of texts or of chats: they are valid UTF-8 and
  * followed by a 0 byte. */
 typedef struct rlf_record_value {
     rlf_str text;
@@ -160,8 +160,8 @@ rlf_status rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena,
 /* The column of that label, or NULL. */
 const rlf_record_column *rlf_records_column(const rlf_records *rows,
                                             const char *label);
-/* What row i has in each column; of numbers nothing. In `pool`, or borrowed
- * from the records: it is good as long as both are. */
+/* Reads what row i has in each column; of numbers nothing. In `pool`, or
+ * borrowed from the records: it is good as long as both are. */
 rlf_status rlf_records_row(const rlf_records *rows, size_t i, rlf_arena *pool,
                            rlf_err *err, const rlf_record_value **out);
 /* The line in its file where row i begins; in a list, its 1-based place. */

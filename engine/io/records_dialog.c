@@ -6,7 +6,8 @@
 
 /* ---- messages that say who they are from ---- */
 
-/* Who speaks, as chat templates call them; NULL: nobody that they know. */
+/* The role of a speaker, as chat templates call it; NULL: none that they know.
+ */
 static const char *
 role_of(const char *from)
 {

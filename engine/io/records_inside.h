@@ -1,5 +1,5 @@
-/* What the formats of data sets share: the row at hand and the columns that it
- * goes into. For records*.c alone. */
+/* Declarations that the formats of data sets share: the row at hand and the
+ * columns that it goes into. For records*.c alone. */
 #ifndef RLF_IO_RECORDS_INSIDE_H
 #define RLF_IO_RECORDS_INSIDE_H
 
@@ -27,7 +27,7 @@ typedef struct rlf_record_cell {
 typedef struct rlf_record_store rlf_record_store;
 typedef struct rlf_record_again rlf_record_again;
 
-/* Where a row stands in a plain file. */
+/* The place of a row in a plain file. */
 typedef struct rlf_record_spot {
     uint64_t at;
     size_t bytes;
@@ -156,7 +156,7 @@ rlf_status rlf_records_read_json(rlf_record_reader *r, rlf_lines *lines,
                                  rlf_err *err);
 rlf_status rlf_records_read_csv(rlf_record_reader *r, rlf_stream *stream,
                                 char separator, rlf_err *err);
-/* What kinds csv columns have, when all files are read. */
+/* Decides the kinds of csv columns, when all files are read. */
 void rlf_records_end_csv(rlf_record_reader *r);
 rlf_status rlf_records_read_parquet(rlf_record_reader *r, rlf_err *err);
 

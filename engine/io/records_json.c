@@ -146,7 +146,7 @@ hint_brackets(rlf_record_reader *r, const char *field)
     rlf_buf_free(&path);
 }
 
-/* What is not one value: a part of it is a column. */
+/* Hints that a part of what is not one value can be a column. */
 static void
 hint_parts(rlf_record_reader *r, const char *field, const json_t *value)
 {
@@ -502,7 +502,7 @@ read_list(rlf_record_reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
     return status;
 }
 
-/* What the file is, by its first line that is not blank. */
+/* Reads the file as what it is by its first line that is not blank. */
 rlf_status
 rlf_records_read_json(rlf_record_reader *r, rlf_lines *lines, rlf_err *err)
 {

@@ -1,4 +1,4 @@
-/* Where the rows of a data set are once they were read, and how one is read
+/* The store of a data set's rows once they were read, and how one is read
  * again: its texts and chats, column by column, as bytes in a row of their own.
  * Numbers are not here: they stand in their columns. */
 #include "engine/io/records_inside.h"
@@ -11,7 +11,7 @@ enum {
     MOST_CODE = 24, /* bytes */
 };
 
-/* Where a row is: in memory, in its file, in the spool. */
+/* The place of a row: in memory, in its file, in the spool. */
 typedef struct seat {
     uint64_t at;
     uint32_t bytes, line;

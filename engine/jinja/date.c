@@ -106,7 +106,7 @@ number_of(char code, const rlf_jinja_date *d)
     }
 }
 
-/* What a code stands for that is made of others, or NULL. */
+/* The codes that a code stands for which is made of others, or NULL. */
 static const char *
 longer(char code)
 {

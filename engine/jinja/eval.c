@@ -22,7 +22,7 @@ jinja_frame_new(jinja_run *r, jinja_frame *outer,
     return f;
 }
 
-/* What a name is outside of the template: a variable, or a function. */
+/* The value of a name outside of the template: a variable, or a function. */
 static jinja_value
 look_up(jinja_run *r, const jinja_text *name)
 {

@@ -52,7 +52,8 @@ jinja_path(jinja_run *r, jinja_value v, jinja_value path, jinja_value fallback)
     return step(r, v, path, fallback);
 }
 
-/* What elements are compared by: without letter case, unless it counts. */
+/* The value that elements are compared by: without letter case, unless it
+ * counts. */
 static jinja_value
 folded(jinja_run *r, jinja_value v, bool case_sensitive)
 {

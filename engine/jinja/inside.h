@@ -1,5 +1,5 @@
-/* What the files of this folder share: values, nodes, and the two states that
- * they are made and worked on in. Nobody outside includes this.
+/* Declarations that the files of this folder share: values, nodes, and the two
+ * states that they are made and worked on in. Nobody outside includes this.
  *
  * An error leaves by longjmp (jinja_stop) to where parsing or rendering was
  * entered: all memory is an arena's, so there is nothing to undo, and functions
@@ -225,7 +225,7 @@ typedef struct jinja_ref {
     uint32_t depth, slot;
 } jinja_ref;
 
-/* What a scope does with its variables where it is entered. */
+/* The ways in which a scope loads a variable when it is entered. */
 typedef enum jinja_load {
     JINJA_LOAD_PARAMETER,
     JINJA_LOAD_RESOLVE, /* look the name up outside of the template */

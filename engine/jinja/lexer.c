@@ -40,7 +40,7 @@ starts(const lexer *l, size_t at, const char *with)
     return at + n <= l->n && memcmp(l->p + at, with, n) == 0;
 }
 
-/* Where the white space at `at` ends. */
+/* The end of the white space at `at`. */
 static size_t
 skip_space(const lexer *l, size_t at)
 {
@@ -198,7 +198,7 @@ digits(const lexer *l, size_t at)
     return at;
 }
 
-/* Where a number with a fraction or an exponent that begins here ends, or 0. */
+/* The end of a number with a fraction or an exponent that begins here, or 0. */
 static size_t
 float_end(const lexer *l, size_t at)
 {

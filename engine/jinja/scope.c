@@ -144,7 +144,7 @@ copy_entries(jinja_run *r, scope *to, const scope *from)
     }
 }
 
-/* What one way through an `if` adds. */
+/* Merges what one way through an `if` adds. */
 static void
 merge(jinja_run *r, scope *to, const scope *branch)
 {
@@ -224,7 +224,8 @@ visit_expression(jinja_run *r, scope *s, const jinja_node *n)
     visit_all(r, s, &n->more);
 }
 
-/* What a statement or an expression does to the scope that it stands in. */
+/* Visits what a statement or an expression does to the scope that it stands in.
+ */
 static void
 visit(jinja_run *r, scope *s, const jinja_node *n)
 {

@@ -131,7 +131,7 @@ exec_set_block(jinja_run *r, jinja_frame *f, const jinja_node *n)
     return way;
 }
 
-/* What a block gives as a whole must be a text already. */
+/* Puts what a block gives as a whole, which must be a text already. */
 static void
 put_text(jinja_run *r, const jinja_node *n, jinja_value v)
 {
@@ -175,7 +175,7 @@ macro_of(jinja_run *r, jinja_frame *f, const jinja_node *n)
     return (jinja_value){.kind = JINJA_MACRO, .macro = macro};
 }
 
-/* Where the output of the whole template is, in characters. */
+/* The position in the output of the whole template, in characters. */
 static size_t
 root_chars(jinja_run *r)
 {
@@ -259,7 +259,7 @@ jinja_loop_attribute(jinja_run *r, jinja_loop *loop, const jinja_text *name)
                                       : next;
 }
 
-/* What a target's names have: tuples of those that were unpacked. */
+/* The value of a target's names: tuples of those that were unpacked. */
 static jinja_value
 value_of_target(jinja_run *r, jinja_frame *f, const jinja_node *target)
 {

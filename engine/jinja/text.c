@@ -42,7 +42,7 @@ jinja_part(jinja_run *r, jinja_value text, size_t first, size_t last)
     return v;
 }
 
-/* Where `what` begins in t from byte `at` on; SIZE_MAX: nowhere. */
+/* The byte of t from `at` on at which `what` begins; SIZE_MAX: none. */
 static size_t
 find(const jinja_text *t, size_t at, rlf_str what)
 {

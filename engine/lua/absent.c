@@ -15,7 +15,7 @@
 /* Longer names are not written in messages. */
 enum { LONGEST = 100 };
 
-/* What many reach for and will not find. */
+/* Globals that many reach for and will not find. */
 static const struct {
     const char *name, *hint;
 } absent[] = {

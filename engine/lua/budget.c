@@ -76,7 +76,7 @@ rlf_lua_end_time(rlf_lua_host *host)
         host->unsaid += unasked(host, host->deadline - most, rlf_clock_now());
 }
 
-/* What of the wall clock ran out, if anything. */
+/* The limit of the wall clock that ran out, if one did. */
 static rlf_lua_spent
 late(rlf_lua_host *host)
 {

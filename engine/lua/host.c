@@ -117,7 +117,7 @@ freeze_all(lua_State *L, int function)
     } while (host->live < before);
 }
 
-/* What the function of a file is called with. */
+/* The formals that the function of a file is called with. */
 static const char *
 formals_of(rlf_lua_per per)
 {
@@ -311,7 +311,7 @@ rlf_lua_host_missing(const rlf_lua_host *host, size_t *n)
 
 /* --------------------------------------------------------------- calls */
 
-/* What a protected call is to do; the host points to it through L's stack as
+/* The job of a protected call; the host points to it through L's stack as
  * light userdata. */
 typedef struct job {
     rlf_lua_host *host;
@@ -366,7 +366,7 @@ do_template(lua_State *L)
     return 0;
 }
 
-/* What the user's function left behind: file-level variables it set, and
+/* Clears what the user's function left behind: file-level variables it set, and
  * metatables that turned weak after setmetatable looked at them. */
 static rlf_status
 tidy(rlf_lua_host *host, rlf_status status, rlf_err *err)
@@ -435,7 +435,7 @@ attempt(rlf_lua_host *host, lua_CFunction what, job *j, rlf_err *err)
     return tidy(host, status, err);
 }
 
-/* What calls before left behind is garbage: it goes before it can bring a call
+/* Collects the garbage of calls before: it goes before it can bring a call
  * to the limit. If the stack grew, it goes back to its first size. */
 static void
 sweep(rlf_lua_host *host)

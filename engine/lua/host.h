@@ -23,7 +23,8 @@
 #include "engine/base/status.h"
 #include "engine/base/str.h"
 
-/* What one call of the function is for; what it is passed and returns. */
+/* The unit that one call of the function is for; what it is passed and returns.
+ */
 typedef enum rlf_lua_per {
     RLF_LUA_PER_SAMPLE,   /* (sample) -> result */
     RLF_LUA_PER_GROUP,    /* (samples) -> array of results */
@@ -46,7 +47,7 @@ typedef struct rlf_lua_give {
     rlf_lua_level level;
 } rlf_lua_give;
 
-/* What the declaration says. Strings are copied by rlf_lua_program_open. */
+/* The declaration of a hook. Strings are copied by rlf_lua_program_open. */
 typedef struct rlf_lua_spec {
     const char *path;   /* the file; also its name in messages */
     const char *source; /* or the text itself (path is then only its name), */

@@ -1,4 +1,5 @@
-/* What the files of the Lua host share. Nobody outside includes this.
+/* Declarations that the files of the Lua host share. Nobody outside includes
+ * this.
  *
  * Every lua_State carries its host in the extra space, so nothing is global.
  * The budget is one number, `left`: the count hook takes from it by its
@@ -24,7 +25,7 @@ typedef enum rlf_lua_spent {
     RLF_LUA_SPENT_CHAIN, /* a value that is called calls itself */
 } rlf_lua_spent;
 
-/* What to do about an error is carried behind this in its message. */
+/* The hint of an error is carried behind this in its message. */
 #define RLF_LUA_HINT "\nhint: "
 
 struct rlf_lua_program {
@@ -254,8 +255,8 @@ void rlf_lua_who(const rlf_lua_host *host, char *out, size_t room);
 
 /* absent.c: reading an undefined global is an error from here on. */
 void rlf_lua_open_absent(lua_State *L);
-/* What to use instead of a global that is not there, and what to do about a
- * message of Lua's; NULL: nothing is known of it. */
+/* Hints at what to use instead of a global that is not there, and what to do
+ * about a message of Lua's; NULL: nothing is known of it. */
 const char *rlf_lua_absent(const char *name);
 const char *rlf_lua_absent_hint(const char *message,
                                 const rlf_lua_program *program);

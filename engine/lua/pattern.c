@@ -42,7 +42,7 @@ grant(matcher *m)
     m->fuel = m->granted = n < 1 ? 1 : n;
 }
 
-/* What was used is paid: before errors, calls into Lua, and at the end. */
+/* Pays for what was used: before errors, calls into Lua, and at the end. */
 static void
 settle(matcher *m)
 {
@@ -551,7 +551,7 @@ string_match(lua_State *L)
     return find_or_match(L, false);
 }
 
-/* Where a gmatch stands; its subject and pattern are upvalues 1 and 2. */
+/* The position of a gmatch; its subject and pattern are upvalues 1 and 2. */
 typedef struct cursor {
     size_t at;
     size_t last; /* end of the match before, or SIZE_MAX */

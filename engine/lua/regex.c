@@ -72,7 +72,7 @@ give(void *p, void *arg)
     free(block);
 }
 
-/* What the matcher did since its last callout. */
+/* The work of the matcher since its last callout. */
 typedef struct progress {
     rlf_lua_host *host;
     const regex *r;
@@ -222,7 +222,7 @@ regex_new(lua_State *L)
                       (int)at + 1);
 }
 
-/* What one match needs. */
+/* The memory of one match. */
 typedef struct matching {
     pcre2_match_data *data;
     pcre2_match_context *context;

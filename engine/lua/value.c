@@ -330,7 +330,7 @@ rlf_lua_open_value(lua_State *L)
 
 /* ------------------------------------------------------------- results */
 
-/* Where a result is taken from, for messages. */
+/* The source of a result, for messages. */
 typedef struct taker {
     lua_State *L;
     const rlf_lua_program *program;
@@ -448,7 +448,7 @@ wanted(lua_State *L, int index)
     "a match that fails and an element or a variable without a value: "      \
     "return x or %s, or declare the hook with on_error:"
 
-/* What to do about a nil that was declared to be a number, or a text. */
+/* A hint about a nil that was declared to be a number, or a text. */
 static const char *
 nil_hint(const taker *t, const char *instead)
 {
@@ -574,7 +574,7 @@ take_value(const taker *t, const rlf_lua_give *give, int index,
     }
 }
 
-/* What to do about a field of the table at `index` that was not declared: it
+/* A hint about a field of the table at `index` that was not declared: it
  * may be meant for a declared one that the table lacks. */
 static const char *
 field_hint(const taker *t, int index, const char *key, bool number)

@@ -167,7 +167,7 @@ cluster(const char *p, size_t n)
     return rlf_grapheme_next(p, n);
 }
 
-/* What p[0..n) becomes, as a whole; false: nothing is said of it. */
+/* Puts what p[0..n) becomes, as a whole; false: nothing is said of it. */
 static rlf_status
 put_entry(const rlf_charsmap *map, const char *p, size_t n, rlf_err *err,
           rlf_buf *out, bool *found)

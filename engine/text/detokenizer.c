@@ -80,8 +80,8 @@ put_rest(rlf_detokenizer *state, bool last, rlf_buf *out)
     rlf_buf_free(&piece);
 }
 
-/* What a token stands for that is the first, or may be the last: so far as that
- * is the same in both cases. */
+/* Puts the text of a token that is the first, or may be the last: so far as
+ * that is the same in both cases. */
 static void
 put_piece(rlf_detokenizer *state, uint32_t id, rlf_buf *out)
 {

@@ -114,7 +114,7 @@ rlf_tokenizer_beside(const rlf_tokenizer *t, const char *name, rlf_err *err,
     return there ? rlf_json_load_object(path, err, out) : RLF_OK;
 }
 
-/* What add_bos_token or add_eos_token puts on one side. */
+/* Applies add_bos_token or add_eos_token to one side. */
 static rlf_status
 apply_add(rlf_tokenizer *t, const json_t *config, const char *key, uint32_t id,
           rlf_ids *side, rlf_err *err)

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* What belongs to a tokenizer, in the order of a saved directory. */
+/* The files of a tokenizer, in the order of a saved directory. */
 static const char *const names[] = {
     "tokenizer.json",
     "tokenizer_config.json",

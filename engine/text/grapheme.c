@@ -4,7 +4,7 @@
 #include "engine/text/unicode.h"
 #include "engine/text/utf8.h"
 
-/* What a cluster's characters so far say of the next one. */
+/* The state of a cluster: what its characters so far say of the next one. */
 typedef struct state {
     rlf_grapheme_class last;
     unsigned flags; /* the last character's properties */

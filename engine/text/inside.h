@@ -1,4 +1,4 @@
-/* What a tokenizer is made of: for the files of this folder only. */
+/* The parts of a tokenizer: for the files of this folder only. */
 #ifndef RLF_TEXT_INSIDE_H
 #define RLF_TEXT_INSIDE_H
 
@@ -75,12 +75,12 @@ rlf_status rlf_tokenizer_add(rlf_tokenizer *tokenizer, rlf_added *added,
  * is named by an object of names, and "extra_special_tokens" is a list or
  * absent. */
 void rlf_tokenizer_gather(json_t *config, json_t *map);
-/* What tokenizer_config.json says besides the ends: names of special tokens (a
- * token that is nowhere else gets the next id), spaces in front of texts,
- * whether special tokens count in texts. */
+/* Applies what tokenizer_config.json says besides the ends: names of special
+ * tokens (a token that is nowhere else gets the next id), spaces in front of
+ * texts, whether special tokens count in texts. */
 rlf_status rlf_tokenizer_settings(rlf_tokenizer *tokenizer,
                                   const json_t *config, rlf_err *err);
-/* What tokenizer.json would say, from vocab.json and merges.txt. */
+/* Makes what tokenizer.json would say, from vocab.json and merges.txt. */
 rlf_status rlf_tokenizer_pair(const char *dir, rlf_arena *arena,
                               const json_t *config, rlf_err *err, json_t **out);
 /* A JSON file of the directory, or NULL if it is not there. */

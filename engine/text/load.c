@@ -222,7 +222,7 @@ add_json(rlf_digest digest, const json_t *json)
     return digest;
 }
 
-/* What the model is, besides its tokens. */
+/* The digest of the model, besides its tokens. */
 static rlf_digest
 digest_model(const rlf_model *model, rlf_digest digest)
 {

@@ -366,7 +366,7 @@ is_ideograph(uint32_t c)
            (c >= 0x2f800 && c <= 0x2fa1f);
 }
 
-/* What sentencepiece's rule "nmt" makes of a character; 0: nothing. */
+/* The character that sentencepiece's rule "nmt" makes of one; 0: none. */
 static uint32_t
 nmt_of(uint32_t c)
 {

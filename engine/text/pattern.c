@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* What a part of the pattern is: an assertion; something that may match
+/* The kind of a part of the pattern: an assertion; something that may match
  * nothing. */
 typedef struct item {
     bool anchor, empty;
@@ -147,7 +147,7 @@ put_line_end(pattern_reader *r)
     put(r, ")");
 }
 
-/* What a backslash begins. */
+/* Reads what a backslash begins. */
 static bool
 read_escape(pattern_reader *r, item *it)
 {

@@ -207,7 +207,7 @@ read_item(pattern_reader *r, bool *is_set, uint32_t *code, rlf_codes *set)
     return true;
 }
 
-/* What is listed up to && or the end, as one set. */
+/* Reads what is listed up to && or the end, as one set. */
 static bool
 read_list(pattern_reader *r, bool first, rlf_codes *out, size_t *singles,
           uint32_t *single)

@@ -199,7 +199,7 @@ compile(rlf_arena *arena, const char *file, const rlf_buf *text, rlf_err *err,
                         RLF_CUT(200, regex->pattern), (const char *)message);
     }
     rlf_arena_defer(arena, free_code, regex->code);
-    /* Where there is no just-in-time compiler the interpreter is used. */
+    /* The interpreter is used if there is no just-in-time compiler. */
     pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
     return RLF_OK;
 }

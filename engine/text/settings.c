@@ -109,7 +109,7 @@ take_names(json_t *config, json_t *to)
     json_object_del(config, extra);
 }
 
-/* What tokenizer_config.json names itself hides its specific ones. */
+/* Tokens that tokenizer_config.json names itself hide its specific ones. */
 static void
 gather_own(json_t *config)
 {

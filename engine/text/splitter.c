@@ -81,7 +81,7 @@ load_punctuation(const json_t *json, const char *file, rlf_arena *arena,
                          &step->regex);
 }
 
-/* What matches are words: what lies between them goes. */
+/* Matches are words: what lies between them goes. */
 static rlf_status
 load_whitespace(const char *file, rlf_arena *arena, rlf_err *err,
                 rlf_split_step *step)

@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-/* What becomes of the matches of a Split. */
+/* The treatment of the matches of a Split. */
 typedef enum rlf_split_way {
     RLF_SPLIT_ISOLATED,
     RLF_SPLIT_REMOVED,

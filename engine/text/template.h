@@ -1,4 +1,4 @@
-/* Where a tokenizer's chat templates are. */
+/* Files of a tokenizer's chat templates. */
 #ifndef RLF_TEXT_TEMPLATE_H
 #define RLF_TEXT_TEMPLATE_H
 

@@ -1,4 +1,4 @@
-/* What Unicode says about characters: see unicode.h. */
+/* Properties of characters by Unicode: see unicode.h. */
 #include "engine/text/unicode.h"
 
 #include "engine/base/vec.h"
@@ -230,7 +230,7 @@ fold(uint32_t code)
 rlf_codes
 rlf_unicode_folded(rlf_arena *arena, rlf_codes set)
 {
-    /* What the members fold to, then all that folds to one of these. */
+    /* Adds what the members fold to, then all that folds to one of these. */
     for (int back = 0; back < 2; back++) {
         rlf_codes before = set;
         for (size_t i = 0; i < RLF_COUNT(folds); i++)

@@ -1,4 +1,4 @@
-/* What Unicode says about characters, and sets of them: categories, scripts,
+/* Properties of characters by Unicode, and sets of them: categories, scripts,
  * classes, case folding. The tables are the project's own, of the version
  * that the reference of tokenizer files has (16.0), so ids do not depend on
  * the libraries of a machine. Not here: encodings (utf8.h) and normalization,
@@ -56,7 +56,7 @@ bool rlf_unicode_is_nonspacing(uint32_t code);
 bool rlf_unicode_is_control(uint32_t code);
 /* The character in lower case; *more: the one that follows, or 0. */
 uint32_t rlf_unicode_lower(uint32_t code, uint32_t *more);
-/* What a character is to clusters of characters (grapheme.h): a class, and
+/* The properties of a character in clusters (grapheme.h): a class, and
  * properties beside it. */
 typedef enum rlf_grapheme_class {
     RLF_GRAPHEME_OTHER,

@@ -12,9 +12,9 @@
 
 #define RLF_UTF8_BAD "\xef\xbf\xbd" /* U+FFFD */
 
-/* What the n >= 1 bytes at p begin with: k > 0: a valid character of k bytes;
- * -k: k bytes that are none; 0: all n bytes begin a character that is not
- * complete. */
+/* The unit that the n >= 1 bytes at p begin with: k > 0: a valid character of k
+ * bytes; -k: k bytes that are none; 0: all n bytes begin a character that is
+ * not complete. */
 int rlf_utf8_unit(const char *p, size_t n);
 /* The code point of the valid character at p. */
 uint32_t rlf_utf8_code(const char *p);

@@ -242,7 +242,7 @@ add_block(float *to, int64_t ld, const float *from, int64_t ld_from, int64_t n,
             to[i * ld + j] += from[i * ld_from + j];
 }
 
-/* Where the sums of a level are: those of level 0 in dk and dv. */
+/* The block of the sums of a level: those of level 0 in dk and dv. */
 static block
 at_level(const block *b, int level, float *tree)
 {

@@ -96,7 +96,7 @@ run_blocks(frame *f, const rlf_expr_pass *pass, const rlf_expr_part *part)
     } while (f->first < last);
 }
 
-/* What looks along a row needs all of its tokens. */
+/* Runs operations that look along a row, which need all of its tokens. */
 static void
 run_scans(frame *f, const rlf_expr_pass *pass, const rlf_expr_part *part)
 {

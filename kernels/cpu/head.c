@@ -283,7 +283,7 @@ measure_slice(const tile *t, int64_t r, const slice *l)
     return (measured){top, sum, mean};
 }
 
-/* What `place` knows of a row. */
+/* The numbers that `place` knows of a row. */
 static double *
 known_of(const tile *t, int64_t place, int64_t r)
 {

@@ -46,7 +46,7 @@ rlf_status ISA(head_open)(const head_args *a, void *work, size_t work_bytes,
 rlf_status ISA(head_logits)(rlf_queue *queue, tile *t, rlf_err *err);
 /* The measure of a slice of the whole vocabulary. */
 const measured *ISA(head_slice)(const tile *t, int64_t row, int64_t slice);
-/* What a row's logits are multiplied by when they are capped, if they are: 1 /
+/* The factor of a row's logits when they are capped, if they are: 1 /
  * temperature, and scale where there is no cap. */
 float ISA(head_scale)(const head_args *a, int64_t row);
 /* The log-probability of a token with logit z in a row of the tile. */

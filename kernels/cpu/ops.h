@@ -1,5 +1,5 @@
-/* What the files of this folder share: names per instruction set, checks, and
- * the products that other operations are built of. */
+/* Declarations that the files of this folder share: names per instruction set,
+ * checks, and the products that other operations are built of. */
 #ifndef RLF_KERNELS_CPU_OPS_H
 #define RLF_KERNELS_CPU_OPS_H
 

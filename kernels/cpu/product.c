@@ -46,9 +46,9 @@ typedef struct micro {
     int64_t next_k, soon_k;
 } micro;
 
-/* What a micro-kernel asks of memory ahead of time, so that it comes during
- * arithmetic: nothing, b itself, a part of the panel that follows, or that and
- * a part of what other operations touch. */
+/* The memory that a micro-kernel asks for ahead of time, so that it comes
+ * during arithmetic: nothing, b itself, a part of the panel that follows, or
+ * that and a part of what other operations touch. */
 typedef enum ahead { FETCH_NONE, FETCH_B, FETCH_NEXT, FETCH_SOON } ahead;
 
 #define UNROLL _Pragma("GCC unroll 16")
@@ -229,7 +229,7 @@ ask_soon(const rlf_soon *s, int64_t part, int64_t parts, micro *o)
     o->soon_k = step < 16 ? step : 16;
 }
 
-/* What a panel's tiles bring beside their own operands. */
+/* The memory that a panel's tiles bring beside their own operands. */
 typedef struct coming {
     bool fetched;     /* b was asked for before */
     const char *next; /* the next panel or NULL */
@@ -352,15 +352,16 @@ is_along(const rlf_product_args *a)
     return !a->bf16 || a->form == RLF_PRODUCT_FORWARD;
 }
 
-/* Where the panel of column n is at k, if it is. */
+/* The place of the panel of column n at k, if there is one. */
 static const char *
 panel_at(const rlf_product_args *a, int64_t n, int64_t k)
 {
     return (const char *)a->packed + (n * a->k + k * NR) * (a->bf16 ? 2 : 4);
 }
 
-/* What follows the panel of column n in the sum over from..to-1 at k: the next
- * panel, the first with the next piece of k, or that of the columns behind. */
+/* The panel that follows that of column n in the sum over from..to-1 at k: the
+ * next panel, the first with the next piece of k, or that of the columns
+ * behind. */
 static const char *
 next_panel(const rlf_product_args *a, const block *d, int64_t n, int64_t k,
            int64_t step, int64_t from, int64_t to)
@@ -376,7 +377,8 @@ next_panel(const rlf_product_args *a, const block *d, int64_t n, int64_t k,
     return NULL;
 }
 
-/* What the block asks for beside its own: once, with the last of k. */
+/* The memory that the block asks for beside its own: once, with the last of k.
+ */
 static rlf_soon
 soon_of(const rlf_product_args *a, const block *d, int64_t end)
 {
@@ -500,7 +502,7 @@ ISA(product_part)(const rlf_product_args *a, int64_t row, int64_t n_rows,
 
 /* ---- partial sums ------------------------------------------------------ */
 
-/* Where the weights of shard s of k are, each of which was packed by itself.
+/* Finds the weights of shard s of k, each of which was packed by itself.
  * Those of bf16 have a panel of NR rows for each NR of k. */
 static void
 find_packed(const rlf_product_args *a, int s, block *d)

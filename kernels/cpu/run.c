@@ -5,7 +5,7 @@
  * does not hold up the operation. */
 #include "kernels/cpu/run.h"
 
-/* What a second thread must have to do to be worth waking: about 2 us. */
+/* The work that a second thread must have to be worth waking: about 2 us. */
 #define WORK_OF_A_THREAD 100e3
 
 /* Ranges; with more threads some share one. */

@@ -168,7 +168,7 @@ count_digit(const row *w, const sample_search *s, sample_bins *b)
     }
 }
 
-/* Where the sum of the bins reaches goal. */
+/* The place where the sum of the bins reaches goal. */
 static sample_place
 find(const sample_bins *b, uint64_t goal, bool by_count)
 {
@@ -215,7 +215,7 @@ cut_at(const row *w, const sample_bins *all, sample_bins *digits, uint64_t goal,
     return cut;
 }
 
-/* What top_k and top_p keep. bins: two. */
+/* The cut by top_k and top_p. bins: two. */
 static sample_cut
 cut_row(const rlf_sample_args *a, const row *w, sample_bins *bins)
 {
@@ -321,7 +321,7 @@ gather_rows(rlf_queue *queue, const tile *t, rlf_err *err)
     return RLF_OK;
 }
 
-/* What was picked, wherever; token 0 where no logit is a number. */
+/* Gives what was picked, wherever; token 0 where no logit is a number. */
 static void
 give(const rlf_sample_args *a, const tile *t)
 {
