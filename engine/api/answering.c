@@ -204,6 +204,21 @@ warn_score(const char *lora, rlf_err *err, rlf_buf *warnings)
     return RLF_OK;
 }
 
+/* Angles are those of the whole context, whatever is asked: an answer does not
+ * depend on what else is. */
+static void
+warn_stretched(const rlf_model_config *config, const char *path,
+               rlf_buf *warnings)
+{
+    if (rlf_rope_is_stretched(&config->rope, config->context))
+        rlf_buf_printf(warnings,
+                       "%s: its %s rotations are stretched for its context of "
+                       "%d tokens: a program whose sequences have at most %.0f "
+                       "has other log-probabilities\n",
+                       path, rlf_rope_kind(config->rope.kind), config->context,
+                       config->rope.original);
+}
+
 /* The shape with its adapter. */
 static rlf_status
 read_shape(struct rlf_answering *a, const char *path, const char *lora,
@@ -218,6 +233,7 @@ read_shape(struct rlf_answering *a, const char *path, const char *lora,
     }
     RLF_TRY(rlf_model_config_read(path, a->arena, err, a->config));
     RLF_TRY(rlf_weights_tie(path, a->config, err));
+    warn_stretched(a->config, path, warnings);
     if (!lora)
         return RLF_OK;
     RLF_TRY(rlf_adapter_config_read(lora, a->arena, err, &a->config->lora));
@@ -359,16 +375,11 @@ put_message(const char *role, rlf_str content, rlf_buf *out)
     rlf_buf_putc(out, '}');
 }
 
-/* A row's prompt as JSON of a chat, or as text if it is none. */
-static bool
-row_of(const rlf_record_value *value, bool is_chat, const char *system,
-       bool chat, rlf_buf *out)
+/* The messages of a row, as JSON. */
+static void
+put_messages(const rlf_record_value *value, bool is_chat, const char *system,
+             rlf_buf *out)
 {
-    rlf_buf_clear(out);
-    if (!is_chat && !chat) {
-        rlf_buf_add(out, value->text.p, value->text.n);
-        return false;
-    }
     rlf_buf_putc(out, '[');
     bool has = is_chat && rlf_str_eq(value->chat.messages[0].role,
                                      RLF_STR("system"));
@@ -386,6 +397,26 @@ row_of(const rlf_record_value *value, bool is_chat, const char *system,
         rlf_buf_add(out, m->json.p, m->json.n);
     }
     rlf_buf_putc(out, ']');
+}
+
+/* A row's prompt as JSON of a chat, with the tools of the row, or as text if it
+ * is none. */
+static bool
+row_of(const rlf_record_value *value, bool is_chat, rlf_str tools,
+       const char *system, bool chat, rlf_buf *out)
+{
+    rlf_buf messages = {0};
+    rlf_buf_clear(out);
+    if (!is_chat && !chat) {
+        rlf_buf_add(out, value->text.p, value->text.n);
+        return false;
+    }
+    put_messages(value, is_chat, system, &messages);
+    rlf_buf_puts(out, tools.n ? "{\"messages\": " : "");
+    rlf_buf_add(out, messages.p, messages.n);
+    if (tools.n)
+        rlf_buf_printf(out, ", \"tools\": %.*s}", (int)tools.n, tools.p);
+    rlf_buf_free(&messages);
     return true;
 }
 
@@ -402,7 +433,8 @@ add_rows(rlf_session *s, struct rlf_answering *a, const rlf_records *rows,
         status = rlf_records_row(rows, i, row, err, &value);
         if (status < 0)
             break;
-        bool is_chat = row_of(value, of_chats, system, chat, &text);
+        rlf_str tools = rows->n_columns > 1 ? value[1].text : RLF_STR("");
+        bool is_chat = row_of(value, of_chats, tools, system, chat, &text);
         rlf_arena_reset(row);
         const char *place = rlf_records_place(rows, i, a->pool),
                    *p = text.p ? text.p : "";
@@ -418,6 +450,15 @@ add_rows(rlf_session *s, struct rlf_answering *a, const rlf_records *rows,
     return status;
 }
 
+/* Has a row tools? */
+static void
+see_tools(void *seen_, const struct json_t *row)
+{
+    bool *seen = seen_;
+    const json_t *tools = json_object_get(row, "tools");
+    *seen |= tools && !json_is_null(tools);
+}
+
 rlf_result
 rlf_session_prompt_rows(rlf_session *s, const char *model, const char *path,
                         const char *field, const char *system, int chat)
@@ -430,19 +471,29 @@ rlf_session_prompt_rows(rlf_session *s, const char *model, const char *path,
     rlf_shard_format format;
     rlf_records rows;
     rlf_arena *arena = rlf_arena_new();
-    const rlf_record_field column = {.label = "prompt", .field = field};
+    const rlf_record_field columns[] = {
+        {.label = "prompt", .field = field},
+        {.label = "tools", .field = "tools", .part = RLF_RECORD_TOOLS}};
+    bool tools = false;
     rlf_status status = open_config(s, a, model, err);
     if (status >= 0)
         status = rlf_shard_files_find(path, NULL, arena, err, &format, &files);
     if (status >= 0) {
-        const rlf_records_spec spec = {.path = path,
-                                       .paths = files.paths,
-                                       .n_paths = files.count,
-                                       .columns = &column,
-                                       .n_columns = 1,
-                                       .csv = format == RLF_SHARD_CSV,
-                                       .parquet = format == RLF_SHARD_PARQUET};
+        rlf_records_spec spec = {.path = path,
+                                 .paths = files.paths,
+                                 .n_paths = files.count,
+                                 .columns = columns,
+                                 .n_columns = 1,
+                                 .csv = format == RLF_SHARD_CSV,
+                                 .parquet = format == RLF_SHARD_PARQUET,
+                                 .see = see_tools,
+                                 .see_arg = &tools};
         status = rlf_records_read(&spec, arena, err, &rows);
+        if (status >= 0 && tools && rows.columns[0].kind == RLF_RECORD_CHAT) {
+            spec.n_columns = 2;
+            spec.see = NULL;
+            status = rlf_records_read(&spec, arena, err, &rows);
+        }
     }
     if (status >= 0 && rows.columns[0].numbers)
         status = rlf_fail(err, RLF_USER, "%s: \"%s\" is no text", path, field);

@@ -44,13 +44,46 @@ typedef struct looker {
     rlf_buf *out;
 } looker;
 
-/* Characters that end lines or are none are seen. */
-static void
-put_visible(rlf_buf *out, rlf_str text)
+/* Marks of what is learned, and of special tokens. */
+#define LEARNED_FROM "\xe2\x9f\xa6"
+#define LEARNED_TO "\xe2\x9f\xa7"
+#define SPECIAL_FROM "\xc2\xab"
+#define SPECIAL_TO "\xc2\xbb"
+
+/* The code of a mark that a text has itself where it begins; 0: it has none.
+ * Those of special tokens are no marks where there are no tokens. */
+static unsigned
+mark_at(rlf_str text, bool tokens, size_t *n)
 {
-    for (size_t i = 0; i < text.n; i++) {
+    static const struct {
+        const char *is;
+        unsigned code;
+        bool special;
+    } marks[] = {{LEARNED_FROM, 0x27e6, false},
+                 {LEARNED_TO, 0x27e7, false},
+                 {SPECIAL_FROM, 0xab, true},
+                 {SPECIAL_TO, 0xbb, true}};
+    for (size_t i = 0; i < RLF_COUNT(marks); i++) {
+        *n = strlen(marks[i].is);
+        if ((tokens || !marks[i].special) && text.n >= *n &&
+            memcmp(text.p, marks[i].is, *n) == 0)
+            return marks[i].code;
+    }
+    *n = 1;
+    return 0;
+}
+
+/* Characters that end lines or are none are seen, and so are marks that a text
+ * has itself. */
+static void
+put_text(rlf_buf *out, rlf_str text, bool tokens)
+{
+    for (size_t i = 0, n; i < text.n; i += n) {
         unsigned char c = (unsigned char)text.p[i];
-        if (c == '\n')
+        unsigned mark = mark_at((rlf_str){text.p + i, text.n - i}, tokens, &n);
+        if (mark)
+            rlf_buf_printf(out, "\\u%04x", mark);
+        else if (c == '\n')
             rlf_buf_puts(out, "\\n");
         else if (c == '\t')
             rlf_buf_puts(out, "\\t");
@@ -59,6 +92,12 @@ put_visible(rlf_buf *out, rlf_str text)
         else
             rlf_buf_putc(out, (char)c);
     }
+}
+
+static void
+put_visible(rlf_buf *out, rlf_str text)
+{
+    put_text(out, text, false);
 }
 
 /* The same of a name or a sentence, which may have a name in it. */
@@ -346,7 +385,7 @@ put_tokens(const looker *l, const rlf_ids *ids, const rlf_conversation *turns,
                       : i < run->from ? run->from
                                       : run->to;
         if (run != end && i == run->from)
-            rlf_buf_puts(out, "\xe2\x9f\xa6");
+            rlf_buf_puts(out, LEARNED_FROM);
         next = i + 1;
         while (!special && next < stop &&
                !rlf_tokenizer_special(l->tokenizer, ids->data[next]))
@@ -354,13 +393,13 @@ put_tokens(const looker *l, const rlf_ids *ids, const rlf_conversation *turns,
         rlf_tokenizer_decode(l->tokenizer, ids->data + i, next - i,
                              i ? RLF_DECODE_CONTINUE : 0, &text);
         if (special)
-            rlf_buf_puts(out, "\xc2\xab");
-        put_visible(out, (rlf_str){text.p ? text.p : "", text.n});
+            rlf_buf_puts(out, SPECIAL_FROM);
+        put_text(out, (rlf_str){text.p ? text.p : "", text.n}, true);
         if (special)
-            rlf_buf_puts(out, "\xc2\xbb");
+            rlf_buf_puts(out, SPECIAL_TO);
         rlf_buf_free(&text);
         if (run != end && next == run->to) {
-            rlf_buf_puts(out, "\xe2\x9f\xa7");
+            rlf_buf_puts(out, LEARNED_TO);
             run++;
         }
     }
