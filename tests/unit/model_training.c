@@ -7,7 +7,7 @@
 #include "nodes/model/optimizer.h"
 #include "tests/unit/model_places.h"
 
-enum { SEQS = 23, MOST = 140 };
+enum { SEQS = 12, MOST = 140 };
 
 typedef struct task {
     rlf_model_config config;
