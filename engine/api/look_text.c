@@ -337,6 +337,11 @@ read_messages(const char *text, size_t n, rlf_arena *pool, rlf_err *err,
     rlf_status status = RLF_OK;
     if (*found.why) {
         status = rlf_fail(err, RLF_USER, "the chat: %s", found.why);
+    } else if (found.rounded && rlf_json_has_whole(all)) {
+        status = rlf_fail(err, RLF_USER,
+                          "the chat: an integer has more than 64 bits, and "
+                          "would be rounded");
+        rlf_err_hint(err, "write it in quotes, as a text");
     } else if (!count) {
         status = rlf_fail(err, RLF_USER, "the chat is no list of messages");
         rlf_err_hint(err, "it is [{\"role\": \"user\", \"content\": "

@@ -137,6 +137,22 @@ rlf_json_parse_exact(const char *file, uint32_t line, const char *text,
                           : RLF_OK;
 }
 
+bool
+rlf_json_has_whole(const json_t *value)
+{
+    const char *key;
+    size_t i;
+    json_t *item;
+    double x = json_real_value(value);
+    if (json_is_real(value) && x == floor(x))
+        return true;
+    json_array_foreach(value, i,
+                       item) if (rlf_json_has_whole(item)) return true;
+    json_object_foreach((json_t *)(uintptr_t)value, key,
+                        item) if (rlf_json_has_whole(item)) return true;
+    return false;
+}
+
 rlf_status
 rlf_json_load(const char *path, rlf_err *err, json_t **out)
 {

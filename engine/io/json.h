@@ -41,6 +41,9 @@ typedef struct rlf_json_found {
 rlf_status rlf_json_parse_exact(const char *file, uint32_t line,
                                 const char *text, size_t n, rlf_err *err,
                                 json_t **out, rlf_json_found *found);
+/* Has it a double without a fraction? Where integers are doubles (`rounded`)
+ * that may have been one. */
+bool rlf_json_has_whole(const json_t *value);
 
 /* Members of an object. Absent or null: RLF_USER if `need`, else *out keeps
  * what the caller put there. A value of another type is always RLF_USER.

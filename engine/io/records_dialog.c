@@ -331,6 +331,10 @@ check_tools(rlf_record_reader *r, size_t c)
                                    &where, &missing);
     for (size_t i = 0; i < json_array_size(list); i++)
         good &= json_is_object(json_array_get(list, i));
+    if (!list && !missing)
+        return rlf_fail(
+            r->err, RLF_USER, "%s: \"%s\" is no JSON that can be used: %s",
+            rlf_record_where(r), r->rows->columns[c].field, where.text);
     bool none = json_is_null(list);
     good &= none || json_is_array(list);
     json_decref(list);

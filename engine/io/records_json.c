@@ -211,6 +211,15 @@ read_json_cell(rlf_record_reader *r, size_t c, const json_t *object)
 {
     const char *field = r->rows->columns[c].field;
     const json_t *value = find_field(r, object, field);
+    bool lists = json_is_array(value) || json_is_object(value);
+    if (lists && r->found.rounded && rlf_json_has_whole(value)) {
+        rlf_fail(r->err, RLF_USER,
+                 "%s: a number of \"%s\" may have been rounded: an integer of "
+                 "the row has more than 64 bits",
+                 rlf_record_where(r), field);
+        rlf_err_hint(r->err, "write that in quotes, as a text");
+        return RLF_USER;
+    }
     if (r->spec->columns[c].part == RLF_RECORD_TOOLS)
         return rlf_record_tools(r, c, value);
     if (!value) {

@@ -465,6 +465,10 @@ check_bad(void)
          "27.csv: the first line has the field \"n\" twice"},
         {"28.jsonl", "{\"q\": \"x\", \"n\": 1e999}\n",
          "28.jsonl:1: the number 1e999 is too large"},
+        {"29.jsonl",
+         "{\"q\": [{\"role\": \"user\", \"content\": \"x\", \"k\": "
+         "18446744073709551615}], \"n\": 1}\n",
+         "29.jsonl:1: a number of \"q\" may have been rounded"},
         {"20.jsonl", "{\"q\": \"\\ud800\", \"n\": 1}\n", "20.jsonl:1:"},
     };
     rlf_err err = RLF_ERR_NONE;
