@@ -77,7 +77,7 @@ add_model(const rlf_fuse *fuse, int m, int first, rlf_rows *rows)
     return n;
 }
 
-/* What one micro-batch needs before each row, if all else waits. */
+/* Sets what one micro-batch needs before each row, if all else waits. */
 static void
 set_heads(rlf_rows *rows)
 {
@@ -248,8 +248,8 @@ rlf_rows_pipe(const rlf_fuse *fuse, const rlf_rows *rows,
 
 /* ---- the bound ---- */
 
-/* What the work of a place's stages that begin at `head` or later and have
- * `tail` or more behind them takes, with both. */
+/* The time of the work of a place's stages that begin at `head` or later and
+ * have `tail` or more behind them, with both. */
 static double
 bound_of(const rlf_rows *rows, int place, double head, double tail)
 {

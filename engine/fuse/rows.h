@@ -92,7 +92,7 @@ bool rlf_rows_sound(const rlf_rows *rows, const rlf_row_number *table,
 void rlf_greedy_table(const rlf_fuse *fuse, const rlf_rows *rows,
                       rlf_timing *timing, rlf_row_number *table);
 
-/* What its annealing makes of it: rlf_fuse_published's. False: it was
+/* Makes the table of its annealing: rlf_fuse_published's. False: it was
  * stopped. */
 bool rlf_published_table(const rlf_fuse *fuse, const rlf_rows *rows,
                          const rlf_fuse_options *options, rlf_arena *arena,

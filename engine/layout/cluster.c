@@ -413,7 +413,7 @@ put_net(rlf_buf *out, const char *const *machines, const rlf_cluster *c)
     rlf_buf_puts(out, ")\n");
 }
 
-/* What machines and devices are called, by part: their names, or the next like
+/* Names of machines and devices, by part: their names, or the next like
  * it that nothing else has. (A file may have an a100 of its own beside a
  * machine of a preset, which has another.) */
 typedef struct called {

@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-/* What a core of a machine that nobody has measured is taken to do, and its
- * memory: a few years old, with AVX2. */
+/* Rates that a core of a machine which nobody has measured is taken to have,
+ * and its memory: a few years old, with AVX2. */
 #define CORE_F32 40e9
 #define MACHINE_BANDWIDTH 20e9
 #define RANK_LINK 5e9

@@ -85,9 +85,9 @@ typedef struct rlf_send {
     int round; /* > that of `after`; sends of a round may go together */
 } rlf_send;
 
-/* What rlf_layout_box needs, RLF_USER by the name of what fails: tp divides the
- * units of a tensor, of k and v or is a multiple of them; there are no more
- * stages than layers. */
+/* Checks what rlf_layout_box needs, RLF_USER by the name of what fails: tp
+ * divides the units of a tensor, of k and v or is a multiple of them; there are
+ * no more stages than layers. */
 rlf_status rlf_layout_check_shapes(const rlf_layout *layout,
                                    const rlf_shapes *shapes, rlf_err *err);
 

@@ -114,8 +114,8 @@ change_two(const rlf_problem *p, rlf_estimator *e, const rlf_mesh_span *within,
     return changed;
 }
 
-/* Where two calls share ranks, one may have to give way before the other gets
- * better. */
+/* Changes two calls that share ranks: one may have to give way before the other
+ * gets better. */
 static void
 change_pairs(const rlf_problem *p, rlf_estimator *e,
              const rlf_mesh_span *within, rlf_placing *at)

@@ -92,7 +92,7 @@ rlf_call_sampling(const rlf_opened *o, const rlf_sizes *sizes,
 
 /* ---- pieces ---- */
 
-/* What is asked for, and the sum so far. */
+/* The question, and the sum so far. */
 typedef struct work {
     const rlf_opened *opened;
     const rlf_sizes *sizes;

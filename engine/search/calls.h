@@ -40,8 +40,8 @@ typedef struct rlf_call_times {
     double anew; /* and these as of a choice (problem.h) */
     double complete[RLF_CHOICE_PARTS];
 } rlf_call_times;
-/* What the turns of a replica's generation follow from; `pages`: without a
- * limit, where one has so many tokens. */
+/* The sampling that the turns of a replica's generation follow from; `pages`:
+ * without a limit, where one has so many tokens. */
 void rlf_call_sampling(const rlf_opened *opened, const rlf_sizes *sizes,
                        const rlf_expected_set *expected, const rlf_node *node,
                        double tokens, rlf_sampling *out,

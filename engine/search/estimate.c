@@ -107,7 +107,8 @@ meet(rlf_estimator *e, int a, int b)
     e->meets[b] |= 1ull << a;
 }
 
-/* Whoever shares a rank with call i or its source does so with the move. */
+/* Adds the move before call i: calls that share a rank with it or its source
+ * share one with the move. */
 static void
 add_move(rlf_estimator *e, int i)
 {
@@ -290,7 +291,7 @@ free_at(const rlf_estimator *e, const timeline *t, int operation,
     return end;
 }
 
-/* What ranks have to do that read samples as they are complete, on all of them
+/* The work of ranks that read samples as they are complete, on all of them
  * together. */
 typedef struct reading {
     double seconds; /* if all of it is read at once */

@@ -31,8 +31,8 @@ double rlf_estimate_period(rlf_estimator *e, const int *choice);
  * period. With all choices known it is the period, unless more is made ahead
  * than one step. */
 double rlf_estimate_bound(rlf_estimator *e, const int *choice);
-/* What all placements have in common in which the other calls stay as they are
- * and call i is on these ranks, whatever its choice there. */
+/* Numbers that all placements have in common in which the other calls stay as
+ * they are and call i is on these ranks, whatever its choice there. */
 typedef struct rlf_around {
     double seconds; /* none is shorter than its own and these */
     double over;    /* bytes by which the others alone do not fit */

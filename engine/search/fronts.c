@@ -540,8 +540,8 @@ fail_to_cut(const options_of *o, int call, rlf_err *err)
     return RLF_USER;
 }
 
-/* What is given for the model are the sums that it has in the problem that this
- * one is like. */
+/* True: the sums given for the model are those that it has in the problem that
+ * this one is like. */
 static bool
 is_known(const rlf_fronts *f, int model)
 {

@@ -38,7 +38,7 @@ typedef struct rlf_fronts_options {
     void *arg;
 } rlf_fronts_options;
 
-/* What a call of the problem stands for. */
+/* The nodes that a call of the problem stands for. */
 typedef struct rlf_front_call {
     int model; /* resource */
     const rlf_node_class *class;

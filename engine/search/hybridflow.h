@@ -13,7 +13,7 @@
 /* Models are in as many sets as there may be models. */
 enum { RLF_MAPPED_MODELS = 6 };
 
-/* What was gone through. */
+/* Counts of what was gone through. */
 typedef struct rlf_mapped {
     int64_t partitions;  /* of the models */
     int64_t allocations; /* of the ranks to the sets of one, summed */

@@ -1,5 +1,5 @@
-/* What the calls of one model take on a layout, with the words of a place row:
- * recompute, zero, tokens, a schedule, offload.
+/* Measured costs of one model's calls on a layout, with the words of a place
+ * row: recompute, zero, tokens, a schedule, offload.
  *
  * A plan that has only this model there is made and outlined, on one rank of
  * each kind of stage: stages that have as many layers, and whose neighbours are
@@ -30,7 +30,7 @@ enum {
     RLF_VARIANT_READ_STEPS = 9,
 };
 
-/* What a generation takes with fewer and fewer pages, of the stages that were
+/* Seconds of a generation with fewer and fewer pages, of the stages that were
  * looked at so far. */
 typedef struct rlf_measured_pages {
     double peak; /* pages with which no sample waits */
@@ -75,7 +75,7 @@ int rlf_measure_call(const rlf_call_measure *m, const rlf_node *node);
 void rlf_measure_words(const rlf_fronts *fronts, int model,
                        const rlf_node_class *call, int variant,
                        rlf_place_row *row);
-/* What a row of the whole model says of `offload:` under a variant. */
+/* The `offload:` of a row of the whole model under a variant. */
 int rlf_measure_offload(const rlf_fronts *fronts, int model, int variant);
 
 /* ---- pages.c ---- */

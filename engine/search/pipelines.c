@@ -50,7 +50,7 @@ rlf_pipelines_new(rlf_arena *arena)
 
 /* ---- tables ---- */
 
-/* Where it is kept which operation of a stage and a micro-batch is which. */
+/* The place of an operation's number, by stage, micro-batch and kind. */
 static int *
 index_of(int *index, int micros, int stage, int micro, rlf_pipe_kind kind)
 {

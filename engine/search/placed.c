@@ -110,9 +110,9 @@ rlf_placed_most(const rlf_problem *p, const rlf_placed *l)
     return most;
 }
 
-/* What the memory of a rank leaves for the keys and values of a call's choice:
- * with others that generate there it has the same share, but for what they have
- * no use for (engine/plan/pools.h). */
+/* Bytes that the memory of a rank leaves for the keys and values of a call's
+ * choice: with others that generate there it has the same share, but for what
+ * they have no use for (engine/plan/pools.h). */
 static double
 bytes_for(const rlf_problem *p, const rlf_placed *l, const rlf_choice *of,
           int rank)

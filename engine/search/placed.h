@@ -1,13 +1,13 @@
-/* Where the calls of a placement lie, and how much memory that takes of each
- * rank: what calls need of their own, the weights of each hold once, and the
- * most that one call works in. */
+/* The calls of a placement on their ranks, and how much memory that takes of
+ * each rank: what calls need of their own, the weights of each hold once, and
+ * the most that one call works in. */
 #ifndef RLF_SEARCH_PLACED_H
 #define RLF_SEARCH_PLACED_H
 
 #include "engine/search/problem.h"
 
-/* Where each call lies, and the weights that it keeps there: of the calls with
- * the same hold the first one has them. */
+/* The choice of each call, and the weights that it keeps there: of the calls
+ * with the same hold the first one has them. */
 typedef struct rlf_placed {
     const rlf_choice *at[RLF_SEARCH_CALLS]; /* NULL: not known */
     double kept[RLF_SEARCH_CALLS];

@@ -19,7 +19,7 @@ enum { RLF_SEARCH_AHEAD = 12 };
  * complete: as many as a run looks at (RLF_PIECES of engine/order). */
 enum { RLF_CHOICE_PARTS = 8 };
 
-/* What a generation takes whose samples wait for pages of keys and values:
+/* Seconds of a generation whose samples wait for pages of keys and values:
  * there are seconds[k] where 1 / rlf_page_parts[k] of all that it has a use for
  * is there. */
 enum { RLF_PAGE_PARTS = 14 };

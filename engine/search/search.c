@@ -191,7 +191,8 @@ rlf_search_alike(const rlf_problem *p, const int *a, const int *b)
     return true;
 }
 
-/* What is as long as the last one that is kept came later. */
+/* Keeps a placement; one that is as long as the last one that is kept came
+ * later. */
 static void
 keep(const rlf_problem *p, const rlf_placing *at, rlf_found *out)
 {

@@ -55,7 +55,7 @@ bool rlf_placing_better(const rlf_placing *a, const rlf_placing *b);
 /* Do two placements of a problem put calls on ranks in the same way, as above?
  */
 bool rlf_search_alike(const rlf_problem *problem, const int *a, const int *b);
-/* Where several descents came by that may choose the same. In `arena`. */
+/* The memory of several descents that may choose the same. In `arena`. */
 typedef struct rlf_descents rlf_descents;
 rlf_descents *rlf_descents_new(const rlf_problem *problem, rlf_arena *arena);
 /* Moves one call at a time to its best choice while that helps; call i to one

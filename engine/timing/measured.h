@@ -40,7 +40,7 @@ typedef struct rlf_measured_said {
     bool beyond; /* x is outside of what was measured by more than a tenth */
 } rlf_measured_said;
 
-/* What the profile of the rank's device says of a piece that is cut as in the
+/* Seconds by the profile of the rank's device of a piece that is cut as in the
  * plan. A backward pass that computes activations again takes a forward pass
  * more; where a schedule splits it and no profile has seen that, each of its
  * parts takes half, as their products are of the same size; where only a split

@@ -80,7 +80,7 @@ total(rlf_seconds *out)
     out->total = sum;
 }
 
-/* What ranks do together, `rank` among them: `term` is the first of the four
+/* A meeting of ranks, `rank` among them: `term` is the first of the four
  * of collectives or messages. */
 typedef struct meeting {
     rlf_seconds_term term;

@@ -98,10 +98,10 @@ typedef struct rlf_rank_links {
     } of[RLF_AXIS_SETS];
 } rlf_rank_links;
 
-/* What the cost of `rank` (one of the layout's, which ascend and are of the
- * cluster) takes.
- * `rows` of a product, as the tokens of a micro-batch; 0: many. All groups of
- * the layout communicate at the same time, and share the links of machines. */
+/* Seconds of the cost of `rank` (one of the layout's, which ascend and are of
+ * the cluster). `rows` of a product, as the tokens of a micro-batch; 0: many.
+ * All groups of the layout communicate at the same time, and share the links of
+ * machines. */
 void rlf_seconds_of(const rlf_speeds *speeds, const rlf_cost *cost,
                     const rlf_layout *layout, int rank, double rows,
                     rlf_seconds *out);

@@ -1,4 +1,4 @@
-/* What attention and its gradient share. */
+/* Declarations that attention and its gradient share. */
 #ifndef RLF_KERNELS_CUDA_ATTENTION_H
 #define RLF_KERNELS_CUDA_ATTENTION_H
 

@@ -69,7 +69,7 @@ keep_total(const sums<MT, D> &t, quad *total)
     }
 }
 
-/* What one block's totals take. */
+/* Bytes of one block's totals. */
 template <int MT, int D>
 static constexpr size_t
     TOTAL_BYTES = sizeof(quad) * MT *(D / 8 + 1) * WARPS *WARP;
@@ -131,7 +131,7 @@ static constexpr size_t TILE_SHARED =
 template <int D> static constexpr int TILE_MT = D <= 128 ? 2 : 1;
 template <int D> static constexpr int TILE_STAGES = D <= 128 ? 2 : 1;
 
-/* What a block works on, in shared memory: registers are for sums. */
+/* The operands of a block, in shared memory: registers are for sums. */
 template <typename K> struct work {
     K source;
     sequence seq;
@@ -362,7 +362,7 @@ namespace
 
 static_assert(SPLIT == 16 * WARP, "a lane for sixteen positions");
 
-/* Where a split's keys are, sixteen positions a lane: looked up once. */
+/* The places of a split's keys, sixteen positions a lane: looked up once. */
 struct held_keys {
     const uint16_t *mine, *any;
     int64_t to_values;
@@ -572,7 +572,7 @@ by_tiles(rlf_queue *queue, forward f, const batch *b, int64_t more_than,
     return status;
 }
 
-/* What the sequences with at most `most_rows` rows need: their new tokens at
+/* Finds what the sequences with at most `most_rows` rows need: their new tokens at
  * most, and the splits of their keys. */
 static void
 few_rows(const batch *b, const forward *f, int64_t most_rows, int64_t *tokens,

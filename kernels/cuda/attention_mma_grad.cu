@@ -155,7 +155,7 @@ copy_rows_of(float *lse, float *dot, int *token, const backward &b,
     }
 }
 
-/* What a block works on, in shared memory: registers are for sums. */
+/* The operands of a block, in shared memory: registers are for sums. */
 struct work {
     packed_keys source;
     rows queries, slopes; /* q and do of the group's first head */

@@ -98,7 +98,7 @@ begin(sums<MT, D> &s)
     }
 }
 
-/* Where a warp's rows are: `first`.. of the n of a sequence. */
+/* The places of a warp's rows: `first`.. of the n of a sequence. */
 struct places {
     int first, n;
     int start;   /* of the sequence's new tokens */

@@ -29,7 +29,7 @@ typedef struct run {
     rlf_nonfinite *nonfinite;
 } run;
 
-/* What a thread looks at: its row, or of a row's words the one and, THREADS
+/* The view of a thread: its row, or of a row's words the one and, THREADS
  * from one to the next, the others that it takes at a time. */
 typedef struct view {
     int64_t row;  /* of all */
@@ -53,7 +53,7 @@ prefetch(const void *p)
 
 /* ---- operands ---------------------------------------------------------- */
 
-/* Where the thread's words have theirs. Finding out costs more than most
+/* The places of a thread's words. Finding out costs more than most
  * operations, so it is done once for all that a thread takes at a time. */
 typedef struct place {
     char *at;
@@ -555,7 +555,7 @@ shared_numbers(const rlf_dense_image *image, int each)
     return image->n_rows + 1 + (n > tiles ? n : tiles);
 }
 
-/* What four blocks may have on a multiprocessor of 164 KB, which need not wait
+/* Bytes of each of four blocks on a multiprocessor of 164 KB, which need not wait
  * for memory. */
 static constexpr size_t SHARED_WANTED = 40 << 10;
 

@@ -275,7 +275,7 @@ all_steps(const emulated_queue *q)
     return n;
 }
 
-/* Where work of the queue is put down. */
+/* The steps that work of the queue is put down in. */
 static rlf_emulated_steps *
 steps_of(const rlf_queue *queue)
 {
@@ -364,8 +364,8 @@ emulated_lane_new(rlf_device *device, rlf_queue **out, rlf_err *err)
     return status;
 }
 
-/* What was not waited for is never carried out. Others may still want to wait
- * for it, so it stays as long as the device. */
+/* Work that was not waited for is never carried out. Others may still want to
+ * wait for it, so it stays as long as the device. */
 static void
 emulated_queue_free(rlf_queue *queue)
 {

@@ -1,5 +1,5 @@
-/* What emulate.cc and emulate_device.c share: work of emulated queues that is
- * put down and carried out later, as that of a GPU is.
+/* Declarations that emulate.cc and emulate_device.c share: work of emulated
+ * queues that is put down and carried out later, as that of a GPU is.
  *
  * Of one thread: an emulated GPU is for the thread that made it. Functions
  * only; which queue has which work, and who waits for whom, is
@@ -15,8 +15,8 @@ typedef struct rlf_emulated_steps rlf_emulated_steps;
 rlf_emulated_steps *rlf_emulated_steps_new(bool recorded);
 void rlf_emulated_steps_free(rlf_emulated_steps *steps); /* NULL is fine */
 size_t rlf_emulated_steps_count(const rlf_emulated_steps *steps);
-/* Where launches go from now on; NULL: they are carried out at once. Returns
- * where they went. */
+/* Sets where launches go from now on; NULL: they are carried out at once.
+ * Returns where they went. */
 rlf_emulated_steps *rlf_emulated_into(rlf_emulated_steps *steps);
 /* as_now: of the bytes that are there now. */
 void rlf_emulated_copy(rlf_emulated_steps *steps, void *to, const void *from,

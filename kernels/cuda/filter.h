@@ -33,7 +33,7 @@ typedef struct shared_bins {
     uint32_t count[SAMPLE_BINS];
 } shared_bins;
 
-/* What a block has there. */
+/* The shared memory of a block. */
 typedef struct board {
     shared_bins bins;
     uint64_t mass[WARP]; /* of each warp */
@@ -152,7 +152,7 @@ warps_before(const T *at, T *all)
     return __shfl_sync(ALL_LANES, sum - own, warp);
 }
 
-/* What comes before a thread's own bins, what is in them, and of all. */
+/* Sums of the bins before a thread's own, of its own, and of all. */
 typedef struct span {
     uint64_t mass, own_mass, all_mass;
     uint32_t count, own_count, all_count;
@@ -180,7 +180,7 @@ span_bins(board *b)
     return s;
 }
 
-/* Where the sum of the bins reaches goal, of at most all of it. */
+/* The place where the sum of the bins reaches goal, of at most all of it. */
 static __device__ sample_place
 find(board *b, const span &s, uint64_t goal, bool by_count)
 {
@@ -310,7 +310,7 @@ span_digits(board *b, const line &l, const sample_search &s)
     return span_bins(b);
 }
 
-/* What top_k and top_p keep, one after the other. */
+/* The cut by top_k and top_p, one after the other. */
 static __device__ sample_cut
 cut_row(board *b, const line &l, const sample_bins *all,
         const rlf_sample_args &a)

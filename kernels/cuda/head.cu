@@ -473,7 +473,7 @@ copy_floats(rlf_queue *queue, float *to, const float *from, int64_t n,
               : RLF_OK;
 }
 
-/* What a tile found, to the caller's arrays (NULL: not wanted). */
+/* Gives what a tile found to the caller's arrays (NULL: not wanted). */
 static rlf_status
 give_tile(rlf_queue *queue, const tile *t, float *logprob, float *entropy,
           rlf_err *err)
@@ -505,7 +505,7 @@ TYPED(head_logprob)(rlf_queue *queue, const rlf_head_logprob_args *args,
 
 /* ---- gradient ---------------------------------------------------------- */
 
-/* What the derivatives of a row and chunk have in common. */
+/* The factors that the derivatives of a row and chunk have in common. */
 typedef struct slopes {
     float m, factor, scale; /* e^(z - m) factor is -p / temperature */
     float g, h, all;        /* by the target's logprob, entropy; sum of all */

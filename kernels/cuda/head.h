@@ -83,7 +83,7 @@ chunk_of(const tile &t, int c)
 
 static constexpr unsigned ALL_LANES = 0xffffffff;
 
-/* What `place` knows of a row. */
+/* The numbers that `place` knows of a row. */
 static __device__ __forceinline__ double *
 known_of(const tile &t, int64_t place, int64_t row)
 {
@@ -97,7 +97,7 @@ slice_measure(const tile &t, int64_t row, int s)
     return (const measured *)known_of(t, s / t.n_slices, row) + s % t.n_slices;
 }
 
-/* What a row's logits are multiplied by when they are capped, if they are: 1 /
+/* The factor of a row's logits when they are capped, if they are: 1 /
  * temperature, and scale where there is no cap. */
 static __device__ __forceinline__ float
 scale_of(const head_args &a, int64_t row)

@@ -13,7 +13,7 @@
  */
 static constexpr int64_t HEAD_TILE = EMULATED ? 8 << 20 : 256 << 20;
 
-/* What differs between the types. */
+/* Choices that differ between the types. */
 #define EITHER_f32(f32, bf16) f32
 #define EITHER_bf16(f32, bf16) bf16
 #define EITHER_OF(type, f32, bf16) EITHER_##type(f32, bf16)

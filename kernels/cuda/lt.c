@@ -32,7 +32,7 @@ rlf_lt_version(rlf_queue *queue)
 #include "engine/base/hash.h"
 #include "engine/dev/cuda.h"
 
-/* What is used of the library. */
+/* Functions of the library that are used. */
 #define FUNCTIONS(X)                 \
     X(Create)                        \
     X(GetVersion)                    \
@@ -46,7 +46,7 @@ rlf_lt_version(rlf_queue *queue)
     X(MatmulAlgoGetHeuristic)        \
     X(Matmul)
 
-/* What a product is, as far as the choice of an algorithm goes. */
+/* The key of a product, as far as the choice of an algorithm goes. */
 typedef struct key {
     int64_t m, n, k, lda, ldb, ldc;
     uint32_t flags, aligned;
@@ -209,7 +209,7 @@ prefer(const library *l, cublasLtMatmulPreferenceOpaque_t *to, uint32_t aligned,
     return RLF_OK;
 }
 
-/* What the library offers, asked for once. */
+/* Chooses of what the library offers, asked for once. */
 static rlf_status
 choose(library *l, const rlf_lt_product *p, problem *about, const choice **out,
        rlf_err *err)

@@ -16,7 +16,8 @@ extern "C" {
 static constexpr int PIECE = 64;
 static_assert(CHUNK % PIECE == 0, "pieces of a chunk");
 
-/* What a product that measures needs of a head and gives to it. */
+/* Arguments that a product which measures has of a head, and its results for
+ * it. */
 typedef struct measures {
     part *pieces; /* [m][ld]; NULL: none of this */
     int64_t ld;

@@ -112,7 +112,7 @@ spot_of_term(const tiling &p, int shard, int term)
     return {(int)row, term - (int)row * p.each + shard * p.each};
 }
 
-/* What dot a row has of these columns. */
+/* The part of a row's dot product that is of these columns. */
 static __device__ __forceinline__ float
 dot_of(const piece &x, const piece &dy, const float *weight)
 {

@@ -1,4 +1,4 @@
-/* What the files of this folder share. */
+/* Declarations that the files of this folder share. */
 #ifndef RLF_KERNELS_CUDA_OPS_H
 #define RLF_KERNELS_CUDA_OPS_H
 

@@ -93,7 +93,7 @@ TYPED(adamw)(rlf_queue *queue, const rlf_adamw_args *args, rlf_err *err)
 
 /* ---- sums of squares --------------------------------------------------- */
 
-/* Where element i is. */
+/* The place of element i. */
 static __device__ __forceinline__ int64_t
 at_of(const rlf_sumsq_args &a, int64_t i)
 {

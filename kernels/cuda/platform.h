@@ -1,6 +1,7 @@
-/* What the sources of this folder are compiled against: CUDA, or its emulation
- * on the host (emulate.h) with -DRLF_CUDA_EMULATED; and for which activations:
- * -DRLF_TYPE=f32 or bf16 (a bare word to paste into names), -DRLF_REAL=float or
+/* The platform that the sources of this folder are compiled against: CUDA, or
+ * its emulation on the host (emulate.h) with -DRLF_CUDA_EMULATED; and for which
+ * activations: -DRLF_TYPE=f32 or bf16 (a bare word to paste into names),
+ * -DRLF_REAL=float or
  * __nv_bfloat16.
  *
  * CUDA(name) is what engine/dev gives, TYPED(name) a function of one type. */

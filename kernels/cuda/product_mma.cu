@@ -231,7 +231,7 @@ cut(matmul *p)
     p->parts = tiles ? (int)((tiles + p->part_tiles - 1) / p->part_tiles) : 1;
 }
 
-/* What a product is of activations and packed weights. */
+/* The product of activations and packed weights. */
 static matmul
 product_of(const rlf_product_args *a)
 {

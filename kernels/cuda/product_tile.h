@@ -168,7 +168,7 @@ struct shape {
     static_assert(!B_TURNED || BN >= 64, "pieces of a turned tile");
 };
 
-/* What a thread brings of a and of b, from a tile of k on. */
+/* The source of a and of b for a thread, from a tile of k on. */
 template <class S> struct fast_source {
     static constexpr bool GATED = false;
     tiles<S::A_TURNED ? DEPTH : S::BM, S::A_TURNED ? S::BM : DEPTH, S::BLOCK,
@@ -266,7 +266,8 @@ add_part(sums<S> &total, const sums<S> &part)
         total[i][j][e] = total[i][j][e] + part[i][j][e];
 }
 
-/* Where a block is in its tiles of k: stages of shared memory in turn. */
+/* The position of a block in its tiles of k: stages of shared memory in turn.
+ */
 template <class S, template <class> class SOURCE> struct walk {
     static constexpr int STAGE = S::A_BYTES + S::B_BYTES;
     static constexpr int AHEAD = S::STAGES - 1 - S::LAG;
@@ -526,7 +527,8 @@ put_gated(const matmul &p, int64_t row, int64_t col, const sums<S> &total)
     }
 }
 
-/* What a lane has of row r, from column col on, near the pieces' maxima. */
+/* Puts what a lane has of row r, from column col on, near the pieces' maxima.
+ */
 template <class S>
 static __device__ __forceinline__ void
 put_near(const matmul &p, int64_t r, int64_t col, const float (&z)[S::NT][4],

@@ -124,7 +124,7 @@ TYPED(rope)(rlf_queue *queue, const rlf_rope_args *args, rlf_err *err)
 
 /* ---- to the pages ------------------------------------------------------ */
 
-/* Where the key and the value of a position and head lie; in f32 keys are
+/* The places of the key and the value of a position and head; in f32 keys are
  * transposed (attention.cu). */
 typedef struct place {
     rlf_real *key, *value;

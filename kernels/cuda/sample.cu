@@ -85,7 +85,7 @@ draw_slice(const tile &t, int64_t r, double goal, double *sum)
     return found;
 }
 
-/* What the threads of a warp have looked at, to be added in order. */
+/* Terms that the threads of a warp have looked at, to be added in order. */
 typedef struct terms {
     double x[CHUNK], w[CHUNK];
 } terms;
@@ -219,7 +219,7 @@ pick_kernel(plan p)
     }
 }
 
-/* What was picked, wherever; token 0 where no logit is a number. */
+/* Gives what was picked, wherever; token 0 where no logit is a number. */
 static __global__ void
 give_kernel(plan p)
 {

@@ -1,4 +1,4 @@
-/* What decides the bits of bf16 products on a GPU: see ways.h. */
+/* The ways of bf16 products on a GPU, which decide their bits: see ways.h. */
 #include "kernels/cuda/ways.h"
 
 #include "config.h"

@@ -24,7 +24,7 @@ wgmma_at(const char *tile, int row, int k)
 
 #else
 
-/* What says where a tile's numbers from k on are. */
+/* The descriptor of a tile's numbers from k on. */
 static __device__ __forceinline__ uint64_t
 wgmma_operand(const char *tile, int k)
 {
@@ -36,7 +36,7 @@ wgmma_operand(const char *tile, int k)
 
 #endif
 
-/* What generic stores put into shared memory before is seen by what follows. */
+/* Makes generic stores to shared memory before it visible to what follows. */
 static __device__ __forceinline__ void
 wgmma_see_shared(void)
 {
