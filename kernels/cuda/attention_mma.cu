@@ -572,8 +572,8 @@ by_tiles(rlf_queue *queue, forward f, const batch *b, int64_t more_than,
     return status;
 }
 
-/* Finds what the sequences with at most `most_rows` rows need: their new tokens at
- * most, and the splits of their keys. */
+/* Finds what the sequences with at most `most_rows` rows need: their new tokens
+ * at most, and the splits of their keys. */
 static void
 few_rows(const batch *b, const forward *f, int64_t most_rows, int64_t *tokens,
          int64_t *splits)

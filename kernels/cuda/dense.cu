@@ -555,8 +555,8 @@ shared_numbers(const rlf_dense_image *image, int each)
     return image->n_rows + 1 + (n > tiles ? n : tiles);
 }
 
-/* Bytes of each of four blocks on a multiprocessor of 164 KB, which need not wait
- * for memory. */
+/* Bytes of each of four blocks on a multiprocessor of 164 KB, which need not
+ * wait for memory. */
 static constexpr size_t SHARED_WANTED = 40 << 10;
 
 /* As many rows at a time as there is room for what they keep. */
