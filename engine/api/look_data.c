@@ -550,7 +550,8 @@ rlf_session_data(rlf_session *s, const char *path, const char *split,
                 .path = path,
                 .by = tokenizer,
                 .out = &out};
-    const rlf_chat_options options = {.day = rlf_record_day(s)};
+    const rlf_chat_options options = {.day = rlf_record_day(s),
+                                      .named = s->options.template_name};
     rlf_status status =
         rlf_shard_files_find(path, split, l.arena, l.err, &l.format, &l.files);
     if (tokenizer)

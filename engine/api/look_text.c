@@ -81,7 +81,8 @@ open_tokenizer(rlf_session *s, const char *path, rlf_err *err,
     l->arena = rlf_arena_new();
     path = rlf_arena_strdup(l->arena, path);
     const char *dir = rlf_hub_path(path, path, l->arena);
-    const rlf_chat_options options = {.day = rlf_record_day(s)};
+    const rlf_chat_options options = {.day = rlf_record_day(s),
+                                      .named = s->options.template_name};
     RLF_TRY(rlf_tokenizer_open(dir, err, &l->tokenizer));
     RLF_TRY(
         rlf_chat_open(l->tokenizer, dir, &options, l->arena, err, &l->chat));

@@ -70,6 +70,7 @@ typedef struct rlf_session_options {
     bool greedy;
     const char *stop; /* or NULL */
     const char *lora; /* the directory of an adapter, or NULL */
+    const char *template_name; /* of the chat templates; NULL: the default */
     uint64_t limit;   /* rows that are evaluated; 0: all */
     const char *answers; /* file for the answers of an evaluation, or NULL */
     struct {

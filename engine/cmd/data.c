@@ -43,7 +43,10 @@ rlf_cmd_data(const rlf_command_line *line)
 {
     const rlf_option_value *split = &line->options[RLF_OPTION_SPLIT],
                            *tokenizer = &line->options[RLF_OPTION_TOKENIZER];
-    rlf_session *s = rlf_cmd_open("");
+    int status;
+    rlf_session *s = rlf_cmd_session_of(line, "", &status);
+    if (!s)
+        return status;
     const char *text =
         rlf_session_data(s, line->files[0], split->given ? split->text : NULL,
                          tokenizer->given ? tokenizer->text : NULL,

@@ -290,7 +290,9 @@ rlf_cmd_tokenize(const rlf_command_line *line)
         status = open_source(&from, line);
     if (status)
         return status;
-    rlf_session *s = rlf_cmd_open("");
+    rlf_session *s = rlf_cmd_session_of(line, "", &status);
+    if (!s)
+        return status;
     const char *path = line->files[0];
     if (line->options[RLF_OPTION_DECODE].given)
         status = decode(s, &from, path);
