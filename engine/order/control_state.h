@@ -54,6 +54,8 @@ typedef struct track {
     uint32_t longest;   /* of the responses that are complete */
     int looked; /* the generation, less one, that this was found out of: */
     bool stems; /* it reads what that makes, or what is made of it */
+    int traced; /* the reading, less one, that this was found out of: */
+    bool needs; /* it reads what that makes, or what is made of it */
 } track;
 
 /* A command that reports are awaited for. */

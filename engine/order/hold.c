@@ -247,21 +247,27 @@ shares_rank(const rlf_control *c, const ready *r, const rlf_node *node)
     return false;
 }
 
-/* Does an instance need what another one before it makes? */
+/* Does an instance need what the reading makes? */
 static bool
-needs(const rlf_control *c, int instance, int other)
+needs(rlf_control *c, int instance, int reading)
 {
+    if (instance <= reading)
+        return instance == reading;
+    track *t = rlf_control_track(c, instance);
+    if (t->traced == reading + 1)
+        return t->needs;
     const rlf_instance *in = rlf_control_instance(c, instance);
-    bool any = instance == other;
-    for (int i = 0; i < in->node->n_inputs && !any; i++)
-        any = in->input[i].instance >= other &&
-              needs(c, in->input[i].instance, other);
+    bool any = false;
+    for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;)
+        any = any || needs(c, from, reading);
+    t->traced = reading + 1;
+    t->needs = any;
     return any;
 }
 
 /* Is there an update behind it that needs the reading, on other ranks? */
 static bool
-others_wait(const rlf_control *c, const ready *r, int reading)
+others_wait(rlf_control *c, const ready *r, int reading)
 {
     int next = r->decision.instance;
     while ((next = rlf_order_behind(c->order, next)) >= 0) {
@@ -277,7 +283,7 @@ others_wait(const rlf_control *c, const ready *r, int reading)
  * as well, of which there is more to come, and for which an update on other
  * ranks waits? These would do nothing until both are done. */
 static bool
-is_behind_reading(const rlf_control *c, const ready *r)
+is_behind_reading(rlf_control *c, const ready *r)
 {
     int id = r->decision.instance, before = -1;
     if (rlf_control_instance(c, id)->node->class->work != RLF_WORK_TRAIN)
