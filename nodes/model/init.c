@@ -23,7 +23,7 @@ polynomial(const double a[8], double x)
     return y;
 }
 
-/* What is as far from 1/2 at most is near the centre. */
+/* Values no farther from 1/2 than this are near the centre. */
 #define CENTRE 0.425
 
 INLINE double
