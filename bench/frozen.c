@@ -8,36 +8,18 @@
  * tokens a round; a form's time is that of its best round. One thread is timed
  * by its own clock, so that other processes disturb little. Beside it what the
  * weights take, and the bytes of them read in a second. */
+#include "bench/llama_shapes.h"
+#include "bench/measure.h"
 #include "nodes/model/generate.h"
 #include "nodes/model/weights.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "engine/base/half.h"
 
 enum { TOKENS = 12 };
-
-static clockid_t clock_used = CLOCK_MONOTONIC;
-
-static double
-now(void)
-{
-    struct timespec t;
-    clock_gettime(clock_used, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void
-check(rlf_status status, const rlf_err *err)
-{
-    if (status >= 0)
-        return;
-    fprintf(stderr, "bench: %s\n", err->sentence);
-    exit(1);
-}
 
 /* Uniform numbers of bf16 as large as first values; 1 for norms. The same in
  * both forms. */
@@ -163,27 +145,8 @@ main(int argc, char **argv)
     check(rlf_device_cpu_new(&cpu, &device, &err), &err);
     check(rlf_queue_new(device, &queue, &err), &err);
     printf("%d threads, %s\n", threads, rlf_kernels_cpu()->isa);
-    shape(queue, "110M",
-          &(rlf_llama_args){.layers = 12,
-                            .hidden = 768,
-                            .heads = 12,
-                            .ffn = 2048,
-                            .vocab = 32000,
-                            .context = 1024,
-                            .tied = true,
-                            .bos = 1},
-          rounds);
-    shape(queue, "0.5B",
-          &(rlf_llama_args){.layers = 24,
-                            .hidden = 896,
-                            .heads = 14,
-                            .kv_heads = 2,
-                            .ffn = 4864,
-                            .vocab = 151936,
-                            .context = 1024,
-                            .tied = true,
-                            .bos = 1},
-          rounds);
+    shape(queue, "110M", &(rlf_llama_args)SHAPE_110M, rounds);
+    shape(queue, "0.5B", &(rlf_llama_args)SHAPE_HALF, rounds);
     rlf_queue_free(queue);
     rlf_device_free(device);
     return 0;

@@ -9,6 +9,7 @@
  * (and, where they are of bf16, as f32); by read() of the same ranges; by
  * memcpy from a mapping of the files made for the round. Times are the thread's
  * own, the least of rounds; opening and the header are in them. */
+#include "bench/measure.h"
 #include "engine/base/half.h"
 #include "engine/io/file.h"
 #include "engine/io/safetensors.h"
@@ -19,27 +20,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SIDE = 2048, FILES = 2 };
-
-static double
-now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void
-check(rlf_status status, const rlf_err *err)
-{
-    if (status >= 0)
-        return;
-    fprintf(stderr, "bench: %s\n", err->sentence);
-    exit(1);
-}
 
 static void *
 room(size_t bytes)
@@ -165,6 +148,7 @@ by_hand(const rlf_safetensors *file, char *to, bool map)
 int
 main(int argc, char **argv)
 {
+    clock_used = CLOCK_THREAD_CPUTIME_ID;
     enum { AS_IT_IS, F32, READ, MAP, WAYS };
     static const char *const names[WAYS] = {
         "reader, as they are", "reader, as f32", "read()", "mmap and memcpy"};

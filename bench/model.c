@@ -8,6 +8,8 @@
  * best matrix product of oneDNN (f32). One thread is timed by its own clock, so
  * that other processes disturb little. Decoding: time of a step over the larger
  * of weight bytes / read bandwidth and flops / that same peak. */
+#include "bench/llama_shapes.h"
+#include "bench/measure.h"
 #include "nodes/model/generate.h"
 #include "nodes/model/optimizer.h"
 #include "nodes/model/transformer.h"
@@ -18,28 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { SEQS = 8, LENGTH = 256 };
-
-static clockid_t clock_used = CLOCK_MONOTONIC;
-
-static double
-now(void)
-{
-    struct timespec t;
-    clock_gettime(clock_used, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void
-check(rlf_status status, const rlf_err *err)
-{
-    if (status >= 0)
-        return;
-    fprintf(stderr, "bench: %s\n", err->sentence);
-    exit(1);
-}
 
 /* GFLOP/s of oneDNN on a square product that fits no cache, best of many. */
 static double
@@ -272,37 +254,9 @@ typedef struct shape {
 } shape;
 
 static const shape shapes[] = {
-    {"15m",
-     100,
-     {.layers = 6,
-      .hidden = 288,
-      .heads = 6,
-      .ffn = 768,
-      .vocab = 32000,
-      .context = 256,
-      .tied = true,
-      .bos = 1}},
-    {"110m",
-     40,
-     {.layers = 12,
-      .hidden = 768,
-      .heads = 12,
-      .ffn = 2048,
-      .vocab = 32000,
-      .context = 1024,
-      .tied = true,
-      .bos = 1}},
-    {"half",
-     20,
-     {.layers = 24,
-      .hidden = 896,
-      .heads = 14,
-      .kv_heads = 2,
-      .ffn = 4864,
-      .vocab = 151936,
-      .context = 1024,
-      .tied = true,
-      .bos = 1}},
+    {"15m", 100, SHAPE_15M},
+    {"110m", 40, SHAPE_110M},
+    {"half", 20, SHAPE_HALF},
 };
 
 int

@@ -1,14 +1,12 @@
 /* Arrow files that pyarrow and datasets wrote (tests/oracle/arrow_cases.py),
  * row by row against what they hold; what is not read; and what files that are
  * damaged do. */
-#include "tests/tap.h"
+#include "tests/damage.h"
 
 #include "engine/io/arrow.h"
 #include "engine/io/file.h"
 #include "engine/io/records.h"
 #include "engine/io/stream.h"
-
-#include <unistd.h>
 
 static rlf_arena *arena;
 static const char *const all[] = {"*"};
@@ -126,42 +124,25 @@ check_records(void)
        "columns of chats and of a field in fields");
 }
 
-/* Bytes changed, and files cut. */
+/* Bytes changed, half of them in the schema, and files cut. */
+static size_t
+in_front(size_t k, size_t at, size_t n)
+{
+    (void)n;
+    return k % 2 ? at % 4096 : at;
+}
+
+static rlf_status
+read_whole(const char *path, rlf_err *err)
+{
+    char why[200];
+    return read_all(path, all, err, why);
+}
+
 static void
 check_damaged(const char *name, size_t tries)
 {
-    rlf_err err = RLF_ERR_NONE;
-    rlf_buf whole = {0};
-    char path[] = "/tmp/io_arrow.XXXXXX", why[200];
-    int fd = mkstemp(path);
-    uint64_t state = 7;
-    size_t strange = 0, read = 0;
-    if (fd < 0 || rlf_file_read(data(name), 1 << 24, &err, &whole) < 0)
-        bail("%s: no file", name);
-    close(fd);
-    for (size_t k = 0; k < tries; k++) {
-        rlf_buf hurt = {0};
-        rlf_buf_add(&hurt, whole.p, whole.n);
-        for (size_t i = 0; i < 1 + k % 3; i++) {
-            state = state * 6364136223846793005u + 1442695040888963407u;
-            size_t at = (size_t)(state >> 20) % whole.n;
-            hurt.p[k % 2 ? at % 4096 : at] = (char)(state >> 56);
-        }
-        if (k % 10 == 9)
-            hurt.n = (size_t)(state >> 24) % whole.n;
-        if (rlf_file_write(path, hurt.p, hurt.n, &err) < 0)
-            bail("%s", err.sentence);
-        rlf_status status = read_all(path, all, &err, why);
-        read += status >= 0;
-        if (status < 0 && (status != RLF_USER || !strstr(err.sentence, path)))
-            strange++, note("%s", err.sentence);
-        rlf_err_clear(&err);
-        rlf_buf_free(&hurt);
-    }
-    unlink(path);
-    rlf_buf_free(&whole);
-    ok(strange == 0, "%s, damaged %zu times: %zu are read, the others refused",
-       name, tries, read);
+    check_damage(data(name), name, tries, in_front, read_whole);
 }
 
 int

@@ -1,6 +1,6 @@
 /* Parquet files that pyarrow wrote (tests/oracle/parquet_cases.py), row by row
  * against what they hold; and what files that are damaged do. */
-#include "tests/tap.h"
+#include "tests/damage.h"
 
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
@@ -247,47 +247,18 @@ check_refused(void)
        "what is one is told by its first bytes");
 }
 
-/* Bytes changed, and files cut: an error in words, or rows; never a crash, a
- * hang or memory without end. Checksums find all that is changed in pages. */
+/* Half of the bytes changed are in the footer, which is small. Checksums find
+ * all that is changed in pages. */
+static size_t
+in_footer(size_t k, size_t at, size_t n)
+{
+    return k % 2 ? n - 1 - at % (n < 4096 ? n : 4096) : at;
+}
+
 static void
 check_damaged(const char *name, size_t tries)
 {
-    rlf_err err = RLF_ERR_NONE;
-    rlf_buf whole = {0};
-    char path[] = "/tmp/io_parquet.XXXXXX";
-    int fd = mkstemp(path);
-    uint64_t state = 7;
-    size_t strange = 0, read = 0;
-    if (fd < 0 || rlf_file_read(data(name, "parquet"), 1 << 24, &err, &whole))
-        bail("%s: no file", name);
-    close(fd);
-    for (size_t k = 0; k < tries; k++) {
-        rlf_buf hurt = {0};
-        rlf_buf_add(&hurt, whole.p, whole.n);
-        for (size_t i = 0; i < 1 + k % 3; i++) {
-            state = state * 6364136223846793005u + 1442695040888963407u;
-            /* half of them in the footer, which is small */
-            size_t at = (size_t)(state >> 20) % whole.n;
-            if (k % 2)
-                at = whole.n - 1 - at % (whole.n < 4096 ? whole.n : 4096);
-            hurt.p[at] = (char)(state >> 56);
-        }
-        if (k % 10 == 9)
-            hurt.n = (size_t)(state >> 24) % whole.n;
-        if (rlf_file_write(path, hurt.p, hurt.n, &err) < 0)
-            bail("%s", err.sentence);
-        rlf_err_clear(&err);
-        rlf_status status = read_all(path, &err);
-        read += status >= 0;
-        if (status < 0 && (status != RLF_USER || !strstr(err.sentence, path)))
-            strange++, note("%s", err.sentence);
-        rlf_err_clear(&err);
-        rlf_buf_free(&hurt);
-    }
-    unlink(path);
-    rlf_buf_free(&whole);
-    ok(strange == 0, "%s, damaged %zu times: %zu are read, the others refused",
-       name, tries, read);
+    check_damage(data(name, "parquet"), name, tries, in_footer, read_all);
 }
 
 int
