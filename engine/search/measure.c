@@ -48,8 +48,8 @@ rlf_measure_offload(const rlf_fronts *f, int model, int variant)
     return variant & RLF_VARIANT_OFFLOAD ? 1 : fixed ? fixed->offload : -1;
 }
 
-static void
-put_on(rlf_place_row *row, const rlf_choice *at, const int *ranks)
+void
+rlf_place_row_cut(rlf_place_row *row, const rlf_choice *at, const int *ranks)
 {
     row->ranks = ranks;
     row->n_ranks = at->count;
@@ -94,7 +94,7 @@ model_rows(const rlf_call_measure *m, const rlf_choice *at, const int *ranks,
     rlf_sums sums = f->sums[m->model];
     int n = 1;
     rows[0] = rlf_place_row_new(m->model, NULL);
-    put_on(&rows[0], at, ranks);
+    rlf_place_row_cut(&rows[0], at, ranks);
     rows[0].shards = sums.shards;
     rows[0].offload = rlf_measure_offload(f, m->model, at->variant);
     if (m->trains)
@@ -103,10 +103,11 @@ model_rows(const rlf_call_measure *m, const rlf_choice *at, const int *ranks,
         if (f->calls[c].model != m->model)
             continue;
         rows[n] = rlf_place_row_new(m->model, f->calls[c].class);
-        put_on(&rows[n], at, ranks);
+        rlf_place_row_cut(&rows[n], at, ranks);
         if (apart && f->problem.calls[c].kind == RLF_STAGE_UPDATE)
-            put_on(&rows[n],
-                   &(rlf_choice){.count = 1, .tp = 1, .pp = 1, .dp = 1}, other);
+            rlf_place_row_cut(
+                &rows[n], &(rlf_choice){.count = 1, .tp = 1, .pp = 1, .dp = 1},
+                other);
         rlf_measure_words(f, m->model, f->calls[c].class, at->variant,
                           &rows[n]);
         const rlf_place_row *fixed = rlf_fixed_rows_call(f, c);

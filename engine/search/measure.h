@@ -77,6 +77,10 @@ void rlf_measure_words(const rlf_fronts *fronts, int model,
                        rlf_place_row *row);
 /* The `offload:` of a row of the whole model under a variant. */
 int rlf_measure_offload(const rlf_fronts *fronts, int model, int variant);
+/* Puts the row on these at->count ranks, cut as the choice is; the row borrows
+ * them. */
+void rlf_place_row_cut(rlf_place_row *row, const rlf_choice *at,
+                       const int *ranks);
 
 /* ---- pages.c ---- */
 

@@ -59,11 +59,7 @@ put_on(rlf_place_row *row, const rlf_choice *at, rlf_arena *arena)
     int *ranks = RLF_NEW_ARRAY(arena, int, at->count);
     for (int i = 0; i < at->count; i++)
         ranks[i] = at->first + i;
-    row->ranks = ranks;
-    row->n_ranks = at->count;
-    row->tp = at->tp;
-    row->pp = at->pp;
-    row->dp = at->dp;
+    rlf_place_row_cut(row, at, ranks);
 }
 
 /* Of each model: a row with what is said of all of it. */
