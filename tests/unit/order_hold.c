@@ -5,7 +5,7 @@
 #include "engine/plan/holds.h"
 #include "tests/unit/order_graph.h"
 
-enum { SAMPLES = 9, RANKS = 4, MOST = 32 };
+enum { SAMPLES = 9, RANKS = 4, MOST = 256 };
 /* Nodes. */
 enum { DRAW, GENERATE, REFERENCE, CRITIC, REPORT, ARITH, UPDATE, OTHER, NODES };
 
@@ -417,6 +417,52 @@ test_training(void)
     end(&w, "training");
 }
 
+/* Rank 3 reads what rank 0 samples, and could train before; rank 2 trains with
+ * what is made in diamonds, one behind the other. Each of them doubles the ways
+ * from that update to the draw: whether it needs the reading is asked of each
+ * node once. */
+static void
+test_many_ways(void)
+{
+    enum { READ = 2, FIRST, DIAMONDS = 40, TRAINED = FIRST + 3 * DIAMONDS };
+    world w;
+    int top = 0;
+    begin_graph(&w);
+    add_node(w.graph, &logprob, (node_parts){.rows = 1, IN(1)});
+    for (int i = 0; i < DIAMONDS; i++) {
+        int left = add_node(w.graph, &arith, (node_parts){BATCH, IN(top)});
+        int right = add_node(w.graph, &arith, (node_parts){BATCH, IN(top)});
+        top = add_node(w.graph, &arith, (node_parts){BATCH, IN(left, right)});
+    }
+    add_node(w.graph, &update, (node_parts){BATCH, IN(DRAW)});
+    add_node(w.graph, &update, (node_parts){BATCH, IN(top)});
+    w.plan = (rlf_plan){.graph = w.graph, .ranks = RANKS};
+    w.plan.place = RLF_NEW_ARRAY(w.arena, rlf_node_place, TRAINED + 2);
+    place(&w, DRAW, (ranks){0, RANKS, 1}, RLF_SPREAD_WHOLE);
+    place(&w, GENERATE, (ranks){0, 1, 1}, RLF_SPREAD_ROWS);
+    place(&w, READ, (ranks){3, 1, 1}, RLF_SPREAD_ROWS);
+    for (int i = FIRST; i < TRAINED; i++)
+        place(&w, i, (ranks){2, 1, 1}, RLF_SPREAD_WHOLE);
+    place(&w, TRAINED, (ranks){3, 1, 1}, RLF_SPREAD_WHOLE);
+    place(&w, TRAINED + 1, (ranks){2, 1, 1}, RLF_SPREAD_WHOLE);
+    rlf_holds_make(&w.plan, w.arena);
+    w.control = rlf_control_new(&w.plan, (rlf_policy){.piece = 2});
+    rlf_control_begin(w.control);
+    go_on(&w);
+    for (int i = DRAW; i < TRAINED; i += i ? 1 : FIRST)
+        finish(&w, i);
+    note_makers(&w, GENERATE);
+    ok(!count_rows(&w, READ) && count_runs(&w, TRAINED) == 1,
+       "an update does not wait for a reading that no other update needs");
+    finish(&w, TRAINED);
+    finish(&w, TRAINED + 1);
+    complete(&w, 0, SAMPLES);
+    finish(&w, READ);
+    is_int(w.all[w.n - 1]->kind, RLF_DO_END, "... to the end");
+    rlf_control_free(w.control);
+    rlf_arena_free(w.arena);
+}
+
 /* Two models generate, one on ranks 0 and 1, one on 2 and 3; `trained`: where
  * the first is trained then, the second on 0 and 1. */
 static void
@@ -481,7 +527,7 @@ test_two_generations(void)
 int
 main(void)
 {
-    plan(38);
+    plan(40);
     test_sender_at_work();
     test_two_senders();
     test_other_reader();
@@ -489,6 +535,7 @@ main(void)
     test_partner_at_work();
     test_joined();
     test_training();
+    test_many_ways();
     test_two_generations();
     return done();
 }
