@@ -394,7 +394,8 @@ RLF_PUBLIC const rlf_tokens *rlf_session_tokens_all(rlf_session *session,
 /* The same of a chat, after which the assistant is to speak, by the template
  * that the tokenizer comes with: n bytes of JSON, a list of messages or an
  * object whose "messages" are one. A message has a role, a content, and what
- * else the template reads. The text is the one that the template writes. */
+ * else the template reads. The text is the one that the template writes.
+ * Without `messages` (NULL) the tokenizer and the template are only opened. */
 RLF_PUBLIC const rlf_tokens *rlf_session_chat(rlf_session *session,
                                               const char *path,
                                               const char *messages, size_t n);
@@ -428,7 +429,8 @@ typedef struct rlf_answer {
 
 /* A prompt that waits for its answers by the model in directory `model`: a text
  * of n bytes, or (`chat`) JSON as rlf_session_chat takes it. The session needs
- * no program; one answers by one model. */
+ * no program; one answers by one model. Without `text` (NULL) no prompt is
+ * added: a message is about the model, its tokenizer or template. */
 RLF_PUBLIC rlf_result rlf_session_prompt(rlf_session *session,
                                          const char *model, const char *text,
                                          size_t n, int chat);

@@ -347,6 +347,16 @@ add_prompt(struct rlf_answering *a, const rlf_tokens *read, const char *name,
     return RLF_OK;
 }
 
+/* What is wrong with the model itself is told before prompts are looked at. */
+static rlf_status
+open_reader(rlf_session *s, struct rlf_answering *a, const char *model,
+            bool chat, rlf_err *err)
+{
+    RLF_TRY(open_config(s, a, model, err));
+    return chat ? rlf_looked_chat_open(s, model, err)
+                : rlf_looked_text_open(s, model, err);
+}
+
 rlf_result
 rlf_session_prompt(rlf_session *s, const char *model, const char *text,
                    size_t n, int chat)
@@ -354,8 +364,8 @@ rlf_session_prompt(rlf_session *s, const char *model, const char *text,
     if (!s || s->err.status < 0)
         return rlf_session_status(s);
     struct rlf_answering *a = answering_of(s);
-    rlf_status status = open_config(s, a, model, &s->err);
-    if (status >= 0) {
+    rlf_status status = open_reader(s, a, model, chat, &s->err);
+    if (status >= 0 && text) {
         const rlf_tokens *read = chat ? rlf_session_chat(s, model, text, n)
                                       : rlf_session_tokens(s, model, text, n);
         status = read ? add_prompt(a, read, chat ? "the chat" : "the prompt",
@@ -475,7 +485,7 @@ rlf_session_prompt_rows(rlf_session *s, const char *model, const char *path,
         {.label = "prompt", .field = field},
         {.label = "tools", .field = "tools", .part = RLF_RECORD_TOOLS}};
     bool tools = false;
-    rlf_status status = open_config(s, a, model, err);
+    rlf_status status = open_reader(s, a, model, chat || system, err);
     if (status >= 0)
         status = rlf_shard_files_find(path, NULL, arena, err, &format, &files);
     if (status >= 0) {

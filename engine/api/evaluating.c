@@ -94,6 +94,8 @@ only_model(rlf_session *s, const char *dir, rlf_err *err, const char **out)
                  dir);
     if (found > 1)
         rlf_err_hint(err, "name one of them: %s", list.p);
+    else if (!found)
+        rlf_hub_explain(dir, err);
     rlf_buf_free(&list);
     return found == 1 ? RLF_OK : RLF_USER;
 }
@@ -138,6 +140,14 @@ rlf_session_evaluate(rlf_session *s, const char *model)
     s->evaluating->how =
         (rlf_evaluate){.model = path, .adapter = path && rlf_adapter_is(path)};
     return RLF_RESULT_OK;
+}
+
+void
+rlf_evaluating_place(const rlf_session *s, rlf_err *err)
+{
+    const char *model = s->evaluating ? s->evaluating->how.model : NULL;
+    if (model && strstr(err->sentence, model))
+        err->span = (rlf_span){0};
 }
 
 const rlf_evaluate *

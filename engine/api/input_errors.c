@@ -11,8 +11,11 @@ rlf_input_errors_add(void *sink, const rlf_err *err)
 {
     rlf_session *s = sink;
     rlf_mutex_lock(&s->input_errors.mutex);
-    if (s->input_errors.list.count < RLF_DIAG_MOST)
+    if (s->input_errors.list.count < RLF_DIAG_MOST) {
         RLF_PUSH(&s->input_errors.list, *err);
+        rlf_evaluating_place(
+            s, &s->input_errors.list.data[s->input_errors.list.count - 1]);
+    }
     rlf_mutex_unlock(&s->input_errors.mutex);
 }
 

@@ -97,6 +97,19 @@ rlf_looked_text_open(rlf_session *s, const char *path, rlf_err *err)
     return open_tokenizer(s, path, err, &l);
 }
 
+rlf_status
+rlf_looked_chat_open(rlf_session *s, const char *path, rlf_err *err)
+{
+    struct rlf_looked_text *l;
+    RLF_TRY(open_tokenizer(s, path, err, &l));
+    if (l->chat)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER, "the tokenizer of %s has no chat template", path);
+    rlf_err_hint(err, "a template is the file chat_template.jinja, or "
+                      "chat_template of tokenizer_config.json");
+    return RLF_USER;
+}
+
 const rlf_tokenizer *
 rlf_looked_tokenizer(const rlf_session *s)
 {
@@ -239,7 +252,7 @@ rlf_session_tokens_all(rlf_session *s, const char *path,
         rlf_arena_try(l->pool, (count + 1) * sizeof *out, "texts", &s->err,
                       &out) < 0)
         return NULL;
-    int cores = rlf_cores_count();
+    int cores = count ? rlf_cores_count() : 1;
     rlf_err why = RLF_ERR_NONE; /* fewer threads do */
     if (cores > 1 && rlf_team_new(cores, cores, &team, &why) < 0)
         team = NULL;
@@ -375,19 +388,14 @@ const rlf_tokens *
 rlf_session_chat(rlf_session *s, const char *path, const char *messages,
                  size_t n)
 {
-    struct rlf_looked_text *l;
     rlf_prompt prompt = {0};
-    if (!s || s->err.status < 0 || open_tokenizer(s, path, &s->err, &l) < 0 ||
-        read_messages(messages, n, l->pool, &s->err, &prompt) < 0)
+    if (!s || s->err.status < 0 || rlf_looked_chat_open(s, path, &s->err) < 0)
         return NULL;
-    if (!l->chat) {
-        rlf_fail(&s->err, RLF_USER, "the tokenizer of %s has no chat template",
-                 path);
-        rlf_err_hint(&s->err, "a template is the file chat_template.jinja, or "
-                              "chat_template of tokenizer_config.json");
-        return NULL;
-    }
-    if (read_prompt(l, &prompt, &s->err) < 0)
+    struct rlf_looked_text *l = s->looked_text;
+    if (!messages)
+        return answer(l, RLF_STR(""));
+    if (read_messages(messages, n, l->pool, &s->err, &prompt) < 0 ||
+        read_prompt(l, &prompt, &s->err) < 0)
         return NULL;
     return answer(l, prompt.text);
 }

@@ -9,6 +9,7 @@
 #include "engine/io/file.h"
 #include "engine/io/hub.h"
 #include "engine/text/files.h"
+#include "nodes/model/adapter_files.h"
 #include "nodes/model/merge.h"
 
 #include <errno.h>
@@ -25,6 +26,20 @@ check_directory(const char *path, rlf_arena *arena, rlf_err *err)
                  "merge takes the directory of a model, that of an "
                  "adapter, and the one to write%s",
                  rlf_hub_advice(path, arena));
+    return RLF_USER;
+}
+
+/* The adapter is one, and the model is none. */
+static rlf_status
+check_kind(const char *path, bool adapter, rlf_err *err)
+{
+    if (rlf_adapter_is(path) == adapter)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             adapter ? "%s is no adapter: it has no " RLF_ADAPTER_CONFIG
+                     : "%s is an adapter, where the model is asked for",
+             path);
+    rlf_err_hint(err, "write rlflow merge MODEL ADAPTER DIRECTORY");
     return RLF_USER;
 }
 
@@ -80,6 +95,8 @@ merge(const char *base, const char *adapter, const char *dir, rlf_arena *arena,
     adapter = rlf_hub_path(adapter, adapter, arena);
     RLF_TRY(check_directory(base, arena, err));
     RLF_TRY(check_directory(adapter, arena, err));
+    RLF_TRY(check_kind(base, false, err));
+    RLF_TRY(check_kind(adapter, true, err));
     RLF_TRY(check_new(name, err));
     RLF_TRY(make_part(part, arena, err));
     rlf_status status = fill(base, adapter, part, arena, err, out);

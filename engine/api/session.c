@@ -643,8 +643,10 @@ rlf_session_ready(rlf_session *s)
     if (status < 0 || s->leads)
         rlf_stop_unwatch(s);
     rlf_locale_leave(before);
-    if (status < 0)
+    if (status < 0) {
+        rlf_evaluating_place(s, &s->err);
         return rlf_session_result(status);
+    }
     return rlf_stop_opened(s) ? RLF_RESULT_STOPPED : RLF_RESULT_OK;
 }
 

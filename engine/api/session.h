@@ -302,9 +302,15 @@ void rlf_looked_text_close(struct rlf_looked_text *looked);
  * until another is asked. */
 rlf_status rlf_looked_text_open(rlf_session *session, const char *path,
                                 rlf_err *err);
+/* The same, and RLF_USER if it has no chat template. */
+rlf_status rlf_looked_chat_open(rlf_session *session, const char *path,
+                                rlf_err *err);
 const struct rlf_tokenizer *rlf_looked_tokenizer(const rlf_session *session);
 void rlf_answering_close(struct rlf_answering *answering);
 void rlf_evaluating_close(struct rlf_evaluating *evaluating);
+/* A message that names the directory of the model that is evaluated, which the
+ * program does not, gets no place in the program. */
+void rlf_evaluating_place(const rlf_session *session, rlf_err *err);
 /* How the program is to be compiled; NULL: as it is. */
 const struct rlf_evaluate *rlf_evaluating_options(rlf_session *session);
 /* The steps in which all rows are evaluated, once data is open. */

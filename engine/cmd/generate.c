@@ -200,14 +200,19 @@ begin_chat(const rlf_command_line *line, rlf_buf *out)
         put_message("system", system, strlen(system), out);
 }
 
+static bool
+is_chat(const rlf_command_line *line)
+{
+    return line->options[RLF_OPTION_CHAT].given ||
+           line->options[RLF_OPTION_SYSTEM].given;
+}
+
 /* A text of the command line or of a line, as it is or as what a user says. */
 static rlf_result
 add_prompt(rlf_session *s, const rlf_command_line *line, const char *text,
            size_t n)
 {
-    bool chat = line->options[RLF_OPTION_CHAT].given ||
-                line->options[RLF_OPTION_SYSTEM].given;
-    if (!chat)
+    if (!is_chat(line))
         return rlf_session_prompt(s, line->files[0], text, n, 0);
     rlf_buf all = {0};
     begin_chat(line, &all);
@@ -275,6 +280,9 @@ batch(rlf_session *s, const rlf_command_line *line, writer *w)
     rlf_given from = {0};
     size_t n;
     w->json = true;
+    if (!field && rlf_session_prompt(s, line->files[0], NULL, 0,
+                                     is_chat(line)) != RLF_RESULT_OK)
+        return rlf_cmd_end(s, rlf_session_status(s));
     if (field) {
         result = rlf_session_prompt_rows(s, line->files[0], path, field,
                                          given(line, RLF_OPTION_SYSTEM),

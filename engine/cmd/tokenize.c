@@ -262,6 +262,15 @@ encode(rlf_session *s, rlf_given *from, const char *path, bool chat, bool ids)
     }
 }
 
+/* What is wrong with the tokenizer or its template is about no line. */
+static bool
+open_model(rlf_session *s, const char *path, bool chat)
+{
+    size_t done;
+    return chat ? rlf_session_chat(s, path, NULL, 0) != NULL
+                : rlf_session_tokens_all(s, path, NULL, NULL, 0, &done) != NULL;
+}
+
 static int
 check_options(const rlf_command_line *line)
 {
@@ -294,7 +303,9 @@ rlf_cmd_tokenize(const rlf_command_line *line)
     if (!s)
         return status;
     const char *path = line->files[0];
-    if (line->options[RLF_OPTION_DECODE].given)
+    if (!open_model(s, path, line->options[RLF_OPTION_CHAT].given))
+        ;
+    else if (line->options[RLF_OPTION_DECODE].given)
         status = decode(s, &from, path);
     else
         encode(s, &from, path, line->options[RLF_OPTION_CHAT].given,

@@ -5,6 +5,7 @@
 #include "engine/base/map.h"
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
+#include "engine/io/hub.h"
 #include "engine/io/json.h"
 
 #include <inttypes.h>
@@ -357,6 +358,7 @@ rlf_safetensors_open(const char *path, rlf_err *err, rlf_safetensors **out)
     rlf_status status = rlf_dir_exists(path) ? load_dir(file, path, err)
                                              : load_file(file, path, err);
     if (status < 0) {
+        rlf_hub_explain(path, err);
         rlf_err_pass(err, __func__);
         rlf_safetensors_close(file);
         return status;

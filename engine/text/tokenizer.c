@@ -32,7 +32,10 @@ load_root(rlf_tokenizer *t, const json_t *config, const char *path,
              t->dir);
     const char *old = rlf_path_join(t->arena, t->dir, "tokenizer.model");
     const char *model = rlf_path_join(t->arena, t->dir, "config.json");
-    if (!rlf_file_exists(model) && !rlf_file_exists(old))
+    if (rlf_file_exists(rlf_path_join(t->arena, t->dir, "adapter_config.json")))
+        rlf_err_hint(err, "it is an adapter, whose tokenizer is that of the "
+                          "model that it is for");
+    else if (!rlf_file_exists(model) && !rlf_file_exists(old))
         rlf_err_hint(err, "it has no config.json either, so it is no model in "
                           "the format of Hugging Face; convert it, or name "
                           "another directory");
@@ -40,8 +43,9 @@ load_root(rlf_tokenizer *t, const json_t *config, const char *path,
         rlf_err_hint(err, "tokenizer.model is not read: save the tokenizer as "
                           "tokenizer.json first");
     else
-        rlf_err_hint(err, "put the model's tokenizer.json there, or name a "
-                          "directory that has one: tokenizer: \"...\"");
+        rlf_err_hint(err, "put the model's tokenizer.json there; a program can "
+                          "name another directory: lm(..., tokenizer: "
+                          "\"...\")");
     return RLF_USER;
 }
 
@@ -104,9 +108,10 @@ rlf_tokenizer_open(const char *path, rlf_err *err, rlf_tokenizer **out)
     t->scratches = rlf_scratches_new(arena);
     t->bos = RLF_NO_ID;
     rlf_status status = open_files(t, path, err);
-    if (status < 0)
+    if (status < 0) {
+        rlf_hub_explain(path, err);
         rlf_tokenizer_close(t);
-    else
+    } else
         *out = t;
     return status;
 }

@@ -610,16 +610,26 @@ rlf_model_config_read(const char *dir, rlf_arena *arena, rlf_err *err,
     }
     RLF_TRY(rlf_file_find(path, err, &there));
     if (!there) {
-        rlf_fail(err, RLF_USER, "%s is not a model: it has no config.json",
+        bool is_dir = rlf_dir_exists(dir);
+        rlf_fail(err, RLF_USER,
+                 is_dir ? "%s is not a model: it has no config.json"
+                        : "%s is not there",
                  dir);
-        rlf_err_hint(err, "give the path of a Hugging Face model directory%s",
+        rlf_err_hint(err, "%s%s",
+                     is_dir ? "give the path of a Hugging Face model directory"
+                            : "a model is a directory on this machine, and "
+                              "nothing is downloaded",
                      rlf_hub_advice(dir, arena));
+        rlf_hub_explain(dir, err);
         return RLF_USER;
     }
     json_t *root = NULL, *extra = NULL;
     rlf_buf text = {0};
     rlf_status status = RLF_OK;
-    RLF_TRY_GOTO(rlf_json_load_object(path, err, &root), done);
+    status = rlf_json_load_object(path, err, &root);
+    if (status < 0)
+        rlf_hub_explain(dir, err);
+    RLF_TRY_GOTO(status, done);
     rlf_config_keys r = {path, root, err};
     RLF_TRY_GOTO(read_config(&r, arena, out), done);
     RLF_TRY_GOTO(rlf_file_read(path, 1 << 24, err, &text), done);
