@@ -13,7 +13,7 @@
 
 /* One of the templates; jinja NULL: see `why`. */
 typedef struct writer {
-    const char *file;
+    const char *file, *part; /* of the file; NULL: all of it */
     rlf_str source;
     rlf_jinja *jinja;
     rlf_err why;
@@ -44,14 +44,36 @@ open_writer(const rlf_named_templates *all, const char *name, bool tools,
     if (status < 0)
         return true;
     out->file = from->file;
+    out->part = from->part;
     out->source = from->source;
-    if (rlf_jinja_open(from->file, from->source, arena, &out->why,
+    if (rlf_jinja_open(from->file, from->part, from->source, arena, &out->why,
                        &out->jinja) < 0)
         out->jinja = NULL;
     return true;
 }
 
-/* A list of tools: objects of JSON, as one text. */
+/* RLF_USER if that is no list of objects, or has numbers that would change. */
+static rlf_status
+check_tools(const char *path, const json_t *list, bool rounded, rlf_err *err)
+{
+    bool good = json_is_array(list);
+    for (size_t i = 0; i < json_array_size(list); i++)
+        good &= json_is_object(json_array_get(list, i));
+    if (!good) {
+        rlf_fail(err, RLF_USER, "%s is no list of tools", path);
+        rlf_err_hint(err, "it is [{\"type\": \"function\", \"function\": "
+                          "{\"name\": ...}}, ...]: a JSON schema for each");
+    } else if (rounded && rlf_json_has_whole(list)) {
+        rlf_fail(err, RLF_USER,
+                 "%s: an integer has more than 64 bits, and would be rounded",
+                 path);
+        rlf_err_hint(err, "write it in quotes, as a text");
+    }
+    return err->status;
+}
+
+/* A list of tools: objects of JSON, as one text. An empty one is no absence of
+ * tools: templates are told of it. */
 static rlf_status
 read_tools(const char *path, rlf_arena *arena, rlf_err *err, rlf_str *out)
 {
@@ -59,18 +81,13 @@ read_tools(const char *path, rlf_arena *arena, rlf_err *err, rlf_str *out)
     rlf_json_found found = {0};
     rlf_buf text = {0};
     rlf_status status = rlf_file_read(path, RLF_JSON_MOST, err, &text);
+    size_t mark = text.n >= 3 && !memcmp(text.p, "\xef\xbb\xbf", 3) ? 3 : 0;
     if (status >= 0)
-        status = rlf_json_parse_exact(path, 1, text.n ? text.p : "", text.n,
-                                      err, &list, &found);
+        status = rlf_json_parse_exact(path, 1, text.n ? text.p + mark : "",
+                                      text.n - mark, err, &list, &found);
     rlf_buf_free(&text);
-    bool good = json_is_array(list) && json_array_size(list);
-    for (size_t i = 0; i < json_array_size(list); i++)
-        good &= json_is_object(json_array_get(list, i));
-    if (status >= 0 && !good) {
-        status = rlf_fail(err, RLF_USER, "%s is no list of tools", path);
-        rlf_err_hint(err, "it is [{\"type\": \"function\", \"function\": "
-                          "{\"name\": ...}}, ...]: a JSON schema for each");
-    }
+    if (status >= 0)
+        status = check_tools(path, list, found.rounded, err);
     if (status >= 0) {
         size_t n = json_dumpb(list, NULL, 0, JSON_COMPACT);
         char *p;
@@ -327,7 +344,7 @@ rlf_chat_generates(const rlf_chat_template *chat, const rlf_prompt *prompt)
 }
 
 static rlf_status
-keep_spans(const char *file, const rlf_jinja_output *text, rlf_arena *pool,
+keep_spans(const writer *w, const rlf_jinja_output *text, rlf_arena *pool,
            rlf_err *err, rlf_chat_span **out)
 {
     RLF_TRY(rlf_arena_try(pool, (text->n_spans + 1) * sizeof **out, what, err,
@@ -336,9 +353,9 @@ keep_spans(const char *file, const rlf_jinja_output *text, rlf_arena *pool,
         const rlf_jinja_span *span = &text->spans[i];
         if (!span->placed) {
             rlf_fail(err, RLF_USER,
-                     "%s: a {%% generation %%} block is within a macro or "
+                     "%s: a {%% generation %%} block%s%s is within a macro or "
                      "another block, so its place in the text is not known",
-                     file);
+                     w->file, w->part ? " of " : "", w->part ? w->part : "");
             rlf_err_hint(err, "write it where the messages are written one "
                               "after the other");
             return RLF_USER;
@@ -359,8 +376,7 @@ rlf_chat_converse(const rlf_chat_template *chat, const rlf_prompt *prompt,
     if (status >= 0)
         status = keep(text.text, pool, err, out);
     if (status >= 0)
-        status =
-            keep_spans(writer_of(chat, prompt)->file, &text, pool, err, spans);
+        status = keep_spans(writer_of(chat, prompt), &text, pool, err, spans);
     *n_spans = text.n_spans;
     rlf_arena_free(scratch);
     return status;

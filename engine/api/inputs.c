@@ -303,20 +303,17 @@ static void
 add_templates(collector *c, const char *model, const char *path)
 {
     rlf_arena *arena = c->session->arena;
-    const char *folder = rlf_path_join(arena, path, RLF_TEMPLATE_FOLDER);
-    const char **names;
+    const char **paths;
     size_t count = 0;
     rlf_err why = RLF_ERR_NONE;
-    rlf_status status = rlf_dir_exists(folder)
-                            ? rlf_dir_list(folder, arena, &why, &names, &count)
-                            : RLF_OK;
+    rlf_status status = rlf_template_files(path, arena, &why, &paths, &count);
     if (status < 0)
         fails(c, status, &why);
     for (size_t i = 0; i < count && status >= 0; i++) {
-        const char *name = rlf_path_join(arena, RLF_TEMPLATE_FOLDER, names[i]);
-        if (ends_in(name, ".jinja"))
-            add_file(c, rlf_arena_printf(arena, "%s.tokenizer", model), name,
-                     rlf_path_join(arena, path, name), name);
+        const char *name =
+            rlf_path_join(arena, RLF_TEMPLATE_FOLDER, base_name(paths[i]));
+        add_file(c, rlf_arena_printf(arena, "%s.tokenizer", model), name,
+                 paths[i], name);
     }
 }
 

@@ -325,7 +325,11 @@ name_templates(rlf_looked_model *c, const rlf_named_templates *all)
 {
     for (size_t i = 0;
          !all->single && i < all->count && c->n_named < RLF_LOOKED_NAMES; i++)
-        c->named[c->n_named++] = all->data[i].name;
+        c->named[c->n_named++] =
+            all->data[i].why.status < 0
+                ? rlf_arena_printf(c->arena, "%s (which cannot be read)",
+                                   all->data[i].name)
+                : all->data[i].name;
 }
 
 static const char *

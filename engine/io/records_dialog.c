@@ -327,7 +327,8 @@ check_tools(rlf_record_reader *r, size_t c)
         return fail_tools(r, c);
     if (!cell->text.n)
         return RLF_OK;
-    json_t *list = rlf_json_decode(cell->text.p, cell->text.n, JSON_DECODE_ANY,
+    json_t *list = rlf_json_decode(cell->text.p, cell->text.n,
+                                   JSON_DECODE_ANY | JSON_REJECT_DUPLICATES,
                                    &where, &missing);
     for (size_t i = 0; i < json_array_size(list); i++)
         good &= json_is_object(json_array_get(list, i));

@@ -301,7 +301,7 @@ typedef struct jinja_token {
 } jinja_token;
 
 struct rlf_jinja {
-    const char *file;
+    const char *file, *part; /* part NULL: the source is all of it */
     rlf_str source; /* with line feeds, without the last one */
     jinja_nodes body;
     jinja_entries enter;

@@ -37,8 +37,13 @@ leave(jinja_run *r, rlf_status status, const char *text)
 {
     size_t line, column;
     find_place(r, &line, &column);
-    r->status = rlf_fail(r->err, status, "%s:%zu:%zu: %s", r->jinja->file, line,
-                         column, text);
+    const rlf_jinja *jinja = r->jinja;
+    r->status =
+        jinja->part
+            ? rlf_fail(r->err, status, "%s: line %zu, column %zu of %s: %s",
+                       jinja->file, line, column, jinja->part, text)
+            : rlf_fail(r->err, status, "%s:%zu:%zu: %s", jinja->file, line,
+                       column, text);
     longjmp(r->stop, 1);
 }
 
@@ -190,19 +195,22 @@ is_utf8(rlf_str text)
 }
 
 rlf_status
-rlf_jinja_open(const char *file, rlf_str source, rlf_arena *arena, rlf_err *err,
-               rlf_jinja **out)
+rlf_jinja_open(const char *file, const char *part, rlf_str source,
+               rlf_arena *arena, rlf_err *err, rlf_jinja **out)
 {
+    const char *words = part ? part : "the chat template";
     if (source.n > RLF_JINJA_MOST)
-        return rlf_fail(err, RLF_USER, "%s: a chat template of more than %d MB",
-                        file, RLF_JINJA_MOST >> 20);
+        return rlf_fail(err, RLF_USER, "%s: %s has more than %d MB", file,
+                        words, RLF_JINJA_MOST >> 20);
     if (!is_utf8(source) || (source.n && memchr(source.p, 0, source.n)))
-        return rlf_fail(err, RLF_USER,
-                        "%s: the chat template is not a text in UTF-8", file);
-    RLF_TRY(rlf_arena_room(arena, sizeof **out + source.n + strlen(file) + 64,
-                           "a chat template", err));
+        return rlf_fail(err, RLF_USER, "%s: %s is not a text in UTF-8", file,
+                        words);
+    RLF_TRY(rlf_arena_room(
+        arena, sizeof **out + source.n + strlen(file) + strlen(words) + 64,
+        "a chat template", err));
     rlf_jinja *jinja = RLF_NEW(arena, rlf_jinja);
     jinja->file = rlf_arena_strdup(arena, file);
+    jinja->part = part ? rlf_arena_strdup(arena, part) : NULL;
     jinja->source = (rlf_str){
         rlf_arena_strndup(arena, source.n ? source.p : "", source.n), source.n};
     opening o = {.jinja = jinja,

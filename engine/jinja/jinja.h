@@ -23,11 +23,13 @@
 typedef struct rlf_jinja rlf_jinja;
 
 /* Parse `source`, which is copied, as all of *out, into `arena`. `file` is for
- * messages: "FILE:LINE:COLUMN: ...". RLF_USER where the source is no template,
- * no UTF-8, or longer than RLF_JINJA_MOST bytes; RLF_MEMORY. */
+ * messages, "FILE:LINE:COLUMN: ...", as is `part`, the words for what of the
+ * file the source is, NULL if that is all: lines are counted in the source,
+ * "FILE: line LINE, column COLUMN of PART: ...". RLF_USER where the source is
+ * no template, no UTF-8, or longer than RLF_JINJA_MOST bytes; RLF_MEMORY. */
 enum { RLF_JINJA_MOST = 4 << 20 };
-rlf_status rlf_jinja_open(const char *file, rlf_str source, rlf_arena *arena,
-                          rlf_err *err, rlf_jinja **out);
+rlf_status rlf_jinja_open(const char *file, const char *part, rlf_str source,
+                          rlf_arena *arena, rlf_err *err, rlf_jinja **out);
 
 /* A moment for strftime_now, in the proleptic Gregorian calendar; one without a
  * month is the first of January 1970. */

@@ -41,23 +41,31 @@ read_one(const char *path, const char *name, rlf_arena *arena, rlf_err *err,
     return status;
 }
 
+/* A template that cannot be read is left out: nobody has used it. */
+static rlf_status
+read_template(const char *path, const char *name, rlf_arena *arena,
+              rlf_err *err, rlf_tokenizer_files *out)
+{
+    rlf_err why = RLF_ERR_NONE;
+    rlf_status status = read_one(path, name, arena, &why, out);
+    if (status >= 0 || status == RLF_USER)
+        return RLF_OK;
+    *err = why;
+    return status;
+}
+
 /* Templates that have names. */
 static rlf_status
 read_folder(const char *dir, rlf_arena *arena, rlf_err *err,
             rlf_tokenizer_files *out)
 {
-    const char *folder = rlf_path_join(arena, dir, RLF_TEMPLATE_FOLDER);
-    const char **found;
+    const char **paths;
     size_t count;
-    if (!rlf_dir_exists(folder))
-        return RLF_OK;
-    RLF_TRY(rlf_dir_list(folder, arena, err, &found, &count));
+    RLF_TRY(rlf_template_files(dir, arena, err, &paths, &count));
     for (size_t i = 0; i < count; i++) {
-        const char *name = rlf_path_join(arena, RLF_TEMPLATE_FOLDER, found[i]);
-        const char *ending = strrchr(found[i], '.');
-        if (ending && strcmp(ending, ".jinja") == 0)
-            RLF_TRY(read_one(rlf_path_join(arena, dir, name), name, arena, err,
-                             out));
+        const char *name = strrchr(paths[i], '/') + 1;
+        name = rlf_path_join(arena, RLF_TEMPLATE_FOLDER, name);
+        RLF_TRY(read_template(paths[i], name, arena, err, out));
     }
     return RLF_OK;
 }
@@ -73,7 +81,9 @@ rlf_tokenizer_files_read(const char *path, rlf_arena *arena, rlf_err *err,
         /* the first may be called otherwise */
         const char *from =
             i == 0 && !is_dir ? path : rlf_path_join(arena, dir, names[i]);
-        RLF_TRY(read_one(from, names[i], arena, err, out));
+        RLF_TRY((strcmp(names[i], "chat_template.jinja")
+                     ? read_one
+                     : read_template)(from, names[i], arena, err, out));
     }
     return read_folder(dir, arena, err, out);
 }

@@ -16,11 +16,10 @@ typedef struct list {
 } list;
 
 static void
-add(list *l, const char *name, const char *file, rlf_str source)
+add(list *l, rlf_named_template one)
 {
-    const rlf_named_template one = {name, file, source};
     for (size_t i = 0; i < l->all.count; i++)
-        if (strcmp(l->all.data[i].name, name) == 0) {
+        if (strcmp(l->all.data[i].name, one.name) == 0) {
             l->all.data[i] = one;
             return;
         }
@@ -29,17 +28,24 @@ add(list *l, const char *name, const char *file, rlf_str source)
 
 /* ---- tokenizer_config.json ---- */
 
+/* `name` NULL: it has none. */
 static rlf_status
 add_text(list *l, const char *name, const char *file, const json_t *text,
          rlf_err *err)
 {
     size_t n = json_string_length(text);
-    rlf_str source = {0};
+    rlf_named_template one = {.file = file, .why = RLF_ERR_NONE};
     RLF_TRY(rlf_arena_room(l->arena, n + 1, "a chat template", err));
     if (json_is_string(text))
-        source = (rlf_str){
+        one.source = (rlf_str){
             rlf_arena_strndup(l->arena, json_string_value(text), n), n};
-    add(l, rlf_arena_strdup(l->arena, name), file, source);
+    one.name = rlf_arena_strdup(l->arena, name ? name : "default");
+    one.part = name ? rlf_arena_printf(l->arena,
+                                       "the template \"%.*s\" of "
+                                       "\"chat_template\"",
+                                       RLF_CUT(60, name))
+                    : "the text of \"chat_template\"";
+    add(l, one);
     return RLF_OK;
 }
 
@@ -51,7 +57,7 @@ add_value(list *l, const char *file, const json_t *value, rlf_err *err)
     const char *key;
     json_t *text;
     if (json_is_string(value))
-        return add_text(l, "default", file, value, err);
+        return add_text(l, NULL, file, value, err);
     for (size_t i = 0; i < json_array_size(value); i++) {
         const json_t *item = json_array_get(value, i);
         const char *name = json_string_value(json_object_get(item, "name"));
@@ -89,37 +95,61 @@ from_config(list *l, const char *file, rlf_err *err, bool *single)
 
 /* ---- files of their own ---- */
 
+/* What cannot be read fails where it is used. */
 static rlf_status
 add_file(list *l, const char *name, const char *file, rlf_err *err)
 {
+    rlf_named_template one = {.name = name, .file = file, .why = RLF_ERR_NONE};
     rlf_buf text = {0};
-    rlf_status status = rlf_file_read(file, RLF_JSON_MOST, err, &text);
-    if (status >= 0)
+    rlf_status status = RLF_OK;
+    if (rlf_file_read(file, RLF_JSON_MOST, &one.why, &text) >= 0)
         status = rlf_arena_room(l->arena, text.n + 1, "a chat template", err);
+    else if (one.why.status != RLF_USER && one.why.status != RLF_ENV)
+        status = (*err = one.why).status;
+    if (status >= 0 && one.why.status >= 0)
+        one.source = (rlf_str){
+            rlf_arena_strndup(l->arena, text.n ? text.p : "", text.n), text.n};
     if (status >= 0)
-        add(l, name, file,
-            (rlf_str){rlf_arena_strndup(l->arena, text.n ? text.p : "", text.n),
-                      text.n});
+        add(l, one);
     rlf_buf_free(&text);
     return status;
+}
+
+static const char ending[] = ".jinja";
+enum { ENDING = sizeof ending - 1 };
+
+rlf_status
+rlf_template_files(const char *dir, rlf_arena *arena, rlf_err *err,
+                   const char ***paths, size_t *count)
+{
+    const char *folder = rlf_path_join(arena, dir, RLF_TEMPLATE_FOLDER);
+    const char **names;
+    size_t all, n = 0;
+    *count = 0;
+    if (!rlf_dir_exists(folder))
+        return RLF_OK;
+    RLF_TRY(rlf_dir_list(folder, arena, err, &names, &all));
+    for (size_t i = 0; i < all; i++) {
+        size_t m = strlen(names[i]);
+        if (m > ENDING && strcmp(names[i] + m - ENDING, ending) == 0)
+            names[n++] = rlf_path_join(arena, folder, names[i]);
+    }
+    *paths = names;
+    *count = n;
+    return RLF_OK;
 }
 
 static rlf_status
 add_folder(list *l, const char *dir, rlf_err *err)
 {
-    static const char ending[] = ".jinja";
-    const size_t m = sizeof ending - 1;
-    const char **names;
+    const char **paths;
     size_t count;
-    if (!rlf_dir_exists(dir))
-        return RLF_OK;
-    RLF_TRY(rlf_dir_list(dir, l->arena, err, &names, &count));
+    RLF_TRY(rlf_template_files(dir, l->arena, err, &paths, &count));
     for (size_t i = 0; i < count; i++) {
-        size_t n = strlen(names[i]);
-        if (n <= m || strcmp(names[i] + n - m, ending) != 0)
-            continue;
-        RLF_TRY(add_file(l, rlf_arena_strndup(l->arena, names[i], n - m),
-                         rlf_path_join(l->arena, dir, names[i]), err));
+        const char *name = strrchr(paths[i], '/') + 1;
+        RLF_TRY(add_file(
+            l, rlf_arena_strndup(l->arena, name, strlen(name) - ENDING),
+            paths[i], err));
     }
     return RLF_OK;
 }
@@ -137,8 +167,7 @@ rlf_tokenizer_templates(const char *path, rlf_arena *arena, rlf_err *err,
     RLF_TRY(rlf_file_find(file, err, &there));
     if (there)
         RLF_TRY(add_file(&l, "default", file, err));
-    RLF_TRY(
-        add_folder(&l, rlf_path_join(arena, dir, RLF_TEMPLATE_FOLDER), err));
+    RLF_TRY(add_folder(&l, dir, err));
     out->single = there && l.all.count == 1;
     if (!l.all.count) {
         file = rlf_path_join(arena, dir, "tokenizer_config.json");
@@ -179,17 +208,17 @@ rlf_named_template_find(const rlf_named_templates *all, const char *name,
         *out = named(all, "default");
     if (*out && (*out)->source.p)
         return RLF_OK;
+    if (*out && (*out)->why.status < 0) {
+        *err = (*out)->why;
+        return err->status;
+    }
     const char *file = all->count ? all->data[0].file : "the tokenizer";
-    const char *wanted = *out ? (*out)->name : name ? name : "default";
     if (*out)
-        return rlf_fail(err, RLF_USER,
-                        "%s: the template \"%.*s\" of \"chat_template\" is no "
-                        "text",
-                        file, RLF_CUT(60, wanted));
+        return rlf_fail(err, RLF_USER, "%s: %s is no text", file, (*out)->part);
     for (size_t i = 0; i < all->count; i++)
         rlf_buf_printf(&names, "%s%s", i ? ", " : "", all->data[i].name);
     rlf_fail(err, RLF_USER, "%s has no chat template named \"%.*s\"", file,
-             RLF_CUT(60, wanted));
+             RLF_CUT(60, name ? name : "default"));
     if (names.n)
         rlf_err_hint(err, "there %s %.*s: template_name: says which",
                      all->count > 1 ? "are" : "is", RLF_CUT(300, names.p));

@@ -15,7 +15,9 @@
 typedef struct rlf_named_template {
     const char *name; /* "default" of the one that chat_template.jinja is */
     const char *file; /* that it is of */
-    rlf_str source;   /* p NULL: what is there is no text */
+    const char *part; /* words for what of the file it is; NULL: all of it */
+    rlf_str source;   /* p NULL: it is no text, or cannot be read */
+    rlf_err why;      /* it cannot be read, else clear */
 } rlf_named_template;
 
 typedef struct rlf_named_templates {
@@ -26,9 +28,14 @@ typedef struct rlf_named_templates {
 
 /* The chat templates beside a tokenizer: those of chat_template.jinja and of
  * the folder, else what tokenizer_config.json says; of two that have one name
- * the later. `path` as for rlf_tokenizer_open; all in `arena`. */
+ * the later. A file that cannot be read is one too: whoever finds it fails.
+ * `path` as for rlf_tokenizer_open; all in `arena`. */
 rlf_status rlf_tokenizer_templates(const char *path, rlf_arena *arena,
                                    rlf_err *err, rlf_named_templates *out);
+/* The paths of the files in the folder of `dir`, in their order; none: there is
+ * no folder. Also of what cannot be read as a file. */
+rlf_status rlf_template_files(const char *dir, rlf_arena *arena, rlf_err *err,
+                              const char ***paths, size_t *count);
 /* The one that is meant: by its name; without one (NULL) "tool_use" if there is
  * such a one and there are `tools`, else "default". RLF_USER where it is not
  * there; *out NULL: there is no template at all. */

@@ -21,7 +21,8 @@ render(const char *text, size_t n, const json_t *variables,
 {
     result r = {.err = RLF_ERR_NONE};
     rlf_jinja *jinja;
-    r.status = rlf_jinja_open("t", (rlf_str){text, n}, pool, &r.err, &jinja);
+    r.status =
+        rlf_jinja_open("t", NULL, (rlf_str){text, n}, pool, &r.err, &jinja);
     if (r.status >= 0)
         r.status =
             rlf_jinja_render(jinja, variables, options, pool, &r.err, &r.out);
