@@ -117,11 +117,13 @@ open_slot(rlf_rank *rank, slot *s, rlf_err *err)
 
 /* ---- reports ---- */
 
+/* Sends `event` to the controller, as of this rank. By address, because an
+ * event is some hundred bytes and most commands end with one. */
 static rlf_status
-tell(rlf_rank *rank, rlf_rank_event event, rlf_err *err)
+tell(rlf_rank *rank, rlf_rank_event *event, rlf_err *err)
 {
-    event.rank = rank->rank;
-    return rank->tell(rank->sink, &event, err);
+    event->rank = rank->rank;
+    return rank->tell(rank->sink, event, err);
 }
 
 static rlf_status
@@ -130,12 +132,12 @@ tell_done(rlf_rank *rank, uint64_t n, const rlf_call *call, double seconds,
 {
     bool leave = (call->raised & RLF_RAISE_BREAK) != 0;
     return tell(rank,
-                (rlf_rank_event){.kind = RLF_EVENT_DONE,
-                                 .n = n,
-                                 .seconds = call->rows ? seconds : 0,
-                                 .count = call->count,
-                                 .branch = call->branch,
-                                 .leave = leave},
+                &(rlf_rank_event){.kind = RLF_EVENT_DONE,
+                                  .n = n,
+                                  .seconds = seconds,
+                                  .count = call->count,
+                                  .branch = call->branch,
+                                  .leave = leave},
                 err);
 }
 
@@ -212,11 +214,11 @@ execute_open(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
         return RLF_OK;
     RLF_TRY(lengths_of(rank, s, err, &lengths));
     return tell(rank,
-                (rlf_rank_event){.kind = RLF_EVENT_OPENED,
-                                 .n = command->n,
-                                 .n_rows = s->space->count,
-                                 .lengths = lengths,
-                                 .owner = owners(rank->graph, s->space)},
+                &(rlf_rank_event){.kind = RLF_EVENT_OPENED,
+                                  .n = command->n,
+                                  .n_rows = s->space->count,
+                                  .lengths = lengths,
+                                  .owner = owners(rank->graph, s->space)},
                 err);
 }
 
@@ -281,17 +283,17 @@ tell_rows(rlf_rank *rank, const slot *s, rlf_err *err)
         lengths[i] = rows->sample[call->rows[i]].n_ids;
         rank->now->tokens += lengths[i];
     }
-    const rlf_rank_event event = {.kind = RLF_EVENT_ROWS,
-                                  .n = s->n,
-                                  .rows = call->rows,
-                                  .n_rows = call->n_rows,
-                                  .lengths = lengths,
-                                  .turns = rank->turns,
-                                  .decodes = rank->decodes,
-                                  .seats = call->seats};
+    rlf_rank_event event = {.kind = RLF_EVENT_ROWS,
+                            .n = s->n,
+                            .rows = call->rows,
+                            .n_rows = call->n_rows,
+                            .lengths = lengths,
+                            .turns = rank->turns,
+                            .decodes = rank->decodes,
+                            .seats = call->seats};
     rank->turns = rank->decodes = (rlf_turns){0};
     measure_samples(rank, call);
-    return tell(rank, event, err);
+    return tell(rank, &event, err);
 }
 
 /* One quantum of the generation in this slot. */
@@ -413,12 +415,13 @@ execute_run(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
         return train(rank, command->instance, err);
     uint64_t from = call->rows ? rlf_clock_now() : 0;
     RLF_TRY(class->step(call, err));
+    double seconds = call->rows ? rlf_clock_since(from) : 0;
     s->opened = true;
     if (call->raised & RLF_RAISE_CHECKPOINT)
         rank->wants_checkpoint = true;
     if (!share->reports)
         return RLF_OK;
-    return tell_done(rank, command->n, call, rlf_clock_since(from), err);
+    return tell_done(rank, command->n, call, seconds, err);
 }
 
 static rlf_status
@@ -502,7 +505,7 @@ execute_end(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
                             .calls = rank->calls,
                             .n_calls = (uint32_t)rank->graph->nodes.count};
     tell_step(rank, (int)(rank->env.step % (uint32_t)rank->n_steps), &event);
-    return tell(rank, event, err);
+    return tell(rank, &event, err);
 }
 
 static rlf_status
@@ -524,7 +527,7 @@ execute_files(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
         RLF_TRY(rlf_rank_restore_ahead(rank, command, err));
     rlf_rank_event event = {.kind = RLF_EVENT_SAVED};
     tell_step(rank, -1, &event);
-    return tell(rank, event, err);
+    return tell(rank, &event, err);
 }
 
 static rlf_status
