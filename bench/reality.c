@@ -25,7 +25,7 @@
 #include "engine/api/workload.h"
 #include "engine/base/clock.h"
 #include "engine/base/vec.h"
-#include "engine/dev/word.h"
+#include "engine/dev/futex.h"
 #include "engine/timing/fit.h"
 #include "nodes/table.h"
 #include "tests/fit_errors.h"
@@ -113,7 +113,7 @@ by_size(const void *a, const void *b)
 
 #define ANSWERS 200000
 
-static rlf_word asked, answered;
+static rlf_futex asked, answered;
 
 /* On the n-th core of those that this program may use. */
 static void
@@ -135,8 +135,8 @@ answer(void *unused)
 {
     stay_on(1);
     for (uint32_t i = 0; i < ANSWERS; i++) {
-        rlf_word_wait(&asked, i, true, RLF_FOREVER);
-        rlf_word_ring(&answered);
+        rlf_futex_wait(&asked, i, true, RLF_FOREVER);
+        rlf_futex_ring(&answered);
     }
     return unused;
 }
@@ -147,8 +147,8 @@ ask(void *seconds)
     stay_on(0);
     uint64_t begin = rlf_clock_now();
     for (uint32_t i = 0; i < ANSWERS; i++) {
-        rlf_word_ring(&asked);
-        rlf_word_wait(&answered, i, true, RLF_FOREVER);
+        rlf_futex_ring(&asked);
+        rlf_futex_wait(&answered, i, true, RLF_FOREVER);
     }
     *(double *)seconds = 1e-9 * (double)(rlf_clock_now() - begin) / ANSWERS;
     return NULL;
@@ -160,7 +160,7 @@ round_trip(void)
 {
     pthread_t threads[2];
     double seconds = 0;
-    asked = answered = (rlf_word){0};
+    asked = answered = (rlf_futex){0};
     must(pthread_create(&threads[0], NULL, answer, NULL) == 0 &&
              pthread_create(&threads[1], NULL, ask, &seconds) == 0,
          "no threads", NULL);

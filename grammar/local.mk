@@ -67,7 +67,7 @@ libgrammar_a_SOURCES = \
 	%D%/term.c \
 	%D%/token.h \
 	%D%/update.c \
-	%D%/words.c
+	%D%/vocab.c
 libgrammar_a_LIBADD = $(libsyntax_a_OBJECTS)
 libgrammar_a_DEPENDENCIES = $(libgrammar_a_LIBADD)
 libsyntax_a_SOURCES = %D%/parser.y %D%/lexer.l

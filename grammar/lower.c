@@ -216,7 +216,7 @@ changed(const reduction *r, int place)
 {
     rlf_sema *s = r->l->s;
     change c = {r->l, s->terms.data[r->term].region, r->first, place, -1};
-    rlf_words_leaves(s, r->term, find_change, &c);
+    rlf_vocab_leaves(s, r->term, find_change, &c);
     return c.item;
 }
 
@@ -228,7 +228,7 @@ demand_words(rlf_lower *l, int term, int item)
     rlf_sema *s = l->s;
     reduction r = {l, term, item, 0, -1};
     const rlf_term *t = &s->terms.data[term];
-    rlf_words_leaves(s, term, demand_leaf, &r);
+    rlf_vocab_leaves(s, term, demand_leaf, &r);
     int late = place_in(s, item, t->region);
     if (changed(&r, late) < 0)
         r.place = late;
@@ -255,7 +255,7 @@ demand_inside(rlf_lower *l, int term, int item, int part)
     if (t->kind != RLF_TERM_OP || l->demanded[term] || l->inside[term])
         return;
     if (t->region != part || (t->named && t->uses > 1) ||
-        rlf_words_is_result(l->s, term)) {
+        rlf_vocab_is_result(l->s, term)) {
         demand(l, term, item);
         return;
     }
@@ -282,7 +282,7 @@ demand(rlf_lower *l, int term, int item)
     if (t->kind != RLF_TERM_OP || l->demanded[term])
         return;
     l->demanded[term] = true;
-    if (rlf_words_is_result(s, term)) {
+    if (rlf_vocab_is_result(s, term)) {
         demand_words(l, term, item);
         return;
     }
@@ -327,13 +327,13 @@ demand_loss(rlf_lower *l, int term, int item, int update)
     if (t->kind != RLF_TERM_OP || l->in_loss[term] == item)
         return;
     l->in_loss[term] = item;
-    bool result = rlf_words_is_result(l->s, term);
+    bool result = rlf_vocab_is_result(l->s, term);
     if (t->update != update || (result && !t->touches)) {
         demand(l, term, item);
         return;
     }
     if (result) {
-        rlf_words_leaves(l->s, term, demand_constant, &(constant){l, item});
+        rlf_vocab_leaves(l->s, term, demand_constant, &(constant){l, item});
         return;
     }
     for (int k = 0; k < 3; k++) {

@@ -45,26 +45,26 @@ typedef struct rlf_lower {
 /* Mark the items and terms that are made ahead. */
 void rlf_lower_ahead(rlf_lower *l);
 
-/* ---- words.c: what is reduced over vocab ---- */
+/* ---- vocab.c: what is reduced over vocab ---- */
 
 /* Is the term such a reduction, from values per word to tokens? */
-bool rlf_words_is_result(const rlf_sema *s, int term);
+bool rlf_vocab_is_result(const rlf_sema *s, int term);
 /* Call fn for each column that the reduction is made of, and for each
  * logprobs(...). */
-typedef void rlf_words_leaf_fn(void *ctx, int term);
-void rlf_words_leaves(rlf_sema *s, int result, rlf_words_leaf_fn *fn,
+typedef void rlf_vocab_leaf_fn(void *ctx, int term);
+void rlf_vocab_leaves(rlf_sema *s, int result, rlf_vocab_leaf_fn *fn,
                       void *ctx);
 /* The node that computes these reductions, whose values are at the same tokens;
  * its columns are there already. */
-void rlf_words_emit(rlf_lower *l, int part, const int *terms, size_t n,
+void rlf_vocab_emit(rlf_lower *l, int part, const int *terms, size_t n,
                     bool looking);
 /* Those of a loss, derived. Appends to the node's inputs, and to its reads. */
-typedef struct rlf_words_leaf {
+typedef struct rlf_vocab_leaf {
     int term, input; /* and its input of the loss's program */
     bool guarded;    /* rlf_derivative.guarded of that */
-} rlf_words_leaf;
-void rlf_words_loss(rlf_lower *l, const rlf_update *u,
-                    const rlf_words_leaf *leaves, size_t n, rlf_node *node,
+} rlf_vocab_leaf;
+void rlf_vocab_loss(rlf_lower *l, const rlf_update *u,
+                    const rlf_vocab_leaf *leaves, size_t n, rlf_node *node,
                     rlf_loss *loss);
 /* The set, made already, that has this domain; -1: none. */
 int rlf_lower_set_with(const rlf_sema *s, int domain);

@@ -93,7 +93,7 @@ build(maker *m, int term)
     else if (t->kind == RLF_TERM_CONST)
         op = rlf_expr_constant(m->expr, t->value, t->span);
     else
-        op = is_leaf(t) || rlf_words_is_result(m->l->s, term)
+        op = is_leaf(t) || rlf_vocab_is_result(m->l->s, term)
                  ? add_leaf(m, term)
                  : build_op(m, term, t);
     rlf_numbers_put(&m->op, term, op);
@@ -259,7 +259,7 @@ latest_part(const rlf_lower *l, const rlf_numbers *in, rlf_numbers *latest,
 static grain
 grain_of_term(rlf_lower *l, int term)
 {
-    if (rlf_words_is_result(l->s, term))
+    if (rlf_vocab_is_result(l->s, term))
         return (grain){RLF_GRAIN_SAMPLE,
                        rlf_domain_rows(&l->s->graph->domains,
                                        l->s->terms.data[term].domain)};
@@ -341,7 +341,7 @@ rlf_lower_programs(rlf_lower *l, int part, const int *terms, size_t n,
         grain g = grain_of_term(l, order[i]);
         int from = latest_part(l, &in, &latest, order[i]),
             at = from < 0 ? 0 : from;
-        int words = rlf_words_is_result(s, order[i])
+        int words = rlf_vocab_is_result(s, order[i])
                         ? s->terms.data[order[i]].domain
                         : -1;
         while ((size_t)at < list.count &&
@@ -361,7 +361,7 @@ rlf_lower_programs(rlf_lower *l, int part, const int *terms, size_t n,
         if (b->words < 0)
             emit(l, part, b, looking);
         else
-            rlf_words_emit(l, part, b->terms.data, b->terms.count, looking);
+            rlf_vocab_emit(l, part, b->terms.data, b->terms.count, looking);
     }
 }
 
@@ -441,12 +441,12 @@ rlf_lower_loss(rlf_lower *l, const rlf_item *item, rlf_node *node)
     loss->program = d->expr;
     loss_inputs(l, &m, u, node, loss);
     loss->calls = RLF_NEW_ARRAY(s->arena, rlf_live_call, u->calls.count);
-    RLF_VEC(rlf_words_leaf) words = {0};
+    RLF_VEC(rlf_vocab_leaf) words = {0};
     for (size_t i = 0; i < m.leaves.count; i++) {
         const rlf_term *t = &s->terms.data[m.leaves.data[i]];
         if (t->touches && t->kind != RLF_TERM_LIVE)
             RLF_PUSH_IN(s->arena, &words,
-                        (rlf_words_leaf){.term = m.leaves.data[i],
+                        (rlf_vocab_leaf){.term = m.leaves.data[i],
                                          .input = (int)i,
                                          .guarded = d->guarded[i]});
         if (t->kind != RLF_TERM_LIVE)
@@ -460,7 +460,7 @@ rlf_lower_loss(rlf_lower *l, const rlf_item *item, rlf_node *node)
         };
     }
     if (words.count)
-        rlf_words_loss(l, u, words.data, words.count, node, loss);
+        rlf_vocab_loss(l, u, words.data, words.count, node, loss);
     for (int i = 0; i < loss->n_words; i++)
         for (size_t k = 0; k < loss->words[i].program->outputs.count; k++)
             loss->words[i].derivative[k] =

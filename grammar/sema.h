@@ -119,7 +119,7 @@ typedef struct rlf_term {
     int uses;          /* by other terms, and by items */
     int depth;         /* operations above one another in it */
     int value_index;   /* lower.c: the graph's value, -1 */
-    int holds;         /* words.c: holds_words; 0: not asked yet, else 1, -1 */
+    int holds;         /* vocab.c: holds_words; 0: not asked yet, else 1, -1 */
     /* One per token: the term of a sample or prompt that a sum in it repeats
      * at each token without saying so, plus 1 (0: there is none), and where
      * it was written. */

@@ -6,7 +6,7 @@
 
 #include "config.h"
 #include "engine/dev/cuda.h"
-#include "kernels/cuda/ways.h"
+#include "kernels/cuda/algorithms.h"
 
 static rlf_status
 one(int *out, rlf_err *err)

@@ -92,7 +92,7 @@ names_a_place(lowering *l, const rlf_expr_step *s)
     case RLF_STEP_CONST:
         l->at[s->y] = constant(l, op_of(l, s));
         return true;
-    case RLF_STEP_SPREAD:
+    case RLF_STEP_BROADCAST:
         l->at[s->y] = l->at[s->arg[0]];
         return true;
     case RLF_STEP_LENGTH:

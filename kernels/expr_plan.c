@@ -367,7 +367,7 @@ load(planner *p, int op, int from, int domain, int at)
         step.hop = hop_to(p, p->stage->rows, f->domain);
     } else {
         /* by way of the row */
-        step.kind = RLF_STEP_SPREAD;
+        step.kind = RLF_STEP_BROADCAST;
         bool own = f->domain == p->stage->rows && !p->nodes[op].cross;
         step.arg[0] =
             own ? use(p, from, at) : load(p, op, from, p->stage->rows, at);

@@ -47,10 +47,10 @@ typedef struct rlf_expr_register {
 } rlf_expr_register;
 
 typedef enum rlf_expr_step_kind {
-    RLF_STEP_LOAD,   /* a row's value from column `store`, by `hop` */
-    RLF_STEP_CONST,  /* the constant of `op` */
-    RLF_STEP_SPREAD, /* a row's value to each token */
-    RLF_STEP_POINT,  /* pointwise `code` */
+    RLF_STEP_LOAD,      /* a row's value from column `store`, by `hop` */
+    RLF_STEP_CONST,     /* the constant of `op` */
+    RLF_STEP_BROADCAST, /* a row's value to each token */
+    RLF_STEP_POINT,     /* pointwise `code` */
     RLF_STEP_TEXT_EQ,
     RLF_STEP_TEXT_SELECT,
     RLF_STEP_LENGTH, /* how many tokens of `tokens` the row has */

@@ -44,7 +44,7 @@ BEGIN {
     who["ALL"] = "Every rank takes part."
     who["SHARE"] = "Ranks that have a share take part."
     who["MOVES"] = "Ranks that send or receive take part."
-    who["HOLDS"] = "Ranks that have weights of either hold take part."
+    who["COPIES"] = "Ranks that have weights of either copy take part."
 }
 /^PROTOCOL\(/ {
     version = $0

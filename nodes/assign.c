@@ -195,7 +195,7 @@ const rlf_node_class rlf_node_assign = {
     .name = ":=",
     .doc = "set a model's weights to a weighted sum of models",
     .form = RLF_FORM_SYNTAX,
-    .spread = RLF_SPREAD_JOINT,
+    .partition = RLF_PARTITION_JOINT,
     .work = RLF_WORK_WEIGHTS,
     .writes = true,
     .receiver = RLF_RECEIVER_MODEL,

@@ -176,7 +176,7 @@ open_data(rlf_call *call, rlf_err *err)
 /* ---- the classes ---- */
 
 #define A_FIELD                                                 \
-    .form = RLF_FORM_FIELD, .spread = RLF_SPREAD_NEAR,          \
+    .form = RLF_FORM_FIELD, .partition = RLF_PARTITION_NEAR,    \
     .granularity = RLF_GRAIN_SAMPLE, .cost = rlf_class_no_cost, \
     RLF_CLASS_STATELESS
 

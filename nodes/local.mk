@@ -28,7 +28,7 @@ libnodes_a_SOURCES = \
 	%D%/logprob.c \
 	%D%/logprobs.c \
 	%D%/model.c %D%/model.h %D%/model_memory.c \
-	%D%/model_holds.c %D%/model_holds.h \
+	%D%/model_copies.c %D%/model_copies.h \
 	%D%/node.def \
 	%D%/nonfinite.c %D%/nonfinite.h \
 	%D%/part.c \
@@ -50,7 +50,7 @@ libnodes_a_SOURCES = \
 	%D%/view.c \
 	%D%/where.c \
 	%D%/within.c \
-	%D%/words.c %D%/words.h
+	%D%/vocab.c %D%/vocab.h
 
 check_PROGRAMS += tests/unit/nodes_classes
 tests_unit_nodes_classes_LDADD = $(NODES_LIBS)

@@ -184,7 +184,7 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
         .name = #name_,                       \
         .doc = doc_,                          \
         .form = RLF_FORM_CALL,                \
-        .spread = RLF_SPREAD_ROWS,            \
+        .partition = RLF_PARTITION_ROWS,      \
         .work = RLF_WORK_READ,                \
         .receiver = RLF_RECEIVER_MODEL,       \
         .formals = formals,                   \

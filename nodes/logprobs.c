@@ -1,6 +1,6 @@
 /* `m.logprobs(s)`: the log-probability of every word of the vocabulary at every
  * response token. Nothing is computed or stored here: what reduces it
- * (words.c, update.c) reads the model and the set off this node. */
+ * (vocab.c, update.c) reads the model and the set off this node. */
 #include "engine/base/vec.h"
 #include "nodes/sequences.h"
 
@@ -31,7 +31,7 @@ const rlf_node_class rlf_node_logprobs = {
     .name = "logprobs",
     .doc = "log-probability of each word of the vocabulary, at each token",
     .form = RLF_FORM_CALL,
-    .spread = RLF_SPREAD_NEAR,
+    .partition = RLF_PARTITION_NEAR,
     .work = RLF_WORK_READ,
     .receiver = RLF_RECEIVER_MODEL,
     .formals = formals,

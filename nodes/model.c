@@ -1,5 +1,5 @@
 /* The resource class of models: what a declaration opens, and checkpoints. See
- * model.h; the weights are in model_holds.h, what declarations say in
+ * model.h; the weights are in model_copies.h, what declarations say in
  * model_declare.h.
  */
 #include "nodes/model.h"
@@ -12,7 +12,7 @@
 #include "nodes/chat.h"
 #include "nodes/model_declare.h"
 #include "nodes/hook.h"
-#include "nodes/model_holds.h"
+#include "nodes/model_copies.h"
 #include "nodes/model/adapter.h"
 #include "nodes/model/move.h"
 #include "nodes/model/tables.h"
@@ -25,9 +25,10 @@
 static bool
 saves_texts(const rlf_env *env, const rlf_resource *resource)
 {
-    const rlf_hold *hold = rlf_hold_at(env, rlf_model_index(env, resource), 0);
-    const rlf_coordinates at = hold->mesh.at;
-    return !env->planned && !hold->fixed && at.dp == 0 && at.tp == 0 &&
+    const rlf_weight_copy *copy =
+        rlf_weight_copy_at(env, rlf_model_index(env, resource), 0);
+    const rlf_coordinates at = copy->mesh.at;
+    return !env->planned && !copy->fixed && at.dp == 0 && at.tp == 0 &&
            at.pp == 0;
 }
 
@@ -57,8 +58,8 @@ open_lm(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
             err));
     RLF_TRY(rlf_declared_config(resource, m->tokenizer, env->planned, m->arena,
                                 err, m->config));
-    return rlf_holds_open(env, resource,
-                          rlf_declared_head(resource, RLF_HEAD_LM), m, err);
+    return rlf_weight_copies_open(
+        env, resource, rlf_declared_head(resource, RLF_HEAD_LM), m, err);
 }
 
 static rlf_status
@@ -71,7 +72,7 @@ open_copy(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
     if (saves_texts(env, resource))
         RLF_TRY(rlf_tokenizer_files_read(m->texts, m->arena, err, &m->files));
     *m->config = *m->source->config;
-    return rlf_holds_open(
+    return rlf_weight_copies_open(
         env, resource,
         rlf_declared_head(resource, m->source->outline->table->head), m, err);
 }
@@ -102,7 +103,7 @@ open_base(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
                  of->name);
         return rlf_arg_blame(arg, RLF_USER, err);
     }
-    return rlf_holds_open(env, resource, RLF_HEAD_LM, m, err);
+    return rlf_weight_copies_open(env, resource, RLF_HEAD_LM, m, err);
 }
 
 /* "2024-12-31" as 20241231; 0: it is no date. */
@@ -212,7 +213,7 @@ warn_saved(const rlf_env *env, int index, rlf_buf *out)
         int from = (int)i;
         while (resources[i].class->model && from >= 0 && from != index)
             from = resources[from].source;
-        if (from == index && !rlf_hold_at(env, (int)i, 0)->fixed)
+        if (from == index && !rlf_weight_copy_at(env, (int)i, 0)->fixed)
             return;
     }
     rlf_buf_printf(out,
@@ -276,7 +277,7 @@ settle(const rlf_env *env, const rlf_resource *resource, void *object,
     rlf_reads_warn_stops(env, index, &m->warnings);
     warn_saved(env, index, &m->warnings);
     warn_head(env, resource, m, &m->warnings);
-    m->blank = rlf_holds_blank(env, index);
+    m->blank = rlf_weight_copies_blank(env, index);
     return RLF_OK;
 }
 
@@ -285,9 +286,9 @@ close_object(void *object)
 {
     rlf_model_object *m = object;
     rlf_buf_free(&m->warnings);
-    for (int i = 0; i < m->n_holds; i++)
-        if (m->holds[i].own)
-            rlf_model_free(m->holds[i].model);
+    for (int i = 0; i < m->n_copies; i++)
+        if (m->copies[i].own)
+            rlf_model_free(m->copies[i].model);
     if (!m->source && !m->outlined) {
         rlf_lua_host_free(m->template);
         rlf_tokenizer_close(m->tokenizer);
@@ -398,12 +399,12 @@ outline_object(const rlf_env *env, const rlf_resource *resource, void *opened,
     m->arena = arena;
     m->outlined = true;
     m->warnings = (rlf_buf){0};
-    m->holds = NULL;
-    m->n_holds = 0;
+    m->copies = NULL;
+    m->n_copies = 0;
     if (m->source)
         m->source = rlf_model_at(env, resource->source);
-    rlf_status status =
-        rlf_holds_open(env, resource, from->outline->table->head, m, err);
+    rlf_status status = rlf_weight_copies_open(
+        env, resource, from->outline->table->head, m, err);
     if (status < 0)
         close_object(m);
     else
@@ -446,8 +447,8 @@ move(const rlf_env *env, const rlf_resource *resource, void *object,
 {
     (void)env, (void)resource;
     const rlf_model_object *m = object;
-    return rlf_move_weights(m->holds[edge->from].model,
-                            m->holds[edge->to].model, edge, world, err, moved);
+    return rlf_move_weights(m->copies[edge->from].model,
+                            m->copies[edge->to].model, edge, world, err, moved);
 }
 
 /* A checkpoint has NAME/, a Hugging Face directory, and NAME.state; of a model
@@ -466,13 +467,14 @@ save(const rlf_env *env, const rlf_resource *resource, void *object,
 {
     const rlf_model_object *m = object;
     const char *dir = rlf_path_join(env->pool, directory, resource->name);
-    const rlf_hold *hold = rlf_hold_at(env, rlf_model_index(env, resource), 0);
-    /* the first replica of the first hold has it all, but for slices of
+    const rlf_weight_copy *copy =
+        rlf_weight_copy_at(env, rlf_model_index(env, resource), 0);
+    /* the first replica of the first copy has it all, but for slices of
      * moments */
-    bool first = hold->mesh.at.dp == 0;
+    bool first = copy->mesh.at.dp == 0;
     if (!m->model || (!first && m->model->slices.n == 1))
         return RLF_OK;
-    if (hold->fixed)
+    if (copy->fixed)
         return RLF_OK;
     if (first)
         RLF_TRY(rlf_weights_save(m->model, dir, err));
@@ -482,7 +484,7 @@ save(const rlf_env *env, const rlf_resource *resource, void *object,
         m->model, state_path(env->pool, directory, resource->name), err);
 }
 
-/* Every hold reads for itself; later weights are not there yet, and those that
+/* Every copy reads for itself; later weights are not there yet, and those that
  * never change have been read. */
 static rlf_status
 restore(const rlf_env *env, const rlf_resource *resource, void *object,
@@ -490,12 +492,12 @@ restore(const rlf_env *env, const rlf_resource *resource, void *object,
 {
     const rlf_model_object *m = object;
     const char *dir = rlf_path_join(env->pool, directory, resource->name);
-    if (rlf_hold_at(env, rlf_model_index(env, resource), 0)->fixed)
+    if (rlf_weight_copy_at(env, rlf_model_index(env, resource), 0)->fixed)
         return RLF_OK;
-    for (int i = 0; i < m->n_holds; i++)
-        if (m->holds[i].own && !m->holds[i].later)
+    for (int i = 0; i < m->n_copies; i++)
+        if (m->copies[i].own && !m->copies[i].later)
             RLF_TRY(rlf_weights_restore(
-                m->holds[i].model, dir,
+                m->copies[i].model, dir,
                 state_path(env->pool, directory, resource->name), err));
     return RLF_OK;
 }
@@ -604,7 +606,7 @@ reader(const void *object)
 static const rlf_model_class of_models = {
     .outline = outline_object,
     .caps = caps,
-    .reserve = rlf_holds_reserve,
+    .reserve = rlf_weight_copies_reserve,
     .pools = rlf_model_pools,
     .shapes = shapes,
     .fits = rlf_declared_fits,

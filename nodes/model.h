@@ -13,17 +13,17 @@
 #include "nodes/model/origin.h"
 #include "nodes/rows.h"
 
-/* The weights as one layout has them (rlf_holds). */
-typedef struct rlf_model_hold {
+/* The weights as one layout has them (rlf_weight_copies). */
+typedef struct rlf_local_copy {
     rlf_model *model; /* NULL: this rank has no part of it */
-    int first; /* the hold whose model it is: itself, or an earlier one, cut
+    int first; /* the copy whose model it is: itself, or an earlier one, cut
                   alike; -1: none */
     bool own;  /* it is its own */
     bool uses[RLF_N_USES]; /* what calls here do with it; of an own one */
-    const char *call;      /* that it is for; NULL: the first hold */
+    const char *call;      /* that it is for; NULL: the first copy */
     bool later;            /* nobody reads it: it gets weights, and passes them
-                              on to another hold */
-} rlf_model_hold;
+                              on to another copy */
+} rlf_local_copy;
 
 typedef struct rlf_model_object {
     rlf_arena *arena;
@@ -31,9 +31,9 @@ typedef struct rlf_model_object {
     rlf_model_config *config;
     const rlf_model *outline;  /* the same on every rank */
     struct rlf_tables *tables; /* of a plan: that its outlines share; or NULL */
-    rlf_model *model;          /* of the first hold; NULL: none of it is here */
-    rlf_model_hold *holds;     /* [n_holds] */
-    int n_holds;
+    rlf_model *model;          /* of the first copy; NULL: none of it is here */
+    rlf_local_copy *copies;    /* [n_copies] */
+    int n_copies;
     rlf_weights_known known; /* of its files */
     const bool *bf16;        /* tensors that they have so (rlf_model_options) */
     bool rounds;       /* it changes, and is saved in a type of 16 bits */

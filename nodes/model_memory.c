@@ -19,19 +19,19 @@ add_row(const rlf_resource *resource, rlf_memory_row row, rlf_memory *out)
 
 /* The purpose of memory, and the call where that has weights of its own. */
 static const char *
-purpose(const rlf_model_hold *hold, const char *text, rlf_memory *out)
+purpose(const rlf_local_copy *copy, const char *text, rlf_memory *out)
 {
-    return hold->call
-               ? rlf_arena_printf(out->arena, "%s for %s%s", text, hold->call,
-                                  hold->later ? ", later" : "")
+    return copy->call
+               ? rlf_arena_printf(out->arena, "%s for %s%s", text, copy->call,
+                                  copy->later ? ", later" : "")
                : text;
 }
 
 static void
-weights_memory(const rlf_resource *resource, const rlf_model_hold *hold,
+weights_memory(const rlf_resource *resource, const rlf_local_copy *copy,
                rlf_memory *out)
 {
-    const rlf_model *m = hold->model;
+    const rlf_model *m = copy->model;
     if (m->lender)
         return; /* told of there */
     const rlf_model_bytes b = m->bytes;
@@ -50,7 +50,7 @@ weights_memory(const rlf_resource *resource, const rlf_model_hold *hold,
     };
     for (size_t i = 0; i < RLF_COUNT(rows); i++) {
         rlf_memory_row row = rows[i];
-        row.purpose = purpose(hold, row.purpose, out);
+        row.purpose = purpose(copy, row.purpose, out);
         add_row(resource, row, out);
     }
     /* also where it is nothing: all of them lie where gradients are */
@@ -62,7 +62,7 @@ weights_memory(const rlf_resource *resource, const rlf_model_hold *hold,
 }
 
 static void
-hold_memory(const rlf_resource *resource, const rlf_model_hold *hold,
+copy_memory(const rlf_resource *resource, const rlf_local_copy *copy,
             rlf_memory *out)
 {
     static const char *const purposes[RLF_N_USES] = {
@@ -72,10 +72,10 @@ hold_memory(const rlf_resource *resource, const rlf_model_hold *hold,
     static const char lengths[] =
         "max_prompt: of the data or of ask, max_new: or n: of generate, or the "
         "rows of the draw";
-    const rlf_model *m = hold->model;
-    weights_memory(resource, hold, out);
+    const rlf_model *m = copy->model;
+    weights_memory(resource, copy, out);
     for (rlf_use use = 0; use < RLF_N_USES; use++) {
-        if (!hold->uses[use])
+        if (!copy->uses[use])
             continue;
         rlf_memory_row row = {
             .purpose = purposes[use],
@@ -86,7 +86,7 @@ hold_memory(const rlf_resource *resource, const rlf_model_hold *hold,
             .host = rlf_buffers_pass_host_bytes(m, use)};
         add_row(resource, row, out);
     }
-    if (!hold->uses[RLF_USE_GENERATE])
+    if (!copy->uses[RLF_USE_GENERATE])
         return;
     add_row(resource,
             (rlf_memory_row){.purpose = "keys and values",
@@ -132,10 +132,10 @@ rlf_model_memory(const rlf_graph *graph, const rlf_resource *resource,
 {
     (void)graph;
     const rlf_model_object *m = object;
-    for (int i = 0; i < m->n_holds; i++)
-        if (m->holds[i].own) {
-            hold_memory(resource, &m->holds[i], out);
-            buffer_memory(m->holds[i].model, out);
+    for (int i = 0; i < m->n_copies; i++)
+        if (m->copies[i].own) {
+            copy_memory(resource, &m->copies[i], out);
+            buffer_memory(m->copies[i].model, out);
         }
     if (!m->source && m->tokenizer)
         add_row(resource,
@@ -148,10 +148,10 @@ void
 rlf_model_pools(int index, void *object, rlf_pools *out)
 {
     const rlf_model_object *m = object;
-    for (int i = 0; i < m->n_holds; i++) {
-        if (!m->holds[i].own || !m->holds[i].uses[RLF_USE_GENERATE])
+    for (int i = 0; i < m->n_copies; i++) {
+        if (!m->copies[i].own || !m->copies[i].uses[RLF_USE_GENERATE])
             continue;
-        rlf_pool pool = rlf_buffers_pool(m->holds[i].model);
+        rlf_pool pool = rlf_buffers_pool(m->copies[i].model);
         pool.resource = index;
         RLF_PUSH_IN(out->arena, &out->list, pool);
     }

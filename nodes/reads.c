@@ -27,7 +27,7 @@ is_read_in_loss(const rlf_node *node, int model, int k)
 }
 
 static bool
-is_read_by_words(const rlf_words *words, int model, int k)
+is_read_by_words(const rlf_vocab_program *words, int model, int k)
 {
     bool read = false;
     for (size_t i = 0; i < words->program->inputs.count; i++)

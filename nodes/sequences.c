@@ -109,8 +109,8 @@ rlf_load_part(const rlf_load *load, int model)
                          .stage = at.pp,
                          .chunks = l->chunks,
                          .vee = l->vee};
-    for (int i = 0; i < object->n_holds; i++) {
-        const rlf_model *m = object->holds[i].model;
+    for (int i = 0; i < object->n_copies; i++) {
+        const rlf_model *m = object->copies[i].model;
         if (m && rlf_table_cut_alike(&m->table->cut, &cut))
             return m;
     }

@@ -32,7 +32,7 @@ typedef struct state {
     rlf_arena *arena;
     rlf_update_points points;
     const rlf_expr_plan *plan;
-    rlf_words_plan *words; /* one for each of the loss's */
+    rlf_vocab_plan *words;               /* one for each of the loss's */
     const char *loss, *gradient, *empty; /* what the metrics are called */
     rlf_update *update;
 } state;
@@ -71,13 +71,13 @@ init(const rlf_env *env, const rlf_node *node, rlf_err *err, void **out)
     s->loss = rlf_update_metric(env->graph, node, "loss", s->arena);
     s->gradient = rlf_update_metric(env->graph, node, "gradient", s->arena);
     s->empty = rlf_update_metric(env->graph, node, "empty", s->arena);
-    s->words = RLF_NEW_ARRAY(s->arena, rlf_words_plan, node->loss->n_words);
+    s->words = RLF_NEW_ARRAY(s->arena, rlf_vocab_plan, node->loss->n_words);
     rlf_status status =
         rlf_update_points_new(node->loss, s->arena, err, &s->points);
     if (status >= 0)
         status = rlf_expr_plan_new(s->points.program, s->arena, err, &s->plan);
     for (int i = 0; i < node->loss->n_words && status >= 0; i++)
-        status = rlf_words_plan_new(&node->loss->words[i], s->arena, err,
+        status = rlf_vocab_plan_new(&node->loss->words[i], s->arena, err,
                                     &s->words[i]);
     if (status < 0) {
         fini(s);
@@ -211,13 +211,13 @@ open_words(rlf_update *u, rlf_err *err)
     rlf_pass *live =
         rlf_table_ends(u->model->table, last) ? u->flights[last][0].pass : NULL;
     for (int i = 0; i < u->call->node->loss->n_words; i++) {
-        rlf_words_plan *plan = &s->words[i];
+        rlf_vocab_plan *plan = &s->words[i];
         for (uint32_t k = 0; k < u->n_groups; k++) {
             rlf_update_group *g = &u->groups[k];
             if (g->last || g->set_input != plan->words->set_input)
                 continue;
-            RLF_TRY(rlf_words_tile_open(plan, u->call, live, err, &g->words));
-            RLF_TRY(rlf_words_take(g->words, g->seqs, g->row, g->n, err));
+            RLF_TRY(rlf_vocab_tile_open(plan, u->call, live, err, &g->words));
+            RLF_TRY(rlf_vocab_take(g->words, g->seqs, g->row, g->n, err));
         }
     }
     return RLF_OK;
@@ -309,7 +309,7 @@ cut_micros(rlf_update *u, rlf_err *err)
         for (uint32_t i = g->lanes.first[lane]; i < end; i += fit) {
             RLF_TRY(rlf_pass_fit(pass, g->seqs + i, end - i, err, &fit));
             if (g->words)
-                RLF_TRY(rlf_words_fit(g->words, i, end - i, err, &fit));
+                RLF_TRY(rlf_vocab_fit(g->words, i, end - i, err, &fit));
             rlf_update_micro m = {
                 .lane = lane, .group = g, .first = i, .count = fit};
             for (uint32_t k = i; k < i + fit; k++)
@@ -431,7 +431,7 @@ share_live(rlf_update *u, rlf_err *err)
                 continue;
             columns[n++] = u->inputs[live->input].number;
         }
-        const rlf_words *w = g->words ? g->words->plan->words : NULL;
+        const rlf_vocab_program *w = g->words ? g->words->plan->words : NULL;
         for (size_t i = 0; w && i < w->program->outputs.count; i++)
             columns[n++] = u->inputs[w->result[i]].number;
         if (cut->stage == rlf_table_last(m->table))
@@ -542,7 +542,7 @@ const rlf_node_class rlf_node_update = {
     .name = "update",
     .doc = "one optimizer step of a model",
     .form = RLF_FORM_SYNTAX,
-    .spread = RLF_SPREAD_JOINT,
+    .partition = RLF_PARTITION_JOINT,
     .work = RLF_WORK_TRAIN,
     .program = RLF_PROGRAM_LOSS,
     .writes = true,

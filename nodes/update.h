@@ -14,7 +14,7 @@
 #include "nodes/lanes.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/transformer.h"
-#include "nodes/words.h"
+#include "nodes/vocab.h"
 
 /* ---- update_point.c: the loss at a token, on the device ---- */
 
@@ -34,7 +34,7 @@ typedef struct rlf_update_source {
 typedef struct rlf_update_point {
     int set_input;
     int call;                      /* of the loss's, or -1 */
-    const rlf_words *words;        /* or NULL */
+    const rlf_vocab_program *words; /* or NULL */
     const rlf_expr_dense *program; /* NULL: not for the device */
     rlf_update_source *sources;    /* per input */
     int n_sources;
@@ -58,7 +58,7 @@ typedef struct rlf_update_group {
     int set_input; /* of the node */
     bool last;     /* scores, after the last token; else per token */
     bool logprob, scalar;
-    rlf_words_tile *words;         /* or NULL */
+    rlf_vocab_tile *words;         /* or NULL */
     const rlf_update_point *point; /* what its tiles compute, NULL: the host */
     rlf_rows *rows;
     rlf_lanes lanes;
@@ -80,7 +80,7 @@ typedef struct rlf_update_micro {
     float *logprob, *scalar, *d_logprob, *d_scalar;
     double **result; /* per output over vocab */
     rlf_nonfinite *nonfinite;
-    void **words; /* what other models gave (rlf_words_keep), or NULL: they read
+    void **words; /* what other models gave (rlf_vocab_keep), or NULL: they read
                      it when it is at hand */
 } rlf_update_micro;
 
@@ -153,7 +153,7 @@ rlf_status rlf_update_run_point(rlf_update *u, const rlf_update_flight *f,
 /* The columns of the words' tile for these rows. */
 void rlf_update_place_words(const rlf_update_micro *m, int64_t first,
                             int64_t n);
-/* Puts what the tile reduced to (rlf_words_results, and a wait) into the live
+/* Puts what the tile reduced to (rlf_vocab_results, and a wait) into the live
  * columns. */
 void rlf_update_put_words(rlf_update *u, const rlf_update_micro *m,
                           int64_t first, int64_t n);

@@ -68,7 +68,7 @@ find_group(const rlf_load *load, const rlf_model *model, const rlf_loss *loss,
     for (int i = 0; i < loss->n_words && !last; i++)
         if (loss->words[i].set_input == set) {
             g.columns += (int)loss->words[i].program->outputs.count;
-            g.tokens = rlf_words_tokens(load, &loss->words[i], g.tokens);
+            g.tokens = rlf_vocab_tokens(load, &loss->words[i], g.tokens);
         }
     return g;
 }
@@ -111,7 +111,7 @@ cost_lane(const rlf_load *load, const rlf_node *node, const group *g,
     rlf_cost_train(model->table, &reading, loss->reach, ways, counts);
     for (int i = 0; i < loss->n_words && !g->last; i++)
         if (loss->words[i].set_input == g->set)
-            rlf_words_cost(load, node, &loss->words[i], lane, counts);
+            rlf_vocab_cost(load, node, &loss->words[i], lane, counts);
     counts->kernels = model->kernels;
     counts->narrow = model->narrow;
 }
@@ -239,8 +239,8 @@ words_bytes(const rlf_load *load, const rlf_node *node)
 {
     double bytes = 0;
     for (int i = 0; i < node->loss->n_words; i++)
-        bytes += rlf_words_tile_bytes(load, node, &node->loss->words[i]) +
-                 rlf_words_kept_bytes(load, node, &node->loss->words[i]);
+        bytes += rlf_vocab_tile_bytes(load, node, &node->loss->words[i]) +
+                 rlf_vocab_kept_bytes(load, node, &node->loss->words[i]);
     return bytes;
 }
 

@@ -146,7 +146,7 @@ static void
 place_words(const rlf_update *u, const rlf_update_group *g, cursor c,
             rlf_err *err)
 {
-    const rlf_words *w = g->words->plan->words;
+    const rlf_vocab_program *w = g->words->plan->words;
     const rlf_call *call = u->call;
     uint64_t at = cursor_place(g, c);
     for (size_t i = 0; i < w->program->outputs.count; i++)
@@ -360,7 +360,7 @@ rlf_update_place_words(const rlf_update_micro *m, int64_t first, int64_t n)
     const rlf_update_group *g = m->group;
     cursor c = cursor_at(m, first);
     for (int64_t k = 0; k < n; k++, cursor_next(g, &c))
-        rlf_words_place(g->words, k, g->row[c.seq], c.token);
+        rlf_vocab_place(g->words, k, g->row[c.seq], c.token);
 }
 
 /* Puts what the tile reduced to into the live columns. */
@@ -369,7 +369,7 @@ rlf_update_put_words(rlf_update *u, const rlf_update_micro *m, int64_t first,
                      int64_t n)
 {
     const rlf_update_group *g = m->group;
-    const rlf_words *w = g->words->plan->words;
+    const rlf_vocab_program *w = g->words->plan->words;
     for (size_t i = 0; i < w->program->outputs.count; i++) {
         cursor c = cursor_at(m, first);
         double *to = u->inputs[w->result[i]].number;
@@ -384,7 +384,7 @@ rlf_update_get_words(rlf_update *u, const rlf_update_micro *m, int64_t first,
                      int64_t n)
 {
     const rlf_update_group *g = m->group;
-    const rlf_words *w = g->words->plan->words;
+    const rlf_vocab_program *w = g->words->plan->words;
     for (size_t i = 0; i < w->program->outputs.count; i++) {
         cursor c = cursor_at(m, first);
         const double *from = u->outputs[w->derivative[i]].number;
@@ -412,7 +412,7 @@ rlf_update_run_point(rlf_update *u, const rlf_update_flight *f, int64_t first,
 {
     const rlf_update_micro *m = f->micro;
     const rlf_update_point *p = m->group->point;
-    const rlf_words_tile *t = m->group->words;
+    const rlf_vocab_tile *t = m->group->words;
     rlf_arena *pool = u->call->env->pool;
     uint32_t n_out = p->program->n_outputs, made = 0;
     rlf_dense_column *in = RLF_NEW_ARRAY(pool, rlf_dense_column, p->n_sources);
@@ -424,7 +424,7 @@ rlf_update_run_point(rlf_update *u, const rlf_update_flight *f, int64_t first,
             in[i] = (rlf_dense_column){(void *)(uintptr_t)logprob, true};
             break;
         case RLF_SOURCE_WORDS:
-            in[i].data = rlf_words_result_at(t, (uint32_t)index);
+            in[i].data = rlf_vocab_result_at(t, (uint32_t)index);
             break;
         default:
             gather_rows(m, first, n,
@@ -438,7 +438,7 @@ rlf_update_run_point(rlf_update *u, const rlf_update_flight *f, int64_t first,
     if (p->call >= 0)
         out[made++] = (rlf_dense_column){dlogprob, true};
     for (uint32_t i = 0; made < n_out; i++)
-        out[made++].data = rlf_words_derivative_at(t, i);
+        out[made++].data = rlf_vocab_derivative_at(t, i);
     rlf_expr_dense_args args = {
         .m = n, .program = p->program, .inputs = in, .outputs = out};
     return f->pass->kernels->expr_dense(f->pass->queue, &args, err);

@@ -44,8 +44,8 @@ forward_words(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
         return RLF_OK;
     u->read = m;
     if (m->words)
-        return rlf_words_recall(g->words, m->first, m->count, m->words, err);
-    return rlf_words_forward(g->words, m->first, m->count, err);
+        return rlf_vocab_recall(g->words, m->first, m->count, m->words, err);
+    return rlf_vocab_forward(g->words, m->first, m->count, err);
 }
 
 rlf_status
@@ -56,14 +56,14 @@ rlf_update_read_ahead(rlf_update *u, rlf_err *err)
         const rlf_update_group *g = m->group;
         if (!g->words)
             continue;
-        RLF_TRY(rlf_words_forward(g->words, m->first, m->count, err));
+        RLF_TRY(rlf_vocab_forward(g->words, m->first, m->count, err));
         if (g->words->here)
             RLF_TRY(
-                rlf_words_keep(g->words, u->call->env->pool, err, &m->words));
+                rlf_vocab_keep(g->words, u->call->env->pool, err, &m->words));
     }
     for (uint32_t k = 0; u->model->stages && k < u->n_groups; k++)
         if (u->groups[k].words)
-            RLF_TRY(rlf_words_settle(u->groups[k].words, err));
+            RLF_TRY(rlf_vocab_settle(u->groups[k].words, err));
     return RLF_OK;
 }
 
@@ -79,7 +79,7 @@ receive_words(const rlf_update_micro *m)
 static rlf_status
 read_words(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
 {
-    rlf_words_tile *t = f->micro->group->words;
+    rlf_vocab_tile *t = f->micro->group->words;
     int64_t rows = f->pass->n_rows;
     if (!t)
         return RLF_OK;
@@ -87,8 +87,8 @@ read_words(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
     for (int64_t i = 0; i < rows; i += t->rows) {
         int64_t n = rows - i < t->rows ? rows - i : t->rows;
         rlf_update_place_words(f->micro, i, n);
-        RLF_TRY(rlf_words_load(t, i, n, NULL, u->model, f->pass, err));
-        RLF_TRY(rlf_words_results(t, i, n, err));
+        RLF_TRY(rlf_vocab_load(t, i, n, NULL, u->model, f->pass, err));
+        RLF_TRY(rlf_vocab_results(t, i, n, err));
     }
     RLF_TRY(rlf_queue_sync(f->pass->queue, err));
     rlf_update_put_words(u, f->micro, 0, rows);
@@ -188,7 +188,7 @@ words_on_host(rlf_update *u, const rlf_update_flight *f, int64_t first,
               int64_t n, rlf_err *err)
 {
     const rlf_update_micro *m = f->micro;
-    RLF_TRY(rlf_words_results(m->group->words, first, n, err));
+    RLF_TRY(rlf_vocab_results(m->group->words, first, n, err));
     RLF_TRY(rlf_queue_sync(f->pass->queue, err));
     rlf_update_put_live(u, m, first, n);
     rlf_update_put_words(u, m, first, n);
@@ -206,7 +206,7 @@ tile_words(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
     const rlf_update_flight *f = ((tile *)ctx)->f;
     const rlf_update_micro *m = f->micro;
     const rlf_update_group *g = m->group;
-    rlf_words_tile *t = g->words;
+    rlf_vocab_tile *t = g->words;
     bool point = g->point, on_host = in_tiles(u, g) && !point;
     if (on_host)
         RLF_TRY(rlf_pass_read(f->pass, logprob, n, err, m->logprob + first));
@@ -216,9 +216,9 @@ tile_words(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
     for (int64_t i = 0; i < n; i += t->rows) {
         int64_t rows = n - i < t->rows ? n - i : t->rows, at = first + i;
         rlf_update_place_words(m, at, rows);
-        RLF_TRY(rlf_words_load(t, at, rows, words + i * t->v, NULL, NULL, err));
+        RLF_TRY(rlf_vocab_load(t, at, rows, words + i * t->v, NULL, NULL, err));
         if (point) {
-            RLF_TRY(rlf_words_results(t, at, rows, err));
+            RLF_TRY(rlf_vocab_results(t, at, rows, err));
             RLF_TRY(rlf_update_run_point(u, f, at, rows, logprob + i,
                                          dlogprob + i, err));
         } else {
@@ -226,7 +226,7 @@ tile_words(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
                 RLF_TRY(words_on_host(u, f, at, rows, err));
             rlf_update_get_words(u, m, at, rows);
         }
-        RLF_TRY(rlf_words_slopes(t, at, rows, point, err));
+        RLF_TRY(rlf_vocab_slopes(t, at, rows, point, err));
     }
     return point ? fetch_point(f, first, n, logprob, dlogprob, err)
                  : rlf_pass_write(f->pass, m->d_logprob + first, n, err,

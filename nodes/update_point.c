@@ -45,7 +45,7 @@ live_source(cutter *c, int input)
     for (int i = 0; i < loss->n_calls; i++)
         if (loss->calls[i].input == input && c->point->call == i)
             return add_source(c, (rlf_update_source){RLF_SOURCE_LOGPROB, i});
-    const rlf_words *w = c->point->words;
+    const rlf_vocab_program *w = c->point->words;
     for (size_t i = 0; w && i < w->program->outputs.count; i++)
         if (w->result[i] == input)
             return add_source(c, (rlf_update_source){RLF_SOURCE_WORDS, (int)i});

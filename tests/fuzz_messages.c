@@ -29,9 +29,10 @@ read_event(const char *bytes, size_t n, const rlf_plan *plan, rlf_arena *arena,
 
 FUZZ_TARGET(fuzz_messages)
 {
-    static rlf_holds holds[] = {{.n = 2}, {.n = 1}};
+    static rlf_weight_copies copies[] = {{.n = 2}, {.n = 1}};
     static const rlf_graph graph = {.nodes.count = 3, .resources.count = 2};
-    static const rlf_plan plan = {.graph = &graph, .holds = holds, .ranks = 4};
+    static const rlf_plan plan = {
+        .graph = &graph, .copies = copies, .ranks = 4};
     if (!n)
         return 0;
     const char *bytes = (const char *)data + 1;

@@ -77,10 +77,11 @@ body(const rlf_graph *g, const rlf_node *n)
 }
 
 /* The words of a node or of a loss. */
-static rlf_words *
+static rlf_vocab_program *
 words(const rlf_node *n)
 {
-    return n->loss && n->loss->n_words ? n->loss->words : (rlf_words *)n->words;
+    return n->loss && n->loss->n_words ? n->loss->words
+                                       : (rlf_vocab_program *)n->words;
 }
 
 /* An input of `n` that is no set; -1: all are. */

@@ -180,9 +180,9 @@ ppo_add(ppo_problem *p, rlf_problem_call *call, int first, int n)
 }
 
 /* Meshes: runs of whole machines; in the first two, aligned powers of two. The
- * choices of a mesh that others beat are left out where `fronts`. */
+ * choices of a mesh that others beat are left out where `pareto`. */
 static void
-ppo_choices(ppo_problem *p, rlf_problem_call *call, bool fronts,
+ppo_choices(ppo_problem *p, rlf_problem_call *call, bool pareto,
             rlf_arena *arena)
 {
     int machines = p->problem.devices / PPO_MACHINE;
@@ -193,7 +193,7 @@ ppo_choices(ppo_problem *p, rlf_problem_call *call, bool fronts,
              at += n) {
             int from = call->n_choices;
             ppo_add(p, call, at, n);
-            if (fronts)
+            if (pareto)
                 call->n_choices =
                     from + rlf_choices_front(call->choices + from,
                                              call->n_choices - from);
@@ -202,7 +202,7 @@ ppo_choices(ppo_problem *p, rlf_problem_call *call, bool fronts,
         for (int at = 0; at + n <= machines; at++) {
             int from = call->n_choices;
             ppo_add(p, call, at * PPO_MACHINE, n * PPO_MACHINE);
-            if (fronts)
+            if (pareto)
                 call->n_choices =
                     from + rlf_choices_front(call->choices + from,
                                              call->n_choices - from);
@@ -212,7 +212,7 @@ ppo_choices(ppo_problem *p, rlf_problem_call *call, bool fronts,
 /* PPO of four models of the same size (an index of ppo_models) on that many
  * devices. */
 static rlf_status
-ppo_make(ppo_problem *p, int size, int devices, double batch, bool fronts,
+ppo_make(ppo_problem *p, int size, int devices, double batch, bool pareto,
          rlf_arena *arena, rlf_err *err)
 {
     static const int roll[] = {0}, scored[] = {0, 1, 2, 3};
@@ -259,7 +259,7 @@ ppo_make(ppo_problem *p, int size, int devices, double batch, bool fronts,
         p->models[m] = &ppo_models[size];
     for (int i = 0; i < PPO_CALLS; i++) {
         p->calls[i] = calls[i];
-        ppo_choices(p, &p->calls[i], fronts, arena);
+        ppo_choices(p, &p->calls[i], pareto, arena);
     }
     return rlf_problem_close(&p->problem, arena, err);
 }

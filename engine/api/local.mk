@@ -65,8 +65,8 @@ check_PROGRAMS += tests/unit/api_outline
 tests_unit_api_outline_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_memory
 tests_unit_api_memory_LDADD = $(API_LIBS)
-check_PROGRAMS += tests/unit/api_fronts
-tests_unit_api_fronts_LDADD = $(API_LIBS)
+check_PROGRAMS += tests/unit/api_pareto
+tests_unit_api_pareto_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_simulate tests/unit/api_simulate_hand
 tests_unit_api_simulate_SOURCES = tests/unit/api_simulate.c \
 	tests/unit/simulated_program.h

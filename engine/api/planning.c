@@ -5,7 +5,7 @@
 #include "engine/api/cluster.h"
 #include "engine/api/plan_origin.h"
 #include "engine/api/profile.h"
-#include "engine/plan/holds.h"
+#include "engine/plan/weight_copies.h"
 #include "grammar/compile.h"
 #include "nodes/table.h"
 

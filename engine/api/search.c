@@ -97,7 +97,7 @@ enum { MOST_TRIED = 512, TRIED_MOVES = 4000 }; /* ranks; placements */
 /* Bytes of the plan of a placement, on the rank that takes most; INFINITY:
  * there is no plan. */
 static double
-plan_bytes(const rlf_searching *s, const rlf_fronts *fronts, const int *choice,
+plan_bytes(const rlf_searching *s, const rlf_pareto *pareto, const int *choice,
            bool gpu, rlf_arena *arena)
 {
     rlf_err err = RLF_ERR_NONE;
@@ -106,8 +106,8 @@ plan_bytes(const rlf_searching *s, const rlf_fronts *fronts, const int *choice,
     const int *ranks;
     double most = 0;
     int n;
-    rlf_place_row *rows = rlf_fronts_rows(fronts, choice, arena, &n);
-    if (rlf_plan_candidate(s->session->graph, rows, n, fronts->options.plan,
+    rlf_place_row *rows = rlf_pareto_rows(pareto, choice, arena, &n);
+    if (rlf_plan_candidate(s->session->graph, rows, n, pareto->options.plan,
                            arena, &err, &plan) < 0)
         return INFINITY;
     n = rlf_rank_classes(plan, rlf_outline_layers(s->outline), arena, &ranks);
@@ -123,23 +123,23 @@ plan_bytes(const rlf_searching *s, const rlf_fronts *fronts, const int *choice,
 /* Is a placement found whose plan fits, into devices that are alike? Where it
  * does not the search is made again with as much less. */
 static bool
-fits_anyhow(const rlf_searching *s, rlf_fronts *fronts, rlf_arena *arena)
+fits_anyhow(const rlf_searching *s, rlf_pareto *pareto, rlf_arena *arena)
 {
     const rlf_search_options few = {.moves = TRIED_MOVES};
     const rlf_device_kind *device =
-        fronts->options.speeds->cluster->parts[0].machine->device;
-    int ranks = fronts->problem.devices;
+        pareto->options.speeds->cluster->parts[0].machine->device;
+    int ranks = pareto->problem.devices;
     double *memory = RLF_NEW_ARRAY(arena, double, ranks), part = 1;
-    fronts->problem.memory = memory;
+    pareto->problem.memory = memory;
     for (int try = 0; try < TRIES; try++) {
         rlf_found found;
         for (int r = 0; r < ranks; r++)
             memory[r] = part * device->memory;
-        rlf_search(&fronts->problem, &few, arena, &found);
+        rlf_search(&pareto->problem, &few, arena, &found);
         if (!isfinite(found.best.period))
             return false;
         double bytes =
-            plan_bytes(s, fronts, found.best.choice, device->gpu, arena);
+            plan_bytes(s, pareto, found.best.choice, device->gpu, arena);
         if (bytes <= device->memory)
             return true;
         part *= 0.98 * device->memory / bytes;
@@ -164,14 +164,14 @@ fits_into(const rlf_searching *s, int machines, rlf_arena *arena)
     speeds.cluster = &cluster;
     plan.ranks = cluster.ranks;
     plan.sums = s->options->sums;
-    rlf_fronts_options options = s->out->fronts.options;
+    rlf_pareto_options options = s->out->pareto.options;
     options.speeds = &speeds;
     options.plan = &plan;
     options.like = NULL;
     options.room = true;
-    rlf_fronts fronts;
-    return rlf_fronts_make(&options, arena, &err, &fronts) >= 0 &&
-           fits_anyhow(s, &fronts, arena);
+    rlf_pareto pareto;
+    return rlf_pareto_make(&options, arena, &err, &pareto) >= 0 &&
+           fits_anyhow(s, &pareto, arena);
 }
 
 static bool
@@ -216,7 +216,7 @@ static int
 machines_too_few(const rlf_searching *s)
 {
     const rlf_machine_kind *m = s->session->cluster->parts[0].machine;
-    double bytes = SURELY * least_bytes(&s->out->fronts.problem);
+    double bytes = SURELY * least_bytes(&s->out->pareto.problem);
     return (int)fmin(bytes / (m->count * m->device->memory), MOST_TRIED);
 }
 
@@ -258,8 +258,8 @@ fail_to_fit(const rlf_searching *s, rlf_err *err)
         return rlf_fail(err, RLF_STOPPED,
                         "the search was stopped before anything was found "
                         "that fits");
-    RLF_TRY(rlf_fixed_rows_fit(&s->out->fronts, err));
-    bool kept = rlf_fixed_rows_any(&s->out->fronts);
+    RLF_TRY(rlf_fixed_rows_fit(&s->out->pareto, err));
+    bool kept = rlf_fixed_rows_any(&s->out->pareto);
     char lacks[RLF_BYTES_TEXT];
     rlf_fail(err, RLF_USER,
              "the program does not fit into the cluster '%s'%s: the fullest "
@@ -289,7 +289,7 @@ static rlf_status
 search_once(rlf_searching *s, rlf_err *err)
 {
     rlf_session_found *f = s->out;
-    rlf_search(&f->fronts.problem, &s->options->search, s->session->arena,
+    rlf_search(&f->pareto.problem, &s->options->search, s->session->arena,
                &f->found);
     f->stopped = f->found.stopped || s->cut;
     f->n_candidates = 0;
@@ -317,7 +317,7 @@ search_once(rlf_searching *s, rlf_err *err)
 static rlf_status
 search_until_fit(rlf_searching *s, rlf_err *err)
 {
-    rlf_fronts *fronts = &s->out->fronts;
+    rlf_pareto *pareto = &s->out->pareto;
     const rlf_cluster *cluster = s->session->cluster;
     double part = 1;
     double *memory = RLF_NEW_ARRAY(s->session->arena, double, s->plan.ranks);
@@ -325,7 +325,7 @@ search_until_fit(rlf_searching *s, rlf_err *err)
         for (int r = 0; r < s->plan.ranks; r++)
             memory[r] =
                 part * rlf_cluster_part_of(cluster, r)->machine->device->memory;
-        fronts->problem.memory = memory;
+        pareto->problem.memory = memory;
         RLF_TRY(search_once(s, err));
         const rlf_search_candidate *first = &s->out->candidates[0];
         if (rlf_search_candidate_fits(first))
@@ -339,7 +339,7 @@ search_until_fit(rlf_searching *s, rlf_err *err)
              "no placement was found whose plan fits into the devices of the "
              "cluster '%s'",
              cluster->name);
-    if (rlf_fixed_rows_any(fronts))
+    if (rlf_fixed_rows_any(pareto))
         rlf_err_hint(err, "leave out some of the rows that are kept");
     return RLF_USER;
 }
@@ -363,18 +363,18 @@ add_others(rlf_searching *s)
 {
     rlf_session_found *f = s->out;
     rlf_session *session = s->session;
-    const rlf_problem *p = &f->fronts.problem;
+    const rlf_problem *p = &f->pareto.problem;
     rlf_err ignored = RLF_ERR_NONE;
     rlf_search_options options = s->options->search;
     options.stop = stop_others;
     options.arg = s;
     rlf_placing own = {.period = INFINITY, .over = INFINITY};
     own.choice = RLF_NEW_ARRAY(session->arena, int, p->n_calls);
-    bool known = rlf_fronts_find(&f->fronts, session->plan, own.choice);
+    bool known = rlf_pareto_find(&f->pareto, session->plan, own.choice);
     rlf_search_candidate *j;
     if (known)
         rlf_placing_look(rlf_estimator_new(p, session->arena), &own);
-    if (known || s->options->keeps || !rlf_fixed_rows_any(&f->fronts)) {
+    if (known || s->options->keeps || !rlf_fixed_rows_any(&f->pareto)) {
         j = add(s, "program", 0, &own);
         j->is_known = known;
         j->plan = session->plan;
@@ -415,7 +415,7 @@ static rlf_status
 count_terms(const rlf_searching *s, int call, int rank, rlf_seconds *out,
             rlf_err *err)
 {
-    const rlf_fronts *f = &s->out->fronts;
+    const rlf_pareto *f = &s->out->pareto;
     const rlf_graph *graph = s->session->graph;
     rlf_arena *scratch = rlf_arena_new();
     rlf_opened opened;
@@ -429,12 +429,12 @@ count_terms(const rlf_searching *s, int call, int rank, rlf_seconds *out,
         for (size_t i = 0; i < graph->nodes.count; i++) {
             const rlf_node *node = &graph->nodes.data[i];
             rlf_seconds seconds;
-            if (rlf_fronts_call(f, node) != call)
+            if (rlf_pareto_call_of(f, node) != call)
                 continue;
             rlf_call_seconds(&opened, &sizes, expected, node,
                              rlf_call_cut_of(&opened, &sizes, expected, node),
                              &s->speeds, &seconds, NULL);
-            add_seconds(out, &seconds, rlf_fronts_share(f, node));
+            add_seconds(out, &seconds, rlf_pareto_share(f, node));
         }
     }
     rlf_arena_free(scratch);
@@ -447,9 +447,9 @@ find_terms(const rlf_searching *s, rlf_err *err)
     rlf_session_found *f = s->out;
     const rlf_graph *graph = s->session->graph;
     f->terms = RLF_NEW_ARRAY(s->session->arena, rlf_seconds,
-                             f->fronts.problem.n_calls);
+                             f->pareto.problem.n_calls);
     for (size_t i = 0; i < graph->nodes.count; i++) {
-        int c = rlf_fronts_call(&f->fronts, &graph->nodes.data[i]);
+        int c = rlf_pareto_call_of(&f->pareto, &graph->nodes.data[i]);
         const rlf_layout *l = &f->best->plan->place[i].layout;
         if (c < 0 || f->terms[c].total > 0)
             continue;
@@ -487,7 +487,7 @@ keeps_rows(const rlf_searching *s)
 static rlf_status
 prepare(rlf_searching *s, rlf_err *err)
 {
-    const rlf_fronts_options fronts = {.graph = s->session->graph,
+    const rlf_pareto_options pareto = {.graph = s->session->graph,
                                        .outline = s->outline,
                                        .speeds = &s->speeds,
                                        .plan = &s->plan,
@@ -498,7 +498,7 @@ prepare(rlf_searching *s, rlf_err *err)
                                        .arg = s};
     RLF_TRY(rlf_session_workload_make(s->session, s->outline, err,
                                       &s->out->workload));
-    return rlf_fronts_make(&fronts, s->session->arena, err, &s->out->fronts);
+    return rlf_pareto_make(&pareto, s->session->arena, err, &s->out->pareto);
 }
 
 static rlf_status
@@ -552,7 +552,7 @@ begin(rlf_session *session, const rlf_session_search_options *options,
 static void
 end(rlf_searching *s)
 {
-    s->out->fronts.options.pipelines = NULL;
+    s->out->pareto.options.pipelines = NULL;
     rlf_arena_free(s->timed);
     rlf_outline_close(s->outline);
 }

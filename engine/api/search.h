@@ -10,7 +10,7 @@
 #include "engine/api/mean_step.h"
 #include "engine/api/workload.h"
 #include "engine/search/baseline.h"
-#include "engine/search/fronts.h"
+#include "engine/search/pareto.h"
 
 /* Plans for more ranks are not simulated: it would take too long. */
 enum { RLF_SEARCH_SIMULATED = 128 };
@@ -91,7 +91,7 @@ typedef struct rlf_fused_point {
 
 typedef struct rlf_session_found {
     rlf_session_workload workload; /* what seconds are counted for */
-    rlf_fronts fronts;
+    rlf_pareto pareto;
     rlf_found found;
     rlf_search_candidate
         candidates[RLF_SEARCH_CANDIDATES]; /* the search's first */

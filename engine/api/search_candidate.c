@@ -16,14 +16,14 @@ rlf_search_candidate_plan(rlf_searching *s, rlf_search_candidate *j,
                           rlf_err *err)
 {
     const rlf_session *session = s->session;
-    const rlf_fronts *fronts = &s->out->fronts;
+    const rlf_pareto *pareto = &s->out->pareto;
     rlf_arena *scratch = rlf_arena_new();
     rlf_trial trial = {0};
     rlf_err ignored = RLF_ERR_NONE;
     rlf_status status = RLF_OK;
     if (!j->plan) {
         if (!j->rows)
-            j->rows = rlf_fronts_rows(fronts, j->placing.choice, session->arena,
+            j->rows = rlf_pareto_rows(pareto, j->placing.choice, session->arena,
                                       &j->n_rows);
         status = rlf_plan_candidate(session->graph, j->rows, j->n_rows,
                                     &s->plan, session->arena, err, &j->plan);

@@ -57,7 +57,7 @@ typedef struct fusing {
 static const rlf_choice *
 choice_of(const rlf_searching *s, int call, int choice)
 {
-    return &s->out->fronts.problem.calls[call].choices[choice];
+    return &s->out->pareto.problem.calls[call].choices[choice];
 }
 
 /* The node of a call, in that region or (-1) the first; NULL: none. */
@@ -67,7 +67,7 @@ node_of(const rlf_searching *s, int call, int region)
     const rlf_graph *graph = s->session->graph;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        if (rlf_fronts_call(&s->out->fronts, node) == call &&
+        if (rlf_pareto_call_of(&s->out->pareto, node) == call &&
             (region < 0 || node->region == region))
             return node;
     }
@@ -78,7 +78,7 @@ node_of(const rlf_searching *s, int call, int region)
 static bool
 keeps_schedule(const rlf_searching *s, int call)
 {
-    const rlf_place_row *pin = rlf_fixed_rows_call(&s->out->fronts, call);
+    const rlf_place_row *pin = rlf_fixed_rows_call(&s->out->pareto, call);
     return pin && pin->schedule;
 }
 
@@ -87,7 +87,7 @@ keeps_schedule(const rlf_searching *s, int call)
 static bool
 may_fuse(const rlf_searching *s, int a, int b)
 {
-    const rlf_problem *p = &s->out->fronts.problem;
+    const rlf_problem *p = &s->out->pareto.problem;
     const rlf_graph *graph = s->session->graph;
     bool together = false;
     if (p->calls[a].kind != RLF_STAGE_UPDATE ||
@@ -132,7 +132,7 @@ keep(fusing *u, const pair *p)
 static void
 find_pairs(fusing *u, int a, int b)
 {
-    const rlf_problem *problem = &u->s->out->fronts.problem;
+    const rlf_problem *problem = &u->s->out->pareto.problem;
     for (int i = 0; i < problem->calls[a].n_choices; i++)
         for (int k = 0; k < problem->calls[b].n_choices; k++) {
             const rlf_choice *x = &problem->calls[a].choices[i];
@@ -189,7 +189,7 @@ longest(const rlf_session_found *f)
 static double
 bound_with(const fusing *u, rlf_estimator *e, int *choice, int call)
 {
-    const rlf_problem_call *of = &u->s->out->fronts.problem.calls[call];
+    const rlf_problem_call *of = &u->s->out->pareto.problem.calls[call];
     double least = INFINITY;
     for (int k = 0; k < of->n_choices; k++) {
         choice[call] = k;
@@ -204,7 +204,7 @@ bound_with(const fusing *u, rlf_estimator *e, int *choice, int call)
 static double
 bound_around(const fusing *u, rlf_estimator *e, const pair *p, double limit)
 {
-    int n = u->s->out->fronts.problem.n_calls, choice[RLF_SEARCH_CALLS];
+    int n = u->s->out->pareto.problem.n_calls, choice[RLF_SEARCH_CALLS];
     for (int c = 0; c < n; c++)
         choice[c] = -1;
     for (int i = 0; i < 2; i++)
@@ -269,7 +269,7 @@ static void
 start_beside(const fusing *u, const pair *p, const rlf_search_candidate *from,
              int *choice)
 {
-    const rlf_problem *problem = &u->s->out->fronts.problem;
+    const rlf_problem *problem = &u->s->out->pareto.problem;
     const rlf_choice *there = choice_of(u->s, p->call[0], p->choice[0]);
     for (int c = 0; c < problem->n_calls; c++) {
         const rlf_mesh_span *mesh =
@@ -288,7 +288,7 @@ static void
 place_others(const fusing *u, rlf_estimator *e, pair *p, double limit)
 {
     const rlf_session_found *f = u->s->out;
-    const rlf_problem *problem = &f->fronts.problem;
+    const rlf_problem *problem = &f->pareto.problem;
     size_t n = (size_t)problem->n_calls;
     rlf_mesh_span within[RLF_SEARCH_CALLS];
     p->placing = (rlf_placing){.period = INFINITY, .over = INFINITY};
@@ -329,7 +329,7 @@ by_period(const void *a, const void *b)
 static void
 place_all(fusing *u)
 {
-    rlf_estimator *e = rlf_estimator_new(&u->s->out->fronts.problem, u->arena);
+    rlf_estimator *e = rlf_estimator_new(&u->s->out->pareto.problem, u->arena);
     for (int i = 0; i < u->n && !rlf_search_stopped(u->s, 1); i++)
         place_others(u, e, &u->best[i], worth_placing(u, i));
     qsort(u->best, (size_t)u->n, sizeof *u->best, by_period);
@@ -344,10 +344,10 @@ static rlf_place_row *
 rows_of(const fusing *u, const pair *p, const char *const table[2],
         rlf_arena *arena, int *n)
 {
-    const rlf_fronts *f = &u->s->out->fronts;
-    rlf_place_row *rows = rlf_fronts_rows(f, p->placing.choice, arena, n);
+    const rlf_pareto *f = &u->s->out->pareto;
+    rlf_place_row *rows = rlf_pareto_rows(f, p->placing.choice, arena, n);
     for (int i = 0; i < 2; i++) {
-        const rlf_front_call *of = &f->calls[p->call[i]];
+        const rlf_pareto_call *of = &f->calls[p->call[i]];
         for (int r = 0; r < *n; r++) {
             if (rows[r].model != of->model || rows[r].call != of->class)
                 continue;
@@ -453,7 +453,7 @@ lay_models(const fusing *u, const pair *p, const double micros[2], rlf_fuse *f)
     f->models = RLF_NEW_ARRAY(u->arena, rlf_pipe_model, f->n_models);
     for (int m = 0; m < f->n_models; m++) {
         int which = m > 0, stages = which ? b->pp : a->pp;
-        int model = u->s->out->fronts.calls[p->call[which]].model;
+        int model = u->s->out->pareto.calls[p->call[which]].model;
         const char *name = graph->resources.data[model].name;
         int *path = RLF_NEW_ARRAY(u->arena, int, stages);
         for (int k = 0; k < stages; k++)
@@ -646,7 +646,7 @@ simulate_tables(const fusing *u, const pair *p, double without,
 static const char *
 words_of(const rlf_searching *s, const pair *p)
 {
-    const rlf_problem *problem = &s->out->fronts.problem;
+    const rlf_problem *problem = &s->out->pareto.problem;
     const rlf_choice *a = choice_of(s, p->call[0], p->choice[0]);
     const rlf_choice *b = choice_of(s, p->call[1], p->choice[1]);
     return rlf_arena_printf(
@@ -731,7 +731,7 @@ rlf_status
 rlf_search_fused(rlf_searching *s, rlf_err *err)
 {
     rlf_session_found *f = s->out;
-    const rlf_problem *problem = &f->fronts.problem;
+    const rlf_problem *problem = &f->pareto.problem;
     fusing u = {.s = s, .arena = s->session->arena, .limit = longest(f)};
     for (int a = 0; a < problem->n_calls; a++)
         for (int b = 0; b < problem->n_calls; b++)

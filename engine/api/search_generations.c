@@ -27,7 +27,7 @@ typedef struct sweep {
 static bool
 is_generation(const rlf_searching *s, int call)
 {
-    return s->out->fronts.problem.calls[call].kind == RLF_STAGE_GENERATE;
+    return s->out->pareto.problem.calls[call].kind == RLF_STAGE_GENERATE;
 }
 
 /* Samples of a step that the call makes at once, at most. */
@@ -38,7 +38,7 @@ samples_of(const rlf_searching *s, int call)
     double most = 0;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        if (rlf_fronts_call(&s->out->fronts, node) != call)
+        if (rlf_pareto_call_of(&s->out->pareto, node) != call)
             continue;
         int set = graph->values.data[node->outputs[0]].set;
         most = fmax(most, s->out->workload.sizes.set[set].samples);
@@ -55,7 +55,7 @@ differs(const rlf_searching *s, int call)
     bool any = false;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        if (rlf_fronts_call(&s->out->fronts, node) != call)
+        if (rlf_pareto_call_of(&s->out->pareto, node) != call)
             continue;
         int set = graph->values.data[node->outputs[0]].set;
         double most = s->out->workload.sizes.set[set].response;
@@ -71,7 +71,7 @@ differs(const rlf_searching *s, int call)
 static rlf_place_row *
 row_of(const rlf_searching *s, const rlf_search_candidate *j, int call)
 {
-    const rlf_front_call *of = &s->out->fronts.calls[call];
+    const rlf_pareto_call *of = &s->out->pareto.calls[call];
     for (int i = 0; i < j->n_rows; i++)
         if (j->rows[i].model == of->model && j->rows[i].call == of->class)
             return &j->rows[i];
@@ -88,10 +88,10 @@ with_words(const sweep *w, int migrate, int seats)
     j.simulated = false;
     j.rows = RLF_NEW_ARRAY(s->session->arena, rlf_place_row, j.n_rows);
     memcpy(j.rows, w->best.rows, sizeof *j.rows * (size_t)j.n_rows);
-    for (int c = 0; c < s->out->fronts.problem.n_calls; c++) {
+    for (int c = 0; c < s->out->pareto.problem.n_calls; c++) {
         rlf_place_row *row = row_of(s, &j, c);
         bool said = w->call < 0 ? is_generation(s, c) : c == w->call;
-        const rlf_place_row *pin = rlf_fixed_rows_call(&s->out->fronts, c);
+        const rlf_place_row *pin = rlf_fixed_rows_call(&s->out->pareto, c);
         if (!said || !row || row->dp < 2)
             continue;
         if (!pin || pin->migrate < 0)
@@ -135,7 +135,7 @@ sweep_call(sweep *w, rlf_err *err)
 {
     double n = samples_of(w->s, w->call);
     const rlf_place_row *row = row_of(w->s, &w->best, w->call);
-    const rlf_place_row *pin = rlf_fixed_rows_call(&w->s->out->fronts, w->call);
+    const rlf_place_row *pin = rlf_fixed_rows_call(&w->s->out->pareto, w->call);
     bool kept = pin && pin->migrate >= 0;
     if (!row || row->dp < 2 || !isfinite(n) || n < 2 || kept)
         return RLF_OK;
@@ -174,7 +174,7 @@ gains(rlf_searching *s, const rlf_search_candidate *base,
 static const char *
 words_of(const rlf_searching *s, const rlf_search_candidate *j)
 {
-    const rlf_fronts *f = &s->out->fronts;
+    const rlf_pareto *f = &s->out->pareto;
     rlf_buf text = {0};
     for (int c = 0; c < f->problem.n_calls; c++) {
         const rlf_place_row *row = row_of(s, j, c);
@@ -199,7 +199,7 @@ sweep_base(sweep *w, rlf_err *err)
     rlf_session_found *f = s->out;
     const rlf_search_candidate *from = &f->candidates[w->base];
     bool does;
-    for (int c = 0; c < f->fronts.problem.n_calls; c++) {
+    for (int c = 0; c < f->pareto.problem.n_calls; c++) {
         w->call = c;
         if (is_generation(s, c) && differs(s, c))
             RLF_TRY(sweep_call(w, err));
@@ -239,7 +239,7 @@ is_base(const rlf_searching *s, int i)
                     sizeof j->plan->digest))
             return false;
     }
-    for (int c = 0; c < f->fronts.problem.n_calls; c++) {
+    for (int c = 0; c < f->pareto.problem.n_calls; c++) {
         const rlf_place_row *row = row_of(s, j, c);
         any |= is_generation(s, c) && row && row->dp > 1 && differs(s, c);
     }

@@ -14,7 +14,7 @@
 static rlf_plan_options
 plan_with(const rlf_searching *s, const int *lanes, rlf_arena *arena)
 {
-    const rlf_fronts *f = &s->out->fronts;
+    const rlf_pareto *f = &s->out->pareto;
     size_t n = s->session->graph->resources.count;
     rlf_sums *sums = RLF_NEW_ARRAY(arena, rlf_sums, n);
     rlf_plan_options plan = s->plan;
@@ -31,29 +31,29 @@ plan_with(const rlf_searching *s, const int *lanes, rlf_arena *arena)
 typedef struct trial {
     rlf_arena *arena;
     rlf_plan_options plan;
-    rlf_fronts fronts;
+    rlf_pareto pareto;
     double period; /* the best on the ranks of `less`, and those it halves to */
 } trial;
 
 static trial *
-try_lanes(const rlf_searching *s, const rlf_fronts_lesser *less)
+try_lanes(const rlf_searching *s, const rlf_pareto_lesser *less)
 {
     rlf_arena *arena = rlf_arena_new();
     trial *t = RLF_NEW(arena, trial);
-    rlf_fronts_options options = s->out->fronts.options;
+    rlf_pareto_options options = s->out->pareto.options;
     rlf_search_options few = s->options->search;
     rlf_err err = RLF_ERR_NONE;
     *t = (trial){arena, plan_with(s, less->lanes, arena), .period = INFINITY};
     t->plan.ranks = less->ranks;
     options.plan = &t->plan;
-    options.like = &s->out->fronts;
+    options.like = &s->out->pareto;
     few.branches = 0;
     if (few.moves > RLF_SEARCH_SMALLER_MOVES)
         few.moves = RLF_SEARCH_SMALLER_MOVES;
-    if (rlf_fronts_make(&options, arena, &err, &t->fronts) >= 0) {
+    if (rlf_pareto_make(&options, arena, &err, &t->pareto) >= 0) {
         rlf_found found;
-        t->fronts.problem.memory = s->out->fronts.problem.memory;
-        rlf_search(&t->fronts.problem, &few, arena, &found);
+        t->pareto.problem.memory = s->out->pareto.problem.memory;
+        rlf_search(&t->pareto.problem, &few, arena, &found);
         t->period = found.best.period;
     }
     return t;
@@ -80,13 +80,13 @@ least_on(const rlf_problem *p, int ranks)
 
 /* The one of the lanes that do best, or NULL: those there are do. */
 static trial *
-best_lanes(const rlf_searching *s, const rlf_fronts_lesser **best)
+best_lanes(const rlf_searching *s, const rlf_pareto_lesser **best)
 {
-    const rlf_fronts *f = &s->out->fronts;
+    const rlf_pareto *f = &s->out->pareto;
     double least = s->out->found.best.period * (1 - 1e-9);
     trial *kept = NULL;
     for (int i = 0; i < f->n_lesser && !s->cut && !s->out->stopped; i++) {
-        const rlf_fronts_lesser *less = &f->lesser[i];
+        const rlf_pareto_lesser *less = &f->lesser[i];
         if (least_on(&f->problem, less->ranks) >= least)
             continue;
         trial *now = try_lanes(s, less);
@@ -112,9 +112,9 @@ free_arena(void *arena)
 static void
 take_problem(rlf_searching *s, const trial *t)
 {
-    rlf_fronts *f = &s->out->fronts;
+    rlf_pareto *f = &s->out->pareto;
     rlf_arena_defer(s->session->arena, free_arena, t->arena);
-    *f = t->fronts;
+    *f = t->pareto;
     f->problem.arg = f;
     f->options.plan = &s->plan;
 }
@@ -122,15 +122,15 @@ take_problem(rlf_searching *s, const trial *t)
 rlf_status
 rlf_search_lanes(rlf_searching *s, rlf_err *err, bool *changed)
 {
-    rlf_fronts *f = &s->out->fronts;
-    const rlf_fronts_lesser *best = NULL;
+    rlf_pareto *f = &s->out->pareto;
+    const rlf_pareto_lesser *best = NULL;
     trial *t = best_lanes(s, &best);
     *changed = t != NULL;
     if (!t)
         return RLF_OK;
-    rlf_fronts *was = RLF_NEW(s->session->arena, rlf_fronts);
+    rlf_pareto *was = RLF_NEW(s->session->arena, rlf_pareto);
     *was = *f;
-    rlf_fronts_options options = was->options;
+    rlf_pareto_options options = was->options;
     options.like = was;
     int ranks = s->plan.ranks;
     s->plan = plan_with(s, best->lanes, s->session->arena);
@@ -140,24 +140,24 @@ rlf_search_lanes(rlf_searching *s, rlf_err *err, bool *changed)
         return RLF_OK;
     }
     end_trial(t);
-    return rlf_fronts_make(&options, s->session->arena, err, f);
+    return rlf_pareto_make(&options, s->session->arena, err, f);
 }
 
 rlf_status
 rlf_search_fewest_lanes(rlf_searching *s, rlf_err *err, bool *changed)
 {
-    rlf_fronts *f = &s->out->fronts;
+    rlf_pareto *f = &s->out->pareto;
     *changed = false;
     for (size_t m = 0; m < s->session->graph->resources.count; m++)
         *changed |= f->fewest[m] && f->fewest[m] < f->sums[m].lanes;
     if (!*changed)
         return RLF_OK;
-    rlf_fronts *was = RLF_NEW(s->session->arena, rlf_fronts);
+    rlf_pareto *was = RLF_NEW(s->session->arena, rlf_pareto);
     *was = *f;
     s->plan = plan_with(s, was->fewest, s->session->arena);
-    rlf_fronts_options options = was->options;
+    rlf_pareto_options options = was->options;
     options.like = was;
-    RLF_TRY(rlf_fronts_make(&options, s->session->arena, err, f));
+    RLF_TRY(rlf_pareto_make(&options, s->session->arena, err, f));
     f->problem.memory = was->problem.memory;
     return RLF_OK;
 }

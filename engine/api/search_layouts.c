@@ -44,7 +44,7 @@ typedef struct trying {
 static bool
 was_tried(const trying *t, const int *choice)
 {
-    size_t bytes = sizeof *choice * (size_t)t->s->out->fronts.problem.n_calls;
+    size_t bytes = sizeof *choice * (size_t)t->s->out->pareto.problem.n_calls;
     for (int i = 0; i < t->n_tried; i++)
         if (memcmp(t->tried[i], choice, bytes) == 0)
             return true;
@@ -67,7 +67,7 @@ insert(option *list, int n, int most, option o)
 static rlf_place_row *
 row_of(const rlf_searching *s, rlf_place_row *rows, int n, int call)
 {
-    const rlf_front_call *of = &s->out->fronts.calls[call];
+    const rlf_pareto_call *of = &s->out->pareto.calls[call];
     for (int i = 0; i < n; i++)
         if (rows[i].model == of->model && rows[i].call == of->class)
             return &rows[i];
@@ -82,7 +82,7 @@ find_cuts(const trying *t, int call, rlf_placing *at, option *out)
     const rlf_place_row *row = row_of(t->s, t->best.rows, t->best.n_rows, call);
     if (row && row->table)
         return 0;
-    const rlf_problem_call *of = &t->s->out->fronts.problem.calls[call];
+    const rlf_problem_call *of = &t->s->out->pareto.problem.calls[call];
     int was = at->choice[call], n = 0;
     const rlf_choice *here = &of->choices[was];
     for (int k = 0; k < of->n_choices + of->n_others; k++) {
@@ -102,7 +102,7 @@ find_cuts(const trying *t, int call, rlf_placing *at, option *out)
 static int
 find_options(const trying *t, option *out)
 {
-    int calls = t->s->out->fronts.problem.n_calls, n = 0;
+    int calls = t->s->out->pareto.problem.n_calls, n = 0;
     rlf_placing at = t->best.placing;
     at.choice = RLF_NEW_ARRAY(t->arena, int, calls);
     memcpy(at.choice, t->best.placing.choice,
@@ -123,9 +123,9 @@ static void
 make_rows(const trying *t, rlf_search_candidate *j)
 {
     const rlf_searching *s = t->s;
-    j->rows = rlf_fronts_rows(&s->out->fronts, j->placing.choice,
+    j->rows = rlf_pareto_rows(&s->out->pareto, j->placing.choice,
                               s->session->arena, &j->n_rows);
-    for (int c = 0; c < s->out->fronts.problem.n_calls; c++) {
+    for (int c = 0; c < s->out->pareto.problem.n_calls; c++) {
         const rlf_place_row *was = row_of(s, t->best.rows, t->best.n_rows, c);
         rlf_place_row *row = row_of(s, j->rows, j->n_rows, c);
         if (!was || !row)
@@ -145,7 +145,7 @@ static rlf_status
 try_option(trying *t, const option *o, bool *better, rlf_err *err)
 {
     rlf_searching *s = t->s;
-    size_t calls = (size_t)s->out->fronts.problem.n_calls;
+    size_t calls = (size_t)s->out->pareto.problem.n_calls;
     rlf_err none = RLF_ERR_NONE;
     rlf_search_candidate j = {.name = "cuts", .is_known = true, .base = -1};
     j.placing.choice = RLF_NEW_ARRAY(s->session->arena, int, calls);
@@ -188,7 +188,7 @@ go_down(trying *t, bool *better, rlf_err *err)
 static const char *
 words_of(const trying *t, const rlf_search_candidate *base)
 {
-    const rlf_problem *p = &t->s->out->fronts.problem;
+    const rlf_problem *p = &t->s->out->pareto.problem;
     rlf_buf text = {0};
     for (int c = 0; c < p->n_calls; c++) {
         const rlf_choice *at = &p->calls[c].choices[t->best.placing.choice[c]];
@@ -223,7 +223,7 @@ try_cuts(trying *t, int base, rlf_err *err)
     rlf_session_found *f = t->s->out;
     bool better = true;
     t->best = f->candidates[base];
-    t->e = rlf_estimator_new(&f->fronts.problem, t->arena);
+    t->e = rlf_estimator_new(&f->pareto.problem, t->arena);
     while (better)
         RLF_TRY(go_down(t, &better, err));
     if (!(t->best.step < f->candidates[base].step))

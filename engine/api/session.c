@@ -11,7 +11,7 @@
 #include "engine/graph/foresee.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
-#include "engine/plan/holds.h"
+#include "engine/plan/weight_copies.h"
 #include "grammar/compile.h"
 #include "nodes/table.h"
 

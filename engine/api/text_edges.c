@@ -72,13 +72,13 @@ put_flows(rlf_session *s, const rlf_rehearsal *edges, rlf_buf *out)
 
 /* ---- weights ---- */
 
-/* "actor.generate on 0..3 (tp: 2, pp: 1, dp: 2)": where a hold lies. */
+/* "actor.generate on 0..3 (tp: 2, pp: 1, dp: 2)": where a copy lies. */
 static const char *
-hold_words(rlf_session *s, int model, int index)
+copy_words(rlf_session *s, int model, int index)
 {
-    const rlf_hold *hold = &s->plan->holds[model].list[index];
-    const rlf_layout *l = &hold->mesh.layout;
-    rlf_place_row row = rlf_place_row_new(model, index ? hold->call : NULL);
+    const rlf_weight_copy *copy = &s->plan->copies[model].list[index];
+    const rlf_layout *l = &copy->mesh.layout;
+    rlf_place_row row = rlf_place_row_new(model, index ? copy->call : NULL);
     row.ranks = l->ranks;
     row.n_ranks = l->n_ranks;
     row.tp = l->tp;
@@ -103,8 +103,8 @@ put_weight_flow(rlf_session *s, const rlf_weight_flow *flow, rlf_err *err,
     rlf_buf_printf(out,
                    "# %-44s %-46s %-12s %5d %7d %9" PRId64 " %12" PRId64
                    " %12" PRId64 " %12" PRId64 " %12" PRId64 " %12" PRId64 "\n",
-                   hold_words(s, flow->model, 0),
-                   hold_words(s, flow->model, flow->hold),
+                   copy_words(s, flow->model, 0),
+                   copy_words(s, flow->model, flow->copy),
                    rlf_topologies_word(moves.topologies), flow->times,
                    moves.n_sends, t.messages, t.bytes, t.most.sent,
                    t.most.received, t.most.peak, t.most.redundant);
@@ -128,8 +128,8 @@ put_weights(rlf_session *s, const rlf_rehearsal *edges, rlf_buf *out)
         rlf_err err = RLF_ERR_NONE;
         if (put_weight_flow(s, flow, &err, out) < 0)
             rlf_buf_printf(
-                out, "# %-44s %-46s ? (%s)\n", hold_words(s, flow->model, 0),
-                hold_words(s, flow->model, flow->hold), err.sentence);
+                out, "# %-44s %-46s ? (%s)\n", copy_words(s, flow->model, 0),
+                copy_words(s, flow->model, flow->copy), err.sentence);
     }
 }
 

@@ -151,7 +151,7 @@ put_lanes(const rlf_session *s, const rlf_memory *memory, rlf_buf *out)
         if (!row->blocks)
             continue;
         int model = row->model;
-        const rlf_layout *l = &s->plan->holds[model].list[0].mesh.layout;
+        const rlf_layout *l = &s->plan->copies[model].list[0].mesh.layout;
         int lanes = s->plan->sums[model].lanes;
         rlf_range held = rlf_lanes_part(lanes, l->dp, rlf_layout_find(l, 0).dp);
         if (!told)

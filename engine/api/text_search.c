@@ -137,12 +137,12 @@ put_proof(const rlf_session_found *f, rlf_buf *out)
                        "# stopped: seed and moves do not give this again\n");
     rlf_buf_printf(out, "# %" PRId64 " placement%s looked at\n", found->looks,
                    found->looks == 1 ? "" : "s");
-    if (f->fronts.some)
+    if (f->pareto.some)
         rlf_buf_printf(
             out,
             "# of more than %d machines only some runs are looked at: powers "
             "of two, three times these, halves to eighths\n",
-            RLF_FRONTS_RUNS);
+            RLF_PARETO_RUNS);
 }
 
 /* Devices on which the answer has no call of a model. */
@@ -213,7 +213,7 @@ put_tried(const rlf_session *s, const rlf_session_found *f, rlf_buf *out)
             out, "#     %s with %s (migrate: %d%s): %.4g s, without %.4g s\n",
             base_name(f, p->base, s->arena),
             p->call < 0 ? "all generations"
-                        : f->fronts.problem.calls[p->call].name,
+                        : f->pareto.problem.calls[p->call].name,
             p->migrate, seats, p->step, f->candidates[p->base].step);
     }
     for (int i = 0; i < f->n_fused; i++) {
@@ -244,7 +244,7 @@ static void
 put_kept(const rlf_session *s, const rlf_session_found *f, rlf_buf *out)
 {
     const rlf_placement *p = s->graph->placement;
-    if (rlf_fixed_rows_any(&f->fronts)) {
+    if (rlf_fixed_rows_any(&f->pareto)) {
         for (int i = 0; i < p->n_pins; i++) {
             rlf_buf_puts(out, "# kept: ");
             rlf_place_row_print(s->graph, &p->pins[i], out);
@@ -399,17 +399,17 @@ ranks_of(const rlf_choice *c, rlf_arena *arena)
 static const char *
 row_words(const rlf_session_found *f, int call, int choice, rlf_arena *arena)
 {
-    const rlf_fronts *fronts = &f->fronts;
-    const rlf_front_call *of = &fronts->calls[call];
-    int n, *at = RLF_NEW_ARRAY(arena, int, fronts->problem.n_calls);
-    for (int i = 0; i < fronts->problem.n_calls; i++)
+    const rlf_pareto *pareto = &f->pareto;
+    const rlf_pareto_call *of = &pareto->calls[call];
+    int n, *at = RLF_NEW_ARRAY(arena, int, pareto->problem.n_calls);
+    for (int i = 0; i < pareto->problem.n_calls; i++)
         at[i] = i == call ? choice : f->best->placing.choice[i];
-    const rlf_place_row *rows = rlf_fronts_rows(fronts, at, arena, &n);
+    const rlf_place_row *rows = rlf_pareto_rows(pareto, at, arena, &n);
     const char *words = "";
     rlf_buf text = {0};
     for (int i = 0; i < n && !text.n; i++)
         if (rows[i].model == of->model && rows[i].call == of->class)
-            rlf_place_row_print(fronts->options.graph, &rows[i], &text);
+            rlf_place_row_print(pareto->options.graph, &rows[i], &text);
     if (text.n)
         words = rlf_arena_strdup(arena, text.p);
     rlf_buf_free(&text);
@@ -459,7 +459,7 @@ static void
 put_reason(rlf_estimator *e, const rlf_session_found *f, int call,
            rlf_placing *at, rlf_arena *arena, rlf_buf *out)
 {
-    const rlf_problem_call *of = &f->fronts.problem.calls[call];
+    const rlf_problem_call *of = &f->pareto.problem.calls[call];
     int was = at->choice[call], fast = was;
     for (int k = 0; k < of->n_choices; k++)
         if (of->choices[k].first == of->choices[was].first &&
@@ -493,7 +493,7 @@ put_reason(rlf_estimator *e, const rlf_session_found *f, int call,
 static void
 put_calls(const rlf_session_found *f, rlf_arena *arena, rlf_buf *out)
 {
-    const rlf_problem *p = &f->fronts.problem;
+    const rlf_problem *p = &f->pareto.problem;
     rlf_estimator *e = rlf_estimator_new(p, arena);
     rlf_placing at = f->best->placing;
     if (!f->best->is_known)

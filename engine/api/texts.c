@@ -53,8 +53,8 @@ rlf_text_weights(rlf_session *s, const rlf_weight_flow *flow,
     rlf_shapes *shapes = RLF_NEW(s->arena, rlf_shapes);
     RLF_TRY(
         r->class->model->shapes(s->graph, r, object, s->arena, err, shapes));
-    *job = rlf_holds_job(s->plan, flow->model, 0, flow->hold, shapes, NULL,
-                         rlf_cast_bytes(s->options.real));
+    *job = rlf_weight_copies_job(s->plan, flow->model, 0, flow->copy, shapes,
+                                 NULL, rlf_cast_bytes(s->options.real));
     return rlf_realloc_make(job, s->arena, err, out);
 }
 

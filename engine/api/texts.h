@@ -5,7 +5,7 @@
 
 #include "engine/api/search.h"
 #include "engine/order/rehearse.h"
-#include "engine/plan/holds.h"
+#include "engine/plan/weight_copies.h"
 #include "engine/simulate/simulate.h"
 
 bool rlf_text_edges(rlf_session *session, rlf_buf *out);

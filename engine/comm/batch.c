@@ -292,14 +292,14 @@ void
 rlf_comm_pause(rlf_comm *comm, uint32_t bell, uint64_t idle, uint64_t ns)
 {
     if (!comm->n_remote && !comm->polls) {
-        rlf_word_wait(&comm->bell, bell, comm->spin, ns);
+        rlf_futex_wait(&comm->bell, bell, comm->spin, ns);
         return;
     }
     uint64_t gone = rlf_clock_now() - idle;
     if (gone >= YIELD_NS)
-        rlf_word_wait(&comm->bell, bell, false, ns < NAP_NS ? ns : NAP_NS);
+        rlf_futex_wait(&comm->bell, bell, false, ns < NAP_NS ? ns : NAP_NS);
     else if (comm->spin && gone < SPIN_NS)
-        rlf_word_relax();
+        rlf_futex_relax();
     else
         sched_yield();
 }
@@ -422,7 +422,7 @@ wait_for(rlf_comm *comm, rlf_batch *b, const size_t *open, rlf_err *err)
 {
     patience p = {0};
     for (;;) {
-        uint32_t bell = rlf_word_get(&comm->bell);
+        uint32_t bell = rlf_futex_get(&comm->bell);
         if (rlf_world_aborted(comm->world))
             return rlf_comm_give_up(comm, err);
         if (rlf_comm_progress(comm, err) < 0)

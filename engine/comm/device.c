@@ -134,7 +134,7 @@ rlf_port_await(rlf_port *port, rlf_event *event, rlf_err *err)
             return rlf_comm_give_up(port->comm, err);
         RLF_TRY(rlf_comm_progress(port->comm, err));
         if (port->comm->spin)
-            rlf_word_relax();
+            rlf_futex_relax();
         else
             sched_yield();
     }

@@ -7,7 +7,7 @@
 #include "engine/comm/comm.h"
 #include "engine/comm/mail.h"
 #include "engine/dev/dev.h"
-#include "engine/dev/word.h"
+#include "engine/dev/futex.h"
 
 #include <pthread.h>
 
@@ -95,7 +95,7 @@ typedef struct rlf_waiting {
 } rlf_waiting;
 
 struct rlf_comm {
-    rlf_word bell; /* rung when something may have changed for this rank */
+    rlf_futex bell; /* rung when something may have changed for this rank */
     uint32_t beat; /* atomic */
     rlf_comm_world *world;
     int rank, index;

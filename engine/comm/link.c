@@ -127,7 +127,7 @@ stop_data(rlf_links *links)
 {
     rlf_comm_world *world = links->world;
     frame f = {.kind = FRAME_STOPPED};
-    if (!rlf_world_aborted(world) || rlf_word_get(&links->stopped))
+    if (!rlf_world_aborted(world) || rlf_futex_get(&links->stopped))
         return;
     if (!links->stopped_here) {
         world->options.backend->stop(world);
@@ -140,13 +140,13 @@ stop_data(rlf_links *links)
             return;
     for (int i = 0; i < links->n && world->process == 0; i++)
         send_frame(links, &links->links[i], f, NULL);
-    rlf_word_ring(&links->stopped);
+    rlf_futex_ring(&links->stopped);
 }
 
 void
 rlf_links_wait_stopped(rlf_links *links)
 {
-    rlf_word_wait(&links->stopped, 0, false, STOP_NS);
+    rlf_futex_wait(&links->stopped, 0, false, STOP_NS);
 }
 
 /* -- beats --------------------------------------------------------------- */

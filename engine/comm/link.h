@@ -27,7 +27,7 @@ struct rlf_links {
     int bell; /* eventfd: something to send, or the end */
     bool started;
     uint32_t leaving; /* atomic: 1 after saying good-bye, 2 at once */
-    rlf_word stopped; /* after an abort: 1 when every process has stopped */
+    rlf_futex stopped; /* after an abort: 1 when every process has stopped */
     bool stopped_here;
     uint64_t told;    /* when this process last told its beats */
     uint64_t watched; /* when it last looked for those of others */

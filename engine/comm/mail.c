@@ -72,7 +72,7 @@ rlf_mail_deliver(rlf_comm_world *world, int to, int from, const void *message,
         return rlf_fail(err, RLF_BUG,
                         "the mailbox of rank %d is full: %u messages", to,
                         box->n_slots);
-    rlf_word_ring(&end->bell);
+    rlf_futex_ring(&end->bell);
     return RLF_OK;
 }
 
@@ -130,7 +130,7 @@ rlf_mail_wait(rlf_comm *comm, double seconds, void *message, rlf_mail *mail,
 {
     uint64_t begin = 0, idle = 0, moved = 0;
     for (;;) {
-        uint32_t bell = rlf_word_get(&comm->bell);
+        uint32_t bell = rlf_futex_get(&comm->bell);
         rlf_status status = rlf_mail_poll(comm, message, mail, err);
         if (status != RLF_AGAIN)
             return status;

@@ -28,7 +28,7 @@ typedef struct mpi_world {
     bool ours; /* MPI was started here */
     int n;     /* pieces under way, of all ranks of the process */
     bool moving, ending;
-    rlf_word bell; /* of the mover */
+    rlf_futex bell; /* of the mover */
     pthread_t mover;
 } mpi_world;
 
@@ -87,9 +87,9 @@ mover_main(void *arg)
     rlf_comm_world *world = arg;
     mpi_world *m = world->remote;
     while (!__atomic_load_n(&m->ending, __ATOMIC_ACQUIRE)) {
-        uint32_t bell = rlf_word_get(&m->bell);
-        rlf_word_wait(&m->bell, bell, false,
-                      move_on(world) ? MOVER_NS : RLF_FOREVER);
+        uint32_t bell = rlf_futex_get(&m->bell);
+        rlf_futex_wait(&m->bell, bell, false,
+                       move_on(world) ? MOVER_NS : RLF_FOREVER);
     }
     return NULL;
 }
@@ -102,7 +102,7 @@ mover_wake(rlf_comm_world *world)
     mpi_world *m = world->remote;
     sigset_t all, old;
     if (m->moving) {
-        rlf_word_ring(&m->bell);
+        rlf_futex_ring(&m->bell);
         return;
     }
     sigfillset(&all);
@@ -115,7 +115,7 @@ static void
 mover_end(mpi_world *m)
 {
     __atomic_store_n(&m->ending, true, __ATOMIC_RELEASE);
-    rlf_word_ring(&m->bell);
+    rlf_futex_ring(&m->bell);
     if (m->moving)
         pthread_join(m->mover, NULL);
 }

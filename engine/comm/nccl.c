@@ -122,7 +122,7 @@ look(rlf_port *port, bool first, rlf_err *err)
         return failed(port, result, err);
     RLF_TRY(look_at_limit(port, err));
     if (comm->spin)
-        rlf_word_relax();
+        rlf_futex_relax();
     else if (rlf_clock_now() - s->since < SPIN_NS)
         sched_yield();
     else

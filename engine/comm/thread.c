@@ -220,7 +220,7 @@ start_send(rlf_comm *comm, rlf_request *send)
     }
     pthread_mutex_unlock(&channel->lock);
     if (receive)
-        rlf_word_ring(&peer_end(comm, send)->bell);
+        rlf_futex_ring(&peer_end(comm, send)->bell);
 }
 
 static void
@@ -278,7 +278,7 @@ begin_peered(const rlf_comm *comm, rlf_request *request, rlf_err *err)
     if (status == RLF_OK) {
         state_set(send, RLF_REQUEST_MOVING);
         state_set(request, RLF_REQUEST_MOVING);
-        rlf_word_ring(&peer_end(comm, request)->bell);
+        rlf_futex_ring(&peer_end(comm, request)->bell);
     }
     return status < 0 ? status : RLF_AGAIN;
 }
@@ -304,7 +304,7 @@ move_peered(rlf_comm *comm, rlf_request *request, bool *done, rlf_err *err)
         status = rlf_peered_done(request->send ? request->other : request, err);
     if (status != RLF_AGAIN) {
         end_both(request);
-        rlf_word_ring(&peer_end(comm, request)->bell);
+        rlf_futex_ring(&peer_end(comm, request)->bell);
     }
     state = state_get(request);
     pthread_mutex_unlock(&channel->lock);
@@ -349,9 +349,9 @@ rlf_channel_move(rlf_comm *comm, rlf_request *request, bool *done, rlf_err *err)
         cell_release(channel, send);
         pthread_mutex_unlock(&channel->lock);
     } else {
-        rlf_word *bell = &peer_end(comm, request)->bell;
+        rlf_futex *bell = &peer_end(comm, request)->bell;
         state_set(send, RLF_REQUEST_DONE); /* and it may be gone */
-        rlf_word_ring(bell);
+        rlf_futex_ring(bell);
     }
     *done = true;
     if (sent != request->bytes)
@@ -362,10 +362,10 @@ rlf_channel_move(rlf_comm *comm, rlf_request *request, bool *done, rlf_err *err)
 void
 rlf_channel_return(rlf_comm *comm, rlf_request *receive)
 {
-    rlf_word *bell = &peer_end(comm, receive)->bell;
+    rlf_futex *bell = &peer_end(comm, receive)->bell;
     receive->borrow = false;
     state_set(receive->other, RLF_REQUEST_DONE); /* and it may be gone */
-    rlf_word_ring(bell);
+    rlf_futex_ring(bell);
 }
 
 /* The copy that a device was given, if it is done. */

@@ -479,9 +479,9 @@ end_run(rlf_comm_world *world, const rlf_err *cause, int lost, bool gone)
     if (!first)
         return false;
     for (int i = 0; i < world->local; i++)
-        rlf_word_ring(&world->ends[i]->bell);
+        rlf_futex_ring(&world->ends[i]->bell);
     if (world->controller)
-        rlf_word_ring(&world->controller->bell);
+        rlf_futex_ring(&world->controller->bell);
     if (world->links)
         rlf_links_abort(world->links, cause, lost, gone);
     return true;

@@ -11,7 +11,7 @@ libdev_a_SOURCES = \
 	%D%/memory.c %D%/memory.h \
 	%D%/replay.c %D%/replay.h \
 	%D%/team.c %D%/team.h \
-	%D%/word.c %D%/word.h
+	%D%/futex.c %D%/futex.h
 if HAVE_CUDA
 libdev_a_SOURCES += %D%/cuda.c %D%/cuda_peer.c %D%/cuda_queue.c %D%/cuda_record.c
 endif

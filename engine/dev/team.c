@@ -1,12 +1,12 @@
 /* The team of threads: a word per worker to wait on, one counter to join.
  *
  * Each worker waits for its own `go` word to change, so a region on some of
- * the threads does not wake the others (word.h says how it waits). */
+ * the threads does not wake the others (futex.h says how it waits). */
 #define _GNU_SOURCE
 #include "engine/dev/team.h"
 #include "engine/base/arena.h"
 #include "engine/dev/cores.h"
-#include "engine/dev/word.h"
+#include "engine/dev/futex.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 typedef struct worker {
-    rlf_word go;
+    rlf_futex go;
     rlf_team *team;
     int index;
     bool started;
@@ -22,7 +22,7 @@ typedef struct worker {
 } worker;
 
 struct rlf_team {
-    rlf_word pending; /* workers of the region not done yet */
+    rlf_futex pending; /* workers of the region not done yet */
     int n, n_region;
     bool spin, stop;
     rlf_team_fn *fn;
@@ -74,12 +74,12 @@ worker_main(void *arg)
     rlf_team *team = w->team;
     float_mode_set(float_mode_standard());
     for (uint32_t seen = 0;; seen++) {
-        rlf_word_wait(&w->go, seen, team->spin, RLF_FOREVER);
+        rlf_futex_wait(&w->go, seen, team->spin, RLF_FOREVER);
         if (team->stop)
             return NULL;
         team->fn(team->arg, w->index, team->n_region);
         if (__atomic_sub_fetch(&team->pending.value, 1, __ATOMIC_SEQ_CST) == 0)
-            rlf_word_wake(&team->pending);
+            rlf_futex_wake(&team->pending);
     }
 }
 
@@ -133,7 +133,7 @@ rlf_team_free(rlf_team *team)
         worker *w = &team->workers[i];
         if (!w->started)
             continue;
-        rlf_word_ring(&w->go);
+        rlf_futex_ring(&w->go);
         pthread_join(w->thread, NULL);
     }
     free(team->workers);
@@ -164,12 +164,12 @@ rlf_team_run_some(rlf_team *team, int n, rlf_team_fn *fn, void *arg)
     team->n_region = n;
     __atomic_store_n(&team->pending.value, (uint32_t)n - 1, __ATOMIC_RELAXED);
     for (int i = 1; i < n; i++) {
-        rlf_word_ring(&team->workers[i].go);
+        rlf_futex_ring(&team->workers[i].go);
     }
     fn(arg, 0, n);
     uint32_t left;
     while ((left = __atomic_load_n(&team->pending.value, __ATOMIC_ACQUIRE)))
-        rlf_word_wait(&team->pending, left, team->spin, RLF_FOREVER);
+        rlf_futex_wait(&team->pending, left, team->spin, RLF_FOREVER);
     if (mode != standard)
         float_mode_set(mode);
 }

@@ -122,9 +122,9 @@ fault_of(const rlf_node_class *c)
     bool weights = samples || changes || c->work == RLF_WORK_READ;
     bool hands_over = c->handover != NULL;
     bool passes = c->trainable != NULL;
-    bool joint = c->spread == RLF_SPREAD_JOINT;
-    bool assigned =
-        c->spread == RLF_SPREAD_ROWS || c->spread == RLF_SPREAD_NEAR;
+    bool joint = c->partition == RLF_PARTITION_JOINT;
+    bool assigned = c->partition == RLF_PARTITION_ROWS ||
+                    c->partition == RLF_PARTITION_NEAR;
     bool decides = c->course != RLF_COURSE_NONE;
     bool chooses = c->course == RLF_COURSE_CHOICE;
     bool leaves = c->course == RLF_COURSE_LEAVE;
@@ -161,7 +161,7 @@ fault_of(const rlf_node_class *c)
          "assigns rows to ranks and needs all of them at once"},
         {decides && c->course != RLF_COURSE_LEAVE && c->form != RLF_FORM_SYNTAX,
          "decides about blocks, for which it has no syntax"},
-        {decides && c->spread != RLF_SPREAD_WHOLE,
+        {decides && c->partition != RLF_PARTITION_WHOLE,
          "decides the run's course on some ranks only"},
         {decides && !batch, "decides the run's course by some of the rows"},
         {c->period && !(chooses && has_formal(c, c->period)),

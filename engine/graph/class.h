@@ -77,14 +77,14 @@ typedef enum rlf_receiver {
 } rlf_receiver;
 
 /* How the work of a node is spread over the ranks of its layout. */
-typedef enum rlf_spread {
-    RLF_SPREAD_WHOLE, /* every rank computes all of it: what is cheap, and
+typedef enum rlf_partition {
+    RLF_PARTITION_WHOLE, /* every rank computes all of it: what is cheap, and
                          whatever decides the run's course */
-    RLF_SPREAD_NEAR,  /* rows where most of their inputs are; whole if all
+    RLF_PARTITION_NEAR,  /* rows where most of their inputs are; whole if all
                          ranks have all inputs */
-    RLF_SPREAD_ROWS,  /* rows assigned to the data-parallel parts */
-    RLF_SPREAD_JOINT, /* all ranks together, in one collective program */
-} rlf_spread;
+    RLF_PARTITION_ROWS,  /* rows assigned to the data-parallel parts */
+    RLF_PARTITION_JOINT, /* all ranks together, in one collective program */
+} rlf_partition;
 
 /* The kind of work that a node is. Rows of `place` say where a model's calls
  * (GENERATE, READ, TRAIN) are; search and simulator find out how long they
@@ -118,7 +118,7 @@ typedef enum rlf_course {
 typedef enum rlf_program_kind {
     RLF_PROGRAM_NONE,
     RLF_PROGRAM_EXPR,  /* rlf_node.expr */
-    RLF_PROGRAM_WORDS, /* rlf_node.words */
+    RLF_PROGRAM_VOCAB, /* rlf_node.words */
     RLF_PROGRAM_LOSS,  /* rlf_node.loss */
 } rlf_program_kind;
 
@@ -351,7 +351,8 @@ struct rlf_node_class {
      * together is checked by rlf_classes_check. */
     rlf_form form;
     rlf_receiver receiver;
-    rlf_spread spread; /* of nodes whose pieces are rows; others are whole */
+    rlf_partition
+        partition; /* of nodes whose pieces are rows; others are whole */
     rlf_work_kind work;
     rlf_course course;
     rlf_program_kind program;

@@ -124,7 +124,7 @@ typedef struct rlf_live_call {
  *
  * The programs have domains of their own: rows 1 (the response tokens of the
  * set) and their tokens 2 (the words of the vocabulary). */
-typedef struct rlf_words {
+typedef struct rlf_vocab_program {
     int set_input;           /* index in the node's inputs: the set */
     const rlf_expr *program; /* outputs on domain 1 */
     int *model; /* per input of the program: whose log-probabilities, on domain
@@ -137,7 +137,7 @@ typedef struct rlf_words {
                               the derivative by the live model's */
     int *result;           /* per output: index in the loss's inputs, */
     int *derivative;       /* and in its outputs */
-} rlf_words;
+} rlf_vocab_program;
 
 typedef struct rlf_loss {
     const rlf_expr *program; /* inputs: live columns and constants */
@@ -149,7 +149,7 @@ typedef struct rlf_loss {
     int taken;   /* output: 0 if no minimize is carried out; -1: one always is */
     int *report; /* outputs that `report` asked for: node output ports */
     int n_reports;
-    rlf_words *words; /* n_words: live values over vocab, one a set */
+    rlf_vocab_program *words; /* n_words: live values over vocab, one a set */
     int n_words;
     rlf_reach reach; /* rlf_loss_reach; POINT: gradient in the forward pass's
                         own head tile */
@@ -196,7 +196,7 @@ typedef struct rlf_node {
      * needs roll, x[mini] needs mini. */
     const rlf_expr *expr;
     const rlf_loss *loss;   /* of program LOSS */
-    const rlf_words *words; /* of program WORDS */
+    const rlf_vocab_program *words; /* of program WORDS */
     uint32_t site; /* number of this call in the program: key of randomness;
                       does not change when metrics are added or removed */
     bool looking;  /* only feeds reports: changes no bit of what is trained */

@@ -151,7 +151,8 @@ expr_digest(hasher *h, const rlf_node *node, int port)
 
 /* One result of values per word; live calls by class and set. */
 static rlf_digest
-words_digest(hasher *h, const rlf_node *node, const rlf_words *words, int port)
+words_digest(hasher *h, const rlf_node *node, const rlf_vocab_program *words,
+             int port)
 {
     size_t n = words->program->inputs.count;
     rlf_digest *inputs = RLF_NEW_ARRAY(h->graph->arena, rlf_digest, n + 1);

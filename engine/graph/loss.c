@@ -38,7 +38,7 @@ rlf_loss_passes(const rlf_loss *loss)
 }
 
 static int
-pass_of_words(const rlf_loss *loss, const rlf_words *words)
+pass_of_words(const rlf_loss *loss, const rlf_vocab_program *words)
 {
     for (int i = 0; i < loss->n_calls; i++)
         if (loss->calls[i].set_input == words->set_input &&
@@ -102,7 +102,7 @@ rlf_loss_reach(const rlf_loss *loss)
         most = reach > most ? reach : most;
     }
     for (int i = 0; i < loss->n_words; i++) {
-        const rlf_words *words = &loss->words[i];
+        const rlf_vocab_program *words = &loss->words[i];
         int pass = pass_of_words(loss, words);
         for (size_t k = 0; k < words->program->outputs.count; k++) {
             rlf_reach reach =

@@ -60,7 +60,7 @@ bool
 rlf_place_can(const rlf_node *node)
 {
     rlf_work_kind work = node->class->work;
-    return node->receiver >= 0 && node->class->program != RLF_PROGRAM_WORDS &&
+    return node->receiver >= 0 && node->class->program != RLF_PROGRAM_VOCAB &&
            (work == RLF_WORK_GENERATE || work == RLF_WORK_READ ||
             work == RLF_WORK_TRAIN);
 }
@@ -77,7 +77,8 @@ rlf_place_reads_words(const rlf_node *node, int model)
 {
     int n = node->words ? 1 : node->loss ? node->loss->n_words : 0;
     for (int k = 0; k < n; k++) {
-        const rlf_words *w = node->words ? node->words : &node->loss->words[k];
+        const rlf_vocab_program *w =
+            node->words ? node->words : &node->loss->words[k];
         for (size_t i = 0; i < w->program->inputs.count; i++)
             if (w->model[i] == model && w->input[i] >= 0)
                 return true;

@@ -53,10 +53,10 @@ typedef struct rlf_pools {
     } list;
 } rlf_pools;
 
-/* A model's weights go from one of its holds to another: every send of the
+/* A model's weights go from one of its copies to another: every send of the
  * edge, of all ranks. */
 typedef struct rlf_weight_edge {
-    int from, to; /* holds of the model */
+    int from, to; /* copies of the model */
     const rlf_send *sends, *copies;
     int n_sends, n_copies, rounds;
     bool by_layer; /* rounds of a layer come before those of the next */
@@ -87,7 +87,7 @@ typedef struct rlf_model_class {
                           void *object, rlf_err *err);
     /* Adds the pools of resource `index` that are on this rank. */
     void (*pools)(int index, void *object, rlf_pools *out);
-    /* Its tensors, in the order in which a hold has them, in `arena`. `object`
+    /* Its tensors, in the order in which a copy has them, in `arena`. `object`
      * NULL: it is not open, and what the declaration names is looked into. */
     rlf_status (*shapes)(const rlf_graph *graph, const rlf_resource *resource,
                          const void *object, rlf_arena *arena, rlf_err *err,

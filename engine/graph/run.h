@@ -100,24 +100,24 @@ typedef struct rlf_mesh {
 } rlf_mesh;
 
 /* The weights of a model as one layout has them. Calls whose ranks find the
- * same parts in a layout share its hold. */
-typedef struct rlf_hold {
+ * same parts in a layout share its copy. */
+typedef struct rlf_weight_copy {
     rlf_mesh mesh; /* in a plan its layout alone */
     bool bare;     /* only `:=` on another model reads it */
     bool by_layer; /* its weights come layer by layer, and only what calls read
                       of them is kept */
     bool fixed;    /* nothing changes them: they are what was read */
     const struct rlf_node_class *call; /* that it is for */
-    int later_of; /* > 0: only keeps weights until that hold takes them for what
+    int later_of; /* > 0: only keeps weights until that copy takes them for what
                      is made ahead, once nobody reads its older ones */
-} rlf_hold;
+} rlf_weight_copy;
 
 /* All of a model's: the first is the one that changes, that of the update or,
  * without one, of a call. The others get its weights before they are read. */
-typedef struct rlf_holds {
-    rlf_hold *list;
+typedef struct rlf_weight_copies {
+    rlf_weight_copy *list;
     int n; /* >= 1 of a model, else 0 */
-} rlf_holds;
+} rlf_weight_copies;
 
 /* How sums of a model are divided, whichever rank computes them: part of the
  * numerics (nodes/model/README.md, Shards and Lanes). */
@@ -165,8 +165,8 @@ typedef struct rlf_env {
     struct rlf_comm *comm;      /* its end of the world; NULL: it is alone */
     const rlf_mesh *mesh;       /* per node; NULL: all on this rank */
     const rlf_sums *sums;       /* per resource; NULL: 1 and 1 */
-    const rlf_holds *holds;     /* per resource; NULL: one, on this rank */
-    const int *const *hold; /* [node][resource] whose weights a node takes; -1:
+    const rlf_weight_copies *copies; /* per resource; NULL: one, on this rank */
+    const int *const *copy; /* [node][resource] whose weights a node takes; -1:
                                none; NULL: the first */
     uint64_t seed;
     uint32_t day;         /* on which the run began: 20241231 */
@@ -176,7 +176,7 @@ typedef struct rlf_env {
     rlf_arena *pool;      /* reset after the step */
     void **resource;      /* per graph resource: what its class's open made */
     struct rlf_spools *spools; /* where rows of data go that memory does not
-                                  hold; NULL: each rank has its own */
+                                  copy; NULL: each rank has its own */
     const rlf_caps *caps; /* per graph resource, of models; NULL: defaults */
     struct rlf_log *log;
     bool check_pure; /* make every call of a Lua function twice */

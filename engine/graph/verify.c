@@ -132,7 +132,7 @@ check_program(const rlf_graph *graph, const rlf_node *node, rlf_err *err)
 
 static rlf_status
 check_words(const rlf_graph *graph, const rlf_node *node,
-            const rlf_words *words, rlf_err *err)
+            const rlf_vocab_program *words, rlf_err *err)
 {
     if (words->set_input >= node->n_inputs ||
         graph->values.data[node->inputs[words->set_input]].kind !=

@@ -118,19 +118,19 @@ make_mesh(rlf_mesh_groups *groups, const rlf_layout *layout, int zero,
     return RLF_OK;
 }
 
-/* The holds of a model, with meshes that have groups. */
+/* The copies of a model, with meshes that have groups. */
 static rlf_status
-make_holds(rlf_mesh_groups *groups, const rlf_holds *from, rlf_arena *arena,
-           rlf_err *err, rlf_holds *out)
+make_copies(rlf_mesh_groups *groups, const rlf_weight_copies *from,
+            rlf_arena *arena, rlf_err *err, rlf_weight_copies *out)
 {
-    rlf_hold *list = RLF_NEW_ARRAY(arena, rlf_hold, from->n);
+    rlf_weight_copy *list = RLF_NEW_ARRAY(arena, rlf_weight_copy, from->n);
     for (int i = 0; i < from->n; i++) {
         const rlf_mesh *mesh = &from->list[i].mesh;
         list[i] = from->list[i];
         RLF_TRY(make_mesh(groups, &mesh->layout, mesh->zero, mesh->flights,
                           mesh->owed, err, &list[i].mesh));
     }
-    *out = (rlf_holds){list, from->n};
+    *out = (rlf_weight_copies){list, from->n};
     return RLF_OK;
 }
 
@@ -157,8 +157,9 @@ rlf_meshes_make(rlf_mesh_groups *groups, const rlf_plan *plan, rlf_arena *arena,
     size_t nodes = plan->graph->nodes.count;
     size_t resources = plan->graph->resources.count;
     rlf_mesh *meshes = RLF_NEW_ARRAY(arena, rlf_mesh, nodes);
-    rlf_holds *holds = RLF_NEW_ARRAY(arena, rlf_holds, resources);
-    const int **hold = RLF_NEW_ARRAY(arena, const int *, nodes);
+    rlf_weight_copies *copies =
+        RLF_NEW_ARRAY(arena, rlf_weight_copies, resources);
+    const int **copy = RLF_NEW_ARRAY(arena, const int *, nodes);
     for (size_t i = 0; i < nodes; i++) {
         const rlf_node_place *place = &plan->place[i];
         size_t first = first_alike(plan, i);
@@ -167,15 +168,15 @@ rlf_meshes_make(rlf_mesh_groups *groups, const rlf_plan *plan, rlf_arena *arena,
         else
             RLF_TRY(make_mesh(groups, &place->layout, place->zero,
                               place->flights, place->owed, err, &meshes[i]));
-        hold[i] = place->hold;
+        copy[i] = place->copy;
     }
     for (size_t i = 0; i < resources; i++)
-        RLF_TRY(make_holds(groups, &plan->holds[i], arena, err, &holds[i]));
+        RLF_TRY(make_copies(groups, &plan->copies[i], arena, err, &copies[i]));
     env->caps = plan->caps;
     env->sums = plan->sums;
     env->n_ranks = plan->ranks;
     env->mesh = meshes;
-    env->holds = holds;
-    env->hold = hold;
+    env->copies = copies;
+    env->copy = copy;
     return RLF_OK;
 }

@@ -349,7 +349,7 @@ rlf_control_assign(rlf_control *c, int instance, const uint32_t *rows,
     list_units(c, instance, rows, n, &d);
     /* how long a response becomes is not known before */
     if (t->tokens && node->class->work != RLF_WORK_GENERATE &&
-        rlf_control_place(c, node)->spread == RLF_SPREAD_ROWS)
+        rlf_control_place(c, node)->partition == RLF_PARTITION_ROWS)
         assign_by_length(c, &d);
     else
         assign_by_count(c, &d, n);

@@ -12,7 +12,7 @@
  *   call, since it would have to wait for the whole of it;
  * - before a call is posted, all others that can begin before half of it is
  *   over get what they read: those who have it may take part in the call;
- * - a piece of rows waits while someone would stand still for it (hold.c);
+ * - a piece of rows waits while someone would stand still for it (defer.c);
  * - what only reports need comes when nothing else is left.
  *
  * None of this changes what is computed, and any order is free of deadlock. */
@@ -164,9 +164,9 @@ rlf_control_note_moves(rlf_control *c, const rlf_rank_command *command)
 void
 rlf_control_note_weights(rlf_control *c, const rlf_rank_command *command)
 {
-    const rlf_hold *holds = c->plan->holds[command->model].list;
-    const rlf_layout *sides[] = {&holds[command->from].mesh.layout,
-                                 &holds[command->hold].mesh.layout};
+    const rlf_weight_copy *copies = c->plan->copies[command->model].list;
+    const rlf_layout *sides[] = {&copies[command->from].mesh.layout,
+                                 &copies[command->copy].mesh.layout};
     double at = 0;
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < sides[k]->n_ranks; i++)
@@ -222,7 +222,7 @@ static void
 add_senders(rlf_control *c, int instance, const rlf_layout *l, word *set)
 {
     const rlf_instance *in = rlf_control_instance(c, instance);
-    bool cut = rlf_control_place(c, in->node)->spread == RLF_SPREAD_ROWS;
+    bool cut = rlf_control_place(c, in->node)->partition == RLF_PARTITION_ROWS;
     for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;) {
         const track *t = rlf_control_track(c, from);
         bool aligned = cut && rlf_control_aligned(c, in->node, from);
@@ -240,7 +240,7 @@ static double
 begins(rlf_control *c, const ready *r)
 {
     const rlf_node *node = rlf_control_instance(c, r->decision.instance)->node;
-    bool cut = rlf_control_place(c, node)->spread == RLF_SPREAD_ROWS;
+    bool cut = rlf_control_place(c, node)->partition == RLF_PARTITION_ROWS;
     double own = cut && r->works ? first_free(c, r->own) : last_free(c, r->own);
     return r->prepared ? own : fmax(own, last_free(c, r->senders));
 }
@@ -342,11 +342,12 @@ static bool
 have_come(rlf_control *c, int instance, const word *busy)
 {
     const rlf_node *node = rlf_control_instance(c, instance)->node;
-    const int *hold = rlf_control_place(c, node)->hold;
+    const int *copy = rlf_control_place(c, node)->copy;
     for (size_t i = 0; c->version && i < c->plan->graph->resources.count; i++) {
-        int sides[] = {0, hold[i]};
-        for (int k = 0; k < 2 && hold[i] > 0; k++) {
-            const rlf_layout *l = &c->plan->holds[i].list[sides[k]].mesh.layout;
+        int sides[] = {0, copy[i]};
+        for (int k = 0; k < 2 && copy[i] > 0; k++) {
+            const rlf_layout *l =
+                &c->plan->copies[i].list[sides[k]].mesh.layout;
             for (int j = 0; j < l->n_ranks; j++)
                 if (has(busy, l->ranks[j]))
                     return false;
@@ -417,8 +418,7 @@ rlf_control_run_latest(rlf_control *c)
         ready *r = &c->latest.data[i];
         if (!rlf_order_issued(c->order) && keeps_waiting(c, r))
             break;
-        if (rlf_control_holds_up(c, &r->decision) ||
-            !rlf_control_is_whole(c, r))
+        if (rlf_control_defers(c, &r->decision) || !rlf_control_is_whole(c, r))
             break;
         rlf_control_run(c, r);
         i++;

@@ -52,11 +52,11 @@ rlf_control_new(const rlf_plan *plan, rlf_policy policy)
     c->reader =
         RLF_NEW_ARRAY(c->lasting, const rlf_node *, plan->graph->nodes.count);
     size_t n = plan->graph->resources.count;
-    if (plan->holds)
+    if (plan->copies)
         c->version = rlf_calloc(n, sizeof *c->version);
-    for (size_t i = 0; plan->holds && i < n; i++)
+    for (size_t i = 0; plan->copies && i < n; i++)
         c->version[i] =
-            rlf_calloc((size_t)plan->holds[i].n, sizeof **c->version);
+            rlf_calloc((size_t)plan->copies[i].n, sizeof **c->version);
     return c;
 }
 
@@ -416,7 +416,7 @@ catch_up(rlf_control *c)
     size_t left = 0, n = c->put_off.count;
     for (size_t i = 0; i < n; i++) {
         rlf_decision decision = c->put_off.data[i];
-        if (rlf_control_holds_up(c, &decision))
+        if (rlf_control_defers(c, &decision))
             c->put_off.data[left++] = decision;
         else
             rlf_control_take(c, &decision);
@@ -444,7 +444,7 @@ follow(rlf_control *c)
 {
     rlf_decision decision = rlf_order_next(c->order);
     if (decision.kind == RLF_NEXT_LOOP || decision.kind == RLF_NEXT_RUN) {
-        if (rlf_control_holds_up(c, &decision))
+        if (rlf_control_defers(c, &decision))
             RLF_PUSH(&c->put_off, decision);
         else
             rlf_control_take(c, &decision);
@@ -454,8 +454,7 @@ follow(rlf_control *c)
         return true;
     if (decision.kind != RLF_NEXT_END && !c->ready.count)
         rlf_control_go_joined(c);
-    else if (decision.kind == RLF_NEXT_END &&
-             !rlf_control_holds_up(c, &decision))
+    else if (decision.kind == RLF_NEXT_END && !rlf_control_defers(c, &decision))
         end_step(c);
     return false;
 }

@@ -16,10 +16,10 @@
  * step are waited for. Of the ranks that compute the same, one reports.
  *
  * Weights are values too: an instance that changes a model makes a new version
- * of its first hold, and another hold gets it before the next instance that
+ * of its first copy, and another copy gets it before the next instance that
  * reads it there is posted (WEIGHTS). That order already keeps updates and
  * readers of a model apart is all that this needs. What is made ahead may read
- * a model from a hold on other ranks than those of the first: such a hold gets
+ * a model from a copy on other ranks than those of the first: such a copy gets
  * the weights with which the step begins, and is let alone until it is done.
  * While it is still read with older ones, they are kept beside it.
  *

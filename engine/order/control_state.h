@@ -2,7 +2,7 @@
  *
  *   control.c   life, what is posted next, reports
  *   choose.c    which of the decisions that are ready is posted next
- *   hold.c      which of their rows wait
+ *   defer.c      which of their rows wait
  *   share.c     what is posted to compute an instance
  *   assign.c    who computes which rows
  *   move.c      what has to be moved before: rows and weights
@@ -87,14 +87,14 @@ typedef struct ready {
     bool rest; /* the others went: what comes next joins these */
 } ready;
 
-/* A hold that is read ahead, and by whom; and the weights that wait to be its
- * own, oldest first: in which hold, and for what is made ahead for which step.
+/* A copy that is read ahead, and by whom; and the weights that wait to be its
+ * own, oldest first: in which copy, and for what is made ahead for which step.
  */
 typedef struct pin {
-    int model, hold;
+    int model, copy;
     int node;
     struct waiting {
-        int hold;
+        int copy;
         uint64_t step;
     } * waiting;
     int n_waiting;
@@ -104,7 +104,7 @@ struct rlf_control {
     const rlf_plan *plan;
     uint32_t shown; /* of the policy */
     rlf_order *order;
-    rlf_arena *scratch; /* of hold.c */
+    rlf_arena *scratch; /* of defer.c */
     rlf_arena *arena;   /* of what is posted in the present step: */
     rlf_arena **posted; /* step s has number s % n_lanes, since what is made
                            ahead may be at work for so long */
@@ -141,7 +141,7 @@ struct rlf_control {
                 not stand still for them */
     uint64_t n;
     uint64_t changes;   /* of who samples, is at work, or has rows */
-    uint64_t **version; /* per resource and hold; NULL: no holds */
+    uint64_t **version; /* per resource and copy; NULL: no copies */
     const bool *separate; /* per resource; NULL: none. See rlf_policy */
     pin *pins;
     int n_pins;
@@ -232,8 +232,8 @@ void rlf_control_bring_all(rlf_control *c, int from, int reader, const int *to,
 void rlf_control_bring_inputs(rlf_control *c, int of, const int *to, int n_to);
 /* The weights that the instance is about to read are the newest. */
 void rlf_control_bring_weights(rlf_control *c, int instance);
-/* A hold of a model has its newest weights; `instance` may be -1. */
-void rlf_control_bring_hold(rlf_control *c, int model, int hold, int node,
+/* A copy of a model has its newest weights; `instance` may be -1. */
+void rlf_control_bring_copy(rlf_control *c, int model, int copy, int node,
                             int instance);
 /* The instance that was posted changes what it writes. */
 void rlf_control_note_writes(rlf_control *c, int instance);
@@ -271,7 +271,7 @@ void rlf_control_take_waiting(rlf_control *c, int model);
 const word *rlf_control_kept_free(rlf_control *c);
 /* Would ranks that sample ahead stand still if this were posted now, and wait
  * for what others have to do before? */
-bool rlf_control_holds_up(rlf_control *c, const rlf_decision *decision);
+bool rlf_control_defers(rlf_control *c, const rlf_decision *decision);
 
 /* ---- assign.c ---- */
 
@@ -304,7 +304,7 @@ bool rlf_control_run_next(rlf_control *c);
 /* Nor is there one of these: what comes last, as far as it can now. */
 void rlf_control_run_latest(rlf_control *c);
 
-/* ---- hold.c ---- */
+/* ---- defer.c ---- */
 
 /* Are its rows assigned, and does it read what the generation at work makes, or
  * what is made of that? */

@@ -5,7 +5,7 @@ noinst_LIBRARIES += liborder.a
 liborder_a_SOURCES = \
 	%D%/answer.c %D%/answer.h \
 	%D%/snapshots.c \
-	%D%/choose.c %D%/hold.c \
+	%D%/choose.c %D%/defer.c \
 	%D%/control.c %D%/control.h %D%/control_state.h \
 	%D%/assign.c \
 	%D%/migrate.c \
@@ -21,12 +21,12 @@ liborder_a_SOURCES = \
 	%D%/state.h
 
 check_PROGRAMS += tests/unit/order_choose tests/unit/order_order tests/unit/order_assign tests/unit/order_tail tests/unit/order_migrate \
-	tests/unit/order_rows tests/unit/order_hold tests/unit/order_protocol
+	tests/unit/order_rows tests/unit/order_defer tests/unit/order_protocol
 tests_unit_order_choose_LDADD = $(ORDER_LIBS)
 tests_unit_order_order_LDADD = $(ORDER_LIBS)
 tests_unit_order_assign_LDADD = $(ORDER_LIBS)
 tests_unit_order_migrate_LDADD = $(ORDER_LIBS)
 tests_unit_order_rows_LDADD = $(ORDER_LIBS)
-tests_unit_order_hold_LDADD = $(ORDER_LIBS)
+tests_unit_order_defer_LDADD = $(ORDER_LIBS)
 tests_unit_order_tail_LDADD = $(ORDER_LIBS)
 tests_unit_order_protocol_LDADD = $(ORDER_LIBS)

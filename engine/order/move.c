@@ -187,7 +187,7 @@ rlf_control_bring_all(rlf_control *c, int from, int reader, const int *to,
     senders own = {.busy = all_but(c, to, n_to, scratch)};
     holders h = holders_of(c, t, NULL, n, &own);
     rlf_edge *rounds;
-    int n_rounds = rlf_edge_spread(&h.shown, to, n_to, n, scratch, &rounds);
+    int n_rounds = rlf_edge_all_gather(&h.shown, to, n_to, n, scratch, &rounds);
     for (int i = 0; i < n_rounds; i++)
         post_edge(c, from, reader, i, NULL, &rounds[i]);
     rlf_arena_free(scratch);
@@ -204,16 +204,16 @@ rlf_control_bring_inputs(rlf_control *c, int of, const int *to, int n_to)
 /* ---- weights ---- */
 
 void
-rlf_control_bring_hold(rlf_control *c, int model, int hold, int node,
+rlf_control_bring_copy(rlf_control *c, int model, int copy, int node,
                        int instance)
 {
     uint64_t *version = c->version[model];
-    if (version[hold] == version[0])
+    if (version[copy] == version[0])
         return;
-    version[hold] = version[0];
+    version[copy] = version[0];
     rlf_rank_command *command = rlf_control_post(c, RLF_DO_WEIGHTS, instance);
     command->model = model;
-    command->hold = hold;
+    command->copy = copy;
     command->node = node;
     rlf_control_note_weights(c, command);
 }
@@ -222,12 +222,12 @@ void
 rlf_control_bring_weights(rlf_control *c, int instance)
 {
     const rlf_node *node = rlf_control_instance(c, instance)->node;
-    const int *hold = rlf_control_place(c, node)->hold;
+    const int *copy = rlf_control_place(c, node)->copy;
     for (size_t i = 0; c->version && i < c->plan->graph->resources.count; i++) {
-        if (hold[i] > 0 && node->ahead && c->separate[i])
+        if (copy[i] > 0 && node->ahead && c->separate[i])
             rlf_control_take_waiting(c, (int)i);
-        else if (hold[i] > 0)
-            rlf_control_bring_hold(c, (int)i, hold[i], node->id, instance);
+        else if (copy[i] > 0)
+            rlf_control_bring_copy(c, (int)i, copy[i], node->id, instance);
     }
 }
 
@@ -236,6 +236,6 @@ rlf_control_note_writes(rlf_control *c, int instance)
 {
     const rlf_node *node = rlf_control_instance(c, instance)->node;
     for (int i = 0; c->version && i < node->n_writes; i++)
-        if (c->plan->holds[node->writes[i]].n)
+        if (c->plan->copies[node->writes[i]].n)
             c->version[node->writes[i]][0]++;
 }

@@ -35,10 +35,11 @@ static bool
 has_weights(const rlf_control *control, const rlf_rank_command *command,
             int rank)
 {
-    const rlf_holds *holds = &rlf_control_plan(control)->holds[command->model];
-    return rlf_layout_find(&holds->list[command->from].mesh.layout, rank).tp >=
+    const rlf_weight_copies *copies =
+        &rlf_control_plan(control)->copies[command->model];
+    return rlf_layout_find(&copies->list[command->from].mesh.layout, rank).tp >=
                0 ||
-           rlf_layout_find(&holds->list[command->hold].mesh.layout, rank).tp >=
+           rlf_layout_find(&copies->list[command->copy].mesh.layout, rank).tp >=
                0;
 }
 
@@ -59,7 +60,7 @@ rlf_rank_part_of(const rlf_control *control, const rlf_rank_command *command,
         take_moves(command, rank, arena, out);
         out->works = out->n_moves > 0;
         break;
-    case RLF_PARTY_HOLDS:
+    case RLF_PARTY_COPIES:
         out->works = has_weights(control, command, rank);
         break;
     }
@@ -91,7 +92,7 @@ rlf_rank_parts_of(const rlf_control *control, const rlf_rank_command *command,
     rlf_party party = rlf_do_party[command->kind];
     for (int r = 0; r < n; r++)
         out[r] = (rlf_rank_part){.works = party == RLF_PARTY_ALL ||
-                                          (party == RLF_PARTY_HOLDS &&
+                                          (party == RLF_PARTY_COPIES &&
                                            has_weights(control, command, r))};
     for (int i = 0; i < command->n_shares; i++) {
         rlf_rank_part *part = &out[command->shares[i].rank];

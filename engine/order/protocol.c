@@ -244,9 +244,9 @@ within(reader *r, int x, int from, int to)
 }
 
 static int
-holds_of(const reader *r, int model)
+copies_of(const reader *r, int model)
 {
-    return r->torn || !r->plan->holds ? 0 : r->plan->holds[model].n;
+    return r->torn || !r->plan->copies ? 0 : r->plan->copies[model].n;
 }
 
 #define WITHIN_RANK(value) within(r, value, 0, r->plan->ranks);
@@ -254,7 +254,7 @@ holds_of(const reader *r, int model)
 #define WITHIN_INSTANCE(value) within(r, value, -1, INT32_MAX);
 #define WITHIN_MODEL(value) within(r, value, 0, (int)r->plan->graph->resources.count);
 #define WITHIN_MODEL_IF_ANY(value) if (x->blocks) WITHIN_MODEL(value)
-#define WITHIN_HOLD(value) within(r, value, 0, holds_of(r, x->model));
+#define WITHIN_COPY(value) within(r, value, 0, copies_of(r, x->model));
 #define WITHIN_NONE(value)
 #define WITHIN_BYTES(value)
 #define WITHIN_CALLS(value)

@@ -43,10 +43,10 @@ typedef enum rlf_event_kind {
 
 /* The ranks that take part in a command. */
 typedef enum rlf_party {
-    RLF_PARTY_ALL,   /* every rank */
-    RLF_PARTY_SHARE, /* who has a share */
-    RLF_PARTY_MOVES, /* who sends or receives */
-    RLF_PARTY_HOLDS, /* who has weights of either hold */
+    RLF_PARTY_ALL,    /* every rank */
+    RLF_PARTY_SHARE,  /* who has a share */
+    RLF_PARTY_MOVES,  /* who sends or receives */
+    RLF_PARTY_COPIES, /* who has weights of either copy */
 } rlf_party;
 extern const rlf_party rlf_do_party[RLF_DO_KINDS];
 

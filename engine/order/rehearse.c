@@ -20,7 +20,7 @@ typedef struct play {
     rlf_arena *arena;
     rlf_control *control;
     RLF_VEC(load) loads;
-    int **moved;            /* per resource and hold: how often */
+    int **moved;            /* per resource and copy: how often */
     RLF_VEC(bool) together; /* per instance: its ranks computed all of it */
     RLF_VEC(rlf_rank_event) events; /* that nobody has heard yet, */
     size_t heard;                /* but so many */
@@ -38,7 +38,7 @@ static rlf_side
 side_of(const play *p, const rlf_node *node, bool whole)
 {
     const rlf_node_place *place = &p->plan->place[node->id];
-    bool rows = place->spread == RLF_SPREAD_ROWS;
+    bool rows = place->partition == RLF_PARTITION_ROWS;
     return (rlf_side){.layout = &place->layout,
                       .assignment = whole  ? RLF_ASSIGN_ALL
                                     : rows ? RLF_ASSIGN_DP
@@ -169,7 +169,7 @@ play_step(play *p)
 {
     p->loads.count = 0; /* what was made ahead stays `together` */
     for (size_t i = 0; i < p->graph->resources.count; i++)
-        p->moved[i] = RLF_NEW_ARRAY(p->arena, int, p->plan->holds[i].n);
+        p->moved[i] = RLF_NEW_ARRAY(p->arena, int, p->plan->copies[i].n);
     rlf_control_begin(p->control);
     while (!rlf_control_ended(p->control)) {
         const rlf_rank_command *command = rlf_control_next(p->control);
@@ -182,7 +182,7 @@ play_step(play *p)
         else if (command->kind == RLF_DO_EDGE)
             take_edge(p, command);
         else if (command->kind == RLF_DO_WEIGHTS && !command->from)
-            p->moved[command->model][command->hold]++;
+            p->moved[command->model][command->copy]++;
         else if (command->kind == RLF_DO_END)
             answer_end(p, command);
     }
@@ -191,14 +191,14 @@ play_step(play *p)
 static void
 list_weights(const play *p, rlf_rehearsal *out)
 {
-    const rlf_holds *holds = p->plan->holds;
+    const rlf_weight_copies *copies = p->plan->copies;
     int n = 0;
     for (size_t i = 0; i < p->graph->resources.count; i++)
-        n += holds[i].n;
+        n += copies[i].n;
     out->weights = RLF_NEW_ARRAY(p->arena, rlf_weight_flow, n);
     out->n_weights = 0;
     for (int i = 0; i < (int)p->graph->resources.count; i++)
-        for (int k = 0; k < holds[i].n; k++)
+        for (int k = 0; k < copies[i].n; k++)
             if (p->moved[i][k])
                 out->weights[out->n_weights++] =
                     (rlf_weight_flow){i, k, p->moved[i][k]};

@@ -27,16 +27,16 @@ typedef struct rlf_flow {
     double sent, received; /* by the rank with the most */
 } rlf_flow;
 
-/* The newest weights of a model go from its first hold to another. */
+/* The newest weights of a model go from its first copy to another. */
 typedef struct rlf_weight_flow {
-    int model, hold;
+    int model, copy;
     int times; /* in the step */
 } rlf_weight_flow;
 
 typedef struct rlf_rehearsal {
     rlf_flow *list; /* in the order in which they are first met */
     int count;
-    rlf_weight_flow *weights; /* by model and hold, those that are met */
+    rlf_weight_flow *weights; /* by model and copy, those that are met */
     int n_weights;
     double *sent; /* per rank, along all flows; those without a bound apart */
 } rlf_rehearsal;

@@ -290,11 +290,11 @@ rlf_control_prepare(rlf_control *c, ready *r)
 {
     int instance = r->decision.instance;
     const rlf_node *node = rlf_control_instance(c, instance)->node;
-    rlf_spread spread = rlf_control_place(c, node)->spread;
+    rlf_partition partition = rlf_control_place(c, node)->partition;
     rlf_control_bring_weights(c, instance); /* opening may look */
-    if (spread == RLF_SPREAD_NEAR)
+    if (partition == RLF_PARTITION_NEAR)
         return;
-    if (spread == RLF_SPREAD_ROWS) {
+    if (partition == RLF_PARTITION_ROWS) {
         if (rlf_control_knows_rows(c, instance))
             prepare_rows(c, r);
         return;
@@ -308,7 +308,7 @@ rlf_control_run(rlf_control *c, const ready *r)
 {
     int instance = r->decision.instance;
     const rlf_node *node = rlf_control_instance(c, instance)->node;
-    rlf_spread spread = rlf_control_place(c, node)->spread;
+    rlf_partition partition = rlf_control_place(c, node)->partition;
     ready now = *r;
     if (r->decision.kind == RLF_NEXT_LOOP) {
         bring_together(c, instance);
@@ -317,9 +317,9 @@ rlf_control_run(rlf_control *c, const ready *r)
     }
     if (!now.prepared)
         rlf_control_prepare(c, &now);
-    if (spread == RLF_SPREAD_ROWS)
+    if (partition == RLF_PARTITION_ROWS)
         run_split(c, &now);
-    else if (spread == RLF_SPREAD_NEAR)
+    else if (partition == RLF_PARTITION_NEAR)
         run_near(c, &now);
     else if (rlf_control_place(c, node)->lead)
         run_joined(c, instance);

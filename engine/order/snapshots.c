@@ -1,26 +1,27 @@
 /* Copies of weights for what is computed ahead.
  *
  * What is made ahead (rlf_node.ahead) needs the weights with which a step
- * begins, however long it takes. Where it reads a model from a hold on other
- * ranks than those of the first hold, which is the one that changes, the hold
+ * begins, however long it takes. Where it reads a model from a copy on other
+ * ranks than those of the first copy, which is the one that changes, the copy
  * itself keeps them: it is pinned. Then no update waits for what is made ahead,
- * and who wants newer weights in such a hold, or in another on ranks of it
+ * and who wants newer weights in such a copy, or in another on ranks of it
  * (there the two may share memory), waits instead. Elsewhere updates wait.
  *
  * With k > 1 steps ahead the next steps may begin while the pin is still read
- * with older weights. Then theirs wait in holds beside it (rlf_hold.later_of),
- * at most k - 1 versions, and become the pin's one after the other.
+ * with older weights. Then theirs wait in copies beside it
+ * (rlf_weight_copy.later_of), at most k - 1 versions, and become the pin's one
+ * after the other.
  *
  * What every rank computes needs its inputs everywhere. Posted behind an update
  * it would keep who samples ahead waiting for the update; so it is put off. */
 #include "engine/graph/class.h"
 #include "engine/order/control_state.h"
-#include "engine/plan/holds.h"
+#include "engine/plan/weight_copies.h"
 
 static const rlf_layout *
-layout_of(const rlf_control *c, int model, int hold)
+layout_of(const rlf_control *c, int model, int copy)
 {
-    return &c->plan->holds[model].list[hold].mesh.layout;
+    return &c->plan->copies[model].list[copy].mesh.layout;
 }
 
 static bool
@@ -33,14 +34,14 @@ share_ranks(const rlf_layout *a, const rlf_layout *b)
 }
 
 static void
-add_pin(rlf_control *c, int model, int hold, int node)
+add_pin(rlf_control *c, int model, int copy, int node)
 {
     for (int i = 0; i < c->n_pins; i++)
-        if (c->pins[i].model == model && c->pins[i].hold == hold)
+        if (c->pins[i].model == model && c->pins[i].copy == copy)
             return;
     c->pins[c->n_pins++] =
         (pin){.model = model,
-              .hold = hold,
+              .copy = copy,
               .node = node,
               .waiting = RLF_NEW_ARRAY(c->lasting, struct waiting,
                                        c->plan->graph->ahead)};
@@ -50,12 +51,12 @@ add_pin(rlf_control *c, int model, int hold, int node)
 static bool
 reads_copy(const rlf_control *c, const rlf_node *node)
 {
-    const int *hold = c->plan->place[node->id].hold;
+    const int *copy = c->plan->place[node->id].copy;
     for (int i = 0; i < c->n_pins && !node->ahead; i++) {
         int model = c->pins[i].model;
-        if (hold[model] > 0 &&
-            share_ranks(layout_of(c, model, hold[model]),
-                        layout_of(c, model, c->pins[i].hold)))
+        if (copy[model] > 0 &&
+            share_ranks(layout_of(c, model, copy[model]),
+                        layout_of(c, model, c->pins[i].copy)))
             return true;
     }
     return false;
@@ -82,16 +83,16 @@ rlf_control_find_snapshots(rlf_control *c, rlf_policy *policy)
     bool *copies = RLF_NEW_ARRAY(c->lasting, bool, nodes);
     c->separate = policy->separate = separate;
     policy->copies = copies;
-    if (!graph->ahead || !c->plan->holds)
+    if (!graph->ahead || !c->plan->copies)
         return;
     for (size_t i = 0; i < n; i++)
-        separate[i] =
-            c->plan->holds[i].n > 1 && rlf_holds_separate(c->plan, (int)i);
+        separate[i] = c->plan->copies[i].n > 1 &&
+                      rlf_weight_copies_separate(c->plan, (int)i);
     c->pins = RLF_NEW_ARRAY(c->lasting, pin, n * nodes);
     for (size_t i = 0; i < nodes; i++)
         for (size_t k = 0; k < n && graph->nodes.data[i].ahead; k++)
-            if (separate[k] && c->plan->place[i].hold[k] > 0)
-                add_pin(c, (int)k, c->plan->place[i].hold[k], (int)i);
+            if (separate[k] && c->plan->place[i].copy[k] > 0)
+                add_pin(c, (int)k, c->plan->place[i].copy[k], (int)i);
     for (size_t i = 0; i < nodes; i++)
         copies[i] = reads_copy(c, &graph->nodes.data[i]);
 }
@@ -106,15 +107,15 @@ take_waiting(rlf_control *c, pin *p)
     uint64_t *version = c->version[p->model];
     while (p->n_waiting &&
            rlf_order_made_before(c->order, p->waiting[0].step)) {
-        int from = p->waiting[0].hold;
+        int from = p->waiting[0].copy;
         p->n_waiting--;
         memmove(p->waiting, p->waiting + 1,
                 (size_t)p->n_waiting * sizeof *p->waiting);
-        version[p->hold] = version[from];
+        version[p->copy] = version[from];
         rlf_rank_command *command = rlf_control_post(c, RLF_DO_WEIGHTS, -1);
         command->model = p->model;
         command->from = from;
-        command->hold = p->hold;
+        command->copy = p->copy;
         command->node = p->node;
         rlf_control_note_weights(c, command);
     }
@@ -128,18 +129,18 @@ rlf_control_take_waiting(rlf_control *c, int model)
             take_waiting(c, &c->pins[i]);
 }
 
-/* A hold in which nothing waits. */
+/* A copy in which nothing waits. */
 static int
-free_hold(const rlf_control *c, const pin *p)
+unused_copy(const rlf_control *c, const pin *p)
 {
-    const rlf_holds *holds = &c->plan->holds[p->model];
-    for (int i = 0, hold; (hold = rlf_holds_later(holds, p->hold, i)) >= 0;
-         i++) {
+    const rlf_weight_copies *copies = &c->plan->copies[p->model];
+    for (int i = 0, copy;
+         (copy = rlf_weight_copies_later(copies, p->copy, i)) >= 0; i++) {
         bool taken = false;
         for (int k = 0; k < p->n_waiting; k++)
-            taken |= p->waiting[k].hold == hold;
+            taken |= p->waiting[k].copy == copy;
         if (!taken)
-            return hold;
+            return copy;
     }
     return -1;
 }
@@ -152,16 +153,16 @@ bring_pin(rlf_control *c, pin *p)
     uint64_t *version = c->version[p->model];
     uint64_t step = c->step + c->plan->graph->ahead;
     take_waiting(c, p);
-    int last = p->n_waiting ? p->waiting[p->n_waiting - 1].hold : p->hold;
+    int last = p->n_waiting ? p->waiting[p->n_waiting - 1].copy : p->copy;
     if (version[last] == version[0])
         return;
-    int hold = p->hold;
+    int copy = p->copy;
     if (!rlf_order_made_before(c->order, step)) {
-        hold = free_hold(c, p);
-        RLF_ASSERT(hold >= 0);
-        p->waiting[p->n_waiting++] = (struct waiting){hold, step};
+        copy = unused_copy(c, p);
+        RLF_ASSERT(copy >= 0);
+        p->waiting[p->n_waiting++] = (struct waiting){copy, step};
     }
-    rlf_control_bring_hold(c, p->model, hold, p->node, -1);
+    rlf_control_bring_copy(c, p->model, copy, p->node, -1);
 }
 
 void
@@ -226,7 +227,7 @@ lacks(rlf_control *c, const word *samplers, int from, const rlf_layout *l)
 }
 
 bool
-rlf_control_holds_up(rlf_control *c, const rlf_decision *decision)
+rlf_control_defers(rlf_control *c, const rlf_decision *decision)
 {
     int generation = rlf_order_generation(c->order);
     if (generation < 0 || !rlf_control_instance(c, generation)->node->ahead)
@@ -238,7 +239,8 @@ rlf_control_holds_up(rlf_control *c, const rlf_decision *decision)
         return true; /* it waits for everyone anyway */
     const rlf_instance *in = rlf_control_instance(c, decision->instance);
     const rlf_node_place *place = rlf_control_place(c, in->node);
-    if (decision->kind == RLF_NEXT_RUN && place->spread != RLF_SPREAD_WHOLE)
+    if (decision->kind == RLF_NEXT_RUN &&
+        place->partition != RLF_PARTITION_WHOLE)
         return false; /* that goes where it is free, or has what it needs */
     for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;)
         if (lacks(c, samplers, from, &place->layout))

@@ -84,7 +84,7 @@ typedef struct rlf_tail_gather {
  * work, or after gathering ceil(A / seats); the others do what follows the
  * samples that are complete in whole pieces, as far as none of the ranks that
  * do it together samples, with ranks that never sample. Who samples does none
- * of it (hold.c), and what is left of it at the end is shared by all.
+ * of it (defer.c), and what is left of it at the end is shared by all.
  */
 rlf_tail_gather rlf_tail_find(const rlf_tail *tail,
                               const rlf_tail_begun *begun);

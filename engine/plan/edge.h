@@ -62,8 +62,8 @@ void rlf_edge_between(const rlf_parts *have, const rlf_parts *need, int64_t n,
  * one before them that brings in what none of them has. A message costs what
  * its rows are: each rank still gets each row once. Returns the number of
  * rounds; the list is in `arena`. */
-int rlf_edge_spread(const rlf_parts *have, const int *to, int n_to, int64_t n,
-                    rlf_arena *arena, rlf_edge **rounds);
+int rlf_edge_all_gather(const rlf_parts *have, const int *to, int n_to,
+                        int64_t n, rlf_arena *arena, rlf_edge **rounds);
 /* HybridFlow's name of one side: ONE_TO_ALL, 3D_PROTO, 3D_ALL_MICRO_DP,
  * 3D_PP_ONLY, DP_PROTO or ALL_TO_ALL. */
 const char *rlf_side_protocol(const rlf_side *side);

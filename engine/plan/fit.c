@@ -37,7 +37,7 @@ find_cuts(cuts *c)
             add(c, node, &layout);
     }
     if (!c->layouts.count)
-        add(c, NULL, &c->plan->holds[c->model].list[0].mesh.layout);
+        add(c, NULL, &c->plan->copies[c->model].list[0].mesh.layout);
 }
 
 /* Is anything cut at all? Else nothing has to be read. */

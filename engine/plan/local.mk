@@ -4,7 +4,7 @@
 noinst_LIBRARIES += libplan.a
 libplan_a_SOURCES = %D%/caps.c %D%/caps.h %D%/fit.c %D%/fit.h %D%/memory.c %D%/memory.h %D%/pools.c %D%/pools.h
 libplan_a_SOURCES += %D%/candidate.c %D%/candidate.h %D%/rank_classes.c %D%/rank_classes.h
-libplan_a_SOURCES += %D%/plan.c %D%/plan.h %D%/strategy.c %D%/strategy.h %D%/edge.c %D%/edge.h %D%/spread.c %D%/holds.c %D%/holds.h %D%/realloc.c %D%/realloc.h %D%/pipe.c %D%/pipe_make.c %D%/pipe_text.c %D%/pipe_vee.c %D%/pipe.h %D%/pipes.c %D%/pipes.h %D%/pipe_memory.c %D%/pipe_memory.h
+libplan_a_SOURCES += %D%/plan.c %D%/plan.h %D%/strategy.c %D%/strategy.h %D%/edge.c %D%/edge.h %D%/all_gather.c %D%/weight_copies.c %D%/weight_copies.h %D%/realloc.c %D%/realloc.h %D%/pipe.c %D%/pipe_make.c %D%/pipe_text.c %D%/pipe_vee.c %D%/pipe.h %D%/pipes.c %D%/pipes.h %D%/pipe_memory.c %D%/pipe_memory.h
 
 check_PROGRAMS += tests/unit/plan_edge
 tests_unit_plan_edge_LDADD = $(PLAN_LIBS)

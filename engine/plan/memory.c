@@ -115,7 +115,7 @@ find_choices(const rlf_opened *o, int model, rlf_arena *arena,
              rlf_memory_row *row)
 {
     const rlf_plan *plan = o->plan;
-    const rlf_layout *layout = &plan->holds[model].list[0].mesh.layout;
+    const rlf_layout *layout = &plan->copies[model].list[0].mesh.layout;
     rlf_memory_choice *list =
         RLF_NEW_ARRAY(arena, rlf_memory_choice, RLF_MOST_LANES);
     int lanes = plan->sums[model].lanes, at;

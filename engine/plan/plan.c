@@ -3,7 +3,7 @@
 
 #include "engine/base/digest.h"
 #include "engine/layout/lanes.h"
-#include "engine/plan/holds.h"
+#include "engine/plan/weight_copies.h"
 #include "engine/plan/pipes.h"
 #include "engine/plan/strategy.h"
 #include "config.h"
@@ -11,12 +11,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-static rlf_spread
-spread_of(const rlf_node *node)
+static rlf_partition
+partition_of(const rlf_node *node)
 {
-    rlf_spread spread = node->class->spread;
-    bool rows = spread == RLF_SPREAD_ROWS || spread == RLF_SPREAD_NEAR;
-    return rows && node->rows < 0 ? RLF_SPREAD_WHOLE : spread;
+    rlf_partition partition = node->class->partition;
+    bool rows =
+        partition == RLF_PARTITION_ROWS || partition == RLF_PARTITION_NEAR;
+    return rows && node->rows < 0 ? RLF_PARTITION_WHOLE : partition;
 }
 
 const rlf_node *
@@ -94,14 +95,14 @@ place_all(rlf_plan *plan, const rlf_sums *sums, rlf_arena *arena)
     for (int i = 0; i < plan->ranks; i++)
         ranks[i] = i;
     plan->place = RLF_NEW_ARRAY(arena, rlf_node_place, n);
-    const rlf_range *spread =
+    const rlf_range *partition =
         rlf_strategy_make(plan->graph, plan->ranks, arena);
     for (size_t i = 0; i < n; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
         rlf_place_row row = rlf_place_row_new(-1, NULL);
         const rlf_place_row *said = rlf_plan_row(plan->graph, node);
-        row.ranks = ranks + spread[i].first;
-        row.n_ranks = row.dp = (int)rlf_range_size(spread[i]);
+        row.ranks = ranks + partition[i].first;
+        row.n_ranks = row.dp = (int)rlf_range_size(partition[i]);
         if (said)
             row = *said;
         bool interleaved =
@@ -110,7 +111,7 @@ place_all(rlf_plan *plan, const rlf_sums *sums, rlf_arena *arena)
         bool vee = row.schedule && strcmp(row.schedule, "zb-v") == 0;
         int chunks = row.chunks > 0 ? row.chunks : interleaved || vee ? 2 : 1;
         plan->place[i] = (rlf_node_place){
-            .spread = spread_of(node),
+            .partition = partition_of(node),
             .ranks = row.ranks,
             .layout = {.ranks = row.ranks,
                        .n_ranks = row.n_ranks,
@@ -396,7 +397,7 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
     place_all(plan, options->sums, arena);
     RLF_TRY(rlf_pipes_make(plan, options->kepts, arena, err));
     plan->caps = caps_of(plan, arena);
-    rlf_holds_make(plan, arena);
+    rlf_weight_copies_make(plan, arena);
     RLF_TRY(set_sums(plan, options, arena, err));
     digest_graph(plan, options->same);
     plan->digest = digest_plan(plan);

@@ -25,7 +25,7 @@ typedef struct rlf_numerics {
 
 /* The place of a node: where it runs, and how its work is cut there. */
 typedef struct rlf_node_place {
-    rlf_spread spread;
+    rlf_partition partition;
     rlf_layout layout;
     int asked_dp; /* what its row or the ranks ask for; layout.dp is less where
                      the checkpoint has fewer lanes */
@@ -53,7 +53,7 @@ typedef struct rlf_node_place {
     int migrate; /* 0: never; -1: not said, found from what the run sees */
     int seats;   /* 0: not said, the same */
     rlf_carry carry;
-    int *hold; /* per resource: which hold of it the node reads, or -1 */
+    int *copy; /* per resource: which copy of it the node reads, or -1 */
 } rlf_node_place;
 
 typedef struct rlf_plan_options {
@@ -77,8 +77,8 @@ typedef struct rlf_plan {
     rlf_node_place *place; /* per node */
     const rlf_caps *caps;  /* per resource */
     const rlf_sums *sums;  /* per resource */
-    rlf_holds *holds;      /* per resource; meshes have layouts alone */
-    int *no_hold; /* per resource: -1; `hold` of nodes that read none */
+    rlf_weight_copies *copies; /* per resource; meshes have layouts alone */
+    int *no_copy; /* per resource: -1; `copy` of nodes that read none */
     const struct rlf_links *links; /* no part of the digest; NULL: not known */
     rlf_numerics numerics;
     int ranks;

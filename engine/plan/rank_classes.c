@@ -109,8 +109,8 @@ rlf_rank_classes_each(const rlf_plan *plan, const int *layers, rlf_arena *arena,
     const rlf_graph *graph = plan->graph;
     uint64_t *of = RLF_NEW_ARRAY(arena, uint64_t, plan->ranks);
     for (size_t i = 0; i < graph->resources.count; i++)
-        for (int k = 0; k < plan->holds[i].n; k++)
-            add_layout(&(cut){.layout = &plan->holds[i].list[k].mesh.layout,
+        for (int k = 0; k < plan->copies[i].n; k++)
+            add_layout(&(cut){.layout = &plan->copies[i].list[k].mesh.layout,
                               .layers = layers[i],
                               .lanes = plan->sums[i].lanes},
                        i * 64 + (uint64_t)k, arena, of);

@@ -208,8 +208,8 @@ log2_floor(int n)
 }
 
 double
-rlf_spread_time(rlf_topology topology, rlf_wire link, int senders,
-                int receivers, int64_t bytes, int64_t pieces)
+rlf_multicast_time(rlf_topology topology, rlf_wire link, int senders,
+                   int receivers, int64_t bytes, int64_t pieces)
 {
     /* Messages one after another, and how often the bytes pass the busiest
      * port if one rank sends. */
@@ -237,9 +237,10 @@ fastest(const maker *m, const flow *f, rlf_wire link, int senders,
     if (m->job->topology != RLF_TOPOLOGY_AUTO)
         return m->job->topology;
     for (rlf_topology t = RLF_TOPOLOGY_TREE; t <= RLF_TOPOLOGY_RING; t++)
-        if (rlf_spread_time(t, link, senders, receivers, f->bytes, f->pieces) <
-            rlf_spread_time(best, link, senders, receivers, f->bytes,
-                            f->pieces))
+        if (rlf_multicast_time(t, link, senders, receivers, f->bytes,
+                               f->pieces) <
+            rlf_multicast_time(best, link, senders, receivers, f->bytes,
+                               f->pieces))
             best = t;
     return best;
 }

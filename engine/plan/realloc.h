@@ -13,7 +13,7 @@
 
 /* How a piece spreads from one rank to several. */
 typedef enum rlf_topology {
-    RLF_TOPOLOGY_AUTO, /* whichever rlf_spread_time says is fastest */
+    RLF_TOPOLOGY_AUTO, /* whichever rlf_multicast_time says is fastest */
     RLF_TOPOLOGY_DIRECT,
     RLF_TOPOLOGY_TREE, /* binomial */
     RLF_TOPOLOGY_RING, /* a chain; pieces follow each other */
@@ -92,7 +92,7 @@ void rlf_realloc_sum(const rlf_realloc_job *job, const rlf_realloc_plan *plan,
                      rlf_arena *arena, rlf_realloc_total *out);
 /* Seconds until `receivers` ranks have `bytes`, cut in `pieces` that start at
  * `senders` ranks in turn, over links of one kind. */
-double rlf_spread_time(rlf_topology topology, rlf_wire link, int senders,
-                       int receivers, int64_t bytes, int64_t pieces);
+double rlf_multicast_time(rlf_topology topology, rlf_wire link, int senders,
+                          int receivers, int64_t bytes, int64_t pieces);
 
 #endif

@@ -77,11 +77,11 @@ typedef struct rlf_rank {
     rlf_comm *comm;          /* NULL: the only rank */
     rlf_way way;             /* to others, as it is foreseen */
     rlf_arena *arena;        /* of what follows */
-    rlf_weight_edge **edges; /* per resource and hold: to it, from the first */
+    rlf_weight_edge **edges; /* per resource and copy: to it, from the first */
     rlf_weight_edge **later; /* from it, if it keeps weights for another */
     uint64_t *passing; /* per resource: host bytes that weights pass through on
 their way between processes */
-    rlf_mesh_groups groups; /* of meshes and holds */
+    rlf_mesh_groups groups; /* of meshes and copies */
     /* Takes reports. */
     rlf_status (*tell)(void *sink, const rlf_rank_event *event, rlf_err *err);
     void *sink;
@@ -156,7 +156,7 @@ rlf_status rlf_rank_restore_ahead(rlf_rank *rank,
 
 /* ---- weights.c ---- */
 
-/* The edges between a model's holds, once their shapes are known. */
+/* The edges between a model's copies, once their shapes are known. */
 rlf_status rlf_rank_open_edges(rlf_rank *rank, rlf_err *err);
 /* One of them, carried out. */
 rlf_status rlf_rank_move(rlf_rank *rank, const rlf_rank_command *command,

@@ -38,7 +38,7 @@ writer_of(const rlf_plan *plan, size_t i)
 {
     if (!plan->graph->resources.data[i].class->model)
         return 0;
-    const rlf_layout *layout = &plan->holds[i].list[0].mesh.layout;
+    const rlf_layout *layout = &plan->copies[i].list[0].mesh.layout;
     return layout->n_ranks == layout->dp ? layout->ranks[0] : -1;
 }
 
@@ -46,7 +46,7 @@ static bool
 is_fixed(const rlf_plan *plan, size_t i)
 {
     return plan->graph->resources.data[i].class->model &&
-           plan->holds[i].list[0].fixed;
+           plan->copies[i].list[0].fixed;
 }
 
 /* Saves a resource as it was before the step: unchanged, where the step has not

@@ -17,9 +17,9 @@ static bool
 is_saved(const rlf_run *run, size_t i)
 {
     const rlf_resource_class *class = run->graph->resources.data[i].class;
-    const rlf_holds *holds = &run->plan->holds[i];
+    const rlf_weight_copies *copies = &run->plan->copies[i];
     return class->saved &&
-           (!class->model || (holds->n && !holds->list[0].fixed));
+           (!class->model || (copies->n && !copies->list[0].fixed));
 }
 
 static entry

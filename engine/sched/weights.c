@@ -1,9 +1,9 @@
-/* Weight edges: what a plan's holds mean for this rank, and how the weights of
- * a model get from its first hold to another. */
+/* Weight edges: what a plan's copies mean for this rank, and how the weights of
+ * a model get from its first copy to another. */
 #include "engine/base/clock.h"
 #include "engine/base/trace.h"
 #include "engine/graph/class.h"
-#include "engine/plan/holds.h"
+#include "engine/plan/weight_copies.h"
 #include "engine/sched/rank.h"
 
 /* Host bytes that this rank packs and unpacks in the largest round: what goes
@@ -29,15 +29,15 @@ most_passing(const rlf_rank *rank, const rlf_realloc_job *job,
     return RLF_OK;
 }
 
-/* Makes the edge that takes weights from one hold to another. */
+/* Makes the edge that takes weights from one copy to another. */
 static rlf_status
 make_edge(rlf_rank *rank, size_t model, int from, int to,
           const rlf_shapes *shapes, const int *machine, rlf_err *err,
           rlf_weight_edge *out)
 {
     const rlf_realloc_job job =
-        rlf_holds_job(rank->plan, (int)model, from, to, shapes, machine,
-                      rlf_real_bytes(rank->env.kernels));
+        rlf_weight_copies_job(rank->plan, (int)model, from, to, shapes, machine,
+                              rlf_real_bytes(rank->env.kernels));
     rlf_realloc_plan plan;
     RLF_TRY(rlf_realloc_make(&job, rank->arena, err, &plan));
     RLF_TRY(most_passing(rank, &job, &plan, err, &rank->passing[model]));
@@ -55,17 +55,17 @@ make_edge(rlf_rank *rank, size_t model, int from, int to,
 static rlf_status
 open_model_edges(rlf_rank *rank, size_t model, const int *machine, rlf_err *err)
 {
-    const rlf_holds *holds = &rank->env.holds[model];
+    const rlf_weight_copies *copies = &rank->env.copies[model];
     const rlf_resource *r = &rank->graph->resources.data[model];
     rlf_shapes shapes;
     RLF_TRY(r->class->model->shapes(rank->graph, r, rank->env.resource[model],
                                     rank->arena, err, &shapes));
-    rank->edges[model] = RLF_NEW_ARRAY(rank->arena, rlf_weight_edge, holds->n);
-    rank->later[model] = RLF_NEW_ARRAY(rank->arena, rlf_weight_edge, holds->n);
-    for (int k = 1; k < holds->n; k++) {
+    rank->edges[model] = RLF_NEW_ARRAY(rank->arena, rlf_weight_edge, copies->n);
+    rank->later[model] = RLF_NEW_ARRAY(rank->arena, rlf_weight_edge, copies->n);
+    for (int k = 1; k < copies->n; k++) {
         rlf_weight_edge *edge = &rank->edges[model][k];
         RLF_TRY(make_edge(rank, model, 0, k, &shapes, machine, err, edge));
-        int of = holds->list[k].later_of;
+        int of = copies->list[k].later_of;
         if (of) /* on the ranks that it is on: copies */
             RLF_TRY(make_edge(rank, model, k, of, &shapes, machine, err,
                               &rank->later[model][k]));
@@ -86,7 +86,7 @@ rlf_rank_open_edges(rlf_rank *rank, rlf_err *err)
     for (int i = 0; i < rank->plan->ranks; i++)
         machine[i] = rlf_comm_world_machine(rlf_comm_world_of(rank->comm), i);
     for (size_t i = 0; i < n; i++) {
-        rlf_status status = rank->env.holds[i].n > 1
+        rlf_status status = rank->env.copies[i].n > 1
                                 ? open_model_edges(rank, i, machine, err)
                                 : RLF_OK;
         if (status < 0) {
@@ -132,7 +132,7 @@ rlf_rank_move(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
     const rlf_resource *r = &rank->graph->resources.data[command->model];
     const rlf_weight_edge *edge =
         command->from ? &rank->later[command->model][command->from]
-                      : &rank->edges[command->model][command->hold];
+                      : &rank->edges[command->model][command->copy];
     uint64_t from = rank->env.trace ? rlf_clock_now() : 0;
     rlf_moved moved = {0};
     if (rank->env.trace)

@@ -91,11 +91,11 @@ moves(const rlf_estimator *e, int i)
 {
     const rlf_problem_call *calls = e->problem->calls, *call = &calls[i];
     if (call->source < 0 || !e->at[i] || !e->at[call->source] ||
-        !e->problem->move || e->at[i]->hold == e->at[call->source]->hold)
+        !e->problem->move || e->at[i]->copy == e->at[call->source]->copy)
         return false;
     for (int k = 0; k < i; k++)
         if (e->at[k] && calls[k].source == call->source &&
-            calls[k].age == call->age && e->at[k]->hold == e->at[i]->hold)
+            calls[k].age == call->age && e->at[k]->copy == e->at[i]->copy)
             return false;
     return true;
 }
@@ -186,7 +186,7 @@ add_follows(rlf_estimator *e)
 }
 
 static bool
-same_hold(const rlf_choice *a, const rlf_choice *b)
+same_copy(const rlf_choice *a, const rlf_choice *b)
 {
     return a->first == b->first && a->count == b->count && a->tp == b->tp &&
            a->pp == b->pp && a->dp == b->dp;
@@ -204,7 +204,7 @@ look_at_sum(rlf_estimator *e, int j)
     double seconds = at ? at->model_sum : 0;
     for (uint64_t of = at && p->move ? sum->lent : 0; of; of &= of - 1) {
         int k = __builtin_ctzll(of);
-        if (!e->at[k] || same_hold(e->at[k], at))
+        if (!e->at[k] || same_copy(e->at[k], at))
             continue;
         seconds += move_seconds(e, p->calls[k].model, e->at[k], at);
         with |= e->meets[k];
@@ -704,7 +704,7 @@ rlf_estimate_least_over(const rlf_estimator *e, const int *choice, int i,
     for (int k = 0; k < p->n_calls; k++) {
         const rlf_choice *other = &p->calls[k].choices[choice[k]];
         if (k != i && p->calls[k].model == p->calls[i].model &&
-            (other->hold == at->hold || other->lends > 0))
+            (other->copy == at->copy || other->lends > 0))
             kept = 0;
     }
     return rlf_larger(beside->over, beside->here + bytes + kept);

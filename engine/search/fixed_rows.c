@@ -13,26 +13,26 @@
 enum { SIZES = 32, PLACES = 16 };
 
 static const rlf_placement *
-placement_of(const rlf_fronts *f)
+placement_of(const rlf_pareto *f)
 {
     return f->options.keeps ? f->options.graph->placement : NULL;
 }
 
 bool
-rlf_fixed_rows_any(const rlf_fronts *f)
+rlf_fixed_rows_any(const rlf_pareto *f)
 {
     return placement_of(f) && placement_of(f)->n_pins;
 }
 
 const rlf_place_row *
-rlf_fixed_rows_call(const rlf_fronts *f, int call)
+rlf_fixed_rows_call(const rlf_pareto *f, int call)
 {
     return rlf_placement_pin(placement_of(f), f->calls[call].model,
                              f->calls[call].class);
 }
 
 const rlf_place_row *
-rlf_fixed_rows_model(const rlf_fronts *f, int model)
+rlf_fixed_rows_model(const rlf_pareto *f, int model)
 {
     return rlf_placement_pin(placement_of(f), model, NULL);
 }
@@ -105,7 +105,7 @@ rlf_fixed_rows_free(const rlf_place_row *fixed, int variants)
 /* ---- meshes ---- */
 
 bool
-rlf_fixed_rows_name_mesh(const rlf_fronts *f, const rlf_cluster_mesh *mesh)
+rlf_fixed_rows_name_mesh(const rlf_pareto *f, const rlf_cluster_mesh *mesh)
 {
     bool any = false;
     for (int c = 0; c < f->problem.n_calls; c++) {
@@ -126,7 +126,7 @@ by_size(const void *a, const void *b)
 }
 
 static void
-add_mesh(const rlf_fronts *f, int first, int count, rlf_cluster_mesh *list,
+add_mesh(const rlf_pareto *f, int first, int count, rlf_cluster_mesh *list,
          int *n)
 {
     const rlf_cluster *cluster = f->options.speeds->cluster;
@@ -151,7 +151,7 @@ product_of(const rlf_place_row *fixed)
 }
 
 bool
-rlf_fixed_rows_add_meshes(const rlf_fronts *f, rlf_arena *arena,
+rlf_fixed_rows_add_meshes(const rlf_pareto *f, rlf_arena *arena,
                           rlf_cluster_mesh **meshes, int *n)
 {
     int devices = f->problem.devices, was = *n;
@@ -184,7 +184,7 @@ rlf_fixed_rows_add_meshes(const rlf_fronts *f, rlf_arena *arena,
 /* ---- models that nobody calls ---- */
 
 static bool
-is_called(const rlf_fronts *f, int model)
+is_called(const rlf_pareto *f, int model)
 {
     bool called = false;
     for (int c = 0; c < f->problem.n_calls; c++)
@@ -193,7 +193,7 @@ is_called(const rlf_fronts *f, int model)
 }
 
 rlf_place_row *
-rlf_fixed_rows_idle(const rlf_fronts *f, rlf_arena *arena, int *n)
+rlf_fixed_rows_idle(const rlf_pareto *f, rlf_arena *arena, int *n)
 {
     const rlf_placement *p = placement_of(f);
     rlf_place_row *rows =
@@ -222,7 +222,7 @@ rlf_fixed_rows_idle(const rlf_fronts *f, rlf_arena *arena, int *n)
 
 /* The row as it is written. */
 static const char *
-words_of(const rlf_fronts *f, const rlf_place_row *fixed, rlf_arena *arena)
+words_of(const rlf_pareto *f, const rlf_place_row *fixed, rlf_arena *arena)
 {
     rlf_buf text = {0};
     rlf_place_row_print(f->options.graph, fixed, &text);
@@ -239,7 +239,7 @@ fail_at(const rlf_place_row *fixed, rlf_err *err)
 }
 
 static rlf_status
-check_ranks(const rlf_fronts *f, const rlf_place_row *fixed, rlf_err *err)
+check_ranks(const rlf_pareto *f, const rlf_place_row *fixed, rlf_err *err)
 {
     int last = fixed->ranks[fixed->n_ranks - 1];
     const char *model = f->options.graph->resources.data[fixed->model].name;
@@ -265,7 +265,7 @@ check_ranks(const rlf_fronts *f, const rlf_place_row *fixed, rlf_err *err)
 }
 
 static rlf_status
-fail_to_divide(const rlf_fronts *f, const rlf_place_row *fixed, rlf_err *err)
+fail_to_divide(const rlf_pareto *f, const rlf_place_row *fixed, rlf_err *err)
 {
     rlf_fail(
         err, RLF_USER,
@@ -277,7 +277,7 @@ fail_to_divide(const rlf_fronts *f, const rlf_place_row *fixed, rlf_err *err)
 }
 
 rlf_status
-rlf_fixed_rows_check(const rlf_fronts *f, rlf_err *err)
+rlf_fixed_rows_check(const rlf_pareto *f, rlf_err *err)
 {
     const rlf_placement *p = placement_of(f);
     for (int i = 0; p && i < p->n_pins; i++) {
@@ -292,7 +292,7 @@ rlf_fixed_rows_check(const rlf_fronts *f, rlf_err *err)
 }
 
 rlf_status
-rlf_fixed_rows_fail(const rlf_fronts *f, int call, const rlf_err *why,
+rlf_fixed_rows_fail(const rlf_pareto *f, int call, const rlf_err *why,
                     rlf_err *err)
 {
     const rlf_place_row *fixed = rlf_fixed_rows_call(f, call);
@@ -340,7 +340,7 @@ rlf_fixed_rows_fail(const rlf_fronts *f, int call, const rlf_err *why,
 }
 
 rlf_status
-rlf_fixed_rows_fit(const rlf_fronts *f, rlf_err *err)
+rlf_fixed_rows_fit(const rlf_pareto *f, rlf_err *err)
 {
     for (int c = 0; c < f->problem.n_calls; c++) {
         const rlf_problem_call *call = &f->problem.calls[c];

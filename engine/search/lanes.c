@@ -86,25 +86,25 @@ rlf_lanes_best(const rlf_lanes_ask *ask, const rlf_cluster_mesh *largest,
 /* ---- less ---- */
 
 void
-rlf_lanes_list_lesser(rlf_fronts *f, rlf_arena *arena)
+rlf_lanes_list_lesser(rlf_pareto *f, rlf_arena *arena)
 {
     size_t models = f->options.graph->resources.count;
     int sizes[RLF_SEARCH_SIZES], n = rlf_search_sizes(&f->problem, sizes);
-    f->lesser = RLF_NEW_ARRAY(arena, rlf_fronts_lesser,
+    f->lesser = RLF_NEW_ARRAY(arena, rlf_pareto_lesser,
                               RLF_SEARCH_SIZES * (RLF_SEARCH_RUNGS + 1));
     for (int i = 0; i < n && !f->options.room; i++)
         for (int rung = !i; rung <= RLF_SEARCH_RUNGS; rung++)
-            f->lesser[f->n_lesser++] = (rlf_fronts_lesser){
+            f->lesser[f->n_lesser++] = (rlf_pareto_lesser){
                 sizes[i], rung, RLF_NEW_ARRAY(arena, int, models)};
 }
 
 void
-rlf_lanes_choose_lesser(rlf_fronts *f, int model, const rlf_lanes_ask *ask,
+rlf_lanes_choose_lesser(rlf_pareto *f, int model, const rlf_lanes_ask *ask,
                         const rlf_cluster_mesh *largest)
 {
     double rungs[RLF_SEARCH_RUNGS + 1];
     for (int i = 0; i < f->n_lesser; i++) {
-        rlf_fronts_lesser *less = &f->lesser[i];
+        rlf_pareto_lesser *less = &f->lesser[i];
         int n = rlf_search_rungs(&f->problem, less->ranks, rungs);
         const rlf_cluster_mesh *mesh =
             less->rung < n && less->ranks <= largest->n
@@ -116,8 +116,8 @@ rlf_lanes_choose_lesser(rlf_fronts *f, int model, const rlf_lanes_ask *ask,
 }
 
 static bool
-same_lanes(const rlf_fronts *f, const rlf_fronts_lesser *a,
-           const rlf_fronts_lesser *b)
+same_lanes(const rlf_pareto *f, const rlf_pareto_lesser *a,
+           const rlf_pareto_lesser *b)
 {
     bool same = true;
     for (size_t m = 0; m < f->options.graph->resources.count; m++) {
@@ -130,7 +130,7 @@ same_lanes(const rlf_fronts *f, const rlf_fronts_lesser *a,
 
 /* Of those with the same lanes the first has most ranks. */
 void
-rlf_lanes_keep_lesser(rlf_fronts *f)
+rlf_lanes_keep_lesser(rlf_pareto *f)
 {
     int n = 0;
     for (int i = 0; i < f->n_lesser; i++) {

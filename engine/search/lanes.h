@@ -5,7 +5,7 @@
 #define RLF_SEARCH_LANES_H
 
 #include "engine/layout/cluster.h"
-#include "engine/search/fronts.h"
+#include "engine/search/pareto.h"
 
 typedef struct rlf_lanes_ask {
     const rlf_cluster_mesh *meshes; /* [n] of the cluster */
@@ -25,12 +25,12 @@ int rlf_lanes_best(const rlf_lanes_ask *ask, const rlf_cluster_mesh *largest,
                    double memory);
 
 /* Of a problem all that is less than it: fewer ranks, less memory. */
-void rlf_lanes_list_lesser(rlf_fronts *fronts, rlf_arena *arena);
+void rlf_lanes_list_lesser(rlf_pareto *pareto, rlf_arena *arena);
 /* A model's lanes there. */
-void rlf_lanes_choose_lesser(rlf_fronts *fronts, int model,
+void rlf_lanes_choose_lesser(rlf_pareto *pareto, int model,
                              const rlf_lanes_ask *ask,
                              const rlf_cluster_mesh *largest);
 /* Once all models have theirs: only those that differ are left. */
-void rlf_lanes_keep_lesser(rlf_fronts *fronts);
+void rlf_lanes_keep_lesser(rlf_pareto *pareto);
 
 #endif

@@ -7,7 +7,7 @@ libsearch_a_SOURCES = \
 	%D%/branch.c \
 	%D%/calls.c %D%/calls.h \
 	%D%/estimate.c %D%/estimate.h \
-	%D%/fronts.c %D%/fronts.h \
+	%D%/pareto.c %D%/pareto.h \
 	%D%/fixed_rows.c %D%/fixed_rows.h \
 	%D%/pipelines.c %D%/pipelines.h \
 	%D%/hybridflow.c %D%/hybridflow.h \

@@ -26,7 +26,7 @@ schedule_of(int variant)
 }
 
 void
-rlf_measure_words(const rlf_fronts *f, int model, const rlf_node_class *call,
+rlf_measure_words(const rlf_pareto *f, int model, const rlf_node_class *call,
                   int variant, rlf_place_row *row)
 {
     uint32_t longest = f->longest[model];
@@ -42,7 +42,7 @@ rlf_measure_words(const rlf_fronts *f, int model, const rlf_node_class *call,
 }
 
 int
-rlf_measure_offload(const rlf_fronts *f, int model, int variant)
+rlf_measure_offload(const rlf_pareto *f, int model, int variant)
 {
     const rlf_place_row *fixed = rlf_fixed_rows_model(f, model);
     return variant & RLF_VARIANT_OFFLOAD ? 1 : fixed ? fixed->offload : -1;
@@ -62,7 +62,7 @@ rlf_place_row_cut(rlf_place_row *row, const rlf_choice *at, const int *ranks)
 static int
 aside(const rlf_call_measure *m, const rlf_choice *at)
 {
-    int all = m->fronts->problem.devices;
+    int all = m->pareto->problem.devices;
     if (at->first > 0)
         return 0;
     return at->count < all ? all - 1 : at->tp > 1 ? 1 : 0;
@@ -90,7 +90,7 @@ static int
 model_rows(const rlf_call_measure *m, const rlf_choice *at, const int *ranks,
            const int *other, bool apart, rlf_place_row *rows)
 {
-    const rlf_fronts *f = m->fronts;
+    const rlf_pareto *f = m->pareto;
     rlf_sums sums = f->sums[m->model];
     int n = 1;
     rows[0] = rlf_place_row_new(m->model, NULL);
@@ -123,7 +123,7 @@ model_rows(const rlf_call_measure *m, const rlf_choice *at, const int *ranks,
 static int
 lent_shards(const rlf_call_measure *m, int model, int tp)
 {
-    int shards = m->fronts->sums[model].shards;
+    int shards = m->pareto->sums[model].shards;
     return shards <= 0 ? -1 : shards > tp ? shards : tp;
 }
 
@@ -132,7 +132,7 @@ static rlf_status
 make_plan(const rlf_call_measure *m, const rlf_choice *at, bool apart,
           rlf_err *err, rlf_plan **out)
 {
-    const rlf_graph *graph = m->fronts->options.graph;
+    const rlf_graph *graph = m->pareto->options.graph;
     rlf_place_row *rows =
         RLF_NEW_ARRAY(m->scratch, rlf_place_row,
                       graph->resources.count + RLF_SEARCH_CALLS + 1);
@@ -149,7 +149,7 @@ make_plan(const rlf_call_measure *m, const rlf_choice *at, bool apart,
         rows[n].shards = lent_shards(m, (int)i, at->tp);
         rows[n++].ranks = other;
     }
-    return rlf_plan_candidate(graph, rows, n, m->fronts->options.plan,
+    return rlf_plan_candidate(graph, rows, n, m->pareto->options.plan,
                               m->scratch, err, out);
 }
 
@@ -223,7 +223,8 @@ kinds_of_stages(const rlf_cluster *cluster, const rlf_choice *at, int layers,
 int
 rlf_measure_call(const rlf_call_measure *m, const rlf_node *node)
 {
-    return node->receiver == m->model ? rlf_fronts_call(m->fronts, node) : -1;
+    return node->receiver == m->model ? rlf_pareto_call_of(m->pareto, node)
+                                      : -1;
 }
 
 /* Seconds of a call that computes nothing by itself, as one of `logprobs`,
@@ -248,7 +249,7 @@ is_timed(const rlf_call_measure *m, int c, bool updates)
 {
     if (c < 0 || (m->only >= 0 && m->only != c))
         return false;
-    bool update = m->fronts->problem.calls[c].kind == RLF_STAGE_UPDATE;
+    bool update = m->pareto->problem.calls[c].kind == RLF_STAGE_UPDATE;
     return update ? updates : m->reads && !m->untimed;
 }
 
@@ -257,13 +258,13 @@ static void
 take_model_sums(rlf_call_measure *m, const rlf_opened *opened,
                 const rlf_sizes *sizes)
 {
-    const rlf_graph *graph = m->fronts->options.graph;
+    const rlf_graph *graph = m->pareto->options.graph;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
         if (node->class->work != RLF_WORK_WEIGHTS || node->receiver != m->model)
             continue;
-        double one = rlf_model_sums_seconds(m->fronts, opened, sizes, node);
-        for (int c = 0; c < m->fronts->problem.n_calls; c++)
+        double one = rlf_model_sums_seconds(m->pareto, opened, sizes, node);
+        for (int c = 0; c < m->pareto->problem.n_calls; c++)
             m->choice[c].model_sum = fmax(m->choice[c].model_sum, one);
     }
 }
@@ -273,7 +274,7 @@ take_model_sums(rlf_call_measure *m, const rlf_opened *opened,
 static void
 take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
 {
-    const rlf_fronts *f = m->fronts;
+    const rlf_pareto *f = m->pareto;
     rlf_sizes sizes = rlf_opened_sizes(opened, m->scratch);
     if (!m->expected)
         m->expected = rlf_workload_expect(f->options.workload, f->options.graph,
@@ -291,7 +292,7 @@ take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
         rlf_call_seconds(opened, &sizes, m->expected, node,
                          rlf_measure_cut(m, opened, &sizes, node),
                          f->options.speeds, &seconds, &times);
-        double share = rlf_fronts_share(f, node);
+        double share = rlf_pareto_share(f, node);
         double total = share * seconds.total;
         bool most = total > longest[c];
         for (int k = 0; k < RLF_CHOICE_PARTS && most; k++)
@@ -317,8 +318,8 @@ take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
 static void
 share_cores(rlf_call_measure *m)
 {
-    int cores = m->fronts->problem.cores;
-    for (int c = 0; c < m->fronts->problem.n_calls; c++) {
+    int cores = m->pareto->problem.cores;
+    for (int c = 0; c < m->pareto->problem.n_calls; c++) {
         rlf_choice *to = &m->choice[c];
         to->filled = to->busy;
         if (cores)
@@ -331,11 +332,11 @@ share_cores(rlf_call_measure *m)
 static void
 take_caps(rlf_call_measure *m, const rlf_opened *opened)
 {
-    const rlf_resource *r = &m->fronts->options.graph->resources.data[m->model];
+    const rlf_resource *r = &m->pareto->options.graph->resources.data[m->model];
     const rlf_caps *caps = rlf_resource_caps(r, opened->resource[m->model]);
     memcpy(m->tokens, caps->tokens, sizeof m->tokens);
     m->longest = caps->longest;
-    m->fronts->longest[m->model] = caps->longest;
+    m->pareto->longest[m->model] = caps->longest;
 }
 
 /* The most of all stages. */
@@ -369,16 +370,16 @@ take_plan(rlf_call_measure *m, const rlf_choice *at, bool apart, bool seconds,
     rlf_plan *plan;
     RLF_TRY(make_plan(m, at, apart, err, &plan));
     int *stages = RLF_NEW_ARRAY(m->scratch, int, at->pp);
-    int n = kinds_of_stages(m->fronts->options.speeds->cluster, at, m->layers,
+    int n = kinds_of_stages(m->pareto->options.speeds->cluster, at, m->layers,
                             trained_on(m, plan), stages);
     m->unified =
-        !rlf_cluster_part_of(m->fronts->options.speeds->cluster, at->first)
+        !rlf_cluster_part_of(m->pareto->options.speeds->cluster, at->first)
              ->machine->device->gpu;
     *bytes = (rlf_call_bytes){0};
     for (int i = 0; i < n; i++) {
         rlf_opened opened;
         int place = ((at->dp - 1) * at->pp + stages[i]) * at->tp;
-        RLF_TRY(rlf_outline_rank(m->fronts->options.outline, plan,
+        RLF_TRY(rlf_outline_rank(m->pareto->options.outline, plan,
                                  at->first + place, m->scratch, err, &opened));
         if (!i)
             take_caps(m, &opened);
@@ -391,12 +392,12 @@ take_plan(rlf_call_measure *m, const rlf_choice *at, bool apart, bool seconds,
     return RLF_OK;
 }
 
-/* `read`: of a hold that is only read; `all`: of one that is trained too. */
+/* `read`: of a copy that is only read; `all`: of one that is trained too. */
 static void
 put_bytes(rlf_call_measure *m, const rlf_call_bytes *read,
           const rlf_call_bytes *all)
 {
-    const rlf_fronts *f = m->fronts;
+    const rlf_pareto *f = m->pareto;
     for (int c = 0; c < f->problem.n_calls; c++) {
         rlf_choice *to = &m->choice[c];
         rlf_stage_kind kind = f->problem.calls[c].kind;
@@ -418,7 +419,7 @@ put_bytes(rlf_call_measure *m, const rlf_call_bytes *read,
 rlf_status
 rlf_measure_layout(rlf_call_measure *m, const rlf_choice *at, rlf_err *err)
 {
-    const rlf_fronts *f = m->fronts;
+    const rlf_pareto *f = m->pareto;
     bool trains = m->trains && at->dp <= f->sums[m->model].lanes;
     rlf_call_bytes read, all;
     rlf_arena_reset(m->scratch);
@@ -452,11 +453,11 @@ rlf_measure_layout(rlf_call_measure *m, const rlf_choice *at, rlf_err *err)
 }
 
 rlf_status
-rlf_measure_begin(rlf_call_measure *m, const rlf_fronts *f, int model,
+rlf_measure_begin(rlf_call_measure *m, const rlf_pareto *f, int model,
                   rlf_arena *kept, rlf_err *err)
 {
     const rlf_resource *r = &f->options.graph->resources.data[model];
-    *m = (rlf_call_measure){.fronts = f,
+    *m = (rlf_call_measure){.pareto = f,
                             .model = model,
                             .only = -1,
                             .scratch = rlf_arena_sized(SCRATCH),

@@ -10,7 +10,7 @@
 
 #include "engine/graph/run.h"
 #include "engine/search/calls.h"
-#include "engine/search/fronts.h"
+#include "engine/search/pareto.h"
 
 /* The variant of a choice: a sum of these. */
 enum {
@@ -38,7 +38,7 @@ typedef struct rlf_measured_pages {
 } rlf_measured_pages;
 
 typedef struct rlf_call_measure {
-    const rlf_fronts *fronts;
+    const rlf_pareto *pareto;
     int model, layers;
     bool trains, reads;      /* it is updated; it is called otherwise */
     bool untimed;            /* but of calls other than updates bytes alone are
@@ -63,7 +63,7 @@ typedef struct rlf_call_measure {
 
 /* RLF_USER if the model cannot be read. rlf_measure_end in any case. What
  * choices point to lies in `kept`. */
-rlf_status rlf_measure_begin(rlf_call_measure *m, const rlf_fronts *fronts,
+rlf_status rlf_measure_begin(rlf_call_measure *m, const rlf_pareto *pareto,
                              int model, rlf_arena *kept, rlf_err *err);
 void rlf_measure_end(rlf_call_measure *m);
 /* Fills `choice`. RLF_USER: the model cannot be cut so. */
@@ -72,11 +72,11 @@ rlf_status rlf_measure_layout(rlf_call_measure *m, const rlf_choice *at,
 /* The call of the problem that a node of the model belongs to, or -1. */
 int rlf_measure_call(const rlf_call_measure *m, const rlf_node *node);
 /* The words of a variant, into a row of that call. */
-void rlf_measure_words(const rlf_fronts *fronts, int model,
+void rlf_measure_words(const rlf_pareto *pareto, int model,
                        const rlf_node_class *call, int variant,
                        rlf_place_row *row);
 /* The `offload:` of a row of the whole model under a variant. */
-int rlf_measure_offload(const rlf_fronts *fronts, int model, int variant);
+int rlf_measure_offload(const rlf_pareto *pareto, int model, int variant);
 /* Puts the row on these at->count ranks, cut as the choice is; the row borrows
  * them. */
 void rlf_place_row_cut(rlf_place_row *row, const rlf_choice *at,

@@ -1,29 +1,29 @@
 /* Sums of models: see model_sums.h. */
 #include "engine/search/model_sums.h"
 
-#include "engine/plan/holds.h"
+#include "engine/plan/weight_copies.h"
 #include "engine/timing/measured.h"
 
-/* The call in whose layout the model's weights are first (engine/plan/holds.h),
- * or -1. */
+/* The call in whose layout the model's weights are first
+ * (engine/plan/weight_copies.h), or -1. */
 static int
-first_call(const rlf_fronts *f, int model)
+first_call(const rlf_pareto *f, int model)
 {
     const rlf_graph *graph = f->options.graph;
-    int first = rlf_holds_first(graph, model);
+    int first = rlf_weight_copies_first(graph, model);
     return first < 0
                ? -1
-               : rlf_fronts_call(
+               : rlf_pareto_call_of(
                      f, rlf_plan_placed_as(graph, &graph->nodes.data[first]));
 }
 
 /* The last call that comes before a node, or -1. */
 static int
-call_before(const rlf_fronts *f, const rlf_node *node)
+call_before(const rlf_pareto *f, const rlf_node *node)
 {
     int last = -1;
     for (int i = 0; i < node->id; i++) {
-        int c = rlf_fronts_call(f, &f->options.graph->nodes.data[i]);
+        int c = rlf_pareto_call_of(f, &f->options.graph->nodes.data[i]);
         last = c > last ? c : last;
     }
     return last;
@@ -31,7 +31,7 @@ call_before(const rlf_fronts *f, const rlf_node *node)
 
 /* Of the models that it reads, but for its own. */
 static uint32_t
-lent_to(const rlf_fronts *f, const rlf_node *node)
+lent_to(const rlf_pareto *f, const rlf_node *node)
 {
     uint32_t lent = 0;
     for (int k = 0; k < node->n_reads; k++)
@@ -43,7 +43,7 @@ lent_to(const rlf_fronts *f, const rlf_node *node)
 }
 
 void
-rlf_model_sums_set(rlf_fronts *f, const uint32_t *needs, rlf_arena *arena)
+rlf_model_sums_set(rlf_pareto *f, const uint32_t *needs, rlf_arena *arena)
 {
     const rlf_graph *graph = f->options.graph;
     rlf_model_sum *list = RLF_NEW_ARRAY(arena, rlf_model_sum, RLF_SEARCH_SUMS);
@@ -60,14 +60,14 @@ rlf_model_sums_set(rlf_fronts *f, const uint32_t *needs, rlf_arena *arena)
                                     .at = at,
                                     .needs = needs[i],
                                     .lent = lent_to(f, node),
-                                    .share = rlf_fronts_share(f, node)};
+                                    .share = rlf_pareto_share(f, node)};
     }
     f->problem.model_sums = list;
     f->problem.n_model_sums = n;
 }
 
 double
-rlf_model_sums_seconds(const rlf_fronts *f, const rlf_opened *opened,
+rlf_model_sums_seconds(const rlf_pareto *f, const rlf_opened *opened,
                        const rlf_sizes *sizes, const rlf_node *node)
 {
     const rlf_speeds *speeds = f->options.speeds;

@@ -95,7 +95,7 @@ static bool
 is_asked(const rlf_call_measure *m, int c)
 {
     return c >= 0 && (m->only < 0 || m->only == c) &&
-           m->fronts->problem.calls[c].kind == RLF_STAGE_GENERATE;
+           m->pareto->problem.calls[c].kind == RLF_STAGE_GENERATE;
 }
 
 /* One generation of a call on the opened rank. */
@@ -112,8 +112,8 @@ add_node(rlf_call_measure *m, const rlf_opened *opened, const rlf_sizes *sizes,
         rlf_seconds seconds;
         cut.paged = &p->paged[k];
         rlf_call_seconds(opened, sizes, m->expected, node, cut,
-                         m->fronts->options.speeds, &seconds, NULL);
-        to->seconds[k] += rlf_fronts_share(m->fronts, node) * seconds.total;
+                         m->pareto->options.speeds, &seconds, NULL);
+        to->seconds[k] += rlf_pareto_share(m->pareto, node) * seconds.total;
     }
 }
 
@@ -121,9 +121,9 @@ void
 rlf_measure_pages(rlf_call_measure *m, const rlf_opened *opened,
                   const rlf_sizes *sizes)
 {
-    const rlf_graph *graph = m->fronts->options.graph;
+    const rlf_graph *graph = m->pareto->options.graph;
     rlf_measured_pages sum[RLF_SEARCH_CALLS] = {{0}};
-    if (m->unified || !m->reads || m->untimed || m->fronts->options.room)
+    if (m->unified || !m->reads || m->untimed || m->pareto->options.room)
         return;
     const rlf_pool pool = pool_of(m, opened);
     if (!pool.bytes)
@@ -134,7 +134,7 @@ rlf_measure_pages(rlf_call_measure *m, const rlf_opened *opened,
         if (is_asked(m, c))
             add_node(m, opened, sizes, node, &pool, &sum[c]);
     }
-    for (int c = 0; c < m->fronts->problem.n_calls; c++) {
+    for (int c = 0; c < m->pareto->problem.n_calls; c++) {
         m->pages[c].peak = fmax(m->pages[c].peak, sum[c].peak);
         for (int k = 1; k < RLF_PAGE_PARTS; k++)
             m->pages[c].seconds[k] =
@@ -148,7 +148,7 @@ rlf_measure_pages(rlf_call_measure *m, const rlf_opened *opened,
 void
 rlf_measure_put_pages(rlf_call_measure *m)
 {
-    for (int c = 0; c < m->fronts->problem.n_calls; c++) {
+    for (int c = 0; c < m->pareto->problem.n_calls; c++) {
         rlf_choice *to = &m->choice[c];
         double bytes = (double)m->pool.bytes;
         if (!is_asked(m, c) || to->seconds <= 0 || !m->pool.bytes ||

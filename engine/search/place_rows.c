@@ -1,6 +1,6 @@
 /* Placements of a program's problem as place rows, and plans as placements: see
- * fronts.h. */
-#include "engine/search/fronts.h"
+ * pareto.h. */
+#include "engine/search/pareto.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 /* The choice that places a call as the plan does, or -1. */
 static int
-find_layout(const rlf_fronts *f, int c, const rlf_node_place *place)
+find_layout(const rlf_pareto *f, int c, const rlf_node_place *place)
 {
     const rlf_layout *layout = &place->layout;
     const rlf_problem_call *call = &f->problem.calls[c];
@@ -38,12 +38,12 @@ find_layout(const rlf_fronts *f, int c, const rlf_node_place *place)
 }
 
 bool
-rlf_fronts_find(const rlf_fronts *f, const rlf_plan *plan, int *choice)
+rlf_pareto_find(const rlf_pareto *f, const rlf_plan *plan, int *choice)
 {
     for (int c = 0; c < f->problem.n_calls; c++)
         choice[c] = -1;
     for (size_t i = 0; i < f->options.graph->nodes.count; i++) {
-        int c = rlf_fronts_call(f, &f->options.graph->nodes.data[i]);
+        int c = rlf_pareto_call_of(f, &f->options.graph->nodes.data[i]);
         if (c >= 0)
             choice[c] = find_layout(f, c, &plan->place[i]);
     }
@@ -64,7 +64,7 @@ put_on(rlf_place_row *row, const rlf_choice *at, rlf_arena *arena)
 
 /* Of each model: a row with what is said of all of it. */
 static int
-put_models(const rlf_fronts *f, const int *choice, rlf_arena *arena,
+put_models(const rlf_pareto *f, const int *choice, rlf_arena *arena,
            rlf_place_row *rows)
 {
     bool *done = RLF_NEW_ARRAY(arena, bool, f->problem.n_models);
@@ -87,7 +87,7 @@ put_models(const rlf_fronts *f, const int *choice, rlf_arena *arena,
 }
 
 rlf_place_row *
-rlf_fronts_rows(const rlf_fronts *f, const int *choice, rlf_arena *arena,
+rlf_pareto_rows(const rlf_pareto *f, const int *choice, rlf_arena *arena,
                 int *n)
 {
     int idle;

@@ -13,7 +13,7 @@ rlf_placed_lay(const rlf_problem *p, const int *choice, rlf_placed *out)
         out->kept[k] = c ? c->kept : 0;
         out->again[k] = false;
         for (int i = 0; c && i < k; i++)
-            if (out->at[i] && out->at[i]->hold == c->hold &&
+            if (out->at[i] && out->at[i]->copy == c->copy &&
                 p->calls[i].model == call->model)
                 out->again[k] = true;
         if (out->again[k])
@@ -21,7 +21,7 @@ rlf_placed_lay(const rlf_problem *p, const int *choice, rlf_placed *out)
     }
 }
 
-/* Bytes of the model's other holds on a rank that lie in what call i's choice
+/* Bytes of the model's other copies on a rank that lie in what call i's choice
  * lends. */
 static double
 lent(const rlf_problem *p, const rlf_placed *l, int i, int rank)
@@ -30,7 +30,7 @@ lent(const rlf_problem *p, const rlf_placed *l, int i, int rank)
     for (int k = 0; k < p->n_calls; k++)
         if (rlf_placed_has(l->at[k], rank) &&
             p->calls[k].model == p->calls[i].model &&
-            l->at[k]->hold != l->at[i]->hold)
+            l->at[k]->copy != l->at[i]->copy)
             others += l->kept[k];
     return rlf_smaller(others, l->at[i]->lends);
 }

@@ -1,5 +1,5 @@
 /* The calls of a placement on their ranks, and how much memory that takes of
- * each rank: what calls need of their own, the weights of each hold once, and
+ * each rank: what calls need of their own, the weights of each copy once, and
  * the most that one call works in. */
 #ifndef RLF_SEARCH_PLACED_H
 #define RLF_SEARCH_PLACED_H
@@ -7,11 +7,11 @@
 #include "engine/search/problem.h"
 
 /* The choice of each call, and the weights that it keeps there: of the calls
- * with the same hold the first one has them. */
+ * with the same copy the first one has them. */
 typedef struct rlf_placed {
     const rlf_choice *at[RLF_SEARCH_CALLS]; /* NULL: not known */
     double kept[RLF_SEARCH_CALLS];
-    bool again[RLF_SEARCH_CALLS]; /* the same hold as of a call before */
+    bool again[RLF_SEARCH_CALLS]; /* the same copy as of a call before */
 } rlf_placed;
 
 /* `choice` of each call, -1 where it is not known. */

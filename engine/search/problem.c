@@ -18,7 +18,7 @@ compare_ranks(const rlf_choice *a, const rlf_choice *b)
 }
 
 static int
-compare_holds(const rlf_choice *a, const rlf_choice *b)
+compare_copies(const rlf_choice *a, const rlf_choice *b)
 {
     int by = compare_ranks(a, b);
     by = by ? by : sign(a->tp, b->tp);
@@ -30,7 +30,7 @@ static int
 compare(const void *p, const void *q)
 {
     const rlf_choice *a = p, *b = q;
-    int by = compare_holds(a, b);
+    int by = compare_copies(a, b);
     by = by ? by : sign(a->variant, b->variant);
     if (by)
         return by;
@@ -85,10 +85,10 @@ check_sums(const rlf_problem *problem, rlf_err *err)
     return RLF_OK;
 }
 
-/* Numbers the holds of a model: choices of different calls on the same ranks
+/* Numbers the copies of a model: choices of different calls on the same ranks
  * with the same cut have one number. */
 static void
-number_holds(rlf_problem *problem, int model, rlf_arena *arena)
+number_copies(rlf_problem *problem, int model, rlf_arena *arena)
 {
     struct {
         rlf_choice *at, *end;
@@ -111,13 +111,13 @@ number_holds(rlf_problem *problem, int model, rlf_arena *arena)
         int of = -1;
         for (int i = 0; i < lists; i++)
             if (list[i].at < list[i].end &&
-                (of < 0 || compare_holds(list[i].at, list[of].at) < 0))
+                (of < 0 || compare_copies(list[i].at, list[of].at) < 0))
                 of = i;
         all[count++] = list[of].at++;
     }
-    for (int i = 0, hold = 0; i < n; i++) {
-        hold += i && compare_holds(all[i - 1], all[i]) != 0;
-        all[i]->hold = hold;
+    for (int i = 0, copy = 0; i < n; i++) {
+        copy += i && compare_copies(all[i - 1], all[i]) != 0;
+        all[i]->copy = copy;
     }
 }
 
@@ -187,7 +187,7 @@ rlf_problem_close(rlf_problem *problem, rlf_arena *arena, rlf_err *err)
             problem->n_models = problem->calls[i].model + 1;
     }
     for (int m = 0; m < problem->n_models; m++)
-        number_holds(problem, m, arena);
+        number_copies(problem, m, arena);
     return RLF_OK;
 }
 

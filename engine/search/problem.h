@@ -48,13 +48,13 @@ typedef struct rlf_choice {
     double own;  /* always, for this call alone: gradients, optimizer */
     double work; /* more while it runs */
     double host; /* of the machine's host, for each of them, as `kept` */
-    double lends; /* of `own`: what other holds of the model lie in */
+    double lends; /* of `own`: what other copies of the model lie in */
     const rlf_choice_pages *pages; /* of a generation, where memory that other
                                       calls leave matters; else NULL */
     double model_sum; /* seconds of a sum that its model is set to, once its
                     terms are there (rlf_model_sum) */
-    int hold; /* of the model: the same ranks and cut. Made by
-                 rlf_problem_close */
+    int copy;         /* of the model: the same ranks and cut. Made by
+                         rlf_problem_close */
     /* Of a generation: after which part of its seconds each part of its samples
      * is complete, ascending to 1. All 0: when it is over. */
     double complete[RLF_CHOICE_PARTS];
@@ -133,8 +133,8 @@ typedef struct rlf_problem {
     void *arg;
 } rlf_problem;
 
-/* Sorts choices, numbers holds, finds sources. RLF_USER, naming the call, if it
- * has no choice, or one outside of the devices, or takes no time, or needs a
+/* Sorts choices, numbers copies, finds sources. RLF_USER, naming the call, if
+ * it has no choice, or one outside of the devices, or takes no time, or needs a
  * call that does not come before it, or reads too old weights, or if there are
  * too many calls. */
 rlf_status rlf_problem_close(rlf_problem *problem, rlf_arena *arena,

@@ -7,7 +7,7 @@
 /* ---- calls ---- */
 
 int
-rlf_fronts_call(const rlf_fronts *f, const rlf_node *node)
+rlf_pareto_call_of(const rlf_pareto *f, const rlf_node *node)
 {
     if (!rlf_place_can(node))
         return -1;
@@ -22,7 +22,7 @@ rlf_fronts_call(const rlf_fronts *f, const rlf_node *node)
 #define HARDLY 1e-6
 
 double
-rlf_fronts_share(const rlf_fronts *f, const rlf_node *node)
+rlf_pareto_share(const rlf_pareto *f, const rlf_node *node)
 {
     uint64_t interval = rlf_answer_interval(f->options.graph, node);
     bool taken = rlf_answer_taken(f->options.graph, node);
@@ -30,14 +30,14 @@ rlf_fronts_share(const rlf_fronts *f, const rlf_node *node)
 }
 
 static rlf_status
-find_calls(rlf_fronts *f, rlf_arena *arena, rlf_err *err)
+find_calls(rlf_pareto *f, rlf_arena *arena, rlf_err *err)
 {
     const rlf_graph *graph = f->options.graph;
-    f->calls = RLF_NEW_ARRAY(arena, rlf_front_call, RLF_SEARCH_CALLS);
+    f->calls = RLF_NEW_ARRAY(arena, rlf_pareto_call, RLF_SEARCH_CALLS);
     f->problem.calls = RLF_NEW_ARRAY(arena, rlf_problem_call, RLF_SEARCH_CALLS);
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        if (!rlf_place_can(node) || rlf_fronts_call(f, node) >= 0)
+        if (!rlf_place_can(node) || rlf_pareto_call_of(f, node) >= 0)
             continue;
         if (f->problem.n_calls == RLF_SEARCH_CALLS)
             return rlf_fail(err, RLF_USER,
@@ -57,7 +57,7 @@ find_calls(rlf_fronts *f, rlf_arena *arena, rlf_err *err)
             .ahead = node->ahead ? (int)graph->ahead : 0,
         };
         f->calls[f->problem.n_calls++] =
-            (rlf_front_call){node->receiver, node->class, -1};
+            (rlf_pareto_call){node->receiver, node->class, -1};
     }
     return RLF_OK;
 }
@@ -67,7 +67,7 @@ find_calls(rlf_fronts *f, rlf_arena *arena, rlf_err *err)
 /* Calls, as bits, that a value needs: those of the node that makes it, or of a
  * piece of a `for` of the for. */
 static uint32_t
-needs_of(const rlf_fronts *f, const uint32_t *needs, int value)
+needs_of(const rlf_pareto *f, const uint32_t *needs, int value)
 {
     const rlf_graph *graph = f->options.graph;
     int node = graph->values.data[value].node;
@@ -77,14 +77,14 @@ needs_of(const rlf_fronts *f, const uint32_t *needs, int value)
                 node = graph->regions.data[r].node;
     if (node < 0)
         return 0;
-    int call = rlf_fronts_call(f, &graph->nodes.data[node]);
+    int call = rlf_pareto_call_of(f, &graph->nodes.data[node]);
     return needs[node] | (call < 0 ? 0 : 1u << call);
 }
 
 /* A node needs what its inputs do, those of the node in whose region it stands,
  * and what its own regions give it. */
 static uint32_t
-gather(const rlf_fronts *f, const uint32_t *needs, const rlf_node *node)
+gather(const rlf_pareto *f, const uint32_t *needs, const rlf_node *node)
 {
     const rlf_graph *graph = f->options.graph;
     uint32_t all = 0;
@@ -104,7 +104,7 @@ gather(const rlf_fronts *f, const uint32_t *needs, const rlf_node *node)
 /* Generations, as bits, whose samples the node reads as they are complete: all
  * else that it reads is there when the generation begins. */
 static uint32_t
-follows_of(const rlf_fronts *f, const uint32_t *needs, const rlf_node *node)
+follows_of(const rlf_pareto *f, const uint32_t *needs, const rlf_node *node)
 {
     const rlf_graph *graph = f->options.graph;
     uint32_t follows = 0, rest = 0, before = 0;
@@ -118,14 +118,14 @@ follows_of(const rlf_fronts *f, const uint32_t *needs, const rlf_node *node)
             rest |= needs_of(f, needs, node->inputs[i]);
             continue;
         }
-        follows |= 1u << rlf_fronts_call(f, made);
+        follows |= 1u << rlf_pareto_call_of(f, made);
         before |= needs[from];
     }
     return rest & ~before ? 0 : follows;
 }
 
 static void
-find_needs(rlf_fronts *f, rlf_arena *arena)
+find_needs(rlf_pareto *f, rlf_arena *arena)
 {
     const rlf_graph *graph = f->options.graph;
     uint32_t *needs = RLF_NEW_ARRAY(arena, uint32_t, graph->nodes.count);
@@ -144,7 +144,7 @@ find_needs(rlf_fronts *f, rlf_arena *arena)
         uint32_t all = 0;
         for (size_t i = 0; i < graph->nodes.count; i++) {
             const rlf_node *node = &graph->nodes.data[i];
-            if (rlf_fronts_call(f, node) != c)
+            if (rlf_pareto_call_of(f, node) != c)
                 continue;
             all |= needs[i];
             call->follows |= follows_of(f, needs, node);
@@ -159,7 +159,7 @@ find_needs(rlf_fronts *f, rlf_arena *arena)
 }
 
 rlf_status
-rlf_program_calls(rlf_fronts *f, rlf_arena *arena, rlf_err *err)
+rlf_program_calls(rlf_pareto *f, rlf_arena *arena, rlf_err *err)
 {
     RLF_TRY(find_calls(f, arena, err));
     if (!f->problem.n_calls)

@@ -1,11 +1,11 @@
 /* Shards of models: see shards.h. */
 #include "engine/search/shards.h"
 
-#include "engine/plan/holds.h"
+#include "engine/plan/weight_copies.h"
 #include "engine/search/fixed_rows.h"
 
 const rlf_place_row *
-rlf_shards_row(const rlf_fronts *f, int model)
+rlf_shards_row(const rlf_pareto *f, int model)
 {
     const rlf_placement *placement = f->options.graph->placement;
     const rlf_place_row *row = rlf_placement_find(placement, model, NULL);
@@ -13,7 +13,7 @@ rlf_shards_row(const rlf_fronts *f, int model)
 }
 
 int
-rlf_shards_said(const rlf_fronts *f, int model, bool tp)
+rlf_shards_said(const rlf_pareto *f, int model, bool tp)
 {
     int most = 1;
     for (int c = 0; c < f->problem.n_calls; c++) {
@@ -27,7 +27,7 @@ rlf_shards_said(const rlf_fronts *f, int model, bool tp)
 }
 
 bool
-rlf_shards_called(const rlf_fronts *f, int model)
+rlf_shards_called(const rlf_pareto *f, int model)
 {
     for (int c = 0; c < f->problem.n_calls; c++)
         if (f->problem.calls[c].model == model)
@@ -37,7 +37,7 @@ rlf_shards_called(const rlf_fronts *f, int model)
 
 /* As the program says; else so many that every tp of a machine has some. */
 static int
-called_shards(const rlf_fronts *f, int model)
+called_shards(const rlf_pareto *f, int model)
 {
     const rlf_place_row *row = rlf_shards_row(f, model);
     const rlf_resource *r = &f->options.graph->resources.data[model];
@@ -62,7 +62,7 @@ called_shards(const rlf_fronts *f, int model)
 
 /* A model that nobody calls has a row in the answer only if that is kept. */
 static int
-shards_of(const rlf_fronts *f, int model)
+shards_of(const rlf_pareto *f, int model)
 {
     const rlf_sums *given = f->options.plan->sums; /* of a checkpoint */
     const rlf_place_row *fixed = rlf_fixed_rows_model(f, model);
@@ -76,20 +76,20 @@ shards_of(const rlf_fronts *f, int model)
 /* The call whose layout a node has, or -1. A sum of models is made where its
  * result lies. */
 static int
-call_of(const rlf_fronts *f, const rlf_node *node)
+call_of(const rlf_pareto *f, const rlf_node *node)
 {
     const rlf_graph *graph = f->options.graph;
     if (node->class->work == RLF_WORK_WEIGHTS) {
-        int first = rlf_holds_first(graph, node->receiver);
+        int first = rlf_weight_copies_first(graph, node->receiver);
         if (first < 0)
             return -1;
         node = &graph->nodes.data[first];
     }
-    return rlf_fronts_call(f, rlf_plan_placed_as(graph, node));
+    return rlf_pareto_call_of(f, rlf_plan_placed_as(graph, node));
 }
 
 void
-rlf_shards_set(rlf_fronts *f)
+rlf_shards_set(rlf_pareto *f)
 {
     const rlf_graph *graph = f->options.graph;
     int n = (int)graph->resources.count;
@@ -109,7 +109,7 @@ rlf_shards_set(rlf_fronts *f)
 }
 
 bool
-rlf_shards_allow(const rlf_fronts *f, int call, int tp)
+rlf_shards_allow(const rlf_pareto *f, int call, int tp)
 {
     int lender = f->calls[call].lender;
     return lender < 0 || f->sums[lender].shards % tp == 0;

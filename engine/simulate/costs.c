@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "engine/graph/class.h"
-#include "engine/plan/holds.h"
+#include "engine/plan/weight_copies.h"
 #include "engine/simulate/transfers.h"
 #include "engine/timing/measured.h"
 
@@ -17,7 +17,7 @@ struct rlf_costs {
     rlf_costs_options options;
     const rlf_plan *plan;
     rlf_arena *arena;
-    double ***weights; /* per resource: from hold to hold; < 0: none goes */
+    double ***weights; /* per resource: from copy to copy; < 0: none goes */
     rlf_rank_links ***links; /* per node and rank; NULL: not asked for yet */
     uint32_t *seats;   /* per node */
     uint32_t *rooms;   /* likewise: tokens of a micro-batch */
@@ -359,7 +359,7 @@ time_edge(const rlf_costs *c, int model, int from, int to, rlf_err *err,
     rlf_status status = r->class->model->shapes(
         c->plan->graph, r, first->resource[model], scratch, err, &shapes);
     if (status >= 0) {
-        const rlf_realloc_job job = rlf_holds_job(
+        const rlf_realloc_job job = rlf_weight_copies_job(
             c->plan, model, from, to, &shapes, NULL, c->options.real);
         status = rlf_realloc_make(&job, scratch, err, &plan);
         if (status >= 0)
@@ -370,12 +370,12 @@ time_edge(const rlf_costs *c, int model, int from, int to, rlf_err *err,
     return status;
 }
 
-/* All of a hold that its moves depend on. */
+/* All of a copy that its moves depend on. */
 static void
-name_hold(const rlf_hold *hold, rlf_buf *out)
+name_copy(const rlf_weight_copy *copy, rlf_buf *out)
 {
-    const rlf_layout *l = &hold->mesh.layout;
-    rlf_buf_printf(out, " %d %d %d %d %d %d:", hold->by_layer, l->tp, l->pp,
+    const rlf_layout *l = &copy->mesh.layout;
+    rlf_buf_printf(out, " %d %d %d %d %d %d:", copy->by_layer, l->tp, l->pp,
                    l->dp, l->chunks, l->vee);
     for (int i = 0; i < l->n_order; i++)
         rlf_buf_printf(out, " %d %d", (int)l->order[i].axis, l->order[i].size);
@@ -387,15 +387,15 @@ name_hold(const rlf_hold *hold, rlf_buf *out)
 static rlf_status
 find_edge(rlf_costs *c, int model, int from, int to, rlf_err *err)
 {
-    const rlf_hold *list = c->plan->holds[model].list;
+    const rlf_weight_copy *list = c->plan->copies[model].list;
     double *seconds = &c->weights[model][from][to];
     rlf_map *moves = c->options.moves;
     rlf_buf key = {0};
     if (!moves)
         return time_edge(c, model, from, to, err, seconds);
     rlf_buf_printf(&key, "%d", model);
-    name_hold(&list[from], &key);
-    name_hold(&list[to], &key);
+    name_copy(&list[from], &key);
+    name_copy(&list[to], &key);
     const double *known = rlf_map_get(moves, key.p);
     rlf_status status = RLF_OK;
     if (known)
@@ -417,12 +417,12 @@ time_weights(rlf_costs *c, rlf_err *err)
     size_t n = c->plan->graph->resources.count;
     c->weights = RLF_NEW_ARRAY(c->arena, double **, n);
     for (int i = 0; i < (int)n; i++) {
-        const rlf_holds *holds = &c->plan->holds[i];
-        c->weights[i] = RLF_NEW_ARRAY(c->arena, double *, holds->n);
-        for (int k = 0; k < holds->n; k++)
-            c->weights[i][k] = RLF_NEW_ARRAY(c->arena, double, holds->n);
-        for (int k = 1; k < holds->n; k++) {
-            int of = holds->list[k].later_of;
+        const rlf_weight_copies *copies = &c->plan->copies[i];
+        c->weights[i] = RLF_NEW_ARRAY(c->arena, double *, copies->n);
+        for (int k = 0; k < copies->n; k++)
+            c->weights[i][k] = RLF_NEW_ARRAY(c->arena, double, copies->n);
+        for (int k = 1; k < copies->n; k++) {
+            int of = copies->list[k].later_of;
             RLF_TRY(find_edge(c, i, 0, k, err));
             if (of)
                 RLF_TRY(find_edge(c, i, k, of, err));
@@ -435,7 +435,7 @@ static double
 take_weights(void *self, const rlf_rank_command *command)
 {
     const rlf_costs *c = self;
-    return c->weights[command->model][command->from][command->hold];
+    return c->weights[command->model][command->from][command->copy];
 }
 
 /* ---- all ---- */

@@ -215,7 +215,7 @@ static void
 group_shares(const rlf_ranks *r, letter *l)
 {
     const rlf_rank_command *command = l->command;
-    bool joint = r->plan->place[l->node->id].spread == RLF_SPREAD_JOINT &&
+    bool joint = r->plan->place[l->node->id].partition == RLF_PARTITION_JOINT &&
                  !command->joint;
     int n = 0, last = -1; /* a replica's shares follow one another */
     for (int i = 0; i < command->n_shares; i++) {

@@ -8,7 +8,7 @@
 #include "engine/text/model.h"
 #include "engine/text/normalizer.h"
 #include "engine/text/scratch.h"
-#include "engine/text/splitter.h"
+#include "engine/text/pre_tokenizer.h"
 #include "engine/text/tokenizer.h"
 
 #include <jansson.h>
@@ -34,7 +34,7 @@ struct rlf_tokenizer {
     uint32_t next_id; /* behind the vocabulary and all added tokens */
     rlf_finder before, after; /* normalization */
     rlf_normalizer normalizer;
-    rlf_splitter splitter;
+    rlf_pre_tokenizer pre_tokenizer;
     rlf_model model;
     rlf_decoder decoder;
     rlf_ids prefix, suffix, eos; /* in the arena */
@@ -52,8 +52,8 @@ uint32_t rlf_byte_char(unsigned char byte);
  * tokenizer_config.json, with what special_tokens_map.json names, or NULL. */
 rlf_status rlf_tokenizer_load(rlf_tokenizer *tokenizer, const json_t *root,
                               const json_t *config, rlf_err *err);
-/* Its parts: the model with the vocabulary, behind the splitter; and what stands
- * before and after a text. */
+/* Its parts: the model with the vocabulary, behind the pre-tokenizer; and what
+ * stands before and after a text. */
 rlf_status rlf_tokenizer_model(rlf_tokenizer *tokenizer, const json_t *model,
                                rlf_err *err);
 rlf_status rlf_tokenizer_post(rlf_tokenizer *tokenizer, const json_t *json,

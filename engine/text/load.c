@@ -277,9 +277,9 @@ digest_all(const rlf_tokenizer *t, const json_t *root)
     digest = rlf_digest_add(digest, &unk, sizeof unk);
     digest = rlf_digest_add(digest, flags, sizeof flags);
     /* what tokenizer_config.json may have changed of the parts */
-    for (size_t i = 0; i < t->splitter.count; i++)
-        digest =
-            rlf_digest_add(digest, &t->splitter.data[i].prefix, sizeof(bool));
+    for (size_t i = 0; i < t->pre_tokenizer.count; i++)
+        digest = rlf_digest_add(digest, &t->pre_tokenizer.data[i].prefix,
+                                sizeof(bool));
     size_t more[] = {t->normalizer.count, t->decoder.strip_most,
                      t->decoder.drop_first, t->plain};
     return rlf_digest_add(digest, more, sizeof more);
@@ -294,9 +294,9 @@ rlf_tokenizer_load(rlf_tokenizer *t, const json_t *root, const json_t *config,
     RLF_TRY(rlf_normalizer_load(&t->normalizer,
                                 json_object_get(root, "normalizer"), t->file,
                                 t->arena, err));
-    RLF_TRY(rlf_splitter_load(&t->splitter,
-                              json_object_get(root, "pre_tokenizer"), t->file,
-                              t->arena, err));
+    RLF_TRY(rlf_pre_tokenizer_load(&t->pre_tokenizer,
+                                   json_object_get(root, "pre_tokenizer"),
+                                   t->file, t->arena, err));
     RLF_TRY(rlf_decoder_load(&t->decoder, json_object_get(root, "decoder"),
                              t->file, t->arena, err));
     t->added_by_text.arena = t->arena;

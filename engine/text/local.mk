@@ -20,7 +20,7 @@ libtext_a_SOURCES = \
 	%D%/scores.c %D%/scores.h \
 	%D%/scratch.c %D%/scratch.h \
 	%D%/settings.c \
-	%D%/splitter.c %D%/splitter.h \
+	%D%/pre_tokenizer.c %D%/pre_tokenizer.h \
 	%D%/template.c %D%/template.h \
 	%D%/tokenizer.c %D%/tokenizer.h \
 	%D%/trie.c %D%/trie.h \
@@ -39,8 +39,8 @@ tests_unit_text_tokenizer_LDADD = $(TEXT_LIBS)
 check_PROGRAMS += tests/unit/text_made
 tests_unit_text_made_LDADD = $(TEXT_LIBS)
 EXTRA_DIST += tests/data/made_tokenizers.json tests/oracle/text_made.py
-check_PROGRAMS += tests/unit/text_splitter
-tests_unit_text_splitter_LDADD = $(TEXT_LIBS)
+check_PROGRAMS += tests/unit/text_pre_tokenizer
+tests_unit_text_pre_tokenizer_LDADD = $(TEXT_LIBS)
 EXTRA_DIST += tests/data/pre_tokenizers.json tests/oracle/pre_tokenizers.py
 check_PROGRAMS += tests/unit/text_regex
 tests_unit_text_regex_LDADD = $(TEXT_LIBS)

@@ -112,7 +112,7 @@ make_words(rlf_tokenizer *t, rlf_err *err)
     for (uint32_t id = 0; id < t->vocab && !rlf_memory_failed(); id++) {
         if (!t->texts[id].p)
             continue;
-        if (!t->splitter.byte_level)
+        if (!t->pre_tokenizer.byte_level)
             t->words[id] = t->texts[id];
         else if (to_bytes(t->texts[id], &bytes))
             t->words[id] = rlf_tokenizer_keep(t, bytes.p, bytes.n);
@@ -127,7 +127,7 @@ make_words(rlf_tokenizer *t, rlf_err *err)
 static uint32_t
 find_text(const rlf_tokenizer *t, const char *p, size_t n, rlf_buf *bytes)
 {
-    if (!t->splitter.byte_level)
+    if (!t->pre_tokenizer.byte_level)
         return rlf_vocabulary_find(&t->model.vocabulary, p, n);
     if (!to_bytes((rlf_str){p, n}, bytes))
         return RLF_NO_ID;
@@ -143,8 +143,8 @@ load_fix(rlf_tokenizer *t, const json_t *model, const char *key, bool need,
     rlf_buf bytes = {0};
     RLF_TRY(rlf_json_get_text(model, t->file, key, need, err, &text));
     rlf_str as_is = rlf_str_of(text);
-    bool good = !t->splitter.byte_level || to_bytes(as_is, &bytes);
-    if (good && t->splitter.byte_level)
+    bool good = !t->pre_tokenizer.byte_level || to_bytes(as_is, &bytes);
+    if (good && t->pre_tokenizer.byte_level)
         as_is = (rlf_str){bytes.p, bytes.n};
     *out = rlf_tokenizer_keep(t, as_is.n ? as_is.p : "", as_is.n);
     rlf_buf_free(&bytes);
@@ -288,7 +288,7 @@ load_bpe(rlf_tokenizer *t, const json_t *model, rlf_err *err)
     RLF_TRY(rlf_json_get_array(model, t->file, "merges", true, err, &merges));
     RLF_TRY(rlf_bpe_init(bpe, t->arena, &t->model.vocabulary,
                          json_array_size(merges), err));
-    bpe->byte_level = t->splitter.byte_level;
+    bpe->byte_level = t->pre_tokenizer.byte_level;
     RLF_TRY(load_fix(t, model, "continuing_subword_prefix", false, err,
                      &bpe->prefix));
     RLF_TRY(load_fix(t, model, "end_of_word_suffix", false, err, &bpe->suffix));
@@ -323,7 +323,7 @@ load_unigram(rlf_tokenizer *t, const json_t *model, rlf_err *err)
     int64_t unk = INT64_MIN;
     double least = INFINITY;
     u->vocabulary = &t->model.vocabulary;
-    u->bytes = t->splitter.byte_level;
+    u->bytes = t->pre_tokenizer.byte_level;
     RLF_TRY(rlf_json_get_bool(model, t->file, "byte_fallback", false, err,
                               &u->byte_fallback));
     RLF_TRY(rlf_json_get_int(model, t->file, "unk_id", false, err, &unk));
@@ -350,7 +350,7 @@ load_wordpiece(rlf_tokenizer *t, const json_t *model, rlf_err *err)
     rlf_wordpiece *w = &t->model.wordpiece;
     int64_t most = 0;
     w->vocabulary = &t->model.vocabulary;
-    w->bytes = t->splitter.byte_level;
+    w->bytes = t->pre_tokenizer.byte_level;
     w->whole = t->model.kind == RLF_MODEL_WORDLEVEL;
     for (uint32_t i = 0; i < t->vocab; i++)
         if (t->words[i].p && t->words[i].n > w->longest)

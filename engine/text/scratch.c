@@ -18,7 +18,7 @@ struct rlf_scratches {
 static void
 free_scratch(rlf_scratch *scratch)
 {
-    rlf_words_free(&scratch->words);
+    rlf_pretokens_free(&scratch->words);
     rlf_model_work_free(&scratch->work);
 }
 

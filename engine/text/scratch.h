@@ -5,10 +5,10 @@
 #define RLF_TEXT_SCRATCH_H
 
 #include "engine/text/model.h"
-#include "engine/text/splitter.h"
+#include "engine/text/pre_tokenizer.h"
 
 typedef struct rlf_scratch {
-    rlf_words words;
+    rlf_pretokens words;
     rlf_model_work work;
 } rlf_scratch;
 

@@ -289,8 +289,8 @@ set_signs(rlf_tokenizer *t, bool prefix, bool first, rlf_err *err)
     bool has = false, metaspace = false;
     for (size_t i = 0; i < t->normalizer.count; i++)
         has |= is_prepend(&t->normalizer.data[i]);
-    for (size_t i = 0; i < t->splitter.count; i++) {
-        rlf_split_step *step = &t->splitter.data[i];
+    for (size_t i = 0; i < t->pre_tokenizer.count; i++) {
+        rlf_split_step *step = &t->pre_tokenizer.data[i];
         metaspace |= step->space != NULL;
         has |= step->space && step->prefix;
     }
@@ -306,8 +306,8 @@ set_signs(rlf_tokenizer *t, bool prefix, bool first, rlf_err *err)
         return RLF_USER;
     }
     drop_prepends(&t->normalizer);
-    for (size_t i = 0; i < t->splitter.count; i++) {
-        rlf_split_step *step = &t->splitter.data[i];
+    for (size_t i = 0; i < t->pre_tokenizer.count; i++) {
+        rlf_split_step *step = &t->pre_tokenizer.data[i];
         step->prefix = step->space && prefix;
         step->prefix_first = step->prefix && first;
     }
@@ -336,10 +336,10 @@ set_prefix(rlf_tokenizer *t, const json_t *config, rlf_err *err)
     RLF_TRY(
         rlf_json_get_text(config, file, "tokenizer_class", false, err, &class));
     for (size_t i = 0; i < RLF_COUNT(byte_level); i++)
-        if (t->splitter.byte_level && !strcmp(class, byte_level[i]))
-            t->splitter.data[t->splitter.count - 1].prefix = prefix;
+        if (t->pre_tokenizer.byte_level && !strcmp(class, byte_level[i]))
+            t->pre_tokenizer.data[t->pre_tokenizer.count - 1].prefix = prefix;
     for (size_t i = 0; i < RLF_COUNT(signs); i++)
-        if (!t->splitter.byte_level && !strcmp(class, signs[i]))
+        if (!t->pre_tokenizer.byte_level && !strcmp(class, signs[i]))
             RLF_TRY(set_signs(t, prefix, !legacy, err));
     return RLF_OK;
 }

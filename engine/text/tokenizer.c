@@ -186,12 +186,12 @@ normalize(const encoder *e, rlf_str text, rlf_buf *out, rlf_err *err)
     RLF_TRY(rlf_normalizer_apply(&e->t->normalizer, out, NULL, err));
     const size_t n = strlen(space_sign);
     size_t to = 0;
-    for (size_t i = 0; i < out->n && !e->t->splitter.byte_level; to++) {
+    for (size_t i = 0; i < out->n && !e->t->pre_tokenizer.byte_level; to++) {
         bool space = out->n - i >= n && memcmp(out->p + i, space_sign, n) == 0;
         out->p[to] = space ? ' ' : out->p[i];
         i += space ? n : 1;
     }
-    if (!e->t->splitter.byte_level)
+    if (!e->t->pre_tokenizer.byte_level)
         out->n = to;
     return RLF_OK;
 }
@@ -281,9 +281,10 @@ encode_plain(encoder *e, const char *p, size_t n, size_t first, rlf_err *err)
         return rlf_fail_memory(err, n, "a text that is split");
     rlf_buf_add(&e->scratch->words.text, p, n);
     e->scratch->words.first = first < n ? first : n;
-    RLF_TRY(rlf_splitter_apply(&e->t->splitter, &e->scratch->words, err));
+    RLF_TRY(
+        rlf_pre_tokenizer_apply(&e->t->pre_tokenizer, &e->scratch->words, err));
     for (size_t i = 0; i < e->scratch->words.count; i++) {
-        struct rlf_word word = e->scratch->words.data[i];
+        struct rlf_pretoken word = e->scratch->words.data[i];
         RLF_TRY(rlf_model_encode(&e->t->model, &e->scratch->work,
                                  e->scratch->words.text.p + word.from,
                                  word.to - word.from, err, e->out));
@@ -420,8 +421,8 @@ static size_t
 longest_token(const rlf_tokenizer *t)
 {
     size_t longest = rlf_model_longest(&t->model);
-    for (size_t i = 0; i < t->splitter.count; i++)
-        if (t->splitter.data[i].way == RLF_SPLIT_REMOVED)
+    for (size_t i = 0; i < t->pre_tokenizer.count; i++)
+        if (t->pre_tokenizer.data[i].way == RLF_SPLIT_REMOVED)
             longest = 0;
     return longest;
 }
@@ -456,7 +457,7 @@ rlf_tokenizer_find(const rlf_tokenizer *t, const char *token)
     const rlf_added *added = rlf_map_get(&t->added_by_text, token);
     if (added)
         return added->id;
-    if (!t->splitter.byte_level)
+    if (!t->pre_tokenizer.byte_level)
         return rlf_vocabulary_find(&t->model.vocabulary, text.p, text.n);
     rlf_buf bytes = {0};
     for (size_t i = 0; i < text.n;) {

@@ -58,7 +58,7 @@ step_store(const frame *f, const rlf_expr_step *s)
 }
 
 static void
-step_spread(const frame *f, const rlf_expr_step *s)
+step_broadcast(const frame *f, const rlf_expr_step *s)
 {
     if (f->stage->registers.data[s->y].text) {
         rlf_str x = *(const rlf_str *)f->base[s->arg[0]];
@@ -288,7 +288,7 @@ step_scan(const frame *f, const rlf_expr_step *s)
 static void (*const step_of[])(const frame *, const rlf_expr_step *) = {
     [RLF_STEP_LOAD] = step_load,
     [RLF_STEP_CONST] = step_constant,
-    [RLF_STEP_SPREAD] = step_spread,
+    [RLF_STEP_BROADCAST] = step_broadcast,
     [RLF_STEP_POINT] = step_point,
     [RLF_STEP_TEXT_EQ] = step_text_eq,
     [RLF_STEP_TEXT_SELECT] = step_text_select,

@@ -7,7 +7,7 @@
 #include "engine/base/vec.h"
 #include "engine/dev/cores.h"
 #include "kernels/cuda/emulate_steps.h"
-#include "kernels/cuda/ways.h"
+#include "kernels/cuda/algorithms.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -26,7 +26,7 @@ cuda_headers = \
 	%D%/add.h %D%/attention.h %D%/attention_mma.h %D%/attention_mma_row.h \
 	%D%/attention_tile.h %D%/columns.h %D%/emulate.h %D%/emulate_steps.h %D%/filter.h %D%/head.h %D%/lt.h %D%/measure.h %D%/mma.h \
 	%D%/norm_grad.h %D%/ops.h %D%/platform.h \
-	%D%/product_mma.h %D%/product_tile.h %D%/product_wgmma.h %D%/ways.h %D%/wgmma.h
+	%D%/product_mma.h %D%/product_tile.h %D%/product_wgmma.h %D%/algorithms.h %D%/wgmma.h
 EXTRA_DIST += $(cuda_sources) $(cuda_f32_sources) $(cuda_bf16_sources) $(cuda_group_sources) %D%/emulate.cc
 
 # No multiply and add is made one that is not written so: the bits are law.
@@ -47,7 +47,7 @@ cuda_objects = $(cuda_sources:.cu=.f32.o) $(cuda_sources:.cu=.bf16.o) \
 	$(cuda_group_sources:.cu=.bf16.o)
 $(cuda_objects): $(cuda_headers)
 libkernels_a_LIBADD += $(cuda_objects)
-libkernels_a_SOURCES += %D%/lt.c %D%/lt.h %D%/ways.c
+libkernels_a_SOURCES += %D%/lt.c %D%/lt.h %D%/algorithms.c
 endif
 
 NVCC_COMPILE = $(NVCC) $(NVCC_RULES) $(NVCCFLAGS) $(if $(findstring wgmma,$<),$(GROUP_FLAGS),$(NVCC_FLAGS)) -I$(top_builddir) -I$(top_srcdir) -Xcompiler \

@@ -5,7 +5,7 @@
 #include "kernels/cuda/product_tile.h"
 
 extern "C" {
-#include "kernels/cuda/ways.h"
+#include "kernels/cuda/algorithms.h"
 }
 
 /* p: neither operand turned; its parts are cut. */

@@ -1,5 +1,5 @@
-/* See block.h. One device block holds everything of a model; rlf_carve() gives
- * out its parts and, run without a block, counts them. */
+/* See block.h. One device block holds everything of a model; rlf_suballocate()
+ * gives out its parts and, run without a block, counts them. */
 #include "nodes/model/block.h"
 
 #include <string.h>
@@ -43,17 +43,18 @@ stays_bf16(const rlf_model *m, const rlf_model_options *o, int64_t offset,
 }
 
 static rlf_packed
-carve_packed(rlf_carver *c, const rlf_kernels *k, int64_t rows, int64_t cols,
-             bool trained, bool bf16)
+carve_packed(rlf_suballocator *c, const rlf_kernels *k, int64_t rows,
+             int64_t cols, bool trained, bool bf16)
 {
     rlf_packed p = {.bf16 = bf16};
-    p.forward = rlf_carve(
+    p.forward = rlf_suballocate(
         c, rlf_packed_bytes(k, rows, cols, RLF_PRODUCT_FORWARD, bf16));
     if (trained)
-        p.backward = k->one_pack || bf16
-                         ? p.forward
-                         : rlf_carve(c, k->product_packed_bytes(
-                                            rows, cols, RLF_PRODUCT_BACKWARD));
+        p.backward =
+            k->one_pack || bf16
+                ? p.forward
+                : rlf_suballocate(c, k->product_packed_bytes(
+                                         rows, cols, RLF_PRODUCT_BACKWARD));
     return p;
 }
 
@@ -68,7 +69,7 @@ rlf_block_slices(const rlf_table *t, const rlf_model_options *o,
 
 /* Each shard of the head's matrix is packed by itself. */
 static rlf_packed
-carve_head(rlf_carver *c, const rlf_kernels *k, const rlf_table *t,
+carve_head(rlf_suballocator *c, const rlf_kernels *k, const rlf_table *t,
            bool trained, bool bf16)
 {
     rlf_packed p = {.bf16 = bf16};
@@ -76,14 +77,13 @@ carve_head(rlf_carver *c, const rlf_kernels *k, const rlf_table *t,
     for (int s = 0; s < t->shards.count; s++)
         bytes += rlf_packed_bytes(k, rlf_table_shard_tokens(t, s),
                                   t->config.hidden, RLF_PRODUCT_FORWARD, bf16);
-    p.forward = rlf_carve(c, bytes);
+    p.forward = rlf_suballocate(c, bytes);
     if (trained)
-        p.backward =
-            k->one_pack || bf16
-                ? p.forward
-                : rlf_carve(c,
-                            k->product_packed_bytes(t->vocab, t->config.hidden,
-                                                    RLF_PRODUCT_BACKWARD));
+        p.backward = k->one_pack || bf16
+                         ? p.forward
+                         : rlf_suballocate(c, k->product_packed_bytes(
+                                                  t->vocab, t->config.hidden,
+                                                  RLF_PRODUCT_BACKWARD));
     return p;
 }
 
@@ -97,7 +97,7 @@ word_floats(const rlf_table *t)
 /* Of the weights what is read as it is: vectors, and the embedding; as
  * activations, where that is what a packed matrix is; of bf16 as a head. */
 static void
-carve_near(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
+carve_near(rlf_model *m, rlf_suballocator *c, const rlf_model_options *options)
 {
     const rlf_table *t = m->table;
     const rlf_kernels *k = m->kernels;
@@ -108,12 +108,12 @@ carve_near(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
     else if (bf16)
         m->words = NULL; /* until its head is there */
     else if (embeds && !k->one_pack)
-        m->embed = rlf_carve_floats(c, word_floats(t));
+        m->embed = rlf_suballocate_floats(c, word_floats(t));
     else if (embeds && t->embed != t->lm)
-        m->rows =
-            rlf_carve(c, k->product_packed_bytes(t->vocab, t->config.hidden,
-                                                 RLF_PRODUCT_FORWARD));
-    m->vectors = rlf_carve_floats(c, t->count - t->matrices);
+        m->rows = rlf_suballocate(
+            c, k->product_packed_bytes(t->vocab, t->config.hidden,
+                                       RLF_PRODUCT_FORWARD));
+    m->vectors = rlf_suballocate_floats(c, t->count - t->matrices);
 }
 
 /* Are its matrices packed alone? Those of a base are, which nothing changes; of
@@ -244,7 +244,7 @@ rlf_block_stage(const rlf_model *m, const rlf_model_options *options)
 
 /* Bytes that were carved since *at, which moves on. */
 static size_t
-since(const rlf_carver *c, size_t *at)
+since(const rlf_suballocator *c, size_t *at)
 {
     size_t bytes = c->used - *at;
     *at = c->used;
@@ -253,7 +253,7 @@ since(const rlf_carver *c, size_t *at)
 
 /* Matrix i of the base. */
 static rlf_packed
-carve_matrix(const rlf_model *m, rlf_carver *c, int i,
+carve_matrix(const rlf_model *m, rlf_suballocator *c, int i,
              const rlf_model_options *options)
 {
     const rlf_matrix *x = &m->table->matrix[i];
@@ -264,7 +264,8 @@ carve_matrix(const rlf_model *m, rlf_carver *c, int i,
 
 /* Those of an offloaded model share the memory of the largest layer. */
 static void
-carve_layers(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
+carve_layers(rlf_model *m, rlf_suballocator *c,
+             const rlf_model_options *options)
 {
     const rlf_table *t = m->table;
     size_t begin = c->used, end = begin;
@@ -300,7 +301,8 @@ share_narrow(const rlf_model *m)
 }
 
 static void
-carve_matrices(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
+carve_matrices(rlf_model *m, rlf_suballocator *c,
+               const rlf_model_options *options)
 {
     const rlf_table *t = m->table;
     const rlf_kernels *k = m->kernels;
@@ -321,7 +323,7 @@ carve_matrices(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
 
 /* Those of the lender are the same. */
 static void
-carve_tables(rlf_model *m, rlf_carver *c)
+carve_tables(rlf_model *m, rlf_suballocator *c)
 {
     int64_t half = rlf_model_config_rotated(&m->table->config) / 2;
     m->positions = (int)m->caps.longest;
@@ -331,21 +333,21 @@ carve_tables(rlf_model *m, rlf_carver *c)
         memcpy(m->sines, m->lender->sines, sizeof m->sines);
         return;
     }
-    m->frequencies = rlf_carve_floats(c, half);
+    m->frequencies = rlf_suballocate_floats(c, half);
     for (int i = 0; i < 1 + (m->table->config.local_rope.theta > 0); i++) {
-        m->cosines[i] = rlf_carve_floats(c, m->positions * half);
-        m->sines[i] = rlf_carve_floats(c, m->positions * half);
+        m->cosines[i] = rlf_suballocate_floats(c, m->positions * half);
+        m->sines[i] = rlf_suballocate_floats(c, m->positions * half);
     }
 }
 
 static void
-carve_optimizer(rlf_model *m, rlf_carver *c)
+carve_optimizer(rlf_model *m, rlf_suballocator *c)
 {
     const rlf_slices *s = &m->slices;
-    m->moment1 = rlf_carve_floats(c, s->last - s->first);
-    m->moment2 = rlf_carve_floats(c, s->last - s->first);
-    m->norm_sums = rlf_carve(c, (size_t)rlf_slices_blocks(s, m->table, s->own) *
-                                    sizeof(double));
+    m->moment1 = rlf_suballocate_floats(c, s->last - s->first);
+    m->moment2 = rlf_suballocate_floats(c, s->last - s->first);
+    m->norm_sums = rlf_suballocate(
+        c, (size_t)rlf_slices_blocks(s, m->table, s->own) * sizeof(double));
 }
 
 /* All that passes read of a base, which is the beginning of the other's table.
@@ -372,7 +374,8 @@ borrow(rlf_model *m, const rlf_model *from)
 
 /* Parts that may be lent come last. */
 rlf_model_bytes
-rlf_block_carve(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
+rlf_block_suballocate(rlf_model *m, rlf_suballocator *c,
+                      const rlf_model_options *options)
 {
     const rlf_table *t = m->table;
     rlf_model_bytes bytes = {0};
@@ -391,14 +394,14 @@ rlf_block_carve(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
         carve_near(m, c, options);
     if (options->by_layer && !options->fixed && !adapted &&
         !m->kernels->one_pack)
-        m->landing = rlf_carve_floats(c, landing_floats(t));
+        m->landing = rlf_suballocate_floats(c, landing_floats(t));
     if (!near)
-        m->weights = rlf_carve_floats(c, t->count);
+        m->weights = rlf_suballocate_floats(c, t->count);
     if (options->serves && !trained)
-        m->staging = rlf_carve(c, rlf_block_stage(m, options));
+        m->staging = rlf_suballocate(c, rlf_block_stage(m, options));
     if (t->program->one_plus && !options->bare)
-        m->one_plus = rlf_carve_floats(c, t->vectors - t->matrices);
-    m->squares = rlf_carve(c, sizeof *m->squares);
+        m->one_plus = rlf_suballocate_floats(c, t->vectors - t->matrices);
+    m->squares = rlf_suballocate(c, sizeof *m->squares);
     bytes.weights = since(c, &at);
     bytes.host = m->offload ? (size_t)t->count * sizeof(float) : 0;
     if (options->bare)
@@ -414,7 +417,7 @@ rlf_block_carve(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
     if (!trained)
         return bytes;
     lent = m->loan.packed ? lent : at;
-    bytes.partial = rlf_gradient_carve(m, options, c);
+    bytes.partial = rlf_gradient_suballocate(m, options, c);
     bytes.gradients = since(c, &at) - bytes.partial;
     size_t asked = options->lends;
     if (options->serves) {
@@ -443,8 +446,8 @@ rlf_model_count_bytes(const rlf_table *table, const rlf_kernels *kernels,
     m.packed = RLF_NEW_ARRAY(arena, rlf_packed, table->n_matrix);
     if (options->offload)
         m.offload = RLF_NEW(arena, rlf_offload);
-    rlf_carver c = {0};
-    rlf_model_bytes bytes = rlf_block_carve(&m, &c, options);
+    rlf_suballocator c = {0};
+    rlf_model_bytes bytes = rlf_block_suballocate(&m, &c, options);
     rlf_arena_free(arena);
     return bytes;
 }

@@ -1,20 +1,21 @@
 /* The block of a model: which parts it has, where each lies, how many bytes.
  *
- * Counted and given out by one function (carve.h). For the files that make a
- * model (model.c), pack it (pack.c) and move it (move.c); whoever uses one
- * takes model.h. */
+ * Counted and given out by one function (suballocate.h). For the files that
+ * make a model (model.c), pack it (pack.c) and move it (move.c); whoever uses
+ * one takes model.h. */
 #ifndef RLF_MODEL_BLOCK_H
 #define RLF_MODEL_BLOCK_H
 
-#include "nodes/model/carve.h"
+#include "nodes/model/suballocate.h"
 #include "nodes/model/model.h"
 
 /* The part that this replica steps: all of it unless it is shared out. */
 rlf_slices rlf_block_slices(const rlf_table *table,
                             const rlf_model_options *options, rlf_arena *arena);
 /* Sets every part of the model. What may be lent comes last. */
-rlf_model_bytes rlf_block_carve(rlf_model *model, rlf_carver *carver,
-                                const rlf_model_options *options);
+rlf_model_bytes rlf_block_suballocate(rlf_model *model,
+                                      rlf_suballocator *suballocator,
+                                      const rlf_model_options *options);
 rlf_cut rlf_block_cut(const rlf_model_options *options);
 
 /* The layer that has a matrix, or config.layers. */

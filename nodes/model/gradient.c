@@ -91,7 +91,8 @@ rlf_gradient_select(rlf_model *m, int chunk, int part)
 }
 
 size_t
-rlf_gradient_carve(rlf_model *m, const rlf_model_options *o, rlf_carver *c)
+rlf_gradient_suballocate(rlf_model *m, const rlf_model_options *o,
+                         rlf_suballocator *c)
 {
     const rlf_table *t = m->table;
     rlf_gradient *g = &m->gradient;
@@ -106,14 +107,14 @@ rlf_gradient_carve(rlf_model *m, const rlf_model_options *o, rlf_carver *c)
                         .held = (int)(held.last - held.first),
                         .floats = rlf_table_trained(t) + tied_floats(t) +
                                   t->n_layers * norm_floats(t)};
-    g->blocks[0] = rlf_carve_floats(c, g->floats);
+    g->blocks[0] = rlf_suballocate_floats(c, g->floats);
     size_t before = c->used;
     for (int i = 1; i <= rlf_lanes_waiting(g->held); i++)
-        g->blocks[i] = rlf_carve_floats(c, g->floats);
+        g->blocks[i] = rlf_suballocate_floats(c, g->floats);
     size_t partial = c->used - before;
     int64_t at;
     if (rlf_gradient_has_ends(t))
-        g->other = rlf_carve_floats(c, other_floats(m, &at));
+        g->other = rlf_suballocate_floats(c, other_floats(m, &at));
     use_block(m, 0);
     return partial;
 }

@@ -9,7 +9,7 @@
 #ifndef RLF_MODEL_GRADIENT_H
 #define RLF_MODEL_GRADIENT_H
 
-#include "nodes/model/carve.h"
+#include "nodes/model/suballocate.h"
 #include "nodes/model/model.h"
 
 /* RLF_USER unless `lanes` is a power of two that there are blocks for (0: 1),
@@ -17,8 +17,8 @@
 rlf_status rlf_gradient_check(const rlf_model_options *options, rlf_err *err);
 /* Set m->gradient, with memory from `c` (which may only count). Returns the
  * bytes of all blocks but the first. */
-size_t rlf_gradient_carve(rlf_model *m, const rlf_model_options *options,
-                          rlf_carver *c);
+size_t rlf_gradient_suballocate(rlf_model *m, const rlf_model_options *options,
+                                rlf_suballocator *c);
 /* The gradients of a chunk in two parts, which may be at different lanes: the
  * matrices of its layers and the embedding, that a backward which is split adds
  * to later, and the rest, vectors and heads. */

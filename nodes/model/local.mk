@@ -2,7 +2,7 @@
 libnodes_a_SOURCES += \
 	nodes/model/block.c nodes/model/block.h \
 	nodes/model/call.c nodes/model/call.h \
-	nodes/model/carve.h \
+	nodes/model/suballocate.h \
 	nodes/model/compile.c nodes/model/compile.h nodes/model/compiler.h \
 	nodes/model/allocate.c nodes/model/forward.c nodes/model/backward.c \
 	nodes/model/rates.c nodes/model/rates.h nodes/model/row.def \

@@ -82,8 +82,8 @@ find_copies(rlf_model *m, rlf_err *err)
 static void
 lay(rlf_model *m, const rlf_model_options *options)
 {
-    rlf_carver c = {.base = (char *)(uintptr_t)64};
-    m->bytes = rlf_block_carve(m, &c, options);
+    rlf_suballocator c = {.base = (char *)(uintptr_t)64};
+    m->bytes = rlf_block_suballocate(m, &c, options);
     m->block_bytes = c.used;
 }
 
@@ -93,18 +93,18 @@ take_memory(rlf_model *m, rlf_err *err)
 {
     rlf_loan *loan = m->lender ? &m->lender->loan : NULL;
     size_t bytes = m->block_bytes;
-    rlf_carver c;
+    rlf_suballocator c;
     if (loan) {
         RLF_ASSERT(loan->given + bytes <= loan->asked);
-        c = (rlf_carver){.base = loan->base + loan->given};
+        c = (rlf_suballocator){.base = loan->base + loan->given};
         loan->given += bytes;
         loan->taken = true;
     } else {
         RLF_TRY(rlf_device_alloc(m->queue->device, bytes, &m->block, err));
-        c = (rlf_carver){.base = m->block};
+        c = (rlf_suballocator){.base = m->block};
     }
     char *base = c.base;
-    rlf_block_carve(m, &c, &m->options);
+    rlf_block_suballocate(m, &c, &m->options);
     return rlf_queue_set(m->queue, base, 0, bytes, err);
 }
 

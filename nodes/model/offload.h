@@ -9,7 +9,7 @@
 #ifndef RLF_MODEL_OFFLOAD_H
 #define RLF_MODEL_OFFLOAD_H
 
-#include "nodes/model/carve.h"
+#include "nodes/model/suballocate.h"
 #include "nodes/model/model.h"
 
 struct rlf_offload {

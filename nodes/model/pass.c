@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "engine/comm/device.h"
-#include "nodes/model/carve.h"
+#include "nodes/model/suballocate.h"
 
 int64_t
 rlf_pass_tile_rows(const rlf_kernels *k, const rlf_table *t, int tokens)
@@ -50,7 +50,7 @@ larger(size_t a, size_t b)
 /* Memory that layers which keep nothing share, and that gradients on their way
  * lie in: as large as any chunk of the stage needs it. */
 static void
-carve_shared(rlf_pass *p, rlf_carver *c)
+carve_shared(rlf_pass *p, rlf_suballocator *c)
 {
     const rlf_table *t = p->table;
     rlf_pass_options o = p->options;
@@ -66,12 +66,12 @@ carve_shared(rlf_pass *p, rlf_carver *c)
     }
     rlf_arena_free(arena);
     if (!keeps(&p->options))
-        p->shared = rlf_carve(c, layer);
-    p->scratch = rlf_carve(c, scratch);
+        p->shared = rlf_suballocate(c, layer);
+    p->scratch = rlf_suballocate(c, scratch);
 }
 
 static void
-carve_scratch(rlf_pass *p, rlf_carver *c)
+carve_scratch(rlf_pass *p, rlf_suballocator *c)
 {
     const rlf_kernels *k = p->kernels;
     const rlf_table *t = p->table;
@@ -79,46 +79,47 @@ carve_scratch(rlf_pass *p, rlf_carver *c)
     int64_t d = t->config.hidden;
     carve_shared(p, c);
     if (o->train && has_last(t))
-        p->d_hidden = rlf_carve_reals(c, k, o->tokens * d);
+        p->d_hidden = rlf_suballocate_reals(c, k, o->tokens * d);
     rlf_head_part part = {.shards = t->shards};
     p->work_rows = rlf_pass_tile_rows(k, t, o->tokens);
     if (t->lm != RLF_NO_SLOT)
         p->work_bytes = p->kernels->head_work_bytes(p->work_rows,
                                                     t->config.vocab, d, &part);
-    p->work = rlf_carve(c, p->work_bytes);
+    p->work = rlf_suballocate(c, p->work_bytes);
 }
 
 /* The layers' own memory, or that which they share. */
 static void
-carve_layers(rlf_pass *p, rlf_carver *c)
+carve_layers(rlf_pass *p, rlf_suballocator *c)
 {
     for (int i = 0; i < p->table->config.layers; i++)
-        p->layers[i] =
-            keeps(&p->options) ? rlf_carve(c, p->code->layer[i]) : p->shared;
+        p->layers[i] = keeps(&p->options)
+                           ? rlf_suballocate(c, p->code->layer[i])
+                           : p->shared;
 }
 
 static void
-carve_heads(rlf_pass *p, rlf_carver *c)
+carve_heads(rlf_pass *p, rlf_suballocator *c)
 {
     const rlf_kernels *k = p->kernels;
     int64_t m = p->options.tokens;
-    p->hidden = rlf_carve_reals(c, k, m * p->table->config.hidden);
-    p->rstd = rlf_carve_floats(c, m);
-    p->logprob = rlf_carve_floats(c, m);
-    p->entropy = rlf_carve_floats(c, m);
-    p->scalar = rlf_carve_floats(c, m);
+    p->hidden = rlf_suballocate_reals(c, k, m * p->table->config.hidden);
+    p->rstd = rlf_suballocate_floats(c, m);
+    p->logprob = rlf_suballocate_floats(c, m);
+    p->entropy = rlf_suballocate_floats(c, m);
+    p->scalar = rlf_suballocate_floats(c, m);
     if (!p->options.train)
         return;
-    p->d_logprob = rlf_carve_floats(c, m);
-    p->d_entropy = rlf_carve_floats(c, m);
-    p->d_scalar = rlf_carve_floats(c, m);
+    p->d_logprob = rlf_suballocate_floats(c, m);
+    p->d_entropy = rlf_suballocate_floats(c, m);
+    p->d_scalar = rlf_suballocate_floats(c, m);
     p->d_scalar_real = p->kernels->real == RLF_CAST_F32
                            ? p->d_scalar
-                           : rlf_carve_reals(c, k, m);
+                           : rlf_suballocate_reals(c, k, m);
 }
 
 static void
-carve_pass(rlf_pass *p, rlf_carver *c)
+carve_pass(rlf_pass *p, rlf_suballocator *c)
 {
     const rlf_kernels *k = p->kernels;
     const rlf_table *t = p->table;
@@ -128,23 +129,23 @@ carve_pass(rlf_pass *p, rlf_carver *c)
         carve_layers(p, c);
         return;
     }
-    p->tokens = rlf_carve_ints(c, m);
-    p->positions = rlf_carve_ints(c, m);
-    p->rows = rlf_carve_ints(c, m);
-    p->targets = rlf_carve_ints(c, m);
-    p->temperatures = rlf_carve_floats(c, m);
+    p->tokens = rlf_suballocate_ints(c, m);
+    p->positions = rlf_suballocate_ints(c, m);
+    p->rows = rlf_suballocate_ints(c, m);
+    p->targets = rlf_suballocate_ints(c, m);
+    p->temperatures = rlf_suballocate_floats(c, m);
     if (drops(t, o))
-        p->keys = rlf_carve(c, (size_t)m * sizeof *p->keys);
+        p->keys = rlf_suballocate(c, (size_t)m * sizeof *p->keys);
     if (!o->lent)
         carve_scratch(p, c);
     carve_layers(p, c);
-    p->values = rlf_carve(c, p->code->values);
+    p->values = rlf_suballocate(c, p->code->values);
     if (o->train ? rlf_table_ends(t, o->chunk) : has_last(t))
         carve_heads(p, c);
     if (o->train)
-        p->d_x = rlf_carve_reals(c, k, m * t->config.hidden);
+        p->d_x = rlf_suballocate_reals(c, k, m * t->config.hidden);
     if (o->train ? p->code->keeps_input : t->cut.stages > 1)
-        p->outbox = rlf_carve_reals(c, k, m * t->config.hidden);
+        p->outbox = rlf_suballocate_reals(c, k, m * t->config.hidden);
 }
 
 /* Bytes that were counted of a table, under all that they depend on. */
@@ -175,7 +176,7 @@ count_bytes(const counted *e, const rlf_table *table)
                   .code =
                       rlf_measure_pass(table, e->kernels, &e->options, arena),
                   .layers = RLF_NEW_ARRAY(arena, char *, table->config.layers)};
-    rlf_carver c = {0};
+    rlf_suballocator c = {0};
     carve_pass(&p, &c);
     rlf_arena_free(arena);
     return c.used;
@@ -219,11 +220,11 @@ open_pass(rlf_pass *p, rlf_err *err)
     if (drops(p->table, &p->options))
         RLF_TRY(
             rlf_try_array(n, sizeof *p->host_keys, what, err, &p->host_keys));
-    rlf_carver c = {0};
+    rlf_suballocator c = {0};
     carve_pass(p, &c);
     RLF_TRY(rlf_device_alloc(p->queue->device, c.used, &p->block, err));
     p->block_bytes = c.used;
-    c = (rlf_carver){.base = p->block};
+    c = (rlf_suballocator){.base = p->block};
     carve_pass(p, &c);
     return RLF_OK;
 }

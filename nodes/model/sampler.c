@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "engine/base/hash.h"
-#include "nodes/model/carve.h"
+#include "nodes/model/suballocate.h"
 #include "nodes/model/generation.h"
 #include "nodes/model/heads.h"
 #include "nodes/model/offload.h"
@@ -41,23 +41,23 @@ typedef struct inputs {
 } inputs;
 
 static void
-carve_inputs(inputs *in, const size *z, rlf_carver *c)
+carve_inputs(inputs *in, const size *z, rlf_suballocator *c)
 {
-    in->uniform = rlf_carve(c, (size_t)z->rows * sizeof(double));
-    in->rows = rlf_carve_ints(c, z->rows);
-    in->tokens = rlf_carve_ints(c, z->tokens);
-    in->positions = rlf_carve_ints(c, z->tokens);
-    in->slots = rlf_carve_ints(c, z->tokens);
-    in->starts = rlf_carve_ints(c, z->seqs);
-    in->offsets = rlf_carve_ints(c, z->seqs + 1);
-    in->pages = rlf_carve_ints(c, z->seqs * z->ld);
+    in->uniform = rlf_suballocate(c, (size_t)z->rows * sizeof(double));
+    in->rows = rlf_suballocate_ints(c, z->rows);
+    in->tokens = rlf_suballocate_ints(c, z->tokens);
+    in->positions = rlf_suballocate_ints(c, z->tokens);
+    in->slots = rlf_suballocate_ints(c, z->tokens);
+    in->starts = rlf_suballocate_ints(c, z->seqs);
+    in->offsets = rlf_suballocate_ints(c, z->seqs + 1);
+    in->pages = rlf_suballocate_ints(c, z->seqs * z->ld);
 }
 
 static size_t
 input_bytes(const size *z)
 {
     inputs ignored;
-    rlf_carver c = {0};
+    rlf_suballocator c = {0};
     carve_inputs(&ignored, z, &c);
     return c.used;
 }
@@ -66,7 +66,7 @@ static inputs
 inputs_at(char *base, const size *z)
 {
     inputs in;
-    rlf_carver c = {.base = base};
+    rlf_suballocator c = {.base = base};
     carve_inputs(&in, z, &c);
     return in;
 }
@@ -85,8 +85,8 @@ rlf_generation_array_bytes(uint32_t tokens, uint32_t most_active,
                            uint32_t pages)
 {
     size z = most(tokens, most_active, pages);
-    rlf_carver c = {.used = input_bytes(&z)};
-    rlf_carve(&c, (size_t)z.rows * TOLD_BYTES);
+    rlf_suballocator c = {.used = input_bytes(&z)};
+    rlf_suballocate(&c, (size_t)z.rows * TOLD_BYTES);
     return c.used;
 }
 

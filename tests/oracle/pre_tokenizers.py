@@ -3,7 +3,7 @@ texts by pre-tokenizers in many orders, that of Falcon among them.
 
     tests/oracle/pre_tokenizers.py > tests/data/pre_tokenizers.json
 
-Made with tokenizers 0.23.3. The test is tests/unit/text_splitter.c."""
+Made with tokenizers 0.23.3. The test is tests/unit/text_pre_tokenizer.c."""
 
 import json
 import random

@@ -53,10 +53,10 @@ layout_words(const rlf_node_place *place, bool trains, rlf_arena *arena)
 
 /* The node that is a call of the problem. */
 static const rlf_node *
-node_of(const rlf_session *s, const rlf_fronts *fronts, int call)
+node_of(const rlf_session *s, const rlf_pareto *pareto, int call)
 {
     for (size_t i = 0; i < s->graph->nodes.count; i++)
-        if (rlf_fronts_call(fronts, &s->graph->nodes.data[i]) == call)
+        if (rlf_pareto_call_of(pareto, &s->graph->nodes.data[i]) == call)
             return &s->graph->nodes.data[i];
     return NULL;
 }
@@ -70,7 +70,7 @@ put_share(const rlf_session_found *f, int call, double step, rlf_buf *out)
         sum += t->term[k];
     rlf_seconds_term most = longest_term(t);
     rlf_buf_printf(out, "%s%s %.0f %% (%s %.0f %%)", out->n ? ", " : "",
-                   f->fronts.problem.calls[call].name, 100 * t->total / step,
+                   f->pareto.problem.calls[call].name, 100 * t->total / step,
                    rlf_seconds_word(most), 100 * t->term[most] / sum);
 }
 
@@ -79,7 +79,7 @@ static const char *
 find_binding(const rlf_session_found *f, rlf_arena *arena)
 {
     rlf_buf text = {0};
-    int first = 0, next = -1, n = f->fronts.problem.n_calls;
+    int first = 0, next = -1, n = f->pareto.problem.n_calls;
     for (int c = 1; c < n; c++)
         if (f->terms[c].total > f->terms[first].total)
             first = c;
@@ -99,7 +99,7 @@ find_binding(const rlf_session_found *f, rlf_arena *arena)
 static double
 idle_of(const rlf_session_found *f)
 {
-    const rlf_problem *p = &f->fronts.problem;
+    const rlf_problem *p = &f->pareto.problem;
     double busy = 0;
     for (int c = 0; c < p->n_calls; c++) {
         const rlf_choice *at = &p->calls[c].choices[f->best->placing.choice[c]];
@@ -114,8 +114,8 @@ describe(const rlf_session *s, const rlf_session_found *f, rlf_arena *arena,
 {
     const rlf_layout *at[PAPERS_CALLS] = {0};
     const rlf_search_candidate *best = f->best;
-    for (int c = 0; c < f->fronts.problem.n_calls; c++) {
-        const rlf_node *node = node_of(s, &f->fronts, c);
+    for (int c = 0; c < f->pareto.problem.n_calls; c++) {
+        const rlf_node *node = node_of(s, &f->pareto, c);
         const rlf_node_place *place = &best->plan->place[node->id];
         at[c] = &place->layout;
         if (c == PAPERS_GENERATE)

@@ -177,13 +177,14 @@ test_plan(rlf_arena *arena)
     const rlf_node *digits = node_of(graph, &role_digits);
     const rlf_node *shrink = node_of(graph, &role_shrink);
     const rlf_node *last = node_of(graph, &role_last);
-    is_int(s->plan->place[digits->id].spread, RLF_SPREAD_ROWS,
+    is_int(s->plan->place[digits->id].partition, RLF_PARTITION_ROWS,
            "the rows of digits() are assigned to the ranks");
-    ok(s->plan->place[shrink->id].spread == RLF_SPREAD_JOINT &&
+    ok(s->plan->place[shrink->id].partition == RLF_PARTITION_JOINT &&
            s->plan->place[shrink->id].layout.n_ranks == RANKS &&
            shrink->n_writes == 1 && !shrink->looking,
        "shrink() writes the model on all ranks that have it");
-    ok(s->plan->place[last->id].spread == RLF_SPREAD_WHOLE && !last->looking,
+    ok(s->plan->place[last->id].partition == RLF_PARTITION_WHOLE &&
+           !last->looking,
        "last() is everywhere, though only a metric has its value");
     rlf_sizes sizes = rlf_sizes_make(graph, &(rlf_sizes_options){0}, arena);
     rlf_durations durations = {.portion = take};

@@ -86,13 +86,14 @@ test_traits(void)
             program = RLF_PROGRAM_LOSS);
     REFUSED(assign, "reads no model", live = true);
     REFUSED(assign, "does not write its model", writes = false);
-    REFUSED(assign, "not on all ranks together", spread = RLF_SPREAD_WHOLE);
-    REFUSED(logprob, "changes no weights", spread = RLF_SPREAD_JOINT);
+    REFUSED(assign, "not on all ranks together",
+            partition = RLF_PARTITION_WHOLE);
+    REFUSED(logprob, "changes no weights", partition = RLF_PARTITION_JOINT);
     REFUSED(where, "that does not last", writes = true);
     REFUSED(state, "which a field only reads", writes = true);
-    REFUSED(where, "needs all of them at once", spread = RLF_SPREAD_ROWS);
+    REFUSED(where, "needs all of them at once", partition = RLF_PARTITION_ROWS);
     REFUSED(where, "it has no syntax", course = RLF_COURSE_LOOP);
-    REFUSED(branch, "on some ranks only", spread = RLF_SPREAD_NEAR;
+    REFUSED(branch, "on some ranks only", partition = RLF_PARTITION_NEAR;
             broken.granularity = RLF_GRAIN_SAMPLE);
     REFUSED(branch, "by some of the rows", granularity = RLF_GRAIN_SAMPLE);
     REFUSED(every, "no formal of it", period = "turns");

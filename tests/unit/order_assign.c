@@ -3,7 +3,7 @@
  */
 #include "engine/base/philox.h"
 #include "engine/order/control.h"
-#include "engine/plan/holds.h"
+#include "engine/plan/weight_copies.h"
 #include "tests/unit/order_graph.h"
 
 #include <math.h>
@@ -56,8 +56,8 @@ make_plan(trial *t, int ranks)
         t->plan.place[i] = (rlf_node_place){
             .layout =
                 {.ranks = all, .n_ranks = ranks, .tp = 1, .pp = 1, .dp = ranks},
-            .spread = i ? RLF_SPREAD_ROWS : RLF_SPREAD_WHOLE};
-    rlf_holds_make(&t->plan, t->arena);
+            .partition = i ? RLF_PARTITION_ROWS : RLF_PARTITION_WHOLE};
+    rlf_weight_copies_make(&t->plan, t->arena);
 }
 
 static void
@@ -216,7 +216,7 @@ words_imbalance(int ranks)
         rlf_layout *l = &t.plan.place[i].layout;
         l->n_ranks = l->dp = ranks / 2;
         if (i <= VALUES)
-            t.plan.place[i].spread = RLF_SPREAD_NEAR;
+            t.plan.place[i].partition = RLF_PARTITION_NEAR;
     }
     t.length = RLF_NEW_ARRAY(t.arena, uint32_t, SAMPLES);
     play(&t);

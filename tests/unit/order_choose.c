@@ -4,7 +4,7 @@
  * when all have come. So a step takes as long as its calls allow only if nobody
  * is kept waiting by what others do first. */
 #include "engine/order/part.h"
-#include "engine/plan/holds.h"
+#include "engine/plan/weight_copies.h"
 #include "tests/unit/order_graph.h"
 
 enum { RANKS = 4, MOST_NODES = 16, MOST_POSTS = 128 };
@@ -55,9 +55,9 @@ make(const row *rows, int n)
         bool joint = rows[i].class == &update || rows[i].class == &logprob;
         s.plan.place[i] = (rlf_node_place){
             .layout = ranks_of(s.arena, rows[i].first, rows[i].n, 1),
-            .spread = joint ? RLF_SPREAD_JOINT : RLF_SPREAD_WHOLE};
+            .partition = joint ? RLF_PARTITION_JOINT : RLF_PARTITION_WHOLE};
     }
-    rlf_holds_make(&s.plan, s.arena);
+    rlf_weight_copies_make(&s.plan, s.arena);
     return s;
 }
 

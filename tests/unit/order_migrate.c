@@ -3,7 +3,7 @@
  * samples, one replica a rank, and a call that reads them on replicas of two
  * ranks or of one. */
 #include "engine/order/control.h"
-#include "engine/plan/holds.h"
+#include "engine/plan/weight_copies.h"
 #include "tests/unit/order_graph.h"
 
 enum { SAMPLES = 8, RANKS = 4, NODES = 3, LENGTH = 10 };
@@ -44,11 +44,11 @@ make(int migrate, int seats, int tp)
     for (int i = 0; i < NODES; i++) {
         w.plan.place[i] = (rlf_node_place){
             .layout = ranks_of(w.arena, 0, RANKS, i == 2 ? tp : 1),
-            .spread = i ? RLF_SPREAD_ROWS : RLF_SPREAD_WHOLE,
+            .partition = i ? RLF_PARTITION_ROWS : RLF_PARTITION_WHOLE,
             .migrate = migrate,
             .seats = seats};
     }
-    rlf_holds_make(&w.plan, w.arena);
+    rlf_weight_copies_make(&w.plan, w.arena);
     return w;
 }
 

@@ -4,7 +4,7 @@
 #define RLF_TEST_ORDER_PROGRAM_H
 
 #include "engine/base/philox.h"
-#include "engine/plan/holds.h"
+#include "engine/plan/weight_copies.h"
 #include "tests/unit/order_graph.h"
 
 enum {
@@ -18,7 +18,7 @@ enum {
     STEPS = 4, /* of a program that makes something ahead */
     MOST_PACE = 4,
     MODELS = 3,
-    MOST_HOLDS = 8,
+    MOST_COPIES = 8,
     MOST_POSTS = 2048
 };
 
@@ -216,11 +216,11 @@ any_plan(chance *c, const program *p, rlf_arena *arena)
         const rlf_node *n = &p->graph->nodes.data[i];
         rlf_node_place *at = &plan.place[i];
         at->layout = world;
-        at->spread = n->class == &update ? RLF_SPREAD_JOINT
-                     : n->rows < 0       ? RLF_SPREAD_WHOLE
-                     : n->class == &arith || n->class == &logprobs
-                         ? RLF_SPREAD_NEAR
-                         : RLF_SPREAD_ROWS;
+        at->partition = n->class == &update ? RLF_PARTITION_JOINT
+                        : n->rows < 0       ? RLF_PARTITION_WHOLE
+                        : n->class == &arith || n->class == &logprobs
+                            ? RLF_PARTITION_NEAR
+                            : RLF_PARTITION_ROWS;
         if (n->receiver >= 0)
             at->layout = any_layout(c, arena, plan.ranks, n->class != &update);
         if (n->class == &generate) {
@@ -238,7 +238,7 @@ any_plan(chance *c, const program *p, rlf_arena *arena)
     if (p->graph->ahead && plan.ranks > 1 && roll_die(c, 2))
         put_apart(c, p, &plan);
     place_words(p, &plan);
-    rlf_holds_make(&plan, arena);
+    rlf_weight_copies_make(&plan, arena);
     return plan;
 }
 

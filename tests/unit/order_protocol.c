@@ -8,11 +8,11 @@
 
 #include <unistd.h>
 
-enum { RANKS = 4, NODES = 3, MODELS = 2, HOLDS = 2, TIMES = 200, KEPT = 2 };
+enum { RANKS = 4, NODES = 3, MODELS = 2, COPIES = 2, TIMES = 200, KEPT = 2 };
 
-static rlf_holds holds[MODELS] = {{.n = HOLDS}, {.n = 1}};
+static rlf_weight_copies copies[MODELS] = {{.n = COPIES}, {.n = 1}};
 static rlf_graph graph = {.nodes.count = NODES, .resources.count = MODELS};
-static rlf_plan followed = {.graph = &graph, .holds = holds, .ranks = RANKS};
+static rlf_plan followed = {.graph = &graph, .copies = copies, .ranks = RANKS};
 
 typedef struct maker {
     randomness chance;
@@ -68,7 +68,7 @@ any_text(maker *m)
 #define FILL_INSTANCE(value) value = draw(&m->chance, 1000) - 1;
 #define FILL_MODEL(value) value = draw(&m->chance, MODELS);
 #define FILL_MODEL_IF_ANY(value) FILL_MODEL(value)
-#define FILL_HOLD(value) value = draw(&m->chance, holds[x->model].n);
+#define FILL_COPY(value) value = draw(&m->chance, copies[x->model].n);
 #define FILL_NONE(value)
 #define FILL_BYTES(value)
 #define FILL_CALLS(value)
@@ -347,8 +347,8 @@ check_bounds(void)
     const rlf_move move = {.from = 0, .to = -1};
     rlf_rank_command weights = {.kind = RLF_DO_WEIGHTS, .model = 1};
     ok(!refuses_command(weights), "a command that is one");
-    weights.hold = 1;
-    ok(refuses_command(weights), "a hold that the model does not have");
+    weights.copy = 1;
+    ok(refuses_command(weights), "a copy that the model does not have");
     weights.model = MODELS;
     ok(refuses_command(weights), "no model");
     ok(refuses_command((rlf_rank_command){.node = NODES}), "no node");

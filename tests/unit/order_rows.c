@@ -7,7 +7,7 @@
  * for bench/RESULTS.md. */
 #include "engine/base/clock.h"
 #include "engine/order/control.h"
-#include "engine/plan/holds.h"
+#include "engine/plan/weight_copies.h"
 #include "tests/unit/order_graph.h"
 
 #include <malloc.h>
@@ -56,9 +56,9 @@ make(uint32_t n, int ranks)
             .layout =
                 {.ranks = all, .n_ranks = ranks, .tp = 1, .pp = 1, .dp = ranks},
             .migrate = -1,
-            .spread = s.graph->nodes.data[i].rows < 0 ? RLF_SPREAD_WHOLE
-                                                      : RLF_SPREAD_ROWS};
-    rlf_holds_make(&s.plan, s.arena);
+            .partition = s.graph->nodes.data[i].rows < 0 ? RLF_PARTITION_WHOLE
+                                                         : RLF_PARTITION_ROWS};
+    rlf_weight_copies_make(&s.plan, s.arena);
     s.owner = RLF_NEW_ARRAY(s.arena, uint32_t, n);
     for (uint32_t i = 0; i < n; i++)
         s.owner[i] = i / EACH;

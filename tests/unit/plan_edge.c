@@ -474,7 +474,7 @@ play_spread(const spread_case *x, int *n_rounds)
                             .part = x->part};
     rlf_edge *rounds;
     int n = *n_rounds =
-        rlf_edge_spread(&have, x->to, x->n_to, x->n_rows, arena, &rounds);
+        rlf_edge_all_gather(&have, x->to, x->n_to, x->n_rows, arena, &rounds);
     int messages = 0;
     bool needs[MOST_SPREAD] = {false};
     memset(there, 0, sizeof there);

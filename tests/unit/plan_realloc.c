@@ -2,7 +2,7 @@
  * number, sends and copies move them, and each destination slice must end
  * complete, every element written once. Machine borders are counted, and within
  * one mesh the bytes are those of HybridFlow's Table 2. */
-#include "engine/plan/holds.h"
+#include "engine/plan/weight_copies.h"
 #include "tests/tap.h"
 #include "tests/unit/layout_order.h"
 #include "tests/unit/randomness.h"
@@ -510,17 +510,20 @@ test_topologies(void)
     is_int(ring.rounds, 13 + shapes.count - 1, "pieces follow one another");
     ok(one_port(&ring), "each rank sends and receives one piece a round");
     rlf_wire quick_start = {0, 1e9, false}, slow_start = {1, 1e9, false};
-    near(rlf_spread_time(RLF_TOPOLOGY_DIRECT, quick_start, 1, 7, 1000000000,
-                         100),
+    near(rlf_multicast_time(RLF_TOPOLOGY_DIRECT, quick_start, 1, 7, 1000000000,
+                            100),
          7, 1e-12, "direct: seven times the bytes");
-    near(rlf_spread_time(RLF_TOPOLOGY_TREE, quick_start, 1, 7, 1000000000, 100),
+    near(rlf_multicast_time(RLF_TOPOLOGY_TREE, quick_start, 1, 7, 1000000000,
+                            100),
          3, 1e-12, "tree: three times");
-    near(rlf_spread_time(RLF_TOPOLOGY_RING, quick_start, 1, 7, 1000000000, 100),
+    near(rlf_multicast_time(RLF_TOPOLOGY_RING, quick_start, 1, 7, 1000000000,
+                            100),
          1.06, 1e-12, "ring: once, and the way of one piece");
-    near(rlf_spread_time(RLF_TOPOLOGY_RING, slow_start, 1, 7, 1000000000, 100),
+    near(rlf_multicast_time(RLF_TOPOLOGY_RING, slow_start, 1, 7, 1000000000,
+                            100),
          107.06, 1e-9, "but 106 messages one after another");
-    near(rlf_spread_time(RLF_TOPOLOGY_DIRECT, quick_start, 7, 7, 1000000000,
-                         100),
+    near(rlf_multicast_time(RLF_TOPOLOGY_DIRECT, quick_start, 7, 7, 1000000000,
+                            100),
          1, 1e-12, "direct from seven senders is as good as it gets");
 }
 
@@ -542,7 +545,7 @@ test_choice(void)
                 rlf_topology best = RLF_TOPOLOGY_DIRECT;
                 double least = 1e300;
                 for (int t = 1; t <= 3; t++) {
-                    double time = rlf_spread_time(
+                    double time = rlf_multicast_time(
                         (rlf_topology)t, fast, 1, k,
                         (int64_t)size * ELEMENT * pieces, pieces);
                     if (time < least) {
@@ -654,19 +657,20 @@ test_refusal(void)
            "are refused by name");
 }
 
-/* Weights of a hold on rank 0 go to one on ranks 0 to 15, over the links of a
+/* Weights of a copy on rank 0 go to one on ranks 0 to 15, over the links of a
  * plan: how they spread is as the links say, and what arrives is the same. */
 static unsigned
 spread_over(const rlf_links *links, int64_t *bytes, int64_t *across)
 {
-    rlf_hold list[2] = {
+    rlf_weight_copy list[2] = {
         {.mesh.layout =
              {.ranks = in_order, .n_ranks = 1, .tp = 1, .pp = 1, .dp = 1}},
         {.mesh.layout = {
              .ranks = in_order, .n_ranks = 16, .tp = 1, .pp = 1, .dp = 16}}};
-    rlf_holds holds = {.list = list, .n = 2};
-    rlf_plan of = {.holds = &holds, .ranks = 16, .links = links};
-    rlf_realloc_job job = rlf_holds_job(&of, 0, 0, 1, &shapes, NULL, ELEMENT);
+    rlf_weight_copies copies = {.list = list, .n = 2};
+    rlf_plan of = {.copies = &copies, .ranks = 16, .links = links};
+    rlf_realloc_job job =
+        rlf_weight_copies_job(&of, 0, 0, 1, &shapes, NULL, ELEMENT);
     rlf_realloc_plan plan;
     rlf_realloc_total total;
     rlf_err err = RLF_ERR_NONE;

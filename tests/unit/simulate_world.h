@@ -12,8 +12,8 @@ typedef struct rank {
     bool past[MOST_POSTS];
     bool have[MOST_INSTANCES][SAMPLES];
     int began_with; /* version of the weights that its generation began with */
-    /* how many updates each hold of a model has seen */
-    int version[MODELS][MOST_HOLDS];
+    /* how many updates each copy of a model has seen */
+    int version[MODELS][MOST_COPIES];
 } rank;
 
 typedef struct world {
@@ -59,9 +59,9 @@ share_of(const rlf_rank_command *command, int r)
 }
 
 static bool
-in_hold(const world *w, int model, int hold, int r)
+in_copy(const world *w, int model, int copy, int r)
 {
-    const rlf_hold *h = &w->plan->holds[model].list[hold];
+    const rlf_weight_copy *h = &w->plan->copies[model].list[copy];
     return rlf_layout_find(&h->mesh.layout, r).tp >= 0;
 }
 
@@ -69,8 +69,8 @@ static bool
 takes_part(const world *w, const rlf_rank_command *command, int r)
 {
     if (command->kind == RLF_DO_WEIGHTS)
-        return in_hold(w, command->model, command->from, r) ||
-               in_hold(w, command->model, command->hold, r);
+        return in_copy(w, command->model, command->from, r) ||
+               in_copy(w, command->model, command->copy, r);
     if (command->kind != RLF_DO_EDGE && command->kind != RLF_DO_MOVE)
         return true;
     for (int i = 0; i < command->n_moves; i++)
@@ -121,7 +121,7 @@ static int
 version_at(const world *w, int r, const rlf_node *node)
 {
     int model = node->receiver;
-    return w->ranks[r].version[model][w->plan->place[node->id].hold[model]];
+    return w->ranks[r].version[model][w->plan->place[node->id].copy[model]];
 }
 
 /* The step that an instance is of, or made for. */
@@ -154,21 +154,21 @@ check_weights(world *w, int r, const rlf_rank_command *command)
         w->wrong = "a call reads weights that are not the newest";
 }
 
-/* What the ranks of the hold that it comes from have, on its way or before. */
+/* What the ranks of the copy that it comes from have, on its way or before. */
 static void
 move_weights(world *w, int r, const rlf_rank_command *command)
 {
     int *carried = &w->carried[command->n];
     for (int s = 0; s < w->plan->ranks; s++)
-        if (in_hold(w, command->model, command->from, s) &&
+        if (in_copy(w, command->model, command->from, s) &&
             w->ranks[s].now == command)
             *carried = w->ranks[s].version[command->model][command->from];
-    if (in_hold(w, command->model, command->from, r))
+    if (in_copy(w, command->model, command->from, r))
         *carried = w->ranks[r].version[command->model][command->from];
     if (*carried < 0)
         w->wrong = "weights come from nowhere";
-    if (in_hold(w, command->model, command->hold, r))
-        w->ranks[r].version[command->model][command->hold] = *carried;
+    if (in_copy(w, command->model, command->copy, r))
+        w->ranks[r].version[command->model][command->copy] = *carried;
 }
 
 static void

@@ -139,7 +139,7 @@ expand_def(rlf_expr *e, const rlf_ast_decl *def, const rlf_ast_args *args,
 }
 
 /* sum(x over tokens) and the like. A value per word is one per token here: the
- * programs over vocab of a run (rlf_words) have the same domains. */
+ * programs over vocab of a run (rlf_vocab_program) have the same domains. */
 static int
 expand_over(rlf_expr *e, rlf_expr_code code, int x, const char *over)
 {

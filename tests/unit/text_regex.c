@@ -4,7 +4,7 @@
 #include "engine/base/vec.h"
 #include "engine/io/json.h"
 #include "engine/text/normalizer.h"
-#include "engine/text/splitter.h"
+#include "engine/text/pre_tokenizer.h"
 #include "engine/text/unicode.h"
 #include "tests/tap.h"
 
@@ -126,7 +126,7 @@ check_classes(const json_t *classes)
 /* A split and a replacement by the pattern, or the error. */
 typedef struct machine {
     rlf_arena *arena;
-    rlf_splitter splitter;
+    rlf_pre_tokenizer pre_tokenizer;
     rlf_normalizer normalizer;
 } machine;
 
@@ -141,20 +141,21 @@ load(machine *m, const char *kind, const char *pattern, const char *behavior,
     json_t *replace = json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace",
                                 "pattern", kind, pattern, "content", MARK);
     bool good =
-        rlf_splitter_load(&m->splitter, split, "t", m->arena, err) == 0 &&
+        rlf_pre_tokenizer_load(&m->pre_tokenizer, split, "t", m->arena, err) ==
+            0 &&
         rlf_normalizer_load(&m->normalizer, replace, "t", m->arena, err) == 0;
     json_decref(split);
     json_decref(replace);
     return good;
 }
 
-static rlf_words
+static rlf_pretokens
 split(const machine *m, const char *text)
 {
     rlf_err err = RLF_ERR_NONE;
-    rlf_words words = {0};
+    rlf_pretokens words = {0};
     rlf_buf_puts(&words.text, text);
-    if (rlf_splitter_apply(&m->splitter, &words, &err) < 0)
+    if (rlf_pre_tokenizer_apply(&m->pre_tokenizer, &words, &err) < 0)
         note("%s", err.sentence);
     return words;
 }
@@ -174,7 +175,7 @@ replace(const rlf_normalizer *normalizer, const char *text)
 static void
 put_outcome(const machine *m, const char *text, rlf_buf *out)
 {
-    rlf_words words = split(m, text);
+    rlf_pretokens words = split(m, text);
     for (size_t i = 0; i < words.count; i++)
         rlf_buf_printf(out, "%s%zu", i ? " " : "",
                        words.data[i].to - words.data[i].from);
@@ -182,7 +183,7 @@ put_outcome(const machine *m, const char *text, rlf_buf *out)
     rlf_buf_puts(out, "|");
     rlf_buf_add(out, replaced.p, replaced.n);
     rlf_buf_free(&replaced);
-    rlf_words_free(&words);
+    rlf_pretokens_free(&words);
 }
 
 static void
@@ -266,7 +267,7 @@ check_refused(const json_t *list)
 }
 
 static bool
-same_words(const rlf_words *got, const json_t *want)
+same_words(const rlf_pretokens *got, const json_t *want)
 {
     bool same = got->count == json_array_size(want);
     for (size_t i = 0; same && i < got->count; i++) {
@@ -289,9 +290,9 @@ check_behaviors(const json_t *list)
         bool good = load(&m, "Regex", at_text(one, 0), at_text(one, 1),
                          json_is_true(json_array_get(one, 2)), &err);
         if (good) {
-            rlf_words words = split(&m, at_text(one, 3));
+            rlf_pretokens words = split(&m, at_text(one, 3));
             good = same_words(&words, json_array_get(one, 4));
-            rlf_words_free(&words);
+            rlf_pretokens_free(&words);
         }
         if (!good) {
             wrong++;
@@ -315,12 +316,12 @@ check_literals(const json_t *list)
         bool good =
             load(&m, "String", at_text(one, 0), "Isolated", false, &err);
         if (good) {
-            rlf_words words = split(&m, at_text(one, 1));
+            rlf_pretokens words = split(&m, at_text(one, 1));
             rlf_buf replaced = replace(&m.normalizer, at_text(one, 1));
             good = same_words(&words, json_array_get(one, 2)) &&
                    strlen(at_text(one, 3)) == replaced.n &&
                    memcmp(at_text(one, 3), replaced.p, replaced.n) == 0;
-            rlf_words_free(&words);
+            rlf_pretokens_free(&words);
             rlf_buf_free(&replaced);
         }
         if (!good) {

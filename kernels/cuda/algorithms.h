@@ -1,8 +1,8 @@
 /* The ways that products are made on a GPU. Which one it is depends on the GPU
  * and on the libraries that are there, and it decides bits, so it is an input
  * of a run. */
-#ifndef RLF_KERNELS_CUDA_WAYS_H
-#define RLF_KERNELS_CUDA_WAYS_H
+#ifndef RLF_KERNELS_CUDA_ALGORITHMS_H
+#define RLF_KERNELS_CUDA_ALGORITHMS_H
 
 #include "engine/base/str.h"
 #include "engine/dev/dev.h"

@@ -1,5 +1,5 @@
-/* Problems of programs: see fronts.h. */
-#include "engine/search/fronts.h"
+/* Problems of programs: see pareto.h. */
+#include "engine/search/pareto.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,7 +25,7 @@ typedef struct layouts {
 
 /* One model's. */
 typedef struct options_of {
-    rlf_fronts *fronts;
+    rlf_pareto *pareto;
     rlf_arena *arena;
     rlf_call_measure measure;
     rlf_choice *all[RLF_SEARCH_CALLS]; /* room for those of a mesh */
@@ -45,14 +45,14 @@ enum {
 static bool
 is_called(const options_of *o, int c)
 {
-    return o->fronts->calls[c].model == o->measure.model;
+    return o->pareto->calls[c].model == o->measure.model;
 }
 
 /* Also tells who looks how far it is. */
 static bool
 is_stopped(const options_of *o)
 {
-    const rlf_fronts_options *options = &o->fronts->options;
+    const rlf_pareto_options *options = &o->pareto->options;
     bool stop =
         options->stop && options->stop(options->arg, o->seen, o->meshes);
     return stop && o->may_stop;
@@ -61,9 +61,9 @@ is_stopped(const options_of *o)
 static bool
 allows_cut(const options_of *o, int c, const rlf_choice *at)
 {
-    const rlf_place_row *fixed = rlf_fixed_rows_call(o->fronts, c);
+    const rlf_place_row *fixed = rlf_fixed_rows_call(o->pareto, c);
     return rlf_fixed_rows_allow_cut(fixed, at->tp, at->pp, at->dp) &&
-           rlf_shards_allow(o->fronts, c, at->tp);
+           rlf_shards_allow(o->pareto, c, at->tp);
 }
 
 /* May any of the model's calls be on the ranks, or (with all of `at`) be cut
@@ -73,9 +73,9 @@ static bool
 any_on(const options_of *o, const rlf_cluster_mesh *mesh, const rlf_choice *at)
 {
     bool any = false;
-    for (int c = 0; c < o->fronts->problem.n_calls; c++)
+    for (int c = 0; c < o->pareto->problem.n_calls; c++)
         any |= is_called(o, c) &&
-               rlf_fixed_rows_allow_ranks(rlf_fixed_rows_call(o->fronts, c),
+               rlf_fixed_rows_allow_ranks(rlf_fixed_rows_call(o->pareto, c),
                                           mesh->first, mesh->n) &&
                (!at || allows_cut(o, c, at));
     return any;
@@ -91,12 +91,12 @@ look_at(options_of *o, const rlf_choice *at, int only)
         return;
     o->measure.only = only;
     if (rlf_measure_layout(&o->measure, at, &err) < 0) {
-        for (int c = 0; c < o->fronts->problem.n_calls; c++)
+        for (int c = 0; c < o->pareto->problem.n_calls; c++)
             if (allows_cut(o, c, at))
                 o->why[c] = err;
         return;
     }
-    for (int c = 0; c < o->fronts->problem.n_calls; c++)
+    for (int c = 0; c < o->pareto->problem.n_calls; c++)
         if (is_called(o, c) && (only < 0 || only == c) &&
             allows_cut(o, c, at) && o->measure.choice[c].seconds > 0 &&
             o->n[c] < MOST_LAYOUTS)
@@ -123,13 +123,13 @@ static void
 vary_update(options_of *o, int call, int k)
 {
     const rlf_choice at = o->all[call][k];
-    bool many = o->fronts->problem.devices > MANY;
-    bool room = o->fronts->options.room; /* words that cost memory are no use */
+    bool many = o->pareto->problem.devices > MANY;
+    bool room = o->pareto->options.room; /* words that cost memory are no use */
     bool split = at.pp > 1 && at.pp <= SPLIT && !many && !room;
     int schedules = split ? RLF_VARIANT_SCHEDULES : 0;
     int most =
         (at.dp > 1 ? RLF_VARIANT_ZERO : 0) | schedules | RLF_VARIANT_RECOMPUTE;
-    const rlf_place_row *fixed = rlf_fixed_rows_call(o->fronts, call);
+    const rlf_place_row *fixed = rlf_fixed_rows_call(o->pareto, call);
     most = rlf_fixed_rows_free(fixed, most);
     many |= fixed && fixed->tokens > 0;
     for (int words = 1; words <= most; words++)
@@ -143,16 +143,16 @@ vary_update(options_of *o, int call, int k)
 static bool
 may_offload(const options_of *o)
 {
-    const rlf_graph *graph = o->fronts->options.graph;
+    const rlf_graph *graph = o->pareto->options.graph;
     const rlf_call_measure *m = &o->measure;
     int calls = 0;
-    for (int c = 0; c < o->fronts->problem.n_calls; c++)
+    for (int c = 0; c < o->pareto->problem.n_calls; c++)
         calls += is_called(o, c);
     for (size_t i = 0; i < graph->nodes.count; i++)
         if (graph->nodes.data[i].class->work == RLF_WORK_WEIGHTS &&
             graph->nodes.data[i].receiver == m->model)
             return false;
-    const rlf_place_row *fixed = rlf_fixed_rows_model(o->fronts, m->model);
+    const rlf_place_row *fixed = rlf_fixed_rows_model(o->pareto, m->model);
     return calls == 1 && !m->trains && !m->unified &&
            rlf_fixed_rows_free(fixed, RLF_VARIANT_OFFLOAD);
 }
@@ -176,14 +176,14 @@ seconds_of_variant(options_of *o, int call, int k, int words)
 static void
 vary_reading(options_of *o, int call, int k)
 {
-    const rlf_place_row *fixed = rlf_fixed_rows_call(o->fronts, call);
+    const rlf_place_row *fixed = rlf_fixed_rows_call(o->pareto, call);
     int offload = may_offload(o) ? RLF_VARIANT_OFFLOAD : 0;
     double before = offload ? seconds_of_variant(o, call, k, offload)
                             : o->all[call][k].seconds;
-    if (o->fronts->problem.calls[call].kind != RLF_STAGE_READ ||
-        rlf_measure_offload(o->fronts, o->measure.model, offload) <= 0 ||
+    if (o->pareto->problem.calls[call].kind != RLF_STAGE_READ ||
+        rlf_measure_offload(o->pareto, o->measure.model, offload) <= 0 ||
         o->measure.unified || (fixed && fixed->tokens > 0) ||
-        o->fronts->options.room)
+        o->pareto->options.room)
         return;
     double kept = before; /* of the choice before `last` */
     int last = -1;
@@ -208,7 +208,7 @@ static void
 vary(options_of *o, int call)
 {
     int n = o->n[call];
-    bool update = o->fronts->problem.calls[call].kind == RLF_STAGE_UPDATE;
+    bool update = o->pareto->problem.calls[call].kind == RLF_STAGE_UPDATE;
     for (int k = 0; k < n; k++) {
         if (update)
             vary_update(o, call, k);
@@ -222,8 +222,8 @@ static bool
 said(const options_of *o, const rlf_choice *at, bool tp)
 {
     bool any = false;
-    for (int c = 0; c < o->fronts->problem.n_calls; c++) {
-        const rlf_place_row *fixed = rlf_fixed_rows_call(o->fronts, c);
+    for (int c = 0; c < o->pareto->problem.n_calls; c++) {
+        const rlf_place_row *fixed = rlf_fixed_rows_call(o->pareto, c);
         any |= is_called(o, c) && fixed &&
                (tp ? fixed->tp == at->tp : fixed->pp == at->pp);
     }
@@ -233,8 +233,8 @@ said(const options_of *o, const rlf_choice *at, bool tp)
 static void
 look_at_layouts(options_of *o, const rlf_cluster_mesh *mesh, int machine)
 {
-    const int shards = o->fronts->sums[o->measure.model].shards;
-    int stages = o->fronts->options.keeps ? mesh->n : MOST_STAGES;
+    const int shards = o->pareto->sums[o->measure.model].shards;
+    int stages = o->pareto->options.keeps ? mesh->n : MOST_STAGES;
     memset(o->n, 0, sizeof o->n);
     for (int tp = 1; tp <= mesh->n && shards % tp == 0; tp *= 2)
         for (int pp = 1; pp <= stages && tp * pp <= mesh->n; pp++) {
@@ -279,12 +279,12 @@ static void
 look_at_mesh(options_of *o, const rlf_cluster_mesh *mesh, int machine,
              layouts *out)
 {
-    int n_calls = o->fronts->problem.n_calls;
+    int n_calls = o->pareto->problem.n_calls;
     rlf_choice *cuts[RLF_SEARCH_CALLS];
     int n_cuts[RLF_SEARCH_CALLS];
     look_at_layouts(o, mesh, machine);
     for (int c = 0; c < n_calls; c++) {
-        n_cuts[c] = o->fronts->problem.devices <= MANY ? o->n[c] : 0;
+        n_cuts[c] = o->pareto->problem.devices <= MANY ? o->n[c] : 0;
         cuts[c] = RLF_NEW_ARRAY(o->arena, rlf_choice, n_cuts[c] + 1);
         memcpy(cuts[c], o->all[c], sizeof *o->all[c] * (size_t)n_cuts[c]);
         o->n[c] = rlf_choices_front(o->all[c], o->n[c]);
@@ -302,7 +302,7 @@ look_at_mesh(options_of *o, const rlf_cluster_mesh *mesh, int machine,
 }
 
 static bool
-alike(const rlf_fronts *f, const rlf_cluster_mesh *a, const rlf_cluster_mesh *b)
+alike(const rlf_pareto *f, const rlf_cluster_mesh *a, const rlf_cluster_mesh *b)
 {
     const rlf_cluster *c = f->options.speeds->cluster;
     return a->n == b->n &&
@@ -318,7 +318,7 @@ is_measured(const options_of *o, int c)
 {
     return is_called(o, c) &&
            (!o->measure.untimed ||
-            o->fronts->problem.calls[c].kind == RLF_STAGE_UPDATE);
+            o->pareto->problem.calls[c].kind == RLF_STAGE_UPDATE);
 }
 
 /* Is the call the model's, and may it be on that mesh? */
@@ -326,7 +326,7 @@ static bool
 is_on(const options_of *o, int c, const rlf_cluster_mesh *mesh)
 {
     return is_called(o, c) &&
-           rlf_fixed_rows_allow_ranks(rlf_fixed_rows_call(o->fronts, c),
+           rlf_fixed_rows_allow_ranks(rlf_fixed_rows_call(o->pareto, c),
                                       mesh->first, mesh->n);
 }
 
@@ -336,8 +336,8 @@ static void
 put_choices(options_of *o, const rlf_cluster_mesh *mesh, const layouts *l,
             int *room)
 {
-    for (int c = 0; c < o->fronts->problem.n_calls; c++) {
-        rlf_problem_call *call = &o->fronts->problem.calls[c];
+    for (int c = 0; c < o->pareto->problem.n_calls; c++) {
+        rlf_problem_call *call = &o->pareto->problem.calls[c];
         for (int k = 0; is_on(o, c, mesh) && k < l->n[c] + l->others[c]; k++) {
             int at =
                 k < l->n[c] ? call->n_choices++ : room[c] + call->n_others++;
@@ -351,7 +351,7 @@ static bool
 has_all(const options_of *o, const layouts *l)
 {
     bool all = true;
-    for (int c = 0; c < o->fronts->problem.n_calls; c++)
+    for (int c = 0; c < o->pareto->problem.n_calls; c++)
         all &= !is_measured(o, c) || l->n[c] > 0;
     return all;
 }
@@ -362,10 +362,10 @@ has_all(const options_of *o, const layouts *l)
 static bool
 may_give_room(const options_of *o, const rlf_cluster_mesh *mesh)
 {
-    int times = o->fronts->problem.devices / mesh->n;
-    return !o->fronts->options.room || is_one(mesh->n) ||
-           (times * mesh->n == o->fronts->problem.devices && is_one(times)) ||
-           rlf_fixed_rows_name_mesh(o->fronts, mesh);
+    int times = o->pareto->problem.devices / mesh->n;
+    return !o->pareto->options.room || is_one(mesh->n) ||
+           (times * mesh->n == o->pareto->problem.devices && is_one(times)) ||
+           rlf_fixed_rows_name_mesh(o->pareto, mesh);
 }
 
 /* All meshes of the cluster, larger ones first; those of one size in one part
@@ -373,16 +373,16 @@ may_give_room(const options_of *o, const rlf_cluster_mesh *mesh)
 static void
 look_at_meshes(options_of *o, const rlf_cluster_mesh *meshes, int n)
 {
-    const rlf_cluster *cluster = o->fronts->options.speeds->cluster;
+    const rlf_cluster *cluster = o->pareto->options.speeds->cluster;
     layouts **of = RLF_NEW_ARRAY(o->arena, layouts *, n);
     int room[RLF_SEARCH_CALLS] = {0}, others[RLF_SEARCH_CALLS] = {0};
     for (int i = 0; i < n; i++) {
         const rlf_cluster_part *part =
             rlf_cluster_part_of(cluster, meshes[i].first);
-        if (meshes[i].first + meshes[i].n > o->fronts->problem.devices ||
+        if (meshes[i].first + meshes[i].n > o->pareto->problem.devices ||
             !any_on(o, &meshes[i], NULL) || !may_give_room(o, &meshes[i]))
             continue;
-        if (i && of[i - 1] && alike(o->fronts, &meshes[i - 1], &meshes[i])) {
+        if (i && of[i - 1] && alike(o->pareto, &meshes[i - 1], &meshes[i])) {
             of[i] = of[i - 1];
         } else {
             of[i] = RLF_NEW(o->arena, layouts);
@@ -390,14 +390,14 @@ look_at_meshes(options_of *o, const rlf_cluster_mesh *meshes, int n)
             o->may_stop |= has_all(o, of[i]);
         }
         o->seen++;
-        for (int c = 0; c < o->fronts->problem.n_calls; c++)
+        for (int c = 0; c < o->pareto->problem.n_calls; c++)
             if (is_on(o, c, &meshes[i])) {
                 room[c] += of[i]->n[c];
                 others[c] += of[i]->others[c];
             }
     }
-    for (int c = 0; c < o->fronts->problem.n_calls; c++) {
-        rlf_problem_call *call = &o->fronts->problem.calls[c];
+    for (int c = 0; c < o->pareto->problem.n_calls; c++) {
+        rlf_problem_call *call = &o->pareto->problem.calls[c];
         if (!is_called(o, c))
             continue;
         call->choices =
@@ -422,7 +422,7 @@ typedef struct trained {
 static const trained *
 train_on(options_of *o, const rlf_cluster_mesh *mesh, int lanes)
 {
-    rlf_fronts *f = o->fronts;
+    rlf_pareto *f = o->pareto;
     bool reads = o->measure.reads;
     for (const trained *t = o->trained; t; t = t->next)
         if (t->mesh == mesh && t->lanes == lanes)
@@ -457,7 +457,7 @@ fastest(void *arg, const rlf_cluster_mesh *mesh, int lanes, double memory)
     options_of *o = arg;
     const trained *t = train_on(o, mesh, lanes);
     double least = INFINITY;
-    double room = fmin(memory, o->fronts->problem.memory[mesh->first]);
+    double room = fmin(memory, o->pareto->problem.memory[mesh->first]);
     for (int k = 0; k < t->n; k++)
         if (t->layout[k][0] <= room)
             least = fmin(least, t->layout[k][1]);
@@ -470,9 +470,9 @@ may_train(void *arg, const rlf_cluster_mesh *mesh)
 {
     const options_of *o = arg;
     bool may = true;
-    for (int c = 0; c < o->fronts->problem.n_calls; c++)
+    for (int c = 0; c < o->pareto->problem.n_calls; c++)
         may &= !is_called(o, c) || is_on(o, c, mesh) ||
-               o->fronts->problem.calls[c].kind != RLF_STAGE_UPDATE;
+               o->pareto->problem.calls[c].kind != RLF_STAGE_UPDATE;
     return may;
 }
 
@@ -492,7 +492,7 @@ static void
 choose_lanes(options_of *o, const rlf_cluster_mesh *meshes, int n,
              const rlf_cluster_mesh *largest)
 {
-    rlf_fronts *f = o->fronts;
+    rlf_pareto *f = o->pareto;
     int model = o->measure.model;
     const rlf_machine_kind *machine =
         rlf_cluster_part_of(f->options.speeds->cluster, largest->first)
@@ -529,7 +529,7 @@ choose_lanes(options_of *o, const rlf_cluster_mesh *meshes, int n,
 static rlf_status
 fail_to_cut(const options_of *o, int call, rlf_err *err)
 {
-    const rlf_fronts *f = o->fronts;
+    const rlf_pareto *f = o->pareto;
     const rlf_graph *graph = f->options.graph;
     if (rlf_fixed_rows_call(f, call))
         return rlf_fixed_rows_fail(f, call, &o->why[call], err);
@@ -543,7 +543,7 @@ fail_to_cut(const options_of *o, int call, rlf_err *err)
 /* True: the sums given for the model are those that it has in the problem that
  * this one is like. */
 static bool
-is_known(const rlf_fronts *f, int model)
+is_known(const rlf_pareto *f, int model)
 {
     const rlf_sums *given = f->options.plan->sums;
     const rlf_sums *has =
@@ -554,19 +554,19 @@ is_known(const rlf_fronts *f, int model)
 
 /* With the same shards its calls are cut as in that problem. */
 static bool
-cuts_are_known(const rlf_fronts *f, int model)
+cuts_are_known(const rlf_pareto *f, int model)
 {
-    const rlf_fronts *like = f->options.like;
+    const rlf_pareto *like = f->options.like;
     return like && like->sums[model].shards == f->sums[model].shards;
 }
 
 /* The choices of the other problem on the ranks of this one, of calls but
  * updates or of all. */
 static rlf_status
-take_choices(rlf_fronts *f, int model, bool updates, rlf_arena *arena,
+take_choices(rlf_pareto *f, int model, bool updates, rlf_arena *arena,
              rlf_err *err)
 {
-    const rlf_fronts *like = f->options.like;
+    const rlf_pareto *like = f->options.like;
     f->weights[model] = like->weights[model];
     f->longest[model] = like->longest[model];
     if (updates)
@@ -596,10 +596,10 @@ take_choices(rlf_fronts *f, int model, bool updates, rlf_arena *arena,
 
 /* `models`: how many are done, of how many. */
 static rlf_status
-add_choices(rlf_fronts *f, int model, const rlf_cluster_mesh *meshes, int n,
+add_choices(rlf_pareto *f, int model, const rlf_cluster_mesh *meshes, int n,
             const int *models, rlf_arena *arena, rlf_err *err)
 {
-    options_of o = {.fronts = f,
+    options_of o = {.pareto = f,
                     .arena = arena,
                     .seen = models[0] * n,
                     .meshes = models[1] * n,
@@ -635,7 +635,7 @@ add_choices(rlf_fronts *f, int model, const rlf_cluster_mesh *meshes, int n,
 static double
 move(void *arg, int model, const rlf_choice *from, const rlf_choice *to)
 {
-    const rlf_fronts *f = arg;
+    const rlf_pareto *f = arg;
     const rlf_cluster *cluster = f->options.speeds->cluster;
     const rlf_cluster_part *part = rlf_cluster_part_of(cluster, to->first);
     int machine = part->machine->count;
@@ -657,7 +657,7 @@ move(void *arg, int model, const rlf_choice *from, const rlf_choice *to)
 /* ---- problems ---- */
 
 static void
-set_memory(rlf_fronts *f, rlf_arena *arena)
+set_memory(rlf_pareto *f, rlf_arena *arena)
 {
     double *memory = RLF_NEW_ARRAY(arena, double, f->problem.devices);
     double *host = RLF_NEW_ARRAY(arena, double, f->problem.devices);
@@ -675,13 +675,13 @@ set_memory(rlf_fronts *f, rlf_arena *arena)
 }
 
 rlf_status
-rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
-                rlf_err *err, rlf_fronts *out)
+rlf_pareto_make(const rlf_pareto_options *options, rlf_arena *arena,
+                rlf_err *err, rlf_pareto *out)
 {
     const rlf_cluster *cluster = options->speeds->cluster;
     rlf_cluster_mesh *meshes;
     int n;
-    *out = (rlf_fronts){.options = *options};
+    *out = (rlf_pareto){.options = *options};
     out->problem.devices = options->plan->ranks;
     out->problem.cores = rlf_measured_cores(options->speeds);
     out->problem.move = move;
@@ -699,12 +699,12 @@ rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
     rlf_lanes_list_lesser(out, arena);
     RLF_TRY(rlf_fixed_rows_check(out, err));
     rlf_shards_set(out);
-    RLF_TRY(rlf_cluster_meshes(cluster, out->problem.devices, RLF_FRONTS_RUNS,
+    RLF_TRY(rlf_cluster_meshes(cluster, out->problem.devices, RLF_PARETO_RUNS,
                                arena, err, &meshes, &n));
     bool odd = rlf_fixed_rows_add_meshes(out, arena, &meshes, &n);
     out->problem.machine = alike && !odd ? machine : 0;
     for (int i = 0; i < cluster->n_parts; i++)
-        out->some |= cluster->parts[i].count > RLF_FRONTS_RUNS;
+        out->some |= cluster->parts[i].count > RLF_PARETO_RUNS;
     int done[2] = {0}; /* models, of all */
     for (int i = 0; i < (int)models; i++)
         done[1] += rlf_shards_called(out, i);

@@ -1,9 +1,9 @@
-/* The holds of each model, where its weights lie (engine/graph/run.h).
+/* The copies of each model, where its weights lie (engine/graph/run.h).
  *
  * Every distinct layout among a model's calls is one, unless another has the
  * same parts on the same ranks. Decided once, from the layouts alone. */
-#ifndef RLF_PLAN_HOLDS_H
-#define RLF_PLAN_HOLDS_H
+#ifndef RLF_PLAN_WEIGHT_COPIES_H
+#define RLF_PLAN_WEIGHT_COPIES_H
 
 #include "engine/layout/cluster.h"
 #include "engine/plan/plan.h"
@@ -11,31 +11,31 @@
 
 /* The node whose layout the weights of a model have first, where `:=` makes
  * them: its update, else what reads it first. -1: nobody does. */
-int rlf_holds_first(const rlf_graph *graph, int model);
+int rlf_weight_copies_first(const rlf_graph *graph, int model);
 /* True: nodes that are made ahead (rlf_node.ahead) read the model, and all from
- * holds on ranks that the first hold, the one that changes, is not on. */
-bool rlf_holds_separate(const rlf_plan *plan, int model);
-/* The `i`-th hold (0, 1, ...) that keeps later weights for this one; -1: there
+ * copies on ranks that the first copy, the one that changes, is not on. */
+bool rlf_weight_copies_separate(const rlf_plan *plan, int model);
+/* The `i`-th copy (0, 1, ...) that keeps later weights for this one; -1: there
  * are no more. With k steps ahead k - 1 steps may be over before what is made
  * of their weights begins, so there are as many. */
-int rlf_holds_later(const rlf_holds *holds, int hold, int i);
+int rlf_weight_copies_later(const rlf_weight_copies *copies, int copy, int i);
 
-/* Sets plan->holds and each node's; places `:=` where the weights that it
+/* Sets plan->copies and each node's; places `:=` where the weights that it
  * changes are, and calls on the ranks of the update so that their parts are
  * made of whole parts of the update's. Layouts of calls must be set. */
-void rlf_holds_make(rlf_plan *plan, rlf_arena *arena);
+void rlf_weight_copies_make(rlf_plan *plan, rlf_arena *arena);
 
 /* Those of a cluster: the slowest of its kinds, since which ranks send is not
  * known before. */
 rlf_links rlf_links_of(const rlf_cluster *cluster, rlf_arena *arena);
 
-/* The job that takes a model's weights from one hold, as a rule its first, to
+/* The job that takes a model's weights from one copy, as a rule its first, to
  * another, over the plan's links; `machine` as in rlf_realloc_job, NULL: as the
- * links say; `real`: bytes of an activation, as which matrices go to holds by
+ * links say; `real`: bytes of an activation, as which matrices go to copies by
  * layer.
  */
-rlf_realloc_job rlf_holds_job(const rlf_plan *plan, int model, int from, int to,
-                              const rlf_shapes *shapes, const int *machine,
-                              size_t real);
+rlf_realloc_job rlf_weight_copies_job(const rlf_plan *plan, int model, int from,
+                                      int to, const rlf_shapes *shapes,
+                                      const int *machine, size_t real);
 
 #endif

@@ -1,6 +1,6 @@
-/* Words to wait on: see word.h. */
+/* Words to wait on: see futex.h. */
 #define _GNU_SOURCE
-#include "engine/dev/word.h"
+#include "engine/dev/futex.h"
 #include "engine/base/clock.h"
 
 #include <limits.h>
@@ -13,23 +13,23 @@
 #define SPIN_NS 50000
 
 static bool
-spin_change(const rlf_word *word, uint32_t old, uint64_t ns)
+spin_change(const rlf_futex *word, uint32_t old, uint64_t ns)
 {
     uint64_t begin = rlf_clock_now();
     do {
         for (int i = 0; i < 32; i++) {
-            if (rlf_word_get(word) != old)
+            if (rlf_futex_get(word) != old)
                 return true;
-            rlf_word_relax();
+            rlf_futex_relax();
         }
     } while (rlf_clock_now() - begin < ns);
     return false;
 }
 
 bool
-rlf_word_wait(rlf_word *word, uint32_t old, bool spin, uint64_t ns)
+rlf_futex_wait(rlf_futex *word, uint32_t old, bool spin, uint64_t ns)
 {
-    if (rlf_word_get(word) != old)
+    if (rlf_futex_get(word) != old)
         return true;
     if (spin && spin_change(word, old, ns < SPIN_NS ? ns : SPIN_NS))
         return true;
@@ -55,7 +55,7 @@ rlf_word_wait(rlf_word *word, uint32_t old, bool spin, uint64_t ns)
 }
 
 void
-rlf_word_wake(rlf_word *word)
+rlf_futex_wake(rlf_futex *word)
 {
     if (__atomic_load_n(&word->asleep, __ATOMIC_SEQ_CST))
         syscall(SYS_futex, &word->value, FUTEX_WAKE_PRIVATE, INT_MAX, NULL,

@@ -1,4 +1,4 @@
-/* Rows that every one of some ranks needs: see rlf_edge_spread.
+/* Rows that every one of some ranks needs: see rlf_edge_all_gather.
  *
  * One message for every pair of ranks would be right, but with many ranks each
  * has too many to send and to take. So what ranks have doubles: in a round each
@@ -253,8 +253,8 @@ pass_on(spreader *s, int distance, rlf_edge *out)
 }
 
 int
-rlf_edge_spread(const rlf_parts *have, const int *to, int n_to, int64_t n,
-                rlf_arena *arena, rlf_edge **rounds)
+rlf_edge_all_gather(const rlf_parts *have, const int *to, int n_to, int64_t n,
+                    rlf_arena *arena, rlf_edge **rounds)
 {
     spreader s = {.have = have, .to = to, .n_to = n_to, .n = n, .arena = arena};
     int most = rounds_for(n_to) + 1, count = 0;

@@ -6,8 +6,8 @@
  * Calls of one kind on one model are one call, since one row places them; those
  * in an `every N steps` count 1/N, for a step on average.
  * Edges, hooks and the controller take no time here: a simulation has them. */
-#ifndef RLF_SEARCH_FRONTS_H
-#define RLF_SEARCH_FRONTS_H
+#ifndef RLF_SEARCH_PARETO_H
+#define RLF_SEARCH_PARETO_H
 
 #include "engine/graph/place.h"
 #include "engine/mesh/outline.h"
@@ -16,7 +16,7 @@
 #include "engine/timing/seconds.h"
 #include "engine/timing/workload.h"
 
-typedef struct rlf_fronts_options {
+typedef struct rlf_pareto_options {
     const rlf_graph *graph;
     const rlf_outline *outline;
     const rlf_speeds *speeds;
@@ -29,70 +29,70 @@ typedef struct rlf_fronts_options {
     /* The program's problem on the same cluster, on as many ranks or more:
      * models with the same sums have its choices, and with other lanes those of
      * all calls but updates. NULL: all are measured. */
-    const struct rlf_fronts *like;
+    const struct rlf_pareto *like;
     rlf_pipelines *pipelines; /* for all of them; NULL: each model's own */
     /* Called before each layout that is measured, with how many meshes of how
      * many are done: true, and meshes after each model's first that has a way
      * to run all its calls are left out. NULL: nobody looks. */
     bool (*stop)(void *arg, int done, int all);
     void *arg;
-} rlf_fronts_options;
+} rlf_pareto_options;
 
 /* The nodes that a call of the problem stands for. */
-typedef struct rlf_front_call {
+typedef struct rlf_pareto_call {
     int model; /* resource */
     const rlf_node_class *class;
     /* The model with the fewest shards among those whose weights are taken to
      * where the call runs (rlf_place_borrows): the call's tp divides these,
      * too. -1: nothing binds it. */
     int lender;
-} rlf_front_call;
+} rlf_pareto_call;
 
 /* The program on the first ranks, with no more than rung `rung` of memory
  * (rlf_search_rungs), and the lanes that it would have there. */
-typedef struct rlf_fronts_lesser {
+typedef struct rlf_pareto_lesser {
     int ranks, rung;
     int *lanes; /* per resource; 0: as here */
-} rlf_fronts_lesser;
+} rlf_pareto_lesser;
 
 /* Machines of one kind of which all runs are meshes; of more only some. */
-enum { RLF_FRONTS_RUNS = 32 };
+enum { RLF_PARETO_RUNS = 32 };
 
-typedef struct rlf_fronts {
+typedef struct rlf_pareto {
     rlf_problem problem;
     bool some;             /* not all meshes are looked at */
-    rlf_front_call *calls; /* per call of it */
-    rlf_fronts_options options;
+    rlf_pareto_call *calls; /* per call of it */
+    rlf_pareto_options options;
     /* Per resource: */
     double *weights;   /* bytes of a whole model */
     uint32_t *longest; /* tokens of its longest sequence */
     rlf_sums *sums;    /* shards and lanes, fixed before anything is searched */
     int *fewest; /* lanes that it could have; 0: it has those that are given */
     /* Where less has other lanes: of each such lanes with the most ranks. */
-    rlf_fronts_lesser *lesser;
+    rlf_pareto_lesser *lesser;
     int n_lesser;
-} rlf_fronts;
+} rlf_pareto;
 
 /* All in `arena`; the options must live as long. RLF_USER if the program calls
  * no model, or if one has no layout at all, or none that keeps its row: then
  * with what the last one that was tried says. */
-rlf_status rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
-                           rlf_err *err, rlf_fronts *out);
+rlf_status rlf_pareto_make(const rlf_pareto_options *options, rlf_arena *arena,
+                           rlf_err *err, rlf_pareto *out);
 /* The call of the problem that a node belongs to, or -1. */
-int rlf_fronts_call(const rlf_fronts *fronts, const rlf_node *node);
+int rlf_pareto_call_of(const rlf_pareto *pareto, const rlf_node *node);
 /* The part of late steps that have the node: 1/N in an `every N steps` (see
  * rlf_answer_interval). What none has (rlf_answer_taken) counts next to
  * nothing: of placements that are alike without it the faster one is found. */
-double rlf_fronts_share(const rlf_fronts *fronts, const rlf_node *node);
+double rlf_pareto_share(const rlf_pareto *pareto, const rlf_node *node);
 /* The choices that a plan of the same graph has made, into choice[n_calls].
  * False if one of them is not among those of the problem: ranks that are no
  * mesh of it, or a layout that others beat. */
-bool rlf_fronts_find(const rlf_fronts *fronts, const rlf_plan *plan,
+bool rlf_pareto_find(const rlf_pareto *pareto, const rlf_plan *plan,
                      int *choice);
 /* The place rows of a placement, in `arena`: *n, one for each model, with its
  * shards and lanes, one for each call, and those that are kept of models that
  * nobody calls. */
-rlf_place_row *rlf_fronts_rows(const rlf_fronts *fronts, const int *choice,
+rlf_place_row *rlf_pareto_rows(const rlf_pareto *pareto, const int *choice,
                                rlf_arena *arena, int *n);
 
 #endif

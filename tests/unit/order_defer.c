@@ -2,7 +2,7 @@
  * the real controller, told by hand what four ranks report. A generation of
  * nine samples, and two calls that read them. */
 #include "engine/order/control.h"
-#include "engine/plan/holds.h"
+#include "engine/plan/weight_copies.h"
 #include "tests/unit/order_graph.h"
 
 enum { SAMPLES = 9, RANKS = 4, MOST = 256 };
@@ -28,10 +28,11 @@ typedef struct world {
 } world;
 
 static void
-place(world *w, int id, ranks at, rlf_spread spread)
+place(world *w, int id, ranks at, rlf_partition partition)
 {
-    w->plan.place[id] = (rlf_node_place){
-        .layout = ranks_of(w->arena, at.first, at.n, at.tp), .spread = spread};
+    w->plan.place[id] =
+        (rlf_node_place){.layout = ranks_of(w->arena, at.first, at.n, at.tp),
+                         .partition = partition};
 }
 
 /* Take commands until the controller waits. */
@@ -128,15 +129,15 @@ begin_training(world *w, ranks sample, ranks reference, ranks critic,
     }
     w->plan = (rlf_plan){.graph = w->graph, .ranks = RANKS};
     w->plan.place = RLF_NEW_ARRAY(w->arena, rlf_node_place, NODES);
-    place(w, DRAW, (ranks){0, RANKS, 1}, RLF_SPREAD_WHOLE);
-    place(w, GENERATE, sample, RLF_SPREAD_ROWS);
-    place(w, REFERENCE, reference, RLF_SPREAD_ROWS);
-    place(w, CRITIC, critic, RLF_SPREAD_ROWS);
-    place(w, REPORT, (ranks){0, RANKS, 1}, RLF_SPREAD_WHOLE);
-    place(w, ARITH, other, RLF_SPREAD_ROWS);
-    place(w, UPDATE, trained, RLF_SPREAD_WHOLE);
-    place(w, OTHER, other, RLF_SPREAD_WHOLE);
-    rlf_holds_make(&w->plan, w->arena);
+    place(w, DRAW, (ranks){0, RANKS, 1}, RLF_PARTITION_WHOLE);
+    place(w, GENERATE, sample, RLF_PARTITION_ROWS);
+    place(w, REFERENCE, reference, RLF_PARTITION_ROWS);
+    place(w, CRITIC, critic, RLF_PARTITION_ROWS);
+    place(w, REPORT, (ranks){0, RANKS, 1}, RLF_PARTITION_WHOLE);
+    place(w, ARITH, other, RLF_PARTITION_ROWS);
+    place(w, UPDATE, trained, RLF_PARTITION_WHOLE);
+    place(w, OTHER, other, RLF_PARTITION_WHOLE);
+    rlf_weight_copies_make(&w->plan, w->arena);
     w->control = rlf_control_new(&w->plan, (rlf_policy){.piece = 2});
     rlf_control_begin(w->control);
     go_on(w);
@@ -320,11 +321,11 @@ test_own_senders(void)
     add_node(w.graph, &update, (node_parts){BATCH, IN(1, 2)});
     w.plan = (rlf_plan){.graph = w.graph, .ranks = RANKS};
     w.plan.place = RLF_NEW_ARRAY(w.arena, rlf_node_place, NODES);
-    place(&w, DRAW, (ranks){0, RANKS, 1}, RLF_SPREAD_WHOLE);
-    place(&w, GENERATE, (ranks){0, 2, 1}, RLF_SPREAD_ROWS);
-    place(&w, REFERENCE, (ranks){2, 2, 1}, RLF_SPREAD_ROWS);
-    place(&w, TRAINED, (ranks){2, 2, 1}, RLF_SPREAD_WHOLE);
-    rlf_holds_make(&w.plan, w.arena);
+    place(&w, DRAW, (ranks){0, RANKS, 1}, RLF_PARTITION_WHOLE);
+    place(&w, GENERATE, (ranks){0, 2, 1}, RLF_PARTITION_ROWS);
+    place(&w, REFERENCE, (ranks){2, 2, 1}, RLF_PARTITION_ROWS);
+    place(&w, TRAINED, (ranks){2, 2, 1}, RLF_PARTITION_WHOLE);
+    rlf_weight_copies_make(&w.plan, w.arena);
     w.control = rlf_control_new(&w.plan, (rlf_policy){.piece = SAMPLES + 1});
     rlf_control_begin(w.control);
     go_on(&w);
@@ -438,14 +439,14 @@ test_many_ways(void)
     add_node(w.graph, &update, (node_parts){BATCH, IN(top)});
     w.plan = (rlf_plan){.graph = w.graph, .ranks = RANKS};
     w.plan.place = RLF_NEW_ARRAY(w.arena, rlf_node_place, TRAINED + 2);
-    place(&w, DRAW, (ranks){0, RANKS, 1}, RLF_SPREAD_WHOLE);
-    place(&w, GENERATE, (ranks){0, 1, 1}, RLF_SPREAD_ROWS);
-    place(&w, READ, (ranks){3, 1, 1}, RLF_SPREAD_ROWS);
+    place(&w, DRAW, (ranks){0, RANKS, 1}, RLF_PARTITION_WHOLE);
+    place(&w, GENERATE, (ranks){0, 1, 1}, RLF_PARTITION_ROWS);
+    place(&w, READ, (ranks){3, 1, 1}, RLF_PARTITION_ROWS);
     for (int i = FIRST; i < TRAINED; i++)
-        place(&w, i, (ranks){2, 1, 1}, RLF_SPREAD_WHOLE);
-    place(&w, TRAINED, (ranks){3, 1, 1}, RLF_SPREAD_WHOLE);
-    place(&w, TRAINED + 1, (ranks){2, 1, 1}, RLF_SPREAD_WHOLE);
-    rlf_holds_make(&w.plan, w.arena);
+        place(&w, i, (ranks){2, 1, 1}, RLF_PARTITION_WHOLE);
+    place(&w, TRAINED, (ranks){3, 1, 1}, RLF_PARTITION_WHOLE);
+    place(&w, TRAINED + 1, (ranks){2, 1, 1}, RLF_PARTITION_WHOLE);
+    rlf_weight_copies_make(&w.plan, w.arena);
     w.control = rlf_control_new(&w.plan, (rlf_policy){.piece = 2});
     rlf_control_begin(w.control);
     go_on(&w);
@@ -475,12 +476,12 @@ begin_two(world *w, ranks trained)
     add_node(w->graph, &update, (node_parts){BATCH, IN(2)});
     w->plan = (rlf_plan){.graph = w->graph, .ranks = RANKS};
     w->plan.place = RLF_NEW_ARRAY(w->arena, rlf_node_place, NODES);
-    place(w, DRAW, (ranks){0, RANKS, 1}, RLF_SPREAD_WHOLE);
-    place(w, GENERATE, (ranks){0, 2, 1}, RLF_SPREAD_ROWS);
-    place(w, SECOND, (ranks){2, 2, 1}, RLF_SPREAD_ROWS);
-    place(w, 3, trained, RLF_SPREAD_WHOLE);
-    place(w, 4, (ranks){0, 2, 1}, RLF_SPREAD_WHOLE);
-    rlf_holds_make(&w->plan, w->arena);
+    place(w, DRAW, (ranks){0, RANKS, 1}, RLF_PARTITION_WHOLE);
+    place(w, GENERATE, (ranks){0, 2, 1}, RLF_PARTITION_ROWS);
+    place(w, SECOND, (ranks){2, 2, 1}, RLF_PARTITION_ROWS);
+    place(w, 3, trained, RLF_PARTITION_WHOLE);
+    place(w, 4, (ranks){0, 2, 1}, RLF_PARTITION_WHOLE);
+    rlf_weight_copies_make(&w->plan, w->arena);
     w->control = rlf_control_new(&w->plan, (rlf_policy){.piece = 2});
     rlf_control_begin(w->control);
     go_on(w);

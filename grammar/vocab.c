@@ -2,11 +2,11 @@
  *
  * Such values are never stored, so all that is made of them at a token is
  * computed at once, with the heads that give them: a program whose rows are
- * tokens and whose tokens are words (rlf_words). It begins at logprobs and at
- * columns, and ends at reductions over vocab; what lies between them and looks
- * at this token only is part of it. The derivative of a loss goes through the
- * reductions as through any live value, and from there on by a program of the
- * same kind. */
+ * tokens and whose tokens are words (rlf_vocab_program). It begins at logprobs
+ * and at columns, and ends at reductions over vocab; what lies between them and
+ * looks at this token only is part of it. The derivative of a loss goes through
+ * the reductions as through any live value, and from there on by a program of
+ * the same kind. */
 #include "grammar/lower.h"
 
 enum { AT = 1, WORDS = 2 }; /* the domains of these programs */
@@ -18,7 +18,7 @@ is_words(const rlf_sema *s, int term)
 }
 
 bool
-rlf_words_is_result(const rlf_sema *s, int term)
+rlf_vocab_is_result(const rlf_sema *s, int term)
 {
     const rlf_term *t = &s->terms.data[term];
     return t->kind == RLF_TERM_OP && !is_words(s, term) && t->arg[0] >= 0 &&
@@ -45,7 +45,7 @@ holds(rlf_sema *s, int term)
         return true;
     if (t->named && !t->touches)
         return false; /* a column of its own */
-    if (rlf_words_is_result(s, term))
+    if (rlf_vocab_is_result(s, term))
         return true;
     for (int k = 0; k < 3 && is_local(s, term); k++)
         if (t->arg[k] >= 0 && holds_words(s, t->arg[k]))
@@ -75,7 +75,7 @@ is_leaf(rlf_sema *s, int term)
 }
 
 static void
-visit(rlf_sema *s, int term, rlf_numbers *seen, rlf_words_leaf_fn *fn,
+visit(rlf_sema *s, int term, rlf_numbers *seen, rlf_vocab_leaf_fn *fn,
       void *ctx)
 {
     const rlf_term t = s->terms.data[term];
@@ -92,7 +92,7 @@ visit(rlf_sema *s, int term, rlf_numbers *seen, rlf_words_leaf_fn *fn,
 }
 
 void
-rlf_words_leaves(rlf_sema *s, int result, rlf_words_leaf_fn *fn, void *ctx)
+rlf_vocab_leaves(rlf_sema *s, int result, rlf_vocab_leaf_fn *fn, void *ctx)
 {
     rlf_numbers seen = {.arena = s->arena};
     rlf_numbers_put(&seen, result, 1);
@@ -238,7 +238,7 @@ typedef RLF_VEC(int) ints;
 /* Finds the program's inputs among the node's, which are appended to; the
  * models that the node reads besides its own. */
 static void
-resolve(const maker *m, ints *inputs, ints *reads, rlf_words *words)
+resolve(const maker *m, ints *inputs, ints *reads, rlf_vocab_program *words)
 {
     const rlf_sema *s = m->s;
     words->model = RLF_NEW_ARRAY(s->arena, int, m->sources.count);
@@ -258,13 +258,13 @@ resolve(const maker *m, ints *inputs, ints *reads, rlf_words *words)
 
 /* Programs print their own order of inputs; no pruning, which keeps them. */
 void
-rlf_words_emit(rlf_lower *l, int part, const int *terms, size_t n, bool looking)
+rlf_vocab_emit(rlf_lower *l, int part, const int *terms, size_t n, bool looking)
 {
     rlf_sema *s = l->s;
     maker m = make_program(s, terms, n);
     int domain = s->terms.data[terms[0]].domain;
     int set = rlf_lower_set_with(s, domain);
-    rlf_words *words = RLF_NEW(s->arena, rlf_words);
+    rlf_vocab_program *words = RLF_NEW(s->arena, rlf_vocab_program);
     words->program = m.expr;
     ints inputs = {0}, reads = {0};
     RLF_PUSH_IN(s->arena, &inputs, s->makers.data[set].value_index);
@@ -359,7 +359,7 @@ input_of(const ints *inputs, int value)
 /* Those at the tokens of one set. */
 static void
 loss_words(const rlf_lower *l, const rlf_update *u,
-           const rlf_words_leaf *leaves, size_t n, int domain, ints *inputs,
+           const rlf_vocab_leaf *leaves, size_t n, int domain, ints *inputs,
            ints *reads, rlf_loss *loss)
 {
     rlf_sema *s = l->s;
@@ -372,7 +372,7 @@ loss_words(const rlf_lower *l, const rlf_update *u,
         RLF_PUSH_IN(s->arena, &guarded, leaves[i].guarded);
     }
     maker m = make_program(s, terms.data, terms.count);
-    rlf_words *words = &loss->words[loss->n_words++];
+    rlf_vocab_program *words = &loss->words[loss->n_words++];
     words->program = m.expr;
     resolve(&m, inputs, reads, words);
     words->slope = make_slope(&m, guarded.data);
@@ -395,7 +395,7 @@ loss_words(const rlf_lower *l, const rlf_update *u,
 }
 
 void
-rlf_words_loss(rlf_lower *l, const rlf_update *u, const rlf_words_leaf *leaves,
+rlf_vocab_loss(rlf_lower *l, const rlf_update *u, const rlf_vocab_leaf *leaves,
                size_t n, rlf_node *node, rlf_loss *loss)
 {
     rlf_sema *s = l->s;
@@ -404,7 +404,7 @@ rlf_words_loss(rlf_lower *l, const rlf_update *u, const rlf_words_leaf *leaves,
         RLF_PUSH_IN(s->arena, &inputs, node->inputs[i]);
     for (int i = 0; i < node->n_reads; i++)
         RLF_PUSH_IN(s->arena, &reads, node->reads[i]);
-    loss->words = RLF_NEW_ARRAY(s->arena, rlf_words, n);
+    loss->words = RLF_NEW_ARRAY(s->arena, rlf_vocab_program, n);
     for (size_t i = 0; i < n; i++) {
         int domain = s->terms.data[leaves[i].term].domain;
         bool done = false;

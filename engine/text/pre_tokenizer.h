@@ -2,8 +2,8 @@
  * tokenized one by one. Split, Digits, Punctuation, Whitespace,
  * WhitespaceSplit, BertPreTokenizer, CharDelimiterSplit, FixedLength,
  * ByteLevel, Metaspace, and sequences. */
-#ifndef RLF_TEXT_SPLITTER_H
-#define RLF_TEXT_SPLITTER_H
+#ifndef RLF_TEXT_PRE_TOKENIZER_H
+#define RLF_TEXT_PRE_TOKENIZER_H
 
 #include "engine/base/str.h"
 #include "engine/text/regex.h"
@@ -31,29 +31,30 @@ typedef struct rlf_split_step {
                           stand for bytes */
 } rlf_split_step;
 
-typedef struct rlf_splitter {
+typedef struct rlf_pre_tokenizer {
     rlf_split_step *data;
     size_t count, room;
     bool byte_level; /* words are bytes to the model, not characters */
-} rlf_splitter;
+} rlf_pre_tokenizer;
 
 /* Words of a text: [from, to) of `text`. */
-typedef struct rlf_words {
+typedef struct rlf_pretokens {
     rlf_buf text;
     size_t first; /* so many of its bytes are what the first character of the
                      whole text has become; 0: it does not begin it */
-    struct rlf_word {
+    struct rlf_pretoken {
         size_t from, to;
     } * data;
     size_t count, room;
-} rlf_words;
+} rlf_pretokens;
 
-rlf_status rlf_splitter_load(rlf_splitter *splitter, const json_t *json,
-                             const char *file, rlf_arena *arena, rlf_err *err);
+rlf_status rlf_pre_tokenizer_load(rlf_pre_tokenizer *pre_tokenizer,
+                                  const json_t *json, const char *file,
+                                  rlf_arena *arena, rlf_err *err);
 /* Cut words->text (valid UTF-8) into words, rewriting it where a step adds or
  * replaces spaces. */
-rlf_status rlf_splitter_apply(const rlf_splitter *splitter, rlf_words *words,
-                              rlf_err *err);
-void rlf_words_free(rlf_words *words);
+rlf_status rlf_pre_tokenizer_apply(const rlf_pre_tokenizer *pre_tokenizer,
+                                   rlf_pretokens *words, rlf_err *err);
+void rlf_pretokens_free(rlf_pretokens *words);
 
 #endif

@@ -1,6 +1,6 @@
 /* Tiles, and the node that computes what is reduced over vocab outside of
  * updates. */
-#include "nodes/words.h"
+#include "nodes/vocab.h"
 
 #include <math.h>
 
@@ -15,10 +15,10 @@ enum {
 /* ---- plans ---- */
 
 rlf_status
-rlf_words_plan_new(const rlf_words *words, rlf_arena *arena, rlf_err *err,
-                   rlf_words_plan *out)
+rlf_vocab_plan_new(const rlf_vocab_program *words, rlf_arena *arena,
+                   rlf_err *err, rlf_vocab_plan *out)
 {
-    *out = (rlf_words_plan){.arena = arena, .words = words};
+    *out = (rlf_vocab_plan){.arena = arena, .words = words};
     RLF_TRY(rlf_expr_dense_new(words->program, arena, err, &out->value));
     if (words->slope)
         RLF_TRY(rlf_expr_dense_new(words->slope, arena, err, &out->slope));
@@ -34,8 +34,8 @@ outline_of(const rlf_load *load, int resource)
 }
 
 double
-rlf_words_tile_bytes(const rlf_load *load, const rlf_node *node,
-                     const rlf_words *words)
+rlf_vocab_tile_bytes(const rlf_load *load, const rlf_node *node,
+                     const rlf_vocab_program *words)
 {
     const rlf_model *model = outline_of(load, node->receiver);
     double v = model->table->config.vocab, columns = 0, copies = 1;
@@ -51,8 +51,8 @@ rlf_words_tile_bytes(const rlf_load *load, const rlf_node *node,
 }
 
 double
-rlf_words_kept_bytes(const rlf_load *load, const rlf_node *node,
-                     const rlf_words *words)
+rlf_vocab_kept_bytes(const rlf_load *load, const rlf_node *node,
+                     const rlf_vocab_program *words)
 {
     rlf_lengths lengths =
         rlf_sequences_lengths(load, node->inputs[words->set_input]);
@@ -66,14 +66,15 @@ rlf_words_kept_bytes(const rlf_load *load, const rlf_node *node,
 
 /* Bytes on the device beside a row's words. */
 static size_t
-bytes_beside(const rlf_words *w)
+bytes_beside(const rlf_vocab_program *w)
 {
     size_t columns = (w->slope ? 2 : 1) * w->program->outputs.count;
     return columns * sizeof(double) + sizeof(rlf_nonfinite);
 }
 
 uint32_t
-rlf_words_tokens(const rlf_load *load, const rlf_words *words, uint32_t tokens)
+rlf_vocab_tokens(const rlf_load *load, const rlf_vocab_program *words,
+                 uint32_t tokens)
 {
     for (size_t i = 0; i < words->program->inputs.count; i++) {
         if (words->model[i] < 0 || words->input[i] < 0)
@@ -87,7 +88,7 @@ rlf_words_tokens(const rlf_load *load, const rlf_words *words, uint32_t tokens)
 
 /* The tiles of a model at the caps of its use, for all micro-batches. */
 static double
-count_tiles(const rlf_model *model, const rlf_words *words, rlf_use use,
+count_tiles(const rlf_model *model, const rlf_vocab_program *words, rlf_use use,
             const rlf_reading_load *reading)
 {
     const rlf_lengths *l = reading->lengths;
@@ -107,7 +108,7 @@ count_tiles(const rlf_model *model, const rlf_words *words, rlf_use use,
 
 /* Adds the cost of the models that are read, and of the words of all. */
 static void
-cost_models(const rlf_load *load, const rlf_words *words,
+cost_models(const rlf_load *load, const rlf_vocab_program *words,
             rlf_reading_load *reading, double tiles, rlf_counts *out)
 {
     double rows = (double)reading->lengths->n * reading->lengths->response;
@@ -133,8 +134,9 @@ cost_models(const rlf_load *load, const rlf_words *words,
 }
 
 void
-rlf_words_cost(const rlf_load *load, const rlf_node *node,
-               const rlf_words *words, const rlf_lengths *own, rlf_counts *out)
+rlf_vocab_cost(const rlf_load *load, const rlf_node *node,
+               const rlf_vocab_program *words, const rlf_lengths *own,
+               rlf_counts *out)
 {
     const rlf_piece *piece = load->piece;
     const rlf_model *model = rlf_load_model(load, node);
@@ -143,7 +145,7 @@ rlf_words_cost(const rlf_load *load, const rlf_node *node,
     rlf_reading_load reading = {
         .lengths = own,
         .n_lengths = 1,
-        .tokens = rlf_words_tokens(load, words, model->caps.tokens[use]),
+        .tokens = rlf_vocab_tokens(load, words, model->caps.tokens[use]),
         .rows = RLF_ROWS_TOKENS,
         .logprob = true};
     double tiles = count_tiles(model, words, use, &reading);
@@ -168,7 +170,7 @@ rlf_words_cost(const rlf_load *load, const rlf_node *node,
 /* ---- tiles ---- */
 
 static rlf_status
-check_model(const rlf_words_tile *t, int resource, rlf_err *err)
+check_model(const rlf_vocab_tile *t, int resource, rlf_err *err)
 {
     const rlf_model_object *object = rlf_model_at(t->call->env, resource);
     if (object->config->vocab == t->v)
@@ -191,7 +193,7 @@ has_heads(const rlf_call *call)
 }
 
 static double *
-numbers(const rlf_words_tile *t, int64_t n)
+numbers(const rlf_vocab_tile *t, int64_t n)
 {
     return rlf_arena_alloc_aligned(t->plan->arena, (size_t)n * sizeof(double),
                                    64);
@@ -199,7 +201,7 @@ numbers(const rlf_words_tile *t, int64_t n)
 
 /* As many rows as every model has room for. */
 static void
-find_rows(rlf_words_tile *t, rlf_pass *live)
+find_rows(rlf_vocab_tile *t, rlf_pass *live)
 {
     size_t each = bytes_beside(t->plan->words);
     size_t n = t->plan->words->program->inputs.count;
@@ -218,9 +220,9 @@ find_rows(rlf_words_tile *t, rlf_pass *live)
 }
 
 static void
-make_arrays(rlf_words_tile *t)
+make_arrays(rlf_vocab_tile *t)
 {
-    const rlf_words *w = t->plan->words;
+    const rlf_vocab_program *w = t->plan->words;
     rlf_arena *arena = t->plan->arena;
     size_t n_in = w->program->inputs.count, n_out = w->program->outputs.count;
     t->inputs = RLF_NEW_ARRAY(arena, rlf_dense_column, n_in + n_out);
@@ -235,9 +237,9 @@ make_arrays(rlf_words_tile *t)
 
 /* The models' passes. */
 static rlf_status
-open_passes(rlf_words_tile *t, rlf_err *err)
+open_passes(rlf_vocab_tile *t, rlf_err *err)
 {
-    const rlf_words *w = t->plan->words;
+    const rlf_vocab_program *w = t->plan->words;
     for (size_t i = 0; i < w->program->inputs.count; i++) {
         if (w->model[i] < 0)
             continue;
@@ -251,14 +253,14 @@ open_passes(rlf_words_tile *t, rlf_err *err)
 }
 
 rlf_status
-rlf_words_tile_open(rlf_words_plan *plan, const rlf_call *call, rlf_pass *live,
-                    rlf_err *err, rlf_words_tile **out)
+rlf_vocab_tile_open(rlf_vocab_plan *plan, const rlf_call *call, rlf_pass *live,
+                    rlf_err *err, rlf_vocab_tile **out)
 {
-    const rlf_words *w = plan->words;
+    const rlf_vocab_program *w = plan->words;
     size_t n = w->program->inputs.count;
-    rlf_words_tile *t = plan->tile;
+    rlf_vocab_tile *t = plan->tile;
     if (!t) {
-        t = plan->tile = RLF_NEW(plan->arena, rlf_words_tile);
+        t = plan->tile = RLF_NEW(plan->arena, rlf_vocab_tile);
         t->plan = plan;
         t->v = rlf_model_at(call->env, call->node->receiver)->config->vocab;
         t->here = has_heads(call);
@@ -278,11 +280,11 @@ rlf_words_tile_open(rlf_words_plan *plan, const rlf_call *call, rlf_pass *live,
 }
 
 rlf_status
-rlf_words_take(rlf_words_tile *t, const rlf_sequence *seqs,
+rlf_vocab_take(rlf_vocab_tile *t, const rlf_sequence *seqs,
                const uint32_t *which, uint32_t n, rlf_err *err)
 {
     const rlf_env *env = t->call->env;
-    const rlf_words *w = t->plan->words;
+    const rlf_vocab_program *w = t->plan->words;
     const rlf_model_object *own = rlf_model_at(env, t->call->node->receiver);
     for (size_t i = 0; i < w->program->inputs.count; i++) {
         t->seqs[i] = seqs;
@@ -300,7 +302,7 @@ rlf_words_take(rlf_words_tile *t, const rlf_sequence *seqs,
 }
 
 rlf_status
-rlf_words_fit(const rlf_words_tile *t, uint32_t first, uint32_t n, rlf_err *err,
+rlf_vocab_fit(const rlf_vocab_tile *t, uint32_t first, uint32_t n, rlf_err *err,
               uint32_t *fit)
 {
     for (size_t i = 0; i < t->plan->words->program->inputs.count; i++) {
@@ -314,7 +316,7 @@ rlf_words_fit(const rlf_words_tile *t, uint32_t first, uint32_t n, rlf_err *err,
 }
 
 rlf_status
-rlf_words_forward(const rlf_words_tile *t, uint32_t first, uint32_t n,
+rlf_vocab_forward(const rlf_vocab_tile *t, uint32_t first, uint32_t n,
                   rlf_err *err)
 {
     for (size_t i = 0; i < t->plan->words->program->inputs.count; i++) {
@@ -328,7 +330,7 @@ rlf_words_forward(const rlf_words_tile *t, uint32_t first, uint32_t n,
 }
 
 rlf_status
-rlf_words_settle(const rlf_words_tile *t, rlf_err *err)
+rlf_vocab_settle(const rlf_vocab_tile *t, rlf_err *err)
 {
     for (size_t i = 0; i < t->plan->words->program->inputs.count; i++)
         if (t->pass[i])
@@ -345,7 +347,7 @@ hidden_bytes(const rlf_pass *p)
 }
 
 rlf_status
-rlf_words_keep(const rlf_words_tile *t, rlf_arena *pool, rlf_err *err,
+rlf_vocab_keep(const rlf_vocab_tile *t, rlf_arena *pool, rlf_err *err,
                void ***out)
 {
     size_t n = t->plan->words->program->inputs.count;
@@ -363,7 +365,7 @@ rlf_words_keep(const rlf_words_tile *t, rlf_arena *pool, rlf_err *err,
 }
 
 rlf_status
-rlf_words_recall(const rlf_words_tile *t, uint32_t first, uint32_t n,
+rlf_vocab_recall(const rlf_vocab_tile *t, uint32_t first, uint32_t n,
                  void *const *kept, rlf_err *err)
 {
     for (size_t i = 0; i < t->plan->words->program->inputs.count; i++) {
@@ -379,10 +381,10 @@ rlf_words_recall(const rlf_words_tile *t, uint32_t first, uint32_t n,
 }
 
 void
-rlf_words_place(const rlf_words_tile *t, int64_t k, uint32_t row,
+rlf_vocab_place(const rlf_vocab_tile *t, int64_t k, uint32_t row,
                 uint32_t token)
 {
-    const rlf_words *w = t->plan->words;
+    const rlf_vocab_program *w = t->plan->words;
     const rlf_domains *domains = &t->call->env->graph->domains;
     for (size_t i = 0; i < w->program->inputs.count; i++) {
         if (w->model[i] >= 0)
@@ -399,10 +401,10 @@ rlf_words_place(const rlf_words_tile *t, int64_t k, uint32_t row,
 }
 
 rlf_status
-rlf_words_load(rlf_words_tile *t, int64_t first, int64_t n, float *own,
+rlf_vocab_load(rlf_vocab_tile *t, int64_t first, int64_t n, float *own,
                const rlf_model *model, rlf_pass *pass, rlf_err *err)
 {
-    const rlf_words *w = t->plan->words;
+    const rlf_vocab_program *w = t->plan->words;
     for (size_t i = 0; i < w->program->inputs.count; i++) {
         if (w->model[i] < 0)
             continue;
@@ -421,26 +423,26 @@ rlf_words_load(rlf_words_tile *t, int64_t first, int64_t n, float *own,
 /* ---- running programs ---- */
 
 double *
-rlf_words_result_at(const rlf_words_tile *t, uint32_t i)
+rlf_vocab_result_at(const rlf_vocab_tile *t, uint32_t i)
 {
     return (double *)rlf_head_beside(t->room, t->beside) + i * t->rows;
 }
 
 double *
-rlf_words_derivative_at(const rlf_words_tile *t, uint32_t i)
+rlf_vocab_derivative_at(const rlf_vocab_tile *t, uint32_t i)
 {
-    return rlf_words_result_at(t, t->plan->value->n_outputs + i);
+    return rlf_vocab_result_at(t, t->plan->value->n_outputs + i);
 }
 
 static rlf_nonfinite *
-odd_at(const rlf_words_tile *t)
+odd_at(const rlf_vocab_tile *t)
 {
-    return (rlf_nonfinite *)rlf_words_derivative_at(t,
+    return (rlf_nonfinite *)rlf_vocab_derivative_at(t,
                                                     t->plan->value->n_outputs);
 }
 
 rlf_status
-rlf_words_results(const rlf_words_tile *t, int64_t first, int64_t n,
+rlf_vocab_results(const rlf_vocab_tile *t, int64_t first, int64_t n,
                   rlf_err *err)
 {
     const rlf_pass *p = t->room;
@@ -448,7 +450,7 @@ rlf_words_results(const rlf_words_tile *t, int64_t first, int64_t n,
     rlf_dense_column *out =
         RLF_NEW_ARRAY(t->call->env->pool, rlf_dense_column, n_out);
     for (uint32_t i = 0; i < n_out; i++)
-        out[i].data = rlf_words_result_at(t, i);
+        out[i].data = rlf_vocab_result_at(t, i);
     rlf_expr_dense_args args = {.m = n,
                                 .v = t->v,
                                 .program = t->plan->value,
@@ -464,9 +466,9 @@ rlf_words_results(const rlf_words_tile *t, int64_t first, int64_t n,
 
 /* The live model's words. */
 static rlf_dense_column
-live_words(const rlf_words_tile *t)
+live_words(const rlf_vocab_tile *t)
 {
-    const rlf_words *w = t->plan->words;
+    const rlf_vocab_program *w = t->plan->words;
     size_t i = 0;
     while (w->model[i] < 0 || w->input[i] >= 0)
         i++;
@@ -474,7 +476,7 @@ live_words(const rlf_words_tile *t)
 }
 
 rlf_status
-rlf_words_slopes(const rlf_words_tile *t, int64_t first, int64_t n, bool there,
+rlf_vocab_slopes(const rlf_vocab_tile *t, int64_t first, int64_t n, bool there,
                  rlf_err *err)
 {
     const rlf_pass *p = t->room;
@@ -482,7 +484,7 @@ rlf_words_slopes(const rlf_words_tile *t, int64_t first, int64_t n, bool there,
     rlf_dense_column out = live_words(t);
     for (uint32_t i = 0; i < program->outputs.count; i++)
         t->inputs[program->inputs.count + i].data =
-            there ? rlf_words_derivative_at(t, i) : t->derivative[i];
+            there ? rlf_vocab_derivative_at(t, i) : t->derivative[i];
     rlf_expr_dense_args args = {.m = n,
                                 .v = t->v,
                                 .program = t->plan->slope,
@@ -499,7 +501,7 @@ rlf_words_slopes(const rlf_words_tile *t, int64_t first, int64_t n, bool there,
 
 typedef struct state {
     rlf_arena *arena;
-    rlf_words_plan plan;
+    rlf_vocab_plan plan;
     double **result; /* per output, of the rows of a micro-batch */
     uint64_t *place; /* where they are in columns */
 } state;
@@ -510,7 +512,7 @@ init(const rlf_env *env, const rlf_node *node, rlf_err *err, void **out)
     (void)env;
     state *s = rlf_class_arena_state(sizeof *s);
     rlf_status status =
-        rlf_words_plan_new(node->words, s->arena, err, &s->plan);
+        rlf_vocab_plan_new(node->words, s->arena, err, &s->plan);
     if (status < 0)
         rlf_class_arena_fini(s);
     else
@@ -531,22 +533,22 @@ open(rlf_call *call, rlf_err *err)
 
 /* The tile's n rows, from row `first` of the passes on. */
 static rlf_status
-run_tile(rlf_words_tile *t, int64_t first, int64_t n, rlf_err *err)
+run_tile(rlf_vocab_tile *t, int64_t first, int64_t n, rlf_err *err)
 {
     if (!n)
         return RLF_OK;
-    RLF_TRY(rlf_words_load(t, first, n, NULL, NULL, NULL, err));
-    return rlf_words_results(t, first, n, err);
+    RLF_TRY(rlf_vocab_load(t, first, n, NULL, NULL, NULL, err));
+    return rlf_vocab_results(t, first, n, err);
 }
 
 /* One micro-batch: `fit` sequences from number `at` of the piece on. */
 static rlf_status
-run_micro(rlf_call *call, rlf_words_tile *t, const rlf_sequence *seqs,
+run_micro(rlf_call *call, rlf_vocab_tile *t, const rlf_sequence *seqs,
           uint32_t at, uint32_t fit, rlf_err *err)
 {
     state *s = call->state;
     int64_t first = 0, n = 0;
-    RLF_TRY(rlf_words_forward(t, at, fit, err));
+    RLF_TRY(rlf_vocab_forward(t, at, fit, err));
     if (!t->here)
         return RLF_OK;
     for (uint32_t i = at; i < at + fit; i++) {
@@ -557,7 +559,7 @@ run_micro(rlf_call *call, rlf_words_tile *t, const rlf_sequence *seqs,
                 RLF_TRY(run_tile(t, first, n - first, err));
                 first = n;
             }
-            rlf_words_place(t, n - first, row, k);
+            rlf_vocab_place(t, n - first, row, k);
             s->place[n++] = rlf_sequences_place(t->set, row, k);
         }
     }
@@ -571,7 +573,7 @@ run_micro(rlf_call *call, rlf_words_tile *t, const rlf_sequence *seqs,
 
 /* Room for what a micro-batch gives. */
 static void
-make_results(state *s, rlf_words_tile *t)
+make_results(state *s, rlf_vocab_tile *t)
 {
     size_t n = s->plan.words->program->outputs.count;
     if (t->here && !s->result) {
@@ -587,25 +589,25 @@ static rlf_status
 step(rlf_call *call, rlf_err *err)
 {
     state *s = call->state;
-    const rlf_words *w = s->plan.words;
+    const rlf_vocab_program *w = s->plan.words;
     rlf_rows *rows = call->in[w->set_input].rows;
     uint32_t n = call->rows ? call->n_rows : rows->samples->count;
-    rlf_words_tile *tile;
+    rlf_vocab_tile *tile;
     rlf_sequence *seqs;
-    RLF_TRY(rlf_words_tile_open(&s->plan, call, NULL, err, &tile));
+    RLF_TRY(rlf_vocab_tile_open(&s->plan, call, NULL, err, &tile));
     make_results(s, tile);
     RLF_TRY(rlf_sequences_read(call->env, rows,
                                rlf_model_at(call->env, call->node->receiver),
                                RLF_READ_WORDS, call->rows, n, err, &seqs));
-    RLF_TRY(rlf_words_take(tile, seqs, call->rows, n, err));
+    RLF_TRY(rlf_vocab_take(tile, seqs, call->rows, n, err));
     for (uint32_t i = 0; i < n;) {
         uint32_t fit = n - i;
-        RLF_TRY(rlf_words_fit(tile, i, n - i, err, &fit));
+        RLF_TRY(rlf_vocab_fit(tile, i, n - i, err, &fit));
         RLF_TRY(run_micro(call, tile, seqs, i, fit, err));
         rlf_comm_beat(call->env->comm);
         i += fit;
     }
-    return rlf_words_settle(tile, err);
+    return rlf_vocab_settle(tile, err);
 }
 
 static void
@@ -613,23 +615,23 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 {
     rlf_counts counts = {0};
     rlf_lengths own = rlf_load_own(load, node->inputs[node->words->set_input]);
-    rlf_words_cost(load, node, node->words, &own, &counts);
+    rlf_vocab_cost(load, node, node->words, &own, &counts);
     *out = counts.cost;
     if (load->piece)
         return;
     rlf_lengths lengths =
         rlf_sequences_lengths(load, node->inputs[node->words->set_input]);
     out->host = rlf_sequences_bytes(&lengths) +
-                rlf_words_tile_bytes(load, node, node->words);
+                rlf_vocab_tile_bytes(load, node, node->words);
 }
 
 const rlf_node_class rlf_node_over_vocab = {
     .name = "words",
     .doc = "what is reduced over the vocabulary, at each token",
     .form = RLF_FORM_SYNTAX,
-    .spread = RLF_SPREAD_ROWS,
+    .partition = RLF_PARTITION_ROWS,
     .work = RLF_WORK_READ,
-    .program = RLF_PROGRAM_WORDS,
+    .program = RLF_PROGRAM_VOCAB,
     .receiver = RLF_RECEIVER_MODEL,
     .gives = RLF_GIVES_OTHER,
     .granularity = RLF_GRAIN_SAMPLE,

@@ -1,5 +1,5 @@
-/* The holds of a model: see model_holds.h. */
-#include "nodes/model_holds.h"
+/* The copies of a model: see model_copies.h. */
+#include "nodes/model_copies.h"
 
 #include <limits.h>
 
@@ -16,20 +16,20 @@
 #include "nodes/sequences.h"
 #include "nodes/update.h"
 
-/* One hold, on this rank alone: of a run without meshes. */
-static const rlf_hold alone;
+/* One copy, on this rank alone: of a run without meshes. */
+static const rlf_weight_copy alone;
 
-const rlf_hold *
-rlf_hold_at(const rlf_env *env, int model, int i)
+const rlf_weight_copy *
+rlf_weight_copy_at(const rlf_env *env, int model, int i)
 {
-    return env->holds ? &env->holds[model].list[i] : &alone;
+    return env->copies ? &env->copies[model].list[i] : &alone;
 }
 
-/* The hold of a model that a node takes its weights from. */
+/* The copy of a model that a node takes its weights from. */
 static int
-hold_of(const rlf_env *env, const rlf_node *node, int model)
+copy_of(const rlf_env *env, const rlf_node *node, int model)
 {
-    return env->hold ? env->hold[node->id][model] : 0;
+    return env->copy ? env->copy[node->id][model] : 0;
 }
 
 rlf_model *
@@ -39,7 +39,7 @@ rlf_model_of(const rlf_call *call, int resource)
     if (rlf_call_mesh(call)->at.tp < 0)
         return NULL;
     return rlf_model_at(env, resource)
-        ->holds[hold_of(env, call->node, resource)]
+        ->copies[copy_of(env, call->node, resource)]
         .model;
 }
 
@@ -53,14 +53,14 @@ is_offloaded(const rlf_graph *graph, int model)
     return row && row->offload == 1;
 }
 
-/* Do weights go from its first hold to others, on whatever ranks, that have
+/* Do weights go from its first copy to others, on whatever ranks, that have
  * only what calls read? */
 static bool
 serves(const rlf_env *env, int model)
 {
-    for (int i = 1; env->holds && i < env->holds[model].n; i++) {
-        const rlf_hold *hold = rlf_hold_at(env, model, i);
-        if (hold->by_layer && !hold->fixed)
+    for (int i = 1; env->copies && i < env->copies[model].n; i++) {
+        const rlf_weight_copy *copy = rlf_weight_copy_at(env, model, i);
+        if (copy->by_layer && !copy->fixed)
             return true;
     }
     return false;
@@ -73,16 +73,16 @@ options_of(const rlf_env *env, const rlf_resource *resource,
            const rlf_model_object *m, rlf_model_head head, int i)
 {
     int index = rlf_model_index(env, resource);
-    const rlf_hold *hold = rlf_hold_at(env, index, i);
+    const rlf_weight_copy *copy = rlf_weight_copy_at(env, index, i);
     bool trained = resource->trained && i == 0;
     bool save_f32 = rlf_declared_save_f32(env->graph, resource);
     return (rlf_model_options){
         .head = head,
         .trained = trained,
-        .bare = hold->bare,
-        .offload = is_offloaded(env->graph, index) && !hold->bare,
-        .by_layer = hold->by_layer,
-        .fixed = hold->by_layer && hold->fixed,
+        .bare = copy->bare,
+        .offload = is_offloaded(env->graph, index) && !copy->bare,
+        .by_layer = copy->by_layer,
+        .fixed = copy->by_layer && copy->fixed,
         .bf16 = m->bf16,
         .save_f32 = save_f32,
         .serves = i == 0 && serves(env, index),
@@ -91,15 +91,15 @@ options_of(const rlf_env *env, const rlf_resource *resource,
         .tables = m->tables,
         .shards = env->sums ? env->sums[index].shards : 1,
         .lanes = env->sums ? env->sums[index].lanes : 1,
-        .group = hold->mesh.tp,
-        .stages = hold->mesh.pp,
-        .chunks = hold->mesh.layout.chunks,
-        .vee = hold->mesh.layout.vee,
-        .replicas = trained ? hold->mesh.dp : NULL,
-        .peers = trained ? hold->mesh.slice : NULL,
-        .flights = trained ? hold->mesh.flights : NULL,
-        .owed = trained ? hold->mesh.owed : NULL,
-        .sliced = trained && hold->mesh.zero > 0,
+        .group = copy->mesh.tp,
+        .stages = copy->mesh.pp,
+        .chunks = copy->mesh.layout.chunks,
+        .vee = copy->mesh.layout.vee,
+        .replicas = trained ? copy->mesh.dp : NULL,
+        .peers = trained ? copy->mesh.slice : NULL,
+        .flights = trained ? copy->mesh.flights : NULL,
+        .owed = trained ? copy->mesh.owed : NULL,
+        .sliced = trained && copy->mesh.zero > 0,
     };
 }
 
@@ -119,9 +119,9 @@ has_all(const rlf_model *x, const rlf_model *model)
 static const rlf_model *
 cut_alike(const rlf_model_object *m, const rlf_model *model)
 {
-    for (int i = 0; i < m->n_holds; i++) {
-        const rlf_model *x = m->holds[i].model;
-        if (x && x->weights && !m->holds[i].later &&
+    for (int i = 0; i < m->n_copies; i++) {
+        const rlf_model *x = m->copies[i].model;
+        if (x && x->weights && !m->copies[i].later &&
             rlf_table_cut_alike(&x->table->cut, &model->table->cut) &&
             has_all(x, model))
             return x;
@@ -162,21 +162,21 @@ fill(const rlf_env *env, const rlf_resource *resource,
     return rlf_weights_fill(model, &origin, err);
 }
 
-/* The first hold of this rank that has the same part, in the same group: one
+/* The first copy of this rank that has the same part, in the same group: one
  * model does for both, unless the other's weights come by layer and all are
  * wanted, or one keeps later weights. */
 static int
 first_alike(const rlf_env *env, int model, const rlf_model_object *m, int i)
 {
-    const rlf_mesh *x = &rlf_hold_at(env, model, i)->mesh;
-    if (rlf_hold_at(env, model, i)->later_of)
+    const rlf_mesh *x = &rlf_weight_copy_at(env, model, i)->mesh;
+    if (rlf_weight_copy_at(env, model, i)->later_of)
         return i;
     for (int k = 0; k < i; k++) {
-        const rlf_mesh *y = &rlf_hold_at(env, model, k)->mesh;
-        if (rlf_hold_at(env, model, k)->by_layer &&
-            !rlf_hold_at(env, model, i)->by_layer)
+        const rlf_mesh *y = &rlf_weight_copy_at(env, model, k)->mesh;
+        if (rlf_weight_copy_at(env, model, k)->by_layer &&
+            !rlf_weight_copy_at(env, model, i)->by_layer)
             continue;
-        if (m->holds[k].own && rlf_layout_same_cut(&x->layout, &y->layout) &&
+        if (m->copies[k].own && rlf_layout_same_cut(&x->layout, &y->layout) &&
             x->at.tp == y->at.tp && x->at.pp == y->at.pp && x->tp == y->tp &&
             x->pp == y->pp)
             return k;
@@ -188,9 +188,9 @@ static void
 add_use(const rlf_env *env, const rlf_node *node, int model,
         rlf_model_object *m, rlf_use use)
 {
-    int first = m->holds[hold_of(env, node, model)].first;
+    int first = m->copies[copy_of(env, node, model)].first;
     if (first >= 0)
-        m->holds[first].uses[use] = true;
+        m->copies[first].uses[use] = true;
 }
 
 /* Finds what nodes on this rank do with its weights. */
@@ -198,7 +198,7 @@ static void
 find_uses(const rlf_env *env, int model, rlf_model_object *m)
 {
     const rlf_graph *graph = env->graph;
-    m->holds[0].uses[RLF_USE_UPDATE] = m->holds[0].own && m->outline->trained;
+    m->copies[0].uses[RLF_USE_UPDATE] = m->copies[0].own && m->outline->trained;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
         rlf_work_kind work = node->class->work;
@@ -213,19 +213,19 @@ find_uses(const rlf_env *env, int model, rlf_model_object *m)
     }
 }
 
-/* Which holds have a part here, and models of their own. */
+/* Which copies have a part here, and models of their own. */
 static void
-find_holds(const rlf_env *env, int model, rlf_model_object *m)
+find_copies(const rlf_env *env, int model, rlf_model_object *m)
 {
-    m->n_holds = env->holds ? env->holds[model].n : 1;
-    m->holds = RLF_NEW_ARRAY(m->arena, rlf_model_hold, m->n_holds);
-    for (int i = 0; i < m->n_holds; i++) {
-        const rlf_hold *hold = rlf_hold_at(env, model, i);
-        rlf_model_hold *to = &m->holds[i];
-        if (i > 0 && hold->call)
-            to->call = hold->call->name;
-        to->later = hold->later_of > 0;
-        to->first = hold->mesh.at.tp < 0 ? -1 : first_alike(env, model, m, i);
+    m->n_copies = env->copies ? env->copies[model].n : 1;
+    m->copies = RLF_NEW_ARRAY(m->arena, rlf_local_copy, m->n_copies);
+    for (int i = 0; i < m->n_copies; i++) {
+        const rlf_weight_copy *copy = rlf_weight_copy_at(env, model, i);
+        rlf_local_copy *to = &m->copies[i];
+        if (i > 0 && copy->call)
+            to->call = copy->call->name;
+        to->later = copy->later_of > 0;
+        to->first = copy->mesh.at.tp < 0 ? -1 : first_alike(env, model, m, i);
         to->own = to->first == i;
     }
     find_uses(env, model, m);
@@ -288,19 +288,19 @@ count_flights(const rlf_env *env, const rlf_resource *resource,
     return RLF_OK;
 }
 
-/* Holds beside one that is trained live from when they get its weights until
+/* Copies beside one that is trained live from when they get its weights until
  * its next update begins (engine/order keeps readers and writers of a model
  * apart), so they lie in memory that only updates need. */
 static rlf_status
 lend(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
      const rlf_model_object *m, rlf_model_options *options, rlf_err *err)
 {
-    const bool *uses = m->holds[0].uses;
+    const bool *uses = m->copies[0].uses;
     if (m->config->lora.rank) /* their bases stay where they are */
         return RLF_OK;
     options->unread = !uses[RLF_USE_READ] && !uses[RLF_USE_GENERATE];
-    for (int i = 1; i < m->n_holds && options->trained; i++) {
-        if (!m->holds[i].own)
+    for (int i = 1; i < m->n_copies && options->trained; i++) {
+        if (!m->copies[i].own)
             continue;
         rlf_model_options other = options_of(env, resource, m, head, i);
         size_t bytes;
@@ -318,8 +318,8 @@ base_of(const rlf_model_object *m, const rlf_model_options *options)
     const rlf_cut cut = rlf_block_cut(options);
     if (!m->base || !options->by_layer || !options->fixed)
         return NULL;
-    for (int i = 0; i < m->source->n_holds; i++) {
-        const rlf_model *x = m->source->holds[i].model;
+    for (int i = 0; i < m->source->n_copies; i++) {
+        const rlf_model *x = m->source->copies[i].model;
         if (x && !x->bare && !x->offload && x->table->shards.of == cut.shards &&
             rlf_table_cut_alike(&x->table->cut, &cut))
             return x;
@@ -329,7 +329,7 @@ base_of(const rlf_model_object *m, const rlf_model_options *options)
 
 /* Without memory, which it takes once all is known to fit. */
 static rlf_status
-open_hold(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
+open_copy(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
           rlf_model_object *m, int i, rlf_err *err)
 {
     rlf_model_options options = options_of(env, resource, m, head, i);
@@ -340,7 +340,7 @@ open_hold(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
     else if (m->model && m->model->trained && !m->config->lora.rank)
         options.lender = m->model;
     return rlf_model_lay(env->queue, env->kernels, m->config, &options, err,
-                         &m->holds[i].model);
+                         &m->copies[i].model);
 }
 
 /* Finds the weights that can be kept in bf16; of a plan, whose files may be
@@ -377,16 +377,16 @@ check_origin(const rlf_env *env, const rlf_resource *resource,
 }
 
 static rlf_status
-fill_hold(const rlf_env *env, const rlf_resource *resource,
-          const rlf_model_object *m, const rlf_model_hold *hold, rlf_err *err)
+fill_copy(const rlf_env *env, const rlf_resource *resource,
+          const rlf_model_object *m, const rlf_local_copy *copy, rlf_err *err)
 {
-    RLF_TRY(rlf_model_take(hold->model, err));
-    if (hold->later)
+    RLF_TRY(rlf_model_take(copy->model, err));
+    if (copy->later)
         return RLF_OK;
-    if (!hold->model->options.base_of)
+    if (!copy->model->options.base_of)
         RLF_TRY(rlf_arg_blame(rlf_declared_source(resource),
-                              fill(env, resource, m, hold->model, err), err));
-    hold->model->version = 1; /* in however many steps it was made */
+                              fill(env, resource, m, copy->model, err), err));
+    copy->model->version = 1; /* in however many steps it was made */
     return RLF_OK;
 }
 
@@ -422,7 +422,7 @@ is_set_to_more(const rlf_graph *graph, int model, const bool *blank)
 }
 
 bool
-rlf_holds_blank(const rlf_env *env, int model)
+rlf_weight_copies_blank(const rlf_env *env, int model)
 {
     const rlf_graph *graph = env->graph;
     size_t n = graph->resources.count;
@@ -444,8 +444,8 @@ rlf_holds_blank(const rlf_env *env, int model)
 
 /* The parts of the weights that lie on this rank. */
 rlf_status
-rlf_holds_open(const rlf_env *env, const rlf_resource *resource,
-               rlf_model_head head, rlf_model_object *m, rlf_err *err)
+rlf_weight_copies_open(const rlf_env *env, const rlf_resource *resource,
+                       rlf_model_head head, rlf_model_object *m, rlf_err *err)
 {
     int index = rlf_model_index(env, resource);
     rlf_model_options options = options_of(env, resource, m, head, 0);
@@ -456,15 +456,15 @@ rlf_holds_open(const rlf_env *env, const rlf_resource *resource,
     if (!env->planned)
         RLF_TRY(check_origin(env, resource, m, err));
     RLF_TRY(find_bf16(env, resource, m, err));
-    bool fixed = rlf_hold_at(env, index, 0)->fixed;
+    bool fixed = rlf_weight_copy_at(env, index, 0)->fixed;
     m->rounds = m->known.half && !options.save_f32 && !fixed;
-    find_holds(env, index, m);
-    for (int i = 0; i < m->n_holds; i++) {
-        rlf_model_hold *to = &m->holds[i];
+    find_copies(env, index, m);
+    for (int i = 0; i < m->n_copies; i++) {
+        rlf_local_copy *to = &m->copies[i];
         if (to->own)
-            RLF_TRY(open_hold(env, resource, head, m, i, err));
+            RLF_TRY(open_copy(env, resource, head, m, i, err));
         else if (to->first >= 0)
-            to->model = m->holds[to->first].model;
+            to->model = m->copies[to->first].model;
         if (i == 0)
             m->model = to->model;
     }
@@ -489,34 +489,34 @@ check_tokens(const rlf_env *env, const rlf_resource *resource,
 }
 
 static rlf_status
-reserve_hold(const rlf_env *env, const rlf_resource *resource,
-             const rlf_model_hold *hold, rlf_err *err)
+reserve_copy(const rlf_env *env, const rlf_resource *resource,
+             const rlf_local_copy *copy, rlf_err *err)
 {
-    rlf_model *model = hold->model;
+    rlf_model *model = copy->model;
     rlf_kv *pages;
     void *arrays;
     for (rlf_use use = 0; use < RLF_N_USES; use++) {
-        if (!hold->uses[use])
+        if (!copy->uses[use])
             continue;
         RLF_TRY(check_tokens(env, resource, &model->caps, use, err));
         RLF_TRY(rlf_buffers_reserve(model, use, err));
     }
-    if (!hold->uses[RLF_USE_GENERATE])
+    if (!copy->uses[RLF_USE_GENERATE])
         return RLF_OK;
     RLF_TRY(rlf_buffers_pages(model, err, &pages));
     return rlf_buffers_arrays(model, err, &arrays);
 }
 
 rlf_status
-rlf_holds_reserve(const rlf_env *env, const rlf_resource *resource,
-                  void *object, rlf_err *err)
+rlf_weight_copies_reserve(const rlf_env *env, const rlf_resource *resource,
+                          void *object, rlf_err *err)
 {
     const rlf_model_object *m = object;
-    for (int i = 0; i < m->n_holds; i++)
-        if (m->holds[i].own)
-            RLF_TRY(fill_hold(env, resource, m, &m->holds[i], err));
-    for (int i = 0; i < m->n_holds; i++)
-        if (m->holds[i].own)
-            RLF_TRY(reserve_hold(env, resource, &m->holds[i], err));
+    for (int i = 0; i < m->n_copies; i++)
+        if (m->copies[i].own)
+            RLF_TRY(fill_copy(env, resource, m, &m->copies[i], err));
+    for (int i = 0; i < m->n_copies; i++)
+        if (m->copies[i].own)
+            RLF_TRY(reserve_copy(env, resource, &m->copies[i], err));
     return RLF_OK;
 }

@@ -1,5 +1,5 @@
-/* The pre-tokenizer of a tokenizer file: see splitter.h. */
-#include "engine/text/splitter.h"
+/* The pre-tokenizer of a tokenizer file: see pre_tokenizer.h. */
+#include "engine/text/pre_tokenizer.h"
 
 #include "engine/base/vec.h"
 #include "engine/io/json.h"
@@ -189,8 +189,8 @@ load_metaspace(const json_t *json, const char *file, rlf_arena *arena,
 }
 
 rlf_status
-rlf_splitter_load(rlf_splitter *splitter, const json_t *json, const char *file,
-                  rlf_arena *arena, rlf_err *err)
+rlf_pre_tokenizer_load(rlf_pre_tokenizer *pre_tokenizer, const json_t *json,
+                       const char *file, rlf_arena *arena, rlf_err *err)
 {
     if (!json || json_is_null(json))
         return RLF_OK;
@@ -202,13 +202,13 @@ rlf_splitter_load(rlf_splitter *splitter, const json_t *json, const char *file,
         RLF_TRY(
             rlf_json_get_array(json, file, "pretokenizers", true, err, &list));
         for (size_t i = 0; i < json_array_size(list); i++)
-            RLF_TRY(rlf_splitter_load(splitter, json_array_get(list, i), file,
-                                      arena, err));
+            RLF_TRY(rlf_pre_tokenizer_load(
+                pre_tokenizer, json_array_get(list, i), file, arena, err));
         return RLF_OK;
     }
     bool rewrites =
         strcmp(type, "ByteLevel") == 0 || strcmp(type, "Metaspace") == 0;
-    if (splitter->byte_level && rewrites)
+    if (pre_tokenizer->byte_level && rewrites)
         return rlf_fail(err, RLF_USER,
                         "%s: the pre_tokenizer %s after ByteLevel is not "
                         "supported",
@@ -219,7 +219,7 @@ rlf_splitter_load(rlf_splitter *splitter, const json_t *json, const char *file,
         RLF_TRY(load_digits(json, file, arena, err, &step));
     } else if (strcmp(type, "ByteLevel") == 0) {
         RLF_TRY(load_byte_level(json, file, arena, err, &step));
-        splitter->byte_level = true;
+        pre_tokenizer->byte_level = true;
         step.bytes = true;
     } else if (strcmp(type, "Punctuation") == 0) {
         RLF_TRY(load_punctuation(json, file, arena, err, &step));
@@ -229,7 +229,7 @@ rlf_splitter_load(rlf_splitter *splitter, const json_t *json, const char *file,
         RLF_TRY(load_whitespace_split(file, arena, err, &step));
     } else if (strcmp(type, "BertPreTokenizer") == 0) {
         RLF_TRY(load_whitespace_split(file, arena, err, &step));
-        RLF_TRY_PUSH_IN(arena, splitter, "a tokenizer", step);
+        RLF_TRY_PUSH_IN(arena, pre_tokenizer, "a tokenizer", step);
         step = (rlf_split_step){0};
         RLF_TRY(load_punctuation(NULL, file, arena, err, &step));
     } else if (strcmp(type, "CharDelimiterSplit") == 0) {
@@ -243,13 +243,13 @@ rlf_splitter_load(rlf_splitter *splitter, const json_t *json, const char *file,
                         "%s: the pre_tokenizer %.*s is not supported", file,
                         RLF_CUT(40, type));
     }
-    RLF_TRY_PUSH_IN(arena, splitter, "a tokenizer", step);
+    RLF_TRY_PUSH_IN(arena, pre_tokenizer, "a tokenizer", step);
     return RLF_OK;
 }
 
 /* Metaspace and prefixes: rewrite the text, word by word. */
 static rlf_status
-rewrite(const rlf_split_step *step, rlf_words *words, rlf_err *err)
+rewrite(const rlf_split_step *step, rlf_pretokens *words, rlf_err *err)
 {
     rlf_buf out = {0};
     size_t first = 0;
@@ -260,7 +260,7 @@ rewrite(const rlf_split_step *step, rlf_words *words, rlf_err *err)
     if (!rlf_buf_try(&out, words->text.n + n_space * spaces))
         return rlf_fail_memory(err, words->text.n, "a text that is split");
     for (size_t w = 0; w < words->count; w++) {
-        struct rlf_word word = words->data[w];
+        struct rlf_pretoken word = words->data[w];
         const char *p = words->text.p + word.from;
         size_t n = word.to - word.from, from = out.n;
         /* A word that begins with ' ' will begin with `space`. */
@@ -277,7 +277,7 @@ rewrite(const rlf_split_step *step, rlf_words *words, rlf_err *err)
             if (word.from + i < words->first)
                 first = out.n;
         }
-        words->data[w] = (struct rlf_word){from, out.n};
+        words->data[w] = (struct rlf_pretoken){from, out.n};
     }
     rlf_buf_free(&words->text);
     words->text = out;
@@ -297,14 +297,14 @@ put_char(rlf_buf *out, uint32_t code)
 /* Words of bytes as the characters that stand for them, or back. What steps
  * after ByteLevel see are those. */
 static rlf_status
-respell(rlf_words *words, bool back, rlf_err *err)
+respell(rlf_pretokens *words, bool back, rlf_err *err)
 {
     rlf_buf out = {0};
     if (!rlf_buf_try(&out, 2 * words->text.n))
         return rlf_fail_memory(err, 2 * words->text.n, "a text that is split");
     for (size_t w = 0; w < words->count; w++) {
         const char *p = words->text.p;
-        struct rlf_word word = words->data[w];
+        struct rlf_pretoken word = words->data[w];
         size_t from = out.n;
         for (size_t i = word.from; i < word.to;) {
             if (back)
@@ -313,7 +313,7 @@ respell(rlf_words *words, bool back, rlf_err *err)
                 put_char(&out, rlf_byte_char((unsigned char)p[i]));
             i += back ? (size_t)rlf_utf8_unit(p + i, word.to - i) : 1;
         }
-        words->data[w] = (struct rlf_word){from, out.n};
+        words->data[w] = (struct rlf_pretoken){from, out.n};
     }
     rlf_buf_free(&words->text);
     words->text = out;
@@ -324,7 +324,7 @@ respell(rlf_words *words, bool back, rlf_err *err)
  * Matches may be empty: they count among the parts, but are no words. */
 typedef struct cutter {
     rlf_split_way way;
-    rlf_words *out;
+    rlf_pretokens *out;
     bool open;    /* the last word may grow */
     bool matched; /* the part before was a match */
 } cutter;
@@ -353,13 +353,13 @@ add_part(cutter *c, size_t from, size_t to, bool match)
     if (grow)
         c->out->data[c->out->count - 1].to = to;
     else
-        RLF_PUSH(c->out, (struct rlf_word){from, to});
+        RLF_PUSH(c->out, (struct rlf_pretoken){from, to});
     c->open = true;
     c->matched = match;
 }
 
 static rlf_status
-make_room(rlf_words *out, rlf_err *err)
+make_room(rlf_pretokens *out, rlf_err *err)
 {
     RLF_TRY_ROOM(out, 2, "the words of a text");
     return RLF_OK;
@@ -367,8 +367,8 @@ make_room(rlf_words *out, rlf_err *err)
 
 static rlf_status
 cut_word(const rlf_split_step *step, rlf_regex_walk *walk,
-         const rlf_words *words, struct rlf_word word, rlf_words *out,
-         rlf_err *err)
+         const rlf_pretokens *words, struct rlf_pretoken word,
+         rlf_pretokens *out, rlf_err *err)
 {
     cutter c = {.way = step->way, .out = out};
     size_t n = word.to - word.from, at = 0, begin, end, first = out->count;
@@ -401,15 +401,15 @@ cut_word(const rlf_split_step *step, rlf_regex_walk *walk,
 
 /* Into words of so many characters. */
 static rlf_status
-cut_length(const rlf_split_step *step, const rlf_words *words,
-           struct rlf_word word, rlf_words *out, rlf_err *err)
+cut_length(const rlf_split_step *step, const rlf_pretokens *words,
+           struct rlf_pretoken word, rlf_pretokens *out, rlf_err *err)
 {
     while (word.from < word.to) {
         size_t to = word.from;
         for (size_t i = 0; i < step->length && to < word.to; i++)
             to += (size_t)rlf_utf8_unit(words->text.p + to, word.to - to);
         RLF_TRY(make_room(out, err));
-        RLF_PUSH(out, (struct rlf_word){word.from, to});
+        RLF_PUSH(out, (struct rlf_pretoken){word.from, to});
         word.from = to;
     }
     return RLF_OK;
@@ -417,9 +417,9 @@ cut_length(const rlf_split_step *step, const rlf_words *words,
 
 /* All words, in place. */
 static rlf_status
-cut_all(const rlf_split_step *step, rlf_words *words, rlf_err *err)
+cut_all(const rlf_split_step *step, rlf_pretokens *words, rlf_err *err)
 {
-    rlf_words cut = {0};
+    rlf_pretokens cut = {0};
     rlf_regex_walk walk = {0};
     rlf_status status = RLF_OK;
     for (size_t w = 0; w < words->count && status == RLF_OK; w++)
@@ -435,18 +435,19 @@ cut_all(const rlf_split_step *step, rlf_words *words, rlf_err *err)
 }
 
 rlf_status
-rlf_splitter_apply(const rlf_splitter *splitter, rlf_words *words, rlf_err *err)
+rlf_pre_tokenizer_apply(const rlf_pre_tokenizer *pre_tokenizer,
+                        rlf_pretokens *words, rlf_err *err)
 {
     bool spelled = false;
     words->count = 0;
-    RLF_PUSH(words, (struct rlf_word){0, words->text.n});
-    for (size_t i = 0; i < splitter->count; i++) {
-        const rlf_split_step *step = &splitter->data[i];
+    RLF_PUSH(words, (struct rlf_pretoken){0, words->text.n});
+    for (size_t i = 0; i < pre_tokenizer->count; i++) {
+        const rlf_split_step *step = &pre_tokenizer->data[i];
         if (step->space || step->prefix)
             RLF_TRY(rewrite(step, words, err));
         if (step->regex || step->length)
             RLF_TRY(cut_all(step, words, err));
-        if (step->bytes && i + 1 < splitter->count) {
+        if (step->bytes && i + 1 < pre_tokenizer->count) {
             RLF_TRY(respell(words, false, err));
             spelled = true;
         }
@@ -455,7 +456,7 @@ rlf_splitter_apply(const rlf_splitter *splitter, rlf_words *words, rlf_err *err)
 }
 
 void
-rlf_words_free(rlf_words *words)
+rlf_pretokens_free(rlf_pretokens *words)
 {
     rlf_buf_free(&words->text);
     RLF_VEC_FREE(words);

@@ -11,7 +11,7 @@
 #include "engine/plan/candidate.h"
 #include "engine/plan/fit.h"
 #include "engine/search/estimate.h"
-#include "engine/search/fronts.h"
+#include "engine/search/pareto.h"
 #include "engine/search/placed.h"
 #include "nodes/table.h"
 #include "tests/put.h"
@@ -73,7 +73,7 @@ typedef struct world {
     rlf_outline *outline;
     rlf_speeds speeds;
     rlf_plan_options options;
-    rlf_fronts fronts;
+    rlf_pareto pareto;
     const char *name;
 } world;
 
@@ -119,11 +119,11 @@ open_world(const char *name, const char *cluster, const char *text)
                          rlf_planned_kernels(w->session, arena), &err,
                          &w->outline) < 0)
         bail("%s: %s", name, err.sentence);
-    const rlf_fronts_options options = {.graph = w->session->graph,
+    const rlf_pareto_options options = {.graph = w->session->graph,
                                         .outline = w->outline,
                                         .speeds = &w->speeds,
                                         .plan = &w->options};
-    if (rlf_fronts_make(&options, arena, &err, &w->fronts) < 0)
+    if (rlf_pareto_make(&options, arena, &err, &w->pareto) < 0)
         bail("%s: %s", name, err.sentence);
     return w;
 }
@@ -173,7 +173,7 @@ sums_as_said(const world *w, const rlf_plan *plan)
     bool same = true;
     for (size_t i = 0; i < plan->graph->resources.count; i++) {
         const rlf_resource *r = &plan->graph->resources.data[i];
-        const rlf_sums *fixed = &w->fronts.sums[i];
+        const rlf_sums *fixed = &w->pareto.sums[i];
         if (r->class->model)
             same &= plan->sums[i].shards == fixed->shards &&
                     (!r->trained || plan->sums[i].lanes == fixed->lanes);
@@ -200,13 +200,13 @@ same_digests(const world *w, const rlf_place_row *rows, int n,
 static seen
 look(const world *w, const int *choice)
 {
-    const rlf_problem *p = &w->fronts.problem;
+    const rlf_problem *p = &w->pareto.problem;
     rlf_err err = RLF_ERR_NONE;
     rlf_arena *arena = rlf_arena_new();
     seen s = {.one_kind = true};
     rlf_plan *plan;
     int n;
-    rlf_place_row *rows = rlf_fronts_rows(&w->fronts, choice, arena, &n);
+    rlf_place_row *rows = rlf_pareto_rows(&w->pareto, choice, arena, &n);
     s.made = rlf_plan_candidate(w->session->graph, rows, n, &w->options, arena,
                                 &err, &plan) >= 0 &&
              rlf_plan_fits(plan, &err) >= 0;
@@ -245,7 +245,7 @@ look(const world *w, const int *choice)
 static void
 test_random(world *w, bool counted)
 {
-    const rlf_problem *p = &w->fronts.problem;
+    const rlf_problem *p = &w->pareto.problem;
     int choice[RLF_SEARCH_CALLS], made = 0, kinds = 0, sums = 0, alike = 0;
     int n = quick() ? 40 : 200, digests = 0;
     double over = 0, under = 0;
@@ -281,7 +281,7 @@ test_random(world *w, bool counted)
 static int
 most_tp(const world *w, const char *call)
 {
-    const rlf_problem *p = &w->fronts.problem;
+    const rlf_problem *p = &w->pareto.problem;
     int most = 0;
     for (int c = 0; c < p->n_calls; c++)
         for (int k = 0;
@@ -295,7 +295,7 @@ most_tp(const world *w, const char *call)
 static double
 least_seconds(const world *w, const char *call)
 {
-    const rlf_problem *p = &w->fronts.problem;
+    const rlf_problem *p = &w->pareto.problem;
     double least = INFINITY;
     for (int c = 0; c < p->n_calls; c++)
         for (int k = 0;
@@ -324,7 +324,7 @@ test_bound(world *w)
 static void
 test_alike(world *w)
 {
-    const rlf_problem *p = &w->fronts.problem;
+    const rlf_problem *p = &w->pareto.problem;
     int tried = 0, good = 0;
     for (int k = 0; k < p->calls[0].n_choices; k++) {
         const rlf_choice *as = &p->calls[0].choices[k];
@@ -377,15 +377,15 @@ test_stopped(const world *w)
     rlf_err err = RLF_ERR_NONE;
     rlf_arena *arena = rlf_arena_new();
     stops told = {.ordered = true};
-    rlf_fronts_options options = w->fronts.options;
-    rlf_fronts fronts;
+    rlf_pareto_options options = w->pareto.options;
+    rlf_pareto pareto;
     options.stop = stop;
     options.arg = &told;
-    bool made = rlf_fronts_make(&options, arena, &err, &fronts) >= 0,
+    bool made = rlf_pareto_make(&options, arena, &err, &pareto) >= 0,
          one = made;
-    for (int c = 0; made && c < fronts.problem.n_calls; c++) {
-        const rlf_problem_call *call = &fronts.problem.calls[c];
-        const rlf_problem_call *all = &w->fronts.problem.calls[c];
+    for (int c = 0; made && c < pareto.problem.n_calls; c++) {
+        const rlf_problem_call *call = &pareto.problem.calls[c];
+        const rlf_problem_call *all = &w->pareto.problem.calls[c];
         one &= call->n_choices > 0 && call->n_choices < all->n_choices;
         for (int k = 1; k < call->n_choices; k++)
             one &= call->choices[k].count == call->choices[0].count;
@@ -416,22 +416,22 @@ test_lanes(const world *w)
     size_t models = w->session->graph->resources.count;
     rlf_sums *sums = RLF_NEW_ARRAY(arena, rlf_sums, models);
     rlf_plan_options plan = w->options;
-    rlf_fronts_options options = w->fronts.options;
-    rlf_fronts alone, beside;
+    rlf_pareto_options options = w->pareto.options;
+    rlf_pareto alone, beside;
     int same = 0, all = 0, moved = 0;
-    memcpy(sums, w->fronts.sums, models * sizeof *sums);
-    for (int c = 0; c < w->fronts.problem.n_calls; c++)
-        if (w->fronts.problem.calls[c].kind == RLF_STAGE_UPDATE)
-            sums[w->fronts.calls[c].model].lanes *= 2;
+    memcpy(sums, w->pareto.sums, models * sizeof *sums);
+    for (int c = 0; c < w->pareto.problem.n_calls; c++)
+        if (w->pareto.problem.calls[c].kind == RLF_STAGE_UPDATE)
+            sums[w->pareto.calls[c].model].lanes *= 2;
     plan.sums = sums;
     options.plan = &plan;
-    bool made = rlf_fronts_make(&options, arena, &err, &alone) >= 0;
-    options.like = &w->fronts;
-    made &= rlf_fronts_make(&options, arena, &err, &beside) >= 0;
+    bool made = rlf_pareto_make(&options, arena, &err, &alone) >= 0;
+    options.like = &w->pareto;
+    made &= rlf_pareto_make(&options, arena, &err, &beside) >= 0;
     for (int c = 0; made && c < alone.problem.n_calls; c++) {
         const rlf_problem_call *a = &alone.problem.calls[c];
         const rlf_problem_call *b = &beside.problem.calls[c];
-        const rlf_problem_call *was = &w->fronts.problem.calls[c];
+        const rlf_problem_call *was = &w->pareto.problem.calls[c];
         all += a->n_choices + a->n_others;
         moved += a->n_choices != was->n_choices;
         for (int k = 0;

@@ -1,5 +1,5 @@
-/* See holds.h. */
-#include "engine/plan/holds.h"
+/* See weight_copies.h. */
+#include "engine/plan/weight_copies.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,33 +52,35 @@ covers(const rlf_layout *whole, const rlf_layout *part)
 }
 
 static int
-add_hold(rlf_holds *holds, rlf_hold hold, rlf_arena *arena)
+add_copy(rlf_weight_copies *copies, rlf_weight_copy copy, rlf_arena *arena)
 {
-    rlf_hold *list = RLF_NEW_ARRAY(arena, rlf_hold, holds->n + 1);
-    for (int i = 0; i < holds->n; i++)
-        list[i] = holds->list[i];
-    list[holds->n] = hold;
-    holds->list = list;
-    return holds->n++;
+    rlf_weight_copy *list =
+        RLF_NEW_ARRAY(arena, rlf_weight_copy, copies->n + 1);
+    for (int i = 0; i < copies->n; i++)
+        list[i] = copies->list[i];
+    list[copies->n] = copy;
+    copies->list = list;
+    return copies->n++;
 }
 
-/* The hold that has the layout's weights, made if there is none. */
+/* The copy that has the layout's weights, made if there is none. */
 static int
-find_hold(rlf_holds *holds, const rlf_layout *layout, bool bare,
+find_copy(rlf_weight_copies *copies, const rlf_layout *layout, bool bare,
           const rlf_node_class *call, rlf_arena *arena)
 {
-    for (int i = 0; i < holds->n; i++)
-        if ((bare || !holds->list[i].bare) &&
-            covers(&holds->list[i].mesh.layout, layout))
+    for (int i = 0; i < copies->n; i++)
+        if ((bare || !copies->list[i].bare) &&
+            covers(&copies->list[i].mesh.layout, layout))
             return i;
-    return add_hold(
-        holds,
-        (rlf_hold){.mesh = {.layout = *layout}, .bare = bare, .call = call},
-        arena);
+    return add_copy(copies,
+                    (rlf_weight_copy){.mesh = {.layout = *layout},
+                                      .bare = bare,
+                                      .call = call},
+                    arena);
 }
 
 int
-rlf_holds_first(const rlf_graph *graph, int model)
+rlf_weight_copies_first(const rlf_graph *graph, int model)
 {
     int call = -1;
     for (size_t i = 0; i < graph->nodes.count; i++) {
@@ -177,92 +179,92 @@ is_written(const rlf_graph *graph, int model)
 /* Most nodes read no weights, and there may be many states: these nodes have
  * one row between them. */
 static void
-set_hold(const rlf_plan *plan, rlf_node_place *place, int model, int hold,
+set_copy(const rlf_plan *plan, rlf_node_place *place, int model, int copy,
          rlf_arena *arena)
 {
-    if (place->hold == plan->no_hold) {
+    if (place->copy == plan->no_copy) {
         size_t n = plan->graph->resources.count;
-        place->hold = RLF_NEW_ARRAY(arena, int, n);
-        memcpy(place->hold, plan->no_hold, n * sizeof *place->hold);
+        place->copy = RLF_NEW_ARRAY(arena, int, n);
+        memcpy(place->copy, plan->no_copy, n * sizeof *place->copy);
     }
-    place->hold[model] = hold;
+    place->copy[model] = copy;
 }
 
 static void
-hold_calls(rlf_plan *plan, int model, rlf_arena *arena)
+find_copies_of_calls(rlf_plan *plan, int model, rlf_arena *arena)
 {
-    rlf_holds *holds = &plan->holds[model];
-    int first = rlf_holds_first(plan->graph, model);
+    rlf_weight_copies *copies = &plan->copies[model];
+    int first = rlf_weight_copies_first(plan->graph, model);
     rlf_layout layout =
         first < 0 ? idle_layout(plan, model, arena) : plan->place[first].layout;
     if (first >= 0 && plan->graph->nodes.data[first].receiver != model) {
         layout.chunks = 1; /* those are of another model's training */
         layout.vee = false;
     }
-    find_hold(holds, &layout, false, NULL, arena);
+    find_copy(copies, &layout, false, NULL, arena);
     if (first >= 0) {
-        holds->list[0].mesh.zero = plan->place[first].zero;
-        holds->list[0].mesh.flights = plan->place[first].flights;
-        holds->list[0].mesh.owed = plan->place[first].owed;
+        copies->list[0].mesh.zero = plan->place[first].zero;
+        copies->list[0].mesh.flights = plan->place[first].flights;
+        copies->list[0].mesh.owed = plan->place[first].owed;
     }
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
         rlf_node_place *place = &plan->place[i];
         if (rlf_place_reads_words(node, model)) {
             rlf_layout words = words_layout(&layout, &place->layout);
-            set_hold(plan, place, model,
-                     find_hold(holds, &words, false, node->class, arena),
+            set_copy(plan, place, model,
+                     find_copy(copies, &words, false, node->class, arena),
                      arena);
         }
         if (node->receiver != model)
             continue;
         if (rlf_place_calls(node, model)) {
             regroup(&layout, &place->layout);
-            set_hold(
+            set_copy(
                 plan, place, model,
-                find_hold(holds, &place->layout, false, node->class, arena),
+                find_copy(copies, &place->layout, false, node->class, arena),
                 arena);
         } else if (node->class->work == RLF_WORK_WEIGHTS) {
             place->layout = layout;
-            set_hold(plan, place, model, 0, arena);
+            set_copy(plan, place, model, 0, arena);
         }
     }
     const rlf_place_row *row =
         rlf_placement_find(plan->graph->placement, model, NULL);
     const rlf_resource *resource = &plan->graph->resources.data[model];
     bool fixed = !resource->trained && !is_written(plan->graph, model);
-    for (int i = 0; i < holds->n; i++) {
-        holds->list[i].fixed = fixed;
-        holds->list[i].by_layer =
+    for (int i = 0; i < copies->n; i++) {
+        copies->list[i].fixed = fixed;
+        copies->list[i].by_layer =
             (i > 0 || fixed) && !(row && row->offload == 1);
     }
 }
 
 /* A weighted sum is made where its result lies, tensor by tensor. */
 static void
-hold_terms(rlf_plan *plan, const rlf_node *node, rlf_arena *arena)
+find_copies_of_terms(rlf_plan *plan, const rlf_node *node, rlf_arena *arena)
 {
     rlf_node_place *place = &plan->place[node->id];
     for (int k = 0; k < node->n_reads; k++) {
         int model = node->reads[k];
-        rlf_holds *holds = &plan->holds[model];
+        rlf_weight_copies *copies = &plan->copies[model];
         if (!plan->graph->resources.data[model].class->model)
             continue;
-        int hold = find_hold(holds, &place->layout, true, node->class, arena);
-        holds->list[hold].by_layer = false;
-        set_hold(plan, place, model, hold, arena);
+        int copy = find_copy(copies, &place->layout, true, node->class, arena);
+        copies->list[copy].by_layer = false;
+        set_copy(plan, place, model, copy, arena);
     }
 }
 
 /* ---- ahead ---- */
 
-/* Is the hold read ahead? Holds are numbered from 0, and -1 is none. */
+/* Is the copy read ahead? Copies are numbered from 0, and -1 is none. */
 static bool
-is_read_ahead(const rlf_plan *plan, int model, int hold)
+is_read_ahead(const rlf_plan *plan, int model, int copy)
 {
     for (size_t i = 0; i < plan->graph->nodes.count; i++)
         if (plan->graph->nodes.data[i].ahead &&
-            plan->place[i].hold[model] == hold)
+            plan->place[i].copy[model] == copy)
             return true;
     return false;
 }
@@ -277,47 +279,48 @@ share_ranks(const rlf_layout *a, const rlf_layout *b)
 }
 
 bool
-rlf_holds_separate(const rlf_plan *plan, int model)
+rlf_weight_copies_separate(const rlf_plan *plan, int model)
 {
-    const rlf_holds *holds = &plan->holds[model];
+    const rlf_weight_copies *copies = &plan->copies[model];
     bool some = false;
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
         if (!node->ahead || !uses(node->reads, node->n_reads, model))
             continue;
-        int hold = plan->place[i].hold[model];
-        if (hold <= 0 || share_ranks(&holds->list[hold].mesh.layout,
-                                     &holds->list[0].mesh.layout))
+        int copy = plan->place[i].copy[model];
+        if (copy <= 0 || share_ranks(&copies->list[copy].mesh.layout,
+                                     &copies->list[0].mesh.layout))
             return false;
         some = true;
     }
     return some;
 }
 
-/* Adds the holds where weights of later steps wait. */
+/* Adds the copies where weights of later steps wait. */
 static void
-hold_later(rlf_plan *plan, int model, rlf_arena *arena)
+add_later_copies(rlf_plan *plan, int model, rlf_arena *arena)
 {
-    rlf_holds *holds = &plan->holds[model];
-    int n = holds->n;
-    if (!is_written(plan->graph, model) || !rlf_holds_separate(plan, model))
+    rlf_weight_copies *copies = &plan->copies[model];
+    int n = copies->n;
+    if (!is_written(plan->graph, model) ||
+        !rlf_weight_copies_separate(plan, model))
         return;
     for (int h = 1; h < n; h++) {
-        rlf_hold later = holds->list[h];
+        rlf_weight_copy later = copies->list[h];
         later.bare = true;
         later.by_layer = false;
         later.later_of = h;
         for (uint32_t i = 1; i < plan->graph->ahead; i++)
             if (is_read_ahead(plan, model, h))
-                add_hold(holds, later, arena);
+                add_copy(copies, later, arena);
     }
 }
 
 int
-rlf_holds_later(const rlf_holds *holds, int hold, int i)
+rlf_weight_copies_later(const rlf_weight_copies *copies, int copy, int i)
 {
-    for (int k = hold + 1; k < holds->n; k++)
-        if (holds->list[k].later_of == hold && i-- == 0)
+    for (int k = copy + 1; k < copies->n; k++)
+        if (copies->list[k].later_of == copy && i-- == 0)
             return k;
     return -1;
 }
@@ -325,25 +328,25 @@ rlf_holds_later(const rlf_holds *holds, int hold, int i)
 /* ---- all ---- */
 
 void
-rlf_holds_make(rlf_plan *plan, rlf_arena *arena)
+rlf_weight_copies_make(rlf_plan *plan, rlf_arena *arena)
 {
     const rlf_graph *graph = plan->graph;
     size_t n = graph->resources.count;
-    plan->holds = RLF_NEW_ARRAY(arena, rlf_holds, n);
-    plan->no_hold = RLF_NEW_ARRAY(arena, int, n);
+    plan->copies = RLF_NEW_ARRAY(arena, rlf_weight_copies, n);
+    plan->no_copy = RLF_NEW_ARRAY(arena, int, n);
     for (size_t k = 0; k < n; k++)
-        plan->no_hold[k] = -1;
+        plan->no_copy[k] = -1;
     for (size_t i = 0; i < graph->nodes.count; i++)
-        plan->place[i].hold = plan->no_hold;
+        plan->place[i].copy = plan->no_copy;
     for (size_t i = 0; i < n; i++)
         if (graph->resources.data[i].class->model)
-            hold_calls(plan, (int)i, arena);
+            find_copies_of_calls(plan, (int)i, arena);
     for (size_t i = 0; i < graph->nodes.count; i++)
         if (graph->nodes.data[i].class->work == RLF_WORK_WEIGHTS)
-            hold_terms(plan, &graph->nodes.data[i], arena);
+            find_copies_of_terms(plan, &graph->nodes.data[i], arena);
     for (size_t i = 0; i < n; i++)
         if (graph->resources.data[i].class->model)
-            hold_later(plan, (int)i, arena);
+            add_later_copies(plan, (int)i, arena);
 }
 
 /* Links that nobody has described: good enough to choose between a tree
@@ -392,10 +395,10 @@ rlf_links_of(const rlf_cluster *c, rlf_arena *arena)
 }
 
 rlf_realloc_job
-rlf_holds_job(const rlf_plan *plan, int model, int from, int to,
-              const rlf_shapes *shapes, const int *machine, size_t real)
+rlf_weight_copies_job(const rlf_plan *plan, int model, int from, int to,
+                      const rlf_shapes *shapes, const int *machine, size_t real)
 {
-    const rlf_hold *list = plan->holds[model].list;
+    const rlf_weight_copy *list = plan->copies[model].list;
     const rlf_links *links = plan->links ? plan->links : &unknown;
     return (rlf_realloc_job){.shapes = shapes,
                              .from = &list[from].mesh.layout,

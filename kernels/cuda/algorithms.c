@@ -1,5 +1,6 @@
-/* The ways of bf16 products on a GPU, which decide their bits: see ways.h. */
-#include "kernels/cuda/ways.h"
+/* The ways of bf16 products on a GPU, which decide their bits: see
+ * algorithms.h. */
+#include "kernels/cuda/algorithms.h"
 
 #include "config.h"
 #include "engine/dev/cuda.h"

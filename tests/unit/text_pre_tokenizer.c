@@ -1,7 +1,7 @@
 /* Pre-tokenizers against the library `tokenizers`: tests/data/
  * pre_tokenizers.json, made by tests/oracle/pre_tokenizers.py, says how it
  * splits texts by many of them in a row. */
-#include "engine/text/splitter.h"
+#include "engine/text/pre_tokenizer.h"
 
 #include "engine/io/json.h"
 #include "engine/text/inside.h"
@@ -13,34 +13,35 @@ static rlf_err err;
 
 /* {"type": "Sequence", ...} of these steps. */
 static rlf_status
-load(const json_t *steps, rlf_splitter *out)
+load(const json_t *steps, rlf_pre_tokenizer *out)
 {
     json_t *json = json_object();
-    *out = (rlf_splitter){0};
+    *out = (rlf_pre_tokenizer){0};
     rlf_err_clear(&err);
     json_object_set_new(json, "type", json_string("Sequence"));
     json_object_set(json, "pretokenizers", (json_t *)(uintptr_t)steps);
-    rlf_status status = rlf_splitter_load(out, json, "t.json", arena, &err);
+    rlf_status status =
+        rlf_pre_tokenizer_load(out, json, "t.json", arena, &err);
     json_decref(json);
     return status;
 }
 
 static void
-split(const rlf_splitter *splitter, const char *text, size_t n,
-      rlf_words *words)
+split(const rlf_pre_tokenizer *pre_tokenizer, const char *text, size_t n,
+      rlf_pretokens *words)
 {
     rlf_buf_add(&words->text, text, n);
     words->first = n ? 1 : 0;
-    if (rlf_splitter_apply(splitter, words, &err) < 0)
+    if (rlf_pre_tokenizer_apply(pre_tokenizer, words, &err) < 0)
         bail("%s", err.sentence);
 }
 
 /* A word as the library shows it: behind ByteLevel as characters that stand for
  * bytes. */
 static void
-put_word(const rlf_splitter *splitter, rlf_str word, rlf_buf *out)
+put_word(const rlf_pre_tokenizer *pre_tokenizer, rlf_str word, rlf_buf *out)
 {
-    if (!splitter->byte_level) {
+    if (!pre_tokenizer->byte_level) {
         rlf_buf_add(out, word.p, word.n);
         return;
     }
@@ -54,15 +55,16 @@ put_word(const rlf_splitter *splitter, rlf_str word, rlf_buf *out)
 
 /* The words, each in brackets; as a JSON list would have them. */
 static void
-put_got(const rlf_splitter *splitter, const rlf_words *words, rlf_buf *out)
+put_got(const rlf_pre_tokenizer *pre_tokenizer, const rlf_pretokens *words,
+        rlf_buf *out)
 {
     for (size_t i = 0; i < words->count; i++) {
-        const struct rlf_word *w = &words->data[i];
+        const struct rlf_pretoken *w = &words->data[i];
         if (w->from == w->to)
             continue;
         rlf_buf_putc(out, '[');
-        put_word(splitter, (rlf_str){words->text.p + w->from, w->to - w->from},
-                 out);
+        put_word(pre_tokenizer,
+                 (rlf_str){words->text.p + w->from, w->to - w->from}, out);
         rlf_buf_putc(out, ']');
     }
 }
@@ -83,16 +85,16 @@ test_texts(const json_t *root)
     for (size_t i = 0; i < json_array_size(cases); i++) {
         const json_t *c = json_array_get(cases, i);
         const json_t *steps = json_object_get(c, "steps");
-        rlf_splitter splitter;
+        rlf_pre_tokenizer pre_tokenizer;
         size_t wrong = 0;
-        bool loaded = load(steps, &splitter) >= 0;
+        bool loaded = load(steps, &pre_tokenizer) >= 0;
         for (size_t k = 0; loaded && k < json_array_size(texts); k++) {
             const json_t *text = json_array_get(texts, k);
-            rlf_words words = {0};
+            rlf_pretokens words = {0};
             rlf_buf got = {0}, want = {0};
-            split(&splitter, json_string_value(text), json_string_length(text),
-                  &words);
-            put_got(&splitter, &words, &got);
+            split(&pre_tokenizer, json_string_value(text),
+                  json_string_length(text), &words);
+            put_got(&pre_tokenizer, &words, &got);
             put_want(json_array_get(json_object_get(c, "pieces"), k), &want);
             bool same = got.n == want.n &&
                         (!got.n || memcmp(got.p, want.p, got.n) == 0);
@@ -102,7 +104,7 @@ test_texts(const json_t *root)
             wrong += !same;
             rlf_buf_free(&got);
             rlf_buf_free(&want);
-            rlf_words_free(&words);
+            rlf_pretokens_free(&words);
         }
         char *shown = json_dumps(steps, JSON_COMPACT);
         ok(loaded && !wrong, "%.400s%s", shown, loaded ? "" : err.sentence);
@@ -135,19 +137,19 @@ put_code(rlf_buf *out, uint32_t c)
 }
 
 static uint64_t
-add_lengths(const rlf_splitter *splitter, const rlf_buf *text, bool first,
-            uint64_t hash)
+add_lengths(const rlf_pre_tokenizer *pre_tokenizer, const rlf_buf *text,
+            bool first, uint64_t hash)
 {
-    rlf_words words = {0};
+    rlf_pretokens words = {0};
     rlf_buf out = {0};
-    split(splitter, text->p, text->n, &words);
+    split(pre_tokenizer, text->p, text->n, &words);
     for (size_t i = 0; i < words.count; i++)
         rlf_buf_printf(&out, "%s%zu", first && !i ? "" : " ",
                        words.data[i].to - words.data[i].from);
     for (size_t i = 0; i < out.n; i++)
         hash = (hash ^ (unsigned char)out.p[i]) * 0x100000001b3;
     rlf_buf_free(&out);
-    rlf_words_free(&words);
+    rlf_pretokens_free(&words);
     return hash;
 }
 
@@ -157,11 +159,11 @@ test_all(const json_t *root)
     const json_t *all = json_object_get(root, "all");
     for (size_t i = 0; i < json_array_size(all); i++) {
         const json_t *c = json_array_get(all, i);
-        rlf_splitter splitter;
+        rlf_pre_tokenizer pre_tokenizer;
         uint64_t hash = 0xcbf29ce484222325;
         rlf_buf text = {0};
         size_t n = 0;
-        if (load(json_object_get(c, "steps"), &splitter) < 0)
+        if (load(json_object_get(c, "steps"), &pre_tokenizer) < 0)
             bail("%s", err.sentence);
         for (uint32_t code = 0; code < 0x20000; code++) {
             if (!is_left_out(code)) {
@@ -171,7 +173,7 @@ test_all(const json_t *root)
                 n++;
             }
             if (text.n && (n % 64 == 0 || code == 0x1ffff)) {
-                hash = add_lengths(&splitter, &text, n <= 64, hash);
+                hash = add_lengths(&pre_tokenizer, &text, n <= 64, hash);
                 rlf_buf_clear(&text);
             }
         }
@@ -197,9 +199,9 @@ test_refused(void)
          "the pre_tokenizer UnicodeScripts is not supported"},
     };
     for (size_t i = 0; i < RLF_COUNT(bad); i++) {
-        rlf_splitter splitter;
+        rlf_pre_tokenizer pre_tokenizer;
         json_t *steps = json_loads(bad[i][0], 0, NULL);
-        is_int(load(steps, &splitter), RLF_USER, "refused");
+        is_int(load(steps, &pre_tokenizer), RLF_USER, "refused");
         ok(strstr(err.sentence, bad[i][1]) != NULL, "... %s", err.sentence);
         json_decref(steps);
     }

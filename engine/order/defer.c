@@ -57,9 +57,9 @@ stems_from_sampling(rlf_control *c, int instance)
 static bool
 is_assigned(const rlf_control *c, const rlf_node *node)
 {
-    rlf_spread spread = rlf_control_place(c, node)->spread;
+    rlf_partition partition = rlf_control_place(c, node)->partition;
     return node->class->work != RLF_WORK_GENERATE &&
-           (spread == RLF_SPREAD_ROWS || spread == RLF_SPREAD_NEAR);
+           (partition == RLF_PARTITION_ROWS || partition == RLF_PARTITION_NEAR);
 }
 
 bool
