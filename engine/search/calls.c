@@ -106,7 +106,7 @@ typedef struct work {
     double parts; /* of a reading: micro-batches of a replica */
     rlf_seconds *sum;
     double *busy;     /* of it: at work */
-    double *complete; /* of rlf_call_times; a generation's */
+    rlf_call_times *times; /* a generation's; NULL: not asked */
 } work;
 
 static uint32_t
@@ -231,14 +231,14 @@ begin(const work *w, double rows, double times)
 static void
 note_complete(const work *w, double *seconds, double *part, double to)
 {
-    for (int k = 0; k < RLF_CHOICE_PARTS; k++) {
+    for (int k = 0; w->times && k < RLF_CHOICE_PARTS; k++) {
         double at = (k + 1.0) / RLF_CHOICE_PARTS, passed = w->sum->total;
         if (at <= *part || at > to)
             continue;
         if (to < 1)
             passed =
                 *seconds + (passed - *seconds) * (at - *part) / (to - *part);
-        w->complete[k] = passed;
+        w->times->complete[k] = passed;
     }
     *seconds = w->sum->total;
     *part = to;
@@ -256,8 +256,8 @@ generate_waves(const work *w, rlf_call_cut cut, double rows)
     double turns = waves * (w->each->response - 1) * pp;
     begin(w, rows / waves, waves);
     add(w, &turn, each, turns, turns);
-    for (int k = 0; k < RLF_CHOICE_PARTS; k++)
-        w->complete[k] =
+    for (int k = 0; w->times && k < RLF_CHOICE_PARTS; k++)
+        w->times->complete[k] =
             w->sum->total / waves * ceil(waves * (k + 1) / RLF_CHOICE_PARTS);
 }
 
@@ -281,6 +281,56 @@ begin_more(const work *w, const rlf_sampling_part *part, double context)
     add(w, &turn, (double)turn.rows, -times, -times);
 }
 
+/* Replicas on which samples may be gathered, and from when on each of them has
+ * a seat for all that are left of so many. */
+static void
+begin_gathers(const work *w, double samples, double seats)
+{
+    rlf_call_times *t = w->times;
+    int on = w->layout->dp / 2;
+    for (; on > 0 && t->n_gathers < RLF_GATHERS; on /= 2) {
+        double most = fmin(seats * on / samples, 1);
+        int least = (int)ceil(RLF_CHOICE_PARTS * (1 - most));
+        t->gather[t->n_gathers].on = on;
+        t->gather[t->n_gathers++].least = least > 1 ? least : 1;
+    }
+}
+
+/* Seconds in which samples are made, from a part of them that is complete to
+ * another, as above. */
+static void
+add_to_parts(double *parts, double from, double to, double seconds)
+{
+    for (int k = 0; k < RLF_CHOICE_PARTS; k++) {
+        double end = (k + 1.0) / RLF_CHOICE_PARTS;
+        double begin = fmax((double)k / RLF_CHOICE_PARTS, from);
+        bool last = to >= 1 && (end > from || k == RLF_CHOICE_PARTS - 1);
+        if (last || (end > from && begin < to))
+            parts[k] += last ? seconds
+                             : seconds * (fmin(end, to) - begin) / (to - from);
+        if (last)
+            return;
+    }
+}
+
+/* The same turns, where fewer replicas have all samples that are at work. */
+static void
+note_gathered(const work *w, const rlf_sampling_part *p, rlf_piece turn,
+              double turns, double part)
+{
+    for (int i = 0; w->times && i < w->times->n_gathers; i++) {
+        double many = (double)w->layout->dp / w->times->gather[i].on;
+        double rows = fmax(1, many * p->rows / w->layout->pp), ignored = 0;
+        rlf_seconds seconds = {0};
+        work one = *w;
+        one.sum = &seconds;
+        one.busy = &ignored;
+        add_rows(&one, turn, rows, 1, turns, turns);
+        add_to_parts(w->times->gather[i].seconds, part, p->complete,
+                     seconds.total);
+    }
+}
+
 /* The first turn of `first` samples, and these. */
 static void
 generate_parts(const work *w, double first, const rlf_sampling_part *parts,
@@ -297,6 +347,7 @@ generate_parts(const work *w, double first, const rlf_sampling_part *parts,
         add_rows(w, turn, fmax(1, p->rows / pp), 1, turns, turns);
         if (p->fresh > 0)
             begin_more(w, p, turn.context);
+        note_gathered(w, p, turn, turns, part);
         note_complete(w, &seconds, &part, p->complete);
     }
 }
@@ -305,6 +356,8 @@ static void
 generate(const work *w, rlf_call_cut cut, double rows)
 {
     rlf_sampling_part parts[RLF_SAMPLING_PARTS];
+    if (w->times && w->each->responses)
+        begin_gathers(w, rows * w->layout->dp, fmax(1, cut.seats));
     if (cut.paged) {
         generate_parts(w, cut.paged->first, cut.paged->part, cut.paged->n);
         return;
@@ -536,7 +589,7 @@ rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
     double rows = rows_of(opened, sizes, node);
     int set = set_of(opened, node);
     rlf_seconds once = {0};
-    double work_once = 0, complete[RLF_CHOICE_PARTS] = {0};
+    double work_once = 0;
     const rlf_layout *layout = &opened->plan->place[node->id].layout;
     rlf_rank_links links = {
         .layout = layout, .rank = opened->rank, .slowest = true};
@@ -551,8 +604,10 @@ rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
                     .part = 1,
                     .sum = &once,
                     .busy = &work_once,
-                    .complete = complete};
+                    .times = times};
     *out = once;
+    if (times)
+        *times = (rlf_call_times){0};
     if (node->class->work == RLF_WORK_GENERATE) {
         generate(&w, cut, rows);
     } else if (node->class->work != RLF_WORK_TRAIN) {
@@ -570,14 +625,15 @@ rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
     rlf_seconds_add(out, &once, sizes->runs[node->id]);
     if (!times)
         return;
-    *times = (rlf_call_times){.busy = work_once * sizes->runs[node->id]};
+    times->busy = work_once * sizes->runs[node->id];
     if (use_of(node) == RLF_USE_READ)
         times->anew =
             sizes->runs[node->id] * seconds_anew(&w, once.total, rows);
     bool known =
         node->class->work == RLF_WORK_GENERATE && sizes->runs[node->id] == 1;
     for (int k = 0; k < RLF_CHOICE_PARTS; k++)
-        times->complete[k] = known ? complete[k] / once.total : 1;
+        times->complete[k] = known ? times->complete[k] / once.total : 1;
+    times->n_gathers = known ? times->n_gathers : 0;
 }
 
 /* ---- memory ---- */

@@ -39,6 +39,15 @@ typedef struct rlf_call_times {
     double busy; /* seconds in which the rank waits for no other stage */
     double anew; /* and these as of a choice (problem.h) */
     double complete[RLF_CHOICE_PARTS];
+    /* Of a generation: replicas of which fewer and fewer go on with the last
+     * samples (a half, a quarter ... 1), and seconds in which they then make
+     * each part; `least`: parts that are complete before, with which they have
+     * a seat for all that is left. */
+    int n_gathers;
+    struct {
+        int on, least;
+        double seconds[RLF_CHOICE_PARTS];
+    } gather[RLF_GATHERS];
 } rlf_call_times;
 /* The sampling that the turns of a replica's generation follow from; `pages`:
  * without a limit, where one has so many tokens. */

@@ -4,7 +4,9 @@
  * order of the program; operation i is call i's run, MOST + i its move. */
 #include "engine/search/estimate.h"
 
+#include "engine/search/gather.h"
 #include "engine/search/placed.h"
+#include "engine/search/reading.h"
 
 #include <limits.h>
 #include <math.h>
@@ -38,7 +40,9 @@ struct rlf_estimator {
     double seconds[OPS];        /* 0: there is no such move */
     uint64_t meets[OPS];        /* operations that share a rank with it */
     uint64_t follows[MOST];     /* calls that make what it reads as it comes */
-    double beside[MOST];        /* the part of its replicas that do so */
+    double beside[MOST];        /* the part of its replicas that do so, */
+    double late[MOST];          /* and once samples are gathered */
+    rlf_gather gather[MOST];    /* of generations; `on` 0: they are not */
     /* Of sums of models, with the moves of their terms. */
     double sum_seconds[SUMS];
     uint64_t sum_meets[SUMS]; /* operations that share a rank with it */
@@ -152,15 +156,23 @@ meets_before(const int *first, const int *end, int i)
     return with;
 }
 
-/* The part of a choice's replicas that have no rank of another one. */
-static double
-part_beside(const rlf_choice *c, const rlf_choice *other)
+/* A run gathers the last samples of generations where that is known to pay; as
+ * long as it is not known, it may. */
+static void
+look_at_gathers(rlf_estimator *e)
 {
-    int first = other->first - c->first, end = first + other->count;
-    int size = c->tp * c->pp;
-    first = first < 0 ? 0 : first / size;
-    end = end > c->count ? c->dp : (end + size - 1) / size;
-    return end > first ? 1 - (double)(end - first) / c->dp : 1;
+    for (int k = 0; k < e->problem->n_calls; k++) {
+        const rlf_choice *at = e->at[k];
+        e->gather[k].on = 0;
+        if (!at || !at->gathers)
+            continue;
+        if (!e->known) {
+            rlf_gather_soonest(at, e->seconds[k], &e->gather[k]);
+            continue;
+        }
+        rlf_gather_find(e->problem, e->at, e->seconds, k, &e->gather[k]);
+        e->seconds[k] = e->gather[k].seconds;
+    }
 }
 
 /* Samples are read while others are made by replicas that do not make any; what
@@ -171,16 +183,20 @@ add_follows(rlf_estimator *e)
     const rlf_problem_call *calls = e->problem->calls;
     for (int i = 0; i < e->problem->n_calls; i++) {
         e->follows[i] = 0;
-        e->beside[i] = 1;
+        e->beside[i] = e->late[i] = 1;
         for (uint64_t of = calls[i].follows; of; of &= of - 1) {
-            int k = __builtin_ctzll(of);
+            int k = __builtin_ctzll(of), on = e->gather[k].on;
             const rlf_choice *at = e->at[k];
-            double part = at && e->at[i] ? part_beside(e->at[i], at) : 1;
-            bool late = at && !(at->complete[PARTS - 1] > 0);
-            if (late || part <= 0 || calls[k].ahead != calls[i].ahead)
+            bool both = at && e->at[i];
+            double part = both ? rlf_choice_beside(e->at[i], at) : 1;
+            double late =
+                both && on ? rlf_gather_leaves(e->at[i], at, on) : part;
+            bool unknown = at && !(at->complete[PARTS - 1] > 0);
+            if (unknown || late <= 0 || calls[k].ahead != calls[i].ahead)
                 continue;
             e->follows[i] |= 1ull << k;
             e->beside[i] = rlf_smaller(e->beside[i], part);
+            e->late[i] = rlf_smaller(e->late[i], late);
         }
     }
 }
@@ -243,6 +259,7 @@ look(rlf_estimator *e, const int *choice)
             e->meets[__builtin_ctzll(with)] |= 1ull << i;
     }
     look_at_pages(e, choice);
+    look_at_gathers(e);
     for (int i = 0; i < n; i++)
         if (moves(e, i))
             add_move(e, i);
@@ -291,62 +308,24 @@ free_at(const rlf_estimator *e, const timeline *t, int operation,
     return end;
 }
 
-/* The work of ranks that read samples as they are complete, on all of them
- * together. */
-typedef struct reading {
-    double seconds; /* if all of it is read at once */
-    double anew;    /* of them: for each piece that is read by itself */
-    double free;    /* since when there is time for it */
-    double part;    /* of the ranks that have it while samples are made */
-} reading;
-
-/* Of n parts of the samples, in one piece. */
+/* When call i, and what else its ranks read of generation k, is done. */
 static double
-piece_seconds(const reading *r, double n)
-{
-    return r->anew + (r->seconds - r->anew) * n / PARTS;
-}
-
-/* When all is read of which the last `left` parts are so when the generation is
- * over. They are one piece, which begins when the piece before is done, of
- * `last` seconds until `now`: who sampled has the samples, sends them to all,
- * and so waits for those who read. They are dealt by tokens, of which those of
- * the piece before count until it is reported, so who sampled gets more. Of a
- * placement that is not known it is left out that they wait: who has more to do
- * before may have no piece then, and wait less. */
-static double
-read_rest(const rlf_estimator *e, const reading *r, double over, double now,
-          double last, int left)
-{
-    double rest = piece_seconds(r, left);
-    if (now <= over || r->part >= 1)
-        return rlf_larger(now, over) + rest;
-    return e->known ? now + r->part * last + rest
-                    : over + r->part * (now - over) + rest;
-}
-
-/* When the last part of what follows generation k is read. Parts that are
- * complete at the same moment are one piece. Of a generation whose choice is
- * not known only the last samples are sure to be late. */
-static double
-read_behind(const rlf_estimator *e, const timeline *t, int k, const reading *r)
+read_behind(const rlf_estimator *e, const timeline *t, int k, int i)
 {
     const rlf_choice *c = e->at[k];
+    const rlf_gather *gather = e->gather[k].on ? &e->gather[k] : NULL;
     double over = t->end[k], begin = over - e->seconds[k];
-    double now = rlf_larger(begin, r->free), last = 0;
-    if (now >= over)
-        return now + piece_seconds(r, PARTS);
-    for (int i = 0, n; i < PARTS; i += n) {
-        double complete = c ? c->complete[i] : i == PARTS - 1;
-        now = rlf_larger(now, begin + complete * e->seconds[k]);
-        if (now >= over || complete >= 1)
-            return read_rest(e, r, over, now, last, PARTS - i);
-        for (n = 1; c && i + n < PARTS && c->complete[i + n] <= complete; n++)
-            ;
-        last = piece_seconds(r, n / r->part);
-        now += last;
-    }
-    return now;
+    const rlf_reading all = {.seconds = t->load[i],
+                             .anew = t->anew[i],
+                             .free = t->free[i],
+                             .part = e->beside[i],
+                             .late = e->late[i],
+                             .gathered = begin + (gather ? gather->from : 0),
+                             .known = e->known};
+    return rlf_reading_end(&all, begin, over,
+                           gather ? gather->complete
+                           : c    ? c->complete
+                                  : NULL);
 }
 
 /* A call that reads samples as they are complete, whose other inputs are there
@@ -379,13 +358,22 @@ follow(const rlf_estimator *e, timeline *t, int i, double ready, double waited)
     for (uint64_t of = e->follows[i]; of; of &= of - 1) {
         int k = __builtin_ctzll(of);
         t->start[i] = rlf_larger(t->start[i], t->end[k] - e->seconds[k]);
-        const reading all = {.seconds = t->load[i],
-                             .anew = t->anew[i],
-                             .free = t->free[i],
-                             .part = e->beside[i]};
-        end = rlf_larger(end, read_behind(e, t, k, &all));
+        end = rlf_larger(end, read_behind(e, t, k, i));
     }
     return rlf_smaller(end, waited + (PARTS - 1) * t->anew[i]);
+}
+
+/* The weights that call i reads, from `ready` on. They go between the turns of
+ * a generation that it follows, which wait for them on ranks of both. */
+static double
+run_move(const rlf_estimator *e, timeline *t, int i, double ready)
+{
+    uint64_t beside = e->follows[i] & e->meets[MOST + i];
+    ready = rlf_larger(ready, free_at(e, t, MOST + i, e->follows[i]));
+    ready += e->seconds[MOST + i];
+    for (; e->known && beside; beside &= beside - 1)
+        t->end[__builtin_ctzll(beside)] += e->seconds[MOST + i];
+    return t->end[MOST + i] = ready;
 }
 
 /* Weights of an update of the step before are there as it begins, and so is
@@ -397,11 +385,8 @@ run_call(const rlf_estimator *e, timeline *t, int i)
     double ready = t->begin;
     if (call->source >= 0 && !call->age)
         ready = rlf_larger(ready, t->end[call->source]);
-    if (e->seconds[MOST + i] > 0) {
-        ready = rlf_larger(ready, free_at(e, t, MOST + i, 0));
-        ready += e->seconds[MOST + i];
-        t->end[MOST + i] = ready;
-    }
+    if (e->seconds[MOST + i] > 0)
+        ready = run_move(e, t, i, ready);
     double sooner = ready; /* if it follows */
     for (int k = 0; k < call->n_needs; k++) {
         int need = call->needs[k];
@@ -646,7 +631,7 @@ rlf_estimate_bound(rlf_estimator *e, const int *choice)
     for (int i = 0; i < p->n_calls; i++) {
         const rlf_choice *c = e->at[i];
         int ahead = p->calls[i].ahead;
-        area[i] = c ? e->seconds[i] * c->count : p->calls[i].area;
+        area[i] = c ? rlf_choice_area(c, e->seconds[i]) : p->calls[i].area;
         begin[i] = t.start[i];
         all += area[i];
         most = rlf_larger(most, t.end[i] / (ahead ? ahead : 1));

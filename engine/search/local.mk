@@ -9,6 +9,7 @@ libsearch_a_SOURCES = \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/pareto.c %D%/pareto.h \
 	%D%/fixed_rows.c %D%/fixed_rows.h \
+	%D%/gather.c %D%/gather.h \
 	%D%/pipelines.c %D%/pipelines.h \
 	%D%/hybridflow.c %D%/hybridflow.h \
 	%D%/lanes.c %D%/lanes.h \
@@ -21,6 +22,7 @@ libsearch_a_SOURCES = \
 	%D%/problem.c %D%/problem.h \
 	%D%/program.c %D%/program.h \
 	%D%/place_rows.c \
+	%D%/reading.c %D%/reading.h \
 	%D%/search.c %D%/search.h \
 	%D%/shards.c %D%/shards.h
 

@@ -7,6 +7,7 @@
 #include "engine/layout/lanes.h"
 #include "engine/order/order.h"
 #include "engine/plan/candidate.h"
+#include "engine/search/gather.h"
 #include "engine/search/model_sums.h"
 #include "engine/search/fixed_rows.h"
 #include "engine/timing/measured.h"
@@ -242,6 +243,51 @@ put_complete(rlf_choice *to, const double *seconds, double all)
     to->complete[RLF_CHOICE_PARTS - 1] = 1;
 }
 
+static bool
+is_followed(const rlf_problem *p, int c)
+{
+    bool any = false;
+    for (int i = 0; i < p->n_calls; i++)
+        any |= p->calls[i].follows >> c & 1;
+    return any;
+}
+
+/* When samples of a generation of the call are gathered: as a run finds that it
+ * pays, or as a row says. Where ranks share cores those that are free leave
+ * theirs to others. */
+static void
+put_gathers(rlf_call_measure *m, const rlf_opened *opened,
+            const rlf_sizes *sizes, const rlf_node *node, int c,
+            const rlf_call_times *times)
+{
+    const rlf_problem *p = &m->pareto->problem;
+    rlf_choice *to = &m->choice[c];
+    double share = rlf_pareto_share(m->pareto, node);
+    int migrate = opened->plan->place[node->id].migrate;
+    int set = opened->plan->graph->values.data[node->outputs[0]].set;
+    double part = migrate / fmax(1, sizes->set[set].samples);
+    to->gathers = NULL;
+    if (!migrate || p->cores || !is_followed(p, c))
+        return;
+    rlf_choice_gathers *g = RLF_NEW(m->kept, rlf_choice_gathers);
+    g->n = times->n_gathers;
+    g->always = migrate > 0;
+    for (int i = 0; i < g->n; i++) {
+        g->list[i].on = times->gather[i].on;
+        g->list[i].first = times->gather[i].least;
+        g->list[i].last = RLF_CHOICE_PARTS - 1;
+        for (int k = 0; k < RLF_CHOICE_PARTS; k++)
+            g->list[i].seconds[k] = share * times->gather[i].seconds[k];
+        if (migrate < 0)
+            continue;
+        double parts = round(RLF_CHOICE_PARTS * (1 - part));
+        parts = fmin(fmax(parts, g->list[i].first), RLF_CHOICE_PARTS - 1);
+        g->list[i].first = g->list[i].last = (int)parts;
+    }
+    g->area = rlf_gather_area(to, g);
+    to->gathers = g;
+}
+
 /* Is a call timed? Not others beside one whose words are tried, nor readings
  * while updates are compared. */
 static bool
@@ -282,7 +328,10 @@ take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
     double sum[RLF_SEARCH_CALLS] = {0}, busy[RLF_SEARCH_CALLS] = {0};
     double longest[RLF_SEARCH_CALLS] = {0}, anew[RLF_SEARCH_CALLS] = {0};
     double complete[RLF_SEARCH_CALLS][RLF_CHOICE_PARTS] = {0};
-    rlf_call_times times;
+    const rlf_node *of[RLF_SEARCH_CALLS] = {0}; /* the longest */
+    rlf_call_times *all = RLF_NEW_ARRAY(m->scratch, rlf_call_times,
+                                        m->pareto->problem.n_calls),
+                   times;
     for (size_t i = 0; i < f->options.graph->nodes.count; i++) {
         const rlf_node *node = &f->options.graph->nodes.data[i];
         int c = rlf_measure_call(m, node);
@@ -297,15 +346,22 @@ take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
         bool most = total > longest[c];
         for (int k = 0; k < RLF_CHOICE_PARTS && most; k++)
             complete[c][k] = sum[c] + total * times.complete[k];
+        if (most) {
+            of[c] = node;
+            all[c] = times;
+        }
         longest[c] = fmax(longest[c], total);
         sum[c] += fmax(total, nothing);
         busy[c] += share * times.busy;
         anew[c] += f->problem.calls[c].follows ? share * times.anew : 0;
     }
     for (int c = 0; c < f->problem.n_calls; c++) {
-        if (sum[c] > m->choice[c].seconds)
+        bool slower = sum[c] > m->choice[c].seconds;
+        if (slower)
             put_complete(&m->choice[c], complete[c], sum[c]);
         m->choice[c].seconds = fmax(m->choice[c].seconds, sum[c]);
+        if (slower && all[c].n_gathers)
+            put_gathers(m, opened, &sizes, of[c], c, &all[c]);
         m->choice[c].busy = fmax(m->choice[c].busy, busy[c]);
         m->choice[c].anew = fmax(m->choice[c].anew, anew[c]);
     }

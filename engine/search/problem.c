@@ -158,7 +158,7 @@ close_call(rlf_problem_call *call, rlf_arena *arena)
                 (rlf_mesh_span){c->first, c->count, k, k};
         call->meshes[call->n_meshes - 1].to = k + 1;
         call->fast = fmin(call->fast, c->seconds);
-        call->area = fmin(call->area, c->seconds * c->count);
+        call->area = fmin(call->area, rlf_choice_area(c, c->seconds));
         call->busy = fmin(call->busy, c->busy * c->count);
     }
 }

@@ -31,6 +31,22 @@ typedef struct rlf_choice_pages {
     double seconds[RLF_PAGE_PARTS]; /* ascending, from rlf_choice.seconds */
 } rlf_choice_pages;
 
+/* Of a generation whose last samples a run may gather on fewer of its replicas,
+ * so that the others read what is complete (engine/order/tail.h): from the
+ * moment on at which a whole number of parts is complete. */
+enum { RLF_GATHERS = 7 };
+typedef struct rlf_choice_gathers {
+    int n;
+    struct {
+        int on;          /* replicas that go on: a half, a quarter ... of all */
+        int first, last; /* so many parts are complete before at least, and at
+                            most; first > last: never */
+        double seconds[RLF_CHOICE_PARTS]; /* in which each part is made then */
+    } list[RLF_GATHERS];
+    bool always; /* the program says when; else it has to pay */
+    double area; /* rank-seconds of the generation, at least */
+} rlf_choice_gathers;
+
 /* A way to run a call. */
 typedef struct rlf_choice {
     int first, count;        /* ranks first .. first + count - 1 */
@@ -51,6 +67,8 @@ typedef struct rlf_choice {
     double lends; /* of `own`: what other copies of the model lie in */
     const rlf_choice_pages *pages; /* of a generation, where memory that other
                                       calls leave matters; else NULL */
+    const rlf_choice_gathers *gathers; /* of a generation; NULL: there is no
+                                          such moment */
     double model_sum; /* seconds of a sum that its model is set to, once its
                     terms are there (rlf_model_sum) */
     int copy;         /* of the model: the same ranks and cut. Made by
@@ -148,6 +166,12 @@ int rlf_choices_front(rlf_choice *choices, int n);
 /* Seconds of a choice whose ranks have so many bytes for its keys and values.
  * More bytes never take longer. */
 double rlf_choice_paged(const rlf_choice *choice, double bytes);
+/* Rank-seconds that a choice which takes so long keeps its ranks at least. */
+static inline double
+rlf_choice_area(const rlf_choice *choice, double seconds)
+{
+    return choice->gathers ? choice->gathers->area : seconds * choice->count;
+}
 /* Do the two have a rank in common? */
 static inline bool
 rlf_choices_meet(const rlf_choice *a, const rlf_choice *b)

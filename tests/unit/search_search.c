@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "engine/base/philox.h"
+#include "engine/search/gather.h"
 #include "tests/tap.h"
 
 typedef struct chance {
@@ -210,9 +211,9 @@ make(made *m, int devices, int n, uint32_t number, rlf_arena *arena)
 
 /* What a rank does beside the first call, whose samples it reads: seconds of
  * it, of these those that each piece takes again, since when it has time for
- * it, and when all else that it has is done. */
+ * it, when it is done, and when all else that it has is. */
 typedef struct beside {
-    double load, anew, since, rest;
+    double load, anew, since, read, rest;
 } beside;
 
 /* The part of a choice's replicas that have no rank of another one. */
@@ -429,20 +430,32 @@ simulate(const made *m, const int *choice)
                            c->count == at->count && c->tp == at->tp &&
                            c->pp == at->pp);
             }
-            if (moved) {
-                for (int r = 0; r < m->problem.devices; r++)
-                    if ((r >= at->first && r < at->first + at->count) ||
-                        (r >= from->first && r < from->first + from->count))
-                        start = fmax(start, free_at[r]);
-                start += move((void *)(uintptr_t)m, calls[i].model, from, at);
-                for (int r = 0; r < m->problem.devices; r++)
-                    if ((r >= at->first && r < at->first + at->count) ||
-                        (r >= from->first && r < from->first + from->count))
-                        ranks[r].rest = free_at[r] = start;
-            }
-            double sooner = start;
             bool follows =
                 gradual && calls[i].follows && part_beside(at, first) > 0;
+            if (moved) {
+                double seconds =
+                    move((void *)(uintptr_t)m, calls[i].model, from, at);
+                bool stops = false; /* samplers, between two turns */
+                for (int r = 0; r < m->problem.devices; r++) {
+                    double rest = fmax(ranks[r].rest, ranks[r].read);
+                    if (!lies_on(at, r) && !lies_on(from, r))
+                        continue;
+                    start = fmax(start, follows ? rest : free_at[r]);
+                    stops |= follows && lies_on(first, r);
+                }
+                start += seconds;
+                for (int r = 0; r < m->problem.devices; r++)
+                    if (lies_on(at, r) || lies_on(from, r)) {
+                        ranks[r].rest = start;
+                        free_at[r] = fmax(free_at[r], start);
+                    }
+                end[s][0] += stops ? seconds : 0;
+                generated = fmax(generated, stops ? end[s][0] : 0);
+                for (int r = 0; r < m->problem.devices && stops; r++)
+                    if (lies_on(first, r))
+                        free_at[r] = fmax(free_at[r], end[s][0]);
+            }
+            double sooner = start;
             int own = s + calls[i].ahead;
             for (int k = 0; k < calls[i].n_needs; k++) {
                 start = fmax(start, end[own][calls[i].needs[k]]);
@@ -461,7 +474,9 @@ simulate(const made *m, const int *choice)
                 generated = end[own][i];
             for (int r = at->first; r < at->first + at->count; r++) {
                 free_at[r] = end[own][i];
-                if (i && !follows)
+                if (follows)
+                    ranks[r].read = end[own][i];
+                else if (i)
                     ranks[r].rest = end[own][i];
             }
         }
@@ -497,6 +512,74 @@ is_beside(const made *m, const rlf_estimator *e, const int *choice,
                 over <= rlf_estimate_over(e, choice) + 1e-9;
     }
     return good;
+}
+
+/* A generation whose last samples may be gathered, where turns then take
+ * longer.
+ */
+static void
+add_gathers(made *m, uint32_t number, rlf_arena *arena)
+{
+    chance c = {.key = {.seed = 16, .site = number}};
+    rlf_problem_call *first = &m->calls[0];
+    for (int i = 0; i < first->n_choices && !first->ahead; i++) {
+        rlf_choice *at = &first->choices[i];
+        rlf_choice_gathers *g = RLF_NEW(arena, rlf_choice_gathers);
+        if (first->kind != RLF_STAGE_GENERATE || at->complete[0] <= 0)
+            return;
+        for (int on = at->dp / 2; on; on /= 2, g->n++) {
+            double longer = 1 + 0.4 * uniform(&c), before = 0;
+            g->list[g->n].on = on;
+            g->list[g->n].first = 1 + below(&c, 3);
+            g->list[g->n].last = RLF_CHOICE_PARTS - 1;
+            for (int k = 0; k < RLF_CHOICE_PARTS; k++) {
+                double part = at->complete[k] - before;
+                g->list[g->n].seconds[k] = longer * part * at->seconds;
+                before = at->complete[k];
+            }
+        }
+        g->area = rlf_gather_area(at, g);
+        at->gathers = g->n ? g : NULL;
+    }
+}
+
+/* A run may gather samples: what is known of some of the choices still holds.
+ */
+static void
+test_gathers(void)
+{
+    int above = 0, odd = 0, less = 0, longer = 0, gathered = 0;
+    for (uint32_t number = 1; number < 80; number += 2) {
+        rlf_arena *arena = rlf_arena_new();
+        made m;
+        make(&m, 8, 3 + (int)number % 4, number, arena);
+        rlf_estimator *without = rlf_estimator_new(&m.problem, arena);
+        chance c = {.key = {.seed = 17, .site = number}};
+        for (int trial = 0; trial < 100; trial++) {
+            int choice[MOST_CALLS], part[MOST_CALLS];
+            draw(&m, &c, choice);
+            for (int i = 0; i < m.problem.n_calls; i++)
+                part[i] = below(&c, 2) ? choice[i] : -1;
+            for (int i = 0; i < m.calls[0].n_choices; i++)
+                m.calls[0].choices[i].gathers = NULL;
+            double still = rlf_estimate_period(without, choice);
+            add_gathers(&m, number, arena);
+            rlf_estimator *e = rlf_estimator_new(&m.problem, arena);
+            double period = rlf_estimate_period(e, choice);
+            double whole = rlf_estimate_bound(e, choice);
+            gathered += fabs(still - period) > 1e-9 * period;
+            longer += period > 1.2 * still;
+            less += !is_beside(&m, e, choice, period);
+            above += whole > period * (1 + 1e-12);
+            odd += rlf_estimate_bound(e, part) > whole * (1 + 1e-12);
+        }
+        rlf_arena_free(arena);
+    }
+    ok(gathered > 50, "samples are gathered in %d placements", gathered);
+    is_int(above, 0, "a bound of all choices is not above the period");
+    is_int(odd, 0, "a bound of some choices is not above that of all");
+    is_int(less, 0, "what is said of a call's ranks holds of its choice there");
+    is_int(longer, 0, "a step takes little longer for it where that was wrong");
 }
 
 /* Half of the ends as given, half as they come: with one rank all calls are one
@@ -718,6 +801,60 @@ on(int first, int count, double seconds)
                         .kept = 1};
 }
 
+/* A generation of 8 s on 8 ranks and a reading of 4 s there. From the moment on
+ * at which an eighth is complete half of the ranks can make the rest, in
+ * `eighth` seconds an eighth, while the others read an eighth a second. */
+static double
+gather_by_hand(double eighth, bool always)
+{
+    static const double memory[8] = {9, 9, 9, 9, 9, 9, 9, 9};
+    static const int first[] = {0};
+    rlf_arena *arena = rlf_arena_new();
+    rlf_choice_gathers gathers = {
+        .n = 1, .list = {{.on = 4, .first = 1, .last = 7}}, .always = always};
+    rlf_choice choices[2] = {{.count = 8, .tp = 1, .pp = 1, .dp = 8}};
+    choices[1] = choices[0];
+    choices[0].seconds = 8;
+    choices[1].seconds = 4;
+    for (int k = 0; k < RLF_CHOICE_PARTS; k++) {
+        choices[0].complete[k] = (k + 1.0) / RLF_CHOICE_PARTS;
+        gathers.list[0].seconds[k] = eighth;
+    }
+    gathers.area = rlf_gather_area(&choices[0], &gathers);
+    choices[0].gathers = &gathers;
+    rlf_problem_call calls[2] = {
+        {.name = "generate", .choices = &choices[0], .n_choices = 1},
+        {.name = "read",
+         .kind = RLF_STAGE_READ,
+         .model = 1,
+         .needs = first,
+         .n_needs = 1,
+         .follows = 1,
+         .choices = &choices[1],
+         .n_choices = 1}};
+    rlf_problem problem = {
+        .calls = calls, .n_calls = 2, .devices = 8, .memory = memory};
+    rlf_err err = RLF_ERR_NONE;
+    if (rlf_problem_close(&problem, arena, &err))
+        bail("%s", err.sentence);
+    const int choice[2] = {0};
+    double period =
+        rlf_estimate_period(rlf_estimator_new(&problem, arena), choice);
+    rlf_arena_free(arena);
+    return period;
+}
+
+static void
+test_gathers_by_hand(void)
+{
+    near(gather_by_hand(1, false), 8.5, 1e-9,
+         "half of the ranks read while the others make the last samples");
+    near(gather_by_hand(1.5, false), 12, 1e-9,
+         "not where turns become as much longer");
+    near(gather_by_hand(3, true), 12.5, 1e-9,
+         "... unless the program says when: then when it is least");
+}
+
 /* Generation, two readings and an update on 4 ranks. Everything takes 4 / ranks
  * seconds, but for readings, which gain nothing from a second rank. */
 static void
@@ -900,6 +1037,8 @@ main(void)
     const char *set = getenv("RLFLOW_TEST_SEARCH");
     bool all = set && strcmp(set, "all") == 0;
     test_estimate();
+    test_gathers();
+    test_gathers_by_hand();
     test_by_hand();
     test_cuts(4, 4, quick() ? 30 : 200);
     test_cuts(8, 5, quick() ? 1 : 3);
