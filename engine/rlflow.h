@@ -78,7 +78,7 @@ typedef struct rlf_build_fact {
     const char *name, *value; /* "MPI" and "openmpi" */
 } rlf_build_fact;
 
-/* What the library was built with. Never goes. */
+/* Describes what the library was built with. Never goes. */
 RLF_PUBLIC const rlf_build_fact *rlf_build(size_t i);
 /* The number of this process among those that a launcher (mpiexec, srun)
  * started; 0 where there is none. */
@@ -181,7 +181,7 @@ typedef struct rlf_option_info {
     const char *doc;      /* a sentence, with its default */
 } rlf_option_info;
 
-/* What rlf_session_set takes beside parameters; never goes. */
+/* Lists what rlf_session_set takes beside parameters; never goes. */
 RLF_PUBLIC const rlf_option_info *rlf_session_option(size_t i);
 
 /* ---- functions of this program ---- */
@@ -276,7 +276,7 @@ typedef struct rlf_info {
  * of it is known. */
 RLF_PUBLIC const rlf_info *rlf_session_info(rlf_session *session);
 
-/* What rlflow prints of a session, in lines. */
+/* The texts that rlflow prints of a session, in lines. */
 typedef enum rlf_text {
     RLF_TEXT_PLAN = 0, /* the plan as a place block, that "--plan" takes */
     RLF_TEXT_EDGES,    /* what goes from rank to rank in a step of it, its
@@ -301,8 +301,8 @@ typedef enum rlf_text {
 /* NULL: what it is about is not there yet. */
 RLF_PUBLIC const char *rlf_session_text(rlf_session *session, rlf_text which);
 
-/* What a rank needs of memory for one purpose, in bytes: device as it is
- * allocated (of a rank on a CPU the machine's memory), host at most. */
+/* The bytes that a rank needs of memory for one purpose, in bytes: device as it
+ * is allocated (of a rank on a CPU the machine's memory), host at most. */
 typedef struct rlf_need {
     const char *owner, *purpose; /* "actor", "gradients" */
     uint64_t device, host;
@@ -318,27 +318,28 @@ RLF_PUBLIC rlf_result rlf_session_fit(rlf_session *session);
 
 /* ---- data ---- */
 
-/* What the files hold that data of a program would read at `path` (a file, a
- * pattern, a folder), `split` of it or NULL: the columns as a program gets
- * them, how long their texts are, and the first `rows` rows. With `tokenizer`,
- * the path of one, lengths are in tokens, and rows are as a model reads them,
- * with special tokens between angle quotes, and what the assistant says in a
- * conversation, whose tokens are learned, between white square brackets (U+27E6
- * and U+27E7). A text that the session keeps; NULL, with a message. */
+/* Describes what the files hold that data of a program would read at `path` (a
+ * file, a pattern, a folder), `split` of it or NULL: the columns as a program
+ * gets them, how long their texts are, and the first `rows` rows. With
+ * `tokenizer`, the path of one, lengths are in tokens, and rows are as a model
+ * reads them, with special tokens between angle quotes, and what the assistant
+ * says in a conversation, whose tokens are learned, between white square
+ * brackets (U+27E6 and U+27E7). A text that the session keeps; NULL, with a
+ * message. */
 RLF_PUBLIC const char *rlf_session_data(rlf_session *session, const char *path,
                                         const char *split,
                                         const char *tokenizer, size_t rows);
 
 /* ---- models ---- */
 
-/* What the directory `path` is as a model, as a text in lines, or (`json`) as a
- * JSON object: its family, sizes, parameters by what they are for, the types in
- * its files, tokenizer and chat template, end tokens and the file that names
- * them, and the bytes that one rank would take to read, to generate and to
- * train. No weights are read, and the session needs no program. What is not
- * supported is in it, with the reason, and then the session has failed with the
- * first of that (RLF_RESULT_PROGRAM) although there is a text. The session
- * keeps it. NULL, with a message: there is no such directory. */
+/* Describes what the directory `path` is as a model, as a text in lines, or
+ * (`json`) as a JSON object: its family, sizes, parameters by what they are
+ * for, the types in its files, tokenizer and chat template, end tokens and the
+ * file that names them, and the bytes that one rank would take to read, to
+ * generate and to train. No weights are read, and the session needs no program.
+ * What is not supported is in it, with the reason, and then the session has
+ * failed with the first of that (RLF_RESULT_PROGRAM) although there is a text.
+ * The session keeps it. NULL, with a message: there is no such directory. */
 RLF_PUBLIC const char *rlf_session_model(rlf_session *session, const char *path,
                                          int json);
 
@@ -493,9 +494,9 @@ typedef struct rlf_score {
  * was finished, until it is closed. Their numbers are those of the last
  * call. */
 RLF_PUBLIC const rlf_score *rlf_session_score(rlf_session *session, size_t i);
-/* How likely one of k answers to a prompt is 1, without bias (Chen et al.
- * 2021), mean over prompts; NaN where values are not binary or k is not from 1
- * to samples. */
+/* Computes how likely one of k answers to a prompt is 1, without bias (Chen et
+ * al. 2021), mean over prompts; NaN where values are not binary or k is not
+ * from 1 to samples. */
 RLF_PUBLIC double rlf_score_pass(const rlf_score *score, size_t k);
 
 /* The mean of one score minus that of another, prompt by prompt. */
@@ -570,7 +571,7 @@ typedef enum rlf_phase {
     RLF_PHASE_MEASURE = 3,  /* steps are taken, of a profile */
 } rlf_phase;
 
-/* How far a search is; valid during the call that it is given to. */
+/* Says how far a search is; valid during the call that it is given to. */
 typedef struct rlf_progress {
     rlf_phase phase;
     double done, of;  /* parts of the phase; of 0: not known */
@@ -606,7 +607,7 @@ rlf_session_search(rlf_session *session, rlf_watch_function *watch, void *arg);
 RLF_PUBLIC const rlf_candidate *rlf_session_candidate(rlf_session *session,
                                                       size_t i);
 
-/* What simulated steps take on average over a run. */
+/* The seconds that simulated steps take on average over a run. */
 typedef struct rlf_simulation {
     uint32_t steps; /* that were counted */
     double step;    /* seconds of one */

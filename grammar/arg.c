@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* How a message calls an argument: as it was written. */
+/* Says how a message calls an argument: as it was written. */
 static const char *
 called(const rlf_matcher *m, const rlf_formal *f)
 {

@@ -410,7 +410,7 @@ call_class(rlf_sema *s, const rlf_node_class *class, const rlf_thing *receiver,
     bool good = rlf_args_match(s, call->args, class->formals, class->n_formals,
                                class->extra, class->name, call->left->at, item);
     s->asked = asked;
-    /* What is wrong was said already; where a set is made it is there
+    /* The error was reported already; where a set is made it is there
      * nevertheless, so that what follows is looked at too. */
     if (!good &&
         (class->work != RLF_WORK_GENERATE || rlf_call_set_argument(item) < 0))

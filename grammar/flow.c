@@ -300,7 +300,7 @@ written_together(const rlf_sema *s, const rlf_metric_name *a,
            rlf_part_holds(s, b->part, a->part);
 }
 
-/* Whether a metric may have this name here; it is noted as taken. */
+/* True: a metric may have this name here; it is noted as taken. */
 static bool
 name_metric(rlf_sema *s, const rlf_ast_name *name, int term)
 {
@@ -559,7 +559,7 @@ draw(rlf_sema *s, const rlf_ast_bind *bind)
     thing.kind = RLF_THING_SET;
     thing.set =
         rlf_set_draw(s, bind->name.text, data.resource, false, bind->name.span);
-    /* What is wrong was said already; the set is there so that no more is. */
+    /* The error was reported already; the set is there so that no more is. */
     int index = rlf_item_place(s, item);
     rlf_item_output_set(s, index, thing.set);
     rlf_name_let(s, &bind->name, thing, "drawn");

@@ -1,4 +1,4 @@
-/* How a number is written: see literal.h. */
+/* The grammar of numbers: see literal.h. */
 #include "grammar/literal.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* How a number is written: one grammar for programs and for the parameters that
- * the command line sets.
+/* Reads how a number is written: one grammar for programs and for the
+ * parameters that the command line sets.
  *
  *     digits [. digits] [(e|E) [+|-] digits] [unit]
  *

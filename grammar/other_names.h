@@ -27,7 +27,7 @@ const char *rlf_other_name_parts(const char *label);
  * values that are not there. In the arena. */
 const char *rlf_other_name_pairs(rlf_arena *arena, const char *parts,
                                  const char *const *values, size_t n);
-/* How a function that does not exist is written, with `x` as its argument:
+/* Says how a function that does not exist is written, with `x` as its argument:
  * "floor(x + 0.5)" of round; NULL: nobody knows. In the arena. */
 const char *rlf_other_name_formula(rlf_arena *arena, const char *name,
                                    const char *x);

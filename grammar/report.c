@@ -549,7 +549,7 @@ hint_for(const rlf_syntax *syntax, const rlf_report *report, const char *text)
 
 /* ---- the message ---- */
 
-/* How the token that was met is called. */
+/* Says how the token that was met is called. */
 static const char *
 met(const rlf_syntax *syntax, const rlf_report *report, const char *text)
 {

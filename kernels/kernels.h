@@ -73,7 +73,7 @@ rlf_shards_of(rlf_shards s)
     return s;
 }
 
-/* How many of n things are held here. */
+/* Says how many of n things are held here. */
 static inline int64_t
 rlf_shards_held(rlf_shards s, int64_t n)
 {
@@ -93,7 +93,7 @@ rlf_piece_first(int64_t n, int pieces, int of, int s)
                     : rlf_shard_first(n, of, s);
 }
 
-/* How many of them are held here. */
+/* Says how many of them are held here. */
 static inline int64_t
 rlf_pieces_held(rlf_shards s, int64_t n, int pieces)
 {
@@ -579,7 +579,7 @@ typedef struct rlf_attention_paged_args {
     int64_t n_seqs;
     const int32_t *offsets; /* [n_seqs + 1], host-readable */
     const int32_t *starts;  /* [n_seqs], host-readable */
-    /* Where a call is recorded once and carried out often: the same in device
+    /* If a call is recorded once and carried out often: the same in device
      * memory, then read; the host's starts only say how large they may become.
      * NULL: the host's count. A backend in host memory ignores them. */
     const int32_t *device_offsets, *device_starts;

@@ -154,7 +154,7 @@ sample_narrow(sample_search *s, sample_place digit)
     return true;
 }
 
-/* How many of the words that it ended at are kept. All weigh the same. */
+/* Says how many of the words that it ended at are kept. All weigh the same. */
 RLF_INLINE uint32_t
 sample_taken(const sample_search *s)
 {

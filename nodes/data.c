@@ -128,7 +128,8 @@ take_tools(const rlf_resource *resource, rlf_data *data, rlf_err *err)
     return rlf_arg_blame(tools, RLF_USER, err);
 }
 
-/* How many bytes of texts a data set may keep in memory, and one; 0: the usual.
+/* Says how many bytes of texts a data set may keep in memory, and one; 0: the
+ * usual.
  */
 static rlf_status
 memory_of_texts(rlf_err *err, size_t *out)
@@ -584,7 +585,7 @@ infer(const rlf_graph *graph, const rlf_resource *resource, rlf_diags *diags)
     size_t n = list_members(resource, members);
     if (!rlf_data_declared(resource, n, diags) || n < 2)
         return;
-    /* What the members share is known from a row of each. */
+    /* All that the members share is known from a row of each. */
     rlf_err err = RLF_ERR_NONE;
     rlf_data *data = NULL;
     bool there = true;

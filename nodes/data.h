@@ -154,10 +154,10 @@ rlf_status rlf_data_drop(const rlf_env *env, int index, rlf_data *data,
 
 /* ---- prompts.c ---- */
 
-/* How many tokens the prompts of data set `data` have as model `model` writes
- * them, both resources that are open: of `most` rows at most, spread evenly over
- * the data, or of a mixture by weights as often as it gives them. In `arena`.
- * *n is 0 if the data has no prompts or the model no tokenizer. */
+/* Says how many tokens the prompts of data set `data` have as model `model`
+ * writes them, both resources that are open: of `most` rows at most, spread
+ * evenly over the data, or of a mixture by weights as often as it gives them.
+ * In `arena`. *n is 0 if the data has no prompts or the model no tokenizer. */
 rlf_status rlf_data_lengths(const rlf_env *env, int data, int model,
                             uint32_t most, rlf_arena *arena, rlf_err *err,
                             uint32_t **out, uint32_t *n);

@@ -17,7 +17,7 @@
 
 #include <pthread.h>
 
-/* How a model reads, and whether a call of it reads the data. */
+/* Says how a model reads, and whether a call of it reads the data. */
 typedef struct use {
     const rlf_reader *reader;
     bool reads;

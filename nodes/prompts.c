@@ -1,5 +1,5 @@
-/* How long the prompts and other texts of a data set are, for who plans steps:
- * a sample of its rows, written as a step writes them (rows.h). */
+/* Finds how long the prompts and other texts of a data set are, for who plans
+ * steps: a sample of its rows, written as a step writes them (rows.h). */
 #include "nodes/conversations.h"
 #include "nodes/data.h"
 #include "nodes/rows.h"

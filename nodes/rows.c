@@ -312,7 +312,7 @@ rlf_rows_writes(const rlf_reader *reader)
     return digest;
 }
 
-/* How a model wrote a prompt. */
+/* Says how a model wrote a prompt. */
 typedef struct rlf_written {
     rlf_digest writes; /* its reader's */
     rlf_str text;
@@ -331,7 +331,7 @@ rlf_rows_new_prompts(rlf_arena *pool, uint32_t n)
     return prompts;
 }
 
-/* How the reader wrote it before; NULL: it has not. */
+/* Says how the reader wrote it before; NULL: it has not. */
 static const written *
 find_written(const rlf_prompt *prompt, const rlf_reader *reader)
 {

@@ -11,7 +11,8 @@
 
 #include "engine/graph/run.h"
 
-/* How a model reads and ends texts. A part of each model resource. */
+/* The way in which a model reads and ends texts. A part of each model resource.
+ */
 typedef struct rlf_reader {
     const char *model; /* the user's name for it, for messages */
     const struct rlf_tokenizer *tokenizer;

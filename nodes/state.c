@@ -53,7 +53,7 @@ open_state(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
     return RLF_OK;
 }
 
-/* How many rows there are is known when the data is. */
+/* The number of rows is known when the data is. */
 static rlf_status
 settle(const rlf_env *env, const rlf_resource *resource, void *object,
        rlf_err *err)

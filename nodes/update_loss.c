@@ -169,7 +169,7 @@ place_words(const rlf_update *u, const rlf_update_group *g, cursor c,
     }
 }
 
-/* How a derivative comes not to be finite in single precision. */
+/* The ways in which a derivative comes not to be finite in single precision. */
 static void
 hint_derivative(double value, double derivative, rlf_err *err)
 {

@@ -347,7 +347,8 @@ add_prompt(struct rlf_answering *a, const rlf_tokens *read, const char *name,
     return RLF_OK;
 }
 
-/* What is wrong with the model itself is told before prompts are looked at. */
+/* An error of the model itself is told before prompts are looked
+ * at. */
 static rlf_status
 open_reader(rlf_session *s, struct rlf_answering *a, const char *model,
             bool chat, rlf_err *err)

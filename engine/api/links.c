@@ -30,7 +30,8 @@ typedef struct sizes {
     int n;
 } sizes;
 
-/* How long the ranks of a world may take for one size; rank 0 keeps the time.
+/* Says how long the ranks of a world may take for one size; rank 0 keeps the
+ * time.
  */
 typedef struct pace {
     double share;     /* seconds */
@@ -307,7 +308,7 @@ measure_device(const rlf_backend *backend, rlf_err *err, bool *own,
 
 /* ---- all ---- */
 
-/* Where ranks share cores, twice as many take turns about four times as long
+/* If ranks share cores, twice as many take turns about four times as long
  * for a sum, and barriers around it take as much again. */
 #define NEXT 8
 

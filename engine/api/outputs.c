@@ -256,7 +256,8 @@ check_pair(const guard *g, const rlf_output *other)
 
 /* ---- what an earlier command wrote ---- */
 
-/* How a file begins that rlflow has written: of the patterns, % is a number and
+/* The beginnings of files that rlflow has written: of the patterns, % is a
+ * number and
  * * the rest of a line. One that begins otherwise is somebody's own, given by a
  * slip. */
 typedef struct kind {

@@ -468,7 +468,7 @@ rlf_record_signal(int number)
                                : "another";
 }
 
-/* How the run ended, in its record. */
+/* Writes into its record how the run ended. */
 static rlf_status
 write_end(rlf_session *s, rlf_err *err)
 {

@@ -344,7 +344,7 @@ search_until_fit(rlf_searching *s, rlf_err *err)
     return RLF_USER;
 }
 
-/* Who looks sees the best so far, also while others' placements are made. */
+/* The observer sees the best so far, also while others' placements are made. */
 static bool
 stop_others(void *arg, double period, double bound)
 {

@@ -1,4 +1,4 @@
-/* How calls are cut on their ranks, by simulation.
+/* Finds how calls are best cut on their ranks, by simulation.
  *
  * Of placements that differ in cuts alone the search keeps the best by the
  * estimate, which sees neither data between ranks nor pieces that wait for each

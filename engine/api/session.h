@@ -49,7 +49,8 @@ typedef struct rlf_session_options {
     uint64_t time_limit; /* seconds that it takes at most; 0: no limit */
     const char *svg;     /* file for the picture of a simulation, or NULL */
     const char *table;   /* file for a profile, or NULL */
-    /* How long that search takes rows to be, as texts (lengths.h); NULL: as
+    /* Says how long that search takes rows to be, as texts (lengths.h); NULL:
+     * as
      * --like or the data say, or as long as can be. */
     const char *prompts, *responses;
     bool resume;
@@ -311,7 +312,7 @@ void rlf_evaluating_close(struct rlf_evaluating *evaluating);
 /* A message that names the directory of the model that is evaluated, which the
  * program does not, gets no place in the program. */
 void rlf_evaluating_place(const rlf_session *session, rlf_err *err);
-/* How the program is to be compiled; NULL: as it is. */
+/* Says how the program is to be compiled; NULL: as it is. */
 const struct rlf_evaluate *rlf_evaluating_options(rlf_session *session);
 /* The steps in which all rows are evaluated, once data is open. */
 uint64_t rlf_evaluating_steps(rlf_session *session);
@@ -558,7 +559,7 @@ uint32_t rlf_record_day(const rlf_session *session);
 json_t *rlf_record_inputs(const rlf_session *session, rlf_arena *arena);
 /* Once a run with a directory is open and went on from where it did. */
 rlf_status rlf_record_begin(rlf_session *session, rlf_err *err);
-/* How it ended; nothing where it was not begun, or has ended. */
+/* Says how it ended; nothing where it was not begun, or has ended. */
 rlf_status rlf_record_end(rlf_session *session, rlf_err *err);
 /* The same by `cause`, beside a thread that hangs in the session. */
 rlf_status rlf_record_fail(rlf_session *session, const rlf_err *cause,

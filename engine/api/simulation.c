@@ -1,5 +1,5 @@
-/* How long would steps of a session's program take on a cluster, and what would
- * its ranks do? */
+/* Answers how long steps of a session's program would take on a cluster, and
+ * what its ranks would do. */
 #include "engine/api/texts.h"
 
 #include "engine/api/auto.h"
@@ -275,7 +275,7 @@ names_of(const simulation *m, const rlf_node *node, double *seconds)
     return name;
 }
 
-/* How long calls keep the rank that has most of each. */
+/* Writes how long calls keep the rank that has most of each. */
 static void
 put_calls(const simulation *m, rlf_buf *out)
 {

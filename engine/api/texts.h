@@ -26,8 +26,8 @@ const char *rlf_text_node(rlf_session *session, const rlf_node *node);
 void rlf_text_pages(rlf_session *session, const char *begin,
                     const rlf_paged *paged, const rlf_page_room *pages,
                     rlf_buf *out);
-/* How the weights of a flow move, as on one machine. `object`: the model if it
- * is open, or NULL. */
+/* Tells how the weights of a flow move, as on one machine. `object`: the model
+ * if it is open, or NULL. */
 rlf_status rlf_text_weights(rlf_session *session, const rlf_weight_flow *flow,
                             const void *object, rlf_realloc_job *job,
                             rlf_realloc_plan *out, rlf_err *err);

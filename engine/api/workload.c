@@ -330,7 +330,7 @@ put_tokens(double most, rlf_buf *out)
         rlf_buf_puts(out, "any number of");
 }
 
-/* How many are longer, and end there: "; 1.7 % are cut to 1024". */
+/* Writes how many are longer, and end there: "; 1.7 % are cut to 1024". */
 static void
 put_cut(const rlf_length_distribution *d, double most, rlf_buf *out)
 {

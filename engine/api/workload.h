@@ -1,5 +1,6 @@
-/* How long the rows of a session's program are taken to be: what the user says,
- * of prompts and given responses what the data has; else as long as can be. */
+/* Decides how long the rows of a session's program are taken to be: what the
+ * user says, of prompts and given responses what the data has; else as long as
+ * can be. */
 #ifndef RLF_API_WORKLOAD_H
 #define RLF_API_WORKLOAD_H
 

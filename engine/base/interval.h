@@ -1,6 +1,6 @@
-/* How far a mean that was measured can be from the one that more prompts would
- * give: intervals that hold it in 95 of 100 cases, and pass@k. Numbers in,
- * numbers out. */
+/* Computes how far a mean that was measured can be from the one that more
+ * prompts would give: intervals that hold it in 95 of 100 cases, and pass@k.
+ * Numbers in, numbers out. */
 #ifndef RLF_BASE_INTERVAL_H
 #define RLF_BASE_INTERVAL_H
 
@@ -22,8 +22,9 @@ rlf_interval rlf_interval_share(uint64_t right, uint64_t n);
  * between two neighbours by a straight line. A function of x and `seed` alone.
  * Not a number where x has such values, or where there is no memory. */
 rlf_interval rlf_interval_mean(const double *x, size_t n, uint64_t seed);
-/* How likely one of k answers is right, without bias, if of n answers `right`
- * were (Chen et al. 2021): 1 - C(n - right, k) / C(n, k), 1 <= k <= n. */
+/* Computes how likely one of k answers is right, without bias, if of n answers
+ * `right` were (Chen et al. 2021): 1 - C(n - right, k) / C(n, k), 1 <= k <= n.
+ */
 double rlf_pass_at(uint64_t n, uint64_t right, uint64_t k);
 
 #endif

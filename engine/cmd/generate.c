@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How often Ctrl-C was pressed; of a batch the signal that ends it. */
+/* Counts how often Ctrl-C was pressed; of a batch the signal that ends it. */
 static volatile sig_atomic_t interrupts, ended_by;
 /* Is a batch being answered? Before that there is nothing to write. */
 static volatile sig_atomic_t answers;

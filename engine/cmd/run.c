@@ -247,7 +247,7 @@ train(rlf_session *s, rlf_display *d, bool *began)
     return result;
 }
 
-/* What a run prints is in its directory too: one that was started without an
+/* The output of a run is in its directory too: one that was started without an
  * output needs none. */
 static void
 print_somewhere(void)
@@ -257,7 +257,7 @@ print_somewhere(void)
         (void)!freopen("/dev/null", "w", stdout);
 }
 
-/* How a run ended that this process leads. */
+/* Says how a run ended that this process leads. */
 static void
 put_end(rlf_session *s, const rlf_command_line *line, rlf_result result)
 {

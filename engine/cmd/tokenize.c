@@ -262,7 +262,7 @@ encode(rlf_session *s, rlf_given *from, const char *path, bool chat, bool ids)
     }
 }
 
-/* What is wrong with the tokenizer or its template is about no line. */
+/* An error of the tokenizer or its template is about no line. */
 static bool
 open_model(rlf_session *s, const char *path, bool chat)
 {

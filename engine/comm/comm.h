@@ -112,9 +112,9 @@ int rlf_comm_size(const rlf_comm *comm);
  * Bytes that this rank has begun to send to other ranks, mail apart; of what
  * was recorded (dev.h) once, however often it is carried out. */
 uint64_t rlf_comm_sent(const rlf_comm *comm);
-/* How often this rank has begun to wait for others: collectives of several
- * ranks are one each, messages that it receives from others one each; of what
- * was recorded likewise. */
+/* Counts how often this rank has begun to wait for others: collectives of
+ * several ranks are one each, messages that it receives from others one each;
+ * of what was recorded likewise. */
 uint64_t rlf_comm_met(const rlf_comm *comm);
 /* Names what this rank works on, for messages; `node` must outlive its use. */
 void rlf_comm_label(rlf_comm *comm, const char *node);
@@ -144,9 +144,9 @@ int rlf_comm_world_told(const rlf_comm_world *world);
 /* In process 0: while `on`, what it notes or another process was told goes to all
  * of them with the next beat, for one of them may be what the rest waits for. */
 void rlf_comm_world_relay(rlf_comm_world *world, bool on);
-/* How often this process was found to have been stopped for more than about two
- * seconds (SIGSTOP, a suspended job) and to go on; 0 in a world of one process,
- * where nobody looks. */
+/* Counts how often this process was found to have been stopped for more than
+ * about two seconds (SIGSTOP, a suspended job) and to go on; 0 in a world of
+ * one process, where nobody looks. */
 uint32_t rlf_comm_world_pauses(const rlf_comm_world *world);
 void rlf_comm_world_waits(const rlf_comm_world *world, int rank, char *text,
                           size_t room);

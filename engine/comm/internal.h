@@ -149,8 +149,8 @@ struct rlf_group {
     const void **parts;         /* the same */
 };
 
-/* How ranks of other processes are reached. Calls never block. After an abort
- * none of them touches a buffer, here or in another process. */
+/* The calls that reach ranks of other processes. Calls never block. After an
+ * abort none of them touches a buffer, here or in another process. */
 struct rlf_comm_backend {
     const char *name, *doc;
     /* Join the other processes: sets world->process, caps.n_processes and

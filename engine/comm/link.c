@@ -160,7 +160,7 @@ beat_ns(const rlf_links *links)
     return most > 0 && most < (double)BEAT_NS ? (uint64_t)most : BEAT_NS;
 }
 
-/* How far the ranks of this process are, and what they wait for. */
+/* Says how far the ranks of this process are, and what they wait for. */
 static void
 tell_process_0(rlf_links *links)
 {

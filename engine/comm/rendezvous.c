@@ -1,4 +1,4 @@
-/* How the processes of a world find each other: process 0 listens, and tells
+/* Lets the processes of a world find each other: process 0 listens, and tells
  * the others where, and a cookie, over the backend; they connect and show the
  * cookie. Connections of strangers are dropped. IPv4. */
 #define _GNU_SOURCE

@@ -139,7 +139,7 @@ end_free(rlf_comm *comm)
     free(comm);
 }
 
-/* How many threads of the run are on this machine decides how they wait. */
+/* The number of threads of the run on this machine decides how they wait. */
 static void
 choose_wait(rlf_comm_world *world)
 {
@@ -463,7 +463,7 @@ rlf_comm_world_silence(const rlf_comm_world *world, int rank)
                                      : rlf_links_silence(world->links, process);
 }
 
-/* Whether this is the first error. */
+/* True: this is the first error. */
 static bool
 end_run(rlf_comm_world *world, const rlf_err *cause, int lost, bool gone)
 {

@@ -1,6 +1,7 @@
-/* How many cores this process may really use: the smaller of its affinity
- * mask and the CPU quota of its control groups (v2 cpu.max, v1 cfs_quota_us),
- * looked up in every group from its own to the root. Read anew at every call.
+/* Counts how many cores this process may really use: the smaller of its
+ * affinity mask and the CPU quota of its control groups (v2 cpu.max, v1
+ * cfs_quota_us), looked up in every group from its own to the root. Read anew
+ * at every call.
  */
 #ifndef RLF_DEV_CORES_H
 #define RLF_DEV_CORES_H

@@ -19,7 +19,8 @@ typedef struct rlf_cuda_options {
  * do about it. Operations of its queues are for the thread that made it. */
 rlf_status rlf_device_cuda_new(const rlf_cuda_options *options,
                                rlf_device **out, rlf_err *err);
-/* How many GPUs this process may use, at least 1; RLF_ENV says why none. */
+/* Counts how many GPUs this process may use, at least 1; RLF_ENV says why none.
+ */
 rlf_status rlf_device_cuda_count(int *out, rlf_err *err);
 /* Of a GPU. What the driver will take for the code of kernels is not left. */
 rlf_status rlf_device_cuda_memory(int index, rlf_device_memory *out,
@@ -39,7 +40,7 @@ int32_t *rlf_cuda_fault(rlf_queue *queue);
  * it is more than a queue has. */
 rlf_status rlf_cuda_scratch(rlf_queue *queue, size_t bytes, void **out,
                             rlf_err *err);
-/* How much that is. */
+/* The size of that memory. */
 size_t rlf_cuda_scratch_bytes(void);
 /* RLF_CUDA_COUNTERS words of the queue's GPU that are 0 between operations. */
 #define RLF_CUDA_COUNTERS 4096

@@ -103,7 +103,7 @@ typedef struct rlf_device_ops {
      */
     rlf_status (*copy_from)(rlf_queue *queue, void *to, const rlf_device *other,
                             const void *from, size_t bytes, rlf_err *err);
-    /* Where caps.records says so, else RLF_BUG: from now on operations, copies
+    /* If caps.records says so, else RLF_BUG: from now on operations, copies
      * on the device and sets of the queue are not carried out but recorded,
      * with their arguments as they are now. What needs the host or memory while
      * it records is RLF_BUG: other copies, waits, events, arrays that an

@@ -1,5 +1,5 @@
-/* How much memory this process may use: the least of the machine's, its address
- * space limit and that of its control groups (v2 memory.max, v1
+/* Finds how much memory this process may use: the least of the machine's, its
+ * address space limit and that of its control groups (v2 memory.max, v1
  * limit_in_bytes). Read anew at every call. */
 #ifndef RLF_DEV_MEMORY_H
 #define RLF_DEV_MEMORY_H

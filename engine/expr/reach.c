@@ -1,4 +1,4 @@
-/* How far operations look: what decides micro-batches.
+/* Finds how far operations look, which decides micro-batches.
  *
  * An operation is local when its arguments are on the same rows domain (or its
  * tokens); the rest crosses rows and needs all of them before it starts. */

@@ -41,7 +41,7 @@ rlf_dispatch_make(const rlf_rows *rows, rlf_arena *arena, rlf_dispatch *out)
     }
 }
 
-/* Whether a row that is ready may go on as far as its own place is concerned.
+/* True: a row that is ready may go on as far as its own place is concerned.
  */
 static inline bool
 may_pass(const rlf_dispatch *d, const rlf_guide *guide, int r,
@@ -235,8 +235,8 @@ copy_guide(const rlf_rows *rows, const rlf_guide *from, rlf_guide *to)
     to->look = from->look;
 }
 
-/* How many micro-batches are in flight at a row if one comes every `period`,
- * and no more than fit. */
+/* Says how many micro-batches are in flight at a row if one comes every
+ * `period`, and no more than fit. */
 static int
 in_flight(const rlf_rows *rows, const rlf_row *row, double period)
 {

@@ -21,7 +21,7 @@ typedef struct rlf_fuse {
     const int *turn;
     int n_models, places;
     const double *cap; /* memory by place; NULL: no limit */
-    /* What counts is not the end of all, but the longest that a place is at it,
+    /* The measure is not the end of all, but the longest that a place is at it,
      * from when it could begin to its end: no place waits for others before it
      * goes on with the next update. */
     bool apart;

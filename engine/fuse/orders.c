@@ -47,7 +47,8 @@ number_operations(annealing *a, int place)
     }
 }
 
-/* What `now` takes behind each operation, and when what it waits for has come.
+/* Counts what `now` takes behind each operation, and when what it waits for has
+ * come.
  */
 static void
 set_tails(annealing *a)
@@ -108,7 +109,7 @@ follow_path(annealing *a)
 
 /* ---- moves ---- */
 
-/* Whether the place would still have its operations in an order that can be,
+/* True: the place would still have its operations in an order that can be,
  * and hold no more than its cap, if the one at `from` were at `to`. The others
  * on the way are as many micro-batches of `same` nearer to the limit as the one
  * that is shifted takes from them. */
@@ -137,7 +138,7 @@ may_shift(const annealing *a, int from, int to)
                cap;
 }
 
-/* Whether all would end after `limit` if the operation at `from` were at `to`,
+/* True: all would end after `limit` if the operation at `from` were at `to`,
  * and what the place waits for and what waits for it elsewhere were as they are
  * now. That is so of most moves, and otherwise not far from it. */
 static bool

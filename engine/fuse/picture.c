@@ -25,7 +25,8 @@ letter_of(const rlf_fuse *fuse, rlf_pipe_op op)
 
 /* ---- text ---- */
 
-/* How long each letter ('.': none) is busy between two times, the most of it.
+/* Says how long each letter ('.': none) is busy between two times, the most of
+ * it.
  */
 static char
 letter_between(const rlf_fuse *fuse, const rlf_fuse_answer *answer, int place,
@@ -150,7 +151,8 @@ put_box(const rlf_fuse *fuse, int place, rlf_pipe_op op, double begin,
                        op.micro);
 }
 
-/* How long it takes, of what is possible, and what the fullest place holds. */
+/* Says how long it takes, of what is possible, and what the fullest place
+ * holds. */
 static void
 put_title(const rlf_fuse *fuse, const rlf_fuse_answer *answer, rlf_buf *out)
 {

@@ -83,7 +83,7 @@ void rlf_timing_make(const rlf_rows *rows, rlf_arena *arena, rlf_timing *out);
  * with false, times are not meant to be read. */
 bool rlf_rows_time(const rlf_rows *rows, const rlf_row_number *table,
                    double limit, double waits, rlf_timing *timing);
-/* Whether every place has its operations behind those of the same stage that
+/* True: every place has its operations behind those of the same stage that
  * they need, and holds no more than its cap. */
 bool rlf_rows_sound(const rlf_rows *rows, const rlf_row_number *table,
                     rlf_timing *timing);

@@ -14,7 +14,7 @@
 
 /* ---- traits ---- */
 
-/* How the language reaches a class. */
+/* The forms in which the language reaches a class. */
 typedef enum rlf_form {
     RLF_FORM_CALL,   /* name(...), or x.name(...) on a receiver */
     RLF_FORM_FIELD,  /* name, or x.name: no arguments */
@@ -76,7 +76,7 @@ typedef enum rlf_receiver {
     RLF_RECEIVER_STATE,
 } rlf_receiver;
 
-/* How the work of a node is spread over the ranks of its layout. */
+/* The ways to divide the work of a node among the ranks of its layout. */
 typedef enum rlf_partition {
     RLF_PARTITION_WHOLE, /* every rank computes all of it: what is cheap, and
                          whatever decides the run's course */

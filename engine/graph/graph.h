@@ -160,10 +160,10 @@ typedef struct rlf_loss {
 bool rlf_live_together(const rlf_live_call *a, const rlf_live_call *b);
 /* The passes that the calls of a loss take together. */
 int rlf_loss_passes(const rlf_loss *loss);
-/* How far the gradients of a loss look, from its program, calls and words: as
- * far as their operations, and BATCH if one has need of a live value that
- * another pass reads, be it of the same row, or if one looks at a whole sample
- * and there are several passes. */
+/* Finds how far the gradients of a loss look, from its program, calls and
+ * words: as far as their operations, and BATCH if one has need of a live value
+ * that another pass reads, be it of the same row, or if one looks at a whole
+ * sample and there are several passes. */
 rlf_reach rlf_loss_reach(const rlf_loss *loss);
 
 /* Sites of calls that only metrics want are so much higher. */

@@ -1,4 +1,4 @@
-/* How far the derivatives of an update's loss look.
+/* Finds how far the derivatives of an update's loss look.
  *
  * Two things decide it. Operations: what combines tokens, or rows, needs all of
  * them (engine/expr/reach.c). And passes: the model reads each set by itself,

@@ -11,7 +11,7 @@
 
 #include "engine/graph/graph.h"
 
-/* How the planner spreads what no row places. */
+/* The strategies by which the planner places what no row does. */
 typedef enum rlf_strategy {
     RLF_STRATEGY_NONE,       /* nothing said */
     RLF_STRATEGY_FLATTEN,    /* every call on all ranks, one after another */
@@ -23,7 +23,7 @@ typedef enum rlf_strategy {
     RLF_STRATEGIES
 } rlf_strategy;
 
-/* How a sample in the making goes to another replica. */
+/* The ways in which a sample in the making goes to another replica. */
 typedef enum rlf_carry {
     RLF_CARRY_CHEAPER, /* nothing said: as costs less */
     RLF_CARRY_PAGES,   /* with its keys and values */

@@ -1,5 +1,5 @@
-/* How large the values of a step can be: rows, lengths, and how often each node
- * runs, as upper bounds that follow from the program alone.
+/* Computes how large the values of a step can be: rows, lengths, and how often
+ * each node runs, as upper bounds that follow from the program alone.
  *
  * Everything that is sized before a run is sized by these: the caps of the plan
  * (engine/plan/README.md), the memory that `rlflow check` prints, and the work.

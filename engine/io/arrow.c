@@ -308,7 +308,7 @@ want(column *c, bool wanted)
         want(&c->child[i], wanted);
 }
 
-/* Where all columns are wanted those are that can be read. */
+/* If all columns are wanted, takes those that can be read. */
 static rlf_status
 choose_column(const rlf_arrow *a, column *c, const char *const *fields,
               size_t n, rlf_err *err)

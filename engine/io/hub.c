@@ -31,7 +31,7 @@ is_name(const char *text)
     return n && !text[n];
 }
 
-/* What follows the site in an address of the hub; NULL: it is none. The
+/* Says what follows the site in an address of the hub; NULL: it is none. The
  * address may have a directory of a program before it. */
 static const char *
 behind_site(const char *text)
@@ -208,7 +208,7 @@ broken(const char *model, rlf_arena *arena)
                                  all, names[n - 1]);
 }
 
-/* What a snapshot lacks; NULL: nothing that is known. */
+/* Says what a snapshot lacks; NULL: nothing that is known. */
 static const char *
 lacks(const char *dir, const char *model, rlf_arena *arena)
 {

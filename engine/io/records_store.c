@@ -133,7 +133,7 @@ take_step(const uint8_t **p)
     return (int64_t)(x >> 1 ^ -(x & 1));
 }
 
-/* What the first of a block follows. */
+/* Says what the first of a block follows. */
 static seat
 before(uint64_t at, uint32_t line)
 {

@@ -287,7 +287,7 @@ list_folder(const char *path, rlf_shard_format format, const char *split,
 
 /* ---- all ---- */
 
-/* What stands behind the folders that all paths begin with. */
+/* Says what stands behind the folders that all paths begin with. */
 static void
 cut_names(rlf_arena *arena, rlf_shard_files *shards)
 {

@@ -9,7 +9,7 @@
 
 enum { DIGITS = 1024, MOST_PRECISION = 400, MOST_WIDTH = 1 << 20 };
 
-/* How a value is written. */
+/* The form in which a value is written. */
 typedef struct spec {
     char fill[5];
     char align; /* < > = ^, or 0 */

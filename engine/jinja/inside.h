@@ -541,8 +541,8 @@ jinja_value jinja_casefold(jinja_run *r, jinja_value text);
 bool jinja_is_space(uint32_t code);
 bool jinja_is_printable(uint32_t code);
 bool jinja_is_alnum(uint32_t code);
-/* What combines with the character before it, and the few that names may have
- * as it, too. */
+/* True: it combines with the character before it, or is one of the few that
+ * names may have as it, too. */
 bool jinja_is_mark(uint32_t code);
 /* May a name have it, as its first character or behind that? */
 bool jinja_can_name(uint32_t code, bool first);

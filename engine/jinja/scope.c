@@ -18,7 +18,7 @@ typedef struct scope {
     } stored; /* per entry: it is set in the scope, not only read */
 } scope;
 
-/* Where a node stands. */
+/* Says where a node stands. */
 typedef struct place {
     jinja_run *r;
     scope *in;

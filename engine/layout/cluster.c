@@ -10,7 +10,7 @@
 
 /* Of each part of a cluster so many machines may be cut up by meshes. */
 enum { CUT_UP = 2 };
-/* Where not all runs of machines are meshes: the places of one length, and the
+/* If not all runs of machines are meshes: the places of one length, and the
  * parts that a length may be so many of. */
 enum { SIDES = 12, PARTS = 8 };
 
@@ -55,7 +55,7 @@ rlf_cluster_machine(const rlf_cluster *c, int rank)
            (rank - part->first_rank) / part->machine->count;
 }
 
-/* How many of n ranks, ascending, are below one. */
+/* Says how many of n ranks, ascending, are below one. */
 static int
 below(const int *ranks, int n, int rank)
 {
@@ -264,9 +264,9 @@ by_size(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* What the first `ranks` have of a part: whole machines, and of the next one so
- * many devices, as a part of one smaller machine; counts of 0 where there are
- * none. */
+/* Says what the first `ranks` have of a part: whole machines, and of the next
+ * one so many devices, as a part of one smaller machine; counts of 0 where
+ * there are none. */
 typedef struct used {
     rlf_cluster_part whole, rest;
     rlf_machine_kind smaller;

@@ -109,7 +109,7 @@ rlf_link_speed rlf_cluster_link(const rlf_cluster *cluster, int a, int b);
  * a machine's links to others. */
 rlf_link_speed rlf_cluster_ring(const rlf_cluster *cluster, const int *ranks,
                                 int n, int share);
-/* How many groups like `group`, of the ranks `mesh` (ascending), share the
+/* Counts the groups like `group`, of the ranks `mesh` (ascending), share the
  * links of a machine if all of them communicate at once: the most over the
  * machines of the group. */
 int rlf_cluster_share(const rlf_cluster *cluster, const int *mesh, int n_mesh,

@@ -272,7 +272,7 @@ rlf_layout_regroup(const rlf_layout *train, int tp, int pp, rlf_err *err,
     return RLF_OK;
 }
 
-/* What a rank holds */
+/* The rows and layers of a rank */
 
 rlf_range
 rlf_layout_rows(const rlf_layout *layout, int rank, int64_t n)

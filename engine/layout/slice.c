@@ -28,7 +28,7 @@ rlf_box_within(rlf_box whole, rlf_box part)
                          .cols = rlf_range_size(part.cols)};
 }
 
-/* What fits */
+/* Checks of sizes */
 
 static rlf_status
 check_stages(int pp, int layers, rlf_err *err)
@@ -60,7 +60,7 @@ rlf_layout_check_shapes(const rlf_layout *layout, const rlf_shapes *shapes,
     return RLF_OK;
 }
 
-/* What a rank holds */
+/* The tensors of a rank */
 
 static rlf_range
 kv_heads(int64_t heads, int tp, int t)
@@ -71,7 +71,7 @@ kv_heads(int64_t heads, int tp, int t)
     return r;
 }
 
-/* Whether the stage holds a tensor of `layer`. */
+/* True: the stage holds a tensor of `layer`. */
 static bool
 stage_holds(const rlf_layout *l, int stage, int layers, int layer)
 {

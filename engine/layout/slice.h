@@ -9,7 +9,7 @@
 
 #include "engine/layout/layout.h"
 
-/* How tp splits a tensor, in whole units (rlf_shape.unit). */
+/* The ways in which tp splits a tensor, in whole units (rlf_shape.unit). */
 typedef enum rlf_split {
     RLF_SPLIT_NONE, /* replicated: norms, biases added after a sum */
     RLF_SPLIT_ROWS, /* output features ("column parallel"): gate, up and their
@@ -42,7 +42,7 @@ typedef struct rlf_shapes {
     int layers; /* of the model */
 } rlf_shapes;
 
-/* Where tensors go by layer: the layer; then those of no layer, and an
+/* If tensors go by layer: the layer; then those of no layer, and an
  * embedding of its own last of all, so that it and the head are not on their
  * way at once. */
 static inline int
@@ -54,7 +54,7 @@ rlf_layer_turn(const rlf_shapes *shapes, int tensor)
     return shapes->layers + (layer == RLF_LAYER_FIRST);
 }
 
-/* How many turns that makes. */
+/* Counts the turns of that order. */
 static inline int
 rlf_layer_turns(const rlf_shapes *shapes)
 {

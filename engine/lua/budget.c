@@ -149,7 +149,7 @@ rlf_lua_check_time(lua_State *L, int level)
         rlf_lua_stop(L, why, level);
 }
 
-/* How many values stand for the `...` of a function, if they are MANY. */
+/* Says how many values stand for the `...` of a function, if they are MANY. */
 static uint64_t
 many_extra(lua_State *L, lua_Debug *ar)
 {
@@ -376,7 +376,7 @@ is_hash(const void *p, size_t old, size_t n)
            !(entries & (entries - 1));
 }
 
-/* What the call may not do, whatever memory there is. */
+/* Refuses what the call may not do, whatever memory there is. */
 static rlf_lua_spent
 forbidden(rlf_lua_host *host, const void *p, size_t old, size_t n)
 {

@@ -136,7 +136,7 @@ copy(lua_State *L, int from, int to)
     }
 }
 
-/* How the frozen table reads: from `hidden`, then as its own metatable `meta`
+/* Makes the frozen table read: from `hidden`, then as its own metatable `meta`
  * (an index, or 0) says. Sets fields of the table on top. */
 static void
 set_index(lua_State *L, int hidden, int meta)

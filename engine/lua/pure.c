@@ -47,7 +47,7 @@ same_bits(double a, double b)
     return memcmp(&a, &b, sizeof a) == 0;
 }
 
-/* Where they differ: the token, if that is what they are. */
+/* Compares; *token: where they differ, if they are tokens. */
 static bool
 same(const rlf_lua_value *a, const rlf_lua_value *b, size_t *token)
 {

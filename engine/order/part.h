@@ -20,7 +20,7 @@ typedef struct rlf_rank_part {
     int n_moves;
 } rlf_rank_part;
 
-/* Whether the command is for `rank` at all. Arrays are the command's, or in
+/* True: the command is for `rank` at all. Arrays are the command's, or in
  * `arena`.
  */
 bool rlf_rank_part_of(const rlf_control *control,

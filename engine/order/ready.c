@@ -243,7 +243,8 @@ ready_in(rlf_order *order, const lane *l, rlf_decision *out)
     return false;
 }
 
-/* What is ahead goes first: where it has ranks of its own they begin at once.
+/* Nodes that are ahead go first: if they have ranks of its own they begin at
+ * once.
  */
 static bool
 order_ready(rlf_order *order, rlf_decision *out)

@@ -175,7 +175,8 @@ check_deal(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
         RLF_ASSERT(owner[rows[k]] != owner[rows[k - 1]] || to[k] == to[k - 1]);
 }
 
-/* Who computes which of the decision's rows, and what they need for it. */
+/* Decides who computes which of the decision's rows, and what they need for it.
+ */
 static void
 prepare_rows(rlf_control *c, ready *r)
 {

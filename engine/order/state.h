@@ -51,7 +51,7 @@ typedef struct frame {
     uint64_t iteration;   /* hash of the loop counters */
 } frame;
 
-/* Who used a resource last, for hazards. */
+/* The last users of a resource, for hazards. */
 typedef struct usage {
     int writer;           /* instance, or -1 */
     RLF_VEC(int) readers; /* since that write */

@@ -227,7 +227,8 @@ spread(const rlf_tail *p, play *of)
     }
 }
 
-/* What follows the samples that are in whole pieces of those complete. */
+/* Seconds of the work behind the samples that are in whole pieces of those
+ * complete. */
 static double
 ready_after(const play *p, double left)
 {

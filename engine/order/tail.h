@@ -1,5 +1,6 @@
-/* What a run has seen of its generations, and what follows from it: with how
- * many samples left it pays to gather them on few replicas, and on how many.
+/* Remembers what a run has seen of its generations, and finds what follows:
+ * with how many samples left it pays to gather them on few replicas, and on how
+ * many.
  *
  * Kept per generate call for as long as the run is open: how long responses
  * were, how long a turn takes, how long what follows a sample takes. The older,
@@ -37,8 +38,8 @@ double rlf_tail_least(int class);
 void rlf_tail_begin(rlf_tail *tail);
 /* A ROWS report. */
 void rlf_tail_rows(rlf_tail *tail, const rlf_rank_event *event);
-/* What follows some samples took so many seconds of each of `ranks`, which did
- * it together. Of its replicas so many ranks are `within` replicas of which
+/* The work behind some samples took so many seconds of each of `ranks`, which
+ * did it together. Of its replicas so many ranks are `within` replicas of which
  * some ranks sample, and so many `beside` them: at least one in all. */
 void rlf_tail_follow(rlf_tail *tail, double seconds, int ranks, int within,
                      int beside);

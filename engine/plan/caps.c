@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* What one model has met so far; INFINITY: no bound. */
+/* Says what one model has met so far; INFINITY: no bound. */
 typedef struct met {
     double longest, rows[RLF_N_USES];
 } met;
@@ -48,7 +48,7 @@ meet_node(const rlf_graph *graph, const rlf_sizes *sizes, const rlf_node *node,
  * third, at most. */
 enum { EACH = 2 };
 
-/* What a place row says of a node's calls; the most of several. */
+/* Takes what a place row says of a node's calls; the most of several. */
 static void
 hear(const rlf_graph *graph, const rlf_node *node, rlf_caps *caps)
 {

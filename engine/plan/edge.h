@@ -11,7 +11,7 @@
 #include "engine/base/arena.h"
 #include "engine/layout/layout.h"
 
-/* How n rows are assigned to the ranks of a layout. */
+/* The rules by which n rows are assigned to the ranks of a layout. */
 typedef enum rlf_assignment {
     RLF_ASSIGN_ALL,  /* every rank has all rows */
     RLF_ASSIGN_DP,   /* a rank has the rows of its dp index */

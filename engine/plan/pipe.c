@@ -127,7 +127,7 @@ task_number(const walk *w, task t)
            t.kind;
 }
 
-/* How many stages of a model a place has. */
+/* Says how many stages of a model a place has. */
 static int
 chunks_of(const walk *w, int model, int place)
 {
@@ -272,7 +272,7 @@ check_models(const rlf_pipe *pipe, rlf_err *err)
     return RLF_OK;
 }
 
-/* Whether an operation means something at a place. */
+/* True: an operation means something at a place. */
 static rlf_status
 check_op(const walk *w, int place, int at, rlf_err *err)
 {

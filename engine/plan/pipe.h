@@ -142,11 +142,11 @@ typedef struct rlf_pipe_peer {
     int stage, channel;
 } rlf_pipe_peer;
 
-/* How an operation of a place meets its neighbours. Messages between two places
- * that have one channel go one way, and are sent in the order of the receiver's
- * forwards of their micro-batches: so whatever the lists' orders are, it may
- * start to receive `in` when it has done so for the forwards before in its
- * list, and `back` at the forward. */
+/* Says how an operation of a place meets its neighbours. Messages between two
+ * places that have one channel go one way, and are sent in the order of the
+ * receiver's forwards of their micro-batches: so whatever the lists' orders
+ * are, it may start to receive `in` when it has done so for the forwards before
+ * in its list, and `back` at the forward. */
 typedef struct rlf_pipe_link {
     rlf_pipe_peer in, back; /* of a forward: its input, its output's gradient */
     rlf_pipe_peer out;      /* what it makes */

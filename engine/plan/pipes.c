@@ -176,7 +176,7 @@ find_model(const said *s, rlf_arena *arena, rlf_err *err)
     return RLF_OK;
 }
 
-/* Whether the second chunk begins where the first one ends. */
+/* True: the second chunk begins where the first one ends. */
 static bool
 turns_back(const rlf_pipe_model *m, int pp)
 {

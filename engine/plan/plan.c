@@ -59,9 +59,10 @@ model_row(const rlf_plan *plan, int model)
                              : rlf_placement_find(placement, model, NULL);
 }
 
-/* How many replicas train. A run that goes on has the lanes that it began with,
- * of which each replica has one at least; and where no row says how many there
- * are, one that would only make others wait is left out. The first ones train.
+/* Counts the replicas that train. A run that goes on has the lanes that it
+ * began with, of which each replica has one at least; and where no row says how
+ * many there are, one that would only make others wait is left out. The first
+ * ones train.
  */
 static void
 limit_replicas(const rlf_plan *plan, const rlf_sums *sums, const rlf_node *node)

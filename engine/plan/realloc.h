@@ -11,7 +11,7 @@
 #include "engine/base/arena.h"
 #include "engine/layout/slice.h"
 
-/* How a piece spreads from one rank to several. */
+/* The ways in which a piece goes from one rank to several. */
 typedef enum rlf_topology {
     RLF_TOPOLOGY_AUTO, /* whichever rlf_multicast_time says is fastest */
     RLF_TOPOLOGY_DIRECT,

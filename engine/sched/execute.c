@@ -250,7 +250,7 @@ train(rlf_rank *rank, int instance, rlf_err *err)
     return RLF_OK;
 }
 
-/* How long the samples are that the call has finished. */
+/* Says how long the samples are that the call has finished. */
 static void
 measure_samples(const rlf_rank *rank, const rlf_call *call)
 {

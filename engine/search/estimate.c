@@ -481,7 +481,7 @@ cores_seconds(const rlf_estimator *e)
     return p->cores ? sum / p->cores : 0;
 }
 
-/* Where nothing is made more than a step ahead all is done as a step ends, and
+/* If nothing is made more than a step ahead all is done as a step ends, and
  * each is like the first. */
 static double
 unroll(rlf_estimator *e)
@@ -538,7 +538,7 @@ find_tails(const rlf_estimator *e, double *tail)
     }
 }
 
-/* What calls that begin no sooner than one of them, or end no later, have to do
+/* The work of calls that begin no sooner than one of them, or end no later,
  * takes all devices so long, between the first that can begin and the last that
  * has nothing after it. `begin` and `area`: seconds and rank-seconds of each.
  */

@@ -44,7 +44,7 @@ rlf_fixed_rows_allow_ranks(const rlf_place_row *fixed, int first, int count)
            (fixed->ranks[0] == first && fixed->n_ranks == count);
 }
 
-/* What a row says of samples that replicas hand over needs two of them. */
+/* A row that speaks of samples that replicas hand over needs two of them. */
 static bool
 hands_over(const rlf_place_row *fixed)
 {

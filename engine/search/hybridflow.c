@@ -61,7 +61,7 @@ cut_alone(mapping *m)
     return true;
 }
 
-/* Where the fastest ways do not fit together, others are taken until they do.
+/* If the fastest ways do not fit together, others are taken until they do.
  */
 static void
 judge(mapping *m)

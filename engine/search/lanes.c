@@ -1,4 +1,4 @@
-/* How many lanes: see lanes.h. */
+/* Numbers of lanes: see lanes.h. */
 #include "engine/search/lanes.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* How many lanes a trained model gets before anything is searched: those with
- * which an update is fastest on most of the ranks, all or a few less. More must
- * be worth it: a rank with several keeps sums that wait. */
+/* Finds how many lanes a trained model gets before anything is searched: those
+ * with which an update is fastest on most of the ranks, all or a few less. More
+ * must be worth it: a rank with several keeps sums that wait. */
 #ifndef RLF_SEARCH_LANES_H
 #define RLF_SEARCH_LANES_H
 

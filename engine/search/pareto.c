@@ -356,7 +356,7 @@ has_all(const options_of *o, const layouts *l)
     return all;
 }
 
-/* Where it is only asked whether all fits: a call takes least of each device if
+/* If it is only asked whether all fits: a call takes least of each device if
  * it is on all of them, or on their half, a quarter ... or a power of two where
  * it cannot be cut into as many parts. */
 static bool

@@ -68,7 +68,8 @@ typedef struct rlf_pareto {
     uint32_t *longest; /* tokens of its longest sequence */
     rlf_sums *sums;    /* shards and lanes, fixed before anything is searched */
     int *fewest; /* lanes that it could have; 0: it has those that are given */
-    /* Where less has other lanes: of each such lanes with the most ranks. */
+    /* Less of the cluster that would have other lanes: of each such lanes the
+     * most ranks. */
     rlf_pareto_lesser *lesser;
     int n_lesser;
 } rlf_pareto;

@@ -1,5 +1,6 @@
-/* How long an update takes that goes through stages, by the table of its
- * schedule (engine/plan/pipe.h), where all stages take the same for a chunk.
+/* Computes how long an update takes that goes through stages, by the table of
+ * its schedule (engine/plan/pipe.h), where all stages take the same for a
+ * chunk.
  *
  * A search asks for the same few tables again and again, with the costs of a
  * layout, of its stages and of its words: a table is made once, in the order in

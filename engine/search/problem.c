@@ -193,7 +193,7 @@ rlf_problem_close(rlf_problem *problem, rlf_arena *arena, rlf_err *err)
 
 /* ---- pages ---- */
 
-/* Where all samples take as many pages they are made in waves, of which there
+/* If all samples take as many pages they are made in waves, of which there
  * are one more behind each whole number. */
 const double rlf_page_parts[RLF_PAGE_PARTS] = {1, 1.02, 1.4, 2, 2.04, 3,  3.06,
                                                4, 4.1,  6,   9, 17,   40, 100};

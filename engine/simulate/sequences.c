@@ -1,5 +1,5 @@
-/* How long the rows of a simulated run are: drawn where they are generated,
- * from then on those of what a node reads. */
+/* Finds how long the rows of a simulated run are: drawn where they are
+ * generated, from then on those of what a node reads. */
 #include "engine/simulate/simulate_state.h"
 
 #include <math.h>

@@ -17,7 +17,8 @@ typedef struct sequences {
     uint32_t n_list, first, n;
 } sequences;
 
-/* How long a command takes that many ranks carry out together, found once. */
+/* Says how long a command takes that many ranks carry out together, found once.
+ */
 typedef struct passes {
     uint64_t n; /* of the command, + 1 */
     double seconds;

@@ -1,4 +1,4 @@
-/* How long weights take from one layout to another. */
+/* Computes how long weights take from one layout to another. */
 #ifndef RLF_SIMULATE_TRANSFERS_H
 #define RLF_SIMULATE_TRANSFERS_H
 

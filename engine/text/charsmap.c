@@ -198,9 +198,9 @@ share_of(const char *p, size_t n, size_t whole, rlf_str to)
     return bytes;
 }
 
-/* Where as many characters of the text behind `edge` end as [from, to) has. The
- * reference forgets what is left out before anything stands, so that what
- * follows takes the places of that. */
+/* Says where as many characters of the text behind `edge` end as [from, to)
+ * has. The reference forgets what is left out before anything stands, so that
+ * what follows takes the places of that. */
 static size_t
 move_edge(rlf_str text, size_t edge, size_t from, size_t to)
 {

@@ -95,7 +95,7 @@ from_config(list *l, const char *file, rlf_err *err, bool *single)
 
 /* ---- files of their own ---- */
 
-/* What cannot be read fails where it is used. */
+/* A template that cannot be read fails when it is used. */
 static rlf_status
 add_file(list *l, const char *name, const char *file, rlf_err *err)
 {

@@ -196,7 +196,7 @@ normalize(const encoder *e, rlf_str text, rlf_buf *out, rlf_err *err)
     return RLF_OK;
 }
 
-/* How long the first n bytes of a text are once the whole is normalized. A
+/* Says how long the first n bytes of a text are once the whole is normalized. A
  * letter behind them keeps spaces that only the end of a text loses. */
 static rlf_status
 measure(const encoder *e, const char *p, size_t n, rlf_buf *spare, rlf_err *err,

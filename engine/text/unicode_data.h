@@ -1,4 +1,4 @@
-/* What Unicode says about each character: written by
+/* Has what Unicode says about each character: written by
  * tests/oracle/unicode_tables.py, which says from what. Included
  * by unicode.c only. */
 #ifndef RLF_TEXT_UNICODE_DATA_H
@@ -1544,7 +1544,7 @@ static const uint32_t long_fold_pairs[] = {
     0x1f74, 0x3b9, 0x1f7c, 0x3b9,
 };
 
-/* Where runs of characters assigned in Unicode 9.0, and runs of others,
+/* Says where runs of characters assigned in Unicode 9.0, and runs of others,
  * begin in turn; the first are assigned. */
 static const uint32_t unicode9_runs[] = {
     0, 0x378, 0x37a, 0x380, 0x384, 0x38b, 0x38c, 0x38d, 0x38e, 0x3a2, 0x3a3,

@@ -16,7 +16,7 @@ normal_below(double x)
     return 0.5 * erfc(-x * M_SQRT1_2);
 }
 
-/* Where the share below is q: a rational approximation of three digits
+/* Finds where the share below is q: a rational approximation of three digits
  * (Hastings 1955), then Newton's steps. */
 static double
 normal_quantile(double q)
@@ -189,7 +189,7 @@ rlf_lengths_of_list(const uint32_t *list, size_t n, rlf_arena *arena)
     return d;
 }
 
-/* How many of the list's lengths are not above x. */
+/* Says how many of the list's lengths are not above x. */
 static size_t
 list_below(const rlf_length_distribution *d, double x)
 {

@@ -1,4 +1,4 @@
-/* How long responses are, where none are made: a distribution of lengths, and
+/* Says how long responses are if none are made: a distribution of lengths, and
  * from it the length of each sample by seed and number.
  *
  *     fixed:512            all alike

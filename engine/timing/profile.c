@@ -48,7 +48,7 @@ rlf_profile_line_at(const rlf_profile_line *line, double x, double y)
     return line->fixed + line->each * x + line->more * y;
 }
 
-/* Where all x are closer than this to each other, whatever disturbs them could
+/* If all x are closer than this to each other, whatever disturbs them could
  * be taken for a constant. */
 #define APART 1.25
 
@@ -89,7 +89,7 @@ error_of(const rlf_profile_line *line, const rlf_profile_sample *s)
            fmax(s->seconds, 1e-9);
 }
 
-/* What is so much slower than its line was put aside, or came first. */
+/* A piece so much slower than its line was put aside, or came first. */
 #define FAR 4
 
 void
@@ -146,7 +146,7 @@ chunks_of(const rlf_profile_key *key)
     return key->chunks > 1 ? key->chunks : 1;
 }
 
-/* How unlike two cuts are; < 0: not of the same work. */
+/* Says how unlike two cuts are; < 0: not of the same work. */
 static double
 distance(const rlf_profile_key *a, const rlf_profile_key *b)
 {
@@ -356,8 +356,8 @@ find_word(const char *word, const char *const *words, int n)
     return i;
 }
 
-/* How a table cuts what passes through it, which files of format 2 do not say:
- * there all is taken to be whole, as nearly all of it was. */
+/* Says how a table cuts what passes through it, which files of format 2 do not
+ * say: there all is taken to be whole, as nearly all of it was. */
 static rlf_status
 read_pass(const reader *r, const json_t *o, rlf_profile_key *k)
 {

@@ -482,8 +482,8 @@ ISA(head_logprob)(rlf_queue *queue, const rlf_head_logprob_args *args,
 
 /* ---- gradient ---------------------------------------------------------- */
 
-/* What logits z of a row's chunk, over its temperature, rise by with the
- * products that they were made of, under the cap: [n]. */
+/* Computes what logits z of a row's chunk, over its temperature, rise by with
+ * the products that they were made of, under the cap: [n]. */
 static void
 cap_slopes(const float *z, int64_t n, float cold, const head_args *a,
            float *out)

@@ -52,7 +52,7 @@ typedef struct micro {
 typedef enum ahead { FETCH_NONE, FETCH_B, FETCH_NEXT, FETCH_SOON } ahead;
 
 #define UNROLL _Pragma("GCC unroll 16")
-/* How far ahead of its use a panel is fetched, in floats. */
+/* Says how far ahead of its use a panel is fetched, in floats. */
 #define AHEAD (16 * NR)
 
 /* `m` rows times `nv` vectors, all constants but the operands. */
@@ -410,8 +410,8 @@ floats_of(const rlf_product_args *a, const block *d, int64_t n, int64_t k,
     return tile;
 }
 
-/* How much of k goes at once. Few rows read each panel once, then k is not cut;
- * but what is widened in scratch must fit there. */
+/* Says how much of k goes at once. Few rows read each panel once, then k is not
+ * cut; but what is widened in scratch must fit there. */
 static int64_t
 k_at_once(const rlf_product_args *a, const block *d, int64_t k)
 {

@@ -137,8 +137,8 @@ template <int D, int W, int WARPS, int ROWS> struct keys_shape {
     static constexpr int PARTS = D / W;
 };
 
-/* What a row adds to the products: of N rows from `first` on of n. What is not
- * there weighs nothing. */
+/* Reads what a row adds to the products: of N rows from `first` on of n. What
+ * is not there weighs nothing. */
 template <int N>
 static __device__ __forceinline__ void
 copy_rows_of(float *lse, float *dot, int *token, const backward &b,

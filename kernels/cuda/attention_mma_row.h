@@ -49,8 +49,8 @@ template <int MT, int D> struct sums {
     float m[MT][2], l[MT][2];
 };
 
-/* How two of them add up: m, l of both; acc is b times the later's plus a times
- * the earlier's. */
+/* Says how two of them add up: m, l of both; acc is b times the later's plus a
+ * times the earlier's. */
 struct joint {
     float m, l, a, b;
 };
@@ -127,7 +127,7 @@ all_see(const forward &f, const places &p, int base)
     return base + BLOCK - 1 <= p.low && base >= seen_from(f, p.to);
 }
 
-/* What a row does not see of the block at `base` gets -infinity. */
+/* Keys that a row does not see in the block at `base` get -infinity. */
 template <int MT>
 static __device__ __forceinline__ void
 hide(float (&s)[MT][BLOCK / 8][4], const forward &f, const places &p, int base)

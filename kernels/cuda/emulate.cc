@@ -46,7 +46,7 @@ typedef jmp_buf place;
 #define GO(p) _longjmp(p, 1)
 #endif
 
-/* What goes on beside a thread, oldest first, in groups. */
+/* Copies that go on beside a thread, oldest first, in groups. */
 struct copy {
     void *to;
     const void *from;
@@ -320,7 +320,7 @@ typedef struct product {
     const uint32_t *a, *b;
 } product;
 
-/* Where element i of a lane lies, in the words of the PTX ISA ("Matrix
+/* Says where element i of a lane lies, in the words of the PTX ISA ("Matrix
  * Fragments for mma.m16n8k16 with floating point type"). */
 static int
 a_row(int lane, int i)
@@ -643,7 +643,7 @@ run_block(void)
     ACQUIRE(launch_sync);
 }
 
-/* What lies behind a block's shared memory is as it was. */
+/* Memory behind a block's shared memory is as it was. */
 static void
 check_beyond(const char *end)
 {
@@ -695,12 +695,14 @@ struct call {
     }
 };
 
-/* Where launches go: NULL: they are carried out at once. */
+/* The steps that launches are appended to; NULL: they are carried out at once.
+ */
 static thread_local rlf_emulated_steps *into;
 static thread_local size_t allowed; /* shared memory, for the next launches */
 
-/* What a GPU would not launch: no blocks or threads, too many of them, more
- * shared memory than every kernel has that was not asked for just before. */
+/* Ends the program at what a GPU would not launch: no blocks or threads, too
+ * many of them, more shared memory than every kernel has that was not asked for
+ * just before. */
 static void
 check_launch(dim3 grid, dim3 block, size_t shared)
 {

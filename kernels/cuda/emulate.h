@@ -101,7 +101,8 @@ atomicMin(int32_t *at, int32_t n)
 
 void __syncwarp(unsigned mask = 0xffffffff);
 
-/* What goes on beside (mma.h, wgmma.h). c += a b^T at k, as `run` does it. */
+/* Work that goes on beside (mma.h, wgmma.h). c += a b^T at k, as `run` does it.
+ */
 typedef void emulate_product(float *c, const char *a, const char *b, int k);
 void emulate_copy(void *shared, const void *global, unsigned bytes, bool valid);
 void emulate_copy_commit(void);

@@ -425,8 +425,8 @@ emulated_event_wait(rlf_event *event, rlf_queue *queue, rlf_err *err)
     return RLF_OK;
 }
 
-/* Who asks is told once that it is not yet so, and who does not own the queue
- * until its owner has carried it out. */
+/* A caller is told once that it is not yet so, and one that does not own the
+ * queue until its owner has carried it out. */
 static rlf_status
 emulated_event_done(rlf_event *event, rlf_err *err)
 {

@@ -167,7 +167,8 @@ measure_kernel(tile t)
     }
 }
 
-/* What a lane has of a piece, for slopes: see put_near() of product_tile.h. */
+/* The values that a lane has of a piece, for slopes: see put_near() of
+ * product_tile.h. */
 static __device__ __forceinline__ void
 keep_near(const tile &t, int64_t row, int64_t from, const float (&x)[8][4],
           int64_t left, float m)

@@ -76,7 +76,7 @@ wgmma_wait(void)
 #endif
 }
 
-/* What a wait made whole is not read before it. */
+/* Values that a wait made whole are not read before it. */
 template <int N>
 static __device__ __forceinline__ void
 wgmma_settled(float (&c)[N][4])

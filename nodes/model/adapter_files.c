@@ -75,7 +75,7 @@ check_others(const rlf_config_keys *keys)
     return RLF_OK;
 }
 
-/* How they began matters where the base was changed for it. */
+/* Their first values matter if the base was changed for it. */
 static rlf_status
 check_beginning(const rlf_config_keys *keys)
 {

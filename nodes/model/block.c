@@ -282,7 +282,8 @@ carve_layers(rlf_model *m, rlf_suballocator *c,
                                     t->matrix[k].cols, options->trained, false);
 }
 
-/* How many of the numbers that are packed, the heads' among them, are of bf16.
+/* Says how many of the numbers that are packed, the heads' among them, are of
+ * bf16.
  */
 static double
 share_narrow(const rlf_model *m)

@@ -341,7 +341,7 @@ rlf_norm_in_shards(const rlf_compiler *c, const rlf_model_row *row)
     return is;
 }
 
-/* How a sum over shards of a value's columns is cut: their number in all
+/* Says how a sum over shards of a value's columns is cut: their number in all
  * places, ranks that hold the same counted each, and the pieces that they lie
  * in (kernels.h). */
 static inline int64_t

@@ -189,7 +189,7 @@ insert_sorted(indices *list, uint32_t index)
     list->data[i] = index;
 }
 
-/* Whether it was in the list. */
+/* True: it was in the list. */
 static inline bool
 take_out(indices *list, uint32_t index)
 {
@@ -257,7 +257,7 @@ push_page(sequence *s, int32_t page)
     s->pages[s->n_pages++] = page;
 }
 
-/* Whether there was a keeper; none keeps its pages any more. */
+/* True: there was a keeper; none keeps its pages any more. */
 static inline bool
 drop_keepers(rlf_generation *g)
 {

@@ -46,8 +46,8 @@ rlf_status rlf_weights_bf16(const rlf_table *table,
                             const rlf_weights_origin *origin, rlf_arena *arena,
                             rlf_err *err, const bool **out);
 
-/* How what was saved in `dir`, a model or adapters, is of another shape than
- * the table `whole`, for which `by` asks: the first tensor, as a part of a
+/* Says how what was saved in `dir`, a model or adapters, is of another shape
+ * than the table `whole`, for which `by` asks: the first tensor, as a part of a
  * sentence in `arena`. NULL: it is of that shape, or cannot be opened. */
 const char *rlf_weights_differ(const rlf_table *whole, const char *dir,
                                const char *by, rlf_arena *arena);

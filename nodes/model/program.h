@@ -30,7 +30,7 @@
 #include "engine/base/vec.h"
 #include "nodes/model/config.h"
 
-/* How many numbers a row of a value has. */
+/* Says how many numbers a row of a value has. */
 typedef enum rlf_width {
     RLF_WIDTH_HIDDEN, /* the residual: whole on all ranks */
     RLF_WIDTH_HEAD,   /* one head: of weights that all heads share */

@@ -122,7 +122,7 @@ set_group(const rlf_model_config *c, rlf_slot *slot, int part)
     slot->form.stride = (per + 2) * d;
 }
 
-/* How files have the tensors of a row's product, which are those from slot
+/* Says how files have the tensors of a row's product, which are those from slot
  * `first` on: neighbours of one name are parts of one tensor. */
 static void
 set_forms(builder *b, int first)

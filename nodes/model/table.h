@@ -73,7 +73,7 @@ typedef enum rlf_slice {
     RLF_SLICE_KV,
 } rlf_slice;
 
-/* How files have a slot (form.h). */
+/* The forms in which files have a slot (form.h). */
 typedef struct rlf_file_form {
     const char *tensor;  /* its name in Hugging Face files */
     int64_t first, rows; /* the slot's rows begin there, of all that it has */
@@ -183,7 +183,7 @@ rlf_table_adapted(const rlf_table *table)
     return table->config.lora.rank > 0;
 }
 
-/* How many floats training changes. */
+/* Says how many floats training changes. */
 static inline int64_t
 rlf_table_trained(const rlf_table *table)
 {
@@ -214,7 +214,7 @@ const rlf_table *rlf_table_new(const rlf_model_config *config,
 const rlf_table *rlf_table_stage(const rlf_program *program,
                                  rlf_model_head head, const rlf_cut *cut,
                                  const rlf_table *whole, rlf_arena *arena);
-/* How much of a width is held here. */
+/* Says how much of a width is held here. */
 int64_t rlf_table_width(const rlf_table *table, rlf_width width);
 /* A rank's part in all stages together: with zeros as ones. */
 rlf_cut rlf_table_whole_cut(const rlf_cut *cut);

@@ -69,12 +69,12 @@ def main():
     accents = bert(strip_accents=True)
     nfd = normalizers.NFD().normalize_str
     lower = normalizers.Lowercase().normalize_str
-    print("/* What the normalizers of tokenizer files have to know of each\n"
+    print("/* Has what the normalizers of tokenizer files have to know of each\n"
           " * character: written by tests/oracle/unicode_normal.py, which says\n"
           " * from what. Included by unicode.c only. */\n"
           "#ifndef RLF_TEXT_UNICODE_NORMAL_H\n"
           "#define RLF_TEXT_UNICODE_NORMAL_H\n\n#include <stdint.h>")
-    where = "Where runs of {}, and runs of others, begin\n * in turn."
+    where = "Says where runs of {}, and runs of others, begin\n * in turn."
     array("mark_runs", edges(c for c in CODES if marks("a" + chr(c)) == "a"),
           where.format("combining marks"))
     array("nonspacing_runs",

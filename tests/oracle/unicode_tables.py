@@ -93,7 +93,7 @@ def main():
             script_of[c] = i
         scripts[number] = i
 
-    print("/* What Unicode says about each character: written by\n"
+    print("/* Has what Unicode says about each character: written by\n"
           " * tests/oracle/unicode_tables.py, which says from what. Included\n"
           " * by unicode.c only. */\n#ifndef RLF_TEXT_UNICODE_DATA_H\n"
           "#define RLF_TEXT_UNICODE_DATA_H\n\n#include <stdint.h>\n")
@@ -172,7 +172,7 @@ def main():
     assert len(present) == 0x110000
     array("uint32_t", "unicode9_runs",
           [c for c, v in runs(lambda c: int(present[c]))],
-          "Where runs of characters assigned in Unicode 9.0, and runs of "
+          "Says where runs of characters assigned in Unicode 9.0, and runs of "
           "others,\n * begin in turn; the first are assigned.")
     assert present[0] == "1"
     print("\n#endif")
