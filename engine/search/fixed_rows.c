@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/layout/lanes.h"
 #include "engine/search/measure.h"
@@ -52,13 +53,24 @@ hands_over(const rlf_place_row *fixed)
            fixed->carry != RLF_CARRY_CHEAPER;
 }
 
+/* Chunks of a rank, which its schedule or the row itself asks for, need stages
+ * to lie between them. */
+static bool
+has_chunks(const rlf_place_row *fixed)
+{
+    return fixed->schedule &&
+           (fixed->chunks > 1 || strcmp(fixed->schedule, "zb-v") == 0 ||
+            strcmp(fixed->schedule, "interleaved") == 0);
+}
+
 bool
 rlf_fixed_rows_allow_cut(const rlf_place_row *fixed, int tp, int pp, int dp)
 {
-    return !fixed || ((fixed->tp < 0 || fixed->tp == tp) &&
-                      (fixed->pp < 0 || fixed->pp == pp) &&
-                      (fixed->dp < 0 || fixed->dp == dp) &&
-                      (dp > 1 || !hands_over(fixed)));
+    return !fixed ||
+           ((fixed->tp < 0 || fixed->tp == tp) &&
+            (fixed->pp < 0 || fixed->pp == pp) &&
+            (fixed->dp < 0 || fixed->dp == dp) &&
+            (dp > 1 || !hands_over(fixed)) && (pp > 1 || !has_chunks(fixed)));
 }
 
 void

@@ -91,6 +91,7 @@ static int
 model_rows(const rlf_call_measure *m, const rlf_choice *at, const int *ranks,
            const int *other, bool apart, rlf_place_row *rows)
 {
+    static const rlf_choice alone = {.count = 1, .tp = 1, .pp = 1, .dp = 1};
     const rlf_pareto *f = m->pareto;
     rlf_sums sums = f->sums[m->model];
     int n = 1;
@@ -103,16 +104,14 @@ model_rows(const rlf_call_measure *m, const rlf_choice *at, const int *ranks,
     for (int c = 0; c < f->problem.n_calls; c++) {
         if (f->calls[c].model != m->model)
             continue;
+        bool aside = apart && f->problem.calls[c].kind == RLF_STAGE_UPDATE;
+        const rlf_choice *cut = aside ? &alone : at;
         rows[n] = rlf_place_row_new(m->model, f->calls[c].class);
-        rlf_place_row_cut(&rows[n], at, ranks);
-        if (apart && f->problem.calls[c].kind == RLF_STAGE_UPDATE)
-            rlf_place_row_cut(
-                &rows[n], &(rlf_choice){.count = 1, .tp = 1, .pp = 1, .dp = 1},
-                other);
+        rlf_place_row_cut(&rows[n], cut, aside ? other : ranks);
         rlf_measure_words(f, m->model, f->calls[c].class, at->variant,
                           &rows[n]);
         const rlf_place_row *fixed = rlf_fixed_rows_call(f, c);
-        if (rlf_fixed_rows_allow_cut(fixed, at->tp, at->pp, at->dp))
+        if (rlf_fixed_rows_allow_cut(fixed, cut->tp, cut->pp, cut->dp))
             rlf_fixed_rows_words(fixed, f->calls[c].class, &rows[n]);
         n++;
     }
