@@ -457,6 +457,20 @@ typedef struct rlf_add_args {
     int64_t ldc; /* 0: d */
 } rlf_add_args;
 
+/* y[m, d] = x, but bound where it is above, and -bound where it is below; with
+ * `by`, the x of that call, its derivative times x: x where `by` is within the
+ * bounds or at one of them, else 0. y may be x. */
+typedef struct rlf_clip_args {
+    int64_t m, d;
+    float bound; /* > 0 */
+    const rlf_real *x;
+    int64_t ldx;        /* 0: d */
+    const rlf_real *by; /* or NULL */
+    int64_t ldby;       /* 0: d */
+    rlf_real *y;
+    int64_t ldy; /* 0: d */
+} rlf_clip_args;
+
 /* y[m, d] = scale x of the numbers that are kept, and 0 of the others; with
  * `add` the fused y + scale x of those, and y of the others. Which are kept is
  * a function of the token, the module and the column alone: column j of a row,

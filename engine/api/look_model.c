@@ -62,7 +62,7 @@ keeps_heads(const rlf_model_row *row)
 {
     return row->kind == RLF_ROW_NORM || row->kind == RLF_ROW_HEAD_NORM ||
            row->kind == RLF_ROW_ROTATE || row->kind == RLF_ROW_GATHER ||
-           row->kind == RLF_ROW_DROP;
+           row->kind == RLF_ROW_DROP || row->kind == RLF_ROW_CLIP;
 }
 
 /* Does a value go into attention, through norms and rotations? */

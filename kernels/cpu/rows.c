@@ -434,6 +434,39 @@ ISA(add)(rlf_queue *queue, const rlf_add_args *args, rlf_err *err)
     return RLF_OK;
 }
 
+static void
+clip_rows(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_clip_args *a = ctx;
+    vf high = vset(a->bound), low = vset(-a->bound);
+    for (int64_t m = first; m < last; m++) {
+        const float *x = a->x + m * a->ldx;
+        const float *by = a->by ? a->by + m * a->ldby : x;
+        float *y = a->y + m * a->ldy;
+        for (int64_t i = 0; i < a->d; i += VL) {
+            int64_t n = a->d - i;
+            vf v = load_part(x + i, n), at = load_part(by + i, n);
+            vi above = (vi)(at > high), below = (vi)(at < low);
+            v = vselect(above, a->by ? vset(0) : high, v);
+            store_part(y + i, vselect(below, a->by ? vset(0) : low, v), n);
+        }
+    }
+}
+
+rlf_status
+ISA(clip)(rlf_queue *queue, const rlf_clip_args *args, rlf_err *err)
+{
+    NEED(args->m >= 0 && args->d >= 0 && args->bound > 0, "clip");
+    rlf_clip_args a = *args;
+    a.ldx = or_dense(a.ldx, a.d);
+    a.ldby = or_dense(a.ldby, a.d);
+    a.ldy = or_dense(a.ldy, a.d);
+    rlf_cpu_share(queue, a.m, 16, 4.0 * (double)a.m * (double)a.d, clip_rows,
+                  &a);
+    return RLF_OK;
+}
+
 #define PIECE 4096 /* elements of a task on flat arrays */
 
 static void

@@ -52,6 +52,7 @@ constexpr rlf_kernels TYPED(rows) = {
     .swiglu = TYPED(swiglu),
     .swiglu_grad = TYPED(swiglu_grad),
     .add = TYPED(add),
+    .clip = TYPED(clip),
     .dropout = TYPED(dropout),
     .axpby = TYPED(axpby),
     .fill = TYPED(fill),

@@ -445,6 +445,45 @@ TYPED(add)(rlf_queue *queue, const rlf_add_args *args, rlf_err *err)
     return CUDA(launched)("add", err);
 }
 
+template <int V>
+static __global__ void
+clip_kernel(rlf_clip_args a)
+{
+    int64_t per = a.d / V;
+    EACH(i, a.m * per)
+    {
+        spot p = spot_of(i, per);
+        several<rlf_real, V> x = take<V>(a.x + p.row * a.ldx + p.at * V);
+        several<rlf_real, V> by = x;
+        if (a.by)
+            by = take<V>(a.by + p.row * a.ldby + p.at * V);
+        RLF_UNROLL
+        for (int e = 0; e < V; e++) {
+            float at = widen(by.x[e]);
+            if (at > a.bound || at < -a.bound)
+                x.x[e] = narrow(a.by       ? 0.0f
+                                : at > 0.0f ? a.bound
+                                            : -a.bound);
+        }
+        give<V>(a.y + p.row * a.ldy + p.at * V, x);
+    }
+}
+
+rlf_status
+TYPED(clip)(rlf_queue *queue, const rlf_clip_args *args, rlf_err *err)
+{
+    NEED(args->m >= 0 && args->d >= 0 && args->bound > 0, "clip");
+    rlf_clip_args a = *args;
+    a.ldx = or_dense(a.ldx, a.d);
+    a.ldby = or_dense(a.ldby, a.d);
+    a.ldy = or_dense(a.ldy, a.d);
+    bool wide = is_wide(a.x, a.ldx) && (!a.by || is_wide(a.by, a.ldby)) &&
+                is_wide(a.y, a.ldy) && a.d % WIDE == 0;
+    if (a.m * a.d > 0)
+        LAUNCH_WIDE(clip_kernel, wide, a.m * a.d, queue, a);
+    return CUDA(launched)("clip", err);
+}
+
 static __global__ void
 axpby_kernel(rlf_axpby_args a)
 {

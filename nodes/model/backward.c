@@ -354,6 +354,24 @@ drop_back(rlf_compiler *c, int r)
     rlf_gradients_leave(c, y);
 }
 
+/* Over dy. */
+static void
+clip_back(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    rlf_var x = row->in[0], y = row->out[0];
+    rlf_spot dy = rlf_gradients_at(c, y), by = c->value[x];
+    rlf_emit(c, RLF_OP_clip, rlf_count_of(c, y))->clip =
+        (rlf_clip_args){.d = rlf_width_of(c, x),
+                        .bound = (float)row->rate,
+                        RLF_OPERAND(x, dy),
+                        RLF_OPERAND(by, by),
+                        RLF_OPERAND(y, dy)};
+    rlf_gradients_pass(c, x, y);
+    rlf_gradients_leave(c, y);
+    rlf_gradients_read(c, x);
+}
+
 /* To the rows' tokens; all other tokens have none. */
 static void
 gather_back(rlf_compiler *c, int r)
@@ -405,6 +423,7 @@ static void (*const backward[])(rlf_compiler *c, int r) = {
     [RLF_ROW_GLU] = glu_back,
     [RLF_ROW_ADD] = add_back,
     [RLF_ROW_DROP] = drop_back,
+    [RLF_ROW_CLIP] = clip_back,
     [RLF_ROW_GATHER] = gather_back,
 };
 

@@ -51,6 +51,7 @@ static const uint8_t places[RLF_N_OPS][MOST_PLACES + 1] = {
                             AT(swiglu_grad, dy), AT(swiglu_grad, dgate),
                             AT(swiglu_grad, dup)},
     [RLF_OP_add] = {AT(add, a), AT(add, b), AT(add, c)},
+    [RLF_OP_clip] = {AT(clip, x), AT(clip, by), AT(clip, y)},
     [RLF_OP_dropout] = {AT(dropout, keys), AT(dropout, index), AT(dropout, x),
                         AT(dropout, y)},
     [RLF_OP_kv_write] = {AT(kv_write, k), AT(kv_write, v), AT(kv_write, q),

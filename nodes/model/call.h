@@ -69,7 +69,7 @@ typedef enum rlf_count {
     X(embed) X(embed_grad) X(rows_gather) X(rows_scatter)                \
     X(rmsnorm) X(rmsnorm_grad) X(norm_sums)                              \
     X(layernorm) X(layernorm_grad) X(rope) X(swiglu) X(swiglu_grad)      \
-    X(add) X(dropout)                                                    \
+    X(add) X(clip) X(dropout)                                            \
     X(kv_write) X(attention) X(attention_paged) X(attention_grad)
 // clang-format on
 

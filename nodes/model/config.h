@@ -63,6 +63,7 @@ typedef struct rlf_model_config {
      * residual, of the scores of attention and of logits (0: 1). Soft caps of
      * these scores and of logits; 0: none. */
     double embedding_scale, residual_scale, attention_scale, logits_scale;
+    double clip_qkv; /* the bound of queries, keys and values; 0: none */
     double attention_cap, logits_cap;
     bool qk_norm; /* RMSNorm over each head of q and k before rotation */
     rlf_lora lora;

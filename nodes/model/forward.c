@@ -379,6 +379,18 @@ drop(rlf_compiler *c, int r)
 }
 
 static void
+clip(rlf_compiler *c, int r)
+{
+    const rlf_model_row *row = rlf_row_at(c, r);
+    rlf_spot x = c->value[row->in[0]], y = c->value[row->out[0]];
+    rlf_emit(c, RLF_OP_clip, rlf_count_of(c, row->out[0]))->clip =
+        (rlf_clip_args){.d = rlf_width_of(c, row->out[0]),
+                        .bound = (float)row->rate,
+                        RLF_OPERAND(x, x),
+                        RLF_OPERAND(y, y)};
+}
+
+static void
 gather(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
@@ -399,7 +411,7 @@ static void (*const forward[])(rlf_compiler *c, int r) = {
     [RLF_ROW_HEAD_NORM] = norm, [RLF_ROW_ROTATE] = rotate,
     [RLF_ROW_ATTEND] = attend,  [RLF_ROW_GLU] = glu,
     [RLF_ROW_GATHER] = gather,  [RLF_ROW_ADD] = add,
-    [RLF_ROW_DROP] = drop,
+    [RLF_ROW_DROP] = drop,      [RLF_ROW_CLIP] = clip,
 };
 
 /* Gates with the product that makes them: nobody else reads them. */

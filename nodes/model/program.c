@@ -367,6 +367,14 @@ rlf_drop(rlf_program *r, rlf_var x, double rate, int module)
 }
 
 rlf_var
+rlf_clip(rlf_program *r, rlf_var x, double bound)
+{
+    rlf_model_row *row = append(r, RLF_ROW_CLIP, x, -1);
+    row->rate = bound;
+    return row->out[0];
+}
+
+rlf_var
 rlf_scale_rounded(rlf_program *r, rlf_var a, double scale)
 {
     rlf_var y = rlf_scale(r, a, scale);

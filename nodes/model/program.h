@@ -101,7 +101,7 @@ typedef struct rlf_model_row {
     bool places;  /* EMBED: positions, not tokens */
     int window; /* ATTEND: keys that a query sees, itself included; 0: all */
     double scale; /* ATTEND: of the products of queries and keys; ADD */
-    double rate;  /* DROP: the part that is not kept, p */
+    double rate;  /* DROP: the part that is not kept, p; CLIP: the bound */
     int module;   /* DROP: its number, by which is drawn what is kept */
     bool rounded; /* ADD: the scale, to the type of activations */
     bool local;   /* ROTATE: as config.local_rope says */
@@ -206,6 +206,8 @@ rlf_var rlf_scale(rlf_program *r, rlf_var a, double scale);
 rlf_var rlf_drop(rlf_program *r, rlf_var x, double rate, int module);
 /* By a number that is an activation too: in bf16 it is rounded. */
 rlf_var rlf_scale_rounded(rlf_program *r, rlf_var a, double scale);
+/* What is above `bound` is that, what is below -bound is -bound. */
+rlf_var rlf_clip(rlf_program *r, rlf_var x, double bound);
 /* Onto the residual: another sum than that of a product and an addition. */
 rlf_var rlf_linear_onto(rlf_program *r, rlf_var to, rlf_var x, const char *name,
                         bool bias);

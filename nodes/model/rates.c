@@ -109,6 +109,7 @@ static const struct {
     [RLF_OP_swiglu] = {8, 2, 1},
     [RLF_OP_swiglu_grad] = {14, 3, 2},
     [RLF_OP_add] = {1, 2, 1},
+    [RLF_OP_clip] = {2, 2, 1},
     [RLF_OP_dropout] = {1, 2, 1},
 };
 
@@ -144,6 +145,8 @@ numbers(const rlf_kernel_call *c)
         return c->swiglu.d;
     case RLF_OP_swiglu_grad:
         return c->swiglu_grad.d;
+    case RLF_OP_clip:
+        return c->clip.d;
     case RLF_OP_dropout:
         return c->dropout.d;
     default:

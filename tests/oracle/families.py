@@ -190,17 +190,17 @@ def gpt_neox(r):
     return {**c, **p, **tied(r), **act(r), **flag(r, "use_parallel_residual", "attention_bias")}
 
 
-def olmo(r):
+def olmo2(r):
     c = sizes(r)
     return {**c, **rope(r, c), **tied(r), **flag(r, "attention_bias")}
 
 
-def olmo2(r):
-    return olmo(r)
+def olmo(r):
+    return {**olmo2(r), "clip_qkv": r.choice((None, 0.3))}
 
 
 def olmo3(r):
-    c = olmo(r)
+    c = olmo2(r)
     return {**c, **types(r, c), "rope_parameters": {
         "full_attention": c["rope_parameters"],
         "sliding_attention": dict(rope_type="default", rope_theta=50.0)}}

@@ -105,6 +105,8 @@ MODELS = {
                           partial_rotary_factor=0.75), torch.float32, "lm"),
     "olmo": ("Olmo", dict(attention_bias=True, rope_theta=500.0),
              torch.float32, "lm"),
+    "olmo_clip": ("Olmo", dict(clip_qkv=0.6, rope_theta=500.0),
+                  torch.float32, "lm"),
     "olmo3": ("Olmo3", dict(num_hidden_layers=4, tie_word_embeddings=False,
                             sliding_window=5, rope_parameters=dict(
                                 sliding_attention=dict(rope_type="default",

@@ -28,6 +28,7 @@ static const struct {
     {"bf16_product", UINT64_C(0xabb1f91d82b4b980)},
     {"bias_grad", UINT64_C(0xfbef77ab7bef3cc6)},
     {"cast", UINT64_C(0x22a3a4e26cd22e7c)},
+    {"clip", UINT64_C(0xbd9fb308107c1778)},
     {"dense_chains", UINT64_C(0x26f730082259dbae)},
     {"dense_in_place", UINT64_C(0x371ebfd1f2e32c1d)},
     {"dense_random", UINT64_C(0x5837339eb2b498eb)},

@@ -698,6 +698,36 @@ test_scaled_add(env *e)
     out_f32(e, alone, m * lda);
 }
 
+/* Values within bounds, at them and beyond, and NaN; what the gradient takes
+ * on; both over what they read. */
+static void
+test_clip(env *e)
+{
+    int64_t m = 7, d = 67, ldx = 70, ldy = 69, lddy = 72;
+    float *x = values(e, m * ldx, 2), *dy = values(e, m * lddy, 1);
+    x[3] = 0.75f;
+    x[ldx] = -0.75f;
+    x[2 * ldx + 5] = NAN;
+    float *over = copy_of(e, x, m * ldx), *back = copy_of(e, dy, m * lddy);
+    float *y = blank(e, m * ldy);
+    CALL(e, clip, .m = m, .d = d, .bound = 0.75f, .x = x, .ldx = ldx, .y = y,
+         .ldy = ldy);
+    CALL(e, clip, .m = m, .d = d, .bound = 0.75f, .x = over, .ldx = ldx,
+         .y = over, .ldy = ldx);
+    CALL(e, clip, .m = m, .d = d, .bound = 0.75f, .x = back, .ldx = lddy,
+         .by = x, .ldby = ldx, .y = back, .ldy = lddy);
+    for (int64_t i = 0; i < m * d; i++) {
+        int64_t row = i / d, col = i % d;
+        float at = x[row * ldx + col], d_at = dy[row * lddy + col];
+        float want = at > 0.75f ? 0.75f : at < -0.75f ? -0.75f : at;
+        float d_want = at > 0.75f || at < -0.75f ? 0 : d_at;
+        same(e, y + row * ldy + col, &want, 1, 4, "within bounds");
+        same(e, over + row * ldx + col, &want, 1, 4, "... over x");
+        same(e, back + row * lddy + col, &d_want, 1, 4, "its gradient");
+    }
+    out_f32(e, back, m * lddy);
+}
+
 /* By the definition, one number at a time. */
 static bool
 is_kept(uint64_t key, uint32_t module, int64_t column, uint32_t below)
@@ -958,6 +988,7 @@ static const op_case cases[] = {
     {"rope", test_rope},
     {"activations", test_activations},
     {"scaled_add", test_scaled_add},
+    {"clip", test_clip},
     {"dropout", test_dropout},
     {"dropout_mean", test_dropout_mean},
     {"swiglu", test_swiglu},

@@ -554,6 +554,16 @@ RECORD(add)
     return end_call();
 }
 
+RECORD(clip)
+{
+    BEGIN(clip);
+    NUMBER(m), NUMBER(d), NUMBER(bound);
+    INPUT(x, a->m, a->d, a->ldx);
+    INPUT(by, a->m, a->d, a->ldby);
+    OUTPUT(y, a->m, a->d, a->ldy);
+    return end_call();
+}
+
 RECORD(dropout)
 {
     BEGIN(dropout);
@@ -797,6 +807,7 @@ record(test_machine *t, calls *c, rlf_device_ops *ops, rlf_kernels *kernels)
     kernels->swiglu = record_swiglu;
     kernels->swiglu_grad = record_swiglu_grad;
     kernels->add = record_add;
+    kernels->clip = record_clip;
     kernels->dropout = record_dropout;
     kernels->attention = record_attention;
     kernels->kv_write = record_kv_write;

@@ -105,7 +105,7 @@ static const struct {
     {"\"model_type\": \"cohere\", \"use_qk_norm\": true", "\"use_qk_norm\" is true: norms of q and k"},
     {"\"model_type\": \"cohere2\", \"sliding_window_pattern\": null", "\"sliding_window_pattern\" must not be null"},
     {"\"model_type\": \"phi\", \"qk_layernorm\": true", "\"qk_layernorm\" is true"},
-    {"\"model_type\": \"olmo\", \"clip_qkv\": 8", "\"clip_qkv\" is given"},
+    {"\"model_type\": \"olmo\", \"clip_qkv\": 0", "\"clip_qkv\" must be"},
     {"\"model_type\": \"ministral3\", \"num_key_value_heads\": 1", "\"rope_parameters\" needs"},
     {"\"model_type\": \"glm\", \"attention_bias\": null", "\"attention_bias\" must not be null"},
     {"\"model_type\": \"glm\", \"num_key_value_heads\": null", "\"num_key_value_heads\" must not be null"},

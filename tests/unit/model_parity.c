@@ -473,6 +473,7 @@ main(void)
         {.name = "cohere2", .head = RLF_HEAD_LM},
         {.name = "ministral3", .head = RLF_HEAD_LM},
         {.name = "olmo", .head = RLF_HEAD_LM},
+        {.name = "olmo_clip", .head = RLF_HEAD_LM},
         {.name = "gemma", .head = RLF_HEAD_LM},
         {.name = "gemma2", .head = RLF_HEAD_LM},
         {.name = "gemma3", .head = RLF_HEAD_LM},

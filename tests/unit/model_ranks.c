@@ -669,6 +669,7 @@ test_adapted(const char *scratch, int kv_heads, int shards, uint64_t seed,
     make_task(&k, kv_heads, seed);
     if (family)
         test_family(&k.config, family);
+    k.config.clip_qkv = family == &rlf_family_olmo ? 0.3 : 0;
     k.config.lora = (rlf_lora){.rank = rank_, .alpha = 3, .dropout = dropout};
     k.adapter = rank_ ? rlf_path_join(arena, scratch, "adapter") : NULL;
     k.shards = shards;

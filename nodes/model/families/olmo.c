@@ -1,5 +1,5 @@
-/* OLMo (Groeneveld et al. 2024): Llama whose norms are LayerNorm without weights
- * of their own. */
+/* OLMo (Groeneveld et al. 2024): Llama whose norms are LayerNorm without
+ * weights of their own, and whose queries, keys and values may have bounds. */
 #include "nodes/model/families/families.h"
 
 #include <math.h>
@@ -11,6 +11,11 @@ layer(rlf_program *r, rlf_var x)
     rlf_var n = rlf_layer_norm(r, x, NULL, false);
     rlf_heads h = rlf_linear_heads(r, n, "self_attn.q_proj", "self_attn.k_proj",
                                    "self_attn.v_proj", c->qkv_bias);
+    if (c->clip_qkv > 0) {
+        h.q = rlf_clip(r, h.q, c->clip_qkv);
+        h.k = rlf_clip(r, h.k, c->clip_qkv);
+        h.v = rlf_clip(r, h.v, c->clip_qkv);
+    }
     rlf_var o =
         rlf_attend(r, rlf_rotate(r, h), 0, 1 / sqrt((double)c->head_dim), 0);
     x = rlf_linear_onto(r, x, o, "self_attn.o_proj", c->o_bias);
@@ -29,12 +34,8 @@ rows(rlf_program *r)
 static rlf_status
 read_keys(const rlf_config_keys *keys, rlf_model_config *c)
 {
-    (void)c;
-    return rlf_config_member(keys->root, "clip_qkv")
-               ? rlf_config_fail(keys, "clip_qkv",
-                                 "is given: queries, keys and values that are "
-                                 "cut off are not supported")
-               : RLF_OK;
+    return rlf_config_number(keys, keys->root, "clip_qkv", 1e-6, 1e6,
+                             &c->clip_qkv);
 }
 
 /* The eps of norms has no key. */
