@@ -176,6 +176,20 @@ rlf_control_note_weights(rlf_control *c, const rlf_rank_command *command)
             be_free(c, sides[k]->ranks[i], at);
 }
 
+int
+rlf_control_soonest(rlf_control *c, const rlf_layout *layout)
+{
+    const word *busy = rlf_control_at_work(c);
+    int best = layout->ranks[0];
+    for (int i = 1; i < layout->n_ranks; i++) {
+        int rank = layout->ranks[i];
+        bool works = has(busy, rank), is_busy = has(busy, best);
+        if (works != is_busy ? !works : free_at(c, rank) < free_at(c, best))
+            best = rank;
+    }
+    return best;
+}
+
 /* When all ranks of a set are free, and when the first is; of an empty one at
  * once, and never. */
 static double

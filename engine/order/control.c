@@ -607,7 +607,7 @@ rlf_control_waits(rlf_control *c, uint64_t *n, int *instance, int *rank)
     if (asked >= 0) {
         *n = c->tracks.data[asked]->asked;
         *instance = asked;
-        *rank = 0; /* that opens */
+        *rank = c->tracks.data[asked]->opener;
     }
     if (!c->actives.count)
         return asked >= 0;

@@ -42,7 +42,8 @@ typedef struct track {
     bool assigned;    /* some rows */
     uint32_t n_done;
     bool held;      /* a RUN of all rows waits for them to be known */
-    uint64_t asked; /* the OPEN that will tell */
+    uint64_t asked; /* the OPEN that will tell, */
+    int opener;     /* and the rank that answers it */
     /* Of a generation at work: */
     int *maker;         /* per row: the replica that makes it; -1: complete */
     int *going;         /* per row: where it goes on, while that is posted */
@@ -289,6 +290,8 @@ void rlf_control_find_order(rlf_control *c);
 bool rlf_control_works(const rlf_node *node);
 /* Is a rank that computes it at work until it is done? */
 bool rlf_control_takes_time(const rlf_node *node);
+/* The rank of a layout that carries out a command of now first. */
+int rlf_control_soonest(rlf_control *c, const rlf_layout *layout);
 /* A RUN is awaited; a share of it is done. */
 void rlf_control_note_posted(rlf_control *c, active *a);
 void rlf_control_note_done(rlf_control *c, const active *a,

@@ -187,9 +187,9 @@ rlf_control_maker(rlf_control *c, int instance)
 
 /* Per replica of a generation the replica that it lies in of the call that
  * reads samples on most ranks; itself where it is known of none, or lies in
- * several. */
+ * several. `apart`: none of its ranks is one of that call. */
 static int *
-readers_of(rlf_control *c, const rlf_node *node, int dp)
+readers_of(rlf_control *c, const rlf_node *node, int dp, bool *apart)
 {
     int *in = RLF_NEW_ARRAY(c->arena, int, dp);
     int *of = RLF_NEW_ARRAY(c->arena, int, c->n_ranks); /* less one */
@@ -204,21 +204,26 @@ readers_of(rlf_control *c, const rlf_node *node, int dp)
     for (int d = 0; d < dp; d++) {
         int first = of[mine[d].ranks[0]];
         bool same = first > 0;
-        for (int i = 1; i < mine[d].n; i++)
+        apart[d] = n && !first;
+        for (int i = 1; i < mine[d].n; i++) {
             same &= of[mine[d].ranks[i]] == first;
+            apart[d] &= !of[mine[d].ranks[i]];
+        }
         in[d] = same ? first - 1 : n + d;
     }
     return in;
 }
 
-/* The replicas that go on, n of those at work: all that share the ranks of a
- * call that reads samples, so that as many others as can be can read; first
- * those that have most left together, and of them those with the most. */
+/* The replicas that go on, n of those at work: first those that have no rank of
+ * a call that reads samples, then all that share the ranks of one of its
+ * replicas, so that as many others as can be can read; of these those that have
+ * most left together, and of them those with the most. */
 static bool *
 staying(rlf_control *c, const rlf_node *node, const track *t, int dp, int n)
 {
     bool *stay = RLF_NEW_ARRAY(c->arena, bool, dp);
-    const int *reader = readers_of(c, node, dp);
+    bool *apart = RLF_NEW_ARRAY(c->arena, bool, dp);
+    const int *reader = readers_of(c, node, dp, apart);
     uint32_t *together = RLF_NEW_ARRAY(c->arena, uint32_t, c->n_ranks + dp);
     int begun = -1;
     for (int d = 0; d < dp; d++)
@@ -234,7 +239,8 @@ staying(rlf_control *c, const rlf_node *node, const track *t, int dp, int n)
             }
             bool mine = reader[d] == begun, its = reader[best] == begun;
             uint32_t all = together[reader[d]], most = together[reader[best]];
-            if (mine != its ? mine
+            if (apart[d] != apart[best] ? apart[d]
+                : mine != its           ? mine
                 : all != most
                     ? all > most
                     : reader[d] == reader[best] && t->left[d] > t->left[best])

@@ -260,7 +260,12 @@ run_split(rlf_control *c, const ready *r)
     RLF_ASSERT(!r->decision.rows); /* pieces follow rows that are known */
     t->held = true;
     c->n_asked++;
-    t->asked = rlf_control_post(c, RLF_DO_OPEN, instance)->n;
+    rlf_rank_command *command = rlf_control_post(c, RLF_DO_OPEN, instance);
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    command->opener =
+        rlf_control_soonest(c, &rlf_control_place(c, node)->layout);
+    t->asked = command->n;
+    t->opener = command->opener;
 }
 
 /* Does every rank have all that it reads? */

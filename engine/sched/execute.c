@@ -210,7 +210,7 @@ execute_open(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
     const uint32_t *lengths;
     RLF_TRY(slot_of(rank, command, err, &s));
     RLF_TRY(open_slot(rank, s, err));
-    if (rank->rank != 0)
+    if (rank->rank != command->opener)
         return RLF_OK;
     RLF_TRY(lengths_of(rank, s, err, &lengths));
     return tell(rank,

@@ -472,7 +472,8 @@ finish_work(rlf_ranks *r, int i)
                                 .work = me->work});
     if (kind == RLF_DO_RUN)
         finish_run(r, i, l);
-    else if (kind == RLF_DO_END || (kind == RLF_DO_OPEN && i == 0))
+    else if (kind == RLF_DO_END ||
+             (kind == RLF_DO_OPEN && i == l->command->opener))
         answer(r, i, l->command, 0);
     look(r, i, r->now);
 }

@@ -1,8 +1,10 @@
 /* Simulated runs of real programs, planned in many ways, against the laws of
  * time: the same twice; without costs what a rehearsal says; twice as fast in
  * half the time; every rank is busy or idle, and never two things at once;
- * every sample is made once, wherever. api_simulate_hand.c has steps whose
+ * every sample is made once, wherever; equal ranks may change places.
+ * api_simulate_hand.c has steps whose
  * time is worked out by hand. */
+#include "engine/base/philox.h"
 #include "engine/base/vec.h"
 #include "engine/order/answer.h"
 #include "engine/order/rehearse.h"
@@ -537,6 +539,89 @@ test_programs(void)
             test_laws(programs[i].name, programs[i].text, &cases[k]);
 }
 
+/* ---- ranks that change places ---- */
+
+enum { PLACEMENTS = 24, PLACED = 6 };
+
+/* Where calls are, 0 to 5: ranks 0 and 1, 2 and 3, or one of them; `by`: so
+ * many ranks further on, of four. */
+static const char *
+rows_of(const int *where, int by, rlf_arena *arena)
+{
+    static const char *const names[PLACED] = {"actor (lanes: 4)",
+                                              "other (lanes: 4)",
+                                              "actor.generate",
+                                              "other.generate",
+                                              "judge",
+                                              "rank"};
+    rlf_buf text = {0};
+    for (int i = 0; i < PLACED; i++) {
+        int first = where[i] < 2 ? 2 * where[i] : where[i] - 2;
+        int from = (first + by) % 4, name = (int)strcspn(names[i], " ");
+        rlf_buf_printf(&text, " %.*s on %d..%d%s\n", name, names[i], from,
+                       from + (where[i] < 2), names[i] + name);
+    }
+    const char *rows = rlf_arena_strdup(arena, text.p);
+    rlf_buf_free(&text);
+    return rows;
+}
+
+static double
+take_steps(const char *text, const char *rows)
+{
+    const plan_case how = {"two actors", 4, 0, rows};
+    planned p = open_text(&how, text);
+    price one = {.scale = 1};
+    rlf_simulated a = simulate(&p, &one, STEPS, true, streams, NULL);
+    close_plan(&p);
+    return a.ends[STEPS - 1];
+}
+
+/* Two models that generate, each with another that reads its samples, somewhere
+ * on four ranks: the same takes as long with the two halves of the ranks in
+ * each other's place. Only what is shown of the samples goes to rank 0 in both.
+ */
+static void
+test_places(void)
+{
+    rlf_arena *arena = rlf_arena_new();
+    const char *text = rlf_arena_printf(
+        arena,
+        "model actor = lm(llama(layers: 4, hidden: 32, heads: 4, ffn: 48, "
+        "context: 128), tokenizer: \"%s/examples/models/arith\", optimizer: "
+        "adamw(lr: 1e-4))\n"
+        "model other = copy(actor, optimizer: adamw(lr: 1e-4))\n"
+        "model judge = copy(actor, head: scalar)\n"
+        "model rank = copy(actor, head: scalar)\n" PROMPTS
+        "flow f(batch: prompts[24]) {\n"
+        "    ra = actor.generate(batch, n: 2, max_new: 60)\n"
+        "    sa = judge.score(ra)\n"
+        "    rb = other.generate(batch, n: 2, max_new: 60)\n"
+        "    sb = rank.score(rb)\n"
+        "    update actor minimize -mean(sa * actor.logprob(ra) over batch)\n"
+        "    update other minimize -mean(sb * other.logprob(rb) over batch)\n"
+        "}\n",
+        getenv("RLFLOW_SOURCE"));
+    const rlf_random_key key = {.seed = 21};
+    double most = 0;
+    for (uint32_t i = 0; i < PLACEMENTS; i++) {
+        int where[PLACED];
+        for (uint32_t k = 0; k < PLACED; k++)
+            where[k] = (int)rlf_draw_below(&key, i * PLACED + k, 6);
+        double a = take_steps(text, rows_of(where, 0, arena));
+        double b = take_steps(text, rows_of(where, 2, arena));
+        double off = fabs(a - b) / fmin(a, b);
+        if (off > 0.01)
+            note("%g s and %g s:\n%s", a, b, rows_of(where, 0, arena));
+        most = fmax(most, off);
+    }
+    ok(most <= 0.01,
+       "equal ranks change places: steps differ by %.2g %% at "
+       "most",
+       100 * most);
+    rlf_arena_free(arena);
+}
+
 int
 main(void)
 {
@@ -546,6 +631,7 @@ main(void)
     for (size_t i = 0; i < RLF_COUNT(plans); i++)
         test_plan(&plans[i], &tokens);
     test_programs();
+    test_places();
     test_unknown_rows();
     rlf_arena_free(arena);
     return done();

@@ -276,13 +276,40 @@ test_readers(void)
     end(&w);
 }
 
+/* The call reads on ranks 0 and 1, which have most samples: these go to the
+ * others, which have nothing to read. */
+static void
+test_apart(void)
+{
+    world w = make(6, 3, 1);
+    w.plan.place[2].layout = ranks_of(w.arena, 0, 2, 1);
+    begin(&w);
+    for (int r = 0; r < RANKS; r++)
+        complete(&w, r, 2);
+    go_on(&w);
+    hear_reads(&w);
+    ok(rlf_control_ended(w.control), "a step, in which it is seen who reads");
+    begin(&w);
+    complete(&w, 2, 1);
+    complete(&w, 3, 1);
+    complete(&w, 0, 1);
+    go_on(&w);
+    int apart = 0;
+    for (int i = 0; i < SAMPLES; i++)
+        apart += w.made[i] >= 2;
+    ok(apart == 5 && w.moved == 3,
+       "samples are gathered on replicas that have nothing to read");
+    end(&w);
+}
+
 int
 main(void)
 {
-    plan(10);
+    plan(12);
     test_equal_ends();
     test_held();
     test_part();
     test_readers();
+    test_apart();
     return done();
 }
