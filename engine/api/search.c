@@ -224,26 +224,30 @@ machines_too_few(const rlf_searching *s)
 #define EXACT 32
 
 /* The fewest machines of its kind, from so many on, that were found to do: of
- * those between the first doubling that does and the last that does not by
- * halves, of many until they differ by an eighth. 0: not known. */
+ * those between two powers of two, of which the smaller does not do, by halves,
+ * of many until they differ by an eighth; so wherever one begins the answer is
+ * the same. 0: not known. */
 static int
 machines_that_fit(const rlf_searching *s, int first)
 {
     const rlf_cluster *c = s->session->cluster;
-    int each = c->parts[0].machine->count, lacks = first - 1, does = first;
+    int each = c->parts[0].machine->count, does = 1;
     if (c->n_parts != 1)
         return 0;
     int few = machines_too_few(s);
-    for (; !s->cut && does * each <= MOST_TRIED &&
-           (does <= few || !fits_alone(s, does));
-         does *= 2)
-        lacks = does;
+    if (few < first)
+        few = first - 1;
+    while (does <= few)
+        does *= 2;
+    while (!s->cut && does * each <= MOST_TRIED && !fits_alone(s, does))
+        does *= 2;
     if (s->cut || does * each > MOST_TRIED)
         return 0;
+    int lacks = does / 2;
     while (does - lacks > 1 && !s->cut &&
            (does <= EXACT || 8 * (does - lacks) > does)) {
         int middle = lacks + (does - lacks) / 2;
-        if (fits_alone(s, middle))
+        if (middle > few && fits_alone(s, middle))
             does = middle;
         else
             lacks = middle;
