@@ -1,7 +1,8 @@
 /* Lanes that the program would have on fewer ranks, or with less memory, where
  * they are others than here: what is found with them there can be placed here
  * too. So that more is never worse by the estimate, the search starts again
- * with those that do better than what it has found.
+ * with those that do better than what it has found. Those of half of the ranks
+ * are tried on all of them, because two models may be trained on a half each.
  *
  * Lanes decide sums, so they are fixed while placements are searched; this is
  * the one place where several are compared by what all calls take. */
@@ -27,27 +28,39 @@ plan_with(const rlf_searching *s, const int *lanes, rlf_arena *arena)
     return plan;
 }
 
+/* A trial with few moves that is no longer than so many times the step to beat
+ * has all of them, as that one had. */
+#define NEAR 1.05
+
 /* The program with the lanes of `less`, in an arena of its own. */
 typedef struct trial {
     rlf_arena *arena;
     rlf_plan_options plan;
     rlf_pareto pareto;
-    double period; /* the best on the ranks of `less`, and those it halves to */
+    double period; /* the best on its ranks, and those they halve to */
 } trial;
 
+static int
+ranks_of_trial(const rlf_searching *s, const rlf_pareto_lesser *less)
+{
+    int all = s->plan.ranks;
+    return 2 * less->ranks < all ? less->ranks : all;
+}
+
+/* `least`: the step to beat. */
 static trial *
-try_lanes(const rlf_searching *s, const rlf_pareto_lesser *less)
+try_lanes(const rlf_searching *s, const rlf_pareto_lesser *less, double least)
 {
     rlf_arena *arena = rlf_arena_new();
     trial *t = RLF_NEW(arena, trial);
     rlf_pareto_options options = s->out->pareto.options;
-    rlf_search_options few = s->options->search;
+    rlf_search_options few = s->options->search, all = few;
     rlf_err err = RLF_ERR_NONE;
     *t = (trial){arena, plan_with(s, less->lanes, arena), .period = INFINITY};
-    t->plan.ranks = less->ranks;
+    t->plan.ranks = ranks_of_trial(s, less);
     options.plan = &t->plan;
     options.like = &s->out->pareto;
-    few.branches = 0;
+    few.branches = all.branches = 0;
     if (few.moves > RLF_SEARCH_SMALLER_MOVES)
         few.moves = RLF_SEARCH_SMALLER_MOVES;
     if (rlf_pareto_make(&options, arena, &err, &t->pareto) >= 0) {
@@ -55,6 +68,11 @@ try_lanes(const rlf_searching *s, const rlf_pareto_lesser *less)
         t->pareto.problem.memory = s->out->pareto.problem.memory;
         rlf_search(&t->pareto.problem, &few, arena, &found);
         t->period = found.best.period;
+        if (few.moves < all.moves && !found.stopped && t->period >= least &&
+            t->period < NEAR * least) {
+            rlf_search(&t->pareto.problem, &all, arena, &found);
+            t->period = fmin(t->period, found.best.period);
+        }
     }
     return t;
 }
@@ -87,9 +105,9 @@ best_lanes(const rlf_searching *s, const rlf_pareto_lesser **best)
     trial *kept = NULL;
     for (int i = 0; i < f->n_lesser && !s->cut && !s->out->stopped; i++) {
         const rlf_pareto_lesser *less = &f->lesser[i];
-        if (least_on(&f->problem, less->ranks) >= least)
+        if (least_on(&f->problem, ranks_of_trial(s, less)) >= least)
             continue;
-        trial *now = try_lanes(s, less);
+        trial *now = try_lanes(s, less, least);
         if (now->period < least) {
             trial *last = kept;
             least = now->period;
