@@ -885,7 +885,8 @@ const rlf_kernels *rlf_kernels_cpu(void);
 /* "v4", "v3" or "portable"; NULL when this build or machine lacks it. */
 const rlf_kernels *rlf_kernels_cpu_isa(const char *isa);
 /* This machine executes the instructions of "v4", "v3" or "portable", whether
- * or not this build has kernels for them. */
+ * or not this build has kernels for them. Outside of select.c tests and
+ * benchmarks ask it, which run emulated GPUs only where that is fast. */
 bool rlf_kernels_machine_has(const char *isa);
 /* Of the queues of a GPU (engine/dev/cuda.h), in builds with CUDA only: f32
  * with the bits of the CPU's, and bf16. */

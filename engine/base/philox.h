@@ -28,7 +28,8 @@ typedef struct rlf_random_key {
     uint64_t sample; /* draw from the data and place in the group */
 } rlf_random_key;
 
-/* The 4 words of counter block (c0..c3) under key (k0, k1). */
+/* The 4 words of counter block (c0..c3) under key (k0, k1). Outside of philox.c
+ * only tests call it, to hold it against published values. */
 void rlf_philox(const uint32_t counter[4], const uint32_t key[2],
                 uint32_t out[4]);
 /* 64 random bits for `position` of what the key names. */

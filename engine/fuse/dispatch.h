@@ -30,6 +30,8 @@ typedef struct rlf_dispatch {
     uint64_t *begin;     /* ..and when, with its number in the last bits */
 } rlf_dispatch;
 
+/* Beside the annealing below only tests call these two, to time tables that
+ * dispatching alone makes. */
 void rlf_dispatch_make(const rlf_rows *rows, rlf_arena *arena,
                        rlf_dispatch *out);
 /* Make a table, and its timing. False: no place could go on, or the table would

@@ -164,7 +164,8 @@ const rlf_record_column *rlf_records_column(const rlf_records *rows,
  * borrowed from the records: it is good as long as both are. */
 rlf_status rlf_records_row(const rlf_records *rows, size_t i, rlf_arena *pool,
                            rlf_err *err, const rlf_record_value **out);
-/* The line in its file where row i begins; in a list, its 1-based place. */
+/* The line in its file where row i begins; in a list, its 1-based place. Only
+ * tests call it: messages of records.c say the line themselves. */
 uint32_t rlf_records_line(const rlf_records *rows, size_t i);
 /* Bytes that the rows take beside the arena that they were read into: of memory
  * their texts, and where each is; of the files that they are read from; of a

@@ -342,10 +342,10 @@ rlf_shard_files_list(const char *path, rlf_shard_format format,
     return list(path, format, split, false, arena, err, out);
 }
 
-rlf_status
-rlf_shard_files_any(const char *path, const char *split, rlf_arena *arena,
-                    rlf_err *err, rlf_shard_format *format,
-                    rlf_shard_files *out)
+/* Files of any format in a folder; *format: that they are of. */
+static rlf_status
+list_any(const char *path, const char *split, rlf_arena *arena, rlf_err *err,
+         rlf_shard_format *format, rlf_shard_files *out)
 {
     static const rlf_shard_format order[] = {RLF_SHARD_PARQUET, RLF_SHARD_CSV,
                                              RLF_SHARD_JSON};
@@ -374,7 +374,7 @@ rlf_shard_files_find(const char *path, const char *split, rlf_arena *arena,
     size_t n = strlen(path);
     *format = RLF_SHARD_JSON;
     if (rlf_dir_exists(path))
-        return rlf_shard_files_any(path, split, arena, err, format, out);
+        return list_any(path, split, arena, err, format, out);
     for (size_t i = 0; i < RLF_COUNT(endings); i++)
         if (ends_in(path, n, endings[i]))
             *format = RLF_SHARD_CSV;

@@ -38,10 +38,6 @@ typedef struct rlf_shard_files {
 rlf_status rlf_shard_files_list(const char *path, rlf_shard_format format,
                                 const char *split, rlf_arena *arena,
                                 rlf_err *err, rlf_shard_files *out);
-/* The same of a folder for files of any format; *format: that they are of. */
-rlf_status rlf_shard_files_any(const char *path, const char *split,
-                               rlf_arena *arena, rlf_err *err,
-                               rlf_shard_format *format, rlf_shard_files *out);
 /* The same of any path, of the format that its name or what it holds says: a
  * file, a pattern, a folder. A name that says nothing is of JSON. */
 rlf_status rlf_shard_files_find(const char *path, const char *split,

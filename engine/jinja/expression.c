@@ -6,6 +6,7 @@
 static jinja_node *parse_or(jinja_parser *p);
 static jinja_node *parse_unary(jinja_parser *p, bool with_filter);
 static jinja_node *parse_postfix(jinja_parser *p, jinja_node *node);
+static jinja_node *parse_primary(jinja_parser *p, bool with_namespace);
 
 jinja_node *
 jinja_node_new(jinja_parser *p, jinja_op op, uint32_t at)
@@ -370,7 +371,7 @@ parse_test(jinja_parser *p, jinja_node *input)
     } else if (begins_argument(p)) {
         if (jinja_is_name(jinja_peek(p, 0), "is"))
             jinja_stop(p->r, "tests with `is` cannot follow each other");
-        jinja_node *argument = parse_postfix(p, jinja_parse_primary(p, false));
+        jinja_node *argument = parse_postfix(p, parse_primary(p, false));
         JINJA_PUSH(p->r, &node->list, argument);
     }
     return node;
@@ -456,7 +457,7 @@ parse_unary(jinja_parser *p, bool with_filter)
             p, jinja_is(t, "-") ? JINJA_NEGATIVE : JINJA_POSITIVE, t->at);
         node->a = parse_unary(p, false);
     } else {
-        node = jinja_parse_primary(p, false);
+        node = parse_primary(p, false);
     }
     node = parse_postfix(p, node);
     while (with_filter) {
@@ -495,7 +496,7 @@ jinja_parse_tuple(jinja_parser *p, const jinja_tuple_rule *rule)
         if (ends_tuple(p, rule))
             break;
         jinja_node *element = rule->simple
-                                  ? jinja_parse_primary(p, rule->with_namespace)
+                                  ? parse_primary(p, rule->with_namespace)
                               : rule->no_condition ? parse_or(p)
                                                    : jinja_parse_expression(p);
         JINJA_PUSH(p->r, &tuple->list, element);
@@ -574,8 +575,8 @@ parse_texts(jinja_parser *p)
     return constant(p, at, jinja_taken(p->r, &out));
 }
 
-jinja_node *
-jinja_parse_primary(jinja_parser *p, bool with_namespace)
+static jinja_node *
+parse_primary(jinja_parser *p, bool with_namespace)
 {
     const jinja_token *t = jinja_peek(p, 0);
     if (t->kind == JINJA_T_NAME)

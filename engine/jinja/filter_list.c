@@ -42,8 +42,9 @@ path_of_text(jinja_run *r, jinja_value v, const char *p, size_t n,
     }
 }
 
-jinja_value
-jinja_path(jinja_run *r, jinja_value v, jinja_value path, jinja_value fallback)
+/* The value that an attribute path leads to: "a.b.0". */
+static jinja_value
+follow_path(jinja_run *r, jinja_value v, jinja_value path, jinja_value fallback)
 {
     if (!jinja_is_given(path))
         return v;
@@ -113,13 +114,13 @@ many_paths(jinja_run *r, jinja_value v, jinja_value paths, bool case_sensitive)
 {
     jinja_value key = jinja_list_new(r, JINJA_LIST);
     if (paths.kind != JINJA_TEXT) {
-        jinja_value one = jinja_path(r, v, paths, missing());
+        jinja_value one = follow_path(r, v, paths, missing());
         jinja_push(r, key, folded(r, one, case_sensitive));
         return key;
     }
     jinja_value list = jinja_split(r, paths, jinja_text_z(r, ","), -1, false);
     for (size_t i = 0; i < list.list->count; i++) {
-        jinja_value one = jinja_path(r, v, list.list->data[i], missing());
+        jinja_value one = follow_path(r, v, list.list->data[i], missing());
         jinja_push(r, key, folded(r, one, case_sensitive));
     }
     return key;
@@ -174,10 +175,10 @@ extreme(jinja_run *r, jinja_value self, const jinja_args *args, bool most)
     if (!jinja_next(r, it, &best))
         return jinja_hinted(r, "No aggregated item, sequence was empty.");
     best_key =
-        folded(r, jinja_path(r, best, args->v[1], missing()), case_sensitive);
+        folded(r, follow_path(r, best, args->v[1], missing()), case_sensitive);
     while (jinja_next(r, it, &element)) {
         jinja_value key = folded(
-            r, jinja_path(r, element, args->v[1], missing()), case_sensitive);
+            r, follow_path(r, element, args->v[1], missing()), case_sensitive);
         int order = jinja_order(r, key, best_key, most ? ">" : "<");
         if (most ? order > 0 : order < 0) {
             best = element;
@@ -207,13 +208,13 @@ JINJA_FILTER(groupby)
     bool case_sensitive = jinja_flag(r, args->v[2]);
     for (size_t i = 0; i < list.list->count; i++) {
         jinja_value v =
-            jinja_path(r, list.list->data[i], args->v[0], args->v[1]);
+            follow_path(r, list.list->data[i], args->v[0], args->v[1]);
         jinja_push(r, keys, folded(r, v, case_sensitive));
     }
     list = sort_by_keys(r, list, keys, false);
     for (size_t i = 0; i < list.list->count; i++) {
         jinja_value element = list.list->data[i];
-        jinja_value own = jinja_path(r, element, args->v[0], args->v[1]);
+        jinja_value own = follow_path(r, element, args->v[0], args->v[1]);
         jinja_value key = folded(r, own, case_sensitive);
         if (!i || !jinja_equal(r, key, last)) {
             jinja_value pair = jinja_list_new(r, JINJA_TUPLE);
@@ -330,7 +331,7 @@ next_mapped(jinja_run *r, jinja_iter *it, jinja_value *out)
     if (!jinja_next(r, it->from, out))
         return false;
     *out = it->builtin ? jinja_call_builtin(r, it->builtin, *out, it->args)
-                       : jinja_path(r, *out, it->attribute, it->fallback);
+                       : follow_path(r, *out, it->attribute, it->fallback);
     return true;
 }
 
@@ -356,7 +357,7 @@ next_selected(jinja_run *r, jinja_iter *it, jinja_value *out)
     }
     while (jinja_next(r, it->from, out)) {
         jinja_value v =
-            it->at ? jinja_path(r, *out, it->attribute, missing()) : *out;
+            it->at ? follow_path(r, *out, it->attribute, missing()) : *out;
         if (it->builtin)
             v = jinja_call_builtin(r, it->builtin, v, it->args);
         if (jinja_truth(r, v) != it->negate)
@@ -406,7 +407,7 @@ next_unique(jinja_run *r, jinja_iter *it, jinja_value *out)
     }
     while (jinja_next(r, it->from, out)) {
         jinja_value key =
-            folded(r, jinja_path(r, *out, it->args->v[1], missing()),
+            folded(r, follow_path(r, *out, it->args->v[1], missing()),
                    jinja_flag(r, it->args->v[0]));
         if (jinja_find(r, it->seen, key))
             continue;
@@ -559,7 +560,7 @@ JINJA_FILTER(join)
     for (size_t i = 0; jinja_next(r, it, &element); i++) {
         if (i && between.kind != JINJA_MISSING)
             jinja_print(r, &out, between);
-        jinja_print(r, &out, jinja_path(r, element, args->v[1], missing()));
+        jinja_print(r, &out, follow_path(r, element, args->v[1], missing()));
     }
     return jinja_taken(r, &out);
 }
@@ -575,7 +576,7 @@ JINJA_FILTER(sum)
         jinja_stop(r, "TypeError: sum() can't sum strings");
     while (jinja_next(r, it, &element))
         total = jinja_binary(r, JINJA_ADD, total,
-                             jinja_path(r, element, args->v[0], missing()));
+                             follow_path(r, element, args->v[0], missing()));
     return total;
 }
 

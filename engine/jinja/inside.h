@@ -398,15 +398,12 @@ typedef struct jinja_parser {
 } jinja_parser;
 
 jinja_tokens jinja_lex(jinja_run *r, rlf_str source);
-/* Of `text`, which is [p, p+n) of a token with quotes. */
-jinja_text *jinja_unescape(jinja_run *r, const char *p, size_t n);
 jinja_nodes jinja_parse(jinja_parser *p);
 /* Resolves names and looks filters up. */
 void jinja_resolve(jinja_run *r, rlf_jinja *jinja);
 /* Parts of expressions that statements need. */
 jinja_node *jinja_parse_expression(jinja_parser *p);
 jinja_node *jinja_parse_filter(jinja_parser *p, jinja_node *input, bool first);
-jinja_node *jinja_parse_primary(jinja_parser *p, bool with_namespace);
 typedef struct jinja_tuple_rule {
     bool simple, no_condition, parentheses, with_namespace;
     const char *end; /* a name that ends it; or NULL */
@@ -431,7 +428,6 @@ jinja_value jinja_int(int64_t i);
 jinja_value jinja_float(double f);
 jinja_value jinja_text_of(jinja_run *r, const char *p,
                           size_t n); /* not copied */
-jinja_value jinja_text_copy(jinja_run *r, const char *p, size_t n);
 jinja_value jinja_text_z(jinja_run *r, const char *p);
 jinja_value jinja_list_new(jinja_run *r, jinja_kind kind);
 void jinja_push(jinja_run *r, jinja_value list, jinja_value element);
@@ -573,15 +569,10 @@ extern const jinja_builtin jinja_list_filters[];
 extern const size_t jinja_n_list_filters;
 /* strftime of the run's date. */
 jinja_value jinja_date(jinja_run *r, jinja_value format);
-/* The value that an attribute path leads to: "a.b.0". */
-jinja_value jinja_path(jinja_run *r, jinja_value v, jinja_value path,
-                       jinja_value fallback);
 
 /* ---- eval.c, call.c, statement.c ---- */
 
 jinja_value jinja_eval(jinja_run *r, jinja_frame *f, const jinja_node *n);
-void jinja_assign(jinja_run *r, jinja_frame *f, const jinja_node *target,
-                  jinja_value v);
 void jinja_exec(jinja_run *r, jinja_frame *f, const jinja_nodes *body);
 void jinja_begin_scope(jinja_run *r, jinja_frame *f,
                        const jinja_entries *enter);

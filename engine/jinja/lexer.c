@@ -316,6 +316,63 @@ lex_name(lexer *l)
     push(l, JINJA_T_NAME, first, l->p + first, l->at - first);
 }
 
+static uint32_t
+hexadecimal(jinja_run *r, const char **p, const char *end, int n)
+{
+    uint32_t code = 0;
+    for (int i = 0; i < n; i++, (*p)++) {
+        if (*p >= end || !isxdigit((unsigned char)**p))
+            jinja_stop(r,
+                       "a backslash in a text has too few hexadecimal digits");
+        char c = (char)tolower((unsigned char)**p);
+        code = code << 4 |
+               (uint32_t)(isdigit((unsigned char)c) ? c - '0' : c - 'a' + 10);
+    }
+    if (code >= 0x110000 || (code >= 0xD800 && code < 0xE000))
+        jinja_stop(r, "a backslash in a text makes no character of Unicode");
+    return code;
+}
+
+/* Of `text`, which is [p, p+n) of a token with quotes. */
+static jinja_text *
+unescape(jinja_run *r, const char *p, size_t n)
+{
+    static const char letters[] = "abfnrtv\\'\"",
+                      codes[] = "\a\b\f\n\r\t\v\\'\"";
+    const char *end = p + n;
+    jinja_buf out = {0};
+    while (p < end) {
+        const char *plain = p;
+        while (p < end && *p != '\\')
+            p++;
+        jinja_add(r, &out, plain, (size_t)(p - plain));
+        if (p + 1 >= end)
+            break;
+        char c = p[1];
+        const char *known = c ? strchr(letters, c) : NULL;
+        p += 2;
+        if (known) {
+            jinja_put(r, &out, (unsigned char)codes[known - letters]);
+        } else if (c == 'x') {
+            jinja_put(r, &out, hexadecimal(r, &p, end, 2));
+        } else if (c == 'u') {
+            jinja_put(r, &out, hexadecimal(r, &p, end, 4));
+        } else if (c == 'U') {
+            jinja_put(r, &out, hexadecimal(r, &p, end, 8));
+        } else if (c >= '0' && c <= '7') {
+            uint32_t code = (uint32_t)(c - '0');
+            for (int i = 0; i < 2 && p < end && *p >= '0' && *p <= '7'; i++)
+                code = code * 8 + (uint32_t)(*p++ - '0');
+            jinja_put(r, &out, code);
+        } else if (c == 'N') {
+            jinja_stop(r, "names of characters (\\N{...}) are not supported");
+        } else if (c != '\n') {
+            jinja_add(r, &out, p - 2, 2);
+        }
+    }
+    return jinja_taken(r, &out).text;
+}
+
 static void
 lex_text(lexer *l)
 {
@@ -328,7 +385,7 @@ lex_text(lexer *l)
         jinja_stop(l->r, "a text in quotes does not end");
     push(l, JINJA_T_TEXT, first, l->p, 0);
     l->out.data[l->out.count - 1].text =
-        jinja_unescape(l->r, l->p + first + 1, to - first - 1);
+        unescape(l->r, l->p + first + 1, to - first - 1);
     l->at = to + 1;
 }
 
@@ -449,62 +506,4 @@ jinja_lex(jinja_run *r, rlf_str source)
     }
     push(&l, JINJA_T_END, l.n, l.p, 0);
     return l.out;
-}
-
-/* ---- texts in quotes ---- */
-
-static uint32_t
-hexadecimal(jinja_run *r, const char **p, const char *end, int n)
-{
-    uint32_t code = 0;
-    for (int i = 0; i < n; i++, (*p)++) {
-        if (*p >= end || !isxdigit((unsigned char)**p))
-            jinja_stop(r,
-                       "a backslash in a text has too few hexadecimal digits");
-        char c = (char)tolower((unsigned char)**p);
-        code = code << 4 |
-               (uint32_t)(isdigit((unsigned char)c) ? c - '0' : c - 'a' + 10);
-    }
-    if (code >= 0x110000 || (code >= 0xD800 && code < 0xE000))
-        jinja_stop(r, "a backslash in a text makes no character of Unicode");
-    return code;
-}
-
-jinja_text *
-jinja_unescape(jinja_run *r, const char *p, size_t n)
-{
-    static const char letters[] = "abfnrtv\\'\"",
-                      codes[] = "\a\b\f\n\r\t\v\\'\"";
-    const char *end = p + n;
-    jinja_buf out = {0};
-    while (p < end) {
-        const char *plain = p;
-        while (p < end && *p != '\\')
-            p++;
-        jinja_add(r, &out, plain, (size_t)(p - plain));
-        if (p + 1 >= end)
-            break;
-        char c = p[1];
-        const char *known = c ? strchr(letters, c) : NULL;
-        p += 2;
-        if (known) {
-            jinja_put(r, &out, (unsigned char)codes[known - letters]);
-        } else if (c == 'x') {
-            jinja_put(r, &out, hexadecimal(r, &p, end, 2));
-        } else if (c == 'u') {
-            jinja_put(r, &out, hexadecimal(r, &p, end, 4));
-        } else if (c == 'U') {
-            jinja_put(r, &out, hexadecimal(r, &p, end, 8));
-        } else if (c >= '0' && c <= '7') {
-            uint32_t code = (uint32_t)(c - '0');
-            for (int i = 0; i < 2 && p < end && *p >= '0' && *p <= '7'; i++)
-                code = code * 8 + (uint32_t)(*p++ - '0');
-            jinja_put(r, &out, code);
-        } else if (c == 'N') {
-            jinja_stop(r, "names of characters (\\N{...}) are not supported");
-        } else if (c != '\n') {
-            jinja_add(r, &out, p - 2, 2);
-        }
-    }
-    return jinja_taken(r, &out).text;
 }

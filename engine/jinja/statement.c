@@ -24,6 +24,9 @@ jinja_exec(jinja_run *r, jinja_frame *f, const jinja_nodes *body)
 
 /* ---- set ---- */
 
+static void assign(jinja_run *r, jinja_frame *f, const jinja_node *target,
+                   jinja_value v);
+
 static void
 unpack(jinja_run *r, jinja_frame *f, const jinja_node *target, jinja_value v)
 {
@@ -42,7 +45,7 @@ unpack(jinja_run *r, jinja_frame *f, const jinja_node *target, jinja_value v)
                    "got %zu)",
                    n, all.list->count);
     for (size_t i = 0; i < n; i++)
-        jinja_assign(r, f, target->list.data[i], all.list->data[i]);
+        assign(r, f, target->list.data[i], all.list->data[i]);
 }
 
 static void
@@ -63,9 +66,8 @@ set_attribute(jinja_run *r, jinja_frame *f, const jinja_node *target,
                 v);
 }
 
-void
-jinja_assign(jinja_run *r, jinja_frame *f, const jinja_node *target,
-             jinja_value v)
+static void
+assign(jinja_run *r, jinja_frame *f, const jinja_node *target, jinja_value v)
 {
     if (target->op == JINJA_NAME)
         *jinja_slot(f, target->ref) = v;
@@ -109,7 +111,7 @@ assign_block(jinja_run *r, jinja_frame *f, const jinja_node *target,
     jinja_value *to =
         target->op == JINJA_NSREF ? jinja_slot(f, target->ref) : NULL;
     if (!to || to->kind != JINJA_DICT) {
-        jinja_assign(r, f, target, v);
+        assign(r, f, target, v);
         return;
     }
     jinja_text *name = (jinja_text *)target->attribute;
@@ -159,7 +161,7 @@ exec_with(jinja_run *r, jinja_frame *f, const jinja_node *n)
 {
     jinja_begin_scope(r, f, &n->enter);
     for (size_t i = 0; i < n->list.count; i++)
-        jinja_assign(r, f, n->list.data[i], jinja_eval(r, f, n->more.data[i]));
+        assign(r, f, n->list.data[i], jinja_eval(r, f, n->more.data[i]));
     flow way = exec_all(r, f, &n->body);
     jinja_end_scope(f, &n->enter);
     return way;
@@ -277,7 +279,7 @@ next_that_holds(jinja_run *r, jinja_iter *it, jinja_value *out)
 {
     const jinja_node *target = it->node->test_target;
     while (jinja_next(r, it->from, out)) {
-        jinja_assign(r, it->frame, target, *out);
+        assign(r, it->frame, target, *out);
         if (!jinja_truth(r, jinja_eval(r, it->frame, it->node->c)))
             continue;
         *out = value_of_target(r, it->frame, target);
@@ -331,7 +333,7 @@ run_loop(jinja_run *r, jinja_frame *f, const jinja_node *n, jinja_value source,
         if (n->extended)
             *jinja_slot(f, n->loop_ref) =
                 (jinja_value){.kind = JINJA_LOOP, .loop = loop};
-        jinja_assign(r, f, n->a, element);
+        assign(r, f, n->a, element);
         jinja_begin_scope(r, f, &n->enter);
         flow way = exec_all(r, f, &n->body);
         any |= way == FLOW_ON;
@@ -428,7 +430,7 @@ exec_one(jinja_run *r, jinja_frame *f, const jinja_node *n)
     case JINJA_SET:
         check_namespaces(r, f, n->a);
         v = jinja_eval(r, f, n->b);
-        jinja_assign(r, f, n->a, v);
+        assign(r, f, n->a, v);
         return FLOW_ON;
     case JINJA_SET_BLOCK:
         return exec_set_block(r, f, n);

@@ -38,8 +38,8 @@ jinja_text_of(jinja_run *r, const char *p, size_t n)
     return (jinja_value){.kind = JINJA_TEXT, .text = text};
 }
 
-jinja_value
-jinja_text_copy(jinja_run *r, const char *p, size_t n)
+static jinja_value
+copy_text(jinja_run *r, const char *p, size_t n)
 {
     char *copy = jinja_alloc(r, n + 1);
     if (n)
@@ -50,7 +50,7 @@ jinja_text_copy(jinja_run *r, const char *p, size_t n)
 jinja_value
 jinja_text_z(jinja_run *r, const char *p)
 {
-    return jinja_text_copy(r, p, strlen(p));
+    return copy_text(r, p, strlen(p));
 }
 
 jinja_value
@@ -551,8 +551,7 @@ jinja_from_json(jinja_run *r, const json_t *json)
     case JSON_REAL:
         return jinja_float(json_real_value(json));
     case JSON_STRING:
-        return jinja_text_copy(r, json_string_value(json),
-                               json_string_length(json));
+        return copy_text(r, json_string_value(json), json_string_length(json));
     case JSON_ARRAY:
         jinja_enter(r);
         v = jinja_list_new(r, JINJA_LIST);
@@ -565,7 +564,7 @@ jinja_from_json(jinja_run *r, const json_t *json)
         v = jinja_dict_new(r);
         json_object_keylen_foreach(object, key, n, element)
         {
-            jinja_pair pair = {jinja_text_copy(r, key, n),
+            jinja_pair pair = {copy_text(r, key, n),
                                jinja_from_json(r, element)};
             JINJA_PUSH(r, v.dict, pair);
         }

@@ -70,7 +70,8 @@ rlf_range rlf_range_meet(rlf_range a, rlf_range b);
 rlf_range rlf_range_part(int64_t n, int count, int index);
 /* The same in whole units of `unit` things; the last unit may be short. */
 rlf_range rlf_range_units(int64_t n, int64_t unit, int count, int index);
-/* The index of the part that holds thing `i`. */
+/* The index of the part that holds thing `i`. Outside of layout.c only tests
+ * call it: they place things of any number by it. */
 int rlf_range_owner(int64_t n, int count, int64_t i);
 
 /* RLF_USER, naming the number that does not fit and one that would, unless

@@ -21,8 +21,7 @@ typedef struct rlf_rank_part {
 } rlf_rank_part;
 
 /* True: the command is for `rank` at all. Arrays are the command's, or in
- * `arena`.
- */
+ * `arena`. A test compares the lists below with it. */
 bool rlf_rank_part_of(const rlf_control *control,
                       const rlf_rank_command *command, int rank,
                       rlf_arena *arena, rlf_rank_part *out);

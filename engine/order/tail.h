@@ -54,7 +54,8 @@ typedef struct rlf_tail_turn {
     double fixed, sample, key;
 } rlf_tail_turn;
 
-/* The nearest to what was seen (least squares). False: too little was seen. */
+/* The nearest to what was seen (least squares). False: too little was seen. The
+ * threshold is made of it; tests look at the line itself. */
 bool rlf_tail_decodes(const rlf_tail *tail, rlf_tail_turn *out);
 /* Seconds for each token more that a turn feeds, of prompts too: the slope of a
  * line through all turns. False: too little was seen. */

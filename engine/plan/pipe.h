@@ -91,7 +91,8 @@ void rlf_pipe_vee(int pp, int micros, rlf_arena *arena, rlf_pipe *out);
 rlf_status rlf_pipe_named(const char *schedule, int pp, int micros, int chunks,
                           rlf_arena *arena, rlf_err *err, rlf_pipe *out);
 /* The same table with only the first micros[model] micro-batches of each model
- * (no more than it has). What was valid stays valid: see README. */
+ * (no more than it has). What was valid stays valid: see README. Outside of
+ * pipe_make.c only tests call it, with several models. */
 void rlf_pipe_limit(const rlf_pipe *pipe, const int *micros, rlf_arena *arena,
                     rlf_pipe *out);
 /* The same table for any number of micro-batches: one pass through it after the

@@ -91,7 +91,10 @@ void rlf_realloc_measure(const rlf_realloc_job *job,
 void rlf_realloc_sum(const rlf_realloc_job *job, const rlf_realloc_plan *plan,
                      rlf_arena *arena, rlf_realloc_total *out);
 /* Seconds until `receivers` ranks have `bytes`, cut in `pieces` that start at
- * `senders` ranks in turn, over links of one kind. */
+ * `senders` ranks in turn, over links of one kind. The choice of a topology
+ * goes by it; it is declared so that a test can hold it against messages played
+ * out.
+ */
 double rlf_multicast_time(rlf_topology topology, rlf_wire link, int senders,
                           int receivers, int64_t bytes, int64_t pieces);
 

@@ -26,7 +26,8 @@ void rlf_hybridflow_map(const rlf_problem *problem, rlf_estimator *e,
                         rlf_arena *arena, rlf_placing *best,
                         rlf_mapped *counts);
 /* d_cost: calls of models of one set follow each other, sets do not wait for
- * each other within a stage, stages follow each other. set_of: per model. */
+ * each other within a stage, stages follow each other. set_of: per model. The
+ * mapping goes by it; tests give it sets of their own. */
 double rlf_hybridflow_cost(const rlf_problem *problem, const int *set_of,
                            const int *choice);
 

@@ -100,16 +100,6 @@ rlf_placed_over(const rlf_problem *p, const rlf_placed *l)
     return p->host ? hosts_over(p, l, most) : most;
 }
 
-double
-rlf_placed_most(const rlf_problem *p, const rlf_placed *l)
-{
-    double most = 0;
-    for (int i = 0; i < p->n_calls; i++)
-        if (rlf_placed_begins(l, i))
-            most = rlf_larger(most, rlf_placed_used(p, l, l->at[i]->first));
-    return most;
-}
-
 /* Bytes that the memory of a rank leaves for the keys and values of a call's
  * choice: with others that generate there it has the same share, but for what
  * they have no use for (engine/plan/pools.h). */

@@ -43,8 +43,6 @@ double rlf_placed_used(const rlf_problem *problem, const rlf_placed *placed,
 /* The most bytes that a rank lacks, or the host of one; 0 or less: none does.
  */
 double rlf_placed_over(const rlf_problem *problem, const rlf_placed *placed);
-/* Bytes of the rank that needs most. */
-double rlf_placed_most(const rlf_problem *problem, const rlf_placed *placed);
 /* Bytes for keys and values that call i's ranks have each, which has pages. */
 double rlf_placed_pages(const rlf_problem *problem, const rlf_placed *placed,
                         int i);

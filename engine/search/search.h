@@ -53,7 +53,7 @@ void rlf_placing_look(rlf_estimator *e, rlf_placing *p);
 /* The shorter period; of those that do not fit, what is closer to it. */
 bool rlf_placing_better(const rlf_placing *a, const rlf_placing *b);
 /* Do two placements of a problem put calls on ranks in the same way, as above?
- */
+ * Outside of search.c only tests ask, of what a search gives. */
 bool rlf_search_alike(const rlf_problem *problem, const int *a, const int *b);
 /* The memory of several descents that may choose the same. In `arena`. */
 typedef struct rlf_descents rlf_descents;

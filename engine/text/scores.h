@@ -11,7 +11,8 @@
 #include <stddef.h>
 
 /* The number that the n characters at p write, which are one in JSON, with
- * nothing around it. */
+ * nothing around it. Outside of scores.c only tests call it, on numbers that
+ * are hard to round. */
 double rlf_score_read(const char *p, size_t n);
 /* The second members of the pairs in "vocab" of "model", n of them, of the text
  * of a tokenizer.json, which is known to be JSON. False if they are not there,

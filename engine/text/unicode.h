@@ -27,6 +27,8 @@ void rlf_codes_add(rlf_arena *arena, rlf_codes *set, uint32_t first,
 rlf_codes rlf_codes_either(rlf_arena *arena, rlf_codes a, rlf_codes b);
 rlf_codes rlf_codes_both(rlf_arena *arena, rlf_codes a, rlf_codes b);
 rlf_codes rlf_codes_others(rlf_arena *arena, rlf_codes set);
+/* Outside of unicode.c only tests ask a set by itself: patterns are compiled.
+ */
 bool rlf_codes_has(rlf_codes set, uint32_t code);
 
 /* The set of \p{name}: a general category, a script or a class; blanks, '-',

@@ -17,7 +17,8 @@ enum { RLF_FIT_COLUMNS = 32 };
 rlf_status rlf_fit_factors(const double *terms, int n, int columns,
                            const double *seconds, rlf_err *err, double *factor);
 /* The same with factor[k] no less than least[k] (NULL: than 0), as nothing is
- * faster than its data sheet says; a column of zeros has least[k]. */
+ * faster than its data sheet says; a column of zeros has least[k]. Profiles fit
+ * with none; measurements that were published are fitted with it. */
 rlf_status rlf_fit_above(const double *terms, int n, int columns,
                          const double *least, const double *seconds,
                          rlf_err *err, double *factor);

@@ -14,10 +14,12 @@
 /* Two devices of 512 MB, named "emulated". */
 extern const rlf_backend rlf_backend_emulated;
 
+/* Does the queue record? For what stands in for NCCL in tests. */
 bool rlf_emulated_records(const rlf_queue *queue);
 /* Work of the host in the place of a kernel, on a copy of its arguments: it is
  * carried out with the memory open, at once, or recorded. `end` comes when it
- * will not be carried out again. */
+ * will not be carried out again. Tests give it what is no kernel of ours, as
+ * the work of NCCL. */
 void rlf_emulated_run(rlf_queue *queue, void (*run)(void *args),
                       void (*end)(void *args), const void *args, size_t bytes);
 

@@ -181,6 +181,17 @@ sums_as_said(const world *w, const rlf_plan *plan)
     return same;
 }
 
+/* Bytes of the rank that needs most. */
+static double
+most_used(const rlf_problem *p, const rlf_placed *l)
+{
+    double most = 0;
+    for (int i = 0; i < p->n_calls; i++)
+        if (rlf_placed_begins(l, i))
+            most = fmax(most, rlf_placed_used(p, l, l->at[i]->first));
+    return most;
+}
+
 /* The same rows again, with what the plan of the session knows of the graph. */
 static bool
 same_digests(const world *w, const rlf_place_row *rows, int n,
@@ -226,7 +237,7 @@ look(const world *w, const int *choice)
     s.same_digests = same_digests(w, rows, n, plan, arena);
     rlf_placed placed;
     rlf_placed_lay(p, choice, &placed);
-    double counted = rlf_placed_most(p, &placed);
+    double counted = most_used(p, &placed);
     double most = 0, most_alike = 0;
     for (int r = 0; r < plan->ranks; r++)
         most = fmax(most, model_bytes(w, plan, r, arena));

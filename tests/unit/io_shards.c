@@ -139,12 +139,12 @@ test_folders(void)
     rlf_err err = RLF_ERR_NONE;
     rlf_shard_format format;
     rlf_shard_files files;
-    rlf_shard_files_any(in_root(arena, "two"), NULL, arena, &err, &format,
-                        &files);
+    rlf_shard_files_find(in_root(arena, "two"), NULL, arena, &err, &format,
+                         &files);
     says(err.sentence, "ends in .jsonl, .json, .csv, .tsv, .parquet or .arrow");
     rlf_err_clear(&err);
-    is_int(rlf_shard_files_any(in_root(arena, "named"), "test", arena, &err,
-                               &format, &files),
+    is_int(rlf_shard_files_find(in_root(arena, "named"), "test", arena, &err,
+                                &format, &files),
            RLF_OK, "a folder of some format");
     is_int(format, RLF_SHARD_JSON, "... which is told");
     is_str(found("own", RLF_SHARD_PARQUET, "train"),
