@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -164,9 +165,57 @@ rlf_file_read(const char *path, size_t most, rlf_err *err, rlf_buf *out)
 struct rlf_writer {
     char *path, *part;
     int fd;
+    int lock; /* a second descriptor of it, which has the lock until the rename
+               */
     uint32_t checksum;
     uint64_t size;
 };
+
+/* Removes a part that a process left which is no more. False, with errno: it
+ * cannot be removed, or (EWOULDBLOCK) a process is writing it. */
+static bool
+remove_part(const char *part)
+{
+    struct stat st;
+    int fd = open(part, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool busy = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+                flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    bool removed = !busy && (unlink(part) == 0 || errno == ENOENT);
+    int number = busy ? EWOULDBLOCK : errno;
+    if (fd >= 0)
+        close(fd);
+    errno = number;
+    return removed;
+}
+
+/* Is the file of this descriptor the one of that name? */
+static bool
+is_named(int fd, const char *name)
+{
+    struct stat a, b;
+    return fstat(fd, &a) == 0 && lstat(name, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/* A new file of this name, locked for as long as it is open, where the file
+ * system has locks. -1, with errno; EWOULDBLOCK: another process has it. */
+static int
+open_part(const char *part)
+{
+    /* not through a link, nor into a named pipe, that stands there */
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+    for (;;) {
+        int fd = open(part, flags, 0666);
+        if (fd < 0 && (errno != EEXIST || !remove_part(part)))
+            return -1;
+        if (fd < 0)
+            continue;
+        bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+        if (locked && is_named(fd, part))
+            return fd;
+        close(fd); /* another process removed it before it was locked */
+    }
+}
 
 rlf_status
 rlf_writer_open(const char *path, rlf_err *err, rlf_writer **out)
@@ -174,11 +223,13 @@ rlf_writer_open(const char *path, rlf_err *err, rlf_writer **out)
     rlf_buf part = {0}, whole = {0};
     rlf_buf_printf(&part, "%s.part", path);
     rlf_buf_puts(&whole, path);
-    /* not through a link, nor into a named pipe, that stands there */
-    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-    int fd = open(part.p, flags, 0666);
-    if (fd < 0 && errno == EEXIST && unlink(part.p) == 0)
-        fd = open(part.p, flags, 0666);
+    int fd = open_part(part.p);
+    if (fd < 0 && errno == EWOULDBLOCK) {
+        rlf_buf_free(&part);
+        rlf_buf_free(&whole);
+        return rlf_fail(err, RLF_ENV,
+                        "cannot write %s: another process is writing it", path);
+    }
     if (fd < 0) {
         struct stat st;
         int number = errno;
@@ -190,7 +241,8 @@ rlf_writer_open(const char *path, rlf_err *err, rlf_writer **out)
         return status;
     }
     rlf_writer *writer = rlf_malloc(sizeof *writer);
-    *writer = (rlf_writer){.path = whole.p, .part = part.p, .fd = fd};
+    *writer = (rlf_writer){
+        .path = whole.p, .part = part.p, .fd = fd, .lock = dup(fd)};
     *out = writer;
     return RLF_OK;
 }
@@ -229,6 +281,8 @@ rlf_writer_size(const rlf_writer *writer)
 static void
 writer_free(rlf_writer *writer)
 {
+    if (writer->lock >= 0)
+        close(writer->lock);
     free(writer->path);
     free(writer->part);
     free(writer);
@@ -253,9 +307,8 @@ rlf_writer_commit(rlf_writer *writer, rlf_err *err)
     }
     rlf_status status = rlf_path_rename(writer->part, writer->path, err);
     if (status < 0)
-        rlf_writer_drop(writer);
-    else
-        writer_free(writer);
+        unlink(writer->part);
+    writer_free(writer);
     return status;
 }
 

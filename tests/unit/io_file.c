@@ -169,6 +169,27 @@ check_full(void)
 }
 
 static void
+check_writers(void)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_writer *one = NULL, *two = NULL;
+    const char *path = in("shared.txt"), *part = in("shared.txt.part");
+    rlf_file_write(part, "left", 4, &err); /* by one that was killed */
+    ok(rlf_writer_open(path, &err, &one) == RLF_OK &&
+           rlf_writer_add(one, "one", 3, &err) == RLF_OK,
+       "a part that was left is written over");
+    ok(rlf_writer_open(path, &err, &two) == RLF_ENV &&
+           strstr(err.sentence, "another process is writing it"),
+       "... and one that is being written is not");
+    ok(rlf_writer_commit(one, &err) == RLF_OK && holds(path, "one") &&
+           !rlf_file_exists(part),
+       "the first writer has its file");
+    ok(rlf_writer_open(path, &err, &two) == RLF_OK, "then the path is free");
+    rlf_writer_drop(two);
+    ok(!rlf_file_exists(part) && holds(path, "one"), "... also if dropped");
+}
+
+static void
 check_dirs(void)
 {
     rlf_err err = RLF_ERR_NONE;
@@ -246,6 +267,7 @@ main(void)
     check_input();
     check_link();
     check_full();
+    check_writers();
     check_dirs();
     rlf_file_write(in("sum"), "123456789", 9, &err);
     is_int(rlf_checksum(0, "123456789", 9), 0xcbf43926,
