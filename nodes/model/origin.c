@@ -444,10 +444,12 @@ rlf_weights_differ(const rlf_table *whole, const char *dir, const char *by,
 {
     rlf_err ignored = RLF_ERR_NONE;
     rlf_weights_source from = {0};
-    bool adapted = rlf_table_adapted(whole);
-    if (!rlf_dir_exists(dir))
+    bool adapted = rlf_table_adapted(whole), saved = false;
+    if (!rlf_dir_exists(dir) ||
+        rlf_file_find(rlf_path_join(arena, dir, RLF_ADAPTER_CONFIG), &ignored,
+                      &saved) < 0)
         return NULL;
-    if (adapted != rlf_adapter_is(dir))
+    if (adapted != saved)
         return adapted ? "it had no adapters" : "it had adapters";
     rlf_status status =
         adapted ? rlf_adapter_tensors_open(dir, &ignored, &from.adapter)
