@@ -399,9 +399,9 @@ typedef struct rlf_layernorm_grad_args {
 
 /* cos, sin [n, half]: of the angle float(position) * inv_freq[i] (rounded to
  * f32 as the reference models do), times `scale` (0: 1; some rope scalings).
- * Positions 0..n-1. Once a model. */
+ * Positions first..first + n - 1. Once a model. */
 typedef struct rlf_rope_table_args {
-    int64_t n, half;
+    int64_t first, n, half;
     const float *inv_freq; /* [half] */
     float scale;
     float *cos, *sin; /* [n, half] = */

@@ -169,7 +169,7 @@ rope_table_rows(void *ctx, int64_t first, int64_t last, char *scratch)
     const rlf_rope_table_args *a = ctx;
     for (int64_t p = first; p < last; p++)
         for (int64_t i = 0; i < a->half; i++) {
-            float angle = (float)p * a->inv_freq[i];
+            float angle = (float)(a->first + p) * a->inv_freq[i];
             double s, c;
             rlf_sincos((double)angle, &s, &c);
             a->cos[p * a->half + i] = (float)c * a->scale;

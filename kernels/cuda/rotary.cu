@@ -11,7 +11,8 @@ rope_table_kernel(rlf_rope_table_args a)
 {
     EACH(i, a.n * a.half)
     {
-        float angle = (float)(i / a.half) * a.inv_freq[i % a.half];
+        float angle =
+            (float)(a.first + i / a.half) * a.inv_freq[i % a.half];
         double s, c;
         rlf_sincos((double)angle, &s, &c);
         a.cos[i] = (float)c * a.scale;

@@ -335,7 +335,9 @@ carve_tables(rlf_model *m, rlf_suballocator *c)
         return;
     }
     m->frequencies = rlf_suballocate_floats(c, half);
-    for (int i = 0; i < 1 + (m->table->config.local_rope.theta > 0); i++) {
+    for (int i = 0; i < RLF_ROTATIONS; i++) {
+        if (!rlf_model_config_rotates(&m->table->config, (rlf_rotation)i))
+            continue;
         m->cosines[i] = rlf_suballocate_floats(c, m->positions * half);
         m->sines[i] = rlf_suballocate_floats(c, m->positions * half);
     }

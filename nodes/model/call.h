@@ -32,7 +32,7 @@ typedef enum rlf_block {
     RLF_AT_WEIGHTS,  /* as the table has them: vectors only */
     RLF_AT_ONE_PLUS, /* 1 + these */
     RLF_AT_GRADIENT,
-    RLF_AT_COSINES, /* the offset is 1 for those of config.local_rope */
+    RLF_AT_COSINES, /* the offset is an rlf_rotation */
     RLF_AT_SINES,
     RLF_AT_PACKED, /* the offset is the matrix's number */
     RLF_AT_PACKED_BACK,

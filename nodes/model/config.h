@@ -64,6 +64,10 @@ typedef struct rlf_model_config {
      * these scores and of logits; 0: none. */
     double embedding_scale, residual_scale, attention_scale, logits_scale;
     double clip_qkv; /* the bound of queries, keys and values; 0: none */
+    /* Rotated queries at position p are multiplied by 1 + query_growth ln(1 +
+     * floor(p / query_reach)); 0: by nothing. */
+    double query_growth;
+    int query_reach;
     double attention_cap, logits_cap;
     bool qk_norm; /* RMSNorm over each head of q and k before rotation */
     rlf_lora lora;
@@ -119,6 +123,21 @@ rlf_status rlf_model_config_text(const rlf_model_config *config,
  * In `arena` or the config's. */
 const char *rlf_model_config_generation(const rlf_model_config *config,
                                         rlf_arena *arena);
+/* Tables of rotations: by config.rope; by config.local_rope; by config.rope
+ * with queries that grow. Which of them has a model? */
+typedef enum rlf_rotation {
+    RLF_ROTATION_ALL,
+    RLF_ROTATION_LOCAL,
+    RLF_ROTATION_QUERIES,
+    RLF_ROTATIONS
+} rlf_rotation;
+static inline bool
+rlf_model_config_rotates(const rlf_model_config *config, rlf_rotation which)
+{
+    return which == RLF_ROTATION_LOCAL     ? config->local_rope.theta > 0
+           : which == RLF_ROTATION_QUERIES ? config->query_growth > 0
+                                           : true;
+}
 /* Elements of each head that are rotated. */
 int rlf_model_config_rotated(const rlf_model_config *config);
 

@@ -102,15 +102,19 @@ rlf_emit_rotation(rlf_compiler *c, const rlf_model_row *row, rlf_pair to,
     const rlf_model_config *g = &c->table->config;
     int64_t heads = rlf_heads_of(c, row->out[0]),
             more = rlf_heads_of(c, row->out[1]);
+    bool grow = rlf_model_config_rotates(g, RLF_ROTATION_QUERIES);
     bool together = to.k.at == behind(c, to.q, heads * g->head_dim) &&
-                    from.k.at == behind(c, from.q, heads * g->head_dim);
+                    from.k.at == behind(c, from.q, heads * g->head_dim) &&
+                    !grow;
+    rlf_rotation keys = row->local ? RLF_ROTATION_LOCAL : RLF_ROTATION_ALL;
+    rlf_rotation queries = grow ? RLF_ROTATION_QUERIES : keys;
     rlf_rope_args args = {
         .heads = together ? heads + more : heads,
         .d = g->head_dim,
         .half = rlf_model_config_rotated(g) / 2,
         .positions = (const int32_t *)rlf_address_at(RLF_AT_POSITIONS, 0),
-        .cos = (const float *)rlf_address_at(RLF_AT_COSINES, row->local),
-        .sin = (const float *)rlf_address_at(RLF_AT_SINES, row->local),
+        .cos = (const float *)rlf_address_at(RLF_AT_COSINES, queries),
+        .sin = (const float *)rlf_address_at(RLF_AT_SINES, queries),
         RLF_OPERAND(x, from.q),
         RLF_OPERAND(y, to.q),
         .back = back};
@@ -118,6 +122,8 @@ rlf_emit_rotation(rlf_compiler *c, const rlf_model_row *row, rlf_pair to,
     if (together)
         return;
     args.heads = more;
+    args.cos = (const float *)rlf_address_at(RLF_AT_COSINES, keys);
+    args.sin = (const float *)rlf_address_at(RLF_AT_SINES, keys);
     args.x = rlf_at(from.k);
     args.ldx = from.k.ld;
     args.y = rlf_at(to.k);
@@ -312,7 +318,8 @@ attend_paged(rlf_compiler *c, int r)
              v = c->value[row->in[2]], o = c->value[row->out[0]];
     int64_t heads = rlf_heads_of(c, row->in[0]),
             kv_heads = rlf_heads_of(c, row->in[1]);
-    bool rotates = row[-1].kind == RLF_ROW_ROTATE;
+    bool rotates =
+        rlf_rows_together(c, r) - r > 1 && row[-1].kind == RLF_ROW_ROTATE;
     rlf_emit(c, RLF_OP_kv_write, RLF_COUNT_TOKENS)->kv_write =
         (rlf_kv_write_args){
             .kv_heads = kv_heads,
@@ -426,13 +433,16 @@ gates_together(const rlf_compiler *c, int r)
     return fits ? 2 : 0;
 }
 
-/* Over pages: attention, with rotation and norms of heads before it. */
+/* Over pages: attention, with rotation and norms of heads before it, unless
+ * queries are rotated otherwise than keys. */
 static int
 heads_together(const rlf_compiler *c, int r)
 {
     static const rlf_row_kind kinds[] = {RLF_ROW_HEAD_NORM, RLF_ROW_ROTATE};
     int n = 0;
-    for (int i = 0; i < 2; i++)
+    bool grow =
+        rlf_model_config_rotates(&c->table->config, RLF_ROTATION_QUERIES);
+    for (int i = 0; i < 2 && !grow; i++)
         n += rlf_row_at(c, r + n)->kind == kinds[i];
     return c->paged && rlf_row_at(c, r + n)->kind == RLF_ROW_ATTEND ? n + 1 : 0;
 }

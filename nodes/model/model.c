@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/fmath.h"
 #include "engine/comm/comm.h"
 #include "engine/io/safetensors.h"
 #include "nodes/model/block.h"
@@ -14,13 +15,25 @@
 #include "nodes/model/tables.h"
 #include "nodes/model/buffers.h"
 
-/* The tables of config.rope, or of config.local_rope. */
+/* What rotated queries of the positions from `first` on are multiplied by; *n
+ * of `left` positions have it. */
+static double
+growth(const rlf_model_config *c, int first, int left, int *n)
+{
+    int step = first / c->query_reach,
+        end = c->query_reach - first % c->query_reach;
+    *n = end < left ? end : left;
+    return 1 + c->query_growth * rlf_log1p(step);
+}
+
+/* One of the tables, piece by piece where queries grow. */
 static rlf_status
-make_rotations(rlf_model *m, int local, rlf_err *err)
+make_rotations(rlf_model *m, rlf_rotation which, rlf_err *err)
 {
     const rlf_model_config *c = &m->table->config;
-    const rlf_rope *rope = local ? &c->local_rope : &c->rope;
-    int dim = rlf_model_config_rotated(c), half = dim / 2;
+    const rlf_rope *rope =
+        which == RLF_ROTATION_LOCAL ? &c->local_rope : &c->rope;
+    int dim = rlf_model_config_rotated(c), half = dim / 2, n = m->positions;
     double *exact = RLF_NEW_ARRAY(m->arena, double, half);
     float *frequency = RLF_NEW_ARRAY(m->arena, float, half);
     double scale = rlf_rope_frequencies(rope, dim, m->caps.reach, exact);
@@ -29,13 +42,21 @@ make_rotations(rlf_model *m, int local, rlf_err *err)
     RLF_TRY(rlf_queue_copy(m->queue, m->frequencies, frequency,
                            (size_t)half * sizeof(float), RLF_COPY_TO_DEVICE,
                            err));
-    rlf_rope_table_args args = {.n = m->positions,
-                                .half = half,
-                                .inv_freq = m->frequencies,
-                                .scale = (float)scale,
-                                .cos = m->cosines[local],
-                                .sin = m->sines[local]};
-    return m->kernels->rope_table(m->queue, &args, err);
+    for (int first = 0; first < m->positions; first += n) {
+        double grown = which == RLF_ROTATION_QUERIES
+                           ? growth(c, first, m->positions - first, &n)
+                           : 1;
+        rlf_rope_table_args args = {
+            .first = first,
+            .n = n,
+            .half = half,
+            .inv_freq = m->frequencies,
+            .scale = (float)(scale * grown),
+            .cos = m->cosines[which] + (int64_t)first * half,
+            .sin = m->sines[which] + (int64_t)first * half};
+        RLF_TRY(m->kernels->rope_table(m->queue, &args, err));
+    }
+    return RLF_OK;
 }
 
 /* All stages as this rank's replicas, tensor by tensor, see them. */
@@ -187,8 +208,10 @@ rlf_model_take(rlf_model *m, rlf_err *err)
     RLF_TRY(take_memory(m, err));
     if (m->bare || m->lender)
         return RLF_OK;
-    RLF_TRY(make_rotations(m, 0, err));
-    return m->cosines[1] ? make_rotations(m, 1, err) : RLF_OK;
+    for (int i = 0; i < RLF_ROTATIONS; i++)
+        if (m->cosines[i])
+            RLF_TRY(make_rotations(m, (rlf_rotation)i, err));
+    return RLF_OK;
 }
 
 rlf_status

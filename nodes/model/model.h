@@ -189,8 +189,8 @@ typedef struct rlf_model {
     rlf_packed lm, score;     /* heads; lm.forward shard by shard */
     double narrow;            /* the share of packed numbers kept in bf16 */
     float *frequencies;       /* of the rotations */
-    /* [positions, rotations] of config.rope and config.local_rope */
-    float *cosines[2], *sines[2];
+    /* [positions, rotations], by rlf_rotation */
+    float *cosines[RLF_ROTATIONS], *sines[RLF_ROTATIONS];
     int positions;
     uint8_t *saved;            /* rlf_element in files, of the slots of all
                                   stages (table->whole); see save_f32 */

@@ -121,7 +121,7 @@ def ministral3(r):
     c = free_head(r, sizes(r))
     p = rope(r, c, kinds=("yarn",))
     p["rope_parameters"].update(llama_4_scaling_beta=r.choice((0.0, 0.1)),
-                                original_max_position_embeddings=64,
+                                original_max_position_embeddings=r.choice((8, 64)),
                                 factor=2.0)
     return {**c, **p, **tied(r), **window(r, c)}
 

@@ -123,6 +123,11 @@ MODELS = {
         head_dim=16, sliding_window=6, rope_parameters=dict(
             YARN, original_max_position_embeddings=24,
             llama_4_scaling_beta=0.1)), torch.bfloat16, "lm"),
+    # longer than the positions of pretraining
+    "ministral3_grown": ("Ministral3", dict(
+        num_attention_heads=4, num_key_value_heads=2, head_dim=8,
+        rope_parameters=dict(YARN, original_max_position_embeddings=5,
+                             llama_4_scaling_beta=0.4)), torch.float32, "lm"),
     "smollm3": ("SmolLM3", dict(num_hidden_layers=3, no_rope_layer_interval=2,
                                 use_sliding_window=True, sliding_window=5,
                                 rope_theta=500.0), torch.float32, "lm"),

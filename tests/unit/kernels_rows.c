@@ -546,6 +546,14 @@ test_rope(env *e)
          .sin = s);
     out_f32(e, c, n * half);
     out_f32(e, s, n * half);
+    float *parts[] = {blank(e, n * half), blank(e, n * half)};
+    for (int64_t first = 0; first < n; first += 250)
+        CALL(e, rope_table, .first = first,
+             .n = n - first < 250 ? n - first : 250, .half = half,
+             .inv_freq = inv, .cos = parts[0] + first * half,
+             .sin = parts[1] + first * half);
+    same(e, parts[0], c, n * half, 4, "cosines in parts");
+    same(e, parts[1], s, n * half, 4, "sines in parts");
     float *x = values(e, m * heads * d, 1), *y = blank(e, m * heads * d);
     int32_t *positions = indices(e, m, n);
     CALL(e, rope, .m = m, .heads = heads, .d = d, .half = half,

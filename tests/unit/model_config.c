@@ -454,7 +454,7 @@ test_cohere(test_machine *t, rlf_arena *arena)
        "cohere: its keys are read");
 }
 
-/* Ministral 3 ends where its queries would grow. */
+/* Ministral 3's queries grow beyond the positions of pretraining. */
 static void
 test_ministral3(test_machine *t, rlf_arena *arena)
 {
@@ -464,9 +464,10 @@ test_ministral3(test_machine *t, rlf_arena *arena)
         "\"original_max_position_embeddings\": 64, "
         "\"llama_4_scaling_beta\": %s}";
     rlf_model_config c = right(t, arena, rlf_arena_printf(arena, text, "0.1"));
-    is_int(c.context, 64, "ministral3: the positions of pretraining");
+    ok(c.context == 100 && c.query_growth == 0.1 && c.query_reach == 64,
+       "ministral3: queries grow beyond the positions of pretraining");
     c = right(t, arena, rlf_arena_printf(arena, text, "0"));
-    is_int(c.context, 100, "... or all, where queries do not grow");
+    ok(c.context == 100 && c.query_growth == 0, "... or nowhere");
 }
 
 /* GLM-4 where it is silent, and not (transformers 5.24.0). */

@@ -472,6 +472,7 @@ main(void)
         {.name = "falcon_rw", .head = RLF_HEAD_LM},
         {.name = "cohere2", .head = RLF_HEAD_LM},
         {.name = "ministral3", .head = RLF_HEAD_LM},
+        {.name = "ministral3_grown", .head = RLF_HEAD_LM},
         {.name = "olmo", .head = RLF_HEAD_LM},
         {.name = "olmo_clip", .head = RLF_HEAD_LM},
         {.name = "gemma", .head = RLF_HEAD_LM},

@@ -669,6 +669,8 @@ test_adapted(const char *scratch, int kv_heads, int shards, uint64_t seed,
     make_task(&k, kv_heads, seed);
     if (family)
         test_family(&k.config, family);
+    k.config.query_growth = family == &rlf_family_ministral3 ? 0.4 : 0;
+    k.config.query_reach = 3;
     k.config.clip_qkv = family == &rlf_family_olmo ? 0.3 : 0;
     k.config.lora = (rlf_lora){.rank = rank_, .alpha = 3, .dropout = dropout};
     k.adapter = rank_ ? rlf_path_join(arena, scratch, "adapter") : NULL;
@@ -734,6 +736,7 @@ main(void)
     test_ranks(scratch, 2, 4, 10, &rlf_family_cohere);
     test_ranks(scratch, 8, 8, 11, &rlf_family_cohere);
     test_ranks(scratch, 2, 4, 3, &rlf_family_olmo);
+    test_ranks(scratch, 2, 4, 3, &rlf_family_ministral3);
     test_ranks(scratch, 2, 4, 3, &rlf_family_phi);
     test_ranks(scratch, 2, 4, 6, &rlf_family_glm);
     test_ranks(scratch, 4, 4, 9, &rlf_family_glm4);

@@ -51,8 +51,8 @@ const rlf_family rlf_family_mistral = {.type = "mistral",
                                        .context = 131072,
                                        .kv_heads = 8};
 
-/* Queries are multiplied by 1 + beta ln(1 + floor(position / original)), which
- * is 1 within the positions of pretraining. Longer sequences are none here. */
+/* Queries grow with the logarithm of their position, in steps as long as the
+ * positions of pretraining. */
 static rlf_status
 read_ministral3(const rlf_config_keys *keys, rlf_model_config *c)
 {
@@ -68,8 +68,10 @@ read_ministral3(const rlf_config_keys *keys, rlf_model_config *c)
         return rlf_config_fail(keys, object,
                                "needs \"llama_4_scaling_beta\" and "
                                "\"original_max_position_embeddings\"");
-    if (beta > 0 && reach < c->context)
-        c->context = (int)reach;
+    if (reach < c->context) {
+        c->query_growth = beta;
+        c->query_reach = (int)reach;
+    }
     return RLF_OK;
 }
 
