@@ -1,6 +1,6 @@
 /* model := sum: a weighted sum of models, term by term; and, of a model or a
  * state, a `:=` that changes nothing. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include <float.h>
 

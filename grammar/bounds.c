@@ -2,7 +2,7 @@
  * `step` and operations tell: what is wrong in each of them need not wait for
  * one. Of whole numbers also which remainder they have, so that step == 1.5, or
  * step == 31 in each 30th step, is known to be never so. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include <math.h>
 #include <string.h>

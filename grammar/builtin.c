@@ -1,5 +1,5 @@
 /* Built-in functions: arithmetic by name, scans, and `over`. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef RLF_GRAMMAR_CALL_H
 #define RLF_GRAMMAR_CALL_H
 
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 /* An error if the class cannot run yet. */
 void rlf_call_check_supported(rlf_sema *s, const rlf_node_class *class,

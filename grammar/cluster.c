@@ -5,7 +5,7 @@
  * is wrong with a device is said once: machines of it are not looked at. */
 #include "grammar/cluster.h"
 
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include <math.h>
 #include <stdio.h>

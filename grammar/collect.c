@@ -8,7 +8,7 @@
  * block. Twins are outputs of the collect, what they are made of are inputs of
  * its keep, in the same order (behind the condition). All other names that are
  * made anew in each round end with the block. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include <string.h>
 

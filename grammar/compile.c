@@ -2,7 +2,7 @@
  * before it that would only be repeated. */
 #include "grammar/compile.h"
 
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 /* Beside errors warnings say little: they may come of those. */
 static rlf_status

@@ -4,7 +4,7 @@
  * or made on the spot; these have no name of their own. A condition is
  * arithmetic on the fields of one row: it becomes an expression program with an
  * input for each field, which the data's class runs over the rows. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include "grammar/lower.h"
 

@@ -2,7 +2,7 @@
  *
  * A def sees its arguments and its file's declarations. Messages about what is
  * inside say in which use it was. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include "grammar/other_names.h"
 

@@ -4,7 +4,7 @@
  * would be right whatever it says. Here the names, functions and reductions of
  * its body are looked up, and whether it uses itself. Levels, types and units
  * follow from the arguments, and are not known. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The meaning of expressions: the walk over them. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include <string.h>
 

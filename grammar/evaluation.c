@@ -10,7 +10,7 @@
  * All that is done to the tree, before names are resolved, so that messages
  * show the user's lines. The walk over it knows names by their place alone, as
  * name.c looks them up. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * that does not take it, or be a limit that is never reached. So a fault is
  * kept with its message, and becomes an error where what is made of it is used
  * and cannot be finite, whatever the values of the run are. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include <math.h>
 

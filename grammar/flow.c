@@ -1,5 +1,5 @@
 /* The flow's statements, one function each. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include <string.h>
 

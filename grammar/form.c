@@ -3,7 +3,7 @@
  *
  * Hints alone, made of the program's own words. Nothing is evaluated: an
  * argument is a model if it is the name of one. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include "grammar/other_names.h"
 

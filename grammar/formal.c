@@ -1,7 +1,7 @@
 /* Formals that were meant: by a label that is none, by an argument without one.
  *
  * Guesses for messages alone; what fits a formal stands in args.c. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include "grammar/other_names.h"
 

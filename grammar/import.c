@@ -1,5 +1,5 @@
 /* Reading a program and the files that it imports, each once. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include "grammar/cluster.h"
 #include "grammar/parse.h"

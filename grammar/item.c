@@ -1,5 +1,5 @@
 /* Items: nodes to be, in the order of the program. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 rlf_item *
 rlf_item_new(rlf_sema *s, const rlf_node_class *class, int receiver,

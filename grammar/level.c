@@ -3,7 +3,7 @@
  *
  * A value is broadcast downwards in the graph of domains; only a reduction
  * moves it upwards. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include "grammar/other_names.h"
 

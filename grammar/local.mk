@@ -59,7 +59,7 @@ libgrammar_a_SOURCES = \
 	%D%/report.c \
 	%D%/report.h \
 	%D%/resource.c \
-	%D%/sema.h \
+	%D%/passes.h %D%/sema.h \
 	%D%/set.c \
 	%D%/suggest.c \
 	%D%/unused.c \

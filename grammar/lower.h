@@ -4,7 +4,7 @@
 #define RLF_GRAMMAR_LOWER_H
 
 #include "grammar/numbers.h"
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 /* The beginnings of the numbers of sites: of calls from 0; of fields and the
  * like, of uniform() and of expression nodes from here; those of metrics are

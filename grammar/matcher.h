@@ -3,7 +3,7 @@
 #ifndef RLF_GRAMMAR_MATCHER_H
 #define RLF_GRAMMAR_MATCHER_H
 
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 /* The target of matched arguments: a node's item, or a resource. */
 typedef struct rlf_matcher {

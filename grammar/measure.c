@@ -7,7 +7,7 @@
  * sets that may be empty are looked at: those of where, split, collect, and
  * what is made of them. */
 #include "grammar/numbers.h"
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 typedef struct measuring {
     rlf_sema *s;

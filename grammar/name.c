@@ -3,7 +3,7 @@
  * Innermost first: names given in the blocks around, a def's formals, the
  * file's declarations, imported names, built-in ones. A name that two imports
  * give is an error where it is used. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include <string.h>
 

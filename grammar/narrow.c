@@ -6,7 +6,7 @@
  * advantage of the kept samples is of these. Two calls of the model on sets of
  * different size seldom do, so a call whose values come into the loss in no
  * other way is warned of. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 typedef struct walk {
     const rlf_sema *s;

@@ -1,5 +1,5 @@
 /* Parameters: defaults, settings of the command line, ranges. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include "engine/base/option_table.h"
 #include "grammar/literal.h"

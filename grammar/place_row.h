@@ -4,7 +4,7 @@
 #define RLF_GRAMMAR_PLACE_ROW_H
 
 #include "engine/graph/place.h"
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 typedef RLF_VEC(rlf_place_row) rlf_place_rows;
 

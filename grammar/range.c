@@ -4,7 +4,7 @@
  * `step` do not decide becomes an item of class "within", which looks at it in
  * each step that makes it. It reads and gives nothing else, so it changes no
  * bit of the run, and is numbered apart from calls. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include "grammar/other_names.h"
 

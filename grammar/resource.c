@@ -1,5 +1,5 @@
 /* Declarations of data, models, hooks and states: resources of the graph. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Sets: each made by one construct, on domains of its own or of others. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 static int
 add_rows(rlf_sema *s, const char *name, int owner, const int *up, int n_up,

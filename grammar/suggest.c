@@ -4,7 +4,7 @@
  * called, what changes on the left of `:=`, values elsewhere. Before a name
  * that is nearly the same comes what is known for sure: a name of a block that
  * has ended, of an import with a name of its own, of the library. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include "grammar/other_names.h"
 #include "grammar/parse.h"

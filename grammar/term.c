@@ -1,5 +1,5 @@
 /* Terms: arithmetic as it was written, each operation on its domain. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
  * that says the same in each step: a program that has them runs, but hardly
  * does what was meant. Only the program's own file is looked at, not what it
  * imports. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * Live are the calls on the model that is updated, written in the block (also
  * through a def). What was named before, and what the derivative does not go
  * through, is constant. A loss with nothing live is an error. */
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 
 #include <string.h>
 

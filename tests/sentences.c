@@ -14,7 +14,7 @@
 #include "engine/lua/internal.h"
 #include "grammar/cluster.h"
 #include "grammar/compile.h"
-#include "grammar/sema.h"
+#include "grammar/passes.h"
 #include "nodes/hook.h"
 #include "nodes/model/config.h"
 #include "nodes/table.h"

@@ -1,7 +1,7 @@
 # kernels/cpu: the reference. Add to libkernels_a_SOURCES or to
 # kernel_isa_sources (see kernels/local.mk).
 libkernels_a_SOURCES += \
-	kernels/op.def kernels/gelu.def kernels/kernels.h \
+	kernels/op.def kernels/gelu.def kernels/attention.h kernels/kernels.h kernels/real.h kernels/shards.h \
 	%D%/expr.c %D%/expr_cross.c %D%/expr_frame.h %D%/expr_loops.h \
 	%D%/expr_step.c \
 	%D%/run.c %D%/run.h \

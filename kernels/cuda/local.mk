@@ -22,7 +22,7 @@ cuda_group_sources = %D%/product_wgmma.cu
 cuda_headers = \
 	engine/base/fmath.h engine/base/half.h engine/base/inline.h \
 	engine/dev/cuda.h engine/dev/dev.h engine/expr/expr.h engine/expr/op.def engine/expr/pointwise.def \
-	kernels/expr_dense.h kernels/gelu.def kernels/head.h kernels/kernels.h kernels/op.def kernels/sample.h \
+	kernels/expr_dense.h kernels/gelu.def kernels/head.h kernels/attention.h kernels/kernels.h kernels/real.h kernels/shards.h kernels/op.def kernels/sample.h \
 	%D%/add.h %D%/attention.h %D%/attention_mma.h %D%/attention_mma_row.h \
 	%D%/attention_tile.h %D%/columns.h %D%/emulate.h %D%/emulate_steps.h %D%/filter.h %D%/head.h %D%/lt.h %D%/measure.h %D%/mma.h \
 	%D%/norm_grad.h %D%/ops.h %D%/platform.h \

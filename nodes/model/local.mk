@@ -10,6 +10,7 @@ libnodes_a_SOURCES += \
 	nodes/model/counter.h \
 	nodes/model/config.c nodes/model/config.h \
 	nodes/model/config_keys.c nodes/model/config_keys.h \
+	nodes/model/config_layers.c nodes/model/config_layers.h \
 	nodes/model/rope.c nodes/model/rope.h \
 	nodes/model/sampler.c \
 	nodes/model/form.c nodes/model/form.h \
