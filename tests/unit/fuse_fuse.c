@@ -651,6 +651,39 @@ test_least_memory(void)
         }
 }
 
+/* Half of 1F1B's memory and no more, where V-Half is published for one
+ * micro-batch above it, is too little for its bubble: of two places with two
+ * micro-batches no order waits so little. */
+static void
+test_half_memory(void)
+{
+    rlf_fuse fuse;
+    rlf_rows rows;
+    double least, bubble, caps[2] = {2, 2}, first = 0;
+    enumeration e = {.best = RLF_NO_LIMIT};
+    if (quick()) {
+        skip("V-Half with half of the memory: in full passes");
+        return;
+    }
+    zero_bubble_make(&zero_bubbles[3], 2, 2, arena, &fuse, &least, &bubble);
+    fuse.cap = caps;
+    rlf_rows_make(&fuse, arena, &rows);
+    e.rows = &rows;
+    e.passed = RLF_NEW_ARRAY(arena, int, rows.n + 1);
+    e.passed[rows.n] = INT32_MAX;
+    e.table = RLF_NEW_ARRAY(arena, rlf_row_number, rows.operations);
+    rlf_timing_make(&rows, arena, &e.timing);
+    enumerate(&e, 0, 0, 0);
+    for (int p = 0; p < 2; p++)
+        first = fmax(first, rows.lead[p]);
+    double waits = e.best - first - least;
+    rlf_fuse_answer a = search(&fuse, 0, 100000);
+    ok(waits > bubble && equal(a.span, least + waits),
+       "V-Half with half of the memory: no order waits less than %g, which the "
+       "search finds; published %g",
+       waits, bubble);
+}
+
 static int stops;
 
 static bool
@@ -722,6 +755,7 @@ main(void)
     test_zero_bubbles();
     test_vee();
     test_least_memory();
+    test_half_memory();
     test_budgets();
     test_refused();
     rlf_arena_free(arena);
