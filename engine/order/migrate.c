@@ -136,6 +136,7 @@ count_readers(rlf_control *c, const rlf_node *reader, const rlf_node *generate,
     }
 }
 
+/* What reads samples that were made ahead does so when they are all there. */
 void
 rlf_control_followed(rlf_control *c, const active *a,
                      const rlf_rank_event *event)
@@ -144,6 +145,7 @@ rlf_control_followed(rlf_control *c, const active *a,
     for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;) {
         const rlf_node *node = rlf_control_instance(c, from)->node;
         if (node->class->work != RLF_WORK_GENERATE ||
+            node->ahead != in->node->ahead ||
             !rlf_control_aligned(c, in->node, from))
             continue;
         int ranks = rlf_control_replicas(c, in->node)->n;
