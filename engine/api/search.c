@@ -92,7 +92,8 @@ add(rlf_searching *s, const char *name, int place, const rlf_placing *placing)
     return j;
 }
 
-enum { MOST_TRIED = 512, TRIED_MOVES = 4000 }; /* ranks; placements */
+/* Ranks; of those all words are tried; placements. */
+enum { MOST_TRIED = 512, MOST_WORDS = 32, TRIED_MOVES = 4000 };
 
 /* Bytes of the plan of a placement, on the rank that takes most; INFINITY:
  * there is no plan. */
@@ -168,10 +169,16 @@ fits_into(const rlf_searching *s, int machines, rlf_arena *arena)
     options.speeds = &speeds;
     options.plan = &plan;
     options.like = NULL;
-    options.room = true;
     rlf_pareto pareto;
-    return rlf_pareto_make(&options, arena, &err, &pareto) >= 0 &&
-           fits_anyhow(s, &pareto, arena);
+    /* Words that take least of one call may leave more to a stage than others:
+     * chunks divide layers more evenly. */
+    for (int room = 1; room >= (cluster.ranks > MOST_WORDS); room--) {
+        options.room = room;
+        if (rlf_pareto_make(&options, arena, &err, &pareto) >= 0 &&
+            fits_anyhow(s, &pareto, arena))
+            return true;
+    }
+    return false;
 }
 
 static bool
