@@ -61,8 +61,26 @@ sums_before(rlf_session *s, rlf_err *err, const rlf_sums **out)
     return RLF_OK;
 }
 
+/* RLF_USER: the profile was measured on other devices than those of the part. */
+static rlf_status
+suits_device(const rlf_session *s, const rlf_profile *p,
+             const rlf_cluster_part *part, rlf_err *err)
+{
+    const rlf_device_kind *device = part->machine->device;
+    if (p->gpu == device->gpu)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "%s was measured on %s, and '%s' of the cluster '%s' is a %s",
+             p->path, p->gpu ? "GPUs" : "CPUs", device->name, s->cluster->name,
+             device->gpu ? "GPU" : "CPU");
+    rlf_err_hint(err, "measure on such a machine (rlflow profile), or leave it "
+                      "out: then the rates that are declared count");
+    return RLF_USER;
+}
+
 /* Devices take their profiles: all of them that of --profile or --like, else
- * each the one that its declaration names. */
+ * each the one that its declaration names. Of a run on other devices --like
+ * takes the lengths alone. */
 static rlf_status
 take_profiles(rlf_session *s, rlf_err *err)
 {
@@ -85,10 +103,14 @@ take_profiles(rlf_session *s, rlf_err *err)
         const rlf_cluster_part *part = &s->cluster->parts[i];
         const char *path = part->machine->device->profile;
         own = all;
+        if (own == like && like && like->gpu != part->machine->device->gpu)
+            own = NULL;
         if (!own && path) {
             RLF_TRY(rlf_profile_open(path, s->arena, err, &own));
             RLF_TRY(rlf_profile_suits(own, s, false, err));
         }
+        if (own)
+            RLF_TRY(suits_device(s, own, part, err));
         any += own != NULL;
         for (int k = 0; k < part->count * part->machine->count; k++)
             s->profiles[part->first_rank + k] = own;

@@ -264,6 +264,7 @@ rlf_collector_profile(const rlf_collector *c, rlf_session *s, rlf_arena *arena,
     *out =
         (rlf_profile){.machine = profile_machine(arena),
                       .cores = rlf_cores_count(),
+                      .gpu = strcmp(rlf_session_backend(s)->name, "cpu") != 0,
                       .program = s->path,
                       .lines = RLF_NEW_ARRAY(arena, rlf_profile_line, n + 1),
                       .models = RLF_NEW_ARRAY(arena, rlf_profile_model, models),
@@ -392,6 +393,15 @@ rlf_profile_warn(const rlf_session *s, rlf_buf *out)
 {
     const rlf_speeds speeds = {.cluster = s->cluster};
     const rlf_profile *before = NULL;
+    for (int i = 0; s->like && i < s->cluster->n_parts; i++) {
+        const rlf_device_kind *device = s->cluster->parts[i].machine->device;
+        if (device->gpu != s->like->gpu && !s->options.profile)
+            rlf_buf_printf(out,
+                           "warning: %s was measured on %s: '%s' takes lengths "
+                           "of it, and the rates that are declared\n",
+                           s->like->path, s->like->gpu ? "GPUs" : "CPUs",
+                           device->name);
+    }
     for (int r = 0; s->profiles && r < s->cluster->ranks; r++) {
         const rlf_profile *p = s->profiles[r];
         if (!p || p == before)

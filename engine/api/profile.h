@@ -49,12 +49,13 @@ const char *rlf_profile_path(const char *path, rlf_arena *arena);
 rlf_status rlf_profile_open(const char *path, rlf_arena *arena, rlf_err *err,
                             rlf_profile **out);
 /* RLF_USER if its models are others than the session's program has; and, if
- * `here`, if it is of another machine than this. */
+ * `here`, if it is of another machine than this. Whether it is of such devices
+ * depends on the part of the cluster, and is not looked at. */
 rlf_status rlf_profile_suits(const rlf_profile *profile,
                              const rlf_session *session, bool here,
                              rlf_err *err);
 /* Warns of profiles whose pieces were measured on ranks with other numbers of
- * threads than those that are planned for. */
+ * threads than those that are planned for, and of one of other devices. */
 void rlf_profile_warn(const rlf_session *session, rlf_buf *out);
 /* Write it into the directory of a session's run, after its steps. */
 rlf_status rlf_profile_leave(rlf_session *session, rlf_err *err);

@@ -264,7 +264,8 @@ rlf_profile_print(const rlf_profile *p, rlf_buf *out)
 {
     rlf_buf_printf(out, "{\"profile\":%d,\n ", RLF_PROFILE_FORMAT);
     print_text(out, "machine", p->machine);
-    rlf_buf_printf(out, ",\"cores\":%d,\n ", p->cores);
+    rlf_buf_printf(out, ",\"cores\":%d,%s\n ", p->cores,
+                   p->gpu ? "\"gpu\":true," : "");
     print_text(out, "program", p->program);
     rlf_buf_printf(out, ",\"post\":%.6g,\n \"models\":[", p->post);
     for (int i = 0; i < p->n_models; i++) {
@@ -517,6 +518,7 @@ read_all(reader *r, const json_t *root, rlf_profile *p)
     RLF_TRY(read_text(r, root, "machine", &p->machine));
     RLF_TRY(read_text(r, root, "program", &p->program));
     RLF_TRY(read_int(r, root, "cores", 1, &p->cores));
+    p->gpu = json_is_true(json_object_get(root, "gpu"));
     RLF_TRY(read_number(r, root, "post", 0, 1e3, &p->post));
     RLF_TRY(read_array(r, root, "models", sizeof *p->models, &list, &out,
                        &p->n_models));

@@ -63,6 +63,7 @@ typedef struct rlf_profile {
     const char *path; /* for messages; NULL: it was not read from a file */
     const char *machine;
     int cores;
+    bool gpu; /* it was measured on GPUs */
     const char *program;
     rlf_profile_model *models;
     int n_models;
