@@ -19,6 +19,7 @@ libapi_a_SOURCES = \
 	%D%/inputs.c \
 	%D%/processes.c \
 	%D%/search_lanes.c \
+	%D%/search_room.c \
 	%D%/links.c \
 	%D%/look_data.c %D%/look_model.c %D%/look_model.h %D%/look_model_print.c %D%/look_text.c \
 	%D%/journal.c \

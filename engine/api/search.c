@@ -92,208 +92,6 @@ add(rlf_searching *s, const char *name, int place, const rlf_placing *placing)
     return j;
 }
 
-/* Ranks; of those all words are tried; placements. */
-enum { MOST_TRIED = 512, MOST_WORDS = 32, TRIED_MOVES = 4000 };
-
-/* Bytes of the plan of a placement, on the rank that takes most; INFINITY:
- * there is no plan. */
-static double
-plan_bytes(const rlf_searching *s, const rlf_pareto *pareto, const int *choice,
-           bool gpu, rlf_arena *arena)
-{
-    rlf_err err = RLF_ERR_NONE;
-    rlf_plan *plan;
-    rlf_opened opened;
-    const int *ranks;
-    double most = 0;
-    int n;
-    rlf_place_row *rows = rlf_pareto_rows(pareto, choice, arena, &n);
-    if (rlf_plan_candidate(s->session->graph, rows, n, pareto->options.plan,
-                           arena, &err, &plan) < 0)
-        return INFINITY;
-    n = rlf_rank_classes(plan, rlf_outline_layers(s->outline), arena, &ranks);
-    for (int i = 0; i < n; i++) {
-        if (rlf_outline_rank(s->outline, plan, ranks[i], arena, &err, &opened) <
-            0)
-            return INFINITY;
-        most = fmax(most, rlf_planned_memory(&opened, gpu, arena));
-    }
-    return most;
-}
-
-/* Is a placement found whose plan fits, into devices that are alike? Where it
- * does not the search is made again with as much less. */
-static bool
-fits_anyhow(const rlf_searching *s, rlf_pareto *pareto, rlf_arena *arena)
-{
-    const rlf_search_options few = {.moves = TRIED_MOVES};
-    const rlf_device_kind *device =
-        pareto->options.speeds->cluster->parts[0].machine->device;
-    int ranks = pareto->problem.devices;
-    double *memory = RLF_NEW_ARRAY(arena, double, ranks), part = 1;
-    pareto->problem.memory = memory;
-    for (int try = 0; try < TRIES; try++) {
-        rlf_found found;
-        for (int r = 0; r < ranks; r++)
-            memory[r] = part * device->memory;
-        rlf_search(&pareto->problem, &few, arena, &found);
-        if (!isfinite(found.best.period))
-            return false;
-        double bytes =
-            plan_bytes(s, pareto, found.best.choice, device->gpu, arena);
-        if (bytes <= device->memory)
-            return true;
-        part *= 0.98 * device->memory / bytes;
-    }
-    return false;
-}
-
-/* Does the program fit into so many machines of the cluster's kind? */
-static bool
-fits_into(const rlf_searching *s, int machines, rlf_arena *arena)
-{
-    rlf_cluster cluster = *s->session->cluster;
-    rlf_cluster_part part = cluster.parts[0];
-    rlf_err err = RLF_ERR_NONE;
-    part.count = machines;
-    part.link = isfinite(part.link) ? part.link : part.machine->link;
-    cluster.parts = &part;
-    if (rlf_cluster_number(&cluster, &err) < 0)
-        return false;
-    rlf_speeds speeds = s->speeds;
-    rlf_plan_options plan = s->plan;
-    speeds.cluster = &cluster;
-    plan.ranks = cluster.ranks;
-    plan.sums = s->options->sums;
-    rlf_pareto_options options = s->out->pareto.options;
-    options.speeds = &speeds;
-    options.plan = &plan;
-    options.like = NULL;
-    rlf_pareto pareto;
-    /* Words that take least of one call may leave more to a stage than others:
-     * chunks divide layers more evenly. */
-    for (int room = 1; room >= (cluster.ranks > MOST_WORDS); room--) {
-        options.room = room;
-        if (rlf_pareto_make(&options, arena, &err, &pareto) >= 0 &&
-            fits_anyhow(s, &pareto, arena))
-            return true;
-    }
-    return false;
-}
-
-static bool
-fits_alone(const rlf_searching *s, int machines)
-{
-    rlf_arena *arena = rlf_arena_new();
-    bool fits = fits_into(s, machines, arena);
-    rlf_arena_free(arena);
-    return fits;
-}
-
-/* Bytes that all devices together hold at least: what each model keeps for one
- * of its calls where it is cut into the fewest in all. */
-static double
-least_bytes(const rlf_problem *p)
-{
-    double sum = 0;
-    for (int model = 0; model < p->n_models; model++) {
-        double most = 0;
-        for (int c = 0; c < p->n_calls; c++) {
-            double least = INFINITY;
-            if (p->calls[c].model != model)
-                continue;
-            for (int k = 0; k < p->calls[c].n_choices; k++) {
-                const rlf_choice *at = &p->calls[c].choices[k];
-                least = fmin(least, (at->kept + at->own) * at->count);
-            }
-            most = fmax(most, least);
-        }
-        sum += most;
-    }
-    return sum;
-}
-
-/* Cuts on more devices, with other lanes, may take less than those that are
- * known, but not less than this part. */
-#define SURELY (2.0 / 3)
-
-/* Machines below which a cluster of its kind has too little memory for the
- * program, however it is placed. */
-static int
-machines_too_few(const rlf_searching *s)
-{
-    const rlf_machine_kind *m = s->session->cluster->parts[0].machine;
-    double bytes = SURELY * least_bytes(&s->out->pareto.problem);
-    return (int)fmin(bytes / (m->count * m->device->memory), MOST_TRIED);
-}
-
-/* Up to so many machines it is said to one. */
-#define EXACT 32
-
-/* The fewest machines of its kind, from so many on, that were found to do: of
- * those between two powers of two, of which the smaller does not do, by halves,
- * of many until they differ by an eighth; so wherever one begins the answer is
- * the same. 0: not known. */
-static int
-machines_that_fit(const rlf_searching *s, int first)
-{
-    const rlf_cluster *c = s->session->cluster;
-    int each = c->parts[0].machine->count, does = 1;
-    if (c->n_parts != 1)
-        return 0;
-    int few = machines_too_few(s);
-    if (few < first)
-        few = first - 1;
-    while (does <= few)
-        does *= 2;
-    while (!s->cut && does * each <= MOST_TRIED && !fits_alone(s, does))
-        does *= 2;
-    if (s->cut || does * each > MOST_TRIED)
-        return 0;
-    int lacks = does / 2;
-    while (does - lacks > 1 && !s->cut &&
-           (does <= EXACT || 8 * (does - lacks) > does)) {
-        int middle = lacks + (does - lacks) / 2;
-        if (middle > few && fits_alone(s, middle))
-            does = middle;
-        else
-            lacks = middle;
-    }
-    return does;
-}
-
-static rlf_status
-fail_to_fit(const rlf_searching *s, rlf_err *err)
-{
-    if (s->out->stopped)
-        return rlf_fail(err, RLF_STOPPED,
-                        "the search was stopped before anything was found "
-                        "that fits");
-    RLF_TRY(rlf_fixed_rows_fit(&s->out->pareto, err));
-    bool kept = rlf_fixed_rows_any(&s->out->pareto);
-    char lacks[RLF_BYTES_TEXT];
-    rlf_fail(err, RLF_USER,
-             "the program does not fit into the cluster '%s'%s: the fullest "
-             "device lacks %s",
-             s->session->cluster->name, kept ? " as its rows say" : "",
-             rlf_gb_text(s->out->found.best.over, 3, lacks));
-    if (kept) {
-        rlf_err_hint(err, "leave out some of the rows, or take more machines");
-        return RLF_USER;
-    }
-    int machines = machines_that_fit(s, s->session->cluster->machines + 1);
-    if (machines)
-        rlf_err_hint(err,
-                     "it fits into %d of these machines; or take smaller "
-                     "models, or lower caps (max_new:, tokens:, rows of "
-                     "the draw)",
-                     machines);
-    else
-        rlf_err_hint(err, "take more machines, smaller models, or lower caps "
-                          "(max_new:, tokens:, rows of the draw)");
-    return RLF_USER;
-}
-
 /* The search's placements, and plans of them; where none fits, those with the
  * fewest lanes. */
 static rlf_status
@@ -308,7 +106,7 @@ search_once(rlf_searching *s, rlf_err *err)
         bool again = false;
         if (!f->stopped)
             RLF_TRY(rlf_search_fewest_lanes(s, err, &again));
-        return again ? search_once(s, err) : fail_to_fit(s, err);
+        return again ? search_once(s, err) : rlf_search_room_fail(s, err);
     }
     bool many = s->plan.ranks <= RLF_SEARCH_SIMULATED;
     for (int i = 0; i < (many ? f->found.n_kept : 1); i++) {
@@ -498,18 +296,27 @@ keeps_rows(const rlf_searching *s)
 static rlf_status
 prepare(rlf_searching *s, rlf_err *err)
 {
-    const rlf_pareto_options pareto = {.graph = s->session->graph,
-                                       .outline = s->outline,
-                                       .speeds = &s->speeds,
-                                       .plan = &s->plan,
-                                       .workload = &s->out->workload.workload,
-                                       .keeps = keeps_rows(s),
-                                       .pipelines = s->pipelines,
-                                       .stop = stop_measuring,
-                                       .arg = s};
+    const rlf_pareto_options options = {.graph = s->session->graph,
+                                        .outline = s->outline,
+                                        .speeds = &s->speeds,
+                                        .plan = &s->plan,
+                                        .workload = &s->out->workload.workload,
+                                        .keeps = keeps_rows(s),
+                                        .pipelines = s->pipelines,
+                                        .stop = stop_measuring,
+                                        .arg = s};
     RLF_TRY(rlf_session_workload_make(s->session, s->outline, err,
                                       &s->out->workload));
-    return rlf_pareto_make(&pareto, s->session->arena, err, &s->out->pareto);
+    s->out->pareto.options = options;
+    return RLF_OK;
+}
+
+/* All layouts are measured. */
+static rlf_status
+measure(rlf_searching *s, rlf_err *err)
+{
+    const rlf_pareto_options options = s->out->pareto.options;
+    return rlf_pareto_make(&options, s->session->arena, err, &s->out->pareto);
 }
 
 static rlf_status
@@ -517,6 +324,8 @@ search_all(rlf_searching *s, rlf_err *err)
 {
     bool again;
     RLF_TRY(prepare(s, err));
+    RLF_TRY(rlf_search_room_check(s, err));
+    RLF_TRY(measure(s, err));
     RLF_TRY(search_until_fit(s, err));
     RLF_TRY(rlf_search_lanes(s, err, &again));
     if (again)
@@ -576,8 +385,9 @@ rlf_session_machines(rlf_session *session)
     rlf_err err = RLF_ERR_NONE;
     rlf_searching *s;
     int machines = 0;
-    if (begin(session, &options, &err, out, &s) >= 0 && prepare(s, &err) >= 0)
-        machines = machines_that_fit(s, session->cluster->machines);
+    if (begin(session, &options, &err, out, &s) >= 0 && prepare(s, &err) >= 0 &&
+        measure(s, &err) >= 0)
+        machines = rlf_search_room_machines(s, session->cluster->machines);
     end(s);
     return machines;
 }

@@ -16,6 +16,7 @@ typedef struct rlf_searching {
     rlf_plan_options plan; /* of candidates */
     rlf_session_found *out;
     bool cut;             /* not all layouts were measured */
+    double least; /* bytes that all devices hold at least; 0: not asked */
     const rlf_mean_step
         *best;            /* of those that were simulated; NULL: none was */
     rlf_map moves;        /* of weights, of all plans that were simulated */
@@ -41,6 +42,16 @@ rlf_status rlf_search_candidate_simulate(rlf_searching *s,
 /* Was the search stopped, once `done` of its simulations were made? */
 bool rlf_search_stopped(rlf_searching *s, int done);
 
+/* Before anything is measured: RLF_USER, with how much is missing and what
+ * would do, if what the models keep takes more than all devices have, however
+ * they lie. */
+rlf_status rlf_search_room_check(rlf_searching *s, rlf_err *err);
+/* The same after a search that found nothing that fits; RLF_STOPPED if it was
+ * stopped. Never RLF_OK. */
+rlf_status rlf_search_room_fail(const rlf_searching *s, rlf_err *err);
+/* The fewest machines of the cluster's kind, from `first` on, that were found
+ * to do; 0: not known. */
+int rlf_search_room_machines(const rlf_searching *s, int first);
 /* After a search that found nothing that fits: the problem with the fewest
  * lanes, if it has more (*changed), since what ranks sum of several waits in
  * their memory. */
