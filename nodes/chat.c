@@ -146,6 +146,15 @@ rlf_chat_open(const rlf_tokenizer *tokenizer, const char *path,
     return RLF_OK;
 }
 
+rlf_status
+rlf_chat_check(const rlf_chat_template *chat, rlf_err *err)
+{
+    if (chat->plain.jinja || chat->tooled.jinja)
+        return RLF_OK;
+    *err = chat->plain.why;
+    return err->status;
+}
+
 static bool
 has(rlf_str text, const char *word)
 {

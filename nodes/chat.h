@@ -33,6 +33,9 @@ rlf_status rlf_chat_open(const struct rlf_tokenizer *tokenizer,
                          const char *path, const rlf_chat_options *options,
                          rlf_arena *arena, rlf_err *err,
                          rlf_chat_template **out);
+/* RLF_USER, as whoever writes would get it, if no prompt can be written: then
+ * none of them is at fault. */
+rlf_status rlf_chat_check(const rlf_chat_template *chat, rlf_err *err);
 /* Does one that may be used ask for the day? */
 bool rlf_chat_asks_day(const rlf_chat_template *chat);
 /* Does the one for prompts with tools read them at all? */

@@ -239,6 +239,8 @@ check_row(const rlf_env *env, void *arg, uint32_t row, rlf_err *err)
     RLF_TRY(rlf_data_prompt(c->data, row, env->pool, err, &prompt));
     if (prompt.n_messages && !rlf_reader_has_template(c->use.reader))
         return fail_chat(env, c->data, c->use.reader, &prompt, err);
+    if (prompt.n_messages && c->use.reader->own && !c->use.reader->template)
+        RLF_TRY(rlf_chat_check(c->use.reader->own, err));
     RLF_TRY(fits_or_say(env, c->data, row, &c->use, err, &tokens));
     note_length(c, row, tokens);
     return RLF_OK;

@@ -436,6 +436,8 @@ add_rows(rlf_session *s, struct rlf_answering *a, const rlf_records *rows,
          const char *model, const char *system, bool chat, rlf_err *err)
 {
     bool of_chats = rows->columns[0].kind == RLF_RECORD_CHAT;
+    if (of_chats)
+        RLF_TRY(rlf_looked_chat_open(s, model, err));
     rlf_buf text = {0};
     rlf_status status = RLF_OK;
     rlf_arena *row = rlf_arena_new();

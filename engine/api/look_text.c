@@ -103,7 +103,7 @@ rlf_looked_chat_open(rlf_session *s, const char *path, rlf_err *err)
     struct rlf_looked_text *l;
     RLF_TRY(open_tokenizer(s, path, err, &l));
     if (l->chat)
-        return RLF_OK;
+        return rlf_chat_check(l->chat, err);
     rlf_fail(err, RLF_USER, "the tokenizer of %s has no chat template", path);
     rlf_err_hint(err, "a template is the file chat_template.jinja, or "
                       "chat_template of tokenizer_config.json");

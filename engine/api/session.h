@@ -303,7 +303,7 @@ void rlf_looked_text_close(struct rlf_looked_text *looked);
  * until another is asked. */
 rlf_status rlf_looked_text_open(rlf_session *session, const char *path,
                                 rlf_err *err);
-/* The same, and RLF_USER if it has no chat template. */
+/* The same, and RLF_USER if it has no chat template that can be used. */
 rlf_status rlf_looked_chat_open(rlf_session *session, const char *path,
                                 rlf_err *err);
 const struct rlf_tokenizer *rlf_looked_tokenizer(const rlf_session *session);
