@@ -44,12 +44,10 @@ endif
 if HAVE_OTHER_MPI
 EXTRA_PROGRAMS += tests/rlflow_other tests/api_fault_other
 check_DATA += tests/rlflow_other tests/api_fault_other
-tests_rlflow_other_SOURCES = $(rlflow_SOURCES) engine/comm/backend.c \
-	engine/comm/mpi.c
+tests_rlflow_other_SOURCES = $(rlflow_SOURCES) $(transports)
 tests_rlflow_other_CFLAGS = $(AM_CFLAGS) $(OTHER_MPI_CFLAGS)
 tests_rlflow_other_LDADD = $(API_OTHER_LIBS)
-tests_api_fault_other_SOURCES = tests/unit/api_fault.c \
-	engine/comm/backend.c engine/comm/mpi.c
+tests_api_fault_other_SOURCES = tests/unit/api_fault.c $(transports)
 tests_api_fault_other_CFLAGS = $(AM_CFLAGS) $(OTHER_MPI_CFLAGS)
 tests_api_fault_other_LDADD = $(API_OTHER_LIBS)
 tests_api_fault_other_LDFLAGS = $(AM_LDFLAGS) $(faults)

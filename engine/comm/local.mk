@@ -46,15 +46,16 @@ tests_unit_comm_device_LDADD = $(COMM_LIBS) -lm
 tests_unit_comm_thread_LDADD = $(COMM_LIBS) -lm
 tests_unit_comm_transfer_LDADD = $(COMM_LIBS)
 
-# The transports between processes and their table, for the program. mpi.c is
-# the one file that is compiled with MPI, once more with each kind of MPI for the
-# test.
-noinst_LIBRARIES += libtransport.a
-libtransport_a_SOURCES = %D%/backend.c
-libtransport_a_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+# The transports between processes and their table, for programs (once more for
+# those of the other kind of MPI in engine/cmd/local.mk). mpi.c is the one file
+# that is compiled with MPI, once more with each kind of MPI for the test.
+transports = %D%/backend.c
 if HAVE_MPI
-libtransport_a_SOURCES += %D%/mpi.c
+transports += %D%/mpi.c
 endif
+noinst_LIBRARIES += libtransport.a
+libtransport_a_SOURCES = $(transports)
+libtransport_a_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 if HAVE_OPENMPI
 check_PROGRAMS += tests/comm_openmpi
 tests_comm_openmpi_SOURCES = tests/comm_mpi.c %D%/mpi.c
