@@ -1,5 +1,5 @@
 /* The table of a type on the GPU: which function does an operation. A type
- * that has a better one than the sources it shares names it here (EITHER).
+ * that has a better one than the sources it shares names it here.
  *
  * Every call tells the queue's hook before and after, as kernels/cpu does; what
  * a hook measures is the time to launch. */
@@ -20,55 +20,37 @@ static constexpr int64_t HEAD_TILE = EMULATED ? 8 << 20 : 256 << 20;
 #define EITHER_IN(type, f32, bf16) EITHER_OF(type, f32, bf16)
 #define EITHER(f32, bf16) EITHER_IN(RLF_TYPE, f32, bf16)
 
-constexpr rlf_kernels TYPED(rows) = {
+constexpr rlf_kernels TYPED(rows) = [] {
+    rlf_kernels t = {
 #ifdef RLF_CUDA_EMULATED
-    .backend = "emulated",
+        .backend = "emulated",
 #else
-    .backend = "cuda",
+        .backend = "cuda",
 #endif
-    .isa = EITHER("f32", "bf16"),
-    .real = EITHER(RLF_CAST_F32, RLF_CAST_BF16),
-    .one_pack = true,
-    .product_packed_bytes = EITHER(TYPED(product_packed_bytes),
-                                   CUDA(mma_packed_bytes)),
-    .head_tile = HEAD_TILE,
-    .head_work_bytes = TYPED(head_work_bytes),
-    .product_pack = EITHER(TYPED(product_pack), CUDA(mma_pack)),
-    .product = EITHER(TYPED(product), CUDA(mma_product)),
-    .product_swiglu = EITHER(TYPED(product_swiglu), CUDA(mma_product_swiglu)),
-    .product_grad = EITHER(TYPED(product_grad), CUDA(mma_product_grad)),
-    .bias_grad = TYPED(bias_grad),
-    .embed = TYPED(embed),
-    .embed_grad = TYPED(embed_grad),
-    .rows_gather = TYPED(rows_gather),
-    .rows_scatter = TYPED(rows_scatter),
-    .rmsnorm = TYPED(rmsnorm),
-    .norm_sums = TYPED(norm_sums),
-    .rmsnorm_grad = EITHER(TYPED(rmsnorm_grad), CUDA(rmsnorm_grad_tiles)),
-    .layernorm = TYPED(layernorm),
-    .layernorm_grad = TYPED(layernorm_grad),
-    .rope_table = TYPED(rope_table),
-    .rope = TYPED(rope),
-    .swiglu = TYPED(swiglu),
-    .swiglu_grad = TYPED(swiglu_grad),
-    .add = TYPED(add),
-    .clip = TYPED(clip),
-    .dropout = TYPED(dropout),
-    .axpby = TYPED(axpby),
-    .fill = TYPED(fill),
-    .cast = TYPED(cast),
-    .kv_write = TYPED(kv_write),
-    .attention = EITHER(TYPED(attention), CUDA(mma_attention)),
-    .attention_paged = EITHER(TYPED(attention_paged),
-                              CUDA(mma_attention_paged)),
-    .attention_grad = EITHER(TYPED(attention_grad), CUDA(mma_attention_grad)),
-    .head_logprob = TYPED(head_logprob),
-    .head_loss = TYPED(head_loss),
-    .sample = TYPED(sample),
-    .adamw = TYPED(adamw),
-    .sumsq = TYPED(sumsq),
-    .expr_dense = CUDA(expr_dense),
-};
+        .isa = EITHER("f32", "bf16"),
+        .real = EITHER(RLF_CAST_F32, RLF_CAST_BF16),
+        .one_pack = true,
+        .product_packed_bytes = EITHER(TYPED(product_packed_bytes),
+                                       CUDA(mma_packed_bytes)),
+        .head_tile = HEAD_TILE,
+        .head_work_bytes = TYPED(head_work_bytes),
+    };
+#define OP(op, doc, flops, bytes) t.op = TYPED(op);
+#include "kernels/op.def"
+#undef OP
+    t.expr_dense = CUDA(expr_dense);
+    if constexpr (EITHER(false, true)) {
+        t.product_pack = CUDA(mma_pack);
+        t.product = CUDA(mma_product);
+        t.product_swiglu = CUDA(mma_product_swiglu);
+        t.product_grad = CUDA(mma_product_grad);
+        t.rmsnorm_grad = CUDA(rmsnorm_grad_tiles);
+        t.attention = CUDA(mma_attention);
+        t.attention_paged = CUDA(mma_attention_paged);
+        t.attention_grad = CUDA(mma_attention_grad);
+    }
+    return t;
+}();
 
 #define OP(op, doc, flops, bytes)                                              \
     static rlf_status call_##op(rlf_queue *queue, const rlf_##op##_args *args, \

@@ -4,7 +4,7 @@
 # cuda_sources       compiled once per type of activations, with -DRLF_TYPE=f32
 #                    or bf16 (a bare word to paste into names)
 # cuda_f32_sources, cuda_bf16_sources   what one type alone has, or what is
-#                    compiled once: the rows in instance.cu name it
+#                    compiled once: instance.cu names it
 # cuda_group_sources of bf16, for the GPUs that have warp groups (sm_90a) alone
 cuda_sources = \
 	%D%/dropout.cu \
