@@ -647,9 +647,9 @@ test_activations(env *e)
 {
     static const rlf_act acts[] = {RLF_ACT_SILU, RLF_ACT_GELU_TANH,
                                    RLF_ACT_GELU};
-    for (int form = 0; form < 6; form++) {
-        rlf_act act = acts[form % 3];
-        bool gated = form >= 3;
+    for (int64_t form = 0; form < 2 * N(acts); form++) {
+        rlf_act act = acts[form % N(acts)];
+        bool gated = form >= N(acts);
         int64_t m = 5, d = 67, ld = gated ? 2 * d : d, n = m * d;
         float *x = values(e, m * ld, 6), *y = blank(e, n);
         float *dy = values(e, n, 1), *dx = blank(e, m * ld);

@@ -1,12 +1,10 @@
 /* Log-probabilities, entropies, values and all gradients against PyTorch in
- * double precision (tests/oracle/transformers_llama.py): Llama with biases and
- * llama3 rotation, Qwen2 (tied, a sliding layer, bf16), Qwen3 (norms of heads,
- * f16), Mistral (window, linear rotation), Qwen2 with yarn, Llama with
- * longrope, OLMo 2, Granite, Gemma 2, a Llama critic; Qwen3 with adapters,
- * whose gradients alone peft has, in one shard and in two, with dropout that
- * the oracle draws by itself, and with adapters
- * that were merged into the weights. The same with
- * recomputation, and in micro-batches of one sequence.
+ * double precision: all models of tests/data/models, which
+ * tests/oracle/transformers_llama.py makes, of every family one at least; some
+ * with adapters, whose gradients alone peft has, in one shard and in two, with
+ * dropout that the oracle draws by itself, and with adapters that were merged
+ * into the weights. The same with recomputation, and in micro-batches of one
+ * sequence.
  *
  * On GPUs, emulated and real: in f32 the bits of the CPU; in bf16 close to the
  * oracle, as far as BF16_OFF says. */
@@ -20,6 +18,8 @@
 #include "tests/put.h"
 #include "tests/unit/model_lora.h"
 #include "tests/unit/model_places.h"
+
+#include <dirent.h>
 
 #define MOST_SEQS 16
 
@@ -439,87 +439,102 @@ test_scale(test_machine *t, const test_place *at)
     rlf_arena_free(arena);
 }
 
+/* Other uses of models than as they are. */
+static const first uses[] = {
+    {.name = "phi", .head = RLF_HEAD_LM, .shards = 2},
+    {.name = "lora", .head = RLF_HEAD_LM, .family = &lora_family, .shards = 1},
+    {.name = "lora", .head = RLF_HEAD_LM, .family = &lora_family, .shards = 2},
+    {.name = "llama", .head = RLF_HEAD_LM, .adapter = true},
+    {.name = "qwen3", .head = RLF_HEAD_LM, .adapter = true},
+    {.name = "gpt2", .head = RLF_HEAD_LM, .adapter = true},
+    {.name = "cohere", .head = RLF_HEAD_LM, .shards = 2, .adapter = true},
+    {.name = "phi3", .head = RLF_HEAD_LM, .adapter = true},
+    {.name = "gpt_neox", .head = RLF_HEAD_LM, .adapter = true},
+    {.name = "gemma2", .head = RLF_HEAD_LM, .adapter = true},
+    {.name = "critic", .head = RLF_HEAD_SCALAR, .adapter = true},
+    {.name = "mistral", .head = RLF_HEAD_LM, .adapter = true},
+    {.name = "glm", .head = RLF_HEAD_LM, .shards = 2, .adapter = true},
+    {.name = "llama", .head = RLF_HEAD_LM, .adapter = true, .merged = true},
+    {.name = "gpt2", .head = RLF_HEAD_LM, .adapter = true, .merged = true},
+    {.name = "gpt_neox", .head = RLF_HEAD_LM, .adapter = true, .merged = true},
+    {.name = "critic",
+     .head = RLF_HEAD_SCALAR,
+     .adapter = true,
+     .merged = true}};
+
+static int
+is_model(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && strcmp(entry->d_name, "lora") != 0;
+}
+
+/* Each model of tests/data/models as it is, then `uses`. Every family has one
+ * there. */
+static first *
+list_models(rlf_arena *arena, size_t *n)
+{
+    struct dirent **entries;
+    int found = scandir(source_path(arena, "tests/data/models"), &entries,
+                        is_model, alphasort);
+    if (found < 0)
+        bail("no tests/data/models");
+    first *models =
+        RLF_NEW_ARRAY(arena, first, (size_t)found + RLF_COUNT(uses));
+    for (int i = 0; i < found; i++) {
+        const char *name = rlf_arena_strdup(arena, entries[i]->d_name);
+        bool critic = strcmp(name, "critic") == 0;
+        models[i] = (first){.name = name,
+                            .head = critic ? RLF_HEAD_SCALAR : RLF_HEAD_LM};
+        free(entries[i]);
+    }
+    free(entries);
+    memcpy(models + found, uses, sizeof uses);
+    *n = (size_t)found + RLF_COUNT(uses);
+    return models;
+}
+
+static void
+test_all_families(test_machine *t, const first *models, size_t n)
+{
+    rlf_arena *arena = rlf_arena_new();
+    for (int i = 0; i < test_families(); i++) {
+        const rlf_family *family = test_any_family((uint64_t)i);
+        bool there = false;
+        for (size_t k = 0; k < n && !there; k++) {
+            rlf_model_config config;
+            const char *path =
+                rlf_arena_printf(arena, "tests/data/models/%s", models[k].name);
+            MUST(t, rlf_model_config_read(source_path(arena, path), arena,
+                                          &t->err, &config));
+            there = config.family == family;
+        }
+        ok(there, "%s has a model", family->type);
+    }
+    rlf_arena_free(arena);
+}
+
 int
 main(void)
 {
-    static first models[] = {
-        {.name = "llama", .head = RLF_HEAD_LM},
-        {.name = "qwen2", .head = RLF_HEAD_LM},
-        {.name = "qwen3", .head = RLF_HEAD_LM},
-        {.name = "mistral", .head = RLF_HEAD_LM},
-        {.name = "yarn", .head = RLF_HEAD_LM},
-        {.name = "longrope", .head = RLF_HEAD_LM},
-        {.name = "olmo2", .head = RLF_HEAD_LM},
-        {.name = "granite", .head = RLF_HEAD_LM},
-        {.name = "phi", .head = RLF_HEAD_LM},
-        {.name = "phi", .head = RLF_HEAD_LM, .shards = 2},
-        {.name = "phi3", .head = RLF_HEAD_LM},
-        {.name = "gpt2", .head = RLF_HEAD_LM},
-        {.name = "cohere", .head = RLF_HEAD_LM},
-        {.name = "glm", .head = RLF_HEAD_LM},
-        {.name = "glm4", .head = RLF_HEAD_LM},
-        {.name = "olmo3", .head = RLF_HEAD_LM},
-        {.name = "seed_oss", .head = RLF_HEAD_LM},
-        {.name = "ministral", .head = RLF_HEAD_LM},
-        {.name = "smollm3", .head = RLF_HEAD_LM},
-        {.name = "stablelm", .head = RLF_HEAD_LM},
-        {.name = "stablelm_parallel", .head = RLF_HEAD_LM},
-        {.name = "starcoder2", .head = RLF_HEAD_LM},
-        {.name = "gpt_neox", .head = RLF_HEAD_LM},
-        {.name = "gpt_neox_serial", .head = RLF_HEAD_LM},
-        {.name = "falcon", .head = RLF_HEAD_LM},
-        {.name = "falcon_7b", .head = RLF_HEAD_LM},
-        {.name = "falcon_rw", .head = RLF_HEAD_LM},
-        {.name = "cohere2", .head = RLF_HEAD_LM},
-        {.name = "ministral3", .head = RLF_HEAD_LM},
-        {.name = "ministral3_grown", .head = RLF_HEAD_LM},
-        {.name = "olmo", .head = RLF_HEAD_LM},
-        {.name = "olmo_clip", .head = RLF_HEAD_LM},
-        {.name = "gemma", .head = RLF_HEAD_LM},
-        {.name = "gemma2", .head = RLF_HEAD_LM},
-        {.name = "gemma3", .head = RLF_HEAD_LM},
-        {.name = "lora",
-         .head = RLF_HEAD_LM,
-         .family = &lora_family,
-         .shards = 1},
-        {.name = "lora",
-         .head = RLF_HEAD_LM,
-         .family = &lora_family,
-         .shards = 2},
-        {.name = "critic", .head = RLF_HEAD_SCALAR},
-        {.name = "llama", .head = RLF_HEAD_LM, .adapter = true},
-        {.name = "qwen3", .head = RLF_HEAD_LM, .adapter = true},
-        {.name = "gpt2", .head = RLF_HEAD_LM, .adapter = true},
-        {.name = "cohere", .head = RLF_HEAD_LM, .shards = 2, .adapter = true},
-        {.name = "phi3", .head = RLF_HEAD_LM, .adapter = true},
-        {.name = "gpt_neox", .head = RLF_HEAD_LM, .adapter = true},
-        {.name = "gemma2", .head = RLF_HEAD_LM, .adapter = true},
-        {.name = "critic", .head = RLF_HEAD_SCALAR, .adapter = true},
-        {.name = "mistral", .head = RLF_HEAD_LM, .adapter = true},
-        {.name = "glm", .head = RLF_HEAD_LM, .shards = 2, .adapter = true},
-        {.name = "llama", .head = RLF_HEAD_LM, .adapter = true, .merged = true},
-        {.name = "gpt2", .head = RLF_HEAD_LM, .adapter = true, .merged = true},
-        {.name = "gpt_neox",
-         .head = RLF_HEAD_LM,
-         .adapter = true,
-         .merged = true},
-        {.name = "critic",
-         .head = RLF_HEAD_SCALAR,
-         .adapter = true,
-         .merged = true}};
+    rlf_arena *arena = rlf_arena_new();
+    size_t n_models;
+    first *models = list_models(arena, &n_models);
     make_root();
     test_place places[MOST_PLACES];
     int n = test_places(places);
     for (int i = 0; i < n; i++) {
         test_machine t;
         test_machine_open_at(&t, &places[i], 2);
-        for (size_t k = 0; k < RLF_COUNT(models); k++)
+        for (size_t k = 0; k < n_models; k++)
             if (is_exact(&places[i]) || !models[k].adapter)
                 test_model(&t, &places[i], &models[k]);
         test_scale(&t, &places[i]);
+        if (i == 0)
+            test_all_families(&t, models, n_models);
         test_machine_close(&t);
     }
-    for (size_t k = 0; k < RLF_COUNT(models); k++)
+    for (size_t k = 0; k < n_models; k++)
         free(models[k].out.gradient);
+    rlf_arena_free(arena);
     return done();
 }
