@@ -370,7 +370,7 @@ def main():
     parser.add_argument("families", nargs="*", metavar="FAMILY")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--each", type=int, default=4)
-    o = parser.parse_args()
+    o = parser.parse_intermixed_args()
     torch.set_num_threads(1)
     n = wrong = 0
     for name in o.families or FAMILIES:
