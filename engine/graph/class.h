@@ -50,21 +50,25 @@ typedef enum rlf_form {
  *   ":="       m := e on models. Receiver: the model; args: for each term of
  *              the weighted sum a list of two, its coefficient (NUMBER, or
  *              VALUE of a scalar) and its model (RESOURCE), which the node
- * reads "update"   receiver: the model; args: the formals of the class, named
- * as those of the constructor `adamw` that the model was declared with, NUMBER
- * or VALUE of a scalar read at each update; inputs: what rlf_node.loss refers
- * to; outputs: its reports "report"   args: extra labelled scalars; the label
- * is the metric's name "split"    for x in s.split(...), ... { }. Inputs: the
- * sets that are split; args: the formals once for each set in turn. call->out:
- * the contents of the region's args, one piece of each set "collect"  receiver:
- * the data; args: the formals, then `count`, the prompts that are wanted.
- * Outputs: what is collected, the draw first. The region's arg: how many rows
- * this round draws, the `count` of the draw in it, a VALUE whose `number` is
- * the most that it can be. The region gives the inputs of its keep "within"
- * input 0: a number, which is in the range that its argument's own formal says,
- * or the run ends "keep"     input 0: the condition, on the prompts of the draw
- * or coarser; then, for each output of the collect, what it is made of "if",
- * "every", "break", "checkpoint" */
+ *              reads
+ *   "update"   receiver: the model; args: the formals of the class, named as
+ *              those of the constructor `adamw` that the model was declared
+ *              with, NUMBER or VALUE of a scalar read at each update; inputs:
+ *              what rlf_node.loss refers to; outputs: its reports
+ *   "report"   args: extra labelled scalars; the label is the metric's name
+ *   "split"    for x in s.split(...), ... { }. Inputs: the sets that are split;
+ *              args: the formals once for each set in turn. call->out: the
+ *              contents of the region's args, one piece of each set
+ *   "collect"  receiver: the data; args: the formals, then `count`, the prompts
+ *              that are wanted. Outputs: what is collected, the draw first. The
+ *              region's arg: how many rows this round draws, the `count` of the
+ *              draw in it, a VALUE whose `number` is the most that it can be.
+ *              The region gives the inputs of its keep
+ *   "within"   input 0: a number, which is in the range that its argument's own
+ *              formal says, or the run ends
+ *   "keep"     input 0: the condition, on the prompts of the draw or coarser;
+ *              then, for each output of the collect, what it is made of
+ *   "if", "every", "break", "checkpoint" */
 
 /* The object that a method's receiver names. */
 typedef enum rlf_receiver {

@@ -181,6 +181,7 @@ rlf_var rlf_layers(rlf_program *r, rlf_var x,
 rlf_var rlf_embed(rlf_program *r, const char *name);
 /* The learned embedding of each position. */
 rlf_var rlf_embed_places(rlf_program *r, const char *name);
+/* Of all that x has: of a q, over its heads together. */
 rlf_var rlf_norm(rlf_program *r, rlf_var x, const char *name);
 /* Of what is left when the mean is taken off; without a name it has no weight.
  */
