@@ -100,6 +100,7 @@ rlf_picture_text(const rlf_fuse *fuse, const rlf_fuse_answer *answer,
 /* ---- SVG ---- */
 
 enum { TOP = 30, LEFT = 50 }; /* of the first box */
+enum { TITLE = 490 };         /* pixels that the title takes at most */
 
 /* A hue for each turn: light forward, dark backward, between them weights. */
 static const char *
@@ -183,6 +184,46 @@ put_axis(const rlf_fuse *fuse, double makespan, double scale, rlf_buf *out)
                        LEFT + at * scale, y, LEFT + at * scale, y + 14, at);
 }
 
+/* Pixels from one colour of the legend to the next, with the longest name. */
+static int
+legend_step(const rlf_fuse *fuse)
+{
+    size_t longest = 0;
+    for (int m = 0; m < fuse->n_models; m++) {
+        size_t n = strlen(fuse->models[m].name);
+        longest = n > longest ? n : longest;
+    }
+    return 80 + 6 * (int)longest;
+}
+
+/* Draws a colour with its words for each kind of operation of each model, once
+ * for those that take turns. NULL: draws nothing. Gives where the legend ends.
+ */
+static int
+put_legend(const rlf_fuse *fuse, int high, rlf_buf *out)
+{
+    int x = LEFT, step = legend_step(fuse);
+    for (int m = 0; m < fuse->n_models; m++) {
+        rlf_pipe_op op = {.model = m};
+        if (m && fuse->turn[m] == fuse->turn[m - 1])
+            continue;
+        for (int kind = 0; kind < 2 + fuse->models[m].split;
+             kind++, x += step) {
+            op.kind = (rlf_pipe_kind)kind;
+            if (!out)
+                continue;
+            rlf_buf_printf(out,
+                           "<rect x=\"%d\" y=\"%d\" width=\"12\" height=\"12\" "
+                           "fill=\"%s\"/>\n<text x=\"%d\" y=\"%d\">",
+                           x, high - 24, colour_of(fuse, op), x + 16,
+                           high - 14);
+            put_escaped(out, fuse->models[m].name);
+            rlf_buf_printf(out, " %s</text>\n", kinds[kind]);
+        }
+    }
+    return x;
+}
+
 void
 rlf_picture_svg(const rlf_fuse *fuse, const rlf_fuse_answer *answer,
                 rlf_buf *out)
@@ -199,7 +240,9 @@ rlf_picture_svg(const rlf_fuse *fuse, const rlf_fuse_answer *answer,
     if (answer->makespan * scale > 6000)
         scale = 6000 / answer->makespan;
     int wide = (int)(answer->makespan * scale) + 70;
-    int high = TOP + 24 * fuse->places + 50;
+    int high = TOP + 24 * fuse->places + 50, legend = put_legend(fuse, 0, NULL);
+    wide = wide < legend ? legend : wide;
+    wide = wide < TITLE ? TITLE : wide;
     rlf_buf_printf(out,
                    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
                    "height=\"%d\" viewBox=\"0 0 %d %d\" "
@@ -215,21 +258,6 @@ rlf_picture_svg(const rlf_fuse *fuse, const rlf_fuse_answer *answer,
         for (int i = 0; i < list->count; i++)
             put_box(fuse, p, list->ops[i], answer->begin[p][i], scale, out);
     }
-    for (int m = 0, x = LEFT; m < fuse->n_models; m++) {
-        rlf_pipe_op op = {.model = m};
-        if (m && fuse->turn[m] == fuse->turn[m - 1])
-            continue;
-        for (int kind = 0; kind < 2 + fuse->models[m].split; kind++) {
-            op.kind = (rlf_pipe_kind)kind;
-            rlf_buf_printf(out,
-                           "<rect x=\"%d\" y=\"%d\" width=\"12\" height=\"12\" "
-                           "fill=\"%s\"/>\n<text x=\"%d\" y=\"%d\">",
-                           x, high - 24, colour_of(fuse, op), x + 16,
-                           high - 14);
-            put_escaped(out, fuse->models[m].name);
-            rlf_buf_printf(out, " %s</text>\n", kinds[kind]);
-            x += 130;
-        }
-    }
+    put_legend(fuse, high, out);
     rlf_buf_puts(out, "</svg>\n");
 }
