@@ -388,6 +388,21 @@ nearest_threads(const rlf_profile *p, int has)
     return best;
 }
 
+/* Bytes that cost nothing were measured while others used the cores. */
+static void
+warn_of_links(const rlf_profile *p, rlf_buf *out)
+{
+    bool flat = false;
+    for (int i = 0; i < p->n_links; i++)
+        flat |= p->links[i].each == 0;
+    if (flat)
+        rlf_buf_printf(out,
+                       "warning: %s: more bytes took no longer between ranks, "
+                       "as where other processes are at work, so bytes count "
+                       "nothing: measure again\n",
+                       p->path);
+}
+
 void
 rlf_profile_warn(const rlf_session *s, rlf_buf *out)
 {
@@ -407,6 +422,7 @@ rlf_profile_warn(const rlf_session *s, rlf_buf *out)
         if (!p || p == before)
             continue;
         before = p;
+        warn_of_links(p, out);
         int has = rlf_measured_threads(&speeds, r);
         has = has > 1 ? has : 1;
         int had = nearest_threads(p, has);

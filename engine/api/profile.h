@@ -55,7 +55,8 @@ rlf_status rlf_profile_suits(const rlf_profile *profile,
                              const rlf_session *session, bool here,
                              rlf_err *err);
 /* Warns of profiles whose pieces were measured on ranks with other numbers of
- * threads than those that are planned for, and of one of other devices. */
+ * threads than those that are planned for, of one of other devices, and of
+ * links whose bytes cost nothing. */
 void rlf_profile_warn(const rlf_session *session, rlf_buf *out);
 /* Write it into the directory of a session's run, after its steps. */
 rlf_status rlf_profile_leave(rlf_session *session, rlf_err *err);
