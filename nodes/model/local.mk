@@ -32,10 +32,24 @@ libnodes_a_SOURCES += \
 	nodes/model/pass.c nodes/model/pass.h \
 	nodes/model/program.c nodes/model/program.h \
 	nodes/model/adapter.c nodes/model/adapter.h nodes/model/adapter_files.c nodes/model/adapter_files.h \
-	nodes/model/families/families.h nodes/model/families/llama.c \
-	nodes/model/families/family.def nodes/model/families/qwen.c nodes/model/families/olmo.c nodes/model/families/olmo2.c \
-	nodes/model/families/granite.c nodes/model/families/phi.c nodes/model/families/phi3.c nodes/model/families/gpt2.c nodes/model/families/cohere.c nodes/model/families/gemma.c \
-	nodes/model/families/glm.c nodes/model/families/seed.c nodes/model/families/smollm3.c nodes/model/families/stablelm.c nodes/model/families/starcoder2.c nodes/model/families/neox.c nodes/model/families/falcon.c \
+	nodes/model/families/families.h nodes/model/families/family.def \
+	nodes/model/families/cohere.c \
+	nodes/model/families/falcon.c \
+	nodes/model/families/gemma.c \
+	nodes/model/families/glm.c \
+	nodes/model/families/gpt2.c \
+	nodes/model/families/granite.c \
+	nodes/model/families/llama.c \
+	nodes/model/families/neox.c \
+	nodes/model/families/olmo.c \
+	nodes/model/families/olmo2.c \
+	nodes/model/families/phi.c \
+	nodes/model/families/phi3.c \
+	nodes/model/families/qwen.c \
+	nodes/model/families/seed.c \
+	nodes/model/families/smollm3.c \
+	nodes/model/families/stablelm.c \
+	nodes/model/families/starcoder2.c \
 	nodes/model/slices.c nodes/model/slices.h \
 	nodes/model/table.c nodes/model/table.h \
 	nodes/model/tables.c nodes/model/tables.h \
