@@ -296,18 +296,20 @@ typedef struct rlf_rmsnorm_grad_args {
 } rlf_rmsnorm_grad_args;
 
 /* y = (x - mean) rstd weight + bias, with mean(x) and rstd = 1 / sqrt(
- * mean((x - mean)^2) + eps) of each row. y may be x (then no gradient later).
- */
+ * mean((x - mean)^2) + eps) of each row, or of each head: a row of x holds
+ * `groups` vectors of d one after the other, each with weights of its own. y
+ * may be x (then no gradient later). */
 typedef struct rlf_layernorm_args {
     int64_t m, d;
+    int64_t groups; /* 0: 1 */
     const rlf_real *x;
-    int64_t ldx; /* 0: d */
-    const float *weight; /* [d] or NULL: 1 */
-    const float *bias;   /* [d] or NULL; also where there is no weight */
+    int64_t ldx;         /* 0: groups * d */
+    const float *weight; /* [groups, d] or NULL: 1 */
+    const float *bias;   /* likewise, or NULL; also where there is no weight */
     float eps;
     rlf_real *y;
-    int64_t ldy;        /* 0: d */
-    float *mean, *rstd; /* [m] =, for the gradient; or NULL */
+    int64_t ldy;        /* 0: groups * d */
+    float *mean, *rstd; /* [m, groups] =, for the gradient; or NULL */
 } rlf_layernorm_args;
 
 /* With t = (x - mean) rstd and g = weight dy:
@@ -315,16 +317,17 @@ typedef struct rlf_layernorm_args {
  * dy t, dbias += of dy. dx may be dy. dweight, dbias NULL: not wanted. */
 typedef struct rlf_layernorm_grad_args {
     int64_t m, d;
+    int64_t groups; /* 0: 1 */
     const rlf_real *x;
-    int64_t ldx;              /* 0: d */
-    const float *weight;      /* [d] or NULL: 1 */
-    const float *mean, *rstd; /* [m] of the forward call */
+    int64_t ldx;              /* 0: groups * d */
+    const float *weight;      /* [groups, d] or NULL: 1 */
+    const float *mean, *rstd; /* [m, groups] of the forward call */
     const rlf_real *dy;
-    int64_t lddy; /* 0: d */
+    int64_t lddy; /* 0: groups * d */
     rlf_real *dx;
-    int64_t lddx; /* 0: d */
+    int64_t lddx; /* 0: groups * d */
     bool add;     /* dx += (the residual's gradient is there already) */
-    float *dweight, *dbias;
+    float *dweight, *dbias; /* [groups, d] */
 } rlf_layernorm_grad_args;
 
 /* cos, sin [n, half]: of the angle float(position) * inv_freq[i] (rounded to

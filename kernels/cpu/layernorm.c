@@ -47,16 +47,17 @@ layernorm_rows(void *ctx, int64_t first, int64_t last, char *scratch)
     (void)scratch;
     const rlf_layernorm_args *a = ctx;
     for (int64_t m = first; m < last; m++) {
-        const float *x = a->x + m * a->ldx;
-        float *y = a->y + m * a->ldy;
+        int64_t row = m / a->groups, at = m % a->groups * a->d;
+        const float *x = a->x + row * a->ldx + at;
+        float *y = a->y + row * a->ldy + at;
         float mean = row_sum(x, a->d) / (float)a->d;
         float spread = row_spread(x, mean, a->d) / (float)a->d;
         float r = 1 / __builtin_sqrtf(spread + a->eps);
         for (int64_t j = 0; j < a->d; j += VL) {
             int64_t n = a->d - j;
             vf t = (load_part(x + j, n) - vset(mean)) * vset(r);
-            vf w = weights(a->weight, j, n);
-            t = a->bias ? vfma(t, w, load_part(a->bias + j, n)) : t * w;
+            vf w = weights(a->weight, at + j, n);
+            t = a->bias ? vfma(t, w, load_part(a->bias + at + j, n)) : t * w;
             store_part(y + j, t, n);
         }
         if (a->mean)
@@ -71,9 +72,11 @@ ISA(layernorm)(rlf_queue *queue, const rlf_layernorm_args *args, rlf_err *err)
 {
     NEED(args->m >= 0 && args->d > 0, "layernorm");
     rlf_layernorm_args a = *args;
-    a.ldx = or_dense(a.ldx, a.d);
-    a.ldy = or_dense(a.ldy, a.d);
-    rlf_cpu_share(queue, a.m, 16, 24.0 * (double)a.m * (double)a.d,
+    a.groups = a.groups ? a.groups : 1;
+    a.ldx = or_dense(a.ldx, a.groups * a.d);
+    a.ldy = or_dense(a.ldy, a.groups * a.d);
+    int64_t rows = a.m * a.groups;
+    rlf_cpu_share(queue, rows, 16, 24.0 * (double)rows * (double)a.d,
                   layernorm_rows, &a);
     return RLF_OK;
 }
@@ -85,14 +88,16 @@ layernorm_grad_rows(void *ctx, int64_t first, int64_t last, char *scratch)
     const rlf_layernorm_grad_args *a = ctx;
     int64_t d = a->d;
     for (int64_t m = first; m < last; m++) {
-        const float *x = a->x + m * a->ldx, *dy = a->dy + m * a->lddy;
-        float *dx = a->dx + m * a->lddx;
+        int64_t row = m / a->groups, at = m % a->groups * d;
+        const float *x = a->x + row * a->ldx + at;
+        const float *dy = a->dy + row * a->lddy + at;
+        float *dx = a->dx + row * a->lddx + at;
         vf mean = vset(a->mean[m]), r = vset(a->rstd[m]);
         lanes along = lanes_set(0), all = lanes_set(0);
         for (int64_t i = 0, j = 0; i < d; i += VL, j = (j + 1) % NL) {
             int64_t n = d - i;
             /* behind the row dy is 0 */
-            vf g = load_part(dy + i, n) * weights(a->weight, i, n);
+            vf g = load_part(dy + i, n) * weights(a->weight, at + i, n);
             vf t = (load_part(x + i, n) - mean) * r;
             all.v[j] += g;
             along.v[j] = vfma(g, t, along.v[j]);
@@ -101,7 +106,7 @@ layernorm_grad_rows(void *ctx, int64_t first, int64_t last, char *scratch)
         vf shift = vset(lanes_sum(&all) / (float)d);
         for (int64_t i = 0; i < d; i += VL) {
             int64_t n = d - i;
-            vf g = load_part(dy + i, n) * weights(a->weight, i, n);
+            vf g = load_part(dy + i, n) * weights(a->weight, at + i, n);
             vf t = (load_part(x + i, n) - mean) * r;
             t = vfma(t, coef, g - shift);
             t = a->add ? vfma(r, t, load_part(dx + i, n)) : t * r;
@@ -110,16 +115,16 @@ layernorm_grad_rows(void *ctx, int64_t first, int64_t last, char *scratch)
     }
 }
 
-/* Columns first..last-1 of the gradients of weight and bias, over rows in
- * order. */
+/* Columns first..last-1 of the gradients of weight and bias, all of one group,
+ * over rows in order. */
 static void
-layernorm_grad_columns(void *ctx, int64_t first, int64_t last, char *scratch)
+group_columns(const rlf_layernorm_grad_args *a, int64_t group, int64_t first,
+              int64_t last)
 {
-    (void)scratch;
-    const rlf_layernorm_grad_args *a = ctx;
     for (int64_t m = 0; m < a->m; m++) {
         const float *x = a->x + m * a->ldx, *dy = a->dy + m * a->lddy;
-        vf mean = vset(a->mean[m]), r = vset(a->rstd[m]);
+        vf mean = vset(a->mean[m * a->groups + group]);
+        vf r = vset(a->rstd[m * a->groups + group]);
         for (int64_t j = first; j < last; j += VL) {
             int64_t n = last - j;
             vf d = load_part(dy + j, n);
@@ -134,19 +139,34 @@ layernorm_grad_columns(void *ctx, int64_t first, int64_t last, char *scratch)
     }
 }
 
+static void
+layernorm_grad_columns(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_layernorm_grad_args *a = ctx;
+    for (int64_t at = first, end; at < last; at = end) {
+        int64_t group = at / a->d;
+        end = (group + 1) * a->d < last ? (group + 1) * a->d : last;
+        group_columns(a, group, at, end);
+    }
+}
+
 rlf_status
 ISA(layernorm_grad)(rlf_queue *queue, const rlf_layernorm_grad_args *args,
                     rlf_err *err)
 {
     NEED(args->m >= 0 && args->d > 0, "layernorm_grad");
     rlf_layernorm_grad_args a = *args;
-    a.ldx = or_dense(a.ldx, a.d);
-    a.lddy = or_dense(a.lddy, a.d);
-    a.lddx = or_dense(a.lddx, a.d);
-    double work = (double)a.m * (double)a.d;
+    a.groups = a.groups ? a.groups : 1;
+    int64_t width = a.groups * a.d;
+    a.ldx = or_dense(a.ldx, width);
+    a.lddy = or_dense(a.lddy, width);
+    a.lddx = or_dense(a.lddx, width);
+    double work = (double)a.m * (double)width;
     /* first: dx may be dy */
     if (a.dweight || a.dbias)
-        rlf_cpu_share(queue, a.d, 64, 6 * work, layernorm_grad_columns, &a);
-    rlf_cpu_share(queue, a.m, 16, 12 * work, layernorm_grad_rows, &a);
+        rlf_cpu_share(queue, width, 64, 6 * work, layernorm_grad_columns, &a);
+    rlf_cpu_share(queue, a.m * a.groups, 16, 12 * work, layernorm_grad_rows,
+                  &a);
     return RLF_OK;
 }

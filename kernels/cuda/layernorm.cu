@@ -19,10 +19,11 @@ row_lanes(int64_t d, F each)
 static __global__ void
 layernorm_kernel(rlf_layernorm_args a)
 {
-    EACH_WARP(i, a.m)
+    EACH_WARP(i, a.m * a.groups)
     {
-        const rlf_real *x = a.x + i * a.ldx;
-        rlf_real *y = a.y + i * a.ldy;
+        int64_t row = i / a.groups, at = i % a.groups * a.d;
+        const rlf_real *x = a.x + row * a.ldx + at;
+        rlf_real *y = a.y + row * a.ldy + at;
         float mean =
             row_lanes(a.d,
                       [=](int64_t j, float sum) { return sum + widen(x[j]); }) /
@@ -40,8 +41,8 @@ layernorm_kernel(rlf_layernorm_args a)
             a.rstd[i] = r;
         for (int64_t j = threadIdx.x % WARP; j < a.d; j += WARP) {
             float t = (widen(x[j]) - mean) * r;
-            float w = a.weight ? a.weight[j] : 1;
-            y[j] = narrow(a.bias ? fmaf(t, w, a.bias[j]) : t * w);
+            float w = a.weight ? a.weight[at + j] : 1;
+            y[j] = narrow(a.bias ? fmaf(t, w, a.bias[at + j]) : t * w);
         }
     }
 }
@@ -51,22 +52,26 @@ TYPED(layernorm)(rlf_queue *queue, const rlf_layernorm_args *args, rlf_err *err)
 {
     NEED(args->m >= 0 && args->d > 0, "layernorm");
     rlf_layernorm_args a = *args;
-    a.ldx = or_dense(a.ldx, a.d);
-    a.ldy = or_dense(a.ldy, a.d);
+    a.groups = a.groups ? a.groups : 1;
+    a.ldx = or_dense(a.ldx, a.groups * a.d);
+    a.ldy = or_dense(a.ldy, a.groups * a.d);
     if (a.m)
-        RLF_LAUNCH(layernorm_kernel, blocks_for(a.m, THREADS / WARP), THREADS,
-                   0, queue, a);
+        RLF_LAUNCH(layernorm_kernel,
+                   blocks_for(a.m * a.groups, THREADS / WARP), THREADS, 0,
+                   queue, a);
     return CUDA(launched)("layernorm", err);
 }
 
 static __global__ void
 layernorm_grad_kernel(rlf_layernorm_grad_args a)
 {
-    EACH_WARP(i, a.m)
+    EACH_WARP(i, a.m * a.groups)
     {
-        const rlf_real *x = a.x + i * a.ldx, *dy = a.dy + i * a.lddy;
-        rlf_real *dx = a.dx + i * a.lddx;
-        const float *w = a.weight;
+        int64_t row = i / a.groups, at = i % a.groups * a.d;
+        const rlf_real *x = a.x + row * a.ldx + at;
+        const rlf_real *dy = a.dy + row * a.lddy + at;
+        rlf_real *dx = a.dx + row * a.lddx + at;
+        const float *w = a.weight ? a.weight + at : NULL;
         float mean = a.mean[i], r = a.rstd[i];
         auto slope = [=](int64_t j) {
             return widen(dy[j]) * (w ? w[j] : 1);
@@ -92,9 +97,10 @@ TYPED(layernorm_grad)(rlf_queue *queue, const rlf_layernorm_grad_args *args,
 {
     NEED(args->m >= 0 && args->d > 0, "layernorm_grad");
     rlf_layernorm_grad_args a = *args;
-    a.ldx = or_dense(a.ldx, a.d);
-    a.lddy = or_dense(a.lddy, a.d);
-    a.lddx = or_dense(a.lddx, a.d);
+    a.groups = a.groups ? a.groups : 1;
+    a.ldx = or_dense(a.ldx, a.groups * a.d);
+    a.lddy = or_dense(a.lddy, a.groups * a.d);
+    a.lddx = or_dense(a.lddx, a.groups * a.d);
     if (a.m == 0)
         return RLF_OK;
     columns c = {.m = a.m,
@@ -102,7 +108,7 @@ TYPED(layernorm_grad)(rlf_queue *queue, const rlf_layernorm_grad_args *args,
                  .each = 1,
                  .a = a.dy,
                  .lda = a.lddy,
-                 .groups = 1,
+                 .groups = a.groups,
                  .sum = a.dbias};
     if (a.dbias) /* first: dx may be dy */
         launch_columns(queue, c);
@@ -113,7 +119,8 @@ TYPED(layernorm_grad)(rlf_queue *queue, const rlf_layernorm_grad_args *args,
     c.sum = a.dweight;
     if (a.dweight)
         launch_columns(queue, c);
-    RLF_LAUNCH(layernorm_grad_kernel, blocks_for(a.m, THREADS / WARP), THREADS,
-               0, queue, a);
+    RLF_LAUNCH(layernorm_grad_kernel,
+               blocks_for(a.m * a.groups, THREADS / WARP), THREADS, 0, queue,
+               a);
     return CUDA(launched)("layernorm_grad", err);
 }

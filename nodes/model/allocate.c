@@ -316,7 +316,8 @@ place_kept(rlf_compiler *c, int r)
     rlf_address *kept = c->kept[r];
     bool last = row->out[0] == c->program->hidden, train = c->options->train;
     if (train && row->centred) /* it outlives the last layer's memory */
-        kept[1] = take_floats(c, last ? RLF_AT_VALUES : RLF_AT_LAYER, 1);
+        kept[1] = take_floats(c, last ? RLF_AT_VALUES : RLF_AT_LAYER,
+                              rlf_groups_of(c, row));
     if (last)
         kept[0] = rlf_address_at(RLF_AT_RSTD, 0);
     bool shards = rlf_norm_in_shards(c, row);
@@ -325,7 +326,7 @@ place_kept(rlf_compiler *c, int r)
     if (last || (!train && !shards))
         return;
     if (row->kind == RLF_ROW_NORM)
-        kept[0] = take_floats(c, RLF_AT_LAYER, 1);
+        kept[0] = take_floats(c, RLF_AT_LAYER, rlf_groups_of(c, row));
     if (row->kind == RLF_ROW_ATTEND)
         kept[0] = take_floats(c, RLF_AT_LAYER, c->table->heads);
     for (int i = 0; row->kind == RLF_ROW_HEAD_NORM && i < row->n_out; i++)

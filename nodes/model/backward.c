@@ -64,7 +64,10 @@ norm_back(rlf_compiler *c, int r)
     if (row->centred) {
         int64_t bias = c->table->rows[r].vector[1];
         rlf_emit(c, RLF_OP_layernorm_grad, rlf_count_of(c, y))->layernorm_grad =
-            (rlf_layernorm_grad_args){.d = rlf_width_of(c, x),
+            (rlf_layernorm_grad_args){.d = row->by_head
+                                               ? c->table->config.head_dim
+                                               : rlf_width_of(c, x),
+                                      .groups = rlf_groups_of(c, row),
                                       RLF_OPERAND(x, c->value[x]),
                                       .weight = rlf_weight_at(w),
                                       .mean = (const float *)c->kept[r][1],

@@ -250,6 +250,13 @@ rlf_heads_of(const rlf_compiler *c, rlf_var x)
     return rlf_width_of(c, x) / c->table->config.head_dim;
 }
 
+/* Vectors of a row that a norm is of. */
+static inline int64_t
+rlf_groups_of(const rlf_compiler *c, const rlf_model_row *row)
+{
+    return row->by_head ? rlf_heads_of(c, row->in[0]) : 1;
+}
+
 static inline void *
 rlf_at(rlf_spot s)
 {
@@ -335,8 +342,8 @@ rlf_packed_at(const rlf_row_slots *w, rlf_product_form form)
 static inline bool
 rlf_norm_in_shards(const rlf_compiler *c, const rlf_model_row *row)
 {
-    bool is = row->kind == RLF_ROW_NORM && c->table->shards.of > 1 &&
-              rlf_is_cut(c, row->in[0]);
+    bool is = row->kind == RLF_ROW_NORM && !row->by_head &&
+              c->table->shards.of > 1 && rlf_is_cut(c, row->in[0]);
     RLF_ASSERT(!is || !row->centred);
     return is;
 }

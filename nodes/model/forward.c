@@ -178,7 +178,9 @@ layer_norm(rlf_compiler *c, int r)
     const rlf_row_slots *w = &c->table->rows[r];
     rlf_spot x = c->value[row->in[0]], y = c->value[row->out[0]];
     rlf_emit(c, RLF_OP_layernorm, rlf_count_of(c, row->out[0]))->layernorm =
-        (rlf_layernorm_args){.d = rlf_width_of(c, row->in[0]),
+        (rlf_layernorm_args){.d = row->by_head ? c->table->config.head_dim
+                                               : rlf_width_of(c, row->in[0]),
+                             .groups = rlf_groups_of(c, row),
                              RLF_OPERAND(x, x),
                              .weight = rlf_weight_at(w->vector[0]),
                              .bias = rlf_weight_at(w->vector[1]),

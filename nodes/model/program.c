@@ -253,6 +253,14 @@ rlf_layer_norm(rlf_program *r, rlf_var x, const char *name, bool bias)
     return give_value(r, row, r->values.data[x].width, name);
 }
 
+rlf_var
+rlf_head_layer_norm(rlf_program *r, rlf_var x, const char *name)
+{
+    rlf_var y = rlf_layer_norm(r, x, name, false);
+    r->rows.data[r->rows.count - 1].by_head = true;
+    return y;
+}
+
 rlf_heads
 rlf_linear_heads(rlf_program *r, rlf_var x, const char *q, const char *k,
                  const char *v, bool bias)

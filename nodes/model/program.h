@@ -98,6 +98,7 @@ typedef struct rlf_model_row {
     const char *name[RLF_ROW_VALUES];
     bool bias;    /* LINEAR, ONTO, NORM: ".bias" beside each */
     bool centred; /* NORM: LayerNorm */
+    bool by_head; /* NORM: of each head, each with weights of its own */
     bool places;  /* EMBED: positions, not tokens */
     int window; /* ATTEND: keys that a query sees, itself included; 0: all */
     double scale; /* ATTEND: of the products of queries and keys; ADD */
@@ -186,6 +187,8 @@ rlf_var rlf_norm(rlf_program *r, rlf_var x, const char *name);
 /* Of what is left when the mean is taken off; without a name it has no weight.
  */
 rlf_var rlf_layer_norm(rlf_program *r, rlf_var x, const char *name, bool bias);
+/* The same of each head by itself, with weights of its own. */
+rlf_var rlf_head_layer_norm(rlf_program *r, rlf_var x, const char *name);
 rlf_heads rlf_linear_heads(rlf_program *r, rlf_var x, const char *q,
                            const char *k, const char *v, bool bias);
 rlf_heads rlf_head_norms(rlf_program *r, rlf_heads h, const char *q,

@@ -134,9 +134,9 @@ numbers(const rlf_kernel_call *c)
         return c->rmsnorm_grad.d *
                (c->rmsnorm_grad.groups + !c->rmsnorm_grad.groups);
     case RLF_OP_layernorm:
-        return c->layernorm.d;
+        return c->layernorm.d * c->layernorm.groups;
     case RLF_OP_layernorm_grad:
-        return c->layernorm_grad.d;
+        return c->layernorm_grad.d * c->layernorm_grad.groups;
     case RLF_OP_norm_sums:
         return c->norm_sums.d;
     case RLF_OP_rope:

@@ -217,6 +217,20 @@ add_positions(builder *b, const rlf_model_row *row)
     t->slots[t->n_slots - 1].form.fold = t->config.hidden;
 }
 
+/* Those of each head are a row of the matrix that files have, in the order of
+ * what a head's product gives. */
+static void
+form_head_norm(builder *b)
+{
+    rlf_table *t = b->table;
+    rlf_slot *slot = &t->slots[t->n_slots - 1];
+    slot->form.fold = t->config.head_dim;
+    if (t->config.family && t->config.family->pairs) {
+        slot->form.pairs = t->config.head_dim;
+        slot->form.turned = rlf_model_config_rotated(&t->config);
+    }
+}
+
 /* The weights of a norm, and biases. */
 static void
 add_row_vectors(builder *b, const rlf_model_row *row)
@@ -232,6 +246,8 @@ add_row_vectors(builder *b, const rlf_model_row *row)
             add_vector(b, t->program->one_plus ? RLF_SLOT_ZERO : RLF_SLOT_NORM,
                        name_of(b, row, i, "weight"),
                        heads ? RLF_WIDTH_HEAD : value[row->out[i]].width);
+        if (row->by_head)
+            form_head_norm(b);
     }
     if (!row->bias)
         return;

@@ -96,6 +96,9 @@ MODELS = {
     "gpt2": ("GPT2", dict(n_inner=24), torch.float32, "lm"),
     "cohere": ("Cohere", dict(attention_bias=True, logit_scale=0.4,
                               rope_theta=500.0), torch.float16, "lm"),
+    "cohere_norms": ("Cohere", dict(
+        num_attention_heads=4, num_key_value_heads=2, use_qk_norm=True,
+        hidden_size=32, rope_theta=500.0), torch.float32, "lm"),
     "cohere2": ("Cohere2", dict(
         num_hidden_layers=3, logit_scale=0.4, sliding_window=5, rope_theta=500.0,
         layer_types=["sliding_attention", "full_attention",

@@ -58,6 +58,7 @@ static const struct {
     {"kv_write", UINT64_C(0xc8f1a1c12c092754)},
     {"layernorm", UINT64_C(0x5ec68e5efd199b51)},
     {"layernorm_grad", UINT64_C(0x6221199c55a12ae6)},
+    {"layernorm_heads", UINT64_C(0xc00e8f29347d4a83)},
     {"product", UINT64_C(0xed54da2b6a89f238)},
     {"product_back", UINT64_C(0x1248ab013eb2dfd6)},
     {"product_geglu", UINT64_C(0xb2d643c9a32ac154)},

@@ -534,6 +534,38 @@ test_layernorm_grad(env *e)
     }
 }
 
+/* Heads of a row, each with weights of its own: the bits of a call for each. */
+static void
+test_layernorm_heads(env *e)
+{
+    int64_t m = 9, d = 24, heads = 3, ld = 80, n = m * ld;
+    float *x = values(e, n, 2), *w = values(e, heads * d, 1);
+    float *dy = values(e, n, 1), *y = blank(e, n), *one = blank(e, n);
+    float *dx = blank(e, n), *dx1 = blank(e, n), *mean = blank(e, m * heads),
+          *r = blank(e, m * heads), *own = blank(e, m), *own_r = blank(e, m);
+    float *dw = values(e, heads * d, 1), *dw1 = copy_of(e, dw, heads * d);
+    CALL(e, layernorm, .m = m, .d = d, .groups = heads, .x = x, .ldx = ld,
+         .weight = w, .eps = 1e-2f, .y = y, .ldy = ld, .mean = mean, .rstd = r);
+    CALL(e, layernorm_grad, .m = m, .d = d, .groups = heads, .x = x, .ldx = ld,
+         .weight = w, .mean = mean, .rstd = r, .dy = dy, .lddy = ld, .dx = dx,
+         .lddx = ld, .dweight = dw);
+    for (int64_t h = 0; h < heads; h++) {
+        int64_t at = h * d;
+        CALL(e, layernorm, .m = m, .d = d, .x = x + at, .ldx = ld,
+             .weight = w + at, .eps = 1e-2f, .y = one + at, .ldy = ld,
+             .mean = own, .rstd = own_r);
+        CALL(e, layernorm_grad, .m = m, .d = d, .x = x + at, .ldx = ld,
+             .weight = w + at, .mean = own, .rstd = own_r, .dy = dy + at,
+             .lddy = ld, .dx = dx1 + at, .lddx = ld, .dweight = dw1 + at);
+        for (int64_t i = 0; i < m; i++) {
+            same(e, y + i * ld + at, one + i * ld + at, d, 4, "y of a head");
+            same(e, dx + i * ld + at, dx1 + i * ld + at, d, 4, "its dx");
+        }
+        same(e, dw + at, dw1 + at, d, 4, "its dweight");
+    }
+    out_f32(e, dw, heads * d);
+}
+
 static void
 test_rope(env *e)
 {
@@ -988,6 +1020,7 @@ static const op_case cases[] = {
     {"bias_grad", test_bias_grad},
     {"layernorm", test_layernorm},
     {"layernorm_grad", test_layernorm_grad},
+    {"layernorm_heads", test_layernorm_heads},
     {"rmsnorm", test_rmsnorm},
     {"rmsnorm_grad", test_rmsnorm_grad},
     {"rmsnorm_shards", test_rmsnorm_shards},

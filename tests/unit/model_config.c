@@ -102,7 +102,7 @@ static const struct {
     {"\"model_type\": \"cohere\", \"logit_scale\": null", "\"logit_scale\" must not be null"},
     {"\"model_type\": \"cohere\", \"logit_scale\": \"x\"", "logit_scale"},
     {"\"model_type\": \"cohere\", \"layer_norm_eps\": null", "\"layer_norm_eps\" must not be null"},
-    {"\"model_type\": \"cohere\", \"use_qk_norm\": true", "\"use_qk_norm\" is true: norms of q and k"},
+    {"\"model_type\": \"cohere2\", \"use_qk_norm\": true", "\"use_qk_norm\" is true, but this model_type"},
     {"\"model_type\": \"cohere2\", \"sliding_window_pattern\": null", "\"sliding_window_pattern\" must not be null"},
     {"\"model_type\": \"phi\", \"qk_layernorm\": true", "\"qk_layernorm\" is true"},
     {"\"model_type\": \"olmo\", \"clip_qkv\": 0", "\"clip_qkv\" must be"},

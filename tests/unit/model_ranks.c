@@ -669,6 +669,7 @@ test_adapted(const char *scratch, int kv_heads, int shards, uint64_t seed,
     make_task(&k, kv_heads, seed);
     if (family)
         test_family(&k.config, family);
+    k.config.qk_norm |= family == &rlf_family_cohere && seed == 10;
     k.config.query_growth = family == &rlf_family_ministral3 ? 0.4 : 0;
     k.config.query_reach = 3;
     k.config.clip_qkv = family == &rlf_family_olmo ? 0.3 : 0;

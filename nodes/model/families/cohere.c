@@ -1,5 +1,6 @@
 /* Cohere's Command R: attention and mlp stand side by side behind one LayerNorm
- * without bias, and logits are scaled.
+ * without bias, and logits are scaled. Command R+ has norms of each head of q
+ * and k, with weights of its own.
  *
  * Cohere 2 (Command R7B and A): all but every fourth layer have a window, and
  * those without one rotate nothing. */
@@ -14,6 +15,10 @@ layer(rlf_program *r, rlf_var x)
     rlf_var n = rlf_layer_norm(r, x, "input_layernorm", false);
     rlf_heads h = rlf_linear_heads(r, n, "self_attn.q_proj", "self_attn.k_proj",
                                    "self_attn.v_proj", c->qkv_bias);
+    if (c->qk_norm) {
+        h.q = rlf_head_layer_norm(r, h.q, "self_attn.q_norm");
+        h.k = rlf_head_layer_norm(r, h.k, "self_attn.k_norm");
+    }
     bool windows = c->family->window;
     int window = windows ? rlf_model_config_window(c, r->layer) : 0;
     if (window || !windows)
@@ -35,12 +40,11 @@ static rlf_status
 read_keys(const rlf_config_keys *keys, rlf_model_config *c)
 {
     rlf_err *err = keys->err;
-    bool norms = false;
-    RLF_TRY(rlf_config_flag(keys, "use_qk_norm", &norms));
-    if (norms)
+    RLF_TRY(rlf_config_flag(keys, "use_qk_norm", &c->qk_norm));
+    if (c->qk_norm && c->family->window) /* Cohere 2 has none */
         return rlf_config_fail(keys, "use_qk_norm",
-                               "is true: norms of q and k with weights of "
-                               "their own for each head are not supported");
+                               "is true, but this model_type has no norms of q "
+                               "and k");
     c->logits_scale = 0.0625;
     return rlf_config_number(keys, keys->root, "logit_scale", 1e-6, 1e6,
                              &c->logits_scale);
