@@ -60,6 +60,8 @@ nth(const uint32_t *rows, int64_t i)
  * goes to, which need not be sent what they have. Found once for each part. */
 typedef struct senders {
     const word *busy;
+    const word *sampling;  /* of the others, those who had better not either;
+                              NULL: none */
     const rlf_parts *need; /* NULL: nobody is spared */
     const word **of;       /* per part of `need`; NULL: not found yet */
 } senders;
@@ -79,16 +81,25 @@ spared(const rlf_control *c, senders *s, int64_t i)
     return s->of[part] = set;
 }
 
-/* Those who have a row, without those of a set, unless they are all: whoever is
- * at work would keep the others waiting. */
+/* Ranks without those of a set (NULL: none is), unless they are all. */
 static const word *
-senders_of(const rlf_control *c, const track *t, uint32_t row, const word *busy)
+without(const rlf_control *c, const word *ranks, const word *set)
+{
+    word *left = RLF_NEW_ARRAY(c->arena, word, c->n_words), some = 0;
+    for (int k = 0; k < c->n_words && set; k++)
+        some |= left[k] = ranks[k] & ~set[k];
+    return some ? left : ranks;
+}
+
+/* Those who have a row and had better send it: whoever is at work would keep
+ * the others waiting, and who samples would wait for them. */
+static const word *
+senders_of(const rlf_control *c, const track *t, uint32_t row, const word *busy,
+           const word *sampling)
 {
     const word *have = rlf_control_ranks_with(c, t, row);
-    word *left = RLF_NEW_ARRAY(c->arena, word, c->n_words), some = 0;
-    for (int k = 0; k < c->n_words; k++)
-        some |= left[k] = have[k] & ~busy[k];
-    return some ? left : have;
+    const word *left = without(c, have, busy);
+    return left == have ? without(c, have, sampling) : left;
 }
 
 static holders
@@ -103,7 +114,8 @@ holders_of(const rlf_control *c, const track *t, const uint32_t *rows,
     h.part = RLF_NEW_ARRAY(c->arena, int, n + 1);
     for (uint32_t i = 0; i < n; i++)
         h.part[i] = part_of_set(
-            c, &h, senders_of(c, t, nth(rows, i), spared(c, from, i)));
+            c, &h,
+            senders_of(c, t, nth(rows, i), spared(c, from, i), from->sampling));
     list_ranks(c, &h);
     h.shown.part = h.part;
     return h;
@@ -169,8 +181,8 @@ all_but(const rlf_control *c, const int *ranks, int n, rlf_arena *arena)
 }
 
 /* Those who get all take part in what follows, and wait for each other anyway:
- * what one of them has is sent by nobody else, who might have to wait for them.
- */
+ * what one of them has is sent by nobody else, who might have to wait for them;
+ * and nobody who samples sends what somebody else has. */
 void
 rlf_control_bring_all(rlf_control *c, int from, int reader, const int *to,
                       int n_to)
@@ -184,7 +196,8 @@ rlf_control_bring_all(rlf_control *c, int from, int reader, const int *to,
     if (!rlf_control_is_stored(c, from))
         return;
     rlf_arena *scratch = rlf_arena_new();
-    senders own = {.busy = all_but(c, to, n_to, scratch)};
+    senders own = {.busy = all_but(c, to, n_to, scratch),
+                   .sampling = rlf_control_kept_free(c)};
     holders h = holders_of(c, t, NULL, n, &own);
     rlf_edge *rounds;
     int n_rounds = rlf_edge_all_gather(&h.shown, to, n_to, n, scratch, &rounds);

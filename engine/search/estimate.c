@@ -43,6 +43,11 @@ struct rlf_estimator {
     double beside[MOST];        /* the part of its replicas that do so, */
     double late[MOST];          /* and once samples are gathered */
     rlf_gather gather[MOST];    /* of generations; `on` 0: they are not */
+    /* Generations that a reading shares ranks with, which make samples ahead:
+     * as long as they are at work only replicas that make none read; the part
+     * of its replicas that do so. */
+    uint64_t apart[MOST];
+    double aside[MOST];
     /* Of sums of models, with the moves of their terms. */
     double sum_seconds[SUMS];
     uint64_t sum_meets[SUMS]; /* operations that share a rank with it */
@@ -201,6 +206,27 @@ add_follows(rlf_estimator *e)
     }
 }
 
+static void
+add_apart(rlf_estimator *e)
+{
+    const rlf_problem_call *calls = e->problem->calls;
+    for (int i = 0; i < e->problem->n_calls; i++) {
+        e->apart[i] = 0;
+        e->aside[i] = 1;
+        for (int k = 0; k < i && e->oldest && e->at[i]; k++) {
+            if (calls[i].kind != RLF_STAGE_READ || calls[i].ahead ||
+                calls[k].kind != RLF_STAGE_GENERATE || !calls[k].ahead ||
+                !e->at[k])
+                continue;
+            double part = rlf_choice_beside(e->at[i], e->at[k]);
+            if (part <= 0 || part >= 1)
+                continue;
+            e->apart[i] |= 1ull << k;
+            e->aside[i] = rlf_smaller(e->aside[i], part);
+        }
+    }
+}
+
 static bool
 same_copy(const rlf_choice *a, const rlf_choice *b)
 {
@@ -266,6 +292,7 @@ look(rlf_estimator *e, const int *choice)
     for (int j = 0; j < p->n_model_sums; j++)
         look_at_sum(e, j);
     add_follows(e);
+    add_apart(e);
     add_generations(e);
 }
 
@@ -376,6 +403,18 @@ run_move(const rlf_estimator *e, timeline *t, int i, double ready)
     return t->end[MOST + i] = ready;
 }
 
+/* When a reading is done whose ranks make samples ahead, which can begin at
+ * `ready` where they do not. */
+static double
+read_apart(const rlf_estimator *e, timeline *t, int i, double ready)
+{
+    double over = latest(t, e->apart[i]), all = e->seconds[i];
+    t->start[i] = ready = rlf_larger(ready, free_at(e, t, i, e->apart[i]));
+    double aside = ready + all / e->aside[i];
+    double after = rlf_larger(ready, over) + all;
+    return !e->known ? rlf_smaller(aside, after) : ready < over ? aside : after;
+}
+
 /* Weights of an update of the step before are there as it begins, and so is
  * what was made ahead. */
 static void
@@ -395,6 +434,10 @@ run_call(const rlf_estimator *e, timeline *t, int i)
         ready = rlf_larger(ready, t->end[need]);
         if (!(e->follows[i] >> need & 1))
             sooner = rlf_larger(sooner, t->end[need]);
+    }
+    if (e->apart[i]) {
+        t->end[i] = read_apart(e, t, i, ready);
+        return;
     }
     t->start[i] = ready = rlf_larger(ready, free_at(e, t, i, 0));
     double end = ready + e->seconds[i];
@@ -571,11 +614,15 @@ crowded(const rlf_estimator *e, const double *begin, const double *area)
 }
 
 /* Calls of which one reads samples as the other makes them are at work at the
- * same time, as far as they are not on the same ranks. */
+ * same time, as far as they are not on the same ranks; and so are readings and
+ * what is made ahead. */
 static bool
 may_overlap(const rlf_problem *p, int a, int b)
 {
-    return p->calls[a].follows >> b & 1 || p->calls[b].follows >> a & 1;
+    const rlf_problem_call *x = &p->calls[a], *y = &p->calls[b];
+    bool apart = (x->kind == RLF_STAGE_GENERATE && x->ahead && !y->ahead) ||
+                 (y->kind == RLF_STAGE_GENERATE && y->ahead && !x->ahead);
+    return x->follows >> b & 1 || y->follows >> a & 1 || apart;
 }
 
 /* Seconds that calls other than i take of a rank; of a generation and what

@@ -347,7 +347,7 @@ cut_alike(const rlf_choice *a, const rlf_choice *b)
 /* The sum, of which `end` are the ends of the step's calls: when it is over. */
 static double
 simulate_sum(const made *m, const int *choice, const double *end, double begin,
-             double *free_at, beside *ranks)
+             double *free_at, double *others, beside *ranks)
 {
     int other = __builtin_ctz(m->sum.lent);
     const rlf_choice *at = &m->calls[m->sum.at].choices[choice[m->sum.at]];
@@ -365,7 +365,7 @@ simulate_sum(const made *m, const int *choice, const double *end, double begin,
     start += m->sum.share * seconds;
     for (int r = 0; r < m->problem.devices; r++)
         if (lies_on(at, r) || (moved && lies_on(from, r)))
-            ranks[r].rest = free_at[r] = start;
+            ranks[r].rest = free_at[r] = others[r] = start;
     return start;
 }
 
@@ -379,10 +379,11 @@ simulate(const made *m, const int *choice)
     enum { STEPS = 600, AHEAD = 4 };
     static double end[STEPS + AHEAD][MOST_CALLS];
     double free_at[MOST_DEVICES] = {0}, generated = 0, begin = 0, half = 0;
+    double others[MOST_DEVICES] = {0}; /* all but the first call */
     const rlf_choice *first = &m->calls[0].choices[choice[0]];
     bool gradual = first->complete[0] > 0 && !m->calls[0].ahead;
     const rlf_problem_call *calls = m->calls;
-    double took[MOST_CALLS];
+    double took[MOST_CALLS], made_ahead = 0;
     int n = m->problem.n_calls;
     memset(end, 0, sizeof end);
     for (int i = 0; i < n; i++)
@@ -397,7 +398,8 @@ simulate(const made *m, const int *choice)
         for (int turn = 0; turn < 2 * n; turn++) {
             int i = turn % n;
             if (m->problem.n_model_sums && turn >= n && m->sum.after == i - 1)
-                summed = simulate_sum(m, choice, end[s], begin, free_at, ranks);
+                summed = simulate_sum(m, choice, end[s], begin, free_at, others,
+                                      ranks);
             if ((calls[i].ahead > 0) != (turn < n))
                 continue;
             const rlf_choice *at = &calls[i].choices[choice[i]];
@@ -446,7 +448,7 @@ simulate(const made *m, const int *choice)
                 start += seconds;
                 for (int r = 0; r < m->problem.devices; r++)
                     if (lies_on(at, r) || lies_on(from, r)) {
-                        ranks[r].rest = start;
+                        ranks[r].rest = others[r] = start;
                         free_at[r] = fmax(free_at[r], start);
                     }
                 end[s][0] += stops ? seconds : 0;
@@ -462,18 +464,27 @@ simulate(const made *m, const int *choice)
                 if (calls[i].needs[k])
                     sooner = fmax(sooner, end[own][calls[i].needs[k]]);
             }
+            double part = part_beside(at, first);
+            bool apart = calls[0].ahead && !calls[i].ahead &&
+                         calls[0].kind == RLF_STAGE_GENERATE &&
+                         calls[i].kind == RLF_STAGE_READ && part > 0 &&
+                         part < 1;
             for (int r = at->first; r < at->first + at->count; r++)
-                start = fmax(start, free_at[r]);
+                start = fmax(start, apart ? others[r] : free_at[r]);
             if (calls[i].kind == RLF_STAGE_GENERATE)
                 start = fmax(start, generated);
             end[own][i] = start + took[i];
+            if (apart && start < made_ahead)
+                end[own][i] = start + took[i] / part;
             if (follows)
                 end[own][i] = read_beside(m, choice, took, i, sooner,
                                           end[own][0], end[own][i], ranks);
             if (calls[i].kind == RLF_STAGE_GENERATE)
                 generated = end[own][i];
+            made_ahead = i ? made_ahead : end[own][0];
             for (int r = at->first; r < at->first + at->count; r++) {
-                free_at[r] = end[own][i];
+                free_at[r] = fmax(free_at[r], end[own][i]);
+                others[r] = i ? fmax(others[r], end[own][i]) : others[r];
                 if (follows)
                     ranks[r].read = end[own][i];
                 else if (i)
@@ -481,7 +492,8 @@ simulate(const made *m, const int *choice)
             }
         }
         if (m->problem.n_model_sums && m->sum.after == n - 1)
-            summed = simulate_sum(m, choice, end[s], begin, free_at, ranks);
+            summed =
+                simulate_sum(m, choice, end[s], begin, free_at, others, ranks);
         for (int i = 0; i < n; i++)
             begin = fmax(begin, end[s + (calls[i].ahead > 0)][i]);
         begin = fmax(begin, summed);
