@@ -224,12 +224,13 @@ def stablelm(r):
 
 def cohere(r):
     c = sizes(r)
-    return {**c, **rope(r, c), **flag(r, "attention_bias"),
+    return {**c, **rope(r, c), **flag(r, "attention_bias", "use_qk_norm"),
             "logit_scale": r.choice((0.0625, 0.7))}
 
 
 def cohere2(r):
     c = cohere(r)
+    del c["use_qk_norm"]
     return {**c, **types(r, c)}
 
 
