@@ -508,6 +508,31 @@ function parts.numbers(_, count)
   return checks
 end
 
+-- A number of a data set is met by its own digits: as rows print it, with all
+-- that a float may need, and as the quotient that it is; and not by its
+-- neighbours.
+function parts.floats(_, count)
+  for _ = 1, count do
+    local over, under = 1 + draw(1 << 20), 1 + draw(999)
+    local truth = over / under
+    local far = math.random(1 << 53, math.maxinteger)
+    for text, of in pairs({[tostring(truth)] = math.tointeger(truth) or truth,
+        [("%.17g"):format(truth)] = truth, [("%.17g"):format(-truth)] = -truth,
+        [over .. "/" .. under] = truth, [far .. "/1"] = far + 0.0}) do
+      text = text:gsub("^(.*)e%+?(.*)$", "%1 \\cdot 10^{%2}")
+      if answer.score("The answer is $" .. text .. "$.", of) ~= 1 then
+        error(("%s is not %.17g"):format(text, of))
+      end
+    end
+    for _, other in ipairs({truth * (1 + 2 ^ -52), truth * (1 - 2 ^ -53)}) do
+      if answer.score(("The answer is %.17g."):format(other), truth) ~= 0 then
+        error(("%.17g is %.17g"):format(other, truth))
+      end
+    end
+  end
+  return count
+end
+
 -- (a + b sqrt d)/c in ways that algebra says are one, and some that are not.
 function parts.radicals(_, count)
   local bases = {2, 3, 5, 6, 7, 10, 11, 1009, 30}

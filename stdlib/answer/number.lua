@@ -308,12 +308,32 @@ function number.of(text)
     exponent = integer(exponent)} or nil
 end
 
+-- The float nearest to over / under, two positive integers. The quotient has at
+-- least 55 digits of base 2, the last of which is 1 if it is not exact, so that
+-- the conversion to a float is the only step that rounds.
+local function nearest(over, under)
+  local whole, rest, exponent = over // under, over % under, 0
+  while whole < 1 << 54 do
+    rest = rest << 1 -- maybe above the integers, but below 2^64
+    whole = whole << 1
+    if not math.ult(rest, under) then
+      rest = rest - under
+      whole = whole | 1
+    end
+    exponent = exponent - 1
+  end
+  return (rest == 0 and whole or whole | 1) * 2.0 ^ exponent
+end
+
 -- The float nearest to a number.
 function number.float(a)
-  if a.over then
-    return a.over / a.under
+  if not a.over then
+    return a.sign * tonumber(a.digits .. "e" .. a.exponent)
+  elseif a.over == 0 then
+    return 0.0
   end
-  return a.sign * tonumber(a.digits .. "e" .. a.exponent)
+  local float = nearest(math.abs(a.over), a.under)
+  return a.over < 0 and -float or float
 end
 
 return number

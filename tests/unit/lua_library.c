@@ -351,6 +351,13 @@ test_number_truths(rlf_lua_host *host, rlf_arena *arena)
         {"\\boxed{25\\%}", 25, 1},
         {"\\boxed{25}", 0.25, 0},
         {"\\boxed{2^{-2}}", 0.25, 1},
+        {"it is 101069.66666666667", 101069.66666666667, 1},
+        {"it is -101069.66666666667", -101069.66666666667, 1},
+        {"it is 101069.66666666668", 101069.66666666667, 0},
+        {"it is 16.6666666666666667", 50.0 / 3, 1},
+        {"it is 9007199254740993.1", 9007199254740994, 1},
+        {"\\boxed{\\frac{9007199254740993}{18014398509481984}}", 0.5, 1},
+        {"\\boxed{\\frac{1}{9223372036854775807}}", 1 / 0x1p63, 1},
     };
     for (size_t i = 0; i < RLF_COUNT(cases); i++) {
         const rlf_lua_field f[] = {
@@ -580,6 +587,7 @@ test_fuzz(void)
         fuzz(host, arena, "expressions", i, quick() ? 8 : 100);
     for (int i = 0; i < (quick() ? 1 : 8); i++)
         fuzz(host, arena, "numbers", i, quick() ? 8 : 100);
+    fuzz(host, arena, "floats", 0, quick() ? 100 : 1000);
     fuzz(host, arena, "radicals", 0, quick() ? 10 : 100);
     fuzz(host, arena, "latin", 0xa0, quick() ? 0x20 : 0xe0);
     for (int i = 0; i < 4; i++)
