@@ -2,7 +2,8 @@
  * a checkpoint knows how many bytes there were and their checksum, and a resume
  * holds the files against that.
  *
- * Lines past the checkpoint are of steps that are done again: they are cut.
+ * Lines past the checkpoint are of steps that are done again: they are cut, but
+ * for what the run cannot have written, as run.json tells how far it came.
  * Lines before it that are not what was written are told of: the file is put
  * aside as it is, and what can still be read of it is the new one. Nothing that
  * cannot be made again is deleted. What stands in a line is rundir.c's. */
@@ -285,20 +286,33 @@ begin_anew(rlf_session *session, const char *path, rlf_err *err)
     return RLF_OK;
 }
 
-/* Does the line read as one of a step from *last to `step`? A step has one line
- * of metrics. */
+/* The step of a checkpoint, and the last one that the run can have written
+ * lines of since: UINT32_MAX where it was killed. */
+typedef struct steps {
+    uint32_t saved, most;
+} steps;
+
+/* Does the line read as one of a step from *last to `most`? A step has one line
+ * of metrics. Of one behind a checkpoint it is asked as well that it has what
+ * each line of a run has, and of metrics that no step is missing. */
 static bool
-take_line(const rlf_buf *line, int which, uint32_t step, int64_t *last)
+take_line(const rlf_buf *line, int which, uint32_t most, bool behind,
+          int64_t *last)
 {
+    static const char *const in_each[RLF_JOURNALS] = {
+        [RLF_JOURNAL_METRICS] = "time", [RLF_JOURNAL_SAMPLES] = "response"};
     json_t *root = NULL;
     rlf_err ignored = RLF_ERR_NONE;
     int64_t of = 0;
     bool good = rlf_json_parse("", 1, line->p, line->n, &ignored, &root) >= 0 &&
                 json_is_object(root) &&
-                rlf_json_as_int(json_object_get(root, "step"), &of);
+                rlf_json_as_int(json_object_get(root, "step"), &of) &&
+                (!behind || json_object_get(root, in_each[which]));
     json_decref(root);
-    int64_t least = which == RLF_JOURNAL_METRICS ? *last + 1 : *last;
-    if (!good || of < least || of < 1 || of > (int64_t)step)
+    bool one = which == RLF_JOURNAL_METRICS;
+    int64_t least = one ? *last + 1 : *last;
+    if (!good || of < least || of < 1 || of > (int64_t)most ||
+        (one && behind && of > least))
         return false;
     *last = of;
     return true;
@@ -307,31 +321,32 @@ take_line(const rlf_buf *line, int which, uint32_t step, int64_t *last)
 /* Is what stands behind the checkpoint, from byte n on, what a run wrote there:
  * lines of steps after it, the last one maybe torn? */
 static rlf_status
-is_of_steps(const rlf_infile *file, uint64_t n, int which, uint32_t step,
+is_of_steps(const rlf_infile *file, uint64_t n, int which, steps of,
             rlf_err *err, bool *good)
 {
     static const char begin[] = "{\"step\":";
     reader r = {.file = file, .at = n};
-    int64_t last = step;
+    int64_t last = of.saved;
     bool ends;
     rlf_status status;
     *good = true;
     while ((status = next_line(&r, err, &ends)) >= 0 && r.line.n && *good) {
         size_t m = r.line.n < sizeof begin - 1 ? r.line.n : sizeof begin - 1;
-        *good = ends ? take_line(&r.line, which, UINT32_MAX, &last) &&
-                           last > (int64_t)step
-                     : memcmp(r.line.p, begin, m) == 0;
+        *good = ends ? take_line(&r.line, which, of.most, true, &last) &&
+                           last > (int64_t)of.saved
+                     : memcmp(r.line.p, begin, m) == 0 && of.most > of.saved;
     }
     reader_close(&r);
     return status;
 }
 
-/* Copy the lines of steps up to `step` that can be read; *bad is the number of
- * the first that cannot, unless only later steps follow, which are done again;
- * 0: each can. `of` is set for the steps that there are lines of. */
+/* Copy the lines of steps up to the checkpoint's that can be read; *bad is the
+ * number of the first that cannot, unless only later steps follow, which are
+ * done again; 0: each can. `of` is set for the steps that there are lines of.
+ */
 static rlf_status
-copy_lines(reader *r, int which, uint32_t step, bool *of, copied *c,
-           rlf_err *err, size_t *bad)
+copy_lines(reader *r, int which, steps known, bool *of, copied *c, rlf_err *err,
+           size_t *bad)
 {
     int64_t last = 0;
     uint64_t from = 0;      /* of the line */
@@ -342,9 +357,10 @@ copy_lines(reader *r, int which, uint32_t step, bool *of, copied *c,
         RLF_TRY(next_line(r, err, &ends));
         if (!r->line.n)
             return RLF_OK;
-        bool takes = ends && take_line(&r->line, which, step, &last);
+        bool takes =
+            ends && take_line(&r->line, which, known.saved, false, &last);
         if (!takes && took && ends)
-            RLF_TRY(is_of_steps(r->file, from, which, step, err, &later));
+            RLF_TRY(is_of_steps(r->file, from, which, known, err, &later));
         if (later)
             return RLF_OK;
         if (takes) {
@@ -415,7 +431,7 @@ replace(rlf_session *session, int which, rlf_status status, const copied *c,
 }
 
 static rlf_status
-mend(rlf_session *session, int which, const rlf_infile *file, uint32_t step,
+mend(rlf_session *session, int which, const rlf_infile *file, steps known,
      rlf_err *err)
 {
     const char *path = path_of(session, which);
@@ -427,17 +443,17 @@ mend(rlf_session *session, int which, const rlf_infile *file, uint32_t step,
     size_t bad;
     RLF_TRY(rlf_file_copy(path, to, err));
     RLF_TRY(rlf_writer_open(path, err, &good.to));
-    bool *of = rlf_calloc((size_t)step + 1, sizeof *of);
-    rlf_status status = copy_lines(&r, which, step, of, &good, err, &bad);
+    bool *of = rlf_calloc((size_t)known.saved + 1, sizeof *of);
+    rlf_status status = copy_lines(&r, which, known, of, &good, err, &bad);
     reader_close(&r);
     status = replace(session, which, status, &good, err);
     if (status >= 0) {
-        tell_damage(session, path, bad, step);
+        tell_damage(session, path, bad, known.saved);
         rlf_buf_printf(said,
                        "%s is as it was found, %s has the %zu line%s that can "
                        "be read",
                        to, path, good.lines, good.lines == 1 ? "" : "s");
-        put_missing(of, step, said);
+        put_missing(of, known.saved, said);
         rlf_buf_putc(said, '\n');
     }
     free(of);
@@ -470,14 +486,14 @@ put_aside(rlf_session *session, int which, const rlf_infile *file, rlf_err *err)
 
 static rlf_status
 hold_against(rlf_session *session, int which, const rlf_infile *file,
-             uint32_t step, rlf_err *err)
+             steps known, rlf_err *err)
 {
     uint64_t n = session->beside.journals[which].size;
     bool whole, of_steps;
     RLF_TRY(is_whole(session, which, file, rlf_infile_size(file), err, &whole));
     if (!whole)
-        return mend(session, which, file, step, err);
-    RLF_TRY(is_of_steps(file, n, which, step, err, &of_steps));
+        return mend(session, which, file, known, err);
+    RLF_TRY(is_of_steps(file, n, which, known, err, &of_steps));
     if (session->beside.journals[which].foreign.count || !of_steps)
         return put_aside(session, which, file, err);
     return rlf_infile_size(file) > n
@@ -497,12 +513,12 @@ part_from_others(const char *path, rlf_err *err)
 }
 
 static rlf_status
-go_on(rlf_session *session, int which, uint32_t step, rlf_err *err)
+go_on(rlf_session *session, int which, steps known, rlf_err *err)
 {
     rlf_infile *file;
     RLF_TRY(part_from_others(path_of(session, which), err));
     RLF_TRY(rlf_infile_open(path_of(session, which), err, &file));
-    rlf_status status = hold_against(session, which, file, step, err);
+    rlf_status status = hold_against(session, which, file, known, err);
     rlf_infile_close(file);
     return status;
 }
@@ -525,6 +541,7 @@ begin_empty(rlf_session *session, int which, bool there, uint32_t step)
 rlf_status
 rlf_journals_open(rlf_session *session, uint32_t step, rlf_err *err)
 {
+    steps known = {step, step ? rlf_record_reached(session) : 0};
     for (int i = 0; i < RLF_JOURNALS; i++) {
         const char *path = path_of(session, i);
         struct stat found;
@@ -533,7 +550,7 @@ rlf_journals_open(rlf_session *session, uint32_t step, rlf_err *err)
         if (!there || (step && stat(path, &found) == 0 && !found.st_size))
             begin_empty(session, i, there, step);
         else if (step)
-            RLF_TRY(go_on(session, i, step, err));
+            RLF_TRY(go_on(session, i, known, err));
         else
             RLF_TRY(begin_anew(session, path, err));
         session->appended[i] =

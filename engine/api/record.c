@@ -300,6 +300,24 @@ rlf_record_has_copy(const rlf_session *s, const char *copy, const char *digest)
     return has;
 }
 
+uint32_t
+rlf_record_reached(const rlf_session *s)
+{
+    rlf_err ignored = RLF_ERR_NONE;
+    json_t *starts = read_list(path_of(s, s->arena), "starts", &ignored);
+    size_t n = json_array_size(starts);
+    const json_t *end =
+        n ? json_object_get(json_array_get(starts, n - 1), "end") : NULL;
+    const char *how = json_string_value(json_object_get(end, "how"));
+    int64_t step = 0;
+    bool known = how && rlf_json_as_int(json_object_get(end, "step"), &step) &&
+                 step >= 0 && step < (int64_t)UINT32_MAX;
+    if (known && strcmp(how, "failed") == 0)
+        step++; /* in which it failed, maybe behind its lines */
+    json_decref(starts);
+    return known ? (uint32_t)step : UINT32_MAX;
+}
+
 /* Of a run that was killed, how far it came. */
 static void
 put_killed(const rlf_session *s, rlf_buf *out)

@@ -557,6 +557,9 @@ uint32_t rlf_record_day(const rlf_session *session);
 /* A JSON list of the inputs that it has; NULL: it is not there, damaged, or
  * cannot be read. The caller's. */
 json_t *rlf_record_inputs(const rlf_session *session, rlf_arena *arena);
+/* The last step of which the run can have written lines, by what run.json says
+ * of the end of its latest start; UINT32_MAX: nothing, as of a killed run. */
+uint32_t rlf_record_reached(const rlf_session *session);
 /* Once a run with a directory is open and went on from where it did. */
 rlf_status rlf_record_begin(rlf_session *session, rlf_err *err);
 /* Says how it ended; nothing where it was not begun, or has ended. */
@@ -585,7 +588,8 @@ rlf_status rlf_journal_free_name(const rlf_session *session, const char *path,
 
 /* Before the first step, after a resume at `step` (0: none) whose checkpoint
  * knows session->beside: hold the files against that, cut what was written
- * about later steps. What is damaged is told of in session->warnings. */
+ * about later steps, and put a file aside that has anything else. That and what
+ * is damaged is told of in session->warnings. */
 rlf_status rlf_journals_open(rlf_session *session, uint32_t step, rlf_err *err);
 /* Append whole lines. */
 rlf_status rlf_journal_add(rlf_session *session, int which, const char *p,
