@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_RANKS = 65536, MOST_TOKENS = 1 << 30 };
+enum { MOST_RANKS = 65536, MOST_TOKENS = 1 << 30, MOST_SCHEDULES = 32 };
 
 /* ---- arguments ---- */
 
@@ -202,11 +202,13 @@ power_of_two(const maker *m, const rlf_arg *arg)
 static bool
 schedule(maker *m, const rlf_arg *arg)
 {
-    static const char *const known[] = {"gpipe", "1f1b",  "interleaved",
-                                        "zb-h1", "zb-h2", "zb-v"};
-    for (size_t i = 0; i < RLF_COUNT(known); i++) {
-        if (!strcmp(known[i], arg->text)) {
-            m->row.schedule = known[i];
+    const char *known[MOST_SCHEDULES], *word;
+    size_t n = 0;
+    while ((word = rlf_place_schedule(n))) {
+        RLF_ASSERT(n < MOST_SCHEDULES);
+        known[n++] = word;
+        if (!strcmp(word, arg->text)) {
+            m->row.schedule = word;
             return true;
         }
     }
@@ -219,13 +221,17 @@ schedule(maker *m, const rlf_arg *arg)
     }
     rlf_diag *diag = rlf_diag_error(m->s->diags, "place", arg->span,
                                     "there is no schedule \"%s\"", arg->text);
-    const char *nearest = rlf_str_nearest(arg->text, known, RLF_COUNT(known));
-    if (nearest)
+    const char *nearest = rlf_str_nearest(arg->text, known, n);
+    if (nearest) {
         rlf_diag_hint(m->s->diags, diag, "did you mean \"%s\"?", nearest);
-    else
-        rlf_diag_hint(m->s->diags, diag,
-                      "it is \"gpipe\", \"1f1b\", \"interleaved\", \"zb-h1\", "
-                      "\"zb-h2\", \"zb-v\", a table, or the file of one");
+        return false;
+    }
+    rlf_buf list = {0};
+    for (size_t i = 0; i < n; i++)
+        rlf_buf_printf(&list, "\"%s\", ", known[i]);
+    rlf_diag_hint(m->s->diags, diag, "it is %sa table, or the file of one",
+                  list.p);
+    rlf_buf_free(&list);
     return false;
 }
 

@@ -10,6 +10,7 @@
 #include "engine/base/option.h"
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
+#include "engine/graph/place.h"
 #include "engine/io/file.h"
 #include "engine/lua/internal.h"
 #include "grammar/cluster.h"
@@ -620,6 +621,24 @@ test_scaling(const char *text)
     rlf_buf_free(&readme);
 }
 
+/* Each schedule of a pipeline is named where `schedule:` is told. */
+static void
+test_schedules(const char *text)
+{
+    const char *from = strstr(text, "\n.It Ic schedule :");
+    const char *end = from ? strstr(from + 1, "\n.It ") : NULL, *name;
+    char quoted[64];
+    if (!end)
+        bail("rlf.5 does not tell of schedule:");
+    char *told_of = strndup(from, (size_t)(end - from));
+    for (size_t i = 0; (name = rlf_place_schedule(i)); i++) {
+        snprintf(quoted, sizeof quoted, "\n.Qq %s\n", name);
+        ok(strstr(told_of, quoted) != NULL, "rlf.5 tells of the schedule %s",
+           name);
+    }
+    free(told_of);
+}
+
 /* An item that no table has is of something that is gone. */
 static void
 test_items(void)
@@ -654,6 +673,7 @@ main(void)
     test_answer();
     test_families();
     test_scaling(language);
+    test_schedules(language);
     test_items();
     return done();
 }

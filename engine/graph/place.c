@@ -2,6 +2,7 @@
 #include "engine/graph/place.h"
 
 #include "engine/base/json.h"
+#include "engine/base/vec.h"
 #include "engine/graph/class.h"
 
 #include <string.h>
@@ -25,6 +26,17 @@ rlf_carry_word(rlf_carry carry)
     static const char *const word[RLF_CARRIES] = {
         [RLF_CARRY_PAGES] = "pages", [RLF_CARRY_TOKENS] = "tokens"};
     return word[carry];
+}
+
+const char *
+rlf_place_schedule(size_t i)
+{
+    static const char *const word[] = {
+#define SCHEDULE(word, make) word,
+#include "engine/graph/schedule.def"
+#undef SCHEDULE
+    };
+    return i < RLF_COUNT(word) ? word[i] : NULL;
 }
 
 bool

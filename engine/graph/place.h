@@ -50,8 +50,8 @@ struct rlf_place_row {
                        said: as the run shows that it pays */
     int seats;      /* generation: samples that a replica then takes at most */
     rlf_carry carry;
-    const char *schedule; /* of the pipeline: "gpipe", "1f1b", "interleaved",
-                             "zb-h1", "zb-h2", "zb-v" or "table"; NULL */
+    const char *schedule; /* of the pipeline: rlf_place_schedule, or "table";
+                             NULL */
     const char *table; /* schedule "table": its file, as it is to be opened, or
                           the table itself */
     int chunks;    /* schedule "interleaved": parts of the layers a rank has */
@@ -74,6 +74,8 @@ struct rlf_placement {
     int n_pins;
 };
 
+/* Name i of schedule.def; NULL behind the last. */
+const char *rlf_place_schedule(size_t i);
 /* Is the text of a schedule a table itself, and no path? It begins with how
  * many places there are, and semicolons end its lines. */
 bool rlf_place_is_table(const char *text);

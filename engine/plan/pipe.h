@@ -86,8 +86,8 @@ void rlf_pipe_zero_bubble(int pp, int micros, int depth, rlf_arena *arena,
  * that the first place has the first stage and the last. It holds no more than
  * 2 pp micro-batches of a chunk, as many bytes as ZB-H1. */
 void rlf_pipe_vee(int pp, int micros, rlf_arena *arena, rlf_pipe *out);
-/* The schedule "gpipe", "1f1b", "interleaved" (chunks for that one), "zb-h1",
- * "zb-h2" or "zb-v". RLF_USER for another name. */
+/* The schedule of this name in engine/graph/schedule.def; `chunks` is for those
+ * that ask for it. RLF_USER for another name. */
 rlf_status rlf_pipe_named(const char *schedule, int pp, int micros, int chunks,
                           rlf_arena *arena, rlf_err *err, rlf_pipe *out);
 /* The same table with only the first micros[model] micro-batches of each model

@@ -1,6 +1,8 @@
 /* Schedules known by name, as tables: see pipe.h. */
 #include "engine/plan/pipe.h"
 
+#include "engine/graph/place.h"
+
 #include <string.h>
 
 /* An empty table of one model with `chunks` stages a place, and room in every
@@ -244,22 +246,23 @@ rlf_status
 rlf_pipe_named(const char *schedule, int pp, int micros, int chunks,
                rlf_arena *arena, rlf_err *err, rlf_pipe *out)
 {
-    if (!strcmp(schedule, "gpipe"))
-        rlf_pipe_gpipe(pp, micros, arena, out);
-    else if (!strcmp(schedule, "1f1b"))
-        rlf_pipe_1f1b(pp, micros, arena, out);
-    else if (!strcmp(schedule, "interleaved"))
-        rlf_pipe_interleaved(pp, micros, chunks, arena, out);
-    else if (!strcmp(schedule, "zb-h1"))
-        rlf_pipe_zero_bubble(pp, micros, 1, arena, out);
-    else if (!strcmp(schedule, "zb-h2"))
-        rlf_pipe_zero_bubble(pp, micros, 2, arena, out);
-    else if (!strcmp(schedule, "zb-v"))
-        rlf_pipe_vee(pp, micros, arena, out);
-    else
-        return rlf_fail(err, RLF_USER,
-                        "there is no schedule \"%s\"; there are gpipe, 1f1b, "
-                        "interleaved, zb-h1, zb-h2 and zb-v",
-                        schedule);
-    return RLF_OK;
+#define SCHEDULE(word, make)       \
+    if (!strcmp(schedule, word)) { \
+        make;                      \
+        return RLF_OK;             \
+    }
+#include "engine/graph/schedule.def"
+#undef SCHEDULE
+    rlf_buf known = {0};
+    const char *word;
+    for (size_t i = 0; (word = rlf_place_schedule(i)); i++)
+        rlf_buf_printf(&known, "%s%s",
+                       i == 0                      ? ""
+                       : rlf_place_schedule(i + 1) ? ", "
+                                                   : " and ",
+                       word);
+    rlf_fail(err, RLF_USER, "there is no schedule \"%s\"; there are %s",
+             schedule, known.p);
+    rlf_buf_free(&known);
+    return RLF_USER;
 }
