@@ -48,6 +48,7 @@ struct rlf_estimator {
      * of its replicas that do so. */
     uint64_t apart[MOST];
     double aside[MOST];
+    uint64_t within[MOST]; /* those of which all replicas make samples */
     /* Of sums of models, with the moves of their terms. */
     double sum_seconds[SUMS];
     uint64_t sum_meets[SUMS]; /* operations that share a rank with it */
@@ -211,7 +212,7 @@ add_apart(rlf_estimator *e)
 {
     const rlf_problem_call *calls = e->problem->calls;
     for (int i = 0; i < e->problem->n_calls; i++) {
-        e->apart[i] = 0;
+        e->apart[i] = e->within[i] = 0;
         e->aside[i] = 1;
         for (int k = 0; k < i && e->oldest && e->at[i]; k++) {
             if (calls[i].kind != RLF_STAGE_READ || calls[i].ahead ||
@@ -219,6 +220,8 @@ add_apart(rlf_estimator *e)
                 !e->at[k])
                 continue;
             double part = rlf_choice_beside(e->at[i], e->at[k]);
+            if (part <= 0)
+                e->within[i] |= 1ull << k;
             if (part <= 0 || part >= 1)
                 continue;
             e->apart[i] |= 1ull << k;
@@ -404,12 +407,17 @@ run_move(const rlf_estimator *e, timeline *t, int i, double ready)
 }
 
 /* When a reading is done whose ranks make samples ahead, which can begin at
- * `ready` where they do not. */
+ * `ready` where they do not; where all do it is read between two turns. */
 static double
 read_apart(const rlf_estimator *e, timeline *t, int i, double ready)
 {
+    uint64_t beside = e->apart[i] | e->within[i];
     double over = latest(t, e->apart[i]), all = e->seconds[i];
-    t->start[i] = ready = rlf_larger(ready, free_at(e, t, i, e->apart[i]));
+    t->start[i] = ready = rlf_larger(ready, free_at(e, t, i, beside));
+    for (uint64_t of = e->within[i]; e->known && of; of &= of - 1) {
+        int k = __builtin_ctzll(of);
+        t->end[k] += t->end[k] > ready ? all : 0;
+    }
     double aside = ready + all / e->aside[i];
     double after = rlf_larger(ready, over) + all;
     return !e->known ? rlf_smaller(aside, after) : ready < over ? aside : after;
@@ -435,7 +443,7 @@ run_call(const rlf_estimator *e, timeline *t, int i)
         if (!(e->follows[i] >> need & 1))
             sooner = rlf_larger(sooner, t->end[need]);
     }
-    if (e->apart[i]) {
+    if (e->apart[i] | e->within[i]) {
         t->end[i] = read_apart(e, t, i, ready);
         return;
     }

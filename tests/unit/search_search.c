@@ -467,15 +467,21 @@ simulate(const made *m, const int *choice)
             double part = part_beside(at, first);
             bool apart = calls[0].ahead && !calls[i].ahead &&
                          calls[0].kind == RLF_STAGE_GENERATE &&
-                         calls[i].kind == RLF_STAGE_READ && part > 0 &&
-                         part < 1;
+                         calls[i].kind == RLF_STAGE_READ && part < 1;
             for (int r = at->first; r < at->first + at->count; r++)
                 start = fmax(start, apart ? others[r] : free_at[r]);
             if (calls[i].kind == RLF_STAGE_GENERATE)
                 start = fmax(start, generated);
             end[own][i] = start + took[i];
-            if (apart && start < made_ahead)
+            if (apart && part > 0 && start < made_ahead)
                 end[own][i] = start + took[i] / part;
+            if (apart && part <= 0 && start < made_ahead) {
+                made_ahead = end[s + calls[0].ahead][0] += took[i];
+                generated = fmax(generated, made_ahead);
+                for (int r = 0; r < m->problem.devices; r++)
+                    if (lies_on(first, r))
+                        free_at[r] = fmax(free_at[r], made_ahead);
+            }
             if (follows)
                 end[own][i] = read_beside(m, choice, took, i, sooner,
                                           end[own][0], end[own][i], ranks);
