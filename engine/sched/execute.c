@@ -509,29 +509,47 @@ execute_end(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 }
 
 static rlf_status
-execute_files(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
+tell_saved(rlf_rank *rank, rlf_err *err)
 {
-    for (size_t i = 0; i < rank->graph->resources.count; i++) {
-        const rlf_resource *r = &rank->graph->resources.data[i];
-        const rlf_resource_class *class = r->class;
-        void *object = rank->env.resource[i];
-        if (command->kind == RLF_DO_SAVE && !r->class->model && rank->rank != 0)
-            continue; /* the same on every rank */
-        RLF_TRY(
-            command->kind == RLF_DO_SAVE
-                ? class->save(&rank->env, r, object, command->directory, err)
-                : class->restore(&rank->env, r, object, command->directory,
-                                 err));
-    }
-    if (command->kind == RLF_DO_RESTORE)
-        RLF_TRY(rlf_rank_restore_ahead(rank, command, err));
     rlf_rank_event event = {.kind = RLF_EVENT_SAVED};
     tell_step(rank, -1, &event);
     return tell(rank, &event, err);
 }
 
+/* Rank 0 saves what is the same on every rank. */
 static rlf_status
-execute_nothing(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
+execute_save(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
+{
+    for (size_t i = 0; i < rank->graph->resources.count; i++) {
+        const rlf_resource *r = &rank->graph->resources.data[i];
+        if (r->class->model || rank->rank == 0)
+            RLF_TRY(r->class->save(&rank->env, r, rank->env.resource[i],
+                                   command->directory, err));
+    }
+    return tell_saved(rank, err);
+}
+
+static rlf_status
+execute_restore(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
+{
+    for (size_t i = 0; i < rank->graph->resources.count; i++) {
+        const rlf_resource *r = &rank->graph->resources.data[i];
+        RLF_TRY(r->class->restore(&rank->env, r, rank->env.resource[i],
+                                  command->directory, err));
+    }
+    RLF_TRY(rlf_rank_restore_ahead(rank, command, err));
+    return tell_saved(rank, err);
+}
+
+static rlf_status
+execute_weights(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
+{
+    return rlf_rank_move(rank, command, err);
+}
+
+/* The thread that has carried it out ends. */
+static rlf_status
+execute_stop(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
     (void)rank, (void)command, (void)err;
     return RLF_OK;
@@ -623,11 +641,8 @@ rlf_rank_execute(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
     static rlf_status (*const execute[])(rlf_rank *, const rlf_rank_command *,
                                          rlf_err *) = {
-        [RLF_DO_BEGIN] = execute_begin,   [RLF_DO_OPEN] = execute_open,
-        [RLF_DO_RUN] = execute_run,       [RLF_DO_EDGE] = execute_edge,
-        [RLF_DO_MOVE] = execute_move,     [RLF_DO_END] = execute_end,
-        [RLF_DO_WEIGHTS] = rlf_rank_move, [RLF_DO_SAVE] = execute_files,
-        [RLF_DO_RESTORE] = execute_files, [RLF_DO_STOP] = execute_nothing,
+#define COMMAND(NAME, word, who, doing, doc) [RLF_DO_##NAME] = execute_##word,
+#include "engine/order/protocol.def"
     };
     note(rank, command);
     set_doing(rank, rlf_doing_of(command->kind));
