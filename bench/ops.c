@@ -5,12 +5,10 @@
  *
  * GFLOP/s count 4 flops per (query, key, element) of causal attention forward
  * and 10 backward, 2 per weight for the head (6 with gradients). */
+#include "bench/measure.h"
 #include "kernels/kernels.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct model {
     const char *name;
@@ -24,26 +22,16 @@ static const model models[] = {
     {"story", 288, 6, 6, 48, 768, 32000, 8, 256, 64, 200},
 };
 
-static clockid_t clock_used = CLOCK_MONOTONIC;
 static double seconds = 0.1;
 static rlf_device *device;
 static rlf_queue *queue;
 static rlf_err err = RLF_ERR_NONE;
 
-static double
-now(void)
-{
-    struct timespec t;
-    clock_gettime(clock_used, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void *
 take(size_t bytes)
 {
     void *p;
-    if (rlf_device_alloc(device, bytes, &p, &err) < 0)
-        exit((fprintf(stderr, "%s\n", err.sentence), 1));
+    check(rlf_device_alloc(device, bytes, &p, &err), &err);
     memset(p, 0, bytes);
     return p;
 }
@@ -62,8 +50,7 @@ numbers(int64_t n)
         double least_ = 1e9, start_ = now();                            \
         do {                                                            \
             double t_ = now();                                          \
-            if ((call) < 0)                                             \
-                exit((fprintf(stderr, "%s\n", err.sentence), 1));       \
+            check(call, &err);                                          \
             t_ = now() - t_;                                            \
             least_ = t_ < least_ ? t_ : least_;                         \
         } while (now() - start_ < seconds);                             \
@@ -288,9 +275,8 @@ main(int argc, char **argv)
     seconds = argc > 2 ? atof(argv[2]) : 0.1;
     if (options.n_threads == 1)
         clock_used = CLOCK_THREAD_CPUTIME_ID;
-    if (rlf_device_cpu_new(&options, &device, &err) < 0 ||
-        rlf_queue_new(device, &queue, &err) < 0)
-        return fprintf(stderr, "%s\n", err.sentence), 1;
+    check(rlf_device_cpu_new(&options, &device, &err), &err);
+    check(rlf_queue_new(device, &queue, &err), &err);
     const rlf_kernels *k = rlf_kernels_cpu();
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         printf("%s (%s, %d threads)\n", models[i].name, k->isa,

@@ -1,33 +1,18 @@
 /* bench parquet FILE COLUMN: how long a column of texts takes to be read, in
  * processor time of one thread, the least of a few times: as records of a data
  * set, which is what a program does, and row by row. */
+#include "bench/measure.h"
 #include "engine/io/parquet.h"
 #include "engine/io/records.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { TIMES = 5 };
-
-static double
-seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void
-die(const rlf_err *err)
-{
-    fprintf(stderr, "%s\n", err->sentence);
-    exit(1);
-}
 
 int
 main(int argc, char **argv)
 {
+    clock_used = CLOCK_PROCESS_CPUTIME_ID;
     if (argc != 3) {
         fprintf(stderr, "usage: parquet FILE COLUMN\n");
         return 2;
@@ -41,16 +26,14 @@ main(int argc, char **argv)
     for (int k = 0; k < TIMES; k++) {
         rlf_records out;
         rlf_arena *arena = rlf_arena_new();
-        double begin = seconds(), end;
-        if (rlf_records_read(&spec, arena, &err, &out) < 0)
-            die(&err);
-        end = seconds();
+        double begin = now(), end;
+        check(rlf_records_read(&spec, arena, &err, &out), &err);
+        end = now();
         records = end - begin < records ? end - begin : records;
         bytes = 0;
         for (size_t i = 0; !out.columns[0].numbers && i < out.count; i++) {
             const rlf_record_value *value;
-            if (rlf_records_row(&out, i, arena, &err, &value) < 0)
-                die(&err);
+            check(rlf_records_row(&out, i, arena, &err, &value), &err);
             bytes += value->text.n;
         }
         rlf_arena_free(arena);
@@ -59,16 +42,14 @@ main(int argc, char **argv)
         json_t *row = NULL;
         const char *why;
         const char *field = argv[2];
-        begin = seconds();
-        if (rlf_parquet_open(argv[1], &field, 1, &err, &file) < 0)
-            die(&err);
+        begin = now();
+        check(rlf_parquet_open(argv[1], &field, 1, &err, &file), &err);
         do {
             json_decref(row);
-            if (rlf_parquet_next(file, &err, &row, &why) < 0)
-                die(&err);
+            check(rlf_parquet_next(file, &err, &row, &why), &err);
         } while (row);
         rlf_parquet_close(file);
-        end = seconds();
+        end = now();
         rows = end - begin < rows ? end - begin : rows;
     }
     printf("%zu %.4f %.4f\n", bytes, records, rows);

@@ -2,29 +2,13 @@
  * so many bytes of texts (0: all of them): processor seconds to open it, bytes
  * of memory a row and the most that the process had, and microseconds to read a
  * row in the order of the file and in another one, of 200,000 each. */
+#include "bench/measure.h"
 #include "engine/io/records.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { TIMES = 200000 };
-
-static double
-seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void
-die(const rlf_err *err)
-{
-    fprintf(stderr, "%s\n", err->sentence);
-    exit(1);
-}
 
 static bool
 ends_in(const char *text, const char *end)
@@ -54,15 +38,14 @@ read_rows(const rlf_records *rows, size_t stride)
     rlf_arena *pool = rlf_arena_new();
     rlf_err err = RLF_ERR_NONE;
     size_t row = 0;
-    double begin = seconds();
+    double begin = now();
     for (int i = 0; i < TIMES; i++) {
         const rlf_record_value *value;
-        if (rlf_records_row(rows, row, pool, &err, &value) < 0)
-            die(&err);
+        check(rlf_records_row(rows, row, pool, &err, &value), &err);
         row = (row + stride) % rows->count;
         rlf_arena_reset(pool);
     }
-    double all = seconds() - begin;
+    double all = now() - begin;
     rlf_arena_free(pool);
     return all / TIMES;
 }
@@ -70,6 +53,7 @@ read_rows(const rlf_records *rows, size_t stride)
 int
 main(int argc, char **argv)
 {
+    clock_used = CLOCK_PROCESS_CPUTIME_ID;
     if (argc < 3) {
         fprintf(stderr, "usage: rows FILE COLUMN [BYTES]\n");
         return 2;
@@ -86,10 +70,9 @@ main(int argc, char **argv)
                              .most = SIZE_MAX};
     rlf_records rows;
     rlf_arena *arena = rlf_arena_new();
-    double begin = seconds();
-    if (rlf_records_read(&spec, arena, &err, &rows) < 0)
-        die(&err);
-    double opened = seconds() - begin;
+    double begin = now();
+    check(rlf_records_read(&spec, arena, &err, &rows), &err);
+    double opened = now() - begin;
     double memory = (double)rlf_arena_used(arena) +
                     (double)rlf_records_size(&rows).memory +
                     (double)rlf_records_size(&rows).index;

@@ -6,32 +6,16 @@
  * --sums in front, checksums of each text's ids and, of each eighth, of what
  * they decode to, with which tests/oracle/text_made.py compares them; of a text
  * that has what the vocabulary cannot express, that it is refused. */
+#include "bench/measure.h"
 #include "engine/base/clock.h"
 #include "engine/dev/team.h"
 #include "engine/io/checksum.h"
 #include "engine/io/json.h"
 #include "engine/text/detokenizer.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum { TIMES = 5 };
-
-static double
-seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void
-die(const rlf_err *err)
-{
-    fprintf(stderr, "%s\n", err->sentence);
-    exit(1);
-}
 
 static void
 show_sums(const rlf_tokenizer *t, const json_t *texts)
@@ -72,20 +56,19 @@ show_times(const rlf_tokenizer *t, const json_t *texts, double opening)
     double least = 1e9;
     size_t bytes = 0, count = 0;
     for (int k = 0; k < TIMES; k++) {
-        double begin = seconds(), end;
+        double begin = now(), end;
         bytes = count = 0;
         for (size_t i = 0; i < json_array_size(texts); i++) {
             const json_t *text = json_array_get(texts, i);
             rlf_ids ids = {0};
-            if (rlf_tokenizer_encode(t, json_string_value(text),
-                                     json_string_length(text), 0, &err,
-                                     &ids) < 0)
-                die(&err);
+            check(rlf_tokenizer_encode(t, json_string_value(text),
+                                       json_string_length(text), 0, &err, &ids),
+                  &err);
             bytes += json_string_length(text);
             count += ids.count;
             RLF_VEC_FREE(&ids);
         }
-        end = seconds();
+        end = now();
         least = end - begin < least ? end - begin : least;
     }
     printf("%zu %zu %.4f %.4f\n", bytes, count, opening, least);
@@ -110,10 +93,9 @@ encode_some(void *arg, int thread, int n_threads)
             const json_t *text = json_array_get(s->texts, i);
             rlf_err err = RLF_ERR_NONE;
             rlf_ids ids = {0};
-            if (rlf_tokenizer_encode(s->tokenizer, json_string_value(text),
-                                     json_string_length(text), 0, &err,
-                                     &ids) < 0)
-                die(&err);
+            check(rlf_tokenizer_encode(s->tokenizer, json_string_value(text),
+                                       json_string_length(text), 0, &err, &ids),
+                  &err);
             RLF_VEC_FREE(&ids);
         }
 }
@@ -129,8 +111,7 @@ show_threads(const rlf_tokenizer *t, const json_t *texts, int most)
         rlf_err err = RLF_ERR_NONE;
         rlf_team *team;
         double least = 1e9, busy = 1e9;
-        if (rlf_team_new(n, n, &team, &err) < 0)
-            die(&err);
+        check(rlf_team_new(n, n, &team, &err), &err);
         for (int k = 0; k < TIMES; k++) {
             shared s = {t, texts,
                         rlf_claim_of((int64_t)json_array_size(texts))};
@@ -151,6 +132,7 @@ show_threads(const rlf_tokenizer *t, const json_t *texts, int most)
 int
 main(int argc, char **argv)
 {
+    clock_used = CLOCK_PROCESS_CPUTIME_ID;
     bool sums = argc == 4 && strcmp(argv[1], "--sums") == 0;
     bool threads = argc == 5 && strcmp(argv[1], "--threads") == 0;
     if (argc != 3 && !sums && !threads) {
@@ -161,12 +143,10 @@ main(int argc, char **argv)
     rlf_err err = RLF_ERR_NONE;
     rlf_tokenizer *t = NULL;
     json_t *texts = NULL;
-    double begin = seconds();
-    if (rlf_tokenizer_open(argv[argc - 2], &err, &t) < 0)
-        die(&err);
-    double opening = seconds() - begin;
-    if (rlf_json_load(argv[argc - 1], &err, &texts) < 0)
-        die(&err);
+    double begin = now();
+    check(rlf_tokenizer_open(argv[argc - 2], &err, &t), &err);
+    double opening = now() - begin;
+    check(rlf_json_load(argv[argc - 1], &err, &texts), &err);
     if (threads)
         show_threads(t, texts, atoi(argv[2]));
     else if (sums)

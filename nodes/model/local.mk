@@ -43,6 +43,7 @@ libnodes_a_SOURCES += \
 	nodes/model/families/neox.c \
 	nodes/model/families/olmo.c \
 	nodes/model/families/olmo2.c \
+	nodes/model/families/parts.c \
 	nodes/model/families/phi.c \
 	nodes/model/families/phi3.c \
 	nodes/model/families/qwen.c \

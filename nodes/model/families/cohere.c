@@ -6,15 +6,12 @@
  * those without one rotate nothing. */
 #include "nodes/model/families/families.h"
 
-#include <math.h>
-
 static rlf_var
 layer(rlf_program *r, rlf_var x)
 {
     const rlf_model_config *c = r->config;
     rlf_var n = rlf_layer_norm(r, x, "input_layernorm", false);
-    rlf_heads h = rlf_linear_heads(r, n, "self_attn.q_proj", "self_attn.k_proj",
-                                   "self_attn.v_proj", c->qkv_bias);
+    rlf_heads h = rlf_qkv_heads(r, n);
     if (c->qk_norm) {
         h.q = rlf_head_layer_norm(r, h.q, "self_attn.q_norm");
         h.k = rlf_head_layer_norm(r, h.k, "self_attn.k_norm");
@@ -23,10 +20,10 @@ layer(rlf_program *r, rlf_var x)
     int window = windows ? rlf_model_config_window(c, r->layer) : 0;
     if (window || !windows)
         h = rlf_rotate(r, h);
-    rlf_var o = rlf_attend(r, h, window, 1 / sqrt((double)c->head_dim), 0);
+    rlf_var o = rlf_attend_scaled(r, h, window);
     x = rlf_linear_onto(r, x, o, "self_attn.o_proj", c->o_bias);
-    rlf_gates g = rlf_linear_gates(r, n, "mlp.gate_proj", "mlp.up_proj", false);
-    return rlf_linear_onto(r, x, rlf_glu(r, g, c->act), "mlp.down_proj", false);
+    return rlf_linear_onto(r, x, rlf_gate_up(r, n, false), "mlp.down_proj",
+                           false);
 }
 
 static void

@@ -3,8 +3,6 @@
  * behind one norm or two, or, without parallel_attn, one behind the other. */
 #include "nodes/model/families/families.h"
 
-#include <math.h>
-
 static rlf_var
 layer(rlf_program *r, rlf_var x)
 {
@@ -13,17 +11,14 @@ layer(rlf_program *r, rlf_var x)
     rlf_var n = rlf_layer_norm(
         r, x, c->two_norms ? "ln_attn" : "input_layernorm", true);
     rlf_heads h = rlf_linear_heads(r, n, qkv, qkv, qkv, c->qkv_bias);
-    rlf_var o =
-        rlf_attend(r, rlf_rotate(r, h), 0, 1 / sqrt((double)c->head_dim), 0);
+    rlf_var o = rlf_attend_scaled(r, rlf_rotate(r, h), 0);
     rlf_var y = rlf_linear_onto(r, x, o, "self_attention.dense", c->o_bias);
     if (c->two_norms)
         n = rlf_layer_norm(r, x, "ln_mlp", true);
     else if (!c->parallel)
         n = rlf_layer_norm(r, y, "post_attention_layernorm", true);
-    rlf_var m =
-        rlf_linear_to(r, n, RLF_WIDTH_FFN, "mlp.dense_h_to_4h", c->mlp_bias);
-    return rlf_linear_onto(r, y, rlf_activate(r, m, c->act),
-                           "mlp.dense_4h_to_h", c->mlp_bias);
+    return rlf_plain_mlp(r, y, n, "mlp.dense_h_to_4h", "mlp.dense_4h_to_h",
+                         c->mlp_bias);
 }
 
 static void

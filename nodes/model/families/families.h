@@ -64,4 +64,15 @@ typedef struct rlf_family {
 /* The rows of Llama, which others share. */
 void rlf_llama_rows(rlf_program *r);
 
+/* Rows that several families have alike (parts.c). */
+/* self_attn.q_proj, k_proj and v_proj, with biases if the config has them. */
+rlf_heads rlf_qkv_heads(rlf_program *r, rlf_var x);
+/* Scores over sqrt(head_dim), without a cap; `window` as in rlf_attend. */
+rlf_var rlf_attend_scaled(rlf_program *r, rlf_heads h, int window);
+/* mlp.gate_proj, which is activated, times mlp.up_proj. */
+rlf_var rlf_gate_up(rlf_program *r, rlf_var x, bool bias);
+/* An mlp of x without a gate, onto `to`. */
+rlf_var rlf_plain_mlp(rlf_program *r, rlf_var to, rlf_var x, const char *up,
+                      const char *down, bool bias);
+
 #endif

@@ -16,8 +16,7 @@ layer(rlf_program *r, rlf_var x)
 {
     const rlf_model_config *c = r->config;
     rlf_var n = rlf_norm(r, x, "input_layernorm");
-    rlf_heads h = rlf_linear_heads(r, n, "self_attn.q_proj", "self_attn.k_proj",
-                                   "self_attn.v_proj", c->qkv_bias);
+    rlf_heads h = rlf_qkv_heads(r, n);
     if (c->qk_norm)
         h = rlf_head_norms(r, h, "self_attn.q_norm", "self_attn.k_norm");
     int window = rlf_model_config_window(c, r->layer);
@@ -27,8 +26,7 @@ layer(rlf_program *r, rlf_var x)
     rlf_var a = rlf_linear(r, o, "self_attn.o_proj", c->o_bias);
     x = rlf_add(r, x, rlf_norm(r, a, "post_attention_layernorm"), 1);
     n = rlf_norm(r, x, "pre_feedforward_layernorm");
-    rlf_gates g = rlf_linear_gates(r, n, "mlp.gate_proj", "mlp.up_proj", false);
-    rlf_var m = rlf_linear(r, rlf_glu(r, g, c->act), "mlp.down_proj", false);
+    rlf_var m = rlf_linear(r, rlf_gate_up(r, n, false), "mlp.down_proj", false);
     return rlf_add(r, x, rlf_norm(r, m, "post_feedforward_layernorm"), 1);
 }
 
@@ -37,14 +35,12 @@ first_layer(rlf_program *r, rlf_var x)
 {
     const rlf_model_config *c = r->config;
     rlf_var n = rlf_norm(r, x, "input_layernorm");
-    rlf_heads h = rlf_linear_heads(r, n, "self_attn.q_proj", "self_attn.k_proj",
-                                   "self_attn.v_proj", c->qkv_bias);
-    rlf_var o =
-        rlf_attend(r, rlf_rotate(r, h), 0, 1 / sqrt((double)c->head_dim), 0);
+    rlf_heads h = rlf_qkv_heads(r, n);
+    rlf_var o = rlf_attend_scaled(r, rlf_rotate(r, h), 0);
     x = rlf_linear_onto(r, x, o, "self_attn.o_proj", c->o_bias);
     n = rlf_norm(r, x, "post_attention_layernorm");
-    rlf_gates g = rlf_linear_gates(r, n, "mlp.gate_proj", "mlp.up_proj", false);
-    return rlf_linear_onto(r, x, rlf_glu(r, g, c->act), "mlp.down_proj", false);
+    return rlf_linear_onto(r, x, rlf_gate_up(r, n, false), "mlp.down_proj",
+                           false);
 }
 
 static void

@@ -3,16 +3,12 @@
  * what attention and mlp make before it is added to the residual, too. */
 #include "nodes/model/families/families.h"
 
-#include <math.h>
-
 static rlf_var
 attend(rlf_program *r, rlf_var x)
 {
-    const rlf_model_config *c = r->config;
     rlf_var n = rlf_norm(r, x, "input_layernorm");
-    rlf_heads h = rlf_linear_heads(r, n, "self_attn.q_proj", "self_attn.k_proj",
-                                   "self_attn.v_proj", c->qkv_bias);
-    return rlf_attend(r, rlf_rotate(r, h), 0, 1 / sqrt((double)c->head_dim), 0);
+    rlf_heads h = rlf_qkv_heads(r, n);
+    return rlf_attend_scaled(r, rlf_rotate(r, h), 0);
 }
 
 static rlf_var

@@ -14,9 +14,7 @@ layer(rlf_program *r, rlf_var x)
     rlf_var o = rlf_attend(r, h, 0, c->attention_scale, 0);
     x = rlf_linear_onto(r, x, o, "attn.c_proj", true);
     n = rlf_layer_norm(r, x, "ln_2", true);
-    rlf_var m = rlf_linear_to(r, n, RLF_WIDTH_FFN, "mlp.c_fc", true);
-    return rlf_linear_onto(r, x, rlf_activate(r, m, c->act), "mlp.c_proj",
-                           true);
+    return rlf_plain_mlp(r, x, n, "mlp.c_fc", "mlp.c_proj", true);
 }
 
 static void

@@ -7,16 +7,13 @@ layer(rlf_program *r, rlf_var x)
 {
     const rlf_model_config *c = r->config;
     rlf_var n = rlf_norm(r, x, "input_layernorm");
-    rlf_heads h = rlf_linear_heads(r, n, "self_attn.q_proj", "self_attn.k_proj",
-                                   "self_attn.v_proj", c->qkv_bias);
+    rlf_heads h = rlf_qkv_heads(r, n);
     rlf_var o = rlf_attend(r, rlf_rotate(r, h), 0, c->attention_scale, 0);
     rlf_var a = rlf_linear(r, o, "self_attn.o_proj", c->o_bias);
     x = rlf_add(r, x, a, c->residual_scale);
     n = rlf_norm(r, x, "post_attention_layernorm");
-    rlf_gates g =
-        rlf_linear_gates(r, n, "mlp.gate_proj", "mlp.up_proj", c->mlp_bias);
-    rlf_var m =
-        rlf_linear(r, rlf_glu(r, g, c->act), "mlp.down_proj", c->mlp_bias);
+    rlf_var m = rlf_linear(r, rlf_gate_up(r, n, c->mlp_bias), "mlp.down_proj",
+                           c->mlp_bias);
     return rlf_add(r, x, m, c->residual_scale);
 }
 

@@ -2,27 +2,21 @@
  * Ministral 3, whose queries grow behind the positions of pretraining. */
 #include "nodes/model/families/families.h"
 
-#include <math.h>
-
 static rlf_var
 layer(rlf_program *r, rlf_var x)
 {
     const rlf_model_config *c = r->config;
     rlf_var n = rlf_norm(r, x, "input_layernorm");
-    rlf_heads h = rlf_linear_heads(r, n, "self_attn.q_proj", "self_attn.k_proj",
-                                   "self_attn.v_proj", c->qkv_bias);
+    rlf_heads h = rlf_qkv_heads(r, n);
     if (c->qk_norm)
         h = rlf_head_norms(r, h, "self_attn.q_norm", "self_attn.k_norm");
     if (!c->still || !c->still[r->layer])
         h = rlf_rotate(r, h);
-    rlf_var o = rlf_attend(r, h, rlf_model_config_window(c, r->layer),
-                           1 / sqrt((double)c->head_dim), 0);
+    rlf_var o = rlf_attend_scaled(r, h, rlf_model_config_window(c, r->layer));
     x = rlf_linear_onto(r, x, o, "self_attn.o_proj", c->o_bias);
     n = rlf_norm(r, x, "post_attention_layernorm");
-    rlf_gates g =
-        rlf_linear_gates(r, n, "mlp.gate_proj", "mlp.up_proj", c->mlp_bias);
-    return rlf_linear_onto(r, x, rlf_glu(r, g, c->act), "mlp.down_proj",
-                           c->mlp_bias);
+    return rlf_linear_onto(r, x, rlf_gate_up(r, n, c->mlp_bias),
+                           "mlp.down_proj", c->mlp_bias);
 }
 
 void

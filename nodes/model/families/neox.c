@@ -3,8 +3,6 @@
  * by side behind a norm each, or one behind the other. */
 #include "nodes/model/families/families.h"
 
-#include <math.h>
-
 static rlf_var
 layer(rlf_program *r, rlf_var x)
 {
@@ -12,14 +10,12 @@ layer(rlf_program *r, rlf_var x)
     const rlf_model_config *c = r->config;
     rlf_var n = rlf_layer_norm(r, x, "input_layernorm", true);
     rlf_heads h = rlf_linear_heads(r, n, qkv, qkv, qkv, c->qkv_bias);
-    rlf_var o =
-        rlf_attend(r, rlf_rotate(r, h), 0, 1 / sqrt((double)c->head_dim), 0);
+    rlf_var o = rlf_attend_scaled(r, rlf_rotate(r, h), 0);
     rlf_var y = rlf_linear_onto(r, x, o, "attention.dense", c->o_bias);
     n = rlf_layer_norm(r, c->parallel ? x : y, "post_attention_layernorm",
                        true);
-    rlf_var m = rlf_linear_to(r, n, RLF_WIDTH_FFN, "mlp.dense_h_to_4h", true);
-    return rlf_linear_onto(r, y, rlf_activate(r, m, c->act),
-                           "mlp.dense_4h_to_h", true);
+    return rlf_plain_mlp(r, y, n, "mlp.dense_h_to_4h", "mlp.dense_4h_to_h",
+                         true);
 }
 
 static void

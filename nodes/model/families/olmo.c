@@ -2,26 +2,22 @@
  * weights of their own, and whose queries, keys and values may have bounds. */
 #include "nodes/model/families/families.h"
 
-#include <math.h>
-
 static rlf_var
 layer(rlf_program *r, rlf_var x)
 {
     const rlf_model_config *c = r->config;
     rlf_var n = rlf_layer_norm(r, x, NULL, false);
-    rlf_heads h = rlf_linear_heads(r, n, "self_attn.q_proj", "self_attn.k_proj",
-                                   "self_attn.v_proj", c->qkv_bias);
+    rlf_heads h = rlf_qkv_heads(r, n);
     if (c->clip_qkv > 0) {
         h.q = rlf_clip(r, h.q, c->clip_qkv);
         h.k = rlf_clip(r, h.k, c->clip_qkv);
         h.v = rlf_clip(r, h.v, c->clip_qkv);
     }
-    rlf_var o =
-        rlf_attend(r, rlf_rotate(r, h), 0, 1 / sqrt((double)c->head_dim), 0);
+    rlf_var o = rlf_attend_scaled(r, rlf_rotate(r, h), 0);
     x = rlf_linear_onto(r, x, o, "self_attn.o_proj", c->o_bias);
     n = rlf_layer_norm(r, x, NULL, false);
-    rlf_gates g = rlf_linear_gates(r, n, "mlp.gate_proj", "mlp.up_proj", false);
-    return rlf_linear_onto(r, x, rlf_glu(r, g, c->act), "mlp.down_proj", false);
+    return rlf_linear_onto(r, x, rlf_gate_up(r, n, false), "mlp.down_proj",
+                           false);
 }
 
 static void

@@ -5,24 +5,20 @@
  * stretched with those of the others (Team OLMo 2025). */
 #include "nodes/model/families/families.h"
 
-#include <math.h>
-
 static rlf_var
 layer(rlf_program *r, rlf_var x)
 {
     const rlf_model_config *c = r->config;
-    rlf_heads h = rlf_linear_heads(r, x, "self_attn.q_proj", "self_attn.k_proj",
-                                   "self_attn.v_proj", c->qkv_bias);
+    rlf_heads h = rlf_qkv_heads(r, x);
     h.q = rlf_norm(r, h.q, "self_attn.q_norm");
     h.k = rlf_norm(r, h.k, "self_attn.k_norm");
     int window =
         c->local_rope.theta > 0 ? rlf_model_config_window(c, r->layer) : 0;
     h = window ? rlf_rotate_local(r, h) : rlf_rotate(r, h);
-    rlf_var o = rlf_attend(r, h, window, 1 / sqrt((double)c->head_dim), 0);
+    rlf_var o = rlf_attend_scaled(r, h, window);
     rlf_var a = rlf_linear(r, o, "self_attn.o_proj", c->o_bias);
     x = rlf_add(r, x, rlf_norm(r, a, "post_attention_layernorm"), 1);
-    rlf_gates g = rlf_linear_gates(r, x, "mlp.gate_proj", "mlp.up_proj", false);
-    rlf_var m = rlf_linear(r, rlf_glu(r, g, c->act), "mlp.down_proj", false);
+    rlf_var m = rlf_linear(r, rlf_gate_up(r, x, false), "mlp.down_proj", false);
     return rlf_add(r, x, rlf_norm(r, m, "post_feedforward_layernorm"), 1);
 }
 

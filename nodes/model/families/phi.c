@@ -3,20 +3,14 @@
  * too; without its dropout. */
 #include "nodes/model/families/families.h"
 
-#include <math.h>
-
 static rlf_var
 layer(rlf_program *r, rlf_var x)
 {
-    const rlf_model_config *c = r->config;
     rlf_var n = rlf_layer_norm(r, x, "input_layernorm", true);
-    rlf_heads h = rlf_linear_heads(r, n, "self_attn.q_proj", "self_attn.k_proj",
-                                   "self_attn.v_proj", true);
-    rlf_var o =
-        rlf_attend(r, rlf_rotate(r, h), 0, 1 / sqrt((double)c->head_dim), 0);
+    rlf_heads h = rlf_qkv_heads(r, n);
+    rlf_var o = rlf_attend_scaled(r, rlf_rotate(r, h), 0);
     x = rlf_linear_onto(r, x, o, "self_attn.dense", true);
-    rlf_var m = rlf_linear_to(r, n, RLF_WIDTH_FFN, "mlp.fc1", true);
-    return rlf_linear_onto(r, x, rlf_activate(r, m, c->act), "mlp.fc2", true);
+    return rlf_plain_mlp(r, x, n, "mlp.fc1", "mlp.fc2", true);
 }
 
 static void

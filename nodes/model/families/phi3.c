@@ -2,8 +2,6 @@
  * gate and up as another; it may rotate a part of each head. */
 #include "nodes/model/families/families.h"
 
-#include <math.h>
-
 static rlf_var
 layer(rlf_program *r, rlf_var x)
 {
@@ -12,9 +10,8 @@ layer(rlf_program *r, rlf_var x)
     const rlf_model_config *c = r->config;
     rlf_var n = rlf_norm(r, x, "input_layernorm");
     rlf_heads h = rlf_linear_heads(r, n, qkv, qkv, qkv, false);
-    rlf_var o =
-        rlf_attend(r, rlf_rotate(r, h), rlf_model_config_window(c, r->layer),
-                   1 / sqrt((double)c->head_dim), 0);
+    rlf_var o = rlf_attend_scaled(r, rlf_rotate(r, h),
+                                  rlf_model_config_window(c, r->layer));
     x = rlf_linear_onto(r, x, o, "self_attn.o_proj", false);
     n = rlf_norm(r, x, "post_attention_layernorm");
     rlf_gates g = rlf_linear_gates(r, n, gates, gates, false);

@@ -3,22 +3,18 @@
  * (Bellagente et al. 2024, 3). */
 #include "nodes/model/families/families.h"
 
-#include <math.h>
-
 static rlf_var
 layer(rlf_program *r, rlf_var x)
 {
     const rlf_model_config *c = r->config;
     rlf_var n = rlf_layer_norm(r, x, "input_layernorm", true);
-    rlf_heads h = rlf_linear_heads(r, n, "self_attn.q_proj", "self_attn.k_proj",
-                                   "self_attn.v_proj", c->qkv_bias);
-    rlf_var o =
-        rlf_attend(r, rlf_rotate(r, h), 0, 1 / sqrt((double)c->head_dim), 0);
+    rlf_heads h = rlf_qkv_heads(r, n);
+    rlf_var o = rlf_attend_scaled(r, rlf_rotate(r, h), 0);
     x = rlf_linear_onto(r, x, o, "self_attn.o_proj", false);
     if (!c->parallel)
         n = rlf_layer_norm(r, x, "post_attention_layernorm", true);
-    rlf_gates g = rlf_linear_gates(r, n, "mlp.gate_proj", "mlp.up_proj", false);
-    return rlf_linear_onto(r, x, rlf_glu(r, g, c->act), "mlp.down_proj", false);
+    return rlf_linear_onto(r, x, rlf_gate_up(r, n, false), "mlp.down_proj",
+                           false);
 }
 
 static void
