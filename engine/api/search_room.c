@@ -1,4 +1,5 @@
-/* Whether a program has room on a cluster, and how many machines it takes.
+/* Finds whether a program has room on a cluster, and how many machines it
+ * takes.
  *
  * What all models keep, wherever they lie, is known from a few layouts, before
  * all are measured; that there is no placement, when the search is over. */
@@ -185,7 +186,7 @@ rlf_search_room_machines(const rlf_searching *s, int first)
     return does;
 }
 
-/* What would do. */
+/* The hint names what would do. */
 static rlf_status
 add_hint(const rlf_searching *s, rlf_err *err)
 {

@@ -1,5 +1,5 @@
-/* A rank's part in all that a plan places: the meshes of nodes and of the holds
- * of models, with their groups of ranks. */
+/* A rank's part in all that a plan places: the meshes of nodes and of the
+ * copies of weights, with their groups of ranks. */
 #ifndef RLF_MESH_GROUPS_H
 #define RLF_MESH_GROUPS_H
 

@@ -136,7 +136,7 @@ count_readers(rlf_control *c, const rlf_node *reader, const rlf_node *generate,
     }
 }
 
-/* What reads samples that were made ahead does so when they are all there. */
+/* Calls of samples that were made ahead read them when they are all there. */
 void
 rlf_control_followed(rlf_control *c, const active *a,
                      const rlf_rank_event *event)

@@ -32,7 +32,7 @@ rlf_gather_leaves(const rlf_choice *reading, const rlf_choice *generation,
     return 1 - rlf_smaller(among, blocked);
 }
 
-/* What follows a generation, in seconds of its replicas. */
+/* The work behind a generation, in seconds of its replicas. */
 typedef struct after {
     double all;      /* of all samples */
     double part;     /* of the replicas' ranks, those that do it */

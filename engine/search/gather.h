@@ -6,7 +6,7 @@
 
 #include "engine/search/problem.h"
 
-/* What a run does with a generation. */
+/* The course that a run takes with a generation. */
 typedef struct rlf_gather {
     int on;         /* replicas that go on in the end; 0: all do */
     double seconds; /* of the generation */

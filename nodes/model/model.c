@@ -15,8 +15,8 @@
 #include "nodes/model/tables.h"
 #include "nodes/model/buffers.h"
 
-/* What rotated queries of the positions from `first` on are multiplied by; *n
- * of `left` positions have it. */
+/* The factor of rotated queries of the positions from `first` on; *n of `left`
+ * positions have it. */
 static double
 growth(const rlf_model_config *c, int first, int left, int *n)
 {

@@ -210,7 +210,7 @@ rlf_var rlf_scale(rlf_program *r, rlf_var a, double scale);
 rlf_var rlf_drop(rlf_program *r, rlf_var x, double rate, int module);
 /* By a number that is an activation too: in bf16 it is rounded. */
 rlf_var rlf_scale_rounded(rlf_program *r, rlf_var a, double scale);
-/* What is above `bound` is that, what is below -bound is -bound. */
+/* Numbers above `bound` become that, those below -bound become -bound. */
 rlf_var rlf_clip(rlf_program *r, rlf_var x, double bound);
 /* Onto the residual: another sum than that of a product and an addition. */
 rlf_var rlf_linear_onto(rlf_program *r, rlf_var to, rlf_var x, const char *name,

@@ -643,7 +643,8 @@ is_new(uint32_t *seen, uint32_t ways)
     return found;
 }
 
-/* `family` NULL: Llama's, of the first seeds in every layout. Those of others
+/* `family` NULL: Llama's, of the first seeds in half of the layouts, which are
+ * the others of the next seed. Those of other families
  * have nothing of a layout but what its ways do with their rows and names: each
  * pair of ways once. Rank 0: without adapters; `dropout` of theirs. */
 static void
