@@ -354,8 +354,8 @@ open_reader(rlf_session *s, struct rlf_answering *a, const char *model,
             bool chat, rlf_err *err)
 {
     RLF_TRY(open_config(s, a, model, err));
-    return chat ? rlf_looked_chat_open(s, model, err)
-                : rlf_looked_text_open(s, model, err);
+    return chat ? rlf_inspected_chat_open(s, model, err)
+                : rlf_inspected_text_open(s, model, err);
 }
 
 rlf_result
@@ -437,7 +437,7 @@ add_rows(rlf_session *s, struct rlf_answering *a, const rlf_records *rows,
 {
     bool of_chats = rows->columns[0].kind == RLF_RECORD_CHAT;
     if (of_chats)
-        RLF_TRY(rlf_looked_chat_open(s, model, err));
+        RLF_TRY(rlf_inspected_chat_open(s, model, err));
     rlf_buf text = {0};
     rlf_status status = RLF_OK;
     rlf_arena *row = rlf_arena_new();
@@ -523,7 +523,7 @@ static rlf_status
 begin_replies(rlf_session *s, struct rlf_answering *a, rlf_err *err)
 {
     uint32_t each = s->options.each ? s->options.each : 1;
-    const rlf_tokenizer *tokenizer = rlf_looked_tokenizer(s);
+    const rlf_tokenizer *tokenizer = rlf_inspected_tokenizer(s);
     RLF_TRY_ROOM(&a->replies, a->asked.count * each, "answers");
     for (size_t i = 0; i < a->asked.count; i++)
         for (uint32_t k = 0; k < each; k++) {
@@ -662,7 +662,7 @@ generate(rlf_session *s, struct rlf_answering *a, rlf_answer_function *watch,
                 .step = ++a->step},
         .stop = &o->stop,
         .n_stop = o->stop != NULL,
-        .tokenizer = rlf_looked_tokenizer(s),
+        .tokenizer = rlf_inspected_tokenizer(s),
         .most_active = MOST_ACTIVE,
         .longest = a->longest,
         .eos = (const uint32_t *)a->config->eos,
@@ -703,7 +703,7 @@ rlf_session_generate(rlf_session *s, rlf_answer_function *watch, void *arg)
     rlf_err *err = &s->err;
     rlf_status status = check_sampling(s, err);
     if (status >= 0)
-        status = rlf_looked_text_open(s, a->name, err);
+        status = rlf_inspected_text_open(s, a->name, err);
     if (status >= 0)
         status = open_model(
             s, a, longest < INT32_MAX ? (uint32_t)longest : INT32_MAX, err);

@@ -21,7 +21,7 @@ libapi_a_SOURCES = \
 	%D%/search_lanes.c \
 	%D%/search_room.c \
 	%D%/links.c \
-	%D%/look_data.c %D%/look_model.c %D%/look_model.h %D%/look_model_print.c %D%/look_text.c \
+	%D%/inspect_data.c %D%/inspect_model.c %D%/inspect_model.h %D%/inspect_model_print.c %D%/inspect_text.c \
 	%D%/journal.c \
 	%D%/measuring.c \
 	%D%/rollback.c \

@@ -140,7 +140,7 @@ rlf_answers_free(rlf_session *s)
     rlf_simulating_close(s->simulating);
     rlf_answering_close(s->answering);
     rlf_evaluating_close(s->evaluating);
-    rlf_looked_text_close(s->looked_text);
+    rlf_inspected_text_close(s->inspected_text);
     rlf_buf_free(&s->answer.samples);
     rlf_buf_free(&s->answer.text);
     RLF_VEC_FREE(&s->answer.at);

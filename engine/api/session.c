@@ -8,7 +8,7 @@
 #include "engine/api/memory_advice.h"
 #include "engine/base/clock.h"
 #include "engine/base/vec.h"
-#include "engine/graph/foresee.h"
+#include "engine/graph/step_arguments.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
 #include "engine/plan/weight_copies.h"
@@ -475,7 +475,7 @@ begin_run(rlf_session *s, rlf_err *err)
             RLF_TRY(begin_again(s, err));
     }
     s->wanted = s->options.steps ? s->options.steps : steps_of(s);
-    RLF_TRY(rlf_foresee(s->graph, s->resumed + 1, s->wanted, err));
+    RLF_TRY(rlf_step_arguments_check(s->graph, s->resumed + 1, s->wanted, err));
     if (!s->resumed) {
         rlf_warn_rates(s);
         rlf_warn_conditions(s);

@@ -188,8 +188,8 @@ struct rlf_session {
     struct rlf_simulating *simulating; /* of rlf_session_simulate, or NULL */
     struct rlf_answering *answering;   /* of rlf_session_prompt, or NULL */
     struct rlf_evaluating *evaluating; /* of rlf_session_evaluate, or NULL */
-    struct rlf_looked_text *looked_text; /* of rlf_session_tokens and what is
-                                            like it, or NULL */
+    struct rlf_inspected_text *inspected_text; /* of rlf_session_tokens and what
+                                            is like it, or NULL */
     /* Of rlf_session_profile: the last session that it opened, whose errors are
      * this one's, and the texts that came of it; or NULL. */
     struct rlf_session *last;
@@ -298,15 +298,15 @@ struct rlf_session {
 /* Frees what answers hold. */
 void rlf_answers_free(rlf_session *session);
 void rlf_simulating_close(struct rlf_simulating *simulating);
-void rlf_looked_text_close(struct rlf_looked_text *looked);
+void rlf_inspected_text_close(struct rlf_inspected_text *looked);
 /* The tokenizer at `path` is that of the next calls, and of this one: it lives
  * until another is asked. */
-rlf_status rlf_looked_text_open(rlf_session *session, const char *path,
-                                rlf_err *err);
+rlf_status rlf_inspected_text_open(rlf_session *session, const char *path,
+                                   rlf_err *err);
 /* The same, and RLF_USER if it has no chat template that can be used. */
-rlf_status rlf_looked_chat_open(rlf_session *session, const char *path,
-                                rlf_err *err);
-const struct rlf_tokenizer *rlf_looked_tokenizer(const rlf_session *session);
+rlf_status rlf_inspected_chat_open(rlf_session *session, const char *path,
+                                   rlf_err *err);
+const struct rlf_tokenizer *rlf_inspected_tokenizer(const rlf_session *session);
 void rlf_answering_close(struct rlf_answering *answering);
 void rlf_evaluating_close(struct rlf_evaluating *evaluating);
 /* A message that names the directory of the model that is evaluated, which the

@@ -5,7 +5,7 @@
 
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
-#include "engine/graph/foresee.h"
+#include "engine/graph/step_arguments.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -123,7 +123,7 @@ check_rate(rlf_session *s, const rlf_node *node)
     const rlf_arg *lr = rlf_node_arg(node, "lr");
     uint64_t count = 0;
     if (lr->kind == RLF_ARG_VALUE)
-        count = rlf_foresee_always(s->graph, node, "lr", 0, 1, last);
+        count = rlf_step_arguments_always(s->graph, node, "lr", 0, 1, last);
     if (!count)
         return;
     rlf_diag_warning(&s->diags, "update", lr->span,
@@ -170,12 +170,12 @@ check_condition(rlf_session *s, const rlf_node *node)
     const rlf_arg *arg = name ? rlf_node_arg(node, name) : NULL;
     if (!arg || arg->kind != RLF_ARG_VALUE || is_warned_of(s, arg->span))
         return;
-    uint64_t never = rlf_foresee_always(s->graph, node, name, 0, 1,
-                                        STEPS_OF_CONDITION),
+    uint64_t never = rlf_step_arguments_always(s->graph, node, name, 0, 1,
+                                               STEPS_OF_CONDITION),
              count = never;
     if (!never)
-        count =
-            rlf_foresee_always(s->graph, node, name, 1, 1, STEPS_OF_CONDITION);
+        count = rlf_step_arguments_always(s->graph, node, name, 1, 1,
+                                          STEPS_OF_CONDITION);
     if (!count)
         return;
     rlf_diag_warning(&s->diags, "constant", arg->span,

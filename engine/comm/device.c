@@ -58,8 +58,9 @@ static const rlf_way direct = {.name = "direct",
                                .started = "likewise"};
 
 rlf_status
-rlf_comm_foresee(rlf_comm *comm, rlf_queue *queue,
-                 const rlf_attach_options *options, rlf_err *err, rlf_way *out)
+rlf_comm_estimate_way(rlf_comm *comm, rlf_queue *queue,
+                      const rlf_attach_options *options, rlf_err *err,
+                      rlf_way *out)
 {
     bool nccl = options->nccl && options->fold;
     int n = rlf_comm_size(comm);

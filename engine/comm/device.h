@@ -57,9 +57,9 @@ typedef struct rlf_attach_options {
 rlf_attach_options rlf_attach_best(const rlf_device *device, const char **why);
 /* The way that rlf_comm_attach() will find, without taking anything: by every
  * rank of the world together. */
-rlf_status rlf_comm_foresee(rlf_comm *comm, rlf_queue *queue,
-                            const rlf_attach_options *options, rlf_err *err,
-                            rlf_way *out);
+rlf_status rlf_comm_estimate_way(rlf_comm *comm, rlf_queue *queue,
+                                 const rlf_attach_options *options,
+                                 rlf_err *err, rlf_way *out);
 /* Once by every rank of the world together; the queue must outlive it. */
 rlf_status rlf_comm_attach(rlf_comm *comm, rlf_queue *queue,
                            const rlf_attach_options *options, rlf_err *err);

@@ -6,7 +6,7 @@ libgraph_a_SOURCES = \
 	%D%/caps.c %D%/caps.h \
 	%D%/class.c %D%/class.h \
 	%D%/dump.c \
-	%D%/foresee.c %D%/foresee.h \
+	%D%/step_arguments.c %D%/step_arguments.h \
 	%D%/gather.c \
 	%D%/graph.c %D%/graph.h \
 	%D%/hash.c \

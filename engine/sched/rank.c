@@ -263,7 +263,8 @@ attach(rlf_rank *rank, rlf_err *err)
 {
     const char *why;
     const rlf_attach_options best = rlf_attach_best(rank->device, &why);
-    RLF_TRY(rlf_comm_foresee(rank->comm, rank->queue, &best, err, &rank->way));
+    RLF_TRY(
+        rlf_comm_estimate_way(rank->comm, rank->queue, &best, err, &rank->way));
     if (rank->options->dry)
         return RLF_OK;
     double about = megabytes(rank->way.nccl_bytes);

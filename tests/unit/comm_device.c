@@ -96,7 +96,7 @@ rank_main(void *arg)
     const rlf_attach_options *options =
         t->way >= SHARED_GPU ? &best : &attach_options;
     rlf_way will;
-    EXPECT_OK(s, rlf_comm_foresee(s->comm, here, options, &err, &will));
+    EXPECT_OK(s, rlf_comm_estimate_way(s->comm, here, options, &err, &will));
     EXPECT_OK(s, rlf_comm_attach(s->comm, here, options, &err));
     pthread_barrier_wait(t->attached);
     const rlf_way *is = rlf_comm_way(s->comm);

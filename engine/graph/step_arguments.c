@@ -1,5 +1,5 @@
-/* See foresee.h. */
-#include "engine/graph/foresee.h"
+/* See step_arguments.h. */
+#include "engine/graph/step_arguments.h"
 
 #include "engine/graph/class.h"
 
@@ -15,26 +15,26 @@ typedef struct known {
     double number;
 } known;
 
-typedef struct foreseen {
+typedef struct steps {
     const rlf_graph *graph;
     rlf_arena *arena;
     double step;
     known *values; /* of the graph, as far as `done` */
     bool *done;
-} foreseen;
+} steps;
 
-static known value_at(foreseen *f, int value);
+static known value_at(steps *f, int value);
 
 /* Input i of the node's program. */
 static known
-input_at(foreseen *f, const rlf_node *node, int i)
+input_at(steps *f, const rlf_node *node, int i)
 {
     int input = node->loss ? node->loss->constant_input[i] : i;
     return input < 0 ? (known){0} : value_at(f, node->inputs[input]);
 }
 
 static known
-op_at(foreseen *f, const rlf_node *node, const rlf_expr_op *op,
+op_at(steps *f, const rlf_node *node, const rlf_expr_op *op,
       const known *before)
 {
     double arg[3] = {0};
@@ -56,7 +56,7 @@ op_at(foreseen *f, const rlf_node *node, const rlf_expr_op *op,
 
 /* The results of the operations of the node's program. */
 static known *
-run_program(foreseen *f, const rlf_node *node, const rlf_expr *p)
+run_program(steps *f, const rlf_node *node, const rlf_expr *p)
 {
     known *results = RLF_NEW_ARRAY(f->arena, known, p->ops.count);
     for (size_t i = 0; i < p->ops.count; i++)
@@ -66,7 +66,7 @@ run_program(foreseen *f, const rlf_node *node, const rlf_expr *p)
 
 /* Computes all outputs of an expression node. */
 static void
-run_expr(foreseen *f, const rlf_node *node)
+run_expr(steps *f, const rlf_node *node)
 {
     const rlf_expr *p = node->expr;
     const known *results = run_program(f, node, p);
@@ -78,7 +78,7 @@ run_expr(foreseen *f, const rlf_node *node)
 
 /* Of the scalar domain; of others, what is there is more than one number. */
 static known
-value_at(foreseen *f, int value)
+value_at(steps *f, int value)
 {
     const rlf_value *v = &f->graph->values.data[value];
     const rlf_node *node = v->node < 0 ? NULL : &f->graph->nodes.data[v->node];
@@ -95,7 +95,7 @@ value_at(foreseen *f, int value)
 }
 
 static known
-arg_at(foreseen *f, const rlf_arg *arg)
+arg_at(steps *f, const rlf_arg *arg)
 {
     return arg->kind == RLF_ARG_NUMBER  ? (known){true, arg->number}
            : arg->kind == RLF_ARG_VALUE ? value_at(f, arg->value)
@@ -105,7 +105,7 @@ arg_at(foreseen *f, const rlf_arg *arg)
 /* Is the region carried out in the step? Not known: false in `is`. A loop has a
  * piece. */
 static known
-runs_at(foreseen *f, int region)
+runs_at(steps *f, int region)
 {
     int by = f->graph->regions.data[region].node;
     if (by < 0)
@@ -125,7 +125,7 @@ runs_at(foreseen *f, int region)
 
 /* May this `break` leave what it stands in, for all that the step decides? */
 static bool
-may_leave(foreseen *f, const rlf_node *node)
+may_leave(steps *f, const rlf_node *node)
 {
     const char *name = node->class->condition;
     known runs = runs_at(f, node->region), c = {0};
@@ -149,7 +149,7 @@ has_end(const rlf_graph *graph)
 
 /* May a `break` outside of loops end the run with this step? */
 static bool
-may_end(foreseen *f)
+may_end(steps *f)
 {
     for (size_t i = 0; i < f->graph->nodes.count; i++) {
         const rlf_node *node = &f->graph->nodes.data[i];
@@ -200,7 +200,7 @@ is_behind(const rlf_graph *graph, const rlf_node *node, const rlf_node *leave)
 /* May a `break` come before the node in the step? What is made ahead is begun
  * before the rest of a step. */
 static bool
-may_be_left_out(foreseen *f, const rlf_node *node)
+may_be_left_out(steps *f, const rlf_node *node)
 {
     for (size_t i = 0; i < f->graph->nodes.count; i++) {
         const rlf_node *leave = &f->graph->nodes.data[i];
@@ -214,7 +214,7 @@ may_be_left_out(foreseen *f, const rlf_node *node)
 
 /* An update that carries out no `minimize` makes no use of its arguments. */
 static bool
-may_be_idle(foreseen *f, const rlf_node *node)
+may_be_idle(steps *f, const rlf_node *node)
 {
     const rlf_loss *loss = node->loss;
     if (!loss || loss->taken < 0)
@@ -226,20 +226,20 @@ may_be_idle(foreseen *f, const rlf_node *node)
 
 /* Is it an argument that only a run has, and of which the step decides? */
 static bool
-is_foreseen(foreseen *f, const rlf_node *node, int i)
+is_decided(steps *f, const rlf_node *node, int i)
 {
     return i < node->class->n_formals && node->args[i].kind == RLF_ARG_VALUE &&
            value_at(f, node->args[i].value).is;
 }
 
 static rlf_status
-check_node(foreseen *f, const rlf_node *node, rlf_err *err)
+check_node(steps *f, const rlf_node *node, rlf_err *err)
 {
     known runs = {0};
     char why[RLF_FORMAL_WHY + 40];
     for (int i = 0; i < node->n_args; i++) {
         const rlf_arg *arg = &node->args[i];
-        if (!is_foreseen(f, node, i))
+        if (!is_decided(f, node, i))
             continue;
         const rlf_formal *formal = rlf_node_formal(node, i);
         double number = value_at(f, arg->value).number;
@@ -269,19 +269,19 @@ check_node(foreseen *f, const rlf_node *node, rlf_err *err)
 
 /* Nothing of which the step decides: then no step has to be looked at. */
 static bool
-has_any(foreseen *f)
+has_any(steps *f)
 {
     bool any = false;
     for (size_t i = 0; i < f->graph->nodes.count; i++) {
         const rlf_node *node = &f->graph->nodes.data[i];
         for (int k = 0; k < node->n_args; k++)
-            any |= is_foreseen(f, node, k);
+            any |= is_decided(f, node, k);
     }
     return any;
 }
 
 static void
-begin(foreseen *f, uint64_t step)
+begin(steps *f, uint64_t step)
 {
     size_t n = f->graph->values.count;
     rlf_arena_reset(f->arena);
@@ -292,7 +292,7 @@ begin(foreseen *f, uint64_t step)
 
 /* Looks at what a run makes ahead, for k steps behind its last one too. */
 static rlf_status
-look_ahead(foreseen *f, uint64_t last, rlf_err *err)
+look_ahead(steps *f, uint64_t last, rlf_err *err)
 {
     for (uint64_t step = last + 1; step <= last + f->graph->ahead; step++) {
         begin(f, step);
@@ -304,7 +304,7 @@ look_ahead(foreseen *f, uint64_t last, rlf_err *err)
 }
 
 static rlf_status
-look(foreseen *f, uint64_t first, uint64_t last, rlf_err *err)
+look(steps *f, uint64_t first, uint64_t last, rlf_err *err)
 {
     begin(f, first);
     if (!has_any(f))
@@ -324,20 +324,21 @@ look(foreseen *f, uint64_t first, uint64_t last, rlf_err *err)
 }
 
 rlf_status
-rlf_foresee(const rlf_graph *graph, uint64_t first, uint64_t last, rlf_err *err)
+rlf_step_arguments_check(const rlf_graph *graph, uint64_t first, uint64_t last,
+                         rlf_err *err)
 {
-    foreseen f = {.graph = graph, .arena = rlf_arena_new()};
+    steps f = {.graph = graph, .arena = rlf_arena_new()};
     rlf_status status = look(&f, first, last, err);
     rlf_arena_free(f.arena);
     return status;
 }
 
 uint64_t
-rlf_foresee_always(const rlf_graph *graph, const rlf_node *node,
-                   const char *name, double value, uint64_t first,
-                   uint64_t last)
+rlf_step_arguments_always(const rlf_graph *graph, const rlf_node *node,
+                          const char *name, double value, uint64_t first,
+                          uint64_t last)
 {
-    foreseen f = {.graph = graph, .arena = rlf_arena_new()};
+    steps f = {.graph = graph, .arena = rlf_arena_new()};
     const rlf_arg *arg = rlf_node_arg(node, name);
     uint64_t count = 0;
     bool always = last >= first && last - first < MOST_STEPS;

@@ -4,7 +4,7 @@
  *
  * Each part is looked at by itself, by the reader of programs, so that one that
  * is refused does not hide the others. */
-#include "engine/api/look_model.h"
+#include "engine/api/inspect_model.h"
 
 #include "engine/api/planned_device.h"
 #include "engine/io/file.h"
@@ -20,7 +20,7 @@
 #include <string.h>
 
 static void
-refuse(rlf_looked_model *c, rlf_err *err)
+refuse(rlf_inspected_model *c, rlf_err *err)
 {
     RLF_PUSH_IN(c->arena, &c->refused, *err);
     rlf_err_clear(err);
@@ -29,7 +29,7 @@ refuse(rlf_looked_model *c, rlf_err *err)
 /* A file of the directory that is an object of JSON, or NULL: what is wrong in
  * it its reader says. */
 static json_t *
-load(const rlf_looked_model *c, const char *name)
+load(const rlf_inspected_model *c, const char *name)
 {
     rlf_err ignored = RLF_ERR_NONE;
     json_t *out = NULL;
@@ -41,7 +41,7 @@ load(const rlf_looked_model *c, const char *name)
 }
 
 const char *
-rlf_looked_string(const json_t *object, const char *key)
+rlf_inspected_string(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
 }
@@ -99,17 +99,17 @@ was_attended(const rlf_program *p, rlf_var value)
     return false;
 }
 
-static rlf_looked_part
+static rlf_inspected_part
 part_of_row(const rlf_program *p, const rlf_model_row *row)
 {
     if (row->kind == RLF_ROW_EMBED)
-        return RLF_LOOKED_EMBEDDING;
+        return RLF_INSPECTED_EMBEDDING;
     if (!rlf_is_product(row))
-        return RLF_LOOKED_NORMS;
+        return RLF_INSPECTED_NORMS;
     bool attends = was_attended(p, row->in[0]);
     for (int k = 0; k < row->n_out; k++)
         attends |= is_attended(p, row->out[k]);
-    return attends ? RLF_LOOKED_ATTENTION : RLF_LOOKED_MLP;
+    return attends ? RLF_INSPECTED_ATTENTION : RLF_INSPECTED_MLP;
 }
 
 /* Is it a tensor of the row of that name, "q_proj" of "...q_proj.bias"? */
@@ -123,26 +123,26 @@ is_named(const char *slot, const char *name)
     return false;
 }
 
-static rlf_looked_part
+static rlf_inspected_part
 part_of_slot(const rlf_table *t, const rlf_slot *slot)
 {
     const rlf_program *p = t->program;
     if (t->lm != RLF_NO_SLOT && slot->offset == t->lm && t->lm != t->embed)
-        return RLF_LOOKED_HEAD;
+        return RLF_INSPECTED_HEAD;
     for (int i = 0; i < rlf_program_rows(p); i++) {
         const rlf_model_row *row = &p->rows.data[i];
         for (int k = 0; row->layer == slot->layer && k < RLF_ROW_VALUES; k++)
             if (row->name[k] && is_named(slot->name, row->name[k]))
                 return part_of_row(p, row);
     }
-    return RLF_LOOKED_HEAD;
+    return RLF_INSPECTED_HEAD;
 }
 
 int64_t
-rlf_looked_params(const rlf_looked_model *c)
+rlf_inspected_params(const rlf_inspected_model *c)
 {
     int64_t sum = 0;
-    for (int k = 0; k < RLF_LOOKED_PARTS; k++)
+    for (int k = 0; k < RLF_INSPECTED_PARTS; k++)
         sum += c->params[k];
     return sum;
 }
@@ -158,7 +158,7 @@ sum_bytes(const rlf_model_bytes *b)
 
 /* Per tensor, whether the files have it in bf16; NULL: they cannot be read. */
 static const bool *
-bf16_of(const rlf_looked_model *c, const rlf_table *table)
+bf16_of(const rlf_inspected_model *c, const rlf_table *table)
 {
     const rlf_weights_origin origin = {.dir = c->dir};
     rlf_err ignored = RLF_ERR_NONE;
@@ -172,7 +172,7 @@ bf16_of(const rlf_looked_model *c, const rlf_table *table)
 /* Of one rank that has all of it, with buffers for sequences of c->longest
  * tokens. */
 static rlf_status
-count_memory(rlf_looked_model *c, const rlf_kernels *kernels, int device,
+count_memory(rlf_inspected_model *c, const rlf_kernels *kernels, int device,
              rlf_err *err)
 {
     uint32_t t = c->longest;
@@ -185,9 +185,9 @@ count_memory(rlf_looked_model *c, const rlf_kernels *kernels, int device,
     c->table = m->table;
     options.bf16 = bf16_of(c, m->table);
     rlf_model_bytes bytes = rlf_model_count_bytes(m->table, kernels, &options);
-    c->memory[RLF_LOOKED_TO_READ][device] =
+    c->memory[RLF_INSPECTED_TO_READ][device] =
         sum_bytes(&bytes) + rlf_buffers_pass_bytes(m, RLF_USE_READ);
-    c->memory[RLF_LOOKED_TO_GENERATE][device] =
+    c->memory[RLF_INSPECTED_TO_GENERATE][device] =
         sum_bytes(&bytes) + rlf_buffers_pass_bytes(m, RLF_USE_GENERATE) +
         rlf_buffers_pages_bytes(m) + rlf_buffers_arrays_bytes(m);
     enum { PAGE = 16 };
@@ -196,22 +196,22 @@ count_memory(rlf_looked_model *c, const rlf_kernels *kernels, int device,
     options.trained = true;
     bytes = rlf_model_count_bytes(m->table, kernels, &options);
     const rlf_pass_options pass = {.tokens = (int)t, .train = true};
-    c->memory[RLF_LOOKED_TO_TRAIN][device] =
+    c->memory[RLF_INSPECTED_TO_TRAIN][device] =
         sum_bytes(&bytes) + rlf_pass_count_bytes(m->table, kernels, &pass);
     rlf_model_config *adapted = RLF_NEW(c->arena, rlf_model_config);
     *adapted = *c->model;
     adapted->lora =
-        (rlf_lora){.rank = RLF_LOOKED_RANK, .alpha = RLF_LOOKED_RANK};
+        (rlf_lora){.rank = RLF_INSPECTED_RANK, .alpha = RLF_INSPECTED_RANK};
     RLF_TRY(rlf_model_outline(kernels, adapted, &options, c->arena, err, &m));
     options.bf16 = bf16_of(c, m->table);
     bytes = rlf_model_count_bytes(m->table, kernels, &options);
-    c->memory[RLF_LOOKED_TO_ADAPT][device] =
+    c->memory[RLF_INSPECTED_TO_ADAPT][device] =
         sum_bytes(&bytes) + rlf_pass_count_bytes(m->table, kernels, &pass);
     return RLF_OK;
 }
 
 static void
-look_at_config(rlf_looked_model *c, rlf_err *err)
+look_at_config(rlf_inspected_model *c, rlf_err *err)
 {
     rlf_model_config *model = RLF_NEW(c->arena, rlf_model_config);
     rlf_status status = rlf_model_config_read(c->dir, c->arena, err, model);
@@ -222,11 +222,12 @@ look_at_config(rlf_looked_model *c, rlf_err *err)
         return;
     }
     c->model = model;
-    c->longest = model->context < RLF_LOOKED_LONGEST ? (uint32_t)model->context
-                                                     : RLF_LOOKED_LONGEST;
-    if (count_memory(c, rlf_kernels_cpu(), RLF_LOOKED_ON_CPU, err) < 0 ||
+    c->longest = model->context < RLF_INSPECTED_LONGEST
+                     ? (uint32_t)model->context
+                     : RLF_INSPECTED_LONGEST;
+    if (count_memory(c, rlf_kernels_cpu(), RLF_INSPECTED_ON_CPU, err) < 0 ||
         count_memory(c, rlf_planned_gpu(RLF_CAST_BF16, c->arena),
-                     RLF_LOOKED_ON_GPU, err) < 0) {
+                     RLF_INSPECTED_ON_GPU, err) < 0) {
         refuse(c, err);
         c->model = NULL;
         return;
@@ -240,7 +241,7 @@ look_at_config(rlf_looked_model *c, rlf_err *err)
 /* ---- files ---- */
 
 static void
-look_at_files(rlf_looked_model *c, rlf_err *err)
+look_at_files(rlf_inspected_model *c, rlf_err *err)
 {
     const char *last = NULL;
     if (rlf_safetensors_open(c->dir, err, &c->files) < 0) {
@@ -259,7 +260,7 @@ look_at_files(rlf_looked_model *c, rlf_err *err)
 
 /* Have the files what the config asks for? */
 static void
-match_files(rlf_looked_model *c, rlf_err *err)
+match_files(rlf_inspected_model *c, rlf_err *err)
 {
     const rlf_weights_origin origin = {.dir = c->dir};
     rlf_weights_known known;
@@ -272,7 +273,7 @@ match_files(rlf_looked_model *c, rlf_err *err)
 
 /* Makes the checks of a program that reads the adapter beside this base. */
 static rlf_status
-match_base(const rlf_looked_model *c, const char *base, const rlf_lora *lora,
+match_base(const rlf_inspected_model *c, const char *base, const rlf_lora *lora,
            rlf_err *err)
 {
     const rlf_weights_origin origin = {.adapter = c->dir};
@@ -293,9 +294,10 @@ match_base(const rlf_looked_model *c, const char *base, const rlf_lora *lora,
 
 /* An adapter, beside its base if that is a directory here. */
 static void
-look_at_adapter(rlf_looked_model *c, rlf_err *err)
+look_at_adapter(rlf_inspected_model *c, rlf_err *err)
 {
-    const char *base = rlf_looked_string(c->adapter, "base_model_name_or_path");
+    const char *base =
+        rlf_inspected_string(c->adapter, "base_model_name_or_path");
     if (base)
         base = rlf_hub_path(base, base, c->arena);
     rlf_safetensors *file = NULL;
@@ -321,10 +323,11 @@ look_at_adapter(rlf_looked_model *c, rlf_err *err)
 
 /* Several templates have names. */
 static void
-name_templates(rlf_looked_model *c, const rlf_named_templates *all)
+name_templates(rlf_inspected_model *c, const rlf_named_templates *all)
 {
     for (size_t i = 0;
-         !all->single && i < all->count && c->n_named < RLF_LOOKED_NAMES; i++)
+         !all->single && i < all->count && c->n_named < RLF_INSPECTED_NAMES;
+         i++)
         c->named[c->n_named++] =
             all->data[i].why.status < 0
                 ? rlf_arena_printf(c->arena, "%s (which cannot be read)",
@@ -341,7 +344,7 @@ base_name(const char *path)
 
 /* Does the template write the least that a chat can be? */
 static void
-look_at_template(rlf_looked_model *c, uint32_t day, rlf_err *err)
+look_at_template(rlf_inspected_model *c, uint32_t day, rlf_err *err)
 {
     const rlf_message hello = {.role = RLF_STR("user"),
                                .content = RLF_STR("hello")};
@@ -373,7 +376,7 @@ look_at_template(rlf_looked_model *c, uint32_t day, rlf_err *err)
 
 /* Those that end what the model writes, and the file that says so. */
 static void
-look_at_ends(rlf_looked_model *c)
+look_at_ends(rlf_inspected_model *c)
 {
     bool in_generation =
         json_object_get(c->generation, "eos_token_id") &&
@@ -392,7 +395,7 @@ look_at_ends(rlf_looked_model *c)
 }
 
 static void
-look_at_texts(rlf_looked_model *c, uint32_t day, rlf_err *err)
+look_at_texts(rlf_inspected_model *c, uint32_t day, rlf_err *err)
 {
     if (rlf_tokenizer_open(c->dir, err, &c->tokenizer) < 0) {
         refuse(c, err);
@@ -405,7 +408,7 @@ look_at_texts(rlf_looked_model *c, uint32_t day, rlf_err *err)
 /* ---- the whole ---- */
 
 static rlf_status
-look(rlf_looked_model *c, uint32_t day, rlf_err *err)
+look(rlf_inspected_model *c, uint32_t day, rlf_err *err)
 {
     if (!rlf_dir_exists(c->dir)) {
         rlf_fail(err, RLF_USER, "%s is no directory", c->dir);
@@ -440,16 +443,16 @@ rlf_session_model(rlf_session *s, const char *path, int json)
 {
     if (!s || s->err.status < 0)
         return NULL;
-    rlf_looked_model c = {.arena = s->arena,
-                          .dir = rlf_hub_path(path, path, s->arena)};
+    rlf_inspected_model c = {.arena = s->arena,
+                             .dir = rlf_hub_path(path, path, s->arena)};
     rlf_err err = RLF_ERR_NONE;
     rlf_buf out = {0};
     if (look(&c, rlf_record_day(s), &err) < 0)
         s->err = err;
     else if (json)
-        rlf_looked_model_json(&c, &out);
+        rlf_inspected_model_json(&c, &out);
     else
-        rlf_looked_model_text(&c, &out);
+        rlf_inspected_model_text(&c, &out);
     if (s->err.status >= 0 && c.refused.count)
         s->err = c.refused.data[0];
     rlf_tokenizer_close(c.tokenizer);

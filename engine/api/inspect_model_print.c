@@ -1,5 +1,5 @@
-/* The findings about a model, as a text and as JSON: see look_model.h. */
-#include "engine/api/look_model.h"
+/* The findings about a model, as a text and as JSON: see inspect_model.h. */
+#include "engine/api/inspect_model.h"
 
 #include "engine/io/file.h"
 #include "engine/io/hub.h"
@@ -7,10 +7,10 @@
 
 #include <string.h>
 
-static const char *const part_names[RLF_LOOKED_PARTS] = {
+static const char *const part_names[RLF_INSPECTED_PARTS] = {
     "embedding", "attention", "mlp", "norms", "head"};
-static const char *const purposes[RLF_LOOKED_PURPOSES] = {"read", "generate",
-                                                          "train", "adapt"};
+static const char *const purposes[RLF_INSPECTED_PURPOSES] = {"read", "generate",
+                                                             "train", "adapt"};
 
 /* ---- as text ---- */
 
@@ -38,7 +38,7 @@ every_layer(const rlf_model_config *m)
 }
 
 static void
-put_sizes(const rlf_looked_model *c, rlf_buf *out)
+put_sizes(const rlf_inspected_model *c, rlf_buf *out)
 {
     const rlf_model_config *m = c->model;
     rlf_buf_printf(out, "  sizes       %d layers of %d, %d heads of %d",
@@ -68,7 +68,7 @@ put_sizes(const rlf_looked_model *c, rlf_buf *out)
 }
 
 static void
-put_files(const rlf_looked_model *c, rlf_buf *out)
+put_files(const rlf_inspected_model *c, rlf_buf *out)
 {
     char bytes[RLF_BYTES_TEXT];
     const char *between = "";
@@ -89,10 +89,10 @@ put_files(const rlf_looked_model *c, rlf_buf *out)
 }
 
 static void
-put_texts(const rlf_looked_model *c, rlf_buf *out)
+put_texts(const rlf_inspected_model *c, rlf_buf *out)
 {
     if (c->tokenizer) {
-        const char *class = rlf_looked_string(c->texts, "tokenizer_class");
+        const char *class = rlf_inspected_string(c->texts, "tokenizer_class");
         rlf_buf_puts(out, "  tokenizer   ");
         put_count(rlf_tokenizer_vocab(c->tokenizer), out);
         rlf_buf_printf(out, " tokens%s%s\n", class ? ", " : "",
@@ -118,40 +118,41 @@ put_texts(const rlf_looked_model *c, rlf_buf *out)
 }
 
 static void
-put_numbers(const rlf_looked_model *c, rlf_buf *out)
+put_numbers(const rlf_inspected_model *c, rlf_buf *out)
 {
-    static const char *const words[RLF_LOOKED_PURPOSES] = {
+    static const char *const words[RLF_INSPECTED_PURPOSES] = {
         "to read texts (logprob)", "to generate one answer",
         "to train with AdamW", "to train adapters of rank 16"};
     char cpu[RLF_BYTES_TEXT], gpu[RLF_BYTES_TEXT];
     rlf_buf_puts(out, "\nparameters\n");
-    for (int k = 0; k < RLF_LOOKED_PARTS; k++) {
+    for (int k = 0; k < RLF_INSPECTED_PARTS; k++) {
         rlf_buf n = {0};
         put_count(c->params[k], &n);
         rlf_buf_printf(out, "  %-22s %16s  ", part_names[k], n.p);
         rlf_buf_percent(out,
-                        (double)c->params[k] / (double)rlf_looked_params(c));
+                        (double)c->params[k] / (double)rlf_inspected_params(c));
         rlf_buf_putc(out, '\n');
         rlf_buf_free(&n);
     }
     rlf_buf_printf(
         out, "\n%-40s f32, CPU   bf16, GPU\n",
         rlf_arena_printf(c->arena, "memory, %u tokens at once", c->longest));
-    for (int k = 0; k < RLF_LOOKED_PURPOSES; k++)
+    for (int k = 0; k < RLF_INSPECTED_PURPOSES; k++)
         rlf_buf_printf(out, "  %-35s %11s %11s\n", words[k],
-                       rlf_bytes_text(c->memory[k][RLF_LOOKED_ON_CPU], cpu),
-                       rlf_bytes_text(c->memory[k][RLF_LOOKED_ON_GPU], gpu));
+                       rlf_bytes_text(c->memory[k][RLF_INSPECTED_ON_CPU], cpu),
+                       rlf_bytes_text(c->memory[k][RLF_INSPECTED_ON_GPU], gpu));
     rlf_buf_printf(out, "  %-35s %11s %11s\n",
                    "keys and values of each token more",
-                   rlf_bytes_text(c->token[RLF_LOOKED_ON_CPU], cpu),
-                   rlf_bytes_text(c->token[RLF_LOOKED_ON_GPU], gpu));
+                   rlf_bytes_text(c->token[RLF_INSPECTED_ON_CPU], cpu),
+                   rlf_bytes_text(c->token[RLF_INSPECTED_ON_GPU], gpu));
 }
 
 /* A sentence about the place of the model that an adapter names. */
 static const char *
-base_text(const rlf_looked_model *c)
+base_text(const rlf_inspected_model *c)
 {
-    const char *base = rlf_looked_string(c->adapter, "base_model_name_or_path");
+    const char *base =
+        rlf_inspected_string(c->adapter, "base_model_name_or_path");
     if (base)
         base = rlf_hub_path(base, base, c->arena);
     return c->based               ? "here"
@@ -161,11 +162,12 @@ base_text(const rlf_looked_model *c)
 }
 
 static void
-put_adapter(const rlf_looked_model *c, rlf_buf *out)
+put_adapter(const rlf_inspected_model *c, rlf_buf *out)
 {
     const json_t *targets = json_object_get(c->adapter, "target_modules");
-    const char *type = rlf_looked_string(c->adapter, "peft_type"),
-               *base = rlf_looked_string(c->adapter, "base_model_name_or_path");
+    const char *type = rlf_inspected_string(c->adapter, "peft_type"),
+               *base =
+                   rlf_inspected_string(c->adapter, "base_model_name_or_path");
     rlf_buf_printf(out, "%s: adapter%s%s%s%s\n", c->dir, type ? ", " : "",
                    type ? type : "", base ? ", of " : "", base ? base : "");
     if (!json_object_size(c->adapter))
@@ -199,7 +201,7 @@ put_adapter(const rlf_looked_model *c, rlf_buf *out)
 }
 
 static void
-put_refused(const rlf_looked_model *c, rlf_buf *out)
+put_refused(const rlf_inspected_model *c, rlf_buf *out)
 {
     for (size_t i = 0; i < c->refused.count; i++) {
         const rlf_err *err = &c->refused.data[i];
@@ -211,19 +213,19 @@ put_refused(const rlf_looked_model *c, rlf_buf *out)
 }
 
 void
-rlf_looked_model_text(const rlf_looked_model *c, rlf_buf *out)
+rlf_inspected_model_text(const rlf_inspected_model *c, rlf_buf *out)
 {
     const json_t *names = json_object_get(c->config, "architectures");
     if (c->adapter)
         put_adapter(c, out);
-    const char *type = rlf_looked_string(c->config, "model_type"),
+    const char *type = rlf_inspected_string(c->config, "model_type"),
                *name = json_string_value(json_array_get(names, 0));
     if (!c->adapter || c->config) {
         rlf_buf_printf(out, "%s: %s%s%s%s", c->dir, type ? type : "no model",
                        name ? " (" : "", name ? name : "", name ? ")" : "");
         if (c->model) {
             rlf_buf_puts(out, ", ");
-            put_count(rlf_looked_params(c), out);
+            put_count(rlf_inspected_params(c), out);
             rlf_buf_puts(out, " parameters");
         }
         rlf_buf_putc(out, '\n');
@@ -242,31 +244,32 @@ rlf_looked_model_text(const rlf_looked_model *c, rlf_buf *out)
 /* ---- as JSON ---- */
 
 static json_t *
-json_of_model(const rlf_looked_model *c)
+json_of_model(const rlf_inspected_model *c)
 {
     const rlf_model_config *m = c->model;
     json_t *params = json_object(), *memory = json_object(), *out;
-    for (int k = 0; k < RLF_LOOKED_PARTS; k++)
+    for (int k = 0; k < RLF_INSPECTED_PARTS; k++)
         json_object_set_new(params, part_names[k], json_integer(c->params[k]));
-    for (int k = 0; k < RLF_LOOKED_PURPOSES; k++)
+    for (int k = 0; k < RLF_INSPECTED_PURPOSES; k++)
         json_object_set_new(
             memory, purposes[k],
             json_pack("{s:I,s:I}", "cpu_f32",
-                      (json_int_t)c->memory[k][RLF_LOOKED_ON_CPU], "gpu_bf16",
-                      (json_int_t)c->memory[k][RLF_LOOKED_ON_GPU]));
+                      (json_int_t)c->memory[k][RLF_INSPECTED_ON_CPU],
+                      "gpu_bf16",
+                      (json_int_t)c->memory[k][RLF_INSPECTED_ON_GPU]));
     json_object_set_new(memory, "token",
                         json_pack("{s:I,s:I}", "cpu_f32",
-                                  (json_int_t)c->token[RLF_LOOKED_ON_CPU],
+                                  (json_int_t)c->token[RLF_INSPECTED_ON_CPU],
                                   "gpu_bf16",
-                                  (json_int_t)c->token[RLF_LOOKED_ON_GPU]));
+                                  (json_int_t)c->token[RLF_INSPECTED_ON_GPU]));
     json_object_set_new(memory, "tokens", json_integer(c->longest));
     out = json_pack("{s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:b,s:I,s:o,s:o}",
                     "layers", m->layers, "hidden", m->hidden, "heads", m->heads,
                     "kv_heads", m->kv_heads, "head_dim", m->head_dim, "ffn",
                     m->ffn, "vocab", m->vocab, "context", m->context, "window",
                     m->window, "tied", m->tied, "parameters",
-                    (json_int_t)rlf_looked_params(c), "parts", params, "memory",
-                    memory);
+                    (json_int_t)rlf_inspected_params(c), "parts", params,
+                    "memory", memory);
     if (!m->family->places)
         json_object_set_new(out, "rope",
                             json_pack("{s:s,s:f,s:f}", "kind",
@@ -277,7 +280,7 @@ json_of_model(const rlf_looked_model *c)
 }
 
 static json_t *
-json_of_types(const rlf_looked_model *c)
+json_of_types(const rlf_inspected_model *c)
 {
     json_t *out = json_object();
     for (int k = 0; k < RLF_ELEMENT_COUNT; k++)
@@ -292,7 +295,7 @@ json_of_types(const rlf_looked_model *c)
 }
 
 void
-rlf_looked_model_json(const rlf_looked_model *c, rlf_buf *out)
+rlf_inspected_model_json(const rlf_inspected_model *c, rlf_buf *out)
 {
     json_t *refused = json_array(), *ends = json_array(), *named = json_array();
     for (size_t i = 0; i < c->refused.count; i++)
@@ -304,14 +307,14 @@ rlf_looked_model_json(const rlf_looked_model *c, rlf_buf *out)
         json_array_append_new(named, json_string(c->named[i]));
     json_t *all = json_pack(
         "{s:s,s:s?,s:o?,s:o?,s:o?,s:o,s:s?,s:s?,s:o,s:o,s:s?,s:o}", "path",
-        c->dir, "model_type", rlf_looked_string(c->config, "model_type"),
+        c->dir, "model_type", rlf_inspected_string(c->config, "model_type"),
         "adapter",
         c->adapter ? json_incref((json_t *)(uintptr_t)c->adapter) : NULL,
         "model", c->model ? json_of_model(c) : NULL, "files",
         c->files ? json_of_types(c) : NULL, "tokens",
         c->tokenizer ? json_integer(rlf_tokenizer_vocab(c->tokenizer))
                      : json_null(),
-        "tokenizer_class", rlf_looked_string(c->texts, "tokenizer_class"),
+        "tokenizer_class", rlf_inspected_string(c->texts, "tokenizer_class"),
         "template", c->template, "templates", named, "ends", ends, "ends_from",
         c->n_ends ? c->ends_from : NULL, "refused", refused);
     if (c->adapter) {

@@ -1,7 +1,7 @@
-/* A directory that was looked at as a model: what look_model.c finds and
- * look_model_print.c writes. Internal to these two. */
-#ifndef RLF_API_LOOK_MODEL_H
-#define RLF_API_LOOK_MODEL_H
+/* A directory that was looked at as a model: what inspect_model.c finds and
+ * inspect_model_print.c writes. Internal to these two. */
+#ifndef RLF_API_INSPECT_MODEL_H
+#define RLF_API_INSPECT_MODEL_H
 
 #include "engine/api/session.h"
 #include "engine/base/vec.h"
@@ -12,31 +12,31 @@
 #include "nodes/model/table.h"
 
 /* The kinds of parameters. */
-typedef enum rlf_looked_part {
-    RLF_LOOKED_EMBEDDING,
-    RLF_LOOKED_ATTENTION,
-    RLF_LOOKED_MLP,
-    RLF_LOOKED_NORMS,
-    RLF_LOOKED_HEAD,
-    RLF_LOOKED_PARTS
-} rlf_looked_part;
+typedef enum rlf_inspected_part {
+    RLF_INSPECTED_EMBEDDING,
+    RLF_INSPECTED_ATTENTION,
+    RLF_INSPECTED_MLP,
+    RLF_INSPECTED_NORMS,
+    RLF_INSPECTED_HEAD,
+    RLF_INSPECTED_PARTS
+} rlf_inspected_part;
 
 /* The purposes of memory. */
 enum {
-    RLF_LOOKED_TO_READ,
-    RLF_LOOKED_TO_GENERATE,
-    RLF_LOOKED_TO_TRAIN,
-    RLF_LOOKED_TO_ADAPT,
-    RLF_LOOKED_PURPOSES
+    RLF_INSPECTED_TO_READ,
+    RLF_INSPECTED_TO_GENERATE,
+    RLF_INSPECTED_TO_TRAIN,
+    RLF_INSPECTED_TO_ADAPT,
+    RLF_INSPECTED_PURPOSES
 };
 /* Of adapters, beside all products of a layer. */
-enum { RLF_LOOKED_RANK = 16 };
+enum { RLF_INSPECTED_RANK = 16 };
 /* On what: f32 on a CPU, bf16 on a GPU. */
-enum { RLF_LOOKED_ON_CPU, RLF_LOOKED_ON_GPU, RLF_LOOKED_DEVICES };
+enum { RLF_INSPECTED_ON_CPU, RLF_INSPECTED_ON_GPU, RLF_INSPECTED_DEVICES };
 
-enum { RLF_LOOKED_LONGEST = 2048, RLF_LOOKED_NAMES = 16 };
+enum { RLF_INSPECTED_LONGEST = 2048, RLF_INSPECTED_NAMES = 16 };
 
-typedef struct rlf_looked_model {
+typedef struct rlf_inspected_model {
     rlf_arena *arena;
     const char *dir;
     const json_t *config, *generation, *texts; /* files; NULL: not there */
@@ -46,10 +46,10 @@ typedef struct rlf_looked_model {
     bool score;            /* the adapter has a scalar head */
     rlf_model_config *model; /* NULL: it is refused */
     const rlf_table *table;
-    int64_t params[RLF_LOOKED_PARTS];
+    int64_t params[RLF_INSPECTED_PARTS];
     uint32_t longest; /* tokens that memory is counted for */
-    uint64_t memory[RLF_LOOKED_PURPOSES][RLF_LOOKED_DEVICES],
-        token[RLF_LOOKED_DEVICES];
+    uint64_t memory[RLF_INSPECTED_PURPOSES][RLF_INSPECTED_DEVICES],
+        token[RLF_INSPECTED_DEVICES];
     rlf_safetensors *files;
     struct {
         uint64_t tensors, values, bytes;
@@ -57,21 +57,21 @@ typedef struct rlf_looked_model {
     size_t n_files;
     rlf_tokenizer *tokenizer;
     const char *template; /* the file that has it, or NULL */
-    const char *named[RLF_LOOKED_NAMES];
+    const char *named[RLF_INSPECTED_NAMES];
     size_t n_named; /* of several templates */
     const char *ends_from;
     const uint32_t *ends;
     size_t n_ends;
     RLF_VEC(rlf_err) refused;
-} rlf_looked_model;
+} rlf_inspected_model;
 
 /* A text of an object, or NULL. */
-const char *rlf_looked_string(const json_t *object, const char *key);
+const char *rlf_inspected_string(const json_t *object, const char *key);
 /* Parameters of all kinds. */
-int64_t rlf_looked_params(const rlf_looked_model *c);
+int64_t rlf_inspected_params(const rlf_inspected_model *c);
 
 /* The findings as a text, or as an object of JSON. */
-void rlf_looked_model_text(const rlf_looked_model *c, rlf_buf *out);
-void rlf_looked_model_json(const rlf_looked_model *c, rlf_buf *out);
+void rlf_inspected_model_text(const rlf_inspected_model *c, rlf_buf *out);
+void rlf_inspected_model_json(const rlf_inspected_model *c, rlf_buf *out);
 
 #endif

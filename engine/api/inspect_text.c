@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* The tokenizer that was asked last, with what it gave. */
-struct rlf_looked_text {
+struct rlf_inspected_text {
     rlf_arena *arena; /* of the tokenizer's path and template */
     rlf_arena *pool;  /* of the answer */
     const char *path;
@@ -31,7 +31,7 @@ struct rlf_looked_text {
 };
 
 static void
-forget(struct rlf_looked_text *l)
+forget(struct rlf_inspected_text *l)
 {
     rlf_tokenizer_close(l->tokenizer);
     rlf_arena_free(l->arena);
@@ -42,7 +42,7 @@ forget(struct rlf_looked_text *l)
 }
 
 static void
-free_pools(struct rlf_looked_text *l)
+free_pools(struct rlf_inspected_text *l)
 {
     for (int i = 0; i < l->n_pools; i++)
         rlf_arena_free(l->pools[i]);
@@ -52,7 +52,7 @@ free_pools(struct rlf_looked_text *l)
 }
 
 void
-rlf_looked_text_close(struct rlf_looked_text *l)
+rlf_inspected_text_close(struct rlf_inspected_text *l)
 {
     if (!l)
         return;
@@ -66,11 +66,11 @@ rlf_looked_text_close(struct rlf_looked_text *l)
 /* The tokenizer at `path`, opened if it is not the one of before. */
 static rlf_status
 open_tokenizer(rlf_session *s, const char *path, rlf_err *err,
-               struct rlf_looked_text **out)
+               struct rlf_inspected_text **out)
 {
-    struct rlf_looked_text *l = *out = s->looked_text;
+    struct rlf_inspected_text *l = *out = s->inspected_text;
     if (!l) {
-        l = *out = s->looked_text = rlf_calloc(1, sizeof *l);
+        l = *out = s->inspected_text = rlf_calloc(1, sizeof *l);
         l->pool = rlf_arena_new();
     }
     rlf_arena_reset(l->pool);
@@ -91,16 +91,16 @@ open_tokenizer(rlf_session *s, const char *path, rlf_err *err,
 }
 
 rlf_status
-rlf_looked_text_open(rlf_session *s, const char *path, rlf_err *err)
+rlf_inspected_text_open(rlf_session *s, const char *path, rlf_err *err)
 {
-    struct rlf_looked_text *l;
+    struct rlf_inspected_text *l;
     return open_tokenizer(s, path, err, &l);
 }
 
 rlf_status
-rlf_looked_chat_open(rlf_session *s, const char *path, rlf_err *err)
+rlf_inspected_chat_open(rlf_session *s, const char *path, rlf_err *err)
 {
-    struct rlf_looked_text *l;
+    struct rlf_inspected_text *l;
     RLF_TRY(open_tokenizer(s, path, err, &l));
     if (l->chat)
         return rlf_chat_check(l->chat, err);
@@ -111,9 +111,9 @@ rlf_looked_chat_open(rlf_session *s, const char *path, rlf_err *err)
 }
 
 const rlf_tokenizer *
-rlf_looked_tokenizer(const rlf_session *s)
+rlf_inspected_tokenizer(const rlf_session *s)
 {
-    return s->looked_text->tokenizer;
+    return s->inspected_text->tokenizer;
 }
 
 static void
@@ -127,7 +127,7 @@ put_token(const rlf_tokenizer *tokenizer, uint32_t id, rlf_token *out)
 }
 
 static rlf_status
-add_tokens(struct rlf_looked_text *l, const uint32_t *ids, size_t n,
+add_tokens(struct rlf_inspected_text *l, const uint32_t *ids, size_t n,
            rlf_err *err)
 {
     RLF_TRY_ROOM(&l->tokens, n + 1, "the tokens of a text");
@@ -140,7 +140,7 @@ add_tokens(struct rlf_looked_text *l, const uint32_t *ids, size_t n,
 }
 
 static const rlf_tokens *
-answer(struct rlf_looked_text *l, rlf_str text)
+answer(struct rlf_inspected_text *l, rlf_str text)
 {
     l->reading = (rlf_tokens){.text = text.p,
                               .n = text.n,
@@ -151,7 +151,7 @@ answer(struct rlf_looked_text *l, rlf_str text)
 
 /* As a program's model reads it, whose name is that of the tokenizer. */
 static rlf_status
-read_prompt(struct rlf_looked_text *l, rlf_prompt *prompt, rlf_err *err)
+read_prompt(struct rlf_inspected_text *l, rlf_prompt *prompt, rlf_err *err)
 {
     const rlf_env env = {.pool = l->pool};
     const rlf_reader reader = {
@@ -163,7 +163,7 @@ read_prompt(struct rlf_looked_text *l, rlf_prompt *prompt, rlf_err *err)
 const rlf_tokens *
 rlf_session_tokens(rlf_session *s, const char *path, const char *text, size_t n)
 {
-    struct rlf_looked_text *l;
+    struct rlf_inspected_text *l;
     rlf_prompt prompt = {.text = {text, n}};
     if (!s || s->err.status < 0 || open_tokenizer(s, path, &s->err, &l) < 0 ||
         read_prompt(l, &prompt, &s->err) < 0)
@@ -175,7 +175,7 @@ rlf_session_tokens(rlf_session *s, const char *path, const char *text, size_t n)
 /* ---- several texts ---- */
 
 typedef struct several {
-    const struct rlf_looked_text *looked;
+    const struct rlf_inspected_text *looked;
     const char *const *texts;
     const size_t *n;
     rlf_tokens *out;
@@ -188,7 +188,7 @@ typedef struct several {
 static rlf_status
 read_one(const several *s, size_t i, rlf_arena *pool, rlf_err *err)
 {
-    const struct rlf_looked_text *l = s->looked;
+    const struct rlf_inspected_text *l = s->looked;
     const rlf_env env = {.pool = pool};
     const rlf_reader reader = {
         .model = l->path, .tokenizer = l->tokenizer, .eos = -1};
@@ -231,7 +231,7 @@ read_some(void *arg, int thread, int n_threads)
 }
 
 static void
-make_pools(struct rlf_looked_text *l, int n)
+make_pools(struct rlf_inspected_text *l, int n)
 {
     free_pools(l);
     l->pools = rlf_calloc((size_t)n, sizeof *l->pools);
@@ -244,7 +244,7 @@ rlf_session_tokens_all(rlf_session *s, const char *path,
                        const char *const *texts, const size_t *n, size_t count,
                        size_t *done)
 {
-    struct rlf_looked_text *l;
+    struct rlf_inspected_text *l;
     rlf_team *team = NULL;
     rlf_tokens *out;
     *done = 0;
@@ -389,9 +389,10 @@ rlf_session_chat(rlf_session *s, const char *path, const char *messages,
                  size_t n)
 {
     rlf_prompt prompt = {0};
-    if (!s || s->err.status < 0 || rlf_looked_chat_open(s, path, &s->err) < 0)
+    if (!s || s->err.status < 0 ||
+        rlf_inspected_chat_open(s, path, &s->err) < 0)
         return NULL;
-    struct rlf_looked_text *l = s->looked_text;
+    struct rlf_inspected_text *l = s->inspected_text;
     if (!messages)
         return answer(l, RLF_STR(""));
     if (read_messages(messages, n, l->pool, &s->err, &prompt) < 0 ||
@@ -406,7 +407,7 @@ const rlf_tokens *
 rlf_session_untoken(rlf_session *s, const char *path, const int32_t *ids,
                     size_t n)
 {
-    struct rlf_looked_text *l;
+    struct rlf_inspected_text *l;
     if (!s || s->err.status < 0 || open_tokenizer(s, path, &s->err, &l) < 0)
         return NULL;
     const uint32_t *all = (const uint32_t *)ids,
