@@ -27,6 +27,7 @@ static bool
 same_use(const use *a, const use *b)
 {
     return a->reads == b->reads && a->reader->context == b->reader->context &&
+           a->reader->vocab == b->reader->vocab &&
            rlf_digest_equal(a->reader->writes, b->reader->writes);
 }
 

@@ -351,7 +351,8 @@ make_reader(rlf_model_object *m)
                              .tokenizer = m->tokenizer,
                              .template = m->template,
                              .own = m->own,
-                             .context = (uint32_t)m->config->context};
+                             .context = (uint32_t)m->config->context,
+                             .vocab = (uint32_t)m->config->vocab};
     if (!m->tokenizer)
         return;
     m->reader.n_ends = rlf_model_ends(m, &ends);
@@ -555,6 +556,13 @@ note(const rlf_resource *resource, void *object, rlf_buf *out)
                        "\"tie_word_embeddings\": true: that head is taken, and "
                        "saved models say false\n",
                        resource->name);
+    if (m->tokenizer && !m->source &&
+        rlf_tokenizer_vocab(m->tokenizer) > (uint32_t)m->config->vocab)
+        rlf_buf_printf(out,
+                       "%s: its tokenizer has tokens up to %u, and the model "
+                       "knows those below %d: texts with others are refused\n",
+                       resource->name, rlf_tokenizer_vocab(m->tokenizer) - 1,
+                       m->config->vocab);
     if (m->config->slips && !m->source)
         rlf_buf_printf(out, "%s: its config.json has keys that nothing reads: %s\n",
                        resource->name, m->config->slips);

@@ -122,6 +122,7 @@ add_use(rlf_response_uses *uses, rlf_response_use use)
         const rlf_response_use *u = &uses->data[i];
         if (u->respond == use.respond && u->all == use.all &&
             u->reader->context == use.reader->context &&
+            u->reader->vocab == use.reader->vocab &&
             rlf_digest_equal(u->reader->writes, use.reader->writes))
             return;
     }
@@ -276,6 +277,7 @@ check_text(const rlf_env *env, const rlf_data *data, uint32_t row,
     rlf_str text = value.text;
     RLF_TRY(check_large(use, by, text, err));
     RLF_TRY(rlf_rows_response(env, by, text, true, err, &sample));
+    RLF_TRY(rlf_rows_known(use->reader, sample.ids, sample.n_ids, err));
     uint32_t n = sample.n_ids;
     if (!n) {
         rlf_fail(err, RLF_USER, "it has no token");
@@ -300,9 +302,9 @@ rlf_responses_fit(const rlf_env *env, const rlf_data *data, uint32_t row,
         rlf_status status = check_text(env, data, row, use, &why);
         if (status >= 0)
             continue;
-        rlf_fail(err, status, "response %s of '%s': %s",
+        rlf_fail(err, status, "response %s of '%s': %s (field '%s')",
                  rlf_data_place(data, row, env->pool), use->set->name,
-                 why.sentence);
+                 why.sentence, use->column->field);
         rlf_err_hint(err, "%s", why.hint);
         rlf_err_detail(err, "%s", why.detail);
         return status;

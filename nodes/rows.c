@@ -7,6 +7,8 @@
 #include "nodes/chat.h"
 #include "nodes/data.h"
 
+#include <inttypes.h>
+
 static const rlf_data *
 data_of(const rlf_env *env, const rlf_rows *rows)
 {
@@ -147,6 +149,27 @@ rlf_rows_ended(const rlf_reader *reader, const uint32_t *ids, uint32_t n)
     return ends;
 }
 
+rlf_status
+rlf_rows_known(const rlf_reader *reader, const uint32_t *ids, size_t n,
+               rlf_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!reader->vocab || ids[i] < reader->vocab)
+            continue;
+        rlf_str text = rlf_tokenizer_piece(reader->tokenizer, ids[i]);
+        rlf_buf quoted = {0};
+        rlf_buf_json(&quoted, text.p, text.n);
+        rlf_fail(err, RLF_USER,
+                 "it has the token %" PRIu32 " (%s), but model '%s' knows only "
+                 "the tokens below %" PRIu32,
+                 ids[i], quoted.p, reader->model, reader->vocab);
+        rlf_err_hint(err, "give the model the tokenizer that it was made with");
+        rlf_buf_free(&quoted);
+        return RLF_USER;
+    }
+    return RLF_OK;
+}
+
 static rlf_status
 encode(const rlf_env *env, const rlf_reader *reader, rlf_str text,
        unsigned flags, bool end, rlf_err *err, const uint32_t **ids,
@@ -160,8 +183,10 @@ encode(const rlf_env *env, const rlf_reader *reader, rlf_str text,
             !rlf_rows_ended(reader, out.data, (uint32_t)out.count))
             RLF_PUSH(&out, (uint32_t)reader->eos);
         uint32_t *kept;
-        status = rlf_arena_try(env->pool, out.count * sizeof *kept,
-                               "the tokens of a text", err, &kept);
+        status = rlf_rows_known(reader, out.data, out.count, err);
+        if (status == RLF_OK)
+            status = rlf_arena_try(env->pool, out.count * sizeof *kept,
+                                   "the tokens of a text", err, &kept);
         if (status == RLF_OK && out.count)
             memcpy(kept, out.data, out.count * sizeof *kept);
         *ids = kept;
@@ -351,7 +376,7 @@ write_prompt(const rlf_env *env, const rlf_rows *rows, uint32_t i,
         prompt->text = known->text;
         prompt->ids = known->ids;
         prompt->n_ids = known->n_ids;
-        return RLF_OK;
+        return rlf_rows_known(reader, known->ids, known->n_ids, err);
     }
     RLF_TRY(rlf_rows_encode(env, reader, prompt, err));
     RLF_TRY(check_bound(env, rows, i, prompt, err));

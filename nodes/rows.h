@@ -21,6 +21,8 @@ typedef struct rlf_reader {
                                             given; NULL: it has none */
     rlf_digest writes;             /* of all that decides a prompt's tokens */
     uint32_t context;              /* positions that it was made for */
+    uint32_t vocab;                /* tokens that the model knows; 0: of
+                                      no model */
     int64_t eos;                   /* ends a written response; -1: none */
     const uint32_t *ends;          /* those that end a sampled one */
     size_t n_ends;
@@ -38,6 +40,10 @@ rlf_reader_has_template(const rlf_reader *reader)
 }
 /* reader->writes, of its tokenizer and template. */
 rlf_digest rlf_rows_writes(const rlf_reader *reader);
+/* RLF_USER if the reader's model does not know one of the tokens: those of its
+ * tokenizer may be more. */
+rlf_status rlf_rows_known(const rlf_reader *reader, const uint32_t *ids,
+                          size_t n, rlf_err *err);
 /* n prompts without contents yet, which remember how models write them. */
 rlf_prompt *rlf_rows_new_prompts(rlf_arena *pool, uint32_t n);
 /* Prompt i of `rows` as the reader writes it. Plain texts get the tokenizer's

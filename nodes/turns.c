@@ -363,6 +363,8 @@ put_tokens(const reading *r, uint32_t most, rlf_err *err, rlf_conversation *out)
     rlf_status status = rlf_tokenizer_encode_placed(
         r->reader->tokenizer, r->text, err, &ids, places, 2 * r->n_spans);
     if (status >= 0)
+        status = rlf_rows_known(r->reader, ids.data, ids.count, err);
+    if (status >= 0)
         status = rlf_arena_try(pool, (ids.count + 1) * sizeof *kept, what, err,
                                &kept);
     if (status >= 0 && ids.count)
