@@ -11,7 +11,12 @@
 /* Does the queue's GPU multiply by warp groups? Then all forward products of
  * bf16 are made so, and their bits are those of this way. It is tried once. */
 bool rlf_group_tiles(rlf_queue *queue);
-/* For rlf_backend: all that decides, in words. */
+/* All that decides, in words: nothing for f32, whose bits are those of the CPU.
+ * `capability` is 90 for 9.0; `version` that of cuBLASLt, 0: it is not there.
+ */
+void rlf_cuda_ways(rlf_cast_type real, int capability, bool groups,
+                   size_t version, rlf_buf *out);
+/* For rlf_backend: the same of the queue's GPU. */
 void rlf_cuda_products(rlf_queue *queue, rlf_cast_type real, rlf_buf *out);
 
 #endif

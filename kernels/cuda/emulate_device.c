@@ -752,9 +752,8 @@ kernels(const char *isa, rlf_cast_type real)
 static void
 products(rlf_queue *queue, rlf_cast_type real, rlf_buf *out)
 {
-    if (real == RLF_CAST_BF16)
-        rlf_buf_printf(out, "emulated, forward by %s",
-                       rlf_group_tiles(queue) ? "warp groups" : "warps");
+    bool groups = rlf_group_tiles(queue);
+    rlf_cuda_ways(real, groups ? 90 : 80, groups, 0, out);
 }
 
 const rlf_backend rlf_backend_emulated = {

@@ -1,4 +1,6 @@
 /* The table itself: complete, described, and what wrong calls are told. */
+#include "engine/base/vec.h"
+#include "kernels/cuda/algorithms.h"
 #include "kernels/kernels.h"
 #include "tests/tap.h"
 
@@ -31,6 +33,36 @@ test_instance(const char *isa)
 #include "kernels/op.def"
 #undef OP
     ok(whole, "%s has every operation", isa);
+}
+
+/* What decides the bits of products on GPUs, as a run's inputs have it. */
+static void
+test_ways(void)
+{
+    static const struct {
+        rlf_cast_type real;
+        int capability;
+        bool groups;
+        size_t version;
+        const char *text;
+    } cases[] = {
+        {RLF_CAST_BF16, 90, true, 120803,
+         "compute capability 9.0, forward by warp groups, gradients by "
+         "cuBLASLt 120803"},
+        {RLF_CAST_BF16, 89, false, 0,
+         "compute capability 8.9, forward by warps, gradients by warps"},
+        {RLF_CAST_BF16, 120, false, 130000,
+         "compute capability 12.0, forward by warps, gradients by cuBLASLt "
+         "130000"},
+        {RLF_CAST_F32, 90, true, 120803, ""},
+    };
+    for (size_t i = 0; i < RLF_COUNT(cases); i++) {
+        rlf_buf text = {0};
+        rlf_cuda_ways(cases[i].real, cases[i].capability, cases[i].groups,
+                      cases[i].version, &text);
+        is_str(text.p ? text.p : "", cases[i].text, "the ways of products");
+        rlf_buf_free(&text);
+    }
 }
 
 static void
@@ -120,6 +152,7 @@ main(void)
     ok(rlf_kernels_cpu_isa("v9") == NULL, "an unknown instruction set");
     ok(rlf_kernels_cpu_isa(rlf_kernels_cpu()->isa) == rlf_kernels_cpu(),
        "the chosen instance is one of them");
+    test_ways();
     test_calls();
     return done();
 }
