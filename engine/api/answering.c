@@ -204,6 +204,17 @@ warn_score(const char *lora, rlf_err *err, rlf_buf *warnings)
     return RLF_OK;
 }
 
+static void
+warn_untied(const rlf_model_config *config, const char *path, rlf_buf *warnings)
+{
+    if (config->untied)
+        rlf_buf_printf(warnings,
+                       "%s: its files have an lm_head.weight that is not the "
+                       "embedding, though config.json has "
+                       "\"tie_word_embeddings\": true: that head is taken\n",
+                       path);
+}
+
 /* Angles are those of the whole context, whatever is asked: an answer does not
  * depend on what else is. */
 static void
@@ -233,6 +244,7 @@ read_shape(struct rlf_answering *a, const char *path, const char *lora,
     }
     RLF_TRY(rlf_model_config_read(path, a->arena, err, a->config));
     RLF_TRY(rlf_weights_tie(path, a->config, err));
+    warn_untied(a->config, path, warnings);
     warn_stretched(a->config, path, warnings);
     if (!lora)
         return RLF_OK;

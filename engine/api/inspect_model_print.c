@@ -47,6 +47,9 @@ put_sizes(const rlf_inspected_model *c, rlf_buf *out)
         rlf_buf_printf(out, " (%d of keys)", m->kv_heads);
     rlf_buf_printf(out, ", mlp of %d, vocabulary of %d%s\n", m->ffn, m->vocab,
                    m->tied ? ", whose embedding is the head" : "");
+    if (m->untied)
+        rlf_buf_puts(out, "  head        lm_head.weight of the files, though "
+                          "\"tie_word_embeddings\" is true\n");
     rlf_buf_printf(out, "  context     %d tokens", m->context);
     if (m->window)
         rlf_buf_printf(out, ", windows of %d in %s layers", m->window,

@@ -65,14 +65,20 @@ is_program(const char *text)
     return n > 4 && strcmp(text + n - 4, ".rlf") == 0;
 }
 
-static rlf_status
-unknown_command(const char *word, rlf_err *err)
+const char *
+rlf_command_near(const char *word)
 {
     const char *words[RLF_COMMANDS];
     for (int i = 0; i < RLF_COMMANDS; i++)
         words[i] = rlf_command_rows[i].word;
+    return rlf_str_nearest(word, words, RLF_COMMANDS);
+}
+
+static rlf_status
+unknown_command(const char *word, rlf_err *err)
+{
     rlf_fail(err, RLF_USAGE, "no command '%s'", word);
-    const char *nearest = rlf_str_nearest(word, words, RLF_COMMANDS);
+    const char *nearest = rlf_command_near(word);
     if (nearest)
         rlf_err_hint(err, "did you mean %s", nearest);
     else if (is_program(word))

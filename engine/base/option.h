@@ -90,5 +90,7 @@ rlf_status rlf_option_read(rlf_option option, const char *text,
                            rlf_option_value *value);
 /* The command called `word`, or RLF_COMMANDS. */
 rlf_command rlf_command_named(const char *word);
+/* The command whose name is most like `word`; NULL: none is. */
+const char *rlf_command_near(const char *word);
 
 #endif

@@ -20,7 +20,11 @@ help(const rlf_command_line *line)
     if (line->n_files && command == RLF_COMMANDS) {
         rlf_err err = RLF_ERR_NONE;
         rlf_fail(&err, RLF_USAGE, "there is no command %s", line->files[0]);
-        rlf_err_hint(&err, "rlflow help lists the commands");
+        const char *near = rlf_command_near(line->files[0]);
+        if (near)
+            rlf_err_hint(&err, "did you mean %s", near);
+        else
+            rlf_err_hint(&err, "rlflow help lists the commands");
         rlf_cmd_say(&err);
         return 2;
     }

@@ -357,9 +357,9 @@ describe(const comparison *c, const difference *d, const char **lines)
 }
 
 /* The program is known by what it computes; the user by its texts: the first
- * that differs in more than comments. */
+ * that differs in more than comments, and its copy in the run. */
 static const char *
-describe_program(comparison *c, const char **lines)
+describe_program(comparison *c, const char **lines, const char **copy)
 {
     comparison texts = *c;
     texts.found.data = NULL;
@@ -368,8 +368,10 @@ describe_program(comparison *c, const char **lines)
     *lines = NULL;
     for (size_t i = 0; i < texts.found.count; i++) {
         const difference *d = &texts.found.data[i];
-        if (strcmp(name_of(d), "program") == 0 && !differ(c, d).same)
-            return describe(&texts, d, lines);
+        if (strcmp(name_of(d), "program") != 0 || differ(c, d).same)
+            continue;
+        *copy = d->was ? d->was->copy : NULL;
+        return describe(&texts, d, lines);
     }
     return NULL;
 }
@@ -385,9 +387,9 @@ is_program(const difference *d)
 static void
 leave_out_program(comparison *c)
 {
-    const char *lines;
+    const char *lines, *copy;
     size_t n = 0;
-    if (c->found.count < 2 || describe_program(c, &lines))
+    if (c->found.count < 2 || describe_program(c, &lines, &copy))
         return;
     for (size_t i = 0; i < c->found.count; i++)
         if (!is_program(&c->found.data[i]))
@@ -421,7 +423,9 @@ refuse(comparison *c, rlf_err *err)
         const char *name = name_of(d);
         if (rlf_inputs_accepted(c->inputs, name))
             continue;
-        const char *text = is_program(d) ? describe_program(c, &lines) : NULL;
+        const char *had = d->was ? d->was->copy : NULL;
+        const char *text =
+            is_program(d) ? describe_program(c, &lines, &had) : NULL;
         if (!text)
             text = describe(c, d, &lines);
         if (first)
@@ -430,8 +434,8 @@ refuse(comparison *c, rlf_err *err)
             first = text;
         if (lines)
             rlf_buf_printf(&others, "%s%s", others.n ? "\n" : "", lines);
-        if (!copy && d->was && d->was->copy)
-            copy = d->was->copy;
+        if (!copy)
+            copy = had;
         size_t n = strlen(name);
         if (names.n < n || strcmp(names.p + names.n - n, name) != 0)
             rlf_buf_printf(&names, "%s%s", names.n ? "," : "", name);
