@@ -400,33 +400,33 @@ factors(walk *w, rlf_expr_code scan, rlf_expr_code shift, int p)
     return make(w, RLF_EXPR_PICK, shifted(w, shift, counts), p, number(w, 0));
 }
 
-/* y[t] = a[t] + b[t] y[t+1]: with u[t] = g[t] + b[t-1] u[t-1] (that is
- * dloss/dy through all earlier tokens), da = u and db = u[t] y[t+1]. */
+/* DISCOUNT, y[t] = a[t] + b[t] y[t+1]: with u[t] = g[t] + b[t-1] u[t-1] (that
+ * is dloss/dy through all earlier tokens), da = u and db = u[t] y[t+1].
+ * COMPOUND is the same with time turned around. `inverse` runs the other way;
+ * `before` and `after` are the operations that shift by a token. */
 static void
-discount(walk *w)
+recurrence(walk *w, rlf_expr_code inverse, rlf_expr_code before,
+           rlf_expr_code after)
 {
-    int back = shifted(w, RLF_EXPR_PREV, w->b);
-    back = factors(w, RLF_EXPR_COMPOUND, RLF_EXPR_PREV, back);
-    int u = made(w, RLF_EXPR_COMPOUND, w->domain, w->g, back, 0);
+    int back = factors(w, inverse, before, shifted(w, before, w->b));
+    int u = made(w, inverse, w->domain, w->g, back, 0);
     give(w, w->a, u);
     if (w->live[w->b]) {
         w->g = u;
-        give(w, w->b, times(w, shifted(w, RLF_EXPR_NEXT, w->op)));
+        give(w, w->b, times(w, shifted(w, after, w->op)));
     }
 }
 
-/* The same with time turned around. */
+static void
+discount(walk *w)
+{
+    recurrence(w, RLF_EXPR_COMPOUND, RLF_EXPR_PREV, RLF_EXPR_NEXT);
+}
+
 static void
 compound(walk *w)
 {
-    int ahead = shifted(w, RLF_EXPR_NEXT, w->b);
-    ahead = factors(w, RLF_EXPR_DISCOUNT, RLF_EXPR_NEXT, ahead);
-    int u = made(w, RLF_EXPR_DISCOUNT, w->domain, w->g, ahead, 0);
-    give(w, w->a, u);
-    if (w->live[w->b]) {
-        w->g = u;
-        give(w, w->b, times(w, shifted(w, RLF_EXPR_PREV, w->op)));
-    }
+    recurrence(w, RLF_EXPR_DISCOUNT, RLF_EXPR_NEXT, RLF_EXPR_PREV);
 }
 
 static void
