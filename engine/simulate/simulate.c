@@ -221,6 +221,29 @@ part_at_work(void *self, int rank)
 
 /* ---- answers ---- */
 
+/* As in a run: of each row the tokens that there are of its sequence. */
+static rlf_rank_event
+answer_open(simulation *s, const rlf_rank_command *command)
+{
+    rlf_arena *arena = s->lanes[command->instance % s->n_lanes];
+    const rlf_node *node = node_of(s, command);
+    rlf_rank_event event = rlf_answer_open(&s->answers, command, node, arena);
+    if (!rlf_workload_draws(s->options->workload))
+        return event;
+    sequences q = rlf_sim_sequences(s, command->instance);
+    if (!q.list)
+        return event;
+    uint32_t *lengths = RLF_NEW_ARRAY(arena, uint32_t, event.n_rows + 1);
+    for (uint32_t i = 0; i < event.n_rows; i++) {
+        rlf_length row = rlf_sim_length(&q, i);
+        lengths[i] = row.prompt;
+        if (node->class->work != RLF_WORK_GENERATE)
+            lengths[i] += row.response;
+    }
+    event.lengths = lengths;
+    return event;
+}
+
 static rlf_rank_event
 answer(void *self, const rlf_rank_command *command, int rank)
 {
@@ -230,8 +253,7 @@ answer(void *self, const rlf_rank_command *command, int rank)
     if (command->kind == RLF_DO_RUN)
         return rlf_answer_done(&s->answers, command,
                                rlf_sim_instance(s, command->instance), rank);
-    return rlf_answer_open(&s->answers, command, node_of(s, command),
-                           s->lanes[command->instance % s->n_lanes]);
+    return answer_open(s, command);
 }
 
 static rlf_length
