@@ -36,6 +36,7 @@ typedef enum remedy {
     OFFLOAD,
     TOKENS,
     PARTS,
+    LANES, /* changes bits, so that it is the last, and said to */
     REMEDIES
 } remedy;
 
@@ -120,6 +121,56 @@ name_row(const rlf_session *s, const rlf_place_row *row, rlf_buf *names)
                    row->call ? "." : "", row->call ? row->call->name : "");
 }
 
+/* The row of the whole model, which is added where there is none; NULL: it has
+ * no row at all. */
+static rlf_place_row *
+whole_row(row_list *rows, int model)
+{
+    rlf_place_row *any = NULL;
+    for (int i = 0; i < rows->count; i++) {
+        rlf_place_row *row = &rows->data[i];
+        if (row->model == model && !row->call)
+            return row;
+        if (row->model == model)
+            any = row;
+    }
+    if (!any)
+        return NULL;
+    rlf_place_row *whole = &rows->data[rows->count++];
+    *whole = rlf_place_row_new(model, NULL);
+    whole->ranks = any->ranks;
+    whole->n_ranks = any->n_ranks;
+    whole->tp = any->tp;
+    whole->pp = any->pp;
+    whole->dp = any->dp;
+    return whole;
+}
+
+/* Partial sums of gradients of as many lanes as replicas. Returns the number.
+ */
+static int
+fewest_lanes(const rlf_session *s, row_list *rows, rlf_buf *names)
+{
+    int value = 1;
+    for (size_t m = 0; m < s->graph->resources.count; m++) {
+        const rlf_resource *r = &s->graph->resources.data[m];
+        int least = 1;
+        if (!r->class->model || !r->trained)
+            continue;
+        for (int i = 0; i < rows->count; i++)
+            if (rows->data[i].model == (int)m && rows->data[i].dp > least)
+                least = rows->data[i].dp;
+        if (s->plan->sums[m].lanes <= least)
+            continue;
+        rlf_place_row *whole = whole_row(rows, (int)m);
+        if (!whole)
+            continue;
+        whole->lanes = value = least;
+        name_row(s, whole, names);
+    }
+    return value;
+}
+
 /* Whole models that are never trained: their rows, which are added where there
  * are none. */
 static void
@@ -127,26 +178,11 @@ offload(const rlf_session *s, row_list *rows, rlf_buf *names)
 {
     for (size_t m = 0; m < s->graph->resources.count; m++) {
         const rlf_resource *r = &s->graph->resources.data[m];
-        rlf_place_row *whole = NULL, *any = NULL;
-        for (int i = 0; i < rows->count; i++) {
-            rlf_place_row *row = &rows->data[i];
-            if (row->model == (int)m && !row->call)
-                whole = row;
-            if (row->model == (int)m)
-                any = row;
-        }
-        if (!r->class->model || r->trained || !any ||
-            (whole && whole->offload == 1))
+        if (!r->class->model || r->trained)
             continue;
-        if (!whole) {
-            whole = &rows->data[rows->count++];
-            *whole = rlf_place_row_new((int)m, NULL);
-            whole->ranks = any->ranks;
-            whole->n_ranks = any->n_ranks;
-            whole->tp = any->tp;
-            whole->pp = any->pp;
-            whole->dp = any->dp;
-        }
+        rlf_place_row *whole = whole_row(rows, (int)m);
+        if (!whole || whole->offload == 1)
+            continue;
         whole->offload = 1;
         name_row(s, whole, names);
     }
@@ -186,6 +222,8 @@ apply(const shortage *of, remedy kind, int level, row_list *rows,
     rlf_buf_clear(names);
     if (kind == OFFLOAD && !level)
         offload(s, rows, names);
+    if (kind == LANES && !level)
+        return fewest_lanes(s, rows, names);
     for (int i = 0; i < rows->count; i++) {
         rlf_place_row *row = &rows->data[i];
         int tokens = 0, times = 2 << level;
@@ -218,11 +256,12 @@ put_remedy(remedy kind, int value, const rlf_buf *names, const char *between,
                                                 [ZERO] = "zero: 1",
                                                 [OFFLOAD] = "offload: true",
                                                 [TOKENS] = "tokens:",
-                                                [PARTS] = "tp:"};
+                                                [PARTS] = "tp:",
+                                                [LANES] = "lanes:"};
     if (out->n)
         rlf_buf_puts(out, between);
     rlf_buf_puts(out, words[kind]);
-    if (kind == TOKENS || kind == PARTS)
+    if (kind == TOKENS || kind == PARTS || kind == LANES)
         rlf_buf_printf(out, " %d", value);
     rlf_buf_printf(out, " of %s", kind == PARTS ? "all calls" : names->p);
 }
@@ -247,7 +286,7 @@ try_alone(const shortage *of, const row_list *rows, rlf_arena *arena,
 {
     size_t n_models = of->session->graph->resources.count;
     rlf_buf names = {0};
-    for (remedy kind = 0; kind < REMEDIES; kind++) {
+    for (remedy kind = 0; kind < LANES; kind++) {
         for (int level = 0; level < MOST_LEVELS; level++) {
             row_list changed = copy_rows(rows, arena, n_models);
             int value = apply(of, kind, level, &changed, &names);
@@ -262,15 +301,16 @@ try_alone(const shortage *of, const row_list *rows, rlf_arena *arena,
     rlf_buf_free(&names);
 }
 
-/* One after the other; those with which it lacks less stay. Returns what is
- * lacking with all of them. */
+/* One after the other; those with which it lacks less stay, and fewer lanes if
+ * with them it fits. Returns what is lacking with all of them. */
 static double
 try_together(const shortage *of, const row_list *rows, double lack,
-             rlf_arena *arena, rlf_buf *out)
+             rlf_arena *arena, rlf_buf *out, bool *other_bits)
 {
     size_t n_models = of->session->graph->resources.count;
     row_list best = copy_rows(rows, arena, n_models);
     rlf_buf names = {0};
+    *other_bits = false;
     for (remedy kind = 0; kind < REMEDIES && lack > 0; kind++) {
         row_list before = best;
         rlf_buf words = {0};
@@ -281,8 +321,9 @@ try_together(const shortage *of, const row_list *rows, double lack,
             double left = names.n ? lack_with(of, &changed) : lack;
             if (!names.n)
                 break;
-            if (left >= lack)
+            if (left >= lack || (kind == LANES && left > 0))
                 continue;
+            *other_bits = kind == LANES;
             lack = left;
             best = changed;
             value = set;
@@ -334,7 +375,8 @@ advise(const shortage *of, rlf_err *err)
                          "in the rows of place, each alone makes it fit: %s",
                          fits.p);
         } else {
-            lack = try_together(of, &rows, lack, arena, &together);
+            bool other_bits;
+            lack = try_together(of, &rows, lack, arena, &together, &other_bits);
             if (s->cluster)
                 rlf_gb_text(lack, 3, text);
             else
@@ -342,7 +384,8 @@ advise(const shortage *of, rlf_err *err)
             if (lack <= 0)
                 rlf_err_hint(err,
                              "in the rows of place, together these make it "
-                             "fit: %s",
+                             "fit%s: %s",
+                             other_bits ? " (lanes: with other bits)" : "",
                              together.p);
             else
                 rlf_err_hint(err,
