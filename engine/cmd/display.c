@@ -26,6 +26,7 @@ struct rlf_display {
     double start;   /* of the first step of this process */
     uint64_t first; /* step before it */
     size_t shown;   /* metrics that the step before had */
+    bool stays;     /* the line of the last step was printed to stay */
     bool ticks;     /* a thread keeps the live line true */
     pthread_t thread;
     pthread_mutex_t lock; /* of all that follows, and of the terminal */
@@ -418,11 +419,11 @@ rlf_display_step(rlf_display *d)
         return;
     }
     size_t metrics = count_metrics(d->session);
-    bool stays = !d->terminal || metrics > d->shown;
+    d->stays = !d->terminal || metrics > d->shown;
     d->shown = metrics;
     d->since = now();
     make_parts(d);
-    if (stays) {
+    if (d->stays) {
         rlf_buf line = {0};
         clear_live(d);
         put_parts(d, &line);
@@ -444,7 +445,7 @@ rlf_display_close(rlf_display *d)
         pthread_mutex_unlock(&d->lock);
         pthread_join(d->thread, NULL);
     }
-    if (d->live && d->ready) { /* the last step's, whole */
+    if (d->live && d->ready && !d->stays) { /* the last step's, whole */
         rlf_buf line = {0};
         clear_live(d);
         put_parts(d, &line);

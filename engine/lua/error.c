@@ -209,10 +209,12 @@ fail_spent(rlf_lua_host *host, rlf_err *err, const char *who)
     default:
         rlf_fail(err, RLF_ENV, "%smore than %g s of wall-clock time%s", where,
                  p->time, who);
-        rlf_err_hint(err, "time never decides a result, so the run ends here: "
-                          "go on with --resume; for a slow machine raise "
-                          "'time:', for a slow function lower "
-                          "'instructions:'");
+        rlf_err_hint(err,
+                     "time never decides a result, so this ends here; a run "
+                     "that has begun can go on with --resume; for a slow "
+                     "machine raise "
+                     "'time:', for a slow function lower "
+                     "'instructions:'");
         return RLF_ENV;
     }
 }
