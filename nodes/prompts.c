@@ -25,8 +25,8 @@ tokens_of(const rlf_env *env, const rlf_data *data,
     if (column) {
         rlf_record_value value;
         RLF_TRY(rlf_data_value(data, column, row, env->pool, err, &value));
-        status =
-            rlf_rows_response(env, reader, value.text, true, &why, &sample);
+        status = rlf_rows_response(env, reader, NULL, value.text, true, &why,
+                                   &sample);
     } else {
         RLF_TRY(rlf_data_prompt(data, row, env->pool, err, &prompt));
         status = rlf_rows_encode(env, reader, &prompt, &why);

@@ -130,8 +130,10 @@ read_text(const rlf_call *call, const rlf_reader *reader, rlf_str text,
 {
     const rlf_env *env = call->env;
     rlf_err why = RLF_ERR_NONE;
-    rlf_status status =
-        rlf_rows_response(env, reader, text, true, &why, &out->sample[row]);
+    const rlf_prompt *prompt =
+        &out->prompt[rlf_rows_prompt_of(env->graph, out, row)];
+    rlf_status status = rlf_rows_response(env, reader, prompt, text, true, &why,
+                                          &out->sample[row]);
     if (status >= 0)
         return status;
     rlf_fail(err, status, "the response to %s: %s",

@@ -181,36 +181,30 @@ rlf_responses_list(const rlf_env *env, int index, const rlf_data *data,
 static const char too_long[] = "leave such rows out: on_error: drop, or take a "
                                "model with a longer context";
 
-/* Tokens of the row's prompt as the reader writes it; 0: it cannot, which is
+/* The row's prompt as the reader writes it; without tokens: it cannot, which is
  * told of the prompt. */
 static rlf_status
-count_prompt(const rlf_env *env, const rlf_data *data, uint32_t row,
-             const rlf_reader *reader, rlf_err *err, uint32_t *out)
+write_prompt(const rlf_env *env, const rlf_data *data, uint32_t row,
+             const rlf_reader *reader, rlf_err *err, rlf_prompt *out)
 {
-    rlf_prompt prompt = {0};
-    RLF_TRY(rlf_data_prompt(data, row, env->pool, err, &prompt));
-    *out = 0;
-    if (prompt.n_messages && !rlf_reader_has_template(reader))
+    RLF_TRY(rlf_data_prompt(data, row, env->pool, err, out));
+    if (out->n_messages && !rlf_reader_has_template(reader))
         return RLF_OK;
-    rlf_status status = rlf_rows_encode(env, reader, &prompt, err);
-    if (status == RLF_USER) {
-        rlf_err_clear(err);
-        return RLF_OK;
-    }
-    *out = prompt.n_ids;
-    return status;
+    rlf_status status = rlf_rows_encode(env, reader, out, err);
+    if (status != RLF_USER)
+        return status;
+    rlf_err_clear(err);
+    out->n_ids = 0;
+    return RLF_OK;
 }
 
 static rlf_status
-check_context(const rlf_env *env, const rlf_data *data, uint32_t row,
-              const rlf_response_use *use, uint32_t n, rlf_err *err)
+check_context(const rlf_response_use *use, uint32_t n, uint32_t prompt,
+              rlf_err *err)
 {
     const rlf_reader *reader = use->reader;
-    uint32_t prompt = 1; /* the least that a prompt has */
     if (!use->all || !reader->context)
         return RLF_OK;
-    if (use->own_prompt)
-        RLF_TRY(count_prompt(env, data, row, reader, err, &prompt));
     if ((uint64_t)n + prompt <= reader->context)
         return RLF_OK;
     rlf_buf with = {0};
@@ -276,7 +270,11 @@ check_text(const rlf_env *env, const rlf_data *data, uint32_t row,
     RLF_TRY(rlf_data_value(data, use->column, row, env->pool, err, &value));
     rlf_str text = value.text;
     RLF_TRY(check_large(use, by, text, err));
-    RLF_TRY(rlf_rows_response(env, by, text, true, err, &sample));
+    rlf_prompt prompt = {.n_ids = 1}; /* the least that it has */
+    if (use->own_prompt)
+        RLF_TRY(write_prompt(env, data, row, by, err, &prompt));
+    RLF_TRY(rlf_rows_response(env, by, use->own_prompt ? &prompt : NULL, text,
+                              true, err, &sample));
     RLF_TRY(rlf_rows_known(use->reader, sample.ids, sample.n_ids, err));
     uint32_t n = sample.n_ids;
     if (!n) {
@@ -289,7 +287,11 @@ check_text(const rlf_env *env, const rlf_data *data, uint32_t row,
     }
     if (written)
         RLF_TRY(check_most(use, n, "", err));
-    return check_context(env, data, row, use, n, err);
+    if (use->own_prompt && use->all && by != use->reader) {
+        prompt = (rlf_prompt){0};
+        RLF_TRY(write_prompt(env, data, row, use->reader, err, &prompt));
+    }
+    return check_context(use, n, prompt.n_ids, err);
 }
 
 rlf_status

@@ -170,30 +170,33 @@ rlf_rows_known(const rlf_reader *reader, const uint32_t *ids, size_t n,
     return RLF_OK;
 }
 
+/* The ids, which the reader's model must know, in the step's pool. */
+static rlf_status
+keep_ids(const rlf_env *env, const rlf_reader *reader, const rlf_ids *from,
+         rlf_err *err, const uint32_t **ids, uint32_t *n_ids)
+{
+    uint32_t *kept;
+    RLF_TRY(rlf_rows_known(reader, from->data, from->count, err));
+    RLF_TRY(rlf_arena_try(env->pool, from->count * sizeof *kept,
+                          "the tokens of a text", err, &kept));
+    if (from->count)
+        memcpy(kept, from->data, from->count * sizeof *kept);
+    *ids = kept;
+    *n_ids = (uint32_t)from->count;
+    return rlf_memory_check(err);
+}
+
 static rlf_status
 encode(const rlf_env *env, const rlf_reader *reader, rlf_str text,
-       unsigned flags, bool end, rlf_err *err, const uint32_t **ids,
-       uint32_t *n_ids)
+       unsigned flags, rlf_err *err, const uint32_t **ids, uint32_t *n_ids)
 {
     rlf_ids out = {0};
     rlf_status status = rlf_tokenizer_encode(reader->tokenizer, text.p, text.n,
                                              flags, err, &out);
-    if (status == RLF_OK) {
-        if (end && reader->eos >= 0 &&
-            !rlf_rows_ended(reader, out.data, (uint32_t)out.count))
-            RLF_PUSH(&out, (uint32_t)reader->eos);
-        uint32_t *kept;
-        status = rlf_rows_known(reader, out.data, out.count, err);
-        if (status == RLF_OK)
-            status = rlf_arena_try(env->pool, out.count * sizeof *kept,
-                                   "the tokens of a text", err, &kept);
-        if (status == RLF_OK && out.count)
-            memcpy(kept, out.data, out.count * sizeof *kept);
-        *ids = kept;
-        *n_ids = (uint32_t)out.count;
-    }
+    if (status == RLF_OK)
+        status = keep_ids(env, reader, &out, err, ids, n_ids);
     RLF_VEC_FREE(&out);
-    return status < 0 ? status : rlf_memory_check(err);
+    return status;
 }
 
 /* The bound that the call gives which asked the prompts of the set. */
@@ -278,7 +281,7 @@ begin_once(const rlf_env *env, const rlf_reader *reader, rlf_prompt *prompt,
     uint32_t n;
     if (prompt->n_ids < 2 || prompt->ids[0] != prompt->ids[1])
         return RLF_OK;
-    RLF_TRY(encode(env, reader, prompt->text, 0, false, err, &own, &n));
+    RLF_TRY(encode(env, reader, prompt->text, 0, err, &own, &n));
     if (n == prompt->n_ids || own[0] != prompt->ids[0])
         return RLF_OK;
     prompt->ids++;
@@ -294,7 +297,7 @@ rlf_rows_encode(const rlf_env *env, const rlf_reader *reader,
     if (chat)
         RLF_TRY(write_chat(env, reader, prompt, err));
     RLF_TRY(encode(env, reader, prompt->text, chat ? 0 : RLF_ENCODE_SPECIAL,
-                   false, err, &prompt->ids, &prompt->n_ids));
+                   err, &prompt->ids, &prompt->n_ids));
     return chat ? RLF_OK : begin_once(env, reader, prompt, err);
 }
 
@@ -440,11 +443,22 @@ rlf_rows_prompts(const rlf_env *env, const rlf_rows *rows,
 }
 
 rlf_status
-rlf_rows_response(const rlf_env *env, const rlf_reader *reader, rlf_str text,
-                  bool end, rlf_err *err, rlf_sample *out)
+rlf_rows_response(const rlf_env *env, const rlf_reader *reader,
+                  const rlf_prompt *prompt, rlf_str text, bool end,
+                  rlf_err *err, rlf_sample *out)
 {
+    rlf_ids ids = {0};
     *out = (rlf_sample){.text = text, .finished = true};
-    return encode(env, reader, text, 0, end, err, &out->ids, &out->n_ids);
+    rlf_status status = rlf_tokenizer_encode_after(
+        reader->tokenizer, prompt ? &prompt->text : NULL, text, err, &ids);
+    if (status == RLF_OK) {
+        if (end && reader->eos >= 0 &&
+            !rlf_rows_ended(reader, ids.data, (uint32_t)ids.count))
+            RLF_PUSH(&ids, (uint32_t)reader->eos);
+        status = keep_ids(env, reader, &ids, err, &out->ids, &out->n_ids);
+    }
+    RLF_VEC_FREE(&ids);
+    return status;
 }
 
 rlf_status

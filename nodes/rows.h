@@ -83,11 +83,12 @@ bool rlf_rows_same_tokens(const struct rlf_tokenizer *a,
                           const struct rlf_tokenizer *b);
 /* Is the last of the tokens one that ends the reader's responses? */
 bool rlf_rows_ended(const rlf_reader *reader, const uint32_t *ids, uint32_t n);
-/* A response's text as tokens; `end`: they end with an end token, the reader's
- * own if the text ends with none. */
+/* A response's text as tokens behind its prompt, as the reader writes that
+ * (NULL: it is not known, and ends with ordinary text); `end`: they end with an
+ * end token, the reader's own if the text ends with none. */
 rlf_status rlf_rows_response(const rlf_env *env, const rlf_reader *reader,
-                             rlf_str text, bool end, rlf_err *err,
-                             rlf_sample *out);
+                             const rlf_prompt *prompt, rlf_str text, bool end,
+                             rlf_err *err, rlf_sample *out);
 /* The text of response tokens, special tokens left out, in `pool`. */
 rlf_status rlf_rows_text(rlf_arena *pool, const struct rlf_tokenizer *tokenizer,
                          const uint32_t *ids, uint32_t n, rlf_err *err,

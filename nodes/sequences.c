@@ -3,16 +3,18 @@
 
 #include <math.h>
 
-/* The text of a sample as tokens of another vocabulary. It ends with an end
+/* The text of a sample as tokens of another vocabulary, behind the prompt as
+ * its model writes it. It ends with an end
  * token if its own tokens do: one that was cut is not at its end. */
 static rlf_status
 read_anew(const rlf_env *env, const rlf_rows *rows, const rlf_reader *reader,
-          rlf_err *err, rlf_sample *sample)
+          const rlf_prompt *prompt, rlf_err *err, rlf_sample *sample)
 {
     bool end = rows->set->kind == RLF_SET_WRITTEN ||
                (rows->reader &&
                 rlf_rows_ended(rows->reader, sample->ids, sample->n_ids));
-    return rlf_rows_response(env, reader, sample->text, end, err, sample);
+    return rlf_rows_response(env, reader, prompt, sample->text, end, err,
+                             sample);
 }
 
 static rlf_status
@@ -70,7 +72,7 @@ rlf_sequences_read(const rlf_env *env, const rlf_rows *rows,
                                 rlf_rows_prompt_of(env->graph, rows, row),
                                 reader, err, &prompt));
         if (!same)
-            RLF_TRY(read_anew(env, rows, reader, err, &sample));
+            RLF_TRY(read_anew(env, rows, reader, &prompt, err, &sample));
         const rlf_talk *talk = sample.talk;
         seqs[i] = (rlf_sequence){.prompt = prompt.ids,
                                  .n_prompt = prompt.n_ids,

@@ -178,7 +178,7 @@ make_finders(rlf_tokenizer *t, rlf_err *err)
         rlf_buf text = {0};
         rlf_buf_add(&text, added->text.p, added->text.n);
         rlf_status status =
-            rlf_normalizer_apply(&t->normalizer, &text, NULL, err);
+            rlf_normalizer_apply(&t->normalizer, &text, false, NULL, err);
         rlf_added *copy = RLF_NEW(t->arena, rlf_added);
         *copy = *added;
         copy->text = rlf_tokenizer_keep(t, text.p, text.n);

@@ -336,10 +336,11 @@ apply_map(const struct rlf_normal_step *step, size_t n, rlf_buf *text,
 }
 
 static void
-apply_strip(const struct rlf_normal_step *step, rlf_buf *text, size_t *first)
+apply_strip(const struct rlf_normal_step *step, rlf_buf *text, bool inside,
+            size_t *first)
 {
     size_t from = 0, to = text->n;
-    while (step->left && from < to &&
+    while (step->left && !inside && from < to &&
            rlf_unicode_is_space(rlf_utf8_code(text->p + from)))
         from += (size_t)rlf_utf8_unit(text->p + from, to - from);
     while (step->right && from < to) {
@@ -468,19 +469,19 @@ apply_chars(const struct rlf_normal_step *step, rlf_buf *text, size_t *first,
 
 static rlf_status
 apply_step(const struct rlf_normal_step *step, size_t n, rlf_buf *text,
-           size_t *first, rlf_err *err)
+           bool inside, size_t *first, rlf_err *err)
 {
     switch (step->kind) {
     case RLF_NORMAL_FORM:
         return apply_form(step->form, text, first, err);
     case RLF_NORMAL_PREPEND:
-        return apply_prepend(step, text, first, err);
+        return inside ? RLF_OK : apply_prepend(step, text, first, err);
     case RLF_NORMAL_REPLACE:
         return apply_replace(step, n, text, first, err);
     case RLF_NORMAL_CHARSMAP:
         return apply_map(step, n, text, first, err);
     case RLF_NORMAL_STRIP:
-        apply_strip(step, text, first);
+        apply_strip(step, text, inside, first);
         return RLF_OK;
     default:
         return apply_chars(step, text, first, err);
@@ -489,13 +490,13 @@ apply_step(const struct rlf_normal_step *step, size_t n, rlf_buf *text,
 
 rlf_status
 rlf_normalizer_apply(const rlf_normalizer *normalizer, rlf_buf *text,
-                     size_t *first, rlf_err *err)
+                     bool inside, size_t *first, rlf_err *err)
 {
     size_t n = text->n, unused = 0;
     if (!first)
         first = &unused;
     for (size_t i = 0; i < normalizer->count && text->n; i++) {
-        RLF_TRY(apply_step(&normalizer->data[i], n, text, first, err));
+        RLF_TRY(apply_step(&normalizer->data[i], n, text, inside, first, err));
         if (text->n > most_of(n))
             return fail_long(n, err);
     }

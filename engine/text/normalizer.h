@@ -44,9 +44,11 @@ rlf_status rlf_normalizer_load(rlf_normalizer *normalizer, const json_t *json,
                                const char *file, rlf_arena *arena,
                                rlf_err *err);
 /* Rewrite `text`, valid UTF-8. The first *first bytes of it, and then of what
- * it becomes, are those of its first character; `first` may be NULL. */
+ * it becomes, are those of its first character; `first` may be NULL. `inside`:
+ * it goes on after other text, so what is done to the beginning of a text is
+ * not done. */
 rlf_status rlf_normalizer_apply(const rlf_normalizer *normalizer, rlf_buf *text,
-                                size_t *first, rlf_err *err);
+                                bool inside, size_t *first, rlf_err *err);
 
 /* The "pattern" of a Replace or Split: {"String": text} or {"Regex": text}. */
 rlf_status rlf_pattern_load(const json_t *json, const char *file,

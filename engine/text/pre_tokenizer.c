@@ -253,6 +253,7 @@ rewrite(const rlf_split_step *step, rlf_pretokens *words, rlf_err *err)
 {
     rlf_buf out = {0};
     size_t first = 0;
+    bool inside = words->inside && words->count && !words->data[0].from;
     const char *space = step->space ? step->space : " ";
     size_t n_space = strlen(space), spaces = words->count;
     for (size_t i = 0; i < words->text.n; i++)
@@ -267,7 +268,8 @@ rewrite(const rlf_split_step *step, rlf_pretokens *words, rlf_err *err)
         bool has = n && (p[0] == ' ' ||
                          (n >= n_space && memcmp(p, space, n_space) == 0));
         bool begins = word.from < words->first;
-        if (step->prefix && n && !has && (!step->prefix_first || begins))
+        if (step->prefix && n && !has && (!step->prefix_first || begins) &&
+            (w || !inside))
             rlf_buf_add(&out, space, n_space);
         for (size_t i = 0; i < n; i++) {
             if (p[i] == ' ')
@@ -282,6 +284,7 @@ rewrite(const rlf_split_step *step, rlf_pretokens *words, rlf_err *err)
     rlf_buf_free(&words->text);
     words->text = out;
     words->first = first;
+    words->inside = inside;
     return RLF_OK;
 }
 

@@ -42,6 +42,8 @@ typedef struct rlf_pretokens {
     rlf_buf text;
     size_t first; /* so many of its bytes are what the first character of the
                      whole text has become; 0: it does not begin it */
+    bool inside;  /* the text goes on after other text: a word that begins it
+                     gets no space in front */
     struct rlf_pretoken {
         size_t from, to;
     } * data;

@@ -125,9 +125,19 @@ rlf_tokenizer_close(rlf_tokenizer *tokenizer)
 
 /* --- encoding --- */
 
+/* What a text ends with, for the text that goes on after it. */
+typedef enum text_end {
+    END_NOTHING,    /* it is empty */
+    END_TOKEN,      /* an added token */
+    END_NORMALIZED, /* one that is found in normalized text */
+    END_TEXT
+} text_end;
+
 typedef struct encoder {
     const rlf_tokenizer *t;
     unsigned flags;
+    text_end behind; /* that of the text before */
+    text_end end;    /* of what is encoded so far */
     rlf_scratch *scratch;
     rlf_scratch own;        /* where the tokenizer has none left */
     rlf_ids *out;           /* NULL: only count, */
@@ -183,7 +193,7 @@ normalize(const encoder *e, rlf_str text, rlf_buf *out, rlf_err *err)
     if (!rlf_buf_try(out, text.n))
         return rlf_fail_memory(err, text.n, "a text that is normalized");
     rlf_buf_add(out, text.n ? text.p : "", text.n);
-    RLF_TRY(rlf_normalizer_apply(&e->t->normalizer, out, NULL, err));
+    RLF_TRY(rlf_normalizer_apply(&e->t->normalizer, out, false, NULL, err));
     const size_t n = strlen(space_sign);
     size_t to = 0;
     for (size_t i = 0; i < out->n && !e->t->pre_tokenizer.byte_level; to++) {
@@ -266,12 +276,15 @@ end:
 }
 
 /* A normalized text without added tokens, whose first bytes are what the first
- * character of the whole text has become. */
+ * character of the whole text has become. `inside`: it goes on after other
+ * text. */
 static rlf_status
-encode_plain(encoder *e, const char *p, size_t n, size_t first, rlf_err *err)
+encode_plain(encoder *e, const char *p, size_t n, size_t first, bool inside,
+             rlf_err *err)
 {
     if (!n)
         return RLF_OK;
+    e->end = END_TEXT;
     if (!e->out) {
         e->n_bytes += n;
         return RLF_OK;
@@ -281,6 +294,7 @@ encode_plain(encoder *e, const char *p, size_t n, size_t first, rlf_err *err)
         return rlf_fail_memory(err, n, "a text that is split");
     rlf_buf_add(&e->scratch->words.text, p, n);
     e->scratch->words.first = first < n ? first : n;
+    e->scratch->words.inside = inside;
     RLF_TRY(
         rlf_pre_tokenizer_apply(&e->t->pre_tokenizer, &e->scratch->words, err));
     for (size_t i = 0; i < e->scratch->words.count; i++) {
@@ -306,18 +320,22 @@ add_id(encoder *e, uint32_t id, rlf_err *err)
 /* Encodes text between added tokens: normalizes it, then looks for the added
  * tokens that are found only in normalized text. */
 static rlf_status
-encode_between(encoder *e, const char *p, size_t n, bool begins, rlf_err *err)
+encode_between(encoder *e, const char *p, size_t n, text_end behind,
+               rlf_err *err)
 {
     if (!n)
         return RLF_OK;
     rlf_buf text = {0};
     rlf_status status = RLF_OK;
-    size_t first = begins ? (size_t)rlf_utf8_unit(p, n) : 0;
+    size_t first = behind == END_NOTHING ? (size_t)rlf_utf8_unit(p, n) : 0;
+    bool inside = behind >= END_NORMALIZED;
+    e->end = END_TEXT;
     if (!rlf_buf_try(&text, n))
         return rlf_fail_memory(err, n, "a text that is normalized");
     rlf_buf_add(&text, p, n);
-    RLF_TRY_GOTO(rlf_normalizer_apply(&e->t->normalizer, &text, &first, err),
-                 end);
+    RLF_TRY_GOTO(
+        rlf_normalizer_apply(&e->t->normalizer, &text, inside, &first, err),
+        end);
     for (rlf_found last = {0}, found;; last = found) {
         found = rlf_finder_next(&e->t->after, text.p, text.n, &last,
                                 (e->flags & RLF_ENCODE_PLAIN) != 0);
@@ -325,12 +343,14 @@ encode_between(encoder *e, const char *p, size_t n, bool begins, rlf_err *err)
         if (to > last.to)
             RLF_TRY_GOTO(encode_plain(e, text.p + last.to, to - last.to,
                                       last.to < first ? first - last.to : 0,
-                                      err),
+                                      behind == END_TEXT && !last.to, err),
                          end);
         if (!found.added)
             break;
-        if (found.from < found.to)
+        if (found.from < found.to) {
             RLF_TRY_GOTO(add_id(e, found.added->id, err), end);
+            e->end = END_NORMALIZED;
+        }
     }
 end:
     rlf_buf_free(&text);
@@ -346,14 +366,15 @@ encode_text(encoder *e, const char *p, size_t n, rlf_err *err)
         size_t to = found.added ? found.from : n;
         size_t first = e->out ? e->out->count : 0;
         if (to > last.to) {
-            RLF_TRY(
-                encode_between(e, p + last.to, to - last.to, !last.to, err));
+            RLF_TRY(encode_between(e, p + last.to, to - last.to,
+                                   last.to ? END_TOKEN : e->behind, err));
             RLF_TRY(place_text(e, p, last.to, to, first, err));
         }
         if (!found.added)
             return RLF_OK;
         if (found.from < found.to) {
             RLF_TRY(add_id(e, found.added->id, err));
+            e->end = END_TOKEN;
             place_added(e, found.to);
         }
     }
@@ -393,6 +414,39 @@ rlf_tokenizer_encode(const rlf_tokenizer *tokenizer, const char *text, size_t n,
     rlf_status status = encode_clean(&e, text, n, err);
     if (status == RLF_OK && (flags & RLF_ENCODE_SPECIAL))
         add_ids(out, &tokenizer->suffix);
+    rlf_scratch_give(tokenizer->scratches, e.scratch);
+    return status;
+}
+
+/* Does it matter to a text what it stands behind? */
+static bool
+sees_behind(const rlf_tokenizer *t)
+{
+    bool sees = false;
+    for (size_t i = 0; i < t->normalizer.count; i++)
+        sees |= t->normalizer.data[i].kind == RLF_NORMAL_PREPEND ||
+                t->normalizer.data[i].left;
+    for (size_t i = 0; i < t->pre_tokenizer.count; i++)
+        sees |= t->pre_tokenizer.data[i].prefix;
+    return sees;
+}
+
+rlf_status
+rlf_tokenizer_encode_after(const rlf_tokenizer *tokenizer,
+                           const rlf_str *before, rlf_str text, rlf_err *err,
+                           rlf_ids *out)
+{
+    encoder e = {.t = tokenizer, .out = out};
+    encoder seen = {.t = tokenizer, .end = END_TEXT};
+    if (tokenizer->plain)
+        e.flags = seen.flags = RLF_ENCODE_PLAIN;
+    if (before && sees_behind(tokenizer)) {
+        seen.end = END_NOTHING;
+        RLF_TRY(encode_clean(&seen, before->p, before->n, err));
+    }
+    e.behind = seen.end;
+    e.scratch = rlf_scratch_take(tokenizer->scratches, &e.own);
+    rlf_status status = encode_clean(&e, text.p, text.n, err);
     rlf_scratch_give(tokenizer->scratches, e.scratch);
     return status;
 }

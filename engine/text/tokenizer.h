@@ -39,6 +39,16 @@ rlf_status rlf_tokenizer_encode(const rlf_tokenizer *tokenizer,
                                 const char *text, size_t n, unsigned flags,
                                 rlf_err *err, rlf_ids *out);
 
+/* Append the ids of a text that goes on after `before`, which is encoded apart:
+ * as both written together have them, but for tokens that would go across the
+ * border. So a text behind other text gets no space in front, which many
+ * tokenizers put before a text, and keeps those it begins with; behind an added
+ * token, or where `before` is empty, it is what a text is there. `before` NULL:
+ * it is not known, and ends with ordinary text. */
+rlf_status rlf_tokenizer_encode_after(const rlf_tokenizer *tokenizer,
+                                      const rlf_str *before, rlf_str text,
+                                      rlf_err *err, rlf_ids *out);
+
 /* A place between two bytes of a text, and what the ids of the text are to it:
  * how many end at it or before, and how many begin before it. More begin than
  * end where one of them goes across, or several that share a character. */

@@ -152,7 +152,7 @@ check_normal(const json_t *row)
             count++;
         }
         if ((count % 64 == 0 || c == 0x20000) && text.n) {
-            if (rlf_normalizer_apply(&normalizer, &text, NULL, &err) < 0)
+            if (rlf_normalizer_apply(&normalizer, &text, false, NULL, &err) < 0)
                 bail("%s", err.sentence);
             hash = add_hash(hash, text.p, text.n);
             rlf_buf_clear(&text);

@@ -166,7 +166,7 @@ replace(const rlf_normalizer *normalizer, const char *text)
     rlf_err err = RLF_ERR_NONE;
     rlf_buf out = {0};
     rlf_buf_puts(&out, text);
-    if (rlf_normalizer_apply(normalizer, &out, NULL, &err) < 0)
+    if (rlf_normalizer_apply(normalizer, &out, false, NULL, &err) < 0)
         note("%s", err.sentence);
     return out;
 }
@@ -409,7 +409,7 @@ check_forms(const json_t *forms)
         for (size_t k = quick() ? 1 : 0; k < 2; k++) {
             rlf_buf text = {0};
             rlf_buf_add(&text, texts[k].p, texts[k].n);
-            rlf_normalizer_apply(&normalizer, &text, NULL, &err);
+            rlf_normalizer_apply(&normalizer, &text, false, NULL, &err);
             is_str(digest(&text), at_text(want, k), form);
             rlf_buf_free(&text);
         }

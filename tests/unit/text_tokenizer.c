@@ -55,6 +55,23 @@ text_of(const rlf_tokenizer *t, const uint32_t *ids, size_t n, unsigned flags)
     return text;
 }
 
+/* The ids of a text that goes on after another one. */
+static const char *
+ids_after(const rlf_tokenizer *t, const char *before, const char *text)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_ids ids = {0};
+    const char *out = "";
+    rlf_str known = rlf_str_of(before ? before : "");
+    if (rlf_tokenizer_encode_after(t, before ? &known : NULL, rlf_str_of(text),
+                                   &err, &ids) < 0)
+        out = rlf_arena_strdup(arena, err.sentence);
+    for (size_t i = 0; i < ids.count; i++)
+        out = rlf_arena_printf(arena, "%s%s%u", out, i ? " " : "", ids.data[i]);
+    RLF_VEC_FREE(&ids);
+    return out;
+}
+
 /* Single characters, with ends; what rlflow's own examples have. */
 static const char characters[] =
     "{\"added_tokens\": ["
@@ -273,6 +290,11 @@ check_odd(void)
     is_str(ids_of(t, "sword", 0), "0 3", "not inside a word; fused unknowns");
     is_str(ids_of(t, "zzazz", 0), "0 3 1 3", "unknown between");
     is_str(ids_of(t, "a<l>", RLF_ENCODE_PLAIN), "2 3", "plain");
+    is_str(ids_after(t, "a", "a"), "1", "no space behind a text");
+    is_str(ids_after(t, "a", " a"), "2", "... but that which it has");
+    is_str(ids_after(t, NULL, "a a<l>a"), "1 2 20 1", "... not known");
+    is_str(ids_after(t, "a<r>", "a"), "1", "... behind a token");
+    is_str(ids_after(t, "", "a"), "2", "... behind nothing");
     is_str(text_of(t, ids, 4, 0), "a a<l>a", "text");
     is_str(text_of(t, ids, 4, RLF_DECODE_CONTINUE), " a a<l>a",
            "text that goes on");
@@ -280,6 +302,41 @@ check_odd(void)
            rlf_tokenizer_find(t, "no") == RLF_NO_ID,
        "tokens by name");
     rlf_tokenizer_close(t);
+}
+
+/* What stands in front of a text, by the other two parts that put it there. */
+#define PREPENDS(normalizer, pre_tokenizer)                             \
+    "{\"added_tokens\": [{\"id\": 9, \"content\": \"<t>\"}], "          \
+    "\"normalizer\": " normalizer ", \"pre_tokenizer\": " pre_tokenizer \
+    ", \"model\": {\"type\": \"BPE\", \"vocab\": {\"_\": 0, \"a\": 1, " \
+    "\"_a\": 2}, \"merges\": [\"_ a\"]}}"
+
+static void
+check_after(void)
+{
+    static const char *const files[] = {
+        PREPENDS("{\"type\": \"Sequence\", \"normalizers\": [{\"type\": "
+                 "\"Prepend\", \"prepend\": \"_\"}, {\"type\": \"Replace\", "
+                 "\"pattern\": {\"String\": \" \"}, \"content\": \"_\"}]}",
+                 "null"),
+        PREPENDS("null", "{\"type\": \"Metaspace\", \"replacement\": \"_\", "
+                         "\"prepend_scheme\": \"always\"}"),
+        PREPENDS("{\"type\": \"Strip\", \"strip_left\": true, "
+                 "\"strip_right\": false}",
+                 "{\"type\": \"Metaspace\", \"replacement\": \"_\", "
+                 "\"prepend_scheme\": \"always\"}"),
+    };
+    for (size_t i = 0; i < RLF_COUNT(files); i++) {
+        rlf_tokenizer *t = open_text(files[i]);
+        note("file %zu", i);
+        is_str(ids_of(t, "a a", 0), "2 2", "both as one text");
+        is_str(ids_after(t, "a", " a"), "2", "a text that goes on");
+        is_str(ids_after(t, "a", "a a"), "1 2", "... without a space");
+        is_str(ids_after(t, "a<t>", "a"), "2", "... behind a token");
+        is_str(ids_after(t, "a", "a<t>a"), "1 9 2", "... with a token");
+        is_str(ids_after(t, "", "a"), "2", "... behind nothing");
+        rlf_tokenizer_close(t);
+    }
 }
 
 /* Of sentencepiece's kind with a normalizer that takes spaces at the end away,
@@ -806,6 +863,7 @@ main(void)
     check_characters();
     check_merges();
     check_odd();
+    check_after();
     check_strips();
     check_added();
     check_given();
