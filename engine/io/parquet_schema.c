@@ -1,6 +1,7 @@
 /* The footer of parquet files: see parquet_inside.h. */
 #include "engine/io/parquet_inside.h"
 
+#include "engine/base/map.h"
 #include "engine/base/vec.h"
 #include "engine/io/thrift.h"
 
@@ -233,6 +234,17 @@ read_group(footer *f, rlf_parquet_group *out)
 
 /* ---- the tree ---- */
 
+/* Columns of one name cannot be told apart. */
+static void
+check_names(footer *f, const rlf_parquet_node *node)
+{
+    rlf_map names = {.arena = f->arena};
+    for (size_t i = 0; i < node->n_children && !f->t.bad && !f->why; i++)
+        if (rlf_map_put(&names, node->children[i].name, &node->children[i]))
+            f->why = rlf_arena_printf(f->arena, "has the column \"%.*s\" twice",
+                                      RLF_CUT(200, node->children[i].path));
+}
+
 static void
 grow(footer *f, rlf_parquet_node *node, const rlf_parquet_node *parent,
      int depth)
@@ -266,6 +278,7 @@ grow(footer *f, rlf_parquet_node *node, const rlf_parquet_node *parent,
             RLF_NEW_ARRAY(f->arena, rlf_parquet_node, node->n_children);
         for (size_t i = 0; i < node->n_children && !f->t.bad; i++)
             grow(f, &node->children[i], node, depth + 1);
+        check_names(f, node);
     }
     node->n_leaves = s->n_leaves - node->leaf;
     if (!node->n_leaves && depth) /* nothing could tell its rows */

@@ -229,6 +229,35 @@ check_groups(void)
     rlf_buf_free(&bytes);
 }
 
+/* A file whose first name of a column is another's. */
+static void
+check_twice(const char *from, const char *name, const char *to,
+            const char *want)
+{
+    static const char *const x[] = {"i"};
+    rlf_err err = RLF_ERR_NONE;
+    rlf_parquet *file = NULL;
+    rlf_buf whole = {0};
+    char path[] = "/tmp/rlflow-twice.XXXXXX";
+    int fd = mkstemp(path);
+    if (fd < 0 ||
+        rlf_file_read(data(from, "parquet"), 1 << 24, &err, &whole) < 0)
+        bail("%s: no file", from);
+    close(fd);
+    size_t at = 0, n = strlen(name);
+    while (at + n < whole.n && memcmp(whole.p + at, name, n) != 0)
+        at++;
+    memcpy(whole.p + at, to, strlen(to));
+    if (rlf_file_write(path, whole.p, whole.n, &err) < 0)
+        bail("%s", err.sentence);
+    ok(rlf_parquet_open(path, x, 1, &err, &file) == RLF_USER &&
+           strstr(err.sentence, want),
+       "columns of one name: %s", err.sentence);
+    rlf_parquet_close(file);
+    unlink(path);
+    rlf_buf_free(&whole);
+}
+
 static void
 check_refused(void)
 {
@@ -242,6 +271,7 @@ check_refused(void)
            strstr(err.sentence, "column \"x\" is compressed by BROTLI"),
        "another codec: %s", err.sentence);
     rlf_parquet_close(file);
+    check_twice("plain", "\x18\x01l", "\x18\x01i", "the column \"i\" twice");
     ok(rlf_parquet_is(data("plain", "parquet")) &&
            !rlf_parquet_is(data("all", "jsonl")),
        "what is one is told by its first bytes");
