@@ -328,7 +328,8 @@ read_option(rlf_command_line *line, int argc, char *const *argv, int *at,
     if (row->type == RLF_OPTION_IS_FLAG)
         text = "";
     const char *next = !text && *at + 1 < argc ? argv[*at + 1] : NULL;
-    bool dashed = next && strncmp(next, "--", 2) == 0;
+    bool dashed = next && (strncmp(next, "--", 2) == 0 || short_option(next) ||
+                           strcmp(next, "-h") == 0);
     if (next && !dashed) {
         text = next;
         ++*at;

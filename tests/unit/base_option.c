@@ -109,6 +109,8 @@ wrong(void)
             "say --device cpu|cuda|auto");
     refused("run a.rlf --steps --out=z",
             "--steps needs a value, but --out=z follows", "say --steps N");
+    refused("run a.rlf --out -q", "--out needs a value, but -q follows",
+            "say --out DIR");
     refused("run --diag -- a.rlf", "--diag needs a value, but -- follows",
             "say --diag text|json");
     refused("run --steps 0", "--steps is '0', not a whole number from 1", "");
