@@ -92,6 +92,22 @@ add(rlf_searching *s, const char *name, int place, const rlf_placing *placing)
     return j;
 }
 
+/* What a trial of these lanes found is the first of what is kept, if the search
+ * found nothing shorter: it has another budget, so it may end elsewhere. */
+static void
+keep_tried(rlf_searching *s)
+{
+    rlf_found *f = &s->out->found;
+    const rlf_placing *tried = s->tried;
+    s->tried = NULL;
+    if (!tried || !rlf_placing_better(tried, &f->best))
+        return;
+    f->n_kept += f->n_kept < RLF_SEARCH_KEPT;
+    for (int i = f->n_kept - 1; i > 0; i--)
+        f->kept[i] = f->kept[i - 1];
+    f->best = f->kept[0] = *tried;
+}
+
 /* The search's placements, and plans of them; where none fits, those with the
  * fewest lanes. */
 static rlf_status
@@ -100,6 +116,7 @@ search_once(rlf_searching *s, rlf_err *err)
     rlf_session_found *f = s->out;
     rlf_search(&f->pareto.problem, &s->options->search, s->session->arena,
                &f->found);
+    keep_tried(s);
     f->stopped = f->found.stopped || s->cut;
     f->n_candidates = 0;
     if (!isfinite(f->found.best.period)) {
@@ -394,8 +411,8 @@ rlf_session_machines(rlf_session *session)
 
 rlf_status
 rlf_session_find(rlf_session *session,
-                   const rlf_session_search_options *options, rlf_err *err,
-                   rlf_session_found *out)
+                 const rlf_session_search_options *options, rlf_err *err,
+                 rlf_session_found *out)
 {
     rlf_searching *s;
     rlf_status status = begin(session, options, err, out, &s);

@@ -15,12 +15,14 @@ typedef struct rlf_searching {
     rlf_speeds speeds;
     rlf_plan_options plan; /* of candidates */
     rlf_session_found *out;
-    bool cut;             /* not all layouts were measured */
+    const rlf_placing *tried; /* found with these lanes when they were tried;
+                                 NULL: nothing, or it is among what was found */
+    bool cut;                 /* not all layouts were measured */
     double least; /* bytes that all devices hold at least; 0: not asked */
     const rlf_mean_step
-        *best;            /* of those that were simulated; NULL: none was */
-    rlf_map moves;        /* of weights, of all plans that were simulated */
-    rlf_arena *timed;     /* pipelines that were timed, while it is at work */
+        *best;        /* of those that were simulated; NULL: none was */
+    rlf_map moves;    /* of weights, of all plans that were simulated */
+    rlf_arena *timed; /* pipelines that were timed, while it is at work */
     rlf_pipelines *pipelines;
 } rlf_searching;
 

@@ -37,14 +37,17 @@ typedef struct trial {
     rlf_arena *arena;
     rlf_plan_options plan;
     rlf_pareto pareto;
+    rlf_placing best;
     double period; /* the best on its ranks, and those they halve to */
 } trial;
 
+/* Lanes of half of the ranks are tried on all. Others are not: where ranks do
+ * not halve the estimate is too short for placements that divide them. */
 static int
 ranks_of_trial(const rlf_searching *s, const rlf_pareto_lesser *less)
 {
     int all = s->plan.ranks;
-    return 2 * less->ranks < all ? less->ranks : all;
+    return 2 * less->ranks == all ? all : less->ranks;
 }
 
 /* `least`: the step to beat. */
@@ -67,12 +70,14 @@ try_lanes(const rlf_searching *s, const rlf_pareto_lesser *less, double least)
         rlf_found found;
         t->pareto.problem.memory = s->out->pareto.problem.memory;
         rlf_search(&t->pareto.problem, &few, arena, &found);
-        t->period = found.best.period;
-        if (few.moves < all.moves && !found.stopped && t->period >= least &&
-            t->period < NEAR * least) {
+        t->best = found.best;
+        if (few.moves < all.moves && !found.stopped &&
+            t->best.period >= least && t->best.period < NEAR * least) {
             rlf_search(&t->pareto.problem, &all, arena, &found);
-            t->period = fmin(t->period, found.best.period);
+            if (rlf_placing_better(&found.best, &t->best))
+                t->best = found.best;
         }
+        t->period = t->best.period;
     }
     return t;
 }
@@ -155,6 +160,7 @@ rlf_search_lanes(rlf_searching *s, rlf_err *err, bool *changed)
     if (t->plan.ranks == ranks) {
         take_problem(s, t);
         f->options.like = was;
+        s->tried = &t->best;
         return RLF_OK;
     }
     end_trial(t);
