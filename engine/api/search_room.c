@@ -279,12 +279,13 @@ rlf_search_room_check(rlf_searching *s, rlf_err *err)
         return RLF_OK;
     char lacks[RLF_BYTES_TEXT], takes[RLF_BYTES_TEXT], has[RLF_BYTES_TEXT];
     s->least = least;
+    s->out->found.best = (rlf_placing){.period = INFINITY,
+                                       .over = (least - all) / s->plan.ranks};
     rlf_fail(err, RLF_USER,
              "the program does not fit into the cluster '%s': the fullest "
              "device lacks at least %s, since what its models keep takes %s "
              "however they lie, and all devices have %s",
-             cluster->name,
-             rlf_gb_text((least - all) / s->plan.ranks, 3, lacks),
+             cluster->name, rlf_gb_text(s->out->found.best.over, 3, lacks),
              rlf_gb_text(least, 3, takes), rlf_gb_text(all, 3, has));
     return add_hint(s, err);
 }
