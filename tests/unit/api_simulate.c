@@ -573,8 +573,9 @@ take_steps(const char *text, const char *rows)
     planned p = open_text(&how, text);
     price one = {.scale = 1};
     rlf_simulated a = simulate(&p, &one, STEPS, true, streams, NULL);
+    double end = a.ends[STEPS - 1];
     close_plan(&p);
-    return a.ends[STEPS - 1];
+    return end;
 }
 
 /* Two models that generate, each with another that reads its samples, somewhere

@@ -587,7 +587,7 @@ test_fuzz(void)
         fuzz(host, arena, "expressions", i, quick() ? 8 : 100);
     for (int i = 0; i < (quick() ? 1 : 8); i++)
         fuzz(host, arena, "numbers", i, quick() ? 8 : 100);
-    fuzz(host, arena, "floats", 0, quick() ? 100 : 1000);
+    fuzz(host, arena, "floats", 0, quick() ? 100 : 300);
     fuzz(host, arena, "radicals", 0, quick() ? 10 : 100);
     fuzz(host, arena, "latin", 0xa0, quick() ? 0x20 : 0xe0);
     for (int i = 0; i < 4; i++)
