@@ -337,7 +337,7 @@ RLF_PUBLIC const char *rlf_session_data(rlf_session *session, const char *path,
  * for, the types in its files, tokenizer and chat template, end tokens and the
  * file that names them, and the bytes that one rank would take to read, to
  * generate and to train. No weights are read, and the session needs no program.
- * What is not supported is in it, with the reason, and then the session has
+ * It names all that is not supported, with the reason, and then the session has
  * failed with the first of that (RLF_RESULT_PROGRAM) although there is a text.
  * The session keeps it. NULL, with a message: there is no such directory. */
 RLF_PUBLIC const char *rlf_session_model(rlf_session *session, const char *path,

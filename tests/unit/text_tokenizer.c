@@ -304,7 +304,7 @@ check_odd(void)
     rlf_tokenizer_close(t);
 }
 
-/* What stands in front of a text, by the other two parts that put it there. */
+/* A file whose tokenizer puts a space in front of a text. */
 #define PREPENDS(normalizer, pre_tokenizer)                             \
     "{\"added_tokens\": [{\"id\": 9, \"content\": \"<t>\"}], "          \
     "\"normalizer\": " normalizer ", \"pre_tokenizer\": " pre_tokenizer \
