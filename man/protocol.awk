@@ -67,7 +67,7 @@ BEGIN {
     if (macro == "COMMAND") {
         commands[++n_commands] = args[1]
         word[args[1]] = args[2]
-        party[args[1]] = args[3]
+        participants[args[1]] = args[3]
         about[args[1]] = text
     } else if (macro == "EVENT") {
         events[++n_events] = args[1]
@@ -118,7 +118,7 @@ END {
     for (c = 1; c <= n_commands; c++) {
         print ".It Ic " word[commands[c]]
         print sentence(about[commands[c]])
-        print who[party[commands[c]]]
+        print who[participants[commands[c]]]
         put_fields("rlf_rank_command", commands[c])
     }
     print ".El"

@@ -416,7 +416,7 @@ call_for(rlf_call *call, const uint32_t *row, uint32_t n, const uint32_t *place,
             put_values(call, rows, row[i], values + i * hook->n_gives, ok, err);
     rlf_arena_reset(scratch);
     RLF_TRY(status);
-    rlf_comm_beat(call->env->comm);
+    rlf_comm_heartbeat(call->env->comm);
     return RLF_OK;
 }
 

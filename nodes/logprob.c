@@ -89,7 +89,7 @@ run_part(reader *r, micro m, int chunk, rlf_err *err)
     RLF_TRY(rlf_transformer_forward_part(r->model, r->pass, chunk, err));
     if (rlf_table_ends(r->model->table, chunk))
         RLF_TRY(put_result(r, m, err));
-    rlf_comm_beat(r->call->env->comm);
+    rlf_comm_heartbeat(r->call->env->comm);
     return RLF_OK;
 }
 

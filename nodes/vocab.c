@@ -604,7 +604,7 @@ step(rlf_call *call, rlf_err *err)
         uint32_t fit = n - i;
         RLF_TRY(rlf_vocab_fit(tile, i, n - i, err, &fit));
         RLF_TRY(run_micro(call, tile, seqs, i, fit, err));
-        rlf_comm_beat(call->env->comm);
+        rlf_comm_heartbeat(call->env->comm);
         i += fit;
     }
     return rlf_vocab_settle(tile, err);

@@ -57,7 +57,7 @@ put_flow(rlf_session *s, const rlf_flow *flow, rlf_buf *out)
 }
 
 static void
-put_flows(rlf_session *s, const rlf_rehearsal *edges, rlf_buf *out)
+put_flows(rlf_session *s, const rlf_traffic *traffic, rlf_buf *out)
 {
     rlf_buf_printf(
         out,
@@ -66,8 +66,8 @@ put_flows(rlf_session *s, const rlf_rehearsal *edges, rlf_buf *out)
         "# %-16s %-18s %-18s %-26s %5s %6s %9s %12s %12s %12s\n",
         "value", "from", "to", "protocol", "times", "rounds", "messages",
         "bytes", "sent", "received");
-    for (int i = 0; i < edges->count; i++)
-        put_flow(s, &edges->list[i], out);
+    for (int i = 0; i < traffic->count; i++)
+        put_flow(s, &traffic->list[i], out);
 }
 
 /* ---- weights ---- */
@@ -114,7 +114,7 @@ put_weight_flow(rlf_session *s, const rlf_weight_flow *flow, rlf_err *err,
 /* Each time of each is the same; a model that cannot be read is told of, for
  * a plan needs no model. */
 static void
-put_weights(rlf_session *s, const rlf_rehearsal *edges, rlf_buf *out)
+put_weights(rlf_session *s, const rlf_traffic *traffic, rlf_buf *out)
 {
     rlf_buf_printf(
         out,
@@ -123,8 +123,8 @@ put_weights(rlf_session *s, const rlf_rehearsal *edges, rlf_buf *out)
         "# %-44s %-46s %-12s %5s %7s %9s %12s %12s %12s %12s %12s\n",
         "from", "to", "topology", "times", "pieces", "messages", "bytes",
         "sent", "received", "peak", "redundant");
-    for (int i = 0; i < edges->n_weights; i++) {
-        const rlf_weight_flow *flow = &edges->weights[i];
+    for (int i = 0; i < traffic->n_weights; i++) {
+        const rlf_weight_flow *flow = &traffic->weights[i];
         rlf_err err = RLF_ERR_NONE;
         if (put_weight_flow(s, flow, &err, out) < 0)
             rlf_buf_printf(
@@ -138,14 +138,14 @@ put_edges(rlf_session *s, rlf_buf *out)
 {
     rlf_sizes sizes =
         rlf_sizes_make(s->graph, &(rlf_sizes_options){0}, s->arena);
-    rlf_rehearsal edges;
-    rlf_rehearse(s->plan, &sizes, s->options.samples, s->arena, &edges);
-    if (!edges.count && !edges.n_weights)
+    rlf_traffic traffic;
+    rlf_traffic_count(s->plan, &sizes, s->options.samples, s->arena, &traffic);
+    if (!traffic.count && !traffic.n_weights)
         rlf_buf_printf(out, "# no edges: nothing goes from rank to rank\n");
-    if (edges.count)
-        put_flows(s, &edges, out);
-    if (edges.n_weights)
-        put_weights(s, &edges, out);
+    if (traffic.count)
+        put_flows(s, &traffic, out);
+    if (traffic.n_weights)
+        put_weights(s, &traffic, out);
 }
 
 /* ---- pipelines ---- */

@@ -203,11 +203,11 @@ put_nodes(rlf_session *s, bool alone, rlf_buf *out)
 
 /* Bytes of weights that each rank sends in a step, into sent[ranks]. */
 static void
-add_weights(rlf_session *s, const rlf_rehearsal *edges, double *sent)
+add_weights(rlf_session *s, const rlf_traffic *traffic, double *sent)
 {
     rlf_opened opened = rlf_run_opened(s->run);
-    for (int i = 0; i < edges->n_weights; i++) {
-        const rlf_weight_flow *flow = &edges->weights[i];
+    for (int i = 0; i < traffic->n_weights; i++) {
+        const rlf_weight_flow *flow = &traffic->weights[i];
         rlf_realloc_job job;
         rlf_realloc_plan moves;
         if (rlf_text_weights(s, flow, opened.resource[flow->model], &job,
@@ -227,17 +227,17 @@ put_sent(rlf_session *s, rlf_buf *out)
 {
     rlf_opened opened = rlf_run_opened(s->run);
     rlf_sizes sizes = rlf_opened_sizes(&opened, s->arena);
-    rlf_rehearsal edges;
-    rlf_rehearse(s->plan, &sizes, s->options.samples, s->arena, &edges);
+    rlf_traffic traffic;
+    rlf_traffic_count(s->plan, &sizes, s->options.samples, s->arena, &traffic);
     double *weights = RLF_NEW_ARRAY(s->arena, double, s->plan->ranks);
-    add_weights(s, &edges, weights);
+    add_weights(s, &traffic, weights);
     rlf_buf_printf(out,
                    "\nsent along the edges of a step at the caps, texts apart\n"
                    "%-30s %12s %12s\n",
                    "", "rows", "weights");
     for (int r = 0; r < s->plan->ranks; r++) {
         rlf_buf_printf(out, "rank %-25d", r);
-        put_scaled(edges.sent[r], 1000, "B", out);
+        put_scaled(traffic.sent[r], 1000, "B", out);
         put_scaled(weights[r], 1000, "B", out);
         rlf_buf_putc(out, '\n');
     }

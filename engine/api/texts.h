@@ -4,7 +4,7 @@
 #define RLF_API_TEXTS_H
 
 #include "engine/api/search.h"
-#include "engine/order/rehearse.h"
+#include "engine/order/traffic.h"
 #include "engine/plan/weight_copies.h"
 #include "engine/simulate/simulate.h"
 

@@ -350,17 +350,19 @@ rlf_comm_waits(const rlf_comm *comm, char *text, size_t room)
              (unsigned long long)__atomic_load_n(&w->bytes, __ATOMIC_RELAXED));
 }
 
-/* The sum of the beats of the peers in this process that keep us waiting. */
+/* The sum of the heartbeats of the peers in this process that keep us waiting.
+ */
 static uint32_t
-peers_beat(const rlf_comm *comm, const rlf_batch *b)
+peers_heartbeats(const rlf_comm *comm, const rlf_batch *b)
 {
     const rlf_comm_world *world = comm->world;
     uint32_t sum = 0;
     for (size_t i = 0; i < b->n; i++) {
         const rlf_request *r = &b->requests[i];
         if (!r->finished && r->channel)
-            sum += __atomic_load_n(&world->ends[r->peer % world->local]->beat,
-                                   __ATOMIC_RELAXED);
+            sum +=
+                __atomic_load_n(&world->ends[r->peer % world->local]->heartbeat,
+                                __ATOMIC_RELAXED);
     }
     return sum;
 }
@@ -380,7 +382,7 @@ too_long(rlf_comm *comm, rlf_err *err)
 /* Nothing is done yet: one pause, or the end of patience. */
 typedef struct patience {
     uint64_t idle, moved; /* since when; n_moved then */
-    uint32_t beats;
+    uint32_t heartbeats;
     bool over; /* the limit was over; what had come meanwhile is looked at */
 } patience;
 
@@ -390,17 +392,18 @@ be_patient(rlf_comm *comm, const rlf_batch *b, uint32_t bell, patience *p,
 {
     uint64_t now = rlf_clock_now();
     if (!p->idle || p->moved != comm->n_moved) {
-        *p = (patience){now, comm->n_moved, peers_beat(comm, b), false};
+        *p = (patience){now, comm->n_moved, peers_heartbeats(comm, b), false};
         waiting_set(comm, b);
     }
     uint64_t limit = (uint64_t)(comm->world->options.limit * 1e9);
     uint64_t left = RLF_FOREVER;
     if (limit) {
         uint64_t gone = now - p->idle;
-        uint32_t beats = gone < limit ? p->beats : peers_beat(comm, b);
-        if (beats != p->beats) {
+        uint32_t heartbeats =
+            gone < limit ? p->heartbeats : peers_heartbeats(comm, b);
+        if (heartbeats != p->heartbeats) {
             p->idle = now;
-            p->beats = beats;
+            p->heartbeats = heartbeats;
             p->over = false;
             gone = 0;
         }

@@ -46,7 +46,7 @@ typedef struct rlf_comm_options {
     int n_run_threads; /* of all ranks on this machine, for the wait rule;
                           0: one a rank */
     double limit;      /* seconds a wait may last in which nothing moves and
-                          its peers do not beat; 0: no limit */
+                          its peers send no heartbeat; 0: no limit */
     double silence;    /* seconds without a sign of life of another process
                           that end the run, or the meeting before it, with
                           err->rank; 0: no limit */
@@ -119,30 +119,31 @@ uint64_t rlf_comm_met(const rlf_comm *comm);
 /* Names what this rank works on, for messages; `node` must outlive its use. */
 void rlf_comm_label(rlf_comm *comm, const char *node);
 /* "I am still working": restarts the limit of the ranks of this process that
- * wait for this one. Each message that a rank finishes is a beat too. NULL is
- * fine. */
-void rlf_comm_beat(rlf_comm *comm);
+ * wait for this one. Each message that a rank finishes is a heartbeat too. NULL
+ * is fine. */
+void rlf_comm_heartbeat(rlf_comm *comm);
 /* Writes in words for what this rank waits now; "" when it does not wait. Any
  * thread of the process may ask. */
 void rlf_comm_waits(const rlf_comm *comm, char *text, size_t room);
-/* In process 0: the beats of all ranks of the run so far (those of other
+/* In process 0: the heartbeats of all ranks of the run so far (those of other
  * processes come about once a second while they change), and what any of them
  * waits for. */
-uint64_t rlf_comm_world_beats(const rlf_comm_world *world);
-/* The beats of the controller's end, as this process knows them: elsewhere than
- * in process 0 they come about once a second. */
-uint32_t rlf_comm_world_controller_beats(const rlf_comm_world *world);
+uint64_t rlf_comm_world_heartbeats(const rlf_comm_world *world);
+/* The heartbeats of the controller's end, as this process knows them: elsewhere
+ * than in process 0 they come about once a second. */
+uint32_t rlf_comm_world_controller_heartbeats(const rlf_comm_world *world);
 /* A process was told something, such as to end: a signal's number. By note()
- * process 0 hears of it with the next beat; by tell(), called in process 0, all
- * others do, before any message that it sends later. note() may be called by a
- * signal handler. */
+ * process 0 hears of it with the next heartbeat; by tell(), called in process
+ * 0, all others do, before any message that it sends later. note() may be
+ * called by a signal handler. */
 void rlf_comm_world_note(rlf_comm_world *world, int number);
 void rlf_comm_world_tell(rlf_comm_world *world, int number);
 /* In process 0 what another one was told, elsewhere what process 0 told all; 0:
  * nothing. */
 int rlf_comm_world_told(const rlf_comm_world *world);
-/* In process 0: while `on`, what it notes or another process was told goes to all
- * of them with the next beat, for one of them may be what the rest waits for. */
+/* In process 0: while `on`, what it notes or another process was told goes to
+ * all of them with the next heartbeat, for one of them may be what the rest
+ * waits for. */
 void rlf_comm_world_relay(rlf_comm_world *world, bool on);
 /* Counts how often this process was found to have been stopped for more than
  * about two seconds (SIGSTOP, a suspended job) and to go on; 0 in a world of

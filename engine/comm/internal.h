@@ -96,7 +96,7 @@ typedef struct rlf_waiting {
 
 struct rlf_comm {
     rlf_futex bell; /* rung when something may have changed for this rank */
-    uint32_t beat; /* atomic */
+    uint32_t heartbeat; /* atomic */
     rlf_comm_world *world;
     int rank, index;
     bool spin;
@@ -295,11 +295,11 @@ void rlf_links_close(rlf_comm_world *world, bool good);
 void rlf_links_mail(rlf_links *links, int to, int from, const void *message,
                     size_t bytes);
 /* Of the ranks of other processes, as they last said. */
-uint64_t rlf_links_beats(rlf_links *links);
-uint32_t rlf_links_controller_beats(rlf_links *links);
+uint64_t rlf_links_heartbeats(rlf_links *links);
+uint32_t rlf_links_controller_heartbeats(rlf_links *links);
 void rlf_links_waits(rlf_links *links, int rank, char *text, size_t room);
 uint32_t rlf_links_pauses(rlf_links *links);
-/* In process 0: a beat to all others, now. */
+/* In process 0: a heartbeat to all others, now. */
 void rlf_links_tell(rlf_links *links);
 double rlf_links_silence(rlf_links *links, int process);
 /* Tell the others; `lost`: the process that it is about, or -1. */

@@ -27,20 +27,20 @@ typedef enum frame_kind {
     FRAME_ABORT,
     FRAME_STOPPED, /* to process 0: this one has; from it: all have */
     FRAME_BYE,
-    FRAME_BEAT /* a sign of life; to process 0 also how far the sender's ranks
-                  are, from it how far the controller is */
+    FRAME_HEARTBEAT /* a sign of life; to process 0 also how far the sender's
+                  ranks are, from it how far the controller is */
 } frame_kind;
 
 #define STOP_NS 5000000000u
-#define BEAT_NS 1000000000u
+#define HEARTBEAT_NS 1000000000u
 
-/* The contents of a FRAME_BEAT, behind its head; `from` says which rank it is
- * about. */
-typedef struct beat {
+/* The contents of a FRAME_HEARTBEAT, behind its head; `from` says which rank it
+ * is about. */
+typedef struct heartbeat {
     uint32_t all;  /* of all ranks of the process, or of the controller */
     int32_t noted; /* what the process was told, 0: nothing */
     char waits[RLF_WAIT];
-} beat;
+} heartbeat;
 
 typedef struct frame {
     uint32_t kind;
@@ -149,15 +149,16 @@ rlf_links_wait_stopped(rlf_links *links)
     rlf_futex_wait(&links->stopped, 0, false, STOP_NS);
 }
 
-/* -- beats --------------------------------------------------------------- */
+/* -- heartbeats ---------------------------------------------------------- */
 
 /* So often processes give a sign of life: about once a second, several times
  * within the silence that ends the run. */
 static uint64_t
-beat_ns(const rlf_links *links)
+heartbeat_ns(const rlf_links *links)
 {
     double most = links->world->options.silence * 1e9 / 4;
-    return most > 0 && most < (double)BEAT_NS ? (uint64_t)most : BEAT_NS;
+    return most > 0 && most < (double)HEARTBEAT_NS ? (uint64_t)most
+                                                   : HEARTBEAT_NS;
 }
 
 /* Says how far the ranks of this process are, and what they wait for. */
@@ -165,11 +166,11 @@ static void
 tell_process_0(rlf_links *links)
 {
     rlf_comm_world *world = links->world;
-    beat b = {.noted = __atomic_load_n(&world->noted, __ATOMIC_RELAXED)};
+    heartbeat b = {.noted = __atomic_load_n(&world->noted, __ATOMIC_RELAXED)};
     for (int i = 0; i < world->local; i++)
-        b.all += __atomic_load_n(&world->ends[i]->beat, __ATOMIC_RELAXED);
+        b.all += __atomic_load_n(&world->ends[i]->heartbeat, __ATOMIC_RELAXED);
     for (int i = 0; i < world->local; i++) {
-        frame f = {.kind = FRAME_BEAT,
+        frame f = {.kind = FRAME_HEARTBEAT,
                    .from = world->ends[i]->rank,
                    .bytes = sizeof b};
         rlf_comm_waits(world->ends[i], b.waits, sizeof b.waits);
@@ -181,20 +182,21 @@ void
 rlf_links_tell(rlf_links *links)
 {
     const rlf_comm_world *world = links->world;
-    beat b = {
-        .all = __atomic_load_n(&world->controller->beat, __ATOMIC_RELAXED),
+    heartbeat b = {
+        .all = __atomic_load_n(&world->controller->heartbeat, __ATOMIC_RELAXED),
         .noted = __atomic_load_n(&world->noted, __ATOMIC_RELAXED)};
-    frame f = {.kind = FRAME_BEAT, .from = RLF_CONTROLLER, .bytes = sizeof b};
+    frame f = {
+        .kind = FRAME_HEARTBEAT, .from = RLF_CONTROLLER, .bytes = sizeof b};
     for (int i = 0; i < links->n; i++)
         send_frame(links, &links->links[i], f, &b);
 }
 
 /* The reader's turn. */
 static void
-tell_beats(rlf_links *links)
+send_heartbeats(rlf_links *links)
 {
     uint64_t now = rlf_clock_now();
-    if (now - links->told < beat_ns(links))
+    if (now - links->told < heartbeat_ns(links))
         return;
     links->told = now;
     if (links->world->process > 0)
@@ -204,10 +206,11 @@ tell_beats(rlf_links *links)
 }
 
 static void
-handle_beat(rlf_links *links, rlf_link *l, const frame *f, const void *bytes)
+handle_heartbeat(rlf_links *links, rlf_link *l, const frame *f,
+                 const void *bytes)
 {
     int index = f->from - l->process * links->world->local;
-    beat b;
+    heartbeat b;
     memcpy(&b, bytes, sizeof b);
     rlf_comm_world *world = links->world;
     if (b.noted)
@@ -221,25 +224,25 @@ handle_beat(rlf_links *links, rlf_link *l, const frame *f, const void *bytes)
         return;
     b.waits[RLF_WAIT - 1] = 0;
     pthread_mutex_lock(&l->lock);
-    l->beats = b.all;
+    l->heartbeats = b.all;
     memcpy(l->waits[index], b.waits, RLF_WAIT);
     pthread_mutex_unlock(&l->lock);
 }
 
 uint64_t
-rlf_links_beats(rlf_links *links)
+rlf_links_heartbeats(rlf_links *links)
 {
     uint64_t sum = 0;
     for (int i = 0; i < links->n; i++) {
         pthread_mutex_lock(&links->links[i].lock);
-        sum += links->links[i].beats;
+        sum += links->links[i].heartbeats;
         pthread_mutex_unlock(&links->links[i].lock);
     }
     return sum;
 }
 
 uint32_t
-rlf_links_controller_beats(rlf_links *links)
+rlf_links_controller_heartbeats(rlf_links *links)
 {
     return __atomic_load_n(&links->links[0].controller, __ATOMIC_RELAXED);
 }
@@ -308,8 +311,8 @@ handle(rlf_links *links, rlf_link *l, const frame *f, const void *bytes)
     case FRAME_BYE:
         l->bye = true;
         break;
-    case FRAME_BEAT:
-        handle_beat(links, l, f, bytes);
+    case FRAME_HEARTBEAT:
+        handle_heartbeat(links, l, f, bytes);
         break;
     }
 }
@@ -320,7 +323,7 @@ frame_fits(const rlf_links *links, const frame *f)
     size_t most = links->world->options.mail_bytes;
     return (f->kind == FRAME_MAIL && f->bytes <= most) ||
            (f->kind == FRAME_ABORT && f->bytes == sizeof(rlf_err)) ||
-           (f->kind == FRAME_BEAT && f->bytes == sizeof(beat)) ||
+           (f->kind == FRAME_HEARTBEAT && f->bytes == sizeof(heartbeat)) ||
            ((f->kind == FRAME_STOPPED || f->kind == FRAME_BYE) &&
             f->bytes == 0);
 }
@@ -409,8 +412,8 @@ watch(rlf_links *links)
         limit = 1.5 * limit + 1;
     uint64_t now = rlf_clock_now(), gone = now - links->watched;
     links->watched = now;
-    if (gone > 2 * beat_ns(links)) {
-        gone = 2 * beat_ns(links);
+    if (gone > 2 * heartbeat_ns(links)) {
+        gone = 2 * heartbeat_ns(links);
         __atomic_fetch_add(&links->pauses, 1, __ATOMIC_RELAXED);
     }
     for (int i = 0; i < links->n && world->options.silence > 0; i++) {
@@ -484,10 +487,10 @@ reader_main(void *arg)
             pthread_mutex_unlock(&l->lock);
             wait[i + 1] = (struct pollfd){.fd = l->fd, .events = events};
         }
-        int ms = (int)(beat_ns(links) / 1000000) + 1;
+        int ms = (int)(heartbeat_ns(links) / 1000000) + 1;
         if (poll(wait, (nfds_t)links->n + 1, ms) < 0)
             continue;
-        tell_beats(links);
+        send_heartbeats(links);
         uint64_t count;
         if (wait[0].revents &&
             read(links->bell, &count, sizeof count) != sizeof count)

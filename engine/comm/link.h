@@ -12,11 +12,11 @@ typedef struct rlf_link {
     int fd, process;      /* fd -1: closed */
     bool bye;             /* the other end said good-bye */
     bool stopped;         /* after an abort it touches no foreign memory */
-    pthread_mutex_t lock; /* of `out`, `beats`, `waits` */
+    pthread_mutex_t lock; /* of `out`, `heartbeats`, `waits` */
     rlf_buf out, in;
     uint64_t silent;         /* atomic: ns since it was heard of */
-    uint32_t beats;          /* of its ranks */
-    uint32_t controller;     /* atomic: of process 0, beats of the controller */
+    uint32_t heartbeats;     /* of its ranks */
+    uint32_t controller;     /* atomic: the controller's, of process 0 */
     char (*waits)[RLF_WAIT]; /* per rank of it, what it waits for */
 } rlf_link;
 
@@ -29,7 +29,7 @@ struct rlf_links {
     uint32_t leaving; /* atomic: 1 after saying good-bye, 2 at once */
     rlf_futex stopped; /* after an abort: 1 when every process has stopped */
     bool stopped_here;
-    uint64_t told;    /* when this process last told its beats */
+    uint64_t told;    /* when this process last told its heartbeats */
     uint64_t watched; /* when it last looked for those of others */
     uint32_t pauses;  /* atomic: how often that was too long ago */
     pthread_t reader;

@@ -26,8 +26,8 @@ typedef struct nccl_state {
     rlf_fold_fn *fold;
     void *comm; /* NULL: ended */
     const char *doing;
-    uint64_t since; /* this wait began, or a peer of the process beat */
-    uint32_t beats;
+    uint64_t since; /* this wait began, or a peer's last heartbeat */
+    uint32_t heartbeats;
 } nccl_state;
 
 /* ---- waiting and ending ---- */
@@ -73,13 +73,13 @@ failed(rlf_port *port, int result, rlf_err *err)
 
 /* Of the other ranks of this process. */
 static uint32_t
-beats_of_others(const rlf_comm *comm)
+heartbeats_of_others(const rlf_comm *comm)
 {
     uint32_t sum = 0;
     for (int i = 0; i < comm->world->local; i++)
         if (i != comm->index)
-            sum +=
-                __atomic_load_n(&comm->world->ends[i]->beat, __ATOMIC_RELAXED);
+            sum += __atomic_load_n(&comm->world->ends[i]->heartbeat,
+                                   __ATOMIC_RELAXED);
     return sum;
 }
 
@@ -90,9 +90,9 @@ look_at_limit(rlf_port *port, rlf_err *err)
     double limit = port->comm->world->options.limit;
     if (limit <= 0 || rlf_clock_since(s->since) < limit)
         return RLF_OK;
-    uint32_t beats = beats_of_others(port->comm);
-    if (beats != s->beats) {
-        s->beats = beats;
+    uint32_t heartbeats = heartbeats_of_others(port->comm);
+    if (heartbeats != s->heartbeats) {
+        s->heartbeats = heartbeats;
         s->since = rlf_clock_now();
         return RLF_OK;
     }
@@ -113,7 +113,7 @@ look(rlf_port *port, bool first, rlf_err *err)
     rlf_comm *comm = port->comm;
     if (first) {
         s->since = rlf_clock_now();
-        s->beats = beats_of_others(comm);
+        s->heartbeats = heartbeats_of_others(comm);
     }
     if (rlf_world_aborted(comm->world))
         return give_up(port, err);
@@ -223,7 +223,7 @@ talk(rlf_port *port, const rlf_group *group, const rlf_part *sends, int n_sends,
                        ? put(port, group, false, receives, n_receives)
                        : sent;
     result = s->nccl->end();
-    rlf_comm_beat(port->comm);
+    rlf_comm_heartbeat(port->comm);
     return settle(port, received == RLF_NCCL_OK ? result : received, err);
 }
 

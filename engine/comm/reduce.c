@@ -106,7 +106,7 @@ choose_chunk(adding *a, rlf_err *err)
 }
 
 /* Elements that are added between two signs of life. */
-#define BETWEEN_BEATS ((size_t)1 << 20)
+#define BETWEEN_HEARTBEATS ((size_t)1 << 20)
 
 /* Are all blocks large enough to be read where their senders have them? */
 static bool
@@ -125,15 +125,16 @@ add_borrowed(adding *a, const rlf_part *receives, int n_receives, size_t before)
 {
     rlf_group *g = a->group;
     size_t own = a->counts[g->index];
-    for (size_t at = 0; at < own; at += BETWEEN_BEATS) {
-        size_t n = own - at < BETWEEN_BEATS ? own - at : BETWEEN_BEATS;
+    for (size_t at = 0; at < own; at += BETWEEN_HEARTBEATS) {
+        size_t n =
+            own - at < BETWEEN_HEARTBEATS ? own - at : BETWEEN_HEARTBEATS;
         g->parts[g->index] = a->in + (before + at) * a->size;
         for (int i = 0; i < n_receives; i++)
             g->parts[receives[i].peer] =
                 (const char *)receives[i].data + at * a->size;
         rlf_comm_fold(a->out + at * a->size, g->parts, g->n, n, a->type,
                       a->how);
-        rlf_comm_beat(g->comm);
+        rlf_comm_heartbeat(g->comm);
     }
 }
 

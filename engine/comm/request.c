@@ -26,7 +26,7 @@ rlf_request_finish(rlf_comm *comm, rlf_request *r)
     r->batch->left--;
     r->batch->receiving -= !r->send;
     comm->n_moved++;
-    rlf_comm_beat(comm);
+    rlf_comm_heartbeat(comm);
     if (!r->channel)
         comm->n_remote--;
 }

@@ -390,27 +390,27 @@ rlf_comm_label(rlf_comm *comm, const char *node)
 }
 
 void
-rlf_comm_beat(rlf_comm *comm)
+rlf_comm_heartbeat(rlf_comm *comm)
 {
     if (comm)
-        __atomic_fetch_add(&comm->beat, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&comm->heartbeat, 1, __ATOMIC_RELAXED);
 }
 
 uint64_t
-rlf_comm_world_beats(const rlf_comm_world *world)
+rlf_comm_world_heartbeats(const rlf_comm_world *world)
 {
-    uint64_t sum = world->links ? rlf_links_beats(world->links) : 0;
+    uint64_t sum = world->links ? rlf_links_heartbeats(world->links) : 0;
     for (int i = 0; i < world->local; i++)
-        sum += __atomic_load_n(&world->ends[i]->beat, __ATOMIC_RELAXED);
+        sum += __atomic_load_n(&world->ends[i]->heartbeat, __ATOMIC_RELAXED);
     return sum;
 }
 
 uint32_t
-rlf_comm_world_controller_beats(const rlf_comm_world *world)
+rlf_comm_world_controller_heartbeats(const rlf_comm_world *world)
 {
-    return world->controller
-               ? __atomic_load_n(&world->controller->beat, __ATOMIC_RELAXED)
-               : rlf_links_controller_beats(world->links);
+    return world->controller ? __atomic_load_n(&world->controller->heartbeat,
+                                               __ATOMIC_RELAXED)
+                             : rlf_links_controller_heartbeats(world->links);
 }
 
 void

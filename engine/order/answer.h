@@ -1,5 +1,5 @@
-/* Answers and messages of ranks, from the sizes of a program alone: for who
- * plays a step without computing anything (rehearse.h, engine/simulate).
+/* Answers and messages of ranks, from the sizes of a program alone: for what
+ * simulates a step without computing anything (traffic.h, engine/simulate).
  *
  * A step at the caps: every set as large as it can be, `every` taken and the
  * first side of every `if` unless the step has a number, no break, a `collect`

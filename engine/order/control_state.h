@@ -129,8 +129,8 @@ struct rlf_control {
     int sampling; /* the generation at work, or -1 */
     bool sampled; /* samples of it were reported since the last command */
     RLF_VEC(int)
-    joining;               /* updates of one party that are ready, and may be
-                              joined by others of it */
+    joining;               /* updates of one fused pipeline that are ready,
+                              and may be joined by others of it */
     int open_replicas;     /* generations at work whose replicas have more than
                               one rank */
     const bool *last;      /* per node: only reports need it, or it is one */
@@ -340,8 +340,8 @@ bool rlf_control_knows_rows(rlf_control *c, int instance);
 void rlf_control_prepare(rlf_control *c, ready *r);
 /* Have a decision carried out. */
 void rlf_control_run(rlf_control *c, const ready *r);
-/* Nothing else can be posted now: updates that wait for others of their party
- * need not wait any longer. Whether there were such. */
+/* Posts the updates that wait for others of their fused pipeline, because
+ * nothing else can be posted now. Returns whether there were such. */
 bool rlf_control_go_joined(rlf_control *c);
 /* All rows of the instance, which are known. */
 void rlf_control_run_rows(rlf_control *c, int instance);

@@ -17,7 +17,7 @@ liborder_a_SOURCES = \
 	%D%/part.c %D%/part.h \
 	%D%/protocol.c %D%/protocol.def %D%/protocol.h \
 	%D%/share.c \
-	%D%/rehearse.c %D%/rehearse.h \
+	%D%/traffic.c %D%/traffic.h \
 	%D%/state.h
 
 check_PROGRAMS += tests/unit/order_choose tests/unit/order_order tests/unit/order_assign tests/unit/order_tail tests/unit/order_migrate \

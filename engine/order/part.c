@@ -48,19 +48,19 @@ rlf_rank_part_of(const rlf_control *control, const rlf_rank_command *command,
                  int rank, rlf_arena *arena, rlf_rank_part *out)
 {
     *out = (rlf_rank_part){0};
-    switch (rlf_do_party[command->kind]) {
-    case RLF_PARTY_ALL:
+    switch (rlf_do_participants[command->kind]) {
+    case RLF_PARTICIPANTS_ALL:
         out->works = true;
         break;
-    case RLF_PARTY_SHARE:
+    case RLF_PARTICIPANTS_SHARE:
         out->share = share_of(command, rank);
         out->works = out->share != NULL;
         break;
-    case RLF_PARTY_MOVES:
+    case RLF_PARTICIPANTS_MOVES:
         take_moves(command, rank, arena, out);
         out->works = out->n_moves > 0;
         break;
-    case RLF_PARTY_COPIES:
+    case RLF_PARTICIPANTS_COPIES:
         out->works = has_weights(control, command, rank);
         break;
     }
@@ -89,10 +89,10 @@ rlf_rank_parts_of(const rlf_control *control, const rlf_rank_command *command,
 {
     int n = rlf_control_plan(control)->ranks;
     rlf_move **moves = RLF_NEW_ARRAY(arena, rlf_move *, n);
-    rlf_party party = rlf_do_party[command->kind];
+    rlf_participants who = rlf_do_participants[command->kind];
     for (int r = 0; r < n; r++)
-        out[r] = (rlf_rank_part){.works = party == RLF_PARTY_ALL ||
-                                          (party == RLF_PARTY_COPIES &&
+        out[r] = (rlf_rank_part){.works = who == RLF_PARTICIPANTS_ALL ||
+                                          (who == RLF_PARTICIPANTS_COPIES &&
                                            has_weights(control, command, r))};
     for (int i = 0; i < command->n_shares; i++) {
         rlf_rank_part *part = &out[command->shares[i].rank];

@@ -26,8 +26,8 @@
     X(double, "%g")
 
 // clang-format off
-const rlf_party rlf_do_party[RLF_DO_KINDS] = {
-#define COMMAND(NAME, word, who, doing, doc) RLF_PARTY_##who,
+const rlf_participants rlf_do_participants[RLF_DO_KINDS] = {
+#define COMMAND(NAME, word, who, doing, doc) RLF_PARTICIPANTS_##who,
 #include "engine/order/protocol.def"
 };
 const char *const rlf_do_words[RLF_DO_KINDS] = {

@@ -42,13 +42,13 @@ typedef enum rlf_event_kind {
 // clang-format on
 
 /* The ranks that take part in a command. */
-typedef enum rlf_party {
-    RLF_PARTY_ALL,    /* every rank */
-    RLF_PARTY_SHARE,  /* who has a share */
-    RLF_PARTY_MOVES,  /* who sends or receives */
-    RLF_PARTY_COPIES, /* who has weights of either copy */
-} rlf_party;
-extern const rlf_party rlf_do_party[RLF_DO_KINDS];
+typedef enum rlf_participants {
+    RLF_PARTICIPANTS_ALL,    /* every rank */
+    RLF_PARTICIPANTS_SHARE,  /* who has a share */
+    RLF_PARTICIPANTS_MOVES,  /* who sends or receives */
+    RLF_PARTICIPANTS_COPIES, /* who has weights of either copy */
+} rlf_participants;
+extern const rlf_participants rlf_do_participants[RLF_DO_KINDS];
 
 /* In one word, "run"; of commands what a rank is doing meanwhile, in words for
  * people, "writing a checkpoint", or "" where the name of its node says it. */

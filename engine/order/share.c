@@ -55,7 +55,7 @@ rlf_control_go_joined(rlf_control *c)
     return n > 0;
 }
 
-/* An update that shares a pipeline: it waits until the others of its party are
+/* An update that shares a pipeline: it waits until the others of it are
  * ready in the same iteration too, or nothing else is. */
 static void
 run_joined(rlf_control *c, int instance)
@@ -68,7 +68,7 @@ run_joined(rlf_control *c, int instance)
                   first->iteration != in->iteration))
         rlf_control_go_joined(c);
     RLF_PUSH(&c->joining, instance);
-    if ((int)c->joining.count == place->party)
+    if ((int)c->joining.count == place->fused)
         rlf_control_go_joined(c);
 }
 

@@ -334,14 +334,14 @@ same_ranks(const rlf_node_place *a, const rlf_node_place *b)
     return same;
 }
 
-/* The updates of the region behind this one that are of other models of the
- * same table, one of each, are its party. */
+/* Finds the updates of the region behind this one that are of other models of
+ * the same table, one of each: they are trained in one pipeline with it. */
 static rlf_status
-gather_party(const said *s, rlf_arena *arena, rlf_err *err)
+find_fused(const said *s, rlf_arena *arena, rlf_err *err)
 {
     const rlf_graph *graph = s->plan->graph;
     bool *taken = RLF_NEW_ARRAY(arena, bool, s->place->pipe->n_models);
-    int party = 1;
+    int fused = 1;
     taken[s->place->pipe_model] = true;
     for (size_t i = (size_t)s->node->id + 1; i < graph->nodes.count; i++) {
         const rlf_node *other = &graph->nodes.data[i];
@@ -358,15 +358,15 @@ gather_party(const said *s, rlf_arena *arena, rlf_err *err)
                             rlf_pipes_name(s->place->table));
         taken[place->pipe_model] = true;
         place->lead = s->node;
-        party++;
+        fused++;
     }
-    for (size_t i = (size_t)s->node->id; party > 1 && i < graph->nodes.count;
+    for (size_t i = (size_t)s->node->id; fused > 1 && i < graph->nodes.count;
          i++) {
         rlf_node_place *place = &s->plan->place[i];
         if ((int)i == s->node->id)
             place->lead = s->node;
         if (place->lead == s->node)
-            place->party = party;
+            place->fused = fused;
     }
     return RLF_OK;
 }
@@ -399,7 +399,7 @@ rlf_pipes_make(rlf_plan *plan, rlf_pipe_memories *known, rlf_arena *arena,
         if (!plan->place[i].pipe || plan->place[i].lead)
             continue;
         said s = said_of(plan, &plan->graph->nodes.data[i]);
-        RLF_TRY(at_row(&s, gather_party(&s, arena, err), err));
+        RLF_TRY(at_row(&s, find_fused(&s, arena, err), err));
     }
     return RLF_OK;
 }

@@ -40,7 +40,7 @@ typedef struct rlf_node_place {
     int pipe_copies; /* copies, each of which so many of its replicas run */
     const rlf_node *lead; /* the first of those updates that share the pipeline
                              when they are ready together; NULL: it is alone */
-    int party;            /* how many they are */
+    int fused;            /* how many they are */
     const int *ranks;     /* as the row lists those of the layout */
     int *flights;         /* of an update, [pp][chunks]: micro-batches that a
                              stage keeps at once; 0: all */

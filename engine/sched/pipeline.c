@@ -387,7 +387,7 @@ walk(tables *t, const rlf_pipe *table, const rlf_pipe *whole, bool reading,
         uint64_t from = l->env->trace ? rlf_clock_now() : 0;
         RLF_TRY(run_op(l, i, err));
         trace(l, i, from);
-        rlf_comm_beat(l->env->comm);
+        rlf_comm_heartbeat(l->env->comm);
     }
     return drain(l, err);
 }

@@ -152,7 +152,7 @@ agree(member *m, rlf_group *replica, rlf_err *err, rlf_rank_command *command)
 }
 
 /* Seconds that the controller has more than a rank: it knows better who keeps
- * the run from going on, and its beats come late to other processes. */
+ * the run from going on, and its heartbeats come late to other processes. */
 #define LATE 2.0
 
 static rlf_status
@@ -169,8 +169,8 @@ controller_hangs(const member *m, double seconds, rlf_err *err)
     return RLF_ENV;
 }
 
-/* The next command, waiting for it. In a step the controller beats several
- * times within its patience, whatever it waits for. */
+/* The next command, waiting for it. In a step the controller gives several
+ * heartbeats within its patience, whatever it waits for. */
 static rlf_status
 await_command(member *m, rlf_err *err, rlf_rank_command *command)
 {
@@ -179,12 +179,12 @@ await_command(member *m, rlf_err *err, rlf_rank_command *command)
            most = 1.5 * patience + LATE;
     if (!m->in_step || patience <= 0)
         return take_command(m, -1, err, command);
-    watch w = watch_begin(most, rlf_comm_world_controller_beats(world));
+    watch w = watch_begin(most, rlf_comm_world_controller_heartbeats(world));
     while (w.still < most) {
         rlf_status status = take_command(m, w.look, err, command);
         if (status != RLF_AGAIN)
             return status;
-        watch_again(&w, rlf_comm_world_controller_beats(world));
+        watch_again(&w, rlf_comm_world_controller_heartbeats(world));
     }
     return controller_hangs(m, most, err);
 }
@@ -235,7 +235,7 @@ work(member *m, rlf_err *err)
         rlf_status status = next_command(m, err, &command);
         if (status < 0)
             return status;
-        rlf_comm_beat(rank->comm);
+        rlf_comm_heartbeat(rank->comm);
         if (status == RLF_AGAIN) {
             RLF_TRY(rlf_rank_turn(rank, err));
             continue;
@@ -318,24 +318,25 @@ start(member *m, rlf_rank_threads *rank_threads, rlf_rank *rank, int index,
 /* ---- the controller ---- */
 
 /* The next message, or RLF_AGAIN after `patience` seconds in which no rank
- * beat; 0: wait for ever, RLF_RANK_THREADS_NOT_AT_ALL: do not wait. Meanwhile
- * the controller beats, for ranks that wait in a step look whether it does. */
+ * gives a heartbeat; 0: wait for ever, RLF_RANK_THREADS_NOT_AT_ALL: do not
+ * wait. Meanwhile the controller gives heartbeats, which ranks that wait in a
+ * step look for. */
 static rlf_status
 hear_patiently(rlf_rank_threads *rank_threads, double patience, rlf_err *err,
                const rlf_buf **message)
 {
-    rlf_comm_beat(rank_threads->framing.comm);
+    rlf_comm_heartbeat(rank_threads->framing.comm);
     if (patience < 0)
         return rlf_framing_hear(&rank_threads->framing, 0, err, message);
     watch w = watch_begin(patience > 0 ? patience : rank_threads->step_patience,
-                          rlf_comm_world_beats(rank_threads->world));
+                          rlf_comm_world_heartbeats(rank_threads->world));
     while (patience <= 0 || w.still < patience) {
         rlf_status status = rlf_framing_hear(
             &rank_threads->framing, w.look > 0 ? w.look : -1, err, message);
         if (status != RLF_AGAIN)
             return status;
-        rlf_comm_beat(rank_threads->framing.comm);
-        watch_again(&w, rlf_comm_world_beats(rank_threads->world));
+        rlf_comm_heartbeat(rank_threads->framing.comm);
+        watch_again(&w, rlf_comm_world_heartbeats(rank_threads->world));
     }
     return RLF_AGAIN;
 }
@@ -435,7 +436,7 @@ rlf_status
 rlf_rank_threads_tell(rlf_rank_threads *rank_threads, int rank,
                       const rlf_rank_command *command, rlf_err *err)
 {
-    rlf_comm_beat(rank_threads->framing.comm);
+    rlf_comm_heartbeat(rank_threads->framing.comm);
     rlf_buf_clear(&rank_threads->writing);
     RLF_TRY(rlf_rank_command_write(command, &rank_threads->writing, err));
     uint32_t n = rlf_framing_count(rank_threads->writing.n);

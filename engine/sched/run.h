@@ -104,7 +104,7 @@ typedef struct rlf_run_options {
     rlf_comm_world *world;
     double patience; /* seconds in which no rank gets anywhere end the run; 0:
                         never. RLF_PATIENCE_FILES times as many where files are
-                        read and written, which is done without a beat */
+                        read and written, which is done without a heartbeat */
     struct rlf_log *log;
     bool check_pure; /* make every call of a Lua function twice */
     const rlf_host_hook *hooks; /* see rlf_env */

@@ -139,17 +139,18 @@ stage_costs(const simulation *s, const rlf_node *node,
 /* ---- updates ---- */
 
 /* Updates that are carried out together. */
-typedef struct party {
+typedef struct joint {
     const rlf_node **node;
     micros **micros; /* per node and replica */
     int n;
-} party;
+} joint;
 
-/* Which of a party's replicas are the models of a table in one instance of it:
- * as many walk a table at once as replicas share a copy. */
+/* The replicas of joint updates that are the models of a table in one run of
+ * it: as many walk a table at once as replicas share a copy. */
 typedef struct run {
     const rlf_pipe *pipe;
-    int *member, *dp; /* per model: of the party, and its replica; -1: nobody */
+    int *member,
+        *dp; /* per model: of the updates, and its replica; -1: nobody */
 } run;
 
 static int
@@ -160,7 +161,7 @@ turns_of(const rlf_node_place *place)
 }
 
 static run
-open_run(const simulation *s, const party *p, int turn, rlf_arena *arena)
+open_run(const simulation *s, const joint *p, int turn, rlf_arena *arena)
 {
     const rlf_node_place *first = &s->plan->place[p->node[0]->id];
     int n = first->pipe ? first->pipe->n_models : 1;
@@ -187,7 +188,7 @@ open_run(const simulation *s, const party *p, int turn, rlf_arena *arena)
 
 /* Add what a table takes to the ranks of its places. */
 static double
-take_table(const simulation *s, const party *p, const run *r,
+take_table(const simulation *s, const joint *p, const run *r,
            const rlf_pipe *pipe, bool before, rlf_arena *arena, double *busy)
 {
     static const micros nothing;
@@ -217,7 +218,7 @@ take_table(const simulation *s, const party *p, const run *r,
 
 /* A table, and before it a pass of those that read all first. */
 static double
-take_run(const simulation *s, const party *p, const run *r, rlf_arena *arena,
+take_run(const simulation *s, const joint *p, const run *r, rlf_arena *arena,
          double *busy)
 {
     double seconds = 0;
@@ -235,7 +236,7 @@ take_run(const simulation *s, const party *p, const run *r, rlf_arena *arena,
 
 /* All ranks end together, when the last has added and applied gradients. */
 static void
-finish_updates(const simulation *s, const party *p, passes *out)
+finish_updates(const simulation *s, const joint *p, passes *out)
 {
     double most = 0;
     const rlf_layout *l = &s->plan->place[p->node[0]->id].layout;
@@ -261,7 +262,7 @@ finish_updates(const simulation *s, const party *p, passes *out)
 /* Does the rank run the table's instance `turn`? Every model that it has a
  * replica of says so. */
 static bool
-runs(const simulation *s, const party *p, int rank, int turn)
+runs(const simulation *s, const joint *p, int rank, int turn)
 {
     bool does = true;
     for (int i = 0; i < p->n; i++) {
@@ -274,7 +275,7 @@ runs(const simulation *s, const party *p, int rank, int turn)
 }
 
 static void
-take_updates(const simulation *s, const party *p, passes *out,
+take_updates(const simulation *s, const joint *p, passes *out,
              rlf_arena *scratch)
 {
     const rlf_node_place *first = &s->plan->place[p->node[0]->id];
@@ -300,7 +301,7 @@ take_updates(const simulation *s, const party *p, passes *out,
 }
 
 static bool
-same_micros(const simulation *s, const party *p, const updates *last)
+same_micros(const simulation *s, const joint *p, const updates *last)
 {
     bool same = last->n == p->n;
     for (int i = 0; i < p->n && same; i++) {
@@ -316,7 +317,7 @@ same_micros(const simulation *s, const party *p, const updates *last)
 }
 
 static void
-keep_updates(simulation *s, const party *p, const passes *took, updates *out)
+keep_updates(simulation *s, const joint *p, const passes *took, updates *out)
 {
     size_t ranks = (size_t)s->plan->ranks;
     if (out->n < p->n) {
@@ -338,7 +339,7 @@ keep_updates(simulation *s, const party *p, const passes *took, updates *out)
 }
 
 static void
-take_party(const simulation *s, const party *p, passes *out, rlf_arena *scratch)
+take_joint(const simulation *s, const joint *p, passes *out, rlf_arena *scratch)
 {
     memset(out->busy, 0, sizeof *out->busy * (size_t)s->plan->ranks);
     out->seconds = 0;
@@ -346,7 +347,7 @@ take_party(const simulation *s, const party *p, passes *out, rlf_arena *scratch)
         take_updates(s, p, out, scratch);
     else /* they have tables of their own */
         for (int i = 0; i < p->n; i++)
-            take_updates(s, &(party){p->node + i, p->micros + i, 1}, out,
+            take_updates(s, &(joint){p->node + i, p->micros + i, 1}, out,
                          scratch);
 }
 
@@ -358,7 +359,7 @@ rlf_sim_update(simulation *s, const rlf_rank_task *task)
     if (out->n == task->command->n + 1)
         return out;
     rlf_arena *scratch = rlf_arena_scratch(s->arena);
-    party p = {.n = task->n_joint + 1};
+    joint p = {.n = task->n_joint + 1};
     p.node = RLF_NEW_ARRAY(scratch, const rlf_node *, p.n);
     p.micros = RLF_NEW_ARRAY(scratch, micros *, p.n);
     out->n = task->command->n + 1;
@@ -377,7 +378,7 @@ rlf_sim_update(simulation *s, const rlf_rank_task *task)
         memcpy(out->busy, last->busy, ranks * sizeof *out->busy);
         out->seconds = last->seconds;
     } else {
-        take_party(s, &p, out, scratch);
+        take_joint(s, &p, out, scratch);
         keep_updates(s, &p, out, last);
     }
     rlf_arena_free(scratch);

@@ -139,8 +139,8 @@ typedef struct rlf_paged {
     uint32_t waiting; /* samples of a replica that waited at once, at most */
 } rlf_paged;
 
-/* Messages and weights of all steps together, as a rehearsal counts them; with
- * samples ahead also what is made for steps that are not run. */
+/* Messages and weights of all steps together, as rlf_traffic_count counts them;
+ * with samples ahead also what is made for steps that are not run. */
 struct rlf_simulated {
     uint32_t steps;
     double *ends;                /* per step: seconds since the beginning */

@@ -8,7 +8,7 @@
 #include "engine/graph/place.h"
 #include "engine/text/tokenizer.h"
 #include "engine/layout/lanes.h"
-#include "engine/order/rehearse.h"
+#include "engine/order/traffic.h"
 #include "engine/plan/candidate.h"
 #include "engine/plan/fit.h"
 #include "engine/mesh/outline.h"
@@ -296,12 +296,12 @@ check_meetings(const rlf_plan *plan, const rlf_opened *said, const char *name,
         told.bytes += meets.bytes;
     }
     rlf_sizes sizes = rlf_opened_sizes(&said[0], arena);
-    rlf_rehearsal edges;
-    rlf_rehearse(plan, &sizes, 0, arena, &edges);
-    for (int i = 0; i < edges.count; i++) {
-        double messages = (double)edges.list[i].messages;
+    rlf_traffic traffic;
+    rlf_traffic_count(plan, &sizes, 0, arena, &traffic);
+    for (int i = 0; i < traffic.count; i++) {
+        double messages = (double)traffic.list[i].messages;
         told.n += 2 * messages; /* sizes go before */
-        told.bytes += edges.list[i].bytes + 8 * messages;
+        told.bytes += traffic.list[i].bytes + 8 * messages;
     }
     if (rlf_run_step(run, &err) < 0)
         bail("%s", err.sentence);

@@ -1,5 +1,5 @@
 /* Simulated runs of real programs, planned in many ways, against the laws of
- * time: the same twice; without costs what a rehearsal says; twice as fast in
+ * time: the same twice; without costs the counted traffic; twice as fast in
  * half the time; every rank is busy or idle, and never two things at once;
  * every sample is made once, wherever; equal ranks may change places.
  * api_simulate_hand.c has steps whose
@@ -7,7 +7,7 @@
 #include "engine/base/philox.h"
 #include "engine/base/vec.h"
 #include "engine/order/answer.h"
-#include "engine/order/rehearse.h"
+#include "engine/order/traffic.h"
 #include "tests/unit/simulated_program.h"
 
 static const plan_case plans[] = {
@@ -305,17 +305,17 @@ count_answered(const planned *p, rlf_policy policy, counts *out)
     rlf_control_free(c);
 }
 
-/* A step without costs has the messages, bytes and moves of weights of the one
- * that is rehearsed, the second, and two have the commands that ranks get for
- * which nothing takes time. */
+/* Checks that the second of two simulated steps without costs has the messages,
+ * bytes and moves of weights that rlf_traffic_count counts, and that both have
+ * the commands that ranks get for which nothing takes time. */
 static bool
-is_rehearsed(const planned *p)
+has_traffic(const planned *p)
 {
     const rlf_policy policy = {.shown = 4};
-    rlf_rehearsal want;
+    rlf_traffic want;
     witness w = {.plan = p->plan};
     counts commands = {0};
-    rlf_rehearse(p->plan, &p->sizes, policy.shown, p->arena, &want);
+    rlf_traffic_count(p->plan, &p->sizes, policy.shown, p->arena, &want);
     rlf_simulated one = simulate(p, NULL, 1, false, policy, NULL);
     rlf_simulated two = simulate(p, NULL, 2, false, policy, &w);
     count_answered(p, policy, &commands);
@@ -431,7 +431,8 @@ test_plan(const plan_case *how, uint64_t *tokens)
     }
     if (how->rows && strstr(how->rows, "migrate:"))
         ok(a.moved > 0, "%s: samples go to other replicas", how->name);
-    ok(is_rehearsed(&p), "%s: without costs as it is rehearsed", how->name);
+    ok(has_traffic(&p), "%s: without costs the traffic that is counted",
+       how->name);
     note("%s: %g s a step, %llu commands, %llu messages, %llu samples moved",
          how->name, a.ends[STEPS - 1] / STEPS, (unsigned long long)a.commands,
          (unsigned long long)a.messages, (unsigned long long)a.moved);
@@ -516,8 +517,8 @@ test_laws(const char *name, const char *program, const plan_case *how)
        how->name);
     ok(conserves(&a, &w) && !w.wrong && w.last > 0,
        "%s, %s: busy or idle, one at a time", name, how->name);
-    ok(is_rehearsed(&p), "%s, %s: without costs as it is rehearsed", name,
-       how->name);
+    ok(has_traffic(&p), "%s, %s: without costs the traffic that is counted",
+       name, how->name);
     double posts = (double)a.commands * 2e-6; /* of the controller's time */
     if (how->ranks == 1)
         ok(close_to(w.busy[0] + posts, a.ends[STEPS - 1]),

@@ -94,28 +94,28 @@ test_failures(int n)
         }
 }
 
-/* Rank 0 comes late: as soon as nobody waits for it any more or, if it beats
- * meanwhile (`arg`), by half more than the limit of LATE seconds. */
+/* Rank 0 comes late: as soon as nobody waits for it any more or, if it gives
+ * heartbeats meanwhile (`arg`), by half more than the limit of LATE seconds. */
 enum { LATE = 2 };
 
 static void
 run_late(seat *s, void *arg)
 {
-    bool beats = *(bool *)arg;
+    bool heartbeats = *(bool *)arg;
     rlf_err err = RLF_ERR_NONE;
     float x = 1;
     uint64_t begin = rlf_clock_now();
-    uint64_t most = (beats ? LATE * 3 / 2 : 100) * 1000000000ull;
+    uint64_t most = (heartbeats ? LATE * 3 / 2 : 100) * 1000000000ull;
     rlf_comm_label(s->comm, "update actor");
     while (s->rank == 0 && rlf_clock_now() - begin < most &&
            !rlf_world_aborted(s->comm->world)) {
         rlf_clock_sleep(10000000);
-        if (beats)
-            rlf_comm_beat(s->comm);
+        if (heartbeats)
+            rlf_comm_heartbeat(s->comm);
     }
     rlf_status status = rlf_group_all_reduce(
         rlf_group_world(s->comm), &x, &x, 1, RLF_COMM_F32, RLF_COMM_SUM, &err);
-    if (beats) {
+    if (heartbeats) {
         expect(s, status == RLF_OK, "%s", err.sentence);
         return;
     }
@@ -134,15 +134,15 @@ static void
 test_limit(void)
 {
     char first[256];
-    bool beats = false;
+    bool heartbeats = false;
     rlf_comm_options options = {.n_ranks = 3, .limit = 0.2};
-    int wrong = run_world(options, run_late, &beats, NULL, first);
+    int wrong = run_world(options, run_late, &heartbeats, NULL, first);
     if (!ok(!wrong, "a wait has a limit and says who waits for whom"))
         note("%s", first);
-    beats = true;
+    heartbeats = true;
     options.limit = LATE;
-    wrong = run_world(options, run_late, &beats, NULL, first);
-    if (!ok(!wrong, "a rank that beats is waited for"))
+    wrong = run_world(options, run_late, &heartbeats, NULL, first);
+    if (!ok(!wrong, "a rank that gives heartbeats is waited for"))
         note("%s", first);
 }
 

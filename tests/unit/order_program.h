@@ -233,7 +233,7 @@ any_plan(chance *c, const program *p, rlf_arena *arena)
                        *b = &plan.place[p->updates[1]];
         b->layout = a->layout;
         a->lead = b->lead = &p->graph->nodes.data[p->updates[0]];
-        a->party = b->party = 2;
+        a->fused = b->fused = 2;
     }
     if (p->graph->ahead && plan.ranks > 1 && roll_die(c, 2))
         put_apart(c, p, &plan);

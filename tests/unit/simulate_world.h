@@ -386,7 +386,8 @@ answer(void *self, const rlf_rank_command *command, int r)
                             .owner = w->owner};
 }
 
-/* Behind a joint RUN stands one of its party, of the same turn and ranks. */
+/* Checks that behind a joint RUN stands another one of its fused pipeline, of
+ * the same turn and ranks. */
 static void
 check_joint(world *w, const rlf_rank_command *command)
 {

@@ -1,15 +1,16 @@
-/* A step of the controller, played with ranks that have done everything at the
- * moment when nothing more can be posted: which edges a plan makes, and what
- * goes along them. It is the second step, so that
- * weights which the first one changed at its end are sent, too.
+/* The traffic of a plan: the edges of a step, and the messages and bytes that
+ * go along them. A step of the controller is simulated with ranks that have
+ * done everything at the moment when nothing more can be posted. It is the
+ * second step, so that weights which the first one changed at its end are sent,
+ * too.
  *
  * It is the controller of a run itself that is asked (control.h), so what is
  * said here is what it does, in a step at the caps: every set as large and
  * every sequence as long as it can be, `every` taken, the first side of every
  * `if`, nothing computed in pieces while a generation goes on. No clock, no
  * threads, no data. */
-#ifndef RLF_ORDER_REHEARSE_H
-#define RLF_ORDER_REHEARSE_H
+#ifndef RLF_ORDER_TRAFFIC_H
+#define RLF_ORDER_TRAFFIC_H
 
 #include "engine/graph/sizes.h"
 #include "engine/order/control.h"
@@ -33,16 +34,18 @@ typedef struct rlf_weight_flow {
     int times; /* in the step */
 } rlf_weight_flow;
 
-typedef struct rlf_rehearsal {
+/* The traffic of one step. */
+typedef struct rlf_traffic {
     rlf_flow *list; /* in the order in which they are first met */
     int count;
     rlf_weight_flow *weights; /* by model and copy, those that are met */
     int n_weights;
     double *sent; /* per rank, along all flows; those without a bound apart */
-} rlf_rehearsal;
+} rlf_traffic;
 
-/* `shown`: as in rlf_policy. In `arena`. */
-void rlf_rehearse(const rlf_plan *plan, const rlf_sizes *sizes, uint32_t shown,
-                  rlf_arena *arena, rlf_rehearsal *out);
+/* Counts the traffic of a step at the caps. `shown`: as in rlf_policy. The
+ * lists are in `arena`. */
+void rlf_traffic_count(const rlf_plan *plan, const rlf_sizes *sizes,
+                       uint32_t shown, rlf_arena *arena, rlf_traffic *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* Playing a step: see rehearse.h. */
-#include "engine/order/rehearse.h"
+/* Simulating a step to count its traffic: see traffic.h. */
+#include "engine/order/traffic.h"
 
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
@@ -13,7 +13,7 @@ typedef struct load {
     double *sent, *received; /* per rank */
 } load;
 
-typedef struct play {
+typedef struct counter {
     const rlf_plan *plan;
     const rlf_graph *graph;
     rlf_answers answers;
@@ -24,10 +24,10 @@ typedef struct play {
     RLF_VEC(bool) together; /* per instance: its ranks computed all of it */
     RLF_VEC(rlf_rank_event) events; /* that nobody has heard yet, */
     size_t heard;                /* but so many */
-} play;
+} counter;
 
 static const rlf_node *
-node_of(const play *p, int instance)
+node_of(const counter *p, int instance)
 {
     return rlf_order_instance(rlf_control_order(p->control), instance)->node;
 }
@@ -35,7 +35,7 @@ node_of(const play *p, int instance)
 /* ---- flows ---- */
 
 static rlf_side
-side_of(const play *p, const rlf_node *node, bool whole)
+side_of(const counter *p, const rlf_node *node, bool whole)
 {
     const rlf_node_place *place = &p->plan->place[node->id];
     bool rows = place->partition == RLF_PARTITION_ROWS;
@@ -46,7 +46,7 @@ side_of(const play *p, const rlf_node *node, bool whole)
 }
 
 static load *
-load_of(play *p, const rlf_rank_command *command)
+load_of(counter *p, const rlf_rank_command *command)
 {
     static const int first_rank = 0;
     static const rlf_layout shown = {
@@ -73,12 +73,12 @@ load_of(play *p, const rlf_rank_command *command)
 }
 
 static void
-take_edge(play *p, const rlf_rank_command *command)
+take_edge(counter *p, const rlf_rank_command *command)
 {
     load *l = load_of(p, command);
     double each =
         rlf_answer_bytes(&p->answers, node_of(p, command->instance), -1);
-    /* a size that is only played says nothing about a real one */
+    /* a size of a simulated step says nothing about a real one */
     const rlf_node *node = node_of(p, command->instance);
     if (node->rows >= 0 && !isfinite(p->answers.sizes->values[node->rows]))
         each = INFINITY;
@@ -98,7 +98,7 @@ take_edge(play *p, const rlf_rank_command *command)
 /* ---- answers ---- */
 
 static void
-answer_open(play *p, const rlf_rank_command *command)
+answer_open(counter *p, const rlf_rank_command *command)
 {
     RLF_PUSH(&p->events,
              rlf_answer_open(&p->answers, command,
@@ -106,7 +106,8 @@ answer_open(play *p, const rlf_rank_command *command)
 }
 
 static void
-answer_share(play *p, const rlf_rank_command *command, const rlf_share *share)
+answer_share(counter *p, const rlf_rank_command *command,
+             const rlf_share *share)
 {
     const rlf_instance *in =
         rlf_order_instance(rlf_control_order(p->control), command->instance);
@@ -121,14 +122,14 @@ answer_share(play *p, const rlf_rank_command *command, const rlf_share *share)
 }
 
 static void
-answer_end(play *p, const rlf_rank_command *command)
+answer_end(counter *p, const rlf_rank_command *command)
 {
     for (int r = 0; r < p->plan->ranks; r++)
         RLF_PUSH(&p->events, rlf_answer_done(&p->answers, command, NULL, r));
 }
 
 static void
-take_run(play *p, const rlf_rank_command *command)
+take_run(counter *p, const rlf_rank_command *command)
 {
     while (p->together.count <= (size_t)command->instance)
         RLF_PUSH(&p->together, false);
@@ -148,7 +149,7 @@ comes_late(const rlf_rank_event *event)
 /* As in a run, an event is heard when nothing more can be posted. Those of
  * samples come first: whoever makes them has the least to do besides. */
 static void
-hear(play *p)
+hear(counter *p)
 {
     size_t at = p->heard;
     while (at < p->events.count && comes_late(&p->events.data[at]))
@@ -165,7 +166,7 @@ hear(play *p)
 
 /* A whole step. */
 static void
-play_step(play *p)
+run_step(counter *p)
 {
     p->loads.count = 0; /* what was made ahead stays `together` */
     for (size_t i = 0; i < p->graph->resources.count; i++)
@@ -189,7 +190,7 @@ play_step(play *p)
 }
 
 static void
-list_weights(const play *p, rlf_rehearsal *out)
+list_weights(const counter *p, rlf_traffic *out)
 {
     const rlf_weight_copies *copies = p->plan->copies;
     int n = 0;
@@ -214,17 +215,18 @@ most(const double *list, int n)
 }
 
 void
-rlf_rehearse(const rlf_plan *plan, const rlf_sizes *sizes, uint32_t shown,
-             rlf_arena *arena, rlf_rehearsal *out)
+rlf_traffic_count(const rlf_plan *plan, const rlf_sizes *sizes, uint32_t shown,
+                  rlf_arena *arena, rlf_traffic *out)
 {
-    play p = {.plan = plan,
-              .graph = plan->graph,
-              .answers = {.plan = plan, .sizes = sizes},
-              .arena = arena,
-              .control = rlf_control_new(plan, (rlf_policy){.shown = shown})};
+    counter p = {.plan = plan,
+                 .graph = plan->graph,
+                 .answers = {.plan = plan, .sizes = sizes},
+                 .arena = arena,
+                 .control =
+                     rlf_control_new(plan, (rlf_policy){.shown = shown})};
     p.moved = RLF_NEW_ARRAY(arena, int *, plan->graph->resources.count);
-    play_step(&p);
-    play_step(&p);
+    run_step(&p);
+    run_step(&p);
     list_weights(&p, out);
     out->count = (int)p.loads.count;
     out->list = RLF_NEW_ARRAY(arena, rlf_flow, p.loads.count);
