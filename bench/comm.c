@@ -18,12 +18,13 @@
 #define LARGE ((size_t)64 << 20)
 #define MOST 64
 
-typedef struct seat {
+/* A rank on a thread of its own. */
+typedef struct rank_thread {
     rlf_comm *comm;
     int rank, size;
     float *data;
     pthread_t thread;
-} seat;
+} rank_thread;
 
 static void
 must(rlf_status status, const rlf_err *err)
@@ -87,7 +88,7 @@ copy_bandwidth(int n)
 
 /* The rank's side of the dispatch: an answer to each command. */
 static void
-serve(seat *s)
+serve(rank_thread *s)
 {
     char room[512];
     rlf_mail mail;
@@ -119,7 +120,7 @@ dispatch(rlf_comm *controller, int size)
 
 /* Seconds an all-reduce of n floats, the best of some rounds. */
 static double
-all_reduce(seat *s, size_t n, int rounds, int calls)
+all_reduce(rank_thread *s, size_t n, int rounds, int calls)
 {
     rlf_group *all = rlf_group_world(s->comm);
     rlf_err err = RLF_ERR_NONE;
@@ -140,7 +141,7 @@ all_reduce(seat *s, size_t n, int rounds, int calls)
 static void *
 rank_main(void *arg)
 {
-    seat *s = arg;
+    rank_thread *s = arg;
     serve(s);
     s->data = rlf_calloc(LARGE / sizeof *s->data, sizeof *s->data);
     memset(s->data, 0, LARGE);
@@ -175,23 +176,23 @@ measure(int n_ranks)
     rlf_comm *controller = rlf_comm_controller(world);
     int size = rlf_comm_world_size(world);
     const rlf_comm_caps *caps = rlf_comm_world_caps(world);
-    seat seats[MOST];
+    rank_thread threads[MOST];
     if (controller)
         printf("%s: %d processes of %d ranks, %s\n", caps->name,
                caps->n_processes, n_ranks,
                caps->spins ? "spinning" : "sleeping");
     for (int i = 0; i < n_ranks; i++) {
         rlf_comm *end = rlf_comm_of(world, i);
-        seats[i] =
-            (seat){.comm = end, .rank = rlf_comm_rank(end), .size = size};
-        pthread_create(&seats[i].thread, NULL, rank_main, &seats[i]);
+        threads[i] = (rank_thread){
+            .comm = end, .rank = rlf_comm_rank(end), .size = size};
+        pthread_create(&threads[i].thread, NULL, rank_main, &threads[i]);
     }
     if (controller)
         printf("  an empty command       %8.2f us\n",
                1e6 * dispatch(controller, size));
     fflush(stdout);
     for (int i = 0; i < n_ranks; i++)
-        pthread_join(seats[i].thread, NULL);
+        pthread_join(threads[i].thread, NULL);
     rlf_comm_world_free(world);
 }
 

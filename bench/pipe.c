@@ -327,7 +327,7 @@ prepare(setup *s)
 
 /* ---- a rank ---- */
 
-typedef struct seat {
+typedef struct rank_thread {
     const setup *setup;
     rlf_comm *comm;
     int rank;
@@ -335,10 +335,10 @@ typedef struct seat {
     double took[MODELS][2]; /* of an operation, the mean */
     double busy;
     pthread_t thread;
-} seat;
+} rank_thread;
 
 static state *
-state_of(const seat *s, int model, rlf_arena *arena)
+state_of(const rank_thread *s, int model, rlf_arena *arena)
 {
     state *t = RLF_NEW(arena, state);
     *t = (state){.model = model,
@@ -352,7 +352,8 @@ state_of(const seat *s, int model, rlf_arena *arena)
 
 /* Train all, and how long that took. */
 static double
-train(const seat *s, rlf_call *const *calls, rlf_group *all, rlf_err *err)
+train(const rank_thread *s, rlf_call *const *calls, rlf_group *all,
+      rlf_err *err)
 {
     const rlf_plan *plan = &s->setup->plan;
     int n = s->setup->models;
@@ -369,7 +370,7 @@ train(const seat *s, rlf_call *const *calls, rlf_group *all, rlf_err *err)
 }
 
 static void
-measure_rank(seat *s, rlf_queue *queue, rlf_group *all, rlf_arena *arena)
+measure_rank(rank_thread *s, rlf_queue *queue, rlf_group *all, rlf_arena *arena)
 {
     const setup *up = s->setup;
     rlf_err err = RLF_ERR_NONE;
@@ -410,7 +411,7 @@ measure_rank(seat *s, rlf_queue *queue, rlf_group *all, rlf_arena *arena)
 static void *
 rank_main(void *arg)
 {
-    seat *s = arg;
+    rank_thread *s = arg;
     rlf_err err = RLF_ERR_NONE;
     rlf_device *device;
     rlf_queue *queue;
@@ -436,7 +437,8 @@ rank_main(void *arg)
 
 /* The makespan of a table whose operations took as long as this rank's. */
 static double
-table_seconds(const setup *s, const seat *first, int from, int n, double *busy)
+table_seconds(const setup *s, const rank_thread *first, int from, int n,
+              double *busy)
 {
     int micros[MODELS] = {s->bench->micros, s->bench->micros};
     rlf_pipe_cost cost[MODELS] = {0};
@@ -461,7 +463,7 @@ formula(const bench *b)
 }
 
 static void
-print_bench(const setup *s, const seat *first, double *serial)
+print_bench(const setup *s, const rank_thread *first, double *serial)
 {
     const bench *b = s->bench;
     double busy = 0, ideal = 0;
@@ -489,19 +491,19 @@ static void
 measure(const bench *b, rlf_comm_world *world, double *serial)
 {
     setup s = {.bench = b, .arena = rlf_arena_new()};
-    seat seats[MOST];
+    rank_thread threads[MOST];
     int n = rlf_comm_world_local(world),
         first = rlf_comm_world_process(world) * n;
     prepare(&s);
     for (int i = 0; i < n; i++) {
-        seats[i] = (seat){
+        threads[i] = (rank_thread){
             .setup = &s, .comm = rlf_comm_of(world, i), .rank = first + i};
-        pthread_create(&seats[i].thread, NULL, rank_main, &seats[i]);
+        pthread_create(&threads[i].thread, NULL, rank_main, &threads[i]);
     }
     for (int i = 0; i < n; i++)
-        pthread_join(seats[i].thread, NULL);
+        pthread_join(threads[i].thread, NULL);
     if (first == 0)
-        print_bench(&s, &seats[0], serial);
+        print_bench(&s, &threads[0], serial);
     rlf_arena_free(s.arena);
 }
 

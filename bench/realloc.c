@@ -68,14 +68,14 @@ typedef struct task {
     int writers;  /* ranks */
 } task;
 
-typedef struct seat {
+typedef struct rank_thread {
     const task *task;
     rlf_comm *comm;
     int rank;
     double best; /* seconds */
     rlf_moved moved;
     pthread_t thread;
-} seat;
+} rank_thread;
 
 static void
 must(rlf_status status, const rlf_err *err)
@@ -174,8 +174,8 @@ copy_seconds(double bytes, int n, int rounds)
 /* ---- moving ---- */
 
 static rlf_model *
-part_of(const seat *s, const rlf_layout *layout, bool serves, bool by_layer,
-        rlf_queue *queue, rlf_group **group)
+part_of(const rank_thread *s, const rlf_layout *layout, bool serves,
+        bool by_layer, rlf_queue *queue, rlf_group **group)
 {
     int ranks[MOST];
     rlf_err err = RLF_ERR_NONE;
@@ -201,7 +201,7 @@ part_of(const seat *s, const rlf_layout *layout, bool serves, bool by_layer,
 static void *
 rank_main(void *arg)
 {
-    seat *s = arg;
+    rank_thread *s = arg;
     const task *k = s->task;
     rlf_err err = RLF_ERR_NONE;
     rlf_device *device;
@@ -306,17 +306,18 @@ move_seconds(const task *k, int n_ranks, rlf_moved *moved)
     rlf_err err = RLF_ERR_NONE;
     rlf_comm_world *world;
     const rlf_comm_options options = {.n_ranks = n_ranks, .limit = 120};
-    seat seats[MOST];
+    rank_thread threads[MOST];
     double slowest = 0;
     must(rlf_comm_world_new(&options, &world, &err), &err);
     for (int i = 0; i < n_ranks; i++) {
-        seats[i] = (seat){.task = k, .comm = rlf_comm_of(world, i), .rank = i};
-        pthread_create(&seats[i].thread, NULL, rank_main, &seats[i]);
+        threads[i] =
+            (rank_thread){.task = k, .comm = rlf_comm_of(world, i), .rank = i};
+        pthread_create(&threads[i].thread, NULL, rank_main, &threads[i]);
     }
     for (int i = 0; i < n_ranks; i++) {
-        pthread_join(seats[i].thread, NULL);
-        slowest = seats[i].best > slowest ? seats[i].best : slowest;
-        moved->messages += seats[i].moved.messages;
+        pthread_join(threads[i].thread, NULL);
+        slowest = threads[i].best > slowest ? threads[i].best : slowest;
+        moved->messages += threads[i].moved.messages;
     }
     rlf_comm_world_free(world);
     return slowest;

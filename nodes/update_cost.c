@@ -73,15 +73,15 @@ find_group(const rlf_load *load, const rlf_model *model, const rlf_loss *loss,
     return g;
 }
 
-static rlf_ways
-ways_of(const rlf_piece *piece)
+static rlf_update_passes
+passes_of(const rlf_piece *piece)
 {
-    return !piece                              ? RLF_WAYS_ALL
-           : piece->kind == RLF_PIECE_BEFORE   ? RLF_WAY_BEFORE
-           : piece->kind == RLF_PIECE_FORWARD  ? RLF_WAY_FORWARD
-           : piece->kind == RLF_PIECE_BACKWARD ? RLF_WAY_BACKWARD
-           : piece->kind == RLF_PIECE_WEIGHTS  ? RLF_WAY_WEIGHTS
-                                               : (rlf_ways)0;
+    return !piece                              ? RLF_UPDATE_ALL
+           : piece->kind == RLF_PIECE_BEFORE   ? RLF_UPDATE_BEFORE
+           : piece->kind == RLF_PIECE_FORWARD  ? RLF_UPDATE_FORWARD
+           : piece->kind == RLF_PIECE_BACKWARD ? RLF_UPDATE_BACKWARD
+           : piece->kind == RLF_PIECE_WEIGHTS  ? RLF_UPDATE_WEIGHTS
+                                               : (rlf_update_passes)0;
 }
 
 /* Of a lane of those held here, or of the one micro-batch of the piece. */
@@ -92,7 +92,7 @@ cost_lane(const rlf_load *load, const rlf_node *node, const group *g,
     const rlf_model *model = rlf_load_model(load, node);
     const rlf_piece *piece = load->piece;
     const rlf_loss *loss = node->loss;
-    rlf_ways ways = ways_of(piece);
+    rlf_update_passes passes = passes_of(piece);
     rlf_reading_load reading = {
         .lengths = lane,
         .n_lengths = 1,
@@ -106,9 +106,9 @@ cost_lane(const rlf_load *load, const rlf_node *node, const group *g,
         .point = loss->reach == RLF_REACH_POINT && g->logprob && !g->scalar,
         .one_chunk = piece != NULL,
         .chunk = piece ? piece->chunk : 0};
-    if (!ways)
+    if (!passes)
         return;
-    rlf_cost_train(model->table, &reading, loss->reach, ways, counts);
+    rlf_cost_train(model->table, &reading, loss->reach, passes, counts);
     for (int i = 0; i < loss->n_words && !g->last; i++)
         if (loss->words[i].set_input == g->set)
             rlf_vocab_cost(load, node, &loss->words[i], lane, counts);

@@ -15,12 +15,12 @@
 #define WORLD_MOST 8
 #define LARGE 300007
 
-/* One rank at work on the cases. */
-typedef struct seat {
+/* A member of the world: a rank, or the controller, that runs the cases. */
+typedef struct member {
     rlf_comm *comm;
     int rank, size;
     mistakes mistakes;
-} seat;
+} member;
 
 #define EXPECT_OK(s, call)                                           \
     do {                                                             \
@@ -139,7 +139,7 @@ static const size_t lengths[] = {0, 1, 7, 1000, 5000, LARGE};
 
 /* Since `before` the rank has met others so often, however that was done. */
 static void
-expect_met(seat *s, uint64_t before, uint64_t times, const char *what)
+expect_met(member *s, uint64_t before, uint64_t times, const char *what)
 {
     uint64_t met = rlf_comm_met(s->comm) - before;
     expect(s, met == (s->size > 1 ? times : 0), "%s: %llu meetings, not %llu",
@@ -147,7 +147,7 @@ expect_met(seat *s, uint64_t before, uint64_t times, const char *what)
 }
 
 static void
-all_reduce_one(seat *s, int type, int how, size_t n, bool in_place)
+all_reduce_one(member *s, int type, int how, size_t n, bool in_place)
 {
     uint64_t before = rlf_comm_met(s->comm);
     size_t size = rlf_comm_type_size((rlf_comm_type)type);
@@ -165,7 +165,7 @@ all_reduce_one(seat *s, int type, int how, size_t n, bool in_place)
 }
 
 static void
-case_all_reduce(seat *s)
+case_all_reduce(member *s)
 {
     for (int type = 0; type < RLF_COMM_TYPES; type++)
         for (int how = 0; how < RLF_COMM_HOWS; how++)
@@ -184,7 +184,7 @@ uneven(size_t scale, int n, size_t *counts)
 }
 
 static void
-reduce_scatter_one(seat *s, int type, size_t scale, bool in_place)
+reduce_scatter_one(member *s, int type, size_t scale, bool in_place)
 {
     size_t size = rlf_comm_type_size((rlf_comm_type)type);
     size_t counts[WORLD_MOST], n = 0, mine = 0;
@@ -210,7 +210,7 @@ reduce_scatter_one(seat *s, int type, size_t scale, bool in_place)
 }
 
 static void
-case_reduce_scatter(seat *s)
+case_reduce_scatter(member *s)
 {
     static const size_t scales[] = {0, 1, 500, 100000};
     for (size_t k = 0; k < RLF_COUNT(scales); k++)
@@ -223,7 +223,7 @@ case_reduce_scatter(seat *s)
 
 /* Not a number stays one; integers wrap. */
 static void
-case_edges(seat *s)
+case_edges(member *s)
 {
     float x = s->rank == s->size / 2 ? NAN : (float)s->rank;
     for (int how = RLF_COMM_MAX; how <= RLF_COMM_MIN; how++) {
@@ -253,7 +253,7 @@ static const uint64_t world_hash[WORLD_MOST] = {
     0x658f3b73a267531e, 0xfa7dbba41e470d35};
 
 static void
-case_bits(seat *s)
+case_bits(member *s)
 {
     enum { N = 10007 };
     float *own = filled(RLF_COMM_F32, s->rank, N);
@@ -312,7 +312,7 @@ bytes_are(const unsigned char *p, int from, int to, size_t n)
 }
 
 static void
-case_bcast(seat *s)
+case_bcast(member *s)
 {
     unsigned char *data = rlf_malloc(LARGE);
     for (int root = 0; root < s->size; root++)
@@ -331,7 +331,7 @@ case_bcast(seat *s)
 }
 
 static void
-case_all_gather(seat *s)
+case_all_gather(member *s)
 {
     for (size_t l = 0; l < RLF_COUNT(lengths); l++) {
         size_t n = lengths[l];
@@ -352,7 +352,7 @@ case_all_gather(seat *s)
 }
 
 static void
-case_all_gatherv(seat *s)
+case_all_gatherv(member *s)
 {
     static const size_t scales[] = {0, 1, 700, 100000};
     for (size_t k = 0; k < RLF_COUNT(scales); k++) {
@@ -375,7 +375,7 @@ case_all_gatherv(seat *s)
 
 /* Nobody leaves before the last has come (one clock a machine). */
 static void
-case_barrier(seat *s)
+case_barrier(member *s)
 {
     for (int late = 0; late < s->size; late++) {
         if (s->rank == late)
@@ -401,7 +401,7 @@ typedef struct letter {
 
 /* The messages of a round are the same list on every rank. */
 static int
-write_letters(const seat *s, int round, letter *letters, int most)
+write_letters(const member *s, int round, letter *letters, int most)
 {
     static const size_t sizes[] = {0, 1, 64, 1024, 1025, 5000, 70000};
     int n = most / 2 + (int)(mix((uint64_t)round) % (uint64_t)(most / 2));
@@ -426,7 +426,7 @@ poll_until_done(rlf_batch **batch, rlf_err *err)
 
 /* One batch a tag, started and awaited in an order of each rank's own. */
 static void
-random_round(seat *s, int round)
+random_round(member *s, int round)
 {
     enum { MOST = 120 };
     letter letters[MOST];
@@ -533,7 +533,7 @@ walk_strips(const rlf_strided_rows *list, int n, int round, int from,
 /* To the next rank, itself where there is none, in other strips than it was.
  * Nothing but the strips is written. */
 static void
-case_strips(seat *s)
+case_strips(member *s)
 {
     enum { MOST = 16, ROOM = 1 << 19 };
     static const size_t sizes[] = {0, 1, 40, 1000, 1024, 1025, 5000, 100000};
@@ -567,7 +567,7 @@ case_strips(seat *s)
 }
 
 static void
-case_random(seat *s)
+case_random(member *s)
 {
     for (int round = 0; round < (quick() ? 10 : 24); round++)
         random_round(s, round);
@@ -575,7 +575,7 @@ case_random(seat *s)
 
 /* Many small sends before the first receive: more than are copied at once. */
 static void
-case_flood(seat *s)
+case_flood(member *s)
 {
     enum { MANY = 200 };
     int next = (s->rank + 1) % s->size;
@@ -603,12 +603,12 @@ case_flood(seat *s)
 /* -- groups -------------------------------------------------------------- */
 
 static void
-group_sum(seat *s, const int *ranks, int n)
+group_sum(member *s, const int *ranks, int n)
 {
-    bool member = false;
+    bool within = false;
     for (int i = 0; i < n; i++)
-        member |= ranks[i] == s->rank;
-    if (!member)
+        within |= ranks[i] == s->rank;
+    if (!within)
         return;
     rlf_group *group = NULL;
     EXPECT_OK(s, rlf_group_new(s->comm, ranks, n, &group, &err));
@@ -627,7 +627,7 @@ group_sum(seat *s, const int *ranks, int n)
 
 /* Evens, odds, all backwards, and neighbours that overlap, in one order. */
 static void
-case_groups(seat *s)
+case_groups(member *s)
 {
     int ranks[WORLD_MOST];
     for (int odd = 0; odd < 2; odd++) {
@@ -670,7 +670,7 @@ typedef struct note_text {
 __attribute__((unused)) static void *
 controller_main(void *arg)
 {
-    seat *s = arg;
+    member *s = arg;
     int heard[WORLD_MOST] = {0};
     char room[512];
     for (int i = 0; i < MAILS * s->size; i++) {
@@ -692,7 +692,7 @@ controller_main(void *arg)
 
 /* The rank's side; and a message to the next rank, past the controller. */
 static void
-case_mail(seat *s)
+case_mail(member *s)
 {
     char room[512];
     for (int i = 0; i < MAILS; i++) {
@@ -727,7 +727,7 @@ case_mail(seat *s)
 
 typedef struct comm_case {
     const char *name;
-    void (*run)(seat *s);
+    void (*run)(member *s);
 } comm_case;
 
 static const comm_case comm_cases[] = {

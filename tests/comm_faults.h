@@ -44,7 +44,7 @@ any_collective(rlf_group *g, int which, float *a, float *b, rlf_err *err)
 /* Repeats the collective until it fails: the victim by itself at its message
  * number `at`, the others because of it. */
 static void
-fail_in(seat *s, int which, int victim, int at)
+fail_in(member *s, int which, int victim, int at)
 {
     enum { N = 100000 };
     float *a = rlf_calloc(N, sizeof *a), *b = rlf_calloc(N, sizeof *b);
@@ -82,7 +82,7 @@ typedef struct failure {
 } failure;
 
 TAP_FUNCTION void
-run_failure(seat *s, void *arg)
+run_failure(member *s, void *arg)
 {
     const failure *f = arg;
     fail_in(s, f->which, f->victim, f->at);

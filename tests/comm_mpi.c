@@ -35,7 +35,7 @@ typedef struct options {
 } options;
 
 typedef struct rank_thread {
-    seat seat;
+    member member;
     const options *options;
     void (*run)(struct rank_thread *t);
     char sentence[1100];
@@ -46,7 +46,7 @@ typedef struct rank_thread {
 static void
 report(rank_thread *t, const char *name)
 {
-    seat *s = &t->seat;
+    member *s = &t->member;
     mistakes all[WORLD_MOST];
     rlf_err err = RLF_ERR_NONE;
     if (rlf_group_all_gather(rlf_group_world(s->comm), &s->mistakes,
@@ -69,8 +69,8 @@ report(rank_thread *t, const char *name)
 static void
 run_cases(rank_thread *t)
 {
-    seat *s = &t->seat;
-    seat controller = {.rank = -1, .size = s->size};
+    member *s = &t->member;
+    member controller = {.rank = -1, .size = s->size};
     for (size_t i = 0; i < N_CASES; i++) {
         pthread_t beside;
         bool mail = comm_cases[i].run == case_mail && s->rank == 0;
@@ -92,7 +92,7 @@ run_cases(rank_thread *t)
 static void
 run_fail(rank_thread *t)
 {
-    seat *s = &t->seat;
+    member *s = &t->member;
     int victim = (t->options->which + t->options->at) % s->size;
     rlf_comm_world *world = rlf_comm_world_of(s->comm);
     fail_in(s, t->options->which, victim, t->options->at);
@@ -105,7 +105,7 @@ run_fail(rank_thread *t)
 static void
 run_cut(rank_thread *t)
 {
-    seat *s = &t->seat;
+    member *s = &t->member;
     rlf_comm_world *world = rlf_comm_world_of(s->comm);
     if (rlf_comm_world_process(world) == 1 && s->rank % t->options->ranks == 0)
         shutdown(world->links->links[0].fd, SHUT_RDWR);
@@ -120,7 +120,7 @@ run_cut(rank_thread *t)
 static void
 run_late(rank_thread *t)
 {
-    seat *s = &t->seat;
+    member *s = &t->member;
     rlf_err err = RLF_ERR_NONE;
     float x = 1;
     if (s->rank == 0)
@@ -151,7 +151,7 @@ static void
 run_away(rank_thread *t)
 {
     enum { BYTES = 16 << 20 };
-    seat *s = &t->seat;
+    member *s = &t->member;
     int other = t->options->ranks, me = s->rank;
     if (me != 0 && me != other)
         return;
@@ -176,7 +176,7 @@ run_away(rank_thread *t)
 static void
 run_kill(rank_thread *t)
 {
-    seat *s = &t->seat;
+    member *s = &t->member;
     rlf_err err = RLF_ERR_NONE;
     uint64_t begin = rlf_clock_now();
     while (rlf_group_barrier(rlf_group_world(s->comm), &err) == RLF_OK) {
@@ -212,7 +212,7 @@ leave_word(rlf_comm_world *world, const options *o, const rank_thread *threads)
              file_of(o->dir, me, path));
     FILE *file = fopen(unfinished, "w");
     for (int i = 0; file && i < o->ranks; i++)
-        fprintf(file, "%d: %s\n", threads[i].seat.rank, threads[i].sentence);
+        fprintf(file, "%d: %s\n", threads[i].member.rank, threads[i].sentence);
     if (!file || fclose(file) != 0 || rename(unfinished, path) != 0)
         bail("cannot write %s", path);
     int n = rlf_comm_world_caps(world)->n_processes, there = 0;
@@ -275,9 +275,9 @@ main(int argc, char **argv)
     rank_thread threads[WORLD_MOST] = {0};
     for (int i = 0; i < o.ranks; i++) {
         rlf_comm *end = rlf_comm_of(world, i);
-        threads[i] = (rank_thread){.seat = {.comm = end,
-                                            .rank = rlf_comm_rank(end),
-                                            .size = rlf_comm_size(end)},
+        threads[i] = (rank_thread){.member = {.comm = end,
+                                              .rank = rlf_comm_rank(end),
+                                              .size = rlf_comm_size(end)},
                                    .options = &o,
                                    .run = run};
     }

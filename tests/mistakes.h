@@ -1,5 +1,5 @@
-/* What a rank that is one of many threads found wrong, until one of them may
- * say it: the number, and the first in words. */
+/* The mistakes that a rank on a thread of its own has found, kept until the
+ * main thread may report them: their number, and the first in words. */
 #ifndef RLF_TESTS_MISTAKES_H
 #define RLF_TESTS_MISTAKES_H
 
@@ -23,7 +23,7 @@ rlf_expect(mistakes *m, bool good, const char *fmt, ...)
     va_end(ap);
 }
 
-/* Of a seat s, a struct with such a member. */
+/* Notes a mistake of s, a struct with a member `mistakes`. */
 #define expect(s, ...) rlf_expect(&(s)->mistakes, __VA_ARGS__)
 
 #endif

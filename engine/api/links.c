@@ -38,7 +38,8 @@ typedef struct pace {
     atomic_int calls; /* of the next round; 0: there is none */
 } pace;
 
-typedef struct seat {
+/* A rank of the world whose links are measured, on a thread of its own. */
+typedef struct rank_thread {
     rlf_comm *comm;
     int rank, ranks;
     bool lines; /* messages and sums are measured */
@@ -48,7 +49,7 @@ typedef struct seat {
     rlf_err err;
     rlf_status status;
     pthread_t thread;
-} seat;
+} rank_thread;
 
 static void
 add(sizes *s, size_t bytes, double seconds)
@@ -79,7 +80,7 @@ calls_of(size_t bytes)
 /* ---- ranks ---- */
 
 static rlf_status
-send_round(seat *s, int calls, size_t bytes, rlf_err *err)
+send_round(rank_thread *s, int calls, size_t bytes, rlf_err *err)
 {
     rlf_group *all = rlf_group_world(s->comm);
     const rlf_part part = {1 - s->rank, s->data, bytes};
@@ -91,7 +92,7 @@ send_round(seat *s, int calls, size_t bytes, rlf_err *err)
 }
 
 static rlf_status
-sum_round(seat *s, int calls, size_t bytes, rlf_err *err)
+sum_round(rank_thread *s, int calls, size_t bytes, rlf_err *err)
 {
     for (int i = 0; i < calls; i++)
         RLF_TRY(rlf_group_all_reduce(rlf_group_world(s->comm), s->data, s->data,
@@ -104,7 +105,8 @@ sum_round(seat *s, int calls, size_t bytes, rlf_err *err)
  * for. Others read it behind a barrier, and each round's calls need all of
  * them, so that none reads the next. */
 static void
-set_pace(const seat *s, int round, size_t bytes, double took, double each)
+set_pace(const rank_thread *s, int round, size_t bytes, double took,
+         double each)
 {
     int most = calls_of(bytes);
     double fits = s->pace->share / ROUNDS / each;
@@ -119,7 +121,7 @@ set_pace(const seat *s, int round, size_t bytes, double took, double each)
 /* Seconds of a message one way, or of a sum: the least of some rounds, as other
  * programs of the machine only make them longer. */
 static rlf_status
-time_one(seat *s, size_t bytes, bool sums, rlf_err *err, double *out)
+time_one(rank_thread *s, size_t bytes, bool sums, rlf_err *err, double *out)
 {
     rlf_group *all = rlf_group_world(s->comm);
     uint64_t begun = rlf_clock_now();
@@ -140,7 +142,7 @@ time_one(seat *s, size_t bytes, bool sums, rlf_err *err, double *out)
 
 /* The rank's side of commands: an answer to each. */
 static rlf_status
-serve(const seat *s, rlf_err *err)
+serve(const rank_thread *s, rlf_err *err)
 {
     char room[512];
     rlf_mail mail;
@@ -153,7 +155,7 @@ serve(const seat *s, rlf_err *err)
 
 /* Of an all-reduce each rank sends 2 (p - 1) / p of what is added. */
 static rlf_status
-work(seat *s, rlf_err *err)
+work(rank_thread *s, rlf_err *err)
 {
     double parts = 2.0 * (s->ranks - 1) / s->ranks;
     size_t most = (size_t)ALL_BYTES / (size_t)s->ranks;
@@ -180,7 +182,7 @@ work(seat *s, rlf_err *err)
 static void *
 rank_main(void *arg)
 {
-    seat *s = arg;
+    rank_thread *s = arg;
     s->status = work(s, &s->err);
     if (s->status < 0)
         rlf_comm_abort(rlf_comm_world_of(s->comm), &s->err);
@@ -213,37 +215,38 @@ measure_ranks(int ranks, bool lines, double seconds, rlf_err *err,
     pace limit = {.share = seconds / SIZES / (ranks == PAIR ? 2 : 1)};
     const rlf_comm_options options = {
         .n_ranks = ranks, .limit = 120, .mail_slots = 64};
-    seat *seats = rlf_calloc((size_t)ranks, sizeof *seats);
+    rank_thread *threads = rlf_calloc((size_t)ranks, sizeof *threads);
     rlf_comm_world *world = NULL;
     rlf_status status = rlf_comm_world_new(&options, &world, err);
     for (int i = 0; i < ranks && status >= 0; i++) {
-        seats[i] = (seat){.comm = rlf_comm_of(world, i),
-                          .rank = i,
-                          .ranks = ranks,
-                          .lines = lines,
-                          .pace = &limit,
-                          .err = RLF_ERR_NONE};
-        pthread_create(&seats[i].thread, NULL, rank_main, &seats[i]);
+        threads[i] = (rank_thread){.comm = rlf_comm_of(world, i),
+                                   .rank = i,
+                                   .ranks = ranks,
+                                   .lines = lines,
+                                   .pace = &limit,
+                                   .err = RLF_ERR_NONE};
+        pthread_create(&threads[i].thread, NULL, rank_main, &threads[i]);
     }
     bool began = status >= 0;
     if (began && ranks == PAIR)
         status = dispatch(rlf_comm_controller(world), err, &out->post);
     for (int i = 0; i < ranks && began; i++) {
-        pthread_join(seats[i].thread, NULL);
-        if (seats[i].status < 0 && status >= 0) {
-            *err = seats[i].err;
-            status = seats[i].status;
+        pthread_join(threads[i].thread, NULL);
+        if (threads[i].status < 0 && status >= 0) {
+            *err = threads[i].err;
+            status = threads[i].status;
         }
     }
     if (status >= 0 && lines && ranks == PAIR)
         status =
-            put_line(RLF_LINE_MESSAGE, ranks, &seats[0].messages, err, out);
+            put_line(RLF_LINE_MESSAGE, ranks, &threads[0].messages, err, out);
     if (status >= 0 && lines)
-        status = put_line(RLF_LINE_COLLECTIVE, ranks, &seats[0].sums, err, out);
+        status =
+            put_line(RLF_LINE_COLLECTIVE, ranks, &threads[0].sums, err, out);
     *least = 0;
-    for (int i = 0; i < seats[0].sums.n; i++)
-        *least += seats[0].sums.seconds[i];
-    free(seats);
+    for (int i = 0; i < threads[0].sums.n; i++)
+        *least += threads[0].sums.seconds[i];
+    free(threads);
     rlf_comm_world_free(world);
     return status;
 }

@@ -1,5 +1,5 @@
-/* Ends and their queues, which way device memory takes. What a way does with a
- * call stands in its own file; messages that are started in transfer.c. */
+/* Ends and their queues, and the transport of device memory. A transport's part
+ * of a call stands in its own file; messages that are started in transfer.c. */
 #include "engine/comm/port.h"
 
 #include <sched.h>
@@ -53,14 +53,15 @@ compare(rlf_comm *comm, const rlf_queue *queue, bool nccl, rlf_err *err,
     return status;
 }
 
-static const rlf_way direct = {.name = "direct",
-                               .doc = "device memory is the memory of the host",
-                               .started = "likewise"};
+static const rlf_device_transport direct = {
+    .name = "direct",
+    .doc = "device memory is the memory of the host",
+    .started = "likewise"};
 
 rlf_status
-rlf_comm_estimate_way(rlf_comm *comm, rlf_queue *queue,
-                      const rlf_attach_options *options, rlf_err *err,
-                      rlf_way *out)
+rlf_comm_estimate_transport(rlf_comm *comm, rlf_queue *queue,
+                            const rlf_attach_options *options, rlf_err *err,
+                            rlf_device_transport *out)
 {
     bool nccl = options->nccl && options->fold;
     int n = rlf_comm_size(comm);
@@ -68,8 +69,9 @@ rlf_comm_estimate_way(rlf_comm *comm, rlf_queue *queue,
     *out = direct;
     if (queue->device->caps.host_memory)
         return RLF_OK;
-    const rlf_way_ops *ops = nccl ? &rlf_way_nccl : &rlf_way_staged;
-    *out = (rlf_way){.name = ops->name, .doc = ops->doc};
+    const rlf_device_transport_ops *ops =
+        nccl ? &rlf_device_transport_nccl : &rlf_device_transport_staged;
+    *out = (rlf_device_transport){.name = ops->name, .doc = ops->doc};
     *(nccl ? &out->device_bytes : &out->host_bytes) = rlf_device_staging(n);
     out->nccl_bytes = nccl ? rlf_nccl_bytes(n) : 0;
     out->estimated = nccl;
@@ -86,7 +88,7 @@ rlf_comm_attach(rlf_comm *comm, rlf_queue *queue,
     rlf_port *port = rlf_calloc(1, sizeof *port);
     port->comm = comm;
     port->queue = queue;
-    port->way = direct;
+    port->transport = direct;
     comm->port = port;
     rlf_status status = RLF_OK;
     if (!queue->device->caps.host_memory)
@@ -95,8 +97,8 @@ rlf_comm_attach(rlf_comm *comm, rlf_queue *queue,
         status = nccl ? rlf_nccl_open(port, options, err)
                       : rlf_staged_open(port, err);
     if (port->ops) {
-        port->way.name = port->ops->name;
-        port->way.doc = port->ops->doc;
+        port->transport.name = port->ops->name;
+        port->transport.doc = port->ops->doc;
     }
     if (status < 0)
         rlf_comm_detach(comm);
@@ -119,10 +121,10 @@ rlf_comm_detach(rlf_comm *comm)
     free(port);
 }
 
-const rlf_way *
-rlf_comm_way(const rlf_comm *comm)
+const rlf_device_transport *
+rlf_comm_device_transport(const rlf_comm *comm)
 {
-    return comm->port ? &comm->port->way : NULL;
+    return comm->port ? &comm->port->transport : NULL;
 }
 
 rlf_status
@@ -154,7 +156,7 @@ rlf_port_enter(rlf_queue *queue, const rlf_group *group, rlf_port **out,
     rlf_port *port = group->comm->port;
     if (!port || port->queue != queue)
         return rlf_fail(err, RLF_BUG,
-                        "rank %d has no way for the memory of its device",
+                        "rank %d has no transport for the memory of its device",
                         group->comm->rank);
     *out = port;
     return rlf_comm_check(group->comm->world, err);
@@ -174,7 +176,8 @@ rlf_device_check(rlf_queue *queue, const rlf_group *group, rlf_err *err)
     return rlf_port_enter(queue, group, &port, err);
 }
 
-/* By whatever way, in however many rounds, these were so many meetings. */
+/* By whatever transport, in however many rounds, these were so many meetings.
+ */
 static rlf_status
 met(rlf_group *group, uint64_t before, size_t times, rlf_status status)
 {

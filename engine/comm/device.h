@@ -2,7 +2,7 @@
  * rank's device, in the order of its queue.
  *
  * An end is told once, before its rank works, which queue its rank has
- * (rlf_comm_attach); what is the best *way* for all ranks is found then:
+ * (rlf_comm_attach); the best *transport* for all ranks is found then:
  *
  *   direct   the device's memory is the host's: comm.h's calls themselves
  *   staged   through pinned memory of the host, in chunks (staged.c)
@@ -10,12 +10,12 @@
  *
  * Messages that are started and awaited later go from device to device by
  * themselves between ranks of one process whose devices reach each other
- * (peer.c), else through the host (transfer.c), whatever the way.
+ * (peer.c), else through the host (transfer.c), whatever the transport.
  *
  * All give the same bits. `queue` is the attached one; where device memory is
  * the host's, no end need be attached. A call here waits for nothing that the
- * way does not need: what it moves is there for later work of the queue, and
- * the host knows of it after rlf_queue_sync(). Groups, sizes, the order of
+ * transport does not need: what it moves is there for later work of the queue,
+ * and the host knows of it after rlf_queue_sync(). Groups, sizes, the order of
  * calls and what an error means are as in comm.h. A message is started
  * (rlf_device_start) on both sides, or exchanged on both, in one piece or in
  * strided rows on both. Of those that are exchanged the order alone matches,
@@ -28,7 +28,8 @@
 
 typedef struct rlf_transfer rlf_transfer;
 
-typedef struct rlf_way {
+/* A transport of device memory, as it is on one rank. */
+typedef struct rlf_device_transport {
     const char *name, *doc;
     const char *started; /* where messages that are started go, in words */
     /* Of this rank, set apart by rlf_comm_attach(). Messages that are started
@@ -36,7 +37,7 @@ typedef struct rlf_way {
     size_t host_bytes, device_bytes;
     size_t nccl_bytes; /* of the device, that NCCL took for itself */
     bool estimated;    /* it has not yet: nobody knows but roughly */
-} rlf_way;
+} rlf_device_transport;
 
 /* Adds on the device: out[i] = rlf_comm_fold() of the parts, which the host
  * lists, in queue order. */
@@ -55,11 +56,11 @@ typedef struct rlf_attach_options {
 /* The options that this build and this machine have for a device; NCCL is
  * looked for where the device is a GPU. *why: without it, why so, else NULL. */
 rlf_attach_options rlf_attach_best(const rlf_device *device, const char **why);
-/* The way that rlf_comm_attach() will find, without taking anything: by every
- * rank of the world together. */
-rlf_status rlf_comm_estimate_way(rlf_comm *comm, rlf_queue *queue,
-                                 const rlf_attach_options *options,
-                                 rlf_err *err, rlf_way *out);
+/* Finds the transport that rlf_comm_attach() will find, without taking
+ * anything: called by every rank of the world together. */
+rlf_status rlf_comm_estimate_transport(rlf_comm *comm, rlf_queue *queue,
+                                       const rlf_attach_options *options,
+                                       rlf_err *err, rlf_device_transport *out);
 /* Once by every rank of the world together; the queue must outlive it. */
 rlf_status rlf_comm_attach(rlf_comm *comm, rlf_queue *queue,
                            const rlf_attach_options *options, rlf_err *err);
@@ -67,7 +68,7 @@ rlf_status rlf_comm_attach(rlf_comm *comm, rlf_queue *queue,
  * aborted. Not attached is fine. */
 void rlf_comm_detach(rlf_comm *comm);
 /* NULL: not attached. */
-const rlf_way *rlf_comm_way(const rlf_comm *comm);
+const rlf_device_transport *rlf_comm_device_transport(const rlf_comm *comm);
 /* Are exchanges and collectives nothing but work of the queue, which the host
  * does not wait for, and which can be recorded (dev.h)? Recorded on one rank
  * they are to be recorded on all that they are with, and carried out on all of
@@ -76,7 +77,7 @@ bool rlf_device_is_queued(const rlf_group *group);
 /* Can calls still be made, and what was recorded of them be carried out? */
 rlf_status rlf_device_check(rlf_queue *queue, const rlf_group *group,
                             rlf_err *err);
-/* Host bytes that the staged way takes in a world of n ranks. */
+/* Host bytes that the staged transport takes in a world of n ranks. */
 size_t rlf_device_staging(int n);
 
 /* -- messages ------------------------------------------------------------ */

@@ -360,7 +360,7 @@ nccl_add(rlf_port *port, rlf_group *group, const rlf_adding *a, rlf_err *err)
     return add_blocks(port, group, a, a->counts, a->out, err);
 }
 
-/* ---- the way ---- */
+/* ---- the transport ---- */
 
 /* NCCL takes memory for a peer when it first hears of it: now, so that it is
  * known. */
@@ -412,7 +412,7 @@ nccl_close(rlf_port *port)
     free(s);
 }
 
-const rlf_way_ops rlf_way_nccl = {
+const rlf_device_transport_ops rlf_device_transport_nccl = {
     .name = "nccl",
     .doc = "from GPU to GPU, by NCCL",
     .queued = true,
@@ -444,8 +444,9 @@ rlf_nccl_bytes(int n)
 static void
 count_taken(rlf_port *port, size_t now, size_t before)
 {
-    size_t more = now > before ? now - before : 0, own = port->way.device_bytes;
-    port->way.nccl_bytes = more > own ? more - own : 0;
+    size_t more = now > before ? now - before : 0,
+           own = port->transport.device_bytes;
+    port->transport.nccl_bytes = more > own ? more - own : 0;
 }
 
 rlf_status
@@ -456,7 +457,7 @@ rlf_nccl_open(rlf_port *port, const rlf_attach_options *options, rlf_err *err)
     s->nccl = options->nccl;
     s->fold = options->fold;
     port->state = s;
-    port->ops = &rlf_way_nccl;
+    port->ops = &rlf_device_transport_nccl;
     port->parts = nccl_parts;
     port->on_device = true;
     size_t before = options->taken ? options->taken(device) : 0;

@@ -83,7 +83,7 @@ rlf_peers_open(rlf_port *port, rlf_err *err)
     port->reads = rlf_calloc(2 * n, sizeof *port->reads);
     port->read_by = port->reads + n;
     rlf_status status = exchange_cards(port, all, rows, &others, err);
-    port->way.started = describe(port);
+    port->transport.started = describe(port);
     if (status >= 0 && others)
         status = device->ops->lane_new(device, &port->lane, err);
     free(all);

@@ -1,4 +1,4 @@
-/* Declarations that the ways of device memory (device.h) share: device.c,
+/* Declarations that the transports of device memory (device.h) share: device.c,
  * transfer.c, peer.c, staged.c, nccl.c. */
 #ifndef RLF_COMM_PORT_H
 #define RLF_COMM_PORT_H
@@ -43,7 +43,7 @@ typedef rlf_status rlf_parts_fn(rlf_port *port, rlf_group *group, int tag,
                                 rlf_err *err);
 
 /* The calls of device.h under the same names. */
-typedef struct rlf_way_ops {
+typedef struct rlf_device_transport_ops {
     const char *name, *doc;
     bool queued; /* rlf_device_is_queued() */
     rlf_status (*exchange)(rlf_port *port, rlf_group *group, int tag,
@@ -57,14 +57,14 @@ typedef struct rlf_way_ops {
     rlf_status (*add)(rlf_port *port, rlf_group *group, const rlf_adding *a,
                       rlf_err *err);
     void (*close)(rlf_port *port);
-} rlf_way_ops;
+} rlf_device_transport_ops;
 
 struct rlf_port {
     rlf_comm *comm;
     rlf_queue *queue;
-    const rlf_way_ops *ops; /* NULL: direct */
-    rlf_way way;
-    void *state; /* the way's */
+    const rlf_device_transport_ops *ops; /* NULL: direct */
+    rlf_device_transport transport;
+    void *state; /* the transport's */
     /* Staging: two slots, used in turn, of the host or of the device; and how
      * what lies there goes to others. */
     bool on_device;
@@ -102,7 +102,7 @@ void rlf_peers_close(rlf_port *port);
 bool rlf_port_peered(const rlf_port *port, int rank, bool send);
 
 /* staged.c */
-extern const rlf_way_ops rlf_way_staged;
+extern const rlf_device_transport_ops rlf_device_transport_staged;
 rlf_status rlf_staged_open(rlf_port *port, rlf_err *err);
 void rlf_staged_close(rlf_port *port);
 /* Slots where port->on_device says; their bytes are counted. */
@@ -114,7 +114,7 @@ rlf_status rlf_staged_exchange(rlf_port *port, rlf_group *group, int tag,
                                int n_receives, rlf_err *err);
 
 /* nccl.c */
-extern const rlf_way_ops rlf_way_nccl;
+extern const rlf_device_transport_ops rlf_device_transport_nccl;
 /* About what NCCL takes of a device in a world of n ranks (README). */
 size_t rlf_nccl_bytes(int n);
 /* One communicator for all ranks; they have one GPU each. */

@@ -414,8 +414,8 @@ slots_new(rlf_port *port, size_t bytes, rlf_err *err)
 {
     rlf_device *device = port->queue->device;
     const rlf_device_ops *ops = device->ops;
-    size_t *count =
-        port->on_device ? &port->way.device_bytes : &port->way.host_bytes;
+    size_t *count = port->on_device ? &port->transport.device_bytes
+                                    : &port->transport.host_bytes;
     *count += SLOTS * (bytes - port->slot_bytes);
     port->slot_bytes = bytes;
     for (int i = 0; i < SLOTS; i++) {
@@ -468,7 +468,7 @@ rlf_staged_exchange(rlf_port *port, rlf_group *group, int tag,
     return status;
 }
 
-/* ---- the way ---- */
+/* ---- the transport ---- */
 
 static rlf_status
 host_parts(rlf_port *port, rlf_group *group, int tag, const rlf_part *sends,
@@ -491,7 +491,7 @@ rlf_slots_open(rlf_port *port, rlf_err *err)
 rlf_status
 rlf_staged_open(rlf_port *port, rlf_err *err)
 {
-    port->ops = &rlf_way_staged;
+    port->ops = &rlf_device_transport_staged;
     port->parts = host_parts;
     return rlf_slots_open(port, err);
 }
@@ -504,7 +504,7 @@ rlf_staged_close(rlf_port *port)
     slots_free(port);
 }
 
-const rlf_way_ops rlf_way_staged = {
+const rlf_device_transport_ops rlf_device_transport_staged = {
     .name = "staged",
     .doc = "device memory goes through pinned memory of the host",
     .exchange = rlf_staged_exchange,

@@ -11,35 +11,36 @@ enum {
     MOST_CODE = 24, /* bytes */
 };
 
-/* The place of a row: in memory, in its file, in the spool. */
-typedef struct seat {
+/* The location of a row: in memory, in its file or in the spool. */
+typedef struct location {
     uint64_t at;
     uint32_t bytes, line;
     uint32_t mark; /* a digest; in memory none */
-} seat;
+} location;
 
-/* So many rows: where the first is, and of each how it differs from the end of
- * the one before, some 7 bytes. */
+/* The locations of BLOCK rows: that of the first, and for each its difference
+ * from the end of the row before, some 7 bytes. */
 typedef struct block {
     uint64_t at;
     uint32_t line;
     const uint8_t *code;
 } block;
 
-typedef struct seats {
+/* The locations of all rows. */
+typedef struct row_index {
     rlf_arena *codes;
     struct {
         block *data;
         size_t count, room;
     } blocks;
     size_t count;
-    seat last;
+    location last;
     uint8_t open[BLOCK * MOST_CODE], *end; /* the code of the last block */
-} seats;
+} row_index;
 
 struct rlf_record_store {
     rlf_arena *kept; /* rows in memory */
-    seats *seats;
+    row_index *index;
     size_t *first;           /* row of each file */
     size_t n_files;          /* that have begun */
     rlf_record_again *again; /* NULL: no file is read again */
@@ -50,16 +51,16 @@ struct rlf_record_store {
     uint64_t spooled; /* bytes */
 };
 
-static seats *
-new_seats(void)
+static row_index *
+new_index(void)
 {
-    seats *all = rlf_calloc(1, sizeof *all);
+    row_index *all = rlf_calloc(1, sizeof *all);
     all->codes = rlf_arena_new();
     return all;
 }
 
 static void
-free_seats(seats *all)
+free_index(row_index *all)
 {
     rlf_arena_free(all->codes);
     RLF_VEC_FREE(&all->blocks);
@@ -70,7 +71,7 @@ static void
 free_store(void *store_)
 {
     rlf_record_store *store = store_;
-    free_seats(store->seats);
+    free_index(store->index);
     rlf_arena_free(store->kept);
     rlf_spool_close(store->spool);
     free(store);
@@ -82,7 +83,7 @@ rlf_record_store_new(rlf_arena *arena, const rlf_records_spec *spec,
 {
     rlf_record_store *store = rlf_calloc(1, sizeof *store);
     store->kept = rlf_arena_new();
-    store->seats = new_seats();
+    store->index = new_index();
     store->first = RLF_NEW_ARRAY(arena, size_t, n_files);
     store->again = again;
     store->in_memory = spec->in_memory ? spec->in_memory : RLF_RECORD_IN_MEMORY;
@@ -133,15 +134,15 @@ take_step(const uint8_t **p)
     return (int64_t)(x >> 1 ^ -(x & 1));
 }
 
-/* Says what the first of a block follows. */
-static seat
+/* Returns the location that the first row of a block is stored relative to. */
+static location
 before(uint64_t at, uint32_t line)
 {
-    return (seat){.at = at, .line = line - 1};
+    return (location){.at = at, .line = line - 1};
 }
 
 static rlf_status
-add_seat(seats *all, const seat *s, rlf_err *err)
+add_row(row_index *all, const location *s, rlf_err *err)
 {
     static const char what[] = "the rows of data";
     if (all->count % BLOCK == 0) {
@@ -150,7 +151,7 @@ add_seat(seats *all, const seat *s, rlf_err *err)
         all->last = before(s->at, s->line);
         all->end = all->open;
     }
-    const seat *last = &all->last;
+    const location *last = &all->last;
     uint8_t *p = put_number(all->end, s->bytes);
     p = put_step(p, (int64_t)(s->at - last->at - last->bytes));
     p = put_step(p, (int64_t)s->line - last->line - 1);
@@ -167,12 +168,12 @@ add_seat(seats *all, const seat *s, rlf_err *err)
     return RLF_OK;
 }
 
-static seat
-seat_of(const seats *all, size_t row)
+static location
+find_row(const row_index *all, size_t row)
 {
     const block *b = &all->blocks.data[row / BLOCK];
     const uint8_t *p = b->code;
-    seat s = before(b->at, b->line);
+    location s = before(b->at, b->line);
     for (size_t i = 0; i <= row % BLOCK; i++) {
         uint32_t bytes = (uint32_t)take_number(&p);
         s.at += s.bytes + (uint64_t)take_step(&p);
@@ -299,7 +300,7 @@ is_again(const rlf_record_store *store, size_t file)
 
 /* The values of a row to the end of the spool. */
 static rlf_status
-spool_row(rlf_record_store *store, rlf_str values, rlf_err *err, seat *out)
+spool_row(rlf_record_store *store, rlf_str values, rlf_err *err, location *out)
 {
     store->spooled += values.n;
     out->mark = rlf_record_mark(values.p, values.n);
@@ -311,25 +312,25 @@ static rlf_status
 begin_spool(rlf_record_store *store, rlf_err *err)
 {
     RLF_TRY(rlf_spool_open(store->spools, store->name, err, &store->spool));
-    seats *old = store->seats, *new = new_seats();
+    row_index *old = store->index, *new = new_index();
     rlf_status status = RLF_OK;
     for (size_t i = 0; i < old->count && status >= 0; i++) {
-        seat s = seat_of(old, i);
+        location s = find_row(old, i);
         const char *p = (const char *)(uintptr_t)s.at;
         if (!is_again(store, rlf_record_store_file(store, i)))
             status = spool_row(store, (rlf_str){p, s.bytes}, err, &s);
         if (status >= 0)
-            status = add_seat(new, &s, err);
+            status = add_row(new, &s, err);
     }
-    store->seats = new;
-    free_seats(old);
+    store->index = new;
+    free_index(old);
     rlf_arena_free(store->kept);
     store->kept = rlf_arena_new();
     return status;
 }
 
 static rlf_status
-keep_row(rlf_record_store *store, rlf_str values, rlf_err *err, seat *out)
+keep_row(rlf_record_store *store, rlf_str values, rlf_err *err, location *out)
 {
     if (store->spool)
         return spool_row(store, values, err, out);
@@ -342,16 +343,16 @@ rlf_status
 rlf_record_store_add(rlf_record_store *store, size_t file, uint32_t line,
                      rlf_str values, const rlf_record_spot *spot, rlf_err *err)
 {
-    seat s = {.line = line, .bytes = (uint32_t)values.n};
+    location s = {.line = line, .bytes = (uint32_t)values.n};
     while (store->n_files <= file)
-        store->first[store->n_files++] = store->seats->count;
+        store->first[store->n_files++] = store->index->count;
     if (values.n > UINT32_MAX)
         return rlf_fail_memory(err, values.n, "the rows of data");
     if (spot)
-        s = (seat){spot->at, (uint32_t)spot->bytes, line, spot->mark};
+        s = (location){spot->at, (uint32_t)spot->bytes, line, spot->mark};
     else
         RLF_TRY(keep_row(store, values, err, &s));
-    RLF_TRY(add_seat(store->seats, &s, err));
+    RLF_TRY(add_row(store->index, &s, err));
     return store->spool || rlf_arena_used(store->kept) <= store->in_memory
                ? RLF_OK
                : begin_spool(store, err);
@@ -368,8 +369,8 @@ rlf_record_store_size(const rlf_record_store *store)
 {
     return (rlf_records_sizes){
         .memory = rlf_arena_used(store->kept),
-        .index = rlf_arena_used(store->seats->codes) +
-                 store->seats->blocks.room * sizeof(block),
+        .index = rlf_arena_used(store->index->codes) +
+                 store->index->blocks.room * sizeof(block),
         .files = store->again ? rlf_record_again_size(store->again) : 0,
         .spool = store->spooled,
         .directory = store->spool ? rlf_spool_directory(store->spool) : NULL};
@@ -392,7 +393,7 @@ rlf_record_store_file(const rlf_record_store *store, size_t row)
 uint32_t
 rlf_record_store_line(const rlf_record_store *store, size_t row)
 {
-    return seat_of(store->seats, row).line;
+    return find_row(store->index, row).line;
 }
 
 static rlf_status
@@ -415,7 +416,7 @@ rlf_status
 rlf_record_store_read(const rlf_record_store *store, size_t row,
                       rlf_arena *pool, rlf_err *err, const char **out)
 {
-    const seat s = seat_of(store->seats, row);
+    const location s = find_row(store->index, row);
     rlf_record_spot spot = {s.at, s.bytes, s.mark};
     size_t file = store->again ? rlf_record_store_file(store, row) : 0;
     if (is_again(store, file))

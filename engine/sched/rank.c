@@ -129,21 +129,23 @@ rlf_rank_memory(const rlf_rank *rank, rlf_memory *out)
                 (rlf_memory_row){.owner = "kernels",
                                  .purpose = "scratch of threads",
                                  .device = rank->scratch});
-    const rlf_way *way = rank->comm ? rlf_comm_way(rank->comm) : NULL;
-    way = way ? way : &rank->way;
-    if (way->host_bytes + way->device_bytes)
+    const rlf_device_transport *transport =
+        rank->comm ? rlf_comm_device_transport(rank->comm) : NULL;
+    transport = transport ? transport : &rank->transport;
+    if (transport->host_bytes + transport->device_bytes)
         RLF_PUSH_IN(out->arena, &out->rows,
                     (rlf_memory_row){.owner = "ranks",
                                      .purpose = "messages between ranks",
-                                     .device = way->device_bytes,
-                                     .host = way->host_bytes});
-    if (way->nccl_bytes)
-        RLF_PUSH_IN(out->arena, &out->rows,
-                    (rlf_memory_row){
-                        .owner = "ranks",
-                        .purpose = way->estimated ? "NCCL's buffers (estimate)"
-                                                  : "NCCL's buffers",
-                        .device = way->nccl_bytes});
+                                     .device = transport->device_bytes,
+                                     .host = transport->host_bytes});
+    if (transport->nccl_bytes)
+        RLF_PUSH_IN(
+            out->arena, &out->rows,
+            (rlf_memory_row){.owner = "ranks",
+                             .purpose = transport->estimated
+                                            ? "NCCL's buffers (estimate)"
+                                            : "NCCL's buffers",
+                             .device = transport->nccl_bytes});
     rlf_opened opened = rlf_rank_opened(rank);
     rlf_opened_memory(&opened, out);
     for (size_t i = 0; i < rank->graph->resources.count; i++)
@@ -255,7 +257,7 @@ open_steps(rlf_rank *rank)
     rank->now = &rank->steps[0];
 }
 
-/* The way that memory of the device goes to other ranks; of a dry run what it
+/* The transport of the device's memory to other ranks; of a dry run what it
  * would be. What NCCL took replaces the estimate before the rest is fitted to
  * what is left. */
 static rlf_status
@@ -263,11 +265,11 @@ attach(rlf_rank *rank, rlf_err *err)
 {
     const char *why;
     const rlf_attach_options best = rlf_attach_best(rank->device, &why);
-    RLF_TRY(
-        rlf_comm_estimate_way(rank->comm, rank->queue, &best, err, &rank->way));
+    RLF_TRY(rlf_comm_estimate_transport(rank->comm, rank->queue, &best, err,
+                                        &rank->transport));
     if (rank->options->dry)
         return RLF_OK;
-    double about = megabytes(rank->way.nccl_bytes);
+    double about = megabytes(rank->transport.nccl_bytes);
     rlf_status status = rlf_comm_attach(rank->comm, rank->queue, &best, err);
     if (status < 0 && about > 0)
         rlf_err_hint(err,
@@ -275,16 +277,17 @@ attach(rlf_rank *rank, rlf_err *err)
                      "%.0f MB were left to this rank",
                      about, megabytes(rank->limit.device));
     RLF_TRY(status);
-    const rlf_way *way = rlf_comm_way(rank->comm);
+    const rlf_device_transport *transport =
+        rlf_comm_device_transport(rank->comm);
     if (!rank->device->caps.host_memory)
         rlf_log_info(rank->options->log, COMM,
-                     "%s%s%s%s; messages of pipelines %s", way->doc,
+                     "%s%s%s%s; messages of pipelines %s", transport->doc,
                      why ? " (" : "", why ? why : "", why ? ")" : "",
-                     way->started);
+                     transport->started);
     if (about > 0)
         rlf_log_info(rank->options->log, COMM,
                      "NCCL took %.0f MB of the device (%.0f MB estimated)",
-                     megabytes(way->nccl_bytes), about);
+                     megabytes(transport->nccl_bytes), about);
     return RLF_OK;
 }
 

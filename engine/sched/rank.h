@@ -75,7 +75,7 @@ typedef struct rlf_rank {
     double
         taken; /* seconds that were measured of pieces of the command in hand */
     rlf_comm *comm;          /* NULL: the only rank */
-    rlf_way way;             /* to others, as it is foreseen */
+    rlf_device_transport transport; /* to others, as it is foreseen */
     rlf_arena *arena;        /* of what follows */
     rlf_weight_edge **edges; /* per resource and copy: to it, from the first */
     rlf_weight_edge **later; /* from it, if it keeps weights for another */

@@ -37,7 +37,7 @@ static const char punctuation_pattern[] =
 /* Digits': numbers of Unicode 17, which its reference has here. */
 #define DIGIT "[\\p{N}\\x{11de0}-\\x{11de9}\\x{16ff4}-\\x{16ff6}]"
 
-static const char *const ways[] = {
+static const char *const behaviors[] = {
     [RLF_SPLIT_ISOLATED] = "Isolated",
     [RLF_SPLIT_REMOVED] = "Removed",
     [RLF_SPLIT_WITH_PREVIOUS] = "MergedWithPrevious",
@@ -45,21 +45,22 @@ static const char *const ways[] = {
     [RLF_SPLIT_CONTIGUOUS] = "Contiguous",
 };
 
-/* "behavior", of which `way` is what its absence means; NULL: it must be there.
+/* Reads "behavior", whose absence means `behavior`; NULL: it must be there.
  */
 static rlf_status
-load_way(const json_t *json, const char *file, const char *way, rlf_err *err,
-         rlf_split_step *step)
+load_behavior(const json_t *json, const char *file, const char *behavior,
+              rlf_err *err, rlf_split_step *step)
 {
-    RLF_TRY(rlf_json_get_text(json, file, "behavior", !way, err, &way));
+    RLF_TRY(
+        rlf_json_get_text(json, file, "behavior", !behavior, err, &behavior));
     size_t i = 0;
-    while (i < RLF_COUNT(ways) && strcmp(ways[i], way) != 0)
+    while (i < RLF_COUNT(behaviors) && strcmp(behaviors[i], behavior) != 0)
         i++;
-    if (i == RLF_COUNT(ways))
+    if (i == RLF_COUNT(behaviors))
         return rlf_fail(err, RLF_USER,
                         "%s: the split behavior %.*s is not supported", file,
-                        RLF_CUT(40, way));
-    step->way = (rlf_split_way)i;
+                        RLF_CUT(40, behavior));
+    step->behavior = (rlf_split_behavior)i;
     return RLF_OK;
 }
 
@@ -67,7 +68,7 @@ static rlf_status
 load_split(const json_t *json, const char *file, rlf_arena *arena, rlf_err *err,
            rlf_split_step *step)
 {
-    RLF_TRY(load_way(json, file, NULL, err, step));
+    RLF_TRY(load_behavior(json, file, NULL, err, step));
     RLF_TRY(rlf_json_get_bool(json, file, "invert", false, err, &step->invert));
     return rlf_pattern_load(json, file, arena, err, &step->regex);
 }
@@ -76,7 +77,8 @@ static rlf_status
 load_punctuation(const json_t *json, const char *file, rlf_arena *arena,
                  rlf_err *err, rlf_split_step *step)
 {
-    RLF_TRY(load_way(json, file, ways[RLF_SPLIT_ISOLATED], err, step));
+    RLF_TRY(
+        load_behavior(json, file, behaviors[RLF_SPLIT_ISOLATED], err, step));
     return rlf_regex_new(arena, file, punctuation_pattern, false, err,
                          &step->regex);
 }
@@ -86,7 +88,7 @@ static rlf_status
 load_whitespace(const char *file, rlf_arena *arena, rlf_err *err,
                 rlf_split_step *step)
 {
-    step->way = RLF_SPLIT_REMOVED;
+    step->behavior = RLF_SPLIT_REMOVED;
     step->invert = true;
     return rlf_regex_new(arena, file, whitespace_pattern, false, err,
                          &step->regex);
@@ -96,7 +98,7 @@ static rlf_status
 load_whitespace_split(const char *file, rlf_arena *arena, rlf_err *err,
                       rlf_split_step *step)
 {
-    step->way = RLF_SPLIT_REMOVED;
+    step->behavior = RLF_SPLIT_REMOVED;
     return rlf_regex_new(arena, file, "\\s", false, err, &step->regex);
 }
 
@@ -106,7 +108,7 @@ load_delimiter(const json_t *json, const char *file, rlf_arena *arena,
                rlf_err *err, rlf_split_step *step)
 {
     const char *text = NULL;
-    step->way = RLF_SPLIT_REMOVED;
+    step->behavior = RLF_SPLIT_REMOVED;
     RLF_TRY(rlf_json_get_text(json, file, "delimiter", true, err, &text));
     if (!*text || rlf_str_utf8(text, strlen(text)) != strlen(text))
         return rlf_fail(err, RLF_USER,
@@ -182,7 +184,7 @@ load_metaspace(const json_t *json, const char *file, rlf_arena *arena,
         return rlf_fail(err, RLF_USER,
                         "%s: the prepend_scheme %.*s is not supported", file,
                         RLF_CUT(40, scheme));
-    step->way = RLF_SPLIT_WITH_NEXT;
+    step->behavior = RLF_SPLIT_WITH_NEXT;
     if (!split)
         return RLF_OK;
     return rlf_regex_new(arena, file, space, true, err, &step->regex);
@@ -326,7 +328,7 @@ respell(rlf_pretokens *words, bool back, rlf_err *err)
 /* Parts of one word in order, each a match or what lies between matches.
  * Matches may be empty: they count among the parts, but are no words. */
 typedef struct cutter {
-    rlf_split_way way;
+    rlf_split_behavior behavior;
     rlf_pretokens *out;
     bool open;    /* the last word may grow */
     bool matched; /* the part before was a match */
@@ -336,7 +338,7 @@ static void
 add_part(cutter *c, size_t from, size_t to, bool match)
 {
     bool grow = false;
-    switch (c->way) {
+    switch (c->behavior) {
     case RLF_SPLIT_ISOLATED:
         break;
     case RLF_SPLIT_REMOVED:
@@ -373,7 +375,7 @@ cut_word(const rlf_split_step *step, rlf_regex_walk *walk,
          const rlf_pretokens *words, struct rlf_pretoken word,
          rlf_pretokens *out, rlf_err *err)
 {
-    cutter c = {.way = step->way, .out = out};
+    cutter c = {.behavior = step->behavior, .out = out};
     size_t n = word.to - word.from, at = 0, begin, end, first = out->count;
     bool found = n > 0;
     RLF_TRY(

@@ -11,17 +11,17 @@
 #include <jansson.h>
 
 /* The treatment of the matches of a Split. */
-typedef enum rlf_split_way {
+typedef enum rlf_split_behavior {
     RLF_SPLIT_ISOLATED,
     RLF_SPLIT_REMOVED,
     RLF_SPLIT_WITH_PREVIOUS,
     RLF_SPLIT_WITH_NEXT,
     RLF_SPLIT_CONTIGUOUS
-} rlf_split_way;
+} rlf_split_behavior;
 
 typedef struct rlf_split_step {
     rlf_regex *regex; /* cut at its matches; NULL: do not cut */
-    rlf_split_way way;
+    rlf_split_behavior behavior;
     bool invert;       /* the matches are what lies between matches */
     const char *space; /* Metaspace: stands for ' '; else NULL */
     bool prefix;       /* a word gets a space in front, if it has none */

@@ -476,7 +476,7 @@ longest_token(const rlf_tokenizer *t)
 {
     size_t longest = rlf_model_longest(&t->model);
     for (size_t i = 0; i < t->pre_tokenizer.count; i++)
-        if (t->pre_tokenizer.data[i].way == RLF_SPLIT_REMOVED)
+        if (t->pre_tokenizer.data[i].behavior == RLF_SPLIT_REMOVED)
             longest = 0;
     return longest;
 }

@@ -3,11 +3,12 @@
 
 #include "engine/text/utf8.h"
 
-/* The best way to write all before a byte. */
-struct rlf_unigram_way {
+/* The best path to a byte: the tokens of the largest score that write all
+ * before it. */
+struct rlf_unigram_path {
     double score;
     uint32_t id;   /* its last token */
-    uint32_t from; /* where that begins; NOWHERE: there is no way yet */
+    uint32_t from; /* where that begins; NOWHERE: there is no path yet */
 };
 
 static const uint32_t NOWHERE = UINT32_MAX;
@@ -16,17 +17,17 @@ static const char too_long[] = "the tokens of a text";
 void
 rlf_unigram_work_free(rlf_unigram_work *work)
 {
-    RLF_VEC_FREE(&work->ways);
+    RLF_VEC_FREE(&work->paths);
     RLF_VEC_FREE(&work->ids);
 }
 
 static bool
-improve(struct rlf_unigram_way *way, double score, uint32_t from)
+improve(struct rlf_unigram_path *path, double score, uint32_t from)
 {
-    if (way->from != NOWHERE && !(score > way->score))
+    if (path->from != NOWHERE && !(score > path->score))
         return false;
-    way->score = score;
-    way->from = from;
+    path->score = score;
+    path->from = from;
     return true;
 }
 
@@ -43,14 +44,14 @@ fail_unknown(const rlf_unigram *u, const char *p, rlf_err *err)
     return RLF_USER;
 }
 
-/* All ways, from left to right. */
+/* All paths, from left to right. */
 static rlf_status
-find_ways(const rlf_unigram *u, struct rlf_unigram_way *ways, const char *p,
-          size_t n, rlf_err *err)
+find_paths(const rlf_unigram *u, struct rlf_unigram_path *paths, const char *p,
+           size_t n, rlf_err *err)
 {
     const rlf_trie_node *nodes = u->trie.nodes;
     for (size_t i = 0, k; i < n; i += k) {
-        double score = ways[i].score;
+        double score = paths[i].score;
         bool alone = false; /* the character is a token */
         k = u->bytes ? 1 : (size_t)rlf_utf8_unit(p + i, n - i);
         uint32_t node = 0;
@@ -61,15 +62,15 @@ find_ways(const rlf_unigram *u, struct rlf_unigram_way *ways, const char *p,
             uint32_t id = nodes[node].value;
             if (id == UINT32_MAX)
                 continue;
-            if (improve(&ways[to], u->scores[id] + score, (uint32_t)i))
-                ways[to].id = id;
+            if (improve(&paths[to], u->scores[id] + score, (uint32_t)i))
+                paths[to].id = id;
             alone |= to - i == k;
         }
-        if (alone || !improve(&ways[i + k], u->unknown + score, (uint32_t)i))
+        if (alone || !improve(&paths[i + k], u->unknown + score, (uint32_t)i))
             continue;
         if (u->unk == RLF_NO_ID)
             return fail_unknown(u, p + i, err);
-        ways[i + k].id = u->unk;
+        paths[i + k].id = u->unk;
     }
     return RLF_OK;
 }
@@ -102,15 +103,15 @@ rlf_unigram_encode(const rlf_unigram *u, rlf_unigram_work *work, const char *p,
     if (n >= NOWHERE)
         return rlf_fail(err, RLF_USER,
                         "a text of %zu bytes is too long to tokenize", n);
-    work->ways.count = ids->count = 0;
-    RLF_TRY_ROOM(&work->ways, n + 1, too_long);
-    struct rlf_unigram_way *ways = work->ways.data;
+    work->paths.count = ids->count = 0;
+    RLF_TRY_ROOM(&work->paths, n + 1, too_long);
+    struct rlf_unigram_path *paths = work->paths.data;
     for (size_t i = 0; i <= n; i++)
-        ways[i] = (struct rlf_unigram_way){0, 0, NOWHERE};
-    RLF_TRY(find_ways(u, ways, p, n, err));
+        paths[i] = (struct rlf_unigram_path){0, 0, NOWHERE};
+    RLF_TRY(find_paths(u, paths, p, n, err));
     size_t end = 0; /* of the stretch of unknown characters; 0: none */
-    for (size_t at = n; at > 0; at = ways[at].from) {
-        bool unknown = u->unk != RLF_NO_ID && ways[at].id == u->unk;
+    for (size_t at = n; at > 0; at = paths[at].from) {
+        bool unknown = u->unk != RLF_NO_ID && paths[at].id == u->unk;
         if (unknown && !end)
             end = at;
         if (!unknown && end) {
@@ -120,7 +121,7 @@ rlf_unigram_encode(const rlf_unigram *u, rlf_unigram_work *work, const char *p,
         if (unknown)
             continue;
         RLF_TRY_ROOM(ids, 1, too_long);
-        RLF_PUSH(ids, ways[at].id);
+        RLF_PUSH(ids, paths[at].id);
     }
     if (end)
         RLF_TRY(add_unknown(u, p, end, ids, err));

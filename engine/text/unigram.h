@@ -21,9 +21,9 @@ typedef struct rlf_unigram {
     bool byte_fallback;
 } rlf_unigram;
 
-/* A word's best ways, up to each of its bytes. */
+/* A word's best paths, up to each of its bytes. */
 typedef struct rlf_unigram_work {
-    RLF_VEC(struct rlf_unigram_way) ways;
+    RLF_VEC(struct rlf_unigram_path) paths;
     rlf_ids ids; /* backwards */
 } rlf_unigram_work;
 void rlf_unigram_work_free(rlf_unigram_work *work);

@@ -1,4 +1,4 @@
-/* What decides the ways of bf16 products on a GPU: see algorithms.h. */
+/* The algorithms of products on this GPU: see algorithms.h. */
 #include "kernels/cuda/algorithms.h"
 
 #include "config.h"
@@ -9,6 +9,6 @@ void
 rlf_cuda_products(rlf_queue *queue, rlf_cast_type real, rlf_buf *out)
 {
     if (real != RLF_CAST_F32)
-        rlf_cuda_ways(real, rlf_cuda_capability(queue), rlf_group_tiles(queue),
-                      rlf_lt_version(queue), out);
+        rlf_cuda_algorithms(real, rlf_cuda_capability(queue),
+                            rlf_group_tiles(queue), rlf_lt_version(queue), out);
 }

@@ -753,7 +753,7 @@ static void
 products(rlf_queue *queue, rlf_cast_type real, rlf_buf *out)
 {
     bool groups = rlf_group_tiles(queue);
-    rlf_cuda_ways(real, groups ? 90 : 80, groups, 0, out);
+    rlf_cuda_algorithms(real, groups ? 90 : 80, groups, 0, out);
 }
 
 const rlf_backend rlf_backend_emulated = {

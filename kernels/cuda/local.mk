@@ -41,7 +41,7 @@ AM_V_EMULATED = $(AM_V_EMULATED_@AM_V@)
 AM_V_EMULATED_ = $(AM_V_EMULATED_@AM_DEFAULT_V@)
 AM_V_EMULATED_0 = @echo "  CXX     " $@;
 
-libkernels_a_SOURCES += %D%/ways.c
+libkernels_a_SOURCES += %D%/algorithms_text.c
 if HAVE_CUDA
 cuda_objects = $(cuda_sources:.cu=.f32.o) $(cuda_sources:.cu=.bf16.o) \
 	$(cuda_f32_sources:.cu=.f32.o) $(cuda_bf16_sources:.cu=.bf16.o) \

@@ -304,7 +304,7 @@ train_backward(const counter *c, const sums *s, const rlf_reading_load *load,
 
 void
 rlf_cost_train(const rlf_table *table, const rlf_reading_load *load,
-               rlf_reach reach, rlf_ways ways, rlf_counts *out)
+               rlf_reach reach, rlf_update_passes passes, rlf_counts *out)
 {
     counter c = rlf_counter_of(table, out);
     sums s = sum_reading(&c, load);
@@ -313,16 +313,16 @@ rlf_cost_train(const rlf_table *table, const rlf_reading_load *load,
     for (int i = 0; i < table->cut.chunks; i++) {
         if (!is_meant(load, i))
             continue;
-        if ((ways & RLF_WAY_BEFORE) && reach == RLF_REACH_BATCH) {
+        if ((passes & RLF_UPDATE_BEFORE) && reach == RLF_REACH_BATCH) {
             forward(&c, &s, i); /* all live values first */
             if (rlf_table_ends(table, i))
                 read_heads(&c, load, &s, true);
         }
-        if (ways & RLF_WAY_FORWARD)
+        if (passes & RLF_UPDATE_FORWARD)
             train_forward(&c, &s, load, reach, i);
-        if (ways & RLF_WAY_BACKWARD)
+        if (passes & RLF_UPDATE_BACKWARD)
             train_backward(&c, &s, load, i);
-        if (ways & RLF_WAY_WEIGHTS)
+        if (passes & RLF_UPDATE_WEIGHTS)
             run(&c, &s, &c.rates[i].weights);
     }
 }

@@ -57,23 +57,23 @@ typedef struct rlf_reading_load {
     int chunk;
 } rlf_reading_load;
 
-/* The ways of the micro-batches of an update: before all others, where the
- * loss looks across samples, they are read; forward; backward; if that is
- * split, what it leaves of weights (else backward has it). */
-typedef enum rlf_ways {
-    RLF_WAY_BEFORE = 1,
-    RLF_WAY_FORWARD = 2,
-    RLF_WAY_BACKWARD = 4,
-    RLF_WAY_WEIGHTS = 8,
-    RLF_WAYS_ALL = 15,
-} rlf_ways;
+/* The passes that an update makes over its micro-batches, a bit each. */
+typedef enum rlf_update_passes {
+    RLF_UPDATE_BEFORE = 1, /* reading all of them before any other pass, where
+                              the loss looks across samples */
+    RLF_UPDATE_FORWARD = 2,
+    RLF_UPDATE_BACKWARD = 4,
+    RLF_UPDATE_WEIGHTS = 8, /* of a split backward what it leaves of weights;
+                               backward has it if it is not split */
+    RLF_UPDATE_ALL = 15,
+} rlf_update_passes;
 
 /* Each adds to `out`. */
 void rlf_cost_read(const rlf_table *table, const rlf_reading_load *load,
                    rlf_counts *out);
-/* The given ways of an update whose loss reaches so far. */
+/* Adds the given passes of an update whose loss reaches so far. */
 void rlf_cost_train(const rlf_table *table, const rlf_reading_load *load,
-                    rlf_reach reach, rlf_ways ways, rlf_counts *out);
+                    rlf_reach reach, rlf_update_passes passes, rlf_counts *out);
 /* A program over the v words of each of so many rows (expr_dense), in so many
  * tiles. */
 void rlf_cost_words(const rlf_expr *program, double rows, double v,

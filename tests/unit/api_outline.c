@@ -355,14 +355,14 @@ close_scene(scene *c)
 
 /* ---- pieces ---- */
 
-/* A node on a rank. */
-typedef struct seat {
+/* A node on a rank of an outline. */
+typedef struct opened_node {
     const rlf_opened *o;
     const rlf_sizes *sizes;
     const rlf_node *node;
     rlf_layout layout;
     rlf_coordinates at;
-} seat;
+} opened_node;
 
 static bool
 about(double a, double b)
@@ -388,7 +388,7 @@ adds_up(const rlf_cost *sum, const rlf_cost *whole)
 }
 
 static void
-add_piece(const seat *t, const rlf_piece *piece, rlf_cost *sum)
+add_piece(const opened_node *t, const rlf_piece *piece, rlf_cost *sum)
 {
     rlf_cost cost = rlf_opened_piece(t->o, t->sizes, t->node->id, piece);
     rlf_cost_add(sum, &cost, 1);
@@ -397,7 +397,7 @@ add_piece(const seat *t, const rlf_piece *piece, rlf_cost *sum)
 /* The turns of a batch that is one part and one wave: prompts, then each first
  * sample a turn ahead of the others of its prompt. */
 static void
-add_turns(const seat *t, const rlf_set_size *size, rlf_cost *sum)
+add_turns(const opened_node *t, const rlf_set_size *size, rlf_cost *sum)
 {
     rlf_range own =
         rlf_layout_rows(&t->layout, t->o->rank, (int64_t)size->prompts);
@@ -418,7 +418,7 @@ add_turns(const seat *t, const rlf_set_size *size, rlf_cost *sum)
 }
 
 static const rlf_caps *
-caps_of(const seat *t, int resource)
+caps_of(const opened_node *t, int resource)
 {
     const rlf_resource *r = &t->o->plan->graph->resources.data[resource];
     return rlf_resource_caps(r, t->o->resource[resource]);
@@ -427,8 +427,9 @@ caps_of(const seat *t, int resource)
 /* n samples, cut into micro-batches of as many as fit, each the given ways
  * through all chunks. */
 static void
-add_micros(const seat *t, uint64_t n, const rlf_set_size *size, uint32_t tokens,
-           const rlf_piece_kind *kinds, int n_kinds, rlf_cost *sum)
+add_micros(const opened_node *t, uint64_t n, const rlf_set_size *size,
+           uint32_t tokens, const rlf_piece_kind *kinds, int n_kinds,
+           rlf_cost *sum)
 {
     uint64_t each = tokens / (uint64_t)(size->prompt + size->response);
     for (uint64_t i = 0; i < n; i += each)
@@ -444,7 +445,7 @@ add_micros(const seat *t, uint64_t n, const rlf_set_size *size, uint32_t tokens,
 }
 
 static void
-add_update(const seat *t, const rlf_set_size *size, rlf_cost *sum)
+add_update(const opened_node *t, const rlf_set_size *size, rlf_cost *sum)
 {
     static const rlf_piece_kind kinds[] = {RLF_PIECE_BEFORE, RLF_PIECE_FORWARD,
                                            RLF_PIECE_BACKWARD};
@@ -485,7 +486,7 @@ grows(const rlf_cost *more, const rlf_cost *less)
 
 /* With a little more of one thing nothing is less. */
 static bool
-is_monotone(const seat *t)
+is_monotone(const opened_node *t)
 {
     bool same = true;
     for (int kind = 0; kind <= RLF_PIECE_FINISH; kind++) {
@@ -513,14 +514,14 @@ is_monotone(const seat *t)
 }
 
 static const rlf_set_size *
-set_of(const seat *t, int value)
+set_of(const opened_node *t, int value)
 {
     return &t->sizes->set[t->o->plan->graph->values.data[value].set];
 }
 
 /* Does the sum of the pieces of a node make the whole? */
 static bool
-check_node(const seat *t)
+check_node(const opened_node *t)
 {
     static const rlf_piece_kind forward[] = {RLF_PIECE_FORWARD};
     const rlf_node *node = t->node;
@@ -566,10 +567,10 @@ check_pieces(const rlf_opened *said, const char *name, rlf_arena *arena)
         rlf_sizes sizes = rlf_opened_sizes(&said[r], arena);
         for (size_t i = 0; i < plan->graph->nodes.count; i++) {
             const rlf_node *node = &plan->graph->nodes.data[i];
-            seat t = {.o = &said[r],
-                      .sizes = &sizes,
-                      .node = node,
-                      .layout = plan->place[i].layout};
+            opened_node t = {.o = &said[r],
+                             .sizes = &sizes,
+                             .node = node,
+                             .layout = plan->place[i].layout};
             t.at = rlf_layout_find(&t.layout, r);
             bool is =
                 node->loss || node->class->form == RLF_FORM_HOOK ||

@@ -15,16 +15,16 @@
 
 /* The last two on real GPUs: one that all ranks share, one each. */
 typedef enum kind { DIRECT, STAGED, NCCL, SHARED_GPU, GPUS } kind;
-static const char *const way_names[] = {"direct", "staged", "nccl", "staged",
-                                        "nccl"};
+static const char *const transport_names[] = {"direct", "staged", "nccl",
+                                              "staged", "nccl"};
 static double limit = 60; /* of waits */
 
-typedef void rank_fn(seat *s, void *arg);
+typedef void rank_fn(member *s, void *arg);
 
 typedef struct rank_thread {
-    seat seat;
+    member member;
     int index;
-    kind way;
+    kind transport;
     pthread_barrier_t *attached; /* by all */
     rank_fn *run;
     void *arg;
@@ -35,15 +35,16 @@ static rlf_device *
 device_new(const rank_thread *t)
 {
     /* in a world without NCCL all share one */
-    rlf_device *device = later_device_new(t->way == NCCL ? t->index : 0);
+    rlf_device *device = later_device_new(t->transport == NCCL ? t->index : 0);
     rlf_err err = RLF_ERR_NONE;
     const rlf_cpu_options options = {.n_threads = 1};
-    const rlf_cuda_options gpu = {.index = t->way == GPUS ? t->index : 0};
-    if (t->way == DIRECT || t->way >= SHARED_GPU)
+    const rlf_cuda_options gpu = {.index = t->transport == GPUS ? t->index : 0};
+    if (t->transport == DIRECT || t->transport >= SHARED_GPU)
         rlf_device_free(device);
-    if (t->way == DIRECT)
+    if (t->transport == DIRECT)
         rlf_device_cpu_new(&options, &device, &err);
-    if (t->way >= SHARED_GPU && rlf_device_cuda_new(&gpu, &device, &err) < 0)
+    if (t->transport >= SHARED_GPU &&
+        rlf_device_cuda_new(&gpu, &device, &err) < 0)
         bail("%s", err.sentence);
     rlf_queue_new(device, &here, &err);
     return device;
@@ -89,31 +90,32 @@ static void *
 rank_main(void *arg)
 {
     rank_thread *t = arg;
-    seat *s = &t->seat;
+    member *s = &t->member;
     rlf_device *device = device_new(t);
     const char *why;
     const rlf_attach_options best = rlf_attach_best(device, &why);
     const rlf_attach_options *options =
-        t->way >= SHARED_GPU ? &best : &attach_options;
-    rlf_way will;
-    EXPECT_OK(s, rlf_comm_estimate_way(s->comm, here, options, &err, &will));
+        t->transport >= SHARED_GPU ? &best : &attach_options;
+    rlf_device_transport will;
+    EXPECT_OK(s,
+              rlf_comm_estimate_transport(s->comm, here, options, &err, &will));
     EXPECT_OK(s, rlf_comm_attach(s->comm, here, options, &err));
     pthread_barrier_wait(t->attached);
-    const rlf_way *is = rlf_comm_way(s->comm);
+    const rlf_device_transport *is = rlf_comm_device_transport(s->comm);
     const char *name = is->name;
     expect(s,
            !strcmp(will.name, name) && will.host_bytes == is->host_bytes &&
                will.device_bytes == is->device_bytes && !is->estimated,
-           "foreseen: way %s, %zu and %zu bytes, not %zu and %zu", will.name,
-           will.host_bytes, will.device_bytes, is->host_bytes,
+           "foreseen: transport %s, %zu and %zu bytes, not %zu and %zu",
+           will.name, will.host_bytes, will.device_bytes, is->host_bytes,
            is->device_bytes);
     size_t library = (size_t)(s->size - 1) * 32 * (4 << 20);
     expect(s,
            will.nccl_bytes == (will.estimated ? library : 0) &&
                will.estimated == !strcmp(name, "nccl"),
            "foreseen: %zu bytes of NCCL's", will.nccl_bytes);
-    kind want = s->size == 1 && t->way == NCCL ? STAGED : t->way;
-    expect(s, strcmp(name, way_names[want]) == 0, "way %s", name);
+    kind want = s->size == 1 && t->transport == NCCL ? STAGED : t->transport;
+    expect(s, strcmp(name, transport_names[want]) == 0, "transport %s", name);
     t->run(s, t->arg);
     rlf_comm_detach(s->comm);
     rlf_queue_free(here);
@@ -125,7 +127,7 @@ rank_main(void *arg)
 /* `run` by every rank of a new world; wrong things in all, the first of them in
  * `first`. */
 static int
-run_world(int n, kind way, rank_fn *run, void *arg, char *first)
+run_world(int n, kind transport, rank_fn *run, void *arg, char *first)
 {
     rlf_err err = RLF_ERR_NONE;
     rlf_comm_world *world;
@@ -138,9 +140,9 @@ run_world(int n, kind way, rank_fn *run, void *arg, char *first)
     pthread_barrier_init(&attached, NULL, (unsigned)n);
     for (int i = 0; i < n; i++) {
         threads[i] = (rank_thread){
-            .seat = {.comm = rlf_comm_of(world, i), .rank = i, .size = n},
+            .member = {.comm = rlf_comm_of(world, i), .rank = i, .size = n},
             .index = i,
-            .way = way,
+            .transport = transport,
             .attached = &attached,
             .run = run,
             .arg = arg};
@@ -150,9 +152,9 @@ run_world(int n, kind way, rank_fn *run, void *arg, char *first)
     for (int i = 0; i < n; i++) {
         pthread_join(threads[i].thread, NULL);
         if (!wrong)
-            memcpy(first, threads[i].seat.mistakes.first,
-                   sizeof threads[i].seat.mistakes.first);
-        wrong += threads[i].seat.mistakes.wrong;
+            memcpy(first, threads[i].member.mistakes.first,
+                   sizeof threads[i].member.mistakes.first);
+        wrong += threads[i].member.mistakes.wrong;
     }
     fake_bury();
     pthread_barrier_destroy(&attached);
@@ -161,46 +163,47 @@ run_world(int n, kind way, rank_fn *run, void *arg, char *first)
 }
 
 static void
-run_case(seat *s, void *arg)
+run_case(member *s, void *arg)
 {
     ((const comm_case *)arg)->run(s);
 }
 
 static void
-test_cases(int n, kind way)
+test_cases(int n, kind transport)
 {
     for (size_t i = 0; i < N_CASES; i++) {
         char first[256];
         if (comm_cases[i].run == case_mail)
             continue;
-        int wrong = run_world(n, way, run_case, (void *)&comm_cases[i], first);
-        if (!ok(!wrong, "%d ranks, %s: %s", n, way_names[way],
+        int wrong =
+            run_world(n, transport, run_case, (void *)&comm_cases[i], first);
+        if (!ok(!wrong, "%d ranks, %s: %s", n, transport_names[transport],
                 comm_cases[i].name))
             note("%d wrong, the first: %s", wrong, first);
     }
 }
 
 static void
-test_failures(int n, kind way)
+test_failures(int n, kind transport)
 {
     for (int which = 0; which < N_COLLECTIVES; which++)
         for (int at = 1; at <= 7; at += quick() ? 6 : 3) {
             failure f = {which, (which + at) % n, at};
             char first[256];
-            int wrong = run_world(n, way, run_failure, &f, first);
+            int wrong = run_world(n, transport, run_failure, &f, first);
             if (!ok(!wrong, "%d ranks, %s: collective %d fails at message %d",
-                    n, way_names[way], which, at))
+                    n, transport_names[transport], which, at))
                 note("%d wrong, the first: %s", wrong, first);
         }
 }
 
 /* Longer than the slots, with every length of a last round. */
 static void
-run_long(seat *s, void *arg)
+run_long(member *s, void *arg)
 {
     (void)arg;
-    const rlf_way *way = rlf_comm_way(s->comm);
-    size_t slot = (way->host_bytes + way->device_bytes) / 2;
+    const rlf_device_transport *transport = rlf_comm_device_transport(s->comm);
+    size_t slot = (transport->host_bytes + transport->device_bytes) / 2;
     rlf_group *all = rlf_group_world(s->comm);
     for (size_t more = 0; more < 2; more++) {
         size_t n = 2 * slot / 4 + more;
@@ -239,10 +242,10 @@ test_unattached(void)
     rlf_device *device = later_device_new(0);
     rlf_queue_new(device, &here, &err);
     rlf_comm *comm = rlf_comm_of(world, 0);
-    ok(!rlf_comm_way(comm), "an end by itself knows no device");
+    ok(!rlf_comm_device_transport(comm), "an end by itself knows no device");
     is_int(
         rlf_device_all_gather(here, rlf_group_world(comm), NULL, 0, NULL, &err),
-        RLF_BUG, "device memory without a way is refused");
+        RLF_BUG, "device memory without a transport is refused");
     rlf_queue_free(here);
     rlf_device_free(device);
     rlf_comm_world_free(world);
@@ -276,7 +279,7 @@ test_gpus(void)
 enum { ABORTS, BREAKS, SLEEPS };
 
 static void
-run_stuck(seat *s, void *arg)
+run_stuck(member *s, void *arg)
 {
     int what = *(int *)arg;
     rlf_err err = RLF_ERR_NONE, mine = RLF_ERR_NONE;
@@ -379,17 +382,18 @@ main(void)
 #undef COMM_TYPE
     test_cases(3, DIRECT);
     for (size_t i = 0; i < RLF_COUNT(worlds); i++)
-        for (kind way = STAGED; way <= NCCL; way++)
+        for (kind transport = STAGED; transport <= NCCL; transport++)
             if (!quick() || worlds[i] == 3)
-                test_cases(worlds[i], way);
+                test_cases(worlds[i], transport);
     if (quick())
         test_cases(1, NCCL);
-    for (kind way = STAGED; way <= NCCL; way++) {
-        test_failures(2, way);
-        if (!quick() && way == NCCL)
-            test_failures(5, way);
-        int wrong = run_world(3, way, run_long, NULL, first);
-        if (!ok(!wrong, "%s: calls longer than the staging", way_names[way]))
+    for (kind transport = STAGED; transport <= NCCL; transport++) {
+        test_failures(2, transport);
+        if (!quick() && transport == NCCL)
+            test_failures(5, transport);
+        int wrong = run_world(3, transport, run_long, NULL, first);
+        if (!ok(!wrong, "%s: calls longer than the staging",
+                transport_names[transport]))
             note("%s", first);
     }
     test_stuck();

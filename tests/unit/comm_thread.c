@@ -5,10 +5,10 @@
 
 #include <pthread.h>
 
-typedef void rank_fn(seat *s, void *arg);
+typedef void rank_fn(member *s, void *arg);
 
 typedef struct rank_thread {
-    seat seat;
+    member member;
     rank_fn *run;
     void *arg;
     pthread_t thread;
@@ -18,7 +18,7 @@ static void *
 rank_main(void *arg)
 {
     rank_thread *t = arg;
-    t->run(&t->seat, t->arg);
+    t->run(&t->member, t->arg);
     return NULL;
 }
 
@@ -34,13 +34,14 @@ run_world(rlf_comm_options options, rank_fn *run, void *arg,
         bail("%s", err.sentence);
     rank_thread threads[WORLD_MOST + 1] = {0};
     int n = options.n_ranks, wrong = 0;
-    seat *beside = &threads[n].seat;
-    *beside = (seat){.comm = rlf_comm_controller(world), .rank = -1, .size = n};
+    member *beside = &threads[n].member;
+    *beside =
+        (member){.comm = rlf_comm_controller(world), .rank = -1, .size = n};
     if (controller)
         pthread_create(&threads[n].thread, NULL, controller, beside);
     for (int i = 0; i < n; i++) {
-        threads[i].seat =
-            (seat){.comm = rlf_comm_of(world, i), .rank = i, .size = n};
+        threads[i].member =
+            (member){.comm = rlf_comm_of(world, i), .rank = i, .size = n};
         threads[i].run = run;
         threads[i].arg = arg;
         pthread_create(&threads[i].thread, NULL, rank_main, &threads[i]);
@@ -49,16 +50,16 @@ run_world(rlf_comm_options options, rank_fn *run, void *arg,
     for (int i = 0; i < n + (controller != NULL); i++) {
         pthread_join(threads[i].thread, NULL);
         if (!wrong)
-            memcpy(first, threads[i].seat.mistakes.first,
-                   sizeof threads[i].seat.mistakes.first);
-        wrong += threads[i].seat.mistakes.wrong;
+            memcpy(first, threads[i].member.mistakes.first,
+                   sizeof threads[i].member.mistakes.first);
+        wrong += threads[i].member.mistakes.wrong;
     }
     rlf_comm_world_free(world);
     return wrong;
 }
 
 static void
-run_case(seat *s, void *arg)
+run_case(member *s, void *arg)
 {
     ((const comm_case *)arg)->run(s);
 }
@@ -99,7 +100,7 @@ test_failures(int n)
 enum { LATE = 2 };
 
 static void
-run_late(seat *s, void *arg)
+run_late(member *s, void *arg)
 {
     bool heartbeats = *(bool *)arg;
     rlf_err err = RLF_ERR_NONE;
@@ -148,7 +149,7 @@ test_limit(void)
 
 /* Rank 1 gives up while the others sleep in a wait, or in their mailbox. */
 static void
-run_abort(seat *s, void *arg)
+run_abort(member *s, void *arg)
 {
     (void)arg;
     rlf_err err = RLF_ERR_NONE;
@@ -184,7 +185,7 @@ run_abort(seat *s, void *arg)
 
 /* Both sides must mean the same message. */
 static void
-run_sizes(seat *s, void *arg)
+run_sizes(member *s, void *arg)
 {
     (void)arg;
     char bytes[5000] = {0};

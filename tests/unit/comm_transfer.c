@@ -14,18 +14,18 @@
 
 enum { MOST = 4, N = 20000, MS = 1000000 };
 
-typedef struct seat {
+typedef struct rank_thread {
     rlf_comm *comm;
     rlf_queue *queue;
     rlf_group *all;
     int rank, size;
     int what; /* of the case */
     mistakes mistakes;
-    void (*run)(struct seat *s);
+    void (*run)(struct rank_thread *s);
     int device;
     pthread_t thread;
     pthread_barrier_t *ends;
-} seat;
+} rank_thread;
 
 #define MUST(s, call)                                               \
     do {                                                            \
@@ -34,7 +34,7 @@ typedef struct seat {
     } while (0)
 
 static char *
-block_new(seat *s)
+block_new(rank_thread *s)
 {
     void *block = NULL;
     MUST(s, rlf_device_alloc(s->queue->device, N, &block, &err));
@@ -42,7 +42,7 @@ block_new(seat *s)
 }
 
 static void
-block_free(seat *s, void *block)
+block_free(rank_thread *s, void *block)
 {
     MUST(s, rlf_queue_sync(s->queue, &err));
     rlf_device_release(s->queue->device, block, N);
@@ -57,7 +57,7 @@ nap_now(later_queue *queue, void *args)
 
 /* The queue is busy for so long. */
 static void
-nap(seat *s, uint64_t ns)
+nap(rank_thread *s, uint64_t ns)
 {
     later_run(s->queue, nap_now, &ns, sizeof ns);
 }
@@ -84,7 +84,7 @@ hold_now(later_queue *queue, void *args)
 }
 
 static rlf_status
-send_to(seat *s, int tag, int peer, void *data, size_t bytes,
+send_to(rank_thread *s, int tag, int peer, void *data, size_t bytes,
         rlf_transfer **out, rlf_err *err)
 {
     rlf_part part = {peer, data, bytes};
@@ -92,7 +92,7 @@ send_to(seat *s, int tag, int peer, void *data, size_t bytes,
 }
 
 static rlf_status
-receive_from(seat *s, int tag, int peer, void *data, size_t bytes,
+receive_from(rank_thread *s, int tag, int peer, void *data, size_t bytes,
              rlf_transfer **out, rlf_err *err)
 {
     rlf_part part = {peer, data, bytes};
@@ -102,9 +102,9 @@ receive_from(seat *s, int tag, int peer, void *data, size_t bytes,
 /* ---- worlds ---- */
 
 static void *
-seat_main(void *arg)
+rank_main(void *arg)
 {
-    seat *s = arg;
+    rank_thread *s = arg;
     const char *why;
     rlf_device *device = later_device_new(s->device);
     MUST(s, rlf_queue_new(device, &s->queue, &err));
@@ -125,36 +125,36 @@ static double limit = 60;
 /* `apart`: as later_apart; `shared`: all ranks have one device. */
 static void
 test_world(const char *name, int size, int apart, bool shared,
-           void (*run)(seat *s), int what)
+           void (*run)(rank_thread *s), int what)
 {
     rlf_err err = RLF_ERR_NONE;
     rlf_comm_world *world;
     const rlf_comm_options options = {.n_ranks = size, .limit = limit};
-    seat seats[MOST] = {0};
+    rank_thread threads[MOST] = {0};
     pthread_barrier_t ends;
     later_apart = apart;
     if (rlf_comm_world_new(&options, &world, &err) < 0)
         bail("%s", err.sentence);
     pthread_barrier_init(&ends, NULL, (unsigned)size);
     for (int i = 0; i < size; i++) {
-        seats[i] = (seat){.comm = rlf_comm_of(world, i),
-                          .rank = i,
-                          .size = size,
-                          .what = what,
-                          .run = run,
-                          .device = shared ? 0 : i,
-                          .ends = &ends};
-        pthread_create(&seats[i].thread, NULL, seat_main, &seats[i]);
+        threads[i] = (rank_thread){.comm = rlf_comm_of(world, i),
+                                   .rank = i,
+                                   .size = size,
+                                   .what = what,
+                                   .run = run,
+                                   .device = shared ? 0 : i,
+                                   .ends = &ends};
+        pthread_create(&threads[i].thread, NULL, rank_main, &threads[i]);
     }
     int wrong = 0, first = -1;
     for (int i = 0; i < size; i++) {
-        pthread_join(seats[i].thread, NULL);
-        first = seats[i].mistakes.wrong && first < 0 ? i : first;
-        wrong += seats[i].mistakes.wrong;
+        pthread_join(threads[i].thread, NULL);
+        first = threads[i].mistakes.wrong && first < 0 ? i : first;
+        wrong += threads[i].mistakes.wrong;
     }
     if (!ok(!wrong, "%s", name))
         note("%d wrong, the first in rank %d: %s", wrong, first,
-             seats[first].mistakes.first);
+             threads[first].mistakes.first);
     pthread_barrier_destroy(&ends);
     rlf_comm_world_free(world);
     later_apart = 1;
@@ -164,7 +164,7 @@ test_world(const char *name, int size, int apart, bool shared,
 
 /* All bytes of a block, as they are once the queue has come here. */
 static bool
-has_all(seat *s, const char *block, int byte)
+has_all(rank_thread *s, const char *block, int byte)
 {
     static _Thread_local unsigned char host[N];
     size_t n = 0;
@@ -179,7 +179,7 @@ has_all(seat *s, const char *block, int byte)
  * that is sent gets its bytes late; that which is received is written late by
  * work that was there before, and what was sent is overwritten at once. */
 static void
-run_ring(seat *s)
+run_ring(rank_thread *s)
 {
     enum { ROUNDS = 12 };
     char *out[2] = {block_new(s), block_new(s)},
@@ -216,7 +216,7 @@ run_ring(seat *s)
 
 /* Tests until it is done; what takes long is the queue of another rank. */
 static void
-run_slow(seat *s)
+run_slow(rank_thread *s)
 {
     rlf_err mine = RLF_ERR_NONE;
     rlf_transfer *t;
@@ -245,7 +245,7 @@ run_slow(seat *s)
 /* The receiver has begun the copy and then does something else: who sent
  * finds its end by itself. */
 static void
-run_away(seat *s)
+run_away(rank_thread *s)
 {
     rlf_err mine = RLF_ERR_NONE;
     rlf_transfer *t;
@@ -277,7 +277,7 @@ enum { NO_RECEIVER, NO_SENDER, OTHER_SIZE, ABORTED, ABORTED_BUSY };
 
 /* What ranks 0 and 1 have under way when it ends; rank 2 looks on. */
 static rlf_status
-begin(seat *s, char *block, rlf_transfer **t, rlf_err *err)
+begin(rank_thread *s, char *block, rlf_transfer **t, rlf_err *err)
 {
     size_t expected = s->what == OTHER_SIZE ? N - 8 : N;
     if (s->what == ABORTED_BUSY && s->rank < 2)
@@ -298,7 +298,7 @@ static const char *const says[] = {
     [ABORTED_BUSY] = "the reward of sample 7 is no number"};
 
 static void
-run_end(seat *s)
+run_end(rank_thread *s)
 {
     rlf_err mine = RLF_ERR_NONE, run = RLF_ERR_NONE, later = RLF_ERR_NONE;
     rlf_transfer *t = NULL;

@@ -37,7 +37,7 @@ test_instance(const char *isa)
 
 /* What decides the bits of products on GPUs, as a run's inputs have it. */
 static void
-test_ways(void)
+test_algorithms(void)
 {
     static const struct {
         rlf_cast_type real;
@@ -58,9 +58,10 @@ test_ways(void)
     };
     for (size_t i = 0; i < RLF_COUNT(cases); i++) {
         rlf_buf text = {0};
-        rlf_cuda_ways(cases[i].real, cases[i].capability, cases[i].groups,
-                      cases[i].version, &text);
-        is_str(text.p ? text.p : "", cases[i].text, "the ways of products");
+        rlf_cuda_algorithms(cases[i].real, cases[i].capability, cases[i].groups,
+                            cases[i].version, &text);
+        is_str(text.p ? text.p : "", cases[i].text,
+               "the algorithms of products");
         rlf_buf_free(&text);
     }
 }
@@ -152,7 +153,7 @@ main(void)
     ok(rlf_kernels_cpu_isa("v9") == NULL, "an unknown instruction set");
     ok(rlf_kernels_cpu_isa(rlf_kernels_cpu()->isa) == rlf_kernels_cpu(),
        "the chosen instance is one of them");
-    test_ways();
+    test_algorithms();
     test_calls();
     return done();
 }

@@ -260,11 +260,11 @@ check_passes(test_machine *t, rlf_model *model, const uint32_t *ids,
     rlf_pass_free(reader);
 
     begin(&said);
-    rlf_cost_train(model->table, &load, RLF_REACH_POINT, RLF_WAYS_ALL, &said);
+    rlf_cost_train(model->table, &load, RLF_REACH_POINT, RLF_UPDATE_ALL, &said);
     run_passes(t, model, pass, &b, &load, true, &apart);
     same(&said, shares, "training");
     rlf_counts weights = {.kernels = rlf_kernels_cpu()};
-    rlf_cost_train(model->table, &load, RLF_REACH_POINT, RLF_WAY_WEIGHTS,
+    rlf_cost_train(model->table, &load, RLF_REACH_POINT, RLF_UPDATE_WEIGHTS,
                    &weights);
     pthread_mutex_lock(&one_by_one);
     ok(weights.cost.flops == apart.flops &&

@@ -325,7 +325,7 @@ rank_main(void *arg)
     MUST(t, rlf_queue_new(t->device, &t->queue, &t->err));
     MUST(t, rlf_comm_attach(r->comm, t->queue, &attach, &t->err));
     pthread_barrier_wait(r->attached);
-    r->wrong += strcmp(rlf_comm_way(r->comm)->name, "nccl") != 0;
+    r->wrong += strcmp(rlf_comm_device_transport(r->comm)->name, "nccl") != 0;
     MUST(t, rlf_group_new(r->comm, all, RANKS, &r->group, &t->err));
     rlf_model *model = part_of_whole(r);
     k->run(r, model);

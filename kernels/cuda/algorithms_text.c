@@ -1,10 +1,10 @@
-/* The ways of bf16 products on a GPU as a text: see algorithms.h. Built without
- * CUDA too, for the device that emulates one. */
+/* The algorithms of bf16 products on a GPU as a text: see algorithms.h. Built
+ * without CUDA too, for the device that emulates one. */
 #include "kernels/cuda/algorithms.h"
 
 void
-rlf_cuda_ways(rlf_cast_type real, int capability, bool groups, size_t version,
-              rlf_buf *out)
+rlf_cuda_algorithms(rlf_cast_type real, int capability, bool groups,
+                    size_t version, rlf_buf *out)
 {
     if (real == RLF_CAST_F32)
         return; /* our own, with the bits of the CPU */
