@@ -235,7 +235,7 @@ main(int argc, char **argv)
 {
     static const int usual[] = {1, 2, 4, 8};
     choice = empty;
-    choice.course = RLF_COURSE_CHOICE;
+    choice.control_flow = RLF_CONTROL_FLOW_CHOICE;
     if (!rlf_comm_launcher_process())
         printf("cores: %d; a call of the class alone: %.4f us\n"
                "ranks   a node  of wanted   an answer  of wanted    a step\n",

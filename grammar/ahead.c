@@ -74,7 +74,7 @@ block_around(const rlf_sema *s, const rlf_item *it)
     int parent;
     while ((parent = s->parts.data[it->region].parent) >= 0) {
         it = &s->items.data[parent];
-        if (it->class->course != RLF_COURSE_ROUNDS)
+        if (it->class->control_flow != RLF_CONTROL_FLOW_ROUNDS)
             return it;
     }
     return NULL;
@@ -87,12 +87,13 @@ is_right(rlf_sema *s, const rlf_item *it, const rlf_arg *arg,
     const rlf_item *block = block_around(s, it);
     rlf_diag *diag;
     if (block) {
-        diag = rlf_diag_error(s->diags, "ahead", arg->span,
-                              "only what every step generates once can be made "
-                              "ahead, and this stands in a block of '%s'",
-                              block->class->course == RLF_COURSE_LOOP
-                                  ? "for"
-                                  : block->class->name);
+        diag =
+            rlf_diag_error(s->diags, "ahead", arg->span,
+                           "only what every step generates once can be made "
+                           "ahead, and this stands in a block of '%s'",
+                           block->class->control_flow == RLF_CONTROL_FLOW_LOOP
+                               ? "for"
+                               : block->class->name);
         rlf_diag_note(s->diags, diag, block->span, "the block begins here");
         rlf_diag_hint(s->diags, diag,
                       "generate it before the block, or leave "

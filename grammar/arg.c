@@ -90,14 +90,14 @@ fits(const rlf_matcher *m, const rlf_formal *f, int term, rlf_span span)
 }
 
 static bool
-wrong(const rlf_matcher *m, const rlf_formal *f, const rlf_thing *got,
+wrong(const rlf_matcher *m, const rlf_formal *f, const rlf_entity *got,
       const char *wanted)
 {
-    if (got->kind == RLF_THING_NONE)
+    if (got->kind == RLF_ENTITY_NONE)
         return false;
     rlf_diag *diag = rlf_diag_error(m->s->diags, "argument", got->span,
                                     "%s is %s, and this is %s", called(m, f),
-                                    wanted, rlf_thing_word(m->s, got));
+                                    wanted, rlf_entity_word(m->s, got));
     if (f->kind == RLF_FORMAL_TEXT_COLUMN)
         rlf_diag_hint(m->s->diags, diag,
                       "texts of rows are a data column, as batch.answer, those "
@@ -139,7 +139,7 @@ def_changes(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module)
         const rlf_ast_stmt *stmt = def->body->stmts.data[i];
         found |= changes(s, stmt->value);
         if (stmt->kind == RLF_AST_LET)
-            rlf_name_give(s, &stmt->name, rlf_thing_none(stmt->span));
+            rlf_name_give(s, &stmt->name, rlf_entity_none(stmt->span));
     }
     s->scope = outside;
     rlf_map_put(&s->changing, key, (void *)(uintptr_t)(1 + found));
@@ -207,7 +207,7 @@ could_fit(const rlf_matcher *m, const rlf_formal *f, int term, rlf_span span)
 /* A text where a number is wanted: its quotes are too much if it begins as one.
  */
 static void
-quoted_number(const rlf_matcher *m, const rlf_formal *f, const rlf_thing *text)
+quoted_number(const rlf_matcher *m, const rlf_formal *f, const rlf_entity *text)
 {
     rlf_diag *diag =
         rlf_diag_error(m->s->diags, "type", text->span,
@@ -237,7 +237,7 @@ put_number(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
         return true;
     }
     if (e->kind == RLF_AST_STRING) {
-        rlf_thing text = rlf_eval(s, e);
+        rlf_entity text = rlf_eval(s, e);
         quoted_number(m, f, &text);
         return false;
     }
@@ -262,7 +262,8 @@ put_number(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     }
     if (t->domain != 0 || t->text) {
         const rlf_node_class *class = m->item->class;
-        bool choice = class->condition && class->course != RLF_COURSE_LEAVE;
+        bool choice =
+            class->condition && class->control_flow != RLF_CONTROL_FLOW_LEAVE;
         rlf_diag *diag = rlf_diag_error(
             s->diags, "level", e->span, "%s is one number, and this is %s",
             called(m, f), rlf_level_name(s, t->domain, t->set));
@@ -293,8 +294,8 @@ static bool
 put_flag(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
          rlf_arg *arg)
 {
-    rlf_thing t = rlf_eval(m->s, e);
-    if (t.kind != RLF_THING_NUMBER || is_number(m->s, e))
+    rlf_entity t = rlf_eval(m->s, e);
+    if (t.kind != RLF_ENTITY_NUMBER || is_number(m->s, e))
         return wrong(m, f, &t, "true or false");
     return put_number(m, f, e, arg);
 }
@@ -331,8 +332,8 @@ put_text(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
                       rlf_form_text(m->s, e->span));
         return false;
     }
-    rlf_thing t = rlf_eval(m->s, e);
-    if (t.kind != RLF_THING_TEXT)
+    rlf_entity t = rlf_eval(m->s, e);
+    if (t.kind != RLF_ENTITY_TEXT)
         return wrong(m, f, &t, path ? "a path" : "a text");
     if (path && !t.text[0]) {
         rlf_diag_error(m->s->diags, "argument", t.span, "%s is an empty path",
@@ -352,7 +353,7 @@ put_text(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
 
 /* A text is as long as the formal asks for. */
 static bool
-not_empty(const rlf_matcher *m, const rlf_formal *f, const rlf_thing *text)
+not_empty(const rlf_matcher *m, const rlf_formal *f, const rlf_entity *text)
 {
     if (f->least < 1 || text->text[0])
         return true;
@@ -366,24 +367,24 @@ not_empty(const rlf_matcher *m, const rlf_formal *f, const rlf_thing *text)
 
 /* An element of a list: a text, or a number without a unit. */
 static bool
-put_element(const rlf_matcher *m, const rlf_formal *f, const rlf_thing *t,
+put_element(const rlf_matcher *m, const rlf_formal *f, const rlf_entity *t,
             rlf_arg *one)
 {
     bool text = f->kind == RLF_FORMAL_TEXTS;
-    rlf_thing_kind wanted = text ? RLF_THING_TEXT : RLF_THING_NUMBER;
+    rlf_entity_kind wanted = text ? RLF_ENTITY_TEXT : RLF_ENTITY_NUMBER;
     one->span = t->span;
     one->given = true;
-    if (t->kind == RLF_THING_NONE)
+    if (t->kind == RLF_ENTITY_NONE)
         return false;
-    if (t->kind != wanted && !(text && t->kind == RLF_THING_WORDS)) {
+    if (t->kind != wanted && !(text && t->kind == RLF_ENTITY_WORDS)) {
         rlf_diag_error(m->s->diags, "argument", t->span,
                        "an element of %s is %s, and this is %s", called(m, f),
-                       text ? "a text" : "a number", rlf_thing_word(m->s, t));
+                       text ? "a text" : "a number", rlf_entity_word(m->s, t));
         return false;
     }
     one->kind = text ? RLF_ARG_TEXT : RLF_ARG_NUMBER;
     one->text = t->text;
-    if (t->kind == RLF_THING_TEXT)
+    if (t->kind == RLF_ENTITY_TEXT)
         return not_empty(m, f, t);
     if (!text &&
         (!rlf_term_plain(m->s, t->term, t->span) ||
@@ -404,13 +405,13 @@ put_list(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
          rlf_arg *arg)
 {
     bool text = f->kind == RLF_FORMAL_TEXTS;
-    rlf_thing t = rlf_eval(m->s, e);
-    if (text && t.kind == RLF_THING_TEXT) {
+    rlf_entity t = rlf_eval(m->s, e);
+    if (text && t.kind == RLF_ENTITY_TEXT) {
         arg->kind = RLF_ARG_TEXT;
         arg->text = t.text;
         return not_empty(m, f, &t);
     }
-    if (t.kind != RLF_THING_LIST)
+    if (t.kind != RLF_ENTITY_LIST)
         return wrong(m, f, &t, text ? "a text or a list" : "a list of numbers");
     if (text && !t.n_list) {
         rlf_diag *diag = rlf_diag_error(
@@ -453,10 +454,10 @@ put_word(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
                                         (found.local || found.decl));
         if (!named)
             break;
-        rlf_thing t = rlf_eval(m->s, e);
-        if (t.kind == RLF_THING_NONE)
+        rlf_entity t = rlf_eval(m->s, e);
+        if (t.kind == RLF_ENTITY_NONE)
             return false;
-        word = t.kind == RLF_THING_TEXT ? t.text : NULL;
+        word = t.kind == RLF_ENTITY_TEXT ? t.text : NULL;
         n = word ? strlen(word) : 0;
     }
     rlf_buf list = {0};
@@ -525,13 +526,13 @@ put_constructor(const rlf_matcher *m, const rlf_formal *f,
 
 /* reward(roll.text), where the hook gets the samples with all they have. */
 static void
-field_for_set(const rlf_matcher *m, const rlf_thing *field,
+field_for_set(const rlf_matcher *m, const rlf_entity *field,
               const rlf_ast_expr *e)
 {
     rlf_diag *diag =
         rlf_diag_error(m->s->diags, "type", e->span,
                        "a set of samples is wanted, and this is %s",
-                       rlf_thing_word(m->s, field));
+                       rlf_entity_word(m->s, field));
     rlf_diag_hint(m->s->diags, diag, "a set goes with all its fields: write %s",
                   rlf_form_text(m->s, e->left->span));
 }
@@ -539,15 +540,15 @@ field_for_set(const rlf_matcher *m, const rlf_thing *field,
 static bool
 put_set(const rlf_matcher *m, const rlf_ast_expr *e, rlf_arg *arg)
 {
-    rlf_thing t = rlf_eval(m->s, e);
-    bool field = (t.kind == RLF_THING_WORDS || t.kind == RLF_THING_NUMBER) &&
+    rlf_entity t = rlf_eval(m->s, e);
+    bool field = (t.kind == RLF_ENTITY_WORDS || t.kind == RLF_ENTITY_NUMBER) &&
                  e->kind == RLF_AST_FIELD &&
-                 rlf_form_kind(m->s, e->left) == RLF_THING_SET;
+                 rlf_form_kind(m->s, e->left) == RLF_ENTITY_SET;
     if (field) {
         field_for_set(m, &t, e);
         return false;
     }
-    int set = rlf_thing_set(m->s, &t, e->span);
+    int set = rlf_entity_set(m->s, &t, e->span);
     if (set < 0)
         return false;
     arg->kind = RLF_ARG_VALUE;
@@ -561,12 +562,12 @@ put_column(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
            rlf_arg *arg)
 {
     bool text = f->kind == RLF_FORMAL_TEXT_COLUMN;
-    rlf_thing t = rlf_eval(m->s, e);
-    if (t.kind == RLF_THING_NONE)
+    rlf_entity t = rlf_eval(m->s, e);
+    if (t.kind == RLF_ENTITY_NONE)
         return false;
-    if (text && t.kind != RLF_THING_WORDS)
+    if (text && t.kind != RLF_ENTITY_WORDS)
         return wrong(m, f, &t, "a column of texts");
-    int term = text ? t.term : rlf_thing_number(m->s, &t, e->span);
+    int term = text ? t.term : rlf_entity_number(m->s, &t, e->span);
     return term >= 0 && rlf_term_plain(m->s, term, e->span) &&
            finite_enough(m, f, term, e->span) && put_term(m, arg, term);
 }
@@ -576,8 +577,8 @@ put_resource(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
              rlf_arg *arg)
 {
     bool hook = f->kind == RLF_FORMAL_HOOK;
-    rlf_thing t = rlf_eval(m->s, e);
-    if (t.kind != (hook ? RLF_THING_HOOK : RLF_THING_MODEL))
+    rlf_entity t = rlf_eval(m->s, e);
+    if (t.kind != (hook ? RLF_ENTITY_HOOK : RLF_ENTITY_MODEL))
         return wrong(m, f, &t, hook ? "a hook" : "a model");
     arg->kind = RLF_ARG_RESOURCE;
     arg->resource = t.resource;
@@ -668,24 +669,24 @@ rlf_arg_put_extra(const rlf_matcher *m, const rlf_ast_arg *given, rlf_arg *arg)
         no_column(m, given, given->value->name.text);
         return false;
     }
-    rlf_thing t = rlf_eval(m->s, given->value);
+    rlf_entity t = rlf_eval(m->s, given->value);
     arg->name = given->label.text;
     arg->span = given->span;
     arg->given = true;
-    if (t.kind == RLF_THING_TEXT) {
+    if (t.kind == RLF_ENTITY_TEXT) {
         arg->kind = RLF_ARG_TEXT;
         arg->text = t.text;
         return true;
     }
     if (m->texts) {
-        if (t.kind == RLF_THING_NONE)
+        if (t.kind == RLF_ENTITY_NONE)
             return false;
         no_column(m, given, "FIELD");
         return false;
     }
-    if (t.kind == RLF_THING_WORDS && m->item)
+    if (t.kind == RLF_ENTITY_WORDS && m->item)
         return put_term(m, arg, t.term);
-    int term = rlf_thing_number(m->s, &t, given->value->span);
+    int term = rlf_entity_number(m->s, &t, given->value->span);
     if (term < 0 || !rlf_term_plain(m->s, term, given->value->span) ||
         !is_passed(m, given) ||
         !rlf_finite_use(m->s, term, RLF_NONFINITE_NAN, given->value->span))

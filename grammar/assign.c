@@ -27,7 +27,7 @@ has_model(rlf_sema *s, const rlf_ast_expr *e)
     case RLF_AST_NAME:
         if (!rlf_name_find(s, &e->name, &found))
             return false;
-        return found.local ? found.local->thing.kind == RLF_THING_MODEL
+        return found.local ? found.local->entity.kind == RLF_ENTITY_MODEL
                            : found.decl && found.decl->kind == RLF_AST_MODEL;
     case RLF_AST_UNARY:
         return e->op == RLF_AST_NEG && has_model(s, e->left);
@@ -77,10 +77,10 @@ static bool
 add_model(sum *all, const rlf_ast_expr *e, weight before)
 {
     rlf_sema *s = all->s;
-    rlf_thing model = rlf_eval(s, e);
-    if (model.kind == RLF_THING_NONE)
+    rlf_entity model = rlf_eval(s, e);
+    if (model.kind == RLF_ENTITY_NONE)
         return false;
-    if (model.kind != RLF_THING_MODEL)
+    if (model.kind != RLF_ENTITY_MODEL)
         return fail(all, e->span);
     rlf_arg *pair = RLF_NEW_ARRAY(s->arena, rlf_arg, 2);
     pair[0] = (rlf_arg){.kind = RLF_ARG_NUMBER,

@@ -167,14 +167,14 @@ reduce(rlf_sema *s, const char *name, const rlf_ast_expr *call)
                        "'%s(x over ...)' takes one argument", name);
         return -1;
     }
-    rlf_thing x = rlf_eval(s, arg->value);
+    rlf_entity x = rlf_eval(s, arg->value);
     bool computes = strcmp(name, "count") != 0 && strcmp(name, "rotate") != 0;
-    if (x.kind == RLF_THING_NONE || (computes && is_reduction(name) &&
-                                     !rlf_term_takes(s, arg->value, name)))
+    if (x.kind == RLF_ENTITY_NONE || (computes && is_reduction(name) &&
+                                      !rlf_term_takes(s, arg->value, name)))
         return -1;
-    int term = x.kind == RLF_THING_WORDS
+    int term = x.kind == RLF_ENTITY_WORDS
                    ? x.term
-                   : rlf_thing_number(s, &x, arg->value->span);
+                   : rlf_entity_number(s, &x, arg->value->span);
     s->operand[0] = arg->value->span;
     int result = rlf_level_reduce(s, name, term, &arg->over, call->at);
     s->operand[0] = (rlf_span){0};
@@ -193,12 +193,12 @@ has_over(const rlf_ast_expr *call)
 
 bool
 rlf_builtin_call(rlf_sema *s, const char *name, const rlf_ast_expr *call,
-                 rlf_thing *out)
+                 rlf_entity *out)
 {
-    *out = rlf_thing_none(call->span);
+    *out = rlf_entity_none(call->span);
     if (has_over(call)) {
         int term = reduce(s, name, call);
-        *out = rlf_thing_term(s, term, call->span);
+        *out = rlf_entity_term(s, term, call->span);
         return true;
     }
     const builtin *b = find(name);
@@ -228,7 +228,7 @@ rlf_builtin_call(rlf_sema *s, const char *name, const rlf_ast_expr *call,
         good = good && x[i] >= 0 && rlf_term_takes(s, e, name);
     }
     if (good)
-        *out = rlf_thing_term(
+        *out = rlf_entity_term(
             s, apply(s, b, x, n, call->args->data[0].value->span, call->at),
             call->span);
     return true;

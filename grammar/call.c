@@ -139,7 +139,8 @@ make_set(rlf_sema *s, const rlf_item *item, int receiver_set)
 static bool
 may_change(rlf_sema *s, const rlf_item *item)
 {
-    if (!item->writes.count && item->class->course == RLF_COURSE_NONE)
+    if (!item->writes.count &&
+        item->class->control_flow == RLF_CONTROL_FLOW_NONE)
         return true;
     if (s->update < 0 && !s->collecting)
         return true;
@@ -153,32 +154,32 @@ may_change(rlf_sema *s, const rlf_item *item)
 }
 
 /* Enter the item and make its one result. */
-static rlf_thing
+static rlf_entity
 finish(rlf_sema *s, rlf_item *item, int receiver_set)
 {
     const rlf_node_class *class = item->class;
-    rlf_thing thing = rlf_thing_none(item->span);
+    rlf_entity entity = rlf_entity_none(item->span);
     if (!may_change(s, item))
-        return thing;
+        return entity;
     rlf_call_read_arguments(s, item);
     int set = receiver_set >= 0 ? receiver_set : rlf_call_set_argument(item);
     if (class->gives == RLF_GIVES_SET) {
         int made = make_set(s, item, receiver_set);
         int index = rlf_item_place(s, item);
         rlf_item_output_set(s, index, made);
-        thing.kind = RLF_THING_SET;
-        thing.set = made;
-        return thing;
+        entity.kind = RLF_ENTITY_SET;
+        entity.set = made;
+        return entity;
     }
     int index = rlf_item_place(s, item);
     if (class->gives == RLF_GIVES_NOTHING)
-        return thing;
+        return entity;
     int domain = domain_at(s, set, class->level);
     int term = rlf_item_output_term(
         s, index, domain, class->gives == RLF_GIVES_TEXT, set, class->name);
     if (class->level == RLF_LEVEL_VOCAB) /* it lives where it is written */
         s->terms.data[term].update = s->update;
-    return rlf_thing_term(s, term, item->span);
+    return rlf_entity_term(s, term, item->span);
 }
 
 /* ---- functions: ask, respond ---- */
@@ -227,11 +228,11 @@ answers(rlf_sema *s, const rlf_item *item)
     return true;
 }
 
-rlf_thing
+rlf_entity
 rlf_call_function(rlf_sema *s, const rlf_node_class *class,
                   const rlf_ast_expr *call)
 {
-    rlf_thing none = rlf_thing_none(call->span);
+    rlf_entity none = rlf_entity_none(call->span);
     rlf_item *item = rlf_item_new(s, class, -1, call->span);
     if (!rlf_args_match(s, call->args, class->formals, class->n_formals,
                         class->extra, class->name, call->at, item))
@@ -259,14 +260,14 @@ rlf_call_function(rlf_sema *s, const rlf_node_class *class,
 /* ---- methods ---- */
 
 static rlf_receiver
-receiver_of(const rlf_thing *thing)
+receiver_of(const rlf_entity *entity)
 {
-    switch (thing->kind) {
-    case RLF_THING_MODEL:
+    switch (entity->kind) {
+    case RLF_ENTITY_MODEL:
         return RLF_RECEIVER_MODEL;
-    case RLF_THING_SET:
+    case RLF_ENTITY_SET:
         return RLF_RECEIVER_SET;
-    case RLF_THING_DATA:
+    case RLF_ENTITY_DATA:
         return RLF_RECEIVER_DATA;
     default:
         return RLF_RECEIVER_NONE;
@@ -275,13 +276,13 @@ receiver_of(const rlf_thing *thing)
 
 /* s.at_last(x), s.at_all(x): arithmetic that a set's tokens are needed for. */
 static bool
-at_tokens(rlf_sema *s, int set, const rlf_ast_expr *call, rlf_thing *out)
+at_tokens(rlf_sema *s, int set, const rlf_ast_expr *call, rlf_entity *out)
 {
     const char *name = call->left->name.text;
     bool last = !strcmp(name, "at_last");
     if (!last && strcmp(name, "at_all") != 0)
         return false;
-    *out = rlf_thing_none(call->span);
+    *out = rlf_entity_none(call->span);
     if (!call->args || call->args->count != 1 ||
         call->args->data[0].label.text) {
         rlf_diag_error(s->diags, "argument", call->at,
@@ -319,12 +320,13 @@ at_tokens(rlf_sema *s, int set, const rlf_ast_expr *call, rlf_thing *out)
                                                 .span = call->span})
                     : rlf_term_down(s, rows, d->tokens, call->span);
     s->terms.data[term].set = set;
-    *out = rlf_thing_term(s, term, call->span);
+    *out = rlf_entity_term(s, term, call->span);
     return true;
 }
 
 static void
-unknown_method(rlf_sema *s, const rlf_thing *receiver, const rlf_ast_expr *call)
+unknown_method(rlf_sema *s, const rlf_entity *receiver,
+               const rlf_ast_expr *call)
 {
     const rlf_ast_name *name = &call->left->name;
     const char *names[64];
@@ -334,14 +336,14 @@ unknown_method(rlf_sema *s, const rlf_thing *receiver, const rlf_ast_expr *call)
         if (c->form == RLF_FORM_CALL && c->receiver == receiver_of(receiver))
             names[n++] = c->name;
     }
-    if (receiver->kind == RLF_THING_SET) {
+    if (receiver->kind == RLF_ENTITY_SET) {
         names[n++] = "at_last";
         names[n++] = "at_all";
         names[n++] = "split";
     }
     rlf_diag *diag =
         rlf_diag_error(s->diags, "name", name->span, "%s has no method '%s'",
-                       rlf_thing_word(s, receiver), name->text);
+                       rlf_entity_word(s, receiver), name->text);
     if (rlf_form_method(s, diag, receiver, call))
         return;
     const char *meant = rlf_other_name(name->text, names, n);
@@ -395,14 +397,14 @@ note_reread(rlf_sema *s, const rlf_node_class *class, int model, int set,
                                      .span = span});
 }
 
-static rlf_thing
-call_class(rlf_sema *s, const rlf_node_class *class, const rlf_thing *receiver,
+static rlf_entity
+call_class(rlf_sema *s, const rlf_node_class *class, const rlf_entity *receiver,
            const rlf_ast_expr *call)
 {
-    rlf_thing none = rlf_thing_none(call->span);
-    bool on_set = receiver->kind == RLF_THING_SET;
+    rlf_entity none = rlf_entity_none(call->span);
+    bool on_set = receiver->kind == RLF_ENTITY_SET;
     int asked = s->asked;
-    int model = receiver->kind == RLF_THING_MODEL ? receiver->resource : -1;
+    int model = receiver->kind == RLF_ENTITY_MODEL ? receiver->resource : -1;
     rlf_item *item = rlf_item_new(s, class, model, call->span);
     if (on_set)
         rlf_item_input_set(s, item, receiver->set);
@@ -424,7 +426,7 @@ call_class(rlf_sema *s, const rlf_node_class *class, const rlf_thing *receiver,
     if (model >= 0 && class->work != RLF_WORK_GENERATE)
         note_reread(s, class, model, set, live, call->span);
     if (live)
-        return rlf_thing_term(s, term, call->span);
+        return rlf_entity_term(s, term, call->span);
     if (s->update >= 0 && class->work == RLF_WORK_GENERATE) {
         rlf_diag *diag = rlf_diag_error(s->diags, "update", call->span,
                                         "an update holds no generation");
@@ -448,44 +450,44 @@ call_class(rlf_sema *s, const rlf_node_class *class, const rlf_thing *receiver,
     return finish(s, item, on_set ? receiver->set : -1);
 }
 
-rlf_thing
-rlf_call_method(rlf_sema *s, const rlf_thing *receiver,
+rlf_entity
+rlf_call_method(rlf_sema *s, const rlf_entity *receiver,
                 const rlf_ast_expr *call)
 {
     const rlf_ast_name *name = &call->left->name;
-    rlf_thing none = rlf_thing_none(call->span), thing = *receiver;
+    rlf_entity none = rlf_entity_none(call->span), entity = *receiver;
     if (rlf_eval_outside(s, call->span, "a call"))
         return none;
-    if (thing.kind == RLF_THING_DATA) {
-        thing = rlf_call_data(s, thing.resource, thing.span);
-        if (thing.kind != RLF_THING_SET)
+    if (entity.kind == RLF_ENTITY_DATA) {
+        entity = rlf_call_data(s, entity.resource, entity.span);
+        if (entity.kind != RLF_ENTITY_SET)
             return none;
     }
-    rlf_thing out;
-    if (thing.kind == RLF_THING_SET && at_tokens(s, thing.set, call, &out))
+    rlf_entity out;
+    if (entity.kind == RLF_ENTITY_SET && at_tokens(s, entity.set, call, &out))
         return out;
     const rlf_node_class *class =
-        receiver_of(&thing) == RLF_RECEIVER_NONE
+        receiver_of(&entity) == RLF_RECEIVER_NONE
             ? NULL
-            : rlf_classes_find(s->classes, RLF_FORM_CALL, receiver_of(&thing),
+            : rlf_classes_find(s->classes, RLF_FORM_CALL, receiver_of(&entity),
                                name->text);
     if (class)
-        return call_class(s, class, &thing, call);
-    if (thing.kind == RLF_THING_SET && !strcmp(name->text, "split")) {
+        return call_class(s, class, &entity, call);
+    if (entity.kind == RLF_ENTITY_SET && !strcmp(name->text, "split")) {
         rlf_diag *diag = rlf_diag_error(s->diags, "type", call->span,
                                         "pieces are for a loop only");
         rlf_diag_hint(s->diags, diag, "for mini in s.split(...) { ... }");
-    } else if (receiver_of(&thing) == RLF_RECEIVER_NONE) {
+    } else if (receiver_of(&entity) == RLF_RECEIVER_NONE) {
         rlf_form_method(
             s,
             rlf_diag_error(s->diags, "type", name->span, "%s no methods",
-                           thing.kind == RLF_THING_RECORD
+                           entity.kind == RLF_ENTITY_RECORD
                                ? "the hook's results have"
                                : rlf_arena_printf(s->arena, "%s has",
-                                                  rlf_thing_word(s, &thing))),
-            &thing, call);
+                                                  rlf_entity_word(s, &entity))),
+            &entity, call);
     } else {
-        unknown_method(s, &thing, call);
+        unknown_method(s, &entity, call);
     }
     return none;
 }
@@ -531,11 +533,11 @@ hint_field(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *e, const rlf_set *d,
 }
 
 /* A field of the data rows that a set's prompts came from. */
-static rlf_thing
+static rlf_entity
 data_field(rlf_sema *s, int set, const rlf_ast_expr *e)
 {
     const rlf_set *d = &s->graph->sets.data[set];
-    rlf_thing none = rlf_thing_none(e->span);
+    rlf_entity none = rlf_entity_none(e->span);
     rlf_field kind = RLF_FIELD_NONE;
     const char *nearest = NULL;
     if (d->data >= 0 && !rlf_data_kind(s, d->data, &e->name, &kind, &nearest))
@@ -552,7 +554,7 @@ data_field(rlf_sema *s, int set, const rlf_ast_expr *e)
                          kind == RLF_FIELD_TEXT ? "words" : "number");
     int term = rlf_item_made(s, class, set, e->name.text);
     if (term >= 0)
-        return rlf_thing_term(s, term, e->span);
+        return rlf_entity_term(s, term, e->span);
     rlf_item *item = new_shared(s, class, d->data, e->span);
     rlf_item_input_set(s, item, set);
     item->args = RLF_NEW(s->arena, rlf_arg);
@@ -566,15 +568,15 @@ data_field(rlf_sema *s, int set, const rlf_ast_expr *e)
     term = rlf_item_output_term(s, index, domain_at(s, set, class->level),
                                 kind == RLF_FIELD_TEXT, set, e->name.text);
     rlf_item_keep(s, class, set, e->name.text, term);
-    return rlf_thing_term(s, term, e->span);
+    return rlf_entity_term(s, term, e->span);
 }
 
-static rlf_thing
+static rlf_entity
 set_field(rlf_sema *s, int set, const rlf_ast_expr *e)
 {
     const rlf_node_class *class = rlf_classes_find(
         s->classes, RLF_FORM_FIELD, RLF_RECEIVER_SET, e->name.text);
-    rlf_thing none = rlf_thing_none(e->span);
+    rlf_entity none = rlf_entity_none(e->span);
     if (!class)
         return data_field(s, set, e);
     if (!check_tokens(s, class, -1, set, e->span))
@@ -582,7 +584,7 @@ set_field(rlf_sema *s, int set, const rlf_ast_expr *e)
     rlf_call_check_supported(s, class, e->span);
     int term = rlf_item_made(s, class, set, NULL);
     if (term >= 0)
-        return rlf_thing_term(s, term, e->span);
+        return rlf_entity_term(s, term, e->span);
     rlf_item *item = new_shared(s, class, -1, e->span);
     rlf_item_input_set(s, item, set);
     int index = rlf_item_place(s, item);
@@ -590,10 +592,10 @@ set_field(rlf_sema *s, int set, const rlf_ast_expr *e)
         rlf_item_output_term(s, index, domain_at(s, set, class->level),
                              class->gives == RLF_GIVES_TEXT, set, class->name);
     rlf_item_keep(s, class, set, NULL, term);
-    return rlf_thing_term(s, term, e->span);
+    return rlf_entity_term(s, term, e->span);
 }
 
-static rlf_thing
+static rlf_entity
 record_field(rlf_sema *s, const rlf_record *r, const rlf_ast_expr *e)
 {
     const char **names = RLF_NEW_ARRAY(s->arena, const char *, r->n_gives + 1);
@@ -619,28 +621,28 @@ record_field(rlf_sema *s, const rlf_record *r, const rlf_ast_expr *e)
                       "what a hook gives is named where it is declared: "
                       "hook %s = lua(...) -> (%s, ...)",
                       r->hook, e->name.text);
-    return rlf_thing_none(e->span);
+    return rlf_entity_none(e->span);
 }
 
-rlf_thing
-rlf_call_field(rlf_sema *s, const rlf_thing *receiver, const rlf_ast_expr *e)
+rlf_entity
+rlf_call_field(rlf_sema *s, const rlf_entity *receiver, const rlf_ast_expr *e)
 {
-    rlf_thing none = rlf_thing_none(e->span), thing = *receiver;
-    if (thing.kind == RLF_THING_RECORD)
-        return record_field(s, thing.record, e);
-    if (thing.kind == RLF_THING_DATA && rlf_data_part(s, &thing, e))
-        return thing;
-    if (thing.kind == RLF_THING_DATA && s->choosing >= 0)
-        return rlf_data_field(s, thing.resource, e);
-    if (thing.kind == RLF_THING_DATA || thing.kind == RLF_THING_SET) {
-        int set = rlf_thing_set(s, &thing, thing.span);
+    rlf_entity none = rlf_entity_none(e->span), entity = *receiver;
+    if (entity.kind == RLF_ENTITY_RECORD)
+        return record_field(s, entity.record, e);
+    if (entity.kind == RLF_ENTITY_DATA && rlf_data_part(s, &entity, e))
+        return entity;
+    if (entity.kind == RLF_ENTITY_DATA && s->choosing >= 0)
+        return rlf_data_field(s, entity.resource, e);
+    if (entity.kind == RLF_ENTITY_DATA || entity.kind == RLF_ENTITY_SET) {
+        int set = rlf_entity_set(s, &entity, entity.span);
         return set < 0 ? none : set_field(s, set, e);
     }
     rlf_diag *diag =
         rlf_diag_error(s->diags, "type", e->name.span, "%s has no field '%s'",
-                       rlf_thing_word(s, &thing), e->name.text);
+                       rlf_entity_word(s, &entity), e->name.text);
     const char *x = rlf_form_text(s, e->left->span);
-    if (thing.kind == RLF_THING_MODEL)
+    if (entity.kind == RLF_ENTITY_MODEL)
         rlf_diag_hint(s->diags, diag, "a method is called: %s.%s(...)", x,
                       e->name.text);
     else if (rlf_builtin_reduces(e->name.text))
@@ -653,17 +655,17 @@ rlf_call_field(rlf_sema *s, const rlf_thing *receiver, const rlf_ast_expr *e)
 
 /* ---- data, states, values ---- */
 
-rlf_thing
+rlf_entity
 rlf_call_data(rlf_sema *s, int data, rlf_span span)
 {
-    rlf_thing thing = rlf_thing_none(span);
+    rlf_entity entity = rlf_entity_none(span);
     if (rlf_eval_outside(s, span, "a data set"))
-        return thing;
+        return entity;
     const rlf_node_class *class = rlf_classes_syntax(s->classes, "draw");
-    thing.kind = RLF_THING_SET;
-    thing.set = rlf_item_made(s, class, data, NULL);
-    if (thing.set >= 0)
-        return thing;
+    entity.kind = RLF_ENTITY_SET;
+    entity.set = rlf_item_made(s, class, data, NULL);
+    if (entity.set >= 0)
+        return entity;
     rlf_item *item = new_shared(s, class, data, span);
     rlf_args_match(s, NULL, class->formals, class->n_formals, false,
                    class->name, span, item);
@@ -674,11 +676,11 @@ rlf_call_data(rlf_sema *s, int data, rlf_span span)
             item->args[i].kind = RLF_ARG_NUMBER;
             item->args[i].number = rows;
         }
-    thing.set = rlf_set_draw(s, name, data, !rows, span);
+    entity.set = rlf_set_draw(s, name, data, !rows, span);
     int index = rlf_item_place(s, item);
-    rlf_item_output_set(s, index, thing.set);
-    rlf_item_keep(s, class, data, NULL, thing.set);
-    return thing;
+    rlf_item_output_set(s, index, entity.set);
+    rlf_item_keep(s, class, data, NULL, entity.set);
+    return entity;
 }
 
 int

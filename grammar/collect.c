@@ -141,33 +141,34 @@ term_is_inside(const collecting *c, int term)
            rlf_part_holds(c->s, c->body, t->region);
 }
 
-/* Changes the thing to what it is after the block: false if it is nothing then.
+/* Changes the entity to what it is after the block: false if it is nothing
+ * then.
  */
 static bool
-after_block(collecting *c, rlf_thing *thing)
+after_block(collecting *c, rlf_entity *entity)
 {
     rlf_sema *s = c->s;
-    if (thing->kind == RLF_THING_SET && set_is_inside(c, thing->set)) {
-        if (!set_belongs(c, thing->set))
+    if (entity->kind == RLF_ENTITY_SET && set_is_inside(c, entity->set)) {
+        if (!set_belongs(c, entity->set))
             return false;
-        thing->set = twin_set(c, thing->set);
-    } else if ((thing->kind == RLF_THING_NUMBER ||
-                thing->kind == RLF_THING_WORDS) &&
-               term_is_inside(c, thing->term)) {
-        int domain = s->terms.data[thing->term].domain;
+        entity->set = twin_set(c, entity->set);
+    } else if ((entity->kind == RLF_ENTITY_NUMBER ||
+                entity->kind == RLF_ENTITY_WORDS) &&
+               term_is_inside(c, entity->term)) {
+        int domain = s->terms.data[entity->term].domain;
         if (!belongs(c, domain) || rlf_level_of(s, domain) == RLF_LEVEL_VOCAB)
             return false;
-        thing->term = twin_term(c, thing->term);
-    } else if (thing->kind == RLF_THING_RECORD) {
+        entity->term = twin_term(c, entity->term);
+    } else if (entity->kind == RLF_ENTITY_RECORD) {
         rlf_record *r = RLF_NEW(s->arena, rlf_record);
-        *r = *thing->record;
-        r->values = RLF_NEW_ARRAY(s->arena, rlf_thing, r->n_gives + 1);
+        *r = *entity->record;
+        r->values = RLF_NEW_ARRAY(s->arena, rlf_entity, r->n_gives + 1);
         for (int i = 0; i <= r->n_gives; i++) {
-            r->values[i] = thing->record->values[i];
+            r->values[i] = entity->record->values[i];
             if (!after_block(c, &r->values[i]))
                 return false;
         }
-        thing->record = r;
+        entity->record = r;
     }
     return true;
 }
@@ -176,17 +177,17 @@ static void
 give_names(collecting *c, const rlf_scope *inside)
 {
     rlf_sema *s = c->s;
-    for (size_t i = 0; i < inside->things.count; i++) {
-        const char *text = inside->things.entries[i].key;
-        rlf_named *before = inside->things.entries[i].value, named = *before;
+    for (size_t i = 0; i < inside->entities.count; i++) {
+        const char *text = inside->entities.entries[i].key;
+        rlf_named *before = inside->entities.entries[i].value, named = *before;
         if (!strcmp(text, c->name.text))
             continue;
-        bool stays = after_block(c, &named.thing);
+        bool stays = after_block(c, &named.entity);
         if (!stays)
-            named.thing = rlf_thing_none(named.span);
+            named.entity = rlf_entity_none(named.span);
         rlf_name_give(s, &(rlf_ast_name){.text = text, .span = named.span},
-                      named.thing);
-        rlf_named *given = rlf_map_get(&s->scope->things, text);
+                      named.entity);
+        rlf_named *given = rlf_map_get(&s->scope->entities, text);
         given->round = !stays;
         given->inside = before;
     }
@@ -199,7 +200,7 @@ give_nothing(rlf_sema *s, const rlf_ast_block *block)
     for (size_t i = 0; i < block->stmts.count; i++) {
         const rlf_ast_stmt *stmt = block->stmts.data[i];
         if (stmt->kind == RLF_AST_LET)
-            rlf_name_give(s, &stmt->name, rlf_thing_none(stmt->name.span));
+            rlf_name_give(s, &stmt->name, rlf_entity_none(stmt->name.span));
     }
 }
 
@@ -214,17 +215,17 @@ find_draw(rlf_sema *s, const rlf_ast_name *name)
         rlf_name_unknown(s, name, RLF_WANT_VALUE, NULL);
         return -1;
     }
-    const rlf_thing *thing = found.local ? &found.local->thing : NULL;
-    if (thing && thing->kind == RLF_THING_NONE)
+    const rlf_entity *entity = found.local ? &found.local->entity : NULL;
+    if (entity && entity->kind == RLF_ENTITY_NONE)
         return -1;
-    int item = thing && thing->kind == RLF_THING_SET
-                   ? s->makers.data[thing->set].item
+    int item = entity && entity->kind == RLF_ENTITY_SET
+                   ? s->makers.data[entity->set].item
                    : -1;
     if (item >= 0 && s->items.data[item].class->draws &&
         s->items.data[item].writes.count)
         return item;
-    bool again =
-        item >= 0 && s->items.data[item].class->course == RLF_COURSE_ROUNDS;
+    bool again = item >= 0 && s->items.data[item].class->control_flow ==
+                                  RLF_CONTROL_FLOW_ROUNDS;
     rlf_diag *diag = rlf_diag_error(s->diags, "collect", name->span,
                                     again ? "'%s' is collected already"
                                           : "'%s' is not what the flow draws",
@@ -374,11 +375,11 @@ walk(collecting *c, const rlf_ast_stmt *stmt)
     rlf_scope *outside = s->scope;
     rlf_scope_push(s, outside, outside->module);
     rlf_named *batch = RLF_NEW(s->arena, rlf_named);
-    batch->thing = rlf_thing_none(stmt->name.span);
-    batch->thing.kind = RLF_THING_SET;
-    batch->thing.set = c->drawn;
+    batch->entity = rlf_entity_none(stmt->name.span);
+    batch->entity.kind = RLF_ENTITY_SET;
+    batch->entity.set = c->drawn;
     batch->span = stmt->name.span;
-    rlf_map_put(&s->scope->things, stmt->name.text, batch);
+    rlf_map_put(&s->scope->entities, stmt->name.text, batch);
     int before = s->part;
     s->part = c->body;
     s->collecting = true;

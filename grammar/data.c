@@ -48,10 +48,10 @@ has_rows_of(const rlf_sema *s, int data)
     return k == data;
 }
 
-rlf_thing
+rlf_entity
 rlf_data_field(rlf_sema *s, int data, const rlf_ast_expr *e)
 {
-    rlf_thing none = rlf_thing_none(e->span);
+    rlf_entity none = rlf_entity_none(e->span);
     const rlf_resource *of = &s->graph->resources.data[data];
     if (!has_rows_of(s, data)) {
         rlf_diag_error(s->diags, "name", e->span,
@@ -80,7 +80,7 @@ rlf_data_field(rlf_sema *s, int data, const rlf_ast_expr *e)
                                           .text = kind == RLF_FIELD_TEXT,
                                           .name = e->name.text,
                                           .span = e->span});
-    return rlf_thing_term(s, term, e->span);
+    return rlf_entity_term(s, term, e->span);
 }
 
 /* Does each row's value depend on that row alone? */
@@ -146,19 +146,19 @@ part_of(const rlf_sema *s, const rlf_ast_expr *e)
 }
 
 bool
-rlf_data_part(rlf_sema *s, rlf_thing *thing, const rlf_ast_expr *e)
+rlf_data_part(rlf_sema *s, rlf_entity *entity, const rlf_ast_expr *e)
 {
     const rlf_resource_class *class = s->classes->resource[RLF_RESOURCE_DATA];
     const char *part = part_of(s, e);
     if (!part)
         return false;
-    const rlf_resource *of = &s->graph->resources.data[thing->resource];
+    const rlf_resource *of = &s->graph->resources.data[entity->resource];
     for (size_t i = 0; i < s->graph->resources.count; i++) {
         const rlf_resource *r = &s->graph->resources.data[i];
-        if (r->class != class || r->source != thing->resource ||
+        if (r->class != class || r->source != entity->resource ||
             strcmp(r->constructor, part) != 0)
             continue;
-        thing->resource = (int)i;
+        entity->resource = (int)i;
         return true;
     }
     rlf_diag *diag = rlf_diag_error(s->diags, "name", e->name.span,
@@ -169,7 +169,7 @@ rlf_data_part(rlf_sema *s, rlf_thing *thing, const rlf_ast_expr *e)
                       ? "data that is read from files can have it: %s: N"
                       : "say so where it is declared: %s: N",
                   part);
-    *thing = rlf_thing_none(e->span);
+    *entity = rlf_entity_none(e->span);
     return true;
 }
 
@@ -233,13 +233,13 @@ data_of(rlf_sema *s, const rlf_ast_expr *e, const char *name,
         return rlf_data_make(s, e, name, e->span, module);
     if (is_part_of_call(s, e))
         return -1;
-    rlf_thing thing = rlf_eval(s, e);
-    if (thing.kind == RLF_THING_DATA)
-        return thing.resource;
-    if (thing.kind != RLF_THING_NONE)
+    rlf_entity entity = rlf_eval(s, e);
+    if (entity.kind == RLF_ENTITY_DATA)
+        return entity.resource;
+    if (entity.kind != RLF_ENTITY_NONE)
         rlf_diag_error(s->diags, "type", e->span,
                        "a data set is wanted, and this is %s",
-                       rlf_thing_word(s, &thing));
+                       rlf_entity_word(s, &entity));
     return -1;
 }
 

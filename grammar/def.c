@@ -12,19 +12,19 @@
 
 typedef struct word_row {
     const char *word;
-    int level; /* the finest, or -1: a kind of thing */
-    rlf_thing_kind kind;
+    int level; /* the finest, or -1: a kind of entity */
+    rlf_entity_kind kind;
 } word_row;
 
 static const word_row words[] = {
-    {"scalar", RLF_LEVEL_SCALAR, RLF_THING_NUMBER},
-    {"prompt", RLF_LEVEL_PROMPT, RLF_THING_NUMBER},
-    {"sample", RLF_LEVEL_SAMPLE, RLF_THING_NUMBER},
-    {"token", RLF_LEVEL_TOKEN, RLF_THING_NUMBER},
-    {"vocab", RLF_LEVEL_VOCAB, RLF_THING_NUMBER},
-    {"model", -1, RLF_THING_MODEL},
-    {"set", -1, RLF_THING_SET},
-    {"text", -1, RLF_THING_TEXT},
+    {"scalar", RLF_LEVEL_SCALAR, RLF_ENTITY_NUMBER},
+    {"prompt", RLF_LEVEL_PROMPT, RLF_ENTITY_NUMBER},
+    {"sample", RLF_LEVEL_SAMPLE, RLF_ENTITY_NUMBER},
+    {"token", RLF_LEVEL_TOKEN, RLF_ENTITY_NUMBER},
+    {"vocab", RLF_LEVEL_VOCAB, RLF_ENTITY_NUMBER},
+    {"model", -1, RLF_ENTITY_MODEL},
+    {"set", -1, RLF_ENTITY_SET},
+    {"text", -1, RLF_ENTITY_TEXT},
 };
 
 static const word_row *
@@ -91,9 +91,9 @@ rlf_def_hint_elsewhere(rlf_sema *s, rlf_diag *diag, const rlf_ast_decl *def)
 /* The formal takes one value per row at least: no constant, say. */
 static bool
 fits_levels(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
-            const rlf_thing *arg)
+            const rlf_entity *arg)
 {
-    int term = rlf_thing_number(s, arg, arg->span);
+    int term = rlf_entity_number(s, arg, arg->span);
     if (term < 0 || !known_levels(s, f))
         return false;
     const rlf_term *t = &s->terms.data[term];
@@ -115,37 +115,37 @@ fits_levels(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
 /* Does the argument fit the formal's word? Makes a set of a data name. */
 static bool
 fits_word(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
-          rlf_thing *arg)
+          rlf_entity *arg)
 {
     const word_row *w = known_word(s, &f->word);
     if (!w)
         return false;
     if (f->least.text)
         return fits_levels(s, def, f, arg);
-    if (w->kind == RLF_THING_SET) {
-        int set = rlf_thing_set(s, arg, arg->span);
-        *arg = rlf_thing_none(arg->span);
-        arg->kind = set >= 0 ? RLF_THING_SET : RLF_THING_NONE;
+    if (w->kind == RLF_ENTITY_SET) {
+        int set = rlf_entity_set(s, arg, arg->span);
+        *arg = rlf_entity_none(arg->span);
+        arg->kind = set >= 0 ? RLF_ENTITY_SET : RLF_ENTITY_NONE;
         arg->set = set;
         return set >= 0;
     }
     if (w->level < 0) {
-        bool text = w->kind == RLF_THING_TEXT && arg->kind == RLF_THING_WORDS;
+        bool text = w->kind == RLF_ENTITY_TEXT && arg->kind == RLF_ENTITY_WORDS;
         if (arg->kind == w->kind || text)
             return true;
         rlf_diag_error(s->diags, "type", arg->span,
                        "the argument '%s' of '%s' takes a %s, and this is %s",
                        f->name.text, def->name.text, w->word,
-                       rlf_thing_word(s, arg));
+                       rlf_entity_word(s, arg));
         return false;
     }
-    int term = rlf_thing_number(s, arg, arg->span);
+    int term = rlf_entity_number(s, arg, arg->span);
     if (term < 0)
         return false;
     const rlf_term *t = &s->terms.data[term];
     int level = (int)rlf_level_of(s, t->domain);
     /* A function that goes along a response takes a value of its own for each
-     * token: a value for all of it, repeated, is another thing. */
+     * token: a value for all of it, repeated, is something else. */
     bool repeats = w->level == RLF_LEVEL_TOKEN &&
                    (level == RLF_LEVEL_PROMPT || level == RLF_LEVEL_SAMPLE);
     if (level <= w->level && !repeats)
@@ -270,12 +270,12 @@ check_args(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_expr *call,
 
 static void
 put_formal(rlf_sema *s, rlf_scope *scope, const rlf_ast_formal *f,
-           rlf_thing thing)
+           rlf_entity entity)
 {
     rlf_named *named = RLF_NEW(s->arena, rlf_named);
-    named->thing = thing;
+    named->entity = entity;
     named->span = f->name.span;
-    rlf_map_put(&scope->things, f->name.text, named);
+    rlf_map_put(&scope->entities, f->name.text, named);
 }
 
 void
@@ -285,7 +285,7 @@ rlf_def_formal(rlf_sema *s, rlf_scope *scope, const rlf_ast_formal *f)
         known_levels(s, f);
     else if (f->word.text)
         known_word(s, &f->word);
-    put_formal(s, scope, f, rlf_thing_none(f->name.span));
+    put_formal(s, scope, f, rlf_entity_none(f->name.span));
 }
 
 /* The formals' values, in a new scope. */
@@ -295,7 +295,7 @@ bind(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
 {
     rlf_scope *caller = s->scope;
     size_t n = def->formals ? def->formals->count : 0;
-    rlf_thing *values = RLF_NEW_ARRAY(s->arena, rlf_thing, n);
+    rlf_entity *values = RLF_NEW_ARRAY(s->arena, rlf_entity, n);
     const rlf_ast_arg **given = RLF_NEW_ARRAY(s->arena, const rlf_ast_arg *, n);
     rlf_map at = {.arena = s->arena};
     for (size_t i = n; i-- > 0;)
@@ -323,7 +323,7 @@ bind(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
         }
         if (!given[i])
             values[i] = rlf_eval(s, f->value);
-        if (values[i].kind == RLF_THING_NONE)
+        if (values[i].kind == RLF_ENTITY_NONE)
             good = false;
         else if (f->word.text && !fits_word(s, def, f, &values[i]))
             good = false;
@@ -365,10 +365,10 @@ rlf_def_form(rlf_sema *s, const rlf_ast_decl *def)
     return n > 0;
 }
 
-static rlf_thing
+static rlf_entity
 run_body(rlf_sema *s, const rlf_ast_decl *def)
 {
-    rlf_thing value = rlf_thing_none(def->span);
+    rlf_entity value = rlf_entity_none(def->span);
     if (!rlf_def_form(s, def))
         return value;
     for (size_t i = 0; i < def->body->stmts.count; i++) {
@@ -483,12 +483,12 @@ enter_use(rlf_sema *s, const rlf_ast_decl *def, const rlf_module *module,
     return rlf_sources_use(s->diags->sources, use);
 }
 
-rlf_thing
+rlf_entity
 rlf_eval_def(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
              const rlf_ast_expr *call)
 {
     rlf_scope *caller = s->scope;
-    rlf_thing result = rlf_thing_none(call->span);
+    rlf_entity result = rlf_entity_none(call->span);
     if (!rlf_def_ends(s, def, call))
         return result;
     size_t before = s->diags->list.count, faults = s->faults.count;
@@ -507,7 +507,7 @@ rlf_eval_def(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
     s->scope = caller;
     result.span = call->span;
     bool number =
-        result.kind == RLF_THING_NUMBER || result.kind == RLF_THING_WORDS;
+        result.kind == RLF_ENTITY_NUMBER || result.kind == RLF_ENTITY_WORDS;
     if (number && s->terms.data[result.term].kind == RLF_TERM_OP &&
         !s->terms.data[result.term].named) {
         s->terms.data[result.term].span = call->span;

@@ -148,7 +148,7 @@ look_into(looker *l, pending *p)
         const rlf_ast_stmt *stmt = def->body->stmts.data[i];
         look(l, stmt->value);
         if (stmt->kind == RLF_AST_LET)
-            rlf_name_give(s, &stmt->name, rlf_thing_none(stmt->name.span));
+            rlf_name_give(s, &stmt->name, rlf_entity_none(stmt->name.span));
     }
     s->expanding--;
     s->n_defs--;

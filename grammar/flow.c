@@ -111,17 +111,17 @@ set_state(rlf_sema *s, const rlf_ast_stmt *stmt, const rlf_found *found)
 static void
 cannot_change(rlf_sema *s, const rlf_ast_stmt *stmt, const rlf_found *found)
 {
-    const rlf_thing *thing = found->local ? &found->local->thing : NULL;
-    if (thing && thing->kind == RLF_THING_NONE)
+    const rlf_entity *entity = found->local ? &found->local->entity : NULL;
+    if (entity && entity->kind == RLF_ENTITY_NONE)
         return;
-    bool one = thing ? thing->kind == RLF_THING_NUMBER &&
-                           s->terms.data[thing->term].domain == 0
-                     : found->decl->kind == RLF_AST_PARAM;
+    bool one = entity ? entity->kind == RLF_ENTITY_NUMBER &&
+                            s->terms.data[entity->term].domain == 0
+                      : found->decl->kind == RLF_AST_PARAM;
     rlf_diag *diag = rlf_diag_error(
         s->diags, "name", stmt->name.span,
         "only states and models change, and '%s' is neither", stmt->name.text);
     rlf_diag_note(s->diags, diag,
-                  thing ? found->local->span : found->decl->name.span,
+                  entity ? found->local->span : found->decl->name.span,
                   "it is named here");
     if (one)
         rlf_diag_hint(s->diags, diag,
@@ -147,8 +147,8 @@ set(rlf_sema *s, const rlf_ast_stmt *stmt)
         if (!read) /* nor is what it is set from, where it is itself */
             rlf_map_put(&found.module->used, stmt->name.text, NULL);
     } else if (found.decl && found.decl->kind == RLF_AST_MODEL) {
-        rlf_thing model = rlf_sema_declared(s, found.decl, found.module);
-        if (model.kind == RLF_THING_MODEL)
+        rlf_entity model = rlf_sema_declared(s, found.decl, found.module);
+        if (model.kind == RLF_ENTITY_MODEL)
             set_model(s, stmt, model.resource);
     } else if (found.decl || found.local) {
         cannot_change(s, stmt, &found);
@@ -173,8 +173,8 @@ split_set(rlf_sema *s, const rlf_ast_expr *e, const char *word)
                       word);
         return -1;
     }
-    rlf_thing thing = rlf_eval(s, e->left->left);
-    return rlf_thing_set(s, &thing, e->left->left->span);
+    rlf_entity entity = rlf_eval(s, e->left->left);
+    return rlf_entity_set(s, &entity, e->left->left->span);
 }
 
 static void
@@ -205,8 +205,8 @@ loop(rlf_sema *s, const rlf_ast_stmt *stmt)
     rlf_scope_push(s, outside, outside->module);
     for (size_t i = 0; i < n; i++) {
         const rlf_ast_name *name = &stmt->binds->data[i].name;
-        rlf_thing piece = rlf_thing_none(name->span);
-        piece.kind = RLF_THING_SET;
+        rlf_entity piece = rlf_entity_none(name->span);
+        piece.kind = RLF_ENTITY_SET;
         piece.set = rlf_set_part(s, name->text, whole[i], true, name->span);
         RLF_PUSH_IN(s->arena, &s->parts.data[part].sets, piece.set);
         s->makers.data[piece.set].port = (int)i;
@@ -523,20 +523,20 @@ draw(rlf_sema *s, const rlf_ast_bind *bind)
     const rlf_ast_expr *e = bind->value;
     const rlf_node_class *class = class_of(s, "draw");
     const rlf_ast_expr *of = e->kind == RLF_AST_INDEX ? e->left : e;
-    rlf_thing data = rlf_eval(s, of);
-    rlf_thing thing = rlf_thing_none(bind->name.span);
-    if (data.kind != RLF_THING_DATA) {
+    rlf_entity data = rlf_eval(s, of);
+    rlf_entity entity = rlf_entity_none(bind->name.span);
+    if (data.kind != RLF_ENTITY_DATA) {
         rlf_diag *diag =
-            data.kind == RLF_THING_NONE
+            data.kind == RLF_ENTITY_NONE
                 ? NULL
                 : rlf_diag_error(s->diags, "type", of->span,
                                  "a flow draws from a data set, and this is %s",
-                                 rlf_thing_word(s, &data));
-        if (data.kind == RLF_THING_SET)
+                                 rlf_entity_word(s, &data));
+        if (data.kind == RLF_ENTITY_SET)
             rlf_diag_hint(s->diags, diag,
                           "declare what it draws from: data hard = "
                           "rows.where(...)");
-        rlf_name_give(s, &bind->name, thing);
+        rlf_name_give(s, &bind->name, entity);
         return;
     }
     if (e->kind != RLF_AST_INDEX) {
@@ -545,7 +545,7 @@ draw(rlf_sema *s, const rlf_ast_bind *bind)
                                         "step draws");
         rlf_diag_hint(s->diags, diag, "%s: %s[64]", bind->name.text,
                       of->name.text ? of->name.text : "data");
-        rlf_name_give(s, &bind->name, thing);
+        rlf_name_give(s, &bind->name, entity);
         return;
     }
     rlf_item *item = rlf_item_new(s, class, data.resource, e->span);
@@ -556,13 +556,13 @@ draw(rlf_sema *s, const rlf_ast_bind *bind)
         e->left->span, item);
     if (good)
         fits_weight(s, item);
-    thing.kind = RLF_THING_SET;
-    thing.set =
+    entity.kind = RLF_ENTITY_SET;
+    entity.set =
         rlf_set_draw(s, bind->name.text, data.resource, false, bind->name.span);
     /* The error was reported already; the set is there so that no more is. */
     int index = rlf_item_place(s, item);
-    rlf_item_output_set(s, index, thing.set);
-    rlf_name_let(s, &bind->name, thing, "drawn");
+    rlf_item_output_set(s, index, entity.set);
+    rlf_name_let(s, &bind->name, entity, "drawn");
 }
 
 static const rlf_ast_decl *

@@ -37,25 +37,25 @@ arguments(const rlf_sema *s, const rlf_ast_args *args, int left_out)
 
 /* ---- what stands for what ---- */
 
-rlf_thing_kind
+rlf_entity_kind
 rlf_form_kind(const rlf_sema *s, const rlf_ast_expr *e)
 {
     if (e->kind != RLF_AST_NAME)
-        return RLF_THING_NONE;
+        return RLF_ENTITY_NONE;
     for (const rlf_scope *scope = s->scope; scope; scope = scope->parent) {
-        const rlf_named *named = rlf_map_get(&scope->things, e->name.text);
+        const rlf_named *named = rlf_map_get(&scope->entities, e->name.text);
         if (named)
-            return named->thing.kind;
+            return named->entity.kind;
     }
     const rlf_ast_decl *decl =
         rlf_map_get(&s->scope->module->names, e->name.text);
-    return !decl                         ? RLF_THING_NONE
-           : decl->kind == RLF_AST_MODEL ? RLF_THING_MODEL
-           : decl->kind == RLF_AST_DATA  ? RLF_THING_DATA
-           : decl->kind == RLF_AST_HOOK  ? RLF_THING_HOOK
+    return !decl                         ? RLF_ENTITY_NONE
+           : decl->kind == RLF_AST_MODEL ? RLF_ENTITY_MODEL
+           : decl->kind == RLF_AST_DATA  ? RLF_ENTITY_DATA
+           : decl->kind == RLF_AST_HOOK  ? RLF_ENTITY_HOOK
            : decl->kind == RLF_AST_STATE || decl->kind == RLF_AST_PARAM
-               ? RLF_THING_NUMBER
-               : RLF_THING_NONE;
+               ? RLF_ENTITY_NUMBER
+               : RLF_ENTITY_NONE;
 }
 
 static bool
@@ -75,9 +75,9 @@ receiver_in(rlf_sema *s, const rlf_ast_args *args, const char *name,
     *model = rlf_classes_find(s->classes, RLF_FORM_CALL, RLF_RECEIVER_MODEL,
                               name) != NULL;
     for (size_t i = 0; args && i < args->count; i++) {
-        rlf_thing_kind kind = rlf_form_kind(s, args->data[i].value);
-        bool fits = *model ? kind == RLF_THING_MODEL
-                           : kind == RLF_THING_SET || kind == RLF_THING_DATA;
+        rlf_entity_kind kind = rlf_form_kind(s, args->data[i].value);
+        bool fits = *model ? kind == RLF_ENTITY_MODEL
+                           : kind == RLF_ENTITY_SET || kind == RLF_ENTITY_DATA;
         if (fits && !args->data[i].over.text)
             return (int)i;
     }
@@ -225,7 +225,7 @@ level_given(const rlf_sema *s, const rlf_ast_args *args)
     const rlf_ast_expr *second = args->data[1].value;
     if (rlf_word_is_of("vocab|tokens|group|batch", second->name.text))
         return second->name.text;
-    return rlf_form_kind(s, second) == RLF_THING_SET ? "batch" : NULL;
+    return rlf_form_kind(s, second) == RLF_ENTITY_SET ? "batch" : NULL;
 }
 
 const char *
@@ -277,13 +277,13 @@ rlf_form_called(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call)
 {
     const char *name = call->left->name.text;
     const char *hint = as_method(s, call->args, name);
-    rlf_thing_kind kind = rlf_form_kind(s, call->left);
+    rlf_entity_kind kind = rlf_form_kind(s, call->left);
     if (hint)
         rlf_diag_hint(s->diags, diag, "the method is called so: %s", hint);
-    else if (kind == RLF_THING_MODEL)
+    else if (kind == RLF_ENTITY_MODEL)
         rlf_diag_hint(s->diags, diag, "a model is called by its methods: %s",
                       methods_of(s, RLF_RECEIVER_MODEL, name));
-    else if (kind == RLF_THING_SET)
+    else if (kind == RLF_ENTITY_SET)
         rlf_diag_hint(s->diags, diag, "a set has methods: %s",
                       methods_of(s, RLF_RECEIVER_SET, name));
     else
@@ -308,17 +308,17 @@ as_reduction(rlf_sema *s, const rlf_ast_expr *call, const char *x)
 }
 
 bool
-rlf_form_method(rlf_sema *s, rlf_diag *diag, const rlf_thing *receiver,
+rlf_form_method(rlf_sema *s, rlf_diag *diag, const rlf_entity *receiver,
                 const rlf_ast_expr *call)
 {
     const rlf_ast_name *name = &call->left->name;
     const char *x = rlf_form_text(s, call->left->left->span);
-    bool set = receiver->kind == RLF_THING_SET;
+    bool set = receiver->kind == RLF_ENTITY_SET;
     const char *more = arguments(s, call->args, -1), *hint = NULL;
     const char *comma = *more ? ", " : "";
     rlf_found found = {0};
-    bool value = receiver->kind == RLF_THING_NUMBER ||
-                 receiver->kind == RLF_THING_RECORD;
+    bool value = receiver->kind == RLF_ENTITY_NUMBER ||
+                 receiver->kind == RLF_ENTITY_RECORD;
     if (value && rlf_builtin_reduces(name->text))
         hint = as_reduction(s, call, x);
     else if (value && rlf_other_name_formula(s->arena, name->text, x))
@@ -333,7 +333,7 @@ rlf_form_method(rlf_sema *s, rlf_diag *diag, const rlf_thing *receiver,
         rlf_diag_hint(s->diags, diag, "it is a function: write %s", hint);
         return true;
     }
-    if (receiver->kind == RLF_THING_HOOK) {
+    if (receiver->kind == RLF_ENTITY_HOOK) {
         rlf_diag_hint(s->diags, diag, "a hook is called by its name: %s(%s)", x,
                       more);
         return true;
@@ -360,12 +360,12 @@ rlf_form_method(rlf_sema *s, rlf_diag *diag, const rlf_thing *receiver,
 }
 
 void
-rlf_form_methods(rlf_sema *s, rlf_diag *diag, const rlf_thing *receiver,
+rlf_form_methods(rlf_sema *s, rlf_diag *diag, const rlf_entity *receiver,
                  const char *x)
 {
     rlf_diag_hint(s->diags, diag, "it has %s",
                   methods_of(s,
-                             receiver->kind == RLF_THING_MODEL
+                             receiver->kind == RLF_ENTITY_MODEL
                                  ? RLF_RECEIVER_MODEL
                                  : RLF_RECEIVER_SET,
                              x));

@@ -42,19 +42,19 @@ rlf_formal_known(rlf_sema *s, const rlf_formal *formals, int n,
 bool
 rlf_formal_could_take(rlf_sema *s, const rlf_formal *f, const rlf_ast_expr *e)
 {
-    rlf_thing_kind kind = rlf_form_kind(s, e);
-    bool resource = kind != RLF_THING_NONE && kind != RLF_THING_NUMBER;
+    rlf_entity_kind kind = rlf_form_kind(s, e);
+    bool resource = kind != RLF_ENTITY_NONE && kind != RLF_ENTITY_NUMBER;
     switch (f->kind) {
     case RLF_FORMAL_NUMBER:
     case RLF_FORMAL_INT:
         return e->kind != RLF_AST_STRING && e->kind != RLF_AST_LIST &&
                e->kind != RLF_AST_TRUTH && !resource;
     case RLF_FORMAL_SET:
-        return kind == RLF_THING_SET || kind == RLF_THING_DATA;
+        return kind == RLF_ENTITY_SET || kind == RLF_ENTITY_DATA;
     case RLF_FORMAL_MODEL:
-        return kind == RLF_THING_MODEL;
+        return kind == RLF_ENTITY_MODEL;
     case RLF_FORMAL_HOOK:
-        return kind == RLF_THING_HOOK;
+        return kind == RLF_ENTITY_HOOK;
     case RLF_FORMAL_FLAG:
         return e->kind == RLF_AST_TRUTH;
     case RLF_FORMAL_TEXT:

@@ -16,7 +16,7 @@ give_domain(const rlf_sema *s, const char *level, int set)
 }
 
 /* The results of a hook by name, with `ok` behind them. */
-static rlf_thing
+static rlf_entity
 make_record(rlf_sema *s, const rlf_resource *hook, int index, int set,
             rlf_span span)
 {
@@ -24,7 +24,7 @@ make_record(rlf_sema *s, const rlf_resource *hook, int index, int set,
     r->hook = hook->name;
     r->gives = hook->gives;
     r->n_gives = hook->n_gives;
-    r->values = RLF_NEW_ARRAY(s->arena, rlf_thing, hook->n_gives + 1);
+    r->values = RLF_NEW_ARRAY(s->arena, rlf_entity, hook->n_gives + 1);
     for (int i = 0; i <= hook->n_gives; i++) {
         const char *level = i < hook->n_gives ? hook->gives[i].level : "sample";
         const char *name = i == hook->n_gives       ? "ok"
@@ -32,12 +32,12 @@ make_record(rlf_sema *s, const rlf_resource *hook, int index, int set,
                                                     : hook->name;
         int term = rlf_item_output_term(s, index, give_domain(s, level, set),
                                         strcmp(level, "text") == 0, set, name);
-        r->values[i] = rlf_thing_term(s, term, span);
+        r->values[i] = rlf_entity_term(s, term, span);
     }
-    rlf_thing thing = rlf_thing_none(span);
-    thing.kind = RLF_THING_RECORD;
-    thing.record = r;
-    return thing;
+    rlf_entity entity = rlf_entity_none(span);
+    entity.kind = RLF_ENTITY_RECORD;
+    entity.record = r;
+    return entity;
 }
 
 /* Arguments that a call adds go down to the rows that the hook is called for.
@@ -96,10 +96,10 @@ extras_hide(rlf_sema *s, const rlf_item *item, int set)
     return false;
 }
 
-rlf_thing
+rlf_entity
 rlf_call_hook(rlf_sema *s, int hook, const rlf_ast_expr *call)
 {
-    rlf_thing none = rlf_thing_none(call->span);
+    rlf_entity none = rlf_entity_none(call->span);
     const rlf_resource *resource = &s->graph->resources.data[hook];
     const rlf_node_class *class = resource->calls;
     if (rlf_eval_outside(s, call->span, "a hook"))
@@ -142,9 +142,9 @@ rlf_call_hook(rlf_sema *s, int hook, const rlf_ast_expr *call)
         return none;
     rlf_call_read_arguments(s, item);
     int index = rlf_item_place(s, item);
-    rlf_thing record = make_record(s, resource, index, set, call->span);
+    rlf_entity record = make_record(s, resource, index, set, call->span);
     bool plain = resource->n_gives == 1 && !resource->gives[0].name[0];
-    if (plain && record.record->values[0].kind == RLF_THING_WORDS)
+    if (plain && record.record->values[0].kind == RLF_ENTITY_WORDS)
         return record.record->values[0];
     return record;
 }

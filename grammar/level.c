@@ -61,11 +61,11 @@ rlf_level_vocab(rlf_sema *s, int tokens)
 }
 
 bool
-rlf_level_here(rlf_sema *s, const rlf_thing *thing, rlf_span span)
+rlf_level_here(rlf_sema *s, const rlf_entity *entity, rlf_span span)
 {
-    if (thing->kind != RLF_THING_NUMBER)
+    if (entity->kind != RLF_ENTITY_NUMBER)
         return true;
-    const rlf_term *t = &s->terms.data[thing->term];
+    const rlf_term *t = &s->terms.data[entity->term];
     if (rlf_level_of(s, t->domain) != RLF_LEVEL_VOCAB ||
         (t->region == s->part && t->update == s->update))
         return true;

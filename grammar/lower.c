@@ -87,7 +87,8 @@ mark_item(rlf_lower *l, int item)
 static bool
 changes_something(const rlf_item *it)
 {
-    return it->writes.count || it->class->course == RLF_COURSE_LEAVE ||
+    return it->writes.count ||
+           it->class->control_flow == RLF_CONTROL_FLOW_LEAVE ||
            it->class->keeps;
 }
 

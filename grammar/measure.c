@@ -14,7 +14,7 @@ typedef struct measuring {
     size_t n;             /* terms that there were */
     rlf_numbers seen;     /* by term */
     rlf_numbers measured; /* by term: 1 if all that it averages has values;
-                             -1: no such thing */
+                             -1: no such entity */
 } measuring;
 
 /* Does the term reduce a set to one number, which nothing has not? */

@@ -13,7 +13,7 @@ rlf_scope_push(rlf_sema *s, rlf_scope *parent, rlf_module *module)
     rlf_scope *scope = RLF_NEW(s->arena, rlf_scope);
     scope->parent = parent;
     scope->module = module;
-    scope->things.arena = s->arena;
+    scope->entities.arena = s->arena;
     s->scope = scope;
     return scope;
 }
@@ -23,9 +23,9 @@ rlf_scope_leave(rlf_sema *s, rlf_scope *outside)
 {
     for (const rlf_scope *scope = s->scope; scope && scope != outside;
          scope = scope->parent)
-        for (size_t i = 0; i < scope->things.count; i++)
-            rlf_map_put(&s->ended, scope->things.entries[i].key,
-                        scope->things.entries[i].value);
+        for (size_t i = 0; i < scope->entities.count; i++)
+            rlf_map_put(&s->ended, scope->entities.entries[i].key,
+                        scope->entities.entries[i].value);
     s->scope = outside;
 }
 
@@ -67,7 +67,7 @@ rlf_name_find(rlf_sema *s, const rlf_ast_name *name, rlf_found *out)
 {
     *out = (rlf_found){0};
     for (rlf_scope *scope = s->scope; scope; scope = scope->parent) {
-        rlf_named *local = rlf_map_get(&scope->things, name->text);
+        rlf_named *local = rlf_map_get(&scope->entities, name->text);
         out->local = local;
         for (; local; local = local->inside)
             local->used = true;
@@ -98,7 +98,7 @@ rlf_name_qualified(rlf_sema *s, const rlf_ast_expr *field, rlf_found *out)
     const char *alias = field->left->name.text;
     *out = (rlf_found){0};
     for (rlf_scope *scope = s->scope; scope; scope = scope->parent) {
-        if (rlf_map_get(&scope->things, alias))
+        if (rlf_map_get(&scope->entities, alias))
             return false;
     }
     if (rlf_map_get(&module->names, alias))
@@ -194,34 +194,34 @@ name_results(rlf_sema *s, const rlf_record *record, const char *name)
 
 /* Values and sets are called by the first name that they are given. */
 static void
-name_thing(rlf_sema *s, const rlf_thing *thing, const char *name)
+name_entity(rlf_sema *s, const rlf_entity *entity, const char *name)
 {
-    if (thing->kind == RLF_THING_RECORD && thing->record->n_gives == 1 &&
-        !thing->record->gives[0].name[0])
-        name_thing(s, &thing->record->values[0], name);
-    if (thing->kind == RLF_THING_RECORD)
-        name_results(s, thing->record, name);
-    if (thing->kind == RLF_THING_NUMBER || thing->kind == RLF_THING_WORDS) {
-        rlf_term *term = &s->terms.data[thing->term];
+    if (entity->kind == RLF_ENTITY_RECORD && entity->record->n_gives == 1 &&
+        !entity->record->gives[0].name[0])
+        name_entity(s, &entity->record->values[0], name);
+    if (entity->kind == RLF_ENTITY_RECORD)
+        name_results(s, entity->record, name);
+    if (entity->kind == RLF_ENTITY_NUMBER || entity->kind == RLF_ENTITY_WORDS) {
+        rlf_term *term = &s->terms.data[entity->term];
         if (!term->named) {
             term->name = name;
             term->label = full_name(s, name);
         }
         term->named = true;
     }
-    if (thing->kind == RLF_THING_SET)
-        name_set(s, &s->graph->sets.data[thing->set], name);
+    if (entity->kind == RLF_ENTITY_SET)
+        name_set(s, &s->graph->sets.data[entity->set], name);
 }
 
 rlf_named *
-rlf_name_give(rlf_sema *s, const rlf_ast_name *name, rlf_thing thing)
+rlf_name_give(rlf_sema *s, const rlf_ast_name *name, rlf_entity entity)
 {
     rlf_named *named = RLF_NEW(s->arena, rlf_named);
-    named->thing = thing;
+    named->entity = entity;
     named->span = name->span;
     rlf_name_refuse_builtin(s, name, false);
     for (rlf_scope *scope = s->scope; scope; scope = scope->parent) {
-        const rlf_named *before = rlf_map_get(&scope->things, name->text);
+        const rlf_named *before = rlf_map_get(&scope->entities, name->text);
         if (before) {
             given_twice(s, name, before->span, false);
             return named;
@@ -233,16 +233,16 @@ rlf_name_give(rlf_sema *s, const rlf_ast_name *name, rlf_thing thing)
         rlf_map_get(&s->scope->module->names, name->text);
     if (decl)
         given_twice(s, name, decl->name.span, decl->kind == RLF_AST_STATE);
-    rlf_map_put(&s->scope->things, name->text, named);
-    name_thing(s, &thing, name->text);
+    rlf_map_put(&s->scope->entities, name->text, named);
+    name_entity(s, &entity, name->text);
     return named;
 }
 
 void
-rlf_name_let(rlf_sema *s, const rlf_ast_name *name, rlf_thing thing,
+rlf_name_let(rlf_sema *s, const rlf_ast_name *name, rlf_entity entity,
              const char *what)
 {
-    rlf_given given = {name->text, rlf_name_give(s, name, thing), what};
+    rlf_given given = {name->text, rlf_name_give(s, name, entity), what};
     if (!s->expanding)
         RLF_PUSH_IN(s->arena, &s->given, given);
 }

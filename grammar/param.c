@@ -19,14 +19,14 @@ typedef struct reader {
 /* ---- texts of values ---- */
 
 static const char *
-text_of(rlf_sema *s, const rlf_thing *thing, const char *type)
+text_of(rlf_sema *s, const rlf_entity *entity, const char *type)
 {
     double number;
     rlf_buf buf = {0};
-    if (thing->kind == RLF_THING_TEXT) {
-        rlf_buf_puts(&buf, thing->text);
-    } else if (thing->kind == RLF_THING_NUMBER &&
-               rlf_term_constant(s, thing->term, &number)) {
+    if (entity->kind == RLF_ENTITY_TEXT) {
+        rlf_buf_puts(&buf, entity->text);
+    } else if (entity->kind == RLF_ENTITY_NUMBER &&
+               rlf_term_constant(s, entity->term, &number)) {
         if (!strcmp(type, "bool"))
             rlf_buf_puts(&buf, number > 0 ? "true" : "false");
         else if (!strcmp(type, "int"))
@@ -77,11 +77,11 @@ complain(const reader *r, const char *text, const char *wanted)
                           wanted, given);
 }
 
-static rlf_thing
+static rlf_entity
 refuse(const reader *r, const char *text, const char *wanted)
 {
     complain(r, text, wanted);
-    return rlf_thing_none(r->decl->name.span);
+    return rlf_entity_none(r->decl->name.span);
 }
 
 /* A number as programs write it, with a '-' before it if it is negative; false:
@@ -145,32 +145,32 @@ start_path(const rlf_sema *s, const char *text)
     return rlf_arena_printf(s->arena, "%s/%s", start, text);
 }
 
-static rlf_thing
+static rlf_entity
 read_setting(const reader *r, const char *text)
 {
     rlf_sema *s = r->s;
-    rlf_thing thing = rlf_thing_none(r->decl->name.span);
+    rlf_entity entity = rlf_entity_none(r->decl->name.span);
     double x = 0;
     bool path = !strcmp(r->type, "path");
     if (path && !*text)
         return refuse(r, text, "a path");
     if (path || !strcmp(r->type, "text")) {
-        thing.kind = RLF_THING_TEXT;
-        thing.resolved = path;
-        thing.written = path ? text : NULL;
-        thing.text =
+        entity.kind = RLF_ENTITY_TEXT;
+        entity.resolved = path;
+        entity.written = path ? text : NULL;
+        entity.text =
             path ? start_path(s, text) : rlf_arena_strdup(s->arena, text);
-        return thing;
+        return entity;
     }
     if (!strcmp(r->type, "bool")) {
         if (!read_bool(text, &x)) {
             rlf_diag *diag = complain(r, text, "true or false");
             if (!strcasecmp(text, "true") || !strcasecmp(text, "false"))
                 rlf_diag_hint(s->diags, diag, "write it in small letters");
-            return rlf_thing_none(r->decl->name.span);
+            return rlf_entity_none(r->decl->name.span);
         }
     } else if (!read_number(r, text, &x)) {
-        return thing;
+        return entity;
     }
     const char *wanted = wrong_number(r->type, x);
     if (wanted)
@@ -178,14 +178,14 @@ read_setting(const reader *r, const char *text)
     rlf_span at = r->decl->name.span;
     int term = strcmp(r->type, "bool") ? rlf_term_number(s, x, at)
                                        : rlf_term_truth(s, x > 0, at);
-    return rlf_thing_term(s, term, at);
+    return rlf_entity_term(s, term, at);
 }
 
 /* ---- defaults ---- */
 
 /* Of a parameter of type int or float: not true or false. */
 static bool
-is_number(const reader *r, const rlf_thing *value)
+is_number(const reader *r, const rlf_entity *value)
 {
     return rlf_term_is_number(
         r->s, value->term,
@@ -193,36 +193,36 @@ is_number(const reader *r, const rlf_thing *value)
         value->span);
 }
 
-static rlf_thing
+static rlf_entity
 read_default(const reader *r, rlf_module *module)
 {
     rlf_sema *s = r->s;
     const rlf_ast_expr *e = r->decl->value;
-    rlf_thing thing = rlf_eval(s, e);
+    rlf_entity entity = rlf_eval(s, e);
     bool text = !strcmp(r->type, "text") || !strcmp(r->type, "path");
     double x;
-    if (thing.kind == RLF_THING_NONE)
-        return thing;
-    if (text && thing.kind == RLF_THING_TEXT) {
-        if (r->type[0] == 'p' && !thing.resolved) {
-            thing.written = thing.text;
-            thing.text = rlf_sema_path(s, module, thing.text);
-            thing.resolved = true;
+    if (entity.kind == RLF_ENTITY_NONE)
+        return entity;
+    if (text && entity.kind == RLF_ENTITY_TEXT) {
+        if (r->type[0] == 'p' && !entity.resolved) {
+            entity.written = entity.text;
+            entity.text = rlf_sema_path(s, module, entity.text);
+            entity.resolved = true;
         }
-        return thing;
+        return entity;
     }
-    bool number =
-        thing.kind == RLF_THING_NUMBER && rlf_term_constant(s, thing.term, &x);
+    bool number = entity.kind == RLF_ENTITY_NUMBER &&
+                  rlf_term_constant(s, entity.term, &x);
     if (!text && number &&
-        (!rlf_term_plain(s, thing.term, e->span) ||
-         !rlf_finite_use(s, thing.term, RLF_NONFINITE_INFINITE, e->span)))
-        return rlf_thing_none(e->span);
+        (!rlf_term_plain(s, entity.term, e->span) ||
+         !rlf_finite_use(s, entity.term, RLF_NONFINITE_INFINITE, e->span)))
+        return rlf_entity_none(e->span);
     bool truth = !strcmp(r->type, "bool");
     const char *wanted = !number ? NULL : wrong_number(r->type, x);
     if (!text && number && !wanted && truth)
-        return rlf_thing_term(s, rlf_term_truth(s, x > 0, e->span), e->span);
+        return rlf_entity_term(s, rlf_term_truth(s, x > 0, e->span), e->span);
     if (!text && number && !wanted)
-        return is_number(r, &thing) ? thing : rlf_thing_none(e->span);
+        return is_number(r, &entity) ? entity : rlf_entity_none(e->span);
     rlf_diag *diag = rlf_diag_error(
         s->diags, "param", e->span,
         "the default of a parameter of type %s cannot be this", r->type);
@@ -231,36 +231,36 @@ read_default(const reader *r, rlf_module *module)
                   : wanted ? wanted
                   : truth  ? "true or false"
                            : "a number");
-    return rlf_thing_none(e->span);
+    return rlf_entity_none(e->span);
 }
 
 /* ---- ranges ---- */
 
 static bool
-same_value(rlf_sema *s, const rlf_thing *a, const rlf_thing *b)
+same_value(rlf_sema *s, const rlf_entity *a, const rlf_entity *b)
 {
     double x, y;
-    if (a->kind == RLF_THING_TEXT && b->kind == RLF_THING_TEXT)
+    if (a->kind == RLF_ENTITY_TEXT && b->kind == RLF_ENTITY_TEXT)
         return strcmp(a->text, b->text) == 0;
-    return a->kind == RLF_THING_NUMBER && b->kind == RLF_THING_NUMBER &&
+    return a->kind == RLF_ENTITY_NUMBER && b->kind == RLF_ENTITY_NUMBER &&
            rlf_term_constant(s, a->term, &x) &&
            rlf_term_constant(s, b->term, &y) && x == y;
 }
 
 /* Checks that a choice of a list is of the parameter's type. */
 static void
-check_choice(const reader *r, const rlf_thing *choice)
+check_choice(const reader *r, const rlf_entity *choice)
 {
     bool text = !strcmp(r->type, "text") || !strcmp(r->type, "path");
     double x;
-    bool number = choice->kind == RLF_THING_NUMBER &&
+    bool number = choice->kind == RLF_ENTITY_NUMBER &&
                   rlf_term_constant(r->s, choice->term, &x);
     bool truth = !strcmp(r->type, "bool");
-    if (choice->kind == RLF_THING_NONE ||
+    if (choice->kind == RLF_ENTITY_NONE ||
         (number && !text && !truth && !is_number(r, choice)) ||
         (number && !rlf_finite_use(r->s, choice->term, RLF_NONFINITE_INFINITE,
                                    choice->span)) ||
-        (text ? choice->kind == RLF_THING_TEXT
+        (text ? choice->kind == RLF_ENTITY_TEXT
               : number && !wrong_number(r->type, x) &&
                     rlf_term_plain(r->s, choice->term, choice->span)))
         return;
@@ -280,7 +280,7 @@ rlf_range_end(rlf_sema *s, const rlf_ast_expr *e, double *out)
 /* The range of what may be given, as text; *inside: whether `value` is in it.
  */
 static const char *
-check_range(const reader *r, const rlf_thing *value, bool *inside)
+check_range(const reader *r, const rlf_entity *value, bool *inside)
 {
     rlf_sema *s = r->s;
     const rlf_ast_decl *decl = r->decl;
@@ -290,7 +290,7 @@ check_range(const reader *r, const rlf_thing *value, bool *inside)
         double low, high, x;
         bool known = rlf_range_end(s, decl->low, &low);
         known = rlf_range_end(s, decl->high, &high) && known;
-        if (known && value->kind == RLF_THING_NUMBER &&
+        if (known && value->kind == RLF_ENTITY_NUMBER &&
             rlf_term_constant(s, value->term, &x))
             *inside = x >= low && x <= high;
         bool texts = !strcmp(r->type, "text") || !strcmp(r->type, "path");
@@ -312,13 +312,13 @@ check_range(const reader *r, const rlf_thing *value, bool *inside)
             rlf_buf_number(&text, high);
         }
     } else if (decl->low) {
-        rlf_thing list = rlf_eval(s, decl->low);
-        if (list.kind != RLF_THING_LIST) {
+        rlf_entity list = rlf_eval(s, decl->low);
+        if (list.kind != RLF_ENTITY_LIST) {
             rlf_diag_error(s->diags, "param", decl->low->span,
                            "a parameter is in a range a..b, or in a list");
             return "";
         }
-        *inside = value->kind == RLF_THING_NONE;
+        *inside = value->kind == RLF_ENTITY_NONE;
         for (size_t i = 0; i < list.n_list; i++) {
             check_choice(r, &list.list[i]);
             *inside = *inside || same_value(s, value, &list.list[i]);
@@ -359,12 +359,12 @@ known_type(const char *type)
 /* A number between the two of a list: others write a range so. */
 static void
 hint_interval(rlf_sema *s, rlf_diag *diag, const rlf_ast_decl *decl,
-              const rlf_thing *value)
+              const rlf_entity *value)
 {
     const rlf_ast_args *list =
         decl->low && !decl->high ? decl->low->args : NULL;
     double x, low, high;
-    if (!list || list->count != 2 || value->kind != RLF_THING_NUMBER ||
+    if (!list || list->count != 2 || value->kind != RLF_ENTITY_NUMBER ||
         !rlf_term_constant(s, value->term, &x) ||
         !rlf_range_end(s, list->data[0].value, &low) ||
         !rlf_range_end(s, list->data[1].value, &high) || x < low || x > high)
@@ -377,21 +377,21 @@ hint_interval(rlf_sema *s, rlf_diag *diag, const rlf_ast_decl *decl,
 
 /* Some path or text, so that all else that is wrong can be told as well. */
 static void
-stand_in(const reader *r, rlf_thing *value)
+stand_in(const reader *r, rlf_entity *value)
 {
     bool path = !strcmp(r->type, "path"), text = !strcmp(r->type, "text");
     r->s->ungiven++;
     if ((!path && !text) || r->decl->low)
         return; /* nothing is said of what depends on it */
-    value->kind = RLF_THING_TEXT;
+    value->kind = RLF_ENTITY_TEXT;
     value->text = r->decl->name.text;
     value->resolved = path;
 }
 
-rlf_thing
+rlf_entity
 rlf_param_value(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
 {
-    rlf_thing value = rlf_thing_none(decl->name.span);
+    rlf_entity value = rlf_entity_none(decl->name.span);
     reader r = {s, decl, decl->word.text};
     if (!known_type(r.type)) {
         rlf_diag *diag = rlf_diag_error(s->diags, "type", decl->word.span,
@@ -407,7 +407,7 @@ rlf_param_value(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
         return value;
     }
     const char *given = setting_of(s, decl->name.text);
-    rlf_thing fallback = value;
+    rlf_entity fallback = value;
     if (decl->value)
         fallback = read_default(&r, module);
     value = given ? read_setting(&r, given) : fallback;

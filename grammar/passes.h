@@ -51,16 +51,16 @@ bool rlf_name_qualified(rlf_sema *s, const rlf_ast_expr *field, rlf_found *out);
 void rlf_name_refuse_builtin(rlf_sema *s, const rlf_ast_name *name,
                              bool function);
 rlf_named *rlf_name_give(rlf_sema *s, const rlf_ast_name *name,
-                         rlf_thing thing);
+                         rlf_entity entity);
 /* The same, of a name that the flow has some use for. */
-void rlf_name_let(rlf_sema *s, const rlf_ast_name *name, rlf_thing thing,
+void rlf_name_let(rlf_sema *s, const rlf_ast_name *name, rlf_entity entity,
                   const char *what);
 /* Into `outside` again; the names given since then have ended. */
 void rlf_scope_leave(rlf_sema *s, rlf_scope *outside);
 
 /* ---- suggest.c ---- */
 
-/* The kinds of things that could stand where a name stands. */
+/* The kinds of entities that could stand where a name stands. */
 typedef enum rlf_wanted {
     RLF_WANT_VALUE,
     RLF_WANT_FUNCTION,
@@ -72,7 +72,7 @@ void rlf_name_unknown(rlf_sema *s, const rlf_ast_name *name, rlf_wanted wanted,
                       const rlf_ast_expr *call);
 /* Of a call of what is no function: the import of another name, or the file of
  * the library, that declares one of this name, if there is any. `hides`: the
- * program's own thing of that name hides what an import declares. */
+ * program's own entity of that name hides what an import declares. */
 bool rlf_import_hint(rlf_sema *s, rlf_diag *diag, const char *name, bool hides);
 /* The same of a hook's call that was refused by the messages from `before` on:
  * if its first argument is no set, a function of the library may be meant. */
@@ -85,9 +85,9 @@ rlf_scope *rlf_scope_push(rlf_sema *s, rlf_scope *parent, rlf_module *module);
 
 /* The text of the span, if it is short and of one line; else "...". */
 const char *rlf_form_text(const rlf_sema *s, rlf_span span);
-/* The kind of thing that a name is, without a use of it; NONE: another
+/* The kind of entity that a name is, without a use of it; NONE: another
  * expression, or a name of nothing. */
-rlf_thing_kind rlf_form_kind(const rlf_sema *s, const rlf_ast_expr *e);
+rlf_entity_kind rlf_form_kind(const rlf_sema *s, const rlf_ast_expr *e);
 /* Of a call of what is no function, of what has a value, of no method of the
  * receiver: how it is written instead. False: no hint. */
 bool rlf_form_function(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call);
@@ -95,10 +95,10 @@ bool rlf_form_function(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call);
 const char *rlf_form_reduction(const rlf_sema *s, const char *name,
                                const rlf_ast_expr *call);
 bool rlf_form_called(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call);
-bool rlf_form_method(rlf_sema *s, rlf_diag *diag, const rlf_thing *receiver,
+bool rlf_form_method(rlf_sema *s, rlf_diag *diag, const rlf_entity *receiver,
                      const rlf_ast_expr *call);
 /* Which methods a model or set has, which is written `x`. */
-void rlf_form_methods(rlf_sema *s, rlf_diag *diag, const rlf_thing *receiver,
+void rlf_form_methods(rlf_sema *s, rlf_diag *diag, const rlf_entity *receiver,
                       const char *x);
 
 /* ---- param.c, resource.c ---- */
@@ -108,10 +108,10 @@ const rlf_constructor *rlf_constructor_of(rlf_sema *s, rlf_resource_kind kind,
                                           const rlf_ast_expr *e);
 /* Values of all parameters, defaults and settings checked. */
 void rlf_sema_params(rlf_sema *s);
-/* The thing of a declaration of data, model, hook or param; made when it is
+/* The entity of a declaration of data, model, hook or param; made when it is
  * first needed. */
-rlf_thing rlf_sema_declared(rlf_sema *s, const rlf_ast_decl *decl,
-                            rlf_module *module);
+rlf_entity rlf_sema_declared(rlf_sema *s, const rlf_ast_decl *decl,
+                             rlf_module *module);
 int rlf_sema_state(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module);
 /* The optimizer's constructor call in a model's declaration, or NULL. */
 const rlf_ast_expr *rlf_sema_optimizer(rlf_sema *s, int model,
@@ -119,8 +119,8 @@ const rlf_ast_expr *rlf_sema_optimizer(rlf_sema *s, int model,
 /* Data, models and hooks, in the order of the program. */
 void rlf_sema_resources(rlf_sema *s);
 /* A parameter's value. */
-rlf_thing rlf_param_value(rlf_sema *s, const rlf_ast_decl *decl,
-                          rlf_module *module);
+rlf_entity rlf_param_value(rlf_sema *s, const rlf_ast_decl *decl,
+                           rlf_module *module);
 
 /* ---- data.c ---- */
 
@@ -131,11 +131,11 @@ int rlf_data_make(rlf_sema *s, const rlf_ast_expr *e, const char *name,
  * its file cannot be read. */
 bool rlf_data_kind(rlf_sema *s, int data, const rlf_ast_name *name,
                    rlf_field *kind, const char **nearest);
-/* Is `e` a part that an option keeps out of the data set *thing, by the
- * option's name? Then *thing becomes it, or nothing after a message. */
-bool rlf_data_part(rlf_sema *s, rlf_thing *thing, const rlf_ast_expr *e);
+/* Is `e` a part that an option keeps out of the data set *entity, by the
+ * option's name? Then *entity becomes it, or nothing after a message. */
+bool rlf_data_part(rlf_sema *s, rlf_entity *entity, const rlf_ast_expr *e);
 /* A field of the data set in the condition that chooses its rows. */
-rlf_thing rlf_data_field(rlf_sema *s, int data, const rlf_ast_expr *e);
+rlf_entity rlf_data_field(rlf_sema *s, int data, const rlf_ast_expr *e);
 
 /* ---- term.c ---- */
 
@@ -212,7 +212,7 @@ rlf_level rlf_level_of(const rlf_sema *s, int domain);
 int rlf_level_vocab(rlf_sema *s, int tokens);
 /* A value per word lives in the expression or update that reduces it: one that
  * was named elsewhere is refused. */
-bool rlf_level_here(rlf_sema *s, const rlf_thing *thing, rlf_span span);
+bool rlf_level_here(rlf_sema *s, const rlf_entity *entity, rlf_span span);
 /* Has term `x`, written at `at`, a value of its own for each token, as a
  * function that goes along a response takes it? False after a message where a
  * sum in it repeats a value of a sample or prompt. `what` takes it. */
@@ -283,12 +283,13 @@ void rlf_def_ranges(rlf_sema *s, const rlf_ast_decl *def);
  * condition? False after a message. */
 bool rlf_range_measures(rlf_sema *s, const rlf_ast_decl *def,
                         const rlf_ast_formal *f, const rlf_ast_expr *given,
-                        const rlf_thing *arg);
+                        const rlf_entity *arg);
 /* Is the argument, given at `at`, in the formal's range, for all that is known
  * before the run? False after a message. What depends on the run is looked at
  * in it. What is never taken need not fit. */
 bool rlf_range_fits(rlf_sema *s, const rlf_ast_decl *def,
-                    const rlf_ast_formal *f, const rlf_thing *arg, rlf_span at);
+                    const rlf_ast_formal *f, const rlf_entity *arg,
+                    rlf_span at);
 /* An item that ends the run where the term is not what `formal` takes. */
 void rlf_range_place(rlf_sema *s, const rlf_formal *formal, int term,
                      rlf_span at);
@@ -306,28 +307,28 @@ bool rlf_level_over_is(rlf_sema *s, const rlf_ast_name *over);
 /* ---- eval.c ---- */
 
 /* The value of a def's use. */
-rlf_thing rlf_eval_def(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
-                       const rlf_ast_expr *call);
-/* The set that a thing is (all rows of a data set); -1 after a message. */
-int rlf_thing_set(rlf_sema *s, const rlf_thing *thing, rlf_span span);
+rlf_entity rlf_eval_def(rlf_sema *s, const rlf_ast_decl *def,
+                        rlf_module *module, const rlf_ast_expr *call);
+/* The set that an entity is (all rows of a data set); -1 after a message. */
+int rlf_entity_set(rlf_sema *s, const rlf_entity *entity, rlf_span span);
 /* Things of a flow cannot be used before the run starts: says so. */
 bool rlf_eval_outside(rlf_sema *s, rlf_span span, const char *what);
 
-rlf_thing rlf_eval(rlf_sema *s, const rlf_ast_expr *e);
+rlf_entity rlf_eval(rlf_sema *s, const rlf_ast_expr *e);
 /* The value as a number term; -1 after a message. */
 int rlf_eval_number(rlf_sema *s, const rlf_ast_expr *e);
 /* The same, of a number without a unit. */
 int rlf_eval_plain(rlf_sema *s, const rlf_ast_expr *e);
-int rlf_thing_number(rlf_sema *s, const rlf_thing *thing, rlf_span span);
-const char *rlf_thing_word(const rlf_sema *s, const rlf_thing *thing);
-rlf_thing rlf_thing_none(rlf_span span);
-rlf_thing rlf_thing_term(const rlf_sema *s, int term, rlf_span span);
+int rlf_entity_number(rlf_sema *s, const rlf_entity *entity, rlf_span span);
+const char *rlf_entity_word(const rlf_sema *s, const rlf_entity *entity);
+rlf_entity rlf_entity_none(rlf_span span);
+rlf_entity rlf_entity_term(const rlf_sema *s, int term, rlf_span span);
 
 /* ---- builtin.c ---- */
 
 /* Arithmetic by name: true if `name` is a built-in function. */
 bool rlf_builtin_call(rlf_sema *s, const char *name, const rlf_ast_expr *call,
-                      rlf_thing *out);
+                      rlf_entity *out);
 bool rlf_builtin_is(const char *name);
 /* Is it one that takes `x over ...`, and nothing else? */
 bool rlf_builtin_reduces(const char *name);
@@ -335,14 +336,14 @@ size_t rlf_builtin_names(const char **out, size_t room);
 
 /* ---- call.c ---- */
 
-rlf_thing rlf_call_function(rlf_sema *s, const rlf_node_class *class,
-                            const rlf_ast_expr *call);
-rlf_thing rlf_call_method(rlf_sema *s, const rlf_thing *receiver,
-                          const rlf_ast_expr *call);
-rlf_thing rlf_call_hook(rlf_sema *s, int hook, const rlf_ast_expr *call);
-rlf_thing rlf_call_field(rlf_sema *s, const rlf_thing *receiver,
-                         const rlf_ast_expr *field);
-rlf_thing rlf_call_data(rlf_sema *s, int data, rlf_span span);
+rlf_entity rlf_call_function(rlf_sema *s, const rlf_node_class *class,
+                             const rlf_ast_expr *call);
+rlf_entity rlf_call_method(rlf_sema *s, const rlf_entity *receiver,
+                           const rlf_ast_expr *call);
+rlf_entity rlf_call_hook(rlf_sema *s, int hook, const rlf_ast_expr *call);
+rlf_entity rlf_call_field(rlf_sema *s, const rlf_entity *receiver,
+                          const rlf_ast_expr *field);
+rlf_entity rlf_call_data(rlf_sema *s, int data, rlf_span span);
 int rlf_call_state(rlf_sema *s, int state, rlf_span span);
 /* A built-in value such as `step`, which a class without receiver gives. */
 int rlf_call_value(rlf_sema *s, const rlf_node_class *class, rlf_span span);

@@ -517,12 +517,12 @@ find_model(maker *m)
     rlf_sema *s = m->s;
     const rlf_ast_name *name = &m->ast->model;
     rlf_found found;
-    rlf_thing thing = {.kind = RLF_THING_NONE};
+    rlf_entity entity = {.kind = RLF_ENTITY_NONE};
     bool known = rlf_name_find(s, name, &found) && found.decl;
     if (known && found.decl->kind == RLF_AST_MODEL)
-        thing = rlf_sema_declared(s, found.decl, found.module);
-    if (thing.kind == RLF_THING_MODEL) {
-        m->row.model = thing.resource;
+        entity = rlf_sema_declared(s, found.decl, found.module);
+    if (entity.kind == RLF_ENTITY_MODEL) {
+        m->row.model = entity.resource;
         return true;
     }
     rlf_diag *diag =

@@ -196,7 +196,7 @@ look_later(rlf_sema *s, const ranged *r, int term)
  * value; those of values per row count as 0 and 1. */
 static bool
 is_number(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
-          const rlf_ast_expr *given, const rlf_thing *arg)
+          const rlf_ast_expr *given, const rlf_entity *arg)
 {
     const char *what = rlf_arena_printf(s->arena, "the argument '%s' of '%s'",
                                         f->name.text, def->name.text);
@@ -211,11 +211,11 @@ is_number(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
 
 bool
 rlf_range_fits(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
-               const rlf_thing *arg, rlf_span at)
+               const rlf_entity *arg, rlf_span at)
 {
     ranged r = {.def = def, .formal = f, .high = INFINITY, .at = at};
     double least, most;
-    int term = rlf_thing_number(s, arg, arg->span);
+    int term = rlf_entity_number(s, arg, arg->span);
     if (term < 0 || !rlf_range_end(s, f->low, &r.low) ||
         (f->high && !rlf_range_end(s, f->high, &r.high)))
         return false;
@@ -251,11 +251,11 @@ is_written(const rlf_ast_expr *e, double *out)
 bool
 rlf_range_measures(rlf_sema *s, const rlf_ast_decl *def,
                    const rlf_ast_formal *f, const rlf_ast_expr *given,
-                   const rlf_thing *arg)
+                   const rlf_entity *arg)
 {
     double x;
     return (!f->low && !is_written(f->value, &x)) ||
-           arg->kind != RLF_THING_NUMBER || is_number(s, def, f, given, arg);
+           arg->kind != RLF_ENTITY_NUMBER || is_number(s, def, f, given, arg);
 }
 
 /* Can the formal's range hold anything, and does it hold the default? */

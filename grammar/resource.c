@@ -229,32 +229,32 @@ enter(rlf_sema *s, rlf_known known)
     return s->known.count - 1;
 }
 
-static rlf_thing
+static rlf_entity
 work_out(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
 {
-    static const rlf_thing_kind things[] = {
-        [RLF_AST_MODEL] = RLF_THING_MODEL, [RLF_AST_HOOK] = RLF_THING_HOOK};
+    static const rlf_entity_kind entities[] = {
+        [RLF_AST_MODEL] = RLF_ENTITY_MODEL, [RLF_AST_HOOK] = RLF_ENTITY_HOOK};
     static const rlf_resource_kind kinds[] = {
         [RLF_AST_MODEL] = RLF_RESOURCE_MODEL,
         [RLF_AST_HOOK] = RLF_RESOURCE_HOOK};
     if (decl->kind == RLF_AST_PARAM)
         return rlf_param_value(s, decl, module);
-    rlf_thing thing = rlf_thing_none(decl->name.span);
+    rlf_entity entity = rlf_entity_none(decl->name.span);
     if (decl->kind == RLF_AST_DATA) {
-        thing.resource =
+        entity.resource =
             rlf_data_make(s, decl->value, decl->name.text, decl->span, module);
-        if (thing.resource >= 0)
-            thing.kind = RLF_THING_DATA;
-        return thing;
+        if (entity.resource >= 0)
+            entity.kind = RLF_ENTITY_DATA;
+        return entity;
     }
     rlf_resource resource;
     if (!make(s, kinds[decl->kind], decl, module, &resource))
-        return thing;
+        return entity;
     if (decl->kind == RLF_AST_HOOK && !make_hook(s, decl, &resource))
-        return thing;
-    thing.kind = things[decl->kind];
-    thing.resource = rlf_graph_add_resource(s->graph, resource);
-    return thing;
+        return entity;
+    entity.kind = entities[decl->kind];
+    entity.resource = rlf_graph_add_resource(s->graph, resource);
+    return entity;
 }
 
 /* Work something out as if at the top of `module`. */
@@ -286,30 +286,30 @@ come_back(rlf_sema *s, place before)
     s->maybe = before.maybe;
 }
 
-rlf_thing
+rlf_entity
 rlf_sema_declared(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
 {
     rlf_known *known = find(s, decl);
     if (known && known->busy) {
         rlf_diag_error(s->diags, "name", decl->name.span,
                        "'%s' is declared by itself", decl->name.text);
-        return rlf_thing_none(decl->name.span);
+        return rlf_entity_none(decl->name.span);
     }
     if (known)
-        return known->thing;
+        return known->entity;
     size_t index =
         enter(s, (rlf_known){.decl = decl, .module = module, .busy = true});
     place before = go_to(s, module);
-    rlf_thing thing = work_out(s, decl, module);
+    rlf_entity entity = work_out(s, decl, module);
     come_back(s, before);
-    s->known.data[index].thing = thing;
+    s->known.data[index].entity = entity;
     s->known.data[index].busy = false;
-    while (thing.kind == RLF_THING_MODEL &&
-           s->known_of.count <= (size_t)thing.resource)
+    while (entity.kind == RLF_ENTITY_MODEL &&
+           s->known_of.count <= (size_t)entity.resource)
         RLF_PUSH_IN(s->arena, &s->known_of, 0);
-    if (thing.kind == RLF_THING_MODEL)
-        s->known_of.data[thing.resource] = (int)index + 1;
-    return thing;
+    if (entity.kind == RLF_ENTITY_MODEL)
+        s->known_of.data[entity.resource] = (int)index + 1;
+    return entity;
 }
 
 /* The data set with a number per row. */
@@ -328,18 +328,18 @@ state_data(rlf_sema *s, const char *state, const rlf_ast_name *word, int *out)
         rlf_diag_hint(s->diags, diag, "leave it out: state %s = ...", state);
         return false;
     }
-    rlf_thing thing = rlf_eval(s, &name);
-    if (thing.kind == RLF_THING_DATA) {
-        *out = thing.resource;
+    rlf_entity entity = rlf_eval(s, &name);
+    if (entity.kind == RLF_ENTITY_DATA) {
+        *out = entity.resource;
         return true;
     }
-    if (thing.kind != RLF_THING_NONE)
+    if (entity.kind != RLF_ENTITY_NONE)
         rlf_diag_hint(
             s->diags,
             rlf_diag_error(s->diags, "type", word->span,
                            "a state has one number, or one per row of a data "
                            "set, and this is %s",
-                           rlf_thing_word(s, &thing)),
+                           rlf_entity_word(s, &entity)),
             "state %s = ... is one number; state %s : DATA = ... one per row "
             "of DATA",
             state, state);
@@ -351,11 +351,11 @@ rlf_sema_state(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
 {
     rlf_known *known = find(s, decl);
     if (known)
-        return known->thing.resource;
+        return known->entity.resource;
     size_t index =
         enter(s, (rlf_known){.decl = decl,
                              .module = module,
-                             .thing = rlf_thing_none(decl->name.span)});
+                             .entity = rlf_entity_none(decl->name.span)});
     const rlf_constructor *c =
         rlf_classes_constructor(s->classes, RLF_RESOURCE_STATE, NULL,
                                 decl->word.text ? "rows" : "number");
@@ -387,7 +387,7 @@ rlf_sema_state(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
             .domain = source < 0 ? 0 : s->graph->resources.data[source].domain,
             .directory = module->directory,
             .span = decl->span});
-    s->known.data[index].thing.resource = resource;
+    s->known.data[index].entity.resource = resource;
     return resource;
 }
 

@@ -7,8 +7,8 @@
  *   sets    rlf_set of the graph, with who makes each
  *   items   the nodes to be, in the order of the program, by regions
  *
- * Private to grammar. Everything lives in the compile arena. A thing that was
- * refused is RLF_THING_NONE; whatever meets it stays silent, so that one slip
+ * Private to grammar. Everything lives in the compile arena. An entity that was
+ * refused is RLF_ENTITY_NONE; whatever meets it stays silent, so that one slip
  * gives one message. */
 #ifndef RLF_GRAMMAR_SEMA_H
 #define RLF_GRAMMAR_SEMA_H
@@ -42,39 +42,39 @@ struct rlf_module {
     bool loading; /* its imports are being read: a cycle comes back here */
 };
 
-/* ---- things ---- */
+/* ---- entities ---- */
 
-typedef enum rlf_thing_kind {
-    RLF_THING_NONE,   /* refused, and reported */
-    RLF_THING_NUMBER, /* term: numbers on a domain; constants too */
-    RLF_THING_WORDS,  /* term: texts on a domain */
-    RLF_THING_TEXT,   /* text: known now */
-    RLF_THING_LIST,   /* list: known now */
-    RLF_THING_SET,    /* set */
-    RLF_THING_MODEL,  /* resource */
-    RLF_THING_DATA,   /* resource */
-    RLF_THING_HOOK,   /* resource */
-    RLF_THING_RECORD, /* results of a hook: record */
-} rlf_thing_kind;
+typedef enum rlf_entity_kind {
+    RLF_ENTITY_NONE,   /* refused, and reported */
+    RLF_ENTITY_NUMBER, /* term: numbers on a domain; constants too */
+    RLF_ENTITY_WORDS,  /* term: texts on a domain */
+    RLF_ENTITY_TEXT,   /* text: known now */
+    RLF_ENTITY_LIST,   /* list: known now */
+    RLF_ENTITY_SET,    /* set */
+    RLF_ENTITY_MODEL,  /* resource */
+    RLF_ENTITY_DATA,   /* resource */
+    RLF_ENTITY_HOOK,   /* resource */
+    RLF_ENTITY_RECORD, /* results of a hook: record */
+} rlf_entity_kind;
 
-typedef struct rlf_thing {
-    rlf_thing_kind kind;
+typedef struct rlf_entity {
+    rlf_entity_kind kind;
     int term, set, resource;
     const char *text;
     bool resolved; /* a text that is a path already as it is to be opened */
     const char *written; /* ... as it was before; else NULL */
-    struct rlf_thing *list;
+    struct rlf_entity *list;
     size_t n_list;
     const struct rlf_record *record;
     rlf_span span;
-} rlf_thing;
+} rlf_entity;
 
 /* The outputs of a hook call: its results, then whether it went well. */
 typedef struct rlf_record {
     const char *hook;
     const struct rlf_give *gives; /* n_gives; one without a name: the value */
     int n_gives;
-    rlf_thing *values; /* n_gives + 1; the last is `.ok` */
+    rlf_entity *values; /* n_gives + 1; the last is `.ok` */
 } rlf_record;
 
 /* ---- terms ---- */
@@ -234,13 +234,13 @@ typedef struct rlf_maker {
 typedef struct rlf_scope rlf_scope;
 struct rlf_scope {
     rlf_scope *parent; /* NULL: then the module's names follow */
-    rlf_map things;    /* name -> rlf_named */
+    rlf_map entities;  /* name -> rlf_named */
     rlf_module *module;
     bool def; /* the formals of a def: hides what is outside */
 };
 
 typedef struct rlf_named {
-    rlf_thing thing;
+    rlf_entity entity;
     rlf_span span;
     bool round; /* a collect made it in each round: it is nothing now */
     bool used;
@@ -258,7 +258,7 @@ typedef struct rlf_given {
 typedef struct rlf_known {
     const rlf_ast_decl *decl;
     rlf_module *module;
-    rlf_thing thing;
+    rlf_entity entity;
     bool busy; /* it is being worked out: a cycle comes back here */
 } rlf_known;
 

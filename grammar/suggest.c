@@ -72,8 +72,8 @@ nearest(rlf_sema *s, const char *name, rlf_wanted wanted)
     names list = {0};
     for (rlf_scope *scope = s->scope; scope && wanted == RLF_WANT_VALUE;
          scope = scope->parent)
-        for (size_t i = 0; i < scope->things.count; i++)
-            RLF_PUSH(&list, scope->things.entries[i].key);
+        for (size_t i = 0; i < scope->entities.count; i++)
+            RLF_PUSH(&list, scope->entities.entries[i].key);
     const rlf_module *module = s->scope->module;
     add_module(&list, module, wanted);
     for (size_t i = 0; i < module->imports.count; i++)

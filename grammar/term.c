@@ -106,9 +106,9 @@ is_named_truth(rlf_sema *s, const rlf_ast_expr *e, const char *what)
         return is_named_truth(s, e->right, what) ||
                is_named_truth(s, e->other, what);
     if (e->kind != RLF_AST_NAME || !rlf_name_find(s, &e->name, &found) ||
-        !found.local || found.local->thing.kind != RLF_THING_NUMBER)
+        !found.local || found.local->entity.kind != RLF_ENTITY_NUMBER)
         return false;
-    const rlf_term *t = &s->terms.data[found.local->thing.term];
+    const rlf_term *t = &s->terms.data[found.local->entity.term];
     if (!t->written)
         return false;
     rlf_diag *diag = rlf_diag_error(
@@ -216,7 +216,7 @@ is_whole(const rlf_sema *s, const rlf_term *term, int k)
 }
 
 /* Does what operand `k`, one per token, repeats at each token stay so in the
- * term? A product with what each token has of its own is another thing. */
+ * term? A product with what each token has of its own is something else. */
 static bool
 passes_repeat(const rlf_sema *s, const rlf_term *term, int k)
 {

@@ -431,12 +431,12 @@ rlf_sema_update(rlf_sema *s, const rlf_ast_stmt *stmt)
                          .span = stmt->name.span,
                          .at = stmt->name.span,
                          .name = stmt->name};
-    rlf_thing model = rlf_eval(s, &name);
-    if (model.kind != RLF_THING_MODEL) {
-        if (model.kind != RLF_THING_NONE)
+    rlf_entity model = rlf_eval(s, &name);
+    if (model.kind != RLF_ENTITY_MODEL) {
+        if (model.kind != RLF_ENTITY_NONE)
             rlf_diag_error(s->diags, "type", stmt->name.span,
                            "an update is of a model, and this is %s",
-                           rlf_thing_word(s, &model));
+                           rlf_entity_word(s, &model));
         return;
     }
     const rlf_node_class *class = rlf_classes_syntax(s->classes, "update");

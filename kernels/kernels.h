@@ -64,14 +64,14 @@ typedef struct rlf_product_pack_args {
     void *packed; /* =, 64-byte aligned */
 } rlf_product_pack_args;
 
-/* Memory that an operation soon after this one touches, to be brought near
- * while this one computes: a hint that changes no result. Block i is `floats`
+/* Memory that a later operation touches, to be prefetched into the caches while
+ * this one computes: a hint that changes no result. Block i is `floats`
  * from base + index[i] * stride on. */
-typedef struct rlf_soon {
+typedef struct rlf_prefetch {
     const rlf_real *base;
     const int32_t *index; /* [n], host-readable */
     int64_t n, stride, floats;
-} rlf_soon;
+} rlf_prefetch;
 
 /* c[m, n] = start + sum over k in order of x[m, k] * w, where start is c if
  * `add`, else bias if set, else 0 (`add` with bias: c + bias).
@@ -99,7 +99,7 @@ typedef struct rlf_product_args {
     const int64_t *parts; /* in all places; NULL: one, of k held here */
     const int *pieces;    /* of each part, as rlf_piece_first; NULL: zeros */
     int n_parts;
-    rlf_soon soon; /* n = 0: nothing */
+    rlf_prefetch prefetch; /* n = 0: nothing */
 } rlf_product_args;
 
 /* Activation functions, all of the form x * sigmoid(z(x)):

@@ -27,14 +27,14 @@ static const char what[] = "a conversation";
 
 /* The runs as they are behind the prompt. */
 static rlf_status
-put_talk(rlf_arena *pool, const rlf_conversation *turns, rlf_err *err,
-         rlf_sample *out)
+put_dialog(rlf_arena *pool, const rlf_conversation *turns, rlf_err *err,
+           rlf_sample *out)
 {
     uint32_t first = turns->runs[0].from, n = 0;
-    rlf_talk *talk;
+    rlf_dialog *dialog;
     rlf_token_run *runs;
     uint32_t *ids;
-    RLF_TRY(rlf_arena_try(pool, sizeof *talk, what, err, &talk));
+    RLF_TRY(rlf_arena_try(pool, sizeof *dialog, what, err, &dialog));
     RLF_TRY(
         rlf_arena_try(pool, turns->n_runs * sizeof *runs, what, err, &runs));
     RLF_TRY(rlf_arena_try(pool, turns->n_said * sizeof *ids, what, err, &ids));
@@ -44,12 +44,12 @@ put_talk(rlf_arena *pool, const rlf_conversation *turns, rlf_err *err,
             ids[n++] = turns->ids[k];
         runs[i] = (rlf_token_run){run.from - first, run.to - first};
     }
-    *talk = (rlf_talk){.ids = turns->ids + first,
-                       .n_ids = turns->n_ids - first,
-                       .runs = runs,
-                       .n_runs = turns->n_runs};
+    *dialog = (rlf_dialog){.ids = turns->ids + first,
+                           .n_ids = turns->n_ids - first,
+                           .runs = runs,
+                           .n_runs = turns->n_runs};
     *out = (rlf_sample){
-        .ids = ids, .n_ids = n, .finished = !turns->cut, .talk = talk};
+        .ids = ids, .n_ids = n, .finished = !turns->cut, .dialog = dialog};
     return RLF_OK;
 }
 
@@ -64,7 +64,7 @@ put_row(const rlf_call *call, const rlf_reader *reader, const rlf_prompt *from,
                            most->kind == RLF_ARG_NUMBER ? (uint32_t)most->number
                                                         : 0,
                            err, &turns));
-    RLF_TRY(put_talk(env->pool, &turns, err, &out->sample[row]));
+    RLF_TRY(put_dialog(env->pool, &turns, err, &out->sample[row]));
     RLF_TRY(rlf_rows_text(env->pool, reader->tokenizer, out->sample[row].ids,
                           out->sample[row].n_ids, err, &out->sample[row].text));
     rlf_prompt *prompt = &out->prompt[row];

@@ -75,7 +75,7 @@ leaves(const rlf_graph *graph, int region)
     bool found = false;
     for (int i = 0; i < body->n_nodes && !found; i++) {
         const rlf_node *node = &graph->nodes.data[body->nodes[i]];
-        found = node->class->course == RLF_COURSE_LEAVE;
+        found = node->class->control_flow == RLF_CONTROL_FLOW_LEAVE;
         for (int k = 0; k < node->n_regions && !found; k++)
             found = leaves(graph, node->regions[k]);
     }
@@ -197,7 +197,7 @@ report_empty(const rlf_env *env, int region)
         if (node->class->work == RLF_WORK_TRAIN)
             env->report(env->sink,
                         rlf_update_metric(graph, node, "empty", env->pool), 1);
-        else if (node->class->course == RLF_COURSE_LOOP)
+        else if (node->class->control_flow == RLF_CONTROL_FLOW_LOOP)
             report_empty(env, node->regions[0]);
     }
 }
@@ -320,7 +320,7 @@ const rlf_node_class rlf_node_for = {
     .name = "split",
     .doc = "runs its block on pieces of sets, groups whole",
     .form = RLF_FORM_SYNTAX,
-    .course = RLF_COURSE_LOOP,
+    .control_flow = RLF_CONTROL_FLOW_LOOP,
     .formals = formals,
     .n_formals = N_FORMALS,
     .gives = RLF_GIVES_OTHER,

@@ -73,14 +73,14 @@ rlf_sequences_read(const rlf_env *env, const rlf_rows *rows,
                                 reader, err, &prompt));
         if (!same)
             RLF_TRY(read_anew(env, rows, reader, &prompt, err, &sample));
-        const rlf_talk *talk = sample.talk;
+        const rlf_dialog *dialog = sample.dialog;
         seqs[i] = (rlf_sequence){.prompt = prompt.ids,
                                  .n_prompt = prompt.n_ids,
-                                 .response = talk ? talk->ids : sample.ids,
+                                 .response = dialog ? dialog->ids : sample.ids,
                                  .n_response = rlf_sample_length(&sample),
                                  .temperature = rows->temperature,
-                                 .runs = talk ? talk->runs : NULL,
-                                 .n_runs = talk ? talk->n_runs : 0};
+                                 .runs = dialog ? dialog->runs : NULL,
+                                 .n_runs = dialog ? dialog->n_runs : 0};
         RLF_TRY(check_length(env, rows, row, model, &seqs[i], err));
         RLF_TRY(rlf_memory_check(err));
     }

@@ -79,11 +79,11 @@ rounded(int type, double x)
 }
 
 static double
-combine(int type, int how, double a, double b)
+combine(int type, int op, double a, double b)
 {
-    if (how == RLF_COMM_MAX)
+    if (op == RLF_COMM_MAX)
         return a > b ? a : b;
-    if (how == RLF_COMM_MIN)
+    if (op == RLF_COMM_MIN)
         return a < b ? a : b;
     if (type == RLF_COMM_F32 || type == RLF_COMM_BF16)
         return rounded(type, (double)((float)a + (float)b));
@@ -92,7 +92,7 @@ combine(int type, int how, double a, double b)
 
 /* The tree over who[0..n): neighbours, then pairs of pairs... */
 static double
-tree(int type, int how, const int *who, int n, size_t i)
+tree(int type, int op, const int *who, int n, size_t i)
 {
     double level[64];
     for (int m = 0; m < n; m++)
@@ -100,7 +100,7 @@ tree(int type, int how, const int *who, int n, size_t i)
     for (; n > 1; n = (n + 1) / 2)
         for (int m = 0; m < (n + 1) / 2; m++)
             level[m] = 2 * m + 1 < n
-                           ? combine(type, how, level[2 * m], level[2 * m + 1])
+                           ? combine(type, op, level[2 * m], level[2 * m + 1])
                            : level[2 * m];
     return level[0];
 }
@@ -120,13 +120,13 @@ filled(int type, int who, size_t n)
 /* Elements first, first + 1... of the result against the tree; of long results
  * every 61st. */
 static bool
-is_tree(int type, int how, const int *who, int n_who, const void *got,
+is_tree(int type, int op, const int *who, int n_who, const void *got,
         size_t first, size_t n)
 {
     size_t size = rlf_comm_type_size((rlf_comm_type)type);
     for (size_t i = 0; i<n; i += n> 10000 && i + 61 < n ? 61 : 1) {
         char want[8];
-        put(want, type, 0, tree(type, how, who, n_who, first + i));
+        put(want, type, 0, tree(type, op, who, n_who, first + i));
         if (memcmp((const char *)got + i * size, want, size) != 0)
             return false;
     }
@@ -147,17 +147,17 @@ expect_met(member *s, uint64_t before, uint64_t times, const char *what)
 }
 
 static void
-all_reduce_one(member *s, int type, int how, size_t n, bool in_place)
+all_reduce_one(member *s, int type, int op, size_t n, bool in_place)
 {
     uint64_t before = rlf_comm_met(s->comm);
     size_t size = rlf_comm_type_size((rlf_comm_type)type);
     void *in = filled(type, s->rank, n);
     void *out = in_place ? in : rlf_calloc(n + 1, size);
-    EXPECT_OK(s, rlf_group_all_reduce(rlf_group_world(s->comm), in, out, n,
-                                      (rlf_comm_type)type, (rlf_comm_how)how,
-                                      &err));
-    expect(s, is_tree(type, how, everyone, s->size, out, 0, n),
-           "all-reduce of %zu, type %d, how %d", n, type, how);
+    EXPECT_OK(s,
+              rlf_group_all_reduce(rlf_group_world(s->comm), in, out, n,
+                                   (rlf_comm_type)type, (rlf_comm_op)op, &err));
+    expect(s, is_tree(type, op, everyone, s->size, out, 0, n),
+           "all-reduce of %zu, type %d, op %d", n, type, op);
     expect_met(s, before, n > 0, "all-reduce");
     if (!in_place)
         free(out);
@@ -168,10 +168,10 @@ static void
 case_all_reduce(member *s)
 {
     for (int type = 0; type < RLF_COMM_TYPES; type++)
-        for (int how = 0; how < RLF_COMM_HOWS; how++)
+        for (int op = 0; op < RLF_COMM_OPS; op++)
             for (size_t l = 0; l < RLF_COUNT(lengths); l++)
-                if (lengths[l] != LARGE || how + type == 0)
-                    all_reduce_one(s, type, how, lengths[l], l % 2);
+                if (lengths[l] != LARGE || op + type == 0)
+                    all_reduce_one(s, type, op, lengths[l], l % 2);
     all_reduce_one(s, RLF_COMM_F64, RLF_COMM_SUM, LARGE, false);
 }
 
@@ -226,12 +226,11 @@ static void
 case_edges(member *s)
 {
     float x = s->rank == s->size / 2 ? NAN : (float)s->rank;
-    for (int how = RLF_COMM_MAX; how <= RLF_COMM_MIN; how++) {
+    for (int op = RLF_COMM_MAX; op <= RLF_COMM_MIN; op++) {
         float y = 0;
-        EXPECT_OK(s,
-                  rlf_group_all_reduce(rlf_group_world(s->comm), &x, &y, 1,
-                                       RLF_COMM_F32, (rlf_comm_how)how, &err));
-        expect(s, isnan(y), "how %d loses a NaN", how);
+        EXPECT_OK(s, rlf_group_all_reduce(rlf_group_world(s->comm), &x, &y, 1,
+                                          RLF_COMM_F32, (rlf_comm_op)op, &err));
+        expect(s, isnan(y), "op %d loses a NaN", op);
     }
     uint16_t half = rlf_f32_to_bf16(x), most = 0;
     EXPECT_OK(s, rlf_group_all_reduce(rlf_group_world(s->comm), &half, &most, 1,

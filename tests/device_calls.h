@@ -92,20 +92,20 @@ call_all_gather(rlf_group *group, const void *data, size_t bytes, void *out,
 
 static rlf_status
 call_all_reduce(rlf_group *group, const void *in, void *out, size_t n,
-                rlf_comm_type type, rlf_comm_how how, rlf_err *err)
+                rlf_comm_type type, rlf_comm_op op, rlf_err *err)
 {
     size_t bytes = n * rlf_comm_type_size(type);
     twin from = twin_new(in, bytes), to = twin_new(out, bytes);
     rlf_status status =
         rlf_device_all_reduce(here, group, in == out ? to.device : from.device,
-                              to.device, n, type, how, err);
+                              to.device, n, type, op, err);
     status = twin_end(&from, NULL, 0, status, err);
     return twin_end(&to, out, bytes, status, err);
 }
 
 static rlf_status
 call_reduce_scatter(rlf_group *group, const void *in, void *out,
-                    const size_t *counts, rlf_comm_type type, rlf_comm_how how,
+                    const size_t *counts, rlf_comm_type type, rlf_comm_op op,
                     rlf_err *err)
 {
     size_t size = rlf_comm_type_size(type), n = 0;
@@ -117,7 +117,7 @@ call_reduce_scatter(rlf_group *group, const void *in, void *out,
     rlf_status status = rlf_device_reduce_scatter(here, group, from.device,
                                                   inside ? twin_at(&from, out)
                                                          : (void *)to.device,
-                                                  counts, type, how, err);
+                                                  counts, type, op, err);
     status = twin_end(&to, out, inside ? 0 : own, status, err);
     return twin_end(&from, out, inside ? own : 0, status, err);
 }

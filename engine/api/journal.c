@@ -163,11 +163,11 @@ copy_own(const rlf_session *session, int which, const rlf_infile *file,
          uint64_t size, copied *c, rlf_err *err)
 {
     uint64_t from = 0;
-    for (size_t i = 0; i <= session->beside.journals[which].foreign.count;
+    for (size_t i = 0; i <= session->metadata.journals[which].foreign.count;
          i++) {
         const struct rlf_foreign *f =
-            i < session->beside.journals[which].foreign.count
-                ? &session->beside.journals[which].foreign.data[i]
+            i < session->metadata.journals[which].foreign.count
+                ? &session->metadata.journals[which].foreign.data[i]
                 : &(struct rlf_foreign){size, size};
         if (f->from > from && f->from <= rlf_infile_size(file))
             RLF_TRY(copy_range(file, from, f->from, c, err));
@@ -183,12 +183,12 @@ is_whole(const rlf_session *session, int which, const rlf_infile *file,
          uint64_t length, rlf_err *err, bool *whole)
 {
     copied own = {0};
-    uint64_t n = session->beside.journals[which].size;
+    uint64_t n = session->metadata.journals[which].size;
     *whole = false;
     if (length < n)
         return RLF_OK;
     RLF_TRY(copy_own(session, which, file, n, &own, err));
-    *whole = own.checksum == session->beside.journals[which].checksum;
+    *whole = own.checksum == session->metadata.journals[which].checksum;
     return RLF_OK;
 }
 
@@ -203,7 +203,7 @@ compare(rlf_session *session, int which, uint64_t is, rlf_err *err)
 {
     const char *path = path_of(session, which);
     rlf_appended *now = &session->appended[which];
-    uint64_t had = now->length, *size = &session->beside.journals[which].size;
+    uint64_t had = now->length, *size = &session->metadata.journals[which].size;
     bool whole = false;
     if (is == had)
         return RLF_OK;
@@ -215,7 +215,7 @@ compare(rlf_session *session, int which, uint64_t is, rlf_err *err)
         RLF_TRY(status);
     }
     if (whole) {
-        RLF_PUSH_IN(session->arena, &session->beside.journals[which].foreign,
+        RLF_PUSH_IN(session->arena, &session->metadata.journals[which].foreign,
                     ((struct rlf_foreign){*size, is}));
         *size = is;
     } else {
@@ -248,9 +248,9 @@ rlf_journal_add(rlf_session *session, int which, const char *p, size_t n,
     RLF_TRY(rlf_file_append(path, p, n, false, &at, err));
     RLF_TRY(compare(session, which, at, err));
     session->appended[which].length += n;
-    session->beside.journals[which].size += n;
-    session->beside.journals[which].checksum =
-        rlf_checksum(session->beside.journals[which].checksum, p, n);
+    session->metadata.journals[which].size += n;
+    session->metadata.journals[which].checksum =
+        rlf_checksum(session->metadata.journals[which].checksum, p, n);
     return RLF_OK;
 }
 
@@ -424,9 +424,9 @@ replace(rlf_session *session, int which, rlf_status status, const copied *c,
         return status;
     }
     RLF_TRY(rlf_writer_commit(c->to, err));
-    session->beside.journals[which].size = c->bytes;
-    session->beside.journals[which].checksum = c->checksum;
-    session->beside.journals[which].foreign.count = 0;
+    session->metadata.journals[which].size = c->bytes;
+    session->metadata.journals[which].checksum = c->checksum;
+    session->metadata.journals[which].foreign.count = 0;
     return RLF_OK;
 }
 
@@ -466,11 +466,11 @@ static rlf_status
 put_aside(rlf_session *session, int which, const rlf_infile *file, rlf_err *err)
 {
     const char *path = path_of(session, which), *to;
-    uint64_t n = session->beside.journals[which].size, first = n;
+    uint64_t n = session->metadata.journals[which].size, first = n;
     size_t lines;
     copied own = {0};
-    if (session->beside.journals[which].foreign.count)
-        first = session->beside.journals[which].foreign.data[0].from;
+    if (session->metadata.journals[which].foreign.count)
+        first = session->metadata.journals[which].foreign.data[0].from;
     RLF_TRY(rlf_journal_free_name(session, path, err, &to));
     RLF_TRY(count_lines(file, first, err, &lines));
     RLF_TRY(rlf_file_copy(path, to, err));
@@ -488,13 +488,13 @@ static rlf_status
 hold_against(rlf_session *session, int which, const rlf_infile *file,
              steps known, rlf_err *err)
 {
-    uint64_t n = session->beside.journals[which].size;
+    uint64_t n = session->metadata.journals[which].size;
     bool whole, of_steps;
     RLF_TRY(is_whole(session, which, file, rlf_infile_size(file), err, &whole));
     if (!whole)
         return mend(session, which, file, known, err);
     RLF_TRY(is_of_steps(file, n, which, known, err, &of_steps));
-    if (session->beside.journals[which].foreign.count || !of_steps)
+    if (session->metadata.journals[which].foreign.count || !of_steps)
         return put_aside(session, which, file, err);
     return rlf_infile_size(file) > n
                ? rlf_file_truncate(path_of(session, which), (size_t)n, err)
@@ -527,15 +527,15 @@ go_on(rlf_session *session, int which, steps known, rlf_err *err)
 static void
 begin_empty(rlf_session *session, int which, bool there, uint32_t step)
 {
-    if (session->beside.journals[which].size)
+    if (session->metadata.journals[which].size)
         rlf_buf_printf(&session->warnings,
                        "%s is %s: it had %" PRIu64 " bytes when step %" PRIu32
                        " was saved; it begins anew with step %" PRIu32 "\n",
                        path_of(session, which), there ? "empty" : "gone",
-                       session->beside.journals[which].size, step, step + 1);
-    session->beside.journals[which].size = 0;
-    session->beside.journals[which].checksum = 0;
-    session->beside.journals[which].foreign.count = 0;
+                       session->metadata.journals[which].size, step, step + 1);
+    session->metadata.journals[which].size = 0;
+    session->metadata.journals[which].checksum = 0;
+    session->metadata.journals[which].foreign.count = 0;
 }
 
 rlf_status
@@ -554,7 +554,7 @@ rlf_journals_open(rlf_session *session, uint32_t step, rlf_err *err)
         else
             RLF_TRY(begin_anew(session, path, err));
         session->appended[i] =
-            (rlf_appended){.length = session->beside.journals[i].size};
+            (rlf_appended){.length = session->metadata.journals[i].size};
     }
     return RLF_OK;
 }

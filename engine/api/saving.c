@@ -152,13 +152,13 @@ void
 rlf_saving_begin(rlf_session *s)
 {
     const rlf_best *asked = &s->options.best;
-    rlf_best *best = &s->beside.best;
+    rlf_best *best = &s->metadata.best;
     if (best->metric)
         best->metric = rlf_arena_strdup(s->arena, best->metric);
     if (asked->metric && (!best->metric || asked->least != best->least ||
                           strcmp(asked->metric, best->metric) != 0))
         *best = (rlf_best){.metric = asked->metric, .least = asked->least};
-    uint32_t *keep = &s->beside.keep;
+    uint32_t *keep = &s->metadata.keep;
     if (s->options.keep)
         *keep = (uint32_t)s->options.keep;
     else if (!*keep)
@@ -171,7 +171,7 @@ rlf_saving_begin(rlf_session *s)
 static bool
 is_best(rlf_session *s)
 {
-    rlf_best *best = &s->beside.best;
+    rlf_best *best = &s->metadata.best;
     double x;
     if (!best->metric ||
         !rlf_metrics_get(rlf_run_metrics(s->run), best->metric, &x) ||
@@ -203,7 +203,7 @@ rlf_saving_now(rlf_session *s, rlf_err *err)
     RLF_TRY(rlf_directory_blame(s, rlf_journals_sync(s, err), err));
     s->saved.failed = true; /* until it is written */
     RLF_TRY(rlf_directory_blame(
-        s, rlf_run_save(s->run, &s->beside, err, &s->warnings), err));
+        s, rlf_run_save(s->run, &s->metadata, err, &s->warnings), err));
     s->saved.failed = false;
     s->saved.at = rlf_clock_now();
     s->saved.took = rlf_clock_since(from);
@@ -216,8 +216,7 @@ rescue(rlf_session *s, rlf_err *err)
 {
     RLF_TRY(rlf_directory_check(s, err));
     RLF_TRY(rlf_directory_blame(s, rlf_journals_sync(s, err), err));
-    rlf_status status =
-        rlf_run_rescue(s->run, &s->beside, err, &s->warnings);
+    rlf_status status = rlf_run_rescue(s->run, &s->metadata, err, &s->warnings);
     return status < 0 ? rlf_directory_blame(s, status, err) : status;
 }
 

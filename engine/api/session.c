@@ -399,7 +399,7 @@ steps_of(rlf_session *s)
                 ? rlf_args_find(node->args, node->n_args, "count")
                 : NULL;
         bool all = !count || count->kind == RLF_ARG_ABSENT;
-        if (node->class->course == RLF_COURSE_LEAVE ||
+        if (node->class->control_flow == RLF_CONTROL_FLOW_LEAVE ||
             (node->region == 0 && !all))
             return rlf_run_epoch(s->run);
     }
@@ -468,7 +468,7 @@ begin_run(rlf_session *s, rlf_err *err)
         RLF_TRY(rlf_run_resume(s->run, err, &from));
         RLF_TRY(check_loaded(s, err));
         s->resumed = s->saved.step = from.step;
-        s->beside = from.beside;
+        s->metadata = from.metadata;
         s->accepted = from.accepted;
         rlf_buf_puts(&s->warnings, from.warning);
         if (!from.step)
@@ -669,7 +669,7 @@ finish(rlf_session *s, rlf_err *err)
         return RLF_OK;
     RLF_TRY(rlf_saving_now(s, err));
     RLF_TRY(rlf_prediction_write(s, err));
-    const rlf_best *best = &s->beside.best;
+    const rlf_best *best = &s->metadata.best;
     if (best->metric && !best->step)
         rlf_buf_printf(&s->warnings,
                        "--keep-best %s: no step reported it, so none was "

@@ -255,7 +255,7 @@ struct rlf_session {
                               0 once there is a directory */
     const char *accepted;  /* by this resume: likewise */
     rlf_record record;
-    rlf_beside beside;  /* journals and best step up to now */
+    rlf_checkpoint_metadata metadata; /* journals and best step up to now */
     rlf_appended appended[RLF_JOURNALS];
     struct {
         uint64_t at; /* clock when the last one was written, or the start */
@@ -587,7 +587,7 @@ rlf_status rlf_journal_free_name(const rlf_session *session, const char *path,
                                  rlf_err *err, const char **out);
 
 /* Before the first step, after a resume at `step` (0: none) whose checkpoint
- * knows session->beside: hold the files against that, cut what was written
+ * knows session->metadata: hold the files against that, cut what was written
  * about later steps, and put a file aside that has anything else. That and what
  * is damaged is told of in session->warnings. */
 rlf_status rlf_journals_open(rlf_session *session, uint32_t step, rlf_err *err);
@@ -606,7 +606,7 @@ rlf_status rlf_saving_best(rlf_session *session, const char *text,
                            rlf_err *err);
 /* The program reports what --keep-best names, as far as can be known. */
 rlf_status rlf_saving_check(const rlf_session *session, rlf_err *err);
-/* After a resume from a checkpoint that knows session->beside. */
+/* After a resume from a checkpoint that knows session->metadata. */
 void rlf_saving_begin(rlf_session *session);
 /* After each step: save if it is time, or the best so far. */
 rlf_status rlf_saving_step(rlf_session *session, rlf_err *err);

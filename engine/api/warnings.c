@@ -45,7 +45,8 @@ is_empty_update(const rlf_session *s, const rlf_metric *m)
     const rlf_node_class *class = s->graph->nodes.data[m->node].class;
     const char *at = strstr(m->name, empty);
     if (!at || !m->count ||
-        (class->work != RLF_WORK_TRAIN && class->course != RLF_COURSE_LOOP))
+        (class->work != RLF_WORK_TRAIN &&
+         class->control_flow != RLF_CONTROL_FLOW_LOOP))
         return false;
     rlf_buf name = {0};
     double ignored;

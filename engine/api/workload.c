@@ -475,7 +475,7 @@ rlf_session_workload_blocks(const rlf_session *s, bool mean, const char *prefix,
         late |= settles;
         every |= node->class->period && !by_number;
         branches |= node->class->condition && node->n_regions && !settles;
-        if (node->class->course == RLF_COURSE_ROUNDS)
+        if (node->class->control_flow == RLF_CONTROL_FLOW_ROUNDS)
             rounds = fmax(rounds, rounds_of(node));
     }
     if (shared)

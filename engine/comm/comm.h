@@ -268,28 +268,28 @@ typedef enum rlf_comm_type {
  * last one going up unchanged: the same bits on every transport, and the tree
  * over p k values where each of p members has folded its k = 2^m neighbours by
  * rlf_comm_fold(). Integers wrap. MAX and MIN of a NaN are NaN. */
-typedef enum rlf_comm_how {
+typedef enum rlf_comm_op {
     RLF_COMM_SUM,
     RLF_COMM_MAX,
     RLF_COMM_MIN,
-    RLF_COMM_HOWS
-} rlf_comm_how;
+    RLF_COMM_OPS
+} rlf_comm_op;
 
 size_t rlf_comm_type_size(rlf_comm_type type);
 
 /* n elements of `in` of all members, combined, in `out` of every member. `in`
  * and `out` are the same or do not overlap (so below). */
 rlf_status rlf_group_all_reduce(rlf_group *group, const void *in, void *out,
-                                size_t n, rlf_comm_type type, rlf_comm_how how,
+                                size_t n, rlf_comm_type type, rlf_comm_op op,
                                 rlf_err *err);
 /* `in` holds counts[0] + counts[1] + ... elements; member i gets its counts[i]
  * of the result. `out` may be its own place in `in`. */
 rlf_status rlf_group_reduce_scatter(rlf_group *group, const void *in, void *out,
                                     const size_t *counts, rlf_comm_type type,
-                                    rlf_comm_how how, rlf_err *err);
+                                    rlf_comm_op op, rlf_err *err);
 /* The same tree on one rank: out[i] = the tree over parts[0..n_parts)[i] for n
  * elements. `out` may be one of the parts. */
 void rlf_comm_fold(void *out, const void *const *parts, int n_parts, size_t n,
-                   rlf_comm_type type, rlf_comm_how how);
+                   rlf_comm_type type, rlf_comm_op op);
 
 #endif

@@ -290,19 +290,19 @@ rlf_device_all_gather(rlf_queue *queue, rlf_group *group, const void *data,
 
 rlf_status
 rlf_device_all_reduce(rlf_queue *queue, rlf_group *group, const void *in,
-                      void *out, size_t n, rlf_comm_type type, rlf_comm_how how,
+                      void *out, size_t n, rlf_comm_type type, rlf_comm_op op,
                       rlf_err *err)
 {
     rlf_port *port;
     RLF_TRY(rlf_port_enter(queue, group, &port, err));
     if (!port)
-        return rlf_group_all_reduce(group, in, out, n, type, how, err);
+        return rlf_group_all_reduce(group, in, out, n, type, op, err);
     const rlf_adding a = {.kind = RLF_KIND_ALL_REDUCE,
                           .in = in,
                           .out = out,
                           .size = rlf_comm_type_size(type),
                           .type = type,
-                          .how = how,
+                          .op = op,
                           .n = n};
     uint64_t before = group->comm->n_met;
     return met(group, before, n > 0, port->ops->add(port, group, &a, err));
@@ -311,19 +311,19 @@ rlf_device_all_reduce(rlf_queue *queue, rlf_group *group, const void *in,
 rlf_status
 rlf_device_reduce_scatter(rlf_queue *queue, rlf_group *group, const void *in,
                           void *out, const size_t *counts, rlf_comm_type type,
-                          rlf_comm_how how, rlf_err *err)
+                          rlf_comm_op op, rlf_err *err)
 {
     rlf_port *port;
     RLF_TRY(rlf_port_enter(queue, group, &port, err));
     if (!port)
-        return rlf_group_reduce_scatter(group, in, out, counts, type, how, err);
+        return rlf_group_reduce_scatter(group, in, out, counts, type, op, err);
     const rlf_adding a = {.kind = RLF_KIND_REDUCE_SCATTER,
                           .in = in,
                           .out = out,
                           .counts = counts,
                           .size = rlf_comm_type_size(type),
                           .type = type,
-                          .how = how};
+                          .op = op};
     uint64_t before = group->comm->n_met;
     return met(group, before, 1, port->ops->add(port, group, &a, err));
 }

@@ -43,7 +43,7 @@ typedef struct rlf_device_transport {
  * lists, in queue order. */
 typedef rlf_status rlf_fold_fn(rlf_queue *queue, void *out,
                                const void *const *parts, int n_parts, size_t n,
-                               rlf_comm_type type, rlf_comm_how how,
+                               rlf_comm_type type, rlf_comm_op op,
                                rlf_err *err);
 
 typedef struct rlf_attach_options {
@@ -117,11 +117,11 @@ rlf_status rlf_device_all_gatherv(rlf_queue *queue, rlf_group *group,
                                   void *out, rlf_err *err);
 rlf_status rlf_device_all_reduce(rlf_queue *queue, rlf_group *group,
                                  const void *in, void *out, size_t n,
-                                 rlf_comm_type type, rlf_comm_how how,
+                                 rlf_comm_type type, rlf_comm_op op,
                                  rlf_err *err);
 rlf_status rlf_device_reduce_scatter(rlf_queue *queue, rlf_group *group,
                                      const void *in, void *out,
                                      const size_t *counts, rlf_comm_type type,
-                                     rlf_comm_how how, rlf_err *err);
+                                     rlf_comm_op op, rlf_err *err);
 
 #endif

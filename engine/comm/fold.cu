@@ -19,9 +19,9 @@ struct places {
 
 /* PARTS of them, or n_parts: where it is known how many there are, the stack is
  * in registers. */
-#define KERNEL(how, name, type)                                               \
+#define KERNEL(op, name, type)                                                \
     template <int PARTS>                                                      \
-    static __global__ void how##_##name##_kernel(void *out, places parts,     \
+    static __global__ void op##_##name##_kernel(void *out, places parts,      \
                                                  int n_parts, size_t n)       \
     {                                                                         \
         const void *const *list = parts.all ? parts.all : parts.few;          \
@@ -29,7 +29,7 @@ struct places {
         size_t step = (size_t)gridDim.x * blockDim.x;                         \
         for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; \
              i += step)                                                       \
-            ((type *)out)[i] = (type)fold_##how##_##name(list, known, i);     \
+            ((type *)out)[i] = (type)fold_##op##_##name(list, known, i);      \
     }
 #define COMM_TYPE(name, type, text) \
     KERNEL(sum, name, type)         \
@@ -41,7 +41,7 @@ struct places {
 typedef void fold_kernel(void *out, places parts, int n_parts, size_t n);
 
 template <int PARTS>
-static fold_kernel *const kernels[RLF_COMM_TYPES][RLF_COMM_HOWS] = {
+static fold_kernel *const kernels[RLF_COMM_TYPES][RLF_COMM_OPS] = {
 #define COMM_TYPE(name, type, text)                          \
     {sum_##name##_kernel<PARTS>, max_##name##_kernel<PARTS>, \
      min_##name##_kernel<PARTS>},
@@ -51,7 +51,7 @@ static fold_kernel *const kernels[RLF_COMM_TYPES][RLF_COMM_HOWS] = {
 
 rlf_status
 rlf_cuda_fold(rlf_queue *queue, void *out, const void *const *parts,
-              int n_parts, size_t n, rlf_comm_type type, rlf_comm_how how,
+              int n_parts, size_t n, rlf_comm_type type, rlf_comm_op op,
               rlf_err *err)
 {
     places list = {};
@@ -66,10 +66,10 @@ rlf_cuda_fold(rlf_queue *queue, void *out, const void *const *parts,
     }
     size_t blocks = (n + THREADS - 1) / THREADS;
     blocks = blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
-    fold_kernel *kernel = n_parts == 2   ? kernels<2>[type][how]
-                          : n_parts == 4 ? kernels<4>[type][how]
-                          : n_parts == 8 ? kernels<8>[type][how]
-                                         : kernels<0>[type][how];
+    fold_kernel *kernel = n_parts == 2   ? kernels<2>[type][op]
+                          : n_parts == 4 ? kernels<4>[type][op]
+                          : n_parts == 8 ? kernels<8>[type][op]
+                                         : kernels<0>[type][op];
     if (n)
         kernel<<<(unsigned)blocks, THREADS, 0, rlf_cuda_stream(queue)>>>(
             out, list, n_parts, n);

@@ -209,8 +209,9 @@ put(rlf_port *port, const rlf_group *group, bool send, const rlf_part *parts,
 
 /* All of them at once, into the queue. */
 static rlf_status
-talk(rlf_port *port, const rlf_group *group, const rlf_part *sends, int n_sends,
-     const rlf_part *receives, int n_receives, rlf_err *err)
+send_and_receive(rlf_port *port, const rlf_group *group, const rlf_part *sends,
+                 int n_sends, const rlf_part *receives, int n_receives,
+                 rlf_err *err)
 {
     nccl_state *s = port->state;
     RLF_TRY(copy_own(port, group->index, sends, n_sends, receives, n_receives,
@@ -234,7 +235,8 @@ nccl_parts(rlf_port *port, rlf_group *group, int tag, const rlf_part *sends,
 {
     (void)tag;
     RLF_TRY(enter(port, RLF_KIND_BATCH, err));
-    return talk(port, group, sends, n_sends, receives, n_receives, err);
+    return send_and_receive(port, group, sends, n_sends, receives, n_receives,
+                            err);
 }
 
 /* ---- collectives that move ---- */
@@ -252,8 +254,8 @@ gather(rlf_port *port, rlf_group *group, const char *data, const size_t *bytes,
         out += bytes[i];
     }
     int first = group->receives[0].data == data; /* it is there already */
-    return talk(port, group, group->sends + first, n - first,
-                group->receives + first, n - first, err);
+    return send_and_receive(port, group, group->sends + first, n - first,
+                            group->receives + first, n - first, err);
 }
 
 static rlf_status
@@ -287,9 +289,10 @@ add_small(rlf_port *port, rlf_group *group, const rlf_adding *a, rlf_err *err)
         group->sends[n] = (rlf_part){i, (char *)a->in, bytes};
         group->receives[n++] = (rlf_part){i, room, bytes};
     }
-    RLF_TRY(talk(port, group, group->sends, n, group->receives, n, err));
+    RLF_TRY(send_and_receive(port, group, group->sends, n, group->receives, n,
+                             err));
     return s->fold(port->queue, a->out, group->parts, group->n, a->n, a->type,
-                   a->how, err);
+                   a->op, err);
 }
 
 /* Chunk i of every member's block goes to its owner, who adds its own. */
@@ -311,10 +314,10 @@ add_chunk(rlf_port *port, rlf_group *group, const rlf_adding *a,
         group->sends[n_sends++] = (rlf_part){m, (char *)from, n * a->size};
         group->receives[n_receives++] = (rlf_part){m, room, own * a->size};
     }
-    RLF_TRY(talk(port, group, group->sends, n_sends, group->receives,
-                 n_receives, err));
+    RLF_TRY(send_and_receive(port, group, group->sends, n_sends,
+                             group->receives, n_receives, err));
     return own ? s->fold(port->queue, out + i * chunk * a->size, group->parts,
-                         group->n, own, a->type, a->how, err)
+                         group->n, own, a->type, a->op, err)
                : RLF_OK;
 }
 

@@ -10,20 +10,20 @@
 #define RLF_SLOT_ALIGNED 64
 
 /* Pinned memory of the host for a message that was started. */
-typedef struct rlf_parcel {
-    struct rlf_parcel *next;
+typedef struct rlf_pinned_block {
+    struct rlf_pinned_block *next;
     char *data;
     size_t bytes;
     rlf_event *filled; /* the queue's last copy out of it */
     bool taken, marked;
-} rlf_parcel;
+} rlf_pinned_block;
 
 /* An event for a message that was started. */
-typedef struct rlf_stamp {
-    struct rlf_stamp *next;
+typedef struct rlf_transfer_event {
+    struct rlf_transfer_event *next;
     rlf_event *event;
     const rlf_transfer *of; /* NULL: free */
-} rlf_stamp;
+} rlf_transfer_event;
 
 /* One collective that adds. */
 typedef struct rlf_adding {
@@ -33,7 +33,7 @@ typedef struct rlf_adding {
     const size_t *counts; /* [n] elements that each owns */
     size_t size;          /* of an element */
     rlf_comm_type type;
-    rlf_comm_how how;
+    rlf_comm_op op;
     size_t n; /* elements in all */
 } rlf_adding;
 
@@ -75,8 +75,8 @@ struct rlf_port {
     /* Messages that are started: by way of the host, or from device to device
      * (peer.c) between this rank and that number i of the process, where it
      * reads from that one, or that one from it. */
-    rlf_parcel *parcels;
-    rlf_stamp *stamps;
+    rlf_pinned_block *pinned;
+    rlf_transfer_event *events;
     rlf_queue *lane;       /* in which they are copied; NULL: none is reached */
     bool *reads, *read_by; /* [local] */
 };

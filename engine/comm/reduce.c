@@ -22,7 +22,7 @@ typedef struct adding {
     size_t size;          /* of an element */
     size_t chunk;         /* elements */
     rlf_comm_type type;
-    rlf_comm_how how;
+    rlf_comm_op op;
     rlf_batch *batch[CHUNKS];
 } adding;
 
@@ -80,7 +80,7 @@ chunk_add(adding *a, size_t i)
         g->parts[m] =
             m == g->index ? a->in + before * a->size : staging_at(a, i, m);
     rlf_comm_fold(a->out + i * a->chunk * a->size, g->parts, g->n, length,
-                  a->type, a->how);
+                  a->type, a->op);
 }
 
 /* Staging for a chunk from every member, CHUNKS times. */
@@ -132,8 +132,7 @@ add_borrowed(adding *a, const rlf_part *receives, int n_receives, size_t before)
         for (int i = 0; i < n_receives; i++)
             g->parts[receives[i].peer] =
                 (const char *)receives[i].data + at * a->size;
-        rlf_comm_fold(a->out + at * a->size, g->parts, g->n, n, a->type,
-                      a->how);
+        rlf_comm_fold(a->out + at * a->size, g->parts, g->n, n, a->type, a->op);
         rlf_comm_heartbeat(g->comm);
     }
 }
@@ -201,13 +200,13 @@ all_reduce_small(adding *a, size_t bytes, rlf_err *err)
         g->receives[n++] = (rlf_part){i, staging_at(a, 0, i), bytes};
     }
     RLF_TRY(rlf_batch_run(g, a->kind, g->sends, n, g->receives, n, err));
-    rlf_comm_fold(a->out, g->parts, g->n, a->chunk, a->type, a->how);
+    rlf_comm_fold(a->out, g->parts, g->n, a->chunk, a->type, a->op);
     return RLF_OK;
 }
 
 rlf_status
 rlf_group_all_reduce(rlf_group *group, const void *in, void *out, size_t n,
-                     rlf_comm_type type, rlf_comm_how how, rlf_err *err)
+                     rlf_comm_type type, rlf_comm_op op, rlf_err *err)
 {
     adding a = {.group = group,
                 .kind = RLF_KIND_ALL_REDUCE,
@@ -216,7 +215,7 @@ rlf_group_all_reduce(rlf_group *group, const void *in, void *out, size_t n,
                 .counts = group->counts,
                 .size = rlf_comm_type_size(type),
                 .type = type,
-                .how = how};
+                .op = op};
     if (!n)
         return rlf_comm_check(group->comm->world, err);
     rlf_group_meet(group);
@@ -236,7 +235,7 @@ rlf_group_all_reduce(rlf_group *group, const void *in, void *out, size_t n,
 rlf_status
 rlf_group_reduce_scatter(rlf_group *group, const void *in, void *out,
                          const size_t *counts, rlf_comm_type type,
-                         rlf_comm_how how, rlf_err *err)
+                         rlf_comm_op op, rlf_err *err)
 {
     adding a = {.group = group,
                 .kind = RLF_KIND_REDUCE_SCATTER,
@@ -245,7 +244,7 @@ rlf_group_reduce_scatter(rlf_group *group, const void *in, void *out,
                 .counts = counts,
                 .size = rlf_comm_type_size(type),
                 .type = type,
-                .how = how};
+                .op = op};
     RLF_TRY(rlf_comm_check(group->comm->world, err));
     rlf_group_meet(group);
     return add_blocks(&a, err);

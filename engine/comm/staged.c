@@ -24,7 +24,7 @@ struct job {
     /* Copies between device and slot, to the host (before) or back (after). */
     rlf_status (*copies)(job *j, size_t round, char *slot, bool back,
                          rlf_err *err);
-    rlf_status (*talk)(job *j, size_t round, char *slot, rlf_err *err);
+    rlf_status (*communicate)(job *j, size_t round, char *slot, rlf_err *err);
     /* Of its kind: */
     const rlf_adding *adding;
     const char *in;
@@ -76,7 +76,7 @@ run(job *j, rlf_err *err)
             RLF_TRY(fetch(j, r + 1, err));
         if (!port->on_device)
             RLF_TRY(rlf_port_await(port, port->used[slot], err));
-        RLF_TRY(j->talk(j, r, port->slot[slot], err));
+        RLF_TRY(j->communicate(j, r, port->slot[slot], err));
         RLF_TRY(j->copies(j, r, port->slot[slot], true, err));
         RLF_TRY(mark(port, slot, err));
     }
@@ -144,7 +144,7 @@ whole_add(job *j, size_t round, char *slot, rlf_err *err)
 {
     const rlf_adding *a = j->adding;
     size_t n = piece(j->bytes, j->chunk, round) / a->size;
-    return rlf_group_all_reduce(j->group, slot, slot, n, a->type, a->how, err);
+    return rlf_group_all_reduce(j->group, slot, slot, n, a->type, a->op, err);
 }
 
 /* ---- a block for each member ---- */
@@ -190,7 +190,7 @@ gather_copies(job *j, size_t round, char *slot, bool back, rlf_err *err)
 }
 
 static rlf_status
-gather_talk(job *j, size_t round, char *slot, rlf_err *err)
+gather_round(job *j, size_t round, char *slot, rlf_err *err)
 {
     round_counts(j, round, j->in_bytes, j->counts);
     return rlf_group_all_gatherv(j->group, own_piece(j, slot), j->counts, slot,
@@ -211,7 +211,7 @@ staged_all_gather(rlf_port *port, rlf_group *group, const char *data,
     job j = {.port = port,
              .group = group,
              .copies = gather_copies,
-             .talk = gather_talk,
+             .communicate = gather_round,
              .in = data,
              .out = out,
              .in_bytes = bytes,
@@ -232,7 +232,7 @@ scatter_copies(job *j, size_t round, char *slot, bool back, rlf_err *err)
 }
 
 static rlf_status
-scatter_talk(job *j, size_t round, char *slot, rlf_err *err)
+scatter_round(job *j, size_t round, char *slot, rlf_err *err)
 {
     const rlf_adding *a = j->adding;
     round_counts(j, round, j->in_bytes, j->counts);
@@ -240,7 +240,7 @@ scatter_talk(job *j, size_t round, char *slot, rlf_err *err)
     for (int i = 0; i < j->group->n; i++)
         j->counts[i] /= a->size;
     return rlf_group_reduce_scatter(j->group, slot, own, j->counts, a->type,
-                                    a->how, err);
+                                    a->op, err);
 }
 
 static rlf_status
@@ -252,7 +252,7 @@ add_blocks(rlf_port *port, rlf_group *group, const rlf_adding *a, rlf_err *err)
     job j = {.port = port,
              .group = group,
              .copies = scatter_copies,
-             .talk = scatter_talk,
+             .communicate = scatter_round,
              .adding = a,
              .in = a->in,
              .out = a->out,
@@ -274,7 +274,7 @@ staged_add(rlf_port *port, rlf_group *group, const rlf_adding *a, rlf_err *err)
              .group = group,
              .n_rounds = rounds(a->n * a->size, port->slot_bytes),
              .copies = whole_copies,
-             .talk = whole_add,
+             .communicate = whole_add,
              .adding = a,
              .in = a->in,
              .out = a->out,
@@ -382,7 +382,7 @@ message_copies(job *j, size_t round, char *slot, bool back, rlf_err *err)
 }
 
 static rlf_status
-message_talk(job *j, size_t round, char *slot, rlf_err *err)
+message_round(job *j, size_t round, char *slot, rlf_err *err)
 {
     int n_out, n_in;
     rlf_part *in = j->parts + j->n_sends;
@@ -449,7 +449,7 @@ rlf_staged_exchange(rlf_port *port, rlf_group *group, int tag,
     job j = {.port = port,
              .group = group,
              .copies = message_copies,
-             .talk = message_talk,
+             .communicate = message_round,
              .chunk = port->piece,
              .tag = tag,
              .sends = sends,

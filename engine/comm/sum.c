@@ -68,7 +68,7 @@ BF16_FN(sum_BF16, sum_F32)
 BF16_FN(max_BF16, max_F32)
 BF16_FN(min_BF16, min_F32)
 
-static combine_fn *const combines[RLF_COMM_HOWS][RLF_COMM_TYPES] = {
+static combine_fn *const combines[RLF_COMM_OPS][RLF_COMM_TYPES] = {
 #define COMM_TYPE(name, type, text)               \
     [RLF_COMM_SUM][RLF_COMM_##name] = sum_##name, \
     [RLF_COMM_MAX][RLF_COMM_##name] = max_##name, \
@@ -113,7 +113,7 @@ fold_tile(char *out, const void *const *parts, int n_parts, size_t at, size_t n,
 
 void
 rlf_comm_fold(void *out, const void *const *parts, int n_parts, size_t n,
-              rlf_comm_type type, rlf_comm_how how)
+              rlf_comm_type type, rlf_comm_op op)
 {
     size_t size = rlf_comm_type_size(type);
     if (n_parts == 1) {
@@ -123,5 +123,5 @@ rlf_comm_fold(void *out, const void *const *parts, int n_parts, size_t n,
     }
     for (size_t i = 0; i < n; i += TILE)
         fold_tile(out, parts, n_parts, i * size, n - i < TILE ? n - i : TILE,
-                  combines[how][type]);
+                  combines[op][type]);
 }

@@ -11,8 +11,8 @@ struct rlf_transfer {
     rlf_port *port; /* NULL: direct */
     rlf_batch *batch;
     /* By way of the host: */
-    rlf_parcel *parcel; /* or NULL */
-    rlf_part *receives; /* where they go on the device; in order in parcel */
+    rlf_pinned_block *pinned; /* or NULL */
+    rlf_part *receives;       /* where they go on the device; in order in it */
     int n_receives;
     /* From device to device: */
     rlf_event *ready;   /* NULL: none */
@@ -22,10 +22,11 @@ struct rlf_transfer {
 static void
 transfer_free(rlf_transfer *t)
 {
-    for (rlf_stamp *s = t->port ? t->port->stamps : NULL; s; s = s->next)
+    for (rlf_transfer_event *s = t->port ? t->port->events : NULL; s;
+         s = s->next)
         s->of = s->of == t ? NULL : s->of;
-    if (t->parcel)
-        t->parcel->taken = false;
+    if (t->pinned)
+        t->pinned->taken = false;
     free(t->receives);
     free(t->peered);
     free(t);
@@ -34,18 +35,18 @@ transfer_free(rlf_transfer *t)
 /* ---- from device to device ---- */
 
 static rlf_status
-stamp_take(rlf_transfer *t, rlf_event **out, rlf_err *err)
+event_take(rlf_transfer *t, rlf_event **out, rlf_err *err)
 {
     rlf_device *device = t->port->queue->device;
-    rlf_stamp *s = t->port->stamps;
+    rlf_transfer_event *s = t->port->events;
     while (s && s->of)
         s = s->next;
     if (!s) {
         rlf_event *event;
         RLF_TRY(device->ops->event_new(device, &event, err));
         s = rlf_calloc(1, sizeof *s);
-        *s = (rlf_stamp){.next = t->port->stamps, .event = event};
-        t->port->stamps = s;
+        *s = (rlf_transfer_event){.next = t->port->events, .event = event};
+        t->port->events = s;
     }
     s->of = t;
     *out = s->event;
@@ -59,30 +60,30 @@ add_peered(rlf_transfer *t, int i, rlf_message *m, rlf_err *err)
     const rlf_device_ops *ops = t->port->queue->device->ops;
     rlf_peered *p = &t->peered[i];
     if (!t->ready) {
-        RLF_TRY(stamp_take(t, &t->ready, err));
+        RLF_TRY(event_take(t, &t->ready, err));
         RLF_TRY(ops->event_record(t->ready, t->port->queue, err));
     }
     *p = (rlf_peered){.port = t->port, .ready = t->ready};
     m->peered = p;
-    return m->send ? RLF_OK : stamp_take(t, &p->came, err);
+    return m->send ? RLF_OK : event_take(t, &p->came, err);
 }
 
 /* ---- by way of the host ---- */
 
 /* From now on it may be used again, once the queue has come here. */
 static rlf_status
-parcel_mark(rlf_port *port, rlf_parcel *parcel, rlf_err *err)
+pinned_mark(rlf_port *port, rlf_pinned_block *pinned, rlf_err *err)
 {
     const rlf_device_ops *ops = port->queue->device->ops;
-    parcel->marked = true;
-    return ops->event_record(parcel->filled, port->queue, err);
+    pinned->marked = true;
+    return ops->event_record(pinned->filled, port->queue, err);
 }
 
 static rlf_status
-parcel_new(rlf_port *port, size_t bytes, rlf_parcel **out, rlf_err *err)
+pinned_new(rlf_port *port, size_t bytes, rlf_pinned_block **out, rlf_err *err)
 {
     rlf_device *device = port->queue->device;
-    rlf_parcel *p = rlf_calloc(1, sizeof *p);
+    rlf_pinned_block *p = rlf_calloc(1, sizeof *p);
     p->bytes = bytes;
     rlf_status status =
         device->ops->host_alloc(device, bytes, (void **)&p->data, err);
@@ -93,23 +94,23 @@ parcel_new(rlf_port *port, size_t bytes, rlf_parcel **out, rlf_err *err)
         free(p);
         return status;
     }
-    p->next = port->parcels;
-    port->parcels = p;
+    p->next = port->pinned;
+    port->pinned = p;
     *out = p;
     return RLF_OK;
 }
 
 /* One with room, the smallest there is. */
 static rlf_status
-parcel_take(rlf_port *port, size_t bytes, rlf_parcel **out, rlf_err *err)
+pinned_take(rlf_port *port, size_t bytes, rlf_pinned_block **out, rlf_err *err)
 {
-    rlf_parcel *found = NULL;
-    for (rlf_parcel *p = port->parcels; p; p = p->next)
+    rlf_pinned_block *found = NULL;
+    for (rlf_pinned_block *p = port->pinned; p; p = p->next)
         if (!p->taken && p->bytes >= bytes &&
             (!found || p->bytes < found->bytes))
             found = p;
     if (!found)
-        RLF_TRY(parcel_new(port, bytes, &found, err));
+        RLF_TRY(pinned_new(port, bytes, &found, err));
     else if (found->marked)
         RLF_TRY(rlf_port_await(port, found->filled, err));
     found->marked = false;
@@ -118,7 +119,7 @@ parcel_take(rlf_port *port, size_t bytes, rlf_parcel **out, rlf_err *err)
     return RLF_OK;
 }
 
-/* Their places in a parcel, one after the other; what is sent comes there
+/* Their places in a pinned block, one after the other; what is sent comes there
  * first. */
 static rlf_status
 add_staged(rlf_transfer *t, rlf_message *messages, int n, rlf_err *err)
@@ -132,9 +133,9 @@ add_staged(rlf_transfer *t, rlf_message *messages, int n, rlf_err *err)
     }
     if (!n_staged)
         return RLF_OK;
-    RLF_TRY(parcel_take(port, bytes + 1, &t->parcel, err));
+    RLF_TRY(pinned_take(port, bytes + 1, &t->pinned, err));
     t->receives = rlf_calloc(n_staged, sizeof *t->receives);
-    char *at = t->parcel->data;
+    char *at = t->pinned->data;
     for (int i = 0; i < n; i++) {
         rlf_part *part = &messages[i].part;
         if (messages[i].peered)
@@ -150,22 +151,22 @@ add_staged(rlf_transfer *t, rlf_message *messages, int n, rlf_err *err)
     }
     if (!fetched)
         return RLF_OK;
-    RLF_TRY(parcel_mark(port, t->parcel, err));
-    return rlf_port_await(port, t->parcel->filled, err);
+    RLF_TRY(pinned_mark(port, t->pinned, err));
+    return rlf_port_await(port, t->pinned->filled, err);
 }
 
 /* Copies received bytes to the device. */
 static rlf_status
 deliver(rlf_transfer *t, rlf_err *err)
 {
-    const char *at = t->parcel->data;
+    const char *at = t->pinned->data;
     for (int i = 0; i < t->n_receives; i++) {
         const rlf_part *p = &t->receives[i];
         RLF_TRY(rlf_queue_copy(t->port->queue, p->data, at, p->bytes,
                                RLF_COPY_TO_DEVICE, err));
         at += p->bytes;
     }
-    return parcel_mark(t->port, t->parcel, err);
+    return pinned_mark(t->port, t->pinned, err);
 }
 
 /* ---- the calls ---- */
@@ -247,16 +248,16 @@ void
 rlf_transfers_close(rlf_port *port)
 {
     rlf_device *device = port->queue->device;
-    while (port->parcels) {
-        rlf_parcel *p = port->parcels;
-        port->parcels = p->next;
+    while (port->pinned) {
+        rlf_pinned_block *p = port->pinned;
+        port->pinned = p->next;
         device->ops->host_free(device, p->data, p->bytes);
         device->ops->event_free(p->filled);
         free(p);
     }
-    while (port->stamps) {
-        rlf_stamp *s = port->stamps;
-        port->stamps = s->next;
+    while (port->events) {
+        rlf_transfer_event *s = port->events;
+        port->events = s->next;
         device->ops->event_free(s->event);
         free(s);
     }

@@ -125,9 +125,9 @@ fault_of(const rlf_node_class *c)
     bool joint = c->partition == RLF_PARTITION_JOINT;
     bool assigned = c->partition == RLF_PARTITION_ROWS ||
                     c->partition == RLF_PARTITION_NEAR;
-    bool decides = c->course != RLF_COURSE_NONE;
-    bool chooses = c->course == RLF_COURSE_CHOICE;
-    bool leaves = c->course == RLF_COURSE_LEAVE;
+    bool decides = c->control_flow != RLF_CONTROL_FLOW_NONE;
+    bool chooses = c->control_flow == RLF_CONTROL_FLOW_CHOICE;
+    bool leaves = c->control_flow == RLF_CONTROL_FLOW_LEAVE;
     bool batch = c->granularity == RLF_GRAIN_BATCH;
     const struct {
         bool broken;
@@ -159,11 +159,12 @@ fault_of(const rlf_node_class *c)
          "writes its receiver, which a field only reads"},
         {assigned && batch,
          "assigns rows to ranks and needs all of them at once"},
-        {decides && c->course != RLF_COURSE_LEAVE && c->form != RLF_FORM_SYNTAX,
+        {decides && c->control_flow != RLF_CONTROL_FLOW_LEAVE &&
+             c->form != RLF_FORM_SYNTAX,
          "decides about blocks, for which it has no syntax"},
         {decides && c->partition != RLF_PARTITION_WHOLE,
-         "decides the run's course on some ranks only"},
-        {decides && !batch, "decides the run's course by some of the rows"},
+         "decides the control flow on some ranks only"},
+        {decides && !batch, "decides the control flow by some of the rows"},
         {c->period && !(chooses && has_formal(c, c->period)),
          "has a period without choice, or one that is no formal of it"},
         {c->condition && !((chooses || leaves) && has_formal(c, c->condition)),
@@ -175,7 +176,7 @@ fault_of(const rlf_node_class *c)
          "has conversations and gives no set, or has texts, too"},
         {c->keeps && (decides || !batch),
          "keeps prompts by more than a condition on all of them"},
-        {c->draws && !on_data && c->course != RLF_COURSE_ROUNDS,
+        {c->draws && !on_data && c->control_flow != RLF_CONTROL_FLOW_ROUNDS,
          "draws rows of what is no data"},
         {c->reports && !c->extra, "reports metrics and takes no labels"},
         {c->view && c->form != RLF_FORM_FIELD,

@@ -83,7 +83,7 @@ typedef enum rlf_receiver {
 /* The ways to divide the work of a node among the ranks of its layout. */
 typedef enum rlf_partition {
     RLF_PARTITION_WHOLE, /* every rank computes all of it: what is cheap, and
-                         whatever decides the run's course */
+                         whatever decides the control flow */
     RLF_PARTITION_NEAR,  /* rows where most of their inputs are; whole if all
                          ranks have all inputs */
     RLF_PARTITION_ROWS,  /* rows assigned to the data-parallel parts */
@@ -107,16 +107,17 @@ typedef enum rlf_work_kind {
     RLF_WORK_HOST,     /* functions of the user, as quick as they like */
 } rlf_work_kind;
 
-/* The decision of a node about the run's course. The controller goes no further
+/* The control flow that a node decides. The controller goes no further
  * in its region before it has the answer, and every rank must find the same. */
-typedef enum rlf_course {
-    RLF_COURSE_NONE,
-    RLF_COURSE_CHOICE, /* which of its regions is run, or none */
-    RLF_COURSE_LOOP,   /* how often its region is run */
-    RLF_COURSE_ROUNDS, /* before each round of its region whether there is one;
-                          its outputs are made of what the rounds keep */
-    RLF_COURSE_LEAVE,  /* whether the innermost loop, or the run, is left */
-} rlf_course;
+typedef enum rlf_control_flow {
+    RLF_CONTROL_FLOW_NONE,
+    RLF_CONTROL_FLOW_CHOICE, /* which of its regions is run, or none */
+    RLF_CONTROL_FLOW_LOOP,   /* how often its region is run */
+    RLF_CONTROL_FLOW_ROUNDS, /* before each round of its region whether there is
+                          one; its outputs are made of what the rounds keep */
+    RLF_CONTROL_FLOW_LEAVE,  /* whether the innermost loop, or the run, is left
+                              */
+} rlf_control_flow;
 
 /* The program that the grammar compiles for a node. */
 typedef enum rlf_program_kind {
@@ -358,7 +359,7 @@ struct rlf_node_class {
     rlf_partition
         partition; /* of nodes whose pieces are rows; others are whole */
     rlf_work_kind work;
-    rlf_course course;
+    rlf_control_flow control_flow;
     rlf_program_kind program;
     bool writes;  /* its receiver is changed: what uses that keeps the order of
                      the program, and the node is there without its values */
@@ -406,8 +407,8 @@ struct rlf_node_class {
     /* One piece. A class that produces samples over time (generate) returns
      * RLF_AGAIN while it has more and reports the rows that became complete in
      * call->rows, n_rows (an array of its own, good until the next step); all
-     * others compute the rows given. What decides the run's course answers in
-     * call->count, branch and raised: see rlf_call. */
+     * others compute the rows given. A class that decides the control flow
+     * answers in call->count, branch and raised: see rlf_call. */
     rlf_status (*step)(rlf_call *call, rlf_err *err);
     const rlf_trainable *trainable; /* of those that TRAIN, else NULL */
     const rlf_handover *handover;   /* of those that GENERATE, else NULL */

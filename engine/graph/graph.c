@@ -128,7 +128,7 @@ rlf_graph_once(const rlf_graph *graph, int region)
     while (region > 0) {
         const rlf_node *node =
             &graph->nodes.data[graph->regions.data[region].node];
-        if (node->class->course != RLF_COURSE_CHOICE)
+        if (node->class->control_flow != RLF_CONTROL_FLOW_CHOICE)
             return false;
         region = node->region;
     }

@@ -243,8 +243,8 @@ value_digest(hasher *h, int value)
     const rlf_value *v = &h->graph->values.data[value];
     const rlf_node *node =
         v->node >= 0 ? &h->graph->nodes.data[v->node] : giver(h->graph, value);
-    bool kept =
-        node && v->node >= 0 && node->class->course == RLF_COURSE_ROUNDS;
+    bool kept = node && v->node >= 0 &&
+                node->class->control_flow == RLF_CONTROL_FLOW_ROUNDS;
     /* what else is kept, perhaps for metrics only, moves the ports */
     rlf_digest digest = add_int((rlf_digest){0}, kept ? 0 : v->port);
     if (kept)
@@ -292,10 +292,11 @@ graph_digest(const rlf_graph *graph, bool shape)
     }
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        bool control = node->class->course != RLF_COURSE_NONE;
+        bool control = node->class->control_flow != RLF_CONTROL_FLOW_NONE;
         if (!node->looking && (node->n_writes || control))
             digest = add_digest(digest, node_digest(&h, node));
-        if (node->class->course == RLF_COURSE_ROUNDS) /* how many rounds */
+        if (node->class->control_flow ==
+            RLF_CONTROL_FLOW_ROUNDS) /* how many rounds */
             digest = add_digest(digest, value_digest(&h, given(graph, node)));
     }
     return digest;

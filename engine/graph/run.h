@@ -31,11 +31,11 @@ typedef struct rlf_token_run {
 
 /* All tokens behind a prompt where others speak between the model's turns, and
  * the runs of them that are the model's: in order, apart and not empty. */
-typedef struct rlf_talk {
+typedef struct rlf_dialog {
     const uint32_t *ids;
     const rlf_token_run *runs;
     uint32_t n_ids, n_runs;
-} rlf_talk;
+} rlf_dialog;
 
 /* A response: tokens that the model wrote (end token included), and text. */
 typedef struct rlf_sample {
@@ -44,14 +44,14 @@ typedef struct rlf_sample {
     const uint32_t *ids;
     uint32_t n_ids;
     bool finished; /* false: max_new or the context cut it off */
-    const rlf_talk *talk; /* NULL: all that follows the prompt is `ids` */
+    const rlf_dialog *dialog; /* NULL: all that follows the prompt is `ids` */
 } rlf_sample;
 
 /* Tokens behind the prompt. */
 static inline uint32_t
 rlf_sample_length(const rlf_sample *sample)
 {
-    return sample->talk ? sample->talk->n_ids : sample->n_ids;
+    return sample->dialog ? sample->dialog->n_ids : sample->n_ids;
 }
 
 /* A sample set of one step. Arrays have one entry a row of their space. Parts

@@ -196,7 +196,7 @@ walk_node(walk *w, const rlf_node *node, double runs)
     for (int i = 0; i < node->n_outputs; i++) {
         const rlf_value *value = &w->graph->values.data[node->outputs[i]];
         if (value->kind != RLF_VALUE_SET ||
-            node->class->course == RLF_COURSE_ROUNDS)
+            node->class->control_flow == RLF_CONTROL_FLOW_ROUNDS)
             continue;
         if (node->class->draws)
             draw(w, node, value->set);
@@ -208,16 +208,16 @@ walk_node(walk *w, const rlf_node *node, double runs)
     double inside = runs;
     const rlf_region *body =
         node->n_regions ? &w->graph->regions.data[node->regions[0]] : NULL;
-    if (node->class->course == RLF_COURSE_LOOP)
+    if (node->class->control_flow == RLF_CONTROL_FLOW_LOOP)
         for (int i = 0; i < body->n_args; i++)
             inside = runs * piece(w, node, i,
                                   w->graph->values.data[node->inputs[i]].set,
                                   w->graph->values.data[body->args[i]].set);
-    if (node->class->course == RLF_COURSE_ROUNDS)
+    if (node->class->control_flow == RLF_CONTROL_FLOW_ROUNDS)
         inside = runs * number(node, "rounds", 1);
     for (int i = 0; i < node->n_regions; i++)
         walk_region(w, node->regions[i], inside);
-    if (node->class->course == RLF_COURSE_ROUNDS)
+    if (node->class->control_flow == RLF_CONTROL_FLOW_ROUNDS)
         collect(w, node);
 }
 

@@ -140,7 +140,7 @@ has_end(const rlf_graph *graph)
 {
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        if (node->class->course == RLF_COURSE_LEAVE &&
+        if (node->class->control_flow == RLF_CONTROL_FLOW_LEAVE &&
             rlf_graph_once(graph, node->region))
             return true;
     }
@@ -153,7 +153,7 @@ may_end(steps *f)
 {
     for (size_t i = 0; i < f->graph->nodes.count; i++) {
         const rlf_node *node = &f->graph->nodes.data[i];
-        if (node->class->course == RLF_COURSE_LEAVE &&
+        if (node->class->control_flow == RLF_CONTROL_FLOW_LEAVE &&
             rlf_graph_once(f->graph, node->region) && may_leave(f, node))
             return true;
     }
@@ -193,7 +193,7 @@ is_behind(const rlf_graph *graph, const rlf_node *node, const rlf_node *leave)
         if (comes_after(graph, node, at))
             return true;
         at = node_around(graph, at);
-    } while (at && at->class->course == RLF_COURSE_CHOICE);
+    } while (at && at->class->control_flow == RLF_CONTROL_FLOW_CHOICE);
     return false;
 }
 
@@ -204,7 +204,7 @@ may_be_left_out(steps *f, const rlf_node *node)
 {
     for (size_t i = 0; i < f->graph->nodes.count; i++) {
         const rlf_node *leave = &f->graph->nodes.data[i];
-        if (leave->class->course == RLF_COURSE_LEAVE &&
+        if (leave->class->control_flow == RLF_CONTROL_FLOW_LEAVE &&
             leave->ahead == node->ahead && is_behind(f->graph, node, leave) &&
             may_leave(f, leave))
             return true;

@@ -99,8 +99,8 @@ check_inputs(const rlf_graph *graph, const rlf_node *node, rlf_err *err)
 static rlf_status
 check_args(const rlf_node *node, rlf_err *err)
 {
-    if (node->class->course == RLF_COURSE_LOOP || node->class->extra ||
-        node->class->gives == RLF_GIVES_OTHER)
+    if (node->class->control_flow == RLF_CONTROL_FLOW_LOOP ||
+        node->class->extra || node->class->gives == RLF_GIVES_OTHER)
         return RLF_OK;
     if (node->n_args < node->class->n_formals)
         return bug(node, err, "it lacks arguments of its class");

@@ -195,15 +195,15 @@ rlf_answer_done(const rlf_answers *a, const rlf_rank_command *command,
         event.kind = RLF_EVENT_ENDED;
         return event;
     }
-    rlf_course course = in->node->class->course;
-    if (course == RLF_COURSE_LOOP && !in->loop)
+    rlf_control_flow flow = in->node->class->control_flow;
+    if (flow == RLF_CONTROL_FLOW_LOOP && !in->loop)
         event.count = answer_turns(a, in->node);
     uint64_t period = rlf_answer_period(in->node);
     if (period && a->number % period)
         event.branch = -1;
     if (a->number)
         rlf_answer_late(a->plan->graph, in->node, &event.branch);
-    if (course == RLF_COURSE_ROUNDS && in->loop &&
+    if (flow == RLF_CONTROL_FLOW_ROUNDS && in->loop &&
         command->turn >= answer_turns(a, in->node))
         event.branch = -1;
     return event;

@@ -12,7 +12,7 @@
  * and for smaller n; so the smallest unfinished one can always go on. Therefore
  * a rank's data is there for every later command once the piece that made it
  * was posted. What follows is posted behind it at once; only answers that
- * decide the run's course, rows that a generation completes and the end of the
+ * decide the control flow, rows that a generation completes and the end of the
  * step are waited for. Of the ranks that compute the same, one reports.
  *
  * Weights are values too: an instance that changes a model makes a new version

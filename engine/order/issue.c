@@ -143,7 +143,7 @@ is_round(const rlf_order *order, const frame *f)
     if (f->for_instance < 0)
         return false;
     const instance *loop = at(order, f->for_instance);
-    return loop->shown.node->class->course == RLF_COURSE_ROUNDS;
+    return loop->shown.node->class->control_flow == RLF_CONTROL_FLOW_ROUNDS;
 }
 
 /* Begin a round of a collect: its LOOP instance says whether there is one. */
@@ -183,14 +183,14 @@ enter(rlf_order *order, lane *l, uint32_t *iteration)
     instance *in = at(order, answered);
     const rlf_node *node = in->shown.node;
     l->control = -1;
-    if (node->class->course == RLF_COURSE_LEAVE) {
+    if (node->class->control_flow == RLF_CONTROL_FLOW_LEAVE) {
         if (in->leave)
             leave(order, l);
         return -1;
     }
-    if (node->class->course == RLF_COURSE_ROUNDS)
+    if (node->class->control_flow == RLF_CONTROL_FLOW_ROUNDS)
         return enter_collect(order, l, answered, iteration);
-    if (node->class->course != RLF_COURSE_LOOP) {
+    if (node->class->control_flow != RLF_CONTROL_FLOW_LOOP) {
         if (in->branch >= 0 && in->branch < node->n_regions)
             RLF_PUSH(&l->frames, (frame){.region = node->regions[in->branch],
                                          .for_instance = -1,
@@ -267,7 +267,7 @@ issue_node(rlf_order *order, lane *l, frame *f, const rlf_node *node)
 {
     int self = rlf_order_add(order, l, node, f->iteration);
     order_by_resources(order, l, self);
-    if (node->class->course != RLF_COURSE_NONE)
+    if (node->class->control_flow != RLF_CONTROL_FLOW_NONE)
         l->control = self;
     if (node->class->keeps)
         f->keep = self;

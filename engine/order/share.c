@@ -3,12 +3,13 @@
 #include "engine/graph/class.h"
 #include "engine/order/control_state.h"
 
-/* Does the run's course depend on what it reports? */
+/* Does the control flow depend on what it reports? */
 static bool
 answers(const rlf_instance *in)
 {
-    rlf_course course = in->node->class->course;
-    return course == RLF_COURSE_LOOP ? !in->loop : course != RLF_COURSE_NONE;
+    rlf_control_flow flow = in->node->class->control_flow;
+    return flow == RLF_CONTROL_FLOW_LOOP ? !in->loop
+                                         : flow != RLF_CONTROL_FLOW_NONE;
 }
 
 /* All ranks of the layout, each everything. One report is enough: the others

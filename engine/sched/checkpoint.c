@@ -81,11 +81,11 @@ put_state(rlf_run *run, rlf_buf *out)
 /* ---- saving ---- */
 
 static rlf_status
-prune(const rlf_run *run, const rlf_beside *beside, rlf_arena *arena,
-      rlf_err *err, rlf_buf *said)
+prune(const rlf_run *run, const rlf_checkpoint_metadata *metadata,
+      rlf_arena *arena, rlf_err *err, rlf_buf *said)
 {
-    const rlf_best *best = &beside->best;
-    uint32_t keep = run->options.keep ? run->options.keep : beside->keep;
+    const rlf_best *best = &metadata->best;
+    uint32_t keep = run->options.keep ? run->options.keep : metadata->keep;
     keep = keep ? keep : 1;
     return rlf_checkpoints_prune(run->options.directory, run->step, keep,
                                  best->metric ? best->step : 0, arena, err,
@@ -93,8 +93,9 @@ prune(const rlf_run *run, const rlf_beside *beside, rlf_arena *arena,
 }
 
 static rlf_status
-write_all(rlf_run *run, const char *dir, const rlf_beside *beside,
-          rlf_arena *arena, rlf_err *err, rlf_digest *digest)
+write_all(rlf_run *run, const char *dir,
+          const rlf_checkpoint_metadata *metadata, rlf_arena *arena,
+          rlf_err *err, rlf_digest *digest)
 {
     const rlf_rank_command command = {.kind = RLF_DO_SAVE,
                                       .instance = -1,
@@ -116,7 +117,7 @@ write_all(rlf_run *run, const char *dir, const rlf_beside *beside,
                                        text.p, text.n, err);
     rlf_buf_free(&text);
     RLF_TRY(status);
-    return rlf_manifest_write(dir, beside, run->ended, arena, err, digest);
+    return rlf_manifest_write(dir, metadata, run->ended, arena, err, digest);
 }
 
 /* Moves away what has the name of a checkpoint that this run has yet to save.
@@ -135,8 +136,8 @@ make_way(const rlf_checkpoints *all, uint32_t step, rlf_arena *arena,
 }
 
 static rlf_status
-save(rlf_run *run, const rlf_beside *beside, rlf_arena *arena, rlf_err *err,
-     rlf_buf *said)
+save(rlf_run *run, const rlf_checkpoint_metadata *metadata, rlf_arena *arena,
+     rlf_err *err, rlf_buf *said)
 {
     rlf_checkpoints all;
     RLF_TRY(rlf_checkpoints_list(run->options.directory, arena, err, &all));
@@ -151,7 +152,7 @@ save(rlf_run *run, const rlf_beside *beside, rlf_arena *arena, rlf_err *err,
     RLF_TRY(rlf_dir_remove(writing, err));
     RLF_TRY(rlf_dir_make_in(run->options.directory, writing, err));
     rlf_digest digest;
-    rlf_status status = write_all(run, writing, beside, arena, err, &digest);
+    rlf_status status = write_all(run, writing, metadata, arena, err, &digest);
     if (status == RLF_OK)
         status = rlf_registry_note(run->options.directory, &all, run->step,
                                    digest, arena, err);
@@ -169,17 +170,18 @@ save(rlf_run *run, const rlf_beside *beside, rlf_arena *arena, rlf_err *err,
     }
     RLF_TRY(rlf_path_rename(writing, final, err));
     run->saved_step = run->step;
-    return prune(run, beside, arena, err, said);
+    return prune(run, metadata, arena, err, said);
 }
 
 rlf_status
-rlf_run_save(rlf_run *run, const rlf_beside *beside, rlf_err *err,
-             rlf_buf *said)
+rlf_run_save(rlf_run *run, const rlf_checkpoint_metadata *metadata,
+             rlf_err *err, rlf_buf *said)
 {
     RLF_ASSERT(run->options.directory);
     uint64_t from = rlf_clock_now();
     rlf_arena *arena = rlf_arena_new();
-    rlf_status status = rlf_run_fail(run, save(run, beside, arena, err, said), err);
+    rlf_status status =
+        rlf_run_fail(run, save(run, metadata, arena, err, said), err);
     rlf_arena_free(arena);
     if (status >= 0) {
         run->ranks[0].wants_checkpoint = false;
@@ -190,12 +192,12 @@ rlf_run_save(rlf_run *run, const rlf_beside *beside, rlf_err *err,
 }
 
 rlf_status
-rlf_run_rescue(rlf_run *run, const rlf_beside *beside, rlf_err *err,
-               rlf_buf *said)
+rlf_run_rescue(rlf_run *run, const rlf_checkpoint_metadata *metadata,
+               rlf_err *err, rlf_buf *said)
 {
     RLF_ASSERT(run->options.directory && run->failed && run->step);
     rlf_arena *arena = rlf_arena_new();
-    rlf_status status = save(run, beside, arena, err, said);
+    rlf_status status = save(run, metadata, arena, err, said);
     rlf_arena_free(arena);
     if (status == RLF_OK)
         rlf_log_info(run->options.log, SCHED,
@@ -399,11 +401,11 @@ rlf_run_inputs(rlf_inputs *inputs, const char *directory, json_t *begun,
 /* Is the checkpoint whole, and the one that was saved? */
 static rlf_status
 check_whole(const rlf_registry *registry, const char *here, uint32_t step,
-            rlf_arena *arena, rlf_err *err, rlf_buf *said, rlf_beside *beside,
-            bool *ended)
+            rlf_arena *arena, rlf_err *err, rlf_buf *said,
+            rlf_checkpoint_metadata *metadata, bool *ended)
 {
     rlf_digest digest;
-    RLF_TRY(rlf_manifest_check(here, arena, err, &digest, beside, ended));
+    RLF_TRY(rlf_manifest_check(here, arena, err, &digest, metadata, ended));
     rlf_status status = rlf_registry_check(registry, step, digest);
     if (status == RLF_AGAIN)
         rlf_buf_printf(
@@ -425,14 +427,14 @@ check_whole(const rlf_registry *registry, const char *here, uint32_t step,
 static rlf_status
 find_whole(const rlf_checkpoints *all, const rlf_registry *registry,
            rlf_arena *arena, rlf_err *err, rlf_buf *said, size_t *at,
-           rlf_beside *beside, bool *ended)
+           rlf_checkpoint_metadata *metadata, bool *ended)
 {
     rlf_err first = RLF_ERR_NONE;
     for (size_t i = all->count; i-- > 0;) {
         rlf_err why = RLF_ERR_NONE;
         const char *here = rlf_checkpoints_path(all, all->steps[i], arena);
         rlf_status status = check_whole(registry, here, all->steps[i], arena,
-                                        &why, said, beside, ended);
+                                        &why, said, metadata, ended);
         *at = i;
         if (status >= 0)
             return RLF_OK;
@@ -527,8 +529,8 @@ resume(rlf_run *run, rlf_arena *arena, rlf_buf *said, rlf_err *err,
     bool ended = false;
     RLF_TRY(rlf_checkpoints_list(run->options.directory, arena, err, &all));
     rlf_registry_read(run->options.directory, arena, &registry);
-    RLF_TRY(find_whole(&all, &registry, run->kept, err, said, &at, &out->beside,
-                       &ended));
+    RLF_TRY(find_whole(&all, &registry, run->kept, err, said, &at,
+                       &out->metadata, &ended));
     if (at == all.count) /* but what a kill left of one */
         return rlf_dir_remove(rlf_path_join(arena, run->options.directory,
                                             RLF_CHECKPOINT_WRITING),
@@ -539,7 +541,7 @@ resume(rlf_run *run, rlf_arena *arena, rlf_buf *said, rlf_err *err,
     out->step = run->step;
     run->ended = ended;
     RLF_TRY(set_aside(&all, at, arena, err, said));
-    return prune(run, &out->beside, arena, err, said);
+    return prune(run, &out->metadata, arena, err, said);
 }
 
 rlf_status

@@ -79,24 +79,24 @@ put_files(rlf_arena *arena, const char *dir, const char *inner, rlf_buf *out,
 
 /* ... and the digest, which is returned. */
 static rlf_digest
-put_beside(const rlf_beside *beside, bool ended, rlf_buf *out)
+put_metadata(const rlf_checkpoint_metadata *metadata, bool ended, rlf_buf *out)
 {
     rlf_buf_puts(out, "],\n \"journals\":[");
     for (int i = 0; i < RLF_JOURNALS; i++) {
         rlf_buf_puts(out, i ? "," : "");
-        put_file(rlf_journal_names[i], beside->journals[i].size, out);
+        put_file(rlf_journal_names[i], metadata->journals[i].size, out);
         rlf_buf_printf(out, ",\"crc32\":%" PRIu32,
-                       beside->journals[i].checksum);
-        for (size_t k = 0; k < beside->journals[i].foreign.count; k++)
+                       metadata->journals[i].checksum);
+        for (size_t k = 0; k < metadata->journals[i].foreign.count; k++)
             rlf_buf_printf(out, "%s[%" PRIu64 ",%" PRIu64 "]",
                            k ? "," : ",\"foreign\":[",
-                           beside->journals[i].foreign.data[k].from,
-                           beside->journals[i].foreign.data[k].to);
-        rlf_buf_puts(out, beside->journals[i].foreign.count ? "]}" : "}");
+                           metadata->journals[i].foreign.data[k].from,
+                           metadata->journals[i].foreign.data[k].to);
+        rlf_buf_puts(out, metadata->journals[i].foreign.count ? "]}" : "}");
     }
     rlf_buf_printf(out, "],\n \"ended\":%s,\n \"keep\":%" PRIu32,
-                   ended ? "true" : "false", beside->keep);
-    const rlf_best *best = &beside->best;
+                   ended ? "true" : "false", metadata->keep);
+    const rlf_best *best = &metadata->best;
     if (best->metric) {
         rlf_buf_puts(out, ",\n \"best\":{\"metric\":");
         rlf_buf_json(out, best->metric, strlen(best->metric));
@@ -109,13 +109,14 @@ put_beside(const rlf_beside *beside, bool ended, rlf_buf *out)
 }
 
 rlf_status
-rlf_manifest_write(const char *dir, const rlf_beside *beside, bool ended,
-                   rlf_arena *arena, rlf_err *err, rlf_digest *digest)
+rlf_manifest_write(const char *dir, const rlf_checkpoint_metadata *metadata,
+                   bool ended, rlf_arena *arena, rlf_err *err,
+                   rlf_digest *digest)
 {
     rlf_buf text = {0};
     rlf_status status = put_files(arena, dir, "", &text, err);
     if (status >= 0) {
-        *digest = put_beside(beside, ended, &text);
+        *digest = put_metadata(metadata, ended, &text);
         status = rlf_file_write(path_of(dir, arena), text.p, text.n, err);
     }
     rlf_buf_free(&text);
@@ -208,7 +209,7 @@ get_best(const json_t *object, const char *dir, rlf_arena *arena, rlf_err *err,
 
 static rlf_status
 get_foreign(const json_t *entry, const char *dir, rlf_arena *arena,
-            rlf_err *err, rlf_beside *out, int i)
+            rlf_err *err, rlf_checkpoint_metadata *out, int i)
 {
     json_t *list = NULL;
     RLF_TRY(rlf_json_get_array(entry, dir, "foreign", false, err, &list));
@@ -227,12 +228,12 @@ get_foreign(const json_t *entry, const char *dir, rlf_arena *arena,
 }
 
 static rlf_status
-get_beside(const json_t *manifest, const char *dir, rlf_arena *arena,
-           rlf_err *err, rlf_beside *out, bool *ended)
+get_metadata(const json_t *manifest, const char *dir, rlf_arena *arena,
+             rlf_err *err, rlf_checkpoint_metadata *out, bool *ended)
 {
     json_t *journals, *best = NULL;
     int64_t keep = 0;
-    *out = (rlf_beside){0};
+    *out = (rlf_checkpoint_metadata){0};
     RLF_TRY(
         rlf_json_get_array(manifest, dir, "journals", true, err, &journals));
     for (int i = 0; i < RLF_JOURNALS; i++) {
@@ -253,13 +254,14 @@ get_beside(const json_t *manifest, const char *dir, rlf_arena *arena,
 
 rlf_status
 rlf_manifest_check(const char *dir, rlf_arena *arena, rlf_err *err,
-                   rlf_digest *digest, rlf_beside *beside, bool *ended)
+                   rlf_digest *digest, rlf_checkpoint_metadata *metadata,
+                   bool *ended)
 {
     json_t *manifest = NULL;
     RLF_TRY(load(dir, arena, err, digest, &manifest));
     rlf_status status = check_files(dir, manifest, NULL, arena, err);
     if (status >= 0)
-        status = get_beside(manifest, dir, arena, err, beside, ended);
+        status = get_metadata(manifest, dir, arena, err, metadata, ended);
     json_decref(manifest);
     return status;
 }

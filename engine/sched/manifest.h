@@ -10,14 +10,15 @@
 
 /* Write `dir`/manifest.json about all files below `dir`, and sync its
  * directories. *digest is of all that it says, so of the whole checkpoint. */
-rlf_status rlf_manifest_write(const char *dir, const rlf_beside *beside,
+rlf_status rlf_manifest_write(const char *dir,
+                              const rlf_checkpoint_metadata *metadata,
                               bool ended, rlf_arena *arena, rlf_err *err,
                               rlf_digest *digest);
 /* Verify every file of the checkpoint. RLF_USER: it is damaged, and the error
- * says where. Texts of *beside live in `arena`. */
+ * says where. Texts of *metadata live in `arena`. */
 rlf_status rlf_manifest_check(const char *dir, rlf_arena *arena, rlf_err *err,
-                              rlf_digest *digest, rlf_beside *beside,
-                              bool *ended);
+                              rlf_digest *digest,
+                              rlf_checkpoint_metadata *metadata, bool *ended);
 /* As above, of the file `name` alone. */
 rlf_status rlf_manifest_check_one(const char *dir, const char *name,
                                   rlf_arena *arena, rlf_err *err,

@@ -51,28 +51,27 @@ typedef struct rlf_best {
     double value;
 } rlf_best;
 
-/* A checkpoint knows of the journals that its run keeps beside it: how many
- * bytes each had, which of them others wrote, in order, and the checksum
- * (io/checksum.h) of the rest, which is the run's own. */
-typedef struct rlf_beside {
+/* The metadata of a checkpoint: the journals that its run keeps beside it, the
+ * best step so far, and how many checkpoints stay. */
+typedef struct rlf_checkpoint_metadata {
     struct {
-        uint64_t size;
-        uint32_t checksum;
+        uint64_t size;     /* bytes that the journal had */
+        uint32_t checksum; /* (io/checksum.h) of those that the run wrote */
         struct {
             struct rlf_foreign {
-                uint64_t from, to; /* bytes */
-            } *data; /* in an arena */
+                uint64_t from, to; /* bytes that others wrote, in order */
+            } * data;              /* in an arena */
             size_t count, room;
         } foreign;
     } journals[RLF_JOURNALS];
     rlf_best best;
     uint32_t keep; /* newest checkpoints that stay; 0: as 1 */
-} rlf_beside;
+} rlf_checkpoint_metadata;
 
 /* The state that a run went on from. */
 typedef struct rlf_resumed {
     uint32_t step; /* 0: there was no checkpoint, nothing changed */
-    rlf_beside beside;
+    rlf_checkpoint_metadata metadata;
     const char *warning; /* lines about checkpoints that were damaged, so that
                             an older one was taken; "" if none was */
     const char *accepted; /* what --accept let differ now: JSON objects with
@@ -211,13 +210,13 @@ uint64_t rlf_run_pool_bytes(const rlf_run *run);
 /* Write DIRECTORY/checkpoints/step-N: beside, fsynced, renamed; older ones than
  * are to be kept go only then, but never that of the best step. `said` gets lines
  * about files of others that were in those. */
-rlf_status rlf_run_save(rlf_run *run, const rlf_beside *beside, rlf_err *err,
-                        rlf_buf *said);
+rlf_status rlf_run_save(rlf_run *run, const rlf_checkpoint_metadata *metadata,
+                        rlf_err *err, rlf_buf *said);
 /* After a step that failed: as rlf_run_save for the step before. RLF_AGAIN: what
  * a checkpoint has of that one is not there any more, or not in one place, and
  * *err says why in a clause. */
-rlf_status rlf_run_rescue(rlf_run *run, const rlf_beside *beside, rlf_err *err,
-                          rlf_buf *said);
+rlf_status rlf_run_rescue(rlf_run *run, const rlf_checkpoint_metadata *metadata,
+                          rlf_err *err, rlf_buf *said);
 /* In a process without the controller, after an error in a step: what its ranks
  * have of the step before goes into that checkpoint, if process 0 asks. */
 void rlf_run_rescue_follow(rlf_run *run);

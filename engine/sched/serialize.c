@@ -501,21 +501,21 @@ serialize_sample(rlf_serializer *k, const rlf_sample *s)
     RLF_SERIALIZE(k, finished);
     RLF_SERIALIZE(k, s->n_ids);
     serialize_array(k, s->ids, s->n_ids, sizeof *s->ids);
-    const rlf_talk none = {0}, *talk = s->talk ? s->talk : &none;
-    RLF_SERIALIZE(k, talk->n_ids);
-    RLF_SERIALIZE(k, talk->n_runs);
-    serialize_array(k, talk->ids, talk->n_ids, sizeof *talk->ids);
-    serialize_array(k, talk->runs, talk->n_runs, sizeof *talk->runs);
+    const rlf_dialog none = {0}, *dialog = s->dialog ? s->dialog : &none;
+    RLF_SERIALIZE(k, dialog->n_ids);
+    RLF_SERIALIZE(k, dialog->n_runs);
+    serialize_array(k, dialog->ids, dialog->n_ids, sizeof *dialog->ids);
+    serialize_array(k, dialog->runs, dialog->n_runs, sizeof *dialog->runs);
 }
 
 /* Are the runs within the tokens, and together n of them? */
 static bool
-runs_fit(const rlf_talk *talk, uint32_t n)
+runs_fit(const rlf_dialog *dialog, uint32_t n)
 {
     uint32_t at = 0;
-    for (uint32_t i = 0; i < talk->n_runs; i++) {
-        rlf_token_run run = talk->runs[i];
-        if (run.from < at || run.to <= run.from || run.to > talk->n_ids)
+    for (uint32_t i = 0; i < dialog->n_runs; i++) {
+        rlf_token_run run = dialog->runs[i];
+        if (run.from < at || run.to <= run.from || run.to > dialog->n_ids)
             return false;
         at = run.to;
         n -= run.to - run.from;
@@ -524,23 +524,23 @@ runs_fit(const rlf_talk *talk, uint32_t n)
 }
 
 /* `n`: tokens in its runs. */
-static const rlf_talk *
-deserialize_talk(rlf_serializer *k, uint32_t n)
+static const rlf_dialog *
+deserialize_dialog(rlf_serializer *k, uint32_t n)
 {
-    rlf_talk talk = {0}, *kept;
-    RLF_DESERIALIZE(k, talk.n_ids);
-    RLF_DESERIALIZE(k, talk.n_runs);
-    talk.ids = deserialize_array(k, talk.n_ids, sizeof *talk.ids);
-    talk.runs = deserialize_array(k, talk.n_runs, sizeof *talk.runs);
-    if (k->torn || !talk.ids)
+    rlf_dialog dialog = {0}, *kept;
+    RLF_DESERIALIZE(k, dialog.n_ids);
+    RLF_DESERIALIZE(k, dialog.n_runs);
+    dialog.ids = deserialize_array(k, dialog.n_ids, sizeof *dialog.ids);
+    dialog.runs = deserialize_array(k, dialog.n_runs, sizeof *dialog.runs);
+    if (k->torn || !dialog.ids)
         return NULL;
-    if (!talk.runs || !runs_fit(&talk, n)) {
+    if (!dialog.runs || !runs_fit(&dialog, n)) {
         k->torn = true;
         return NULL;
     }
     kept = rlf_deserialize_room(k, sizeof *kept);
     if (kept)
-        *kept = talk;
+        *kept = dialog;
     return kept;
 }
 
@@ -554,7 +554,7 @@ deserialize_sample(rlf_serializer *k)
     RLF_DESERIALIZE(k, s.n_ids);
     s.finished = finished;
     s.ids = deserialize_array(k, s.n_ids, sizeof *s.ids);
-    s.talk = deserialize_talk(k, s.n_ids);
+    s.dialog = deserialize_dialog(k, s.n_ids);
     return s;
 }
 

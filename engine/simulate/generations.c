@@ -8,13 +8,13 @@ enum { MOST_TURNS = 256 };
 
 /* Samples and bytes that go with the moves that have these rows, each between
  * two ranks with the same part. */
-struct parcel {
+struct migration {
     const uint32_t *rows;
     RLF_VEC(sample) samples;
     uint32_t n;  /* samples that go */
     bool leaves; /* something to make where they were */
     bool taken;
-    parcel *next;
+    migration *next;
 };
 
 /* ---- who makes what ---- */
@@ -26,11 +26,11 @@ has_samples(const generation *g)
 }
 
 static generation *
-new_generation(rlf_ranks *r, letter *l, const rlf_share *of)
+new_generation(rlf_ranks *r, command_progress *l, const rlf_share *of)
 {
     generation *g = RLF_NEW(r->arena, generation);
     const rlf_rank_command *command = l->command;
-    g->letter = l;
+    g->progress = l;
     g->lane = r->step % (uint64_t)r->n_lanes;
     g->older = r->generations[g->lane];
     r->generations[g->lane] = g;
@@ -59,7 +59,7 @@ rlf_ranks_free_generation(generation *g)
 }
 
 void
-rlf_ranks_open(rlf_ranks *r, int i, letter *l)
+rlf_ranks_open(rlf_ranks *r, int i, command_progress *l)
 {
     rank_state *me = &r->list[i];
     const rlf_share *share = l->parts[i].share;
@@ -107,7 +107,7 @@ static void
 admit(rlf_ranks *r, generation *g, rlf_turn *turn)
 {
     const rlf_ranks_options *o = &r->options;
-    uint32_t seats = o->seats ? o->seats(o->self, g->letter->node) : 0;
+    uint32_t seats = o->seats ? o->seats(o->self, g->progress->node) : 0;
     double prompts = 0;
     bool same = false;
     uint32_t group = 0;
@@ -172,7 +172,7 @@ begin_turns(rlf_ranks *r, generation *g)
 {
     const rlf_ranks_options *o = &r->options;
     rlf_turn turn = {
-        .node = g->letter->node, .ranks = g->ranks, .n_ranks = g->n_ranks};
+        .node = g->progress->node, .ranks = g->ranks, .n_ranks = g->n_ranks};
     const rank_state *leader = &r->list[g->ranks[0]];
     uint32_t turns = MOST_TURNS;
     double context = 0;
@@ -250,7 +250,7 @@ rlf_ranks_between(rlf_ranks *r, int i)
     }
     if (me->read == g->said.count)
         return;
-    letter *say = g->said.data[me->read];
+    command_progress *say = g->said.data[me->read];
     if (say) {
         if (rlf_ranks_next_mail(r, i) != say)
             return; /* on its way */
@@ -271,7 +271,7 @@ see_turns(const rlf_ranks *r, const generation *g)
         rlf_ranks_see(
             r, (rlf_seen){.kind = RLF_SEEN_TURNS,
                           .rank = g->ranks[k],
-                          .command = g->letter->command,
+                          .command = g->progress->command,
                           .from = g->began,
                           .to = r->now,
                           .work = rlf_ranks_served(r, r->now) - g->start,
@@ -302,13 +302,13 @@ take_tokens(rlf_ranks *r, generation *g)
         for (int k = 0; k < g->n_ranks; k++)
             rlf_ranks_see(r, (rlf_seen){.kind = RLF_SEEN_MADE,
                                         .rank = g->ranks[k],
-                                        .command = g->letter->command,
+                                        .command = g->progress->command,
                                         .from = r->now,
                                         .row = s.row});
     }
     g->active.count = left;
     return (rlf_rank_event){.kind = RLF_EVENT_ROWS,
-                            .n = g->letter->command->n,
+                            .n = g->progress->command->n,
                             .rows = rows,
                             .n_rows = made,
                             .lengths = r->options.lengths ? lengths : NULL};
@@ -319,7 +319,7 @@ static uint32_t
 seats_of(const rlf_ranks *r, const generation *g)
 {
     const rlf_ranks_options *o = &r->options;
-    uint32_t seats = o->seats ? o->seats(o->self, g->letter->node) : 0;
+    uint32_t seats = o->seats ? o->seats(o->self, g->progress->node) : 0;
     uint64_t fit = g->room.tokens ? g->room.pages / g->room.longest : seats;
     return seats && fit < seats ? (uint32_t)fit : seats;
 }
@@ -332,7 +332,7 @@ report_rows(rlf_ranks *r, generation *g, rlf_rank_event said)
     said.seats = seats_of(r, g);
     g->seen = g->decodes = (rlf_turns){0};
     for (int k = 0; k < g->n_ranks; k++)
-        if (g->letter->parts[g->ranks[k]].share->reports)
+        if (g->progress->parts[g->ranks[k]].share->reports)
             said.rank = g->ranks[k];
     rlf_ranks_report(r, said);
 }
@@ -388,7 +388,7 @@ is_among(const rlf_move *m, uint32_t row)
 
 /* Take the samples of these rows out of a list, from its entry `first` on. */
 static size_t
-pack(parcel *p, sample *list, size_t first, size_t n, const rlf_move *m)
+pack(migration *p, sample *list, size_t first, size_t n, const rlf_move *m)
 {
     size_t left = first;
     for (size_t i = first; i < n; i++) {
@@ -400,14 +400,14 @@ pack(parcel *p, sample *list, size_t first, size_t n, const rlf_move *m)
     return left;
 }
 
-static parcel *
-pack_move(rlf_ranks *r, letter *l, const rlf_move *m)
+static migration *
+pack_move(rlf_ranks *r, command_progress *l, const rlf_move *m)
 {
     generation *g = r->list[m->from].of;
-    parcel *p = RLF_NEW(r->arena, parcel);
-    *p = (parcel){.rows = m->rows, .next = l->parcels};
-    l->parcels = p;
-    if (!g || g->letter->command->instance != l->command->instance)
+    migration *p = RLF_NEW(r->arena, migration);
+    *p = (migration){.rows = m->rows, .next = l->migrations};
+    l->migrations = p;
+    if (!g || g->progress->command->instance != l->command->instance)
         return p; /* all that it had is complete */
     g->active.count = pack(p, g->active.data, 0, g->active.count, m);
     g->waiting.count = pack(p, g->waiting.data, g->next, g->waiting.count, m);
@@ -421,10 +421,10 @@ pack_move(rlf_ranks *r, letter *l, const rlf_move *m)
     return p;
 }
 
-static parcel *
-find_parcel(const letter *l, const rlf_move *m)
+static migration *
+find_migration(const command_progress *l, const rlf_move *m)
 {
-    parcel *p = l->parcels;
+    migration *p = l->migrations;
     while (p && p->rows != m->rows)
         p = p->next;
     return p;
@@ -432,10 +432,10 @@ find_parcel(const letter *l, const rlf_move *m)
 
 /* The rank that begins first packs all that leaves that replica, for all its
  * ranks and of those that it goes to. */
-static parcel *
-parcel_of(rlf_ranks *r, letter *l, const rlf_move *m)
+static migration *
+migration_of(rlf_ranks *r, command_progress *l, const rlf_move *m)
 {
-    if (!find_parcel(l, m)) {
+    if (!find_migration(l, m)) {
         const generation *g = r->list[m->from].of;
         const rlf_rank_part *from = &l->parts[m->from];
         for (int k = 0; k < from->n_moves; k++)
@@ -443,16 +443,17 @@ parcel_of(rlf_ranks *r, letter *l, const rlf_move *m)
                 pack_move(r, l, &from->moves[k]);
         for (int k = 0; k < from->n_moves; k++)
             if (from->moves[k].from == m->from)
-                find_parcel(l, &from->moves[k])->leaves = g && has_samples(g);
+                find_migration(l, &from->moves[k])->leaves =
+                    g && has_samples(g);
     }
-    return find_parcel(l, m);
+    return find_migration(l, m);
 }
 
 void
-rlf_ranks_give(rlf_ranks *r, letter *l, rlf_rank_task *task)
+rlf_ranks_give(rlf_ranks *r, command_progress *l, rlf_rank_task *task)
 {
     for (int k = 0; k < task->part->n_moves; k++) {
-        const parcel *p = parcel_of(r, l, &task->part->moves[k]);
+        const migration *p = migration_of(r, l, &task->part->moves[k]);
         task->samples += (uint32_t)p->samples.count;
         for (size_t i = 0; i < p->samples.count; i++)
             task->tokens += p->samples.data[i].context;
@@ -460,10 +461,10 @@ rlf_ranks_give(rlf_ranks *r, letter *l, rlf_rank_task *task)
 }
 
 static void
-unpack(rlf_ranks *r, int i, const letter *l, parcel *p)
+unpack(rlf_ranks *r, int i, const command_progress *l, migration *p)
 {
     generation *g = r->list[i].of;
-    RLF_ASSERT(!p->n || g->letter->command->instance == l->command->instance);
+    RLF_ASSERT(!p->n || g->progress->command->instance == l->command->instance);
     for (uint32_t k = 0; k < p->n && !p->taken; k++) {
         rlf_ranks_see(r, (rlf_seen){.kind = RLF_SEEN_TAKEN,
                                     .rank = i,
@@ -477,13 +478,13 @@ unpack(rlf_ranks *r, int i, const letter *l, parcel *p)
 }
 
 void
-rlf_ranks_take_over(rlf_ranks *r, int i, letter *l)
+rlf_ranks_take_over(rlf_ranks *r, int i, command_progress *l)
 {
     const rlf_rank_part *part = &l->parts[i];
     rank_state *me = &r->list[i];
     for (int k = 0; k < part->n_moves; k++) {
         const rlf_move *m = &part->moves[k];
-        parcel *p = parcel_of(r, l, m);
+        migration *p = migration_of(r, l, m);
         if (m->from == i) {
             me->open = me->open && p->leaves;
         } else {

@@ -66,11 +66,11 @@ rlf_ranks_print(const rlf_ranks *r, rlf_buf *out)
 {
     for (int i = 0; i < r->n; i++) {
         const rank_state *me = &r->list[i];
-        const letter *at = me->now;
+        const command_progress *at = me->now;
         size_t more = me->mail.count - me->next;
         if (!at && !more)
             continue;
-        at = at ? at : me->mail.data[me->next].letter;
+        at = at ? at : me->mail.data[me->next].progress;
         rlf_buf_printf(out, "%srank %d %s", out->n ? "\n" : "", i,
                        !me->now         ? "has not begun"
                        : me->began >= 0 ? "is at work on"
@@ -212,7 +212,7 @@ same_work(const rlf_share *a, const rlf_share *b)
 /* The shares of a RUN that are carried out together: of rows each replica's,
  * of an update all. */
 static void
-group_shares(const rlf_ranks *r, letter *l)
+group_shares(const rlf_ranks *r, command_progress *l)
 {
     const rlf_rank_command *command = l->command;
     bool joint = r->plan->place[l->node->id].partition == RLF_PARTITION_JOINT &&
@@ -231,7 +231,7 @@ group_shares(const rlf_ranks *r, letter *l)
 }
 
 static void
-group_ranks(const rlf_ranks *r, letter *l)
+group_ranks(const rlf_ranks *r, command_progress *l)
 {
     for (int i = 0; i < r->n; i++)
         l->group[i] = -1;
@@ -246,10 +246,10 @@ group_ranks(const rlf_ranks *r, letter *l)
     }
 }
 
-static letter *
-write_letter(rlf_ranks *r, const rlf_rank_command *command)
+static command_progress *
+new_progress(rlf_ranks *r, const rlf_rank_command *command)
 {
-    letter *l = RLF_NEW(r->arena, letter);
+    command_progress *l = RLF_NEW(r->arena, command_progress);
     l->command = command;
     if (command->instance >= 0)
         l->node =
@@ -267,7 +267,7 @@ write_letter(rlf_ranks *r, const rlf_rank_command *command)
 /* Of all that is told to everyone, the first commands of instances: without
  * them a rank has no room for what it is sent later. */
 static bool
-is_for(const letter *l, int i)
+is_for(const command_progress *l, int i)
 {
     rlf_do kind = l->command->kind;
     return l->parts[i].works || (kind != RLF_DO_EDGE &&
@@ -278,7 +278,7 @@ static void
 deliver(rlf_ranks *r, const rlf_rank_command *command)
 {
     const rlf_ranks_options *o = &r->options;
-    letter *l = write_letter(r, command);
+    command_progress *l = new_progress(r, command);
     bool *told = RLF_NEW_ARRAY(r->arena, bool, r->n);
     rlf_rank_parts_of(r->control, command, r->arena, l->parts, told);
     group_ranks(r, l);
@@ -291,7 +291,7 @@ deliver(rlf_ranks *r, const rlf_rank_command *command)
         double at = r->free + (o->mail ? o->mail(o->self, i) : 0);
         if (at < to->heard)
             at = to->heard;
-        mail m = {.letter = l, .at = to->heard = at};
+        mail m = {.progress = l, .at = to->heard = at};
         RLF_PUSH(&to->mail, m);
         rlf_ranks_shorten(r, i, at);
         look(r, i, at);
@@ -326,13 +326,13 @@ hear(rlf_ranks *r, const event *e)
 
 /* ---- a rank ---- */
 
-letter *
+command_progress *
 rlf_ranks_next_mail(const rlf_ranks *r, int i)
 {
     const rank_state *me = &r->list[i];
     if (me->next == me->mail.count || me->mail.data[me->next].at > r->now)
         return NULL;
-    return me->mail.data[me->next].letter;
+    return me->mail.data[me->next].progress;
 }
 
 /* All who are waited for have come. */
@@ -340,7 +340,7 @@ static void
 begin_work(rlf_ranks *r, int i)
 {
     rank_state *me = &r->list[i];
-    letter *l = me->now;
+    command_progress *l = me->now;
     double seconds = 0;
     rlf_rank_task task = {
         .rank = i, .command = l->command, .part = &l->parts[i]};
@@ -372,7 +372,7 @@ begin_work(rlf_ranks *r, int i)
 /* The rank has come to an EDGE or MOVE: so many of its moves have their other
  * end there, and those who waited for it alone begin. */
 static void
-meet_ends(rlf_ranks *r, int i, letter *l)
+meet_ends(rlf_ranks *r, int i, command_progress *l)
 {
     const rlf_rank_part *part = &l->parts[i];
     for (int k = 0; k < part->n_moves; k++) {
@@ -388,7 +388,7 @@ meet_ends(rlf_ranks *r, int i, letter *l)
 static void
 come(rlf_ranks *r, int i)
 {
-    letter *l = r->list[i].now;
+    command_progress *l = r->list[i].now;
     int group = l->group[i];
     l->came[i] = true;
     rlf_ranks_see(r, (rlf_seen){.kind = RLF_SEEN_COME,
@@ -412,7 +412,7 @@ void
 rlf_ranks_take(rlf_ranks *r, int i)
 {
     rank_state *me = &r->list[i];
-    me->now = me->mail.data[me->next++].letter;
+    me->now = me->mail.data[me->next++].progress;
     me->began = -1;
     come(r, i);
 }
@@ -430,7 +430,7 @@ answer(rlf_ranks *r, int i, const rlf_rank_command *command, double seconds)
 /* Ends what a rank has computed: its own, and what was to be carried out with
  * it. */
 static void
-finish_run(rlf_ranks *r, int i, letter *l)
+finish_run(rlf_ranks *r, int i, command_progress *l)
 {
     rank_state *me = &r->list[i];
     const rlf_share *share = l->parts[i].share;
@@ -445,7 +445,7 @@ finish_run(rlf_ranks *r, int i, letter *l)
         return;
     }
     for (size_t k = 0; k < me->joint.count; k++) {
-        const letter *first = me->joint.data[k];
+        const command_progress *first = me->joint.data[k];
         if (first->parts[i].share->reports)
             answer(r, i, first->command, 0);
     }
@@ -458,7 +458,7 @@ static void
 finish_work(rlf_ranks *r, int i)
 {
     rank_state *me = &r->list[i];
-    letter *l = me->now;
+    command_progress *l = me->now;
     rlf_do kind = l->command->kind;
     rlf_ranks_demand(r, -me->part);
     me->now = NULL;

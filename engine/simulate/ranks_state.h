@@ -24,10 +24,10 @@ typedef struct event {
 } event;
 
 /* Samples that a MOVE takes away, found when the first of both sides begins. */
-typedef struct parcel parcel;
+typedef struct migration migration;
 
 /* A command, and how far the ranks are with it. */
-typedef struct letter {
+typedef struct command_progress {
     const rlf_rank_command *command;
     const rlf_node *node; /* of its instance, or NULL */
     rlf_rank_part *parts; /* per rank */
@@ -35,11 +35,11 @@ typedef struct letter {
     int *group;           /* per rank: who meets; -1: nobody is waited for */
     int *missing;         /* per group, or per rank of EDGE and MOVE */
     generation **opened;  /* per group */
-    parcel *parcels;
-} letter;
+    migration *migrations;
+} command_progress;
 
 typedef struct mail {
-    letter *letter;
+    command_progress *progress;
     double at; /* when it is there */
 } mail;
 
@@ -51,13 +51,14 @@ typedef struct sample {
 
 /* A replica that samples, or did. */
 struct generation {
-    letter *letter;
+    command_progress *progress;
     int *ranks, n_ranks; /* in the order of the shares; the first leads */
     size_t lane;
     RLF_VEC(sample) active;
     RLF_VEC(sample) waiting; /* from `next` on */
     size_t next;
-    RLF_VEC(letter *) said; /* by the leader, before each turn; NULL: go on */
+    RLF_VEC(command_progress *)
+    said;                   /* by the leader, before each turn; NULL: go on */
     int come;               /* members who are at the turn that comes next */
     bool open;              /* there is something to make */
     bool in_turns;
@@ -78,7 +79,7 @@ typedef struct rank_state {
     RLF_VEC(mail) mail; /* from `next` on */
     size_t next;
     double heard;   /* when the last of it is there */
-    letter *now;    /* stands at, or works on */
+    command_progress *now; /* stands at, or works on */
     double began;   /* < 0: waits for others */
     double part;    /* of its work in which it needs a core, and */
     double work;    /* that in seconds */
@@ -86,7 +87,7 @@ typedef struct rank_state {
     bool open;      /* and has something to make of, after its last command */
     size_t read;    /* of what its leader said */
     bool at_turn;   /* waits for the others of its replica */
-    RLF_VEC(letter *) joint;
+    RLF_VEC(command_progress *) joint;
 } rank_state;
 
 struct rlf_ranks {
@@ -122,16 +123,16 @@ double rlf_ranks_served(const rlf_ranks *r, double at);
 void rlf_ranks_demand(rlf_ranks *r, double more);
 void rlf_ranks_report(rlf_ranks *r, rlf_rank_event said);
 void rlf_ranks_see(const rlf_ranks *r, rlf_seen seen);
-/* The next letter of a rank if it is there, else NULL. */
-letter *rlf_ranks_next_mail(const rlf_ranks *r, int rank);
-/* The rank stands at its next letter. */
+/* The next command of a rank if it is there, else NULL. */
+command_progress *rlf_ranks_next_mail(const rlf_ranks *r, int rank);
+/* The rank stands at its next command. */
 void rlf_ranks_take(rlf_ranks *r, int rank);
 
 /* ---- generations.c ---- */
 
 /* A rank has its share of a generation. */
-void rlf_ranks_open(rlf_ranks *r, int rank, letter *l);
-/* A member of an open generation is free: it takes a letter, or waits for the
+void rlf_ranks_open(rlf_ranks *r, int rank, command_progress *l);
+/* A member of an open generation is free: it takes a command, or waits for the
  * turn that comes next. */
 void rlf_ranks_between(rlf_ranks *r, int rank);
 void rlf_ranks_end_turns(rlf_ranks *r, generation *g);
@@ -139,9 +140,9 @@ void rlf_ranks_end_turns(rlf_ranks *r, generation *g);
 void rlf_ranks_shorten(rlf_ranks *r, int rank, double at);
 /* Counts what goes with the moves of a rank, both ways, into task->samples,
  * tokens. */
-void rlf_ranks_give(rlf_ranks *r, letter *l, rlf_rank_task *task);
+void rlf_ranks_give(rlf_ranks *r, command_progress *l, rlf_rank_task *task);
 /* The rank has what came. */
-void rlf_ranks_take_over(rlf_ranks *r, int rank, letter *l);
+void rlf_ranks_take_over(rlf_ranks *r, int rank, command_progress *l);
 void rlf_ranks_free_generation(generation *g);
 
 /* ---- pages.c ---- */

@@ -204,7 +204,7 @@ rlf_sim_note(simulation *s, const rlf_rank_command *command)
     if (command->kind != RLF_DO_RUN)
         return;
     const rlf_instance *in = rlf_sim_instance(s, command->instance);
-    if (in->loop && in->node->class->course == RLF_COURSE_LOOP)
+    if (in->loop && in->node->class->control_flow == RLF_CONTROL_FLOW_LOOP)
         note_piece(s, command, in);
 }
 

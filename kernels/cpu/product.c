@@ -42,8 +42,9 @@ typedef struct micro {
     int64_t ldc, ld_start;
     int64_t k, last;
     const char *next;  /* a part of the next panel, next_k bytes a step */
-    const float *soon; /* of what other operations touch, soon_k floats */
-    int64_t next_k, soon_k;
+    const float
+        *prefetch; /* of what other operations touch, prefetch_k floats */
+    int64_t next_k, prefetch_k;
 } micro;
 
 /* The memory that a micro-kernel asks for ahead of time, so that it comes
@@ -76,10 +77,10 @@ micro_run(const micro *o, const int m, const int nv, const int64_t a_row,
             UNROLL for (int j = 0; j < nv; j++)
                 acc[i][j] = vset(0);
     }
-    const float *a = o->a, *soon = o->soon;
+    const float *a = o->a, *prefetch = o->prefetch;
     const char *b = o->b, *next = o->next;
     const int64_t b_k = o->b_k * size;
-    const int64_t next_k = o->next_k, soon_k = o->soon_k;
+    const int64_t next_k = o->next_k, prefetch_k = o->prefetch_k;
     for (int64_t k = o->k; k > 0; k--) {
         vf v[NV];
         UNROLL for (int j = 0; j < nv; j++) {
@@ -94,8 +95,8 @@ micro_run(const micro *o, const int m, const int nv, const int64_t a_row,
             next += next_k;
         }
         if (fetch == FETCH_SOON) {
-            __builtin_prefetch(soon, 0, 2);
-            soon += soon_k;
+            __builtin_prefetch(prefetch, 0, 2);
+            prefetch += prefetch_k;
         }
         UNROLL for (int i = 0; i < m; i++) {
             vf x = vset(a[i * a_row]);
@@ -139,7 +140,7 @@ EACH_M(MICRO, 3)
     { micro_run(o, m, nv, o->a_row, 1, FETCH_B, false); }                           \
     static void next_##m##_##nv(const micro *o)                              \
     { micro_run(o, m, nv, o->a_row, 1, FETCH_NEXT, false); }                        \
-    static void soon_##m##_##nv(const micro *o)                              \
+    static void prefetch_##m##_##nv(const micro *o)                              \
     { micro_run(o, m, nv, o->a_row, 1, FETCH_SOON, false); }                 \
     static void narrow_##m##_##nv(const micro *o)                            \
     { micro_run(o, m, nv, o->a_row, 1, FETCH_B, true); }                     \
@@ -152,7 +153,7 @@ EACH_M(FIRST, 2)
 #endif
 #define FIRSTS(m, nv) first_##m##_##nv,
 #define NEXTS(m, nv) next_##m##_##nv,
-#define SOONS(m, nv) soon_##m##_##nv,
+#define PREFETCHES(m, nv) prefetch_##m##_##nv,
 #define NARROWS(m, nv) narrow_##m##_##nv,
 #define AGAINS(m, nv) again_##m##_##nv,
 /* of a panel's tiles, the first, where nobody brought the panel before */
@@ -174,12 +175,12 @@ static micro_fn *const nexts[MR + 1] = {
 #endif
 };
 /* those that bring that, if any, and what other operations touch */
-static micro_fn *const soons[MR + 1] = {
+static micro_fn *const prefetches[MR + 1] = {
     NULL,
 #if NV == 3
-    EACH_M(SOONS, 3)
+    EACH_M(PREFETCHES, 3)
 #else
-    EACH_M(SOONS, 2)
+    EACH_M(PREFETCHES, 2)
 #endif
 };
 /* of a panel of bf16 the first, and those behind it */
@@ -219,14 +220,15 @@ static micro_fn *const down[NV + 1][MR + 1] = {
 /* Part `part` of `parts` of what other operations touch: as much of it as the
  * steps of k bring, a cache line each. */
 static void
-ask_soon(const rlf_soon *s, int64_t part, int64_t parts, micro *o)
+ask_prefetch(const rlf_prefetch *s, int64_t part, int64_t parts, micro *o)
 {
     int64_t each = (s->n * s->floats + parts - 1) / parts, at = part * each;
     int64_t step = (each + o->k - 1) / o->k;
     if (at >= s->n * s->floats)
         return;
-    o->soon = s->base + s->index[at / s->floats] * s->stride + at % s->floats;
-    o->soon_k = step < 16 ? step : 16;
+    o->prefetch =
+        s->base + s->index[at / s->floats] * s->stride + at % s->floats;
+    o->prefetch_k = step < 16 ? step : 16;
 }
 
 /* The memory that a panel's tiles bring beside their own operands. */
@@ -234,7 +236,8 @@ typedef struct coming {
     bool fetched;     /* b was asked for before */
     const char *next; /* the next panel or NULL */
     int64_t step;     /* bytes of it for each k */
-    rlf_soon soon;    /* in which all `panels` share; this one is `panel` */
+    rlf_prefetch
+        prefetch; /* in which all `panels` share; this one is `panel` */
     int64_t panel, panels;
 } coming;
 
@@ -245,28 +248,28 @@ along_rows(micro o, int64_t rows, int64_t w, const coming *with)
 {
     int64_t nv = (w + VL - 1) / VL, n = (rows + MR - 1) / MR;
     int64_t fetchers = n < FETCHERS ? n : FETCHERS;
-    const rlf_soon *soon = &with->soon;
+    const rlf_prefetch *prefetch = &with->prefetch;
     const char *next = with->next;
     bool fetched = with->fetched;
     bool arithmetic = nv == NV && fetchers * 16 >= NR;
-    bool ask = next && arithmetic, more = soon->n && arithmetic && o.k;
+    bool ask = next && arithmetic, more = prefetch->n && arithmetic && o.k;
     o.last = w - (nv - 1) * VL;
     for (int64_t i = 0; i < n; i++) {
         int64_t m = rows / n + (i < rows % n);
         bool asks = ask && i < fetchers;
         o.next = o.b; /* where there is nothing to ask for */
-        o.soon = o.b;
-        o.next_k = o.soon_k = 0;
+        o.prefetch = o.b;
+        o.next_k = o.prefetch_k = 0;
         if (asks) {
             o.next_k = with->step / fetchers;
             o.next = next + i * o.k * o.next_k;
         }
         if (more)
-            ask_soon(soon, with->panel * n + i, with->panels * n, &o);
+            ask_prefetch(prefetch, with->panel * n + i, with->panels * n, &o);
         if (i == 0 && nv == NV && !fetched)
             firsts[m](&o);
         else if (more)
-            soons[m](&o);
+            prefetches[m](&o);
         else if (asks)
             nexts[m](&o);
         else
@@ -286,7 +289,7 @@ along_narrow(micro o, int64_t rows, int64_t w)
     int64_t n = (rows + MR - 1) / MR;
     o.last = w - (NV - 1) * VL;
     o.next = o.b;
-    o.soon = o.b;
+    o.prefetch = o.b;
     for (int64_t i = 0; i < n; i++) {
         int64_t m = rows / n + (i < rows % n);
         narrows[i > 0][m](&o);
@@ -379,11 +382,11 @@ next_panel(const rlf_product_args *a, const block *d, int64_t n, int64_t k,
 
 /* The memory that the block asks for beside its own: once, with the last of k.
  */
-static rlf_soon
-soon_of(const rlf_product_args *a, const block *d, int64_t end)
+static rlf_prefetch
+prefetch_of(const rlf_product_args *a, const block *d, int64_t end)
 {
     bool once = end == a->k && d->row + d->n_rows == a->m;
-    return once ? a->soon : (rlf_soon){0};
+    return once ? a->prefetch : (rlf_prefetch){0};
 }
 
 /* Does a micro-kernel widen the weights of the columns from n on? */
@@ -439,7 +442,7 @@ sum_range(const rlf_product_args *a, const block *d, int64_t from, int64_t to,
             x = (const float *)scratch;
         }
         with.fetched = a->bf16;
-        with.soon = soon_of(a, d, k + kc);
+        with.prefetch = prefetch_of(a, d, k + kc);
         for (int64_t n = d->first; n < d->last; n += NR) {
             int64_t w = d->last - n < NR ? d->last - n : NR;
             micro o = {.a = x,

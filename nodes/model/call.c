@@ -171,15 +171,15 @@ pages_of(const run *r, int layer)
 
 /* Meanwhile come the pages that keys and values are to be written to and
  * attention reads. */
-static rlf_soon
-soon_pages(const run *r, int layer)
+static rlf_prefetch
+prefetched_pages(const run *r, int layer)
 {
     const rlf_paged *g = r->pass->paged;
-    return (rlf_soon){.base = pages_of(r, layer),
-                      .index = g->next,
-                      .n = r->pass->n_seqs,
-                      .stride = g->page_stride,
-                      .floats = g->layer_stride};
+    return (rlf_prefetch){.base = pages_of(r, layer),
+                          .index = g->next,
+                          .n = r->pass->n_seqs,
+                          .stride = g->page_stride,
+                          .floats = g->layer_stride};
 }
 
 static void
@@ -226,8 +226,8 @@ set_rest(const run *r, const rlf_kernel_call *from, rlf_kernel_call *c)
         break;
     case RLF_OP_product:
         c->product.bf16 = is_bf16(r, from->product.packed);
-        if (c->soon)
-            c->product.soon = soon_pages(r, c->layer);
+        if (c->prefetch)
+            c->product.prefetch = prefetched_pages(r, c->layer);
         break;
     case RLF_OP_product_swiglu:
         c->product_swiglu.bf16 = is_bf16(r, from->product_swiglu.packed);

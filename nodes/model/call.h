@@ -92,7 +92,7 @@ typedef struct rlf_move_args {
 typedef struct rlf_kernel_call {
     uint8_t op;    /* rlf_op or one of the above */
     uint8_t count; /* rlf_count */
-    bool soon;     /* a product, before keys and values go to their pages */
+    bool prefetch; /* a product, before keys and values go to their pages */
     int layer;     /* whose AT_LAYER it means */
     union {
         rlf_move_args move;

@@ -264,7 +264,7 @@ product(rlf_compiler *c, int r)
                            RLF_OPERAND(c, y),
                            .add = onto && begins};
     if (!cut) {
-        call->soon = c->paged && row->n_out == 3;
+        call->prefetch = c->paged && row->n_out == 3;
         return;
     }
     call->product.shards = c->table->shards;

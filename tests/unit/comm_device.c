@@ -56,7 +56,7 @@ typedef struct fold_work {
     int n_parts;
     size_t n;
     rlf_comm_type type;
-    rlf_comm_how how;
+    rlf_comm_op op;
 } fold_work;
 
 static void
@@ -64,19 +64,19 @@ fold_now(later_queue *queue, void *args)
 {
     (void)queue;
     const fold_work *w = args;
-    rlf_comm_fold(w->out, w->parts, w->n_parts, w->n, w->type, w->how);
+    rlf_comm_fold(w->out, w->parts, w->n_parts, w->n, w->type, w->op);
 }
 
 static rlf_status
 fold(rlf_queue *queue, void *out, const void *const *parts, int n_parts,
-     size_t n, rlf_comm_type type, rlf_comm_how how, rlf_err *err)
+     size_t n, rlf_comm_type type, rlf_comm_op op, rlf_err *err)
 {
     (void)err;
     fold_work w = {.out = later_real(out),
                    .n_parts = n_parts,
                    .n = n,
                    .type = type,
-                   .how = how};
+                   .op = op};
     for (int i = 0; i < n_parts; i++)
         w.parts[i] = later_real(parts[i]);
     later_run(queue, fold_now, &w, sizeof w);
@@ -328,11 +328,11 @@ test_stuck(void)
 
 /* The element of the GPU's kernel, as the kernel calls it. */
 typedef void element_fn(void *out, const void *const *parts, int n, size_t i);
-#define ELEMENT(how, name, type)                                         \
-    static void how##_##name(void *out, const void *const *parts, int n, \
-                             size_t i)                                   \
-    {                                                                    \
-        ((type *)out)[i] = (type)fold_##how##_##name(parts, n, i);       \
+#define ELEMENT(op, name, type)                                         \
+    static void op##_##name(void *out, const void *const *parts, int n, \
+                            size_t i)                                   \
+    {                                                                   \
+        ((type *)out)[i] = (type)fold_##op##_##name(parts, n, i);       \
     }
 #define COMM_TYPE(name, type, text) \
     ELEMENT(sum, name, type)        \
@@ -340,7 +340,7 @@ typedef void element_fn(void *out, const void *const *parts, int n, size_t i);
     ELEMENT(min, name, type)
 #include "engine/comm/type.def"
 #undef COMM_TYPE
-static element_fn *const elements[RLF_COMM_TYPES][RLF_COMM_HOWS] = {
+static element_fn *const elements[RLF_COMM_TYPES][RLF_COMM_OPS] = {
 #define COMM_TYPE(name, type, text) {sum_##name, max_##name, min_##name},
 #include "engine/comm/type.def"
 #undef COMM_TYPE
@@ -360,11 +360,11 @@ test_element(int type, const char *name)
     if (type != RLF_COMM_I32 && type != RLF_COMM_I64)
         put(held[1], type, NO_NUMBER, (double)NAN);
     for (int n = 1; n <= MOST; n++)
-        for (int how = 0; how < RLF_COMM_HOWS; how++) {
+        for (int op = 0; op < RLF_COMM_OPS; op++) {
             rlf_comm_fold(want, parts, n, N, (rlf_comm_type)type,
-                          (rlf_comm_how)how);
+                          (rlf_comm_op)op);
             for (size_t i = 0; i < N; i++)
-                elements[type][how](got, parts, n, i);
+                elements[type][op](got, parts, n, i);
             wrong += memcmp(got, want, N * size) != 0;
         }
     ok(!wrong, "%s: an element on the GPU is added in the same tree", name);

@@ -180,7 +180,7 @@ test_product_pieces(env *e)
 /* What a product brings near for others leaves its own bits and their memory
  * as they are. */
 static void
-test_product_soon(env *e)
+test_product_prefetch(env *e)
 {
     enum { STRIDE = 600 };
     static const int32_t index[] = {3, 0, 2, 1, 3};
@@ -199,11 +199,11 @@ test_product_soon(env *e)
         for (int64_t i = 0; i < N(floats); i++) {
             CALL(e, product, .m = m, .n = n, .k = k, .x = x, .packed = packed,
                  .c = c,
-                 .soon = {.base = other,
-                          .index = index,
-                          .n = N(index),
-                          .stride = STRIDE,
-                          .floats = floats[i]});
+                 .prefetch = {.base = other,
+                              .index = index,
+                              .n = N(index),
+                              .stride = STRIDE,
+                              .floats = floats[i]});
             same(e, c, want, m * n, 4, "with memory to bring near");
             same(e, other, old, 4 * STRIDE, 4, "the memory brought near");
         }
@@ -391,7 +391,7 @@ static const op_case cases[] = {
     {"product_geglu", test_product_geglu},
     {"product_swiglu", test_product_swiglu},
     {"product_pieces", test_product_pieces},
-    {"product_soon", test_product_soon},
+    {"product_soon", test_product_prefetch},
     {"product_shards", test_product_shards},
     {"product_grad", test_product_grad},
     {"product_large", test_product_large},

@@ -164,14 +164,14 @@ typedef struct fold_work {
     int n_parts;
     size_t n;
     rlf_comm_type type;
-    rlf_comm_how how;
+    rlf_comm_op op;
 } fold_work;
 
 static void
 fold_now(void *args)
 {
     const fold_work *w = args;
-    rlf_comm_fold(w->out, w->parts, w->n_parts, w->n, w->type, w->how);
+    rlf_comm_fold(w->out, w->parts, w->n_parts, w->n, w->type, w->op);
 }
 
 static void
@@ -182,11 +182,11 @@ nothing(void *args)
 
 static rlf_status
 fold(rlf_queue *queue, void *out, const void *const *parts, int n_parts,
-     size_t n, rlf_comm_type type, rlf_comm_how how, rlf_err *err)
+     size_t n, rlf_comm_type type, rlf_comm_op op, rlf_err *err)
 {
     (void)err;
     fold_work w = {
-        .out = out, .n_parts = n_parts, .n = n, .type = type, .how = how};
+        .out = out, .n_parts = n_parts, .n = n, .type = type, .op = op};
     memcpy(w.parts, parts, (size_t)n_parts * sizeof *parts);
     rlf_emulated_run(queue, fold_now, nothing, &w, sizeof w);
     return RLF_OK;

@@ -92,7 +92,7 @@ test_traits(void)
     REFUSED(where, "that does not last", writes = true);
     REFUSED(state, "which a field only reads", writes = true);
     REFUSED(where, "needs all of them at once", partition = RLF_PARTITION_ROWS);
-    REFUSED(where, "it has no syntax", course = RLF_COURSE_LOOP);
+    REFUSED(where, "it has no syntax", control_flow = RLF_CONTROL_FLOW_LOOP);
     REFUSED(branch, "on some ranks only", partition = RLF_PARTITION_NEAR;
             broken.granularity = RLF_GRAIN_SAMPLE);
     REFUSED(branch, "by some of the rows", granularity = RLF_GRAIN_SAMPLE);
@@ -100,7 +100,8 @@ test_traits(void)
     REFUSED(loop, "period without choice", period = "epochs");
     REFUSED(branch, "no formal of it", condition = "c");
     REFUSED(keep, "decides nothing by it", condition = "condition");
-    REFUSED(keep, "more than a condition", course = RLF_COURSE_CHOICE);
+    REFUSED(keep, "more than a condition",
+            control_flow = RLF_CONTROL_FLOW_CHOICE);
     REFUSED(draw, "of what is no data", receiver = RLF_RECEIVER_STATE);
     REFUSED(report, "takes no labels", extra = false);
     REFUSED(where, "whose field it is not", view = true);

@@ -25,12 +25,14 @@ static const rlf_node_class arith = {.name = "expr",
                                      .program = RLF_PROGRAM_EXPR};
 static const rlf_node_class update = {.name = "update", .work = RLF_WORK_TRAIN};
 static const rlf_node_class reporting = {.name = "report", .reports = true};
-static const rlf_node_class loop = {.name = "for", .course = RLF_COURSE_LOOP};
+static const rlf_node_class loop = {.name = "for",
+                                    .control_flow = RLF_CONTROL_FLOW_LOOP};
 static const rlf_node_class quit = {.name = "break",
-                                    .course = RLF_COURSE_LEAVE};
-static const rlf_node_class when = {.name = "if", .course = RLF_COURSE_CHOICE};
+                                    .control_flow = RLF_CONTROL_FLOW_LEAVE};
+static const rlf_node_class when = {.name = "if",
+                                    .control_flow = RLF_CONTROL_FLOW_CHOICE};
 static const rlf_node_class gather = {.name = "collect",
-                                      .course = RLF_COURSE_ROUNDS};
+                                      .control_flow = RLF_CONTROL_FLOW_ROUNDS};
 static const rlf_node_class keep = {.name = "keep", .keeps = true};
 
 /* What a node has beside its class; what is not said is that of a node in the
@@ -65,17 +67,17 @@ add_value(rlf_graph *graph, const char *name)
         graph, (rlf_value){.domain = 0, .set = -1, .node = -1, .name = name});
 }
 
-/* With a region of its own, if its course needs one. Returns its output, of its
- * class's name; -1: it has none. */
+/* With a region of its own, if its control flow needs one. Returns its output,
+ * of its class's name; -1: it has none. */
 TAP_FUNCTION int
 add_node(rlf_graph *graph, const rlf_node_class *class, node_parts of)
 {
     int out = of.silent ? -1 : add_value(graph, class->name);
     int *model = one_int(graph, of.model - 1);
     bool writes = of.model && class->work == RLF_WORK_TRAIN;
-    bool body = class->course == RLF_COURSE_LOOP ||
-                class->course == RLF_COURSE_CHOICE ||
-                class->course == RLF_COURSE_ROUNDS;
+    bool body = class->control_flow == RLF_CONTROL_FLOW_LOOP ||
+                class->control_flow == RLF_CONTROL_FLOW_CHOICE ||
+                class->control_flow == RLF_CONTROL_FLOW_ROUNDS;
     rlf_node node = {.class = class,
                      .region = of.region,
                      .grain = of.grain,

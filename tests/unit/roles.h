@@ -16,7 +16,7 @@ extern _Atomic uint64_t role_looked;
  * method that writes its model, on all its ranks together, as `:=` does. */
 extern const rlf_node_class role_shrink;
 /* last(x, 2): x; when it is 2 or more, this step is the run's last. A function
- * that decides the run's course, as `break` does. */
+ * that decides the control flow, as `break` does. */
 extern const rlf_node_class role_last;
 /* echo(batch.answer): the class that is called respond, by another name, as it
  * is found in a table. */

@@ -119,7 +119,7 @@ main(void)
 {
     plan(6);
     rlf_node_class choice = empty;
-    choice.course = RLF_COURSE_CHOICE;
+    choice.control_flow = RLF_CONTROL_FLOW_CHOICE;
     test(&empty, 1);
     test(&empty, RANKS);
     test(&choice, 1);

@@ -76,7 +76,7 @@ static const rlf_value set_value = {.kind = RLF_VALUE_SET, .domain = -1},
 static const uint32_t length[SAMPLES] = {2, 0, 3, 1};
 static const uint32_t all_ids[] = {5, 7, 6};
 static const rlf_token_run one_run = {1, 2};
-static const rlf_talk talk = {
+static const rlf_dialog dialog = {
     .ids = all_ids, .runs = &one_run, .n_ids = 3, .n_runs = 1};
 
 static rlf_rows *
@@ -126,7 +126,7 @@ make_rows(rlf_arena *arena, const rlf_graph *g)
         for (uint32_t t = 0; t < length[i]; t++)
             rows->logprob[rows->tokens->offset[i] + t] = -1.0 / (1 + i + t);
     }
-    rows->sample[3].talk = &talk;
+    rows->sample[3].dialog = &dialog;
     return rows;
 }
 
@@ -271,9 +271,10 @@ check_set(const rlf_rows *rows)
         }
     }
     ok(good, "responses and their log-probabilities");
-    const rlf_talk *t = rows->sample[3].talk;
-    ok(!rows->sample[0].talk && t && t->n_ids == talk.n_ids && t->n_runs == 1 &&
-           t->ids[talk.n_ids - 1] == talk.ids[talk.n_ids - 1] &&
+    const rlf_dialog *t = rows->sample[3].dialog;
+    ok(!rows->sample[0].dialog && t && t->n_ids == dialog.n_ids &&
+           t->n_runs == 1 &&
+           t->ids[dialog.n_ids - 1] == dialog.ids[dialog.n_ids - 1] &&
            t->runs[0].from == 1 && t->runs[0].to == 1 + length[3],
        "what others say in a sample");
 }

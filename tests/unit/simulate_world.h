@@ -484,7 +484,7 @@ static const rlf_rank_command *
 generation_of(const rlf_ranks *r, int i)
 {
     const rank_state *of = &r->list[i];
-    return of->open ? of->of->letter->command : NULL;
+    return of->open ? of->of->progress->command : NULL;
 }
 
 static bool
