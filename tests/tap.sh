@@ -68,6 +68,14 @@ bail() {
     echo "Bail out! $1"
     exit 1
 }
+# needs FILE ...: ends the test unless these files of the build tree, which it
+# runs, are built.
+needs() {
+    for tap_file in "$@"; do
+        [ -e "$RLFLOW_BUILD/$tap_file" ] ||
+            bail "$tap_file is not built: make $tap_file first"
+    done
+}
 # newest RUN: the directory of its last checkpoint; where it has none, one that
 # is not there, for `cd` to nothing would stay where it is.
 newest() {

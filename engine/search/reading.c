@@ -5,8 +5,9 @@
 
 enum { PARTS = RLF_CHOICE_PARTS };
 
-double
-rlf_reading_piece(const rlf_reading *r, double n)
+/* Seconds of n parts of the samples, in one piece. */
+static double
+piece_seconds(const rlf_reading *r, double n)
 {
     return r->anew + (r->seconds - r->anew) * n / PARTS;
 }
@@ -21,7 +22,7 @@ rlf_reading_piece(const rlf_reading *r, double n)
 static double
 read_rest(const rlf_reading *r, double over, double now, double last, int left)
 {
-    double rest = rlf_reading_piece(r, left);
+    double rest = piece_seconds(r, left);
     if (now <= over || r->late >= 1)
         return rlf_larger(now, over) + rest;
     if (r->known)
@@ -37,7 +38,7 @@ rlf_reading_end(const rlf_reading *r, double begin, double over,
 {
     double now = rlf_larger(begin, r->free), last = 0;
     if (now >= over)
-        return now + rlf_reading_piece(r, PARTS);
+        return now + piece_seconds(r, PARTS);
     for (int i = 0, n; i < PARTS; i += n) {
         double at = complete ? complete[i] : i == PARTS - 1;
         now = rlf_larger(now, begin + at * (over - begin));
@@ -48,7 +49,7 @@ rlf_reading_end(const rlf_reading *r, double begin, double over,
         for (n = 1; complete && i + n < PARTS && complete[i + n] <= at; n++)
             ;
         last =
-            rlf_reading_piece(r, n / (now < r->gathered ? r->part : r->late));
+            piece_seconds(r, n / (now < r->gathered ? r->part : r->late));
         now += last;
     }
     return now;

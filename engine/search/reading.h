@@ -16,8 +16,6 @@ typedef struct rlf_reading {
     bool known; /* the placement is; else this is a bound */
 } rlf_reading;
 
-/* Seconds of n parts of the samples, in one piece. */
-double rlf_reading_piece(const rlf_reading *reading, double n);
 /* The moment at which the last part is read of what is made from `begin` to
  * `over`. complete[k]: after which part of that time each part of the samples
  * is complete; NULL: not known. */
