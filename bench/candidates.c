@@ -1,6 +1,7 @@
-/* How long a search takes to look at a plan: candidates of a program on some
- * ranks, each with random rows, made (engine/plan/candidate.h), and then looked
- * at on one rank: outlined, with the costs of its nodes.
+/* This measures how long a search takes to look at a plan: candidates of a
+ * program on some ranks, each with random rows, are made
+ * (engine/plan/candidate.h), and then looked at on one rank: outlined, with the
+ * costs of its nodes.
  *
  *     bench/candidates [PROGRAM [RANKS [COUNT]]]
  *

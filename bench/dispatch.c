@@ -1,5 +1,5 @@
-/* What a node costs besides its work: a step of nodes that do nothing, through
- * the controller, against a call of their class.
+/* This measures the cost of a node besides its work: a step of nodes that do
+ * nothing, through the controller, against a call of their class.
  *
  *     bench/dispatch [RANKS ...]            thread ranks (default 1 2 4 8)
  *     mpiexec -n N bench/dispatch [RANKS]   N processes of RANKS ranks (1)

@@ -11,7 +11,7 @@
 
 enum { SLOTS = 1 << 19 };
 
-/* Who draws which random number, in a hash table by its bits. */
+/* The sequences that draw each random number, in a hash table by its bits. */
 typedef struct draw {
     double uniform; /* < 0: free */
     uint32_t length, position;

@@ -4,9 +4,8 @@
  *
  *     bench/papers checks
  *
- * What takes seconds is computed here; of the rest the list names the command
- * or the test that computes it.
- */
+ * Checks that take seconds are computed here; for the rest the list names the
+ * command or the test that computes it. */
 #include "bench/papers.h"
 
 #include <math.h>

@@ -103,7 +103,8 @@ best_of(const hybridflow_placed *at)
                                           : "standalone";
 }
 
-/* What figures 12 and 13 have. */
+/* Returns the placement that is the best in the paper's figures 12 and 13, or
+ * "". */
 static const char *
 paper_of(papers_size size, int devices)
 {

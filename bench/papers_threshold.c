@@ -28,7 +28,7 @@ enum { BATCH = 512, PROMPT = 256, SEATS = 32, WARM = 1, STEPS = 6, SHARES = 7 };
 static const char responses[] = "lognormal:250,1";
 static const int shares[SHARES] = {0, 5, 10, 15, 20, 25, 30};
 
-/* Where a run's own threshold stands among the shares. */
+/* The row of the run's own threshold stands behind those of the shares. */
 enum { OWN = SHARES };
 
 static const char places[] =

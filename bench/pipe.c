@@ -1,4 +1,5 @@
-/* What pipelines wait, as the executor runs them, beside what their tables say.
+/* This measures the time that pipelines wait, as the executor runs them, beside
+ * the time that their tables say.
  *
  *     bench/pipe [MS [KB]]                thread ranks (default 4 ms, 1024 KB)
  *     mpiexec -n N bench/pipe [MS [KB]]   N processes, a rank each
@@ -166,7 +167,8 @@ typedef struct maker {
     int next[MODELS][MOST][2];       /* micro-batch */
 } maker;
 
-/* When what the next operation of that kind needs is there; < 0: not known. */
+/* Returns the moment at which the input of the next operation of that kind is
+ * there; < 0: it is not known. */
 static double
 ready_at(const maker *m, int model, int stage, bool backward)
 {

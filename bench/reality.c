@@ -198,7 +198,7 @@ open_plan(const char *program, const plan *p, bool critic)
     return s;
 }
 
-/* What the search finds for so many ranks. */
+/* Returns the plan that the search finds for so many ranks. */
 static const plan *
 search(const char *rlflow, const char *program, const char *profile, int ranks)
 {

@@ -245,8 +245,8 @@ layout_of(cut c, const int *ranks)
                         .dp = c.n / c.tp};
 }
 
-/* What has to be written: what comes, and what a rank copies; twice where it
- * lands before it is packed. */
+/* Counts the bytes that ranks have to write: those that come, and those that a
+ * rank copies; twice where they land before they are packed. */
 static void
 count_bytes(task *k, int n_ranks)
 {

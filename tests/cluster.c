@@ -81,7 +81,8 @@ draw(uint64_t *state, size_t below)
     return (uint32_t)((*state >> 33) % below);
 }
 
-/* Where the word ends that begins at `p`: a name, a number, or a sign. */
+/* Returns the length of the word that begins at `p`: a name, a number, or a
+ * sign. */
 static size_t
 word_length(const char *p)
 {

@@ -10,7 +10,8 @@
 
 /* Reads the file of that name, all of it. */
 typedef rlf_status damage_reader(const char *path, rlf_err *err);
-/* Where byte `at` of try k is changed instead, in a file of n bytes. */
+/* Returns the byte that try k changes in the place of byte `at`, in a file of n
+ * bytes. */
 typedef size_t damage_place(size_t k, size_t at, size_t n);
 
 /* One check: copies of `from` in which up to three bytes are changed, and each

@@ -33,7 +33,7 @@ twin_new(const void *host, size_t bytes)
     return t;
 }
 
-/* Where a place of the host is on the device. */
+/* Returns the place on the device that belongs to a place of the host. */
 static void *
 twin_at(const twin *t, const void *host)
 {

@@ -1,6 +1,7 @@
-/* What nccl.h asks of NCCL, over the threads of one process and the devices of
- * later.h: messages match by pair and order, a group's go on all at once, in
- * the queue, and a call is under way for a few looks at its state.
+/* The functions of NCCL that nccl.h asks for, over the threads of one process
+ * and the devices of later.h: messages match by pair and order, a group's go on
+ * all at once, in the queue, and a call is under way for a few looks at its
+ * state.
  *
  * Over emulated GPUs too (FAKE_EMULATED), where a queue records: what is
  * recorded on one side has to be recorded on the other, as the same one between

@@ -449,7 +449,7 @@ run_main(int argc, char **argv, char **environment)
     return real_main(argc, argv, environment);
 }
 
-/* What starts a program calls this. */
+/* The start code of a program calls this. */
 int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
                       void (*init)(void), void (*fini)(void),
                       void (*rtld_fini)(void), void *stack_end);

@@ -1,4 +1,4 @@
-/* How well numbers are predicted: for tests and benchmarks of seconds. */
+/* The errors of predicted numbers, for tests and benchmarks of seconds. */
 #ifndef RLF_TESTS_FIT_ERRORS_H
 #define RLF_TESTS_FIT_ERRORS_H
 

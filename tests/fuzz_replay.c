@@ -18,8 +18,8 @@ typedef struct text {
 
 typedef RLF_VEC(text) texts;
 
-/* What is read as what, so many mutations of each, and the bytes that a change
- * puts. */
+/* A sort of input: the folders of its files, the targets that read them, so
+ * many mutations of each, and the bytes that a change puts. */
 typedef struct sort {
     const char *name;
     const char *folders[3];

@@ -25,8 +25,8 @@
 #include <dirent.h>
 #include <unistd.h>
 
-/* What comes out of `source` in `mode`; further checks under `name`, unless
- * `quiet`. */
+/* Writes the output of `source` in `mode` to *out; makes further checks under
+ * `name`, unless `quiet`. */
 typedef void golden_case(const char *name, const char *mode, const char *source,
                          size_t size, bool quiet, rlf_buf *out);
 

@@ -94,7 +94,8 @@ column(const rlf_graph *g, const rlf_node *n)
     return -1;
 }
 
-/* What was made before `n`, in a body of the flow; -1: nothing. */
+/* Returns a value that a node before `n` made in a body of the flow; -1: there
+ * is none. */
 static int
 ended(const rlf_graph *g, const rlf_node *n)
 {
@@ -121,7 +122,8 @@ all_ahead(rlf_graph *g)
 extern const rlf_node_class rlf_node_generate;
 #define LOSS ((rlf_loss *)n->loss)
 
-/* Where `can` holds of a node n of the graph g, do it. */
+/* Defines a damage: a function that does `does` to node n of graph g if `can`
+ * holds of it. */
 #define DAMAGE(name, can, does)                 \
     static bool name(rlf_graph *g, rlf_node *n) \
     {                                           \

@@ -25,8 +25,8 @@ run() {
     launch -n "$n" "$RLFLOW" run "$program" --out "$tmp/$name" "$@" \
         >"$tmp/$name.log" 2>&1
 }
-# Which parts of two runs differ, a line each; with the log of the first, and
-# of the other if it did not end well.
+# differences NAME AS: prints the parts in which two runs differ, a line each;
+# with the log of the first, and of the other if it did not end well.
 differences() { # NAME AS
     bits "$1" >"$tmp/a"
     bits "$2" >"$tmp/b"

@@ -264,7 +264,8 @@ settings_of(const char *text, rlf_compile_setting *out)
     return n;
 }
 
-/* What the compiler says; *graph, to be freed, if it accepts. */
+/* Returns the compiler's verdict on a program; *graph, to be freed, if it
+ * accepts. */
 static verdict
 compile(const program *p, char **graph)
 {
@@ -463,7 +464,8 @@ run(program *programs, size_t n_programs, size_t n, bool shown)
     }
 }
 
-/* How many are accepted; a line for each program. */
+/* Prints the counts of all programs, a line each, and returns how many mutants
+ * are accepted. */
 static size_t
 tell(const program *programs, size_t n_programs, size_t n)
 {

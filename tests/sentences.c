@@ -277,7 +277,7 @@ told(const char *table, const char *name)
     return x;
 }
 
-/* What is wrong with a page is found. */
+/* Checks the reader of pages itself: it finds what is wrong with a page. */
 static void
 test_itself(void)
 {
@@ -438,7 +438,8 @@ told_keys(const char *table, lua_State *from)
     }
 }
 
-/* What stock Lua has, and hooks have not. */
+/* Checks that the manual tells of each function that stock Lua has, and hooks
+ * have not. */
 static void
 told_absent(lua_State *stock, const char *library, lua_State *ours)
 {

@@ -46,7 +46,7 @@ TAP_FORMAT(2) bool ok(bool good, const char *fmt, ...)
     return good;
 }
 
-/* Whether the machine is slow (RLFLOW_TEST_QUICK): long tests do less. */
+/* Is the machine slow (RLFLOW_TEST_QUICK)? Long tests do less then. */
 TAP_FUNCTION bool
 quick(void)
 {

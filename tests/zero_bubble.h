@@ -14,8 +14,8 @@ typedef enum zb_shape {
     ZB_DUAL /* two models, half of the micro-batches each, which meet */
 } zb_shape;
 
-/* What was published of a schedule for p places: so many micro-batches that a
- * place keeps, (p times + more) / over, rounded down; its bubble as a part of
+/* The published numbers of a schedule for p places: so many micro-batches that
+ * a place keeps, (p times + more) / over, rounded down; its bubble as a part of
  * 1F1B's. `apart`: that counts from where a place could begin to where it ends,
  * because places go on with the next step without waiting for each other. */
 static const struct zero_bubble {

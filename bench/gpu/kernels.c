@@ -168,7 +168,8 @@ gates(bench *b)
     rig_clear(r);
 }
 
-/* How many of v tokens are among m drawn by rig_ints. */
+/* Returns the expected number of distinct tokens, of v, among m that rig_ints
+ * draws. */
 static double
 distinct(int64_t m, int64_t v)
 {

@@ -31,7 +31,8 @@ seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What there is instead of a GPU, to look at a program. */
+/* Opens a device without a GPU, so that a program can be tried: emulated, or
+ * the CPU. */
 static void
 open_instead(rlf_device **device, const rlf_kernels **kernels)
 {

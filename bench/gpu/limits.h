@@ -1,6 +1,6 @@
-/* What the GPU can do, measured in the run that is compared with it: bytes that
- * a large copy on the device reads and writes a second, and flops a second of
- * cuBLASLt's product of bf16 matrices of 8192 cubed. */
+/* The limits of the GPU, measured in the run that is compared with them: bytes
+ * that a large copy on the device reads and writes a second, and flops a second
+ * of cuBLASLt's product of bf16 matrices of 8192 cubed. */
 #ifndef RLF_BENCH_GPU_LIMITS_H
 #define RLF_BENCH_GPU_LIMITS_H
 

@@ -37,7 +37,7 @@ static const layer layers[] = {
 
 static const int64_t rows[] = {1, 16, 64, 256, 2048, 16384};
 
-/* What is multiplied by both. */
+/* A product that both libraries compute. */
 typedef struct job {
     const layer *l;
     int64_t m;

@@ -1,6 +1,6 @@
-/* What the programs of this folder that measure operations have in common: a
- * GPU with its limits, memory full of numbers, the time of a call, a row of
- * the table of results.
+/* The parts that the programs of this folder which measure operations share: a
+ * GPU with its limits, memory full of numbers, the time of a call, a row of the
+ * table of results.
  *
  * Without a GPU `tiny` looks at the program, and measures nothing: on the
  * GPU's own kernels emulated, or the CPU's where there is no C++ compiler. */

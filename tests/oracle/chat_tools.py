@@ -18,7 +18,7 @@ from transformers import PreTrainedTokenizerFast
 
 BASE = os.path.join(os.path.dirname(__file__), "..", "tokenizers", "00.json")
 
-# What a template sees of messages and tools, in full.
+# Templates that print all that they see of messages and tools.
 PLAIN = ("{{ bos_token }}plain{% for m in messages %}[{{ m.role }}]{{ m.content }}"
          "{% endfor %}{{ tools is none }}{% if add_generation_prompt %}>{% endif %}")
 TOOLS = ("use{{ tools | length }}{% for t in tools %}{{ t | tojson }};"

@@ -66,7 +66,7 @@ ADAPTERS = {
 SEQUENCES = [(3, 4, 1.0), (1, 9, 0.7), (7, 1, 1.0), (12, 8, 1.3)]
 
 
-# What dropout is drawn by: tests/unit/model_parity.c.
+# The key by which dropout is drawn, as in tests/unit/model_parity.c.
 SEED, PURPOSE, SITE, STEP = 11, 9, 2, 3
 # All products of a layer, in the order in which the model computes them.
 MODULES = {

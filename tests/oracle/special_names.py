@@ -37,7 +37,8 @@ def bare(content, **flags):
     return out
 
 
-# What is written to tokenizer_config.json, and to special_tokens_map.json.
+# The contents of tokenizer_config.json, and of special_tokens_map.json, of each
+# case.
 CASES = [
     ({"image_token": "<|im_start|>"}, None),
     ({"image_token": added("<|im_start|>")}, None),

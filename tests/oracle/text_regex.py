@@ -137,7 +137,7 @@ CASES = [
     (r"[a-zA-Z&&[^aeiou]]+|[[:digit:]]++", ["hello 123 xyz٣"]),
 ]
 
-# What rlflow refuses, whether or not the reference takes it.
+# The patterns that rlflow refuses, whether or not the reference takes them.
 REFUSED = [
     r"(", r")", r"a)", r"(?", r"(?:a", r"[", r"[]", r"[a", r"[^", r"[a\]",
     r"[[a]", r"[[:alpha:]", r"[[:foo:]]", r"[[:posixpunct:]]", r"[z-a]",

@@ -1,7 +1,8 @@
-/* Where HybridFlow's figure 12 has models of one size share all devices
- * ("colocate") or the actor and the reference on half of them, the critic and
- * the reward model on the other ("split"): PPO on A100, 1024 prompts of 1024
- * tokens, responses of 1024, by the speeds that are fitted to ReaL's times. */
+/* The settings in which HybridFlow's figure 12 has models of one size share all
+ * devices ("colocate"), or has the actor and the reference on half of them and
+ * the critic and the reward model on the other ("split"): PPO on A100, 1024
+ * prompts of 1024 tokens, responses of 1024, by the speeds that are fitted to
+ * ReaL's times. */
 #ifndef RLF_TESTS_PAPERS_HYBRIDFLOW_H
 #define RLF_TESTS_PAPERS_HYBRIDFLOW_H
 

@@ -128,7 +128,7 @@ real_predict(real_families *all, double *predicted)
     }
 }
 
-/* What calls take in a column, with the factors taken out. */
+/* Returns the seconds of all calls in a column, with the factors taken out. */
 static double
 sum_column(const papers_call *calls, const real_families *all, int column)
 {
@@ -144,7 +144,7 @@ sum_column(const papers_call *calls, const real_families *all, int column)
     return sum;
 }
 
-/* What is in no column. */
+/* Returns the seconds of all calls that are in no column. */
 static double
 sum_fixed(const papers_call *calls, const real_families *all)
 {
@@ -219,8 +219,8 @@ forget(real_families *all)
     all->speeds.sequence = 0;
 }
 
-/* Which of computing and memory a piece waits for hangs on the factors, so it
- * is fitted some times, and the best is kept. */
+/* Fits the factors several times and keeps the best, because they decide
+ * whether a piece waits for computing or for memory. */
 void
 real_fit(real_families *all, papers_size left, double *predicted)
 {

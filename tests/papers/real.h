@@ -6,8 +6,8 @@
 #include "engine/timing/fit.h"
 #include "tests/papers/real_table.h"
 
-/* What the fixed time of a decoding step and of a layer is there for. In the
- * heuristic's times, all of tp 8, the two cannot be told apart. */
+/* The cause that the fixed time of a decoding step and of a layer is put down
+ * to. In the heuristic's times, all of tp 8, the two cannot be told apart. */
 typedef enum real_blamed {
     REAL_BOTH,        /* operations and collectives take longer to start */
     REAL_OPERATIONS,  /* operations do, whatever tp is */
@@ -29,7 +29,7 @@ papers_family *real_family(const real_families *all, papers_size size,
  * of actor or critic; PAPERS_SIZES: none) leaves, and gives what they say of
  * every setting's. */
 void real_fit(real_families *all, papers_size left, double *predicted);
-/* What the speeds of now say of every setting's heuristic plan. */
+/* Predicts every setting's heuristic plan by the present speeds. */
 void real_predict(real_families *all, double *predicted);
 
 /* Seconds of plans for a setting, by these speeds. */

@@ -1,6 +1,7 @@
-/* What ReaL (Mei et al., MLSys 2025; arXiv 2406.14088) publishes of PPO on A100
- * machines: iterations of its figure of weak scaling in PFLOP/s, taken from the
- * figure's paths, with the seconds that its count of operations makes of them.
+/* The numbers that ReaL (Mei et al., MLSys 2025; arXiv 2406.14088) publishes of
+ * PPO on A100 machines: iterations of its figure of weak scaling in PFLOP/s,
+ * taken from the figure's paths, with the seconds that its count of operations
+ * makes of them.
  *
  * 2^17 tokens an iteration, prompts of 128, responses of fixed length;
  * "heuristic" is tp 8, a stage a machine, no data parallelism, for all calls.

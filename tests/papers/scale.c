@@ -144,7 +144,7 @@ scale_processor(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* When there is something to print: `first`, and until then 0. */
+/* The moment `first` at which there is something to print; until then 0. */
 typedef struct watching {
     double begun, first;
 } watching;
@@ -159,7 +159,8 @@ note_first(void *arg, double period, double bound)
     return false;
 }
 
-/* What machines reach in the place of their data sheet. */
+/* Slows the devices and links of a cluster from their data sheets to the speeds
+ * that machines reach. */
 static void
 slow(rlf_cluster *cluster, const scale_reached *reached, rlf_arena *arena)
 {

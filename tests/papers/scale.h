@@ -49,7 +49,7 @@ void scale_search(papers_size size, int devices, int64_t moves,
                   const scale_reached *reached, rlf_arena *arena,
                   scale_row *out);
 
-/* Where a placement has its calls: "colocate", all on the same ranks;
+/* Returns the strategy of a placement: "colocate", all calls on the same ranks;
  * "separate", generation on ranks that train no actor; "split", updates of
  * actor and critic on ranks of their own; else "mixed". `at` has the layout of
  * each of PAPERS_CALLS. */

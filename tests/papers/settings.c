@@ -244,7 +244,7 @@ papers_session(papers_family *f)
 
 /* ---- layouts ---- */
 
-/* What a plan is made for. */
+/* The purpose that a plan is made for. */
 typedef enum asked {
     FOR_SECONDS,
     FOR_MEMORY,

@@ -60,8 +60,8 @@ void papers_write(papers_size size, papers_lengths lengths,
                   papers_program *out);
 void papers_remove(const papers_program *program);
 
-/* What seconds are worked out with: factors of terms, apart for generation and
- * for reading and updates. */
+/* The speeds that seconds are worked out with: factors of terms, apart for
+ * generation and for reading and updates. */
 typedef struct papers_speeds {
     const char *machine; /* a preset's name: "a100x8" */
     double link;         /* of a machine, bytes a second */
@@ -145,7 +145,7 @@ typedef struct papers_problem {
     papers_family *actor, *critic;
 } papers_problem;
 
-/* Which meshes a problem has. */
+/* The meshes that a problem has. */
 typedef enum papers_meshes {
     PAPERS_ALL,  /* rlf_cluster_meshes */
     PAPERS_REAL, /* those, and the cuts, that ReaL looks at */

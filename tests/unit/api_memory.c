@@ -1,6 +1,7 @@
-/* What `rlflow check` promises about memory: device blocks exactly as printed,
- * all of them before the first step; resident size at most what is printed and
- * 64 MB, also while files of that size are written and read. */
+/* These checks hold runs to the memory that `rlflow check` prints: device
+ * blocks are exactly as printed, and all of them are allocated before the first
+ * step; the resident size is at most what is printed and 64 MB, also while
+ * files of that size are written and read. */
 #define _GNU_SOURCE /* mkstemp */
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,7 +46,7 @@ peak_of(const char *path, const char *dir, const char *ranks, bool resume)
     return peak;
 }
 
-/* What a program prints for all of its ranks. */
+/* Returns the bytes that a check of a program prints, summed over its ranks. */
 static uint64_t
 print_of(const char *path, const char *ranks)
 {
@@ -255,8 +256,9 @@ check_many(const char *source, const struct many *m)
     rlf_session_close(s);
 }
 
-/* What a rank has for one model that is trained and sampled: bytes allocated,
- * less those of activations and keys and values; *weights: of its f32. */
+/* Returns the device bytes of a rank for a model that is trained on tp `train`
+ * and sampled on tp `generate`, without activations and keys and values;
+ * *weights: the bytes of its f32 weights. */
 static int64_t
 weight_bytes(const char *source, int train, int generate, int64_t *weights)
 {
@@ -279,9 +281,10 @@ weight_bytes(const char *source, int train, int generate, int64_t *weights)
     return bytes;
 }
 
-/* What generation in another layout takes beyond training: no more than
- * (d_g - 1) / (t p) of the model, which is what it is sent (HybridFlow, Table
- * 2: nothing is there twice); less, for gradients lie there at other times. */
+/* Checks that generation in another layout takes no more memory beyond training
+ * than (d_g - 1) / (t p) of the model, which is what is sent to it (HybridFlow,
+ * Table 2: nothing is there twice). It may take less, since gradients lie there
+ * at other times. */
 static void
 check_shared(const char *source)
 {

@@ -264,7 +264,8 @@ check_outlines(const rlf_plan *plan, const rlf_opened *said, const char *name,
 
 /* ---- meetings of a run ---- */
 
-/* What all ranks have met others and sent so far. */
+/* Returns how often all ranks together have met others so far, and how many
+ * bytes they have sent. */
 static rlf_meets
 count_meets(const rlf_plan *plan, rlf_comm_world *world)
 {

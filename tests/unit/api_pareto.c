@@ -159,7 +159,7 @@ model_bytes(const world *w, const rlf_plan *plan, int rank, rlf_arena *arena)
     return bytes;
 }
 
-/* What a placement of the problem is, as a plan. */
+/* The outcome of making a placement of the problem into a plan. */
 typedef struct seen {
     bool made, one_kind, same_sums, same_digests;
     double over;  /* the largest part by which a rank takes more than counted */
@@ -381,7 +381,8 @@ stop(void *arg, int done, int all)
     return true;
 }
 
-/* Who stops the measuring of layouts has the first meshes of all calls. */
+/* Checks that a caller who stops the measuring of layouts gets the first meshes
+ * of all calls. */
 static void
 test_stopped(const world *w)
 {
@@ -407,7 +408,9 @@ test_stopped(const world *w)
     rlf_arena_free(arena);
 }
 
-/* Where a model is not trained a reading takes some nanoseconds less. */
+/* Are two choices the same, but for seconds that differ by less than a
+ * thousandth? A reading of a model that is not trained takes some nanoseconds
+ * less. */
 static bool
 same_choice(const rlf_choice *a, const rlf_choice *b)
 {

@@ -544,8 +544,8 @@ test_programs(void)
 
 enum { PLACEMENTS = 24, PLACED = 6 };
 
-/* Where calls are, 0 to 5: ranks 0 and 1, 2 and 3, or one of them; `by`: so
- * many ranks further on, of four. */
+/* Returns the placement rows of calls by where[i], which is 0 (ranks 0 and 1),
+ * 1 (ranks 2 and 3) or 2 to 5 (one rank), all moved by `by` ranks of four. */
 static const char *
 rows_of(const int *where, int by, rlf_arena *arena)
 {

@@ -282,10 +282,10 @@ test_by_hand(const struct by_hand *by)
     close_plan(&p);
 }
 
-/* Where its update has several chunks a stage, a model that is read in the same
- * stages goes through all of them: 48 rows each, beside 24 rows of another
- * model on each rank. What else differs is the time of a chunk: here each takes
- * as long, however many layers it has. */
+/* Checks that a model whose update has several chunks a stage is read in the
+ * same stages through all of its chunks: 48 rows each, beside 24 rows of
+ * another model on each rank. The only other difference is the time of a chunk:
+ * here each takes as long, however many layers it has. */
 static void
 test_chunks(void)
 {

@@ -2,8 +2,8 @@
 #include "engine/base/half.h"
 #include "tests/tap.h"
 
-/* What a 16-bit pattern means, from its definition: `bits` of mantissa, an
- * exponent of the rest with this bias. */
+/* Returns the number that a 16-bit pattern stands for, by the definition:
+ * `bits` of mantissa, an exponent of the rest with this bias. */
 static double
 meaning(unsigned h, int bits, int bias)
 {

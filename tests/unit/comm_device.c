@@ -251,7 +251,8 @@ test_unattached(void)
     rlf_comm_world_free(world);
 }
 
-/* Where there are GPUs: staged over one, NCCL over as many as there are. */
+/* Runs the cases on real GPUs, if there are any: staged over one, NCCL over as
+ * many as there are. */
 static void
 test_gpus(void)
 {
@@ -275,7 +276,8 @@ test_gpus(void)
         test_cases(n, GPUS);
 }
 
-/* What rank 1 does while the others wait for it in a collective. */
+/* The three things that rank 1 may do while the others wait for it in a
+ * collective. */
 enum { ABORTS, BREAKS, SLEEPS };
 
 static void

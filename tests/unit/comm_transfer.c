@@ -275,7 +275,8 @@ run_away(rank_thread *s)
 
 enum { NO_RECEIVER, NO_SENDER, OTHER_SIZE, ABORTED, ABORTED_BUSY };
 
-/* What ranks 0 and 1 have under way when it ends; rank 2 looks on. */
+/* Starts the transfer that ranks 0 and 1 have under way when the run ends; rank
+ * 2 starts none. */
 static rlf_status
 begin(rank_thread *s, char *block, rlf_transfer **t, rlf_err *err)
 {

@@ -1,6 +1,7 @@
-/* What a GPU that cannot be used is answered with: engine/dev/cuda*.c over a
- * runtime that fails where a case says so, as the real one would. Each error is
- * one of the environment, says what was being done, and what to do. */
+/* These checks run engine/dev/cuda*.c over a runtime that fails where a case
+ * says so, as a real one would: each error of a GPU that cannot be used is one
+ * of the environment, names the operation that failed, and tells the user how
+ * to mend it. */
 #include "config.h"
 #include "tests/tap.h"
 
@@ -75,7 +76,8 @@ static struct {
     int waits;        /* for a queue */
 } gpu;
 
-/* What a block has, and what each kernel has of it without being asked. */
+/* The bytes of shared memory that a block has, and those that each kernel has
+ * without asking. */
 enum { SHARED = 227 << 10, OWN = 1 << 10 };
 
 static cudaError_t
@@ -434,8 +436,9 @@ test_pinned(rlf_device *device)
     cuda_host_free(device, second, SMALL_BLOCK);
 }
 
-/* What is copied from ordinary memory may change at once: what is large is
- * waited for, for the driver need not make a copy of it first. */
+/* Checks that the caller may change ordinary memory at once after a copy from
+ * it: a large copy is waited for, since the driver need not make a copy of the
+ * memory first. */
 static void
 test_large_copies(rlf_device *device)
 {

@@ -173,8 +173,8 @@ text_and_hash(void)
        "spans do not count");
 }
 
-/* What the derivative of a clipped ratio is made of: nothing on tokens but
- * pointwise operations, and no reduction of live values. */
+/* Checks that the derivative of a clipped ratio has only pointwise operations
+ * on tokens, and no reduction of live values. */
 static void
 derivative(void)
 {

@@ -126,8 +126,8 @@ disturb(const rlf_rows *rows, rlf_row_number *table)
     table[b] = t;
 }
 
-/* What counts where places go on apart: the latest end behind when the place
- * could begin, in both directions of time. */
+/* Checks a table whose places go on apart: its report has the latest end after
+ * the moment at which the place could begin, in both directions of time. */
 static bool
 is_apart(const rlf_fuse *fuse, const rlf_row_number *table,
          const rlf_pipe_report *report, const rlf_pipe *pipe)
@@ -389,7 +389,7 @@ typedef struct enumeration {
     double best;
 } enumeration;
 
-/* Whether row r may come next at its place, of which `held` is kept. */
+/* May row r come next at its place, which keeps `held`? */
 static bool
 can_follow(const enumeration *e, int place, int r, double held)
 {

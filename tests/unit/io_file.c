@@ -118,7 +118,8 @@ check_input(void)
        "a directory is no file");
 }
 
-/* What is appended goes to a file that stands there itself. */
+/* Checks that a writer appends to a file itself: a link and a pipe are
+ * refused. */
 static void
 check_link(void)
 {

@@ -60,7 +60,8 @@ check_held(const char *dir, const char *how)
     rlf_lock_release(other);
 }
 
-/* Who has the lock says who it is a moment later than it has it. */
+/* Checks that a second process names the holder of a lock, even if the holder
+ * writes its name a moment after it has the lock. */
 static void
 check_late(const char *dir, const char *path)
 {

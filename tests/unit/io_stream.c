@@ -67,7 +67,8 @@ check_torn(const char *path, const char *name, const char *p, size_t n)
     rlf_buf_free(&got);
 }
 
-/* What follows gzip's first member, at p, is read or refused, never dropped. */
+/* Checks that the bytes after gzip's first member, at p, are read or refused,
+ * and never dropped. */
 static void
 check_members(const char *path, const char *p, size_t n)
 {

@@ -11,7 +11,8 @@ const rlf_kernels *rlf_kernels_emulated_bf16(void);
 #endif
 
 #ifdef RLF_HAVE_CUDA
-/* What is read is what an operation gave. */
+/* Calls the operation of the GPU's own kernels and waits for the queue, so that
+ * the host reads the result. */
 #define OP(op, doc, flops, bytes)                                              \
     static rlf_status half_##op(rlf_queue *queue, const rlf_##op##_args *args, \
                                 rlf_err *err)                                  \
@@ -473,7 +474,8 @@ static const form small_forms[] = {
     {1, 1, 128, 0, 64, {520}, true},
 };
 
-/* What a small GPU has no room for is said before anything runs. */
+/* Checks that heads which need more shared memory than a small GPU has are
+ * refused before anything runs. */
 static void
 test_refusals(env *e)
 {

@@ -227,7 +227,8 @@ must(env *e, rlf_status status)
 #define CALL(e, op, ...) \
     must(e, (e)->k->op((e)->queue, &(rlf_##op##_args){__VA_ARGS__}, &(e)->err))
 
-/* What a case is run on: a table of kernels, and a queue for each team. */
+/* The backend that a case runs on: a table of kernels, and a queue for each
+ * team. */
 typedef struct backend {
     const char *name;
     const rlf_kernels *kernels; /* NULL: why not */
@@ -290,7 +291,8 @@ row_stride(void)
     return quick() ? 7 : row_step;
 }
 
-/* How many of `most` finite differences: as many of all as of rows. */
+/* Returns how many of `most` finite differences are taken, so that their share
+ * of all is that of the rows that are compared. */
 TAP_FUNCTION int
 n_slopes(int most)
 {

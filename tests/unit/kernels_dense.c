@@ -104,7 +104,8 @@ run(made *p, rlf_nonfinite *nonfinite)
          .outputs = p->out, .nonfinite = nonfinite);
 }
 
-/* What is no number has bits of the machine's own. */
+/* Adds the outputs to the hash, with every NaN replaced by 7777, since the bits
+ * of a NaN depend on the machine; then frees the program. */
 static void
 made_end(made *p)
 {
@@ -396,7 +397,8 @@ static const op_case cases[] = {
     {"dense_rows", test_rows},
 };
 
-/* What is not for programs over dense columns is refused. */
+/* Checks that operations which programs over dense columns cannot have are
+ * refused. */
 static void
 refusals(void)
 {

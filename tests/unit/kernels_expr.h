@@ -1,6 +1,6 @@
-/* What the tests of expression programs share: a small world of ragged sets,
- * and a reference that computes a program index by index with libm, knowing
- * nothing of stages, rows or blocks. */
+/* The parts that tests of expression programs share: a small world of ragged
+ * sets, and a reference that computes a program index by index with libm,
+ * knowing nothing of stages, rows or blocks. */
 #ifndef RLF_TESTS_KERNELS_EXPR_H
 #define RLF_TESTS_KERNELS_EXPR_H
 

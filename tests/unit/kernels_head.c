@@ -20,7 +20,7 @@ typedef struct problem {
     size_t work_bytes;
 } problem;
 
-/* What logits are made of: so many shards of the vocabulary, if it has as many
+/* The form of logits: in how many shards the vocabulary is, if it has as many
  * tokens; a scale and a soft cap, or 0. */
 typedef struct form {
     int shards;
@@ -216,7 +216,8 @@ row_loss(const problem *p, const loss *l, int64_t r, const double *z,
            (double)l->c[r] * h;
 }
 
-/* How much more the loss of row r is with z[j] + h than with z[j] - h. */
+/* Returns by how much the loss of row r is larger with z[j] + h than with z[j]
+ * - h. */
 static double
 row_differs(const problem *p, const loss *l, int64_t r, double *z, int64_t j,
             double h, double *lp)

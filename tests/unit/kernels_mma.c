@@ -123,7 +123,8 @@ oracle_stride(int64_t rows)
     return rows > 100 && row_stride() < 3 ? 3 : row_stride();
 }
 
-/* How far a product is off, in units of what rounding may make. */
+/* Returns the largest error of a product, in units of the error that rounding
+ * may make. */
 static double
 worst_of(const job *j, const void *c)
 {

@@ -177,8 +177,8 @@ test_product_pieces(env *e)
     }
 }
 
-/* What a product brings near for others leaves its own bits and their memory
- * as they are. */
+/* Checks that a product which prefetches memory for others leaves its own bits,
+ * and that memory, as they are. */
 static void
 test_product_prefetch(env *e)
 {

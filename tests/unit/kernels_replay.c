@@ -1,6 +1,7 @@
-/* What a queue records is carried out when it is replayed, and not before, on
- * what its memory then has; what cannot be recorded is refused, and the queue
- * goes on. On emulated GPUs, and on a real one if there is one. */
+/* These checks replay what a queue has recorded: it is carried out when it is
+ * replayed and not before, on the memory's contents of that moment; work that
+ * cannot be recorded is refused, and the queue goes on. They run on emulated
+ * GPUs, and on a real one if there is one. */
 #include "config.h"
 #include "engine/base/str.h"
 #include "engine/dev/replay.h"
@@ -163,7 +164,7 @@ wait_too(void *ctx, rlf_err *err)
     return rlf_queue_sync(e->queue, err);
 }
 
-/* What a driver refuses to record, its second call. */
+/* Fails at its second call, as a driver does that refuses to record it. */
 static rlf_status
 not_recorded(void *ctx, rlf_err *err)
 {

@@ -35,7 +35,8 @@ test_instance(const char *isa)
     ok(whole, "%s has every operation", isa);
 }
 
-/* What decides the bits of products on GPUs, as a run's inputs have it. */
+/* Checks the text that names the algorithms of products on GPUs, which decide
+ * bits and are an input of a run. */
 static void
 test_algorithms(void)
 {

@@ -87,8 +87,8 @@ add_all(const sum *in, int n)
     return level[0];
 }
 
-/* What dp members add is the tree of all lanes; each lane has one owner, and
- * rows are the lanes' rows in their order. */
+/* Checks that dp members add the tree of all lanes, that each lane has one
+ * owner, and that the members' rows are the lanes' rows in their order. */
 static bool
 adds_alike(const int *lane, int n, int lanes, int dp)
 {

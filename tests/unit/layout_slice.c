@@ -48,14 +48,14 @@ inside(rlf_range r, int64_t i)
     return r.first <= i && i < r.last;
 }
 
-/* How many stages hold a layer when 3 layers lie on pp <= 3 stages. */
+/* Returns how many stages hold a layer when 3 layers lie on pp <= 3 stages. */
 static int
 stages_of(int layer, int pp)
 {
     return layer == RLF_LAYER_ENDS && pp > 1 ? 2 : 1;
 }
 
-/* How often an element must be held. */
+/* Returns on how many ranks an element of the tensor must lie. */
 static int
 copies(const rlf_shape *t, const rlf_layout *l)
 {

@@ -417,8 +417,8 @@ test_pairs(rlf_lua_host *host, rlf_arena *arena)
     fclose(file);
 }
 
-/* What is nested, long or cut off is compared as text, in bounded time: after
- * `before`. */
+/* Checks that answers which are nested, long or cut off are compared as text,
+ * in bounded time. The pieces of such answers stand behind `before`. */
 static void
 test_hostile_answers(rlf_lua_host *host, rlf_arena *arena, const char *before)
 {
@@ -492,7 +492,7 @@ test_hostile_answers(rlf_lua_host *host, rlf_arena *arena, const char *before)
     }
 }
 
-/* What tests/answers.lua makes of a text. */
+/* Returns the number that tests/answers.lua makes of a text. */
 static double
 fuzz_value(rlf_lua_host *host, rlf_str text, uint32_t seed, rlf_arena *arena,
            rlf_err *err)

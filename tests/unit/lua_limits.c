@@ -342,8 +342,9 @@ ends(void *arg, double seconds)
     return w->taken > (quick() ? 0.05 : 0.15) ? RLF_STOPPED : RLF_OK;
 }
 
-/* What the VM does within one instruction is not charged by its length: the
- * clock is looked at the more often the longer the texts are. */
+/* Checks the time limit where one instruction of the VM takes long: it is not
+ * charged by its length, so the clock is looked at more often the longer the
+ * texts are. */
 static void
 test_time_in_one_instruction(void)
 {
@@ -431,7 +432,8 @@ test_end_of_many(void)
     rlf_arena_free(arena);
 }
 
-/* What the seed of Lua's hash decides is found; what a call may do, is not. */
+/* Checks that a hook whose result depends on the seed of Lua's hash is found,
+ * and that one which only does what a call may do is not. */
 static void
 test_pure(void)
 {
@@ -471,8 +473,9 @@ test_pure(void)
     rlf_arena_free(arena);
 }
 
-/* What calls before left behind, and where the file lies, changes nothing: of
- * the collector's work a call sees the same, and of the memory that is left. */
+/* Checks that neither the garbage of earlier calls nor the path of the file
+ * changes a call: it sees the same work of the collector, and the same memory
+ * that is left. */
 static void
 test_nothing_before(void)
 {
@@ -711,7 +714,7 @@ test_same(void)
     rlf_arena_free(arena);
 }
 
-/* Which calls are too large for the memory limit does not depend on what the
+/* Checks that the same calls are too large for the memory limit whatever the
  * host did before. */
 static void
 test_same_memory(void)

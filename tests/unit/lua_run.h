@@ -6,7 +6,7 @@
 #include "engine/lua/host.h"
 #include "tests/tap.h"
 
-/* What a run gave: the first value, or the error. */
+/* The outcome of a run: its first value, or its error. */
 typedef struct outcome {
     rlf_status status;
     double number;

@@ -1,5 +1,6 @@
-/* What Lua code may reach, what it finds in its place, and what a call may
- * leave behind: every rule of the sandbox, with the exact messages. */
+/* These checks hold every rule of the sandbox, with the exact messages: the
+ * names that Lua code may use, the ones that are not there, and the state that
+ * a call may not leave behind. */
 #include "engine/base/vec.h"
 #include "tests/unit/lua_run.h"
 
@@ -81,7 +82,8 @@ test_undefined(void)
               "false");
 }
 
-/* What the function is not given would be nil, and nil == nil. */
+/* Checks that a function with more formals than it is given is refused: they
+ * would be nil, and nil == nil. */
 static void
 test_formals(void)
 {
@@ -317,7 +319,8 @@ test_texts(void)
               "c:1: assignment to global 'y' after loading\nhint: " KEEP);
 }
 
-/* What other languages write, where it means nothing: a hint says how. */
+/* Checks that functions of other languages which Lua does not have get a hint
+ * with Lua's own way to write them. */
 static void
 test_habits(void)
 {

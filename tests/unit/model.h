@@ -69,7 +69,7 @@ test_any_family(uint64_t i)
     return all[i % RLF_COUNT(all)];
 }
 
-/* How many there are. */
+/* Returns the number of families. */
 __attribute__((unused)) static int
 test_families(void)
 {

@@ -1,7 +1,8 @@
-/* Which kernels a pass calls, on which values, also over pages and on each of
- * several ranks: tests/data/model_calls.txt has the whole list for some models
- * and the hash of the list for random ones. No list may have an operand that is
- * torn or that nobody wrote.
+/* These checks list the kernels that a pass calls, with the values that each
+ * reads and writes, also over pages and on each of several ranks:
+ * tests/data/model_calls.txt has the whole list for some models and the hash of
+ * the list for random ones. No list may have an operand that is torn or that
+ * nobody wrote.
  *
  * RLFLOW_WRITE_GOLDEN writes the file anew. A change of where values lie leaves
  * it as it is; a change of what is computed must be meant. */

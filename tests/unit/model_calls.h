@@ -632,7 +632,8 @@ RECORD(kv_write)
     return end_call();
 }
 
-/* Which value's row is in a slot, if it is one: its first number. */
+/* Returns the first number of the row that lies in a slot of a page; .value < 0
+ * if no row of one value does. */
 static place
 row_in_page(calls *c, const rlf_attention_paged_args *a, int64_t slot, int side)
 {

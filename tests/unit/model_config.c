@@ -195,8 +195,9 @@ static const struct {
      "\"model_type\": \"gemma3\" is not supported"},
 };
 
-/* What transformers 5.23.0 takes where a config of 64 heads, 40 layers and a
- * width of 512 says no more than this (from its config classes). */
+/* The values that transformers 5.23.0 takes for keys which a config of 64
+ * heads, 40 layers and a width of 512 does not have (from its config
+ * classes). */
 static const struct {
     const char *members;
     int kv_heads, head_dim, window, from;
@@ -260,7 +261,7 @@ with_members(rlf_arena *arena, const char *members)
     return kept;
 }
 
-/* What a text says that has to be right. */
+/* Returns the config of a text, which has to be right. */
 static rlf_model_config
 right_text(test_machine *t, rlf_arena *arena, const char *text)
 {
@@ -523,7 +524,8 @@ test_names(test_machine *t, rlf_arena *arena)
        "gpt2: transformers' class");
 }
 
-/* What config.json says of the type agrees with the tensors beside it. */
+/* Checks that the type in config.json has to agree with that of the tensors
+ * beside it. */
 static void
 test_types(test_machine *t, rlf_arena *arena)
 {

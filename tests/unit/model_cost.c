@@ -94,8 +94,8 @@ begin(rlf_counts *said)
     met_before = comm ? rlf_comm_met(comm) : 0;
 }
 
-/* What several of them are, but for bytes in a test that counts `nearly`: said
- * is as often as it can be, up to twice of what is counted. */
+/* Does an estimate agree with a count? It is equal, but for bytes in a test
+ * that counts `nearly`: there it is an upper bound, at most twice the count. */
 static bool
 agrees(double said, double real, bool nearly)
 {
@@ -175,7 +175,8 @@ same(const rlf_counts *said, bool shares, const char *what)
     compare(said, shares, false, what);
 }
 
-/* What a split backward leaves. */
+/* Computes the weights' gradients that a split backward has left, and adds
+ * their counts to *apart. */
 static void
 run_weights(test_machine *t, rlf_model *model, rlf_pass *pass, counted *apart)
 {

@@ -1,8 +1,9 @@
-/* What a model takes on a device: that is read only, of bf16, two bytes a
- * parameter and no more than its vectors beside; that is trained, its masters,
- * two moments, gradients, and one packing. Where a packed matrix is the matrix,
- * an embedding is read as it is packed; a tied one is the head. And a model
- * that was filled tensor by tensor is packed as one that has all weights. */
+/* These checks hold models to the device memory that they may take: one that is
+ * only read, of bf16, two bytes a parameter and no more than its vectors
+ * beside; one that is trained, its masters, two moments, gradients, and one
+ * packing. On devices whose packed matrix is the matrix itself, an embedding is
+ * read as it is packed, and a tied one is the head. A model that was filled
+ * tensor by tensor is packed as one that has all weights. */
 #include "config.h"
 #include "kernels/cuda/emulate_device.h"
 #include "nodes/model/move.h"
@@ -117,8 +118,9 @@ test_adapted(const rlf_kernels *k, int64_t each, const char *what)
     rlf_arena_free(arena);
 }
 
-/* What is rounded for others lies where only updates need memory; of a model
- * without updates beside its weights, in a few megabytes. */
+/* Checks the staging of weights that are rounded for others: it lies in the
+ * memory that only updates need, and for a model without updates in a few
+ * megabytes beside its weights. */
 TAP_FUNCTION void
 test_serving(const rlf_kernels *k)
 {

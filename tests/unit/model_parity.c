@@ -119,7 +119,8 @@ read_sequences(fixture *f, rlf_arena *arena)
     }
 }
 
-/* What one run gives: head outputs of all rows, gradients of all weights. */
+/* The outputs of one run: those of heads for all rows, and gradients of all
+ * weights. */
 typedef struct outputs {
     float logprob[512], entropy[512], scalar[512], last[512];
     uint32_t n;
@@ -346,7 +347,8 @@ check_pieces(fixture *f, rlf_pass_options pass, const outputs *whole,
     }
 }
 
-/* What the first place, the CPU, says of a model. */
+/* The model that is compared, with what the CPU, as the first place, has
+ * computed for it. */
 typedef struct first {
     const char *name;
     rlf_model_head head;

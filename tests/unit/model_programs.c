@@ -263,9 +263,9 @@ slope(const trial *k, const rlf_slot *slot, const float *way, double step)
     return (loss[0] - loss[1]) / (2 * step);
 }
 
-/* How far the gradient of a tensor, along a random direction, is off from
- * differences, over the largest that it could be there. A loss that bends much
- * needs a smaller step, which rounding makes noisier. */
+/* Returns the error of a tensor's gradient along a random direction, against
+ * differences, relative to the largest value that it could have there. A loss
+ * that bends much needs a smaller step, which rounding makes noisier. */
 static double
 slot_off(const trial *k, const rlf_slot *slot, const float *gradient,
          uint64_t *seed)

@@ -34,14 +34,14 @@ typedef struct task {
     const char *adapter; /* ... those of adapters, or NULL */
 } task;
 
-/* How a run's ranks hold the model. */
+/* The layout in which the ranks of a run hold the model. */
 typedef struct cut {
     int tp, dp, pp, chunks;
     bool sliced, recompute;
     bool split; /* backward leaves weights for later */
 } cut;
 
-/* What a rank has at the end. */
+/* The results that a rank has at the end. */
 typedef struct result {
     const rlf_table *table;
     int64_t first, last; /* rows of the lanes that it took */
@@ -257,7 +257,8 @@ free_passes(passes *p)
         }
 }
 
-/* What backward left, lane by lane, when all lanes have gone back. */
+/* Computes the weights' gradients that backward has left, lane by lane, after
+ * all lanes have gone back. */
 static void
 run_weights(test_machine *t, rlf_model *model, const passes *p)
 {
@@ -615,38 +616,39 @@ test_layout(const task *k, const rank *one, const cut *c, const char *single,
     rlf_arena_free(arena);
 }
 
-/* What a layout asks of the code, a bit each. Two with the same bits go the
- * same way with other numbers of ranks. */
+/* Returns the features that a layout uses, a bit each. Two layouts with the
+ * same bits run the same code with other numbers of ranks. */
 static uint32_t
-ways_of(const cut *c, int kv_heads)
+features_of(const cut *c, int kv_heads)
 {
-    const bool ways[] = {c->tp > 1, c->tp > kv_heads, c->dp > 1,    c->sliced,
-                         c->pp > 1, c->chunks > 1,    c->recompute, c->split};
+    const bool features[] = {c->tp > 1,    c->tp > kv_heads, c->dp > 1,
+                             c->sliced,    c->pp > 1,        c->chunks > 1,
+                             c->recompute, c->split};
     uint32_t bits = 0;
-    for (uint32_t i = 0; i < RLF_COUNT(ways); i++)
-        bits |= (uint32_t)ways[i] << i;
+    for (uint32_t i = 0; i < RLF_COUNT(features); i++)
+        bits |= (uint32_t)features[i] << i;
     return bits;
 }
 
-/* Has the layout two ways that no one before had together? seen[i]: which ways
- * way i was seen with, itself too. */
+/* Has the layout two features that no one before had together? seen[i]: the
+ * features that feature i was seen with, itself too. */
 static bool
-is_new(uint32_t *seen, uint32_t ways)
+is_new(uint32_t *seen, uint32_t features)
 {
     bool found = false;
     for (uint32_t i = 0; i < 32; i++) {
-        if (!(ways >> i & 1))
+        if (!(features >> i & 1))
             continue;
-        found |= (ways & ~seen[i]) != 0;
-        seen[i] |= ways;
+        found |= (features & ~seen[i]) != 0;
+        seen[i] |= features;
     }
     return found;
 }
 
 /* `family` NULL: Llama's, of the first seeds in half of the layouts, which are
  * the others of the next seed. Those of other families
- * have nothing of a layout but what its ways do with their rows and names: each
- * pair of ways once. Rank 0: without adapters; `dropout` of theirs. */
+ * have nothing of a layout but what its features do with their rows and names:
+ * each pair of features once. Rank 0: without adapters; `dropout` of theirs. */
 static void
 test_adapted(const char *scratch, int kv_heads, int shards, uint64_t seed,
              const rlf_family *family, int rank_, double dropout)
@@ -694,16 +696,16 @@ test_adapted(const char *scratch, int kv_heads, int shards, uint64_t seed,
          k.config.mlp_bias ? ", mlp biases" : "",
          k.config.window ? ", window" : "", k.greedy ? ", greedy" : "", rank_,
          dropout);
-    for (int most = 8; most >= 0; most--) /* those with many ways first */
+    for (int most = 8; most >= 0; most--) /* those with many features first */
         for (size_t i = 0; i < RLF_COUNT(layouts); i++) {
             const cut *c = &layouts[i];
-            uint32_t ways = ways_of(c, kv_heads);
+            uint32_t features = features_of(c, kv_heads);
             /* half of them each time, the others with the next kv_heads */
             bool now = (i + seed + seed / 4) % 2 == 0 &&
-                       __builtin_popcount(ways) == most;
+                       __builtin_popcount(features) == most;
             if (now && c->pp * c->chunks <= k.config.layers &&
                 shards % c->tp == 0 &&
-                (is_new(seen, ways) || (!family && seed < 4)))
+                (is_new(seen, features) || (!family && seed < 4)))
                 test_layout(&k, one, c, single, parts);
         }
     free_rank(one);

@@ -37,7 +37,8 @@ typedef struct setting {
     bool fresh; /* every sample its own group: nothing is shared */
 } setting;
 
-/* Where all is computed, but for what is compared with the CPU. */
+/* The places that compute everything except the reference, which is the
+ * CPU's. */
 static test_place places[MOST_PLACES];
 static const test_place *on;
 
@@ -53,7 +54,8 @@ model_options(const rlf_model_config *config, uint64_t seed, bool train)
         .head = RLF_HEAD_LM, .trained = train, .shards = cut.shards};
 }
 
-/* Where it is slow, prompts are short and steps of a generation few. */
+/* Returns max_new, or a smaller number on a slow place, so that a generation
+ * has few steps there. */
 static uint32_t
 few(uint32_t max_new)
 {

@@ -17,7 +17,8 @@ typedef struct world {
     rlf_env env;
     void *resource[8];
     rlf_err err;
-    /* What report() got: the last value and how many of each name. */
+    /* The reports of a step: by name, the last value and how many there
+     * were. */
     struct {
         char name[32];
         double sum;
@@ -183,7 +184,7 @@ add_column_value(world *w, rlf_value_kind kind, int domain)
         w->graph, (rlf_value){.kind = kind, .domain = domain, .set = -1});
 }
 
-/* What a node has beside its class: (node_parts){ARGS(...), OUT(set)}.
+/* The parts of a node beside its class: (node_parts){ARGS(...), OUT(set)}.
  * Arguments are in the order of the class's formals, then the extra ones. */
 typedef struct node_parts {
     const rlf_arg *args;

@@ -100,8 +100,9 @@ write_files(const char *dir, const char *base, const json_t *files)
     }
 }
 
-/* What a template of all names gives, the ids of a text with these tokens, how
- * many there are and which are special. */
+/* Checks a tokenizer with named tokens against the reference: the text of a
+ * template that uses all names, the ids of a text with these tokens, their
+ * number, and which of them are special. */
 static bool
 names_agree(const json_t *row, const char *dir, const char *said, rlf_err *err)
 {

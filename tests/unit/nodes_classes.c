@@ -108,7 +108,8 @@ test_traits(void)
     REFUSED(length, "is no scalar", counts = true);
 }
 
-/* What every class has. */
+/* Checks that a class without a member, a doc or a name of its own is
+ * refused. */
 static void
 test_members(void)
 {

@@ -163,7 +163,8 @@ write_again(int n, int times, int from)
         bail("cannot write %s", files[0]);
 }
 
-/* Which of the prompts "0:i" rows have, as bits; *n: how many rows. */
+/* Returns which of the prompts "0:i" the rows have, as bits; *n: the number of
+ * rows. */
 static uint64_t
 prompts_of(const rlf_data *data, size_t *n)
 {

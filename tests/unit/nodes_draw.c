@@ -33,9 +33,9 @@ open_rows(world *w)
         args, 4);
 }
 
-/* What the draws must be, worked out another way: one endless list of rows,
- * epoch after epoch; each step takes the first rows of it that it has not
- * taken, and takes them out of the list. */
+/* Computes the expected draws in another way: one endless list of rows, epoch
+ * after epoch; each step takes the first rows of it that it has not taken, and
+ * takes them out of the list. */
 static void
 expect_draws(uint64_t seed, uint32_t site, uint32_t rows, uint32_t n, int steps,
              uint32_t *out)

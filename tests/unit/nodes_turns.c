@@ -1,9 +1,10 @@
-/* Which tokens of a conversation the assistant says: equal to transformers'
- * return_assistant_tokens_mask by templates with {% generation %}, and to what
- * tests/oracle/chat_masks.py finds in its own way by others
- * (tests/data/chat_masks.json); and conversations and templates that are
- * hostile to marks. The tokenizers and templates of public models are not part
- * of the project: RLFLOW_TEST_DATA names where they are. */
+/* These checks compare the tokens of a conversation that the assistant says:
+ * with transformers' return_assistant_tokens_mask for templates with {%
+ * generation %}, and for others with tests/oracle/chat_masks.py, which finds
+ * them in its own way (tests/data/chat_masks.json). They also try conversations
+ * and templates that are hostile to marks. The tokenizers and templates of
+ * public models are not part of the project: RLFLOW_TEST_DATA names where they
+ * are. */
 #include "engine/io/file.h"
 #include "engine/io/records.h"
 #include "engine/text/tokenizer.h"
@@ -161,7 +162,8 @@ test_reference(const char *data)
 
 /* ---- hostile ones ---- */
 
-/* What marks cannot survive, and what else there is. Tokens are characters. */
+/* Templates and conversations that marks do not survive, and other difficult
+ * ones. Each character is a token. */
 static const struct {
     const char *template, *chat;
     uint32_t most;

@@ -10,7 +10,7 @@
 
 enum { SAMPLES = 96, MOST_RANKS = 8, TRIALS = 40, MOST_LENGTH = 1 << 12 };
 
-/* What one step did. */
+/* The graph, the plan and the counts of one step. */
 typedef struct trial {
     rlf_arena *arena;
     rlf_graph *graph;

@@ -207,9 +207,9 @@ test_join(void)
     rlf_arena_free(s.arena);
 }
 
-/* Who has come to a join goes on from there, however much was to do before it:
- * what 2..3 read then is sent before 0..1 are at work, though these had less to
- * do. */
+/* Checks that ranks which have come to a join go on from there, however much
+ * they had to do before it: the result that 2..3 read then is sent before 0..1
+ * are at work, though these had less to do. */
 static void
 test_after_join(void)
 {
@@ -244,7 +244,8 @@ test_first(void)
     rlf_arena_free(s.arena);
 }
 
-/* Whether there is more to do may depend on a number that lies elsewhere. */
+/* Checks a step in which the controller has to wait for a number on other ranks
+ * before it knows whether there is more to do. */
 static void
 test_answer(void)
 {

@@ -1,6 +1,7 @@
-/* Which rows of a call are posted, and which wait for those who are at work:
- * the real controller, told by hand what four ranks report. A generation of
- * nine samples, and two calls that read them. */
+/* These checks hold the controller to the rows of a call that it posts, and to
+ * those that wait for ranks at work: the real controller, told by hand what
+ * four ranks report. A generation makes nine samples, and two calls read
+ * them. */
 #include "engine/order/control.h"
 #include "engine/plan/weight_copies.h"
 #include "tests/unit/order_graph.h"

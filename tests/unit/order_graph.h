@@ -35,8 +35,8 @@ static const rlf_node_class gather = {.name = "collect",
                                       .control_flow = RLF_CONTROL_FLOW_ROUNDS};
 static const rlf_node_class keep = {.name = "keep", .keeps = true};
 
-/* What a node has beside its class; what is not said is that of a node in the
- * flow, made of nothing. */
+/* The parts of a node beside its class; members that are not given are those of
+ * a node in the flow that is made of nothing. */
 typedef struct node_parts {
     rlf_granularity grain;
     int rows; /* domain that its pieces are made of; not of grain BATCH */

@@ -155,7 +155,8 @@ is_ahead(const program *p, const rlf_node *node)
     return p->graph->ahead && node->ahead;
 }
 
-/* What is made ahead, and all else that calls models, on ranks of their own. */
+/* Places calls that are made ahead on some ranks, and all other calls of models
+ * on the rest. */
 static void
 put_apart(chance *c, const program *p, rlf_plan *plan)
 {

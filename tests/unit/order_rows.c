@@ -1,7 +1,7 @@
-/* What the controller keeps and how long it takes while a generation's rows are
- * reported one by one to three readers: both grow with the rows, not with their
- * square. What all ranks need goes in rounds. The real controller, ranks that
- * answer at once.
+/* These checks measure the memory and the time of the controller while a
+ * generation's rows are reported one by one to three readers: both grow with
+ * the rows, not with their square. Rows that all ranks need go in rounds. The
+ * controller is the real one, and ranks answer at once.
  *
  * With arguments, ROWS [RANKS], it prints the time and the memory of one step,
  * for bench/RESULTS.md. */

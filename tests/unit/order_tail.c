@@ -1,6 +1,6 @@
-/* What a run learns of its generations: the line through its turns, and the
- * threshold that is made of what it saw, against a simulation that plays
- * generation turn by turn with lengths drawn and assigned at random. */
+/* These checks compare what a run learns of its generations, the line through
+ * its turns and the threshold that is found by it, with a simulation of
+ * generation turn by turn, with lengths drawn and assigned at random. */
 #include "engine/order/tail.h"
 
 #include <math.h>
@@ -53,7 +53,8 @@ draw_length(chance *c, double sigma)
     return x < 1 ? 1 : x > 2000 ? 2000 : (uint32_t)x;
 }
 
-/* What a generation of these lengths reports: each replica by itself. */
+/* Tells the tail what a generation of samples of these lengths reports, each
+ * replica by itself. */
 static void
 make_samples(rlf_tail *tail, const uint32_t *lengths, const costs *of)
 {
@@ -254,7 +255,8 @@ test_line(void)
        "but for what a token takes");
 }
 
-/* What needs the ranks of all replicas is done by none while one samples. */
+/* Checks that nodes which need the ranks of all replicas do not run while one
+ * of these still samples. */
 static void
 test_together(void)
 {

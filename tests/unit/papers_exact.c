@@ -163,9 +163,9 @@ test_mapping(void)
     is_int(map(4, 128, 8).of[4], 455, "on 16 machines: 455");
 }
 
-/* What its cost says of two models with a generation, a reading and an update
- * each, of random seconds: the same set adds, others take the longest, stages
- * add. */
+/* Checks HybridFlow's cost of two models with a generation, a reading and an
+ * update each, of random seconds: calls on the same set add, of others the
+ * longest counts, and stages add. */
 static void
 test_cost(void)
 {

@@ -103,7 +103,7 @@ make_edge(const edge_end *have, const edge_end *need, int64_t n,
     rlf_edge_between(&from.shown, &to.shown, n, bytes, machine, arena, out);
 }
 
-/* What one rank is sent, as "row row ..|row .."; sources after it. */
+/* Is the rank sent exactly these rows, each of them once? */
 static bool
 receives(const rlf_edge *edge, int rank, const bool *rows, int n)
 {
@@ -420,7 +420,7 @@ test_balance(void)
     is_int(edge.count, 0, "no rows, no messages");
 }
 
-/* What every one of some ranks needs */
+/* ---- rows that each of some ranks needs ---- */
 
 enum { MOST_SPREAD = 130, MOST_PARTS = 140, SPREAD_ROWS = 140 };
 

@@ -268,7 +268,8 @@ test_reading(void)
     ok(good, "tables for reading: all forward, in an order that can run");
 }
 
-/* What is planned from a few micro-batches holds for more. */
+/* Checks that the activations which are planned from a few micro-batches are
+ * enough for more of them. */
 static void
 test_held(void)
 {

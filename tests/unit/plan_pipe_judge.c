@@ -209,7 +209,7 @@ test_damage(void)
 
 /* Stages that differ */
 
-/* What one operation takes, and what it keeps or lets go. */
+/* Returns the seconds of operation a. */
 static double
 seconds_of(const judge *j, const rlf_pipe_cost *const *cost, int a)
 {

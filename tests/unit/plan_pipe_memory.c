@@ -1,5 +1,6 @@
-/* What stages keep under the tables of schedules: what is remembered is what is
- * counted, is counted once, and is enough for more micro-batches. */
+/* These checks count the activations that stages keep under the tables of
+ * schedules: the remembered number is the counted one, it is counted once, and
+ * it is enough for more micro-batches. */
 #include "engine/plan/pipe_memory.h"
 
 #include <string.h>

@@ -596,7 +596,7 @@ copies(int holders, int receivers, int pieces, int each, rlf_topology topology,
     return plan;
 }
 
-/* How many sends leave ranks first..last-1. */
+/* Returns how many sends leave ranks first..last-1. */
 static int
 leave(const rlf_realloc_plan *plan, int first, int last)
 {

@@ -1,4 +1,4 @@
-/* What a process holds of memory. */
+/* The memory that a process holds. */
 #ifndef RLF_TESTS_UNIT_RESIDENT_H
 #define RLF_TESTS_UNIT_RESIDENT_H
 

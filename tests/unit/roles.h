@@ -24,7 +24,7 @@ rlf_node_class role_echo(const rlf_classes *classes);
 /* Hooks of which checkpoints have something: how often role_looked was raised
  * before, in a file of the hook's. */
 rlf_resource_class role_hook(const rlf_classes *classes);
-/* What a hook of that class read when it was restored. */
+/* The number that a hook of that class read when it was restored. */
 extern _Atomic uint64_t role_restored;
 
 #endif

@@ -130,7 +130,8 @@ make_rows(rlf_arena *arena, const rlf_graph *g)
     return rows;
 }
 
-/* What is to be kept: the set, a column on its tokens, texts of its prompts. */
+/* The contents that a checkpoint keeps: the set, a column on its tokens, and
+ * texts of its prompts. */
 typedef struct things {
     rlf_content set, numbers, texts;
 } things;

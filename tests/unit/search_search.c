@@ -209,9 +209,10 @@ make(made *m, int devices, int n, uint32_t number, rlf_arena *arena)
 
 /* ---- a simulation rank by rank ---- */
 
-/* What a rank does beside the first call, whose samples it reads: seconds of
- * it, of these those that each piece takes again, since when it has time for
- * it, when it is done, and when all else that it has is. */
+/* The work of a rank beside the first call, whose samples it reads: its
+ * seconds, those of them that each piece takes again, the moments since when it
+ * has time for it and when it is done, and the moment when all else that the
+ * rank has is done. */
 typedef struct beside {
     double load, anew, since, read, rest;
 } beside;
@@ -228,9 +229,10 @@ part_beside(const rlf_choice *at, const rlf_choice *other)
     return (double)n / at->dp;
 }
 
-/* When ranks are done that read the samples of the first call, which begins at
- * `begin` and is over at `over`, by `can` of them until then: a piece is all
- * that became complete at one moment, and the last all that is left. */
+/* Returns the moment at which ranks have read all samples of the first call,
+ * which begins at `begin` and is over at `over`; until then the part `can` of
+ * the ranks reads. A piece is all that became complete at one moment, and the
+ * last piece is all that is left. */
 static double
 read_pieces(const rlf_choice *first, double begin, double over, double can,
             const beside *own)
@@ -255,8 +257,8 @@ read_pieces(const rlf_choice *first, double begin, double over, double can,
             now = over;
         }
     }
-    /* Who reads counts as if it had all of its piece still to do, and has the
-     * less of the rest; all wait until it is done. */
+    /* A rank that reads counts as if it had all of its piece still to do, and
+     * so gets less of the rest; all wait until it is done. */
     double rest = own->anew + (RLF_CHOICE_PARTS - read) * fluid;
     double each = can < 1 && now > over ? rest + can * piece : rest;
     return now + each;
@@ -288,7 +290,7 @@ read_beside(const made *m, const int *choice, const double *took, int i,
     return fmin(end, waited + (RLF_CHOICE_PARTS - 1) * own.anew);
 }
 
-/* What the calls on a rank leave of its memory, but for keys and values;
+/* Returns the memory that the calls on a rank leave it, before keys and values;
  * weights of one model that are cut alike on the same ranks lie there once. */
 static double
 left_on(const made *m, const int *choice, int rank)
@@ -763,9 +765,9 @@ list_ways(const made *m, rlf_arena *arena, way *ways)
     return n;
 }
 
-/* Who judges the best by something else than the estimate has to get the best
- * in ways that differ: here the best ten of all there are, of problems whose
- * generations take the same whatever memory is left. */
+/* Checks that a caller who judges the best placements by something else than
+ * the estimate gets the best ones that differ: here the best ten of all there
+ * are, of problems whose generations take the same whatever memory is left. */
 static void
 test_kept(void)
 {

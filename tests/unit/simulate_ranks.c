@@ -1,16 +1,17 @@
 /* The protocol of many ranks, as a model: the real controller, and ranks on a
  * virtual clock on which everything takes a random time.
  *
- * What must hold in every schedule: a rank that computes rows has what they
- * are made of; what the ranks are told of a command fits together, message by
- * message; rows are computed once; an edge never sends what is there
+ * These laws must hold in every schedule: a rank that computes rows has what
+ * they are made of; what the ranks are told of a command fits together, message
+ * by message; rows are computed once; an edge never sends what is there
  * already; a call reads the weights of all updates before it, and they stay as
  * they are while it reads; a sample is made by one replica, though samples go
  * from one to another while they are made; and nothing hangs, with overlapping
- * meshes and open generations. What is made ahead reads the weights that its
- * step began with, and where they lie apart updates go on beside it, also those
- * of later steps; when a run settles between two steps, nothing is open.
- * And the rule of the open replica is needed: without it, it does hang.
+ * meshes and open generations. Samples that are made ahead come of the weights
+ * that their step began with, and where they lie apart updates go on beside
+ * them, also those of later steps; when a run settles between two steps,
+ * nothing is open. And the rule of the open replica is needed: without it, it
+ * does hang.
  *
  * All that holds for rows that are assigned as in a run, and in half of the
  * schedules for rows that are assigned by dice. */

@@ -96,7 +96,8 @@ test_svg(const rlf_timeline *t)
     rlf_buf_free(&text);
 }
 
-/* What is told besides: calls by name, steps, a title. */
+/* Checks the parts of a picture that the caller adds: names of calls, steps, a
+ * title. */
 static void
 test_told(rlf_timeline *t)
 {

@@ -1,6 +1,6 @@
-/* What ranks on a virtual clock have in a random world: sets of rows, versions
- * of weights, and delays; and what each of them checks of every command that it
- * carries out. */
+/* A random world of ranks on a virtual clock: their sets of rows, versions of
+ * weights, and delays; and the checks that each of them makes of every command
+ * that it carries out. */
 #ifndef RLF_TEST_SIMULATE_WORLD_H
 #define RLF_TEST_SIMULATE_WORLD_H
 
@@ -154,7 +154,8 @@ check_weights(world *w, int r, const rlf_rank_command *command)
         w->wrong = "a call reads weights that are not the newest";
 }
 
-/* What the ranks of the copy that it comes from have, on its way or before. */
+/* Moves the newest weights from one copy to another, as the ranks of the first
+ * have them now or had them before. */
 static void
 move_weights(world *w, int r, const rlf_rank_command *command)
 {
@@ -217,7 +218,8 @@ has_come(const world *w, int r, const rlf_rank_command *command)
     return w->ranks[r].now == command || w->ranks[r].past[command->n];
 }
 
-/* What is carried out together has all who do it. */
+/* Checks that a command which ranks carry out together is begun by all of
+ * them. */
 static void
 check_meeting(world *w, int r, const rlf_rank_command *command)
 {
@@ -423,7 +425,8 @@ moves_with(const rlf_rank_part *part, int from, int to, const rlf_move **list)
     return n;
 }
 
-/* What one sends the other gets: the same rows, in the same order. */
+/* Do both sides have the same messages, with the same rows in the same
+ * order? */
 static bool
 sides_agree(const rlf_rank_command *command, const rlf_rank_part *parts,
             int from, int to)

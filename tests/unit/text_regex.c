@@ -211,7 +211,8 @@ check_case(const json_t *one, size_t *wrong)
     rlf_arena_free(m.arena);
 }
 
-/* What is accepted must do the same, and few may be refused. */
+/* Checks that accepted patterns match as the reference does, and that few are
+ * refused. */
 static void
 check_random(const json_t *list, const json_t *pool)
 {

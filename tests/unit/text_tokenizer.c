@@ -88,7 +88,7 @@ static const char characters[] =
     "\"<eos>\": 2, \"0\": 3, \"1\": 4, \"+\": 5, \" \": 6, \"\xc3\xa9\": 7},"
     "\"merges\": []}}";
 
-/* What ids are to the places, "ended-begun" each. */
+/* Returns the ids around each place of the text, "ended-begun" each. */
 static const char *
 places_of(const rlf_tokenizer *t, const char *text, size_t n, const size_t *at)
 {

@@ -231,7 +231,7 @@ pass_at(const rlf_profile *p, rlf_measured_kind kind, int pp, int chunks,
     return line ? rlf_profile_line_at(line, 10, 0) : -1;
 }
 
-/* What passes through a table is measured by chunks. */
+/* Checks that passes through a pipeline's table are measured by chunks. */
 static void
 check_chunks(void)
 {

@@ -279,7 +279,8 @@ check_micros(const char *prompts, const char *responses, double room)
     rlf_arena_free(arena);
 }
 
-/* What is not said is as long as it can be. */
+/* Checks that lengths which a workload does not tell are as long as they can
+ * be. */
 static void
 check_caps(void)
 {
