@@ -571,7 +571,7 @@ typedef enum rlf_phase {
     RLF_PHASE_MEASURE = 3,  /* steps are taken, of a profile */
 } rlf_phase;
 
-/* Says how far a search is; valid during the call that it is given to. */
+/* The progress of a search; valid during the call that it is given to. */
 typedef struct rlf_progress {
     rlf_phase phase;
     double done, of;  /* parts of the phase; of 0: not known */

@@ -81,7 +81,7 @@ show_step(rlf_session *s)
            rlf_session_metric(s, "reward"), metrics, samples);
 }
 
-/* How large a model's weights are, and the first sample. */
+/* Prints how large a model's weights are, and the first sample. */
 static void
 show_end(rlf_session *s)
 {

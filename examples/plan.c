@@ -95,7 +95,7 @@ show_schedule(char **argv)
     return failed;
 }
 
-/* How the models are cut, and what came of it. */
+/* Prints how the models are cut, and what came of it. */
 static int
 show_cut(void *arg, const rlf_progress *progress)
 {

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Says how a message calls an argument: as it was written. */
+/* Returns the name of an argument in messages: as it was written. */
 static const char *
 called(const rlf_matcher *m, const rlf_formal *f)
 {

@@ -410,7 +410,7 @@ walk(collecting *c, const rlf_ast_stmt *stmt)
     give_names(c, inside);
 }
 
-/* Says how many prompts are wanted, behind the collect's own arguments. */
+/* Adds the number of wanted prompts behind the collect's own arguments. */
 static void
 add_count(rlf_sema *s, rlf_item *item, const rlf_arg *count)
 {

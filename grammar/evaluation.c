@@ -200,8 +200,8 @@ is_labelled(const rlf_ast_arg *arg, const char *label)
     return arg->label.text && strcmp(arg->label.text, label) == 0;
 }
 
-/* Says how many answers are sampled, and how, as the evaluation's options say.
- */
+/* Sets how many answers are sampled, and how, as the evaluation's options
+ * say. */
 static void
 set_sampling(slice *w, rlf_ast_expr *call)
 {

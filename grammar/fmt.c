@@ -711,7 +711,7 @@ put_decl(printer *p, const rlf_ast_decl *decl)
     }
 }
 
-/* Says how far the head of a declaration goes: comments in it go before it. */
+/* Returns the end of a declaration's head: comments in it go before it. */
 static uint32_t
 head_end(const rlf_ast_decl *decl)
 {

@@ -27,8 +27,8 @@ const char *rlf_other_name_parts(const char *label);
  * values that are not there. In the arena. */
 const char *rlf_other_name_pairs(rlf_arena *arena, const char *parts,
                                  const char *const *values, size_t n);
-/* Says how a function that does not exist is written, with `x` as its argument:
- * "floor(x + 0.5)" of round; NULL: nobody knows. In the arena. */
+/* Returns, in the arena, how a function that does not exist is written, with
+ * `x` as its argument: "floor(x + 0.5)" of round; NULL: nobody knows. */
 const char *rlf_other_name_formula(rlf_arena *arena, const char *name,
                                    const char *x);
 /* A hint for a function of the library that has arguments which it cannot take:

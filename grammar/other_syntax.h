@@ -7,8 +7,8 @@
 
 /* Is the token among the expected ones? */
 bool rlf_report_expects(const rlf_report *report, const char *token);
-/* Says how a declaration or a statement that begins otherwise is written: of a
- * def, a state, a param, a list, a unit; NULL: nothing of that. */
+/* Returns how a declaration or a statement that begins otherwise is written: of
+ * a def, a state, a param, a list, a unit; NULL: nothing of that. */
 const char *rlf_other_syntax_form(const rlf_syntax *syntax,
                                   const rlf_report *report, const char *text);
 /* The same of an expression that stands alone as a statement. */

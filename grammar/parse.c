@@ -4,7 +4,7 @@
 #include "grammar/syntax.h"
 #include "grammar/parser.h"
 
-/* Tells of the first byte that is not UTF-8, and of the first carriage return
+/* Reports the first byte that is not UTF-8, and the first carriage return
  * without a line feed, also within comments and strings: the scanner would take
  * both, and what follows such a return would belong to the line before it. */
 static void

@@ -97,7 +97,8 @@ const char *rlf_form_reduction(const rlf_sema *s, const char *name,
 bool rlf_form_called(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call);
 bool rlf_form_method(rlf_sema *s, rlf_diag *diag, const rlf_entity *receiver,
                      const rlf_ast_expr *call);
-/* Which methods a model or set has, which is written `x`. */
+/* Adds a hint with the methods that a model or set has, which is written
+ * `x`. */
 void rlf_form_methods(rlf_sema *s, rlf_diag *diag, const rlf_entity *receiver,
                       const char *x);
 

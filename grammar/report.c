@@ -549,7 +549,7 @@ hint_for(const rlf_syntax *syntax, const rlf_report *report, const char *text)
 
 /* ---- the message ---- */
 
-/* Says how the token that was met is called. */
+/* Returns the name of the token that was met. */
 static const char *
 met(const rlf_syntax *syntax, const rlf_report *report, const char *text)
 {

@@ -22,7 +22,7 @@ typedef struct rlf_bracket {
     rlf_span span;
 } rlf_bracket;
 
-/* Says how tokens are dropped after an error. */
+/* The tokens that are dropped after an error. */
 typedef enum rlf_lex_skip {
     RLF_LEX_KEEP,      /* they are not */
     RLF_LEX_SKIP_STMT, /* up to the end of the statement, its block too */

@@ -154,7 +154,8 @@ sample_narrow(sample_search *s, sample_place digit)
     return true;
 }
 
-/* Says how many of the words that it ended at are kept. All weigh the same. */
+/* Returns how many of the words that the search ended at are kept. All weigh
+ * the same. */
 RLF_INLINE uint32_t
 sample_taken(const sample_search *s)
 {

@@ -29,7 +29,7 @@ rlf_shards_of(rlf_shards s)
     return s;
 }
 
-/* Says how many of n things are held here. */
+/* Returns how many of n things are held here. */
 static inline int64_t
 rlf_shards_held(rlf_shards s, int64_t n)
 {
@@ -49,7 +49,7 @@ rlf_piece_first(int64_t n, int pieces, int of, int s)
                     : rlf_shard_first(n, of, s);
 }
 
-/* Says how many of them are held here. */
+/* Returns how many of n things in so many pieces are held here. */
 static inline int64_t
 rlf_pieces_held(rlf_shards s, int64_t n, int pieces)
 {

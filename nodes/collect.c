@@ -126,7 +126,7 @@ take_round(const rlf_call *call, state *s, rlf_err *err)
     return RLF_OK;
 }
 
-/* Says how many rows the next round draws; 0: there is none. */
+/* Returns how many rows the next round draws; 0: there is none. */
 static uint32_t
 next_draw(const rlf_call *call, const state *s)
 {

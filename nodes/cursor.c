@@ -158,9 +158,10 @@ rlf_data_rows_of(const rlf_data *data, uint32_t m)
     return data->first[m + 1] - data->first[m];
 }
 
-/* Which member each of the next n rows is of: always the one that is farthest
- * behind its share of all draws of the run, if it has rows left in this step.
- * So after k draws each has had its share of k, give or take a row or so. */
+/* Draws the member that each of the next n rows is of: always the one that is
+ * farthest behind its share of all draws of the run, if it has rows left in
+ * this step. So after k draws each has had its share of k, give or take a row
+ * or so. */
 static void
 draw_members(rlf_data *data, uint32_t site, uint32_t step, uint32_t n,
              uint32_t *member, uint32_t *count)

@@ -128,9 +128,8 @@ take_tools(const rlf_resource *resource, rlf_data *data, rlf_err *err)
     return rlf_arg_blame(tools, RLF_USER, err);
 }
 
-/* Says how many bytes of texts a data set may keep in memory, and one; 0: the
- * usual.
- */
+/* Finds how many bytes of texts a data set may keep in memory, and one text; 0:
+ * the usual. */
 static rlf_status
 memory_of_texts(rlf_err *err, size_t *out)
 {
@@ -340,8 +339,8 @@ settle(const rlf_env *env, const rlf_resource *resource, void *object,
     return RLF_OK;
 }
 
-/* Which columns of a csv file were found to be of numbers: its cells tell, and
- * one of them can change it. */
+/* Notes the columns of a csv file that were found to be of numbers: its cells
+ * tell, and one of them can change it. */
 static void
 note_kinds(const rlf_resource *resource, const rlf_data *data, rlf_buf *out)
 {

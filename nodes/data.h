@@ -30,7 +30,7 @@ typedef struct rlf_cursor {
         size_t count, room;
     } later;
     uint32_t *order; /* of `epoch`; NULL: not made yet */
-    /* Which rows the step `step` has already, between its draws; not part of
+    /* The rows that the step `step` has already, between its draws; not part of
      * a checkpoint, which is written when a step is over. */
     uint32_t step;
     bool *taken;
@@ -154,10 +154,11 @@ rlf_status rlf_data_drop(const rlf_env *env, int index, rlf_data *data,
 
 /* ---- prompts.c ---- */
 
-/* Says how many tokens the prompts of data set `data` have as model `model`
+/* Finds how many tokens the prompts of data set `data` have as model `model`
  * writes them, both resources that are open: of `most` rows at most, spread
  * evenly over the data, or of a mixture by weights as often as it gives them.
- * In `arena`. *n is 0 if the data has no prompts or the model no tokenizer. */
+ * The numbers are in `arena`. *n is 0 if the data has no prompts or the model
+ * no tokenizer. */
 rlf_status rlf_data_lengths(const rlf_env *env, int data, int model,
                             uint32_t most, rlf_arena *arena, rlf_err *err,
                             uint32_t **out, uint32_t *n);

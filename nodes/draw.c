@@ -199,7 +199,8 @@ choose_next(const rlf_call *call, const rlf_data *data, uint32_t *n,
         row[i] = (uint32_t)*first + i;
 }
 
-/* Which rows, and how many; *first: the number of the first in the run. */
+/* Chooses the rows of a draw, and how many; *first: the number of the first in
+ * the run. */
 static rlf_status
 choose(const rlf_call *call, rlf_data *data, uint32_t *n, rlf_err *err,
        uint32_t *row, uint64_t *first)

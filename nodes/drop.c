@@ -17,7 +17,7 @@
 
 #include <pthread.h>
 
-/* Says how a model reads, and whether a call of it reads the data. */
+/* The reader of a model, and whether a call of it reads the data. */
 typedef struct use {
     const rlf_reader *reader;
     bool reads;
@@ -146,7 +146,7 @@ row_fits(const rlf_env *env, const rlf_data *data, uint32_t row,
     return rlf_responses_fit(env, data, row, &by->responses, err);
 }
 
-/* Which rows stay. */
+/* The choice of the rows that stay. */
 typedef struct choosing {
     const rlf_data *data;
     const use *uses;

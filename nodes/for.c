@@ -48,8 +48,8 @@ n_sets(const rlf_node *node)
     return node->n_args / N_FORMALS;
 }
 
-/* Says how many rows a step draws as these prompts, or a collect keeps at most;
- * 0: the run decides. */
+/* Returns how many rows a step draws as these prompts, or a collect keeps at
+ * most; 0: the run decides. */
 static double
 drawn(const rlf_graph *graph, int prompts)
 {

@@ -1,4 +1,4 @@
-/* Which samples of a minibatch this rank trains on, and what the ranks of a
+/* The samples of a minibatch that this rank trains on, and what the ranks of a
  * data-parallel group tell each other about theirs.
  *
  * The samples go to lanes by their lengths alone (engine/layout/lanes.h); a

@@ -213,7 +213,8 @@ find_uses(const rlf_env *env, int model, rlf_model_object *m)
     }
 }
 
-/* Which copies have a part here, and models of their own. */
+/* Finds the copies that have a part here, and those of them that have models of
+ * their own. */
 static void
 find_copies(const rlf_env *env, int model, rlf_model_object *m)
 {

@@ -1,4 +1,4 @@
-/* Which operation of an expression program first made a value that is not
+/* The operation of an expression program that first made a value which is not
  * finite: for messages, when a step fails for one.
  *
  * A program is run once more with all its operations as outputs, and the value

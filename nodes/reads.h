@@ -1,9 +1,9 @@
-/* Which models read which sets, as the graph says, and what there is to warn of
- * before the first step: responses that a context cuts or cannot hold,
- * given responses that end with another model's end token, stop texts that no
- * tokens give, bounds of prompts that bound nothing, and days and templates
- * that nothing asks for. Not here: reading
- * (rows.h, sequences.h), and prompts that are refused (drop.c). */
+/* The models that read each set, as the graph says, and what there is to warn
+ * of before the first step: responses that a context cuts or cannot hold, given
+ * responses that end with another model's end token, stop texts that no tokens
+ * give, bounds of prompts that bound nothing, and days and templates that
+ * nothing asks for. Not here: reading (rows.h, sequences.h), and prompts that
+ * are refused (drop.c). */
 #ifndef RLF_NODES_READS_H
 #define RLF_NODES_READS_H
 

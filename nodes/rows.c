@@ -340,7 +340,7 @@ rlf_rows_writes(const rlf_reader *reader)
     return digest;
 }
 
-/* Says how a model wrote a prompt. */
+/* The form in which a model wrote a prompt. */
 typedef struct rlf_written {
     rlf_digest writes; /* its reader's */
     rlf_str text;
@@ -359,7 +359,8 @@ rlf_rows_new_prompts(rlf_arena *pool, uint32_t n)
     return prompts;
 }
 
-/* Says how the reader wrote it before; NULL: it has not. */
+/* Returns the form in which the reader wrote the prompt before; NULL: it has
+ * not. */
 static const written *
 find_written(const rlf_prompt *prompt, const rlf_reader *reader)
 {

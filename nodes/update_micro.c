@@ -67,7 +67,7 @@ rlf_update_read_ahead(rlf_update *u, rlf_err *err)
     return RLF_OK;
 }
 
-/* Tells the tile where results at this micro-batch's rows go. */
+/* Gives the tile the places of the results at this micro-batch's rows. */
 static void
 receive_words(const rlf_update_micro *m)
 {

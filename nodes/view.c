@@ -159,7 +159,7 @@ gather(rlf_arena *arena, const void *from, size_t size, const uint32_t *keep,
     return RLF_OK;
 }
 
-/* Which rows of the files keep[0..n-1] are, `at` those before. */
+/* Returns the rows of the files that keep[0..n-1] are, `at` those before. */
 static rlf_status
 compose(rlf_arena *arena, const uint32_t *at, const uint32_t *keep, uint32_t n,
         rlf_err *err, const uint32_t **out)
@@ -517,7 +517,8 @@ look_up(const lookup *l, uint32_t row, rlf_err *err,
     return rlf_data_row(l->data, row, l->pool, err, texts);
 }
 
-/* Which operations `op` needs; false: the data does not tell all of them. */
+/* Finds the operations that `op` needs; false: the data does not tell all of
+ * them. */
 static bool
 find_needed(const rlf_expr *e, int op, lookup *l, bool *needed)
 {

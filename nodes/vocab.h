@@ -84,7 +84,7 @@ void rlf_vocab_cost(const rlf_load *load, const rlf_node *node,
  * numbers below. `seqs`: as the node's own model reads them. */
 rlf_status rlf_vocab_take(rlf_vocab_tile *tile, const rlf_sequence *seqs,
                           const uint32_t *which, uint32_t n, rlf_err *err);
-/* Says how many of n samples from `first` on fit into the models' passes:
+/* Finds how many of n samples from `first` on fit into the models' passes:
  * lowers *fit. */
 rlf_status rlf_vocab_fit(const rlf_vocab_tile *tile, uint32_t first, uint32_t n,
                          rlf_err *err, uint32_t *fit);

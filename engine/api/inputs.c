@@ -248,7 +248,8 @@ add_lua(collector *c, const char *name, const char *path, const rlf_resource *r,
 
 /* ---- models ---- */
 
-/* Which row of the table the file is of; -1: none, it is not read. */
+/* Returns the row of the table that the file belongs to; -1: none, it is not
+ * read. */
 static int
 row_of(const char *file)
 {

@@ -30,9 +30,7 @@ typedef struct sizes {
     int n;
 } sizes;
 
-/* Says how long the ranks of a world may take for one size; rank 0 keeps the
- * time.
- */
+/* The time that the ranks of a world may take for one size; rank 0 keeps it. */
 typedef struct pace {
     double share;     /* seconds */
     atomic_int calls; /* of the next round; 0: there is none */

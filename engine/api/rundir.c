@@ -118,9 +118,10 @@ take_flights(rlf_session *session, bool stay, flights *out, rlf_err *err)
     return RLF_OK;
 }
 
-/* Which rank was doing what: first those that are known to have died, then all
- * others that left a record, for a launcher that ends the survivors may let one
- * of them see another one go before it sees the one that was killed. */
+/* Tells which rank was doing what: first those that are known to have died,
+ * then all others that left a record, for a launcher that ends the survivors
+ * may let one of them see another one go before it sees the one that was
+ * killed. */
 static const char *
 tell_flights(rlf_session *session, const flights *f)
 {

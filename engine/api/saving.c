@@ -1,6 +1,6 @@
-/* When a run saves a checkpoint, besides where its program says so and at its
- * end: every so often, when a metric is better than it ever was, and when a
- * step fails that has not begun to change a model.
+/* The moments at which a run saves a checkpoint, besides where its program says
+ * so and at its end: every so often, when a metric is better than it ever was,
+ * and when a step fails that has not begun to change a model.
  *
  * By default it is time that counts, for what is lost by a kill is time, and a
  * step may take a second or an hour. Which checkpoints there are then depends

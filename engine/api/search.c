@@ -92,8 +92,9 @@ add(rlf_searching *s, const char *name, int place, const rlf_placing *placing)
     return j;
 }
 
-/* What a trial of these lanes found is the first of what is kept, if the search
- * found nothing shorter: it has another budget, so it may end elsewhere. */
+/* Puts the result of a trial of these lanes in front of the kept ones, if the
+ * search found nothing shorter: it has another budget, so it may end
+ * elsewhere. */
 static void
 keep_tried(rlf_searching *s)
 {

@@ -384,9 +384,9 @@ open_log(rlf_session *s, rlf_err *err)
     return rlf_log_from_env(&s->log, err);
 }
 
-/* Says how many steps a run has if nobody says: an epoch of what the flow
- * draws; of a flow that draws nothing one, unless it ends by itself. 0: no end.
- */
+/* Returns the steps of a run if nobody gives them: an epoch of what the flow
+ * draws; of a flow that draws nothing one, unless it ends by itself. 0: no
+ * end. */
 static uint64_t
 steps_of(rlf_session *s)
 {

@@ -49,8 +49,7 @@ typedef struct rlf_session_options {
     uint64_t time_limit; /* seconds that it takes at most; 0: no limit */
     const char *svg;     /* file for the picture of a simulation, or NULL */
     const char *table;   /* file for a profile, or NULL */
-    /* Says how long that search takes rows to be, as texts (lengths.h); NULL:
-     * as
+    /* The lengths of rows for that search, as texts (lengths.h); NULL: as
      * --like or the data say, or as long as can be. */
     const char *prompts, *responses;
     bool resume;
@@ -312,7 +311,8 @@ void rlf_evaluating_close(struct rlf_evaluating *evaluating);
 /* A message that names the directory of the model that is evaluated, which the
  * program does not, gets no place in the program. */
 void rlf_evaluating_place(const rlf_session *session, rlf_err *err);
-/* Says how the program is to be compiled; NULL: as it is. */
+/* Returns the options by which the program is compiled for an evaluation; NULL:
+ * it is compiled as it is. */
 const struct rlf_evaluate *rlf_evaluating_options(rlf_session *session);
 /* The steps in which all rows are evaluated, once data is open. */
 uint64_t rlf_evaluating_steps(rlf_session *session);
@@ -338,7 +338,8 @@ void rlf_locale_leave(locale_t before);
 /* Compile (parse, check, lower) if that was not done. With `params_only` the
  * graph has only its parameters. */
 rlf_result rlf_session_compile(rlf_session *session, bool params_only);
-/* When a generation at work yields to what follows its samples. */
+/* Returns the policy by which a generation at work yields to what follows its
+ * samples. */
 rlf_policy rlf_session_policy(const rlf_session *session);
 /* A plan of what was compiled (planning.c), which every process can make by
  * itself; nothing is written. `runs`: on the devices that are here. */
@@ -562,7 +563,8 @@ json_t *rlf_record_inputs(const rlf_session *session, rlf_arena *arena);
 uint32_t rlf_record_reached(const rlf_session *session);
 /* Once a run with a directory is open and went on from where it did. */
 rlf_status rlf_record_begin(rlf_session *session, rlf_err *err);
-/* Says how it ended; nothing where it was not begun, or has ended. */
+/* Writes how the start ended; does nothing if it was not begun, or has
+ * ended. */
 rlf_status rlf_record_end(rlf_session *session, rlf_err *err);
 /* The same by `cause`, beside a thread that hangs in the session. */
 rlf_status rlf_record_fail(rlf_session *session, const rlf_err *cause,

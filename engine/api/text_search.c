@@ -259,7 +259,7 @@ put_kept(const rlf_session *s, const rlf_session_found *f, rlf_buf *out)
     }
 }
 
-/* Which tokens the table counts. */
+/* Returns the word for the tokens that the table counts. */
 static const char *
 tokens_word(const rlf_session *s)
 {

@@ -26,7 +26,7 @@ const char *rlf_text_node(rlf_session *session, const rlf_node *node);
 void rlf_text_pages(rlf_session *session, const char *begin,
                     const rlf_paged *paged, const rlf_page_room *pages,
                     rlf_buf *out);
-/* Tells how the weights of a flow move, as on one machine. `object`: the model
+/* Plans the moves of a flow's weights, as on one machine. `object`: the model
  * if it is open, or NULL. */
 rlf_status rlf_text_weights(rlf_session *session, const rlf_weight_flow *flow,
                             const void *object, rlf_realloc_job *job,

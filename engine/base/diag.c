@@ -176,8 +176,8 @@ width(const rlf_sources *sources, const char *p, size_t size)
     return plain ? 1 : sources->width(p, size);
 }
 
-/* Says how many of a line's cells are shown, so that a screen holds them in a
- * row; they have so many columns more than cells. */
+/* Returns how many of a line's cells are shown, so that a screen holds them in
+ * a row; they have so many columns more than cells. */
 static size_t
 window(const rlf_sources *sources, size_t cells, size_t more)
 {
@@ -350,9 +350,7 @@ print_indented(const char *text, int indent, rlf_buf *out)
     }
 }
 
-/* Says where the places are that lead from one in a function's body to the
- * program.
- */
+/* The places that lead from one in a function's body to the program. */
 typedef struct chain {
     rlf_span at;               /* in the program's own file */
     rlf_note notes[2 * CHAIN]; /* then into imported functions, and outwards */

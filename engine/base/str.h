@@ -20,8 +20,8 @@ bool rlf_str_eq(rlf_str a, rlf_str b);
  * begin with none. */
 size_t rlf_str_utf8(const char *p, size_t n);
 
-/* Says how many bytes of the beginning of a text messages show: `most`, or up
- * to three fewer, so that no UTF-8 character is cut. */
+/* Returns how many bytes of the beginning of a text messages show: `most`, or
+ * up to three fewer, so that no UTF-8 character is cut. */
 size_t rlf_str_cut(rlf_str text, size_t most);
 /* The two arguments of "%.*s" for the beginning of a 0-terminated text. */
 #define RLF_CUT(most, text) (int)rlf_str_cut(rlf_str_of(text), most), (text)

@@ -332,7 +332,7 @@ rlf_display_open(rlf_session *session, bool quiet)
     return d;
 }
 
-/* Says that a resume has nothing left to do. */
+/* Prints that a resume has nothing left to do. */
 static void
 say_done(const rlf_display *d, const rlf_info *info)
 {

@@ -54,7 +54,7 @@ tests_api_fault_other_LDFLAGS = $(AM_LDFLAGS) $(faults)
 CLEANFILES += tests/rlflow_other tests/api_fault_other
 endif
 
-# What the shells complete commands with, printed by the program itself.
+# The scripts by which shells complete commands, printed by the program itself.
 if !CROSS_COMPILING
 bashcompletiondir = $(datadir)/bash-completion/completions
 bashcompletion_DATA = %D%/rlflow

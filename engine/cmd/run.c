@@ -257,7 +257,7 @@ print_somewhere(void)
         (void)!freopen("/dev/null", "w", stdout);
 }
 
-/* Says how a run ended that this process leads. */
+/* Prints how a run ended that this process leads. */
 static void
 put_end(rlf_session *s, const rlf_command_line *line, rlf_result result)
 {

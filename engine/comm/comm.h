@@ -75,8 +75,8 @@ const char *rlf_comm_launcher(void);
 /* The name of the transport that its processes are connected by, which this
  * build may lack (backend.def); NULL: started alone. */
 const char *rlf_comm_launcher_transport(void);
-/* Which of them this is, and how many they are, as the launcher says; 0 of 1 if
- * there is none. */
+/* Returns the number of this process, and the number of processes, as the
+ * launcher says; 0 of 1 if there is none. */
 int rlf_comm_launcher_process(void);
 int rlf_comm_launcher_size(void);
 

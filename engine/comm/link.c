@@ -161,7 +161,8 @@ heartbeat_ns(const rlf_links *links)
                                                    : HEARTBEAT_NS;
 }
 
-/* Says how far the ranks of this process are, and what they wait for. */
+/* Sends process 0 how far the ranks of this process are, and what they wait
+ * for. */
 static void
 tell_process_0(rlf_links *links)
 {

@@ -1,5 +1,5 @@
-/* Which GPUs there are, what is refused of them, and what their errors mean:
- * see cuda.h. A build without CUDA has only this file of them. */
+/* The GPUs that there are, the ones that are refused, and the meaning of their
+ * errors: see cuda.h. A build without CUDA has only this file of them. */
 #include "engine/dev/cuda.h"
 
 #include "config.h"

@@ -36,7 +36,8 @@ bool rlf_replays_room(const rlf_replays *replays);
 /* From now on, until this is called again: record more or not, whatever the
  * device says. For ranks that must do alike. */
 void rlf_replays_agree(rlf_replays *replays, bool more);
-/* Says once that there was no room; that nothing can be recorded, and why. */
+/* Logs once that there was no room, or that nothing can be recorded, and
+ * why. */
 void rlf_replays_note(rlf_replays *replays, const rlf_log *log);
 /* As if nothing had come. */
 void rlf_replays_forget(rlf_replays *replays);

@@ -125,7 +125,7 @@ rlf_digest rlf_expr_digest(const rlf_expr *expr, rlf_digest digest);
 /* A copy without operations that no output needs. */
 rlf_expr *rlf_expr_prune(const rlf_expr *expr, rlf_arena *arena);
 
-/* Says how far an output looks at live inputs around its own index. */
+/* The distance to which an output looks at live inputs around its own index. */
 typedef enum rlf_reach {
     RLF_REACH_POINT,  /* only at the same token (and row), or nowhere */
     RLF_REACH_SAMPLE, /* within the same row and its tokens */

@@ -235,7 +235,7 @@ copy_guide(const rlf_rows *rows, const rlf_guide *from, rlf_guide *to)
     to->look = from->look;
 }
 
-/* Says how many micro-batches are in flight at a row if one comes every
+/* Returns how many micro-batches are in flight at a row if one comes every
  * `period`, and no more than fit. */
 static int
 in_flight(const rlf_rows *rows, const rlf_row *row, double period)

@@ -173,8 +173,8 @@ seems_late(const annealing *a, int from, int to, double limit)
     return now > limit;
 }
 
-/* Which operation goes where: mostly one on a critical path. False: nothing
- * changes, since all on the way are alike. */
+/* Draws the operation that moves and its new place in the order: mostly one on
+ * a critical path. False: nothing changes, since all on the way are alike. */
 static bool
 draw_move(annealing *a, int *from, int *to)
 {

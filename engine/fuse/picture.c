@@ -25,9 +25,8 @@ letter_of(const rlf_fuse *fuse, rlf_pipe_op op)
 
 /* ---- text ---- */
 
-/* Says how long each letter ('.': none) is busy between two times, the most of
- * it.
- */
+/* Returns the letter ('.': none) that is busy for most of the time between two
+ * moments. */
 static char
 letter_between(const rlf_fuse *fuse, const rlf_fuse_answer *answer, int place,
                double from, double to)
@@ -152,8 +151,8 @@ put_box(const rlf_fuse *fuse, int place, rlf_pipe_op op, double begin,
                        op.micro);
 }
 
-/* Says how long it takes, of what is possible, and what the fullest place
- * holds. */
+/* Writes the length of the schedule, beside the least that is possible, and the
+ * memory of the fullest place. */
 static void
 put_title(const rlf_fuse *fuse, const rlf_fuse_answer *answer, rlf_buf *out)
 {

@@ -10,7 +10,8 @@
 
 /* ---- greedy ---- */
 
-/* When a row's next micro-batch could begin; RLF_NO_LIMIT: not yet known. */
+/* Returns the moment at which a row's next micro-batch could begin;
+ * RLF_NO_LIMIT: it is not yet known. */
 static double
 begin_of(const rlf_rows *rows, const rlf_timing *t, int r)
 {

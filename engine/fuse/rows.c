@@ -6,8 +6,8 @@
 
 /* ---- a problem as rows ---- */
 
-/* Says how many kinds of operations a stage has, in the order of rlf_pipe_kind.
- */
+/* Returns how many kinds of operations a stage has, in the order of
+ * rlf_pipe_kind. */
 static int
 kinds_of(const rlf_pipe_model *model)
 {
@@ -124,7 +124,8 @@ set_tails(rlf_rows *rows)
     }
 }
 
-/* When places can begin; apart, one that begins later may end later. */
+/* Sets the moments at which places can begin; apart, one that begins later may
+ * end later. */
 static void
 set_leads(const rlf_fuse *fuse, rlf_rows *rows)
 {
@@ -263,11 +264,11 @@ bound_of(const rlf_rows *rows, int place, double head, double tail)
     return work > 0 ? head + work + tail : 0;
 }
 
-/* Says how long a place has to hold memory: every micro-batch holds its own
+/* Returns how long a place has to hold memory: every micro-batch holds its own
  * from a stage's first operation to its last, alone at the least, and together
  * no more than the cap. Nor is the cap in use at once: what comes first takes
- * the time of other first operations until there is as much, and so at the end.
- */
+ * the time of other first operations until there is as much, and so at the
+ * end. */
 static double
 held_of(const rlf_rows *rows, int place)
 {

@@ -77,10 +77,10 @@ void rlf_rows_reverse(const rlf_rows *rows, rlf_arena *arena, rlf_rows *out);
 void rlf_rows_turn(const rlf_rows *rows, rlf_row_number *table);
 
 void rlf_timing_make(const rlf_rows *rows, rlf_arena *arena, rlf_timing *out);
-/* When a table ends in which every operation starts as soon as it can. Does not
- * look at memory nor at `same`. Whether it ends at `limit` or before and its
- * places, from their leads to their ends, wait no longer than `waits` together;
- * with false, times are not meant to be read. */
+/* Times a table in which every operation starts as soon as it can, without a
+ * look at memory or at `same`. Returns whether it ends at `limit` or before and
+ * its places, from their leads to their ends, wait no longer than `waits`
+ * together; with false, times are not meant to be read. */
 bool rlf_rows_time(const rlf_rows *rows, const rlf_row_number *table,
                    double limit, double waits, rlf_timing *timing);
 /* True: every place has its operations behind those of the same stage that

@@ -47,7 +47,8 @@ rlf_gather_new(rlf_arena *pool, const rlf_graph *graph, uint32_t n_rounds,
 
 /* ---- spaces ---- */
 
-/* Which rows of each round's space stay, and where they come to stand. */
+/* Lists the rows of each round's space that stay, and their places in the
+ * result. */
 static made *
 list_rows(rlf_gather *g, const rlf_space *const *from)
 {

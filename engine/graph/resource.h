@@ -168,7 +168,8 @@ struct rlf_resource_class {
     int n_constructors;
     rlf_status (*open)(const rlf_env *env, const rlf_resource *resource,
                        rlf_err *err, void **out);
-    /* When all resources are open, in their order: what takes others. */
+    /* Takes what it needs of other resources: called when all are open, in
+     * their order. */
     rlf_status (*settle)(const rlf_env *env, const rlf_resource *resource,
                          void *object, rlf_err *err);
     void (*close)(void *object);

@@ -119,8 +119,8 @@ typedef struct rlf_weight_copies {
     int n; /* >= 1 of a model, else 0 */
 } rlf_weight_copies;
 
-/* Says how sums of a model are divided, whichever rank computes them: part of
- * the numerics (nodes/model/README.md, Shards and Lanes). */
+/* The division of a model's sums, whichever rank computes them: part of the
+ * numerics (nodes/model/README.md, Shards and Lanes). */
 typedef struct rlf_sums {
     int shards; /* partial sums where tensor parallelism would split */
     int lanes;  /* of the gradients of a minibatch */

@@ -31,7 +31,7 @@ is_name(const char *text)
     return n && !text[n];
 }
 
-/* Says what follows the site in an address of the hub; NULL: it is none. The
+/* Returns what follows the site in an address of the hub; NULL: it is none. The
  * address may have a directory of a program before it. */
 static const char *
 behind_site(const char *text)
@@ -208,7 +208,7 @@ broken(const char *model, rlf_arena *arena)
                                  all, names[n - 1]);
 }
 
-/* Says what a snapshot lacks; NULL: nothing that is known. */
+/* Returns what a snapshot lacks, in words; NULL: nothing that is known. */
 static const char *
 lacks(const char *dir, const char *model, rlf_arena *arena)
 {

@@ -9,17 +9,17 @@
 #include "engine/base/arena.h"
 #include "engine/base/status.h"
 
-/* Says what a user means by `name`, which leads to `path`: that, where anything
- * stands there; else the snapshot of the model of this name, if the cache has
- * one; else `path`. Names are also written as the address of their page, as the
- * cache calls their directories ("models--OWNER--MODEL"), and with a slash
- * behind; the directory itself is its snapshot. It lives in `arena`, or is
- * `path` itself. */
+/* Returns the path that a user means by `name`, which leads to `path`: that,
+ * where anything stands there; else the snapshot of the model of this name, if
+ * the cache has one; else `path`. Names are also written as the address of
+ * their page, as the cache calls their directories ("models--OWNER--MODEL"),
+ * and with a slash behind; the directory itself is its snapshot. The result
+ * lives in `arena`, or is `path` itself. */
 const char *rlf_hub_path(const char *path, const char *name, rlf_arena *arena);
 
-/* Says how to get a model for which nothing stands at `path`, or a directory of
- * the cache without its snapshot, and what is wrong there, in `arena`; "" if
- * its last two parts are no name of a model. For a message's hint, behind
+/* Returns, in `arena`, how to get a model for which nothing stands at `path`,
+ * or a directory of the cache without its snapshot, and what is wrong there; ""
+ * if its last two parts are no name of a model. For a message's hint, behind
  * "nothing is downloaded". */
 const char *rlf_hub_advice(const char *path, rlf_arena *arena);
 /* Add to an error what a snapshot of the cache lacks that `path` is, or is a

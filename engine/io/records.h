@@ -64,8 +64,8 @@ typedef struct rlf_chat {
     size_t count;
 } rlf_chat;
 
-/* Which part of a field's value a column is. Each but the first is there once
- * at most, and with those that stand in a row with it. */
+/* The part of a field's value that a column holds. Each but the first is there
+ * once at most, and with those that stand in a row with it. */
 typedef enum rlf_record_part_kind {
     RLF_RECORD_WHOLE,
     RLF_RECORD_HEAD,   /* a chat that the assistant ends, without its end */

@@ -186,8 +186,8 @@ is_space(char c)
     return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-/* Says how much of both texts, of which n bytes are the same, is the prompt: up
- * to the last `until`, else whole words. SIZE_MAX: there is none. */
+/* Returns how many bytes of both texts, of which n are the same, are the
+ * prompt: up to the last `until`, else whole words. SIZE_MAX: there is none. */
 static size_t
 common_text(rlf_str a, size_t n, const char *until)
 {

@@ -1,4 +1,4 @@
-/* Which files a path of data names: see shards.h. */
+/* The files that a path of data names: see shards.h. */
 #include "engine/io/shards.h"
 
 #include "engine/base/map.h"
@@ -287,7 +287,8 @@ list_folder(const char *path, rlf_shard_format format, const char *split,
 
 /* ---- all ---- */
 
-/* Says what stands behind the folders that all paths begin with. */
+/* Sets the files' names: their paths without the folders that all of them begin
+ * with. */
 static void
 cut_names(rlf_arena *arena, rlf_shard_files *shards)
 {

@@ -159,7 +159,7 @@ rlf_spool_add(rlf_spool *spool, const void *p, size_t n, rlf_err *err,
     return RLF_OK;
 }
 
-/* Tells all that wait to go on. */
+/* Wakes all that wait. */
 static void
 tell(rlf_spool *spool, bool failed)
 {

@@ -15,7 +15,7 @@
  * threads. */
 typedef struct rlf_spools rlf_spools;
 rlf_spools *rlf_spools_new(const char *directory);
-/* When all of its spools are closed. NULL is fine. */
+/* Called when all of its spools are closed. NULL is fine. */
 void rlf_spools_free(rlf_spools *spools);
 
 typedef struct rlf_spool rlf_spool;

@@ -27,7 +27,7 @@ int64_t rlf_thrift_int(rlf_thrift *t, int type);
 rlf_str rlf_thrift_text(rlf_thrift *t, int type);
 /* Is a struct next? If not, it is passed over. */
 bool rlf_thrift_struct(rlf_thrift *t, int type);
-/* Says how many elements follow, and their type; 0 if it is no list. */
+/* Returns how many elements follow, with their type; 0 if it is no list. */
 size_t rlf_thrift_list(rlf_thrift *t, int type, int *of);
 void rlf_thrift_skip(rlf_thrift *t, int type);
 

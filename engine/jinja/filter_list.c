@@ -269,7 +269,8 @@ begin(jinja_run *r, jinja_iter *it)
     return true;
 }
 
-/* Which filter or test is meant, and the arguments that are left for it. */
+/* Sets the filter or test that is meant, and the arguments that are left for
+ * it. */
 static void
 take_builtin(jinja_run *r, jinja_iter *it, size_t at, bool filter)
 {

@@ -48,11 +48,11 @@ typedef struct rlf_jinja_options {
 /* Has the template a {% generation %} block? */
 bool rlf_jinja_generates(const rlf_jinja *jinja);
 
-/* Says where the text of a {% generation %} block is: [first, last) in
+/* The place of the text of a {% generation %} block: [first, last) in
  * characters (code points) of the rendered text, [from, to) the same in bytes.
- * Of one that is within a macro, a call or another block whose text is used
- * later, which is not `placed`, it is where that text would be if it were
- * written at once, as the reference has it. */
+ * For a block within a macro, a call or another block whose text is used later,
+ * which is not `placed`, it is where that text would be if it were written at
+ * once, as the reference has it. */
 typedef struct rlf_jinja_span {
     size_t first, last;
     size_t from, to;

@@ -1,4 +1,4 @@
-/* Which variable a name means. As in the reference this is known before a
+/* The variables that names mean. As in the reference this is known before a
  * template runs: a scope has the names that are set in it, wherever in it that
  * is, and gets those of others when it is entered. So a name that the template
  * sets later is not defined before, even if the caller gives one of that name;
@@ -18,7 +18,7 @@ typedef struct scope {
     } stored; /* per entry: it is set in the scope, not only read */
 } scope;
 
-/* Says where a node stands. */
+/* The place of a node in the template. */
 typedef struct place {
     jinja_run *r;
     scope *in;

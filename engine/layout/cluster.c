@@ -55,7 +55,7 @@ rlf_cluster_machine(const rlf_cluster *c, int rank)
            (rank - part->first_rank) / part->machine->count;
 }
 
-/* Says how many of n ranks, ascending, are below one. */
+/* Returns how many of n ranks, ascending, are below one. */
 static int
 below(const int *ranks, int n, int rank)
 {
@@ -264,8 +264,8 @@ by_size(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Says what the first `ranks` have of a part: whole machines, and of the next
- * one so many devices, as a part of one smaller machine; counts of 0 where
+/* The devices of a part that the first `ranks` have: whole machines, and of the
+ * next one so many devices, as a part of one smaller machine; counts of 0 where
  * there are none. */
 typedef struct used {
     rlf_cluster_part whole, rest;

@@ -90,8 +90,8 @@ const rlf_cluster_part *rlf_cluster_part_of(const rlf_cluster *cluster,
                                             int rank);
 /* The number of a rank's machine. */
 int rlf_cluster_machine(const rlf_cluster *cluster, int rank);
-/* Which of n ranks, ascending, are on a machine: ranks[first] to ranks[last -
- * 1]. */
+/* Returns the ranks on a machine, of n ascending ones: ranks[first] to
+ * ranks[last - 1]. */
 rlf_range rlf_cluster_on(const rlf_cluster *cluster, int machine,
                          const int *ranks, int n);
 

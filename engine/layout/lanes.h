@@ -22,8 +22,8 @@ rlf_status rlf_lanes_deal(const int64_t *lengths, int64_t n, int lanes,
 /* RLF_USER unless lanes is a power of two up to RLF_MOST_LANES and no rank
  * would be without one: dp <= lanes. */
 rlf_status rlf_lanes_check(int lanes, int dp, rlf_err *err);
-/* Says how many sums wait at most while n lanes are added in a tree, one lane
- * after another: log2 n, rounded down. */
+/* Returns how many sums wait at most while n lanes are added in a tree, one
+ * lane after another: log2 n, rounded down. */
 int rlf_lanes_waiting(int n);
 /* The lanes of index d of dp <= lanes, for lanes a power of two: those below a
  * leaf of the tree in which a group of dp members adds (engine/comm/sum.c), of

@@ -149,7 +149,8 @@ rlf_lua_check_time(lua_State *L, int level)
         rlf_lua_stop(L, why, level);
 }
 
-/* Says how many values stand for the `...` of a function, if they are MANY. */
+/* Returns how many values stand for the `...` of a function, if they are
+ * MANY. */
 static uint64_t
 many_extra(lua_State *L, lua_Debug *ar)
 {

@@ -66,7 +66,7 @@ rlf_answer_count(const rlf_answers *a, double size)
     return UNKNOWN_ROWS * (uint32_t)a->plan->ranks;
 }
 
-/* Says how often what stands in the node's body runs for each time that it
+/* Returns how often the body of the node runs for each time that the node
  * does. */
 static uint32_t
 answer_turns(const rlf_answers *a, const rlf_node *node)

@@ -190,8 +190,8 @@ rlf_control_soonest(rlf_control *c, const rlf_layout *layout)
     return best;
 }
 
-/* When all ranks of a set are free, and when the first is; of an empty one at
- * once, and never. */
+/* Returns the moment at which all ranks of a set are free; of an empty set 0.
+ */
 static double
 last_free(const rlf_control *c, const word *set)
 {
@@ -202,6 +202,8 @@ last_free(const rlf_control *c, const word *set)
     return at;
 }
 
+/* Returns the moment at which the first rank of a set is free; of an empty set
+ * INFINITY. */
 static double
 first_free(const rlf_control *c, const word *set)
 {
@@ -248,8 +250,8 @@ add_senders(rlf_control *c, int instance, const rlf_layout *l, word *set)
     }
 }
 
-/* When a decision can begin: replicas that are assigned rows do not wait for
- * each other. */
+/* Returns the moment at which a decision can begin: replicas that are assigned
+ * rows do not wait for each other. */
 static double
 begins(rlf_control *c, const ready *r)
 {

@@ -42,8 +42,8 @@ rlf_control *rlf_control_new(const rlf_plan *plan, rlf_policy policy);
 void rlf_control_free(rlf_control *control); /* NULL is fine */
 /* As rlf_order_begin. */
 int rlf_control_begin(rlf_control *control);
-/* When a step has ended: it has not, until all that is made ahead in it is
- * there. */
+/* Called when a step has ended: it goes on until all that is made ahead in it
+ * is there. */
 void rlf_control_settle(rlf_control *control);
 /* Then: post what rank 0 lacks of that. */
 void rlf_control_gather(rlf_control *control);

@@ -169,8 +169,8 @@ take(word *set, int rank)
     set[rank / BITS] &= ~((word)1 << (rank % BITS));
 }
 
-/* Which ranks have an instance is known in one of three ways: `everywhere`; row
- * by row, once its rows were given; or, where some ranks computed all of it
+/* The ranks that have an instance are known in one of three ways: `everywhere`;
+ * row by row, once its rows were given; or, where some ranks computed all of it
  * together, as one row. The last is so only of what has no rows, or is not
  * stored: then its readers need not be where it is. */
 static inline bool
@@ -276,10 +276,11 @@ bool rlf_control_defers(rlf_control *c, const rlf_decision *decision);
 
 /* ---- assign.c ---- */
 
-/* Which replica of its layout computes each of these rows of an instance. This
- * is advice on time and nothing else: any answer is right that names a replica
- * for each row, and one for rows that are computed as a group, and with any of
- * them every step comes to its end. It may change from one call to the next. */
+/* Returns the replica of the layout that computes each of these rows of an
+ * instance. This is advice on time and nothing else: any answer is right that
+ * names a replica for each row, and one for rows that are computed as a group,
+ * and with any of them every step comes to its end. It may change from one call
+ * to the next. */
 int *rlf_control_assign(rlf_control *c, int instance, const uint32_t *rows,
                         uint32_t n);
 

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* Says what one model has met so far; INFINITY: no bound. */
+/* The lengths and rows that one model has met so far; INFINITY: no bound. */
 typedef struct met {
     double longest, rows[RLF_N_USES];
 } met;

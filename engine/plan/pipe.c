@@ -127,7 +127,7 @@ task_number(const walk *w, task t)
            t.kind;
 }
 
-/* Says how many stages of a model a place has. */
+/* Returns how many stages of a model a place has. */
 static int
 chunks_of(const walk *w, int model, int place)
 {
@@ -175,8 +175,8 @@ walk_start(walk *w, const rlf_pipe *pipe, const rlf_pipe_cost *const *cost,
     w->first = RLF_NEW_ARRAY(scratch, double, pipe->places);
 }
 
-/* When a task could start as far as others are concerned; NEVER, and what is
- * missing, if one has not ended. */
+/* Returns the moment at which a task could start as far as others are
+ * concerned; NEVER, and the task that is missing, if one has not ended. */
 static double
 ready_at(const walk *w, task t, task *missing)
 {

@@ -122,8 +122,8 @@ void rlf_pipe_print_row(const rlf_pipe *pipe, rlf_buf *out);
 rlf_status rlf_pipe_check(const rlf_pipe *pipe,
                           const rlf_pipe_cost *const *cost, const double *cap,
                           rlf_err *err);
-/* When a checked table ends if every operation starts as soon as it can, with
- * cost[model][stage]. `peak` in `arena`; so are the lists start[place], if
+/* Times a checked table whose operations start as soon as they can, with
+ * cost[model][stage]. `peak` is in `arena`; so are the lists start[place], if
  * `start` is not NULL: when each operation of the place's list starts. */
 void rlf_pipe_time(const rlf_pipe *pipe, const rlf_pipe_cost *const *cost,
                    rlf_arena *arena, rlf_pipe_report *out, double **start);
@@ -143,11 +143,11 @@ typedef struct rlf_pipe_peer {
     int stage, channel;
 } rlf_pipe_peer;
 
-/* Says how an operation of a place meets its neighbours. Messages between two
- * places that have one channel go one way, and are sent in the order of the
- * receiver's forwards of their micro-batches: so whatever the lists' orders
- * are, it may start to receive `in` when it has done so for the forwards before
- * in its list, and `back` at the forward. */
+/* The messages by which an operation of a place meets its neighbours. Messages
+ * between two places that have one channel go one way, and are sent in the
+ * order of the receiver's forwards of their micro-batches: so whatever the
+ * lists' orders are, it may start to receive `in` when it has done so for the
+ * forwards before in its list, and `back` at the forward. */
 typedef struct rlf_pipe_link {
     rlf_pipe_peer in, back; /* of a forward: its input, its output's gradient */
     rlf_pipe_peer out;      /* what it makes */

@@ -141,8 +141,8 @@ model_named(const rlf_pipe *pipe, const char *name)
     return -1;
 }
 
-/* Which models of the table the update's are: the only one, that of its name,
- * or its copies NAME.1, NAME.2, ... one behind the other. */
+/* Finds the models of the table that the update's are: the only one, that of
+ * its name, or its copies NAME.1, NAME.2, ... one behind the other. */
 static rlf_status
 find_model(const said *s, rlf_arena *arena, rlf_err *err)
 {

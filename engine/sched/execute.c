@@ -250,7 +250,7 @@ train(rlf_rank *rank, int instance, rlf_err *err)
     return RLF_OK;
 }
 
-/* Says how long the samples are that the call has finished. */
+/* Tells the measures how long the samples are that the call has finished. */
 static void
 measure_samples(const rlf_rank *rank, const rlf_call *call)
 {
@@ -322,7 +322,7 @@ sample(rlf_rank *rank, slot *s, rlf_err *err)
     return RLF_OK;
 }
 
-/* Which of RLF_TIMES it is; RLF_TIMES: none. */
+/* Returns the one of RLF_TIMES that a class counts to; RLF_TIMES: none. */
 static int
 time_of(const rlf_node_class *class)
 {

@@ -267,7 +267,7 @@ first_other(const text_line *a, const text_line *b)
     return i;
 }
 
-/* Says how two versions of a text differ, as far as they are known. */
+/* The difference of two versions of a text, as far as they are known. */
 typedef struct text_difference {
     bool known; /* both are there */
     bool same;  /* no line differs that counts */

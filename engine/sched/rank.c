@@ -87,7 +87,7 @@ open_each(rlf_rank *rank, bool *broken, rlf_err *err)
     return err->status;
 }
 
-/* When all are open each may look at others. */
+/* Opens the resources, and lets each look at the others when all are open. */
 static rlf_status
 open_resources(rlf_rank *rank, rlf_err *err)
 {

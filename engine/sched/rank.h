@@ -102,8 +102,8 @@ int rlf_rank_neighbours(const rlf_comm_world *world, int rank);
 
 /* ---- budget.c ---- */
 
-/* Which device of the backend is this rank's, and what it may take of it and of
- * the machine: rank->limit. All ranks make the call. */
+/* Finds the device of the backend that is this rank's, and what it may take of
+ * it and of the machine: rank->limit. All ranks make the call. */
 rlf_status rlf_rank_find_limit(rlf_rank *rank, const rlf_backend *backend,
                                rlf_err *err, int *index);
 /* Pools get what is left of a device's memory. All ranks make the call, once

@@ -1,4 +1,4 @@
-/* Which checkpoints stay: see retention.h. */
+/* The checkpoints that stay: see retention.h. */
 #include "engine/sched/retention.h"
 
 #include "engine/io/file.h"

@@ -1,4 +1,4 @@
-/* Which checkpoints of a run there are, which stay and which go.
+/* The checkpoints of a run: which there are, which stay and which go.
  *
  * They are directories CHECKPOINTS/step-NNNNNNNN. One goes by being renamed to
  * "removing" first, so that no kill leaves half of one under its name; one that

@@ -153,7 +153,7 @@ uint64_t rlf_run_epoch(const rlf_run *run);
  * "actor.generate", "" if nothing. From any thread. */
 void rlf_run_doing(const rlf_run *run, char *text, size_t room);
 
-/* Tells of a rank of this process whose work could not be noted in its flight
+/* Finds a rank of this process whose work could not be noted in its flight
  * record: true once a rank, and *err says why. */
 bool rlf_run_unnoted(const rlf_run *run, rlf_err *err);
 

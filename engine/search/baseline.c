@@ -152,8 +152,8 @@ cut(const rlf_problem *p, rlf_estimator *e, const rlf_mesh_span *within,
     change_pairs(p, e, within, out);
 }
 
-/* Says how many calls that model calls need before it come one after another.
- */
+/* Returns how many calls that model calls need come before it one after
+ * another. */
 static int
 depth_of(const rlf_problem *p, int i, const int *depth)
 {

@@ -21,7 +21,7 @@
 #include "engine/timing/seconds.h"
 #include "engine/timing/workload.h"
 
-/* Says how the rows of a replica are cut. */
+/* The division of a replica's rows. */
 typedef struct rlf_call_cut {
     double micros; /* micro-batches of a reading or an update, on average */
     int seats;     /* samples that are generated at once, in all stages */

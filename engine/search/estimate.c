@@ -325,8 +325,8 @@ latest(const timeline *t, uint64_t of)
     return end;
 }
 
-/* When all ranks of an operation are free; `beside`: calls that are not waited
- * for. */
+/* Returns the moment at which all ranks of an operation are free; `beside`:
+ * calls that are not waited for. */
 static double
 free_at(const rlf_estimator *e, const timeline *t, int operation,
         uint64_t beside)
@@ -338,7 +338,8 @@ free_at(const rlf_estimator *e, const timeline *t, int operation,
     return end;
 }
 
-/* When call i, and what else its ranks read of generation k, is done. */
+/* Returns the moment at which call i, and what else its ranks read of
+ * generation k, is done. */
 static double
 read_behind(const rlf_estimator *e, const timeline *t, int k, int i)
 {
@@ -406,8 +407,9 @@ run_move(const rlf_estimator *e, timeline *t, int i, double ready)
     return t->end[MOST + i] = ready;
 }
 
-/* When a reading is done whose ranks make samples ahead, which can begin at
- * `ready` where they do not; where all do it is read between two turns. */
+/* Returns the moment at which a reading is done whose ranks make samples ahead,
+ * which can begin at `ready` where they do not; where all do it is read between
+ * two turns. */
 static double
 read_apart(const rlf_estimator *e, timeline *t, int i, double ready)
 {

@@ -251,9 +251,9 @@ is_followed(const rlf_problem *p, int c)
     return any;
 }
 
-/* When samples of a generation of the call are gathered: as a run finds that it
- * pays, or as a row says. Where ranks share cores those that are free leave
- * theirs to others. */
+/* Sets when samples of a generation of the call are gathered: as a run finds
+ * that it pays, or as a row says. Where ranks share cores those that are free
+ * leave theirs to others. */
 static void
 put_gathers(rlf_call_measure *m, const rlf_opened *opened,
             const rlf_sizes *sizes, const rlf_node *node, int c,

@@ -84,8 +84,9 @@ void rlf_place_row_cut(rlf_place_row *row, const rlf_choice *at,
 
 /* ---- pages.c ---- */
 
-/* Says how the rows of a generation are cut on the opened rank: where its pages
- * do not depend on what other calls leave (on a host) by how many there are. */
+/* Returns the division of a generation's rows on the opened rank: where its
+ * pages do not depend on what other calls leave (on a host) by how many there
+ * are. */
 rlf_call_cut rlf_measure_cut(rlf_call_measure *m, const rlf_opened *opened,
                              const rlf_sizes *sizes, const rlf_node *node);
 /* Adds to `pages` what the generations of the model take where they have fewer

@@ -12,13 +12,14 @@ piece_seconds(const rlf_reading *r, double n)
     return r->anew + (r->seconds - r->anew) * n / PARTS;
 }
 
-/* When all is read of which the last `left` parts are so when the generation is
- * over. They are one piece, which begins when the piece before is done, of
- * `last` seconds until `now`: who sampled has the samples, sends them to all,
- * and so waits for those who read. They are dealt by tokens, of which those of
- * the piece before count until it is reported, so who sampled gets more. Of a
- * placement that is not known it is left out that they wait: who has more to do
- * before may have no piece then, and wait less. */
+/* Returns the moment at which all is read of a generation whose last `left`
+ * parts are complete when it is over. They are one piece, which begins when the
+ * piece before is done, of `last` seconds until `now`: who sampled has the
+ * samples, sends them to all, and so waits for those who read. They are dealt
+ * by tokens, of which those of the piece before count until it is reported, so
+ * who sampled gets more. Of a placement that is not known it is left out that
+ * they wait: who has more to do before may have no piece then, and wait
+ * less. */
 static double
 read_rest(const rlf_reading *r, double over, double now, double last, int left)
 {

@@ -1,4 +1,4 @@
-/* When ranks are done that read the samples of a generation as they are
+/* The end of readings whose ranks read the samples of a generation as they are
  * complete: an eighth at a time, as in a run. */
 #ifndef RLF_SEARCH_READING_H
 #define RLF_SEARCH_READING_H

@@ -179,7 +179,7 @@ rlf_sim_sequences(simulation *s, int instance)
     return *slot(s, instance) = q;
 }
 
-/* Which piece of its set an iteration of a for has. */
+/* Notes the piece of its set that an iteration of a for has. */
 static void
 note_piece(simulation *s, const rlf_rank_command *command,
            const rlf_instance *in)

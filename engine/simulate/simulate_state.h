@@ -17,8 +17,7 @@ typedef struct sequences {
     uint32_t n_list, first, n;
 } sequences;
 
-/* Says how long a command takes that many ranks carry out together, found once.
- */
+/* The time of a command that many ranks carry out together, found once. */
 typedef struct passes {
     uint64_t n; /* of the command, + 1 */
     double seconds;

@@ -68,7 +68,8 @@ enter_wire(wire *w, double at, double bytes)
     w->bytes += bytes;
 }
 
-/* When all of the round that leaves or enters a machine is over. */
+/* Returns the moment at which all of the round that leaves or enters a machine
+ * is over. */
 static double
 end_of(const transfers *t, const wire *w, int rank)
 {

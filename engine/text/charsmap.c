@@ -198,7 +198,7 @@ share_of(const char *p, size_t n, size_t whole, rlf_str to)
     return bytes;
 }
 
-/* Says where as many characters of the text behind `edge` end as [from, to)
+/* Returns the end of as many characters of the text behind `edge` as [from, to)
  * has. The reference forgets what is left out before anything stands, so that
  * what follows takes the places of that. */
 static size_t

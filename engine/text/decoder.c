@@ -37,7 +37,7 @@ rlf_char_byte(uint32_t code)
     return code == OTHERS + 67 ? HYPHEN : -1;
 }
 
-/* Says how far the reading of a sequence is. */
+/* The state of the reading of a sequence. */
 typedef struct reading {
     rlf_decoder *decoder;
     const char *file;

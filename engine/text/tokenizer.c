@@ -125,7 +125,7 @@ rlf_tokenizer_close(rlf_tokenizer *tokenizer)
 
 /* --- encoding --- */
 
-/* What a text ends with, for the text that goes on after it. */
+/* The end of a text, for the text that goes on after it. */
 typedef enum text_end {
     END_NOTHING,    /* it is empty */
     END_TOKEN,      /* an added token */
@@ -206,8 +206,8 @@ normalize(const encoder *e, rlf_str text, rlf_buf *out, rlf_err *err)
     return RLF_OK;
 }
 
-/* Says how long the first n bytes of a text are once the whole is normalized. A
- * letter behind them keeps spaces that only the end of a text loses. */
+/* Finds how long the first n bytes of a text are once the whole is normalized.
+ * A letter behind them keeps spaces that only the end of a text loses. */
 static rlf_status
 measure(const encoder *e, const char *p, size_t n, rlf_buf *spare, rlf_err *err,
         size_t *out)

@@ -105,7 +105,7 @@ rlf_codes_others(rlf_arena *arena, rlf_codes set)
     return out;
 }
 
-/* Says how many of the ascending `data` are not above the code. */
+/* Returns how many of the ascending `data` are not above the code. */
 static size_t
 count_until(const uint32_t *data, size_t n, uint32_t code)
 {

@@ -189,7 +189,7 @@ rlf_lengths_of_list(const uint32_t *list, size_t n, rlf_arena *arena)
     return d;
 }
 
-/* Says how many of the list's lengths are not above x. */
+/* Returns how many of the list's lengths are not above x. */
 static size_t
 list_below(const rlf_length_distribution *d, double x)
 {

@@ -1,4 +1,4 @@
-/* Says how long responses are if none are made: a distribution of lengths, and
+/* The lengths of responses that are not made: a distribution of lengths, and
  * from it the length of each sample by seed and number.
  *
  *     fixed:512            all alike

@@ -146,7 +146,7 @@ chunks_of(const rlf_profile_key *key)
     return key->chunks > 1 ? key->chunks : 1;
 }
 
-/* Says how unlike two cuts are; < 0: not of the same work. */
+/* Returns the distance of two cuts; < 0: they are not of the same work. */
 static double
 distance(const rlf_profile_key *a, const rlf_profile_key *b)
 {
@@ -357,7 +357,7 @@ find_word(const char *word, const char *const *words, int n)
     return i;
 }
 
-/* Says how a table cuts what passes through it, which files of format 2 do not
+/* Reads how a table cuts what passes through it, which files of format 2 do not
  * say: there all is taken to be whole, as nearly all of it was. */
 static rlf_status
 read_pass(const reader *r, const json_t *o, rlf_profile_key *k)

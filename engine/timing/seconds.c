@@ -116,7 +116,7 @@ neighbour(const rlf_layout *layout, int place, int by)
     return layout->ranks[rlf_layout_place(layout, at)];
 }
 
-/* Says how many ranks of a machine have that neighbour on another. */
+/* Returns how many ranks of a machine have that neighbour on another. */
 static int
 leaving(const rlf_cluster *c, const rlf_layout *layout, int machine, int by)
 {

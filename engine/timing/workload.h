@@ -1,5 +1,5 @@
-/* Says how long the rows of a step are expected to be. Memory is sized by how
- * long they can be (engine/graph/sizes.h); time is not.
+/* The expected lengths of the rows of a step. Memory is sized by how long they
+ * can be (engine/graph/sizes.h); time is not.
  *
  * A workload says it for a program: a distribution of the prompts of each of
  * its data sets, and one of responses. What it does not say is as long as it
@@ -33,13 +33,12 @@ rlf_workload_draws(const rlf_workload *w)
 /* The set of the graph that the prompts of a set are those of: rows of data, or
  * texts that are asked. */
 int rlf_workload_root(const rlf_graph *graph, int set);
-/* Says how long the prompts of a set are; NULL: as long as can be. `w` may be
- * NULL.
- */
+/* Returns the lengths of a set's prompts; NULL: as long as can be. `w` may be
+ * NULL. */
 const rlf_length_distribution *
 rlf_workload_prompts(const rlf_workload *w, const rlf_graph *graph, int set);
 
-/* Says how long the responses of a set are, likewise. */
+/* Returns the lengths of a set's responses, likewise. */
 const rlf_length_distribution *
 rlf_workload_responses(const rlf_workload *w, const rlf_graph *graph, int set);
 

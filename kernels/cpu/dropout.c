@@ -31,8 +31,8 @@ multiply_wide(vu a, uint32_t m, vu *high)
 #endif
 }
 
-/* Which counter lane i has: in each 128 bits one of each quarter of them, so
- * that four vectors of words, turned within 128 bits, are in the order of
+/* Returns the counter of lane i: in each 128 bits one of each quarter of them,
+ * so that four vectors of words, turned within 128 bits, are in the order of
  * columns. */
 INLINE uint32_t
 counter_of(uint32_t i)

@@ -53,7 +53,7 @@ typedef struct micro {
 typedef enum ahead { FETCH_NONE, FETCH_B, FETCH_NEXT, FETCH_SOON } ahead;
 
 #define UNROLL _Pragma("GCC unroll 16")
-/* Says how far ahead of its use a panel is fetched, in floats. */
+/* The distance, in floats, at which a panel is prefetched ahead of its use. */
 #define AHEAD (16 * NR)
 
 /* `m` rows times `nv` vectors, all constants but the operands. */
@@ -413,8 +413,8 @@ floats_of(const rlf_product_args *a, const block *d, int64_t n, int64_t k,
     return tile;
 }
 
-/* Says how much of k goes at once. Few rows read each panel once, then k is not
- * cut; but what is widened in scratch must fit there. */
+/* Returns how much of k goes at once. Few rows read each panel once, then k is
+ * not cut; but what is widened in scratch must fit there. */
 static int64_t
 k_at_once(const rlf_product_args *a, const block *d, int64_t k)
 {

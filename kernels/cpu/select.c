@@ -1,4 +1,5 @@
-/* Which instance of the CPU's operations this machine can run, best first. */
+/* The instances of the CPU's operations that this machine can run, best
+ * first. */
 #include "kernels/cpu/select.h"
 
 #include <string.h>

@@ -114,7 +114,7 @@ add_module(rewriting *w, const rlf_model_row *old, int first, int n)
     }
 }
 
-/* Says how many results from `first` on are of one module. */
+/* Returns how many results from `first` on are of one module. */
 static int
 module_size(const rlf_model_row *row, int first)
 {

@@ -157,7 +157,7 @@ make_lists(rlf_compiler *c)
         take(c, RLF_AT_D_X, (rlf_buffer){.width = c->table->config.hidden}, 0);
 }
 
-/* Which values have gradients. */
+/* Finds the values that have gradients. */
 static void
 find_wanted(rlf_compiler *c)
 {
@@ -179,8 +179,8 @@ leaves_weights(const rlf_compiler *c, int r)
            rlf_is_product(rlf_row_at(c, r)) && rlf_is_trained(c, r);
 }
 
-/* Which rows of a chunk read a value last, and whether derivatives do. The next
- * layer reads the residual too. */
+/* Finds the rows of a chunk that read a value last, and whether derivatives do.
+ * The next layer reads the residual too. */
 static void
 find_readers(rlf_compiler *c, rlf_chunk own)
 {

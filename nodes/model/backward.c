@@ -151,7 +151,7 @@ join_heads(rlf_compiler *c, const rlf_model_row *row)
     return to;
 }
 
-/* Says how the sum over outputs that are cut is cut (kernels.h). */
+/* Sets how the sum over outputs that are cut is cut (kernels.h). */
 static void
 set_parts(rlf_compiler *c, const rlf_model_row *row, rlf_product_args *a)
 {

@@ -282,9 +282,8 @@ carve_layers(rlf_model *m, rlf_suballocator *c,
                                     t->matrix[k].cols, options->trained, false);
 }
 
-/* Says how many of the numbers that are packed, the heads' among them, are of
- * bf16.
- */
+/* Returns the share of bf16 numbers among those that are packed, the heads'
+ * included. */
 static double
 share_narrow(const rlf_model *m)
 {

@@ -179,8 +179,8 @@ rlf_is_wanted(const rlf_compiler *c, int r)
     return wanted;
 }
 
-/* Which inputs the derivative of a row reads, bit i for in[i], and whether it
- * reads its result. */
+/* Returns the inputs that the derivative of a row reads, bit i for in[i], and
+ * whether it reads its result. */
 static inline int
 rlf_reads_of(const rlf_compiler *c, int r)
 {
@@ -233,7 +233,8 @@ rlf_out_width(const rlf_compiler *c, const rlf_model_row *row)
     return n;
 }
 
-/* Which of these columns of all places the first here is. */
+/* Returns the number, among the columns of all places, of the first one
+ * here. */
 static inline int64_t
 rlf_first_of(const rlf_compiler *c, rlf_var x)
 {
@@ -348,9 +349,9 @@ rlf_norm_in_shards(const rlf_compiler *c, const rlf_model_row *row)
     return is;
 }
 
-/* Says how a sum over shards of a value's columns is cut: their number in all
- * places, ranks that hold the same counted each, and the pieces that they lie
- * in (kernels.h). */
+/* Returns how a sum over shards of a value's columns is cut: their number in
+ * all places, ranks that hold the same counted each, and the pieces that they
+ * lie in (kernels.h). */
 static inline int64_t
 rlf_cut_of(const rlf_compiler *c, rlf_var x, int *pieces)
 {

@@ -30,8 +30,8 @@ read_types(const rlf_config_keys *r, const rlf_model_config *c, bool *windowed)
     return RLF_OK;
 }
 
-/* Which layers rotate nothing: no_rope_layers has a 0 for each of them, else
- * every so many have none. */
+/* Reads the layers that rotate nothing: no_rope_layers has a 0 for each of
+ * them, else every so many have none. */
 static rlf_status
 read_still(const rlf_config_keys *r, const rlf_family *f, rlf_arena *arena,
            rlf_model_config *c)
@@ -59,8 +59,8 @@ read_still(const rlf_config_keys *r, const rlf_family *f, rlf_arena *arena,
     return RLF_OK;
 }
 
-/* Which layers see only the last `window` keys. A key that is absent and one
- * that is null differ: null means no window. */
+/* Reads the layers that see only the last `window` keys. A key that is absent
+ * and one that is null differ: null means no window. */
 static rlf_status
 read_window(const rlf_config_keys *r, const rlf_family *f, rlf_arena *arena,
             rlf_model_config *c)

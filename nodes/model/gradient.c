@@ -56,7 +56,7 @@ tied_floats(const rlf_table *t)
     return is_tied(t) ? t->vocab * t->config.hidden : 0;
 }
 
-/* Which block takes a lane. */
+/* Returns the block that takes a lane. */
 static int
 block_of(int lane)
 {

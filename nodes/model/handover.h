@@ -32,7 +32,8 @@ rlf_status rlf_generation_take(rlf_generation *generation, const char *bytes,
                                size_t n, rlf_arena *arena, rlf_err *err,
                                uint32_t *first, const uint32_t **label,
                                uint32_t *n_rows);
-/* Says how many sequences can be at work at once, however long they become. */
+/* Returns how many sequences can be at work at once, however long they
+ * become. */
 uint32_t rlf_generation_seats(const rlf_generation *generation);
 
 #endif

@@ -418,7 +418,7 @@ save_text(const merging *m, const char *name, const char *text)
                           strlen(text), m->err);
 }
 
-/* Which tensor is in which file. */
+/* Writes the index that tells which tensor is in which file. */
 static rlf_status
 write_index(const merging *m, uint64_t bytes)
 {

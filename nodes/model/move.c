@@ -135,7 +135,7 @@ round_rows(const mover *v, const rlf_send *s, int64_t first, int64_t n,
     return v->kernels->product_pack(v->queue, &args, err);
 }
 
-/* Says how full the stage of a rank is in a round. */
+/* The part of a rank's stage that is full in a round. */
 typedef struct filling {
     int part;
     size_t used;

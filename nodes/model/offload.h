@@ -36,8 +36,8 @@ rlf_model_near(const rlf_model *model, int64_t offset)
                                 : model->vectors + (offset - t->matrices);
 }
 
-/* Says how floats go to weights from weights, or from and to a buffer of the
- * host (NULL). */
+/* Returns the kind of copy by which floats go to weights from weights, or from
+ * and to a buffer of the host (NULL). */
 static inline rlf_copy
 rlf_model_copy_kind(const rlf_model *to, const rlf_model *from)
 {

@@ -40,13 +40,13 @@ rlf_status rlf_weights_check(const rlf_table *table,
                              const rlf_weights_origin *origin, rlf_err *err,
                              rlf_weights_known *out);
 
-/* Which tensors of the whole model, but for those of adapters, it has in bf16:
- * [slots], in `arena` (rlf_model_options.bf16); NULL: none. */
+/* Finds the tensors of the whole model, but for those of adapters, that it has
+ * in bf16: [slots], in `arena` (rlf_model_options.bf16); NULL: none. */
 rlf_status rlf_weights_bf16(const rlf_table *table,
                             const rlf_weights_origin *origin, rlf_arena *arena,
                             rlf_err *err, const bool **out);
 
-/* Says how what was saved in `dir`, a model or adapters, is of another shape
+/* Returns how what was saved in `dir`, a model or adapters, is of another shape
  * than the table `whole`, for which `by` asks: the first tensor, as a part of a
  * sentence in `arena`. NULL: it is of that shape, or cannot be opened. */
 const char *rlf_weights_differ(const rlf_table *whole, const char *dir,

@@ -69,7 +69,7 @@ rlf_status rlf_parallel_hear(const rlf_model *m, void *data, size_t bytes,
  * first replica it becomes whole. */
 rlf_status rlf_parallel_collect_slot(const rlf_model *m, const rlf_slot *slot,
                                      float *part, rlf_err *err);
-/* Says how the vocabulary is held, for operations of the head. */
+/* Returns how the vocabulary is held, for operations of the head. */
 rlf_head_part rlf_parallel_head(const rlf_model *m);
 /* words[n, vocabulary], in which every rank has the columns of its tokens,
  * become whole. */

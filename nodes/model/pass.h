@@ -35,7 +35,7 @@ typedef struct rlf_sequence {
     rlf_random_key drops; /* by which dropout is drawn, token by token */
 } rlf_sequence;
 
-/* Says how many tokens are the model's own: rows of RLF_ROWS_TOKENS. */
+/* Returns how many tokens are the model's own: rows of RLF_ROWS_TOKENS. */
 static inline uint32_t
 rlf_sequence_own(const rlf_sequence *seq)
 {
@@ -45,7 +45,7 @@ rlf_sequence_own(const rlf_sequence *seq)
     return n;
 }
 
-/* Which tokens' last hidden states are wanted. */
+/* The tokens whose last hidden states are wanted. */
 typedef enum rlf_rows_kind {
     RLF_ROWS_TOKENS, /* per own token of the response, of the token before it */
     RLF_ROWS_LAST,   /* per sequence, of its last token */
@@ -141,8 +141,8 @@ rlf_real *rlf_pass_back(const rlf_pass *pass, int chunk);
 /* The place where the residual goes out. */
 rlf_real *rlf_pass_output(const rlf_pass *pass, int chunk);
 
-/* Says how many of the n sequences fit into one pass, in order: at least one if
- * n is not 0, else RLF_USER: the first is longer than the pass, or than the
+/* Finds how many of the n sequences fit into one pass, in order: at least one
+ * if n is not 0, else RLF_USER: the first is longer than the pass, or than the
  * model's context. */
 rlf_status rlf_pass_fit(const rlf_pass *pass, const rlf_sequence *seqs,
                         uint32_t n, rlf_err *err, uint32_t *fit);

@@ -30,7 +30,7 @@
 #include "engine/base/vec.h"
 #include "nodes/model/config.h"
 
-/* Says how many numbers a row of a value has. */
+/* The numbers that a row of a value has. */
 typedef enum rlf_width {
     RLF_WIDTH_HIDDEN, /* the residual: whole on all ranks */
     RLF_WIDTH_HEAD,   /* one head: of weights that all heads share */
@@ -73,7 +73,7 @@ extern const rlf_row_info rlf_row_infos[];
 
 typedef int rlf_var; /* its number in the program */
 
-/* Which matrix of an adapter a LINEAR row has. */
+/* The matrix of an adapter that a LINEAR row has. */
 typedef enum rlf_adapter {
     RLF_ADAPTER_NONE,
     RLF_ADAPTER_A, /* [rank, inputs] */

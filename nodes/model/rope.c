@@ -376,7 +376,7 @@ read_part(reading *r, int head_dim)
     return RLF_OK;
 }
 
-/* Which kind a word names. */
+/* Finds the kind that a word names. */
 static rlf_status
 find_kind(const reading *r, const char *word)
 {

@@ -1,4 +1,4 @@
-/* Which part of a model's block each of its replicas steps (ZeRO stage 1:
+/* The part of a model's block that each of its replicas steps (ZeRO stage 1:
  * Rajbhandari et al. 2020, 5.1).
  *
  * The part of the block (table.h) that training changes is cut into one slice a

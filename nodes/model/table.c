@@ -122,7 +122,7 @@ set_group(const rlf_model_config *c, rlf_slot *slot, int part)
     slot->form.stride = (per + 2) * d;
 }
 
-/* Says how files have the tensors of a row's product, which are those from slot
+/* Sets how files have the tensors of a row's product, which are those from slot
  * `first` on: neighbours of one name are parts of one tensor. */
 static void
 set_forms(builder *b, int first)
@@ -563,7 +563,8 @@ cut_layers(rlf_table *t, rlf_arena *arena)
     }
 }
 
-/* Which tensors of the whole are here: both tables have them in one order. */
+/* Numbers the tensors of the whole that are here: both tables have them in one
+ * order. */
 static void
 number_slots(rlf_table *t, rlf_arena *arena)
 {

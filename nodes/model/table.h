@@ -63,9 +63,9 @@ typedef struct rlf_chunk {
     int first, last;
 } rlf_chunk;
 
-/* Which of its shards a rank holds of a tensor: all; rows (outputs: q, gate,
- * up, embedding, head), columns (inputs: o, down); rows of key/value heads,
- * which several ranks hold where there are more ranks than heads. */
+/* The shards of a tensor that a rank holds: all; rows (outputs: q, gate, up,
+ * embedding, head), columns (inputs: o, down); rows of key/value heads, which
+ * several ranks hold where there are more ranks than heads. */
 typedef enum rlf_slice {
     RLF_SLICE_NOT,
     RLF_SLICE_ROWS,
@@ -183,7 +183,7 @@ rlf_table_adapted(const rlf_table *table)
     return table->config.lora.rank > 0;
 }
 
-/* Says how many floats training changes. */
+/* Returns how many floats training changes. */
 static inline int64_t
 rlf_table_trained(const rlf_table *table)
 {
@@ -214,7 +214,7 @@ const rlf_table *rlf_table_new(const rlf_model_config *config,
 const rlf_table *rlf_table_stage(const rlf_program *program,
                                  rlf_model_head head, const rlf_cut *cut,
                                  const rlf_table *whole, rlf_arena *arena);
-/* Says how much of a width is held here. */
+/* Returns how much of a width is held here. */
 int64_t rlf_table_width(const rlf_table *table, rlf_width width);
 /* A rank's part in all stages together: with zeros as ones. */
 rlf_cut rlf_table_whole_cut(const rlf_cut *cut);

@@ -74,7 +74,7 @@ def main():
           " * from what. Included by unicode.c only. */\n"
           "#ifndef RLF_TEXT_UNICODE_NORMAL_H\n"
           "#define RLF_TEXT_UNICODE_NORMAL_H\n\n#include <stdint.h>")
-    where = "Says where runs of {}, and runs of others, begin\n * in turn."
+    where = "The first codes of runs of {}, and of runs of others,\n * in turn."
     array("mark_runs", edges(c for c in CODES if marks("a" + chr(c)) == "a"),
           where.format("combining marks"))
     array("nonspacing_runs",

@@ -8,7 +8,7 @@
 #include "nodes/model/config_keys.h"
 #include "nodes/model/program.h"
 
-/* Which keys of config.json a family has, and what it means where they are
+/* The keys of config.json that a family has, and what it means where they are
  * silent. */
 typedef struct rlf_family {
     const char *type;         /* model_type */
