@@ -1544,8 +1544,8 @@ static const uint32_t long_fold_pairs[] = {
     0x1f74, 0x3b9, 0x1f7c, 0x3b9,
 };
 
-/* Says where runs of characters assigned in Unicode 9.0, and runs of others,
- * begin in turn; the first are assigned. */
+/* The first codes of runs of characters assigned in Unicode 9.0, and of runs of
+ * others, in turn; the first run is assigned. */
 static const uint32_t unicode9_runs[] = {
     0, 0x378, 0x37a, 0x380, 0x384, 0x38b, 0x38c, 0x38d, 0x38e, 0x3a2, 0x3a3,
     0x530, 0x531, 0x557, 0x559, 0x560, 0x561, 0x588, 0x589, 0x58b, 0x58d, 0x590,

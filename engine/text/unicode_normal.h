@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* Says where runs of combining marks, and runs of others, begin
+/* The first codes of runs of combining marks, and of runs of others,
  * in turn. */
 static const uint32_t mark_runs[] = {
     0x300, 0x370, 0x483, 0x48a, 0x591, 0x5be, 0x5bf, 0x5c0, 0x5c1, 0x5c3, 0x5c4,
@@ -65,7 +65,7 @@ static const uint32_t mark_runs[] = {
     0x1e94b, 0xe0100, 0xe01f0,
 };
 
-/* Says where runs of marks that take no space, and runs of others, begin
+/* The first codes of runs of marks that take no space, and of runs of others,
  * in turn. */
 static const uint32_t nonspacing_runs[] = {
     0x300, 0x340, 0x342, 0x343, 0x345, 0x370, 0x483, 0x488, 0x591, 0x5be, 0x5bf,
@@ -130,7 +130,7 @@ static const uint32_t nonspacing_runs[] = {
     0x1e8d0, 0x1e8d7, 0xe0100, 0xe01f0,
 };
 
-/* Says where runs of control characters, and runs of others, begin
+/* The first codes of runs of control characters, and of runs of others,
  * in turn. */
 static const uint32_t control_runs[] = {
     0, 9, 0xb, 0xd, 0xe, 0x20, 0x7f, 0xa0, 0xad, 0xae, 0x600, 0x606, 0x61c,

@@ -172,8 +172,8 @@ def main():
     assert len(present) == 0x110000
     array("uint32_t", "unicode9_runs",
           [c for c, v in runs(lambda c: int(present[c]))],
-          "Says where runs of characters assigned in Unicode 9.0, and runs of "
-          "others,\n * begin in turn; the first are assigned.")
+          "The first codes of runs of characters assigned in Unicode 9.0, and of "
+          "runs of\n * others, in turn; the first run is assigned.")
     assert present[0] == "1"
     print("\n#endif")
     sys.stdout.flush()
