@@ -35,17 +35,8 @@ void
 rlf_log_to_stderr(void *arg, rlf_log_level level, const char *line)
 {
     const rlf_session *s = arg;
-    rlf_buf text = {0};
     (void)level;
-    if (s->options.json) {
-        rlf_buf_puts(&text, "{\"severity\": \"log\", \"code\": \"run\", "
-                            "\"text\": ");
-        rlf_buf_json(&text, line, strlen(line));
-        rlf_buf_puts(&text, "}");
-    } else
-        rlf_buf_puts(&text, line);
-    fprintf(stderr, "%s\n", text.p);
-    rlf_buf_free(&text);
+    rlf_diag_print_log(line, s->options.json);
 }
 
 /* A line at a time, so that those of several threads and processes stand

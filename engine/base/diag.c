@@ -443,3 +443,18 @@ rlf_err_print_json(const rlf_err *err, const rlf_sources *sources, rlf_buf *out)
     rlf_buf_puts(out, "}\n");
     rlf_buf_free(&c.text);
 }
+
+void
+rlf_diag_print_log(const char *line, bool json)
+{
+    rlf_buf text = {0};
+    if (json) {
+        rlf_buf_puts(&text, "{\"severity\": \"log\", \"code\": \"run\", "
+                            "\"text\": ");
+        rlf_buf_json(&text, line, strlen(line));
+        rlf_buf_puts(&text, "}");
+    } else
+        rlf_buf_puts(&text, line);
+    fprintf(stderr, "%s\n", text.p);
+    rlf_buf_free(&text);
+}

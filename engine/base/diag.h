@@ -78,5 +78,8 @@ void rlf_err_print(const rlf_err *err, const rlf_sources *sources,
 /* The same as JSON, a line. */
 void rlf_err_print_json(const rlf_err *err, const rlf_sources *sources,
                         rlf_buf *out);
+/* Prints a line of the log to the standard error, at once; `json`: as an
+ * object. */
+void rlf_diag_print_log(const char *line, bool json);
 
 #endif

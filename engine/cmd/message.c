@@ -172,16 +172,7 @@ rlf_cmd_put_whole(const char *text)
 void
 rlf_cmd_put_log(const char *line)
 {
-    rlf_buf text = {0};
-    if (as_json) {
-        rlf_buf_puts(&text, "{\"severity\": \"log\", \"code\": \"run\", "
-                            "\"text\": ");
-        rlf_buf_json(&text, line, strlen(line));
-        rlf_buf_puts(&text, "}");
-    } else
-        rlf_buf_puts(&text, line);
-    fprintf(stderr, "%s\n", text.p);
-    rlf_buf_free(&text);
+    rlf_diag_print_log(line, as_json);
 }
 
 void

@@ -329,3 +329,14 @@ rlf_json_get_array(const json_t *object, const char *file, const char *key,
         *out = value;
     return RLF_OK;
 }
+
+const char *
+rlf_json_print(json_t *root, rlf_arena *arena)
+{
+    char *text = json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS |
+                                      JSON_REAL_PRECISION(15));
+    const char *copy = rlf_arena_printf(arena, "%s\n", text);
+    free(text);
+    json_decref(root);
+    return copy;
+}

@@ -6,6 +6,7 @@
 #ifndef RLF_IO_JSON_H
 #define RLF_IO_JSON_H
 
+#include "engine/base/arena.h"
 #include "engine/base/status.h"
 
 #include <jansson.h>
@@ -70,5 +71,8 @@ rlf_status rlf_json_get_array(const json_t *object, const char *file,
 bool rlf_json_as_int(const json_t *value, int64_t *out);
 /* "a number", "a text", "an object"...: what stands there. */
 const char *rlf_json_word(const json_t *value);
+/* Returns the text of `root` as files for others have it, in lines with sorted
+ * keys, in the arena, and lets go of `root`. */
+const char *rlf_json_print(json_t *root, rlf_arena *arena);
 
 #endif

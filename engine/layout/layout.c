@@ -289,6 +289,15 @@ part_count(const rlf_layout *layout)
 }
 
 bool
+rlf_layout_shares_ranks(const rlf_layout *a, const rlf_layout *b)
+{
+    for (int i = 0; i < a->n_ranks; i++)
+        if (rlf_layout_find(b, a->ranks[i]).tp >= 0)
+            return true;
+    return false;
+}
+
+bool
 rlf_layout_same_cut(const rlf_layout *a, const rlf_layout *b)
 {
     return a->tp == b->tp && a->pp == b->pp && part_count(a) == part_count(b) &&

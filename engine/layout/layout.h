@@ -96,6 +96,8 @@ int rlf_layout_group(const rlf_layout *layout, int rank, int axes, int *out);
 rlf_status rlf_layout_regroup(const rlf_layout *train, int tp, int pp,
                               rlf_err *err, rlf_layout *out);
 
+/* Is there a rank that both have? */
+bool rlf_layout_shares_ranks(const rlf_layout *a, const rlf_layout *b);
 /* Do both cut a model's weights into the same parts? */
 bool rlf_layout_same_cut(const rlf_layout *a, const rlf_layout *b);
 

@@ -24,15 +24,6 @@ layout_of(const rlf_control *c, int model, int copy)
     return &c->plan->copies[model].list[copy].mesh.layout;
 }
 
-static bool
-share_ranks(const rlf_layout *a, const rlf_layout *b)
-{
-    for (int i = 0; i < a->n_ranks; i++)
-        if (rlf_layout_find(b, a->ranks[i]).tp >= 0)
-            return true;
-    return false;
-}
-
 static void
 add_pin(rlf_control *c, int model, int copy, int node)
 {
@@ -55,8 +46,8 @@ reads_copy(const rlf_control *c, const rlf_node *node)
     for (int i = 0; i < c->n_pins && !node->ahead; i++) {
         int model = c->pins[i].model;
         if (copy[model] > 0 &&
-            share_ranks(layout_of(c, model, copy[model]),
-                        layout_of(c, model, c->pins[i].copy)))
+            rlf_layout_shares_ranks(layout_of(c, model, copy[model]),
+                                    layout_of(c, model, c->pins[i].copy)))
             return true;
     }
     return false;

@@ -269,15 +269,6 @@ is_read_ahead(const rlf_plan *plan, int model, int copy)
     return false;
 }
 
-static bool
-share_ranks(const rlf_layout *a, const rlf_layout *b)
-{
-    for (int i = 0; i < a->n_ranks; i++)
-        if (rlf_layout_find(b, a->ranks[i]).tp >= 0)
-            return true;
-    return false;
-}
-
 bool
 rlf_weight_copies_separate(const rlf_plan *plan, int model)
 {
@@ -288,8 +279,9 @@ rlf_weight_copies_separate(const rlf_plan *plan, int model)
         if (!node->ahead || !uses(node->reads, node->n_reads, model))
             continue;
         int copy = plan->place[i].copy[model];
-        if (copy <= 0 || share_ranks(&copies->list[copy].mesh.layout,
-                                     &copies->list[0].mesh.layout))
+        if (copy <= 0 ||
+            rlf_layout_shares_ranks(&copies->list[copy].mesh.layout,
+                                    &copies->list[0].mesh.layout))
             return false;
         some = true;
     }

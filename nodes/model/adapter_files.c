@@ -207,12 +207,7 @@ rlf_adapter_config_text(const rlf_model_config *c, rlf_model_head head,
                         head & RLF_HEAD_SCALAR ? json_pack("[s]", "score")
                                                : json_null());
     json_object_set_new(root, "target_modules", target_list(c, arena));
-    char *text = json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS |
-                                      JSON_REAL_PRECISION(15));
-    const char *copy = rlf_arena_printf(arena, "%s\n", text);
-    free(text);
-    json_decref(root);
-    return copy;
+    return rlf_json_print(root, arena);
 }
 
 /* Does adapter_config.json say that the scalar head was trained? What is wrong

@@ -557,17 +557,6 @@ eos_value(const int *ids, int n)
     return list;
 }
 
-static const char *
-dump(json_t *root, rlf_arena *arena)
-{
-    char *text = json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS |
-                                      JSON_REAL_PRECISION(15));
-    const char *copy = rlf_arena_printf(arena, "%s\n", text);
-    free(text);
-    json_decref(root);
-    return copy;
-}
-
 rlf_status
 rlf_model_config_llama(const rlf_llama_args *a, rlf_arena *arena, rlf_err *err,
                        rlf_model_config *out)
@@ -618,7 +607,7 @@ rlf_model_config_llama(const rlf_llama_args *a, rlf_arena *arena, rlf_err *err,
     json_object_set_new(root, "eos_token_id", eos_value(a->eos, a->n_eos));
     const rlf_config_keys r = {"llama(...)", root, err};
     rlf_status status = read_config(&r, arena, out);
-    const char *text = dump(root, arena);
+    const char *text = rlf_json_print(root, arena);
     if (status >= 0)
         out->json = text;
     return status;
@@ -673,7 +662,7 @@ rlf_model_config_text(const rlf_model_config *c, rlf_model_head head,
     say_type(root, "torch_dtype", types);
     if (head == RLF_HEAD_SCALAR)
         json_object_set_new(root, "id2label", json_pack("{s:s}", "0", "score"));
-    *out = dump(root, arena);
+    *out = rlf_json_print(root, arena);
     return RLF_OK;
 }
 
@@ -686,7 +675,7 @@ rlf_model_config_generation(const rlf_model_config *c, rlf_arena *arena)
     if (c->bos >= 0)
         json_object_set_new(root, "bos_token_id", json_integer(c->bos));
     json_object_set_new(root, "eos_token_id", eos_value(c->eos, c->n_eos));
-    return dump(root, arena);
+    return rlf_json_print(root, arena);
 }
 
 int

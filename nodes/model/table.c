@@ -260,19 +260,34 @@ add_row_vectors(builder *b, const rlf_model_row *row)
     set_forms(b, first);
 }
 
+/* Begins layer i, to which all that is added next belongs. */
+static rlf_layer *
+begin_layer(builder *b, int i)
+{
+    align(b);
+    b->layer = i;
+    return &b->table->layers[i];
+}
+
+/* Adds the matrices of the rows of a layer that are adapters, or that are not.
+ */
+static void
+add_layer_rows(builder *b, int i, bool adapters)
+{
+    const rlf_program *p = b->table->program;
+    for (int r = p->first[i]; r < p->first[i + 1]; r++)
+        if ((p->rows.data[r].adapter != RLF_ADAPTER_NONE) == adapters)
+            add_row_matrix(b, &p->rows.data[r]);
+}
+
 static void
 add_layer_matrices(builder *b, int i)
 {
     rlf_table *t = b->table;
-    const rlf_program *p = t->program;
-    rlf_layer *l = &t->layers[i];
-    align(b);
-    b->layer = i;
+    rlf_layer *l = begin_layer(b, i);
     l->matrices = t->count;
     l->first = t->n_matrix;
-    for (int r = p->first[i]; r < p->first[i + 1]; r++)
-        if (!p->rows.data[r].adapter)
-            add_row_matrix(b, &p->rows.data[r]);
+    add_layer_rows(b, i, false);
     l->matrices_end = t->count;
     l->last = t->n_matrix;
 }
@@ -280,16 +295,10 @@ add_layer_matrices(builder *b, int i)
 static void
 add_layer_adapters(builder *b, int i)
 {
-    rlf_table *t = b->table;
-    const rlf_program *p = t->program;
-    rlf_layer *l = &t->layers[i];
-    align(b);
-    b->layer = i;
-    l->adapters = t->count;
-    for (int r = p->first[i]; r < p->first[i + 1]; r++)
-        if (p->rows.data[r].adapter)
-            add_row_matrix(b, &p->rows.data[r]);
-    l->adapters_end = t->count;
+    rlf_layer *l = begin_layer(b, i);
+    l->adapters = b->table->count;
+    add_layer_rows(b, i, true);
+    l->adapters_end = b->table->count;
 }
 
 static void
@@ -297,9 +306,7 @@ add_layer_vectors(builder *b, int i)
 {
     rlf_table *t = b->table;
     const rlf_program *p = t->program;
-    rlf_layer *l = &t->layers[i];
-    align(b);
-    b->layer = i;
+    rlf_layer *l = begin_layer(b, i);
     l->vectors = t->count;
     for (int later = 0; later < 2; later++)
         for (int r = p->first[i]; r < p->first[i + 1]; r++) {

@@ -11,13 +11,7 @@ local expression = {}
 local DEEPEST = 40 -- brackets within brackets
 local MOST = 250 -- factors of a product that is read
 
-local function set_of(text)
-  local list = {}
-  for _, word in ipairs(rlf.words(text)) do
-    list[word] = true
-  end
-  return list
-end
+local set_of = notation.set_of
 
 -- Commands whose argument follows, those that stand for themselves, those that
 -- dress what they hold, and brackets; others cannot be read.

@@ -11,13 +11,7 @@ local last = {}
 
 local LONGEST = 1000 -- bytes on each side of the number that are looked at
 
-local function set_of(text)
-  local list = {}
-  for _, word in ipairs(rlf.words(text)) do
-    list[word] = true
-  end
-  return list
-end
+local set_of = notation.set_of
 
 local operator_commands = set_of([[times cdot div pm mp le leq leqslant ge geq
     geqslant ne neq lt gt approx equiv in cup cap over choose to]])

@@ -8,6 +8,15 @@ local unit = require("answer.unit")
 
 local notation = {}
 
+-- The words of a text, as a set.
+function notation.set_of(text)
+  local list = {}
+  for _, word in ipairs(rlf.words(text)) do
+    list[word] = true
+  end
+  return list
+end
+
 -- What stands for itself in a cleaned text.
 notation.row = "\1" -- the end of a matrix's row
 notation.apart = "\2" -- between the answers of "2 or 3"

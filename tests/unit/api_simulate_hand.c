@@ -47,6 +47,25 @@ count_handover(void *self, const rlf_node *node, int rank, uint32_t samples,
     return (double)HANDOVER * samples;
 }
 
+/* Simulates a plan by these options; without durations calls and turns take the
+ * seconds of this file. */
+static rlf_simulated
+simulate(const planned *p, rlf_simulate_options options)
+{
+    static const rlf_durations counted = {.portion = count_portion,
+                                          .turn = count_turn};
+    rlf_simulated out;
+    rlf_err err = RLF_ERR_NONE;
+    options.plan = p->plan;
+    if (!options.sizes)
+        options.sizes = &p->sizes;
+    if (!options.durations)
+        options.durations = &counted;
+    if (rlf_simulate(&options, p->arena, &err, &out) != RLF_OK)
+        bail("%s", err.sentence);
+    return out;
+}
+
 /* A step on one rank takes what its calls take together: turns until the
  * longest sample ends, a hook and two models on each sample, and two models
  * trained on each. */
@@ -54,17 +73,9 @@ static void
 test_sum(void)
 {
     planned p = open_plan(&one_rank);
-    const rlf_durations d = {.portion = count_portion, .turn = count_turn};
-    rlf_simulate_options options = {.plan = p.plan,
-                                    .sizes = &p.sizes,
-                                    .durations = &d,
-                                    .policy = streams,
-                                    .steps = STEPS};
-    rlf_simulated out;
-    rlf_err err = RLF_ERR_NONE;
     double samples = BATCH * EACH, pieces = 2, models = 2;
-    if (rlf_simulate(&options, p.arena, &err, &out) != RLF_OK)
-        bail("%s", err.sentence);
+    rlf_simulated out =
+        simulate(&p, (rlf_simulate_options){.policy = streams, .steps = STEPS});
     near(out.ends[STEPS - 1] / STEPS,
          TURN * MOST_NEW + 3 * READ * samples +
              models * (samples * (FORWARD + BACKWARD) + pieces * FINISH),
@@ -76,17 +87,9 @@ test_sum(void)
 static double
 step_of(const planned *p, uint64_t number)
 {
-    const rlf_durations d = {.portion = count_portion, .turn = count_turn};
-    rlf_simulate_options options = {.plan = p->plan,
-                                    .sizes = &p->sizes,
-                                    .durations = &d,
-                                    .policy = streams,
-                                    .number = number,
-                                    .steps = STEPS};
-    rlf_simulated out;
-    rlf_err err = RLF_ERR_NONE;
-    if (rlf_simulate(&options, p->arena, &err, &out) != RLF_OK)
-        bail("%s", err.sentence);
+    rlf_simulated out =
+        simulate(p, (rlf_simulate_options){
+                        .policy = streams, .number = number, .steps = STEPS});
     return out.ends[STEPS - 1] / STEPS;
 }
 
@@ -164,14 +167,8 @@ test_apart(void)
         "actor on 0..1 (lanes: 2)\n critic on 2..3 (lanes: 2)\n"
         " ref on 0..1\n actor.generate on 0..3"};
     planned p = open_plan(&apart);
-    const rlf_durations d = {.portion = count_portion, .turn = count_turn};
-    rlf_simulate_options options = {
-        .plan = p.plan, .sizes = &p.sizes, .durations = &d, .steps = STEPS};
-    rlf_simulated out;
-    rlf_err err = RLF_ERR_NONE;
     double samples = BATCH * EACH, pieces = 2;
-    if (rlf_simulate(&options, p.arena, &err, &out) != RLF_OK)
-        bail("%s", err.sentence);
+    rlf_simulated out = simulate(&p, (rlf_simulate_options){.steps = STEPS});
     near(out.ends[STEPS - 1] / STEPS,
          TURN * MOST_NEW + READ * samples / 4 + READ * samples / 2 +
              samples / 2 * (FORWARD + BACKWARD) + pieces * FINISH,
@@ -189,16 +186,11 @@ test_at_once(void)
         "actor on 0..1 (lanes: 4)\n critic on 0..1 (pp: 2, lanes: 4)\n"
         " ref on 0..1"};
     planned p = open_plan(&two);
-    const rlf_durations d = {.portion = count_portion, .turn = count_turn};
     double end[2];
     for (int k = 0; k < 2; k++) {
-        rlf_simulate_options options = {
-            .plan = p.plan, .sizes = &p.sizes, .durations = &d, .steps = 1};
-        options.policy = k ? streams : (rlf_policy){0};
-        rlf_simulated out;
-        rlf_err err = RLF_ERR_NONE;
-        if (rlf_simulate(&options, p.arena, &err, &out) != RLF_OK)
-            bail("%s", err.sentence);
+        rlf_simulated out = simulate(
+            &p, (rlf_simulate_options){
+                    .steps = 1, .policy = k ? streams : (rlf_policy){0}});
         end[k] = out.ends[0];
     }
     near(end[1], end[0], 1e-9,
@@ -255,23 +247,16 @@ test_by_hand(const struct by_hand *by)
 {
     enum { WARM = 2 };
     planned p = open_plan(&by->plan);
-    const rlf_durations d = {.portion = count_portion, .turn = count_turn};
     uint32_t seats[MOST_NODES];
     for (int i = 0; i < MOST_NODES; i++)
         seats[i] = by->seats;
     witness w = {.plan = p.plan};
-    rlf_simulate_options options = {.plan = p.plan,
-                                    .sizes = &p.sizes,
-                                    .durations = &d,
-                                    .policy = streams,
-                                    .seats = seats,
-                                    .steps = WARM + STEPS,
-                                    .self = &w,
-                                    .see = see};
-    rlf_simulated out;
-    rlf_err err = RLF_ERR_NONE;
-    if (rlf_simulate(&options, p.arena, &err, &out) != RLF_OK)
-        bail("%s", err.sentence);
+    rlf_simulated out =
+        simulate(&p, (rlf_simulate_options){.policy = streams,
+                                            .seats = seats,
+                                            .steps = WARM + STEPS,
+                                            .self = &w,
+                                            .see = see});
     double end = out.ends[WARM + STEPS - 1], busy = 0;
     near((end - out.ends[WARM - 1]) / STEPS, by->step, 1e-9, by->name);
     for (int r = 0; r < p.plan->ranks; r++)
@@ -304,19 +289,10 @@ test_chunks(void)
                  cases[k].words);
         const plan_case of = {"chunks that are read", 2, 0, rows};
         planned p = open_plan(&of);
-        const rlf_durations d = {.portion = count_portion, .turn = count_turn};
         witness w = {.plan = p.plan};
-        rlf_simulate_options options = {.plan = p.plan,
-                                        .sizes = &p.sizes,
-                                        .durations = &d,
-                                        .steps = STEPS,
-                                        .self = &w,
-                                        .see = see};
-        rlf_simulated out;
-        rlf_err err = RLF_ERR_NONE;
         double samples = BATCH * EACH;
-        if (rlf_simulate(&options, p.arena, &err, &out) != RLF_OK)
-            bail("%s", err.sentence);
+        simulate(
+            &p, (rlf_simulate_options){.steps = STEPS, .self = &w, .see = see});
         for (int r = 0; r < 2; r++)
             near(w.spent[r][RLF_SPENT_READ] / STEPS,
                  READ * samples / 2 + FORWARD * samples * cases[k].chunks, 1e-9,
@@ -329,20 +305,12 @@ test_chunks(void)
 static double
 paged_step(const planned *p, uint64_t pages, uint32_t tokens, rlf_paged *seen)
 {
-    const rlf_durations d = {.portion = count_portion, .turn = count_turn};
     rlf_page_room room[MOST_NODES];
     for (int i = 0; i < MOST_NODES; i++)
         room[i] = (rlf_page_room){pages, 1, tokens};
-    rlf_simulate_options options = {.plan = p->plan,
-                                    .sizes = &p->sizes,
-                                    .durations = &d,
-                                    .policy = streams,
-                                    .pages = room,
-                                    .steps = STEPS};
-    rlf_simulated out;
-    rlf_err err = RLF_ERR_NONE;
-    if (rlf_simulate(&options, p->arena, &err, &out) != RLF_OK)
-        bail("%s", err.sentence);
+    rlf_simulated out =
+        simulate(p, (rlf_simulate_options){
+                        .policy = streams, .pages = room, .steps = STEPS});
     *seen = (rlf_paged){0};
     for (size_t i = 0; i < p->plan->graph->nodes.count; i++)
         if (out.paged[i].waiting)
@@ -447,19 +415,13 @@ test_migration_by_hand(void)
                              .turn = count_turn,
                              .handover = count_handover};
     witness w = {.plan = p.plan};
-    rlf_simulate_options options = {.plan = p.plan,
-                                    .sizes = &p.sizes,
-                                    .durations = &d,
-                                    .workload = &two,
-                                    .seed = 1,
-                                    .policy = streams,
-                                    .steps = 1,
-                                    .self = &w,
-                                    .see = see};
-    rlf_simulated out;
-    rlf_err err = RLF_ERR_NONE;
-    if (rlf_simulate(&options, p.arena, &err, &out) != RLF_OK)
-        bail("%s", err.sentence);
+    rlf_simulated out = simulate(&p, (rlf_simulate_options){.durations = &d,
+                                                            .workload = &two,
+                                                            .seed = 1,
+                                                            .policy = streams,
+                                                            .steps = 1,
+                                                            .self = &w,
+                                                            .see = see});
     near((double)out.tokens,
          (BATCH * EACH - LEFT) * SHORT + (double)LEFT * WHOLE, 0,
          "samples that migrate have their lengths");
