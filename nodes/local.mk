@@ -71,6 +71,10 @@ check_PROGRAMS += tests/unit/nodes_chat
 tests_unit_nodes_chat_LDADD = $(NODES_LIBS)
 EXTRA_DIST += tests/data/chat_ids.json tests/oracle/chat_ids.py
 EXTRA_DIST += tests/data/chat_tools.json tests/oracle/chat_tools.py
+check_PROGRAMS += tests/unit/nodes_tokenizers
+tests_unit_nodes_tokenizers_LDADD = $(NODES_LIBS)
+EXTRA_DIST += tests/data/tokenizer_classes.json \
+	tests/oracle/tokenizer_classes.py
 check_PROGRAMS += tests/unit/nodes_turns
 tests_unit_nodes_turns_LDADD = $(NODES_LIBS)
 tap_tests += tests/converse.tap

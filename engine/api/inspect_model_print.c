@@ -91,15 +91,34 @@ put_files(const rlf_inspected_model *c, rlf_buf *out)
     rlf_buf_putc(out, '\n');
 }
 
+/* The class that a file names, and the one that acts, if it is another. */
+static void
+put_class(const rlf_inspected_model *c, rlf_buf *out)
+{
+    static const char *const whole[] = {"PreTrainedTokenizerFast",
+                                        "TokenizersBackend"};
+    const char *named = rlf_inspected_string(c->texts, "tokenizer_class");
+    const char *built = rlf_tokenizer_built(c->tokenizer);
+    bool plain = !named;
+    for (size_t i = 0; named && i < RLF_COUNT(whole); i++)
+        plain |= strcmp(named, whole[i]) == 0;
+    if (named)
+        rlf_buf_printf(out, ", %s", named);
+    if (built && (!named || strncmp(named, built, strlen(built)) != 0))
+        rlf_buf_printf(out, ", built by %s", built);
+    else if (!built && !plain)
+        rlf_buf_puts(out, ", read as tokenizer.json says");
+}
+
 static void
 put_texts(const rlf_inspected_model *c, rlf_buf *out)
 {
     if (c->tokenizer) {
-        const char *class = rlf_inspected_string(c->texts, "tokenizer_class");
         rlf_buf_puts(out, "  tokenizer   ");
         put_count(rlf_tokenizer_vocab(c->tokenizer), out);
-        rlf_buf_printf(out, " tokens%s%s\n", class ? ", " : "",
-                       class ? class : "");
+        rlf_buf_puts(out, " tokens");
+        put_class(c, out);
+        rlf_buf_putc(out, '\n');
     }
     rlf_buf_printf(out, "  template    %s", c->template ? c->template : "none");
     for (size_t i = 0; i < c->n_named; i++)

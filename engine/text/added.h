@@ -15,6 +15,9 @@ typedef struct rlf_added {
     bool normalized;     /* looked for after normalization, else before */
     bool single_word;    /* not inside a word */
     bool lstrip, rstrip; /* takes the white space beside it */
+    bool rewritten;      /* it was normalized, and has another text so */
+    bool named;          /* no list of tokens has it, but names, */
+    bool said;           /* one of them as a text */
 } rlf_added;
 
 /* Looks for a list of them, at every place the longest: in about as many

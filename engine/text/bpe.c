@@ -132,8 +132,14 @@ fail_unknown(const rlf_bpe *bpe, const char *p, rlf_err *err)
                  "the character U+%04X is not in the tokenizer's vocabulary, "
                  "which has no unknown token",
                  rlf_utf8_code(p));
-    rlf_err_hint(err,
-                 "leave such rows out, or give the tokenizer an unk_token");
+    if (bpe->built)
+        rlf_err_hint(err,
+                     "transformers leaves it out of the text, since its class "
+                     "%s builds a model without one: leave such rows out",
+                     bpe->built);
+    else
+        rlf_err_hint(err,
+                     "leave such rows out, or give the tokenizer an unk_token");
     return RLF_USER;
 }
 

@@ -25,6 +25,7 @@ typedef struct rlf_bpe {
     rlf_str prefix;         /* of all symbols of a word but the first */
     rlf_str suffix;         /* of the last one */
     bool byte_level, byte_fallback, fuse_unk, ignore_merges;
+    const char *built; /* the class that has built it without unk, or NULL */
     bool cuts;        /* a word may be cut before a sign of a space, ... */
     bool joined[256]; /* ... but behind these bytes, where tokens go on */
 } rlf_bpe;

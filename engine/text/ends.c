@@ -23,31 +23,26 @@ token_text(const json_t *value)
 }
 
 /* The id of the special token that `json` names under `key`; RLF_NO_ID if it
- * names none. A token of the vocabulary becomes a special one by it. */
+ * names none. */
 static rlf_status
-named_id(rlf_tokenizer *t, const json_t *json, const char *key, rlf_err *err,
-         uint32_t *out)
+named_id(const rlf_tokenizer *t, const json_t *json, const char *key,
+         rlf_name_kind kind, uint32_t listed, rlf_err *err, uint32_t *out)
 {
     const char *text = token_text(json_object_get(json, key));
     *out = RLF_NO_ID;
     if (!text)
         return RLF_OK;
-    *out = rlf_tokenizer_find(t, text);
-    if (*out == RLF_NO_ID) {
-        rlf_fail(err, RLF_USER,
-                 "%s/tokenizer_config.json, or special_tokens_map.json: the %s "
-                 "\"%.*s\" is not in the vocabulary",
-                 t->dir, key, RLF_CUT(60, text));
-        rlf_err_hint(err, "name a token of %s", t->file);
-        return RLF_USER;
-    }
-    rlf_added *added = RLF_NEW(t->arena, rlf_added);
-    *added = (rlf_added){
-        .text = rlf_str_of(rlf_arena_strdup(t->arena, text)),
-        .id = *out,
-        .special = true,
-    };
-    return rlf_tokenizer_add(t, added, err);
+    uint32_t id = rlf_tokenizer_find(t, text);
+    if (id < listed || kind == RLF_NAME_ADDED)
+        *out = id;
+    if (id < listed || kind != RLF_NAME_WRONG)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "%s/tokenizer_config.json, or special_tokens_map.json: the %s "
+             "\"%.*s\" is not in the vocabulary",
+             t->dir, key, RLF_CUT(60, text));
+    rlf_err_hint(err, "name a token of %s", t->file);
+    return RLF_USER;
 }
 
 static rlf_status
@@ -133,13 +128,17 @@ apply_add(rlf_tokenizer *t, const json_t *config, const char *key, uint32_t id,
 }
 
 rlf_status
-rlf_tokenizer_ends(rlf_tokenizer *t, const json_t *config, rlf_err *err)
+rlf_tokenizer_ends(rlf_tokenizer *t, const json_t *config, uint32_t listed,
+                   rlf_err *err)
 {
     json_t *generation = NULL, *model = NULL;
     uint32_t own = RLF_NO_ID;
     rlf_status status = RLF_OK;
-    RLF_TRY_GOTO(named_id(t, config, "bos_token", err, &t->bos), end);
-    RLF_TRY_GOTO(named_id(t, config, "eos_token", err, &own), end);
+    RLF_TRY_GOTO(
+        named_id(t, config, "bos_token", t->bos_kind, listed, err, &t->bos),
+        end);
+    RLF_TRY_GOTO(
+        named_id(t, config, "eos_token", t->eos_kind, listed, err, &own), end);
     RLF_TRY_GOTO(
         rlf_tokenizer_beside(t, "generation_config.json", err, &generation),
         end);

@@ -15,12 +15,20 @@
 
 enum { RLF_IDS_MOST = 1 << 22 }; /* no vocabulary is nearly as large */
 
+/* A name of a token that neither the vocabulary nor a list has. */
+typedef enum rlf_name_kind {
+    RLF_NAME_WRONG, /* is refused */
+    RLF_NAME_ADDED, /* tokenizer.json lists it, of which its class takes less */
+    RLF_NAME_CLASS, /* is given by its class alone, and names no token here */
+} rlf_name_kind;
+
 struct rlf_tokenizer {
     rlf_arena *arena;
     rlf_scratches *scratches;
     const char *dir;  /* where its files are */
     const char *file; /* tokenizer.json or vocab.json, for messages */
     bool pair;        /* it is vocab.json */
+    const char *built; /* the class that builds it; NULL: none */
     bool plain;       /* special tokens in texts are split as any text */
     uint32_t n_words; /* tokens of the vocabulary, without added ones */
     uint32_t vocab;   /* largest id + 1 */
@@ -37,6 +45,7 @@ struct rlf_tokenizer {
     rlf_pre_tokenizer pre_tokenizer;
     rlf_model model;
     rlf_decoder decoder;
+    rlf_name_kind bos_kind, eos_kind;
     rlf_ids prefix, suffix, eos; /* in the arena */
     uint32_t bos;
     RLF_VEC(rlf_named_token) named;
@@ -75,20 +84,31 @@ rlf_status rlf_tokenizer_add(rlf_tokenizer *tokenizer, rlf_added *added,
  * is named by an object of names, and "extra_special_tokens" is a list or
  * absent. */
 void rlf_tokenizer_gather(json_t *config, json_t *map);
+/* After that: its list of special tokens without a name, or NULL; and whether a
+ * name stands for the token. */
+json_t *rlf_tokenizer_extra(const json_t *config);
+bool rlf_tokenizer_is_named(const json_t *config, const char *token);
 /* Applies what tokenizer_config.json says besides the ends: names of special
  * tokens (a token that is nowhere else gets the next id), spaces in front of
  * texts, whether special tokens count in texts. */
 rlf_status rlf_tokenizer_settings(rlf_tokenizer *tokenizer,
                                   const json_t *config, rlf_err *err);
-/* Makes what tokenizer.json would say, from vocab.json and merges.txt. */
-rlf_status rlf_tokenizer_pair(const char *dir, rlf_arena *arena,
-                              const json_t *config, rlf_err *err, json_t **out);
+/* The vocabulary, the merges and the added tokens of vocab.json, merges.txt and
+ * added_tokens.json, as tokenizer.json would say them. */
+rlf_status rlf_tokenizer_pair(const char *dir, rlf_arena *arena, rlf_err *err,
+                              json_t **out);
+/* Rewrites the parsed tokenizer.json to what the tokenizer's class builds of
+ * it, where that does not take it as it is, and adds the names of special
+ * tokens that the class has itself to *config, which may be NULL before.
+ * RLF_USER: the class is known, and not one of those that are here. */
+rlf_status rlf_tokenizer_class(rlf_tokenizer *tokenizer, json_t *root,
+                               json_t **config, rlf_err *err);
 /* A JSON file of the directory, or NULL if it is not there. */
 rlf_status rlf_tokenizer_beside(const rlf_tokenizer *tokenizer,
                                 const char *name, rlf_err *err, json_t **out);
-/* Beginning and ends, from the other files. Before `load` has made its finders
- * the tokens named there become added tokens. */
+/* Beginning and ends, from the other files. RLF_USER: a file names a token with
+ * an id from `listed` on, which neither the vocabulary nor a list has. */
 rlf_status rlf_tokenizer_ends(rlf_tokenizer *tokenizer, const json_t *config,
-                              rlf_err *err);
+                              uint32_t listed, rlf_err *err);
 
 #endif

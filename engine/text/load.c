@@ -86,10 +86,11 @@ rlf_tokenizer_add(rlf_tokenizer *t, rlf_added *added, rlf_err *err)
 }
 
 /* `again`: an entry of tokenizer_config.json, whose flags count for a token
- * that is known, too. But a token that was special once stays so. */
+ * that is known, too. But a token that was special once stays so. `names`, or
+ * NULL: what it names is special. */
 static rlf_status
 load_added(rlf_tokenizer *t, const json_t *json, const json_t *id, bool again,
-           rlf_err *err)
+           const json_t *names, rlf_err *err)
 {
     const char *content = NULL;
     rlf_added *added = RLF_NEW(t->arena, rlf_added);
@@ -116,8 +117,10 @@ load_added(rlf_tokenizer *t, const json_t *json, const json_t *id, bool again,
     rlf_added *known = t->added_by_id[added->id];
     if (again && known != added) {
         added->special |= known->special;
+        added->rewritten |= known->rewritten || known->normalized;
         *known = *added;
     }
+    known->special |= rlf_tokenizer_is_named(names, content);
     return RLF_OK;
 }
 
@@ -130,12 +133,13 @@ load_all_added(rlf_tokenizer *t, const json_t *root, const json_t *config,
     const char *key;
     RLF_TRY(
         rlf_json_get_array(root, t->file, "added_tokens", false, err, &list));
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        entry = json_array_get(list, i);
-        RLF_TRY(load_added(t, entry, json_object_get(entry, "id"), false, err));
-    }
     RLF_TRY(rlf_json_get_object(config, "tokenizer_config.json",
                                 "added_tokens_decoder", false, err, &more));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        entry = json_array_get(list, i);
+        RLF_TRY(load_added(t, entry, json_object_get(entry, "id"), false,
+                           more ? NULL : config, err));
+    }
     json_object_foreach(more, key, entry)
     {
         char *end;
@@ -147,7 +151,7 @@ load_all_added(rlf_tokenizer *t, const json_t *root, const json_t *config,
                               "added_tokens_decoder is no id",
                               RLF_CUT(40, key));
         else
-            status = load_added(t, entry, id, true, err);
+            status = load_added(t, entry, id, true, config, err);
         json_decref(id);
         RLF_TRY(status);
     }
@@ -164,6 +168,20 @@ add_equals(rlf_tokenizer *t)
             t->added_by_id[id] = rlf_map_get(&t->added_by_text, t->texts[id].p);
 }
 
+/* The text of an added token as the normalizer writes it. */
+static rlf_status
+normal_text(rlf_tokenizer *t, const rlf_added *added, rlf_err *err,
+            rlf_str *out)
+{
+    rlf_buf text = {0};
+    rlf_buf_add(&text, added->text.p, added->text.n);
+    rlf_status status =
+        rlf_normalizer_apply(&t->normalizer, &text, false, NULL, err);
+    *out = rlf_tokenizer_keep(t, text.p, text.n);
+    rlf_buf_free(&text);
+    return status;
+}
+
 /* Those to be found before normalization, and those after it. */
 static rlf_status
 make_finders(rlf_tokenizer *t, rlf_err *err)
@@ -175,15 +193,9 @@ make_finders(rlf_tokenizer *t, rlf_err *err)
             RLF_TRY_PUSH_IN(t->arena, &early, "a tokenizer", added);
             continue;
         }
-        rlf_buf text = {0};
-        rlf_buf_add(&text, added->text.p, added->text.n);
-        rlf_status status =
-            rlf_normalizer_apply(&t->normalizer, &text, false, NULL, err);
         rlf_added *copy = RLF_NEW(t->arena, rlf_added);
         *copy = *added;
-        copy->text = rlf_tokenizer_keep(t, text.p, text.n);
-        rlf_buf_free(&text);
-        RLF_TRY(status);
+        RLF_TRY(normal_text(t, added, err, &copy->text));
         RLF_TRY_PUSH_IN(t->arena, &late, "a tokenizer", copy);
     }
     rlf_finder_init(&t->before, t->arena, early.data, early.count);
@@ -197,17 +209,23 @@ static rlf_status
 make_pieces(rlf_tokenizer *t, rlf_err *err)
 {
     rlf_buf piece = {0};
+    rlf_status status = RLF_OK;
     RLF_TRY(rlf_arena_try(t->arena, t->vocab * sizeof *t->pieces, table, err,
                           &t->pieces));
     for (uint32_t id = 0; id < t->vocab && !rlf_memory_failed(); id++) {
         if (!t->texts[id].p)
             continue;
+        rlf_str text = t->texts[id];
+        const rlf_added *added = t->added_by_id[id];
+        if (added && (added->normalized || added->rewritten))
+            RLF_TRY_GOTO(normal_text(t, added, err, &text), end);
         rlf_buf_clear(&piece);
-        rlf_decoder_piece(&t->decoder, t->texts[id], 0, &piece);
+        rlf_decoder_piece(&t->decoder, text, 0, &piece);
         t->pieces[id] = rlf_tokenizer_keep(t, piece.p ? piece.p : "", piece.n);
     }
+end:
     rlf_buf_free(&piece);
-    return rlf_memory_check(err);
+    return status < 0 ? status : rlf_memory_check(err);
 }
 
 static rlf_digest
@@ -302,10 +320,11 @@ rlf_tokenizer_load(rlf_tokenizer *t, const json_t *root, const json_t *config,
     t->added_by_text.arena = t->arena;
     RLF_TRY(rlf_tokenizer_model(t, model, err));
     RLF_TRY(load_all_added(t, root, config, err));
+    uint32_t listed = t->next_id;
+    RLF_TRY(rlf_tokenizer_settings(t, config, err));
     RLF_TRY(
         rlf_tokenizer_post(t, json_object_get(root, "post_processor"), err));
-    RLF_TRY(rlf_tokenizer_ends(t, config, err));
-    RLF_TRY(rlf_tokenizer_settings(t, config, err));
+    RLF_TRY(rlf_tokenizer_ends(t, config, listed, err));
     if (t->model.kind == RLF_MODEL_UNIGRAM)
         add_equals(t);
     RLF_TRY(make_finders(t, err));

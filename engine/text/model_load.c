@@ -289,6 +289,7 @@ load_bpe(rlf_tokenizer *t, const json_t *model, rlf_err *err)
     RLF_TRY(rlf_bpe_init(bpe, t->arena, &t->model.vocabulary,
                          json_array_size(merges), err));
     bpe->byte_level = t->pre_tokenizer.byte_level;
+    bpe->built = t->built;
     RLF_TRY(load_fix(t, model, "continuing_subword_prefix", false, err,
                      &bpe->prefix));
     RLF_TRY(load_fix(t, model, "end_of_word_suffix", false, err, &bpe->suffix));

@@ -26,7 +26,9 @@ add_special(rlf_tokenizer *t, const json_t *value, const char *file,
     rlf_added *added = RLF_NEW(t->arena, rlf_added);
     *added = (rlf_added){.text = rlf_str_of(rlf_arena_strdup(t->arena, text)),
                          .id = rlf_tokenizer_find(t, text),
-                         .special = true};
+                         .special = true,
+                         .named = true,
+                         .said = json_is_string(value)};
     const struct {
         const char *key;
         bool *to;
@@ -43,6 +45,12 @@ add_special(rlf_tokenizer *t, const json_t *value, const char *file,
         return RLF_OK;
     if (added->id == RLF_NO_ID)
         added->id = t->next_id;
+    rlf_added *known = added->id < t->vocab ? t->added_by_id[added->id] : NULL;
+    if (known && known->named && !(added->said && known->said)) {
+        added->said |= known->said;
+        added->rewritten |= known->rewritten || known->normalized;
+        *known = *added; /* of names that say other things the last counts */
+    }
     return rlf_tokenizer_add(t, added, err);
 }
 
@@ -152,6 +160,14 @@ joined(const json_t *list, const json_t *more)
     return all;
 }
 
+json_t *
+rlf_tokenizer_extra(const json_t *config)
+{
+    /* the older name counts where the newer one is not there */
+    json_t *list = json_object_get(config, extra);
+    return list ? list : json_object_get(config, older);
+}
+
 void
 rlf_tokenizer_gather(json_t *config, json_t *map)
 {
@@ -182,11 +198,40 @@ rlf_tokenizer_named(const rlf_tokenizer *tokenizer, size_t *count)
     return tokenizer->named.data;
 }
 
+const char *
+rlf_tokenizer_built(const rlf_tokenizer *tokenizer)
+{
+    return tokenizer->built;
+}
+
 static const char *
 text_of(const json_t *token)
 {
     return json_string_value(
         json_is_object(token) ? json_object_get(token, "content") : token);
+}
+
+static bool
+has_token(const json_t *object, const char *text)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        const char *token = text_of(value);
+        size_t n = strlen(key);
+        if (n > 6 && strcmp(key + n - 6, "_token") == 0 && token &&
+            strcmp(token, text) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool
+rlf_tokenizer_is_named(const json_t *config, const char *text)
+{
+    return has_token(config, text) ||
+           has_token(json_object_get(config, specific), text);
 }
 
 /* A name that is there gets another token. */
@@ -260,88 +305,8 @@ read_names(rlf_tokenizer *t, const json_t *json, const char *file, rlf_err *err)
         const char *name = t->named.data[i].name;
         RLF_TRY(add_special(t, value_of(json, name), file, name, err));
     }
-    /* the older name of the same counts where the newer one is not there */
     const char *key = json_object_get(json, extra) ? extra : older;
-    return add_all(t, json_object_get(json, key), file, key, err);
-}
-
-static bool
-is_prepend(const struct rlf_normal_step *step)
-{
-    return step->kind == RLF_NORMAL_PREPEND;
-}
-
-static void
-drop_prepends(rlf_normalizer *normalizer)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < normalizer->count; i++)
-        if (!is_prepend(&normalizer->data[i]))
-            normalizer->data[n++] = normalizer->data[i];
-    normalizer->count = n;
-}
-
-/* Of sentencepiece's kind: signs for spaces are put by the normalizer or by
- * Metaspace, and the decoder takes the first away. */
-static rlf_status
-set_signs(rlf_tokenizer *t, bool prefix, bool first, rlf_err *err)
-{
-    bool has = false, metaspace = false;
-    for (size_t i = 0; i < t->normalizer.count; i++)
-        has |= is_prepend(&t->normalizer.data[i]);
-    for (size_t i = 0; i < t->pre_tokenizer.count; i++) {
-        rlf_split_step *step = &t->pre_tokenizer.data[i];
-        metaspace |= step->space != NULL;
-        has |= step->space && step->prefix;
-    }
-    if (prefix == has)
-        return RLF_OK;
-    if (prefix && !metaspace) {
-        rlf_fail(err, RLF_USER,
-                 "%s/tokenizer_config.json: \"add_prefix_space\" is true, and "
-                 "%s puts none in front of a text",
-                 t->dir, t->file);
-        rlf_err_hint(err,
-                     "save the tokenizer again, so that both say the same");
-        return RLF_USER;
-    }
-    drop_prepends(&t->normalizer);
-    for (size_t i = 0; i < t->pre_tokenizer.count; i++) {
-        rlf_split_step *step = &t->pre_tokenizer.data[i];
-        step->prefix = step->space && prefix;
-        step->prefix_first = step->prefix && first;
-    }
-    t->decoder.drop_first = prefix;
-    if (!prefix)
-        t->decoder.strip_most = 0;
-    return RLF_OK;
-}
-
-/* The classes that make their parts anew, by their own arguments; of others
- * tokenizer.json alone counts. */
-static rlf_status
-set_prefix(rlf_tokenizer *t, const json_t *config, rlf_err *err)
-{
-    static const char *const byte_level[] = {
-        "GPT2Tokenizer", "GPT2TokenizerFast", "Qwen2Tokenizer",
-        "Qwen2TokenizerFast"};
-    static const char *const signs[] = {"LlamaTokenizer", "LlamaTokenizerFast"};
-    const char *class = "", *file = "tokenizer_config.json";
-    bool prefix = false, legacy = false;
-    if (!json_is_boolean(json_object_get(config, "add_prefix_space")))
-        return RLF_OK;
-    RLF_TRY(rlf_json_get_bool(config, file, "add_prefix_space", true, err,
-                              &prefix));
-    RLF_TRY(rlf_json_get_bool(config, file, "legacy", false, err, &legacy));
-    RLF_TRY(
-        rlf_json_get_text(config, file, "tokenizer_class", false, err, &class));
-    for (size_t i = 0; i < RLF_COUNT(byte_level); i++)
-        if (t->pre_tokenizer.byte_level && !strcmp(class, byte_level[i]))
-            t->pre_tokenizer.data[t->pre_tokenizer.count - 1].prefix = prefix;
-    for (size_t i = 0; i < RLF_COUNT(signs); i++)
-        if (!t->pre_tokenizer.byte_level && !strcmp(class, signs[i]))
-            RLF_TRY(set_signs(t, prefix, !legacy, err));
-    return RLF_OK;
+    return add_all(t, rlf_tokenizer_extra(json), file, key, err);
 }
 
 rlf_status
@@ -350,6 +315,5 @@ rlf_tokenizer_settings(rlf_tokenizer *t, const json_t *config, rlf_err *err)
     static const char file[] = "tokenizer_config.json";
     RLF_TRY(rlf_json_get_bool(config, file, "split_special_tokens", false, err,
                               &t->plain));
-    RLF_TRY(set_prefix(t, config, err));
     return read_names(t, config, file, err);
 }

@@ -12,8 +12,7 @@
 
 /* tokenizer.json, or what stands for it. */
 static rlf_status
-load_root(rlf_tokenizer *t, const json_t *config, const char *path,
-          rlf_err *err, json_t **out)
+load_root(rlf_tokenizer *t, const char *path, rlf_err *err, json_t **out)
 {
     bool there;
     t->file = path;
@@ -26,7 +25,7 @@ load_root(rlf_tokenizer *t, const json_t *config, const char *path,
     RLF_TRY(rlf_file_find(merges, err, &there));
     t->pair &= there;
     if (t->pair)
-        return rlf_tokenizer_pair(t->dir, t->arena, config, err, out);
+        return rlf_tokenizer_pair(t->dir, t->arena, err, out);
     rlf_fail(err, RLF_USER,
              "%s holds neither tokenizer.json nor vocab.json and merges.txt",
              t->dir);
@@ -91,7 +90,8 @@ open_files(rlf_tokenizer *t, const char *path, rlf_err *err)
         return RLF_USER;
     }
     RLF_TRY_GOTO(load_config(t, err, &config), end);
-    RLF_TRY_GOTO(load_root(t, config, whole, err, &root), end);
+    RLF_TRY_GOTO(load_root(t, whole, err, &root), end);
+    RLF_TRY_GOTO(rlf_tokenizer_class(t, root, &config, err), end);
     RLF_TRY_GOTO(rlf_tokenizer_load(t, root, config, err), end);
 end:
     json_decref(root);

@@ -107,6 +107,9 @@ typedef struct rlf_named_token {
 } rlf_named_token;
 const rlf_named_token *rlf_tokenizer_named(const rlf_tokenizer *tokenizer,
                                            size_t *count);
+/* The class of transformers that builds it of its files, instead of taking
+ * tokenizer.json as it is; or NULL. */
+const char *rlf_tokenizer_built(const rlf_tokenizer *tokenizer);
 /* Identity of the mapping between texts and ids: equal for two tokenizers whose
  * files say the same, whatever their formatting. */
 rlf_digest rlf_tokenizer_digest(const rlf_tokenizer *tokenizer);

@@ -1,20 +1,29 @@
-"""Writes tests/data/tokenizers.json: what the `tokenizers` library makes of a
-list of texts, for tokenizers of well-known models.
+"""Writes tests/data/tokenizers.json: what transformers' AutoTokenizer makes of a
+list of texts, and of prompts with responses behind them, for tokenizers of
+well-known models.
 
     python3 -m venv /tmp/venv
-    /tmp/venv/bin/pip install tokenizers==0.21.2 unicodedata2==16.0.0
+    /tmp/venv/bin/pip install transformers==5.24.0 tokenizers==0.23.3 \\
+        unicodedata2==16.0.0
     /tmp/venv/bin/python tests/oracle/text_ids.py DATA > tests/data/tokenizers.json
 
 DATA holds the directories listed below. The test tests/unit/text_oracle.c reads
-the result and the same directories."""
+the result and the same directories. A text has null where the tokenizer leaves out
+a character that it has no token for: rlflow refuses such texts. A response has
+null where a token, or a word of a byte-level tokenizer, goes across its beginning, or
+the prompt alone has other ids than in front of it."""
 
 import json
+import os
 import random
 import sys
 
-import tokenizers
-import unicodedata2
-from tokenizers import Tokenizer
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+
+import tokenizers  # noqa: E402
+import transformers  # noqa: E402
+import unicodedata2  # noqa: E402
 
 DIRS = [
     "tokenizers/gpt2",
@@ -87,12 +96,18 @@ TEXTS = [
     "a\u0300\u0301\u0302\u0303 zalgo t\u0336e\u0336x\u0336t\u0336",
 ]
 
+PROMPTS = ["", "A:", "A: ", "Q: 12 + 5 = ", "It", "x\n", "x\n\n", "  ", "na\u0131ve caf\u00e9", "3",
+           "[INST] Hi [/INST]", "end</s>", "end</s> ", "<|im_start|>assistant\n", "a<|endoftext|>",
+           "\u65e5\u672c", "(", "don"]
+RESPONSES = ["", "five", " five", "  five", "5", "\n", "\nx", " ", "'t do", "\u8a9e \u0301a", "</s>",
+             " </s>", "<|im_end|>", ").", "\u2581x", "\U0001f600 ok"]
+
 
 def malformed(tokenizer, ids):
     """Does a run of byte tokens (<0xHH>) not form valid UTF-8?"""
     run = b""
     for i in ids + [None]:
-        token = None if i is None else tokenizer.id_to_token(i)
+        token = None if i is None else tokenizer.convert_ids_to_tokens(i)
         if token and len(token) == 6 and token.startswith("<0x"):
             run += bytes([int(token[3:5], 16)])
             continue
@@ -129,40 +144,88 @@ def all_ids(t, codes):
     for i in range(0, len(listed), 64):
         text = "".join(f"a{chr(c)}{chr(c)} {chr(c)}1\n"
                        for c in listed[i:i + 64])
-        ids = t.encode(text, add_special_tokens=False).ids
+        ids = ids_of(t, text)
         for byte in "".join(f"{i} " for i in ids).encode():
             h = (h ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
     return f"{h:016x}"
 
 
+def ids_of(t, text, special=False, plain=False):
+    return t(text, add_special_tokens=special, split_special_tokens=plain).input_ids
+
+
+def with_unknown(t):
+    """The same with the unknown token where it would leave out a character, or None."""
+    root = json.loads(t.backend_tokenizer.to_str())
+    if root["model"]["type"] != "BPE" or root["model"]["unk_token"] or t.unk_token is None:
+        return None
+    root["model"]["unk_token"] = t.unk_token
+    return tokenizers.Tokenizer.from_str(json.dumps(root))
+
+
+def leaves_out(t, other, text):
+    """Is there a character that gives no token?"""
+    return other is not None and ids_of(t, text) != other.encode(text, add_special_tokens=False).ids
+
+
+def joint(t, other):
+    """Of each prompt with each response the response's part of the ids of both."""
+    out = []
+    bytes_ = "ByteLevel" in repr(t.backend_tokenizer.pre_tokenizer)
+    for prompt in PROMPTS:
+        for response in RESPONSES:
+            if leaves_out(t, other, prompt + response):
+                out.append(None)
+                continue
+            both = t(prompt + response, add_special_tokens=False, return_offsets_mapping=True)
+            first = ids_of(t, prompt)
+            n = len(first)
+            # a sign for a space stands on the border without a character of its own
+            same = both.input_ids[:n] == first and all(
+                (a >= len(prompt.rstrip()) if i >= n else b <= len(prompt)) for i, (a, b)
+                in enumerate(both.offset_mapping))
+            words = both.word_ids()[max(n - 1, 0):n + 1]
+            if bytes_ and len(words) == 2 and words[0] == words[1] is not None:
+                same = False
+            out.append(both.input_ids[n:] if same else None)
+    return out
+
+
 def main(data):
     out = {
-        "made_with": f"tokenizers {tokenizers.__version__}",
+        "made_with": f"transformers {transformers.__version__}",
         "texts": TEXTS,
+        "prompts": PROMPTS,
+        "responses": RESPONSES,
         "characters": characters(),
         "tokenizers": {},
     }
     rng = random.Random(7)
     for name in DIRS:
-        t = Tokenizer.from_file(f"{data}/{name}/tokenizer.json")
+        t = transformers.AutoTokenizer.from_pretrained(f"{data}/{name}")
+        other = with_unknown(t)
         one = {"ids": [], "plain_ids": [], "decoded": [], "skipped": []}
         for text in TEXTS:
-            ids = t.encode(text, add_special_tokens=True).ids
-            bare = t.encode(text, add_special_tokens=False).ids
+            if leaves_out(t, other, text):
+                for key in ("ids", "plain_ids", "decoded", "skipped"):
+                    one[key].append(None)
+                continue
+            ids = ids_of(t, text, special=True)
+            bare = ids_of(t, text)
             assert ids[len(ids) - len(bare):] == bare
             one["ids"].append(ids)
-            t.encode_special_tokens = True
-            plain = t.encode(text, add_special_tokens=False).ids
-            t.encode_special_tokens = False
+            plain = ids_of(t, text, plain=True)
             one["plain_ids"].append(None if plain == bare else plain)
             full = t.decode(ids, skip_special_tokens=False)
             skip = t.decode(ids, skip_special_tokens=True)
             one["decoded"].append(full)
             one["skipped"].append(None if skip == full else skip)
-        one["prefix"] = len(t.encode("a").ids) - len(
-            t.encode("a", add_special_tokens=False).ids)
-        vocab = t.get_vocab_size()
-        one["characters"] = all_ids(t, out["characters"])
+        one["prefix"] = len(ids_of(t, "a", special=True)) - len(ids_of(t, "a"))
+        one["joint"] = joint(t, other)
+        vocab = len(t)
+        every = "".join(map(chr, (c for a, b in zip(out["characters"][::2], out["characters"][1::2])
+                                  for c in range(a, b))))
+        one["characters"] = None if leaves_out(t, other, every) else all_ids(t, out["characters"])
         one["random"] = []
         while len(one["random"]) < 12:
             ids = [rng.randrange(vocab) for _ in range(rng.randrange(1, 24))]
@@ -170,6 +233,8 @@ def main(data):
                 continue
             one["random"].append([ids, t.decode(ids, skip_special_tokens=True)])
         out["tokenizers"][name] = one
+        print(name, type(t).__name__, sum(i is None for i in one["ids"]),
+              sum(i is None for i in one["joint"]), one["characters"], file=sys.stderr)
     json.dump(out, sys.stdout, ensure_ascii=True, separators=(",", ":"))
     sys.stdout.write("\n")
 

@@ -5,11 +5,8 @@ keys of tokenizer_config.json and the files beside it say this or that.
     /tmp/venv/bin/python tests/oracle/tokenizer_config.py DATA \
         > tests/data/tokenizer_config.json
 
-DATA holds the directories listed below. Made with transformers 5.23.0 and
-tokenizers 0.23.3. The test is tests/unit/text_oracle.c. No text begins with a
-space, has words after a special token, or digits: there LlamaTokenizer and
-GPT2Tokenizer of transformers 5, which make their parts anew, differ from the
-tokenizer.json of a directory, which is what counts here."""
+DATA holds the directories listed below. Made with transformers 5.24.0 and
+tokenizers 0.23.3. The test is tests/unit/text_oracle.c."""
 
 import json
 import os
@@ -37,6 +34,7 @@ TEXTS = [
     "a b</s>",
     "the x<new>",
     "one <pad>",
+    " x</s> 1234  y",
 ]
 FAST = {"tokenizer_class": "PreTrainedTokenizerFast"}
 EDITS = [

@@ -1,0 +1,225 @@
+/* Tokenizers that a class of transformers builds itself: ids of texts and
+ * chats, as its AutoTokenizer has them (tests/data/tokenizer_classes.json,
+ * written by tests/oracle/tokenizer_classes.py). RLFLOW_CLASSES may name a
+ * directory of more of them, which that script writes by --random. */
+#include "engine/graph/run.h"
+#include "engine/io/file.h"
+#include "engine/io/json.h"
+#include "engine/io/records.h"
+#include "engine/text/tokenizer.h"
+#include "nodes/chat.h"
+#include "tests/tap.h"
+
+#include <stdlib.h>
+
+static rlf_arena *arena;
+static const char *dir; /* one that a test writes its files to */
+static const json_t *texts, *messages;
+static const char *template;
+
+static rlf_str
+text_of(const json_t *text)
+{
+    return (rlf_str){json_is_string(text) ? json_string_value(text) : "",
+                     json_string_length(text)};
+}
+
+static double
+fnv(rlf_str text)
+{
+    uint32_t h = 0x811C9DC5u;
+    for (size_t i = 0; i < text.n; i++)
+        h = (h ^ (unsigned char)text.p[i]) * 0x01000193u;
+    return h;
+}
+
+static double
+hash_ids(const rlf_ids *ids)
+{
+    rlf_buf line = {0};
+    for (size_t i = 0; i < ids->count; i++)
+        rlf_buf_printf(&line, "%s%u", i ? " " : "", ids->data[i]);
+    double hash = fnv((rlf_str){line.p ? line.p : "", line.n});
+    rlf_buf_free(&line);
+    return hash;
+}
+
+/* Are the ids of the text, and what they decode to, those of the reference? */
+static bool
+text_agrees(const rlf_tokenizer *t, rlf_str text, const json_t *ids,
+            const json_t *decoded, unsigned flags)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_ids got = {0};
+    rlf_buf back = {0};
+    if (json_is_null(ids))
+        return true; /* the reference itself fails */
+    bool same = rlf_tokenizer_encode(t, text.p, text.n, flags, &err, &got) >= 0;
+    same = same && hash_ids(&got) == json_number_value(ids);
+    rlf_tokenizer_decode(t, got.data, got.count, 0, &back);
+    if (decoded && !json_is_null(decoded))
+        same = same && fnv((rlf_str){back.p ? back.p : "", back.n}) ==
+                           json_number_value(decoded);
+    if (!same) {
+        rlf_buf line = {0};
+        for (size_t i = 0; i < got.count; i++)
+            rlf_buf_printf(&line, " %u", got.data[i]);
+        note("\"%s\" has the ids%s: %s", text.p, line.p ? line.p : "",
+             err.status ? err.sentence
+             : back.p   ? back.p
+                        : "");
+        rlf_buf_free(&line);
+    }
+    RLF_VEC_FREE(&got);
+    rlf_buf_free(&back);
+    return same;
+}
+
+static bool
+chat_agrees(const rlf_tokenizer *t, const json_t *row)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_chat_template *chat = NULL;
+    rlf_message list[8];
+    uint32_t n = 0;
+    rlf_str got = {"", 0};
+    for (; n < json_array_size(messages); n++) {
+        const json_t *message = json_array_get(messages, n);
+        list[n] = (rlf_message){
+            .role = text_of(json_object_get(message, "role")),
+            .content = text_of(json_object_get(message, "content"))};
+    }
+    const rlf_prompt prompt = {.messages = list, .n_messages = n};
+    const rlf_chat_options options = {.day = 20240229};
+    bool same = rlf_chat_open(t, dir, &options, arena, &err, &chat) >= 0 &&
+                rlf_chat_write(chat, &prompt, arena, &err, &got) >= 0 &&
+                rlf_str_eq(got, text_of(json_object_get(row, "chat")));
+    if (!same)
+        note("the chat is %s", err.status ? err.sentence : got.p);
+    return same &&
+           text_agrees(t, got, json_object_get(row, "chat_ids"), NULL, 0);
+}
+
+static void
+write_json(const char *name, const json_t *value)
+{
+    if (json_dump_file(value, rlf_path_join(arena, dir, name), 0) != 0)
+        bail("%s cannot be written", name);
+}
+
+/* tokenizer.json with an edit. */
+static void
+write_root(const json_t *root, const json_t *edit)
+{
+    static const char *const keys[] = {"ignore_merges", "dropout"};
+    const json_t *post = json_object_get(edit, "post_processor");
+    json_t *copy = json_copy((json_t *)(uintptr_t)root);
+    json_t *model = json_copy(json_object_get(root, "model"));
+    for (size_t i = 0; i < RLF_COUNT(keys); i++)
+        if (json_object_get(edit, keys[i]))
+            json_object_set(model, keys[i], json_object_get(edit, keys[i]));
+    if (post)
+        json_object_set(copy, "post_processor", (json_t *)(uintptr_t)post);
+    json_object_set_new(copy, "model", model);
+    write_json("tokenizer.json", copy);
+    json_decref(copy);
+}
+
+/* Does the tokenizer of the directory do what the row says? */
+static bool
+row_agrees(const json_t *row)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_tokenizer *t = NULL;
+    size_t wrong = 0;
+    FILE *file = fopen(rlf_path_join(arena, dir, "chat_template.jinja"), "w");
+    if (!file || fputs(template, file) < 0 || fclose(file) != 0)
+        bail("no chat template can be written");
+    if (rlf_tokenizer_open(dir, &err, &t) < 0) {
+        note("%s", err.sentence);
+        return json_object_get(row, "error") != NULL;
+    }
+    const char *error = json_string_value(json_object_get(row, "error"));
+    if (error) {
+        /* a class of config.json alone that it does not know makes it crash */
+        rlf_tokenizer_close(t);
+        return strncmp(error, "AttributeError", 14) == 0;
+    }
+    for (size_t i = 0; i < json_array_size(texts); i++)
+        wrong += !text_agrees(t, text_of(json_array_get(texts, i)),
+                              json_array_get(json_object_get(row, "ids"), i),
+                              json_array_get(json_object_get(row, "text"), i),
+                              RLF_ENCODE_SPECIAL);
+    wrong += !chat_agrees(t, row);
+    bool same = !wrong && rlf_tokenizer_vocab(t) ==
+                              json_number_value(json_object_get(row, "size"));
+    if (!same)
+        note("%zu texts; %u tokens instead of %g", wrong,
+             rlf_tokenizer_vocab(t),
+             json_number_value(json_object_get(row, "size")));
+    rlf_tokenizer_close(t);
+    return same;
+}
+
+static void
+check_row(const json_t *root, const json_t *row)
+{
+    const char *name;
+    const json_t *value, *files = json_object_get(row, "files");
+    rlf_err err = RLF_ERR_NONE;
+    char there[] = "/tmp/rlflow-class-XXXXXX";
+    if (!mkdtemp(there))
+        bail("no directory for the test");
+    dir = there;
+    write_root(json_object_get(json_object_get(root, "roots"),
+                               json_string_value(json_object_get(row, "base"))),
+               json_object_get(row, "edit"));
+    json_object_foreach((json_t *)(uintptr_t)files, name, value)
+        write_json(name, value);
+    char *said = json_dumps(files, JSON_SORT_KEYS);
+    const char *class = json_string_value(json_object_get(row, "class"));
+    ok(row_agrees(row), "%s by %.200s", class ? class : "nothing", said);
+    free(said);
+    rlf_dir_remove(there, &err);
+}
+
+static void
+check_directories(const char *all)
+{
+    for (size_t n = 0;; n++) {
+        rlf_err err = RLF_ERR_NONE;
+        json_t *row = NULL;
+        dir = rlf_arena_printf(arena, "%s/%05zu", all, n);
+        if (rlf_json_load(rlf_path_join(arena, dir, "want.json"), &err, &row) <
+            0)
+            break;
+        const char *class = json_string_value(json_object_get(row, "class"));
+        ok(row_agrees(row), "%s: %s", dir, class ? class : "nothing");
+        json_decref(row);
+    }
+}
+
+int
+main(void)
+{
+    const char *source = getenv("RLFLOW_SOURCE");
+    const char *more = getenv("RLFLOW_CLASSES");
+    rlf_err err = RLF_ERR_NONE;
+    json_t *root = NULL;
+    arena = rlf_arena_new();
+    const char *path = rlf_path_join(arena, source ? source : ".",
+                                     "tests/data/tokenizer_classes.json");
+    if (rlf_json_load(path, &err, &root) < 0)
+        bail("%s", err.sentence);
+    const json_t *rows = json_object_get(root, "rows");
+    texts = json_object_get(root, "texts");
+    messages = json_object_get(root, "messages");
+    template = json_string_value(json_object_get(root, "template"));
+    if (more)
+        check_directories(more);
+    for (size_t i = 0; !more && i < json_array_size(rows); i++)
+        check_row(root, json_array_get(rows, i));
+    json_decref(root);
+    rlf_arena_free(arena);
+    return done();
+}
