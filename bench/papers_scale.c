@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/api/search.h"
+#include "engine/api/searching/search.h"
 #include "tests/papers/scale.h"
 
 enum { LEAST = 8, MOST = 16384, QUICK = 8, QUICK_MOVES = 40000 };

@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "engine/api/planned_device.h"
-#include "engine/api/trial.h"
-#include "engine/api/workload.h"
+#include "engine/api/machines/planned_device.h"
+#include "engine/api/simulating/trial.h"
+#include "engine/api/simulating/workload.h"
 #include "nodes/table.h"
 #include "tests/papers/settings.h"
 

@@ -19,10 +19,10 @@
  * so do plans that meet often. A profile holds for the time it was measured
  * at. */
 #define _GNU_SOURCE
-#include "engine/api/planned_device.h"
-#include "engine/api/profile.h"
-#include "engine/api/trial.h"
-#include "engine/api/workload.h"
+#include "engine/api/machines/planned_device.h"
+#include "engine/api/machines/profile.h"
+#include "engine/api/simulating/trial.h"
+#include "engine/api/simulating/workload.h"
 #include "engine/base/clock.h"
 #include "engine/base/vec.h"
 #include "engine/dev/futex.h"

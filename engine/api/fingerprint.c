@@ -2,10 +2,11 @@
  * processes of a run, a line each. A line is a name, a tab and a value, so that
  * a message can name the difference.
  *
- * Most lines are the inputs of the run (inputs.c), which count here as they do
- * for a resume; the others may change from one resume to the next, but not from
- * process to process. */
+ * Most lines are the inputs of the run (rundir/inputs.c), which count here as
+ * they do for a resume; the others may change from one resume to the next, but
+ * not from process to process. */
 #include "engine/api/session.h"
+#include "engine/api/rundir/rundir.h"
 
 #include "engine/base/digest.h"
 #include "engine/io/checksum.h"

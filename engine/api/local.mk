@@ -3,53 +3,32 @@
 #          tests_unit_api_NAME_LDADD = $(API_LIBS)
 noinst_LIBRARIES += libapi.a
 libapi_a_SOURCES = \
-	%D%/results.c \
-	%D%/answering.c \
-	%D%/queries.c \
-	%D%/auto.c %D%/auto.h \
-	%D%/input_errors.c \
-	%D%/build.c \
-	%D%/fingerprint.c \
-	%D%/cluster.c %D%/cluster.h %D%/cluster_text.c \
-	%D%/search_layouts.c \
-	%D%/directory.c \
-	%D%/evaluating.c \
-	%D%/search_fused.c \
-	%D%/host.c \
-	%D%/inputs.c \
-	%D%/processes.c \
-	%D%/search_lanes.c \
-	%D%/search_room.c \
-	%D%/links.c \
-	%D%/inspect_data.c %D%/inspect_model.c %D%/inspect_model.h %D%/inspect_model_print.c %D%/inspect_text.c \
-	%D%/journal.c \
-	%D%/measuring.c \
-	%D%/rollback.c \
-	%D%/plan_origin.c %D%/plan_origin.h \
-	%D%/search_candidate.c %D%/search_candidate.h \
-	%D%/merging.c \
-	%D%/mean_step.c %D%/mean_step.h \
-	%D%/outputs.c \
-	%D%/planning.c \
-	%D%/planned_device.c %D%/planned_device.h \
-	%D%/prediction.c %D%/prediction.h \
-	%D%/profile.c %D%/profile.h \
-	%D%/program.c \
-	%D%/record.c \
-	%D%/memory_advice.c %D%/memory_advice.h \
-	%D%/rundir.c \
-	%D%/search_generations.c \
-	%D%/saving.c \
-	%D%/schedule.c %D%/schedule.h %D%/schedule_read.c \
-	%D%/search.c %D%/search.h %D%/simulation.c \
-	%D%/stopping.c \
-	%D%/text_edges.c %D%/text_needs.c %D%/text_search.c \
-	%D%/texts.c %D%/texts.h \
-	%D%/session.c %D%/session.h \
-	%D%/settings.c \
-	%D%/trial.c %D%/trial.h \
-	%D%/warnings.c \
-	%D%/workload.c %D%/workload.h
+	%D%/answering.c %D%/build.c %D%/evaluating.c %D%/fingerprint.c %D%/host.c \
+	%D%/measuring.c %D%/plan_origin.c %D%/plan_origin.h %D%/planning.c \
+	%D%/processes.c %D%/program.c %D%/queries.c %D%/results.c %D%/session.c \
+	%D%/session.h %D%/settings.c %D%/stopping.c %D%/warnings.c \
+	%D%/machines/cluster.c %D%/machines/cluster.h %D%/machines/cluster_text.c \
+	%D%/machines/links.c %D%/machines/planned_device.c \
+	%D%/machines/planned_device.h %D%/machines/profile.c %D%/machines/profile.h \
+	%D%/rundir/directory.c %D%/rundir/input_errors.c %D%/rundir/inputs.c \
+	%D%/rundir/journal.c %D%/rundir/outputs.c %D%/rundir/record.c \
+	%D%/rundir/rollback.c %D%/rundir/rundir.c %D%/rundir/rundir.h \
+	%D%/rundir/saving.c \
+	%D%/simulating/mean_step.c %D%/simulating/mean_step.h \
+	%D%/simulating/schedule.c %D%/simulating/schedule.h \
+	%D%/simulating/schedule_read.c %D%/simulating/trial.c \
+	%D%/simulating/trial.h %D%/simulating/workload.c %D%/simulating/workload.h \
+	%D%/searching/auto.c %D%/searching/auto.h %D%/searching/candidate.c \
+	%D%/searching/candidate.h %D%/searching/fused.c %D%/searching/generations.c \
+	%D%/searching/lanes.c %D%/searching/layouts.c %D%/searching/memory_advice.c \
+	%D%/searching/memory_advice.h %D%/searching/prediction.c \
+	%D%/searching/prediction.h %D%/searching/room.c %D%/searching/search.c \
+	%D%/searching/search.h \
+	%D%/reporting/simulation.c %D%/reporting/text_edges.c \
+	%D%/reporting/text_needs.c %D%/reporting/text_search.c \
+	%D%/reporting/texts.c %D%/reporting/texts.h \
+	%D%/inspecting/data.c %D%/inspecting/merging.c %D%/inspecting/model.c \
+	%D%/inspecting/model.h %D%/inspecting/model_print.c %D%/inspecting/text.c
 include_HEADERS += engine/rlflow.h
 # where *.rlf and *.lua are installed, as stdlib/... and examples/...
 libapi_a_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_PKGDATADIR='"$(pkgdatadir)"' \

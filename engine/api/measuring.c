@@ -1,8 +1,9 @@
 /* A session's program is run for a few steps on 1, 2, 4... ranks of this
  * machine, its models cut in every way that so many ranks can have: each cut
  * has a session of its own. What its pieces took becomes a profile. */
-#include "engine/api/profile.h"
-#include "engine/api/texts.h"
+#include "engine/api/machines/profile.h"
+#include "engine/api/reporting/texts.h"
+#include "engine/api/rundir/rundir.h"
 #include "engine/base/clock.h"
 #include "engine/dev/cores.h"
 #include "engine/io/output.h"

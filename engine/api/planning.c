@@ -1,10 +1,12 @@
 /* The plan of a session: for the devices that are here, or for those of a
  * cluster; its shards and lanes, where it goes on from a checkpoint; what was
- * measured; and, for `place auto`, the plan that is searched for (auto.c). */
-#include "engine/api/auto.h"
-#include "engine/api/cluster.h"
+ * measured; and, for `place auto`, the plan that is searched for
+ * (searching/auto.c). */
+#include "engine/api/searching/auto.h"
+#include "engine/api/machines/cluster.h"
 #include "engine/api/plan_origin.h"
-#include "engine/api/profile.h"
+#include "engine/api/machines/profile.h"
+#include "engine/api/rundir/rundir.h"
 #include "engine/plan/weight_copies.h"
 #include "grammar/compile.h"
 #include "nodes/table.h"

@@ -5,6 +5,7 @@
  * speaks. The others follow in silence, unless one of them alone knows what is
  * wrong. With one process and one rank there is nothing of all this. */
 #include "engine/api/session.h"
+#include "engine/api/rundir/rundir.h"
 
 #include "config.h"
 #include "engine/base/clock.h"

@@ -3,7 +3,8 @@
 #include "engine/api/session.h"
 
 #include "config.h"
-#include "engine/api/auto.h"
+#include "engine/api/searching/auto.h"
+#include "engine/api/rundir/rundir.h"
 
 #include <math.h>
 #include <string.h>

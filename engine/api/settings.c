@@ -1,6 +1,7 @@
 /* Settings of a session before its program is compiled: options, by the names
  * of the command line, and parameters of the program. */
 #include "engine/api/session.h"
+#include "engine/api/rundir/rundir.h"
 
 #include "engine/base/option.h"
 #include "engine/base/vec.h"

@@ -3,10 +3,11 @@
  * call of a Lua function that might never return. See rlflow.h.
  *
  * While it opens a thread waits for that, since the thread that opens may be in
- * anything, and what was made has to be removed (rollback.c). A step is
+ * anything, and what was made has to be removed (rundir/rollback.c). A step is
  * finished first, unless a call in it is given up. Of several processes 0
  * decides; the others have it hear of what they are told, through the world. */
 #include "engine/api/session.h"
+#include "engine/api/rundir/rundir.h"
 
 #include "engine/base/clock.h"
 

@@ -19,7 +19,7 @@ typedef enum rlf_strategy {
     RLF_STRATEGY_SEPARATE,   /* training apart from sampling and reading, which
                                 have copies of the weights */
     RLF_STRATEGY_AUTO,       /* as the search finds it for the devices at hand
-                                (engine/api/auto.c) */
+                                (engine/api/searching/auto.c) */
     RLF_STRATEGIES
 } rlf_strategy;
 

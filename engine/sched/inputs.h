@@ -9,8 +9,9 @@
  *
  * The name is what `--accept` takes: that of a declaration ("reward"), of a
  * part of it ("actor.tokenizer"), of a parameter, or one of the run's own:
- * seed, program, device, dtype, version, shards, lanes. engine/api/inputs.c
- * makes the list; a further input is a line there, and everything else follows.
+ * seed, program, device, dtype, version, shards, lanes.
+ * engine/api/rundir/inputs.c makes the list; a further input is a line there,
+ * and everything else follows.
  */
 #ifndef RLF_SCHED_INPUTS_H
 #define RLF_SCHED_INPUTS_H

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "engine/api/search.h"
+#include "engine/api/searching/search.h"
 #include "tests/longest_term.h"
 
 const scale_reached scale_usual = {0.5, 0.8, 250.0 / 300, 20.0 / 25};

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/api/planned_device.h"
+#include "engine/api/machines/planned_device.h"
 #include "engine/plan/candidate.h"
 #include "engine/plan/fit.h"
 #include "engine/mesh/outline.h"

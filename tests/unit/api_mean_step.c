@@ -2,8 +2,8 @@
  * steps` counts 1/N, what a call takes is told of a step that has it, and a
  * plan that is clearly behind another one is given up before all its steps are
  * simulated, near to what it would have come to. */
-#include "engine/api/mean_step.h"
-#include "engine/api/planned_device.h"
+#include "engine/api/simulating/mean_step.h"
+#include "engine/api/machines/planned_device.h"
 #include "engine/order/answer.h"
 #include "engine/plan/candidate.h"
 #include "nodes/table.h"

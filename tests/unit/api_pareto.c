@@ -5,8 +5,8 @@
  * all calls of a model have one layout, as much. Of ranks that are alike one
  * tells the memory of all. Lanes and shards are what the rows say, whatever is
  * placed where. */
-#include "engine/api/planned_device.h"
-#include "engine/api/trial.h"
+#include "engine/api/machines/planned_device.h"
+#include "engine/api/simulating/trial.h"
 #include "engine/plan/rank_classes.h"
 #include "engine/plan/candidate.h"
 #include "engine/plan/fit.h"

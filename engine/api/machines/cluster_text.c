@@ -1,0 +1,105 @@
+/* Clusters as texts: those of a session's own file, which is then no program,
+ * and the one of a name. See rlflow.h. */
+#include "engine/api/machines/cluster.h"
+#include "engine/api/machines/profile.h"
+#include "grammar/cluster.h"
+#include "grammar/parse.h"
+
+/* The profiles that its devices name are profiles. */
+static rlf_status
+check_profiles(const rlf_cluster *cluster, rlf_arena *arena, rlf_err *err)
+{
+    for (int i = 0; i < cluster->n_parts; i++) {
+        const char *path = cluster->parts[i].machine->device->profile;
+        rlf_profile *profile;
+        rlf_status status =
+            path ? rlf_profile_open(path, arena, err, &profile) : RLF_OK;
+        if (status < 0)
+            rlf_err_hint(err, "the device '%s' names it, by 'profile:'",
+                         cluster->parts[i].machine->device->name);
+        RLF_TRY(status);
+    }
+    return RLF_OK;
+}
+
+static rlf_status
+read_file(rlf_session *s, const rlf_ast_program *program, rlf_err *err)
+{
+    rlf_clusters *all = RLF_NEW(s->arena, rlf_clusters);
+    RLF_TRY(
+        rlf_clusters_make(program, s->arena, &s->sources, &s->diags, err, all));
+    for (int i = 0; i < all->n; i++)
+        RLF_TRY(check_profiles(all->list[i], s->arena, err));
+    s->clusters = all;
+    return RLF_OK;
+}
+
+/* A program is not known as one by this: what is wrong in it is said when it is
+ * compiled. */
+static const rlf_ast_program *
+parse(const rlf_session *s, rlf_sources *sources, rlf_diags *diags)
+{
+    rlf_err ignored = RLF_ERR_NONE;
+    uint32_t source;
+    return rlf_sources_read(sources, s->path, &ignored, &source) < 0
+               ? NULL
+               : rlf_parse(sources, source, s->arena, diags);
+}
+
+int
+rlf_session_is_cluster(rlf_session *s)
+{
+    if (!s || s->graph || s->text || s->err.status < 0)
+        return 0;
+    if (s->clusters)
+        return 1;
+    rlf_sources sources = {.arena = s->arena,
+                           .columns = s->sources.columns,
+                           .width = s->sources.width};
+    rlf_diags diags = {.arena = s->arena, .sources = &sources};
+    const rlf_ast_program *program = parse(s, &sources, &diags);
+    if (program && !program->decls.count && !diags.errors) {
+        rlf_fail(&s->err, RLF_USER,
+                 "%s is empty: it declares neither a flow nor a cluster",
+                 s->path);
+        return 1;
+    }
+    return program && rlf_cluster_is_file(program);
+}
+
+static const rlf_cluster_text *
+as_text(rlf_session *s, const rlf_cluster *cluster)
+{
+    rlf_buf_clear(&s->answer.text);
+    rlf_cluster_print(cluster, &s->answer.text);
+    s->answer.cluster =
+        (rlf_cluster_text){.name = cluster->name, .text = s->answer.text.p};
+    return &s->answer.cluster;
+}
+
+const rlf_cluster_text *
+rlf_session_cluster(rlf_session *s, size_t i)
+{
+    if (!s || s->err.status < 0 || s->diags.errors)
+        return NULL;
+    const rlf_ast_program *program =
+        s->clusters ? NULL : parse(s, &s->sources, &s->diags);
+    if (program)
+        read_file(s, program, &s->err);
+    bool there = s->clusters && s->err.status >= 0 && !s->diags.errors &&
+                 i < (size_t)s->clusters->n;
+    return there ? as_text(s, s->clusters->list[i]) : NULL;
+}
+
+const rlf_cluster_text *
+rlf_session_cluster_called(rlf_session *s, const char *name)
+{
+    rlf_cluster *cluster;
+    if (!s || s->err.status < 0)
+        return NULL;
+    rlf_status status = rlf_cluster_open(name, s->arena, &s->sources, &s->diags,
+                                         &s->err, &cluster);
+    if (status >= 0)
+        status = check_profiles(cluster, s->arena, &s->err);
+    return status < 0 ? NULL : as_text(s, cluster);
+}

@@ -1,0 +1,76 @@
+/* Candidates of a search: their plans, the memory that these take, and how long
+ * their steps are in the simulation. Internal to the search (search.c), and to
+ * the changes of the best candidates that are tried in the end
+ * (layouts.c, generations.c, fused.c). */
+#ifndef RLF_API_SEARCHING_CANDIDATE_H
+#define RLF_API_SEARCHING_CANDIDATE_H
+
+#include "engine/api/searching/search.h"
+
+/* A search at work. */
+typedef struct rlf_searching {
+    rlf_session *session;
+    const rlf_session_search_options *options;
+    rlf_outline *outline;
+    rlf_speeds speeds;
+    rlf_plan_options plan; /* of candidates */
+    rlf_session_found *out;
+    const rlf_placing *tried; /* found with these lanes when they were tried;
+                                 NULL: nothing, or it is among what was found */
+    bool cut;                 /* not all layouts were measured */
+    double least; /* bytes that all devices hold at least; 0: not asked */
+    const rlf_mean_step
+        *best;        /* of those that were simulated; NULL: none was */
+    rlf_map moves;    /* of weights, of all plans that were simulated */
+    rlf_arena *timed; /* pipelines that were timed, while it is at work */
+    rlf_pipelines *pipelines;
+} rlf_searching;
+
+/* The plan of a placement, where it has none, and what it takes of memory. An
+ * error says why there is none, or why no rank can have it. */
+rlf_status rlf_search_candidate_plan(rlf_searching *s, rlf_search_candidate *j,
+                                     rlf_err *err);
+/* It has a plan, and each rank has memory for it. */
+bool rlf_search_candidate_fits(const rlf_search_candidate *j);
+/* It takes the numbers of an earlier candidate that has the same
+ * plan. False: there is none. */
+bool rlf_search_candidate_take_same(const rlf_session_found *found,
+                                    rlf_search_candidate *j);
+/* The steps of one that fits, with lengths drawn by `seed`: if that is the
+ * search's, fewer of them where it is clearly behind the best so far. */
+rlf_status rlf_search_candidate_simulate(rlf_searching *s,
+                                         rlf_search_candidate *j, uint64_t seed,
+                                         rlf_err *err);
+/* Was the search stopped, once `done` of its simulations were made? */
+bool rlf_search_stopped(rlf_searching *s, int done);
+
+/* Before anything is measured: RLF_USER, with how much is missing and what
+ * would do, if what the models keep takes more than all devices have, however
+ * they lie. */
+rlf_status rlf_search_room_check(rlf_searching *s, rlf_err *err);
+/* The same after a search that found nothing that fits; RLF_STOPPED if it was
+ * stopped. Never RLF_OK. */
+rlf_status rlf_search_room_fail(const rlf_searching *s, rlf_err *err);
+/* The fewest machines of the cluster's kind, from `first` on, that were found
+ * to do; 0: not known. */
+int rlf_search_room_machines(const rlf_searching *s, int first);
+/* After a search that found nothing that fits: the problem with the fewest
+ * lanes, if it has more (*changed), since what ranks sum of several waits in
+ * their memory. */
+rlf_status rlf_search_fewest_lanes(rlf_searching *s, rlf_err *err,
+                                   bool *changed);
+/* After a search: whether lanes that less has would do better here, with few
+ * moves; then those are taken, and the problem made anew: *changed. */
+rlf_status rlf_search_lanes(rlf_searching *s, rlf_err *err, bool *changed);
+/* Cuts of the best placement's calls, downhill by simulation: what gains is
+ * added to the candidates. */
+rlf_status rlf_search_layouts(rlf_searching *s, rlf_err *err);
+/* Thresholds and seats of generations (`migrate:` and `seats:`) for the best
+ * placements that were simulated, where responses differ in length: what gains
+ * is added to the candidates. */
+rlf_status rlf_search_generations(rlf_searching *s, rlf_err *err);
+/* Updates of two models in one pipeline, with the other calls as they are best
+ * beside it: what gains is added to the candidates. */
+rlf_status rlf_search_fused(rlf_searching *s, rlf_err *err);
+
+#endif

@@ -1,0 +1,187 @@
+/* Lanes that the program would have on fewer ranks, or with less memory, where
+ * they are others than here: what is found with them there can be placed here
+ * too. So that more is never worse by the estimate, the search starts again
+ * with those that do better than what it has found. Those of half of the ranks
+ * are tried on all of them, because two models may be trained on a half each.
+ *
+ * Lanes decide sums, so they are fixed while placements are searched; this is
+ * the one place where several are compared by what all calls take. */
+#include "engine/api/searching/candidate.h"
+
+#include <math.h>
+
+/* Plan options of candidates with these lanes (per resource; 0: as they are),
+ * and the shards that all have. */
+static rlf_plan_options
+plan_with(const rlf_searching *s, const int *lanes, rlf_arena *arena)
+{
+    const rlf_pareto *f = &s->out->pareto;
+    size_t n = s->session->graph->resources.count;
+    rlf_sums *sums = RLF_NEW_ARRAY(arena, rlf_sums, n);
+    rlf_plan_options plan = s->plan;
+    for (size_t m = 0; m < n; m++) {
+        sums[m] = f->sums[m];
+        if (lanes[m])
+            sums[m].lanes = lanes[m];
+    }
+    plan.sums = sums;
+    return plan;
+}
+
+/* A trial with few moves that is no longer than so many times the step to beat
+ * has all of them, as that one had. */
+#define NEAR 1.05
+
+/* The program with the lanes of `less`, in an arena of its own. */
+typedef struct trial {
+    rlf_arena *arena;
+    rlf_plan_options plan;
+    rlf_pareto pareto;
+    rlf_placing best;
+    double period; /* the best on its ranks, and those they halve to */
+} trial;
+
+/* Lanes of half of the ranks are tried on all. Others are not: where ranks do
+ * not halve the estimate is too short for placements that divide them. */
+static int
+ranks_of_trial(const rlf_searching *s, const rlf_pareto_lesser *less)
+{
+    int all = s->plan.ranks;
+    return 2 * less->ranks == all ? all : less->ranks;
+}
+
+/* `least`: the step to beat. */
+static trial *
+try_lanes(const rlf_searching *s, const rlf_pareto_lesser *less, double least)
+{
+    rlf_arena *arena = rlf_arena_new();
+    trial *t = RLF_NEW(arena, trial);
+    rlf_pareto_options options = s->out->pareto.options;
+    rlf_search_options few = s->options->search, all = few;
+    rlf_err err = RLF_ERR_NONE;
+    *t = (trial){arena, plan_with(s, less->lanes, arena), .period = INFINITY};
+    t->plan.ranks = ranks_of_trial(s, less);
+    options.plan = &t->plan;
+    options.like = &s->out->pareto;
+    few.branches = all.branches = 0;
+    if (few.moves > RLF_SEARCH_SMALLER_MOVES)
+        few.moves = RLF_SEARCH_SMALLER_MOVES;
+    if (rlf_pareto_make(&options, arena, &err, &t->pareto) >= 0) {
+        rlf_found found;
+        t->pareto.problem.memory = s->out->pareto.problem.memory;
+        rlf_search(&t->pareto.problem, &few, arena, &found);
+        t->best = found.best;
+        if (few.moves < all.moves && !found.stopped &&
+            t->best.period >= least && t->best.period < NEAR * least) {
+            rlf_search(&t->pareto.problem, &all, arena, &found);
+            if (rlf_placing_better(&found.best, &t->best))
+                t->best = found.best;
+        }
+        t->period = t->best.period;
+    }
+    return t;
+}
+
+static void
+end_trial(trial *t)
+{
+    if (t)
+        rlf_arena_free(t->arena);
+}
+
+/* No placement on so many ranks is shorter: lanes change nothing but updates.
+ */
+static double
+least_on(const rlf_problem *p, int ranks)
+{
+    double area = 0;
+    for (int c = 0; c < p->n_calls; c++)
+        if (p->calls[c].kind != RLF_STAGE_UPDATE)
+            area += p->calls[c].area;
+    return area / ranks;
+}
+
+/* The one of the lanes that do best, or NULL: those there are do. */
+static trial *
+best_lanes(const rlf_searching *s, const rlf_pareto_lesser **best)
+{
+    const rlf_pareto *f = &s->out->pareto;
+    double least = s->out->found.best.period * (1 - 1e-9);
+    trial *kept = NULL;
+    for (int i = 0; i < f->n_lesser && !s->cut && !s->out->stopped; i++) {
+        const rlf_pareto_lesser *less = &f->lesser[i];
+        if (least_on(&f->problem, ranks_of_trial(s, less)) >= least)
+            continue;
+        trial *now = try_lanes(s, less, least);
+        if (now->period < least) {
+            trial *last = kept;
+            least = now->period;
+            *best = less;
+            kept = now;
+            now = last;
+        }
+        end_trial(now);
+    }
+    return kept;
+}
+
+static void
+free_arena(void *arena)
+{
+    rlf_arena_free(arena);
+}
+
+/* The problem of a trial on all ranks is that of the search. */
+static void
+take_problem(rlf_searching *s, const trial *t)
+{
+    rlf_pareto *f = &s->out->pareto;
+    rlf_arena_defer(s->session->arena, free_arena, t->arena);
+    *f = t->pareto;
+    f->problem.arg = f;
+    f->options.plan = &s->plan;
+}
+
+rlf_status
+rlf_search_lanes(rlf_searching *s, rlf_err *err, bool *changed)
+{
+    rlf_pareto *f = &s->out->pareto;
+    const rlf_pareto_lesser *best = NULL;
+    trial *t = best_lanes(s, &best);
+    *changed = t != NULL;
+    if (!t)
+        return RLF_OK;
+    rlf_pareto *was = RLF_NEW(s->session->arena, rlf_pareto);
+    *was = *f;
+    rlf_pareto_options options = was->options;
+    options.like = was;
+    int ranks = s->plan.ranks;
+    s->plan = plan_with(s, best->lanes, s->session->arena);
+    if (t->plan.ranks == ranks) {
+        take_problem(s, t);
+        f->options.like = was;
+        s->tried = &t->best;
+        return RLF_OK;
+    }
+    end_trial(t);
+    return rlf_pareto_make(&options, s->session->arena, err, f);
+}
+
+rlf_status
+rlf_search_fewest_lanes(rlf_searching *s, rlf_err *err, bool *changed)
+{
+    rlf_pareto *f = &s->out->pareto;
+    *changed = false;
+    for (size_t m = 0; m < s->session->graph->resources.count; m++)
+        *changed |= f->fewest[m] && f->fewest[m] < f->sums[m].lanes;
+    if (!*changed)
+        return RLF_OK;
+    rlf_pareto *was = RLF_NEW(s->session->arena, rlf_pareto);
+    *was = *f;
+    s->plan = plan_with(s, was->fewest, s->session->arena);
+    rlf_pareto_options options = was->options;
+    options.like = was;
+    RLF_TRY(rlf_pareto_make(&options, s->session->arena, err, f));
+    f->problem.memory = was->problem.memory;
+    return RLF_OK;
+}

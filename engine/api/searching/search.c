@@ -1,0 +1,426 @@
+/* See search.h. What is searched counts memory by calls; the plan that is found
+ * is then asked for all that a run would take, and if that is too much the
+ * search is made again with as much less. */
+#include "engine/api/searching/candidate.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "engine/api/searching/auto.h"
+#include "engine/api/machines/planned_device.h"
+#include "engine/base/memory.h"
+#include "engine/plan/rank_classes.h"
+#include "engine/plan/candidate.h"
+#include "engine/plan/pipe_memory.h"
+#include "engine/search/calls.h"
+#include "engine/search/fixed_rows.h"
+#include "nodes/table.h"
+
+enum { TRIES = 6 };
+
+/* Once the search is stopped only the first one is simulated. */
+bool
+rlf_search_stopped(rlf_searching *s, int done)
+{
+    const rlf_search_options *o = &s->options->search;
+    rlf_session_found *f = s->out;
+    if (!f->stopped && done && o->stop)
+        f->stopped = o->stop(o->arg, f->found.best.period, f->found.bound);
+    return f->stopped && done;
+}
+
+static rlf_status
+simulate_all(rlf_searching *s, rlf_err *err)
+{
+    rlf_session_found *f = s->out;
+    int done = 0;
+    for (int i = 0; i < f->n_candidates; i++) {
+        rlf_search_candidate *j = &f->candidates[i];
+        if (!rlf_search_candidate_fits(j) ||
+            rlf_search_candidate_take_same(f, j))
+            continue;
+        if (rlf_search_stopped(s, done))
+            break;
+        if (s->options->simulating)
+            s->options->simulating(s->options->search.arg, i + 1,
+                                   f->n_candidates);
+        RLF_TRY(
+            rlf_search_candidate_simulate(s, j, s->options->search.seed, err));
+        done++;
+    }
+    return RLF_OK;
+}
+
+/* Of two that differ by less than is printed, the search's own is the best. */
+static double
+tie(const rlf_search_candidate *j, const rlf_search_candidate *best)
+{
+    double own = (j->place > 0) - (best->place > 0);
+    return 1 + 5e-4 * own;
+}
+
+/* The shortest step by the simulation, where there was one; else by the
+ * estimate. */
+static void
+choose(rlf_session_found *f)
+{
+    for (int i = 0; i < f->n_candidates; i++) {
+        const rlf_search_candidate *j = &f->candidates[i], *best = f->best;
+        if (!rlf_search_candidate_fits(j))
+            continue;
+        bool better = !best || (j->simulated && !best->simulated);
+        if (best && j->simulated && best->simulated)
+            better = j->step < best->step * tie(j, best);
+        else if (best && !j->simulated && !best->simulated)
+            better = j->is_known && j->placing.period < best->placing.period;
+        if (better)
+            f->best = j;
+    }
+}
+
+/* ---- placements ---- */
+
+static rlf_search_candidate *
+add(rlf_searching *s, const char *name, int place, const rlf_placing *placing)
+{
+    rlf_search_candidate *j = &s->out->candidates[s->out->n_candidates++];
+    *j = (rlf_search_candidate){.name = name,
+                                .place = place,
+                                .is_known = true,
+                                .placing = *placing,
+                                .base = -1};
+    return j;
+}
+
+/* Puts the result of a trial of these lanes in front of the kept ones, if the
+ * search found nothing shorter: it has another budget, so it may end
+ * elsewhere. */
+static void
+keep_tried(rlf_searching *s)
+{
+    rlf_found *f = &s->out->found;
+    const rlf_placing *tried = s->tried;
+    s->tried = NULL;
+    if (!tried || !rlf_placing_better(tried, &f->best))
+        return;
+    f->n_kept += f->n_kept < RLF_SEARCH_KEPT;
+    for (int i = f->n_kept - 1; i > 0; i--)
+        f->kept[i] = f->kept[i - 1];
+    f->best = f->kept[0] = *tried;
+}
+
+/* The search's placements, and plans of them; where none fits, those with the
+ * fewest lanes. */
+static rlf_status
+search_once(rlf_searching *s, rlf_err *err)
+{
+    rlf_session_found *f = s->out;
+    rlf_search(&f->pareto.problem, &s->options->search, s->session->arena,
+               &f->found);
+    keep_tried(s);
+    f->stopped = f->found.stopped || s->cut;
+    f->n_candidates = 0;
+    if (!isfinite(f->found.best.period)) {
+        bool again = false;
+        if (!f->stopped)
+            RLF_TRY(rlf_search_fewest_lanes(s, err, &again));
+        return again ? search_once(s, err) : rlf_search_room_fail(s, err);
+    }
+    bool many = s->plan.ranks <= RLF_SEARCH_SIMULATED;
+    for (int i = 0; i < (many ? f->found.n_kept : 1); i++) {
+        rlf_err why = RLF_ERR_NONE;
+        if (rlf_search_stopped(s, i))
+            break;
+        rlf_search_candidate *j = add(s, "search", i + 1, &f->found.kept[i]);
+        if (rlf_search_candidate_plan(s, j, &why) < 0 && !i) {
+            *err = why;
+            return why.status;
+        }
+    }
+    return RLF_OK;
+}
+
+/* Until the plan of the best one fits as a run would count it. */
+static rlf_status
+search_until_fit(rlf_searching *s, rlf_err *err)
+{
+    rlf_pareto *pareto = &s->out->pareto;
+    const rlf_cluster *cluster = s->session->cluster;
+    double part = 1;
+    double *memory = RLF_NEW_ARRAY(s->session->arena, double, s->plan.ranks);
+    for (int try = 0; try < TRIES; try++) {
+        for (int r = 0; r < s->plan.ranks; r++)
+            memory[r] =
+                part * rlf_cluster_part_of(cluster, r)->machine->device->memory;
+        pareto->problem.memory = memory;
+        RLF_TRY(search_once(s, err));
+        const rlf_search_candidate *first = &s->out->candidates[0];
+        if (rlf_search_candidate_fits(first))
+            return RLF_OK;
+        part *= 0.98 / fmax(1, first->fill);
+    }
+    for (int i = 0; i < s->out->n_candidates; i++)
+        if (rlf_search_candidate_fits(&s->out->candidates[i]))
+            return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "no placement was found whose plan fits into the devices of the "
+             "cluster '%s'",
+             cluster->name);
+    if (rlf_fixed_rows_any(pareto))
+        rlf_err_hint(err, "leave out some of the rows that are kept");
+    return RLF_USER;
+}
+
+/* The observer sees the best so far, also while others' placements are made. */
+static bool
+stop_others(void *arg, double period, double bound)
+{
+    const rlf_searching *s = arg;
+    const rlf_search_options *o = &s->options->search;
+    (void)period, (void)bound;
+    return o->stop &&
+           o->stop(o->arg, s->out->found.best.period, s->out->found.bound);
+}
+
+/* The program's own plan and those of others, to stand beside it. What the
+ * program would have without a search does not keep the rows that are beside
+ * `auto`, unless by chance. */
+static void
+add_others(rlf_searching *s)
+{
+    rlf_session_found *f = s->out;
+    rlf_session *session = s->session;
+    const rlf_problem *p = &f->pareto.problem;
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_search_options options = s->options->search;
+    options.stop = stop_others;
+    options.arg = s;
+    rlf_placing own = {.period = INFINITY, .over = INFINITY};
+    own.choice = RLF_NEW_ARRAY(session->arena, int, p->n_calls);
+    bool known = rlf_pareto_find(&f->pareto, session->plan, own.choice);
+    rlf_search_candidate *j;
+    if (known)
+        rlf_placing_look(rlf_estimator_new(p, session->arena), &own);
+    if (known || s->options->keeps || !rlf_fixed_rows_any(&f->pareto)) {
+        j = add(s, "program", 0, &own);
+        j->is_known = known;
+        j->plan = session->plan;
+        rlf_search_candidate_plan(s, j, &ignored);
+    }
+    for (int n = p->devices / 2; n && !rlf_search_stopped(s, 1); n /= 2) {
+        rlf_placing at;
+        rlf_baseline_first(p, n, session->arena, &at);
+        if (!isfinite(at.period))
+            continue;
+        j = add(s, rlf_arena_printf(session->arena, "first-%d", n), 0, &at);
+        j->first = true;
+        rlf_search_candidate_plan(s, j, &ignored);
+    }
+    for (int b = 0; b < RLF_BASELINES && !rlf_search_stopped(s, 1); b++) {
+        rlf_placing at;
+        if (b == RLF_BASELINE_REAL && options.moves < 1)
+            continue; /* that is all moves */
+        rlf_baseline_make(p, (rlf_baseline)b, &options, session->arena, &at);
+        j = add(s, rlf_baseline_word((rlf_baseline)b), 0, &at);
+        if (isfinite(at.period))
+            rlf_search_candidate_plan(s, j, &ignored);
+    }
+}
+
+/* ---- what its seconds are made of ---- */
+
+static void
+add_seconds(rlf_seconds *to, const rlf_seconds *s, double share)
+{
+    for (int k = 0; k < RLF_SECONDS_TERMS; k++)
+        to->term[k] += share * s->term[k];
+    to->total += share * s->total;
+}
+
+/* All nodes of a call on one rank of the answer. */
+static rlf_status
+count_terms(const rlf_searching *s, int call, int rank, rlf_seconds *out,
+            rlf_err *err)
+{
+    const rlf_pareto *f = &s->out->pareto;
+    const rlf_graph *graph = s->session->graph;
+    rlf_arena *scratch = rlf_arena_new();
+    rlf_opened opened;
+    rlf_status status = rlf_outline_rank(s->outline, s->out->best->plan, rank,
+                                         scratch, err, &opened);
+    *out = (rlf_seconds){0};
+    if (status >= 0) {
+        rlf_sizes sizes = rlf_opened_sizes(&opened, scratch);
+        const rlf_expected_set *expected =
+            rlf_workload_expect(f->options.workload, graph, &sizes, scratch);
+        for (size_t i = 0; i < graph->nodes.count; i++) {
+            const rlf_node *node = &graph->nodes.data[i];
+            rlf_seconds seconds;
+            if (rlf_pareto_call_of(f, node) != call)
+                continue;
+            rlf_call_seconds(&opened, &sizes, expected, node,
+                             rlf_call_cut_of(&opened, &sizes, expected, node),
+                             &s->speeds, &seconds, NULL);
+            add_seconds(out, &seconds, rlf_pareto_share(f, node));
+        }
+    }
+    rlf_arena_free(scratch);
+    return status;
+}
+
+static rlf_status
+find_terms(const rlf_searching *s, rlf_err *err)
+{
+    rlf_session_found *f = s->out;
+    const rlf_graph *graph = s->session->graph;
+    f->terms = RLF_NEW_ARRAY(s->session->arena, rlf_seconds,
+                             f->pareto.problem.n_calls);
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        int c = rlf_pareto_call_of(&f->pareto, &graph->nodes.data[i]);
+        const rlf_layout *l = &f->best->plan->place[i].layout;
+        if (c < 0 || f->terms[c].total > 0)
+            continue;
+        rlf_seconds most = {0};
+        for (int stage = 0; stage < l->pp; stage++) {
+            rlf_seconds seconds;
+            RLF_TRY(count_terms(s, c, l->ranks[stage * l->tp], &seconds, err));
+            if (seconds.total > most.total)
+                most = seconds;
+        }
+        f->terms[c] = most;
+    }
+    return RLF_OK;
+}
+
+/* Once it was stopped it stays so: what was measured is then not all. */
+static bool
+stop_measuring(void *arg, int done, int all)
+{
+    rlf_searching *s = arg;
+    const rlf_session_search_options *o = s->options;
+    if (!s->cut && o->measuring)
+        s->cut = o->measuring(o->search.arg, (double)done / all);
+    return s->cut;
+}
+
+/* Rows beside `auto` are there to be kept. */
+static bool
+keeps_rows(const rlf_searching *s)
+{
+    return s->options->keeps || rlf_auto_asked(s->session);
+}
+
+/* The search gets its machines, rows and options. */
+static rlf_status
+prepare(rlf_searching *s, rlf_err *err)
+{
+    const rlf_pareto_options options = {.graph = s->session->graph,
+                                        .outline = s->outline,
+                                        .speeds = &s->speeds,
+                                        .plan = &s->plan,
+                                        .workload = &s->out->workload.workload,
+                                        .keeps = keeps_rows(s),
+                                        .pipelines = s->pipelines,
+                                        .stop = stop_measuring,
+                                        .arg = s};
+    RLF_TRY(rlf_session_workload_make(s->session, s->outline, err,
+                                      &s->out->workload));
+    s->out->pareto.options = options;
+    return RLF_OK;
+}
+
+/* All layouts are measured. */
+static rlf_status
+measure(rlf_searching *s, rlf_err *err)
+{
+    const rlf_pareto_options options = s->out->pareto.options;
+    return rlf_pareto_make(&options, s->session->arena, err, &s->out->pareto);
+}
+
+static rlf_status
+search_all(rlf_searching *s, rlf_err *err)
+{
+    bool again;
+    RLF_TRY(prepare(s, err));
+    RLF_TRY(rlf_search_room_check(s, err));
+    RLF_TRY(measure(s, err));
+    RLF_TRY(search_until_fit(s, err));
+    RLF_TRY(rlf_search_lanes(s, err, &again));
+    if (again)
+        RLF_TRY(search_until_fit(s, err));
+    add_others(s);
+    if (s->plan.ranks <= RLF_SEARCH_SIMULATED) {
+        RLF_TRY(simulate_all(s, err));
+        RLF_TRY(rlf_search_fused(s, err));
+        RLF_TRY(rlf_search_generations(s, err));
+        RLF_TRY(rlf_search_layouts(s, err));
+    }
+    choose(s->out);
+    return find_terms(s, err);
+}
+
+/* *found points into the answer, in the session's arena. */
+static rlf_status
+begin(rlf_session *session, const rlf_session_search_options *options,
+      rlf_err *err, rlf_session_found *out, rlf_searching **found)
+{
+    const rlf_plan *plan = session->plan;
+    rlf_searching *s = *found = RLF_NEW(session->arena, rlf_searching);
+    *out = (rlf_session_found){0};
+    *s = (rlf_searching){
+        .session = session,
+        .options = options,
+        .speeds = rlf_planned_speeds(session),
+        .plan = {.ranks = plan->ranks,
+                 .same = plan,
+                 .backend = plan->numerics.backend,
+                 .dtype = plan->numerics.dtype,
+                 .sums = options->sums,
+                 .links = plan->links,
+                 .kepts = rlf_pipe_memories_new(session->arena)},
+        .moves = {.arena = session->arena},
+        .timed = rlf_arena_new(),
+        .out = out};
+    s->pipelines = rlf_pipelines_new(s->timed);
+    return rlf_outline_open(session->graph,
+                            rlf_planned_kernels(session, session->arena), err,
+                            &s->outline);
+}
+
+static void
+end(rlf_searching *s)
+{
+    s->out->pareto.options.pipelines = NULL;
+    rlf_arena_free(s->timed);
+    rlf_outline_close(s->outline);
+}
+
+int
+rlf_session_machines(rlf_session *session)
+{
+    const rlf_session_search_options options = {0};
+    rlf_session_found *out = RLF_NEW(session->arena, rlf_session_found);
+    rlf_err err = RLF_ERR_NONE;
+    rlf_searching *s;
+    int machines = 0;
+    if (begin(session, &options, &err, out, &s) >= 0 && prepare(s, &err) >= 0 &&
+        measure(s, &err) >= 0)
+        machines = rlf_search_room_machines(s, session->cluster->machines);
+    end(s);
+    return machines;
+}
+
+rlf_status
+rlf_session_find(rlf_session *session,
+                 const rlf_session_search_options *options, rlf_err *err,
+                 rlf_session_found *out)
+{
+    rlf_searching *s;
+    rlf_status status = begin(session, options, err, out, &s);
+    if (status >= 0)
+        status = search_all(s, err);
+    end(s);
+    if (status >= 0)
+        status = rlf_memory_check(err);
+    return status;
+}
