@@ -1,9 +1,9 @@
 /* The syntax tree of one .rlf file.
  *
- * What was written, no more: names are not resolved, nothing is typed. The
- * parser's actions call the constructors below; everything lives in the
- * compile arena and is read-only once rlf_parse() has returned. Every node has
- * a span {source, first, last}; `at` is where a caret goes. Constructors do
+ * It has what was written, and no more: names are not resolved, nothing is
+ * typed. The parser's actions call the constructors below; everything lives in
+ * the compile arena and is read-only once rlf_parse() has returned. Every node
+ * has a span {source, first, last}; `at` is where a caret goes. Constructors do
  * not fail: a wrong number or string is reported and gets a harmless value. */
 #ifndef RLF_GRAMMAR_AST_H
 #define RLF_GRAMMAR_AST_H

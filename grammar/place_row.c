@@ -1,8 +1,8 @@
 /* Rows of `place`, checked and made data: see place_row.h.
  *
- * What can be said of a row alone is said here: names, ranks, how they are
- * divided, which argument means something for which call. Whether a run has the
- * ranks is the plan's matter. */
+ * Errors of a row alone are found here: names, ranks, how they are divided,
+ * which argument means something for which call. Whether a run has the ranks is
+ * the plan's matter. */
 #include "grammar/place_row.h"
 
 #include "engine/graph/caps.h"

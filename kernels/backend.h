@@ -1,9 +1,10 @@
 /* Backends: what a rank can compute on. One is a kind of device and the table
  * of operations for its queues.
  *
- * Who runs a program is given a list of them and chooses one by name; nobody
- * else knows how many there are. A new backend is a file and a row in such a
- * list. Its name and the type of activations are part of a run's numerics. */
+ * The caller that runs a program is given a list of them and chooses one by
+ * name; nobody else knows how many there are. A new backend is a file and a row
+ * in such a list. Its name and the type of activations are part of a run's
+ * numerics. */
 #ifndef RLF_KERNELS_BACKEND_H
 #define RLF_KERNELS_BACKEND_H
 

@@ -7,7 +7,7 @@
  * numbers. The operation expr_dense (kernels.h) runs it; a device reads the
  * image alone, the CPU runs the plan. The bits are those of kernels/expr.h.
  *
- * What looks at other rows, and random numbers, are not for this. */
+ * Operations that look at other rows, and random numbers, are not for this. */
 #ifndef RLF_KERNELS_EXPR_DENSE_H
 #define RLF_KERNELS_EXPR_DENSE_H
 

@@ -72,7 +72,7 @@ function begin(title) {
     printf ".Ss %s\n.Bl -tag -width Ds\n", title
     inside = 1
 }
-# What was read up to here goes out: declarations that share a comment.
+# Prints what was read up to here: declarations that share a comment.
 function flush_items(   i) {
     if (n_items && inside && comment == "" && items[n_items] ~ /^RLF_PUBLIC/) {
         print "rlflow.h: no sentence for " flats[n_items] >"/dev/stderr"

@@ -1,8 +1,8 @@
 /* Fields of a set: prompt, text, length, finished, logprob, and the fields of
  * the data rows that it came from.
  *
- * What belongs to prompts is there as soon as the set is; what belongs to
- * samples is filled in as they become complete. */
+ * Fields of prompts are there as soon as the set is; fields of samples are
+ * filled in as they become complete. */
 #include "nodes/data.h"
 
 static rlf_rows *

@@ -1,8 +1,8 @@
 /* Values per word of the vocabulary, for a few response tokens at a time.
  *
- * What is reduced over vocab is a program whose rows are tokens and whose
- * tokens are words (rlf_vocab_program). A tile holds the log-probabilities of
- * all words at some rows of a micro-batch, of each model that is read, on the
+ * A reduction over vocab is a program whose rows are tokens and whose tokens
+ * are words (rlf_vocab_program). A tile holds the log-probabilities of all
+ * words at some rows of a micro-batch, of each model that is read, on the
  * device, and runs that program on them there, and in a loss the one of the
  * derivatives; to the host come numbers per row, in the order of the queue. A
  * row's numbers depend on that row alone, and every sum over words goes in

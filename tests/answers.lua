@@ -18,7 +18,7 @@ end
 
 -- ---- any character, anywhere ----
 
--- Where a character stands in a response, and the truth.
+-- The places of a character in a response, and the truth.
 local places = {
   {"so \\boxed{5%s}.", "5"}, {"so \\boxed{%s}", "x"}, {"The answer is %s5.", "5"},
   {"the answer is:\n $x%s$ %s", "x"}, {"#### %s 5", "5"}, {"%s", "%s"},
@@ -112,8 +112,8 @@ local function chosen(n, k)
   return out
 end
 
--- What has no value, or a complex one, is nil. The last argument: are the others
--- numbers?
+-- Returns nil for a text that has no value, or a complex one. The last
+-- argument: are the others numbers?
 local meaning = {
   sum = function(a, b) return a + b end,
   difference = function(a, b) return a - b end,

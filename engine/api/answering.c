@@ -1,7 +1,7 @@
 /* Answers of a model, without a program: the prompts that wait, the model, the
  * responses as they come.
  *
- * What samples is that of programs (nodes/model/generate.h), with the key that
+ * The sampler is that of programs (nodes/model/generate.h), with the key that
  * `m.generate(prompts, ...)` has in a program that only reports: so answers
  * have the bits of its samples. One rank has the whole model, on a device of
  * its own. */

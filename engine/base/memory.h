@@ -9,7 +9,7 @@
  * (rlf_memory_check), as does every other session of the process. Only when the
  * reserve is used up before that is the process aborted.
  *
- * What grows with data, a model, a batch or the ranks is asked for with
+ * Memory that grows with data, a model, a batch or the ranks is asked for with
  * rlf_try_malloc, which may give NULL; then the function fails with
  * rlf_fail_memory. What works on lists alone and makes many of them (the
  * controller, pipelines' tables) is called by rlf_memory_guard instead.

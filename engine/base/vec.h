@@ -8,9 +8,9 @@
  * Storage comes from malloc and belongs to the vector. RLF_PUSH_IN takes it
  * from an arena instead (old storage is left behind until the arena goes).
  *
- * What grows with data, a model or a batch asks for room ahead: RLF_TRY_ROOM
- * returns RLF_MEMORY from the function that it stands in (which has an `err`),
- * or n pushes that follow need nothing more. */
+ * A list that grows with data, a model or a batch asks for room ahead:
+ * RLF_TRY_ROOM returns RLF_MEMORY from the function that it stands in (which
+ * has an `err`), or n pushes that follow need nothing more. */
 #ifndef RLF_BASE_VEC_H
 #define RLF_BASE_VEC_H
 

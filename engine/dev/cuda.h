@@ -1,8 +1,8 @@
 /* One GPU as a device (dev.h): memory of its own, streams, events.
  *
- * What kernels/cuda needs beyond dev.h stands here too: the stream of a queue,
- * scratch, small arrays from the host. Of a build without CUDA only what opens
- * and counts may be called, which says so. */
+ * The functions that kernels/cuda needs beyond dev.h stand here too: the stream
+ * of a queue, scratch, small arrays from the host. Of a build without CUDA only
+ * what opens and counts may be called, which says so. */
 #ifndef RLF_DEV_CUDA_H
 #define RLF_DEV_CUDA_H
 

@@ -1,11 +1,11 @@
 /* Work that is put onto a queue again and again, with the same arguments and
  * other numbers in its memory: recorded once, then carried out by one call.
  *
- * Who has such work gives it a key: all that its arguments are made of, sizes
- * and addresses. A key that is new is carried out as ever (so that a device has
- * loaded what it needs, and what happens once costs nothing more), one seen
- * before is recorded, and later ones are carried out from that. The recordings
- * used last are kept. Nothing here knows what is recorded. */
+ * A caller that has such work gives it a key: all that its arguments are made
+ * of, sizes and addresses. A key that is new is carried out as ever (so that a
+ * device has loaded what it needs, and what happens once costs nothing more),
+ * one seen before is recorded, and later ones are carried out from that. The
+ * recordings used last are kept. Nothing here knows what is recorded. */
 #ifndef RLF_DEV_REPLAY_H
 #define RLF_DEV_REPLAY_H
 

@@ -1,11 +1,12 @@
 /* Measured work of ranks, piece by piece: how much it was, and how long it
  * took.
  *
- * Who wants to know gives a run a function to see it (rlf_run_options); without
- * one nothing is measured. Seconds are processor time of the rank's own thread,
- * so neither waiting for other ranks nor other programs of the machine are in
- * them; a team's other threads work at the same time. On a device that works
- * by itself they are those of the clock, up to the end of what was started. */
+ * A caller that wants to know gives a run a function to see it
+ * (rlf_run_options); without one nothing is measured. Seconds are processor
+ * time of the rank's own thread, so neither waiting for other ranks nor other
+ * programs of the machine are in them; a team's other threads work at the same
+ * time. On a device that works by itself they are those of the clock, up to the
+ * end of what was started. */
 #ifndef RLF_GRAPH_MEASURE_H
 #define RLF_GRAPH_MEASURE_H
 

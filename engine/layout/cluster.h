@@ -6,7 +6,7 @@
  * the devices of each. Numbers are bytes, seconds, and per second. A link's
  * rate is that of one direction; both can be used at once.
  *
- * What a device takes for some work is engine/timing's matter. */
+ * The time that a device takes for some work is engine/timing's matter. */
 #ifndef RLF_LAYOUT_CLUSTER_H
 #define RLF_LAYOUT_CLUSTER_H
 

@@ -1,10 +1,10 @@
 /* Is a call a function of its sample? The same call again, in a new state.
  *
- * What Lua code can see of the machine is closed, but for one thing: Lua's
- * tables hash by a seed that differs from state to state, and `#t` of a table
- * with holes depends on where its keys lie. So a call is made once more in a
- * state of its own, and another outcome is an error. The first calls of a host
- * are looked at, then each whose number is a power of two, or all. */
+ * Lua code can see nothing of the machine, but for one thing: Lua's tables hash
+ * by a seed that differs from state to state, and `#t` of a table with holes
+ * depends on where its keys lie. So a call is made once more in a state of its
+ * own, and another outcome is an error. The first calls of a host are looked
+ * at, then each whose number is a power of two, or all. */
 #include "engine/lua/internal.h"
 
 #include <inttypes.h>

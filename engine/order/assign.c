@@ -1,12 +1,12 @@
 /* Assignment of the rows of an instance to ranks.
  *
- * What is cheap is computed where its inputs are. What is done by models and
- * hooks goes to the data-parallel parts so that each has the same number of
- * tokens to do, as far as lengths are known; within that a row stays where it
- * is, for moving it costs more than a part that has a few tokens more. Without
- * lengths rows count alike: where the inputs are, else in even runs. While some
- * ranks sample and others do not, all goes to those that do not. But what is
- * made ahead stays on the ranks that sample ahead: the others train. */
+ * A cheap node is computed where its inputs are. The work of models and hooks
+ * goes to the data-parallel parts so that each has the same number of tokens to
+ * do, as far as lengths are known; within that a row stays where it is, for
+ * moving it costs more than a part that has a few tokens more. Without lengths
+ * rows count alike: where the inputs are, else in even runs. While some ranks
+ * sample and others do not, all goes to those that do not. But what is made
+ * ahead stays on the ranks that sample ahead: the others train. */
 #include "engine/graph/class.h"
 #include "engine/order/control_state.h"
 

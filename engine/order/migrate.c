@@ -3,9 +3,9 @@
  * that have most of them, so that the others are free for what follows
  * (RLHFuse's inter-stage fusion; README.md, Long tails).
  *
- * What a rank has completed and not yet reported is not known here: a row may
- * be complete where it was when its MOVE is carried out. Then it does not go,
- * and is reported by the replica that it left on paper. */
+ * Rows that a rank has completed and not yet reported are not known here: a row
+ * may be complete where it was when its MOVE is carried out. Then it does not
+ * go, and is reported by the replica that it left on paper. */
 #include "engine/graph/class.h"
 #include "engine/order/control_state.h"
 

@@ -7,15 +7,15 @@
  * threads, no transport and never sees a tensor, so that a simulator can drive
  * the very code that drives a run.
  *
- * How it works. Nodes are *issued* in the order of the program, loops unrolled
- * as they go; an issued node is an *instance*. Each instance waits for the
- * instances that make its inputs and, through the resources that it reads or
- * writes, for earlier users of those. A node of grain SAMPLE or GROUP may run
- * on the rows that are complete while its producer is still at work; a node of
- * grain BATCH waits for all. Control nodes (for, if, every, break) stop the
- * issuing until they are answered, nothing else does. Of the instances that
- * are ready the one issued first runs first; a generation in flight yields to
- * a piece once enough rows wait for it (policy.piece).
+ * Nodes are *issued* in the order of the program, loops unrolled as they go; an
+ * issued node is an *instance*. Each instance waits for the instances that make
+ * its inputs and, through the resources that it reads or writes, for earlier
+ * users of those. A node of grain SAMPLE or GROUP may run on the rows that are
+ * complete while its producer is still at work; a node of grain BATCH waits for
+ * all. Control nodes (for, if, every, break) stop the issuing until they are
+ * answered, nothing else does. Of the instances that are ready the one issued
+ * first runs first; a generation in flight yields to a piece once enough rows
+ * wait for it (policy.piece).
  *
  * A collect is a loop whose end is not known before: when a round's keep is
  * done, a LOOP instance, which also takes what the round gave, answers `branch`

@@ -1,6 +1,6 @@
 /* Copies of weights for what is computed ahead.
  *
- * What is made ahead (rlf_node.ahead) needs the weights with which a step
+ * A node that works ahead (rlf_node.ahead) needs the weights with which a step
  * begins, however long it takes. Where it reads a model from a copy on other
  * ranks than those of the first copy, which is the one that changes, the copy
  * itself keeps them: it is pinned. Then no update waits for what is made ahead,
@@ -12,8 +12,9 @@
  * (rlf_weight_copy.later_of), at most k - 1 versions, and become the pin's one
  * after the other.
  *
- * What every rank computes needs its inputs everywhere. Posted behind an update
- * it would keep who samples ahead waiting for the update; so it is put off. */
+ * A node that every rank computes needs its inputs everywhere. Posted behind an
+ * update it would keep who samples ahead waiting for the update; so it is put
+ * off. */
 #include "engine/graph/class.h"
 #include "engine/order/control_state.h"
 #include "engine/plan/weight_copies.h"

@@ -1,8 +1,8 @@
 /* Edges between ranks: the rows of what an instance has made, as bytes.
  *
- * What rows there are is known on both sides (the spaces are the same); what
- * they hold is packed row by row: numbers, tokens with their count, texts with
- * their length. Sizes go first, then what has them. */
+ * The rows that there are are known on both sides (the spaces are the same);
+ * their contents are packed row by row: numbers, tokens with their count, texts
+ * with their length. Sizes go first, then what has them. */
 #include "engine/base/clock.h"
 #include "engine/base/trace.h"
 #include "engine/graph/class.h"

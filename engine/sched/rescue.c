@@ -1,13 +1,13 @@
 /* A step has failed: the one before is saved, if what a checkpoint has of it is
  * still there.
  *
- * When a step begins every rank marks what lasts (rlf_resource_class.mark):
- * cursors and states are copied, of weights it is noted whether anything has
- * begun to change them. After an error no message can be sent any more, so each
- * rank writes what it has by itself, and what would have to be gathered is not
- * saved. Processes that write something learn of it by files beside what they
- * write. Not here: files of a checkpoint besides those of the resources
- * (checkpoint.c). */
+ * At the beginning of a step every rank marks what lasts
+ * (rlf_resource_class.mark): cursors and states are copied, of weights it is
+ * noted whether anything has begun to change them. After an error no message
+ * can be sent any more, so each rank writes what it has by itself, and what
+ * would have to be gathered is not saved. Processes that write something learn
+ * of it by files beside what they write. Not here: files of a checkpoint
+ * besides those of the resources (checkpoint.c). */
 #include "engine/base/clock.h"
 #include "engine/graph/class.h"
 #include "engine/io/file.h"

@@ -12,8 +12,9 @@
  * last ones give up theirs, and are computed again later
  * (nodes/model/generate.c).
  *
- * How long things take, how long responses are and what ranks answer is asked
- * of functions; here is no randomness, no clock and no data. */
+ * The caller's functions give the time of each piece of work, the lengths of
+ * responses and the answers of ranks; here is no randomness, no clock and no
+ * data. */
 #ifndef RLF_SIMULATE_RANKS_H
 #define RLF_SIMULATE_RANKS_H
 

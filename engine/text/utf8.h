@@ -1,8 +1,8 @@
 /* UTF-8, unit by unit.
  *
- * What is not valid UTF-8 becomes U+FFFD, one for each maximal part that begins
- * like a sequence (Unicode 3.9, "substitution of maximal subparts"; what Python
- * and Rust do too). */
+ * Bytes that are not valid UTF-8 become U+FFFD, one for each maximal part that
+ * begins like a sequence (Unicode 3.9, "substitution of maximal subparts"; what
+ * Python and Rust do too). */
 #ifndef RLF_TEXT_UTF8_H
 #define RLF_TEXT_UTF8_H
 

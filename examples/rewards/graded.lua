@@ -1,5 +1,5 @@
--- How far a response is from the answer (9 if it is no number), and whether it is
--- odd: what the pairs of data/graded.jsonl were made by.
+-- Returns how far a response is from the answer (9 if it is no number), and
+-- whether it is odd: the pairs of data/graded.jsonl were made by this.
 return function(sample)
   local y = tonumber(sample.response:match("^%d+$"))
   if not y or not sample.finished then

@@ -3,7 +3,7 @@
  * adapter_model.safetensors, which has their tensors and, if it was trained
  * with them, a scalar head.
  *
- * What a file asks for and is not supported is refused by its key. */
+ * A setting of a file that is not supported is refused by its key. */
 #ifndef RLF_MODEL_ADAPTER_FILES_H
 #define RLF_MODEL_ADAPTER_FILES_H
 

@@ -2,7 +2,7 @@
  * directory, or first values; those of adapters from a directory of their own;
  * tensors by name, checked against the table.
  *
- * How what is read comes to the ranks that hold it is in weights.h. */
+ * The way from what is read to the ranks that hold it is in weights.h. */
 #ifndef RLF_MODEL_ORIGIN_H
 #define RLF_MODEL_ORIGIN_H
 

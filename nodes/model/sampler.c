@@ -2,14 +2,14 @@
  * transformer, and back come a token and its log-probability for each row. Who
  * is fed and what becomes of the tokens is generate.c's.
  *
- * Where the device can, steps that only decode are recorded and replayed
+ * Steps that only decode are recorded, if the device can, and replayed
  * (engine/dev/replay.h): a call per step instead of one per kernel. For that
  * the rows are filled up to one of few numbers, with rows that are nobody's:
  * they read one position, write none, and their tokens are dropped. No bit of
  * the others depends on them (kernels/kernels.h).
  *
- * Where steps run ahead, a token that the host does not know yet is told as its
- * row in the last step, whose outputs are still there. */
+ * In steps that run ahead, a token that the host does not know yet is told as
+ * its row in the last step, whose outputs are still there. */
 #include "nodes/model/generate.h"
 
 #include <stdlib.h>

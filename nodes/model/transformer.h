@@ -1,7 +1,7 @@
 /* The transformer: forward and backward over what a pass holds.
  *
- * What it computes are the rows of the model's program (program.h), compiled
- * once for a pass (compile.h); heads are on top.
+ * It computes the rows of the model's program (program.h), compiled once for a
+ * pass (compile.h); heads are on top.
  *
  * Every step is one kernel of kernels/kernels.h, so a token's numbers depend
  * on its sequence and the weights only, and weight gradients add token by

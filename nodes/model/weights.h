@@ -11,7 +11,7 @@
  * changes it has nothing: the files that it was read from are an input of the
  * run.
  *
- * Where ranks hold a model in parts all of them make these calls; files are of
+ * All ranks that hold a model in parts make these calls together; files are of
  * the whole model, and rank 0 of the first stage writes them. State that is
  * sliced is saved by all replicas together, the first of which writes. */
 #ifndef RLF_MODEL_WEIGHTS_H

@@ -53,7 +53,7 @@ function reader:take(text)
   return true
 end
 
--- What a command or a power takes: a group, or one thing.
+-- Reads what a command or a power takes: a group, or one thing.
 function reader:argument()
   local c = self:peek()
   if c == "{" then
@@ -152,7 +152,7 @@ function reader:named()
   return symbols[name] and term.factor("\\" .. name, name == "pi") or nil
 end
 
--- What is raised or lowered after ^ or _, with its sign.
+-- Reads what is raised or lowered after ^ or _, with its sign.
 function reader:mark()
   local minus = self:take("-")
   self:skip()
@@ -171,7 +171,7 @@ function reader:mark()
   return p and minus and term.negative(p) or p
 end
 
--- What is raised after ^, with the powers of it: 2^3^2 is 2^(3^2).
+-- Reads what is raised after ^, with the powers of it: 2^3^2 is 2^(3^2).
 function reader:exponent()
   local marks, signs = {}, {}
   repeat

@@ -1,4 +1,4 @@
--- Where the answer stands in a response. Nothing is compared here.
+-- Finds the answer in a response. Nothing is compared here.
 
 local form = require("answer.form")
 local last = require("answer.last")
@@ -8,7 +8,7 @@ local extract = {}
 
 local LONGEST = 1000 -- bytes that are looked at after "answer is"
 
--- Where each opened brace is closed, in one pass.
+-- Returns the place where each opened brace is closed, found in one pass.
 local function partners(text)
   local partner, open = {}, {}
   for at, brace in text:gmatch("()([{}])") do
@@ -22,8 +22,8 @@ local function partners(text)
   return partner
 end
 
--- What the last \boxed{...} (or \fbox{...}, \framebox{...}, or \boxed 5) holds;
--- nil if there is none, or if it was never closed.
+-- Returns what the last \boxed{...} (or \fbox{...}, \framebox{...}, or \boxed
+-- 5) holds; nil if there is none, or if it was never closed.
 function extract.boxed(text)
   text = text:gsub("\\framebox%f[%A]", "\\fbox")
   if not text:find("\\f?box") then
@@ -42,8 +42,8 @@ function extract.boxed(text)
   return inside
 end
 
--- Where the text goes on after the last occurrence of `marker`, a plain text;
--- nil if there is none.
+-- Returns the place where the text goes on after the last occurrence of
+-- `marker`, a plain text; nil if there is none.
 local function past_last(text, marker)
   local past, at = nil, 1
   while true do
@@ -55,7 +55,8 @@ local function past_last(text, marker)
   end
 end
 
--- What follows the last occurrence of `marker` (a plain text) on its line.
+-- Returns what follows the last occurrence of `marker` (a plain text) on its
+-- line.
 function extract.after(text, marker)
   local past = past_last(text, marker)
   return past and rlf.trim(text:match("^[^\n]*", past))
@@ -82,8 +83,8 @@ function extract.last_number(text)
   return last
 end
 
--- What stands in Markdown's marks of bold or code, if that is all of the text:
--- **18**, __18__, `18`; else the text.
+-- Returns what stands in Markdown's marks of bold or code, if that is all of
+-- the text: **18**, __18__, `18`; else the text.
 local function unmarked(text)
   return text:match("^%*%*%s*([^*]-)%s*%*%*%.?$") or
     text:match("^__%s*([^_]-)%s*__%.?$") or text:match("^`([^`]+)`%.?$") or
@@ -231,8 +232,8 @@ local function stated(text)
   return found and last.side(found) or last.formula(sentence) or sentence
 end
 
--- What follows the last "answer:" if that is the end of the text, and one line,
--- sentence or formula: after it may as well stand all of a solution.
+-- Returns what follows the last "answer:" if that is the end of the text, and
+-- one line, sentence or formula: after it may as well stand all of a solution.
 local function past_colon(text, lower)
   local past = past_last(lower, "answer:")
   local rest = past and rlf.trim((text:sub(past):gsub("^[%s*:]+", "")))
@@ -246,7 +247,7 @@ local function past_colon(text, lower)
   return not rest:find("\n") and not rest:find("[.;!?]%s+%S") and past or nil
 end
 
--- What the last <answer> ... </answer> holds, or nil.
+-- Returns what the last <answer> ... </answer> holds, or nil.
 local function tagged(text)
   local past = past_last(text, "<answer>")
   return past and text:match("^%s*(.-)%s*</answer>", past)

@@ -40,8 +40,8 @@ end
 
 local read
 
--- What is to the left of an equation and names its value: x, \theta, a_{10}, f(x)
--- and P(A), \vec{v}, \angle ABC and its measure.
+-- Returns what is to the left of an equation and names its value: x, \theta,
+-- a_{10}, f(x) and P(A), \vec{v}, \angle ABC and its measure.
 local names = {
   "^%s*(%a)%s*=%s*(.*)$", "^%s*(\\%a+)%s*=%s*(.*)$",
   "^%s*(%a%s*_%s*%w)%s*=%s*(.*)$", "^%s*(%a%s*_%s*{%s*%w+%s*})%s*=%s*(.*)$",
@@ -224,7 +224,8 @@ local function plain(text)
   return text ~= "" and '"' .. text or ""
 end
 
--- What is written before \approx, or after it, if that is a name or nothing.
+-- Returns what is written before \approx, or after it, if that is a name or
+-- nothing.
 local function exact(text)
   local before, after = text:match("^(.-)\\approx%f[%A](.*)$")
   if not before then

@@ -272,8 +272,8 @@ local function rightmost(list, i)
   return i
 end
 
--- What follows a formula and is its unit or scale; nil if it changes what the
--- number is in a way that is not read.
+-- Returns what follows a formula and is its unit or scale; nil if it changes
+-- what the number is in a way that is not read.
 local function unit_after(list, i, text)
   local from = list[i].to + 1
   local scale, past = text:match("^%s*(%a+)()", from)
@@ -313,7 +313,7 @@ function last.side(text)
     after
 end
 
--- Where the last digit of a text stands, or nil.
+-- Returns the place of the last digit of a text, or nil.
 local function last_digit(text)
   for at = #text, 1, -1 do
     local c = text:byte(at)

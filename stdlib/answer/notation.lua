@@ -17,7 +17,7 @@ function notation.set_of(text)
   return list
 end
 
--- What stands for itself in a cleaned text.
+-- Characters that stand for themselves in a cleaned text.
 notation.row = "\1" -- the end of a matrix's row
 notation.apart = "\2" -- between the answers of "2 or 3"
 

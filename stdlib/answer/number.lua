@@ -104,8 +104,8 @@ function number.read(text, at)
     (sign == "-" and -exponent or exponent) - #part), after
 end
 
--- What 0.1\overline{6} is: the digits before, and those that repeat; nil if
--- there are too many.
+-- Returns the parts of 0.1\overline{6}: the digits before, and those that
+-- repeat; nil if there are too many.
 function number.repeating(whole, part, again)
   if #whole + #part + #again > 9 then
     return nil

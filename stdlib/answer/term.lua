@@ -1,8 +1,8 @@
--- What an expression is, and the text that says the same for all its notations.
--- A value is a list of terms, which are added. A term is a radical (answer/
--- radical.lua) times what cannot be computed, as texts: factors over and under
--- the line, each with the exponent that stands there in all. Numbers are
--- computed; letters are not multiplied out, nor cancelled: (x+1)^2 is not
+-- The value of an expression, and the text that says the same for all its
+-- notations. A value is a list of terms, which are added. A term is a radical
+-- (answer/ radical.lua) times what cannot be computed, as texts: factors over
+-- and under the line, each with the exponent that stands there in all. Numbers
+-- are computed; letters are not multiplied out, nor cancelled: (x+1)^2 is not
 -- x^2+2x+1, and 2(x+1) not 2x+2, as a question may ask for one of the two. nil
 -- is what has no value: 1/0, 0^0.
 --
@@ -75,7 +75,7 @@ local function factors(list)
   return table.concat(out, "*")
 end
 
--- What two terms have in common that can be added.
+-- Returns what two terms have in common that can be added.
 local function key(t)
   return factors(t.over) .. (#t.under > 0 and "|" .. factors(t.under) or "")
 end

@@ -3,7 +3,7 @@
  * Nor does a run write over, move or remove what it reads, if that lies in its
  * directory under a name that it gives to a file of its own.
  *
- * Which options these are, and which name files that are read, stands in
+ * These options, and those that name files which are read, are listed in
  * base/option.def. A file is what it is on the disk, by whatever path and links
  * it is reached; one that is not there yet is where it would be. */
 #include "engine/api/machines/profile.h"

@@ -1,8 +1,9 @@
 /* Finds whether a program has room on a cluster, and how many machines it
  * takes.
  *
- * What all models keep, wherever they lie, is known from a few layouts, before
- * all are measured; that there is no placement, when the search is over. */
+ * The bytes that all models keep, wherever they lie, are known from a few
+ * layouts, before all are measured; that there is no placement, when the search
+ * is over. */
 #include "engine/api/searching/candidate.h"
 
 #include <math.h>
