@@ -103,7 +103,8 @@ RLF_PUBLIC rlf_session *rlf_session_open(const char *path);
 RLF_PUBLIC rlf_session *rlf_session_open_text(const char *path,
                                               const char *text, size_t n);
 /* Ends a run as it is, also before its end. RLF_RESULT_FAILED if the trace or
- * the log could not be written completely. */
+ * the log could not be written completely, or if another process of the run was
+ * lost meanwhile, but for a run that was told to end. */
 RLF_PUBLIC rlf_result rlf_session_close(rlf_session *session);
 /* The same, of a session that can still be asked for what was wrong in that,
  * and has to be closed. Of its run no more is known. */

@@ -36,7 +36,7 @@ libapi_a_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_PKGDATADIR='"$(pkgdatadir)"' \
 
 check_PROGRAMS += tests/unit/api_fault
 # Faults come between the parts of the library when it is linked.
-faults = $(message_fault) -Wl,--wrap=rlf_rank_execute,--wrap=rlf_group_exchange,--wrap=rlf_framing_hear
+faults = $(message_fault) -Wl,--wrap=rlf_rank_execute,--wrap=rlf_group_exchange,--wrap=rlf_framing_hear,--wrap=rlf_run_close
 tests_unit_api_fault_LDADD = $(API_LIBS)
 tests_unit_api_fault_LDFLAGS = $(AM_LDFLAGS) $(faults)
 check_PROGRAMS += tests/unit/api_caps

@@ -308,29 +308,56 @@ await_end(const rlf_session *s)
         told = nanosleep(&look, NULL) != 0;
 }
 
-void
-rlf_processes_leave(rlf_session *s, bool closed)
+/* Of a run that failed: the process that leads has said why. */
+static void
+end_all(rlf_session *s)
+{
+    rlf_status status = s->err.status < 0 ? s->err.status : RLF_USER;
+    if (s->leads) {
+        await_taken(STDOUT_FILENO);
+        await_taken(STDERR_FILENO);
+        rlf_clock_sleep(PASSED_ON_NS);
+    } else if (!rlf_comm_gone(s->world))
+        await_end(s);
+    bool cut = s->stopped && rlf_comm_cause(s->world) == RLF_STOPPED;
+    rlf_result result = rlf_session_result(status);
+    result = result < RLF_RESULT_FAILED ? RLF_RESULT_FAILED : result;
+    rlf_comm_world_kill(s->world, cut ? 128 + s->stopped : -(int)result);
+}
+
+/* Another process is lost while all leave a run that is over here. One that was
+ * told to end may have been told twice, and all that matters is saved; else the
+ * process that leads says it. Its launcher ends those that still wait. */
+static rlf_status
+lost_leaving(rlf_session *s, const rlf_err *lost, rlf_err *err)
+{
+    if (rlf_stop_told(s))
+        return RLF_OK;
+    rlf_processes_succeed(s);
+    if (s->leads && err->status >= 0) {
+        *err = *lost;
+        if (s->complete)
+            rlf_err_hint(err, "the run was done, and all of it is saved");
+    }
+    return lost->status;
+}
+
+rlf_status
+rlf_processes_leave(rlf_session *s, bool closed, rlf_err *err)
 {
     if (!s->world)
-        return;
-    rlf_err err = RLF_ERR_NONE;
-    rlf_comm_check(s->world, &err);
+        return RLF_OK;
+    rlf_err lost = RLF_ERR_NONE;
+    rlf_status status = RLF_OK;
+    rlf_comm_check(s->world, &lost);
     bool many = rlf_comm_world_caps(s->world)->n_processes > 1;
-    if (many && (rlf_session_failed(s) || err.status < 0)) {
-        rlf_status status = s->err.status < 0 ? s->err.status : RLF_USER;
-        if (s->leads) {
-            await_taken(STDOUT_FILENO);
-            await_taken(STDERR_FILENO);
-            rlf_clock_sleep(PASSED_ON_NS);
-        } else if (!rlf_comm_gone(s->world))
-            await_end(s);
-        bool cut = s->stopped && rlf_comm_cause(s->world) == RLF_STOPPED;
-        rlf_result result = rlf_session_result(status);
-        result = result < RLF_RESULT_FAILED ? RLF_RESULT_FAILED : result;
-        rlf_comm_world_kill(s->world, cut ? 128 + s->stopped : -(int)result);
-    }
+    if (many && rlf_session_failed(s))
+        end_all(s);
+    else if (many && lost.status < 0)
+        status = lost_leaving(s, &lost, err);
     rlf_stop_forget(s);
     if (closed)
         rlf_comm_world_free(s->world);
     s->world = NULL;
+    return status;
 }

@@ -133,9 +133,9 @@ rlf_session_close_last(rlf_session *s)
     s->last = NULL;
 }
 
-/* Ends the run, with the reason in `err`. True: no thread is stuck in it, which
- * may touch all. */
-static bool
+/* Ends the run. A failure of which another process speaks leaves `err` empty.
+ */
+static rlf_status
 end_run(rlf_session *s, rlf_err *err)
 {
     rlf_status status = rlf_record_end(s, err);
@@ -147,8 +147,9 @@ end_run(rlf_session *s, rlf_err *err)
         status = status < 0 ? status : logged;
         rlf_rundir_undo(s);
     }
-    rlf_processes_leave(s, closed);
-    return closed;
+    s->stuck = !closed; /* a thread is stuck in it, which may touch all */
+    rlf_status left = rlf_processes_leave(s, closed, err);
+    return status < 0 ? status : left;
 }
 
 rlf_result
@@ -158,14 +159,14 @@ rlf_session_finish(rlf_session *s)
         return RLF_RESULT_OK;
     rlf_session_close_last(s);
     rlf_err err = RLF_ERR_NONE;
-    s->stuck = !end_run(s, &err);
+    rlf_status status = end_run(s, &err);
     s->ended = true;
     s->run = NULL;
-    if (err.status >= 0)
-        return RLF_RESULT_OK;
-    s->err = err;
-    s->diags.errors = s->input_errors.list.count = 0;
-    return rlf_session_result(err.status);
+    if (err.status < 0) {
+        s->err = err;
+        s->diags.errors = s->input_errors.list.count = 0;
+    }
+    return rlf_session_result(err.status < 0 ? err.status : status);
 }
 
 rlf_result

@@ -386,8 +386,9 @@ rlf_status rlf_processes_list(rlf_session *session, const rlf_buf *mine,
  * come to its own end leads. */
 void rlf_processes_succeed(rlf_session *session);
 /* Leave it: in order, or after an error by its end. `closed`: no thread of a
- * rank is left that may use it. */
-void rlf_processes_leave(rlf_session *session, bool closed);
+ * rank is left that may use it. RLF_PEER: another process was lost meanwhile;
+ * the one that leads has that in *err. */
+rlf_status rlf_processes_leave(rlf_session *session, bool closed, rlf_err *err);
 
 /* ---- a run that is told to end (stopping.c) ---- */
 
@@ -404,6 +405,8 @@ bool rlf_stop_opened(rlf_session *session);
 void rlf_stop_relay(rlf_session *session, bool on);
 /* rlf_run_options.stops, of a session. */
 rlf_status rlf_stop_asked(void *session, double seconds);
+/* Was this process told, or the run by it? */
+bool rlf_stop_told(const rlf_session *session);
 /* Between steps, in process 0: is the run to end? Then the others know. */
 bool rlf_stop_due(rlf_session *session);
 /* After an error: if that is a call that was given up, it ends for that. */

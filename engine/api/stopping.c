@@ -102,17 +102,23 @@ leave(const rlf_session *s, int number)
     s->stop.leave(s->stop.arg, number, text.p ? text.p : "");
 }
 
+/* Leaves the run if it was told to end. True: it was, but it has begun. */
+static bool
+look_for_end(rlf_session *s, int own)
+{
+    int number = rlf_opening_told(s, own);
+    if (number && rlf_opening_interrupt(s, number))
+        leave(s, number);
+    return number;
+}
+
 static void *
 wait_for_end(void *arg)
 {
     rlf_session *s = arg;
     while (__atomic_load_n(&s->stop.watched, __ATOMIC_ACQUIRE)) {
-        int number = own_number(s) == SIGUSR1 ? 0 : own_number(s);
-        number = rlf_opening_told(s, number);
-        if (number && rlf_opening_interrupt(s, number))
-            leave(s, number);
-        if (number)
-            break; /* it has begun */
+        if (look_for_end(s, own_number(s) == SIGUSR1 ? 0 : own_number(s)))
+            return NULL;
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += LOOK_NS;
@@ -120,6 +126,9 @@ wait_for_end(void *arg)
         until.tv_nsec %= 1000000000;
         sem_timedwait(&s->stop.wake, &until);
     }
+    /* Process 0 was heard of only with its end, which has failed all here. */
+    if (rlf_opening_refused(s->opened.world))
+        look_for_end(s, 0);
     return NULL;
 }
 
@@ -201,6 +210,12 @@ rlf_stop_asked(void *arg, double seconds)
     double grace = (double)s->options.grace;
     bool over = seconds >= grace && 1e-9 * (double)(now - since) >= grace;
     return over ? RLF_STOPPED : RLF_AGAIN;
+}
+
+bool
+rlf_stop_told(const rlf_session *s)
+{
+    return s->stop.by || own_number(s);
 }
 
 bool

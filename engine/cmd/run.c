@@ -44,6 +44,14 @@ is_echo(int number, const struct timespec *now)
 }
 
 static void
+note_signal(int number, const struct timespec *now)
+{
+    stop_second = (sig_atomic_t)now->tv_sec;
+    stop_moment = (sig_atomic_t)(now->tv_nsec / 1000000);
+    stop_signal = number;
+}
+
+static void
 on_signal(int number)
 {
     struct timespec now;
@@ -52,9 +60,7 @@ on_signal(int number)
         _exit(128 + number);
     if (stop_signal)
         return;
-    stop_second = (sig_atomic_t)now.tv_sec;
-    stop_moment = (sig_atomic_t)(now.tv_nsec / 1000000);
-    stop_signal = number;
+    note_signal(number, &now);
     rlf_session_stop(running, number);
 }
 
@@ -106,19 +112,17 @@ on_signal_opening(int number)
 
 /* To finish the step first; or, where there is none, to leave at once: while
  * the run opens and when it is over. Launchers send SIGTERM to what is left of
- * a run and wait for it. SIGUSR1 is but the wish to end early: while the run
- * opens it is for the first step, and when it is over it is granted. Under
- * nohup SIGHUP is ignored, and stays so. */
+ * a run and wait for it. SIGUSR1 is but the wish to end early, and has a
+ * handler of its own: while the run opens it is for the first step, and when it
+ * is over it is granted. Under nohup SIGHUP is ignored, and stays so. */
 static void
-handle_signals(void (*handler)(int))
+handle_signals(void (*handler)(int), void (*wish)(int))
 {
     struct sigaction action = {.sa_handler = handler}, before;
     launched = rlf_launcher(NULL) != NULL;
     handle(SIGINT, handler);
     handle(SIGTERM, handler);
-    handle(SIGUSR1, handler == SIG_DFL             ? SIG_IGN
-                    : handler == on_signal_opening ? on_signal
-                                                   : handler);
+    handle(SIGUSR1, wish);
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &action, NULL);
     action.sa_handler = on_continue;
@@ -219,6 +223,20 @@ put_saved(rlf_session *s, const rlf_command_line *line, rlf_buf *out)
     rlf_buf_putc(out, '\n');
 }
 
+/* A run is over. Where it was told to end, by this process's signal or another
+ * one's, that may still be said once more. */
+static void
+handle_signals_over(const rlf_session *s)
+{
+    int number = rlf_session_stopped(s);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (number && !stop_signal)
+        note_signal(number, &now);
+    handle_signals(stop_signal ? on_signal : SIG_DFL, SIG_IGN);
+    running = NULL;
+}
+
 /* *began: it was not told to end while it opened. */
 static rlf_result
 train(rlf_session *s, rlf_display *d, bool *began)
@@ -227,15 +245,14 @@ train(rlf_session *s, rlf_display *d, bool *began)
     running = s;
     if (stop_signal) /* it came before that */
         rlf_session_stop(s, stop_signal);
-    handle_signals(on_signal_opening);
+    handle_signals(on_signal_opening, on_signal);
     rlf_result result = rlf_session_ready(s);
     *began = result == RLF_RESULT_OK;
-    if (!*began) {
-        handle_signals(SIG_DFL);
+    if (!*began)
         return result;
-    }
     bool leads = rlf_session_info(s)->leads;
-    handle_signals(leads ? on_signal_aloud : on_signal);
+    void (*handler)(int) = leads ? on_signal_aloud : on_signal;
+    handle_signals(handler, handler);
     if (!leads)
         return rlf_session_step(s);
     rlf_display_ready(d);
@@ -289,13 +306,14 @@ rlf_cmd_run(const rlf_command_line *line)
     if (began && result >= 0 && leads && !quiet)
         put_end(s, line, result);
     rlf_display_flush(s);
-    handle_signals(SIG_DFL);
-    running = NULL;
+    handle_signals_over(s);
     if (result == RLF_RESULT_END && leads)
         rlf_cmd_warnings(s);
     /* Of processes that end because one of them was told to, each says so:
      * MPICH's launcher takes the status of any of them for that of the job. */
     int number = rlf_session_stopped(s);
+    if (!number) /* it came behind the last step */
+        number = stop_signal;
     rlf_buf saved = {0};
     if (result < 0 && leads && began && rlf_session_steps(s))
         put_saved(s, line, &saved);

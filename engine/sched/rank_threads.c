@@ -695,8 +695,10 @@ rlf_rank_threads_follow(rlf_rank_threads *rank_threads, rlf_err *err)
     while (rank_threads->n_running > rank_threads->parked.n &&
            rlf_comm_check(rank_threads->world, &ignored) >= 0)
         await_end(rank_threads);
+    /* all, in order: what fails now is no matter of the run */
+    bool ended = rank_threads->n_running == 0;
     pthread_mutex_unlock(&rank_threads->lock);
-    return rlf_comm_check(rank_threads->world, err) == RLF_OK
+    return ended || rlf_comm_check(rank_threads->world, err) == RLF_OK
                ? RLF_OK
                : rlf_rank_threads_cause(rank_threads, err);
 }

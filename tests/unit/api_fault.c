@@ -4,7 +4,9 @@
  * controller that hangs, which its ranks find out. Given `message|task RANK N`,
  * or `controller 0 0`, it is one such run whose ranks are those of its
  * launcher: mpi.tap starts it so. Given `move RANK N DIRECTORY`, one in which
- * the process of that rank kills itself: mpi_end.tap does. */
+ * the process of that rank kills itself, and given `part RANK N DIRECTORY` one
+ * in which it does so when the run is over, to which it is told by the signal
+ * N, or by its steps if N is 0: mpi_end.tap does. */
 #define _GNU_SOURCE /* mkdtemp */
 #include "engine/api/session.h"
 #include "engine/base/clock.h"
@@ -18,6 +20,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,7 +92,8 @@ static const struct setup {
      .steps = "3"},
 };
 
-/* The one whose ranks' process is killed, in more steps than it comes to. */
+/* The ones whose ranks' process is killed, in more steps than it comes to, and
+ * behind them. */
 static const struct setup killed = {.name = "killed",
                                     .program = "tail.rlf",
                                     .plan = "migrate.place",
@@ -97,6 +101,12 @@ static const struct setup killed = {.name = "killed",
                                     .every = {1, 1},
                                     .phase = KILLED,
                                     .steps = "4000"};
+static const struct setup parted = {.name = "parted",
+                                    .program = "tiny.rlf",
+                                    .n_ranks = 2,
+                                    .every = {1, 1},
+                                    .phase = KILLED,
+                                    .steps = "1"};
 
 /* A directory of this test. */
 static char directory[512] = "/tmp/rlflow-fault-XXXXXX";
@@ -139,13 +149,15 @@ move_checkpoints(bool aside)
 /* The linker puts what follows in the place of functions that parts of the
  * library call in others (--wrap, in engine/api/local.mk), so that the library
  * knows of no faults: the n-th task of a rank fails, the process of a rank
- * kills itself in its n-th MOVE, once what goes is packed, and the thread that
- * takes steps never hears anything again. */
+ * kills itself in its n-th MOVE, once what goes is packed, or when the run is
+ * closed, and the thread that takes steps never hears anything again. */
 static struct {
     int rank;
     uint64_t task, move; /* 0: none; 1: the next */
     pthread_t controller;
     bool hangs;
+    rlf_comm_world
+        *part; /* the process of the rank is killed as it leaves it */
 } fault;
 static _Thread_local bool moves; /* of the rank, and has packed what goes */
 
@@ -167,6 +179,9 @@ rlf_status __real_rlf_framing_hear(rlf_framing *framing, double seconds,
                                    rlf_err *err, const rlf_buf **message);
 rlf_status __wrap_rlf_framing_hear(rlf_framing *framing, double seconds,
                                    rlf_err *err, const rlf_buf **message);
+
+bool __real_rlf_run_close(rlf_run *run);
+bool __wrap_rlf_run_close(rlf_run *run);
 
 rlf_status
 __wrap_rlf_rank_execute(rlf_rank *rank, const rlf_rank_command *command,
@@ -199,6 +214,28 @@ __wrap_rlf_framing_hear(rlf_framing *framing, double seconds, rlf_err *err,
     while (fault.hangs && pthread_equal(pthread_self(), fault.controller))
         rlf_clock_sleep(UINT32_MAX);
     return __real_rlf_framing_hear(framing, seconds, err, message);
+}
+
+/* When the run is over in both processes the one is killed, and the other goes
+ * on when it has found out. */
+bool
+__wrap_rlf_run_close(rlf_run *run)
+{
+    bool closed = __real_rlf_run_close(run);
+    char over[sizeof directory + 8];
+    if (!fault.part)
+        return closed;
+    uint64_t from = rlf_clock_now();
+    bool dies = rlf_comm_world_process(fault.part) == fault.rank;
+    snprintf(over, sizeof over, "%s.over", directory);
+    if (!dies)
+        mkdir(over, 0755);
+    while ((dies ? access(over, F_OK) != 0 : rlf_comm_lost(fault.part) < 0) &&
+           rlf_clock_since(from) < 60)
+        rlf_clock_sleep(1000000);
+    if (dies)
+        raise(SIGKILL);
+    return closed;
 }
 
 static const struct {
@@ -365,6 +402,30 @@ kill_one(char **argv)
     return -(int)result;
 }
 
+/* A process that ends by SIGKILL when the run is over; the exit status of the
+ * others is that of the command. */
+static int
+part(char **argv)
+{
+    snprintf(directory, sizeof directory, "%s", argv[4]);
+    int number = atoi(argv[3]);
+    rlf_session *s = open_session(&parted, NULL, "60");
+    fault.rank = atoi(argv[2]);
+    fault.part = s->world;
+    if (number)
+        rlf_session_stop(s, number);
+    rlf_result result = carry_on(s, KILLED);
+    if (result != RLF_RESULT_END)
+        printf("in the run: %s\n", rlf_session_message(s));
+    number = rlf_session_stopped(s);
+    result = rlf_session_finish(s);
+    if (result < 0)
+        printf("%s\n", rlf_session_message(s));
+    fflush(stdout);
+    rlf_session_close(s);
+    return number ? 128 + number : -(int)result;
+}
+
 static int
 one(char **argv)
 {
@@ -389,7 +450,7 @@ main(int argc, char **argv)
     if (argc == 4)
         return one(argv);
     if (argc == 5)
-        return kill_one(argv);
+        return (strcmp(argv[1], "part") == 0 ? part : kill_one)(argv);
     test_controller();
     if (!mkdtemp(directory))
         bail("no directory for the test");

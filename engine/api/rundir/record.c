@@ -492,7 +492,7 @@ write_end(rlf_session *s, rlf_err *err)
 {
     rlf_err lost = RLF_ERR_NONE;
     rlf_status status;
-    if (s->world && s->err.status >= 0)
+    if (s->world && s->err.status >= 0 && !s->stopped)
         rlf_comm_check(s->world, &lost);
     rlf_err gone = RLF_ERR_NONE; /* that was an error of the run already */
     if (rlf_directory_check(s, &gone) < 0)

@@ -56,7 +56,7 @@ rlf_opening_told(rlf_session *s, int number)
 bool
 rlf_opening_refused(const rlf_comm_world *world)
 {
-    return rlf_comm_world_told(world) & NOT_BEGUN;
+    return world && (rlf_comm_world_told(world) & NOT_BEGUN);
 }
 
 /* ---- what was made goes ---- */
