@@ -487,8 +487,10 @@ typedef struct rlf_score {
     double mean;          /* over prompts; NaN: there are none */
     double low, high;     /* its interval of 95 % */
     int binary;           /* all values are 0 or 1 */
-    int exact; /* that interval is Clopper's and Pearson's, of one answer that
-                  is 0 or 1; else a bootstrap over prompts */
+    int binomial; /* that interval is Clopper's and Pearson's of a share, as
+                     there is one answer each and all values are 0 or 1: exact
+                     if the metric has no others; else a bootstrap over prompts
+                   */
 } rlf_score;
 
 /* All metrics of an evaluation, from when it is ready; also of a session that

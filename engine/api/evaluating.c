@@ -292,8 +292,8 @@ rlf_session_score(rlf_session *s, size_t i)
     }
     for (size_t k = 0; k < n; k++)
         x[k] = mean_of(score, k);
-    score->exact = score->binary && score->samples == 1;
-    if (score->exact) {
+    score->binomial = score->binary && score->samples == 1;
+    if (score->binomial) {
         rlf_interval at = rlf_interval_share(ones, n);
         score->mean = mean(x, n);
         score->low = at.low;

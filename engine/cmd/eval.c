@@ -151,13 +151,21 @@ next_k(size_t k, size_t samples)
     return k < samples && 2 * k > samples ? samples : 2 * k;
 }
 
+/* Nobody knows whether a metric can have values that it has not had. */
+static const char *
+interval_text(const rlf_score *score)
+{
+    return score->binomial ? "binomial, as all values are 0 or 1"
+                           : "by bootstrap over prompts";
+}
+
 static void
 put_head(const rlf_score *score, int width)
 {
     printf("%s: %zu prompt%s, %zu answer%s each; intervals of 95 %%, %s\n",
            score->metric, score->prompts, score->prompts == 1 ? "" : "s",
            score->samples, score->samples == 1 ? "" : "s",
-           score->exact ? "exact" : "by bootstrap over prompts");
+           interval_text(score));
     printf("  %-*s      mean      from        to", width, "");
     if (score->binary && score->samples > 1)
         for (size_t k = 1; k <= score->samples; k = next_k(k, score->samples)) {
@@ -185,6 +193,8 @@ put_score(const rlf_score *score, const rlf_score *first)
             printf("  %8.4f", rlf_score_pass(score, k));
     if (score->prompts != first->prompts)
         printf("  (of %zu prompts)", score->prompts);
+    if (score->binomial != first->binomial)
+        printf("  (%s)", interval_text(score));
     printf("\n");
 }
 
@@ -252,7 +262,7 @@ add_score(const rlf_score *score, rlf_buf *out)
     add_number(out, "low", score->low);
     add_number(out, "high", score->high);
     rlf_buf_printf(out, ",\"interval\":\"%s\"",
-                   score->exact ? "exact" : "bootstrap");
+                   score->binomial ? "binomial" : "bootstrap");
     for (size_t k = 1; score->binary && k <= score->samples;
          k = next_k(k, score->samples)) {
         rlf_buf_printf(out, "%s\"%zu\":", k > 1 ? "," : ",\"pass\":{", k);
