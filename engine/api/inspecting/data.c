@@ -15,6 +15,7 @@
 #include "engine/io/shards.h"
 #include "engine/text/tokenizer.h"
 #include "nodes/chat.h"
+#include "nodes/rows.h"
 #include "nodes/turns.h"
 
 #include <pthread.h>
@@ -28,6 +29,12 @@ enum {
     AT_A_TIME = 1 << 10 /* bytes of a name */
 };
 
+/* A column to look at. */
+typedef struct looked_field {
+    const char *name;
+    rlf_record_part_kind part; /* WHOLE, or of a pair of chats */
+} looked_field;
+
 typedef struct looker {
     rlf_arena *arena;
     rlf_err *err;
@@ -35,13 +42,15 @@ typedef struct looker {
     rlf_shard_format format;
     const char *path;
     struct {
-        const char **data;
+        looked_field *data;
         size_t count, room;
     } fields;
     rlf_tokenizer *tokenizer; /* NULL: texts are measured in bytes */
     const char *by;           /* its path */
     rlf_chat_template *chat;
     bool tools; /* rows have a field of that name, which chats are told of */
+    bool pair;  /* rows have chats that are called chosen and rejected */
+    rlf_record_part_kind part; /* of the column that is looked at now */
     rlf_buf *out;
 } looker;
 
@@ -118,10 +127,11 @@ static void
 add_field(looker *l, const char *name)
 {
     for (size_t i = 0; i < l->fields.count; i++)
-        if (strcmp(l->fields.data[i], name) == 0)
+        if (strcmp(l->fields.data[i].name, name) == 0)
             return;
+    looked_field field = {.name = rlf_arena_strdup(l->arena, name)};
     if (l->fields.count < MOST_FIELDS)
-        RLF_PUSH_IN(l->arena, &l->fields, rlf_arena_strdup(l->arena, name));
+        RLF_PUSH_IN(l->arena, &l->fields, field);
 }
 
 static void
@@ -146,6 +156,9 @@ see_fields(looker *l, const char *before, const json_t *object, int depth)
     }
 }
 
+/* Fields of preferences, which `pair:` reads together where they are chats. */
+static const char chosen[] = "chosen", rejected[] = "rejected";
+
 /* A list of objects, or such a one as a text. */
 static bool
 are_tools(const json_t *value)
@@ -160,6 +173,9 @@ see(void *looker_, const struct json_t *row)
 {
     looker *l = looker_;
     l->tools |= are_tools(json_object_get(row, "tools"));
+    l->pair |=
+        json_is_object(json_array_get(json_object_get(row, chosen), 0)) &&
+        json_is_object(json_array_get(json_object_get(row, rejected), 0));
     see_fields(l, "", row, 0);
 }
 
@@ -176,16 +192,84 @@ make_spec(const looker *l)
                               .drop = true};
 }
 
+/* The columns to read of a field, itself first: of a pair all of its parts, as
+ * a program has them, and the tools of the row. Returns how many. */
+static size_t
+columns_of(const looker *l, const looked_field *field, rlf_record_field *out)
+{
+    const rlf_record_field parts[] = {
+        {"prompt", chosen, RLF_RECORD_COMMON},
+        {"chosen", chosen, RLF_RECORD_CHOSEN},
+        {"rejected", rejected, RLF_RECORD_REJECTED}};
+    size_t n = 1;
+    bool tools = l->tools && strcmp(field->name, "tools") != 0;
+    out[0] = (rlf_record_field){.label = "x", .field = field->name};
+    for (size_t i = 0; field->part && i < RLF_COUNT(parts); i++)
+        out[parts[i].part == field->part ? 0 : n++] = parts[i];
+    if (strcmp(field->name, "tools") == 0 && l->tools)
+        out[0] = (rlf_record_field){"tools", "tools", RLF_RECORD_TOOLS};
+    if (tools)
+        out[n++] = (rlf_record_field){"tools", "tools", RLF_RECORD_TOOLS};
+    return n;
+}
+
+/* Fields that are a pair of chats in any row give the columns of `pair:`: what
+ * both begin with, and the two that follow. */
+static rlf_status
+make_pair(looker *l)
+{
+    rlf_record_field columns[RLF_RECORD_PARTS];
+    looked_field common = {"prompt of both", RLF_RECORD_COMMON};
+    rlf_records_spec spec = make_spec(l);
+    rlf_records rows;
+    rlf_err why = RLF_ERR_NONE;
+    rlf_arena *arena = rlf_arena_new();
+    spec.columns = columns;
+    spec.n_columns = columns_of(l, &common, columns);
+    rlf_status status = rlf_records_read(&spec, arena, &why, &rows);
+    bool none = status < 0 && rows.dropped;
+    rlf_arena_free(arena);
+    if (none || status < 0) {
+        if (!none)
+            *l->err = why;
+        return none ? RLF_OK : status;
+    }
+    size_t first = l->fields.count;
+    for (size_t i = l->fields.count; i-- > 0;) {
+        looked_field *field = &l->fields.data[i];
+        bool better = strcmp(field->name, chosen) == 0;
+        if (!better && strcmp(field->name, rejected) != 0)
+            continue;
+        field->part = better ? RLF_RECORD_CHOSEN : RLF_RECORD_REJECTED;
+        first = i;
+    }
+    RLF_PUSH_IN(l->arena, &l->fields, common);
+    for (size_t i = l->fields.count - 1; i > first; i--)
+        l->fields.data[i] = l->fields.data[i - 1];
+    l->fields.data[first] = common;
+    return RLF_OK;
+}
+
 /* ---- texts and tokens ---- */
+
+/* Is it the answer of a pair, whose prompt is the column behind it? */
+static bool
+is_answer(const looker *l)
+{
+    return l->part == RLF_RECORD_CHOSEN || l->part == RLF_RECORD_REJECTED;
+}
 
 /* A chat with the tools of its row. */
 static rlf_prompt
-prompt_of(const rlf_records *rows, const rlf_record_value *values)
+prompt_of(const looker *l, const rlf_records *rows,
+          const rlf_record_value *values)
 {
-    rlf_prompt prompt = {.messages = values[0].chat.messages,
-                         .n_messages = (uint32_t)values[0].chat.count};
-    if (rows->n_columns > 1)
-        prompt.tools = values[1].text;
+    const rlf_chat *chat = &values[is_answer(l)].chat;
+    const rlf_record_column *last = &rows->columns[rows->n_columns - 1];
+    rlf_prompt prompt = {.messages = chat->messages,
+                         .n_messages = (uint32_t)chat->count};
+    if (rows->n_columns > 1 && strcmp(last->label, "tools") == 0)
+        prompt.tools = values[rows->n_columns - 1].text;
     return prompt;
 }
 
@@ -202,7 +286,7 @@ text_of(const looker *l, const rlf_records *rows, size_t row, rlf_arena *arena,
         return RLF_OK;
     }
     const rlf_chat *chat = &value->chat;
-    const rlf_prompt prompt = prompt_of(rows, value);
+    const rlf_prompt prompt = prompt_of(l, rows, value);
     if (l->chat)
         return rlf_chat_write(l->chat, &prompt, arena, err, out);
     rlf_buf text = {0};
@@ -211,6 +295,42 @@ text_of(const looker *l, const rlf_records *rows, size_t row, rlf_arena *arena,
                        chat->messages[i].role.p, chat->messages[i].content.p);
     *out = (rlf_str){rlf_arena_strndup(arena, text.p, text.n), text.n};
     rlf_buf_free(&text);
+    return RLF_OK;
+}
+
+static rlf_reader
+reader_of(const looker *l)
+{
+    rlf_reader reader = {
+        .model = l->by, .tokenizer = l->tokenizer, .own = l->chat, .eos = -1};
+    reader.ends = rlf_tokenizer_eos(l->tokenizer, &reader.n_ends);
+    if (reader.n_ends)
+        reader.eos = reader.ends[0];
+    return reader;
+}
+
+/* The answer of a pair behind its prompt, as respond() has it, all of it
+ * learned. */
+static rlf_status
+answer_of(const looker *l, const rlf_records *rows, size_t row,
+          rlf_arena *arena, rlf_err *err, rlf_conversation *out)
+{
+    const rlf_record_value *value;
+    RLF_TRY(rlf_records_row(rows, row, arena, err, &value));
+    const rlf_env env = {.pool = arena};
+    const rlf_reader reader = reader_of(l);
+    rlf_prompt prompt = prompt_of(l, rows, value);
+    rlf_sample sample;
+    if (l->chat)
+        RLF_TRY(rlf_chat_write(l->chat, &prompt, arena, err, &prompt.text));
+    RLF_TRY(rlf_rows_response(&env, &reader, l->chat ? &prompt : NULL,
+                              value->text, true, err, &sample));
+    rlf_token_run *run = RLF_NEW(arena, rlf_token_run);
+    run->to = sample.n_ids;
+    *out = (rlf_conversation){.ids = sample.ids,
+                              .n_ids = sample.n_ids,
+                              .runs = run,
+                              .n_runs = sample.n_ids > 0};
     return RLF_OK;
 }
 
@@ -230,10 +350,8 @@ turns_of(const looker *l, const rlf_records *rows, size_t row, rlf_arena *arena,
     if (!rlf_str_eq(chat->messages[chat->count - 1].role, RLF_STR("assistant")))
         return RLF_OK;
     const rlf_env env = {.pool = arena};
-    rlf_reader reader = {
-        .model = l->by, .tokenizer = l->tokenizer, .own = l->chat, .eos = -1};
-    reader.ends = rlf_tokenizer_eos(l->tokenizer, &reader.n_ends);
-    const rlf_prompt prompt = prompt_of(rows, value);
+    const rlf_reader reader = reader_of(l);
+    const rlf_prompt prompt = prompt_of(l, rows, value);
     rlf_status status = rlf_turns_read(&env, &reader, &prompt, 0, &why, out);
     *is = status >= 0;
     if (status < 0 && status != RLF_USER)
@@ -250,7 +368,12 @@ encode(const looker *l, const rlf_records *rows, size_t row, rlf_arena *arena,
     bool is_text = rows->columns[0].kind == RLF_RECORD_TEXT, is;
     ids->count = 0;
     *turns = (rlf_conversation){0};
-    RLF_TRY(turns_of(l, rows, row, arena, err, turns, &is));
+    if (is_answer(l)) {
+        is = true;
+        RLF_TRY(answer_of(l, rows, row, arena, err, turns));
+    } else {
+        RLF_TRY(turns_of(l, rows, row, arena, err, turns, &is));
+    }
     if (is) {
         RLF_TRY_ROOM(ids, turns->n_ids, "the tokens of a text");
         for (uint32_t i = 0; i < turns->n_ids; i++)
@@ -460,17 +583,16 @@ put_column(looker *l, size_t i, int width, shown *show, size_t n_shown)
 {
     static const char *const kinds[] = {"numbers", "texts", "chats",
                                         "true and false"};
-    const char *field = l->fields.data[i], *name = visible(l, field);
-    rlf_record_field columns[] = {
-        {.label = "x", .field = field},
-        {.label = "tools", .field = "tools", .part = RLF_RECORD_TOOLS}};
-    bool tools = l->tools && strcmp(field, "tools") == 0;
+    const looked_field *field = &l->fields.data[i];
+    const char *name = visible(l, field->name);
+    rlf_record_field columns[RLF_RECORD_PARTS];
     rlf_records_spec spec = make_spec(l);
     rlf_records rows;
     rlf_err why = RLF_ERR_NONE;
     rlf_arena *arena = rlf_arena_new();
-    spec.columns = columns + tools;
-    spec.n_columns = l->tools && !tools ? 2 : 1;
+    spec.columns = columns;
+    spec.n_columns = columns_of(l, field, columns);
+    l->part = field->part;
     rlf_status status = rlf_records_read(&spec, arena, &why, &rows);
     rlf_buf_printf(l->out, "  %-*s  ", width, name);
     if (status < 0 && rows.dropped) {
@@ -480,7 +602,7 @@ put_column(looker *l, size_t i, int width, shown *show, size_t n_shown)
         *l->err = why;
     } else {
         const rlf_record_column *c = &rows.columns[0];
-        rlf_buf_puts(l->out, kinds[c->kind]);
+        rlf_buf_puts(l->out, is_answer(l) ? "answers" : kinds[c->kind]);
         if (!c->numbers)
             status = put_lengths(l, &rows, l->err);
         if (rows.dropped)
@@ -512,11 +634,13 @@ put_all(looker *l, size_t n_shown)
     RLF_TRY(rlf_records_read(&spec, l->arena, err, &rows));
     if (n_shown > rows.count)
         n_shown = rows.count;
+    if (l->pair)
+        RLF_TRY(make_pair(l));
     shown *show = RLF_NEW_ARRAY(l->arena, shown, n_shown);
     int width = 0;
     for (size_t i = 0; i < l->fields.count; i++)
-        if (width < (int)strlen(visible(l, l->fields.data[i])))
-            width = (int)strlen(visible(l, l->fields.data[i]));
+        if (width < (int)strlen(visible(l, l->fields.data[i].name)))
+            width = (int)strlen(visible(l, l->fields.data[i].name));
     for (size_t k = 0; k < n_shown; k++)
         show[k].place = rlf_records_place(&rows, k, l->arena);
     rlf_buf_printf(l->out, "%s: %zu row%s", visible(l, l->path), rows.count,
