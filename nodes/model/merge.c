@@ -505,6 +505,7 @@ rlf_merge_write(const char *base, const char *adapter, const char *dir,
     m.table = rlf_table_new(&m.config, m.head, NULL, arena);
     RLF_TRY(rlf_weights_check(m.table, &origin, err, &known));
     out->architecture = m.config.family->architecture;
+    out->untied = m.config.untied && (m.head & RLF_HEAD_LM);
     rlf_status status =
         rlf_weights_source_open(m.table, &origin, err, &m.source);
     if (status >= 0)

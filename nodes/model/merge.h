@@ -7,12 +7,15 @@
 #include "engine/base/arena.h"
 #include "engine/base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct rlf_merged {
     const char *architecture; /* that config.json names; in the arena */
     int tensors, adapted;     /* written; of these, with an adapter in them */
     uint64_t bytes;           /* of their values */
+    bool untied; /* the language head is the model's own, though config.json
+                    says that it is the embedding */
 } rlf_merged;
 
 /* Write config.json, generation_config.json and the safetensors of the model in
