@@ -42,20 +42,31 @@ kernels_cpu(const char *isa, rlf_cast_type real)
 }
 
 /* The bits of a CPU are those of any. */
-static void
-nothing_else(rlf_queue *queue, rlf_cast_type real, rlf_buf *out)
+static rlf_status
+prepare_cpu(rlf_queue *queue, rlf_cast_type real, uint32_t *algorithms,
+            rlf_buf *notes, rlf_err *err)
 {
-    (void)queue, (void)real, (void)out;
+    (void)queue, (void)real, (void)notes, (void)err;
+    *algorithms = 0;
+    return RLF_OK;
+}
+
+static void
+choose_cpu(rlf_queue *queue, rlf_cast_type real, uint32_t algorithms,
+           rlf_buf *out)
+{
+    (void)queue, (void)real, (void)algorithms, (void)out;
 }
 
 const rlf_backend rlf_backend_cpu = {.name = "cpu",
-                                .doc = "the cores of this machine",
-                                .count = one,
-                                .memory = of_host,
-                                .open = open_cpu,
-                                .reals = {RLF_CAST_F32, RLF_CAST_TYPES},
-                                .kernels = kernels_cpu,
-                                .products = nothing_else};
+                                     .doc = "the cores of this machine",
+                                     .count = one,
+                                     .memory = of_host,
+                                     .open = open_cpu,
+                                     .reals = {RLF_CAST_F32, RLF_CAST_TYPES},
+                                     .kernels = kernels_cpu,
+                                     .prepare = prepare_cpu,
+                                     .choose = choose_cpu};
 
 static rlf_status
 open_cuda(const rlf_backend_options *o, rlf_device **out, rlf_err *err)
@@ -79,14 +90,13 @@ kernels_cuda(const char *isa, rlf_cast_type real)
     return NULL;
 }
 
-static void
-products_cuda(rlf_queue *queue, rlf_cast_type real, rlf_buf *out)
-{
 #ifdef RLF_HAVE_CUDA
-    rlf_cuda_products(queue, real, out);
+#define PREPARE_CUDA rlf_cuda_prepare
+#define CHOOSE_CUDA rlf_cuda_choose
+#else /* no device of its opens */
+#define PREPARE_CUDA prepare_cpu
+#define CHOOSE_CUDA choose_cpu
 #endif
-    (void)queue, (void)real, (void)out;
-}
 
 const rlf_backend rlf_backend_cuda = {
     .name = "cuda",
@@ -96,7 +106,8 @@ const rlf_backend rlf_backend_cuda = {
     .open = open_cuda,
     .reals = {RLF_CAST_BF16, RLF_CAST_F32, RLF_CAST_TYPES},
     .kernels = kernels_cuda,
-    .products = products_cuda};
+    .prepare = PREPARE_CUDA,
+    .choose = CHOOSE_CUDA};
 
 const rlf_backend *
 rlf_backend_find(const rlf_backend *const *list, const char *name)

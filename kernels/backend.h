@@ -33,10 +33,18 @@ typedef struct rlf_backend {
     rlf_cast_type reals[RLF_CAST_TYPES + 1];
     /* `isa`: a variant by name, NULL: the best. NULL if there is none. */
     const rlf_kernels *(*kernels)(const char *isa, rlf_cast_type real);
-    /* Writes what else decides the bits of products in this type on the queue's
-     * device, in words: its kind, the library and its version, the way that was
-     * chosen there. Nothing where the type alone decides. */
-    void (*products)(rlf_queue *queue, rlf_cast_type real, rlf_buf *out);
+    /* Tries what the queue's device has for this type, before its operations:
+     * `algorithms` becomes the set of those that may be left out and gave right
+     * results, `notes` gets a line for each thing that it lacks and others of
+     * its kind have. Waits for the queue. RLF_ENV: the device failed. */
+    rlf_status (*prepare)(rlf_queue *queue, rlf_cast_type real,
+                          uint32_t *algorithms, rlf_buf *notes, rlf_err *err);
+    /* Of those that may be left out all queues of the device use these, a part
+     * of what prepare() found. Writes what decides the bits of products in this
+     * type then, in words: the kind of device, the algorithm, the library and
+     * its version. Nothing where the type alone decides. */
+    void (*choose)(rlf_queue *queue, rlf_cast_type real, uint32_t algorithms,
+                   rlf_buf *out);
 } rlf_backend;
 
 /* Those of this build, ended by NULL; the first is the one to take if nothing

@@ -179,7 +179,15 @@ open_device(rlf_session *s, struct rlf_answering *a, rlf_err *err,
                                          .memory_limit =
                                              (size_t)s->options.memory};
     RLF_TRY(backend->open(&options, &a->device, err));
-    return rlf_queue_new(a->device, &a->queue, err);
+    RLF_TRY(rlf_queue_new(a->device, &a->queue, err));
+    rlf_buf text = {0};
+    uint32_t algorithms;
+    rlf_status status =
+        backend->prepare(a->queue, real, &algorithms, &s->warnings, err);
+    if (status >= 0)
+        backend->choose(a->queue, real, algorithms, &text);
+    rlf_buf_free(&text);
+    return status;
 }
 
 static bool

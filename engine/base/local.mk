@@ -10,6 +10,7 @@ libbase_a_SOURCES = \
 	%D%/interval.c %D%/interval.h \
 	%D%/json.c %D%/json.h \
 	%D%/hash.c %D%/hash.h \
+	%D%/library.c %D%/library.h \
 	%D%/log.c %D%/log.h %D%/log.def \
 	%D%/heap.h \
 	%D%/map.c %D%/map.h \

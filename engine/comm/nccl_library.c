@@ -18,6 +18,7 @@ find_library(const char **why)
 
 #else
 
+#include "engine/base/library.h"
 #include "engine/dev/cuda.h"
 
 #include <dlfcn.h>
@@ -143,7 +144,7 @@ static const rlf_nccl library = {.id = nccl_id,
                                  .text = nccl_text};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static char reason[256]; /* why it cannot be used; "": it can */
+static char reason[512]; /* why it cannot be used; "": it can */
 
 static bool
 take_functions(void *handle)
@@ -161,11 +162,11 @@ static void
 look(void)
 {
     int version = 0;
-    void *handle = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+    char why[sizeof reason - 32];
+    void *handle =
+        rlf_library_open("libnccl.so.2", RLF_NCCL_DIR, why, sizeof why);
     if (!handle)
-        handle = dlopen(RLF_NCCL_DIR "/libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-        snprintf(reason, sizeof reason, "libnccl is not found (%s)", dlerror());
+        snprintf(reason, sizeof reason, "libnccl is not found (%s)", why);
     else if (!take_functions(handle) || lib.ncclGetVersion(&version) != 0 ||
              version < OLDEST)
         snprintf(reason, sizeof reason,

@@ -48,8 +48,6 @@ int32_t *rlf_cuda_counters(rlf_queue *queue);
 /* A pointer that kernels keep with the queue: NULL at first. `end` gets it,
  * unless it is NULL, when the queue is freed. */
 void **rlf_cuda_keep(rlf_queue *queue, void (*end)(void *kept));
-/* A word that they keep with it besides; 0 at first. */
-int *rlf_cuda_mark(rlf_queue *queue);
 /* Of the queue's GPU: 10 times the major number, plus the minor one. */
 int rlf_cuda_capability(rlf_queue *queue);
 int rlf_cuda_multiprocessors(rlf_queue *queue); /* of it */

@@ -65,7 +65,6 @@ typedef struct rlf_cuda_queue {
     int32_t *counters;
     void *kept; /* of kernels */
     void (*end_kept)(void *kept);
-    int mark;
     bool recording;
     rlf_recording *recordings; /* a list */
 } rlf_cuda_queue;

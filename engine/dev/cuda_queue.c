@@ -284,12 +284,6 @@ rlf_cuda_keep(rlf_queue *queue, void (*end)(void *kept))
     return &q->kept;
 }
 
-int *
-rlf_cuda_mark(rlf_queue *queue)
-{
-    return &((rlf_cuda_queue *)queue)->mark;
-}
-
 int
 rlf_cuda_capability(rlf_queue *queue)
 {

@@ -131,6 +131,8 @@ struct rlf_device {
     rlf_team *team; /* the rank's threads of the host, for work that is no
                        operation: first weights, programs per word */
     size_t allocated, peak; /* bytes, now and at most */
+    int choices; /* of its kernels (kernels/cuda/algorithms.h); 0: none
+                    yet */
     bool recorded_enough;   /* its driver has no room left for recordings: more
                                can be made, but better not */
 };

@@ -17,6 +17,7 @@ libsched_a_SOURCES = \
 	%D%/measure.c %D%/measure.h \
 	%D%/metrics.c %D%/metrics.h \
 	%D%/pipeline.c %D%/pipeline.h \
+	%D%/algorithms.c \
 	%D%/rank.c %D%/rank.h \
 	%D%/rescue.c \
 	%D%/retention.c %D%/retention.h \

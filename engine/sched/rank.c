@@ -184,8 +184,7 @@ open_device(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
                         "this machine or build has no kernels for \"%s\" on "
                         "device %s",
                         o->isa ? o->isa : "", backend->name);
-    backend->products(rank->queue, o->real, &rank->products);
-    return RLF_OK;
+    return rlf_rank_choose_algorithms(rank, backend, err);
 }
 
 void

@@ -47,7 +47,7 @@ typedef struct rlf_rank {
     rlf_memory_room limit; /* what the run may take of its machine and of its
                                device, shared alike by the ranks there */
     rlf_queue *queue;
-    rlf_buf products; /* what decides their bits: rlf_backend.products */
+    rlf_buf products; /* what decides their bits: rlf_backend.choose */
     uint64_t scratch; /* device bytes of the queue itself */
     rlf_flight *flight;
     int doing; /* atomic: a node, or rlf_doing_of a command that is of none */
@@ -99,6 +99,14 @@ void rlf_rank_memory(const rlf_rank *rank, rlf_memory *out);
 void rlf_rank_needs(const rlf_rank *rank, rlf_arena *arena, rlf_needs *out);
 /* Ranks on the machine of this one, itself among them. */
 int rlf_rank_neighbours(const rlf_comm_world *world, int rank);
+
+/* ---- algorithms.c ---- */
+
+/* Readies the rank's device for its operations, and agrees with all other ranks
+ * on the algorithms they are made by: rank->products. All ranks make the call.
+ */
+rlf_status rlf_rank_choose_algorithms(rlf_rank *rank,
+                                      const rlf_backend *backend, rlf_err *err);
 
 /* ---- budget.c ---- */
 

@@ -184,8 +184,9 @@ uint64_t rlf_run_tokens(const rlf_run *run);
 rlf_opened rlf_run_opened(const rlf_run *run);
 /* The needs of any rank of the run: in process 0, where it is dry. */
 const rlf_needs *rlf_run_needs(const rlf_run *run, int rank);
-/* The text of what decides the bits of products on this process's devices,
- * beside their kind and the type (rlf_backend.products), or "". */
+/* The text of what decides the bits of products on the run's devices, beside
+ * their kind and the type (rlf_backend.choose), the same on all ranks, or "".
+ */
 const char *rlf_run_products(const rlf_run *run);
 /* Threads of the first rank of this process, and the instruction set of its
  * kernels (NULL: they have none). */

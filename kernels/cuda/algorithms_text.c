@@ -2,6 +2,10 @@
  * without CUDA too, for the device that emulates one. */
 #include "kernels/cuda/algorithms.h"
 
+const char rlf_cuda_groups_wrong[] =
+    "bf16 is not multiplied by warp groups: on this GPU and driver a result is "
+    "wrong, or not the same in tiles of all sizes\n";
+
 void
 rlf_cuda_algorithms(rlf_cast_type real, int capability, bool groups,
                     size_t version, rlf_buf *out)

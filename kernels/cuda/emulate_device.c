@@ -748,12 +748,31 @@ kernels(const char *isa, rlf_cast_type real)
     return real == RLF_CAST_F32 ? &f32 : &bf16;
 }
 
-/* As on a GPU, where there is one of two ways. */
-static void
-products(rlf_queue *queue, rlf_cast_type real, rlf_buf *out)
+/* As on a GPU (algorithms.c), without cuBLASLt. */
+static rlf_status
+prepare(rlf_queue *queue, rlf_cast_type real, uint32_t *algorithms,
+        rlf_buf *notes, rlf_err *err)
 {
-    bool groups = rlf_group_tiles(queue);
-    rlf_cuda_algorithms(real, groups ? 90 : 80, groups, 0, out);
+    bool by_groups = false;
+    *algorithms = 0;
+    if (real == RLF_CAST_F32)
+        return RLF_OK;
+    rlf_emulated_steps *was = rlf_emulated_into(steps_of(queue));
+    rlf_status status = rlf_emulated_group_tiles(queue, &by_groups, err);
+    rlf_emulated_into(was);
+    if (by_groups)
+        *algorithms |= RLF_BY_WARP_GROUPS;
+    else if (status >= 0 && rlf_emulated_has_groups(queue))
+        rlf_buf_puts(notes, rlf_cuda_groups_wrong);
+    return status;
+}
+
+static void
+choose(rlf_queue *queue, rlf_cast_type real, uint32_t algorithms, rlf_buf *out)
+{
+    bool by_groups = algorithms & RLF_BY_WARP_GROUPS;
+    rlf_emulated_group_use(queue->device, by_groups);
+    rlf_cuda_algorithms(real, by_groups ? 90 : 80, by_groups, 0, out);
 }
 
 const rlf_backend rlf_backend_emulated = {
@@ -764,4 +783,5 @@ const rlf_backend rlf_backend_emulated = {
     .open = open_device,
     .reals = {RLF_CAST_F32, RLF_CAST_BF16, RLF_CAST_TYPES},
     .kernels = kernels,
-    .products = products};
+    .prepare = prepare,
+    .choose = choose};

@@ -107,14 +107,24 @@ TYPED(head_work_bytes)(int64_t rows, int64_t v, int64_t d,
     return bytes > least ? bytes : least;
 }
 
+/* Does the product measure its logits? */
+static rlf_status
+measures_itself(rlf_queue *queue, const head_args &a, bool *out, rlf_err *err)
+{
+    *out = BY_PIECES && a.cap == 0 && (a.scale == 0 || a.scale == 1) && !a.bias;
+    return *out ? CUDA(mma_measures)(queue, a.x, a.ldx, a.d, out, err) : RLF_OK;
+}
+
 rlf_status
-TYPED(head_open)(const head_args *a, void *work, size_t work_bytes, tile *t,
-                 rlf_err *err)
+TYPED(head_open)(rlf_queue *queue, const head_args *a, void *work,
+                 size_t work_bytes, tile *t, rlf_err *err)
 {
     NEED(a->m >= 0 && a->v > 0 && a->d > 0, "the head");
     NEED(head_part_is_sound(&a->part, a->v), "the head");
     *t = (tile){.a = *a};
     t->a.ldx = or_dense(a->ldx, a->d);
+    RLF_TRY(measures_itself(queue, t->a, &t->in_product, err));
+    t->a.brief = a->brief && t->in_product;
     divide(t);
     RLF_TRY(head_rows(a->m, t, tile_bytes, work_bytes, err, &t->rows));
     carve_tile(t, (char *)work);
@@ -348,14 +358,6 @@ whole_kernel(tile t)
     }
 }
 
-/* Does the product measure its logits? */
-static bool
-measures_itself(rlf_queue *queue, const head_args &a)
-{
-    bool plain = a.cap == 0 && (a.scale == 0 || a.scale == 1) && !a.bias;
-    return BY_PIECES && plain && CUDA(mma_measures)(queue, a.x, a.ldx, a.d);
-}
-
 /* The logits of a slice, measured if their product can. */
 static rlf_status
 slice_logits(rlf_queue *queue, const tile *t, slice l, const char *packed,
@@ -372,7 +374,7 @@ slice_logits(rlf_queue *queue, const tile *t, slice l, const char *packed,
                                 .c = (rlf_real *)(t->z + l.from),
                                 .ldc = t->ld,
                                 .c_f32 = true};
-    if (!measures_itself(queue, a))
+    if (!t->in_product)
         return TYPED(rows).product(queue, &product, err);
     measures of = {.pieces = t->pieces + l.chunk * PIECES,
                    .ld = (int64_t)t->n_chunks * PIECES,
@@ -404,7 +406,7 @@ measure_chunks(rlf_queue *queue, const tile *t)
                    queue, *t);
         return;
     }
-    if (!measures_itself(queue, t->a))
+    if (!t->in_product)
         RLF_LAUNCH(pieces_kernel, blocks_for(n * PIECES, THREADS / 4), THREADS,
                    0, queue, *t);
     RLF_LAUNCH(join_kernel, blocks_for(n, THREADS), THREADS, 0, queue, *t);
@@ -491,8 +493,8 @@ TYPED(head_logprob)(rlf_queue *queue, const rlf_head_logprob_args *args,
 {
     tile t;
     head_args a = forward_args(args, args->entropy != NULL);
-    a.brief = !args->words && measures_itself(queue, a);
-    RLF_TRY(TYPED(head_open)(&a, args->work, args->work_bytes, &t, err));
+    a.brief = !args->words;
+    RLF_TRY(TYPED(head_open)(queue, &a, args->work, args->work_bytes, &t, err));
     for (t.first = 0; t.first < a.m; t.first += t.rows) {
         t.n = a.m - t.first < t.rows ? a.m - t.first : t.rows;
         RLF_TRY(TYPED(head_logits)(queue, &t, err));
@@ -729,9 +731,9 @@ TYPED(head_loss)(rlf_queue *queue, const rlf_head_loss_args *args, rlf_err *err)
     head_args a = forward_args(f, entropy || f->entropy);
     a.words = l.words_loss != NULL;
     a.near = BY_PIECES && !a.words && a.cap == 0;
-    a.brief = a.near && measures_itself(queue, a);
+    a.brief = a.near;
     l.lddx = or_dense(l.lddx, a.d);
-    RLF_TRY(TYPED(head_open)(&a, f->work, f->work_bytes, &t, err));
+    RLF_TRY(TYPED(head_open)(queue, &a, f->work, f->work_bytes, &t, err));
     RLF_TRY(rlf_queue_set(queue, t.dentropy, 0, (size_t)t.rows * 4, err));
     for (t.first = 0; t.first < a.m; t.first += t.rows) {
         t.n = a.m - t.first < t.rows ? a.m - t.first : t.rows;

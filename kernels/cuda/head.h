@@ -16,6 +16,7 @@ typedef struct tile {
     int64_t first, n;    /* the rows now in it */
     int64_t token, held; /* the first token held here, and how many */
     int n_slices, n_chunks;
+    bool in_product;   /* logits are measured there; only then a.brief */
     int places, place; /* that share the vocabulary; this one */
     int64_t ld, ldv;   /* of places' parts of rows; of whole rows, padded */
     float *z;          /* [rows, ld] logits / temperature; NULL if a.brief */
@@ -124,9 +125,10 @@ logprob_of(const tile &t, int64_t row, float z)
     return (float)(((double)z - o.m) - o.log_s);
 }
 
-/* Place the tile in `work`. */
-rlf_status TYPED(head_open)(const head_args *a, void *work, size_t work_bytes,
-                            tile *t, rlf_err *err);
+/* Place the tile in `work`. a->brief: logits need not be kept where their
+ * product can measure them. */
+rlf_status TYPED(head_open)(rlf_queue *queue, const head_args *a, void *work,
+                            size_t work_bytes, tile *t, rlf_err *err);
 /* z, parts, wholes and entropy of the rows first..first+n-1. */
 rlf_status TYPED(head_logits)(rlf_queue *queue, tile *t, rlf_err *err);
 

@@ -20,6 +20,13 @@ rlf_lt_version(rlf_queue *queue)
     return 0;
 }
 
+const char *
+rlf_lt_missing(rlf_queue *queue)
+{
+    (void)queue;
+    return "this rlflow was built without it";
+}
+
 #else
 
 #include <cublasLt.h>
@@ -30,6 +37,7 @@ rlf_lt_version(rlf_queue *queue)
 
 #include "engine/base/arena.h"
 #include "engine/base/hash.h"
+#include "engine/base/library.h"
 #include "engine/dev/cuda.h"
 
 /* Functions of the library that are used. */
@@ -63,7 +71,8 @@ typedef struct choice {
 enum { CHOICES = 512, OFFERS = 16 };
 
 typedef struct library {
-    void *handle; /* of dlopen; NULL: it is not there */
+    void *handle;  /* of dlopen; NULL: it is not there, */
+    char why[512]; /* and why not */
     cublasLtHandle_t lt;
 #define X(name) __typeof__(&cublasLt##name) name;
     FUNCTIONS(X)
@@ -88,7 +97,7 @@ find_library(library *l)
 {
     char name[64];
     snprintf(name, sizeof name, "libcublasLt.so.%d", CUBLAS_VER_MAJOR);
-    void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    void *handle = rlf_library_open(name, RLF_CUDA_DIR, l->why, sizeof l->why);
     if (!handle)
         return;
     bool whole = true;
@@ -97,10 +106,16 @@ find_library(library *l)
     whole = whole && l->f;
     FUNCTIONS(X)
 #undef X
-    if (whole && l->Create(&l->lt) == CUBLAS_STATUS_SUCCESS)
+    cublasStatus_t status =
+        whole ? l->Create(&l->lt) : CUBLAS_STATUS_NOT_SUPPORTED;
+    if (status == CUBLAS_STATUS_SUCCESS) {
         l->handle = handle;
-    else
-        dlclose(handle);
+        return;
+    }
+    snprintf(l->why, sizeof l->why, "%s: %s", name,
+             whole ? l->GetStatusString(status)
+                   : "it lacks functions of its version");
+    dlclose(handle);
 }
 
 static library *
@@ -265,6 +280,13 @@ rlf_lt_version(rlf_queue *queue)
 {
     library *l = library_of(queue);
     return l->handle ? l->GetVersion() : 0;
+}
+
+const char *
+rlf_lt_missing(rlf_queue *queue)
+{
+    const library *l = library_of(queue);
+    return l->handle ? NULL : l->why;
 }
 
 #endif

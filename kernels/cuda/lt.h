@@ -30,5 +30,7 @@ rlf_status rlf_lt_multiply(rlf_queue *queue, const rlf_lt_product *product,
 
 /* The version of the library; 0: it is not there. */
 size_t rlf_lt_version(rlf_queue *queue);
+/* The reason why it is not there, for people; NULL: it is. */
+const char *rlf_lt_missing(rlf_queue *queue);
 
 #endif

@@ -208,7 +208,8 @@ CUDA(mma_pack)(rlf_queue *queue, const rlf_product_pack_args *args,
     NEED(args->rows >= 0 && args->cols >= 0, "product_pack");
     rlf_product_pack_args a = *args;
     a.ldw = or_dense(a.ldw, a.cols);
-    rlf_group_tiles(queue); /* is tried before anything is multiplied */
+    bool by_groups; /* is tried before anything is multiplied */
+    RLF_TRY(CUDA(group_tiles)(queue, &by_groups, err));
     if (a.form == RLF_PRODUCT_FORWARD && a.rows * a.cols > 0)
         RLF_TRY(pack_near(queue, a, pack_rows, err));
     return CUDA(launched)("product_pack", err);
@@ -279,8 +280,10 @@ CUDA(mma_product_swiglu)(rlf_queue *queue, const rlf_product_swiglu_args *a,
     if (a->keep || p.m > FEW || !p.a_whole || a->act != RLF_ACT_SILU)
         return TYPED(product_swiglu)(queue, a, err);
     cut(&p);
-    return rlf_group_tiles(queue) ? rlf_group_gated(queue, p, err)
-                                  : choose_gated(queue, p, err);
+    bool by_groups;
+    RLF_TRY(CUDA(group_tiles)(queue, &by_groups, err));
+    return by_groups ? CUDA(group_gated)(queue, p, err)
+                     : choose_gated(queue, p, err);
 }
 
 rlf_status
@@ -297,14 +300,19 @@ CUDA(mma_product)(rlf_queue *queue, const rlf_product_args *a, rlf_err *err)
                       : by_library<false, true>(queue, p, err);
     }
     cut(&p);
-    return rlf_group_tiles(queue) ? rlf_group_product(queue, p, err)
-                                  : choose<false, false>(queue, p, err);
+    bool by_groups;
+    RLF_TRY(CUDA(group_tiles)(queue, &by_groups, err));
+    return by_groups ? CUDA(group_product)(queue, p, err)
+                     : choose<false, false>(queue, p, err);
 }
 
-bool
-CUDA(mma_measures)(rlf_queue *queue, const void *x, int64_t ldx, int64_t d)
+rlf_status
+CUDA(mma_measures)(rlf_queue *queue, const void *x, int64_t ldx, int64_t d,
+                   bool *out, rlf_err *err)
 {
-    return is_whole(x, or_dense(ldx, d), d) && rlf_group_tiles(queue);
+    RLF_TRY(CUDA(group_tiles)(queue, out, err));
+    *out = *out && is_whole(x, or_dense(ldx, d), d);
+    return RLF_OK;
 }
 
 rlf_status
@@ -317,7 +325,7 @@ CUDA(mma_logits)(rlf_queue *queue, const rlf_product_args *a,
     matmul p = product_of(a);
     p.measured = *measured;
     cut(&p);
-    return rlf_group_logits(queue, p, err);
+    return CUDA(group_logits)(queue, p, err);
 }
 
 rlf_status

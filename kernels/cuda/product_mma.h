@@ -15,9 +15,10 @@ rlf_status CUDA(mma_product)(rlf_queue *queue, const rlf_product_args *args,
 rlf_status CUDA(mma_product_swiglu)(rlf_queue *queue,
                                     const rlf_product_swiglu_args *args,
                                     rlf_err *err);
-/* Are logits of such activations measured by their product on this GPU? */
-bool CUDA(mma_measures)(rlf_queue *queue, const void *x, int64_t ldx,
-                        int64_t d);
+/* Are logits of such activations measured by their product on this GPU? Errors
+ * are those of group_tiles() (algorithms.h). */
+rlf_status CUDA(mma_measures)(rlf_queue *queue, const void *x, int64_t ldx,
+                              int64_t d, bool *out, rlf_err *err);
 /* Logits and their measures; args->c NULL: only these. */
 rlf_status CUDA(mma_logits)(rlf_queue *queue, const rlf_product_args *args,
                             const measures *measured, rlf_err *err);

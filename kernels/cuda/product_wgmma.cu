@@ -69,7 +69,7 @@ cost(rlf_queue *queue, const matmul &p)
 }
 
 rlf_status
-rlf_group_product(rlf_queue *queue, const matmul &p, rlf_err *err)
+CUDA(group_product)(rlf_queue *queue, const matmul &p, rlf_err *err)
 {
     int64_t columns = (p.n + small::BN - 1) / small::BN;
     if (!p.a_whole || !p.b_whole)
@@ -88,7 +88,7 @@ rlf_group_product(rlf_queue *queue, const matmul &p, rlf_err *err)
 
 /* Of few rows: swiglu with the product. */
 rlf_status
-rlf_group_gated(rlf_queue *queue, const matmul &p, rlf_err *err)
+CUDA(group_gated)(rlf_queue *queue, const matmul &p, rlf_err *err)
 {
     int64_t columns = (p.n + small::BN - 1) / small::BN;
     return columns > 2 * CUDA(multiprocessors)(queue)
@@ -98,7 +98,7 @@ rlf_group_gated(rlf_queue *queue, const matmul &p, rlf_err *err)
 
 /* Logits are measured where they are whole: by the block that has all parts. */
 rlf_status
-rlf_group_logits(rlf_queue *queue, const matmul &p, rlf_err *err)
+CUDA(group_logits)(rlf_queue *queue, const matmul &p, rlf_err *err)
 {
     if (p.m <= 64)
         return launch<small, fast_source, true>(queue, p, err);
@@ -108,17 +108,6 @@ rlf_group_logits(rlf_queue *queue, const matmul &p, rlf_err *err)
 }
 
 /* ---- whether ----------------------------------------------------------- */
-
-#ifdef RLF_CUDA_EMULATED
-
-/* Tests try both. */
-bool
-rlf_group_tiles(rlf_queue *)
-{
-    return getenv("RLFLOW_EMULATED_GROUPS") != NULL;
-}
-
-#else
 
 /* A product that whole tiles and parts of them take part in, by every size of
  * tile, once more by the first with all rows SHIFT places higher, and as gates
@@ -186,13 +175,10 @@ probe_gates(rlf_queue *queue, matmul q, probe *d, rlf_err *err)
     return launch<third, gated_source>(queue, q, err);
 }
 
+/* On d, in memory of the device. */
 static rlf_status
-run_probe(rlf_queue *queue, probe *p, rlf_err *err)
+run_probe(rlf_queue *queue, probe *d, rlf_err *err)
 {
-    void *memory;
-    RLF_TRY(rlf_cuda_scratch(queue, sizeof *p, &memory, err));
-    probe *d = (probe *)memory;
-    RLF_TRY(rlf_queue_copy(queue, d, p, sizeof *p, RLF_COPY_TO_DEVICE, err));
     matmul q = {.m = M, .n = N, .k = K, .a = d->x[0], .b = d->w[0]};
     q.lda = q.ldb = K;
     q.a_whole = q.b_whole = true;
@@ -211,29 +197,101 @@ run_probe(rlf_queue *queue, probe *p, rlf_err *err)
     q.m = M - SHIFT;
     q.a = d->x[SHIFT];
     q.c = d->y[SIZES];
-    RLF_TRY(launch<small>(queue, q, err));
-    RLF_TRY(rlf_queue_copy(queue, p, d, sizeof *p, RLF_COPY_TO_HOST, err));
-    return rlf_queue_sync(queue, err);
+    return launch<small>(queue, q, err);
 }
 
-/* A GPU that has warp groups is tried once: where a result is wrong, or not the
- * same in tiles of all sizes, they are not used. */
-bool
-rlf_group_tiles(rlf_queue *queue)
+/* There and back. */
+static rlf_status
+send_probe(rlf_queue *queue, probe *p, probe *d, rlf_err *err)
 {
-    enum { UNKNOWN, NO, YES };
-    int *mark = rlf_cuda_mark(queue);
-    if (*mark == UNKNOWN) {
-        rlf_err ignored = RLF_ERR_NONE;
-        probe *p = (probe *)rlf_calloc(1, sizeof *p);
-        make_probe(p);
-        *mark = rlf_cuda_capability(queue) == 90 &&
-                        run_probe(queue, p, &ignored) == RLF_OK && is_right(p)
-                    ? YES
-                    : NO;
-        free(p);
-    }
-    return *mark == YES;
+    RLF_TRY(rlf_queue_copy(queue, d, p, sizeof *p, RLF_COPY_TO_DEVICE, err));
+    RLF_TRY(run_probe(queue, d, err));
+    return rlf_queue_copy(queue, p, d, sizeof *p, RLF_COPY_TO_HOST, err);
+}
+
+#ifdef RLF_CUDA_EMULATED
+
+/* RLFLOW_EMULATED_GROUPS: devices have warp groups; "wrong:N", "fails:N": those
+ * of device N multiply wrong, or the driver fails there. */
+static bool
+emulates(const rlf_queue *queue, const char *what)
+{
+    const char *set = getenv("RLFLOW_EMULATED_GROUPS");
+    size_t n = strlen(what);
+    return set && strncmp(set, what, n) == 0 &&
+           (n == 0 || atoi(set + n) == queue->device->number);
+}
+
+bool
+rlf_emulated_has_groups(rlf_queue *queue)
+{
+    return emulates(queue, "");
+}
+
+static rlf_status
+disturb(const rlf_queue *queue, probe *p, rlf_err *err)
+{
+    if (emulates(queue, "wrong:"))
+        p->y[SIZES - 1][M - 1][N - 1] *= 1.0625f;
+    return emulates(queue, "fails:")
+               ? rlf_fail(err, RLF_ENV, "product: an illegal memory access")
+               : RLF_OK;
+}
+
+#else
+
+bool
+rlf_cuda_has_groups(rlf_queue *queue)
+{
+    return rlf_cuda_capability(queue) == 90;
+}
+
+static rlf_status
+disturb(const rlf_queue *, probe *, rlf_err *)
+{
+    return RLF_OK;
 }
 
 #endif
+
+static rlf_status
+try_groups(rlf_queue *queue, bool *right, rlf_err *err)
+{
+    void *d;
+    RLF_TRY(rlf_device_alloc(queue->device, sizeof(probe), &d, err));
+    probe *p = (probe *)rlf_calloc(1, sizeof *p);
+    make_probe(p);
+    rlf_status status = send_probe(queue, p, (probe *)d, err);
+    rlf_err after = RLF_ERR_NONE; /* what was started ends, also after one */
+    rlf_status end = rlf_queue_sync(queue, status < 0 ? &after : err);
+    status = status < 0 ? status : end;
+    if (status >= 0)
+        status = disturb(queue, p, err);
+    *right = status >= 0 && is_right(p);
+    free(p);
+    rlf_device_release(queue->device, d, sizeof(probe));
+    return status;
+}
+
+enum { UNKNOWN, NO, YES };
+
+void
+CUDA(group_use)(rlf_device *device, bool use)
+{
+    device->choices = use ? YES : NO;
+}
+
+/* A GPU that has warp groups is tried once: where a result is wrong, or not the
+ * same in tiles of all sizes, they are not used. An error is no answer. */
+rlf_status
+CUDA(group_tiles)(rlf_queue *queue, bool *out, rlf_err *err)
+{
+    bool right = false;
+    if (queue->device->choices == UNKNOWN) {
+        if (CUDA(has_groups)(queue))
+            RLF_TRY(try_groups(queue, &right, err));
+        CUDA(group_use)(queue->device, right);
+    }
+    *out = queue->device->choices == YES;
+    return RLF_OK;
+}

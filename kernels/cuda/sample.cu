@@ -362,7 +362,7 @@ TYPED(sample)(rlf_queue *queue, const rlf_sample_args *args, rlf_err *err)
                    .greedy = args->greedy,
                    .with_entropy = args->entropy != NULL,
                    .whole_rows = sample_has_filters(args)};
-    RLF_TRY(TYPED(head_open)(&a, args->work, args->work_bytes, t, err));
+    RLF_TRY(TYPED(head_open)(queue, &a, args->work, args->work_bytes, t, err));
     for (t->first = 0; t->first < a.m; t->first += t->rows) {
         t->n = a.m - t->first < t->rows ? a.m - t->first : t->rows;
         RLF_TRY(sample_tile(queue, &p, err));

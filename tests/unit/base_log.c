@@ -1,11 +1,14 @@
-/* The log, the clock and traces. */
+/* The log, the clock, traces, and libraries that are looked for. */
+#define _GNU_SOURCE
 #include "engine/base/clock.h"
+#include "engine/base/library.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "engine/base/trace.h"
 
 #include "tests/tap.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 static void
@@ -152,6 +155,32 @@ time_passes(void)
     ok(seconds >= 0.003 && seconds < 60, "slept %.4f s for 0.003", seconds);
 }
 
+/* A library is found in a second place, or it is told where it was not. */
+static void
+library(void)
+{
+    char dir[] = "/tmp/rlflow-test-XXXXXX", path[128], why[512] = "";
+    Dl_info libc;
+    if (!mkdtemp(dir) || !dladdr((void *)(uintptr_t)strtol, &libc))
+        bail("no directory, or no C library");
+    ok(!rlf_library_open("librlf_no.so.7", dir, why, sizeof why),
+       "a library that there is not");
+    snprintf(path, sizeof path, "%s/librlf_no.so.7", dir);
+    const char *first = strstr(why, "librlf_no.so.7: ");
+    ok(first && strstr(why, path) > first, "both places are told: %s", why);
+    char cut[8];
+    rlf_library_open("librlf_no.so.7", dir, cut, sizeof cut);
+    is_int((int)strlen(cut), 7, "... as far as there is room");
+    if (symlink(libc.dli_fname, path) < 0)
+        bail("no link");
+    void *handle = rlf_library_open("librlf_no.so.7", dir, why, sizeof why);
+    ok(handle && dlsym(handle, "strtol"), "a library of the second place");
+    if (handle)
+        dlclose(handle);
+    unlink(path);
+    rmdir(dir);
+}
+
 int
 main(void)
 {
@@ -159,5 +188,6 @@ main(void)
     bad_words();
     trace_file();
     time_passes();
+    library();
     return done();
 }

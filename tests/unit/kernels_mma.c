@@ -5,6 +5,8 @@
  * or by blocks of their own. The head by warp groups, which measure logits
  * themselves. */
 #include "engine/base/half.h"
+#include "engine/base/vec.h"
+#include "kernels/cuda/algorithms.h"
 #include "tests/unit/kernels_case.h"
 
 /* m rows; n, k of the layer; ldx. */
@@ -397,6 +399,8 @@ ask_slopes(head *h, answer *a)
     must(&h->e, rlf_queue_sync(h->e.queue, &h->e.err));
 }
 
+#ifdef RLF_HAVE_EMULATED
+
 TAP_FUNCTION void
 try_head(const rlf_kernels *k, rlf_queue *queue)
 {
@@ -406,9 +410,9 @@ try_head(const rlf_kernels *k, rlf_queue *queue)
     float lp[HEAD_M], entropy[HEAD_M];
     float *words = blank(&h.e, HEAD_M * HEAD_V);
     size_t bytes = sizeof lp;
-    unsetenv("RLFLOW_EMULATED_GROUPS");
+    rlf_emulated_group_use(queue->device, false);
     ask_slopes(&h, by_warps);
-    setenv("RLFLOW_EMULATED_GROUPS", "1", 1);
+    rlf_emulated_group_use(queue->device, true);
     ask_slopes(&h, by_groups);
     ok(memcmp(by_warps, by_groups, sizeof *by_warps) == 0 && !h.e.why[0],
        "the head: measured in registers and from memory alike %s", h.e.why);
@@ -434,6 +438,42 @@ try_head(const rlf_kernels *k, rlf_queue *queue)
     end(&(job){.e = h.e});
 }
 
+/* The trial that decides whether warp groups are used: see algorithms.h. */
+TAP_FUNCTION void
+try_trial(rlf_queue *queue)
+{
+    static const struct {
+        const char *has, *what;
+        rlf_status status;
+        bool used;
+    } trials[] = {
+        {NULL, "a GPU without warp groups", RLF_OK, false},
+        {"fails:0", "a trial that fails is an error", RLF_ENV, false},
+        {"wrong:0", "a wrong number is found", RLF_OK, false},
+        {"1", "warp groups that are right are used", RLF_OK, true},
+    };
+    for (size_t i = 0; i < RLF_COUNT(trials); i++) {
+        rlf_err err = RLF_ERR_NONE;
+        bool used = false;
+        unsetenv("RLFLOW_EMULATED_GROUPS");
+        if (trials[i].has)
+            setenv("RLFLOW_EMULATED_GROUPS", trials[i].has, 1);
+        queue->device->choices = 0;
+        rlf_status status = rlf_emulated_group_tiles(queue, &used, &err);
+        ok(status == trials[i].status && used == trials[i].used &&
+               (status >= 0 || strstr(err.sentence, "illegal memory access")),
+           "%s %s", trials[i].what, err.sentence);
+    }
+    unsetenv("RLFLOW_EMULATED_GROUPS");
+    bool used;
+    rlf_err err = RLF_ERR_NONE;
+    is_int(rlf_emulated_group_tiles(queue, &used, &err), RLF_OK,
+           "the answer is kept");
+    ok(used, "... with the device");
+}
+
+#endif
+
 int
 main(void)
 {
@@ -441,10 +481,12 @@ main(void)
 #ifdef RLF_HAVE_EMULATED
     if (wanted("emulated") && emulated.kernels) {
         rlf_queue *queue = queue_of(1);
+        try_trial(queue);
+        rlf_emulated_group_use(queue->device, false);
         try_forward("by warps", rlf_kernels_emulated_bf16(), queue);
         try_backward("by warps", rlf_kernels_emulated_bf16(), queue);
         try_gates("by warps", rlf_kernels_emulated_bf16(), queue);
-        setenv("RLFLOW_EMULATED_GROUPS", "1", 1);
+        rlf_emulated_group_use(queue->device, true);
         try_forward("by groups", rlf_kernels_emulated_bf16(), queue);
         try_gates("by groups", rlf_kernels_emulated_bf16(), queue);
         try_head(rlf_kernels_emulated_bf16(), queue);
@@ -459,6 +501,9 @@ main(void)
         try_forward("cuda", rlf_kernels_cuda_bf16(), queue);
         try_backward("cuda", rlf_kernels_cuda_bf16(), queue);
         try_gates("cuda", rlf_kernels_cuda_bf16(), queue);
+        rlf_cuda_group_use(queue->device, false);
+        try_forward("cuda, by warps", rlf_kernels_cuda_bf16(), queue);
+        try_gates("cuda, by warps", rlf_kernels_cuda_bf16(), queue);
         queue_end(queue);
     }
 #endif
