@@ -9,20 +9,22 @@ rlf_fold_fn rlf_cuda_fold;
 
 #include <cuda_runtime.h>
 
-enum { THREADS = 256, MOST_BLOCKS = 132 * 16, FEW = 16 };
+enum { THREADS = 256, MOST_BLOCKS = 132 * 16 };
 
-/* Their places: few of them travel with the launch. */
+/* Their places: up to FOLD_WITH_LAUNCH of them travel with the launch, which a
+ * recording keeps. */
 struct places {
-    const void *few[FEW];
+    const void *few[FOLD_WITH_LAUNCH];
     const void *const *all; /* of the device; or NULL */
 };
 
 /* PARTS of them, or n_parts: where it is known how many there are, the stack is
- * in registers. */
-#define KERNEL(op, name, type)                                                \
+ * in registers. The places are read where the launch has put them. */
+#define KERNEL(op, name, type)                                               \
     template <int PARTS>                                                      \
-    static __global__ void op##_##name##_kernel(void *out, places parts,      \
-                                                 int n_parts, size_t n)       \
+    static __global__ void op##_##name##_kernel(                             \
+        void *out, const __grid_constant__ places parts, int n_parts,         \
+        size_t n)                                                             \
     {                                                                         \
         const void *const *list = parts.all ? parts.all : parts.few;          \
         int known = PARTS ? PARTS : n_parts;                                  \
@@ -38,7 +40,7 @@ struct places {
 #include "engine/comm/type.def"
 #undef COMM_TYPE
 
-typedef void fold_kernel(void *out, places parts, int n_parts, size_t n);
+typedef void fold_kernel(void *out, const places parts, int n_parts, size_t n);
 
 template <int PARTS>
 static fold_kernel *const kernels[RLF_COMM_TYPES][RLF_COMM_OPS] = {
@@ -55,7 +57,7 @@ rlf_cuda_fold(rlf_queue *queue, void *out, const void *const *parts,
               rlf_err *err)
 {
     places list = {};
-    if (n_parts <= FEW) {
+    if (n_parts <= FOLD_WITH_LAUNCH) {
         for (int i = 0; i < n_parts; i++)
             list.few[i] = parts[i];
     } else {

@@ -8,6 +8,12 @@
 
 enum { FOLD_DEPTH = 32 }; /* levels of a tree; more than an int has bits */
 
+/* Places of so many parts are arguments of the launch (2 KB of the 4 KB that it
+ * may have); those of more are sent before it, which a queue that records
+ * refuses. What is recorded are steps of a model: of RLF_MOST_SHARDS ranks at
+ * most. */
+enum { FOLD_WITH_LAUNCH = 256 };
+
 /* FOLD_FN(name, C type, what two become): the parts come one by one on a stack;
  * after part i as many pairs are combined as i + 1 has factors of two, and at
  * the end what is left from the right. */
