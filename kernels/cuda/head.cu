@@ -334,23 +334,47 @@ place_of(const tile &t, int64_t token)
     return place;
 }
 
-/* Slices in a binary tree; entropy H = L - sum p (z - M), L = log S; and the
- * target's log-probability. */
+static __device__ __forceinline__ measured
+of_lane(measured x, int lane)
+{
+    return {__shfl_sync(ALL_LANES, x.m, lane),
+            __shfl_sync(ALL_LANES, x.s, lane),
+            __shfl_sync(ALL_LANES, x.t, lane)};
+}
+
+/* The n slices of a row in a binary tree, by a warp: a lane joins two
+ * neighbours, and then with the lanes behind it. Lane 0 has the result. */
+static __device__ measured
+join_slices(const tile &t, int64_t r, int n)
+{
+    static_assert(RLF_MOST_SHARDS <= 2 * WARP, "two slices a lane");
+    int lane = threadIdx.x % WARP, own = 2 * lane < n ? 2 * lane : 0;
+    measured x = *slice_measure(t, r, own);
+    if (2 * lane + 1 < n)
+        x = join(x, *slice_measure(t, r, own + 1));
+    for (int step = 1; 2 * step < n; step *= 2) {
+        bool there = lane % (2 * step) == 0 && 2 * (lane + step) < n;
+        measured next = of_lane(x, (lane + step) % WARP);
+        if (there)
+            x = join(x, next);
+    }
+    return x;
+}
+
+/* A warp a row: all slices as one; entropy H = L - sum p (z - M), L = log S;
+ * and the target's log-probability. */
 static __global__ void
 whole_kernel(tile t)
 {
     int n = t.places * t.n_slices;
-    EACH(r, t.n)
+    EACH_WARP(r, t.n)
     {
-        measured x[RLF_MOST_SHARDS];
-        for (int s = 0; s < n; s++)
-            x[s] = *slice_measure(t, r, s);
-        for (int step = 1; step < n; step *= 2)
-            for (int s = 0; s + step < n; s += 2 * step)
-                x[s] = join(x[s], x[s + step]);
-        whole o = {x->m, x->s, rlf_ln(x->s)};
+        measured x = join_slices(t, r, n);
+        if (threadIdx.x % WARP != 0)
+            continue;
+        whole o = {x.m, x.s, rlf_ln(x.s)};
         t.wholes[r] = o;
-        t.entropy[r] = t.a.with_entropy ? (float)(o.log_s - x->t / x->s) : 0;
+        t.entropy[r] = t.a.with_entropy ? (float)(o.log_s - x.t / x.s) : 0;
         int32_t target = t.a.targets ? t.a.targets[t.first + r] : -1;
         const double *known = known_of(t, place_of(t, target), r);
         t.logprob[r] =
@@ -430,7 +454,8 @@ TYPED(head_logits)(rlf_queue *queue, tile *t, rlf_err *err)
         RLF_TRY(p->share(
             p->ctx, queue, t->known,
             (size_t)(t->n * (3 * t->n_slices + 1)) * sizeof(double), err));
-    RLF_LAUNCH(whole_kernel, blocks_for(t->n, WARP), WARP, 0, queue, *t);
+    RLF_LAUNCH(whole_kernel, blocks_for(t->n, THREADS / WARP), THREADS, 0,
+               queue, *t);
     return CUDA(launched)("logits of the head", err);
 }
 

@@ -47,6 +47,7 @@ static const struct {
     {"head_logprob_capped", UINT64_C(0x2f1a832b0d0a5f7d)},
     {"head_logprob_scaled", UINT64_C(0x6ec0575fb031494f)},
     {"head_logprob_shards", UINT64_C(0x5368513c5a58154e)},
+    {"head_logprob_61_shards", UINT64_C(0x6375af131e1d830a)},
     {"head_loss", UINT64_C(0x74f005ac5391aca9)},
     {"head_loss_capped", UINT64_C(0x120f79f7a3dfae79)},
     {"head_loss_scaled", UINT64_C(0x98dcab13a336848f)},

@@ -605,6 +605,7 @@ CASE(test_sample, check_sample, 1, 0, 0)
 CASE(test_head_words, check_words, 1, 0, 0)
 CASE(test_head_words_shards, check_words, 8, 0, 0)
 CASE(test_head_logprob_shards, check_logprob, 4, 0, 0)
+CASE(test_head_logprob_61_shards, check_logprob, 61, 0, 0)
 CASE(test_head_loss_shards, check_loss, 8, 0, 0)
 CASE(test_sample_shards, check_sample, 4, 0, 0)
 CASE(test_head_logprob_scaled, check_logprob, 1, 0.3f, 0)
@@ -618,6 +619,7 @@ CASE(test_sample_capped, check_sample, 4, 1.5f, 3)
 
 static const op_case cases[] = {
     {"head_logprob_shards", test_head_logprob_shards},
+    {"head_logprob_61_shards", test_head_logprob_61_shards},
     {"head_loss_shards", test_head_loss_shards},
     {"sample_shards", test_sample_shards},
     {"head_logprob", test_head_logprob},
