@@ -202,21 +202,12 @@ cuda_event_done(rlf_event *event, rlf_err *err)
 
 /* ---- the device ---- */
 
-/* As long as the watch is content. */
 static rlf_status
 cuda_event_sync(rlf_event *event, rlf_queue *queue, rlf_err *err)
 {
     rlf_cuda_queue *q = (rlf_cuda_queue *)queue;
     RLF_CUDA_NOT_RECORDED(q, "a wait");
-    cudaError_t error = cudaErrorNotReady;
-    if (!queue->watch)
-        error = cudaEventSynchronize(event->event);
-    for (bool first = true; queue->watch; first = false) {
-        if (!rlf_cuda_unready(error = cudaEventQuery(event->event)))
-            break;
-        RLF_TRY(queue->watch(queue->watch_ctx, first, err));
-    }
-    RLF_CUDA_TRY(error, "waiting for the GPU");
+    RLF_TRY(rlf_cuda_wait(q, event->event, err));
     return rlf_cuda_look_at_fault(q, err);
 }
 

@@ -51,12 +51,25 @@ typedef struct rlf_cuda_landing {
 
 enum { RLF_CUDA_LANDINGS = 64 };
 
+/* Pinned memory that large copies to the GPU go through, piece by piece in
+ * turn: RLF_CUDA_PIECES of them, each with the event that its last copy is
+ * done. */
+enum { RLF_CUDA_PIECES = 16 };
+#define RLF_CUDA_PIECE ((size_t)2 << 20)
+
+typedef struct rlf_cuda_pieces {
+    char *memory;
+    cudaEvent_t copied[RLF_CUDA_PIECES];
+    uint64_t n; /* taken so far */
+} rlf_cuda_pieces;
+
 typedef struct rlf_cuda_queue {
     rlf_queue queue; /* first */
     cudaStream_t stream;
     char *scratch;
     char *staged_host, *staged; /* rings of small arrays */
     size_t stage_at;
+    rlf_cuda_pieces pieces;
     char *landing;
     size_t landing_at;
     rlf_cuda_landing landings[RLF_CUDA_LANDINGS];
@@ -125,6 +138,8 @@ rlf_status rlf_cuda_queue_new(rlf_device *device, rlf_queue **out,
 void rlf_cuda_queue_free(rlf_queue *queue);
 rlf_status rlf_cuda_queue_sync(rlf_queue *queue, rlf_err *err);
 rlf_status rlf_cuda_look_at_fault(rlf_cuda_queue *q, rlf_err *err);
+/* Returns when the event has happened, or when the watch ends the wait. */
+rlf_status rlf_cuda_wait(rlf_cuda_queue *q, cudaEvent_t event, rlf_err *err);
 rlf_status rlf_cuda_copy(rlf_queue *queue, void *to, const void *from,
                          size_t bytes, rlf_copy kind, rlf_err *err);
 rlf_status rlf_cuda_copy_rows(rlf_queue *queue, void *to, size_t to_stride,

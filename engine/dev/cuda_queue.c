@@ -12,8 +12,8 @@
 #define SCRATCH ((size_t)64 << 20)
 #define STAGE ((size_t)8 << 20)
 #define COUNTERS (RLF_CUDA_COUNTERS * sizeof(int32_t))
-/* Bytes of a copy that goes through pinned memory, at most, and the room for
- * those on their way to the host. */
+/* Bytes of a copy that goes through the rings at most, and the room for those
+ * on their way to the host. */
 #define SMALL ((size_t)1 << 20)
 #define LANDING (4 * SMALL)
 
@@ -27,6 +27,22 @@ watched_sync(rlf_cuda_queue *q, rlf_err *err)
     bool first = true;
     for (; rlf_cuda_unready(error = cudaStreamQuery(q->stream)); first = false)
         RLF_TRY(q->queue.watch(q->queue.watch_ctx, first, err));
+    RLF_CUDA_TRY(error, "waiting for the GPU");
+    return RLF_OK;
+}
+
+/* As long as the watch is content. */
+rlf_status
+rlf_cuda_wait(rlf_cuda_queue *q, cudaEvent_t event, rlf_err *err)
+{
+    cudaError_t error = cudaErrorNotReady;
+    if (!q->queue.watch)
+        error = cudaEventSynchronize(event);
+    for (bool first = true; q->queue.watch; first = false) {
+        if (!rlf_cuda_unready(error = cudaEventQuery(event)))
+            break;
+        RLF_TRY(q->queue.watch(q->queue.watch_ctx, first, err));
+    }
     RLF_CUDA_TRY(error, "waiting for the GPU");
     return RLF_OK;
 }
@@ -62,23 +78,53 @@ take_stage(rlf_cuda_queue *q, size_t bytes, size_t *at, rlf_err *err)
     return RLF_OK;
 }
 
-/* Ordinary memory may change once this has returned. What is small is staged;
- * of what is large the driver need not have made a copy where the GPU can read
- * such memory by itself, so it is waited for. */
+static rlf_status
+send(rlf_cuda_queue *q, void *to, const void *pinned, size_t bytes,
+     rlf_err *err)
+{
+    RLF_CUDA_TRY(
+        cudaMemcpyAsync(to, pinned, bytes, cudaMemcpyHostToDevice, q->stream),
+        "copying to the GPU");
+    return RLF_OK;
+}
+
+/* The host goes on as long as there are pieces: it waits for the oldest copy,
+ * and for nothing that the queue was given after that. */
+static rlf_status
+send_pieces(rlf_cuda_queue *q, char *to, const char *from, size_t bytes,
+            rlf_err *err)
+{
+    rlf_cuda_pieces *all = &q->pieces;
+    for (size_t at = 0; at < bytes; at += RLF_CUDA_PIECE) {
+        size_t i = all->n % RLF_CUDA_PIECES, some = bytes - at;
+        char *piece = all->memory + i * RLF_CUDA_PIECE;
+        some = some < RLF_CUDA_PIECE ? some : RLF_CUDA_PIECE;
+        if (all->n >= RLF_CUDA_PIECES)
+            RLF_TRY(rlf_cuda_wait(q, all->copied[i], err));
+        memcpy(piece, from + at, some);
+        RLF_TRY(send(q, to + at, piece, some, err));
+        RLF_CUDA_TRY(cudaEventRecord(all->copied[i], q->stream),
+                     "recording an event");
+        all->n++;
+    }
+    return RLF_OK;
+}
+
+/* Ordinary memory may change once this has returned, so it goes through pinned
+ * memory: the driver need not have made a copy of it where the GPU can read
+ * such memory by itself. */
 static rlf_status
 copy_to_device(rlf_cuda_queue *q, void *to, const void *from, size_t bytes,
                rlf_err *err)
 {
-    bool ordinary = !rlf_cuda_is_pinned(q->queue.device, from);
-    if (ordinary && bytes <= SMALL) {
-        size_t at;
-        RLF_TRY(take_stage(q, bytes, &at, err));
-        from = memcpy(q->staged_host + at, from, bytes);
-    }
-    RLF_CUDA_TRY(
-        cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, q->stream),
-        "copying to the GPU");
-    return ordinary && bytes > SMALL ? settle(q, err) : RLF_OK;
+    if (rlf_cuda_is_pinned(q->queue.device, from))
+        return send(q, to, from, bytes, err);
+    if (bytes > SMALL)
+        return send_pieces(q, to, from, bytes, err);
+    size_t at;
+    RLF_TRY(take_stage(q, bytes, &at, err));
+    memcpy(q->staged_host + at, from, bytes);
+    return send(q, to, q->staged_host + at, bytes, err);
 }
 
 static rlf_status
@@ -171,10 +217,27 @@ rlf_cuda_queue_free(rlf_queue *queue)
     rlf_cuda_free(queue->device, q->scratch, SCRATCH);
     rlf_cuda_free(queue->device, q->staged, STAGE);
     rlf_cuda_free(queue->device, q->counters, COUNTERS);
+    for (int i = 0; i < RLF_CUDA_PIECES; i++)
+        if (q->pieces.copied[i])
+            cudaEventDestroy(q->pieces.copied[i]);
+    cudaFreeHost(q->pieces.memory);
     cudaFreeHost(q->staged_host);
     cudaFreeHost(q->landing);
     cudaFreeHost(q->fault);
     free(q);
+}
+
+static rlf_status
+open_pieces(rlf_cuda_pieces *all, rlf_err *err)
+{
+    RLF_CUDA_TRY(
+        cudaMallocHost((void **)&all->memory, RLF_CUDA_PIECES * RLF_CUDA_PIECE),
+        "taking pinned memory of the host");
+    for (int i = 0; i < RLF_CUDA_PIECES; i++)
+        RLF_CUDA_TRY(
+            cudaEventCreateWithFlags(&all->copied[i], cudaEventDisableTiming),
+            "making an event");
+    return RLF_OK;
 }
 
 static rlf_status
@@ -186,6 +249,7 @@ open_queue(rlf_cuda_queue *q, rlf_err *err)
                  "making a stream");
     RLF_CUDA_TRY(cudaMallocHost((void **)&q->staged_host, STAGE),
                  "taking pinned memory of the host");
+    RLF_TRY(open_pieces(&q->pieces, err));
     RLF_CUDA_TRY(cudaMallocHost((void **)&q->landing, LANDING),
                  "taking pinned memory of the host");
     RLF_CUDA_TRY(cudaMallocHost((void **)&q->fault, sizeof *q->fault),

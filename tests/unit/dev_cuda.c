@@ -28,6 +28,8 @@ main(void)
 #define cudaStreamSynchronize fake_wait
 #define cudaStreamQuery fake_query
 #define cudaEventQuery fake_event_query
+#define cudaEventRecord fake_event_record
+#define cudaEventSynchronize fake_event_wait
 #define cudaStreamBeginCapture fake_begin
 #define cudaStreamEndCapture fake_end
 #define cudaGraphInstantiateWithFlags fake_make
@@ -74,6 +76,10 @@ static struct {
     int allowed, asked;
     int pins, unpins; /* calls for pinned memory */
     int waits;        /* for a queue */
+    int event_waits;  /* for an event */
+    int copies;
+    size_t copied; /* their bytes */
+    void (*on_copy)(void *to, const void *from, size_t bytes);
 } gpu;
 
 /* The bytes of shared memory that a block has, and those that each kernel has
@@ -172,6 +178,21 @@ fake_event_query(cudaEvent_t event)
 }
 
 cudaError_t
+fake_event_record(cudaEvent_t event, cudaStream_t stream)
+{
+    (void)event, (void)stream;
+    return cudaSuccess;
+}
+
+cudaError_t
+fake_event_wait(cudaEvent_t event)
+{
+    (void)event;
+    gpu.event_waits++;
+    return cudaSuccess;
+}
+
+cudaError_t
 fake_wait(cudaStream_t stream)
 {
     (void)stream;
@@ -183,7 +204,11 @@ cudaError_t
 fake_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
           cudaStream_t stream)
 {
-    (void)to, (void)from, (void)bytes, (void)kind, (void)stream;
+    (void)kind, (void)stream;
+    gpu.copies++;
+    gpu.copied += bytes;
+    if (gpu.on_copy)
+        gpu.on_copy(to, from, bytes);
     return cudaSuccess;
 }
 
@@ -436,30 +461,59 @@ test_pinned(rlf_device *device)
     cuda_host_free(device, second, SMALL_BLOCK);
 }
 
+enum { ALL = RLF_CUDA_PIECES * RLF_CUDA_PIECE };
+static char pieces[ALL];
+static int in_pinned; /* copies */
+
+static void
+copy_now(void *to, const void *from, size_t bytes)
+{
+    in_pinned += (size_t)((const char *)from - pieces) < ALL;
+    memcpy(to, from, bytes);
+}
+
 /* Checks that the caller may change ordinary memory at once after a copy from
- * it: a large copy is waited for, since the driver need not make a copy of the
- * memory first. */
+ * it, and that the host goes on: a large copy goes through pinned pieces, of
+ * which the oldest is waited for once all are in use. */
 static void
 test_large_copies(rlf_device *device)
 {
-    static char memory[2 << 20], staged[1 << 20];
+    enum { LARGE = 5 << 20 };
+    static char staged[1 << 20], memory[LARGE], there[LARGE];
     void *pinned;
     rlf_err err = RLF_ERR_NONE;
-    rlf_cuda_queue q = {.queue.device = device, .staged_host = staged};
+    rlf_cuda_queue q = {
+        .queue.device = device, .staged_host = staged, .pieces.memory = pieces};
     gpu.fails = NONE;
-    gpu.waits = 0;
-    if (cuda_host_alloc(device, sizeof memory, &pinned, &err) < 0 ||
-        rlf_cuda_copy(&q.queue, memory, pinned, sizeof memory,
-                      RLF_COPY_TO_DEVICE, &err) < 0 ||
-        rlf_cuda_copy(&q.queue, memory, memory, sizeof staged,
+    gpu.waits = gpu.event_waits = gpu.copies = 0;
+    if (cuda_host_alloc(device, LARGE, &pinned, &err) < 0 ||
+        rlf_cuda_copy(&q.queue, there, pinned, LARGE, RLF_COPY_TO_DEVICE,
+                      &err) < 0 ||
+        rlf_cuda_copy(&q.queue, there, memory, sizeof staged,
                       RLF_COPY_TO_DEVICE, &err) < 0)
         bail("%s", err.sentence);
-    is_int(gpu.waits, 0, "copies from pinned memory, and small ones, go on");
-    ok(rlf_cuda_copy(&q.queue, memory, memory, sizeof memory,
-                     RLF_COPY_TO_DEVICE, &err) == RLF_OK &&
-           gpu.waits == 1,
-       "a large one from ordinary memory is waited for");
-    cuda_host_free(device, pinned, sizeof memory);
+    ok(gpu.copies == 2 && gpu.waits == 0,
+       "copies from pinned memory, and small ones, go on");
+    gpu.on_copy = copy_now;
+    for (int i = 0; i < LARGE; i++)
+        memory[i] = (char)(i * 2654435761u >> 24);
+    size_t before = gpu.copied;
+    rlf_status status =
+        rlf_cuda_copy(&q.queue, there, memory, LARGE, RLF_COPY_TO_DEVICE, &err);
+    ok(status == RLF_OK && !gpu.waits && !gpu.event_waits,
+       "so does a large one from ordinary memory");
+    ok(gpu.copied - before == LARGE && !memcmp(there, memory, LARGE) &&
+           in_pinned == LARGE / RLF_CUDA_PIECE + 1,
+       "... which is copied in pinned pieces");
+    for (int i = 0; i < 10; i++)
+        if (rlf_cuda_copy(&q.queue, there, memory, LARGE, RLF_COPY_TO_DEVICE,
+                          &err) < 0)
+            bail("%s", err.sentence);
+    ok(!gpu.waits && gpu.event_waits == 33 - RLF_CUDA_PIECES,
+       "a piece is used again when its copy is done: %d waits",
+       gpu.event_waits);
+    gpu.on_copy = NULL;
+    cuda_host_free(device, pinned, LARGE);
 }
 
 /* A device that was opened, and fails later. */
