@@ -13,6 +13,7 @@ rlf_cuda_prepare(rlf_queue *queue, rlf_cast_type real, uint32_t *algorithms,
     *algorithms = 0;
     if (real == RLF_CAST_F32)
         return RLF_OK;
+    RLF_TRY(rlf_cuda_try_attention(queue, err));
     RLF_TRY(rlf_cuda_group_tiles(queue, &by_groups, err));
     if (by_groups)
         *algorithms |= RLF_BY_WARP_GROUPS;

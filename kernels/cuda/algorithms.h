@@ -19,6 +19,10 @@ void rlf_cuda_group_use(rlf_device *device, bool use);
 /* The same of the emulation. */
 rlf_status rlf_emulated_group_tiles(rlf_queue *queue, bool *out, rlf_err *err);
 void rlf_emulated_group_use(rlf_device *device, bool use);
+/* RLF_ENV where attention in bf16 gives a token other bits in another batch,
+ * or where the trial failed. Waits for the queue. */
+rlf_status rlf_cuda_try_attention(rlf_queue *queue, rlf_err *err);
+rlf_status rlf_emulated_try_attention(rlf_queue *queue, rlf_err *err);
 /* Do products of its kind go by warp groups? */
 bool rlf_cuda_has_groups(rlf_queue *queue);
 bool rlf_emulated_has_groups(rlf_queue *queue);

@@ -17,7 +17,7 @@ cuda_sources = \
 	%D%/rows.cu \
 	%D%/sample.cu
 cuda_f32_sources = %D%/attention.cu %D%/attention_grad.cu %D%/dense.cu %D%/product.cu
-cuda_bf16_sources = %D%/attention_mma.cu %D%/attention_mma_grad.cu %D%/norm_grad.cu %D%/product_mma.cu
+cuda_bf16_sources = %D%/attention_mma.cu %D%/attention_mma_grad.cu %D%/attention_probe.cu %D%/norm_grad.cu %D%/product_mma.cu
 cuda_group_sources = %D%/product_wgmma.cu
 cuda_headers = \
 	engine/base/fmath.h engine/base/half.h engine/base/inline.h \

@@ -28,6 +28,7 @@ typedef struct matmul {
     result out;
     bool add;           /* start is c, else 0 */
     int parts;          /* of k */
+    bool in_turn;       /* a block takes them in turn, however few blocks */
     int64_t part_tiles; /* of DEPTH, each but the last */
     float *partial;     /* [blocks][parts][tile] where blocks share the parts,
                            else NULL */
@@ -676,7 +677,7 @@ static rlf_status
 share_parts(rlf_queue *queue, matmul *p, int64_t blocks, rlf_err *err)
 {
     size_t bytes = (size_t)(blocks * p->parts * S::BM * S::BN) * sizeof(float);
-    if (p->parts == 1 || blocks >= CUDA(multiprocessors)(queue) ||
+    if (p->parts == 1 || p->in_turn || blocks >= CUDA(multiprocessors)(queue) ||
         blocks > RLF_CUDA_COUNTERS || bytes > CUDA(scratch_bytes)())
         return RLF_OK;
     void *scratch;

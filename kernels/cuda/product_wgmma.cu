@@ -110,47 +110,79 @@ CUDA(group_logits)(rlf_queue *queue, const matmul &p, rlf_err *err)
 /* ---- whether ----------------------------------------------------------- */
 
 /* A product that whole tiles and parts of them take part in, by every size of
- * tile, once more by the first with all rows SHIFT places higher, and as gates
- * and ups. */
-static constexpr int M = 130, N = 200, K = 192, SIZES = 5, SHIFT = 5;
+ * tile; with k in one part and in two, which blocks of their own add up or one
+ * in turn; once more with all rows SHIFT places higher; and as gates and ups. */
+static constexpr int M = 130, N = 200, K = 192, SHIFT = 5;
+
+typedef rlf_status launch_fn(rlf_queue *, matmul, rlf_err *);
+
+/* The first with as many parts is what the others are compared with. */
+static constexpr struct {
+    launch_fn *tiles;
+    int parts;
+    bool in_turn;
+    int shift; /* rows */
+} trials[] = {
+    {launch<small>, 1, false, 0},   {launch<third>, 1, false, 0},
+    {launch<middle>, 1, false, 0},  {launch<large>, 1, false, 0},
+    {launch<largest>, 1, false, 0}, {launch<small>, 1, false, SHIFT},
+    {launch<small>, 2, false, 0},   {launch<small>, 2, true, 0},
+    {launch<third>, 2, false, 0},   {launch<middle>, 2, false, 0},
+    {launch<middle>, 2, true, 0},   {launch<large>, 2, true, 0},
+    {launch<small>, 2, true, SHIFT}};
+static constexpr int TRIALS = sizeof trials / sizeof *trials, TWO_PARTS = 6;
 
 typedef struct probe {
     uint16_t x[M][K], w[N][K];
-    float y[SIZES + 1][M][N];
+    float y[TRIALS][M][N];
     uint16_t both[M][N], gated[3][M][N / 2];
 } probe;
 
+/* Of either sign, from 1/128 to 2: what a sum's low bits are depends on the
+ * order in which numbers of unlike size are added, and on what is cut off. */
 static void
 make_probe(probe *p)
 {
     uint32_t r = 2463534242u;
     uint16_t *to = &p->x[0][0];
-    for (int i = 0; i < (M + N) * K; i++) { /* 1 to 2, of either sign */
+    for (int i = 0; i < (M + N) * K; i++) {
         r ^= r << 13, r ^= r >> 17, r ^= r << 5;
-        to[i] = (uint16_t)(0x3f80 | (r >> 9 & 0x807f));
+        to[i] = (uint16_t)((r >> 9 & 0x807f) + ((127 - (r & 7)) << 7));
     }
+}
+
+/* Is a product near that in double precision, for what its terms add up to? */
+static bool
+is_near(const probe *p, const float (&y)[M][N])
+{
+    bool near = true;
+    for (int m = 0; m < M; m++)
+        for (int n = 0; n < N; n++) {
+            double sum = 0, whole = 0;
+            for (int k = 0; k < K; k++) {
+                double term = (double)rlf_bf16_to_f32(p->x[m][k]) *
+                              (double)rlf_bf16_to_f32(p->w[n][k]);
+                sum += term;
+                whole += fabs(term);
+            }
+            near = near && fabs((double)y[m][n] - sum) < 0x1p-16 * whole;
+        }
+    return near;
 }
 
 static bool
 is_right(const probe *p)
 {
-    for (int m = 0; m < M; m++)
-        for (int n = 0; n < N; n++) {
-            double sum = 0;
-            for (int k = 0; k < K; k++)
-                sum += (double)rlf_bf16_to_f32(p->x[m][k]) *
-                       (double)rlf_bf16_to_f32(p->w[n][k]);
-            if (!(fabs((double)p->y[0][m][n] - sum) < 1e-2))
-                return false;
-        }
-    for (int i = 1; i < SIZES; i++)
-        if (memcmp(p->y[0], p->y[i], sizeof p->y[0]) != 0)
+    for (int i = 0; i < TRIALS; i++) {
+        int first = i < TWO_PARTS ? 0 : TWO_PARTS, above = trials[i].shift;
+        if (memcmp(p->y[first][above], p->y[i],
+                   sizeof p->y[i] - sizeof p->y[i][0] * above) != 0)
             return false;
+    }
     for (int i = 1; i < 3; i++)
         if (memcmp(p->gated[0], p->gated[i], sizeof p->gated[0]) != 0)
             return false;
-    return memcmp(p->y[0][SHIFT], p->y[SIZES],
-                  sizeof p->y[0] - sizeof p->y[0][0] * SHIFT) == 0;
+    return is_near(p, p->y[0]) && is_near(p, p->y[TWO_PARTS]);
 }
 
 /* Columns as gates and ups, by two operations and at once, where they have
@@ -184,20 +216,19 @@ run_probe(rlf_queue *queue, probe *d, rlf_err *err)
     q.a_whole = q.b_whole = true;
     q.ldc = N;
     q.out = RESULT_F32;
+    for (int i = 0; i < TRIALS; i++) {
+        matmul t = q;
+        t.parts = trials[i].parts;
+        t.part_tiles = (K / DEPTH + t.parts - 1) / t.parts;
+        t.in_turn = trials[i].in_turn;
+        t.m -= trials[i].shift;
+        t.a = d->x[trials[i].shift];
+        t.c = d->y[i];
+        RLF_TRY(trials[i].tiles(queue, t, err));
+    }
     q.parts = 1;
     q.part_tiles = K / DEPTH;
-    static rlf_status (*const sizes[SIZES])(rlf_queue *, matmul, rlf_err *) = {
-        launch<small>, launch<third>, launch<middle>, launch<large>,
-        launch<largest>};
-    for (int i = 0; i < SIZES; i++) {
-        q.c = d->y[i];
-        RLF_TRY(sizes[i](queue, q, err));
-    }
-    RLF_TRY(probe_gates(queue, q, d, err));
-    q.m = M - SHIFT;
-    q.a = d->x[SHIFT];
-    q.c = d->y[SIZES];
-    return launch<small>(queue, q, err);
+    return probe_gates(queue, q, d, err);
 }
 
 /* There and back. */
@@ -232,7 +263,7 @@ static rlf_status
 disturb(const rlf_queue *queue, probe *p, rlf_err *err)
 {
     if (emulates(queue, "wrong:"))
-        p->y[SIZES - 1][M - 1][N - 1] *= 1.0625f;
+        p->y[TRIALS - 2][M - 1][N - 1] *= 1.0625f;
     return emulates(queue, "fails:")
                ? rlf_fail(err, RLF_ENV, "product: an illegal memory access")
                : RLF_OK;

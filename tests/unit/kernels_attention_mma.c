@@ -2,6 +2,7 @@
  * itself bit by bit in other batches, pages, pieces. On the host's emulation of
  * a GPU, and on a GPU if there is one. */
 #include "engine/base/half.h"
+#include "kernels/cuda/algorithms.h"
 #include "tests/unit/kernels_pages.h"
 
 #define N(a) ((int64_t)(sizeof(a) / sizeof *(a)))
@@ -582,6 +583,25 @@ run_small(const rlf_kernels *k, rlf_queue *queue)
 }
 #endif
 
+#ifdef RLF_HAVE_EMULATED
+
+/* The trial that a rank makes before a run: see kernels/cuda/algorithms.h. */
+static void
+run_trial(rlf_queue *queue)
+{
+    rlf_err err = RLF_ERR_NONE;
+    ok(rlf_emulated_try_attention(queue, &err) == RLF_OK,
+       "the trial before a run finds nothing %s", err.sentence);
+    setenv("RLFLOW_EMULATED_ATTENTION", "wrong", 1);
+    ok(rlf_emulated_try_attention(queue, &err) == RLF_ENV &&
+           strstr(err.sentence, "other bits in another batch on this GPU") &&
+           strstr(err.hint, "--dtype f32"),
+       "... and a bit that differs: %s", err.sentence);
+    unsetenv("RLFLOW_EMULATED_ATTENTION");
+}
+
+#endif
+
 int
 main(int argc, char **argv)
 {
@@ -595,6 +615,8 @@ main(int argc, char **argv)
         run_all(rlf_kernels_emulated_bf16(), queue, "emulated", only);
         if (!only || strcmp(only, "small") == 0)
             run_small(rlf_kernels_emulated_bf16(), queue);
+        if (!only || strcmp(only, "trial") == 0)
+            run_trial(queue);
         queue_end(queue);
         brief = false;
     }
@@ -609,6 +631,9 @@ main(int argc, char **argv)
 #include "kernels/op.def"
 #undef OP
         run_all(&table, queue, "cuda", only);
+        rlf_err err = RLF_ERR_NONE;
+        ok(rlf_cuda_try_attention(queue, &err) == RLF_OK,
+           "cuda: the trial before a run finds nothing %s", err.sentence);
         queue_end(queue);
     }
 #endif
