@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a rank tells the others, first of what is right there, then of what it
+/* A rank tells the others which algorithms are right there, and then what it
  * computes by. */
 typedef struct told {
     uint32_t algorithms;
@@ -32,7 +32,7 @@ log_notes(const rlf_rank *rank, const rlf_buf *notes)
     }
 }
 
-/* Every rank's, in order; of one alone its own. */
+/* Gathers what every rank tells, in order; a rank alone has its own. */
 static rlf_status
 tell(const rlf_rank *rank, const told *own, told *all, rlf_err *err)
 {
@@ -49,7 +49,8 @@ n_ranks(const rlf_rank *rank)
     return rank->comm ? rank->plan->ranks : 1;
 }
 
-/* Those of all; the log says whose lack leaves some of this rank's unused. */
+/* Returns what all ranks can use; the log says which rank's lack leaves some of
+ * this rank's unused. */
 static uint32_t
 common(const rlf_rank *rank, const told *all, uint32_t own)
 {
@@ -65,7 +66,8 @@ common(const rlf_rank *rank, const told *all, uint32_t own)
     return out;
 }
 
-/* One text for all ranks: rank 0's, and where later ranks have another. */
+/* Writes one text for all ranks: rank 0's, and where later ranks have another.
+ */
 static void
 join(const rlf_rank *rank, const told *all, rlf_buf *out)
 {

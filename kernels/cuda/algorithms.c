@@ -36,5 +36,5 @@ rlf_cuda_choose(rlf_queue *queue, rlf_cast_type real, uint32_t algorithms,
     rlf_cuda_group_use(queue->device, by_groups);
     if (real != RLF_CAST_F32)
         rlf_cuda_algorithms(real, rlf_cuda_capability(queue), by_groups,
-                      rlf_lt_version(queue), out);
+                            rlf_lt_version(queue), out);
 }

@@ -8,11 +8,11 @@
 #include "engine/dev/dev.h"
 #include "kernels/kernels.h"
 
-/* Does the queue's device multiply by warp groups? Then all forward products of
- * bf16 are made so, and their bits are those of this way. The first call tries
- * them, unless `use` has decided, and waits for the queue: they are not used
- * where a result is wrong. RLF_ENV: the trial failed; the next call makes it
- * again. */
+/* Tells whether the queue's device multiplies by warp groups. Then all forward
+ * products of bf16 are made so, and their bits are those of this way. The first
+ * call tries them, unless `use` has decided, and waits for the queue: they are
+ * not used where a result is wrong. RLF_ENV: the trial failed; the next call
+ * makes it again. */
 rlf_status rlf_cuda_group_tiles(rlf_queue *queue, bool *out, rlf_err *err);
 /* Decides it for all queues of the device. */
 void rlf_cuda_group_use(rlf_device *device, bool use);
@@ -23,7 +23,7 @@ void rlf_emulated_group_use(rlf_device *device, bool use);
  * or where the trial failed. Waits for the queue. */
 rlf_status rlf_cuda_try_attention(rlf_queue *queue, rlf_err *err);
 rlf_status rlf_emulated_try_attention(rlf_queue *queue, rlf_err *err);
-/* Do products of its kind go by warp groups? */
+/* Tells whether the device is of a kind that has warp groups. */
 bool rlf_cuda_has_groups(rlf_queue *queue);
 bool rlf_emulated_has_groups(rlf_queue *queue);
 /* A line for rlf_backend.prepare where they have been found wrong. */
@@ -32,7 +32,7 @@ extern const char rlf_cuda_groups_wrong[];
  * `capability` is 90 for 9.0; `version` that of cuBLASLt, 0: it is not there.
  */
 void rlf_cuda_algorithms(rlf_cast_type real, int capability, bool groups,
-                   size_t version, rlf_buf *out);
+                         size_t version, rlf_buf *out);
 
 /* For rlf_backend, of GPUs. The set has this bit: */
 #define RLF_BY_WARP_GROUPS 1u

@@ -19,8 +19,8 @@ extern "C" {
 static constexpr int HEADS = 4, KV_HEADS = 2, TOKENS = 530, PAGE = 64;
 static constexpr int PAGES = (TOKENS + PAGE - 1) / PAGE;
 
-/* How the last tokens are computed again: so many of them, as sequences of so
- * many each. */
+/* The last tokens are computed again: so many of them, as sequences of so many
+ * each. */
 static constexpr struct {
     int tokens, each;
 } again[] = {{3, 1}, {9, 9}, {45, 45}};
@@ -59,7 +59,7 @@ make_numbers(attention_probe<D> *p)
             p->table[s][i] = i;
 }
 
-/* The last tokens of d once more, as the i-th way has it. */
+/* Computes the last tokens of d again, as again[i] has it. */
 template <int D>
 static rlf_status
 compute_again(rlf_queue *queue, attention_probe<D> *d, int i, rlf_err *err)

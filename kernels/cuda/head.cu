@@ -107,7 +107,7 @@ TYPED(head_work_bytes)(int64_t rows, int64_t v, int64_t d,
     return bytes > least ? bytes : least;
 }
 
-/* Does the product measure its logits? */
+/* Finds out whether the product measures its logits. */
 static rlf_status
 measures_itself(rlf_queue *queue, const head_args &a, bool *out, rlf_err *err)
 {

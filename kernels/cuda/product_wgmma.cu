@@ -151,7 +151,8 @@ make_probe(probe *p)
     }
 }
 
-/* Is a product near that in double precision, for what its terms add up to? */
+/* Tells whether a product is near that in double precision, for what its terms
+ * add up to. */
 static bool
 is_near(const probe *p, const float (&y)[M][N])
 {

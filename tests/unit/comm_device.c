@@ -8,7 +8,6 @@
 
 #include "engine/comm/fold.cuh"
 #include "engine/dev/cuda.h"
-#include "kernels/shards.h"
 #include "tests/fake_nccl.h"
 /* A message fails in either. */
 #define FAIL_BESIDE(at) (fake_fault = (at))
@@ -375,17 +374,6 @@ test_element(int type, const char *name)
         free(held[i]);
 }
 
-/* A decode step is recorded, and a recording can have no array from the host:
- * so whatever ranks may share a model, the places of what they add are not one.
- */
-static void
-test_recorded(void)
-{
-    ok(RLF_MOST_SHARDS <= FOLD_WITH_LAUNCH,
-       "the places of %d parts travel with the launch that adds them",
-       RLF_MOST_SHARDS);
-}
-
 int
 main(void)
 {
@@ -394,7 +382,6 @@ main(void)
 #define COMM_TYPE(name, type, text) test_element(RLF_COMM_##name, text);
 #include "engine/comm/type.def"
 #undef COMM_TYPE
-    test_recorded();
     test_cases(3, DIRECT);
     for (size_t i = 0; i < RLF_COUNT(worlds); i++)
         for (kind transport = STAGED; transport <= NCCL; transport++)

@@ -496,7 +496,7 @@ test_large_copies(rlf_device *device)
        "copies from pinned memory, and small ones, go on");
     gpu.on_copy = copy_now;
     for (int i = 0; i < LARGE; i++)
-        memory[i] = (char)(i * 2654435761u >> 24);
+        memory[i] = (char)((unsigned)i * 2654435761u >> 24);
     size_t before = gpu.copied;
     rlf_status status =
         rlf_cuda_copy(&q.queue, there, memory, LARGE, RLF_COPY_TO_DEVICE, &err);

@@ -4,7 +4,9 @@
  * against double precision; numbers that do not fit are refused. On GPUs,
  * emulated and real, in f32 the CPU's bits, and in bf16 near them. Tables that
  * outlines share are those that are made alone. */
+#include "engine/comm/fold.cuh"
 #include "engine/layout/lanes.h"
+#include "kernels/shards.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/optimizer.h"
 #include "nodes/model/tables.h"
@@ -456,6 +458,17 @@ test_remembered(const test_place *places, int n_places)
     rlf_arena_free(arena);
 }
 
+/* A decode step is recorded, and a recording can have no array from the host:
+ * so whatever ranks may share a model, the places of what they add are not one.
+ */
+static void
+test_recorded(void)
+{
+    ok(RLF_MOST_SHARDS <= FOLD_WITH_LAUNCH,
+       "the places of %d parts travel with the launch that adds them",
+       RLF_MOST_SHARDS);
+}
+
 int
 main(void)
 {
@@ -467,6 +480,7 @@ main(void)
     }
     for (int i = 1; i < n; i++)
         test_place_step(&places[0], &places[i]);
+    test_recorded();
     test_norm();
     test_refusals();
     test_shared(false);
