@@ -131,7 +131,7 @@ measure(const rlf_node_class *class, int nodes, rlf_comm_world *world)
 
 /* ---- a round trip over bare TCP, between processes 0 and 1 ---- */
 
-enum { TRIPS = 3000, LETTER = 64 };
+enum { TRIPS = 3000, MESSAGE = 64 };
 
 /* Process 0 listens and tells the others where; an end of the connection, or
  * -1. */
@@ -164,10 +164,10 @@ connect_to(rlf_comm_world *world, rlf_err *err)
 }
 
 static bool
-pass_letter(int fd, bool send_it, char *letter)
+pass_message(int fd, bool send_it, char *message)
 {
-    return (send_it ? send(fd, letter, LETTER, MSG_NOSIGNAL)
-                    : recv(fd, letter, LETTER, MSG_WAITALL)) == LETTER;
+    return (send_it ? send(fd, message, MESSAGE, MSG_NOSIGNAL)
+                    : recv(fd, message, MESSAGE, MSG_WAITALL)) == MESSAGE;
 }
 
 /* Microseconds, the fastest; for process 0. */
@@ -175,13 +175,14 @@ static double
 raw_trip(rlf_comm_world *world)
 {
     rlf_err err = RLF_ERR_NONE;
-    char letter[LETTER] = "";
+    char message[MESSAGE] = "";
     bool first = rlf_comm_world_process(world) == 0;
     double best = 1e9;
     int fd = connect_to(world, &err);
     for (int i = 0; i < TRIPS && fd >= 0; i++) {
         uint64_t from = rlf_clock_now();
-        if (!pass_letter(fd, first, letter) || !pass_letter(fd, !first, letter))
+        if (!pass_message(fd, first, message) ||
+            !pass_message(fd, !first, message))
             break;
         double took = rlf_clock_since(from) * 1e6;
         best = took < best ? took : best;

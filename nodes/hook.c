@@ -127,7 +127,7 @@ fail_argument(const rlf_call *call, const rlf_arg *arg, rlf_err *err)
     rlf_fail(err, RLF_USER, "the argument '%s' of the hook is not a number",
              arg->name);
     rlf_err_hint(err, "%s", RLF_EXPR_NAN_HINT);
-    rlf_call_place_odd(call, err);
+    rlf_call_place_nonfinite(call, err);
     rlf_err_place(err, arg->span, call->node->class->name);
     return RLF_USER;
 }

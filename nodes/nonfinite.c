@@ -321,7 +321,7 @@ row_of_piece(const looking *l, const rlf_space *s, uint32_t i, uint32_t *row)
  * the piece or above them. It is looked for after each call, so in time that
  * grows with the piece alone. */
 static bool
-find_odd(const looking *l, const rlf_column *c, found *f)
+find_nonfinite(const looking *l, const rlf_column *c, found *f)
 {
     const rlf_nonfinite_piece *piece = l->piece;
     uint32_t n = piece->rows ? piece->n_rows : c->space->count;
@@ -410,7 +410,7 @@ rlf_nonfinite_find(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
     found f = {.op = op};
     bool odd = open_looking(&l, arena) && l.values[op].number;
     if (odd && at == UINT64_MAX)
-        odd = find_odd(&l, &l.values[op], &f);
+        odd = find_nonfinite(&l, &l.values[op], &f);
     else if (odd)
         f.at = place_of(l.values[op].space, at);
     odd = odd && !isfinite(value_at(&l, f.op, f.at));
@@ -499,7 +499,7 @@ rlf_nonfinite_note(const rlf_call *call, const rlf_expr_bind *bind)
     for (int i = 0; i < node->n_outputs; i++) {
         const rlf_column *c = &bind->outputs[i];
         found f;
-        if (!c->number || !find_odd(&l, c, &f))
+        if (!c->number || !find_nonfinite(&l, c, &f))
             continue;
         uint64_t at = index_of(c->space, f.at);
         if (rlf_expr_is_nothing(c->number[at]))

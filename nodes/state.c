@@ -287,7 +287,7 @@ rlf_state_fail(const rlf_call *call, double value, const char *where,
     rlf_err_hint(err, "a state lasts, and so would this: clamp what is divided "
                       "by, or the argument of log, or set it only if it is a "
                       "number");
-    rlf_call_place_odd(call, err);
+    rlf_call_place_nonfinite(call, err);
     return RLF_USER;
 }
 

@@ -117,7 +117,7 @@ blame_input(const rlf_update *u, int op, const rlf_nonfinite_place *at,
  * finite: in the loss, or before it. The hint of a derivative stays where its
  * own operations make it so. */
 static void
-place_odd(const rlf_update *u, int output, uint64_t at, rlf_err *err)
+place_nonfinite(const rlf_update *u, int output, uint64_t at, rlf_err *err)
 {
     const rlf_expr *program = u->points->program;
     const rlf_node *node = u->call->node;
@@ -130,7 +130,7 @@ place_odd(const rlf_update *u, int output, uint64_t at, rlf_err *err)
         rlf_nonfinite_find(program, &u->bind, program->outputs.data[output].op,
                            at, &all, &nonfinite);
     if (op < 0) {
-        rlf_call_place_odd(u->call, err);
+        rlf_call_place_nonfinite(u->call, err);
     } else if (nonfinite.code == RLF_EXPR_INPUT) {
         blame_input(u, op, &nonfinite, err);
     } else if (is_of_loss(u, op) || rlf_expr_nan_hint(nonfinite.code)) {
@@ -151,7 +151,7 @@ place_words(const rlf_update *u, const rlf_update_group *g, cursor c,
     uint64_t at = cursor_place(g, c);
     for (size_t i = 0; i < w->program->outputs.count; i++)
         if (!isfinite(u->outputs[w->derivative[i]].number[at])) {
-            place_odd(u, w->derivative[i], at, err);
+            place_nonfinite(u, w->derivative[i], at, err);
             return;
         }
     for (size_t i = 0; i < w->program->inputs.count && call->env->nonfinite;
@@ -162,7 +162,7 @@ place_words(const rlf_update *u, const rlf_update_group *g, cursor c,
             &call->env->nonfinite[call->node->inputs[w->input[i]]];
         const rlf_column *column = &call->in[w->input[i]].column;
         if (nonfinite->span.source && column->number &&
-            rlf_column_odd(column, NULL, 0) != UINT64_MAX) {
+            rlf_column_nonfinite(column, NULL, 0) != UINT64_MAX) {
             rlf_nonfinite_blame(nonfinite, call->node->class->name, err);
             return;
         }
@@ -243,7 +243,7 @@ fail_row(const rlf_update *u, const rlf_update_group *g,
                            u->call->env->pool));
     hint_derivative(value, derivative, err);
     if (live && live->gradient >= 0)
-        place_odd(u, live->gradient, cursor_place(g, c), err);
+        place_nonfinite(u, live->gradient, cursor_place(g, c), err);
     else if (!live && g->words)
         place_words(u, g, c, err);
     return RLF_USER;
@@ -252,7 +252,7 @@ fail_row(const rlf_update *u, const rlf_update_group *g,
 /* The first row with a value that is not finite; their number if there is
  * none. */
 static uint32_t
-first_odd(const rlf_column *column)
+first_nonfinite(const rlf_column *column)
 {
     const rlf_space *space = column->space;
     for (uint32_t row = 0; row < space->count; row++) {
@@ -277,7 +277,7 @@ rlf_update_fail_loss(const rlf_update *u, double loss, rlf_err *err)
     const rlf_loss *l = u->call->node->loss;
     rlf_fail(err, RLF_USER, "the loss of model '%s' is %s", u->object->name,
              isnan(loss) ? "not a number" : "infinite");
-    place_odd(u, l->loss, UINT64_MAX, err);
+    place_nonfinite(u, l->loss, UINT64_MAX, err);
     if (err && err->hint[0])
         return RLF_USER;
     for (int i = 0; i < l->n_calls; i++) {
@@ -285,7 +285,7 @@ rlf_update_fail_loss(const rlf_update *u, double loss, rlf_err *err)
         if (live->input < 0)
             continue;
         const rlf_rows *rows = u->call->in[live->set_input].rows;
-        uint32_t row = first_odd(&u->inputs[live->input]);
+        uint32_t row = first_nonfinite(&u->inputs[live->input]);
         if (row == rows->samples->count)
             continue;
         rlf_err_hint(

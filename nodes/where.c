@@ -32,7 +32,7 @@ holds(const rlf_call *call, const rlf_space *space, uint32_t row, rlf_err *err,
         return RLF_OK;
     rlf_fail(err, RLF_USER, "the condition of where is not a number");
     rlf_err_hint(err, "%s", RLF_EXPR_NAN_HINT);
-    rlf_call_place_odd(call, err);
+    rlf_call_place_nonfinite(call, err);
     return RLF_USER;
 }
 

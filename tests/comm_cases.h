@@ -393,23 +393,23 @@ case_barrier(member *s)
 
 #define TAGS 3
 
-typedef struct letter {
+typedef struct message {
     int from, to, tag;
     size_t bytes;
-} letter;
+} message;
 
 /* The messages of a round are the same list on every rank. */
 static int
-write_letters(const member *s, int round, letter *letters, int most)
+draw_messages(const member *s, int round, message *messages, int most)
 {
     static const size_t sizes[] = {0, 1, 64, 1024, 1025, 5000, 70000};
     int n = most / 2 + (int)(mix((uint64_t)round) % (uint64_t)(most / 2));
     for (int i = 0; i < n; i++) {
         uint64_t r = mix((uint64_t)(round * 1000 + i + 7));
-        letters[i] = (letter){.from = (int)(r % (uint64_t)s->size),
-                              .to = (int)((r >> 8) % (uint64_t)s->size),
-                              .tag = (int)((r >> 16) % TAGS),
-                              .bytes = sizes[(r >> 24) % RLF_COUNT(sizes)]};
+        messages[i] = (message){.from = (int)(r % (uint64_t)s->size),
+                                .to = (int)((r >> 8) % (uint64_t)s->size),
+                                .tag = (int)((r >> 16) % TAGS),
+                                .bytes = sizes[(r >> 24) % RLF_COUNT(sizes)]};
     }
     return n;
 }
@@ -428,19 +428,19 @@ static void
 random_round(member *s, int round)
 {
     enum { MOST = 120 };
-    letter letters[MOST];
+    message messages[MOST];
     unsigned char *buffers[MOST] = {NULL};
-    int n = write_letters(s, round, letters, MOST);
+    int n = draw_messages(s, round, messages, MOST);
     rlf_batch *batches[TAGS] = {NULL};
     uint64_t own = mix((uint64_t)(round * 64 + s->rank));
-    uint64_t before = rlf_comm_met(s->comm), letters_in = 0;
+    uint64_t before = rlf_comm_met(s->comm), messages_in = 0;
     for (int i = 0; i < n; i++)
-        letters_in += letters[i].to == s->rank && letters[i].from != s->rank;
+        messages_in += messages[i].to == s->rank && messages[i].from != s->rank;
     for (int k = 0; k < TAGS; k++) {
         int tag = (int)((own + (uint64_t)k) % TAGS), n_out = 0, n_in = 0;
         rlf_part out[MOST], in[MOST];
         for (int i = 0; i < n; i++) {
-            letter *l = &letters[i];
+            message *l = &messages[i];
             if (l->tag != tag || (l->from != s->rank && l->to != s->rank))
                 continue;
             buffers[i] = rlf_calloc(2, l->bytes + 1);
@@ -462,9 +462,9 @@ random_round(member *s, int round)
         else
             EXPECT_OK(s, rlf_batch_wait(b, &err));
     }
-    expect_met(s, before, letters_in, "letters");
+    expect_met(s, before, messages_in, "messages");
     for (int i = 0; i < n; i++) {
-        letter *l = &letters[i];
+        message *l = &messages[i];
         if (l->to == s->rank && buffers[i])
             expect(s,
                    bytes_are(buffers[i] + l->bytes, l->from + 9 * i, l->to,

@@ -318,7 +318,7 @@ open_request(const rlf_batch *b)
 static void
 waiting_set(rlf_comm *comm, const rlf_batch *b)
 {
-    rlf_waiting *w = &comm->waiting;
+    rlf_wait_state *w = &comm->waiting;
     const rlf_request *r = open_request(b);
     if (r) {
         __atomic_store_n(&w->send, r->send, __ATOMIC_RELAXED);
@@ -333,7 +333,7 @@ waiting_set(rlf_comm *comm, const rlf_batch *b)
 void
 rlf_comm_waits(const rlf_comm *comm, char *text, size_t room)
 {
-    const rlf_waiting *w = &comm->waiting;
+    const rlf_wait_state *w = &comm->waiting;
     *text = 0;
     if (!__atomic_load_n(&w->on, __ATOMIC_ACQUIRE))
         return;

@@ -297,13 +297,13 @@ rlf_device_all_reduce(rlf_queue *queue, rlf_group *group, const void *in,
     RLF_TRY(rlf_port_enter(queue, group, &port, err));
     if (!port)
         return rlf_group_all_reduce(group, in, out, n, type, op, err);
-    const rlf_adding a = {.kind = RLF_KIND_ALL_REDUCE,
-                          .in = in,
-                          .out = out,
-                          .size = rlf_comm_type_size(type),
-                          .type = type,
-                          .op = op,
-                          .n = n};
+    const rlf_reduction a = {.kind = RLF_KIND_ALL_REDUCE,
+                             .in = in,
+                             .out = out,
+                             .size = rlf_comm_type_size(type),
+                             .type = type,
+                             .op = op,
+                             .n = n};
     uint64_t before = group->comm->n_met;
     return met(group, before, n > 0, port->ops->add(port, group, &a, err));
 }
@@ -317,13 +317,13 @@ rlf_device_reduce_scatter(rlf_queue *queue, rlf_group *group, const void *in,
     RLF_TRY(rlf_port_enter(queue, group, &port, err));
     if (!port)
         return rlf_group_reduce_scatter(group, in, out, counts, type, op, err);
-    const rlf_adding a = {.kind = RLF_KIND_REDUCE_SCATTER,
-                          .in = in,
-                          .out = out,
-                          .counts = counts,
-                          .size = rlf_comm_type_size(type),
-                          .type = type,
-                          .op = op};
+    const rlf_reduction a = {.kind = RLF_KIND_REDUCE_SCATTER,
+                             .in = in,
+                             .out = out,
+                             .counts = counts,
+                             .size = rlf_comm_type_size(type),
+                             .type = type,
+                             .op = op};
     uint64_t before = group->comm->n_met;
     return met(group, before, 1, port->ops->add(port, group, &a, err));
 }

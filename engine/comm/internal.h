@@ -36,11 +36,11 @@ typedef struct rlf_channel rlf_channel;
 typedef struct rlf_port rlf_port;
 
 /* A message that lies on devices of this process (peer.c), one side of it. */
-typedef struct rlf_peered {
+typedef struct rlf_peer_message {
     rlf_port *port;   /* the rank's */
     rlf_event *ready; /* its queue may be read from, or written to */
     rlf_event *came;  /* of a receive: its copy is done */
-} rlf_peered;
+} rlf_peer_message;
 
 /* One send or receive under way. The state changes under the channel's lock,
  * but for COPYING to DONE; the owner alone counts it as finished. */
@@ -56,7 +56,7 @@ typedef struct rlf_request {
     struct rlf_request *next;  /* in the channel's list */
     struct rlf_request *other; /* matched */
     rlf_channel *channel;      /* NULL: of another process */
-    const rlf_peered *peered;  /* NULL: in memory of the host */
+    const rlf_peer_message *peered; /* NULL: in memory of the host */
     char *data;                /* NULL: see strided */
     size_t bytes;
     const rlf_strided_rows *strided; /* of another process: packed at `data` */
@@ -88,11 +88,11 @@ typedef struct rlf_mailbox {
 } rlf_mailbox;
 
 /* The state of a rank's wait, readable by other threads (atomic each). */
-typedef struct rlf_waiting {
+typedef struct rlf_wait_state {
     bool on, send;
     int kind, peer;
     uint64_t since, bytes;
-} rlf_waiting;
+} rlf_wait_state;
 
 struct rlf_comm {
     rlf_futex bell; /* rung when something may have changed for this rank */
@@ -109,7 +109,7 @@ struct rlf_comm {
     uint64_t n_met;   /* collectives, messages received: rlf_comm_met */
     char *staging;
     size_t staging_bytes;
-    rlf_waiting waiting;
+    rlf_wait_state waiting;
     rlf_mailbox mailbox;
     rlf_port *port; /* port.h; NULL: not attached */
     void *remote;   /* the backend's */
@@ -221,7 +221,7 @@ rlf_status rlf_batch_return(rlf_batch **batch, rlf_err *err);
 typedef struct rlf_message {
     rlf_part part;
     bool send;
-    const rlf_peered *peered; /* NULL: `part` lies on the host */
+    const rlf_peer_message *peered; /* NULL: `part` lies on the host */
 } rlf_message;
 rlf_status rlf_batch_begin_messages(rlf_group *group, int tag,
                                     const rlf_message *messages, int n,

@@ -276,7 +276,8 @@ piece(size_t count, size_t chunk, size_t i)
 }
 
 static rlf_status
-add_small(rlf_port *port, rlf_group *group, const rlf_adding *a, rlf_err *err)
+add_small(rlf_port *port, rlf_group *group, const rlf_reduction *a,
+          rlf_err *err)
 {
     nccl_state *s = port->state;
     size_t bytes = a->n * a->size;
@@ -297,7 +298,7 @@ add_small(rlf_port *port, rlf_group *group, const rlf_adding *a, rlf_err *err)
 
 /* Chunk i of every member's block goes to its owner, who adds its own. */
 static rlf_status
-add_chunk(rlf_port *port, rlf_group *group, const rlf_adding *a,
+add_chunk(rlf_port *port, rlf_group *group, const rlf_reduction *a,
           const size_t *counts, size_t chunk, size_t i, char *out, rlf_err *err)
 {
     nccl_state *s = port->state;
@@ -322,7 +323,7 @@ add_chunk(rlf_port *port, rlf_group *group, const rlf_adding *a,
 }
 
 static rlf_status
-add_blocks(rlf_port *port, rlf_group *group, const rlf_adding *a,
+add_blocks(rlf_port *port, rlf_group *group, const rlf_reduction *a,
            const size_t *counts, char *out, rlf_err *err)
 {
     size_t n = (size_t)group->n, most = 0;
@@ -336,7 +337,8 @@ add_blocks(rlf_port *port, rlf_group *group, const rlf_adding *a,
 }
 
 static rlf_status
-all_reduce(rlf_port *port, rlf_group *group, const rlf_adding *a, rlf_err *err)
+all_reduce(rlf_port *port, rlf_group *group, const rlf_reduction *a,
+           rlf_err *err)
 {
     int n = group->n;
     size_t bytes = a->n * a->size;
@@ -355,7 +357,7 @@ all_reduce(rlf_port *port, rlf_group *group, const rlf_adding *a, rlf_err *err)
 }
 
 static rlf_status
-nccl_add(rlf_port *port, rlf_group *group, const rlf_adding *a, rlf_err *err)
+nccl_add(rlf_port *port, rlf_group *group, const rlf_reduction *a, rlf_err *err)
 {
     RLF_TRY(enter(port, a->kind, err));
     if (a->kind == RLF_KIND_ALL_REDUCE)

@@ -110,7 +110,7 @@ rlf_port_peered(const rlf_port *port, int rank, bool send)
 rlf_status
 rlf_peered_ready(const rlf_request *request, rlf_err *err)
 {
-    const rlf_peered *p = request->peered;
+    const rlf_peer_message *p = request->peered;
     return p->port->queue->device->ops->event_done(p->ready, err);
 }
 
@@ -140,6 +140,6 @@ rlf_peered_begin(const rlf_request *receive, const rlf_request *send,
 rlf_status
 rlf_peered_done(const rlf_request *receive, rlf_err *err)
 {
-    const rlf_peered *p = receive->peered;
+    const rlf_peer_message *p = receive->peered;
     return p->port->queue->device->ops->event_done(p->came, err);
 }

@@ -25,8 +25,8 @@ typedef struct rlf_transfer_event {
     const rlf_transfer *of; /* NULL: free */
 } rlf_transfer_event;
 
-/* One collective that adds. */
-typedef struct rlf_adding {
+/* A collective that reduces: all-reduce or reduce-scatter. */
+typedef struct rlf_reduction {
     rlf_comm_kind kind;
     const char *in;
     char *out;            /* all-reduce: all; else the own part */
@@ -35,7 +35,7 @@ typedef struct rlf_adding {
     rlf_comm_type type;
     rlf_comm_op op;
     size_t n; /* elements in all */
-} rlf_adding;
+} rlf_reduction;
 
 typedef rlf_status rlf_parts_fn(rlf_port *port, rlf_group *group, int tag,
                                 const rlf_part *sends, int n_sends,
@@ -54,7 +54,7 @@ typedef struct rlf_device_transport_ops {
     rlf_parts_fn *exchange_parts;
     rlf_status (*all_gather)(rlf_port *port, rlf_group *group, const char *data,
                              const size_t *bytes, char *out, rlf_err *err);
-    rlf_status (*add)(rlf_port *port, rlf_group *group, const rlf_adding *a,
+    rlf_status (*add)(rlf_port *port, rlf_group *group, const rlf_reduction *a,
                       rlf_err *err);
     void (*close)(rlf_port *port);
 } rlf_device_transport_ops;

@@ -12,8 +12,8 @@
 #define SMALL_MEMBERS 16
 #define CHUNKS 2 /* travel at a time */
 
-/* One collective that adds, under way. */
-typedef struct adding {
+/* A reduction under way. */
+typedef struct reduction {
     rlf_group *group;
     rlf_comm_kind kind;
     const char *in;
@@ -24,7 +24,7 @@ typedef struct adding {
     rlf_comm_type type;
     rlf_comm_op op;
     rlf_batch *batch[CHUNKS];
-} adding;
+} reduction;
 
 static size_t
 chunk_length(size_t count, size_t chunk, size_t i)
@@ -35,7 +35,7 @@ chunk_length(size_t count, size_t chunk, size_t i)
 
 /* The place that chunk i from member `from` is received in. */
 static char *
-staging_at(const adding *a, size_t i, int from)
+staging_at(const reduction *a, size_t i, int from)
 {
     size_t slot = i % CHUNKS * (size_t)a->group->n + (size_t)from;
     return a->group->comm->staging + slot * a->chunk * a->size;
@@ -43,7 +43,7 @@ staging_at(const adding *a, size_t i, int from)
 
 /* Chunk i of every member's block to its owner, and of the own from all. */
 static rlf_status
-chunk_start(adding *a, size_t i, rlf_err *err)
+chunk_start(reduction *a, size_t i, rlf_err *err)
 {
     rlf_group *g = a->group;
     int n_sends = 0, n_receives = 0, me = g->index;
@@ -67,7 +67,7 @@ chunk_start(adding *a, size_t i, rlf_err *err)
 }
 
 static void
-chunk_add(adding *a, size_t i)
+chunk_add(reduction *a, size_t i)
 {
     rlf_group *g = a->group;
     size_t length = chunk_length(a->counts[g->index], a->chunk, i);
@@ -85,7 +85,7 @@ chunk_add(adding *a, size_t i)
 
 /* Staging for a chunk from every member, CHUNKS times. */
 static rlf_status
-choose_chunk(adding *a, rlf_err *err)
+choose_chunk(reduction *a, rlf_err *err)
 {
     rlf_comm *comm = a->group->comm;
     size_t slots = CHUNKS * (size_t)a->group->n;
@@ -110,7 +110,7 @@ choose_chunk(adding *a, rlf_err *err)
 
 /* Are all blocks large enough to be read where their senders have them? */
 static bool
-can_borrow(const adding *a)
+can_borrow(const reduction *a)
 {
     const rlf_group *g = a->group;
     for (int i = 0; i < g->n; i++)
@@ -121,7 +121,8 @@ can_borrow(const adding *a)
 
 /* The own block of all members, where they have it. */
 static void
-add_borrowed(adding *a, const rlf_part *receives, int n_receives, size_t before)
+add_borrowed(reduction *a, const rlf_part *receives, int n_receives,
+             size_t before)
 {
     rlf_group *g = a->group;
     size_t own = a->counts[g->index];
@@ -139,7 +140,7 @@ add_borrowed(adding *a, const rlf_part *receives, int n_receives, size_t before)
 
 /* Nothing is copied: each adds its block straight from the others' memory. */
 static rlf_status
-add_in_place(adding *a, rlf_err *err)
+add_in_place(reduction *a, rlf_err *err)
 {
     rlf_group *g = a->group;
     int n_sends = 0, n_receives = 0, me = g->index;
@@ -162,7 +163,7 @@ add_in_place(adding *a, rlf_err *err)
 }
 
 static rlf_status
-add_blocks(adding *a, rlf_err *err)
+add_blocks(reduction *a, rlf_err *err)
 {
     rlf_group *g = a->group;
     if (can_borrow(a))
@@ -186,7 +187,7 @@ add_blocks(adding *a, rlf_err *err)
 /* Everyone gets everything and adds it. */
 
 static rlf_status
-all_reduce_small(adding *a, size_t bytes, rlf_err *err)
+all_reduce_small(reduction *a, size_t bytes, rlf_err *err)
 {
     rlf_group *g = a->group;
     int n = 0;
@@ -208,14 +209,14 @@ rlf_status
 rlf_group_all_reduce(rlf_group *group, const void *in, void *out, size_t n,
                      rlf_comm_type type, rlf_comm_op op, rlf_err *err)
 {
-    adding a = {.group = group,
-                .kind = RLF_KIND_ALL_REDUCE,
-                .in = in,
-                .out = out,
-                .counts = group->counts,
-                .size = rlf_comm_type_size(type),
-                .type = type,
-                .op = op};
+    reduction a = {.group = group,
+                   .kind = RLF_KIND_ALL_REDUCE,
+                   .in = in,
+                   .out = out,
+                   .counts = group->counts,
+                   .size = rlf_comm_type_size(type),
+                   .type = type,
+                   .op = op};
     if (!n)
         return rlf_comm_check(group->comm->world, err);
     rlf_group_meet(group);
@@ -237,14 +238,14 @@ rlf_group_reduce_scatter(rlf_group *group, const void *in, void *out,
                          const size_t *counts, rlf_comm_type type,
                          rlf_comm_op op, rlf_err *err)
 {
-    adding a = {.group = group,
-                .kind = RLF_KIND_REDUCE_SCATTER,
-                .in = in,
-                .out = out,
-                .counts = counts,
-                .size = rlf_comm_type_size(type),
-                .type = type,
-                .op = op};
+    reduction a = {.group = group,
+                   .kind = RLF_KIND_REDUCE_SCATTER,
+                   .in = in,
+                   .out = out,
+                   .counts = counts,
+                   .size = rlf_comm_type_size(type),
+                   .type = type,
+                   .op = op};
     RLF_TRY(rlf_comm_check(group->comm->world, err));
     rlf_group_meet(group);
     return add_blocks(&a, err);

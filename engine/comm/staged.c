@@ -26,7 +26,7 @@ struct job {
                          rlf_err *err);
     rlf_status (*communicate)(job *j, size_t round, char *slot, rlf_err *err);
     /* Of its kind: */
-    const rlf_adding *adding;
+    const rlf_reduction *reduction;
     const char *in;
     char *out;
     const size_t *in_bytes; /* [n] */
@@ -142,7 +142,7 @@ whole_copies(job *j, size_t round, char *slot, bool back, rlf_err *err)
 static rlf_status
 whole_add(job *j, size_t round, char *slot, rlf_err *err)
 {
-    const rlf_adding *a = j->adding;
+    const rlf_reduction *a = j->reduction;
     size_t n = piece(j->bytes, j->chunk, round) / a->size;
     return rlf_group_all_reduce(j->group, slot, slot, n, a->type, a->op, err);
 }
@@ -234,7 +234,7 @@ scatter_copies(job *j, size_t round, char *slot, bool back, rlf_err *err)
 static rlf_status
 scatter_round(job *j, size_t round, char *slot, rlf_err *err)
 {
-    const rlf_adding *a = j->adding;
+    const rlf_reduction *a = j->reduction;
     round_counts(j, round, j->in_bytes, j->counts);
     char *own = own_piece(j, slot);
     for (int i = 0; i < j->group->n; i++)
@@ -244,7 +244,8 @@ scatter_round(job *j, size_t round, char *slot, rlf_err *err)
 }
 
 static rlf_status
-add_blocks(rlf_port *port, rlf_group *group, const rlf_adding *a, rlf_err *err)
+add_blocks(rlf_port *port, rlf_group *group, const rlf_reduction *a,
+           rlf_err *err)
 {
     size_t n = (size_t)group->n, *counts = rlf_calloc(2 * n, sizeof *counts);
     for (size_t i = 0; i < n; i++)
@@ -253,7 +254,7 @@ add_blocks(rlf_port *port, rlf_group *group, const rlf_adding *a, rlf_err *err)
              .group = group,
              .copies = scatter_copies,
              .communicate = scatter_round,
-             .adding = a,
+             .reduction = a,
              .in = a->in,
              .out = a->out,
              .in_bytes = counts,
@@ -266,7 +267,8 @@ add_blocks(rlf_port *port, rlf_group *group, const rlf_adding *a, rlf_err *err)
 }
 
 static rlf_status
-staged_add(rlf_port *port, rlf_group *group, const rlf_adding *a, rlf_err *err)
+staged_add(rlf_port *port, rlf_group *group, const rlf_reduction *a,
+           rlf_err *err)
 {
     if (a->kind == RLF_KIND_REDUCE_SCATTER)
         return add_blocks(port, group, a, err);
@@ -275,7 +277,7 @@ staged_add(rlf_port *port, rlf_group *group, const rlf_adding *a, rlf_err *err)
              .n_rounds = rounds(a->n * a->size, port->slot_bytes),
              .copies = whole_copies,
              .communicate = whole_add,
-             .adding = a,
+             .reduction = a,
              .in = a->in,
              .out = a->out,
              .chunk = port->slot_bytes,

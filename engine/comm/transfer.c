@@ -16,7 +16,7 @@ struct rlf_transfer {
     int n_receives;
     /* From device to device: */
     rlf_event *ready;   /* NULL: none */
-    rlf_peered *peered; /* one a message, of either way */
+    rlf_peer_message *peered; /* one a message, of either way */
 };
 
 static void
@@ -58,12 +58,12 @@ static rlf_status
 add_peered(rlf_transfer *t, int i, rlf_message *m, rlf_err *err)
 {
     const rlf_device_ops *ops = t->port->queue->device->ops;
-    rlf_peered *p = &t->peered[i];
+    rlf_peer_message *p = &t->peered[i];
     if (!t->ready) {
         RLF_TRY(event_take(t, &t->ready, err));
         RLF_TRY(ops->event_record(t->ready, t->port->queue, err));
     }
-    *p = (rlf_peered){.port = t->port, .ready = t->ready};
+    *p = (rlf_peer_message){.port = t->port, .ready = t->ready};
     m->peered = p;
     return m->send ? RLF_OK : event_take(t, &p->came, err);
 }

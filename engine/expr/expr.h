@@ -84,8 +84,8 @@ const char *rlf_expr_nan_hint(rlf_expr_code code);
  * not known, or more than one value an argument). It shows them. Not of a
  * derivative, whose operations nobody has written. */
 enum { RLF_EXPR_HINT = 400 };
-void rlf_expr_odd_hint(rlf_expr_code code, double value, const double *arg,
-                       char hint[RLF_EXPR_HINT]);
+void rlf_expr_nonfinite_hint(rlf_expr_code code, double value,
+                             const double *arg, char hint[RLF_EXPR_HINT]);
 /* Add to such a hint of what is infinite that operation `code` made of it what
  * is not a number: of these arguments, or NULL as above. */
 void rlf_expr_nan_of(rlf_expr_code code, const double *arg,

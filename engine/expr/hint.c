@@ -99,8 +99,8 @@ show(rlf_expr_code code, const double *arg, char *out, size_t size)
 }
 
 void
-rlf_expr_odd_hint(rlf_expr_code code, double value, const double *arg,
-                  char hint[RLF_EXPR_HINT])
+rlf_expr_nonfinite_hint(rlf_expr_code code, double value, const double *arg,
+                        char hint[RLF_EXPR_HINT])
 {
     const char *what = isnan(value) ? "not a number"
                        : value > 0  ? "infinite"

@@ -44,13 +44,13 @@ rlf_dispatch_make(const rlf_rows *rows, rlf_arena *arena, rlf_dispatch *out)
 /* True: a row that is ready may go on as far as its own place is concerned.
  */
 static inline bool
-may_pass(const rlf_dispatch *d, const rlf_guide *guide, int r,
+may_pass(const rlf_dispatch *d, const rlf_dispatch_rule *rule, int r,
          const rlf_row *row)
 {
     const int *passed = d->timing.passed;
     if (row->delta > 0 &&
         (row->delta > d->rows->cap[row->place] - d->held[row->place] ||
-         passed[r] - passed[row->frees] >= guide->most[r]))
+         passed[r] - passed[row->frees] >= rule->most[r]))
         return false;
     return passed[d->needs[r]] > passed[r];
 }
@@ -64,18 +64,18 @@ set_pick(rlf_dispatch *d, int place, int r, double begin)
 
 /* Chooses what a place does next, and when. */
 static void
-choose(rlf_dispatch *d, const rlf_guide *guide, int place)
+choose(rlf_dispatch *d, const rlf_dispatch_rule *rule, int place)
 {
     const rlf_rows *rows = d->rows;
     double idle = d->timing.idle[place], until = RLF_NO_LIMIT;
     double least = RLF_NO_LIMIT, begin = 0;
     int pick = -1, first = rows->first[place], last = rows->first[place + 1];
-    for (int turn = 0; turn < 1 + (guide->look > 0); turn++) {
+    for (int turn = 0; turn < 1 + (rule->look > 0); turn++) {
         least = RLF_NO_LIMIT;
         for (int r = first; r < last; r++) {
             double at = d->ready[r] > idle ? d->ready[r] : idle;
             if (at > until || at >= RLF_NO_LIMIT ||
-                !may_pass(d, guide, r, &rows->row[r]))
+                !may_pass(d, rule, r, &rows->row[r]))
                 continue;
             if (turn == 0 ? at == until && d->due[r] >= least
                           : d->due[r] >= least)
@@ -85,7 +85,7 @@ choose(rlf_dispatch *d, const rlf_guide *guide, int place)
             begin = at;
             until = turn == 0 ? at : until;
         }
-        until += guide->look;
+        until += rule->look;
     }
     d->begin[place] = NEVER;
     if (pick >= 0)
@@ -94,12 +94,12 @@ choose(rlf_dispatch *d, const rlf_guide *guide, int place)
 
 /* Row r has become ready: its place may do that instead. */
 static inline void
-reconsider(rlf_dispatch *d, const rlf_guide *guide, int r)
+reconsider(rlf_dispatch *d, const rlf_dispatch_rule *rule, int r)
 {
     const rlf_row *row = &d->rows->row[r];
     int p = row->place;
-    if (guide->look > 0) {
-        choose(d, guide, p);
+    if (rule->look > 0) {
+        choose(d, rule, p);
         return;
     }
     double at =
@@ -107,7 +107,7 @@ reconsider(rlf_dispatch *d, const rlf_guide *guide, int r)
     uint64_t key = (rlf_f64_bits(at) & ~PLACE_BITS) | (uint64_t)p;
     if (key > d->begin[p] ||
         (key == d->begin[p] && d->due[r] >= d->due[d->pick[p]]) ||
-        !may_pass(d, guide, r, row))
+        !may_pass(d, rule, r, row))
         return;
     set_pick(d, p, r, at);
 }
@@ -125,7 +125,7 @@ set_ready(rlf_dispatch *d, int r)
 }
 
 static void
-start_run(rlf_dispatch *d, const rlf_guide *guide, double limit)
+start_run(rlf_dispatch *d, const rlf_dispatch_rule *rule, double limit)
 {
     const rlf_rows *rows = d->rows;
     rlf_timing *t = &d->timing;
@@ -133,7 +133,7 @@ start_run(rlf_dispatch *d, const rlf_guide *guide, double limit)
         t->passed[r] = 0;
     t->passed[rows->n] = INT32_MAX;
     for (int r = 0; r < rows->n; r++) {
-        d->due[r] = guide->due[r];
+        d->due[r] = rule->due[r];
         set_ready(d, r);
     }
     for (int p = 0; p < rows->places; p++) {
@@ -141,13 +141,13 @@ start_run(rlf_dispatch *d, const rlf_guide *guide, double limit)
         d->held[p] = 0;
         t->next[p] = rows->start[p];
         d->late[p] = limit - rows->rest[p] - rows->work[p];
-        choose(d, guide, p);
+        choose(d, rule, p);
     }
 }
 
 /* Do what a place has picked, and let those that it concerns pick again. */
 static bool
-do_next(rlf_dispatch *d, const rlf_guide *guide, int p)
+do_next(rlf_dispatch *d, const rlf_dispatch_rule *rule, int p)
 {
     const rlf_rows *rows = d->rows;
     rlf_timing *t = &d->timing;
@@ -160,7 +160,7 @@ do_next(rlf_dispatch *d, const rlf_guide *guide, int p)
     t->end[row->base + micro] = t->idle[p] = now;
     d->late[p] += row->takes;
     d->held[p] += row->delta;
-    d->due[r] += guide->slope[r];
+    d->due[r] += rule->slope[r];
     d->table[t->next[p]++] = (rlf_row_number)r;
     set_ready(d, r);
     int same = d->wakes[r], next = row->next;
@@ -169,23 +169,23 @@ do_next(rlf_dispatch *d, const rlf_guide *guide, int p)
     if (next < rows->n && t->passed[next] == micro) {
         d->ready[next] = now + rows->row[next].lag;
         if (rows->row[next].place != p)
-            reconsider(d, guide, next);
+            reconsider(d, rule, next);
     }
-    choose(d, guide, p);
+    choose(d, rule, p);
     return true;
 }
 
 bool
-rlf_dispatch_run(rlf_dispatch *d, const rlf_guide *guide, double limit)
+rlf_dispatch_run(rlf_dispatch *d, const rlf_dispatch_rule *rule, double limit)
 {
     const rlf_rows *rows = d->rows;
     rlf_timing *t = &d->timing;
-    start_run(d, guide, limit);
+    start_run(d, rule, limit);
     for (int left = rows->operations; left; left--) {
         uint64_t first = NEVER;
         for (int p = 0; p < rows->places; p++)
             first = d->begin[p] < first ? d->begin[p] : first;
-        if (first == NEVER || !do_next(d, guide, (int)(first & PLACE_BITS)))
+        if (first == NEVER || !do_next(d, rule, (int)(first & PLACE_BITS)))
             return false;
     }
     double sum = 0, last = 0;
@@ -211,14 +211,14 @@ enum { STARTS = 64 };
 typedef struct annealing {
     const rlf_dispatch_job *job;
     rlf_dispatch run;
-    rlf_guide now, trial;
+    rlf_dispatch_rule now, trial;
     double energy;
     double least; /* the mean end of places is never less */
     double grain; /* the mean duration of an operation */
 } annealing;
 
 static void
-make_guide(const rlf_rows *rows, rlf_arena *arena, rlf_guide *out)
+make_rule(const rlf_rows *rows, rlf_arena *arena, rlf_dispatch_rule *out)
 {
     out->due = RLF_NEW_ARRAY(arena, double, rows->n);
     out->slope = RLF_NEW_ARRAY(arena, double, rows->n);
@@ -226,7 +226,8 @@ make_guide(const rlf_rows *rows, rlf_arena *arena, rlf_guide *out)
 }
 
 static void
-copy_guide(const rlf_rows *rows, const rlf_guide *from, rlf_guide *to)
+copy_rule(const rlf_rows *rows, const rlf_dispatch_rule *from,
+          rlf_dispatch_rule *to)
 {
     size_t n = (size_t)rows->n;
     memcpy(to->due, from->due, n * sizeof *to->due);
@@ -248,12 +249,12 @@ in_flight(const rlf_rows *rows, const rlf_row *row, double period)
     return most < 1 ? 1 : most;
 }
 
-/* A guide to begin with, another one for each number. A model's micro-batches
+/* A rule to begin with, another one for each number. A model's micro-batches
  * are due in a steady period, the one that ends at the bound, or one time of
  * three something between that and what the busiest place takes. Limits of what
  * is in flight are those of that period and some more, or none. */
 static void
-start_guide(annealing *a, rlf_guide *guide)
+start_rule(annealing *a, rlf_dispatch_rule *rule)
 {
     static const int extras[] = {INT16_MAX, 2, INT16_MAX, 4, 1, 8, INT16_MAX};
     const rlf_rows *rows = a->job->rows;
@@ -270,16 +271,16 @@ start_guide(annealing *a, rlf_guide *guide)
         if (row->micros > 1)
             period = part * period +
                      (1 - part) * (a->job->bound - chain) / (row->micros - 1);
-        guide->due[r] = row->head;
-        guide->slope[r] = period;
-        guide->most[r] = in_flight(rows, row, period) + extra;
+        rule->due[r] = row->head;
+        rule->slope[r] = period;
+        rule->most[r] = in_flight(rows, row, period) + extra;
     }
-    guide->look = 0;
+    rule->look = 0;
 }
 
-/* Another guide that differs in one respect. */
+/* Another rule that differs in one respect. */
 static void
-change_guide(annealing *a, rlf_guide *guide)
+change_rule(annealing *a, rlf_dispatch_rule *rule)
 {
     const rlf_rows *rows = a->job->rows;
     rlf_splitmix *dice = a->job->dice;
@@ -289,25 +290,25 @@ change_guide(annealing *a, rlf_guide *guide)
     double step = rlf_splitmix_uniform(dice) + rlf_splitmix_uniform(dice) - 1;
     double scale = a->grain * (rlf_splitmix_below(dice, 4) ? 4 : 16);
     if (kind < 55) {
-        guide->due[r] += step * scale;
+        rule->due[r] += step * scale;
     } else if (kind < 65) { /* all of the kind, more the further away */
         for (int i = 0; i < rows->n; i++)
             if (rows->row[i].model == row->model &&
                 rows->row[i].kind == row->kind)
-                guide->due[i] += step * scale / 4 *
-                                 (1 + abs(rows->row[i].stage - row->stage));
+                rule->due[i] += step * scale / 4 *
+                                (1 + abs(rows->row[i].stage - row->stage));
     } else if (kind < 75) {
         for (int i = 0; i < rows->n; i++)
             if (rows->row[i].model == row->model &&
                 rows->row[i].kind == row->kind)
-                guide->slope[i] *= 1 + 0.1 * step;
+                rule->slope[i] *= 1 + 0.1 * step;
     } else if (kind < 97) {
         int by = rlf_splitmix_below(dice, 2) ? 1 : -1;
-        guide->most[r] += by;
-        if (guide->most[r] < 1)
-            guide->most[r] = 1;
+        rule->most[r] += by;
+        if (rule->most[r] < 1)
+            rule->most[r] = 1;
     } else {
-        guide->look =
+        rule->look =
             a->grain * rlf_splitmix_uniform(dice) * rlf_splitmix_below(dice, 3);
     }
 }
@@ -319,8 +320,8 @@ start_annealing(annealing *a, const rlf_dispatch_job *job, rlf_arena *arena)
     double work = 0;
     *a = (annealing){.job = job};
     rlf_dispatch_make(rows, arena, &a->run);
-    make_guide(rows, arena, &a->now);
-    make_guide(rows, arena, &a->trial);
+    make_rule(rows, arena, &a->now);
+    make_rule(rows, arena, &a->trial);
     for (int p = 0; p < rows->places; p++)
         work += rows->work[p];
     a->least = work / rows->places;
@@ -346,18 +347,18 @@ keep_best(annealing *a)
            sizeof *job->table * (size_t)job->rows->operations);
 }
 
-/* Try another guide at temperature t. */
+/* Tries another rule at temperature t. */
 static void
-try_guide(annealing *a, double t)
+try_rule(annealing *a, double t)
 {
     const rlf_dispatch_job *job = a->job;
     double limit = a->energy - t * rlf_ln(1 - rlf_splitmix_uniform(job->dice));
-    copy_guide(job->rows, &a->now, &a->trial);
-    change_guide(a, &a->trial);
+    copy_rule(job->rows, &a->now, &a->trial);
+    change_rule(a, &a->trial);
     if (!rlf_dispatch_run(&a->run, &a->trial, limit - MEAN_WEIGHT * a->least) ||
         energy_of(a) > limit)
         return;
-    rlf_guide other = a->now;
+    rlf_dispatch_rule other = a->now;
     a->now = a->trial;
     a->trial = other;
     a->energy = energy_of(a);
@@ -373,9 +374,9 @@ rlf_dispatch_anneal(const rlf_dispatch_job *job, rlf_arena *arena)
     int64_t move = 0;
     start_annealing(&a, job, arena);
     for (; !any && move < job->moves && move < STARTS; move++) {
-        start_guide(&a, &a.now);
+        start_rule(&a, &a.now);
         for (int64_t i = 0; i < move; i++) /* away from where it got stuck */
-            change_guide(&a, &a.now);
+            change_rule(&a, &a.now);
         any = rlf_dispatch_run(&a.run, &a.now, RLF_NO_LIMIT);
     }
     if (!any)
@@ -389,7 +390,7 @@ rlf_dispatch_anneal(const rlf_dispatch_job *job, rlf_arena *arena)
             *job->stopped = true;
             break;
         }
-        try_guide(&a, rlf_exp(hot + (cold - hot) * part));
+        try_rule(&a, rlf_exp(hot + (cold - hot) * part));
     }
     return move;
 }

@@ -5,15 +5,15 @@
 
 #include "engine/fuse/rows.h"
 
-/* The guide that dispatching goes by. In order of time, a place that is free
+/* The rule that dispatching goes by. In order of time, a place that is free
  * takes, of the operations that can begin within `look` of the first one, that
  * with the least due date due[row] + slope[row] micro; none that would make
  * more micro-batches in flight than most[row] or exceed the place's cap. */
-typedef struct rlf_guide {
+typedef struct rlf_dispatch_rule {
     double *due, *slope; /* by row */
     int *most;           /* by row that takes memory */
     double look;
-} rlf_guide;
+} rlf_dispatch_rule;
 
 typedef struct rlf_dispatch {
     const rlf_rows *rows;
@@ -36,16 +36,16 @@ void rlf_dispatch_make(const rlf_rows *rows, rlf_arena *arena,
                        rlf_dispatch *out);
 /* Make a table, and its timing. False: no place could go on, or the table would
  * end after `limit`. */
-bool rlf_dispatch_run(rlf_dispatch *dispatch, const rlf_guide *guide,
+bool rlf_dispatch_run(rlf_dispatch *dispatch, const rlf_dispatch_rule *rule,
                       double limit);
 
-/* Anneal guides for so many moves. `table` gets the best
+/* Anneals rules for so many moves. `table` gets the best
  * one's, if that is shorter than *best; ends at `bound`. Returns the moves it
  * took. */
 typedef struct rlf_dispatch_job {
     const rlf_rows *rows;
     int64_t moves;
-    int64_t number; /* which start: kinds of guides take turns */
+    int64_t number; /* which start: kinds of rules take turns */
     double bound;
     double *best;
     rlf_row_number *table;

@@ -10,7 +10,7 @@
 
 enum {
     POOL = 3,             /* tables that are kept */
-    STARTS = 8,           /* guides that a round anneals.. */
+    STARTS = 8,           /* rules that a round anneals.. */
     DISPATCH_MOVES = 128, /* ..so many times, in the first round */
     DISPATCH_COSTS = 40,  /* moves that a dispatched schedule counts as */
     ORDER_MOVES = 26,     /* by operation, in the first round */

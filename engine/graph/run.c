@@ -310,7 +310,7 @@ rlf_call_number(const rlf_call *call, const char *name, rlf_err *err,
         rlf_fail(err, RLF_USER, "this is not a number");
         rlf_err_hint(err, "it may be 0 / 0, or log of what is below 0: clamp "
                           "what is divided by, or the argument of log");
-        rlf_call_place_odd(call, err);
+        rlf_call_place_nonfinite(call, err);
         rlf_err_place(err, arg->span, call->node->class->name);
         return RLF_USER;
     }
@@ -321,7 +321,7 @@ rlf_call_number(const rlf_call *call, const char *name, rlf_err *err,
 }
 
 uint64_t
-rlf_column_odd(const rlf_column *column, const uint32_t *rows, uint32_t n)
+rlf_column_nonfinite(const rlf_column *column, const uint32_t *rows, uint32_t n)
 {
     const rlf_space *s = column->space;
     for (uint32_t i = 0; i < (rows ? n : s->count); i++) {
@@ -343,8 +343,8 @@ rlf_nonfinite_blame(const rlf_nonfinite_place *nonfinite, const char *class,
     rlf_err_place(err, nonfinite->span, class);
     if (!err || nonfinite->code == RLF_EXPR_INPUT)
         return;
-    rlf_expr_odd_hint(nonfinite->code, nonfinite->value,
-                      nonfinite->known ? nonfinite->arg : NULL, hint);
+    rlf_expr_nonfinite_hint(nonfinite->code, nonfinite->value,
+                            nonfinite->known ? nonfinite->arg : NULL, hint);
     if (nonfinite->nan.made)
         rlf_expr_nan_of(nonfinite->nan.code,
                         nonfinite->nan.known ? nonfinite->nan.arg : NULL, hint);
@@ -353,7 +353,7 @@ rlf_nonfinite_blame(const rlf_nonfinite_place *nonfinite, const char *class,
 }
 
 bool
-rlf_call_place_odd(const rlf_call *call, rlf_err *err)
+rlf_call_place_nonfinite(const rlf_call *call, rlf_err *err)
 {
     const rlf_node *node = call->node;
     for (int i = 0; i < node->n_inputs && call->env->nonfinite; i++) {
@@ -363,7 +363,7 @@ rlf_call_place_odd(const rlf_call *call, rlf_err *err)
             call->env->graph->values.data[value].kind == RLF_VALUE_NUMBER;
         const rlf_nonfinite_place *nonfinite = &call->env->nonfinite[value];
         if (!number || !c->number || !nonfinite->span.source ||
-            rlf_column_odd(c, NULL, 0) == UINT64_MAX)
+            rlf_column_nonfinite(c, NULL, 0) == UINT64_MAX)
             continue;
         rlf_nonfinite_blame(nonfinite, node->class->name, err);
         return true;

@@ -308,14 +308,14 @@ rlf_status rlf_call_number(const rlf_call *call, const char *arg, rlf_err *err,
                            double *out);
 /* The first place of a column of numbers that is not finite, in all rows or in
  * n; UINT64_MAX: all are. */
-uint64_t rlf_column_odd(const rlf_column *column, const uint32_t *rows,
-                        uint32_t n);
+uint64_t rlf_column_nonfinite(const rlf_column *column, const uint32_t *rows,
+                              uint32_t n);
 /* Place an error of a node about a value that was made there, with a hint about
  * the operation that made it. */
 void rlf_nonfinite_blame(const rlf_nonfinite_place *nonfinite,
                          const char *class, rlf_err *err);
 /* Place an error about a value that is not finite at the expression that made
  * the first such input; false: there is none, or it is not known. */
-bool rlf_call_place_odd(const rlf_call *call, rlf_err *err);
+bool rlf_call_place_nonfinite(const rlf_call *call, rlf_err *err);
 
 #endif

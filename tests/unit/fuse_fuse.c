@@ -241,7 +241,7 @@ test_evaluator(void)
     ok(turned, "time reversed, it takes as long and holds as much");
 }
 
-/* A problem with caps, its rows in either direction of time, and a guide for
+/* A problem with caps, its rows in either direction of time, and a rule for
  * their dispatch. */
 typedef struct trial {
     rlf_fuse fuse;
@@ -249,7 +249,7 @@ typedef struct trial {
     const rlf_rows *rows; /* one of them */
     rlf_dispatch dispatch;
     rlf_timing timing;
-    rlf_guide guide;
+    rlf_dispatch_rule rule;
 } trial;
 
 static void
@@ -266,14 +266,14 @@ random_trial(bool reversed, bool apart, int look, trial *t)
     t->rows = reversed ? &t->reversed : &t->forward;
     rlf_timing_make(t->rows, arena, &t->timing);
     rlf_dispatch_make(t->rows, arena, &t->dispatch);
-    t->guide = (rlf_guide){.look = look ? pick(0, look) : 0};
-    t->guide.due = RLF_NEW_ARRAY(arena, double, t->rows->n);
-    t->guide.slope = RLF_NEW_ARRAY(arena, double, t->rows->n);
-    t->guide.most = RLF_NEW_ARRAY(arena, int, t->rows->n);
+    t->rule = (rlf_dispatch_rule){.look = look ? pick(0, look) : 0};
+    t->rule.due = RLF_NEW_ARRAY(arena, double, t->rows->n);
+    t->rule.slope = RLF_NEW_ARRAY(arena, double, t->rows->n);
+    t->rule.most = RLF_NEW_ARRAY(arena, int, t->rows->n);
     for (int r = 0; r < t->rows->n; r++) {
-        t->guide.due[r] = pick(0, 20);
-        t->guide.slope[r] = pick(0, 10);
-        t->guide.most[r] = pick(1, 9);
+        t->rule.due[r] = pick(0, 20);
+        t->rule.slope[r] = pick(0, 10);
+        t->rule.most[r] = pick(1, 9);
     }
 }
 
@@ -286,7 +286,7 @@ test_dispatch(void)
     for (int i = 0; i < 300; i++) {
         trial t;
         random_trial(i % 2, false, 2, &t);
-        if (!rlf_dispatch_run(&t.dispatch, &t.guide, RLF_NO_LIMIT))
+        if (!rlf_dispatch_run(&t.dispatch, &t.rule, RLF_NO_LIMIT))
             continue;
         made++;
         double makespan = t.dispatch.timing.makespan;
@@ -295,8 +295,8 @@ test_dispatch(void)
                               RLF_NO_LIMIT, &t.timing) &&
                 equal(t.timing.makespan, makespan) &&
                 equal(t.timing.mean, t.dispatch.timing.mean);
-        good &= rlf_dispatch_run(&t.dispatch, &t.guide, makespan + 1e-6) &&
-                !rlf_dispatch_run(&t.dispatch, &t.guide, makespan - 1e-6);
+        good &= rlf_dispatch_run(&t.dispatch, &t.rule, makespan + 1e-6) &&
+                !rlf_dispatch_run(&t.dispatch, &t.rule, makespan - 1e-6);
     }
     ok(made > 150, "dispatching makes tables (%d of 300)", made);
     ok(good, "they can be run, keep caps, and take what it says");
@@ -313,7 +313,7 @@ test_orders(void)
         trial t;
         bool stopped = false;
         random_trial(i % 2, true, 0, &t);
-        if (!rlf_dispatch_run(&t.dispatch, &t.guide, RLF_NO_LIMIT))
+        if (!rlf_dispatch_run(&t.dispatch, &t.rule, RLF_NO_LIMIT))
             continue;
         double begin = t.dispatch.timing.makespan, best = begin;
         const rlf_orders_job job = {.rows = t.rows,
