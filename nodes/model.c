@@ -58,6 +58,11 @@ open_lm(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
             err));
     RLF_TRY(rlf_declared_config(resource, m->tokenizer, env->planned, m->arena,
                                 err, m->config));
+    if (m->tokenizer && rlf_declared(resource, "optimizer"))
+        RLF_TRY(rlf_arg_blame(
+            texts,
+            rlf_tokenizer_check_beside(m->tokenizer, m->config->json, err),
+            err));
     return rlf_weight_copies_open(
         env, resource, rlf_declared_head(resource, RLF_HEAD_LM), m, err);
 }

@@ -3,6 +3,7 @@
 
 #include "engine/io/file.h"
 #include "engine/io/hub.h"
+#include "engine/text/files.h"
 #include "engine/text/tokenizer.h"
 #include "nodes/model/adapter.h"
 #include "nodes/model/adapter_files.h"
@@ -661,20 +662,11 @@ tokenizer_path(const rlf_graph *graph, const rlf_resource *resource)
     return from && from->kind == RLF_ARG_TEXT ? from->text : NULL;
 }
 
-/* Are there two tokenizer.json of the same bytes? */
-static bool
-same_bytes(rlf_arena *arena, const char *a, const char *b)
-{
-    const char *name = "tokenizer.json";
-    return rlf_file_same(rlf_path_join(arena, a, name),
-                         rlf_path_join(arena, b, name));
-}
-
 /* Do two tokenizers differ? What cannot be read is told of by the run. */
 static bool
 differ(rlf_arena *arena, const char *a, const char *b)
 {
-    if (!a || !b || strcmp(a, b) == 0 || same_bytes(arena, a, b))
+    if (!a || !b || strcmp(a, b) == 0 || rlf_tokenizer_files_same(a, b, arena))
         return false;
     rlf_tokenizer *x = NULL, *y = NULL;
     rlf_err ignored = RLF_ERR_NONE;

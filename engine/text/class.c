@@ -219,25 +219,39 @@ has_byte_level(const json_t *json)
     return false;
 }
 
-/* The files that decide. */
+/* The words of config.json that decide with those of the tokenizer. */
 typedef struct naming {
-    const char *own;    /* of tokenizer_config.json, without "Fast", or NULL */
-    const char *models; /* of config.json, the same */
+    const char *class; /* without "Fast", or NULL */
     const struct registered *model;
     bool mistaken;
-    bool code; /* "auto_map" names a program */
 } naming;
+
+static rlf_status
+read_naming(const json_t *model, rlf_arena *arena, rlf_err *err, naming *out)
+{
+    static const char file[] = "config.json";
+    const char *class = NULL, *type = NULL, *name = NULL;
+    RLF_TRY(
+        rlf_json_get_text(model, file, "tokenizer_class", false, err, &class));
+    RLF_TRY(rlf_json_get_text(model, file, "model_type", false, err, &type));
+    RLF_TRY(rlf_json_get_text(model, file, "model_name", false, err, &name));
+    const struct registered *by_name = find_model(name);
+    *out = (naming){.class = base_of(class, arena), .model = find_model(type)};
+    out->mistaken =
+        (out->model && out->model->mistaken) || (by_name && by_name->mistaken);
+    return RLF_OK;
+}
 
 /* As transformers' AutoTokenizer decides; "": tokenizer.json counts as it is.
  */
 static const char *
-decide(const naming *n, const json_t *root)
+decide(const rlf_class_words *words, const naming *n)
 {
-    const char *class = n->own ? n->own : n->models;
+    const char *class = words->class ? words->class : n->class;
     const char *registered = n->model ? n->model->class : NULL;
-    if (!n->code && class) {
+    if (!words->code && class) {
         if (strcmp(class, "LlamaTokenizer") == 0 && !n->mistaken &&
-            has_byte_level(root))
+            words->byte_level)
             return "";
         if (registered && strcmp(registered, class) != 0)
             return !*registered ? "" : n->mistaken ? registered : class;
@@ -245,43 +259,55 @@ decide(const naming *n, const json_t *root)
     return class ? class : registered ? registered : "";
 }
 
-static bool
-names_code(const json_t *config)
+static rlf_status
+read_words(rlf_tokenizer *t, const json_t *root, const json_t *config,
+           rlf_err *err)
 {
+    const char *class = NULL;
     const json_t *map = json_object_get(config, "auto_map");
+    RLF_TRY(rlf_json_get_text(config, config_file, "tokenizer_class", false,
+                              err, &class));
+    class = base_of(class, t->arena);
     if (json_is_object(map))
         map = json_object_get(map, "AutoTokenizer");
-    return map && !json_is_null(map);
+    t->named_by = (rlf_class_words){
+        .class = class ? rlf_arena_strdup(t->arena, class) : NULL,
+        .code = map && !json_is_null(map),
+        .byte_level = has_byte_level(root)};
+    return RLF_OK;
+}
+
+static rlf_status
+refuse(const rlf_tokenizer *t, const char *class, const naming *n, rlf_err *err)
+{
+    rlf_fail(err, RLF_USER,
+             "%s: transformers makes this tokenizer by its class %s, which "
+             "rlflow does not have",
+             t->dir, class);
+    rlf_err_hint(err,
+                 "to have texts split as tokenizer.json says, here and there, "
+                 "set \"tokenizer_class\" of %s to "
+                 "\"PreTrainedTokenizerFast\"%s",
+                 config_file,
+                 n->mistaken ? ", and use a copy without config.json" : "");
+    return RLF_USER;
 }
 
 /* Sets *out to the builder of the class that acts, NULL where tokenizer.json
  * counts as it is. */
 static rlf_status
-find_class(const rlf_tokenizer *t, const json_t *root, const json_t *config,
-           const json_t *model, rlf_err *err, const struct builder **out)
+find_class(const rlf_tokenizer *t, const json_t *model, rlf_err *err,
+           const struct builder **out)
 {
-    const char *own = NULL, *models_own = NULL, *type = NULL, *name = NULL;
-    RLF_TRY(rlf_json_get_text(config, config_file, "tokenizer_class", false,
-                              err, &own));
-    RLF_TRY(rlf_json_get_text(model, "config.json", "tokenizer_class", false,
-                              err, &models_own));
-    RLF_TRY(rlf_json_get_text(model, "config.json", "model_type", false, err,
-                              &type));
-    RLF_TRY(rlf_json_get_text(model, "config.json", "model_name", false, err,
-                              &name));
-    naming n = {.own = base_of(own, t->arena),
-                .models = base_of(models_own, t->arena),
-                .model = find_model(type),
-                .code = names_code(config)};
-    const struct registered *by_name = find_model(name);
-    n.mistaken =
-        (n.model && n.model->mistaken) || (by_name && by_name->mistaken);
-    if (n.code && !n.model && !(n.own && is_known(n.own)))
+    const char *own = t->named_by.class;
+    naming n;
+    RLF_TRY(read_naming(model, t->arena, err, &n));
+    if (t->named_by.code && !n.model && !(own && is_known(own)))
         return rlf_fail(err, RLF_USER,
                         "%s/%s: \"auto_map\" names a program that makes the "
                         "tokenizer, and rlflow runs none",
                         t->dir, config_file);
-    const char *class = decide(&n, root);
+    const char *class = decide(&t->named_by, &n);
     if (t->pair && !*class && !own)
         class = "GPT2Tokenizer"; /* which came without any configuration */
     *out = find_builder(class);
@@ -293,20 +319,47 @@ find_class(const rlf_tokenizer *t, const json_t *root, const json_t *config,
         rlf_err_hint(err, "save the tokenizer as tokenizer.json first");
         return RLF_USER;
     }
-    if (!*out && is_one_of(class, refused, RLF_COUNT(refused))) {
-        rlf_fail(err, RLF_USER,
-                 "%s: transformers makes this tokenizer by its class %s, "
-                 "which rlflow does not have",
-                 t->dir, class);
+    return !*out && is_one_of(class, refused, RLF_COUNT(refused))
+               ? refuse(t, class, &n, err)
+               : RLF_OK;
+}
+
+/* Of a class, or NULL. */
+static const char *
+reading(const char *class)
+{
+    return class ? class : "tokenizer.json alone";
+}
+
+rlf_status
+rlf_tokenizer_check_beside(const rlf_tokenizer *t, const char *model,
+                           rlf_err *err)
+{
+    json_t *json = NULL;
+    naming n = {0};
+    rlf_arena *arena = rlf_arena_new();
+    rlf_status status =
+        rlf_json_parse("config.json", 1, model, strlen(model), err, &json);
+    if (status >= 0)
+        status = read_naming(json, arena, err, &n);
+    const char *there = status < 0 ? t->built : decide(&t->named_by, &n);
+    const struct builder *b = there ? find_builder(there) : NULL;
+    there = b ? b->name : NULL;
+    if (status >= 0 && there != t->built && !t->pair) {
+        status = rlf_fail(
+            err, RLF_USER,
+            "%s: %s says how this tokenizer splits texts, and %s does beside "
+            "the config.json of the model, with which it is saved",
+            t->dir, reading(t->built), reading(there));
         rlf_err_hint(err,
-                     "to have texts split as tokenizer.json says, here and "
-                     "there, set \"tokenizer_class\" of %s to "
-                     "\"PreTrainedTokenizerFast\"%s",
-                     config_file,
-                     n.mistaken ? ", and use a copy without config.json" : "");
-        return RLF_USER;
+                     "name a copy of it with the model's config.json beside "
+                     "it, or with \"PreTrainedTokenizerFast\" as "
+                     "\"tokenizer_class\" of %s",
+                     config_file);
     }
-    return RLF_OK;
+    json_decref(json);
+    rlf_arena_free(arena);
+    return status;
 }
 
 /* ---- building ---- */
@@ -634,8 +687,9 @@ rlf_tokenizer_class(rlf_tokenizer *t, json_t *root, json_t **config,
 {
     const struct builder *b = NULL;
     json_t *model = NULL;
+    RLF_TRY(read_words(t, root, *config, err));
     RLF_TRY(rlf_tokenizer_beside(t, "config.json", err, &model));
-    rlf_status status = find_class(t, root, *config, model, err, &b);
+    rlf_status status = find_class(t, model, err, &b);
     json_decref(model);
     RLF_TRY(status);
     if (!b)

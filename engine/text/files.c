@@ -106,3 +106,42 @@ rlf_tokenizer_files_write(const rlf_tokenizer_files *files, const char *dir,
     rlf_arena_free(arena);
     return status;
 }
+
+/* The words of config.json that decide on a tokenizer's class (class.c) are the
+ * same. */
+static bool
+same_model(const char *a, const char *b)
+{
+    static const char *const keys[] = {"model_type", "model_name",
+                                       "tokenizer_class"};
+    rlf_err ignored = RLF_ERR_NONE;
+    json_t *x = NULL, *y = NULL;
+    bool same =
+        (!rlf_file_exists(a) || rlf_json_load_object(a, &ignored, &x) >= 0) &&
+        (!rlf_file_exists(b) || rlf_json_load_object(b, &ignored, &y) >= 0);
+    for (size_t i = 0; i < RLF_COUNT(keys); i++) {
+        const json_t *p = json_object_get(x, keys[i]);
+        const json_t *q = json_object_get(y, keys[i]);
+        same = same && (p && q ? json_equal(p, q) : p == q);
+    }
+    json_decref(x);
+    json_decref(y);
+    return same;
+}
+
+bool
+rlf_tokenizer_files_same(const char *a, const char *b, rlf_arena *arena)
+{
+    static const char *const beside[] = {"tokenizer_config.json",
+                                         "special_tokens_map.json"};
+    bool same = rlf_file_same(rlf_path_join(arena, a, "tokenizer.json"),
+                              rlf_path_join(arena, b, "tokenizer.json"));
+    for (size_t i = 0; i < RLF_COUNT(beside); i++) {
+        const char *x = rlf_path_join(arena, a, beside[i]);
+        const char *y = rlf_path_join(arena, b, beside[i]);
+        bool none = !rlf_file_exists(x) && !rlf_file_exists(y);
+        same = same && (none || rlf_file_same(x, y));
+    }
+    return same && same_model(rlf_path_join(arena, a, "config.json"),
+                              rlf_path_join(arena, b, "config.json"));
+}

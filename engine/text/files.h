@@ -25,4 +25,9 @@ rlf_status rlf_tokenizer_files_read(const char *path, rlf_arena *arena,
 rlf_status rlf_tokenizer_files_write(const rlf_tokenizer_files *files,
                                      const char *dir, rlf_err *err);
 
+/* Have both directories a tokenizer.json of the same bytes, and the same beside
+ * it that decides which tokenizer it is? False also where one cannot be read.
+ */
+bool rlf_tokenizer_files_same(const char *a, const char *b, rlf_arena *arena);
+
 #endif

@@ -22,6 +22,13 @@ typedef enum rlf_name_kind {
     RLF_NAME_CLASS, /* is given by its class alone, and names no token here */
 } rlf_name_kind;
 
+/* The words of its own files that decide which class builds it. */
+typedef struct rlf_class_words {
+    const char *class; /* without "Fast", or NULL */
+    bool code;         /* a program makes it */
+    bool byte_level;   /* tokenizer.json has this word */
+} rlf_class_words;
+
 struct rlf_tokenizer {
     rlf_arena *arena;
     rlf_scratches *scratches;
@@ -29,6 +36,7 @@ struct rlf_tokenizer {
     const char *file; /* tokenizer.json or vocab.json, for messages */
     bool pair;        /* it is vocab.json */
     const char *built; /* the class that builds it; NULL: none */
+    rlf_class_words named_by;
     bool plain;       /* special tokens in texts are split as any text */
     uint32_t n_words; /* tokens of the vocabulary, without added ones */
     uint32_t vocab;   /* largest id + 1 */

@@ -110,6 +110,10 @@ const rlf_named_token *rlf_tokenizer_named(const rlf_tokenizer *tokenizer,
 /* The class of transformers that builds it of its files, instead of taking
  * tokenizer.json as it is; or NULL. */
 const char *rlf_tokenizer_built(const rlf_tokenizer *tokenizer);
+/* RLF_USER if another class, or none, would build it with this text of a
+ * model's config.json beside it: so models are saved. */
+rlf_status rlf_tokenizer_check_beside(const rlf_tokenizer *tokenizer,
+                                      const char *config, rlf_err *err);
 /* Identity of the mapping between texts and ids: equal for two tokenizers whose
  * files say the same, whatever their formatting. */
 rlf_digest rlf_tokenizer_digest(const rlf_tokenizer *tokenizer);
