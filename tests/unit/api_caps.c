@@ -5,9 +5,9 @@
  * And what check says of work is what the kernels are asked to do. */
 #include "engine/api/session.h"
 #include "engine/base/vec.h"
-#include "engine/text/tokenizer.h"
 #include "nodes/table.h"
 #include "tests/put.h"
+#include "tests/unit/arith_tokens.h"
 #include "tests/unit/counting.h"
 #include "tests/unit/resident.h"
 
@@ -31,24 +31,11 @@ put_data(rlf_arena *arena, int rows)
     rlf_buf_free(&text);
 }
 
-/* So many tokens, with what begins a text. */
+/* Returns the number of tokens of each prompt. */
 static int
 prompt_length(rlf_arena *arena)
 {
-    rlf_err err = RLF_ERR_NONE;
-    rlf_tokenizer *tokenizer;
-    rlf_ids ids = {0};
-    const char *text = rlf_arena_printf(arena, PROMPT, 1, 2);
-    if (rlf_tokenizer_open(rlf_arena_printf(arena, "%s/examples/models/arith",
-                                            getenv("RLFLOW_SOURCE")),
-                           &err, &tokenizer) < 0 ||
-        rlf_tokenizer_encode(tokenizer, text, strlen(text), RLF_ENCODE_SPECIAL,
-                             &err, &ids) < 0)
-        bail("%s", err.sentence);
-    int n = (int)ids.count;
-    RLF_VEC_FREE(&ids);
-    rlf_tokenizer_close(tokenizer);
-    return n;
+    return arith_tokens(rlf_arena_printf(arena, PROMPT, 1, 2));
 }
 
 /* RESPONSES: the arguments of generate that say how many and how long. */

@@ -6,7 +6,6 @@
 #include "engine/base/vec.h"
 #include "engine/comm/comm.h"
 #include "engine/graph/place.h"
-#include "engine/text/tokenizer.h"
 #include "engine/layout/lanes.h"
 #include "engine/order/traffic.h"
 #include "engine/plan/candidate.h"
@@ -15,6 +14,7 @@
 #include "nodes/table.h"
 #include "tests/put.h"
 #include "tests/tap.h"
+#include "tests/unit/arith_tokens.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,27 +23,6 @@
 #include <unistd.h>
 
 enum { ROWS = 16, EACH = 2, NEW = 6, MOST_RANKS = 4 };
-
-/* So many tokens has each prompt, with what begins a text. */
-static int
-prompt_length(void)
-{
-    static const char text[] = "1 plus 2 =";
-    char path[512];
-    rlf_err err = RLF_ERR_NONE;
-    rlf_tokenizer *tokenizer;
-    rlf_ids ids = {0};
-    snprintf(path, sizeof path, "%s/examples/models/arith",
-             getenv("RLFLOW_SOURCE"));
-    if (rlf_tokenizer_open(path, &err, &tokenizer) < 0 ||
-        rlf_tokenizer_encode(tokenizer, text, strlen(text), RLF_ENCODE_SPECIAL,
-                             &err, &ids) < 0)
-        bail("%s", err.sentence);
-    int n = (int)ids.count;
-    RLF_VEC_FREE(&ids);
-    rlf_tokenizer_close(tokenizer);
-    return n;
-}
 
 /* MODEL: what the actor is made from. LENGTH: of responses. WORDS: its loss has
  * a sum over words, with a second model's. */
@@ -76,7 +55,7 @@ open_program(rlf_arena *arena, const char *model, int length, bool words,
             "    }\n"
             "    report score = mean(score over batch)\n"
             "}\n%s",
-            prompt_length(), model, ROWS, EACH, length,
+            arith_tokens("1 plus 2 ="), model, ROWS, EACH, length,
             words ? " + 0.1 * sum(exp(actor.logprobs(mini)) * "
                     "(actor.logprobs(mini) - ref.logprobs(mini)) over vocab)"
                   : "",

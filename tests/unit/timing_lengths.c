@@ -3,16 +3,7 @@
 #include "engine/base/vec.h"
 #include "engine/timing/lengths.h"
 #include "tests/tap.h"
-
-static rlf_length_distribution
-read_text(const char *text)
-{
-    rlf_err err = RLF_ERR_NONE;
-    rlf_length_distribution d;
-    if (rlf_lengths_parse(text, &err, &d) < 0)
-        bail("%s", err.sentence);
-    return d;
-}
+#include "tests/unit/length_texts.h"
 
 static rlf_arena *arena;
 

@@ -5,20 +5,11 @@
 #include "engine/timing/sampling.h"
 #include "engine/timing/workload.h"
 #include "tests/tap.h"
+#include "tests/unit/length_texts.h"
 
 #include <stdlib.h>
 
 enum { TRIALS = 60 };
-
-static rlf_length_distribution
-read_text(const char *text)
-{
-    rlf_err err = RLF_ERR_NONE;
-    rlf_length_distribution d;
-    if (rlf_lengths_parse(text, &err, &d) < 0)
-        bail("%s", err.sentence);
-    return d;
-}
 
 /* Row i of a trial; other streams are others' rows. */
 static double
