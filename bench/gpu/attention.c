@@ -126,7 +126,9 @@ packed(rig *r, const form *f)
     free(offsets);
 }
 
-/* A token each for `batch` sequences after `context` others. */
+/* Decodes a token each for `batch` sequences after `context` others. Lengths
+ * lie on the device, as in the steps of a sampler: the call is recorded, and
+ * what is measured is no copy of arrays from the host. */
 static void
 decode(rig *r, const form *f, int batch, int context)
 {
@@ -148,6 +150,9 @@ decode(rig *r, const form *f, int batch, int context)
         .n_seqs = batch,
         .offsets = offsets,
         .starts = starts,
+        .device_offsets =
+            rig_send(r, offsets, (size_t)(batch + 1) * sizeof *offsets),
+        .device_starts = rig_send(r, starts, (size_t)batch * sizeof *starts),
         .pages = rig_send(r, pages, (size_t)(batch * each) * sizeof *pages),
         .ld_pages = each,
         .heads = f->heads,

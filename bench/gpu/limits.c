@@ -74,21 +74,31 @@ limits_gpu(const rlf_queue *queue)
     return strcmp(queue->device->ops->name, "cuda") == 0;
 }
 
-/* A block of random bf16 numbers near 1: zeros would be multiplied faster. */
+/* Returns a block of random bf16 numbers near 1: zeros would be multiplied
+ * faster. The host makes a piece of them, which the device copies until the
+ * block is full. */
 static void *
 block_of(rlf_queue *queue, size_t bytes)
 {
+    enum { PIECE = 16 << 20 };
     rlf_err err = RLF_ERR_NONE;
-    void *block;
-    uint16_t *host = malloc(bytes);
+    char *block;
+    size_t have = bytes < PIECE ? bytes : PIECE;
+    uint16_t *host = malloc(have);
     uint32_t x = 2463534242U;
-    for (size_t i = 0; i < bytes / 2; i++) {
+    for (size_t i = 0; i < have / 2; i++) {
         x ^= x << 13, x ^= x >> 17, x ^= x << 5;
         host[i] = (uint16_t)(0x3f00 | (x & 0x80ff));
     }
-    must(rlf_device_alloc(queue->device, bytes, &block, &err), &err);
-    must(rlf_queue_copy(queue, block, host, bytes, RLF_COPY_TO_DEVICE, &err),
+    must(rlf_device_alloc(queue->device, bytes, (void **)&block, &err), &err);
+    must(rlf_queue_copy(queue, block, host, have, RLF_COPY_TO_DEVICE, &err),
          &err);
+    for (; have < bytes; have *= 2) {
+        size_t some = bytes - have < have ? bytes - have : have;
+        must(rlf_queue_copy(queue, block + have, block, some,
+                            RLF_COPY_ON_DEVICE, &err),
+             &err);
+    }
     must(rlf_queue_sync(queue, &err), &err);
     free(host);
     return block;
@@ -160,6 +170,7 @@ limits
 limits_measure(rlf_queue *queue)
 {
     bool gpu = limits_gpu(queue);
+    setvbuf(stdout, NULL, _IOLBF, 0); /* who is cut off has its rows */
     limits l = {.bytes = copy_rate(queue, (size_t)(gpu ? 4096 : 64) << 20),
                 .flops = product_rate(queue)};
     printf("copies %.0f GB/s, products %.0f TFLOP/s%s\n", l.bytes / 1e9,

@@ -75,12 +75,14 @@ pin(const env *e, void *p, size_t bytes)
 #endif
 }
 
-/* Memory that lives to the end of the case, with room to spot writes beyond. */
+/* Memory that lives to the end of the case, with room to spot writes beyond. A
+ * GPU's driver maps whole pages, and no page for two blocks. */
 TAP_FUNCTION void *
 take(env *e, int64_t n, size_t size)
 {
-    size_t bytes = ((size_t)n * size + 64 + 63) / 64 * 64;
-    void *p = aligned_alloc(64, bytes);
+    size_t unit = e->queue->device->caps.host_memory ? 64 : 4096;
+    size_t bytes = ((size_t)n * size + 64 + unit - 1) / unit * unit;
+    void *p = aligned_alloc(unit, bytes);
     if (!p || e->n_held == 256)
         bail("no memory for a test");
     pin(e, p, bytes);
