@@ -36,6 +36,8 @@ struct rlf_tokenizer {
     const char *file; /* tokenizer.json or vocab.json, for messages */
     bool pair;        /* it is vocab.json */
     const char *built; /* the class that builds it; NULL: none */
+    const struct rlf_builder *builder; /* that (class.h) */
+    const char *fill; /* a text with it is written otherwise; NULL: none */
     rlf_class_words named_by;
     bool plain;       /* special tokens in texts are split as any text */
     uint32_t n_words; /* tokens of the vocabulary, without added ones */
@@ -75,9 +77,14 @@ rlf_status rlf_tokenizer_model(rlf_tokenizer *tokenizer, const json_t *model,
                                rlf_err *err);
 rlf_status rlf_tokenizer_post(rlf_tokenizer *tokenizer, const json_t *json,
                               rlf_err *err);
+/* The same by its class, where that has its own. */
+rlf_status rlf_tokenizer_around(rlf_tokenizer *tokenizer, const json_t *root,
+                                const json_t *config, rlf_err *err);
 /* `value` as an id; `token` is for the message. */
 rlf_status rlf_tokenizer_id(const rlf_tokenizer *tokenizer, const json_t *value,
                             const char *token, rlf_err *err, uint32_t *out);
+/* The failure for a key of added_tokens_decoder that is no id. */
+rlf_status rlf_tokenizer_no_id(const char *key, rlf_err *err);
 /* Widen the tables of tokens to hold `id`. */
 rlf_status rlf_tokenizer_room(rlf_tokenizer *tokenizer, uint32_t id,
                               rlf_err *err);

@@ -124,6 +124,16 @@ load_added(rlf_tokenizer *t, const json_t *json, const json_t *id, bool again,
     return RLF_OK;
 }
 
+rlf_status
+rlf_tokenizer_no_id(const char *key, rlf_err *err)
+{
+    return rlf_fail(
+        err, RLF_USER,
+        "tokenizer_config.json: \"%.*s\" in added_tokens_decoder is "
+        "no id",
+        RLF_CUT(40, key));
+}
+
 /* From tokenizer.json, then as tokenizer_config.json has them. */
 static rlf_status
 load_all_added(rlf_tokenizer *t, const json_t *root, const json_t *config,
@@ -146,10 +156,7 @@ load_all_added(rlf_tokenizer *t, const json_t *root, const json_t *config,
         json_t *id = json_real(strtod(key, &end));
         rlf_status status = RLF_OK;
         if (!id || *end || end == key)
-            status = rlf_fail(err, RLF_USER,
-                              "tokenizer_config.json: \"%.*s\" in "
-                              "added_tokens_decoder is no id",
-                              RLF_CUT(40, key));
+            status = rlf_tokenizer_no_id(key, err);
         else
             status = load_added(t, entry, id, true, config, err);
         json_decref(id);
@@ -322,8 +329,7 @@ rlf_tokenizer_load(rlf_tokenizer *t, const json_t *root, const json_t *config,
     RLF_TRY(load_all_added(t, root, config, err));
     uint32_t listed = t->next_id;
     RLF_TRY(rlf_tokenizer_settings(t, config, err));
-    RLF_TRY(
-        rlf_tokenizer_post(t, json_object_get(root, "post_processor"), err));
+    RLF_TRY(rlf_tokenizer_around(t, root, config, err));
     RLF_TRY(rlf_tokenizer_ends(t, config, listed, err));
     if (t->model.kind == RLF_MODEL_UNIGRAM)
         add_equals(t);

@@ -1,5 +1,7 @@
 /* Tokenizers: opening, encoding and looking up; see tokenizer.h. Loading is in
  * load.c, decoding in detokenizer.c. */
+#define _GNU_SOURCE /* memmem */
+
 #include "engine/text/tokenizer.h"
 
 #include "engine/io/file.h"
@@ -358,8 +360,22 @@ end:
 }
 
 static rlf_status
+check_fill(const rlf_tokenizer *t, const char *text, size_t n, rlf_err *err)
+{
+    if (!t->fill || !n || !memmem(text, n, t->fill, strlen(t->fill)))
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "the text has %s, where the class %s writes what stands behind it "
+             "in another place",
+             t->fill, t->built);
+    rlf_err_hint(err, "write the tokens for filling in yourself");
+    return RLF_USER;
+}
+
+static rlf_status
 encode_text(encoder *e, const char *p, size_t n, rlf_err *err)
 {
+    RLF_TRY(check_fill(e->t, p, n, err));
     for (rlf_found last = {0}, found;; last = found) {
         found = rlf_finder_next(&e->t->before, p, n, &last,
                                 (e->flags & RLF_ENCODE_PLAIN) != 0);

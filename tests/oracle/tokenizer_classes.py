@@ -36,7 +36,11 @@ from transformers.tokenization_utils_tokenizers import TokenizersBackend  # noqa
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 BUILT = ["LlamaTokenizer", "GemmaTokenizer", "CohereTokenizer", "GPT2Tokenizer",
-         "GPTNeoXTokenizer", "Qwen2Tokenizer", "Qwen3_5Tokenizer", "CodeGenTokenizer"]
+         "GPTNeoXTokenizer", "Qwen2Tokenizer", "Qwen3_5Tokenizer", "CodeGenTokenizer",
+         "CodeLlamaTokenizer", "T5Tokenizer", "XLMRobertaTokenizer"]
+PAIRS = ["GPT2Tokenizer", "Qwen2Tokenizer", "GPTNeoXTokenizer", "CohereTokenizer", "CodeGenTokenizer"]
+BASES = {"LlamaTokenizer": ["signs"], "CodeLlamaTokenizer": ["signs"], "GemmaTokenizer": ["gemma", "signs"],
+         "T5Tokenizer": ["unigram"], "XLMRobertaTokenizer": ["unigram"]}
 # Names that have moved: kept as tokenizer.json says.
 GENERIC = ["TokenizersBackend", "PreTrainedTokenizer", "PreTrainedTokenizerFast",
            "BloomTokenizer", "BloomTokenizerFast", "PythonBackend"]
@@ -47,7 +51,7 @@ TEXTS = [
     "<|endoftext|> a<|endoftext|>b", "nai\u0308ve caf\u00e9 \u00c5 \u212b", "\n\n a\tb \r\n",
     "▁already ▁▁ signs", "日本語 中文", "<tool> in<tool>side <tool>", "[INST] Hi [/INST] there </s><s>[INST] x",
     "it's they'll WE'VE", "   a <unk> <pad> b", "😀 ﬁ ½", "<bos>a<eos> b<mask> c", "a <new> b",
-    "क्षत्रिय e\u0301\u0301 x",
+    "क्षत्रिय e\u0301\u0301 x", "<extra_id_1> a <extra_id_0>", "\u2581<PRE> a\u2581<MID>b",
 ]
 CHAT = [{"role": "user", "content": "Hi  there 12"}, {"role": "assistant", "content": " Hello!\n"},
         {"role": "user", "content": "x"}]
@@ -101,8 +105,31 @@ def signs(names):
     return root
 
 
+def charsmap():
+    """One of sentencepiece, as text_made.py makes them."""
+    path = os.path.join(os.path.dirname(__file__), "text_made.py")
+    with open(path, encoding="utf-8") as file:
+        source = file.read().replace("\nmain()\n", "\n")
+    made = {"__file__": path, "__name__": "text_made"}
+    exec(compile(source, path, "exec"), made)
+    return made["charsmap"]({"\t": " ", "\n": " ", "\ufb01": "fi", "A": "a", "\u00bd": "1/2"})
+
+
+def unigram():
+    special = ["<pad>", "</s>", "<unk>", "<s>", "<mask>"]
+    t = trained(Tokenizer(M.Unigram()), T.UnigramTrainer(
+        vocab_size=300, show_progress=False, special_tokens=special, unk_token="<unk>"),
+        pre_tokenizer=P.Metaspace(), decoder=D.Metaspace())
+    t.post_processor = R.TemplateProcessing(single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)])
+    root = json.loads(t.to_str())
+    root["normalizer"] = {"type": "Sequence", "normalizers": [
+        {"type": "Precompiled", "precompiled_charsmap": charsmap()},
+        {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": "\u2581"}]}
+    return root
+
+
 def roots():
-    return {"bytes": byte_level(), "signs": signs(["<unk>", "<s>", "</s>"]),
+    return {"bytes": byte_level(), "unigram": unigram(), "signs": signs(["<unk>", "<s>", "</s>"]),
             "gemma": signs(["<unk>", "<bos>", "<eos>", "<pad>", "<mask>"])}
 
 
@@ -163,8 +190,7 @@ def listed(all_roots):
         rows.append((base, edit or {}, files))
 
     for name in BUILT:
-        bases = ["signs"] if name == "LlamaTokenizer" else \
-            ["gemma", "signs"] if name == "GemmaTokenizer" else ["bytes"]
+        bases = BASES.get(name, ["bytes"])
         for i, setting in enumerate(SETTINGS):
             base = bases[i % len(bases)]
             add(base, {"tokenizer_class": name + ("Fast" if i % 2 else ""),
@@ -205,8 +231,9 @@ def listed(all_roots):
 
 def randomly(all_roots, rng):
     name = rng.choice(BUILT + ["PreTrainedTokenizerFast", "TokenizersBackend", None])
-    base = rng.choice(["signs", "signs", "gemma", "bytes"]) if name in (
-        "LlamaTokenizer", "GemmaTokenizer", None) or name in GENERIC else "bytes"
+    base = rng.choice(BASES.get(name, ["bytes"]))
+    if name is None or name in GENERIC:
+        base = rng.choice(["signs", "gemma", "bytes", "unigram"])
     root = all_roots[base]
     have = [a["content"] for a in root["added_tokens"]]
     config = {} if name is None else {"tokenizer_class": name + rng.choice(["", "Fast"])
@@ -229,13 +256,16 @@ def randomly(all_roots, rng):
                         ("split_special_tokens", [True, False]), ("add_bos_token", [True, False]),
                         ("extra_special_tokens", [["<new>"], have[:2], ["<|y|>", "<new>"], {"own_token": "<new>"}]),
                         ("additional_special_tokens", [["<new>"], have[1:3], [typed("<|z|>", **flags())]]),
+                        ("extra_ids", [0, 3, 100]), ("fill_token", [None, "<x>"]),
                         ("clean_up_tokenization_spaces", [True, False])):
         if rng.random() < .35:
             config[key] = rng.choice(values)
     files = {"tokenizer_config.json": config}
     if rng.random() < .4:
-        kinds = ["llama", "mistral", "phi3", "gemma2", "granite", "unheard"]
+        kinds = ["llama", "mistral", "phi3", "granite", "unheard"]
+        kinds += ["gemma2"] if base != "unigram" else []
         kinds += ["qwen2", "qwen3", "phi", "cohere2", "olmo"] if base == "bytes" else []
+        kinds += ["mt5", "xlm-roberta"] if base == "unigram" and name is None else []
         files["config.json"] = {"model_type": rng.choice(kinds)}
     if rng.random() < .3:
         files["special_tokens_map.json"] = {rng.choice(["pad_token", "mask_token"]): rng.choice(
@@ -247,6 +277,8 @@ def randomly(all_roots, rng):
         edit["post_processor"] = None
     if rng.random() < .2:
         edit["ignore_merges"] = True
+    if base == "bytes" and name in PAIRS and rng.random() < .15:
+        edit["pair"] = True
     return base, edit, files
 
 
@@ -262,8 +294,13 @@ def edited(root, edit):
     return root
 
 
-def write(there, root, files):
-    for name, value in {"tokenizer.json": root, **files}.items():
+def write(there, root, files, pair=False):
+    """pair: vocab.json and merges.txt instead of tokenizer.json."""
+    if pair:
+        with open(os.path.join(there, "merges.txt"), "w", encoding="utf-8") as file:
+            file.write("#version: 0.2\n" + "".join(" ".join(m) + "\n" for m in root["model"]["merges"]))
+    first = {"vocab.json": root["model"]["vocab"]} if pair else {"tokenizer.json": root}
+    for name, value in {**first, **files}.items():
         with open(os.path.join(there, name), "w", encoding="utf-8") as file:
             json.dump(value, file)
 
@@ -350,7 +387,7 @@ def main():
             base, edit, files = randomly(all_roots, rng)
             there = os.path.join(sys.argv[4], f"{i:05}")
             os.makedirs(there)
-            write(there, edited(all_roots[base], edit), files)
+            write(there, edited(all_roots[base], edit), files, "pair" in edit)
             with open(os.path.join(there, "want.json"), "w", encoding="utf-8") as file:
                 json.dump(results(there), file)
         return
