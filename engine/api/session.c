@@ -199,6 +199,7 @@ rlf_session_result(rlf_status status)
     case RLF_AGAIN:
         return RLF_RESULT_OK;
     case RLF_USER:
+    case RLF_IMPURE:
         return RLF_RESULT_PROGRAM;
     case RLF_USAGE:
         return RLF_RESULT_USAGE;

@@ -88,13 +88,13 @@ refuse(rlf_lua_host *host, const char *who, const char *one, const char *two,
        rlf_err *err)
 {
     rlf_lua_place(host, host->where, sizeof host->where);
-    rlf_fail(err, RLF_ENV,
+    rlf_fail(err, RLF_IMPURE,
              "%sthe function gave %s, and %s when it was called again%s",
              host->where, one, two, who);
     rlf_err_hint(err, "a result may depend on the sample alone: #t of a table "
                       "with holes does not; count its entries, or fill them "
                       "with false");
-    return RLF_ENV;
+    return RLF_IMPURE;
 }
 
 /* The second outcome against the first one. */

@@ -51,7 +51,7 @@ names_broken(const rlf_arg *args, int n, const bool *broken)
 static bool
 can_go_on(const rlf_rank *rank, rlf_status status)
 {
-    return (status == RLF_USER || status == RLF_ENV) &&
+    return (status == RLF_USER || status == RLF_ENV || status == RLF_IMPURE) &&
            (!rank->comm ||
             rlf_comm_cause(rlf_comm_world_of(rank->comm)) == RLF_OK);
 }
