@@ -358,7 +358,8 @@ bool rlf_graph_once(const rlf_graph *graph, int region);
 /* Checks the rules that every graph keeps: indices, ports, levels against the
  * class, single definition, order of the program. RLF_BUG if it is broken. */
 rlf_status rlf_graph_verify(const rlf_graph *graph, rlf_err *err);
-/* Identity of what is computed: no spans, paths, names or metrics. */
+/* Identity of what is computed: no spans, paths, names or metrics, but where
+ * nothing is trained, which has nothing else. */
 rlf_digest rlf_graph_digest(const rlf_graph *graph);
 /* The same without numbers that reach no size and no call: those of optimizers
  * and expressions, temperatures, limits of hooks, initial states. Graphs of one

@@ -4,7 +4,8 @@
  * a resource (and the control around it) back to what its inputs are made of,
  * by structure. Spans, paths and names are not in it, and neither is anything
  * that only feeds metrics, even where it shares a program with what counts: so
- * a run can be resumed with more or fewer metrics. */
+ * a run can be resumed with more or fewer metrics. Where nothing is trained,
+ * metrics and samples are all that there is, and count. */
 #include "engine/base/digest.h"
 #include "engine/graph/class.h"
 
@@ -265,9 +266,23 @@ given(const rlf_graph *graph, const rlf_node *node)
     return graph->regions.data[node->regions[0]].gives[0];
 }
 
+/* Does any node change a model or a state? Data move on in every run. */
+static bool
+is_trained(const rlf_graph *graph)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        for (int k = 0; k < node->n_writes; k++)
+            if (!graph->resources.data[node->writes[k]].class->data)
+                return true;
+    }
+    return false;
+}
+
 static rlf_digest
 graph_digest(const rlf_graph *graph, bool shape)
 {
+    bool all = !shape && !is_trained(graph);
     hasher h = {.graph = graph,
                 .value = RLF_NEW_ARRAY(graph->arena, rlf_digest,
                                        graph->values.count + 1),
@@ -293,7 +308,7 @@ graph_digest(const rlf_graph *graph, bool shape)
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
         bool control = node->class->control_flow != RLF_CONTROL_FLOW_NONE;
-        if (!node->looking && (node->n_writes || control))
+        if (all || (!node->looking && (node->n_writes || control)))
             digest = add_digest(digest, node_digest(&h, node));
         if (node->class->control_flow ==
             RLF_CONTROL_FLOW_ROUNDS) /* how many rounds */
