@@ -394,14 +394,21 @@ meant_setting(int argc, char *const *argv, int i, rlf_arena *arena)
 /* Why argv[i] is a word too many: it follows an option without a value, or the
  * value of one, as its unit. "" if nobody knows. */
 static const char *
-surplus(int argc, char *const *argv, int i, rlf_arena *arena)
+surplus(const rlf_command_line *line, int i, rlf_arena *arena)
 {
+    int argc = line->argc;
+    char *const *argv = line->argv;
     const char *before = i > 2 ? argv[i - 1] : "";
     for (int k = 0; k < RLF_OPTIONS && !strncmp(before, "--", 2); k++)
         if (rlf_option_rows[k].type == RLF_OPTION_IS_FLAG &&
-            !strcmp(rlf_option_rows[k].word, before + 2))
-            return rlf_arena_printf(arena, "%s takes no value: %s", before,
-                                    rlf_option_rows[k].doc);
+            !strcmp(rlf_option_rows[k].word, before + 2)) {
+            rlf_buf doc = {0};
+            rlf_option_doc((rlf_option)k, line->command, &doc);
+            const char *why =
+                rlf_arena_printf(arena, "%s takes no value: %s", before, doc.p);
+            rlf_buf_free(&doc);
+            return why;
+        }
     bool number = strspn(before, "0123456789.") == strlen(before) && *before;
     size_t letters = strspn(argv[i], "abcdefghijklmnopqrstuvwxyz"
                                      "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
@@ -426,7 +433,7 @@ check_words(const rlf_command_line *line, rlf_arena *arena, rlf_err *err)
         if (!file || is_program(line->argv[i]))
             continue;
         const char *meant = meant_setting(line->argc, line->argv, i, arena);
-        const char *why = surplus(line->argc, line->argv, i, arena);
+        const char *why = surplus(line, i, arena);
         rlf_fail(err, RLF_USAGE, "'%s' is no program and no NAME=VALUE",
                  line->argv[i]);
         if (*why)
@@ -492,6 +499,17 @@ read_word(rlf_command_line *line, const char *text, rlf_arena *arena,
     return RLF_OK;
 }
 
+static rlf_status
+no_command(rlf_err *err)
+{
+    rlf_buf text = {0};
+    rlf_commands_help(&text);
+    rlf_fail(err, RLF_USAGE, "no command is given");
+    rlf_err_detail(err, "%s", text.p);
+    rlf_buf_free(&text);
+    return RLF_USAGE;
+}
+
 rlf_status
 rlf_command_line_read(int argc, char *const *argv, rlf_arena *arena,
                       rlf_err *err, rlf_command_line *out)
@@ -499,7 +517,7 @@ rlf_command_line_read(int argc, char *const *argv, rlf_arena *arena,
     *out = (rlf_command_line){
         .argc = argc, .argv = argv, .command = RLF_COMMAND_HELP};
     if (argc < 2)
-        return RLF_OK;
+        return no_command(err);
     bool help = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
     out->command = help ? RLF_COMMAND_HELP
                    : strcmp(argv[1], "--version") == 0

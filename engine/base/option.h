@@ -62,9 +62,8 @@ typedef struct rlf_command_line {
     size_t n_settings;
 } rlf_command_line;
 
-/* Read argv[1..argc-1]. Fails with RLF_USAGE. Without arguments, and with
- * --help in the place of a command, the command is `help`; --version there is
- * `version`. */
+/* Read argv[1..argc-1]. Fails with RLF_USAGE. With --help in the place of a
+ * command, the command is `help`; --version there is `version`. */
 rlf_status rlf_command_line_read(int argc, char *const *argv, rlf_arena *arena,
                                  rlf_err *err, rlf_command_line *out);
 /* Of the environment ("NAME=VALUE" each, ended by NULL): say in *out, a warning

@@ -29,9 +29,40 @@ put_wrapped(rlf_buf *out, size_t indent, const char *text)
     rlf_buf_putc(out, '\n');
 }
 
-static void
-put_option(rlf_buf *out, const rlf_option_row *row)
+static bool
+is_listed(const char *list, size_t n, const char *word)
 {
+    size_t k = strlen(word);
+    for (const char *at = list; at < list + n; at += strspn(at, " ")) {
+        size_t m = strcspn(at, " :");
+        if (m == k && memcmp(at, word, k) == 0)
+            return true;
+        at += m;
+    }
+    return false;
+}
+
+void
+rlf_option_doc(rlf_option option, rlf_command command, rlf_buf *out)
+{
+    const char *text = rlf_option_rows[option].doc;
+    while (*text) {
+        size_t n = strcspn(text, "{");
+        rlf_buf_add(out, text, n);
+        text += n;
+        if (!*text)
+            break;
+        size_t list = strcspn(text, ":"), all = strcspn(text, "}");
+        if (is_listed(text + 1, list - 1, rlf_command_rows[command].word))
+            rlf_buf_add(out, text + list + 1, all - list - 1);
+        text += all + 1;
+    }
+}
+
+static void
+put_option(rlf_buf *out, rlf_option option, rlf_command command)
+{
+    const rlf_option_row *row = &rlf_option_rows[option];
     char head[96];
     rlf_buf doc = {0};
     int n = snprintf(head, sizeof head, "  --%s%s%s", row->word,
@@ -42,7 +73,7 @@ put_option(rlf_buf *out, const rlf_option_row *row)
         n = 0;
     }
     rlf_buf_printf(out, "%*s", INDENT - n, "");
-    rlf_buf_puts(&doc, row->doc);
+    rlf_option_doc(option, command, &doc);
     if (*row->preset)
         rlf_buf_printf(&doc, " (%s)", row->preset);
     if (*row->environment)
@@ -65,7 +96,7 @@ rlf_command_help(rlf_command command, rlf_buf *out)
     rlf_buf_puts(out, any ? "\n" : "");
     for (int i = 0; i < RLF_OPTIONS; i++)
         if (rlf_command_takes(command, (rlf_option)i))
-            put_option(out, &rlf_option_rows[i]);
+            put_option(out, (rlf_option)i, command);
 }
 
 void
@@ -206,11 +237,15 @@ put_zsh_text(rlf_buf *out, const char *text)
 }
 
 static void
-put_zsh_option(rlf_buf *out, const rlf_option_row *row)
+put_zsh_option(rlf_buf *out, rlf_option option, rlf_command command)
 {
+    const rlf_option_row *row = &rlf_option_rows[option];
+    rlf_buf doc = {0};
     rlf_buf_printf(out, " \\\n            '--%s%s[", row->word,
                    *row->argument ? "=" : "");
-    put_zsh_text(out, row->doc);
+    rlf_option_doc(option, command, &doc);
+    put_zsh_text(out, doc.p);
+    rlf_buf_free(&doc);
     rlf_buf_putc(out, ']');
     if (is_file(row)) {
         rlf_buf_puts(out, ":file:_files");
@@ -259,7 +294,7 @@ rlf_complete_zsh(rlf_buf *out)
         rlf_buf_printf(out, "    %s) _arguments", rlf_command_rows[c].word);
         for (int i = 0; i < RLF_OPTIONS; i++)
             if (rlf_command_takes((rlf_command)c, (rlf_option)i))
-                put_zsh_option(out, &rlf_option_rows[i]);
+                put_zsh_option(out, (rlf_option)i, (rlf_command)c);
         rlf_buf_puts(out, " \\\n            '*:program:_rlflow_words' ;;\n");
     }
     rlf_buf_puts(out, "    esac\n"

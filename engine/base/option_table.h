@@ -32,5 +32,7 @@ extern const rlf_command_row rlf_command_rows[RLF_COMMANDS];
 extern const rlf_option_row rlf_option_rows[RLF_OPTIONS];
 
 bool rlf_command_takes(rlf_command command, rlf_option option);
+/* Adds what the help of the command says of an option that it takes. */
+void rlf_option_doc(rlf_option option, rlf_command command, rlf_buf *out);
 
 #endif

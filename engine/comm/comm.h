@@ -82,7 +82,8 @@ int rlf_comm_launcher_size(void);
 
 /* Called once in each process, before its rank threads start. With a backend
  * it meets the other processes; RLF_USER when they disagree about n_ranks,
- * RLF_USAGE when n_all cannot be shared out evenly. */
+ * RLF_USAGE when n_all cannot be shared out evenly or the launcher belongs to
+ * another MPI. */
 rlf_status rlf_comm_world_new(const rlf_comm_options *options,
                               rlf_comm_world **out, rlf_err *err);
 /* After all rank threads have ended. In a good run it waits for the other

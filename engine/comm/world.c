@@ -94,7 +94,7 @@ check_launcher(const rlf_comm_world *world, rlf_err *err)
     if (size < 2 || world->caps.n_processes > 1)
         return RLF_OK;
     if (!world->options.backend) {
-        rlf_fail(err, RLF_USER,
+        rlf_fail(err, RLF_USAGE,
                  "the launcher started %d processes, and this rlflow was built "
                  "without MPI",
                  size);
@@ -102,15 +102,15 @@ check_launcher(const rlf_comm_world *world, rlf_err *err)
                           "libopenmpi-dev and openmpi-bin), configure and "
                           "build again; on one machine --ranks %d needs none",
                      size);
-        return RLF_USER;
+        return RLF_USAGE;
     }
-    rlf_fail(err, RLF_USER,
+    rlf_fail(err, RLF_USAGE,
              "the launcher started %d processes that do not know of each "
              "other: it belongs to another MPI than this program",
              size);
     rlf_err_hint(err, "use the launcher of the MPI that configure found "
                       "(mpiexec.openmpi or mpiexec.mpich)");
-    return RLF_USER;
+    return RLF_USAGE;
 }
 
 static rlf_status
