@@ -137,9 +137,9 @@ RLF_PUBLIC rlf_result rlf_session_plan(rlf_session *session);
 /* Compile, plan, and open models and data: everything short of the first step,
  * which does it if it was not done before. */
 RLF_PUBLIC rlf_result rlf_session_ready(rlf_session *session);
-/* The same to be looked at: no weights are read, nothing is written, and no
- * step can be taken; it is known then what a run would need. */
-RLF_PUBLIC rlf_result rlf_session_look(rlf_session *session);
+/* The same as a dry run: no weights are read, nothing is written, and no step
+ * can be taken; it is known then what a run would need. */
+RLF_PUBLIC rlf_result rlf_session_dry_run(rlf_session *session);
 /* Train one step. RLF_RESULT_END when all steps are done (--steps, one epoch,
  * or the program's break). */
 RLF_PUBLIC rlf_result rlf_session_step(rlf_session *session);
@@ -247,9 +247,9 @@ RLF_PUBLIC const char *rlf_session_graph(rlf_session *session,
                                          const char *format);
 /* The text of the program in the standard form, which needs no more than the
  * syntax to be right; NULL where that is wrong. */
-RLF_PUBLIC const char *rlf_session_form(rlf_session *session);
+RLF_PUBLIC const char *rlf_session_format(rlf_session *session);
 /* Write that into its file, unless it is what stands there. */
-RLF_PUBLIC rlf_result rlf_session_reform(rlf_session *session);
+RLF_PUBLIC rlf_result rlf_session_format_file(rlf_session *session);
 
 /* ---- what a session knows of itself ---- */
 
@@ -288,8 +288,8 @@ typedef enum rlf_text {
                        simulation and a search do not know, what a profile
                        had no time for */
     RLF_TEXT_UPDATES, /* updates that take a second forward pass */
-    RLF_TEXT_NEEDS,   /* after rlf_session_look: caps, the work of a step, the
-                         memory of each rank that differs */
+    RLF_TEXT_NEEDS, /* after rlf_session_dry_run: caps, the work of a step, the
+                       memory of each rank that differs */
     RLF_TEXT_SIMULATION, /* after rlf_session_simulate: tables, a picture */
     RLF_TEXT_SEARCH,     /* after rlf_session_search: a table, in comments */
     RLF_TEXT_SEARCHED,   /* the same with all that was tried, and each call */
@@ -309,11 +309,11 @@ typedef struct rlf_need {
     uint64_t device, host;
 } rlf_need;
 
-/* After rlf_session_look. */
+/* After rlf_session_dry_run. */
 RLF_PUBLIC const rlf_need *rlf_session_need(rlf_session *session, int rank,
                                             size_t i);
-/* Does it fit: after rlf_session_look into the memory of this machine, else the
- * plan into the devices of "--cluster"? RLF_RESULT_PROGRAM, with what is
+/* Does it fit: after rlf_session_dry_run into the memory of this machine, else
+ * the plan into the devices of "--cluster"? RLF_RESULT_PROGRAM, with what is
  * missing and what would help. Where models cannot be read RLF_RESULT_OK. */
 RLF_PUBLIC rlf_result rlf_session_fit(rlf_session *session);
 
@@ -381,18 +381,17 @@ typedef struct rlf_tokens {
  * that the tokenizer puts before or behind texts. The session needs no program
  * for this and what follows; the tokenizer stays open for the next call. NULL,
  * with a message: no tokenizer is there, or it cannot write the text. */
-RLF_PUBLIC const rlf_tokens *rlf_session_tokens(rlf_session *session,
-                                                const char *path,
-                                                const char *text, size_t n);
+RLF_PUBLIC const rlf_tokens *rlf_session_tokenize(rlf_session *session,
+                                                  const char *path,
+                                                  const char *text, size_t n);
 /* The same of `count` texts, texts[i] of n[i] bytes, on all cores: what is
  * returned has them in their order. *done are as many as could be written from
  * the first on; if these are not all, there is a message why not. NULL, with a
  * message: no tokenizer is there. */
-RLF_PUBLIC const rlf_tokens *rlf_session_tokens_all(rlf_session *session,
-                                                    const char *path,
-                                                    const char *const *texts,
-                                                    const size_t *n,
-                                                    size_t count, size_t *done);
+RLF_PUBLIC const rlf_tokens *
+rlf_session_tokenize_all(rlf_session *session, const char *path,
+                         const char *const *texts, const size_t *n,
+                         size_t count, size_t *done);
 /* The same of a chat, after which the assistant is to speak, by the template
  * that the tokenizer comes with: n bytes of JSON, a list of messages or an
  * object whose "messages" are one. A message has a role, a content, and what
@@ -403,9 +402,10 @@ RLF_PUBLIC const rlf_tokens *rlf_session_chat(rlf_session *session,
                                               const char *messages, size_t n);
 /* The text of n tokens, special ones by their names. NULL, with a message, also
  * where a number is none of a token. */
-RLF_PUBLIC const rlf_tokens *rlf_session_untoken(rlf_session *session,
-                                                 const char *path,
-                                                 const int32_t *ids, size_t n);
+RLF_PUBLIC const rlf_tokens *rlf_session_detokenize(rlf_session *session,
+                                                    const char *path,
+                                                    const int32_t *ids,
+                                                    size_t n);
 
 /* ---- answers ---- */
 

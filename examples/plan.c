@@ -38,7 +38,7 @@ show_needs(int argc, char **argv)
     rlf_session *s = open_session(argc, argv, NULL);
     const rlf_need *need;
     uint64_t bytes = 0;
-    if (rlf_session_look(s) == RLF_RESULT_OK) {
+    if (rlf_session_dry_run(s) == RLF_RESULT_OK) {
         for (size_t i = 0; (need = rlf_session_need(s, 0, i)); i++)
             bytes += need->device;
         printf("rank 0 needs %llu bytes, which %s\n", (unsigned long long)bytes,

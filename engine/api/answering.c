@@ -388,7 +388,7 @@ rlf_session_prompt(rlf_session *s, const char *model, const char *text,
     rlf_status status = open_reader(s, a, model, chat, &s->err);
     if (status >= 0 && text) {
         const rlf_tokens *read = chat ? rlf_session_chat(s, model, text, n)
-                                      : rlf_session_tokens(s, model, text, n);
+                                      : rlf_session_tokenize(s, model, text, n);
         status = read ? add_prompt(a, read, chat ? "the chat" : "the prompt",
                                    &s->err)
                       : s->err.status;
@@ -471,9 +471,9 @@ add_rows(rlf_session *s, struct rlf_answering *a, const rlf_records *rows,
         rlf_arena_reset(row);
         const char *place = rlf_records_place(rows, i, a->pool),
                    *p = text.p ? text.p : "";
-        const rlf_tokens *read = is_chat
-                                     ? rlf_session_chat(s, model, p, text.n)
-                                     : rlf_session_tokens(s, model, p, text.n);
+        const rlf_tokens *read =
+            is_chat ? rlf_session_chat(s, model, p, text.n)
+                    : rlf_session_tokenize(s, model, p, text.n);
         status = read ? add_prompt(a, read, place, err) : err->status;
         if (!read)
             rlf_err_detail(err, "prompt %s\n", place);

@@ -63,7 +63,7 @@ form(rlf_session *s)
 }
 
 const char *
-rlf_session_form(rlf_session *s)
+rlf_session_format(rlf_session *s)
 {
     if (!s || s->graph || !form(s))
         return NULL;
@@ -71,7 +71,7 @@ rlf_session_form(rlf_session *s)
 }
 
 rlf_result
-rlf_session_reform(rlf_session *s)
+rlf_session_format_file(rlf_session *s)
 {
     if (!s)
         return RLF_RESULT_FAILED;

@@ -646,7 +646,7 @@ rlf_session_ready(rlf_session *s)
 }
 
 rlf_result
-rlf_session_look(rlf_session *s)
+rlf_session_dry_run(rlf_session *s)
 {
     if (s && !s->run)
         s->options.dry = true;

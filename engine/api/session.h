@@ -186,8 +186,8 @@ struct rlf_session {
     struct rlf_simulating *simulating; /* of rlf_session_simulate, or NULL */
     struct rlf_answering *answering;   /* of rlf_session_prompt, or NULL */
     struct rlf_evaluating *evaluating; /* of rlf_session_evaluate, or NULL */
-    struct rlf_inspected_text *inspected_text; /* of rlf_session_tokens and what
-                                            is like it, or NULL */
+    struct rlf_inspected_text *inspected_text; /* of rlf_session_tokenize and
+                                            what is like it, or NULL */
     /* Of rlf_session_profile: the last session that it opened, whose errors are
      * this one's, and the texts that came of it; or NULL. */
     struct rlf_session *last;

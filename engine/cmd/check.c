@@ -29,7 +29,7 @@ rlf_cmd_check(const rlf_command_line *line)
     rlf_session *s = rlf_cmd_session(line, &status);
     if (!s)
         return status;
-    rlf_result result = rlf_session_look(s);
+    rlf_result result = rlf_session_dry_run(s);
     if (result == RLF_RESULT_OK && !rlf_session_info(s)->leads) {
         result = rlf_session_step(s);
     } else if (result == RLF_RESULT_OK) {

@@ -5,9 +5,9 @@ static int
 format(const char *path, bool write)
 {
     rlf_session *s = rlf_cmd_open(path);
-    const char *text = write ? NULL : rlf_session_form(s);
+    const char *text = write ? NULL : rlf_session_format(s);
     if (write)
-        rlf_session_reform(s);
+        rlf_session_format_file(s);
     fputs(text ? text : "", stdout);
     return rlf_cmd_end(s, rlf_session_status(s));
 }

@@ -135,7 +135,7 @@ decode(rlf_session *s, rlf_given *from, const char *path)
         any = true;
         if (status || !from->file)
             continue;
-        const rlf_tokens *r = rlf_session_untoken(
+        const rlf_tokens *r = rlf_session_detokenize(
             s, path, (const int32_t *)ids.p, ids.n / sizeof(int32_t));
         if (!r)
             break;
@@ -143,7 +143,7 @@ decode(rlf_session *s, rlf_given *from, const char *path)
         rlf_buf_clear(&ids);
     }
     if (!status && any && !from->file) {
-        const rlf_tokens *r = rlf_session_untoken(
+        const rlf_tokens *r = rlf_session_detokenize(
             s, path, (const int32_t *)ids.p, ids.n / sizeof(int32_t));
         if (r)
             print_text(r);
@@ -209,8 +209,8 @@ encode_lines(rlf_session *s, rlf_given *from, const char *path, bool ids)
     size_t done = 0;
     while (done == a.count && read_ahead(from, &a)) {
         const rlf_tokens *r =
-            rlf_session_tokens_all(s, path, (const char *const *)a.texts.p,
-                                   (const size_t *)a.n.p, a.count, &done);
+            rlf_session_tokenize_all(s, path, (const char *const *)a.texts.p,
+                                     (const size_t *)a.n.p, a.count, &done);
         for (size_t i = 0; i < done; i++)
             print_tokens(&r[i], ids);
         if (done < a.count)
@@ -249,7 +249,7 @@ encode(rlf_session *s, rlf_given *from, const char *path, bool chat, bool ids)
         if (!chat) /* JSON of such bytes is refused */
             rlf_given_warn(from, NULL, text, n);
         r = chat ? rlf_session_chat(s, path, text, n)
-                 : rlf_session_tokens(s, path, text, n);
+                 : rlf_session_tokenize(s, path, text, n);
         if (!r)
             return;
         if (chat && !ids) {
@@ -268,7 +268,8 @@ open_model(rlf_session *s, const char *path, bool chat)
 {
     size_t done;
     return chat ? rlf_session_chat(s, path, NULL, 0) != NULL
-                : rlf_session_tokens_all(s, path, NULL, NULL, 0, &done) != NULL;
+                : rlf_session_tokenize_all(s, path, NULL, NULL, 0, &done) !=
+                      NULL;
 }
 
 static int

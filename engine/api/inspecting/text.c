@@ -162,7 +162,8 @@ read_prompt(struct rlf_inspected_text *l, rlf_prompt *prompt, rlf_err *err)
 }
 
 const rlf_tokens *
-rlf_session_tokens(rlf_session *s, const char *path, const char *text, size_t n)
+rlf_session_tokenize(rlf_session *s, const char *path, const char *text,
+                     size_t n)
 {
     struct rlf_inspected_text *l;
     rlf_prompt prompt = {.text = {text, n}};
@@ -241,9 +242,9 @@ make_pools(struct rlf_inspected_text *l, int n)
 }
 
 const rlf_tokens *
-rlf_session_tokens_all(rlf_session *s, const char *path,
-                       const char *const *texts, const size_t *n, size_t count,
-                       size_t *done)
+rlf_session_tokenize_all(rlf_session *s, const char *path,
+                         const char *const *texts, const size_t *n,
+                         size_t count, size_t *done)
 {
     struct rlf_inspected_text *l;
     rlf_team *team = NULL;
@@ -405,8 +406,8 @@ rlf_session_chat(rlf_session *s, const char *path, const char *messages,
 /* ---- back ---- */
 
 const rlf_tokens *
-rlf_session_untoken(rlf_session *s, const char *path, const int32_t *ids,
-                    size_t n)
+rlf_session_detokenize(rlf_session *s, const char *path, const int32_t *ids,
+                       size_t n)
 {
     struct rlf_inspected_text *l;
     if (!s || s->err.status < 0 || open_tokenizer(s, path, &s->err, &l) < 0)
