@@ -210,11 +210,12 @@ rlf_fuse_published(const rlf_fuse *fuse, const rlf_fuse_options *options,
                    rlf_arena *arena, rlf_err *err, rlf_fuse_answer *out)
 {
     rlf_rows rows;
-    *out = (rlf_fuse_answer){.moves = options->moves};
+    *out = (rlf_fuse_answer){0};
     rlf_rows_make(fuse, arena, &rows);
     rlf_row_number *table =
         RLF_NEW_ARRAY(arena, rlf_row_number, rows.operations);
-    out->stopped = !rlf_published_table(fuse, &rows, options, arena, table);
+    out->stopped =
+        !rlf_published_table(fuse, &rows, options, arena, table, &out->moves);
     return answer(fuse, &rows, table, NULL, arena, err, out);
 }
 

@@ -237,16 +237,18 @@ restart(annealing *a)
  * in steps of one factor. */
 static bool
 anneal(annealing *a, const rlf_fuse_options *options, int64_t moves,
-       void (*move)(annealing *, double), double cold)
+       void (*move)(annealing *, double), double cold, int64_t *tried)
 {
     const double hot = 100;
     double t = hot;
     double factor = rlf_exp(rlf_ln(cold / hot) / (double)(moves ? moves : 1));
     bool stopped = false;
-    for (int64_t i = 0; i < moves && !stopped; i++, t *= factor) {
+    int64_t i = 0;
+    for (; i < moves && !stopped; i++, t *= factor) {
         move(a, t);
         stopped = i % 256 == 0 && options->stop && options->stop(options->user);
     }
+    *tried += i;
     restart(a);
     return !stopped;
 }
@@ -254,7 +256,7 @@ anneal(annealing *a, const rlf_fuse_options *options, int64_t moves,
 bool
 rlf_published_table(const rlf_fuse *fuse, const rlf_rows *rows,
                     const rlf_fuse_options *options, rlf_arena *arena,
-                    rlf_row_number *table)
+                    rlf_row_number *table, int64_t *tried)
 {
     annealing a = {.rows = rows, .now = table};
     a.dice = rlf_splitmix_begin(options->seed, 0);
@@ -264,7 +266,9 @@ rlf_published_table(const rlf_fuse *fuse, const rlf_rows *rows,
     rlf_greedy_table(fuse, rows, &a.timing, a.best);
     restart(&a);
     a.least = a.is;
-    return anneal(&a, options, options->moves / 2, move_for_latency, 1e-12) &&
+    *tried = 0;
+    return anneal(&a, options, options->moves / 2, move_for_latency, 1e-12,
+                  tried) &&
            anneal(&a, options, options->moves - options->moves / 2,
-                  move_for_memory, 1e-25);
+                  move_for_memory, 1e-25, tried);
 }

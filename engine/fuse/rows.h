@@ -92,11 +92,11 @@ bool rlf_rows_sound(const rlf_rows *rows, const rlf_row_number *table,
 void rlf_greedy_table(const rlf_fuse *fuse, const rlf_rows *rows,
                       rlf_timing *timing, rlf_row_number *table);
 
-/* Makes the table of its annealing: rlf_fuse_published's. False: it was
- * stopped. */
+/* Makes the table of its annealing: rlf_fuse_published's; *tried is the number
+ * of moves. False: it was stopped. */
 bool rlf_published_table(const rlf_fuse *fuse, const rlf_rows *rows,
                          const rlf_fuse_options *options, rlf_arena *arena,
-                         rlf_row_number *table);
+                         rlf_row_number *table, int64_t *tried);
 
 /* Moves the operation at `from` of a place's list to `to`; the others close up.
  */
