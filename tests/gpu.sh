@@ -222,6 +222,17 @@ make_kit() {
         put "$program"
     done
     git -C "$here" describe --always --dirty >"$to/commit" 2>/dev/null
+    # what runs from the kit, which is $kit: libcublasLt may be Python's alone
+    cat >"$to/environment" <<'END'
+LD_LIBRARY_PATH=$kit/build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+for dir in /usr/local/cuda/lib64 $(python3 -c "import glob, site
+for dir in site.getsitepackages(): print(*glob.glob(dir + '/nvidia/*/lib'))" \
+    2>/dev/null); do
+    [ ! -d "$dir" ] || LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$dir
+done
+RLFLOW_STDLIB=$kit/stdlib
+export LD_LIBRARY_PATH RLFLOW_STDLIB
+END
     tar cf - -C "$to" . | xz -q -T2 --lzma2=preset=6,dict=192MiB \
         >"$pack/kit.tar.xz" || give_up 2 "tar or xz fails"
     cp "$here/tests/gpu.sh" "$pack/gpu.sh"
@@ -248,8 +259,7 @@ open_kit() {
     here=$kit
     build=$kit/build
     RLFLOW_TEST_DATA=${RLFLOW_TEST_DATA:-$kit/data}
-    LD_LIBRARY_PATH=$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-    export LD_LIBRARY_PATH
+    [ ! -f "$kit/environment" ] || . "$kit/environment"
     cd "$build" || exit 2
 }
 
