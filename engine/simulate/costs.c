@@ -5,7 +5,7 @@
 
 #include "engine/graph/class.h"
 #include "engine/plan/weight_copies.h"
-#include "engine/simulate/transfers.h"
+#include "engine/timing/transfers.h"
 #include "engine/timing/measured.h"
 
 /* Seconds of the controller for a command, as bench/dispatch measures them:
@@ -364,7 +364,7 @@ time_edge(const rlf_costs *c, int model, int from, int to, rlf_err *err,
         status = rlf_realloc_make(&job, scratch, err, &plan);
         if (status >= 0)
             *seconds = rlf_transfers_seconds(c->options.speeds, &job, &plan,
-                                             c->plan->ranks, scratch);
+                                             c->plan->ranks, scratch, NULL);
     }
     rlf_arena_free(scratch);
     return status;

@@ -13,12 +13,9 @@ libsimulate_a_SOURCES = \
 	%D%/sequences.c \
 	%D%/simulate.c %D%/simulate.h %D%/simulate_state.h \
 	%D%/timeline.c %D%/timeline.h \
-	%D%/transfers.c %D%/transfers.h \
 	%D%/generations.c
 
-check_PROGRAMS += tests/unit/simulate_ranks tests/unit/simulate_timeline \
-	tests/unit/simulate_transfers
+check_PROGRAMS += tests/unit/simulate_ranks tests/unit/simulate_timeline
 tests_unit_simulate_ranks_LDADD = $(SIMULATE_LIBS)
 tests_unit_simulate_ranks_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=rlf_control_assign
 tests_unit_simulate_timeline_LDADD = $(SIMULATE_LIBS)
-tests_unit_simulate_transfers_LDADD = $(SIMULATE_LIBS)

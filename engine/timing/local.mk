@@ -10,11 +10,14 @@ libtiming_a_SOURCES = \
 	%D%/profile.c %D%/profile.h \
 	%D%/sampling.c %D%/sampling.h \
 	%D%/seconds.c %D%/seconds.h \
+	%D%/transfers.c %D%/transfers.h \
 	%D%/workload.c %D%/workload.h
 
 check_PROGRAMS += tests/unit/timing_fit tests/unit/timing_lengths \
-	tests/unit/timing_seconds tests/unit/timing_workload
+	tests/unit/timing_seconds tests/unit/timing_transfers \
+	tests/unit/timing_workload
 tests_unit_timing_fit_LDADD = $(TIMING_LIBS)
 tests_unit_timing_lengths_LDADD = $(TIMING_LIBS)
 tests_unit_timing_seconds_LDADD = $(TIMING_LIBS)
+tests_unit_timing_transfers_LDADD = $(TIMING_LIBS)
 tests_unit_timing_workload_LDADD = $(TIMING_LIBS)

@@ -1,6 +1,6 @@
 /* Computes how long weights take from one layout to another. */
-#ifndef RLF_SIMULATE_TRANSFERS_H
-#define RLF_SIMULATE_TRANSFERS_H
+#ifndef RLF_TIMING_TRANSFERS_H
+#define RLF_TIMING_TRANSFERS_H
 
 #include "engine/plan/realloc.h"
 #include "engine/timing/seconds.h"
@@ -11,10 +11,11 @@
  * it has sent and received all of this one, whatever others do: a chain of
  * ranks is at work on several layers at a time. A rank sends its messages one
  * after another, and receives at the same time; those that leave or enter a
- * machine share its link. */
+ * machine share its link. `ends`: when each rank has, 0: it has no part; may be
+ * NULL. */
 double rlf_transfers_seconds(const rlf_speeds *speeds,
                              const rlf_realloc_job *job,
                              const rlf_realloc_plan *plan, int ranks,
-                             rlf_arena *scratch);
+                             rlf_arena *scratch, double *ends);
 
 #endif

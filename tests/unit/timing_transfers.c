@@ -1,6 +1,6 @@
 /* Weights on their way: how long moves take on links whose seconds are worked
  * out by hand. */
-#include "engine/simulate/transfers.h"
+#include "engine/timing/transfers.h"
 #include "tests/tap.h"
 
 #include <math.h>
@@ -61,7 +61,7 @@ seconds_of(const rlf_cluster *c, const rlf_layout *from, const rlf_layout *to,
     rlf_err err = RLF_ERR_NONE;
     if (rlf_realloc_make(&job, arena, &err, &plan) < 0)
         bail("%s", err.sentence);
-    return rlf_transfers_seconds(&speeds, &job, &plan, c->ranks, arena);
+    return rlf_transfers_seconds(&speeds, &job, &plan, c->ranks, arena, NULL);
 }
 
 static void

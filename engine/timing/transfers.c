@@ -1,5 +1,5 @@
 /* Weights on their way, round by round: see transfers.h. */
-#include "engine/simulate/transfers.h"
+#include "engine/timing/transfers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -154,7 +154,7 @@ sort_rounds(const rlf_realloc_plan *plan, int *first, rlf_arena *scratch)
 double
 rlf_transfers_seconds(const rlf_speeds *speeds, const rlf_realloc_job *job,
                       const rlf_realloc_plan *plan, int ranks,
-                      rlf_arena *scratch)
+                      rlf_arena *scratch, double *ends)
 {
     int machines = speeds->cluster->machines;
     int *first = RLF_NEW_ARRAY(scratch, int, plan->rounds + 2);
@@ -174,7 +174,10 @@ rlf_transfers_seconds(const rlf_speeds *speeds, const rlf_realloc_job *job,
         wait_for_links(&t);
         leave(&t);
     }
-    for (int r = 0; r < ranks; r++)
+    for (int r = 0; r < ranks; r++) {
         last = fmax(last, t.ports[r].at);
+        if (ends)
+            ends[r] = t.ports[r].at;
+    }
     return last;
 }
