@@ -38,8 +38,10 @@ typedef struct maker {
     rlf_arena *arena, *scratch;
     rlf_realloc_plan *out;
     int world, machines;              /* largest rank and machine, plus one */
-    bool same_mesh;                   /* both layouts are on the same ranks */
+    int *members, n_members;          /* ranks of either layout, ascending */
+    const int *replica;               /* as of the job; NULL: not same ranks */
     rlf_coordinates *old_at, *new_at; /* by rank */
+    rlf_box *old_box, *new_box;       /* likewise, of the tensor at hand */
     RLF_VEC(piece) pieces;
     rlf_map flows;
     RLF_VEC(rlf_send) sends, copies;
@@ -87,15 +89,33 @@ inside(rlf_box part, rlf_box whole)
 
 /* Holders and receivers of a box, into room for `world` each. */
 static flow
-ends_of(const maker *m, int tensor, rlf_box box, int *holders, int *receivers)
+ends_of(const maker *m, rlf_box box, int *holders, int *receivers)
 {
     flow f = {.holders = holders, .receivers = receivers};
-    for (int rank = 0; rank < m->world; rank++)
-        if (inside(box, old_box(m, tensor, rank)))
+    for (int i = 0; i < m->n_members; i++) {
+        int rank = m->members[i];
+        if (inside(box, m->old_box[rank]))
             f.holders[f.n_holders++] = rank;
-        else if (inside(box, new_box(m, tensor, rank)))
+        else if (inside(box, m->new_box[rank]))
             f.receivers[f.n_receivers++] = rank;
+    }
     return f;
+}
+
+/* Appends numbers to a key, each as digits of which none is NUL. */
+static void
+put_numbers(rlf_buf *key, const int *list, int n)
+{
+    enum { BASE = 255 };
+    for (int i = 0; i < n; i++) {
+        int x = list[i];
+        const unsigned char digits[] = {
+            (unsigned char)(1 + x % BASE),
+            (unsigned char)(1 + x / BASE % BASE),
+            (unsigned char)(1 + x / BASE / BASE % BASE),
+        };
+        rlf_buf_add(key, digits, sizeof digits);
+    }
 }
 
 /* The flow with these ends, made if it is the first of its kind. */
@@ -104,11 +124,9 @@ find_flow(maker *m, const flow *ends)
 {
     rlf_buf *key = &m->key;
     rlf_buf_clear(key);
-    for (int i = 0; i < ends->n_holders; i++)
-        rlf_buf_printf(key, "%d ", ends->holders[i]);
-    rlf_buf_putc(key, '|');
-    for (int i = 0; i < ends->n_receivers; i++)
-        rlf_buf_printf(key, "%d ", ends->receivers[i]);
+    put_numbers(key, &ends->n_holders, 1);
+    put_numbers(key, ends->holders, ends->n_holders);
+    put_numbers(key, ends->receivers, ends->n_receivers);
     flow *f = rlf_map_get(&m->flows, key->p);
     if (!f) {
         f = RLF_NEW(m->arena, flow);
@@ -126,7 +144,7 @@ find_flow(maker *m, const flow *ends)
 static void
 add_piece(maker *m, int tensor, rlf_box box, int *holders, int *receivers)
 {
-    flow ends = ends_of(m, tensor, box, holders, receivers);
+    flow ends = ends_of(m, box, holders, receivers);
     if (!ends.n_receivers)
         return;
     flow *f = find_flow(m, &ends);
@@ -164,6 +182,16 @@ add_cuts(const rlf_layout *layout, const rlf_shapes *shapes, int tensor,
     return n;
 }
 
+static void
+find_boxes(maker *m, int tensor)
+{
+    for (int i = 0; i < m->n_members; i++) {
+        int rank = m->members[i];
+        m->old_box[rank] = old_box(m, tensor, rank);
+        m->new_box[rank] = new_box(m, tensor, rank);
+    }
+}
+
 /* All pieces of a tensor: between neighbouring cuts. */
 static void
 cut_tensor(maker *m, int tensor, int64_t *cuts, int *holders, int *receivers)
@@ -172,6 +200,7 @@ cut_tensor(maker *m, int tensor, int64_t *cuts, int *holders, int *receivers)
     int n = add_cuts(m->job->from, m->job->shapes, tensor, cuts);
     n += add_cuts(m->job->to, m->job->shapes, tensor, cuts + n);
     qsort(cuts, (size_t)n, sizeof *cuts, ascending);
+    find_boxes(m, tensor);
     for (int i = 1; i < n; i++) {
         rlf_range part = {cuts[i - 1], cuts[i]};
         rlf_box box = {{0, t->rows}, {0, t->cols}};
@@ -236,11 +265,12 @@ fastest(const maker *m, const flow *f, rlf_wire link, int senders,
         return best;
     if (m->job->topology != RLF_TOPOLOGY_AUTO)
         return m->job->topology;
+    int64_t times = m->job->alike > 1 ? m->job->alike : 1;
     for (rlf_topology t = RLF_TOPOLOGY_TREE; t <= RLF_TOPOLOGY_RING; t++)
-        if (rlf_multicast_time(t, link, senders, receivers, f->bytes,
-                               f->pieces) <
-            rlf_multicast_time(best, link, senders, receivers, f->bytes,
-                               f->pieces))
+        if (rlf_multicast_time(t, link, senders, receivers, times * f->bytes,
+                               times * f->pieces) <
+            rlf_multicast_time(best, link, senders, receivers, times * f->bytes,
+                               times * f->pieces))
             best = t;
     return best;
 }
@@ -332,7 +362,7 @@ take_from_replica(maker *m, const piece *p, int rank)
     int best = -1;
     for (int i = 0; i < f->n_holders; i++) {
         int h = f->holders[i];
-        if (m->old_at[h].dp == m->old_at[rank].dp &&
+        if (m->replica[h] == m->replica[rank] &&
             machine_of(m, h) == machine_of(m, rank) &&
             (best < 0 || m->load[h] < m->load[best]))
             best = h;
@@ -353,7 +383,7 @@ serve_machine(maker *m, const piece *p, spot root, int machine)
         int rank = f->receivers[i];
         if (machine_of(m, rank) != machine || rank == root.rank)
             continue;
-        if (!m->same_mesh || !take_from_replica(m, p, rank))
+        if (!m->replica || !take_from_replica(m, p, rank))
             to[n++] = rank;
     }
     if (n)
@@ -432,8 +462,9 @@ static void
 copy_all(maker *m)
 {
     for (int i = 0; i < m->job->shapes->count; i++)
-        for (int rank = 0; rank < m->world && !m->job->shapes->list[i].still;
-             rank++) {
+        for (int k = 0; k < m->n_members && !m->job->shapes->list[i].still;
+             k++) {
+            int rank = m->members[k];
             rlf_box old = old_box(m, i, rank), new = new_box(m, i, rank);
             rlf_box box = rlf_box_meet(old, new);
             if (rlf_box_count(box))
@@ -470,10 +501,50 @@ max(int a, int b)
 static bool
 same_ranks(const maker *m)
 {
-    for (int i = 0; i < m->world; i++)
-        if ((m->old_at[i].tp < 0) != (m->new_at[i].tp < 0))
+    for (int i = 0; i < m->n_members; i++) {
+        int rank = m->members[i];
+        if ((m->old_at[rank].tp < 0) != (m->new_at[rank].tp < 0))
             return false;
+    }
     return true;
+}
+
+/* The ranks of both layouts, where they are on them. */
+static void
+find_members(maker *m)
+{
+    const rlf_layout *each[] = {m->job->from, m->job->to};
+    rlf_coordinates *at[] = {m->old_at, m->new_at};
+    bool *is = RLF_NEW_ARRAY(m->scratch, bool, m->world);
+    m->members = RLF_NEW_ARRAY(m->scratch, int, m->world);
+    for (int rank = 0; rank < m->world; rank++)
+        m->old_at[rank] = m->new_at[rank] = (rlf_coordinates){-1, -1, -1};
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < each[k]->n_ranks; i++) {
+            at[k][each[k]->ranks[i]] = rlf_layout_at(each[k], i);
+            is[each[k]->ranks[i]] = true;
+        }
+    for (int rank = 0; rank < m->world; rank++)
+        if (is[rank])
+            m->members[m->n_members++] = rank;
+}
+
+/* On the same ranks each has a replica of the old layout; of layouts that are
+ * parts of others the job says it. */
+static void
+find_replicas(maker *m)
+{
+    const rlf_realloc_job *job = m->job;
+    if (job->part) {
+        m->replica = job->replica;
+        return;
+    }
+    if (!same_ranks(m))
+        return;
+    int *replica = RLF_NEW_ARRAY(m->scratch, int, m->world);
+    for (int i = 0; i < m->n_members; i++)
+        replica[m->members[i]] = m->old_at[m->members[i]].dp;
+    m->replica = replica;
 }
 
 static void
@@ -495,11 +566,10 @@ prepare(maker *m)
     m->spots = RLF_NEW_ARRAY(m->scratch, spot, m->world + 1);
     m->others = RLF_NEW_ARRAY(m->scratch, int, m->machines);
     m->far = RLF_NEW_ARRAY(m->scratch, spot, m->machines + 1);
-    for (int rank = 0; rank < m->world; rank++) {
-        m->old_at[rank] = rlf_layout_find(job->from, rank);
-        m->new_at[rank] = rlf_layout_find(job->to, rank);
-    }
-    m->same_mesh = same_ranks(m);
+    m->old_box = RLF_NEW_ARRAY(m->scratch, rlf_box, m->world);
+    m->new_box = RLF_NEW_ARRAY(m->scratch, rlf_box, m->world);
+    find_members(m);
+    find_replicas(m);
 }
 
 /* Rounds layer after layer, in each as they were. */

@@ -43,6 +43,13 @@ typedef struct rlf_realloc_job {
     /* Rounds of a layer come before those of the next, and tensors of no layer
      * last: whoever receives needs room for one. */
     bool by_layer;
+    int alike; /* layers of the model for each one here, of which topologies
+                  are chosen; 0: 1 */
+    /* The layouts are stages of others: then `replica` is of every rank its
+     * replica of the old one of these, if both are on the same ranks, and else
+     * NULL. */
+    bool part;
+    const int *replica;
 } rlf_realloc_job;
 
 typedef struct rlf_realloc_plan {

@@ -124,10 +124,8 @@ same_ranks(const rlf_layout *a, const rlf_layout *b)
     return same;
 }
 
-/* On the ranks of `first`, cut into fewer parts, every part of which is made of
- * whole parts of `first` (engine/layout); cut alike, it has its chunks. */
-static void
-regroup(const rlf_layout *first, rlf_layout *call)
+void
+rlf_weight_copies_regroup(const rlf_layout *first, rlf_layout *call)
 {
     rlf_err ignored = RLF_ERR_NONE;
     rlf_layout out;
@@ -219,7 +217,7 @@ find_copies_of_calls(rlf_plan *plan, int model, rlf_arena *arena)
         if (node->receiver != model)
             continue;
         if (rlf_place_calls(node, model)) {
-            regroup(&layout, &place->layout);
+            rlf_weight_copies_regroup(&layout, &place->layout);
             set_copy(
                 plan, place, model,
                 find_copy(copies, &place->layout, false, node->class, arena),

@@ -20,6 +20,10 @@ bool rlf_weight_copies_separate(const rlf_plan *plan, int model);
  * of their weights begins, so there are as many. */
 int rlf_weight_copies_later(const rlf_weight_copies *copies, int copy, int i);
 
+/* A call on the ranks of the layout where the weights are first, cut into fewer
+ * parts: every part becomes one made of whole parts of `first`
+ * (engine/layout); cut alike, it has its chunks. Else it stays. */
+void rlf_weight_copies_regroup(const rlf_layout *first, rlf_layout *call);
 /* Sets plan->copies and each node's; places `:=` where the weights that it
  * changes are, and calls on the ranks of the update so that their parts are
  * made of whole parts of the update's. Layouts of calls must be set. */
