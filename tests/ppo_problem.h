@@ -141,9 +141,11 @@ ppo_fill(const ppo_problem *p, const rlf_problem_call *call, rlf_choice *c)
 /* Each rank of `to` gets its shard once, over links that its machine's ranks
  * share, unless it has it. */
 static double
-ppo_move(void *arg, int model, const rlf_choice *from, const rlf_choice *to)
+ppo_move(void *arg, const rlf_problem_move *move)
 {
     const ppo_problem *p = arg;
+    const rlf_choice *from = move->from, *to = move->to;
+    int model = p->calls[move->source].model;
     double shard = 2 * ppo_parameters(p->models[model]) / to->tp / to->pp;
     bool covers = from->first <= to->first &&
                   from->first + from->count >= to->first + to->count;

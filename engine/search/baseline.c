@@ -323,4 +323,6 @@ rlf_baseline_make(const rlf_problem *problem, rlf_baseline which,
     else if (which == RLF_BASELINE_HEURISTIC && !heuristic(problem, within))
         return;
     cut(problem, e, within, out);
+    if (which != RLF_BASELINE_HEURISTIC)
+        rlf_search_recut(e, problem, out);
 }

@@ -82,15 +82,14 @@ rlf_estimator_new(const rlf_problem *problem, rlf_arena *arena)
 }
 
 static double
-move_seconds(rlf_estimator *e, int model, const rlf_choice *from,
-             const rlf_choice *to)
+move_seconds(rlf_estimator *e, const rlf_problem_move *move)
 {
+    const rlf_choice *from = move->from, *to = move->to;
     uint64_t mixed = (uintptr_t)from * 0x9e3779b97f4a7c15u + (uintptr_t)to;
     mixed *= 0xbf58476d1ce4e5b9u;
     cached_move *c = &e->cache[(mixed >> 40) & (e->room - 1)];
     if (c->from != from || c->to != to)
-        *c = (cached_move){from, to,
-                           e->problem->move(e->problem->arg, model, from, to)};
+        *c = (cached_move){from, to, e->problem->move(e->problem->arg, move)};
     return c->seconds;
 }
 
@@ -125,8 +124,9 @@ add_move(rlf_estimator *e, int i)
     int n = e->problem->n_calls, source = e->problem->calls[i].source;
     uint64_t calls = (1ull << MOST) - 1;
     uint64_t with = (e->meets[i] | e->meets[source]) & calls;
-    e->seconds[MOST + i] =
-        move_seconds(e, e->problem->calls[i].model, e->at[source], e->at[i]);
+    const rlf_problem_move move = {
+        .source = source, .from = e->at[source], .to = e->at[i]};
+    e->seconds[MOST + i] = move_seconds(e, &move);
     for (int k = 0; k < n; k++) {
         if (with >> k & 1)
             meet(e, MOST + i, k);
@@ -251,7 +251,9 @@ look_at_sum(rlf_estimator *e, int j)
         int k = __builtin_ctzll(of);
         if (!e->at[k] || same_copy(e->at[k], at))
             continue;
-        seconds += move_seconds(e, p->calls[k].model, e->at[k], at);
+        const rlf_problem_move move = {
+            .source = k, .from = e->at[k], .to = at, .term = true};
+        seconds += move_seconds(e, &move);
         with |= e->meets[k];
     }
     e->sum_seconds[j] = sum->share * seconds;
@@ -782,4 +784,16 @@ rlf_estimate_move(rlf_estimator *e, const int *choice, int i)
 {
     look(e, choice);
     return e->seconds[MOST + i];
+}
+
+double
+rlf_estimate_moves(rlf_estimator *e, const int *choice)
+{
+    double sum = 0;
+    look(e, choice);
+    for (int i = 0; i < e->problem->n_calls; i++)
+        sum += e->seconds[MOST + i];
+    for (int j = 0; j < e->problem->n_model_sums; j++)
+        sum += e->sum_seconds[j];
+    return sum;
 }

@@ -51,5 +51,7 @@ double rlf_estimate_call(rlf_estimator *e, const int *choice, int i);
 /* Seconds in which the weights reach call i before it runs; 0 where it reads
  * them as they are. */
 double rlf_estimate_move(rlf_estimator *e, const int *choice, int i);
+/* Those of all calls, and of the terms of sums of models. */
+double rlf_estimate_moves(rlf_estimator *e, const int *choice);
 
 #endif

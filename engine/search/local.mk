@@ -15,8 +15,10 @@ libsearch_a_SOURCES = \
 	%D%/lanes.c %D%/lanes.h \
 	%D%/smaller.c \
 	%D%/measure.c %D%/measure.h \
+	%D%/model_moves.c %D%/model_moves.h \
 	%D%/model_sums.c %D%/model_sums.h \
 	%D%/messages.c %D%/messages.h \
+	%D%/moves.c %D%/moves.h %D%/moves_route.c %D%/moves_state.h \
 	%D%/pages.c \
 	%D%/placed.c %D%/placed.h \
 	%D%/problem.c %D%/problem.h \
@@ -27,8 +29,9 @@ libsearch_a_SOURCES = \
 	%D%/shards.c %D%/shards.h
 
 check_PROGRAMS += tests/unit/search_search tests/unit/search_ppo \
-	tests/unit/search_pipelines
+	tests/unit/search_pipelines tests/unit/search_moves
 tests_unit_search_search_LDADD = $(SEARCH_LIBS)
 tests_unit_search_ppo_SOURCES = tests/unit/search_ppo.c tests/ppo_problem.h
 tests_unit_search_ppo_LDADD = $(SEARCH_LIBS)
 tests_unit_search_pipelines_LDADD = $(SEARCH_LIBS)
+tests_unit_search_moves_LDADD = $(SEARCH_LIBS)

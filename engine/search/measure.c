@@ -499,11 +499,6 @@ rlf_measure_layout(rlf_call_measure *m, const rlf_choice *at, rlf_err *err)
     put_bytes(m, &read, &all);
     rlf_measure_put_pages(m);
     share_cores(m);
-    double whole = read.kept * at->tp * at->pp;
-    if (at->count == 1)
-        m->weights = read.kept;
-    else if (!at->variant && (!(m->weights > 0) || whole < m->weights))
-        m->weights = whole;
     return RLF_OK;
 }
 

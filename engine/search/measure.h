@@ -57,8 +57,6 @@ typedef struct rlf_call_measure {
     uint32_t tokens[RLF_N_USES];      /* of a micro-batch, of the last layout */
     rlf_choice choice[RLF_SEARCH_CALLS]; /* per call of the problem; seconds 0:
                                             it cannot be run so */
-    double weights; /* bytes of all stages together: of a layout on one rank,
-                       the smallest ranks that were looked at last */
 } rlf_call_measure;
 
 /* RLF_USER if the model cannot be read. rlf_measure_end in any case. What

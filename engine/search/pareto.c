@@ -7,6 +7,7 @@
 #include "engine/layout/lanes.h"
 #include "engine/search/lanes.h"
 #include "engine/search/measure.h"
+#include "engine/search/model_moves.h"
 #include "engine/search/fixed_rows.h"
 #include "engine/search/program.h"
 #include "engine/search/shards.h"
@@ -567,7 +568,6 @@ take_choices(rlf_pareto *f, int model, bool updates, rlf_arena *arena,
              rlf_err *err)
 {
     const rlf_pareto *like = f->options.like;
-    f->weights[model] = like->weights[model];
     f->longest[model] = like->longest[model];
     if (updates)
         f->sums[model] = like->sums[model];
@@ -619,39 +619,12 @@ add_choices(rlf_pareto *f, int model, const rlf_cluster_mesh *meshes, int n,
     }
     rlf_measure_end(&o.measure);
     RLF_TRY(status);
-    f->weights[model] = o.measure.weights;
     if (o.measure.untimed)
         RLF_TRY(take_choices(f, model, false, arena, err));
     for (int c = 0; c < f->problem.n_calls; c++)
         if (is_called(&o, c) && !f->problem.calls[c].n_choices)
             return fail_to_cut(&o, c, err);
     return RLF_OK;
-}
-
-/* ---- moves of weights ---- */
-
-/* Each machine gets the parts that its ranks need once, over the link that they
- * share, unless those who have them are in it; then they spread inside. */
-static double
-move(void *arg, int model, const rlf_choice *from, const rlf_choice *to)
-{
-    const rlf_pareto *f = arg;
-    const rlf_cluster *cluster = f->options.speeds->cluster;
-    const rlf_cluster_part *part = rlf_cluster_part_of(cluster, to->first);
-    int machine = part->machine->count;
-    double bytes = to->kept, all = f->weights[model];
-    const rlf_line *line =
-        rlf_speeds_line(f->options.speeds, RLF_LINE_MESSAGE, to->first, 2);
-    double inside = line ? rlf_line_at(line, bytes)
-                         : part->machine->start + bytes / part->machine->link;
-    bool near = from->first / machine == to->first / machine &&
-                from->first + from->count >= to->first + to->count &&
-                from->count <= machine;
-    if (near || cluster->machines == 1)
-        return inside;
-    double parts = bytes * (to->count < machine ? to->count : machine);
-    double across = cluster->start + fmin(parts, all) / part->link;
-    return inside + across;
 }
 
 /* ---- problems ---- */
@@ -684,18 +657,16 @@ rlf_pareto_make(const rlf_pareto_options *options, rlf_arena *arena,
     *out = (rlf_pareto){.options = *options};
     out->problem.devices = options->plan->ranks;
     out->problem.cores = rlf_measured_cores(options->speeds);
-    out->problem.move = move;
-    out->problem.arg = out;
     int machine = cluster->parts[0].machine->count;
     bool alike = cluster->n_parts == 1 && !(machine & (machine - 1)) &&
                  out->problem.devices == cluster->ranks;
     size_t models = options->graph->resources.count;
-    out->weights = RLF_NEW_ARRAY(arena, double, models);
     out->longest = RLF_NEW_ARRAY(arena, uint32_t, models);
     out->sums = RLF_NEW_ARRAY(arena, rlf_sums, models);
     out->fewest = RLF_NEW_ARRAY(arena, int, models);
     set_memory(out, arena);
     RLF_TRY(rlf_program_calls(out, arena, err));
+    RLF_TRY(rlf_model_moves_set(out, arena, err));
     rlf_lanes_list_lesser(out, arena);
     RLF_TRY(rlf_fixed_rows_check(out, err));
     rlf_shards_set(out);

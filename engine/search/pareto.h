@@ -11,6 +11,7 @@
 
 #include "engine/graph/place.h"
 #include "engine/mesh/outline.h"
+#include "engine/search/moves.h"
 #include "engine/search/pipelines.h"
 #include "engine/search/problem.h"
 #include "engine/timing/seconds.h"
@@ -31,6 +32,9 @@ typedef struct rlf_pareto_options {
      * all calls but updates. NULL: all are measured. */
     const struct rlf_pareto *like;
     rlf_pipelines *pipelines; /* for all of them; NULL: each model's own */
+    rlf_moves *moves;         /* likewise of moves of weights */
+    int real; /* bytes of an activation, as which weights go to where they are
+                 read; 0: as those of f32 */
     /* Called before each layout that is measured, with how many meshes of how
      * many are done: true, and meshes after each model's first that has a way
      * to run all its calls are left out. NULL: nobody looks. */
@@ -63,8 +67,10 @@ typedef struct rlf_pareto {
     bool some;             /* not all meshes are looked at */
     rlf_pareto_call *calls; /* per call of it */
     rlf_pareto_options options;
+    rlf_moves *moves;
+    const int *ranks; /* each its number */
     /* Per resource: */
-    double *weights;   /* bytes of a whole model */
+    int *shapes;       /* its number among the models that moves know */
     uint32_t *longest; /* tokens of its longest sequence */
     rlf_sums *sums;    /* shards and lanes, fixed before anything is searched */
     int *fewest; /* lanes that it could have; 0: it has those that are given */

@@ -129,6 +129,15 @@ typedef struct rlf_model_sum {
 
 enum { RLF_SEARCH_SUMS = 16 };
 
+/* The weights of a call's model go from where it has them to another choice: of
+ * a call of the same model, or (`term`) of one whose model becomes a sum with
+ * them. */
+typedef struct rlf_problem_move {
+    int source;
+    const rlf_choice *from, *to;
+    bool term;
+} rlf_problem_move;
+
 typedef struct rlf_problem {
     rlf_problem_call *calls; /* in the order of the program */
     int n_calls, n_models, devices;
@@ -144,10 +153,9 @@ typedef struct rlf_problem {
      * choices on both halves of such a block (of all devices if they are two
      * machines): then mirror images are searched once. 0: not so. */
     int machine;
-    /* Seconds in which a model's weights go from one choice to another, during
-     * which the ranks of both wait. NULL: none. */
-    double (*move)(void *arg, int model, const rlf_choice *from,
-                   const rlf_choice *to);
+    /* Seconds in which weights go from one choice to another, during which the
+     * ranks of both wait. NULL: none. */
+    double (*move)(void *arg, const rlf_problem_move *move);
     void *arg;
 } rlf_problem;
 

@@ -415,22 +415,35 @@ rlf_search_anneal(const rlf_problem *problem, const rlf_search_options *options,
 
 /* ---- cuts that others beat ---- */
 
-/* The best cut of a call on the ranks that it has. */
+/* Is a placement shorter than `period`, or as long with weights that move for
+ * less than `moving`? */
+static bool
+improves(rlf_estimator *e, const rlf_placing *at, double period, double moving)
+{
+    static const double rounding = 1e-9;
+    return at->period < period * (1 - rounding) ||
+           (at->period <= period &&
+            rlf_estimate_moves(e, at->choice) < moving * (1 - rounding));
+}
+
+/* The best cut of a call on the ranks that it has: of those that are as good
+ * the one for which weights move least, behind which data waits. */
 static bool
 recut_call(rlf_estimator *e, const rlf_problem *p, int i, rlf_placing *at)
 {
     const rlf_problem_call *call = &p->calls[i];
     int was = at->choice[i], best = was;
     const rlf_choice *here = &call->choices[was];
-    double period = at->period;
+    double period = at->period, moving = rlf_estimate_moves(e, at->choice);
     for (int k = 0; k < call->n_choices + call->n_others; k++) {
         const rlf_choice *there = &call->choices[k];
         if (there->first != here->first || there->count != here->count)
             continue;
         at->choice[i] = k;
         rlf_placing_look(e, at);
-        if (at->period < period) {
+        if (improves(e, at, period, moving)) {
             period = at->period;
+            moving = rlf_estimate_moves(e, at->choice);
             best = k;
         }
     }
@@ -439,12 +452,8 @@ recut_call(rlf_estimator *e, const rlf_problem *p, int i, rlf_placing *at)
     return best != was;
 }
 
-/* A cut that another beats by itself may still be better beside others: a call
- * that is cut as the model is trained needs no weights to be moved, which takes
- * long where links are slow. A search among all of those would find less with
- * as many moves, so one call at a time gets them in the end. */
-static void
-recut(rlf_estimator *e, const rlf_problem *p, rlf_placing *at)
+void
+rlf_search_recut(rlf_estimator *e, const rlf_problem *p, rlf_placing *at)
 {
     bool changed = isfinite(at->period);
     while (changed) {
@@ -474,7 +483,7 @@ recut_all(const rlf_problem *p, const rlf_placing *starts, int n_starts,
                                       : &starts[i - out->n_kept - 1];
         list[n].choice = RLF_NEW_ARRAY(arena, int, p->n_calls);
         copy(p, &list[n], from);
-        recut(e, p, &list[n++]);
+        rlf_search_recut(e, p, &list[n++]);
     }
     out->n_kept = 0;
     for (int i = 0; i < n; i++) {

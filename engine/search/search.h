@@ -64,6 +64,13 @@ rlf_descents *rlf_descents_new(const rlf_problem *problem, rlf_arena *arena);
 bool rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
                         const rlf_mesh_span *within, rlf_descents *before,
                         rlf_placing *at);
+/* Gives calls other cuts on their ranks, also those that others beat by
+ * themselves, one at a time while that helps. Such a cut may still be better
+ * beside others: a call that is cut as the model is trained needs no weights to
+ * be moved, which takes long where links are slow. A search among all of those
+ * would find less with as many moves. */
+void rlf_search_recut(rlf_estimator *e, const rlf_problem *problem,
+                      rlf_placing *at);
 /* The first half: annealing, and from `starts` downhill; no proof. */
 void rlf_search_anneal(const rlf_problem *problem,
                        const rlf_search_options *options,

@@ -649,9 +649,11 @@ cut_mesh(const papers_problem *p, int count, papers_meshes which, int machines,
 /* Each machine gets what its ranks need once, over its link, unless those who
  * have it are in it; then it spreads inside. */
 static double
-move(void *arg, int model, const rlf_choice *from, const rlf_choice *to)
+move(void *arg, const rlf_problem_move *between)
 {
     const papers_problem *p = arg;
+    const rlf_choice *from = between->from, *to = between->to;
+    int model = p->calls[between->source].model;
     const papers_family *f = model == 1 ? p->critic : p->actor;
     const rlf_cluster *c = f->session->cluster;
     const rlf_machine_kind *m = c->parts[0].machine;

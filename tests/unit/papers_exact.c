@@ -97,9 +97,9 @@ test_groups(void)
 /* ---- HybridFlow: mapping ---- */
 
 static double
-no_move(void *arg, int model, const rlf_choice *from, const rlf_choice *to)
+no_move(void *arg, const rlf_problem_move *move)
 {
-    (void)arg, (void)model, (void)from, (void)to;
+    (void)arg, (void)move;
     return 0;
 }
 

@@ -88,9 +88,9 @@ optimum(ppo_problem *p, rlf_arena *arena)
 }
 
 static double
-half_move(void *arg, int model, const rlf_choice *from, const rlf_choice *to)
+half_move(void *arg, const rlf_problem_move *move)
 {
-    return ppo_move(arg, model, from, to) / 2;
+    return ppo_move(arg, move) / 2;
 }
 
 static void

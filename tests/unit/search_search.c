@@ -45,9 +45,9 @@ typedef struct made {
 
 /* Weights come from elsewhere as far as the two do not have the same ranks. */
 static double
-move(void *arg, int model, const rlf_choice *from, const rlf_choice *to)
+move_model(const made *m, int model, const rlf_choice *from,
+           const rlf_choice *to)
 {
-    const made *m = arg;
     int first = from->first > to->first ? from->first : to->first;
     int end = from->first + from->count < to->first + to->count
                   ? from->first + from->count
@@ -55,6 +55,13 @@ move(void *arg, int model, const rlf_choice *from, const rlf_choice *to)
     double both = end > first ? end - first : 0;
     return m->weights[model] / (to->tp * to->pp) *
            (1.2 - both / fmax(from->count, to->count)) / 40;
+}
+
+static double
+move(void *arg, const rlf_problem_move *asked)
+{
+    const made *m = arg;
+    return move_model(m, m->calls[asked->source].model, asked->from, asked->to);
 }
 
 /* A generation has a use for three times the bytes of its weights, and
@@ -357,7 +364,7 @@ simulate_sum(const made *m, const int *choice, const double *end, double begin,
     bool moved = !cut_alike(at, from);
     double start = begin, seconds = at->model_sum;
     if (moved)
-        seconds += move((void *)(uintptr_t)m, m->calls[other].model, from, at);
+        seconds += move_model(m, m->calls[other].model, from, at);
     for (int k = 0; k < m->problem.n_calls; k++)
         if (m->sum.needs >> k & 1)
             start = fmax(start, end[k]);
@@ -437,8 +444,7 @@ simulate(const made *m, const int *choice)
             bool follows =
                 gradual && calls[i].follows && part_beside(at, first) > 0;
             if (moved) {
-                double seconds =
-                    move((void *)(uintptr_t)m, calls[i].model, from, at);
+                double seconds = move_model(m, calls[i].model, from, at);
                 bool stops = false; /* samplers, between two turns */
                 for (int r = 0; r < m->problem.devices; r++) {
                     double rest = fmax(ranks[r].rest, ranks[r].read);

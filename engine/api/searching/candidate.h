@@ -24,6 +24,7 @@ typedef struct rlf_searching {
     rlf_map moves;    /* of weights, of all plans that were simulated */
     rlf_arena *timed; /* pipelines that were timed, while it is at work */
     rlf_pipelines *pipelines;
+    rlf_moves *weights; /* moves of them that were timed */
 } rlf_searching;
 
 /* The plan of a placement, where it has none, and what it takes of memory. An

@@ -92,6 +92,7 @@ fits_into(const rlf_searching *s, int machines, rlf_arena *arena)
     options.speeds = &speeds;
     options.plan = &plan;
     options.like = NULL;
+    options.moves = NULL;
     rlf_pareto pareto;
     /* Words that take least of one call may leave more to a stage than others:
      * chunks divide layers more evenly. */

@@ -314,15 +314,18 @@ keeps_rows(const rlf_searching *s)
 static rlf_status
 prepare(rlf_searching *s, rlf_err *err)
 {
-    const rlf_pareto_options options = {.graph = s->session->graph,
-                                        .outline = s->outline,
-                                        .speeds = &s->speeds,
-                                        .plan = &s->plan,
-                                        .workload = &s->out->workload.workload,
-                                        .keeps = keeps_rows(s),
-                                        .pipelines = s->pipelines,
-                                        .stop = stop_measuring,
-                                        .arg = s};
+    const rlf_pareto_options options = {
+        .graph = s->session->graph,
+        .outline = s->outline,
+        .speeds = &s->speeds,
+        .plan = &s->plan,
+        .workload = &s->out->workload.workload,
+        .keeps = keeps_rows(s),
+        .pipelines = s->pipelines,
+        .moves = s->weights,
+        .real = (int)rlf_cast_bytes(s->session->options.real),
+        .stop = stop_measuring,
+        .arg = s};
     RLF_TRY(rlf_session_workload_make(s->session, s->outline, err,
                                       &s->out->workload));
     s->out->pareto.options = options;
@@ -382,6 +385,7 @@ begin(rlf_session *session, const rlf_session_search_options *options,
         .timed = rlf_arena_new(),
         .out = out};
     s->pipelines = rlf_pipelines_new(s->timed);
+    s->weights = rlf_moves_new(&s->speeds, plan->links, session->arena);
     return rlf_outline_open(session->graph,
                             rlf_planned_kernels(session, session->arena), err,
                             &s->outline);
